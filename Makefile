@@ -1,0 +1,195 @@
+# heapsh: heap snapshots of native programs
+#
+#   make                             build everything, into build/
+#   make demo                        run a sample program, capture it, show what the shell says
+#   make check                       all tests; T='t/find.t build/t/unit/types.t' for some
+#   make check SANITIZE=address,undefined    the same, in a build directory of its own
+#   make check-real                  tests on real programs, fetched and built from Debian's sources
+#   make bench                       timings, as ratios to a bare run in the same invocation
+#   make fuzz                        fuzz targets, with clang; F=file TIME=60 runs one
+#   make lint                        formatting, static analysis, scripts, manual pages
+#   make install                     PREFIX=/usr/local DESTDIR=
+#   V=1                              show the commands
+#   WERROR=1                         warnings are errors
+#   BUILD=dir                        build there
+#
+# One Makefile for the whole tree. A new .c file in a room is picked up by itself.
+
+VERSION  := 0.1
+
+PREFIX   ?= /usr/local
+BINDIR   ?= $(PREFIX)/bin
+LIBDIR   ?= $(PREFIX)/lib
+MANDIR   ?= $(PREFIX)/share/man
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+comma    := ,
+BUILD    ?= build$(if $(SANITIZE),/$(subst $(comma),+,$(SANITIZE)))
+
+CFLAGS   ?= -O2 -g
+CXX      ?= g++
+PKGS     := libelf zlib readline
+WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wwrite-strings -Wmissing-prototypes \
+            $(if $(findstring clang,$(CC)),-Wmissing-variable-declarations)
+FLAGS    := -std=gnu11 -D_GNU_SOURCE -DHEAPSH_VERSION='"$(VERSION)"' -iquote . $(WARNINGS) \
+            $(if $(WERROR),-Werror)
+SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+# Debian 12's libdwarf has no .pc file. libiberty is gcc's own demangler.
+LIBS      = $(shell pkg-config --libs $(PKGS)) -ldwarf -pthread
+UNIT_LIBS ?= -lcmocka
+
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-5s %s\n' $(1) $(2))
+
+objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)/*.c))
+
+DUMPER := $(call objects,dumper)
+WRITER := $(call objects,dumper/writer)
+LIB    := $(call objects,lib)
+SHELL_ := $(call objects,shell)
+BATCH  := $(patsubst shell/batch/%.c,$(BUILD)/%,$(wildcard shell/batch/*.c))
+UNITS  := $(patsubst %.c,$(BUILD)/%.t,$(wildcard t/unit/*.c))
+FUZZED := $(filter-out replay,$(basename $(notdir $(wildcard t/fuzz/*.c))))
+SAMPLES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/programs/*.c t/bench/*.c)) \
+           $(patsubst %.cc,$(BUILD)/%,$(wildcard t/programs/*.cc))
+TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
+
+PROGRAMS := $(BUILD)/heapsh $(BATCH) $(BUILD)/heapsnap
+
+all: $(BUILD)/libheapsnap.so $(BUILD)/heapsnap-writer $(BUILD)/libheapgraph.a $(PROGRAMS)
+
+# --- rooms -----------------------------------------------------------------
+
+# In somebody's process: nothing but libc, nothing visible but the map's names. Never
+# sanitized: AddressSanitizer and we both want to be malloc. No stack protector: its canary
+# lives in thread-local storage, which the thread that waits for a writer does not have.
+$(DUMPER): SANITIZERS :=
+$(DUMPER): FLAGS += -fPIC -fvisibility=hidden -DHEAPSNAP_BUILD -ftls-model=initial-exec \
+	-fno-stack-protector -fno-builtin-malloc
+
+$(BUILD)/libheapsnap.so: $(DUMPER) dumper/heapsnap.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -shared -Wl,-z,defs -Wl,-soname,libheapsnap.so.0 \
+		-Wl,--version-script=dumper/heapsnap.map -o $@ $(DUMPER) $(LDFLAGS)
+	$(Q)ln -sf libheapsnap.so $@.0
+
+$(BUILD)/libheapgraph.a: $(LIB)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/heapsnap-writer: $(WRITER) $(BUILD)/libheapgraph.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+$(BUILD)/heapsh: $(SHELL_) $(BUILD)/libheapgraph.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+$(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.o,$(SHELL_)) \
+		$(BUILD)/libheapgraph.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+$(BUILD)/heapsnap: scripts/heapsnap
+	@mkdir -p $(@D)
+	$(Q)install -m 755 $< $@
+
+$(BUILD)/%.o: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(FLAGS) $(SANITIZERS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# --- tests -----------------------------------------------------------------
+
+$(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(UNIT_LIBS) $(LIBS)
+
+$(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+$(BUILD)/t/fuzz/%.replay: $(BUILD)/t/fuzz/%.o $(BUILD)/t/fuzz/replay.o $(BUILD)/libheapgraph.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+# Programs to capture are plain programs: unoptimised, so that what a test says of a local
+# variable holds; a line "// CFLAGS: ..." in the source changes that for one of them.
+$(BUILD)/t/programs/%: t/programs/%.c
+	$(call say,PROG,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -g -O0 -pthread -iquote . $$(sed -n 's|^// CFLAGS: ||p' $<) -o $@ $< -ldl
+
+$(BUILD)/t/programs/%: t/programs/%.cc
+	$(call say,PROG,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -g -O0 -pthread -iquote . $$(sed -n 's|^// CFLAGS: ||p' $<) -o $@ $<
+
+$(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
+	$(call say,PROG,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FLAGS) -g -O2 -fno-builtin-malloc -o $@ $< $(BUILD)/libheapgraph.a $(LIBS)
+
+T ?= t/*.t t/*/*.t $(UNITS)
+check: dependencies
+	$(Q)$(MAKE) --no-print-directory check-built
+
+check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(FUZZED:%=$(BUILD)/t/fuzz/%.replay)
+	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' prove -e '' $(if $(V),-v) $(wildcard $(T))
+
+check-real: all
+	$(Q)BUILD=$(BUILD) prove -v t/real/*.t
+
+bench: all $(SAMPLES)
+	$(Q)BUILD=$(BUILD) t/bench/run
+
+demo: dependencies
+	$(Q)$(MAKE) --no-print-directory all $(BUILD)/t/programs/demo
+	$(Q)BUILD=$(BUILD) scripts/demo
+
+dependencies:
+	$(Q)scripts/install-dependencies
+
+fuzz: $(FUZZED:%=build/fuzz/%)
+	$(if $(F),build/fuzz/$(F) -max_total_time=$(or $(TIME),60) build/fuzz/$(F).corpus t/fuzz/corpus/$(F))
+
+build/fuzz/%: t/fuzz/%.c $(wildcard lib/*.c)
+	$(call say,FUZZ,$@)
+	@mkdir -p $@.corpus
+	$(Q)clang -g -O1 $(FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
+
+lint:
+	clang-format --dry-run --Werror $(wildcard */*.[ch] */*/*.[ch])
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
+		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
+	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies .ci/run
+	mandoc -Tlint -Wwarning man/*.[1-9]
+
+# --- installation ------------------------------------------------------------
+
+$(BUILD)/heapsnap.pc: dumper/heapsnap.pc.in Makefile
+	@mkdir -p $(@D)
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' $< >$@
+
+install: all $(BUILD)/heapsnap.pc
+	install -D -m 755 $(BUILD)/libheapsnap.so $(DESTDIR)$(LIBDIR)/libheapsnap.so.0
+	ln -sf libheapsnap.so.0 $(DESTDIR)$(LIBDIR)/libheapsnap.so
+	install -D -m 755 $(BUILD)/heapsnap-writer $(DESTDIR)$(LIBDIR)/heapsnap/heapsnap-writer
+	install -D -m 644 dumper/heapsnap.h $(DESTDIR)$(PREFIX)/include/heapsnap.h
+	install -D -m 644 $(BUILD)/heapsnap.pc $(DESTDIR)$(LIBDIR)/pkgconfig/heapsnap.pc
+	for program in $(PROGRAMS); do \
+		install -D -m 755 $$program $(DESTDIR)$(BINDIR)/$${program##*/} || exit 1; \
+	done
+	for page in man/*.[1-9]; do \
+		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; \
+	done
+	install -D -m 644 scripts/completion.bash $(DESTDIR)$(COMPLETIONDIR)/heapsh
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
+
+clean:
+	rm -rf build
+
+.PHONY: all check check-built check-real bench demo dependencies fuzz lint install clean
+.DELETE_ON_ERROR:
+.SECONDARY:

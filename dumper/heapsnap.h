@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_H
+#define HEAPSNAP_H
+
+/**
+ * Heap snapshots from inside the program.
+ *
+ * All of this works only while libheapsnap.so is loaded, preloaded or linked. The
+ * functions are weak for whoever includes this header without linking: a program that
+ * wants to run without the library too tests for it,
+ *
+ *	if (heapsnap_dump)
+ *		heapsnap_dump(NULL);
+ *
+ * or calls the heapsnap_…() forms below through HEAPSNAP_CALL(), which does that.
+ */
+
+#include <stddef.h>
+
+#ifdef HEAPSNAP_BUILD
+#define HEAPSNAP_API __attribute__((visibility("default")))
+#else
+#define HEAPSNAP_API __attribute__((weak))
+#endif
+
+/** Calls @p function with the arguments that follow if the library is there; else does nothing. */
+#define HEAPSNAP_CALL(function, ...) ((function) ? (function)(__VA_ARGS__) : 0)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Takes a snapshot, and returns as soon as the program is frozen, before it is written.
+ *
+ * @param name  pattern for the file's name, as HEAPSNAP_FILE; NULL for that setting
+ * @return 0, or -errno: -EAGAIN if one is still being written, ...
+ */
+HEAPSNAP_API int heapsnap_dump(const char *name);
+
+/**
+ * Waits until no snapshot is being written.
+ *
+ * @return 0 if the last one was written, -errno if it failed or none was asked for
+ */
+HEAPSNAP_API int heapsnap_wait(void);
+
+/**
+ * Says what a block is, for snapshots: "struct session". Forgotten when the block is freed.
+ *
+ * @param block  from malloc, or the start of a piece
+ * @param type   a C type's name; must live as long as the program
+ * @return 0, -EINVAL if it is no live block of ours, -ENOMEM
+ */
+HEAPSNAP_API int heapsnap_set_type(void *block, const char *type);
+
+/**
+ * Shows a part of memory that the program manages itself (an element of a pool, an arena's
+ * slice) as an object of its own. @return 0 or -ENOMEM
+ */
+HEAPSNAP_API int heapsnap_track(void *piece, size_t size);
+
+/** Ends that; to be called before the piece is handed out again. @return 0 or -ENOENT */
+HEAPSNAP_API int heapsnap_untrack(void *piece);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

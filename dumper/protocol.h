@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_PROTOCOL_H
+#define HEAPSNAP_PROTOCOL_H
+
+/**
+ * What the library tells the writer, and how the writer answers.
+ *
+ *	frozen copy ──▶ exec  heapsnap-writer PID ADDRESS
+ *	                      PID: of the frozen copy; ADDRESS: hex, of its struct heapsnap_process
+ *	writer ──▶ stdout     one line, "wrote PATH\n" or "failed MESSAGE\n"; exit status 0 or 1
+ *
+ * The writer reads the structure, like all else, from the frozen copy's memory. Both are
+ * built together and installed together; the version says so when they were not.
+ * All addresses are of the frozen process.
+ */
+
+#include <stdint.h>
+
+#define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
+
+enum {
+	HEAPSNAP_PROTOCOL_VERSION = 1,
+	HEAPSNAP_PATH_MAX = 4096,
+	HEAPSNAP_NAME_MAX = 256,
+	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
+	HEAPSNAP_EPOCHS = 65536,
+	HEAPSNAP_TLS_MODULES = 512,
+};
+
+enum heapsnap_thread_state {
+	HEAPSNAP_THREAD_EMPTY,
+	HEAPSNAP_THREAD_ASKED,    /**< signalled, has not answered: its registers are unknown */
+	HEAPSNAP_THREAD_STOPPED,  /**< registers are exact */
+	HEAPSNAP_THREAD_SLEEPING, /**< asleep in the kernel; only sp and pc are filled in */
+};
+
+/** A thread at the moment of the clone. */
+struct heapsnap_thread {
+	uint32_t tid;
+	uint32_t state; /**< enum heapsnap_thread_state */
+	uint64_t registers[HEAPSNAP_REGISTERS];
+	uint64_t thread_pointer; /**< x86-64: fs base; 0 if unknown */
+};
+
+/** A module whose thread-local variables lie at the same place in every thread. */
+struct heapsnap_tls_module {
+	uint64_t bias;  /**< address in memory minus address in the file */
+	int64_t offset; /**< of its TLS block from the thread pointer */
+};
+
+/** An entry of the table of heapsnap_set_type(); free while block is 0. */
+struct heapsnap_label {
+	uint64_t block;
+	uint64_t type; /**< address of the type's name, NUL-terminated */
+};
+
+/** A piece of memory that the program manages itself: heapsnap_track(). Free while 0. */
+struct heapsnap_piece {
+	uint64_t address;
+	uint64_t size; /**< bytes */
+	uint64_t site;
+	uint64_t birth; /**< epoch */
+};
+
+struct heapsnap_process {
+	uint64_t magic;   /**< HEAPSNAP_PROCESS_MAGIC */
+	uint32_t version; /**< HEAPSNAP_PROTOCOL_VERSION */
+	uint32_t bytes;   /**< sizeof(struct heapsnap_process) */
+	uint64_t secret;  /**< for header.h */
+
+	uint32_t pid;           /**< of the program, not of its frozen copy */
+	uint32_t serial;        /**< how many snapshots it has asked for before this one */
+	uint64_t start_time_ns; /**< since 1970 */
+	uint64_t time_ns;
+	uint64_t stop_ns; /**< from the first thread's stop to the clone's return */
+	uint64_t clone_ns;
+	uint64_t content_limit; /**< bytes of each object to keep; UINT64_MAX for all */
+
+	char program[HEAPSNAP_NAME_MAX];   /**< file name of the executable */
+	char directory[HEAPSNAP_PATH_MAX]; /**< where relative names begin */
+	char pattern[HEAPSNAP_PATH_MAX];   /**< of the file's name: %e %p %h %t %N */
+
+	uint64_t threads; /**< address of struct heapsnap_thread[thread_count]; [0] triggered */
+	uint32_t thread_count;
+	uint32_t missed_threads; /**< beyond what the table holds */
+
+	uint64_t labels; /**< address of struct heapsnap_label[label_slots] */
+	uint64_t label_slots;
+	uint64_t pieces; /**< address of struct heapsnap_piece[piece_slots] */
+	uint64_t piece_slots;
+
+	uint32_t epoch; /**< the current one */
+	uint32_t tls_module_count;
+	struct heapsnap_tls_module tls_modules[HEAPSNAP_TLS_MODULES];
+	uint64_t epochs; /**< address of uint64_t[epoch + 1]: when each began, ns since 1970 */
+};
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_GRAPH_H
+#define HEAP_GRAPH_H
+
+/**
+ * The pointer graph of a snapshot: who points to whom, both ways, roots included.
+ *
+ * Forward edges are the snapshot's own columns. The graph adds the reverse direction (by
+ * counting sort), the roots' edges, and who is reachable:
+ *
+ *	roots ──▶ objects ──▶ objects
+ *
+ *	holders of object o:  in_source[in_first[o] .. in_first[o + 1])   objects
+ *	                      root edges root_in[root_in_first[o] .. )    roots
+ *
+ * Ids are 32-bit, arrays are flat, and every pass runs over them in order.
+ */
+
+#include "lib/error.h"
+#include "lib/snapshot.h"
+
+/** How an object can be reached from the roots. */
+enum heap_reach {
+	HEAP_REACH_NOT,      /**< leaked */
+	HEAP_REACH_INTERIOR, /**< only through a pointer into its middle somewhere on the way */
+	HEAP_REACH_START,    /**< through pointers to starts alone */
+};
+
+struct heap_graph {
+	struct heap_snapshot *snapshot; /**< with HEAP_COLUMN_SIZE and HEAP_COLUMN_SLOTS */
+	/** [objects + 1] reverse edges; NULL until heap_graph_need_reverse() */
+	uint32_t *in_first;
+	uint32_t *in_edge;       /**< [edges] index of the forward edge, by target, by source */
+	uint32_t *root_in_first; /**< [objects + 1] */
+	uint32_t *root_in;       /**< [root_edge_count] index in snapshot->root_edges, by target */
+	uint8_t *reach; /**< [objects] enum heap_reach; NULL until heap_graph_need_reach() */
+};
+
+/** Loads what it needs of the snapshot, which must outlive the graph. */
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result);
+
+/** NULL is fine. */
+void heap_graph_destroy(struct heap_graph *graph);
+
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_need_reverse(struct heap_graph *graph);
+
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
+
+/** The object that edge @p edge leaves: binary search. */
+heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge);
+
+#endif
