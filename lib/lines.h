@@ -10,6 +10,8 @@
 
 #include "lib/dwarf_file.h"
 
+#include <stddef.h>
+
 struct heap_line {
 	char *function; /**< malloc'd; "" if unknown; C++: qualified, with its parameters' types
 			     left out ("cache::insert") */

@@ -15,6 +15,7 @@
 #include "lib/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
