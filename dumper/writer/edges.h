@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef EDGES_H
+#define EDGES_H
+
+/**
+ * Every pointer from a block into a block: all aligned words of all blocks are looked up.
+ *
+ * Whether a word is a pointer by its block's type is not known yet; inference says so later.
+ */
+
+#include "dumper/writer/objects.h"
+
+struct edges {
+	uint32_t *first;  /**< [objects + 1] */
+	heap_object_id *target; /**< [count] */
+	uint32_t *slot;   /**< [count] byte offset in the source / 8 */
+	uint32_t *interior; /**< [count] bytes into the target; UINT32_MAX: or more */
+	uint8_t *flags;   /**< [count] enum heap_edge_flags */
+	uint32_t count, capacity;
+};
+
+/** Told of the first word of each block that is no pointer into the heap and not null. */
+typedef void edges_first_word(void *context, heap_object_id object, uint64_t word);
+
+HEAP_MUST_CHECK
+struct heap_error *edges_init(struct edges *edges, const struct objects *objects,
+			      const struct image *image, edges_first_word *first_word,
+			      void *context);
+
+void edges_deinit(struct edges *edges);
+
+#endif

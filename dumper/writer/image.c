@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/image.h"
+
+#include "lib/cleanup.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+enum {
+	PAGE = 4096, // of the kernel's page map; larger pages are multiples
+	PIECE = 1 << 20,
+};
+
+#define PAGEMAP_TOUCHED (UINT64_C(3) << 62) // in memory, or swapped out
+
+HEAP_MUST_CHECK
+static struct heap_error *read_whole_file(const char *path, char **result)
+{
+	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_FREE char *text = NULL;
+	size_t size = 0, capacity = 0;
+
+	if (descriptor < 0)
+		return heap_error_create_system("%s", path);
+	for (;;) {
+		if (capacity - size < 65536) {
+			capacity = capacity * 2 + 131072;
+			char *larger = realloc(text, capacity);
+
+			if (!larger)
+				return heap_error_out_of_memory();
+			text = larger;
+		}
+		ssize_t got = read(descriptor, text + size, capacity - size - 1);
+
+		if (got < 0)
+			return heap_error_create_system("%s", path);
+		if (got == 0)
+			break;
+		size += got;
+	}
+	text[size] = '\0';
+	*result = keep(text);
+	return NULL;
+}
+
+static enum image_kind kind_of(const char *name)
+{
+	if (name[0] == '\0' || strncmp(name, "[anon:", 6) == 0)
+		return IMAGE_ANONYMOUS;
+	if (strcmp(name, "[heap]") == 0)
+		return IMAGE_HEAP;
+	if (strcmp(name, "[stack]") == 0)
+		return IMAGE_STACK;
+	if (name[0] == '[')
+		return IMAGE_SPECIAL;
+	// Devices may act when they are read; shared memory that lives there does not.
+	if (strncmp(name, "/dev/", 5) == 0 && strncmp(name, "/dev/shm/", 9) != 0 &&
+	    strncmp(name, "/dev/zero", 9) != 0)
+		return IMAGE_SPECIAL;
+	return IMAGE_FILE;
+}
+
+static bool parse_line(char *line, struct image_mapping *result)
+{
+	char permissions[5];
+	unsigned major, minor;
+	int name_at = -1;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &result->start, &result->end, permissions, &result->offset, &major, &minor,
+		   &result->inode, &name_at) < 7)
+		return false;
+	result->name = name_at < 0 ? "" : line + name_at;
+	result->protection = (permissions[0] == 'r' ? PROT_READ : 0) |
+			     (permissions[1] == 'w' ? PROT_WRITE : 0) |
+			     (permissions[2] == 'x' ? PROT_EXEC : 0);
+	result->shared = permissions[3] == 's';
+	result->kind = kind_of(result->name);
+	return true;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_maps(struct image *image)
+{
+	size_t lines = 0;
+
+	for (const char *at = image->maps; (at = strchr(at, '\n')); at++)
+		lines++;
+	image->mappings = calloc(lines + 1, sizeof(*image->mappings));
+	if (!image->mappings)
+		return heap_error_out_of_memory();
+
+	char *rest = image->maps;
+
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		if (parse_line(line, &image->mappings[image->mapping_count]))
+			image->mapping_count++;
+	}
+	return NULL;
+}
+
+struct heap_error *image_init(struct image *image, pid_t pid)
+{
+	char path[64];
+
+	*image = (struct image){ .pid = pid, .memory = -1, .pagemap = -1 };
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+
+	struct heap_error *error = read_whole_file(path, &image->maps);
+
+	if (!error)
+		error = parse_maps(image);
+	if (error) {
+		image_deinit(image);
+		return error;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	image->memory = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+	image->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	return NULL;
+}
+
+void image_deinit(struct image *image)
+{
+	cleanup_close(&image->memory);
+	cleanup_close(&image->pagemap);
+	free(image->mappings);
+	free(image->maps);
+}
+
+// How much of it could be read, from the start on.
+static size_t read_some(const struct image *image, uint64_t address, void *buffer, size_t size)
+{
+	struct iovec local = { buffer, size };
+	struct iovec remote = { (void *)(uintptr_t)address, size };
+	ssize_t got = process_vm_readv(image->pid, &local, 1, &remote, 1, 0);
+
+	if (got < 0 && image->memory >= 0)
+		got = pread(image->memory, buffer, size, (off_t)address);
+	return got < 0 ? 0 : (size_t)got;
+}
+
+bool image_read(const struct image *image, uint64_t address, void *buffer, size_t size)
+{
+	return read_some(image, address, buffer, size) == size;
+}
+
+void image_read_padded(const struct image *image, uint64_t address, void *buffer, size_t size)
+{
+	uint8_t *at = buffer;
+
+	while (size > 0) {
+		size_t got = read_some(image, address, at, size);
+
+		if (got == 0) {
+			got = PAGE - address % PAGE;
+			if (got > size)
+				got = size;
+			memset(at, 0, got);
+		}
+		at += got;
+		address += got;
+		size -= got;
+	}
+}
+
+void image_read_string(const struct image *image, uint64_t address, char *buffer, size_t size)
+{
+	size_t got = read_some(image, address, buffer, size - 1);
+
+	buffer[got] = '\0';
+}
+
+const struct image_mapping *image_find(const struct image *image, uint64_t address)
+{
+	size_t low = 0, high = image->mapping_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (image->mappings[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == image->mapping_count || image->mappings[low].start > address)
+		return NULL;
+	return &image->mappings[low];
+}
+
+// The end of the run of pages from `start` on that are alike, and whether they were touched.
+static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end, bool *touched)
+{
+	uint64_t entries[512];
+	uint64_t page = start / PAGE;
+	uint64_t last = (end + PAGE - 1) / PAGE;
+	bool first = true;
+
+	*touched = true;
+	while (page < last) {
+		size_t wanted = last - page < 512 ? last - page : 512;
+		ssize_t got = pread(image->pagemap, entries, wanted * 8, (off_t)(page * 8));
+
+		if (got < 8)
+			return end;
+		for (ssize_t i = 0; i < got / 8; i++, page++) {
+			bool is_touched = (entries[i] & PAGEMAP_TOUCHED) != 0;
+
+			if (first)
+				*touched = is_touched;
+			else if (is_touched != *touched)
+				return page * PAGE;
+			first = false;
+			if (*touched && (page + 1) * PAGE - start >= PIECE)
+				return (page + 1) * PAGE < end ? (page + 1) * PAGE : end;
+		}
+	}
+	return end;
+}
+
+struct heap_error *image_visit(const struct image *image, uint64_t start, uint64_t end,
+			       bool anonymous, image_visitor *visit, void *context)
+{
+	CLEANUP_FREE uint64_t *words = malloc(PIECE + PAGE);
+
+	if (!words)
+		return heap_error_out_of_memory();
+	while (start < end) {
+		bool touched = true;
+		uint64_t piece = end;
+
+		if (anonymous && image->pagemap >= 0)
+			piece = find_run(image, start, end, &touched);
+		if (piece > end)
+			piece = end;
+		if (touched) {
+			if (piece - start > PIECE)
+				piece = start + PIECE;
+			image_read_padded(image, start, words, piece - start);
+
+			struct heap_error *error =
+				visit(context, start, words, (piece - start) / 8);
+
+			if (error)
+				return error;
+		}
+		start = piece;
+	}
+	return NULL;
+}

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/modules.h"
+
+#include "lib/cleanup.h"
+#include "lib/demangle.h"
+#include "lib/dwarf_types.h"
+
+#include <elf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const char DEBUG_DIRECTORY[] = "/usr/lib/debug";
+
+struct module_unit {
+	struct module_unit *next;
+	uint64_t offset;
+	struct heap_unit_types types;
+	heap_type_id *map; // [types.types.count] in the snapshot's table
+};
+
+__attribute__((format(printf, 2, 3))) static void add_note(struct module *module,
+							    const char *format, ...)
+{
+	va_list arguments;
+	char *text, *both = NULL;
+
+	va_start(arguments, format);
+	int length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		return;
+	if (module->note && asprintf(&both, "%s; %s", module->note, text) >= 0) {
+		free(module->note);
+		free(text);
+		module->note = both;
+	} else if (!module->note) {
+		module->note = text;
+	} else {
+		free(text);
+	}
+}
+
+static void note_error(struct module *module, struct heap_error *error)
+{
+	add_note(module, "%s", heap_error_message(error));
+	heap_error_destroy(error);
+}
+
+// The build id of what is in memory, from the program headers that were mapped along.
+static void read_build_id(const struct image *image, uint64_t start, struct heap_build_id *result)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	uint8_t notes[4096];
+
+	if (!image_read(image, start, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_phentsize != sizeof(segment) || header.e_phoff > 65536)
+		return;
+
+	// The file's own addresses begin where its first segment does.
+	uint64_t first = UINT64_MAX;
+
+	for (int i = 0; i < header.e_phnum; i++) {
+		if (!image_read(image, start + header.e_phoff + i * sizeof(segment), &segment,
+				sizeof(segment)))
+			return;
+		if (segment.p_type == PT_LOAD && first == UINT64_MAX)
+			first = segment.p_vaddr & ~UINT64_C(4095);
+	}
+	for (int i = 0; i < header.e_phnum && result->size == 0; i++) {
+		if (!image_read(image, start + header.e_phoff + i * sizeof(segment), &segment,
+				sizeof(segment)))
+			return;
+		if (segment.p_type != PT_NOTE || segment.p_filesz > sizeof(notes))
+			continue;
+		if (image_read(image, start + segment.p_vaddr - first, notes, segment.p_filesz))
+			heap_build_id_parse(notes, segment.p_filesz, (uint32_t)segment.p_align,
+					    result);
+	}
+}
+
+static bool same_build_id(const struct heap_build_id *a, const struct heap_build_id *b)
+{
+	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+// Opens the module's file, or says why not.
+HEAP_MUST_CHECK
+static struct heap_error *open_file(struct module *module, const struct image *image)
+{
+	CLEANUP_FREE char *path = strdup(module->path);
+	char *deleted = path ? strstr(path, " (deleted)") : NULL;
+	struct heap_error *error;
+
+	if (!path)
+		return heap_error_out_of_memory();
+	if (deleted) {
+		// Of the executable alone the kernel keeps a way to open it.
+		char executable[64];
+		char target[4096];
+		ssize_t length;
+
+		snprintf(executable, sizeof(executable), "/proc/%d/exe", (int)image->pid);
+		length = readlink(executable, target, sizeof(target) - 1);
+		target[length < 0 ? 0 : length] = '\0';
+		if (strcmp(target, path) != 0)
+			return heap_error_create(HEAP_ERROR_ABSENT, "the file has been deleted");
+		free(path);
+		path = strdup(executable);
+		if (!path)
+			return heap_error_out_of_memory();
+	}
+	error = heap_elf_open(path, &module->elf);
+	if (error)
+		return error;
+	if (module->build_id.size > 0 &&
+	    !same_build_id(&module->build_id, &module->elf->build_id)) {
+		heap_elf_close(module->elf);
+		module->elf = NULL;
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "the file on disk is not the one that was loaded");
+	}
+	module->bias = module->elf->is_executable ? 0 : module->start - module->elf->first_address;
+	return NULL;
+}
+
+// Where the debug information is: in the file itself, or in a file of its own.
+HEAP_MUST_CHECK
+static struct heap_error *find_debug_path(struct module *module)
+{
+	struct heap_error *error = NULL;
+
+	if (module->elf->has_debug_info) {
+		module->debug_path = strdup(module->elf->path);
+		return module->debug_path ? NULL : heap_error_out_of_memory();
+	}
+	error = heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, &module->debug_path);
+	if (error || !module->debug_path)
+		return error;
+
+	struct heap_elf_file *separate;
+
+	error = heap_elf_open(module->debug_path, &separate);
+	if (error)
+		return error;
+	error = heap_elf_add_symbols(module->elf, separate);
+	if (!separate->has_debug_info) {
+		add_note(module, "%s has symbols only", module->debug_path);
+		free(module->debug_path);
+		module->debug_path = NULL;
+	}
+	heap_elf_close(separate);
+	return error;
+}
+
+// Reads types and variables, from the cache if it has them.
+HEAP_MUST_CHECK
+static struct heap_error *read_debug(struct module *module, const char *cache)
+{
+	char id[2 * HEAP_BUILD_ID_MAX + 1];
+	bool cached = cache && module->elf->build_id.size > 0;
+	struct heap_error *error;
+
+	heap_build_id_format(&module->elf->build_id, id, sizeof(id));
+	if (cached) {
+		error = heap_debug_load(cache, id, &module->debug);
+		if (!error)
+			return NULL;
+		heap_error_destroy(error);
+	}
+	error = heap_debug_read(module->dwarf, &module->debug);
+	if (error)
+		return error;
+	// A cache that cannot be written costs time, nothing else.
+	if (cached)
+		heap_error_destroy(heap_debug_store(cache, id, &module->debug));
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *open_debug(struct module *module, const char *cache,
+				     struct heap_types *types)
+{
+	struct heap_error *error = find_debug_path(module);
+
+	if (error || !module->debug_path)
+		return error;
+	error = heap_dwarf_open(module->debug_path, &module->dwarf);
+	if (!error)
+		error = read_debug(module, cache);
+	if (error)
+		return error;
+	module->has_debug = true;
+	if (module->debug.unreadable_units > 0)
+		add_note(module, "%llu of %llu compilation units are damaged",
+			 (unsigned long long)module->debug.unreadable_units,
+			 (unsigned long long)module->debug.units);
+	module->type_map = calloc(module->debug.types.count, sizeof(*module->type_map));
+	if (!module->type_map)
+		return heap_error_out_of_memory();
+	error = heap_types_merge(types, &module->debug.types, module->type_map);
+	if (!error)
+		error = heap_line_finder_create(module->dwarf, &module->lines);
+	return error;
+}
+
+static void open_module(struct module *module, const struct image *image, const char *cache,
+			struct heap_types *types)
+{
+	struct heap_error *error;
+
+	read_build_id(image, module->start, &module->build_id);
+	error = open_file(module, image);
+	if (!error)
+		error = open_debug(module, cache, types);
+	if (error)
+		note_error(module, error);
+}
+
+// A file is a module if some of it is executable and it begins with an ELF header.
+static bool is_module(const struct image *image, size_t first, size_t end)
+{
+	char magic[SELFMAG];
+	bool executable = false;
+
+	for (size_t i = first; i < end; i++)
+		executable |= (image->mappings[i].protection & PROT_EXEC) != 0;
+	return executable && image_read(image, image->mappings[first].start, magic, SELFMAG) &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+struct heap_error *modules_init(struct modules *modules, const struct image *image,
+				const char *cache, struct heap_types *types)
+{
+	*modules = (struct modules){ .image = image };
+	modules->modules = calloc(image->mapping_count + 1, sizeof(*modules->modules));
+	if (!modules->modules)
+		return heap_error_out_of_memory();
+
+	for (size_t i = 0; i < image->mapping_count;) {
+		const struct image_mapping *first = &image->mappings[i];
+		size_t end = i + 1;
+
+		// The mappings of a module stand together but for its .bss, which is anonymous.
+		while (end < image->mapping_count && first->kind == IMAGE_FILE &&
+		       strcmp(image->mappings[end].name, first->name) == 0 &&
+		       image->mappings[end].offset > 0)
+			end++;
+		if (first->kind == IMAGE_FILE && first->offset == 0 && is_module(image, i, end)) {
+			struct module *module = &modules->modules[modules->count++];
+
+			module->path = first->name;
+			module->start = first->start;
+			module->end = image->mappings[end - 1].end;
+			open_module(module, image, cache, types);
+			if (module->elf && module->elf->data_end + module->bias > module->end)
+				module->end = module->elf->data_end + module->bias;
+		}
+		i = end;
+	}
+	return NULL;
+}
+
+static void free_units(struct module *module)
+{
+	while (module->units) {
+		struct module_unit *unit = module->units;
+
+		module->units = unit->next;
+		heap_unit_types_deinit(&unit->types);
+		free(unit->map);
+		free(unit);
+	}
+}
+
+void modules_deinit(struct modules *modules)
+{
+	for (size_t i = 0; i < modules->count; i++) {
+		struct module *module = &modules->modules[i];
+
+		free_units(module);
+		heap_unwinder_destroy(module->unwinder);
+		heap_line_finder_destroy(module->lines);
+		if (module->has_debug)
+			heap_debug_deinit(&module->debug);
+		heap_dwarf_close(module->dwarf);
+		heap_elf_close(module->elf);
+		free(module->type_map);
+		free(module->debug_path);
+		free(module->note);
+	}
+	free(modules->modules);
+}
+
+struct module *modules_find(const struct modules *modules, uint64_t address)
+{
+	size_t low = 0, high = modules->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (modules->modules[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == modules->count || modules->modules[low].start > address)
+		return NULL;
+	return &modules->modules[low];
+}
+
+static size_t describe_by_lines(struct module *module, uint64_t lookup, struct strings *strings,
+				struct code_place *places, size_t max)
+{
+	struct heap_lines lines = { 0 };
+	size_t count = 0;
+
+	if (!module->lines)
+		return 0;
+
+	struct heap_error *error =
+		heap_line_finder_find(module->lines, lookup - module->bias, &lines);
+
+	if (error) {
+		heap_error_destroy(error);
+		return 0;
+	}
+	for (; count < lines.count && count < max; count++) {
+		places[count] = (struct code_place){
+			.function = strings_add(strings, lines.lines[count].function),
+			.file = strings_add(strings, lines.lines[count].file),
+			.line = lines.lines[count].line,
+		};
+	}
+	heap_lines_deinit(&lines);
+	return count;
+}
+
+size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
+		       struct strings *strings, struct code_place *places, size_t max)
+{
+	size_t count = describe_by_lines(module, lookup, strings, places, max);
+	const struct heap_symbol *symbol = NULL;
+
+	if (module->elf)
+		symbol = heap_elf_find_symbol(module->elf, HEAP_SYMBOL_FUNCTION,
+					      lookup - module->bias);
+	if (count == 0) {
+		places[0] = (struct code_place){ 0 };
+		count = 1;
+	}
+	if (symbol) {
+		// The symbol is of the function that was compiled, the outermost of the places.
+		struct code_place *place = &places[count - 1];
+
+		place->offset = address - module->bias - symbol->address;
+		if (!place->function) {
+			CLEANUP_FREE char *name = heap_demangle(symbol->name);
+
+			place->function = strings_add(strings, name);
+		}
+	} else {
+		places[count - 1].offset = address - module->start;
+	}
+	return count;
+}
+
+struct heap_unwinder *module_unwinder(struct module *module)
+{
+	if (!module->unwinder_tried && module->elf) {
+		struct heap_error *error = heap_unwinder_create(module->elf->path, module->dwarf,
+								&module->unwinder);
+
+		module->unwinder_tried = true;
+		if (error)
+			note_error(module, error);
+	}
+	return module->unwinder;
+}
+
+// Reads the types of one unit into the snapshot's table.
+HEAP_MUST_CHECK
+static struct heap_error *read_unit(struct module *module, uint64_t offset,
+				    struct heap_types *types, struct module_unit **result)
+{
+	CLEANUP_FREE struct module_unit *unit = calloc(1, sizeof(*unit));
+	Dwarf_Die die;
+	Dwarf_Error dwarf_error;
+
+	if (!unit)
+		return heap_error_out_of_memory();
+	unit->offset = offset;
+	if (dwarf_offdie_b(module->dwarf->debug, offset, 1, &die, &dwarf_error) != DW_DLV_OK)
+		return heap_error_create(HEAP_ERROR_FORMAT, "no compilation unit at %#llx",
+					 (unsigned long long)offset);
+
+	struct heap_error *error = heap_unit_types_read(module->dwarf, die, &unit->types);
+
+	dwarf_dealloc(module->dwarf->debug, die, DW_DLA_DIE);
+	if (error)
+		return error;
+	unit->map = calloc(unit->types.types.count, sizeof(*unit->map));
+	error = unit->map ? heap_types_merge(types, &unit->types.types, unit->map) :
+			    heap_error_out_of_memory();
+	if (error) {
+		heap_unit_types_deinit(&unit->types);
+		free(unit->map);
+		return error;
+	}
+	unit->next = module->units;
+	module->units = unit;
+	*result = keep(unit);
+	return NULL;
+}
+
+heap_type_id module_type(struct module *module, uint64_t unit_offset, uint64_t die,
+			 struct heap_types *types)
+{
+	struct module_unit *unit = module->units;
+
+	if (die == 0)
+		return HEAP_NO_TYPE;
+	while (unit && unit->offset != unit_offset)
+		unit = unit->next;
+	if (!unit) {
+		struct heap_error *error = read_unit(module, unit_offset, types, &unit);
+
+		if (error) {
+			note_error(module, error);
+			return HEAP_NO_TYPE;
+		}
+	}
+	return unit->map[heap_unit_types_find(&unit->types, die)];
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef MODULES_H
+#define MODULES_H
+
+/**
+ * The executable and the shared libraries of the frozen copy, and what their files say.
+ *
+ * A module's file is only believed if its build id is that of the memory: a library that
+ * was replaced on disk since it was loaded would name everything wrongly. What could not
+ * be read costs its names, never the snapshot, and is told in the module's note.
+ */
+
+#include "dumper/writer/image.h"
+#include "dumper/writer/strings.h"
+#include "lib/debug.h"
+#include "lib/elf_file.h"
+#include "lib/lines.h"
+#include "lib/unwind.h"
+
+/** Types of one compilation unit, kept because locals of its functions need them. */
+struct module_unit;
+
+struct module {
+	const char *path;
+	uint64_t start; /**< of the first mapping */
+	uint64_t end;
+	uint64_t bias;  /**< address in memory minus address in the file */
+	struct heap_build_id build_id;
+	struct heap_elf_file *elf;     /**< NULL if the file could not be used */
+	char *debug_path;              /**< where debug information came from, or NULL */
+	struct heap_dwarf_file *dwarf; /**< NULL without debug information */
+	struct heap_debug debug;       /**< types and variables; empty if there are none */
+	bool has_debug;
+	heap_type_id *type_map; /**< [debug.types.count] in the snapshot's table */
+	struct heap_line_finder *lines;
+	struct heap_unwinder *unwinder;
+	bool unwinder_tried;
+	struct module_unit *units;
+	char *note; /**< what was missed, for people; or NULL */
+};
+
+struct modules {
+	struct module *modules; /**< [count] by address */
+	size_t count;
+	const struct image *image;
+};
+
+/**
+ * Opens all modules, and merges the types of their debug information into @p types.
+ *
+ * @param cache  directory for parsed debug information, or NULL
+ */
+HEAP_MUST_CHECK
+struct heap_error *modules_init(struct modules *modules, const struct image *image,
+				const char *cache, struct heap_types *types);
+
+void modules_deinit(struct modules *modules);
+
+/** The module whose mappings hold @p address, or NULL. */
+struct module *modules_find(const struct modules *modules, uint64_t address);
+
+/** What the code at an address is. */
+struct code_place {
+	uint32_t function; /**< in strings */
+	uint64_t offset;   /**< in that function, if the symbol table knows it */
+	uint32_t file;
+	uint32_t line;
+};
+
+/**
+ * Names the code at @p address, innermost inlined function first.
+ *
+ * @param lookup  address to look lines up by: a return address minus 1
+ * @param places  [max] the caller's
+ * @return how many were filled, at least 1 if the module is known
+ */
+size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
+		       struct strings *strings, struct code_place *places, size_t max);
+
+/** For unwinding; NULL if the module has nothing to unwind by. */
+struct heap_unwinder *module_unwinder(struct module *module);
+
+/**
+ * The type of a variable's DIE in the snapshot's table.
+ *
+ * @param unit, die  offsets in .debug_info, as struct heap_local has them
+ */
+heap_type_id module_type(struct module *module, uint64_t unit, uint64_t die,
+			 struct heap_types *types);
+
+#endif

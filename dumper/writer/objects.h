@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef OBJECTS_H
+#define OBJECTS_H
+
+/**
+ * The live blocks of the frozen copy, by address; and whose block an address lies in.
+ *
+ * Blocks are found by their signed headers (dumper/header.h): every 16th byte of private
+ * anonymous memory is looked at, live blocks are stepped over. For the way back, from an
+ * address to its block, each range of memory has a bit per 16 bytes, set where a block
+ * starts, and a running count per 1 KiB:
+ *
+ *	granules   bits   0100000001000100…  ranks[g]: blocks that start in granules before g
+ *	                       ▲ address     block = first + rank + bits up to here − 1
+ *
+ * That is one or two cache misses for any pointer, for 1.6 % of the heap's size.
+ */
+
+#include "dumper/header.h"
+#include "dumper/writer/image.h"
+#include "lib/snapshot.h"
+
+enum {
+	GRANULE = 16,
+	GRANULES_PER_WORD = 64,
+};
+
+/** Where blocks start in 1 KiB. */
+struct object_starts {
+	uint64_t bits;
+	uint32_t before; /**< blocks that start in the range before this KiB */
+};
+
+/** Contiguous memory that malloc may have used. */
+struct object_range {
+	uint64_t start;
+	uint64_t end;
+	uint32_t first; /**< number of its first block */
+	uint32_t count;
+	struct object_starts *starts; /**< [(end - start) / 1024 + 1]; NULL: few, large blocks */
+};
+
+struct objects {
+	uint64_t *address; /**< [count] */
+	uint64_t *size;    /**< [count] bytes */
+	uint64_t *site;    /**< [count] address of the code that allocated it */
+	uint32_t *birth;   /**< [count] */
+	uint8_t *flags;    /**< [count] enum heapsnap_block_flags */
+	uint32_t count, capacity;
+	struct object_range *ranges; /**< [range_count] */
+	size_t range_count;
+	/** [damage_count] addresses of headers that something has overwritten */
+	uint64_t *damages;
+	size_t damage_count;
+};
+
+/** Whether an address is in a mapping of code: what a site must be. */
+typedef bool objects_code_test(const struct image *image, uint64_t address);
+
+/**
+ * Finds all blocks.
+ *
+ * @param skip  [skip_count] ranges (start, end) of the library's own memory: not looked at
+ */
+HEAP_MUST_CHECK
+struct heap_error *objects_init(struct objects *objects, const struct image *image,
+				uint64_t secret, const uint64_t (*skip)[2], size_t skip_count);
+
+void objects_deinit(struct objects *objects);
+
+/** The slow way, for ranges with few blocks. */
+heap_object_id objects_search(const struct objects *objects, const struct object_range *range,
+			      uint64_t address);
+
+static inline const struct object_range *objects_range(const struct objects *objects,
+						       uint64_t address)
+{
+	size_t low = 0, high = objects->range_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (objects->ranges[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < objects->range_count && objects->ranges[low].start <= address ?
+		       &objects->ranges[low] :
+		       NULL;
+}
+
+/** The block that @p address points into (its very start, if it is empty), or HEAP_NO_OBJECT. */
+static inline heap_object_id objects_find(const struct objects *objects, uint64_t address)
+{
+	const struct object_range *range = objects_range(objects, address);
+
+	if (!range)
+		return HEAP_NO_OBJECT;
+	if (!range->starts)
+		return objects_search(objects, range, address);
+
+	uint64_t granule = (address - range->start) / GRANULE;
+	const struct object_starts *starts = &range->starts[granule / GRANULES_PER_WORD];
+	uint64_t up_to_here = starts->bits << (63 - granule % GRANULES_PER_WORD);
+	uint32_t rank = starts->before + (uint32_t)__builtin_popcountll(up_to_here);
+
+	if (rank == 0)
+		return HEAP_NO_OBJECT;
+
+	heap_object_id object = range->first + rank - 1;
+	uint64_t offset = address - objects->address[object];
+
+	return offset < objects->size[object] || offset == 0 ? object : HEAP_NO_OBJECT;
+}
+
+#endif

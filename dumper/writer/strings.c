@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/strings.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct heap_error *strings_init(struct strings *strings)
+{
+	*strings = (struct strings){
+		.bytes = calloc(1, 4096),
+		.size = 1,
+		.capacity = 4096,
+		.slots = calloc(1024, sizeof(uint32_t)),
+		.slot_count = 1024,
+	};
+	if (!strings->bytes || !strings->slots) {
+		strings_deinit(strings);
+		return heap_error_out_of_memory();
+	}
+	return NULL;
+}
+
+void strings_deinit(struct strings *strings)
+{
+	free(strings->bytes);
+	free(strings->slots);
+}
+
+// FNV-1a, 64 bits.
+static uint64_t hash(const char *text)
+{
+	uint64_t value = UINT64_C(0xcbf29ce484222325);
+
+	for (; *text; text++)
+		value = (value ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+	return value;
+}
+
+static uint32_t *find_slot(const struct strings *strings, uint32_t *slots, size_t slot_count,
+			   const char *text)
+{
+	size_t at = hash(text) & (slot_count - 1);
+
+	while (slots[at] && strcmp(strings->bytes + slots[at], text) != 0)
+		at = (at + 1) & (slot_count - 1);
+	return &slots[at];
+}
+
+static bool grow_slots(struct strings *strings)
+{
+	size_t slot_count = strings->slot_count * 2;
+	uint32_t *slots = calloc(slot_count, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < strings->slot_count; i++) {
+		if (strings->slots[i])
+			*find_slot(strings, slots, slot_count,
+				   strings->bytes + strings->slots[i]) = strings->slots[i];
+	}
+	free(strings->slots);
+	strings->slots = slots;
+	strings->slot_count = slot_count;
+	return true;
+}
+
+static bool grow_bytes(struct strings *strings, size_t needed)
+{
+	size_t capacity = strings->capacity * 2;
+
+	while (capacity - strings->size < needed)
+		capacity *= 2;
+	if (capacity > UINT32_MAX)
+		return false;
+
+	char *bytes = realloc(strings->bytes, capacity);
+
+	if (!bytes)
+		return false;
+	strings->bytes = bytes;
+	strings->capacity = capacity;
+	return true;
+}
+
+uint32_t strings_add(struct strings *strings, const char *text)
+{
+	if (!text || !*text)
+		return 0;
+
+	uint32_t *slot = find_slot(strings, strings->slots, strings->slot_count, text);
+
+	if (*slot)
+		return *slot;
+
+	size_t length = strlen(text) + 1;
+
+	if (length > strings->capacity - strings->size && !grow_bytes(strings, length))
+		return 0;
+	if (strings->used * 2 >= strings->slot_count) {
+		if (!grow_slots(strings))
+			return 0;
+		slot = find_slot(strings, strings->slots, strings->slot_count, text);
+	}
+	*slot = (uint32_t)strings->size;
+	memcpy(strings->bytes + strings->size, text, length);
+	strings->size += length;
+	strings->used++;
+	return *slot;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef STRINGS_H
+#define STRINGS_H
+
+/**
+ * The strings of a snapshot while it is made: each text is stored once.
+ */
+
+#include "lib/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct strings {
+	char *bytes; /**< [size] NUL-terminated, one after the other; [0] is "" */
+	size_t size, capacity;
+	uint32_t *slots; /**< [slot_count] hash table of offsets; 0 is free */
+	size_t slot_count, used;
+};
+
+HEAP_MUST_CHECK
+struct heap_error *strings_init(struct strings *strings);
+
+void strings_deinit(struct strings *strings);
+
+/**
+ * The offset of @p text; NULL counts as "".
+ *
+ * Never fails: when memory is short, or the table would pass 4 GiB, the answer is 0 (the
+ * empty string): a name is lost, not the snapshot.
+ */
+uint32_t strings_add(struct strings *strings, const char *text);
+
+#endif
