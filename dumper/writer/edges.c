@@ -75,8 +75,8 @@ static struct heap_error *scan_object(struct scan *scan, const uint64_t *words, 
 		if (target == HEAP_NO_OBJECT)
 			continue;
 
-		struct heap_error *error = add(scan->edges, target, slot + i,
-					       word - scan->objects->address[target]);
+		struct heap_error *error =
+			add(scan->edges, target, slot + i, word - scan->objects->address[target]);
 
 		if (error)
 			return error;
@@ -107,9 +107,8 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 		uint64_t to = stop < end ? stop : end;
 
 		if (from < to) {
-			struct heap_error *error =
-				scan_object(scan, words + (from - address) / 8, (to - from) / 8,
-					    (from - start) / 8);
+			struct heap_error *error = scan_object(scan, words + (from - address) / 8,
+							       (to - from) / 8, (from - start) / 8);
 
 			if (error)
 				return error;

@@ -11,11 +11,11 @@
 #include "dumper/writer/objects.h"
 
 struct edges {
-	uint32_t *first;  /**< [objects + 1] */
+	uint32_t *first;        /**< [objects + 1] */
 	heap_object_id *target; /**< [count] */
-	uint32_t *slot;   /**< [count] byte offset in the source / 8 */
-	uint32_t *interior; /**< [count] bytes into the target; UINT32_MAX: or more */
-	uint8_t *flags;   /**< [count] enum heap_edge_flags */
+	uint32_t *slot;         /**< [count] byte offset in the source / 8 */
+	uint32_t *interior;     /**< [count] bytes into the target; UINT32_MAX: or more */
+	uint8_t *flags;         /**< [count] enum heap_edge_flags */
 	uint32_t count, capacity;
 };
 

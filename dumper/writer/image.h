@@ -22,7 +22,7 @@ enum image_kind {
 	IMAGE_HEAP,      /**< brk */
 	IMAGE_STACK,     /**< the main thread's */
 	IMAGE_FILE,
-	IMAGE_SPECIAL,   /**< [vdso], [vvar], devices: never read */
+	IMAGE_SPECIAL, /**< [vdso], [vvar], devices: never read */
 };
 
 struct image_mapping {
@@ -30,7 +30,7 @@ struct image_mapping {
 	uint64_t end;
 	uint8_t protection; /**< PROT_READ | PROT_WRITE | PROT_EXEC */
 	bool shared;
-	uint8_t kind; /**< enum image_kind */
+	uint8_t kind;    /**< enum image_kind */
 	uint64_t offset; /**< in the file */
 	uint64_t inode;
 	const char *name; /**< path, [heap]...; "" */
@@ -38,8 +38,8 @@ struct image_mapping {
 
 struct image {
 	pid_t pid;
-	int memory;  /**< /proc/PID/mem, or -1 */
-	int pagemap; /**< /proc/PID/pagemap, or -1 */
+	int memory;                     /**< /proc/PID/mem, or -1 */
+	int pagemap;                    /**< /proc/PID/pagemap, or -1 */
 	struct image_mapping *mappings; /**< [mapping_count] by address */
 	size_t mapping_count;
 	char *maps; /**< text of /proc/PID/maps, cut into the mappings' names */

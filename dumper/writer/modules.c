@@ -21,7 +21,7 @@ struct module_unit {
 };
 
 __attribute__((format(printf, 2, 3))) static void add_note(struct module *module,
-							    const char *format, ...)
+							   const char *format, ...)
 {
 	va_list arguments;
 	char *text, *both = NULL;
@@ -56,8 +56,8 @@ static void read_build_id(const struct image *image, uint64_t start, struct heap
 	uint8_t notes[4096];
 
 	if (!image_read(image, start, &header, sizeof(header)) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header.e_phentsize != sizeof(segment) || header.e_phoff > 65536)
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(segment) ||
+	    header.e_phoff > 65536)
 		return;
 
 	// The file's own addresses begin where its first segment does.
@@ -371,8 +371,8 @@ size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
 struct heap_unwinder *module_unwinder(struct module *module)
 {
 	if (!module->unwinder_tried && module->elf) {
-		struct heap_error *error = heap_unwinder_create(module->elf->path, module->dwarf,
-								&module->unwinder);
+		struct heap_error *error =
+			heap_unwinder_create(module->elf->path, module->dwarf, &module->unwinder);
 
 		module->unwinder_tried = true;
 		if (error)
@@ -403,8 +403,8 @@ static struct heap_error *read_unit(struct module *module, uint64_t offset,
 	if (error)
 		return error;
 	unit->map = calloc(unit->types.types.count, sizeof(*unit->map));
-	error = unit->map ? heap_types_merge(types, &unit->types.types, unit->map) :
-			    heap_error_out_of_memory();
+	error = unit->map ? heap_types_merge(types, &unit->types.types, unit->map)
+			  : heap_error_out_of_memory();
 	if (error) {
 		heap_unit_types_deinit(&unit->types);
 		free(unit->map);

@@ -24,7 +24,7 @@ struct module {
 	const char *path;
 	uint64_t start; /**< of the first mapping */
 	uint64_t end;
-	uint64_t bias;  /**< address in memory minus address in the file */
+	uint64_t bias; /**< address in memory minus address in the file */
 	struct heap_build_id build_id;
 	struct heap_elf_file *elf;     /**< NULL if the file could not be used */
 	char *debug_path;              /**< where debug information came from, or NULL */

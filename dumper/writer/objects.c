@@ -71,12 +71,10 @@ static struct heap_error *note_damage(struct scan *scan, uint64_t header, uint64
 				      uint64_t origin)
 {
 	struct objects *objects = scan->objects;
-	const struct image_mapping *mapping =
-		image_find(scan->image, origin & HEAPSNAP_SITE_MASK);
+	const struct image_mapping *mapping = image_find(scan->image, origin & HEAPSNAP_SITE_MASK);
 
 	(void)extent;
-	if (!mapping || !(mapping->protection & PROT_EXEC) ||
-	    objects->damage_count == MAX_DAMAGES)
+	if (!mapping || !(mapping->protection & PROT_EXEC) || objects->damage_count == MAX_DAMAGES)
 		return NULL;
 
 	uint64_t *damages =
@@ -142,11 +140,10 @@ static struct heap_error *index_range(struct objects *objects, struct object_ran
 	if (!range->starts)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < range->count; i++) {
-		uint64_t granule =
-			(objects->address[range->first + i] - range->start) / GRANULE;
+		uint64_t granule = (objects->address[range->first + i] - range->start) / GRANULE;
 
-		range->starts[granule / GRANULES_PER_WORD].bits |=
-			UINT64_C(1) << granule % GRANULES_PER_WORD;
+		range->starts[granule / GRANULES_PER_WORD].bits |= UINT64_C(1)
+								   << granule % GRANULES_PER_WORD;
 	}
 	for (size_t i = 0; i < words; i++) {
 		range->starts[i].before = before;
@@ -195,8 +192,8 @@ static struct heap_error *scan_range(struct objects *objects, const struct image
 	return index_range(objects, range);
 }
 
-struct heap_error *objects_init(struct objects *objects, const struct image *image,
-				uint64_t secret, const uint64_t (*skip)[2], size_t skip_count)
+struct heap_error *objects_init(struct objects *objects, const struct image *image, uint64_t secret,
+				const uint64_t (*skip)[2], size_t skip_count)
 {
 	struct heap_error *error = grow(objects);
 

@@ -63,8 +63,8 @@ typedef bool objects_code_test(const struct image *image, uint64_t address);
  * @param skip  [skip_count] ranges (start, end) of the library's own memory: not looked at
  */
 HEAP_MUST_CHECK
-struct heap_error *objects_init(struct objects *objects, const struct image *image,
-				uint64_t secret, const uint64_t (*skip)[2], size_t skip_count);
+struct heap_error *objects_init(struct objects *objects, const struct image *image, uint64_t secret,
+				const uint64_t (*skip)[2], size_t skip_count);
 
 void objects_deinit(struct objects *objects);
 
@@ -85,9 +85,9 @@ static inline const struct object_range *objects_range(const struct objects *obj
 		else
 			high = middle;
 	}
-	return low < objects->range_count && objects->ranges[low].start <= address ?
-		       &objects->ranges[low] :
-		       NULL;
+	return low < objects->range_count && objects->ranges[low].start <= address
+		       ? &objects->ranges[low]
+		       : NULL;
 }
 
 /** The block that @p address points into (its very start, if it is empty), or HEAP_NO_OBJECT. */

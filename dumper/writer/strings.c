@@ -56,8 +56,8 @@ static bool grow_slots(struct strings *strings)
 		return false;
 	for (size_t i = 0; i < strings->slot_count; i++) {
 		if (strings->slots[i])
-			*find_slot(strings, slots, slot_count,
-				   strings->bytes + strings->slots[i]) = strings->slots[i];
+			*find_slot(strings, slots, slot_count, strings->bytes + strings->slots[i]) =
+				strings->slots[i];
 	}
 	free(strings->slots);
 	strings->slots = slots;

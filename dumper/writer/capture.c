@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/capture.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	MAX_THREADS = 1 << 20, // more than any kernel has; the table is not believed blindly
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *read_process(struct capture *capture, uint64_t address)
+{
+	struct heapsnap_process *process = &capture->process;
+
+	capture->process_address = address;
+	if (!image_read(&capture->image, address, process, sizeof(*process)))
+		return heap_error_create(HEAP_ERROR_SYSTEM,
+					 "the frozen copy's memory cannot be read: %#" PRIx64,
+					 address);
+	if (process->magic != HEAPSNAP_PROCESS_MAGIC ||
+	    process->version != HEAPSNAP_PROTOCOL_VERSION || process->bytes != sizeof(*process))
+		return heap_error_create(
+			HEAP_ERROR_FORMAT,
+			"heapsnap-writer and libheapsnap.so are of different versions");
+	process->program[sizeof(process->program) - 1] = '\0';
+	process->directory[sizeof(process->directory) - 1] = '\0';
+	process->pattern[sizeof(process->pattern) - 1] = '\0';
+	if (process->thread_count > MAX_THREADS ||
+	    process->tls_module_count > HEAPSNAP_TLS_MODULES || process->epoch >= HEAPSNAP_EPOCHS)
+		return heap_error_create(HEAP_ERROR_FORMAT, "the program has overwritten what "
+							    "libheapsnap.so notes of it");
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_threads(struct capture *capture)
+{
+	size_t bytes = capture->process.thread_count * sizeof(*capture->threads);
+
+	capture->threads = malloc(bytes + 1);
+	if (!capture->threads)
+		return heap_error_out_of_memory();
+	if (!image_read(&capture->image, capture->process.threads, capture->threads, bytes))
+		return heap_error_create(HEAP_ERROR_SYSTEM, "the table of threads cannot be read");
+	return NULL;
+}
+
+struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process)
+{
+	*capture = (struct capture){ 0 };
+
+	struct heap_error *error = image_init(&capture->image, pid);
+
+	if (error)
+		return error;
+	error = read_process(capture, process);
+	if (!error)
+		error = read_threads(capture);
+	if (!error)
+		error = strings_init(&capture->strings);
+	if (!error)
+		error = heap_types_init(&capture->types);
+	if (error)
+		capture_close(capture);
+	return error;
+}
+
+void capture_close(struct capture *capture)
+{
+	free(capture->type);
+	free(capture->elements);
+	free(capture->evidence);
+	free(capture->stacks);
+	free(capture->frames);
+	roots_deinit(&capture->roots);
+	edges_deinit(&capture->edges);
+	objects_deinit(&capture->objects);
+	modules_deinit(&capture->modules);
+	heap_types_deinit(&capture->types);
+	strings_deinit(&capture->strings);
+	free(capture->threads);
+	image_deinit(&capture->image);
+	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 } };
+}
+
+size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[8][2])
+{
+	const struct heapsnap_process *process = &capture->process;
+	const uint64_t own[][2] = {
+		{ process->threads, process->threads + 1 },
+		{ process->labels, process->labels + 1 },
+		{ process->pieces, process->pieces + 1 },
+		{ process->epochs, process->epochs + 1 },
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		const struct image_mapping *mapping = image_find(&capture->image, own[i][0]);
+
+		if (own[i][0] == 0 || !mapping || mapping->kind != IMAGE_ANONYMOUS)
+			continue;
+		ranges[count][0] = mapping->start;
+		ranges[count][1] = mapping->end;
+		count++;
+	}
+	return count;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CAPTURE_H
+#define CAPTURE_H
+
+/**
+ * A snapshot in the making: what each stage has found, for the stages after it.
+ *
+ *	process ▶ image ▶ modules ▶ objects ▶ edges ▶ globals, stacks ▶ types ▶ the file
+ */
+
+#include "dumper/protocol.h"
+#include "dumper/writer/edges.h"
+#include "dumper/writer/image.h"
+#include "dumper/writer/modules.h"
+#include "dumper/writer/objects.h"
+#include "dumper/writer/roots.h"
+#include "dumper/writer/strings.h"
+#include "lib/snapshot.h"
+
+struct capture {
+	uint64_t process_address;
+	struct heapsnap_process process;
+	struct heapsnap_thread *threads; /**< [process.thread_count] */
+	struct image image;
+	struct strings strings;
+	struct heap_types types;
+	struct modules modules;
+	struct objects objects;
+	struct edges edges;
+	struct roots roots;
+	/** [process.thread_count], [frame_count]: filled by stacks_unwind() */
+	struct heap_thread *stacks;
+	struct heap_frame *frames;
+	uint32_t frame_count, frame_capacity;
+	/** [objects.count] filled by inference */
+	heap_type_id *type;
+	uint64_t *elements;
+	uint8_t *evidence;
+};
+
+enum {
+	/** Bytes of a variable's value that are kept, whatever is kept of objects. */
+	CAPTURE_VARIABLE_BYTES = 256,
+};
+
+/** Reads what the library says of the process, and opens its image. @return NULL or why not */
+HEAP_MUST_CHECK
+struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process);
+
+void capture_close(struct capture *capture);
+
+/** The library's own memory, which is neither heap nor root: (start, end). @return how many */
+size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[8][2]);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef GLOBALS_H
+#define GLOBALS_H
+
+/**
+ * Roots that are not on a stack: variables of modules, thread-locals, other memory.
+ *
+ * Variables have their names and types from debug information; what that leaves is named
+ * by ELF symbols, if it holds pointers at all. Words that no variable claims are gathered
+ * per segment and per mapping, after the stacks' variables had their say.
+ *
+ * The allocator's own bookkeeping is not a root. Its bins point to free blocks, which
+ * looks like pointers into the ends of the live blocks before them: of the unnamed words
+ * of libc only those count that point to a block's start.
+ */
+
+#include "dumper/writer/capture.h"
+
+/** Global, static and thread-local variables. */
+HEAP_MUST_CHECK
+struct heap_error *globals_gather_variables(struct capture *capture);
+
+/** What is unnamed in the threads' own storage (static TLS, thread control block). */
+HEAP_MUST_CHECK
+struct heap_error *globals_gather_thread_storage(struct capture *capture);
+
+/** What is unnamed in the modules' data; and writable mappings without blocks. */
+HEAP_MUST_CHECK
+struct heap_error *globals_gather_rest(struct capture *capture);
+
+#endif

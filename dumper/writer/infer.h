@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef INFER_H
+#define INFER_H
+
+/**
+ * What each block is: type inference over the pointer graph.
+ *
+ * Evidence comes, strongest first, from the program itself (heapsnap_set_type()), from
+ * vtable pointers, and from typed slots: a pointer variable or a pointer member of a block
+ * whose type is known says what it points to, if the size agrees. What has been named
+ * names others in turn, until nothing changes. infer.c has the method and its risks.
+ */
+
+#include "dumper/writer/capture.h"
+
+/** Where classes' vtables are, so that a block's first word can be looked up. */
+struct vtables;
+
+HEAP_MUST_CHECK
+struct heap_error *vtables_create(struct capture *capture, struct vtables **result);
+
+void vtables_destroy(struct vtables *vtables);
+
+/** The class whose vtable @p word points into, or HEAP_NO_TYPE. */
+heap_type_id vtables_find(const struct vtables *vtables, uint64_t word);
+
+/**
+ * Names what can be named: fills capture's type, elements and evidence, and marks the
+ * edges and root edges that are typed slots.
+ *
+ * @param classes  [objects] the class of each block's vtable, or HEAP_NO_TYPE
+ */
+HEAP_MUST_CHECK
+struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes);
+
+#endif

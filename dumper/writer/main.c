@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * heapsnap-writer: reads a frozen process, and writes its snapshot.
+ *
+ * Started by libheapsnap.so alone; dumper/protocol.h says how. It is a program of its own
+ * so that its memory, its threads and its crashes are not those of the program.
+ */
+#include "dumper/writer/destination.h"
+#include "dumper/writer/globals.h"
+#include "dumper/writer/infer.h"
+#include "dumper/writer/stacks.h"
+#include "dumper/writer/store.h"
+#include "lib/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct classes {
+	const struct vtables *vtables;
+	heap_type_id *types; // [objects]
+};
+
+static void note_class(void *context, heap_object_id object, uint64_t word)
+{
+	struct classes *classes = context;
+
+	classes->types[object] = vtables_find(classes->vtables, word);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_objects(struct capture *capture)
+{
+	uint64_t own[8][2];
+	size_t own_count = capture_own_ranges(capture, own);
+
+	return objects_init(&capture->objects, &capture->image, capture->process.secret, own,
+			    own_count);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_edges(struct capture *capture, heap_type_id *classes)
+{
+	struct vtables *vtables;
+	struct heap_error *error = vtables_create(capture, &vtables);
+
+	if (error)
+		return error;
+
+	struct classes context = { vtables, classes };
+
+	error = edges_init(&capture->edges, &capture->objects, &capture->image, note_class,
+			   &context);
+	vtables_destroy(vtables);
+	return error;
+}
+
+// Variables first, then what they left unclaimed.
+HEAP_MUST_CHECK
+static struct heap_error *find_roots(struct capture *capture)
+{
+	struct heap_error *error = globals_gather_variables(capture);
+
+	if (!error)
+		error = stacks_unwind(capture);
+	if (!error) {
+		roots_sort_claims(&capture->roots);
+		error = globals_gather_thread_storage(capture);
+	}
+	if (!error)
+		error = stacks_gather_words(capture);
+	if (!error)
+		error = globals_gather_rest(capture);
+	if (!error)
+		roots_sort_edges(&capture->roots);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *gather(struct capture *capture)
+{
+	CLEANUP_FREE char *cache = heap_debug_cache_directory();
+	CLEANUP_FREE heap_type_id *classes = NULL;
+	struct heap_error *error =
+		modules_init(&capture->modules, &capture->image, cache, &capture->types);
+
+	if (!error)
+		error = find_objects(capture);
+	if (error)
+		return error;
+	classes = calloc((size_t)capture->objects.count + 1, sizeof(*classes));
+	if (!classes)
+		return heap_error_out_of_memory();
+	error = find_edges(capture, classes);
+	if (!error)
+		error = find_roots(capture);
+	if (!error) {
+		heap_types_resolve(&capture->types);
+		error = infer_types(capture, classes);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_snapshot(struct capture *capture, struct destination *destination)
+{
+	// Asked first: a directory that cannot be written to is told before all the work.
+	struct heap_error *error = destination_open(destination, &capture->process);
+
+	if (!error)
+		error = gather(capture);
+	if (!error)
+		error = heap_error_within(store_snapshot(capture, destination->descriptor), "%s",
+					  destination->path);
+	if (!error)
+		error = destination_commit(destination, &capture->process);
+	return error;
+}
+
+static int fail(struct heap_error *error)
+{
+	printf("failed %s\n", heap_error_message(error));
+	heap_error_destroy(error);
+	return 1;
+}
+
+static bool parse_number(const char *text, int base, uint64_t *result)
+{
+	char *end;
+
+	errno = 0;
+	*result = strtoull(text, &end, base);
+	return errno == 0 && end != text && *end == '\0';
+}
+
+int main(int argc, char **argv)
+{
+	struct capture capture;
+	struct destination destination = { .descriptor = -1 };
+	uint64_t pid, address;
+
+	if (argc != 3 || !parse_number(argv[1], 10, &pid) || !parse_number(argv[2], 16, &address)) {
+		fputs("heapsnap-writer is started by libheapsnap.so; see heapsnap(1)\n", stderr);
+		return 2;
+	}
+
+	struct heap_error *error = capture_open(&capture, (pid_t)pid, address);
+
+	if (error)
+		return fail(error);
+	error = write_snapshot(&capture, &destination);
+
+	int status = error ? fail(error) : 0;
+
+	if (!error)
+		printf("wrote %s\n", destination.path);
+	destination_deinit(&destination);
+	capture_close(&capture);
+	return status;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef STACKS_H
+#define STACKS_H
+
+/**
+ * The threads: their frames, and what variables, registers and stack words hold.
+ *
+ * A stack is unwound by call frame information. What the variables of its frames leave is
+ * searched word by word and goes to the frame that it lies in; what lies above the last
+ * frame that could be found goes to the thread. So a frame that cannot be named loses its
+ * name, and nothing that it holds.
+ */
+
+#include "dumper/writer/capture.h"
+
+/** Finds all frames, the variables that are live in them, and what registers hold. */
+HEAP_MUST_CHECK
+struct heap_error *stacks_unwind(struct capture *capture);
+
+/** Gathers the words of the stacks that no variable has claimed. */
+HEAP_MUST_CHECK
+struct heap_error *stacks_gather_words(struct capture *capture);
+
+#endif

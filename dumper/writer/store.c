@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/store.h"
+
+#include "dumper/writer/prune.h"
+#include "dumper/writer/sites.h"
+#include "lib/cleanup.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum {
+	AHEAD = 1 << 20, // of the objects' contents, what is read at once
+};
+
+// Read-ahead of the blocks' contents, which are asked for by ascending address.
+struct contents {
+	const struct image *image;
+	uint8_t *bytes; // [AHEAD] from `start` on
+	uint64_t start;
+	uint64_t size; // of bytes that hold something
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *read_content(void *context, heap_object_id object, uint64_t address,
+				       uint8_t *buffer, size_t size)
+{
+	struct contents *contents = context;
+
+	(void)object;
+	if (size > AHEAD / 2) {
+		image_read_padded(contents->image, address, buffer, size);
+		return NULL;
+	}
+	if (address < contents->start || address - contents->start > contents->size ||
+	    size > contents->size - (address - contents->start)) {
+		const struct image_mapping *mapping = image_find(contents->image, address);
+		uint64_t left = mapping ? mapping->end - address : size;
+
+		contents->start = address;
+		contents->size = left < AHEAD ? left : AHEAD;
+		if (contents->size < size)
+			contents->size = size;
+		image_read_padded(contents->image, address, contents->bytes, contents->size);
+	}
+	memcpy(buffer, contents->bytes + (address - contents->start), size);
+	return NULL;
+}
+
+static const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *fill_modules(struct capture *capture, struct heap_snapshot *snapshot)
+{
+	struct heap_module *modules = calloc(capture->modules.count + 1, sizeof(*modules));
+
+	if (!modules)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < capture->modules.count; i++) {
+		const struct module *module = &capture->modules.modules[i];
+		char id[2 * HEAP_BUILD_ID_MAX + 1];
+
+		heap_build_id_format(module->elf ? &module->elf->build_id : &module->build_id, id,
+				     sizeof(id));
+		modules[i] = (struct heap_module){
+			.path = strings_add(&capture->strings, module->path),
+			.build_id = strings_add(&capture->strings, id),
+			.debug = strings_add(&capture->strings,
+					     module->has_debug ? module->debug_path : ""),
+			.note = strings_add(&capture->strings, module->note),
+			.start = module->start,
+			.end = module->end,
+			.bias = module->bias,
+		};
+	}
+	snapshot->modules = modules;
+	snapshot->module_count = (uint32_t)capture->modules.count;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *fill_mappings(struct capture *capture, struct heap_snapshot *snapshot)
+{
+	const struct image *image = &capture->image;
+	struct heap_mapping *mappings = calloc(image->mapping_count + 1, sizeof(*mappings));
+
+	if (!mappings)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		mappings[i] = (struct heap_mapping){
+			.start = image->mappings[i].start,
+			.end = image->mappings[i].end,
+			.protection =
+				image->mappings[i].protection | (image->mappings[i].shared ? 8 : 0),
+			.name = strings_add(&capture->strings, image->mappings[i].name),
+		};
+	}
+	snapshot->mappings = mappings;
+	snapshot->mapping_count = (uint32_t)image->mapping_count;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *fill_damages(struct capture *capture, struct heap_snapshot *snapshot)
+{
+	const struct objects *objects = &capture->objects;
+	struct heap_damage *damages = calloc(objects->damage_count + 1, sizeof(*damages));
+
+	if (!damages)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < objects->damage_count; i++) {
+		damages[i] = (struct heap_damage){
+			.address = objects->damages[i],
+			.note = strings_add(&capture->strings,
+					    "header overwritten: the block before it, or the "
+					    "program through a stray pointer, wrote there"),
+		};
+	}
+	snapshot->damages = damages;
+	snapshot->damage_count = (uint32_t)objects->damage_count;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *fill_epochs(const struct capture *capture, struct heap_snapshot *snapshot)
+{
+	size_t count = (size_t)capture->process.epoch + 1;
+
+	snapshot->epochs = calloc(count, sizeof(*snapshot->epochs));
+	if (!snapshot->epochs)
+		return heap_error_out_of_memory();
+	image_read_padded(&capture->image, capture->process.epochs, snapshot->epochs, count * 8);
+	// Clocks are set back now and then; what is later in the program is later here.
+	for (size_t i = 1; i < count; i++) {
+		if (snapshot->epochs[i] < snapshot->epochs[i - 1])
+			snapshot->epochs[i] = snapshot->epochs[i - 1];
+	}
+	snapshot->epoch_count = (uint32_t)count;
+	// Blocks of an epoch that the table does not have belong to its last.
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		if (capture->objects.birth[i] >= count)
+			capture->objects.birth[i] = (uint32_t)count - 1;
+	}
+	return NULL;
+}
+
+// Drops the types that nothing in the snapshot is of.
+HEAP_MUST_CHECK
+static struct heap_error *fill_types(struct capture *capture, struct heap_snapshot *snapshot)
+{
+	CLEANUP_FREE bool *needed = calloc(capture->types.count, sizeof(*needed));
+	CLEANUP_FREE heap_type_id *map = calloc(capture->types.count, sizeof(*map));
+
+	if (!needed || !map)
+		return heap_error_out_of_memory();
+	needed[HEAP_NO_TYPE] = true;
+	for (heap_object_id i = 0; i < capture->objects.count; i++)
+		needed[capture->type[i]] = true;
+	for (heap_root_id i = 0; i < capture->roots.count; i++)
+		needed[capture->roots.roots[i].type] = true;
+
+	struct heap_error *error = prune_types(&capture->types, needed, map, &snapshot->types);
+
+	if (error)
+		return error;
+	for (heap_object_id i = 0; i < capture->objects.count; i++)
+		capture->type[i] = map[capture->type[i]];
+	for (heap_root_id i = 0; i < capture->roots.count; i++)
+		capture->roots.roots[i].type = map[capture->roots.roots[i].type];
+	return NULL;
+}
+
+static void read_command(const struct capture *capture, char *buffer, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)capture->image.pid);
+	buffer[0] = '\0';
+
+	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = descriptor < 0 ? 0 : read(descriptor, buffer, size - 1);
+
+	for (ssize_t i = 0; i + 1 < length; i++) {
+		if (buffer[i] == '\0')
+			buffer[i] = ' ';
+	}
+	buffer[length < 0 ? 0 : length] = '\0';
+}
+
+struct texts {
+	char command[4096];
+	char host[256];
+	char id[33];
+};
+
+static void fill_info(const struct capture *capture, struct texts *texts, struct heap_info *info)
+{
+	const struct heapsnap_process *process = &capture->process;
+	uint64_t random[2] = { 0, 0 };
+
+	read_command(capture, texts->command, sizeof(texts->command));
+	if (gethostname(texts->host, sizeof(texts->host)) != 0)
+		strcpy(texts->host, "localhost");
+	texts->host[sizeof(texts->host) - 1] = '\0';
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		random[0] = process->time_ns ^ process->pid;
+	snprintf(texts->id, sizeof(texts->id), "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+
+	*info = (struct heap_info){
+		.program = path_name(process->program),
+		.command = texts->command,
+		.host = texts->host,
+		.maker = "heapsnap " HEAPSH_VERSION,
+		.id = texts->id,
+		.pid = process->pid,
+		.serial = process->serial,
+		.time_ns = process->time_ns,
+		.start_time_ns = process->start_time_ns,
+		.stop_ns = process->stop_ns,
+		.clone_ns = process->clone_ns,
+		.content_limit = process->content_limit,
+		.missed_threads = process->missed_threads,
+	};
+	for (uint32_t i = 0; i < process->thread_count; i++)
+		info->missed_threads += capture->stacks[i].state == HEAP_THREAD_MISSING;
+}
+
+// The snapshot borrows the capture's columns; what is freed here is only what was made here.
+static void release(struct heap_snapshot *snapshot)
+{
+	free(snapshot->modules);
+	free(snapshot->mappings);
+	free(snapshot->damages);
+	free(snapshot->epochs);
+	if (snapshot->types.types)
+		heap_types_deinit(&snapshot->types);
+}
+
+static void borrow(struct capture *capture, const struct sites *sites,
+		   struct heap_snapshot *snapshot)
+{
+	snapshot->sites = sites->sites;
+	snapshot->site_count = sites->count;
+	snapshot->roots = capture->roots.roots;
+	snapshot->root_count = capture->roots.count;
+	snapshot->root_edges = capture->roots.edges;
+	snapshot->root_edge_count = capture->roots.edge_count;
+	snapshot->root_content = capture->roots.content;
+	snapshot->root_content_size = capture->roots.content_size;
+	snapshot->threads = capture->stacks;
+	snapshot->thread_count = capture->process.thread_count;
+	snapshot->frames = capture->frames;
+	snapshot->frame_count = capture->frame_count;
+	snapshot->object_count = capture->objects.count;
+	snapshot->edge_count = capture->edges.count;
+	snapshot->address = capture->objects.address;
+	snapshot->size = capture->objects.size;
+	snapshot->type = capture->type;
+	snapshot->elements = capture->elements;
+	snapshot->evidence = capture->evidence;
+	snapshot->site = sites->site;
+	snapshot->birth = capture->objects.birth;
+	snapshot->edge_first = capture->edges.first;
+	snapshot->edge_target = capture->edges.target;
+	snapshot->edge_slot = capture->edges.slot;
+	snapshot->edge_interior = capture->edges.interior;
+	snapshot->edge_flags = capture->edges.flags;
+	snapshot->strings = capture->strings.bytes;
+	snapshot->string_size = capture->strings.size;
+}
+
+struct heap_error *store_snapshot(struct capture *capture, int descriptor)
+{
+	struct heap_snapshot snapshot = { 0 };
+	struct texts texts;
+	struct sites sites = { 0 };
+	CLEANUP_FREE uint8_t *ahead = malloc(AHEAD);
+	struct contents contents = { .image = &capture->image, .bytes = ahead };
+	struct heap_error *error = ahead ? NULL : heap_error_out_of_memory();
+
+	if (!error)
+		error = sites_init(&sites, capture);
+	if (!error)
+		error = fill_types(capture, &snapshot);
+	if (!error)
+		error = fill_modules(capture, &snapshot);
+	if (!error)
+		error = fill_mappings(capture, &snapshot);
+	if (!error)
+		error = fill_damages(capture, &snapshot);
+	if (!error)
+		error = fill_epochs(capture, &snapshot);
+	if (!error) {
+		fill_info(capture, &texts, &snapshot.info);
+		borrow(capture, &sites, &snapshot);
+		error = heap_snapshot_write(&snapshot, descriptor, read_content, &contents);
+	}
+	release(&snapshot);
+	sites_deinit(&sites);
+	return error;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef STORE_H
+#define STORE_H
+
+/** Hands what a capture has found to lib/'s snapshot, and that to a file. */
+
+#include "dumper/writer/capture.h"
+
+HEAP_MUST_CHECK
+struct heap_error *store_snapshot(struct capture *capture, int descriptor);
+
+#endif
