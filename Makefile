@@ -64,11 +64,11 @@ all: $(BUILD)/libheapsnap.so $(BUILD)/heapsnap-writer $(BUILD)/libheapgraph.a $(
 # lives in thread-local storage, which the thread that waits for a writer does not have.
 $(DUMPER): SANITIZERS :=
 $(DUMPER): FLAGS += -fPIC -fvisibility=hidden -DHEAPSNAP_BUILD -ftls-model=initial-exec \
-	-fno-stack-protector -fno-builtin-malloc
+	-fno-stack-protector -fno-builtin-malloc -fno-builtin-calloc
 
 $(BUILD)/libheapsnap.so: $(DUMPER) dumper/heapsnap.map
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -shared -Wl,-z,defs -Wl,-soname,libheapsnap.so.0 \
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -shared -Wl,-z,defs,-z,now -Wl,-soname,libheapsnap.so.0 \
 		-Wl,--version-script=dumper/heapsnap.map -o $@ $(DUMPER) $(LDFLAGS)
 	$(Q)ln -sf libheapsnap.so $@.0
 

@@ -48,20 +48,11 @@ HEAPSNAP_API int heapsnap_wait(void);
 /**
  * Says what a block is, for snapshots: "struct session". Forgotten when the block is freed.
  *
- * @param block  from malloc, or the start of a piece
+ * @param block  from malloc, new or their like
  * @param type   a C type's name; must live as long as the program
  * @return 0, -EINVAL if it is no live block of ours, -ENOMEM
  */
 HEAPSNAP_API int heapsnap_set_type(void *block, const char *type);
-
-/**
- * Shows a part of memory that the program manages itself (an element of a pool, an arena's
- * slice) as an object of its own. @return 0 or -ENOMEM
- */
-HEAPSNAP_API int heapsnap_track(void *piece, size_t size);
-
-/** Ends that; to be called before the piece is handed out again. @return 0 or -ENOENT */
-HEAPSNAP_API int heapsnap_untrack(void *piece);
 
 #ifdef __cplusplus
 }

@@ -54,12 +54,12 @@ struct heapsnap_label {
 	uint64_t type; /**< address of the type's name, NUL-terminated */
 };
 
-/** A piece of memory that the program manages itself: heapsnap_track(). Free while 0. */
-struct heapsnap_piece {
-	uint64_t address;
-	uint64_t size; /**< bytes */
-	uint64_t site;
-	uint64_t birth; /**< epoch */
+/** Memory that the program, its frozen copy and the library's own threads share. */
+struct heapsnap_shared {
+	uint64_t stop_ns;                /**< from the first thread's stop to the release of all */
+	uint64_t clone_ns;               /**< of which the clone took */
+	int32_t status;                  /**< 0: the snapshot has been written; else not */
+	char message[HEAPSNAP_PATH_MAX]; /**< the writer's line, without what it begins with */
 };
 
 struct heapsnap_process {
@@ -72,13 +72,13 @@ struct heapsnap_process {
 	uint32_t serial;        /**< how many snapshots it has asked for before this one */
 	uint64_t start_time_ns; /**< since 1970 */
 	uint64_t time_ns;
-	uint64_t stop_ns; /**< from the first thread's stop to the clone's return */
-	uint64_t clone_ns;
 	uint64_t content_limit; /**< bytes of each object to keep; UINT64_MAX for all */
 
 	char program[HEAPSNAP_NAME_MAX];   /**< file name of the executable */
 	char directory[HEAPSNAP_PATH_MAX]; /**< where relative names begin */
 	char pattern[HEAPSNAP_PATH_MAX];   /**< of the file's name: %e %p %h %t %N */
+
+	uint64_t shared; /**< address of struct heapsnap_shared */
 
 	uint64_t threads; /**< address of struct heapsnap_thread[thread_count]; [0] triggered */
 	uint32_t thread_count;
@@ -86,8 +86,6 @@ struct heapsnap_process {
 
 	uint64_t labels; /**< address of struct heapsnap_label[label_slots] */
 	uint64_t label_slots;
-	uint64_t pieces; /**< address of struct heapsnap_piece[piece_slots] */
-	uint64_t piece_slots;
 
 	uint32_t epoch; /**< the current one */
 	uint32_t tls_module_count;

@@ -90,7 +90,7 @@ size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[8][2])
 	const uint64_t own[][2] = {
 		{ process->threads, process->threads + 1 },
 		{ process->labels, process->labels + 1 },
-		{ process->pieces, process->pieces + 1 },
+		{ process->shared, process->shared + 1 },
 		{ process->epochs, process->epochs + 1 },
 	};
 	size_t count = 0;

@@ -203,8 +203,10 @@ struct texts {
 static void fill_info(const struct capture *capture, struct texts *texts, struct heap_info *info)
 {
 	const struct heapsnap_process *process = &capture->process;
+	struct heapsnap_shared shared;
 	uint64_t random[2] = { 0, 0 };
 
+	image_read_padded(&capture->image, process->shared, &shared, sizeof(shared));
 	read_command(capture, texts->command, sizeof(texts->command));
 	if (gethostname(texts->host, sizeof(texts->host)) != 0)
 		strcpy(texts->host, "localhost");
@@ -223,8 +225,8 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.serial = process->serial,
 		.time_ns = process->time_ns,
 		.start_time_ns = process->start_time_ns,
-		.stop_ns = process->stop_ns,
-		.clone_ns = process->clone_ns,
+		.stop_ns = shared.stop_ns,
+		.clone_ns = shared.clone_ns,
 		.content_limit = process->content_limit,
 		.missed_threads = process->missed_threads,
 	};

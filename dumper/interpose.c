@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The malloc family, as the program sees it. What a block is, blocks.h knows.
+ */
+#include "dumper/heapsnap.h"
+
+#include "dumper/blocks.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SITE ((uint64_t)__builtin_return_address(0))
+
+void cfree(void *block);
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t alignment, size_t size);
+
+HEAPSNAP_API void *malloc(size_t size)
+{
+	return heapsnap_allocate(size, SITE, 0);
+}
+
+HEAPSNAP_API void free(void *block)
+{
+	heapsnap_release(block);
+}
+
+HEAPSNAP_API void cfree(void *block)
+{
+	heapsnap_release(block);
+}
+
+// C23.
+HEAPSNAP_API void free_sized(void *block, size_t size)
+{
+	(void)size;
+	heapsnap_release(block);
+}
+
+HEAPSNAP_API void free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+	(void)alignment;
+	(void)size;
+	heapsnap_release(block);
+}
+
+HEAPSNAP_API void *calloc(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return heapsnap_allocate_zeros(bytes, SITE);
+}
+
+// As glibc has it: no bytes are a free.
+static void *reallocate(void *block, size_t size, uint64_t site)
+{
+	if (!block)
+		return heapsnap_allocate(size, site, 0);
+	if (size == 0) {
+		heapsnap_release(block);
+		return NULL;
+	}
+	return heapsnap_reallocate(block, size, site);
+}
+
+HEAPSNAP_API void *realloc(void *block, size_t size)
+{
+	return reallocate(block, size, SITE);
+}
+
+HEAPSNAP_API void *reallocarray(void *block, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return reallocate(block, bytes, SITE);
+}
+
+// As glibc has it: an alignment that is no power of two becomes the next one.
+static size_t round_alignment(size_t alignment)
+{
+	size_t power = HEAPSNAP_HEADER_SIZE;
+
+	while (power < alignment && power < (size_t)1 << 62)
+		power *= 2;
+	return power;
+}
+
+HEAPSNAP_API void *memalign(size_t alignment, size_t size)
+{
+	return heapsnap_allocate_aligned(round_alignment(alignment), size, SITE, 0);
+}
+
+HEAPSNAP_API void *aligned_alloc(size_t alignment, size_t size)
+{
+	return heapsnap_allocate_aligned(round_alignment(alignment), size, SITE, 0);
+}
+
+HEAPSNAP_API int posix_memalign(void **result, size_t alignment, size_t size)
+{
+	int before = errno;
+	void *block;
+
+	if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
+		return EINVAL;
+	block = heapsnap_allocate_aligned(round_alignment(alignment), size, SITE, 0);
+	if (!block) {
+		errno = before;
+		return ENOMEM;
+	}
+	*result = block;
+	return 0;
+}
+
+HEAPSNAP_API void *valloc(size_t size)
+{
+	return heapsnap_allocate_aligned((size_t)getpagesize(), size, SITE, 0);
+}
+
+HEAPSNAP_API void *pvalloc(size_t size)
+{
+	size_t page = (size_t)getpagesize();
+
+	if (size > HEAPSNAP_SIZE_MAX) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return heapsnap_allocate_aligned(page, (size + page - 1) & ~(page - 1), SITE, 0);
+}
+
+HEAPSNAP_API size_t malloc_usable_size(void *block)
+{
+	if (!block || !heapsnap_below.usable_size)
+		return 0;
+	if (!heapsnap_is_live(block))
+		return heapsnap_below.usable_size(block);
+
+	char *base = heapsnap_base(block, heapsnap_header_of(block)->extent);
+
+	return heapsnap_below.usable_size(base) - (size_t)((char *)block - base);
+}

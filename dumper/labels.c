@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * heapsnap_set_type(): what the program itself says of its blocks.
+ *
+ * An open-addressing table without locks; its entries are never removed. That an entry
+ * is of the block that lies there now, the block's header says: its flag goes with it.
+ */
+#include "dumper/heapsnap.h"
+
+#include "dumper/blocks.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+	SLOTS = 1 << 22,
+};
+
+static struct heapsnap_label *table(void)
+{
+	uint64_t present = __atomic_load_n(&heapsnap_process.labels, __ATOMIC_ACQUIRE);
+
+	if (present)
+		return (struct heapsnap_label *)present;
+
+	void *memory = mmap(NULL, SLOTS * sizeof(struct heapsnap_label), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (!__atomic_compare_exchange_n(&heapsnap_process.labels, &present, (uint64_t)memory,
+					 false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		munmap(memory, SLOTS * sizeof(struct heapsnap_label));
+		return (struct heapsnap_label *)present;
+	}
+	heapsnap_process.label_slots = SLOTS;
+	return memory;
+}
+
+// The block's entry, or a free one that it takes. NULL if the table is full.
+static struct heapsnap_label *find_entry(struct heapsnap_label *labels, uint64_t block)
+{
+	uint64_t at = block * UINT64_C(0x9e3779b97f4a7c15) >> 42;
+
+	for (uint32_t i = 0; i < SLOTS; i++, at++) {
+		struct heapsnap_label *label = &labels[at % SLOTS];
+		uint64_t present = __atomic_load_n(&label->block, __ATOMIC_ACQUIRE);
+
+		if (present == block)
+			return label;
+		if (present == 0 &&
+		    (__atomic_compare_exchange_n(&label->block, &present, block, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+		     present == block))
+			return label;
+	}
+	return NULL;
+}
+
+HEAPSNAP_API int heapsnap_set_type(void *block, const char *type)
+{
+	struct heapsnap_label *labels;
+	struct heapsnap_label *label;
+
+	if (!block || !type || !heapsnap_is_live(block))
+		return -EINVAL;
+	labels = table();
+	label = labels ? find_entry(labels, (uint64_t)block) : NULL;
+	if (!label)
+		return -ENOMEM;
+	__atomic_store_n(&label->type, (uint64_t)type, __ATOMIC_RELEASE);
+
+	struct heapsnap_header *header = heapsnap_header_of(block);
+	uint64_t extent = header->extent | (uint64_t)HEAPSNAP_BLOCK_LABELLED << 61;
+	uint64_t site = header->origin & HEAPSNAP_SITE_MASK;
+
+	// Between the two words the block would look damaged; wiped it is merely not there.
+	heapsnap_wipe(block);
+	heapsnap_sign(block, extent, site);
+	return 0;
+}

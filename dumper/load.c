@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What happens when the library is loaded. malloc works before: the dynamic linker itself
+ * and other libraries' constructors use it.
+ */
+#include "dumper/blocks.h"
+#include "dumper/process.h"
+#include "dumper/settings.h"
+#include "dumper/trigger.h"
+
+__attribute__((constructor)) static void load(void)
+{
+	heapsnap_blocks_init();
+	heapsnap_settings_read();
+	heapsnap_process_init();
+	heapsnap_trigger_init();
+}

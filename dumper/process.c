@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/process.h"
+
+#include "dumper/settings.h"
+#include "dumper/system.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+	MAX_THREADS = 32768,
+};
+
+struct heapsnap_process heapsnap_process;
+char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
+char *heapsnap_writer_environment[3];
+
+static uint64_t *epochs; // [HEAPSNAP_EPOCHS]
+
+// Memory that costs nothing until it is used.
+static void *reserve(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static uint64_t thread_pointer(void)
+{
+#if defined(__x86_64__)
+	uint64_t pointer;
+
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+#else
+	return (uint64_t)__builtin_thread_pointer();
+#endif
+}
+
+static int note_tls_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct heapsnap_process *process = context;
+
+	if (size < offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof(void *) ||
+	    !info->dlpi_tls_data || process->tls_module_count == HEAPSNAP_TLS_MODULES)
+		return 0;
+	process->tls_modules[process->tls_module_count++] = (struct heapsnap_tls_module){
+		.bias = info->dlpi_addr,
+		.offset = (int64_t)((uint64_t)info->dlpi_tls_data - thread_pointer()),
+	};
+	return 0;
+}
+
+static void note_program(struct heapsnap_process *process)
+{
+	char path[HEAPSNAP_PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	const char *name = program_invocation_short_name;
+
+	if (length > 0) {
+		path[length] = '\0';
+		name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	}
+	heapsnap_format_text(process->program, process->program + sizeof(process->program), name);
+	if (!getcwd(process->directory, sizeof(process->directory)))
+		strcpy(process->directory, ".");
+}
+
+// The writer lies beside the library, or in its folder heapsnap.
+static void note_writer(void)
+{
+	static const char *const places[] = { "heapsnap-writer", "heapsnap/heapsnap-writer" };
+	char library[HEAPSNAP_PATH_MAX];
+	Dl_info info;
+	char *slash;
+
+	if (!dladdr((void *)note_writer, &info) || !realpath(info.dli_fname, library))
+		return;
+	slash = strrchr(library, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
+		char *at = heapsnap_writer_path;
+		const char *end = at + sizeof(heapsnap_writer_path);
+
+		slash[1] = '\0';
+		at = heapsnap_format_text(at, end, library);
+		heapsnap_format_text(at, end, places[i]);
+		if (access(heapsnap_writer_path, X_OK) == 0)
+			return;
+	}
+}
+
+static void note_environment(void)
+{
+	static const char *const names[] = { "HOME", "XDG_CACHE_HOME" };
+	static char room[2][HEAPSNAP_PATH_MAX];
+	int count = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (!value || strlen(value) + strlen(names[i]) + 2 > sizeof(room[0]))
+			continue;
+		strcpy(room[count], names[i]);
+		strcat(room[count], "=");
+		strcat(room[count], value);
+		heapsnap_writer_environment[count] = room[count];
+		count++;
+	}
+}
+
+void heapsnap_process_init(void)
+{
+	struct heapsnap_process *process = &heapsnap_process;
+
+	process->magic = HEAPSNAP_PROCESS_MAGIC;
+	process->version = HEAPSNAP_PROTOCOL_VERSION;
+	process->bytes = sizeof(*process);
+	process->pid = (uint32_t)getpid();
+	process->start_time_ns = heapsnap_realtime_ns();
+	process->content_limit = heapsnap_settings.content_limit;
+	note_program(process);
+	note_writer();
+	note_environment();
+	dl_iterate_phdr(note_tls_module, process);
+	process->threads = (uint64_t)reserve(MAX_THREADS * sizeof(struct heapsnap_thread));
+	epochs = reserve(HEAPSNAP_EPOCHS * sizeof(*epochs));
+	process->epochs = (uint64_t)epochs;
+	if (epochs)
+		epochs[0] = process->start_time_ns;
+}
+
+void heapsnap_begin_epoch(uint64_t time_ns)
+{
+	uint32_t epoch = __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_RELAXED);
+
+	if (!epochs || epoch + 1 >= HEAPSNAP_EPOCHS)
+		return;
+	// Two threads may begin one at the same time: both would write nearly the same time.
+	epochs[epoch + 1] = time_ns;
+	__atomic_store_n(&heapsnap_process.epoch, epoch + 1, __ATOMIC_RELAXED);
+}
+
+bool heapsnap_process_check_fork(void)
+{
+	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+
+	if (pid == heapsnap_process.pid)
+		return false;
+	heapsnap_process.pid = pid;
+	heapsnap_process.serial = 0;
+	return true;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_PROCESS_H
+#define HEAPSNAP_PROCESS_H
+
+/**
+ * What the library notes of its process, for tracking and for the writer.
+ */
+
+#include "dumper/protocol.h"
+
+#include <stdbool.h>
+
+/** The one instance; the writer reads it from the frozen copy. */
+extern struct heapsnap_process heapsnap_process;
+
+/** Absolute path of heapsnap-writer. */
+extern char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
+
+/** "HOME=…", "XDG_CACHE_HOME=…", NULL: the writer's whole environment. */
+extern char *heapsnap_writer_environment[3];
+
+/** Fills it all in, once, when the library is loaded. */
+void heapsnap_process_init(void);
+
+/** Begins a new birth epoch, at @p time_ns since 1970. async-signal-safe. */
+void heapsnap_begin_epoch(uint64_t time_ns);
+
+/**
+ * After a fork: makes it the child's own. To be called before anything uses the pid or
+ * the serial. async-signal-safe. @return whether this is a child that did not know it yet
+ */
+bool heapsnap_process_check_fork(void);
+
+#endif

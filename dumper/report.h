@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_REPORT_H
+#define HEAPSNAP_REPORT_H
+
+/**
+ * What the library says on the program's standard error: one line at a time, and few.
+ */
+
+/**
+ * Writes "heapsnap: @p subject: @p message@p end" and a newline in one write.
+ * async-signal-safe. After 32 lines it falls silent: a program's log is not ours to fill.
+ *
+ * @param subject  may be NULL
+ */
+void heapsnap_report(const char *subject, const char *message, const char *end);
+
+/** The text of an errno that clone, open and their like give. async-signal-safe. */
+const char *heapsnap_error_text(int number);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/settings.h"
+
+#include "dumper/protocol.h"
+#include "dumper/report.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+struct heapsnap_settings heapsnap_settings = {
+	.file = "%e-%N.snap",
+	.signal = SIGQUIT,
+	.content_limit = 256,
+};
+
+static const struct {
+	const char *name;
+	int number;
+} signals[] = {
+	{ "HUP", SIGHUP },   { "INT", SIGINT },   { "QUIT", SIGQUIT },     { "USR1", SIGUSR1 },
+	{ "USR2", SIGUSR2 }, { "ALRM", SIGALRM }, { "TERM", SIGTERM },     { "CONT", SIGCONT },
+	{ "URG", SIGURG },   { "XCPU", SIGXCPU }, { "WINCH", SIGWINCH },   { "IO", SIGIO },
+	{ "PWR", SIGPWR },   { "PROF", SIGPROF }, { "VTALRM", SIGVTALRM },
+};
+
+// @return false unless all of the text is a number
+static bool parse_number(const char *text, uint64_t *result)
+{
+	uint64_t value = 0;
+
+	if (!*text)
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9' || value > (UINT64_MAX - 9) / 10)
+			return false;
+		value = value * 10 + (uint64_t)(*text - '0');
+	}
+	*result = value;
+	return true;
+}
+
+int heapsnap_signal_number(const char *name)
+{
+	uint64_t number;
+
+	if (parse_number(name, &number))
+		return number > 0 && number < 64 && number != SIGKILL && number != SIGSTOP
+			       ? (int)number
+			       : -1;
+	if (strncmp(name, "SIG", 3) == 0)
+		name += 3;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		if (strcmp(signals[i].name, name) == 0)
+			return signals[i].number;
+	}
+	return -1;
+}
+
+static void read_signal(void)
+{
+	const char *value = getenv("HEAPSNAP_SIGNAL");
+	int number;
+
+	if (!value)
+		return;
+	number = heapsnap_signal_number(value);
+	if (number < 0)
+		heapsnap_report("HEAPSNAP_SIGNAL", value,
+				": not a signal that can be caught; QUIT is used");
+	else
+		heapsnap_settings.signal = number;
+}
+
+static void read_content(void)
+{
+	const char *value = getenv("HEAPSNAP_CONTENT");
+
+	if (!value)
+		return;
+	if (strcmp(value, "all") == 0)
+		heapsnap_settings.content_limit = UINT64_MAX;
+	else if (strcmp(value, "none") == 0)
+		heapsnap_settings.content_limit = 0;
+	else if (!parse_number(value, &heapsnap_settings.content_limit))
+		heapsnap_report("HEAPSNAP_CONTENT", value,
+				": neither a number of bytes, nor all, nor none; 256 is used");
+}
+
+static void read_file(void)
+{
+	const char *value = getenv("HEAPSNAP_FILE");
+
+	if (!value)
+		return;
+	if (!*value || strlen(value) >= HEAPSNAP_PATH_MAX)
+		heapsnap_report("HEAPSNAP_FILE", "empty or too long", "; %e-%N.snap is used");
+	else
+		heapsnap_settings.file = value;
+}
+
+static void read_verbose(void)
+{
+	const char *value = getenv("HEAPSNAP_VERBOSE");
+
+	if (!value)
+		return;
+	if (strcmp(value, "1") == 0)
+		heapsnap_settings.verbose = true;
+	else if (strcmp(value, "0") != 0 && *value)
+		heapsnap_report("HEAPSNAP_VERBOSE", value, ": neither 0 nor 1; 0 is used");
+}
+
+void heapsnap_settings_read(void)
+{
+	if (getauxval(AT_SECURE)) {
+		heapsnap_settings.signal = 0;
+		return;
+	}
+	read_file();
+	read_signal();
+	read_content();
+	read_verbose();
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_SETTINGS_H
+#define HEAPSNAP_SETTINGS_H
+
+/**
+ * What the user has set: the HEAPSNAP_… environment, read once when the library is loaded.
+ *
+ * A value that makes no sense costs one line on standard error, and the default is used.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct heapsnap_settings {
+	const char *file;       /**< HEAPSNAP_FILE: pattern of the snapshots' names */
+	int signal;             /**< HEAPSNAP_SIGNAL: number; 0: none */
+	uint64_t content_limit; /**< HEAPSNAP_CONTENT: bytes; UINT64_MAX: all */
+	bool verbose;           /**< HEAPSNAP_VERBOSE: say when a snapshot has been written */
+};
+
+extern struct heapsnap_settings heapsnap_settings;
+
+/** Reads the environment. A set-user-id program's is not trusted: the defaults, no signal. */
+void heapsnap_settings_read(void);
+
+/** The number of a signal by name ("QUIT", "SIGUSR2", "10"), or -1. */
+int heapsnap_signal_number(const char *name);
+
+#endif

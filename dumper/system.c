@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/time_types.h>
+#include <signal.h>
+#include <time.h>
+
+static uint64_t clock_ns(int clock)
+{
+	struct __kernel_timespec now = { 0, 0 };
+
+	HEAPSNAP_SYSTEM_2(SYS_clock_gettime, clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t heapsnap_monotonic_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t heapsnap_realtime_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+void heapsnap_block_signals(heapsnap_signals *before)
+{
+	heapsnap_signals all = ~UINT64_C(0);
+
+	HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, SIG_BLOCK, &all, before, sizeof(all));
+}
+
+void heapsnap_restore_signals(const heapsnap_signals *mask)
+{
+	HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, sizeof(*mask));
+}
+
+void heapsnap_futex_wait(volatile uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	struct __kernel_timespec timeout = { (long long)(timeout_ns / 1000000000u),
+					     (long long)(timeout_ns % 1000000000u) };
+
+	HEAPSNAP_SYSTEM_4(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns ? &timeout : NULL);
+}
+
+void heapsnap_futex_wake(volatile uint32_t *word)
+{
+	HEAPSNAP_SYSTEM_3(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff);
+}
+
+char *heapsnap_format_text(char *at, const char *end, const char *text)
+{
+	while (*text && at + 1 < end)
+		*at++ = *text++;
+	*at = '\0';
+	return at;
+}
+
+char *heapsnap_format_number(char *at, const char *end, uint64_t value, unsigned base)
+{
+	char digits[24];
+	char *digit = digits + sizeof(digits);
+
+	*--digit = '\0';
+	do {
+		*--digit = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	return heapsnap_format_text(at, end, digit);
+}
+
+long heapsnap_read_file(const char *path, char *buffer, size_t size)
+{
+	long file = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+
+	if (file < 0)
+		return file;
+
+	long got = HEAPSNAP_SYSTEM_3(SYS_read, file, buffer, size - 1);
+
+	HEAPSNAP_SYSTEM_1(SYS_close, file);
+	buffer[got < 0 ? 0 : got] = '\0';
+	return got;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/waiter.h"
+
+#include "dumper/frozen.h"
+#include "dumper/system.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+enum {
+	STACK_SIZE = 64 << 10,
+	// What stands for a thread's storage: libc's thread descriptor fits behind the middle.
+	STORAGE_SIZE = 8 << 10,
+};
+
+static char *memory;          // stack, then storage
+static volatile uint32_t tid; // the kernel clears it, and wakes, when the thread has ended
+
+uint32_t heapsnap_waiter_tid(void)
+{
+	return tid;
+}
+
+void heapsnap_waiter_forget(void)
+{
+	tid = 0;
+}
+
+long heapsnap_waiter_init(void)
+{
+	long result;
+
+	if (memory)
+		return 0;
+	result = heapsnap_system(SYS_mmap, 0, STACK_SIZE + STORAGE_SIZE, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (result < 0 && result > -4096)
+		return result;
+	memory = (char *)result;
+	return 0;
+}
+
+static const long FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			  CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+
+// The futex that the kernel wakes at the end is shared, not private: see set_tid_address(2).
+static void wait_for_end(void)
+{
+	uint32_t value;
+
+	while ((value = tid) != 0)
+		HEAPSNAP_SYSTEM_4(SYS_futex, &tid, 0 /* FUTEX_WAIT */, value, NULL);
+}
+
+long heapsnap_waiter_start(void (*function)(void))
+{
+	if (!memory)
+		return -ENOMEM;
+	wait_for_end();
+
+	char *storage = memory + STACK_SIZE + STORAGE_SIZE / 2;
+	void **stack = (void **)(memory + STACK_SIZE);
+	long result;
+
+	// The thread descriptor begins with its own address; so does its third word.
+	((void **)storage)[0] = storage;
+	((void **)storage)[2] = storage;
+	*--stack = NULL;
+	*--stack = (void *)function;
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = (long)&tid;
+	register long r8 __asm__("r8") = (long)storage;
+
+	__asm__ volatile("syscall\n\t"
+			 "test %%eax, %%eax\n\t"
+			 "jnz 1f\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "pop %%rax\n\t"
+			 "call *%%rax\n\t"
+			 "mov %[exit], %%eax\n\t"
+			 "xor %%edi, %%edi\n\t"
+			 "syscall\n\t"
+			 "1:"
+			 : "=a"(result)
+			 : "a"(SYS_clone), "D"(FLAGS), "S"(stack), "d"(&tid), "r"(r10),
+			   "r"(r8), [exit] "i"(SYS_exit)
+			 : "rcx", "r11", "memory");
+#else
+	register long x8 __asm__("x8") = SYS_clone;
+	register long x0 __asm__("x0") = FLAGS;
+	register long x1 __asm__("x1") = (long)stack;
+	register long x2 __asm__("x2") = (long)&tid;
+	register long x3 __asm__("x3") = (long)storage;
+	register long x4 __asm__("x4") = (long)&tid;
+
+	__asm__ volatile("svc 0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, xzr\n\t"
+			 "ldr x9, [sp], #16\n\t"
+			 "blr x9\n\t"
+			 "mov x8, %[exit]\n\t"
+			 "mov x0, xzr\n\t"
+			 "svc 0\n\t"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), [exit] "i"(SYS_exit)
+			 : "x9", "memory");
+	result = x0;
+#endif
+	return result < 0 ? result : 0;
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+package Heapsh;
+
+# Runs a program under heapsnap, signals it, and asks heapsh: for end-to-end tests.
+#
+#	my $program = Heapsh->start('shapes');      # waits until it prints "ready"
+#	my $file    = $program->capture;            # kill -QUIT, waits for the file
+#	my @lines   = Heapsh::ask($file, 'find', '--count', 'type', 'struct node');
+#	my $answer  = Heapsh::ask_json($file, 'count');
+#	my ($output, $status) = $program->finish;   # writes a line to it, collects the rest
+
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use IO::Handle;
+use IPC::Open3;
+use Symbol;
+use JSON::PP;
+use POSIX qw(:sys_wait_h);
+use Time::HiRes qw(sleep time);
+
+our $build = abs_path($ENV{BUILD} || 'build');
+our $patience = 60;    # seconds; a loaded machine under a sanitizer is slow
+
+sub program_path { return "$build/t/programs/$_[0]" }
+
+# start(NAME, args => [...], run => [options of heapsnap run], env => {...}, bare => 1)
+sub start {
+    my ($class, $name, %option) = @_;
+    my $directory = $option{directory} || tempdir(CLEANUP => 1);
+    my $path = $name =~ m{/} ? $name : program_path($name);
+    my @command = ($path, @{ $option{args} || [] });
+    unshift @command, "$build/heapsnap", 'run', @{ $option{run} || [] }, '--'
+        unless $option{bare};
+    my $self = bless { directory => $directory, name => $path =~ s{.*/}{}r, seen => {} }, $class;
+    local %ENV = (%ENV, %{ $option{env} || {} });
+    $ENV{XDG_CACHE_HOME} ||= "$build/t/cache";
+    pipe(my $in_read, my $in_write) or die "pipe: $!";
+    pipe(my $out_read, my $out_write) or die "pipe: $!";
+    open my $errors, '>', "$directory/.stderr" or die "stderr: $!";
+    my $pid = fork() // die "fork: $!";
+    if (!$pid) {
+        chdir $directory or die "$directory: $!";
+        open STDIN, '<&', $in_read;
+        open STDOUT, '>&', $out_write;
+        open STDERR, '>&', $errors;
+        close $_ for $in_read, $in_write, $out_read, $out_write;
+        exec { $command[0] } @command or POSIX::_exit(127);
+    }
+    close $in_read;
+    close $out_write;
+    $in_write->autoflush(1);
+    @$self{qw(pid in out)} = ($pid, $in_write, $out_read);
+    unless ($option{no_wait}) {
+        my $line = $self->line;
+        die "$path did not get ready: " . ($line // 'it ended') . $self->errors
+            unless defined $line && $line eq 'ready';
+    }
+    return $self;
+}
+
+sub pid { return $_[0]{pid} }
+
+# The next line of its output.
+sub line {
+    my ($self) = @_;
+    my $line = readline $self->{out};
+    chomp $line if defined $line;
+    return $line;
+}
+
+sub errors {
+    my ($self) = @_;
+    open my $in, '<', "$self->{directory}/.stderr" or return '';
+    local $/;
+    return scalar(<$in>) // '';
+}
+
+sub snapshots {
+    my ($self) = @_;
+    return sort glob "$self->{directory}/*.snap";
+}
+
+# Sends the signal, waits for one more snapshot, and gives its path.
+sub capture {
+    my ($self, $signal) = @_;
+    my $before = () = $self->snapshots;
+    kill $signal || 'QUIT', $self->{pid} or die "kill: $!";
+    return $self->wait_for($before + 1);
+}
+
+sub wait_for {
+    my ($self, $count) = @_;
+    my $until = time + $patience;
+    while (time < $until) {
+        my @files = $self->snapshots;
+        return $files[$count - 1] if @files >= $count;
+        die "the program ended: " . $self->errors if waitpid($self->{pid}, WNOHANG) == $self->{pid};
+        die "no snapshot: " . $self->errors if $self->errors =~ /the program goes on/;
+        sleep 0.01;
+    }
+    die "no snapshot within $patience s: " . $self->errors;
+}
+
+# Lets the program end. @return what it printed since, and its wait status
+sub finish {
+    my ($self) = @_;
+    { local $SIG{PIPE} = 'IGNORE'; print { $self->{in} } "\n"; }
+    close $self->{in};
+    local $/;
+    my $rest = readline $self->{out};
+    waitpid $self->{pid}, 0;
+    return ($rest // '', $?);
+}
+
+sub DESTROY {
+    my ($self) = @_;
+    local $?;
+    kill 'KILL', $self->{pid} if $self->{pid} && waitpid($self->{pid}, WNOHANG) == 0;
+}
+
+# Runs heapsh. @return its output's lines; in scalar context the whole output
+our ($status, $complaint);
+
+sub ask {
+    my ($file, @command) = @_;
+    my @option;
+    push @option, shift @command while @command && $command[0] =~ /^-/;
+    my $pid = open3(my $in, my $out, my $err = Symbol::gensym(), "$build/heapsh", '--quiet',
+        @option, $file, @command);
+    close $in;
+    local $/;
+    my $text = <$out>;
+    $complaint = <$err> // '';
+    waitpid $pid, 0;
+    $status = $? >> 8;
+    die "heapsh died of signal " . ($? & 127) . ": $complaint" if $? & 127;
+    return wantarray ? split(/\n/, $text) : $text;
+}
+
+sub ask_json {
+    my ($file, @command) = @_;
+    my $text = ask($file, '--json', @command);
+    return JSON::PP->new->utf8->decode($text);
+}
+
+1;
