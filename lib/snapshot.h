@@ -184,8 +184,10 @@ enum heap_columns {
 };
 
 struct heap_snapshot {
+	char *path; /**< as it was opened; NULL if made in memory */
 	struct heap_info info;
-	char *strings; /**< [string_size]; [0] is "" */
+	char *info_bytes; /**< private: what info's strings are in */
+	char *strings;    /**< [string_size]; [0] is "" */
 	uint64_t string_size;
 	struct heap_types types;
 	struct heap_module *modules; /**< [module_count] by address */

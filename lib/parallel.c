@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+enum {
+	MAX_THREADS = 4,
+	WORTH_A_THREAD = 4, // pieces; a thread costs about as much as one of them
+};
+
+struct crew {
+	struct heap_error *(*work)(void *context, size_t number);
+	void *context;
+	size_t count;
+	atomic_size_t next;
+	_Atomic(struct heap_error *) error;
+};
+
+unsigned heap_parallel_threads(void)
+{
+	cpu_set_t processors;
+
+	if (sched_getaffinity(0, sizeof(processors), &processors) != 0)
+		return 1;
+
+	unsigned count = (unsigned)CPU_COUNT(&processors);
+
+	return count > MAX_THREADS ? MAX_THREADS : count;
+}
+
+static void *work_on(void *argument)
+{
+	struct crew *crew = argument;
+	size_t number;
+
+	while (!atomic_load(&crew->error) &&
+	       (number = atomic_fetch_add(&crew->next, 1)) < crew->count) {
+		struct heap_error *error = crew->work(crew->context, number);
+		struct heap_error *none = NULL;
+
+		if (error && !atomic_compare_exchange_strong(&crew->error, &none, error))
+			heap_error_destroy(error);
+	}
+	return NULL;
+}
+
+struct heap_error *heap_parallel_run(size_t count,
+				     struct heap_error *(*work)(void *context, size_t number),
+				     void *context)
+{
+	struct crew crew = { .work = work, .context = context, .count = count };
+	pthread_t threads[MAX_THREADS];
+	unsigned started = 0;
+
+	if (count >= WORTH_A_THREAD) {
+		unsigned wanted = heap_parallel_threads() - 1;
+
+		while (started < wanted &&
+		       pthread_create(&threads[started], NULL, work_on, &crew) == 0)
+			started++;
+	}
+	work_on(&crew);
+	while (started > 0)
+		pthread_join(threads[--started], NULL);
+	return crew.error;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_SNAPSHOT_TABLES_H
+#define HEAP_SNAPSHOT_TABLES_H
+
+/**
+ * The small tables of a snapshot, described once for writing, reading and checking.
+ *
+ * A table is a section with a row per structure and a value per field. What a field may
+ * hold (a string's offset, a type's id, another table's index) is part of its description,
+ * so no reader can forget to check it.
+ */
+
+#include "lib/file.h"
+#include "lib/snapshot.h"
+
+enum heap_field_kind {
+	HEAP_FIELD_NUMBER,
+	HEAP_FIELD_SIGNED,      /**< zigzag */
+	HEAP_FIELD_STRING,      /**< offset in the snapshot's strings */
+	HEAP_FIELD_TYPE_STRING, /**< offset in the types' strings */
+	HEAP_FIELD_TYPE,        /**< id */
+	HEAP_FIELD_MODULE,      /**< index + 1; 0 is HEAP_NO_INDEX; also the next two */
+	HEAP_FIELD_THREAD,
+	HEAP_FIELD_FRAME,
+	HEAP_FIELD_ROOT,   /**< id */
+	HEAP_FIELD_OBJECT, /**< id */
+};
+
+struct heap_field {
+	uint16_t offset; /**< in the structure */
+	uint8_t size;    /**< bytes: 1, 2, 4 or 8 */
+	uint8_t kind;    /**< enum heap_field_kind */
+};
+
+struct heap_table {
+	uint32_t tag;
+	const char *name;                /**< for messages */
+	const struct heap_field *fields; /**< [field_count] */
+	uint16_t field_count;
+	uint16_t row_size;     /**< sizeof the structure */
+	uint16_t array_offset; /**< of the pointer to the rows in struct heap_snapshot */
+	uint16_t count_offset; /**< of the number of rows there */
+	uint8_t count_size;    /**< 4 or 8 */
+};
+
+/** All tables, in an order in which each only refers to tables before it. */
+extern const struct heap_table heap_tables[];
+extern const size_t heap_table_count;
+
+/** The columns, in the order of enum heap_columns. */
+struct heap_column {
+	uint32_t tag;
+	uint8_t encoding;      /**< enum heap_encoding */
+	uint8_t width;         /**< bytes of an element in memory: 1, 4 or 8 */
+	uint16_t array_offset; /**< of the pointer in struct heap_snapshot */
+};
+
+extern const struct heap_column heap_object_columns[7];
+
+enum {
+	HEAP_TAG_INFO = HEAP_TAG('i', 'n', 'f', 'o'),
+	HEAP_TAG_STRINGS = HEAP_TAG('s', 't', 'r', 's'),
+	HEAP_TAG_TYPE_STRINGS = HEAP_TAG('t', 's', 't', 'r'),
+	HEAP_TAG_EPOCHS = HEAP_TAG('e', 'p', 'o', 'c'),
+	HEAP_TAG_ROOT_CONTENT = HEAP_TAG('r', 'c', 'o', 'n'),
+	HEAP_TAG_EDGE_COUNTS = HEAP_TAG('e', 'c', 'n', 't'),
+	HEAP_TAG_EDGE_SLOTS = HEAP_TAG('e', 's', 'l', 'o'),
+	HEAP_TAG_EDGE_TARGETS = HEAP_TAG('e', 't', 'g', 't'),
+	HEAP_TAG_EDGE_INTERIORS = HEAP_TAG('e', 'i', 'n', 't'),
+	HEAP_TAG_EDGE_FLAGS = HEAP_TAG('e', 'f', 'l', 'g'),
+	HEAP_TAG_CONTENT = HEAP_TAG('c', 'o', 'n', 't'),
+};
+
+#endif
