@@ -58,6 +58,8 @@ enum heap_type_flags {
 	HEAP_TYPE_CHARACTER = 1 << 4,   /**< base: char, signed char, unsigned char, char16_t... */
 	HEAP_TYPE_FLEXIBLE = 1 << 5,    /**< array of unknown length, as a flexible member has */
 	HEAP_TYPE_POLYMORPHIC = 1 << 6, /**< class with a vtable pointer */
+	/** another of the same kind and name has another layout: file and line tell them apart */
+	HEAP_TYPE_AMBIGUOUS = 1 << 7,
 };
 
 enum heap_member_flags {
@@ -175,7 +177,8 @@ uint64_t heap_types_size(const struct heap_types *types, heap_type_id type);
 
 /**
  * Writes the type's name as C has it ("struct session *[12]", "unsigned int") as snprintf
- * would. An unnamed struct is "struct {…} (file.c:12)". @return the length of the whole name
+ * would. An unnamed struct is "struct {…} (file.c:12)"; file and line also follow the name
+ * of an ambiguous one. @return the length of the whole name
  */
 size_t heap_types_format(const struct heap_types *types, heap_type_id type, char *buffer,
 			 size_t size);
@@ -184,7 +187,7 @@ size_t heap_types_format(const struct heap_types *types, heap_type_id type, char
  * The types of that name: "struct session", "session" (any kind of that name), "session_t",
  * "char *". Unequal definitions of one name all count.
  *
- * @param name  exact, or a glob when it holds *, ? or [
+ * @param name  exact, or a glob when it holds *, ? or [, other than as in "char *[12]"
  * @param next  where to go on: 0, or the last result + 1
  * @return the first at or after @p next, or HEAP_NO_TYPE
  */
