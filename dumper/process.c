@@ -128,6 +128,7 @@ void heapsnap_process_init(void)
 	note_program(process);
 	note_writer();
 	note_environment();
+	process->main_thread_pointer = thread_pointer();
 	dl_iterate_phdr(note_tls_module, process);
 	process->threads = (uint64_t)reserve(MAX_THREADS * sizeof(struct heapsnap_thread));
 	epochs = reserve(HEAPSNAP_EPOCHS * sizeof(*epochs));

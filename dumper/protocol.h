@@ -84,6 +84,8 @@ struct heapsnap_process {
 	uint32_t thread_count;
 	uint32_t missed_threads; /**< beyond what the table holds */
 
+	uint64_t main_thread_pointer; /**< of the thread that loaded the library */
+
 	uint64_t labels; /**< address of struct heapsnap_label[label_slots] */
 	uint64_t label_slots;
 

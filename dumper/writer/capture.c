@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 enum {
-	MAX_THREADS = 1 << 20, // more than any kernel has; the table is not believed blindly
+	THREAD_STORAGE = 64 << 10, // of a stack's top, where the thread descriptor is
+	MAX_THREADS = 1 << 20,     // more than any kernel has; the table is not believed blindly
 };
 
 HEAP_MUST_CHECK
@@ -46,6 +47,46 @@ static struct heap_error *read_threads(struct capture *capture)
 	return NULL;
 }
 
+// A thread that was left asleep could not say where its storage is. glibc puts the thread
+// descriptor at the top of the stack's mapping; it begins with its own address, and its
+// third word is that too (struct pthread, tcbhead_t; System V ABI, AMD64 supplement, 6.4.6).
+static uint64_t find_thread_pointer(const struct capture *capture, uint64_t sp)
+{
+	const struct image_mapping *mapping = image_find(&capture->image, sp);
+	uint64_t words[THREAD_STORAGE / 8];
+
+	if (!mapping || mapping->end - sp < 64)
+		return 0;
+
+	uint64_t size = mapping->end - sp < THREAD_STORAGE ? (mapping->end - sp) & ~UINT64_C(63)
+							   : THREAD_STORAGE;
+	uint64_t start = mapping->end - size;
+
+	image_read_padded(&capture->image, start, words, size);
+	for (size_t i = size / 8; i >= 8; i -= 8) {
+		uint64_t address = start + (i - 8) * 8;
+
+		if (words[i - 8] == address && words[i - 6] == address)
+			return address;
+	}
+	return 0;
+}
+
+static void find_thread_pointers(struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
+		struct heapsnap_thread *thread = &capture->threads[i];
+
+		if (thread->thread_pointer != 0)
+			continue;
+		if (thread->tid == capture->process.pid)
+			thread->thread_pointer = capture->process.main_thread_pointer;
+		else
+			thread->thread_pointer =
+				find_thread_pointer(capture, thread->registers[HEAP_REGISTER_SP]);
+	}
+}
+
 struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process)
 {
 	*capture = (struct capture){ 0 };
@@ -57,8 +98,10 @@ struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t pro
 	error = read_process(capture, process);
 	if (!error)
 		error = read_threads(capture);
-	if (!error)
+	if (!error) {
+		find_thread_pointers(capture);
 		error = strings_init(&capture->strings);
+	}
 	if (!error)
 		error = heap_types_init(&capture->types);
 	if (error)
