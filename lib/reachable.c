@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/reachable.h"
+
+#include "lib/cleanup.h"
+
+struct heap_reachable_search {
+	const struct heap_snapshot *snapshot;
+	uint32_t *seen; // [objects] the search that has met an object last
+	uint32_t number;
+	heap_object_id *queue; // [objects]
+	size_t tail;
+};
+
+struct heap_error *heap_reachable_create(const struct heap_graph *graph,
+					 struct heap_reachable_search **result)
+{
+	size_t objects = graph->snapshot->object_count;
+	struct heap_reachable_search *search = calloc(1, sizeof(*search));
+
+	if (!search)
+		return heap_error_out_of_memory();
+	search->snapshot = graph->snapshot;
+	search->seen = calloc(objects + 1, sizeof(*search->seen));
+	search->queue = malloc((objects + 1) * sizeof(*search->queue));
+	if (!search->seen || !search->queue) {
+		heap_reachable_destroy(search);
+		return heap_error_out_of_memory();
+	}
+	*result = search;
+	return NULL;
+}
+
+void heap_reachable_destroy(struct heap_reachable_search *search)
+{
+	if (!search)
+		return;
+	free(search->seen);
+	free(search->queue);
+	free(search);
+}
+
+static void begin(struct heap_reachable_search *search)
+{
+	search->number++;
+	search->tail = 0;
+}
+
+static void meet(struct heap_reachable_search *search, heap_object_id object)
+{
+	if (search->seen[object] == search->number)
+		return;
+	search->seen[object] = search->number;
+	search->queue[search->tail++] = object;
+}
+
+static struct heap_reachable spread(struct heap_reachable_search *search)
+{
+	const struct heap_snapshot *snapshot = search->snapshot;
+	struct heap_reachable result = { 0, 0 };
+
+	for (size_t head = 0; head < search->tail; head++) {
+		heap_object_id object = search->queue[head];
+
+		result.objects++;
+		result.bytes += snapshot->size[object];
+		for (uint32_t i = snapshot->edge_first[object];
+		     i < snapshot->edge_first[object + 1]; i++)
+			meet(search, snapshot->edge_target[i]);
+	}
+	return result;
+}
+
+// The first edge of a root: root edges stand by root.
+static uint64_t first_edge(const struct heap_snapshot *snapshot, heap_root_id root)
+{
+	uint64_t low = 0, high = snapshot->root_edge_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (snapshot->root_edges[middle].root < root)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct heap_reachable heap_reachable_from_root(struct heap_reachable_search *search,
+					       heap_root_id root)
+{
+	const struct heap_snapshot *snapshot = search->snapshot;
+
+	begin(search);
+	for (uint64_t i = first_edge(snapshot, root);
+	     i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++)
+		meet(search, snapshot->root_edges[i].target);
+	return spread(search);
+}
+
+struct heap_reachable heap_reachable_from_object(struct heap_reachable_search *search,
+						 heap_object_id object)
+{
+	begin(search);
+	meet(search, object);
+	return spread(search);
+}
