@@ -39,6 +39,13 @@ struct heap_symbol {
 	bool global;
 };
 
+/** Looks for a GNU build id among raw notes; leaves @p result if there is none. */
+void heap_build_id_parse(const uint8_t *notes, size_t size, uint32_t alignment,
+			 struct heap_build_id *result);
+
+/** Writes it in lower-case hex; "" if there is none. */
+void heap_build_id_format(const struct heap_build_id *id, char *buffer, size_t size);
+
 struct heap_elf_file {
 	char *path;
 	int descriptor;
@@ -55,6 +62,8 @@ struct heap_elf_file {
 	struct heap_symbol
 		*symbols; /**< [symbol_count] by kind, then by address, one per address */
 	size_t symbol_count;
+	char **names; /**< private: [name_count] strings of symbols from other files */
+	size_t name_count;
 };
 
 /** @return NULL, HEAP_ERROR_SYSTEM, HEAP_ERROR_FORMAT (no ELF, another machine's...) or MEMORY */
