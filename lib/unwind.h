@@ -72,4 +72,18 @@ enum heap_unwind_result heap_unwinder_step(struct heap_unwinder *unwinder, uint6
 					   struct heap_registers *registers, uint64_t *cfa,
 					   bool *is_signal);
 
+/** Whether an address lies in a mapping of code. */
+typedef bool heap_code_test(void *context, uint64_t address);
+
+/**
+ * Finds a frame pointer that a thread left asleep could not tell: the nearest place above
+ * the stack pointer that looks like a saved frame pointer and the return address above it.
+ *
+ * A guess: frames found through it should be marked so.
+ *
+ * @param registers  the frame's, with its stack pointer; gets the frame pointer
+ */
+bool heap_unwinder_guess_frame_pointer(heap_memory_reader *read, heap_code_test *is_code,
+				       void *context, struct heap_registers *registers);
+
 #endif

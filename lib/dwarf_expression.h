@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_DWARF_EXPRESSION_H
+#define HEAP_DWARF_EXPRESSION_H
+
+/**
+ * DWARF expressions, evaluated over a frame of the frozen process.
+ *
+ * (DWARF 5, sections 2.5 and 2.6.) Stack and steps are bounded, and whatever needs what
+ * is not known (a register that a callee lost, another thread's storage) makes the value
+ * unavailable; nothing is ever guessed.
+ */
+
+#include "lib/dwarf_file.h"
+#include "lib/unwind.h"
+
+struct heap_expression_frame {
+	const struct heap_registers *registers;
+	uint64_t cfa;  /**< 0: unknown */
+	uint64_t bias; /**< of the module: added to addresses that stand in expressions */
+	bool has_frame_base;
+	uint64_t frame_base; /**< value of the function's DW_AT_frame_base */
+	heap_memory_reader *read;
+	void *context;
+};
+
+enum heap_expression_kind {
+	HEAP_EXPRESSION_ADDRESS,  /**< value is an address of memory */
+	HEAP_EXPRESSION_REGISTER, /**< value is a register's number */
+	HEAP_EXPRESSION_VALUE,    /**< value is the value itself */
+};
+
+struct heap_expression_result {
+	enum heap_expression_kind kind;
+	uint64_t value;
+};
+
+/** @return whether the expression has a value here */
+bool heap_expression_evaluate(Dwarf_Locdesc_c expression, uint64_t operations,
+			      const struct heap_expression_frame *frame, const uint64_t *initial,
+			      struct heap_expression_result *result);
+
+/** The same for the bytes of an expression, as call frame information has them. */
+bool heap_expression_evaluate_bytes(struct heap_dwarf_file *file, const void *bytes, uint64_t size,
+				    const struct heap_expression_frame *frame,
+				    const uint64_t *initial, struct heap_expression_result *result);
+
+#endif
