@@ -11,6 +11,7 @@ struct machine {
 	uint64_t stack[MAX_STACK];
 	unsigned depth;
 	enum heap_expression_kind kind;
+	bool is_fixed;
 };
 
 struct operation {
@@ -194,6 +195,7 @@ static bool step(struct machine *machine, const struct operation *operation)
 		return push_register(machine, atom - DW_OP_breg0, operation->first);
 	switch (atom) {
 	case DW_OP_addr:
+		machine->is_fixed = true;
 		return push(machine, operation->first + frame->bias);
 	case DW_OP_const1u:
 	case DW_OP_const1s:
@@ -296,7 +298,11 @@ bool heap_expression_evaluate(Dwarf_Locdesc_c expression, uint64_t operations,
 	}
 	if (machine.depth == 0)
 		return false;
-	*result = (struct heap_expression_result){ machine.kind, machine.stack[machine.depth - 1] };
+	*result = (struct heap_expression_result){
+		.kind = machine.kind,
+		.is_fixed = machine.is_fixed,
+		.value = machine.stack[machine.depth - 1],
+	};
 	return true;
 }
 

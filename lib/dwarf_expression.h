@@ -31,6 +31,7 @@ enum heap_expression_kind {
 
 struct heap_expression_result {
 	enum heap_expression_kind kind;
+	bool is_fixed; /**< came from an address in the file: a global's */
 	uint64_t value;
 };
 
