@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/trigger.h"
 
+#include "dumper/announce.h"
 #include "dumper/freeze.h"
 #include "dumper/frozen.h"
 #include "dumper/heapsnap.h"
@@ -174,18 +175,20 @@ void heapsnap_trigger_init(void)
 	struct sigaction action = { .sa_sigaction = triggered,
 				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 	struct sigaction present;
+	int taken = 0;
 
 	if (map_shared() != 0 || heapsnap_waiter_init() != 0) {
 		heapsnap_report(NULL, "out of memory", "; no snapshots can be taken");
 		return;
 	}
-	if (heapsnap_settings.signal == 0 ||
-	    sigaction(heapsnap_settings.signal, NULL, &present) != 0 ||
-	    (present.sa_handler != SIG_DFL && present.sa_handler != SIG_IGN))
-		return;
 	// Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
-	sigaction(heapsnap_settings.signal, &action, NULL);
+	if (heapsnap_settings.signal != 0 &&
+	    sigaction(heapsnap_settings.signal, NULL, &present) == 0 &&
+	    (present.sa_handler == SIG_DFL || present.sa_handler == SIG_IGN) &&
+	    sigaction(heapsnap_settings.signal, &action, NULL) == 0)
+		taken = heapsnap_settings.signal;
+	heapsnap_announce(taken);
 }
 
 static int request(const char *name, const heapsnap_context *context)
