@@ -2,6 +2,7 @@
 #include "lib/dwarf_file.h"
 
 #include "lib/cleanup.h"
+#include "lib/debug_units.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -82,6 +83,9 @@ void heap_dwarf_close(struct heap_dwarf_file *file)
 	if (!file)
 		return;
 	finish(file->debug);
+	if (file->debug_units)
+		heap_debug_units_close(file->debug_units);
+	free(file->debug_units);
 	close(file->descriptor);
 	free(file->units);
 	free(file->ranges);

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/debug_sections.h"
+
+#include <gelf.h>
+#include <libelf.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	const char *compressed; // the old way; the new way is SHF_COMPRESSED
+	size_t at;
+} known[] = {
+#define SECTION(name, field) \
+	{ \
+		"." name, ".z" name, offsetof(struct heap_debug_sections, field) \
+	}
+	SECTION("debug_info", info),
+	SECTION("debug_types", types),
+	SECTION("debug_abbrev", abbreviations),
+	SECTION("debug_addr", addresses),
+	SECTION("debug_line", lines),
+	SECTION("debug_str", strings),
+	SECTION("debug_line_str", line_strings),
+	SECTION("debug_str_offsets", string_offsets),
+	SECTION("gnu_debugaltlink", alternate),
+#undef SECTION
+};
+
+static struct heap_debug_bytes *find(struct heap_debug_sections *sections, const char *name,
+				     bool *is_old)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		*is_old = strcmp(name, known[i].compressed) == 0;
+		if (*is_old || strcmp(name, known[i].name) == 0)
+			return (void *)((char *)sections + known[i].at);
+	}
+	return NULL;
+}
+
+// libelf refuses sizes that no compression reaches, so the file's size bounds the memory.
+static void load(Elf_Scn *section, const GElf_Shdr *header, bool is_old,
+		 struct heap_debug_bytes *result)
+{
+	if (header->sh_type == SHT_NOBITS || result->bytes)
+		return;
+	if (is_old && elf_compress_gnu(section, 0, 0) < 0)
+		return;
+	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
+		return;
+
+	Elf_Data *data = elf_getdata(section, NULL);
+
+	if (data && data->d_buf) {
+		result->bytes = data->d_buf;
+		result->size = data->d_size;
+	}
+}
+
+static void end_with_nul(struct heap_debug_bytes *strings)
+{
+	const uint8_t *last = strings->size ? memrchr(strings->bytes, '\0', strings->size) : NULL;
+
+	strings->size = last ? (uint64_t)(last - strings->bytes) + 1 : 0;
+}
+
+struct heap_error *heap_debug_sections_open(int descriptor, const char *path,
+					    struct heap_debug_sections *result)
+{
+	struct heap_debug_sections sections = { 0 };
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	elf_version(EV_CURRENT);
+	sections.elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
+	if (!sections.elf || elf_kind(sections.elf) != ELF_K_ELF ||
+	    elf_getshdrstrndx(sections.elf, &names) != 0) {
+		elf_end(sections.elf);
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: not an ELF file", path);
+	}
+
+	const char *identity = elf_getident(sections.elf, NULL);
+
+	if (identity[EI_DATA] != ELFDATA2LSB) {
+		elf_end(sections.elf);
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: not of this machine", path);
+	}
+	while ((section = elf_nextscn(sections.elf, section))) {
+		GElf_Shdr header;
+		bool is_old;
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(sections.elf, names, header.sh_name)
+					   : NULL;
+		struct heap_debug_bytes *bytes = name ? find(&sections, name, &is_old) : NULL;
+
+		if (bytes)
+			load(section, &header, is_old, bytes);
+	}
+	end_with_nul(&sections.strings);
+	end_with_nul(&sections.line_strings);
+	*result = sections;
+	return NULL;
+}
+
+void heap_debug_sections_close(struct heap_debug_sections *sections)
+{
+	elf_end(sections->elf);
+	*sections = (struct heap_debug_sections){ 0 };
+}
+
+static bool has_id(const Elf_Data *data, const uint8_t *build_id, size_t size)
+{
+	GElf_Nhdr note;
+	size_t offset = 0, name, description;
+
+	while ((offset = gelf_getnote((Elf_Data *)data, offset, &note, &name, &description)))
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    memcmp((const char *)data->d_buf + name, "GNU", 4) == 0 &&
+		    note.n_descsz == size &&
+		    memcmp((const char *)data->d_buf + description, build_id, size) == 0)
+			return true;
+	return false;
+}
+
+bool heap_debug_sections_is(const struct heap_debug_sections *sections, const uint8_t *build_id,
+			    size_t size)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(sections->elf, section))) {
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_NOTE)
+			continue;
+
+		Elf_Data *data = elf_getdata(section, NULL);
+
+		if (data && has_id(data, build_id, size))
+			return true;
+	}
+	return false;
+}
+
+const char *heap_debug_string(struct heap_debug_cursor *cursor)
+{
+	const uint8_t *start = cursor->at;
+	const uint8_t *end = start < cursor->end ? memchr(start, '\0', cursor->end - start) : NULL;
+
+	if (!end) {
+		cursor->bad = true;
+		cursor->at = cursor->end;
+		return "";
+	}
+	cursor->at = end + 1;
+	return (const char *)start;
+}
+
+const char *heap_debug_string_at(struct heap_debug_bytes strings, uint64_t offset)
+{
+	return offset < strings.size ? (const char *)strings.bytes + offset : "";
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/debug_units.h"
+
+#include "lib/cleanup.h"
+
+#include <fcntl.h>
+#include <libdwarf/dwarf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- headers -------------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *add(struct heap_debug_units *units, const struct heap_debug_unit *unit)
+{
+	if (units->count == units->capacity) {
+		size_t more = units->capacity ? units->capacity * 2 : 64;
+		void *bigger = reallocarray(units->units, more, sizeof(*units->units));
+
+		if (!bigger || units->count >= UINT32_MAX / 2) {
+			free(bigger);
+			units->units = bigger ? NULL : units->units;
+			return heap_error_out_of_memory();
+		}
+		units->units = bigger;
+		units->capacity = more;
+	}
+	units->units[units->count++] = *unit;
+	return NULL;
+}
+
+// What follows the length. @return whether it makes sense
+static bool read_header(struct heap_debug_cursor *cursor, struct heap_debug_unit *unit)
+{
+	uint64_t place = unit->start & ~HEAP_DEBUG_OFFSET_MASK, type_offset = 0;
+	bool is_type = place == (uint64_t)HEAP_DEBUG_TYPES << HEAP_DEBUG_PLACE_SHIFT;
+	uint8_t type = DW_UT_compile;
+
+	unit->version = heap_debug_fixed(cursor, 2);
+	if (unit->version < 2 || unit->version > 5)
+		return false;
+	if (unit->version == 5) {
+		type = heap_debug_fixed(cursor, 1);
+		unit->address_size = heap_debug_fixed(cursor, 1);
+	}
+	unit->abbreviations = heap_debug_fixed(cursor, unit->offset_size);
+	if (unit->version < 5)
+		unit->address_size = heap_debug_fixed(cursor, 1);
+	is_type |= type == DW_UT_type || type == DW_UT_split_type;
+	if (is_type) {
+		unit->signature = heap_debug_fixed(cursor, 8);
+		type_offset = heap_debug_fixed(cursor, unit->offset_size);
+	} else if (type == DW_UT_skeleton || type == DW_UT_split_compile) {
+		heap_debug_fixed(cursor, 8);
+	}
+	if (type_offset >= unit->end - unit->start || (is_type && !type_offset))
+		return false;
+	unit->type_die = is_type ? unit->start + type_offset : HEAP_DEBUG_NOWHERE;
+	return !cursor->bad && (unit->address_size == 4 || unit->address_size == 8);
+}
+
+// Goes from header to header; a length that leads beyond the section ends that.
+HEAP_MUST_CHECK
+static struct heap_error *read_headers(struct heap_debug_units *units, enum heap_debug_place place)
+{
+	uint64_t base = (uint64_t)place << HEAP_DEBUG_PLACE_SHIFT, offset = 0;
+	struct heap_debug_bytes section = heap_debug_units_section(units, base);
+	struct heap_error *error = NULL;
+
+	while (!error && offset < section.size) {
+		struct heap_debug_cursor cursor = heap_debug_cursor(section, offset, section.size);
+		struct heap_debug_unit unit = { .start = base + offset, .offset_size = 4 };
+		uint64_t length = heap_debug_fixed(&cursor, 4);
+
+		if (length == 0xffffffff) {
+			unit.offset_size = 8;
+			length = heap_debug_fixed(&cursor, 8);
+		}
+		if (cursor.bad || !length || length > (uint64_t)(cursor.end - cursor.at)) {
+			units->unreadable++;
+			break;
+		}
+		cursor.end = cursor.at + length;
+		offset = cursor.end - section.bytes;
+		unit.end = base + offset;
+		if (!read_header(&cursor, &unit)) {
+			units->unreadable++;
+			continue;
+		}
+		unit.die = base + (cursor.at - section.bytes);
+		error = add(units, &unit);
+	}
+	return error;
+}
+
+// --- the alternate file --------------------------------------------------------------------
+
+static bool try_alternate(struct heap_debug_units *units, const char *path, const uint8_t *build_id,
+			  size_t size)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (descriptor < 0)
+		return false;
+
+	struct heap_debug_sections sections;
+	struct heap_error *error = heap_debug_sections_open(descriptor, path, &sections);
+
+	if (!error && heap_debug_sections_is(&sections, build_id, size)) {
+		units->alternate = sections;
+		units->alternate_descriptor = descriptor;
+		return true;
+	}
+	if (!error)
+		heap_debug_sections_close(&sections);
+	heap_error_destroy(error);
+	close(descriptor);
+	return false;
+}
+
+// Relative to the file, or by build id where distributions put it.
+static void find_alternate(struct heap_debug_units *units)
+{
+	struct heap_debug_cursor cursor =
+		heap_debug_cursor(units->main.alternate, 0, units->main.alternate.size);
+	const char *name = heap_debug_string(&cursor), *slash = strrchr(units->path, '/');
+	size_t size = cursor.end - cursor.at;
+	char id[2 * 64 + 1], path[8192];
+
+	if (cursor.bad || !*name || size < 2 || size > 64)
+		return;
+	snprintf(path, sizeof(path), "%.*s%s",
+		 slash && *name != '/' ? (int)(slash - units->path) + 1 : 0, units->path, name);
+	if (try_alternate(units, path, cursor.at, size))
+		return;
+	for (size_t i = 0; i < size; i++)
+		snprintf(id + 2 * i, 3, "%02x", cursor.at[i]);
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
+	try_alternate(units, path, cursor.at, size);
+}
+
+// --- all of it -----------------------------------------------------------------------------
+
+static int compare_signatures(const void *left, const void *right, void *context)
+{
+	const struct heap_debug_unit *units = context;
+	uint64_t a = units[*(const uint32_t *)left].signature;
+	uint64_t b = units[*(const uint32_t *)right].signature;
+
+	return (a > b) - (a < b);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *sort_signatures(struct heap_debug_units *units)
+{
+	size_t count = 0;
+
+	units->by_signature = calloc(units->count + 1, sizeof(*units->by_signature));
+	if (!units->by_signature)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < units->count; i++)
+		if (units->units[i].type_die)
+			units->by_signature[count++] = i;
+	units->signature_count = count;
+	qsort_r(units->by_signature, count, sizeof(*units->by_signature), compare_signatures,
+		units->units);
+	return NULL;
+}
+
+struct heap_error *heap_debug_units_open(int descriptor, const char *path,
+					 struct heap_debug_units *result)
+{
+	struct heap_debug_units units = { .path = path, .alternate_descriptor = -1 };
+	struct heap_error *error = heap_debug_sections_open(descriptor, path, &units.main);
+
+	if (error)
+		return error;
+	if (units.main.alternate.size)
+		find_alternate(&units);
+	for (int place = HEAP_DEBUG_INFO; !error && place <= HEAP_DEBUG_ALTERNATE; place++)
+		error = read_headers(&units, place);
+	if (!error)
+		error = sort_signatures(&units);
+	if (error) {
+		heap_debug_units_close(&units);
+		return error;
+	}
+	*result = units;
+	return NULL;
+}
+
+void heap_debug_units_close(struct heap_debug_units *units)
+{
+	heap_debug_sections_close(&units->main);
+	if (units->alternate_descriptor >= 0) {
+		heap_debug_sections_close(&units->alternate);
+		close(units->alternate_descriptor);
+	}
+	free(units->units);
+	free(units->by_signature);
+	*units = (struct heap_debug_units){ .alternate_descriptor = -1 };
+}
+
+const struct heap_debug_unit *heap_debug_units_find(const struct heap_debug_units *units,
+						    uint64_t place)
+{
+	size_t low = 0, high = units->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (units->units[middle].start <= place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || place < units->units[low - 1].die || place >= units->units[low - 1].end)
+		return NULL;
+	return &units->units[low - 1];
+}
+
+const struct heap_debug_unit *heap_debug_units_find_type(const struct heap_debug_units *units,
+							 uint64_t signature)
+{
+	size_t low = 0, high = units->signature_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct heap_debug_unit *unit = &units->units[units->by_signature[middle]];
+
+		if (unit->signature == signature)
+			return unit;
+		if (unit->signature < signature)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+const struct heap_debug_sections *heap_debug_units_sections(const struct heap_debug_units *units,
+							    const struct heap_debug_unit *unit)
+{
+	return unit->start >> HEAP_DEBUG_PLACE_SHIFT == HEAP_DEBUG_ALTERNATE ? &units->alternate
+									     : &units->main;
+}
+
+struct heap_debug_bytes heap_debug_units_section(const struct heap_debug_units *units,
+						 uint64_t place)
+{
+	switch (place >> HEAP_DEBUG_PLACE_SHIFT) {
+	case HEAP_DEBUG_INFO:
+		return units->main.info;
+	case HEAP_DEBUG_TYPES:
+		return units->main.types;
+	case HEAP_DEBUG_ALTERNATE:
+		return units->alternate.info;
+	default:
+		return (struct heap_debug_bytes){ 0 };
+	}
+}
