@@ -58,7 +58,7 @@ enum heap_type_flags {
 	HEAP_TYPE_CHARACTER = 1 << 4,   /**< base: char, signed char, unsigned char, char16_t... */
 	HEAP_TYPE_FLEXIBLE = 1 << 5,    /**< array of unknown length, as a flexible member has */
 	HEAP_TYPE_POLYMORPHIC = 1 << 6, /**< class with a vtable pointer */
-	/** another of the same kind and name has another layout: file and line tell them apart */
+	/** another of that kind and name has another layout; file and line tell them apart */
 	HEAP_TYPE_AMBIGUOUS = 1 << 7,
 };
 
@@ -203,5 +203,15 @@ heap_type_id heap_types_find(const struct heap_types *types, const char *name, h
 bool heap_types_visit_pointers(const struct heap_types *types, heap_type_id type,
 			       bool (*visit)(void *context, uint64_t offset, heap_type_id pointer),
 			       void *context);
+
+/**
+ * Whether a struct ends in a flexible array: a last member without length, or of length 0
+ * or 1, as it was written before C99; also inside a last member that is a struct itself.
+ *
+ * @param offset   gets where the array begins; may be NULL
+ * @param element  gets its elements' type; may be NULL
+ */
+bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint64_t *offset,
+			 heap_type_id *element);
 
 #endif

@@ -163,7 +163,7 @@ static struct heap_error *work_out(struct inference *inference, heap_type_id typ
 
 	if (!repetition.slots)
 		return heap_error_out_of_memory();
-	if (layouts_flexible(types, type, &repetition.flexible_offset, &element)) {
+	if (heap_types_flexible(types, type, &repetition.flexible_offset, &element)) {
 		element = heap_types_strip(types, element);
 		repetition.flexible_stride = heap_types_size(types, element);
 		if (repetition.flexible_stride > 0) {

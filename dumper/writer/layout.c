@@ -234,39 +234,13 @@ static bool is_part_inside(const struct layouts *layouts, heap_type_id part)
 	return false;
 }
 
-bool layouts_flexible(const struct heap_types *types, heap_type_id type, uint64_t *offset,
-		      heap_type_id *element)
-{
-	const struct heap_type *compound = &types->types[type];
-	uint64_t start = 0;
-
-	for (int depth = 0; depth < MAX_DEPTH; depth++) {
-		if ((compound->kind != HEAP_TYPE_STRUCT && compound->kind != HEAP_TYPE_CLASS) ||
-		    compound->members == 0)
-			return false;
-
-		const struct heap_member *last =
-			&types->members[compound->first_member + compound->members - 1];
-		const struct heap_type *member = &types->types[heap_types_strip(types, last->type)];
-
-		start += last->offset;
-		if (member->kind == HEAP_TYPE_ARRAY) {
-			*offset = start;
-			*element = member->target;
-			return (member->flags & HEAP_TYPE_FLEXIBLE) || member->count <= 1;
-		}
-		compound = member;
-	}
-	return false;
-}
-
 static bool fit_flexible(const struct heap_types *types, heap_type_id type, uint64_t size,
 			 struct layout_claim *claim)
 {
 	uint64_t offset;
 	heap_type_id element;
 
-	if (!layouts_flexible(types, type, &offset, &element) || size < offset)
+	if (!heap_types_flexible(types, type, &offset, &element) || size < offset)
 		return false;
 
 	uint64_t stride = heap_types_size(types, element);

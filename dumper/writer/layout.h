@@ -70,12 +70,4 @@ const struct layout_slots *layouts_slots(struct layouts *layouts, heap_type_id t
 struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee,
 				uint64_t interior, uint64_t size);
 
-/**
- * Where the flexible array at the end of @p type begins, and its element type.
- *
- * @return whether it has one: a last member without length, or of length 0 or 1
- */
-bool layouts_flexible(const struct heap_types *types, heap_type_id type, uint64_t *offset,
-		      heap_type_id *element);
-
 #endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_FILTER_H
+#define HEAP_FILTER_H
+
+/**
+ * Which objects a question is about: `type 'struct node' size >64 or untyped not leaked`.
+ *
+ * All terms of a group must hold, one group of those that `or` separates must. What a term
+ * can know beforehand (which types, which sites match) is worked out once, so that a test
+ * of an object is a few array accesses. Only the columns that the terms need are loaded.
+ */
+
+#include "lib/graph.h"
+
+struct heap_filter;
+
+/** Turns a word of the user's into an object. */
+typedef struct heap_error *heap_filter_resolver(void *context, const char *word,
+						heap_object_id *result);
+
+/**
+ * Parses the words of a filter, all of them.
+ *
+ * @return NULL, or HEAP_ERROR_ARGUMENT (the message names the word)
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, char *const *words,
+				     heap_filter_resolver *resolve, void *context,
+				     struct heap_filter **result);
+
+/** NULL is fine. */
+void heap_filter_destroy(struct heap_filter *filter);
+
+/** Loads what it needs. @param graph  asked for reachability by `leaked` and `reachable` */
+HEAP_MUST_CHECK
+struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph);
+
+/** Whether heap_filter_prepare() needs a graph. */
+bool heap_filter_needs_graph(const struct heap_filter *filter);
+
+/** After heap_filter_prepare(). */
+bool heap_filter_matches(struct heap_filter *filter, heap_object_id object);
+
+/** The names of the evidence kinds, as filters and answers have them: "vtable", "pointer"... */
+const char *heap_evidence_name(enum heap_evidence evidence);
+
+/** Parses "64", "1K", "2.5M", "3G" into bytes. @return whether all of it is a size */
+bool heap_parse_size(const char *text, uint64_t *result);
+
+#endif

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/describe.h"
+
+#include "lib/cleanup.h"
+#include "shell/format.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	MAX_TEXT = 48, // of a string's bytes, shown beside its address
+	MAX_TYPE_NAME = 512,
+};
+
+struct heap_error *describe_load(struct session *session)
+{
+	return heap_snapshot_load(session->snapshot,
+				  HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
+					  HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE);
+}
+
+const char *describe_type(struct session *session, heap_type_id type)
+{
+	char name[MAX_TYPE_NAME];
+
+	heap_types_format(&session->snapshot->types, type, name, sizeof(name));
+	return session_keep(session, format_name(name));
+}
+
+static bool is_text(const struct heap_types *types, heap_type_id type)
+{
+	return (types->types[type].flags & HEAP_TYPE_CHARACTER) && types->types[type].size == 1;
+}
+
+const char *describe_type_of(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_type_id type = snapshot->type[object];
+	uint64_t elements = snapshot->elements[object];
+
+	if (type == HEAP_NO_TYPE)
+		return session_format(session, "block(%" PRIu64 ")", snapshot->size[object]);
+
+	const char *name = describe_type(session, type);
+
+	if (is_text(&snapshot->types, type))
+		return session_format(session, "%s[%" PRIu64 "]", name, snapshot->size[object]);
+	// A flexible array's elements are part of the one structure.
+	if (elements <= 1 || heap_types_flexible(&snapshot->types, type, NULL, NULL))
+		return name;
+	return session_format(session, "%s[%" PRIu64 "]", name, elements);
+}
+
+// The text that a character array holds, quoted; "" if it holds something else.
+static const char *describe_text(struct session *session, heap_object_id object)
+{
+	char bytes[MAX_TEXT];
+	size_t kept;
+	struct heap_error *error =
+		heap_snapshot_read_content(session->snapshot, object, bytes, sizeof(bytes), &kept);
+
+	if (error) {
+		heap_error_destroy(error);
+		return "";
+	}
+
+	size_t length = strnlen(bytes, kept);
+
+	if (kept == 0 || (length == 0 && kept > 1 && bytes[kept - 1]))
+		return "";
+
+	const char *escaped = session_keep(session, format_escaped(bytes, length));
+	bool cut = length == sizeof(bytes) && session->snapshot->size[object] > sizeof(bytes);
+
+	return session_format(session, " \"%s\"%s", escaped, cut ? "…" : "");
+}
+
+const char *describe_object(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const char *text = is_text(&snapshot->types, snapshot->type[object])
+				   ? describe_text(session, object)
+				   : "";
+
+	return session_format(
+		session, "%s%s%s%s at %s%#" PRIx64 "%s",
+		output_colour(session->output, COLOUR_TYPE), describe_type_of(session, object),
+		output_colour(session->output, COLOUR_PLAIN), text,
+		output_colour(session->output, COLOUR_ADDRESS), snapshot->address[object],
+		output_colour(session->output, COLOUR_PLAIN));
+}
+
+// --- places ------------------------------------------------------------------
+
+static const char *safe_string(struct session *session, uint32_t offset)
+{
+	return session_keep(session, format_name(heap_snapshot_string(session->snapshot, offset)));
+}
+
+const char *describe_module(struct session *session, uint32_t module)
+{
+	if (module == HEAP_NO_INDEX)
+		return "";
+
+	const char *path = safe_string(session, session->snapshot->modules[module].path);
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+// Function, and the best that is known of where.
+static const char *describe_code(struct session *session, uint32_t function, uint64_t offset,
+				 uint32_t file, uint32_t line, uint32_t module, uint64_t address)
+{
+	const char *name = safe_string(session, function);
+	const char *source = safe_string(session, file);
+
+	if (*name && *source && line > 0)
+		return session_format(session, "%s (%s:%" PRIu32 ")", name, source, line);
+	if (*name && module != HEAP_NO_INDEX)
+		return session_format(session, "%s+%#" PRIx64 " (%s)", name, offset,
+				      describe_module(session, module));
+	if (module != HEAP_NO_INDEX)
+		return session_format(session, "%s+%#" PRIx64, describe_module(session, module),
+				      offset);
+	return session_format(session, "%#" PRIx64, address);
+}
+
+const char *describe_site(struct session *session, heap_site_id number)
+{
+	const struct heap_site *site = &session->snapshot->sites[number];
+
+	return describe_code(session, site->function, site->offset, site->file, site->line,
+			     site->module, site->address);
+}
+
+const char *describe_frame(struct session *session, uint32_t number)
+{
+	const struct heap_frame *frame = &session->snapshot->frames[number];
+
+	return describe_code(session, frame->function, frame->offset, frame->file, frame->line,
+			     frame->module, frame->pc);
+}
+
+const char *describe_address(struct session *session, uint64_t address)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+
+		if (root->kind <= HEAP_ROOT_THREAD_LOCAL && root->size > 0 &&
+		    address >= root->address && address - root->address < root->size)
+			return session_format(session, "%#" PRIx64 " (%s+%" PRIu64 ")", address,
+					      safe_string(session, root->name),
+					      address - root->address);
+	}
+	for (uint32_t i = 0; i < snapshot->module_count; i++) {
+		const struct heap_module *module = &snapshot->modules[i];
+
+		if (address >= module->start && address < module->end)
+			return session_format(session, "%#" PRIx64 " (%s+%#" PRIx64 ")", address,
+					      describe_module(session, i), address - module->start);
+	}
+	return session_format(session, "%#" PRIx64, address);
+}
+
+const char *describe_bytes(struct session *session, uint64_t bytes)
+{
+	char buffer[FORMAT_BYTES_MAX];
+
+	return session_format(session, "%s", format_bytes(bytes, buffer));
+}
+
+// --- roots -------------------------------------------------------------------
+
+static const char *describe_thread(struct session *session, uint32_t thread)
+{
+	if (thread == HEAP_NO_INDEX)
+		return "";
+	return session_format(session, "thread %" PRIu32, session->snapshot->threads[thread].tid);
+}
+
+static const char *frame_function(struct session *session, uint32_t frame)
+{
+	const char *name = safe_string(session, session->snapshot->frames[frame].function);
+
+	return *name ? name
+		     : session_format(session, "%#" PRIx64, session->snapshot->frames[frame].pc);
+}
+
+static const char *describe_variable(struct session *session, const struct heap_root *root,
+				     const char *kind, const char *module)
+{
+	const char *file = safe_string(session, root->file);
+	const char *name = safe_string(session, root->name);
+
+	if (*file)
+		return session_format(session, "the %s %s (%s:%" PRIu32 "%s%s)", kind, name, file,
+				      root->line, *module ? ", " : "", module);
+	return session_format(session, "the %s %s%s%s%s", kind, name, *module ? " (" : "", module,
+			      *module ? ")" : "");
+}
+
+static const char *describe_local(struct session *session, const struct heap_root *root)
+{
+	const char *file = safe_string(session, root->file);
+	const char *name = safe_string(session, root->name);
+	const char *function =
+		root->frame == HEAP_NO_INDEX ? "" : frame_function(session, root->frame);
+	const char *place =
+		*file ? session_format(session, " (%s:%" PRIu32 ")", file, root->line) : "";
+
+	return session_format(session, "the local variable %s of %s%s, %s", name, function, place,
+			      describe_thread(session, root->thread));
+}
+
+static const char *describe_rest(struct session *session, const struct heap_root *root)
+{
+	const char *thread = describe_thread(session, root->thread);
+
+	switch (root->kind) {
+	case HEAP_ROOT_REGISTER:
+		return session_format(
+			session, "the register %s in %s, %s", safe_string(session, root->name),
+			root->frame == HEAP_NO_INDEX ? "?" : frame_function(session, root->frame),
+			thread);
+	case HEAP_ROOT_STACK:
+		if (root->frame == HEAP_NO_INDEX)
+			return session_format(session, "the stack of %s", thread);
+		return session_format(session, "the stack of %s, %s",
+				      frame_function(session, root->frame), thread);
+	case HEAP_ROOT_SEGMENT:
+		return session_format(session, "unnamed data of %s",
+				      describe_module(session, root->module));
+	default:
+		if (*thread)
+			return session_format(session, "the %s of %s",
+					      safe_string(session, root->name), thread);
+		return session_format(session, "the mapping %s at %#" PRIx64,
+				      safe_string(session, root->name), root->address);
+	}
+}
+
+const char *describe_root(struct session *session, heap_root_id number)
+{
+	const struct heap_root *root = &session->snapshot->roots[number];
+	const char *text;
+
+	switch (root->kind) {
+	case HEAP_ROOT_GLOBAL:
+		text = describe_variable(session, root, "global variable",
+					 describe_module(session, root->module));
+		break;
+	case HEAP_ROOT_THREAD_LOCAL:
+		text = session_format(session, "%s, %s",
+				      describe_variable(session, root, "thread-local variable",
+							describe_module(session, root->module)),
+				      describe_thread(session, root->thread));
+		break;
+	case HEAP_ROOT_LOCAL:
+		text = describe_local(session, root);
+		break;
+	default:
+		text = describe_rest(session, root);
+	}
+	return session_format(session, "%s%s%s", output_colour(session->output, COLOUR_ROOT), text,
+			      output_colour(session->output, COLOUR_PLAIN));
+}
+
+// --- JSON --------------------------------------------------------------------
+
+void describe_object_json(struct session *session, const char *key, heap_object_id object)
+{
+	struct output *output = session->output;
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	if (!output_is_json(output))
+		return;
+	output_open_object(output, key);
+	output_address(output, "address", snapshot->address[object]);
+	output_string(output, "type", describe_type_of(session, object));
+	output_number(output, "size", snapshot->size[object]);
+	output_number(output, "elements", snapshot->elements[object]);
+	output_string(output, "evidence", heap_evidence_name(snapshot->evidence[object]));
+	output_close(output);
+}
+
+void describe_root_json(struct session *session, const char *key, heap_root_id number)
+{
+	static const char *const kinds[HEAP_ROOT_KINDS] = {
+		[HEAP_ROOT_GLOBAL] = "global",   [HEAP_ROOT_THREAD_LOCAL] = "thread-local",
+		[HEAP_ROOT_LOCAL] = "local",     [HEAP_ROOT_REGISTER] = "register",
+		[HEAP_ROOT_STACK] = "stack",     [HEAP_ROOT_SEGMENT] = "segment",
+		[HEAP_ROOT_MAPPING] = "mapping",
+	};
+	struct output *output = session->output;
+	const struct heap_root *root = &session->snapshot->roots[number];
+
+	if (!output_is_json(output))
+		return;
+	output_open_object(output, key);
+	output_string(output, "kind", kinds[root->kind]);
+	output_string(output, "name", heap_snapshot_string(session->snapshot, root->name));
+	output_string(output, "description", describe_root(session, number));
+	output_string(output, "type", describe_type(session, root->type));
+	output_address(output, "address", root->address);
+	output_number(output, "size", root->size);
+	output_string(output, "module", describe_module(session, root->module));
+	output_string(output, "file", heap_snapshot_string(session->snapshot, root->file));
+	output_number(output, "line", root->line);
+	if (root->thread != HEAP_NO_INDEX)
+		output_number(output, "thread", session->snapshot->threads[root->thread].tid);
+	output_close(output);
+}

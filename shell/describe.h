@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef DESCRIBE_H
+#define DESCRIBE_H
+
+/**
+ * Objects, roots and sites in words: the forms that every command uses.
+ *
+ *	struct session at 0x55d0c0ffee40      the global variable popular (cache.c:50, app)
+ *	struct slot[12] at 0x55d0c0ffee40     the local variable line of main (app.c:7), thread 12
+ *	char[17] "hello, world" at 0x…        session_new (server.c:88)
+ *	block(48) at 0x…
+ *
+ * All texts belong to the session, until the command ends.
+ */
+
+#include "shell/session.h"
+
+/** Loads the columns that descriptions need; to be called before the others. */
+HEAP_MUST_CHECK
+struct heap_error *describe_load(struct session *session);
+
+const char *describe_object(struct session *session, heap_object_id object);
+
+/** Its type alone: "struct slot[12]", "block(48)", "char[17]". */
+const char *describe_type_of(struct session *session, heap_object_id object);
+
+const char *describe_type(struct session *session, heap_type_id type);
+
+const char *describe_root(struct session *session, heap_root_id root);
+
+/** "session_new (server.c:88)", "session_new+0x2c (libapp.so)", "0x7f…". */
+const char *describe_site(struct session *session, heap_site_id site);
+
+/** "main (app.c:12)", "read+0x10 (libc.so.6)". */
+const char *describe_frame(struct session *session, uint32_t frame);
+
+/** The file name of a module. */
+const char *describe_module(struct session *session, uint32_t module);
+
+/** An address outside the heap: "main_loop+0x10 in app", or just "0x…". */
+const char *describe_address(struct session *session, uint64_t address);
+
+const char *describe_bytes(struct session *session, uint64_t bytes);
+
+/** The members "address", "type", "size"... of an object, for JSON. */
+void describe_object_json(struct session *session, const char *key, heap_object_id object);
+
+void describe_root_json(struct session *session, const char *key, heap_root_id root);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/field.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	MAX_PATH = 512,
+	MAX_DEPTH = 32,
+};
+
+struct path {
+	const struct heap_types *types;
+	char text[MAX_PATH];
+	size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void append(struct path *path, const char *format, ...)
+{
+	va_list arguments;
+	size_t room = sizeof(path->text) - path->length;
+
+	va_start(arguments, format);
+	int length = vsnprintf(path->text + path->length, room, format, arguments);
+	va_end(arguments);
+	if (length > 0)
+		path->length += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+static bool is_compound(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
+	       type->kind == HEAP_TYPE_UNION;
+}
+
+static bool holds_pointer(const struct heap_types *types, heap_type_id type)
+{
+	uint8_t kind = types->types[heap_types_strip(types, type)].kind;
+
+	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
+}
+
+// The member at that offset; of a union, the one that is a pointer if there is one.
+static const struct heap_member *find_member(const struct heap_types *types,
+					     const struct heap_type *type, uint64_t offset)
+{
+	const struct heap_member *found = NULL;
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		uint64_t size = heap_types_size(types, member->type);
+
+		if (offset < member->offset ||
+		    (offset - member->offset >= size && !(size == 0 && i + 1 == type->members)))
+			continue;
+		if (!found ||
+		    (!holds_pointer(types, found->type) &&
+		     (holds_pointer(types, member->type) || type->kind != HEAP_TYPE_UNION)))
+			found = member;
+	}
+	return found;
+}
+
+// Follows members and elements down to what lies at `offset`. @return what is left of it
+static uint64_t descend(struct path *path, heap_type_id id, uint64_t offset)
+{
+	const struct heap_types *types = path->types;
+
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
+		const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+		if (type->kind == HEAP_TYPE_ARRAY) {
+			uint64_t stride = heap_types_size(types, type->target);
+
+			if (stride == 0)
+				return offset;
+			append(path, "[%" PRIu64 "]", offset / stride);
+			offset %= stride;
+			id = type->target;
+			continue;
+		}
+		if (!is_compound(type))
+			return offset;
+
+		const struct heap_member *member = find_member(types, type, offset);
+
+		if (!member)
+			return offset;
+		if (member->name && !(member->flags & HEAP_MEMBER_BASE))
+			append(path, ".%s", heap_types_string(types, member->name));
+		offset -= member->offset;
+		id = member->type;
+	}
+	return offset;
+}
+
+static const char *finish(struct session *session, struct path *path, uint64_t rest)
+{
+	if (rest > 0)
+		append(path, "+%#" PRIx64, rest);
+	return session_format(session, "%s", path->text);
+}
+
+const char *field_of_object(struct session *session, heap_object_id object, uint64_t offset)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_type_id type = snapshot->type[object];
+	uint64_t stride = heap_types_size(&snapshot->types, type);
+	struct path path = { .types = &snapshot->types };
+
+	if (type == HEAP_NO_TYPE)
+		return session_format(session, "+%#" PRIx64, offset);
+	if (snapshot->elements[object] > 1 && stride > 0 &&
+	    !heap_types_flexible(&snapshot->types, type, NULL, NULL)) {
+		append(&path, "[%" PRIu64 "]", offset / stride);
+		offset %= stride;
+	}
+	return finish(session, &path, descend(&path, type, offset));
+}
+
+const char *field_of_root(struct session *session, heap_root_id number, uint64_t offset)
+{
+	const struct heap_root *root = &session->snapshot->roots[number];
+	struct path path = { .types = &session->snapshot->types };
+
+	if (root->kind > HEAP_ROOT_LOCAL)
+		return session_format(session, "+%#" PRIx64, offset);
+	return finish(session, &path, descend(&path, root->type, offset));
+}

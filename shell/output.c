@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/output.h"
+
+#include "shell/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+	MAX_DEPTH = 64,
+};
+
+struct output {
+	FILE *stream;
+	enum output_mode mode;
+	bool colours;
+	unsigned depth;
+	char closers[MAX_DEPTH];
+	bool has_members[MAX_DEPTH + 1];
+};
+
+struct output *output_create(FILE *stream, enum output_mode mode, bool colours)
+{
+	struct output *output = calloc(1, sizeof(*output));
+
+	if (output)
+		*output = (struct output){ .stream = stream, .mode = mode, .colours = colours };
+	return output;
+}
+
+void output_destroy(struct output *output)
+{
+	free(output);
+}
+
+FILE *output_redirect(struct output *output, FILE *stream, bool colours)
+{
+	FILE *before = output->stream;
+
+	output->stream = stream;
+	output->colours = colours;
+	return before;
+}
+
+bool output_is_json(const struct output *output)
+{
+	return output->mode == OUTPUT_JSON;
+}
+
+bool output_finish(struct output *output)
+{
+	while (output->depth > 0)
+		output_close(output);
+	if (output->mode == OUTPUT_JSON && output->has_members[0])
+		fputc('\n', output->stream);
+	output->has_members[0] = false;
+	return fflush(output->stream) == 0 && !ferror(output->stream);
+}
+
+void output_text(struct output *output, const char *format, ...)
+{
+	va_list arguments;
+
+	if (output->mode != OUTPUT_TEXT)
+		return;
+	va_start(arguments, format);
+	vfprintf(output->stream, format, arguments);
+	va_end(arguments);
+}
+
+const char *output_colour(const struct output *output, enum output_colour colour)
+{
+	static const char *const sequences[] = {
+		[COLOUR_TYPE] = "\x1b[36m",  [COLOUR_ADDRESS] = "\x1b[33m",
+		[COLOUR_FIELD] = "\x1b[32m", [COLOUR_ROOT] = "\x1b[1m",
+		[COLOUR_PLAIN] = "\x1b[0m",
+	};
+
+	return output->colours && output->mode == OUTPUT_TEXT ? sequences[colour] : "";
+}
+
+// --- JSON --------------------------------------------------------------------
+
+static void write_string(struct output *output, const char *text)
+{
+	char *escaped = format_json(text);
+
+	fprintf(output->stream, "\"%s\"", escaped ? escaped : "");
+	free(escaped);
+}
+
+// What goes before a value: a comma, and its key.
+static void begin_value(struct output *output, const char *key)
+{
+	if (output->has_members[output->depth])
+		fputs(output->depth == 0 ? "\n" : ",", output->stream);
+	output->has_members[output->depth] = true;
+	if (key) {
+		write_string(output, key);
+		fputs(":", output->stream);
+	}
+}
+
+static void open_level(struct output *output, const char *key, char opener, char closer)
+{
+	if (output->mode != OUTPUT_JSON || output->depth == MAX_DEPTH)
+		return;
+	begin_value(output, key);
+	fputc(opener, output->stream);
+	output->closers[output->depth++] = closer;
+	output->has_members[output->depth] = false;
+}
+
+void output_open_object(struct output *output, const char *key)
+{
+	open_level(output, key, '{', '}');
+}
+
+void output_open_array(struct output *output, const char *key)
+{
+	open_level(output, key, '[', ']');
+}
+
+void output_close(struct output *output)
+{
+	if (output->mode == OUTPUT_JSON && output->depth > 0)
+		fputc(output->closers[--output->depth], output->stream);
+}
+
+void output_string(struct output *output, const char *key, const char *text)
+{
+	if (output->mode != OUTPUT_JSON)
+		return;
+	begin_value(output, key);
+	write_string(output, text);
+}
+
+void output_format(struct output *output, const char *key, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	if (output->mode != OUTPUT_JSON)
+		return;
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	output_string(output, key, text ? text : "");
+	free(text);
+}
+
+void output_number(struct output *output, const char *key, uint64_t number)
+{
+	if (output->mode != OUTPUT_JSON)
+		return;
+	begin_value(output, key);
+	fprintf(output->stream, "%" PRIu64, number);
+}
+
+void output_signed(struct output *output, const char *key, int64_t number)
+{
+	if (output->mode != OUTPUT_JSON)
+		return;
+	begin_value(output, key);
+	fprintf(output->stream, "%" PRId64, number);
+}
+
+void output_real(struct output *output, const char *key, double number)
+{
+	if (output->mode != OUTPUT_JSON)
+		return;
+	begin_value(output, key);
+	if (isfinite(number))
+		fprintf(output->stream, "%.17g", number);
+	else
+		fputs("null", output->stream);
+}
+
+void output_boolean(struct output *output, const char *key, bool value)
+{
+	if (output->mode != OUTPUT_JSON)
+		return;
+	begin_value(output, key);
+	fputs(value ? "true" : "false", output->stream);
+}
+
+void output_address(struct output *output, const char *key, uint64_t address)
+{
+	if (output->mode != OUTPUT_JSON)
+		return;
+	begin_value(output, key);
+	fprintf(output->stream, "\"%#" PRIx64 "\"", address);
+}

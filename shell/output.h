@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+/**
+ * Where a command's answer goes: text for people, or JSON for programs.
+ *
+ * A command tells both: output_text() writes in text mode alone, the others (which name
+ * their value) in JSON mode alone. So an answer is built in one place, in one order.
+ *
+ *	output_text(out, "%s\n", name);            struct node at 0x5f0010
+ *	output_string(out, "name", name);          {"name": "struct node at 0x5f0010", ...
+ *
+ * In an array, and at the top, keys are NULL.
+ */
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct output;
+
+enum output_mode {
+	OUTPUT_TEXT,
+	OUTPUT_JSON,
+};
+
+enum output_colour {
+	COLOUR_TYPE,
+	COLOUR_ADDRESS,
+	COLOUR_FIELD,
+	COLOUR_ROOT,
+	COLOUR_PLAIN,
+};
+
+/** @return NULL if memory is short */
+struct output *output_create(FILE *stream, enum output_mode mode, bool colours);
+
+void output_destroy(struct output *output);
+
+/** Sends what follows elsewhere; the former stream is given back. */
+FILE *output_redirect(struct output *output, FILE *stream, bool colours);
+
+bool output_is_json(const struct output *output);
+
+/** Ends a command's answer: closes what is open, flushes. @return false if it could not be written */
+bool output_finish(struct output *output);
+
+__attribute__((format(printf, 2, 3))) void output_text(struct output *output, const char *format,
+						       ...);
+
+/** The escape sequence of a colour, or "" where there are none. */
+const char *output_colour(const struct output *output, enum output_colour colour);
+
+void output_open_object(struct output *output, const char *key);
+void output_open_array(struct output *output, const char *key);
+
+/** Closes the innermost object or array. */
+void output_close(struct output *output);
+
+/** @param text  any bytes: what is not UTF-8 is escaped */
+void output_string(struct output *output, const char *key, const char *text);
+__attribute__((format(printf, 3, 4))) void output_format(struct output *output, const char *key,
+							 const char *format, ...);
+void output_number(struct output *output, const char *key, uint64_t number);
+void output_signed(struct output *output, const char *key, int64_t number);
+void output_real(struct output *output, const char *key, double number);
+void output_boolean(struct output *output, const char *key, bool value);
+/** As a string in hex: no number of JavaScript's holds 64 bits. */
+void output_address(struct output *output, const char *key, uint64_t address);
+
+#endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/session.h"
+
+#include "lib/cleanup.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+struct session_text {
+	struct session_text *next;
+	void *memory;
+};
+
+volatile sig_atomic_t session_interrupted;
+
+struct heap_error *session_open(struct session *session, const char *path)
+{
+	return heap_snapshot_open(path, &session->snapshot);
+}
+
+static void forget_texts(struct session *session)
+{
+	while (session->texts) {
+		struct session_text *text = session->texts;
+
+		session->texts = text->next;
+		free(text->memory);
+		free(text);
+	}
+}
+
+void session_close(struct session *session)
+{
+	forget_texts(session);
+	free(session->answer);
+	if (session->dominators)
+		heap_dominators_deinit(session->dominators);
+	free(session->dominators);
+	heap_graph_destroy(session->graph);
+	heap_snapshot_close(session->snapshot);
+}
+
+void session_begin_command(struct session *session)
+{
+	session->answer_begun = false;
+	session_interrupted = 0;
+}
+
+void session_end_command(struct session *session)
+{
+	forget_texts(session);
+}
+
+static void *keep_memory(struct session *session, void *memory)
+{
+	struct session_text *text = malloc(sizeof(*text));
+
+	if (!memory || !text) {
+		free(memory);
+		free(text);
+		return NULL;
+	}
+	*text = (struct session_text){ session->texts, memory };
+	session->texts = text;
+	return memory;
+}
+
+void *session_allocate(struct session *session, size_t size)
+{
+	return keep_memory(session, calloc(1, size ? size : 1));
+}
+
+const char *session_keep(struct session *session, char *text)
+{
+	const char *kept = keep_memory(session, text);
+
+	return kept ? kept : "";
+}
+
+const char *session_format(struct session *session, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	return session_keep(session, text);
+}
+
+struct heap_error *session_graph(struct session *session)
+{
+	if (!session->graph) {
+		struct heap_error *error = heap_graph_create(session->snapshot, &session->graph);
+
+		if (error)
+			return error;
+	}
+	return heap_graph_need_reverse(session->graph);
+}
+
+struct heap_error *session_dominators(struct session *session)
+{
+	struct heap_error *error = session_graph(session);
+
+	if (error || session->dominators)
+		return error;
+
+	CLEANUP_FREE struct heap_dominators *dominators = calloc(1, sizeof(*dominators));
+
+	if (!dominators)
+		return heap_error_out_of_memory();
+	error = heap_dominators_init(dominators, session->graph);
+	if (!error)
+		session->dominators = keep(dominators);
+	return error;
+}
+
+void session_remember(struct session *session, heap_object_id object)
+{
+	if (!session->answer_begun)
+		session->answer_count = 0;
+	session->answer_begun = true;
+	if (session->answer_count == session->answer_capacity) {
+		size_t capacity = session->answer_capacity ? session->answer_capacity * 2 : 64;
+		void *larger = realloc(session->answer, capacity * sizeof(*session->answer));
+
+		if (!larger)
+			return;
+		session->answer = larger;
+		session->answer_capacity = capacity;
+	}
+	session->answer[session->answer_count++] = object;
+}
+
+// --- operands ----------------------------------------------------------------
+
+heap_root_id session_find_root(const struct session *session, const char *name)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+
+		if (root->kind <= HEAP_ROOT_LOCAL &&
+		    strcmp(heap_snapshot_string(snapshot, root->name), name) == 0)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_answer(struct session *session, const char *text,
+				       struct session_operand *result)
+{
+	char *end;
+	unsigned long number = strtoul(text + 1, &end, 10);
+
+	if (end == text + 1 || *end)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a number after $", text);
+	if (number == 0 || number > session->answer_count)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: the last answer had %zu objects",
+					 text, session->answer_count);
+	result->object = session->answer[number - 1];
+	return NULL;
+}
+
+// The object that a pointer variable points to.
+static bool follow_root(const struct heap_snapshot *snapshot, heap_root_id root,
+			struct session_operand *result)
+{
+	uint64_t content;
+	const struct heap_root *variable = &snapshot->roots[root];
+	heap_type_id type = heap_types_strip(&snapshot->types, variable->type);
+
+	if (variable->content_size != 8 ||
+	    (type != HEAP_NO_TYPE && snapshot->types.types[type].kind != HEAP_TYPE_POINTER))
+		return false;
+	memcpy(&content, snapshot->root_content + variable->content, 8);
+	result->object = heap_snapshot_find(snapshot, content);
+	if (result->object == HEAP_NO_OBJECT)
+		return false;
+	result->interior = content - snapshot->address[result->object];
+	return true;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_symbol(struct session *session, const char *text,
+				       struct session_operand *result)
+{
+	bool itself = text[0] == '&';
+	heap_root_id root = session_find_root(session, text + itself);
+
+	if (root == UINT32_MAX)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: neither an address nor a variable",
+					 text);
+	if (itself || !follow_root(session->snapshot, root, result))
+		result->root = root;
+	return NULL;
+}
+
+static bool parse_hex(const char *text, uint64_t *result)
+{
+	char *end;
+
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		text += 2;
+	if (!isxdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	*result = strtoull(text, &end, 16);
+	return errno == 0 && *end == '\0';
+}
+
+struct heap_error *session_parse_operand(struct session *session, const char *text,
+					 struct session_operand *result)
+{
+	struct heap_error *error =
+		heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE);
+	struct session_operand operand = { HEAP_NO_OBJECT, UINT32_MAX, 0 };
+	uint64_t address;
+	bool is_hex = parse_hex(text, &address);
+
+	if (error)
+		return error;
+	if (is_hex && strncmp(text, "0x", 2) != 0 && session_find_root(session, text) != UINT32_MAX)
+		is_hex = false; // a variable may be called "face"
+	if (text[0] == '$') {
+		error = parse_answer(session, text, &operand);
+	} else if (is_hex) {
+		operand.object = heap_snapshot_find(session->snapshot, address);
+		if (operand.object == HEAP_NO_OBJECT)
+			error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there",
+						  text);
+		else
+			operand.interior = address - session->snapshot->address[operand.object];
+	} else {
+		error = parse_symbol(session, text, &operand);
+	}
+	if (!error)
+		*result = operand;
+	return error;
+}
+
+struct heap_error *session_parse_object(struct session *session, const char *text,
+					heap_object_id *result)
+{
+	struct session_operand operand;
+	struct heap_error *error = session_parse_operand(session, text, &operand);
+
+	if (error)
+		return error;
+	if (operand.object == HEAP_NO_OBJECT)
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s: a variable that points to no live object", text);
+	*result = operand.object;
+	return NULL;
+}

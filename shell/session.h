@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef SESSION_H
+#define SESSION_H
+
+/**
+ * One opened snapshot, and what has been computed about it so far.
+ *
+ * A command asks for what it needs; it is loaded or computed at the first request, and
+ * kept. Texts that a command makes with session_…() live until the command ends.
+ */
+
+#include "lib/dominators.h"
+#include "lib/filter.h"
+#include "lib/paths.h"
+#include "lib/reachable.h"
+#include "shell/output.h"
+
+#include <signal.h>
+
+struct session {
+	struct heap_snapshot *snapshot;
+	struct output *output;
+	bool quiet;
+	bool quit;                          /**< set by `quit` */
+	struct heap_graph *graph;           /**< NULL until session_graph() */
+	struct heap_dominators *dominators; /**< NULL until session_dominators() */
+	heap_object_id *answer; /**< [answer_count] objects of the last answer: $1, $2... */
+	size_t answer_count, answer_capacity;
+	bool answer_begun;
+	struct session_text *texts;
+	FILE *errors;
+};
+
+/** ^C sets it; long loops of commands look at it. */
+extern volatile sig_atomic_t session_interrupted;
+
+HEAP_MUST_CHECK
+struct heap_error *session_open(struct session *session, const char *path);
+
+void session_close(struct session *session);
+
+/** Between two commands: forgets texts, and begins a new answer. */
+void session_begin_command(struct session *session);
+void session_end_command(struct session *session);
+
+/** Memory that lives until the command ends. NULL if there is none. */
+void *session_allocate(struct session *session, size_t size);
+
+/** Takes over malloc'd text; "" for NULL. */
+const char *session_keep(struct session *session, char *text);
+
+__attribute__((format(printf, 2, 3))) const char *session_format(struct session *session,
+								 const char *format, ...);
+
+/** The graph, with reverse edges. */
+HEAP_MUST_CHECK
+struct heap_error *session_graph(struct session *session);
+
+HEAP_MUST_CHECK
+struct heap_error *session_dominators(struct session *session);
+
+/** Notes an object as one of this answer. */
+void session_remember(struct session *session, heap_object_id object);
+
+/** What a word of the user's means. */
+struct session_operand {
+	heap_object_id object; /**< or HEAP_NO_OBJECT */
+	heap_root_id root;     /**< for &symbol, and symbols that are no pointers; or UINT32_MAX */
+	uint64_t interior;     /**< bytes into the object */
+};
+
+/**
+ * Parses OBJ: an address in hex (also into an object), $N, a symbol (the object that the
+ * variable points to), or &symbol (the variable itself).
+ */
+HEAP_MUST_CHECK
+struct heap_error *session_parse_operand(struct session *session, const char *text,
+					 struct session_operand *result);
+
+/** The same where only an object will do. */
+HEAP_MUST_CHECK
+struct heap_error *session_parse_object(struct session *session, const char *text,
+					heap_object_id *result);
+
+/** A variable's root by name, or UINT32_MAX; a glob finds the first. */
+heap_root_id session_find_root(const struct session *session, const char *name);
+
+#endif

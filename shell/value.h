@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef VALUE_H
+#define VALUE_H
+
+/**
+ * Values by their types: what `show` prints of objects and variables.
+ *
+ *	next = struct node at 0x5f0010          an indented line per field,
+ *	colour = GREEN                          nested structures indented below theirs
+ *	name = "hello"
+ *	size = {
+ *	  width = 640
+ *	}
+ */
+
+#include "shell/session.h"
+
+/** Bytes of a value; those after `kept` were not stored in the snapshot. */
+struct value {
+	const uint8_t *bytes;
+	uint64_t kept;
+	uint64_t size; /**< of the whole */
+};
+
+enum value_limit {
+	VALUE_SHORT, /**< arrays end after 16 elements */
+	VALUE_ALL,
+};
+
+/**
+ * Prints one value of @p type at @p offset.
+ *
+ * @param name    the field's; also the JSON key
+ * @param indent  columns
+ */
+void value_print(struct session *session, const struct value *value, heap_type_id type,
+		 uint64_t offset, const char *name, int indent, enum value_limit limit);
+
+/** Prints @p count values of @p type as an array's elements. */
+void value_print_elements(struct session *session, const struct value *value, heap_type_id type,
+			  uint64_t offset, uint64_t count, int indent, enum value_limit limit);
+
+/** Prints bytes of no known type, 16 a line, with the objects that they point to. */
+void value_print_bytes(struct session *session, const struct value *value, int indent,
+		       enum value_limit limit);
+
+#endif
