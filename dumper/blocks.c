@@ -4,6 +4,7 @@
 #include "dumper/system.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/random.h>
 

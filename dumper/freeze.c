@@ -3,24 +3,25 @@
 
 #include "dumper/frozen.h"
 #include "dumper/process.h"
+#include "dumper/settings.h"
 #include "dumper/system.h"
+#include "dumper/tasks.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <ucontext.h>
 
 enum {
-	MAX_THREADS = 32768,
 	MAX_PASSES = 64,
 	HIGHEST_SIGNAL = 63, // one below the last: that one is popular
 	LOWEST_SIGNAL = 40,
 };
 
-static const uint64_t LOOK_AFTER_NS = 2000000;      // a thread that has not answered by then...
-static const uint64_t GIVE_UP_AFTER_NS = 100000000; // ...and at last
+static const uint64_t LOOK_AFTER_NS = 2000000;      // at a thread that has not answered by then
+static const uint64_t GIVE_UP_AFTER_NS = 100000000; // on all that have not
 
 // What the handler of the stopping signal shares with the thread that stops the others.
 static struct {
@@ -29,23 +30,34 @@ static struct {
 	uint32_t answered;   // futex: threads that wait
 	uint32_t asked;
 	int signal;
+	uint64_t deadline_ns;
 } stop;
+
+// Of the threads that are left alone: heapsnap_task_runs() before they were looked at.
+// 0: the thread is to be asked, or has been.
+static uint64_t runs_before[HEAPSNAP_THREADS];
 
 static struct heapsnap_thread *threads(void)
 {
 	return (struct heapsnap_thread *)heapsnap_process.threads;
 }
 
+// --- in the threads that are stopped -------------------------------------------
+
+// Not by way of the thread's storage: threads that libc did not make may have none.
 static uint64_t thread_pointer(void)
 {
+	uint64_t pointer = 0;
 #if defined(__x86_64__)
-	uint64_t pointer;
+	enum {
+		GET_FS = 0x1003, // ARCH_GET_FS of asm/prctl.h
+	};
 
-	__asm__ volatile("mov %%fs:0, %0" : "=r"(pointer));
-	return pointer;
+	HEAPSNAP_SYSTEM_2(SYS_arch_prctl, GET_FS, &pointer);
 #else
-	return (uint64_t)__builtin_thread_pointer();
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
 #endif
+	return pointer;
 }
 
 // By DWARF number: System V ABI, AMD64 supplement, figure 3.36; DWARF for the Arm 64-bit
@@ -65,30 +77,49 @@ static void note_registers(struct heapsnap_thread *thread, const ucontext_t *con
 	thread->registers[31] = context->uc_mcontext.sp;
 	thread->registers[32] = context->uc_mcontext.pc;
 #endif
+	thread->thread_pointer = thread_pointer();
 }
 
 static void wait_at_gate(int number, siginfo_t *info, void *context)
 {
 	uint64_t value = (uint64_t)info->si_value.sival_ptr;
 	uint32_t generation = (uint32_t)(value >> 32);
-	struct heapsnap_thread *thread = &threads()[(uint32_t)value % MAX_THREADS];
+	struct heapsnap_thread *thread = &threads()[(uint32_t)value % HEAPSNAP_THREADS];
 
 	(void)number;
 	if (info->si_code != SI_QUEUE ||
 	    generation != __atomic_load_n(&stop.gate, __ATOMIC_ACQUIRE) || generation == 0)
 		return;
 	note_registers(thread, context);
-	thread->thread_pointer = thread_pointer();
 	__atomic_store_n(&thread->state, HEAPSNAP_THREAD_STOPPED, __ATOMIC_RELEASE);
-	if (__atomic_add_fetch(&stop.answered, 1, __ATOMIC_ACQ_REL) ==
+	if (__atomic_add_fetch(&stop.answered, 1, __ATOMIC_ACQ_REL) >=
 	    __atomic_load_n(&stop.asked, __ATOMIC_ACQUIRE))
 		heapsnap_futex_wake(&stop.answered);
 	while (__atomic_load_n(&stop.gate, __ATOMIC_ACQUIRE) == generation)
 		heapsnap_futex_wait(&stop.gate, generation, 0);
 }
 
-// Installed at each stop: programs reset handlers. Left there: a thread that had blocked
-// the signal gets it later, and must not die of it.
+void heapsnap_freeze_note_caller(const heapsnap_context *context)
+{
+	struct heapsnap_thread *thread = &threads()[0];
+
+	memset(thread, 0, sizeof(*thread));
+	thread->tid = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	thread->state = HEAPSNAP_THREAD_STOPPED;
+	note_registers(thread, context);
+	runs_before[0] = 0;
+	heapsnap_process.thread_count = 1;
+}
+
+void heapsnap_freeze_note_nobody(void)
+{
+	heapsnap_process.thread_count = 0;
+}
+
+// --- looking and asking --------------------------------------------------------
+
+// Installed at each stop: programs reset handlers. Left there: a thread may get the signal
+// late, when it has been given up on, and must not die of it.
 static int install_handler(void)
 {
 	struct sigaction action = { .sa_sigaction = wait_at_gate,
@@ -98,7 +129,7 @@ static int install_handler(void)
 	for (int number = HIGHEST_SIGNAL; number >= LOWEST_SIGNAL; number--) {
 		struct sigaction present;
 
-		if (sigaction(number, NULL, &present) != 0)
+		if (number == heapsnap_settings.signal || sigaction(number, NULL, &present) != 0)
 			continue;
 		if (present.sa_handler != SIG_DFL && present.sa_sigaction != wait_at_gate)
 			continue;
@@ -108,143 +139,39 @@ static int install_handler(void)
 	return 0;
 }
 
-// --- asking ------------------------------------------------------------------
-
-static char *task_path(char *path, const char *end, uint32_t tid, const char *file)
-{
-	char *at = heapsnap_format_text(path, end, "/proc/self/task/");
-
-	at = heapsnap_format_number(at, end, tid, 10);
-	heapsnap_format_text(at, end, file);
-	return path;
-}
-
-// Calls that a signal ends with EINTR in spite of SA_RESTART (signal(7)).
-static bool ends_with_eintr(long call)
-{
-	switch (call) {
-#if defined(__x86_64__)
-	case SYS_poll:
-	case SYS_select:
-	case SYS_epoll_wait:
-	case SYS_pause:
-#endif
-	case SYS_ppoll:
-	case SYS_pselect6:
-	case SYS_epoll_pwait:
-#ifdef SYS_epoll_pwait2
-	case SYS_epoll_pwait2:
-#endif
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep:
-	case SYS_rt_sigsuspend:
-	case SYS_rt_sigtimedwait:
-	case SYS_semop:
-	case SYS_semtimedop:
-	case SYS_io_getevents:
-	case SYS_futex:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_connect:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static const char *parse_hex(const char *at, uint64_t *result)
-{
-	uint64_t value = 0;
-
-	while (*at == ' ')
-		at++;
-	if (at[0] == '0' && at[1] == 'x')
-		at += 2;
-	for (;; at++) {
-		char c = *at;
-
-		if (c >= '0' && c <= '9')
-			value = value * 16 + (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value * 16 + (uint64_t)(c - 'a' + 10);
-		else
-			break;
-	}
-	*result = value;
-	return at;
-}
-
-// Where a thread sleeps: "NUMBER ARGUMENT×6 SP PC", "-1 SP PC", or "running" (proc(5)).
-static bool find_sleeper(uint32_t tid, long *call, uint64_t *sp, uint64_t *pc)
-{
-	char path[64], text[256];
-	uint64_t ignored;
-
-	if (heapsnap_read_file(task_path(path, path + sizeof(path), tid, "/syscall"), text,
-			       sizeof(text)) <= 0)
-		return false;
-
-	const char *at = text;
-
-	*call = -1;
-	if (at[0] == '-') {
-		at += 2;
-	} else if (*at >= '0' && *at <= '9') {
-		for (*call = 0; *at >= '0' && *at <= '9'; at++)
-			*call = *call * 10 + (*at - '0');
-		for (int i = 0; i < 6; i++)
-			at = parse_hex(at, &ignored);
-	} else {
-		return false;
-	}
-	at = parse_hex(at, sp);
-	parse_hex(at, pc);
-	return *sp != 0;
-}
-
-static void note_sleeper(struct heapsnap_thread *thread, uint64_t sp, uint64_t pc)
-{
-#if defined(__x86_64__)
-	thread->registers[7] = sp;
-	thread->registers[16] = pc;
-#else
-	thread->registers[31] = sp;
-	thread->registers[32] = pc;
-#endif
-	thread->state = HEAPSNAP_THREAD_SLEEPING;
-}
-
-static void ask(uint32_t slot, uint32_t tid)
+// Notes where it sleeps, if it does.
+static void leave_alone(uint32_t slot, const struct heapsnap_task *task, uint64_t runs)
 {
 	struct heapsnap_thread *thread = &threads()[slot];
-	siginfo_t info;
-	uint64_t sp, pc;
-	long call;
 
-	memset(thread, 0, sizeof(*thread));
-	thread->tid = tid;
-	if (find_sleeper(tid, &call, &sp, &pc) && ends_with_eintr(call)) {
-		note_sleeper(thread, sp, pc);
-		return;
+#if defined(__x86_64__)
+	thread->registers[7] = task->sp;
+	thread->registers[16] = task->pc;
+#else
+	thread->registers[31] = task->sp;
+	thread->registers[32] = task->pc;
+#endif
+	thread->state = task->sleeps ? HEAPSNAP_THREAD_SLEEPING : HEAPSNAP_THREAD_ASKED;
+	runs_before[slot] = runs | 1;
+}
+
+// @return whether the thread can be asked
+static bool classify(uint32_t slot)
+{
+	struct heapsnap_thread *thread = &threads()[slot];
+	uint64_t runs = heapsnap_task_runs(thread->tid);
+	struct heapsnap_task task;
+
+	heapsnap_task_look(thread->tid, stop.signal, &task);
+	runs_before[slot] = 0;
+	thread->state = task.gone ? HEAPSNAP_THREAD_EMPTY : HEAPSNAP_THREAD_ASKED;
+	if (task.gone)
+		return false;
+	if (task.blocked || task.fragile) {
+		leave_alone(slot, &task, runs);
+		return false;
 	}
-	thread->state = HEAPSNAP_THREAD_ASKED;
-	memset(&info, 0, sizeof(info));
-	info.si_signo = stop.signal;
-	info.si_code = SI_QUEUE;
-	info.si_pid = (int)heapsnap_process.pid;
-	info.si_value.sival_ptr = (void *)((uint64_t)stop.generation << 32 | slot);
-	__atomic_add_fetch(&stop.asked, 1, __ATOMIC_ACQ_REL);
-	if (HEAPSNAP_SYSTEM_4(SYS_rt_tgsigqueueinfo, heapsnap_process.pid, tid, stop.signal,
-			      &info) < 0) {
-		// It has ended meanwhile.
-		__atomic_sub_fetch(&stop.asked, 1, __ATOMIC_ACQ_REL);
-		thread->state = HEAPSNAP_THREAD_EMPTY;
-	}
+	return true;
 }
 
 static bool is_known(uint32_t tid, uint32_t hint)
@@ -259,89 +186,86 @@ static bool is_known(uint32_t tid, uint32_t hint)
 	return false;
 }
 
-struct directory_entry {
-	uint64_t inode;
-	int64_t offset;
-	uint16_t length;
-	uint8_t type;
-	char name[];
-};
-
-static uint32_t parse_tid(const char *name)
+// Gives each thread a slot that has none. @return how many those were
+static uint32_t find_threads(struct heapsnap_tasks *tasks, uint32_t self)
 {
-	uint32_t tid = 0;
+	uint32_t found = 0, hint = 0, tid;
 
-	for (; *name >= '0' && *name <= '9'; name++)
-		tid = tid * 10 + (uint32_t)(*name - '0');
-	return tid;
+	heapsnap_process.missed_threads = 0;
+	heapsnap_tasks_rewind(tasks);
+	while ((tid = heapsnap_tasks_next(tasks)) != 0) {
+		uint32_t slot = heapsnap_process.thread_count;
+
+		if (tid == self || is_known(tid, hint++))
+			continue;
+		if (slot == HEAPSNAP_THREADS) {
+			heapsnap_process.missed_threads++;
+			continue;
+		}
+		memset(&threads()[slot], 0, sizeof(threads()[slot]));
+		threads()[slot].tid = tid;
+		classify(slot);
+		heapsnap_process.thread_count++;
+		found++;
+	}
+	return found;
 }
 
-// Asks every thread that has not been asked. @return how many were new, or -errno
-static long ask_new_threads(long directory, uint32_t self)
+static void ask(uint32_t slot)
 {
-	char buffer[4096] __attribute__((aligned(8)));
-	long found = 0, got;
-	uint32_t hint = 0;
+	struct heapsnap_thread *thread = &threads()[slot];
+	siginfo_t info;
 
-	HEAPSNAP_SYSTEM_3(SYS_lseek, directory, 0, 0);
-	while ((got = HEAPSNAP_SYSTEM_3(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0) {
-		for (long at = 0; at < got;) {
-			struct directory_entry *entry = (struct directory_entry *)(buffer + at);
-			uint32_t tid = parse_tid(entry->name);
+	memset(&info, 0, sizeof(info));
+	info.si_signo = stop.signal;
+	info.si_code = SI_QUEUE;
+	info.si_pid = (int)heapsnap_process.pid;
+	info.si_value.sival_ptr = (void *)((uint64_t)stop.generation << 32 | slot);
+	__atomic_add_fetch(&stop.asked, 1, __ATOMIC_ACQ_REL);
 
-			at += entry->length;
-			if (tid == 0 || tid == self || tid == heapsnap_waiter_tid() ||
-			    is_known(tid, hint++))
-				continue;
-			found++;
-			if (heapsnap_process.thread_count == MAX_THREADS)
-				heapsnap_process.missed_threads++;
-			else
-				ask(heapsnap_process.thread_count++, tid);
-		}
+	long result = HEAPSNAP_SYSTEM_4(SYS_rt_tgsigqueueinfo, heapsnap_process.pid, thread->tid,
+					stop.signal, &info);
+
+	if (result < 0) {
+		__atomic_sub_fetch(&stop.asked, 1, __ATOMIC_ACQ_REL);
+		if (result == -ESRCH) // it has ended meanwhile
+			thread->state = HEAPSNAP_THREAD_EMPTY;
 	}
-	return got < 0 ? got : found;
+}
+
+// Asks the threads from a slot on, but for those that are left alone.
+static void ask_from(uint32_t slot)
+{
+	for (; slot < heapsnap_process.thread_count; slot++) {
+		if (threads()[slot].state == HEAPSNAP_THREAD_ASKED && runs_before[slot] == 0)
+			ask(slot);
+	}
 }
 
 // --- waiting -----------------------------------------------------------------
 
-static bool blocks_signal(uint32_t tid)
+// Looks again at the threads that have not answered: they may have ended, begun to sleep
+// where they should be left alone, or blocked the signal.
+static void look_at_silent(void)
 {
-	char path[64], text[4096];
-	uint64_t mask;
-
-	if (heapsnap_read_file(task_path(path, path + sizeof(path), tid, "/status"), text,
-			       sizeof(text)) <= 0)
-		return true; // gone
-	for (const char *at = text; *at; at++) {
-		if (memcmp(at, "SigBlk:\t", 8) == 0) {
-			parse_hex(at + 8, &mask);
-			return mask >> (stop.signal - 1) & 1;
-		}
-	}
-	return false;
-}
-
-// Does without the threads that cannot answer. @return whether others may still
-static bool look_at_silent(void)
-{
-	bool waiting = false;
-
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
 		struct heapsnap_thread *thread = &threads()[i];
-		uint64_t sp, pc;
-		long call;
+		struct heapsnap_task task;
+		uint64_t runs;
 
-		if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) != HEAPSNAP_THREAD_ASKED)
+		if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) != HEAPSNAP_THREAD_ASKED ||
+		    runs_before[i] != 0)
 			continue;
-		if (!blocks_signal(thread->tid) &&
-		    !(find_sleeper(thread->tid, &call, &sp, &pc) && call == SYS_vfork)) {
-			waiting = true;
+		runs = heapsnap_task_runs(thread->tid);
+		heapsnap_task_look(thread->tid, stop.signal, &task);
+		if (!task.gone && !task.blocked && !task.fragile)
 			continue;
-		}
-		// What it says of itself is taken once, below.
+		__atomic_sub_fetch(&stop.asked, 1, __ATOMIC_ACQ_REL);
+		if (task.gone)
+			thread->state = HEAPSNAP_THREAD_EMPTY;
+		else
+			leave_alone(i, &task, runs);
 	}
-	return waiting;
 }
 
 static void wait_for_answers(void)
@@ -350,64 +274,109 @@ static void wait_for_answers(void)
 
 	for (;;) {
 		uint32_t answered = __atomic_load_n(&stop.answered, __ATOMIC_ACQUIRE);
-		uint64_t waited = heapsnap_monotonic_ns() - start;
+		uint64_t now = heapsnap_monotonic_ns();
 
-		if (answered >= stop.asked || waited > GIVE_UP_AFTER_NS)
+		if (answered >= __atomic_load_n(&stop.asked, __ATOMIC_ACQUIRE) ||
+		    now > stop.deadline_ns)
 			return;
-		if (waited > LOOK_AFTER_NS && !look_at_silent())
-			return;
-		heapsnap_futex_wait(&stop.answered, answered, LOOK_AFTER_NS / 2);
+		if (now - start > LOOK_AFTER_NS) {
+			look_at_silent();
+			start = now;
+			continue;
+		}
+		heapsnap_futex_wait(&stop.answered, answered, LOOK_AFTER_NS);
 	}
 }
 
-// A thread that did not answer, but sleeps: where it sleeps is as good as an answer.
+// Asks those that were asleep, and are no more. @return how many those are
+static uint32_t ask_awakened(void)
+{
+	uint32_t awakened = 0;
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
+		if (runs_before[i] == 0 ||
+		    (heapsnap_task_runs(threads()[i].tid) | 1) == runs_before[i])
+			continue;
+		if (classify(i)) {
+			ask(i);
+			awakened++;
+		}
+	}
+	return awakened;
+}
+
+// A thread that never answered, but sleeps now: where it does is half an answer.
 static void take_silent(void)
 {
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
 		struct heapsnap_thread *thread = &threads()[i];
-		uint64_t sp, pc;
-		long call;
 
 		if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == HEAPSNAP_THREAD_ASKED &&
-		    find_sleeper(thread->tid, &call, &sp, &pc))
-			note_sleeper(thread, sp, pc);
+		    runs_before[i] == 0) {
+			uint64_t runs = heapsnap_task_runs(thread->tid);
+			struct heapsnap_task task;
+
+			heapsnap_task_look(thread->tid, stop.signal, &task);
+			if (task.sleeps)
+				leave_alone(i, &task, runs);
+		}
 	}
 }
 
 // --- freezing ----------------------------------------------------------------
 
-static void note_self(const heapsnap_context *context, uint32_t self)
+static void begin_stop(void)
 {
-	struct heapsnap_thread *thread = &threads()[0];
-
-	memset(thread, 0, sizeof(*thread));
-	thread->tid = self;
-	thread->state = HEAPSNAP_THREAD_STOPPED;
-	thread->thread_pointer = thread_pointer();
-	note_registers(thread, context);
-	heapsnap_process.thread_count = 1;
-}
-
-static void stop_others(uint32_t self)
-{
-	long directory = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, "/proc/self/task",
-					   O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-
-	stop.signal = install_handler();
-	if (directory < 0 || !stop.signal) {
-		heapsnap_process.missed_threads = 1;
-		return;
-	}
 	stop.answered = 0;
 	stop.asked = 0;
 	if (++stop.generation == 0)
 		stop.generation = 1;
 	__atomic_store_n(&stop.gate, stop.generation, __ATOMIC_RELEASE);
-	// A thread that runs may start another one; when a pass finds no new one, all stand.
-	for (int pass = 0; pass < MAX_PASSES && ask_new_threads(directory, self) > 0; pass++)
+}
+
+// @return when the first thread was stopped
+static uint64_t stop_others(void)
+{
+	uint32_t self = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	struct heapsnap_tasks tasks;
+	uint64_t start;
+	uint32_t asked = 0;
+
+	stop.signal = install_handler();
+	if (!stop.signal || heapsnap_tasks_open(&tasks) != 0) {
+		heapsnap_process.missed_threads = 1;
+		return heapsnap_monotonic_ns();
+	}
+	begin_stop();
+	// The long look is while all still run.
+	find_threads(&tasks, self);
+	start = heapsnap_monotonic_ns();
+	stop.deadline_ns = start + GIVE_UP_AFTER_NS;
+	for (int pass = 0; pass < MAX_PASSES; pass++) {
+		ask_from(asked);
+		asked = heapsnap_process.thread_count;
 		wait_for_answers();
+
+		// A thread that ran till now may have started or woken another. When there
+		// is none of these, all stand.
+		uint32_t awakened = ask_awakened();
+
+		if (find_threads(&tasks, self) == 0 && awakened == 0)
+			break;
+	}
 	take_silent();
-	HEAPSNAP_SYSTEM_1(SYS_close, directory);
+	heapsnap_tasks_close(&tasks);
+	return start;
+}
+
+// What was noted of a thread that has run since does not hold.
+static void mark_moved(struct heapsnap_shared *shared)
+{
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
+		if (runs_before[i] != 0 &&
+		    (heapsnap_task_runs(threads()[i].tid) | 1) != runs_before[i])
+			shared->moved[i / 8] |= (uint8_t)(1 << i % 8);
+	}
 }
 
 static void release_others(void)
@@ -416,34 +385,39 @@ static void release_others(void)
 	heapsnap_futex_wake(&stop.gate);
 }
 
-long heapsnap_freeze(const heapsnap_context *context)
+static void prepare_answer(struct heapsnap_shared *shared)
+{
+	static const char ended[] = "the frozen copy was ended";
+
+	memset(shared, 0, sizeof(*shared));
+	shared->status = -EIO;
+	memcpy(shared->message, ended, sizeof(ended));
+}
+
+long heapsnap_freeze(void)
 {
 	struct heapsnap_shared *shared = (struct heapsnap_shared *)heapsnap_process.shared;
-	uint32_t self = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	uint64_t start = heapsnap_monotonic_ns();
+	uint64_t start, before, after;
 
-	if (!threads() || !shared)
-		return -ENOMEM;
-	heapsnap_process.thread_count = 0;
-	heapsnap_process.missed_threads = 0;
-	if (context)
-		note_self(context, self);
-	stop_others(self);
+	prepare_answer(shared);
+	start = stop_others();
 	heapsnap_process.time_ns = heapsnap_realtime_ns();
 	heapsnap_begin_epoch(heapsnap_process.time_ns);
 
 	// No exit signal: the program must not see a child end. Not libc's fork(): it takes
 	// locks that a stopped thread may hold.
-	uint64_t before = heapsnap_monotonic_ns();
+	before = heapsnap_monotonic_ns();
+
 	long pid = HEAPSNAP_SYSTEM_5(SYS_clone, 0, 0, 0, 0, 0);
 
 	if (pid == 0)
 		heapsnap_frozen();
-
-	uint64_t now = heapsnap_monotonic_ns();
-
+	after = heapsnap_monotonic_ns();
+	mark_moved(shared);
 	release_others();
-	shared->clone_ns = now - before;
-	shared->stop_ns = now - start;
+	shared->clone_ns = after - before;
+	shared->stop_ns = heapsnap_monotonic_ns() - start;
+	__atomic_store_n(&shared->ready, 1, __ATOMIC_RELEASE);
+	HEAPSNAP_SYSTEM_3(SYS_futex, &shared->ready, FUTEX_WAKE, 1);
 	return pid;
 }

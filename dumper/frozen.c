@@ -6,15 +6,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 enum {
 	MAX_DESCRIPTORS = 65536,
 };
+
+static const uint64_t READY_WAIT_NS = 1000000000;
 
 // The program's files, sockets and pipes must close when the program closes them.
 static void close_descriptors(void)
@@ -88,13 +94,12 @@ static void read_answer(int descriptor, struct heapsnap_shared *shared)
 static void judge(struct heapsnap_shared *shared, int status)
 {
 	char *message = shared->message;
+	const char *limit = message + sizeof(shared->message);
+	char *at;
 
 	if (WIFSIGNALED(status)) {
-		char *at = heapsnap_format_text(message, message + sizeof(shared->message),
-						"heapsnap-writer was ended by signal ");
-
-		heapsnap_format_number(at, message + sizeof(shared->message),
-				       (uint64_t)WTERMSIG(status), 10);
+		at = heapsnap_format_text(message, limit, "heapsnap-writer was ended by signal ");
+		heapsnap_format_number(at, limit, (uint64_t)WTERMSIG(status), 10);
 		return;
 	}
 	if (memcmp(message, "wrote ", 6) == 0 && status == 0) {
@@ -103,8 +108,105 @@ static void judge(struct heapsnap_shared *shared, int status)
 	} else if (memcmp(message, "failed ", 7) == 0) {
 		memmove(message, message + 7, strlen(message + 7) + 1);
 	} else {
-		set_message(shared, "heapsnap-writer could not be started");
+		at = heapsnap_format_text(message, limit, heapsnap_writer_path);
+		heapsnap_format_text(at, limit, " could not be started");
 	}
+}
+
+// What the program's thread learnt after the clone, which is not in this copy of the table.
+static void complete_threads(struct heapsnap_shared *shared)
+{
+	struct heapsnap_thread *threads = (struct heapsnap_thread *)heapsnap_process.threads;
+	struct timespec wait = { (time_t)(READY_WAIT_NS / 1000000000), 0 };
+	uint32_t count = 0;
+
+	// Not a private futex: the word is shared between two processes.
+	if (__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE) == 0)
+		HEAPSNAP_SYSTEM_4(SYS_futex, &shared->ready, FUTEX_WAIT, 0, &wait);
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
+		if (shared->moved[i / 8] >> i % 8 & 1 &&
+		    threads[i].state == HEAPSNAP_THREAD_SLEEPING)
+			threads[i].state = HEAPSNAP_THREAD_ASKED;
+		// Those that have ended leave no gap.
+		if (threads[i].state != HEAPSNAP_THREAD_EMPTY)
+			threads[count++] = threads[i];
+	}
+	heapsnap_process.thread_count = count;
+}
+
+static void set_limit(int resource, bool raise)
+{
+	struct rlimit64 limit = { 0, 0 };
+
+	HEAPSNAP_SYSTEM_4(SYS_prlimit64, 0, resource, NULL, &limit);
+	limit.rlim_cur = raise ? limit.rlim_max : 0;
+	HEAPSNAP_SYSTEM_4(SYS_prlimit64, 0, resource, &limit, NULL);
+}
+
+static void set_action(int signal, void (*handler)(int))
+{
+	// The kernel's struct sigaction: handler, flags, restorer, mask.
+	uint64_t action[4] = { (uint64_t)handler, 0, 0, 0 };
+
+	HEAPSNAP_SYSTEM_4(SYS_rt_sigaction, signal, action, NULL, sizeof(heapsnap_signals));
+}
+
+// What the program has set for itself must not hinder the writer, and what befalls the
+// writer must not befall the program.
+static void set_terms(void)
+{
+	static const char first_to_go[] = "1000";
+	long file;
+
+	// Whatever uid the program runs as, the writer must be able to read this copy.
+	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_NAME, "heapsnap-frozen", 0, 0, 0);
+	heapsnap_system(SYS_setsid, 0, 0, 0, 0, 0, 0);
+	// Ignored it would have the writer reaped before its status is known.
+	set_action(SIGCHLD, SIG_DFL);
+	// A limit on the size of files is an error of write(), not the end.
+	set_action(SIGXFSZ, SIG_IGN);
+	set_limit(RLIMIT_CORE, false);
+	set_limit(RLIMIT_AS, true);
+	set_limit(RLIMIT_DATA, true);
+	set_limit(RLIMIT_NOFILE, true);
+	file = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj",
+				 O_WRONLY | O_CLOEXEC, 0);
+	if (file >= 0) {
+		HEAPSNAP_SYSTEM_3(SYS_write, file, first_to_go, sizeof(first_to_go) - 1);
+		HEAPSNAP_SYSTEM_1(SYS_close, file);
+	}
+}
+
+// 0 to 2 are taken, so that nothing the writer opens gets such a number.
+static void open_standard(const int pipe[2])
+{
+	long null = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+
+	if (null < 0)
+		null = pipe[0]; // a changed root without devices: gives nothing, takes nothing
+	HEAPSNAP_SYSTEM_3(SYS_dup3, null, 0, 0);
+	HEAPSNAP_SYSTEM_3(SYS_dup3, null, 2, 0);
+}
+
+// Beyond 0 to 2, which are free.
+static long open_pipe(int pipe[2])
+{
+	int low[2];
+	long result = HEAPSNAP_SYSTEM_2(SYS_pipe2, low, O_CLOEXEC);
+
+	if (result < 0)
+		return result;
+	for (int i = 0; i < 2; i++) {
+		result = HEAPSNAP_SYSTEM_3(SYS_fcntl, low[i], F_DUPFD_CLOEXEC, 3);
+		if (result < 0)
+			return result;
+		pipe[i] = (int)result;
+	}
+	HEAPSNAP_SYSTEM_1(SYS_close, low[0]);
+	HEAPSNAP_SYSTEM_1(SYS_close, low[1]);
+	return 0;
 }
 
 void heapsnap_frozen(void)
@@ -112,20 +214,14 @@ void heapsnap_frozen(void)
 	struct heapsnap_shared *shared = (struct heapsnap_shared *)heapsnap_process.shared;
 	int pipe[2], status = -1;
 
-	shared->status = -EIO;
-	set_message(shared, "the frozen copy ended early");
+	complete_threads(shared);
 	close_descriptors();
-	// Descriptors 0 and 2, so that no pipe of the writer's gets such a number.
-	HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
-	HEAPSNAP_SYSTEM_3(SYS_dup3, 0, 2, 0);
-	// Whatever uid the program runs as, the writer must be able to read this copy.
-	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
-	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-	HEAPSNAP_SYSTEM_5(SYS_prctl, PR_SET_NAME, "heapsnap-frozen", 0, 0, 0);
-	if (HEAPSNAP_SYSTEM_2(SYS_pipe2, pipe, O_CLOEXEC) < 0) {
+	set_terms();
+	if (open_pipe(pipe) < 0) {
 		set_message(shared, "no pipe for heapsnap-writer");
 		end(1);
 	}
+	open_standard(pipe);
 
 	long writer = start_writer(pipe);
 

@@ -6,15 +6,12 @@
  * The frozen copy: starts the writer, keeps still while that reads it, and ends.
  *
  * It must not exec itself: its exit signal would become SIGCHLD, which the program would
- * see. Only system calls from here on; all signals are blocked.
+ * see. Only system calls from here on; all signals are blocked. It leaves the program's
+ * session, so that keys typed at the terminal do not end the writer, and offers itself to
+ * the kernel when memory runs out, before the program.
  */
-
-#include <stdint.h>
 
 /** What the clone does instead of returning. The outcome goes to struct heapsnap_shared. */
 __attribute__((noreturn)) void heapsnap_frozen(void);
-
-/** The thread that waits for the frozen copy, which is not the program's; 0 if none. */
-uint32_t heapsnap_waiter_tid(void);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "dumper/blocks.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 

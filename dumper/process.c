@@ -13,10 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum {
-	MAX_THREADS = 32768,
-};
-
 struct heapsnap_process heapsnap_process;
 char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 char *heapsnap_writer_environment[3];
@@ -122,7 +118,6 @@ void heapsnap_process_init(void)
 	process->magic = HEAPSNAP_PROCESS_MAGIC;
 	process->version = HEAPSNAP_PROTOCOL_VERSION;
 	process->bytes = sizeof(*process);
-	process->pid = (uint32_t)getpid();
 	process->start_time_ns = heapsnap_realtime_ns();
 	process->content_limit = heapsnap_settings.content_limit;
 	note_program(process);
@@ -130,7 +125,7 @@ void heapsnap_process_init(void)
 	note_environment();
 	process->main_thread_pointer = thread_pointer();
 	dl_iterate_phdr(note_tls_module, process);
-	process->threads = (uint64_t)reserve(MAX_THREADS * sizeof(struct heapsnap_thread));
+	process->threads = (uint64_t)reserve(HEAPSNAP_THREADS * sizeof(struct heapsnap_thread));
 	epochs = reserve(HEAPSNAP_EPOCHS * sizeof(*epochs));
 	process->epochs = (uint64_t)epochs;
 	if (epochs)
@@ -146,15 +141,4 @@ void heapsnap_begin_epoch(uint64_t time_ns)
 	// Two threads may begin one at the same time: both would write nearly the same time.
 	epochs[epoch + 1] = time_ns;
 	__atomic_store_n(&heapsnap_process.epoch, epoch + 1, __ATOMIC_RELAXED);
-}
-
-bool heapsnap_process_check_fork(void)
-{
-	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
-
-	if (pid == heapsnap_process.pid)
-		return false;
-	heapsnap_process.pid = pid;
-	heapsnap_process.serial = 0;
-	return true;
 }

@@ -8,8 +8,6 @@
 
 #include "dumper/protocol.h"
 
-#include <stdbool.h>
-
 /** The one instance; the writer reads it from the frozen copy. */
 extern struct heapsnap_process heapsnap_process;
 
@@ -24,11 +22,5 @@ void heapsnap_process_init(void);
 
 /** Begins a new birth epoch, at @p time_ns since 1970. async-signal-safe. */
 void heapsnap_begin_epoch(uint64_t time_ns);
-
-/**
- * After a fork: makes it the child's own. To be called before anything uses the pid or
- * the serial. async-signal-safe. @return whether this is a child that did not know it yet
- */
-bool heapsnap_process_check_fork(void);
 
 #endif

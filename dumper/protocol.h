@@ -25,6 +25,7 @@ enum {
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
 	HEAPSNAP_EPOCHS = 65536,
 	HEAPSNAP_TLS_MODULES = 512,
+	HEAPSNAP_THREADS = 32768, /**< the most that are noted of one process */
 };
 
 enum heapsnap_thread_state {
@@ -60,6 +61,9 @@ struct heapsnap_shared {
 	uint64_t clone_ns;               /**< of which the clone took */
 	int32_t status;                  /**< 0: the snapshot has been written; else not */
 	char message[HEAPSNAP_PATH_MAX]; /**< the writer's line, without what it begins with */
+
+	uint32_t ready;                      /**< futex: all above is known but the outcome */
+	uint8_t moved[HEAPSNAP_THREADS / 8]; /**< bit per thread: it ran during the clone */
 };
 
 struct heapsnap_process {

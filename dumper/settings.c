@@ -9,8 +9,11 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+// Not the environment's own: programs write over that to set a title.
+static char file[HEAPSNAP_PATH_MAX] = "%e-%N.snap";
+
 struct heapsnap_settings heapsnap_settings = {
-	.file = "%e-%N.snap",
+	.file = file,
 	.signal = SIGQUIT,
 	.content_limit = 256,
 };
@@ -94,10 +97,10 @@ static void read_file(void)
 
 	if (!value)
 		return;
-	if (!*value || strlen(value) >= HEAPSNAP_PATH_MAX)
+	if (!*value || strlen(value) >= sizeof(file))
 		heapsnap_report("HEAPSNAP_FILE", "empty or too long", "; %e-%N.snap is used");
 	else
-		heapsnap_settings.file = value;
+		strcpy(file, value);
 }
 
 static void read_verbose(void)

@@ -3,7 +3,6 @@
 
 #include "dumper/announce.h"
 #include "dumper/freeze.h"
-#include "dumper/frozen.h"
 #include "dumper/heapsnap.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
@@ -13,73 +12,109 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
-static uint32_t busy;             // futex: 1 while a snapshot is being taken or written
-static uint32_t waiting;          // signals that came meanwhile
-static int last_result = -ENOENT; // of the last snapshot: 0 or -errno
-static long frozen;               // pid of the frozen copy that is being read
-static long unreaped;             // of one that nobody could wait for
+enum {
+	MAX_WAITING = 16,
+};
 
-static struct heapsnap_shared *shared(void)
+// What a child must not inherit: the kernel clears it in one (MADV_WIPEONFORK).
+struct state {
+	uint32_t pid;     // of the process that this is about; 0 in a child that is new to it
+	uint32_t busy;    // futex: 1 while a snapshot is being taken or written
+	uint32_t waiting; // signals that came meanwhile, and are served next
+	uint32_t refused; // beyond MAX_WAITING
+	uint32_t taken;   // futex: 1 when the program has been frozen and goes on, or will not be
+	uint32_t serial;
+	uint32_t waiter; // its thread id
+	int32_t taking;  // how the freezing went: 0 or -errno
+	int32_t writing; // how the last snapshot went: 0 or -errno
+	bool has_shared; // memory to share with the frozen copy
+	bool has_asked;  // for a snapshot, ever
+};
+
+static struct state *state;
+static bool clears_itself;
+
+// Whether this process may take snapshots: not a child of vfork(), which runs in the
+// memory of its parent, and would take what it finds for its own.
+static bool own_process(void)
 {
-	return (struct heapsnap_shared *)heapsnap_process.shared;
-}
+	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	uint32_t owner;
 
-static long map_shared(void)
-{
-	long result = heapsnap_system(SYS_mmap, 0, sizeof(struct heapsnap_shared),
-				      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (result < 0 && result > -4096)
-		return result;
-	heapsnap_process.shared = (uint64_t)result;
-	return 0;
-}
-
-// What a child inherits of a snapshot that its parent was taking is not its own.
-static void check_fork(void)
-{
-	if (!heapsnap_process_check_fork())
-		return;
-	busy = 0;
-	waiting = 0;
-	last_result = -ENOENT;
-	unreaped = 0;
-	heapsnap_process.shared = 0;
-	heapsnap_waiter_forget();
-	map_shared();
+	if (!state)
+		return false;
+	owner = __atomic_load_n(&state->pid, __ATOMIC_ACQUIRE);
+	if (owner == pid)
+		return true;
+	if (owner != 0) {
+		if (clears_itself)
+			return false;
+		memset(state, 0, sizeof(*state)); // a kernel before 4.14
+	}
+	__atomic_store_n(&state->pid, pid, __ATOMIC_RELEASE);
+	return true;
 }
 
 static bool begin(void)
 {
-	return __atomic_exchange_n(&busy, 1, __ATOMIC_ACQ_REL) == 0;
+	return __atomic_exchange_n(&state->busy, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
 static void finish(int result)
 {
-	last_result = result;
-	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
-	heapsnap_futex_wake(&busy);
+	state->writing = result;
+	state->has_asked = true;
+	__atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+	heapsnap_futex_wake(&state->busy);
 }
 
-static void reap(long pid)
-{
-	int status;
+// --- in the waiting thread -----------------------------------------------------
 
-	while (HEAPSNAP_SYSTEM_4(SYS_wait4, pid, &status, __WCLONE, NULL) == -EINTR)
+// Freezes the program. @return pid of the frozen copy, or -errno
+static long freeze(void)
+{
+	heapsnap_process.pid = state->pid;
+	heapsnap_process.serial = state->serial;
+
+	long frozen = heapsnap_freeze();
+
+	if (frozen < 0)
+		heapsnap_report("no snapshot", heapsnap_error_text((int)-frozen),
+				"; the program goes on");
+	else
+		state->serial++;
+	return frozen;
+}
+
+// Waits for the writer, and tells how it went. @return 0 or -errno
+static int await(long frozen)
+{
+	const struct heapsnap_shared *shared =
+		(const struct heapsnap_shared *)heapsnap_process.shared;
+
+	while (HEAPSNAP_SYSTEM_4(SYS_wait4, frozen, NULL, __WCLONE, NULL) == -EINTR)
 		;
+	if (shared->status != 0) {
+		heapsnap_report(NULL, shared->message, "; the program goes on");
+		return -EIO;
+	}
+	if (heapsnap_settings.verbose)
+		heapsnap_report(NULL, "wrote ", shared->message);
+	return 0;
 }
 
 static bool take_waiting(void)
 {
-	uint32_t count = __atomic_load_n(&waiting, __ATOMIC_ACQUIRE);
+	uint32_t count = __atomic_load_n(&state->waiting, __ATOMIC_ACQUIRE);
 
 	while (count > 0) {
-		if (__atomic_compare_exchange_n(&waiting, &count, count - 1, false,
+		if (__atomic_compare_exchange_n(&state->waiting, &count, count - 1, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			return true;
 	}
@@ -92,119 +127,165 @@ static void set_pattern(const char *pattern)
 			     heapsnap_process.pattern + sizeof(heapsnap_process.pattern), pattern);
 }
 
-static int freeze(const heapsnap_context *context)
+static int serve_waiting(void)
 {
-	frozen = heapsnap_freeze(context);
-	if (frozen < 0) {
-		heapsnap_report("no snapshot", heapsnap_error_text((int)-frozen),
-				"; the program goes on");
-		return (int)frozen;
-	}
-	heapsnap_process.serial++;
-	return 0;
+	set_pattern(heapsnap_settings.file);
+	heapsnap_freeze_note_nobody();
+
+	long frozen = freeze();
+
+	return frozen < 0 ? (int)frozen : await(frozen);
 }
 
-// Waits for the writer, and tells how it went. @return 0 or -errno
-static int await(void)
+static void report_refused(void)
 {
-	reap(frozen);
-	if (shared()->status != 0) {
-		heapsnap_report(NULL, shared()->message, "; the program goes on");
-		return -EIO;
-	}
-	if (heapsnap_settings.verbose)
-		heapsnap_report(NULL, "wrote ", shared()->message);
-	return 0;
+	uint32_t count = __atomic_exchange_n(&state->refused, 0, __ATOMIC_ACQ_REL);
+	char number[24];
+
+	if (count == 0)
+		return;
+	heapsnap_format_number(number, number + sizeof(number), count, 10);
+	heapsnap_report(NULL, number, " signals refused: too many were waiting for a snapshot");
 }
 
-// The waiting thread: this snapshot, and those that are asked for until it is written.
-static void wait_for_writers(void)
+// This snapshot, and those that are asked for until it is written.
+static void serve(void)
 {
-	int result = await();
+	heapsnap_waiter_detach();
 
+	long frozen = freeze();
+	int result = frozen < 0 ? (int)frozen : 0;
+
+	state->taking = result;
+	__atomic_store_n(&state->taken, 1, __ATOMIC_RELEASE);
+	heapsnap_futex_wake(&state->taken);
+	if (result == 0)
+		result = await(frozen);
 	for (;;) {
-		while (take_waiting()) {
-			set_pattern(heapsnap_settings.file);
-			result = freeze(NULL);
-			if (result == 0)
-				result = await();
-		}
+		while (take_waiting())
+			result = serve_waiting();
+		report_refused();
 		finish(result);
 		// A signal may have come between the last look and the end.
-		if (__atomic_load_n(&waiting, __ATOMIC_ACQUIRE) == 0 || !begin())
+		if (__atomic_load_n(&state->waiting, __ATOMIC_ACQUIRE) == 0 || !begin())
 			return;
 	}
 }
 
-// Begins a snapshot. @return 0 or -errno
+// --- in the thread that triggers -------------------------------------------------
+
+static long map_shared(void)
+{
+	long result;
+
+	if (state->has_shared)
+		return 0;
+	result = heapsnap_system(SYS_mmap, 0, sizeof(struct heapsnap_shared),
+				 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (result < 0 && result > -4096)
+		return result;
+	heapsnap_process.shared = (uint64_t)result;
+	state->has_shared = true;
+	return 0;
+}
+
+// Takes a snapshot; returns when the program is frozen and goes on. @return 0 or -errno
 static int take(const char *pattern, const heapsnap_context *context)
 {
-	long result = shared() ? 0 : -ENOMEM;
+	long result = map_shared();
 
-	if (unreaped && HEAPSNAP_SYSTEM_4(SYS_wait4, unreaped, NULL, __WCLONE | WNOHANG, NULL) != 0)
-		unreaped = 0;
 	set_pattern(pattern);
+	heapsnap_freeze_note_caller(context);
+	__atomic_store_n(&state->taken, 0, __ATOMIC_RELEASE);
 	if (result == 0)
-		result = freeze(context);
-	if (result == 0 && heapsnap_waiter_start(wait_for_writers) == 0)
-		return 0;
-	// Without a waiting thread the snapshot is written all the same, and its frozen copy
-	// reaped at the next trigger.
-	if (result == 0)
-		unreaped = frozen;
-	finish((int)result);
-	return (int)result;
+		result = heapsnap_waiter_start(serve);
+	if (result < 0) {
+		heapsnap_report("no snapshot", heapsnap_error_text((int)-result),
+				"; the program goes on");
+		finish((int)result);
+		return (int)result;
+	}
+	while (__atomic_load_n(&state->taken, __ATOMIC_ACQUIRE) == 0)
+		heapsnap_futex_wait(&state->taken, 0, 0);
+	return state->taking;
+}
+
+static void wait_in_turn(void)
+{
+	if (__atomic_add_fetch(&state->waiting, 1, __ATOMIC_ACQ_REL) > MAX_WAITING) {
+		__atomic_sub_fetch(&state->waiting, 1, __ATOMIC_ACQ_REL);
+		__atomic_add_fetch(&state->refused, 1, __ATOMIC_ACQ_REL);
+	}
 }
 
 static void triggered(int number, siginfo_t *info, void *context)
 {
-	int before = errno;
-
 	(void)number;
 	(void)info;
-	check_fork();
-	if (begin())
+	if (!own_process())
+		return;
+	if (begin()) {
 		take(heapsnap_settings.file, context);
-	else
-		__atomic_add_fetch(&waiting, 1, __ATOMIC_ACQ_REL);
-	errno = before;
+		return;
+	}
+	wait_in_turn();
+	// The one before may have ended just now, without having seen this one.
+	if (__atomic_load_n(&state->busy, __ATOMIC_ACQUIRE) == 0 && begin()) {
+		if (take_waiting())
+			take(heapsnap_settings.file, context);
+		else
+			finish(state->writing);
+	}
 }
 
-void heapsnap_trigger_init(void)
+static int install_handler(void)
 {
 	struct sigaction action = { .sa_sigaction = triggered,
 				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 	struct sigaction present;
-	int taken = 0;
 
-	if (map_shared() != 0 || heapsnap_waiter_init() != 0) {
+	if (heapsnap_settings.signal == 0 ||
+	    sigaction(heapsnap_settings.signal, NULL, &present) != 0)
+		return 0;
+	// Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
+	if (present.sa_handler != SIG_DFL && present.sa_handler != SIG_IGN)
+		return 0;
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+	if (sigaction(heapsnap_settings.signal, &action, NULL) != 0)
+		return 0;
+	return heapsnap_settings.signal;
+}
+
+void heapsnap_trigger_init(void)
+{
+	void *page = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+
+	if (page == MAP_FAILED || heapsnap_process.threads == 0 ||
+	    heapsnap_waiter_init(&((struct state *)page)->waiter) != 0) {
 		heapsnap_report(NULL, "out of memory", "; no snapshots can be taken");
 		return;
 	}
-	// Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
-	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
-	if (heapsnap_settings.signal != 0 &&
-	    sigaction(heapsnap_settings.signal, NULL, &present) == 0 &&
-	    (present.sa_handler == SIG_DFL || present.sa_handler == SIG_IGN) &&
-	    sigaction(heapsnap_settings.signal, &action, NULL) == 0)
-		taken = heapsnap_settings.signal;
-	heapsnap_announce(taken);
+	clears_itself = madvise(page, sizeof(*state), MADV_WIPEONFORK) == 0;
+	state = page;
+	heapsnap_announce(install_handler());
 }
+
+// --- the program's own wish --------------------------------------------------------
 
 static int request(const char *name, const heapsnap_context *context)
 {
 	heapsnap_signals mask;
-	int before = errno;
 	int result = -EAGAIN;
 
 	if (name && (!*name || strlen(name) >= HEAPSNAP_PATH_MAX))
 		return -EINVAL;
 	heapsnap_block_signals(&mask);
-	check_fork();
-	if (begin())
+	if (!own_process())
+		result = state ? -EPERM : -ENOMEM;
+	else if (begin())
 		result = take(name ? name : heapsnap_settings.file, context);
 	heapsnap_restore_signals(&mask);
-	errno = before;
 	return result;
 }
 
@@ -220,8 +301,9 @@ HEAPSNAP_API int heapsnap_wait(void)
 {
 	uint32_t value;
 
-	check_fork();
-	while ((value = __atomic_load_n(&busy, __ATOMIC_ACQUIRE)) != 0)
-		heapsnap_futex_wait(&busy, value, 0);
-	return last_result;
+	if (!own_process())
+		return -ENOENT;
+	while ((value = __atomic_load_n(&state->busy, __ATOMIC_ACQUIRE)) != 0)
+		heapsnap_futex_wait(&state->busy, value, 0);
+	return state->has_asked ? state->writing : -ENOENT;
 }

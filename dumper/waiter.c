@@ -1,45 +1,53 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/waiter.h"
 
-#include "dumper/frozen.h"
 #include "dumper/system.h"
 
 #include <errno.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 enum {
 	STACK_SIZE = 64 << 10,
 	// What stands for a thread's storage: libc's thread descriptor fits behind the middle.
 	STORAGE_SIZE = 8 << 10,
+	MAX_DESCRIPTORS = 65536, // to close one by one, on a kernel before 5.9
 };
 
-static char *memory;          // stack, then storage
-static volatile uint32_t tid; // the kernel clears it, and wakes, when the thread has ended
+static char *memory;           // stack, then storage
+static volatile uint32_t *tid; // the kernel clears it, and wakes, when the thread has ended
 
-uint32_t heapsnap_waiter_tid(void)
+long heapsnap_waiter_init(volatile uint32_t *tid_word)
 {
-	return tid;
-}
+	long result = heapsnap_system(SYS_mmap, 0, STACK_SIZE + STORAGE_SIZE,
+				      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-void heapsnap_waiter_forget(void)
-{
-	tid = 0;
-}
-
-long heapsnap_waiter_init(void)
-{
-	long result;
-
-	if (memory)
-		return 0;
-	result = heapsnap_system(SYS_mmap, 0, STACK_SIZE + STORAGE_SIZE, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (result < 0 && result > -4096)
 		return result;
 	memory = (char *)result;
+	tid = tid_word;
 	return 0;
+}
+
+void heapsnap_waiter_detach(void)
+{
+	static const char name[] = "heapsnap-wait";
+
+	HEAPSNAP_SYSTEM_2(SYS_prctl, PR_SET_NAME, name);
+	if (HEAPSNAP_SYSTEM_3(SYS_close_range, STDERR_FILENO + 1, ~0u, CLOSE_RANGE_UNSHARE) != 0) {
+		if (HEAPSNAP_SYSTEM_1(SYS_unshare, CLONE_FILES) != 0)
+			return; // they are still the program's
+		for (int i = STDERR_FILENO + 1; i < MAX_DESCRIPTORS; i++)
+			HEAPSNAP_SYSTEM_1(SYS_close, i);
+	}
+	// A pipe that the program closes must close.
+	HEAPSNAP_SYSTEM_1(SYS_close, STDIN_FILENO);
+	HEAPSNAP_SYSTEM_1(SYS_close, STDOUT_FILENO);
 }
 
 static const long FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
@@ -50,8 +58,8 @@ static void wait_for_end(void)
 {
 	uint32_t value;
 
-	while ((value = tid) != 0)
-		HEAPSNAP_SYSTEM_4(SYS_futex, &tid, 0 /* FUTEX_WAIT */, value, NULL);
+	while ((value = *tid) != 0)
+		HEAPSNAP_SYSTEM_4(SYS_futex, tid, FUTEX_WAIT, value, NULL);
 }
 
 long heapsnap_waiter_start(void (*function)(void))
@@ -67,10 +75,11 @@ long heapsnap_waiter_start(void (*function)(void))
 	// The thread descriptor begins with its own address; so does its third word.
 	((void **)storage)[0] = storage;
 	((void **)storage)[2] = storage;
-	*--stack = NULL;
-	*--stack = (void *)function;
 #if defined(__x86_64__)
-	register long r10 __asm__("r10") = (long)&tid;
+	stack[-3] = (void *)function; // popped; the call then leaves the stack as the ABI wants it
+	stack -= 3;
+
+	register long r10 __asm__("r10") = (long)tid;
 	register long r8 __asm__("r8") = (long)storage;
 
 	__asm__ volatile("syscall\n\t"
@@ -84,16 +93,19 @@ long heapsnap_waiter_start(void (*function)(void))
 			 "syscall\n\t"
 			 "1:"
 			 : "=a"(result)
-			 : "a"(SYS_clone), "D"(FLAGS), "S"(stack), "d"(&tid), "r"(r10),
+			 : "a"(SYS_clone), "D"(FLAGS), "S"(stack), "d"(tid), "r"(r10),
 			   "r"(r8), [exit] "i"(SYS_exit)
 			 : "rcx", "r11", "memory");
 #else
+	stack[-2] = (void *)function;
+	stack -= 2;
+
 	register long x8 __asm__("x8") = SYS_clone;
 	register long x0 __asm__("x0") = FLAGS;
 	register long x1 __asm__("x1") = (long)stack;
-	register long x2 __asm__("x2") = (long)&tid;
+	register long x2 __asm__("x2") = (long)tid;
 	register long x3 __asm__("x3") = (long)storage;
-	register long x4 __asm__("x4") = (long)&tid;
+	register long x4 __asm__("x4") = (long)tid;
 
 	__asm__ volatile("svc 0\n\t"
 			 "cbnz x0, 1f\n\t"

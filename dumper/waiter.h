@@ -3,14 +3,23 @@
 #define HEAPSNAP_WAITER_H
 
 /**
- * A thread that is not the program's: it lives while a snapshot is written, blocks all
- * signals, and uses system calls alone.
+ * A thread that is not the program's: it takes a snapshot, and lives while that is written.
  *
- * libc does not know of it. So it has a stack and a thread-local storage block of its own,
- * and no libc function that needs the latter may be called in it.
+ * It blocks all signals, uses system calls alone, and shares memory with the program but
+ * nothing else that the program could notice: it has a stack of its own (that of a signal
+ * handler may be tiny) and its own descriptors (the program may have used all of its).
+ * libc does not know of it. So it has something that stands for thread-local storage, and
+ * no libc function that needs more may be called in it.
  */
 
 #include <stdint.h>
+
+/**
+ * Maps its memory; once per process. @return 0 or -errno
+ *
+ * @param tid  where the thread's id is while it lives; else 0
+ */
+long heapsnap_waiter_init(volatile uint32_t *tid);
 
 /**
  * Runs @p function in the thread, which ends when that returns. Signals must be blocked;
@@ -20,10 +29,10 @@
  */
 long heapsnap_waiter_start(void (*function)(void));
 
-/** Maps its memory; once per process, again after a fork. @return 0 or -errno */
-long heapsnap_waiter_init(void);
-
-/** Forgets the thread: after a fork the child has none. */
-void heapsnap_waiter_forget(void);
+/**
+ * To be called in the thread: closes its descriptors but for standard error, leaving the
+ * program's alone, and gives it a name, by which heapsnap capture knows it.
+ */
+void heapsnap_waiter_detach(void);
 
 #endif
