@@ -16,7 +16,10 @@
  *
  * This module knows nothing of heaps. It trusts nothing that it reads: counts, offsets
  * and lengths are checked against the file's size before use, and what a reader allocates
- * is bounded by that size (a block inflates to HEAP_BLOCK_BYTES_MAX at most).
+ * is bounded by that size (a block inflates to HEAP_BLOCK_BYTES_MAX at most). Files are read,
+ * not mapped: one that is cut short by others while it is open gives an error, not SIGBUS.
+ *
+ * One open file may be read by several threads.
  */
 
 #include "lib/error.h"
@@ -56,7 +59,7 @@ struct heap_section {
 struct heap_file;
 
 /**
- * Maps a file and reads its directory; nothing else is touched.
+ * Opens a file and reads its directory; nothing else is touched.
  *
  * @return NULL; or HEAP_ERROR_SYSTEM (cannot be opened, is a directory...), HEAP_ERROR_FORMAT
  *         (empty, not a snapshot, truncated, of a newer version, damaged directory),
@@ -75,13 +78,31 @@ void heap_file_close(struct heap_file *file);
 /** @return the section, owned by the file, or NULL if there is none such */
 const struct heap_section *heap_file_find(const struct heap_file *file, uint32_t tag);
 
+/** "section 'otyp' is damaged: @p why", HEAP_ERROR_FORMAT. */
+HEAP_MAKES_ERROR
+struct heap_error *heap_section_damaged(uint32_t tag, const char *why);
+
+/**
+ * Checks that a section's blocks lie in it and are large enough for its elements.
+ *
+ * Whoever allocates by section->count calls this first: deflate makes 1032 bytes of one at
+ * most, so that a count which passes is at most about so many times the file's size.
+ * Cheap; the elements themselves are not touched.
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_file_check(const struct heap_file *file,
+				   const struct heap_section *section);
+
 /**
  * Decodes elements [first, first + count) of a section; touches only their blocks.
  *
- * The 32-bit form fails with HEAP_ERROR_FORMAT on a value that does not fit.
+ * Several blocks are decoded by several threads. The 32-bit form fails with
+ * HEAP_ERROR_FORMAT on a value that does not fit. After an error, what result holds is
+ * undefined.
  *
  * @param result  [count] the caller's
- * @return NULL, HEAP_ERROR_FORMAT (the message names the section), HEAP_ERROR_MEMORY
+ * @return NULL, HEAP_ERROR_FORMAT (the message names the section), HEAP_ERROR_SYSTEM,
+ *         HEAP_ERROR_MEMORY
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_file_read_u64(const struct heap_file *file,

@@ -13,6 +13,10 @@
 enum {
 	BATCH = 16, // blocks that are compressed together, in parallel, and written in order
 	LEVEL = 1,
+	WINDOW_BITS = 15,
+	MEMORY_LEVEL = 9,
+	// A strategy that no section has yet.
+	UNDECIDED = -1,
 };
 
 struct block {
@@ -34,9 +38,10 @@ struct heap_file_writer {
 	int descriptor;
 	uint64_t position;
 	struct heap_error *error; // the first
-	struct entry entries[MAX_SECTIONS];
+	struct entry entries[HEAP_SECTIONS_MAX];
 	size_t entry_count;
 	struct entry *current;
+	int strategy; // zlib's, for the current section
 	struct block batch[BATCH];
 	size_t filled;   // blocks of the batch that are full
 	size_t elements; // in the block that is being filled
@@ -45,22 +50,11 @@ struct heap_file_writer {
 	size_t table_size, table_capacity;
 };
 
-static void put_u16(uint8_t *at, uint16_t value)
+static void put_header(uint8_t at[HEAP_HEADER_SIZE])
 {
-	at[0] = (uint8_t)value;
-	at[1] = (uint8_t)(value >> 8);
-}
-
-static void put_u32(uint8_t *at, uint32_t value)
-{
-	put_u16(at, (uint16_t)value);
-	put_u16(at + 2, (uint16_t)(value >> 16));
-}
-
-static void put_u64(uint8_t *at, uint64_t value)
-{
-	put_u32(at, (uint32_t)value);
-	put_u32(at + 4, (uint32_t)(value >> 32));
+	memcpy(at, HEAP_FILE_MAGIC, HEAP_MAGIC_SIZE);
+	heap_put_u32(at + 8, HEAP_FILE_VERSION);
+	heap_put_u32(at + 12, 0);
 }
 
 static void write_bytes(struct heap_file_writer *writer, const void *bytes, size_t size)
@@ -73,7 +67,8 @@ static void write_bytes(struct heap_file_writer *writer, const void *bytes, size
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0) {
-			writer->error = heap_error_create(HEAP_ERROR_SYSTEM, "%s", strerror(errno));
+			writer->error = heap_error_create(HEAP_ERROR_SYSTEM, "%s",
+							  strerror(written < 0 ? errno : EIO));
 			return;
 		}
 		at += written;
@@ -85,7 +80,7 @@ static void write_bytes(struct heap_file_writer *writer, const void *bytes, size
 struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writer **result)
 {
 	struct heap_file_writer *writer = calloc(1, sizeof(*writer));
-	uint8_t header[HEADER_SIZE] = MAGIC;
+	uint8_t header[HEAP_HEADER_SIZE];
 
 	if (!writer)
 		return heap_error_out_of_memory();
@@ -98,7 +93,7 @@ struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writ
 			return heap_error_out_of_memory();
 		}
 	}
-	put_u32(header + 8, HEAP_FILE_VERSION);
+	put_header(header);
 	write_bytes(writer, header, sizeof(header));
 	*result = writer;
 	return NULL;
@@ -120,25 +115,62 @@ void heap_file_writer_destroy(struct heap_file_writer *writer)
 // --- blocks ------------------------------------------------------------------
 
 HEAP_MUST_CHECK
+static struct heap_error *deflate_block(struct block *block, int strategy)
+{
+	z_stream stream = {
+		.next_in = block->raw,
+		.avail_in = block->raw_length,
+		.next_out = block->stored,
+		.avail_out = (uInt)compressBound(HEAP_BLOCK_BYTES_MAX),
+	};
+
+	if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, strategy) != Z_OK)
+		return heap_error_out_of_memory();
+	// No end means no room: it grows, and is stored as it is.
+	block->stored_length = deflate(&stream, Z_FINISH) == Z_STREAM_END
+				       ? (uint32_t)stream.total_out
+				       : UINT32_MAX;
+	deflateEnd(&stream);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *compress_block(void *context, size_t number)
 {
-	struct block *block = &((struct heap_file_writer *)context)->batch[number];
-	uLongf length = compressBound(HEAP_BLOCK_BYTES_MAX);
+	struct heap_file_writer *writer = context;
+	struct block *block = &writer->batch[number];
+	struct heap_error *error = deflate_block(block, writer->strategy);
 
-	if (compress2(block->stored, &length, block->raw, block->raw_length, LEVEL) != Z_OK)
-		return heap_error_out_of_memory();
-	if (length >= block->raw_length) {
-		length = block->raw_length;
-		memcpy(block->stored, block->raw, length);
+	if (error)
+		return error;
+	if (block->stored_length >= block->raw_length) {
+		memcpy(block->stored, block->raw, block->raw_length);
+		block->stored_length = block->raw_length;
 	}
-	block->stored_length = (uint32_t)length;
-	block->crc = (uint32_t)crc32(0, block->stored, (uInt)length);
+	block->crc = (uint32_t)crc32(0, block->stored, block->stored_length);
 	return NULL;
+}
+
+// Most columns are small numbers in which only runs repeat: there, looking for no other
+// repetitions takes half the time and leaves longer codes out, which makes it smaller too.
+// Addresses and contents are otherwise. The first block of a section shows which it is.
+HEAP_MUST_CHECK
+static struct heap_error *choose_strategy(struct heap_file_writer *writer)
+{
+	struct block *block = &writer->batch[0];
+	uint32_t runs_only;
+	struct heap_error *error = deflate_block(block, Z_RLE);
+
+	runs_only = block->stored_length;
+	if (!error)
+		error = deflate_block(block, Z_DEFAULT_STRATEGY);
+	writer->strategy = runs_only <= block->stored_length ? Z_RLE : Z_DEFAULT_STRATEGY;
+	return error;
 }
 
 static void add_to_table(struct heap_file_writer *writer, const struct block *block)
 {
-	if (writer->table_capacity - writer->table_size < BLOCK_ENTRY_SIZE) {
+	if (writer->table_capacity - writer->table_size < HEAP_BLOCK_ENTRY_SIZE) {
 		size_t capacity = writer->table_capacity * 2 + 4096;
 		uint8_t *larger = realloc(writer->table, capacity);
 
@@ -152,15 +184,17 @@ static void add_to_table(struct heap_file_writer *writer, const struct block *bl
 
 	uint8_t *at = writer->table + writer->table_size;
 
-	put_u32(at, block->stored_length);
-	put_u32(at + 4, block->raw_length);
-	put_u32(at + 8, block->crc);
-	writer->table_size += BLOCK_ENTRY_SIZE;
+	heap_put_u32(at, block->stored_length);
+	heap_put_u32(at + 4, block->raw_length);
+	heap_put_u32(at + 8, block->crc);
+	writer->table_size += HEAP_BLOCK_ENTRY_SIZE;
 	writer->current->blocks++;
 }
 
 static void write_batch(struct heap_file_writer *writer)
 {
+	if (!writer->error && writer->filled > 0 && writer->strategy == UNDECIDED)
+		writer->error = choose_strategy(writer);
 	if (!writer->error)
 		writer->error = heap_parallel_run(writer->filled, compress_block, writer);
 	for (size_t i = 0; i < writer->filled && !writer->error; i++) {
@@ -190,7 +224,9 @@ static void end_block(struct heap_file_writer *writer)
 void heap_file_writer_begin(struct heap_file_writer *writer, uint32_t tag,
 			    enum heap_encoding encoding, uint16_t fields)
 {
-	if (writer->error || writer->entry_count == MAX_SECTIONS)
+	if (!writer->error && writer->entry_count == HEAP_SECTIONS_MAX)
+		writer->error = heap_error_create(HEAP_ERROR_ARGUMENT, "too many sections");
+	if (writer->error)
 		return;
 	writer->current = &writer->entries[writer->entry_count++];
 	*writer->current = (struct entry){
@@ -200,6 +236,7 @@ void heap_file_writer_begin(struct heap_file_writer *writer, uint32_t tag,
 		.offset = writer->position,
 	};
 	writer->table_size = 0;
+	writer->strategy = UNDECIDED;
 	begin_block(writer);
 }
 
@@ -249,35 +286,48 @@ void heap_file_writer_end(struct heap_file_writer *writer)
 	write_batch(writer);
 	if (writer->error)
 		return;
-	writer->current->table_crc = (uint32_t)crc32(0, writer->table, (uInt)writer->table_size);
+	writer->current->table_crc = (uint32_t)crc32_z(0, writer->table, writer->table_size);
 	write_bytes(writer, writer->table, writer->table_size);
 	writer->current->length = writer->position - writer->current->offset;
 	writer->current = NULL;
 }
 
+static void put_entry(uint8_t *at, const struct entry *entry)
+{
+	heap_put_u32(at, entry->tag);
+	heap_put_u16(at + 4, entry->encoding);
+	heap_put_u16(at + 6, entry->fields);
+	heap_put_u64(at + 8, entry->offset);
+	heap_put_u64(at + 16, entry->length);
+	heap_put_u64(at + 24, entry->count);
+	heap_put_u32(at + 32, entry->blocks);
+	heap_put_u32(at + 36, entry->table_crc);
+}
+
 struct heap_error *heap_file_writer_finish(struct heap_file_writer *writer)
 {
-	size_t size = writer->entry_count * ENTRY_SIZE;
-	CLEANUP_FREE uint8_t *directory = malloc(size + TRAILER_SIZE);
+	size_t size = writer->entry_count * HEAP_ENTRY_SIZE;
+	CLEANUP_FREE uint8_t *directory = malloc(HEAP_HEADER_SIZE + size + HEAP_TRAILER_SIZE);
 
+	if (writer->error)
+		return keep(writer->error);
 	if (!directory)
 		return heap_error_out_of_memory();
-	for (size_t i = 0; i < writer->entry_count; i++) {
-		const struct entry *entry = &writer->entries[i];
-		uint8_t *at = directory + i * ENTRY_SIZE;
 
-		put_u32(at, entry->tag);
-		put_u16(at + 4, entry->encoding);
-		put_u16(at + 6, entry->fields);
-		put_u64(at + 8, entry->offset);
-		put_u64(at + 16, entry->length);
-		put_u64(at + 24, entry->count);
-		put_u32(at + 32, entry->blocks);
-		put_u32(at + 36, entry->table_crc);
-	}
-	put_u32(directory + size, (uint32_t)writer->entry_count);
-	put_u32(directory + size + 4, (uint32_t)crc32(0, directory, (uInt)size));
-	memcpy(directory + size + 8, MAGIC, MAGIC_SIZE);
-	write_bytes(writer, directory, size + TRAILER_SIZE);
+	// The header stands before it only to be part of the CRC.
+	uint8_t *entries = directory + HEAP_HEADER_SIZE;
+	uint8_t *trailer = entries + size;
+
+	put_header(directory);
+	for (size_t i = 0; i < writer->entry_count; i++)
+		put_entry(entries + i * HEAP_ENTRY_SIZE, &writer->entries[i]);
+	heap_put_u64(trailer, writer->position);
+	heap_put_u64(trailer + 8, size);
+	heap_put_u32(trailer + 16, (uint32_t)writer->entry_count);
+	heap_put_u32(
+		trailer + 20,
+		(uint32_t)crc32_z(0, directory, HEAP_HEADER_SIZE + size + HEAP_TRAILER_CHECKED));
+	memcpy(trailer + 24, HEAP_FILE_MAGIC, HEAP_MAGIC_SIZE);
+	write_bytes(writer, entries, size + HEAP_TRAILER_SIZE);
 	return keep(writer->error);
 }

@@ -230,22 +230,43 @@ struct heap_snapshot {
 	uint32_t *edge_interior;     /**< [edge_count] bytes into the target; UINT32_MAX: or more */
 	uint8_t *edge_flags;         /**< [edge_count] enum heap_edge_flags */
 
-	struct heap_file *file;  /**< open for what is not loaded; NULL if made in memory */
-	uint64_t *content_start; /**< private: where each 1024th object's content starts */
+	struct heap_file *file;         /**< open for what is not loaded; NULL if made in memory */
+	struct heap_contents *contents; /**< private: what is known of where contents are */
 };
 
+/**
+ * Opens a snapshot and reads its tables; columns stay where they are.
+ *
+ * @return NULL; or an error that begins with the path: HEAP_ERROR_SYSTEM, HEAP_ERROR_FORMAT
+ *         (what heap_file_open() says; a table is damaged, and which), HEAP_ERROR_MEMORY
+ */
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_open(const char *path, struct heap_snapshot **result);
+
+/** The same of bytes in memory, which must outlive the result; for tests and fuzzing. */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,
+					     struct heap_snapshot **result);
 
 /** NULL is fine. */
 void heap_snapshot_close(struct heap_snapshot *snapshot);
 
-/** Loads columns that are not loaded yet. @param columns  enum heap_columns, or'ed */
+/**
+ * Loads columns that are not loaded yet.
+ *
+ * An error names the section; the other columns can still be loaded, and those that have
+ * been loaded stay.
+ *
+ * @param columns  enum heap_columns, or'ed
+ */
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned columns);
 
 /**
- * Reads what was kept of an object's bytes.
+ * Reads what was kept of an object's bytes. Loads SIZE if it is not loaded.
+ *
+ * Reading objects in ascending order costs little more than decompressing all contents
+ * once; in another order, a block of 64 KiB per call.
  *
  * @param buffer  [size] the caller's
  * @param kept    how many bytes it got: min(size, object's size, info.content_limit)
@@ -276,5 +297,8 @@ static inline const char *heap_snapshot_string(const struct heap_snapshot *snaps
 
 /** The object that @p address lies in, or HEAP_NO_OBJECT. Needs ADDRESS and SIZE. */
 heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address);
+
+/** The last object that begins before @p address, or HEAP_NO_OBJECT. Needs ADDRESS. */
+heap_object_id heap_snapshot_find_before(const struct heap_snapshot *snapshot, uint64_t address);
 
 #endif

@@ -82,43 +82,38 @@ static const struct heap_field damages[] = {
 
 #define TABLE(tag, fields, structure, array, count) \
 	{ \
-		tag, #array, fields, sizeof(fields) / sizeof((fields)[0]), \
+		HEAP_TAG_##tag, fields, sizeof(fields) / sizeof((fields)[0]), \
 			sizeof(struct structure), offsetof(struct heap_snapshot, array), \
 			offsetof(struct heap_snapshot, count), \
 			sizeof(((struct heap_snapshot *)0)->count) \
 	}
 
 const struct heap_table heap_tables[] = {
-	TABLE(HEAP_TAG('t', 'y', 'p', 'e'), types, heap_type, types.types, types.count),
-	TABLE(HEAP_TAG('m', 'e', 'm', 'b'), members, heap_member, types.members,
-	      types.member_count),
-	TABLE(HEAP_TAG('e', 'n', 'u', 'm'), enumerators, heap_enumerator, types.enumerators,
-	      types.enumerator_count),
-	TABLE(HEAP_TAG('m', 'o', 'd', 'l'), modules, heap_module, modules, module_count),
-	TABLE(HEAP_TAG('s', 'i', 't', 'e'), sites, heap_site, sites, site_count),
-	TABLE(HEAP_TAG('f', 'r', 'a', 'm'), frames, heap_frame, frames, frame_count),
-	TABLE(HEAP_TAG('t', 'h', 'r', 'd'), threads, heap_thread, threads, thread_count),
-	TABLE(HEAP_TAG('r', 'o', 'o', 't'), roots, heap_root, roots, root_count),
-	TABLE(HEAP_TAG('r', 'e', 'd', 'g'), root_edges, heap_root_edge, root_edges,
-	      root_edge_count),
-	TABLE(HEAP_TAG('m', 'a', 'p', 's'), mappings, heap_mapping, mappings, mapping_count),
-	TABLE(HEAP_TAG('d', 'a', 'm', 'g'), damages, heap_damage, damages, damage_count),
+	TABLE(TYPES, types, heap_type, types.types, types.count),
+	TABLE(MEMBERS, members, heap_member, types.members, types.member_count),
+	TABLE(ENUMERATORS, enumerators, heap_enumerator, types.enumerators, types.enumerator_count),
+	TABLE(MODULES, modules, heap_module, modules, module_count),
+	TABLE(SITES, sites, heap_site, sites, site_count),
+	TABLE(FRAMES, frames, heap_frame, frames, frame_count),
+	TABLE(THREADS, threads, heap_thread, threads, thread_count),
+	TABLE(ROOTS, roots, heap_root, roots, root_count),
+	TABLE(ROOT_EDGES, root_edges, heap_root_edge, root_edges, root_edge_count),
+	TABLE(MAPPINGS, mappings, heap_mapping, mappings, mapping_count),
+	TABLE(DAMAGES, damages, heap_damage, damages, damage_count),
 };
 
 const size_t heap_table_count = sizeof(heap_tables) / sizeof(heap_tables[0]);
 
 #define COLUMN(tag, encoding, array) \
 	{ \
-		tag, HEAP_ENCODING_##encoding, sizeof(*((struct heap_snapshot *)0)->array), \
+		HEAP_TAG_##tag, HEAP_ENCODING_##encoding, \
+			sizeof(*((struct heap_snapshot *)0)->array), \
 			offsetof(struct heap_snapshot, array) \
 	}
 
-const struct heap_column heap_object_columns[7] = {
-	COLUMN(HEAP_TAG('o', 'a', 'd', 'r'), DELTA, address),
-	COLUMN(HEAP_TAG('o', 's', 'i', 'z'), VARINT, size),
-	COLUMN(HEAP_TAG('o', 't', 'y', 'p'), VARINT, type),
-	COLUMN(HEAP_TAG('o', 'c', 'n', 't'), VARINT, elements),
-	COLUMN(HEAP_TAG('o', 'e', 'v', 'i'), BYTES, evidence),
-	COLUMN(HEAP_TAG('o', 's', 'i', 't'), VARINT, site),
-	COLUMN(HEAP_TAG('o', 'b', 'i', 'r'), VARINT, birth),
+const struct heap_column heap_object_columns[HEAP_OBJECT_COLUMNS] = {
+	COLUMN(ADDRESSES, DELTA, address),  COLUMN(SIZES, VARINT, size),
+	COLUMN(OBJECT_TYPES, VARINT, type), COLUMN(ELEMENTS, VARINT, elements),
+	COLUMN(EVIDENCE, BYTES, evidence),  COLUMN(OBJECT_SITES, VARINT, site),
+	COLUMN(BIRTHS, VARINT, birth),
 };

@@ -34,7 +34,6 @@ struct heap_field {
 
 struct heap_table {
 	uint32_t tag;
-	const char *name;                /**< for messages */
 	const struct heap_field *fields; /**< [field_count] */
 	uint16_t field_count;
 	uint16_t row_size;     /**< sizeof the structure */
@@ -47,7 +46,7 @@ struct heap_table {
 extern const struct heap_table heap_tables[];
 extern const size_t heap_table_count;
 
-/** The columns, in the order of enum heap_columns. */
+/** A column with an entry per object. */
 struct heap_column {
 	uint32_t tag;
 	uint8_t encoding;      /**< enum heap_encoding */
@@ -55,9 +54,32 @@ struct heap_column {
 	uint16_t array_offset; /**< of the pointer in struct heap_snapshot */
 };
 
-extern const struct heap_column heap_object_columns[7];
+enum {
+	HEAP_OBJECT_COLUMNS = 7,
+};
+
+/** In the order of enum heap_columns. */
+extern const struct heap_column heap_object_columns[HEAP_OBJECT_COLUMNS];
 
 enum {
+	HEAP_TAG_TYPES = HEAP_TAG('t', 'y', 'p', 'e'),
+	HEAP_TAG_MEMBERS = HEAP_TAG('m', 'e', 'm', 'b'),
+	HEAP_TAG_ENUMERATORS = HEAP_TAG('e', 'n', 'u', 'm'),
+	HEAP_TAG_MODULES = HEAP_TAG('m', 'o', 'd', 'l'),
+	HEAP_TAG_SITES = HEAP_TAG('s', 'i', 't', 'e'),
+	HEAP_TAG_FRAMES = HEAP_TAG('f', 'r', 'a', 'm'),
+	HEAP_TAG_THREADS = HEAP_TAG('t', 'h', 'r', 'd'),
+	HEAP_TAG_ROOTS = HEAP_TAG('r', 'o', 'o', 't'),
+	HEAP_TAG_ROOT_EDGES = HEAP_TAG('r', 'e', 'd', 'g'),
+	HEAP_TAG_MAPPINGS = HEAP_TAG('m', 'a', 'p', 's'),
+	HEAP_TAG_DAMAGES = HEAP_TAG('d', 'a', 'm', 'g'),
+	HEAP_TAG_ADDRESSES = HEAP_TAG('o', 'a', 'd', 'r'),
+	HEAP_TAG_SIZES = HEAP_TAG('o', 's', 'i', 'z'),
+	HEAP_TAG_OBJECT_TYPES = HEAP_TAG('o', 't', 'y', 'p'),
+	HEAP_TAG_ELEMENTS = HEAP_TAG('o', 'c', 'n', 't'),
+	HEAP_TAG_EVIDENCE = HEAP_TAG('o', 'e', 'v', 'i'),
+	HEAP_TAG_OBJECT_SITES = HEAP_TAG('o', 's', 'i', 't'),
+	HEAP_TAG_BIRTHS = HEAP_TAG('o', 'b', 'i', 'r'),
 	HEAP_TAG_INFO = HEAP_TAG('i', 'n', 'f', 'o'),
 	HEAP_TAG_STRINGS = HEAP_TAG('s', 't', 'r', 's'),
 	HEAP_TAG_TYPE_STRINGS = HEAP_TAG('t', 's', 't', 'r'),

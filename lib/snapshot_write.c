@@ -126,8 +126,7 @@ static void write_edges(struct heap_file_writer *writer, const struct heap_snaps
 	heap_file_writer_begin(writer, HEAP_TAG_EDGE_TARGETS, HEAP_ENCODING_VARINT, 1);
 	for (uint32_t i = 0; i < snapshot->object_count; i++) {
 		for (uint32_t j = first[i]; j < first[i + 1]; j++)
-			heap_file_writer_put(writer,
-					     heap_zigzag((int64_t)snapshot->edge_target[j] - i));
+			heap_file_writer_put(writer, heap_zigzag_u32(snapshot->edge_target[j] - i));
 	}
 	heap_file_writer_end(writer);
 
@@ -184,7 +183,7 @@ static struct heap_error *write_all(struct heap_file_writer *writer,
 	heap_file_writer_end(writer);
 	write_bytes(writer, HEAP_TAG_ROOT_CONTENT, snapshot->root_content,
 		    snapshot->root_content_size);
-	for (size_t i = 0; i < 7; i++)
+	for (size_t i = 0; i < HEAP_OBJECT_COLUMNS; i++)
 		write_column(writer, snapshot, &heap_object_columns[i]);
 	write_edges(writer, snapshot);
 

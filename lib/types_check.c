@@ -39,8 +39,8 @@ HEAP_MUST_CHECK
 static struct heap_error *check_type(const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
-	uint32_t limit = type->kind == HEAP_TYPE_ENUM ? types->enumerator_count :
-							types->member_count;
+	uint32_t limit =
+		type->kind == HEAP_TYPE_ENUM ? types->enumerator_count : types->member_count;
 
 	if (type->kind >= HEAP_TYPE_KINDS)
 		return damaged(id, "is of an unknown kind");
@@ -126,8 +126,9 @@ struct heap_error *heap_types_check(const struct heap_types *types)
 		return heap_error_out_of_memory();
 	if (types->count == 0 || types->types[0].kind != HEAP_TYPE_UNKNOWN ||
 	    types->string_size == 0)
-		return heap_error_create(HEAP_ERROR_FORMAT,
-					 "section 'type' is damaged: type 0 is not the unknown one");
+		return heap_error_create(
+			HEAP_ERROR_FORMAT,
+			"section 'type' is damaged: type 0 is not the unknown one");
 	for (heap_type_id id = 0; !error && id < types->count; id++)
 		error = check_type(types, id);
 	if (!error)

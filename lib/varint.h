@@ -21,6 +21,17 @@ static inline int64_t heap_unzigzag(uint64_t value)
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
+/** The same for differences of 32-bit numbers, which wrap: no more than 32 bits either. */
+static inline uint32_t heap_zigzag_u32(uint32_t value)
+{
+	return value << 1 ^ -(value >> 31);
+}
+
+static inline uint32_t heap_unzigzag_u32(uint32_t value)
+{
+	return value >> 1 ^ -(value & 1);
+}
+
 /** @return bytes written, at most HEAP_VARINT_MAX */
 static inline size_t heap_varint_put(uint8_t *at, uint64_t value)
 {

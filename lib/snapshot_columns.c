@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/snapshot.h"
+
+#include "lib/cleanup.h"
+#include "lib/parallel.h"
+#include "lib/snapshot_read.h"
+#include "lib/snapshot_tables.h"
+#include "lib/varint.h"
+
+enum {
+	PIECE = 65536, // objects whose edges one thread decodes at a time
+};
+
+// --- reading -----------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *read_values(const struct heap_file *file,
+				      const struct heap_section *section, uint8_t width,
+				      void *values)
+{
+	switch (width) {
+	case 1:
+		return heap_file_read_bytes(file, section, 0, section->count, values);
+	case 4:
+		return heap_file_read_u32(file, section, 0, section->count, values);
+	default:
+		return heap_file_read_u64(file, section, 0, section->count, values);
+	}
+}
+
+// Reads a section of `count` values of `width` bytes. The result is a pointer to them.
+HEAP_MUST_CHECK
+static struct heap_error *read_column(const struct heap_snapshot *snapshot, uint32_t tag,
+				      uint8_t width, uint32_t count, void *result)
+{
+	const struct heap_section *section;
+	struct heap_error *error = heap_snapshot_section(snapshot, tag, &section);
+
+	if (error)
+		return error;
+	if (section->count != count)
+		return heap_section_damaged(tag, "it has too few or too many values");
+
+	CLEANUP_FREE void *values = malloc((size_t)count * width + 1);
+
+	if (!values)
+		return heap_error_out_of_memory();
+	error = read_values(snapshot->file, section, width, values);
+	if (!error)
+		*(void **)result = keep(values);
+	return error;
+}
+
+// --- objects -----------------------------------------------------------------
+
+static bool are_below(const uint32_t *values, uint32_t count, uint32_t limit)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		largest = values[i] > largest ? values[i] : largest;
+	return count == 0 || largest < limit;
+}
+
+static bool are_kinds(const uint8_t *values, uint32_t count, uint8_t limit)
+{
+	uint8_t largest = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		largest = values[i] > largest ? values[i] : largest;
+	return count == 0 || largest < limit;
+}
+
+static bool ascend(const uint64_t *values, uint32_t count)
+{
+	bool good = true;
+
+	for (uint32_t i = 1; i < count; i++)
+		good &= values[i] > values[i - 1];
+	return good;
+}
+
+// Whether no object reaches beyond the end of the address space.
+static bool do_not_wrap(const uint64_t *address, const uint64_t *size, uint32_t count)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < count; i++)
+		good &= size[i] <= UINT64_MAX - address[i];
+	return good;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_column(const struct heap_snapshot *snapshot, uint32_t tag,
+				       const void *values)
+{
+	uint32_t count = snapshot->object_count;
+	bool good = true;
+
+	switch (tag) {
+	case HEAP_TAG_ADDRESSES:
+		if (!ascend(values, count))
+			return heap_section_damaged(tag, "its addresses do not ascend");
+		good = !snapshot->size || do_not_wrap(values, snapshot->size, count);
+		break;
+	case HEAP_TAG_SIZES:
+		good = !snapshot->address || do_not_wrap(snapshot->address, values, count);
+		break;
+	case HEAP_TAG_OBJECT_TYPES:
+		good = are_below(values, count, snapshot->types.count);
+		break;
+	case HEAP_TAG_EVIDENCE:
+		good = are_kinds(values, count, HEAP_EVIDENCE_KINDS);
+		break;
+	case HEAP_TAG_OBJECT_SITES:
+		good = are_below(values, count, snapshot->site_count);
+		break;
+	case HEAP_TAG_BIRTHS:
+		good = are_below(values, count, snapshot->epoch_count);
+		break;
+	}
+	return good ? NULL : heap_section_damaged(tag, "a value is out of range");
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_column(struct heap_snapshot *snapshot,
+				      const struct heap_column *column)
+{
+	void **place = (void **)((char *)snapshot + column->array_offset);
+	CLEANUP_FREE void *values = NULL;
+	struct heap_error *error;
+
+	if (*place)
+		return NULL;
+	error = read_column(snapshot, column->tag, column->width, snapshot->object_count, &values);
+	if (!error)
+		error = check_column(snapshot, column->tag, values);
+	if (!error)
+		*place = keep(values);
+	return error;
+}
+
+// --- edges -------------------------------------------------------------------
+
+// Turns counts into where each object's edges begin.
+HEAP_MUST_CHECK
+static struct heap_error *read_first_edges(const struct heap_snapshot *snapshot, uint32_t **result)
+{
+	CLEANUP_FREE uint32_t *counts = NULL;
+	uint64_t sum = 0;
+	struct heap_error *error = read_column(snapshot, HEAP_TAG_EDGE_COUNTS, sizeof(*counts),
+					       snapshot->object_count, &counts);
+
+	if (error)
+		return error;
+
+	CLEANUP_FREE uint32_t *first =
+		malloc(((size_t)snapshot->object_count + 1) * sizeof(*first));
+
+	if (!first)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < snapshot->object_count; i++) {
+		first[i] = (uint32_t)sum;
+		sum += counts[i];
+		if (sum > snapshot->edge_count)
+			break;
+	}
+	if (sum != snapshot->edge_count)
+		return heap_section_damaged(HEAP_TAG_EDGE_COUNTS,
+					    "its sum is not the number of edges");
+	first[snapshot->object_count] = (uint32_t)sum;
+	*result = keep(first);
+	return NULL;
+}
+
+// Edge values that are stored as differences, decoded in place, a piece of objects a time.
+struct decoding {
+	const uint32_t *first;
+	uint32_t *values;
+	uint32_t object_count;
+};
+
+static uint32_t end_of_piece(const struct decoding *decoding, size_t number)
+{
+	uint32_t start = (uint32_t)number * PIECE;
+
+	return decoding->object_count - start < PIECE ? decoding->object_count : start + PIECE;
+}
+
+// Targets are stored as the difference to their source.
+HEAP_MUST_CHECK
+static struct heap_error *decode_targets(void *context, size_t number)
+{
+	const struct decoding *decoding = context;
+	uint32_t end = end_of_piece(decoding, number);
+	uint32_t largest = 0;
+
+	for (uint32_t i = (uint32_t)number * PIECE; i < end; i++) {
+		for (uint32_t j = decoding->first[i]; j < decoding->first[i + 1]; j++) {
+			uint32_t target = i + heap_unzigzag_u32(decoding->values[j]);
+
+			decoding->values[j] = target;
+			largest = target > largest ? target : largest;
+		}
+	}
+	// There are objects, or this would not be called.
+	if (largest >= decoding->object_count)
+		return heap_section_damaged(HEAP_TAG_EDGE_TARGETS, "a value is out of range");
+	return NULL;
+}
+
+// Slots are stored as the difference to the one before of the same object.
+HEAP_MUST_CHECK
+static struct heap_error *decode_slots(void *context, size_t number)
+{
+	const struct decoding *decoding = context;
+	uint32_t end = end_of_piece(decoding, number);
+
+	for (uint32_t i = (uint32_t)number * PIECE; i < end; i++) {
+		uint32_t slot = 0;
+
+		for (uint32_t j = decoding->first[i]; j < decoding->first[i + 1]; j++) {
+			if (__builtin_add_overflow(slot, decoding->values[j], &slot))
+				return heap_section_damaged(HEAP_TAG_EDGE_SLOTS,
+							    "a value is out of range");
+			decoding->values[j] = slot;
+		}
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *decode_edges(const struct heap_snapshot *snapshot, const uint32_t *first,
+				       uint32_t *values,
+				       struct heap_error *(*work)(void *context, size_t number))
+{
+	struct decoding decoding = { first, values, snapshot->object_count };
+	size_t pieces = ((size_t)snapshot->object_count + PIECE - 1) / PIECE;
+
+	return heap_parallel_run(pieces, work, &decoding);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_edges(struct heap_snapshot *snapshot)
+{
+	CLEANUP_FREE uint32_t *first = NULL;
+	CLEANUP_FREE heap_object_id *target = NULL;
+	struct heap_error *error;
+
+	if (snapshot->edge_target)
+		return NULL;
+	error = read_first_edges(snapshot, &first);
+	if (!error)
+		error = read_column(snapshot, HEAP_TAG_EDGE_TARGETS, sizeof(*target),
+				    snapshot->edge_count, &target);
+	if (!error)
+		error = decode_edges(snapshot, first, target, decode_targets);
+	if (error)
+		return error;
+	snapshot->edge_first = keep(first);
+	snapshot->edge_target = keep(target);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_slots(struct heap_snapshot *snapshot)
+{
+	CLEANUP_FREE uint32_t *slot = NULL;
+	CLEANUP_FREE uint32_t *interior = NULL;
+	CLEANUP_FREE uint8_t *flags = NULL;
+	struct heap_error *error;
+
+	if (snapshot->edge_slot)
+		return NULL;
+	error = read_column(snapshot, HEAP_TAG_EDGE_SLOTS, sizeof(*slot), snapshot->edge_count,
+			    &slot);
+	if (!error)
+		error = decode_edges(snapshot, snapshot->edge_first, slot, decode_slots);
+	if (!error)
+		error = read_column(snapshot, HEAP_TAG_EDGE_INTERIORS, sizeof(*interior),
+				    snapshot->edge_count, &interior);
+	if (!error)
+		error = read_column(snapshot, HEAP_TAG_EDGE_FLAGS, sizeof(*flags),
+				    snapshot->edge_count, &flags);
+	if (error)
+		return error;
+	snapshot->edge_slot = keep(slot);
+	snapshot->edge_interior = keep(interior);
+	snapshot->edge_flags = keep(flags);
+	return NULL;
+}
+
+struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned columns)
+{
+	struct heap_error *error = NULL;
+
+	if (!snapshot->file)
+		return NULL; // made in memory: all is there
+	for (unsigned i = 0; !error && i < HEAP_OBJECT_COLUMNS; i++) {
+		if (columns & 1u << i)
+			error = load_column(snapshot, &heap_object_columns[i]);
+	}
+	if (!error && (columns & (HEAP_COLUMN_EDGES | HEAP_COLUMN_SLOTS)))
+		error = load_edges(snapshot);
+	if (!error && (columns & HEAP_COLUMN_SLOTS))
+		error = load_slots(snapshot);
+	return heap_snapshot_within(snapshot, error);
+}
+
+heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address)
+{
+	uint32_t low = 0, high = snapshot->object_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (snapshot->address[middle] <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return HEAP_NO_OBJECT;
+
+	uint64_t offset = address - snapshot->address[low - 1];
+
+	// Of an object of no bytes one can only know the start.
+	return offset < snapshot->size[low - 1] || offset == 0 ? low - 1 : HEAP_NO_OBJECT;
+}
