@@ -22,6 +22,7 @@ struct session {
 	struct output *output;
 	bool quiet;
 	bool quit;                          /**< set by `quit` */
+	bool colours;                       /**< where the output is now */
 	struct heap_graph *graph;           /**< NULL until session_graph() */
 	struct heap_dominators *dominators; /**< NULL until session_dominators() */
 	heap_object_id *answer; /**< [answer_count] objects of the last answer: $1, $2... */

@@ -341,6 +341,22 @@ void value_print(struct session *session, const struct value *value, heap_type_i
 	}
 }
 
+void value_print_members(struct session *session, const struct value *value, heap_type_id id,
+			 int indent, enum value_limit limit)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	if (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS &&
+	    type->kind != HEAP_TYPE_UNION) {
+		value_print(session, value, id, 0, "value", indent, limit);
+		return;
+	}
+	output_open_object(session->output, "fields");
+	print_members(session, value, type, 0, indent, limit);
+	output_close(session->output);
+}
+
 void value_print_bytes(struct session *session, const struct value *value, int indent,
 		       enum value_limit limit)
 {

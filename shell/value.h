@@ -40,6 +40,10 @@ void value_print(struct session *session, const struct value *value, heap_type_i
 void value_print_elements(struct session *session, const struct value *value, heap_type_id type,
 			  uint64_t offset, uint64_t count, int indent, enum value_limit limit);
 
+/** Prints a structure's members, or the value itself if it is none ("value = 7"). */
+void value_print_members(struct session *session, const struct value *value, heap_type_id type,
+			 int indent, enum value_limit limit);
+
 /** Prints bytes of no known type, 16 a line, with the objects that they point to. */
 void value_print_bytes(struct session *session, const struct value *value, int indent,
 		       enum value_limit limit);

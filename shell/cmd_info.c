@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * help, info, quit: about the shell and the snapshot as a whole.
+ */
+#include "shell/command.h"
+#include "shell/describe.h"
+#include "shell/format.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+// --- help --------------------------------------------------------------------
+
+static void help_one(struct session *session, const struct command *command)
+{
+	struct output *output = session->output;
+
+	output_text(output, "%s %s\n    %s\n", command->name, command->synopsis, command->summary);
+	if (command->details)
+		output_text(output, "\n%s\n", command->details);
+	output_open_object(output, NULL);
+	output_string(output, "name", command->name);
+	output_string(output, "synopsis", command->synopsis);
+	output_string(output, "summary", command->summary);
+	output_close(output);
+}
+
+static enum command_status help_run(struct session *session, int argc, char **argv)
+{
+	size_t count;
+	const struct command *const *all = command_all(&count);
+
+	if (argc > 2)
+		return COMMAND_USAGE;
+	if (argc == 2) {
+		const struct command *command = command_find(argv[1]);
+
+		if (!command)
+			return command_fail(session,
+					    heap_error_create(HEAP_ERROR_ARGUMENT,
+							      "%s: no such command", argv[1]));
+		help_one(session, command);
+		return COMMAND_OK;
+	}
+	output_open_array(session->output, NULL);
+	for (size_t i = 0; i < count; i++) {
+		output_text(session->output, "%-10s %s\n", all[i]->name, all[i]->summary);
+		output_open_object(session->output, NULL);
+		output_string(session->output, "name", all[i]->name);
+		output_string(session->output, "synopsis", all[i]->synopsis);
+		output_string(session->output, "summary", all[i]->summary);
+		output_close(session->output);
+	}
+	output_close(session->output);
+	output_text(
+		session->output,
+		"\n`help COMMAND` tells more. OBJ is an address (hex, also inside an object), a\n"
+		"variable's name (what it points to), &name (the variable itself), or $1, $2...:\n"
+		"an object of the last answer. `COMMAND | program` and `COMMAND > file` work.\n");
+	return COMMAND_OK;
+}
+
+const struct command help_command = {
+	.name = "help",
+	.synopsis = "[COMMAND]",
+	.summary = "what commands there are, or what one does",
+	.run = help_run,
+	.words = WORDS_COMMAND,
+};
+
+// --- info --------------------------------------------------------------------
+
+static const char *format_time(struct session *session, uint64_t time_ns)
+{
+	time_t seconds = (time_t)(time_ns / UINT64_C(1000000000));
+	struct tm local;
+	char text[40] = "";
+
+	if (localtime_r(&seconds, &local))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local);
+	return session_format(session, "%s", text);
+}
+
+static void info_process(struct session *session)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	struct output *output = session->output;
+	const char *program = session_keep(session, format_name(info->program));
+
+	output_text(output, "program   %s, pid %" PRIu64 " on %s\n", program, info->pid,
+		    session_keep(session, format_name(info->host)));
+	output_text(output, "command   %s\n", session_keep(session, format_name(info->command)));
+	output_text(output, "time      %s, %.1f s after the library was loaded\n",
+		    format_time(session, info->time_ns),
+		    info->time_ns > info->start_time_ns
+			    ? (info->time_ns - info->start_time_ns) / 1e9
+			    : 0.0);
+	output_text(output, "snapshot  number %" PRIu64 " of the process, id %s, by %s\n",
+		    info->serial, info->id, session_keep(session, format_name(info->maker)));
+	output_text(output, "pause     %.3f ms, of which the clone took %.3f ms\n",
+		    info->stop_ns / 1e6, info->clone_ns / 1e6);
+	output_string(output, "program", info->program);
+	output_number(output, "pid", info->pid);
+	output_string(output, "host", info->host);
+	output_string(output, "command", info->command);
+	output_number(output, "time_ns", info->time_ns);
+	output_number(output, "start_time_ns", info->start_time_ns);
+	output_number(output, "serial", info->serial);
+	output_string(output, "id", info->id);
+	output_string(output, "maker", info->maker);
+	output_number(output, "stop_ns", info->stop_ns);
+	output_number(output, "clone_ns", info->clone_ns);
+}
+
+static void info_heap(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	uint64_t bytes = 0, typed_bytes = 0;
+	uint32_t typed = 0;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		bytes += snapshot->size[i];
+		if (snapshot->type[i] != HEAP_NO_TYPE) {
+			typed++;
+			typed_bytes += snapshot->size[i];
+		}
+	}
+	output_text(output,
+		    "heap      %" PRIu32 " objects, %s; %" PRIu32 " of them typed, %s; %" PRIu32
+		    " pointers\n",
+		    snapshot->object_count, describe_bytes(session, bytes), typed,
+		    describe_bytes(session, typed_bytes), snapshot->edge_count);
+	output_text(output, "contents  ");
+	if (snapshot->info.content_limit == UINT64_MAX)
+		output_text(output, "all bytes of each object are kept\n");
+	else
+		output_text(output, "%" PRIu64 " bytes of each object are kept\n",
+			    snapshot->info.content_limit);
+	output_number(output, "objects", snapshot->object_count);
+	output_number(output, "bytes", bytes);
+	output_number(output, "typed_objects", typed);
+	output_number(output, "typed_bytes", typed_bytes);
+	output_number(output, "edges", snapshot->edge_count);
+	output_number(output, "content_limit", snapshot->info.content_limit);
+}
+
+static void info_modules(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	output_text(output, "modules   %" PRIu32 "\n", snapshot->module_count);
+	output_open_array(output, "modules");
+	for (uint32_t i = 0; i < snapshot->module_count; i++) {
+		const struct heap_module *module = &snapshot->modules[i];
+		const char *path = session_keep(
+			session, format_name(heap_snapshot_string(snapshot, module->path)));
+		const char *debug = session_keep(
+			session, format_name(heap_snapshot_string(snapshot, module->debug)));
+		const char *note = session_keep(
+			session, format_name(heap_snapshot_string(snapshot, module->note)));
+		bool own = strcmp(path, debug) == 0;
+
+		output_text(output, "  %#" PRIx64 " %s\n", module->start, path);
+		output_text(output, "    build id %s; debug information: %s%s%s\n",
+			    heap_snapshot_string(snapshot, module->build_id)[0]
+				    ? heap_snapshot_string(snapshot, module->build_id)
+				    : "none",
+			    own      ? "its own"
+			    : *debug ? debug
+				     : "none",
+			    *note ? "; " : "", note);
+		output_open_object(output, NULL);
+		output_string(output, "path", heap_snapshot_string(snapshot, module->path));
+		output_string(output, "build_id", heap_snapshot_string(snapshot, module->build_id));
+		output_string(output, "debug", heap_snapshot_string(snapshot, module->debug));
+		output_string(output, "note", heap_snapshot_string(snapshot, module->note));
+		output_address(output, "start", module->start);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+static void info_threads(struct session *session)
+{
+	static const char *const states[] = { "stopped, registers exact",
+					      "asleep, stack pointer known",
+					      "could not be stopped" };
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	output_text(output, "threads   %" PRIu32 "\n", snapshot->thread_count);
+	output_open_array(output, "threads");
+	for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+		const struct heap_thread *thread = &snapshot->threads[i];
+		const char *state = states[thread->state < 3 ? thread->state : 2];
+
+		output_text(output, "  %" PRIu32 " %s: %s, %" PRIu32 " frames\n", thread->tid,
+			    session_keep(session,
+					 format_name(heap_snapshot_string(snapshot, thread->name))),
+			    state, thread->frames);
+		output_open_object(output, NULL);
+		output_number(output, "tid", thread->tid);
+		output_string(output, "name", heap_snapshot_string(snapshot, thread->name));
+		output_string(output, "state", state);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+static void info_damages(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	if (snapshot->damage_count > 0)
+		output_text(output, "damage    %" PRIu32 " headers of blocks are overwritten\n",
+			    snapshot->damage_count);
+	output_open_array(output, "damages");
+	for (uint32_t i = 0; i < snapshot->damage_count; i++) {
+		const struct heap_damage *damage = &snapshot->damages[i];
+		heap_object_id before = heap_snapshot_find_before(snapshot, damage->address);
+
+		output_text(output, "  %#" PRIx64 "%s%s\n", damage->address,
+			    before == HEAP_NO_OBJECT ? "" : ", after ",
+			    before == HEAP_NO_OBJECT ? "" : describe_object(session, before));
+		output_open_object(output, NULL);
+		output_address(output, "address", damage->address);
+		if (before != HEAP_NO_OBJECT)
+			describe_object_json(session, "after", before);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+static enum command_status info_run(struct session *session, int argc, char **argv)
+{
+	struct heap_error *error;
+
+	(void)argv;
+	if (argc != 1)
+		return COMMAND_USAGE;
+	error = describe_load(session);
+	if (error)
+		return command_fail(session, error);
+	output_open_object(session->output, NULL);
+	info_process(session);
+	info_heap(session);
+	info_modules(session);
+	info_threads(session);
+	info_damages(session);
+	return COMMAND_OK;
+}
+
+const struct command info_command = {
+	.name = "info",
+	.synopsis = "",
+	.summary = "the process, its modules and threads, and what was found of them",
+	.run = info_run,
+};
+
+// --- quit --------------------------------------------------------------------
+
+static enum command_status quit_run(struct session *session, int argc, char **argv)
+{
+	(void)argv;
+	if (argc != 1)
+		return COMMAND_USAGE;
+	session->quit = true;
+	return COMMAND_OK;
+}
+
+const struct command quit_command = {
+	.name = "quit",
+	.synopsis = "",
+	.summary = "leave the shell",
+	.run = quit_run,
+};

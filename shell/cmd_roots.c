@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * roots, callstack, symbols: what holds the heap from outside.
+ */
+#include "shell/command.h"
+#include "shell/describe.h"
+#include "shell/format.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- roots -------------------------------------------------------------------
+
+enum {
+	// What each root reaches is a search of its own: with more roots than this only the
+	// largest get one, unless --all asks for it.
+	DEFAULT_SHOWN = 25,
+};
+
+struct measured_root {
+	heap_root_id root;
+	uint64_t retained;
+	uint64_t exclusive; // bytes of objects that only this root points to itself
+	struct heap_reachable reachable;
+};
+
+static int compare_roots(const void *left, const void *right)
+{
+	const struct measured_root *a = left, *b = right;
+
+	if (a->retained != b->retained)
+		return a->retained > b->retained ? -1 : 1;
+	return a->root < b->root ? -1 : a->root > b->root;
+}
+
+// Bytes of the objects that a root points to and nothing else does.
+static void add_exclusive(const struct session *session, struct measured_root *roots)
+{
+	const struct heap_graph *graph = session->graph;
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_object_id last = HEAP_NO_OBJECT;
+	heap_root_id last_root = 0;
+
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+		heap_object_id target = edge->target;
+		uint32_t first = graph->root_in_first[target],
+			 end = graph->root_in_first[target + 1];
+		bool alone = graph->in_first[target] == graph->in_first[target + 1];
+
+		for (uint32_t j = first; j < end && alone; j++)
+			alone = snapshot->root_edges[graph->root_in[j]].root == edge->root;
+		if (!alone || (target == last && last_root == edge->root))
+			continue;
+		// Two pointers from one root count once: the first of them in the root's order.
+		if (end - first > 1 && graph->root_in[first] != i)
+			continue;
+		roots[edge->root].exclusive += snapshot->size[target];
+		last = target;
+		last_root = edge->root;
+	}
+}
+
+static void print_roots(struct session *session, const struct measured_root *roots, size_t count,
+			uint64_t total)
+{
+	struct output *output = session->output;
+
+	output_text(output, "%12s %12s %12s %6s  %s\n", "retained", "reachable", "exclusive", "%",
+		    "root");
+	output_open_array(output, NULL);
+	for (size_t i = 0; i < count; i++) {
+		double share = total ? 100.0 * (double)roots[i].retained / (double)total : 0;
+
+		output_text(output, "%12s %12s %12s %6.1f  %s\n",
+			    describe_bytes(session, roots[i].retained),
+			    describe_bytes(session, roots[i].reachable.bytes),
+			    describe_bytes(session, roots[i].exclusive), share,
+			    describe_root(session, roots[i].root));
+		output_open_object(output, NULL);
+		output_number(output, "retained", roots[i].retained);
+		output_number(output, "reachable", roots[i].reachable.bytes);
+		output_number(output, "reachable_objects", roots[i].reachable.objects);
+		output_number(output, "exclusive", roots[i].exclusive);
+		output_real(output, "per_cent", share);
+		describe_root_json(session, "root", roots[i].root);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+static uint64_t total_bytes(const struct heap_snapshot *snapshot)
+{
+	uint64_t total = 0;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		total += snapshot->size[i];
+	return total;
+}
+
+// Keeps the roots that hold something and pass the limits. @return how many
+static size_t select_roots(struct session *session, struct measured_root *roots, uint64_t minimum,
+			   size_t limit)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint8_t *holds = session_allocate(session, snapshot->root_count);
+	size_t count = 0;
+
+	for (uint64_t i = 0; holds && i < snapshot->root_edge_count; i++)
+		holds[snapshot->root_edges[i].root] = 1;
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		if (holds && holds[i] && roots[i].retained >= minimum)
+			roots[count++] = roots[i];
+	}
+	qsort(roots, count, sizeof(*roots), compare_roots);
+	return count < limit ? count : limit;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *measure_reachable(struct session *session, struct measured_root *roots,
+					    size_t count)
+{
+	struct heap_reachable_search *search;
+	struct heap_error *error = heap_reachable_create(session->graph, &search);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < count && !session_interrupted; i++)
+		roots[i].reachable = heap_reachable_from_root(search, roots[i].root);
+	heap_reachable_destroy(search);
+	return NULL;
+}
+
+static enum command_status roots_run(struct session *session, int argc, char **argv)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const char *minimum_text = NULL;
+	uint64_t minimum = 0, limit = DEFAULT_SHOWN;
+	bool all = command_option(&argc, argv, "--all", NULL);
+
+	if (command_option(&argc, argv, "--min", &minimum_text) < 0 ||
+	    (minimum_text && !heap_parse_size(minimum_text, &minimum)) ||
+	    !command_number(&argc, argv, "--limit", &limit) || argc != 1)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = session_dominators(session);
+	struct measured_root *roots =
+		session_allocate(session, (snapshot->root_count + 1) * sizeof(*roots));
+
+	if (!error && !roots)
+		error = heap_error_out_of_memory();
+	if (error)
+		return command_fail(session, error);
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		roots[i].root = i;
+		roots[i].retained = session->dominators->retained[snapshot->object_count + i];
+	}
+	add_exclusive(session, roots);
+
+	size_t count = select_roots(session, roots, minimum, all ? SIZE_MAX : limit);
+
+	error = measure_reachable(session, roots, count);
+	if (error)
+		return command_fail(session, error);
+	print_roots(session, roots, count, total_bytes(snapshot));
+	return count ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static const char *const roots_options[] = { "--all", "--limit", "--min", NULL };
+
+const struct command roots_command = {
+	.name = "roots",
+	.synopsis = "[--all] [--limit N] [--min SIZE]",
+	.summary = "the roots by what they hold: retained, reachable, exclusive",
+	.details =
+		"retained: bytes that would be free without this root; reachable: bytes that it "
+		"leads\n"
+		"to; exclusive: bytes of the objects that it alone points to. %: retained, of the\n"
+		"heap. The 25 largest are shown.",
+	.run = roots_run,
+	.options = roots_options,
+};
+
+// --- callstack ---------------------------------------------------------------
+
+static const char *describe_value(struct session *session, const struct heap_root *root)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_types *types = &snapshot->types;
+	heap_type_id type = heap_types_strip(types, root->type);
+	uint64_t value = 0;
+
+	if (types->types[type].kind != HEAP_TYPE_POINTER || root->content_size != 8)
+		return "";
+	memcpy(&value, snapshot->root_content + root->content, 8);
+	if (value == 0)
+		return " = NULL";
+
+	heap_object_id object = heap_snapshot_find(snapshot, value);
+
+	if (object == HEAP_NO_OBJECT)
+		return session_format(session, " = %s", describe_address(session, value));
+	session_remember(session, object);
+	if (value != snapshot->address[object])
+		return session_format(session, " = %s + %" PRIu64, describe_object(session, object),
+				      value - snapshot->address[object]);
+	return session_format(session, " = %s", describe_object(session, object));
+}
+
+static void print_locals(struct session *session, uint32_t frame)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	output_open_array(output, "locals");
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+
+		if (root->frame != frame || root->kind != HEAP_ROOT_LOCAL)
+			continue;
+
+		const char *name = session_keep(
+			session, format_name(heap_snapshot_string(snapshot, root->name)));
+		const char *value = describe_value(session, root);
+
+		output_text(output, "        %s: %s%s\n", name, describe_type(session, root->type),
+			    value);
+		output_open_object(output, NULL);
+		output_string(output, "name", heap_snapshot_string(snapshot, root->name));
+		output_string(output, "type", describe_type(session, root->type));
+		output_string(output, "value", *value ? value + 3 : "");
+		output_close(output);
+	}
+	output_close(output);
+}
+
+static void print_frame(struct session *session, uint32_t number, uint32_t index)
+{
+	const struct heap_frame *frame = &session->snapshot->frames[number];
+	struct output *output = session->output;
+
+	output_text(output, "  #%-3" PRIu32 " %s%s%s%s\n", index, describe_frame(session, number),
+		    frame->flags & HEAP_FRAME_INLINED ? ", inlined" : "",
+		    frame->flags & HEAP_FRAME_SIGNAL ? ", signal" : "",
+		    frame->flags & HEAP_FRAME_GUESSED ? ", guessed" : "");
+	output_open_object(output, NULL);
+	output_string(output, "function", heap_snapshot_string(session->snapshot, frame->function));
+	output_string(output, "file", heap_snapshot_string(session->snapshot, frame->file));
+	output_number(output, "line", frame->line);
+	output_address(output, "pc", frame->pc);
+	output_boolean(output, "inlined", frame->flags & HEAP_FRAME_INLINED);
+	print_locals(session, number);
+	output_close(output);
+}
+
+static enum command_status callstack_run(struct session *session, int argc, char **argv)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	uint64_t only = 0;
+
+	if (!command_number(&argc, argv, "--thread", &only) || argc != 1)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = describe_load(session);
+
+	if (error)
+		return command_fail(session, error);
+	output_open_array(output, NULL);
+	for (uint32_t i = 0; i < snapshot->thread_count && !session_interrupted; i++) {
+		const struct heap_thread *thread = &snapshot->threads[i];
+		const char *name = session_keep(
+			session, format_name(heap_snapshot_string(snapshot, thread->name)));
+
+		if (only && thread->tid != only)
+			continue;
+		output_text(output, "thread %" PRIu32 " (%s)%s\n", thread->tid, name,
+			    thread->state == HEAP_THREAD_MISSING ? ", could not be stopped" : "");
+		output_open_object(output, NULL);
+		output_number(output, "thread", thread->tid);
+		output_string(output, "name", heap_snapshot_string(snapshot, thread->name));
+		output_open_array(output, "frames");
+		for (uint32_t j = 0; j < thread->frames; j++)
+			print_frame(session, thread->first_frame + j, j);
+		output_close(output);
+		output_close(output);
+	}
+	output_close(output);
+	return snapshot->thread_count ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static const char *const callstack_options[] = { "--thread", NULL };
+
+const struct command callstack_command = {
+	.name = "callstack",
+	.synopsis = "[--thread TID]",
+	.summary = "the threads, their frames and the frames' variables",
+	.run = callstack_run,
+	.options = callstack_options,
+};
+
+// --- symbols -----------------------------------------------------------------
+
+static enum command_status symbols_run(struct session *session, int argc, char **argv)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	const char *pattern = argc == 2 ? argv[1] : "*";
+	bool found = false;
+
+	if (argc > 2)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = describe_load(session);
+
+	if (error)
+		return command_fail(session, error);
+	output_open_array(output, NULL);
+	for (heap_root_id i = 0; i < snapshot->root_count && !session_interrupted; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+		const char *name = heap_snapshot_string(snapshot, root->name);
+
+		if (root->kind > HEAP_ROOT_THREAD_LOCAL || fnmatch(pattern, name, 0) != 0)
+			continue;
+		found = true;
+
+		const char *value = describe_value(session, root);
+		const char *shown = session_keep(session, format_name(name));
+
+		output_text(output, "%#" PRIx64 " %s: %s%s\n", root->address, shown,
+			    describe_type(session, root->type), value);
+		output_open_object(output, NULL);
+		describe_root_json(session, "root", i);
+		output_string(output, "value", *value ? value + 3 : "");
+		output_close(output);
+	}
+	output_close(output);
+	return found ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+const struct command symbols_command = {
+	.name = "symbols",
+	.synopsis = "[GLOB]",
+	.summary = "global, static and thread-local variables, and what they hold",
+	.run = symbols_run,
+	.words = WORDS_OBJECT,
+};

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * show: an object or a variable, field by field.
+ */
+#include "shell/command.h"
+#include "shell/describe.h"
+#include "shell/format.h"
+#include "shell/value.h"
+
+#include <inttypes.h>
+
+static const char *describe_birth(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t born = snapshot->epochs[snapshot->birth[object]];
+	uint64_t now = snapshot->info.time_ns;
+
+	return session_format(session, "at most %.1f s ago", now > born ? (now - born) / 1e9 : 0.0);
+}
+
+static void show_header(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	heap_site_id site = snapshot->site[object];
+
+	output_text(output, "%s, %s\n", describe_object(session, object),
+		    describe_bytes(session, snapshot->size[object]));
+	output_text(output, "  allocated by %s, %s; type by %s\n", describe_site(session, site),
+		    describe_birth(session, object),
+		    heap_evidence_name(snapshot->evidence[object]));
+	describe_object_json(session, "object", object);
+	output_string(output, "site", describe_site(session, site));
+	output_number(output, "born_ns", snapshot->epochs[snapshot->birth[object]]);
+}
+
+// Names what an untyped object points to: its fields have no names that would tell.
+static void show_edges(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	output_open_array(output, "pointers");
+	for (uint32_t i = snapshot->edge_first[object];
+	     i < snapshot->edge_first[object + 1] && !session_interrupted; i++) {
+		uint64_t offset = (uint64_t)snapshot->edge_slot[i] * 8;
+
+		output_text(output, "  +%#" PRIx64 " = %s", offset,
+			    describe_object(session, snapshot->edge_target[i]));
+		if (snapshot->edge_interior[i])
+			output_text(output, " + %" PRIu32, snapshot->edge_interior[i]);
+		output_text(output, "\n");
+		session_remember(session, snapshot->edge_target[i]);
+		output_open_object(output, NULL);
+		output_number(output, "offset", offset);
+		describe_object_json(session, "object", snapshot->edge_target[i]);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+static void show_typed(struct session *session, heap_object_id object, const struct value *value,
+		       enum value_limit limit)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_types *types = &snapshot->types;
+	heap_type_id type = snapshot->type[object];
+	bool flexible = heap_types_flexible(types, type, NULL, NULL);
+
+	if ((types->types[type].flags & HEAP_TYPE_CHARACTER) && types->types[type].size == 1) {
+		value_print_bytes(session, value, 2, limit);
+	} else if (snapshot->elements[object] > 1 && !flexible) {
+		output_open_array(session->output, "elements");
+		value_print_elements(session, value, type, 0, snapshot->elements[object], 2, limit);
+		output_close(session->output);
+	} else {
+		value_print_members(session, value, type, 2, limit);
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *show_object(struct session *session, heap_object_id object,
+				      enum value_limit limit)
+{
+	struct heap_snapshot *snapshot = session->snapshot;
+	struct value value = { .size = snapshot->size[object] };
+	uint64_t wanted = value.size < snapshot->info.content_limit ? value.size
+								    : snapshot->info.content_limit;
+	uint8_t *bytes = session_allocate(session, wanted);
+	size_t kept;
+
+	if (!bytes)
+		return heap_error_out_of_memory();
+
+	struct heap_error *error =
+		heap_snapshot_read_content(snapshot, object, bytes, wanted, &kept);
+
+	if (error)
+		return error;
+	value.bytes = bytes;
+	value.kept = kept;
+	output_open_object(session->output, NULL);
+	show_header(session, object);
+	if (snapshot->type[object] != HEAP_NO_TYPE) {
+		show_typed(session, object, &value, limit);
+	} else {
+		value_print_bytes(session, &value, 2, limit);
+		show_edges(session, object);
+	}
+	return NULL;
+}
+
+static void show_root(struct session *session, heap_root_id number, enum value_limit limit)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_root *root = &snapshot->roots[number];
+	struct value value = {
+		.bytes = snapshot->root_content + root->content,
+		.kept = root->content_size,
+		.size = root->size,
+	};
+
+	output_open_object(session->output, NULL);
+	output_text(session->output, "%s, %s at %#" PRIx64 ", %s\n", describe_root(session, number),
+		    describe_type(session, root->type), root->address,
+		    describe_bytes(session, root->size));
+	describe_root_json(session, "root", number);
+	if (root->type == HEAP_NO_TYPE)
+		value_print_bytes(session, &value, 2, limit);
+	else
+		value_print_members(session, &value, root->type, 2, limit);
+}
+
+static enum command_status show_run(struct session *session, int argc, char **argv)
+{
+	struct session_operand operand;
+	enum value_limit limit =
+		command_option(&argc, argv, "--all", NULL) ? VALUE_ALL : VALUE_SHORT;
+
+	if (argc != 2)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = describe_load(session);
+
+	if (!error)
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH |
+								      HEAP_COLUMN_SLOTS);
+	if (!error)
+		error = session_parse_operand(session, argv[1], &operand);
+	if (!error && operand.object != HEAP_NO_OBJECT)
+		error = show_object(session, operand.object, limit);
+	if (error)
+		return command_fail(session, error);
+	if (operand.object == HEAP_NO_OBJECT)
+		show_root(session, operand.root, limit);
+	return COMMAND_OK;
+}
+
+static const char *const show_options[] = { "--all", NULL };
+
+const struct command show_command = {
+	.name = "show",
+	.synopsis = "[--all] OBJ",
+	.summary = "an object's fields, or a variable's value",
+	.details = "  show 0x55d0c0ffee40   the object at that address, or around it\n"
+		   "  show g_table          the object that the variable g_table points to\n"
+		   "  show &g_table         the variable itself\n"
+		   "  show --all $1         all elements of the first object of the last answer",
+	.run = show_run,
+	.words = WORDS_OBJECT,
+	.options = show_options,
+};

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef COMMAND_H
+#define COMMAND_H
+
+/**
+ * The shell's commands.
+ *
+ * To add one:
+ *  1. write shell/cmd_NAME.c, or add to the file of its family; it ends with the
+ *     command's description, `const struct command NAME_command`;
+ *  2. add its line to COMMANDS below, where `help` should list it;
+ *  3. add it to man/heapsh.1, and a test to t/shell/.
+ * Without 2 clang refuses to build it, and t/commands.t fails without 3.
+ *
+ * A command asks the session for what it needs (the graph, dominators; they are
+ * computed once) and tells its answer to session->output, which knows about text,
+ * JSON and colour. It does not print, read files or exit.
+ */
+
+#include "shell/session.h"
+
+/** What a command came to; as the exit status of `heapsh FILE COMMAND`: 0, 1, 1, 2. */
+enum command_status {
+	COMMAND_OK,
+	COMMAND_NOTHING, /**< it worked, and the answer is that there is nothing */
+	COMMAND_FAILED,  /**< the reason has been reported by command_fail() */
+	COMMAND_USAGE,   /**< wrong arguments; the caller shows the synopsis */
+};
+
+/** What readline may complete an argument to. */
+enum command_words {
+	WORDS_NONE,
+	WORDS_OBJECT = 1 << 0, /**< names of variables */
+	WORDS_FILTER = 1 << 1, /**< filters, and what follows them */
+	WORDS_TYPE = 1 << 2,
+	WORDS_COMMAND = 1 << 3,
+};
+
+struct command {
+	const char *name;
+	const char *synopsis; /**< arguments, as in the manual: "[--limit N] FILTER..." */
+	const char *summary;  /**< for `help`: lower case, no full stop */
+	const char *details;  /**< for `help NAME`: sentences and examples */
+	/** argv[0] is the name; argv[argc] is NULL. */
+	enum command_status (*run)(struct session *session, int argc, char **argv);
+	unsigned words;             /**< enum command_words, or'ed */
+	const char *const *options; /**< of the command, NULL-terminated; NULL: none */
+};
+
+/** Every command, in the order in which `help` lists them. */
+// clang-format off
+#define COMMANDS(_) \
+	_(help) \
+	_(info) \
+	_(show) \
+	_(identify) \
+	_(find) \
+	_(count) \
+	_(largest) \
+	_(roots) \
+	_(callstack) \
+	_(symbols) \
+	_(inrefs) \
+	_(outrefs) \
+	_(path) \
+	_(retained) \
+	_(types) \
+	_(sites) \
+	_(quit)
+// clang-format on
+
+#define DECLARE(name) extern const struct command name##_command;
+COMMANDS(DECLARE)
+#undef DECLARE
+
+/** All of them. @param count  gets their number */
+const struct command *const *command_all(size_t *count);
+
+/** @return the command of that name or unique beginning, or NULL */
+const struct command *command_find(const char *name);
+
+/** Runs a command given as words; reports what went wrong on the session's errors. */
+enum command_status command_run(struct session *session, int argc, char **argv);
+
+/** Runs a line as typed: words, quotes, `| program` and `> file`. */
+enum command_status command_run_line(struct session *session, const char *line);
+
+/** Reports @p error on standard error, and ends it. @return COMMAND_FAILED */
+enum command_status command_fail(struct session *session, struct heap_error *error);
+
+/**
+ * Takes an option off the arguments.
+ *
+ * @param argument  gets what follows it (also --option=word); NULL: the option has none
+ * @return 1 if it was there, 0 if not, -1 if its argument is missing
+ */
+int command_option(int *argc, char **argv, const char *option, const char **argument);
+
+/** Takes an option with a number off. @param number  kept if it is absent @return false: bad */
+bool command_number(int *argc, char **argv, const char *option, uint64_t *number);
+
+/** Whether an argument looks like an option that nobody took. */
+bool command_has_options(int argc, char **argv);
+
+#endif

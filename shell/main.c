@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * heapsh: the shell over a heap snapshot.
+ */
+#include "shell/command.h"
+#include "shell/describe.h"
+#include "shell/format.h"
+#include "shell/interactive.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	EXIT_NOTHING = 1,
+	EXIT_USAGE = 2,
+};
+
+struct options {
+	bool quiet;
+	bool json;
+	bool colours;
+};
+
+static const char usage[] =
+	"usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] FILE [COMMAND ARG...]\n";
+
+static bool parse_colour(const char *when, bool *colours)
+{
+	if (strcmp(when, "always") == 0)
+		*colours = true;
+	else if (strcmp(when, "never") == 0)
+		*colours = false;
+	else
+		return strcmp(when, "auto") == 0;
+	return true;
+}
+
+// @return 0, or the status to exit with; 0 is not among them, help exits itself
+static int parse_options(int argc, char **argv, struct options *options)
+{
+	static const struct option known[] = {
+		{ "quiet", no_argument, NULL, 'q' },       { "json", no_argument, NULL, 'j' },
+		{ "color", required_argument, NULL, 'c' }, { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },     { NULL, 0, NULL, 0 },
+	};
+	const char *no_colour = getenv("NO_COLOR");
+	int option;
+
+	options->colours = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
+	// The command's own options are not ours: stop at the file.
+	while ((option = getopt_long(argc, argv, "+qhV", known, NULL)) != -1) {
+		switch (option) {
+		case 'q':
+			options->quiet = true;
+			break;
+		case 'j':
+			options->json = true;
+			break;
+		case 'c':
+			if (!parse_colour(optarg, &options->colours)) {
+				fprintf(stderr, "heapsh: --color=%s: not auto, always or never\n",
+					optarg);
+				return EXIT_USAGE;
+			}
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		case 'V':
+			puts("heapsh " HEAPSH_VERSION);
+			exit(0);
+		default:
+			fputs(usage, stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind == argc) {
+		fputs(usage, stderr);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+// How many objects have a type, in per cent.
+static double typed_share(const struct heap_snapshot *snapshot)
+{
+	uint32_t typed = 0;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		typed += snapshot->type[i] != HEAP_NO_TYPE;
+	return snapshot->object_count ? 100.0 * typed / snapshot->object_count : 100;
+}
+
+static enum command_status print_banner(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_info *info = &snapshot->info;
+	struct heap_error *error =
+		heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE);
+	time_t seconds = (time_t)(info->time_ns / UINT64_C(1000000000));
+	char when[32] = "";
+	char bytes[FORMAT_BYTES_MAX];
+	struct tm local;
+	uint64_t total = 0;
+
+	if (error)
+		return command_fail(session, error);
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		total += snapshot->size[i];
+	if (localtime_r(&seconds, &local))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
+	output_text(session->output, "Heap snapshot of %s (pid %" PRIu64 "), %s, from %s\n",
+		    session_keep(session, format_name(info->program)), info->pid, when,
+		    session_keep(session, format_name(info->maker)));
+	output_text(session->output,
+		    "Heap contains %" PRIu32 " object%s, %s; %.1f %% of them typed\n",
+		    snapshot->object_count, format_plural(snapshot->object_count),
+		    format_bytes(total, bytes), typed_share(snapshot));
+	session_end_command(session);
+	return COMMAND_OK;
+}
+
+static int exit_status(enum command_status status)
+{
+	switch (status) {
+	case COMMAND_OK:
+		return 0;
+	case COMMAND_USAGE:
+		return EXIT_USAGE;
+	default:
+		return EXIT_NOTHING;
+	}
+}
+
+// Commands from standard input, a line each. @return the status of the last
+static enum command_status run_script(struct session *session)
+{
+	enum command_status status = COMMAND_OK;
+	char *line = NULL;
+	size_t capacity = 0;
+
+	while (!session->quit && getline(&line, &capacity, stdin) >= 0)
+		status = command_run_line(session, line);
+	free(line);
+	return status;
+}
+
+static int run(struct session *session, int argc, char **argv)
+{
+	if (argc > 0) {
+		if (!session->quiet && !output_is_json(session->output) &&
+		    print_banner(session) != COMMAND_OK)
+			return EXIT_USAGE;
+		return exit_status(command_run(session, argc, argv));
+	}
+	if (!session->quiet && !output_is_json(session->output) &&
+	    print_banner(session) != COMMAND_OK)
+		return EXIT_USAGE;
+	if (isatty(STDIN_FILENO))
+		return interactive_run(session);
+	return exit_status(run_script(session));
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct session session = { .errors = stderr };
+	int status = parse_options(argc, argv, &options);
+
+	if (status != 0)
+		return status;
+
+	struct heap_error *error = session_open(&session, argv[optind]);
+
+	if (error) {
+		fprintf(stderr, "heapsh: %s\n", heap_error_message(error));
+		heap_error_destroy(error);
+		return EXIT_USAGE;
+	}
+	session.quiet = options.quiet;
+	session.colours = options.colours;
+	session.output =
+		output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, options.colours);
+	if (!session.output) {
+		fputs("heapsh: out of memory\n", stderr);
+		return EXIT_USAGE;
+	}
+	status = run(&session, argc - optind - 1, argv + optind + 1);
+	output_destroy(session.output);
+	session_close(&session);
+	return status;
+}
