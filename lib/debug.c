@@ -2,6 +2,7 @@
 #include "lib/debug.h"
 
 #include "lib/cleanup.h"
+#include "lib/debug_prune.h"
 #include "lib/dwarf_types_reader.h"
 #include "lib/types_index.h"
 
@@ -112,6 +113,13 @@ static void sort_variables(struct heap_debug *debug)
 	debug->variable_count = count;
 }
 
+void heap_debug_deinit(struct heap_debug *debug)
+{
+	heap_types_deinit(&debug->types);
+	free(debug->variables);
+	*debug = (struct heap_debug){ 0 };
+}
+
 // --- all units -----------------------------------------------------------------------------
 
 HEAP_MUST_CHECK
@@ -163,15 +171,12 @@ struct heap_error *heap_debug_read(struct heap_dwarf_file *file, struct heap_deb
 		reader.types = (struct heap_types){ 0 };
 		reader.variables = NULL;
 		sort_variables(&debug);
-		*result = debug;
+		error = heap_debug_prune(&debug);
 	}
 	heap_types_reader_deinit(&reader);
+	if (error)
+		heap_debug_deinit(&debug);
+	else
+		*result = debug;
 	return error;
-}
-
-void heap_debug_deinit(struct heap_debug *debug)
-{
-	heap_types_deinit(&debug->types);
-	free(debug->variables);
-	*debug = (struct heap_debug){ 0 };
 }

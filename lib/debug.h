@@ -13,6 +13,9 @@
 #include "lib/dwarf_file.h"
 #include "lib/types.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 enum heap_variable_flags {
 	HEAP_VARIABLE_THREAD_LOCAL = 1 << 0, /**< address: offset in the module's TLS block */
 	HEAP_VARIABLE_STATIC = 1 << 1,       /**< not external: file or function scope */
@@ -37,7 +40,10 @@ struct heap_debug {
 	uint64_t unreadable_units; /**< skipped for damage; the rest is still there */
 };
 
-/** Reads all units. Damage costs the unit it is in. */
+/**
+ * Reads all units. Damage costs the unit it is in. Types that no object can have, as C++
+ * templates make them by the hundred thousand, are left out.
+ */
 HEAP_MUST_CHECK
 struct heap_error *heap_debug_read(struct heap_dwarf_file *file, struct heap_debug *result);
 
@@ -48,11 +54,17 @@ void heap_debug_deinit(struct heap_debug *debug);
  *
  * @param build_id  lower-case hex
  * @return NULL; HEAP_ERROR_ABSENT if there is none; HEAP_ERROR_FORMAT if it is damaged
- *         (read afresh and store again), HEAP_ERROR_SYSTEM, HEAP_ERROR_MEMORY
+ *         (read afresh and store again), HEAP_ERROR_SYSTEM, HEAP_ERROR_MEMORY,
+ *         HEAP_ERROR_ARGUMENT if @p build_id is no such text
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_debug_load(const char *directory, const char *build_id,
 				   struct heap_debug *result);
+
+/** The same from the bytes of such a file. @param build_id  NULL: any */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_load_memory(const uint8_t *bytes, size_t size, const char *build_id,
+					  struct heap_debug *result);
 
 /** Stores it, under a temporary name first; makes the directory (0700) if need be. */
 HEAP_MUST_CHECK

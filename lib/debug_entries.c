@@ -326,7 +326,7 @@ static struct value fixed_value(const struct heap_debug_entries *entries,
 	case DW_FORM_ref_sig8:
 		return signature(entries, raw);
 	default:
-		return (struct value){ VALUE_OTHER };
+		return (struct value){ .class = VALUE_OTHER };
 	}
 }
 
@@ -342,7 +342,7 @@ static struct value read_value(const struct heap_debug_entries *entries,
 		return number(implicit);
 	case DW_FORM_data16:
 		heap_debug_skip(cursor, 16);
-		return (struct value){ VALUE_OTHER };
+		return (struct value){ .class = VALUE_OTHER };
 	case DW_FORM_udata:
 		return number(heap_debug_unsigned(cursor));
 	case DW_FORM_sdata:
@@ -368,7 +368,7 @@ static struct value read_value(const struct heap_debug_entries *entries,
 	case DW_FORM_rnglistx:
 	case DW_FORM_GNU_addr_index:
 		heap_debug_unsigned(cursor);
-		return (struct value){ VALUE_OTHER };
+		return (struct value){ .class = VALUE_OTHER };
 	case DW_FORM_indirect:
 		form = heap_debug_unsigned(cursor);
 		if (form != DW_FORM_indirect && form != DW_FORM_implicit_const)
@@ -380,7 +380,7 @@ static struct value read_value(const struct heap_debug_entries *entries,
 	}
 	// A form that we do not know has a length that we do not know.
 	cursor->bad = true;
-	return (struct value){ VALUE_OTHER };
+	return (struct value){ .class = VALUE_OTHER };
 }
 
 // --- attributes ----------------------------------------------------------------------------

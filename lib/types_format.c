@@ -109,6 +109,17 @@ static bool binds_closer(const struct heap_types *types, heap_type_id id)
 	       types->types[id].kind == HEAP_TYPE_FUNCTION;
 }
 
+// A constant array has constant elements, and compilers say both.
+static bool qualifies_elements(const struct heap_types *types, heap_type_id id)
+{
+	uint8_t kind = types->types[id].kind;
+
+	id = types->types[id].target;
+	for (int i = 0; i < DEPTH_MAX && types->types[id].kind == HEAP_TYPE_ARRAY; i++)
+		id = types->types[id].target;
+	return types->types[id].kind == kind;
+}
+
 static void add_left(struct text *text, const struct heap_types *types, heap_type_id id, int depth)
 {
 	const struct heap_type *type = &types->types[id];
@@ -125,6 +136,8 @@ static void add_left(struct text *text, const struct heap_types *types, heap_typ
 			add_text(text, " ");
 		add_text(text, sign(type->kind));
 	} else if (type->kind == HEAP_TYPE_ARRAY || type->kind == HEAP_TYPE_FUNCTION) {
+		add_left(text, types, type->target, depth + 1);
+	} else if (is_qualifier(type->kind) && qualifies_elements(types, id)) {
 		add_left(text, types, type->target, depth + 1);
 	} else if (is_qualifier(type->kind) && sign(types->types[type->target].kind)) {
 		add_left(text, types, type->target, depth + 1);

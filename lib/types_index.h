@@ -24,6 +24,7 @@ struct heap_types_entry {
 	uint32_t next;      /**< next of that name; of those a declaration comes first */
 	uint32_t stamp;     /**< the merge that last met it */
 	uint32_t origin;    /**< what it came from, if that merge made it */
+	bool several;       /**< another definition of that name has another layout */
 };
 
 struct heap_types_index {

@@ -15,9 +15,10 @@
 //     provisional.
 //
 // (b) One name may have several layouts ("struct node" of two files), so that two equal
-//     "struct list { struct node *head; }" may yet mean different nodes. Where the unit
-//     meets such names, matches are checked member by member against what was matched, and
-//     withdrawn, until nothing changes.
+//     "struct list { struct node *head; }" may yet mean different nodes. Where a unit meets
+//     such names, what the members refer to is compared with what the match refers to, by
+//     layout again: that does not change when other matches do, so that one pass will do.
+//     (Two structs that differ only in what a pointer's pointer leads to stay one.)
 //
 // (c) All others (pointers, typedefs, arrays, structs without a name...) consist of types
 //     that are matched now: each is looked up by what exactly it refers to, depth first.
@@ -28,7 +29,6 @@
 
 enum {
 	DEPTH_MAX = 128,    // of types without a name inside each other; more is damage
-	ROUNDS_MAX = 16,    // of (b)
 	STEPS_MAX = 4096,   // of (b) for one type; structs without a name may fan out
 	NAMESAKES_MAX = 64, // how many of one name are looked at for a declaration
 
@@ -204,6 +204,20 @@ static bool is_declaration(const struct heap_types *types, heap_type_id id)
 	return types->types[id].flags & HEAP_TYPE_DECLARATION;
 }
 
+// Whoever formats types of one name must say which, if file and line can say it.
+static void tell_apart(struct heap_types *types, heap_type_id first, heap_type_id id)
+{
+	struct heap_type *type = &types->types[id], *other = &types->types[first];
+
+	if (!(other->flags & HEAP_TYPE_AMBIGUOUS)) {
+		if (type->file == other->file && type->line == other->line)
+			return;
+		for (; first; first = types->index->entries[first].next)
+			types->types[first].flags |= HEAP_TYPE_AMBIGUOUS;
+	}
+	type->flags |= HEAP_TYPE_AMBIGUOUS;
+}
+
 static void enter_name(struct heap_types *types, heap_type_id id)
 {
 	struct heap_type *type = &types->types[id];
@@ -212,6 +226,7 @@ static void enter_name(struct heap_types *types, heap_type_id id)
 	heap_type_id first = *slot, declaration = 0;
 
 	entries[id].next = 0;
+	entries[id].several = false;
 	if (!first)
 		types->index->names.used++;
 	if (first && is_declaration(types, first)) {
@@ -219,9 +234,8 @@ static void enter_name(struct heap_types *types, heap_type_id id)
 		first = entries[first].next;
 	}
 	if (first && !is_declaration(types, id)) {
-		// Two layouts: whoever formats them must say which.
-		types->types[first].flags |= HEAP_TYPE_AMBIGUOUS;
-		type->flags |= HEAP_TYPE_AMBIGUOUS;
+		entries[first].several = entries[id].several = true;
+		tell_apart(types, first, id);
 	}
 	entries[id].next = first;
 	if (declaration)
@@ -293,8 +307,7 @@ static void meet(struct merge *merge, heap_type_id theirs, heap_type_id mine)
 		index->entries[mine].stamp = index->stamp;
 		index->entries[mine].origin = 0;
 	}
-	if (merge->types->types[mine].flags & HEAP_TYPE_AMBIGUOUS)
-		merge->ambiguous = true;
+	merge->ambiguous |= index->entries[mine].several;
 }
 
 // Copies a type; what it and its members refer to is filled in by (c).
@@ -367,6 +380,7 @@ static struct heap_error *adopt(struct merge *merge, heap_type_id theirs, uint64
 	entry->reference = reference(merge, theirs, 0);
 	entry->stamp = types->index->stamp;
 	entry->origin = theirs;
+	entry->several = false;
 	types->index->types_end = types->count;
 	if (was_declared)
 		enter_layout(types, id);
@@ -502,7 +516,9 @@ static bool same_reference(struct merge *merge, struct side left, heap_type_id a
 
 		if (heap_types_is_named(mine) || heap_types_is_named(theirs))
 			return ((mine->flags | theirs->flags) & HEAP_TYPE_DECLARATION) ||
-			       merged(left, a) == merged(right, b);
+			       merged(left, a) == merged(right, b) ||
+			       hash_of(merge->types, merged(left, a)) ==
+				       hash_of(merge->types, merged(right, b));
 		if (heap_types_has_members(mine) && heap_types_has_members(theirs))
 			return same_members_references(merge, left, a, right, b, depth + 1);
 		if (!a || !b)
@@ -535,18 +551,13 @@ static struct heap_error *withdraw_matches(struct merge *merge)
 {
 	const struct heap_types *from = merge->from;
 	struct heap_error *error = NULL;
-	bool changed = merge->ambiguous;
 
-	for (int round = 0; changed && !error && round < ROUNDS_MAX; round++) {
-		changed = false;
-		for (heap_type_id id = 1; !error && id < from->count; id++) {
-			if (known(merge, id) || !heap_types_is_named(&from->types[id]) ||
-			    !heap_types_has_members(&from->types[id]) || is_declaration(from, id) ||
-			    holds(merge, id))
-				continue;
+	for (heap_type_id id = 1; merge->ambiguous && !error && id < from->count; id++) {
+		if (known(merge, id) || !heap_types_is_named(&from->types[id]) ||
+		    !heap_types_has_members(&from->types[id]) || is_declaration(from, id))
+			continue;
+		while (!error && !holds(merge, id))
 			error = match_definition(merge, id, merge->map[id]);
-			changed = true;
-		}
 	}
 	return error;
 }
