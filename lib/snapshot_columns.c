@@ -307,23 +307,32 @@ struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned c
 	return heap_snapshot_within(snapshot, error);
 }
 
-heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address)
+heap_object_id heap_snapshot_find_before(const struct heap_snapshot *snapshot, uint64_t address)
 {
 	uint32_t low = 0, high = snapshot->object_count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (snapshot->address[middle] <= address)
+		if (snapshot->address[middle] < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == 0)
+	return low == 0 ? HEAP_NO_OBJECT : low - 1;
+}
+
+heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address)
+{
+	heap_object_id object = address == UINT64_MAX ?
+					HEAP_NO_OBJECT :
+					heap_snapshot_find_before(snapshot, address + 1);
+
+	if (object == HEAP_NO_OBJECT)
 		return HEAP_NO_OBJECT;
 
-	uint64_t offset = address - snapshot->address[low - 1];
+	uint64_t offset = address - snapshot->address[object];
 
 	// Of an object of no bytes one can only know the start.
-	return offset < snapshot->size[low - 1] || offset == 0 ? low - 1 : HEAP_NO_OBJECT;
+	return offset < snapshot->size[object] || offset == 0 ? object : HEAP_NO_OBJECT;
 }

@@ -307,6 +307,7 @@ static enum command_status symbols_run(struct session *session, int argc, char *
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
+	bool all = command_option(&argc, argv, "--all", NULL) || argc == 2;
 	const char *pattern = argc == 2 ? argv[1] : "*";
 	bool found = false;
 
@@ -314,15 +315,21 @@ static enum command_status symbols_run(struct session *session, int argc, char *
 		return COMMAND_USAGE;
 
 	struct heap_error *error = describe_load(session);
+	uint8_t *holds = session_allocate(session, snapshot->root_count);
 
+	if (!error && !holds)
+		error = heap_error_out_of_memory();
 	if (error)
 		return command_fail(session, error);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		holds[snapshot->root_edges[i].root] = 1;
 	output_open_array(output, NULL);
 	for (heap_root_id i = 0; i < snapshot->root_count && !session_interrupted; i++) {
 		const struct heap_root *root = &snapshot->roots[i];
 		const char *name = heap_snapshot_string(snapshot, root->name);
 
-		if (root->kind > HEAP_ROOT_THREAD_LOCAL || fnmatch(pattern, name, 0) != 0)
+		if (root->kind > HEAP_ROOT_THREAD_LOCAL || (!holds[i] && !all) ||
+		    fnmatch(pattern, name, 0) != 0)
 			continue;
 		found = true;
 
@@ -340,10 +347,14 @@ static enum command_status symbols_run(struct session *session, int argc, char *
 	return found ? COMMAND_OK : COMMAND_NOTHING;
 }
 
+static const char *const symbols_options[] = { "--all", NULL };
+
 const struct command symbols_command = {
 	.name = "symbols",
-	.synopsis = "[GLOB]",
-	.summary = "global, static and thread-local variables, and what they hold",
+	.synopsis = "[--all] [GLOB]",
+	.summary = "global, static and thread-local variables that hold objects",
+	.details = "With GLOB or --all those too that hold none.",
 	.run = symbols_run,
 	.words = WORDS_OBJECT,
+	.options = symbols_options,
 };

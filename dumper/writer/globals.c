@@ -17,6 +17,10 @@ enum {
 	ARENA_HEAP = 64 << 20,
 };
 
+// glibc's own first arena, whose bins point to free blocks. Its words stay among the unnamed
+// ones of libc's data, of which only pointers to starts count.
+static const char ARENA_VARIABLE[] = "main_arena";
+
 static bool is_own_module(const struct capture *capture, const struct module *module)
 {
 	return capture->process_address >= module->start && capture->process_address < module->end;
@@ -78,6 +82,11 @@ static struct heap_error *add_debug_globals(struct capture *capture, const struc
 		    !in_data(module, variable->address))
 			continue;
 
+		const char *name = heap_types_string(&module->debug.types, variable->name);
+
+		if (strcmp(name, ARENA_VARIABLE) == 0)
+			continue;
+
 		struct heap_root root = describe_variable(capture, module, variable);
 
 		root.address = variable->address + module->bias;
@@ -117,7 +126,7 @@ static struct heap_error *add_symbol_globals(struct capture *capture, const stru
 		    !in_data(module, symbol->address) ||
 		    symbol->size > module->elf->data_end - symbol->address ||
 		    roots_is_claimed(&capture->roots, address) ||
-		    strcmp(symbol->name, "main_arena") == 0 ||
+		    strcmp(symbol->name, ARENA_VARIABLE) == 0 ||
 		    !holds_pointer(capture, address, symbol->size))
 			continue;
 
