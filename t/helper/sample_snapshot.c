@@ -1,0 +1,808 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Writes a snapshot that is known to the last byte, without a program or a capture, for the
+ * tests of the shell, which say what is in it.
+ *
+ *	sample_snapshot FILE             the heap that the functions below build
+ *	sample_snapshot FILE series N    the Nth of a series, for heapsh-leakreport
+ *	sample_snapshot FILE empty       nothing at all
+ */
+#include "lib/snapshot.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	MAX = 256,           // of any table
+	MAX_CONTENT = 8192,  // of an object
+	CONTENT_LIMIT = 256, // of what is stored
+	HEAP = 0x5f00000,
+	DATA = 0x404000,
+	LIBRARY = 0x7f0000000000,
+};
+
+#define SECOND UINT64_C(1000000000)
+#define TAKEN (UINT64_C(1795201201) * SECOND) // 2026-11-20 19:00:01 UTC
+
+static struct heap_snapshot snapshot;
+static uint8_t contents[MAX][MAX_CONTENT];
+static uint8_t root_bytes[MAX_CONTENT];
+
+static void check(struct heap_error *error)
+{
+	if (error) {
+		fprintf(stderr, "sample_snapshot: %s\n", heap_error_message(error));
+		exit(1);
+	}
+}
+
+static void *table(size_t size)
+{
+	void *memory = calloc(MAX * 4, size);
+
+	if (!memory)
+		check(heap_error_out_of_memory());
+	return memory;
+}
+
+static uint32_t string(const char *text)
+{
+	static char strings[65536];
+	uint32_t at = (uint32_t)snapshot.string_size;
+
+	snapshot.strings = strings;
+	if (at == 0)
+		at = 1;
+	if (!*text)
+		return 0;
+	strcpy(strings + at, text);
+	snapshot.string_size = at + strlen(text) + 1;
+	return at;
+}
+
+// --- types -------------------------------------------------------------------
+
+static uint32_t type_string(const char *text)
+{
+	uint32_t result;
+
+	check(heap_types_add_string(&snapshot.types, text, &result));
+	return result;
+}
+
+static heap_type_id add_type(struct heap_type type, const char *name)
+{
+	heap_type_id result;
+
+	type.name = type_string(name);
+	check(heap_types_add(&snapshot.types, &type, &result));
+	return result;
+}
+
+static heap_type_id base(const char *name, uint64_t size, uint8_t flags)
+{
+	return add_type((struct heap_type){ .kind = HEAP_TYPE_BASE, .size = size, .flags = flags },
+			name);
+}
+
+static heap_type_id pointer(heap_type_id target)
+{
+	return add_type(
+		(struct heap_type){ .kind = HEAP_TYPE_POINTER, .size = 8, .target = target }, "");
+}
+
+static heap_type_id array(heap_type_id target, uint64_t count)
+{
+	return add_type(
+		(struct heap_type){ .kind = HEAP_TYPE_ARRAY,
+				    .flags = count ? 0 : HEAP_TYPE_FLEXIBLE,
+				    .size = count * heap_types_size(&snapshot.types, target),
+				    .target = target,
+				    .count = count },
+		"");
+}
+
+// A struct whose members follow, and which may be pointed to before.
+static heap_type_id compound(enum heap_type_kind kind, const char *name, uint64_t size)
+{
+	return add_type((struct heap_type){ .kind = kind,
+					    .size = size,
+					    .file = type_string("app.h"),
+					    .line = snapshot.types.count },
+			name);
+}
+
+static void begin_members(heap_type_id type)
+{
+	snapshot.types.types[type].first_member = snapshot.types.member_count;
+}
+
+static void add_member(heap_type_id owner, struct heap_member member, const char *name)
+{
+	member.name = type_string(name);
+	check(heap_types_add_member(&snapshot.types, &member));
+	snapshot.types.types[owner].members++;
+}
+
+static void member(heap_type_id owner, const char *name, heap_type_id type, uint64_t offset)
+{
+	add_member(owner, (struct heap_member){ .type = type, .offset = offset }, name);
+}
+
+static void bit_field(heap_type_id owner, const char *name, heap_type_id type, uint64_t offset,
+		      uint8_t from, uint8_t bits)
+{
+	add_member(owner,
+		   (struct heap_member){ .type = type,
+					 .offset = offset,
+					 .flags = HEAP_MEMBER_BIT_FIELD,
+					 .bit_offset = from,
+					 .bit_size = bits },
+		   name);
+}
+
+static void enumerator(heap_type_id owner, const char *name, int64_t value)
+{
+	struct heap_enumerator added = { type_string(name), value };
+
+	if (snapshot.types.types[owner].members++ == 0)
+		snapshot.types.types[owner].first_member = snapshot.types.enumerator_count;
+	check(heap_types_add_enumerator(&snapshot.types, &added));
+}
+
+static struct {
+	heap_type_id character, byte, boolean, integer, number, size, real, single;
+	heap_type_id colour, mode, node, pair, either, date, utility, slot, table, shape, circle;
+	heap_type_id message, point, all;
+	heap_type_id text, node_pointer, table_pointer, all_pointer, function, any;
+} types;
+
+static void make_base_types(void)
+{
+	types.character = base("char", 1, HEAP_TYPE_SIGNED | HEAP_TYPE_CHARACTER);
+	types.byte = base("unsigned char", 1, HEAP_TYPE_CHARACTER);
+	types.boolean = base("_Bool", 1, HEAP_TYPE_BOOLEAN);
+	types.integer = base("int", 4, HEAP_TYPE_SIGNED);
+	types.number = base("unsigned int", 4, 0);
+	types.size = base("unsigned long", 8, 0);
+	types.single = base("float", 4, HEAP_TYPE_FLOAT);
+	types.real = base("double", 8, HEAP_TYPE_FLOAT);
+	types.colour = add_type((struct heap_type){ .kind = HEAP_TYPE_ENUM, .size = 4 }, "colour");
+	enumerator(types.colour, "RED", 0);
+	enumerator(types.colour, "GREEN", 1);
+	enumerator(types.colour, "BLUE", 7);
+	types.mode = add_type((struct heap_type){ .kind = HEAP_TYPE_ENUM, .size = 4 }, "mode");
+	enumerator(types.mode, "MODE_READ", 1);
+	enumerator(types.mode, "MODE_WRITE", 2);
+	enumerator(types.mode, "MODE_EXECUTE", 4);
+	types.text = pointer(types.character);
+	types.any = pointer(HEAP_NO_TYPE);
+	types.function = pointer(add_type(
+		(struct heap_type){ .kind = HEAP_TYPE_FUNCTION, .target = types.integer }, ""));
+}
+
+static void make_structs(void)
+{
+	types.node = compound(HEAP_TYPE_STRUCT, "node", 16);
+	types.node_pointer = pointer(types.node);
+	begin_members(types.node);
+	member(types.node, "next", types.node_pointer, 0);
+	member(types.node, "value", types.integer, 8);
+
+	types.date = compound(HEAP_TYPE_STRUCT, "date", 12);
+	begin_members(types.date);
+	member(types.date, "year", types.integer, 0);
+	member(types.date, "month", types.integer, 4);
+	member(types.date, "day", types.integer, 8);
+
+	types.utility = compound(HEAP_TYPE_STRUCT, "utility", 24);
+	heap_type_id date_pointer = pointer(types.date);
+	begin_members(types.utility);
+	member(types.utility, "name", types.text, 0);
+	member(types.utility, "day", date_pointer, 8);
+	member(types.utility, "month", date_pointer, 16);
+
+	types.slot = compound(HEAP_TYPE_STRUCT, "slot", 16);
+	heap_type_id slot_pointer = pointer(types.slot);
+	heap_type_id utility_pointer = pointer(types.utility);
+	begin_members(types.slot);
+	member(types.slot, "hash", types.size, 0);
+	member(types.slot, "value", utility_pointer, 8);
+
+	types.table = compound(HEAP_TYPE_STRUCT, "table", 24);
+	types.table_pointer = pointer(types.table);
+	begin_members(types.table);
+	member(types.table, "slots", slot_pointer, 0);
+	member(types.table, "count", types.size, 8);
+	member(types.table, "name", types.text, 16);
+}
+
+static void make_classes(void)
+{
+	types.shape = compound(HEAP_TYPE_CLASS, "Shape", 16);
+	snapshot.types.types[types.shape].flags |= HEAP_TYPE_POLYMORPHIC;
+	begin_members(types.shape);
+	add_member(types.shape,
+		   (struct heap_member){ .type = types.any, .flags = HEAP_MEMBER_VTABLE },
+		   "_vptr.Shape");
+	member(types.shape, "id", types.integer, 8);
+
+	types.circle = compound(HEAP_TYPE_CLASS, "Circle", 24);
+	snapshot.types.types[types.circle].flags |= HEAP_TYPE_POLYMORPHIC;
+	begin_members(types.circle);
+	add_member(types.circle,
+		   (struct heap_member){ .type = types.shape, .flags = HEAP_MEMBER_BASE }, "Shape");
+	member(types.circle, "radius", types.real, 16);
+
+	types.point = compound(HEAP_TYPE_STRUCT, "point", 8);
+	begin_members(types.point);
+	member(types.point, "x", types.single, 0);
+	member(types.point, "y", types.single, 4);
+
+	types.message = compound(HEAP_TYPE_STRUCT, "message", 16);
+	heap_type_id path = array(types.point, 0);
+	begin_members(types.message);
+	member(types.message, "author", types.text, 0);
+	member(types.message, "length", types.number, 8);
+	member(types.message, "path", path, 16);
+}
+
+// One of each kind of member.
+static void make_all(void)
+{
+	heap_type_id unnamed = compound(HEAP_TYPE_STRUCT, "", 8);
+	begin_members(unnamed);
+	member(unnamed, "width", types.integer, 0);
+	member(unnamed, "height", types.integer, 4);
+
+	types.either = compound(HEAP_TYPE_UNION, "either", 8);
+	begin_members(types.either);
+	member(types.either, "node", types.node_pointer, 0);
+	member(types.either, "number", types.size, 0);
+
+	heap_type_id label = array(types.character, 12);
+	heap_type_id scores = array(types.integer, 3);
+	heap_type_id points = array(types.point, 2);
+	heap_type_id alias = add_type(
+		(struct heap_type){ .kind = HEAP_TYPE_TYPEDEF, .target = types.size }, "size_t");
+
+	types.all = compound(HEAP_TYPE_STRUCT, "all", 152);
+	begin_members(types.all);
+	member(types.all, "next", types.node_pointer, 0);
+	member(types.all, "middle", types.text, 8);
+	member(types.all, "nothing", types.any, 16);
+	member(types.all, "call", types.function, 24);
+	member(types.all, "wild", types.any, 32);
+	member(types.all, "count", alias, 40);
+	member(types.all, "colour", types.colour, 48);
+	member(types.all, "mode", types.mode, 52);
+	member(types.all, "odd", types.colour, 56);
+	member(types.all, "ratio", types.single, 60);
+	member(types.all, "balance", types.real, 64);
+	member(types.all, "yes", types.boolean, 72);
+	member(types.all, "letter", types.character, 73);
+	bit_field(types.all, "red", types.number, 76, 0, 1);
+	bit_field(types.all, "depth", types.integer, 76, 1, 5);
+	member(types.all, "label", label, 80);
+	member(types.all, "scores", scores, 92);
+	member(types.all, "size", unnamed, 104);
+	member(types.all, "either", types.either, 112);
+	member(types.all, "points", points, 120);
+	member(types.all, "", unnamed, 136);
+	types.all_pointer = pointer(types.all);
+}
+
+// --- objects -----------------------------------------------------------------
+
+// Adds an object; by ascending address. @return its number
+static heap_object_id object(uint64_t address, uint64_t size, heap_type_id type, uint64_t elements,
+			     enum heap_evidence evidence, heap_site_id site)
+{
+	heap_object_id id = snapshot.object_count++;
+
+	if (id > 0 && address < snapshot.address[id - 1] + snapshot.size[id - 1]) {
+		fprintf(stderr, "sample_snapshot: objects out of order\n");
+		exit(1);
+	}
+	snapshot.address[id] = address;
+	snapshot.size[id] = size;
+	snapshot.type[id] = type;
+	snapshot.elements[id] = elements;
+	snapshot.evidence[id] = evidence;
+	snapshot.site[id] = site;
+	snapshot.birth[id] = id < 6 ? 0 : 1;
+	return id;
+}
+
+static void put(heap_object_id id, uint64_t offset, uint64_t value, size_t size)
+{
+	memcpy(contents[id] + offset, &value, size);
+}
+
+static void put_bytes(heap_object_id id, uint64_t offset, const void *bytes, size_t size)
+{
+	memcpy(contents[id] + offset, bytes, size);
+}
+
+static void put_double(heap_object_id id, uint64_t offset, double value)
+{
+	put_bytes(id, offset, &value, sizeof(value));
+}
+
+static void put_float(heap_object_id id, uint64_t offset, float value)
+{
+	put_bytes(id, offset, &value, sizeof(value));
+}
+
+static heap_object_id text(uint64_t address, const char *bytes, size_t size, heap_type_id type)
+{
+	heap_object_id id = object(address, size, type, size, HEAP_EVIDENCE_POINTER, 2);
+
+	put_bytes(id, 0, bytes, size);
+	return id;
+}
+
+struct slot_search {
+	uint64_t offset;
+	bool found;
+};
+
+static bool is_slot(void *context, uint64_t offset, heap_type_id type)
+{
+	struct slot_search *search = context;
+
+	(void)type;
+	search->found = search->found || offset == search->offset;
+	return !search->found;
+}
+
+// Every word that points into an object is an edge.
+static void make_edges(void)
+{
+	for (heap_object_id i = 0; i < snapshot.object_count; i++) {
+		uint64_t stride = heap_types_size(&snapshot.types, snapshot.type[i]);
+
+		snapshot.edge_first[i] = snapshot.edge_count;
+		for (uint32_t slot = 0; slot < snapshot.size[i] / 8; slot++) {
+			uint64_t word;
+			struct slot_search search = { stride ? slot * 8 % stride : 0, false };
+
+			memcpy(&word, contents[i] + slot * 8, 8);
+
+			heap_object_id target = heap_snapshot_find(&snapshot, word);
+
+			if (target == HEAP_NO_OBJECT)
+				continue;
+			heap_types_visit_pointers(&snapshot.types, snapshot.type[i], is_slot,
+						  &search);
+			snapshot.edge_target[snapshot.edge_count] = target;
+			snapshot.edge_slot[snapshot.edge_count] = slot;
+			snapshot.edge_interior[snapshot.edge_count] =
+				(uint32_t)(word - snapshot.address[target]);
+			snapshot.edge_flags[snapshot.edge_count++] =
+				search.found ? HEAP_EDGE_TYPED : 0;
+		}
+	}
+	snapshot.edge_first[snapshot.object_count] = snapshot.edge_count;
+}
+
+// --- roots -------------------------------------------------------------------
+
+// Adds a root with its value, and its edges. @param words  [count]
+static void root(struct heap_root added, const char *name, const uint64_t *words, size_t count)
+{
+	heap_root_id id = snapshot.root_count++;
+
+	added.name = string(name);
+	added.content = snapshot.root_content_size;
+	added.content_size = added.size < count * 8 ? added.size : count * 8;
+	memcpy(root_bytes + added.content, words, added.content_size);
+	snapshot.root_content_size += added.content_size;
+	snapshot.roots[id] = added;
+	for (size_t i = 0; i < added.content_size / 8; i++) {
+		heap_object_id target = heap_snapshot_find(&snapshot, words[i]);
+
+		if (target == HEAP_NO_OBJECT)
+			continue;
+		snapshot.root_edges[snapshot.root_edge_count++] = (struct heap_root_edge){
+			.root = id,
+			.target = target,
+			.offset = i * 8,
+			.interior = (uint32_t)(words[i] - snapshot.address[target]),
+			.flags = added.type ? HEAP_EDGE_TYPED : 0,
+		};
+	}
+}
+
+static void variable(enum heap_root_kind kind, const char *name, heap_type_id type,
+		     uint64_t address, uint32_t module, const char *file, uint32_t line,
+		     uint32_t thread, uint32_t frame, const uint64_t *words, size_t count)
+{
+	root((struct heap_root){ .kind = kind,
+				 .type = type,
+				 .address = address,
+				 .size = type ? heap_types_size(&snapshot.types, type) : count * 8,
+				 .module = module,
+				 .file = string(file),
+				 .line = line,
+				 .thread = thread,
+				 .frame = frame },
+	     name, words, count);
+}
+
+static void global(const char *name, heap_type_id type, uint64_t address, uint32_t module,
+		   const char *file, uint32_t line, uint64_t value)
+{
+	variable(HEAP_ROOT_GLOBAL, name, type, address, module, file, line, HEAP_NO_INDEX,
+		 HEAP_NO_INDEX, &value, 1);
+}
+
+// --- tables ------------------------------------------------------------------
+
+static void make_places(void)
+{
+	snapshot.modules = table(sizeof(*snapshot.modules));
+	snapshot.modules[0] = (struct heap_module){ .path = string("/opt/demo/app"),
+						    .build_id = string("0123456789abcdef"),
+						    .debug = string("/opt/demo/app"),
+						    .start = 0x400000,
+						    .end = 0x406000 };
+	snapshot.modules[1] = (struct heap_module){ .path = string("/opt/demo/libutility.so"),
+						    .build_id = string("fedcba9876543210"),
+						    .note = string("no debug information"),
+						    .start = LIBRARY,
+						    .end = LIBRARY + 0x5000,
+						    .bias = LIBRARY };
+	snapshot.module_count = 2;
+	snapshot.sites = table(sizeof(*snapshot.sites));
+	snapshot.sites[0] =
+		(struct heap_site){ 0x401020, 0, string("node_new"), 0x20, string("app.c"), 12 };
+	snapshot.sites[1] = (struct heap_site){ LIBRARY + 0x1044,  1, string("cache_insert"), 0x44,
+						string("cache.c"), 88 };
+	snapshot.sites[2] =
+		(struct heap_site){ 0x401130, 0, string("copy_text"), 0x30, string("text.c"), 7 };
+	snapshot.sites[3] = (struct heap_site){ LIBRARY + 0x2010, 1, string("grow"), 0x10, 0, 0 };
+	snapshot.sites[4] = (struct heap_site){ 0x12345678, HEAP_NO_INDEX, 0, 0, 0, 0 };
+	snapshot.site_count = 5;
+	snapshot.mappings = table(sizeof(*snapshot.mappings));
+	snapshot.mappings[0] =
+		(struct heap_mapping){ 0x400000, 0x404000, 5, string("/opt/demo/app") };
+	snapshot.mappings[1] = (struct heap_mapping){ HEAP, HEAP + 0x21000, 3, string("[heap]") };
+	snapshot.mapping_count = 2;
+	snapshot.epochs = table(sizeof(*snapshot.epochs));
+	snapshot.epochs[0] = TAKEN - 3600 * SECOND;
+	snapshot.epochs[1] = TAKEN - 10 * SECOND;
+	snapshot.epoch_count = 2;
+}
+
+static void make_threads(void)
+{
+	snapshot.threads = table(sizeof(*snapshot.threads));
+	snapshot.frames = table(sizeof(*snapshot.frames));
+	snapshot.threads[0] = (struct heap_thread){
+		.tid = 4242,
+		.name = string("app"),
+		.state = HEAP_THREAD_EXACT,
+		.frames = 2,
+		.stack_start = 0x7ffe00000000,
+		.stack_end = 0x7ffe00001000,
+	};
+	snapshot.threads[1] = (struct heap_thread){
+		.tid = 4243,
+		.name = string("worker"),
+		.state = HEAP_THREAD_SLEEPING,
+		.first_frame = 2,
+		.frames = 1,
+		.stack_start = 0x7ffd00000000,
+		.stack_end = 0x7ffd00001000,
+	};
+	snapshot.thread_count = 2;
+	snapshot.frames[0] = (struct heap_frame){
+		.pc = 0x401200,
+		.cfa = 0x7ffe00000040,
+		.module = 0,
+		.function = string("serve"),
+		.offset = 0x40,
+		.file = string("app.c"),
+		.line = 30,
+	};
+	snapshot.frames[1] = (struct heap_frame){
+		.pc = 0x401300,
+		.cfa = 0x7ffe00000080,
+		.module = 0,
+		.function = string("main"),
+		.offset = 0x80,
+		.file = string("app.c"),
+		.line = 44,
+	};
+	snapshot.frames[2] = (struct heap_frame){
+		.pc = LIBRARY + 0x3010,
+		.cfa = 0x7ffd00000040,
+		.module = 1,
+		.function = string("poll"),
+		.offset = 0x10,
+	};
+	snapshot.frame_count = 3;
+}
+
+static void make_columns(void)
+{
+	snapshot.address = table(sizeof(*snapshot.address));
+	snapshot.size = table(sizeof(*snapshot.size));
+	snapshot.type = table(sizeof(*snapshot.type));
+	snapshot.elements = table(sizeof(*snapshot.elements));
+	snapshot.evidence = table(sizeof(*snapshot.evidence));
+	snapshot.site = table(sizeof(*snapshot.site));
+	snapshot.birth = table(sizeof(*snapshot.birth));
+	snapshot.edge_first = table(sizeof(*snapshot.edge_first));
+	snapshot.edge_target = table(sizeof(*snapshot.edge_target));
+	snapshot.edge_slot = table(sizeof(*snapshot.edge_slot));
+	snapshot.edge_interior = table(sizeof(*snapshot.edge_interior));
+	snapshot.edge_flags = table(sizeof(*snapshot.edge_flags));
+	snapshot.roots = table(sizeof(*snapshot.roots));
+	snapshot.root_edges = table(sizeof(*snapshot.root_edges));
+	snapshot.root_content = root_bytes;
+}
+
+static void make_info(void)
+{
+	snapshot.info = (struct heap_info){
+		.program = "app",
+		.command = "/opt/demo/app --serve",
+		.host = "nowhere",
+		.maker = "heapsnap 0.1",
+		.id = "00112233445566778899aabbccddeeff",
+		.pid = 4242,
+		.time_ns = TAKEN,
+		.start_time_ns = TAKEN - 3600 * SECOND,
+		.stop_ns = 1500000,
+		.clone_ns = 1200000,
+		.content_limit = CONTENT_LIMIT,
+	};
+	snapshot.damages = table(sizeof(*snapshot.damages));
+	string("");
+	snapshot.string_size = 1;
+	check(heap_types_init(&snapshot.types));
+	make_base_types();
+	make_structs();
+	make_classes();
+	make_all();
+	make_places();
+	make_threads();
+	make_columns();
+}
+
+// --- the heap ----------------------------------------------------------------
+
+// The example of the manual: a date, held by a utility, in a slot, in a table, in `popular`.
+static void make_cache(void)
+{
+	heap_object_id date = object(HEAP + 0x100, 12, types.date, 1, HEAP_EVIDENCE_POINTER, 1);
+
+	put(date, 0, 2026, 4);
+	put(date, 4, 11, 4);
+	put(date, 8, 20, 4);
+
+	heap_object_id utility =
+		object(HEAP + 0x200, 24, types.utility, 1, HEAP_EVIDENCE_POINTER, 1);
+
+	put(utility, 0, HEAP + 0x500, 8);
+	put(utility, 16, HEAP + 0x100, 8);
+
+	heap_object_id slots =
+		object(HEAP + 0x300, 14 * 16, types.slot, 14, HEAP_EVIDENCE_POINTER, 3);
+
+	put(slots, 3 * 16, 0xfeed, 8);
+	put(slots, 3 * 16 + 8, HEAP + 0x200, 8);
+
+	heap_object_id cache = object(HEAP + 0x400, 24, types.table, 1, HEAP_EVIDENCE_POINTER, 1);
+
+	put(cache, 0, HEAP + 0x300, 8);
+	put(cache, 8, 14, 8);
+	put(cache, 16, HEAP + 0x500, 8);
+	text(HEAP + 0x500, "hello, world\0\0\0\0", 17, types.character);
+	text(HEAP + 0x600, "\x1b[31mred\n\"\xff\\", 13, types.character);
+}
+
+static void make_lists(void)
+{
+	for (uint32_t i = 0; i < 3; i++) {
+		heap_object_id node = object(HEAP + 0x1000 + i * 0x20, 16, types.node, 1,
+					     HEAP_EVIDENCE_POINTER, 0);
+
+		put(node, 0, i < 2 ? HEAP + 0x1020 + i * 0x20 : 0, 8);
+		put(node, 8, 100 + i, 4);
+	}
+	// A ring of two, from a local variable.
+	for (uint32_t i = 0; i < 2; i++) {
+		heap_object_id node = object(HEAP + 0x1100 + i * 0x20, 16, types.node, 1,
+					     HEAP_EVIDENCE_POINTER, 0);
+
+		put(node, 0, HEAP + 0x1100 + (1 - i) * 0x20, 8);
+		put(node, 8, -1u - i, 4);
+	}
+	// Leaked: one that holds another, and a ring.
+	for (uint32_t i = 0; i < 4; i++) {
+		static const uint64_t next[] = { HEAP + 0x1220, 0, HEAP + 0x1260, HEAP + 0x1240 };
+		heap_object_id node =
+			object(HEAP + 0x1200 + i * 0x20, 16, types.node, 1, HEAP_EVIDENCE_VOTE, 0);
+
+		put(node, 0, next[i], 8);
+		put(node, 8, 200 + i, 4);
+	}
+}
+
+static void make_all_kinds(void)
+{
+	heap_object_id all = object(HEAP + 0x2000, 152, types.all, 1, HEAP_EVIDENCE_DECLARED, 2);
+
+	put(all, 0, HEAP + 0x1000, 8);
+	put(all, 8, HEAP + 0x507, 8);
+	put(all, 24, 0x401000, 8);
+	put(all, 32, 0xdead0000, 8);
+	put(all, 40, 18446744073709551615u, 8);
+	put(all, 48, 7, 4);
+	put(all, 52, 5, 4);
+	put(all, 56, 3, 4);
+	put_float(all, 60, 0.5f);
+	put_double(all, 64, -2.25);
+	put(all, 72, 1, 1);
+	put(all, 73, '\n', 1);
+	put(all, 76, 1 | 0x1d << 1, 4); // red 1, depth -3
+	put_bytes(all, 80, "label", 6);
+	put(all, 92, 1, 4);
+	put(all, 96, 2, 4);
+	put(all, 100, -3u, 4);
+	put(all, 104, 640, 4);
+	put(all, 108, 480, 4);
+	put(all, 112, HEAP + 0x1020, 8);
+	put_float(all, 120, 1);
+	put_float(all, 124, 2);
+	put_float(all, 128, 3);
+	put_float(all, 132, 4);
+	put(all, 136, 11, 4);
+	put(all, 140, 22, 4);
+
+	heap_object_id circle = object(HEAP + 0x2100, 24, types.circle, 1, HEAP_EVIDENCE_VTABLE, 2);
+
+	put(circle, 0, 0x403010, 8);
+	put(circle, 8, 17, 4);
+	put_double(circle, 16, 1.5);
+
+	heap_object_id message =
+		object(HEAP + 0x2200, 16 + 2 * 8, types.message, 3, HEAP_EVIDENCE_SITE, 2);
+
+	put(message, 0, HEAP + 0x500, 8);
+	put(message, 8, 2, 4);
+	put_float(message, 16, 1);
+	put_float(message, 20, -1);
+	put_float(message, 24, 2);
+	put_float(message, 28, -2);
+
+	heap_object_id block = object(HEAP + 0x2300, 48, HEAP_NO_TYPE, 1, HEAP_EVIDENCE_NONE, 4);
+
+	put_bytes(block, 0, "raw bytes\0", 10);
+	put(block, 24, HEAP + 0x1108, 8);
+
+	// Longer than what is kept of it; its last pointer is known all the same.
+	heap_object_id vector =
+		object(HEAP + 0x3000, 4096, types.node_pointer, 512, HEAP_EVIDENCE_POINTER, 0);
+
+	put(vector, 0, HEAP + 0x1000, 8);
+	put(vector, 4088, HEAP + 0x1040, 8);
+}
+
+static void make_roots(void)
+{
+	static const uint64_t origin[2] = { HEAP + 0x2100, HEAP + 0x2200 };
+	uint64_t words[2];
+
+	global("popular", types.table_pointer, LIBRARY + 0x4010, 1, "cache.c", 50, HEAP + 0x400);
+	global("list", types.node_pointer, DATA + 0x10, 0, "app.c", 5, HEAP + 0x1000);
+	global("sample", types.all_pointer, DATA + 0x18, 0, "app.c", 6, HEAP + 0x2000);
+	global("vector", pointer(types.node_pointer), DATA + 0x20, 0, "app.c", 7, HEAP + 0x3000);
+	global("greeting", types.text, DATA + 0x28, 0, "", 0, HEAP + 0x600);
+	global("nobody", types.node_pointer, DATA + 0x30, 0, "app.c", 8, 0);
+	words[0] = HEAP + 0x1020;
+	words[1] = 5;
+	variable(HEAP_ROOT_GLOBAL, "first", types.node, DATA + 0x40, 0, "app.c", 9, HEAP_NO_INDEX,
+		 HEAP_NO_INDEX, words, 2);
+	words[0] = HEAP + 0x1040;
+	variable(HEAP_ROOT_THREAD_LOCAL, "mine", types.node_pointer, 0x7ffd10000000, 0, "app.c", 10,
+		 1, HEAP_NO_INDEX, words, 1);
+	words[0] = HEAP + 0x1100;
+	variable(HEAP_ROOT_LOCAL, "ring", types.node_pointer, 0x7ffe00000020, 0, "app.c", 29, 0, 0,
+		 words, 1);
+	words[0] = HEAP + 0x2300;
+	variable(HEAP_ROOT_REGISTER, "rbx", HEAP_NO_TYPE, 0, HEAP_NO_INDEX, "", 0, 0, 0, words, 1);
+	variable(HEAP_ROOT_STACK, "main", HEAP_NO_TYPE, 0x7ffe00000048, 0, "", 0, 0, 1, origin, 1);
+	variable(HEAP_ROOT_SEGMENT, ".data", HEAP_NO_TYPE, DATA + 0x80, 0, "", 0, HEAP_NO_INDEX,
+		 HEAP_NO_INDEX, origin + 1, 1);
+}
+
+static void make_heap(void)
+{
+	make_cache();
+	make_lists();
+	make_all_kinds();
+	make_roots();
+	snapshot.damages[0] =
+		(struct heap_damage){ HEAP + 0x5ff0,
+				      string("the block below it has overrun its end") };
+	snapshot.damage_count = 1;
+}
+
+// --- a series ----------------------------------------------------------------
+
+/*
+ * Snapshot N of a program that takes a node more before each, and leaks it; that keeps a table
+ * from the beginning; that frees a node and gets the same address again before each; and that
+ * frees in the third what it took before the second.
+ */
+static void make_series(uint32_t number)
+{
+	heap_object_id id;
+
+	snapshot.info.serial = number;
+	snapshot.info.time_ns = TAKEN + number * SECOND;
+	snapshot.epoch_count = number + 1;
+	for (uint32_t i = 0; i <= number; i++)
+		snapshot.epochs[i] = TAKEN + i * SECOND - SECOND / 2;
+
+	id = object(HEAP + 0x100, 24, types.table, 1, HEAP_EVIDENCE_POINTER, 1);
+	snapshot.birth[id] = 0;
+	id = object(HEAP + 0x200, 16, types.node, 1, HEAP_EVIDENCE_POINTER, 0);
+	snapshot.birth[id] = number;
+	if (number == 1) {
+		id = object(HEAP + 0x300, 17, types.character, 17, HEAP_EVIDENCE_POINTER, 2);
+		snapshot.birth[id] = 1;
+	}
+	for (uint32_t i = 1; i <= number; i++) {
+		id = object(HEAP + 0x1000 + i * 0x20, 16, types.node, 1, HEAP_EVIDENCE_VOTE, 0);
+		snapshot.birth[id] = i;
+	}
+	for (uint32_t i = 1; i <= number; i++) {
+		id = object(HEAP + 0x2000 + i * 0x40, 48, HEAP_NO_TYPE, 1, HEAP_EVIDENCE_NONE, 4);
+		snapshot.birth[id] = i;
+	}
+	global("popular", types.table_pointer, LIBRARY + 0x4010, 1, "cache.c", 50, HEAP + 0x100);
+}
+
+static struct heap_error *read_content(void *context, heap_object_id id, uint64_t address,
+				       uint8_t *buffer, size_t size)
+{
+	(void)context;
+	(void)address;
+	memcpy(buffer, contents[id], size);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 2 ? argv[2] : "";
+
+	if (argc < 2) {
+		fputs("usage: sample_snapshot FILE [empty | series N]\n", stderr);
+		return 2;
+	}
+	make_info();
+	if (strcmp(kind, "series") == 0 && argc == 4)
+		make_series((uint32_t)atoi(argv[3]));
+	else if (strcmp(kind, "empty") != 0)
+		make_heap();
+	make_edges();
+
+	int descriptor = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	if (descriptor < 0) {
+		perror(argv[1]);
+		return 1;
+	}
+	check(heap_snapshot_write(&snapshot, descriptor, read_content, NULL));
+	close(descriptor);
+	return 0;
+}
