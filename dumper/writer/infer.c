@@ -42,6 +42,10 @@ enum {
 	RANKS = RANK_NONE,
 };
 
+enum {
+	AHEAD = 12, // edges, and claims, whose memory is asked for before they are looked at
+};
+
 struct claim {
 	heap_object_id object;
 	heap_type_id type;
@@ -68,7 +72,7 @@ static struct heap_error *push(struct inference *inference, unsigned rank,
 {
 	struct queue *queue = &inference->queues[rank];
 
-	if (inference->rank[claim->object] <= rank || inference->pending[claim->object] <= rank)
+	if (inference->rank[claim->object] <= rank)
 		return NULL;
 	if (queue->tail == queue->capacity) {
 		size_t capacity = queue->capacity ? queue->capacity * 2 : 4096;
@@ -80,7 +84,7 @@ static struct heap_error *push(struct inference *inference, unsigned rank,
 		queue->capacity = capacity;
 	}
 	queue->claims[queue->tail++] = *claim;
-	inference->pending[claim->object] = (uint8_t)rank;
+	inference->rank[claim->object] = (uint8_t)rank;
 	return NULL;
 }
 
@@ -200,11 +204,16 @@ HEAP_MUST_CHECK
 static struct heap_error *follow_object(struct inference *inference, heap_object_id object)
 {
 	struct edges *edges = &inference->capture->edges;
+	const uint64_t *sizes = inference->capture->objects.size;
 	struct repetition repetition;
 	struct heap_error *error =
 		work_out(inference, inference->capture->type[object], &repetition);
 
 	for (uint32_t i = edges->first[object]; !error && i < edges->first[object + 1]; i++) {
+		if (i + AHEAD < edges->count) {
+			__builtin_prefetch(&sizes[edges->target[i + AHEAD]]);
+			__builtin_prefetch(&inference->rank[edges->target[i + AHEAD]]);
+		}
 		edges->flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
 		if (has_slots(&repetition))
 			error = follow_at(inference, &repetition, (uint64_t)edges->slot[i] * 8,
@@ -243,13 +252,23 @@ static struct heap_error *apply(struct inference *inference, unsigned rank,
 {
 	struct capture *capture = inference->capture;
 
-	if (inference->rank[claim->object] <= rank)
+	// A better claim may have come after this one was queued.
+	if (inference->rank[claim->object] < rank)
 		return NULL;
-	inference->rank[claim->object] = (uint8_t)rank;
 	capture->type[claim->object] = claim->type;
 	capture->elements[claim->object] = claim->elements;
 	capture->evidence[claim->object] = claim->evidence;
 	return follow_object(inference, claim->object);
+}
+
+static void fetch(const struct inference *inference, heap_object_id object)
+{
+	const struct capture *capture = inference->capture;
+
+	__builtin_prefetch(&capture->type[object], 1);
+	__builtin_prefetch(&capture->elements[object], 1);
+	__builtin_prefetch(&capture->evidence[object], 1);
+	__builtin_prefetch(&capture->edges.first[object]);
 }
 
 // Hears the best claim that waits. @return false if there is none
@@ -259,6 +278,8 @@ static bool next_claim(struct inference *inference, unsigned *rank, struct claim
 		struct queue *queue = &inference->queues[*rank];
 
 		if (queue->head < queue->tail) {
+			if (queue->head + AHEAD < queue->tail)
+				fetch(inference, queue->claims[queue->head + AHEAD].object);
 			*result = queue->claims[queue->head++];
 			if (queue->head == queue->tail)
 				queue->head = queue->tail = 0;
@@ -344,16 +365,14 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 {
 	size_t count = (size_t)capture->objects.count + 1;
 	CLEANUP_FREE uint8_t *rank = malloc(count);
-	CLEANUP_FREE uint8_t *pending = malloc(count);
-	struct inference inference = { .capture = capture, .rank = rank, .pending = pending };
+	struct inference inference = { .capture = capture, .rank = rank };
 
 	capture->type = calloc(count, sizeof(*capture->type));
 	capture->elements = calloc(count, sizeof(*capture->elements));
 	capture->evidence = calloc(count, sizeof(*capture->evidence));
-	if (!rank || !pending || !capture->type || !capture->elements || !capture->evidence)
+	if (!rank || !capture->type || !capture->elements || !capture->evidence)
 		return heap_error_out_of_memory();
 	memset(rank, RANK_NONE, count);
-	memset(pending, RANK_NONE, count);
 
 	struct heap_error *error = layouts_init(&inference.layouts, &capture->types);
 
