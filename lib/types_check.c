@@ -4,14 +4,15 @@
 #include "lib/cleanup.h"
 
 enum {
-	// Types nest by value less deeply than this; more would only be there to exhaust us.
-	MAX_NESTING = 256,
+	// Types nest by value less deeply than this: compilers stop at templates of 900 levels.
+	// More would only be there to exhaust the stack.
+	MAX_NESTING = 2048,
 };
 
-enum colour {
-	UNSEEN,
-	OPEN, // being looked at: a type that meets it again contains itself
-	DONE,
+// How many types stand inside each other in a type, itself included, once that is known.
+enum height {
+	UNSEEN = 0,
+	OPEN = UINT16_MAX, // being looked at: a type that meets it again contains itself
 };
 
 static bool has_members(const struct heap_type *type)
@@ -81,26 +82,66 @@ static struct heap_error *check_members(const struct heap_types *types)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *check_nesting(const struct heap_types *types, heap_type_id id,
-					uint8_t *colour, int depth)
+static struct heap_error *find_height(const struct heap_types *types, heap_type_id id,
+				      uint16_t *heights, int depth);
+
+// Makes `height` that of the inner type if that is higher.
+HEAP_MUST_CHECK
+static struct heap_error *raise_height(const struct heap_types *types, heap_type_id inner,
+				       uint16_t *heights, int depth, uint16_t *height)
+{
+	struct heap_error *error = find_height(types, inner, heights, depth);
+
+	if (!error && heights[inner] > *height)
+		*height = heights[inner];
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_height(const struct heap_types *types, heap_type_id id,
+				      uint16_t *heights, int depth)
 {
 	const struct heap_type *type = &types->types[id];
 	struct heap_error *error = NULL;
+	uint16_t height = 0;
 
-	if (colour[id] == DONE)
-		return NULL;
-	if (colour[id] == OPEN)
+	if (heights[id] == OPEN)
 		return damaged(id, "contains itself");
+	if (heights[id] != UNSEEN)
+		return NULL;
 	if (depth == MAX_NESTING)
 		return damaged(id, "is nested too deeply");
-	colour[id] = OPEN;
+	heights[id] = OPEN;
 	if (contains_target(type))
-		error = check_nesting(types, type->target, colour, depth + 1);
+		error = raise_height(types, type->target, heights, depth + 1, &height);
 	for (uint32_t i = 0; !error && has_members(type) && i < type->members; i++)
-		error = check_nesting(types, types->members[type->first_member + i].type, colour,
-				      depth + 1);
-	colour[id] = DONE;
+		error = raise_height(types, types->members[type->first_member + i].type, heights,
+				     depth + 1, &height);
+	if (!error && height == MAX_NESTING)
+		return damaged(id, "is nested too deeply");
+	heights[id] = height + 1;
 	return error;
+}
+
+// Members belong to one type each, so that going through all types' takes linear time.
+HEAP_MUST_CHECK
+static struct heap_error *check_sums(const struct heap_types *types)
+{
+	uint64_t members = 0, enumerators = 0;
+
+	for (heap_type_id id = 0; id < types->count; id++) {
+		if (has_members(&types->types[id]))
+			members += types->types[id].members;
+		else if (types->types[id].kind == HEAP_TYPE_ENUM)
+			enumerators += types->types[id].members;
+	}
+	if (members > types->member_count)
+		return heap_error_create(HEAP_ERROR_FORMAT,
+					 "section 'memb' is damaged: types share members");
+	if (enumerators > types->enumerator_count)
+		return heap_error_create(HEAP_ERROR_FORMAT,
+					 "section 'enum' is damaged: types share enumerators");
+	return NULL;
 }
 
 // An array's bytes must be countable. What is nested has been checked by then.
@@ -119,10 +160,10 @@ static struct heap_error *check_array(const struct heap_types *types, heap_type_
 
 struct heap_error *heap_types_check(const struct heap_types *types)
 {
-	CLEANUP_FREE uint8_t *colour = calloc((size_t)types->count + 1, 1);
+	CLEANUP_FREE uint16_t *heights = calloc((size_t)types->count + 1, sizeof(*heights));
 	struct heap_error *error = NULL;
 
-	if (!colour)
+	if (!heights)
 		return heap_error_out_of_memory();
 	if (types->count == 0 || types->types[0].kind != HEAP_TYPE_UNKNOWN ||
 	    types->string_size == 0)
@@ -133,8 +174,10 @@ struct heap_error *heap_types_check(const struct heap_types *types)
 		error = check_type(types, id);
 	if (!error)
 		error = check_members(types);
+	if (!error)
+		error = check_sums(types);
 	for (heap_type_id id = 0; !error && id < types->count; id++)
-		error = check_nesting(types, id, colour, 0);
+		error = find_height(types, id, heights, 0);
 	for (heap_type_id id = 0; !error && id < types->count; id++)
 		error = check_array(types, id);
 	return error;
