@@ -79,6 +79,17 @@ static bool matches_text(const struct pattern *pattern, const char *wanted, cons
 	return strcmp(wanted, text) == 0 || (pattern->glob && fnmatch(wanted, text, 0) == 0);
 }
 
+// Takes "(cache.c:12)" out of "struct entry (cache.c:12) *": people ask for all of a name.
+static void strip_place(char *text)
+{
+	char *open = strstr(text, " (");
+	char *close = open ? strchr(open, ')') : NULL;
+
+	// Not the parentheses of a function.
+	if (close && memchr(open, ':', (size_t)(close - open)) && isdigit((unsigned char)close[-1]))
+		memmove(open, close + 1, strlen(close + 1) + 1);
+}
+
 // A derived type's name, also without the keyword of what it derives from.
 static bool matches_derived(const struct pattern *pattern, const struct heap_types *types,
 			    heap_type_id id)
@@ -87,6 +98,10 @@ static bool matches_derived(const struct pattern *pattern, const struct heap_typ
 	size_t keyword;
 
 	heap_types_format(types, id, text, sizeof(text));
+
+	if (matches_text(pattern, pattern->name, text))
+		return true;
+	strip_place(text);
 
 	const char *bare = after_keyword(text, &keyword);
 

@@ -48,6 +48,8 @@ std::string long_text;
 
 int main()
 {
+	std::setvbuf(stdin, nullptr, _IONBF, 0);
+	std::setvbuf(stdout, nullptr, _IONBF, 0);
 	items.resize(50);
 	items[3].number = 33;
 	items[3].related = new item{ 7, 2.5, nullptr };

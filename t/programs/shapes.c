@@ -160,6 +160,9 @@ static void wait_for_the_end(void)
 
 int main(void)
 {
+	// Buffers of stdio would come and go as it likes.
+	setvbuf(stdin, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IONBF, 0);
 	for (int i = 0; i < NODES; i++)
 		list = make_node(i, list);
 	make_ring(10);
