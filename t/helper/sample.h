@@ -211,6 +211,34 @@ static inline struct heap_snapshot sample_snapshot(void)
 	};
 }
 
+enum {
+	SAMPLE_CROWD = 5000,
+};
+
+/** Objects whose contents cross the bounds of blocks and of what is kept of starts. */
+static inline struct heap_snapshot sample_crowd(void)
+{
+	static uint64_t address[SAMPLE_CROWD], object_size[SAMPLE_CROWD], elements[SAMPLE_CROWD];
+	static uint32_t zeros[SAMPLE_CROWD + 1];
+	static uint8_t evidence[SAMPLE_CROWD];
+	struct heap_snapshot result = sample_snapshot();
+
+	for (uint32_t i = 0; i < SAMPLE_CROWD; i++) {
+		object_size[i] = i == 2000 ? 200000 : i * 7919 % 300;
+		address[i] = i == 0 ? 0x10000 : address[i - 1] + object_size[i - 1] + 16;
+		elements[i] = 1;
+	}
+	result.object_count = SAMPLE_CROWD;
+	result.edge_count = 0;
+	result.address = address;
+	result.size = object_size;
+	result.elements = elements;
+	result.evidence = evidence;
+	result.type = result.site = result.birth = result.edge_first = zeros;
+	result.info.content_limit = UINT64_MAX;
+	return result;
+}
+
 /** What stands at an address of the sample's heap. */
 static inline uint8_t sample_byte(uint64_t address)
 {
