@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum term_kind {
-	TERM_TYPE,       // set: types
+	TERM_TYPE,       // set: types; number: elements, for IF_AS_MANY
 	TERM_SITE,       // set: sites; also for module
 	TERM_EVIDENCE,   // number
 	TERM_SIZE,       // comparison, number
@@ -17,6 +17,13 @@ enum term_kind {
 	TERM_REACH,      // number: wanted or not
 	TERM_POINTS_TO,  // object
 	TERM_POINTED_BY, // object
+};
+
+// Values of a set of types.
+enum {
+	NEVER,
+	ALWAYS,
+	IF_AS_MANY
 };
 
 enum comparison {
@@ -45,6 +52,7 @@ struct heap_filter {
 	size_t count;
 	uint8_t *content; // room for an object's bytes
 	size_t content_capacity;
+	struct heap_error *error; // the first that reading contents met
 };
 
 struct parsing {
@@ -154,22 +162,40 @@ static struct heap_error *make_set(struct term *term, size_t count)
 	return term->set ? NULL : heap_error_out_of_memory();
 }
 
+static void add_types(const struct parsing *parsing, const char *word, uint8_t how,
+		      struct term *term)
+{
+	const struct heap_types *types = &parsing->snapshot->types;
+	heap_type_id type = HEAP_NO_TYPE;
+
+	while ((type = heap_types_find(types, word, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
+		// Objects have the type behind the typedef.
+		term->set[heap_types_strip(types, type)] = how;
+		term->set[type] = how;
+	}
+}
+
+// NAME, or NAME[] and NAME[N] for an array of that type, as objects print.
 HEAP_MUST_CHECK
 static struct heap_error *parse_type(const struct parsing *parsing, const char *word,
 				     struct term *term)
 {
-	const struct heap_types *types = &parsing->snapshot->types;
-	struct heap_error *error = make_set(term, types->count);
-	heap_type_id type = HEAP_NO_TYPE;
+	const char *bracket = strrchr(word, '[');
+	size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
+	struct heap_error *error = make_set(term, parsing->snapshot->types.count);
 
+	term->kind = TERM_TYPE;
 	if (error)
 		return error;
-	term->kind = TERM_TYPE;
-	while ((type = heap_types_find(types, word, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
-		// Objects have the type behind the typedef.
-		term->set[heap_types_strip(types, type)] = 1;
-		term->set[type] = 1;
+	if (bracket && bracket > word && strcmp(bracket + 1 + digits, "]") == 0) {
+		CLEANUP_FREE char *element = strndup(word, (size_t)(bracket - word));
+
+		if (!element)
+			return heap_error_out_of_memory();
+		term->number = strtoull(bracket + 1, NULL, 10);
+		add_types(parsing, element, digits > 0 ? IF_AS_MANY : ALWAYS, term);
 	}
+	add_types(parsing, word, ALWAYS, term);
 	return NULL;
 }
 
@@ -351,7 +377,7 @@ static struct heap_error *parse_reachable(const struct parsing *parsing, const c
 	return NULL;
 }
 
-static const struct {
+static const struct kind {
 	const char *name;
 	bool has_argument;
 	struct heap_error *(*parse)(const struct parsing *parsing, const char *word,
@@ -367,6 +393,71 @@ static const struct {
 
 // --- the whole filter --------------------------------------------------------
 
+// Words that begin a type's name and cannot end it.
+static bool is_keyword(const char *word)
+{
+	static const char *const keywords[] = { "struct",   "union",  "class", "enum",
+						"unsigned", "signed", "const", "volatile" };
+
+	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+		if (strcmp(keywords[i], word) == 0)
+			return true;
+	}
+	return false;
+}
+
+// Words that only continue what stands before them: the * and [12] of a type.
+static bool continues_type(const char *word)
+{
+	return (*word == '*' || *word == '[') && strspn(word, "*[]0123456789") == strlen(word);
+}
+
+// size>1K is size >1K.
+static bool ends_name(const struct kind *kind, const char *rest)
+{
+	return !*rest ||
+	       ((kind->parse == parse_size || kind->parse == parse_age) && strchr("<>=", *rest));
+}
+
+/*
+ * What follows a filter's name, malloc'd: a word; but a comparison may stand apart from its
+ * number (size > 1K), and a type's words from each other (type struct date), as nobody
+ * types quotes who need not.
+ */
+HEAP_MUST_CHECK
+static struct heap_error *take_argument(const struct kind *kind, const char *rest, int count,
+					char *const *words, int *at, char **result)
+{
+	size_t room = strlen(rest) + 1;
+
+	for (int i = *at; i < count; i++)
+		room += strlen(words[i]) + 1;
+
+	CLEANUP_FREE char *argument = malloc(room);
+
+	if (!argument)
+		return heap_error_out_of_memory();
+	strcpy(argument, rest);
+	if (!*rest) {
+		if (*at == count)
+			return heap_error_create(HEAP_ERROR_ARGUMENT,
+						 "filter %s: what follows it is missing",
+						 kind->name);
+		strcpy(argument, words[(*at)++]);
+	}
+	if (kind->parse == parse_type) {
+		while (*at < count && (is_keyword(words[*at - 1]) || continues_type(words[*at]))) {
+			strcat(argument, *words[*at] == '[' ? "" : " ");
+			strcat(argument, words[(*at)++]);
+		}
+	} else if ((kind->parse == parse_size || kind->parse == parse_age) && *argument &&
+		   strspn(argument, "<>=") == strlen(argument) && *at < count) {
+		strcat(argument, words[(*at)++]);
+	}
+	*result = keep(argument);
+	return NULL;
+}
+
 // Parses one term. @param at  index of its first word; set past its last
 HEAP_MUST_CHECK
 static struct heap_error *parse_term(const struct parsing *parsing, int count, char *const *words,
@@ -375,12 +466,19 @@ static struct heap_error *parse_term(const struct parsing *parsing, int count, c
 	const char *name = words[(*at)++];
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(kinds[i].name, name) != 0)
+		size_t length = strlen(kinds[i].name);
+		CLEANUP_FREE char *argument = NULL;
+
+		if (strncmp(kinds[i].name, name, length) != 0 ||
+		    !ends_name(&kinds[i], name + length))
 			continue;
-		if (kinds[i].has_argument && *at == count)
-			return heap_error_create(HEAP_ERROR_ARGUMENT,
-						 "filter %s: what follows it is missing", name);
-		return kinds[i].parse(parsing, kinds[i].has_argument ? words[(*at)++] : NULL, term);
+		if (!kinds[i].has_argument)
+			return kinds[i].parse(parsing, NULL, term);
+
+		struct heap_error *error =
+			take_argument(&kinds[i], name + length, count, words, at, &argument);
+
+		return error ? error : kinds[i].parse(parsing, argument, term);
 	}
 	return heap_error_create(HEAP_ERROR_ARGUMENT,
 				 "%s: no such filter; there are type, untyped, size, site, module, "
@@ -460,7 +558,13 @@ void heap_filter_destroy(struct heap_filter *filter)
 	}
 	free(filter->terms);
 	free(filter->content);
+	heap_error_destroy(filter->error);
 	free(filter);
+}
+
+struct heap_error *heap_filter_finish(struct heap_filter *filter)
+{
+	return keep(filter->error);
 }
 
 bool heap_filter_needs_graph(const struct heap_filter *filter)
@@ -472,23 +576,35 @@ bool heap_filter_needs_graph(const struct heap_filter *filter)
 	return false;
 }
 
+static unsigned columns_of(const struct term *term)
+{
+	switch (term->kind) {
+	case TERM_TYPE:
+		return HEAP_COLUMN_TYPE | (term->number ? HEAP_COLUMN_ELEMENTS : 0);
+	case TERM_SITE:
+		return HEAP_COLUMN_SITE;
+	case TERM_EVIDENCE:
+		return HEAP_COLUMN_EVIDENCE;
+	case TERM_AGE:
+		return HEAP_COLUMN_BIRTH;
+	case TERM_SIZE:
+	case TERM_STRING:
+		return HEAP_COLUMN_SIZE;
+	case TERM_POINTS_TO:
+	case TERM_POINTED_BY:
+		return HEAP_COLUMN_EDGES;
+	case TERM_REACH:
+		break;
+	}
+	return 0;
+}
+
 struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph)
 {
-	static const unsigned columns[] = {
-		[TERM_TYPE] = HEAP_COLUMN_TYPE,
-		[TERM_SITE] = HEAP_COLUMN_SITE,
-		[TERM_EVIDENCE] = HEAP_COLUMN_EVIDENCE,
-		[TERM_SIZE] = HEAP_COLUMN_SIZE,
-		[TERM_AGE] = HEAP_COLUMN_BIRTH,
-		[TERM_STRING] = HEAP_COLUMN_SIZE,
-		[TERM_REACH] = 0,
-		[TERM_POINTS_TO] = HEAP_COLUMN_EDGES,
-		[TERM_POINTED_BY] = HEAP_COLUMN_EDGES,
-	};
 	unsigned needed = 0;
 
 	for (size_t i = 0; i < filter->count; i++)
-		needed |= columns[filter->terms[i].kind];
+		needed |= columns_of(&filter->terms[i]);
 	filter->graph = graph;
 
 	struct heap_error *error = heap_snapshot_load(filter->snapshot, needed);
@@ -517,23 +633,20 @@ static bool holds_text(struct heap_filter *filter, heap_object_id object, const 
 
 	if (size > snapshot->info.content_limit)
 		size = snapshot->info.content_limit;
+	if (filter->error)
+		return false;
 	if (size > filter->content_capacity) {
 		uint8_t *larger = realloc(filter->content, size);
 
-		if (!larger)
+		if (!larger) {
+			filter->error = heap_error_out_of_memory();
 			return false;
+		}
 		filter->content = larger;
 		filter->content_capacity = size;
 	}
-
-	struct heap_error *error =
-		heap_snapshot_read_content(snapshot, object, filter->content, size, &kept);
-
-	if (error) {
-		heap_error_destroy(error);
-		return false;
-	}
-	return memmem(filter->content, kept, text, strlen(text)) != NULL;
+	filter->error = heap_snapshot_read_content(snapshot, object, filter->content, size, &kept);
+	return !filter->error && memmem(filter->content, kept, text, strlen(text));
 }
 
 static bool term_matches(struct heap_filter *filter, const struct term *term, heap_object_id object)
@@ -542,7 +655,14 @@ static bool term_matches(struct heap_filter *filter, const struct term *term, he
 
 	switch (term->kind) {
 	case TERM_TYPE:
-		return term->set[snapshot->type[object]];
+		switch (term->set[snapshot->type[object]]) {
+		case IF_AS_MANY:
+			return snapshot->elements[object] == term->number;
+		case ALWAYS:
+			return true;
+		default:
+			return false;
+		}
 	case TERM_SITE:
 		return term->set[snapshot->site[object]];
 	case TERM_EVIDENCE:

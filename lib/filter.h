@@ -41,6 +41,10 @@ bool heap_filter_needs_graph(const struct heap_filter *filter);
 /** After heap_filter_prepare(). */
 bool heap_filter_matches(struct heap_filter *filter, heap_object_id object);
 
+/** To be called when all objects have been tested. @return what went wrong on the way */
+HEAP_MUST_CHECK
+struct heap_error *heap_filter_finish(struct heap_filter *filter);
+
 /** The names of the evidence kinds, as filters and answers have them: "vtable", "pointer"... */
 const char *heap_evidence_name(enum heap_evidence evidence);
 

@@ -56,11 +56,14 @@ static void find_all(struct session *session, struct heap_filter *filter, bool c
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 
-	for (heap_object_id i = 0; i < snapshot->object_count && !session_interrupted; i++) {
+	for (heap_object_id i = 0; i < snapshot->object_count && !session_must_stop(session); i++) {
+		const void *mark = session_mark(session);
+
 		if (!heap_filter_matches(filter, i))
 			continue;
 		if (!count_only && found->objects < limit)
 			print_found(session, i);
+		session_release(session, mark);
 		found->objects++;
 		found->bytes += snapshot->size[i];
 	}
@@ -73,25 +76,28 @@ static enum command_status find_run(struct session *session, int argc, char **ar
 	struct heap_filter *filter;
 	struct found found = { 0, 0 };
 
-	if (!command_number(&argc, argv, "--limit", &limit) || command_has_options(argc, argv))
+	// What is not an option of ours and comes first is a mistake; later it may be a text.
+	if (!command_number(&argc, argv, "--limit", &limit) || (argc > 1 && argv[1][0] == '-'))
 		return COMMAND_USAGE;
 
 	struct heap_error *error = make_filter(session, argc - 1, argv + 1, &filter);
 
-	if (error && heap_error_code(error) == HEAP_ERROR_ARGUMENT) {
-		command_fail(session, error);
-		return COMMAND_FAILED;
-	}
-	if (!error)
-		error = count_only ? heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE)
-				   : describe_load(session);
 	if (error)
 		return command_fail(session, error);
+	error = count_only ? heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE)
+			   : describe_load(session);
+	if (error) {
+		heap_filter_destroy(filter);
+		return command_fail(session, error);
+	}
 	output_open_object(session->output, NULL);
 	output_open_array(session->output, "objects");
 	find_all(session, filter, count_only, limit, &found);
 	output_close(session->output);
+	error = heap_filter_finish(filter);
 	heap_filter_destroy(filter);
+	if (error)
+		return command_fail(session, error);
 	if (!session->quiet || count_only)
 		output_text(session->output, "Total: %" PRIu64 " object%s, %s\n", found.objects,
 			    format_plural(found.objects), describe_bytes(session, found.bytes));

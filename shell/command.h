@@ -19,11 +19,12 @@
 
 #include "shell/session.h"
 
-/** What a command came to; as the exit status of `heapsh FILE COMMAND`: 0, 1, 1, 2. */
+/** What a command came to; as the exit status of `heapsh FILE COMMAND`: 0, 1, 1, 2, 2. */
 enum command_status {
 	COMMAND_OK,
 	COMMAND_NOTHING, /**< it worked, and the answer is that there is nothing */
 	COMMAND_FAILED,  /**< the reason has been reported by command_fail() */
+	COMMAND_MISUSED, /**< wrong arguments; the same */
 	COMMAND_USAGE,   /**< wrong arguments; the caller shows the synopsis */
 };
 
@@ -85,7 +86,11 @@ enum command_status command_run(struct session *session, int argc, char **argv);
 /** Runs a line as typed: words, quotes, `| program` and `> file`. */
 enum command_status command_run_line(struct session *session, const char *line);
 
-/** Reports @p error on standard error, and ends it. @return COMMAND_FAILED */
+/**
+ * Reports @p error on standard error, and ends it.
+ *
+ * @return COMMAND_FAILED, or COMMAND_MISUSED if it is HEAP_ERROR_ARGUMENT
+ */
 enum command_status command_fail(struct session *session, struct heap_error *error);
 
 /**
@@ -98,8 +103,5 @@ int command_option(int *argc, char **argv, const char *option, const char **argu
 
 /** Takes an option with a number off. @param number  kept if it is absent @return false: bad */
 bool command_number(int *argc, char **argv, const char *option, uint64_t *number);
-
-/** Whether an argument looks like an option that nobody took. */
-bool command_has_options(int argc, char **argv);
 
 #endif

@@ -18,18 +18,36 @@ struct line {
 	char *words[MAX_WORDS + 1];
 	int count;
 	const char *pipe; // what follows |
-	const char *file; // what follows >
+	char *file;       // what follows >
 	bool append;
 };
 
-// Reads a word, unquoting it in place. @return false if a quote is not closed
-static bool read_word(char **at, char **word)
+// The filters that compare: > after one of them, or inside it, is no redirection.
+static bool compares(const char *word, size_t length)
 {
-	char *from = *at, *to = *at;
+	static const char *const names[] = { "size", "age", "retained" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strlen(names[i]) == length && strncmp(names[i], word, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+// Reads a word without its quotes, malloc'd. @return what is wrong with it, or NULL
+static const char *read_word(const char **at, bool comparison, char **result)
+{
+	const char *from = *at;
+	char *word = malloc(strlen(from) + 1), *to = word;
 	char quote = '\0';
 
-	*word = to;
-	for (; *from && (quote || !strchr(" \t\n|>", *from)); from++) {
+	if (!word)
+		return "out of memory";
+	for (; *from; from++) {
+		if (!quote && *from == '>')
+			comparison = comparison || compares(word, (size_t)(to - word));
+		if (!quote && strchr(comparison ? " \t\n|" : " \t\n|>", *from))
+			break;
 		if (quote ? *from == quote : *from == '\'' || *from == '"')
 			quote = quote ? '\0' : *from;
 		else if (*from == '\\' && quote != '\'' && from[1])
@@ -37,29 +55,40 @@ static bool read_word(char **at, char **word)
 		else
 			*to++ = *from;
 	}
-	*at = from;
-	if (quote)
-		return false;
-	// The separator is still needed: it is looked at before the word is cut.
-	if (to == from && *from) {
-		char *copy = strndup(*word, (size_t)(to - *word));
-
-		*word = copy;
-		return copy != NULL;
-	}
 	*to = '\0';
-	*word = strdup(*word);
-	return *word != NULL;
+	*at = from;
+	if (quote) {
+		free(word);
+		return "a quote is not closed";
+	}
+	*result = word;
+	return NULL;
 }
 
 static void free_line(struct line *line)
 {
 	for (int i = 0; i < line->count; i++)
 		free(line->words[i]);
+	free(line->file);
+}
+
+static const char *parse_file(const char *at, struct line *line)
+{
+	line->append = at[1] == '>';
+	at += line->append ? 2 : 1;
+	at += strspn(at, " \t\n");
+
+	const char *wrong = *at ? read_word(&at, false, &line->file) : NULL;
+
+	if (wrong)
+		return wrong;
+	if (!line->file || !*line->file)
+		return "> : no file follows";
+	return at[strspn(at, " \t\n")] ? "> : something follows the file" : NULL;
 }
 
 // @return what is wrong with the line, or NULL
-static const char *parse_line(char *at, struct line *line)
+static const char *parse_line(const char *at, struct line *line)
 {
 	for (;;) {
 		at += strspn(at, " \t\n");
@@ -70,22 +99,19 @@ static const char *parse_line(char *at, struct line *line)
 			return line->pipe[strspn(line->pipe, " \t\n")] ? NULL
 								       : "| : no program follows";
 		}
-		if (*at == '>') {
-			char *word;
 
-			line->append = at[1] == '>';
-			at += line->append ? 2 : 1;
-			at += strspn(at, " \t\n");
-			if (!*at || !read_word(&at, &word))
-				return "> : no file follows";
-			line->file = word;
-			at += strspn(at, " \t\n");
-			return *at ? "> : something follows the file" : NULL;
-		}
+		const char *before = line->count > 0 ? line->words[line->count - 1] : "";
+		bool comparison = compares(before, strlen(before));
+
+		if (*at == '>' && !comparison)
+			return parse_file(at, line);
 		if (line->count == MAX_WORDS)
 			return "too many words";
-		if (!read_word(&at, &line->words[line->count]))
-			return "a quote is not closed";
+
+		const char *wrong = read_word(&at, comparison, &line->words[line->count]);
+
+		if (wrong)
+			return wrong;
 		line->count++;
 	}
 }
@@ -113,10 +139,12 @@ static enum command_status run_to_target(struct session *session, struct line *l
 	enum command_status status = command_run(session, line->count, line->words);
 
 	output_redirect(session->output, stream, session->colours);
-	if (line->pipe)
+	if (line->pipe) {
 		pclose(target);
-	else if (fclose(target) != 0)
+	} else if (fclose(target) != 0) {
+		fprintf(session->errors, "heapsh: %s: %s\n", line->file, strerror(errno));
 		status = COMMAND_FAILED;
+	}
 	signal(SIGPIPE, before);
 	return status;
 }
@@ -124,8 +152,7 @@ static enum command_status run_to_target(struct session *session, struct line *l
 enum command_status command_run_line(struct session *session, const char *text)
 {
 	struct line line = { .count = 0 };
-	char *copy = strdup(text);
-	const char *wrong = copy ? parse_line(copy, &line) : "out of memory";
+	const char *wrong = parse_line(text, &line);
 	enum command_status status = COMMAND_OK;
 
 	if (wrong) {
@@ -136,7 +163,5 @@ enum command_status command_run_line(struct session *session, const char *text)
 						: command_run(session, line.count, line.words);
 	}
 	free_line(&line);
-	free((char *)line.file);
-	free(copy);
 	return status;
 }

@@ -129,6 +129,7 @@ static int exit_status(enum command_status status)
 	switch (status) {
 	case COMMAND_OK:
 		return 0;
+	case COMMAND_MISUSED:
 	case COMMAND_USAGE:
 		return EXIT_USAGE;
 	default:
@@ -155,6 +156,9 @@ static int run(struct session *session, int argc, char **argv)
 		if (!session->quiet && !output_is_json(session->output) &&
 		    print_banner(session) != COMMAND_OK)
 			return EXIT_USAGE;
+		// One argument with spaces in it is a line: heapsh FILE 'count | head'.
+		if (argc == 1 && strpbrk(argv[0], " |>"))
+			return exit_status(command_run_line(session, argv[0]));
 		return exit_status(command_run(session, argc, argv));
 	}
 	if (!session->quiet && !output_is_json(session->output) &&

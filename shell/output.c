@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	MAX_DEPTH = 64,
+	MAX_DEPTH = 1024, // of JSON; `identify` nests two levels for each of its own
 };
 
 struct output {
@@ -46,6 +46,11 @@ FILE *output_redirect(struct output *output, FILE *stream, bool colours)
 bool output_is_json(const struct output *output)
 {
 	return output->mode == OUTPUT_JSON;
+}
+
+bool output_is_broken(const struct output *output)
+{
+	return ferror(output->stream);
 }
 
 bool output_finish(struct output *output)

@@ -44,6 +44,9 @@ FILE *output_redirect(struct output *output, FILE *stream, bool colours);
 
 bool output_is_json(const struct output *output);
 
+/** Whether writing has failed, as when the program at the other end of a pipe is gone. */
+bool output_is_broken(const struct output *output);
+
 /** Ends a command's answer: closes what is open, flushes. @return false if it could not be written */
 bool output_finish(struct output *output);
 

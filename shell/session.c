@@ -19,9 +19,14 @@ struct heap_error *session_open(struct session *session, const char *path)
 	return heap_snapshot_open(path, &session->snapshot);
 }
 
-static void forget_texts(struct session *session)
+const void *session_mark(const struct session *session)
 {
-	while (session->texts) {
+	return session->texts;
+}
+
+void session_release(struct session *session, const void *mark)
+{
+	while (session->texts != mark) {
 		struct session_text *text = session->texts;
 
 		session->texts = text->next;
@@ -32,7 +37,7 @@ static void forget_texts(struct session *session)
 
 void session_close(struct session *session)
 {
-	forget_texts(session);
+	session_release(session, NULL);
 	free(session->answer);
 	if (session->dominators)
 		heap_dominators_deinit(session->dominators);
@@ -49,7 +54,12 @@ void session_begin_command(struct session *session)
 
 void session_end_command(struct session *session)
 {
-	forget_texts(session);
+	session_release(session, NULL);
+}
+
+bool session_must_stop(const struct session *session)
+{
+	return session_interrupted || output_is_broken(session->output);
 }
 
 static void *keep_memory(struct session *session, void *memory)
@@ -137,18 +147,42 @@ void session_remember(struct session *session, heap_object_id object)
 
 // --- operands ----------------------------------------------------------------
 
+// Root edges stand by root.
+static bool holds_object(const struct heap_snapshot *snapshot, heap_root_id root)
+{
+	uint64_t low = 0, high = snapshot->root_edge_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (snapshot->root_edges[middle].root < root)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < snapshot->root_edge_count && snapshot->root_edges[low].root == root;
+}
+
 heap_root_id session_find_root(const struct session *session, const char *name)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_root_id found = UINT32_MAX;
+	unsigned best = UINT32_MAX;
 
 	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
 		const struct heap_root *root = &snapshot->roots[i];
+		unsigned rank = root->kind * 2u;
 
-		if (root->kind <= HEAP_ROOT_LOCAL &&
-		    strcmp(heap_snapshot_string(snapshot, root->name), name) == 0)
-			return i;
+		if (root->kind > HEAP_ROOT_LOCAL ||
+		    strcmp(heap_snapshot_string(snapshot, root->name), name) != 0)
+			continue;
+		rank += !holds_object(snapshot, i);
+		if (rank < best) {
+			best = rank;
+			found = i;
+		}
 	}
-	return UINT32_MAX;
+	return found;
 }
 
 HEAP_MUST_CHECK

@@ -44,6 +44,16 @@ void session_close(struct session *session);
 void session_begin_command(struct session *session);
 void session_end_command(struct session *session);
 
+/**
+ * Forgets the texts made since @p mark, for commands that say something of each of many
+ * objects. @param mark  what session_mark() gave
+ */
+void session_release(struct session *session, const void *mark);
+const void *session_mark(const struct session *session);
+
+/** Whether to go on makes no sense: ^C, or nobody reads the answer any more. */
+bool session_must_stop(const struct session *session);
+
 /** Memory that lives until the command ends. NULL if there is none. */
 void *session_allocate(struct session *session, size_t size);
 
@@ -83,7 +93,10 @@ HEAP_MUST_CHECK
 struct heap_error *session_parse_object(struct session *session, const char *text,
 					heap_object_id *result);
 
-/** A variable's root by name, or UINT32_MAX; a glob finds the first. */
+/**
+ * A variable's root by name, or UINT32_MAX. Of several of that name a global goes before a
+ * thread-local, and that before a local; one that holds an object before one that does not.
+ */
 heap_root_id session_find_root(const struct session *session, const char *name);
 
 #endif
