@@ -100,8 +100,9 @@ struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
 
 	if (entry->has & HEAP_DEBUG_HAS_SIZE && entry->size <= SIZE_MAX_SANE)
 		type.size = entry->size;
-	if (entry->has & HEAP_DEBUG_IS_DECLARATION && type.kind >= HEAP_TYPE_STRUCT &&
-	    type.kind <= HEAP_TYPE_ENUM)
+	// What is defined in a type unit has no size here and need not be called a declaration.
+	if (type.kind >= HEAP_TYPE_STRUCT && type.kind <= HEAP_TYPE_ENUM &&
+	    (entry->has & HEAP_DEBUG_IS_DECLARATION || !(entry->has & HEAP_DEBUG_HAS_SIZE)))
 		type.flags |= HEAP_TYPE_DECLARATION;
 	switch (type.kind) {
 	case HEAP_TYPE_BASE:

@@ -10,6 +10,7 @@
 enum {
 	DEPTH_MAX = 1024,         // entries inside each other; more is damage
 	NAME_BYTES_MAX = 1 << 20, // of a qualified name
+	SIGNATURES_MAX = 8,       // classes known by signature inside each other
 };
 
 enum frame_kind {
@@ -155,6 +156,18 @@ struct heap_error *heap_unit_reader_add(struct heap_unit_reader *reader, uint64_
 	return error ? error : heap_unit_reader_note(reader, place, *result);
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *turn_to(struct heap_unit_reader *reader,
+				  struct heap_debug_entries *entries,
+				  const struct heap_debug_unit *unit)
+{
+	struct heap_debug_entry first;
+
+	return entries->unit == unit
+		       ? NULL
+		       : heap_debug_entries_begin(entries, reader->units, unit, &first);
+}
+
 struct heap_error *heap_unit_reader_entry(struct heap_unit_reader *reader, uint64_t place,
 					  struct heap_debug_entry *result)
 {
@@ -163,15 +176,14 @@ struct heap_error *heap_unit_reader_entry(struct heap_unit_reader *reader, uint6
 	struct heap_error *error = NULL;
 	uint64_t next;
 
+	// A reference may lead to the end of some children, which is no entry.
+	*result = (struct heap_debug_entry){ 0 };
 	if (place < unit->die || place >= unit->end) {
-		struct heap_debug_entry first;
-
 		entries = &reader->others;
 		unit = heap_debug_units_find(reader->units, place);
 		if (!unit)
 			return heap_error_create(HEAP_ERROR_FORMAT, "entry refers to no unit");
-		if (entries->unit != unit)
-			error = heap_debug_entries_begin(entries, reader->units, unit, &first);
+		error = turn_to(reader, entries, unit);
 	}
 	return error ? error : heap_debug_entries_read(entries, place, true, result, &next);
 }
@@ -239,9 +251,28 @@ static const struct heap_unit_scope *scope_of(const struct heap_unit_reader *rea
 	return &reader->scopes[low];
 }
 
-// Goes through a unit from its start to find what an entry is in.
 HEAP_MUST_CHECK
-static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place,
+static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place, int depth,
+				      uint32_t *result);
+
+// The name that an entry's children are qualified by.
+HEAP_MUST_CHECK
+static struct heap_error *scope_name(struct heap_unit_reader *reader,
+				     const struct heap_debug_entry *entry, uint32_t outer,
+				     int depth, uint32_t *result)
+{
+	*result = outer;
+	if (entry->tag == DW_TAG_subprogram)
+		*result = 0;
+	else if (is_scope(entry->tag) && name_as_scope(entry))
+		return qualify(reader, outer, name_as_scope(entry), result);
+	else if (is_scope(entry->tag) && entry->signature)
+		return search_name(reader, entry->signature, depth + 1, result);
+	return NULL;
+}
+
+// Goes through a unit from its start to find what an entry is in.
+static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place, int level,
 				      uint32_t *result)
 {
 	const struct heap_debug_unit *unit = heap_debug_units_find(reader->units, place);
@@ -253,28 +284,24 @@ static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t 
 	struct heap_error *error = NULL;
 
 	*result = 0;
-	if (unit && entries->unit != unit)
-		error = heap_debug_entries_begin(entries, reader->units, unit, &entry);
-	for (uint64_t next, at = unit ? unit->die : place; !error && at < place; at = next) {
-		error = heap_debug_entries_read(entries, at, false, &entry, &next);
+	if (!unit || level > SIGNATURES_MAX)
+		return NULL;
+	for (uint64_t next, at = unit->die; !error && at < place; at = next) {
+		// A name may have been looked for in yet another unit.
+		error = turn_to(reader, entries, unit);
+		if (!error)
+			error = heap_debug_entries_read(entries, at, false, &entry, &next);
 		if (error)
 			break;
-		if (!entry.tag) {
+		if (!entry.tag)
 			depth -= depth > 0;
-		} else if (entry.children && ++depth < limit) {
-			names[depth] = names[depth - 1];
-			if (entry.tag == DW_TAG_subprogram)
-				names[depth] = 0;
-			else if (is_scope(entry.tag) && name_as_scope(&entry))
-				error = qualify(reader, names[depth - 1], name_as_scope(&entry),
-						&names[depth]);
-		}
+		else if (entry.children && ++depth < limit)
+			error = scope_name(reader, &entry, names[depth - 1], level, &names[depth]);
 	}
-	if (!error && unit)
+	if (!error)
 		error = heap_unit_reader_entry(reader, place, &entry);
-	if (error || !unit)
-		return error;
-	return qualify(reader, names[depth < limit ? depth : 0], entry.name, result);
+	return error ? error
+		     : qualify(reader, names[depth < limit ? depth : 0], entry.name, result);
 }
 
 struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64_t place,
@@ -284,7 +311,7 @@ struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64
 	struct heap_debug_entry entry;
 
 	if (!was_read)
-		return search_name(reader, place, result);
+		return search_name(reader, place, 0, result);
 
 	struct heap_error *error = heap_unit_reader_entry(reader, place, &entry);
 
@@ -476,6 +503,24 @@ static struct heap_error *close_array(struct heap_unit_reader *reader,
 
 // --- types ---------------------------------------------------------------------------------
 
+// gcc and clang call the same types differently; programmers call them as clang does.
+static const char *base_name(const char *name)
+{
+	static const char *const names[][2] = {
+		{ "short int", "short" },
+		{ "short unsigned int", "unsigned short" },
+		{ "long int", "long" },
+		{ "long unsigned int", "unsigned long" },
+		{ "long long int", "long long" },
+		{ "long long unsigned int", "unsigned long long" },
+	};
+
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(name, names[i][0]) == 0)
+			return names[i][1];
+	return name;
+}
+
 static bool is_derived(uint8_t kind)
 {
 	return kind >= HEAP_TYPE_POINTER && kind != HEAP_TYPE_TYPEDEF;
@@ -491,10 +536,15 @@ static struct heap_error *name_type(struct heap_unit_reader *reader,
 
 	if (is_derived(type->kind))
 		return NULL;
-	if (!entry->name && entry->specification)
+	// In a type unit only what it specifies says which namespace the type is in.
+	if (entry->specification)
 		error = heap_unit_reader_name(reader, entry->specification, &type->name);
+	else if (!entry->name && entry->signature && entry->children)
+		error = search_name(reader, entry->signature, 0, &type->name);
+	if (error || type->name)
+		;
 	else if (type->kind == HEAP_TYPE_BASE)
-		error = heap_unit_strings_add(reader->strings, entry->name, &type->name);
+		error = heap_unit_strings_add(reader->strings, base_name(entry->name), &type->name);
 	else
 		error = qualify(reader, scope, entry->name, &type->name);
 	if (error || !entry->line)
@@ -518,7 +568,7 @@ static struct heap_error *read_type(struct heap_unit_reader *reader,
 	if (type.kind == HEAP_TYPE_UNKNOWN)
 		return NULL;
 	error = name_type(reader, entry, &type);
-	if (declared && entry->signature) {
+	if (declared && (entry->signature || (!type.name && !entry->specification))) {
 		// It is defined in a type unit, and there only.
 		type.kind = HEAP_TYPE_ALIAS;
 		target = entry->signature;
@@ -534,13 +584,12 @@ static struct heap_error *read_type(struct heap_unit_reader *reader,
 		return error;
 	frame->type = id;
 	if (is_aggregate(entry->tag)) {
-		bool anonymous = !entry->name && !entry->specification;
 		uint32_t scope = reader->scopes[top(reader)->scope].name;
 
 		frame->kind =
 			type.kind == HEAP_TYPE_ALIAS || declared ? FRAME_OTHER : FRAME_MEMBERS;
 		frame->first = reader->pending_count;
-		error = open_scope(reader, entry, anonymous ? scope : type.name, frame);
+		error = open_scope(reader, entry, type.name ? type.name : scope, frame);
 	} else if (type.kind == HEAP_TYPE_ENUM) {
 		frame->kind = FRAME_ENUMERATORS;
 	} else if (type.kind == HEAP_TYPE_ARRAY) {
@@ -569,7 +618,7 @@ struct heap_error *heap_unit_reader_stub(struct heap_unit_reader *reader, uint64
 	if (type.kind == HEAP_TYPE_ARRAY)
 		type.flags = HEAP_TYPE_FLEXIBLE;
 	if (type.kind == HEAP_TYPE_BASE)
-		error = heap_unit_strings_add(reader->strings, entry.name, &type.name);
+		error = heap_unit_strings_add(reader->strings, base_name(entry.name), &type.name);
 	else if (!is_derived(type.kind))
 		error = heap_unit_reader_name(reader, place, &type.name);
 	if (named)
@@ -598,8 +647,9 @@ static struct heap_error *read_variable(struct heap_unit_reader *reader,
 
 	if (!heap_unit_locate(reader, entry, &variable))
 		return NULL;
-	error = qualify(reader, reader->scopes[top(reader)->scope].name, entry->name,
-			&variable.name);
+	if (!entry->specification)
+		error = qualify(reader, reader->scopes[top(reader)->scope].name, entry->name,
+				&variable.name);
 	if (!error)
 		error = heap_unit_strings_add(reader->strings,
 					      heap_debug_files_name(&reader->files, entry->file),

@@ -130,10 +130,10 @@ static void add_left(struct text *text, const struct heap_types *types, heap_typ
 		add_text(text, "void");
 	} else if (sign(type->kind)) {
 		add_left(text, types, type->target, depth + 1);
-		if (binds_closer(types, type->target))
-			add_text(text, " (");
-		else if (text->last != '*' && text->last != '&' && text->last != '(')
+		if (!strchr("*&(", text->last))
 			add_text(text, " ");
+		if (binds_closer(types, type->target))
+			add_text(text, "(");
 		add_text(text, sign(type->kind));
 	} else if (type->kind == HEAP_TYPE_ARRAY || type->kind == HEAP_TYPE_FUNCTION) {
 		add_left(text, types, type->target, depth + 1);

@@ -611,16 +611,24 @@ static heap_type_id find_exactly(const struct merge *merge, heap_type_id theirs,
 	return 0;
 }
 
+// Where a part of a copied type is; what has no name cannot be a part of itself.
+static heap_type_id part_of(const struct merge *merge, heap_type_id theirs, heap_type_id part)
+{
+	bool named = heap_types_is_named(&merge->from->types[theirs]);
+
+	return part == theirs && !named ? HEAP_NO_TYPE : merge->map[part];
+}
+
 // Fills in what a copied type and its members refer to, once all that is mapped.
 static void fill_in(struct merge *merge, heap_type_id theirs)
 {
 	const struct heap_type *type = &merge->from->types[theirs];
 	struct heap_type *copy = &merge->types->types[merge->map[theirs]];
 
-	copy->target = merge->map[type->target];
+	copy->target = part_of(merge, theirs, type->target);
 	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++)
 		merge->types->members[copy->first_member + i].type =
-			merge->map[merge->from->members[type->first_member + i].type];
+			part_of(merge, theirs, merge->from->members[type->first_member + i].type);
 }
 
 HEAP_MUST_CHECK

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "t/unit/compile.h"
+
+#include "lib/dwarf_attributes.h"
+#include "lib/dwarf_types.h"
+
+#include <stdbool.h>
+
+// Every test is run with what each compiler can write.
+static const char *const c_compilers[] = {
+	"gcc -gdwarf-2 -gstrict-dwarf -O0",
+	"gcc -gdwarf-4 -O0",
+	"gcc -gdwarf-5 -O0",
+	"gcc -gdwarf-5 -O2",
+	"gcc -gdwarf-4 -fdebug-types-section -O2",
+	"gcc -gdwarf-5 -fdebug-types-section -O0",
+	"gcc -gdwarf-5 -gdwarf64 -O0",
+	"gcc -gdwarf-5 -gz -O0",
+	"clang -gdwarf-2 -O0",
+	"clang -gdwarf-4 -O2",
+	"clang -gdwarf-5 -O0",
+	"clang -gdwarf-5 -fdebug-types-section -O0",
+};
+
+static const char *const cxx_compilers[] = {
+	"g++ -gdwarf-3 -O0",     "g++ -gdwarf-4 -fdebug-types-section -O0",
+	"g++ -gdwarf-5 -O2",     "g++ -gdwarf-5 -fdebug-types-section -O0",
+	"clang++ -gdwarf-4 -O0", "clang++ -gdwarf-5 -fdebug-types-section -O0",
+	"clang++ -gdwarf-5 -O2",
+};
+
+static struct heap_unit_types unit;
+static const char *compiler;
+
+#define check_that(condition) \
+	do { \
+		if (!(condition)) \
+			fail_msg("%s: %s", compiler, #condition); \
+	} while (0)
+
+// --- reading what was compiled -------------------------------------------------------------
+
+struct wanted {
+	struct heap_dwarf_file *file;
+	const char *name;
+	bool found;
+};
+
+static struct heap_error *read_if_wanted(void *context, Dwarf_Die die)
+{
+	struct wanted *wanted = context;
+	const char *name = heap_dwarf_name(wanted->file, die);
+
+	if (wanted->found || strlen(name) < strlen(wanted->name) ||
+	    strcmp(name + strlen(name) - strlen(wanted->name), wanted->name) != 0)
+		return NULL;
+	wanted->found = true;
+	return heap_unit_types_read(wanted->file, die, &unit);
+}
+
+// Reads the unit of that source of a shared object.
+static void read_unit(const char *object, const char *source)
+{
+	struct wanted wanted = { .name = source };
+
+	assert_null(heap_dwarf_open(compile_path(object), &wanted.file));
+	assert_null(heap_dwarf_visit_units(wanted.file, read_if_wanted, &wanted));
+	check_that(wanted.found);
+	heap_dwarf_close(wanted.file);
+	assert_null(heap_types_check(&unit.types));
+}
+
+// Compiles and reads one source with each compiler that is there, and checks what it gave.
+static void with_each(const char *const *compilers, size_t count, const char *source,
+		      const char *text, void (*check)(void))
+{
+	size_t tried = 0;
+
+	compile_write(source, text);
+	for (size_t i = 0; i < count; i++) {
+		char program[16];
+
+		sscanf(compilers[i], "%15s", program);
+		if (!compile_has(program))
+			continue;
+		compiler = compilers[i];
+		if (!compile_run("%s -fPIC -shared -o object.so %s", compilers[i], source))
+			fail_msg("%s does not compile", compilers[i]);
+		read_unit("object.so", source);
+		check();
+		heap_unit_types_deinit(&unit);
+		tried++;
+	}
+	assert_true(tried > 0);
+}
+
+#define WITH_EACH(compilers, source, text, check) \
+	with_each(compilers, sizeof(compilers) / sizeof(*(compilers)), source, text, check)
+
+// --- what is asked -------------------------------------------------------------------------
+
+static const struct heap_type *type(const char *name)
+{
+	heap_type_id id = heap_types_find(&unit.types, name, 0);
+
+	if (!id)
+		fail_msg("%s: no %s", compiler, name);
+	return &unit.types.types[id];
+}
+
+static const char *name_of(heap_type_id id)
+{
+	static char text[512];
+
+	heap_types_format(&unit.types, id, text, sizeof(text));
+	return text;
+}
+
+static const struct heap_member *member(const struct heap_type *owner, const char *name)
+{
+	for (uint32_t i = 0; i < owner->members; i++) {
+		const struct heap_member *found = &unit.types.members[owner->first_member + i];
+
+		if (strcmp(heap_types_string(&unit.types, found->name), name) == 0)
+			return found;
+	}
+	fail_msg("%s: no member %s", compiler, name);
+	return NULL;
+}
+
+static void assert_member(const char *owner, const char *name, uint64_t offset,
+			  const char *type_name)
+{
+	const struct heap_member *found = member(type(owner), name);
+
+	if (found->offset != offset || strcmp(name_of(found->type), type_name) != 0)
+		fail_msg("%s: %s.%s is %s at %d", compiler, owner, name, name_of(found->type),
+			 (int)found->offset);
+}
+
+static void assert_bits(const char *owner, const char *name, unsigned first, unsigned size)
+{
+	const struct heap_member *found = member(type(owner), name);
+
+	if (found->offset * 8 + found->bit_offset != first || found->bit_size != size ||
+	    !(found->flags & HEAP_MEMBER_BIT_FIELD))
+		fail_msg("%s: %s.%s is %u bits from %u", compiler, owner, name, found->bit_size,
+			 (unsigned)(found->offset * 8 + found->bit_offset));
+}
+
+// --- C -------------------------------------------------------------------------------------
+
+static const char c_source[] =
+	"#include <stddef.h>\n"
+	"typedef unsigned long size_type;\n"
+	"enum colour { RED = -1, GREEN, BLUE = 7 };\n"
+	"struct opaque;\n"
+	"struct point { short x; short y; };\n"
+	"struct session {\n" // line 6
+	"	int id;\n"
+	"	char name[16];\n"
+	"	struct session *next;\n"
+	"	const char *const label;\n"
+	"	double matrix[2][3];\n"
+	"	struct point at;\n"
+	"	union { long number; void *pointer; };\n"
+	"	struct { char a, b; } pair;\n"
+	"	enum colour colour;\n"
+	"	struct opaque *hidden;\n"
+	"	void (*done)(struct session *, int);\n"
+	"	struct point *(*make[2])(void);\n"
+	"	volatile size_type count;\n"
+	"	_Bool ready;\n"
+	"	unsigned char data[];\n"
+	"};\n"
+	"struct bits { unsigned a : 3; unsigned b : 7; unsigned long long c : 40; int d : 5;\n"
+	"	unsigned char e; unsigned f : 1; signed char g : 4; };\n"
+	"struct old { int count; int items[1]; };\n"
+	"struct zero { int count; int items[0]; };\n"
+	"int sum(struct session *s, struct bits *bits, struct old *old, struct zero *zero)\n"
+	"{\n"
+	"	struct local { long inside; } l = { s->id };\n"
+	"	struct local *p = &l;\n"
+	"	long double wide = bits->c; float narrow = old->count;\n"
+	"	return p->inside + bits->a + old->items[0] + zero->count + wide + narrow;\n"
+	"}\n"
+	"size_type sessions(struct session **all, size_t n) { return all[n]->count; }\n";
+
+static void check_base_types(void)
+{
+	check_that(type("int")->size == 4 && type("int")->flags == HEAP_TYPE_SIGNED);
+	check_that(type("double")->size == 8 && type("double")->flags == HEAP_TYPE_FLOAT);
+	check_that(type("char")->flags == (HEAP_TYPE_SIGNED | HEAP_TYPE_CHARACTER));
+	check_that(type("unsigned char")->flags == HEAP_TYPE_CHARACTER);
+	check_that(type("_Bool")->flags == HEAP_TYPE_BOOLEAN);
+	check_that(type("size_type")->kind == HEAP_TYPE_TYPEDEF);
+	check_that(heap_types_size(&unit.types, heap_types_find(&unit.types, "size_type", 0)) == 8);
+}
+
+static void check_session(void)
+{
+	const struct heap_type *session = type("struct session");
+
+	check_that(session->size == 160 && session->members == 15);
+	check_that(strcmp(heap_types_string(&unit.types, session->file), "unit.c") == 0);
+	check_that(session->line == 6);
+	assert_member("session", "id", 0, "int");
+	assert_member("session", "name", 4, "char[16]");
+	assert_member("session", "next", 24, "struct session *");
+	assert_member("session", "label", 32, "const char *const");
+	assert_member("session", "matrix", 40, "double[2][3]");
+	assert_member("session", "at", 88, "struct point");
+	assert_member("session", "", 96, "union {…} (unit.c:13)");
+	assert_member("session", "pair", 104, "struct {…} (unit.c:14)");
+	assert_member("session", "colour", 108, "enum colour");
+	assert_member("session", "hidden", 112, "struct opaque *");
+	assert_member("session", "done", 120, "void (*)(...)");
+	assert_member("session", "make", 128, "struct point *(*[2])(...)");
+	assert_member("session", "count", 144, "volatile size_type");
+	assert_member("session", "ready", 152, "_Bool");
+	assert_member("session", "data", 153, "unsigned char[]");
+
+	const struct heap_type *data = &unit.types.types[member(session, "data")->type];
+	const struct heap_type *onion = &unit.types.types[member(session, "")->type];
+
+	check_that(data->flags & HEAP_TYPE_FLEXIBLE && data->size == 0 && data->count == 0);
+	check_that(onion->kind == HEAP_TYPE_UNION && onion->members == 2 && onion->size == 8);
+	check_that(member(onion, "number")->offset == 0 && member(onion, "pointer")->offset == 0);
+
+	const struct heap_type *matrix = &unit.types.types[member(session, "matrix")->type];
+
+	check_that(matrix->count == 2 && matrix->size == 48);
+	check_that(unit.types.types[matrix->target].count == 3);
+	check_that(unit.types.types[matrix->target].size == 24);
+}
+
+static void check_bits(void)
+{
+	check_that(type("bits")->size == 16);
+	assert_bits("bits", "a", 0, 3);
+	assert_bits("bits", "b", 3, 7);
+	assert_bits("bits", "c", 10, 40);
+	assert_bits("bits", "d", 50, 5);
+	assert_member("bits", "e", 7, "unsigned char");
+	assert_bits("bits", "f", 64, 1);
+	assert_bits("bits", "g", 65, 4);
+}
+
+static void check_arrays_at_the_end(void)
+{
+	const struct heap_type *old = &unit.types.types[member(type("old"), "items")->type];
+	const struct heap_type *zero = &unit.types.types[member(type("zero"), "items")->type];
+
+	check_that(old->count == 1 && old->size == 4 && !(old->flags & HEAP_TYPE_FLEXIBLE));
+	check_that(zero->count == 0 && zero->size == 0);
+	check_that(type("zero")->size == 4);
+}
+
+static void check_c(void)
+{
+	const struct heap_type *colour = type("enum colour");
+	const struct heap_enumerator *values = &unit.types.enumerators[colour->first_member];
+
+	check_base_types();
+	check_session();
+	check_bits();
+	check_arrays_at_the_end();
+	check_that(colour->members == 3 && colour->size == 4);
+	check_that(strcmp(heap_types_string(&unit.types, values[0].name), "RED") == 0);
+	check_that(values[0].value == -1 && values[1].value == 0 && values[2].value == 7);
+	check_that(type("struct opaque")->flags & HEAP_TYPE_DECLARATION);
+	check_that(type("struct opaque")->size == 0);
+	assert_member("local", "inside", 0, "long");
+}
+
+static void reads_c(void **state)
+{
+	(void)state;
+	WITH_EACH(c_compilers, "unit.c", c_source, check_c);
+}
+
+// --- C++ -----------------------------------------------------------------------------------
+
+static const char cxx_source[] =
+	"struct plain { int a; };\n"
+	"struct shape { virtual ~shape(); int sides; };\n"
+	"struct named { char *name; };\n"
+	"struct square : shape, named { double edge; static int count; };\n"
+	"struct left : virtual plain { int l; };\n"
+	"struct right : virtual plain { int r; };\n"
+	"struct both : left, right { int b; };\n"
+	"shape::~shape() {}\n"
+	"int square::count;\n"
+	"namespace cache {\n"
+	"	enum class state : unsigned char { cold, warm = 200 };\n"
+	"	struct table;\n"
+	"	class entry {\n"
+	"	public:\n"
+	"		struct key { long hash; } k;\n"
+	"		state s;\n"
+	"		entry *next;\n"
+	"		entry &self;\n"
+	"		int entry::*field;\n"
+	"		int (entry::*method)(int);\n"
+	"		decltype(nullptr) nothing;\n"
+	"		table *owner;\n"
+	"		static entry *first;\n"
+	"		explicit entry(int);\n"
+	"	};\n"
+	"	template <class T> struct box { T value; box<T> *inner; };\n"
+	"	struct table { box<int> numbers; box<entry *> entries; };\n"
+	"	entry *entry::first;\n"
+	"	entry::entry(int) : self(*this) {}\n"
+	"	namespace { struct secret { int s; }; }\n"
+	"	table *the_table; secret *the_secret; both *the_both; square *the_square;\n"
+	"}\n"
+	"int use() { cache::entry e(1); square s; both b;\n"
+	"	return e.k.hash + s.sides + b.l + cache::the_table->numbers.value +\n"
+	"		cache::the_secret->s + (e.s == cache::state::warm); }\n";
+
+static const struct heap_member *base(const char *owner, unsigned number)
+{
+	const struct heap_type *derived = type(owner);
+
+	check_that(number < derived->members);
+	return &unit.types.members[derived->first_member + number];
+}
+
+static void check_bases(void)
+{
+	const struct heap_type *shape = type("struct shape"), *square = type("struct square");
+	const struct heap_member *vtable = base("shape", 0);
+
+	check_that(shape->flags & HEAP_TYPE_POLYMORPHIC && shape->size == 16);
+	check_that(vtable->flags == HEAP_MEMBER_VTABLE && vtable->offset == 0);
+	assert_member("shape", "sides", 8, "int");
+	// The static member is none of the struct.
+	check_that(square->members == 3 && square->size == 32);
+	check_that(square->flags & HEAP_TYPE_POLYMORPHIC);
+	check_that(base("square", 0)->flags == HEAP_MEMBER_BASE);
+	check_that(strcmp(name_of(base("square", 0)->type), "struct shape") == 0);
+	check_that(base("square", 1)->flags == HEAP_MEMBER_BASE);
+	check_that(base("square", 1)->offset == 16);
+	check_that(strcmp(name_of(base("square", 1)->type), "struct named") == 0);
+	assert_member("square", "edge", 24, "double");
+
+	bool found = false;
+
+	for (unsigned i = 0; i < type("left")->members; i++)
+		found |= base("left", i)->flags == (HEAP_MEMBER_BASE | HEAP_MEMBER_VIRTUAL_BASE);
+	check_that(found);
+	assert_member("left", "l", 8, "int");
+	assert_member("both", "b", 28, "int");
+	check_that(type("struct both")->size == 40);
+}
+
+static void check_cxx(void)
+{
+	const struct heap_type *state = type("enum cache::state");
+
+	check_bases();
+	check_that(state->size == 1 && state->members == 2);
+	check_that(unit.types.enumerators[state->first_member + 1].value == 200);
+	check_that(type("class cache::entry")->size == 72);
+	assert_member("cache::entry", "k", 0, "struct cache::entry::key");
+	assert_member("cache::entry", "s", 8, "enum cache::state");
+	assert_member("cache::entry", "next", 16, "class cache::entry *");
+	assert_member("cache::entry", "self", 24, "class cache::entry &");
+	assert_member("cache::entry", "field", 32, "int ::*");
+	assert_member("cache::entry", "method", 40, "int (::*)(...)");
+	check_that(member(type("cache::entry"), "nothing")->offset == 56);
+	assert_member("cache::entry", "owner", 64, "struct cache::table *");
+	assert_member("cache::table", "numbers", 0, "struct cache::box<int>");
+	// gcc writes box<cache::entry*> and clang box<cache::entry *>.
+	check_that(member(type("cache::table"), "entries")->offset == 16);
+	check_that(type("struct cache::box<cache::entry*[*]>")->size == 16);
+	assert_member("cache::box<int>", "value", 0, "int");
+	assert_member("cache::box<int>", "inner", 8, "struct cache::box<int> *");
+	assert_member("cache::(anonymous namespace)::secret", "s", 0, "int");
+}
+
+static void reads_cxx(void **state)
+{
+	(void)state;
+	WITH_EACH(cxx_compilers, "unit.cc", cxx_source, check_cxx);
+}
+
+// --- which entry is which type -------------------------------------------------------------
+
+struct variables {
+	struct heap_dwarf_file *file;
+	unsigned checked;
+};
+
+// Looks the type of each variable and parameter of functions up by its entry.
+static void look_up(struct variables *variables, Dwarf_Die parent)
+{
+	Dwarf_Die die = heap_dwarf_child(variables->file, parent);
+
+	while (die) {
+		const char *name = heap_dwarf_name(variables->file, die);
+		uint64_t place;
+
+		bool is_local = heap_dwarf_tag(variables->file, die) == DW_TAG_variable ||
+				heap_dwarf_tag(variables->file, die) == DW_TAG_formal_parameter;
+
+		if (is_local && (strcmp(name, "p") == 0 || strcmp(name, "zero") == 0 ||
+				 strcmp(name, "all") == 0)) {
+			check_that(heap_dwarf_inherited_reference_offset(variables->file, die,
+									 DW_AT_type, &place));
+
+			const char *found = name_of(heap_unit_types_find(&unit, place));
+
+			check_that(strcmp(found, *name == 'p'   ? "struct local *"
+						 : *name == 'z' ? "struct zero *"
+								: "struct session **") == 0);
+			check_that(heap_unit_types_find(&unit, place + 1) == HEAP_NO_TYPE);
+			variables->checked++;
+		}
+		look_up(variables, die);
+
+		Dwarf_Die next = heap_dwarf_sibling(variables->file, die);
+
+		dwarf_dealloc_die(die);
+		die = next;
+	}
+}
+
+static struct heap_error *look_up_unit(void *context, Dwarf_Die die)
+{
+	struct variables *variables = context;
+
+	if (heap_dwarf_tag(variables->file, die) == DW_TAG_compile_unit)
+		look_up(variables, die);
+	return NULL;
+}
+
+static void check_entries(void)
+{
+	struct variables variables = { 0 };
+
+	assert_null(heap_dwarf_open(compile_path("object.so"), &variables.file));
+	assert_null(heap_dwarf_visit_units(variables.file, look_up_unit, &variables));
+	check_that(variables.checked >= 3);
+	heap_dwarf_close(variables.file);
+}
+
+static void finds_types_by_entry(void **state)
+{
+	(void)state;
+	// Not with type units: types are looked up by an offset in .debug_info there, too,
+	// but a reference by signature has none before DWARF 5.
+	static const char *const compilers[] = { "gcc -gdwarf-5 -O0", "clang -gdwarf-4 -O0" };
+
+	WITH_EACH(compilers, "unit.c", c_source, check_entries);
+}
+
+// --- other units ---------------------------------------------------------------------------
+
+// dwz moves what two units have in common to a partial unit.
+static void check_dwz(void)
+{
+	if (!compile_has("dwz"))
+		return;
+	heap_unit_types_deinit(&unit);
+	compile_write("second.c", c_source);
+	assert_true(compile_run("sed -i 's/sum/sum2/; s/sessions/sessions2/' second.c"));
+	assert_true(compile_run("%s -fPIC -shared -o object.so unit.c second.c && dwz object.so",
+				compiler));
+	read_unit("object.so", "unit.c");
+	check_c();
+	check_entries();
+}
+
+static void reads_partial_units_along(void **state)
+{
+	(void)state;
+	static const char *const compilers[] = { "gcc -gdwarf-4 -O0", "gcc -gdwarf-5 -O0" };
+
+	WITH_EACH(compilers, "unit.c", c_source, check_dwz);
+}
+
+UNIT_TESTS("dwarf_types", cmocka_unit_test_setup_teardown(reads_c, compile_begin, compile_end),
+	   cmocka_unit_test_setup_teardown(reads_cxx, compile_begin, compile_end),
+	   cmocka_unit_test_setup_teardown(finds_types_by_entry, compile_begin, compile_end),
+	   cmocka_unit_test_setup_teardown(reads_partial_units_along, compile_begin, compile_end))
