@@ -111,6 +111,23 @@ static void columns_round_trip(void **state)
 	heap_snapshot_close(snapshot);
 }
 
+// Snapshots are kept for years: one of each version of the format stays here.
+static void old_snapshots_open(void **state)
+{
+	(void)state;
+	struct heap_snapshot *snapshot;
+
+	sample_check(heap_snapshot_open("t/snapshots/format-1.snap", &snapshot));
+	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_ALL));
+	assert_string_equal(snapshot->info.id, "0123456789abcdef0123456789abcdef");
+	assert_rows(types.types, types.count);
+	assert_rows(roots, root_count);
+	assert_rows(address, object_count);
+	assert_rows(edge_target, edge_count);
+	assert_rows(edge_slot, edge_count);
+	heap_snapshot_close(snapshot);
+}
+
 static void only_what_is_asked_for_is_loaded(void **state)
 {
 	(void)state;
@@ -329,8 +346,9 @@ static void a_full_disk_is_told(void **state)
 #define ON_SAMPLE(test) cmocka_unit_test_setup_teardown(test, write_sample, drop_sample)
 
 UNIT_TESTS("snapshot", ON_SAMPLE(info_round_trips), ON_SAMPLE(tables_round_trip),
-	   ON_SAMPLE(columns_round_trip), ON_SAMPLE(only_what_is_asked_for_is_loaded),
-	   ON_SAMPLE(slots_bring_their_edges), ON_SAMPLE(empty_snapshots_are_fine),
-	   ON_SAMPLE(objects_are_found_by_address), ON_SAMPLE(contents_are_kept_up_to_the_limit),
+	   ON_SAMPLE(columns_round_trip), ON_SAMPLE(old_snapshots_open),
+	   ON_SAMPLE(only_what_is_asked_for_is_loaded), ON_SAMPLE(slots_bring_their_edges),
+	   ON_SAMPLE(empty_snapshots_are_fine), ON_SAMPLE(objects_are_found_by_address),
+	   ON_SAMPLE(contents_are_kept_up_to_the_limit),
 	   ON_SAMPLE(without_contents_nothing_is_kept), ON_SAMPLE(contents_are_read_in_any_order),
 	   ON_SAMPLE(errors_of_the_reader_end_the_writing), ON_SAMPLE(a_full_disk_is_told))
