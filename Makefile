@@ -98,7 +98,8 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(FLAGS) $(SANITIZERS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(foreach room,dumper dumper/writer lib shell shell/batch t/unit t/helper t/fuzz,\
+	$(wildcard $(BUILD)/$(room)/*.d))
 
 # --- tests -----------------------------------------------------------------
 

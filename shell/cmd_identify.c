@@ -11,29 +11,117 @@
 #include "shell/field.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
 	DEFAULT_DEPTH = 12,
-	DEFAULT_WIDTH = 8, // holders shown of one object
 	MAX_PREFIX = 512,
 };
+
+// Holders shown of one object, by level: a tree that is wide everywhere says nothing.
+static const uint64_t widths[] = { 6, 3, 2, 1 };
 
 struct tree {
 	struct session *session;
 	uint64_t depth; // levels that may still be shown
-	uint64_t width;
+	uint64_t width; // holders of each object; 0: fewer and fewer, as above
+	unsigned level;
+	uint32_t *distance; // [objects] edges from the nearest root; UINT32_MAX: leaked
 	uint8_t *shown; // [objects] whether its holders have been shown, or are being
 	char prefix[MAX_PREFIX];
 	bool found_root;
 };
 
-// Holders of one object: roots first, then objects; named and typed ones first.
+// How far each object is from the roots: the holder that is nearest to one says most.
+static uint32_t *find_distances(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	size_t count = snapshot->object_count;
+	uint32_t *distance = session_allocate(session, (count + 1) * sizeof(*distance));
+	heap_object_id *queue = session_allocate(session, (count + 1) * sizeof(*queue));
+	size_t tail = 0;
+
+	if (!distance || !queue)
+		return NULL;
+	memset(distance, 0xff, count * sizeof(*distance));
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		heap_object_id target = snapshot->root_edges[i].target;
+
+		if (distance[target] == UINT32_MAX) {
+			distance[target] = 0;
+			queue[tail++] = target;
+		}
+	}
+	for (size_t head = 0; head < tail; head++) {
+		heap_object_id object = queue[head];
+
+		for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1];
+		     i++) {
+			heap_object_id target = snapshot->edge_target[i];
+
+			if (distance[target] == UINT32_MAX) {
+				distance[target] = distance[object] + 1;
+				queue[tail++] = target;
+			}
+		}
+	}
+	return distance;
+}
+
+// Holders of one object: roots first, then objects; named, typed and near ones first.
 struct holders {
 	uint32_t *edges; // root edges, then object edges
 	heap_object_id *sources;
 	uint32_t roots, objects;
 };
+
+struct source {
+	uint64_t rank;
+	uint32_t edge;
+	heap_object_id object;
+};
+
+static int compare_sources(const void *left, const void *right)
+{
+	const struct source *a = left, *b = right;
+
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->edge < b->edge ? -1 : a->edge > b->edge;
+}
+
+// Typed pointers before others, to the start before into the middle, then by distance.
+static void sort_sources(struct tree *tree, heap_object_id object, struct holders *holders,
+			 uint32_t *edges)
+{
+	const struct heap_graph *graph = tree->session->graph;
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	uint32_t first = graph->in_first[object];
+	uint32_t count = graph->in_first[object + 1] - first;
+	struct source *sources = session_allocate(tree->session, count * sizeof(*sources));
+
+	for (uint32_t i = 0; sources && i < count; i++) {
+		uint32_t edge = graph->in_edge[first + i];
+		heap_object_id source = graph->in_source[first + i];
+		uint64_t untyped = !(snapshot->edge_flags[edge] & HEAP_EDGE_TYPED);
+		uint64_t interior = snapshot->edge_interior[edge] != 0;
+
+		sources[i] = (struct source){
+			.rank = untyped << 33 | interior << 32 | tree->distance[source],
+			.edge = edge,
+			.object = source,
+		};
+	}
+	if (!sources)
+		return;
+	qsort(sources, count, sizeof(*sources), compare_sources);
+	for (uint32_t i = 0; i < count; i++) {
+		edges[i] = sources[i].edge;
+		holders->sources[i] = sources[i].object;
+	}
+	holders->objects = count;
+}
 
 HEAP_MUST_CHECK
 static struct heap_error *find_holders(struct tree *tree, heap_object_id object,
@@ -59,17 +147,7 @@ static struct heap_error *find_holders(struct tree *tree, heap_object_id object,
 				holders->edges[holders->roots++] = edge;
 		}
 	}
-	for (int typed = 1; typed >= 0; typed--) {
-		for (uint32_t i = 0; i < objects; i++) {
-			uint32_t at = graph->in_first[object] + i;
-			uint32_t edge = graph->in_edge[at];
-
-			if (!!(snapshot->edge_flags[edge] & HEAP_EDGE_TYPED) != typed)
-				continue;
-			holders->sources[holders->objects] = graph->in_source[at];
-			holders->edges[roots + holders->objects++] = edge;
-		}
-	}
+	sort_sources(tree, object, holders, holders->edges + roots);
 	return NULL;
 }
 
@@ -146,7 +224,9 @@ static struct heap_error *show_object_holder(struct tree *tree, heap_object_id s
 		if (length + 5 < sizeof(tree->prefix))
 			strcat(tree->prefix, last ? "  " : "│ ");
 		tree->depth--;
+		tree->level++;
 		error = show_holders(tree, source);
+		tree->level--;
 		tree->depth++;
 		tree->prefix[length] = '\0';
 	}
@@ -159,7 +239,8 @@ struct heap_error *show_holders(struct tree *tree, heap_object_id object)
 	struct holders holders = { 0 };
 	struct heap_error *error = find_holders(tree, object, &holders);
 	uint64_t all = (uint64_t)holders.roots + holders.objects;
-	uint64_t shown = all < tree->width ? all : tree->width;
+	uint64_t width = tree->width ? tree->width : widths[tree->level < 3 ? tree->level : 3];
+	uint64_t shown = all < width ? all : width;
 
 	if (error)
 		return error;
@@ -186,7 +267,7 @@ struct heap_error *show_holders(struct tree *tree, heap_object_id object)
 
 static enum command_status identify_run(struct session *session, int argc, char **argv)
 {
-	struct tree tree = { .session = session, .depth = DEFAULT_DEPTH, .width = DEFAULT_WIDTH };
+	struct tree tree = { .session = session, .depth = DEFAULT_DEPTH };
 	heap_object_id object;
 
 	if (!command_number(&argc, argv, "--depth", &tree.depth) ||
@@ -202,7 +283,8 @@ static enum command_status identify_run(struct session *session, int argc, char 
 	if (error)
 		return command_fail(session, error);
 	tree.shown = session_allocate(session, session->snapshot->object_count);
-	if (!tree.shown)
+	tree.distance = find_distances(session);
+	if (!tree.shown || !tree.distance)
 		return command_fail(session, heap_error_out_of_memory());
 	output_open_object(session->output, NULL);
 	describe_object_json(session, "object", object);
@@ -223,7 +305,8 @@ const struct command identify_command = {
 	.summary = "who holds an object, up to the roots",
 	.details = "A tree: below each object those that hold it, named by their field. A branch "
 		   "ends\n"
-		   "at a root, at an object that has been shown, or after --depth levels.\n\n"
+		   "at a root, at an object that has been shown, or after --depth levels. Of many holders\n"
+		   "those nearest to a root are shown, fewer on each level; --width N shows N on all.\n\n"
 		   "  identify 0x5ed26d8\n"
 		   "  identify --depth 3 $1",
 	.run = identify_run,

@@ -93,16 +93,68 @@ static uint8_t evidence_of(enum layout_fit fit)
 	return fit == LAYOUT_EMBEDDED ? HEAP_EVIDENCE_EMBEDDING : HEAP_EVIDENCE_POINTER;
 }
 
-// The claim of all the slots at one offset: one, unless they are a union's.
-static struct layout_claim hear(const struct inference *inference, const struct layout_slot *slots,
-				uint32_t count, uint64_t interior, uint64_t size)
+struct testimony {
+	struct inference *inference;
+	heap_object_id object;
+};
+
+// The slots at an offset: [*first, result).
+static uint32_t find_slots(const struct layout_slots *slots, uint64_t offset, uint32_t *first)
 {
+	uint32_t low = 0, high = slots->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (slots->slots[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*first = low;
+	while (low < slots->count && slots->slots[low].offset == offset)
+		low++;
+	return low;
+}
+
+// Whether an object's pointers are where a type has pointers, and lead to blocks in which
+// there is room for what they should point to.
+static bool agrees(void *context, heap_type_id type)
+{
+	const struct testimony *testimony = context;
+	struct inference *inference = testimony->inference;
+	const struct edges *edges = &inference->capture->edges;
+	const struct heap_types *types = inference->layouts.types;
+	const struct layout_slots *slots = layouts_slots(&inference->layouts, type);
+	heap_object_id object = testimony->object;
+
+	for (uint32_t i = edges->first[object]; slots && i < edges->first[object + 1]; i++) {
+		uint32_t first;
+		uint32_t end = find_slots(slots, (uint64_t)edges->slot[i] * 8, &first);
+		uint64_t room = inference->capture->objects.size[edges->target[i]];
+
+		if (first == end)
+			return false;
+		if (end - first == 1 && edges->interior[i] < 8 &&
+		    heap_types_size(types, slots->slots[first].pointee) > room)
+			return false;
+	}
+	return slots != NULL;
+}
+
+// The claim of all the slots at one offset: one, unless they are a union's.
+static struct layout_claim hear(struct inference *inference, const struct layout_slot *slots,
+				uint32_t count, uint64_t interior, heap_object_id target)
+{
+	struct testimony testimony = { inference, target };
+	const struct layout_witness witness = { agrees, &testimony };
+	uint64_t size = inference->capture->objects.size[target];
 	struct layout_claim best = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	uint32_t equals = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct layout_claim claim =
-			layouts_fit(&inference->layouts, slots[i].pointee, interior, size);
+		struct layout_claim claim = layouts_fit(&inference->layouts, slots[i].pointee,
+							interior, size, &witness);
 
 		if (count > 1 && claim.fit != LAYOUT_EXACT)
 			continue;
@@ -122,24 +174,15 @@ static struct heap_error *follow(struct inference *inference, const struct layou
 				 uint64_t offset, heap_object_id target, uint64_t interior,
 				 uint8_t *flags)
 {
-	uint32_t low = 0, high = slots->count;
+	uint32_t low;
+	uint32_t high = find_slots(slots, offset, &low);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (slots->slots[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (high = low; high < slots->count && slots->slots[high].offset == offset;)
-		high++;
 	if (low == high)
 		return NULL;
 	*flags |= HEAP_EDGE_TYPED;
 
-	struct layout_claim claim = hear(inference, slots->slots + low, high - low, interior,
-					 inference->capture->objects.size[target]);
+	struct layout_claim claim =
+		hear(inference, slots->slots + low, high - low, interior, target);
 
 	if (claim.fit == LAYOUT_NONE)
 		return NULL;

@@ -136,6 +136,131 @@ static int compare_parts(const void *left, const void *right)
 	return a->whole < b->whole ? -1 : a->whole > b->whole;
 }
 
+// --- common headers ----------------------------------------------------------
+
+/*
+ * Inheritance as C does it: structs that begin with the same members, often by a macro,
+ * are handled through pointers to a struct that has those alone. Each beginning of each
+ * struct gets a hash; a struct whose members hash to another one's beginning is its header.
+ */
+enum header {
+	HEADER_NONE,
+	HEADER,
+	HEADER_OF_ANY_SIZE, // of a struct with a flexible array
+};
+
+struct beginning {
+	uint64_t hash;
+	heap_type_id type;
+	uint32_t members;
+};
+
+struct beginnings {
+	struct beginning *all; // [count] by hash
+	size_t count;
+};
+
+static uint64_t add_to_hash(const struct heap_types *types, uint64_t hash,
+			    const struct heap_member *member)
+{
+	heap_type_id type = heap_types_strip(types, member->type);
+	uint64_t pointers = 0;
+
+	// One pointer may stand in the table several times: it counts by what it points to.
+	for (; types->types[type].kind == HEAP_TYPE_POINTER; pointers++)
+		type = heap_types_strip(types, types->types[type].target);
+
+	const uint64_t values[] = { member->offset, type, pointers,
+				    (uint64_t)member->bit_offset << 8 | member->bit_size };
+
+	for (const char *at = heap_types_string(types, member->name); *at; at++)
+		hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		hash = (hash ^ values[i]) * UINT64_C(0x9e3779b97f4a7c15) >> 1;
+	return hash;
+}
+
+static bool is_plain_struct(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_STRUCT && type->members >= 2 && type->size > 0;
+}
+
+static int compare_beginnings(const void *left, const void *right)
+{
+	const struct beginning *a = left, *b = right;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+static void find_beginnings(const struct heap_types *types, struct beginnings *beginnings)
+{
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const struct heap_type *type = &types->types[id];
+		uint64_t hash = 0;
+
+		for (uint32_t i = 0; is_plain_struct(type) && i < type->members; i++) {
+			hash = add_to_hash(types, hash, &types->members[type->first_member + i]);
+			beginnings->all[beginnings->count++] =
+				(struct beginning){ hash, id, i + 1 };
+		}
+	}
+	if (beginnings->count > 0)
+		qsort(beginnings->all, beginnings->count, sizeof(*beginnings->all),
+		      compare_beginnings);
+}
+
+// Adds `header` as a part of all the longer structs of a run of equal beginnings.
+HEAP_MUST_CHECK
+static struct heap_error *add_header(struct layouts *layouts, const struct beginning *run,
+				     size_t length, heap_type_id header)
+{
+	const struct heap_type *types = layouts->types->types;
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < length; i++) {
+		if (run[i].members == types[run[i].type].members)
+			continue;
+		if (layouts->header[header] != HEADER_OF_ANY_SIZE)
+			layouts->header[header] =
+				heap_types_flexible(layouts->types, run[i].type, NULL, NULL)
+					? HEADER_OF_ANY_SIZE
+					: HEADER;
+		error = add_part(layouts, &(struct layout_part){ header, run[i].type, 0 });
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_headers(struct layouts *layouts)
+{
+	const struct heap_types *types = layouts->types;
+	struct beginnings beginnings = {
+		.all = malloc(((size_t)types->member_count + 1) * sizeof(*beginnings.all)),
+	};
+	struct heap_error *error = NULL;
+
+	layouts->header = calloc(types->count, 1);
+	if (!beginnings.all || !layouts->header) {
+		free(beginnings.all);
+		return heap_error_out_of_memory();
+	}
+	find_beginnings(types, &beginnings);
+	for (size_t i = 0, end; !error && i < beginnings.count; i = end) {
+		const struct beginning *run = &beginnings.all[i];
+
+		for (end = i + 1; end < beginnings.count && beginnings.all[end].hash == run->hash;)
+			end++;
+		for (size_t j = 0; !error && j < end - i; j++) {
+			if (run[j].members == types->types[run[j].type].members)
+				error = add_header(layouts, run, end - i, run[j].type);
+		}
+	}
+	free(beginnings.all);
+	return error;
+}
+
 struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types *types)
 {
 	struct heap_error *error = NULL;
@@ -150,6 +275,8 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 		if (is_compound(&types->types[id]))
 			error = add_parts(layouts, id, id, 0, 0);
 	}
+	if (!error)
+		error = add_headers(layouts);
 	if (error) {
 		layouts_deinit(layouts);
 		return error;
@@ -165,6 +292,7 @@ void layouts_deinit(struct layouts *layouts)
 		free(layouts->slots[i].slots);
 	free(layouts->slots);
 	free(layouts->parts);
+	free(layouts->header);
 }
 
 // --- fitting -----------------------------------------------------------------
@@ -191,39 +319,67 @@ enum wholes {
 	WHOLES_SEVERAL,
 };
 
-// The types of `size` bytes that have `part` at `offset`.
-static enum wholes find_whole(const struct layouts *layouts, heap_type_id part, uint64_t offset,
-			      uint64_t size, heap_type_id *result)
+// What the search for a whole is told.
+struct search {
+	heap_type_id part;
+	uint64_t offset;
+	uint64_t size;
+	const struct layout_witness *witness; // NULL: all agree
+};
+
+// Whether `outer` has `inner` as its first part: then it says more of the same bytes.
+static bool contains_first(const struct layouts *layouts, heap_type_id outer, heap_type_id inner)
 {
+	for (size_t i = first_part(layouts, inner, 0);
+	     i < layouts->part_count && layouts->parts[i].part == inner &&
+	     layouts->parts[i].offset == 0;
+	     i++) {
+		if (layouts->parts[i].whole == outer)
+			return true;
+	}
+	return false;
+}
+
+// The types of the size that have the part at the offset.
+static enum wholes search_whole(const struct layouts *layouts, const struct search *search,
+				heap_type_id *result)
+{
+	const struct layout_witness *witness = search->witness;
 	enum wholes found = WHOLES_NONE;
 
-	for (size_t i = first_part(layouts, part, offset);
-	     i < layouts->part_count && layouts->parts[i].part == part &&
-	     layouts->parts[i].offset == offset;
+	for (size_t i = first_part(layouts, search->part, search->offset);
+	     i < layouts->part_count && layouts->parts[i].part == search->part &&
+	     layouts->parts[i].offset == search->offset;
 	     i++) {
 		heap_type_id whole = layouts->parts[i].whole;
 
-		if (layouts->types->types[whole].size != size)
+		if (layouts->types->types[whole].size != search->size ||
+		    (witness && !witness->agrees(witness->context, whole)))
 			continue;
-		// A union's only member and a struct's only member are the same bytes: the
-		// outer one says more.
-		if (found == WHOLES_ONE && whole != *result) {
-			enum wholes nested = WHOLES_SEVERAL;
-
-			for (size_t j = first_part(layouts, *result, 0);
-			     j < layouts->part_count && layouts->parts[j].part == *result &&
-			     layouts->parts[j].offset == 0;
-			     j++) {
-				if (layouts->parts[j].whole == whole)
-					nested = WHOLES_ONE;
-			}
-			if (nested == WHOLES_SEVERAL)
-				return WHOLES_SEVERAL;
-		}
+		if (found == WHOLES_ONE && whole != *result &&
+		    !contains_first(layouts, whole, *result))
+			return WHOLES_SEVERAL;
 		found = WHOLES_ONE;
 		*result = whole;
 	}
 	return found;
+}
+
+// Asks the witness only where that is needed: it looks at the block's pointers.
+static enum wholes find_whole(const struct layouts *layouts, struct search search,
+			      heap_type_id *result)
+{
+	const struct layout_witness *witness = search.witness;
+
+	search.witness = NULL;
+
+	enum wholes found = search_whole(layouts, &search, result);
+
+	if (found != WHOLES_SEVERAL || !witness)
+		return found;
+	search.witness = witness;
+	found = search_whole(layouts, &search, result);
+	return found == WHOLES_ONE ? WHOLES_ONE : WHOLES_SEVERAL;
 }
 
 static bool is_part_inside(const struct layouts *layouts, heap_type_id part)
@@ -257,7 +413,7 @@ static bool is_text(const struct heap_type *type)
 }
 
 static struct layout_claim fit_start(const struct layouts *layouts, heap_type_id type,
-				     uint64_t size)
+				     uint64_t size, const struct layout_witness *witness)
 {
 	const struct heap_types *types = layouts->types;
 	uint64_t stride = heap_types_size(types, type);
@@ -281,7 +437,7 @@ static struct layout_claim fit_start(const struct layouts *layouts, heap_type_id
 		return (struct layout_claim){ LAYOUT_EXACT, type, 1 };
 	if (fit_flexible(types, type, size, &claim))
 		return claim;
-	switch (find_whole(layouts, type, 0, size, &whole)) {
+	switch (find_whole(layouts, (struct search){ type, 0, size, witness }, &whole)) {
 	case WHOLES_ONE:
 		return (struct layout_claim){ LAYOUT_EMBEDDED, whole, 1 };
 	case WHOLES_SEVERAL:
@@ -289,12 +445,18 @@ static struct layout_claim fit_start(const struct layouts *layouts, heap_type_id
 	case WHOLES_NONE:
 		break;
 	}
+	// A header alone does not make up a larger block, unless that is a whole number of them
+	// and nothing that has the header can be so large.
+	if (layouts->header[type] == HEADER_OF_ANY_SIZE ||
+	    (layouts->header[type] == HEADER && size % stride != 0))
+		return claim;
 	return (struct layout_claim){ size % stride == 0 ? LAYOUT_ARRAY : LAYOUT_SLACK, type,
 				      size / stride };
 }
 
 struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee,
-				uint64_t interior, uint64_t size)
+				uint64_t interior, uint64_t size,
+				const struct layout_witness *witness)
 {
 	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	const struct heap_type *type = &layouts->types->types[pointee];
@@ -310,10 +472,10 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 	}
 	// Less than a pointer's alignment is a tag in its low bits, not a place.
 	if (interior < 8)
-		return fit_start(layouts, pointee, size);
+		return fit_start(layouts, pointee, size, witness);
 	if (!is_compound(type) || type->size == 0)
 		return none;
-	switch (find_whole(layouts, pointee, interior, size, &whole)) {
+	switch (find_whole(layouts, (struct search){ pointee, interior, size, witness }, &whole)) {
 	case WHOLES_ONE:
 		return (struct layout_claim){ LAYOUT_EMBEDDED, whole, 1 };
 	case WHOLES_SEVERAL:

@@ -32,6 +32,7 @@ struct layouts {
 	const struct heap_types *types;
 	struct layout_slots *slots; /**< [types->count] */
 	struct layout_part *parts;  /**< [part_count] by part, by offset */
+	uint8_t *header; /**< [types->count] private: whether structs begin with its members */
 	size_t part_count, part_capacity;
 };
 
@@ -61,13 +62,21 @@ void layouts_deinit(struct layouts *layouts);
 /** The pointers in one value of @p type. NULL if memory is short. */
 const struct layout_slots *layouts_slots(struct layouts *layouts, heap_type_id type);
 
+/** Whether a block's pointers agree with its being of a type: chooses among several. */
+struct layout_witness {
+	bool (*agrees)(void *context, heap_type_id type);
+	void *context;
+};
+
 /**
  * What a block of @p size bytes is, if something of type @p pointee is at @p interior.
  *
  * fit is LAYOUT_NONE where that says nothing: void, an incomplete type, a size that
- * cannot be, or several types that could equally well be the whole.
+ * cannot be, or several types that could equally well be the whole, of which the witness
+ * does not rule out all but one.
  */
 struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee,
-				uint64_t interior, uint64_t size);
+				uint64_t interior, uint64_t size,
+				const struct layout_witness *witness);
 
 #endif
