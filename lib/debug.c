@@ -146,6 +146,8 @@ static struct heap_error *read_units(struct heap_types_reader *reader, struct he
 	}
 	debug->unreadable_units += reader->units->unreadable;
 	debug->dies = reader->dies;
+	debug->incomplete = reader->elsewhere || (reader->units->main.alternate.size &&
+						  reader->units->alternate_descriptor < 0);
 	return error;
 }
 

@@ -13,6 +13,7 @@
 #include "lib/dwarf_file.h"
 #include "lib/types.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,8 @@ struct heap_debug {
 	uint64_t units;            /**< compilation units read */
 	uint64_t dies;             /**< debugging information entries read */
 	uint64_t unreadable_units; /**< skipped for damage; the rest is still there */
+	bool incomplete;           /**< some of it is in files that were not found or cannot be
+					read: split DWARF's .dwo, dwz's alternate file */
 };
 
 /**

@@ -249,7 +249,7 @@ static struct heap_error *read_version(const struct heap_file *file, const char 
 				       struct heap_debug *debug)
 {
 	const struct heap_section *section;
-	uint64_t values[4];
+	uint64_t values[5];
 	CLEANUP_FREE char *stored = NULL;
 	uint32_t size;
 	struct heap_error *error = find(file, TAG_VERSION, HEAP_ENCODING_VARINT, &section);
@@ -270,6 +270,7 @@ static struct heap_error *read_version(const struct heap_file *file, const char 
 	debug->units = values[1];
 	debug->dies = values[2];
 	debug->unreadable_units = values[3];
+	debug->incomplete = values[4];
 	return NULL;
 }
 
@@ -422,6 +423,7 @@ static struct heap_error *write_cache(int descriptor, const char *build_id,
 	heap_file_writer_put(writer, debug->units);
 	heap_file_writer_put(writer, debug->dies);
 	heap_file_writer_put(writer, debug->unreadable_units);
+	heap_file_writer_put(writer, debug->incomplete);
 	heap_file_writer_end(writer);
 	write_bytes(writer, TAG_BUILD_ID, build_id, strlen(build_id));
 	write_bytes(writer, TAG_STRINGS, debug->types.strings, debug->types.string_size);

@@ -56,6 +56,7 @@ static bool is_wanted(uint16_t tag)
 	case DW_TAG_set_type:
 	case DW_TAG_file_type:
 	case DW_TAG_variable:
+	case DW_TAG_imported_unit:
 		return true;
 	default:
 		return false;
@@ -462,6 +463,9 @@ static void set_reference(struct heap_debug_entry *entry, uint16_t name, uint64_
 		break;
 	case DW_AT_signature:
 		entry->signature = place;
+		break;
+	case DW_AT_import:
+		entry->import = place;
 		break;
 	case DW_AT_containing_type:
 		entry->has |= HEAP_DEBUG_IS_CONTAINING;

@@ -71,6 +71,7 @@ struct heap_debug_entry {
 	uint64_t type;          /**< place; HEAP_DEBUG_NOWHERE if there is none, and so on */
 	uint64_t specification; /**< or abstract origin */
 	uint64_t signature;     /**< place of what DW_AT_signature refers to */
+	uint64_t import;        /**< place of the unit that DW_TAG_imported_unit refers to */
 	uint64_t size;
 	uint64_t offset;         /**< of a member, in bytes */
 	const uint8_t *location; /**< [location_size] an expression, if it is one */

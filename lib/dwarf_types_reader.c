@@ -281,8 +281,27 @@ static void measure_arrays(struct resolving *resolving)
 
 // --- variables -----------------------------------------------------------------------------
 
-// Takes from what the variable completes (a declaration, an abstract instance) what it
-// does not say itself.
+// Takes from an entry that the variable completes what it does not say itself.
+HEAP_MUST_CHECK
+static struct heap_error *take_from(struct heap_unit_reader *unit,
+				    struct heap_unit_variable *variable,
+				    const struct heap_debug_entry *entry)
+{
+	struct heap_error *error = NULL;
+
+	if (!variable->name && entry->name)
+		error = heap_unit_reader_name(unit, entry->place, &variable->name);
+	if (!error && !variable->line) {
+		variable->line = entry->line;
+		error = heap_unit_reader_file(unit, entry, &variable->file);
+	}
+	if (!variable->type)
+		variable->type = entry->type;
+	variable->external |= (entry->has & HEAP_DEBUG_IS_EXTERNAL) != 0;
+	return error;
+}
+
+// A declaration, an abstract instance of a function's static, or one after the other.
 HEAP_MUST_CHECK
 static struct heap_error *complete_variable(struct heap_unit_reader *unit,
 					    struct heap_unit_variable *variable)
@@ -294,23 +313,9 @@ static struct heap_error *complete_variable(struct heap_unit_reader *unit,
 		struct heap_debug_entry entry;
 
 		error = heap_unit_reader_entry(unit, place, &entry);
-		if (error)
-			break;
-		if (!variable->name && entry.name)
-			error = heap_unit_reader_name(unit, place, &variable->name);
-		if (!variable->type)
-			variable->type = entry.type;
-		if (!variable->line && entry.line) {
-			variable->line = entry.line;
-			// Files of another unit have other numbers.
-			if (!error && place >= unit->unit->die && place < unit->unit->end)
-				error = heap_unit_strings_add(
-					unit->strings,
-					heap_debug_files_name(&unit->files, entry.file),
-					&variable->file);
-		}
-		variable->external |= (entry.has & HEAP_DEBUG_IS_EXTERNAL) != 0;
-		place = entry.specification;
+		if (!error)
+			error = take_from(unit, variable, &entry);
+		place = error ? HEAP_DEBUG_NOWHERE : entry.specification;
 	}
 	return error;
 }
@@ -338,6 +343,9 @@ static struct heap_error *add_variables(struct heap_types_reader *reader,
 		const struct heap_unit_variable *variable = &unit->variables[i];
 		heap_type_id type = HEAP_NO_TYPE;
 
+		// What it completes is in a file that was not found.
+		if (!variable->name && !variable->type)
+			continue;
 		if (variable->type)
 			type = heap_unit_reader_find(unit, variable->type);
 		reader->variables[reader->variable_count++] = (struct heap_variable){

@@ -60,6 +60,7 @@ void heap_unit_reader_deinit(struct heap_unit_reader *reader)
 	heap_debug_entries_deinit(&reader->entries);
 	heap_debug_entries_deinit(&reader->others);
 	heap_debug_files_deinit(&reader->files);
+	heap_debug_files_deinit(&reader->other_files);
 	free(reader->types.types);
 	free(reader->types.members);
 	free(reader->types.enumerators);
@@ -176,16 +177,47 @@ struct heap_error *heap_unit_reader_entry(struct heap_unit_reader *reader, uint6
 	struct heap_error *error = NULL;
 	uint64_t next;
 
-	// A reference may lead to the end of some children, which is no entry.
+	// A reference may lead to the end of some children, or to a file that is not there.
 	*result = (struct heap_debug_entry){ 0 };
 	if (place < unit->die || place >= unit->end) {
 		entries = &reader->others;
 		unit = heap_debug_units_find(reader->units, place);
 		if (!unit)
-			return heap_error_create(HEAP_ERROR_FORMAT, "entry refers to no unit");
+			return NULL;
 		error = turn_to(reader, entries, unit);
 	}
 	return error ? error : heap_debug_entries_read(entries, place, true, result, &next);
+}
+
+struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
+					 const struct heap_debug_entry *entry, uint32_t *result)
+{
+	const struct heap_debug_unit *unit = reader->unit;
+	struct heap_debug_files *files = &reader->files;
+	struct heap_error *error = NULL;
+
+	*result = 0;
+	if (!entry->line)
+		return NULL;
+	if (entry->place < unit->die || entry->place >= unit->end) {
+		struct heap_debug_entry first;
+
+		files = &reader->other_files;
+		unit = heap_debug_units_find(reader->units, entry->place);
+		if (unit != reader->other_files_unit) {
+			reader->other_files_unit = NULL;
+			files->count = 0;
+			error = heap_unit_reader_entry(reader, unit->die, &first);
+			if (!error && first.has & HEAP_DEBUG_HAS_LINES)
+				error = heap_debug_files_read(files, reader->others.sections,
+							      first.lines);
+			if (error)
+				return error;
+			reader->other_files_unit = unit;
+		}
+	}
+	return heap_unit_strings_add(reader->strings, heap_debug_files_name(files, entry->file),
+				     result);
 }
 
 // --- names ---------------------------------------------------------------------------------
@@ -651,9 +683,7 @@ static struct heap_error *read_variable(struct heap_unit_reader *reader,
 		error = qualify(reader, reader->scopes[top(reader)->scope].name, entry->name,
 				&variable.name);
 	if (!error)
-		error = heap_unit_strings_add(reader->strings,
-					      heap_debug_files_name(&reader->files, entry->file),
-					      &variable.file);
+		error = heap_unit_reader_file(reader, entry, &variable.file);
 	if (!error)
 		error = heap_types_grow(&reader->variables, reader->variable_count, 1,
 					&reader->variable_capacity, sizeof(*reader->variables));
@@ -662,7 +692,7 @@ static struct heap_error *read_variable(struct heap_unit_reader *reader,
 	return error;
 }
 
-// What the type of a local or a parameter is, which nothing else may refer to.
+// What nothing else may refer to: an imported unit, the type of a local or a parameter.
 HEAP_MUST_CHECK
 static struct heap_error *note_reference(struct heap_unit_reader *reader, uint64_t place)
 {
@@ -720,6 +750,8 @@ static struct heap_error *read_entry(struct heap_unit_reader *reader,
 							      : NULL;
 	case DW_TAG_variable:
 		return read_variable(reader, entry);
+	case DW_TAG_imported_unit:
+		return note_reference(reader, entry->import);
 	case DW_TAG_subrange_type:
 	case DW_TAG_generic_subrange:
 		if (top(reader)->kind == FRAME_ARRAY)

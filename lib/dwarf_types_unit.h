@@ -78,6 +78,8 @@ struct heap_unit_reader {
 	struct heap_debug_entries entries;
 	struct heap_debug_entries others; /**< of another unit that is looked into */
 	struct heap_debug_files files;
+	struct heap_debug_files other_files;
+	const struct heap_debug_unit *other_files_unit; /**< whose they are */
 
 	struct heap_types types; /**< its strings are those of strings->pool */
 	uint64_t *targets;       /**< [types.count] places; parallel to types.types */
@@ -99,7 +101,7 @@ struct heap_unit_reader {
 	uint32_t dimension_count, dimension_capacity;
 	struct heap_unit_variable *variables;
 	uint32_t variable_count, variable_capacity;
-	uint64_t *references; /**< with all_references */
+	uint64_t *references; /**< into other units, that no type or variable makes */
 	uint32_t reference_count, reference_capacity;
 
 	char *text; /**< where qualified names are put together */
@@ -136,7 +138,7 @@ struct heap_error *heap_unit_reader_add(struct heap_unit_reader *reader, uint64_
 					const struct heap_type *type, uint64_t target,
 					heap_type_id *result);
 
-/** Reads any entry, of this unit or another. @return NULL, FORMAT or MEMORY */
+/** Reads any entry, of this unit or another; with tag 0 if there is none. */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_entry(struct heap_unit_reader *reader, uint64_t place,
 					  struct heap_debug_entry *result);
@@ -145,6 +147,11 @@ struct heap_error *heap_unit_reader_entry(struct heap_unit_reader *reader, uint6
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64_t place,
 					 uint32_t *result);
+
+/** The name of the file that an entry, of this unit or another, was declared in. */
+HEAP_MUST_CHECK
+struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
+					 const struct heap_debug_entry *entry, uint32_t *result);
 
 /**
  * Makes of an entry of another unit, which cannot be read now, as much of a type as it

@@ -430,7 +430,8 @@ static struct heap_error *look_up_unit(void *context, Dwarf_Die die)
 {
 	struct variables *variables = context;
 
-	if (heap_dwarf_tag(variables->file, die) == DW_TAG_compile_unit)
+	if (heap_dwarf_tag(variables->file, die) == DW_TAG_compile_unit &&
+	    !strstr(heap_dwarf_name(variables->file, die), "second.c"))
 		look_up(variables, die);
 	return NULL;
 }
