@@ -9,6 +9,10 @@
 
 #include <inttypes.h>
 
+enum {
+	SHORT_CONTENT = 16 << 20, // bytes read of an object, without --all
+};
+
 static const char *describe_birth(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -26,9 +30,12 @@ static void show_header(struct session *session, heap_object_id object)
 
 	output_text(output, "%s, %s\n", describe_object(session, object),
 		    describe_bytes(session, snapshot->size[object]));
-	output_text(output, "  allocated by %s, %s; type by %s\n", describe_site(session, site),
-		    describe_birth(session, object),
-		    heap_evidence_name(snapshot->evidence[object]));
+	output_text(output, "  allocated by %s, %s; ", describe_site(session, site),
+		    describe_birth(session, object));
+	if (snapshot->type[object] == HEAP_NO_TYPE)
+		output_text(output, "type unknown\n");
+	else
+		output_text(output, "type by %s\n", heap_evidence_name(snapshot->evidence[object]));
 	describe_object_json(session, "object", object);
 	output_string(output, "site", describe_site(session, site));
 	output_number(output, "born_ns", snapshot->epochs[snapshot->birth[object]]);
@@ -68,7 +75,7 @@ static void show_typed(struct session *session, heap_object_id object, const str
 	bool flexible = heap_types_flexible(types, type, NULL, NULL);
 
 	if ((types->types[type].flags & HEAP_TYPE_CHARACTER) && types->types[type].size == 1) {
-		value_print_bytes(session, value, 2, limit);
+		value_print_characters(session, value, 2, limit);
 	} else if (snapshot->elements[object] > 1 && !flexible) {
 		output_open_array(session->output, "elements");
 		value_print_elements(session, value, type, 0, snapshot->elements[object], 2, limit);
@@ -83,9 +90,13 @@ static struct heap_error *show_object(struct session *session, heap_object_id ob
 				      enum value_limit limit)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
-	struct value value = { .size = snapshot->size[object] };
+	struct value value = { .size = snapshot->size[object], .object = object };
 	uint64_t wanted = value.size < snapshot->info.content_limit ? value.size
 								    : snapshot->info.content_limit;
+
+	if (limit == VALUE_SHORT && wanted > SHORT_CONTENT)
+		wanted = SHORT_CONTENT;
+
 	uint8_t *bytes = session_allocate(session, wanted);
 	size_t kept;
 
@@ -95,10 +106,16 @@ static struct heap_error *show_object(struct session *session, heap_object_id ob
 	struct heap_error *error =
 		heap_snapshot_read_content(snapshot, object, bytes, wanted, &kept);
 
+	// The edges are the largest columns: only for what the bytes alone do not say.
+	if (!error && (kept < value.size || snapshot->type[object] == HEAP_NO_TYPE))
+		error = heap_snapshot_load(snapshot, HEAP_COLUMN_SLOTS);
 	if (error)
 		return error;
 	value.bytes = bytes;
 	value.kept = kept;
+	if (!heap_types_flexible(&snapshot->types, snapshot->type[object], &value.flexible, NULL) ||
+	    snapshot->elements[object] <= 1)
+		value.flexible = 0;
 	output_open_object(session->output, NULL);
 	show_header(session, object);
 	if (snapshot->type[object] != HEAP_NO_TYPE) {
@@ -118,6 +135,7 @@ static void show_root(struct session *session, heap_root_id number, enum value_l
 		.bytes = snapshot->root_content + root->content,
 		.kept = root->content_size,
 		.size = root->size,
+		.object = HEAP_NO_OBJECT,
 	};
 
 	output_open_object(session->output, NULL);
@@ -143,8 +161,7 @@ static enum command_status show_run(struct session *session, int argc, char **ar
 	struct heap_error *error = describe_load(session);
 
 	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH |
-								      HEAP_COLUMN_SLOTS);
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH);
 	if (!error)
 		error = session_parse_operand(session, argv[1], &operand);
 	if (!error && operand.object != HEAP_NO_OBJECT)

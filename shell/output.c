@@ -196,5 +196,5 @@ void output_address(struct output *output, const char *key, uint64_t address)
 	if (output->mode != OUTPUT_JSON)
 		return;
 	begin_value(output, key);
-	fprintf(output->stream, "\"%#" PRIx64 "\"", address);
+	fprintf(output->stream, "\"0x%" PRIx64 "\"", address);
 }

@@ -11,7 +11,6 @@ enum {
 	SHORT_ELEMENTS = 16,
 	SHORT_BYTES = 256,
 	MAX_NESTING = 24,
-	MAX_FLAGS = 16,
 };
 
 static uint64_t load_integer(const struct value *value, uint64_t offset, uint64_t size)
@@ -53,31 +52,43 @@ static int64_t sign_extend(uint64_t value, unsigned bits)
 				       : (int64_t)(value << (64 - bits)) >> (64 - bits);
 }
 
+static bool is_text(const struct heap_type *type)
+{
+	return (type->flags & HEAP_TYPE_CHARACTER) && type->size == 1;
+}
+
+static const char *describe_integer(struct session *session, const struct heap_type *type,
+				    uint64_t value, unsigned bits)
+{
+	if (type->flags & HEAP_TYPE_BOOLEAN)
+		return value ? "true" : "false";
+	if (is_text(type)) {
+		char byte = (char)value;
+
+		return session_format(session, "%" PRId64 " '%s'",
+				      type->flags & HEAP_TYPE_SIGNED ? sign_extend(value, bits)
+								     : (int64_t)value,
+				      session_keep(session, format_escaped(&byte, 1)));
+	}
+	if (type->flags & HEAP_TYPE_SIGNED)
+		return session_format(session, "%" PRId64, sign_extend(value, bits));
+	return session_format(session, "%" PRIu64, value);
+}
+
 static void print_integer(struct session *session, const struct heap_type *type, uint64_t value,
 			  unsigned bits, const char *name, int indent)
 {
 	begin_line(session, name, indent);
-	if (type->flags & HEAP_TYPE_BOOLEAN) {
-		output_text(session->output, "%s\n", value ? "true" : "false");
+	output_text(session->output, "%s\n", describe_integer(session, type, value, bits));
+	if (type->flags & HEAP_TYPE_BOOLEAN)
 		output_boolean(session->output, name, value != 0);
-	} else if ((type->flags & HEAP_TYPE_CHARACTER) && type->size == 1) {
-		char byte = (char)value;
-		const char *escaped = session_keep(session, format_escaped(&byte, 1));
-
-		output_text(session->output, "%" PRId64 " '%s'\n", sign_extend(value, bits),
-			    escaped);
+	else if (type->flags & HEAP_TYPE_SIGNED)
 		output_signed(session->output, name, sign_extend(value, bits));
-	} else if (type->flags & HEAP_TYPE_SIGNED) {
-		output_text(session->output, "%" PRId64 "\n", sign_extend(value, bits));
-		output_signed(session->output, name, sign_extend(value, bits));
-	} else {
-		output_text(session->output, "%" PRIu64 "\n", value);
+	else
 		output_number(session->output, name, value);
-	}
 }
 
-static void print_float(struct session *session, const struct value *value, uint64_t offset,
-			uint64_t size, const char *name, int indent)
+static long double load_float(const struct value *value, uint64_t offset, uint64_t size)
 {
 	const uint8_t *at = value->bytes + offset;
 	long double number = 0;
@@ -93,9 +104,13 @@ static void print_float(struct session *session, const struct value *value, uint
 	} else if (size == sizeof(number)) {
 		memcpy(&number, at, sizeof(number));
 	}
-	begin_line(session, name, indent);
-	output_text(session->output, "%.*Lg\n", size == 4 ? 7 : 15, number);
-	output_real(session->output, name, (double)number);
+	return number;
+}
+
+// As many digits as a value of that size is sure to have.
+static const char *describe_float(struct session *session, long double number, uint64_t size)
+{
+	return session_format(session, "%.*Lg", size == 4 ? 7 : 15, number);
 }
 
 // By name; a value that is several enumerators' bits together as A|B.
@@ -104,48 +119,48 @@ static const char *describe_enumerator(struct session *session, const struct hea
 {
 	const struct heap_types *types = &session->snapshot->types;
 	const struct heap_enumerator *all = types->enumerators + type->first_member;
-	char text[512] = "";
+	const char *text = "";
 	uint64_t rest = (uint64_t)value;
-	unsigned shown = 0;
 
 	for (uint32_t i = 0; i < type->members; i++) {
 		if (all[i].value == value)
 			return session_keep(session,
 					    format_name(heap_types_string(types, all[i].name)));
 	}
-	for (uint32_t i = 0; i < type->members && shown < MAX_FLAGS; i++) {
+	for (uint32_t i = 0; i < type->members; i++) {
 		uint64_t bit = (uint64_t)all[i].value;
-		size_t length = strlen(text);
 
 		if (bit == 0 || (bit & (bit - 1)) || (rest & bit) != bit)
 			continue;
-		snprintf(text + length, sizeof(text) - length, "%s%s", shown ? "|" : "",
-			 heap_types_string(types, all[i].name));
+		text = session_format(
+			session, "%s%s%s", text, *text ? "|" : "",
+			session_keep(session, format_name(heap_types_string(types, all[i].name))));
 		rest &= ~bit;
-		shown++;
 	}
-	if (shown > 0 && rest == 0)
-		return session_keep(session, format_name(text));
-	return session_format(session, "%" PRId64, value);
+	return *text && rest == 0 ? text : session_format(session, "%" PRId64, value);
+}
+
+static const char *describe_pointer(struct session *session, uint64_t pointer)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_object_id target = heap_snapshot_find(snapshot, pointer);
+
+	if (pointer == 0)
+		return "NULL";
+	if (target == HEAP_NO_OBJECT)
+		return describe_address(session, pointer);
+	session_remember(session, target);
+	if (pointer == snapshot->address[target])
+		return describe_object(session, target);
+	return session_format(session, "%s + %" PRIu64, describe_object(session, target),
+			      pointer - snapshot->address[target]);
 }
 
 static void print_pointer(struct session *session, uint64_t pointer, const char *name, int indent)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_object_id target = heap_snapshot_find(snapshot, pointer);
-	const char *text;
+	heap_object_id target = heap_snapshot_find(session->snapshot, pointer);
+	const char *text = describe_pointer(session, pointer);
 
-	if (pointer == 0)
-		text = "NULL";
-	else if (target == HEAP_NO_OBJECT)
-		text = describe_address(session, pointer);
-	else if (pointer == snapshot->address[target])
-		text = describe_object(session, target);
-	else
-		text = session_format(session, "%s + %" PRIu64, describe_object(session, target),
-				      pointer - snapshot->address[target]);
-	if (target != HEAP_NO_OBJECT)
-		session_remember(session, target);
 	begin_line(session, name, indent);
 	output_text(session->output, "%s\n", text);
 	if (!output_is_json(session->output))
@@ -157,18 +172,64 @@ static void print_pointer(struct session *session, uint64_t pointer, const char 
 	output_close(session->output);
 }
 
+// The first edge of the value's object at or after an offset; UINT32_MAX if there is none.
+static uint32_t next_edge(const struct session *session, const struct value *value, uint64_t offset)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	if (value->object == HEAP_NO_OBJECT || !snapshot->edge_slot)
+		return UINT32_MAX;
+
+	uint32_t low = snapshot->edge_first[value->object];
+	uint32_t end = snapshot->edge_first[value->object + 1], high = end;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if ((uint64_t)snapshot->edge_slot[middle] * 8 < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < end ? low : UINT32_MAX;
+}
+
+// A pointer, from the bytes or, where they were not kept, from the edges.
+static bool find_pointer(const struct session *session, const struct value *value, uint64_t offset,
+			 uint64_t *pointer)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	if (is_kept(value, offset, 8)) {
+		*pointer = load_integer(value, offset, 8);
+		return true;
+	}
+
+	uint32_t edge = next_edge(session, value, offset);
+
+	if (edge == UINT32_MAX || (uint64_t)snapshot->edge_slot[edge] * 8 != offset)
+		return false;
+	*pointer = snapshot->address[snapshot->edge_target[edge]] + snapshot->edge_interior[edge];
+	return true;
+}
+
 static void print_text(struct session *session, const struct value *value, uint64_t offset,
 		       uint64_t size, const char *name, int indent)
 {
+	if (offset >= value->kept && size > 0) {
+		print_word(session, name, indent, "(not kept)");
+		return;
+	}
+
 	const char *at = (const char *)value->bytes + offset;
-	uint64_t kept = offset < value->kept ? value->kept - offset : 0;
-	size_t length = strnlen(at, kept < size ? kept : size);
-	const char *escaped = session_keep(session, format_escaped(at, length));
+	uint64_t kept = value->kept - offset < size ? value->kept - offset : size;
+	size_t length = strnlen(at, kept);
 
 	begin_line(session, name, indent);
-	output_text(session->output, "\"%s\"%s\n", escaped,
+	output_text(session->output, "\"%s\"%s\n",
+		    session_keep(session, format_escaped(at, length)),
 		    length == kept && kept < size ? "…" : "");
-	output_string(session->output, name, session_format(session, "%.*s", (int)length, at));
+	output_string(session->output, name, session_keep(session, strndup(at, length)));
 }
 
 // --- compounds ---------------------------------------------------------------
@@ -218,7 +279,7 @@ static void print_members(struct session *session, const struct value *value,
 {
 	const struct heap_types *types = &session->snapshot->types;
 
-	for (uint32_t i = 0; i < type->members && !session_interrupted; i++) {
+	for (uint32_t i = 0; i < type->members && !session_must_stop(session); i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
 		if (member->flags & HEAP_MEMBER_BIT_FIELD)
@@ -235,17 +296,17 @@ static void print_compound(struct session *session, const struct value *value,
 			   const struct heap_type *type, uint64_t offset, const char *name,
 			   int indent, enum value_limit limit)
 {
+	// What is in an anonymous one belongs to the structure around it, as in C.
+	bool anonymous = name && name[0] == '(';
+
 	begin_line(session, name, indent);
 	output_text(session->output, "{\n");
-	output_open_object(session->output, name);
+	if (!anonymous)
+		output_open_object(session->output, name);
 	print_members(session, value, type, offset, indent + 2, limit);
-	output_close(session->output);
+	if (!anonymous)
+		output_close(session->output);
 	output_text(session->output, "%*s}\n", indent, "");
-}
-
-static bool is_text(const struct heap_type *type)
-{
-	return (type->flags & HEAP_TYPE_CHARACTER) && type->size == 1;
 }
 
 static void print_array(struct session *session, const struct value *value,
@@ -257,8 +318,10 @@ static void print_array(struct session *session, const struct value *value,
 	uint64_t stride = heap_types_size(types, element);
 	uint64_t count = type->count;
 
-	// A flexible array is as long as the object is.
-	if ((type->flags & HEAP_TYPE_FLEXIBLE) && stride > 0 && value->size > offset)
+	// A flexible array, x[] or the old x[1], is as long as the object is.
+	if (((type->flags & HEAP_TYPE_FLEXIBLE) ||
+	     (value->flexible && offset == value->flexible)) &&
+	    stride > 0 && value->size > offset)
 		count = (value->size - offset) / stride;
 	if (is_text(&types->types[element])) {
 		print_text(session, value, offset, count, name, indent);
@@ -278,14 +341,20 @@ void value_print_elements(struct session *session, const struct value *value, he
 	uint64_t stride = heap_types_size(&session->snapshot->types, type);
 	uint64_t shown = limit == VALUE_SHORT && count > SHORT_ELEMENTS ? SHORT_ELEMENTS : count;
 
-	for (uint64_t i = 0; i < shown && !session_interrupted; i++) {
-		if (offset + i * stride >= value->kept) {
+	if (stride == 0) {
+		print_word(session, NULL, indent, "(of unknown type)");
+		return;
+	}
+	for (uint64_t i = 0; i < shown && !session_must_stop(session); i++) {
+		uint64_t at = offset + i * stride;
+
+		if (at >= value->kept && next_edge(session, value, at) == UINT32_MAX) {
 			output_text(session->output, "%*s… %" PRIu64 " more, not kept\n", indent,
 				    "", count - i);
 			return;
 		}
 		// In JSON elements have no keys.
-		value_print(session, value, type, offset + i * stride,
+		value_print(session, value, type, at,
 			    output_is_json(session->output)
 				    ? NULL
 				    : session_format(session, "[%" PRIu64 "]", i),
@@ -294,6 +363,69 @@ void value_print_elements(struct session *session, const struct value *value, he
 	if (shown < count)
 		output_text(session->output, "%*s… %" PRIu64 " more (--all shows them)\n", indent,
 			    "", count - shown);
+}
+
+const char *value_describe(struct session *session, const struct value *value, heap_type_id id,
+			   uint64_t offset)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+	uint64_t size = heap_types_size(types, id);
+	unsigned bits = size < 8 ? (unsigned)size * 8 : 64;
+	uint64_t pointer;
+
+	switch (type->kind) {
+	case HEAP_TYPE_POINTER:
+	case HEAP_TYPE_REFERENCE:
+		return find_pointer(session, value, offset, &pointer)
+			       ? describe_pointer(session, pointer)
+			       : "";
+	case HEAP_TYPE_ENUM:
+	case HEAP_TYPE_BASE:
+		break;
+	default:
+		return "";
+	}
+	if (size == 0 || !is_kept(value, offset, size))
+		return "";
+	if (type->kind == HEAP_TYPE_ENUM)
+		return describe_enumerator(session, type,
+					   sign_extend(load_integer(value, offset, size), bits));
+	if (type->flags & HEAP_TYPE_FLOAT)
+		return describe_float(session, load_float(value, offset, size), size);
+	return describe_integer(session, type, load_integer(value, offset, size), bits);
+}
+
+// A value that is no structure and no array. @return false if it was not kept
+static bool print_scalar(struct session *session, const struct value *value, heap_type_id id,
+			 uint64_t offset, const char *name, int indent)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+	uint64_t size = heap_types_size(types, id);
+	uint64_t pointer;
+
+	if (type->kind == HEAP_TYPE_POINTER || type->kind == HEAP_TYPE_REFERENCE) {
+		if (!find_pointer(session, value, offset, &pointer))
+			return false;
+		print_pointer(session, pointer, name, indent);
+		return true;
+	}
+	if (!is_kept(value, offset, size))
+		return false;
+	if (type->flags & HEAP_TYPE_FLOAT) {
+		long double number = load_float(value, offset, size);
+
+		begin_line(session, name, indent);
+		output_text(session->output, "%s\n", describe_float(session, number, size));
+		output_real(session->output, name, (double)number);
+	} else if (type->kind == HEAP_TYPE_ENUM) {
+		print_word(session, name, indent, value_describe(session, value, id, offset));
+	} else {
+		print_integer(session, type, load_integer(value, offset, size),
+			      size < 8 ? (unsigned)size * 8 : 64, name, indent);
+	}
+	return true;
 }
 
 void value_print(struct session *session, const struct value *value, heap_type_id id,
@@ -312,32 +444,15 @@ void value_print(struct session *session, const struct value *value, heap_type_i
 	case HEAP_TYPE_CLASS:
 	case HEAP_TYPE_UNION:
 		print_compound(session, value, type, offset, name, indent, limit);
-		return;
+		break;
 	case HEAP_TYPE_ARRAY:
 		print_array(session, value, type, offset, name, indent, limit);
-		return;
-	}
-	if (size == 0 || !is_kept(value, offset, size)) {
-		print_word(session, name, indent, size == 0 ? "(of unknown type)" : "(not kept)");
-		return;
-	}
-	switch (type->kind) {
-	case HEAP_TYPE_POINTER:
-	case HEAP_TYPE_REFERENCE:
-		print_pointer(session, load_integer(value, offset, size), name, indent);
-		break;
-	case HEAP_TYPE_ENUM:
-		print_word(session, name, indent,
-			   describe_enumerator(session, type,
-					       sign_extend(load_integer(value, offset, size),
-							   (unsigned)size * 8)));
 		break;
 	default:
-		if (type->flags & HEAP_TYPE_FLOAT)
-			print_float(session, value, offset, size, name, indent);
-		else
-			print_integer(session, type, load_integer(value, offset, size),
-				      (unsigned)(size < 8 ? size * 8 : 64), name, indent);
+		if (size == 0)
+			print_word(session, name, indent, "(of unknown type)");
+		else if (!print_scalar(session, value, id, offset, name, indent))
+			print_word(session, name, indent, "(not kept)");
 	}
 }
 
@@ -355,6 +470,29 @@ void value_print_members(struct session *session, const struct value *value, hea
 	output_open_object(session->output, "fields");
 	print_members(session, value, type, 0, indent, limit);
 	output_close(session->output);
+}
+
+// What is printable up to its NUL, but for line ends and colours.
+static bool looks_like_text(const struct value *value)
+{
+	size_t length = strnlen((const char *)value->bytes, value->kept);
+
+	for (size_t i = 0; i < length; i++) {
+		uint8_t byte = value->bytes[i];
+
+		if ((byte < 0x20 && !strchr("\n\t\r\x1b", byte)) || byte == 0x7f)
+			return false;
+	}
+	return length > 0 || value->size <= 1;
+}
+
+void value_print_characters(struct session *session, const struct value *value, int indent,
+			    enum value_limit limit)
+{
+	if (value->kept > 0 && looks_like_text(value))
+		print_text(session, value, 0, value->size, "value", indent);
+	else
+		value_print_bytes(session, value, indent, limit);
 }
 
 void value_print_bytes(struct session *session, const struct value *value, int indent,

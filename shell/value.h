@@ -20,12 +20,22 @@ struct value {
 	const uint8_t *bytes;
 	uint64_t kept;
 	uint64_t size; /**< of the whole */
+	/** whose bytes they are: its pointers are known even where they were not kept */
+	heap_object_id object; /**< or HEAP_NO_OBJECT */
+	uint64_t flexible;     /**< where its flexible array begins; 0 if it has none */
 };
 
 enum value_limit {
 	VALUE_SHORT, /**< arrays end after 16 elements */
 	VALUE_ALL,
 };
+
+/**
+ * The text of one value that is no structure and no array: "7", "BLUE", "struct node at
+ * 0x5f0010"; "" for those that are.
+ */
+const char *value_describe(struct session *session, const struct value *value, heap_type_id type,
+			   uint64_t offset);
 
 /**
  * Prints one value of @p type at @p offset.
@@ -44,7 +54,11 @@ void value_print_elements(struct session *session, const struct value *value, he
 void value_print_members(struct session *session, const struct value *value, heap_type_id type,
 			 int indent, enum value_limit limit);
 
-/** Prints bytes of no known type, 16 a line, with the objects that they point to. */
+/** Prints the characters of a buffer: as text if they are, else as bytes. */
+void value_print_characters(struct session *session, const struct value *value, int indent,
+			    enum value_limit limit);
+
+/** Prints bytes of no known type, 16 a line. */
 void value_print_bytes(struct session *session, const struct value *value, int indent,
 		       enum value_limit limit);
 
