@@ -441,6 +441,9 @@ const struct command largest_command = {
 	.name = "largest",
 	.synopsis = "[--retained] [N]",
 	.summary = "the largest objects, by their own or by their retained size",
+	.details = "The 10 largest, unless N says how many.\n\n"
+		   "  largest 20\n"
+		   "  largest --retained",
 	.run = largest_run,
 	.options = largest_options,
 };

@@ -57,7 +57,7 @@ static enum command_status outrefs_run(struct session *session, int argc, char *
 	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
 
 	output_open_array(output, NULL);
-	for (uint32_t i = first; i < end && !session_interrupted; i++) {
+	for (uint32_t i = first; i < end && !session_must_stop(session); i++) {
 		const char *field =
 			field_of_object(session, object, (uint64_t)snapshot->edge_slot[i] * 8);
 
@@ -80,6 +80,8 @@ const struct command outrefs_command = {
 	.name = "outrefs",
 	.synopsis = "OBJ",
 	.summary = "the objects that an object points to",
+	.details = "Field by field, marked as `inrefs` does.\n\n"
+		   "  outrefs 0x5ed26d8",
 	.run = outrefs_run,
 	.words = WORDS_OBJECT,
 };
@@ -136,7 +138,7 @@ static enum command_status inrefs_run(struct session *session, int argc, char **
 	output_open_array(session->output, NULL);
 	for (uint32_t i = root_first; i < root_end; i++)
 		print_root_reference(session, &snapshot->root_edges[graph->root_in[i]]);
-	for (uint32_t i = first; i < end && !session_interrupted; i++)
+	for (uint32_t i = first; i < end && !session_must_stop(session); i++)
 		print_reference(session, graph->in_edge[i], graph->in_source[i]);
 	output_close(session->output);
 	return root_end > root_first || end > first ? COMMAND_OK : COMMAND_NOTHING;
@@ -146,6 +148,11 @@ const struct command inrefs_command = {
 	.name = "inrefs",
 	.synopsis = "OBJ",
 	.summary = "the roots and objects that point to an object",
+	.details = "A pointer into its middle is said by + BYTES, one that the holder's type does "
+		   "not\n"
+		   "know of by (untyped).\n\n"
+		   "  inrefs 0x5ed26d8\n"
+		   "  inrefs $1",
 	.run = inrefs_run,
 	.words = WORDS_OBJECT,
 };
@@ -217,6 +224,8 @@ const struct command path_command = {
 	.name = "path",
 	.synopsis = "OBJ",
 	.summary = "a shortest way from a root to an object",
+	.details = "Of several of one length the one by typed pointers from a named variable.\n\n"
+		   "  path 0x5ed26d8",
 	.run = path_run,
 	.words = WORDS_OBJECT,
 };
@@ -243,6 +252,10 @@ static enum command_status retained_run(struct session *session, int argc, char 
 	if (session->graph->reach[object] == HEAP_REACH_NOT) {
 		output_text(output, "no root reaches %s: leaked\n",
 			    describe_object(session, object));
+		output_open_object(output, NULL);
+		describe_object_json(session, "object", object);
+		output_number(output, "own", snapshot->size[object]);
+		output_number(output, "retained", 0);
 		return COMMAND_NOTHING;
 	}
 	error = session_dominators(session);
@@ -277,6 +290,8 @@ const struct command retained_command = {
 	.name = "retained",
 	.synopsis = "OBJ",
 	.summary = "bytes that would be freed along with an object",
+	.details = "Also what holds it: the nearest object or root that all paths lead through.\n\n"
+		   "  retained g_table",
 	.run = retained_run,
 	.words = WORDS_OBJECT,
 };

@@ -17,12 +17,12 @@ static void help_one(struct session *session, const struct command *command)
 	struct output *output = session->output;
 
 	output_text(output, "%s %s\n    %s\n", command->name, command->synopsis, command->summary);
-	if (command->details)
-		output_text(output, "\n%s\n", command->details);
+	output_text(output, "\n%s\n", command->details);
 	output_open_object(output, NULL);
 	output_string(output, "name", command->name);
 	output_string(output, "synopsis", command->synopsis);
 	output_string(output, "summary", command->summary);
+	output_string(output, "details", command->details);
 	output_close(output);
 }
 
@@ -65,6 +65,8 @@ const struct command help_command = {
 	.name = "help",
 	.synopsis = "[COMMAND]",
 	.summary = "what commands there are, or what one does",
+	.details = "  help\n"
+		   "  help find",
 	.run = help_run,
 	.words = WORDS_COMMAND,
 };
@@ -97,7 +99,8 @@ static void info_process(struct session *session)
 			    ? (info->time_ns - info->start_time_ns) / 1e9
 			    : 0.0);
 	output_text(output, "snapshot  number %" PRIu64 " of the process, id %s, by %s\n",
-		    info->serial, info->id, session_keep(session, format_name(info->maker)));
+		    info->serial, session_keep(session, format_name(info->id)),
+		    session_keep(session, format_name(info->maker)));
 	output_text(output, "pause     %.3f ms, of which the clone took %.3f ms\n",
 		    info->stop_ns / 1e6, info->clone_ns / 1e6);
 	output_string(output, "program", info->program);
@@ -161,13 +164,13 @@ static void info_modules(struct session *session)
 			session, format_name(heap_snapshot_string(snapshot, module->debug)));
 		const char *note = session_keep(
 			session, format_name(heap_snapshot_string(snapshot, module->note)));
+		const char *build_id = session_keep(
+			session, format_name(heap_snapshot_string(snapshot, module->build_id)));
 		bool own = strcmp(path, debug) == 0;
 
 		output_text(output, "  %#" PRIx64 " %s\n", module->start, path);
 		output_text(output, "    build id %s; debug information: %s%s%s\n",
-			    heap_snapshot_string(snapshot, module->build_id)[0]
-				    ? heap_snapshot_string(snapshot, module->build_id)
-				    : "none",
+			    *build_id ? build_id : "none",
 			    own      ? "its own"
 			    : *debug ? debug
 				     : "none",
@@ -197,10 +200,10 @@ static void info_threads(struct session *session)
 		const struct heap_thread *thread = &snapshot->threads[i];
 		const char *state = states[thread->state < 3 ? thread->state : 2];
 
-		output_text(output, "  %" PRIu32 " %s: %s, %" PRIu32 " frames\n", thread->tid,
+		output_text(output, "  %" PRIu32 " %s: %s, %" PRIu32 " frame%s\n", thread->tid,
 			    session_keep(session,
 					 format_name(heap_snapshot_string(snapshot, thread->name))),
-			    state, thread->frames);
+			    state, thread->frames, format_plural(thread->frames));
 		output_open_object(output, NULL);
 		output_number(output, "tid", thread->tid);
 		output_string(output, "name", heap_snapshot_string(snapshot, thread->name));
@@ -216,18 +219,22 @@ static void info_damages(struct session *session)
 	struct output *output = session->output;
 
 	if (snapshot->damage_count > 0)
-		output_text(output, "damage    %" PRIu32 " headers of blocks are overwritten\n",
-			    snapshot->damage_count);
+		output_text(output, "damage    %" PRIu32 " header%s of blocks overwritten\n",
+			    snapshot->damage_count, format_plural(snapshot->damage_count));
 	output_open_array(output, "damages");
 	for (uint32_t i = 0; i < snapshot->damage_count; i++) {
 		const struct heap_damage *damage = &snapshot->damages[i];
 		heap_object_id before = heap_snapshot_find_before(snapshot, damage->address);
+		const char *note = session_keep(
+			session, format_name(heap_snapshot_string(snapshot, damage->note)));
 
-		output_text(output, "  %#" PRIx64 "%s%s\n", damage->address,
+		output_text(output, "  %#" PRIx64 "%s%s%s%s\n", damage->address,
 			    before == HEAP_NO_OBJECT ? "" : ", after ",
-			    before == HEAP_NO_OBJECT ? "" : describe_object(session, before));
+			    before == HEAP_NO_OBJECT ? "" : describe_object(session, before),
+			    *note ? ": " : "", note);
 		output_open_object(output, NULL);
 		output_address(output, "address", damage->address);
+		output_string(output, "note", heap_snapshot_string(snapshot, damage->note));
 		if (before != HEAP_NO_OBJECT)
 			describe_object_json(session, "after", before);
 		output_close(output);
@@ -258,6 +265,11 @@ const struct command info_command = {
 	.name = "info",
 	.synopsis = "",
 	.summary = "the process, its modules and threads, and what was found of them",
+	.details = "Also how long the process stood still, how much of each object was kept, for "
+		   "which\n"
+		   "modules debug information was found, and blocks whose headers were "
+		   "overwritten.\n\n"
+		   "  info",
 	.run = info_run,
 };
 
@@ -276,5 +288,7 @@ const struct command quit_command = {
 	.name = "quit",
 	.synopsis = "",
 	.summary = "leave the shell",
+	.details = "So does the end of the input (^D).\n\n"
+		   "  quit",
 	.run = quit_run,
 };

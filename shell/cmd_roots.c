@@ -5,6 +5,7 @@
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/value.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -127,7 +128,7 @@ static struct heap_error *measure_reachable(struct session *session, struct meas
 
 	if (error)
 		return error;
-	for (size_t i = 0; i < count && !session_interrupted; i++)
+	for (size_t i = 0; i < count && !session_must_stop(session); i++)
 		roots[i].reachable = heap_reachable_from_root(search, roots[i].root);
 	heap_reachable_destroy(search);
 	return NULL;
@@ -178,35 +179,43 @@ const struct command roots_command = {
 		"retained: bytes that would be free without this root; reachable: bytes that it "
 		"leads\n"
 		"to; exclusive: bytes of the objects that it alone points to. %: retained, of the\n"
-		"heap. The 25 largest are shown.",
+		"heap. The 25 largest are shown.\n\n"
+		"  roots\n"
+		"  roots --min 1M --all",
 	.run = roots_run,
 	.options = roots_options,
 };
 
 // --- callstack ---------------------------------------------------------------
 
-static const char *describe_value(struct session *session, const struct heap_root *root)
+// " = VALUE", or "" if it is a structure, or was not kept.
+static const char *describe_root_value(struct session *session, const struct heap_root *root)
+{
+	const struct value value = {
+		.bytes = session->snapshot->root_content + root->content,
+		.kept = root->content_size,
+		.size = root->size,
+		.object = HEAP_NO_OBJECT,
+	};
+	const char *text = value_describe(session, &value, root->type, 0);
+
+	return *text ? session_format(session, " = %s", text) : "";
+}
+
+static void print_value_json(struct session *session, const struct heap_root *root,
+			     const char *text)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_types *types = &snapshot->types;
-	heap_type_id type = heap_types_strip(types, root->type);
-	uint64_t value = 0;
+	heap_object_id object = HEAP_NO_OBJECT;
+	uint64_t pointer;
 
-	if (types->types[type].kind != HEAP_TYPE_POINTER || root->content_size != 8)
-		return "";
-	memcpy(&value, snapshot->root_content + root->content, 8);
-	if (value == 0)
-		return " = NULL";
-
-	heap_object_id object = heap_snapshot_find(snapshot, value);
-
-	if (object == HEAP_NO_OBJECT)
-		return session_format(session, " = %s", describe_address(session, value));
-	session_remember(session, object);
-	if (value != snapshot->address[object])
-		return session_format(session, " = %s + %" PRIu64, describe_object(session, object),
-				      value - snapshot->address[object]);
-	return session_format(session, " = %s", describe_object(session, object));
+	output_string(session->output, "value", *text ? text + 3 : "");
+	if (root->content_size == sizeof(pointer)) {
+		memcpy(&pointer, snapshot->root_content + root->content, sizeof(pointer));
+		object = heap_snapshot_find(snapshot, pointer);
+	}
+	if (object != HEAP_NO_OBJECT)
+		describe_object_json(session, "object", object);
 }
 
 static void print_locals(struct session *session, uint32_t frame)
@@ -223,14 +232,14 @@ static void print_locals(struct session *session, uint32_t frame)
 
 		const char *name = session_keep(
 			session, format_name(heap_snapshot_string(snapshot, root->name)));
-		const char *value = describe_value(session, root);
+		const char *value = describe_root_value(session, root);
 
 		output_text(output, "        %s: %s%s\n", name, describe_type(session, root->type),
 			    value);
 		output_open_object(output, NULL);
 		output_string(output, "name", heap_snapshot_string(snapshot, root->name));
 		output_string(output, "type", describe_type(session, root->type));
-		output_string(output, "value", *value ? value + 3 : "");
+		print_value_json(session, root, value);
 		output_close(output);
 	}
 	output_close(output);
@@ -269,7 +278,7 @@ static enum command_status callstack_run(struct session *session, int argc, char
 	if (error)
 		return command_fail(session, error);
 	output_open_array(output, NULL);
-	for (uint32_t i = 0; i < snapshot->thread_count && !session_interrupted; i++) {
+	for (uint32_t i = 0; i < snapshot->thread_count && !session_must_stop(session); i++) {
 		const struct heap_thread *thread = &snapshot->threads[i];
 		const char *name = session_keep(
 			session, format_name(heap_snapshot_string(snapshot, thread->name)));
@@ -297,6 +306,9 @@ const struct command callstack_command = {
 	.name = "callstack",
 	.synopsis = "[--thread TID]",
 	.summary = "the threads, their frames and the frames' variables",
+	.details = "Innermost first. Functions that were inlined have a line of their own.\n\n"
+		   "  callstack\n"
+		   "  callstack --thread 4242",
 	.run = callstack_run,
 	.options = callstack_options,
 };
@@ -324,7 +336,7 @@ static enum command_status symbols_run(struct session *session, int argc, char *
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		holds[snapshot->root_edges[i].root] = 1;
 	output_open_array(output, NULL);
-	for (heap_root_id i = 0; i < snapshot->root_count && !session_interrupted; i++) {
+	for (heap_root_id i = 0; i < snapshot->root_count && !session_must_stop(session); i++) {
 		const struct heap_root *root = &snapshot->roots[i];
 		const char *name = heap_snapshot_string(snapshot, root->name);
 
@@ -333,14 +345,14 @@ static enum command_status symbols_run(struct session *session, int argc, char *
 			continue;
 		found = true;
 
-		const char *value = describe_value(session, root);
+		const char *value = describe_root_value(session, root);
 		const char *shown = session_keep(session, format_name(name));
 
 		output_text(output, "%#" PRIx64 " %s: %s%s\n", root->address, shown,
 			    describe_type(session, root->type), value);
 		output_open_object(output, NULL);
 		describe_root_json(session, "root", i);
-		output_string(output, "value", *value ? value + 3 : "");
+		print_value_json(session, root, value);
 		output_close(output);
 	}
 	output_close(output);
@@ -353,7 +365,9 @@ const struct command symbols_command = {
 	.name = "symbols",
 	.synopsis = "[--all] [GLOB]",
 	.summary = "global, static and thread-local variables that hold objects",
-	.details = "With GLOB or --all those too that hold none.",
+	.details = "With GLOB or --all those too that hold none.\n\n"
+		   "  symbols\n"
+		   "  symbols 'g_*'",
 	.run = symbols_run,
 	.words = WORDS_OBJECT,
 	.options = symbols_options,

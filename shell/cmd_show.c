@@ -49,7 +49,7 @@ static void show_edges(struct session *session, heap_object_id object)
 
 	output_open_array(output, "pointers");
 	for (uint32_t i = snapshot->edge_first[object];
-	     i < snapshot->edge_first[object + 1] && !session_interrupted; i++) {
+	     i < snapshot->edge_first[object + 1] && !session_must_stop(session); i++) {
 		uint64_t offset = (uint64_t)snapshot->edge_slot[i] * 8;
 
 		output_text(output, "  +%#" PRIx64 " = %s", offset,

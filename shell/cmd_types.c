@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	MAX_INDENT = 8, // of unnamed structures in each other
+};
+
 struct tally {
 	uint32_t id;
 	uint64_t objects;
@@ -48,79 +52,175 @@ static bool has_members(const struct heap_type *type)
 	       type->kind == HEAP_TYPE_UNION;
 }
 
-static void print_member(struct session *session, const struct heap_member *member, uint64_t *end,
-			 bool is_union)
+// Where in a type's name that of a variable goes: int (*⌷)(...), char ⌷[12], else at the end.
+static size_t place_of_name(const char *type)
 {
-	const struct heap_types *types = &session->snapshot->types;
-	struct output *output = session->output;
-	uint64_t size = heap_types_size(types, member->type);
-	bool is_bits = member->flags & HEAP_MEMBER_BIT_FIELD;
-	const char *name =
-		session_keep(session, format_name(heap_types_string(types, member->name)));
+	const char *inner = strstr(type, " (*");
+	size_t at = strlen(type);
 
-	if (!is_union && member->offset > *end)
-		output_text(output, "\t/* a hole of %" PRIu64 " bytes */\n", member->offset - *end);
-	output_text(output, "\t%s%s%s", member->flags & HEAP_MEMBER_BASE ? "/* base */ " : "",
-		    describe_type(session, member->type),
-		    *name && !(member->flags & HEAP_MEMBER_BASE) ? " " : "");
-	if (!(member->flags & HEAP_MEMBER_BASE))
-		output_text(output, "%s", name);
+	if (inner) {
+		at = (size_t)(inner - type) + 2;
+		return at + strspn(type + at, "*");
+	}
+	while (at > 0 && type[at - 1] == ']') {
+		while (at > 0 && type[at - 1] != '[')
+			at--;
+		at -= at > 0;
+	}
+	return at;
+}
+
+// "char *name", "char name[12]", "int (*name)(...)".
+static const char *declare(struct session *session, heap_type_id id, const char *name)
+{
+	const char *type = describe_type(session, id);
+	size_t at = place_of_name(type);
+	bool close = !*name || (at > 0 && strchr("*&", type[at - 1]));
+
+	return session_format(session, "%.*s%s%s%s", (int)at, type, close ? "" : " ", name,
+			      type + at);
+}
+
+// A structure being written as C.
+struct definition {
+	struct session *session;
+	int indent;   // tabs
+	uint64_t end; // of the member before
+	bool is_union;
+};
+
+static void print_members(struct definition *outer, heap_type_id id, uint64_t base);
+
+static void print_member_text(struct definition *definition, const struct heap_member *member,
+			      const char *name, uint64_t offset, uint64_t size)
+{
+	struct session *session = definition->session;
+	struct output *output = session->output;
+	const struct heap_types *types = &session->snapshot->types;
+	heap_type_id id = heap_types_strip(types, member->type);
+	bool is_bits = member->flags & HEAP_MEMBER_BIT_FIELD;
+
+	output_text(output, "%.*s", definition->indent, "\t\t\t\t\t\t\t\t");
+	if (has_members(&types->types[id]) && !types->types[id].name &&
+	    definition->indent < MAX_INDENT) {
+		struct definition inner = { session, definition->indent + 1, offset,
+					    types->types[id].kind == HEAP_TYPE_UNION };
+
+		output_text(output, "%s {\n", inner.is_union ? "union" : "struct");
+		print_members(&inner, id, offset);
+		output_text(output, "%.*s}%s%s", definition->indent, "\t\t\t\t\t\t\t\t",
+			    *name ? " " : "", name);
+	} else if (member->flags & HEAP_MEMBER_BASE) {
+		output_text(output, "/* base */ %s", describe_type(session, member->type));
+	} else {
+		output_text(output, "%s", declare(session, member->type, name));
+	}
 	if (is_bits)
-		output_text(output, " : %u", member->bit_size);
-	output_text(output, "; /* %" PRIu64 "%s%s, %" PRIu64 " */\n", member->offset,
-		    is_bits ? ":" : "",
-		    is_bits ? session_format(session, "%u", member->bit_offset) : "", size);
+		output_text(output, " : %u; /* %" PRIu64 ":%u, %" PRIu64 " */\n", member->bit_size,
+			    offset, member->bit_offset, size);
+	else
+		output_text(output, "; /* %" PRIu64 ", %" PRIu64 " */\n", offset, size);
+}
+
+static void print_member_json(struct session *session, const struct heap_member *member,
+			      uint64_t size)
+{
+	struct output *output = session->output;
+
 	output_open_object(output, NULL);
-	output_string(output, "name", heap_types_string(types, member->name));
+	output_string(output, "name", heap_types_string(&session->snapshot->types, member->name));
 	output_string(output, "type", describe_type(session, member->type));
 	output_number(output, "offset", member->offset);
 	output_number(output, "size", size);
-	if (is_bits) {
+	if (member->flags & HEAP_MEMBER_BASE)
+		output_boolean(output, "base", true);
+	if (member->flags & HEAP_MEMBER_BIT_FIELD) {
 		output_number(output, "bit_offset", member->bit_offset);
 		output_number(output, "bit_size", member->bit_size);
 	}
 	output_close(output);
-	if (!is_bits)
-		*end = member->offset + size;
-	else if (member->offset + (member->bit_offset + member->bit_size + 7u) / 8 > *end)
-		*end = member->offset + (member->bit_offset + member->bit_size + 7u) / 8;
+}
+
+// Where a member ends; a bit field may share its last byte with the next.
+static uint64_t end_of(const struct heap_member *member, uint64_t offset, uint64_t size)
+{
+	if (member->flags & HEAP_MEMBER_BIT_FIELD)
+		return offset + (member->bit_offset + member->bit_size + 7u) / 8;
+	return offset + size;
+}
+
+// @param base  of the structure, in the outermost one
+static void print_members(struct definition *definition, heap_type_id id, uint64_t base)
+{
+	const struct heap_types *types = &definition->session->snapshot->types;
+	const struct heap_type *type = &types->types[id];
+	struct output *output = definition->session->output;
+
+	definition->end = base;
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		uint64_t size = heap_types_size(types, member->type);
+		uint64_t offset = base + member->offset;
+		const char *name = session_keep(
+			definition->session, format_name(heap_types_string(types, member->name)));
+
+		if (!definition->is_union && offset > definition->end)
+			output_text(output, "%.*s/* a hole of %" PRIu64 " byte%s */\n",
+				    definition->indent, "\t\t\t\t\t\t\t\t",
+				    offset - definition->end,
+				    format_plural(offset - definition->end));
+		print_member_text(definition, member, name, offset, size);
+		if (definition->indent == 1)
+			print_member_json(definition->session, member, size);
+		if (end_of(member, offset, size) > definition->end)
+			definition->end = end_of(member, offset, size);
+	}
+	if (!definition->is_union && definition->end - base < type->size)
+		output_text(output, "%.*s/* %" PRIu64 " byte%s of padding */\n", definition->indent,
+			    "\t\t\t\t\t\t\t\t", type->size - (definition->end - base),
+			    format_plural(type->size - (definition->end - base)));
+}
+
+static void print_enumerators(struct session *session, const struct heap_type *type)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	struct output *output = session->output;
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_enumerator *enumerator =
+			&types->enumerators[type->first_member + i];
+		const char *name = heap_types_string(types, enumerator->name);
+
+		output_text(output, "\t%s = %" PRId64 ",\n",
+			    session_keep(session, format_name(name)), enumerator->value);
+		output_open_object(output, NULL);
+		output_string(output, "name", name);
+		output_signed(output, "value", enumerator->value);
+		output_close(output);
+	}
 }
 
 static void print_definition(struct session *session, heap_type_id id)
 {
-	const struct heap_types *types = &session->snapshot->types;
-	const struct heap_type *type = &types->types[id];
+	const struct heap_type *type = &session->snapshot->types.types[id];
 	struct output *output = session->output;
-	uint64_t end = 0;
 
 	output_open_array(output, "members");
 	if (has_members(type)) {
+		struct definition definition = { session, 1, 0, type->kind == HEAP_TYPE_UNION };
+
 		output_text(output, "%s {\n", describe_type(session, id));
-		for (uint32_t i = 0; i < type->members; i++)
-			print_member(session, &types->members[type->first_member + i], &end,
-				     type->kind == HEAP_TYPE_UNION);
-		if (type->kind != HEAP_TYPE_UNION && end < type->size)
-			output_text(output, "\t/* %" PRIu64 " bytes of padding */\n",
-				    type->size - end);
+		print_members(&definition, id, 0);
 		output_text(output, "};");
 	} else if (type->kind == HEAP_TYPE_ENUM) {
 		output_text(output, "%s {\n", describe_type(session, id));
-		for (uint32_t i = 0; i < type->members; i++) {
-			const struct heap_enumerator *enumerator =
-				&types->enumerators[type->first_member + i];
-
-			output_text(output, "\t%s = %" PRId64 ",\n",
-				    heap_types_string(types, enumerator->name), enumerator->value);
-			output_open_object(output, NULL);
-			output_string(output, "name", heap_types_string(types, enumerator->name));
-			output_signed(output, "value", enumerator->value);
-			output_close(output);
-		}
+		print_enumerators(session, type);
 		output_text(output, "};");
+	} else if (type->kind == HEAP_TYPE_TYPEDEF) {
+		output_text(output, "typedef %s;",
+			    declare(session, type->target, describe_type(session, id)));
 	} else {
 		output_text(output, "%s;", describe_type(session, id));
-		if (type->kind == HEAP_TYPE_TYPEDEF)
-			output_text(output, " /* %s */", describe_type(session, type->target));
 	}
 	output_close(output);
 }
@@ -138,7 +238,8 @@ static void print_type(struct session *session, const struct tally *tally)
 	output_number(output, "objects", tally->objects);
 	output_number(output, "bytes", tally->bytes);
 	print_definition(session, tally->id);
-	output_text(output, " /* %" PRIu64 " bytes", heap_types_size(types, tally->id));
+	output_text(output, " /* %" PRIu64 " byte%s", heap_types_size(types, tally->id),
+		    format_plural(heap_types_size(types, tally->id)));
 	if (*file)
 		output_text(output, ", %s:%" PRIu32, file, type->line);
 	output_text(output, "; %" PRIu64 " object%s, %s */\n", tally->objects,
@@ -174,7 +275,7 @@ static void print_tallies(struct session *session, const struct tally *tallies, 
 
 	output_text(output, "%10s %12s  %s\n", "objects", "bytes", key);
 	output_open_array(output, NULL);
-	for (uint32_t i = 0; i < count && tallies[i].objects && !session_interrupted; i++) {
+	for (uint32_t i = 0; i < count && tallies[i].objects && !session_must_stop(session); i++) {
 		output_text(output, "%10" PRIu64 " %12s  %s\n", tallies[i].objects,
 			    describe_bytes(session, tallies[i].bytes),
 			    describe(session, tallies[i].id));
@@ -254,5 +355,8 @@ const struct command sites_command = {
 	.name = "sites",
 	.synopsis = "",
 	.summary = "objects and bytes per allocation site",
+	.details = "The code that asked for the memory, with what it holds now; the most bytes "
+		   "first.\n\n"
+		   "  sites | head",
 	.run = sites_run,
 };

@@ -41,7 +41,7 @@ struct command {
 	const char *name;
 	const char *synopsis; /**< arguments, as in the manual: "[--limit N] FILTER..." */
 	const char *summary;  /**< for `help`: lower case, no full stop */
-	const char *details;  /**< for `help NAME`: sentences and examples */
+	const char *details;  /**< for `help NAME`: sentences, and examples indented by two */
 	/** argv[0] is the name; argv[argc] is NULL. */
 	enum command_status (*run)(struct session *session, int argc, char **argv);
 	unsigned words;             /**< enum command_words, or'ed */

@@ -109,7 +109,7 @@ const char *field_of_object(struct session *session, heap_object_id object, uint
 	struct path path = { .types = &snapshot->types };
 
 	if (type == HEAP_NO_TYPE)
-		return session_format(session, "+%#" PRIx64, offset);
+		return session_format(session, "+0x%" PRIx64, offset);
 	if (snapshot->elements[object] > 1 && stride > 0 &&
 	    !heap_types_flexible(&snapshot->types, type, NULL, NULL)) {
 		append(&path, "[%" PRIu64 "]", offset / stride);
@@ -123,7 +123,9 @@ const char *field_of_root(struct session *session, heap_root_id number, uint64_t
 	const struct heap_root *root = &session->snapshot->roots[number];
 	struct path path = { .types = &session->snapshot->types };
 
+	if (root->kind == HEAP_ROOT_REGISTER)
+		return "";
 	if (root->kind > HEAP_ROOT_LOCAL)
-		return session_format(session, "+%#" PRIx64, offset);
+		return session_format(session, "+0x%" PRIx64, offset);
 	return finish(session, &path, descend(&path, root->type, offset));
 }

@@ -109,8 +109,8 @@ like Heapsh::ask($file, 'retained', 'popular'), qr/own 32 B, retained 1\.6 KiB, 
 
 # types and sites
 like Heapsh::ask($file, 'types', 'struct tree'), qr/\Astruct tree \{
-\tstruct tree \* left; \/\* 0, 8 \*\/
-\tstruct tree \* right; \/\* 8, 8 \*\/
+\tstruct tree \*left; \/\* 0, 8 \*\/
+\tstruct tree \*right; \/\* 8, 8 \*\/
 \tenum colour colour; \/\* 16, 4 \*\/
 \tunsigned int red : 1; \/\* 20:0, 4 \*\/
 \tunsigned int depth : 5; \/\* 20:1, 4 \*\/
