@@ -30,7 +30,6 @@ struct tree {
 	uint32_t *distance; // [objects] edges from the nearest root; UINT32_MAX: leaked
 	uint8_t *shown; // [objects] whether its holders have been shown, or are being
 	char prefix[MAX_PREFIX];
-	bool found_root;
 };
 
 // How far each object is from the roots: the holder that is nearest to one says most.
@@ -168,7 +167,6 @@ static void show_root_holder(struct tree *tree, uint32_t edge_number, bool last)
 	const struct heap_root_edge *edge = &session->snapshot->root_edges[edge_number];
 	const char *field = field_of_root(session, edge->root, edge->offset);
 
-	tree->found_root = true;
 	print_branch(tree, last);
 	output_text(session->output, "%s%s%s%s\n", *field ? field : "", *field ? " of " : "",
 		    describe_root(session, edge->root), interior_text(session, edge->interior));
@@ -220,6 +218,8 @@ static struct heap_error *show_object_holder(struct tree *tree, heap_object_id s
 	output_boolean(session->output, "typed", snapshot->edge_flags[edge] & HEAP_EDGE_TYPED);
 	output_number(session->output, "interior", snapshot->edge_interior[edge]);
 	describe_object_json(session, "object", source);
+	if (end)
+		output_string(session->output, "end", end + 2);
 	if (!end) {
 		if (length + 5 < sizeof(tree->prefix))
 			strcat(tree->prefix, last ? "  " : "│ ");
@@ -246,7 +246,7 @@ struct heap_error *show_holders(struct tree *tree, heap_object_id object)
 		return error;
 	tree->shown[object] = 1;
 	output_open_array(tree->session->output, "held_by");
-	for (uint64_t i = 0; !error && i < shown && !session_interrupted; i++) {
+	for (uint64_t i = 0; !error && i < shown && !session_must_stop(tree->session); i++) {
 		bool last = i + 1 == all;
 
 		if (i < holders.roots)
@@ -292,8 +292,9 @@ static enum command_status identify_run(struct session *session, int argc, char 
 	error = show_holders(&tree, object);
 	if (error)
 		return command_fail(session, error);
-	if (tree.shown[object] && session->answer_count == 0 && !tree.found_root)
-		output_text(session->output, "  held by nothing: leaked\n");
+	if (tree.distance[object] == UINT32_MAX)
+		output_text(session->output, "no root reaches it: leaked\n");
+	output_boolean(session->output, "leaked", tree.distance[object] == UINT32_MAX);
 	return COMMAND_OK;
 }
 
