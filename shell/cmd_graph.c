@@ -159,6 +159,60 @@ const struct command inrefs_command = {
 
 // --- path --------------------------------------------------------------------
 
+enum {
+	MIN_ALIKE = 3, // steps through a list that are worth leaving out
+};
+
+static heap_object_id path_object(const struct heap_snapshot *snapshot,
+				  const struct heap_path *path, size_t step)
+{
+	return step == 0 ? snapshot->root_edges[path->root_edge].target
+			 : snapshot->edge_target[path->edges[step - 1]];
+}
+
+// How many steps from this one on lead by one and the same field from one type to itself.
+static size_t count_alike(const struct heap_snapshot *snapshot, const struct heap_path *path,
+			  size_t step)
+{
+	heap_type_id type = snapshot->type[path_object(snapshot, path, step)];
+	size_t alike = 0;
+
+	while (type != HEAP_NO_TYPE && step + alike < path->count &&
+	       snapshot->edge_slot[path->edges[step + alike]] ==
+		       snapshot->edge_slot[path->edges[step]] &&
+	       snapshot->type[path_object(snapshot, path, step + alike + 1)] == type)
+		alike++;
+	return alike;
+}
+
+static const char *path_field(struct session *session, const struct heap_path *path, size_t step)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	return field_of_object(session, path_object(snapshot, path, step),
+			       (uint64_t)snapshot->edge_slot[path->edges[step]] * 8);
+}
+
+static void print_step(struct session *session, const struct heap_path *path, size_t step,
+		       const char *field)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_root_edge *root = &snapshot->root_edges[path->root_edge];
+	uint32_t interior =
+		step == 0 ? root->interior : snapshot->edge_interior[path->edges[step - 1]];
+	uint8_t flags = step == 0 ? root->flags : snapshot->edge_flags[path->edges[step - 1]];
+	heap_object_id object = path_object(snapshot, path, step);
+
+	output_text(session->output, "  %s%s→ %s%s\n", field, *field ? " " : "",
+		    describe_object(session, object), edge_remark(session, interior, flags));
+	session_remember(session, object);
+	output_open_object(session->output, NULL);
+	print_edge_json(session, field, interior, flags);
+	describe_object_json(session, "object", object);
+	output_close(session->output);
+}
+
+// A list's nodes are left out in text, but for the first and the last; JSON has them all.
 static void print_path(struct session *session, const struct heap_path *path)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -171,24 +225,16 @@ static void print_path(struct session *session, const struct heap_path *path)
 	output_open_object(output, NULL);
 	describe_root_json(session, "root", root->root);
 	output_close(output);
-	for (size_t i = 0; i <= path->count; i++) {
-		heap_object_id target =
-			i == 0 ? root->target : snapshot->edge_target[path->edges[i - 1]];
-		uint32_t interior =
-			i == 0 ? root->interior : snapshot->edge_interior[path->edges[i - 1]];
-		uint8_t flags = i == 0 ? root->flags : snapshot->edge_flags[path->edges[i - 1]];
+	for (size_t step = 0; step <= path->count; step++) {
+		size_t alike = count_alike(snapshot, path, step);
 
-		output_text(output, "  %s%s→ %s%s\n", field, *field ? " " : "",
-			    describe_object(session, target),
-			    edge_remark(session, interior, flags));
-		session_remember(session, target);
-		output_open_object(output, NULL);
-		print_edge_json(session, field, interior, flags);
-		describe_object_json(session, "object", target);
-		output_close(output);
-		if (i < path->count)
-			field = field_of_object(session, target,
-						(uint64_t)snapshot->edge_slot[path->edges[i]] * 8);
+		print_step(session, path, step, field);
+		if (step < path->count)
+			field = path_field(session, path, step);
+		if (!output_is_json(output) && alike > MIN_ALIKE) {
+			output_text(output, "  … %zu more by %s\n", alike - 1, field);
+			step += alike - 1;
+		}
 	}
 	output_close(output);
 }
