@@ -41,6 +41,10 @@ bool heap_filter_needs_graph(const struct heap_filter *filter);
 /** After heap_filter_prepare(). */
 bool heap_filter_matches(struct heap_filter *filter, heap_object_id object);
 
+/** The first object of [from, end) that matches, or @p end. */
+heap_object_id heap_filter_next(struct heap_filter *filter, heap_object_id from,
+				heap_object_id end);
+
 /** To be called when all objects have been tested. @return what went wrong on the way */
 HEAP_MUST_CHECK
 struct heap_error *heap_filter_finish(struct heap_filter *filter);

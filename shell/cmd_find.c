@@ -39,6 +39,10 @@ static struct heap_error *make_filter(struct session *session, int count, char *
 	return NULL;
 }
 
+enum {
+	FIND_STEP = 4096, // objects between two looks at whether to go on
+};
+
 struct found {
 	uint64_t objects;
 	uint64_t bytes;
@@ -55,17 +59,21 @@ static void find_all(struct session *session, struct heap_filter *filter, bool c
 		     uint64_t limit, struct found *found)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_object_id count = snapshot->object_count;
 
-	for (heap_object_id i = 0; i < snapshot->object_count && !session_must_stop(session); i++) {
-		const void *mark = session_mark(session);
+	for (heap_object_id i = 0; i < count && !session_must_stop(session);) {
+		heap_object_id end = count - i > FIND_STEP ? i + FIND_STEP : count;
 
-		if (!heap_filter_matches(filter, i))
-			continue;
-		if (!count_only && found->objects < limit)
-			print_found(session, i);
-		session_release(session, mark);
-		found->objects++;
-		found->bytes += snapshot->size[i];
+		for (i = heap_filter_next(filter, i, end); i < end;
+		     i = heap_filter_next(filter, i + 1, end)) {
+			const void *mark = session_mark(session);
+
+			if (!count_only && found->objects < limit)
+				print_found(session, i);
+			session_release(session, mark);
+			found->objects++;
+			found->bytes += snapshot->size[i];
+		}
 	}
 }
 
