@@ -324,9 +324,9 @@ heap_object_id heap_snapshot_find_before(const struct heap_snapshot *snapshot, u
 
 heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address)
 {
-	heap_object_id object = address == UINT64_MAX ?
-					HEAP_NO_OBJECT :
-					heap_snapshot_find_before(snapshot, address + 1);
+	heap_object_id object = address == UINT64_MAX
+					? HEAP_NO_OBJECT
+					: heap_snapshot_find_before(snapshot, address + 1);
 
 	if (object == HEAP_NO_OBJECT)
 		return HEAP_NO_OBJECT;

@@ -13,7 +13,7 @@ enum {
 
 static inline uint64_t heap_zigzag(int64_t value)
 {
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+	return (uint64_t)value << 1 ^ -(uint64_t)(value < 0);
 }
 
 static inline int64_t heap_unzigzag(uint64_t value)

@@ -215,6 +215,12 @@ static void objects_are_found_by_address(void **state)
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		assert_int_equal(heap_snapshot_find(&sample, cases[i].address), cases[i].object);
 
+	assert_int_equal(heap_snapshot_find_before(&sample, 0), HEAP_NO_OBJECT);
+	assert_int_equal(heap_snapshot_find_before(&sample, 0x500010), HEAP_NO_OBJECT);
+	assert_int_equal(heap_snapshot_find_before(&sample, 0x500011), 0);
+	assert_int_equal(heap_snapshot_find_before(&sample, 0x500200), 3);
+	assert_int_equal(heap_snapshot_find_before(&sample, UINT64_MAX), 4);
+
 	// One of no bytes has an address all the same.
 	struct heap_snapshot one = { .object_count = 1,
 				     .address = (uint64_t[]){ 0x1000 },
