@@ -200,20 +200,16 @@ static const char *group_name(struct session *session, enum grouping grouping, u
 	case BY_SITE:
 		return describe_site(session, key);
 	case BY_SIZE:
-		return key == 0
-			       ? "0 B"
-			       : session_format(session, "%s to %s",
-						describe_bytes(session, UINT64_C(1) << (key - 1)),
-						describe_bytes(session,
-							       (UINT64_C(1) << (key - 1)) * 2 - 1));
+		if (key == 0)
+			return "0 B";
+		return session_format(
+			session, "%s to below %s",
+			describe_bytes(session, UINT64_C(1) << (key - 1)),
+			describe_bytes(session, key < 64 ? UINT64_C(1) << key : UINT64_MAX));
 	case BY_MODULE:
 		return key == 0 ? "(no module)" : describe_module(session, key - 1);
 	default:
-		return session_format(session, "at most %.1f s",
-				      snapshot->info.time_ns > snapshot->epochs[key]
-					      ? (snapshot->info.time_ns - snapshot->epochs[key]) /
-							1e9
-					      : 0.0);
+		return describe_age(session, key);
 	}
 }
 

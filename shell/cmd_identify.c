@@ -28,7 +28,7 @@ struct tree {
 	uint64_t width; // holders of each object; 0: fewer and fewer, as above
 	unsigned level;
 	uint32_t *distance; // [objects] edges from the nearest root; UINT32_MAX: leaked
-	uint8_t *shown; // [objects] whether its holders have been shown, or are being
+	uint8_t *shown;     // [objects] whether its holders have been shown, or are being
 	char prefix[MAX_PREFIX];
 };
 
@@ -55,8 +55,8 @@ static uint32_t *find_distances(struct session *session)
 	for (size_t head = 0; head < tail; head++) {
 		heap_object_id object = queue[head];
 
-		for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1];
-		     i++) {
+		for (uint32_t i = snapshot->edge_first[object];
+		     i < snapshot->edge_first[object + 1]; i++) {
 			heap_object_id target = snapshot->edge_target[i];
 
 			if (distance[target] == UINT32_MAX) {
@@ -306,8 +306,10 @@ const struct command identify_command = {
 	.summary = "who holds an object, up to the roots",
 	.details = "A tree: below each object those that hold it, named by their field. A branch "
 		   "ends\n"
-		   "at a root, at an object that has been shown, or after --depth levels. Of many holders\n"
-		   "those nearest to a root are shown, fewer on each level; --width N shows N on all.\n\n"
+		   "at a root, at an object that has been shown, or after --depth levels. Of many "
+		   "holders\n"
+		   "those nearest to a root are shown, fewer on each level; --width N shows N on "
+		   "all.\n\n"
 		   "  identify 0x5ed26d8\n"
 		   "  identify --depth 3 $1",
 	.run = identify_run,

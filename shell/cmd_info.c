@@ -93,11 +93,11 @@ static void info_process(struct session *session)
 	output_text(output, "program   %s, pid %" PRIu64 " on %s\n", program, info->pid,
 		    session_keep(session, format_name(info->host)));
 	output_text(output, "command   %s\n", session_keep(session, format_name(info->command)));
-	output_text(output, "time      %s, %.1f s after the library was loaded\n",
+	output_text(output, "time      %s, %s after the library was loaded\n",
 		    format_time(session, info->time_ns),
-		    info->time_ns > info->start_time_ns
-			    ? (info->time_ns - info->start_time_ns) / 1e9
-			    : 0.0);
+		    describe_duration(session, info->time_ns > info->start_time_ns
+						       ? info->time_ns - info->start_time_ns
+						       : 0));
 	output_text(output, "snapshot  number %" PRIu64 " of the process, id %s, by %s\n",
 		    info->serial, session_keep(session, format_name(info->id)),
 		    session_keep(session, format_name(info->maker)));

@@ -13,15 +13,6 @@ enum {
 	SHORT_CONTENT = 16 << 20, // bytes read of an object, without --all
 };
 
-static const char *describe_birth(struct session *session, heap_object_id object)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	uint64_t born = snapshot->epochs[snapshot->birth[object]];
-	uint64_t now = snapshot->info.time_ns;
-
-	return session_format(session, "at most %.1f s ago", now > born ? (now - born) / 1e9 : 0.0);
-}
-
 static void show_header(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -30,8 +21,8 @@ static void show_header(struct session *session, heap_object_id object)
 
 	output_text(output, "%s, %s\n", describe_object(session, object),
 		    describe_bytes(session, snapshot->size[object]));
-	output_text(output, "  allocated by %s, %s; ", describe_site(session, site),
-		    describe_birth(session, object));
+	output_text(output, "  allocated by %s, %s ago; ", describe_site(session, site),
+		    describe_age(session, snapshot->birth[object]));
 	if (snapshot->type[object] == HEAP_NO_TYPE)
 		output_text(output, "type unknown\n");
 	else

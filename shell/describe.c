@@ -172,6 +172,31 @@ const char *describe_bytes(struct session *session, uint64_t bytes)
 	return session_format(session, "%s", format_bytes(bytes, buffer));
 }
 
+const char *describe_duration(struct session *session, uint64_t nanoseconds)
+{
+	static const struct {
+		double seconds;
+		const char *name;
+	} units[] = { { 86400, "days" }, { 3600, "h" }, { 60, "min" } };
+	double seconds = (double)nanoseconds / 1e9;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (seconds >= units[i].seconds)
+			return session_format(session, "%.1f %s", seconds / units[i].seconds,
+					      units[i].name);
+	}
+	return session_format(session, "%.1f s", seconds);
+}
+
+const char *describe_age(struct session *session, uint32_t epoch)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t born = snapshot->epochs[epoch], now = snapshot->info.time_ns;
+
+	return session_format(session, "at most %s",
+			      describe_duration(session, now > born ? now - born : 0));
+}
+
 // --- roots -------------------------------------------------------------------
 
 static const char *describe_thread(struct session *session, uint32_t thread)

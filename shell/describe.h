@@ -42,6 +42,12 @@ const char *describe_address(struct session *session, uint64_t address);
 
 const char *describe_bytes(struct session *session, uint64_t bytes);
 
+/** "10.0 s", "2.5 min", "3.0 h", "4.1 days". */
+const char *describe_duration(struct session *session, uint64_t nanoseconds);
+
+/** How old what was born in that epoch is: "at most 10.0 s". */
+const char *describe_age(struct session *session, uint32_t epoch);
+
 /** The members "address", "type", "size"... of an object, for JSON. */
 void describe_object_json(struct session *session, const char *key, heap_object_id object);
 
