@@ -192,7 +192,6 @@ static uint32_t group_count(const struct heap_snapshot *snapshot, enum grouping 
 
 static const char *group_name(struct session *session, enum grouping grouping, uint32_t key)
 {
-
 	switch (grouping) {
 	case BY_TYPE:
 		return key == HEAP_NO_TYPE ? "(untyped)" : describe_type(session, key);

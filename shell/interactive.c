@@ -189,11 +189,18 @@ static char *previous_word(int start)
 	return strndup(rl_line_buffer + begin, (size_t)(end - begin));
 }
 
+static bool begins_type(const char *word)
+{
+	return strcmp(word, "type") == 0 || strcmp(word, "struct") == 0 ||
+	       strcmp(word, "union") == 0 || strcmp(word, "class") == 0 ||
+	       strcmp(word, "enum") == 0;
+}
+
 static rl_compentry_func_t *choose(const char *text, const char *previous)
 {
 	if (text[0] == '-')
 		return next_option;
-	if ((completion.words & WORDS_FILTER) && strcmp(previous, "type") == 0)
+	if ((completion.words & (WORDS_FILTER | WORDS_TYPE)) && begins_type(previous))
 		return next_type;
 	if ((completion.words & WORDS_FILTER) && strcmp(previous, "site") == 0)
 		return next_site;
