@@ -49,8 +49,9 @@ SHELL_ := $(call objects,shell)
 BATCH  := $(patsubst shell/batch/%.c,$(BUILD)/%,$(wildcard shell/batch/*.c))
 UNITS  := $(patsubst %.c,$(BUILD)/%.t,$(wildcard t/unit/*.c))
 FUZZED := $(filter-out replay,$(basename $(notdir $(wildcard t/fuzz/*.c))))
-SAMPLES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/programs/*.c t/bench/*.c)) \
+SAMPLES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/programs/*.c)) \
            $(patsubst %.cc,$(BUILD)/%,$(wildcard t/programs/*.cc))
+BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))
 TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
 PROGRAMS := $(BUILD)/heapsh $(BATCH) $(BUILD)/heapsnap
@@ -130,7 +131,8 @@ $(BUILD)/t/programs/%: t/programs/%.cc
 $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 	$(call say,PROG,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(FLAGS) -g -O2 -fno-builtin-malloc -o $@ $< $(BUILD)/libheapgraph.a $(LIBS)
+	$(Q)$(CC) $(FLAGS) $(SANITIZERS) -g -O2 -fno-builtin-malloc -fno-builtin-free -o $@ $< \
+		$(BUILD)/libheapgraph.a $(LIBS)
 
 T ?= t/*.t t/*/*.t $(UNITS)
 check: dependencies
@@ -142,7 +144,7 @@ check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(FUZZED:%=$(BUILD)/t/fuzz/%.repla
 check-real: all
 	$(Q)BUILD=$(BUILD) prove -v t/real/*.t
 
-bench: all $(SAMPLES)
+bench: all $(BENCHES)
 	$(Q)BUILD=$(BUILD) t/bench/run
 
 demo: dependencies
@@ -164,7 +166,8 @@ lint:
 	clang-format --dry-run --Werror $(wildcard */*.[ch] */*/*.[ch])
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
-	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies .ci/run
+	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies .ci/run t/real/fetch
+	shellcheck -s bash scripts/completion.bash
 	mandoc -Tlint -Wwarning man/*.[1-9]
 
 # --- installation ------------------------------------------------------------
@@ -187,6 +190,7 @@ install: all $(BUILD)/heapsnap.pc
 	done
 	install -D -m 644 scripts/completion.bash $(DESTDIR)$(COMPLETIONDIR)/heapsh
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport
 
 clean:
 	rm -rf build

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Bash completion for heapsnap, heapsh and heapsh-leakreport.
+
+_heapsnap()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$COMP_CWORD" = 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'run capture list --help --version' -- "$word")
+	elif [ "$previous" = capture ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(heapsnap list 2>/dev/null | awk '{ print $1 }')" -- "$word")
+	elif [ "${COMP_WORDS[1]}" = run ] && [ "$previous" = --signal ]; then
+		mapfile -t COMPREPLY < <(compgen -A signal -- "$word")
+	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --verbose --' -- "$word")
+	elif [ "${COMP_WORDS[1]}" = run ]; then
+		mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")
+	fi
+}
+
+_heapsh()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} file='' i
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		[[ ${COMP_WORDS[i]} == -* ]] || { file=${COMP_WORDS[i]}; break; }
+	done
+	if [ -n "$file" ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
+			callstack symbols inrefs outrefs path retained types sites' -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
+			--color=never --help --version' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
+	fi
+}
+
+_heapsh_leakreport()
+{
+	local word=${COMP_WORDS[COMP_CWORD]}
+	if [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '-1 --quiet --json' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
+	fi
+}
+
+complete -o filenames -F _heapsnap heapsnap
+complete -o filenames -F _heapsh heapsh
+complete -o filenames -F _heapsh_leakreport heapsh-leakreport
