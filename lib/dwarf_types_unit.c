@@ -304,6 +304,7 @@ static struct heap_error *scope_name(struct heap_unit_reader *reader,
 }
 
 // Goes through a unit from its start to find what an entry is in.
+HEAP_MUST_CHECK
 static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place, int level,
 				      uint32_t *result)
 {

@@ -646,6 +646,7 @@ static struct heap_error *match_parts(struct merge *merge, const struct heap_typ
 }
 
 // What is too deep, or contains itself, is unknown where that happens.
+HEAP_MUST_CHECK
 static struct heap_error *match_other(struct merge *merge, heap_type_id theirs, int depth)
 {
 	const struct heap_type *type = &merge->from->types[theirs];

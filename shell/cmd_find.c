@@ -12,6 +12,7 @@
 
 // --- find --------------------------------------------------------------------
 
+HEAP_MUST_CHECK
 static struct heap_error *resolve_object(void *context, const char *word, heap_object_id *result)
 {
 	return session_parse_object(context, word, result);

@@ -1,4 +1,5 @@
 #!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Arrows go one way: shell -> lib, writer -> lib, dumper -> libc alone.
 use strict;
 use warnings;
