@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+package Sample;
+
+# A snapshot that is known to the last byte (t/helper/sample_snapshot.c), and heapsh on it.
+#
+#	my $file = Sample::make();                 # or make('series', 2), make('empty')
+#	my ($out, $err, $status) = Sample::heapsh($file, 'count');
+#	is_text($file, 'count', <<'END');          # what a line of commands prints, exactly
+
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use Exporter qw(import);
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+our @EXPORT = qw(is_text fails_with);
+our $build = abs_path($ENV{BUILD} || 'build');
+our $directory = tempdir(CLEANUP => 1);
+
+$ENV{TZ} = 'UTC';
+$ENV{LC_ALL} = 'C.UTF-8';
+delete $ENV{NO_COLOR};
+
+my $made = 0;
+
+sub make {
+    my (@kind) = @_;
+    my $file = "$directory/sample-" . $made++ . '.snap';
+    system("$build/t/helper/sample_snapshot", $file, @kind) == 0 or die 'sample_snapshot failed';
+    return $file;
+}
+
+# Runs a program with its arguments, and standard input from text.
+sub run {
+    my ($input, $program, @arguments) = @_;
+    open my $in, '>', "$directory/in" or die $!;
+    print $in $input;
+    close $in;
+    my $pid = fork() // die $!;
+    if (!$pid) {
+        open STDIN, '<', "$directory/in";
+        open STDOUT, '>', "$directory/out";
+        open STDERR, '>', "$directory/err";
+        exec { $program } $program, @arguments or exit 127;
+    }
+    waitpid $pid, 0;
+    my $status = $? & 127 ? 'signal ' . ($? & 127) : $? >> 8;
+    return (content("$directory/out"), content("$directory/err"), $status);
+}
+
+sub content {
+    my ($path) = @_;
+    open my $in, '<', $path or return undef;
+    local $/;
+    return scalar(<$in>) // '';
+}
+
+sub heapsh { return run('', "$build/heapsh", '--quiet', @_) }
+
+sub json {
+    my ($out, $err) = run('', "$build/heapsh", '--quiet', '--json', @_);
+    return JSON::PP->new->utf8->decode($out);
+}
+
+# What a line of commands prints, and that it succeeds.
+sub is_text {
+    my ($file, $line, $expected) = @_;
+    my ($out, $err, $status) = run("$line\n", "$build/heapsh", '--quiet', $file);
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    is "$out$err", $expected, $line;
+    is $status, 0, "$line: status";
+}
+
+# That a line prints nothing but one line of complaint.
+sub fails_with {
+    my ($file, $line, $expected, $wanted) = @_;
+    my ($out, $err, $status) = run("$line\n", "$build/heapsh", '--quiet', $file);
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    is "$status: $out$err", "$wanted: $expected\n", $line;
+}
+
+1;

@@ -1,0 +1,172 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Who holds what: identify, path, inrefs, outrefs, retained, roots.
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use Test::More;
+
+my $file = Sample::make();
+
+# The example of the manual.
+is_text $file, 'identify 5f00100', <<'END';
+struct date at 0x5f00100 is:
+└─.month of struct utility at 0x5f00200, which is:
+  └─[3].value of struct slot[14] at 0x5f00300, which is:
+    └─.slots of struct table at 0x5f00400, which is:
+      └─the global variable popular (cache.c:50, libutility.so)
+END
+is_text $file, 'identify --depth 1 5f00100', <<'END';
+struct date at 0x5f00100 is:
+└─.month of struct utility at 0x5f00200, which is:
+  └─[3].value of struct slot[14] at 0x5f00300, which is held further up
+END
+
+# Several holders, one met twice; fewer by request.
+is_text $file, 'identify 5f01020', <<'END';
+struct node at 0x5f01020 is:
+├─.next of the global variable first (app.c:9, app)
+├─.next of struct node at 0x5f01000, which is:
+│ ├─the global variable list (app.c:5, app)
+│ ├─.next of struct all at 0x5f02000, which is:
+│ │ └─the global variable sample (app.c:6, app)
+│ └─[0] of struct node *[512] at 0x5f03000, which is:
+│   └─the global variable vector (app.c:7, app)
+└─.either.node of struct all at 0x5f02000, already shown
+END
+is_text $file, 'identify --width 1 5f01020', <<'END';
+struct node at 0x5f01020 is:
+├─.next of the global variable first (app.c:9, app)
+└─and 2 more (--width shows them)
+END
+
+# A cycle; a leaked cycle; what nothing holds; what only a leaked object holds.
+is_text $file, 'identify 5f01100', <<'END';
+struct node at 0x5f01100 is:
+├─the local variable ring of serve (app.c:29), thread 4242
+├─.next of struct node at 0x5f01120, which is:
+│ └─.next of struct node at 0x5f01100, itself (a cycle)
+└─+0x18 of block(48) at 0x5f02300 (points 8 bytes into it), which is:
+  └─the register rbx in serve, thread 4242
+END
+is_text $file, 'identify 5f01240', <<'END';
+struct node at 0x5f01240 is:
+└─.next of struct node at 0x5f01260, which is:
+  └─.next of struct node at 0x5f01240, itself (a cycle)
+no root reaches it: leaked
+END
+is_text $file, 'identify 5f01200', <<'END';
+struct node at 0x5f01200 is:
+no root reaches it: leaked
+END
+is_text $file, 'identify 5f01220', <<'END';
+struct node at 0x5f01220 is:
+└─.next of struct node at 0x5f01200, which nothing holds (leaked)
+no root reaches it: leaked
+END
+
+# Each kind of root.
+is_text $file, 'identify 5f02300', <<'END';
+block(48) at 0x5f02300 is:
+└─the register rbx in serve, thread 4242
+END
+is_text $file, 'identify 5f02200', <<'END';
+struct message at 0x5f02200 is:
+└─+0x0 of unnamed data of app
+END
+is_text $file, 'identify 5f02100', <<'END';
+class Circle at 0x5f02100 is:
+└─+0x0 of the stack of main, thread 4242
+END
+is_text $file, 'identify 5f01040', <<'END';
+struct node at 0x5f01040 is:
+├─the thread-local variable mine (app.c:10, app), thread 4243
+├─.next of struct node at 0x5f01020, which is:
+│ ├─.next of the global variable first (app.c:9, app)
+│ ├─.next of struct node at 0x5f01000, which is:
+│ │ ├─the global variable list (app.c:5, app)
+│ │ ├─.next of struct all at 0x5f02000, which is:
+│ │ │ └─the global variable sample (app.c:6, app)
+│ │ └─and 1 more (--width shows them)
+│ └─.either.node of struct all at 0x5f02000, already shown
+└─[511] of struct node *[512] at 0x5f03000, which is:
+  └─the global variable vector (app.c:7, app)
+END
+
+# A shortest path.
+is_text $file, 'path 5f00100', <<'END';
+the global variable popular (cache.c:50, libutility.so)
+  → struct table at 0x5f00400
+  .slots → struct slot[14] at 0x5f00300
+  [3].value → struct utility at 0x5f00200
+  .month → struct date at 0x5f00100
+END
+is_text $file, 'path 5f01020', <<'END';
+the global variable first (app.c:9, app)
+  .next → struct node at 0x5f01020
+END
+is_text $file, 'path 5f02200', <<'END';
+unnamed data of app
+  +0x0 → struct message at 0x5f02200 (untyped)
+END
+
+# Neighbours.
+is_text $file, 'inrefs 5f01000', <<'END';
+the global variable list (app.c:5, app)
+.next of struct all at 0x5f02000
+[0] of struct node *[512] at 0x5f03000
+END
+is_text $file, 'inrefs 5f01100', <<'END';
+the local variable ring of serve (app.c:29), thread 4242
+.next of struct node at 0x5f01120
++0x18 of block(48) at 0x5f02300 + 8 (untyped)
+END
+is_text $file, 'outrefs 5f00200', <<'END';
+.name = char[17] "hello, world" at 0x5f00500
+.month = struct date at 0x5f00100
+END
+is_text $file, 'outrefs 5f02300', <<'END';
++0x18 = struct node at 0x5f01100 + 8 (untyped)
+END
+is_text $file, 'outrefs sample', <<'END';
+.next = struct node at 0x5f01000
+.middle = char[17] "hello, world" at 0x5f00500 + 7
+.either.node = struct node at 0x5f01020
+END
+
+# Retained sizes.
+is_text $file, 'retained popular', <<'END';
+struct table at 0x5f00400: own 24 B, retained 284 B, held by the global variable popular (cache.c:50, libutility.so)
+END
+is_text $file, 'retained 5f01100', <<'END';
+struct node at 0x5f01100: own 16 B, retained 32 B, held by several roots
+END
+is_text $file, 'retained 5f00100', <<'END';
+struct date at 0x5f00100: own 12 B, retained 12 B, held by struct utility at 0x5f00200
+END
+is_text $file, 'roots', <<'END';
+    retained    reachable    exclusive      %  root
+     4.0 KiB      4.0 KiB      4.0 KiB   85.2  the global variable vector (app.c:7, app)
+       284 B        301 B         24 B    5.9  the global variable popular (cache.c:50, libutility.so)
+       152 B        217 B        152 B    3.2  the global variable sample (app.c:6, app)
+        48 B         80 B         48 B    1.0  the register rbx in serve, thread 4242
+        32 B         49 B         32 B    0.7  unnamed data of app
+        24 B         24 B         24 B    0.5  the stack of main, thread 4242
+        13 B         13 B         13 B    0.3  the global variable greeting (app)
+         0 B         48 B          0 B    0.0  the global variable list (app.c:5, app)
+         0 B         32 B          0 B    0.0  the global variable first (app.c:9, app)
+         0 B         16 B          0 B    0.0  the thread-local variable mine (app.c:10, app), thread 4243
+         0 B         32 B          0 B    0.0  the local variable ring of serve (app.c:29), thread 4242
+END
+is_text $file, 'roots --limit 1', <<'END';
+    retained    reachable    exclusive      %  root
+     4.0 KiB      4.0 KiB      4.0 KiB   85.2  the global variable vector (app.c:7, app)
+END
+is_text $file, 'roots --min 100', <<'END';
+    retained    reachable    exclusive      %  root
+     4.0 KiB      4.0 KiB      4.0 KiB   85.2  the global variable vector (app.c:7, app)
+       284 B        301 B         24 B    5.9  the global variable popular (cache.c:50, libutility.so)
+       152 B        217 B        152 B    3.2  the global variable sample (app.c:6, app)
+END
+done_testing;
