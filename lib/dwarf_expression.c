@@ -93,6 +93,7 @@ static bool compute(struct machine *machine, Dwarf_Small atom)
 		*a = b < 64 ? *a >> b : 0;
 		return true;
 	case DW_OP_shra:
+		// cppcheck-suppress shiftTooManyBitsSigned
 		*a = (uint64_t)(left >> (b < 64 ? b : 63));
 		return true;
 	case DW_OP_eq:

@@ -30,11 +30,11 @@ struct heap_graph {
 	struct heap_snapshot *snapshot; /**< with HEAP_COLUMN_SIZE and HEAP_COLUMN_SLOTS */
 	/** [objects + 1] reverse edges; NULL until heap_graph_need_reverse() */
 	uint32_t *in_first;
-	uint32_t *in_edge;       /**< [edges] index of the forward edge, by target, by source */
+	uint32_t *in_edge;         /**< [edges] index of the forward edge, by target, by source */
 	heap_object_id *in_source; /**< [edges] the object that edge leaves */
-	uint32_t *root_in_first; /**< [objects + 1] */
-	uint32_t *root_in;       /**< [root_edge_count] index in snapshot->root_edges, by target */
-	uint8_t *reach; /**< [objects] enum heap_reach; NULL until heap_graph_need_reach() */
+	uint32_t *root_in_first;   /**< [objects + 1] */
+	uint32_t *root_in; /**< [root_edge_count] index in snapshot->root_edges, by target */
+	uint8_t *reach;    /**< [objects] enum heap_reach; NULL until heap_graph_need_reach() */
 };
 
 /** Loads what it needs of the snapshot, which must outlive the graph. */

@@ -13,7 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { UTILITIES = 300, REQUESTS_PER_ROUND = 1000 };
+enum {
+	UTILITIES = 300,
+	REQUESTS_PER_ROUND = 1000
+};
 
 struct date {
 	uint16_t year;
@@ -33,7 +36,12 @@ struct table {
 	const char *title;
 };
 
-enum state { CONNECTED, ASKING, ANSWERED, HUNG_UP };
+enum state {
+	CONNECTED,
+	ASKING,
+	ANSWERED,
+	HUNG_UP
+};
 
 struct session {
 	struct session *next, *previous;

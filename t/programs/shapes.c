@@ -9,8 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum colour { RED, GREEN, BLUE = 7 };
-enum { NODES = 100, SLOTS = 16, ENTRIES = 40, LEAKS = 5, POINTS = 25 };
+enum colour {
+	RED,
+	GREEN,
+	BLUE = 7
+};
+enum {
+	NODES = 100,
+	SLOTS = 16,
+	ENTRIES = 40,
+	LEAKS = 5,
+	POINTS = 25
+};
 
 struct node {
 	struct node *next;
