@@ -257,6 +257,7 @@ struct heap_error *show_holders(struct tree *tree, heap_object_id object)
 	}
 	output_close(tree->session->output);
 	if (shown < all) {
+		output_number(tree->session->output, "more", all - shown);
 		print_branch(tree, true);
 		output_text(tree->session->output, "and %" PRIu64 " more (--width shows them)\n",
 			    all - shown);

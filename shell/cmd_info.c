@@ -16,7 +16,8 @@ static void help_one(struct session *session, const struct command *command)
 {
 	struct output *output = session->output;
 
-	output_text(output, "%s %s\n    %s\n", command->name, command->synopsis, command->summary);
+	output_text(output, "%s%s%s\n    %s\n", command->name, *command->synopsis ? " " : "",
+		    command->synopsis, command->summary);
 	output_text(output, "\n%s\n", command->details);
 	output_open_object(output, NULL);
 	output_string(output, "name", command->name);

@@ -148,6 +148,9 @@ static enum command_status show_run(struct session *session, int argc, char **ar
 
 	if (argc != 2)
 		return COMMAND_USAGE;
+	// What is cut short is cut for people's eyes.
+	if (output_is_json(session->output))
+		limit = VALUE_ALL;
 
 	struct heap_error *error = describe_load(session);
 

@@ -51,26 +51,39 @@ const char *describe_type_of(struct session *session, heap_object_id object)
 	return session_format(session, "%s[%" PRIu64 "]", name, elements);
 }
 
-// The text that a character array holds, quoted; "" if it holds something else.
-static const char *describe_text(struct session *session, heap_object_id object)
+// The text that a character array holds, its first MAX_TEXT bytes; NULL if it is something else.
+static const char *load_text(struct session *session, heap_object_id object, size_t *length)
 {
-	char bytes[MAX_TEXT];
+	char *bytes = session_allocate(session, MAX_TEXT + 1);
 	size_t kept;
+
+	if (!bytes)
+		return NULL;
+
 	struct heap_error *error =
-		heap_snapshot_read_content(session->snapshot, object, bytes, sizeof(bytes), &kept);
+		heap_snapshot_read_content(session->snapshot, object, bytes, MAX_TEXT, &kept);
 
 	if (error) {
 		heap_error_destroy(error);
-		return "";
+		return NULL;
 	}
+	*length = strnlen(bytes, kept);
+	if (kept == 0 || (*length == 0 && kept > 1 && bytes[kept - 1]))
+		return NULL;
+	return bytes;
+}
 
-	size_t length = strnlen(bytes, kept);
+// The same, quoted; "" if there is none.
+static const char *describe_text(struct session *session, heap_object_id object)
+{
+	size_t length;
+	const char *text = load_text(session, object, &length);
 
-	if (kept == 0 || (length == 0 && kept > 1 && bytes[kept - 1]))
+	if (!text)
 		return "";
 
-	const char *escaped = session_keep(session, format_escaped(bytes, length));
-	bool cut = length == sizeof(bytes) && session->snapshot->size[object] > sizeof(bytes);
+	const char *escaped = session_keep(session, format_escaped(text, length));
+	bool cut = length == MAX_TEXT && session->snapshot->size[object] > MAX_TEXT;
 
 	return session_format(session, " \"%s\"%s", escaped, cut ? "…" : "");
 }
@@ -308,6 +321,13 @@ void describe_object_json(struct session *session, const char *key, heap_object_
 	output_number(output, "size", snapshot->size[object]);
 	output_number(output, "elements", snapshot->elements[object]);
 	output_string(output, "evidence", heap_evidence_name(snapshot->evidence[object]));
+	if (is_text(&snapshot->types, snapshot->type[object])) {
+		size_t length;
+		const char *text = load_text(session, object, &length);
+
+		if (text)
+			output_string(output, "text", text);
+	}
 	output_close(output);
 }
 
