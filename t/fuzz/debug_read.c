@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads types and variables from any ELF file. libdwarf is left out of it: what is read in
+// bulk does not go through it.
+#include "lib/debug.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/debug_units.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static char path[] = "fuzzed";
+	struct heap_dwarf_file file = { .path = path,
+					.descriptor = memfd_create(path, MFD_CLOEXEC) };
+	struct heap_debug debug;
+
+	if (file.descriptor < 0 || write(file.descriptor, bytes, size) != (ssize_t)size)
+		abort();
+
+	struct heap_error *error = heap_debug_read(&file, &debug);
+
+	if (!error) {
+		error = heap_types_check(&debug.types);
+		if (error)
+			abort();
+		heap_debug_deinit(&debug);
+	}
+	heap_error_destroy(error);
+	if (file.debug_units)
+		heap_debug_units_close(file.debug_units);
+	free(file.debug_units);
+	close(file.descriptor);
+	return 0;
+}
