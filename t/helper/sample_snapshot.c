@@ -5,6 +5,8 @@
  *
  *	sample_snapshot FILE             the heap that the functions below build
  *	sample_snapshot FILE series N    the Nth of a series, for heapsh-leakreport
+ *	sample_snapshot FILE flat N      the Nth of one in which nothing grows
+ *	sample_snapshot FILE other       a later one of another process
  *	sample_snapshot FILE empty       nothing at all
  */
 #include "lib/snapshot.h"
@@ -738,6 +740,15 @@ static void make_heap(void)
 
 // --- a series ----------------------------------------------------------------
 
+static void make_time(uint32_t number)
+{
+	snapshot.info.serial = number;
+	snapshot.info.time_ns = TAKEN + number * SECOND;
+	snapshot.epoch_count = number + 1;
+	for (uint32_t i = 0; i <= number; i++)
+		snapshot.epochs[i] = TAKEN + i * SECOND - SECOND / 2;
+}
+
 /*
  * Snapshot N of a program that takes a node more before each, and leaks it; that keeps a table
  * from the beginning; that frees a node and gets the same address again before each; and that
@@ -747,11 +758,7 @@ static void make_series(uint32_t number)
 {
 	heap_object_id id;
 
-	snapshot.info.serial = number;
-	snapshot.info.time_ns = TAKEN + number * SECOND;
-	snapshot.epoch_count = number + 1;
-	for (uint32_t i = 0; i <= number; i++)
-		snapshot.epochs[i] = TAKEN + i * SECOND - SECOND / 2;
+	make_time(number);
 
 	id = object(HEAP + 0x100, 24, types.table, 1, HEAP_EVIDENCE_POINTER, 1);
 	snapshot.birth[id] = 0;
@@ -772,6 +779,18 @@ static void make_series(uint32_t number)
 	global("popular", types.table_pointer, LIBRARY + 0x4010, 1, "cache.c", 50, HEAP + 0x100);
 }
 
+static void make_flat(uint32_t number)
+{
+	make_time(number);
+	snapshot.birth[object(HEAP + 0x100, 24, types.table, 1, HEAP_EVIDENCE_POINTER, 1)] = 0;
+}
+
+static void make_other(void)
+{
+	make_time(100);
+	snapshot.info.pid++;
+}
+
 static struct heap_error *read_content(void *context, heap_object_id id, uint64_t address,
 				       uint8_t *buffer, size_t size)
 {
@@ -786,12 +805,16 @@ int main(int argc, char **argv)
 	const char *kind = argc > 2 ? argv[2] : "";
 
 	if (argc < 2) {
-		fputs("usage: sample_snapshot FILE [empty | series N]\n", stderr);
+		fputs("usage: sample_snapshot FILE [empty | series N | flat N | other]\n", stderr);
 		return 2;
 	}
 	make_info();
 	if (strcmp(kind, "series") == 0 && argc == 4)
 		make_series((uint32_t)atoi(argv[3]));
+	else if (strcmp(kind, "flat") == 0 && argc == 4)
+		make_flat((uint32_t)atoi(argv[3]));
+	else if (strcmp(kind, "other") == 0)
+		make_other();
 	else if (strcmp(kind, "empty") != 0)
 		make_heap();
 	make_edges();

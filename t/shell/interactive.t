@@ -1,0 +1,133 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The prompt, on a terminal that script(1) makes: history, completion, ^C.
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use IO::Select;
+use IPC::Open2;
+use Test::More;
+
+my $file = Sample::make();
+my $heapsh = "$Sample::build/heapsh";
+$ENV{TERM} = 'dumb';
+$ENV{INPUTRC} = '/dev/null';
+$ENV{XDG_STATE_HOME} = "$Sample::directory/state";
+my $patience = 60;    # seconds; a loaded machine under a sanitizer is slow
+
+my ($pid, $from, $to);
+
+sub begin {
+    my (@arguments) = @_;
+    my $command = join ' ', $heapsh, @arguments;
+    $pid = open2($from, $to, 'script', '-qec', $command, '/dev/null');
+}
+
+# What comes until a pattern matches it.
+sub await {
+    my ($pattern) = @_;
+    my $text = '';
+    my $until = time + $patience;
+    while ($text !~ $pattern) {
+        last if time > $until || !IO::Select->new($from)->can_read($until - time);
+        sysread($from, $text, 4096, length $text) or last;
+    }
+    $text =~ s/\r//g;
+    return $text;
+}
+
+# Types, and gives what is printed up to the next prompt.
+sub type {
+    my ($keys) = @_;
+    syswrite $to, $keys;
+    my $text = await(qr/heapsh> (?!.*heapsh> )$/s);
+    $text =~ s/heapsh> $//;
+    return $text;
+}
+
+# Types a line that ends in tabs, and gives the line that comes of it and what it answers.
+sub complete {
+    my ($keys) = @_;
+    syswrite $to, $keys;
+    select undef, undef, undef, 0.3;
+    return type("\n");
+}
+
+sub leave {
+    my ($keys) = @_;
+    syswrite $to, $keys;
+    my $rest = await(qr/(?!)/);
+    waitpid $pid, 0;
+    return ($rest, $? >> 8);
+}
+
+begin('--color=never', $file);
+is await(qr/heapsh> $/), <<'END' . 'heapsh> ', 'the banner and a prompt';
+Heap snapshot of app (pid 4242), 2026-11-20 19:00:01, from heapsnap 0.1
+Heap contains 20 objects, 4.7 KiB; 95.0 % of them typed
+END
+is type("find untyped\n"), "find untyped\nblock(48) at 0x5f02300\nTotal: 1 object, 48 B\n",
+    'a command and its answer';
+like type("frob\n"), qr/^frob\nheapsh: frob: no such command/, 'an error, and the next prompt';
+is type("\n"), "\n", 'an empty line';
+
+# Completion: the word comes with a blank after it.
+my $total = qr/\nTotal: 1 object, 24 B\n$/;
+like complete("cou\t --by mod\b\b\bmodule"), qr/^count .*\n.*app/s, 'of commands';
+like complete("find --co\t type struct ta\t"), qr/^find --count .*struct table $total/s,
+    'of options, and of types without quotes';
+like complete("find --count type 'struct ta\t"), qr/^find --count type 'struct table' $total/s,
+    'of types in quotes';
+like complete("find --count type Ci\t"), qr/^find --count type Circle $total/s,
+    'of types without their keyword';
+like complete("show pop\t"), qr/^show popular \nstruct table at 0x5f00400, 24 B\n/s,
+    'of variables';
+like complete("find points-to gre\t"), qr/^find points-to greeting \n/s, 'of variables in filters';
+like complete("find --count site cache_\t size 12"),
+    qr/^find --count site cache_insert  size 12\nTotal: 1 object, 12 B\n$/, 'of sites';
+like complete("find --count unt\t"), qr/^find --count untyped \nTotal: 1 object, 48 B\n$/,
+    'of filters';
+like complete("help iden\t"), qr/^help identify \nidentify \[--depth N\]/, 'of commands for help';
+
+# ^C at the prompt drops the line; ^D leaves.
+like type("half a line\x03"), qr/^(?:half a line)?\n$/, '^C at the prompt';
+my ($rest, $status) = leave("\x04");
+is $rest, "\n", '^D leaves, and its line ends';
+is $status, 0, 'with status 0';
+
+# History.
+is sprintf('%o', (stat "$ENV{XDG_STATE_HOME}/heapsh/history")[2] & 0777), '600',
+    'the history is its owner\'s';
+begin('-q', '--color=never', $file);
+await(qr/heapsh> $/);
+like type("\x10\n"), qr/\nidentify \[--depth N\]/, 'the last line of the session before';
+($rest, $status) = leave("quit\n");
+is $status, 0, 'quit leaves';
+
+# Without any directory for it the shell works, too.
+{
+    local $ENV{XDG_STATE_HOME} = '/proc/none';
+    begin('-q', '--color=never', $file);
+    await(qr/heapsh> $/);
+    is type("find --count untyped\n"), "find --count untyped\nTotal: 1 object, 48 B\n",
+        'no place for the history';
+    ($rest, $status) = leave("quit\n");
+    is $status, 0, 'is no error';
+}
+
+# Colours, on a terminal; and ^C ends a program in a pipe, not the shell.
+begin('-q', $file);
+await(qr/heapsh> $/);
+is type("find untyped | cat\n"), "find untyped | cat\nblock(48) at 0x5f02300\nTotal: 1 object, 48 B\n"
+    =~ s/Total.*\n//r, 'no colours into a pipe';
+is type("find untyped\n"), "find untyped\n\e[36mblock(48)\e[0m at \e[33m0x5f02300\e[0m\n",
+    'colours on a terminal';
+syswrite $to, "find | sleep 600\n";
+await(qr/sleep 600\r?\n/);
+select undef, undef, undef, 0.5;
+like type("\x03"), qr/\^C/, '^C ends what runs';
+is type("find --count untyped\n"), "find --count untyped\nTotal: 1 object, 48 B\n",
+    'and not the shell';
+leave("quit\n");
+done_testing;

@@ -1,0 +1,92 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsh-leakreport on a series that is known (make_series in t/helper/sample_snapshot.c).
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use JSON::PP;
+use Test::More;
+
+my $report = "$Sample::build/heapsh-leakreport";
+my @file = map { Sample::make('series', $_) } 0 .. 4;
+my $usage = "usage: heapsh-leakreport [-q|--quiet] [--json] [-1] FILE FILE FILE...\n";
+
+sub answers {
+    my ($name, $arguments, $out, $err, $status) = @_;
+    is_deeply [Sample::run('', $report, @$arguments)], [$out, $err, $status], $name;
+}
+
+# A node and a block more in each; what was there from the beginning, what came and went, what
+# was freed and got its old address again, and what is new in the last are no leaks.
+answers 'five files', [@file], <<'END', '', 0;
+LEAK[1] struct node at 0x5f01020
+LEAK[1] block(48) at 0x5f02040
+LEAK[2] struct node at 0x5f01040
+LEAK[2] block(48) at 0x5f02080
+LEAK[3] struct node at 0x5f01060
+LEAK[3] block(48) at 0x5f020c0
+
+   objects        bytes  type, site
+         3        144 B  block(48), 0x12345678
+         3         48 B  struct node, node_new (app.c:12)
+Total: 6 objects, 192 B
+END
+my $second = <<'END';
+LEAK[1] struct node at 0x5f01020
+LEAK[1] block(48) at 0x5f02040
+
+   objects        bytes  type, site
+         1         48 B  block(48), 0x12345678
+         1         16 B  struct node, node_new (app.c:12)
+Total: 2 objects, 64 B
+END
+answers 'three files', [@file[0 .. 2]], $second, '', 0;
+answers '-1: those of the second file alone', ['-1', @file], $second, '', 0;
+answers '--quiet changes nothing where no terminal is', ['--quiet', '-1', @file], $second, '', 0;
+
+my ($out, $err, $status) = Sample::run('', $report, '--json', @file[0 .. 2]);
+is $out =~ tr/\n//, 1, 'JSON: one line';
+is_deeply(JSON::PP->new->utf8->decode($out), {
+    files => 3, objects => 2, bytes => 64,
+    leaks => [
+        { first => 1, site => 'node_new (app.c:12)', object => { address => '0x5f01020',
+            type => 'struct node', size => 16, elements => 1, evidence => 'vote' } },
+        { first => 1, site => '0x12345678', object => { address => '0x5f02040',
+            type => 'block(48)', size => 48, elements => 1, evidence => 'none' } },
+    ],
+    summary => [
+        { type => 'block(48)', site => '0x12345678', objects => 1, bytes => 48 },
+        { type => 'struct node', site => 'node_new (app.c:12)', objects => 1, bytes => 16 },
+    ],
+}, 'JSON');
+
+# No candidates: status 1.
+my @flat = map { Sample::make('flat', $_) } 0 .. 2;
+answers 'no leaks', [@flat], "Total: 0 objects, 0 B\n", '', 1;
+is_deeply(JSON::PP->new->utf8->decode((Sample::run('', $report, '--json', @flat))[0]),
+    { files => 3, leaks => [], summary => [], objects => 0, bytes => 0 }, 'no leaks in JSON');
+
+# What cannot be.
+answers 'too few', [@file[0, 1]], '',
+    "heapsh-leakreport: 2 files; it takes 3 to tell a leak\n$usage", 2;
+answers 'none', [], '', "heapsh-leakreport: 0 files; it takes 3 to tell a leak\n$usage", 2;
+answers 'a file that is not there', [@file[0, 1], "$Sample::directory/none"], '',
+    "heapsh-leakreport: $Sample::directory/none: No such file or directory\n", 2;
+answers 'in the wrong order', [@file[0, 2, 1]], '',
+    "heapsh-leakreport: $file[1]: not later than the one before\n", 2;
+answers 'one twice', [@file[0, 1, 1]], '',
+    "heapsh-leakreport: $file[1]: not later than the one before\n", 2;
+my $other = Sample::make('other');
+answers 'of another process', [@file[0, 1], $other], '', "heapsh-leakreport: $other: of another"
+    . " process than the one before: app, pid 4243, not app, pid 4242\n", 2;
+answers '--help', ['--help'], $usage, '', 0;
+
+# Progress, where somebody watches.
+my $terminal = qx(script -qec "$report -1 @file[0 .. 2]" /dev/null);
+$terminal =~ s/\r//g;
+is $terminal, join('', map { "[$_]: $file[$_]\n" } 0 .. 2) . $second, 'progress on a terminal';
+$terminal = qx(script -qec "$report -q -1 @file[0 .. 2]" /dev/null);
+$terminal =~ s/\r//g;
+is $terminal, $second, 'none if it is to be quiet';
+done_testing;
