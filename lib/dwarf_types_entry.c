@@ -92,6 +92,12 @@ static uint8_t kind_of(uint16_t tag)
 	}
 }
 
+bool heap_unit_is_aggregate(uint16_t tag)
+{
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_interface_type || tag == DW_TAG_union_type;
+}
+
 struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
 				const struct heap_debug_entry *entry)
 {

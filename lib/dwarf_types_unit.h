@@ -166,6 +166,14 @@ HEAP_MUST_CHECK
 struct heap_error *heap_unit_strings_add(struct heap_unit_strings *strings, const char *text,
 					 uint32_t *result);
 
+/** "scope::name", or the name alone. @param scope  offset in the pool; 0: none */
+HEAP_MUST_CHECK
+struct heap_error *heap_unit_qualify(struct heap_unit_reader *reader, uint32_t scope,
+				     const char *name, uint32_t *result);
+
+/** What a namespace or class adds to the names in it; NULL for nothing. */
+const char *heap_unit_scope_text(const struct heap_debug_entry *entry);
+
 /* --- what single entries say (dwarf_types_entry.c) --- */
 
 /** The type of a DW_TAG_..._type entry but for its members; kind UNKNOWN if it is none. */
@@ -177,6 +185,9 @@ HEAP_MUST_CHECK
 struct heap_error *heap_unit_place_member(struct heap_unit_reader *reader,
 					  const struct heap_debug_entry *entry,
 					  struct heap_member *result, bool *is_placed);
+
+/** DW_TAG_structure_type and the like. */
+bool heap_unit_is_aggregate(uint16_t tag);
 
 /** A dimension of an array. */
 struct heap_unit_dimension heap_unit_dimension(const struct heap_debug_entry *entry);
