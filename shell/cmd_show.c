@@ -78,7 +78,7 @@ static void show_typed(struct session *session, heap_object_id object, const str
 
 HEAP_MUST_CHECK
 static struct heap_error *show_object(struct session *session, heap_object_id object,
-				      enum value_limit limit)
+				      enum value_limit limit, bool asked_for_all)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
 	struct value value = { .size = snapshot->size[object], .object = object };
@@ -102,6 +102,7 @@ static struct heap_error *show_object(struct session *session, heap_object_id ob
 		error = heap_snapshot_load(snapshot, HEAP_COLUMN_SLOTS);
 	if (error)
 		return error;
+	session_allow_lines(session, asked_for_all ? value.size : value.kept);
 	value.bytes = bytes;
 	value.kept = kept;
 	if (!heap_types_flexible(&snapshot->types, snapshot->type[object], &value.flexible, NULL) ||
@@ -143,14 +144,12 @@ static void show_root(struct session *session, heap_root_id number, enum value_l
 static enum command_status show_run(struct session *session, int argc, char **argv)
 {
 	struct session_operand operand;
-	enum value_limit limit =
-		command_option(&argc, argv, "--all", NULL) ? VALUE_ALL : VALUE_SHORT;
+	bool all = command_option(&argc, argv, "--all", NULL);
+	// What is cut short is cut for people's eyes.
+	enum value_limit limit = all || output_is_json(session->output) ? VALUE_ALL : VALUE_SHORT;
 
 	if (argc != 2)
 		return COMMAND_USAGE;
-	// What is cut short is cut for people's eyes.
-	if (output_is_json(session->output))
-		limit = VALUE_ALL;
 
 	struct heap_error *error = describe_load(session);
 
@@ -159,7 +158,7 @@ static enum command_status show_run(struct session *session, int argc, char **ar
 	if (!error)
 		error = session_parse_operand(session, argv[1], &operand);
 	if (!error && operand.object != HEAP_NO_OBJECT)
-		error = show_object(session, operand.object, limit);
+		error = show_object(session, operand.object, limit, all);
 	if (error)
 		return command_fail(session, error);
 	if (operand.object == HEAP_NO_OBJECT)

@@ -157,7 +157,7 @@ static void print_members(struct definition *definition, heap_type_id id, uint64
 	struct output *output = definition->session->output;
 
 	definition->end = base;
-	for (uint32_t i = 0; i < type->members; i++) {
+	for (uint32_t i = 0; i < type->members && session_take_line(definition->session); i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 		uint64_t size = heap_types_size(types, member->type);
 		uint64_t offset = base + member->offset;

@@ -7,6 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
+enum {
+	MAX_LINES = 1 << 20, // of values, unless there are that many bytes of them
+};
+
 struct session_text {
 	struct session_text *next;
 	void *memory;
@@ -49,6 +53,7 @@ void session_close(struct session *session)
 void session_begin_command(struct session *session)
 {
 	session->answer_begun = false;
+	session->lines_left = MAX_LINES;
 	session_interrupted = 0;
 }
 
@@ -57,9 +62,22 @@ void session_end_command(struct session *session)
 	session_release(session, NULL);
 }
 
+bool session_take_line(struct session *session)
+{
+	if (session->lines_left > 0)
+		session->lines_left--;
+	return session->lines_left > 0;
+}
+
+void session_allow_lines(struct session *session, uint64_t bytes)
+{
+	if (bytes < UINT64_MAX / 4 && bytes * 4 > session->lines_left)
+		session->lines_left = bytes * 4;
+}
+
 bool session_must_stop(const struct session *session)
 {
-	return session_interrupted || output_is_broken(session->output);
+	return session_interrupted || session->lines_left == 0 || output_is_broken(session->output);
 }
 
 static void *keep_memory(struct session *session, void *memory)

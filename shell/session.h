@@ -28,6 +28,7 @@ struct session {
 	heap_object_id *answer; /**< [answer_count] objects of the last answer: $1, $2... */
 	size_t answer_count, answer_capacity;
 	bool answer_begun;
+	uint64_t lines_left;
 	struct session_text *texts;
 	FILE *errors;
 };
@@ -50,6 +51,17 @@ void session_end_command(struct session *session);
  */
 void session_release(struct session *session, const void *mark);
 const void *session_mark(const struct session *session);
+
+/**
+ * Counts a line of a value or a type. A hostile file can nest structures so that they have
+ * more members than anybody can wait for; an honest one has no more than four a byte.
+ *
+ * @return false, and so says session_must_stop(), when that is too many
+ */
+bool session_take_line(struct session *session);
+
+/** Allows as many lines as @p bytes of values can have. */
+void session_allow_lines(struct session *session, uint64_t bytes);
 
 /** Whether to go on makes no sense: ^C, or nobody reads the answer any more. */
 bool session_must_stop(const struct session *session);

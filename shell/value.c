@@ -435,6 +435,8 @@ void value_print(struct session *session, const struct value *value, heap_type_i
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 	uint64_t size = heap_types_size(types, id);
 
+	if (!session_take_line(session))
+		return;
 	if (indent > 2 * MAX_NESTING) {
 		print_word(session, name, indent, "…");
 		return;

@@ -7,6 +7,7 @@
  *	sample_snapshot FILE series N    the Nth of a series, for heapsh-leakreport
  *	sample_snapshot FILE flat N      the Nth of one in which nothing grows
  *	sample_snapshot FILE other       a later one of another process
+ *	sample_snapshot FILE wild SEED   the first, with numbers in it that make no sense
  *	sample_snapshot FILE empty       nothing at all
  */
 #include "lib/snapshot.h"
@@ -791,6 +792,146 @@ static void make_other(void)
 	snapshot.info.pid++;
 }
 
+// --- what no program has ----------------------------------------------------
+
+static uint64_t state;
+
+static uint32_t below(uint32_t limit)
+{
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return limit ? (uint32_t)(state >> 33) % limit : 0;
+}
+
+static uint64_t wild_number(void)
+{
+	static const uint64_t numbers[] = { 0,         1,          7,         8,         63,
+					    64,        255,        256,       4096,      65537,
+					    INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX };
+
+	return below(3) ? numbers[below(sizeof(numbers) / sizeof(numbers[0]))] : below(300);
+}
+
+static void wild_type(void)
+{
+	struct heap_type *type = &snapshot.types.types[1 + below(snapshot.types.count - 1)];
+	struct heap_member *member = &snapshot.types.members[below(snapshot.types.member_count)];
+
+	switch (below(10)) {
+	case 0:
+		type->size = wild_number();
+		break;
+	case 1:
+		type->count = wild_number();
+		break;
+	case 2:
+		type->flags = (uint8_t)below(256);
+		break;
+	case 3:
+		type->kind = (uint8_t)below(HEAP_TYPE_KINDS);
+		break;
+	case 4:
+		type->target = below(snapshot.types.count);
+		break;
+	case 5:
+		type->members = below(40);
+		break;
+	case 6:
+		member->type = below(snapshot.types.count);
+		break;
+	case 7:
+		member->offset = wild_number();
+		break;
+	case 8:
+		member->bit_offset = (uint8_t)wild_number();
+		member->bit_size = (uint8_t)wild_number();
+		break;
+	default:
+		member->flags = (uint8_t)below(16);
+	}
+}
+
+static void wild_object(void)
+{
+	heap_object_id id = below(snapshot.object_count);
+
+	switch (below(6)) {
+	case 0:
+		snapshot.type[id] = below(snapshot.types.count);
+		break;
+	case 1:
+		snapshot.elements[id] = wild_number();
+		break;
+	case 2:
+		snapshot.evidence[id] = (uint8_t)below(HEAP_EVIDENCE_KINDS);
+		break;
+	case 3:
+		snapshot.edge_slot[below(snapshot.edge_count)] = (uint32_t)wild_number();
+		break;
+	case 4:
+		snapshot.edge_interior[below(snapshot.edge_count)] = (uint32_t)wild_number();
+		break;
+	default:
+		snapshot.edge_target[below(snapshot.edge_count)] = below(snapshot.object_count);
+	}
+}
+
+static void wild_table(void)
+{
+	struct heap_root *added = &snapshot.roots[below(snapshot.root_count)];
+	struct heap_frame *frame = &snapshot.frames[below(snapshot.frame_count)];
+
+	switch (below(10)) {
+	case 0:
+		added->kind = (uint8_t)below(HEAP_ROOT_KINDS);
+		break;
+	case 1:
+		added->type = below(snapshot.types.count);
+		break;
+	case 2:
+		added->size = wild_number();
+		break;
+	case 3:
+		added->content_size = below(9);
+		break;
+	case 4:
+		added->frame = added->thread = added->module = HEAP_NO_INDEX;
+		break;
+	case 5:
+		snapshot.root_edges[below((uint32_t)snapshot.root_edge_count)].offset =
+			wild_number();
+		break;
+	case 6:
+		frame->module = HEAP_NO_INDEX;
+		frame->flags = (uint8_t)below(256);
+		break;
+	case 7:
+		snapshot.sites[below(snapshot.site_count)].module = HEAP_NO_INDEX;
+		break;
+	case 8:
+		snapshot.modules[below(2)].end = wild_number();
+		break;
+	default:
+		snapshot.info.content_limit = below(300);
+		snapshot.info.time_ns = wild_number();
+	}
+}
+
+// A file whose checksums hold, but whose author meant harm.
+static void run_wild(uint32_t seed)
+{
+	state = seed * UINT64_C(0x9e3779b97f4a7c15);
+	for (uint32_t i = 1 + below(6); i > 0; i--) {
+		uint32_t what = below(4);
+
+		if (what < 2)
+			wild_type();
+		else if (what == 2)
+			wild_object();
+		else
+			wild_table();
+	}
+}
+
 static struct heap_error *read_content(void *context, heap_object_id id, uint64_t address,
 				       uint8_t *buffer, size_t size)
 {
@@ -805,7 +946,9 @@ int main(int argc, char **argv)
 	const char *kind = argc > 2 ? argv[2] : "";
 
 	if (argc < 2) {
-		fputs("usage: sample_snapshot FILE [empty | series N | flat N | other]\n", stderr);
+		fputs("usage: sample_snapshot FILE [empty | series N | flat N | other | wild "
+		      "SEED]\n",
+		      stderr);
 		return 2;
 	}
 	make_info();
@@ -818,6 +961,8 @@ int main(int argc, char **argv)
 	else if (strcmp(kind, "empty") != 0)
 		make_heap();
 	make_edges();
+	if (strcmp(kind, "wild") == 0 && argc == 4)
+		run_wild((uint32_t)atoi(argv[3]));
 
 	int descriptor = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
 

@@ -1,0 +1,36 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Snapshots with numbers that make no sense: every command ends, none crashes.
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use Test::More;
+
+my $patience = 60;
+my $addresses = join ' ', qw(5f00100 5f00300 5f00500 5f01000 5f02000 5f02100 5f02200 5f02300 5f03000);
+my @command = (qw(info count largest roots callstack symbols types sites find),
+    'largest --retained', 'count --by age', 'count --by size', 'symbols --all', "types '*'",
+    'show &first', 'show &popular', 'show sample', 'find string e', 'find leaked', 'find age >1s');
+for my $address (split ' ', $addresses) {
+    push @command, map { "$_ $address" } 'show', 'identify', 'inrefs', 'outrefs', 'path',
+        'retained', 'find points-to', 'find pointed-by';
+}
+my $input = join '', map { "$_\n" } @command, 'info';
+my ($opened, @bad) = (0);
+for my $seed (1 .. 200) {
+    my $file = Sample::make('wild', $seed);
+    for my $option ('--color=never', '--json') {
+        local $SIG{ALRM} = sub { die "seed $seed: no end\n" };
+        alarm $patience;
+        my ($out, $err, $status) = Sample::run($input, "$Sample::build/heapsh", '-q', $option, $file);
+        alarm 0;
+        push @bad, "seed $seed $option: status $status\n$err" unless $status =~ /^[012]$/;
+        push @bad, "seed $seed $option: not escaped" if $out =~ /\e/;
+        $opened++ if $out ne '';
+    }
+    unlink $file;
+}
+is_deeply \@bad, [], 'no command dies';
+cmp_ok $opened, '>', 100, 'many of them were opened at all';
+done_testing;
