@@ -412,6 +412,23 @@ static bool is_text(const struct heap_type *type)
 	return type->kind == HEAP_TYPE_BASE && type->size == 1;
 }
 
+// A struct of nothing but pointers to its own kind: the link of a list, of free blocks for
+// one, which lies over memory that is something else. It is never what an array is made of.
+static bool is_link(const struct heap_types *types, heap_type_id type)
+{
+	const struct heap_type *compound = &types->types[type];
+
+	for (uint32_t i = 0; is_compound(compound) && i < compound->members; i++) {
+		heap_type_id member =
+			heap_types_strip(types, types->members[compound->first_member + i].type);
+
+		if (types->types[member].kind != HEAP_TYPE_POINTER ||
+		    heap_types_strip(types, types->types[member].target) != type)
+			return false;
+	}
+	return is_compound(compound) && compound->members > 0;
+}
+
 static struct layout_claim fit_start(const struct layouts *layouts, heap_type_id type,
 				     uint64_t size, const struct layout_witness *witness)
 {
@@ -447,7 +464,7 @@ static struct layout_claim fit_start(const struct layouts *layouts, heap_type_id
 	}
 	// A header alone does not make up a larger block, unless that is a whole number of them
 	// and nothing that has the header can be so large.
-	if (layouts->header[type] == HEADER_OF_ANY_SIZE ||
+	if (layouts->header[type] == HEADER_OF_ANY_SIZE || is_link(types, type) ||
 	    (layouts->header[type] == HEADER && size % stride != 0))
 		return claim;
 	return (struct layout_claim){ size % stride == 0 ? LAYOUT_ARRAY : LAYOUT_SLACK, type,
@@ -485,7 +502,7 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 	}
 	// What is a part of structs elsewhere, a list's link, is one here too.
 	if (interior % type->size == 0 && size % type->size == 0 &&
-	    !is_part_inside(layouts, pointee))
+	    !is_part_inside(layouts, pointee) && !is_link(layouts->types, pointee))
 		return (struct layout_claim){ LAYOUT_ELEMENT, pointee, size / type->size };
 	return none;
 }
