@@ -1,0 +1,52 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Stacks that are hard to walk (t/programs/stacks.c), as gcc and clang compile them.
+use strict;
+use warnings;
+use lib 't/lib';
+use File::Temp qw(tempdir);
+use Heapsh;
+use Test::More;
+
+my $scratch = tempdir(CLEANUP => 1);
+
+sub functions {
+    my ($thread) = @_;
+    return map { $_->{function} } @{ $thread->{frames} };
+}
+
+for my $compiler (qw(gcc clang)) {
+    next if system("command -v $compiler >/dev/null 2>&1");
+    for my $flags ('-O0', '-O1', '-O2', '-O2 -gdwarf-4', '-O2 -fomit-frame-pointer', '-O0 -gdwarf-4') {
+        subtest "$compiler $flags" => sub {
+            my $path = "$scratch/stacks";
+            unlink $path;
+            is system("$compiler -g $flags -pthread -o $path t/programs/stacks.c 2>/dev/null"), 0, 'compiles';
+            my $program = Heapsh->start($path);
+            my $file = $program->capture;
+            is(($program->finish)[0], "done 1\n", 'the program goes on');
+
+            my ($main, $sleeper) = @{ Heapsh::ask_json($file, 'callstack') };
+            my @functions = functions($main);
+            my $text = join ' ', @functions;
+            like $text, qr/\bwait_for_input handle .*\bcompare\b.* (msort|qsort|__GI___qsort)\S* .*sort (recurse ){11}main .*_start$/,
+                'through a signal, libc, recursion, to the start';
+            like $text, qr/compare_inlined compare/, 'the inlined function has a frame' unless $flags =~ /-O0/;
+            like join(' ', functions($sleeper)), qr/nap sleep_for_ever start_thread/, 'a thread that sleeps';
+
+            for my $block ([qw(main main)], [qw(handler handle)], [qw(sleeper nap|sleep_for_ever)]) {
+                my ($name, $function) = @$block;
+                my $found = Heapsh::ask_json($file, 'find', 'type', "struct ${name}_block");
+                is $found->{count}, 1, "the block of $name has its type";
+                next unless $found->{count};
+                my $path = Heapsh::ask_json($file, 'path', $found->{objects}[0]{address});
+                like $path->[0]{root}{description}, qr/^the local variable \w+ of ($function) \(/,
+                    'and its variable';
+            }
+            is(Heapsh::ask_json($file, 'find', 'type', 'struct recursion_block')->{count}, 11,
+                'one block per level of the recursion');
+            is(Heapsh::ask_json($file, 'find', 'leaked')->{count}, 0, 'nothing is lost');
+        };
+    }
+}
+done_testing;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Stacks that are hard to walk: recursion, a callback from libc, an inlined function, a
+ * frame of variable size, a signal handler, a thread that sleeps. Each frame that matters
+ * holds a block that nothing else knows. t/end-to-end/stacks.t compiles it in many ways.
+ */
+#include <alloca.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+
+struct main_block {
+	int number;
+};
+struct recursion_block {
+	int depth;
+};
+struct inlined_block {
+	int number;
+	double value;
+};
+struct handler_block {
+	long number;
+};
+struct sleeper_block {
+	char text[40];
+};
+
+static volatile int sink;
+static void *volatile escaped; // so that compilers cannot do without the blocks
+
+static NOINLINE void *make(size_t size)
+{
+	void *block = malloc(size);
+
+	escaped = block;
+	escaped = NULL;
+	return block;
+}
+
+static NOINLINE void wait_for_input(void)
+{
+	char byte;
+
+	puts("ready");
+	fflush(stdout);
+	sink = (int)read(0, &byte, 1);
+}
+
+static void handle(int number)
+{
+	struct handler_block *in_handler = make(sizeof(*in_handler));
+
+	in_handler->number = number;
+	wait_for_input();
+	sink = (int)in_handler->number;
+	free(in_handler);
+}
+
+static inline __attribute__((always_inline)) int compare_inlined(const int *a, const int *b)
+{
+	struct inlined_block *in_inlined = make(sizeof(*in_inlined));
+	static int once;
+	int result = *a - *b;
+
+	in_inlined->number = result;
+	if (!once++)
+		raise(SIGUSR1);
+	result = in_inlined->number;
+	free(in_inlined);
+	return result;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return compare_inlined(a, b);
+}
+
+static NOINLINE void sort(int size)
+{
+	int *numbers = alloca(size * sizeof(*numbers));
+
+	for (int i = 0; i < size; i++)
+		numbers[i] = size - i;
+	qsort(numbers, size, sizeof(*numbers), compare);
+	sink = numbers[0];
+}
+
+static NOINLINE void recurse(int depth)
+{
+	struct recursion_block *in_recursion = make(sizeof(*in_recursion));
+
+	in_recursion->depth = depth;
+	if (depth > 0)
+		recurse(depth - 1);
+	else
+		sort(sink + 8);
+	sink = in_recursion->depth;
+	free(in_recursion);
+}
+
+static NOINLINE void nap(struct sleeper_block *in_nap)
+{
+	struct timespec long_time = { 1000, 0 };
+
+	strcpy(in_nap->text, "asleep");
+	nanosleep(&long_time, NULL);
+	sink = in_nap->text[0];
+}
+
+static void *sleep_for_ever(void *unused)
+{
+	struct sleeper_block *in_sleeper = make(sizeof(*in_sleeper));
+	sigset_t all;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGQUIT);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	nap(in_sleeper);
+	free(in_sleeper);
+	return unused;
+}
+
+int main(void)
+{
+	struct main_block *in_main = make(sizeof(*in_main));
+	pthread_t thread;
+
+	in_main->number = 1;
+	setvbuf(stdout, NULL, _IONBF, 0);
+	signal(SIGUSR1, handle);
+	pthread_create(&thread, NULL, sleep_for_ever, NULL);
+	usleep(100000);
+	recurse(10);
+	printf("done %d\n", in_main->number);
+	free(in_main);
+	return 0;
+}
