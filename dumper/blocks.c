@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/blocks.h"
 
+#include "dumper/operators.h"
 #include "dumper/system.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 enum {
 	ARENA_SIZE = 65536,
 };
 
+static void *first_malloc(size_t size);
+
+struct heapsnap_hot heapsnap_hot __attribute__((aligned(64))) = {
+	.malloc = first_malloc,
+	.multiplier = HEAPSNAP_MULTIPLIER,
+	.mark = HEAPSNAP_MARK_SPECIAL,
+};
 struct heapsnap_allocator heapsnap_below;
-__thread int64_t heapsnap_bytes_left = HEAPSNAP_CLOCK_BYTES;
+__thread uint64_t heapsnap_bytes_left;
+
+// glibc's malloc by another name, which nobody replaces.
+extern void *__libc_malloc(size_t size) __attribute__((weak));
+
+// --- finding the allocator below -------------------------------------------------
 
 // What the dynamic linker allocates while it looks for malloc; never freed.
 static struct {
@@ -26,21 +39,36 @@ static bool is_in_arena(const void *block)
 	return (const char *)block >= arena.bytes && (const char *)block < arena.bytes + ARENA_SIZE;
 }
 
-// Zeros, with the size 16 bytes before.
+// Zeros.
 static void *allocate_in_arena(size_t size)
 {
-	size_t bytes = (size + 31) & ~(size_t)15;
+	size_t bytes = (size + 15) & ~(size_t)15;
+	char *block = arena.bytes + arena.used;
 
 	if (size > ARENA_SIZE || bytes > ARENA_SIZE - arena.used) {
 		errno = ENOMEM;
 		return NULL;
 	}
-
-	char *block = arena.bytes + arena.used + 16;
-
-	memcpy(block - 16, &size, sizeof(size));
 	arena.used += bytes;
 	return block;
+}
+
+static bool is_found(void)
+{
+	return heapsnap_hot.malloc != first_malloc;
+}
+
+// Stands for malloc until the one below is found.
+static void *first_malloc(size_t size)
+{
+	heapsnap_blocks_init();
+	return is_found() ? heapsnap_hot.malloc(size) : allocate_in_arena(size);
+}
+
+static void *first_calloc(size_t size)
+{
+	heapsnap_blocks_init();
+	return is_found() ? heapsnap_below.calloc(1, size) : allocate_in_arena(size);
 }
 
 static uint64_t make_secret(void)
@@ -49,39 +77,54 @@ static uint64_t make_secret(void)
 
 	if (heapsnap_system(SYS_getrandom, (long)&secret, sizeof(secret), GRND_NONBLOCK, 0, 0, 0) !=
 	    sizeof(secret))
-		secret = heapsnap_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)&secret;
+		secret = heapsnap_monotonic_ns() * HEAPSNAP_MULTIPLIER ^ (uint64_t)&secret;
 	return secret;
 }
 
 void heapsnap_blocks_init(void)
 {
-	static bool resolving;
+	static bool begun;
 	struct heapsnap_allocator below;
 
-	if (heapsnap_below.malloc || resolving)
+	if (begun)
 		return;
-	resolving = true;
-	heapsnap_process.secret = make_secret();
+	begun = true;
+	heapsnap_hot.secret = heapsnap_process.secret = make_secret();
 	below.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
 	below.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
 	below.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
 	if (!below.memalign)
 		below.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
-	below.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
 	below.usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
-	below.malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
 	heapsnap_below = below;
-	resolving = false;
+	heapsnap_hot.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+
+	void *(*found)(size_t) = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+
+	if (found == __libc_malloc)
+		heapsnap_hot.mark = HEAPSNAP_MARK_PLAIN;
+	heapsnap_hot.malloc = found;
+	heapsnap_operators_init();
 }
 
-void heapsnap_blocks_tick(void)
+// --- allocating ------------------------------------------------------------------
+
+static uint64_t coarse_now_ns(void)
 {
-	static uint64_t epoch_start_ns; // on the monotonic clock
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// Begins a new birth epoch if it is time.
+static void look_at_clock(void)
+{
+	static uint64_t epoch_start_ns;
 	static uint64_t first_ns;
-	uint64_t now = heapsnap_monotonic_ns();
+	uint64_t now = coarse_now_ns();
 	uint64_t start = __atomic_load_n(&epoch_start_ns, __ATOMIC_RELAXED);
 
-	heapsnap_bytes_left = HEAPSNAP_CLOCK_BYTES;
 	if (first_ns == 0)
 		first_ns = now;
 	// Epochs grow with the program's age, so that 65536 of them last for ever.
@@ -92,59 +135,87 @@ void heapsnap_blocks_tick(void)
 	heapsnap_begin_epoch(heapsnap_realtime_ns());
 }
 
+static void count_bytes(size_t size)
+{
+	if (heapsnap_take_bytes(size))
+		return;
+	heapsnap_bytes_left = HEAPSNAP_CLOCK_BYTES;
+	look_at_clock();
+}
+
+static bool is_too_large(size_t size)
+{
+	if (size <= HEAPSNAP_SIZE_MAX)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+// Signs what the allocator below has given. @param alignment  log2, 0 for its own
+static void *adopt(char *base, size_t size, unsigned alignment, unsigned flags, uint64_t site)
+{
+	if (!base)
+		return NULL;
+
+	char *block = base + (alignment ? (size_t)1 << alignment : HEAPSNAP_HEADER_SIZE);
+
+	heapsnap_sign(block, heapsnap_extent(size, 0, alignment, flags) | heapsnap_hot.birth, site,
+		      alignment ? HEAPSNAP_MARK_SPECIAL : heapsnap_hot.mark);
+	return block;
+}
+
 void *heapsnap_allocate_slow(size_t size, uint64_t site, unsigned flags)
 {
-	if (size > HEAPSNAP_SIZE_MAX) {
-		errno = ENOMEM;
+	heapsnap_bytes_left = HEAPSNAP_CLOCK_BYTES;
+	look_at_clock();
+	if (is_too_large(size))
 		return NULL;
-	}
-	heapsnap_blocks_init();
-	if (!heapsnap_below.malloc)
-		return allocate_in_arena(size);
-	return heapsnap_allocate(size, site, flags);
+	return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags, site);
 }
 
 void *heapsnap_allocate_zeros(size_t size, uint64_t site)
 {
-	if (size > HEAPSNAP_SIZE_MAX) {
-		errno = ENOMEM;
+	if (is_too_large(size))
 		return NULL;
-	}
-	heapsnap_blocks_init();
-	if (!heapsnap_below.malloc)
-		return allocate_in_arena(size);
-
-	char *base = heapsnap_below.calloc(1, size + HEAPSNAP_HEADER_SIZE);
-
-	if (!base)
-		return NULL;
-	heapsnap_count(size);
-	heapsnap_sign(base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, heapsnap_birth(), 0, 0),
-		      site);
-	return base + HEAPSNAP_HEADER_SIZE;
+	count_bytes(size);
+	return adopt(first_calloc(size + HEAPSNAP_HEADER_SIZE), size, 0, 0, site);
 }
 
 void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, unsigned flags)
 {
-	if (alignment <= HEAPSNAP_HEADER_SIZE)
-		return heapsnap_allocate(size, site, flags);
-	if (size > HEAPSNAP_SIZE_MAX || alignment >= (size_t)1 << 31) {
-		errno = ENOMEM;
-		return NULL;
+	if (alignment <= HEAPSNAP_HEADER_SIZE) {
+		if (is_too_large(size))
+			return NULL;
+		count_bytes(size);
+		return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags,
+			     site);
 	}
-	heapsnap_blocks_init();
-
-	// A whole alignment before the block, of which the header takes the last 16 bytes.
-	char *base = heapsnap_below.memalign(alignment, size + alignment);
-
-	if (!base)
+	if (is_too_large(size) || is_too_large(alignment << (40 - 31))) // 31: the most of 5 bits
 		return NULL;
-	heapsnap_count(size);
-	heapsnap_sign(base + alignment,
-		      heapsnap_extent(size, heapsnap_birth(), (unsigned)__builtin_ctzll(alignment),
-				      flags),
-		      site);
-	return base + alignment;
+	heapsnap_blocks_init();
+	count_bytes(size);
+	// A whole alignment before the block, of which the header takes the last 16 bytes.
+	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
+		     (unsigned)__builtin_ctzll(alignment), flags, site);
+}
+
+// --- freeing -----------------------------------------------------------------------
+
+// Where libc's block begins of one that is not live: freed before, damaged, or not ours.
+static void *dead_base(void *block)
+{
+	const struct heapsnap_header *header = heapsnap_header_of(block);
+
+	if ((uintptr_t)block % HEAPSNAP_HEADER_SIZE)
+		return block;
+	if (header->origin >> HEAPSNAP_SITE_BITS == HEAPSNAP_WIPED)
+		return heapsnap_base(block, header->extent);
+	// The word before a block that never was ours is glibc's size of it. A number that is
+	// no size means a header of ours, over which the program or glibc (a key, a pointer to
+	// the next free block) has written since.
+	if (heapsnap_hot.mark == HEAPSNAP_MARK_PLAIN && header->origin > HEAPSNAP_SIZE_MAX)
+		return (void *)header;
+	return block;
 }
 
 void heapsnap_release_other(void *block)
@@ -152,19 +223,25 @@ void heapsnap_release_other(void *block)
 	if (is_in_arena(block))
 		return;
 	heapsnap_blocks_init();
-	// The word before a block that never was ours is libc's size of it. Upper bits that no
-	// size has mean a header of ours, wiped or damaged: then libc's block begins before
-	// the header, and libc says of it what it would have said without us.
-	if (heapsnap_header_of(block)->origin >> HEAPSNAP_SITE_BITS)
-		heapsnap_below.free((char *)block - HEAPSNAP_HEADER_SIZE);
-	else
-		heapsnap_below.free(block);
+	if (!heapsnap_is_live(block)) {
+		// libc says of it what it would have said without us.
+		heapsnap_hot.free(dead_base(block));
+		return;
+	}
+
+	void *base = heapsnap_base(block, heapsnap_header_of(block)->extent);
+
+	heapsnap_wipe(block);
+	heapsnap_hot.free(base);
 }
 
+// --- reallocating --------------------------------------------------------------------
+
 // To a new block by copying, where the allocator below cannot do it in place.
-static void *move_block(void *block, size_t old_size, size_t size, uint64_t site)
+static void *move_block(void *block, size_t size, uint64_t site)
 {
-	void *moved = heapsnap_allocate(size, site, 0);
+	size_t old_size = heapsnap_extent_size(heapsnap_header_of(block)->extent);
+	void *moved = heapsnap_allocate_aligned(1, size, site, 0);
 
 	if (!moved)
 		return NULL;
@@ -173,41 +250,52 @@ static void *move_block(void *block, size_t old_size, size_t size, uint64_t site
 	return moved;
 }
 
+// Of a block that is not live: libc decides, as it would without us.
+static void *reallocate_dead(void *block, size_t size, uint64_t site)
+{
+	char *base = dead_base(block);
+	size_t before = (size_t)((char *)block - base);
+
+	if (before == 0)
+		return heapsnap_below.realloc(base, size);
+	base = heapsnap_below.realloc(base, size + before);
+	// It was damaged; from here on it is whole.
+	return adopt(base, size, before > HEAPSNAP_HEADER_SIZE ? __builtin_ctzll(before) : 0, 0,
+		     site);
+}
+
 void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 {
-	struct heapsnap_header *header = heapsnap_header_of(block);
-
-	if (is_in_arena(block)) {
-		size_t old_size;
-
-		memcpy(&old_size, (char *)block - 16, sizeof(old_size));
-		return move_block(block, old_size, size, site);
-	}
-	heapsnap_blocks_init();
-	if (!heapsnap_is_live(block)) {
-		if (header->origin >> HEAPSNAP_SITE_BITS)
-			return heapsnap_below.realloc(header, size); // damaged: libc complains
-		return heapsnap_below.realloc(block, size);
-	}
-	if (size > HEAPSNAP_SIZE_MAX) {
-		errno = ENOMEM;
+	if (is_too_large(size))
 		return NULL;
-	}
+	if (is_in_arena(block))
+		return move_block(block, size, site);
+	heapsnap_blocks_init();
+	if (!heapsnap_is_live(block))
+		return reallocate_dead(block, size, site);
+	if (heapsnap_extent_alignment(heapsnap_header_of(block)->extent))
+		return move_block(block, size, site);
+	count_bytes(size);
 
-	struct heapsnap_header before = *header;
+	uint16_t signature = *heapsnap_signature_of(block);
 
-	if (heapsnap_extent_alignment(before.extent))
-		return move_block(block, heapsnap_extent_size(before.extent), size, site);
 	heapsnap_wipe(block);
 
-	char *base = heapsnap_below.realloc(header, size + HEAPSNAP_HEADER_SIZE);
+	char *base = heapsnap_below.realloc(heapsnap_header_of(block), size + HEAPSNAP_HEADER_SIZE);
 
-	if (!base) {
-		__atomic_store_n(&header->origin, before.origin, __ATOMIC_RELAXED);
-		return NULL;
-	}
-	heapsnap_count(size);
-	heapsnap_sign(base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, heapsnap_birth(), 0, 0),
-		      site);
-	return base + HEAPSNAP_HEADER_SIZE;
+	if (!base)
+		__atomic_store_n(heapsnap_signature_of(block), signature, __ATOMIC_RELAXED);
+	return adopt(base, size, 0, 0, site);
+}
+
+size_t heapsnap_usable_size(void *block)
+{
+	if (!block || is_in_arena(block) || !heapsnap_below.usable_size)
+		return 0;
+	if (!heapsnap_is_live(block))
+		return heapsnap_below.usable_size(block);
+
+	char *base = heapsnap_base(block, heapsnap_header_of(block)->extent);
+
+	return heapsnap_below.usable_size(base) - (size_t)((char *)block - base);
 }

@@ -7,39 +7,56 @@
  *
  * The allocator below is whoever comes next in the search order: libc, or a jemalloc or
  * tcmalloc that is preloaded after us. The fast path (here, inlined into malloc, free and
- * operator new) takes no lock and no atomic read-modify-write: two multiplications, two
- * stores, a subtraction.
+ * operator new) takes no lock and no atomic read-modify-write. It is written for few
+ * instructions rather than for short latency: what a processor does between two misses of
+ * its caches it does for nothing, until its window is full. Zen 5, 1 M live blocks replaced
+ * at random: 38 instructions more than glibc cost 6 %, a dozen beyond these 40 %.
  */
 
 #include "dumper/header.h"
 #include "dumper/process.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/** The functions of the allocator below; all NULL until heapsnap_blocks_init(). */
+/** What the fast path needs; one cache line. */
+struct heapsnap_hot {
+	void *(*malloc)(size_t size); /**< of the allocator below; finds it, to begin with */
+	void (*free)(void *block);
+	uint64_t secret;
+	uint64_t birth;      /**< the current epoch, where an extent has it */
+	uint64_t multiplier; /**< HEAPSNAP_MULTIPLIER */
+	uint64_t mark;       /**< HEAPSNAP_MARK_PLAIN if the allocator below is glibc */
+};
+
+/** The other functions of the allocator below; all NULL until heapsnap_blocks_init(). */
 struct heapsnap_allocator {
-	void *(*malloc)(size_t size);
 	void *(*calloc)(size_t count, size_t size);
 	void *(*realloc)(void *block, size_t size);
 	void *(*memalign)(size_t alignment, size_t size);
-	void (*free)(void *block);
 	size_t (*usable_size)(void *block);
 };
 
-extern struct heapsnap_allocator heapsnap_below;
+// Said to be hidden here too: else they are reached by way of a table.
+extern struct heapsnap_hot heapsnap_hot __attribute__((visibility("hidden")));
+extern struct heapsnap_allocator heapsnap_below __attribute__((visibility("hidden")));
 
 enum {
 	/** A thread looks at the clock each time it has allocated this many bytes. */
 	HEAPSNAP_CLOCK_BYTES = 256 << 10,
 };
 
-/** Bytes that this thread may allocate before it looks at the clock again. */
-extern __thread int64_t heapsnap_bytes_left;
+/** Bytes that this thread may allocate before it takes the slow path once. */
+extern __thread uint64_t heapsnap_bytes_left;
 
 #define HEAPSNAP_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define HEAPSNAP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define HEAPSNAP_INLINE static inline __attribute__((always_inline))
+
+/** The caller of the function that this is inlined into: the site of its block. */
+#define HEAPSNAP_SITE ((uint64_t)__builtin_return_address(0))
 
 /**
  * Finds the allocator below. While that is going on, and the dynamic linker itself asks
@@ -47,10 +64,7 @@ extern __thread int64_t heapsnap_bytes_left;
  */
 void heapsnap_blocks_init(void);
 
-/** When heapsnap_bytes_left has run out: begins a new birth epoch if it is time. */
-void heapsnap_blocks_tick(void);
-
-/** The slow half of allocation: before there is an allocator below, or failing. */
+/** Allocation when heapsnap_bytes_left has run out, or the size is beyond it. */
 void *heapsnap_allocate_slow(size_t size, uint64_t site, unsigned flags);
 
 /** A block of zeros. */
@@ -59,10 +73,13 @@ void *heapsnap_allocate_zeros(size_t size, uint64_t site);
 /** A block at a multiple of @p alignment, a power of two. */
 void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, unsigned flags);
 
-/** Frees what does not verify: foreign, damaged, freed before, or of the static arena. */
+/** Frees what is not plain: aligned, foreign, damaged, freed before, or of the arena. */
 void heapsnap_release_other(void *block);
 
 void *heapsnap_reallocate(void *block, size_t size, uint64_t site);
+
+/** How many bytes of the block the program may use. */
+size_t heapsnap_usable_size(void *block);
 
 /** The header just before a block. */
 static inline struct heapsnap_header *heapsnap_header_of(const void *block)
@@ -70,30 +87,42 @@ static inline struct heapsnap_header *heapsnap_header_of(const void *block)
 	return (struct heapsnap_header *)((uintptr_t)block - HEAPSNAP_HEADER_SIZE);
 }
 
+/** The upper 16 bits of the origin: where a little-endian machine has them. */
+static inline uint16_t *heapsnap_signature_of(const void *block)
+{
+	return (uint16_t *)((uintptr_t)block - sizeof(uint16_t));
+}
+
 static inline int heapsnap_is_live(const void *block)
 {
 	const struct heapsnap_header *header = heapsnap_header_of(block);
 
-	return heapsnap_verifies(heapsnap_process.secret, (uint64_t)block, header->extent,
+	return heapsnap_verifies(heapsnap_hot.secret, (uint64_t)block, header->extent,
 				 header->origin);
 }
 
 /** Signs: from here on the block is live. The signature is the last store. */
-static inline void heapsnap_sign(void *block, uint64_t extent, uint64_t site)
+HEAPSNAP_INLINE void heapsnap_sign(void *block, uint64_t extent, uint64_t site, uint64_t mark)
 {
 	struct heapsnap_header *header = heapsnap_header_of(block);
-	uint64_t origin = heapsnap_origin(heapsnap_process.secret, (uint64_t)block, extent, site);
 
 	__atomic_store_n(&header->extent, extent, __ATOMIC_RELAXED);
+#if defined(__aarch64__)
+	site &= HEAPSNAP_SITE_MASK; // a return address may itself be signed
+#endif
+	__atomic_store_n(&header->origin, site, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&header->origin, origin, __ATOMIC_RELAXED);
+
+	uint64_t hash = heapsnap_hash(heapsnap_hot.secret, (uint64_t)block, extent,
+				      heapsnap_hot.multiplier);
+
+	__atomic_store_n(heapsnap_signature_of(block), (uint16_t)(hash | mark), __ATOMIC_RELAXED);
 }
 
 /** Wipes: from here on the block is not live. Before the allocator below may reuse it. */
-static inline void heapsnap_wipe(void *block)
+HEAPSNAP_INLINE void heapsnap_wipe(void *block)
 {
-	__atomic_store_n(&heapsnap_header_of(block)->origin,
-			 (uint64_t)HEAPSNAP_WIPED << HEAPSNAP_SITE_BITS, __ATOMIC_RELAXED);
+	__atomic_store_n(heapsnap_signature_of(block), HEAPSNAP_WIPED, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -106,49 +135,49 @@ static inline void *heapsnap_base(const void *block, uint64_t extent)
 			(alignment ? (uintptr_t)1 << alignment : HEAPSNAP_HEADER_SIZE));
 }
 
-static inline uint32_t heapsnap_birth(void)
+/** @return false if they were not left; then heapsnap_bytes_left has to be set anew */
+HEAPSNAP_INLINE bool heapsnap_take_bytes(uint64_t size)
 {
-	return __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_RELAXED);
+	bool too_many;
+
+#if defined(__x86_64__)
+	// In place; compilers load, subtract and store.
+	__asm__("subq %2, %0" : "+m"(heapsnap_bytes_left), "=@ccc"(too_many) : "r"(size));
+#else
+	too_many = __builtin_sub_overflow(heapsnap_bytes_left, size, &heapsnap_bytes_left);
+#endif
+	return !too_many;
 }
 
-static inline void heapsnap_count(size_t size)
+HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)
 {
-	heapsnap_bytes_left -= (int64_t)size;
-	if (HEAPSNAP_UNLIKELY(heapsnap_bytes_left < 0))
-		heapsnap_blocks_tick();
-}
+	// The bytes left are fewer than a size can be, so this also refuses what is too large.
+	if (HEAPSNAP_UNLIKELY(!heapsnap_take_bytes(size)))
+		return heapsnap_allocate_slow(size, HEAPSNAP_SITE, flags);
 
-static inline __attribute__((always_inline)) void *heapsnap_allocate(size_t size, uint64_t site,
-								     unsigned flags)
-{
-	if (HEAPSNAP_UNLIKELY(!heapsnap_below.malloc || size > HEAPSNAP_SIZE_MAX))
-		return heapsnap_allocate_slow(size, site, flags);
+	char *block = heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE);
 
-	char *base = heapsnap_below.malloc(size + HEAPSNAP_HEADER_SIZE);
-
-	if (HEAPSNAP_UNLIKELY(!base))
+	if (HEAPSNAP_UNLIKELY(!block))
 		return NULL;
-
-	void *block = base + HEAPSNAP_HEADER_SIZE;
-
-	heapsnap_count(size);
-	heapsnap_sign(block, heapsnap_extent(size, heapsnap_birth(), 0, flags), site);
+	block += HEAPSNAP_HEADER_SIZE;
+	__asm__("" : "+r"(block)); // one addition, not one per store
+	heapsnap_sign(block, heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth, HEAPSNAP_SITE,
+		      heapsnap_hot.mark);
 	return block;
 }
 
-static inline __attribute__((always_inline)) void heapsnap_release(void *block)
+HEAPSNAP_INLINE void heapsnap_release(void *block)
 {
 	if (!block)
 		return;
-	if (HEAPSNAP_UNLIKELY(!heapsnap_is_live(block))) {
+	// Not verified: a header that is damaged below its mark still says where libc's block
+	// begins, and what libc finds there is for libc to say.
+	if (HEAPSNAP_UNLIKELY(!(*heapsnap_signature_of(block) & HEAPSNAP_MARK_PLAIN))) {
 		heapsnap_release_other(block);
 		return;
 	}
-
-	void *base = heapsnap_base(block, heapsnap_header_of(block)->extent);
-
 	heapsnap_wipe(block);
-	heapsnap_below.free(base);
+	heapsnap_hot.free(heapsnap_header_of(block));
 }
 
 #endif

@@ -20,7 +20,7 @@ enum {
 	LOWEST_SIGNAL = 40,
 };
 
-static const uint64_t LOOK_AFTER_NS = 2000000;      // at a thread that has not answered by then
+static const uint64_t LOOK_AFTER_NS = 2000000; // at a thread that has not answered by then
 // On all that have not. Long, because on a loaded machine a thread that wants to run may
 // have to wait that long for a processor; the others stand meanwhile, but all are right.
 static const uint64_t GIVE_UP_AFTER_NS = 1000000000;

@@ -14,13 +14,15 @@
  *	extent: size 40 bits | birth epoch 16 | alignment 5 | flags 3     (from bit 0 up)
  *	origin: site 48 bits | signature 16
  *
- * The signature is made from the block's address, both words and a secret of the process.
- * A block is live exactly when its header verifies, so there is no table to keep in step
- * and no lock: malloc signs last, free wipes first. It covers all fields, so a header
- * that an overrun has touched does not verify, rather than tell lies.
+ * The signature is made from the block's address, the extent and a secret of the process;
+ * one bit of it says how the block is freed (below). A block is live exactly when its
+ * header verifies, so there is no table to keep in step and no lock: malloc signs last,
+ * free wipes first. An overrun from below comes by the extent before it reaches the site,
+ * and then the header does not verify, rather than tell lies.
  *
- * A signature is never 0: no pointer of the program, whose upper 16 bits are 0, can look
- * like an origin. Nor is it HEAPSNAP_WIPED, which marks a block that has been freed.
+ * No signature is 0: a word before a block that glibc made without us is glibc's size of
+ * the block, whose upper 16 bits are 0. HEAPSNAP_WIPED, of a block that has been freed, is
+ * none either.
  *
  * Shared by the library, which signs, and the writer, which finds the signed.
  */
@@ -33,7 +35,15 @@ enum {
 	HEAPSNAP_BIRTH_BITS = 16,
 	HEAPSNAP_ALIGNMENT_BITS = 5,
 	HEAPSNAP_SITE_BITS = 48,
-	HEAPSNAP_WIPED = 0xffff,
+	HEAPSNAP_WIPED = 0x7ffe,
+
+	/**
+	 * Or'ed into a signature, either of them. PLAIN is all that free() looks at: the block
+	 * begins at its header. SPECIAL blocks, those at alignments beyond malloc's own and all
+	 * blocks of an allocator that is not glibc's, are verified first.
+	 */
+	HEAPSNAP_MARK_PLAIN = 0x8000,
+	HEAPSNAP_MARK_SPECIAL = 0x0001,
 };
 
 #define HEAPSNAP_SIZE_MAX ((UINT64_C(1) << HEAPSNAP_SIZE_BITS) - 1)
@@ -77,33 +87,31 @@ static inline unsigned heapsnap_extent_flags(uint64_t extent)
 	return (unsigned)(extent >> 61);
 }
 
-/** The whole origin word: site and signature. @param block  the address the program gets */
-static inline uint64_t heapsnap_origin(uint64_t secret, uint64_t block, uint64_t extent,
-				       uint64_t site)
+/** An odd number without long runs of equal bits: the golden ratio's. */
+#define HEAPSNAP_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
+
+/**
+ * 15 bits. Each bit of the address and the extent decides over some of them.
+ *
+ * @param block       the address the program gets
+ * @param multiplier  HEAPSNAP_MULTIPLIER, or a variable of that value: where each
+ *	instruction counts, as in malloc(), loading it is one less than making it
+ */
+static inline uint64_t heapsnap_hash(uint64_t secret, uint64_t block, uint64_t extent,
+				     uint64_t multiplier)
 {
-	site &= HEAPSNAP_SITE_MASK;
-
-	// Two rounds of multiply and fold: what one bit of any input changes is spread over
-	// all of the signature, at about the price of the store that follows.
-	uint64_t mixed = (extent ^ block ^ secret) * UINT64_C(0x9e3779b97f4a7c15);
-
-	mixed ^= mixed >> 32;
-	mixed = (mixed ^ site) * UINT64_C(0xd6e8feb86659fd93);
-
-	uint64_t signature = mixed >> 48;
-
-	// 0 and HEAPSNAP_WIPED have meanings of their own.
-	signature += signature == 0;
-	signature -= signature == HEAPSNAP_WIPED;
-	return site | signature << HEAPSNAP_SITE_BITS;
+	return ((extent ^ secret ^ block) * multiplier) >> 49;
 }
 
 /** Whether these 16 bytes, just before @p block, are a live block's header. */
 static inline int heapsnap_verifies(uint64_t secret, uint64_t block, uint64_t extent,
 				    uint64_t origin)
 {
-	return origin >> HEAPSNAP_SITE_BITS != 0 &&
-	       origin == heapsnap_origin(secret, block, extent, origin);
+	uint64_t signature = origin >> HEAPSNAP_SITE_BITS;
+	uint64_t mark =
+		signature & HEAPSNAP_MARK_PLAIN ? HEAPSNAP_MARK_PLAIN : HEAPSNAP_MARK_SPECIAL;
+
+	return signature == (heapsnap_hash(secret, block, extent, HEAPSNAP_MULTIPLIER) | mark);
 }
 
 #endif

@@ -10,15 +10,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define SITE ((uint64_t)__builtin_return_address(0))
-
 void cfree(void *block);
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 
 HEAPSNAP_API void *malloc(size_t size)
 {
-	return heapsnap_allocate(size, SITE, 0);
+	return heapsnap_allocate(size, 0);
 }
 
 HEAPSNAP_API void free(void *block)
@@ -53,14 +51,14 @@ HEAPSNAP_API void *calloc(size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return heapsnap_allocate_zeros(bytes, SITE);
+	return heapsnap_allocate_zeros(bytes, HEAPSNAP_SITE);
 }
 
 // As glibc has it: no bytes are a free.
 static void *reallocate(void *block, size_t size, uint64_t site)
 {
 	if (!block)
-		return heapsnap_allocate(size, site, 0);
+		return heapsnap_allocate_aligned(1, size, site, 0);
 	if (size == 0) {
 		heapsnap_release(block);
 		return NULL;
@@ -70,7 +68,7 @@ static void *reallocate(void *block, size_t size, uint64_t site)
 
 HEAPSNAP_API void *realloc(void *block, size_t size)
 {
-	return reallocate(block, size, SITE);
+	return reallocate(block, size, HEAPSNAP_SITE);
 }
 
 HEAPSNAP_API void *reallocarray(void *block, size_t count, size_t size)
@@ -81,7 +79,7 @@ HEAPSNAP_API void *reallocarray(void *block, size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return reallocate(block, bytes, SITE);
+	return reallocate(block, bytes, HEAPSNAP_SITE);
 }
 
 // As glibc has it: an alignment that is no power of two becomes the next one.
@@ -96,12 +94,12 @@ static size_t round_alignment(size_t alignment)
 
 HEAPSNAP_API void *memalign(size_t alignment, size_t size)
 {
-	return heapsnap_allocate_aligned(round_alignment(alignment), size, SITE, 0);
+	return heapsnap_allocate_aligned(round_alignment(alignment), size, HEAPSNAP_SITE, 0);
 }
 
 HEAPSNAP_API void *aligned_alloc(size_t alignment, size_t size)
 {
-	return heapsnap_allocate_aligned(round_alignment(alignment), size, SITE, 0);
+	return heapsnap_allocate_aligned(round_alignment(alignment), size, HEAPSNAP_SITE, 0);
 }
 
 HEAPSNAP_API int posix_memalign(void **result, size_t alignment, size_t size)
@@ -111,7 +109,7 @@ HEAPSNAP_API int posix_memalign(void **result, size_t alignment, size_t size)
 
 	if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
 		return EINVAL;
-	block = heapsnap_allocate_aligned(round_alignment(alignment), size, SITE, 0);
+	block = heapsnap_allocate_aligned(round_alignment(alignment), size, HEAPSNAP_SITE, 0);
 	if (!block) {
 		errno = before;
 		return ENOMEM;
@@ -122,7 +120,7 @@ HEAPSNAP_API int posix_memalign(void **result, size_t alignment, size_t size)
 
 HEAPSNAP_API void *valloc(size_t size)
 {
-	return heapsnap_allocate_aligned((size_t)getpagesize(), size, SITE, 0);
+	return heapsnap_allocate_aligned((size_t)getpagesize(), size, HEAPSNAP_SITE, 0);
 }
 
 HEAPSNAP_API void *pvalloc(size_t size)
@@ -133,17 +131,10 @@ HEAPSNAP_API void *pvalloc(size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return heapsnap_allocate_aligned(page, (size + page - 1) & ~(page - 1), SITE, 0);
+	return heapsnap_allocate_aligned(page, (size + page - 1) & ~(page - 1), HEAPSNAP_SITE, 0);
 }
 
 HEAPSNAP_API size_t malloc_usable_size(void *block)
 {
-	if (!block || !heapsnap_below.usable_size)
-		return 0;
-	if (!heapsnap_is_live(block))
-		return heapsnap_below.usable_size(block);
-
-	char *base = heapsnap_base(block, heapsnap_header_of(block)->extent);
-
-	return heapsnap_below.usable_size(base) - (size_t)((char *)block - base);
+	return heapsnap_usable_size(block);
 }

@@ -41,7 +41,8 @@ static struct heapsnap_label *table(void)
 // The block's entry, or a free one that it takes. NULL if the table is full.
 static struct heapsnap_label *find_entry(struct heapsnap_label *labels, uint64_t block)
 {
-	uint64_t at = block * UINT64_C(0x9e3779b97f4a7c15) >> 42;
+	// Neighbours in memory are neighbours here, so that few labels touch few pages.
+	uint64_t at = block / 32;
 
 	for (uint32_t i = 0; i < SLOTS; i++, at++) {
 		struct heapsnap_label *label = &labels[at % SLOTS];
@@ -74,9 +75,10 @@ HEAPSNAP_API int heapsnap_set_type(void *block, const char *type)
 	struct heapsnap_header *header = heapsnap_header_of(block);
 	uint64_t extent = header->extent | (uint64_t)HEAPSNAP_BLOCK_LABELLED << 61;
 	uint64_t site = header->origin & HEAPSNAP_SITE_MASK;
+	bool is_plain = *heapsnap_signature_of(block) & HEAPSNAP_MARK_PLAIN;
 
 	// Between the two words the block would look damaged; wiped it is merely not there.
 	heapsnap_wipe(block);
-	heapsnap_sign(block, extent, site);
+	heapsnap_sign(block, extent, site, is_plain ? HEAPSNAP_MARK_PLAIN : HEAPSNAP_MARK_SPECIAL);
 	return 0;
 }

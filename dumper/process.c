@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/process.h"
 
+#include "dumper/blocks.h"
 #include "dumper/settings.h"
 #include "dumper/system.h"
 
@@ -144,4 +145,6 @@ void heapsnap_begin_epoch(uint64_t time_ns)
 	// Two threads may begin one at the same time: both would write nearly the same time.
 	epochs[epoch + 1] = time_ns;
 	__atomic_store_n(&heapsnap_process.epoch, epoch + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&heapsnap_hot.birth, heapsnap_extent(0, epoch + 1, 0, 0),
+			 __ATOMIC_RELAXED);
 }
