@@ -169,7 +169,9 @@ static bool classify(uint32_t slot)
 	thread->state = task.gone ? HEAPSNAP_THREAD_EMPTY : HEAPSNAP_THREAD_ASKED;
 	if (task.gone)
 		return false;
-	if (task.blocked || task.fragile) {
+	// One that runs may have the signal blocked because it is on its way out of the handler,
+	// after the stop before this one.
+	if (task.sleeps && (task.blocked || task.fragile)) {
 		leave_alone(slot, &task, runs);
 		return false;
 	}
@@ -260,7 +262,8 @@ static void look_at_silent(void)
 			continue;
 		runs = heapsnap_task_runs(thread->tid);
 		heapsnap_task_look(thread->tid, stop.signal, &task);
-		if (!task.gone && !task.blocked && !task.fragile)
+		// Without the signal it is on its way: the handler has all signals blocked.
+		if (!task.gone && !(task.pending && (task.blocked || task.fragile)))
 			continue;
 		__atomic_sub_fetch(&stop.asked, 1, __ATOMIC_ACQ_REL);
 		if (task.gone)

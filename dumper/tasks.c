@@ -191,16 +191,23 @@ static const char *find_line(const char *text, const char *name)
 	return NULL;
 }
 
+static bool has_signal(const char *text, const char *set, int signal)
+{
+	const char *found = find_line(text, set);
+	uint64_t mask = 0;
+
+	if (found)
+		parse_number(found, 16, &mask);
+	return mask >> (signal - 1) & 1;
+}
+
 static void look_at_status(const char *text, int signal, struct heapsnap_task *task)
 {
 	const char *state = find_line(text, "State:\t");
-	const char *blocked = find_line(text, "SigBlk:\t");
-	uint64_t mask = 0;
 
 	task->gone = state && (*state == 'Z' || *state == 'X');
-	if (blocked)
-		parse_number(blocked, 16, &mask);
-	task->blocked = mask >> (signal - 1) & 1;
+	task->blocked = has_signal(text, "SigBlk:\t", signal);
+	task->pending = has_signal(text, "SigPnd:\t", signal);
 }
 
 void heapsnap_task_look(uint32_t tid, int signal, struct heapsnap_task *result)

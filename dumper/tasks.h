@@ -15,6 +15,7 @@
 struct heapsnap_task {
 	bool gone;    /**< has ended, or is about to */
 	bool blocked; /**< has the signal blocked that was asked about */
+	bool pending; /**< has that signal, and has not handled it yet */
 	bool sleeps;  /**< in the kernel, at these: */
 	bool fragile; /**< a signal would end its system call with EINTR, or cannot wake it */
 	uint64_t sp;  /**< 0: unknown */
