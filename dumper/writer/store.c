@@ -151,6 +151,23 @@ static struct heap_error *fill_epochs(const struct capture *capture, struct heap
 	return NULL;
 }
 
+// Debug information may be damaged in ways that only show when all of it is together. A
+// snapshot with such types could not be opened: it goes without any.
+HEAP_MUST_CHECK
+static struct heap_error *drop_types(struct capture *capture, struct heap_snapshot *snapshot)
+{
+	heap_types_deinit(&snapshot->types);
+	snapshot->types = (struct heap_types){ 0 };
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		capture->type[i] = HEAP_NO_TYPE;
+		capture->elements[i] = 0;
+		capture->evidence[i] = HEAP_EVIDENCE_NONE;
+	}
+	for (heap_root_id i = 0; i < capture->roots.count; i++)
+		capture->roots.roots[i].type = HEAP_NO_TYPE;
+	return heap_types_init(&snapshot->types);
+}
+
 // Drops the types that nothing in the snapshot is of.
 HEAP_MUST_CHECK
 static struct heap_error *fill_types(struct capture *capture, struct heap_snapshot *snapshot)
@@ -174,7 +191,11 @@ static struct heap_error *fill_types(struct capture *capture, struct heap_snapsh
 		capture->type[i] = map[capture->type[i]];
 	for (heap_root_id i = 0; i < capture->roots.count; i++)
 		capture->roots.roots[i].type = map[capture->roots.roots[i].type];
-	return NULL;
+	error = heap_types_check(&snapshot->types);
+	if (!error)
+		return NULL;
+	heap_error_destroy(error);
+	return drop_types(capture, snapshot);
 }
 
 static void read_command(const struct capture *capture, char *buffer, size_t size)
