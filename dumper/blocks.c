@@ -81,6 +81,22 @@ static uint64_t make_secret(void)
 	return secret;
 }
 
+/*
+ * glibc puts a key into the second word of a block that is freed into a thread's cache, by
+ * which it knows one that is freed twice. It lies where our origin was, and its upper bits
+ * may look like a signature; wiped, glibc would know the block no more.
+ */
+static uint16_t find_freed_signature(void)
+{
+	char *block = heapsnap_hot.malloc(2 * HEAPSNAP_HEADER_SIZE);
+
+	if (!block)
+		return 0;
+	heapsnap_hot.free(block);
+	__asm__ volatile("" : "+r"(block) : : "memory");
+	return *heapsnap_signature_of(block + HEAPSNAP_HEADER_SIZE);
+}
+
 void heapsnap_blocks_init(void)
 {
 	static bool begun;
@@ -101,9 +117,11 @@ void heapsnap_blocks_init(void)
 
 	void *(*found)(size_t) = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
 
-	if (found == __libc_malloc)
-		heapsnap_hot.mark = HEAPSNAP_MARK_PLAIN;
 	heapsnap_hot.malloc = found;
+	if (found == __libc_malloc) {
+		heapsnap_hot.mark = HEAPSNAP_MARK_PLAIN;
+		heapsnap_hot.freed = find_freed_signature();
+	}
 	heapsnap_operators_init();
 }
 

@@ -29,6 +29,7 @@ struct heapsnap_hot {
 	uint64_t birth;      /**< the current epoch, where an extent has it */
 	uint64_t multiplier; /**< HEAPSNAP_MULTIPLIER */
 	uint64_t mark;       /**< HEAPSNAP_MARK_PLAIN if the allocator below is glibc */
+	uint16_t freed;      /**< what glibc leaves where a freed block had its signature */
 };
 
 /** The other functions of the allocator below; all NULL until heapsnap_blocks_init(). */
@@ -170,9 +171,13 @@ HEAPSNAP_INLINE void heapsnap_release(void *block)
 {
 	if (!block)
 		return;
+
+	uint16_t signature = *heapsnap_signature_of(block);
+
 	// Not verified: a header that is damaged below its mark still says where libc's block
 	// begins, and what libc finds there is for libc to say.
-	if (HEAPSNAP_UNLIKELY(!(*heapsnap_signature_of(block) & HEAPSNAP_MARK_PLAIN))) {
+	if (HEAPSNAP_UNLIKELY(!(signature & HEAPSNAP_MARK_PLAIN) ||
+			      signature == heapsnap_hot.freed)) {
 		heapsnap_release_other(block);
 		return;
 	}

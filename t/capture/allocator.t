@@ -1,0 +1,50 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What a program sees of malloc and new with the library is what it sees without.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use Test::More;
+
+my $build = abs_path($ENV{BUILD} || 'build');
+
+# What a program prints on both outputs, and how it ends.
+sub run {
+    my ($preload, $name, @arguments) = @_;
+    local $ENV{LD_PRELOAD} = $preload;
+    my $output = `$build/t/programs/$name @arguments 2>&1`;
+    return $output . sprintf 'ended with status %d, signal %d', $? >> 8, $? & 127;
+}
+
+sub same {
+    my ($what, $name, @arguments) = @_;
+    my $bare = run('', $name, @arguments);
+    my $tracked = run("$build/libheapsnap.so", $name, @arguments);
+    return is $tracked, $bare, $what;
+}
+
+like run('', 'capture-malloc'), qr/status 0, signal 0$/, 'the program works without';
+same('the malloc family', 'capture-malloc');
+same('new and delete', 'capture-new');
+same('new and delete that the program replaces', 'capture-replaced');
+
+# glibc's key of freed blocks differs from run to run.
+my %fault = (
+    'twice-small'   => 'a small block freed twice',
+    'twice-fast'    => 'a small block freed twice past the cache',
+    'twice-large'   => 'a large block freed twice',
+    'twice-huge'    => 'an unmapped block freed twice',
+    'twice-aligned' => 'an aligned block freed twice',
+    'odd'           => 'an odd address freed',
+    'inside'        => 'an address inside a block freed',
+    'static'        => 'a static variable freed',
+    'page'          => 'an unmapped address freed',
+    'realloc-freed' => 'a freed block reallocated',
+);
+for my $fault (sort keys %fault) {
+    my $bare = run('', 'capture-malloc', $fault);
+    my @other = grep { $_ ne $bare }
+        map { run("$build/libheapsnap.so", 'capture-malloc', $fault) } 1 .. 8;
+    is $other[0], undef, "libc says the same of $fault{$fault}";
+}
+done_testing;
