@@ -5,12 +5,14 @@
  */
 #include "dumper/blocks.h"
 #include "dumper/process.h"
+#include "dumper/report.h"
 #include "dumper/settings.h"
 #include "dumper/trigger.h"
 
 __attribute__((constructor)) static void load(void)
 {
 	heapsnap_blocks_init();
+	heapsnap_report_init();
 	heapsnap_settings_read();
 	heapsnap_process_init();
 	heapsnap_trigger_init();

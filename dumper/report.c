@@ -4,12 +4,38 @@
 #include "dumper/system.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	MAX_LINES = 32,
 };
 
 static uint32_t lines;
+static struct stat standard_error;
+
+void heapsnap_report_init(void)
+{
+	HEAPSNAP_SYSTEM_2(SYS_fstat, STDERR_FILENO, &standard_error);
+}
+
+// The kernel's struct stat is libc's on both machines that we know.
+static bool is_standard_error(void)
+{
+	struct stat now;
+
+	if (HEAPSNAP_SYSTEM_2(SYS_fstat, STDERR_FILENO, &now) != 0)
+		return false;
+	if (now.st_dev == standard_error.st_dev && now.st_ino == standard_error.st_ino)
+		return true;
+	// Sent elsewhere since: to a terminal or null device, or to a log.
+	if (S_ISCHR(now.st_mode))
+		return true;
+	return S_ISREG(now.st_mode) &&
+	       HEAPSNAP_SYSTEM_2(SYS_fcntl, STDERR_FILENO, F_GETFL) & O_APPEND;
+}
 
 void heapsnap_report(const char *subject, const char *message, const char *end)
 {
@@ -17,7 +43,7 @@ void heapsnap_report(const char *subject, const char *message, const char *end)
 	char *at = line;
 	const char *limit = line + sizeof(line) - 1;
 
-	if (__atomic_fetch_add(&lines, 1, __ATOMIC_RELAXED) >= MAX_LINES)
+	if (!is_standard_error() || __atomic_fetch_add(&lines, 1, __ATOMIC_RELAXED) >= MAX_LINES)
 		return;
 	at = heapsnap_format_text(at, limit, "heapsnap: ");
 	if (subject) {
@@ -27,7 +53,7 @@ void heapsnap_report(const char *subject, const char *message, const char *end)
 	at = heapsnap_format_text(at, limit, message);
 	at = heapsnap_format_text(at, limit, end);
 	*at++ = '\n';
-	HEAPSNAP_SYSTEM_3(SYS_write, 2, line, at - line);
+	HEAPSNAP_SYSTEM_3(SYS_write, STDERR_FILENO, line, at - line);
 }
 
 const char *heapsnap_error_text(int number)

@@ -7,6 +7,12 @@
  */
 
 /**
+ * Notes what standard error is. Later nothing is written to what has taken its number: a
+ * daemon may have closed it, and opened a file of its own there.
+ */
+void heapsnap_report_init(void);
+
+/**
  * Writes "heapsnap: @p subject: @p message@p end" and a newline in one write.
  * async-signal-safe. After 32 lines it falls silent: a program's log is not ours to fill.
  *
