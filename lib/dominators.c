@@ -15,82 +15,84 @@
 
 #include "lib/cleanup.h"
 
+#include <string.h>
+
 enum {
 	VIRTUAL_ROOT = 0,
 };
+
+// A node of the search tree in the forest of those that have been gone through.
+struct link {
+	uint32_t ancestor; // the way up, compressed
+	uint32_t label;    // the best semi on that way
+	uint32_t semi;
+};
+
+// Where the search stands in a node's edges.
+struct place {
+	uint32_t number;
+	uint32_t edge, end; // in the snapshot's edges, or in its root edges
+};
+
+_Static_assert(sizeof(struct place) == sizeof(struct link), "links follow in the stack's memory");
 
 struct work {
 	const struct heap_graph *graph;
 	const struct heap_snapshot *snapshot;
 	uint32_t objects, nodes;
-	uint32_t *order_of;   // [nodes] number of a node; 0: not met
-	uint32_t *node_of;    // [met + 1] node of a number
-	uint32_t *parent;     // [met + 1] in the search tree; later idom
-	uint32_t *semi;       // [met + 1]
-	uint32_t *label;      // [met + 1] the best semi on the compressed path
-	uint32_t *ancestor;   // [met + 1] for path compression; the search's edge cursor before
-	uint32_t *stack;      // [met + 1]
+	uint32_t *order_of; // [nodes] number of a node; 0: not met
+	uint32_t *node_of;  // [nodes + 1] node of a number
+	uint32_t *parent;   // [nodes + 1] in the search tree; later idom
+	union {
+		struct place *stack; // [nodes + 1] while searching
+		struct link *links;  // [nodes + 1] by number, afterwards
+	};
 	uint32_t *root_first; // [roots + 1] in root_edges
 	uint32_t met;
 };
 
 // --- depth-first search ------------------------------------------------------
 
-static void meet(struct work *work, uint32_t node, uint32_t parent)
+static struct place meet(struct work *work, uint32_t node, uint32_t parent)
 {
+	const struct heap_snapshot *snapshot = work->snapshot;
 	uint32_t number = ++work->met;
+	struct place place = { .number = number };
 
 	work->order_of[node] = number;
 	work->node_of[number] = node;
 	work->parent[number] = parent;
-}
-
-// The node's edges: [first, end) of the snapshot's edges, or of its root edges.
-static void edges_of(const struct work *work, uint32_t node, uint32_t *first, uint32_t *end)
-{
-	if (node < work->objects) {
-		*first = work->snapshot->edge_first[node];
-		*end = work->snapshot->edge_first[node + 1];
-	} else {
-		*first = work->root_first[node - work->objects];
-		*end = work->root_first[node - work->objects + 1];
+	if (node >= work->objects) {
+		place.edge = work->root_first[node - work->objects];
+		place.end = work->root_first[node - work->objects + 1];
+		return place;
 	}
-}
-
-static uint32_t target_of(const struct work *work, uint32_t node, uint32_t edge)
-{
-	return node < work->objects ? work->snapshot->edge_target[edge]
-				    : work->snapshot->root_edges[edge].target;
+	place.edge = snapshot->edge_first[node];
+	place.end = snapshot->edge_first[node + 1];
+	return place;
 }
 
 static void search_from(struct work *work, uint32_t root)
 {
+	const struct heap_snapshot *snapshot = work->snapshot;
 	uint32_t depth = 0;
-	uint32_t *cursor = work->ancestor;
-	uint32_t first, end;
 
-	meet(work, root, VIRTUAL_ROOT);
-	edges_of(work, root, &first, &end);
-	cursor[work->met] = first;
-	work->stack[depth++] = work->met;
+	work->stack[depth++] = meet(work, root, VIRTUAL_ROOT);
 	while (depth > 0) {
-		uint32_t number = work->stack[depth - 1];
-		uint32_t node = work->node_of[number];
+		struct place *place = &work->stack[depth - 1];
 
-		edges_of(work, node, &first, &end);
-		if (cursor[number] == end) {
+		if (place->edge == place->end) {
 			depth--;
 			continue;
 		}
 
-		uint32_t target = target_of(work, node, cursor[number]++);
+		// The root is at the bottom, and nothing leads back to it.
+		uint32_t target = depth == 1 ? snapshot->root_edges[place->edge].target
+					     : snapshot->edge_target[place->edge];
 
-		if (work->order_of[target])
-			continue;
-		meet(work, target, number);
-		edges_of(work, target, &first, &end);
-		cursor[work->met] = first;
-		work->stack[depth++] = work->met;
+		place->edge++;
+		if (!work->order_of[target])
+			work->stack[depth++] = meet(work, target, place->number);
 	}
 }
 
@@ -102,26 +104,32 @@ static void search(struct work *work)
 
 // --- semidominators ----------------------------------------------------------
 
-// Compresses the path from v up to the last linked ancestor (those after `last` are linked).
-static uint32_t evaluate(struct work *work, uint32_t v, uint32_t last)
+// Compresses the way from v up to the last linked ancestor (those after `last` are linked).
+static uint32_t evaluate(struct link *links, uint32_t v, uint32_t last)
 {
-	uint32_t depth = 0;
+	uint32_t below = 0;
 
 	if (v <= last)
 		return v;
-	while (work->ancestor[v] > last) {
-		work->stack[depth++] = v;
-		v = work->ancestor[v];
-	}
-	while (depth > 0) {
-		uint32_t above = v;
+	// Going up, each node's ancestor is made to be the one that it was reached from...
+	while (links[v].ancestor > last) {
+		uint32_t above = links[v].ancestor;
 
-		v = work->stack[--depth];
-		if (work->label[above] < work->label[v])
-			work->label[v] = work->label[above];
-		work->ancestor[v] = work->ancestor[above];
+		links[v].ancestor = below;
+		below = v;
+		v = above;
 	}
-	return work->label[v];
+	// ...which is the way back down; all get the topmost one's.
+	while (below) {
+		uint32_t next = links[below].ancestor;
+
+		if (links[v].label < links[below].label)
+			links[below].label = links[v].label;
+		links[below].ancestor = links[v].ancestor;
+		v = below;
+		below = next;
+	}
+	return links[v].label;
 }
 
 static void improve(struct work *work, uint32_t number, uint32_t holder)
@@ -131,20 +139,20 @@ static void improve(struct work *work, uint32_t number, uint32_t holder)
 	if (order == 0)
 		return; // it cannot be reached itself
 
-	uint32_t candidate = evaluate(work, order, number);
+	uint32_t candidate = evaluate(work->links, order, number);
 
-	if (candidate < work->semi[number])
-		work->semi[number] = candidate;
+	if (candidate < work->links[number].semi)
+		work->links[number].semi = candidate;
 }
 
 static void find_semidominators(struct work *work)
 {
 	const struct heap_graph *graph = work->graph;
+	const struct heap_root_edge *root_edges = work->snapshot->root_edges;
 
-	for (uint32_t i = 0; i <= work->met; i++) {
-		work->semi[i] = work->parent[i];
-		work->ancestor[i] = work->parent[i];
-	}
+	for (uint32_t i = 0; i <= work->met; i++)
+		work->links[i] =
+			(struct link){ .ancestor = work->parent[i], .semi = work->parent[i] };
 	for (uint32_t number = work->met; number > 0; number--) {
 		uint32_t node = work->node_of[number];
 
@@ -154,10 +162,9 @@ static void find_semidominators(struct work *work)
 			for (uint32_t i = graph->root_in_first[node];
 			     i < graph->root_in_first[node + 1]; i++)
 				improve(work, number,
-					work->objects +
-						work->snapshot->root_edges[graph->root_in[i]].root);
+					work->objects + root_edges[graph->root_in[i]].root);
 		}
-		work->label[number] = work->semi[number];
+		work->links[number].label = work->links[number].semi;
 	}
 }
 
@@ -168,15 +175,14 @@ static void find_dominators(struct work *work)
 	uint32_t *idom = work->parent;
 
 	for (uint32_t number = 1; number <= work->met; number++) {
-		while (idom[number] > work->semi[number])
+		while (idom[number] > work->links[number].semi)
 			idom[number] = idom[idom[number]];
 	}
 }
 
 static void fill(const struct work *work, heap_node_id *nearest, uint64_t *retained)
 {
-	for (uint32_t node = 0; node < work->nodes; node++)
-		nearest[node] = HEAP_NO_NODE;
+	memset(nearest, 0xff, work->nodes * sizeof(*nearest));
 	// Whatever a node dominates comes after it.
 	for (uint32_t number = work->met; number > 0; number--) {
 		uint32_t node = work->node_of[number];
@@ -206,35 +212,40 @@ static struct heap_error *find_root_edges(const struct heap_snapshot *snapshot, 
 	return NULL;
 }
 
+// The last passes need neither the numbers of nodes nor the links: the former's memory
+// becomes a result, the latter's is given back first.
 HEAP_MUST_CHECK
 static struct heap_error *compute(struct work *work, struct heap_dominators *result)
 {
 	size_t nodes = work->nodes;
-	// One allocation for all that is indexed by number.
-	CLEANUP_FREE uint32_t *arrays = calloc((nodes + 1) * 7, sizeof(*arrays));
+	CLEANUP_FREE uint32_t *order_of = calloc(nodes + 1, sizeof(*order_of));
+	CLEANUP_FREE uint32_t *node_of = malloc((nodes + 1) * sizeof(*node_of));
+	CLEANUP_FREE uint32_t *parent = malloc((nodes + 1) * sizeof(*parent));
+	CLEANUP_FREE struct link *links = malloc((nodes + 1) * sizeof(*links));
 	CLEANUP_FREE uint32_t *root_first = NULL;
-	CLEANUP_FREE heap_node_id *nearest = malloc((nodes + 1) * sizeof(*nearest));
-	CLEANUP_FREE uint64_t *retained = calloc(nodes + 1, sizeof(*retained));
+	CLEANUP_FREE uint64_t *retained = NULL;
 	struct heap_error *error = find_root_edges(work->snapshot, &root_first);
 
 	if (error)
 		return error;
-	if (!arrays || !nearest || !retained)
+	if (!order_of || !node_of || !parent || !links)
 		return heap_error_out_of_memory();
+	parent[VIRTUAL_ROOT] = VIRTUAL_ROOT;
 	work->root_first = root_first;
-	work->order_of = arrays;
-	work->node_of = arrays + (nodes + 1);
-	work->parent = arrays + (nodes + 1) * 2;
-	work->semi = arrays + (nodes + 1) * 3;
-	work->label = arrays + (nodes + 1) * 4;
-	work->ancestor = arrays + (nodes + 1) * 5;
-	work->stack = arrays + (nodes + 1) * 6;
+	work->order_of = order_of;
+	work->node_of = node_of;
+	work->parent = parent;
+	work->links = links;
 	search(work);
 	find_semidominators(work);
 	find_dominators(work);
-	fill(work, nearest, retained);
+	free(keep(links));
+	retained = calloc(nodes + 1, sizeof(*retained));
+	if (!retained)
+		return heap_error_out_of_memory();
+	fill(work, order_of, retained);
 	*result = (struct heap_dominators){
-		.nearest = keep(nearest),
+		.nearest = keep(order_of),
 		.retained = keep(retained),
 		.objects = work->objects,
 		.roots = work->snapshot->root_count,

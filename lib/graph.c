@@ -13,6 +13,10 @@ struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap
 	if (error)
 		return error;
 
+	// Root edges are counted in 32 bits here, like all others.
+	if (snapshot->root_edge_count > UINT32_MAX)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers in roots");
+
 	struct heap_graph *graph = calloc(1, sizeof(*graph));
 
 	if (!graph)

@@ -37,7 +37,12 @@ struct heap_graph {
 	uint8_t *reach;    /**< [objects] enum heap_reach; NULL until heap_graph_need_reach() */
 };
 
-/** Loads what it needs of the snapshot, which must outlive the graph. */
+/**
+ * Loads what it needs of the snapshot, which must outlive the graph.
+ *
+ * @return NULL, what heap_snapshot_load() says, HEAP_ERROR_MEMORY, or HEAP_ERROR_ARGUMENT: there
+ *         are 2^32 root edges or more
+ */
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result);
 

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Dominators and retained sizes, against their definition: a node dominates what can no longer
+// be reached once it is taken away.
+#include "t/unit/unit.h"
+
+#include "lib/dominators.h"
+#include "t/unit/graph_model.h"
+
+enum {
+	GRAPHS = 3000,
+	MAX_NODES = MAX_OBJECTS + MAX_ROOTS,
+	LONG = 1000000,
+};
+
+// lost[node][object]: the object goes when the node goes.
+static uint8_t lost[MAX_NODES][MAX_OBJECTS];
+static uint8_t reached[MAX_OBJECTS];
+
+static void find_lost(const struct heap_snapshot *model)
+{
+	model_reach(model, MODEL_NO_LIMITS, reached);
+	for (uint32_t node = 0; node < model->object_count + model->root_count; node++) {
+		struct model_limits limits = MODEL_NO_LIMITS;
+
+		limits.without = node;
+		model_reach(model, limits, lost[node]);
+		for (uint32_t i = 0; i < model->object_count; i++)
+			lost[node][i] = reached[i] && !lost[node][i];
+	}
+}
+
+// Those above an object in the tree are all its dominators, and no others.
+static void check_nearest(const struct heap_snapshot *model,
+			  const struct heap_dominators *dominators, uint32_t object)
+{
+	uint32_t expected = 0, found = 0;
+	uint32_t nodes = model->object_count + model->root_count;
+
+	for (uint32_t node = 0; node < nodes; node++)
+		expected += node != object && lost[node][object];
+	for (uint32_t above = dominators->nearest[object]; above != HEAP_NO_NODE;
+	     above = dominators->nearest[above]) {
+		assert_true(above < nodes && above != object);
+		assert_true(lost[above][object]);
+		assert_true(found++ < nodes);
+	}
+	assert_int_equal(found, expected);
+}
+
+static void check(const struct heap_snapshot *model, const struct heap_dominators *dominators)
+{
+	assert_int_equal(dominators->objects, model->object_count);
+	assert_int_equal(dominators->roots, model->root_count);
+	find_lost(model);
+	for (uint32_t node = 0; node < model->object_count + model->root_count; node++) {
+		uint64_t bytes = 0;
+
+		for (uint32_t i = 0; i < model->object_count; i++)
+			bytes += lost[node][i] ? model->size[i] : 0;
+		assert_int_equal(dominators->retained[node], bytes);
+		if (node < model->object_count)
+			check_nearest(model, dominators, node);
+		else
+			assert_int_equal(dominators->nearest[node], HEAP_NO_NODE);
+	}
+}
+
+static void random_graphs_have_the_dominators_of_the_definition(void **state)
+{
+	(void)state;
+	for (int i = 0; i < GRAPHS; i++) {
+		struct heap_snapshot model;
+		struct heap_dominators dominators;
+
+		model_init_random(&model);
+
+		struct heap_graph *graph = model_graph(&model);
+
+		assert_null(heap_dominators_init(&dominators, graph));
+		check(&model, &dominators);
+		heap_dominators_deinit(&dominators);
+		heap_graph_destroy(graph);
+		model_deinit(&model);
+	}
+}
+
+// The picture of lib/dominators.h: root → a → b → d, a → c → d, and a leaked e → d.
+static void the_picture_is_right(void **state)
+{
+	enum {
+		A,
+		B,
+		C,
+		D,
+		E,
+		OBJECTS,
+		ROOT = OBJECTS
+	};
+	static const struct model_edge edges[] = {
+		{ A, B, 0, 0 }, { A, C, 0, 0 }, { B, D, 0, 0 }, { C, D, 0, 0 }, { E, D, 0, 0 }
+	};
+	static const heap_node_id nearest[] = { ROOT, A, A, A, HEAP_NO_NODE, HEAP_NO_NODE };
+	// Sizes are 1, 2, 3, 4, 5.
+	static const uint64_t retained[] = { 10, 2, 3, 4, 0, 10 };
+	struct heap_snapshot model;
+	struct heap_dominators dominators;
+
+	(void)state;
+	model_init(&model, OBJECTS, 5, 1, 1);
+	model_set_edges(&model, edges);
+
+	struct heap_graph *graph = model_graph(&model);
+
+	assert_null(heap_dominators_init(&dominators, graph));
+	assert_memory_equal(dominators.nearest, nearest, sizeof(nearest));
+	assert_memory_equal(dominators.retained, retained, sizeof(retained));
+	heap_dominators_deinit(&dominators);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+}
+
+// A list whose nodes point both ways, held by `roots` roots: at its head, and at its tail.
+static void make_list(struct heap_snapshot *model, uint32_t roots)
+{
+	uint32_t edge = 0;
+
+	model_init(model, LONG, 2 * LONG - 2, roots, roots);
+	for (uint32_t i = 0; i < LONG; i++) {
+		model->edge_first[i] = edge;
+		if (i + 1 < LONG)
+			model->edge_target[edge++] = i + 1;
+		if (i > 0)
+			model->edge_target[edge++] = i - 1;
+	}
+	model->edge_first[LONG] = edge;
+	for (uint32_t i = 0; i < roots; i++)
+		model->root_edges[i] =
+			(struct heap_root_edge){ .root = i, .target = i ? LONG - 1 : 0 };
+}
+
+// Neither recursion nor a pass per node: a million nodes take a moment.
+static void a_long_list_held_at_both_ends_retains_nothing_together(void **state)
+{
+	struct heap_snapshot model;
+	struct heap_dominators dominators;
+
+	(void)state;
+	make_list(&model, 2);
+
+	struct heap_graph *graph = model_graph(&model);
+
+	assert_null(heap_dominators_init(&dominators, graph));
+	for (uint32_t i = 0; i < LONG; i++) {
+		assert_int_equal(dominators.nearest[i], HEAP_NO_NODE);
+		assert_int_equal(dominators.retained[i], model.size[i]);
+	}
+	assert_int_equal(dominators.retained[LONG], 0);
+	assert_int_equal(dominators.retained[LONG + 1], 0);
+	heap_dominators_deinit(&dominators);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+}
+
+static void in_a_long_list_held_at_its_head_each_node_retains_the_rest(void **state)
+{
+	struct heap_snapshot model;
+	struct heap_dominators dominators;
+	uint64_t rest = 0;
+
+	(void)state;
+	make_list(&model, 1);
+
+	struct heap_graph *graph = model_graph(&model);
+
+	assert_null(heap_dominators_init(&dominators, graph));
+	for (uint32_t i = LONG; i-- > 0;) {
+		rest += model.size[i];
+		assert_int_equal(dominators.nearest[i], i ? i - 1 : LONG);
+		assert_int_equal(dominators.retained[i], rest);
+	}
+	assert_int_equal(dominators.retained[LONG], rest);
+	heap_dominators_deinit(&dominators);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+}
+
+static void sizes_may_be_huge(void **state)
+{
+	static const struct model_edge edge = { 0, 1, 0, 0 };
+	struct heap_snapshot model;
+	struct heap_dominators dominators;
+
+	(void)state;
+	model_init(&model, 2, 1, 1, 1);
+	model_set_edges(&model, &edge);
+	model.size[0] = 1ULL << 40;
+	model.size[1] = 1ULL << 41;
+
+	struct heap_graph *graph = model_graph(&model);
+
+	assert_null(heap_dominators_init(&dominators, graph));
+	assert_int_equal(dominators.retained[2], 3ULL << 40);
+	heap_dominators_deinit(&dominators);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+}
+
+static void nothing_is_no_trouble(void **state)
+{
+	struct heap_snapshot model;
+	struct heap_dominators dominators;
+
+	(void)state;
+	for (uint32_t roots = 0; roots < 2; roots++) {
+		model_init(&model, 0, 0, roots, 0);
+
+		struct heap_graph *graph = model_graph(&model);
+
+		assert_null(heap_dominators_init(&dominators, graph));
+		assert_int_equal(dominators.objects, 0);
+		assert_int_equal(dominators.roots, roots);
+		assert_int_equal(dominators.retained[0], 0);
+		heap_dominators_deinit(&dominators);
+		heap_graph_destroy(graph);
+		model_deinit(&model);
+	}
+}
+
+UNIT_TESTS("dominators", cmocka_unit_test(random_graphs_have_the_dominators_of_the_definition),
+	   cmocka_unit_test(the_picture_is_right),
+	   cmocka_unit_test(a_long_list_held_at_both_ends_retains_nothing_together),
+	   cmocka_unit_test(in_a_long_list_held_at_its_head_each_node_retains_the_rest),
+	   cmocka_unit_test(sizes_may_be_huge), cmocka_unit_test(nothing_is_no_trouble))

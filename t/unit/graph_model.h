@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef GRAPH_MODEL_H
+#define GRAPH_MODEL_H
+
+/**
+ * Graphs for tests: snapshots in memory, made by hand or at random, and what can be reached
+ * in them, found in a way that is obviously right.
+ */
+
+#include "lib/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_OBJECTS = 500,
+	MAX_ROOTS = 12,
+};
+
+static inline uint32_t random_below(uint32_t limit)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)((state >> 32) * limit >> 32);
+}
+
+static inline void model_init(struct heap_snapshot *model, uint32_t objects, uint32_t edges,
+			      uint32_t roots, uint32_t root_edges)
+{
+	memset(model, 0, sizeof(*model));
+	model->object_count = objects;
+	model->edge_count = edges;
+	model->root_count = roots;
+	model->root_edge_count = root_edges;
+	model->size = calloc(objects + 1, sizeof(*model->size));
+	model->edge_first = calloc(objects + 1, sizeof(*model->edge_first));
+	model->edge_target = calloc(edges + 1, sizeof(*model->edge_target));
+	model->edge_slot = calloc(edges + 1, sizeof(*model->edge_slot));
+	model->edge_interior = calloc(edges + 1, sizeof(*model->edge_interior));
+	model->edge_flags = calloc(edges + 1, sizeof(*model->edge_flags));
+	model->roots = calloc(roots + 1, sizeof(*model->roots));
+	model->root_edges = calloc(root_edges + 1, sizeof(*model->root_edges));
+	for (uint32_t i = 0; i < objects; i++)
+		model->size[i] = 1 + i % 7;
+}
+
+static inline void model_deinit(struct heap_snapshot *model)
+{
+	free(model->size);
+	free(model->edge_first);
+	free(model->edge_target);
+	free(model->edge_slot);
+	free(model->edge_interior);
+	free(model->edge_flags);
+	free(model->roots);
+	free(model->root_edges);
+}
+
+/** An edge as one writes it down. */
+struct model_edge {
+	uint32_t source, target, interior;
+	uint8_t flags;
+};
+
+/** Fills in the edges of a model, given by ascending source. */
+static inline void model_set_edges(struct heap_snapshot *model, const struct model_edge *edges)
+{
+	for (uint32_t i = 0; i < model->edge_count; i++) {
+		model->edge_first[edges[i].source + 1]++;
+		model->edge_target[i] = edges[i].target;
+		model->edge_interior[i] = edges[i].interior;
+		model->edge_flags[i] = edges[i].flags;
+	}
+	for (uint32_t i = 0; i < model->object_count; i++)
+		model->edge_first[i + 1] += model->edge_first[i];
+}
+
+static inline int compare_sources(const void *left, const void *right)
+{
+	const struct model_edge *a = left, *b = right;
+
+	return (a->source > b->source) - (a->source < b->source);
+}
+
+static inline uint32_t random_interior(void)
+{
+	static const uint32_t interiors[] = { 0, 0, 0, 3, 7, 8, 64, UINT32_MAX };
+
+	return interiors[random_below(sizeof(interiors) / sizeof(*interiors))];
+}
+
+/**
+ * A graph of 1 to MAX_OBJECTS objects. Objects that point to themselves, several edges
+ * between two objects, and parts that nothing reaches, all happen; so do roots without edges.
+ */
+static inline void model_init_random(struct heap_snapshot *model)
+{
+	// Small graphs have the interesting shapes, so half of them are.
+	uint32_t objects = 1 + random_below(random_below(2) ? MAX_OBJECTS : 12);
+	uint32_t edges = random_below(objects * 3), roots = 1 + random_below(MAX_ROOTS);
+	uint32_t root_edges = random_below(roots * 2 + 1);
+	struct model_edge *random = calloc(edges + 1, sizeof(*random));
+
+	model_init(model, objects, edges, roots, root_edges);
+	for (uint32_t i = 0; i < edges; i++)
+		random[i] = (struct model_edge){
+			.source = random_below(objects),
+			.target = random_below(objects),
+			.interior = random_interior(),
+			.flags = (uint8_t)random_below(2),
+		};
+	qsort(random, edges, sizeof(*random), compare_sources);
+	model_set_edges(model, random);
+	free(random);
+	for (uint32_t i = 0; i < roots; i++)
+		model->roots[i].kind = (uint8_t)random_below(HEAP_ROOT_KINDS);
+	for (uint32_t i = 0, root = 0; i < root_edges; i++) {
+		root += random_below(2);
+		model->root_edges[i] = (struct heap_root_edge){
+			.root = root < roots ? root : roots - 1,
+			.target = random_below(objects),
+			.interior = random_interior(),
+			.flags = (uint8_t)random_below(2),
+		};
+	}
+}
+
+/** Whether a pointer counts as one to a start: low bits of a typed one may be a tag. */
+static inline bool model_is_start(uint32_t interior, uint8_t flags)
+{
+	return interior == 0 || (interior < 8 && flags == HEAP_EDGE_TYPED);
+}
+
+struct model_limits {
+	bool starts_only; /**< by pointers to starts alone */
+	uint32_t without; /**< not through this node: object, or objects + root; UINT32_MAX */
+	uint32_t root;    /**< from this root alone; UINT32_MAX: from all */
+};
+
+#define MODEL_NO_LIMITS ((struct model_limits){ .without = UINT32_MAX, .root = UINT32_MAX })
+
+/** Marks in reached[objects] whatever can be reached within limits. */
+static inline void model_reach(const struct heap_snapshot *model, struct model_limits limits,
+			       uint8_t *reached)
+{
+	uint32_t pending[MAX_OBJECTS], count = 0;
+
+	memset(reached, 0, model->object_count);
+	for (uint64_t i = 0; i < model->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &model->root_edges[i];
+
+		if ((limits.starts_only && !model_is_start(edge->interior, edge->flags)) ||
+		    model->object_count + edge->root == limits.without ||
+		    edge->target == limits.without || reached[edge->target] ||
+		    (limits.root != UINT32_MAX && limits.root != edge->root))
+			continue;
+		reached[edge->target] = 1;
+		pending[count++] = edge->target;
+	}
+	while (count > 0) {
+		uint32_t object = pending[--count];
+
+		for (uint32_t i = model->edge_first[object]; i < model->edge_first[object + 1];
+		     i++) {
+			uint32_t target = model->edge_target[i];
+
+			if ((limits.starts_only &&
+			     !model_is_start(model->edge_interior[i], model->edge_flags[i])) ||
+			    target == limits.without || reached[target])
+				continue;
+			reached[target] = 1;
+			pending[count++] = target;
+		}
+	}
+}
+
+/** The model's graph, with its reverse edges; a macro, so that a failure names the test. */
+#define model_graph(model) \
+	({ \
+		struct heap_graph *graph_; \
+		assert_null(heap_graph_create(model, &graph_)); \
+		assert_null(heap_graph_need_reverse(graph_)); \
+		graph_; \
+	})
+
+#endif

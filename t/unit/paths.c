@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Shortest paths: against distances by relaxation, on random graphs; and which of several of
+// one length is preferred.
+#include "t/unit/unit.h"
+
+#include "lib/paths.h"
+#include "t/unit/graph_model.h"
+
+enum {
+	GRAPHS = 1000,
+	LONG = 1000000,
+};
+
+// How good a way is: edges after the root's; rank of the root; doubtful pointers.
+struct measure {
+	uint32_t length, rank, doubt;
+};
+
+static bool is_better(struct measure a, struct measure b)
+{
+	if (a.length != b.length)
+		return a.length < b.length;
+	return a.rank != b.rank ? a.rank < b.rank : a.doubt < b.doubt;
+}
+
+static uint32_t doubt_of(uint32_t interior, uint8_t flags)
+{
+	return (flags & HEAP_EDGE_TYPED ? 0 : 2) + !model_is_start(interior, flags);
+}
+
+static struct measure measure_root_edge(const struct heap_snapshot *model, uint64_t index)
+{
+	const struct heap_root_edge *edge = &model->root_edges[index];
+
+	return (struct measure){ .rank = heap_root_rank(&model->roots[edge->root]),
+				 .doubt = doubt_of(edge->interior, edge->flags) };
+}
+
+static struct measure add_edge(const struct heap_snapshot *model, struct measure way, uint32_t edge)
+{
+	way.length++;
+	way.doubt += doubt_of(model->edge_interior[edge], model->edge_flags[edge]);
+	return way;
+}
+
+static bool improve(struct measure *old, struct measure new)
+{
+	if (!is_better(new, *old))
+		return false;
+	*old = new;
+	return true;
+}
+
+// The best way to each object, by relaxing all edges until nothing changes.
+static void find_best(const struct heap_snapshot *model, struct measure *best)
+{
+	bool more = true;
+
+	memset(best, 0xff, model->object_count * sizeof(*best));
+	for (uint64_t i = 0; i < model->root_edge_count; i++)
+		improve(&best[model->root_edges[i].target], measure_root_edge(model, i));
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < model->object_count; i++) {
+			for (uint32_t j = model->edge_first[i];
+			     best[i].length != UINT32_MAX && j < model->edge_first[i + 1]; j++)
+				more |= improve(&best[model->edge_target[j]],
+						add_edge(model, best[i], j));
+		}
+	}
+}
+
+static void check_path(struct heap_graph *graph, heap_object_id object, struct measure best)
+{
+	const struct heap_snapshot *model = graph->snapshot;
+	struct heap_path path = { .count = 4711 };
+	struct heap_error *error = heap_path_find(graph, object, &path);
+
+	if (best.length == UINT32_MAX) {
+		assert_error(error, HEAP_ERROR_ABSENT, "no root reaches it");
+		assert_int_equal(path.count, 4711);
+		return;
+	}
+	assert_null(error);
+
+	heap_object_id at = model->root_edges[path.root_edge].target;
+	struct measure found = measure_root_edge(model, path.root_edge);
+
+	for (size_t i = 0; i < path.count; i++) {
+		assert_int_equal(heap_graph_source(graph, path.edges[i]), at);
+		at = model->edge_target[path.edges[i]];
+		found = add_edge(model, found, path.edges[i]);
+	}
+	assert_int_equal(at, object);
+	assert_int_equal(found.length, best.length);
+	assert_int_equal(found.rank, best.rank);
+	assert_int_equal(found.doubt, best.doubt);
+	heap_path_deinit(&path);
+}
+
+static void the_best_of_the_shortest_paths_is_found(void **state)
+{
+	(void)state;
+	for (int i = 0; i < GRAPHS; i++) {
+		struct measure best[MAX_OBJECTS];
+		struct heap_snapshot model;
+
+		model_init_random(&model);
+
+		struct heap_graph *graph = model_graph(&model);
+
+		find_best(&model, best);
+		for (heap_object_id object = 0; object < model.object_count; object++)
+			check_path(graph, object, best[object]);
+		heap_graph_destroy(graph);
+		model_deinit(&model);
+	}
+}
+
+// A global variable → 0 → 1 → 3 untyped, → 2 → 3 typed; the stack → 3 is shorter, though
+// nobody knows its name.
+static void shorter_beats_named_and_typed_beats_first(void **state)
+{
+	static const struct model_edge edges[] = { { 0, 1, 0, HEAP_EDGE_TYPED },
+						   { 0, 2, 0, HEAP_EDGE_TYPED },
+						   { 1, 3, 0, 0 },
+						   { 2, 3, 0, HEAP_EDGE_TYPED } };
+	struct heap_snapshot model;
+	struct heap_path path;
+
+	(void)state;
+	model_init(&model, 4, 4, 2, 1);
+	model_set_edges(&model, edges);
+	model.roots[0].kind = HEAP_ROOT_GLOBAL;
+	model.roots[1].kind = HEAP_ROOT_STACK;
+
+	struct heap_graph *graph = model_graph(&model);
+
+	assert_null(heap_path_find(graph, 3, &path));
+	assert_int_equal(path.root_edge, 0);
+	assert_int_equal(path.count, 2);
+	assert_int_equal(path.edges[0], 1);
+	assert_int_equal(path.edges[1], 3);
+	heap_path_deinit(&path);
+	heap_graph_destroy(graph);
+
+	free(model.root_edges);
+	model.root_edge_count = 2;
+	model.root_edges = calloc(2, sizeof(*model.root_edges));
+	model.root_edges[1] = (struct heap_root_edge){ .root = 1, .target = 3 };
+	graph = model_graph(&model);
+	assert_null(heap_path_find(graph, 3, &path));
+	assert_int_equal(path.root_edge, 1);
+	assert_int_equal(path.count, 0);
+	heap_path_deinit(&path);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+}
+
+static void a_path_may_be_a_million_long(void **state)
+{
+	struct heap_snapshot model;
+	struct heap_path path;
+
+	(void)state;
+	model_init(&model, LONG, LONG - 1, 1, 1);
+	for (uint32_t i = 0; i < LONG; i++) {
+		model.edge_first[i] = i;
+		model.edge_target[i] = i + 1;
+	}
+	model.edge_first[LONG] = LONG - 1;
+
+	struct heap_graph *graph = model_graph(&model);
+
+	assert_null(heap_path_find(graph, LONG - 1, &path));
+	assert_int_equal(path.count, LONG - 1);
+	for (uint32_t i = 0; i < LONG - 1; i++)
+		assert_int_equal(path.edges[i], i);
+	heap_path_deinit(&path);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+}
+
+UNIT_TESTS("paths", cmocka_unit_test(the_best_of_the_shortest_paths_is_found),
+	   cmocka_unit_test(shorter_beats_named_and_typed_beats_first),
+	   cmocka_unit_test(a_path_may_be_a_million_long))
