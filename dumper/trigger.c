@@ -11,12 +11,14 @@
 #include "dumper/waiter.h"
 
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 enum {
 	MAX_WAITING = 16,
@@ -40,8 +42,16 @@ struct state {
 static struct state *state;
 static bool clears_itself;
 
-// Whether this process may take snapshots: not a child of vfork(), which runs in the
-// memory of its parent, and would take what it finds for its own.
+// A child of vfork() runs in the memory of its parent.
+static bool shares_memory(uint32_t pid)
+{
+	long parent = heapsnap_system(SYS_getppid, 0, 0, 0, 0, 0, 0);
+
+	return HEAPSNAP_SYSTEM_5(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+}
+
+// Whether this process may take snapshots. A child of fork() begins anew; one of vfork()
+// would take for its own what is its parent's.
 static bool own_process(void)
 {
 	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -52,11 +62,10 @@ static bool own_process(void)
 	owner = __atomic_load_n(&state->pid, __ATOMIC_ACQUIRE);
 	if (owner == pid)
 		return true;
-	if (owner != 0) {
-		if (clears_itself)
-			return false;
+	if ((owner != 0 && clears_itself) || shares_memory(pid))
+		return false;
+	if (owner != 0)
 		memset(state, 0, sizeof(*state)); // a kernel before 4.14
-	}
 	__atomic_store_n(&state->pid, pid, __ATOMIC_RELEASE);
 	return true;
 }
@@ -268,6 +277,7 @@ void heapsnap_trigger_init(void)
 	}
 	clears_itself = madvise(page, sizeof(*state), MADV_WIPEONFORK) == 0;
 	state = page;
+	state->pid = (uint32_t)getpid();
 	heapsnap_announce(install_handler());
 }
 
