@@ -1,0 +1,159 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsnap run, capture and list; and the settings, which run hands on.
+use strict;
+use warnings;
+use lib 't/lib';
+use Cwd qw(abs_path);
+use File::Copy qw(copy);
+use File::Temp qw(tempdir);
+use Heapsh;
+use Test::More;
+
+my $build = abs_path($ENV{BUILD} || 'build');
+my $heapsnap = "$build/heapsnap";
+my $directory = tempdir(CLEANUP => 1);
+$ENV{XDG_CACHE_HOME} = "$build/t/cache";
+
+# @return what heapsnap (or another command) printed, said, and its exit status
+sub run {
+    my (@words) = @_;
+    my $command = join ' ', map { s/'/'\\''/gr =~ s/(.*)/'$1'/sr } @words;
+    my $output = `cd $directory && $command 2>.stderr`;
+    my $status = $? >> 8;
+    open my $errors, '<', "$directory/.stderr" or die $!;
+    my $said = join '', <$errors>;
+    return ($output, $said, $status);
+}
+
+sub refuses {
+    my ($what, $status_wanted, $pattern, @words) = @_;
+    my ($output, $said, $status) = run($heapsnap, @words);
+    like $said, qr/\Aheapsnap: $pattern\n\z/, "$what: one line says so";
+    is "$status $output", "$status_wanted ", '... and nothing else';
+    return;
+}
+
+# --- words ---------------------------------------------------------------------
+
+my $usage = qr/.*; see heapsnap --help/;
+refuses('no command', 2, $usage);
+refuses('an unknown command', 2, qr/unknown command dance$usage/, 'dance');
+refuses('no program', 2, $usage, 'run');
+refuses('no program', 2, $usage, 'run', '--');
+refuses('an unknown option', 2, qr/run: unknown option --dance$usage/, 'run', '--dance', 'true');
+refuses('an option without value', 2, qr/run: --file needs a value$usage/, 'run', '--file');
+refuses('a bad amount of content', 2, qr/run: --content many$usage/, 'run', '--content', 'many', 'true');
+refuses('a bad signal', 2, qr/run: --signal -9$usage/, 'run', '--signal=-9', 'true');
+refuses('a missing program', 1, qr/no-such-program: no such program/, 'run', 'no-such-program');
+refuses('a directory', 1, qr{/tmp: not a program}, 'run', '/tmp');
+refuses('no pid', 2, $usage, 'capture');
+refuses('a word for a pid', 2, $usage, 'capture', 'app');
+refuses('a pid that is none', 1, qr/999999999: no such process/, 'capture', '999999999');
+refuses('list of something', 2, $usage, 'list', 'all');
+my ($output, $said, $status) = run($heapsnap, '--help');
+like $output, qr/^Usage: heapsnap run/, '--help helps';
+open my $makefile, '<', 'Makefile' or die $!;
+my ($version) = map { /^VERSION\s*:=\s*(\S+)/ } <$makefile>;
+($output) = run($heapsnap, '--version');
+is $output, "heapsnap $version\n", '--version tells the version of the build';
+
+# --- run -------------------------------------------------------------------------
+
+($output, $said, $status) = run($heapsnap, 'run', '--', 'sh', '-c', 'printf "%s|" "$0" "$@"; exit 7', 'a  b', '', "c'd");
+is $output, "a  b||c'd|", 'run hands on the arguments as they are';
+is $status, 7, 'and the exit status';
+is $said, '', 'and says nothing itself';
+
+($output) = run('env', 'LD_PRELOAD=', $heapsnap, 'run', 'sh', '-c', 'echo "$LD_PRELOAD"');
+is $output, "$build/libheapsnap.so\n", 'run preloads the library';
+
+($output) = run($heapsnap, 'run', '--file', '/tmp/%e', '--signal=USR1', '--content', 'all', '--verbose',
+    'sh', '-c', 'env | grep ^HEAPSNAP | sort');
+is $output, "HEAPSNAP_CONTENT=all\nHEAPSNAP_FILE=/tmp/%e\nHEAPSNAP_SIGNAL=USR1\nHEAPSNAP_VERBOSE=1\n",
+    'options are settings';
+
+copy('/bin/true', "$directory/setuid") or die $!;
+chmod 04755, "$directory/setuid";
+refuses('a set-user-id program', 1, qr{\S*setuid: a set-user-id program.*}, 'run', './setuid');
+open my $source, '>', "$directory/static.c" or die $!;
+print $source "int main(void) { return 0; }\n";
+close $source;
+SKIP: {
+    skip 'no static libc', 2
+        if system("cc -static -o $directory/static $directory/static.c 2>/dev/null") != 0;
+    refuses('a statically linked program', 1, qr/\S*static: statically linked.*/, 'run', './static');
+}
+
+# Where it has been installed, the library lies in the lib beside.
+mkdir "$directory/$_" for qw(bin lib);
+copy($heapsnap, "$directory/bin/heapsnap") or die $!;
+chmod 0755, "$directory/bin/heapsnap";
+symlink "$build/libheapsnap.so", "$directory/lib/libheapsnap.so";
+symlink '../bin/heapsnap', "$directory/lib/link";
+($output) = run('env', 'LD_PRELOAD=', './lib/link', 'run', 'sh', '-c', 'echo "$LD_PRELOAD"');
+is $output, "$build/libheapsnap.so\n", 'the library is found from where heapsnap is installed';
+unlink "$directory/lib/libheapsnap.so";
+($output, $said, $status) = run('./bin/heapsnap', 'run', 'true');
+like $said, qr/\Aheapsnap: no libheapsnap\.so in .*\n\z/, 'and missed where it is not';
+
+# --- capture and list ---------------------------------------------------------------
+
+my $program = Heapsh->start('shapes', directory => $directory);
+my $pid = $program->pid;
+($output, $said, $status) = run($heapsnap, 'capture', $pid);
+is $output, "$directory/shapes-00.snap\n", 'capture prints the name of the file';
+is "$status $said", '0 ', 'and nothing else';
+ok -s "$directory/shapes-00.snap", 'which is there';
+($output) = run($heapsnap, 'capture', $pid);
+is $output, "$directory/shapes-01.snap\n", 'the next has the next number';
+($output, $said, $status) = run($heapsnap, 'list');
+like $output, qr/^ *$pid QUIT +shapes$/m, 'list has the program';
+unlike $output, qr/^ *$$ /m, 'and not those without the library';
+is "$status $said", '0 ', 'and nothing else';
+refuses('a process without the library', 1, qr/$$ \(\S+\) runs without libheapsnap.so.*/, 'capture', $$);
+refuses('two pids', 2, $usage, 'capture', $pid, $pid);
+$program->finish;
+
+# A pattern with everything, in another directory than that of the program by then.
+mkdir "$directory/50% of + it";
+$program = Heapsh->start('/bin/sh', no_wait => 1, directory => "$directory/50% of + it",
+    run => ['--signal', 'USR2', '--file', '%e.(%p)-%t %N.snap'],
+    args => ['-c', 'cd /; while :; do sleep 0.05; done']);
+$pid = $program->pid;
+select undef, undef, undef, 0.3;
+($output, $said, $status) = run($heapsnap, 'capture', $pid);
+like $output, qr{\A\Q$directory/50% of + it/\E\w+\.\($pid\)-\d+ 00\.snap\n\z}, 'names are found in any form'
+    or diag $said;
+($output) = run($heapsnap, 'list');
+like $output, qr/^ *$pid USR2 /m, 'list tells the signal';
+kill 'KILL', $pid;
+
+# One that has reset its handlers would die.
+$program = Heapsh->start('/usr/bin/perl', no_wait => 1,
+    args => ['-e', '$SIG{QUIT} = "DEFAULT"; $| = 1; print "ready\n"; sleep 100']);
+$program->line;
+refuses('a program that would die of the signal', 1, qr/\d+ would die of SIGQUIT.*/, 'capture',
+    $program->pid);
+kill 'KILL', $program->pid;
+
+# One that cannot write.
+$program = Heapsh->start('shapes', run => ['--file', 'nowhere/x.snap']);
+refuses('a snapshot that fails', 1, qr/\d+ wrote no snapshot; its standard error says why/, 'capture',
+    $program->pid);
+$program->finish;
+
+# --- settings ---------------------------------------------------------------------
+
+my %bad = (
+    HEAPSNAP_SIGNAL  => 'KILL',
+    HEAPSNAP_CONTENT => '-1',
+    HEAPSNAP_FILE    => '',
+    HEAPSNAP_VERBOSE => 'loud',
+);
+for my $name (sort keys %bad) {
+    ($output, $said, $status) = run('env', "$name=$bad{$name}", "LD_PRELOAD=$build/libheapsnap.so", '/bin/echo', 'went on');
+    like $said, qr/\Aheapsnap: $name: .*(is|are) used\n\z/, "$name=$bad{$name}: one line says what is used";
+    is "$status $output", "0 went on\n", 'and the program runs';
+}
+done_testing;
