@@ -55,6 +55,13 @@ static struct table *popular;
 static struct session *sessions; // all that are open
 static unsigned long served;
 
+static char *copy(const char *text)
+{
+	char *result = malloc(strlen(text) + 1);
+
+	return strcpy(result, text);
+}
+
 static struct utility *look_up(int number)
 {
 	char name[32];
@@ -70,7 +77,7 @@ static struct utility *look_up(int number)
 
 	struct utility *utility = malloc(sizeof(*utility));
 
-	utility->name = strdup(name);
+	utility->name = copy(name);
 	utility->month = malloc(sizeof(*utility->month));
 	*utility->month = (struct date){ .year = 2026, .month = 1 + number % 12, .day = 20 };
 	utility->chain = *slot;
@@ -85,7 +92,7 @@ static struct session *session_open(int descriptor)
 	char peer[32];
 
 	snprintf(peer, sizeof(peer), "10.0.%d.%d", descriptor / 256, descriptor % 256);
-	session->peer = strdup(peer);
+	session->peer = copy(peer);
 	session->descriptor = descriptor;
 	session->next = sessions;
 	if (sessions)
@@ -125,16 +132,17 @@ static void serve(int request)
 
 int main(void)
 {
+	// No buffers of stdio on the heap: what the tour shows is ours alone.
+	setvbuf(stdin, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IONBF, 0);
 	popular = calloc(1, sizeof(*popular));
 	popular->title = "popular utilities";
 	puts("ready");
-	fflush(stdout);
 	// A round for each line of input; the end of the input ends the server.
 	for (int request = 0; getchar() != EOF;) {
 		for (int i = 0; i < REQUESTS_PER_ROUND; i++)
 			serve(request++);
 		puts("served");
-		fflush(stdout);
 	}
 	printf("%lu requests served\n", served);
 	return 0;
