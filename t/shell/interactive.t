@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The prompt, on a terminal that script(1) makes: history, completion, ^C.
+# The prompt, on a terminal of its own: history, completion, ^C.
 use strict;
 use warnings;
 use lib 't/lib';
@@ -20,8 +20,7 @@ my ($pid, $from, $to);
 
 sub begin {
     my (@arguments) = @_;
-    my $command = join ' ', $heapsh, @arguments;
-    $pid = open2($from, $to, 'script', '-qec', $command, '/dev/null');
+    $pid = open2($from, $to, "$Sample::build/t/helper/terminal", $heapsh, @arguments);
 }
 
 # What comes until a pattern matches it.
