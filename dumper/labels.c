@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 enum {
 	SLOTS = 1 << 22,
@@ -24,14 +23,13 @@ static struct heapsnap_label *table(void)
 	if (present)
 		return (struct heapsnap_label *)present;
 
-	void *memory = mmap(NULL, SLOTS * sizeof(struct heapsnap_label), PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = heapsnap_reserve(SLOTS * sizeof(struct heapsnap_label));
 
-	if (memory == MAP_FAILED)
+	if (!memory)
 		return NULL;
 	if (!__atomic_compare_exchange_n(&heapsnap_process.labels, &present, (uint64_t)memory,
 					 false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		munmap(memory, SLOTS * sizeof(struct heapsnap_label));
+		heapsnap_unreserve(memory, SLOTS * sizeof(struct heapsnap_label));
 		return (struct heapsnap_label *)present;
 	}
 	heapsnap_process.label_slots = SLOTS;

@@ -23,13 +23,30 @@ char *heapsnap_writer_environment[4] = { writer_tunables };
 
 static uint64_t *epochs; // [HEAPSNAP_EPOCHS]
 
-// Memory that costs nothing until it is used.
-static void *reserve(size_t bytes)
+static size_t guarded_size(size_t bytes)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t page = (size_t)getpagesize();
 
-	return memory == MAP_FAILED ? NULL : memory;
+	return (bytes + page - 1) / page * page + 2 * page;
+}
+
+void *heapsnap_reserve(size_t bytes)
+{
+	size_t page = (size_t)getpagesize(), size = guarded_size(bytes);
+	char *memory =
+		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (mprotect(memory + page, size - 2 * page, PROT_READ | PROT_WRITE) == 0)
+		return memory + page;
+	munmap(memory, size);
+	return NULL;
+}
+
+void heapsnap_unreserve(void *memory, size_t bytes)
+{
+	munmap((char *)memory - getpagesize(), guarded_size(bytes));
 }
 
 static uint64_t thread_pointer(void)
@@ -129,8 +146,9 @@ void heapsnap_process_init(void)
 	note_environment();
 	process->main_thread_pointer = thread_pointer();
 	dl_iterate_phdr(note_tls_module, process);
-	process->threads = (uint64_t)reserve(HEAPSNAP_THREADS * sizeof(struct heapsnap_thread));
-	epochs = reserve(HEAPSNAP_EPOCHS * sizeof(*epochs));
+	process->threads =
+		(uint64_t)heapsnap_reserve(HEAPSNAP_THREADS * sizeof(struct heapsnap_thread));
+	epochs = heapsnap_reserve(HEAPSNAP_EPOCHS * sizeof(*epochs));
 	process->epochs = (uint64_t)epochs;
 	if (epochs)
 		epochs[0] = process->start_time_ns;

@@ -8,6 +8,8 @@
 
 #include "dumper/protocol.h"
 
+#include <stddef.h>
+
 /** The one instance; the writer reads it from the frozen copy. */
 extern struct heapsnap_process heapsnap_process;
 
@@ -16,6 +18,18 @@ extern char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 
 /** The writer's whole environment: libc's tunables, "HOME=…", "XDG_CACHE_HOME=…", NULL. */
 extern char *heapsnap_writer_environment[4];
+
+/**
+ * Memory of the library's own, which costs nothing until it is used. Between guard pages:
+ * the kernel would merge it with what the program maps beside it, and the writer takes a
+ * mapping that holds a table of ours for ours.
+ *
+ * @return page-aligned; NULL if there is none to be had
+ */
+void *heapsnap_reserve(size_t bytes);
+
+/** Gives back what heapsnap_reserve() gave. */
+void heapsnap_unreserve(void *memory, size_t bytes);
 
 /** Fills it all in, once, when the library is loaded. */
 void heapsnap_process_init(void);

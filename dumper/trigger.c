@@ -267,10 +267,9 @@ static int install_handler(void)
 
 void heapsnap_trigger_init(void)
 {
-	void *page = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
+	void *page = heapsnap_reserve(sizeof(*state));
 
-	if (page == MAP_FAILED || heapsnap_process.threads == 0 ||
+	if (!page || heapsnap_process.threads == 0 ||
 	    heapsnap_waiter_init(&((struct state *)page)->waiter) != 0) {
 		heapsnap_report(NULL, "out of memory", "; no snapshots can be taken");
 		return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/waiter.h"
 
+#include "dumper/process.h"
 #include "dumper/system.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <stddef.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -24,12 +24,9 @@ static volatile uint32_t *tid; // the kernel clears it, and wakes, when the thre
 
 long heapsnap_waiter_init(volatile uint32_t *tid_word)
 {
-	long result = heapsnap_system(SYS_mmap, 0, STACK_SIZE + STORAGE_SIZE,
-				      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (result < 0 && result > -4096)
-		return result;
-	memory = (char *)result;
+	memory = heapsnap_reserve(STACK_SIZE + STORAGE_SIZE);
+	if (!memory)
+		return -ENOMEM;
 	tid = tid_word;
 	return 0;
 }

@@ -47,4 +47,16 @@ for my $fault (sort keys %fault) {
         map { run("$build/libheapsnap.so", 'capture-malloc', $fault) } 1 .. 8;
     is $other[0], undef, "libc says the same of $fault{$fault}";
 }
+
+# Other allocators, where they are installed: below ours.
+my %library = map { m{^\s*(lib(?:jemalloc|tcmalloc_minimal|mimalloc))\.so\S* .* => (\S+)$} ? ($1, $2) : () }
+    `PATH=\$PATH:/sbin:/usr/sbin ldconfig -p`;
+for my $name (qw(libjemalloc libtcmalloc_minimal libmimalloc)) {
+  SKIP: {
+        skip "$name is not installed", 1 unless $library{$name};
+        my $bare = run($library{$name}, 'capture-new');
+        my $tracked = run("$build/libheapsnap.so:$library{$name}", 'capture-new');
+        is $tracked, $bare, "new and delete above $name";
+    }
+}
 done_testing;
