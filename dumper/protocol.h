@@ -19,7 +19,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 1,
+	HEAPSNAP_PROTOCOL_VERSION = 2,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
@@ -53,6 +53,31 @@ struct heapsnap_tls_module {
 struct heapsnap_label {
 	uint64_t block;
 	uint64_t type; /**< address of the type's name, NUL-terminated */
+};
+
+/**
+ * A step of a backtrace: where its function was called from. Backtraces that end alike share
+ * steps, so a backtrace is the number of its innermost step.
+ */
+struct heapsnap_step {
+	uint64_t address; /**< a return address; 0: not filled in yet */
+	uint32_t caller;  /**< the step that follows outwards; 0: none is known */
+	uint32_t next;    /**< private to the library: of a chain of steps with one hash */
+};
+
+/** Blocks of one site and size, and how the first of them came to be. */
+struct heapsnap_kind {
+	uint64_t site;      /**< as in the block's header; 0: the entry is free */
+	uint64_t size;      /**< bytes */
+	uint32_t backtrace; /**< 0: not known */
+	uint32_t unused;
+};
+
+/** A block that was sampled: how it came to be itself. */
+struct heapsnap_sample {
+	uint64_t block; /**< 0: the entry is free; what is not live any more counts for nothing */
+	uint32_t backtrace; /**< 0: not known */
+	uint32_t unused;
 };
 
 /** Memory that the program, its frozen copy and the library's own threads share. */
@@ -92,6 +117,15 @@ struct heapsnap_process {
 
 	uint64_t labels; /**< address of struct heapsnap_label[label_slots] */
 	uint64_t label_slots;
+
+	uint64_t steps;    /**< address of struct heapsnap_step[step_count]; [0] is none */
+	uint64_t kinds;    /**< address of struct heapsnap_kind[kind_slots] */
+	uint64_t samples;  /**< address of struct heapsnap_sample[sample_slots] */
+	uint64_t wrappers; /**< address of uint64_t[wrapper_slots]: sites looked through; 0: free */
+	uint32_t step_count; /**< 0 for all four: no backtraces are taken */
+	uint32_t kind_slots;
+	uint32_t sample_slots;
+	uint32_t wrapper_slots;
 
 	uint32_t epoch; /**< the current one */
 	uint32_t tls_module_count;
