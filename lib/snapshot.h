@@ -43,6 +43,7 @@ enum heap_evidence {
 	HEAP_EVIDENCE_EMBEDDING, /**< a typed slot points to a part of it */
 	HEAP_EVIDENCE_SITE,      /**< the code that allocated it has such a variable */
 	HEAP_EVIDENCE_VOTE,      /**< its siblings of the same site and size are of that type */
+	HEAP_EVIDENCE_POOL,      /**< no type itself: the program cuts it up into parts */
 	HEAP_EVIDENCE_KINDS,
 };
 
@@ -67,6 +68,26 @@ struct heap_site {
 	uint64_t offset;   /**< of the address in that function */
 	uint32_t file;     /**< "" if unknown */
 	uint32_t line;
+};
+
+/** A place in the code that led to an allocation. */
+struct heap_call {
+	uint64_t address; /**< a return address */
+	uint32_t module;  /**< or HEAP_NO_INDEX */
+	uint32_t function;
+	uint64_t offset; /**< of the address in that function */
+	uint32_t file;   /**< "" if unknown */
+	uint32_t line;
+	uint8_t flags; /**< enum heap_frame_flags: INLINED into the next one outwards */
+};
+
+/**
+ * A step of a backtrace. Backtraces that end alike share steps, so a backtrace is its
+ * innermost step, and goes on with the caller's; step 0 is none.
+ */
+struct heap_step {
+	uint32_t caller; /**< a step with a lower number; 0: the outermost that is known */
+	uint32_t call;   /**< in calls */
 };
 
 /** The values stand in snapshots. */
@@ -146,6 +167,15 @@ struct heap_mapping {
 	uint32_t name;       /**< path, or [heap], [stack]...; "" for anonymous memory */
 };
 
+/** A typed place inside a block that the program cuts up itself: a pool's element. */
+struct heap_part {
+	heap_object_id object; /**< parts stand by object, by offset */
+	uint64_t offset;       /**< in bytes */
+	heap_type_id type;
+	uint64_t elements; /**< of that type, as the column of that name has it */
+	uint8_t evidence;  /**< enum heap_evidence */
+};
+
 /** A block whose header was damaged when the snapshot was taken. */
 struct heap_damage {
 	uint64_t address; /**< of the header */
@@ -178,9 +208,13 @@ enum heap_columns {
 	HEAP_COLUMN_EVIDENCE = 1 << 4,
 	HEAP_COLUMN_SITE = 1 << 5,
 	HEAP_COLUMN_BIRTH = 1 << 6,
-	HEAP_COLUMN_EDGES = 1 << 7, /**< edge_first, edge_target */
-	HEAP_COLUMN_SLOTS = 1 << 8, /**< edge_slot, edge_interior, edge_flags; and EDGES */
-	HEAP_COLUMN_ALL = (1 << 9) - 1,
+	HEAP_COLUMN_BACKTRACE = 1 << 7,
+	HEAP_COLUMN_RIVAL = 1 << 8,
+	HEAP_COLUMN_RIVALS = 1 << 9,
+	HEAP_COLUMN_EDGES = 1 << 10, /**< edge_first, edge_target */
+	HEAP_COLUMN_SLOTS = 1 << 11, /**< edge_slot, edge_interior, edge_flags; and EDGES */
+	HEAP_COLUMN_PARTS = 1 << 12,
+	HEAP_COLUMN_ALL = (1 << 13) - 1,
 };
 
 struct heap_snapshot {
@@ -194,6 +228,10 @@ struct heap_snapshot {
 	uint32_t module_count;
 	struct heap_site *sites; /**< [site_count] */
 	uint32_t site_count;
+	struct heap_call *calls; /**< [call_count] of all backtraces */
+	uint32_t call_count;
+	struct heap_step *steps; /**< [step_count] [0] is none, where there are any */
+	uint32_t step_count;
 	struct heap_root *roots; /**< [root_count] */
 	uint32_t root_count;
 	struct heap_root_edge *root_edges; /**< [root_edge_count] by root, by offset */
@@ -224,11 +262,16 @@ struct heap_snapshot {
 	uint8_t *evidence;    /**< [object_count] enum heap_evidence */
 	heap_site_id *site;   /**< [object_count] in sites */
 	uint32_t *birth;      /**< [object_count] epoch in which it was allocated */
+	uint32_t *backtrace;  /**< [object_count] how it came to be: see heap_backtrace_step() */
+	heap_type_id *rival;  /**< [object_count] what else typed pointers took it for */
+	uint32_t *rivals;     /**< [object_count] how many of them did, whatever for */
 	uint32_t *edge_first; /**< [object_count + 1] */
 	heap_object_id *edge_target; /**< [edge_count] */
 	uint32_t *edge_slot;         /**< [edge_count] where in the source: byte offset / 8 */
 	uint32_t *edge_interior;     /**< [edge_count] bytes into the target; UINT32_MAX: or more */
 	uint8_t *edge_flags;         /**< [edge_count] enum heap_edge_flags */
+	struct heap_part *parts;     /**< [part_count] */
+	uint32_t part_count;
 
 	struct heap_file *file;         /**< open for what is not loaded; NULL if made in memory */
 	struct heap_contents *contents; /**< private: what is known of where contents are */
@@ -280,7 +323,8 @@ typedef struct heap_error *heap_content_reader(void *context, heap_object_id obj
 					       uint64_t address, uint8_t *buffer, size_t size);
 
 /**
- * Stores a snapshot whose tables and columns are all filled in (content_limit may be 0).
+ * Stores a snapshot whose tables and columns are all filled in (content_limit may be 0; the
+ * columns backtrace, rival and rivals may be NULL, for none).
  *
  * @param descriptor  open for writing, empty; neither synced nor closed
  * @param content     asked for each object in order; NULL if content_limit is 0
@@ -294,6 +338,22 @@ static inline const char *heap_snapshot_string(const struct heap_snapshot *snaps
 {
 	return snapshot->strings + offset;
 }
+
+/** The innermost step of an object's backtrace, or 0. */
+static inline uint32_t heap_backtrace_step(uint32_t backtrace)
+{
+	return backtrace >> 1;
+}
+
+/** Whether it is its own: else it is the one of the first block of its site and size. */
+static inline bool heap_backtrace_is_own(uint32_t backtrace)
+{
+	return backtrace & 1;
+}
+
+/** The parts of an object: [*first, result). Needs PARTS. */
+uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
+			     uint32_t *first);
 
 /** The object that @p address lies in, or HEAP_NO_OBJECT. Needs ADDRESS and SIZE. */
 heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address);

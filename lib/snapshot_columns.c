@@ -115,6 +115,14 @@ static struct heap_error *check_column(const struct heap_snapshot *snapshot, uin
 	case HEAP_TAG_OBJECT_SITES:
 		good = are_below(values, count, snapshot->site_count);
 		break;
+	case HEAP_TAG_BACKTRACES:
+		// Twice the step, and a bit; without steps, only 0.
+		good = are_below(values, count,
+				 snapshot->step_count ? 2 * snapshot->step_count : 1);
+		break;
+	case HEAP_TAG_RIVALS:
+		good = are_below(values, count, snapshot->types.count);
+		break;
 	case HEAP_TAG_BIRTHS:
 		good = are_below(values, count, snapshot->epoch_count);
 		break;
@@ -132,6 +140,10 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot,
 
 	if (*place)
 		return NULL;
+	if (column->since > HEAP_SINCE_FIRST && !heap_file_find(snapshot->file, column->tag)) {
+		*place = calloc((size_t)snapshot->object_count + 1, column->width);
+		return *place ? NULL : heap_error_out_of_memory();
+	}
 	error = read_column(snapshot, column->tag, column->width, snapshot->object_count, &values);
 	if (!error)
 		error = check_column(snapshot, column->tag, values);
@@ -290,6 +302,52 @@ static struct heap_error *load_slots(struct heap_snapshot *snapshot)
 	return NULL;
 }
 
+// --- parts -------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *load_parts(struct heap_snapshot *snapshot)
+{
+	struct heap_error *error = heap_snapshot_read_table(snapshot, &heap_parts_table);
+
+	for (uint32_t i = 0; !error && i < snapshot->part_count; i++) {
+		const struct heap_part *part = &snapshot->parts[i];
+
+		if (part->evidence >= HEAP_EVIDENCE_KINDS)
+			error = heap_section_damaged(HEAP_TAG_PARTS, "a value is out of range");
+		else if (i > 0 &&
+			 (part->object < part[-1].object ||
+			  (part->object == part[-1].object && part->offset <= part[-1].offset)))
+			error = heap_section_damaged(HEAP_TAG_PARTS, "it is not sorted");
+	}
+	if (!error)
+		return NULL;
+	free(snapshot->parts);
+	snapshot->parts = NULL;
+	snapshot->part_count = 0;
+	return error;
+}
+
+uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
+			     uint32_t *first)
+{
+	uint32_t low = 0, high = snapshot->part_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (snapshot->parts[middle].object < object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*first = low;
+	while (low < snapshot->part_count && snapshot->parts[low].object == object)
+		low++;
+	return low;
+}
+
+// --- loading -----------------------------------------------------------------
+
 struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned columns)
 {
 	struct heap_error *error = NULL;
@@ -304,6 +362,8 @@ struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned c
 		error = load_edges(snapshot);
 	if (!error && (columns & HEAP_COLUMN_SLOTS))
 		error = load_slots(snapshot);
+	if (!error && (columns & HEAP_COLUMN_PARTS) && !snapshot->parts)
+		error = load_parts(snapshot);
 	return heap_snapshot_within(snapshot, error);
 }
 

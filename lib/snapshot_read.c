@@ -154,6 +154,9 @@ static bool decode_field(const struct heap_snapshot *snapshot, const struct heap
 	case HEAP_FIELD_OBJECT:
 		good = value < snapshot->object_count;
 		break;
+	case HEAP_FIELD_CALL:
+		good = value < snapshot->call_count;
+		break;
 	case HEAP_FIELD_MODULE:
 		limit = snapshot->module_count;
 		break;
@@ -174,11 +177,15 @@ static bool decode_field(const struct heap_snapshot *snapshot, const struct heap
 	return true;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *read_table(struct heap_snapshot *snapshot, const struct heap_table *table)
+struct heap_error *heap_snapshot_read_table(struct heap_snapshot *snapshot,
+					    const struct heap_table *table)
 {
 	uint8_t *base = (uint8_t *)snapshot;
 	const struct heap_section *section;
+
+	if (table->since > HEAP_SINCE_FIRST && !heap_file_find(snapshot->file, table->tag))
+		return NULL;
+
 	struct heap_error *error = heap_snapshot_section(snapshot, table->tag, &section);
 
 	if (error)
@@ -290,6 +297,18 @@ static struct heap_error *check_roots(const struct heap_snapshot *snapshot)
 	return NULL;
 }
 
+// No backtrace may run in circles.
+HEAP_MUST_CHECK
+static struct heap_error *check_steps(const struct heap_snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->step_count; i++) {
+		if (snapshot->steps[i].caller >= i && i > 0)
+			return heap_section_damaged(HEAP_TAG_STEPS,
+						    "a step's caller comes after it");
+	}
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *check_ranges(const struct heap_snapshot *snapshot)
 {
@@ -315,6 +334,8 @@ static struct heap_error *check_tables(const struct heap_snapshot *snapshot)
 		error = check_threads(snapshot);
 	if (!error)
 		error = check_roots(snapshot);
+	if (!error)
+		error = check_steps(snapshot);
 	return error ? error : check_ranges(snapshot);
 }
 
@@ -347,7 +368,7 @@ static struct heap_error *read_tables(struct heap_snapshot *snapshot)
 	if (!error)
 		error = read_count(snapshot, HEAP_TAG_EDGE_TARGETS, &snapshot->edge_count);
 	for (size_t i = 0; !error && i < heap_table_count; i++)
-		error = read_table(snapshot, &heap_tables[i]);
+		error = heap_snapshot_read_table(snapshot, &heap_tables[i]);
 	if (!error)
 		error = read_epochs(snapshot);
 	if (!error)
@@ -414,6 +435,8 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	free(snapshot->strings);
 	free(snapshot->modules);
 	free(snapshot->sites);
+	free(snapshot->calls);
+	free(snapshot->steps);
 	free(snapshot->roots);
 	free(snapshot->root_edges);
 	free(snapshot->threads);
@@ -429,6 +452,7 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	free(snapshot->edge_slot);
 	free(snapshot->edge_interior);
 	free(snapshot->edge_flags);
+	free(snapshot->parts);
 	heap_contents_destroy(snapshot->contents);
 	free(snapshot);
 }

@@ -39,6 +39,24 @@ static const struct heap_field sites[] = {
 	FIELD(heap_site, file, STRING),     FIELD(heap_site, line, NUMBER),
 };
 
+static const struct heap_field calls[] = {
+	FIELD(heap_call, address, NUMBER),  FIELD(heap_call, module, MODULE),
+	FIELD(heap_call, function, STRING), FIELD(heap_call, offset, NUMBER),
+	FIELD(heap_call, file, STRING),     FIELD(heap_call, line, NUMBER),
+	FIELD(heap_call, flags, NUMBER),
+};
+
+static const struct heap_field steps[] = {
+	FIELD(heap_step, caller, NUMBER),
+	FIELD(heap_step, call, CALL),
+};
+
+static const struct heap_field parts[] = {
+	FIELD(heap_part, object, OBJECT),   FIELD(heap_part, offset, NUMBER),
+	FIELD(heap_part, type, TYPE),       FIELD(heap_part, elements, NUMBER),
+	FIELD(heap_part, evidence, NUMBER),
+};
+
 static const struct heap_field frames[] = {
 	FIELD(heap_frame, pc, NUMBER),     FIELD(heap_frame, cfa, NUMBER),
 	FIELD(heap_frame, module, MODULE), FIELD(heap_frame, function, STRING),
@@ -80,40 +98,52 @@ static const struct heap_field damages[] = {
 	FIELD(heap_damage, note, STRING),
 };
 
-#define TABLE(tag, fields, structure, array, count) \
+#define TABLE(tag, fields, structure, array, count, since) \
 	{ \
 		HEAP_TAG_##tag, fields, sizeof(fields) / sizeof((fields)[0]), \
 			sizeof(struct structure), offsetof(struct heap_snapshot, array), \
 			offsetof(struct heap_snapshot, count), \
-			sizeof(((struct heap_snapshot *)0)->count) \
+			sizeof(((struct heap_snapshot *)0)->count), HEAP_SINCE_##since \
 	}
 
 const struct heap_table heap_tables[] = {
-	TABLE(TYPES, types, heap_type, types.types, types.count),
-	TABLE(MEMBERS, members, heap_member, types.members, types.member_count),
-	TABLE(ENUMERATORS, enumerators, heap_enumerator, types.enumerators, types.enumerator_count),
-	TABLE(MODULES, modules, heap_module, modules, module_count),
-	TABLE(SITES, sites, heap_site, sites, site_count),
-	TABLE(FRAMES, frames, heap_frame, frames, frame_count),
-	TABLE(THREADS, threads, heap_thread, threads, thread_count),
-	TABLE(ROOTS, roots, heap_root, roots, root_count),
-	TABLE(ROOT_EDGES, root_edges, heap_root_edge, root_edges, root_edge_count),
-	TABLE(MAPPINGS, mappings, heap_mapping, mappings, mapping_count),
-	TABLE(DAMAGES, damages, heap_damage, damages, damage_count),
+	TABLE(TYPES, types, heap_type, types.types, types.count, FIRST),
+	TABLE(MEMBERS, members, heap_member, types.members, types.member_count, FIRST),
+	TABLE(ENUMERATORS, enumerators, heap_enumerator, types.enumerators, types.enumerator_count,
+	      FIRST),
+	TABLE(MODULES, modules, heap_module, modules, module_count, FIRST),
+	TABLE(SITES, sites, heap_site, sites, site_count, FIRST),
+	TABLE(CALLS, calls, heap_call, calls, call_count, BACKTRACES),
+	TABLE(STEPS, steps, heap_step, steps, step_count, BACKTRACES),
+	TABLE(FRAMES, frames, heap_frame, frames, frame_count, FIRST),
+	TABLE(THREADS, threads, heap_thread, threads, thread_count, FIRST),
+	TABLE(ROOTS, roots, heap_root, roots, root_count, FIRST),
+	TABLE(ROOT_EDGES, root_edges, heap_root_edge, root_edges, root_edge_count, FIRST),
+	TABLE(MAPPINGS, mappings, heap_mapping, mappings, mapping_count, FIRST),
+	TABLE(DAMAGES, damages, heap_damage, damages, damage_count, FIRST),
 };
 
 const size_t heap_table_count = sizeof(heap_tables) / sizeof(heap_tables[0]);
 
-#define COLUMN(tag, encoding, array) \
+const struct heap_table heap_parts_table =
+	TABLE(PARTS, parts, heap_part, parts, part_count, BACKTRACES);
+
+#define COLUMN(tag, encoding, array, since) \
 	{ \
 		HEAP_TAG_##tag, HEAP_ENCODING_##encoding, \
 			sizeof(*((struct heap_snapshot *)0)->array), \
-			offsetof(struct heap_snapshot, array) \
+			offsetof(struct heap_snapshot, array), HEAP_SINCE_##since \
 	}
 
 const struct heap_column heap_object_columns[HEAP_OBJECT_COLUMNS] = {
-	COLUMN(ADDRESSES, DELTA, address),  COLUMN(SIZES, VARINT, size),
-	COLUMN(OBJECT_TYPES, VARINT, type), COLUMN(ELEMENTS, VARINT, elements),
-	COLUMN(EVIDENCE, BYTES, evidence),  COLUMN(OBJECT_SITES, VARINT, site),
-	COLUMN(BIRTHS, VARINT, birth),
+	COLUMN(ADDRESSES, DELTA, address, FIRST),
+	COLUMN(SIZES, VARINT, size, FIRST),
+	COLUMN(OBJECT_TYPES, VARINT, type, FIRST),
+	COLUMN(ELEMENTS, VARINT, elements, FIRST),
+	COLUMN(EVIDENCE, BYTES, evidence, FIRST),
+	COLUMN(OBJECT_SITES, VARINT, site, FIRST),
+	COLUMN(BIRTHS, VARINT, birth, FIRST),
+	COLUMN(BACKTRACES, VARINT, backtrace, BACKTRACES),
+	COLUMN(RIVALS, VARINT, rival, BACKTRACES),
+	COLUMN(RIVAL_COUNTS, VARINT, rivals, BACKTRACES),
 };

@@ -24,6 +24,7 @@ enum heap_field_kind {
 	HEAP_FIELD_FRAME,
 	HEAP_FIELD_ROOT,   /**< id */
 	HEAP_FIELD_OBJECT, /**< id */
+	HEAP_FIELD_CALL,   /**< index */
 };
 
 struct heap_field {
@@ -40,11 +41,21 @@ struct heap_table {
 	uint16_t array_offset; /**< of the pointer to the rows in struct heap_snapshot */
 	uint16_t count_offset; /**< of the number of rows there */
 	uint8_t count_size;    /**< 4 or 8 */
+	uint8_t since;         /**< enum heap_section_age */
+};
+
+/** Snapshots of older makers lack what came later: it is empty, or all zeros. */
+enum heap_section_age {
+	HEAP_SINCE_FIRST,
+	HEAP_SINCE_BACKTRACES,
 };
 
 /** All tables, in an order in which each only refers to tables before it. */
 extern const struct heap_table heap_tables[];
 extern const size_t heap_table_count;
+
+/** Parts, which may be many: loaded when they are asked for. */
+extern const struct heap_table heap_parts_table;
 
 /** A column with an entry per object. */
 struct heap_column {
@@ -52,10 +63,11 @@ struct heap_column {
 	uint8_t encoding;      /**< enum heap_encoding */
 	uint8_t width;         /**< bytes of an element in memory: 1, 4 or 8 */
 	uint16_t array_offset; /**< of the pointer in struct heap_snapshot */
+	uint8_t since;         /**< enum heap_section_age */
 };
 
 enum {
-	HEAP_OBJECT_COLUMNS = 7,
+	HEAP_OBJECT_COLUMNS = 10,
 };
 
 /** In the order of enum heap_columns. */
@@ -67,6 +79,9 @@ enum {
 	HEAP_TAG_ENUMERATORS = HEAP_TAG('e', 'n', 'u', 'm'),
 	HEAP_TAG_MODULES = HEAP_TAG('m', 'o', 'd', 'l'),
 	HEAP_TAG_SITES = HEAP_TAG('s', 'i', 't', 'e'),
+	HEAP_TAG_CALLS = HEAP_TAG('c', 'a', 'l', 'l'),
+	HEAP_TAG_STEPS = HEAP_TAG('s', 't', 'e', 'p'),
+	HEAP_TAG_PARTS = HEAP_TAG('p', 'a', 'r', 't'),
 	HEAP_TAG_FRAMES = HEAP_TAG('f', 'r', 'a', 'm'),
 	HEAP_TAG_THREADS = HEAP_TAG('t', 'h', 'r', 'd'),
 	HEAP_TAG_ROOTS = HEAP_TAG('r', 'o', 'o', 't'),
@@ -80,6 +95,9 @@ enum {
 	HEAP_TAG_EVIDENCE = HEAP_TAG('o', 'e', 'v', 'i'),
 	HEAP_TAG_OBJECT_SITES = HEAP_TAG('o', 's', 'i', 't'),
 	HEAP_TAG_BIRTHS = HEAP_TAG('o', 'b', 'i', 'r'),
+	HEAP_TAG_BACKTRACES = HEAP_TAG('o', 'b', 't', 'r'),
+	HEAP_TAG_RIVALS = HEAP_TAG('o', 'r', 'i', 'v'),
+	HEAP_TAG_RIVAL_COUNTS = HEAP_TAG('o', 'r', 'i', 'n'),
 	HEAP_TAG_INFO = HEAP_TAG('i', 'n', 'f', 'o'),
 	HEAP_TAG_STRINGS = HEAP_TAG('s', 't', 'r', 's'),
 	HEAP_TAG_TYPE_STRINGS = HEAP_TAG('t', 's', 't', 'r'),

@@ -95,7 +95,10 @@ static void write_column(struct heap_file_writer *writer, const struct heap_snap
 		*(const uint8_t *const *)((const uint8_t *)snapshot + column->array_offset);
 
 	heap_file_writer_begin(writer, column->tag, column->encoding, 1);
-	if (column->width == 1) {
+	if (!at) {
+		for (uint32_t i = 0; i < snapshot->object_count; i++)
+			heap_file_writer_put(writer, 0);
+	} else if (column->width == 1) {
 		heap_file_writer_put_bytes(writer, at, snapshot->object_count);
 	} else {
 		for (uint32_t i = 0; i < snapshot->object_count; i++, at += column->width)
@@ -186,6 +189,7 @@ static struct heap_error *write_all(struct heap_file_writer *writer,
 	for (size_t i = 0; i < HEAP_OBJECT_COLUMNS; i++)
 		write_column(writer, snapshot, &heap_object_columns[i]);
 	write_edges(writer, snapshot);
+	write_table(writer, snapshot, &heap_parts_table);
 
 	struct heap_error *error = write_content(writer, snapshot, content, context);
 

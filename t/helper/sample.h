@@ -100,6 +100,18 @@ static struct heap_site sample_sites[] = {
 	{ 0x1234, HEAP_NO_INDEX, TEXT_NONE, 0, TEXT_NONE, 0 },
 };
 
+static struct heap_call sample_calls[] = {
+	{ 0x400123, 0, TEXT_MAIN, 0x23, TEXT_FILE, 42, HEAP_FRAME_INLINED },
+	{ 0x1234, HEAP_NO_INDEX, TEXT_NONE, 0, TEXT_NONE, 0, 0 },
+};
+
+static struct heap_step sample_steps[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
+
+static struct heap_part sample_parts[] = {
+	{ 3, 0, 1, 1, HEAP_EVIDENCE_POINTER },
+	{ 3, 48, 1, 2, HEAP_EVIDENCE_EMBEDDING },
+};
+
 static struct heap_frame sample_frames[] = {
 	{ 0x400150, 0x7ffc00000010, 0, TEXT_MAIN, 0x50, TEXT_FILE, 50, HEAP_FRAME_INLINED },
 	{ 0x400100, 0x7ffc00000100, HEAP_NO_INDEX, TEXT_NONE, 0, TEXT_NONE, 0, HEAP_FRAME_GUESSED },
@@ -141,6 +153,9 @@ static uint8_t sample_evidence[] = { HEAP_EVIDENCE_POINTER, HEAP_EVIDENCE_POINTE
 				     HEAP_EVIDENCE_SITE };
 static heap_site_id sample_site[] = { 0, 0, 0, 1, 0 };
 static uint32_t sample_birth[] = { 0, 0, 1, 1, 0 };
+static uint32_t sample_backtrace[] = { 5, 4, 0, 2, 0 };
+static heap_type_id sample_rival[] = { 0, 0, 4, 0, 0 };
+static uint32_t sample_rivals[] = { 0, 0, 7, 0, 0 };
 static uint32_t sample_edge_first[] = { 0, 1, 2, 2, 2, 4 };
 static heap_object_id sample_edge_target[] = { 1, 2, 0, 3 };
 static uint32_t sample_edge_slot[] = { 0, 0, 2, 5 };
@@ -178,6 +193,10 @@ static inline struct heap_snapshot sample_snapshot(void)
 		.module_count = COUNT_OF(sample_modules),
 		.sites = sample_sites,
 		.site_count = COUNT_OF(sample_sites),
+		.calls = sample_calls,
+		.call_count = COUNT_OF(sample_calls),
+		.steps = sample_steps,
+		.step_count = COUNT_OF(sample_steps),
 		.roots = sample_roots,
 		.root_count = COUNT_OF(sample_roots),
 		.root_edges = sample_root_edges,
@@ -208,6 +227,11 @@ static inline struct heap_snapshot sample_snapshot(void)
 		.edge_slot = sample_edge_slot,
 		.edge_interior = sample_edge_interior,
 		.edge_flags = sample_edge_flags,
+		.backtrace = sample_backtrace,
+		.rival = sample_rival,
+		.rivals = sample_rivals,
+		.parts = sample_parts,
+		.part_count = COUNT_OF(sample_parts),
 	};
 }
 
@@ -235,6 +259,8 @@ static inline struct heap_snapshot sample_crowd(void)
 	result.elements = elements;
 	result.evidence = evidence;
 	result.type = result.site = result.birth = result.edge_first = zeros;
+	result.backtrace = result.rival = result.rivals = zeros;
+	result.part_count = 0;
 	result.info.content_limit = UINT64_MAX;
 	return result;
 }

@@ -76,6 +76,8 @@ static void tables_round_trip(void **state)
 	assert_rows(types.enumerators, types.enumerator_count);
 	assert_rows(modules, module_count);
 	assert_rows(sites, site_count);
+	assert_rows(calls, call_count);
+	assert_rows(steps, step_count);
 	assert_rows(roots, root_count);
 	assert_rows(root_edges, root_edge_count);
 	assert_rows(threads, thread_count);
@@ -102,6 +104,10 @@ static void columns_round_trip(void **state)
 	assert_rows(evidence, object_count);
 	assert_rows(site, object_count);
 	assert_rows(birth, object_count);
+	assert_rows(backtrace, object_count);
+	assert_rows(rival, object_count);
+	assert_rows(rivals, object_count);
+	assert_rows(parts, part_count);
 	assert_memory_equal(snapshot->edge_first, sample.edge_first, (SAMPLE_OBJECTS + 1) * 4);
 	assert_int_equal(snapshot->edge_count, SAMPLE_EDGES);
 	assert_rows(edge_target, edge_count);
@@ -125,6 +131,29 @@ static void old_snapshots_open(void **state)
 	assert_rows(address, object_count);
 	assert_rows(edge_target, edge_count);
 	assert_rows(edge_slot, edge_count);
+	// What came later is empty.
+	assert_int_equal(snapshot->step_count, 0);
+	assert_int_equal(snapshot->part_count, 0);
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		assert_int_equal(snapshot->backtrace[i], 0);
+		assert_int_equal(snapshot->rival[i], HEAP_NO_TYPE);
+	}
+	heap_snapshot_close(snapshot);
+}
+
+static void parts_are_found_by_object(void **state)
+{
+	(void)state;
+	struct heap_snapshot *snapshot = opened();
+	uint32_t first;
+
+	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
+	assert_int_equal(heap_snapshot_parts(snapshot, 3, &first), 2);
+	assert_int_equal(first, 0);
+	assert_int_equal(heap_snapshot_parts(snapshot, 2, &first), 0);
+	assert_int_equal(first, 0);
+	assert_int_equal(heap_snapshot_parts(snapshot, 4, &first), 2);
+	assert_int_equal(first, 2);
 	heap_snapshot_close(snapshot);
 }
 
@@ -353,8 +382,8 @@ static void a_full_disk_is_told(void **state)
 
 UNIT_TESTS("snapshot", ON_SAMPLE(info_round_trips), ON_SAMPLE(tables_round_trip),
 	   ON_SAMPLE(columns_round_trip), ON_SAMPLE(old_snapshots_open),
-	   ON_SAMPLE(only_what_is_asked_for_is_loaded), ON_SAMPLE(slots_bring_their_edges),
-	   ON_SAMPLE(empty_snapshots_are_fine), ON_SAMPLE(objects_are_found_by_address),
-	   ON_SAMPLE(contents_are_kept_up_to_the_limit),
+	   ON_SAMPLE(parts_are_found_by_object), ON_SAMPLE(only_what_is_asked_for_is_loaded),
+	   ON_SAMPLE(slots_bring_their_edges), ON_SAMPLE(empty_snapshots_are_fine),
+	   ON_SAMPLE(objects_are_found_by_address), ON_SAMPLE(contents_are_kept_up_to_the_limit),
 	   ON_SAMPLE(without_contents_nothing_is_kept), ON_SAMPLE(contents_are_read_in_any_order),
 	   ON_SAMPLE(errors_of_the_reader_end_the_writing), ON_SAMPLE(a_full_disk_is_told))
