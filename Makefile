@@ -5,6 +5,7 @@
 #   make check                       all tests; T='t/find.t build/t/unit/types.t' for some
 #   make check SANITIZE=address,undefined    the same, in a build directory of its own
 #   make check-real                  tests on real programs, fetched and built from Debian's sources
+#   make truth                       how good the inference of types is; V=1 says what is wrong
 #   make bench                       timings, as ratios to a bare run in the same invocation
 #   make fuzz                        fuzz targets, with clang; F=file TIME=60 runs one
 #   make lint                        formatting, static analysis, scripts, manual pages
@@ -51,6 +52,11 @@ UNITS  := $(patsubst %.c,$(BUILD)/%.t,$(wildcard t/unit/*.c))
 FUZZED := $(filter-out replay,$(basename $(notdir $(wildcard t/fuzz/*.c))))
 SAMPLES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/programs/*.c)) \
            $(patsubst %.cc,$(BUILD)/%,$(wildcard t/programs/*.cc))
+# t/truth/NAME-part.c belongs to NAME.c.
+TRUTH_C := $(filter-out truth,$(basename $(notdir $(shell ls t/truth/*.c | grep -v -e -))))
+TRUTH_CXX := $(basename $(notdir $(wildcard t/truth/*.cc)))
+TRUTHS := $(foreach variant,gcc-O0 gcc-O2 clang-O2,\
+            $(patsubst %,$(BUILD)/truth/%.$(variant),$(TRUTH_C) $(TRUTH_CXX)))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))
 TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
@@ -128,6 +134,26 @@ $(BUILD)/t/programs/%: t/programs/%.cc
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -g -O0 -pthread -iquote . $$(sed -n 's|^// CFLAGS: ||p' $<) -o $@ $<
 
+# Programs that say what the types of their blocks are. Their log has no debug information.
+$(BUILD)/truth/truth.o: t/truth/truth.c t/truth/truth.h
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FLAGS) -O2 -g0 -c -o $@ $<
+
+# $(call truth,VARIANT,C compiler,C++ compiler,flags)
+define truth
+$(TRUTH_C:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.c t/truth/truth.h $(BUILD)/truth/truth.o
+	$$(call say,PROG,$$@)
+	$$(Q)$(2) -g $(4) -D_GNU_SOURCE -iquote . -o $$@ $$< $$(wildcard t/truth/$$*-*.c) $(BUILD)/truth/truth.o -lm
+
+$(TRUTH_CXX:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.cc t/truth/truth.h $(BUILD)/truth/truth.o
+	$$(call say,PROG,$$@)
+	$$(Q)$(3) -g $(4) -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
+endef
+$(eval $(call truth,gcc-O0,gcc,g++,-O0))
+$(eval $(call truth,gcc-O2,gcc,g++,-O2))
+$(eval $(call truth,clang-O2,clang,clang++,-O2))
+
 $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 	$(call say,PROG,$@)
 	@mkdir -p $(@D)
@@ -143,6 +169,9 @@ check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(FUZZED:%=$(BUILD)/t/fuzz/%.repla
 
 check-real: all
 	$(Q)BUILD=$(BUILD) prove -v t/real/*.t
+
+truth: all $(TRUTHS)
+	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t
 
 bench: all $(BENCHES)
 	$(Q)BUILD=$(BUILD) t/bench/run
@@ -198,6 +227,6 @@ install: all $(BUILD)/heapsnap.pc
 clean:
 	rm -rf build
 
-.PHONY: all check check-built check-real bench demo dependencies fuzz lint install clean
+.PHONY: all check check-built check-real truth bench demo dependencies fuzz lint install clean
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+package Judge;
+
+# What heapsh says of each block, held against what the program that allocated it says.
+#
+#	my $result = Judge::program('json', 'gcc-O2');      # runs, captures, compares
+#	print Judge::heading(), Judge::row('json.gcc-O2', $result);
+#	print Judge::causes($result, 5);
+#
+# A result holds sums, which add() adds up: objects and bytes of logged blocks; typed and
+# right ones of them, each in objects and bytes; miscounted (the right type, but another number
+# of elements), parts (logged parts of pools), nodes and typed_nodes (blocks that the program's
+# code allocated without knowing, as C++'s containers do); and wrong: {what} => {objects, bytes,
+# example}.
+
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Path qw(make_path);
+
+our $build = abs_path($ENV{BUILD} || 'build');
+our $where = "$build/truth";
+
+# truth.c has the same constant.
+my $hide = 0xa5c3f00f << 32 | 0xda7a5eed;
+
+my @sums = qw(objects bytes typed typed_bytes right right_bytes miscounted parts nodes typed_nodes);
+my %basic = (
+    'unsigned' => 'unsigned int', 'uint32_t' => 'unsigned int', 'int32_t' => 'int',
+    'uint64_t' => 'unsigned long', 'int64_t' => 'long', 'size_t' => 'unsigned long',
+    'long unsigned int' => 'unsigned long', 'long int' => 'long', 'ptrdiff_t' => 'long',
+    'uint16_t' => 'unsigned short', 'int16_t' => 'short', 'short unsigned int' => 'unsigned short',
+    'short int' => 'short', 'uint8_t' => 'unsigned char', 'int8_t' => 'signed char',
+    'uintptr_t' => 'unsigned long', 'intptr_t' => 'long', '_Bool' => 'bool',
+);
+
+# The name that all ways to write a type have in common, without an array's length.
+my %plain;
+
+sub plain {
+    my ($type) = @_;
+    return $plain{$type} //= do {
+        my $name = $type;
+        $name =~ s/ \([^()]*:\d+\)$//;    # said where several types have the name
+        $name =~ s/\[\d*\]$//;
+        $name =~ s/\b(?:struct|union|class|enum|const|volatile)\s+//g;
+        $name =~ s/\s*\bconst$//;
+        $name =~ s/\s+(?=[*>])|(?<=[*<,])\s+//g;
+        my $stars = $name =~ s/(\**)$// ? $1 : '';
+        ($basic{$name} // $name) . $stars;
+    };
+}
+
+sub path { return "$where/$_[0].$_[1].$_[2]" }
+
+# Runs a program, which captures itself. @return whether it succeeded
+sub capture {
+    my ($name, $variant) = @_;
+    my ($log, $snapshot) = map { path($name, $variant, $_) } qw(log snap);
+    unlink $log, $snapshot;
+    local %ENV = (%ENV, HEAPSH_TRUTH => $log, HEAPSNAP_FILE => $snapshot,
+        XDG_CACHE_HOME => "$where/cache", LD_PRELOAD => "$build/libheapsnap.so");
+    return system("'$where/$name.$variant' >'$where/$name.$variant.out'") == 0;
+}
+
+# @return address => [kind, count, type] of the blocks, and the parts
+sub read_log {
+    my ($path) = @_;
+    my (%block, @parts);
+    open my $in, '<', $path or die "$path: $!";
+    while (<$in>) {
+        chomp;
+        my ($hidden, $kind, $count, $type) = split /\t/;
+        my $address = do { no warnings 'portable'; hex($hidden) ^ $hide };
+        if ($kind eq 'o') {
+            push @parts, [$address, $type];
+        } else {
+            $block{$address} = [$kind, $count, $type];
+        }
+    }
+    return (\%block, \@parts);
+}
+
+# Not by a JSON reader: those of Perl's own take seconds for 100,000 objects.
+sub find {
+    my ($snapshot, @filter) = @_;
+    my @found;
+    open my $in, '-|', "$build/heapsh", '--quiet', '--json', $snapshot, 'find', @filter
+        or die "heapsh: $!";
+    local $/ = '{"address":';
+    while (<$in>) {
+        no warnings 'portable';
+        push @found, { address => hex($1), type => $2, size => $3, elements => $4, evidence => $5 }
+            if /^"0x([0-9a-f]+)","type":"((?:[^"\\]|\\.)*)","size":(\d+),"elements":(\d+),"evidence":"([^"]*)"/;
+    }
+    close $in;
+    return \@found;
+}
+
+sub is_right {
+    my ($said, $kind, $type) = @_;
+    return $said =~ /^(?:(?:un)?signed )?char$/ if $kind eq 't';
+    return $kind ne 'p' && $said eq plain($type);
+}
+
+sub note_wrong {
+    my ($result, $what, $object) = @_;
+    my $entry = $result->{wrong}{$what} //= { objects => 0, bytes => 0, example => $object->{address} };
+    $entry->{objects}++;
+    $entry->{bytes} += $object->{size};
+}
+
+sub judge_block {
+    my ($result, $object, $kind, $count, $type) = @_;
+    my $is_typed = $object->{evidence} ne 'none';
+    return if $kind eq 'p' && !$is_typed;
+    $result->{objects}++;
+    $result->{bytes} += $object->{size};
+    my $true = $kind eq 'p' ? '(a pool)' : $kind eq 'f' ? "$type with n" : $count > 1 && $kind ne 't' ? "$type\[]" : $type;
+    my $kind_of_evidence = $result->{evidence}{ $object->{evidence} } //= { objects => 0, wrong => 0 };
+    $kind_of_evidence->{objects}++;
+    return note_wrong($result, "$true -> (untyped)", $object) unless $is_typed;
+    $result->{typed}++;
+    $result->{typed_bytes} += $object->{size};
+    if (!is_right(plain($object->{type}), $kind, $type)) {
+        $kind_of_evidence->{wrong}++;
+        return note_wrong($result, "$true -> " . ($object->{type} =~ s/\[\d+\]$/[]/r) . " by $object->{evidence}", $object);
+    }
+    $result->{right}++;
+    $result->{right_bytes} += $object->{size};
+    $result->{miscounted}++ if $kind eq 'a' && $object->{elements} != $count;
+}
+
+# Runs a variant of a program and compares. Dies if there is nothing to compare.
+sub program {
+    my ($name, $variant) = @_;
+    capture($name, $variant) or die "$name.$variant failed\n";
+    my ($truth, $parts) = read_log(path($name, $variant, 'log'));
+    my $snapshot = path($name, $variant, 'snap');
+    my $result = { (map { $_ => 0 } @sums), wrong => {}, evidence => {} };
+    $result->{parts} = @$parts;
+    for my $object (@{ find($snapshot, 'size', '>0') }) {
+        my $block = delete $truth->{ $object->{address} } or next;
+        judge_block($result, $object, @$block);
+    }
+    die "$name.$variant: ", scalar(keys %$truth), " logged blocks are not in the snapshot\n" if %$truth;
+    ($truth) = read_log(path($name, $variant, 'log'));
+    for my $node (grep { !$truth->{ $_->{address} } } @{ find($snapshot, 'module', "$name.$variant") }) {
+        $result->{nodes}++;
+        $result->{typed_nodes}++ if $node->{evidence} ne 'none';
+        note_wrong($result, '(not logged) -> (untyped)', $node) if $node->{evidence} eq 'none';
+    }
+    return $result;
+}
+
+sub add {
+    my ($sum, $result) = @_;
+    $sum->{$_} = ($sum->{$_} // 0) + $result->{$_} for @sums;
+    for my $table (qw(wrong evidence)) {
+        for my $what (keys %{ $result->{$table} }) {
+            my $entry = $result->{$table}{$what};
+            my $into = $sum->{$table}{$what} //= { example => $entry->{example} };
+            $into->{$_} = ($into->{$_} // 0) + $entry->{$_} for grep { $_ ne 'example' } keys %$entry;
+        }
+    }
+}
+
+sub share { return $_[1] ? 100 * $_[0] / $_[1] : 100 }
+
+# Per cent of objects and of bytes; blocks of containers count as objects.
+sub coverage {
+    my ($result) = @_;
+    return (share($result->{typed} + $result->{typed_nodes}, $result->{objects} + $result->{nodes}),
+        share($result->{typed_bytes}, $result->{bytes}));
+}
+
+sub precision {
+    my ($result) = @_;
+    return (share($result->{right}, $result->{typed}), share($result->{right_bytes}, $result->{typed_bytes}));
+}
+
+sub heading {
+    return sprintf "%-24s %8s %9s %15s %15s %6s %6s %6s\n", '', 'objects', 'KiB', 'coverage, bytes',
+        'precision,bytes', 'count!', 'parts', 'nodes';
+}
+
+sub row {
+    my ($title, $result) = @_;
+    return sprintf "%-24s %8d %9.1f %7.2f %7.2f %7.2f %7.2f %6d %6s %6s\n", $title, $result->{objects},
+        $result->{bytes} / 1024, coverage($result), precision($result), $result->{miscounted},
+        $result->{parts} ? "-/$result->{parts}" : '', $result->{nodes} || '';
+}
+
+# Where the rest goes: the most frequent errors, and each kind of evidence.
+sub causes {
+    my ($result, $limit) = @_;
+    my $wrong = $result->{wrong};
+    my @what = sort { $wrong->{$b}{objects} <=> $wrong->{$a}{objects} || $a cmp $b } keys %$wrong;
+    splice @what, $limit if @what > $limit;
+    return map { sprintf "    %7d %9d B  %s  (0x%x)\n", @{ $wrong->{$_} }{qw(objects bytes)}, $_, $wrong->{$_}{example} } @what;
+}
+
+sub evidence {
+    my ($result) = @_;
+    my $table = $result->{evidence};
+    return '    by ' . join(', ', map {
+        "$_ $table->{$_}{objects}" . ($table->{$_}{wrong} ? " ($table->{$_}{wrong} wrong)" : '') } sort keys %$table) . "\n";
+}
+
+# The variants of all programs that have been built.
+sub all {
+    my %is_source = map { s{.*/|\.cc?$}{}gr => 1 } grep { !m{/(?:truth|[^/]*-[^/]*)\.c$} } glob 't/truth/*.c t/truth/*.cc';
+    return sort { $a->[0] cmp $b->[0] || $a->[1] cmp $b->[1] }
+        grep { $is_source{ $_->[0] } }
+        map { m{([^/.]+)\.([\w-]+)$} && -x ? [$1, $2] : () } glob "$where/*";
+}
+
+1;

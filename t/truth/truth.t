@@ -1,0 +1,36 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# How many blocks inference names, and how many of them rightly, of programs that say
+# themselves what they allocate. `make truth`; V=1 shows the most frequent errors.
+use strict;
+use warnings;
+use lib 't/truth';
+use Judge;
+use Test::More;
+
+my %limit = ('ours' => [98, 99.5], 'lua' => [95, 99]);
+my %sum;
+
+# Writes the rows as one diagnostic.
+my $table = Judge::heading();
+for my $program (Judge::all()) {
+    my ($name, $variant) = @$program;
+    my $result = eval { Judge::program($name, $variant) };
+    ok $result, "$name.$variant was captured" or diag $@;
+    next unless $result;
+    Judge::add($sum{ $name eq 'lua' ? 'lua' : 'ours' } //= {}, $result);
+    $table .= Judge::row("$name.$variant", $result);
+    $table .= join '', Judge::evidence($result), Judge::causes($result, 5) if $ENV{V};
+}
+diag "\n$table";
+for my $group (sort keys %sum) {
+    diag Judge::row($group, $sum{$group}), Judge::evidence($sum{$group}), Judge::causes($sum{$group}, 5);
+    my ($covered, $precise) = @{ $limit{$group} };
+    my ($objects, $bytes) = Judge::coverage($sum{$group});
+    cmp_ok $objects, '>=', $covered, "$group: objects that have a type, per cent";
+    cmp_ok $bytes, '>=', $covered, "$group: bytes that have a type, per cent";
+    ($objects, $bytes) = Judge::precision($sum{$group});
+    cmp_ok $objects, '>=', $precise, "$group: typed objects of the right type, per cent";
+    cmp_ok $bytes, '>=', $precise, "$group: typed bytes of the right type, per cent";
+}
+done_testing;
