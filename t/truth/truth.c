@@ -56,13 +56,23 @@ void *truth_log(void *block, int kind, const char *type, size_t count)
 	return block;
 }
 
+static void forget(const void *address, int part)
+{
+	struct entry *entry = find((uint64_t)(uintptr_t)address ^ HIDE, part);
+
+	if (address && entry->hidden)
+		entry->kind = 0;
+}
+
 int truth_forget(const void *block)
 {
-	struct entry *entry = find((uint64_t)(uintptr_t)block ^ HIDE, 0);
-
-	if (block && entry->hidden)
-		entry->kind = 0;
+	forget(block, 0);
 	return 0;
+}
+
+void truth_forget_part(const void *address)
+{
+	forget(address, 1);
 }
 
 void *truth_moved(int forgotten, void *block, int kind, const char *type, size_t count)

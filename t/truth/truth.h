@@ -14,8 +14,7 @@
  * the log can be seen in the snapshot: it has its addresses exclusive-or'ed with a constant,
  * and truth.c is built without debug information.
  *
- * A line of $HEAPSH_TRUTH: address (hidden), kind, count, type; for parts of a pool
- * the offset is the count.
+ * A line of $HEAPSH_TRUTH: address (hidden), kind, count, type.
  */
 
 #include <stddef.h>
@@ -39,6 +38,9 @@ void *truth_log(void *block, int kind, const char *type, size_t count);
 
 /** Forgets a block, as it is freed or moved. */
 int truth_forget(const void *block);
+
+/** Forgets a part of a pool. */
+void truth_forget_part(const void *address);
 
 /** For realloc(): @p forgotten is truth_forget() of the old block. @return @p block */
 void *truth_moved(int forgotten, void *block, int kind, const char *type, size_t count);
@@ -74,9 +76,13 @@ void truth_capture(void);
 #define ARRAY_OF(T, n, block) ((T *)truth_log(block, TRUTH_ARRAY, #T, n))
 #define FLEXIBLE_OF(T, block) ((T *)truth_log(block, TRUTH_FLEXIBLE, #T, 0))
 
-/** A region and what is in it. */
-#define POOL(block) truth_log(block, TRUTH_POOL, "", 0)
+/**
+ * A region that the program cuts up, whose own type is T (what stands at its start, or void),
+ * and the parts in it.
+ */
+#define POOL(T, block) truth_log(block, TRUTH_POOL, #T, 0)
 #define PART(T, address) ((T *)truth_log(address, TRUTH_PART, #T, 1))
+#define PART_FREE(address) truth_forget_part(address)
 
 #define FREE(block) (truth_forget(block), free(block))
 
