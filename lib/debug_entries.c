@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/debug_entries.h"
 
+#include "lib/debug_forms.h"
+
 #include <libdwarf/dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef DW_FORM_GNU_addr_index
-#define DW_FORM_GNU_addr_index 0x1f01
-#define DW_FORM_GNU_str_index 0x1f02
-#endif
-
-enum {
-	VARIES = -1,
-};
 
 // --- abbreviations -------------------------------------------------------------------------
 
@@ -63,56 +56,6 @@ static bool is_wanted(uint16_t tag)
 	}
 }
 
-// Bytes of an attribute of that form, or VARIES.
-static int form_size(const struct heap_debug_unit *unit, uint16_t form)
-{
-	switch (form) {
-	case DW_FORM_flag_present:
-	case DW_FORM_implicit_const:
-		return 0;
-	case DW_FORM_data1:
-	case DW_FORM_ref1:
-	case DW_FORM_flag:
-	case DW_FORM_strx1:
-	case DW_FORM_addrx1:
-		return 1;
-	case DW_FORM_data2:
-	case DW_FORM_ref2:
-	case DW_FORM_strx2:
-	case DW_FORM_addrx2:
-		return 2;
-	case DW_FORM_strx3:
-	case DW_FORM_addrx3:
-		return 3;
-	case DW_FORM_data4:
-	case DW_FORM_ref4:
-	case DW_FORM_strx4:
-	case DW_FORM_addrx4:
-	case DW_FORM_ref_sup4:
-		return 4;
-	case DW_FORM_data8:
-	case DW_FORM_ref8:
-	case DW_FORM_ref_sig8:
-	case DW_FORM_ref_sup8:
-		return 8;
-	case DW_FORM_data16:
-		return 16;
-	case DW_FORM_addr:
-		return unit->address_size;
-	case DW_FORM_ref_addr:
-		return unit->version == 2 ? unit->address_size : unit->offset_size;
-	case DW_FORM_strp:
-	case DW_FORM_line_strp:
-	case DW_FORM_strp_sup:
-	case DW_FORM_sec_offset:
-	case DW_FORM_GNU_ref_alt:
-	case DW_FORM_GNU_strp_alt:
-		return unit->offset_size;
-	default:
-		return VARIES;
-	}
-}
-
 static bool grow(void *array, size_t count, size_t *capacity, size_t size)
 {
 	if (count < *capacity)
@@ -142,10 +85,10 @@ static bool read_attributes(struct heap_debug_entries *entries, struct heap_debu
 			attribute.implicit = heap_debug_signed(cursor);
 		if ((!attribute.name && !attribute.form) || cursor->bad)
 			return true;
-		size = form_size(entries->unit, attribute.form);
-		if (size == VARIES || abbreviation->size > INT16_MAX)
-			abbreviation->size = VARIES;
-		else if (abbreviation->size != VARIES)
+		size = heap_debug_form_size(entries->unit, attribute.form);
+		if (size == HEAP_DEBUG_FORM_VARIES || abbreviation->size > INT16_MAX)
+			abbreviation->size = HEAP_DEBUG_FORM_VARIES;
+		else if (abbreviation->size != HEAP_DEBUG_FORM_VARIES)
 			abbreviation->size += size;
 		if (!grow(&entries->attributes, entries->attribute_count,
 			  &entries->attribute_capacity, sizeof(*entries->attributes)))
@@ -204,184 +147,6 @@ static const struct heap_debug_abbreviation *find_abbreviation(
 		return code - 1 < entries->count ? &entries->abbreviations[code - 1] : NULL;
 	return bsearch(&key, entries->abbreviations, entries->count,
 		       sizeof(*entries->abbreviations), compare_codes);
-}
-
-// --- values --------------------------------------------------------------------------------
-
-enum value_class {
-	VALUE_OTHER,
-	VALUE_NUMBER,
-	VALUE_STRING,
-	VALUE_REFERENCE, // number: a place
-	VALUE_BLOCK,     // bytes, number: how many
-};
-
-struct value {
-	enum value_class class;
-	uint64_t number;
-	const uint8_t *bytes;
-};
-
-static struct value block(struct heap_debug_cursor *cursor, uint64_t size)
-{
-	return (struct value){ VALUE_BLOCK, size, heap_debug_skip(cursor, size) };
-}
-
-static struct value number(uint64_t value)
-{
-	return (struct value){ VALUE_NUMBER, value, NULL };
-}
-
-static struct value string(const char *text)
-{
-	return (struct value){ VALUE_STRING, 0, (const uint8_t *)text };
-}
-
-static struct value indexed_string(const struct heap_debug_entries *entries, uint64_t index)
-{
-	unsigned size = entries->unit->offset_size;
-	struct heap_debug_bytes offsets = entries->sections->string_offsets;
-	uint64_t offset = HEAP_DEBUG_OFFSET_MASK;
-
-	if (index < HEAP_DEBUG_OFFSET_MASK / 8 && entries->string_offsets < offsets.size)
-		offset = entries->string_offsets + index * size;
-
-	struct heap_debug_cursor cursor = heap_debug_cursor(offsets, offset, offsets.size);
-
-	offset = heap_debug_fixed(&cursor, size);
-	return string(cursor.bad ? "" : heap_debug_string_at(entries->sections->strings, offset));
-}
-
-// A reference within the unit.
-static struct value local(const struct heap_debug_entries *entries, uint64_t offset)
-{
-	const struct heap_debug_unit *unit = entries->unit;
-	bool inside = offset < unit->end - unit->start;
-
-	return (struct value){ VALUE_REFERENCE, inside ? unit->start + offset : HEAP_DEBUG_NOWHERE,
-			       NULL };
-}
-
-static struct value elsewhere(enum heap_debug_place place, uint64_t offset)
-{
-	uint64_t base = (uint64_t)place << HEAP_DEBUG_PLACE_SHIFT;
-
-	return (struct value){ VALUE_REFERENCE,
-			       offset <= HEAP_DEBUG_OFFSET_MASK ? base + offset
-								: HEAP_DEBUG_NOWHERE,
-			       NULL };
-}
-
-static struct value global(const struct heap_debug_entries *entries, uint64_t offset)
-{
-	bool alternate = entries->unit->start >> HEAP_DEBUG_PLACE_SHIFT == HEAP_DEBUG_ALTERNATE;
-
-	return elsewhere(alternate ? HEAP_DEBUG_ALTERNATE : HEAP_DEBUG_INFO, offset);
-}
-
-static struct value signature(const struct heap_debug_entries *entries, uint64_t number)
-{
-	const struct heap_debug_unit *unit = heap_debug_units_find_type(entries->units, number);
-
-	return (struct value){ VALUE_REFERENCE, unit ? unit->type_die : HEAP_DEBUG_NOWHERE, NULL };
-}
-
-// Forms with a size of their own. @param size  from form_size()
-static struct value fixed_value(const struct heap_debug_entries *entries,
-				struct heap_debug_cursor *cursor, uint16_t form, int size)
-{
-	uint64_t raw = heap_debug_fixed(cursor, size);
-
-	switch (form) {
-	case DW_FORM_flag:
-	case DW_FORM_data1:
-	case DW_FORM_data2:
-	case DW_FORM_data4:
-	case DW_FORM_data8:
-	case DW_FORM_sec_offset:
-	case DW_FORM_addr:
-		return number(raw);
-	case DW_FORM_strp:
-		return string(heap_debug_string_at(entries->sections->strings, raw));
-	case DW_FORM_line_strp:
-		return string(heap_debug_string_at(entries->sections->line_strings, raw));
-	case DW_FORM_strp_sup:
-	case DW_FORM_GNU_strp_alt:
-		return string(heap_debug_string_at(entries->units->alternate.strings, raw));
-	case DW_FORM_strx1:
-	case DW_FORM_strx2:
-	case DW_FORM_strx3:
-	case DW_FORM_strx4:
-		return indexed_string(entries, raw);
-	case DW_FORM_ref1:
-	case DW_FORM_ref2:
-	case DW_FORM_ref4:
-	case DW_FORM_ref8:
-		return local(entries, raw);
-	case DW_FORM_ref_addr:
-		return global(entries, raw);
-	case DW_FORM_ref_sup4:
-	case DW_FORM_ref_sup8:
-	case DW_FORM_GNU_ref_alt:
-		return elsewhere(HEAP_DEBUG_ALTERNATE, raw);
-	case DW_FORM_ref_sig8:
-		return signature(entries, raw);
-	default:
-		return (struct value){ .class = VALUE_OTHER };
-	}
-}
-
-static struct value read_value(const struct heap_debug_entries *entries,
-			       struct heap_debug_cursor *cursor, uint16_t form, int64_t implicit)
-{
-	int size = form_size(entries->unit, form);
-
-	switch (form) {
-	case DW_FORM_flag_present:
-		return number(1);
-	case DW_FORM_implicit_const:
-		return number(implicit);
-	case DW_FORM_data16:
-		heap_debug_skip(cursor, 16);
-		return (struct value){ .class = VALUE_OTHER };
-	case DW_FORM_udata:
-		return number(heap_debug_unsigned(cursor));
-	case DW_FORM_sdata:
-		return number(heap_debug_signed(cursor));
-	case DW_FORM_ref_udata:
-		return local(entries, heap_debug_unsigned(cursor));
-	case DW_FORM_string:
-		return string(heap_debug_string(cursor));
-	case DW_FORM_strx:
-	case DW_FORM_GNU_str_index:
-		return indexed_string(entries, heap_debug_unsigned(cursor));
-	case DW_FORM_block1:
-		return block(cursor, heap_debug_fixed(cursor, 1));
-	case DW_FORM_block2:
-		return block(cursor, heap_debug_fixed(cursor, 2));
-	case DW_FORM_block4:
-		return block(cursor, heap_debug_fixed(cursor, 4));
-	case DW_FORM_block:
-	case DW_FORM_exprloc:
-		return block(cursor, heap_debug_unsigned(cursor));
-	case DW_FORM_addrx:
-	case DW_FORM_loclistx:
-	case DW_FORM_rnglistx:
-	case DW_FORM_GNU_addr_index:
-		heap_debug_unsigned(cursor);
-		return (struct value){ .class = VALUE_OTHER };
-	case DW_FORM_indirect:
-		form = heap_debug_unsigned(cursor);
-		if (form != DW_FORM_indirect && form != DW_FORM_implicit_const)
-			return read_value(entries, cursor, form, 0);
-		break;
-	default:
-		if (size != VARIES)
-			return fixed_value(entries, cursor, form, size);
-	}
-	// A form that we do not know has a length that we do not know.
-	cursor->bad = true;
-	return (struct value){ .class = VALUE_OTHER };
 }
 
 // --- attributes ----------------------------------------------------------------------------
@@ -473,29 +238,55 @@ static void set_reference(struct heap_debug_entry *entry, uint16_t name, uint64_
 	}
 }
 
-static void set(struct heap_debug_entry *entry, uint16_t name, const struct value *value)
+static void set(struct heap_debug_entry *entry, uint16_t name, const struct heap_debug_value *value)
 {
-	switch (value->class) {
-	case VALUE_NUMBER:
+	switch (value->kind) {
+	case HEAP_DEBUG_NUMBER_VALUE:
 		set_number(entry, name, value->number);
 		break;
-	case VALUE_REFERENCE:
+	case HEAP_DEBUG_REFERENCE_VALUE:
 		set_reference(entry, name, value->number);
 		break;
-	case VALUE_STRING:
+	case HEAP_DEBUG_STRING_VALUE:
 		if (name == DW_AT_name)
-			entry->name = (const char *)value->bytes;
+			entry->name = value->text;
 		if (name == DW_AT_GNU_dwo_name || name == DW_AT_dwo_name)
 			entry->has |= HEAP_DEBUG_IS_DWO;
 		break;
-	case VALUE_BLOCK:
+	case HEAP_DEBUG_BLOCK_VALUE:
 		if (name == DW_AT_location || name == DW_AT_data_member_location) {
 			entry->location = value->bytes;
 			entry->location_size = value->number;
 			entry->has |= HEAP_DEBUG_HAS_LOCATION;
 		}
 		break;
-	case VALUE_OTHER:
+	case HEAP_DEBUG_OTHER_VALUE:
+		break;
+	}
+}
+
+static void set_base(struct heap_debug_bases *bases, uint16_t name,
+		     const struct heap_debug_value *value)
+{
+	if (value->kind != HEAP_DEBUG_NUMBER_VALUE)
+		return;
+	switch (name) {
+	case DW_AT_str_offsets_base:
+		bases->string_offsets = value->number;
+		break;
+	case DW_AT_addr_base:
+	case DW_AT_GNU_addr_base:
+		bases->addresses = value->number;
+		break;
+	case DW_AT_rnglists_base:
+		bases->range_lists = value->number;
+		break;
+	case DW_AT_loclists_base:
+		bases->location_lists = value->number;
+		break;
+	case DW_AT_stmt_list:
+		bases->lines = value->number;
+		bases->has_lines = true;
 		break;
 	}
 }
@@ -504,21 +295,31 @@ static void set(struct heap_debug_entry *entry, uint16_t name, const struct valu
 static void set_bases(struct heap_debug_entries *entries, struct heap_debug_cursor cursor,
 		      const struct heap_debug_abbreviation *abbreviation)
 {
-	entries->string_offsets = entries->unit->version < 5 ? 0 : 2 * entries->unit->offset_size;
-	entries->addresses = entries->string_offsets;
+	unsigned size = entries->unit->offset_size;
+	struct heap_debug_bases bases = { 0 };
+	struct heap_debug_value low = { 0 };
+
+	// Tables of DWARF 5 begin with a header, which units may leave to be known.
+	if (entries->unit->version >= 5)
+		bases = (struct heap_debug_bases){ .string_offsets = 2 * size,
+						   .addresses = 2 * size,
+						   .range_lists = 4 + 2 * size,
+						   .location_lists = 4 + 2 * size };
 	for (uint32_t i = 0; i < abbreviation->count && !cursor.bad; i++) {
 		const struct heap_debug_attribute *attribute =
 			&entries->attributes[abbreviation->attributes + i];
-		struct value value =
-			read_value(entries, &cursor, attribute->form, attribute->implicit);
+		struct heap_debug_value value = heap_debug_form_read(entries, &cursor, attribute);
 
-		if (attribute->name == DW_AT_str_offsets_base && value.class == VALUE_NUMBER)
-			entries->string_offsets = value.number;
-		if ((attribute->name == DW_AT_addr_base ||
-		     attribute->name == DW_AT_GNU_addr_base) &&
-		    value.class == VALUE_NUMBER)
-			entries->addresses = value.number;
+		set_base(&bases, attribute->name, &value);
+		if (attribute->name == DW_AT_low_pc)
+			low = value;
 	}
+	entries->bases = bases;
+	// A unit of several ranges has none, or 0.
+	if (low.kind == HEAP_DEBUG_INDEX_VALUE &&
+	    !heap_debug_entries_address(entries, low.number, &low.number))
+		low.number = 0;
+	entries->bases.address = low.number;
 }
 
 // --- entries -------------------------------------------------------------------------------
@@ -570,12 +371,43 @@ struct heap_error *heap_debug_entries_read(const struct heap_debug_entries *entr
 			entries->attributes + abbreviation->attributes;
 
 		for (uint32_t i = 0; i < abbreviation->count && !cursor.bad; i++, attribute++) {
-			struct value value =
-				read_value(entries, &cursor, attribute->form, attribute->implicit);
+			struct heap_debug_value value =
+				heap_debug_form_read(entries, &cursor, attribute);
 
 			if (result->wanted)
 				set(result, attribute->name, &value);
 		}
+	}
+	if (cursor.bad)
+		return damaged(place, "does not end in its unit");
+	*next = base + (cursor.at - entries->section.bytes);
+	return NULL;
+}
+
+struct heap_error *heap_debug_entries_visit(const struct heap_debug_entries *entries,
+					    uint64_t place, heap_debug_attribute_visitor *visit,
+					    void *context, uint16_t *tag, bool *children,
+					    uint64_t *next)
+{
+	uint64_t base = entries->unit->start & ~HEAP_DEBUG_OFFSET_MASK;
+	struct heap_debug_cursor cursor =
+		heap_debug_cursor(entries->section, place - base, entries->unit->end - base);
+	uint64_t code = heap_debug_unsigned(&cursor);
+	const struct heap_debug_abbreviation *abbreviation =
+		code ? find_abbreviation(entries, code) : NULL;
+
+	if (cursor.bad)
+		return damaged(place, "is outside its unit");
+	if (code && !abbreviation)
+		return damaged(place, "has no abbreviation");
+	*tag = code ? abbreviation->tag : 0;
+	*children = code && abbreviation->children;
+	for (uint32_t i = 0; code && i < abbreviation->count && !cursor.bad; i++) {
+		const struct heap_debug_attribute *attribute =
+			&entries->attributes[abbreviation->attributes + i];
+		struct heap_debug_value value = heap_debug_form_read(entries, &cursor, attribute);
+
+		visit(context, attribute->name, &value);
 	}
 	if (cursor.bad)
 		return damaged(place, "does not end in its unit");
@@ -602,6 +434,7 @@ struct heap_error *heap_debug_entries_begin(struct heap_debug_entries *entries,
 	entries->unit = unit;
 	entries->sections = sections;
 	entries->section = heap_debug_units_section(units, unit->start);
+	entries->addresses = sections->addresses;
 	if (!same)
 		error = read_abbreviations(entries);
 	if (error) {
@@ -620,6 +453,15 @@ struct heap_error *heap_debug_entries_begin(struct heap_debug_entries *entries,
 	return heap_debug_entries_read(entries, unit->die, true, first, &next);
 }
 
+struct heap_error *heap_debug_entries_files(const struct heap_debug_entries *entries,
+					    struct heap_debug_files *result)
+{
+	result->count = 0;
+	if (!entries->bases.has_lines)
+		return NULL;
+	return heap_debug_files_read(result, entries->sections, entries->bases.lines);
+}
+
 void heap_debug_entries_deinit(struct heap_debug_entries *entries)
 {
 	free(entries->abbreviations);
@@ -630,12 +472,12 @@ void heap_debug_entries_deinit(struct heap_debug_entries *entries)
 bool heap_debug_entries_address(const struct heap_debug_entries *entries, uint64_t index,
 				uint64_t *result)
 {
-	struct heap_debug_bytes section = entries->sections->addresses;
+	struct heap_debug_bytes section = entries->addresses;
 	unsigned size = entries->unit->address_size;
 	uint64_t end = HEAP_DEBUG_OFFSET_MASK;
 
-	if (index < HEAP_DEBUG_OFFSET_MASK / 8 && entries->addresses < section.size)
-		end = entries->addresses + (index + 1) * size;
+	if (index < HEAP_DEBUG_OFFSET_MASK / 8 && entries->bases.addresses < section.size)
+		end = entries->bases.addresses + (index + 1) * size;
 
 	struct heap_debug_cursor cursor = heap_debug_cursor(section, end - size, end);
 	uint64_t address = heap_debug_fixed(&cursor, size);

@@ -9,7 +9,7 @@
  * tag 0. Only attributes that say something of types and variables are kept.
  */
 
-#include "lib/debug_units.h"
+#include "lib/debug_files.h"
 
 struct heap_debug_abbreviation {
 	uint64_t code;
@@ -40,8 +40,27 @@ struct heap_debug_entries {
 	size_t attribute_count, attribute_capacity;
 	bool in_order; /**< abbreviation n is the nth */
 
-	uint64_t string_offsets; /**< base in .debug_str_offsets */
-	uint64_t addresses;      /**< base in .debug_addr */
+	struct heap_debug_bases bases;
+	struct heap_debug_bytes addresses; /**< .debug_addr, for split units the skeleton's */
+};
+
+enum heap_debug_value_kind {
+	HEAP_DEBUG_OTHER_VALUE,
+	HEAP_DEBUG_NUMBER_VALUE, /**< a constant, a flag, or an offset in some section */
+	HEAP_DEBUG_ADDRESS_VALUE,
+	HEAP_DEBUG_INDEX_VALUE, /**< of an address or a list of ranges or locations */
+	HEAP_DEBUG_STRING_VALUE,
+	HEAP_DEBUG_REFERENCE_VALUE, /**< number: a place */
+	HEAP_DEBUG_BLOCK_VALUE,     /**< bytes, number: how many */
+};
+
+struct heap_debug_value {
+	uint8_t kind; /**< enum heap_debug_value_kind */
+	uint64_t number;
+	union {
+		const uint8_t *bytes;
+		const char *text;
+	};
 };
 
 enum heap_debug_has {
@@ -111,6 +130,27 @@ HEAP_MUST_CHECK
 struct heap_error *heap_debug_entries_read(const struct heap_debug_entries *entries, uint64_t place,
 					   bool any, struct heap_debug_entry *result,
 					   uint64_t *next);
+
+/** Called with each attribute of an entry. */
+typedef void heap_debug_attribute_visitor(void *context, uint16_t name,
+					  const struct heap_debug_value *value);
+
+/**
+ * As heap_debug_entries_read(), for those who want other attributes.
+ *
+ * @param tag       gets the entry's tag, 0 at the end of some children: then nothing is visited
+ * @param children  gets whether it has any
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_entries_visit(const struct heap_debug_entries *entries,
+					    uint64_t place, heap_debug_attribute_visitor *visit,
+					    void *context, uint16_t *tag, bool *children,
+					    uint64_t *next);
+
+/** The names of the files that the unit's entries count in. */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_entries_files(const struct heap_debug_entries *entries,
+					    struct heap_debug_files *result);
 
 /** An address of .debug_addr. @return false if it is outside */
 bool heap_debug_entries_address(const struct heap_debug_entries *entries, uint64_t index,

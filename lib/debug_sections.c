@@ -9,27 +9,35 @@ static const struct {
 	const char *name;
 	const char *compressed; // the old way; the new way is SHF_COMPRESSED
 	size_t at;
+	bool late;
 } known[] = {
-#define SECTION(name, field) \
+#define SECTION(name, field, late) \
 	{ \
-		"." name, ".z" name, offsetof(struct heap_debug_sections, field) \
+		"." name, ".z" name, offsetof(struct heap_debug_sections, field), late \
 	}
-	SECTION("debug_info", info),
-	SECTION("debug_types", types),
-	SECTION("debug_abbrev", abbreviations),
-	SECTION("debug_addr", addresses),
-	SECTION("debug_line", lines),
-	SECTION("debug_str", strings),
-	SECTION("debug_line_str", line_strings),
-	SECTION("debug_str_offsets", string_offsets),
-	SECTION("gnu_debugaltlink", alternate),
+	SECTION("debug_info", info, false),
+	SECTION("debug_types", types, false),
+	SECTION("debug_abbrev", abbreviations, false),
+	SECTION("debug_addr", addresses, false),
+	SECTION("debug_line", lines, false),
+	SECTION("debug_str", strings, false),
+	SECTION("debug_line_str", line_strings, false),
+	SECTION("debug_str_offsets", string_offsets, false),
+	SECTION("gnu_debugaltlink", alternate, false),
+	SECTION("debug_aranges", address_ranges, true),
+	SECTION("debug_ranges", ranges, true),
+	SECTION("debug_rnglists", range_lists, true),
+	SECTION("debug_loc", locations, true),
+	SECTION("debug_loclists", location_lists, true),
 #undef SECTION
 };
 
 static struct heap_debug_bytes *find(struct heap_debug_sections *sections, const char *name,
-				     bool *is_old)
+				     bool late, bool *is_old)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (known[i].late != late)
+			continue;
 		*is_old = strcmp(name, known[i].compressed) == 0;
 		if (*is_old || strcmp(name, known[i].name) == 0)
 			return (void *)((char *)sections + known[i].at);
@@ -63,11 +71,35 @@ static void end_with_nul(struct heap_debug_bytes *strings)
 	strings->size = last ? (uint64_t)(last - strings->bytes) + 1 : 0;
 }
 
+static void load_sections(struct heap_debug_sections *sections, bool late)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(sections->elf, &names) != 0)
+		return;
+	while ((section = elf_nextscn(sections->elf, section))) {
+		GElf_Shdr header;
+		bool is_old;
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(sections->elf, names, header.sh_name)
+					   : NULL;
+		struct heap_debug_bytes *bytes = name ? find(sections, name, late, &is_old) : NULL;
+
+		if (bytes)
+			load(section, &header, is_old, bytes);
+	}
+}
+
+void heap_debug_sections_load_late(struct heap_debug_sections *sections)
+{
+	load_sections(sections, true);
+}
+
 struct heap_error *heap_debug_sections_open(int descriptor, const char *path,
 					    struct heap_debug_sections *result)
 {
 	struct heap_debug_sections sections = { 0 };
-	Elf_Scn *section = NULL;
 	size_t names;
 
 	elf_version(EV_CURRENT);
@@ -84,17 +116,7 @@ struct heap_error *heap_debug_sections_open(int descriptor, const char *path,
 		elf_end(sections.elf);
 		return heap_error_create(HEAP_ERROR_FORMAT, "%s: not of this machine", path);
 	}
-	while ((section = elf_nextscn(sections.elf, section))) {
-		GElf_Shdr header;
-		bool is_old;
-		const char *name = gelf_getshdr(section, &header)
-					   ? elf_strptr(sections.elf, names, header.sh_name)
-					   : NULL;
-		struct heap_debug_bytes *bytes = name ? find(&sections, name, &is_old) : NULL;
-
-		if (bytes)
-			load(section, &header, is_old, bytes);
-	}
+	load_sections(&sections, false);
 	end_with_nul(&sections.strings);
 	end_with_nul(&sections.line_strings);
 	*result = sections;

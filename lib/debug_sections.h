@@ -26,6 +26,8 @@ struct heap_debug_sections {
 	/** Tables of strings end with a NUL: what follows their last is cut off. */
 	struct heap_debug_bytes strings, line_strings;
 	struct heap_debug_bytes string_offsets;
+	/** Loaded by heap_debug_sections_load_late(): who reads types alone has no use for them. */
+	struct heap_debug_bytes address_ranges, ranges, range_lists, locations, location_lists;
 	struct heap_debug_bytes alternate; /**< .gnu_debugaltlink: a name, NUL, a build id */
 };
 
@@ -33,6 +35,8 @@ struct heap_debug_sections {
 HEAP_MUST_CHECK
 struct heap_error *heap_debug_sections_open(int descriptor, const char *path,
 					    struct heap_debug_sections *result);
+
+void heap_debug_sections_load_late(struct heap_debug_sections *sections);
 
 void heap_debug_sections_close(struct heap_debug_sections *sections);
 

@@ -178,7 +178,7 @@ struct heap_error *heap_debug_units_open(int descriptor, const char *path,
 		return error;
 	if (units.main.alternate.size)
 		find_alternate(&units);
-	for (int place = HEAP_DEBUG_INFO; !error && place <= HEAP_DEBUG_ALTERNATE; place++)
+	for (uint64_t place = HEAP_DEBUG_INFO; !error && place <= HEAP_DEBUG_ALTERNATE; place++)
 		error = read_headers(&units, place);
 	if (!error)
 		error = sort_signatures(&units);
@@ -202,8 +202,9 @@ void heap_debug_units_close(struct heap_debug_units *units)
 	*units = (struct heap_debug_units){ .alternate_descriptor = -1 };
 }
 
-const struct heap_debug_unit *heap_debug_units_find(const struct heap_debug_units *units,
-						    uint64_t place)
+// The last unit that starts at or before a place, or NULL.
+static const struct heap_debug_unit *last_before(const struct heap_debug_units *units,
+						 uint64_t place)
 {
 	size_t low = 0, high = units->count;
 
@@ -215,9 +216,36 @@ const struct heap_debug_unit *heap_debug_units_find(const struct heap_debug_unit
 		else
 			high = middle;
 	}
-	if (!low || place < units->units[low - 1].die || place >= units->units[low - 1].end)
-		return NULL;
-	return &units->units[low - 1];
+	return low ? &units->units[low - 1] : NULL;
+}
+
+const struct heap_debug_unit *heap_debug_units_find(const struct heap_debug_units *units,
+						    uint64_t place)
+{
+	const struct heap_debug_unit *unit = last_before(units, place);
+
+	return unit && place >= unit->die && place < unit->end ? unit : NULL;
+}
+
+const struct heap_debug_unit *heap_debug_units_at(const struct heap_debug_units *units,
+						  uint64_t start)
+{
+	const struct heap_debug_unit *unit = last_before(units, start);
+
+	return unit && unit->start == start ? unit : NULL;
+}
+
+const struct heap_debug_unit *heap_debug_units_full(const struct heap_debug_units *units,
+						    const struct heap_debug_unit *unit)
+{
+	(void)units;
+	return unit;
+}
+
+struct heap_error *heap_debug_units_load_late(struct heap_debug_units *units)
+{
+	heap_debug_sections_load_late(&units->main);
+	return NULL;
 }
 
 const struct heap_debug_unit *heap_debug_units_find_type(const struct heap_debug_units *units,

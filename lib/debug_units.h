@@ -17,10 +17,20 @@ enum heap_debug_place {
 	HEAP_DEBUG_ALTERNATE, /**< .debug_info of the alternate file */
 };
 
-#define HEAP_DEBUG_PLACE_SHIFT 60
+#define HEAP_DEBUG_PLACE_SHIFT 40
 #define HEAP_DEBUG_OFFSET_MASK (((uint64_t)1 << HEAP_DEBUG_PLACE_SHIFT) - 1)
 /** No entry is there; the first unit's header is. */
 #define HEAP_DEBUG_NOWHERE ((uint64_t)0)
+
+/** Where a unit's indexes and offsets count from, in the sections that they are of. */
+struct heap_debug_bases {
+	uint64_t string_offsets, addresses;
+	uint64_t ranges; /**< offsets of .debug_ranges, in split units before DWARF 5 */
+	uint64_t range_lists, location_lists;
+	uint64_t lines;   /**< where the unit's line table is, if has_lines */
+	uint64_t address; /**< DW_AT_low_pc: what offsets of code count from */
+	bool has_lines;
+};
 
 struct heap_debug_unit {
 	uint64_t start; /**< place of the header */
@@ -32,6 +42,7 @@ struct heap_debug_unit {
 	uint8_t version;
 	uint8_t address_size;
 	uint8_t offset_size;
+	bool split; /**< whether it is one of a split file */
 };
 
 struct heap_debug_units {
@@ -56,6 +67,18 @@ void heap_debug_units_close(struct heap_debug_units *units);
 /** The unit that an entry is in, or NULL. */
 const struct heap_debug_unit *heap_debug_units_find(const struct heap_debug_units *units,
 						    uint64_t place);
+
+/** The unit whose header is at that place, or NULL. */
+const struct heap_debug_unit *heap_debug_units_at(const struct heap_debug_units *units,
+						  uint64_t start);
+
+/** The unit that has the entries: that of a split file for a skeleton, else the unit itself. */
+const struct heap_debug_unit *heap_debug_units_full(const struct heap_debug_units *units,
+						    const struct heap_debug_unit *unit);
+
+/** Loads the sections that say of ranges of code and of locations. */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_units_load_late(struct heap_debug_units *units);
 
 /** The type unit of that signature, or NULL. */
 const struct heap_debug_unit *heap_debug_units_find_type(const struct heap_debug_units *units,

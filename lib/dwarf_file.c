@@ -2,7 +2,7 @@
 #include "lib/dwarf_file.h"
 
 #include "lib/cleanup.h"
-#include "lib/debug_units.h"
+#include "lib/debug_code.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -83,6 +83,7 @@ void heap_dwarf_close(struct heap_dwarf_file *file)
 	if (!file)
 		return;
 	finish(file->debug);
+	heap_debug_code_destroy(file->code);
 	if (file->debug_units)
 		heap_debug_units_close(file->debug_units);
 	free(file->debug_units);

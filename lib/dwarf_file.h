@@ -40,7 +40,8 @@ struct heap_dwarf_file {
 	struct heap_dwarf_range *ranges; /**< [range_count] by start */
 	size_t range_count;
 	bool has_ranges;
-	struct heap_debug_units *debug_units; /**< for those who read all entries */
+	struct heap_debug_units *debug_units; /**< for those who read entries without libdwarf */
+	struct heap_debug_code *code;
 };
 
 /**

@@ -24,39 +24,28 @@ static struct heap_error *gather_entries(const struct heap_types_reader *reader,
 		const struct heap_types_reader_unit *unit = &reader->states[i];
 
 		for (uint32_t j = 0; j < unit->count; j++) {
-			result->dies[result->die_count].offset = unit->found[j].place;
+			result->dies[result->die_count].place = unit->found[j].place;
 			result->dies[result->die_count++].type = unit->found[j].type;
 		}
 	}
 	return NULL;
 }
 
-struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, Dwarf_Die unit,
+struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, uint64_t place,
 					struct heap_unit_types *result)
 {
 	struct heap_unit_types types = { 0 };
 	struct heap_types_reader reader;
-	Dwarf_Error failure = NULL;
-	Dwarf_Off offset;
 	struct heap_error *error = heap_types_reader_init(&reader, file);
 
 	if (error)
 		return error;
-	if (dwarf_dieoffset(unit, &offset, &failure) != DW_DLV_OK) {
-		heap_types_reader_deinit(&reader);
-		return heap_dwarf_error(file, failure, "unit");
-	}
 
-	uint64_t place = offset;
-
-	if (!dwarf_get_die_infotypes_flag(unit))
-		place += (uint64_t)HEAP_DEBUG_TYPES << HEAP_DEBUG_PLACE_SHIFT;
-
-	const struct heap_debug_unit *header = heap_debug_units_find(reader.units, place);
+	const struct heap_debug_unit *unit = heap_debug_units_find(reader.units, place);
 
 	reader.all_references = true;
-	error = header ? heap_types_reader_read(&reader, header, true)
-		       : heap_error_create(HEAP_ERROR_FORMAT, "there is no such unit");
+	error = unit ? heap_types_reader_read(&reader, unit, true)
+		     : heap_error_create(HEAP_ERROR_FORMAT, "there is no such unit");
 	if (!error)
 		error = gather_entries(&reader, &types);
 	if (!error) {
@@ -77,16 +66,16 @@ void heap_unit_types_deinit(struct heap_unit_types *types)
 	*types = (struct heap_unit_types){ 0 };
 }
 
-heap_type_id heap_unit_types_find(const struct heap_unit_types *types, uint64_t die_offset)
+heap_type_id heap_unit_types_find(const struct heap_unit_types *types, uint64_t place)
 {
 	size_t low = 0, high = types->die_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (types->dies[middle].offset == die_offset)
+		if (types->dies[middle].place == place)
 			return types->dies[middle].type;
-		if (types->dies[middle].offset < die_offset)
+		if (types->dies[middle].place < place)
 			low = middle + 1;
 		else
 			high = middle;

@@ -15,22 +15,22 @@
 
 struct heap_unit_types {
 	struct heap_types types;
-	/** [die_count] by offset: which entry (offset in .debug_info) became which type */
+	/** [die_count] by place: which entry became which type */
 	struct {
-		uint64_t offset;
+		uint64_t place;
 		heap_type_id type;
 	} * dies;
 	size_t die_count, die_capacity;
 };
 
-/** @param unit  the unit's DIE */
+/** @param place  of any entry of the unit, as debug_units.h counts them */
 HEAP_MUST_CHECK
-struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, Dwarf_Die unit,
+struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, uint64_t place,
 					struct heap_unit_types *result);
 
 void heap_unit_types_deinit(struct heap_unit_types *types);
 
-/** The type that the entry at that offset in .debug_info became, or HEAP_NO_TYPE. */
-heap_type_id heap_unit_types_find(const struct heap_unit_types *types, uint64_t die_offset);
+/** The type that the entry at that place became, or HEAP_NO_TYPE. */
+heap_type_id heap_unit_types_find(const struct heap_unit_types *types, uint64_t place);
 
 #endif

@@ -18,7 +18,6 @@ struct search {
 	const struct heap_locals_frame *frame;
 	struct heap_expression_frame expression;
 	Dwarf_Die unit;
-	uint64_t unit_offset;
 	struct heap_dwarf_files files;
 	const char *function;     // whose scope is being searched
 	struct heap_locals found; // outermost scope first
@@ -166,9 +165,7 @@ static void look_at_variable(struct search *search, Dwarf_Die die)
 
 	if (!local)
 		return;
-	*local = (struct heap_local){ .name = strdup(name),
-				      .function = strdup(search->function),
-				      .unit = search->unit_offset };
+	*local = (struct heap_local){ .name = strdup(name), .function = strdup(search->function) };
 	place(search, &location, local);
 	if (heap_dwarf_inherited_unsigned(search->file, die, DW_AT_decl_file, &number))
 		local->file = strdup(heap_dwarf_files_name(&search->files, number));
@@ -177,7 +174,7 @@ static void look_at_variable(struct search *search, Dwarf_Die die)
 	if (heap_dwarf_inherited_unsigned(search->file, die, DW_AT_decl_line, &number))
 		local->line = (uint32_t)number;
 	if (heap_dwarf_inherited_reference_offset(search->file, die, DW_AT_type, &number))
-		local->type_die = number;
+		local->type = number;
 	if (!local->name || !local->function || !local->file)
 		search->short_of_memory = true;
 }
@@ -280,7 +277,6 @@ struct heap_error *heap_locals_find(struct heap_dwarf_file *file,
 	if (error || !unit)
 		return error;
 	search.unit = unit;
-	search.unit_offset = heap_dwarf_offset(file, unit);
 	heap_dwarf_files_read(file, unit, &search.files);
 	search_scope(&search, unit, 0);
 	heap_dwarf_files_deinit(&search.files);

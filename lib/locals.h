@@ -25,10 +25,9 @@ struct heap_local {
 	char *function; /**< malloc'd: the (inlined) function whose variable it is */
 	char *file;     /**< malloc'd, "" if unknown: where it is declared */
 	uint32_t line;
-	uint64_t unit;     /**< offset in .debug_info of its unit's DIE... */
-	uint64_t type_die; /**< ...and of its type's DIE; 0 if it has none */
-	uint8_t kind;      /**< enum heap_location_kind */
-	uint8_t reg;       /**< DWARF number */
+	uint64_t type; /**< place of its type's entry (debug_units.h); 0 if it has none */
+	uint8_t kind;  /**< enum heap_location_kind */
+	uint8_t reg;   /**< DWARF number */
 	uint64_t address;
 	uint64_t value;
 };

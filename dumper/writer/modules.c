@@ -4,6 +4,7 @@
 #include "lib/cleanup.h"
 #include "lib/demangle.h"
 #include "lib/dwarf_types.h"
+#include "lib/dwarf_types_reader.h"
 
 #include <elf.h>
 #include <stdarg.h>
@@ -14,10 +15,8 @@
 static const char DEBUG_DIRECTORY[] = "/usr/lib/debug";
 
 struct module_unit {
-	struct module_unit *next;
-	uint64_t offset;
 	struct heap_unit_types types;
-	heap_type_id *map; // [types.types.count] in the snapshot's table
+	heap_type_id *map; // [types.types.count] in the snapshot's table; NULL if it is damaged
 };
 
 __attribute__((format(printf, 2, 3))) static void add_note(struct module *module,
@@ -266,14 +265,14 @@ struct heap_error *modules_init(struct modules *modules, const struct image *ima
 
 static void free_units(struct module *module)
 {
-	while (module->units) {
-		struct module_unit *unit = module->units;
-
-		module->units = unit->next;
-		heap_unit_types_deinit(&unit->types);
-		free(unit->map);
-		free(unit);
+	for (size_t i = 0; i < module->unit_count; i++) {
+		if (!module->units[i])
+			continue;
+		heap_unit_types_deinit(&module->units[i]->types);
+		free(module->units[i]->map);
+		free(module->units[i]);
 	}
+	free(module->units);
 }
 
 void modules_deinit(struct modules *modules)
@@ -383,23 +382,11 @@ struct heap_unwinder *module_unwinder(struct module *module)
 
 // Reads the types of one unit into the snapshot's table.
 HEAP_MUST_CHECK
-static struct heap_error *read_unit(struct module *module, uint64_t offset,
-				    struct heap_types *types, struct module_unit **result)
+static struct heap_error *read_unit(struct module *module, uint64_t place, struct heap_types *types,
+				    struct module_unit *unit)
 {
-	CLEANUP_FREE struct module_unit *unit = calloc(1, sizeof(*unit));
-	Dwarf_Die die;
-	Dwarf_Error dwarf_error;
+	struct heap_error *error = heap_unit_types_read(module->dwarf, place, &unit->types);
 
-	if (!unit)
-		return heap_error_out_of_memory();
-	unit->offset = offset;
-	if (dwarf_offdie_b(module->dwarf->debug, offset, 1, &die, &dwarf_error) != DW_DLV_OK)
-		return heap_error_create(HEAP_ERROR_FORMAT, "no compilation unit at %#llx",
-					 (unsigned long long)offset);
-
-	struct heap_error *error = heap_unit_types_read(module->dwarf, die, &unit->types);
-
-	dwarf_dealloc(module->dwarf->debug, die, DW_DLA_DIE);
 	if (error)
 		return error;
 	unit->map = calloc(unit->types.types.count, sizeof(*unit->map));
@@ -408,30 +395,101 @@ static struct heap_error *read_unit(struct module *module, uint64_t offset,
 	if (error) {
 		heap_unit_types_deinit(&unit->types);
 		free(unit->map);
-		return error;
+		unit->map = NULL;
 	}
-	unit->next = module->units;
-	module->units = unit;
-	*result = keep(unit);
-	return NULL;
+	return error;
 }
 
-heap_type_id module_type(struct module *module, uint64_t unit_offset, uint64_t die,
-			 struct heap_types *types)
+// The unit that an entry is in, its types read; NULL if there is none.
+HEAP_MUST_CHECK
+static struct heap_error *get_unit(struct module *module, uint64_t place, struct heap_types *types,
+				   const struct module_unit **result)
 {
-	struct module_unit *unit = module->units;
+	struct heap_debug_units *units;
+	struct heap_error *error = heap_dwarf_debug_units(module->dwarf, &units);
+	const struct heap_debug_unit *header;
 
-	if (die == 0)
-		return HEAP_NO_TYPE;
-	while (unit && unit->offset != unit_offset)
-		unit = unit->next;
-	if (!unit) {
-		struct heap_error *error = read_unit(module, unit_offset, types, &unit);
-
-		if (error) {
-			note_error(module, error);
-			return HEAP_NO_TYPE;
-		}
+	*result = NULL;
+	if (error)
+		return error;
+	if (!module->units) {
+		module->units = calloc(units->count + 1, sizeof(*module->units));
+		if (!module->units)
+			return heap_error_out_of_memory();
+		module->unit_count = units->count;
 	}
-	return unit->map[heap_unit_types_find(&unit->types, die)];
+	header = heap_debug_units_find(units, place);
+	if (!header)
+		return NULL;
+
+	struct module_unit **unit = &module->units[header - units->units];
+
+	if (!*unit) {
+		*unit = calloc(1, sizeof(**unit));
+		error = *unit ? read_unit(module, header->die, types, *unit)
+			      : heap_error_out_of_memory();
+	}
+	if (!error && (*unit)->map)
+		*result = *unit;
+	return error;
+}
+
+heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types)
+{
+	const struct module_unit *unit;
+
+	if (place == 0)
+		return HEAP_NO_TYPE;
+
+	struct heap_error *error = get_unit(module, place, types, &unit);
+
+	if (error)
+		note_error(module, error);
+	if (error || !unit)
+		return HEAP_NO_TYPE;
+	return unit->map[heap_unit_types_find(&unit->types, place)];
+}
+
+// What a pointer or reference points to, HEAP_NO_TYPE if the type is none or void's.
+static heap_type_id pointee_of(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	if (type->kind != HEAP_TYPE_POINTER && type->kind != HEAP_TYPE_REFERENCE)
+		return HEAP_NO_TYPE;
+	return type->target;
+}
+
+struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
+				     struct heap_types *types, struct module_site_type **result,
+				     size_t *count)
+{
+	struct heap_site_types found = { 0 };
+	struct heap_debug_code *code;
+	struct heap_error *error = NULL;
+
+	*result = NULL;
+	*count = 0;
+	if (!module->dwarf)
+		return NULL;
+	error = heap_dwarf_code(module->dwarf, &code);
+	if (!error)
+		error = heap_site_types_find(code, lookup_pc - module->bias, &found);
+	if (error)
+		return error;
+
+	struct module_site_type *site_types = calloc(found.count + 1, sizeof(*site_types));
+
+	for (size_t i = 0; site_types && i < found.count; i++) {
+		const struct heap_site_type *type = &found.types[i];
+		heap_type_id pointee = pointee_of(types, module_type(module, type->type, types));
+
+		if (pointee)
+			site_types[(*count)++] =
+				(struct module_site_type){ pointee, type->depth, type->kind,
+							   type->line };
+	}
+	heap_site_types_deinit(&found);
+	*result = site_types;
+	return site_types ? NULL : heap_error_out_of_memory();
 }

@@ -15,9 +15,10 @@
 #include "lib/debug.h"
 #include "lib/elf_file.h"
 #include "lib/lines.h"
+#include "lib/site_types.h"
 #include "lib/unwind.h"
 
-/** Types of one compilation unit, kept because locals of its functions need them. */
+/** Types of one unit, kept because locals of its functions need them. */
 struct module_unit;
 
 struct module {
@@ -35,7 +36,8 @@ struct module {
 	struct heap_line_finder *lines;
 	struct heap_unwinder *unwinder;
 	bool unwinder_tried;
-	struct module_unit *units;
+	struct module_unit **units; /**< [unit_count] NULL until one is asked for */
+	size_t unit_count;
 	char *note; /**< what was missed, for people; or NULL */
 };
 
@@ -81,11 +83,34 @@ size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
 struct heap_unwinder *module_unwinder(struct module *module);
 
 /**
- * The type of a variable's DIE in the snapshot's table.
+ * The type in the snapshot's table that an entry of the debug information is.
  *
- * @param unit, die  offsets in .debug_info, as struct heap_local has them
+ * @param place  as struct heap_local has it
  */
-heap_type_id module_type(struct module *module, uint64_t unit, uint64_t die,
-			 struct heap_types *types);
+heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types);
+
+/** A type that the code at an allocation site may mean. */
+struct module_site_type {
+	heap_type_id pointee; /**< as declared: typedefs and qualifiers are still there */
+	uint8_t depth; /**< 0: innermost inlined function at the pc, 1: the one it is inlined into */
+	uint8_t kind;  /**< enum heap_site_type_kind */
+	uint32_t line; /**< of the declaration */
+};
+
+/**
+ * The types that the code at an allocation site may mean: pointees of pointers that are
+ * variables, parameters and results of the functions at a pc.
+ *
+ * All variables of the functions count, not only those that live at the pc. Pointers to
+ * void say nothing and are left out. A unit is read when the first site in it is asked for.
+ *
+ * @param lookup_pc  in memory: a return address minus 1
+ * @param types      the snapshot's; may grow
+ * @param result     [*count] malloc'd; innermost function first
+ */
+HEAP_MUST_CHECK
+struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
+				     struct heap_types *types, struct module_site_type **result,
+				     size_t *count);
 
 #endif

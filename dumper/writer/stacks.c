@@ -135,7 +135,7 @@ static struct heap_error *add_local(struct walk *walk, struct module *module,
 				    const struct heap_local *local, uint32_t first_frame)
 {
 	struct capture *capture = walk->capture;
-	heap_type_id type = module_type(module, local->unit, local->type_die, &capture->types);
+	heap_type_id type = module_type(module, local->type, &capture->types);
 	struct heap_root root = {
 		.kind = HEAP_ROOT_LOCAL,
 		.name = strings_add(&capture->strings, local->name),

@@ -55,7 +55,7 @@ static struct heap_error *read_if_wanted(void *context, Dwarf_Die die)
 	    strcmp(name + strlen(name) - strlen(wanted->name), wanted->name) != 0)
 		return NULL;
 	wanted->found = true;
-	return heap_unit_types_read(wanted->file, die, &unit);
+	return heap_unit_types_read(wanted->file, heap_dwarf_offset(wanted->file, die), &unit);
 }
 
 // Reads the unit of that source of a shared object.

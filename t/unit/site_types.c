@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "t/unit/compile.h"
+
+#include "lib/dwarf_types.h"
+#include "lib/elf_file.h"
+#include "lib/site_types.h"
+
+#include <stdbool.h>
+
+static const char *const compilers[] = {
+	"gcc -gdwarf-4 -O0",   "gcc -gdwarf-5 -O0",   "gcc -gdwarf-4 -O2",   "gcc -gdwarf-5 -O2",
+	"clang -gdwarf-4 -O0", "clang -gdwarf-5 -O0", "clang -gdwarf-4 -O2", "clang -gdwarf-5 -O2",
+};
+
+static const char source[] =
+	"#include <stdlib.h>\n"
+	"struct session { struct session *next; };\n"
+	"struct server { struct session *first; };\n"
+	"struct request { int id; };\n"
+	"struct reply { int id; };\n"
+	"typedef struct session *session_t;\n"
+	"static inline __attribute__((always_inline)) void *allocate(struct request *why)\n" // 7
+	"{\n"
+	"	char *unused = (char *)why;\n" // 9
+	"	return malloc(why->id);\n"
+	"}\n"
+	"__attribute__((noinline)) struct reply *serve(struct server *server, long count)\n" // 12
+	"{\n"
+	"	struct request request = { count };\n"
+	"	session_t made;\n" // 15
+	"	for (long i = 0; i < count; i++) {\n"
+	"		const struct session *const last = server->first;\n" // 17
+	"		made = allocate(&request);\n"
+	"		made->next = (struct session *)last;\n"
+	"		server->first = made;\n"
+	"	}\n"
+	"	return (struct reply *)server->first;\n"
+	"}\n"
+	"int main(int argc, char **argv)\n"
+	"{\n"
+	"	struct server server = { 0 };\n"
+	"	serve(&server, argc);\n"
+	"	return 0;\n"
+	"}\n";
+
+static struct heap_dwarf_file *file;
+static struct heap_debug_code *code;
+static struct heap_unit_types types;
+
+// "kind depth line name of the type" of what is at an address, sorted out of many.
+static bool has(const struct heap_site_types *found, enum heap_site_type_kind kind, int depth,
+		unsigned line, const char *name)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		const struct heap_site_type *type = &found->types[i];
+		char text[100];
+
+		heap_types_format(&types.types, heap_unit_types_find(&types, type->type), text,
+				  sizeof(text));
+		if (type->kind == kind && type->depth == depth && type->line == line &&
+		    strcmp(text, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void fail_with(const char *compiler, const char *what, const struct heap_site_types *found)
+{
+	for (size_t i = 0; i < found->count; i++)
+		print_message("# kind %u, depth %u, line %u\n", found->types[i].kind,
+			      found->types[i].depth, found->types[i].line);
+	fail_msg("%s: %s", compiler, what);
+}
+
+// The address of the call of malloc, from the disassembly: the last byte of it.
+static uint64_t call_of_malloc(void)
+{
+	char line[64] = "";
+	FILE *out;
+
+	assert_true(
+		compile_run("objdump -d --no-show-raw-insn program | "
+			    "grep -m1 -A1 'call.*<malloc@plt>' | tail -1 | cut -d: -f1 >address"));
+	out = fopen(compile_path("address"), "r");
+	assert_non_null(fgets(line, sizeof(line), out));
+	fclose(out);
+	return strtoull(line, NULL, 16) - 1;
+}
+
+static void check_with(const char *compiler)
+{
+	struct heap_site_types found;
+	const struct heap_code_unit *unit;
+	uint64_t pc;
+
+	assert_true(compile_run("%s -o program program.c", compiler));
+	pc = call_of_malloc();
+	assert_null(heap_dwarf_open(compile_path("program"), &file));
+	assert_null(heap_dwarf_code(file, &code));
+	assert_null(heap_debug_code_unit(code, pc, &unit));
+	assert_non_null(unit);
+	assert_null(heap_unit_types_read(file, unit->unit->die, &types));
+	assert_null(heap_site_types_find(code, pc, &found));
+#define CHECK(kind, depth, line, name) \
+	if (!has(&found, HEAP_SITE_##kind, depth, line, name)) \
+	fail_with(compiler, "no " #kind " " name, &found)
+	CHECK(PARAMETER, 0, 7, "struct request *");
+	CHECK(LOCAL, 0, 9, "char *");
+	CHECK(RETURN, 0, 7, "void *");
+	CHECK(RETURN, 1, 12, "struct reply *");
+	CHECK(PARAMETER, 1, 12, "struct server *");
+	CHECK(PARAMETER, 1, 12, "long");
+	CHECK(LOCAL, 1, 15, "session_t");
+	CHECK(LOCAL, 1, 17, "const struct session *const");
+#undef CHECK
+	// request, made, i, last, two parameters and what is returned; why, unused, what is returned
+	if (found.count != 10)
+		fail_with(compiler, "not 10 types", &found);
+	heap_site_types_deinit(&found);
+	assert_null(heap_site_types_find(code, 8, &found));
+	assert_int_equal(found.count, 0);
+	heap_site_types_deinit(&found);
+	heap_unit_types_deinit(&types);
+	heap_dwarf_close(file);
+}
+
+static void finds_types_of_all_scopes(void **state)
+{
+	(void)state;
+	compile_write("program.c", source);
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
+		char program[16];
+
+		sscanf(compilers[i], "%15s", program);
+		if (compile_has(program))
+			check_with(compilers[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(finds_types_of_all_scopes) };
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("site types", tests, compile_begin, compile_end);
+}
