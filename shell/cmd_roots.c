@@ -196,6 +196,7 @@ static const char *describe_root_value(struct session *session, const struct hea
 		.kept = root->content_size,
 		.size = root->size,
 		.object = HEAP_NO_OBJECT,
+		.address = root->address,
 	};
 	const char *text = value_describe(session, &value, root->type, 0);
 

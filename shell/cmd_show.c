@@ -81,7 +81,9 @@ static struct heap_error *show_object(struct session *session, heap_object_id ob
 				      enum value_limit limit, bool asked_for_all)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
-	struct value value = { .size = snapshot->size[object], .object = object };
+	struct value value = { .size = snapshot->size[object],
+			       .object = object,
+			       .address = snapshot->address[object] };
 	uint64_t wanted = value.size < snapshot->info.content_limit ? value.size
 								    : snapshot->info.content_limit;
 
@@ -128,6 +130,7 @@ static void show_root(struct session *session, heap_root_id number, enum value_l
 		.kept = root->content_size,
 		.size = root->size,
 		.object = HEAP_NO_OBJECT,
+		.address = root->address,
 	};
 
 	output_open_object(session->output, NULL);

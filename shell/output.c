@@ -183,6 +183,14 @@ void output_real(struct output *output, const char *key, double number)
 		fputs("null", output->stream);
 }
 
+void output_null(struct output *output, const char *key)
+{
+	if (output->mode != OUTPUT_JSON)
+		return;
+	begin_value(output, key);
+	fputs("null", output->stream);
+}
+
 void output_boolean(struct output *output, const char *key, bool value)
 {
 	if (output->mode != OUTPUT_JSON)

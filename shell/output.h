@@ -69,6 +69,7 @@ __attribute__((format(printf, 3, 4))) void output_format(struct output *output, 
 void output_number(struct output *output, const char *key, uint64_t number);
 void output_signed(struct output *output, const char *key, int64_t number);
 void output_real(struct output *output, const char *key, double number);
+void output_null(struct output *output, const char *key);
 void output_boolean(struct output *output, const char *key, bool value);
 /** As a string in hex: no number of JavaScript's holds 64 bits. */
 void output_address(struct output *output, const char *key, uint64_t address);

@@ -31,6 +31,11 @@ struct session {
 	uint64_t lines_left;
 	struct session_text *texts;
 	FILE *errors;
+	/** types by where in types->strings something mentions them; private to place.c */
+	struct session_mention {
+		const char *mention;
+		heap_type_id type;
+	} mentions[64];
 };
 
 /** ^C sets it; long loops of commands look at it. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/value.h"
 
+#include "shell/container.h"
 #include "shell/describe.h"
 #include "shell/format.h"
 
@@ -26,9 +27,25 @@ static bool is_kept(const struct value *value, uint64_t offset, uint64_t size)
 	return offset <= value->kept && size <= value->kept - offset;
 }
 
+bool value_load_number(const struct value *value, uint64_t offset, uint64_t size, uint64_t *result)
+{
+	if (size == 0 || size > 8 || !is_kept(value, offset, size))
+		return false;
+	*result = load_integer(value, offset, size);
+	return true;
+}
+
+// What is deep inside tells less, and containers of containers multiply: half as many a level.
+uint64_t value_shown(const struct value *value, uint64_t count, enum value_limit limit)
+{
+	uint64_t most = value->depth < 4 ? SHORT_ELEMENTS >> value->depth : 1;
+
+	return limit == VALUE_SHORT && count > most ? most : count;
+}
+
 // --- lines -------------------------------------------------------------------
 
-static void begin_line(struct session *session, const char *name, int indent)
+void value_begin_line(struct session *session, const char *name, int indent)
 {
 	output_text(session->output, "%*s", indent, "");
 	if (name)
@@ -37,9 +54,9 @@ static void begin_line(struct session *session, const char *name, int indent)
 			    output_colour(session->output, COLOUR_PLAIN));
 }
 
-static void print_word(struct session *session, const char *name, int indent, const char *word)
+void value_print_word(struct session *session, const char *name, int indent, const char *word)
 {
-	begin_line(session, name, indent);
+	value_begin_line(session, name, indent);
 	output_text(session->output, "%s\n", word);
 	output_string(session->output, name, word);
 }
@@ -78,7 +95,7 @@ static const char *describe_integer(struct session *session, const struct heap_t
 static void print_integer(struct session *session, const struct heap_type *type, uint64_t value,
 			  unsigned bits, const char *name, int indent)
 {
-	begin_line(session, name, indent);
+	value_begin_line(session, name, indent);
 	output_text(session->output, "%s\n", describe_integer(session, type, value, bits));
 	if (type->flags & HEAP_TYPE_BOOLEAN)
 		output_boolean(session->output, name, value != 0);
@@ -140,7 +157,7 @@ static const char *describe_enumerator(struct session *session, const struct hea
 	return *text && rest == 0 ? text : session_format(session, "%" PRId64, value);
 }
 
-static const char *describe_pointer(struct session *session, uint64_t pointer)
+const char *value_describe_pointer(struct session *session, uint64_t pointer)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_object_id target = heap_snapshot_find(snapshot, pointer);
@@ -156,19 +173,25 @@ static const char *describe_pointer(struct session *session, uint64_t pointer)
 			      pointer - snapshot->address[target]);
 }
 
-static void print_pointer(struct session *session, uint64_t pointer, const char *name, int indent)
+void value_pointer_json(struct session *session, uint64_t pointer)
 {
 	heap_object_id target = heap_snapshot_find(session->snapshot, pointer);
-	const char *text = describe_pointer(session, pointer);
 
-	begin_line(session, name, indent);
+	output_address(session->output, "pointer", pointer);
+	if (target != HEAP_NO_OBJECT)
+		describe_object_json(session, "object", target);
+}
+
+static void print_pointer(struct session *session, uint64_t pointer, const char *name, int indent)
+{
+	const char *text = value_describe_pointer(session, pointer);
+
+	value_begin_line(session, name, indent);
 	output_text(session->output, "%s\n", text);
 	if (!output_is_json(session->output))
 		return;
 	output_open_object(session->output, name);
-	output_address(session->output, "pointer", pointer);
-	if (target != HEAP_NO_OBJECT)
-		describe_object_json(session, "object", target);
+	value_pointer_json(session, pointer);
 	output_close(session->output);
 }
 
@@ -195,8 +218,8 @@ static uint32_t next_edge(const struct session *session, const struct value *val
 }
 
 // A pointer, from the bytes or, where they were not kept, from the edges.
-static bool find_pointer(const struct session *session, const struct value *value, uint64_t offset,
-			 uint64_t *pointer)
+bool value_load_pointer(const struct session *session, const struct value *value, uint64_t offset,
+			uint64_t *pointer)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 
@@ -217,7 +240,7 @@ static void print_text(struct session *session, const struct value *value, uint6
 		       uint64_t size, const char *name, int indent)
 {
 	if (offset >= value->kept && size > 0) {
-		print_word(session, name, indent, "(not kept)");
+		value_print_word(session, name, indent, "(not kept)");
 		return;
 	}
 
@@ -225,7 +248,7 @@ static void print_text(struct session *session, const struct value *value, uint6
 	uint64_t kept = value->kept - offset < size ? value->kept - offset : size;
 	size_t length = strnlen(at, kept);
 
-	begin_line(session, name, indent);
+	value_begin_line(session, name, indent);
 	output_text(session->output, "\"%s\"%s\n",
 		    session_keep(session, format_escaped(at, length)),
 		    length == kept && kept < size ? "…" : "");
@@ -258,7 +281,7 @@ static void print_bit_field(struct session *session, const struct value *value,
 	const char *name = member_name(session, member);
 
 	if (!is_kept(value, offset, bytes) || bytes > 8) {
-		print_word(session, name, indent, "(not kept)");
+		value_print_word(session, name, indent, "(not kept)");
 		return;
 	}
 
@@ -267,8 +290,8 @@ static void print_bit_field(struct session *session, const struct value *value,
 	if (bits < 64)
 		field &= (UINT64_C(1) << bits) - 1;
 	if (type->kind == HEAP_TYPE_ENUM)
-		print_word(session, name, indent,
-			   describe_enumerator(session, type, (int64_t)field));
+		value_print_word(session, name, indent,
+				 describe_enumerator(session, type, (int64_t)field));
 	else
 		print_integer(session, type, field, bits, name, indent);
 }
@@ -285,7 +308,8 @@ static void print_members(struct session *session, const struct value *value,
 		if (member->flags & HEAP_MEMBER_BIT_FIELD)
 			print_bit_field(session, value, member, offset + member->offset, indent);
 		else if (member->flags & HEAP_MEMBER_VIRTUAL_BASE)
-			print_word(session, member_name(session, member), indent, "(virtual base)");
+			value_print_word(session, member_name(session, member), indent,
+					 "(virtual base)");
 		else
 			value_print(session, value, member->type, offset + member->offset,
 				    member_name(session, member), indent, limit);
@@ -299,7 +323,7 @@ static void print_compound(struct session *session, const struct value *value,
 	// What is in an anonymous one belongs to the structure around it, as in C.
 	bool anonymous = name && name[0] == '(';
 
-	begin_line(session, name, indent);
+	value_begin_line(session, name, indent);
 	output_text(session->output, "{\n");
 	if (!anonymous)
 		output_open_object(session->output, name);
@@ -327,7 +351,7 @@ static void print_array(struct session *session, const struct value *value,
 		print_text(session, value, offset, count, name, indent);
 		return;
 	}
-	begin_line(session, name, indent);
+	value_begin_line(session, name, indent);
 	output_text(session->output, "{\n");
 	output_open_array(session->output, name);
 	value_print_elements(session, value, element, offset, count, indent + 2, limit);
@@ -339,10 +363,10 @@ void value_print_elements(struct session *session, const struct value *value, he
 			  uint64_t offset, uint64_t count, int indent, enum value_limit limit)
 {
 	uint64_t stride = heap_types_size(&session->snapshot->types, type);
-	uint64_t shown = limit == VALUE_SHORT && count > SHORT_ELEMENTS ? SHORT_ELEMENTS : count;
+	uint64_t shown = value_shown(value, count, limit);
 
 	if (stride == 0) {
-		print_word(session, NULL, indent, "(of unknown type)");
+		value_print_word(session, NULL, indent, "(of unknown type)");
 		return;
 	}
 	for (uint64_t i = 0; i < shown && !session_must_stop(session); i++) {
@@ -377,14 +401,14 @@ const char *value_describe(struct session *session, const struct value *value, h
 	switch (type->kind) {
 	case HEAP_TYPE_POINTER:
 	case HEAP_TYPE_REFERENCE:
-		return find_pointer(session, value, offset, &pointer)
-			       ? describe_pointer(session, pointer)
+		return value_load_pointer(session, value, offset, &pointer)
+			       ? value_describe_pointer(session, pointer)
 			       : "";
 	case HEAP_TYPE_ENUM:
 	case HEAP_TYPE_BASE:
 		break;
 	default:
-		return "";
+		return container_describe(session, value, id, offset);
 	}
 	if (size == 0 || !is_kept(value, offset, size))
 		return "";
@@ -406,7 +430,7 @@ static bool print_scalar(struct session *session, const struct value *value, hea
 	uint64_t pointer;
 
 	if (type->kind == HEAP_TYPE_POINTER || type->kind == HEAP_TYPE_REFERENCE) {
-		if (!find_pointer(session, value, offset, &pointer))
+		if (!value_load_pointer(session, value, offset, &pointer))
 			return false;
 		print_pointer(session, pointer, name, indent);
 		return true;
@@ -416,11 +440,11 @@ static bool print_scalar(struct session *session, const struct value *value, hea
 	if (type->flags & HEAP_TYPE_FLOAT) {
 		long double number = load_float(value, offset, size);
 
-		begin_line(session, name, indent);
+		value_begin_line(session, name, indent);
 		output_text(session->output, "%s\n", describe_float(session, number, size));
 		output_real(session->output, name, (double)number);
 	} else if (type->kind == HEAP_TYPE_ENUM) {
-		print_word(session, name, indent, value_describe(session, value, id, offset));
+		value_print_word(session, name, indent, value_describe(session, value, id, offset));
 	} else {
 		print_integer(session, type, load_integer(value, offset, size),
 			      size < 8 ? (unsigned)size * 8 : 64, name, indent);
@@ -438,12 +462,15 @@ void value_print(struct session *session, const struct value *value, heap_type_i
 	if (!session_take_line(session))
 		return;
 	if (indent > 2 * MAX_NESTING) {
-		print_word(session, name, indent, "…");
+		value_print_word(session, name, indent, "…");
 		return;
 	}
 	switch (type->kind) {
 	case HEAP_TYPE_STRUCT:
 	case HEAP_TYPE_CLASS:
+		if (container_print(session, value, id, offset, name, indent, limit))
+			break;
+		// fall through
 	case HEAP_TYPE_UNION:
 		print_compound(session, value, type, offset, name, indent, limit);
 		break;
@@ -452,9 +479,9 @@ void value_print(struct session *session, const struct value *value, heap_type_i
 		break;
 	default:
 		if (size == 0)
-			print_word(session, name, indent, "(of unknown type)");
+			value_print_word(session, name, indent, "(of unknown type)");
 		else if (!print_scalar(session, value, id, offset, name, indent))
-			print_word(session, name, indent, "(not kept)");
+			value_print_word(session, name, indent, "(not kept)");
 	}
 }
 
@@ -469,6 +496,8 @@ void value_print_members(struct session *session, const struct value *value, hea
 		value_print(session, value, id, 0, "value", indent, limit);
 		return;
 	}
+	if (container_print(session, value, id, 0, "value", indent, limit))
+		return;
 	output_open_object(session->output, "fields");
 	print_members(session, value, type, 0, indent, limit);
 	output_close(session->output);

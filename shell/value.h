@@ -23,12 +23,36 @@ struct value {
 	/** whose bytes they are: its pointers are known even where they were not kept */
 	heap_object_id object; /**< or HEAP_NO_OBJECT */
 	uint64_t flexible;     /**< where its flexible array begins; 0 if it has none */
+	uint64_t address;      /**< of its first byte; 0 where that is not known */
+	unsigned depth;        /**< containers that it is an element of, inside each other */
 };
 
 enum value_limit {
-	VALUE_SHORT, /**< arrays end after 16 elements */
+	VALUE_SHORT, /**< arrays end after 16 elements, those in containers earlier */
 	VALUE_ALL,
 };
+
+/** How many of an array's or a container's elements are shown. */
+uint64_t value_shown(const struct value *value, uint64_t count, enum value_limit limit);
+
+/** Loads a pointer, from the bytes or the edges. @return false if it was not kept */
+bool value_load_pointer(const struct session *session, const struct value *value, uint64_t offset,
+			uint64_t *result);
+
+/** Loads an unsigned number of 1 to 8 bytes. @return false if it was not kept */
+bool value_load_number(const struct value *value, uint64_t offset, uint64_t size, uint64_t *result);
+
+/** Begins a line: "name = ", or nothing but its indentation without a name. */
+void value_begin_line(struct session *session, const char *name, int indent);
+
+/** Prints a line of one word, "name = NULL"; in JSON a string. */
+void value_print_word(struct session *session, const char *name, int indent, const char *word);
+
+/** What a pointer points to: "struct node at 0x5f0010 + 8", "NULL", "0x…". */
+const char *value_describe_pointer(struct session *session, uint64_t pointer);
+
+/** The members "pointer" and "object", for JSON. */
+void value_pointer_json(struct session *session, uint64_t pointer);
 
 /**
  * The text of one value that is no structure and no array: "7", "BLUE", "struct node at

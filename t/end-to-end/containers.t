@@ -24,7 +24,8 @@ is count('type', 'geometry::shape *'), 1, 'the vector of pointers';
 my ($square) = @{ Heapsh::ask_json($file, 'find', 'type', 'geometry::square')->{objects} };
 my $shown = Heapsh::ask($file, 'show', $square->{address});
 like $shown, qr/struct geometry::shape = \{\n.*\bid = \d+\n/s, 'the base class';
-like $shown, qr/_M_p = char\[46\] "a label that is too long for the small buffer" at/, 'a string';
+like $shown, qr/^  label = "a label that is too long for the small buffer"$/m, 'a string';
+is count('string', 'a label that is too long'), 4, 'whose text is in a block of its own';
 like Heapsh::ask($file, 'identify', $square->{address}),
     qr/\[\d+\] of struct geometry::shape \*\[16\] at .*\n  .*_M_start of the global variable shapes \(containers\.cc:\d+, containers\)/,
     'who holds it';

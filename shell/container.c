@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/container.h"
+
+#include "shell/container_text.h"
+#include "shell/container_walk.h"
+#include "shell/describe.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+// What is printed, and how: the same for all kinds.
+struct printing {
+	struct session *session;
+	struct place place;
+	const char *name; // of the field
+	int indent;
+	enum value_limit limit;
+};
+
+static void print_place(const struct printing *printing, const struct place *place,
+			const char *name, int indent)
+{
+	value_print(printing->session, place->value, place->type, place->offset, name, indent,
+		    printing->limit);
+}
+
+// The same on the line of the container itself: optionals, atomics.
+static bool print_inside(const struct printing *printing, const struct place *place)
+{
+	print_place(printing, place, printing->name, printing->indent);
+	return true;
+}
+
+static bool print_word(const struct printing *printing, const char *word)
+{
+	value_print_word(printing->session, printing->name, printing->indent, word);
+	return true;
+}
+
+// --- elements ----------------------------------------------------------------
+
+static const char *describe_length(struct session *session, const struct container_walk *walk)
+{
+	const char *capacity =
+		walk->capacity > walk->length
+			? session_format(session, " (capacity %" PRIu64 ")", walk->capacity)
+			: "";
+
+	if (!walk->has_length)
+		return walk->name;
+	return session_format(session, "%s of %" PRIu64 "%s", walk->name, walk->length, capacity);
+}
+
+static void open_elements(const struct printing *printing, const struct container_walk *walk)
+{
+	struct session *session = printing->session;
+	struct output *output = session->output;
+
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(output, "%s {\n", describe_length(session, walk));
+	output_open_object(output, printing->name);
+	output_string(output, "container", walk->name);
+	if (walk->has_length)
+		output_number(output, "length", walk->length);
+	if (walk->capacity > 0)
+		output_number(output, "capacity", walk->capacity);
+	output_open_array(output, "elements");
+}
+
+// What ended the elements before their end.
+static void close_elements(const struct printing *printing, const struct container_walk *walk,
+			   uint64_t shown)
+{
+	struct output *output = printing->session->output;
+	bool rest = walk->has_length ? walk->index < walk->length : walk->at != 0;
+	const char *why = walk->unknown          ? ", of unknown type"
+			  : walk->index == shown ? " (--all shows them)"
+						 : ", not kept";
+
+	output_close(output);
+	if (rest && walk->has_length) {
+		output_text(output, "%*s… %" PRIu64 " more%s\n", printing->indent + 2, "",
+			    walk->length - walk->index, why);
+		output_number(output, "missing", walk->length - walk->index);
+	} else if (rest) {
+		output_text(output, "%*s… more%s\n", printing->indent + 2, "", why);
+	}
+	output_text(output, "%*s}\n", printing->indent, "");
+	output_close(output);
+}
+
+// libc++ keeps a map's pair in a structure of its own.
+static void find_pair(const struct session *session, struct place *element, struct place *key,
+		      struct place *value, bool *found)
+{
+	struct place pair;
+
+	if (place_find(session, element, "__cc", &pair) ||
+	    place_find(session, element, "__cc_", &pair))
+		*element = pair;
+	*found = place_find(session, element, "first", key) &&
+		 place_find(session, element, "second", value);
+}
+
+static void print_pair(const struct printing *printing, const struct place *key,
+		       const struct place *value, uint64_t index)
+{
+	struct session *session = printing->session;
+	int indent = printing->indent + 2;
+	const char *text = value_describe(session, key->value, key->type, key->offset);
+
+	if (output_is_json(session->output)) {
+		output_open_object(session->output, NULL);
+		print_place(printing, key, "key", indent);
+		print_place(printing, value, "value", indent);
+		output_close(session->output);
+	} else if (*text) {
+		print_place(printing, value, session_format(session, "[%s]", text), indent);
+	} else {
+		output_text(session->output, "%*s[%" PRIu64 "] = {\n", indent, "", index);
+		print_place(printing, key, "key", indent + 2);
+		print_place(printing, value, "value", indent + 2);
+		output_text(session->output, "%*s}\n", indent, "");
+	}
+}
+
+static void print_element(const struct printing *printing, const struct container_walk *walk,
+			  struct place *element)
+{
+	struct session *session = printing->session;
+	uint64_t index = walk->index - 1;
+	struct place key, value;
+	bool is_pair = false;
+
+	find_pair(session, element, &key, &value, &is_pair);
+	if (walk->keyed && is_pair)
+		print_pair(printing, &key, &value, index);
+	else
+		print_place(printing, element,
+			    output_is_json(session->output)
+				    ? NULL
+				    : session_format(session, "[%" PRIu64 "]", index),
+			    printing->indent + 2);
+}
+
+static bool print_elements(const struct printing *printing, struct container_walk *walk)
+{
+	struct session *session = printing->session;
+	uint64_t shown = value_shown(printing->place.value, walk->length, printing->limit);
+
+	if (walk->has_length && walk->length == 0 && !output_is_json(session->output))
+		return print_word(printing, session_format(session, "%s, empty", walk->name));
+	open_elements(printing, walk);
+	while (walk->index < shown && !session_must_stop(session)) {
+		const void *mark = session_mark(session);
+		struct place element;
+		bool found = container_walk_next(session, walk, &element);
+
+		if (found)
+			print_element(printing, walk, &element);
+		session_release(session, mark);
+		if (!found)
+			break;
+	}
+	close_elements(printing, walk, shown);
+	return true;
+}
+
+// A tuple's elements are base classes; the name of each begins with its number.
+static bool print_tuple(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	struct place leaf, element;
+	bool gnu = place_find_base(session, &printing->place, "_Tuple_impl<", &leaf);
+	struct place leaves = printing->place;
+
+	if (!gnu && !place_find(session, &printing->place, "__base_", &leaves))
+		return false;
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "std::tuple {\n");
+	output_open_object(session->output, printing->name);
+	output_string(session->output, "container", "std::tuple");
+	output_open_array(session->output, "elements");
+	for (unsigned i = 0; !session_must_stop(session); i++) {
+		const char *begin =
+			session_format(session, gnu ? "_Head_base<%u," : "__tuple_leaf<%u,", i);
+
+		if (!place_find_base(session, &leaves, begin, &leaf))
+			break;
+		if (!place_find(session, &leaf, gnu ? "_M_head_impl" : "__value_", &element))
+			continue;
+		print_place(printing, &element,
+			    output_is_json(session->output) ? NULL
+							    : session_format(session, "[%u]", i),
+			    printing->indent + 2);
+	}
+	output_close(session->output);
+	output_close(session->output);
+	output_text(session->output, "%*s}\n", printing->indent, "");
+	return true;
+}
+
+static bool load_bit(const struct place *words, uint64_t bit, bool *result)
+{
+	uint64_t word;
+
+	if (!value_load_number(words->value, words->offset + bit / 64 * 8, 8, &word))
+		return false;
+	*result = word >> bit % 64 & 1;
+	return true;
+}
+
+// A std::vector<bool> is made of words.
+static bool print_bits(const struct printing *printing, struct container_walk *walk,
+		       const struct place *words)
+{
+	struct session *session = printing->session;
+	uint64_t shown = value_shown(printing->place.value, walk->length, printing->limit);
+	bool bit;
+
+	if (walk->length == 0 && !output_is_json(session->output))
+		return print_word(printing, "std::vector<bool>, empty");
+	open_elements(printing, walk);
+	for (; walk->index < shown && session_take_line(session); walk->index++) {
+		if (!load_bit(words, walk->index, &bit))
+			break;
+		output_text(session->output, "%*s[%" PRIu64 "] = %s\n", printing->indent + 2, "",
+			    walk->index, bit ? "true" : "false");
+		output_boolean(session->output, NULL, bit);
+	}
+	close_elements(printing, walk, shown);
+	return true;
+}
+
+static bool find_bits(struct session *session, const struct place *place,
+		      struct container_walk *walk, struct place *words)
+{
+	uint64_t start, finish, offset;
+
+	*walk = (struct container_walk){ .name = "std::vector<bool>", .has_length = true };
+	if (place_find_pointer(session, place, "_M_impl._M_start._M_p", &start) &&
+	    place_find_pointer(session, place, "_M_impl._M_finish._M_p", &finish) &&
+	    place_find_number(session, place, "_M_impl._M_finish._M_offset", &offset)) {
+		if (finish < start || offset >= 64)
+			return false;
+		walk->length = (finish - start) * 8 + offset;
+	} else if (!place_find_pointer(session, place, "__begin_", &start) ||
+		   !place_find_number(session, place, "__size_", &walk->length)) {
+		return false;
+	}
+	return walk->length == 0 ||
+	       (walk->length < UINT64_MAX - 63 &&
+		place_follow(session, place, start, (walk->length + 63) / 64 * 8, words));
+}
+
+// --- owners ------------------------------------------------------------------
+
+static bool find_tuple_head(const struct session *session, const struct place *place,
+			    struct place *result)
+{
+	struct place tuple, head;
+
+	return place_find(session, place, "_M_t._M_t", &tuple) &&
+	       place_find_base(session, &tuple, "_Head_base<0,", &head) &&
+	       place_find(session, &head, "_M_head_impl", result);
+}
+
+static bool find_unique(const struct session *session, const struct place *place, uint64_t *pointer)
+{
+	struct place found;
+
+	return (find_tuple_head(session, place, &found) ||
+		place_find(session, place, "__ptr_.__value_", &found) ||
+		place_find(session, place, "__ptr_", &found)) &&
+	       place_pointer(session, &found, pointer);
+}
+
+static bool print_unique(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	uint64_t pointer;
+
+	if (!find_unique(session, &printing->place, &pointer))
+		return false;
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "%s\n", value_describe_pointer(session, pointer));
+	output_open_object(session->output, printing->name);
+	output_string(session->output, "container", "std::unique_ptr");
+	value_pointer_json(session, pointer);
+	output_close(session->output);
+	return true;
+}
+
+struct counts {
+	uint64_t uses, weak;
+};
+
+// libstdc++ counts all owners together as one more weak one; libc++ counts from -1.
+static bool find_counts(struct session *session, const struct place *place, uint64_t control,
+			struct counts *counts)
+{
+	struct place block;
+	uint64_t uses, weak;
+
+	// Two words behind the vtable pointer: of 4 bytes in libstdc++, of 8 in libc++.
+	if (place_find_pointer(session, place, "_M_refcount._M_pi", &uses)) {
+		if (!place_follow(session, place, control, 16, &block) ||
+		    !value_load_number(block.value, block.offset + 8, 4, &uses) ||
+		    !value_load_number(block.value, block.offset + 12, 4, &weak))
+			return false;
+		weak -= uses > 0;
+	} else {
+		if (!place_follow(session, place, control, 24, &block) ||
+		    !value_load_number(block.value, block.offset + 8, 8, &uses) ||
+		    !value_load_number(block.value, block.offset + 16, 8, &weak))
+			return false;
+		uses++;
+	}
+	*counts = (struct counts){ uses, weak };
+	return true;
+}
+
+static bool print_shared_pointer(const struct printing *printing, const char *kind)
+{
+	struct session *session = printing->session;
+	struct output *output = session->output;
+	const struct place *place = &printing->place;
+	uint64_t pointer, control;
+	struct counts counts;
+
+	if (!(place_find_pointer(session, place, "_M_ptr", &pointer) &&
+	      place_find_pointer(session, place, "_M_refcount._M_pi", &control)) &&
+	    !(place_find_pointer(session, place, "__ptr_", &pointer) &&
+	      place_find_pointer(session, place, "__cntrl_", &control)))
+		return false;
+
+	bool counted = control != 0 && find_counts(session, place, control, &counts);
+
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(output, "%s", value_describe_pointer(session, pointer));
+	if (counted)
+		output_text(output, " (use count %" PRIu64 ", weak count %" PRIu64 ")", counts.uses,
+			    counts.weak);
+	output_text(output, "\n");
+	output_open_object(output, printing->name);
+	output_string(output, "container", kind);
+	value_pointer_json(session, pointer);
+	if (counted) {
+		output_number(output, "use_count", counts.uses);
+		output_number(output, "weak_count", counts.weak);
+	}
+	output_close(output);
+	return true;
+}
+
+static bool print_shared(const struct printing *printing)
+{
+	return print_shared_pointer(printing, "std::shared_ptr");
+}
+
+static bool print_weak(const struct printing *printing)
+{
+	return print_shared_pointer(printing, "std::weak_ptr");
+}
+
+// --- one value, or none ------------------------------------------------------
+
+static bool print_optional(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	const struct place *place = &printing->place;
+	uint64_t engaged;
+	struct place value;
+
+	if (!place_find_number(session, place, "_M_payload._M_engaged", &engaged) &&
+	    !place_find_number(session, place, "__engaged_", &engaged))
+		return false;
+	if (engaged == 0) {
+		value_begin_line(session, printing->name, printing->indent);
+		output_text(session->output, "std::optional, empty\n");
+		output_null(session->output, printing->name);
+		return true;
+	}
+	return (place_find(session, place, "_M_payload._M_payload._M_value", &value) ||
+		place_find(session, place, "__val_", &value)) &&
+	       print_inside(printing, &value);
+}
+
+// A union of the first alternative and of the union of the others, and so on.
+static bool find_alternative(const struct session *session, const struct place *place,
+			     uint64_t index, struct place *result)
+{
+	struct place at;
+	bool gnu = place_find(session, place, "_M_u", &at);
+
+	if (!gnu && !place_find(session, place, "__impl.__data", &at) &&
+	    !place_find(session, place, "__impl_.__data", &at))
+		return false;
+	for (uint64_t i = 0; i < index; i++) {
+		if (!place_find(session, &at, gnu ? "_M_rest" : "__tail", &at))
+			return false;
+	}
+	return gnu ? place_find(session, &at, "_M_first._M_storage._M_storage", result) ||
+			       place_find(session, &at, "_M_first._M_storage", result)
+		   : place_find(session, &at, "__head.__value", result);
+}
+
+static bool print_variant(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	const struct place *place = &printing->place;
+	struct place found;
+	uint64_t index;
+
+	if (!place_find(session, place, "_M_index", &found) &&
+	    !place_find(session, place, "__impl.__index", &found) &&
+	    !place_find(session, place, "__impl_.__index", &found))
+		return false;
+	if (!place_number(session, &found, &index) ||
+	    !find_alternative(session, place, index, &found))
+		return false;
+	return print_inside(printing, &found);
+}
+
+static bool print_atomic(const struct printing *printing)
+{
+	static const char *const paths[] = { "_M_base._M_i", "_M_b._M_p", "_M_i", "_M_fp",
+					     "__a_.__a_value" };
+	struct place value;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		if (place_find(printing->session, &printing->place, paths[i], &value))
+			return print_inside(printing, &value);
+	}
+	return false;
+}
+
+// A function's target: what is called is known by its address; what it was given, when that
+// is in the heap, by its block.
+static bool print_function(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	const struct place *place = &printing->place;
+	uint64_t target, code;
+
+	if (!place_find_pointer(session, place, "_M_manager", &target) &&
+	    !place_find_pointer(session, place, "__f_.__f_", &target))
+		return false;
+	if (target == 0)
+		return print_word(printing, "std::function, empty");
+	if (!place_find_pointer(session, place, "_M_invoker", &code))
+		code = target;
+
+	uint64_t kept = target;
+	struct place data;
+
+	if (place_find(session, place, "_M_functor", &data) &&
+	    !value_load_pointer(session, data.value, data.offset, &kept))
+		kept = 0;
+
+	const char *text = heap_snapshot_find(session->snapshot, kept) != HEAP_NO_OBJECT
+				   ? value_describe_pointer(session, kept)
+				   : describe_address(session, code);
+
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "std::function of %s\n", text);
+	output_open_object(session->output, printing->name);
+	output_string(session->output, "container", "std::function");
+	output_string(session->output, "target", text);
+	value_pointer_json(session, kept);
+	output_close(session->output);
+	return true;
+}
+
+// --- all of them -------------------------------------------------------------
+
+static bool print_string(const struct printing *printing)
+{
+	return container_text_print(printing->session, &printing->place, printing->name,
+				    printing->indent, printing->limit);
+}
+
+static const struct {
+	const char *name;
+	bool (*print)(const struct printing *printing);
+} printers[] = {
+	{ "basic_string", print_string }, { "basic_string_view", print_string },
+	{ "tuple", print_tuple },         { "unique_ptr", print_unique },
+	{ "shared_ptr", print_shared },   { "weak_ptr", print_weak },
+	{ "optional", print_optional },   { "variant", print_variant },
+	{ "atomic", print_atomic },       { "function", print_function },
+};
+
+static bool print_kind(const struct printing *printing, const char *kind, size_t length,
+		       bool *known)
+{
+	struct session *session = printing->session;
+	struct container_walk walk;
+	struct place words;
+
+	*known = true;
+	for (size_t i = 0; i < sizeof(printers) / sizeof(*printers); i++) {
+		if (strncmp(printers[i].name, kind, length) == 0 &&
+		    printers[i].name[length] == '\0')
+			return printers[i].print(printing);
+	}
+	if (strncmp(kind, "vector<bool,", strlen("vector<bool,")) == 0)
+		return find_bits(session, &printing->place, &walk, &words) &&
+		       print_bits(printing, &walk, &words);
+	*known = container_walk_is_known(kind, length);
+	return *known && container_walk_begin(session, &printing->place, kind, length, &walk) &&
+	       print_elements(printing, &walk);
+}
+
+bool container_print(struct session *session, const struct value *value, heap_type_id type,
+		     uint64_t offset, const char *name, int indent, enum value_limit limit)
+{
+	const struct printing printing = { session, { value, offset, type }, name, indent, limit };
+	uint64_t size = heap_types_size(&session->snapshot->types, type);
+	size_t length;
+	const char *kind = place_standard_name(session, type, &length);
+	bool known;
+
+	if (length == 0)
+		return false;
+	if (print_kind(&printing, kind, length, &known))
+		return true;
+	// Its members would only say the same.
+	return known && (offset > value->kept || size > value->kept - offset) &&
+	       print_word(&printing, "(not kept)");
+}
+
+const char *container_describe(struct session *session, const struct value *value,
+			       heap_type_id type, uint64_t offset)
+{
+	const struct place place = { value, offset, type };
+	size_t length;
+	const char *kind = place_standard_name(session, type, &length);
+	struct container_walk walk;
+	struct place words;
+	uint64_t pointer;
+
+	if (length == strlen("basic_string") && strncmp(kind, "basic_string", length) == 0)
+		return container_text_describe(session, &place);
+	if (length == strlen("unique_ptr") && strncmp(kind, "unique_ptr", length) == 0)
+		return find_unique(session, &place, &pointer)
+			       ? value_describe_pointer(session, pointer)
+			       : "";
+	if (strncmp(kind, "vector<bool,", strlen("vector<bool,")) == 0)
+		return find_bits(session, &place, &walk, &words) ? describe_length(session, &walk)
+								 : "";
+	return length > 0 && container_walk_begin(session, &place, kind, length, &walk)
+		       ? describe_length(session, &walk)
+		       : "";
+}
