@@ -128,6 +128,18 @@ struct heap_error *heap_debug_code_visit(struct heap_debug_code *code, uint64_t 
 	return heap_debug_entries_visit(reader, place, visit, context, tag, children, next);
 }
 
+struct heap_error *heap_debug_code_bases(struct heap_debug_code *code,
+					 const struct heap_debug_unit *unit,
+					 struct heap_debug_bases *result)
+{
+	struct heap_debug_entries *entries;
+	struct heap_error *error = turn_to(code, unit, &entries);
+
+	if (!error)
+		*result = entries->bases;
+	return error;
+}
+
 struct heap_error *heap_debug_code_file(struct heap_debug_code *code,
 					const struct heap_debug_unit *unit, uint64_t number,
 					const char **result)

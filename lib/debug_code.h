@@ -48,6 +48,12 @@ struct heap_code_range {
 	uint32_t scope;
 };
 
+/** A call from the unit's code, of which it says how parameters were passed. */
+struct heap_code_call {
+	uint64_t pc; /**< return address */
+	uint64_t place;
+};
+
 struct heap_code_variable {
 	uint64_t place;
 	uint32_t scope;
@@ -62,8 +68,9 @@ struct heap_code_unit {
 	struct heap_code_range *ranges;         /**< [range_count] by scope */
 	struct heap_code_range *functions;      /**< [function_count] their ranges, by address */
 	struct heap_code_variable *variables;   /**< [variable_count] in the order of the entries */
-	uint32_t scope_count, range_count, function_count, variable_count;
-	uint32_t scope_capacity, range_capacity, variable_capacity;
+	struct heap_code_call *calls;           /**< [call_count] by address */
+	uint32_t scope_count, range_count, function_count, variable_count, call_count;
+	uint32_t scope_capacity, range_capacity, variable_capacity, call_capacity;
 };
 
 struct heap_debug_code;
@@ -87,6 +94,9 @@ struct heap_error *heap_debug_code_unit(struct heap_debug_code *code, uint64_t p
  * @return how many
  */
 size_t heap_code_unit_find(const struct heap_code_unit *unit, uint64_t pc, uint32_t *result);
+
+/** The call that returns to @p pc, or NULL. */
+const struct heap_code_call *heap_code_unit_call(const struct heap_code_unit *unit, uint64_t pc);
 
 /** What a function or variable is called and of which type, by itself or what it completes. */
 struct heap_code_entry {
@@ -117,6 +127,12 @@ struct heap_error *heap_debug_code_visit(struct heap_debug_code *code, uint64_t 
 					 heap_debug_attribute_visitor *visit, void *context,
 					 const struct heap_debug_entries **entries, uint16_t *tag,
 					 bool *children, uint64_t *next);
+
+/** Where a unit's indexes and offsets count from. */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_code_bases(struct heap_debug_code *code,
+					 const struct heap_debug_unit *unit,
+					 struct heap_debug_bases *result);
 
 /** The name of a file that entries of that unit count in; "" if there is none such. */
 HEAP_MUST_CHECK

@@ -28,6 +28,7 @@ struct reading {
 // What one entry says.
 struct entry {
 	struct heap_debug_extent extent;
+	struct heap_debug_value call_pc;
 	uint32_t call_file, call_line;
 };
 
@@ -36,6 +37,8 @@ static void note(void *context, uint16_t name, const struct heap_debug_value *va
 	struct entry *entry = context;
 
 	heap_debug_extent_note(&entry->extent, name, value);
+	if (name == DW_AT_call_return_pc)
+		entry->call_pc = *value;
 	if (name == DW_AT_call_file)
 		entry->call_file = value->number;
 	if (name == DW_AT_call_line)
@@ -101,6 +104,21 @@ static void add_variable(struct reading *reading, uint64_t place, bool is_parame
 			(struct heap_code_variable){ place, scope, is_parameter };
 }
 
+// Before DWARF 5 a call's DW_AT_low_pc was what is DW_AT_call_return_pc now.
+static void add_call(struct reading *reading, uint64_t place, const struct heap_debug_value *pc)
+{
+	struct heap_code_unit *unit = reading->unit;
+	struct heap_debug_extent extent = { .low = *pc };
+	uint64_t address = heap_debug_extent_low(reading->entries, &extent);
+
+	if (!address)
+		return;
+	reading->error = heap_types_grow(&unit->calls, unit->call_count, 1, &unit->call_capacity,
+					 sizeof(*unit->calls));
+	if (!reading->error)
+		unit->calls[unit->call_count++] = (struct heap_code_call){ address, place };
+}
+
 // @return what the entry's children are in
 static struct level read_entry(struct reading *reading, uint64_t place, uint16_t tag,
 			       const struct entry *entry)
@@ -126,6 +144,12 @@ static struct level read_entry(struct reading *reading, uint64_t place, uint16_t
 	case DW_TAG_variable:
 	case DW_TAG_formal_parameter:
 		add_variable(reading, place, tag == DW_TAG_formal_parameter);
+		break;
+	case DW_TAG_call_site:
+		add_call(reading, place, &entry->call_pc);
+		break;
+	case DW_TAG_GNU_call_site:
+		add_call(reading, place, &entry->extent.low);
 		break;
 	case DW_TAG_subroutine_type:
 		// Its parameters are nobody's variables.
@@ -198,6 +222,22 @@ static int compare_ranges(const void *left, const void *right)
 	return (a->low > b->low) - (a->low < b->low);
 }
 
+static int compare_calls(const void *left, const void *right)
+{
+	const struct heap_code_call *a = left, *b = right;
+
+	return (a->pc > b->pc) - (a->pc < b->pc);
+}
+
+const struct heap_code_call *heap_code_unit_call(const struct heap_code_unit *unit, uint64_t pc)
+{
+	const struct heap_code_call key = { .pc = pc };
+
+	if (!unit->call_count)
+		return NULL;
+	return bsearch(&key, unit->calls, unit->call_count, sizeof(key), compare_calls);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *sort_functions(struct heap_code_unit *unit)
 {
@@ -208,6 +248,8 @@ static struct heap_error *sort_functions(struct heap_code_unit *unit)
 		if (unit->scopes[unit->ranges[i].scope].kind == HEAP_CODE_FUNCTION)
 			unit->functions[unit->function_count++] = unit->ranges[i];
 	qsort(unit->functions, unit->function_count, sizeof(*unit->functions), compare_ranges);
+	if (unit->call_count)
+		qsort(unit->calls, unit->call_count, sizeof(*unit->calls), compare_calls);
 	return NULL;
 }
 
@@ -245,6 +287,7 @@ void heap_code_unit_destroy(struct heap_code_unit *unit)
 	free(unit->ranges);
 	free(unit->functions);
 	free(unit->variables);
+	free(unit->calls);
 	free(unit);
 }
 

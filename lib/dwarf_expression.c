@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf_expression.h"
 
+#include "lib/debug_entries.h"
+
+#include <libdwarf/dwarf.h>
+
+#ifndef DW_OP_GNU_addr_index
+#define DW_OP_GNU_addr_index 0xfb
+#define DW_OP_GNU_const_index 0xfc
+#endif
+
 enum {
 	MAX_STACK = 64,
 	MAX_STEPS = 10000,
@@ -8,15 +17,12 @@ enum {
 
 struct machine {
 	const struct heap_expression_frame *frame;
+	struct heap_debug_cursor cursor;
+	const uint8_t *start;
 	uint64_t stack[MAX_STACK];
 	unsigned depth;
 	enum heap_expression_kind kind;
 	bool is_fixed;
-};
-
-struct operation {
-	Dwarf_Small atom;
-	Dwarf_Unsigned first, second, third, offset;
 };
 
 static bool push(struct machine *machine, uint64_t value)
@@ -48,7 +54,7 @@ static bool dereference(struct machine *machine, uint64_t size)
 	return true;
 }
 
-static bool compute(struct machine *machine, Dwarf_Small atom)
+static bool compute(struct machine *machine, uint8_t atom)
 {
 	if (machine->depth < 2)
 		return false;
@@ -119,7 +125,7 @@ static bool compute(struct machine *machine, Dwarf_Small atom)
 	}
 }
 
-static bool rearrange(struct machine *machine, Dwarf_Small atom, uint64_t operand)
+static bool rearrange(struct machine *machine, uint8_t atom, uint64_t operand)
 {
 	uint64_t *top = machine->stack + machine->depth;
 	unsigned needed = atom == DW_OP_rot ? 3 : atom == DW_OP_dup || atom == DW_OP_drop ? 1 : 2;
@@ -154,14 +160,14 @@ static bool rearrange(struct machine *machine, Dwarf_Small atom, uint64_t operan
 	}
 }
 
-static bool change_top(struct machine *machine, const struct operation *operation)
+static bool change_top(struct machine *machine, uint8_t atom)
 {
 	if (machine->depth == 0)
 		return false;
 
 	uint64_t *top = &machine->stack[machine->depth - 1];
 
-	switch (operation->atom) {
+	switch (atom) {
 	case DW_OP_abs:
 		*top = (int64_t)*top < 0 ? -*top : *top;
 		return true;
@@ -172,7 +178,7 @@ static bool change_top(struct machine *machine, const struct operation *operatio
 		*top = ~*top;
 		return true;
 	default: // DW_OP_plus_uconst
-		*top += operation->first;
+		*top += heap_debug_unsigned(&machine->cursor);
 		return true;
 	}
 }
@@ -183,120 +189,155 @@ static bool name_register(struct machine *machine, uint64_t number)
 	return push(machine, number);
 }
 
-static bool step(struct machine *machine, const struct operation *operation)
+static bool push_constant(struct machine *machine, uint8_t atom)
+{
+	struct heap_debug_cursor *cursor = &machine->cursor;
+
+	switch (atom) {
+	case DW_OP_const1u:
+		return push(machine, heap_debug_fixed(cursor, 1));
+	case DW_OP_const1s:
+		return push(machine, (uint64_t)(int8_t)heap_debug_fixed(cursor, 1));
+	case DW_OP_const2u:
+		return push(machine, heap_debug_fixed(cursor, 2));
+	case DW_OP_const2s:
+		return push(machine, (uint64_t)(int16_t)heap_debug_fixed(cursor, 2));
+	case DW_OP_const4u:
+		return push(machine, heap_debug_fixed(cursor, 4));
+	case DW_OP_const4s:
+		return push(machine, (uint64_t)(int32_t)heap_debug_fixed(cursor, 4));
+	case DW_OP_constu:
+		return push(machine, heap_debug_unsigned(cursor));
+	case DW_OP_consts:
+		return push(machine, (uint64_t)heap_debug_signed(cursor));
+	default: // DW_OP_const8u, DW_OP_const8s
+		return push(machine, heap_debug_fixed(cursor, 8));
+	}
+}
+
+// An address that stands in the file.
+static bool push_address(struct machine *machine, uint8_t atom)
+{
+	const struct heap_debug_entries *entries = machine->frame->entries;
+	uint64_t address;
+
+	machine->is_fixed = true;
+	if (atom == DW_OP_addr)
+		address = heap_debug_fixed(&machine->cursor, 8);
+	else if (!entries || !heap_debug_entries_address(
+				     entries, heap_debug_unsigned(&machine->cursor), &address))
+		return false;
+	return push(machine, address + machine->frame->bias);
+}
+
+static bool push_entry_value(struct machine *machine)
 {
 	const struct heap_expression_frame *frame = machine->frame;
-	Dwarf_Small atom = operation->atom;
+	uint64_t size = heap_debug_unsigned(&machine->cursor), value;
+	const uint8_t *bytes = heap_debug_skip(&machine->cursor, size);
+
+	return bytes && frame->entry_value &&
+	       frame->entry_value(frame->entry_context, bytes, size, &value) &&
+	       push(machine, value);
+}
+
+// To another operation of the expression.
+static bool branch(struct machine *machine, uint8_t atom)
+{
+	struct heap_debug_cursor *cursor = &machine->cursor;
+	int16_t distance = (int16_t)heap_debug_fixed(cursor, 2);
+
+	if (atom == DW_OP_bra) {
+		if (machine->depth == 0)
+			return false;
+		if (machine->stack[--machine->depth] == 0)
+			return true;
+	}
+	if (distance < machine->start - cursor->at || distance > cursor->end - cursor->at)
+		return false;
+	cursor->at += distance;
+	return true;
+}
+
+static bool step(struct machine *machine)
+{
+	const struct heap_expression_frame *frame = machine->frame;
+	struct heap_debug_cursor *cursor = &machine->cursor;
+	uint8_t atom = heap_debug_fixed(cursor, 1);
+	uint64_t number;
 
 	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
 		return push(machine, atom - DW_OP_lit0);
 	if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31)
 		return name_register(machine, atom - DW_OP_reg0);
 	if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
-		return push_register(machine, atom - DW_OP_breg0, operation->first);
+		return push_register(machine, atom - DW_OP_breg0,
+				     (uint64_t)heap_debug_signed(cursor));
+	if (atom >= DW_OP_const1u && atom <= DW_OP_consts)
+		return push_constant(machine, atom);
 	switch (atom) {
 	case DW_OP_addr:
-		machine->is_fixed = true;
-		return push(machine, operation->first + frame->bias);
-	case DW_OP_const1u:
-	case DW_OP_const1s:
-	case DW_OP_const2u:
-	case DW_OP_const2s:
-	case DW_OP_const4u:
-	case DW_OP_const4s:
-	case DW_OP_const8u:
-	case DW_OP_const8s:
-	case DW_OP_constu:
-	case DW_OP_consts:
-		return push(machine, operation->first);
+	case DW_OP_addrx:
+	case DW_OP_GNU_addr_index:
+		return push_address(machine, atom);
 	case DW_OP_regx:
-		return name_register(machine, operation->first);
+		return name_register(machine, heap_debug_unsigned(cursor));
 	case DW_OP_bregx:
-		return push_register(machine, operation->first, operation->second);
+		number = heap_debug_unsigned(cursor);
+		return push_register(machine, number, (uint64_t)heap_debug_signed(cursor));
 	case DW_OP_fbreg:
-		return frame->has_frame_base && push(machine, frame->frame_base + operation->first);
+		number = (uint64_t)heap_debug_signed(cursor);
+		return frame->has_frame_base && push(machine, frame->frame_base + number);
 	case DW_OP_call_frame_cfa:
 		return frame->cfa != 0 && push(machine, frame->cfa);
+	case DW_OP_entry_value:
+	case DW_OP_GNU_entry_value:
+		return push_entry_value(machine);
 	case DW_OP_deref:
 		return dereference(machine, 8);
 	case DW_OP_deref_size:
-		return dereference(machine, operation->first);
+		return dereference(machine, heap_debug_fixed(cursor, 1));
+	case DW_OP_pick:
+		return rearrange(machine, atom, heap_debug_fixed(cursor, 1));
 	case DW_OP_dup:
 	case DW_OP_drop:
 	case DW_OP_over:
-	case DW_OP_pick:
 	case DW_OP_swap:
 	case DW_OP_rot:
-		return rearrange(machine, atom, operation->first);
+		return rearrange(machine, atom, 0);
 	case DW_OP_abs:
 	case DW_OP_neg:
 	case DW_OP_not:
 	case DW_OP_plus_uconst:
-		return change_top(machine, operation);
+		return change_top(machine, atom);
+	case DW_OP_bra:
+	case DW_OP_skip:
+		return branch(machine, atom);
 	case DW_OP_stack_value:
 		machine->kind = HEAP_EXPRESSION_VALUE;
 		return machine->depth > 0;
 	case DW_OP_nop:
 		return true;
 	default:
+		// Among others a value in pieces: it is more than a pointer, or in several places.
 		return compute(machine, atom);
 	}
 }
 
-static bool read_operation(Dwarf_Locdesc_c expression, uint64_t index, struct operation *result)
-{
-	Dwarf_Error error = NULL;
-
-	return dwarf_get_location_op_value_c(expression, index, &result->atom, &result->first,
-					     &result->second, &result->third, &result->offset,
-					     &error) == DW_DLV_OK;
-}
-
-// The operation that begins at an offset in the expression, for branches.
-static bool find_operation(Dwarf_Locdesc_c expression, uint64_t operations, uint64_t offset,
-			   uint64_t *index)
-{
-	struct operation operation;
-
-	for (*index = 0; *index < operations; (*index)++) {
-		if (!read_operation(expression, *index, &operation))
-			return false;
-		if (operation.offset == offset)
-			return true;
-	}
-	return false;
-}
-
-bool heap_expression_evaluate(Dwarf_Locdesc_c expression, uint64_t operations,
+bool heap_expression_evaluate(const uint8_t *bytes, uint64_t size,
 			      const struct heap_expression_frame *frame, const uint64_t *initial,
 			      struct heap_expression_result *result)
 {
-	struct machine machine = { .frame = frame, .kind = HEAP_EXPRESSION_ADDRESS };
-	struct operation operation;
-	uint64_t index = 0;
+	struct machine machine = { .frame = frame,
+				   .kind = HEAP_EXPRESSION_ADDRESS,
+				   .cursor = { bytes, bytes + size, false },
+				   .start = bytes };
 
-	if (initial && !push(&machine, *initial))
+	if (!size || (initial && !push(&machine, *initial)))
 		return false;
-	for (int steps = 0; index < operations; steps++) {
-		if (steps == MAX_STEPS || !read_operation(expression, index, &operation))
+	for (int steps = 0; machine.cursor.at < machine.cursor.end; steps++)
+		if (steps == MAX_STEPS || !step(&machine) || machine.cursor.bad)
 			return false;
-		index++;
-		if (operation.atom == DW_OP_bra || operation.atom == DW_OP_skip) {
-			if (operation.atom == DW_OP_bra &&
-			    (machine.depth == 0 || machine.stack[--machine.depth] == 0))
-				continue;
-			// Three bytes are the operation's own.
-			if (!find_operation(expression, operations,
-					    operation.offset + 3 +
-						    (uint64_t)(int16_t)operation.first,
-					    &index))
-				return false;
-			continue;
-		}
-		// A value in pieces is more than a pointer, or in several places.
-		if (!step(&machine, &operation))
-			return false;
-	}
 	if (machine.depth == 0)
 		return false;
 	*result = (struct heap_expression_result){
@@ -305,30 +346,4 @@ bool heap_expression_evaluate(Dwarf_Locdesc_c expression, uint64_t operations,
 		.value = machine.stack[machine.depth - 1],
 	};
 	return true;
-}
-
-bool heap_expression_evaluate_bytes(struct heap_dwarf_file *file, const void *bytes, uint64_t size,
-				    const struct heap_expression_frame *frame,
-				    const uint64_t *initial, struct heap_expression_result *result)
-{
-	Dwarf_Loc_Head_c head = NULL;
-	Dwarf_Unsigned count = 0;
-	Dwarf_Error error = NULL;
-	bool done = false;
-	Dwarf_Small kind, source;
-	Dwarf_Addr low, high;
-	Dwarf_Unsigned operations, expression_offset, entry_offset;
-	Dwarf_Locdesc_c expression;
-
-	if (dwarf_loclist_from_expr_c(file->debug, (void *)bytes, size, 8, 4, 4, &head, &count,
-				      &error) != DW_DLV_OK) {
-		dwarf_dealloc_error(file->debug, error);
-		return false;
-	}
-	if (dwarf_get_locdesc_entry_c(head, 0, &kind, &low, &high, &operations, &expression,
-				      &source, &expression_offset, &entry_offset,
-				      &error) == DW_DLV_OK)
-		done = heap_expression_evaluate(expression, operations, frame, initial, result);
-	dwarf_loc_head_c_dealloc(head);
-	return done;
 }

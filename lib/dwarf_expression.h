@@ -10,8 +10,9 @@
  * unavailable; nothing is ever guessed.
  */
 
-#include "lib/dwarf_file.h"
 #include "lib/unwind.h"
+
+struct heap_debug_entries;
 
 struct heap_expression_frame {
 	const struct heap_registers *registers;
@@ -20,7 +21,15 @@ struct heap_expression_frame {
 	bool has_frame_base;
 	uint64_t frame_base; /**< value of the function's DW_AT_frame_base */
 	heap_memory_reader *read;
-	void *context;
+	void *context; /**< of read */
+	/** of the unit that the expression stands in; NULL: there are no indexed addresses */
+	const struct heap_debug_entries *entries;
+	/**
+	 * What an expression, a register mostly, gave when the function was entered; NULL if
+	 * nothing can tell.
+	 */
+	bool (*entry_value)(void *context, const uint8_t *bytes, uint64_t size, uint64_t *result);
+	void *entry_context;
 };
 
 enum heap_expression_kind {
@@ -35,14 +44,13 @@ struct heap_expression_result {
 	uint64_t value;
 };
 
-/** @return whether the expression has a value here */
-bool heap_expression_evaluate(Dwarf_Locdesc_c expression, uint64_t operations,
+/**
+ * @param bytes    [size] the operations
+ * @param initial  what the stack holds before them; NULL: nothing
+ * @return whether the expression has a value here
+ */
+bool heap_expression_evaluate(const uint8_t *bytes, uint64_t size,
 			      const struct heap_expression_frame *frame, const uint64_t *initial,
 			      struct heap_expression_result *result);
-
-/** The same for the bytes of an expression, as call frame information has them. */
-bool heap_expression_evaluate_bytes(struct heap_dwarf_file *file, const void *bytes, uint64_t size,
-				    const struct heap_expression_frame *frame,
-				    const uint64_t *initial, struct heap_expression_result *result);
 
 #endif

@@ -2,97 +2,108 @@
 #include "lib/locals.h"
 
 #include "lib/cleanup.h"
-#include "lib/demangle.h"
-#include "lib/dwarf_attributes.h"
+#include "lib/debug_code.h"
+#include "lib/debug_lists.h"
 #include "lib/dwarf_expression.h"
 
+#include <libdwarf/dwarf.h>
 #include <string.h>
 
 enum {
-	MAX_NESTING = 64,
 	MAX_LOCALS = 4096, // of a frame
 };
 
 struct search {
-	struct heap_dwarf_file *file;
+	struct heap_debug_code *code;
 	const struct heap_locals_frame *frame;
 	struct heap_expression_frame expression;
-	Dwarf_Die unit;
-	struct heap_dwarf_files files;
+	const struct heap_code_unit *unit;
+	uint64_t function_place;  // of the function that is not inlined
 	const char *function;     // whose scope is being searched
 	struct heap_locals found; // outermost scope first
 	size_t capacity;
-	bool short_of_memory;
+	struct heap_error *error; // no memory
 };
 
-// --- locations ---------------------------------------------------------------
-
-static bool is_range(Dwarf_Small kind)
+// Damage of an entry costs that entry.
+static bool worked(struct search *search, struct heap_error *error)
 {
-	return kind != DW_LLE_end_of_list && kind != DW_LLE_base_address &&
-	       kind != DW_LLE_base_addressx;
+	if (error && heap_error_code(error) == HEAP_ERROR_MEMORY && !search->error)
+		search->error = error;
+	else
+		heap_error_destroy(error);
+	return !error;
 }
 
-// Evaluates the entry of a location list, or the one expression, that counts at the pc.
-static bool evaluate_list(const struct search *search, Dwarf_Loc_Head_c head, Dwarf_Unsigned count,
-			  struct heap_expression_result *result)
+// --- locations -------------------------------------------------------------------------------
+
+struct location {
+	uint16_t wanted; // attribute
+	struct heap_debug_value value;
+};
+
+static void note_location(void *context, uint16_t name, const struct heap_debug_value *value)
 {
-	unsigned list_kind = DW_LKIND_unknown;
-	Dwarf_Error error = NULL;
+	struct location *location = context;
 
-	if (dwarf_get_loclist_head_kind(head, &list_kind, &error) != DW_DLV_OK)
-		return false;
-	for (Dwarf_Unsigned i = 0; i < count; i++) {
-		Dwarf_Small kind, source;
-		Dwarf_Unsigned raw_low, raw_high, operations, expression_offset, entry_offset;
-		Dwarf_Bool no_addresses;
-		Dwarf_Addr low, high;
-		Dwarf_Locdesc_c expression;
-
-		if (dwarf_get_locdesc_entry_d(head, i, &kind, &raw_low, &raw_high, &no_addresses,
-					      &low, &high, &operations, &expression, &source,
-					      &expression_offset, &entry_offset,
-					      &error) != DW_DLV_OK)
-			return false;
-		if (list_kind != DW_LKIND_expression &&
-		    (!is_range(kind) || search->frame->pc < low || search->frame->pc >= high))
-			continue;
-		return operations > 0 &&
-		       heap_expression_evaluate(expression, operations, &search->expression, NULL,
-						result);
-	}
-	return false;
+	if (name == location->wanted)
+		location->value = *value;
 }
 
-static bool evaluate_attribute(const struct search *search, Dwarf_Die die, Dwarf_Half number,
-			       struct heap_expression_result *result)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Loc_Head_c head = NULL;
-	Dwarf_Unsigned count = 0;
-	Dwarf_Error error = NULL;
-	bool done = false;
+// The expression that holds at the pc.
+struct holding {
+	uint64_t pc;
+	const uint8_t *bytes;
+	uint64_t size;
+};
 
-	if (!heap_dwarf_attribute(search->file, die, number, &attribute))
-		return false;
-	if (dwarf_get_loclist_c(attribute, &head, &count, &error) == DW_DLV_OK) {
-		done = evaluate_list(search, head, count, result);
-		dwarf_loc_head_c_dealloc(head);
-	} else if (error) {
-		dwarf_dealloc_error(search->file->debug, error);
+static bool hold(void *context, const struct heap_debug_range *range)
+{
+	struct holding *holding = context;
+	bool inside = holding->pc >= range->low && holding->pc < range->high;
+
+	if (inside || (range->is_default && !holding->bytes)) {
+		holding->bytes = range->expression;
+		holding->size = range->size;
 	}
-	dwarf_dealloc_attribute(attribute);
-	return done;
+	return !inside;
+}
+
+// Evaluates an attribute that is an expression or a list of them.
+static bool evaluate(struct search *search, uint64_t place, uint16_t attribute,
+		     struct heap_expression_result *result)
+{
+	struct location location = { .wanted = attribute };
+	struct holding holding = { .pc = search->frame->pc };
+	const struct heap_debug_entries *entries;
+	uint16_t tag;
+	bool children;
+	uint64_t next;
+
+	if (!worked(search, heap_debug_code_visit(search->code, place, note_location, &location,
+						  &entries, &tag, &children, &next)))
+		return false;
+	if (location.value.kind == HEAP_DEBUG_BLOCK_VALUE) {
+		holding.bytes = location.value.bytes;
+		holding.size = location.value.number;
+	} else if (location.value.kind == HEAP_DEBUG_NUMBER_VALUE ||
+		   location.value.kind == HEAP_DEBUG_INDEX_VALUE) {
+		heap_debug_list_visit(entries, HEAP_DEBUG_LOCATIONS, &location.value,
+				      search->unit->base, hold, &holding);
+	}
+	search->expression.entries = entries;
+	return holding.bytes && heap_expression_evaluate(holding.bytes, holding.size,
+							 &search->expression, NULL, result);
 }
 
 // DW_AT_frame_base: an address, or the register that holds it.
-static void find_frame_base(struct search *search, Dwarf_Die function)
+static void find_frame_base(struct search *search, uint64_t function)
 {
 	const struct heap_registers *registers = search->frame->registers;
 	struct heap_expression_result base;
 
 	search->expression.has_frame_base = false;
-	if (!evaluate_attribute(search, function, DW_AT_frame_base, &base))
+	if (!evaluate(search, function, DW_AT_frame_base, &base))
 		return;
 	if (base.kind == HEAP_EXPRESSION_REGISTER) {
 		if (base.value >= HEAP_REGISTERS || !(registers->known >> base.value & 1))
@@ -103,7 +114,125 @@ static void find_frame_base(struct search *search, Dwarf_Die function)
 	search->expression.has_frame_base = true;
 }
 
-// --- variables ---------------------------------------------------------------
+// --- values at entry ---------------------------------------------------------------------------
+
+// A parameter of a call, as the caller passed it.
+struct passed {
+	const uint8_t *location; // [location_size] where the called function finds it
+	uint64_t location_size;
+	const uint8_t *value; // [value_size] what it is, in the caller's frame
+	uint64_t value_size;
+};
+
+static void note_passed(void *context, uint16_t name, const struct heap_debug_value *value)
+{
+	struct passed *passed = context;
+
+	if (value->kind != HEAP_DEBUG_BLOCK_VALUE)
+		return;
+	if (name == DW_AT_location) {
+		passed->location = value->bytes;
+		passed->location_size = value->number;
+	} else if (name == DW_AT_call_value || name == DW_AT_GNU_call_site_value) {
+		passed->value = value->bytes;
+		passed->value_size = value->number;
+	}
+}
+
+static void note_called(void *context, uint16_t name, const struct heap_debug_value *value)
+{
+	if ((name == DW_AT_call_origin || name == DW_AT_abstract_origin) &&
+	    value->kind == HEAP_DEBUG_REFERENCE_VALUE)
+		*(uint64_t *)context = value->number;
+}
+
+static bool is_same_name(const struct heap_code_entry *a, const struct heap_code_entry *b)
+{
+	if (*a->linkage_name || *b->linkage_name)
+		return strcmp(a->linkage_name, b->linkage_name) == 0;
+	return *a->name && strcmp(a->name, b->name) == 0;
+}
+
+// Whether a call leads to the function: a tail call may have led on to another.
+static bool calls_function(struct search *search, uint64_t called)
+{
+	struct heap_code_entry function, other;
+
+	if (!called ||
+	    !worked(search,
+		    heap_debug_code_describe(search->code, search->function_place, &function)) ||
+	    !worked(search, heap_debug_code_describe(search->code, called, &other)))
+		return false;
+	return function.root == other.root || is_same_name(&function, &other);
+}
+
+static bool is_passed(const struct passed *passed, uint16_t tag, const uint8_t *bytes,
+		      uint64_t size)
+{
+	return (tag == DW_TAG_call_site_parameter || tag == DW_TAG_GNU_call_site_parameter) &&
+	       passed->value && passed->location_size == size &&
+	       memcmp(passed->location, bytes, size) == 0;
+}
+
+// Looks among the parameters of a call for that which was passed there.
+static bool find_passed(struct search *search, uint64_t call, const uint8_t *bytes, uint64_t size,
+			const struct heap_debug_entries **entries, struct passed *result)
+{
+	uint64_t called = 0, place;
+	uint16_t tag;
+	bool children;
+
+	if (!worked(search, heap_debug_code_visit(search->code, call, note_called, &called, entries,
+						  &tag, &children, &place)) ||
+	    !children || !calls_function(search, called))
+		return false;
+	for (bool more = true; more; more = tag != 0) {
+		*result = (struct passed){ 0 };
+		if (!worked(search, heap_debug_code_visit(search->code, place, note_passed, result,
+							  entries, &tag, &children, &place)))
+			return false;
+		if (is_passed(result, tag, bytes, size))
+			return true;
+		// They have no children; who has is no parameter.
+		if (children)
+			return false;
+	}
+	return false;
+}
+
+// (DWARF 5, sections 2.5.1.7 and 3.4.) A value that is lost by now was passed by the caller,
+// whose registers are known and may still hold it.
+static bool find_entry_value(void *context, const uint8_t *bytes, uint64_t size, uint64_t *result)
+{
+	struct search *search = context;
+	const struct heap_locals_frame *frame = search->frame;
+	struct heap_expression_frame caller = {
+		.registers = frame->caller,
+		.bias = frame->bias,
+		.read = frame->read,
+		.context = frame->context,
+	};
+	struct heap_expression_result value;
+	const struct heap_code_unit *unit;
+	const struct heap_code_call *call = NULL;
+	struct passed passed;
+
+	if (!frame->caller)
+		return false;
+
+	uint64_t pc = frame->caller->value[HEAP_REGISTER_PC] - frame->bias;
+
+	if (worked(search, heap_debug_code_unit(search->code, pc - 1, &unit)) && unit)
+		call = heap_code_unit_call(unit, pc);
+	if (!call || !find_passed(search, call->place, bytes, size, &caller.entries, &passed) ||
+	    !heap_expression_evaluate(passed.value, passed.value_size, &caller, NULL, &value) ||
+	    value.kind == HEAP_EXPRESSION_REGISTER)
+		return false;
+	*result = value.value;
+	return true;
+}
+
+// --- variables -------------------------------------------------------------------------------
 
 static struct heap_local *add_local(struct search *search)
 {
@@ -112,7 +241,7 @@ static struct heap_local *add_local(struct search *search)
 		void *larger = realloc(search->found.locals, capacity * sizeof(struct heap_local));
 
 		if (!larger) {
-			search->short_of_memory = true;
+			search->error = heap_error_out_of_memory();
 			return NULL;
 		}
 		search->found.locals = larger;
@@ -121,8 +250,8 @@ static struct heap_local *add_local(struct search *search)
 	return &search->found.locals[search->found.count++];
 }
 
-static void place(const struct search *search, const struct heap_expression_result *location,
-		  struct heap_local *local)
+static void place_local(const struct search *search, const struct heap_expression_result *location,
+			struct heap_local *local)
 {
 	const struct heap_registers *registers = search->frame->registers;
 
@@ -146,101 +275,76 @@ static void place(const struct search *search, const struct heap_expression_resu
 	}
 }
 
-static void look_at_variable(struct search *search, Dwarf_Die die)
+static void look_at_variable(struct search *search, uint64_t place)
 {
 	struct heap_expression_result location;
-	const char *name = heap_dwarf_name(search->file, die);
-	uint64_t number;
+	struct heap_code_entry entry;
 
 	// Variables with an address of their own are globals, found elsewhere.
-	if (!*name || search->found.count == MAX_LOCALS ||
-	    !evaluate_attribute(search, die, DW_AT_location, &location) || location.is_fixed)
+	if (search->found.count == MAX_LOCALS ||
+	    !evaluate(search, place, DW_AT_location, &location) || location.is_fixed)
 		return;
 	if (location.kind == HEAP_EXPRESSION_REGISTER &&
 	    (location.value >= HEAP_REGISTERS ||
 	     !(search->frame->registers->known >> location.value & 1)))
+		return;
+	if (!worked(search, heap_debug_code_describe(search->code, place, &entry)) || !*entry.name)
 		return;
 
 	struct heap_local *local = add_local(search);
 
 	if (!local)
 		return;
-	*local = (struct heap_local){ .name = strdup(name), .function = strdup(search->function) };
-	place(search, &location, local);
-	if (heap_dwarf_inherited_unsigned(search->file, die, DW_AT_decl_file, &number))
-		local->file = strdup(heap_dwarf_files_name(&search->files, number));
-	else
-		local->file = strdup("");
-	if (heap_dwarf_inherited_unsigned(search->file, die, DW_AT_decl_line, &number))
-		local->line = (uint32_t)number;
-	if (heap_dwarf_inherited_reference_offset(search->file, die, DW_AT_type, &number))
-		local->type = number;
-	if (!local->name || !local->function || !local->file)
-		search->short_of_memory = true;
+	*local = (struct heap_local){
+		.name = strdup(entry.name),
+		.function = strdup(search->function),
+		.file = strdup(entry.file),
+		.line = entry.line,
+		.type = entry.type,
+	};
+	place_local(search, &location, local);
+	if ((!local->name || !local->function || !local->file) && !search->error)
+		search->error = heap_error_out_of_memory();
 }
 
-// --- scopes ------------------------------------------------------------------
+// --- scopes ----------------------------------------------------------------------------------
 
-static void search_scope(struct search *search, Dwarf_Die scope, int nesting);
-
-static char *function_name(struct heap_dwarf_file *file, Dwarf_Die die)
+static void search_variables(struct search *search, uint32_t index)
 {
-	const char *linkage = heap_dwarf_linkage_name(file, die);
+	const struct heap_code_unit *unit = search->unit;
+	const struct heap_code_scope *scope = &unit->scopes[index];
 
-	return *linkage ? heap_demangle(linkage) : strdup(heap_dwarf_name(file, die));
+	for (uint32_t i = scope->first_variable; i < scope->end_variable; i++)
+		if (unit->variables[i].scope == index)
+			look_at_variable(search, unit->variables[i].place);
 }
 
-static void enter(struct search *search, Dwarf_Die die, Dwarf_Half tag, int nesting)
+// The function's own, and what is inlined into it at the pc, from the outside in.
+static void search_scopes(struct search *search)
 {
-	const char *outer = search->function;
+	uint32_t scopes[HEAP_CODE_DEPTH];
+	size_t count = heap_code_unit_find(search->unit, search->frame->pc, scopes);
 	CLEANUP_FREE char *name = NULL;
 
-	if (!heap_dwarf_covers(search->file, search->unit, die, search->frame->pc))
-		return;
-	if (tag == DW_TAG_subprogram)
-		find_frame_base(search, die);
-	if (tag != DW_TAG_lexical_block) {
-		name = function_name(search->file, die);
-		search->function = name ? name : "";
-	}
-	search_scope(search, die, nesting + 1);
-	search->function = outer;
-}
+	for (size_t i = 0; i < count && !search->error; i++) {
+		const struct heap_code_scope *scope = &search->unit->scopes[scopes[i]];
+		struct heap_code_entry entry;
 
-static void look_at(struct search *search, Dwarf_Die die, int nesting)
-{
-	Dwarf_Half tag = heap_dwarf_tag(search->file, die);
+		if (scope->kind == HEAP_CODE_FUNCTION) {
+			search->function_place = scope->place;
+			find_frame_base(search, scope->place);
+		}
+		if (scope->kind != HEAP_CODE_BLOCK) {
+			bool described =
+				worked(search, heap_debug_code_describe(search->code, scope->place,
+									&entry));
 
-	switch (tag) {
-	case DW_TAG_variable:
-	case DW_TAG_formal_parameter:
+			free(name);
+			name = described ? heap_code_entry_name(&entry) : NULL;
+			search->function = name ? name : "";
+		}
 		if (*search->function)
-			look_at_variable(search, die);
-		break;
-	case DW_TAG_subprogram:
-	case DW_TAG_inlined_subroutine:
-	case DW_TAG_lexical_block:
-		enter(search, die, tag, nesting);
-		break;
-	case DW_TAG_namespace:
-	case DW_TAG_class_type:
-	case DW_TAG_structure_type:
-		search_scope(search, die, nesting + 1);
-		break;
-	}
-}
-
-static void search_scope(struct search *search, Dwarf_Die scope, int nesting)
-{
-	Dwarf_Die child = nesting < MAX_NESTING ? heap_dwarf_child(search->file, scope) : NULL;
-
-	while (child) {
-		look_at(search, child, nesting);
-
-		Dwarf_Die next = heap_dwarf_sibling(search->file, child);
-
-		dwarf_dealloc_die(child);
-		child = next;
+			search_variables(search, scopes[i]);
 	}
 }
 
@@ -258,9 +362,7 @@ struct heap_error *heap_locals_find(struct heap_dwarf_file *file,
 				    const struct heap_locals_frame *frame,
 				    struct heap_locals *result)
 {
-	CLEANUP_DIE Dwarf_Die unit = NULL;
 	struct search search = {
-		.file = file,
 		.frame = frame,
 		.expression = {
 			.registers = frame->registers,
@@ -268,21 +370,22 @@ struct heap_error *heap_locals_find(struct heap_dwarf_file *file,
 			.bias = frame->bias,
 			.read = frame->read,
 			.context = frame->context,
+			.entry_value = find_entry_value,
 		},
 		.function = "",
 	};
-	struct heap_error *error = heap_dwarf_find_unit(file, frame->pc, &unit);
+	struct heap_error *error = heap_dwarf_code(file, &search.code);
 
 	*result = (struct heap_locals){ 0 };
-	if (error || !unit)
+	if (!error)
+		error = heap_debug_code_unit(search.code, frame->pc, &search.unit);
+	if (error || !search.unit)
 		return error;
-	search.unit = unit;
-	heap_dwarf_files_read(file, unit, &search.files);
-	search_scope(&search, unit, 0);
-	heap_dwarf_files_deinit(&search.files);
-	if (search.short_of_memory) {
+	search.expression.entry_context = &search;
+	search_scopes(&search);
+	if (search.error) {
 		heap_locals_deinit(&search.found);
-		return heap_error_out_of_memory();
+		return search.error;
 	}
 	reverse(&search.found);
 	*result = search.found;

@@ -43,6 +43,7 @@ struct heap_locals_frame {
 	uint64_t bias; /**< of the module */
 	uint64_t cfa;
 	const struct heap_registers *registers;
+	const struct heap_registers *caller; /**< its caller's; NULL if it has none */
 	heap_memory_reader *read;
 	void *context;
 };

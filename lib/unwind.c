@@ -35,7 +35,6 @@ struct row {
 	bool found;
 	bool is_signal;
 	uint8_t return_register;
-	struct heap_dwarf_file *file;
 	Dwarf_Regtable_Entry3 cfa;
 	Dwarf_Regtable_Entry3 rules[HEAP_REGISTERS];
 };
@@ -164,7 +163,6 @@ static bool read_row(struct table *table, uint64_t pc, struct row *row)
 		dwarf_dealloc_error(table->file->debug, error);
 	if (result != DW_DLV_OK)
 		return false;
-	row->file = table->file;
 	row->cfa = registers.rt3_cfa_rule;
 	memcpy(row->rules, rules, sizeof(row->rules));
 	return true;
@@ -217,9 +215,8 @@ static bool find_cfa(struct step *step, uint64_t *cfa)
 		return true;
 	case DW_EXPR_EXPRESSION:
 	case DW_EXPR_VAL_EXPRESSION:
-		if (!heap_expression_evaluate_bytes(step->row->file, rule->dw_block_ptr,
-						    rule->dw_offset_or_block_len, &step->frame,
-						    NULL, &result))
+		if (!heap_expression_evaluate(rule->dw_block_ptr, rule->dw_offset_or_block_len,
+					      &step->frame, NULL, &result))
 			return false;
 		*cfa = result.value;
 		return true;
@@ -260,9 +257,8 @@ static void apply_expression(struct step *step, unsigned number, const Dwarf_Reg
 	struct heap_expression_result result;
 	uint64_t cfa = step->frame.cfa;
 
-	if (!heap_expression_evaluate_bytes(step->row->file, rule->dw_block_ptr,
-					    rule->dw_offset_or_block_len, &step->frame, &cfa,
-					    &result))
+	if (!heap_expression_evaluate(rule->dw_block_ptr, rule->dw_offset_or_block_len,
+				      &step->frame, &cfa, &result))
 		return;
 	if (rule->dw_value_type == DW_EXPR_EXPRESSION)
 		set_saved(step, number, result.value);

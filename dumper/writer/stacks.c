@@ -168,7 +168,8 @@ static struct heap_error *add_local(struct walk *walk, struct module *module,
 
 HEAP_MUST_CHECK
 static struct heap_error *add_locals(struct walk *walk, struct module *module, uint64_t pc,
-				     uint64_t cfa, uint32_t first_frame)
+				     uint64_t cfa, uint32_t first_frame,
+				     const struct heap_registers *caller)
 {
 	struct heap_locals locals = { 0 };
 	struct heap_locals_frame frame = {
@@ -176,6 +177,7 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 		.bias = module->bias,
 		.cfa = cfa,
 		.registers = &walk->registers,
+		.caller = caller,
 		.read = read_memory,
 		.context = &walk->capture->image,
 	};
@@ -279,7 +281,8 @@ static struct heap_error *walk_thread(struct walk *walk)
 		struct heap_error *error = add_frames(&before, module, pc, cfa);
 
 		if (!error && module && module->dwarf)
-			error = add_locals(&before, module, pc, cfa, first_frame);
+			error = add_locals(&before, module, pc, cfa, first_frame,
+					   more ? &walk->registers : NULL);
 		if (!error && depth == 0)
 			error = add_registers(&before, capture->frame_count - 1);
 		if (error)

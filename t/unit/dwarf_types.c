@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
-#include "lib/dwarf_attributes.h"
+#include "lib/debug_code.h"
 #include "lib/dwarf_types.h"
+#include "lib/dwarf_types_reader.h"
 
+#include <libdwarf/dwarf.h>
 #include <stdbool.h>
 
 // Every test is run with what each compiler can write.
@@ -40,33 +42,42 @@ static const char *compiler;
 
 // --- reading what was compiled -------------------------------------------------------------
 
-struct wanted {
-	struct heap_dwarf_file *file;
-	const char *name;
-	bool found;
-};
+static struct heap_dwarf_file *file;
+static struct heap_debug_units *units;
+static struct heap_debug_code *code;
 
-static struct heap_error *read_if_wanted(void *context, Dwarf_Die die)
+static void open_file(const char *object)
 {
-	struct wanted *wanted = context;
-	const char *name = heap_dwarf_name(wanted->file, die);
+	assert_null(heap_dwarf_open(compile_path(object), &file));
+	assert_null(heap_dwarf_debug_units(file, &units));
+	assert_null(heap_dwarf_code(file, &code));
+}
 
-	if (wanted->found || strlen(name) < strlen(wanted->name) ||
-	    strcmp(name + strlen(name) - strlen(wanted->name), wanted->name) != 0)
-		return NULL;
-	wanted->found = true;
-	return heap_unit_types_read(wanted->file, heap_dwarf_offset(wanted->file, die), &unit);
+// Whether it is a unit of that source.
+static bool is_of(const struct heap_debug_unit *header, const char *source)
+{
+	struct heap_code_entry entry;
+
+	assert_null(heap_debug_code_describe(code, header->die, &entry));
+
+	size_t length = strlen(entry.name), wanted = strlen(source);
+
+	return length >= wanted && strcmp(entry.name + length - wanted, source) == 0;
 }
 
 // Reads the unit of that source of a shared object.
 static void read_unit(const char *object, const char *source)
 {
-	struct wanted wanted = { .name = source };
+	bool found = false;
 
-	assert_null(heap_dwarf_open(compile_path(object), &wanted.file));
-	assert_null(heap_dwarf_visit_units(wanted.file, read_if_wanted, &wanted));
-	check_that(wanted.found);
-	heap_dwarf_close(wanted.file);
+	open_file(object);
+	for (size_t i = 0; i < units->count && !found; i++) {
+		found = is_of(&units->units[i], source);
+		if (found)
+			assert_null(heap_unit_types_read(file, units->units[i].die, &unit));
+	}
+	check_that(found);
+	heap_dwarf_close(file);
 	assert_null(heap_types_check(&unit.types));
 }
 
@@ -387,71 +398,67 @@ static void reads_cxx(void **state)
 
 // --- which entry is which type -------------------------------------------------------------
 
-struct variables {
-	struct heap_dwarf_file *file;
-	unsigned checked;
-};
-
-// Looks the type of each variable and parameter of functions up by its entry.
-static void look_up(struct variables *variables, Dwarf_Die parent)
+static void ignore(void *context, uint16_t name, const struct heap_debug_value *value)
 {
-	Dwarf_Die die = heap_dwarf_child(variables->file, parent);
-
-	while (die) {
-		const char *name = heap_dwarf_name(variables->file, die);
-		uint64_t place;
-
-		bool is_local = heap_dwarf_tag(variables->file, die) == DW_TAG_variable ||
-				heap_dwarf_tag(variables->file, die) == DW_TAG_formal_parameter;
-
-		if (is_local && (strcmp(name, "p") == 0 || strcmp(name, "zero") == 0 ||
-				 strcmp(name, "all") == 0)) {
-			check_that(heap_dwarf_inherited_reference_offset(variables->file, die,
-									 DW_AT_type, &place));
-
-			const char *found = name_of(heap_unit_types_find(&unit, place));
-
-			check_that(strcmp(found, *name == 'p'   ? "struct local *"
-						 : *name == 'z' ? "struct zero *"
-								: "struct session **") == 0);
-			check_that(heap_unit_types_find(&unit, place + 1) == HEAP_NO_TYPE);
-			variables->checked++;
-		}
-		look_up(variables, die);
-
-		Dwarf_Die next = heap_dwarf_sibling(variables->file, die);
-
-		dwarf_dealloc_die(die);
-		die = next;
-	}
+	(void)context;
+	(void)name;
+	(void)value;
 }
 
-static struct heap_error *look_up_unit(void *context, Dwarf_Die die)
+static void look_up(uint64_t place, size_t *checked)
 {
-	struct variables *variables = context;
+	struct heap_code_entry entry;
 
-	if (heap_dwarf_tag(variables->file, die) == DW_TAG_compile_unit &&
-	    !strstr(heap_dwarf_name(variables->file, die), "second.c"))
-		look_up(variables, die);
-	return NULL;
+	assert_null(heap_debug_code_describe(code, place, &entry));
+	if (strcmp(entry.name, "p") != 0 && strcmp(entry.name, "zero") != 0 &&
+	    strcmp(entry.name, "all") != 0)
+		return;
+
+	const char *found = name_of(heap_unit_types_find(&unit, entry.type));
+
+	check_that(strcmp(found, *entry.name == 'p'   ? "struct local *"
+				 : *entry.name == 'z' ? "struct zero *"
+						      : "struct session **") == 0);
+	check_that(heap_unit_types_find(&unit, entry.type + 1) == HEAP_NO_TYPE);
+	++*checked;
+}
+
+// Looks the type of each variable and parameter of functions up by its entry.
+static void look_up_unit(const struct heap_debug_unit *header, size_t *checked)
+{
+	for (uint64_t next, place = header->die; place < header->end; place = next) {
+		const struct heap_debug_entries *entries;
+		uint16_t tag;
+		bool children;
+
+		assert_null(heap_debug_code_visit(code, place, ignore, NULL, &entries, &tag,
+						  &children, &next));
+		if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter)
+			look_up(place, checked);
+	}
 }
 
 static void check_entries(void)
 {
-	struct variables variables = { 0 };
+	size_t checked = 0;
 
-	assert_null(heap_dwarf_open(compile_path("object.so"), &variables.file));
-	assert_null(heap_dwarf_visit_units(variables.file, look_up_unit, &variables));
-	check_that(variables.checked >= 3);
-	heap_dwarf_close(variables.file);
+	open_file("object.so");
+	for (size_t i = 0; i < units->count; i++)
+		if (!units->units[i].type_die && !is_of(&units->units[i], "second.c"))
+			look_up_unit(&units->units[i], &checked);
+	check_that(checked >= 3);
+	heap_dwarf_close(file);
 }
 
 static void finds_types_by_entry(void **state)
 {
 	(void)state;
-	// Not with type units: types are looked up by an offset in .debug_info there, too,
-	// but a reference by signature has none before DWARF 5.
-	static const char *const compilers[] = { "gcc -gdwarf-5 -O0", "clang -gdwarf-4 -O0" };
+	static const char *const compilers[] = {
+		"gcc -gdwarf-5 -O0",
+		"clang -gdwarf-4 -O0",
+		"gcc -gdwarf-4 -fdebug-types-section -O0",
+		"gcc -gdwarf-5 -fdebug-types-section -O0",
+	};
 
 	WITH_EACH(compilers, "unit.c", c_source, check_entries);
 }
