@@ -55,8 +55,10 @@ SAMPLES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/programs/*.c)) \
 # t/truth/NAME-part.c belongs to NAME.c.
 TRUTH_C := $(filter-out truth,$(basename $(notdir $(shell ls t/truth/*.c | grep -v -e -))))
 TRUTH_CXX := $(basename $(notdir $(wildcard t/truth/*.cc)))
+TRUTH_PARTS := $(wildcard t/truth/*.h t/truth/*-*.c)
 TRUTHS := $(foreach variant,gcc-O0 gcc-O2 clang-O2,\
-            $(patsubst %,$(BUILD)/truth/%.$(variant),$(TRUTH_C) $(TRUTH_CXX)))
+            $(patsubst %,$(BUILD)/truth/%.$(variant),$(TRUTH_C) $(TRUTH_CXX))) \
+          $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins)
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))
 TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
@@ -142,17 +144,35 @@ $(BUILD)/truth/truth.o: t/truth/truth.c t/truth/truth.h
 
 # $(call truth,VARIANT,C compiler,C++ compiler,flags)
 define truth
-$(TRUTH_C:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.c t/truth/truth.h $(BUILD)/truth/truth.o
+$(TRUTH_C:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.c $(TRUTH_PARTS) $(BUILD)/truth/truth.o
 	$$(call say,PROG,$$@)
 	$$(Q)$(2) -g $(4) -D_GNU_SOURCE -iquote . -o $$@ $$< $$(wildcard t/truth/$$*-*.c) $(BUILD)/truth/truth.o -lm
 
-$(TRUTH_CXX:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.cc t/truth/truth.h $(BUILD)/truth/truth.o
+$(TRUTH_CXX:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.cc $(TRUTH_PARTS) $(BUILD)/truth/truth.o
 	$$(call say,PROG,$$@)
 	$$(Q)$(3) -g $(4) -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
 endef
 $(eval $(call truth,gcc-O0,gcc,g++,-O0))
 $(eval $(call truth,gcc-O2,gcc,g++,-O2))
+$(eval $(call truth,gcc-O1-lto,gcc,g++,-O1 -flto=1))
 $(eval $(call truth,clang-O2,clang,clang++,-O2))
+
+# Lua, whose objects say what they are, from Debian's source. Without it, its part is skipped.
+truth-lua: $(BUILD)/truth/truth.o
+	$(Q)t/real/fetch $(BUILD)/real lua >$(BUILD)/truth/lua.fetched 2>&1 || { cat $(BUILD)/truth/lua.fetched; \
+		echo 'SKIP: no source of Lua can be had'; [ '$(CI)' != true ]; }
+	$(Q)[ ! -d $(BUILD)/real/lua-source ] || $(MAKE) --no-print-directory $(BUILD)/truth/lua.gcc-O2
+
+LUA_SOURCES := $(filter-out %/lua.c %/luac.c %/onelua.c,$(wildcard $(BUILD)/real/lua-source/src/*.c))
+LUA_OBJECTS := $(patsubst $(BUILD)/real/lua-source/src/%.c,$(BUILD)/truth/lua-%.o,$(LUA_SOURCES))
+
+$(LUA_OBJECTS): $(BUILD)/truth/lua-%.o: $(BUILD)/real/lua-source/src/%.c
+	$(Q)gcc -g -O2 -DLUA_USE_LINUX -c -o $@ $<
+
+$(BUILD)/truth/lua.gcc-O2: t/truth/lua-host.c $(TRUTH_PARTS) $(LUA_OBJECTS) $(BUILD)/truth/truth.o
+	$(call say,PROG,$@)
+	$(Q)gcc -g -O2 -D_GNU_SOURCE -iquote . -I$(BUILD)/real/lua-source/src -o $@ $< $(LUA_OBJECTS) \
+		$(BUILD)/truth/truth.o -Wl,-E -lm -ldl
 
 $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 	$(call say,PROG,$@)
@@ -170,7 +190,7 @@ check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(FUZZED:%=$(BUILD)/t/fuzz/%.repla
 check-real: all
 	$(Q)BUILD=$(BUILD) prove -v t/real/*.t
 
-truth: all $(TRUTHS)
+truth: all $(TRUTHS) truth-lua
 	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t
 
 bench: all $(BENCHES)
@@ -227,6 +247,6 @@ install: all $(BUILD)/heapsnap.pc
 clean:
 	rm -rf build
 
-.PHONY: all check check-built check-real truth bench demo dependencies fuzz lint install clean
+.PHONY: all check check-built check-real truth truth-lua bench demo dependencies fuzz lint install clean
 .DELETE_ON_ERROR:
 .SECONDARY:

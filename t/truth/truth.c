@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log: a hash table in static memory, by hidden address. Nothing here allocates.
+// The log: a hash table by hidden address, in a mapping of its own. Nothing here allocates.
 #include "t/truth/truth.h"
 #include "dumper/heapsnap.h"
 
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define HIDE UINT64_C(0xa5c3f00fda7a5eed) // Judge.pm knows it, too
-#define TRUTH_BITS 16
+#define TRUTH_BITS 19
 #define SLOTS ((size_t)1 << TRUTH_BITS)
 
 struct entry {
@@ -19,25 +20,35 @@ struct entry {
 	int kind; // 0: forgotten
 };
 
-static struct entry entries[SLOTS];
+static struct entry *entries; // [SLOTS]
 static size_t used;
+
+static void fail(const char *why)
+{
+	dprintf(STDERR_FILENO, "truth: %s\n", why);
+	_exit(3);
+}
+
+static void map_entries(void)
+{
+	entries = mmap(NULL, SLOTS * sizeof(*entries), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (entries == MAP_FAILED)
+		fail("out of memory");
+}
 
 // A pool's first part has the pool's address: parts are entries of their own.
 static struct entry *find(uint64_t hidden, int part)
 {
 	size_t slot = (hidden * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - TRUTH_BITS);
 
+	if (!entries)
+		map_entries();
 	while (entries[slot].hidden &&
 	       (entries[slot].hidden != hidden ||
 		(entries[slot].kind && (entries[slot].kind == TRUTH_PART) != part)))
 		slot = (slot + 1) % SLOTS;
 	return &entries[slot];
-}
-
-static void fail(const char *why)
-{
-	dprintf(STDERR_FILENO, "truth: %s\n", why);
-	_exit(3);
 }
 
 void *truth_log(void *block, int kind, const char *type, size_t count)
@@ -90,7 +101,7 @@ static void write_log(const char *path)
 
 	if (file < 0)
 		fail("the log cannot be written");
-	for (size_t i = 0; i < SLOTS; i++) {
+	for (size_t i = 0; entries && i < SLOTS; i++) {
 		int part;
 
 		if (!entries[i].hidden || !entries[i].kind)
