@@ -155,10 +155,14 @@ static void print_branch(struct tree *tree, bool last)
 	output_text(tree->session->output, "%s%s", tree->prefix, last ? "└─" : "├─");
 }
 
-static const char *interior_text(struct session *session, uint32_t interior)
+static const char *interior_text(struct session *session, heap_object_id object, uint32_t interior)
 {
-	return interior ? session_format(session, " (points %" PRIu32 " bytes into it)", interior)
-			: "";
+	const char *base = field_base_of_object(session, object, interior);
+
+	if (interior == 0)
+		return "";
+	return *base ? base
+		     : session_format(session, " (points %" PRIu32 " bytes into it)", interior);
 }
 
 static void show_root_holder(struct tree *tree, uint32_t edge_number, bool last)
@@ -169,7 +173,8 @@ static void show_root_holder(struct tree *tree, uint32_t edge_number, bool last)
 
 	print_branch(tree, last);
 	output_text(session->output, "%s%s%s%s\n", *field ? field : "", *field ? " of " : "",
-		    describe_root(session, edge->root), interior_text(session, edge->interior));
+		    describe_root(session, edge->root),
+		    interior_text(session, edge->target, edge->interior));
 	output_open_object(session->output, NULL);
 	output_string(session->output, "field", field);
 	output_boolean(session->output, "typed", edge->flags & HEAP_EDGE_TYPED);
@@ -209,9 +214,10 @@ static struct heap_error *show_object_holder(struct tree *tree, heap_object_id s
 	struct heap_error *error = NULL;
 
 	print_branch(tree, last);
-	output_text(session->output, "%s of %s%s%s\n", field, describe_object(session, source),
-		    interior_text(session, snapshot->edge_interior[edge]),
-		    end ? end : ", which is:");
+	output_text(
+		session->output, "%s of %s%s%s\n", field, describe_object(session, source),
+		interior_text(session, snapshot->edge_target[edge], snapshot->edge_interior[edge]),
+		end ? end : ", which is:");
 	session_remember(session, source);
 	output_open_object(session->output, NULL);
 	output_string(session->output, "field", field);

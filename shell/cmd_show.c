@@ -99,8 +99,11 @@ static struct heap_error *show_object(struct session *session, heap_object_id ob
 	struct heap_error *error =
 		heap_snapshot_read_content(snapshot, object, bytes, wanted, &kept);
 
+	// Of a class without debug information only the name is known.
+	bool has_layout = heap_types_size(&snapshot->types, snapshot->type[object]) > 0;
+
 	// The edges are the largest columns: only for what the bytes alone do not say.
-	if (!error && (kept < value.size || snapshot->type[object] == HEAP_NO_TYPE))
+	if (!error && (kept < value.size || !has_layout))
 		error = heap_snapshot_load(snapshot, HEAP_COLUMN_SLOTS);
 	if (error)
 		return error;
@@ -112,7 +115,7 @@ static struct heap_error *show_object(struct session *session, heap_object_id ob
 		value.flexible = 0;
 	output_open_object(session->output, NULL);
 	show_header(session, object);
-	if (snapshot->type[object] != HEAP_NO_TYPE) {
+	if (has_layout) {
 		show_typed(session, object, &value, limit);
 	} else {
 		value_print_bytes(session, &value, 2, limit);

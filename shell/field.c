@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/field.h"
 
+#include "shell/describe.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -50,7 +52,7 @@ static const struct heap_member *find_member(const struct heap_types *types,
 		const struct heap_member *member = &types->members[type->first_member + i];
 		uint64_t size = heap_types_size(types, member->type);
 
-		if (offset < member->offset ||
+		if ((member->flags & HEAP_MEMBER_VIRTUAL_BASE) || offset < member->offset ||
 		    (offset - member->offset >= size && !(size == 0 && i + 1 == type->members)))
 			continue;
 		if (!found ||
@@ -128,4 +130,74 @@ const char *field_of_root(struct session *session, heap_root_id number, uint64_t
 	if (root->kind > HEAP_ROOT_LOCAL)
 		return session_format(session, "+0x%" PRIx64, offset);
 	return finish(session, &path, descend(&path, root->type, offset));
+}
+
+// Goes through the virtual bases of a class and of its bases. @return false if there are two
+static bool find_virtual_base(const struct heap_types *types, heap_type_id id, int depth,
+			      heap_type_id *found)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	for (uint32_t i = 0; is_compound(type) && depth < MAX_DEPTH && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		heap_type_id base = heap_types_strip(types, member->type);
+
+		if (!(member->flags & HEAP_MEMBER_BASE))
+			continue;
+		if (member->flags & HEAP_MEMBER_VIRTUAL_BASE) {
+			if (*found != HEAP_NO_TYPE && *found != base)
+				return false;
+			*found = base;
+		}
+		if (!find_virtual_base(types, base, depth + 1, found))
+			return false;
+	}
+	return true;
+}
+
+// A virtual base is where only the vtable knows: behind all else, if there is just one.
+static heap_type_id find_last_base(const struct heap_types *types, heap_type_id id, uint64_t offset)
+{
+	heap_type_id found = HEAP_NO_TYPE;
+	uint64_t size = heap_types_size(types, id);
+
+	if (!find_virtual_base(types, id, 0, &found) || found == HEAP_NO_TYPE)
+		return HEAP_NO_TYPE;
+	return offset + heap_types_size(types, found) == size ? found : HEAP_NO_TYPE;
+}
+
+// The outermost base class that begins there, in this class or in a member.
+static heap_type_id find_base(const struct heap_types *types, heap_type_id id, uint64_t offset)
+{
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
+		const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+		const struct heap_member *member =
+			is_compound(type) ? find_member(types, type, offset) : NULL;
+
+		if (!member)
+			return HEAP_NO_TYPE;
+		offset -= member->offset;
+		id = member->type;
+		if ((member->flags & HEAP_MEMBER_BASE) && offset == 0)
+			return id;
+	}
+	return HEAP_NO_TYPE;
+}
+
+const char *field_base_of_object(struct session *session, heap_object_id object, uint64_t offset)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_type_id type = snapshot->type[object];
+	uint64_t stride = heap_types_size(&snapshot->types, type);
+
+	if (offset == 0 || stride == 0 || snapshot->elements[object] != 1 || offset >= stride)
+		return "";
+
+	heap_type_id base = find_last_base(&snapshot->types, type, offset);
+
+	if (base == HEAP_NO_TYPE)
+		base = find_base(&snapshot->types, type, offset);
+	return base == HEAP_NO_TYPE
+		       ? ""
+		       : session_format(session, " (base %s)", describe_type(session, base));
 }

@@ -15,4 +15,10 @@ const char *field_of_object(struct session *session, heap_object_id object, uint
 /** "" for a whole pointer variable. */
 const char *field_of_root(struct session *session, heap_root_id root, uint64_t offset);
 
+/**
+ * What a pointer into the middle of an object points to, if that is a base class: " (base
+ * shape)"; "" otherwise, and at the object's start.
+ */
+const char *field_base_of_object(struct session *session, heap_object_id object, uint64_t offset);
+
 #endif

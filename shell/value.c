@@ -3,6 +3,7 @@
 
 #include "shell/container.h"
 #include "shell/describe.h"
+#include "shell/field.h"
 #include "shell/format.h"
 
 #include <inttypes.h>
@@ -169,8 +170,11 @@ const char *value_describe_pointer(struct session *session, uint64_t pointer)
 	session_remember(session, target);
 	if (pointer == snapshot->address[target])
 		return describe_object(session, target);
-	return session_format(session, "%s + %" PRIu64, describe_object(session, target),
-			      pointer - snapshot->address[target]);
+
+	uint64_t interior = pointer - snapshot->address[target];
+
+	return session_format(session, "%s + %" PRIu64 "%s", describe_object(session, target),
+			      interior, field_base_of_object(session, target, interior));
 }
 
 void value_pointer_json(struct session *session, uint64_t pointer)

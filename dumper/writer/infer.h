@@ -22,7 +22,7 @@ struct heap_error *vtables_create(struct capture *capture, struct vtables **resu
 void vtables_destroy(struct vtables *vtables);
 
 /** The class whose vtable @p word points into, or HEAP_NO_TYPE. */
-heap_type_id vtables_find(const struct vtables *vtables, uint64_t word);
+heap_type_id vtables_find(struct vtables *vtables, uint64_t word);
 
 /**
  * Names what can be named: fills capture's type, elements and evidence, and marks the

@@ -18,7 +18,7 @@
 #include <string.h>
 
 struct classes {
-	const struct vtables *vtables;
+	struct vtables *vtables;
 	heap_type_id *types; // [objects]
 };
 
