@@ -146,11 +146,11 @@ $(BUILD)/truth/truth.o: t/truth/truth.c t/truth/truth.h
 define truth
 $(TRUTH_C:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.c $(TRUTH_PARTS) $(BUILD)/truth/truth.o
 	$$(call say,PROG,$$@)
-	$$(Q)$(2) -g $(4) -D_GNU_SOURCE -iquote . -o $$@ $$< $$(wildcard t/truth/$$*-*.c) $(BUILD)/truth/truth.o -lm
+	$$(Q)$(2) -g $(4) -D_GNU_SOURCE -pthread -iquote . -o $$@ $$< $$(wildcard t/truth/$$*-*.c) $(BUILD)/truth/truth.o -lm
 
 $(TRUTH_CXX:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.cc $(TRUTH_PARTS) $(BUILD)/truth/truth.o
 	$$(call say,PROG,$$@)
-	$$(Q)$(3) -g $(4) -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
+	$$(Q)$(3) -g $(4) -std=c++17 -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
 endef
 $(eval $(call truth,gcc-O0,gcc,g++,-O0))
 $(eval $(call truth,gcc-O2,gcc,g++,-O2))

@@ -4,6 +4,8 @@
 #include "dumper/heapsnap.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -21,12 +23,19 @@ struct entry {
 };
 
 static struct entry *entries; // [SLOTS]
+static atomic_flag busy;
 static size_t used;
 
 static void fail(const char *why)
 {
 	dprintf(STDERR_FILENO, "truth: %s\n", why);
 	_exit(3);
+}
+
+static void lock(void)
+{
+	while (atomic_flag_test_and_set(&busy))
+		sched_yield();
 }
 
 static void map_entries(void)
@@ -57,6 +66,7 @@ void *truth_log(void *block, int kind, const char *type, size_t count)
 
 	if (!block)
 		fail("out of memory");
+	lock();
 	entry = find((uint64_t)(uintptr_t)block ^ HIDE, kind == TRUTH_PART);
 	if (!entry->hidden && ++used > SLOTS / 4 * 3)
 		fail("the table is full");
@@ -64,15 +74,19 @@ void *truth_log(void *block, int kind, const char *type, size_t count)
 	entry->kind = kind;
 	entry->type = type;
 	entry->count = (uint32_t)count;
+	atomic_flag_clear(&busy);
 	return block;
 }
 
 static void forget(const void *address, int part)
 {
-	struct entry *entry = find((uint64_t)(uintptr_t)address ^ HIDE, part);
+	struct entry *entry;
 
+	lock();
+	entry = find((uint64_t)(uintptr_t)address ^ HIDE, part);
 	if (address && entry->hidden)
 		entry->kind = 0;
+	atomic_flag_clear(&busy);
 }
 
 int truth_forget(const void *block)
