@@ -167,33 +167,51 @@ static bool print_elements(const struct printing *printing, struct container_wal
 }
 
 // A tuple's elements are base classes; the name of each begins with its number.
+static bool find_tuple_element(struct session *session, const struct place *tuple, unsigned index,
+			       struct place *result)
+{
+	static const struct {
+		const char *begin, *member;
+	} forms[] = {
+		{ "_Head_base<%u,", "_M_head_impl" },
+		{ "_Head_base<%uUL,", "_M_head_impl" },
+		{ "__tuple_leaf<%u,", "__value_" },
+		{ "__tuple_leaf<%uUL,", "__value_" },
+	};
+	struct place leaves = *tuple, leaf;
+
+	if (place_find(session, tuple, "__base_", &leaf))
+		leaves = leaf;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		char begin[64];
+
+		snprintf(begin, sizeof(begin), forms[i].begin, index);
+		if (place_find_base(session, &leaves, begin, &leaf) &&
+		    place_find(session, &leaf, forms[i].member, result))
+			return true;
+	}
+	return false;
+}
+
 static bool print_tuple(const struct printing *printing)
 {
 	struct session *session = printing->session;
-	struct place leaf, element;
-	bool gnu = place_find_base(session, &printing->place, "_Tuple_impl<", &leaf);
-	struct place leaves = printing->place;
+	struct place element;
 
-	if (!gnu && !place_find(session, &printing->place, "__base_", &leaves))
+	if (!find_tuple_element(session, &printing->place, 0, &element))
 		return false;
 	value_begin_line(session, printing->name, printing->indent);
 	output_text(session->output, "std::tuple {\n");
 	output_open_object(session->output, printing->name);
 	output_string(session->output, "container", "std::tuple");
 	output_open_array(session->output, "elements");
-	for (unsigned i = 0; !session_must_stop(session); i++) {
-		const char *begin =
-			session_format(session, gnu ? "_Head_base<%u," : "__tuple_leaf<%u,", i);
-
-		if (!place_find_base(session, &leaves, begin, &leaf))
-			break;
-		if (!place_find(session, &leaf, gnu ? "_M_head_impl" : "__value_", &element))
-			continue;
+	for (unsigned i = 0; find_tuple_element(session, &printing->place, i, &element) &&
+			     !session_must_stop(session);
+	     i++)
 		print_place(printing, &element,
 			    output_is_json(session->output) ? NULL
 							    : session_format(session, "[%u]", i),
 			    printing->indent + 2);
-	}
 	output_close(session->output);
 	output_close(session->output);
 	output_text(session->output, "%*s}\n", printing->indent, "");
@@ -255,23 +273,23 @@ static bool find_bits(struct session *session, const struct place *place,
 
 // --- owners ------------------------------------------------------------------
 
-static bool find_tuple_head(const struct session *session, const struct place *place,
+static bool find_tuple_head(struct session *session, const struct place *place,
 			    struct place *result)
 {
-	struct place tuple, head;
+	struct place tuple;
 
 	return place_find(session, place, "_M_t._M_t", &tuple) &&
-	       place_find_base(session, &tuple, "_Head_base<0,", &head) &&
-	       place_find(session, &head, "_M_head_impl", result);
+	       find_tuple_element(session, &tuple, 0, result);
 }
 
-static bool find_unique(const struct session *session, const struct place *place, uint64_t *pointer)
+static bool find_unique(struct session *session, const struct place *place, uint64_t *pointer)
 {
 	struct place found;
 
 	return (find_tuple_head(session, place, &found) ||
 		place_find(session, place, "__ptr_.__value_", &found) ||
-		place_find(session, place, "__ptr_", &found)) &&
+		place_find(session, place, "__ptr_", &found) ||
+		place_find(session, place, "_M_t", &found)) &&
 	       place_pointer(session, &found, pointer);
 }
 
@@ -320,6 +338,27 @@ static bool find_counts(struct session *session, const struct place *place, uint
 	return true;
 }
 
+// What make_shared() makes is behind the counts, in one block with them.
+static const char *describe_shared(struct session *session, const struct place *place,
+				   uint64_t pointer, uint64_t control)
+{
+	heap_object_id object = heap_snapshot_find(session->snapshot, pointer);
+	struct place found;
+
+	if (object == HEAP_NO_OBJECT || pointer <= control ||
+	    heap_snapshot_find(session->snapshot, control) != object ||
+	    (!place_find(session, place, "_M_ptr", &found) &&
+	     !place_find(session, place, "__ptr_", &found)))
+		return value_describe_pointer(session, pointer);
+	session_remember(session, object);
+	return session_format(session, "%s%s%s at %s%#" PRIx64 "%s, made with its counts",
+			      output_colour(session->output, COLOUR_TYPE),
+			      describe_type(session, place_pointee(session, &found)),
+			      output_colour(session->output, COLOUR_PLAIN),
+			      output_colour(session->output, COLOUR_ADDRESS), pointer,
+			      output_colour(session->output, COLOUR_PLAIN));
+}
+
 static bool print_shared_pointer(const struct printing *printing, const char *kind)
 {
 	struct session *session = printing->session;
@@ -337,7 +376,7 @@ static bool print_shared_pointer(const struct printing *printing, const char *ki
 	bool counted = control != 0 && find_counts(session, place, control, &counts);
 
 	value_begin_line(session, printing->name, printing->indent);
-	output_text(output, "%s", value_describe_pointer(session, pointer));
+	output_text(output, "%s", describe_shared(session, place, pointer, control));
 	if (counted)
 		output_text(output, " (use count %" PRIu64 ", weak count %" PRIu64 ")", counts.uses,
 			    counts.weak);

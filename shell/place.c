@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/place.h"
 
+#include "lib/templates.h"
+
 #include <string.h>
 
 enum {
@@ -256,39 +258,6 @@ const char *place_standard_name(const struct session *session, heap_type_id type
 	return name ? name : "";
 }
 
-// The length of "name<…>" with all that is between its brackets; 0 if they do not close.
-static size_t template_length(const char *name)
-{
-	unsigned open = 0;
-
-	for (size_t i = 0; name[i]; i++) {
-		if (name[i] == '<')
-			open++;
-		else if (name[i] == '>' && i > 0 && name[i - 1] != '-' && --open == 0)
-			return i + 1;
-	}
-	return 0;
-}
-
-// The first name of a class, or of its bases and members, that has `search->name<…>` in it.
-static const char *find_mention(struct search *search, heap_type_id id, int depth)
-{
-	const struct heap_types *types = &search->session->snapshot->types;
-	const struct heap_type *type = type_of(search->session, id);
-
-	if (!is_compound(type) || depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
-		return NULL;
-
-	const char *found = strstr(heap_types_string(types, type->name), search->name);
-
-	for (uint32_t i = 0; !found && i < type->members; i++) {
-		const struct heap_member *member = &types->members[type->first_member + i];
-
-		found = find_mention(search, member->type, depth + 1);
-	}
-	return found;
-}
-
 static heap_type_id find_compound(const struct heap_types *types, const char *name, size_t length)
 {
 	for (heap_type_id id = 1; id < types->count; id++) {
@@ -304,11 +273,10 @@ static heap_type_id find_compound(const struct heap_types *types, const char *na
 
 heap_type_id place_mentioned_type(struct session *session, heap_type_id type, const char *name)
 {
-	struct search search = { session, name, strlen(name), 0 };
-	const char *mention = find_mention(&search, type, 0);
-	size_t length = mention ? template_length(mention) : 0;
+	size_t length;
+	const char *mention = heap_template_mention(&session->snapshot->types, type, name, &length);
 
-	if (length == 0)
+	if (!mention)
 		return HEAP_NO_TYPE;
 
 	// Thousands of maps of one type ask for the same.

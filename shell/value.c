@@ -300,6 +300,15 @@ static void print_bit_field(struct session *session, const struct value *value,
 		print_integer(session, type, field, bits, name, indent);
 }
 
+// An empty base class says nothing of the value.
+static bool is_empty_base(const struct session *session, const struct heap_member *member)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, member->type)];
+
+	return (member->flags & HEAP_MEMBER_BASE) && type->members == 0 && type->size == 1;
+}
+
 static void print_members(struct session *session, const struct value *value,
 			  const struct heap_type *type, uint64_t offset, int indent,
 			  enum value_limit limit)
@@ -309,6 +318,8 @@ static void print_members(struct session *session, const struct value *value,
 	for (uint32_t i = 0; i < type->members && !session_must_stop(session); i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
+		if (is_empty_base(session, member))
+			continue;
 		if (member->flags & HEAP_MEMBER_BIT_FIELD)
 			print_bit_field(session, value, member, offset + member->offset, indent);
 		else if (member->flags & HEAP_MEMBER_VIRTUAL_BASE)

@@ -5,6 +5,7 @@
  * Started by libheapsnap.so alone; dumper/protocol.h says how. It is a program of its own
  * so that its memory, its threads and its crashes are not those of the program.
  */
+#include "dumper/writer/containers.h"
 #include "dumper/writer/destination.h"
 #include "dumper/writer/globals.h"
 #include "dumper/writer/infer.h"
@@ -97,8 +98,10 @@ static struct heap_error *gather(struct capture *capture)
 		error = find_roots(capture);
 	if (!error) {
 		heap_types_resolve(&capture->types);
-		error = infer_types(capture, classes);
+		error = containers_complete_types(&capture->types);
 	}
+	if (!error)
+		error = infer_types(capture, classes);
 	return error;
 }
 
