@@ -160,7 +160,7 @@ $(eval $(call truth,clang-O2,clang,clang++,-O2))
 # Lua, whose objects say what they are, from Debian's source. Without it, its part is skipped.
 truth-lua: $(BUILD)/truth/truth.o
 	$(Q)t/real/fetch $(BUILD)/real lua >$(BUILD)/truth/lua.fetched 2>&1 || { cat $(BUILD)/truth/lua.fetched; \
-		echo 'SKIP: no source of Lua can be had'; [ '$(CI)' != true ]; }
+		echo '$(if $(filter true,$(CI)),FAILED,SKIP): no source of Lua can be had'; [ '$(CI)' != true ]; }
 	$(Q)[ ! -d $(BUILD)/real/lua-source ] || $(MAKE) --no-print-directory $(BUILD)/truth/lua.gcc-O2
 
 LUA_SOURCES := $(filter-out %/lua.c %/luac.c %/onelua.c,$(wildcard $(BUILD)/real/lua-source/src/*.c))

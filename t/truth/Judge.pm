@@ -131,7 +131,9 @@ sub is_right {
     $said = plain($said);
     return $said =~ /^(?:(?:un)?signed )?char$/ if $kind eq 't';
     my $is_named = grep { $said eq plain($_) } split /\|/, $type;
-    return $kind eq 'p' ? $object->{evidence} eq 'pool' || $is_named && $object->{type} !~ /\]$/ : $is_named;
+    my $is_array = $object->{type} =~ /\]$/;
+    return $object->{evidence} eq 'pool' || $is_named && !$is_array if $kind eq 'p';
+    return $is_named && !($kind eq 'f' && $is_array);
 }
 
 sub note_wrong {

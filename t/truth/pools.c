@@ -190,6 +190,6 @@ int main(void)
 		particles[i].flow = table[i % 128];
 	}
 	truth_capture();
-	printf("%zu bytes\n", arena.total);
+	printf("%zu bytes, %g\n", arena.total, particles[arena.total % 2000].position[0]);
 	return 0;
 }
