@@ -117,10 +117,21 @@ void heap_debug_deinit(struct heap_debug *debug)
 {
 	heap_types_deinit(&debug->types);
 	free(debug->variables);
+	free(debug->missing);
 	*debug = (struct heap_debug){ 0 };
 }
 
 // --- all units -----------------------------------------------------------------------------
+
+// Of the alternate file only what this one refers to. Split files hold copies of type units.
+static bool is_to_be_read(const struct heap_debug_units *units, const struct heap_debug_unit *unit)
+{
+	uint64_t section = unit->start >> HEAP_DEBUG_PLACE_SHIFT;
+
+	if (section >= HEAP_DEBUG_ALTERNATE && section < HEAP_DEBUG_SPLIT)
+		return false;
+	return !unit->type_die || heap_debug_units_find_type(units, unit->signature) == unit;
+}
 
 HEAP_MUST_CHECK
 static struct heap_error *read_units(struct heap_types_reader *reader, struct heap_debug *debug)
@@ -129,11 +140,9 @@ static struct heap_error *read_units(struct heap_types_reader *reader, struct he
 
 	for (size_t i = 0; !error && i < reader->units->count; i++) {
 		const struct heap_debug_unit *unit = &reader->units->units[i];
-		bool alternate = unit->start >> HEAP_DEBUG_PLACE_SHIFT == HEAP_DEBUG_ALTERNATE;
 
-		// Of the alternate file only what this one refers to.
-		if (alternate)
-			break;
+		if (!is_to_be_read(reader->units, unit))
+			continue;
 		// Type units stand to be referred to.
 		error = heap_types_reader_read(reader, unit, unit->type_die);
 		if (!error) {
@@ -146,9 +155,26 @@ static struct heap_error *read_units(struct heap_types_reader *reader, struct he
 	}
 	debug->unreadable_units += reader->units->unreadable;
 	debug->dies = reader->dies;
-	debug->incomplete = reader->elsewhere || (reader->units->main.alternate.size &&
-						  reader->units->alternate_descriptor < 0);
 	return error;
+}
+
+// Says what of the file could not be had.
+HEAP_MUST_CHECK
+static struct heap_error *note_missing(const struct heap_types_reader *reader,
+				       struct heap_debug *debug)
+{
+	const struct heap_debug_units *units = reader->units;
+	const char *missing = units->missing;
+
+	if (!missing && units->main.has_zstd)
+		missing = "zstd-compressed sections cannot be read";
+	if (!missing && reader->elsewhere)
+		missing = "split debug information not found";
+	debug->incomplete = missing;
+	if (!missing)
+		return NULL;
+	debug->missing = strdup(missing);
+	return debug->missing ? NULL : heap_error_out_of_memory();
 }
 
 struct heap_error *heap_debug_read(struct heap_dwarf_file *file, struct heap_debug *result)
@@ -161,6 +187,8 @@ struct heap_error *heap_debug_read(struct heap_dwarf_file *file, struct heap_deb
 		return error;
 	reader.wants_variables = true;
 	error = read_units(&reader, &debug);
+	if (!error)
+		error = note_missing(&reader, &debug);
 	if (!error) {
 		heap_types_resolve(&reader.types);
 		heap_types_drop_index(&reader.types);

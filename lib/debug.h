@@ -39,8 +39,9 @@ struct heap_debug {
 	uint64_t units;            /**< compilation units read */
 	uint64_t dies;             /**< debugging information entries read */
 	uint64_t unreadable_units; /**< skipped for damage; the rest is still there */
-	bool incomplete;           /**< some of it is in files that were not found or cannot be
-					read: split DWARF's .dwo, dwz's alternate file */
+	bool incomplete; /**< some of it is in files that were not found or cannot be read: split
+			      DWARF's .dwo, dwz's alternate file; such is not for the cache */
+	char *missing;   /**< what that is, for people; NULL if it is complete or from the cache */
 };
 
 /**

@@ -50,10 +50,10 @@ static struct heap_error *create(struct heap_debug_units *units, struct heap_deb
 	code->files = calloc(units->count + 1, sizeof(*code->files));
 	if (!code->read || !code->files)
 		error = heap_error_out_of_memory();
-	if (!error)
-		error = heap_debug_units_load_late(units);
-	if (!error)
+	if (!error) {
+		heap_debug_units_load_late(units);
 		error = find_ranges(code);
+	}
 	if (error)
 		heap_debug_code_destroy(code);
 	else

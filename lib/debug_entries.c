@@ -197,10 +197,6 @@ static void set_number(struct heap_debug_entry *entry, uint16_t name, uint64_t v
 	case DW_AT_decl_line:
 		entry->line = value;
 		break;
-	case DW_AT_stmt_list:
-		entry->lines = value;
-		entry->has |= HEAP_DEBUG_HAS_LINES;
-		break;
 	case DW_AT_declaration:
 		entry->has |= value ? HEAP_DEBUG_IS_DECLARATION : 0;
 		break;
@@ -284,10 +280,42 @@ static void set_base(struct heap_debug_bases *bases, uint16_t name,
 	case DW_AT_loclists_base:
 		bases->location_lists = value->number;
 		break;
+	case DW_AT_GNU_ranges_base:
+		bases->split_ranges = value->number;
+		break;
 	case DW_AT_stmt_list:
 		bases->lines = value->number;
 		bases->has_lines = true;
 		break;
+	}
+}
+
+// What a split unit's bases are by those of its skeleton and its place in a package.
+static void join_bases(const struct heap_debug_entries *entries, struct heap_debug_bases *bases)
+{
+	const struct heap_debug_units *units = entries->units;
+	const struct heap_debug_unit *unit = entries->unit;
+
+	if (unit->contribution) {
+		const struct heap_debug_bases *parts =
+			&units->contributions[unit->contribution - 1];
+
+		bases->string_offsets += parts->string_offsets;
+		bases->range_lists += parts->range_lists;
+		bases->location_lists += parts->location_lists;
+		bases->lines += parts->lines;
+		bases->location_offsets = parts->location_lists;
+		bases->range_offsets = parts->range_lists;
+	}
+	if (unit->skeleton) {
+		const struct heap_debug_bases *skeleton =
+			&units->skeletons[unit->skeleton - 1].bases;
+
+		bases->addresses = skeleton->addresses;
+		bases->range_offsets += unit->version < 5 ? skeleton->split_ranges : 0;
+		bases->address = skeleton->address;
+		bases->lines = skeleton->lines;
+		bases->has_lines = skeleton->has_lines;
 	}
 }
 
@@ -320,6 +348,8 @@ static void set_bases(struct heap_debug_entries *entries, struct heap_debug_curs
 	    !heap_debug_entries_address(entries, low.number, &low.number))
 		low.number = 0;
 	entries->bases.address = low.number;
+	if (entries->unit->split)
+		join_bases(entries, &entries->bases);
 }
 
 // --- entries -------------------------------------------------------------------------------
@@ -434,7 +464,7 @@ struct heap_error *heap_debug_entries_begin(struct heap_debug_entries *entries,
 	entries->unit = unit;
 	entries->sections = sections;
 	entries->section = heap_debug_units_section(units, unit->start);
-	entries->addresses = sections->addresses;
+	entries->addresses = unit->split ? units->main.addresses : sections->addresses;
 	if (!same)
 		error = read_abbreviations(entries);
 	if (error) {
@@ -456,10 +486,15 @@ struct heap_error *heap_debug_entries_begin(struct heap_debug_entries *entries,
 struct heap_error *heap_debug_entries_files(const struct heap_debug_entries *entries,
 					    struct heap_debug_files *result)
 {
+	const struct heap_debug_sections *sections = entries->sections;
+
 	result->count = 0;
 	if (!entries->bases.has_lines)
 		return NULL;
-	return heap_debug_files_read(result, entries->sections, entries->bases.lines);
+	// The line tables of split units are not split; type units have one for the names alone.
+	if (entries->unit->split && !entries->unit->type_die)
+		sections = &entries->units->main;
+	return heap_debug_files_read(result, sections, entries->bases.lines);
 }
 
 void heap_debug_entries_deinit(struct heap_debug_entries *entries)

@@ -74,7 +74,6 @@ enum heap_debug_has {
 	HEAP_DEBUG_IS_EXTERNAL = 1 << 7,
 	HEAP_DEBUG_IS_VIRTUAL = 1 << 8,    /**< DW_AT_virtuality */
 	HEAP_DEBUG_IS_CONTAINING = 1 << 9, /**< DW_AT_containing_type */
-	HEAP_DEBUG_HAS_LINES = 1 << 10,    /**< DW_AT_stmt_list */
 	HEAP_DEBUG_IS_ARTIFICIAL = 1 << 11,
 	HEAP_DEBUG_HAS_VALUE = 1 << 12, /**< DW_AT_const_value, a constant */
 	HEAP_DEBUG_IS_DWO = 1 << 13,    /**< the unit's entries are in another file */
@@ -103,7 +102,6 @@ struct heap_debug_entry {
 	int64_t value;
 	uint64_t encoding;
 	uint64_t file, line;
-	uint64_t lines; /**< offset in .debug_line */
 };
 
 void heap_debug_entries_deinit(struct heap_debug_entries *entries);

@@ -150,14 +150,13 @@ static struct heap_debug_bytes section_of(const struct heap_debug_entries *entri
 static uint64_t offset_of(const struct heap_debug_entries *entries, enum heap_debug_list kind,
 			  struct heap_debug_bytes section, const struct heap_debug_value *value)
 {
-	uint64_t base = kind == HEAP_DEBUG_RANGES ? entries->bases.range_lists
-						  : entries->bases.location_lists;
+	const struct heap_debug_bases *bases = &entries->bases;
+	uint64_t base = kind == HEAP_DEBUG_RANGES ? bases->range_lists : bases->location_lists;
 	unsigned size = entries->unit->offset_size;
 
-	if (entries->unit->version < 5)
-		return value->number + (kind == HEAP_DEBUG_RANGES ? entries->bases.ranges : base);
 	if (value->kind != HEAP_DEBUG_INDEX_VALUE)
-		return value->number;
+		return value->number +
+		       (kind == HEAP_DEBUG_RANGES ? bases->range_offsets : bases->location_offsets);
 	if (base > section.size || value->number >= (section.size - base) / size)
 		return UINT64_MAX;
 

@@ -29,11 +29,18 @@ struct heap_debug_sections {
 	/** Loaded by heap_debug_sections_load_late(): who reads types alone has no use for them. */
 	struct heap_debug_bytes address_ranges, ranges, range_lists, locations, location_lists;
 	struct heap_debug_bytes alternate; /**< .gnu_debugaltlink: a name, NUL, a build id */
+	struct heap_debug_bytes unit_index, type_index; /**< of packages of split files */
+	uint8_t *joined[2]; /**< private: several sections of one name, as one */
+	bool split;         /**< whether these are the .debug_...dwo of the file */
+	bool has_zstd;      /**< some sections are compressed with what libelf cannot undo */
 };
 
-/** @param descriptor  stays the caller's and must stay open */
+/**
+ * @param descriptor  stays the caller's and must stay open, unless the file is split
+ * @param split       take .debug_info.dwo for .debug_info, and so on
+ */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_sections_open(int descriptor, const char *path,
+struct heap_error *heap_debug_sections_open(int descriptor, const char *path, bool split,
 					    struct heap_debug_sections *result);
 
 void heap_debug_sections_load_late(struct heap_debug_sections *sections);

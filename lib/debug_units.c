@@ -2,6 +2,7 @@
 #include "lib/debug_units.h"
 
 #include "lib/cleanup.h"
+#include "lib/debug_split.h"
 
 #include <fcntl.h>
 #include <libdwarf/dwarf.h>
@@ -33,9 +34,9 @@ static struct heap_error *add(struct heap_debug_units *units, const struct heap_
 // What follows the length. @return whether it makes sense
 static bool read_header(struct heap_debug_cursor *cursor, struct heap_debug_unit *unit)
 {
-	uint64_t place = unit->start & ~HEAP_DEBUG_OFFSET_MASK, type_offset = 0;
-	bool is_type = place == (uint64_t)HEAP_DEBUG_TYPES << HEAP_DEBUG_PLACE_SHIFT;
-	uint8_t type = DW_UT_compile;
+	bool is_type = unit->start >> HEAP_DEBUG_PLACE_SHIFT & 1;
+	uint8_t type = is_type ? DW_UT_type : DW_UT_compile;
+	uint64_t type_offset = 0;
 
 	unit->version = heap_debug_fixed(cursor, 2);
 	if (unit->version < 2 || unit->version > 5)
@@ -52,8 +53,10 @@ static bool read_header(struct heap_debug_cursor *cursor, struct heap_debug_unit
 		unit->signature = heap_debug_fixed(cursor, 8);
 		type_offset = heap_debug_fixed(cursor, unit->offset_size);
 	} else if (type == DW_UT_skeleton || type == DW_UT_split_compile) {
-		heap_debug_fixed(cursor, 8);
+		unit->signature = heap_debug_fixed(cursor, 8);
 	}
+	unit->type = type;
+	unit->split = unit->start >> HEAP_DEBUG_PLACE_SHIFT >= HEAP_DEBUG_SPLIT;
 	if (type_offset >= unit->end - unit->start || (is_type && !type_offset))
 		return false;
 	unit->type_die = is_type ? unit->start + type_offset : HEAP_DEBUG_NOWHERE;
@@ -61,10 +64,9 @@ static bool read_header(struct heap_debug_cursor *cursor, struct heap_debug_unit
 }
 
 // Goes from header to header; a length that leads beyond the section ends that.
-HEAP_MUST_CHECK
-static struct heap_error *read_headers(struct heap_debug_units *units, enum heap_debug_place place)
+struct heap_error *heap_debug_units_read(struct heap_debug_units *units, uint64_t number)
 {
-	uint64_t base = (uint64_t)place << HEAP_DEBUG_PLACE_SHIFT, offset = 0;
+	uint64_t base = number << HEAP_DEBUG_PLACE_SHIFT, offset = 0;
 	struct heap_debug_bytes section = heap_debug_units_section(units, base);
 	struct heap_error *error = NULL;
 
@@ -105,7 +107,7 @@ static bool try_alternate(struct heap_debug_units *units, const char *path, cons
 		return false;
 
 	struct heap_debug_sections sections;
-	struct heap_error *error = heap_debug_sections_open(descriptor, path, &sections);
+	struct heap_error *error = heap_debug_sections_open(descriptor, path, false, &sections);
 
 	if (!error && heap_debug_sections_is(&sections, build_id, size)) {
 		units->alternate = sections;
@@ -137,7 +139,9 @@ static void find_alternate(struct heap_debug_units *units)
 	for (size_t i = 0; i < size; i++)
 		snprintf(id + 2 * i, 3, "%02x", cursor.at[i]);
 	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
-	try_alternate(units, path, cursor.at, size);
+	if (!try_alternate(units, path, cursor.at, size) &&
+	    asprintf(&units->missing, "alternate file %s not found", name) < 0)
+		units->missing = NULL;
 }
 
 // --- all of it -----------------------------------------------------------------------------
@@ -168,18 +172,20 @@ static struct heap_error *sort_signatures(struct heap_debug_units *units)
 	return NULL;
 }
 
-struct heap_error *heap_debug_units_open(int descriptor, const char *path,
+struct heap_error *heap_debug_units_open(int descriptor, const char *path, const char *program,
 					 struct heap_debug_units *result)
 {
 	struct heap_debug_units units = { .path = path, .alternate_descriptor = -1 };
-	struct heap_error *error = heap_debug_sections_open(descriptor, path, &units.main);
+	struct heap_error *error = heap_debug_sections_open(descriptor, path, false, &units.main);
 
 	if (error)
 		return error;
 	if (units.main.alternate.size)
 		find_alternate(&units);
 	for (uint64_t place = HEAP_DEBUG_INFO; !error && place <= HEAP_DEBUG_ALTERNATE; place++)
-		error = read_headers(&units, place);
+		error = heap_debug_units_read(&units, place);
+	if (!error)
+		error = heap_debug_split_open(&units, program);
 	if (!error)
 		error = sort_signatures(&units);
 	if (error) {
@@ -197,8 +203,16 @@ void heap_debug_units_close(struct heap_debug_units *units)
 		heap_debug_sections_close(&units->alternate);
 		close(units->alternate_descriptor);
 	}
+	for (size_t i = 0; i < units->split_count; i++) {
+		heap_debug_sections_close(&units->split[i].sections);
+		free(units->split[i].path);
+	}
+	free(units->split);
 	free(units->units);
+	free(units->skeletons);
+	free(units->contributions);
 	free(units->by_signature);
+	free(units->missing);
 	*units = (struct heap_debug_units){ .alternate_descriptor = -1 };
 }
 
@@ -238,14 +252,18 @@ const struct heap_debug_unit *heap_debug_units_at(const struct heap_debug_units 
 const struct heap_debug_unit *heap_debug_units_full(const struct heap_debug_units *units,
 						    const struct heap_debug_unit *unit)
 {
-	(void)units;
-	return unit;
+	uint32_t full = UINT32_MAX;
+
+	if (unit->skeleton)
+		full = units->skeletons[unit->skeleton - 1].full;
+	return full == UINT32_MAX ? unit : &units->units[full];
 }
 
-struct heap_error *heap_debug_units_load_late(struct heap_debug_units *units)
+void heap_debug_units_load_late(struct heap_debug_units *units)
 {
 	heap_debug_sections_load_late(&units->main);
-	return NULL;
+	for (size_t i = 0; i < units->split_count; i++)
+		heap_debug_sections_load_late(&units->split[i].sections);
 }
 
 const struct heap_debug_unit *heap_debug_units_find_type(const struct heap_debug_units *units,
@@ -267,24 +285,31 @@ const struct heap_debug_unit *heap_debug_units_find_type(const struct heap_debug
 	return NULL;
 }
 
+static const struct heap_debug_sections *sections_of(const struct heap_debug_units *units,
+						     uint64_t place)
+{
+	uint64_t number = place >> HEAP_DEBUG_PLACE_SHIFT;
+
+	if (number < HEAP_DEBUG_ALTERNATE)
+		return &units->main;
+	if (number < HEAP_DEBUG_SPLIT)
+		return &units->alternate;
+	number = (number - HEAP_DEBUG_SPLIT) / 2;
+	return number < units->split_count ? &units->split[number].sections : NULL;
+}
+
 const struct heap_debug_sections *heap_debug_units_sections(const struct heap_debug_units *units,
 							    const struct heap_debug_unit *unit)
 {
-	return unit->start >> HEAP_DEBUG_PLACE_SHIFT == HEAP_DEBUG_ALTERNATE ? &units->alternate
-									     : &units->main;
+	return sections_of(units, unit->start);
 }
 
 struct heap_debug_bytes heap_debug_units_section(const struct heap_debug_units *units,
 						 uint64_t place)
 {
-	switch (place >> HEAP_DEBUG_PLACE_SHIFT) {
-	case HEAP_DEBUG_INFO:
-		return units->main.info;
-	case HEAP_DEBUG_TYPES:
-		return units->main.types;
-	case HEAP_DEBUG_ALTERNATE:
-		return units->alternate.info;
-	default:
+	const struct heap_debug_sections *sections = sections_of(units, place);
+
+	if (!sections)
 		return (struct heap_debug_bytes){ 0 };
-	}
+	return place >> HEAP_DEBUG_PLACE_SHIFT & 1 ? sections->types : sections->info;
 }

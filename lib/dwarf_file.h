@@ -22,6 +22,8 @@ struct heap_dwarf_file {
 	char *path;
 	int descriptor;
 	Dwarf_Debug debug;
+	/** what the file is the separate debug file of, or NULL: packages may be beside that */
+	const char *program;
 
 	/* Made when they are first asked for; private. */
 	struct heap_debug_units *debug_units; /**< for those who read entries without libdwarf */

@@ -89,9 +89,8 @@ struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
 			reader->other_files_unit = NULL;
 			files->count = 0;
 			error = heap_unit_reader_entry(reader, unit->die, &first);
-			if (!error && first.has & HEAP_DEBUG_HAS_LINES)
-				error = heap_debug_files_read(files, reader->others.sections,
-							      first.lines);
+			if (!error)
+				error = heap_debug_entries_files(&reader->others, files);
 			if (error)
 				return error;
 			reader->other_files_unit = unit;

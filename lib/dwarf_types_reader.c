@@ -25,7 +25,8 @@ struct heap_error *heap_dwarf_debug_units(struct heap_dwarf_file *file,
 	if (!file->debug_units) {
 		CLEANUP_FREE struct heap_debug_units *units = calloc(1, sizeof(*units));
 		struct heap_error *error =
-			units ? heap_debug_units_open(file->descriptor, file->path, units)
+			units ? heap_debug_units_open(file->descriptor, file->path, file->program,
+						      units)
 			      : heap_error_out_of_memory();
 
 		if (error)

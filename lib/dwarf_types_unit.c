@@ -493,11 +493,9 @@ HEAP_MUST_CHECK
 static struct heap_error *read_unit_entry(struct heap_unit_reader *reader,
 					  const struct heap_debug_entry *entry)
 {
-	reader->is_elsewhere = entry->has & HEAP_DEBUG_IS_DWO;
-	reader->files.count = 0;
-	if (!(entry->has & HEAP_DEBUG_HAS_LINES))
-		return NULL;
-	return heap_debug_files_read(&reader->files, reader->entries.sections, entry->lines);
+	reader->is_elsewhere = entry->has & HEAP_DEBUG_IS_DWO && !reader->unit->split &&
+			       heap_debug_units_full(reader->units, reader->unit) == reader->unit;
+	return heap_debug_entries_files(&reader->entries, &reader->files);
 }
 
 // One entry. @param frame  what its children will be in

@@ -52,15 +52,25 @@ static void note_location(void *context, uint16_t name, const struct heap_debug_
 
 // The expression that holds at the pc.
 struct holding {
+	const struct heap_code_unit *unit;
 	uint64_t pc;
 	const uint8_t *bytes;
 	uint64_t size;
 };
 
+// Up to version 12 gcc gets the length of a range that begins inside a call wrong, by two
+// bytes too few, in split units before DWARF 5: it writes "end - start - 1" for "start - 1".
+static uint64_t true_end(const struct heap_code_unit *unit, const struct heap_debug_range *range)
+{
+	bool is_split = unit->unit->split && unit->unit->version < 5;
+
+	return range->high + (is_split && heap_code_unit_call(unit, range->low + 1) ? 2 : 0);
+}
+
 static bool hold(void *context, const struct heap_debug_range *range)
 {
 	struct holding *holding = context;
-	bool inside = holding->pc >= range->low && holding->pc < range->high;
+	bool inside = holding->pc >= range->low && holding->pc < true_end(holding->unit, range);
 
 	if (inside || (range->is_default && !holding->bytes)) {
 		holding->bytes = range->expression;
@@ -74,7 +84,7 @@ static bool evaluate(struct search *search, uint64_t place, uint16_t attribute,
 		     struct heap_expression_result *result)
 {
 	struct location location = { .wanted = attribute };
-	struct holding holding = { .pc = search->frame->pc };
+	struct holding holding = { .unit = search->unit, .pc = search->frame->pc };
 	const struct heap_debug_entries *entries;
 	uint16_t tag;
 	bool children;

@@ -137,6 +137,8 @@ static struct heap_error *find_debug_path(struct module *module)
 		return module->debug_path ? NULL : heap_error_out_of_memory();
 	}
 	error = heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, &module->debug_path);
+	if (!error && !module->debug_path)
+		add_note(module, "no debug information");
 	if (error || !module->debug_path)
 		return error;
 
@@ -173,10 +175,25 @@ static struct heap_error *read_debug(struct module *module, const char *cache)
 	error = heap_debug_read(module->dwarf, &module->debug);
 	if (error)
 		return error;
-	// A cache that cannot be written costs time, nothing else.
-	if (cached)
+	// A cache that cannot be written costs time, nothing else. What is missing may be there
+	// the next time.
+	if (cached && !module->debug.incomplete)
 		heap_error_destroy(heap_debug_store(cache, id, &module->debug));
 	return NULL;
+}
+
+static void note_debug(struct module *module)
+{
+	const struct heap_debug *debug = &module->debug;
+
+	if (debug->unreadable_units > 0)
+		add_note(module, "%llu of %llu compilation units are damaged",
+			 (unsigned long long)debug->unreadable_units,
+			 (unsigned long long)(debug->units + debug->unreadable_units));
+	if (debug->missing)
+		add_note(module, "%s", debug->missing);
+	else if (debug->types.count <= 1 && debug->units)
+		add_note(module, "lines only (no types)");
 }
 
 HEAP_MUST_CHECK
@@ -188,15 +205,14 @@ static struct heap_error *open_debug(struct module *module, const char *cache,
 	if (error || !module->debug_path)
 		return error;
 	error = heap_dwarf_open(module->debug_path, &module->dwarf);
-	if (!error)
-		error = read_debug(module, cache);
+	if (error)
+		return error;
+	module->dwarf->program = module->elf->path;
+	error = read_debug(module, cache);
 	if (error)
 		return error;
 	module->has_debug = true;
-	if (module->debug.unreadable_units > 0)
-		add_note(module, "%llu of %llu compilation units are damaged",
-			 (unsigned long long)module->debug.unreadable_units,
-			 (unsigned long long)module->debug.units);
+	note_debug(module);
 	module->type_map = calloc(module->debug.types.count, sizeof(*module->type_map));
 	if (!module->type_map)
 		return heap_error_out_of_memory();
