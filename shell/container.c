@@ -62,7 +62,7 @@ static void open_elements(const struct printing *printing, const struct containe
 	output_string(output, "container", walk->name);
 	if (walk->has_length)
 		output_number(output, "length", walk->length);
-	if (walk->capacity > 0)
+	if (walk->has_capacity)
 		output_number(output, "capacity", walk->capacity);
 	output_open_array(output, "elements");
 }
@@ -114,7 +114,7 @@ static void print_pair(const struct printing *printing, const struct place *key,
 		print_place(printing, key, "key", indent);
 		print_place(printing, value, "value", indent);
 		output_close(session->output);
-	} else if (*text) {
+	} else if (*text && strncmp(text, "std::", strlen("std::")) != 0) {
 		print_place(printing, value, session_format(session, "[%s]", text), indent);
 	} else {
 		output_text(session->output, "%*s[%" PRIu64 "] = {\n", indent, "", index);
@@ -359,6 +359,15 @@ static const char *describe_shared(struct session *session, const struct place *
 			      output_colour(session->output, COLOUR_PLAIN));
 }
 
+static bool find_shared(const struct session *session, const struct place *place, uint64_t *pointer,
+			uint64_t *control)
+{
+	return (place_find_pointer(session, place, "_M_ptr", pointer) &&
+		place_find_pointer(session, place, "_M_refcount._M_pi", control)) ||
+	       (place_find_pointer(session, place, "__ptr_", pointer) &&
+		place_find_pointer(session, place, "__cntrl_", control));
+}
+
 static bool print_shared_pointer(const struct printing *printing, const char *kind)
 {
 	struct session *session = printing->session;
@@ -367,10 +376,7 @@ static bool print_shared_pointer(const struct printing *printing, const char *ki
 	uint64_t pointer, control;
 	struct counts counts;
 
-	if (!(place_find_pointer(session, place, "_M_ptr", &pointer) &&
-	      place_find_pointer(session, place, "_M_refcount._M_pi", &control)) &&
-	    !(place_find_pointer(session, place, "__ptr_", &pointer) &&
-	      place_find_pointer(session, place, "__cntrl_", &control)))
+	if (!find_shared(session, place, &pointer, &control))
 		return false;
 
 	bool counted = control != 0 && find_counts(session, place, control, &counts);
@@ -569,26 +575,41 @@ bool container_print(struct session *session, const struct value *value, heap_ty
 	       print_word(&printing, "(not kept)");
 }
 
+// Those that stand on one line: strings and owners.
+static const char *describe_short(struct session *session, const struct place *place,
+				  const char *kind, size_t length)
+{
+	uint64_t pointer, control;
+
+	if (length == strlen("basic_string") && strncmp(kind, "basic_string", length) == 0)
+		return container_text_describe(session, place);
+	if (length == strlen("unique_ptr") && strncmp(kind, "unique_ptr", length) == 0)
+		return find_unique(session, place, &pointer)
+			       ? value_describe_pointer(session, pointer)
+			       : "";
+	if (length == strlen("shared_ptr") && strncmp(kind, "shared_ptr", length) == 0)
+		return find_shared(session, place, &pointer, &control)
+			       ? describe_shared(session, place, pointer, control)
+			       : "";
+	return "";
+}
+
 const char *container_describe(struct session *session, const struct value *value,
 			       heap_type_id type, uint64_t offset)
 {
 	const struct place place = { value, offset, type };
 	size_t length;
 	const char *kind = place_standard_name(session, type, &length);
+	const char *text = describe_short(session, &place, kind, length);
 	struct container_walk walk;
 	struct place words;
-	uint64_t pointer;
 
-	if (length == strlen("basic_string") && strncmp(kind, "basic_string", length) == 0)
-		return container_text_describe(session, &place);
-	if (length == strlen("unique_ptr") && strncmp(kind, "unique_ptr", length) == 0)
-		return find_unique(session, &place, &pointer)
-			       ? value_describe_pointer(session, pointer)
-			       : "";
+	if (*text || length == 0)
+		return text;
 	if (strncmp(kind, "vector<bool,", strlen("vector<bool,")) == 0)
 		return find_bits(session, &place, &walk, &words) ? describe_length(session, &walk)
 								 : "";
-	return length > 0 && container_walk_begin(session, &place, kind, length, &walk)
+	return container_walk_begin(session, &place, kind, length, &walk)
 		       ? describe_length(session, &walk)
 		       : "";
 }

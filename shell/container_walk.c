@@ -74,6 +74,17 @@ static bool begin_buffer(struct session *session, struct container_walk *walk, u
 	       place_follow(session, &walk->container, start, finish - start, &walk->buffer);
 }
 
+// What a pointer leads to, or an array of which it leads to.
+static heap_type_id element_of(const struct session *session, const struct place *pointer)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	heap_type_id target = place_pointee(session, pointer);
+
+	return types->types[target].kind == HEAP_TYPE_ARRAY
+		       ? heap_types_strip(types, types->types[target].target)
+		       : target;
+}
+
 static bool begin_vector(struct session *session, struct container_walk *walk)
 {
 	const struct place *vector = &walk->container;
@@ -84,13 +95,14 @@ static bool begin_vector(struct session *session, struct container_walk *walk)
 	    !place_pointer(session, &first, &start) ||
 	    !load_pointer(session, vector, "_M_impl._M_finish", "__end_", &finish))
 		return false;
-	walk->element = place_pointee(session, &first);
+	walk->element = element_of(session, &first);
 	if (!begin_buffer(session, walk, start, finish))
 		return false;
 	if (load_pointer(session, vector, "_M_impl._M_end_of_storage", "__end_cap_.__value_",
 			 &end) ||
 	    load_pointer(session, vector, "__cap_", "__end_cap_", &end))
-		walk->capacity = end >= finish ? (end - start) / walk->stride : 0;
+		walk->has_capacity = end >= finish;
+	walk->capacity = walk->has_capacity ? (end - start) / walk->stride : 0;
 	return true;
 }
 

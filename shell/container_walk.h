@@ -20,7 +20,8 @@ struct container_walk {
 	uint64_t length;   /**< elements */
 	bool has_length;   /**< it is known without going through all of them */
 	bool unknown;      /**< what elements look like is not known: there are none to walk */
-	uint64_t capacity; /**< elements that there is room for; 0: not a matter of this one */
+	bool has_capacity; /**< there is room for more than its elements */
+	uint64_t capacity; /**< elements that there is room for */
 
 	/* Private to container_walk.c. */
 	bool (*next)(struct session *session, struct container_walk *walk, struct place *element);

@@ -114,6 +114,42 @@ static struct heap_error *fill_buffer(struct heap_types *types, const struct cla
 	return error;
 }
 
+// --- buffers of elements -----------------------------------------------------
+
+// A vector points to an array, never to a part of something larger.
+HEAP_MUST_CHECK
+static struct heap_error *lead_to_array(struct heap_types *types, const struct class_names *names,
+					heap_type_id id)
+{
+	uint32_t member = find_member(types, id, "_M_start");
+	heap_type_id pointer, array;
+
+	(void)names;
+	if (member == UINT32_MAX)
+		member = find_member(types, id, "__begin_");
+	if (member == UINT32_MAX)
+		return NULL;
+	pointer = heap_types_strip(types, types->members[member].type);
+
+	heap_type_id target = types->types[pointer].target;
+
+	if (types->types[pointer].kind != HEAP_TYPE_POINTER || target == HEAP_NO_TYPE ||
+	    types->types[heap_types_strip(types, target)].kind == HEAP_TYPE_ARRAY)
+		return NULL;
+
+	struct heap_error *error = heap_types_add(types,
+						  &(struct heap_type){ .kind = HEAP_TYPE_ARRAY,
+								       .flags = HEAP_TYPE_FLEXIBLE,
+								       .target = target },
+						  &array);
+
+	if (!error)
+		error = add_pointer(types, array, &pointer);
+	if (!error)
+		types->members[member].type = pointer;
+	return error;
+}
+
 // --- what clang leaves out ---------------------------------------------------
 
 // clang only declares classes whose constructors a unit does not call, and most units do not
@@ -410,14 +446,18 @@ static const struct rule *find_rule(const char *name)
 // Which classes are completed by themselves, and how.
 static const struct {
 	const char *name;
+	bool parts; // also classes inside it
 	struct heap_error *(*complete)(struct heap_types *types, const struct class_names *names,
 				       heap_type_id id);
 } completions[] = {
-	{ "__gnu_cxx::__aligned_membuf<", fill_buffer },
-	{ "__gnu_cxx::__aligned_buffer<", fill_buffer },
-	{ "std::__cxx11::basic_string<", complete_string },
-	{ "std::basic_string<", complete_string },
-	{ "std::unique_ptr<", complete_owner },
+	{ "__gnu_cxx::__aligned_membuf<", false, fill_buffer },
+	{ "__gnu_cxx::__aligned_buffer<", false, fill_buffer },
+	{ "std::_Vector_base<", true, lead_to_array },
+	{ "std::__1::vector<", false, lead_to_array },
+	{ "std::__1::__vector_base<", false, lead_to_array },
+	{ "std::__cxx11::basic_string<", false, complete_string },
+	{ "std::basic_string<", false, complete_string },
+	{ "std::unique_ptr<", false, complete_owner },
 };
 
 HEAP_MUST_CHECK
@@ -430,7 +470,8 @@ static struct heap_error *complete(struct heap_types *types, const struct class_
 	if (rule)
 		return lead_to_nodes(types, names, id, rule);
 	for (size_t i = 0; i < sizeof(completions) / sizeof(*completions); i++) {
-		if (begins(name, completions[i].name) && heap_template_length(name) == strlen(name))
+		if (begins(name, completions[i].name) &&
+		    (completions[i].parts || heap_template_length(name) == strlen(name)))
 			return completions[i].complete(types, names, id);
 	}
 	return NULL;

@@ -483,9 +483,15 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 	    (type->flags & HEAP_TYPE_DECLARATION))
 		return none;
 	if (type->kind == HEAP_TYPE_ARRAY) {
+		bool is_vector = type->flags & HEAP_TYPE_FLEXIBLE;
+
 		// A pointer to an array points to its first element.
 		pointee = heap_types_strip(layouts->types, type->target);
 		type = &layouts->types->types[pointee];
+		// Of however many: what has one in front is not looked for.
+		if (is_vector && interior == 0 && type->size > 0 && size % type->size == 0 &&
+		    !(type->flags & HEAP_TYPE_CHARACTER))
+			return (struct layout_claim){ LAYOUT_EXACT, pointee, size / type->size };
 	}
 	// Less than a pointer's alignment is a tag in its low bits, not a place.
 	if (interior < 8)

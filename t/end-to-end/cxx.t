@@ -82,4 +82,214 @@ for my $compiler (@compilers) {
             "$compiler $flags: a class of which only the name is known, by its bytes";
     }
 }
+
+# --- containers ------------------------------------------------------------------------------
+
+# What `show` prints of each variable, but for addresses; the same for all libraries.
+my $long = '"a text that is far too long for the small buffer"';
+my @shown = (
+    g_short => '"short"', g_long => $long, g_empty => '""', g_wide => '"wide"',
+    g_numbers => "std::vector of 40 (capacity 64) {\n"
+        . join('', map { "    [$_] = " . $_ * $_ . "\n" } 0 .. 15)
+        . "    … 24 more (--all shows them)\n  }",
+    g_no_numbers => 'std::vector, empty',
+    g_strings => "std::vector of 3 {\n    [0] = \"one\"\n    [1] = $long\n    [2] = \"three\"\n  }",
+    g_bits => "std::vector<bool> of 4 {\n    [0] = true\n    [1] = false\n    [2] = true\n"
+        . "    [3] = true\n  }",
+    g_names => "std::map of 25 {\n" . join('', map { "    [$_] = \"name $_\"\n" } 0 .. 15)
+        . "    … 9 more (--all shows them)\n  }",
+    g_by_name => "std::map of 2 {\n    [\"apple\"] = {\n      number = 1\n      price = 0.5\n"
+        . "      related = NULL\n    }\n    [\"pear\"] = {\n      number = 2\n      price = 0.75\n"
+        . "      related = NULL\n    }\n  }",
+    g_set => "std::set of 3 {\n    [0] = 10\n    [1] = 20\n    [2] = 30\n  }",
+    g_multi => "std::multimap of 3 {\n    [1] = 1.5\n    [1] = 2.5\n    [2] = 3.5\n  }",
+    g_hash => "std::unordered_map of 6 {\n" . join('', map { "    [$_] = ${_}00\n" } reverse 1 .. 5)
+        . "    [0] = 0\n  }",
+    g_hash_by_name => "std::unordered_map of 1 {\n    [\"plum\"] = {\n      number = 3\n"
+        . "      price = 0.25\n      related = NULL\n    }\n  }",
+    g_hash_set => "std::unordered_set of 1 {\n    [0] = 1234567\n  }",
+    g_list => "std::list of 4 {\n" . join('', map { "    [$_] = {\n      number = $_\n      price = "
+        . 1.5 * $_ . "\n      related = NULL\n    }\n" } 0 .. 3) . '  }',
+    g_forward => "std::forward_list {\n    [0] = 5\n    [1] = 6\n    [2] = 7\n  }",
+    g_deque => "std::deque of 299 {\n" . join('', map { "    [$_] = " . ($_ + 1) . "\n" } 0 .. 15)
+        . "    … 283 more (--all shows them)\n  }",
+    g_tuple => "std::tuple {\n    [0] = 4\n    [1] = 2.5\n    [2] = \"four\"\n  }",
+    g_some => "{\n    number = 8\n    price = 1.25\n    related = NULL\n  }",
+    g_none => 'std::optional, empty',
+    g_variant => '"variant"',
+    g_made => 'struct item at X, made with its counts (use count 2, weak count 1)',
+    g_made_too => 'struct item at X, made with its counts (use count 2, weak count 1)',
+    g_weak => 'struct item at X, made with its counts (use count 2, weak count 1)',
+    g_adopted => 'struct item at X (use count 1, weak count 0)',
+    g_owned => 'struct item at X', g_owned_array => 'int[10] at X',
+    g_no_function => 'std::function, empty',
+    g_array => "std::array of 4 {\n    [0] = 1\n    [1] = 2\n    [2] = 3\n    [3] = 4\n  }",
+    g_atomic => '77',
+    g_rows => "std::vector of 3 {\n    [0] = std::vector of 3 {\n      [0] = 1\n      [1] = 2\n"
+        . "      [2] = 3\n    }\n    [1] = std::vector, empty\n    [2] = std::vector of 1 {\n"
+        . "      [0] = 4\n    }\n  }",
+    g_lists => "std::map of 1 {\n    [7] = std::vector of 2 {\n      [0] = \"seven\"\n"
+        . "      [1] = $long\n    }\n  }",
+    g_heap_vector => "std::vector of 3 {\n    [0] = 9\n    [1] = 8\n    [2] = 7\n  }",
+);
+
+# A structure with containers in it: the first element of a vector.
+my $customer = <<"END";
+  [0] = {
+    name = "Ada"
+    addresses = std::vector of 2 {
+      [0] = {
+        street = "Main Street"
+        house = 1
+      }
+      [1] = {
+        street = $long
+        house = 2
+      }
+    }
+    orders = std::map of 2 {
+      ["bread"] = 2
+      ["milk"] = 1
+    }
+    age = 36
+    basket = struct item at X
+    home = struct address at X, made with its counts (use count 1, weak count 0)
+    codes = std::array of 3 {
+      [0] = 7
+      [1] = 8
+      [2] = 9
+    }
+  }
+END
+
+sub show_without_addresses { return Heapsh::ask(@_) =~ s/0x[0-9a-f]+/X/gr }
+
+# The blocks that containers are made of, by type, and by elements where they are arrays.
+sub blocks_of {
+    my ($string, $pair, $int_pair, $long_int, $lock) = @_;
+    my $node = 'struct std::_Rb_tree_node<';
+    my $vector_of_strings = "std::vector<$string, std::allocator<$string > >";
+    my $buckets = '__node_base *[13]';
+    return {
+        "${node}std::pair<$int_pair, $string > >" => 25,
+        "${node}std::pair<$pair$string, item> >" => 2,
+        "${node}std::pair<$pair$string, int> >" => 2,
+        "${node}std::pair<$int_pair, $vector_of_strings > >" => 1,
+        "${node}std::pair<$int_pair, double> >" => 3,
+        "${node}int>" => 3,
+        "struct std::__detail::_Hash_node<std::pair<$int_pair, int>, false>" => 6,
+        "struct std::__detail::_Hash_node<std::pair<$pair$string, item>, true>" => 1,
+        "struct std::__detail::_Hash_node<$long_int, false>" => 1,
+        'struct std::_List_node<item>' => 4, 'struct std::_Fwd_list_node<int>' => 3,
+        "class std::_Sp_counted_ptr_inplace<item, std::allocator<void>, $lock>" => 1,
+        "class std::_Sp_counted_ptr_inplace<address, std::allocator<void>, $lock>" => 1,
+        "class $string\[3]" => 1, "class $string\[2]" => 1,
+        'class std::vector<int, std::allocator<int> >' => 1,
+        'class std::vector<int, std::allocator<int> >[3]' => 1,
+        'int[64]' => 1, 'int[10]' => 1, 'int[3]' => 2, 'int' => 1, 'int[128]' => 3, 'int *[8]' => 1,
+        'unsigned long' => 1, 'struct item[8]' => 1, 'struct item' => 4, 'struct address[2]' => 1,
+        'struct customer[2]' => 1, 'struct folder' => 2, 'struct folder[2]' => 1, 'char[49]' => 4,
+        $buckets => 3,
+    };
+}
+
+my $string = 'std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >';
+my %blocks = (
+    'g++' => blocks_of($string, 'const ', 'int const', 'long int', '(__gnu_cxx::_Lock_policy)2'),
+    'clang++' => blocks_of($string, 'const ', 'const int', 'long', '__gnu_cxx::_S_atomic'),
+);
+
+sub test_containers {
+    my ($file, $what, $blocks) = @_;
+    for (my $i = 0; $i < @shown; $i += 2) {
+        my ($name, $text) = @shown[$i, $i + 1];
+        my ($got) = show_without_addresses($file, 'show', $name) =~ /^  value = (.*)\n\z/ms;
+        is $got, $text, "$what: $name";
+    }
+    like show_without_addresses($file, 'show', 'g_customer'), qr/^\Q$customer\E/m,
+        "$what: containers in a structure";
+    like show_without_addresses($file, 'show', 'g_pair'), qr/^  first = 3\n  second = "three"\n\z/m,
+        "$what: a pair";
+    like show_without_addresses($file, 'show', 'g_folders'),
+        qr/children = std::vector of 2 \{.*children = std::vector of 1 \{.*id = 4\n/s,
+        "$what: vectors of the class that they are in";
+    is_deeply [sort map { $_->{size} } @{ Heapsh::ask_json($file, 'find', 'untyped')->{objects} }],
+        $blocks ? [24, 72704] : [],
+        "$what: all is typed but for a lambda's values and the C++ runtime's reserve" unless !$blocks;
+    return unless $blocks;
+    my $counts = counts($file);
+    # The buckets' type is a typedef's; gcc qualifies it by all of the table's arguments.
+    for my $type (grep { /__node_base \*\[13\]$/ } keys %$counts) {
+        my $count = delete $counts->{$type};
+        $counts->{'__node_base *[13]'} += $count;
+    }
+    is $counts->{$_}, $blocks->{$_}, "$what: $_" for sort keys %$blocks;
+    my $noisy = show_without_addresses($file, 'show', 'g_noisy');
+  TODO: {
+        local $TODO = 'inference has no arrays behind a count';
+        like $noisy, qr/^struct noisy\[6\]/, "$what: new[] of a small class";
+    }
+  TODO: {
+        local $TODO = 'inference does not ask a vector for its size';
+        is $counts->{'struct item[5]'}, 1, "$what: a vector\'s buffer has as many as the vector";
+    }
+}
+
+for my $compiler (@compilers) {
+    for my $level ('-O0', '-O2') {
+        my $file = capture('cxx-containers', $compiler, '-std=c++17', '-g', $level);
+        test_containers($file, "$compiler $level", $blocks{$compiler});
+    }
+}
+for my $level ('-O0', '-O2') {
+    my $file = capture('cxx-containers', 'clang++', '-stdlib=libc++', '-std=c++17', '-g', $level);
+  SKIP: {
+        skip 'no libc++', 1 unless $file;
+        test_containers($file, "libc++ $level");
+    }
+}
+
+# --- JSON ------------------------------------------------------------------------------------
+
+{
+    my $file = Heapsh->start('cxx-containers')->capture;
+    my $value = sub { Heapsh::ask_json($file, 'show', @_)->{value} };
+    is_deeply $value->('g_by_name'), {
+        container => 'std::map', length => 2,
+        elements => [
+            { key => 'apple', value => { number => 1, price => 0.5, related => { pointer => '0x0' } } },
+            { key => 'pear', value => { number => 2, price => 0.75, related => { pointer => '0x0' } } },
+        ] }, 'JSON: a map';
+    my $numbers = $value->('g_numbers');
+    is_deeply [@$numbers{qw(container length capacity)}], ['std::vector', 40, 64], 'a vector';
+    is_deeply $numbers->{elements}, [map { $_ * $_ } 0 .. 39], 'all its elements';
+    is_deeply $value->('g_no_numbers'),
+        { container => 'std::vector', length => 0, capacity => 0, elements => [] }, 'an empty one';
+    is $value->('g_none'), undef, 'an optional without a value';
+    is $value->('g_long'), 'a text that is far too long for the small buffer', 'a string';
+    my $made = $value->('g_made');
+    is_deeply [@$made{qw(container use_count weak_count)}], ['std::shared_ptr', 2, 1], 'an owner';
+    like $made->{object}{type}, qr/_Sp_counted_ptr_inplace<item,/, 'and the block it is in';
+    my ($symbol) = grep { $_->{root}{name} eq 'g_long' } @{ Heapsh::ask_json($file, 'symbols') };
+    is $symbol->{value}, '"a text that is far too long for the small buffer"', 'among symbols';
+}
+
+# --- what was not kept -----------------------------------------------------------------------
+
+{
+    my $file = Heapsh->start('cxx-containers', run => ['--content', 'none'])->capture;
+    like Heapsh::ask($file, 'show', 'g_numbers'),
+        qr/value = std::vector of 40 \(capacity 64\) \{\n    … 40 more, not kept\n  \}/,
+        'a vector whose elements were not kept';
+    like Heapsh::ask($file, 'show', 'g_long'), qr/value = \(not kept\)/, 'a text that was not';
+    like Heapsh::ask($file, 'show', 'g_short'), qr/value = "short"/, 'one in the variable itself';
+    is_deeply Heapsh::ask_json($file, 'show', 'g_numbers')->{value},
+        { container => 'std::vector', length => 40, capacity => 64, elements => [], missing => 40 },
+        'and in JSON';
+    $file = Heapsh->start('cxx-containers', run => ['--content', '64'])->capture;
+    like Heapsh::ask($file, 'show', '--all', 'g_numbers'),
+        qr/\[15\] = 225\n    … 24 more, not kept\n/, 'a vector of which the beginning was kept';
+    like Heapsh::ask($file, 'show', 'g_deque'), qr/\[14\] = 15\n    … 284 more, not kept\n/,
+        'a deque, up to where its chunk was kept';
+}
 done_testing;
