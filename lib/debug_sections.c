@@ -29,6 +29,7 @@ static const struct {
 	SECTION("debug_line_str", line_strings, false),
 	SECTION("debug_str_offsets", string_offsets, false),
 	SECTION("gnu_debugaltlink", alternate, false),
+	SECTION("debug_sup", supplementary, false),
 	SECTION("debug_cu_index", unit_index, false),
 	SECTION("debug_tu_index", type_index, false),
 	SECTION("debug_aranges", address_ranges, true),

@@ -28,7 +28,8 @@ struct heap_debug_sections {
 	struct heap_debug_bytes string_offsets;
 	/** Loaded by heap_debug_sections_load_late(): who reads types alone has no use for them. */
 	struct heap_debug_bytes address_ranges, ranges, range_lists, locations, location_lists;
-	struct heap_debug_bytes alternate; /**< .gnu_debugaltlink: a name, NUL, a build id */
+	struct heap_debug_bytes alternate;     /**< .gnu_debugaltlink: a name, NUL, a build id */
+	struct heap_debug_bytes supplementary; /**< .debug_sup: the same, since DWARF 5 */
 	struct heap_debug_bytes unit_index, type_index; /**< of packages of split files */
 	uint8_t *joined[2]; /**< private: several sections of one name, as one */
 	bool split;         /**< whether these are the .debug_...dwo of the file */

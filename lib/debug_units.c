@@ -98,10 +98,51 @@ struct heap_error *heap_debug_units_read(struct heap_debug_units *units, uint64_
 
 // --- the alternate file --------------------------------------------------------------------
 
-static bool try_alternate(struct heap_debug_units *units, const char *path, const uint8_t *build_id,
-			  size_t size)
+// What an alternate file is known by, and where it was.
+struct link {
+	const char *name;
+	const uint8_t *id; // [size]
+	uint64_t size;
+};
+
+// GNU's section: a name and a build id.
+static bool read_link(struct heap_debug_bytes section, struct link *link)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	struct heap_debug_cursor cursor = heap_debug_cursor(section, 0, section.size);
+
+	link->name = heap_debug_string(&cursor);
+	link->id = cursor.at;
+	link->size = cursor.end - cursor.at;
+	return !cursor.bad;
+}
+
+// (DWARF 5, section 7.3.6.) In both files: a name, which the alternate file lacks, and an id.
+static bool read_supplementary(struct heap_debug_bytes section, struct link *link)
+{
+	struct heap_debug_cursor cursor = heap_debug_cursor(section, 0, section.size);
+
+	if (heap_debug_fixed(&cursor, 2) != 5)
+		return false;
+	heap_debug_fixed(&cursor, 1);
+	link->name = heap_debug_string(&cursor);
+	link->size = heap_debug_unsigned(&cursor);
+	link->id = heap_debug_skip(&cursor, link->size);
+	return link->id;
+}
+
+static bool is_alternate(const struct heap_debug_sections *sections, const struct link *link)
+{
+	struct link own;
+
+	if (heap_debug_sections_is(sections, link->id, link->size))
+		return true;
+	return read_supplementary(sections->supplementary, &own) && own.size == link->size &&
+	       memcmp(own.id, link->id, own.size) == 0;
+}
+
+static bool try_alternate(struct heap_debug_units *units, const char *path, const struct link *link)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (descriptor < 0)
 		return false;
@@ -109,7 +150,7 @@ static bool try_alternate(struct heap_debug_units *units, const char *path, cons
 	struct heap_debug_sections sections;
 	struct heap_error *error = heap_debug_sections_open(descriptor, path, false, &sections);
 
-	if (!error && heap_debug_sections_is(&sections, build_id, size)) {
+	if (!error && is_alternate(&sections, link)) {
 		units->alternate = sections;
 		units->alternate_descriptor = descriptor;
 		return true;
@@ -124,23 +165,25 @@ static bool try_alternate(struct heap_debug_units *units, const char *path, cons
 // Relative to the file, or by build id where distributions put it.
 static void find_alternate(struct heap_debug_units *units)
 {
-	struct heap_debug_cursor cursor =
-		heap_debug_cursor(units->main.alternate, 0, units->main.alternate.size);
-	const char *name = heap_debug_string(&cursor), *slash = strrchr(units->path, '/');
-	size_t size = cursor.end - cursor.at;
+	const char *slash = strrchr(units->path, '/');
+	struct link link;
 	char id[2 * 64 + 1], path[8192];
 
-	if (cursor.bad || !*name || size < 2 || size > 64)
+	if (!read_link(units->main.alternate, &link) &&
+	    !read_supplementary(units->main.supplementary, &link))
+		return;
+	if (!*link.name || link.size < 2 || link.size > 64)
 		return;
 	snprintf(path, sizeof(path), "%.*s%s",
-		 slash && *name != '/' ? (int)(slash - units->path) + 1 : 0, units->path, name);
-	if (try_alternate(units, path, cursor.at, size))
+		 slash && *link.name != '/' ? (int)(slash - units->path) + 1 : 0, units->path,
+		 link.name);
+	if (try_alternate(units, path, &link))
 		return;
-	for (size_t i = 0; i < size; i++)
-		snprintf(id + 2 * i, 3, "%02x", cursor.at[i]);
+	for (size_t i = 0; i < link.size; i++)
+		snprintf(id + 2 * i, 3, "%02x", link.id[i]);
 	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
-	if (!try_alternate(units, path, cursor.at, size) &&
-	    asprintf(&units->missing, "alternate file %s not found", name) < 0)
+	if (!try_alternate(units, path, &link) &&
+	    asprintf(&units->missing, "alternate file %s not found", link.name) < 0)
 		units->missing = NULL;
 }
 
@@ -180,7 +223,7 @@ struct heap_error *heap_debug_units_open(int descriptor, const char *path, const
 
 	if (error)
 		return error;
-	if (units.main.alternate.size)
+	if (units.main.alternate.size || units.main.supplementary.size)
 		find_alternate(&units);
 	for (uint64_t place = HEAP_DEBUG_INFO; !error && place <= HEAP_DEBUG_ALTERNATE; place++)
 		error = heap_debug_units_read(&units, place);

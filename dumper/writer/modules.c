@@ -47,38 +47,68 @@ static void note_error(struct module *module, struct heap_error *error)
 	heap_error_destroy(error);
 }
 
-// The build id of what is in memory, from the program headers that were mapped along.
-static void read_build_id(const struct image *image, uint64_t start, struct heap_build_id *result)
+// Calls @p visit with each program header of what is in memory: they were mapped along. Its
+// addresses are relative to that of the first segment.
+static void visit_segments(const struct image *image, uint64_t start,
+			   void (*visit)(void *context, const Elf64_Phdr *segment), void *context)
 {
 	Elf64_Ehdr header;
 	Elf64_Phdr segment;
-	uint8_t notes[4096];
+	uint64_t first = UINT64_MAX;
 
 	if (!image_read(image, start, &header, sizeof(header)) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(segment) ||
 	    header.e_phoff > 65536)
 		return;
-
-	// The file's own addresses begin where its first segment does.
-	uint64_t first = UINT64_MAX;
-
+	for (int i = 0; i < header.e_phnum && first == UINT64_MAX; i++) {
+		if (!image_read(image, start + header.e_phoff + i * sizeof(segment), &segment,
+				sizeof(segment)))
+			return;
+		if (segment.p_type == PT_LOAD)
+			first = segment.p_vaddr & ~UINT64_C(4095);
+	}
 	for (int i = 0; i < header.e_phnum; i++) {
 		if (!image_read(image, start + header.e_phoff + i * sizeof(segment), &segment,
 				sizeof(segment)))
 			return;
-		if (segment.p_type == PT_LOAD && first == UINT64_MAX)
-			first = segment.p_vaddr & ~UINT64_C(4095);
+		segment.p_vaddr -= first;
+		visit(context, &segment);
 	}
-	for (int i = 0; i < header.e_phnum && result->size == 0; i++) {
-		if (!image_read(image, start + header.e_phoff + i * sizeof(segment), &segment,
-				sizeof(segment)))
-			return;
-		if (segment.p_type != PT_NOTE || segment.p_filesz > sizeof(notes))
-			continue;
-		if (image_read(image, start + segment.p_vaddr - first, notes, segment.p_filesz))
-			heap_build_id_parse(notes, segment.p_filesz, (uint32_t)segment.p_align,
-					    result);
-	}
+}
+
+struct notes {
+	const struct image *image;
+	uint64_t start;
+	struct heap_build_id *build_id;
+};
+
+static void read_notes(void *context, const Elf64_Phdr *segment)
+{
+	const struct notes *notes = context;
+	uint8_t bytes[4096];
+
+	if (segment->p_type != PT_NOTE || segment->p_filesz > sizeof(bytes) ||
+	    notes->build_id->size)
+		return;
+	if (image_read(notes->image, notes->start + segment->p_vaddr, bytes, segment->p_filesz))
+		heap_build_id_parse(bytes, segment->p_filesz, (uint32_t)segment->p_align,
+				    notes->build_id);
+}
+
+// The build id of what is in memory.
+static void read_build_id(const struct image *image, uint64_t start, struct heap_build_id *result)
+{
+	struct notes notes = { image, start, result };
+
+	visit_segments(image, start, read_notes, &notes);
+}
+
+static void extend(void *context, const Elf64_Phdr *segment)
+{
+	uint64_t *size = context, end = segment->p_vaddr + segment->p_memsz;
+
+	if (segment->p_type == PT_LOAD && end >= segment->p_memsz && end > *size)
+		*size = end;
 }
 
 static bool same_build_id(const struct heap_build_id *a, const struct heap_build_id *b)
@@ -257,12 +287,16 @@ struct heap_error *modules_init(struct modules *modules, const struct image *ima
 
 	for (size_t i = 0; i < image->mapping_count;) {
 		const struct image_mapping *first = &image->mappings[i];
+		uint64_t size = 0;
 		size_t end = i + 1;
 
 		// The mappings of a module stand together but for its .bss, which is anonymous.
+		// Small segments may all be of the file's first page.
+		visit_segments(image, first->start, extend, &size);
 		while (end < image->mapping_count && first->kind == IMAGE_FILE &&
 		       strcmp(image->mappings[end].name, first->name) == 0 &&
-		       image->mappings[end].offset > 0)
+		       (image->mappings[end].offset > 0 ||
+			image->mappings[end].start - first->start < size))
 			end++;
 		if (first->kind == IMAGE_FILE && first->offset == 0 && is_module(image, i, end)) {
 			struct module *module = &modules->modules[modules->count++];

@@ -47,6 +47,7 @@ int main(int argc, char **argv)
 		list = node_push(list, i);
 	options = calloc(1, sizeof(*options)); // site: main
 	options->path = malloc(100);           // site: main, path
+	KEEP(options);
 	other_fill();
 	wait_for_the_end(session_new("held"), argc);
 	return list == NULL;
