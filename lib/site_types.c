@@ -64,7 +64,7 @@ HEAP_MUST_CHECK
 static struct heap_error *add_variable(struct search *search, uint64_t place, bool is_parameter)
 {
 	struct heap_code_entry entry;
-	bool is_new;
+	bool is_new = false;
 	struct heap_error *error = heap_debug_code_describe(search->code, place, &entry);
 
 	if (!error)

@@ -114,10 +114,14 @@ void capture_close(struct capture *capture)
 	free(capture->type);
 	free(capture->elements);
 	free(capture->evidence);
+	free(capture->rival);
+	free(capture->rivals);
+	free(capture->parts);
 	free(capture->stacks);
 	free(capture->frames);
 	roots_deinit(&capture->roots);
 	edges_deinit(&capture->edges);
+	sites_deinit(&capture->sites);
 	objects_deinit(&capture->objects);
 	modules_deinit(&capture->modules);
 	heap_types_deinit(&capture->types);

@@ -5,7 +5,7 @@
 /**
  * A snapshot in the making: what each stage has found, for the stages after it.
  *
- *	process ▶ image ▶ modules ▶ objects ▶ edges ▶ globals, stacks ▶ types ▶ the file
+ *	process ▶ image ▶ modules ▶ objects ▶ sites ▶ edges ▶ globals, stacks ▶ types ▶ the file
  */
 
 #include "dumper/protocol.h"
@@ -14,6 +14,7 @@
 #include "dumper/writer/modules.h"
 #include "dumper/writer/objects.h"
 #include "dumper/writer/roots.h"
+#include "dumper/writer/sites.h"
 #include "dumper/writer/strings.h"
 #include "lib/snapshot.h"
 
@@ -26,6 +27,7 @@ struct capture {
 	struct heap_types types;
 	struct modules modules;
 	struct objects objects;
+	struct sites sites;
 	struct edges edges;
 	struct roots roots;
 	/** [process.thread_count], [frame_count]: filled by stacks_unwind() */
@@ -36,6 +38,10 @@ struct capture {
 	heap_type_id *type;
 	uint64_t *elements;
 	uint8_t *evidence;
+	heap_type_id *rival;
+	uint32_t *rivals;
+	struct heap_part *parts; /**< [part_count] by object, by offset */
+	uint32_t part_count;
 };
 
 enum {

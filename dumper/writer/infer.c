@@ -1,74 +1,50 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Type inference, by claims.
+ * Type inference, by claims and hints.
  *
- * A typed slot that points to a block claims that the block is something of the pointee's
- * type. How well that agrees with the block's size is the claim's fit (layout.h). Claims
- * are heard best fit first, from one queue per fit; a block that is named passes claims on
- * through its own typed slots, which go back into the queues; so it goes on until all
- * queues are empty.
+ * A typed slot that points to the start of a block of its pointee's size claims the block.
+ * One that points elsewhere, or to a block of another size, is a hint: there is a T at this
+ * place of the block. What has been named passes claims and hints on through its own slots.
  *
- *	roots ─▶ claims ─▶ queue[EXACT]  ─▶ name the block ─▶ its slots' claims ─▶ queues
- *	                   queue[ARRAY]…
+ *	roots ─▶ claims ─▶ queues by rank ─▶ name the block ─▶ its slots: claims ─▶ queues
+ *	                                                              └── hints ─▶ kinds
+ *
+ * When all claims are heard, the blocks without a name are looked at by kind (those of one
+ * site and size): what types have the hinted parts, what the code that allocated them means,
+ * what their siblings are, and which of these agrees with what they hold (kinds.c). That
+ * makes new claims. Only when this comes to an end are hints taken for arrays and texts, and
+ * at the very end, what still has several hints and no name is a pool, whose parts have names
+ * of their own (pools.c). Each of these may name more, so it all goes round until nothing does.
  *
  * What makes this hard, and what is done about it:
  *
  * (a) The whole is unknown to the pointer: a T * may point to the first member of a larger
- *     struct, or into a list's link in its middle. Such claims only count when just one
- *     type of the block's size has a T there, and they wait until all exact ones are heard.
+ *     struct, or to a list's link in its middle. Such words are hints, never claims.
  * (b) Weak claims spread: what a wrongly named block points to is named wrongly as well. A
- *     better fit that comes later replaces the name and passes on new claims, but what the
+ *     better claim that comes later replaces the name and passes on new claims, but what the
  *     wrong name has said of others stands until something better is said of them. The
- *     order of the queues keeps this rare: no weak claim is heard while a strong one waits.
- * (c) Unions: a slot may have several pointee types. Only if the size agrees exactly with
- *     one of them alone does it claim anything.
+ *     order of the ranks keeps this rare: no weak claim is heard while a strong one waits.
+ * (c) Unions: a slot may have several pointee types. Then each is a hint, and content chooses.
+ * (d) Stale pointers: a slot may still point to memory that has become something else. In the
+ *     end each name is weighed against what all slots say (rivals.c).
  *
- * Every block is renamed at most once per kind of fit, so the work is linear in the edges.
+ * Every block is renamed at most once per rank, so the work is linear in the edges.
  */
-#include "dumper/writer/infer.h"
+#include "dumper/writer/inference.h"
 
-#include "dumper/writer/layout.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// The ranks of names, best first: the program's word, the vtable's, then by fit.
-enum {
-	RANK_DECLARED,
-	RANK_VTABLE,
-	RANK_FIT,
-	RANK_NONE = RANK_FIT + LAYOUT_NONE,
-	RANKS = RANK_NONE,
-};
-
 enum {
 	AHEAD = 12, // edges, and claims, whose memory is asked for before they are looked at
+	MAX_ROUNDS = 64,
+	SEARCHED_HINTS = 8, // of a block, that a new hint is compared with
 };
 
-struct claim {
-	heap_object_id object;
-	heap_type_id type;
-	uint64_t elements;
-	uint8_t evidence;
-};
-
-struct queue {
-	struct claim *claims; // [head, tail) wait
-	size_t head, tail, capacity;
-};
-
-struct inference {
-	struct capture *capture;
-	struct layouts layouts;
-	struct queue queues[RANKS];
-	uint8_t *rank;    // [objects] of its name
-	uint8_t *pending; // [objects] the best rank that waits for it
-};
-
-HEAP_MUST_CHECK
-static struct heap_error *push(struct inference *inference, unsigned rank,
-			       const struct claim *claim)
+struct heap_error *inference_claim(struct inference *inference, enum rank rank,
+				   const struct claim *claim)
 {
 	struct queue *queue = &inference->queues[rank];
 
@@ -88,17 +64,60 @@ static struct heap_error *push(struct inference *inference, unsigned rank,
 	return NULL;
 }
 
-static uint8_t evidence_of(enum layout_fit fit)
+// --- hints -------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *grow_hints(struct inference *inference)
 {
-	return fit == LAYOUT_EMBEDDED ? HEAP_EVIDENCE_EMBEDDING : HEAP_EVIDENCE_POINTER;
+	uint32_t capacity = inference->hint_capacity ? inference->hint_capacity * 2 : 4096;
+	void *larger = capacity ? realloc(inference->hints, capacity * sizeof(struct hint)) : NULL;
+
+	if (!larger)
+		return heap_error_out_of_memory();
+	inference->hints = larger;
+	inference->hint_capacity = capacity;
+	if (inference->hint_count == 0)
+		inference->hints[inference->hint_count++] = (struct hint){ 0 };
+	return NULL;
 }
 
-struct testimony {
-	struct inference *inference;
-	heap_object_id object;
-};
+HEAP_MUST_CHECK
+static struct heap_error *add_hint(struct inference *inference, heap_type_id type,
+				   const struct pointer *pointer, bool either)
+{
+	uint32_t at = inference->hint_head[pointer->target];
+	struct hint hint = {
+		.next = at,
+		.object = pointer->target,
+		.type = type,
+		.interior = (uint32_t)pointer->interior,
+		.count = 1,
+		.either = either,
+	};
 
-// The slots at an offset: [*first, result).
+	for (int i = 0; at != NO_HINT && i < SEARCHED_HINTS; i++) {
+		struct hint *known = &inference->hints[at];
+
+		if (known->type == type && known->interior == hint.interior &&
+		    known->either == either) {
+			known->count++;
+			return NULL;
+		}
+		at = known->next;
+	}
+	if (inference->hint_count == inference->hint_capacity) {
+		struct heap_error *error = grow_hints(inference);
+
+		if (error)
+			return error;
+	}
+	inference->hint_head[pointer->target] = inference->hint_count;
+	inference->hints[inference->hint_count++] = hint;
+	return NULL;
+}
+
+// --- following slots ---------------------------------------------------------
+
 static uint32_t find_slots(const struct layout_slots *slots, uint64_t offset, uint32_t *first)
 {
 	uint32_t low = 0, high = slots->count;
@@ -117,91 +136,8 @@ static uint32_t find_slots(const struct layout_slots *slots, uint64_t offset, ui
 	return low;
 }
 
-// Whether an object's pointers are where a type has pointers, and lead to blocks in which
-// there is room for what they should point to.
-static bool agrees(void *context, heap_type_id type)
-{
-	const struct testimony *testimony = context;
-	struct inference *inference = testimony->inference;
-	const struct edges *edges = &inference->capture->edges;
-	const struct heap_types *types = inference->layouts.types;
-	const struct layout_slots *slots = layouts_slots(&inference->layouts, type);
-	heap_object_id object = testimony->object;
-
-	for (uint32_t i = edges->first[object]; slots && i < edges->first[object + 1]; i++) {
-		uint32_t first;
-		uint32_t end = find_slots(slots, (uint64_t)edges->slot[i] * 8, &first);
-		uint64_t room = inference->capture->objects.size[edges->target[i]];
-
-		if (first == end)
-			return false;
-		if (end - first == 1 && edges->interior[i] < 8 &&
-		    heap_types_size(types, slots->slots[first].pointee) > room)
-			return false;
-	}
-	return slots != NULL;
-}
-
-// The claim of all the slots at one offset: one, unless they are a union's.
-static struct layout_claim hear(struct inference *inference, const struct layout_slot *slots,
-				uint32_t count, uint64_t interior, heap_object_id target)
-{
-	struct testimony testimony = { inference, target };
-	const struct layout_witness witness = { agrees, &testimony };
-	uint64_t size = inference->capture->objects.size[target];
-	struct layout_claim best = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
-	uint32_t equals = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		struct layout_claim claim = layouts_fit(&inference->layouts, slots[i].pointee,
-							interior, size, &witness);
-
-		if (count > 1 && claim.fit != LAYOUT_EXACT)
-			continue;
-		if (claim.fit < best.fit)
-			best = claim;
-		if (claim.fit != LAYOUT_NONE)
-			equals++;
-	}
-	if (equals > 1)
-		best.fit = LAYOUT_NONE;
-	return best;
-}
-
-// A slot points to an object: marks the edge, and lets the slot claim what it can.
-HEAP_MUST_CHECK
-static struct heap_error *follow(struct inference *inference, const struct layout_slots *slots,
-				 uint64_t offset, heap_object_id target, uint64_t interior,
-				 uint8_t *flags)
-{
-	uint32_t low;
-	uint32_t high = find_slots(slots, offset, &low);
-
-	if (low == high)
-		return NULL;
-	*flags |= HEAP_EDGE_TYPED;
-
-	struct layout_claim claim =
-		hear(inference, slots->slots + low, high - low, interior, target);
-
-	if (claim.fit == LAYOUT_NONE)
-		return NULL;
-	return push(inference, RANK_FIT + claim.fit,
-		    &(struct claim){ target, claim.type, claim.elements, evidence_of(claim.fit) });
-}
-
-// How a value repeats: arrays of one type, or a header with a flexible array behind it.
-struct repetition {
-	const struct layout_slots *slots;
-	uint64_t stride;
-	const struct layout_slots *flexible_slots; // NULL: none
-	uint64_t flexible_offset;
-	uint64_t flexible_stride;
-};
-
-HEAP_MUST_CHECK
-static struct heap_error *work_out(struct inference *inference, heap_type_id type,
-				   struct repetition *result)
+struct heap_error *inference_repetition(struct inference *inference, heap_type_id type,
+					struct repetition *result)
 {
 	const struct heap_types *types = inference->layouts.types;
 	struct repetition repetition = { .slots = layouts_slots(&inference->layouts, type),
@@ -223,24 +159,76 @@ static struct heap_error *work_out(struct inference *inference, heap_type_id typ
 	return NULL;
 }
 
+const struct layout_slots *inference_slots_at(const struct repetition *repetition, uint64_t offset,
+					      uint32_t *first, uint32_t *end)
+{
+	const struct layout_slots *slots = repetition->slots;
+
+	if (repetition->flexible_slots && offset >= repetition->flexible_offset) {
+		slots = repetition->flexible_slots;
+		offset = (offset - repetition->flexible_offset) % repetition->flexible_stride;
+	} else if (repetition->stride > 0) {
+		offset %= repetition->stride;
+	}
+	*end = find_slots(slots, offset, first);
+	return *first < *end ? slots : NULL;
+}
+
 static bool has_slots(const struct repetition *repetition)
 {
 	return repetition->slots->count > 0 ||
 	       (repetition->flexible_slots && repetition->flexible_slots->count > 0);
 }
 
+// The slots of a union at one place: any of them may be meant.
 HEAP_MUST_CHECK
-static struct heap_error *follow_at(struct inference *inference,
-				    const struct repetition *repetition, uint64_t offset,
-				    heap_object_id target, uint64_t interior, uint8_t *flags)
+static struct heap_error *hint_at_all(struct inference *inference, const struct layout_slot *slots,
+				      uint32_t count, const struct pointer *pointer)
 {
-	if (repetition->flexible_slots && offset >= repetition->flexible_offset)
-		return follow(inference, repetition->flexible_slots,
-			      (offset - repetition->flexible_offset) % repetition->flexible_stride,
-			      target, interior, flags);
-	if (repetition->stride > 0)
-		offset %= repetition->stride;
-	return follow(inference, repetition->slots, offset, target, interior, flags);
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < count; i++) {
+		if (slots[i].pointee != HEAP_NO_TYPE)
+			error = add_hint(inference, slots[i].pointee, pointer, true);
+	}
+	return error;
+}
+
+// What one slot says: a claim if it points to the start and the sizes agree, or a hint.
+HEAP_MUST_CHECK
+static struct heap_error *hear(struct inference *inference, heap_type_id pointee,
+			       const struct pointer *pointer)
+{
+	uint64_t size = inference->capture->objects.size[pointer->target];
+	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	enum rank rank;
+
+	if (layouts_is_start(pointer->interior))
+		claim = layouts_fit(&inference->layouts, pointee, size);
+	if (claim.fit == LAYOUT_NONE)
+		return pointee == HEAP_NO_TYPE ? NULL
+					       : add_hint(inference, pointee, pointer, false);
+	rank = claim.fit == LAYOUT_EXACT ? RANK_EXACT : RANK_FLEXIBLE;
+	return inference_claim(inference, pointer->local ? RANK_LOCAL : rank,
+			       &(struct claim){ pointer->target, claim.type, claim.elements,
+						HEAP_EVIDENCE_POINTER });
+}
+
+struct heap_error *inference_follow(struct inference *inference,
+				    const struct repetition *repetition, uint64_t offset,
+				    const struct pointer *pointer, uint8_t *flags)
+{
+	uint32_t first, end;
+	const struct layout_slots *slots = inference_slots_at(repetition, offset, &first, &end);
+
+	if (!slots)
+		return NULL;
+	*flags |= HEAP_EDGE_TYPED;
+	if (inference->rank[pointer->target] < RANK_EXACT)
+		return NULL;
+	if (end - first == 1)
+		return hear(inference, slots->slots[first].pointee, pointer);
+	return hint_at_all(inference, slots->slots + first, end - first, pointer);
 }
 
 HEAP_MUST_CHECK
@@ -250,7 +238,7 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 	const uint64_t *sizes = inference->capture->objects.size;
 	struct repetition repetition;
 	struct heap_error *error =
-		work_out(inference, inference->capture->type[object], &repetition);
+		inference_repetition(inference, inference->capture->type[object], &repetition);
 
 	for (uint32_t i = edges->first[object]; !error && i < edges->first[object + 1]; i++) {
 		if (i + AHEAD < edges->count) {
@@ -259,8 +247,10 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 		}
 		edges->flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
 		if (has_slots(&repetition))
-			error = follow_at(inference, &repetition, (uint64_t)edges->slot[i] * 8,
-					  edges->target[i], edges->interior[i], &edges->flags[i]);
+			error = inference_follow(
+				inference, &repetition, (uint64_t)edges->slot[i] * 8,
+				&(struct pointer){ edges->target[i], edges->interior[i], false },
+				&edges->flags[i]);
 	}
 	return error;
 }
@@ -269,28 +259,69 @@ HEAP_MUST_CHECK
 static struct heap_error *follow_roots(struct inference *inference)
 {
 	struct roots *roots = &inference->capture->roots;
-	const struct heap_types *types = inference->layouts.types;
 	struct heap_error *error = NULL;
 
 	for (uint64_t i = 0; !error && i < roots->edge_count; i++) {
 		struct heap_root_edge *edge = &roots->edges[i];
-		heap_type_id type = heap_types_strip(types, roots->roots[edge->root].type);
+		const struct heap_root *root = &roots->roots[edge->root];
+		heap_type_id type = inference_root_type(inference, root);
 		struct repetition repetition;
 
-		while (types->types[type].kind == HEAP_TYPE_ARRAY)
-			type = heap_types_strip(types, types->types[type].target);
 		if (type == HEAP_NO_TYPE)
 			continue;
-		error = work_out(inference, type, &repetition);
+		error = inference_repetition(inference, type, &repetition);
 		if (!error && has_slots(&repetition))
-			error = follow_at(inference, &repetition, edge->offset, edge->target,
-					  edge->interior, &edge->flags);
+			error = inference_follow(inference, &repetition, edge->offset,
+						 &(struct pointer){ edge->target, edge->interior,
+								    root->kind == HEAP_ROOT_LOCAL },
+						 &edge->flags);
 	}
 	return error;
 }
 
+heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root)
+{
+	const struct heap_types *types = inference->layouts.types;
+	heap_type_id type = heap_types_strip(types, root->type);
+
+	while (types->types[type].kind == HEAP_TYPE_ARRAY)
+		type = heap_types_strip(types, types->types[type].target);
+	return type;
+}
+
+bool inference_type_has(const struct inference *inference, heap_type_id type, heap_type_id part,
+			uint64_t interior)
+{
+	const struct heap_types *types = inference->layouts.types;
+	uint64_t stride = heap_types_size(types, type);
+	uint64_t offset;
+	heap_type_id element;
+
+	if (heap_types_flexible(types, type, &offset, &element) && interior >= offset) {
+		type = heap_types_strip(types, element);
+		stride = heap_types_size(types, type);
+		interior -= offset;
+	}
+	return layouts_has(&inference->layouts, type, part,
+			   stride > 0 ? interior % stride : interior);
+}
+
+bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,
+		   uint64_t interior)
+{
+	return inference_type_has(inference, inference->capture->type[object], part, interior);
+}
+
+bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior)
+{
+	return inference->rank[object] == RANK_NONE ||
+	       layouts_is_raw(&inference->layouts, inference->capture->type[object], interior);
+}
+
+// --- hearing claims ----------------------------------------------------------
+
 HEAP_MUST_CHECK
-static struct heap_error *apply(struct inference *inference, unsigned rank,
+static struct heap_error *apply(struct inference *inference, enum rank rank,
 				const struct claim *claim)
 {
 	struct capture *capture = inference->capture;
@@ -315,7 +346,7 @@ static void fetch(const struct inference *inference, heap_object_id object)
 }
 
 // Hears the best claim that waits. @return false if there is none
-static bool next_claim(struct inference *inference, unsigned *rank, struct claim *result)
+static bool next_claim(struct inference *inference, enum rank *rank, struct claim *result)
 {
 	for (*rank = 0; *rank < RANKS; (*rank)++) {
 		struct queue *queue = &inference->queues[*rank];
@@ -332,6 +363,19 @@ static bool next_claim(struct inference *inference, unsigned *rank, struct claim
 	return false;
 }
 
+struct heap_error *inference_settle(struct inference *inference)
+{
+	struct heap_error *error = NULL;
+	struct claim claim;
+	enum rank rank;
+
+	while (!error && next_claim(inference, &rank, &claim))
+		error = apply(inference, rank, &claim);
+	return error;
+}
+
+// --- what claims begin with --------------------------------------------------
+
 HEAP_MUST_CHECK
 static struct heap_error *claim_classes(struct inference *inference, const heap_type_id *classes)
 {
@@ -344,8 +388,8 @@ static struct heap_error *claim_classes(struct inference *inference, const heap_
 		if (type == HEAP_NO_TYPE ||
 		    heap_types_size(inference->layouts.types, type) > objects->size[object])
 			continue;
-		error = push(inference, RANK_VTABLE,
-			     &(struct claim){ object, type, 1, HEAP_EVIDENCE_VTABLE });
+		error = inference_claim(inference, RANK_VTABLE,
+					&(struct claim){ object, type, 1, HEAP_EVIDENCE_VTABLE });
 	}
 	return error;
 }
@@ -380,11 +424,27 @@ static struct heap_error *claim_labels(struct inference *inference)
 
 		if (type == HEAP_NO_TYPE || size == 0 || size > objects->size[object])
 			continue;
-		error = push(inference, RANK_DECLARED,
-			     &(struct claim){ object, heap_types_strip(types, type),
-					      objects->size[object] / size,
-					      HEAP_EVIDENCE_DECLARED });
+		error = inference_claim(inference, RANK_DECLARED,
+					&(struct claim){ object, heap_types_strip(types, type),
+							 objects->size[object] / size,
+							 HEAP_EVIDENCE_DECLARED });
 	}
+	return error;
+}
+
+// One step of the whole: the best evidence that is left, and what follows from it.
+HEAP_MUST_CHECK
+static struct heap_error *advance(struct inference *inference, uint64_t *named)
+{
+	struct heap_error *error = inference_settle(inference);
+
+	*named = 0;
+	for (int evidence = KINDS_SURE; !error && *named == 0 && evidence <= KINDS_WEAK; evidence++)
+		error = kinds_claim(inference, (enum kinds_evidence)evidence, named);
+	if (!error && *named == 0)
+		error = pools_cut(inference, named);
+	if (!error && *named == 0)
+		error = kinds_reconsider(inference, named);
 	return error;
 }
 
@@ -392,38 +452,65 @@ HEAP_MUST_CHECK
 static struct heap_error *run(struct inference *inference, const heap_type_id *classes)
 {
 	struct heap_error *error = claim_labels(inference);
-	struct claim claim;
-	unsigned rank;
+	uint64_t named = 1;
 
 	if (!error)
 		error = claim_classes(inference, classes);
 	if (!error)
 		error = follow_roots(inference);
-	while (!error && next_claim(inference, &rank, &claim))
-		error = apply(inference, rank, &claim);
-	return error;
+	for (int i = 0; !error && named > 0 && i < MAX_ROUNDS; i++) {
+		error = advance(inference, &named);
+		if (!error && named == 0)
+			error = rivals_weigh(inference, &named);
+	}
+	if (!error)
+		error = inference_settle(inference);
+	return error ? error : pools_finish(inference);
+}
+
+static void release(struct inference *inference)
+{
+	for (unsigned i = 0; i < RANKS; i++)
+		free(inference->queues[i].claims);
+	free(inference->ahead);
+	free(inference->renamed);
+	free(inference->rank);
+	free(inference->hint_head);
+	free(inference->hints);
+	kinds_deinit(&inference->kinds);
+	layouts_deinit(&inference->layouts);
+	pools_deinit(&inference->pools);
 }
 
 struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes)
 {
 	size_t count = (size_t)capture->objects.count + 1;
-	CLEANUP_FREE uint8_t *rank = malloc(count);
-	struct inference inference = { .capture = capture, .rank = rank };
+	struct inference inference = {
+		.capture = capture,
+		.ahead = calloc(1, sizeof(*inference.ahead)),
+		.rank = malloc(count),
+		.renamed = calloc(count, sizeof(*inference.renamed)),
+		.hint_head = calloc(count, sizeof(*inference.hint_head)),
+	};
+	struct heap_error *error = NULL;
 
 	capture->type = calloc(count, sizeof(*capture->type));
 	capture->elements = calloc(count, sizeof(*capture->elements));
 	capture->evidence = calloc(count, sizeof(*capture->evidence));
-	if (!rank || !capture->type || !capture->elements || !capture->evidence)
-		return heap_error_out_of_memory();
-	memset(rank, RANK_NONE, count);
-
-	struct heap_error *error = layouts_init(&inference.layouts, &capture->types);
-
-	if (error)
-		return error;
-	error = run(&inference, classes);
-	for (unsigned i = 0; i < RANKS; i++)
-		free(inference.queues[i].claims);
-	layouts_deinit(&inference.layouts);
+	capture->rival = calloc(count, sizeof(*capture->rival));
+	capture->rivals = calloc(count, sizeof(*capture->rivals));
+	if (!inference.ahead || !inference.rank || !inference.renamed || !inference.hint_head ||
+	    !capture->type || !capture->elements || !capture->evidence || !capture->rival ||
+	    !capture->rivals)
+		error = heap_error_out_of_memory();
+	if (!error)
+		error = kinds_init(&inference.kinds, capture);
+	if (!error)
+		error = layouts_init(&inference.layouts, &capture->types);
+	if (!error) {
+		memset(inference.rank, RANK_NONE, count);
+		error = run(&inference, classes);
+	}
+	release(&inference);
 	return error;
 }

@@ -46,7 +46,7 @@ static int compare_slots(const void *left, const void *right)
 	return a->pointee < b->pointee ? -1 : a->pointee > b->pointee;
 }
 
-const struct layout_slots *layouts_slots(struct layouts *layouts, heap_type_id type)
+const struct layout_slots *layouts_slots(const struct layouts *layouts, heap_type_id type)
 {
 	struct layout_slots *slots = &layouts->slots[type];
 
@@ -313,73 +313,143 @@ static size_t first_part(const struct layouts *layouts, heap_type_id part, uint6
 	return low;
 }
 
-enum wholes {
-	WHOLES_NONE,
-	WHOLES_ONE,
-	WHOLES_SEVERAL,
-};
-
-// What the search for a whole is told.
-struct search {
-	heap_type_id part;
-	uint64_t offset;
-	uint64_t size;
-	const struct layout_witness *witness; // NULL: all agree
-};
-
-// Whether `outer` has `inner` as its first part: then it says more of the same bytes.
-static bool contains_first(const struct layouts *layouts, heap_type_id outer, heap_type_id inner)
+static bool is_text(const struct heap_type *type)
 {
-	for (size_t i = first_part(layouts, inner, 0);
-	     i < layouts->part_count && layouts->parts[i].part == inner &&
-	     layouts->parts[i].offset == 0;
-	     i++) {
-		if (layouts->parts[i].whole == outer)
+	return type->kind == HEAP_TYPE_BASE && type->size == 1;
+}
+
+static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offset, int depth)
+{
+	const struct heap_types *types = layouts->types;
+
+	id = heap_types_strip(types, id);
+
+	const struct heap_type *type = &types->types[id];
+
+	if (depth == MAX_DEPTH)
+		return false;
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		heap_type_id element = heap_types_strip(types, type->target);
+		uint64_t stride = heap_types_size(types, element);
+
+		return is_text(&types->types[element]) ||
+		       (stride > 0 && is_raw(layouts, element, offset % stride, depth + 1));
+	}
+	for (uint32_t i = 0; is_compound(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if (offset >= member->offset &&
+		    offset - member->offset < heap_types_size(types, member->type) &&
+		    !(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)) &&
+		    is_raw(layouts, member->type, offset - member->offset, depth + 1))
 			return true;
 	}
 	return false;
 }
 
-// The types of the size that have the part at the offset.
-static enum wholes search_whole(const struct layouts *layouts, const struct search *search,
-				heap_type_id *result)
+bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset)
 {
-	const struct layout_witness *witness = search->witness;
-	enum wholes found = WHOLES_NONE;
+	uint64_t size = heap_types_size(layouts->types, whole), start;
+	heap_type_id element;
 
-	for (size_t i = first_part(layouts, search->part, search->offset);
-	     i < layouts->part_count && layouts->parts[i].part == search->part &&
-	     layouts->parts[i].offset == search->offset;
-	     i++) {
-		heap_type_id whole = layouts->parts[i].whole;
-
-		if (layouts->types->types[whole].size != search->size ||
-		    (witness && !witness->agrees(witness->context, whole)))
-			continue;
-		if (found == WHOLES_ONE && whole != *result &&
-		    !contains_first(layouts, whole, *result))
-			return WHOLES_SEVERAL;
-		found = WHOLES_ONE;
-		*result = whole;
-	}
-	return found;
+	if (is_text(&layouts->types->types[whole]))
+		return true;
+	if (heap_types_flexible(layouts->types, whole, &start, &element) && offset >= start)
+		return is_text(&layouts->types->types[heap_types_strip(layouts->types, element)]);
+	return size > 0 && is_raw(layouts, whole, offset % size, 0);
 }
 
-// Asks the witness only where that is needed: it looks at the block's pointers.
-static enum wholes find_whole(const struct layouts *layouts, struct search search,
-			      heap_type_id *result)
+bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
+			 heap_type_id pointee)
 {
-	const struct layout_witness *witness = search.witness;
+	const struct layout_slots *slots = layouts_slots(layouts, whole);
 
-	search.witness = NULL;
+	for (uint32_t i = 0; slots && i < slots->count; i++) {
+		if (slots->slots[i].offset == offset && slots->slots[i].pointee == pointee)
+			return true;
+	}
+	return false;
+}
 
-	enum wholes found = search_whole(layouts, &search, result);
+size_t layouts_wholes(const struct layouts *layouts, heap_type_id part, uint64_t offset,
+		      size_t *first)
+{
+	size_t end = *first = first_part(layouts, part, offset);
 
-	if (found != WHOLES_SEVERAL || !witness)
-		return found;
-	search.witness = witness;
-	found = search_whole(layouts, &search, result);
-	return found == WHOLES_ONE ? WHOLES_ONE : WHOLES_SEVERAL;
+	while (end < layouts->part_count && layouts->parts[end].part == part &&
+	       layouts->parts[end].offset == offset)
+		end++;
+	return end;
+}
+
+bool layouts_is_compound(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_type *found = &layouts->types->types[type];
+
+	return is_compound(found) && found->size > 0 && !(found->flags & HEAP_TYPE_DECLARATION);
+}
+
+static bool is_in_index(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+			uint64_t offset)
+{
+	const struct layout_part key = { .part = part, .whole = whole, .offset = offset };
+	size_t low = 0, high = layouts->part_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_parts(&layouts->parts[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < layouts->part_count && compare_parts(&layouts->parts[low], &key) == 0;
+}
+
+// Containers have copies of some types, which differ in what their pointers point to.
+static bool is_same(const struct heap_types *types, heap_type_id one, heap_type_id other)
+{
+	const struct heap_type *a = &types->types[one], *b = &types->types[other];
+
+	return one == other || (is_compound(a) && a->kind == b->kind && a->name != 0 &&
+				a->name == b->name && a->size == b->size);
+}
+
+// The long way, for elements of large arrays that the index leaves out, and for copies.
+static bool contains(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+		     uint64_t offset, int depth)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[whole];
+
+	if (depth == MAX_DEPTH)
+		return false;
+	if (offset == 0 && is_same(types, whole, part))
+		return true;
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		uint64_t stride = heap_types_size(types, type->target);
+
+		return stride > 0 && contains(layouts, heap_types_strip(types, type->target), part,
+					      offset % stride, depth + 1);
+	}
+	for (uint32_t i = 0; is_compound(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		heap_type_id inner = heap_types_strip(types, member->type);
+
+		if (offset >= member->offset &&
+		    offset - member->offset < heap_types_size(types, inner) &&
+		    !(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)) &&
+		    contains(layouts, inner, part, offset - member->offset, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+		 uint64_t offset)
+{
+	return (whole == part && offset == 0) || is_in_index(layouts, whole, part, offset) ||
+	       contains(layouts, whole, part, offset, 0);
 }
 
 static bool is_part_inside(const struct layouts *layouts, heap_type_id part)
@@ -407,11 +477,6 @@ static bool fit_flexible(const struct heap_types *types, heap_type_id type, uint
 	return true;
 }
 
-static bool is_text(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_BASE && type->size == 1;
-}
-
 // A struct of nothing but pointers to its own kind: the link of a list, of free blocks for
 // one, which lies over memory that is something else. It is never what an array is made of.
 static bool is_link(const struct heap_types *types, heap_type_id type)
@@ -429,86 +494,60 @@ static bool is_link(const struct heap_types *types, heap_type_id type)
 	return is_compound(compound) && compound->members > 0;
 }
 
-static struct layout_claim fit_start(const struct layouts *layouts, heap_type_id type,
-				     uint64_t size, const struct layout_witness *witness)
+// The pointee, if it says anything; a pointer to an array points to its first element.
+static heap_type_id meaning(const struct heap_types *types, heap_type_id pointee)
 {
-	const struct heap_types *types = layouts->types;
-	uint64_t stride = heap_types_size(types, type);
-	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
-	heap_type_id whole;
-
-	if (stride == 0 && !fit_flexible(types, type, size, &claim))
-		return claim;
-	if (claim.fit == LAYOUT_FLEXIBLE)
-		return claim;
-	if (is_text(&types->types[type]))
-		return (struct layout_claim){ LAYOUT_TEXT, type, size };
-	if (size < stride)
-		return fit_flexible(types, type, size, &claim) ? claim
-							       : (struct layout_claim){
-									 LAYOUT_NONE,
-									 HEAP_NO_TYPE,
-									 0,
-								 };
-	if (size == stride)
-		return (struct layout_claim){ LAYOUT_EXACT, type, 1 };
-	if (fit_flexible(types, type, size, &claim))
-		return claim;
-	switch (find_whole(layouts, (struct search){ type, 0, size, witness }, &whole)) {
-	case WHOLES_ONE:
-		return (struct layout_claim){ LAYOUT_EMBEDDED, whole, 1 };
-	case WHOLES_SEVERAL:
-		return claim;
-	case WHOLES_NONE:
-		break;
-	}
-	// A header alone does not make up a larger block, unless that is a whole number of them
-	// and nothing that has the header can be so large.
-	if (layouts->header[type] == HEADER_OF_ANY_SIZE || is_link(types, type) ||
-	    (layouts->header[type] == HEADER && size % stride != 0))
-		return claim;
-	return (struct layout_claim){ size % stride == 0 ? LAYOUT_ARRAY : LAYOUT_SLACK, type,
-				      size / stride };
-}
-
-struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee,
-				uint64_t interior, uint64_t size,
-				const struct layout_witness *witness)
-{
-	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
-	const struct heap_type *type = &layouts->types->types[pointee];
-	heap_type_id whole;
+	const struct heap_type *type = &types->types[pointee];
 
 	if (type->kind == HEAP_TYPE_UNKNOWN || type->kind == HEAP_TYPE_FUNCTION ||
 	    (type->flags & HEAP_TYPE_DECLARATION))
-		return none;
-	if (type->kind == HEAP_TYPE_ARRAY) {
-		bool is_vector = type->flags & HEAP_TYPE_FLEXIBLE;
+		return HEAP_NO_TYPE;
+	return type->kind == HEAP_TYPE_ARRAY ? heap_types_strip(types, type->target) : pointee;
+}
 
-		// A pointer to an array points to its first element.
-		pointee = heap_types_strip(layouts->types, type->target);
-		type = &layouts->types->types[pointee];
-		// Of however many: what has one in front is not looked for.
-		if (is_vector && interior == 0 && type->size > 0 && size % type->size == 0 &&
-		    !(type->flags & HEAP_TYPE_CHARACTER))
-			return (struct layout_claim){ LAYOUT_EXACT, pointee, size / type->size };
-	}
-	// Less than a pointer's alignment is a tag in its low bits, not a place.
-	if (interior < 8)
-		return fit_start(layouts, pointee, size, witness);
-	if (!is_compound(type) || type->size == 0)
+struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size)
+{
+	const struct heap_types *types = layouts->types;
+	heap_type_id type = meaning(types, pointee);
+	uint64_t stride = heap_types_size(types, type);
+	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+
+	if (type == HEAP_NO_TYPE || is_text(&types->types[type]))
+		return claim;
+	if (stride > 0 && size == stride)
+		return (struct layout_claim){ LAYOUT_EXACT, type, 1 };
+	// What a vector has, it has of however many.
+	if (types->types[pointee].kind == HEAP_TYPE_ARRAY &&
+	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 && size % stride == 0)
+		return (struct layout_claim){ LAYOUT_EXACT, type, size / stride };
+	fit_flexible(types, type, size, &claim);
+	return claim;
+}
+
+struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_id pointee,
+				       uint64_t interior, uint64_t size)
+{
+	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	const struct heap_types *types = layouts->types;
+	heap_type_id type = meaning(types, pointee);
+	uint64_t stride = heap_types_size(types, type);
+
+	if (type == HEAP_NO_TYPE || stride == 0)
 		return none;
-	switch (find_whole(layouts, (struct search){ pointee, interior, size, witness }, &whole)) {
-	case WHOLES_ONE:
-		return (struct layout_claim){ LAYOUT_EMBEDDED, whole, 1 };
-	case WHOLES_SEVERAL:
-		return none;
-	case WHOLES_NONE:
-		break;
+	if (!layouts_is_start(interior)) {
+		// What is a part of structs elsewhere, a list's link, is one here too.
+		if (!is_compound(&types->types[type]) || interior % stride != 0 ||
+		    size % stride != 0 || is_part_inside(layouts, type) || is_link(types, type))
+			return none;
+		return (struct layout_claim){ LAYOUT_ELEMENT, type, size / stride };
 	}
-	// What is a part of structs elsewhere, a list's link, is one here too.
-	if (interior % type->size == 0 && size % type->size == 0 &&
-	    !is_part_inside(layouts, pointee) && !is_link(layouts->types, pointee))
-		return (struct layout_claim){ LAYOUT_ELEMENT, pointee, size / type->size };
-	return none;
+	if (is_text(&types->types[type]))
+		return (struct layout_claim){ LAYOUT_TEXT, type, size };
+	// A header alone does not make up a larger block, unless that is a whole number of them
+	// and nothing that has the header can be so large.
+	if (size < stride || layouts->header[type] == HEADER_OF_ANY_SIZE || is_link(types, type) ||
+	    (layouts->header[type] == HEADER && size % stride != 0))
+		return none;
+	return (struct layout_claim){ size % stride == 0 ? LAYOUT_ARRAY : LAYOUT_SLACK, type,
+				      size / stride };
 }

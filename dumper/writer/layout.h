@@ -36,11 +36,10 @@ struct layouts {
 	size_t part_count, part_capacity;
 };
 
-/** How well a type fits a block, best first; also the order in which claims are heard. */
+/** How well a type fits a block, best first. */
 enum layout_fit {
 	LAYOUT_EXACT,    /**< the very size */
 	LAYOUT_FLEXIBLE, /**< header and elements of a flexible array member */
-	LAYOUT_EMBEDDED, /**< the block is the only type of its size that has the part there */
 	LAYOUT_ARRAY,    /**< a whole number of elements */
 	LAYOUT_TEXT,     /**< characters */
 	LAYOUT_SLACK,    /**< elements and a rest */
@@ -60,23 +59,43 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 void layouts_deinit(struct layouts *layouts);
 
 /** The pointers in one value of @p type. NULL if memory is short. */
-const struct layout_slots *layouts_slots(struct layouts *layouts, heap_type_id type);
-
-/** Whether a block's pointers agree with its being of a type: chooses among several. */
-struct layout_witness {
-	bool (*agrees)(void *context, heap_type_id type);
-	void *context;
-};
+const struct layout_slots *layouts_slots(const struct layouts *layouts, heap_type_id type);
 
 /**
- * What a block of @p size bytes is, if something of type @p pointee is at @p interior.
- *
- * fit is LAYOUT_NONE where that says nothing: void, an incomplete type, a size that
- * cannot be, or several types that could equally well be the whole, of which the witness
- * does not rule out all but one.
+ * What a block of @p size bytes is, if a slot that may point to a @p pointee points to its
+ * start: EXACT, FLEXIBLE or NONE. Neither void nor an incomplete type says anything.
  */
-struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee,
-				uint64_t interior, uint64_t size,
-				const struct layout_witness *witness);
+struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size);
+
+/**
+ * What a block is if nothing better is known than that there is a @p pointee at @p interior:
+ * ARRAY, TEXT, SLACK, ELEMENT or NONE.
+ */
+struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_id pointee,
+				       uint64_t interior, uint64_t size);
+
+/** Whether there is a @p part at @p offset of a @p whole, at any depth; or it is the whole. */
+bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+		 uint64_t offset);
+
+/** Whether there is a pointer to @p pointee at @p offset of a @p whole. */
+bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
+			 heap_type_id pointee);
+
+/** Whether @p offset lies in an array of bytes, of which programs make what they like. */
+bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset);
+
+/** Where in parts the types begin that have a @p part at @p offset. @return the end */
+size_t layouts_wholes(const struct layouts *layouts, heap_type_id part, uint64_t offset,
+		      size_t *first);
+
+/** Whether it has members: a struct, class or union whose definition is known. */
+bool layouts_is_compound(const struct layouts *layouts, heap_type_id type);
+
+/** Less than a pointer's alignment into a block is a tag in the low bits, not a place. */
+static inline bool layouts_is_start(uint64_t interior)
+{
+	return interior < 8;
+}
 
 #endif

@@ -93,7 +93,9 @@ static struct heap_error *gather(struct capture *capture)
 	classes = calloc((size_t)capture->objects.count + 1, sizeof(*classes));
 	if (!classes)
 		return heap_error_out_of_memory();
-	error = find_edges(capture, classes);
+	error = sites_init(capture);
+	if (!error)
+		error = find_edges(capture, classes);
 	if (!error)
 		error = find_roots(capture);
 	if (!error) {

@@ -500,14 +500,18 @@ heap_type_id module_type(struct module *module, uint64_t place, struct heap_type
 	return unit->map[heap_unit_types_find(&unit->types, place)];
 }
 
+static bool is_pointer(const struct heap_types *types, heap_type_id id)
+{
+	uint8_t kind = types->types[heap_types_strip(types, id)].kind;
+
+	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
+}
+
 // What a pointer or reference points to, HEAP_NO_TYPE if the type is none or void's.
 static heap_type_id pointee_of(const struct heap_types *types, heap_type_id id)
 {
-	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
-
-	if (type->kind != HEAP_TYPE_POINTER && type->kind != HEAP_TYPE_REFERENCE)
-		return HEAP_NO_TYPE;
-	return type->target;
+	return is_pointer(types, id) ? types->types[heap_types_strip(types, id)].target
+				     : HEAP_NO_TYPE;
 }
 
 struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
@@ -532,9 +536,10 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 
 	for (size_t i = 0; site_types && i < found.count; i++) {
 		const struct heap_site_type *type = &found.types[i];
-		heap_type_id pointee = pointee_of(types, module_type(module, type->type, types));
+		heap_type_id declared = module_type(module, type->type, types);
+		heap_type_id pointee = pointee_of(types, declared);
 
-		if (pointee)
+		if (pointee || (type->kind == HEAP_SITE_RETURN && is_pointer(types, declared)))
 			site_types[(*count)++] =
 				(struct module_site_type){ pointee, type->depth, type->kind,
 							   type->line };

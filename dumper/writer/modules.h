@@ -102,7 +102,7 @@ struct module_site_type {
  * variables, parameters and results of the functions at a pc.
  *
  * All variables of the functions count, not only those that live at the pc. Pointers to
- * void say nothing and are left out. A unit is read when the first site in it is asked for.
+ * void say nothing and are left out, but as results: there they say that it is a pointer. A unit is read when the first site in it is asked for.
  *
  * @param lookup_pc  in memory: a return address minus 1
  * @param types      the snapshot's; may grow

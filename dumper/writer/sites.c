@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/sites.h"
 
+#include "dumper/writer/capture.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -57,8 +58,9 @@ static struct heap_site describe(struct capture *capture, uint64_t address)
 	return site;
 }
 
-struct heap_error *sites_init(struct sites *sites, struct capture *capture)
+struct heap_error *sites_init(struct capture *capture)
 {
+	struct sites *sites = &capture->sites;
 	const struct objects *objects = &capture->objects;
 	struct table table = { 0 };
 	struct heap_error *error = NULL;
@@ -84,8 +86,6 @@ struct heap_error *sites_init(struct sites *sites, struct capture *capture)
 		sites->site[object] = table.slots[at] - 1;
 	}
 	free(table.slots);
-	if (error)
-		sites_deinit(sites);
 	return error;
 }
 

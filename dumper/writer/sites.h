@@ -6,7 +6,9 @@
  * Allocation sites: the distinct return addresses of the blocks' headers, named.
  */
 
-#include "dumper/writer/capture.h"
+#include "lib/snapshot.h"
+
+struct capture;
 
 struct sites {
 	struct heap_site *sites; /**< [count] */
@@ -15,7 +17,7 @@ struct sites {
 };
 
 HEAP_MUST_CHECK
-struct heap_error *sites_init(struct sites *sites, struct capture *capture);
+struct heap_error *sites_init(struct capture *capture);
 
 void sites_deinit(struct sites *sites);
 

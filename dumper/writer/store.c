@@ -2,7 +2,6 @@
 #include "dumper/writer/store.h"
 
 #include "dumper/writer/prune.h"
-#include "dumper/writer/sites.h"
 #include "lib/cleanup.h"
 
 #include <fcntl.h>
@@ -159,12 +158,14 @@ static struct heap_error *drop_types(struct capture *capture, struct heap_snapsh
 	heap_types_deinit(&snapshot->types);
 	snapshot->types = (struct heap_types){ 0 };
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		capture->type[i] = HEAP_NO_TYPE;
+		capture->type[i] = capture->rival[i] = HEAP_NO_TYPE;
+		capture->rivals[i] = 0;
 		capture->elements[i] = 0;
 		capture->evidence[i] = HEAP_EVIDENCE_NONE;
 	}
 	for (heap_root_id i = 0; i < capture->roots.count; i++)
 		capture->roots.roots[i].type = HEAP_NO_TYPE;
+	capture->part_count = 0;
 	return heap_types_init(&snapshot->types);
 }
 
@@ -179,7 +180,9 @@ static struct heap_error *fill_types(struct capture *capture, struct heap_snapsh
 		return heap_error_out_of_memory();
 	needed[HEAP_NO_TYPE] = true;
 	for (heap_object_id i = 0; i < capture->objects.count; i++)
-		needed[capture->type[i]] = true;
+		needed[capture->type[i]] = needed[capture->rival[i]] = true;
+	for (uint32_t i = 0; i < capture->part_count; i++)
+		needed[capture->parts[i].type] = true;
 	for (heap_root_id i = 0; i < capture->roots.count; i++)
 		needed[capture->roots.roots[i].type] = true;
 
@@ -187,8 +190,12 @@ static struct heap_error *fill_types(struct capture *capture, struct heap_snapsh
 
 	if (error)
 		return error;
-	for (heap_object_id i = 0; i < capture->objects.count; i++)
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
 		capture->type[i] = map[capture->type[i]];
+		capture->rival[i] = map[capture->rival[i]];
+	}
+	for (uint32_t i = 0; i < capture->part_count; i++)
+		capture->parts[i].type = map[capture->parts[i].type];
 	for (heap_root_id i = 0; i < capture->roots.count; i++)
 		capture->roots.roots[i].type = map[capture->roots.roots[i].type];
 	error = heap_types_check(&snapshot->types);
@@ -266,11 +273,10 @@ static void release(struct heap_snapshot *snapshot)
 		heap_types_deinit(&snapshot->types);
 }
 
-static void borrow(struct capture *capture, const struct sites *sites,
-		   struct heap_snapshot *snapshot)
+static void borrow(struct capture *capture, struct heap_snapshot *snapshot)
 {
-	snapshot->sites = sites->sites;
-	snapshot->site_count = sites->count;
+	snapshot->sites = capture->sites.sites;
+	snapshot->site_count = capture->sites.count;
 	snapshot->roots = capture->roots.roots;
 	snapshot->root_count = capture->roots.count;
 	snapshot->root_edges = capture->roots.edges;
@@ -288,7 +294,11 @@ static void borrow(struct capture *capture, const struct sites *sites,
 	snapshot->type = capture->type;
 	snapshot->elements = capture->elements;
 	snapshot->evidence = capture->evidence;
-	snapshot->site = sites->site;
+	snapshot->site = capture->sites.site;
+	snapshot->rival = capture->rival;
+	snapshot->rivals = capture->rivals;
+	snapshot->parts = capture->parts;
+	snapshot->part_count = capture->part_count;
 	snapshot->birth = capture->objects.birth;
 	snapshot->edge_first = capture->edges.first;
 	snapshot->edge_target = capture->edges.target;
@@ -303,13 +313,10 @@ struct heap_error *store_snapshot(struct capture *capture, int descriptor)
 {
 	struct heap_snapshot snapshot = { 0 };
 	struct texts texts;
-	struct sites sites = { 0 };
 	CLEANUP_FREE uint8_t *ahead = malloc(AHEAD);
 	struct contents contents = { .image = &capture->image, .bytes = ahead };
 	struct heap_error *error = ahead ? NULL : heap_error_out_of_memory();
 
-	if (!error)
-		error = sites_init(&sites, capture);
 	if (!error)
 		error = fill_types(capture, &snapshot);
 	if (!error)
@@ -322,10 +329,9 @@ struct heap_error *store_snapshot(struct capture *capture, int descriptor)
 		error = fill_epochs(capture, &snapshot);
 	if (!error) {
 		fill_info(capture, &texts, &snapshot.info);
-		borrow(capture, &sites, &snapshot);
+		borrow(capture, &snapshot);
 		error = heap_snapshot_write(&snapshot, descriptor, read_content, &contents);
 	}
 	release(&snapshot);
-	sites_deinit(&sites);
 	return error;
 }

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Evidence by content: never names a type, only chooses among candidates.
+ *
+ * Each word that the candidate has a member at may confirm, doubt or contradict it. What is
+ * strict: a pointer member holds null or a pointer that can be one of that type; a bool, an enum
+ * and a small number are no halves of pointers into the heap, and hold values of theirs. What is
+ * lenient: unions, integers as wide as a pointer (many a program keeps pointers there) and
+ * padding, in which old bytes of the heap may lie about; such bytes may also lie in members that
+ * the program has not set yet, so that one contradiction alone proves nothing.
+ */
+#include "dumper/writer/inference.h"
+
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 16,
+	CHECKED_ELEMENTS = 8, // of an array
+	PAGE = 4096,          // no pointer points below
+
+	// What one word says of a candidate.
+	CONFIRMED = 1,
+	DOUBTED = -1,
+	CONTRADICTED = -2,
+};
+
+struct check {
+	const struct inference *inference;
+	const struct content *content;
+};
+
+// Blocks of a kind are asked for by ascending address, and lie near each other.
+static void read_ahead(const struct inference *inference, uint64_t address, void *buffer,
+		       size_t size)
+{
+	struct content_ahead *ahead = inference->ahead;
+
+	if (address < ahead->start || address - ahead->start > sizeof(ahead->bytes) - size) {
+		ahead->start = address;
+		image_read_padded(&inference->capture->image, address, ahead->bytes,
+				  sizeof(ahead->bytes));
+	}
+	memcpy(buffer, ahead->bytes + (address - ahead->start), size);
+}
+
+void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
+		  struct content *result)
+{
+	const struct objects *objects = &inference->capture->objects;
+	uint64_t count = (objects->size[object] + 7) / 8; // texts end within a word
+
+	if (count > CONTENT_WORDS)
+		count = CONTENT_WORDS;
+	read_ahead(inference, objects->address[object], words, count * 8);
+	*result = (struct content){ object, words, count };
+}
+
+// What a pointer speaks for: a word that may be one to something of that type.
+static int pointer_score(const struct inference *inference, uint64_t word, heap_type_id pointee)
+{
+	const struct capture *capture = inference->capture;
+	const struct heap_types *types = inference->layouts.types;
+	heap_object_id target;
+
+	if (word == 0)
+		return 0;
+	target = objects_find(&capture->objects, word);
+	if (target == HEAP_NO_OBJECT) {
+		if (pointee == HEAP_NO_TYPE)
+			return 0;
+		return word >= PAGE && image_find(&capture->image, word) ? 0 : CONTRADICTED;
+	}
+	if (pointee == HEAP_NO_TYPE)
+		return CONFIRMED;
+	if (types->types[pointee].kind == HEAP_TYPE_FUNCTION)
+		return CONTRADICTED;
+	// A char * seldom points to what is known to be a structure.
+	if (!layouts_is_compound(&inference->layouts, pointee))
+		return inference->rank[target] <= RANK_VOTE &&
+				       layouts_is_compound(&inference->layouts,
+							   capture->type[target])
+			       ? CONTRADICTED
+			       : CONFIRMED;
+
+	uint64_t interior = word - capture->objects.address[target];
+
+	if (layouts_is_start(interior))
+		interior = 0;
+	if (heap_types_size(types, pointee) > capture->objects.size[target] - interior &&
+	    !heap_types_flexible(types, pointee, NULL, NULL))
+		return CONTRADICTED;
+	if (inference->rank[target] > RANK_VOTE ||
+	    inference_has(inference, target, pointee, interior) ||
+	    inference_is_raw(inference, target, interior))
+		return CONFIRMED;
+	return CONTRADICTED;
+}
+
+static bool is_enumerator(const struct heap_types *types, const struct heap_type *type,
+			  uint64_t value)
+{
+	uint64_t mask = ~UINT64_C(0) >> (64 - 8 * (type->size < 8 ? type->size : 8));
+	uint64_t flags = 0;
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		uint64_t known = (uint64_t)types->enumerators[type->first_member + i].value & mask;
+
+		if (known == value)
+			return true;
+		flags |= known;
+	}
+	return type->members == 0 || (value & ~flags) == 0;
+}
+
+static bool points_into_heap(const struct inference *inference, uint64_t word)
+{
+	return objects_find(&inference->capture->objects, word) != HEAP_NO_OBJECT;
+}
+
+static int scalar_score(const struct check *check, uint64_t offset, heap_type_id id)
+{
+	const struct heap_types *types = check->inference->layouts.types;
+	const struct heap_type *type = &types->types[id];
+	const struct content *content = check->content;
+	uint64_t value = 0;
+
+	if (offset / 8 >= content->count || type->size == 0 || type->size > 8 ||
+	    offset % type->size != 0)
+		return 0;
+
+	uint64_t word = content->words[offset / 8];
+
+	memcpy(&value, (const char *)content->words + offset, type->size);
+	switch (type->kind) {
+	case HEAP_TYPE_POINTER:
+	case HEAP_TYPE_REFERENCE:
+		return pointer_score(check->inference, word, heap_types_strip(types, type->target));
+	case HEAP_TYPE_ENUM:
+		return is_enumerator(types, type, value) ? 0 : CONTRADICTED;
+	case HEAP_TYPE_BASE:
+		if ((type->flags & HEAP_TYPE_BOOLEAN) && value > 1)
+			return CONTRADICTED;
+		// An integer as wide as a pointer may be one; of others, only the first of a word
+		// is asked, so that a pointer that lies over two of them counts once.
+		if (offset % 8 != 0 || (type->size == 8 && !(type->flags & HEAP_TYPE_FLOAT)) ||
+		    !points_into_heap(check->inference, word))
+			return 0;
+		return type->size == 1 ? DOUBTED : CONTRADICTED;
+	default:
+		return 0;
+	}
+}
+
+static int type_score(const struct check *check, uint64_t offset, heap_type_id id, int depth)
+{
+	const struct heap_types *types = check->inference->layouts.types;
+	int score = 0;
+
+	id = heap_types_strip(types, id);
+
+	const struct heap_type *type = &types->types[id];
+
+	if (depth == MAX_DEPTH || offset / 8 >= check->content->count)
+		return 0;
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		uint64_t stride = heap_types_size(types, type->target);
+
+		for (uint64_t i = 0; stride > 0 && i < type->count && i < CHECKED_ELEMENTS * 8; i++)
+			score += type_score(check, offset + i * stride, type->target, depth + 1);
+		return score;
+	}
+	if (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS)
+		return type->kind == HEAP_TYPE_UNION ? 0 : scalar_score(check, offset, id);
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if (!(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)))
+			score +=
+				type_score(check, offset + member->offset, member->type, depth + 1);
+	}
+	return score;
+}
+
+// So many values of a type. The last ones may not be in use yet, and hold what was there
+// before: they may confirm, but not contradict.
+static int elements_score(const struct check *check, uint64_t offset, heap_type_id type,
+			  uint64_t elements)
+{
+	uint64_t stride = heap_types_size(check->inference->layouts.types, type);
+	uint64_t checked = stride == 1 ? CHECKED_ELEMENTS * 8 : CHECKED_ELEMENTS;
+	int score = 0;
+
+	if (elements < checked)
+		checked = elements;
+	for (uint64_t i = 0; stride > 0 && i < checked; i++) {
+		int one = type_score(check, offset + i * stride, type, 0);
+
+		score += one > 0 || i * 2 < checked ? one : 0;
+	}
+	return score;
+}
+
+int content_score(const struct inference *inference, const struct content *content,
+		  heap_type_id type, uint64_t elements)
+{
+	const struct check check = { inference, content };
+	uint64_t offset;
+	heap_type_id element;
+
+	if (!heap_types_flexible(inference->layouts.types, type, &offset, &element))
+		return elements_score(&check, 0, type, elements);
+	return type_score(&check, 0, type, 0) +
+	       elements_score(&check, offset, element, elements - 1);
+}
+
+bool content_is_text(const struct inference *inference, const struct content *content,
+		     uint64_t size)
+{
+	const unsigned char *bytes = (const unsigned char *)content->words;
+	uint64_t seen = content->count * 8 < size ? content->count * 8 : size;
+	uint64_t length = 0;
+
+	while (length < seen && bytes[length] != '\0') {
+		if (bytes[length] < ' ' && !(bytes[length] >= '\t' && bytes[length] <= '\r'))
+			return false;
+		length++;
+	}
+	if (length == 0 || (length == seen && seen == size))
+		return false;
+	// Pointers have zeros in them, too, and what goes before may look like text.
+	for (uint64_t i = 0; i < content->count; i++) {
+		if (points_into_heap(inference, content->words[i]))
+			return false;
+	}
+	return true;
+}

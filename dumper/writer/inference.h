@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef INFERENCE_H
+#define INFERENCE_H
+
+/**
+ * The workings of type inference, shared by its stages; infer.c tells how they play together.
+ *
+ *	claims   a block is of that type; the best waits in the queue of its rank
+ *	hints    there is something of that type at that offset of the block, whatever it is
+ *	kinds    the blocks of one site and size, which are nearly always of one type
+ *	content  whether what a block holds agrees with its being of a type
+ *	pools    what to do with blocks that the program cuts up itself
+ */
+
+#include "dumper/writer/infer.h"
+#include "dumper/writer/layout.h"
+#include "dumper/writer/meanings.h"
+
+/** The ranks of names, best first. Within one rank the first that is heard stays. */
+enum rank {
+	RANK_DECLARED, /**< the program's word */
+	RANK_VTABLE,
+	RANK_EXACT,    /**< a typed slot points to its start, and the size is the type's */
+	RANK_FLEXIBLE, /**< likewise, of a header and elements */
+	RANK_LOCAL,    /**< either of these by a local variable, which may not be set yet */
+	RANK_STRING,   /**< a char * points to its start, and it reads like text */
+	RANK_EMBEDDED, /**< the only type of its size that has the hinted parts */
+	RANK_SITE,     /**< what the code that allocated it means by it */
+	RANK_VOTE,     /**< what its siblings are */
+	RANK_ARRAY,    /**< a whole number of what a typed slot points to */
+	RANK_TEXT,
+	RANK_SLACK,   /**< elements and a rest */
+	RANK_ELEMENT, /**< a typed slot points to an element in its middle */
+	RANK_NONE,
+	RANKS = RANK_NONE,
+};
+
+enum {
+	NO_HINT = 0,
+};
+
+struct claim {
+	heap_object_id object;
+	heap_type_id type;
+	uint64_t elements;
+	uint8_t evidence;
+};
+
+struct queue {
+	struct claim *claims; // [head, tail) wait
+	size_t head, tail, capacity;
+};
+
+/** A typed slot's word on a block that it does not name. */
+struct hint {
+	uint32_t next; /**< of the same block, or NO_HINT */
+	heap_object_id object;
+	heap_type_id type;
+	uint32_t interior; /**< in bytes */
+	uint32_t count;    /**< slots that said so */
+	bool either;       /**< a union's: this or another of its members */
+};
+
+/** The blocks of one site and size. */
+struct kind {
+	heap_site_id site;
+	uint32_t count;
+	uint32_t first; /**< in kinds.members */
+	uint64_t size;  /**< bytes of each */
+};
+
+struct kinds {
+	struct kind *kinds; /**< [count] by site, by size */
+	uint32_t count;
+	heap_object_id *members;   /**< [objects] by kind */
+	struct meanings *meanings; /**< [sites] */
+	uint32_t sites;
+};
+
+/** All kinds of a site. */
+struct site_summary {
+	heap_site_id site;
+	uint32_t first; /**< of its kinds */
+	uint32_t sizes; /**< and how many it has */
+	uint32_t objects;
+	const struct meanings *meanings;
+};
+
+enum {
+	CONTENT_WORDS = 512,   /**< of a block, as many are looked at */
+	CONTENT_AHEAD = 16384, /**< bytes that are read at once */
+};
+
+/** Memory that has been read already. */
+struct content_ahead {
+	uint64_t start;
+	uint8_t bytes[CONTENT_AHEAD];
+};
+
+/** The parts of blocks that the program cuts up. */
+struct pools {
+	struct heap_part *parts; /**< [count] as they were found */
+	uint32_t count, capacity;
+	uint32_t *slots; /**< [size] hash table by object and offset: part + 1 */
+	size_t size;
+	uint32_t hints_seen;
+	bool *is_pool; /**< [objects] */
+};
+
+struct inference {
+	struct capture *capture;
+	struct layouts layouts;
+	struct queue queues[RANKS];
+	bool *renamed;       /**< [objects] by its rivals */
+	uint8_t *rank;       /**< [objects] of its name, or of the best claim that waits for it */
+	uint32_t *hint_head; /**< [objects] its first hint, or NO_HINT */
+	struct hint *hints;  /**< [hint_count] [0] is none */
+	uint32_t hint_count, hint_capacity;
+	struct content_ahead *ahead;
+	struct kinds kinds;
+	struct pools pools;
+};
+
+/** Puts a claim into the queue of its rank, unless the object has a name as good. */
+HEAP_MUST_CHECK
+struct heap_error *inference_claim(struct inference *inference, enum rank rank,
+				   const struct claim *claim);
+
+/**
+ * Follows a typed slot at an offset in a value of a type that may repeat: the slot's claim or
+ * hint on its target.
+ *
+ * @param flags  of the edge: HEAP_EDGE_TYPED is set if there is such a slot
+ */
+struct repetition {
+	const struct layout_slots *slots;
+	uint64_t stride;
+	const struct layout_slots *flexible_slots; /**< NULL: none */
+	uint64_t flexible_offset;
+	uint64_t flexible_stride;
+};
+
+/** How values of a type repeat in memory: as an array, or as a header and its elements. */
+HEAP_MUST_CHECK
+struct heap_error *inference_repetition(struct inference *inference, heap_type_id type,
+					struct repetition *result);
+
+/** The slots at an offset of what repeats: [*first, *end) of the result; NULL if none. */
+const struct layout_slots *inference_slots_at(const struct repetition *repetition, uint64_t offset,
+					      uint32_t *first, uint32_t *end);
+
+struct pointer {
+	heap_object_id target;
+	uint64_t interior;
+	bool local; /**< it stands in a local variable */
+};
+
+/** Hears what a typed slot at an offset says of the object that it points to. */
+HEAP_MUST_CHECK
+struct heap_error *inference_follow(struct inference *inference,
+				    const struct repetition *repetition, uint64_t offset,
+				    const struct pointer *pointer, uint8_t *flags);
+
+/** Whether nothing is known of a place in an object but that there are bytes. */
+bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior);
+
+/** The type of which a root is one or several; HEAP_NO_TYPE if it is unknown. */
+heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root);
+
+/** Whether a value of a type, or an array of them, has a part of that type there. */
+bool inference_type_has(const struct inference *inference, heap_type_id type, heap_type_id part,
+			uint64_t interior);
+
+/** Whether an object that has a name has a part of that type there. */
+bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,
+		   uint64_t interior);
+
+/** Hears all claims that wait, and those that they lead to. */
+HEAP_MUST_CHECK
+struct heap_error *inference_settle(struct inference *inference);
+
+/* --- content --- */
+
+/** What a block holds, read once to be held against several types. */
+struct content {
+	heap_object_id object;
+	uint64_t *words; /**< [count] */
+	size_t count;
+};
+
+/**
+ * How much a block's words speak for its being of a type: below 0 if more of them contradict.
+ *
+ * @param elements  of the type, as capture's column of that name has it
+ */
+int content_score(const struct inference *inference, const struct content *content,
+		  heap_type_id type, uint64_t elements);
+
+/** Reads a block's first words. @param words  [CONTENT_WORDS] the caller's */
+void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
+		  struct content *result);
+
+/** Whether it is a string: text up to a NUL, and nothing but NULs or leftovers after that. */
+bool content_is_text(const struct inference *inference, const struct content *content,
+		     uint64_t size);
+
+/* --- kinds --- */
+
+/** What the sites' code means may add to capture's types: to be called before layouts_init(). */
+HEAP_MUST_CHECK
+struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture);
+
+void kinds_deinit(struct kinds *kinds);
+
+enum kinds_evidence {
+	KINDS_SURE,   /**< texts, the only types that have the hinted parts, results of calls */
+	KINDS_LIKELY, /**< what the code handles, what siblings are, what agrees best */
+	KINDS_WEAK,   /**< single hints: arrays and bytes */
+};
+
+/** Claims what blocks without a name are by their kinds (evidence 4 to 7). */
+HEAP_MUST_CHECK
+struct heap_error *kinds_claim(struct inference *inference, enum kinds_evidence evidence,
+			       uint64_t *claimed);
+
+/** Drops likely names that what has been named since speaks against. */
+HEAP_MUST_CHECK
+struct heap_error *kinds_reconsider(struct inference *inference, uint64_t *dropped);
+
+/* --- pools --- */
+
+/** Cuts blocks that have no name, but several hints, into parts. */
+HEAP_MUST_CHECK
+struct heap_error *pools_cut(struct inference *inference, uint64_t *cut);
+
+/** Puts the parts of all pools in order into capture. */
+HEAP_MUST_CHECK
+struct heap_error *pools_finish(struct inference *inference);
+
+void pools_deinit(struct pools *pools);
+
+/* --- rivals --- */
+
+/**
+ * Counts for each object which typed slots agree with its name. Where more disagree, and agree
+ * with each other, the object is renamed as they say.
+ */
+HEAP_MUST_CHECK
+struct heap_error *rivals_weigh(struct inference *inference, uint64_t *renamed);
+
+#endif

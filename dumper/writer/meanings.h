@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef MEANINGS_H
+#define MEANINGS_H
+
+/**
+ * What the code at an allocation site may mean by the block: the types that its functions
+ * have pointers to, as variables, parameters, or what they return.
+ */
+
+#include "dumper/writer/capture.h"
+
+enum {
+	/** Functions inlined into each other are asked from the inside out, so many at most. */
+	MEANING_DEPTHS = 16,
+};
+
+struct meaning {
+	heap_type_id type; /**< stripped */
+	uint32_t depth;    /**< 0: of the innermost function */
+	bool is_result;    /**< the very variable that gets the address of the block */
+};
+
+struct meanings {
+	struct meaning *list; /**< [count] */
+	uint32_t count;
+};
+
+/** @param result  gets a malloc'd list; empty if nothing is known of the code */
+HEAP_MUST_CHECK
+struct heap_error *meanings_find(struct capture *capture, heap_site_id site,
+				 struct meanings *result);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Pools: blocks that the program cuts up itself, as slabs, obstacks and arenas are.
+ *
+ * Such a block has no type, but typed slots point to places in it: each is a part, of the type
+ * that the slot says. Parts have slots of their own, which lead to other blocks, and to other
+ * parts of the same one, so that a list whose nodes all lie in one pool is found from its head.
+ */
+#include "dumper/writer/inference.h"
+
+#include "lib/cleanup.h"
+
+#include <stdlib.h>
+
+enum {
+	MIN_PARTS = 2, // at different places; else it is a header with something behind it
+};
+
+static size_t slot_of(const struct pools *pools, const uint32_t *slots, size_t size,
+		      heap_object_id object, uint64_t offset)
+{
+	uint64_t hash =
+		(object * UINT64_C(0x9e3779b97f4a7c15) ^ offset) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t at = (hash >> 20) & (size - 1);
+
+	while (slots[at] && (pools->parts[slots[at] - 1].object != object ||
+			     pools->parts[slots[at] - 1].offset != offset))
+		at = (at + 1) & (size - 1);
+	return at;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow(struct pools *pools)
+{
+	size_t size = pools->size ? pools->size * 2 : 1024;
+	struct heap_part *parts = realloc(pools->parts, size / 2 * sizeof(*parts));
+	uint32_t *slots;
+
+	if (!parts)
+		return heap_error_out_of_memory();
+	pools->parts = parts;
+	slots = calloc(size, sizeof(*slots));
+	if (!slots)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < pools->count; i++)
+		slots[slot_of(pools, slots, size, parts[i].object, parts[i].offset)] = i + 1;
+	free(pools->slots);
+	pools->slots = slots;
+	pools->size = size;
+	return NULL;
+}
+
+// Where the edges of an object begin that leave it at an offset or after.
+static uint32_t first_edge(const struct edges *edges, heap_object_id object, uint64_t offset)
+{
+	uint32_t low = edges->first[object], high = edges->first[object + 1];
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if ((uint64_t)edges->slot[middle] * 8 < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow_part(struct inference *inference, const struct heap_part *part)
+{
+	struct edges *edges = &inference->capture->edges;
+	uint64_t size = heap_types_size(inference->layouts.types, part->type);
+	struct repetition repetition;
+	struct heap_error *error = inference_repetition(inference, part->type, &repetition);
+
+	for (uint32_t i = first_edge(edges, part->object, part->offset);
+	     !error && i < edges->first[part->object + 1]; i++) {
+		uint64_t slot = (uint64_t)edges->slot[i] * 8;
+
+		if (slot >= part->offset + size)
+			break;
+		error = inference_follow(
+			inference, &repetition, slot - part->offset,
+			&(struct pointer){ edges->target[i], edges->interior[i], false },
+			&edges->flags[i]);
+	}
+	return error;
+}
+
+// Of two types at one place the one that has the other as its first part says more.
+static bool says_more(const struct inference *inference, heap_type_id more, heap_type_id less)
+{
+	return more != less && layouts_has(&inference->layouts, more, less, 0);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_part(struct inference *inference, const struct hint *hint,
+				   uint64_t *cut)
+{
+	struct pools *pools = &inference->pools;
+	uint64_t offset = hint->interior & ~UINT32_C(7);
+	struct heap_part part = { hint->object, offset, hint->type, 1, HEAP_EVIDENCE_POINTER };
+	uint64_t size = heap_types_size(inference->layouts.types, hint->type);
+
+	if (size > inference->capture->objects.size[hint->object] - offset)
+		return NULL;
+	if ((size_t)pools->count * 2 >= pools->size) {
+		struct heap_error *error = grow(pools);
+
+		if (error)
+			return error;
+	}
+
+	size_t at = slot_of(pools, pools->slots, pools->size, hint->object, offset);
+
+	if (pools->slots[at]) {
+		struct heap_part *known = &pools->parts[pools->slots[at] - 1];
+
+		if (!says_more(inference, part.type, known->type))
+			return NULL;
+		*known = part;
+	} else {
+		pools->parts[pools->count] = part;
+		pools->slots[at] = ++pools->count;
+	}
+	++*cut;
+	return follow_part(inference, &part);
+}
+
+static bool is_part(const struct inference *inference, const struct hint *hint)
+{
+	return layouts_is_compound(&inference->layouts, hint->type) && !hint->either &&
+	       hint->interior < inference->capture->objects.size[hint->object] &&
+	       inference_is_raw(inference, hint->object, hint->interior & ~UINT32_C(7));
+}
+
+// Whether a block without a name has hints at several places.
+static bool is_pool(const struct inference *inference, heap_object_id object)
+{
+	uint32_t places = 0, last = UINT32_MAX;
+
+	// A struct that ends in bytes tells with one part that it is more than it says.
+	if (inference->rank[object] != RANK_NONE)
+		places = MIN_PARTS - 1;
+	for (uint32_t at = inference->hint_head[object]; at != NO_HINT && places < MIN_PARTS;
+	     at = inference->hints[at].next) {
+		const struct hint *hint = &inference->hints[at];
+
+		if (!is_part(inference, hint) || (hint->interior & ~UINT32_C(7)) == last)
+			continue;
+		last = hint->interior & ~UINT32_C(7);
+		places++;
+	}
+	return places >= MIN_PARTS;
+}
+
+// All hints on a block that has just turned out to be a pool.
+HEAP_MUST_CHECK
+static struct heap_error *cut_pool(struct inference *inference, heap_object_id object,
+				   uint64_t *cut)
+{
+	struct heap_error *error = NULL;
+
+	inference->pools.is_pool[object] = true;
+	if (inference->rank[object] == RANK_NONE)
+		inference->capture->evidence[object] = HEAP_EVIDENCE_POOL;
+	for (uint32_t at = inference->hint_head[object]; !error && at != NO_HINT;
+	     at = inference->hints[at].next) {
+		struct hint hint = inference->hints[at];
+
+		if (is_part(inference, &hint))
+			error = add_part(inference, &hint, cut);
+	}
+	return error;
+}
+
+struct heap_error *pools_cut(struct inference *inference, uint64_t *cut)
+{
+	struct pools *pools = &inference->pools;
+	uint32_t objects = inference->capture->objects.count;
+	struct heap_error *error = NULL;
+
+	if (!pools->is_pool)
+		pools->is_pool = calloc((size_t)objects + 1, sizeof(*pools->is_pool));
+	if (!pools->is_pool)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; !error && i < objects; i++) {
+		if (inference->hint_head[i] != NO_HINT && !pools->is_pool[i] &&
+		    is_pool(inference, i))
+			error = cut_pool(inference, i, cut);
+	}
+	// Parts lead to parts: what has been hinted since is looked at in turn.
+	for (; !error && pools->hints_seen < inference->hint_count; pools->hints_seen++) {
+		struct hint hint = inference->hints[pools->hints_seen];
+
+		if (pools->is_pool[hint.object] && is_part(inference, &hint))
+			error = add_part(inference, &hint, cut);
+	}
+	return error;
+}
+
+// --- the end -----------------------------------------------------------------
+
+static int compare_parts(const void *left, const void *right)
+{
+	const struct heap_part *a = left, *b = right;
+
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+struct heap_error *pools_finish(struct inference *inference)
+{
+	struct pools *pools = &inference->pools;
+	struct capture *capture = inference->capture;
+	const struct heap_part *last = NULL;
+	uint32_t count = 0;
+
+	if (pools->count > 0)
+		qsort(pools->parts, pools->count, sizeof(*pools->parts), compare_parts);
+	for (uint32_t i = 0; i < pools->count; i++) {
+		const struct heap_part *part = &pools->parts[i];
+
+		// A better claim may have come since; and what lies in a part is no part beside it.
+		if (!inference_is_raw(inference, part->object, part->offset) ||
+		    (last && last->object == part->object &&
+		     part->offset - last->offset <
+			     heap_types_size(inference->layouts.types, last->type)))
+			continue;
+		pools->parts[count] = *part;
+		last = &pools->parts[count++];
+	}
+	capture->parts = pools->parts;
+	capture->part_count = count;
+	pools->parts = NULL;
+	return NULL;
+}
+
+void pools_deinit(struct pools *pools)
+{
+	free(pools->is_pool);
+	free(pools->parts);
+	free(pools->slots);
+}
