@@ -122,6 +122,7 @@ void capture_close(struct capture *capture)
 	roots_deinit(&capture->roots);
 	edges_deinit(&capture->edges);
 	sites_deinit(&capture->sites);
+	backtraces_deinit(&capture->backtraces);
 	objects_deinit(&capture->objects);
 	modules_deinit(&capture->modules);
 	heap_types_deinit(&capture->types);
@@ -139,6 +140,10 @@ size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[8][2])
 		{ process->labels, process->labels + 1 },
 		{ process->shared, process->shared + 1 },
 		{ process->epochs, process->epochs + 1 },
+		{ process->steps, process->steps + 1 },
+		{ process->kinds, process->kinds + 1 },
+		{ process->samples, process->samples + 1 },
+		{ process->wrappers, process->wrappers + 1 },
 	};
 	size_t count = 0;
 

@@ -5,10 +5,11 @@
 /**
  * A snapshot in the making: what each stage has found, for the stages after it.
  *
- *	process ▶ image ▶ modules ▶ objects ▶ sites ▶ edges ▶ globals, stacks ▶ types ▶ the file
+ *	process ▶ image ▶ modules ▶ objects ▶ backtraces ▶ sites ▶ edges ▶ globals, stacks ▶ types ▶ the file
  */
 
 #include "dumper/protocol.h"
+#include "dumper/writer/backtraces.h"
 #include "dumper/writer/edges.h"
 #include "dumper/writer/image.h"
 #include "dumper/writer/modules.h"
@@ -27,6 +28,7 @@ struct capture {
 	struct heap_types types;
 	struct modules modules;
 	struct objects objects;
+	struct backtraces backtraces;
 	struct sites sites;
 	struct edges edges;
 	struct roots roots;

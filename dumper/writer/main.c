@@ -93,7 +93,13 @@ static struct heap_error *gather(struct capture *capture)
 	classes = calloc((size_t)capture->objects.count + 1, sizeof(*classes));
 	if (!classes)
 		return heap_error_out_of_memory();
-	error = sites_init(capture);
+	error = backtraces_init(&capture->backtraces, &capture->image, &capture->process);
+	if (!error)
+		error = backtraces_describe(&capture->backtraces, &capture->image,
+					    &capture->process, &capture->objects, &capture->modules,
+					    &capture->strings);
+	if (!error)
+		error = sites_init(capture);
 	if (!error)
 		error = find_edges(capture, classes);
 	if (!error)

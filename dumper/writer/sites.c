@@ -69,7 +69,8 @@ struct heap_error *sites_init(struct capture *capture)
 	if (!sites->site)
 		return heap_error_out_of_memory();
 	for (heap_object_id object = 0; object < objects->count; object++) {
-		uint64_t address = objects->site[object];
+		uint64_t address = backtraces_site(&capture->backtraces, objects->site[object],
+						   objects->size[object]);
 
 		if ((size_t)sites->count * 2 >= table.size) {
 			error = grow(&table, sites);

@@ -295,6 +295,11 @@ static void borrow(struct capture *capture, struct heap_snapshot *snapshot)
 	snapshot->elements = capture->elements;
 	snapshot->evidence = capture->evidence;
 	snapshot->site = capture->sites.site;
+	snapshot->calls = capture->backtraces.calls;
+	snapshot->call_count = capture->backtraces.call_count;
+	snapshot->steps = capture->backtraces.steps;
+	snapshot->step_count = capture->backtraces.step_count;
+	snapshot->backtrace = capture->backtraces.backtrace;
 	snapshot->rival = capture->rival;
 	snapshot->rivals = capture->rivals;
 	snapshot->parts = capture->parts;

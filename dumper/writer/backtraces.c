@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/backtraces.h"
+
+#include "lib/cleanup.h"
+
+#include <stdlib.h>
+
+enum {
+	MAX_INLINED = 32,    // functions at one address
+	MAX_STEPS = 1 << 22, // of any table; the process's word on its size is not believed blindly
+	MAX_CHAIN = 64,      // wrappers in wrappers
+};
+
+// --- reading -----------------------------------------------------------------
+
+// Reads a table of the process's. One that cannot be read is as good as none.
+HEAP_MUST_CHECK
+static struct heap_error *read_table(const struct image *image, uint64_t address, uint32_t count,
+				     size_t row, void *result, uint32_t *rows)
+{
+	void *table;
+
+	*rows = 0;
+	if (address == 0 || count > MAX_STEPS)
+		count = 0;
+	table = malloc(count * row + 1);
+	if (!table)
+		return heap_error_out_of_memory();
+	image_read_padded(image, address, table, count * row);
+	*(void **)result = table;
+	*rows = count;
+	return NULL;
+}
+
+static int compare_kinds(const void *left, const void *right)
+{
+	const struct heapsnap_kind *a = left, *b = right;
+
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+// A step must lead to one before it: the library makes them from the outermost in.
+static bool is_sound(const struct backtraces *backtraces, uint32_t step)
+{
+	return step > 0 && step < backtraces->taken_count && backtraces->taken[step].address != 0 &&
+	       backtraces->taken[step].caller < step;
+}
+
+static void sort_kinds(struct backtraces *backtraces, uint32_t slots)
+{
+	for (uint32_t i = 0; i < slots; i++) {
+		if (backtraces->kinds[i].site != 0 &&
+		    is_sound(backtraces, backtraces->kinds[i].backtrace))
+			backtraces->kinds[backtraces->kind_count++] = backtraces->kinds[i];
+	}
+	if (backtraces->kind_count > 0)
+		qsort(backtraces->kinds, backtraces->kind_count, sizeof(*backtraces->kinds),
+		      compare_kinds);
+}
+
+static void sort_wrappers(struct backtraces *backtraces, uint32_t slots)
+{
+	for (uint32_t i = 0; i < slots; i++) {
+		if (backtraces->wrappers[i] != 0)
+			backtraces->wrappers[backtraces->wrapper_count++] = backtraces->wrappers[i];
+	}
+	if (backtraces->wrapper_count > 0)
+		qsort(backtraces->wrappers, backtraces->wrapper_count, sizeof(uint64_t),
+		      compare_addresses);
+}
+
+struct heap_error *backtraces_init(struct backtraces *backtraces, const struct image *image,
+				   const struct heapsnap_process *process)
+{
+	uint32_t kind_slots = 0, wrapper_slots = 0;
+	struct heap_error *error;
+
+	*backtraces = (struct backtraces){ 0 };
+	error = read_table(image, process->steps, process->step_count, sizeof(*backtraces->taken),
+			   &backtraces->taken, &backtraces->taken_count);
+	if (!error)
+		error = read_table(image, process->kinds, process->kind_slots,
+				   sizeof(*backtraces->kinds), &backtraces->kinds, &kind_slots);
+	if (!error)
+		error = read_table(image, process->wrappers, process->wrapper_slots,
+				   sizeof(*backtraces->wrappers), &backtraces->wrappers,
+				   &wrapper_slots);
+	if (error)
+		return error;
+	sort_kinds(backtraces, kind_slots);
+	sort_wrappers(backtraces, wrapper_slots);
+	return NULL;
+}
+
+void backtraces_deinit(struct backtraces *backtraces)
+{
+	free(backtraces->taken);
+	free(backtraces->kinds);
+	free(backtraces->wrappers);
+	free(backtraces->calls);
+	free(backtraces->steps);
+	free(backtraces->backtrace);
+}
+
+// --- sites -------------------------------------------------------------------
+
+static bool is_wrapper(const struct backtraces *backtraces, uint64_t site)
+{
+	return backtraces->wrapper_count > 0 &&
+	       bsearch(&site, backtraces->wrappers, backtraces->wrapper_count, sizeof(site),
+		       compare_addresses);
+}
+
+// The backtrace of the first block of a site and size, or 0.
+static uint32_t find_kind(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	const struct heapsnap_kind key = { .site = site, .size = size };
+	const struct heapsnap_kind *found =
+		backtraces->kind_count == 0
+			? NULL
+			: bsearch(&key, backtraces->kinds, backtraces->kind_count, sizeof(key),
+				  compare_kinds);
+
+	return found ? found->backtrace : 0;
+}
+
+uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	uint32_t step;
+
+	if (!is_wrapper(backtraces, site))
+		return site;
+	step = find_kind(backtraces, site, size);
+	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
+		if (!is_wrapper(backtraces, backtraces->taken[step].address))
+			return backtraces->taken[step].address;
+		step = backtraces->taken[step].caller;
+	}
+	return site;
+}
+
+// --- naming ------------------------------------------------------------------
+
+// What calls have been named: by address, for the innermost of each.
+struct naming {
+	struct backtraces *backtraces;
+	const struct modules *modules;
+	struct strings *strings;
+	uint32_t *named; // [taken_count] the snapshot's step of each of the library's; 0: not yet
+	uint32_t *first; // [taken_count] the first call of its address
+	uint8_t *places; // [taken_count] and how many there are; 0: not yet
+	uint32_t *slots; // [slot_count] hash table by address: step of the library's
+	uint32_t slot_count;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *add_call(struct backtraces *backtraces, const struct heap_call *call)
+{
+	if (backtraces->call_count == backtraces->call_capacity) {
+		uint32_t capacity = backtraces->call_capacity ? backtraces->call_capacity * 2 : 256;
+		void *larger = realloc(backtraces->calls, capacity * sizeof(*backtraces->calls));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		backtraces->calls = larger;
+		backtraces->call_capacity = capacity;
+	}
+	backtraces->calls[backtraces->call_count++] = *call;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_step(struct backtraces *backtraces, uint32_t caller, uint32_t call,
+				   uint32_t *result)
+{
+	if (backtraces->step_count == backtraces->step_capacity) {
+		uint32_t capacity = backtraces->step_capacity ? backtraces->step_capacity * 2 : 256;
+		void *larger = realloc(backtraces->steps, capacity * sizeof(*backtraces->steps));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		backtraces->steps = larger;
+		backtraces->step_capacity = capacity;
+	}
+	*result = backtraces->step_count;
+	backtraces->steps[backtraces->step_count++] = (struct heap_step){ caller, call };
+	return NULL;
+}
+
+// Names the code at a return address: a call per function that is inlined there.
+HEAP_MUST_CHECK
+static struct heap_error *name_address(struct naming *naming, uint64_t address, uint32_t *first,
+				       uint8_t *count)
+{
+	struct backtraces *backtraces = naming->backtraces;
+	struct module *module = modules_find(naming->modules, address - 1);
+	struct code_place places[MAX_INLINED] = { { 0 } };
+	size_t found = module ? module_describe(module, address, address - 1, naming->strings,
+						places, MAX_INLINED)
+			      : 1;
+	struct heap_error *error = NULL;
+
+	*first = backtraces->call_count;
+	*count = (uint8_t)found;
+	for (size_t i = 0; !error && i < found; i++)
+		error = add_call(
+			backtraces,
+			&(struct heap_call){
+				.address = address,
+				.module = module ? (uint32_t)(module - naming->modules->modules)
+						 : HEAP_NO_INDEX,
+				.function = places[i].function,
+				.offset = places[i].offset,
+				.file = places[i].file,
+				.line = places[i].line,
+				.flags = i + 1 < found ? HEAP_FRAME_INLINED : 0,
+			});
+	return error;
+}
+
+// The calls of a step's address, named once however many steps have it.
+HEAP_MUST_CHECK
+static struct heap_error *name_step(struct naming *naming, uint32_t step)
+{
+	const struct heapsnap_step *taken = naming->backtraces->taken;
+	uint64_t address = taken[step].address;
+	uint32_t at =
+		(uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (naming->slot_count - 1);
+
+	while (naming->slots[at] && taken[naming->slots[at]].address != address)
+		at = (at + 1) & (naming->slot_count - 1);
+	if (naming->slots[at]) {
+		naming->first[step] = naming->first[naming->slots[at]];
+		naming->places[step] = naming->places[naming->slots[at]];
+		return NULL;
+	}
+	naming->slots[at] = step;
+	return name_address(naming, address, &naming->first[step], &naming->places[step]);
+}
+
+// The snapshot's step for one of the library's, whose caller has one.
+HEAP_MUST_CHECK
+static struct heap_error *convert_one(struct naming *naming, uint32_t step)
+{
+	uint32_t caller = naming->backtraces->taken[step].caller;
+	uint32_t result = caller ? naming->named[caller] : 0;
+	struct heap_error *error = name_step(naming, step);
+
+	for (uint8_t i = naming->places[step]; !error && i > 0; i--)
+		error = add_step(naming->backtraces, result, naming->first[step] + i - 1, &result);
+	naming->named[step] = result;
+	return error;
+}
+
+// Converts a backtrace from its outermost step in.
+HEAP_MUST_CHECK
+static struct heap_error *convert(struct naming *naming, uint32_t step)
+{
+	struct heap_error *error = NULL;
+
+	while (!error && naming->named[step] == 0) {
+		uint32_t next = step;
+
+		// As many walks as there are steps without a name: paths are short, and shared.
+		while (is_sound(naming->backtraces, naming->backtraces->taken[next].caller) &&
+		       naming->named[naming->backtraces->taken[next].caller] == 0)
+			next = naming->backtraces->taken[next].caller;
+		if (!is_sound(naming->backtraces, naming->backtraces->taken[next].caller))
+			naming->backtraces->taken[next].caller = 0;
+		error = convert_one(naming, next);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *set(struct naming *naming, heap_object_id object, uint32_t step,
+			      bool is_own)
+{
+	struct heap_error *error = NULL;
+
+	if (!is_sound(naming->backtraces, step))
+		return NULL;
+	error = convert(naming, step);
+	if (!error)
+		naming->backtraces->backtrace[object] = naming->named[step] * 2 + is_own;
+	return error;
+}
+
+// Those that were sampled themselves.
+HEAP_MUST_CHECK
+static struct heap_error *set_samples(struct naming *naming, const struct image *image,
+				      const struct heapsnap_process *process,
+				      const struct objects *objects)
+{
+	CLEANUP_FREE struct heapsnap_sample *samples = NULL;
+	uint32_t count;
+	struct heap_error *error = read_table(image, process->samples, process->sample_slots,
+					      sizeof(*samples), &samples, &count);
+
+	for (uint32_t i = 0; !error && i < count; i++) {
+		heap_object_id object =
+			samples[i].block ? objects_find(objects, samples[i].block) : HEAP_NO_OBJECT;
+
+		if (object != HEAP_NO_OBJECT && objects->address[object] == samples[i].block)
+			error = set(naming, object, samples[i].backtrace, true);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *set_all(struct naming *naming, const struct image *image,
+				  const struct heapsnap_process *process,
+				  const struct objects *objects)
+{
+	struct backtraces *backtraces = naming->backtraces;
+	uint32_t none;
+	struct heap_error *error =
+		add_call(backtraces, &(struct heap_call){ .module = HEAP_NO_INDEX });
+
+	if (!error)
+		error = add_step(backtraces, 0, 0, &none);
+	if (!error)
+		error = set_samples(naming, image, process, objects);
+	for (heap_object_id i = 0; !error && i < objects->count; i++) {
+		if (backtraces->backtrace[i] == 0)
+			error = set(naming, i,
+				    find_kind(backtraces, objects->site[i], objects->size[i]),
+				    false);
+	}
+	return error;
+}
+
+struct heap_error *backtraces_describe(struct backtraces *backtraces, const struct image *image,
+				       const struct heapsnap_process *process,
+				       const struct objects *objects, const struct modules *modules,
+				       struct strings *strings)
+{
+	size_t count = (size_t)backtraces->taken_count + 1;
+	uint32_t slot_count = 16;
+
+	while (slot_count < 2 * count)
+		slot_count *= 2;
+
+	CLEANUP_FREE uint32_t *named = calloc(count, sizeof(*named));
+	CLEANUP_FREE uint32_t *first = calloc(count, sizeof(*first));
+	CLEANUP_FREE uint8_t *places = calloc(count, sizeof(*places));
+	CLEANUP_FREE uint32_t *slots = calloc(slot_count, sizeof(*slots));
+	struct naming naming = { backtraces, modules, strings, named,
+				 first,      places,  slots,   slot_count };
+
+	backtraces->backtrace = calloc((size_t)objects->count + 1, sizeof(*backtraces->backtrace));
+	if (!named || !first || !places || !slots || !backtraces->backtrace)
+		return heap_error_out_of_memory();
+	return set_all(&naming, image, process, objects);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef BACKTRACES_H
+#define BACKTRACES_H
+
+/**
+ * How blocks came to be: the backtraces that the library has taken, for the snapshot.
+ *
+ *	library                              snapshot
+ *	samples  block → step                backtrace[object] → step ─▶ call, named
+ *	kinds    site, size → step              its own, or that of the first of its kind
+ *	steps    return address, caller      a step per function, those inlined at the address
+ *	                                     too, each with its caller
+ *
+ * It also knows the sites that are looked through: the blocks that a wrapper had made before
+ * the library knew it for one get the site that the others have.
+ */
+
+#include "dumper/protocol.h"
+#include "dumper/writer/image.h"
+#include "dumper/writer/modules.h"
+#include "dumper/writer/objects.h"
+#include "lib/snapshot.h"
+
+struct backtraces {
+	struct heapsnap_step *taken; /**< [taken_count] as the library has them; [0] is none */
+	uint32_t taken_count;
+	struct heapsnap_kind *kinds; /**< [kind_count] by site, by size */
+	uint32_t kind_count;
+	uint64_t *wrappers; /**< [wrapper_count] ascending */
+	uint32_t wrapper_count;
+
+	struct heap_call *calls; /**< [call_count] */
+	uint32_t call_count, call_capacity;
+	struct heap_step *steps; /**< [step_count] [0] is none */
+	uint32_t step_count, step_capacity;
+	uint32_t *backtrace; /**< [objects] as in the snapshot */
+};
+
+/**
+ * Reads what the library has taken. What of it makes no sense, since the program has written
+ * over it, is left out.
+ */
+HEAP_MUST_CHECK
+struct heap_error *backtraces_init(struct backtraces *backtraces, const struct image *image,
+				   const struct heapsnap_process *process);
+
+void backtraces_deinit(struct backtraces *backtraces);
+
+/** The site that matters of a block: its own, or that of whoever called the wrapper it is in. */
+uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size);
+
+/** Names all calls on the way to each block: fills calls, steps and backtrace. */
+HEAP_MUST_CHECK
+struct heap_error *backtraces_describe(struct backtraces *backtraces, const struct image *image,
+				       const struct heapsnap_process *process,
+				       const struct objects *objects, const struct modules *modules,
+				       struct strings *strings);
+
+#endif
