@@ -21,6 +21,8 @@ static bool is_wanted(uint16_t tag)
 	case DW_TAG_base_type:
 	case DW_TAG_unspecified_type:
 	case DW_TAG_structure_type:
+	case DW_TAG_variant:
+	case DW_TAG_variant_part:
 	case DW_TAG_class_type:
 	case DW_TAG_interface_type:
 	case DW_TAG_union_type:
@@ -185,6 +187,7 @@ static void set_number(struct heap_debug_entry *entry, uint16_t name, uint64_t v
 		entry->has |= HEAP_DEBUG_HAS_COUNT;
 		break;
 	case DW_AT_const_value:
+	case DW_AT_discr_value:
 		entry->value = value;
 		entry->has |= HEAP_DEBUG_HAS_VALUE;
 		break;

@@ -75,7 +75,7 @@ enum heap_debug_has {
 	HEAP_DEBUG_IS_VIRTUAL = 1 << 8,    /**< DW_AT_virtuality */
 	HEAP_DEBUG_IS_CONTAINING = 1 << 9, /**< DW_AT_containing_type */
 	HEAP_DEBUG_IS_ARTIFICIAL = 1 << 11,
-	HEAP_DEBUG_HAS_VALUE = 1 << 12, /**< DW_AT_const_value, a constant */
+	HEAP_DEBUG_HAS_VALUE = 1 << 12, /**< DW_AT_const_value or discr_value, a constant */
 	HEAP_DEBUG_IS_DWO = 1 << 13,    /**< the unit's entries are in another file */
 };
 

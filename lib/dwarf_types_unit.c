@@ -16,6 +16,8 @@ enum frame_kind {
 	FRAME_MEMBERS,
 	FRAME_ENUMERATORS,
 	FRAME_ARRAY,
+	FRAME_VARIANTS, // members, and a discriminant
+	FRAME_VARIANT,  // whose members are those of the frame around it
 };
 
 // --- entries and their types ---------------------------------------------------------------
@@ -261,6 +263,116 @@ static struct heap_error *add_enumerator(struct heap_unit_reader *reader,
 	if (!error)
 		reader->types.types[top(reader)->type].members++;
 	return error;
+}
+
+// --- variants ------------------------------------------------------------------------------
+
+// Rust's enums, Ada's records: a structure in which a discriminant tells what else is there
+// (DWARF 5 section 5.7.10). It becomes a union of all, in which the discriminant has the type
+// of an enumeration with the variants' names:
+//
+//	union { enum { CIRCLE = 0, SQUARE = 1 } discriminant; struct circle CIRCLE; ... };
+
+HEAP_MUST_CHECK
+static struct heap_error *open_variants(struct heap_unit_reader *reader,
+					const struct heap_debug_entry *entry,
+					struct heap_unit_frame *frame)
+{
+	const struct heap_type type = {
+		.kind = HEAP_TYPE_UNION,
+		.size = reader->types.types[top(reader)->type].size,
+	};
+	struct heap_debug_entry member = { .tag = DW_TAG_member, .type = entry->place };
+	heap_type_id id;
+	struct heap_error *error =
+		heap_unit_reader_add(reader, entry->place, &type, HEAP_DEBUG_NOWHERE, &id);
+
+	if (!error)
+		error = add_member(reader, &member);
+	*frame = (struct heap_unit_frame){ .kind = FRAME_VARIANTS,
+					   .type = id,
+					   .scope = top(reader)->scope,
+					   .first = reader->pending_count };
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_discriminant(struct heap_unit_reader *reader,
+					   const struct heap_debug_entry *entry)
+{
+	struct heap_unit_frame *frame = top(reader);
+	struct heap_type type = { .kind = HEAP_TYPE_ENUM,
+				  .first_member = reader->types.enumerator_count };
+	struct heap_debug_entry named = *entry, integer;
+	struct heap_error *error = heap_unit_reader_entry(reader, entry->type, &integer);
+
+	if (error)
+		return error;
+	type.size = integer.size <= 8 ? integer.size : 0;
+	error = heap_unit_reader_add(reader, entry->place, &type, entry->type,
+				     &frame->discriminant);
+	named.name = "discriminant";
+	named.type = entry->place;
+	return error ? error : add_member(reader, &named);
+}
+
+static void open_variant(struct heap_unit_reader *reader,
+			 const struct heap_debug_entry *entry, struct heap_unit_frame *frame)
+{
+	*frame = *top(reader);
+	frame->kind = FRAME_VARIANT;
+	frame->has_value = entry->has & HEAP_DEBUG_HAS_VALUE;
+	frame->value = entry->value;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_variant(struct heap_unit_reader *reader,
+				      const struct heap_debug_entry *entry)
+{
+	const struct heap_unit_frame *frame = top(reader);
+	struct heap_type *type = &reader->types.types[frame->discriminant];
+	struct heap_enumerator enumerator = { .value = frame->value };
+	struct heap_error *error;
+
+	if (!frame->has_value || !frame->discriminant)
+		return add_member(reader, entry);
+	error = heap_unit_strings_add(reader->strings, entry->name, &enumerator.name);
+	// What stands between would belong to two types.
+	if (!error && type->first_member + type->members == reader->types.enumerator_count) {
+		error = heap_types_add_enumerator(&reader->types, &enumerator);
+		type->members += !error;
+	}
+	return error ? error : add_member(reader, entry);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_member(struct heap_unit_reader *reader,
+				      const struct heap_debug_entry *entry)
+{
+	switch (top(reader)->kind) {
+	case FRAME_MEMBERS:
+		return add_member(reader, entry);
+	case FRAME_VARIANTS:
+		return add_discriminant(reader, entry);
+	case FRAME_VARIANT:
+		return add_variant(reader, entry);
+	default:
+		return NULL;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_variants(struct heap_unit_reader *reader,
+					const struct heap_debug_entry *entry,
+					struct heap_unit_frame *frame)
+{
+	uint8_t kind = top(reader)->kind;
+
+	if (entry->tag == DW_TAG_variant_part && kind == FRAME_MEMBERS && entry->children)
+		return open_variants(reader, entry, frame);
+	if (entry->tag == DW_TAG_variant && kind == FRAME_VARIANTS)
+		open_variant(reader, entry, frame);
+	return NULL;
 }
 
 // --- arrays --------------------------------------------------------------------------------
@@ -522,7 +634,10 @@ static struct heap_error *read_entry(struct heap_unit_reader *reader,
 		return open_scope(reader, entry, 0, frame);
 	case DW_TAG_member:
 	case DW_TAG_inheritance:
-		return top(reader)->kind == FRAME_MEMBERS ? add_member(reader, entry) : NULL;
+		return read_member(reader, entry);
+	case DW_TAG_variant_part:
+	case DW_TAG_variant:
+		return read_variants(reader, entry, frame);
 	case DW_TAG_enumerator:
 		return top(reader)->kind == FRAME_ENUMERATORS ? add_enumerator(reader, entry)
 							      : NULL;
@@ -548,7 +663,7 @@ static struct heap_error *close_frame(struct heap_unit_reader *reader, uint64_t 
 	reader->frame_count--;
 	if (frame.is_type_scope)
 		reader->scopes[frame.scope].end = end;
-	if (frame.kind == FRAME_MEMBERS)
+	if (frame.kind == FRAME_MEMBERS || frame.kind == FRAME_VARIANTS)
 		return close_members(reader, &frame);
 	if (frame.kind == FRAME_ARRAY)
 		return close_array(reader, &frame);

@@ -24,11 +24,14 @@ struct heap_unit_scope {
 };
 
 struct heap_unit_frame {
-	uint8_t kind;       /**< enum frame_kind */
-	heap_type_id type;  /**< that the children belong to */
-	uint32_t scope;     /**< of the children */
-	uint32_t first;     /**< in pending or dimensions: of the type's own */
-	bool is_type_scope; /**< whether it opened a scope */
+	uint8_t kind;              /**< enum frame_kind */
+	heap_type_id type;         /**< that the children belong to */
+	uint32_t scope;            /**< of the children */
+	uint32_t first;            /**< in pending or dimensions: of the type's own */
+	bool is_type_scope;        /**< whether it opened a scope */
+	heap_type_id discriminant; /**< of a union of variants: what tells them apart */
+	bool has_value;            /**< a variant's: */
+	int64_t value;             /**< of the discriminant */
 };
 
 struct heap_unit_member {

@@ -525,15 +525,159 @@ static bool print_string(const struct printing *printing)
 				    printing->indent, printing->limit);
 }
 
+// Rust's Rc and Arc: counts before the value, of which all owners together are one weak one.
+static bool find_counted(struct session *session, const struct place *place, uint64_t *pointer,
+			 struct counts *counts)
+{
+	struct place block;
+
+	if (!place_find_pointer(session, place, "ptr.pointer", pointer) ||
+	    !place_follow(session, place, *pointer, 16, &block) ||
+	    !value_load_number(block.value, block.offset, 8, &counts->uses) ||
+	    !value_load_number(block.value, block.offset + 8, 8, &counts->weak))
+		return false;
+	counts->weak -= counts->uses > 0;
+	return true;
+}
+
+static bool print_counted(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	struct counts counts;
+	uint64_t pointer;
+
+	if (!find_counted(session, &printing->place, &pointer, &counts))
+		return false;
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "%s (strong count %" PRIu64 ", weak count %" PRIu64 ")\n",
+		    value_describe_pointer(session, pointer), counts.uses, counts.weak);
+	output_open_object(session->output, printing->name);
+	value_pointer_json(session, pointer);
+	output_number(session->output, "strong_count", counts.uses);
+	output_number(session->output, "weak_count", counts.weak);
+	output_close(session->output);
+	return true;
+}
+
+// --- variants ----------------------------------------------------------------
+
+static bool pick_variant(const struct heap_types *types, const struct place *place,
+			 const struct heap_type *all, const struct heap_type *kinds, uint64_t value,
+			 struct place *variant, const char **name)
+{
+	uint64_t mask = kinds->size < 8 ? (UINT64_C(1) << kinds->size * 8) - 1 : UINT64_MAX;
+	const char *wanted = NULL;
+
+	for (uint32_t i = 0; i < kinds->members; i++) {
+		const struct heap_enumerator *kind = &types->enumerators[kinds->first_member + i];
+
+		if (((uint64_t)kind->value & mask) == value)
+			wanted = heap_types_string(types, kind->name);
+	}
+	for (uint32_t i = 0; i < all->members; i++) {
+		const struct heap_member *member = &types->members[all->first_member + i];
+		bool has_value;
+
+		*name = heap_types_string(types, member->name);
+		has_value = strcmp(*name, "discriminant") == 0;
+		for (uint32_t j = 0; !has_value && j < kinds->members; j++)
+			has_value =
+				types->enumerators[kinds->first_member + j].name == member->name;
+		if (wanted ? strcmp(*name, wanted) == 0 : !has_value) {
+			*variant = (struct place){ place->value, place->offset + member->offset,
+						   member->type };
+			return true;
+		}
+	}
+	return false;
+}
+
+// Of a Rust enum the one variant that there is: that of the discriminant's value, or the one
+// which the discriminant has no value for.
+static bool find_variant(const struct session *session, const struct place *place,
+			 struct place *variant, const char **name)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, place->type)];
+	const struct heap_type *all, *kinds;
+	struct place discriminant;
+	uint64_t value;
+
+	if (type->members != 1 || types->members[type->first_member].name != 0)
+		return false;
+	all = &types->types[heap_types_strip(types, types->members[type->first_member].type)];
+	if (all->kind != HEAP_TYPE_UNION ||
+	    !place_find(session, place, "discriminant", &discriminant))
+		return false;
+	kinds = &types->types[heap_types_strip(types, discriminant.type)];
+	if (kinds->kind != HEAP_TYPE_ENUM ||
+	    (!place_number(session, &discriminant, &value) &&
+	     !value_load_pointer(session, place->value, discriminant.offset, &value)))
+		return false;
+	return pick_variant(types, place, all, kinds, value, variant, name);
+}
+
+// What a variant holds, in parentheses if that is one value on one line: Some(7).
+static const char *describe_variant(struct session *session, const struct place *variant,
+				    const char *name)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, variant->type)];
+	struct place only;
+
+	if (type->members != 1 || !place_find(session, variant, "__0", &only))
+		return "";
+
+	const char *text = value_describe(session, only.value, only.type, only.offset);
+
+	return *text ? session_format(session, "%s(%s)", name, text) : "";
+}
+
+static bool print_variants(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	const struct heap_types *types = &session->snapshot->types;
+	struct place variant;
+	const char *name;
+
+	if (!find_variant(session, &printing->place, &variant, &name))
+		return false;
+
+	const char *text = describe_variant(session, &variant, name);
+	bool is_empty = types->types[heap_types_strip(types, variant.type)].members == 0;
+
+	value_begin_line(session, printing->name, printing->indent);
+	output_open_object(session->output, printing->name);
+	output_string(session->output, "variant", name);
+	if (is_empty || (*text && !output_is_json(session->output))) {
+		output_text(session->output, "%s\n", *text ? text : name);
+	} else {
+		output_text(session->output, "%s {\n", name);
+		value_print_fields(session, variant.value, variant.type, variant.offset,
+				   printing->indent + 2, printing->limit);
+		output_text(session->output, "%*s}\n", printing->indent, "");
+	}
+	output_close(session->output);
+	return true;
+}
+
 static const struct {
 	const char *name;
 	bool (*print)(const struct printing *printing);
 } printers[] = {
-	{ "basic_string", print_string }, { "basic_string_view", print_string },
-	{ "tuple", print_tuple },         { "unique_ptr", print_unique },
-	{ "shared_ptr", print_shared },   { "weak_ptr", print_weak },
-	{ "optional", print_optional },   { "variant", print_variant },
-	{ "atomic", print_atomic },       { "function", print_function },
+	{ "String", print_string },
+	{ "Rc", print_counted },
+	{ "Arc", print_counted },
+	{ "basic_string", print_string },
+	{ "basic_string_view", print_string },
+	{ "tuple", print_tuple },
+	{ "unique_ptr", print_unique },
+	{ "shared_ptr", print_shared },
+	{ "weak_ptr", print_weak },
+	{ "optional", print_optional },
+	{ "variant", print_variant },
+	{ "atomic", print_atomic },
+	{ "function", print_function },
 };
 
 static bool print_kind(const struct printing *printing, const char *kind, size_t length,
@@ -567,7 +711,7 @@ bool container_print(struct session *session, const struct value *value, heap_ty
 	bool known;
 
 	if (length == 0)
-		return false;
+		return print_variants(&printing);
 	if (print_kind(&printing, kind, length, &known))
 		return true;
 	// Its members would only say the same.
@@ -581,7 +725,8 @@ static const char *describe_short(struct session *session, const struct place *p
 {
 	uint64_t pointer, control;
 
-	if (length == strlen("basic_string") && strncmp(kind, "basic_string", length) == 0)
+	if ((length == strlen("basic_string") && strncmp(kind, "basic_string", length) == 0) ||
+	    (length == strlen("String") && strncmp(kind, "String", length) == 0))
 		return container_text_describe(session, place);
 	if (length == strlen("unique_ptr") && strncmp(kind, "unique_ptr", length) == 0)
 		return find_unique(session, place, &pointer)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/container_text.h"
 
+#include "shell/container_walk.h"
 #include "shell/format.h"
 
 #include <inttypes.h>
@@ -101,11 +102,23 @@ static bool find_view(struct session *session, const struct place *place, struct
 	       follow_text(session, place, address, text);
 }
 
+static bool find_rust(struct session *session, const struct place *place, struct text *text)
+{
+	struct place vec, pointer;
+	uint64_t capacity, address;
+
+	text->width = 1;
+	return place_find(session, place, "vec", &vec) &&
+	       container_walk_vec(session, &vec, &pointer, &text->length, &capacity) &&
+	       place_pointer(session, &pointer, &address) &&
+	       follow_text(session, place, address, text);
+}
+
 static bool find_text(struct session *session, const struct place *place, struct text *text)
 {
 	*text = (struct text){ 0 };
 	return find_gnu(session, place, text) || find_llvm(session, place, text) ||
-	       find_view(session, place, text);
+	       find_view(session, place, text) || find_rust(session, place, text);
 }
 
 // --- characters --------------------------------------------------------------

@@ -125,6 +125,63 @@ static bool begin_array(struct session *session, struct container_walk *walk)
 	return walk->stride > 0;
 }
 
+// --- Rust's ------------------------------------------------------------------
+
+// A VecDeque begins anywhere in its buffer, and goes on at the buffer's start.
+static bool next_in_ring(struct session *session, struct container_walk *walk,
+			 struct place *element)
+{
+	uint64_t rest = walk->capacity - walk->first;
+	uint64_t index = walk->index < rest ? walk->first + walk->index : walk->index - rest;
+
+	*element = walk->buffer;
+	element->offset += index * walk->stride;
+	element->type = walk->element;
+	return is_there(session, element);
+}
+
+bool container_walk_vec(struct session *session, const struct place *vec, struct place *pointer,
+			uint64_t *length, uint64_t *capacity)
+{
+	static const char *const pointers[] = { "buf.inner.ptr.pointer.pointer",
+						"buf.ptr.pointer.pointer" };
+	static const char *const capacities[] = { "buf.inner.cap.__0", "buf.inner.cap",
+						  "buf.cap.__0", "buf.cap" };
+	bool found = false;
+
+	for (size_t i = 0; !found && i < 2; i++)
+		found = place_find(session, vec, pointers[i], pointer);
+	*capacity = 0;
+	for (size_t i = 0; i < 4; i++) {
+		if (place_find_number(session, vec, capacities[i], capacity))
+			break;
+	}
+	return found && place_find_number(session, vec, "len", length);
+}
+
+static bool begin_vec(struct session *session, struct container_walk *walk)
+{
+	struct place pointer;
+	uint64_t address;
+
+	if (!container_walk_vec(session, &walk->container, &pointer, &walk->length,
+				&walk->capacity) ||
+	    !place_pointer(session, &pointer, &address))
+		return false;
+	walk->has_length = walk->has_capacity = true;
+	walk->element = element_of(session, &pointer);
+	walk->stride = size_of(session, walk->element);
+	walk->next = next_in_ring;
+	if (!place_find_number(session, &walk->container, "head", &walk->first))
+		walk->first = 0;
+	if (walk->stride == 0 || walk->length > walk->capacity ||
+	    walk->capacity > UINT64_MAX / walk->stride ||
+	    (walk->length > 0 && walk->first >= walk->capacity))
+		return false;
+	return walk->length == 0 || place_follow(session, &walk->container, address,
+						 walk->capacity * walk->stride, &walk->buffer);
+}
+
 // --- deque -------------------------------------------------------------------
 
 // libstdc++ has chunks of 512 bytes, or one element; libc++ of 4096, or 16 elements.
@@ -422,23 +479,26 @@ static bool begin_tree(struct session *session, struct container_walk *walk)
 // --- all of them -------------------------------------------------------------
 
 static const struct {
+	const char *class;
 	const char *name;
 	bool keyed;
 	bool (*begin)(struct session *session, struct container_walk *walk);
 } kinds[] = {
-	{ "std::vector", false, begin_vector },
-	{ "std::array", false, begin_array },
-	{ "std::deque", false, begin_deque },
-	{ "std::list", false, begin_list },
-	{ "std::forward_list", false, begin_forward_list },
-	{ "std::map", true, begin_tree },
-	{ "std::multimap", true, begin_tree },
-	{ "std::set", false, begin_tree },
-	{ "std::multiset", false, begin_tree },
-	{ "std::unordered_map", true, begin_hash },
-	{ "std::unordered_multimap", true, begin_hash },
-	{ "std::unordered_set", false, begin_hash },
-	{ "std::unordered_multiset", false, begin_hash },
+	{ "vector", "std::vector", false, begin_vector },
+	{ "array", "std::array", false, begin_array },
+	{ "deque", "std::deque", false, begin_deque },
+	{ "list", "std::list", false, begin_list },
+	{ "forward_list", "std::forward_list", false, begin_forward_list },
+	{ "map", "std::map", true, begin_tree },
+	{ "multimap", "std::multimap", true, begin_tree },
+	{ "set", "std::set", false, begin_tree },
+	{ "multiset", "std::multiset", false, begin_tree },
+	{ "unordered_map", "std::unordered_map", true, begin_hash },
+	{ "unordered_multimap", "std::unordered_multimap", true, begin_hash },
+	{ "unordered_set", "std::unordered_set", false, begin_hash },
+	{ "unordered_multiset", "std::unordered_multiset", false, begin_hash },
+	{ "Vec", "Vec", false, begin_vec },
+	{ "VecDeque", "VecDeque", false, begin_vec },
 };
 
 // No container has more elements than there are bytes in the heap's address range.
@@ -457,9 +517,7 @@ static bool is_plausible(const struct session *session, const struct container_w
 static size_t find_kind(const char *name, size_t length)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		const char *known = kinds[i].name + strlen("std::");
-
-		if (strncmp(known, name, length) == 0 && known[length] == '\0')
+		if (strncmp(kinds[i].class, name, length) == 0 && kinds[i].class[length] == '\0')
 			return i;
 	}
 	return sizeof(kinds) / sizeof(*kinds);

@@ -36,6 +36,7 @@ struct container_walk {
 	uint64_t left, right, parent; /**< ...and in a tree to those */
 	struct place buffer;          /**< all elements, where they are in one piece */
 	uint64_t index;               /**< of the next element */
+	uint64_t first;               /**< where in the buffer a ring's first element is */
 };
 
 /** Whether that class is a container of elements. */
@@ -58,5 +59,9 @@ bool container_walk_begin(struct session *session, const struct place *container
  */
 bool container_walk_next(struct session *session, struct container_walk *walk,
 			 struct place *element);
+
+/** The parts of Rust's Vec, which Strings have in them. @return false if it is none */
+bool container_walk_vec(struct session *session, const struct place *vec, struct place *pointer,
+			uint64_t *length, uint64_t *capacity);
 
 #endif

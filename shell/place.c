@@ -230,20 +230,30 @@ bool place_follow(struct session *session, const struct place *from, uint64_t ad
 
 // --- names -------------------------------------------------------------------
 
-// Behind `std::` and the namespaces that only tell versions: std::__1, std::__cxx11...
+static const char *skip_any(const char *name, const char *const *prefixes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return name + strlen(prefixes[i]);
+	}
+	return name;
+}
+
+// Behind `std::` and the namespaces that only tell versions, std::__1, std::__cxx11...; behind
+// Rust's modules.
 static const char *skip_standard(const char *name)
 {
 	static const char *const versions[] = { "__1::",     "__2::",      "__ndk1::",
 						"__cxx11::", "__detail::", "__debug::" };
+	static const char *const modules[] = { "alloc::vec::", "alloc::string::", "alloc::rc::",
+					       "alloc::sync::", "alloc::collections::vec_deque::" };
+	const char *rest;
 
-	if (strncmp(name, "std::", 5) != 0)
-		return NULL;
-	name += 5;
-	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
-		if (strncmp(name, versions[i], strlen(versions[i])) == 0)
-			name += strlen(versions[i]);
-	}
-	return name;
+	if (strncmp(name, "std::", strlen("std::")) == 0)
+		return skip_any(name + strlen("std::"), versions,
+				sizeof(versions) / sizeof(*versions));
+	rest = skip_any(name, modules, sizeof(modules) / sizeof(*modules));
+	return rest == name ? NULL : rest;
 }
 
 const char *place_standard_name(const struct session *session, heap_type_id type, size_t *length)

@@ -331,6 +331,16 @@ static void print_members(struct session *session, const struct value *value,
 	}
 }
 
+void value_print_fields(struct session *session, const struct value *value, heap_type_id id,
+			uint64_t offset, int indent, enum value_limit limit)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	if (type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS)
+		print_members(session, value, type, offset, indent, limit);
+}
+
 static void print_compound(struct session *session, const struct value *value,
 			   const struct heap_type *type, uint64_t offset, const char *name,
 			   int indent, enum value_limit limit)

@@ -116,6 +116,17 @@ static struct heap_error *fill_buffer(struct heap_types *types, const struct cla
 
 // --- buffers of elements -----------------------------------------------------
 
+HEAP_MUST_CHECK
+static struct heap_error *add_array(struct heap_types *types, heap_type_id element,
+				    heap_type_id *result)
+{
+	return heap_types_add(types,
+			      &(struct heap_type){ .kind = HEAP_TYPE_ARRAY,
+						   .flags = HEAP_TYPE_FLEXIBLE,
+						   .target = element },
+			      result);
+}
+
 // A vector points to an array, never to a part of something larger.
 HEAP_MUST_CHECK
 static struct heap_error *lead_to_array(struct heap_types *types, const struct class_names *names,
@@ -137,11 +148,7 @@ static struct heap_error *lead_to_array(struct heap_types *types, const struct c
 	    types->types[heap_types_strip(types, target)].kind == HEAP_TYPE_ARRAY)
 		return NULL;
 
-	struct heap_error *error = heap_types_add(types,
-						  &(struct heap_type){ .kind = HEAP_TYPE_ARRAY,
-								       .flags = HEAP_TYPE_FLEXIBLE,
-								       .target = target },
-						  &array);
+	struct heap_error *error = add_array(types, target, &array);
 
 	if (!error)
 		error = add_pointer(types, array, &pointer);
@@ -229,7 +236,7 @@ static struct heap_error *complete_owner(struct heap_types *types, const struct 
 // Types that are copied with their pointers to `base` leading to `node`.
 struct copies {
 	struct heap_types *types;
-	heap_type_id base;
+	heap_type_id base; // HEAP_NO_TYPE: all pointers
 	heap_type_id node;
 	heap_type_id pointer; // to node; HEAP_NO_TYPE: not made yet
 	struct {
@@ -244,6 +251,8 @@ static bool is_pointer_to_base(const struct copies *copies, const struct heap_ty
 	const struct heap_types *types = copies->types;
 	heap_type_id target = heap_types_strip(types, type->target);
 
+	if (copies->base == HEAP_NO_TYPE)
+		return type->kind == HEAP_TYPE_POINTER;
 	// One name may stand for a declaration too.
 	return type->kind == HEAP_TYPE_POINTER &&
 	       types->types[target].name == types->types[copies->base].name &&
@@ -443,6 +452,36 @@ static const struct rule *find_rule(const char *name)
 	return NULL;
 }
 
+// --- Rust --------------------------------------------------------------------
+
+// A Vec<T>'s buffer is bytes until one looks at T.
+HEAP_MUST_CHECK
+static struct heap_error *complete_vec(struct heap_types *types, const struct class_names *names,
+				       heap_type_id id)
+{
+	uint32_t member = find_member(types, id, "buf");
+	size_t length;
+	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	heap_type_id element = HEAP_NO_TYPE, buffer;
+
+	if (member == UINT32_MAX || !argument)
+		return NULL;
+
+	struct heap_error *error = find_type(types, names, argument, length, &element);
+
+	if (error || heap_types_size(types, element) == 0)
+		return error;
+
+	struct copies copies = { .types = types };
+
+	error = add_array(types, element, &copies.node);
+	if (!error)
+		error = copy_type(&copies, types->members[member].type, 0, &buffer);
+	if (!error)
+		types->members[member].type = buffer;
+	return error;
+}
+
 // Which classes are completed by themselves, and how.
 static const struct {
 	const char *name;
@@ -458,6 +497,8 @@ static const struct {
 	{ "std::__cxx11::basic_string<", false, complete_string },
 	{ "std::basic_string<", false, complete_string },
 	{ "std::unique_ptr<", false, complete_owner },
+	{ "alloc::vec::Vec<", false, complete_vec },
+	{ "alloc::collections::vec_deque::VecDeque<", false, complete_vec },
 };
 
 HEAP_MUST_CHECK
