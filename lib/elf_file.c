@@ -201,6 +201,8 @@ static struct heap_error *read_sections(struct heap_elf_file *file)
 			file->has_debug_info = true;
 		else if (strcmp(name, ".eh_frame") == 0 && header.sh_type != SHT_NOBITS)
 			file->has_eh_frame = true;
+		else if (strcmp(name, ".gnu_debugdata") == 0)
+			file->has_packed_symbols = true;
 	}
 	return error;
 }

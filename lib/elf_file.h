@@ -53,9 +53,10 @@ struct heap_elf_file {
 	struct heap_build_id build_id;
 	bool has_debug_info; /**< .debug_info, also compressed (.zdebug_info, SHF_COMPRESSED) */
 	bool has_eh_frame;
-	bool is_executable;     /**< ET_EXEC: bias 0 */
-	uint64_t first_address; /**< virtual address of the first PT_LOAD, page aligned */
-	uint64_t tls_size;      /**< of PT_TLS in memory, 0 if there is none */
+	bool has_packed_symbols; /**< .gnu_debugdata: symbols compressed by xz, which are not read */
+	bool is_executable;      /**< ET_EXEC: bias 0 */
+	uint64_t first_address;  /**< virtual address of the first PT_LOAD, page aligned */
+	uint64_t tls_size;       /**< of PT_TLS in memory, 0 if there is none */
 	uint64_t tls_alignment;
 	uint64_t data_start, data_end; /**< writable PT_LOAD segments, as one range */
 

@@ -15,8 +15,7 @@
 static const char DEBUG_DIRECTORY[] = "/usr/lib/debug";
 
 struct module_unit {
-	struct heap_unit_types types;
-	heap_type_id *map; // [types.types.count] in the snapshot's table; NULL if it is damaged
+	struct heap_unit_types types; // which entries are which types of the snapshot's
 };
 
 __attribute__((format(printf, 2, 3))) static void add_note(struct module *module,
@@ -168,7 +167,9 @@ static struct heap_error *find_debug_path(struct module *module)
 	}
 	error = heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, &module->debug_path);
 	if (!error && !module->debug_path)
-		add_note(module, "no debug information");
+		add_note(module, module->elf->has_packed_symbols
+					 ? "no debug information (and .gnu_debugdata is not read)"
+					 : "no debug information");
 	if (error || !module->debug_path)
 		return error;
 
@@ -319,7 +320,6 @@ static void free_units(struct module *module)
 		if (!module->units[i])
 			continue;
 		heap_unit_types_deinit(&module->units[i]->types);
-		free(module->units[i]->map);
 		free(module->units[i]);
 	}
 	free(module->units);
@@ -430,24 +430,27 @@ struct heap_unwinder *module_unwinder(struct module *module)
 	return module->unwinder;
 }
 
-// Reads the types of one unit into the snapshot's table.
+// Reads the types of one unit into the snapshot's table. Of a damaged one there are none.
 HEAP_MUST_CHECK
 static struct heap_error *read_unit(struct module *module, uint64_t place, struct heap_types *types,
 				    struct module_unit *unit)
 {
+	CLEANUP_FREE heap_type_id *map = NULL;
 	struct heap_error *error = heap_unit_types_read(module->dwarf, place, &unit->types);
 
 	if (error)
 		return error;
-	unit->map = calloc(unit->types.types.count, sizeof(*unit->map));
-	error = unit->map ? heap_types_merge(types, &unit->types.types, unit->map)
-			  : heap_error_out_of_memory();
+	map = calloc(unit->types.types.count, sizeof(*map));
+	error = map ? heap_types_merge(types, &unit->types.types, map) : heap_error_out_of_memory();
 	if (error) {
 		heap_unit_types_deinit(&unit->types);
-		free(unit->map);
-		unit->map = NULL;
+		return error;
 	}
-	return error;
+	for (size_t i = 0; i < unit->types.die_count; i++)
+		unit->types.dies[i].type = map[unit->types.dies[i].type];
+	// Its own table has done its work; a large program has thousands of units.
+	heap_types_deinit(&unit->types.types);
+	return NULL;
 }
 
 // The unit that an entry is in, its types read; NULL if there is none.
@@ -479,7 +482,7 @@ static struct heap_error *get_unit(struct module *module, uint64_t place, struct
 		error = *unit ? read_unit(module, header->die, types, *unit)
 			      : heap_error_out_of_memory();
 	}
-	if (!error && (*unit)->map)
+	if (!error)
 		*result = *unit;
 	return error;
 }
@@ -497,7 +500,7 @@ heap_type_id module_type(struct module *module, uint64_t place, struct heap_type
 		note_error(module, error);
 	if (error || !unit)
 		return HEAP_NO_TYPE;
-	return unit->map[heap_unit_types_find(&unit->types, place)];
+	return heap_unit_types_find(&unit->types, place);
 }
 
 static bool is_pointer(const struct heap_types *types, heap_type_id id)

@@ -121,6 +121,10 @@ sub check_types {
 \tstruct part \*part; .*
 \tchar name\[24\]; .*
 \}; \/\* 48 bytes, \Q$line{session}\E; 7 objects/, 'a type with its members and place';
+    for my $name ('struct node', 'struct session', 'struct part') {
+        my @found = grep { /^\Q$name\E \{/ } Heapsh::ask($file, 'types', $name);
+        is scalar(@found), 1, "one $name of several units";
+    }
     my @engines = Heapsh::ask($file, 'types', 'struct engine');
     is scalar(grep { /^struct engine/ } @engines), 1, 'one type of what all units declare';
     ok scalar(grep { /double power;/ } @engines), 'defined in another module';
@@ -284,6 +288,13 @@ form('dynamic symbols alone', compiler => 'gcc', flags => '-g0', link => '-rdyna
         my %found = map { $_->{site} =~ s/\+.*//r => 1 } @{ Heapsh::ask_json($file, 'sites') };
         ok $found{session_new} && $found{engine_new}, 'sites by symbol';
         is note_of($file, 'app'), 'no debug information', 'what is missing';
+    });
+form('symbols that are packed', compiler => 'gcc', flags => '-g0',
+    after => 'echo >packed && strip app && objcopy --add-section .gnu_debugdata=packed app',
+    check => sub {
+        is note_of($_[0], 'app'), 'no debug information (and .gnu_debugdata is not read)', 'are said';
+        like $_->{site}, qr/^(engine_new\+0x|app\+0x|liblibrary)/, 'sites by module'
+            for @{ Heapsh::ask_json($_[0], 'sites') };
     });
 form('of one unit of several', compiler => 'gcc', flags_of => { app => '-g0' }, check => sub {
     my ($file) = @_;
