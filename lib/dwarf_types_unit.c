@@ -316,8 +316,8 @@ static struct heap_error *add_discriminant(struct heap_unit_reader *reader,
 	return error ? error : add_member(reader, &named);
 }
 
-static void open_variant(struct heap_unit_reader *reader,
-			 const struct heap_debug_entry *entry, struct heap_unit_frame *frame)
+static void open_variant(struct heap_unit_reader *reader, const struct heap_debug_entry *entry,
+			 struct heap_unit_frame *frame)
 {
 	*frame = *top(reader);
 	frame->kind = FRAME_VARIANT;

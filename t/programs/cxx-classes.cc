@@ -43,11 +43,16 @@ struct aquarium : steel, glass {
 	long water = 1000;
 };
 
-enum colour { RED, GREEN };
-enum class size { SMALL, LARGE };
+enum colour {
+	RED,
+	GREEN
+};
+enum class size {
+	SMALL,
+	LARGE
+};
 
-template <typename Type, colour Colour, size Size, unsigned long Number>
-struct painted : animal {
+template <typename Type, colour Colour, size Size, unsigned long Number> struct painted : animal {
 	Type what[Number];
 };
 

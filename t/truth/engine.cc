@@ -197,10 +197,10 @@ class World
 			Entity *entity = entities_[i % entities_.size()];
 			entity->update(0.1f);
 			if (i % 4)
-				events_.emplace_back(Moved{entity, {}});
+				events_.emplace_back(Moved{ entity, {} });
 			else
-				events_.emplace_back(Said{entity, "a sentence of the entity " +
-									  std::to_string(i)});
+				events_.emplace_back(Said{ entity, "a sentence of the entity " +
+									   std::to_string(i) });
 			if (events_.size() > 300) {
 				for (auto &handler : handlers_)
 					handler(events_.front());
@@ -224,7 +224,7 @@ class World
 int main()
 {
 	auto world = std::unique_ptr<World>(NEW_OBJECT(World, ));
-	size_t heard[3] = {0, 0, 0};
+	size_t heard[3] = { 0, 0, 0 };
 
 	world->populate(600);
 	world->load(300);

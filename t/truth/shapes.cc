@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-#define NEW_OBJECT(T, ...) (static_cast<T *>(truth_log(new T(__VA_ARGS__), TRUTH_ARRAY, "drawing::" #T, 1)))
+#define NEW_OBJECT(T, ...) \
+	(static_cast<T *>(truth_log(new T(__VA_ARGS__), TRUTH_ARRAY, "drawing::" #T, 1)))
 #define NEW_OBJECTS(T, n) (static_cast<T *>(truth_log(new T[n], TRUTH_ARRAY, "drawing::" #T, n)))
 
 namespace drawing
@@ -74,7 +75,7 @@ class Shape
 	}
 
       protected:
-	Point origin_ = {0, 0};
+	Point origin_ = { 0, 0 };
 	Style *style_;
 	std::vector<Observer *> observers_;
 };
@@ -101,7 +102,7 @@ class Polygon : public Shape
 	{
 		points_ = NEW_OBJECTS(Point, count);
 		for (unsigned i = 0; i < count; i++)
-			points_[i] = {cos(i), sin(i)};
+			points_[i] = { cos(i), sin(i) };
 	}
 	~Polygon() override
 	{

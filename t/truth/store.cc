@@ -46,7 +46,11 @@ struct Order {
 	Person *buyer;
 	std::vector<std::shared_ptr<Item>> items;
 	std::function<void(Order &)> on_paid;
-	enum class State : uint8_t { open, paid, sent } state = State::open;
+	enum class State : uint8_t {
+		open,
+		paid,
+		sent
+	} state = State::open;
 };
 
 // A skip-less sorted list, and a tree, of the program's own.
@@ -90,7 +94,8 @@ template <typename T> class Queue
       public:
 	void push(const T &item, const char *name)
 	{
-		*last_ = static_cast<Cell *>(truth_log(new Cell{item, nullptr}, TRUTH_ARRAY, name, 1));
+		*last_ = static_cast<Cell *>(
+			truth_log(new Cell{ item, nullptr }, TRUTH_ARRAY, name, 1));
 		last_ = &(*last_)->next;
 	}
 	bool empty() const
@@ -116,7 +121,8 @@ class Store
 		people_.push_back(person);
 		by_id_[id] = person;
 		by_name_[person->name] = person;
-		ages_.insert(static_cast<int>(id * 7919 % 1000), person, "Tree<int, Person *>::Node");
+		ages_.insert(static_cast<int>(id * 7919 % 1000), person,
+			     "Tree<int, Person *>::Node");
 		return person;
 	}
 	void stock(unsigned count)
@@ -128,7 +134,8 @@ class Store
 			if (!items_.empty())
 				items_.back()->successor = item;
 			items_.push_back(item);
-			prices_.insert(item->title, item->cents, "Tree<std::string, unsigned int>::Node");
+			prices_.insert(item->title, item->cents,
+				       "Tree<std::string, unsigned int>::Node");
 		}
 	}
 	void order(uint64_t id)
