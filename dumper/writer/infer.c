@@ -11,7 +11,7 @@
  *
  * When all claims are heard, the blocks without a name are looked at by kind (those of one
  * site and size): what types have the hinted parts, what the code that allocated them means,
- * what their siblings are, and which of these agrees with what they hold (kinds.c). That
+ * what their siblings are, and which of these agrees with what they hold (naming.c). That
  * makes new claims. Only when this comes to an end are hints taken for arrays and texts, and
  * at the very end, what still has several hints and no name is a pool, whose parts have names
  * of their own (pools.c). Each of these may name more, so it all goes round until nothing does.
@@ -40,7 +40,6 @@
 enum {
 	AHEAD = 12, // edges, and claims, whose memory is asked for before they are looked at
 	MAX_ROUNDS = 64,
-	SEARCHED_HINTS = 8, // of a block, that a new hint is compared with
 };
 
 struct heap_error *inference_claim(struct inference *inference, enum rank rank,
@@ -61,58 +60,6 @@ struct heap_error *inference_claim(struct inference *inference, enum rank rank,
 	}
 	queue->claims[queue->tail++] = *claim;
 	inference->rank[claim->object] = (uint8_t)rank;
-	return NULL;
-}
-
-// --- hints -------------------------------------------------------------------
-
-HEAP_MUST_CHECK
-static struct heap_error *grow_hints(struct inference *inference)
-{
-	uint32_t capacity = inference->hint_capacity ? inference->hint_capacity * 2 : 4096;
-	void *larger = capacity ? realloc(inference->hints, capacity * sizeof(struct hint)) : NULL;
-
-	if (!larger)
-		return heap_error_out_of_memory();
-	inference->hints = larger;
-	inference->hint_capacity = capacity;
-	if (inference->hint_count == 0)
-		inference->hints[inference->hint_count++] = (struct hint){ 0 };
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *add_hint(struct inference *inference, heap_type_id type,
-				   const struct pointer *pointer, bool either)
-{
-	uint32_t at = inference->hint_head[pointer->target];
-	struct hint hint = {
-		.next = at,
-		.object = pointer->target,
-		.type = type,
-		.interior = (uint32_t)pointer->interior,
-		.count = 1,
-		.either = either,
-	};
-
-	for (int i = 0; at != NO_HINT && i < SEARCHED_HINTS; i++) {
-		struct hint *known = &inference->hints[at];
-
-		if (known->type == type && known->interior == hint.interior &&
-		    known->either == either) {
-			known->count++;
-			return NULL;
-		}
-		at = known->next;
-	}
-	if (inference->hint_count == inference->hint_capacity) {
-		struct heap_error *error = grow_hints(inference);
-
-		if (error)
-			return error;
-	}
-	inference->hint_head[pointer->target] = inference->hint_count;
-	inference->hints[inference->hint_count++] = hint;
 	return NULL;
 }
 
@@ -189,7 +136,7 @@ static struct heap_error *hint_at_all(struct inference *inference, const struct 
 
 	for (uint32_t i = 0; !error && i < count; i++) {
 		if (slots[i].pointee != HEAP_NO_TYPE)
-			error = add_hint(inference, slots[i].pointee, pointer, true);
+			error = hints_add(inference, slots[i].pointee, pointer, true);
 	}
 	return error;
 }
@@ -207,7 +154,7 @@ static struct heap_error *hear(struct inference *inference, heap_type_id pointee
 		claim = layouts_fit(&inference->layouts, pointee, size);
 	if (claim.fit == LAYOUT_NONE)
 		return pointee == HEAP_NO_TYPE ? NULL
-					       : add_hint(inference, pointee, pointer, false);
+					       : hints_add(inference, pointee, pointer, false);
 	rank = claim.fit == LAYOUT_EXACT ? RANK_EXACT : RANK_FLEXIBLE;
 	return inference_claim(inference, pointer->local ? RANK_LOCAL : rank,
 			       &(struct claim){ pointer->target, claim.type, claim.elements,
@@ -439,12 +386,13 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 	struct heap_error *error = inference_settle(inference);
 
 	*named = 0;
-	for (int evidence = KINDS_SURE; !error && *named == 0 && evidence <= KINDS_WEAK; evidence++)
-		error = kinds_claim(inference, (enum kinds_evidence)evidence, named);
+	for (int evidence = NAMING_SURE; !error && *named == 0 && evidence <= NAMING_WEAK;
+	     evidence++)
+		error = naming_claim(inference, (enum naming_evidence)evidence, named);
 	if (!error && *named == 0)
 		error = pools_cut(inference, named);
 	if (!error && *named == 0)
-		error = kinds_reconsider(inference, named);
+		error = naming_reconsider(inference, named);
 	return error;
 }
 

@@ -149,6 +149,12 @@ struct heap_error *inference_repetition(struct inference *inference, heap_type_i
 const struct layout_slots *inference_slots_at(const struct repetition *repetition, uint64_t offset,
 					      uint32_t *first, uint32_t *end);
 
+/** Whether an object has a name that is better than what a single hint makes of it. */
+static inline bool inference_is_named(const struct inference *inference, heap_object_id object)
+{
+	return inference->rank[object] < RANK_ARRAY;
+}
+
 struct pointer {
 	heap_object_id target;
 	uint64_t interior;
@@ -212,20 +218,48 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture);
 
 void kinds_deinit(struct kinds *kinds);
 
-enum kinds_evidence {
-	KINDS_SURE,   /**< texts, the only types that have the hinted parts, results of calls */
-	KINDS_LIKELY, /**< what the code handles, what siblings are, what agrees best */
-	KINDS_WEAK,   /**< single hints: arrays and bytes */
+/* --- hints --- */
+
+/** Notes that there is something of a type where a pointer points to. */
+HEAP_MUST_CHECK
+struct heap_error *hints_add(struct inference *inference, heap_type_id type,
+			     const struct pointer *pointer, bool either);
+
+/** What a hint says of an object's being of a type. */
+enum word {
+	WORD_NONE,
+	WORD_FOR,
+	WORD_AGAINST,
+};
+
+/** What one hint says. Only structs speak clearly: an int * may point anywhere. */
+enum word hint_ask(const struct inference *inference, const struct hint *hint, heap_type_id type);
+
+/** What all hints on an object say: the majority's word. */
+enum word hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type);
+
+/** The type of a char * that points to the start of an object, or HEAP_NO_TYPE. */
+heap_type_id hints_find_text(const struct inference *inference, heap_object_id object);
+
+/** The best that the hints on a block make of it alone; LAYOUT_NONE if that is nothing. */
+struct layout_claim hints_weigh(const struct inference *inference, const struct content *content);
+
+/* --- naming --- */
+
+enum naming_evidence {
+	NAMING_SURE,   /**< texts, the only types that have the hinted parts, results of calls */
+	NAMING_LIKELY, /**< what the code handles, what siblings are, what agrees best */
+	NAMING_WEAK,   /**< single hints: arrays and bytes */
 };
 
 /** Claims what blocks without a name are by their kinds (evidence 4 to 7). */
 HEAP_MUST_CHECK
-struct heap_error *kinds_claim(struct inference *inference, enum kinds_evidence evidence,
-			       uint64_t *claimed);
+struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
+				uint64_t *claimed);
 
 /** Drops likely names that what has been named since speaks against. */
 HEAP_MUST_CHECK
-struct heap_error *kinds_reconsider(struct inference *inference, uint64_t *dropped);
+struct heap_error *naming_reconsider(struct inference *inference, uint64_t *dropped);
 
 /* --- pools --- */
 

@@ -551,3 +551,10 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	return (struct layout_claim){ size % stride == 0 ? LAYOUT_ARRAY : LAYOUT_SLACK, type,
 				      size / stride };
 }
+
+bool layouts_is_character(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_type *found = &layouts->types->types[type];
+
+	return found->kind == HEAP_TYPE_BASE && found->size == 1;
+}

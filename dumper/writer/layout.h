@@ -92,6 +92,9 @@ size_t layouts_wholes(const struct layouts *layouts, heap_type_id part, uint64_t
 /** Whether it has members: a struct, class or union whose definition is known. */
 bool layouts_is_compound(const struct layouts *layouts, heap_type_id type);
 
+/** Whether it is one byte wide, as the elements of texts are. */
+bool layouts_is_character(const struct layouts *layouts, heap_type_id type);
+
 /** Less than a pointer's alignment into a block is a tag in the low bits, not a place. */
 static inline bool layouts_is_start(uint64_t interior)
 {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CANDIDATES_H
+#define CANDIDATES_H
+
+/**
+ * What blocks may be, and what speaks for each: candidates are gathered from hints, code and
+ * siblings, held against the hints and contents of some of the blocks, and then chosen from.
+ */
+
+#include "dumper/writer/inference.h"
+
+enum {
+	CANDIDATES = 32, /**< at a time */
+};
+
+struct candidate {
+	heap_type_id type;
+	enum layout_fit fit;
+	uint64_t elements;
+	uint32_t votes;   /**< siblings that have this name */
+	uint32_t depth;   /**< of the code's meaning; UINT32_MAX if the code does not say so */
+	uint32_t parts;   /**< samples that have a hint of a part of it */
+	uint32_t against; /**< samples whose hints speak against it */
+	uint32_t fitting; /**< samples whose contents agree */
+	uint32_t wins;    /**< samples whose contents agree with it best */
+	bool is_result;   /**< the variable that gets the block points to one */
+	bool alternative; /**< one of a union's */
+};
+
+struct candidates {
+	struct candidate list[CANDIDATES];
+	uint32_t count;
+	bool too_many;
+	uint32_t samples; /**< that they were held against */
+	uint32_t won;     /**< of them, those with one that fits best */
+	uint32_t voters;  /**< siblings with a name */
+};
+
+/** @return the candidate, which may have been there before; NULL if there are too many */
+struct candidate *candidates_add(struct candidates *candidates, struct layout_claim claim);
+
+/** Adds what the hints on a block leave open: the types that have the hinted parts. */
+void candidates_add_hinted(const struct inference *inference, heap_object_id object,
+			   struct candidates *candidates);
+
+/** How much a block's content speaks for a candidate: below 0 if it contradicts. */
+int candidate_score(const struct inference *inference, const struct content *content,
+		    const struct candidate *candidate);
+
+/** Counts what one block says of each: how well it fits, and which that has parts fits best. */
+void candidates_hold(const struct inference *inference, const struct content *content,
+		     struct candidates *candidates);
+
+/* Choices: NULL if no candidate, or no single one, is it. */
+
+/** The type of the variable that gets the block. */
+const struct candidate *candidates_result(const struct candidates *candidates);
+
+/** The only type that has the hinted parts. */
+const struct candidate *candidates_only_whole(const struct inference *inference,
+					      const struct candidates *candidates);
+
+/** What the code means: what the innermost function says that says anything. */
+const struct candidate *candidates_meant(const struct inference *inference,
+					 const struct candidates *candidates);
+
+/** What nearly all siblings are. */
+const struct candidate *candidates_elected(const struct candidates *candidates);
+
+/** Of several types that have the hinted parts, the one that agrees best with the contents. */
+const struct candidate *candidates_best_whole(const struct inference *inference,
+					      const struct candidates *candidates);
+
+#endif

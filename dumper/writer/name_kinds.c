@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Naming kind by kind. Each candidate is held against the hints and the contents of a sample of
+ * the kind's blocks that have no name; one that hardly any of them contradicts is accepted. If
+ * several are, the code's word counts first, then the siblings' vote, then the parts. Kinds that
+ * are mixed, where a program makes nodes of several types by one function, are named one by one.
+ */
+#include "dumper/writer/naming.h"
+
+enum {
+	MANY_SIZES = 3, // a site with so many is not one that makes single structs
+};
+
+// The votes of those that have a name, and how many have none.
+static uint32_t count_votes(const struct inference *inference, const struct kind *kind,
+			    struct candidates *candidates)
+{
+	const struct capture *capture = inference->capture;
+	uint32_t unnamed = 0;
+
+	for (uint32_t i = 0; i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+
+		if (!inference_is_named(inference, object)) {
+			unnamed++;
+			continue;
+		}
+		struct candidate *candidate = candidates_add(
+			candidates, (struct layout_claim){ LAYOUT_EXACT, capture->type[object],
+							   capture->elements[object] });
+
+		candidates->voters++;
+		if (candidate)
+			candidate->votes++;
+	}
+	return unnamed;
+}
+
+// What the code means, if a block of that size can be that.
+static void add_meanings(const struct inference *inference, const struct kind *kind,
+			 const struct site_summary *site, struct candidates *candidates)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct meanings *meanings = site->meanings;
+
+	for (uint32_t i = 0; i < meanings->count; i++) {
+		const struct meaning *meaning = &meanings->list[i];
+		struct layout_claim claim = layouts_fit(layouts, meaning->type, kind->size);
+
+		if (claim.fit == LAYOUT_NONE ||
+		    (claim.fit == LAYOUT_EXACT && site->sizes >= MANY_SIZES && !meaning->is_result))
+			continue;
+
+		struct candidate *candidate = candidates_add(candidates, claim);
+
+		if (!candidate)
+			continue;
+		candidate->is_result |= meaning->is_result;
+		if (meaning->depth < candidate->depth)
+			candidate->depth = meaning->depth;
+	}
+}
+
+static void sample(const struct inference *inference, const struct kind *kind, uint32_t unnamed,
+		   heap_object_id *samples, uint32_t *count)
+{
+	uint32_t step = unnamed / NAMING_SAMPLES + 1, seen = 0;
+
+	*count = 0;
+	for (uint32_t i = 0; i < kind->count && *count < NAMING_SAMPLES; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+
+		if (!inference_is_named(inference, object) && seen++ % step == 0)
+			samples[(*count)++] = object;
+	}
+}
+
+HEAP_MUST_CHECK
+struct heap_error *naming_claim_member(struct inference *inference, heap_object_id object,
+				       const struct candidate *candidate, enum rank rank,
+				       uint64_t *claimed)
+{
+	static const uint8_t evidence[] = {
+		[RANK_EMBEDDED] = HEAP_EVIDENCE_EMBEDDING,
+		[RANK_SITE] = HEAP_EVIDENCE_SITE,
+		[RANK_VOTE] = HEAP_EVIDENCE_VOTE,
+	};
+
+	++*claimed;
+	return inference_claim(
+		inference, rank,
+		&(struct claim){ object, candidate->type, candidate->elements, evidence[rank] });
+}
+
+static bool fits(const struct inference *inference, heap_object_id object,
+		 const struct candidate *candidate, uint64_t *words)
+{
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	return candidate_score(inference, &content, candidate) >= 0;
+}
+
+// Names those of a kind that have no name. By parts, only those that have hints of them.
+HEAP_MUST_CHECK
+static struct heap_error *claim_kind(struct inference *inference, const struct kind *kind,
+				     const struct candidate *candidate, enum rank rank,
+				     uint64_t *words, uint64_t *claimed)
+{
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+
+		if (inference_is_named(inference, object))
+			continue;
+
+		enum word word = hints_ask(inference, object, candidate->type);
+
+		if (word == WORD_FOR)
+			error = naming_claim_member(inference, object, candidate, RANK_EMBEDDED,
+						    claimed);
+		else if (word == WORD_NONE && rank != RANK_EMBEDDED &&
+			 (candidate->is_result || fits(inference, object, candidate, words)))
+			error = naming_claim_member(inference, object, candidate, rank, claimed);
+	}
+	return error;
+}
+
+// A kind that is mixed: each block by its own parts.
+HEAP_MUST_CHECK
+static struct heap_error *claim_singly(struct inference *inference, const struct kind *kind,
+				       bool surely, uint64_t *words, uint64_t *claimed)
+{
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+		struct candidates candidates = { .count = 0 };
+		struct content content;
+
+		if (inference_is_named(inference, object) ||
+		    inference->hint_head[object] == NO_HINT)
+			continue;
+		candidates_add_hinted(inference, object, &candidates);
+		if (candidates.count == 0)
+			continue;
+		content_read(inference, object, words, &content);
+		candidates_hold(inference, &content, &candidates);
+
+		const struct candidate *only =
+			surely ? candidates_only_whole(inference, &candidates)
+			       : candidates_best_whole(inference, &candidates);
+
+		if (only)
+			error = naming_claim_member(inference, object, only, RANK_EMBEDDED,
+						    claimed);
+	}
+	return error;
+}
+
+// Gathers what those of a kind that have no name may be. @return whether there is anything
+static bool gather(const struct inference *inference, const struct kind *kind,
+		   const struct site_summary *site, uint64_t *words, struct candidates *candidates)
+{
+	heap_object_id samples[NAMING_SAMPLES];
+	uint32_t count, unnamed = count_votes(inference, kind, candidates);
+
+	if (unnamed == 0)
+		return false;
+	sample(inference, kind, unnamed, samples, &count);
+	add_meanings(inference, kind, site, candidates);
+	for (uint32_t i = 0; i < count; i++)
+		candidates_add_hinted(inference, samples[i], candidates);
+	for (uint32_t i = 0; candidates->count > 0 && i < count; i++) {
+		struct content content;
+
+		content_read(inference, samples[i], words, &content);
+		candidates_hold(inference, &content, candidates);
+	}
+	return candidates->count > 0;
+}
+
+// What a char * points to is a text, if it reads like one.
+HEAP_MUST_CHECK
+static struct heap_error *claim_strings(struct inference *inference, const struct kind *kind,
+					uint64_t *words, uint64_t *claimed)
+{
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+		heap_type_id type = inference_is_named(inference, object)
+					    ? HEAP_NO_TYPE
+					    : hints_find_text(inference, object);
+		struct content content;
+
+		if (type == HEAP_NO_TYPE)
+			continue;
+		content_read(inference, object, words, &content);
+		if (!content_is_text(inference, &content, kind->size))
+			continue;
+		++*claimed;
+		error = inference_claim(
+			inference, RANK_STRING,
+			&(struct claim){ object, type, kind->size, HEAP_EVIDENCE_POINTER });
+	}
+	return error;
+}
+
+// By what leaves no choice.
+HEAP_MUST_CHECK
+struct heap_error *name_kind_surely(struct inference *inference, const struct kind *kind,
+				    const struct site_summary *site, uint64_t *words,
+				    uint64_t *claimed)
+{
+	struct heap_error *error = claim_strings(inference, kind, words, claimed);
+	struct candidates candidates = { .count = 0 };
+	const struct candidate *found;
+
+	if (error || !gather(inference, kind, site, words, &candidates))
+		return error;
+	found = candidates_result(&candidates);
+	if (found)
+		return claim_kind(inference, kind, found, RANK_SITE, words, claimed);
+	found = candidates_only_whole(inference, &candidates);
+	if (found)
+		return claim_kind(inference, kind, found, RANK_EMBEDDED, words, claimed);
+	return claim_singly(inference, kind, true, words, claimed);
+}
+
+// By what is likely: what the code handles, what siblings are, what agrees best.
+HEAP_MUST_CHECK
+struct heap_error *name_kind_likely(struct inference *inference, const struct kind *kind,
+				    const struct site_summary *site, uint64_t *words,
+				    uint64_t *claimed)
+{
+	struct candidates candidates = { .count = 0 };
+	const struct candidate *found;
+
+	if (!gather(inference, kind, site, words, &candidates))
+		return NULL;
+	found = candidates_meant(inference, &candidates);
+	if (found)
+		return claim_kind(inference, kind, found, RANK_SITE, words, claimed);
+	found = candidates_elected(&candidates);
+	if (found)
+		return claim_kind(inference, kind, found, RANK_VOTE, words, claimed);
+	found = candidates_best_whole(inference, &candidates);
+	if (found)
+		return claim_kind(inference, kind, found, RANK_EMBEDDED, words, claimed);
+	return claim_singly(inference, kind, false, words, claimed);
+}

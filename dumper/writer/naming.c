@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Evidence by kind: what the blocks of one site and size are.
+ *
+ * One call with one size nearly always makes objects of one type. So what is known of some
+ * tells of all: candidates are the types that have the parts which hints say are there, the
+ * types that the allocating code has variables of, and the names that siblings have already.
+ */
+#include "dumper/writer/naming.h"
+
+#include "lib/cleanup.h"
+
+#include <stdlib.h>
+
+static bool has_unnamed(const struct inference *inference, const struct site_summary *site)
+{
+	const struct kinds *kinds = &inference->kinds;
+	uint32_t first = kinds->kinds[site->first].first;
+
+	for (uint32_t i = first; i < first + site->objects; i++) {
+		if (!inference_is_named(inference, kinds->members[i]))
+			return true;
+	}
+	return false;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *name_kinds_surely(struct inference *inference,
+					    const struct site_summary *site, uint64_t *words,
+					    uint64_t *claimed)
+{
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < site->sizes && has_unnamed(inference, site); i++)
+		error = name_kind_surely(inference, &inference->kinds.kinds[site->first + i], site,
+					 words, claimed);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *name_kinds_likely(struct inference *inference,
+					    const struct site_summary *site, uint64_t *words,
+					    uint64_t *claimed)
+{
+	struct heap_error *error = NULL;
+
+	if (!has_unnamed(inference, site))
+		return NULL;
+	for (uint32_t i = 0; !error && i < site->sizes; i++)
+		error = name_kind_likely(inference, &inference->kinds.kinds[site->first + i], site,
+					 words, claimed);
+	return error ? error : name_site(inference, site, words, claimed);
+}
+
+static enum rank weak_rank(enum layout_fit fit)
+{
+	switch (fit) {
+	case LAYOUT_ARRAY:
+		return RANK_ARRAY;
+	case LAYOUT_TEXT:
+		return RANK_TEXT;
+	case LAYOUT_SLACK:
+		return RANK_SLACK;
+	default:
+		return RANK_ELEMENT;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *weigh_hints_of(struct inference *inference,
+					 const struct site_summary *site, uint64_t *words,
+					 uint64_t *claimed)
+{
+	const struct kinds *kinds = &inference->kinds;
+	uint32_t first = kinds->kinds[site->first].first;
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = first; !error && i < first + site->objects; i++) {
+		heap_object_id object = kinds->members[i];
+		struct content content;
+
+		if (inference->rank[object] != RANK_NONE || inference->hint_head[object] == NO_HINT)
+			continue;
+		content_read(inference, object, words, &content);
+
+		struct layout_claim claim = hints_weigh(inference, &content);
+
+		if (claim.fit == LAYOUT_NONE)
+			continue;
+		++*claimed;
+		error = inference_claim(inference, weak_rank(claim.fit),
+					&(struct claim){ object, claim.type, claim.elements,
+							 HEAP_EVIDENCE_POINTER });
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *name_by(struct inference *inference, enum naming_evidence evidence,
+				  const struct site_summary *site, uint64_t *words,
+				  uint64_t *claimed)
+{
+	switch (evidence) {
+	case NAMING_SURE:
+		return name_kinds_surely(inference, site, words, claimed);
+	case NAMING_LIKELY:
+		return name_kinds_likely(inference, site, words, claimed);
+	default:
+		return weigh_hints_of(inference, site, words, claimed);
+	}
+}
+
+struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
+				uint64_t *claimed)
+{
+	const struct kinds *kinds = &inference->kinds;
+	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+	struct heap_error *error = words ? NULL : heap_error_out_of_memory();
+
+	for (uint32_t first = 0, end; !error && first < kinds->count; first = end) {
+		struct site_summary site = {
+			.site = kinds->kinds[first].site,
+			.first = first,
+			.meanings = &kinds->meanings[kinds->kinds[first].site],
+		};
+
+		for (end = first; end < kinds->count && kinds->kinds[end].site == site.site; end++)
+			site.objects += kinds->kinds[end].count;
+		site.sizes = end - first;
+		error = name_by(inference, evidence, &site, words, claimed);
+	}
+	return error;
+}
+
+// --- second thoughts ---------------------------------------------------------
+
+struct heap_error *naming_reconsider(struct inference *inference, uint64_t *dropped)
+{
+	struct capture *capture = inference->capture;
+	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+
+	if (!words)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		struct content content;
+
+		if (inference->rank[i] < RANK_SITE || inference->rank[i] == RANK_NONE ||
+		    inference->hint_head[i] == NO_HINT || inference->renamed[i])
+			continue;
+		if (hints_ask(inference, i, capture->type[i]) != WORD_AGAINST) {
+			if (layouts_is_character(&inference->layouts, capture->type[i]) ||
+			    hints_find_text(inference, i) == HEAP_NO_TYPE)
+				continue;
+			content_read(inference, i, words, &content);
+			if (!content_is_text(inference, &content, capture->objects.size[i]))
+				continue;
+		}
+		inference->renamed[i] = true;
+		inference->rank[i] = RANK_NONE;
+		capture->type[i] = HEAP_NO_TYPE;
+		capture->elements[i] = 0;
+		capture->evidence[i] = HEAP_EVIDENCE_NONE;
+		++*dropped;
+	}
+	return NULL;
+}
