@@ -2,396 +2,21 @@
 #include "lib/filter.h"
 
 #include "lib/cleanup.h"
+#include "lib/filter_terms.h"
 
-#include <fnmatch.h>
-#include <math.h>
 #include <string.h>
-
-enum term_kind {
-	TERM_TYPE,       // set: types; number: elements, for IF_AS_MANY
-	TERM_SITE,       // set: sites; also for module
-	TERM_EVIDENCE,   // number
-	TERM_SIZE,       // comparison, number
-	TERM_AGE,        // set: epochs
-	TERM_STRING,     // text
-	TERM_REACH,      // number: wanted or not
-	TERM_POINTS_TO,  // object
-	TERM_POINTED_BY, // object
-};
-
-// Values of a set of types.
-enum {
-	NEVER,
-	ALWAYS,
-	IF_AS_MANY
-};
-
-enum comparison {
-	EQUAL,
-	LESS,
-	GREATER,
-	AT_MOST,
-	AT_LEAST,
-};
-
-struct term {
-	enum term_kind kind;
-	bool negated;
-	bool begins_group; // after `or`
-	enum comparison comparison;
-	uint64_t number;
-	uint8_t *set; // [of types, sites or epochs] 1: matches
-	char *text;
-	heap_object_id object;
-};
 
 struct heap_filter {
 	struct heap_snapshot *snapshot;
 	struct heap_graph *graph;
-	struct term *terms; // [count]
+	struct heap_term *terms; // [count]
 	size_t count;
 	uint8_t *content; // room for an object's bytes
 	size_t content_capacity;
 	struct heap_error *error; // the first that reading contents met
 };
 
-struct parsing {
-	struct heap_snapshot *snapshot;
-	heap_filter_resolver *resolve;
-	void *context;
-};
-
-static const char *const evidence_names[HEAP_EVIDENCE_KINDS] = {
-	[HEAP_EVIDENCE_NONE] = "none",           [HEAP_EVIDENCE_DECLARED] = "declared",
-	[HEAP_EVIDENCE_VTABLE] = "vtable",       [HEAP_EVIDENCE_POINTER] = "pointer",
-	[HEAP_EVIDENCE_EMBEDDING] = "embedding", [HEAP_EVIDENCE_SITE] = "site",
-	[HEAP_EVIDENCE_VOTE] = "vote",           [HEAP_EVIDENCE_POOL] = "pool",
-};
-
-const char *heap_evidence_name(enum heap_evidence evidence)
-{
-	return evidence < HEAP_EVIDENCE_KINDS ? evidence_names[evidence] : "unknown";
-}
-
-// A number and its unit. @return false unless that is all
-static bool parse_scaled(const char *text, const char *units, const double *scales, double *result)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || !(value >= 0) || isinf(value))
-		return false;
-	if (*end) {
-		const char *unit = strchr(units, *end);
-
-		if (!unit || !*unit)
-			return false;
-		value *= scales[unit - units];
-		end++;
-		if (*end == 'i')
-			end++;
-		if (*end == 'B')
-			end++;
-	}
-	*result = value;
-	return *end == '\0';
-}
-
-bool heap_parse_size(const char *text, uint64_t *result)
-{
-	static const double scales[] = { 1, 1024, 1024, 1 << 20, 1 << 20, 1 << 30, 1 << 30 };
-	double value;
-
-	if (!parse_scaled(text, "BkKmMgG", scales, &value) || value >= 1.8e19)
-		return false;
-	*result = (uint64_t)value;
-	return true;
-}
-
-static bool parse_duration(const char *text, uint64_t *nanoseconds)
-{
-	static const double scales[] = { 1, 60, 3600, 86400 };
-	double value;
-
-	if (!parse_scaled(text, "smhd", scales, &value) || value >= 1e10)
-		return false;
-	*nanoseconds = (uint64_t)(value * 1e9);
-	return true;
-}
-
-// Takes <, >, =, <= or >= off the front.
-static enum comparison parse_comparison(const char **text)
-{
-	char first = **text;
-
-	if (first == '<' || first == '>') {
-		bool equal = (*text)[1] == '=';
-
-		*text += equal ? 2 : 1;
-		if (first == '<')
-			return equal ? AT_MOST : LESS;
-		return equal ? AT_LEAST : GREATER;
-	}
-	if (first == '=')
-		(*text)++;
-	return EQUAL;
-}
-
-static bool compare(uint64_t value, enum comparison comparison, uint64_t with)
-{
-	switch (comparison) {
-	case EQUAL:
-		return value == with;
-	case LESS:
-		return value < with;
-	case GREATER:
-		return value > with;
-	case AT_MOST:
-		return value <= with;
-	default:
-		return value >= with;
-	}
-}
-
-// --- terms -------------------------------------------------------------------
-
-HEAP_MUST_CHECK
-static struct heap_error *make_set(struct term *term, size_t count)
-{
-	term->set = calloc(count + 1, 1);
-	return term->set ? NULL : heap_error_out_of_memory();
-}
-
-static void add_types(const struct parsing *parsing, const char *word, uint8_t how,
-		      struct term *term)
-{
-	const struct heap_types *types = &parsing->snapshot->types;
-	heap_type_id type = HEAP_NO_TYPE;
-
-	while ((type = heap_types_find(types, word, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
-		// Objects have the type behind the typedef.
-		term->set[heap_types_strip(types, type)] = how;
-		term->set[type] = how;
-	}
-}
-
-// NAME, or NAME[] and NAME[N] for an array of that type, as objects print.
-HEAP_MUST_CHECK
-static struct heap_error *parse_type(const struct parsing *parsing, const char *word,
-				     struct term *term)
-{
-	const char *bracket = strrchr(word, '[');
-	size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
-	struct heap_error *error = make_set(term, parsing->snapshot->types.count);
-
-	term->kind = TERM_TYPE;
-	if (error)
-		return error;
-	if (bracket && bracket > word && strcmp(bracket + 1 + digits, "]") == 0) {
-		CLEANUP_FREE char *element = strndup(word, (size_t)(bracket - word));
-
-		if (!element)
-			return heap_error_out_of_memory();
-		term->number = strtoull(bracket + 1, NULL, 10);
-		add_types(parsing, element, digits > 0 ? IF_AS_MANY : ALWAYS, term);
-	}
-	add_types(parsing, word, ALWAYS, term);
-	return NULL;
-}
-
-static bool matches_name(const char *pattern, const char *name)
-{
-	return *name && fnmatch(pattern, name, 0) == 0;
-}
-
-// FUNCTION, FILE or FILE:LINE.
-static bool matches_site(const struct heap_snapshot *snapshot, const struct heap_site *site,
-			 const char *pattern, size_t file_length, uint32_t line)
-{
-	const char *file = heap_snapshot_string(snapshot, site->file);
-
-	if (matches_name(pattern, heap_snapshot_string(snapshot, site->function)) ||
-	    matches_name(pattern, file))
-		return true;
-	return line > 0 && line == site->line && strlen(file) == file_length &&
-	       memcmp(file, pattern, file_length) == 0;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_site(const struct parsing *parsing, const char *word,
-				     struct term *term)
-{
-	const struct heap_snapshot *snapshot = parsing->snapshot;
-	struct heap_error *error = make_set(term, snapshot->site_count);
-	const char *colon = strrchr(word, ':');
-	uint32_t line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0;
-
-	term->kind = TERM_SITE;
-	for (heap_site_id i = 0; !error && i < snapshot->site_count; i++)
-		term->set[i] = matches_site(snapshot, &snapshot->sites[i], word,
-					    colon ? (size_t)(colon - word) : 0, line);
-	return error;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_module(const struct parsing *parsing, const char *word,
-				       struct term *term)
-{
-	const struct heap_snapshot *snapshot = parsing->snapshot;
-	struct heap_error *error = make_set(term, snapshot->site_count);
-
-	term->kind = TERM_SITE;
-	for (heap_site_id i = 0; !error && i < snapshot->site_count; i++) {
-		uint32_t module = snapshot->sites[i].module;
-
-		if (module == HEAP_NO_INDEX)
-			continue;
-
-		const char *path = heap_snapshot_string(snapshot, snapshot->modules[module].path);
-		const char *slash = strrchr(path, '/');
-
-		term->set[i] =
-			matches_name(word, path) || matches_name(word, slash ? slash + 1 : path);
-	}
-	return error;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_size(const struct parsing *parsing, const char *word,
-				     struct term *term)
-{
-	const char *number = word;
-
-	(void)parsing;
-	term->kind = TERM_SIZE;
-	term->comparison = parse_comparison(&number);
-	if (!heap_parse_size(number, &term->number))
-		return heap_error_create(HEAP_ERROR_ARGUMENT,
-					 "size %s: not a size such as 64, >4K or <=1M", word);
-	return NULL;
-}
-
-// An object is as old as its epoch: between two epochs nothing is known.
-HEAP_MUST_CHECK
-static struct heap_error *parse_age(const struct parsing *parsing, const char *word,
-				    struct term *term)
-{
-	const struct heap_snapshot *snapshot = parsing->snapshot;
-	const char *duration = word;
-	enum comparison comparison = parse_comparison(&duration);
-	uint64_t wanted;
-
-	if (!parse_duration(duration, &wanted))
-		return heap_error_create(HEAP_ERROR_ARGUMENT,
-					 "age %s: not a duration such as >10s, <5m, >=2h", word);
-
-	struct heap_error *error = make_set(term, snapshot->epoch_count);
-
-	term->kind = TERM_AGE;
-	for (uint32_t i = 0; !error && i < snapshot->epoch_count; i++) {
-		uint64_t age = snapshot->info.time_ns > snapshot->epochs[i]
-				       ? snapshot->info.time_ns - snapshot->epochs[i]
-				       : 0;
-
-		term->set[i] = compare(age, comparison, wanted);
-	}
-	return error;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_evidence(const struct parsing *parsing, const char *word,
-					 struct term *term)
-{
-	(void)parsing;
-	term->kind = TERM_EVIDENCE;
-	for (term->number = 0; term->number < HEAP_EVIDENCE_KINDS; term->number++) {
-		if (strcmp(evidence_names[term->number], word) == 0)
-			return NULL;
-	}
-	return heap_error_create(HEAP_ERROR_ARGUMENT,
-				 "evidence %s: not one of none, declared, vtable, pointer, "
-				 "embedding, site, vote",
-				 word);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_string(const struct parsing *parsing, const char *word,
-				       struct term *term)
-{
-	(void)parsing;
-	term->kind = TERM_STRING;
-	term->text = strdup(word);
-	if (!term->text)
-		return heap_error_out_of_memory();
-	if (!*word)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "string: the text is empty");
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_points_to(const struct parsing *parsing, const char *word,
-					  struct term *term)
-{
-	term->kind = TERM_POINTS_TO;
-	return parsing->resolve(parsing->context, word, &term->object);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_pointed_by(const struct parsing *parsing, const char *word,
-					   struct term *term)
-{
-	term->kind = TERM_POINTED_BY;
-	return parsing->resolve(parsing->context, word, &term->object);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_untyped(const struct parsing *parsing, const char *word,
-					struct term *term)
-{
-	(void)parsing;
-	(void)word;
-	term->kind = TERM_EVIDENCE;
-	term->number = HEAP_EVIDENCE_NONE;
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_leaked(const struct parsing *parsing, const char *word,
-				       struct term *term)
-{
-	(void)parsing;
-	(void)word;
-	term->kind = TERM_REACH;
-	term->number = false;
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_reachable(const struct parsing *parsing, const char *word,
-					  struct term *term)
-{
-	(void)parsing;
-	(void)word;
-	term->kind = TERM_REACH;
-	term->number = true;
-	return NULL;
-}
-
-static const struct kind {
-	const char *name;
-	bool has_argument;
-	struct heap_error *(*parse)(const struct parsing *parsing, const char *word,
-				    struct term *term);
-} kinds[] = {
-	{ "type", true, parse_type },           { "untyped", false, parse_untyped },
-	{ "size", true, parse_size },           { "site", true, parse_site },
-	{ "module", true, parse_module },       { "age", true, parse_age },
-	{ "evidence", true, parse_evidence },   { "string", true, parse_string },
-	{ "points-to", true, parse_points_to }, { "pointed-by", true, parse_pointed_by },
-	{ "leaked", false, parse_leaked },      { "reachable", false, parse_reachable },
-};
-
-// --- the whole filter --------------------------------------------------------
+// --- parsing -----------------------------------------------------------------
 
 // Words that begin a type's name and cannot end it.
 static bool is_keyword(const char *word)
@@ -413,10 +38,9 @@ static bool continues_type(const char *word)
 }
 
 // size>1K is size >1K.
-static bool ends_name(const struct kind *kind, const char *rest)
+static bool ends_name(const struct heap_term_kind_description *kind, const char *rest)
 {
-	return !*rest ||
-	       ((kind->parse == parse_size || kind->parse == parse_age) && strchr("<>=", *rest));
+	return !*rest || (kind->words == WORDS_COMPARISON && strchr("<>=", *rest));
 }
 
 /*
@@ -425,8 +49,9 @@ static bool ends_name(const struct kind *kind, const char *rest)
  * types quotes who need not.
  */
 HEAP_MUST_CHECK
-static struct heap_error *take_argument(const struct kind *kind, const char *rest, int count,
-					char *const *words, int *at, char **result)
+static struct heap_error *take_argument(const struct heap_term_kind_description *kind,
+					const char *rest, int count, char *const *words, int *at,
+					char **result)
 {
 	size_t room = strlen(rest) + 1;
 
@@ -445,12 +70,12 @@ static struct heap_error *take_argument(const struct kind *kind, const char *res
 						 kind->name);
 		strcpy(argument, words[(*at)++]);
 	}
-	if (kind->parse == parse_type) {
+	if (kind->words == WORDS_TYPE) {
 		while (*at < count && (is_keyword(words[*at - 1]) || continues_type(words[*at]))) {
 			strcat(argument, *words[*at] == '[' ? "" : " ");
 			strcat(argument, words[(*at)++]);
 		}
-	} else if ((kind->parse == parse_size || kind->parse == parse_age) && *argument &&
+	} else if (kind->words == WORDS_COMPARISON && *argument &&
 		   strspn(argument, "<>=") == strlen(argument) && *at < count) {
 		strcat(argument, words[(*at)++]);
 	}
@@ -460,41 +85,41 @@ static struct heap_error *take_argument(const struct kind *kind, const char *res
 
 // Parses one term. @param at  index of its first word; set past its last
 HEAP_MUST_CHECK
-static struct heap_error *parse_term(const struct parsing *parsing, int count, char *const *words,
-				     int *at, struct term *term)
+static struct heap_error *parse_term(const struct heap_filter_parsing *parsing, int count,
+				     char *const *words, int *at, struct heap_term *term)
 {
 	const char *name = words[(*at)++];
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		size_t length = strlen(kinds[i].name);
+	for (size_t i = 0; i < heap_term_kind_count; i++) {
+		size_t length = strlen(heap_term_kinds[i].name);
 		CLEANUP_FREE char *argument = NULL;
 
-		if (strncmp(kinds[i].name, name, length) != 0 ||
-		    !ends_name(&kinds[i], name + length))
+		if (strncmp(heap_term_kinds[i].name, name, length) != 0 ||
+		    !ends_name(&heap_term_kinds[i], name + length))
 			continue;
-		if (!kinds[i].has_argument)
-			return kinds[i].parse(parsing, NULL, term);
+		if (heap_term_kinds[i].words == WORDS_NONE)
+			return heap_term_kinds[i].parse(parsing, NULL, term);
 
-		struct heap_error *error =
-			take_argument(&kinds[i], name + length, count, words, at, &argument);
+		struct heap_error *error = take_argument(&heap_term_kinds[i], name + length, count,
+							 words, at, &argument);
 
-		return error ? error : kinds[i].parse(parsing, argument, term);
+		return error ? error : heap_term_kinds[i].parse(parsing, argument, term);
 	}
 	return heap_error_create(HEAP_ERROR_ARGUMENT,
-				 "%s: no such filter; there are type, untyped, size, site, module, "
-				 "age, evidence, string, points-to, pointed-by, leaked, reachable, "
-				 "not, or",
+				 "%s: no such filter; there are type, untyped, under-typed, "
+				 "conflict, evidence, size, site, frame, module, age, string, "
+				 "points-to, pointed-by, leaked, reachable, not, or",
 				 name);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *parse_terms(const struct parsing *parsing, int count, char *const *words,
-				      struct heap_filter *filter)
+static struct heap_error *parse_terms(const struct heap_filter_parsing *parsing, int count,
+				      char *const *words, struct heap_filter *filter)
 {
 	bool begins_group = true;
 
 	for (int at = 0; at < count;) {
-		struct term *term = &filter->terms[filter->count];
+		struct heap_term *term = &filter->terms[filter->count];
 
 		if (strcmp(words[at], "or") == 0) {
 			if (begins_group)
@@ -529,7 +154,7 @@ struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, 
 				     heap_filter_resolver *resolve, void *context,
 				     struct heap_filter **result)
 {
-	const struct parsing parsing = { snapshot, resolve, context };
+	const struct heap_filter_parsing parsing = { snapshot, resolve, context };
 	struct heap_filter *filter = calloc(1, sizeof(*filter));
 
 	if (!filter)
@@ -552,10 +177,8 @@ void heap_filter_destroy(struct heap_filter *filter)
 {
 	if (!filter)
 		return;
-	for (size_t i = 0; filter->terms && i < filter->count; i++) {
-		free(filter->terms[i].set);
-		free(filter->terms[i].text);
-	}
+	for (size_t i = 0; filter->terms && i < filter->count; i++)
+		heap_term_deinit(&filter->terms[i]);
 	free(filter->terms);
 	free(filter->content);
 	heap_error_destroy(filter->error);
@@ -576,15 +199,21 @@ bool heap_filter_needs_graph(const struct heap_filter *filter)
 	return false;
 }
 
-static unsigned columns_of(const struct term *term)
+static unsigned columns_of(const struct heap_term *term)
 {
 	switch (term->kind) {
 	case TERM_TYPE:
 		return HEAP_COLUMN_TYPE | (term->number ? HEAP_COLUMN_ELEMENTS : 0);
 	case TERM_SITE:
 		return HEAP_COLUMN_SITE;
+	case TERM_FRAME:
+		return HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE;
 	case TERM_EVIDENCE:
 		return HEAP_COLUMN_EVIDENCE;
+	case TERM_CONFLICT:
+		return HEAP_COLUMN_RIVALS;
+	case TERM_UNDER_TYPED:
+		return HEAP_COLUMN_TYPE | HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_SIZE;
 	case TERM_AGE:
 		return HEAP_COLUMN_BIRTH;
 	case TERM_SIZE:
@@ -616,19 +245,67 @@ struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_g
 
 // --- matching ----------------------------------------------------------------
 
-static bool has_edge(const struct heap_snapshot *snapshot, heap_object_id from, heap_object_id to)
+// What is held against the terms: an object, or a part of one.
+struct subject {
+	heap_object_id object;
+	const struct heap_part *part; // NULL: the whole
+};
+
+static heap_type_id type_of(const struct heap_snapshot *snapshot, const struct subject *subject)
 {
+	return subject->part ? subject->part->type : snapshot->type[subject->object];
+}
+
+static uint64_t elements_of(const struct heap_snapshot *snapshot, const struct subject *subject)
+{
+	return subject->part ? subject->part->elements : snapshot->elements[subject->object];
+}
+
+static uint64_t size_of(const struct heap_snapshot *snapshot, const struct subject *subject)
+{
+	return subject->part ? heap_snapshot_part_size(snapshot, subject->part)
+			     : snapshot->size[subject->object];
+}
+
+static bool is_within(const struct heap_snapshot *snapshot, const struct subject *subject,
+		      uint64_t offset)
+{
+	const struct heap_part *part = subject->part;
+
+	return !part || (offset >= part->offset &&
+			 offset - part->offset < heap_snapshot_part_size(snapshot, part));
+}
+
+static bool points_to(const struct heap_snapshot *snapshot, const struct subject *subject,
+		      heap_object_id to)
+{
+	heap_object_id from = subject->object;
+
 	for (uint32_t i = snapshot->edge_first[from]; i < snapshot->edge_first[from + 1]; i++) {
-		if (snapshot->edge_target[i] == to)
+		if (snapshot->edge_target[i] == to &&
+		    (!subject->part ||
+		     is_within(snapshot, subject, (uint64_t)snapshot->edge_slot[i] * 8)))
 			return true;
 	}
 	return false;
 }
 
-static bool holds_text(struct heap_filter *filter, heap_object_id object, const char *text)
+static bool is_pointed_by(const struct heap_snapshot *snapshot, const struct subject *subject,
+			  heap_object_id from)
+{
+	for (uint32_t i = snapshot->edge_first[from]; i < snapshot->edge_first[from + 1]; i++) {
+		if (snapshot->edge_target[i] == subject->object &&
+		    (!subject->part || is_within(snapshot, subject, snapshot->edge_interior[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool holds_text(struct heap_filter *filter, const struct subject *subject, const char *text)
 {
 	struct heap_snapshot *snapshot = filter->snapshot;
-	uint64_t size = snapshot->size[object];
+	uint64_t size = snapshot->size[subject->object];
+	uint64_t from = subject->part ? subject->part->offset : 0;
 	size_t kept;
 
 	if (size > snapshot->info.content_limit)
@@ -645,50 +322,90 @@ static bool holds_text(struct heap_filter *filter, heap_object_id object, const 
 		filter->content = larger;
 		filter->content_capacity = size;
 	}
-	filter->error = heap_snapshot_read_content(snapshot, object, filter->content, size, &kept);
-	return !filter->error && memmem(filter->content, kept, text, strlen(text));
+	filter->error =
+		heap_snapshot_read_content(snapshot, subject->object, filter->content, size, &kept);
+	if (filter->error || from >= kept)
+		return false;
+	kept -= from;
+	if (subject->part && kept > heap_snapshot_part_size(snapshot, subject->part))
+		kept = heap_snapshot_part_size(snapshot, subject->part);
+	return memmem(filter->content + from, kept, text, strlen(text));
 }
 
-static bool term_matches(struct heap_filter *filter, const struct term *term, heap_object_id object)
+// A type that is only the header of what is there: half of the object at most.
+static bool is_under_typed(const struct heap_snapshot *snapshot, const struct subject *subject)
+{
+	heap_type_id type = type_of(snapshot, subject);
+	uint64_t size = heap_types_size(&snapshot->types, type);
+
+	return type != HEAP_NO_TYPE && size > 0 && elements_of(snapshot, subject) <= 1 &&
+	       size <= size_of(snapshot, subject) / 2 &&
+	       !heap_types_flexible(&snapshot->types, type, NULL, NULL);
+}
+
+static bool is_of_type(const struct heap_snapshot *snapshot, const struct subject *subject,
+		       const struct heap_term *term)
+{
+	switch (term->set[type_of(snapshot, subject)]) {
+	case IF_AS_MANY:
+		return elements_of(snapshot, subject) == term->number;
+	case ALWAYS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_frame(const struct heap_snapshot *snapshot, heap_object_id object,
+		      const struct heap_term *term)
+{
+	uint32_t step = heap_backtrace_step(snapshot->backtrace[object]);
+
+	return term->set[snapshot->site[object]] || (step > 0 && term->steps[step]);
+}
+
+static bool term_matches(struct heap_filter *filter, const struct heap_term *term,
+			 const struct subject *subject)
 {
 	const struct heap_snapshot *snapshot = filter->snapshot;
+	heap_object_id object = subject->object;
 
 	switch (term->kind) {
 	case TERM_TYPE:
-		switch (term->set[snapshot->type[object]]) {
-		case IF_AS_MANY:
-			return snapshot->elements[object] == term->number;
-		case ALWAYS:
-			return true;
-		default:
-			return false;
-		}
+		return is_of_type(snapshot, subject, term);
 	case TERM_SITE:
 		return term->set[snapshot->site[object]];
+	case TERM_FRAME:
+		return has_frame(snapshot, object, term);
 	case TERM_EVIDENCE:
-		return snapshot->evidence[object] == term->number;
+		return (subject->part ? subject->part->evidence : snapshot->evidence[object]) ==
+		       term->number;
+	case TERM_CONFLICT:
+		return !subject->part && snapshot->rivals[object] > 0;
+	case TERM_UNDER_TYPED:
+		return is_under_typed(snapshot, subject);
 	case TERM_SIZE:
-		return compare(snapshot->size[object], term->comparison, term->number);
+		return heap_compare(size_of(snapshot, subject), term->comparison, term->number);
 	case TERM_AGE:
 		return term->set[snapshot->birth[object]];
 	case TERM_STRING:
-		return holds_text(filter, object, term->text);
+		return holds_text(filter, subject, term->text);
 	case TERM_REACH:
 		return (filter->graph->reach[object] != HEAP_REACH_NOT) == (term->number != 0);
 	case TERM_POINTS_TO:
-		return has_edge(snapshot, object, term->object);
+		return points_to(snapshot, subject, term->object);
 	case TERM_POINTED_BY:
-		return has_edge(snapshot, term->object, object);
+		return is_pointed_by(snapshot, subject, term->object);
 	}
 	return false;
 }
 
-bool heap_filter_matches(struct heap_filter *filter, heap_object_id object)
+static bool subject_matches(struct heap_filter *filter, const struct subject *subject)
 {
 	bool matches = filter->count == 0;
 
 	for (size_t i = 0; i < filter->count; i++) {
-		const struct term *term = &filter->terms[i];
+		const struct heap_term *term = &filter->terms[i];
 
 		if (term->begins_group) {
 			if (i > 0 && matches)
@@ -696,14 +413,24 @@ bool heap_filter_matches(struct heap_filter *filter, heap_object_id object)
 			matches = true;
 		}
 		if (matches)
-			matches = term_matches(filter, term, object) != term->negated;
+			matches = term_matches(filter, term, subject) != term->negated;
 	}
 	return matches;
 }
 
+bool heap_filter_matches(struct heap_filter *filter, heap_object_id object)
+{
+	return subject_matches(filter, &(struct subject){ object, NULL });
+}
+
+bool heap_filter_matches_part(struct heap_filter *filter, const struct heap_part *part)
+{
+	return subject_matches(filter, &(struct subject){ part->object, part });
+}
+
 heap_object_id heap_filter_next(struct heap_filter *filter, heap_object_id from, heap_object_id end)
 {
-	const struct term *term = filter->terms;
+	const struct heap_term *term = filter->terms;
 
 	// The commonest question has a loop of its own, without a call for each object.
 	if (filter->count == 1 && term->kind == TERM_TYPE && !term->negated && !term->number) {

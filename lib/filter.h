@@ -41,6 +41,12 @@ bool heap_filter_needs_graph(const struct heap_filter *filter);
 /** After heap_filter_prepare(). */
 bool heap_filter_matches(struct heap_filter *filter, heap_object_id object);
 
+/**
+ * The same of a part of a pool: its type, size and evidence are the part's, as is what it
+ * points to and holds; site, age and reachability are the pool's. Needs PARTS.
+ */
+bool heap_filter_matches_part(struct heap_filter *filter, const struct heap_part *part);
+
 /** The first object of [from, end) that matches, or @p end. */
 heap_object_id heap_filter_next(struct heap_filter *filter, heap_object_id from,
 				heap_object_id end);

@@ -355,6 +355,10 @@ static inline bool heap_backtrace_is_own(uint32_t backtrace)
 uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
 			     uint32_t *first);
 
+/** Bytes of a part; never more than are left of its object. Needs SIZE. */
+uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot,
+				 const struct heap_part *part);
+
 /** The object that @p address lies in, or HEAP_NO_OBJECT. Needs ADDRESS and SIZE. */
 heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address);
 

@@ -346,6 +346,33 @@ uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_i
 	return low;
 }
 
+// What a value and its repetitions take up; UINT64_MAX: more than there can be.
+static uint64_t extent(const struct heap_types *types, heap_type_id type, uint64_t elements)
+{
+	uint64_t size = heap_types_size(types, type), start = 0, result;
+	heap_type_id element;
+
+	if (elements <= 1)
+		return size;
+	if (heap_types_flexible(types, type, &start, &element)) {
+		size = heap_types_size(types, element);
+		elements--;
+	}
+	if (__builtin_mul_overflow(size, elements, &result) ||
+	    __builtin_add_overflow(start, result, &result))
+		return UINT64_MAX;
+	return result;
+}
+
+uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot, const struct heap_part *part)
+{
+	uint64_t size = extent(&snapshot->types, part->type, part->elements);
+	uint64_t object = snapshot->size[part->object];
+	uint64_t left = object > part->offset ? object - part->offset : 0;
+
+	return size < left ? size : left;
+}
+
 // --- loading -----------------------------------------------------------------
 
 struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned columns)

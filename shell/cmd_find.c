@@ -121,13 +121,17 @@ const struct command find_command = {
 	.name = "find",
 	.synopsis = "[--count] [--limit N] [FILTER...]",
 	.summary = "the objects that all filters match",
-	.details = "Filters: type NAME (exact, or a glob), untyped, size [<>=]N[K|M|G],\n"
-		   "site FUNCTION|FILE[:LINE], module NAME, age [<>]DURATION, evidence KIND,\n"
-		   "string TEXT, points-to OBJ, pointed-by OBJ, leaked, reachable;\n"
-		   "`not` negates the next, `or` stands between groups.\n\n"
-		   "  find --count type 'struct date'\n"
-		   "  find --limit 10 size '>1M' or untyped not reachable\n"
-		   "  find type 'struct *' site session_new age '<1m'",
+	.details =
+		"Filters: type NAME (exact, or a glob), untyped, under-typed (the type covers\n"
+		"half of it at most), conflict (pointers take it for something else),\n"
+		"evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),\n"
+		"frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,\n"
+		"age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, leaked, reachable;\n"
+		"`not` negates the next, `or` stands between groups.\n\n"
+		"  find --count type 'struct date'\n"
+		"  find --limit 10 size '>1M' or untyped not reachable\n"
+		"  find type 'struct *' site session_new age '<1m'\n"
+		"  find frame serve not site xmalloc",
 	.run = find_run,
 	.words = WORDS_FILTER,
 	.options = find_options,

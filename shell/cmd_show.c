@@ -2,9 +2,11 @@
 /*
  * show: an object or a variable, field by field.
  */
+#include "shell/backtrace.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/part.h"
 #include "shell/value.h"
 
 #include <inttypes.h>
@@ -13,23 +15,64 @@ enum {
 	SHORT_CONTENT = 16 << 20, // bytes read of an object, without --all
 };
 
-static void show_header(struct session *session, heap_object_id object)
+// Why it is what it is said to be, and what speaks against it.
+static const char *describe_evidence(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_type_id rival = snapshot->rival[object];
+	uint32_t rivals = snapshot->rivals[object];
+	const char *type = snapshot->evidence[object] == HEAP_EVIDENCE_POOL
+				   ? "cut up by the program"
+			   : snapshot->type[object] == HEAP_NO_TYPE
+				   ? "type unknown"
+				   : session_format(session, "type by %s",
+						    heap_evidence_name(snapshot->evidence[object]));
+
+	if (rivals == 0)
+		return type;
+	return session_format(session, "%s, against %" PRIu32 " pointer%s%s%s", type, rivals,
+			      format_plural(rivals), rival ? " to " : "",
+			      rival ? describe_type(session, rival) : "");
+}
+
+static void show_origin(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
 	heap_site_id site = snapshot->site[object];
 
-	output_text(output, "%s, %s\n", describe_object(session, object),
-		    describe_bytes(session, snapshot->size[object]));
-	output_text(output, "  allocated by %s, %s ago; ", describe_site(session, site),
-		    describe_age(session, snapshot->birth[object]));
-	if (snapshot->type[object] == HEAP_NO_TYPE)
-		output_text(output, "type unknown\n");
-	else
-		output_text(output, "type by %s\n", heap_evidence_name(snapshot->evidence[object]));
-	describe_object_json(session, "object", object);
+	output_text(output, "  allocated by %s, %s ago; %s\n", describe_site(session, site),
+		    describe_age(session, snapshot->birth[object]),
+		    describe_evidence(session, object));
 	output_string(output, "site", describe_site(session, site));
 	output_number(output, "born_ns", snapshot->epochs[snapshot->birth[object]]);
+	if (snapshot->rivals[object] > 0) {
+		output_number(output, "rivals", snapshot->rivals[object]);
+		output_string(output, "rival", describe_type(session, snapshot->rival[object]));
+	}
+	backtrace_print(session, object);
+}
+
+static void show_header(struct session *session, heap_object_id object,
+			const struct heap_part *part)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	if (part) {
+		output_text(
+			output, "%s, %s, %s\n", part_describe(session, part),
+			describe_bytes(session, heap_snapshot_part_size(snapshot, part)),
+			session_format(session, "type by %s", heap_evidence_name(part->evidence)));
+		output_text(output, "  part of %s, at +%#" PRIx64 "\n",
+			    describe_object(session, object), part->offset);
+		part_json(session, "part", part);
+	} else {
+		output_text(output, "%s, %s\n", describe_object(session, object),
+			    describe_bytes(session, snapshot->size[object]));
+	}
+	describe_object_json(session, "object", object);
+	show_origin(session, object);
 }
 
 // Names what an untyped object points to: its fields have no names that would tell.
@@ -78,7 +121,8 @@ static void show_typed(struct session *session, heap_object_id object, const str
 
 HEAP_MUST_CHECK
 static struct heap_error *show_object(struct session *session, heap_object_id object,
-				      enum value_limit limit, bool asked_for_all)
+				      const struct heap_part *part, enum value_limit limit,
+				      bool asked_for_all)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
 	struct value value = { .size = snapshot->size[object],
@@ -102,6 +146,8 @@ static struct heap_error *show_object(struct session *session, heap_object_id ob
 	// Of a class without debug information only the name is known.
 	bool has_layout = heap_types_size(&snapshot->types, snapshot->type[object]) > 0;
 
+	if (part)
+		has_layout = true;
 	// The edges are the largest columns: only for what the bytes alone do not say.
 	if (!error && (kept < value.size || !has_layout))
 		error = heap_snapshot_load(snapshot, HEAP_COLUMN_SLOTS);
@@ -114,10 +160,15 @@ static struct heap_error *show_object(struct session *session, heap_object_id ob
 	    snapshot->elements[object] <= 1)
 		value.flexible = 0;
 	output_open_object(session->output, NULL);
-	show_header(session, object);
-	if (has_layout) {
+	show_header(session, object, part);
+	if (part) {
+		part_print(session, part, &value, limit);
+		return NULL;
+	}
+	if (has_layout)
 		show_typed(session, object, &value, limit);
-	} else {
+	part_list(session, object, limit);
+	if (!has_layout && part_count(session, object) == 0) {
 		value_print_bytes(session, &value, 2, limit);
 		show_edges(session, object);
 	}
@@ -147,6 +198,13 @@ static void show_root(struct session *session, heap_root_id number, enum value_l
 		value_print_members(session, &value, root->type, 2, limit);
 }
 
+// An address inside a pool means the part that is there; the pool's own means the pool.
+static const struct heap_part *find_part(const struct session *session,
+					 const struct session_operand *operand)
+{
+	return operand->interior > 0 ? part_at(session, operand->object, operand->interior) : NULL;
+}
+
 static enum command_status show_run(struct session *session, int argc, char **argv)
 {
 	struct session_operand operand;
@@ -160,11 +218,15 @@ static enum command_status show_run(struct session *session, int argc, char **ar
 	struct heap_error *error = describe_load(session);
 
 	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH);
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH |
+								      HEAP_COLUMN_BACKTRACE |
+								      HEAP_COLUMN_RIVAL |
+								      HEAP_COLUMN_RIVALS);
 	if (!error)
 		error = session_parse_operand(session, argv[1], &operand);
 	if (!error && operand.object != HEAP_NO_OBJECT)
-		error = show_object(session, operand.object, limit, all);
+		error = show_object(session, operand.object, find_part(session, &operand), limit,
+				    all);
 	if (error)
 		return command_fail(session, error);
 	if (operand.object == HEAP_NO_OBJECT)
@@ -178,10 +240,13 @@ const struct command show_command = {
 	.name = "show",
 	.synopsis = "[--all] OBJ",
 	.summary = "an object's fields, or a variable's value",
-	.details = "  show 0x55d0c0ffee40   the object at that address, or around it\n"
-		   "  show g_table          the object that the variable g_table points to\n"
-		   "  show &g_table         the variable itself\n"
-		   "  show --all $1         all elements of the first object of the last answer",
+	.details =
+		"  show 0x55d0c0ffee40   the object at that address, or around it\n"
+		"  show g_table          the object that the variable g_table points to\n"
+		"  show &g_table         the variable itself\n"
+		"  show --all $1         all elements of the first object of the last answer\n\n"
+		"Of a pool its parts are shown; an address inside it is the part that is there.\n"
+		"The backtrace is the object's own, or of the first of its site and size.",
 	.run = show_run,
 	.words = WORDS_OBJECT,
 	.options = show_options,

@@ -3,6 +3,7 @@
 
 #include "lib/cleanup.h"
 #include "shell/format.h"
+#include "shell/part.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,9 +15,14 @@ enum {
 
 struct heap_error *describe_load(struct session *session)
 {
-	return heap_snapshot_load(session->snapshot,
-				  HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
-					  HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE);
+	struct heap_error *error = heap_snapshot_load(
+		session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
+					   HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE);
+
+	// Without its parts a pool is a block: all else can be said of a damaged file.
+	if (!error)
+		heap_error_destroy(heap_snapshot_load(session->snapshot, HEAP_COLUMN_PARTS));
+	return error;
 }
 
 const char *describe_type(struct session *session, heap_type_id type)
@@ -32,23 +38,35 @@ static bool is_text(const struct heap_types *types, heap_type_id type)
 	return (types->types[type].flags & HEAP_TYPE_CHARACTER) && types->types[type].size == 1;
 }
 
+const char *describe_elements(struct session *session, heap_type_id type, uint64_t elements,
+			      uint64_t size)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const char *name = describe_type(session, type);
+
+	if (is_text(types, type))
+		return session_format(session, "%s[%" PRIu64 "]", name, size);
+	// A flexible array's elements are part of the one structure.
+	if (elements <= 1 || heap_types_flexible(types, type, NULL, NULL))
+		return name;
+	return session_format(session, "%s[%" PRIu64 "]", name, elements);
+}
+
 const char *describe_type_of(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_type_id type = snapshot->type[object];
-	uint64_t elements = snapshot->elements[object];
 
+	if (type == HEAP_NO_TYPE && snapshot->evidence[object] == HEAP_EVIDENCE_POOL) {
+		uint32_t parts = part_count(session, object);
+
+		if (parts > 0)
+			return session_format(session, "pool of %" PRIu32 " typed part%s", parts,
+					      format_plural(parts));
+	}
 	if (type == HEAP_NO_TYPE)
 		return session_format(session, "block(%" PRIu64 ")", snapshot->size[object]);
-
-	const char *name = describe_type(session, type);
-
-	if (is_text(&snapshot->types, type))
-		return session_format(session, "%s[%" PRIu64 "]", name, snapshot->size[object]);
-	// A flexible array's elements are part of the one structure.
-	if (elements <= 1 || heap_types_flexible(&snapshot->types, type, NULL, NULL))
-		return name;
-	return session_format(session, "%s[%" PRIu64 "]", name, elements);
+	return describe_elements(session, type, snapshot->elements[object], snapshot->size[object]);
 }
 
 // The text that a character array holds, its first MAX_TEXT bytes; NULL if it is something else.
@@ -121,38 +139,38 @@ const char *describe_module(struct session *session, uint32_t module)
 	return slash ? slash + 1 : path;
 }
 
-// Function, and the best that is known of where.
-static const char *describe_code(struct session *session, uint32_t function, uint64_t offset,
-				 uint32_t file, uint32_t line, uint32_t module, uint64_t address)
+const char *describe_place(struct session *session, const struct described_place *place)
 {
-	const char *name = safe_string(session, function);
-	const char *source = safe_string(session, file);
+	const char *name = safe_string(session, place->function);
+	const char *source = safe_string(session, place->file);
 
-	if (*name && *source && line > 0)
-		return session_format(session, "%s (%s:%" PRIu32 ")", name, source, line);
-	if (*name && module != HEAP_NO_INDEX)
-		return session_format(session, "%s+%#" PRIx64 " (%s)", name, offset,
-				      describe_module(session, module));
-	if (module != HEAP_NO_INDEX)
-		return session_format(session, "%s+%#" PRIx64, describe_module(session, module),
-				      offset);
-	return session_format(session, "%#" PRIx64, address);
+	if (*name && *source && place->line > 0)
+		return session_format(session, "%s (%s:%" PRIu32 ")", name, source, place->line);
+	if (*name && place->module != HEAP_NO_INDEX)
+		return session_format(session, "%s+%#" PRIx64 " (%s)", name, place->offset,
+				      describe_module(session, place->module));
+	if (place->module != HEAP_NO_INDEX)
+		return session_format(session, "%s+%#" PRIx64,
+				      describe_module(session, place->module), place->offset);
+	return session_format(session, "%#" PRIx64, place->address);
 }
 
 const char *describe_site(struct session *session, heap_site_id number)
 {
 	const struct heap_site *site = &session->snapshot->sites[number];
 
-	return describe_code(session, site->function, site->offset, site->file, site->line,
-			     site->module, site->address);
+	return describe_place(session,
+			      &(struct described_place){ site->function, site->offset, site->file,
+							 site->line, site->module, site->address });
 }
 
 const char *describe_frame(struct session *session, uint32_t number)
 {
 	const struct heap_frame *frame = &session->snapshot->frames[number];
 
-	return describe_code(session, frame->function, frame->offset, frame->file, frame->line,
-			     frame->module, frame->pc);
+	return describe_place(session, &(struct described_place){ frame->function, frame->offset,
+								  frame->file, frame->line,
+								  frame->module, frame->pc });
 }
 
 const char *describe_address(struct session *session, uint64_t address)

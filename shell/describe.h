@@ -9,6 +9,7 @@
  *	struct slot[12] at 0x55d0c0ffee40     the local variable line of main (app.c:7), thread 12
  *	char[17] "hello, world" at 0x…        session_new (server.c:88)
  *	block(48) at 0x…
+ *	pool of 1204 typed parts at 0x…
  *
  * All texts belong to the session, until the command ends.
  */
@@ -26,7 +27,24 @@ const char *describe_type_of(struct session *session, heap_object_id object);
 
 const char *describe_type(struct session *session, heap_type_id type);
 
+/** A type with its number of elements. @param size  bytes of all, for characters */
+const char *describe_elements(struct session *session, heap_type_id type, uint64_t elements,
+			      uint64_t size);
+
 const char *describe_root(struct session *session, heap_root_id root);
+
+/** Somewhere in the code; names as offsets in snapshot->strings. */
+struct described_place {
+	uint32_t function;
+	uint64_t offset; /**< in that function */
+	uint32_t file;
+	uint32_t line;
+	uint32_t module; /**< or HEAP_NO_INDEX */
+	uint64_t address;
+};
+
+/** "main (app.c:12)", "read+0x10 (libc.so.6)", "0x7f…": the best that is known. */
+const char *describe_place(struct session *session, const struct described_place *place);
 
 /** "session_new (server.c:88)", "session_new+0x2c (libapp.so)", "0x7f…". */
 const char *describe_site(struct session *session, heap_site_id site);

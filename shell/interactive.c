@@ -16,9 +16,13 @@ enum {
 };
 
 static const char *const filter_words[] = {
-	"type",   "untyped",   "size",      "site",       "module", "age", "evidence", "string",
-	"leaked", "reachable", "points-to", "pointed-by", "not",    "or",  NULL,
+	"type",       "untyped", "under-typed", "conflict", "evidence", "size",
+	"site",       "frame",   "module",      "age",      "string",   "points-to",
+	"pointed-by", "leaked",  "reachable",   "not",      "or",       NULL,
 };
+
+static const char *const evidence_words[] = { "none", "declared", "vtable", "pointer", "embedding",
+					      "site", "vote",     "pool",   NULL };
 
 // Readline's generators get no context: these are of the one completion that is under way.
 static struct {
@@ -101,17 +105,27 @@ static char *next_option(const char *text, int state)
 	return NULL;
 }
 
-static char *next_filter(const char *text, int state)
+static char *next_word(const char *const *words, const char *text, int state)
 {
 	if (state == 0)
 		completion.next = 0;
-	while (filter_words[completion.next]) {
-		char *found = match(filter_words[completion.next++], text);
+	while (words[completion.next]) {
+		char *found = match(words[completion.next++], text);
 
 		if (found)
 			return found;
 	}
 	return NULL;
+}
+
+static char *next_filter(const char *text, int state)
+{
+	return next_word(filter_words, text, state);
+}
+
+static char *next_evidence(const char *text, int state)
+{
+	return next_word(evidence_words, text, state);
 }
 
 static char *next_type(const char *text, int state)
@@ -157,21 +171,35 @@ static char *next_variable(const char *text, int state)
 	return NULL;
 }
 
-static char *next_site(const char *text, int state)
+// Functions of sites, and behind them those of all calls on the way to one.
+static char *next_place(const char *text, int state, bool with_calls)
 {
 	const struct heap_snapshot *snapshot = completion.session->snapshot;
+	size_t sites = snapshot->site_count, end = sites + (with_calls ? snapshot->call_count : 0);
 
 	if (state == 0)
 		completion.next = 0;
-	while (completion.next < snapshot->site_count) {
-		const struct heap_site *site = &snapshot->sites[completion.next++];
-		char *found = match(heap_snapshot_string(snapshot, site->function), text);
+	while (completion.next < end) {
+		size_t at = completion.next++;
+		uint32_t function = at < sites ? snapshot->sites[at].function
+					       : snapshot->calls[at - sites].function;
+		char *found = match(heap_snapshot_string(snapshot, function), text);
 
 		if (found && *found)
 			return found;
 		free(found);
 	}
 	return NULL;
+}
+
+static char *next_site(const char *text, int state)
+{
+	return next_place(text, state, false);
+}
+
+static char *next_frame(const char *text, int state)
+{
+	return next_place(text, state, true);
 }
 
 // The word before the one that is being completed, malloc'd.
@@ -204,6 +232,10 @@ static rl_compentry_func_t *choose(const char *text, const char *previous)
 		return next_type;
 	if ((completion.words & WORDS_FILTER) && strcmp(previous, "site") == 0)
 		return next_site;
+	if ((completion.words & WORDS_FILTER) && strcmp(previous, "frame") == 0)
+		return next_frame;
+	if ((completion.words & WORDS_FILTER) && strcmp(previous, "evidence") == 0)
+		return next_evidence;
 	if ((completion.words & WORDS_FILTER) &&
 	    (strcmp(previous, "points-to") == 0 || strcmp(previous, "pointed-by") == 0))
 		return next_variable;

@@ -5,6 +5,7 @@
 #include "shell/describe.h"
 #include "shell/field.h"
 #include "shell/format.h"
+#include "shell/part.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -172,7 +173,13 @@ const char *value_describe_pointer(struct session *session, uint64_t pointer)
 		return describe_object(session, target);
 
 	uint64_t interior = pointer - snapshot->address[target];
+	const struct heap_part *part = part_at(session, target, interior);
 
+	if (part && part->offset == interior)
+		return session_format(session, "%s, part of a pool", part_describe(session, part));
+	if (part)
+		return session_format(session, "%s + %" PRIu64 ", part of a pool",
+				      part_describe(session, part), interior - part->offset);
 	return session_format(session, "%s + %" PRIu64 "%s", describe_object(session, target),
 			      interior, field_base_of_object(session, target, interior));
 }
@@ -182,8 +189,15 @@ void value_pointer_json(struct session *session, uint64_t pointer)
 	heap_object_id target = heap_snapshot_find(session->snapshot, pointer);
 
 	output_address(session->output, "pointer", pointer);
-	if (target != HEAP_NO_OBJECT)
-		describe_object_json(session, "object", target);
+	if (target == HEAP_NO_OBJECT)
+		return;
+	describe_object_json(session, "object", target);
+
+	const struct heap_part *part =
+		part_at(session, target, pointer - session->snapshot->address[target]);
+
+	if (part)
+		part_json(session, "part", part);
 }
 
 static void print_pointer(struct session *session, uint64_t pointer, const char *name, int indent)
@@ -510,22 +524,28 @@ void value_print(struct session *session, const struct value *value, heap_type_i
 	}
 }
 
-void value_print_members(struct session *session, const struct value *value, heap_type_id id,
-			 int indent, enum value_limit limit)
+void value_print_members_at(struct session *session, const struct value *value, heap_type_id id,
+			    uint64_t offset, int indent, enum value_limit limit)
 {
 	const struct heap_types *types = &session->snapshot->types;
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
 	if (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS &&
 	    type->kind != HEAP_TYPE_UNION) {
-		value_print(session, value, id, 0, "value", indent, limit);
+		value_print(session, value, id, offset, "value", indent, limit);
 		return;
 	}
-	if (container_print(session, value, id, 0, "value", indent, limit))
+	if (container_print(session, value, id, offset, "value", indent, limit))
 		return;
 	output_open_object(session->output, "fields");
-	print_members(session, value, type, 0, indent, limit);
+	print_members(session, value, type, offset, indent, limit);
 	output_close(session->output);
+}
+
+void value_print_members(struct session *session, const struct value *value, heap_type_id id,
+			 int indent, enum value_limit limit)
+{
+	value_print_members_at(session, value, id, 0, indent, limit);
 }
 
 // What is printable up to its NUL, but for line ends and colours.

@@ -78,6 +78,10 @@ void value_print_elements(struct session *session, const struct value *value, he
 void value_print_members(struct session *session, const struct value *value, heap_type_id type,
 			 int indent, enum value_limit limit);
 
+/** The same of a value at @p offset. */
+void value_print_members_at(struct session *session, const struct value *value, heap_type_id type,
+			    uint64_t offset, int indent, enum value_limit limit);
+
 /** Prints the members of a structure at @p offset, without braces; nothing of other types. */
 void value_print_fields(struct session *session, const struct value *value, heap_type_id type,
 			uint64_t offset, int indent, enum value_limit limit);

@@ -8,6 +8,7 @@
  *	sample_snapshot FILE flat N      the Nth of one in which nothing grows
  *	sample_snapshot FILE other       a later one of another process
  *	sample_snapshot FILE wild SEED   the first, with numbers in it that make no sense
+ *	sample_snapshot FILE typed       backtraces, pools, conflicts: see sample_typed.h
  *	sample_snapshot FILE empty       nothing at all
  */
 #include "lib/snapshot.h"
@@ -739,6 +740,8 @@ static void make_heap(void)
 	snapshot.damage_count = 1;
 }
 
+#include "t/helper/sample_typed.h"
+
 // --- a series ----------------------------------------------------------------
 
 static void make_time(uint32_t number)
@@ -946,7 +949,8 @@ int main(int argc, char **argv)
 	const char *kind = argc > 2 ? argv[2] : "";
 
 	if (argc < 2) {
-		fputs("usage: sample_snapshot FILE [empty | series N | flat N | other | wild "
+		fputs("usage: sample_snapshot FILE [empty | typed | series N | flat N | other | "
+		      "wild "
 		      "SEED]\n",
 		      stderr);
 		return 2;
@@ -958,6 +962,8 @@ int main(int argc, char **argv)
 		make_flat((uint32_t)atoi(argv[3]));
 	else if (strcmp(kind, "other") == 0)
 		make_other();
+	else if (strcmp(kind, "typed") == 0)
+		make_typed();
 	else if (strcmp(kind, "empty") != 0)
 		make_heap();
 	make_edges();

@@ -205,8 +205,9 @@ is join('|', (Sample::heapsh($file, 'find', 'type', 'nothing'))), '||1', 'nothin
 is join('|', (Sample::heapsh($file, 'find', '--count', 'type', 'nothing'))),
     "Total: 0 objects, 0 B\n||1", 'nothing found, counted';
 
-fails_with $file, 'find frob', 'heapsh: frob: no such filter; there are type, untyped, size, site,'
-    . ' module, age, evidence, string, points-to, pointed-by, leaked, reachable, not, or', 2;
+fails_with $file, 'find frob', 'heapsh: frob: no such filter; there are type, untyped, under-typed,'
+    . ' conflict, evidence, size, site, frame, module, age, string, points-to, pointed-by, leaked,'
+    . ' reachable, not, or', 2;
 fails_with $file, 'find --frob', 'usage: find [--count] [--limit N] [FILTER...]', 2;
 fails_with $file, 'find --limit', 'usage: find [--count] [--limit N] [FILTER...]', 2;
 fails_with $file, 'find --limit -1', 'usage: find [--count] [--limit N] [FILTER...]', 2;
@@ -218,7 +219,8 @@ fails_with $file, 'find size big', 'heapsh: size big: not a size such as 64, >4K
 fails_with $file, 'find size >', 'heapsh: size >: not a size such as 64, >4K or <=1M', 2;
 fails_with $file, 'find age old', 'heapsh: age old: not a duration such as >10s, <5m, >=2h', 2;
 fails_with $file, 'find evidence faith',
-    'heapsh: evidence faith: not one of none, declared, vtable, pointer, embedding, site, vote', 2;
+    'heapsh: evidence faith: not one of none, declared, vtable, pointer, embedding, site, vote,'
+    . ' pool', 2;
 fails_with $file, q{find string ''}, 'heapsh: string: the text is empty', 2;
 fails_with $file, 'find points-to 0x10', 'heapsh: 0x10: no live object is there', 1;
 done_testing;

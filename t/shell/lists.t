@@ -231,13 +231,16 @@ is_text $file, 'help find', <<'END';
 find [--count] [--limit N] [FILTER...]
     the objects that all filters match
 
-Filters: type NAME (exact, or a glob), untyped, size [<>=]N[K|M|G],
-site FUNCTION|FILE[:LINE], module NAME, age [<>]DURATION, evidence KIND,
-string TEXT, points-to OBJ, pointed-by OBJ, leaked, reachable;
+Filters: type NAME (exact, or a glob), untyped, under-typed (the type covers
+half of it at most), conflict (pointers take it for something else),
+evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),
+frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,
+age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, leaked, reachable;
 `not` negates the next, `or` stands between groups.
 
   find --count type 'struct date'
   find --limit 10 size '>1M' or untyped not reachable
   find type 'struct *' site session_new age '<1m'
+  find frame serve not site xmalloc
 END
 done_testing;

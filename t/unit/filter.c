@@ -36,6 +36,17 @@ static struct heap_root roots[] = { { .module = HEAP_NO_INDEX } };
 static struct heap_root_edge root_edges[] = { { .target = 5 } };
 static uint64_t epochs[] = { 0, 60 * UINT64_C(1000000000) };
 
+static struct heap_call calls[] = { { .module = HEAP_NO_INDEX },
+				    { .function = 1 },
+				    { .file = 10 } };
+static struct heap_step steps[] = { { 0, 0 }, { 0, 1 }, { 1, 2 }, { 0, 2 } };
+static uint32_t backtrace[] = { 0, 4, 5, 6, 2, 0 };
+static heap_type_id rival[] = { 0, CHARACTER, 0, 0, 0, 0 };
+static uint32_t rivals[] = { 0, 2, 0, 0, 1, 0 };
+static struct heap_part parts[] = { { 3, 8, NODE, 1, HEAP_EVIDENCE_POINTER },
+				    { 3, 24, NODE, 3, HEAP_EVIDENCE_EMBEDDING },
+				    { 3, 92, POINTER, 1, HEAP_EVIDENCE_POINTER } };
+
 static struct heap_snapshot snapshot = {
 	.info = { .time_ns = 100 * UINT64_C(1000000000) },
 	.strings = strings,
@@ -64,6 +75,15 @@ static struct heap_snapshot snapshot = {
 	.edge_slot = edge_slot,
 	.edge_interior = edge_interior,
 	.edge_flags = edge_flags,
+	.calls = calls,
+	.call_count = 3,
+	.steps = steps,
+	.step_count = 4,
+	.backtrace = backtrace,
+	.rival = rival,
+	.rivals = rivals,
+	.parts = parts,
+	.part_count = 3,
 };
 
 static void add(uint8_t kind, uint64_t bytes, heap_type_id target, const char *name)
@@ -157,6 +177,46 @@ static void matches_types(void **state)
 	assert_int_equal(matches("type nothing"), 0);
 	assert_int_equal(matches("untyped"), 0x08);
 	assert_int_equal(matches("evidence vote"), 0x22);
+	assert_int_equal(matches("evidence pool"), 0);
+	assert_int_equal(matches("conflict"), 0x12);
+	assert_int_equal(matches("conflict type node"), 0x02);
+	assert_int_equal(matches("under-typed"), 0);
+	size[5] = 31;
+	assert_int_equal(matches("under-typed"), 0);
+	size[5] = 32;
+	assert_int_equal(matches("under-typed"), 0x20);
+	size[5] = 16;
+}
+
+// Which parts match, as a bit each.
+static unsigned part_matches(const char *text)
+{
+	struct heap_filter *filter;
+	unsigned result = 0;
+
+	assert_null(parse(text, &filter));
+	assert_null(heap_filter_prepare(filter, NULL));
+	for (unsigned i = 0; i < 3; i++)
+		result |= (unsigned)heap_filter_matches_part(filter, &parts[i]) << i;
+	heap_filter_destroy(filter);
+	return result;
+}
+
+static void matches_parts(void **state)
+{
+	(void)state;
+	assert_int_equal(heap_snapshot_part_size(&snapshot, &parts[1]), 48);
+	assert_int_equal(part_matches(""), 7);
+	assert_int_equal(part_matches("type node"), 3);
+	assert_int_equal(part_matches("type struct~node[3]"), 2);
+	assert_int_equal(part_matches("evidence embedding"), 2);
+	assert_int_equal(part_matches("size 16"), 1);
+	assert_int_equal(part_matches("size 48"), 2);
+	assert_int_equal(part_matches("size 8"), 4);
+	assert_int_equal(part_matches("untyped"), 0);
+	assert_int_equal(part_matches("conflict"), 0);
+	assert_int_equal(part_matches("age <= 40s"), 7);
+	assert_int_equal(part_matches("points-to 0"), 0);
 }
 
 static void matches_sizes_and_ages(void **state)
@@ -180,6 +240,11 @@ static void matches_places(void **state)
 	assert_int_equal(matches("site app.c"), 0x33);
 	assert_int_equal(matches("site app.c:7"), 0x33);
 	assert_int_equal(matches("site app.c:8"), 0);
+	assert_int_equal(matches("frame node_new"), 0x37); // by a step, or by the site
+	assert_int_equal(matches("frame app.c"), 0x3f);
+	assert_int_equal(matches("frame app.c:7"), 0x33);
+	assert_int_equal(matches("frame nobody"), 0);
+	assert_int_equal(matches("not frame node_new"), 0x08);
 	assert_int_equal(matches("module app"), 0x33);
 	assert_int_equal(matches("module /opt/*"), 0x33);
 	assert_int_equal(matches("points-to 0"), 0x10);
@@ -251,6 +316,6 @@ static void parses_sizes(void **state)
 
 #define WITH_TYPES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-UNIT_TESTS("filter", WITH_TYPES(matches_types), WITH_TYPES(matches_sizes_and_ages),
-	   WITH_TYPES(matches_places), WITH_TYPES(combines), WITH_TYPES(refuses),
-	   cmocka_unit_test(parses_sizes))
+UNIT_TESTS("filter", WITH_TYPES(matches_types), WITH_TYPES(matches_parts),
+	   WITH_TYPES(matches_sizes_and_ages), WITH_TYPES(matches_places), WITH_TYPES(combines),
+	   WITH_TYPES(refuses), cmocka_unit_test(parses_sizes))
