@@ -117,6 +117,8 @@ void candidates_hold(const struct inference *inference, const struct content *co
 		candidate->parts += word == WORD_FOR;
 		candidate->against += word == WORD_AGAINST;
 		candidate->fitting += own >= 0;
+		candidate->proving += own > 0;
+		candidate->score += own;
 		if (word != WORD_FOR || (best && own < best_score))
 			continue;
 		if (best && own == best_score) {
@@ -151,31 +153,36 @@ static bool is_accepted(const struct candidates *candidates, const struct candid
 	       (witness == HINTS || candidate->fitting * UINT64_C(1000) >= enough);
 }
 
-typedef bool candidate_test(const struct candidate *candidate, uint32_t depth);
+typedef bool candidate_test(const struct candidates *candidates, const struct candidate *candidate);
 
-static bool is_meant(const struct candidate *candidate, uint32_t depth)
+static bool has_parts(const struct candidates *candidates, const struct candidate *candidate)
 {
-	return candidate->depth == depth;
+	return candidate->parts > 0 && is_accepted(candidates, candidate, HINTS);
 }
 
-static bool has_parts(const struct candidate *candidate, uint32_t depth)
+static bool has_parts_exactly(const struct candidates *candidates,
+			      const struct candidate *candidate)
 {
-	(void)depth;
-	return candidate->parts > 0;
+	return candidate->parts > 0 && candidate->fit == LAYOUT_EXACT &&
+	       is_accepted(candidates, candidate, HINTS_AND_CONTENT);
 }
 
-static bool has_parts_exactly(const struct candidate *candidate, uint32_t depth)
+// Any size may be that of a header and elements. So a variable that happens to be about is not
+// enough for one: the contents must prove it.
+static bool is_meant(const struct candidates *candidates, const struct candidate *candidate)
 {
-	(void)depth;
-	return candidate->parts > 0 && candidate->fit == LAYOUT_EXACT;
+	return candidate->depth != UINT32_MAX &&
+	       is_accepted(candidates, candidate, HINTS_AND_CONTENT) &&
+	       (candidate->fit != LAYOUT_FLEXIBLE || candidate->parts > 0 ||
+		candidate->proving * UINT64_C(1000) >=
+			candidates->samples * (uint64_t)NAMING_PER_MILLE);
 }
 
 // The one candidate that passes, or of several the one that says more than the others; NULL if
 // there is none, or no such one.
 static const struct candidate *only_accepted(const struct inference *inference,
 					     const struct candidates *candidates,
-					     enum witness witness, candidate_test *test,
-					     uint32_t depth)
+					     candidate_test *test)
 {
 	const struct candidate *found = NULL;
 	bool several = false;
@@ -183,7 +190,7 @@ static const struct candidate *only_accepted(const struct inference *inference,
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		const struct candidate *candidate = &candidates->list[i];
 
-		if (!is_accepted(candidates, candidate, witness) || !test(candidate, depth))
+		if (!test(candidates, candidate))
 			continue;
 		if (!found || says_more(inference, candidate->type, found->type)) {
 			found = candidate;
@@ -213,8 +220,7 @@ const struct candidate *candidates_only_whole(const struct inference *inference,
 					      const struct candidates *candidates)
 {
 	const struct candidate *found =
-		candidates->too_many ? NULL
-				     : only_accepted(inference, candidates, HINTS, has_parts, 0);
+		candidates->too_many ? NULL : only_accepted(inference, candidates, has_parts);
 
 	return found && !found->alternative ? found : NULL;
 }
@@ -233,7 +239,7 @@ const struct candidate *candidates_best_whole(const struct inference *inference,
 			       ? found
 			       : NULL;
 	// A size that is just a struct's is seldom a header's with that many elements by chance.
-	return only_accepted(inference, candidates, HINTS_AND_CONTENT, has_parts_exactly, 0);
+	return only_accepted(inference, candidates, has_parts_exactly);
 }
 
 // The type of the variable that gets the block.
@@ -247,17 +253,45 @@ const struct candidate *candidates_result(const struct candidates *candidates)
 	return NULL;
 }
 
-// The type that the code means: what the innermost function says that says anything.
+// Whether one type is to be preferred to another: by what it says, or by the contents.
+static bool is_preferred(const struct inference *inference, const struct candidates *candidates,
+			 const struct candidate *one, const struct candidate *other)
+{
+	return says_more(inference, one->type, other->type) ||
+	       (one->score - other->score >= (int64_t)candidates->samples &&
+		!says_more(inference, other->type, one->type));
+}
+
+static bool is_preferred_to_all(const struct inference *inference,
+				const struct candidates *candidates, const struct candidate *one)
+{
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *other = &candidates->list[i];
+
+		if (other != one && other->depth == one->depth && is_meant(candidates, other) &&
+		    !is_preferred(inference, candidates, one, other))
+			return false;
+	}
+	return true;
+}
+
 const struct candidate *candidates_meant(const struct inference *inference,
 					 const struct candidates *candidates)
 {
-	for (uint32_t depth = 0; depth < MEANING_DEPTHS; depth++) {
-		for (uint32_t i = 0; i < candidates->count; i++) {
-			if (candidates->list[i].depth == depth &&
-			    is_accepted(candidates, &candidates->list[i], HINTS_AND_CONTENT))
-				return only_accepted(inference, candidates, HINTS_AND_CONTENT,
-						     is_meant, depth);
-		}
+	uint32_t depth = UINT32_MAX;
+
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *one = &candidates->list[i];
+
+		if (one->depth < depth && is_meant(candidates, one))
+			depth = one->depth;
+	}
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *one = &candidates->list[i];
+
+		if (one->depth == depth && is_meant(candidates, one) &&
+		    is_preferred_to_all(inference, candidates, one))
+			return one;
 	}
 	return NULL;
 }

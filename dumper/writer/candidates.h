@@ -21,8 +21,10 @@ struct candidate {
 	uint32_t depth;   /**< of the code's meaning; UINT32_MAX if the code does not say so */
 	uint32_t parts;   /**< samples that have a hint of a part of it */
 	uint32_t against; /**< samples whose hints speak against it */
-	uint32_t fitting; /**< samples whose contents agree */
+	uint32_t fitting; /**< samples whose contents agree, or say nothing */
+	uint32_t proving; /**< samples whose contents agree */
 	uint32_t wins;    /**< samples whose contents agree with it best */
+	int64_t score;    /**< how much the contents of all samples agree */
 	bool is_result;   /**< the variable that gets the block points to one */
 	bool alternative; /**< one of a union's */
 };

@@ -24,6 +24,8 @@ enum {
 	CONTRADICTED = -2,
 };
 
+#define ADDRESSES (UINT64_C(1) << 47) // of user space, on x86-64 and most aarch64
+
 struct check {
 	const struct inference *inference;
 	const struct content *content;
@@ -55,6 +57,12 @@ void content_read(const struct inference *inference, heap_object_id object, uint
 	*result = (struct content){ object, words, count };
 }
 
+// What programs keep in a void * besides pointers: numbers, and addresses of anything.
+static bool is_number(uint64_t word)
+{
+	return word < ADDRESSES || word >= UINT64_MAX - UINT32_MAX;
+}
+
 // What a pointer speaks for: a word that may be one to something of that type.
 static int pointer_score(const struct inference *inference, uint64_t word, heap_type_id pointee)
 {
@@ -67,7 +75,7 @@ static int pointer_score(const struct inference *inference, uint64_t word, heap_
 	target = objects_find(&capture->objects, word);
 	if (target == HEAP_NO_OBJECT) {
 		if (pointee == HEAP_NO_TYPE)
-			return 0;
+			return is_number(word) ? 0 : DOUBTED;
 		return word >= PAGE && image_find(&capture->image, word) ? 0 : CONTRADICTED;
 	}
 	if (pointee == HEAP_NO_TYPE)
@@ -151,6 +159,59 @@ static int scalar_score(const struct check *check, uint64_t offset, heap_type_id
 	}
 }
 
+static int type_score(const struct check *check, uint64_t offset, heap_type_id id, int depth);
+
+// Characters that hold a pointer are none, unless it is left over behind the end of a text.
+static int characters_score(const struct check *check, uint64_t offset, uint64_t count)
+{
+	const struct content *content = check->content;
+	const char *bytes = (const char *)content->words;
+	int score = 0;
+
+	for (uint64_t at = (offset + 7) / 8 * 8; at + 8 <= offset + count; at += 8) {
+		if (at / 8 >= content->count || memchr(bytes + offset, '\0', at - offset))
+			break;
+		if (points_into_heap(check->inference, content->words[at / 8]))
+			score += DOUBTED;
+	}
+	return score;
+}
+
+static int array_score(const struct check *check, uint64_t offset, const struct heap_type *type,
+		       int depth)
+{
+	const struct layouts *layouts = &check->inference->layouts;
+	heap_type_id element = heap_types_strip(layouts->types, type->target);
+	uint64_t stride = heap_types_size(layouts->types, element);
+	int score = 0;
+
+	if (layouts_is_character(layouts, element))
+		return characters_score(check, offset, type->count);
+	for (uint64_t i = 0; stride > 0 && i < type->count && i < CHECKED_ELEMENTS * 8; i++)
+		score += type_score(check, offset + i * stride, element, depth + 1);
+	return score;
+}
+
+// Of a word's bit-fields the first is asked, and only whether they are a pointer.
+static int bit_field_score(const struct check *check, uint64_t offset,
+			   const struct heap_member *member)
+{
+	if (member->bit_offset != 0 || offset % 8 != 0)
+		return 0;
+	return points_into_heap(check->inference, check->content->words[offset / 8]) ? CONTRADICTED
+										     : 0;
+}
+
+static int member_score(const struct check *check, uint64_t offset,
+			const struct heap_member *member, int depth)
+{
+	if (member->flags & HEAP_MEMBER_VIRTUAL_BASE || offset / 8 >= check->content->count)
+		return 0;
+	if (member->flags & HEAP_MEMBER_BIT_FIELD)
+		return bit_field_score(check, offset, member);
+	return type_score(check, offset, member->type, depth + 1);
+}
+
 static int type_score(const struct check *check, uint64_t offset, heap_type_id id, int depth)
 {
 	const struct heap_types *types = check->inference->layouts.types;
@@ -162,31 +223,27 @@ static int type_score(const struct check *check, uint64_t offset, heap_type_id i
 
 	if (depth == MAX_DEPTH || offset / 8 >= check->content->count)
 		return 0;
-	if (type->kind == HEAP_TYPE_ARRAY) {
-		uint64_t stride = heap_types_size(types, type->target);
-
-		for (uint64_t i = 0; stride > 0 && i < type->count && i < CHECKED_ELEMENTS * 8; i++)
-			score += type_score(check, offset + i * stride, type->target, depth + 1);
-		return score;
-	}
+	if (type->kind == HEAP_TYPE_ARRAY)
+		return array_score(check, offset, type, depth);
 	if (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS)
 		return type->kind == HEAP_TYPE_UNION ? 0 : scalar_score(check, offset, id);
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
-		if (!(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)))
-			score +=
-				type_score(check, offset + member->offset, member->type, depth + 1);
+		score += member_score(check, offset + member->offset, member, depth);
 	}
 	return score;
 }
 
 // So many values of a type. The last ones may not be in use yet, and hold what was there
-// before: they may confirm, but not contradict.
+// before: they may confirm, but not contradict. Nor may any void *.
 static int elements_score(const struct check *check, uint64_t offset, heap_type_id type,
 			  uint64_t elements)
 {
-	uint64_t stride = heap_types_size(check->inference->layouts.types, type);
+	const struct heap_types *types = check->inference->layouts.types;
+	uint64_t stride = heap_types_size(types, type);
+	bool strict = types->types[type].kind != HEAP_TYPE_POINTER ||
+		      heap_types_strip(types, types->types[type].target) != HEAP_NO_TYPE;
 	uint64_t checked = stride == 1 ? CHECKED_ELEMENTS * 8 : CHECKED_ELEMENTS;
 	int score = 0;
 
@@ -195,9 +252,34 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 	for (uint64_t i = 0; stride > 0 && i < checked; i++) {
 		int one = type_score(check, offset + i * stride, type, 0);
 
-		score += one > 0 || i * 2 < checked ? one : 0;
+		score += one > 0 || (strict && i * 2 < checked) ? one : 0;
 	}
 	return score;
+}
+
+// Whether a number among a header's members says how many elements follow: as many as there is
+// room for, or one less, where a NUL ends them.
+static bool counts_elements(const struct check *check, heap_type_id header, uint64_t elements)
+{
+	const struct heap_types *types = check->inference->layouts.types;
+	const struct heap_type *type = &types->types[header];
+	uint64_t bytes = check->content->count * 8;
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		const struct heap_type *number =
+			&types->types[heap_types_strip(types, member->type)];
+		uint64_t value = 0;
+
+		if (number->kind != HEAP_TYPE_BASE || number->size > 8 || number->size < 2 ||
+		    (member->flags & HEAP_MEMBER_BIT_FIELD) ||
+		    member->offset + number->size > bytes)
+			continue;
+		memcpy(&value, (const char *)check->content->words + member->offset, number->size);
+		if (value > 0 && (value == elements || value + 1 == elements))
+			return true;
+	}
+	return false;
 }
 
 int content_score(const struct inference *inference, const struct content *content,
@@ -210,6 +292,7 @@ int content_score(const struct inference *inference, const struct content *conte
 	if (!heap_types_flexible(inference->layouts.types, type, &offset, &element))
 		return elements_score(&check, 0, type, elements);
 	return type_score(&check, 0, type, 0) +
+	       (counts_elements(&check, type, elements - 1) ? CONFIRMED : 0) +
 	       elements_score(&check, offset, element, elements - 1);
 }
 

@@ -34,8 +34,10 @@ static bool has_whole_hint(const struct inference *inference, heap_object_id obj
 }
 
 // Whether a block may be one or several of a type, by its size, hints and content.
+//
+// @param must_prove  the content must speak for it: a text must read like one
 static bool may_repeat(const struct inference *inference, const struct content *content,
-		       heap_type_id type, bool must_be_text)
+		       heap_type_id type, bool must_prove)
 {
 	const struct capture *capture = inference->capture;
 	heap_object_id object = content->object;
@@ -47,8 +49,8 @@ static bool may_repeat(const struct inference *inference, const struct content *
 		return false;
 	if (layouts_is_character(&inference->layouts, type))
 		return capture->edges.first[object] == capture->edges.first[object + 1] &&
-		       (!must_be_text || content_is_text(inference, content, size));
-	return content_score(inference, content, type, claim.elements) >= 0;
+		       (!must_prove || content_is_text(inference, content, size));
+	return content_score(inference, content, type, claim.elements) >= must_prove;
 }
 
 static void sample_site(const struct inference *inference, const struct site_summary *site,
@@ -72,7 +74,7 @@ static void sample_site(const struct inference *inference, const struct site_sum
 
 // How many samples may be one or several of a type.
 static bool samples_agree(const struct inference *inference, const heap_object_id *samples,
-			  uint32_t count, heap_type_id type, bool must_be_text, uint64_t *words)
+			  uint32_t count, heap_type_id type, bool must_prove, uint64_t *words)
 {
 	uint32_t good = 0;
 
@@ -80,7 +82,7 @@ static bool samples_agree(const struct inference *inference, const heap_object_i
 		struct content content;
 
 		content_read(inference, samples[i], words, &content);
-		good += may_repeat(inference, &content, type, must_be_text);
+		good += may_repeat(inference, &content, type, must_prove);
 	}
 	return good > 0 && good * UINT64_C(1000) >= count * (uint64_t)NAMING_PER_MILLE;
 }
@@ -154,6 +156,26 @@ static heap_type_id find_meant_element(const struct inference *inference,
 	return HEAP_NO_TYPE;
 }
 
+// The character's type, if the code has pointers to nothing else that the blocks may be.
+static heap_type_id find_meant_bytes(const struct inference *inference,
+				     const struct site_summary *site, const heap_object_id *samples,
+				     uint32_t count, uint64_t *words)
+{
+	heap_type_id found = HEAP_NO_TYPE;
+
+	for (uint32_t i = 0; i < site->meanings->count; i++) {
+		const struct meaning *meaning = &site->meanings->list[i];
+
+		if (!samples_agree(inference, samples, count, meaning->type, false, words))
+			continue;
+		if (!layouts_is_character(&inference->layouts, meaning->type))
+			return HEAP_NO_TYPE;
+		if (found == HEAP_NO_TYPE)
+			found = meaning->type;
+	}
+	return found;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *claim_site(struct inference *inference, const struct site_summary *site,
 				     heap_type_id type, enum rank rank, uint64_t *words,
@@ -199,5 +221,8 @@ struct heap_error *name_site(struct inference *inference, const struct site_summ
 	type = elect_element(inference, site);
 	if (type != HEAP_NO_TYPE && samples_agree(inference, samples, count, type, false, words))
 		return claim_site(inference, site, type, RANK_VOTE, words, claimed);
+	type = find_meant_bytes(inference, site, samples, count, words);
+	if (type != HEAP_NO_TYPE)
+		return claim_site(inference, site, type, RANK_SITE, words, claimed);
 	return NULL;
 }
