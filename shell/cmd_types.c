@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * types, sites: of what the objects are, and where they come from.
+ * types: of what the objects are.
  */
 #include "shell/command.h"
 #include "shell/describe.h"
@@ -325,38 +325,4 @@ const struct command types_command = {
 		   "  types 'struct *'",
 	.run = types_run,
 	.words = WORDS_TYPE,
-};
-
-// --- sites -------------------------------------------------------------------
-
-static enum command_status sites_run(struct session *session, int argc, char **argv)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-
-	(void)argv;
-	if (argc != 1)
-		return COMMAND_USAGE;
-
-	struct heap_error *error =
-		heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_SITE);
-	struct tally *tallies =
-		error ? NULL : count_up(session, snapshot->site, snapshot->site_count);
-
-	if (!error && !tallies)
-		error = heap_error_out_of_memory();
-	if (error)
-		return command_fail(session, error);
-	qsort(tallies, snapshot->site_count, sizeof(*tallies), compare_tallies);
-	print_tallies(session, tallies, snapshot->site_count, "site", describe_site);
-	return snapshot->site_count ? COMMAND_OK : COMMAND_NOTHING;
-}
-
-const struct command sites_command = {
-	.name = "sites",
-	.synopsis = "",
-	.summary = "objects and bytes per allocation site",
-	.details = "The code that asked for the memory, with what it holds now; the most bytes "
-		   "first.\n\n"
-		   "  sites | head",
-	.run = sites_run,
 };

@@ -178,12 +178,12 @@ is_text $file, 'types size_t', <<'END';
 typedef unsigned long size_t; /* 8 bytes; 0 objects, 0 B */
 END
 is_text $file, 'sites', <<'END';
-   objects        bytes  site
-        10      4.1 KiB  node_new (app.c:12)
-         5        238 B  copy_text (text.c:7)
-         1        224 B  grow+0x10 (libutility.so)
-         3         60 B  cache_insert (cache.c:88)
-         1         48 B  0x12345678
+   objects        bytes       %  site
+        10      4.1 KiB    88.1  node_new (app.c:12)
+         5        238 B     4.9  copy_text (text.c:7)
+         1        224 B     4.7  grow+0x10 (libutility.so)
+         3         60 B     1.2  cache_insert (cache.c:88)
+         1         48 B     1.0  0x12345678
 END
 is_text $file, 'info', <<'END';
 program   app, pid 4242 on nowhere
@@ -220,7 +220,7 @@ outrefs    the objects that an object points to
 path       a shortest way from a root to an object
 retained   bytes that would be freed along with an object
 types      a type as C source with offsets, or all types that objects have
-sites      objects and bytes per allocation site
+sites      objects and bytes per allocation site, or along the calls that led there
 quit       leave the shell
 
 `help COMMAND` tells more. OBJ is an address (hex, also inside an object), a
