@@ -374,7 +374,9 @@ static struct heap_error *read_tables(struct heap_snapshot *snapshot)
 	if (!error)
 		error = read_bytes(snapshot, HEAP_TAG_ROOT_CONTENT, &snapshot->root_content,
 				   &snapshot->root_content_size);
-	return error ? error : check_tables(snapshot);
+	if (!error)
+		error = check_tables(snapshot);
+	return error ? error : heap_types_name_unnamed(&snapshot->types);
 }
 
 // Goes on with a snapshot whose file is open; takes it over.

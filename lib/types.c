@@ -61,6 +61,7 @@ void heap_types_deinit(struct heap_types *types)
 	free(types->members);
 	free(types->enumerators);
 	free(types->strings);
+	free(types->aliases);
 	*types = (struct heap_types){ 0 };
 }
 

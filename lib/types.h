@@ -109,6 +109,8 @@ struct heap_types {
 	uint32_t type_capacity, member_capacity, enumerator_capacity, string_capacity;
 	/** Finds a type by signature while tables are merged, a string while they grow. */
 	struct heap_types_index *index;
+	heap_type_id *aliases; /**< [alias_count] see heap_types_name_unnamed(); NULL: none */
+	uint32_t alias_count;
 };
 
 /** Makes a table that holds only type 0. @return NULL or HEAP_ERROR_MEMORY */
@@ -157,6 +159,20 @@ struct heap_error *heap_types_merge(struct heap_types *types, const struct heap_
 void heap_types_resolve(struct heap_types *types);
 
 /**
+ * Lets each struct, union and enum without a name be known by its typedef's, where all of its
+ * typedefs have one name. To be called when the table is complete and sound; of two that
+ * are known by one name file and line tell.
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_types_name_unnamed(struct heap_types *types);
+
+/** The typedef that a type without a name is known by, or HEAP_NO_TYPE. */
+static inline heap_type_id heap_types_alias(const struct heap_types *types, heap_type_id type)
+{
+	return type < types->alias_count ? types->aliases[type] : HEAP_NO_TYPE;
+}
+
+/**
  * Whether the table is sound: every id, range and string offset inside, no type that
  * contains itself, sizes that do not overflow. What is read from a file must pass this
  * before anything else looks at it. @return NULL or HEAP_ERROR_FORMAT, which says what is not
@@ -177,8 +193,8 @@ uint64_t heap_types_size(const struct heap_types *types, heap_type_id type);
 
 /**
  * Writes the type's name as C has it ("struct session *[12]", "unsigned int") as snprintf
- * would. An unnamed struct is "struct {…} (file.c:12)"; file and line also follow the name
- * of an ambiguous one. @return the length of the whole name
+ * would. An unnamed struct is known by its typedef, or is "struct {…} (file.c:12)"; file and
+ * line also follow the name of an ambiguous one. @return the length of the whole name
  */
 size_t heap_types_format(const struct heap_types *types, heap_type_id type, char *buffer,
 			 size_t size);

@@ -59,13 +59,16 @@ static const char *keyword(uint8_t kind)
 static void add_named(struct text *text, const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
+	heap_type_id alias = heap_types_alias(types, id);
 
-	add_text(text, keyword(type->kind));
-	if (type->name)
-		add_text(text, heap_types_string(types, type->name));
+	if (!alias)
+		add_text(text, keyword(type->kind));
+	if (type->name || alias)
+		add_text(text,
+			 heap_types_string(types, alias ? types->types[alias].name : type->name));
 	else
 		add_text(text, *keyword(type->kind) ? "{…}" : "?");
-	if (type->file && (!type->name || type->flags & HEAP_TYPE_AMBIGUOUS)) {
+	if (type->file && ((!type->name && !alias) || type->flags & HEAP_TYPE_AMBIGUOUS)) {
 		add_text(text, " (");
 		add_text(text, heap_types_string(types, type->file));
 		add(text, ":%" PRIu32, type->line);

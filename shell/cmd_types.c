@@ -52,16 +52,35 @@ static bool has_members(const struct heap_type *type)
 	       type->kind == HEAP_TYPE_UNION;
 }
 
+static const char *keyword_of(const struct heap_type *type)
+{
+	switch (type->kind) {
+	case HEAP_TYPE_UNION:
+		return "union";
+	case HEAP_TYPE_CLASS:
+		return "class";
+	case HEAP_TYPE_ENUM:
+		return "enum";
+	default:
+		return "struct";
+	}
+}
+
+// How the name of a function's type ends.
+static const char FUNCTION[] = "(...)";
+
 // Where in a type's name that of a variable goes: int (*⌷)(...), char ⌷[12], else at the end.
 static size_t place_of_name(const char *type)
 {
-	const char *inner = strstr(type, " (*");
+	const char *inner = strstr(type, "(*");
 	size_t at = strlen(type);
 
 	if (inner) {
-		at = (size_t)(inner - type) + 2;
+		at = (size_t)(inner - type) + 1;
 		return at + strspn(type + at, "*");
 	}
+	if (at > strlen(FUNCTION) && strcmp(type + at - strlen(FUNCTION), FUNCTION) == 0)
+		return at - strlen(FUNCTION);
 	while (at > 0 && type[at - 1] == ']') {
 		while (at > 0 && type[at - 1] != '[')
 			at--;
@@ -102,11 +121,12 @@ static void print_member_text(struct definition *definition, const struct heap_m
 
 	output_text(output, "%.*s", definition->indent, "\t\t\t\t\t\t\t\t");
 	if (has_members(&types->types[id]) && !types->types[id].name &&
+	    !heap_types_alias(types, id) && types->types[member->type].kind != HEAP_TYPE_TYPEDEF &&
 	    definition->indent < MAX_INDENT) {
 		struct definition inner = { session, definition->indent + 1, offset,
 					    types->types[id].kind == HEAP_TYPE_UNION };
 
-		output_text(output, "%s {\n", inner.is_union ? "union" : "struct");
+		output_text(output, "%s {\n", keyword_of(&types->types[id]));
 		print_members(&inner, id, offset);
 		output_text(output, "%.*s}%s%s", definition->indent, "\t\t\t\t\t\t\t\t",
 			    *name ? " " : "", name);
@@ -200,46 +220,73 @@ static void print_enumerators(struct session *session, const struct heap_type *t
 	}
 }
 
-static void print_definition(struct session *session, heap_type_id id)
+static bool is_unnamed(const struct heap_type *type)
+{
+	return !type->name && (has_members(type) || type->kind == HEAP_TYPE_ENUM);
+}
+
+// What is known by a typedef's name alone: that, for the typedef; else HEAP_NO_TYPE.
+static heap_type_id named_by(const struct heap_types *types, heap_type_id id)
+{
+	heap_type_id target = types->types[id].target;
+
+	return types->types[id].kind == HEAP_TYPE_TYPEDEF && is_unnamed(&types->types[target])
+		       ? target
+		       : HEAP_NO_TYPE;
+}
+
+// What stands between braces: "struct node {...};", or "typedef struct {...} node_t;".
+static void print_body(struct session *session, heap_type_id id, heap_type_id alias)
 {
 	const struct heap_type *type = &session->snapshot->types.types[id];
 	struct output *output = session->output;
+	struct definition definition = { session, 1, 0, type->kind == HEAP_TYPE_UNION };
+
+	output_text(output, "%s%s {\n", alias ? "typedef " : "",
+		    alias ? keyword_of(type) : describe_type(session, id));
+	if (has_members(type))
+		print_members(&definition, id, 0);
+	else
+		print_enumerators(session, type);
+	output_text(output, "}%s%s;", alias ? " " : "", alias ? describe_type(session, alias) : "");
+}
+
+static void print_definition(struct session *session, heap_type_id id)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[id];
+	struct output *output = session->output;
 
 	output_open_array(output, "members");
-	if (has_members(type)) {
-		struct definition definition = { session, 1, 0, type->kind == HEAP_TYPE_UNION };
-
-		output_text(output, "%s {\n", describe_type(session, id));
-		print_members(&definition, id, 0);
-		output_text(output, "};");
-	} else if (type->kind == HEAP_TYPE_ENUM) {
-		output_text(output, "%s {\n", describe_type(session, id));
-		print_enumerators(session, type);
-		output_text(output, "};");
-	} else if (type->kind == HEAP_TYPE_TYPEDEF) {
+	if (has_members(type) || type->kind == HEAP_TYPE_ENUM)
+		print_body(session, id, heap_types_alias(types, id));
+	else if (named_by(types, id))
+		print_body(session, named_by(types, id), id);
+	else if (type->kind == HEAP_TYPE_TYPEDEF)
 		output_text(output, "typedef %s;",
 			    declare(session, type->target, describe_type(session, id)));
-	} else {
+	else
 		output_text(output, "%s;", describe_type(session, id));
-	}
 	output_close(output);
 }
 
-static void print_type(struct session *session, const struct tally *tally)
+// @param tally  of its objects
+static void print_type(struct session *session, heap_type_id id, const struct tally *tally)
 {
 	const struct heap_types *types = &session->snapshot->types;
-	const struct heap_type *type = &types->types[tally->id];
+	const struct heap_type *type =
+		&types->types[named_by(types, id) ? named_by(types, id) : id];
 	struct output *output = session->output;
 	const char *file = session_keep(session, format_name(heap_types_string(types, type->file)));
 
 	output_open_object(output, NULL);
-	output_string(output, "type", describe_type(session, tally->id));
-	output_number(output, "size", heap_types_size(types, tally->id));
+	output_string(output, "type", describe_type(session, id));
+	output_number(output, "size", heap_types_size(types, id));
 	output_number(output, "objects", tally->objects);
 	output_number(output, "bytes", tally->bytes);
-	print_definition(session, tally->id);
-	output_text(output, " /* %" PRIu64 " byte%s", heap_types_size(types, tally->id),
-		    format_plural(heap_types_size(types, tally->id)));
+	print_definition(session, id);
+	output_text(output, " /* %" PRIu64 " byte%s", heap_types_size(types, id),
+		    format_plural(heap_types_size(types, id)));
 	if (*file)
 		output_text(output, ", %s:%" PRIu32, file, type->line);
 	output_text(output, "; %" PRIu64 " object%s, %s */\n", tally->objects,
@@ -251,13 +298,22 @@ static enum command_status print_types_named(struct session *session, struct tal
 					     const char *name)
 {
 	const struct heap_types *types = &session->snapshot->types;
+	bool *printed = session_allocate(session, types->count * sizeof(*printed));
 	heap_type_id type = HEAP_NO_TYPE;
 	bool found = false;
 
+	if (!printed)
+		return command_fail(session, heap_error_out_of_memory());
 	output_open_array(session->output, NULL);
 	while ((type = heap_types_find(types, name, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
+		heap_type_id target = named_by(types, type);
+
 		found = true;
-		print_type(session, &tallies[type]);
+		if (!printed[type] && !printed[target])
+			print_type(session, type, &tallies[target ? target : type]);
+		printed[type] = true;
+		// One of several names of the same says all.
+		printed[target] = target != HEAP_NO_TYPE;
 	}
 	output_close(session->output);
 	if (!found)

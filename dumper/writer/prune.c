@@ -101,6 +101,18 @@ static struct heap_error *copy_type(const struct heap_types *types, heap_type_id
 	return error ? error : heap_types_add(result, &type, &added);
 }
 
+// What has no name of its own is known by its typedef, though nothing may refer to that.
+static void need_typedefs(const struct heap_types *types, bool *needed)
+{
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const struct heap_type *type = &types->types[id];
+
+		if (type->kind == HEAP_TYPE_TYPEDEF && needed[type->target] &&
+		    types->types[type->target].name == 0)
+			needed[id] = true;
+	}
+}
+
 struct heap_error *prune_types(const struct heap_types *types, bool *needed, heap_type_id *map,
 			       struct heap_types *result)
 {
@@ -109,6 +121,7 @@ struct heap_error *prune_types(const struct heap_types *types, bool *needed, hea
 
 	if (error)
 		return error;
+	need_typedefs(types, needed);
 	map[0] = HEAP_NO_TYPE;
 	for (heap_type_id id = 1; id < types->count; id++)
 		map[id] = needed[id] ? next++ : HEAP_NO_TYPE;

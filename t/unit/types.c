@@ -481,6 +481,46 @@ static void names_are_as_in_c(void **state)
 	assert_name(flexible, "char[]");
 }
 
+static heap_type_id add_unnamed(const char *file, uint32_t line)
+{
+	heap_type_id id = add(&types, HEAP_TYPE_STRUCT, "", 8, 0);
+
+	types.types[id].file = string(&types, file);
+	types.types[id].line = line;
+	return id;
+}
+
+static void unnamed_structs_are_known_by_their_typedef(void **state)
+{
+	(void)state;
+	heap_type_id point = add_unnamed("a.c", 1), twice = add_unnamed("a.c", 2);
+	heap_type_id first = add_unnamed("b.c", 3), second = add_unnamed("c.c", 4);
+	heap_type_id node = add_node(&types, false), number = find("int");
+
+	add(&types, HEAP_TYPE_TYPEDEF, "point_t", 0, point);
+	add(&types, HEAP_TYPE_TYPEDEF, "point_t", 0, point);
+	add(&types, HEAP_TYPE_TYPEDEF, "one_t", 0, twice);
+	add(&types, HEAP_TYPE_TYPEDEF, "other_t", 0, twice);
+	add(&types, HEAP_TYPE_TYPEDEF, "entry_t", 0, first);
+	add(&types, HEAP_TYPE_TYPEDEF, "entry_t", 0, second);
+	add(&types, HEAP_TYPE_TYPEDEF, "node_t", 0, node);
+	add(&types, HEAP_TYPE_TYPEDEF, "number_t", 0, number);
+	assert_name(point, "struct {…} (a.c:1)");
+	assert_null(heap_types_name_unnamed(&types));
+	assert_name(point, "point_t");
+	assert_name(pointer_to(&types, point), "point_t *");
+	assert_name(array_of(&types, point, 3), "point_t[3]");
+	assert_name(twice, "struct {…} (a.c:2)");
+	assert_name(first, "entry_t (b.c:3)");
+	assert_name(second, "entry_t (c.c:4)");
+	assert_name(node, "struct node");
+	assert_name(number, "int");
+	assert_int_equal(heap_types_alias(&types, types.count + 1), HEAP_NO_TYPE);
+	// A table that has grown since has no more names, but no wrong ones either.
+	assert_name(add_unnamed("d.c", 5), "struct {…} (d.c:5)");
+	assert_null(heap_types_check(&types));
+}
+
 static void names_are_cut_as_snprintf_does(void **state)
 {
 	(void)state;
@@ -614,6 +654,7 @@ UNIT_TESTS("types", TEST(strings_are_kept_once), TEST(strings_of_a_table_without
 	   TEST(unnamed_structs_are_compared_by_layout), TEST(enums_are_compared_by_values),
 	   TEST(merges_into_a_table_that_was_loaded), TEST(what_contains_itself_ends),
 	   TEST(deep_chains_end), TEST(sizes_go_through_typedefs_and_arrays),
-	   TEST(names_are_as_in_c), TEST(names_are_cut_as_snprintf_does),
-	   TEST(names_of_endless_types_end), TEST(finds_by_name_keyword_and_glob),
-	   TEST(visits_all_pointer_slots), TEST(visit_of_a_doubling_type_ends))
+	   TEST(names_are_as_in_c), TEST(unnamed_structs_are_known_by_their_typedef),
+	   TEST(names_are_cut_as_snprintf_does), TEST(names_of_endless_types_end),
+	   TEST(finds_by_name_keyword_and_glob), TEST(visits_all_pointer_slots),
+	   TEST(visit_of_a_doubling_type_ends))

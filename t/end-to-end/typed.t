@@ -1,0 +1,74 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What heapsh says of types, of the fields of a real program (t/programs/typed.c), exactly.
+use strict;
+use warnings;
+use lib 't/lib';
+use Heapsh;
+use Test::More;
+
+my $program = Heapsh->start('typed');
+my $file = $program->capture;
+is(($program->finish)[0], "done 1\n", 'the program goes on');
+
+# What differs from run to run: addresses, and how long ago it was.
+sub plain {
+    my ($text) = @_;
+    $text =~ s/\b0x[0-9a-f]+/0x…/g;
+    $text =~ s/at most [\d.]+ s/at most … s/g;
+    return $text;
+}
+
+sub is_answer {
+    my ($command, $expected) = @_;
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    is plain(scalar Heapsh::ask($file, ref $command ? @$command : split / /, $command)), $expected,
+        ref $command ? "@$command" : $command;
+}
+
+# As C, with offsets, holes, padding, and how many there are.
+is_answer 'types point_t', <<'END';
+typedef struct {
+	int x; /* 0, 4 */
+	/* a hole of 4 bytes */
+	double y; /* 8, 8 */
+} point_t; /* 16 bytes, typed.c:8; 1 object, 80 B */
+END
+is_answer ['types', 'struct window'], <<'END';
+struct window {
+	char title[12]; /* 0, 12 */
+	/* a hole of 4 bytes */
+	struct link order; /* 16, 16 */
+	struct {
+		unsigned int shown : 1; /* 32:0, 4 */
+		unsigned int layer : 7; /* 32:1, 4 */
+		/* 3 bytes of padding */
+	}; /* 32, 4 */
+	/* a hole of 4 bytes */
+	union {
+		point_t *corner; /* 40, 8 */
+		void *anything; /* 40, 8 */
+	} at; /* 40, 8 */
+	int (*draw)(...); /* 48, 8 */
+	int (*print)(...); /* 56, 8 */
+	void (*nowhere)(...); /* 64, 8 */
+}; /* 72 bytes, typed.c:18; 2 objects, 360 B */
+END
+is_answer 'types unused', <<'END';
+struct unused {
+	char letter; /* 0, 1 */
+	/* a hole of 7 bytes */
+	struct unused *next; /* 8, 8 */
+	char rest[3]; /* 16, 3 */
+	/* 5 bytes of padding */
+}; /* 24 bytes, typed.c:35; 0 objects, 0 B */
+END
+my ($type) = @{ Heapsh::ask_json($file, 'types', 'point_t') };
+is_deeply [@$type{qw(type size objects bytes)}], ['point_t', 16, 1, 80], 'the same in JSON';
+is_deeply [map { "$_->{type} $_->{name} $_->{offset}" } @{ $type->{members} }],
+    ['int x 0', 'double y 8'], 'with its members';
+is(Heapsh::ask($file, 'find', '--count', 'type', 'point_t'), "Total: 1 object, 80 B\n",
+    'a type without a name is found by its typedef');
+is(Heapsh::ask($file, 'find', '--count', 'type', 'point_t[5]'), "Total: 1 object, 80 B\n",
+    'as is an array of it');
+done_testing;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * What the shell says of types, line by line: t/end-to-end/typed.t knows each of these.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+	int x;
+	double y;
+} point_t;
+
+struct link {
+	struct link *next;
+	struct link *previous;
+};
+
+struct window {
+	char title[12];
+	struct link order;
+	struct {
+		unsigned shown : 1;
+		unsigned layer : 7;
+	};
+	union {
+		point_t *corner;
+		void *anything;
+	} at;
+	int (*draw)(struct window *window);
+	int (*print)(const char *text);
+	void (*nowhere)(void);
+};
+
+// Nothing is of this type.
+struct unused {
+	char letter;
+	struct unused *next;
+	char rest[3];
+};
+
+point_t *points;
+double *height;
+struct window *window;
+struct window *windows;
+struct link *second;
+struct unused *none;
+const char *text_end;
+
+static int draw_window(struct window *drawn)
+{
+	return drawn->shown;
+}
+
+static struct window *window_new(int layer)
+{
+	struct window *made = calloc(1, sizeof(*made));
+
+	snprintf(made->title, sizeof(made->title), "layer %d", layer);
+	made->shown = 1;
+	made->layer = (unsigned)layer;
+	made->draw = draw_window;
+	made->print = puts;
+	return made;
+}
+
+static void make_points(void)
+{
+	points = calloc(5, sizeof(*points));
+	for (int i = 0; i < 5; i++)
+		points[i] = (point_t){ i, i / 2.0 };
+	height = &points[2].y;
+}
+
+static void make_windows(void)
+{
+	window = window_new(3);
+	window->at.corner = &points[3];
+	// The last is inside what draw points to: no function begins there.
+	window->nowhere = (void (*)(void))((char *)draw_window + 1);
+	windows = calloc(4, sizeof(*windows));
+	windows[1].order.next = &windows[2].order;
+	window->order.next = &window->order;
+	second = &windows[1].order;
+}
+
+int main(void)
+{
+	make_points();
+	make_windows();
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	printf("done %d\n", window->draw(window));
+	return 0;
+}
