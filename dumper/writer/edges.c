@@ -138,7 +138,7 @@ struct heap_error *edges_init(struct edges *edges, const struct objects *objects
 		const struct object_range *range = &objects->ranges[i];
 
 		scan.end = range->first + range->count;
-		error = image_visit(image, range->start, range->end, true, scan_words, &scan);
+		error = image_visit(image, range->start, range->end, scan_words, &scan);
 		// What lies in pages that were never touched holds nothing.
 		while (!error && scan.object < scan.end)
 			finish_object(&scan);

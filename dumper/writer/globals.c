@@ -103,49 +103,66 @@ static struct heap_error *add_debug_globals(struct capture *capture, const struc
 	return NULL;
 }
 
-static bool holds_pointer(const struct capture *capture, uint64_t address, uint64_t size)
-{
-	for (uint64_t at = (address + 7) & ~UINT64_C(7); at + 8 <= address + size; at += 8) {
-		uint64_t word;
+struct pointer_search {
+	const struct objects *objects;
+	bool found;
+};
 
-		if (image_read(&capture->image, at, &word, 8) &&
-		    objects_find(&capture->objects, word) != HEAP_NO_OBJECT)
-			return true;
-	}
-	return false;
+HEAP_MUST_CHECK
+static struct heap_error *find_pointer(void *context, uint64_t address, const uint64_t *words,
+				       size_t count)
+{
+	struct pointer_search *search = context;
+
+	(void)address;
+	for (size_t i = 0; !search->found && i < count; i++)
+		search->found = objects_find(search->objects, words[i]) != HEAP_NO_OBJECT;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_symbol(struct capture *capture, const struct module *module,
+				     const struct heap_symbol *symbol)
+{
+	struct pointer_search search = { .objects = &capture->objects };
+	uint64_t address = symbol->address + module->bias;
+	struct heap_error *error =
+		image_visit(&capture->image, (address + 7) & ~UINT64_C(7),
+			    (address + symbol->size) & ~UINT64_C(7), find_pointer, &search);
+
+	if (error || !search.found)
+		return error;
+
+	CLEANUP_FREE char *name = heap_demangle(symbol->name);
+	struct heap_root root = {
+		.kind = HEAP_ROOT_GLOBAL,
+		.name = strings_add(&capture->strings, name),
+		.address = address,
+		.size = symbol->size,
+		.module = module_index(capture, module),
+		.thread = HEAP_NO_INDEX,
+		.frame = HEAP_NO_INDEX,
+	};
+
+	return add_variable(capture, &root);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *add_symbol_globals(struct capture *capture, const struct module *module)
 {
-	for (size_t i = 0; i < module->elf->symbol_count; i++) {
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < module->elf->symbol_count; i++) {
 		const struct heap_symbol *symbol = &module->elf->symbols[i];
-		uint64_t address = symbol->address + module->bias;
 
-		if (symbol->kind != HEAP_SYMBOL_OBJECT || symbol->size < 8 ||
-		    !in_data(module, symbol->address) ||
-		    symbol->size > module->elf->data_end - symbol->address ||
-		    roots_is_claimed(&capture->roots, address) ||
-		    strcmp(symbol->name, ARENA_VARIABLE) == 0 ||
-		    !holds_pointer(capture, address, symbol->size))
-			continue;
-
-		CLEANUP_FREE char *name = heap_demangle(symbol->name);
-		struct heap_root root = {
-			.kind = HEAP_ROOT_GLOBAL,
-			.name = strings_add(&capture->strings, name),
-			.address = address,
-			.size = symbol->size,
-			.module = module_index(capture, module),
-			.thread = HEAP_NO_INDEX,
-			.frame = HEAP_NO_INDEX,
-		};
-		struct heap_error *error = add_variable(capture, &root);
-
-		if (error)
-			return error;
+		if (symbol->kind == HEAP_SYMBOL_OBJECT && symbol->size >= 8 &&
+		    in_data(module, symbol->address) &&
+		    symbol->size <= module->elf->data_end - symbol->address &&
+		    !roots_is_claimed(&capture->roots, symbol->address + module->bias) &&
+		    strcmp(symbol->name, ARENA_VARIABLE) != 0)
+			error = add_symbol(capture, module, symbol);
 	}
-	return NULL;
+	return error;
 }
 
 // --- thread-locals -----------------------------------------------------------
@@ -234,10 +251,9 @@ struct heap_error *globals_gather_variables(struct capture *capture)
 
 HEAP_MUST_CHECK
 static struct heap_error *gather(struct capture *capture, const struct heap_root *root,
-				 bool anonymous, enum roots_words which)
+				 enum roots_words which)
 {
-	return roots_gather(&capture->roots, root, &capture->image, &capture->objects, anonymous,
-			    which);
+	return roots_gather(&capture->roots, root, &capture->image, &capture->objects, which);
 }
 
 struct heap_error *globals_gather_thread_storage(struct capture *capture)
@@ -272,7 +288,7 @@ struct heap_error *globals_gather_thread_storage(struct capture *capture)
 			.thread = i,
 			.frame = HEAP_NO_INDEX,
 		};
-		struct heap_error *error = gather(capture, &root, false, ROOTS_ALL_WORDS);
+		struct heap_error *error = gather(capture, &root, ROOTS_ALL_WORDS);
 
 		if (!error)
 			error = roots_claim(&capture->roots, start, end - start);
@@ -304,8 +320,7 @@ static struct heap_error *gather_segment(struct capture *capture, const struct m
 		.frame = HEAP_NO_INDEX,
 	};
 
-	return gather(capture, &root, false,
-		      is_libc(module->path) ? ROOTS_STARTS_ONLY : ROOTS_ALL_WORDS);
+	return gather(capture, &root, is_libc(module->path) ? ROOTS_STARTS_ONLY : ROOTS_ALL_WORDS);
 }
 
 static bool overlaps_module_data(const struct capture *capture, const struct image_mapping *mapping)
@@ -391,9 +406,8 @@ struct heap_error *globals_gather_rest(struct capture *capture)
 			.thread = HEAP_NO_INDEX,
 			.frame = HEAP_NO_INDEX,
 		};
-		bool anonymous = mapping->kind == IMAGE_ANONYMOUS && !mapping->shared;
 
-		error = gather(capture, &root, anonymous, ROOTS_ALL_WORDS);
+		error = gather(capture, &root, ROOTS_ALL_WORDS);
 	}
 	return error;
 }

@@ -224,24 +224,42 @@ static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end
 	return end;
 }
 
-struct heap_error *image_visit(const struct image *image, uint64_t start, uint64_t end,
-			       bool anonymous, image_visitor *visit, void *context)
+// Whether only pages that were touched can hold anything: private memory of no file.
+static bool is_anonymous(const struct image_mapping *mapping)
 {
-	CLEANUP_FREE uint64_t *words = malloc(PIECE + PAGE);
+	return !mapping->shared && (mapping->kind == IMAGE_ANONYMOUS ||
+				    mapping->kind == IMAGE_HEAP || mapping->kind == IMAGE_STACK);
+}
+
+// What of [start, end) can be visited at once: of one mapping, touched all along or not at all.
+static uint64_t find_piece(const struct image *image, uint64_t start, uint64_t end, bool *touched)
+{
+	const struct image_mapping *mapping = image_find(image, start);
+
+	*touched = true;
+	if (!mapping)
+		return end;
+	if (end > mapping->end)
+		end = mapping->end;
+	return is_anonymous(mapping) && image->pagemap >= 0 ? find_run(image, start, end, touched)
+							    : end;
+}
+
+struct heap_error *image_visit(const struct image *image, uint64_t start, uint64_t end,
+			       image_visitor *visit, void *context)
+{
+	size_t size = end - start < PIECE ? end - start : PIECE;
+	CLEANUP_FREE uint64_t *words = malloc(size + 1);
 
 	if (!words)
 		return heap_error_out_of_memory();
 	while (start < end) {
-		bool touched = true;
-		uint64_t piece = end;
+		bool touched;
+		uint64_t piece = find_piece(image, start, end, &touched);
 
-		if (anonymous && image->pagemap >= 0)
-			piece = find_run(image, start, end, &touched);
-		if (piece > end)
-			piece = end;
 		if (touched) {
-			if (piece - start > PIECE)
-				piece = start + PIECE;
+			if (piece - start > size)
+				piece = start + size;
 			image_read_padded(image, start, words, piece - start);
 
 			struct heap_error *error =

@@ -68,13 +68,13 @@ typedef struct heap_error *image_visitor(void *context, uint64_t address, const 
 					 size_t count);
 
 /**
- * Visits the words of [start, end) in pieces, in order, leaving out pages that were never
- * touched (@p anonymous must be true only if the whole range is private anonymous memory).
+ * Visits the words of [start, end) in pieces, in order, leaving out pages of anonymous memory
+ * that were never touched.
  *
  * @param start, end  multiples of 8
  */
 HEAP_MUST_CHECK
 struct heap_error *image_visit(const struct image *image, uint64_t start, uint64_t end,
-			       bool anonymous, image_visitor *visit, void *context);
+			       image_visitor *visit, void *context);
 
 #endif

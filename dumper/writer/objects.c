@@ -174,7 +174,7 @@ static struct heap_error *scan_range(struct objects *objects, const struct image
 {
 	struct scan scan = { objects, image, secret, end, start };
 	uint32_t first = objects->count;
-	struct heap_error *error = image_visit(image, start, end, true, scan_words, &scan);
+	struct heap_error *error = image_visit(image, start, end, scan_words, &scan);
 
 	if (error || objects->count == first)
 		return error;

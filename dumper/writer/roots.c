@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-enum {
-	// Of a variable's memory, what is read at once; larger ones are arrays read in pieces.
-	PIECE = 65536,
-};
-
 // Room for one more in an array that doubles.
 HEAP_MUST_CHECK
 static struct heap_error *reserve(void *array, size_t element, uint64_t count, uint64_t *capacity)
@@ -110,32 +105,34 @@ struct heap_error *roots_claim(struct roots *roots, uint64_t start, uint64_t siz
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_words(struct roots *roots, heap_root_id id, const struct image *image,
-				    const struct objects *objects)
+static struct heap_error *visit_words(const struct image *image, const struct heap_root *root,
+				      image_visitor *visit, void *context)
 {
-	const uint64_t address = roots->roots[id].address;
-	const uint64_t size = roots->roots[id].size;
-	CLEANUP_FREE uint64_t *words = malloc(PIECE);
-	// Packed variables begin anywhere; the pointers that matter are aligned.
-	uint64_t at = (address + 7) & ~UINT64_C(7);
+	uint64_t start = (root->address + 7) & ~UINT64_C(7);
+	uint64_t end = (root->address + root->size) & ~UINT64_C(7);
 
-	if (!words)
-		return heap_error_out_of_memory();
-	while (at < address + size && address + size - at >= 8) {
-		uint64_t left = (address + size - at) & ~UINT64_C(7);
-		size_t piece = left < PIECE ? left : PIECE;
+	return start < end ? image_visit(image, start, end, visit, context) : NULL;
+}
 
-		image_read_padded(image, at, words, piece);
-		for (size_t i = 0; i < piece / 8; i++) {
-			struct heap_error *error =
-				roots_add_word(roots, id, at + i * 8 - address, words[i], objects);
+struct variable {
+	struct roots *roots;
+	const struct objects *objects;
+	heap_root_id id;
+};
 
-			if (error)
-				return error;
-		}
-		at += piece;
-	}
-	return NULL;
+HEAP_MUST_CHECK
+static struct heap_error *add_words(void *context, uint64_t address, const uint64_t *words,
+				    size_t count)
+{
+	const struct variable *variable = context;
+	struct roots *roots = variable->roots;
+	uint64_t offset = address - roots->roots[variable->id].address;
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < count; i++)
+		error = roots_add_word(roots, variable->id, offset + i * 8, words[i],
+				       variable->objects);
+	return error;
 }
 
 struct heap_error *roots_add_variable(struct roots *roots, const struct heap_root *root,
@@ -153,8 +150,12 @@ struct heap_error *roots_add_variable(struct roots *roots, const struct heap_roo
 
 	if (!error)
 		error = roots_claim(roots, root->address, root->size);
-	if (!error)
-		error = add_words(roots, id, image, objects);
+	if (!error) {
+		struct variable variable = { roots, objects, id };
+
+		// Packed variables begin anywhere; the pointers that matter are aligned.
+		error = visit_words(image, root, add_words, &variable);
+	}
 	if (error || !image_read(image, root->address, value, kept))
 		return error;
 	return roots_set_content(roots, id, value, kept);
@@ -239,13 +240,11 @@ static struct heap_error *gather_words(void *context, uint64_t address, const ui
 
 struct heap_error *roots_gather(struct roots *roots, const struct heap_root *root,
 				const struct image *image, const struct objects *objects,
-				bool anonymous, enum roots_words which)
+				enum roots_words which)
 {
 	struct gathering gathering = { roots, root, objects, which, HEAP_NO_OBJECT };
-	uint64_t start = (root->address + 7) & ~UINT64_C(7);
-	uint64_t end = (root->address + root->size) & ~UINT64_C(7);
 
-	return image_visit(image, start, end, anonymous, gather_words, &gathering);
+	return visit_words(image, root, gather_words, &gathering);
 }
 
 static int compare_edges(const void *left, const void *right)

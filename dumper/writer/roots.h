@@ -71,13 +71,11 @@ enum roots_words {
 /**
  * Gathers the pointers among the unclaimed words of @p root's memory. The root is added
  * with the first of them, and not at all if there is none.
- *
- * @param anonymous  as for image_visit()
  */
 HEAP_MUST_CHECK
 struct heap_error *roots_gather(struct roots *roots, const struct heap_root *root,
 				const struct image *image, const struct objects *objects,
-				bool anonymous, enum roots_words which);
+				enum roots_words which);
 
 /** Sorts the edges by root and offset; when all is gathered. */
 void roots_sort_edges(struct roots *roots);

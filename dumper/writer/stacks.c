@@ -399,7 +399,7 @@ static struct heap_error *gather_range(struct capture *capture, uint32_t thread,
 		root.name = capture->frames[frame].function;
 		root.module = capture->frames[frame].module;
 	}
-	return roots_gather(&capture->roots, &root, &capture->image, &capture->objects, false,
+	return roots_gather(&capture->roots, &root, &capture->image, &capture->objects,
 			    ROOTS_ALL_WORDS);
 }
 
