@@ -5,7 +5,8 @@
 #   make check                       all tests; T='t/find.t build/t/unit/types.t' for some
 #   make check SANITIZE=address,undefined    the same, in a build directory of its own
 #   make check-real                  tests on real programs, fetched and built from Debian's sources
-#   make truth                       how good the inference of types is; V=1 says what is wrong
+#   make truth                       how good the inference of types is, which make check asks, too;
+#                                    V=1 says what is wrong
 #   make bench                       timings, as ratios to a bare run in the same invocation
 #   make fuzz                        fuzz targets, with clang; F=file TIME=60 runs one
 #   make lint                        formatting, static analysis, scripts, manual pages
@@ -56,7 +57,7 @@ SAMPLES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/programs/*.c)) \
 TRUTH_C := $(filter-out truth,$(basename $(notdir $(shell ls t/truth/*.c | grep -v -e -))))
 TRUTH_CXX := $(basename $(notdir $(wildcard t/truth/*.cc)))
 TRUTH_PARTS := $(wildcard t/truth/*.h t/truth/*-*.c)
-TRUTHS := $(foreach variant,gcc-O0 gcc-O2 clang-O2,\
+TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang-O2),\
             $(patsubst %,$(BUILD)/truth/%.$(variant),$(TRUTH_C) $(TRUTH_CXX))) \
           $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins)
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))
@@ -180,11 +181,11 @@ $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(FLAGS) $(SANITIZERS) -g -O2 -fno-builtin-malloc -fno-builtin-free -o $@ $< \
 		$(BUILD)/libheapgraph.a $(LIBS)
 
-T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/shell/*.t $(UNITS)
+T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/shell/*.t t/truth/*.t $(UNITS)
 check: dependencies
 	$(Q)$(MAKE) --no-print-directory check-built
 
-check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(FUZZED:%=$(BUILD)/t/fuzz/%.replay)
+check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(FUZZED:%=$(BUILD)/t/fuzz/%.replay) $(TRUTHS) truth-lua
 	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' prove -e '' $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
 
 check-real: all

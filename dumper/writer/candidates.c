@@ -83,6 +83,14 @@ void candidates_add_hinted(const struct inference *inference, heap_object_id obj
 	}
 }
 
+enum word candidate_ask(const struct inference *inference, heap_object_id object,
+			const struct candidate *candidate)
+{
+	return profiles_exclude(inference, object, candidate->type)
+		       ? WORD_AGAINST
+		       : hints_ask(inference, object, candidate->type);
+}
+
 int candidate_score(const struct inference *inference, const struct content *content,
 		    const struct candidate *candidate)
 {
@@ -111,7 +119,7 @@ void candidates_hold(const struct inference *inference, const struct content *co
 	candidates->samples++;
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		struct candidate *candidate = &candidates->list[i];
-		enum word word = hints_ask(inference, content->object, candidate->type);
+		enum word word = candidate_ask(inference, content->object, candidate);
 		int own = candidate_score(inference, content, candidate);
 
 		candidate->parts += word == WORD_FOR;

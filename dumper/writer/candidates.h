@@ -45,6 +45,10 @@ struct candidate *candidates_add(struct candidates *candidates, struct layout_cl
 void candidates_add_hinted(const struct inference *inference, heap_object_id object,
 			   struct candidates *candidates);
 
+/** What a block's hints say of a candidate, and what the like of it holds. */
+enum word candidate_ask(const struct inference *inference, heap_object_id object,
+			const struct candidate *candidate);
+
 /** How much a block's content speaks for a candidate: below 0 if it contradicts. */
 int candidate_score(const struct inference *inference, const struct content *content,
 		    const struct candidate *candidate);

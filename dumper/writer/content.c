@@ -31,9 +31,8 @@ struct check {
 	const struct content *content;
 };
 
-// Blocks of a kind are asked for by ascending address, and lie near each other.
-static void read_ahead(const struct inference *inference, uint64_t address, void *buffer,
-		       size_t size)
+// Blocks of a kind lie near each other.
+void content_peek(const struct inference *inference, uint64_t address, void *buffer, size_t size)
 {
 	struct content_ahead *ahead = inference->ahead;
 
@@ -53,7 +52,7 @@ void content_read(const struct inference *inference, heap_object_id object, uint
 
 	if (count > CONTENT_WORDS)
 		count = CONTENT_WORDS;
-	read_ahead(inference, objects->address[object], words, count * 8);
+	content_peek(inference, objects->address[object], words, count * 8);
 	*result = (struct content){ object, words, count };
 }
 

@@ -38,8 +38,9 @@
 #include <string.h>
 
 enum {
-	AHEAD = 12, // edges, and claims, whose memory is asked for before they are looked at
-	MAX_ROUNDS = 64,
+	AHEAD = 12,        // edges, and claims, whose memory is asked for before they are looked at
+	SMALL_ROUNDS = 64, // that name less than one object in MANY
+	MANY = 1000,
 };
 
 struct heap_error *inference_claim(struct inference *inference, enum rank rank,
@@ -155,10 +156,15 @@ static struct heap_error *hear(struct inference *inference, heap_type_id pointee
 	if (claim.fit == LAYOUT_NONE)
 		return pointee == HEAP_NO_TYPE ? NULL
 					       : hints_add(inference, pointee, pointer, false);
-	rank = claim.fit == LAYOUT_EXACT ? RANK_EXACT : RANK_FLEXIBLE;
-	return inference_claim(inference, pointer->local ? RANK_LOCAL : rank,
+	if (pointer->local)
+		rank = RANK_LOCAL;
+	else if (pointer->is_sure)
+		rank = claim.fit == LAYOUT_EXACT ? RANK_EXACT : RANK_FLEXIBLE;
+	else
+		rank = claim.fit == LAYOUT_EXACT ? RANK_PASSED_EXACT : RANK_PASSED_FLEXIBLE;
+	return inference_claim(inference, rank,
 			       &(struct claim){ pointer->target, claim.type, claim.elements,
-						HEAP_EVIDENCE_POINTER });
+						HEAP_EVIDENCE_POINTER, pointer->is_sure });
 }
 
 struct heap_error *inference_follow(struct inference *inference,
@@ -196,7 +202,8 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 		if (has_slots(&repetition))
 			error = inference_follow(
 				inference, &repetition, (uint64_t)edges->slot[i] * 8,
-				&(struct pointer){ edges->target[i], edges->interior[i], false },
+				&(struct pointer){ edges->target[i], edges->interior[i], false,
+						   inference->is_sure[object] },
 				&edges->flags[i]);
 	}
 	return error;
@@ -220,7 +227,8 @@ static struct heap_error *follow_roots(struct inference *inference)
 		if (!error && has_slots(&repetition))
 			error = inference_follow(inference, &repetition, edge->offset,
 						 &(struct pointer){ edge->target, edge->interior,
-								    root->kind == HEAP_ROOT_LOCAL },
+								    root->kind == HEAP_ROOT_LOCAL,
+								    true },
 						 &edge->flags);
 	}
 	return error;
@@ -279,6 +287,7 @@ static struct heap_error *apply(struct inference *inference, enum rank rank,
 	capture->type[claim->object] = claim->type;
 	capture->elements[claim->object] = claim->elements;
 	capture->evidence[claim->object] = claim->evidence;
+	inference->is_sure[claim->object] = claim->is_sure;
 	return follow_object(inference, claim->object);
 }
 
@@ -335,8 +344,9 @@ static struct heap_error *claim_classes(struct inference *inference, const heap_
 		if (type == HEAP_NO_TYPE ||
 		    heap_types_size(inference->layouts.types, type) > objects->size[object])
 			continue;
-		error = inference_claim(inference, RANK_VTABLE,
-					&(struct claim){ object, type, 1, HEAP_EVIDENCE_VTABLE });
+		error = inference_claim(
+			inference, RANK_VTABLE,
+			&(struct claim){ object, type, 1, HEAP_EVIDENCE_VTABLE, true });
 	}
 	return error;
 }
@@ -374,7 +384,7 @@ static struct heap_error *claim_labels(struct inference *inference)
 		error = inference_claim(inference, RANK_DECLARED,
 					&(struct claim){ object, heap_types_strip(types, type),
 							 objects->size[object] / size,
-							 HEAP_EVIDENCE_DECLARED });
+							 HEAP_EVIDENCE_DECLARED, true });
 	}
 	return error;
 }
@@ -385,10 +395,17 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 {
 	struct heap_error *error = inference_settle(inference);
 
+	if (!error)
+		error = profiles_learn(inference);
 	*named = 0;
-	for (int evidence = NAMING_SURE; !error && *named == 0 && evidence <= NAMING_WEAK;
-	     evidence++)
-		error = naming_claim(inference, (enum naming_evidence)evidence, named);
+	if (!error)
+		error = naming_claim(inference, NAMING_SURE, named);
+	if (!error && *named == 0)
+		error = tags_learn(inference, named);
+	if (!error && *named == 0)
+		error = naming_claim(inference, NAMING_LIKELY, named);
+	if (!error && *named == 0)
+		error = naming_claim(inference, NAMING_WEAK, named);
 	if (!error && *named == 0)
 		error = pools_cut(inference, named);
 	if (!error && *named == 0)
@@ -406,10 +423,11 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 		error = claim_classes(inference, classes);
 	if (!error)
 		error = follow_roots(inference);
-	for (int i = 0; !error && named > 0 && i < MAX_ROUNDS; i++) {
+	for (int small = 0; !error && named > 0 && small < SMALL_ROUNDS;) {
 		error = advance(inference, &named);
 		if (!error && named == 0)
 			error = rivals_weigh(inference, &named);
+		small += named < inference->capture->objects.count / MANY;
 	}
 	if (!error)
 		error = inference_settle(inference);
@@ -422,10 +440,13 @@ static void release(struct inference *inference)
 		free(inference->queues[i].claims);
 	free(inference->ahead);
 	free(inference->renamed);
+	free(inference->is_sure);
 	free(inference->rank);
 	free(inference->hint_head);
 	free(inference->hints);
 	kinds_deinit(&inference->kinds);
+	tags_deinit(&inference->tags);
+	profiles_deinit(&inference->profiles);
 	layouts_deinit(&inference->layouts);
 	pools_deinit(&inference->pools);
 }
@@ -438,6 +459,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		.ahead = calloc(1, sizeof(*inference.ahead)),
 		.rank = malloc(count),
 		.renamed = calloc(count, sizeof(*inference.renamed)),
+		.is_sure = calloc(count, sizeof(*inference.is_sure)),
 		.hint_head = calloc(count, sizeof(*inference.hint_head)),
 	};
 	struct heap_error *error = NULL;
@@ -447,9 +469,9 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	capture->evidence = calloc(count, sizeof(*capture->evidence));
 	capture->rival = calloc(count, sizeof(*capture->rival));
 	capture->rivals = calloc(count, sizeof(*capture->rivals));
-	if (!inference.ahead || !inference.rank || !inference.renamed || !inference.hint_head ||
-	    !capture->type || !capture->elements || !capture->evidence || !capture->rival ||
-	    !capture->rivals)
+	if (!inference.ahead || !inference.rank || !inference.renamed || !inference.is_sure ||
+	    !inference.hint_head || !capture->type || !capture->elements || !capture->evidence ||
+	    !capture->rival || !capture->rivals)
 		error = heap_error_out_of_memory();
 	if (!error)
 		error = kinds_init(&inference.kinds, capture);
@@ -457,8 +479,10 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		error = layouts_init(&inference.layouts, &capture->types);
 	if (!error) {
 		memset(inference.rank, RANK_NONE, count);
-		error = run(&inference, classes);
+		error = kinds_sort(&inference);
 	}
+	if (!error)
+		error = run(&inference, classes);
 	release(&inference);
 	return error;
 }

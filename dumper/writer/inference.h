@@ -24,10 +24,14 @@ enum rank {
 	RANK_FLEXIBLE, /**< likewise, of a header and elements */
 	RANK_LOCAL,    /**< either of these by a local variable, which may not be set yet */
 	RANK_STRING,   /**< a char * points to its start, and it reads like text */
-	RANK_EMBEDDED, /**< the only type of its size that has the hinted parts */
-	RANK_SITE,     /**< what the code that allocated it means by it */
-	RANK_VOTE,     /**< what its siblings are */
-	RANK_ARRAY,    /**< a whole number of what a typed slot points to */
+	RANK_TAG,      /**< its tag is that of blocks whose types are known */
+	RANK_TAG_LIKELY,
+	RANK_PASSED_EXACT,    /**< as RANK_EXACT, but what holds the slot has a lesser name */
+	RANK_PASSED_FLEXIBLE, /**< likewise */
+	RANK_EMBEDDED,        /**< the only type of its size that has the hinted parts */
+	RANK_SITE,            /**< what the code that allocated it means by it */
+	RANK_VOTE,            /**< what its siblings are */
+	RANK_ARRAY,           /**< a whole number of what a typed slot points to */
 	RANK_TEXT,
 	RANK_SLACK,   /**< elements and a rest */
 	RANK_ELEMENT, /**< a typed slot points to an element in its middle */
@@ -44,6 +48,7 @@ struct claim {
 	heap_type_id type;
 	uint64_t elements;
 	uint8_t evidence;
+	bool is_sure; /**< nothing has been guessed on the way from a root to this claim */
 };
 
 struct queue {
@@ -61,29 +66,70 @@ struct hint {
 	bool either;       /**< a union's: this or another of its members */
 };
 
-/** The blocks of one site and size. */
+#define NO_TAG UINT64_MAX
+
+/** The blocks of one site and size, and with one tag. */
 struct kind {
 	heap_site_id site;
+	uint64_t tag; /**< NO_TAG: none is known */
 	uint32_t count;
 	uint32_t first; /**< in kinds.members */
 	uint64_t size;  /**< bytes of each */
 };
 
 struct kinds {
-	struct kind *kinds; /**< [count] by site, by size */
+	struct kind *kinds; /**< [count] by site, by tag, by size */
 	uint32_t count;
 	heap_object_id *members;   /**< [objects] by kind */
 	struct meanings *meanings; /**< [sites] */
 	uint32_t sites;
 };
 
-/** All kinds of a site. */
+/** All kinds of a site with one tag. */
 struct site_summary {
 	heap_site_id site;
+	uint64_t tag;
 	uint32_t first; /**< of its kinds */
 	uint32_t sizes; /**< and how many it has */
 	uint32_t objects;
 	const struct meanings *meanings;
+};
+
+/** A number in the header of a struct. */
+struct header_member {
+	const char *name; /**< the types' */
+	uint32_t offset;  /**< bytes */
+	uint8_t size;     /**< bytes */
+	uint8_t shift, bits;
+};
+
+struct tag_value {
+	uint64_t value;
+	heap_type_id type; /**< of nearly all blocks with the value whose types are sure */
+	bool is_elected;   /**< there are none: of those that have a name */
+};
+
+struct tag {
+	struct header_member member;
+	struct tag_value *values; /**< [count] */
+	uint32_t count;           /**< 0: the site's blocks have none */
+	bool *has_member;         /**< [types] */
+};
+
+struct tags {
+	struct tag *tags; /**< [sites] */
+	uint32_t sites;
+};
+
+/** What the members that all types of a site share hold in the blocks of one type. */
+struct site_profiles {
+	struct profile *list; /**< [count] */
+	uint32_t count;
+};
+
+struct profiles {
+	struct site_profiles *sites; /**< [count] */
+	uint32_t count;
 };
 
 enum {
@@ -112,12 +158,15 @@ struct inference {
 	struct layouts layouts;
 	struct queue queues[RANKS];
 	bool *renamed;       /**< [objects] by its rivals */
+	bool *is_sure;       /**< [objects] as its claim */
 	uint8_t *rank;       /**< [objects] of its name, or of the best claim that waits for it */
 	uint32_t *hint_head; /**< [objects] its first hint, or NO_HINT */
 	struct hint *hints;  /**< [hint_count] [0] is none */
 	uint32_t hint_count, hint_capacity;
 	struct content_ahead *ahead;
 	struct kinds kinds;
+	struct tags tags;
+	struct profiles profiles;
 	struct pools pools;
 };
 
@@ -158,7 +207,8 @@ static inline bool inference_is_named(const struct inference *inference, heap_ob
 struct pointer {
 	heap_object_id target;
 	uint64_t interior;
-	bool local; /**< it stands in a local variable */
+	bool local;   /**< it stands in a local variable */
+	bool is_sure; /**< nothing has been guessed of what it stands in */
 };
 
 /** Hears what a typed slot at an offset says of the object that it points to. */
@@ -202,6 +252,9 @@ struct content {
 int content_score(const struct inference *inference, const struct content *content,
 		  heap_type_id type, uint64_t elements);
 
+/** Reads what lies at an address. Fast if addresses ascend. @param size  CONTENT_AHEAD at most */
+void content_peek(const struct inference *inference, uint64_t address, void *buffer, size_t size);
+
 /** Reads a block's first words. @param words  [CONTENT_WORDS] the caller's */
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
 		  struct content *result);
@@ -212,11 +265,44 @@ bool content_is_text(const struct inference *inference, const struct content *co
 
 /* --- kinds --- */
 
-/** What the sites' code means may add to capture's types: to be called before layouts_init(). */
+/** Finds what the sites' code means, which may add types: to be called before layouts_init(). */
 HEAP_MUST_CHECK
 struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture);
 
 void kinds_deinit(struct kinds *kinds);
+
+/** Finds the kinds of all blocks, or finds them again when tags have become known. */
+HEAP_MUST_CHECK
+struct heap_error *kinds_sort(struct inference *inference);
+
+/* --- tags --- */
+
+/** Finds the members that tell what blocks are. @param learned  adds the sites */
+HEAP_MUST_CHECK
+struct heap_error *tags_learn(struct inference *inference, uint64_t *learned);
+
+/** An object's tag; NO_TAG if its site knows none, or it is not known to have one. */
+uint64_t tags_of(const struct inference *inference, heap_object_id object);
+
+/** Claims that an object that is not better known is what its tag says. */
+HEAP_MUST_CHECK
+struct heap_error *tags_claim(struct inference *inference, heap_object_id object);
+
+/** Whether the tag says that blocks of a kind are not of a type. */
+bool tags_exclude(const struct inference *inference, const struct kind *kind, heap_type_id type);
+
+void tags_deinit(struct tags *tags);
+
+/* --- profiles --- */
+
+/** Notes what the blocks whose types are sure hold. */
+HEAP_MUST_CHECK
+struct heap_error *profiles_learn(struct inference *inference);
+
+/** Whether a block holds what none of a type, made at the same site, does. */
+bool profiles_exclude(const struct inference *inference, heap_object_id object, heap_type_id type);
+
+void profiles_deinit(struct profiles *profiles);
 
 /* --- hints --- */
 

@@ -13,15 +13,19 @@ struct kind_table {
 	size_t size;
 };
 
-static size_t slot_of(const struct kind_table *table, const struct kinds *kinds, heap_site_id site,
-		      uint64_t size)
+static bool is_same(const struct kind *one, const struct kind *other)
 {
-	size_t at = ((site * UINT64_C(0x9e3779b97f4a7c15) ^ size) * UINT64_C(0x9e3779b97f4a7c15) >>
-		     20) &
-		    (table->size - 1);
+	return one->site == other->site && one->tag == other->tag && one->size == other->size;
+}
 
-	while (table->slots[at] && (kinds->kinds[table->slots[at] - 1].site != site ||
-				    kinds->kinds[table->slots[at] - 1].size != size))
+static size_t slot_of(const struct kind_table *table, const struct kinds *kinds,
+		      const struct kind *kind)
+{
+	const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = ((kind->site * golden ^ kind->tag) * golden ^ kind->size) * golden;
+	size_t at = (hash >> 20) & (table->size - 1);
+
+	while (table->slots[at] && !is_same(&kinds->kinds[table->slots[at] - 1], kind))
 		at = (at + 1) & (table->size - 1);
 	return at;
 }
@@ -39,7 +43,7 @@ static struct heap_error *grow(struct kind_table *table, struct kinds *kinds)
 	if (!larger.slots)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < kinds->count; i++)
-		larger.slots[slot_of(&larger, kinds, more[i].site, more[i].size)] = i + 1;
+		larger.slots[slot_of(&larger, kinds, &more[i])] = i + 1;
 	free(table->slots);
 	*table = larger;
 	return NULL;
@@ -51,17 +55,26 @@ static int compare_kinds(const void *left, const void *right)
 
 	if (a->site != b->site)
 		return a->site < b->site ? -1 : 1;
+	if (a->tag != b->tag)
+		return a->tag < b->tag ? -1 : 1;
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
 // Finds all kinds, and notes for each object which is its.
 HEAP_MUST_CHECK
-static struct heap_error *find_kinds(struct kinds *kinds, const struct capture *capture,
-				     struct kind_table *table, uint32_t *kind_of)
+static struct heap_error *find_kinds(struct inference *inference, struct kind_table *table,
+				     uint32_t *kind_of)
 {
+	const struct capture *capture = inference->capture;
+	struct kinds *kinds = &inference->kinds;
+
+	kinds->count = 0;
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		heap_site_id site = capture->sites.site[i];
-		uint64_t size = capture->objects.size[i];
+		struct kind kind = {
+			.site = capture->sites.site[i],
+			.tag = tags_of(inference, i),
+			.size = capture->objects.size[i],
+		};
 
 		if ((size_t)kinds->count * 2 >= table->size) {
 			struct heap_error *error = grow(table, kinds);
@@ -70,10 +83,10 @@ static struct heap_error *find_kinds(struct kinds *kinds, const struct capture *
 				return error;
 		}
 
-		size_t at = slot_of(table, kinds, site, size);
+		size_t at = slot_of(table, kinds, &kind);
 
 		if (!table->slots[at]) {
-			kinds->kinds[kinds->count] = (struct kind){ .site = site, .size = size };
+			kinds->kinds[kinds->count] = kind;
 			table->slots[at] = ++kinds->count;
 		}
 		kind_of[i] = table->slots[at] - 1;
@@ -90,7 +103,8 @@ static struct heap_error *sort_members(struct kinds *kinds, uint32_t *kind_of,
 	CLEANUP_FREE uint32_t *place = malloc(((size_t)kinds->count + 1) * sizeof(*place));
 	CLEANUP_FREE uint32_t *next = malloc(((size_t)kinds->count + 1) * sizeof(*next));
 
-	kinds->members = malloc(((size_t)objects + 1) * sizeof(*kinds->members));
+	if (!kinds->members)
+		kinds->members = malloc(((size_t)objects + 1) * sizeof(*kinds->members));
 	if (!place || !next || !kinds->members)
 		return heap_error_out_of_memory();
 	// `first` keeps where each kind was, until it is sorted.
@@ -113,23 +127,28 @@ static struct heap_error *sort_members(struct kinds *kinds, uint32_t *kind_of,
 
 struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 {
-	CLEANUP_FREE uint32_t *kind_of =
-		malloc(((size_t)capture->objects.count + 1) * sizeof(*kind_of));
-	struct kind_table table = { 0 };
-	struct heap_error *error = kind_of ? NULL : heap_error_out_of_memory();
+	struct heap_error *error = NULL;
 
-	if (!error)
-		error = find_kinds(kinds, capture, &table, kind_of);
-	free(table.slots);
-	if (error)
-		return error;
 	kinds->sites = capture->sites.count;
 	kinds->meanings = calloc((size_t)kinds->sites + 1, sizeof(*kinds->meanings));
 	if (!kinds->meanings)
 		return heap_error_out_of_memory();
 	for (heap_site_id i = 0; !error && i < kinds->sites; i++)
 		error = meanings_find(capture, i, &kinds->meanings[i]);
-	return error ? error : sort_members(kinds, kind_of, capture->objects.count);
+	return error;
+}
+
+struct heap_error *kinds_sort(struct inference *inference)
+{
+	heap_object_id objects = inference->capture->objects.count;
+	CLEANUP_FREE uint32_t *kind_of = malloc(((size_t)objects + 1) * sizeof(*kind_of));
+	struct kind_table table = { 0 };
+	struct heap_error *error = kind_of ? NULL : heap_error_out_of_memory();
+
+	if (!error)
+		error = find_kinds(inference, &table, kind_of);
+	free(table.slots);
+	return error ? error : sort_members(&inference->kinds, kind_of, objects);
 }
 
 void kinds_deinit(struct kinds *kinds)

@@ -87,13 +87,13 @@ struct heap_error *naming_claim_member(struct inference *inference, heap_object_
 	};
 
 	++*claimed;
-	return inference_claim(
-		inference, rank,
-		&(struct claim){ object, candidate->type, candidate->elements, evidence[rank] });
+	return inference_claim(inference, rank,
+			       &(struct claim){ object, candidate->type, candidate->elements,
+						evidence[rank], false });
 }
 
-static bool fits(const struct inference *inference, heap_object_id object,
-		 const struct candidate *candidate, uint64_t *words)
+static bool agrees(const struct inference *inference, heap_object_id object,
+		   const struct candidate *candidate, uint64_t *words)
 {
 	struct content content;
 
@@ -115,22 +115,54 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 		if (inference_is_named(inference, object))
 			continue;
 
-		enum word word = hints_ask(inference, object, candidate->type);
+		enum word word = candidate_ask(inference, object, candidate);
 
 		if (word == WORD_FOR)
 			error = naming_claim_member(inference, object, candidate, RANK_EMBEDDED,
 						    claimed);
 		else if (word == WORD_NONE && rank != RANK_EMBEDDED &&
-			 (candidate->is_result || fits(inference, object, candidate, words)))
+			 (candidate->is_result || agrees(inference, object, candidate, words)))
 			error = naming_claim_member(inference, object, candidate, rank, claimed);
 	}
 	return error;
 }
 
+// Whether nearly all blocks of a site with one tag are of sizes that a type may have.
+static bool fits_all(const struct inference *inference, const struct site_summary *site,
+		     heap_type_id type)
+{
+	const struct kind *kinds = &inference->kinds.kinds[site->first];
+	uint64_t fitting = 0;
+
+	for (uint32_t i = 0; i < site->sizes; i++) {
+		if (layouts_fit(&inference->layouts, type, kinds[i].size).fit != LAYOUT_NONE)
+			fitting += kinds[i].count;
+	}
+	return fitting * 1000 >= site->objects * (uint64_t)NAMING_PER_MILLE;
+}
+
+// Drops the candidates that the blocks' tag speaks against.
+static void drop_excluded(const struct inference *inference, const struct kind *kind,
+			  const struct site_summary *site, struct candidates *candidates)
+{
+	uint32_t kept = 0;
+
+	if (kind->tag == NO_TAG)
+		return;
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		heap_type_id type = candidates->list[i].type;
+
+		if (!tags_exclude(inference, kind, type) && fits_all(inference, site, type))
+			candidates->list[kept++] = candidates->list[i];
+	}
+	candidates->count = kept;
+}
+
 // A kind that is mixed: each block by its own parts.
 HEAP_MUST_CHECK
 static struct heap_error *claim_singly(struct inference *inference, const struct kind *kind,
-				       bool surely, uint64_t *words, uint64_t *claimed)
+				       const struct site_summary *site, bool surely,
+				       uint64_t *words, uint64_t *claimed)
 {
 	struct heap_error *error = NULL;
 
@@ -143,6 +175,7 @@ static struct heap_error *claim_singly(struct inference *inference, const struct
 		    inference->hint_head[object] == NO_HINT)
 			continue;
 		candidates_add_hinted(inference, object, &candidates);
+		drop_excluded(inference, kind, site, &candidates);
 		if (candidates.count == 0)
 			continue;
 		content_read(inference, object, words, &content);
@@ -172,6 +205,7 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 	add_meanings(inference, kind, site, candidates);
 	for (uint32_t i = 0; i < count; i++)
 		candidates_add_hinted(inference, samples[i], candidates);
+	drop_excluded(inference, kind, site, candidates);
 	for (uint32_t i = 0; candidates->count > 0 && i < count; i++) {
 		struct content content;
 
@@ -203,7 +237,7 @@ static struct heap_error *claim_strings(struct inference *inference, const struc
 		++*claimed;
 		error = inference_claim(
 			inference, RANK_STRING,
-			&(struct claim){ object, type, kind->size, HEAP_EVIDENCE_POINTER });
+			&(struct claim){ object, type, kind->size, HEAP_EVIDENCE_POINTER, false });
 	}
 	return error;
 }
@@ -226,7 +260,7 @@ struct heap_error *name_kind_surely(struct inference *inference, const struct ki
 	found = candidates_only_whole(inference, &candidates);
 	if (found)
 		return claim_kind(inference, kind, found, RANK_EMBEDDED, words, claimed);
-	return claim_singly(inference, kind, true, words, claimed);
+	return claim_singly(inference, kind, site, true, words, claimed);
 }
 
 // By what is likely: what the code handles, what siblings are, what agrees best.
@@ -249,5 +283,5 @@ struct heap_error *name_kind_likely(struct inference *inference, const struct ki
 	found = candidates_best_whole(inference, &candidates);
 	if (found)
 		return claim_kind(inference, kind, found, RANK_EMBEDDED, words, claimed);
-	return claim_singly(inference, kind, false, words, claimed);
+	return claim_singly(inference, kind, site, false, words, claimed);
 }

@@ -90,7 +90,7 @@ static struct heap_error *weigh_hints_of(struct inference *inference,
 		++*claimed;
 		error = inference_claim(inference, weak_rank(claim.fit),
 					&(struct claim){ object, claim.type, claim.elements,
-							 HEAP_EVIDENCE_POINTER });
+							 HEAP_EVIDENCE_POINTER, false });
 	}
 	return error;
 }
@@ -110,6 +110,11 @@ static struct heap_error *name_by(struct inference *inference, enum naming_evide
 	}
 }
 
+static bool is_of(const struct kind *kind, const struct site_summary *site)
+{
+	return kind->site == site->site && kind->tag == site->tag;
+}
+
 struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
 				uint64_t *claimed)
 {
@@ -120,11 +125,12 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 	for (uint32_t first = 0, end; !error && first < kinds->count; first = end) {
 		struct site_summary site = {
 			.site = kinds->kinds[first].site,
+			.tag = kinds->kinds[first].tag,
 			.first = first,
 			.meanings = &kinds->meanings[kinds->kinds[first].site],
 		};
 
-		for (end = first; end < kinds->count && kinds->kinds[end].site == site.site; end++)
+		for (end = first; end < kinds->count && is_of(&kinds->kinds[end], &site); end++)
 			site.objects += kinds->kinds[end].count;
 		site.sizes = end - first;
 		error = name_by(inference, evidence, &site, words, claimed);

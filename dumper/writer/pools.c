@@ -82,7 +82,7 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 			break;
 		error = inference_follow(
 			inference, &repetition, slot - part->offset,
-			&(struct pointer){ edges->target[i], edges->interior[i], false },
+			&(struct pointer){ edges->target[i], edges->interior[i], false, false },
 			&edges->flags[i]);
 	}
 	return error;

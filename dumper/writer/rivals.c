@@ -153,9 +153,9 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 		inference->renamed[i] = true; // once: what it says of others may come back
 		inference->rank[i] = RANK_NONE;
 		++*renamed;
-		error = inference_claim(
-			inference, RANK_EXACT,
-			&(struct claim){ i, claim.type, claim.elements, HEAP_EVIDENCE_POINTER });
+		error = inference_claim(inference, RANK_EXACT,
+					&(struct claim){ i, claim.type, claim.elements,
+							 HEAP_EVIDENCE_POINTER, false });
 	}
 	return error;
 }
