@@ -70,9 +70,9 @@ struct heap_site {
 	uint32_t line;
 };
 
-/** A place in the code that led to an allocation. */
+/** A place in the code that led to an allocation, or that is pointed to. */
 struct heap_call {
-	uint64_t address; /**< a return address */
+	uint64_t address; /**< a return address; of what is pointed to, that */
 	uint32_t module;  /**< or HEAP_NO_INDEX */
 	uint32_t function;
 	uint64_t offset; /**< of the address in that function */
@@ -232,6 +232,8 @@ struct heap_snapshot {
 	uint32_t call_count;
 	struct heap_step *steps; /**< [step_count] [0] is none, where there are any */
 	uint32_t step_count;
+	struct heap_call *functions; /**< [function_count] that words point to, by address */
+	uint32_t function_count;
 	struct heap_root *roots; /**< [root_count] */
 	uint32_t root_count;
 	struct heap_root_edge *root_edges; /**< [root_edge_count] by root, by offset */
@@ -358,6 +360,10 @@ uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_i
 /** Bytes of a part; never more than are left of its object. Needs SIZE. */
 uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot,
 				 const struct heap_part *part);
+
+/** What is known of the code at an address that words of the program point to, or NULL. */
+const struct heap_call *heap_snapshot_function(const struct heap_snapshot *snapshot,
+					       uint64_t address);
 
 /** The object that @p address lies in, or HEAP_NO_OBJECT. Needs ADDRESS and SIZE. */
 heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address);

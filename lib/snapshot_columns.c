@@ -409,6 +409,24 @@ heap_object_id heap_snapshot_find_before(const struct heap_snapshot *snapshot, u
 	return low == 0 ? HEAP_NO_OBJECT : low - 1;
 }
 
+const struct heap_call *heap_snapshot_function(const struct heap_snapshot *snapshot,
+					       uint64_t address)
+{
+	uint32_t low = 0, high = snapshot->function_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (snapshot->functions[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < snapshot->function_count && snapshot->functions[low].address == address
+		       ? &snapshot->functions[low]
+		       : NULL;
+}
+
 heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address)
 {
 	heap_object_id object = address == UINT64_MAX

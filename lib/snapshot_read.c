@@ -438,6 +438,7 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	free(snapshot->modules);
 	free(snapshot->sites);
 	free(snapshot->calls);
+	free(snapshot->functions);
 	free(snapshot->steps);
 	free(snapshot->roots);
 	free(snapshot->root_edges);

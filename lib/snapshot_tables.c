@@ -115,6 +115,7 @@ const struct heap_table heap_tables[] = {
 	TABLE(SITES, sites, heap_site, sites, site_count, FIRST),
 	TABLE(CALLS, calls, heap_call, calls, call_count, BACKTRACES),
 	TABLE(STEPS, steps, heap_step, steps, step_count, BACKTRACES),
+	TABLE(FUNCTIONS, calls, heap_call, functions, function_count, BACKTRACES),
 	TABLE(FRAMES, frames, heap_frame, frames, frame_count, FIRST),
 	TABLE(THREADS, threads, heap_thread, threads, thread_count, FIRST),
 	TABLE(ROOTS, roots, heap_root, roots, root_count, FIRST),

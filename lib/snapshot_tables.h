@@ -81,6 +81,7 @@ enum {
 	HEAP_TAG_SITES = HEAP_TAG('s', 'i', 't', 'e'),
 	HEAP_TAG_CALLS = HEAP_TAG('c', 'a', 'l', 'l'),
 	HEAP_TAG_STEPS = HEAP_TAG('s', 't', 'e', 'p'),
+	HEAP_TAG_FUNCTIONS = HEAP_TAG('f', 'u', 'n', 'c'),
 	HEAP_TAG_PARTS = HEAP_TAG('p', 'a', 'r', 't'),
 	HEAP_TAG_FRAMES = HEAP_TAG('f', 'r', 'a', 'm'),
 	HEAP_TAG_THREADS = HEAP_TAG('t', 'h', 'r', 'd'),

@@ -155,16 +155,6 @@ static void print_branch(struct tree *tree, bool last)
 	output_text(tree->session->output, "%s%s", tree->prefix, last ? "└─" : "├─");
 }
 
-static const char *interior_text(struct session *session, heap_object_id object, uint32_t interior)
-{
-	const char *base = field_base_of_object(session, object, interior);
-
-	if (interior == 0)
-		return "";
-	return *base ? base
-		     : session_format(session, " (points %" PRIu32 " bytes into it)", interior);
-}
-
 static void show_root_holder(struct tree *tree, uint32_t edge_number, bool last)
 {
 	struct session *session = tree->session;
@@ -174,7 +164,7 @@ static void show_root_holder(struct tree *tree, uint32_t edge_number, bool last)
 	print_branch(tree, last);
 	output_text(session->output, "%s%s%s%s\n", *field ? field : "", *field ? " of " : "",
 		    describe_root(session, edge->root),
-		    interior_text(session, edge->target, edge->interior));
+		    field_interior(session, edge->target, edge->interior));
 	output_open_object(session->output, NULL);
 	output_string(session->output, "field", field);
 	output_boolean(session->output, "typed", edge->flags & HEAP_EDGE_TYPED);
@@ -216,7 +206,7 @@ static struct heap_error *show_object_holder(struct tree *tree, heap_object_id s
 	print_branch(tree, last);
 	output_text(
 		session->output, "%s of %s%s%s\n", field, describe_object(session, source),
-		interior_text(session, snapshot->edge_target[edge], snapshot->edge_interior[edge]),
+		field_interior(session, snapshot->edge_target[edge], snapshot->edge_interior[edge]),
 		end ? end : ", which is:");
 	session_remember(session, source);
 	output_open_object(session->output, NULL);

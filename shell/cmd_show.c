@@ -5,6 +5,7 @@
 #include "shell/backtrace.h"
 #include "shell/command.h"
 #include "shell/describe.h"
+#include "shell/field.h"
 #include "shell/format.h"
 #include "shell/part.h"
 #include "shell/value.h"
@@ -86,11 +87,9 @@ static void show_edges(struct session *session, heap_object_id object)
 	     i < snapshot->edge_first[object + 1] && !session_must_stop(session); i++) {
 		uint64_t offset = (uint64_t)snapshot->edge_slot[i] * 8;
 
-		output_text(output, "  +%#" PRIx64 " = %s", offset,
-			    describe_object(session, snapshot->edge_target[i]));
-		if (snapshot->edge_interior[i])
-			output_text(output, " + %" PRIu32, snapshot->edge_interior[i]);
-		output_text(output, "\n");
+		output_text(output, "  +%#" PRIx64 " = %s\n", offset,
+			    field_describe_target(session, snapshot->edge_target[i],
+						  snapshot->edge_interior[i], HEAP_NO_TYPE));
 		session_remember(session, snapshot->edge_target[i]);
 		output_open_object(output, NULL);
 		output_number(output, "offset", offset);

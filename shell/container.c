@@ -301,7 +301,8 @@ static bool print_unique(const struct printing *printing)
 	if (!find_unique(session, &printing->place, &pointer))
 		return false;
 	value_begin_line(session, printing->name, printing->indent);
-	output_text(session->output, "%s\n", value_describe_pointer(session, pointer));
+	output_text(session->output, "%s\n",
+		    value_describe_pointer(session, pointer, HEAP_NO_TYPE));
 	output_open_object(session->output, printing->name);
 	output_string(session->output, "container", "std::unique_ptr");
 	value_pointer_json(session, pointer);
@@ -349,7 +350,7 @@ static const char *describe_shared(struct session *session, const struct place *
 	    heap_snapshot_find(session->snapshot, control) != object ||
 	    (!place_find(session, place, "_M_ptr", &found) &&
 	     !place_find(session, place, "__ptr_", &found)))
-		return value_describe_pointer(session, pointer);
+		return value_describe_pointer(session, pointer, HEAP_NO_TYPE);
 	session_remember(session, object);
 	return session_format(session, "%s%s%s at %s%#" PRIx64 "%s, made with its counts",
 			      output_colour(session->output, COLOUR_TYPE),
@@ -504,7 +505,9 @@ static bool print_function(const struct printing *printing)
 		kept = 0;
 
 	const char *text = heap_snapshot_find(session->snapshot, kept) != HEAP_NO_OBJECT
-				   ? value_describe_pointer(session, kept)
+				   ? value_describe_pointer(session, kept, HEAP_NO_TYPE)
+			   : heap_snapshot_function(session->snapshot, kept)
+				   ? describe_address(session, kept)
 				   : describe_address(session, code);
 
 	value_begin_line(session, printing->name, printing->indent);
@@ -550,7 +553,8 @@ static bool print_counted(const struct printing *printing)
 		return false;
 	value_begin_line(session, printing->name, printing->indent);
 	output_text(session->output, "%s (strong count %" PRIu64 ", weak count %" PRIu64 ")\n",
-		    value_describe_pointer(session, pointer), counts.uses, counts.weak);
+		    value_describe_pointer(session, pointer, HEAP_NO_TYPE), counts.uses,
+		    counts.weak);
 	output_open_object(session->output, printing->name);
 	value_pointer_json(session, pointer);
 	output_number(session->output, "strong_count", counts.uses);
@@ -730,7 +734,7 @@ static const char *describe_short(struct session *session, const struct place *p
 		return container_text_describe(session, place);
 	if (length == strlen("unique_ptr") && strncmp(kind, "unique_ptr", length) == 0)
 		return find_unique(session, place, &pointer)
-			       ? value_describe_pointer(session, pointer)
+			       ? value_describe_pointer(session, pointer, HEAP_NO_TYPE)
 			       : "";
 	if (length == strlen("shared_ptr") && strncmp(kind, "shared_ptr", length) == 0)
 		return find_shared(session, place, &pointer, &control)

@@ -143,15 +143,16 @@ const char *describe_place(struct session *session, const struct described_place
 {
 	const char *name = safe_string(session, place->function);
 	const char *source = safe_string(session, place->file);
+	const char *module = describe_module(session, place->module);
 
 	if (*name && *source && place->line > 0)
 		return session_format(session, "%s (%s:%" PRIu32 ")", name, source, place->line);
+	if (*name && place->module != HEAP_NO_INDEX && place->offset == 0)
+		return session_format(session, "%s (%s)", name, module);
 	if (*name && place->module != HEAP_NO_INDEX)
-		return session_format(session, "%s+%#" PRIx64 " (%s)", name, place->offset,
-				      describe_module(session, place->module));
+		return session_format(session, "%s+%#" PRIx64 " (%s)", name, place->offset, module);
 	if (place->module != HEAP_NO_INDEX)
-		return session_format(session, "%s+%#" PRIx64,
-				      describe_module(session, place->module), place->offset);
+		return session_format(session, "%s+%#" PRIx64, module, place->offset);
 	return session_format(session, "%#" PRIx64, place->address);
 }
 
@@ -173,10 +174,32 @@ const char *describe_frame(struct session *session, uint32_t number)
 								  frame->module, frame->pc });
 }
 
+// What a pointer to code points to: nearly always where a function begins.
+static const char *describe_function(struct session *session, const struct heap_call *code)
+{
+	const char *place = describe_place(session, &(struct described_place){
+							    .function = code->function,
+							    .offset = code->offset,
+							    .file = code->file,
+							    .line = code->line,
+							    .module = code->module,
+							    .address = code->address,
+						    });
+
+	if (code->offset == 0 || code->line == 0)
+		return place;
+	return session_format(session, "%s+%#" PRIx64 " (%s:%" PRIu32 ")",
+			      safe_string(session, code->function), code->offset,
+			      safe_string(session, code->file), code->line);
+}
+
 const char *describe_address(struct session *session, uint64_t address)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_call *code = heap_snapshot_function(snapshot, address);
 
+	if (code)
+		return describe_function(session, code);
 	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
 		const struct heap_root *root = &snapshot->roots[i];
 

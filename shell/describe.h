@@ -55,7 +55,7 @@ const char *describe_frame(struct session *session, uint32_t frame);
 /** The file name of a module. */
 const char *describe_module(struct session *session, uint32_t module);
 
-/** An address outside the heap: "main_loop+0x10 in app", or just "0x…". */
+/** An address outside the heap: "compare (app.c:12)", "0x… (app+0x1040)", or just "0x…". */
 const char *describe_address(struct session *session, uint64_t address);
 
 const char *describe_bytes(struct session *session, uint64_t bytes);

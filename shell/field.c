@@ -2,6 +2,7 @@
 #include "shell/field.h"
 
 #include "shell/describe.h"
+#include "shell/part.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,6 +14,8 @@ enum {
 
 struct path {
 	const struct heap_types *types;
+	heap_type_id wanted; // where to end; HEAP_NO_TYPE: at what is no structure
+	bool found;          // the way ended there
 	char text[MAX_PATH];
 	size_t length;
 };
@@ -71,6 +74,10 @@ static uint64_t descend(struct path *path, heap_type_id id, uint64_t offset)
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
 		const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
+		if (path->wanted && offset == 0 && heap_types_strip(types, id) == path->wanted) {
+			path->found = true;
+			return offset;
+		}
 		if (type->kind == HEAP_TYPE_ARRAY) {
 			uint64_t stride = heap_types_size(types, type->target);
 
@@ -118,6 +125,119 @@ const char *field_of_object(struct session *session, heap_object_id object, uint
 		offset %= stride;
 	}
 	return finish(session, &path, descend(&path, type, offset));
+}
+
+// --- targets -----------------------------------------------------------------
+
+// Something typed that a pointer may point into: an object, or a part of a pool.
+struct target {
+	heap_type_id type;
+	uint64_t elements;
+	uint64_t offset; // of the pointer in it
+};
+
+// The first place on the way down that begins there.
+static heap_type_id outermost_at(const struct heap_types *types, heap_type_id id, uint64_t offset)
+{
+	for (int depth = 0; offset > 0 && depth < MAX_DEPTH; depth++) {
+		const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+		const struct heap_member *member =
+			is_compound(type) ? find_member(types, type, offset) : NULL;
+
+		if (type->kind == HEAP_TYPE_ARRAY && heap_types_size(types, type->target) > 0) {
+			id = type->target;
+			offset %= heap_types_size(types, id);
+			continue;
+		}
+		if (!member)
+			return HEAP_NO_TYPE;
+		id = member->type;
+		offset -= member->offset;
+	}
+	return offset == 0 ? heap_types_strip(types, id) : HEAP_NO_TYPE;
+}
+
+// The way to what a pointer points to, "[3].value"; "" if the types do not say.
+static const char *way_to(struct session *session, const struct target *target,
+			  heap_type_id pointee)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	heap_type_id wanted[] = { heap_types_strip(types, pointee), HEAP_NO_TYPE };
+	uint64_t stride = heap_types_size(types, target->type), offset = target->offset;
+	struct path element = { .types = types };
+
+	if (stride == 0 || (types->types[target->type].flags & HEAP_TYPE_CHARACTER))
+		return "";
+	if (target->elements > 1 && !heap_types_flexible(types, target->type, NULL, NULL)) {
+		if (offset / stride >= target->elements)
+			return "";
+		append(&element, "[%" PRIu64 "]", offset / stride);
+		offset %= stride;
+	}
+	wanted[1] = outermost_at(types, target->type, offset);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		struct path path = element;
+
+		path.wanted = wanted[i];
+		if (path.wanted && descend(&path, target->type, offset) == 0 && path.found)
+			return session_format(session, "%s", path.text);
+	}
+	return "";
+}
+
+static struct target whole_object(const struct heap_snapshot *snapshot, heap_object_id object,
+				  uint64_t interior)
+{
+	return (struct target){ snapshot->type[object], snapshot->elements[object], interior };
+}
+
+static const char *describe_inside(struct session *session, const struct target *target,
+				   const char *whole, heap_type_id pointee)
+{
+	const char *way = way_to(session, target, pointee);
+
+	if (*way)
+		return session_format(session, "&%s%s in %s", describe_type(session, target->type),
+				      way, whole);
+	return session_format(session, "%s + %" PRIu64, whole, target->offset);
+}
+
+const char *field_describe_target(struct session *session, heap_object_id object, uint64_t interior,
+				  heap_type_id pointee)
+{
+	const struct heap_part *part = interior ? part_at(session, object, interior) : NULL;
+
+	if (interior == 0)
+		return describe_object(session, object);
+	if (part && part->offset == interior)
+		return session_format(session, "%s, part of a pool", part_describe(session, part));
+	if (part) {
+		struct target target = { part->type, part->elements, interior - part->offset };
+
+		return session_format(
+			session, "%s, part of a pool",
+			describe_inside(session, &target, part_describe(session, part), pointee));
+	}
+
+	struct target target = whole_object(session->snapshot, object, interior);
+
+	return session_format(
+		session, "%s%s",
+		describe_inside(session, &target, describe_object(session, object), pointee),
+		field_base_of_object(session, object, interior));
+}
+
+const char *field_interior(struct session *session, heap_object_id object, uint64_t interior)
+{
+	const char *base = field_base_of_object(session, object, interior);
+	struct target target = whole_object(session->snapshot, object, interior);
+	const char *way;
+
+	if (interior == 0 || *base)
+		return base;
+	way = way_to(session, &target, HEAP_NO_TYPE);
+	return *way ? session_format(session, " (points to %s)", way)
+		    : session_format(session, " (points %" PRIu64 " bytes into it)", interior);
 }
 
 const char *field_of_root(struct session *session, heap_root_id number, uint64_t offset)

@@ -16,6 +16,20 @@ const char *field_of_object(struct session *session, heap_object_id object, uint
 const char *field_of_root(struct session *session, heap_root_id root, uint64_t offset);
 
 /**
+ * What a pointer points to, which may lie inside an object or a part of one:
+ *
+ *	struct node at 0x5f0010                      &struct node.next in struct node at 0x5f0010
+ *	&struct slot[3] in struct slot[12] at 0x…    char[17] "hello, world" at 0x… + 7
+ *
+ * @param pointee  what the pointer is said to point to, or HEAP_NO_TYPE
+ */
+const char *field_describe_target(struct session *session, heap_object_id object, uint64_t interior,
+				  heap_type_id pointee);
+
+/** How a pointer into an object is remarked on: " (points to [3].value)"; "" at its start. */
+const char *field_interior(struct session *session, heap_object_id object, uint64_t interior);
+
+/**
  * What a pointer into the middle of an object points to, if that is a base class: " (base
  * shape)"; "" otherwise, and at the object's start.
  */

@@ -159,7 +159,7 @@ static const char *describe_enumerator(struct session *session, const struct hea
 	return *text && rest == 0 ? text : session_format(session, "%" PRId64, value);
 }
 
-const char *value_describe_pointer(struct session *session, uint64_t pointer)
+const char *value_describe_pointer(struct session *session, uint64_t pointer, heap_type_id pointee)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_object_id target = heap_snapshot_find(snapshot, pointer);
@@ -169,19 +169,7 @@ const char *value_describe_pointer(struct session *session, uint64_t pointer)
 	if (target == HEAP_NO_OBJECT)
 		return describe_address(session, pointer);
 	session_remember(session, target);
-	if (pointer == snapshot->address[target])
-		return describe_object(session, target);
-
-	uint64_t interior = pointer - snapshot->address[target];
-	const struct heap_part *part = part_at(session, target, interior);
-
-	if (part && part->offset == interior)
-		return session_format(session, "%s, part of a pool", part_describe(session, part));
-	if (part)
-		return session_format(session, "%s + %" PRIu64 ", part of a pool",
-				      part_describe(session, part), interior - part->offset);
-	return session_format(session, "%s + %" PRIu64 "%s", describe_object(session, target),
-			      interior, field_base_of_object(session, target, interior));
+	return field_describe_target(session, target, pointer - snapshot->address[target], pointee);
 }
 
 void value_pointer_json(struct session *session, uint64_t pointer)
@@ -200,9 +188,10 @@ void value_pointer_json(struct session *session, uint64_t pointer)
 		part_json(session, "part", part);
 }
 
-static void print_pointer(struct session *session, uint64_t pointer, const char *name, int indent)
+static void print_pointer(struct session *session, uint64_t pointer, heap_type_id pointee,
+			  const char *name, int indent)
 {
-	const char *text = value_describe_pointer(session, pointer);
+	const char *text = value_describe_pointer(session, pointer, pointee);
 
 	value_begin_line(session, name, indent);
 	output_text(session->output, "%s\n", text);
@@ -441,7 +430,7 @@ const char *value_describe(struct session *session, const struct value *value, h
 	case HEAP_TYPE_POINTER:
 	case HEAP_TYPE_REFERENCE:
 		return value_load_pointer(session, value, offset, &pointer)
-			       ? value_describe_pointer(session, pointer)
+			       ? value_describe_pointer(session, pointer, type->target)
 			       : "";
 	case HEAP_TYPE_ENUM:
 	case HEAP_TYPE_BASE:
@@ -471,7 +460,7 @@ static bool print_scalar(struct session *session, const struct value *value, hea
 	if (type->kind == HEAP_TYPE_POINTER || type->kind == HEAP_TYPE_REFERENCE) {
 		if (!value_load_pointer(session, value, offset, &pointer))
 			return false;
-		print_pointer(session, pointer, name, indent);
+		print_pointer(session, pointer, type->target, name, indent);
 		return true;
 	}
 	if (!is_kept(value, offset, size))

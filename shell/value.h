@@ -48,8 +48,13 @@ void value_begin_line(struct session *session, const char *name, int indent);
 /** Prints a line of one word, "name = NULL"; in JSON a string. */
 void value_print_word(struct session *session, const char *name, int indent, const char *word);
 
-/** What a pointer points to: "struct node at 0x5f0010 + 8", "NULL", "0x…". */
-const char *value_describe_pointer(struct session *session, uint64_t pointer);
+/**
+ * What a pointer points to: "struct node at 0x5f0010", "&struct slot[3] in struct slot[12] at
+ * 0x5f0020", "compare (app.c:12)", "NULL", "0x…".
+ *
+ * @param pointee  by the pointer's type, or HEAP_NO_TYPE
+ */
+const char *value_describe_pointer(struct session *session, uint64_t pointer, heap_type_id pointee);
 
 /** The members "pointer" and "object", for JSON. */
 void value_pointer_json(struct session *session, uint64_t pointer);

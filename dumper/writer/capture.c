@@ -121,6 +121,7 @@ void capture_close(struct capture *capture)
 	free(capture->frames);
 	roots_deinit(&capture->roots);
 	edges_deinit(&capture->edges);
+	functions_deinit(&capture->functions);
 	sites_deinit(&capture->sites);
 	backtraces_deinit(&capture->backtraces);
 	objects_deinit(&capture->objects);

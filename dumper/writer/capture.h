@@ -11,6 +11,7 @@
 #include "dumper/protocol.h"
 #include "dumper/writer/backtraces.h"
 #include "dumper/writer/edges.h"
+#include "dumper/writer/functions.h"
 #include "dumper/writer/image.h"
 #include "dumper/writer/modules.h"
 #include "dumper/writer/objects.h"
@@ -31,6 +32,7 @@ struct capture {
 	struct backtraces backtraces;
 	struct sites sites;
 	struct edges edges;
+	struct functions functions;
 	struct roots roots;
 	/** [process.thread_count], [frame_count]: filled by stacks_unwind() */
 	struct heap_thread *stacks;

@@ -9,8 +9,7 @@ struct scan {
 	heap_object_id object; // the one that the words looked at next belong to, or come before
 	heap_object_id end;    // of the range's objects
 	uint64_t low, high;    // no block lies outside
-	edges_first_word *first_word;
-	void *context;
+	const struct edges_listener *listener;
 };
 
 HEAP_MUST_CHECK
@@ -56,6 +55,16 @@ static struct heap_error *add(struct edges *edges, heap_object_id target, uint64
 	return NULL;
 }
 
+static void tell(const struct scan *scan, uint64_t slot, uint64_t word)
+{
+	const struct edges_listener *listener = scan->listener;
+
+	if (slot == 0 && word)
+		listener->first_word(listener->context, scan->object, word);
+	if (word - listener->code_start < listener->code_end - listener->code_start)
+		listener->code_word(listener->context, word);
+}
+
 // Words [from, to) of the current object, the first of which is its slot'th.
 HEAP_MUST_CHECK
 static struct heap_error *scan_object(struct scan *scan, const uint64_t *words, size_t count,
@@ -65,15 +74,16 @@ static struct heap_error *scan_object(struct scan *scan, const uint64_t *words, 
 		uint64_t word = words[i];
 
 		if (word - scan->low >= scan->high - scan->low) {
-			if (slot + i == 0 && word)
-				scan->first_word(scan->context, scan->object, word);
+			tell(scan, slot + i, word);
 			continue;
 		}
 
 		heap_object_id target = objects_find(scan->objects, word);
 
-		if (target == HEAP_NO_OBJECT)
+		if (target == HEAP_NO_OBJECT) {
+			tell(scan, slot + i, word);
 			continue;
+		}
 
 		struct heap_error *error =
 			add(scan->edges, target, slot + i, word - scan->objects->address[target]);
@@ -121,10 +131,9 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 }
 
 struct heap_error *edges_init(struct edges *edges, const struct objects *objects,
-			      const struct image *image, edges_first_word *first_word,
-			      void *context)
+			      const struct image *image, const struct edges_listener *listener)
 {
-	struct scan scan = { edges, objects, 0, 0, UINT64_MAX, 0, first_word, context };
+	struct scan scan = { edges, objects, 0, 0, UINT64_MAX, 0, listener };
 	struct heap_error *error = NULL;
 
 	edges->first = calloc((size_t)objects->count + 1, sizeof(*edges->first));

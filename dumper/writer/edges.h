@@ -19,13 +19,19 @@ struct edges {
 	uint32_t count, capacity;
 };
 
-/** Told of the first word of each block that is no pointer into the heap and not null. */
-typedef void edges_first_word(void *context, heap_object_id object, uint64_t word);
+/** Who else wants to know of words, of those that are no pointers into the heap. */
+struct edges_listener {
+	/** told of the first word of each block, unless it is null */
+	void (*first_word)(void *context, heap_object_id object, uint64_t word);
+	/** told of all words from @p code_start up to, but not including, @p code_end */
+	void (*code_word)(void *context, uint64_t word);
+	uint64_t code_start, code_end;
+	void *context;
+};
 
 HEAP_MUST_CHECK
 struct heap_error *edges_init(struct edges *edges, const struct objects *objects,
-			      const struct image *image, edges_first_word *first_word,
-			      void *context);
+			      const struct image *image, const struct edges_listener *listener);
 
 void edges_deinit(struct edges *edges);
 

@@ -18,16 +18,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct classes {
+// What is learnt from words while they are looked at for pointers.
+struct lessons {
 	struct vtables *vtables;
-	heap_type_id *types; // [objects]
+	heap_type_id *classes; // [objects]
+	struct functions *functions;
 };
 
 static void note_class(void *context, heap_object_id object, uint64_t word)
 {
-	struct classes *classes = context;
+	struct lessons *lessons = context;
 
-	classes->types[object] = vtables_find(classes->vtables, word);
+	lessons->classes[object] = vtables_find(lessons->vtables, word);
+}
+
+static void note_function(void *context, uint64_t word)
+{
+	struct lessons *lessons = context;
+
+	functions_note(lessons->functions, word);
 }
 
 HEAP_MUST_CHECK
@@ -49,10 +58,18 @@ static struct heap_error *find_edges(struct capture *capture, heap_type_id *clas
 	if (error)
 		return error;
 
-	struct classes context = { vtables, classes };
+	struct lessons lessons = { vtables, classes, &capture->functions };
+	struct edges_listener listener = {
+		.first_word = note_class,
+		.code_word = note_function,
+		.context = &lessons,
+	};
 
-	error = edges_init(&capture->edges, &capture->objects, &capture->image, note_class,
-			   &context);
+	error = functions_init(&capture->functions, &capture->image);
+	listener.code_start = capture->functions.start;
+	listener.code_end = capture->functions.end;
+	if (!error)
+		error = edges_init(&capture->edges, &capture->objects, &capture->image, &listener);
 	vtables_destroy(vtables);
 	return error;
 }
@@ -104,6 +121,11 @@ static struct heap_error *gather(struct capture *capture)
 		error = find_edges(capture, classes);
 	if (!error)
 		error = find_roots(capture);
+	if (!error)
+		functions_note_roots(&capture->functions, &capture->roots);
+	if (!error)
+		error = functions_describe(&capture->functions, &capture->modules,
+					   &capture->strings);
 	if (!error) {
 		heap_types_resolve(&capture->types);
 		error = containers_complete_types(&capture->types);

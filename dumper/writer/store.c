@@ -299,6 +299,8 @@ static void borrow(struct capture *capture, struct heap_snapshot *snapshot)
 	snapshot->call_count = capture->backtraces.call_count;
 	snapshot->steps = capture->backtraces.steps;
 	snapshot->step_count = capture->backtraces.step_count;
+	snapshot->functions = capture->functions.calls;
+	snapshot->function_count = capture->functions.count;
 	snapshot->backtrace = capture->backtraces.backtrace;
 	snapshot->rival = capture->rival;
 	snapshot->rivals = capture->rivals;

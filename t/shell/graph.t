@@ -47,7 +47,7 @@ struct node at 0x5f01100 is:
 ├─the local variable ring of serve (app.c:29), thread 4242
 ├─.next of struct node at 0x5f01120, which is:
 │ └─.next of struct node at 0x5f01100, itself (a cycle)
-└─+0x18 of block(48) at 0x5f02300 (points 8 bytes into it), which is:
+└─+0x18 of block(48) at 0x5f02300 (points to .value), which is:
   └─the register rbx in serve, thread 4242
 END
 is_text $file, 'identify 5f01240', <<'END';
