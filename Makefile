@@ -127,7 +127,7 @@ $(BUILD)/t/fuzz/%.replay: $(BUILD)/t/fuzz/%.o $(BUILD)/t/fuzz/replay.o $(BUILD)/
 
 # Programs to capture are plain programs: unoptimised, so that what a test says of a local
 # variable holds; a line "// CFLAGS: ..." in the source changes that for one of them.
-$(BUILD)/t/programs/%: t/programs/%.c
+$(BUILD)/t/programs/%: t/programs/%.c $(wildcard t/programs/*.h)
 	$(call say,PROG,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -g -O0 -pthread -iquote . $$(sed -n 's|^// CFLAGS: ||p' $<) -o $@ $< -ldl
@@ -181,7 +181,7 @@ $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(FLAGS) $(SANITIZERS) -g -O2 -fno-builtin-malloc -fno-builtin-free -o $@ $< \
 		$(BUILD)/libheapgraph.a $(LIBS)
 
-T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/shell/*.t t/truth/*.t $(UNITS)
+T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/hostile/*.t t/shell/*.t t/truth/*.t $(UNITS)
 check: dependencies
 	$(Q)$(MAKE) --no-print-directory check-built
 

@@ -40,6 +40,7 @@ my %fault = (
     'static'        => 'a static variable freed',
     'page'          => 'an unmapped address freed',
     'realloc-freed' => 'a freed block reallocated',
+    'overrun'       => 'a block behind one that was overrun by a byte',
 );
 for my $fault (sort keys %fault) {
     my $bare = run('', 'capture-malloc', $fault);

@@ -222,6 +222,14 @@ static void fault(const char *name)
 		block = realloc(block, 6000);
 	} else if (strcmp(name, "page") == 0)
 		free((void *)4096);
+	else if (strcmp(name, "overrun") == 0) {
+		block = malloc(2008);
+
+		char *next = malloc(2008);
+
+		memset(block, 'x', 2009); // by one byte into the block behind it
+		free(next);
+	}
 }
 
 int main(int argc, char **argv)

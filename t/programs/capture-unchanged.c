@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * Has snapshots of itself taken in several ways, and prints what has changed for it by that:
- * nothing should. t/capture/unchanged.t runs it.
+ * nothing should. t/hostile/unchanged.t runs it.
  */
 #include "dumper/heapsnap.h"
 

@@ -1,0 +1,125 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What a snapshot may do to files, and what others may do to us by them: nothing is overwritten,
+# followed, or readable by others; set-user-id programs and the writer trust no environment.
+use strict;
+use warnings;
+use lib 't/lib';
+use Cwd qw(abs_path);
+use File::Copy qw(copy);
+use File::Temp qw(tempdir);
+use Heapsh;
+use Hostile;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $build = $Heapsh::build;
+
+# Copies of what is built, in a place that all may read. @return its path
+sub public_copy {
+    my ($writer) = @_;
+    my $directory = tempdir(CLEANUP => 1);
+    chmod 0755, $directory;
+    copy("$build/libheapsnap.so", $directory) or die $!;
+    if (defined $writer) {
+        open my $out, '>', "$directory/heapsnap-writer" or die $!;
+        print $out "#!/bin/sh\n$writer\n";
+        close $out;
+    } else {
+        copy("$build/heapsnap-writer", $directory) or die $!;
+    }
+    chmod 0755, "$directory/libheapsnap.so", "$directory/heapsnap-writer";
+    return $directory;
+}
+
+subtest 'a name that is taken' => sub {
+    my $directory = tempdir(CLEANUP => 1);
+    symlink "$directory/elsewhere", "$directory/capture-failure-00.snap" or die;
+    mkdir "$directory/capture-failure-01.snap" or die;
+    open my $out, '>', "$directory/capture-failure-02.snap" or die;
+    print $out "mine\n";
+    close $out;
+    my ($output, $status, $said) =
+        run_way("$build/libheapsnap.so", 'capture-failure', '', directory => $directory);
+    is "$output$said", "went on: 0\n", 'the snapshot is written';
+    is sprintf('%o', (stat "$directory/capture-failure-03.snap")[2] // 0), '100600',
+        'under the first free number, for its owner alone';
+    is -s "$directory/capture-failure-02.snap", 5, 'a file is as it was';
+    is readlink("$directory/capture-failure-00.snap"), "$directory/elsewhere", 'so is a link';
+    ok !-e "$directory/elsewhere", 'which was not followed';
+    rmdir "$directory/capture-failure-01.snap";
+};
+
+# Seen by the writer's own eyes: this one looks, then fails.
+subtest 'a file while it is written' => sub {
+    my $library = public_copy(<<"END");
+$build/heapsnap-writer "\$\@" >/dev/null & writer=\$!
+while kill -0 \$writer 2>/dev/null; do
+	stat -c '%a %n' .*.snap.* 2>/dev/null | head -n 1 >>.seen
+done
+echo 'failed on purpose'
+exit 1
+END
+    my (undef, undef, undef, $directory) =
+        run_way("$library/libheapsnap.so", 'capture-failure', '', before => 'umask 0');
+    open my $in, '<', "$directory/.seen" or die $!;
+    my %seen = map { s/[0-9a-f]{16}\n/RANDOM/r => 1 } <$in>;
+    is_deeply [keys %seen], ['600 .capture-failure-00.snap.RANDOM'],
+        'has a name that nobody can foresee, and is for its owner alone';
+};
+
+subtest 'the environment of the writer' => sub {
+    my $library = public_copy('env >&2; cat /proc/$$/environ | tr "\0" "\n" >' . "$build/t/environment"
+            . '; echo "failed on purpose"; exit 1');
+    my (undef, undef, $said) = run_way("$library/libheapsnap.so", 'capture-failure', '',
+        env => { PATH => "/tmp/evil:$ENV{PATH}", LD_LIBRARY_PATH => '/tmp/evil', TMPDIR => '/tmp/evil',
+            DEBUGINFOD_URLS => 'http://evil', IFS => 'x', HOME => '/home' });
+    is $said, "heapsnap: on purpose; the program goes on\n", 'the writer has been asked';
+    open my $in, '<', "$build/t/environment" or die $!;
+    my @names = sort map { /^(\w+)=/ ? $1 : () } <$in>;
+    is_deeply [grep { !/^(GLIBC_TUNABLES|MALLOC_ARENA_MAX|HOME|XDG_CACHE_HOME|PWD|SHLVL|_)$/ } @names], [],
+        'has what it needs, and nothing else';
+    unlink "$build/t/environment";
+};
+
+SKIP: {
+    skip 'a set-user-id program takes root', 1
+        if $> != 0 || system('setpriv --version >/dev/null 2>&1') != 0;
+    subtest 'a set-user-id program' => sub {
+        my $library = public_copy();
+        my $cc = $ENV{CC} || 'cc';
+        is system("$cc -g -pthread -iquote . -o $library/program t/programs/hostile-processes.c "
+                . "-L$library -Wl,-rpath,$library -lheapsnap"), 0, 'is linked with the library';
+        symlink 'libheapsnap.so', "$library/libheapsnap.so.0";
+        for my $mode (0755, 04755) {
+            chmod $mode, "$library/program";
+            my ($output, $status, $said, $directory) = run_way('', "$library/program", 'plain',
+                env => { HEAPSNAP_FILE => '/tmp/../tmp/evil-%N' },
+                wrap => 'setpriv --reuid 65534 --regid 65534 --clear-groups');
+            my @evil = glob '/tmp/evil-*';
+            unlink @evil;
+            if ($mode == 0755) {
+                is "$output$said", "done\n", 'takes snapshots without that bit';
+                is scalar @evil, 1, 'where the environment says';
+            } else {
+                is $status & 127, 3, 'leaves SIGQUIT to the kernel with it';
+                is_deeply [@evil, glob "$directory/*"], [], 'and writes nothing';
+            }
+        }
+    };
+}
+
+subtest 'an executable that is removed, or replaced' => sub {
+    for my $way ('rm copy', "cp -f $build/t/programs/capture-failure copy.new && mv copy.new copy") {
+        my $directory = tempdir(CLEANUP => 1);
+        system("cp -f $build/t/programs/hostile-memory $directory/copy");
+        my ($output, $status, $said) = run_way("$build/libheapsnap.so", "$directory/copy", 'replaced',
+            directory => $directory, env => { REPLACE => $way });
+        is "$output$said", "done\n", "$way: goes on";
+        my ($module) = grep { $_->{path} =~ m{/copy} }
+            @{ Heapsh::ask_json("$directory/copy-00.snap", 'info')->{modules} };
+        is $module->{note}, '', 'nothing is missing of it';
+        like $module->{debug}, qr{^/proc/\d+/exe$}, 'whose file is known to the kernel alone';
+    }
+};
+done_testing;

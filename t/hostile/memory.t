@@ -1,0 +1,43 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A program's own ways with memory, stacks and code.
+use strict;
+use warnings;
+use lib 't/lib';
+use Heapsh;
+use Hostile;
+use Test::More;
+
+my $program = 'hostile-memory';
+
+# A check of each snapshot: how many objects a filter finds.
+sub finds {
+    my ($wanted, @filter) = @_;
+    return sub {
+        return is Heapsh::ask_json($_[0], 'find', @filter)->{count}, $wanted, "find @filter";
+    };
+}
+
+survives('mallopt and malloc_trim', $program, 'tuned');
+survives('obstacks', $program, 'obstacks');
+survives('exceptions', $program, 'exceptions', snapshots => 4);
+survives('setjmp, longjmp, alloca', $program, 'longjmp', snapshots => 2);
+survives('coroutines on stacks of malloc', $program, 'coroutines', snapshots => 3,
+    check => finds(0, 'size', '777', 'leaked'));
+survives('code without a file', $program, 'made-code', check => finds(50, 'size', '555'));
+survives('mremap', $program, 'mremap', snapshots => 3, check => finds(1, 'size', '4321', 'reachable'));
+survives('huge pages', $program, 'huge-pages', check => finds(1, 'size', 16 << 20));
+survives('shared memory that holds a block', $program, 'shared',
+    check => finds(1, 'size', '4321', 'reachable'));
+survives('userfaultfd', $program, 'userfaultfd');
+survives('one object of 20 GiB', $program, '20-gigabytes', check => finds(1, 'size', '>=20G'));
+survives('60,000 mappings', $program, 'fragments', check => finds(1, 'size', '4321', 'reachable'));
+survives('mappings with holes', $program, 'holes');
+survives('modules that are unloaded', $program, 'unload', snapshots => 4);
+
+my $number = 0;
+survives('a damaged header', $program, 'damage', snapshots => 2, check => sub {
+    my $found = Heapsh::ask_json($_[0], 'info')->{damages};
+    return is scalar @$found, $number++ == 0 ? 1 : 0, 'is told until the block is freed';
+});
+done_testing;

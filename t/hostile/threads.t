@@ -1,0 +1,32 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Threads, many and odd ones; t/capture/threads.t has those that sleep.
+use strict;
+use warnings;
+use lib 't/lib';
+use Heapsh;
+use Hostile;
+use Test::More;
+
+my $program = 'hostile-threads';
+
+# Each thread is in the snapshot, and its state is known. @return a check of a snapshot
+sub all_known {
+    my ($count) = @_;
+    return sub {
+        my %state;
+        $state{ $_->{state} }++ for @{ Heapsh::ask_json($_[0], 'info')->{threads} };
+        my $known = ($state{'asleep, stack pointer known'} // 0) + ($state{'stopped, registers exact'} // 0);
+        is $known, $count, 'all threads are known' or diag explain \%state;
+        return;
+    };
+}
+
+survives('one thread', $program, 'one', check => all_known(1));
+survives('200 threads that run', $program, '200', check => all_known(201));
+survives('2000 threads that sleep', $program, '2000', check => all_known(2001));
+survives('threads that start and end', $program, 'coming', snapshots => 5);
+survives('threads on small signal stacks of their own', $program, 'signal-stack');
+survives('a thread in accept, then in read', $program, 'accept', snapshots => 2);
+survives('threads that contend for a lock', $program, 'lock', check => all_known(9));
+done_testing;

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// CFLAGS: -std=c++17 -ldl
+/*
+ * A program's own ways with memory, stacks and code. See hostile.h.
+ */
+#include "t/programs/hostile.h"
+
+#include <csetjmp>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <malloc.h>
+#include <memory>
+#include <new>
+#include <obstack.h>
+#include <stdexcept>
+#include <string>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <vector>
+
+#define obstack_chunk_alloc malloc
+#define obstack_chunk_free free
+
+namespace {
+
+const size_t HEADER_SIZE = 16; // ours
+
+void *map(size_t size, int flags = MAP_PRIVATE)
+{
+	return mmap(nullptr, size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+}
+
+// malloc_trim, mallopt, and what has no use for our header.
+void tune_malloc()
+{
+	std::vector<void *> blocks;
+
+	expect("mallopt", mallopt(M_MMAP_THRESHOLD, 4096), 1);
+	for (int i = 0; i < 1000; i++)
+		blocks.push_back(malloc(static_cast<size_t>(i) * 17));
+	for (void *block : blocks)
+		free(block);
+	malloc_trim(0);
+	capture();
+	expect("mallinfo", mallinfo2().arena > 0, true);
+}
+
+void use_obstacks()
+{
+	struct obstack stack;
+
+	obstack_init(&stack);
+	for (int i = 0; i < 1000; i++)
+		obstack_printf(&stack, "%d ", i);
+	capture();
+	obstack_1grow(&stack, '\0');
+	expect("bytes", static_cast<long>(strlen(static_cast<char *>(obstack_finish(&stack)))), 3890);
+	obstack_free(&stack, nullptr);
+}
+
+// --- control flow ------------------------------------------------------------------
+
+struct counted {
+	static int alive;
+	std::string text = "a text that is too long to be kept inside";
+	counted() { alive++; }
+	~counted() { alive--; }
+};
+int counted::alive;
+
+int descend(int depth)
+{
+	auto held = std::make_unique<counted>();
+
+	if (depth == 0) {
+		capture();
+		throw std::runtime_error("from below");
+	}
+	return descend(depth - 1) + counted::alive;
+}
+
+void throw_exceptions()
+{
+	for (int i = 0; i < 2; i++) {
+		try {
+			descend(20);
+		} catch (const std::exception &error) {
+			puts(error.what());
+			capture(); // with the exception alive
+		}
+		expect("alive", counted::alive, 0);
+	}
+}
+
+std::jmp_buf environment;
+
+__attribute__((noinline)) void jump(int depth)
+{
+	char *memory = static_cast<char *>(__builtin_alloca(10000));
+
+	memset(memory, depth, 10000);
+	if (depth > 0)
+		jump(depth - 1);
+	capture();
+	std::longjmp(environment, 5);
+}
+
+void jump_about()
+{
+	int value = setjmp(environment);
+
+	if (value == 0)
+		jump(10);
+	expect("the value that setjmp gave", value, 5);
+	capture();
+}
+
+// Coroutines, on stacks that malloc gave.
+ucontext_t main_context, coroutines[3];
+
+void run_coroutine(int number)
+{
+	char *held = static_cast<char *>(malloc(777));
+
+	for (int i = 0; i < 2; i++) {
+		held[0] = static_cast<char>(i);
+		if (number == 1)
+			capture();
+		swapcontext(&coroutines[number], &main_context);
+	}
+	free(held);
+}
+
+void run_coroutines()
+{
+	const size_t size = 65536;
+	void *stacks[3];
+
+	for (int i = 0; i < 3; i++) {
+		stacks[i] = malloc(size);
+		getcontext(&coroutines[i]);
+		coroutines[i].uc_stack.ss_sp = stacks[i];
+		coroutines[i].uc_stack.ss_size = size;
+		coroutines[i].uc_link = &main_context;
+		makecontext(&coroutines[i], reinterpret_cast<void (*)()>(run_coroutine), 1, i);
+	}
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 3; i++)
+			swapcontext(&main_context, &coroutines[i]);
+		if (round == 0)
+			capture();
+	}
+	for (void *stack : stacks)
+		free(stack);
+}
+
+// Code without a file, which allocates: mov rax, address; jmp rax.
+void run_made_code()
+{
+	auto *code = static_cast<unsigned char *>(map(4096));
+	void *(*function)(size_t) = malloc;
+	void *(*made)(size_t);
+	size_t at = 0;
+
+#if defined(__x86_64__)
+	const unsigned char first[] = { 0x48, 0x83, 0xec, 0x08, 0x48, 0xb8 }; // sub rsp, 8; mov rax,
+	const unsigned char last[] = { 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+
+	memcpy(code, first, sizeof(first));
+	memcpy(code + sizeof(first), &function, 8);
+	memcpy(code + sizeof(first) + 8, last, sizeof(last));
+	mprotect(code, 4096, PROT_READ | PROT_EXEC);
+	memcpy(&made, &code, sizeof(made));
+	for (; at < 50; at++)
+		memset(made(555), 1, 555);
+#else
+	(void)function;
+	(void)made;
+	for (; at < 50; at++)
+		memset(malloc(555), 1, 555);
+#endif
+	capture();
+}
+
+// --- mappings ------------------------------------------------------------------------
+
+// A block that is reachable through memory of the program's own alone.
+void hold_in(void *memory)
+{
+	memset(memory, 0, 4096);
+	*static_cast<void **>(memory) = memset(malloc(4321), 0, 4321);
+}
+
+void remap()
+{
+	auto *memory = static_cast<char *>(map(1 << 20));
+
+	hold_in(memory);
+	capture();
+	memory = static_cast<char *>(mremap(memory, 1 << 20, 8 << 20, MREMAP_MAYMOVE));
+	expect("mremap", memory != MAP_FAILED, true);
+	capture();
+	mremap(memory, 8 << 20, 4096, 0);
+	capture();
+}
+
+void use_huge_pages()
+{
+	void *memory = aligned_alloc(2 << 20, 16 << 20);
+
+	madvise(memory, 16 << 20, MADV_HUGEPAGE);
+	memset(memory, 1, 16 << 20);
+	capture();
+	free(memory);
+}
+
+void share()
+{
+	void *memory = map(1 << 20, MAP_SHARED);
+
+	hold_in(memory);
+	capture();
+}
+
+// Pages that nobody serves: who reads them waits for ever.
+void leave_faults_to_user()
+{
+	const size_t size = 1 << 20;
+	long descriptor = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	struct uffdio_api api = {};
+	struct uffdio_register range = {};
+
+	if (descriptor < 0)
+		return;
+	api.api = UFFD_API;
+	range.range.start = reinterpret_cast<uint64_t>(map(size));
+	range.range.len = size;
+	range.mode = UFFDIO_REGISTER_MODE_MISSING;
+	ioctl(static_cast<int>(descriptor), UFFDIO_API, &api);
+	ioctl(static_cast<int>(descriptor), UFFDIO_REGISTER, &range);
+	capture();
+	close(static_cast<int>(descriptor));
+}
+
+void take_20_gigabytes()
+{
+	const size_t size = UINT64_C(20) << 30;
+	auto *memory = static_cast<char *>(calloc(1, size));
+
+	expect("calloc", memory != nullptr, true);
+	memory[size / 2] = 1;
+	memory[size - 1] = 1;
+	capture();
+	free(memory);
+}
+
+// As many mappings as the kernel has them, but for a few: every other page is read-only.
+void fragment()
+{
+	const size_t pages = 60000;
+	auto *memory = static_cast<char *>(map(pages * 4096));
+
+	for (size_t i = 0; i < pages; i += 2)
+		mprotect(memory + i * 4096, 4096, PROT_READ);
+	hold_in(memory + 4096);
+	capture();
+	munmap(memory, pages * 4096);
+}
+
+void give_back_in_pieces()
+{
+	auto *memory = static_cast<char *>(map(64 << 20));
+
+	memset(memory, 1, 64 << 20);
+	for (size_t i = 0; i < 64 << 20; i += 8192)
+		madvise(memory + i, 4096, MADV_DONTNEED);
+	mprotect(memory, 4096, PROT_NONE);
+	capture();
+}
+
+// --- damage ----------------------------------------------------------------------------
+
+// A stray pointer writes into the header of a block, which is then freed as ever.
+void damage_header()
+{
+	auto *block = static_cast<unsigned char *>(malloc(2003));
+
+	if (is_captured())
+		block[-static_cast<long>(HEADER_SIZE)] ^= 1;
+	capture();
+	free(block);
+	capture();
+}
+
+// --- modules ---------------------------------------------------------------------------
+
+void unload()
+{
+	for (int i = 0; i < 2; i++) {
+		void *library = dlopen("libz.so.1", RTLD_NOW);
+		const char *(*version)() = nullptr;
+
+		if (library) {
+			void *symbol = dlsym(library, "zlibVersion");
+
+			memcpy(&version, &symbol, sizeof(version));
+			expect("a version", version()[0], '1');
+		}
+		capture();
+		if (library)
+			dlclose(library);
+		capture();
+	}
+}
+
+// As an upgrade does, while it runs.
+void replace_itself()
+{
+	expect("replacing", system(getenv("REPLACE")), 0);
+	capture();
+}
+
+const struct way ways[] = {
+	{ "tuned", tune_malloc },
+	{ "obstacks", use_obstacks },
+	{ "exceptions", throw_exceptions },
+	{ "longjmp", jump_about },
+	{ "coroutines", run_coroutines },
+	{ "made-code", run_made_code },
+	{ "mremap", remap },
+	{ "huge-pages", use_huge_pages },
+	{ "shared", share },
+	{ "userfaultfd", leave_faults_to_user },
+	{ "20-gigabytes", take_20_gigabytes },
+	{ "fragments", fragment },
+	{ "holes", give_back_in_pieces },
+	{ "damage", damage_header },
+	{ "unload", unload },
+	{ "replaced", replace_itself },
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	return run_way(ways, sizeof(ways) / sizeof(ways[0]), argc, argv);
+}
