@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Semi-NCA. Nodes are numbered in the order in which a depth-first search meets them
- * ("order" below, the virtual root is 0), and all arrays are indexed by that number, so
+ * ("number" below, the virtual root is 0), and all arrays are indexed by that number, so
  * that the passes, which go through it from the end or from the beginning, go through
  * memory in order too.
  *
@@ -10,96 +10,169 @@
  *
  * semi is found backwards, with path compression as in Lengauer and Tarjan's simple
  * algorithm; idom forwards, by climbing. Nothing recurses: lists are millions long.
+ *
+ * What costs time is to wait for memory, once per edge: has its target been met? So
+ *
+ * (a) the search puts all edges of a node on its stack when it meets the node, and asks for
+ *     what it will want to know of their targets then, long before they are taken off. The
+ *     tree is a depth-first one still: whoever is taken off first is the parent.
+ * (b) both ends of an edge have their numbers when it is taken off. No reverse edges of the
+ *     graph are needed: an edge to a node that has been met is put on a chain of that node's.
+ *     An edge from a lower number comes from an ancestor, whose own number is all that it
+ *     has to say; it is not even put there.
+ *
+ * An edge is on the stack or on a chain, so both share one array of as many entries as there
+ * are edges: the stack grows up from its start, the chains down from its end.
  */
 #include "lib/dominators.h"
 
 #include "lib/cleanup.h"
+#include "lib/column.h"
 
 #include <string.h>
 
 enum {
 	VIRTUAL_ROOT = 0,
+	CHAIN_AHEAD = 12, // nodes before their turn that memory is asked for what they need
 };
 
 // A node of the search tree in the forest of those that have been gone through.
 struct link {
-	uint32_t ancestor; // the way up, compressed
-	uint32_t label;    // the best semi on that way
-	uint32_t semi;
+	union {
+		uint32_t chain;    // until its turn: entry of its last edge; 0: none
+		uint32_t ancestor; // then: the way up, compressed
+	};
+	uint32_t label; // the best semi on that way
 };
 
-// Where the search stands in a node's edges.
-struct place {
-	uint32_t number;
-	uint32_t edge, end; // in the snapshot's edges, or in its root edges
+struct entry {
+	uint32_t from; // number of the node that the edge leaves
+	union {
+		uint32_t target; // on the stack: the object
+		uint32_t next;   // on a chain: another entry; 0: none
+	};
 };
-
-_Static_assert(sizeof(struct place) == sizeof(struct link), "links follow in the stack's memory");
 
 struct work {
-	const struct heap_graph *graph;
 	const struct heap_snapshot *snapshot;
-	uint32_t objects, nodes;
-	uint32_t *order_of; // [nodes] number of a node; 0: not met
-	uint32_t *node_of;  // [nodes + 1] node of a number
-	uint32_t *parent;   // [nodes + 1] in the search tree; later idom
-	union {
-		struct place *stack; // [nodes + 1] while searching
-		struct link *links;  // [nodes + 1] by number, afterwards
-	};
-	uint32_t *root_first; // [roots + 1] in root_edges
+	const struct heap_progress *progress;
+	uint32_t objects, nodes, entry_count;
+	uint32_t *number_of;   // [nodes + 1] number of a node; 0: not met
+	uint32_t *node_of;     // [nodes + 1] node of a number
+	uint32_t *parent;      // [nodes + 1] in the search tree; later idom
+	uint32_t *semi;        // [nodes + 1] by number, as all below
+	struct link *links;    // [nodes + 1]
+	struct entry *entries; // [entry_count] 0 is unused
+	uint32_t top;          // of the stack: its last entry
+	uint32_t bottom;       // of the chains: their last entry
 	uint32_t met;
 };
 
+static inline void prefetch(const void *address)
+{
+	__builtin_prefetch(address, 0, 1);
+}
+
 // --- depth-first search ------------------------------------------------------
 
-static struct place meet(struct work *work, uint32_t node, uint32_t parent)
+static uint32_t meet(struct work *work, uint32_t node, uint32_t parent)
 {
-	const struct heap_snapshot *snapshot = work->snapshot;
 	uint32_t number = ++work->met;
-	struct place place = { .number = number };
 
-	work->order_of[node] = number;
+	work->number_of[node] = number;
 	work->node_of[number] = node;
 	work->parent[number] = parent;
-	if (node >= work->objects) {
-		place.edge = work->root_first[node - work->objects];
-		place.end = work->root_first[node - work->objects + 1];
-		return place;
-	}
-	place.edge = snapshot->edge_first[node];
-	place.end = snapshot->edge_first[node + 1];
-	return place;
+	work->semi[number] = parent;
+	return number;
 }
 
-static void search_from(struct work *work, uint32_t root)
+static void push(struct work *work, uint32_t from, heap_object_id target)
+{
+	prefetch(&work->number_of[target]);
+	prefetch(&work->snapshot->edge_first[target]);
+	work->entries[++work->top] = (struct entry){ .from = from, .target = target };
+}
+
+// The last one pushed is followed first: from the last edge on, the first.
+static void push_edges(struct work *work, heap_object_id object, uint32_t number)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
-	uint32_t depth = 0;
 
-	work->stack[depth++] = meet(work, root, VIRTUAL_ROOT);
-	while (depth > 0) {
-		struct place *place = &work->stack[depth - 1];
+	for (uint32_t i = snapshot->edge_first[object + 1]; i > snapshot->edge_first[object]; i--)
+		push(work, number, snapshot->edge_target[i - 1]);
+}
 
-		if (place->edge == place->end) {
-			depth--;
-			continue;
-		}
+// An edge to a node that has been met.
+static void note_edge(struct work *work, uint32_t from, uint32_t to)
+{
+	if (from < to) {
+		if (from < work->semi[to])
+			work->semi[to] = from;
+	} else if (from > to) {
+		uint32_t entry = work->bottom--;
 
-		// The root is at the bottom, and nothing leads back to it.
-		uint32_t target = depth == 1 ? snapshot->root_edges[place->edge].target
-					     : snapshot->edge_target[place->edge];
-
-		place->edge++;
-		if (!work->order_of[target])
-			work->stack[depth++] = meet(work, target, place->number);
+		work->entries[entry] =
+			(struct entry){ .from = from, .next = work->links[to].chain };
+		work->links[to].chain = entry;
 	}
 }
 
-static void search(struct work *work)
+// The entry below the top has been on its way to the cache for a while: now its edges.
+static void look_ahead(const struct work *work)
 {
-	for (uint32_t root = 0; root < work->snapshot->root_count; root++)
-		search_from(work, work->objects + root);
+	if (work->top > 2) {
+		heap_object_id next = work->entries[work->top - 1].target;
+
+		prefetch(&work->snapshot->edge_target[work->snapshot->edge_first[next]]);
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow_stack(struct work *work)
+{
+	while (work->top > 0) {
+		struct entry entry = work->entries[work->top];
+		uint32_t number = work->number_of[entry.target];
+
+		look_ahead(work);
+		work->top--;
+		if (number) {
+			note_edge(work, entry.from, number);
+			continue;
+		}
+		number = meet(work, entry.target, entry.from);
+		push_edges(work, entry.target, number);
+
+		struct heap_error *error =
+			heap_progress_step(work->progress, "searching", number, work->nodes);
+
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *search(struct work *work)
+{
+	const struct heap_snapshot *snapshot = work->snapshot;
+	uint64_t edge = 0;
+
+	work->bottom = work->entry_count - 1;
+	for (uint32_t root = 0; root < snapshot->root_count; root++) {
+		uint32_t number = meet(work, work->objects + root, VIRTUAL_ROOT);
+
+		// Root edges stand by root.
+		for (; edge < snapshot->root_edge_count && snapshot->root_edges[edge].root == root;
+		     edge++)
+			push(work, number, snapshot->root_edges[edge].target);
+
+		struct heap_error *error = follow_stack(work);
+
+		if (error)
+			return error;
+	}
+	return NULL;
 }
 
 // --- semidominators ----------------------------------------------------------
@@ -132,40 +205,35 @@ static uint32_t evaluate(struct link *links, uint32_t v, uint32_t last)
 	return links[v].label;
 }
 
-static void improve(struct work *work, uint32_t number, uint32_t holder)
+HEAP_MUST_CHECK
+static struct heap_error *find_semidominators(struct work *work)
 {
-	uint32_t order = work->order_of[holder];
+	struct link *links = work->links;
+	const struct entry *entries = work->entries;
 
-	if (order == 0)
-		return; // it cannot be reached itself
-
-	uint32_t candidate = evaluate(work->links, order, number);
-
-	if (candidate < work->links[number].semi)
-		work->links[number].semi = candidate;
-}
-
-static void find_semidominators(struct work *work)
-{
-	const struct heap_graph *graph = work->graph;
-	const struct heap_root_edge *root_edges = work->snapshot->root_edges;
-
-	for (uint32_t i = 0; i <= work->met; i++)
-		work->links[i] =
-			(struct link){ .ancestor = work->parent[i], .semi = work->parent[i] };
 	for (uint32_t number = work->met; number > 0; number--) {
-		uint32_t node = work->node_of[number];
+		uint32_t best = work->semi[number];
 
-		if (node < work->objects) {
-			for (uint32_t i = graph->in_first[node]; i < graph->in_first[node + 1]; i++)
-				improve(work, number, graph->in_source[i]);
-			for (uint32_t i = graph->root_in_first[node];
-			     i < graph->root_in_first[node + 1]; i++)
-				improve(work, number,
-					work->objects + root_edges[graph->root_in[i]].root);
+		if (number > CHAIN_AHEAD * 2) {
+			prefetch(&entries[links[number - CHAIN_AHEAD * 2].chain]);
+			prefetch(&links[entries[links[number - CHAIN_AHEAD].chain].from]);
 		}
-		work->links[number].label = work->links[number].semi;
+		for (uint32_t i = links[number].chain; i; i = entries[i].next) {
+			uint32_t candidate = evaluate(links, entries[i].from, number);
+
+			if (candidate < best)
+				best = candidate;
+		}
+		work->semi[number] = best;
+		links[number] = (struct link){ .ancestor = work->parent[number], .label = best };
+
+		struct heap_error *error = heap_progress_step(work->progress, "dominators",
+							      work->met - number, work->met);
+
+		if (error)
+			return error;
 	}
+	return NULL;
 }
 
 // --- dominators and sizes ----------------------------------------------------
@@ -175,7 +243,7 @@ static void find_dominators(struct work *work)
 	uint32_t *idom = work->parent;
 
 	for (uint32_t number = 1; number <= work->met; number++) {
-		while (idom[number] > work->links[number].semi)
+		while (idom[number] > work->semi[number])
 			idom[number] = idom[idom[number]];
 	}
 }
@@ -188,6 +256,10 @@ static void fill(const struct work *work, heap_node_id *nearest, uint64_t *retai
 		uint32_t node = work->node_of[number];
 		uint32_t above = work->parent[number];
 
+		if (number > CHAIN_AHEAD) {
+			prefetch(&retained[work->node_of[number - CHAIN_AHEAD]]);
+			prefetch(&retained[work->node_of[work->parent[number - CHAIN_AHEAD]]]);
+		}
 		if (node < work->objects)
 			retained[node] += work->snapshot->size[node];
 		if (above != VIRTUAL_ROOT) {
@@ -198,78 +270,96 @@ static void fill(const struct work *work, heap_node_id *nearest, uint64_t *retai
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *find_root_edges(const struct heap_snapshot *snapshot, uint32_t **result)
+static struct heap_error *make_result(struct work *work, heap_node_id *nearest,
+				      struct heap_dominators *result)
 {
-	uint32_t *first = calloc((size_t)snapshot->root_count + 2, sizeof(*first));
-
-	if (!first)
-		return heap_error_out_of_memory();
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		first[snapshot->root_edges[i].root + 1]++;
-	for (uint32_t i = 0; i < snapshot->root_count; i++)
-		first[i + 1] += first[i];
-	*result = first;
-	return NULL;
-}
-
-// The last passes need neither the numbers of nodes nor the links: the former's memory
-// becomes a result, the latter's is given back first.
-HEAP_MUST_CHECK
-static struct heap_error *compute(struct work *work, struct heap_dominators *result)
-{
-	size_t nodes = work->nodes;
-	CLEANUP_FREE uint32_t *order_of = calloc(nodes + 1, sizeof(*order_of));
-	CLEANUP_FREE uint32_t *node_of = malloc((nodes + 1) * sizeof(*node_of));
-	CLEANUP_FREE uint32_t *parent = malloc((nodes + 1) * sizeof(*parent));
-	CLEANUP_FREE struct link *links = malloc((nodes + 1) * sizeof(*links));
-	CLEANUP_FREE uint32_t *root_first = NULL;
-	CLEANUP_FREE uint64_t *retained = NULL;
-	struct heap_error *error = find_root_edges(work->snapshot, &root_first);
+	uint64_t *retained;
+	struct heap_error *error =
+		heap_column_create((size_t)work->nodes + 1, sizeof(*retained), &retained);
 
 	if (error)
 		return error;
-	if (!order_of || !node_of || !parent || !links)
-		return heap_error_out_of_memory();
-	parent[VIRTUAL_ROOT] = VIRTUAL_ROOT;
-	work->root_first = root_first;
-	work->order_of = order_of;
-	work->node_of = node_of;
-	work->parent = parent;
-	work->links = links;
-	search(work);
-	find_semidominators(work);
-	find_dominators(work);
-	free(keep(links));
-	retained = calloc(nodes + 1, sizeof(*retained));
-	if (!retained)
-		return heap_error_out_of_memory();
-	fill(work, order_of, retained);
+	work->node_of[VIRTUAL_ROOT] = 0;
+	fill(work, nearest, retained);
 	*result = (struct heap_dominators){
-		.nearest = keep(order_of),
-		.retained = keep(retained),
+		.nearest = nearest,
+		.retained = retained,
 		.objects = work->objects,
 		.roots = work->snapshot->root_count,
 	};
 	return NULL;
 }
 
-struct heap_error *heap_dominators_init(struct heap_dominators *result, struct heap_graph *graph)
+// The last passes need neither the numbers of nodes nor links and edges: the former's memory
+// becomes a result, the latter's is given back first.
+HEAP_MUST_CHECK
+static struct heap_error *compute(struct work *work, struct heap_dominators *result)
 {
-	const struct heap_snapshot *snapshot = graph->snapshot;
-	struct work work = { .graph = graph, .snapshot = snapshot };
-	struct heap_error *error = heap_graph_need_reverse(graph);
+	size_t nodes = (size_t)work->nodes + 1;
+	CLEANUP_COLUMN uint32_t *number_of = NULL;
+	CLEANUP_COLUMN uint32_t *node_of = NULL;
+	CLEANUP_COLUMN uint32_t *parent = NULL;
+	CLEANUP_COLUMN uint32_t *semi = NULL;
+	CLEANUP_COLUMN struct link *links = NULL;
+	CLEANUP_COLUMN struct entry *entries = NULL;
+	struct heap_error *error = heap_column_create(nodes, sizeof(*number_of), &number_of);
 
+	if (!error)
+		error = heap_column_create(nodes, sizeof(*links), &links);
+	if (!error)
+		error = heap_column_create(nodes, sizeof(*semi), &semi);
+	if (!error)
+		error = heap_column_create(work->entry_count, sizeof(*entries), &entries);
+	if (!error)
+		error = heap_column_create(nodes, sizeof(*parent), &parent);
+	if (!error)
+		error = heap_column_create(nodes, sizeof(*node_of), &node_of);
 	if (error)
 		return error;
+	work->number_of = number_of;
+	work->node_of = node_of;
+	work->parent = parent;
+	work->semi = semi;
+	work->links = links;
+	work->entries = entries;
+	error = search(work);
+	if (!error)
+		error = find_semidominators(work);
+	if (!error)
+		error = heap_progress_report(work->progress, "dominators", 1, 1);
+	if (error)
+		return error;
+	find_dominators(work);
+	error = heap_progress_report(work->progress, "retained sizes", 0, 1);
+	if (error)
+		return error;
+	heap_column_destroy(keep(entries));
+	heap_column_destroy(keep(links));
+	error = make_result(work, number_of, result);
+	if (!error)
+		keep(number_of);
+	return error;
+}
+
+struct heap_error *heap_dominators_init(struct heap_dominators *result,
+					const struct heap_graph *graph)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	struct work work = { .snapshot = snapshot, .progress = graph->progress };
+	uint64_t edges = (uint64_t)snapshot->edge_count + snapshot->root_edge_count;
+
 	if (snapshot->root_count > UINT32_MAX - 2 - snapshot->object_count)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many objects and roots");
+	if (edges > UINT32_MAX - 2)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers");
 	work.objects = snapshot->object_count;
 	work.nodes = snapshot->object_count + snapshot->root_count;
+	work.entry_count = (uint32_t)edges + 2;
 	return compute(&work, result);
 }
 
 void heap_dominators_deinit(struct heap_dominators *dominators)
 {
-	free(dominators->nearest);
-	free(dominators->retained);
+	heap_column_destroy(dominators->nearest);
+	heap_column_destroy(dominators->retained);
 }

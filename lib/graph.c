@@ -2,13 +2,14 @@
 #include "lib/graph.h"
 
 #include "lib/cleanup.h"
+#include "lib/column.h"
 
 #include <string.h>
 
 struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result)
 {
 	struct heap_error *error =
-		heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_SLOTS);
+		heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_EDGES);
 
 	if (error)
 		return error;
@@ -30,12 +31,12 @@ void heap_graph_destroy(struct heap_graph *graph)
 {
 	if (!graph)
 		return;
-	free(graph->in_first);
-	free(graph->in_edge);
-	free(graph->in_source);
-	free(graph->root_in_first);
-	free(graph->root_in);
-	free(graph->reach);
+	heap_column_destroy(graph->in_first);
+	heap_column_destroy(graph->in_edge);
+	heap_column_destroy(graph->in_source);
+	heap_column_destroy(graph->root_in_first);
+	heap_column_destroy(graph->root_in);
+	heap_column_destroy(graph->reach);
 	free(graph);
 }
 
@@ -61,14 +62,25 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
 	if (graph->in_first)
 		return NULL;
 
-	CLEANUP_FREE uint32_t *in_first = calloc(objects + 1, sizeof(*in_first));
-	CLEANUP_FREE uint32_t *in_edge = malloc((size_t)snapshot->edge_count * 4 + 1);
-	CLEANUP_FREE heap_object_id *in_source = malloc((size_t)snapshot->edge_count * 4 + 1);
-	CLEANUP_FREE uint32_t *root_in_first = calloc(objects + 1, sizeof(*root_in_first));
-	CLEANUP_FREE uint32_t *root_in = malloc(snapshot->root_edge_count * 4 + 1);
+	CLEANUP_COLUMN uint32_t *in_first = NULL;
+	CLEANUP_COLUMN uint32_t *in_edge = NULL;
+	CLEANUP_COLUMN heap_object_id *in_source = NULL;
+	CLEANUP_COLUMN uint32_t *root_in_first = NULL;
+	CLEANUP_COLUMN uint32_t *root_in = NULL;
+	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS);
 
-	if (!in_first || !in_edge || !in_source || !root_in_first || !root_in)
-		return heap_error_out_of_memory();
+	if (!error)
+		error = heap_column_create(objects + 1, sizeof(*in_first), &in_first);
+	if (!error)
+		error = heap_column_create(snapshot->edge_count, sizeof(*in_edge), &in_edge);
+	if (!error)
+		error = heap_column_create(snapshot->edge_count, sizeof(*in_source), &in_source);
+	if (!error)
+		error = heap_column_create(objects + 1, sizeof(*root_in_first), &root_in_first);
+	if (!error)
+		error = heap_column_create(snapshot->root_edge_count, sizeof(*root_in), &root_in);
+	if (error)
+		return error;
 	for (uint32_t i = 0; i < snapshot->edge_count; i++)
 		in_first[snapshot->edge_target[i] + 1]++;
 	sum_up(in_first, objects);
@@ -132,11 +144,16 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 	if (graph->reach)
 		return NULL;
 
-	CLEANUP_FREE uint8_t *reach = calloc(objects + 1, 1);
-	CLEANUP_FREE heap_object_id *queue = malloc((objects + 1) * sizeof(*queue));
+	CLEANUP_COLUMN uint8_t *reach = NULL;
+	CLEANUP_COLUMN heap_object_id *queue = NULL;
+	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS);
 
-	if (!reach || !queue)
-		return heap_error_out_of_memory();
+	if (!error)
+		error = heap_column_create(objects + 1, 1, &reach);
+	if (!error)
+		error = heap_column_create(objects + 1, sizeof(*queue), &queue);
+	if (error)
+		return error;
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 

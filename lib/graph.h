@@ -17,6 +17,7 @@
  */
 
 #include "lib/error.h"
+#include "lib/progress.h"
 #include "lib/snapshot.h"
 
 /** How an object can be reached from the roots. */
@@ -27,7 +28,8 @@ enum heap_reach {
 };
 
 struct heap_graph {
-	struct heap_snapshot *snapshot; /**< with HEAP_COLUMN_SIZE and HEAP_COLUMN_SLOTS */
+	struct heap_snapshot *snapshot;       /**< with HEAP_COLUMN_SIZE and HEAP_COLUMN_EDGES */
+	const struct heap_progress *progress; /**< whom to tell in long work; may be NULL */
 	/** [objects + 1] reverse edges; NULL until heap_graph_need_reverse() */
 	uint32_t *in_first;
 	uint32_t *in_edge;         /**< [edges] index of the forward edge, by target, by source */
@@ -49,9 +51,11 @@ struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap
 /** NULL is fine. */
 void heap_graph_destroy(struct heap_graph *graph);
 
+/** Also loads HEAP_COLUMN_SLOTS, which who asks for holders wants to know of. */
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_reverse(struct heap_graph *graph);
 
+/** Also loads HEAP_COLUMN_SLOTS. */
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
 

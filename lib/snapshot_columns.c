@@ -2,6 +2,7 @@
 #include "lib/snapshot.h"
 
 #include "lib/cleanup.h"
+#include "lib/column.h"
 #include "lib/parallel.h"
 #include "lib/snapshot_read.h"
 #include "lib/snapshot_tables.h"
@@ -41,11 +42,11 @@ static struct heap_error *read_column(const struct heap_snapshot *snapshot, uint
 	if (section->count != count)
 		return heap_section_damaged(tag, "it has too few or too many values");
 
-	CLEANUP_FREE void *values = malloc((size_t)count * width + 1);
+	CLEANUP_COLUMN void *values = NULL;
 
-	if (!values)
-		return heap_error_out_of_memory();
-	error = read_values(snapshot->file, section, width, values);
+	error = heap_column_create(count, width, &values);
+	if (!error)
+		error = read_values(snapshot->file, section, width, values);
 	if (!error)
 		*(void **)result = keep(values);
 	return error;
@@ -135,15 +136,13 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot,
 				      const struct heap_column *column)
 {
 	void **place = (void **)((char *)snapshot + column->array_offset);
-	CLEANUP_FREE void *values = NULL;
+	CLEANUP_COLUMN void *values = NULL;
 	struct heap_error *error;
 
 	if (*place)
 		return NULL;
-	if (column->since > HEAP_SINCE_FIRST && !heap_file_find(snapshot->file, column->tag)) {
-		*place = calloc((size_t)snapshot->object_count + 1, column->width);
-		return *place ? NULL : heap_error_out_of_memory();
-	}
+	if (column->since > HEAP_SINCE_FIRST && !heap_file_find(snapshot->file, column->tag))
+		return heap_column_create(snapshot->object_count, column->width, place);
 	error = read_column(snapshot, column->tag, column->width, snapshot->object_count, &values);
 	if (!error)
 		error = check_column(snapshot, column->tag, values);
@@ -158,19 +157,17 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot,
 HEAP_MUST_CHECK
 static struct heap_error *read_first_edges(const struct heap_snapshot *snapshot, uint32_t **result)
 {
-	CLEANUP_FREE uint32_t *counts = NULL;
+	CLEANUP_COLUMN uint32_t *counts = NULL;
+	CLEANUP_COLUMN uint32_t *first = NULL;
 	uint64_t sum = 0;
 	struct heap_error *error = read_column(snapshot, HEAP_TAG_EDGE_COUNTS, sizeof(*counts),
 					       snapshot->object_count, &counts);
 
+	if (!error)
+		error = heap_column_create((size_t)snapshot->object_count + 1, sizeof(*first),
+					   &first);
 	if (error)
 		return error;
-
-	CLEANUP_FREE uint32_t *first =
-		malloc(((size_t)snapshot->object_count + 1) * sizeof(*first));
-
-	if (!first)
-		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < snapshot->object_count; i++) {
 		first[i] = (uint32_t)sum;
 		sum += counts[i];
@@ -255,8 +252,8 @@ static struct heap_error *decode_edges(const struct heap_snapshot *snapshot, con
 HEAP_MUST_CHECK
 static struct heap_error *load_edges(struct heap_snapshot *snapshot)
 {
-	CLEANUP_FREE uint32_t *first = NULL;
-	CLEANUP_FREE heap_object_id *target = NULL;
+	CLEANUP_COLUMN uint32_t *first = NULL;
+	CLEANUP_COLUMN heap_object_id *target = NULL;
 	struct heap_error *error;
 
 	if (snapshot->edge_target)
@@ -277,9 +274,9 @@ static struct heap_error *load_edges(struct heap_snapshot *snapshot)
 HEAP_MUST_CHECK
 static struct heap_error *load_slots(struct heap_snapshot *snapshot)
 {
-	CLEANUP_FREE uint32_t *slot = NULL;
-	CLEANUP_FREE uint32_t *interior = NULL;
-	CLEANUP_FREE uint8_t *flags = NULL;
+	CLEANUP_COLUMN uint32_t *slot = NULL;
+	CLEANUP_COLUMN uint32_t *interior = NULL;
+	CLEANUP_COLUMN uint8_t *flags = NULL;
 	struct heap_error *error;
 
 	if (snapshot->edge_slot)

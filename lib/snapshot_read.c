@@ -2,6 +2,7 @@
 #include "lib/snapshot.h"
 
 #include "lib/cleanup.h"
+#include "lib/column.h"
 #include "lib/snapshot_info.h"
 #include "lib/snapshot_read.h"
 #include "lib/snapshot_tables.h"
@@ -449,12 +450,13 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	free(snapshot->epochs);
 	free(snapshot->root_content);
 	for (size_t i = 0; i < HEAP_OBJECT_COLUMNS; i++)
-		free(*(void **)((char *)snapshot + heap_object_columns[i].array_offset));
-	free(snapshot->edge_first);
-	free(snapshot->edge_target);
-	free(snapshot->edge_slot);
-	free(snapshot->edge_interior);
-	free(snapshot->edge_flags);
+		heap_column_destroy(
+			*(void **)((char *)snapshot + heap_object_columns[i].array_offset));
+	heap_column_destroy(snapshot->edge_first);
+	heap_column_destroy(snapshot->edge_target);
+	heap_column_destroy(snapshot->edge_slot);
+	heap_column_destroy(snapshot->edge_interior);
+	heap_column_destroy(snapshot->edge_flags);
 	free(snapshot->parts);
 	heap_contents_destroy(snapshot->contents);
 	free(snapshot);

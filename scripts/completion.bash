@@ -28,7 +28,7 @@ _heapsh()
 			callstack symbols inrefs outrefs path retained types sites' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
-			--color=never --help --version' -- "$word")
+			--color=never --memory --help --version' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
 	fi

@@ -29,7 +29,7 @@ static struct heap_error *make_filter(struct session *session, int count, char *
 	if (error)
 		return error;
 	if (heap_filter_needs_graph(filter))
-		error = session_graph(session);
+		error = session_edges(session);
 	if (!error)
 		error = heap_filter_prepare(filter, session->graph);
 	if (error) {

@@ -152,6 +152,8 @@ static enum command_status roots_run(struct session *session, int argc, char **a
 
 	if (!error && !roots)
 		error = heap_error_out_of_memory();
+	if (!error)
+		error = session_graph(session);
 	if (error)
 		return command_fail(session, error);
 	for (heap_root_id i = 0; i < snapshot->root_count; i++) {

@@ -2,6 +2,7 @@
 /*
  * heapsh: the shell over a heap snapshot.
  */
+#include "lib/column.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
@@ -26,7 +27,8 @@ struct options {
 };
 
 static const char usage[] =
-	"usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] FILE [COMMAND ARG...]\n";
+	"usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] [--memory SIZE]\n"
+	"              FILE [COMMAND ARG...]\n";
 
 static bool parse_colour(const char *when, bool *colours)
 {
@@ -39,13 +41,30 @@ static bool parse_colour(const char *when, bool *colours)
 	return true;
 }
 
+// How much memory columns may take before they are put into temporary files.
+static bool set_memory(const char *text)
+{
+	uint64_t bytes;
+
+	if (heap_parse_size(text, &bytes)) {
+		heap_column_limit(bytes);
+		return true;
+	}
+	fprintf(stderr, "heapsh: --memory %s: not a size such as 512M or 4G\n", text);
+	return false;
+}
+
 // @return 0, or the status to exit with; 0 is not among them, help exits itself
 static int parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
-		{ "quiet", no_argument, NULL, 'q' },       { "json", no_argument, NULL, 'j' },
-		{ "color", required_argument, NULL, 'c' }, { "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },     { NULL, 0, NULL, 0 },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "color", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ "memory", required_argument, NULL, 'm' },
+		{ NULL, 0, NULL, 0 },
 	};
 	const char *no_colour = getenv("NO_COLOR");
 	int option;
@@ -66,6 +85,10 @@ static int parse_options(int argc, char **argv, struct options *options)
 					optarg);
 				return EXIT_USAGE;
 			}
+			break;
+		case 'm':
+			if (!set_memory(optarg))
+				return EXIT_USAGE;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -186,6 +209,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	session.quiet = options.quiet;
+	progress_init(&session.progress, isatty(STDERR_FILENO) ? stderr : NULL);
 	session.colours = options.colours;
 	session.output =
 		output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, options.colours);

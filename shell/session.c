@@ -20,6 +20,7 @@ volatile sig_atomic_t session_interrupted;
 
 struct heap_error *session_open(struct session *session, const char *path)
 {
+	progress_init(&session->progress, NULL);
 	return heap_snapshot_open(path, &session->snapshot);
 }
 
@@ -59,6 +60,7 @@ void session_begin_command(struct session *session)
 
 void session_end_command(struct session *session)
 {
+	progress_end(&session->progress);
 	session_release(session, NULL);
 }
 
@@ -118,20 +120,26 @@ const char *session_format(struct session *session, const char *format, ...)
 	return session_keep(session, text);
 }
 
+struct heap_error *session_edges(struct session *session)
+{
+	struct heap_error *error =
+		session->graph ? NULL : heap_graph_create(session->snapshot, &session->graph);
+
+	if (!error)
+		session->graph->progress = &session->progress.progress;
+	return error;
+}
+
 struct heap_error *session_graph(struct session *session)
 {
-	if (!session->graph) {
-		struct heap_error *error = heap_graph_create(session->snapshot, &session->graph);
+	struct heap_error *error = session_edges(session);
 
-		if (error)
-			return error;
-	}
-	return heap_graph_need_reverse(session->graph);
+	return error ? error : heap_graph_need_reverse(session->graph);
 }
 
 struct heap_error *session_dominators(struct session *session)
 {
-	struct heap_error *error = session_graph(session);
+	struct heap_error *error = session->dominators ? NULL : session_edges(session);
 
 	if (error || session->dominators)
 		return error;

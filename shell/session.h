@@ -14,6 +14,7 @@
 #include "lib/paths.h"
 #include "lib/reachable.h"
 #include "shell/output.h"
+#include "shell/progress.h"
 
 #include <signal.h>
 
@@ -31,6 +32,7 @@ struct session {
 	uint64_t lines_left;
 	struct session_text *texts;
 	FILE *errors;
+	struct progress progress; /**< given to the graph */
 	/** types by where in types->strings something mentions them; private to place.c */
 	struct session_mention {
 		const char *mention;
@@ -79,6 +81,10 @@ const char *session_keep(struct session *session, char *text);
 
 __attribute__((format(printf, 2, 3))) const char *session_format(struct session *session,
 								 const char *format, ...);
+
+/** The graph, forward edges alone. */
+HEAP_MUST_CHECK
+struct heap_error *session_edges(struct session *session);
 
 /** The graph, with reverse edges. */
 HEAP_MUST_CHECK

@@ -11,7 +11,8 @@ my $file = Sample::make();
 my $heapsh = "$Sample::build/heapsh";
 my $directory = $Sample::directory;
 my $usage =
-    "usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] FILE [COMMAND ARG...]\n";
+    "usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] [--memory SIZE]\n"
+    . "              FILE [COMMAND ARG...]\n";
 my $banner = <<'END';
 Heap snapshot of app (pid 4242), 2026-11-20 19:00:01, from heapsnap 0.1
 Heap contains 20 objects, 4.7 KiB; 95.0 % of them typed
@@ -31,6 +32,9 @@ answers '--quiet', '', ['--quiet', $file, @count], $total, '', 0;
 answers 'a beginning that is no other\'s', '', ['-q', $file, 'fi', '--count', 'untyped'], $total,
     '', 0;
 answers 'a line as one argument', '', ['-q', $file, 'find --count untyped | cat'], $total, '', 0;
+answers '--memory', '', ['--memory', '1M', '-q', $file, @count], $total, '', 0;
+answers 'a bad --memory', '', ['--memory=much', $file], '',
+    "heapsh: --memory much: not a size such as 512M or 4G\n", 2;
 answers '--json says it in JSON', '', ['--json', $file, @count],
     qq({"objects":[],"count":1,"bytes":48}\n), '', 0;
 answers 'colours on request', '', ['-q', '--color=always', $file, 'find', 'untyped'],

@@ -3,6 +3,7 @@
 // be reached once it is taken away.
 #include "t/unit/unit.h"
 
+#include "lib/column.h"
 #include "lib/dominators.h"
 #include "t/unit/graph_model.h"
 
@@ -184,6 +185,50 @@ static void in_a_long_list_held_at_its_head_each_node_retains_the_rest(void **st
 	model_deinit(&model);
 }
 
+// Columns beyond the budget are in temporary files.
+static void without_memory_the_answers_are_the_same(void **state)
+{
+	heap_column_limit(0);
+	in_a_long_list_held_at_its_head_each_node_retains_the_rest(state);
+	a_long_list_held_at_both_ends_retains_nothing_together(state);
+	heap_column_limit(UINT64_C(1) << 32);
+}
+
+static bool stop(void *context, const char *what, double share)
+{
+	assert_non_null(what);
+	assert_true(share >= 0 && share <= 1);
+	return --*(int *)context >= 0;
+}
+
+// Whenever the user says stop, until there is nothing more to be stopped.
+static void work_that_is_stopped_ends_with_an_error(void **state)
+{
+	struct heap_snapshot model;
+	struct heap_dominators dominators;
+	bool finished = false;
+
+	(void)state;
+	make_list(&model, 2);
+	for (int patience = 0; !finished; patience++) {
+		int left = patience;
+		struct heap_progress progress = { stop, &left };
+		struct heap_graph *graph = model_graph(&model);
+		struct heap_error *error;
+
+		assert_true(patience < 100);
+		graph->progress = &progress;
+		error = heap_dominators_init(&dominators, graph);
+		finished = !error;
+		if (error)
+			assert_error(error, HEAP_ERROR_INTERRUPTED, "interrupted");
+		heap_graph_destroy(graph);
+	}
+	assert_int_equal(dominators.retained[0], model.size[0]);
+	heap_dominators_deinit(&dominators);
+	model_deinit(&model);
+}
+
 static void sizes_may_be_huge(void **state)
 {
 	static const struct model_edge edge = { 0, 1, 0, 0 };
@@ -230,4 +275,6 @@ UNIT_TESTS("dominators", cmocka_unit_test(random_graphs_have_the_dominators_of_t
 	   cmocka_unit_test(the_picture_is_right),
 	   cmocka_unit_test(a_long_list_held_at_both_ends_retains_nothing_together),
 	   cmocka_unit_test(in_a_long_list_held_at_its_head_each_node_retains_the_rest),
+	   cmocka_unit_test(without_memory_the_answers_are_the_same),
+	   cmocka_unit_test(work_that_is_stopped_ends_with_an_error),
 	   cmocka_unit_test(sizes_may_be_huge), cmocka_unit_test(nothing_is_no_trouble))

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/column.h"
+
+#include "lib/cleanup.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+enum {
+	SMALL = 1 << 20, // bytes up to which a column is malloc's, whatever the budget
+};
+
+// Columns that are mappings of their own.
+struct mapping {
+	struct mapping *next;
+	void *start;
+	size_t size;
+	size_t charged; // of the budget
+};
+
+// Columns may be made by several threads.
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct mapping *mappings;
+static uint64_t budget;
+static bool budget_known;
+
+// --- the budget --------------------------------------------------------------
+
+// The first number behind @p key in a file of /proc or /sys. @return UINT64_MAX if there is none
+static uint64_t read_number(const char *path, const char *key)
+{
+	FILE *file = fopen(path, "re");
+	uint64_t number = UINT64_MAX;
+	char line[256];
+
+	if (!file)
+		return UINT64_MAX;
+	while (fgets(line, sizeof(line), file)) {
+		if (strncmp(line, key, strlen(key)) != 0)
+			continue;
+		if (sscanf(line + strlen(key), "%lu", &number) != 1)
+			number = UINT64_MAX; // "max"
+		break;
+	}
+	fclose(file);
+	return number;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+// The limit of this process's control group and of those above it (version 2), or what the
+// group's own file says where it is mounted as the root, as in containers (either version).
+static uint64_t control_group_limit(void)
+{
+	uint64_t limit = least(read_number("/sys/fs/cgroup/memory.max", ""),
+			       read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""));
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[1024], path[1200];
+
+	if (!file)
+		return limit;
+	while (fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "0::/", 4) != 0)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		for (char *end = line + strlen(line); end > line + 3; end = strrchr(line, '/')) {
+			*end = '\0';
+			snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", line + 3);
+			limit = least(limit, read_number(path, ""));
+		}
+	}
+	fclose(file);
+	return limit;
+}
+
+static uint64_t find_budget(void)
+{
+	uint64_t available = read_number("/proc/meminfo", "MemAvailable:");
+	struct rlimit limit;
+
+	available = available < UINT64_MAX / 1024 ? available * 1024 : UINT64_C(1) << 30;
+	available = least(available, control_group_limit());
+	if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		available = least(available, limit.rlim_cur);
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		available = least(available, limit.rlim_cur);
+	return available / 2;
+}
+
+void heap_column_limit(uint64_t bytes)
+{
+	pthread_mutex_lock(&mutex);
+	budget = bytes;
+	for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
+		budget -= least(budget, mapping->charged);
+	budget_known = true;
+	pthread_mutex_unlock(&mutex);
+}
+
+// Takes bytes off the budget, if there are as many.
+static bool charge(size_t bytes)
+{
+	bool enough;
+
+	pthread_mutex_lock(&mutex);
+	if (!budget_known)
+		budget = find_budget();
+	budget_known = true;
+	enough = bytes <= budget;
+	if (enough)
+		budget -= bytes;
+	pthread_mutex_unlock(&mutex);
+	return enough;
+}
+
+// --- columns -----------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *map_file(size_t size, void **start)
+{
+	const char *directory = getenv("TMPDIR");
+
+	if (!directory || !*directory)
+		directory = "/var/tmp";
+
+	CLEANUP_CLOSE int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (descriptor < 0) {
+		// Not all file systems can make files without a name.
+		CLEANUP_FREE char *path = NULL;
+
+		if (asprintf(&path, "%s/heapsh-XXXXXX", directory) < 0) {
+			path = NULL;
+			return heap_error_out_of_memory();
+		}
+		descriptor = mkostemp(path, O_CLOEXEC);
+		if (descriptor < 0)
+			return heap_error_create_system("%s: no temporary file", directory);
+		unlink(path);
+	}
+
+	int problem = posix_fallocate(descriptor, 0, (off_t)size);
+
+	if (problem)
+		return heap_error_create(HEAP_ERROR_SYSTEM,
+					 "%s: no room for a temporary file of %zu MiB: %s",
+					 directory, size >> 20, strerror(problem));
+	*start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	if (*start == MAP_FAILED)
+		return heap_error_create_system("%s: a temporary file cannot be mapped", directory);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *map_memory(size_t size, void **start)
+{
+	*start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (*start == MAP_FAILED)
+		return heap_error_out_of_memory();
+	// Columns are gone through at random: with huge pages that costs half.
+	madvise(*start, size, MADV_HUGEPAGE);
+	return NULL;
+}
+
+static void add_mapping(struct mapping *mapping)
+{
+	pthread_mutex_lock(&mutex);
+	mapping->next = mappings;
+	mappings = mapping;
+	pthread_mutex_unlock(&mutex);
+}
+
+struct heap_error *heap_column_create(size_t count, size_t width, void *column)
+{
+	size_t size;
+	void *start;
+
+	if (__builtin_mul_overflow(count, width, &size) || size > PTRDIFF_MAX)
+		return heap_error_out_of_memory();
+	if (size <= SMALL) {
+		start = calloc(1, size ? size : 1);
+		if (!start)
+			return heap_error_out_of_memory();
+		*(void **)column = start;
+		return NULL;
+	}
+
+	CLEANUP_FREE struct mapping *mapping = calloc(1, sizeof(*mapping));
+
+	if (!mapping)
+		return heap_error_out_of_memory();
+	mapping->size = size;
+	mapping->charged = charge(size) ? size : 0;
+
+	struct heap_error *error = mapping->charged ? map_memory(size, &mapping->start) : NULL;
+
+	if (error) {
+		heap_error_destroy(error);
+		mapping->charged = 0;
+		mapping->start = NULL;
+	}
+	error = mapping->charged ? NULL : map_file(size, &mapping->start);
+	if (error)
+		return error;
+	*(void **)column = mapping->start;
+	add_mapping(keep(mapping));
+	return NULL;
+}
+
+void heap_column_destroy(void *column)
+{
+	struct mapping **place = &mappings, *found;
+
+	if (!column)
+		return;
+	pthread_mutex_lock(&mutex);
+	while (*place && (*place)->start != column)
+		place = &(*place)->next;
+	found = *place;
+	if (found) {
+		*place = found->next;
+		budget += found->charged;
+	}
+	pthread_mutex_unlock(&mutex);
+	if (found)
+		munmap(found->start, found->size);
+	else
+		free(column);
+	free(found);
+}

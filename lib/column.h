@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_COLUMN_H
+#define HEAP_COLUMN_H
+
+/**
+ * Memory for columns: arrays with an entry per object or per edge.
+ *
+ * A snapshot may have more objects than fit into memory. So the process's columns share a
+ * budget: while it lasts a column is ordinary memory, and beyond it a mapped temporary file
+ * that has no name any more, whose pages the kernel writes out and takes away when others
+ * need them. Work goes on then, more slowly.
+ *
+ *	 budget ┤ sizes ┃ edges ┃ numbers │ parents │ semidominators …
+ *	        └────── memory ───────────┴──── temporary files ────
+ *
+ * The files lie in $TMPDIR, or in /var/tmp: /tmp is memory itself on many machines. Their
+ * space is reserved at once, so a full disk is an error here and not SIGBUS later.
+ */
+
+#include "lib/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Makes a column of zeros.
+ *
+ * @param column  the address of a pointer, which is set on success
+ * @return NULL, HEAP_ERROR_MEMORY, HEAP_ERROR_SYSTEM: no temporary file can be had
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_column_create(size_t count, size_t width, void *column);
+
+/** Frees a column, or what malloc() gave. NULL is fine. */
+void heap_column_destroy(void *column);
+
+/**
+ * Sets the budget, in bytes. Without it, it is half of the memory that there is: what the
+ * machine has left, or the limit of a control group or of setrlimit() where that is less.
+ */
+void heap_column_limit(uint64_t bytes);
+
+/** For variables that clean up after themselves; keep() hands the column on. */
+#define CLEANUP_COLUMN __attribute__((cleanup(heap_column_cleanup)))
+
+static inline void heap_column_cleanup(void *variable)
+{
+	heap_column_destroy(*(void **)variable);
+}
+
+#endif

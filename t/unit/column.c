@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Columns: zeros, ordinary memory or temporary files, and errors where there is no room.
+#include "t/unit/unit.h"
+
+#include "lib/column.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LARGE = 8 << 20,
+};
+
+// Whether an address lies in a mapping of a file that has no name any more.
+static bool is_in_file(const void *address)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	bool found = false;
+
+	assert_non_null(maps);
+	while (!found && fgets(line, sizeof(line), maps)) {
+		unsigned long start, end;
+
+		found = sscanf(line, "%lx-%lx", &start, &end) == 2 &&
+			start <= (unsigned long)address && (unsigned long)address < end &&
+			strstr(line, "(deleted)");
+	}
+	fclose(maps);
+	return found;
+}
+
+static void check_column(size_t size, bool in_file)
+{
+	unsigned char *column = NULL, all = 0;
+
+	assert_null(heap_column_create(size / 4, 4, &column));
+	for (size_t i = 0; i < size; i++)
+		all |= column[i];
+	assert_int_equal(all, 0);
+	memset(column, 1, size);
+	assert_int_equal(is_in_file(column), in_file);
+	heap_column_destroy(column);
+}
+
+static void columns_are_zeros_within_the_budget_and_beyond(void **state)
+{
+	(void)state;
+	heap_column_limit(LARGE);
+	check_column(LARGE, false);
+	check_column(LARGE, false); // the budget is whole again
+	check_column(2 * LARGE, true);
+	heap_column_limit(0);
+	check_column(LARGE, true);
+	check_column(4096, false); // small ones do not count
+	check_column(0, false);
+}
+
+static void columns_share_the_budget(void **state)
+{
+	void *first = NULL, *second = NULL, *third = NULL;
+
+	(void)state;
+	heap_column_limit(LARGE);
+	assert_null(heap_column_create(LARGE, 1, &first));
+	assert_null(heap_column_create(LARGE, 1, &second));
+	heap_column_destroy(first);
+	assert_null(heap_column_create(LARGE, 1, &third));
+	assert_true(is_in_file(second));
+	assert_false(is_in_file(third));
+	heap_column_destroy(second);
+	heap_column_destroy(third);
+	heap_column_destroy(NULL);
+}
+
+static void what_malloc_gave_may_be_destroyed(void **state)
+{
+	(void)state;
+	heap_column_destroy(malloc(10));
+	heap_column_destroy(malloc(LARGE));
+}
+
+static void no_room_is_an_error(void **state)
+{
+	void *column = NULL;
+
+	(void)state;
+	heap_column_limit(0);
+	assert_error(heap_column_create(SIZE_MAX, 8, &column), HEAP_ERROR_MEMORY, "memory");
+	setenv("TMPDIR", "/nonexistent", 1);
+	assert_error(heap_column_create(LARGE, 1, &column), HEAP_ERROR_SYSTEM,
+		     "/nonexistent: no temporary file");
+	unsetenv("TMPDIR");
+	assert_error(heap_column_create(SIZE_MAX / 4, 1, &column), HEAP_ERROR_SYSTEM,
+		     "/var/tmp: no room");
+	assert_null(column);
+}
+
+UNIT_TESTS("column", cmocka_unit_test(columns_are_zeros_within_the_budget_and_beyond),
+	   cmocka_unit_test(columns_share_the_budget),
+	   cmocka_unit_test(what_malloc_gave_may_be_destroyed),
+	   cmocka_unit_test(no_room_is_an_error))
