@@ -156,6 +156,11 @@ struct heap_error *session_dominators(struct session *session)
 
 void session_remember(struct session *session, heap_object_id object)
 {
+	session_remember_part(session, object, 0);
+}
+
+void session_remember_part(struct session *session, heap_object_id object, uint64_t offset)
+{
 	if (!session->answer_begun)
 		session->answer_count = 0;
 	session->answer_begun = true;
@@ -168,7 +173,7 @@ void session_remember(struct session *session, heap_object_id object)
 		session->answer = larger;
 		session->answer_capacity = capacity;
 	}
-	session->answer[session->answer_count++] = object;
+	session->answer[session->answer_count++] = (struct session_answer){ object, offset };
 }
 
 // --- operands ----------------------------------------------------------------
@@ -223,7 +228,8 @@ static struct heap_error *parse_answer(struct session *session, const char *text
 	if (number == 0 || number > session->answer_count)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s: the last answer had %zu objects",
 					 text, session->answer_count);
-	result->object = session->answer[number - 1];
+	result->object = session->answer[number - 1].object;
+	result->interior = session->answer[number - 1].interior;
 	return NULL;
 }
 

@@ -26,7 +26,11 @@ struct session {
 	bool colours;                       /**< where the output is now */
 	struct heap_graph *graph;           /**< NULL until session_graph() */
 	struct heap_dominators *dominators; /**< NULL until session_dominators() */
-	heap_object_id *answer; /**< [answer_count] objects of the last answer: $1, $2... */
+	/** [answer_count] objects of the last answer: $1, $2..., or parts of pools */
+	struct session_answer {
+		heap_object_id object;
+		uint64_t interior;
+	} * answer;
 	size_t answer_count, answer_capacity;
 	bool answer_begun;
 	uint64_t lines_left;
@@ -95,6 +99,9 @@ struct heap_error *session_dominators(struct session *session);
 
 /** Notes an object as one of this answer. */
 void session_remember(struct session *session, heap_object_id object);
+
+/** The same of a part of a pool. @param offset  bytes into it */
+void session_remember_part(struct session *session, heap_object_id object, uint64_t offset);
 
 /** What a word of the user's means. */
 struct session_operand {

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
 
@@ -117,4 +118,27 @@ point_t[5] at 0x… is:
   ├─the global variable window (typed.c:43, typed)
   └─.order.next of struct window at 0x… (points to .order), itself (a cycle)
 END
+
+# Without debug information: where blocks come from, by symbol, and of which size.
+{
+    my $scratch = tempdir(CLEANUP => 1);
+    is system('gcc', '-g0', '-O0', '-o', "$scratch/bare", 't/programs/typed.c'), 0, 'compiles without -g';
+    my $program = Heapsh->start("$scratch/bare");
+    $file = $program->capture;
+    $program->finish;
+}
+(my $count = plain(scalar Heapsh::ask($file, 'count'))) =~ s/^.* char \(.*\n//m;
+is $count, <<'END', 'blocks without a type, in count';
+   objects        bytes  type (evidence)
+         3        440 B  (untyped)
+         1        288 B    block(288) from make_windows+0x4c (bare)
+         1         80 B    block(80) from make_points+0x17 (bare)
+         1         72 B    block(72) from window_new+0x1a (bare)
+END
+like plain(scalar Heapsh::ask($file, 'show', 'window')),
+    qr/\Ablock\(72\) at 0x…, 72 B\n  allocated by window_new\+0x1a \(bare\), at most … s ago; type unknown\n/,
+    'and in show';
+is plain(scalar Heapsh::ask($file, 'find', 'site', 'window_new')), "block(72) at 0x…\n", 'found by its site';
+my ($module) = grep { $_->{path} =~ m{/bare$} } @{ Heapsh::ask_json($file, 'info')->{modules} };
+is "$module->{debug}: $module->{note}", ': no debug information', 'info says what is missing';
 done_testing;

@@ -15,6 +15,7 @@ is_text $file, 'count', <<'END';
          1        152 B  struct all (declared)
          9        144 B  struct node (pointer 56 %, vote 44 %)
          1         48 B  (untyped)
+         1         48 B    block(48) from 0x12345678
          1         32 B  struct message (site)
          2         30 B  char (pointer)
          1         24 B  struct utility (pointer)

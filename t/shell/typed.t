@@ -81,6 +81,38 @@ is_text $file, 'find --count not under-typed not untyped', "Total: 6 objects, 39
 is_text $file, 'find --count evidence vote', "Total: 2 objects, 32 B\n";
 is_text $file, 'find evidence pool', "pool of 4 typed parts at 0x5f01000\n";
 
+# Parts of pools are found and counted where their pools do not match themselves.
+is_text $file, "find type 'struct node' size '<20'", <<'END';
+struct node at 0x5f00100
+struct node at 0x5f00120
+struct node at 0x5f00140
+struct node at 0x5f01010, part of a pool
+struct node at 0x5f01020, part of a pool
+END
+is_text $file, 'find --count type date or type node[2]', "Total: 2 objects, 44 B\n";
+is_text $file, 'find points-to 5f00100', "pool of 4 typed parts at 0x5f01000\nblock(48) at 0x5f03000\n";
+is_text $file, 'count', <<'END';
+   objects        bytes  type (evidence)
+         1        180 B  (the rest of pools)
+         7        176 B  struct node (pointer 57 %, embedding 14 %, vote 29 %)
+         4        112 B  (untyped)
+         3         64 B    block(16..24) from 0x12345678
+         1         48 B    block(48) from 0x12345678
+         1         64 B  struct slot (pointer)
+         1         24 B  struct table (pointer)
+         1         12 B  struct date (pointer)
+END
+my ($untyped) = grep { $_->{type} eq '(untyped)' } @{ Sample::json($file, 'count') };
+is_deeply $untyped->{blocks}, [
+    { block => 'block(16..24)', site => '0x12345678', objects => 3, bytes => 64 },
+    { block => 'block(48)', site => '0x12345678', objects => 1, bytes => 48 },
+], 'blocks without a type in JSON';
+{
+    my ($out) = Sample::run("find type date\nshow \$1\n", "$Sample::build/heapsh", '-q', $file);
+    like $out, qr/^struct date at 0x5f01080, 12 B, type by pointer\n  part of pool/m,
+        'a part of an answer has a name';
+}
+
 # A pool, and the parts that addresses in it mean.
 is_text $file, 'show pool', <<'END';
 pool of 4 typed parts at 0x5f01000, 256 B
