@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/blocks.h"
 
+#include "dumper/automatic.h"
 #include "dumper/operators.h"
 #include "dumper/system.h"
 
@@ -153,12 +154,19 @@ static void look_at_clock(void)
 	heapsnap_begin_epoch(heapsnap_realtime_ns());
 }
 
-static void count_bytes(size_t size)
+// What a thread does when its bytes have run out.
+static void begin_bytes(size_t size)
 {
-	if (heapsnap_take_bytes(size))
-		return;
 	heapsnap_bytes_left = HEAPSNAP_CLOCK_BYTES;
 	look_at_clock();
+	if (size <= HEAPSNAP_SIZE_MAX)
+		heapsnap_automatic_look(size + HEAPSNAP_CLOCK_BYTES);
+}
+
+static void count_bytes(size_t size)
+{
+	if (!heapsnap_take_bytes(size))
+		begin_bytes(size);
 }
 
 static bool is_too_large(size_t size)
@@ -184,8 +192,7 @@ static void *adopt(char *base, size_t size, unsigned alignment, unsigned flags, 
 
 void *heapsnap_allocate_slow(size_t size, uint64_t site, unsigned flags)
 {
-	heapsnap_bytes_left = HEAPSNAP_CLOCK_BYTES;
-	look_at_clock();
+	begin_bytes(size);
 	if (is_too_large(size))
 		return NULL;
 	return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags, site);

@@ -6,6 +6,7 @@
 #include "dumper/settings.h"
 #include "dumper/system.h"
 #include "dumper/tasks.h"
+#include "dumper/timer.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -200,7 +201,7 @@ static uint32_t find_threads(struct heapsnap_tasks *tasks, uint32_t self)
 	while ((tid = heapsnap_tasks_next(tasks)) != 0) {
 		uint32_t slot = heapsnap_process.thread_count;
 
-		if (tid == self || is_known(tid, hint++))
+		if (tid == self || tid == heapsnap_timer_thread() || is_known(tid, hint++))
 			continue;
 		if (slot == HEAPSNAP_THREADS) {
 			heapsnap_process.missed_threads++;

@@ -91,6 +91,19 @@ static void read_answer(int descriptor, struct heapsnap_shared *shared)
 		shared->message[--length] = '\0';
 }
 
+// "wrote NUMBER PATH": leaves the path.
+static void note_file(struct heapsnap_shared *shared)
+{
+	const char *at = shared->message + strlen("wrote ");
+
+	shared->number = 0;
+	for (; *at >= '0' && *at <= '9'; at++)
+		shared->number = shared->number * 10 + (uint32_t)(*at - '0');
+	at += *at == ' ';
+	memmove(shared->message, at, strlen(at) + 1);
+	shared->status = 0;
+}
+
 static void judge(struct heapsnap_shared *shared, int status)
 {
 	char *message = shared->message;
@@ -103,8 +116,7 @@ static void judge(struct heapsnap_shared *shared, int status)
 		return;
 	}
 	if (memcmp(message, "wrote ", 6) == 0 && status == 0) {
-		memmove(message, message + 6, strlen(message + 6) + 1);
-		shared->status = 0;
+		note_file(shared);
 	} else if (memcmp(message, "failed ", 7) == 0) {
 		memmove(message, message + 7, strlen(message + 7) + 1);
 	} else {

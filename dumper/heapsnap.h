@@ -46,6 +46,18 @@ HEAPSNAP_API int heapsnap_dump(const char *name);
 HEAPSNAP_API int heapsnap_wait(void);
 
 /**
+ * Sets when snapshots are taken without being asked for: the same names and values as in the
+ * environment.
+ *
+ *	heapsnap_set("HEAPSNAP_GROWTH", "64M");
+ *
+ * @param name   HEAPSNAP_EVERY, HEAPSNAP_GROWTH, HEAPSNAP_AT_EXIT, HEAPSNAP_KEEP or
+ *               HEAPSNAP_MIN_INTERVAL
+ * @return 0, -ENOENT if it is none of these, -EINVAL if the value makes no sense
+ */
+HEAPSNAP_API int heapsnap_set(const char *name, const char *value);
+
+/**
  * Says what a block is, for snapshots: "struct session". Forgotten when the block is freed.
  *
  * @param block  from malloc, new or their like

@@ -3,6 +3,7 @@
  * What happens when the library is loaded. malloc works before: the dynamic linker itself
  * and other libraries' constructors use it.
  */
+#include "dumper/automatic.h"
 #include "dumper/blocks.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
@@ -16,4 +17,5 @@ __attribute__((constructor)) static void load(void)
 	heapsnap_settings_read();
 	heapsnap_process_init();
 	heapsnap_trigger_init();
+	heapsnap_automatic_init();
 }

@@ -44,6 +44,15 @@ void *heapsnap_reserve(size_t bytes)
 	return NULL;
 }
 
+void *heapsnap_reserve_own(size_t bytes)
+{
+	void *memory = heapsnap_reserve(bytes);
+
+	if (memory)
+		madvise(memory, bytes, MADV_WIPEONFORK);
+	return memory;
+}
+
 void heapsnap_unreserve(void *memory, size_t bytes)
 {
 	munmap((char *)memory - getpagesize(), guarded_size(bytes));

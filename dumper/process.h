@@ -28,6 +28,9 @@ extern char *heapsnap_writer_environment[4];
  */
 void *heapsnap_reserve(size_t bytes);
 
+/** The same for what is about this process: a child of fork() finds zeros (Linux 4.14). */
+void *heapsnap_reserve_own(size_t bytes);
+
 /** Gives back what heapsnap_reserve() gave. */
 void heapsnap_unreserve(void *memory, size_t bytes);
 

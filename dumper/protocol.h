@@ -7,7 +7,7 @@
  *
  *	frozen copy ──▶ exec  heapsnap-writer PID ADDRESS
  *	                      PID: of the frozen copy; ADDRESS: hex, of its struct heapsnap_process
- *	writer ──▶ stdout     one line, "wrote PATH\n" or "failed MESSAGE\n"; exit status 0 or 1
+ *	writer ──▶ stdout     one line, "wrote NUMBER PATH\n" or "failed MESSAGE\n"; exit status 0 or 1
  *
  * The writer reads the structure, like all else, from the frozen copy's memory. Both are
  * built together and installed together; the version says so when they were not.
@@ -19,7 +19,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 2,
+	HEAPSNAP_PROTOCOL_VERSION = 3,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
@@ -85,7 +85,8 @@ struct heapsnap_shared {
 	uint64_t stop_ns;                /**< from the first thread's stop to the release of all */
 	uint64_t clone_ns;               /**< of which the clone took */
 	int32_t status;                  /**< 0: the snapshot has been written; else not */
-	char message[HEAPSNAP_PATH_MAX]; /**< the writer's line, without what it begins with */
+	uint32_t number;                 /**< that the file got */
+	char message[HEAPSNAP_PATH_MAX]; /**< the file's path; or why there is none */
 
 	uint32_t ready;                      /**< futex: all above is known but the outcome */
 	uint8_t moved[HEAPSNAP_THREADS / 8]; /**< bit per thread: it ran during the clone */
@@ -99,6 +100,7 @@ struct heapsnap_process {
 
 	uint32_t pid;           /**< of the program, not of its frozen copy */
 	uint32_t serial;        /**< how many snapshots it has asked for before this one */
+	uint32_t first_number;  /**< the lowest that the file may get */
 	uint64_t start_time_ns; /**< since 1970 */
 	uint64_t time_ns;
 	uint64_t content_limit; /**< bytes of each object to keep; UINT64_MAX for all */

@@ -2,8 +2,10 @@
 #include "dumper/trigger.h"
 
 #include "dumper/announce.h"
+#include "dumper/automatic.h"
 #include "dumper/freeze.h"
 #include "dumper/heapsnap.h"
+#include "dumper/keep.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
@@ -32,14 +34,17 @@ struct state {
 	uint32_t refused; // beyond MAX_WAITING
 	uint32_t taken;   // futex: 1 when the program has been frozen and goes on, or will not be
 	uint32_t serial;
-	uint32_t waiter; // its thread id
-	int32_t taking;  // how the freezing went: 0 or -errno
-	int32_t writing; // how the last snapshot went: 0 or -errno
-	bool has_shared; // memory to share with the frozen copy
-	bool has_asked;  // for a snapshot, ever
+	uint32_t waiter;      // its thread id
+	int32_t taking;       // how the freezing went: 0 or -errno
+	int32_t writing;      // how the last snapshot went: 0 or -errno
+	bool has_shared;      // memory to share with the frozen copy
+	bool has_asked;       // for a snapshot, ever
+	uint64_t latest_ns;   // when the last was taken, on the clock that never jumps
+	uint32_t next_number; // of the next file
 };
 
 static struct state *state;
+static struct heapsnap_waiter waiter;
 static bool clears_itself;
 
 // A child of vfork() runs in the memory of its parent.
@@ -90,6 +95,8 @@ static long freeze(void)
 {
 	heapsnap_process.pid = state->pid;
 	heapsnap_process.serial = state->serial;
+	// Where the oldest go their numbers must stay taken, or the files would be out of order.
+	heapsnap_process.first_number = heapsnap_automatic.keep ? state->next_number : 0;
 
 	long frozen = heapsnap_freeze();
 
@@ -97,7 +104,8 @@ static long freeze(void)
 		heapsnap_report("no snapshot", heapsnap_error_text((int)-frozen),
 				"; the program goes on");
 	else
-		state->serial++;
+		__atomic_store_n(&state->serial, state->serial + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&state->latest_ns, heapsnap_monotonic_ns(), __ATOMIC_RELEASE);
 	return frozen;
 }
 
@@ -113,6 +121,8 @@ static int await(long frozen)
 		heapsnap_report(NULL, shared->message, "; the program goes on");
 		return -EIO;
 	}
+	state->next_number = shared->number + 1;
+	heapsnap_keep(shared->message);
 	if (heapsnap_settings.verbose)
 		heapsnap_report(NULL, "wrote ", shared->message);
 	return 0;
@@ -198,16 +208,20 @@ static long map_shared(void)
 	return 0;
 }
 
-// Takes a snapshot; returns when the program is frozen and goes on. @return 0 or -errno
+// Takes a snapshot, at which the calling thread is at @p context, or is none of the program's.
+// Returns when the program is frozen and goes on. @return 0 or -errno
 static int take(const char *pattern, const heapsnap_context *context)
 {
 	long result = map_shared();
 
 	set_pattern(pattern);
-	heapsnap_freeze_note_caller(context);
+	if (context)
+		heapsnap_freeze_note_caller(context);
+	else
+		heapsnap_freeze_note_nobody();
 	__atomic_store_n(&state->taken, 0, __ATOMIC_RELEASE);
 	if (result == 0)
-		result = heapsnap_waiter_start(serve);
+		result = heapsnap_waiter_start(&waiter, serve);
 	if (result < 0) {
 		heapsnap_report("no snapshot", heapsnap_error_text((int)-result),
 				"; the program goes on");
@@ -270,7 +284,7 @@ void heapsnap_trigger_init(void)
 	void *page = heapsnap_reserve(sizeof(*state));
 
 	if (!page || heapsnap_process.threads == 0 ||
-	    heapsnap_waiter_init(&((struct state *)page)->waiter) != 0) {
+	    heapsnap_waiter_init(&waiter, &((struct state *)page)->waiter) != 0) {
 		heapsnap_report(NULL, "out of memory", "; no snapshots can be taken");
 		return;
 	}
@@ -278,6 +292,57 @@ void heapsnap_trigger_init(void)
 	state = page;
 	state->pid = (uint32_t)getpid();
 	heapsnap_announce(install_handler());
+}
+
+// --- without being asked ------------------------------------------------------------
+
+bool heapsnap_trigger_is_own_process(void)
+{
+	return own_process();
+}
+
+uint32_t heapsnap_trigger_count(void)
+{
+	return state ? __atomic_load_n(&state->serial, __ATOMIC_ACQUIRE) : 0;
+}
+
+uint64_t heapsnap_trigger_latest_ns(void)
+{
+	return state ? __atomic_load_n(&state->latest_ns, __ATOMIC_ACQUIRE) : 0;
+}
+
+int heapsnap_trigger_take(const heapsnap_context *context)
+{
+	heapsnap_signals mask;
+	int result = -EAGAIN;
+
+	heapsnap_block_signals(&mask);
+	if (own_process() && begin())
+		result = take(heapsnap_settings.file, context);
+	heapsnap_restore_signals(&mask);
+	return result;
+}
+
+static void wait_until_written(void)
+{
+	uint32_t value;
+
+	while ((value = __atomic_load_n(&state->busy, __ATOMIC_ACQUIRE)) != 0)
+		heapsnap_futex_wait(&state->busy, value, 0);
+}
+
+void heapsnap_trigger_last(const heapsnap_context *context)
+{
+	heapsnap_signals mask;
+
+	if (!own_process())
+		return;
+	heapsnap_block_signals(&mask);
+	while (!begin())
+		wait_until_written();
+	take(heapsnap_settings.file, context);
+	wait_until_written();
+	heapsnap_restore_signals(&mask);
 }
 
 // --- the program's own wish --------------------------------------------------------
@@ -308,11 +373,8 @@ HEAPSNAP_API int heapsnap_dump(const char *name)
 
 HEAPSNAP_API int heapsnap_wait(void)
 {
-	uint32_t value;
-
 	if (!own_process())
 		return -ENOENT;
-	while ((value = __atomic_load_n(&state->busy, __ATOMIC_ACQUIRE)) != 0)
-		heapsnap_futex_wait(&state->busy, value, 0);
+	wait_until_written();
 	return state->has_asked ? state->writing : -ENOENT;
 }

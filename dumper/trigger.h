@@ -11,7 +11,31 @@
  * part in the program, waits for the frozen copy: the program has no child to reap.
  */
 
+#include "dumper/freeze.h"
+
+#include <stdbool.h>
+
 /** Installs the handler, unless the program has one of its own by now. */
 void heapsnap_trigger_init(void);
+
+/** False in a child of vfork(), which runs in its parent's memory. async-signal-safe. */
+bool heapsnap_trigger_is_own_process(void);
+
+/** How many snapshots this process has taken. */
+uint32_t heapsnap_trigger_count(void);
+
+/** When it took the last, on the clock that never jumps; 0: never. */
+uint64_t heapsnap_trigger_latest_ns(void);
+
+/**
+ * Takes a snapshot, and returns when the program is frozen. async-signal-safe.
+ *
+ * @param context  of the calling thread; NULL for a thread of ours
+ * @return 0, -EAGAIN while another is being written, or another -errno, which has been reported
+ */
+int heapsnap_trigger_take(const heapsnap_context *context);
+
+/** The same for a program that is about to end: waits its turn, and until it is written. */
+void heapsnap_trigger_last(const heapsnap_context *context);
 
 #endif

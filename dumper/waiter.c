@@ -19,16 +19,11 @@ enum {
 	MAX_DESCRIPTORS = 65536, // to close one by one, on a kernel before 5.9
 };
 
-static char *memory;           // stack, then storage
-static volatile uint32_t *tid; // the kernel clears it, and wakes, when the thread has ended
-
-long heapsnap_waiter_init(volatile uint32_t *tid_word)
+long heapsnap_waiter_init(struct heapsnap_waiter *waiter, volatile uint32_t *tid)
 {
-	memory = heapsnap_reserve(STACK_SIZE + STORAGE_SIZE);
-	if (!memory)
-		return -ENOMEM;
-	tid = tid_word;
-	return 0;
+	waiter->memory = heapsnap_reserve(STACK_SIZE + STORAGE_SIZE);
+	waiter->tid = tid;
+	return waiter->memory ? 0 : -ENOMEM;
 }
 
 void heapsnap_waiter_detach(void)
@@ -51,7 +46,7 @@ static const long FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CL
 			  CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
 
 // The futex that the kernel wakes at the end is shared, not private: see set_tid_address(2).
-static void wait_for_end(void)
+static void wait_for_end(const volatile uint32_t *tid)
 {
 	uint32_t value;
 
@@ -59,14 +54,16 @@ static void wait_for_end(void)
 		HEAPSNAP_SYSTEM_4(SYS_futex, tid, FUTEX_WAIT, value, NULL);
 }
 
-long heapsnap_waiter_start(void (*function)(void))
+long heapsnap_waiter_start(const struct heapsnap_waiter *waiter, void (*function)(void))
 {
-	if (!memory)
-		return -ENOMEM;
-	wait_for_end();
+	volatile uint32_t *tid = waiter->tid;
 
-	char *storage = memory + STACK_SIZE + STORAGE_SIZE / 2;
-	void **stack = (void **)(memory + STACK_SIZE);
+	if (!waiter->memory)
+		return -ENOMEM;
+	wait_for_end(tid);
+
+	char *storage = waiter->memory + STACK_SIZE + STORAGE_SIZE / 2;
+	void **stack = (void **)(waiter->memory + STACK_SIZE);
 	long result;
 
 	// The thread descriptor begins with its own address; so does its third word.

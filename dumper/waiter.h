@@ -14,12 +14,18 @@
 
 #include <stdint.h>
 
+/** There are two: one for snapshots that are being written, and that of timer.h. */
+struct heapsnap_waiter {
+	char *memory;           /**< its stack, then what stands for thread-local storage */
+	volatile uint32_t *tid; /**< the kernel clears it, and wakes, when the thread has ended */
+};
+
 /**
  * Maps its memory; once per process. @return 0 or -errno
  *
  * @param tid  where the thread's id is while it lives; else 0
  */
-long heapsnap_waiter_init(volatile uint32_t *tid);
+long heapsnap_waiter_init(struct heapsnap_waiter *waiter, volatile uint32_t *tid);
 
 /**
  * Runs @p function in the thread, which ends when that returns. Signals must be blocked;
@@ -27,7 +33,7 @@ long heapsnap_waiter_init(volatile uint32_t *tid);
  *
  * @return 0 or -errno
  */
-long heapsnap_waiter_start(void (*function)(void));
+long heapsnap_waiter_start(const struct heapsnap_waiter *waiter, void (*function)(void));
 
 /**
  * To be called in the thread: closes its descriptors but for standard error, leaving the

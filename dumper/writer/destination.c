@@ -135,7 +135,7 @@ static int try_name(struct destination *destination)
 struct heap_error *destination_commit(struct destination *destination,
 				      const struct heapsnap_process *process)
 {
-	unsigned serial = 0;
+	unsigned serial = process->first_number;
 	bool has_serial = strstr(process->pattern, "%N") != NULL;
 
 	if (fsync(destination->descriptor) != 0)
@@ -149,6 +149,7 @@ struct heap_error *destination_commit(struct destination *destination,
 
 		if (result == 0) {
 			destination->temporary[0] = '\0';
+			destination->number = serial;
 			return NULL;
 		}
 		errno = result;

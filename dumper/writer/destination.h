@@ -19,6 +19,7 @@
 struct destination {
 	char temporary[HEAPSNAP_PATH_MAX + 64];
 	char path[HEAPSNAP_PATH_MAX + 64]; /**< the final one, once it is known */
+	unsigned number;                   /**< that the file got */
 	int descriptor;
 };
 

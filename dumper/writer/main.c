@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 	int status = error ? fail(error) : 0;
 
 	if (!error)
-		printf("wrote %s\n", destination.path);
+		printf("wrote %u %s\n", destination.number, destination.path);
 	destination_deinit(&destination);
 	capture_close(&capture);
 	return status;

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/automatic.h"
+
+#include "dumper/blocks.h"
+#include "dumper/ending.h"
+#include "dumper/growth.h"
+#include "dumper/heapsnap.h"
+#include "dumper/keep.h"
+#include "dumper/report.h"
+#include "dumper/timer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+enum {
+	MAX_KEEP = 10000,
+};
+
+#define SECOND UINT64_C(1000000000) /* ns */
+
+struct heapsnap_automatic heapsnap_automatic = { .min_interval_ns = SECOND };
+
+struct unit {
+	const char *name; // "": of a number alone
+	uint64_t factor;
+};
+
+static const struct unit times[] = {
+	{ "", SECOND },         { "ms", SECOND / 1000 }, { "s", SECOND }, { "m", 60 * SECOND },
+	{ "h", 3600 * SECOND }, { "d", 86400 * SECOND }, { NULL, 0 },
+};
+
+static const struct unit sizes[] = {
+	{ "", 1 },          { "K", 1 << 10 },   { "M", 1 << 20 },   { "G", 1 << 30 },
+	{ "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 }, { NULL, 0 },
+};
+
+static const struct unit shares[] = { { "%", 1 }, { NULL, 0 } };
+static const struct unit counts[] = { { "", 1 }, { NULL, 0 } };
+
+// A whole number and a unit. @return false unless that is all of the text
+static bool parse_amount(const char *text, const struct unit *units, uint64_t *result)
+{
+	uint64_t value = 0;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	for (; *text >= '0' && *text <= '9'; text++) {
+		if (value > UINT32_MAX)
+			return false;
+		value = value * 10 + (uint64_t)(*text - '0');
+	}
+	for (; units->name; units++) {
+		if (strcmp(text, units->name) == 0)
+			return !__builtin_mul_overflow(value, units->factor, result) &&
+			       *result <= INT64_MAX;
+	}
+	return false;
+}
+
+// A child of fork() has no timer. Its first allocation shall take the slow path, and start it.
+static void look_soon(void)
+{
+	heapsnap_bytes_left = 0;
+}
+
+// --- the settings ----------------------------------------------------------------
+
+static bool set_every(const char *value)
+{
+	static bool registered;
+	uint64_t time;
+
+	if (!parse_amount(value, times, &time) || (time > 0 && time < SECOND / 100))
+		return false;
+	if (!registered && time > 0)
+		registered = pthread_atfork(NULL, NULL, look_soon) == 0;
+	heapsnap_automatic.every_ns = time;
+	heapsnap_timer_start();
+	heapsnap_timer_changed();
+	return true;
+}
+
+static bool set_growth(const char *value)
+{
+	uint64_t bytes = 0, percent = 0;
+
+	if (!heapsnap_growth_init() ||
+	    (!parse_amount(value, sizes, &bytes) && !parse_amount(value, shares, &percent)))
+		return false;
+	heapsnap_automatic.growth_bytes = bytes;
+	heapsnap_automatic.growth_percent = percent;
+	return true;
+}
+
+static bool set_at_exit(const char *value)
+{
+	static const struct {
+		const char *name;
+		uint32_t at_end;
+	} ends[] = {
+		{ "", 0 },
+		{ "0", 0 },
+		{ "1", HEAPSNAP_END_EXIT },
+		{ "exit", HEAPSNAP_END_EXIT },
+		{ "signals", HEAPSNAP_END_SIGNALS },
+		{ "all", HEAPSNAP_END_EXIT | HEAPSNAP_END_SIGNALS },
+	};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (strcmp(value, ends[i].name) == 0) {
+			heapsnap_automatic.at_end = ends[i].at_end;
+			heapsnap_ending_init();
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool set_keep(const char *value)
+{
+	uint64_t count;
+
+	if (!parse_amount(value, counts, &count) || count > MAX_KEEP || !heapsnap_keep_init())
+		return false;
+	heapsnap_automatic.keep = (uint32_t)count;
+	return true;
+}
+
+static bool set_min_interval(const char *value)
+{
+	return parse_amount(value, times, &heapsnap_automatic.min_interval_ns);
+}
+
+static const struct {
+	const char *name;
+	bool (*set)(const char *value);
+	const char *complaint;
+} settings[] = {
+	{ "HEAPSNAP_EVERY", set_every,
+	  ": not a time of 10ms at least, like 30s, 500ms, 5m or 1h; no snapshots by time" },
+	{ "HEAPSNAP_GROWTH", set_growth,
+	  ": neither bytes, like 64M, nor a share, like 10%; no snapshots by growth" },
+	{ "HEAPSNAP_AT_EXIT", set_at_exit,
+	  ": neither 0, nor 1 or exit, nor signals, nor all; no snapshot at the end" },
+	{ "HEAPSNAP_KEEP", set_keep, ": not a number up to 10000; all files are kept" },
+	{ "HEAPSNAP_MIN_INTERVAL", set_min_interval, ": not a time, like 10s; 1s is used" },
+};
+
+static const size_t setting_count = sizeof(settings) / sizeof(settings[0]);
+
+void heapsnap_automatic_init(void)
+{
+	if (getauxval(AT_SECURE))
+		return;
+	for (size_t i = 0; i < setting_count; i++) {
+		const char *value = getenv(settings[i].name);
+
+		if (value && *value && !settings[i].set(value))
+			heapsnap_report(settings[i].name, value, settings[i].complaint);
+	}
+}
+
+HEAPSNAP_API int heapsnap_set(const char *name, const char *value)
+{
+	if (!name || !value)
+		return -EINVAL;
+	for (size_t i = 0; i < setting_count; i++) {
+		if (strcmp(name, settings[i].name) == 0)
+			return settings[i].set(value) ? 0 : -EINVAL;
+	}
+	return -ENOENT;
+}
+
+void heapsnap_automatic_look(uint64_t bytes)
+{
+	if (heapsnap_automatic.every_ns > 0)
+		heapsnap_timer_start(); // in a child of fork() it has ended
+	if (heapsnap_automatic.growth_bytes | heapsnap_automatic.growth_percent)
+		heapsnap_growth_look(bytes);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_AUTOMATIC_H
+#define HEAPSNAP_AUTOMATIC_H
+
+/**
+ * Snapshots that nobody asks for one by one: what the user has set about them.
+ *
+ *	HEAPSNAP_EVERY=30s        timer.h     each so often
+ *	HEAPSNAP_GROWTH=64M, 10%  growth.h    each time that live bytes have grown by so much
+ *	HEAPSNAP_AT_EXIT=1        ending.h    when the program ends; =signals, =all: also killed
+ *	HEAPSNAP_MIN_INTERVAL=1s              no sooner than this after the one before
+ *	HEAPSNAP_KEEP=10          keep.h      the oldest files of this process go
+ *
+ * The program may set the same by heapsnap_set().
+ */
+
+#include <stdint.h>
+
+enum heapsnap_end {
+	HEAPSNAP_END_EXIT = 1 << 0,    /**< exit(), return from main(), quick_exit() */
+	HEAPSNAP_END_SIGNALS = 1 << 1, /**< abort(), and signals that would end the program */
+};
+
+struct heapsnap_automatic {
+	uint64_t every_ns;        /**< 0: never */
+	uint64_t growth_bytes;    /**< 0: not by bytes */
+	uint64_t growth_percent;  /**< 0: not by per cent */
+	uint64_t min_interval_ns; /**< between snapshots that the timer or growth ask for */
+	uint32_t at_end;          /**< enum heapsnap_end, or'ed */
+	uint32_t keep;            /**< files; 0: all */
+};
+
+extern struct heapsnap_automatic heapsnap_automatic __attribute__((visibility("hidden")));
+
+/** Reads the environment, and begins. A set-user-id program's is not read. */
+void heapsnap_automatic_init(void);
+
+/**
+ * For the slow path of allocation, which comes each HEAPSNAP_CLOCK_BYTES.
+ *
+ * @param bytes  the most that the thread has allocated since, or will before the next time
+ */
+void heapsnap_automatic_look(uint64_t bytes);
+
+#endif

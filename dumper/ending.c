@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/ending.h"
+
+#include "dumper/automatic.h"
+#include "dumper/settings.h"
+#include "dumper/system.h"
+#include "dumper/trigger.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+static uint32_t ending; // pid of the process that takes its last snapshot
+
+// @return false in all but the first thread that ends this process
+static bool is_first(void)
+{
+	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+
+	return __atomic_exchange_n(&ending, pid, __ATOMIC_ACQ_REL) != pid;
+}
+
+static void at_exit(void)
+{
+	ucontext_t context;
+
+	if (!(heapsnap_automatic.at_end & HEAPSNAP_END_EXIT) || !is_first())
+		return;
+	getcontext(&context);
+	heapsnap_trigger_last(&context);
+}
+
+__attribute__((destructor)) static void unload(void)
+{
+	at_exit();
+}
+
+// --- signals ---------------------------------------------------------------------
+
+static const int fatal[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL,  SIGSYS,
+			     SIGTRAP, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU };
+
+static void on_fatal(int number, siginfo_t *info, void *context)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+
+	if (heapsnap_automatic.at_end & HEAPSNAP_END_SIGNALS && is_first())
+		heapsnap_trigger_last(context);
+	// Blocked as long as this handler runs, and deadly when it returns: with the registers
+	// and the cause that it came with, for the core and whoever reads it.
+	sigaction(number, &action, NULL);
+	HEAPSNAP_SYSTEM_4(SYS_rt_tgsigqueueinfo, heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0),
+			  heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0), number, info);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	struct sigaction present;
+
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
+		if (fatal[i] != heapsnap_settings.signal &&
+		    sigaction(fatal[i], NULL, &present) == 0 && present.sa_handler == SIG_DFL)
+			sigaction(fatal[i], &action, NULL);
+	}
+}
+
+void heapsnap_ending_init(void)
+{
+	static bool knows_quick_exit;
+
+	if (heapsnap_automatic.at_end & HEAPSNAP_END_EXIT && !knows_quick_exit)
+		knows_quick_exit = at_quick_exit(at_exit) == 0;
+	if (heapsnap_automatic.at_end & HEAPSNAP_END_SIGNALS)
+		catch_signals();
+}

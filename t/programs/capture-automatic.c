@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Programs that are captured without being asked, each by the name that
+ * t/capture/automatic.t gives. Snapshots that are being written are waited for, so that
+ * which ones there are does not depend on how fast the machine is.
+ */
+#include "dumper/heapsnap.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	MEGABYTE = 1 << 20,
+};
+
+static char *blocks[256];
+
+static void settle(void)
+{
+	HEAPSNAP_CALL(heapsnap_wait);
+}
+
+// In pieces, so that whoever counts gets to see them.
+static void grow(int megabytes)
+{
+	static int used;
+
+	for (int i = 0; i < megabytes; i++) {
+		char **piece = calloc(64, sizeof(*piece));
+
+		for (int j = 0; j < 64; j++)
+			piece[j] = malloc(MEGABYTE / 64 - 64);
+		blocks[used++] = (char *)piece;
+		settle();
+		usleep(5000); // what measuring takes is half a per cent of the time
+	}
+}
+
+static void growing(void)
+{
+	grow(33);
+}
+
+// Allocates a hundred times as much, and keeps nothing.
+static void churning(void)
+{
+	for (int i = 0; i < 100 * 1024; i++) {
+		char *volatile piece = malloc(1024);
+
+		free(piece);
+	}
+	settle();
+}
+
+static void idling(void)
+{
+	int epoll = epoll_create1(0);
+	struct epoll_event event;
+
+	// A system call that any signal would end.
+	printf("events: %d\n", epoll_wait(epoll, &event, 1, 1000));
+}
+
+static void as_daemon(void)
+{
+	if (daemon(0, 0) != 0)
+		return;
+	blocks[0] = malloc(100);
+	usleep(700000);
+	exit(0);
+}
+
+static void by_api(void)
+{
+	printf("%d", heapsnap_set("HEAPSNAP_EVERY", "soon"));
+	printf(" %d", heapsnap_set("EVERY", "1s"));
+	printf(" %d", heapsnap_set("HEAPSNAP_GROWTH", "8M"));
+	printf(" %d\n", heapsnap_set("HEAPSNAP_MIN_INTERVAL", "0"));
+	grow(17);
+	heapsnap_set("HEAPSNAP_GROWTH", "0");
+	grow(17);
+}
+
+static void many(void)
+{
+	for (int i = 0; i < 5; i++) {
+		heapsnap_dump(NULL);
+		settle();
+	}
+}
+
+static void *end_all(void *unused)
+{
+	(void)unused;
+	exit(7);
+}
+
+static void exit_in_a_thread(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, end_all, NULL);
+	pthread_join(thread, NULL);
+}
+
+static void *go_on(void *unused)
+{
+	usleep(50000);
+	return unused;
+}
+
+static void threads_end(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, go_on, NULL);
+	pthread_exit(NULL);
+}
+
+static void quickly(void)
+{
+	quick_exit(8);
+}
+
+static void at_once(void)
+{
+	_exit(9);
+}
+
+static void in_children(void)
+{
+	for (int i = 0; i < 2; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			exit(0);
+		waitpid(child, NULL, 0);
+	}
+	_exit(0);
+}
+
+static void fault(void)
+{
+	*(volatile char *)(MEGABYTE / MEGABYTE) = 1;
+}
+
+static void trap(void)
+{
+	__builtin_trap();
+}
+
+static void terminate(void)
+{
+	raise(SIGTERM);
+	puts("alive");
+}
+
+static void handle(int number)
+{
+	(void)number;
+	_exit(3);
+}
+
+static void handled(void)
+{
+	signal(SIGTERM, handle);
+	raise(SIGTERM);
+}
+
+// The kernel shows nobody, not even itself, where a process sleeps that has changed its user; so
+// its threads are stopped by a signal, and its sleep ends early.
+static void drop_rights(void)
+{
+	if (setgid(65534) != 0 || setuid(65534) != 0)
+		return;
+	usleep(300000);
+	blocks[0] = malloc(MEGABYTE);
+	usleep(500000);
+	usleep(500000);
+	settle();
+	_exit(0);
+}
+
+static const struct {
+	const char *name;
+	void (*function)(void);
+} ways[] = {
+	{ "growing", growing },
+	{ "churning", churning },
+	{ "idling", idling },
+	{ "daemon", as_daemon },
+	{ "api", by_api },
+	{ "many", many },
+	{ "thread", exit_in_a_thread },
+	{ "threads-end", threads_end },
+	{ "quick", quickly },
+	{ "at-once", at_once },
+	{ "children", in_children },
+	{ "abort", abort },
+	{ "fault", fault },
+	{ "trap", trap },
+	{ "terminate", terminate },
+	{ "handled", handled },
+	{ "drop-rights", drop_rights },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct rlimit no_core;
+
+	setrlimit(RLIMIT_CORE, &no_core);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (argc > 1 && strcmp(argv[1], ways[i].name) == 0)
+			ways[i].function();
+	}
+	return 0;
+}
