@@ -346,9 +346,13 @@ static bool is_under_typed(const struct heap_snapshot *snapshot, const struct su
 static bool is_of_type(const struct heap_snapshot *snapshot, const struct subject *subject,
 		       const struct heap_term *term)
 {
-	switch (term->set[type_of(snapshot, subject)]) {
+	heap_type_id type = type_of(snapshot, subject);
+	// A header counts as one.
+	uint64_t header = heap_types_counted(&snapshot->types, type) != HEAP_NO_TYPE;
+
+	switch (term->set[type]) {
 	case IF_AS_MANY:
-		return elements_of(snapshot, subject) == term->number;
+		return elements_of(snapshot, subject) - header == term->number;
 	case ALWAYS:
 		return true;
 	default:

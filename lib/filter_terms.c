@@ -119,6 +119,12 @@ static void add_types(const struct heap_filter_parsing *parsing, const char *wor
 		term->set[heap_types_strip(types, type)] = how;
 		term->set[type] = how;
 	}
+	for (type = 1; type < types->count; type++) {
+		heap_type_id element = heap_types_counted(types, type);
+
+		if (element != HEAP_NO_TYPE && term->set[element])
+			term->set[type] = how;
+	}
 }
 
 // NAME, or NAME[] and NAME[N] for an array of that type, as objects print.

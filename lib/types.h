@@ -230,4 +230,13 @@ bool heap_types_visit_pointers(const struct heap_types *types, heap_type_id type
 bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint64_t *offset,
 			 heap_type_id *element);
 
+/**
+ * What C++ makes for `new T[n]` if T has a destructor: elements behind their number (Itanium C++
+ * ABI, "Array Operator new Cookies"). It has no name: a struct of a number, and of a flexible
+ * array that is a member without a name, which no program can declare.
+ *
+ * @return the elements' type; HEAP_NO_TYPE if it is another type
+ */
+heap_type_id heap_types_counted(const struct heap_types *types, heap_type_id type);
+
 #endif

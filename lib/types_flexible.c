@@ -32,3 +32,16 @@ bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint
 	}
 	return false;
 }
+
+heap_type_id heap_types_counted(const struct heap_types *types, heap_type_id type)
+{
+	const struct heap_type *counted = &types->types[type];
+	const struct heap_member *array;
+
+	if (counted->kind != HEAP_TYPE_STRUCT || counted->name != 0 || counted->members != 2)
+		return HEAP_NO_TYPE;
+	array = &types->members[counted->first_member + 1];
+	return array->name == 0 && types->types[array->type].kind == HEAP_TYPE_ARRAY
+		       ? types->types[array->type].target
+		       : HEAP_NO_TYPE;
+}

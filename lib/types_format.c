@@ -184,6 +184,8 @@ size_t heap_types_format(const struct heap_types *types, heap_type_id type, char
 
 	if (size)
 		buffer[0] = '\0';
+	if (heap_types_counted(types, type) != HEAP_NO_TYPE)
+		type = types->members[types->types[type].first_member + 1].type;
 	add_left(&text, types, type, 0);
 	add_right(&text, types, type);
 	return text.length;

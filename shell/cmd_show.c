@@ -105,9 +105,17 @@ static void show_typed(struct session *session, heap_object_id object, const str
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_types *types = &snapshot->types;
 	heap_type_id type = snapshot->type[object];
-	bool flexible = heap_types_flexible(types, type, NULL, NULL);
+	heap_type_id element = heap_types_counted(types, type);
+	uint64_t start = 0;
+	bool flexible = heap_types_flexible(types, type, &start, NULL);
 
-	if ((types->types[type].flags & HEAP_TYPE_CHARACTER) && types->types[type].size == 1) {
+	if (element != HEAP_NO_TYPE) {
+		output_open_array(session->output, "elements");
+		value_print_elements(session, value, element, start, snapshot->elements[object] - 1,
+				     2, limit);
+		output_close(session->output);
+	} else if ((types->types[type].flags & HEAP_TYPE_CHARACTER) &&
+		   types->types[type].size == 1) {
 		value_print_characters(session, value, 2, limit);
 	} else if (snapshot->elements[object] > 1 && !flexible) {
 		output_open_array(session->output, "elements");

@@ -42,6 +42,12 @@ const char *describe_elements(struct session *session, heap_type_id type, uint64
 			      uint64_t size)
 {
 	const struct heap_types *types = &session->snapshot->types;
+	heap_type_id element = heap_types_counted(types, type);
+
+	if (element != HEAP_NO_TYPE)
+		return session_format(session, "%s[%" PRIu64 "]", describe_type(session, element),
+				      elements - 1);
+
 	const char *name = describe_type(session, type);
 
 	if (is_text(types, type))
@@ -349,6 +355,13 @@ const char *describe_root(struct session *session, heap_root_id number)
 
 // --- JSON --------------------------------------------------------------------
 
+// A header before the elements counts as one, unless it is just their number.
+static uint64_t count_elements(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	return snapshot->elements[object] -
+	       (heap_types_counted(&snapshot->types, snapshot->type[object]) != HEAP_NO_TYPE);
+}
+
 void describe_object_json(struct session *session, const char *key, heap_object_id object)
 {
 	struct output *output = session->output;
@@ -360,7 +373,7 @@ void describe_object_json(struct session *session, const char *key, heap_object_
 	output_address(output, "address", snapshot->address[object]);
 	output_string(output, "type", describe_type_of(session, object));
 	output_number(output, "size", snapshot->size[object]);
-	output_number(output, "elements", snapshot->elements[object]);
+	output_number(output, "elements", count_elements(snapshot, object));
 	output_string(output, "evidence", heap_evidence_name(snapshot->evidence[object]));
 	if (is_text(&snapshot->types, snapshot->type[object])) {
 		size_t length;

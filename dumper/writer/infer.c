@@ -32,6 +32,9 @@
  */
 #include "dumper/writer/inference.h"
 
+#include "dumper/header.h"
+#include "dumper/writer/counted.h"
+
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -142,6 +145,26 @@ static struct heap_error *hint_at_all(struct inference *inference, const struct 
 	return error;
 }
 
+// An array behind its number, if that agrees with the block's size.
+static struct layout_claim fit_counted(const struct inference *inference, heap_type_id element,
+				       heap_object_id object)
+{
+	const struct objects *objects = &inference->capture->objects;
+	uint64_t stride = heap_types_size(inference->layouts.types, element);
+	uint64_t count, size = objects->size[object] - COUNTED_START;
+	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+
+	if (!(objects->flags[object] & HEAPSNAP_BLOCK_NEW_ARRAY) || !inference->counted ||
+	    element >= inference->counted_types || inference->counted[element] == HEAP_NO_TYPE ||
+	    size % stride != 0)
+		return claim;
+	content_peek(inference, objects->address[object], &count, sizeof(count));
+	if (count == size / stride)
+		claim = (struct layout_claim){ LAYOUT_EXACT, inference->counted[element],
+					       count + 1 };
+	return claim;
+}
+
 // What one slot says: a claim if it points to the start and the sizes agree, or a hint.
 HEAP_MUST_CHECK
 static struct heap_error *hear(struct inference *inference, heap_type_id pointee,
@@ -153,6 +176,8 @@ static struct heap_error *hear(struct inference *inference, heap_type_id pointee
 
 	if (layouts_is_start(pointer->interior))
 		claim = layouts_fit(&inference->layouts, pointee, size);
+	else if (pointer->interior == COUNTED_START)
+		claim = fit_counted(inference, pointee, pointer->target);
 	if (claim.fit == LAYOUT_NONE)
 		return pointee == HEAP_NO_TYPE ? NULL
 					       : hints_add(inference, pointee, pointer, false);
@@ -438,6 +463,7 @@ static void release(struct inference *inference)
 {
 	for (unsigned i = 0; i < RANKS; i++)
 		free(inference->queues[i].claims);
+	free(inference->counted);
 	free(inference->ahead);
 	free(inference->renamed);
 	free(inference->is_sure);
@@ -475,6 +501,9 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		error = heap_error_out_of_memory();
 	if (!error)
 		error = kinds_init(&inference.kinds, capture);
+	inference.counted_types = capture->types.count;
+	if (!error)
+		error = counted_add_types(capture, &inference.counted);
 	if (!error)
 		error = layouts_init(&inference.layouts, &capture->types);
 	if (!error) {

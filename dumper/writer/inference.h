@@ -168,6 +168,8 @@ struct inference {
 	struct tags tags;
 	struct profiles profiles;
 	struct pools pools;
+	heap_type_id *counted; /**< [counted_types] by element; NULL: none */
+	uint32_t counted_types;
 };
 
 /** Puts a claim into the queue of its rank, unless the object has a name as good. */

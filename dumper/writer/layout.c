@@ -466,7 +466,9 @@ static bool fit_flexible(const struct heap_types *types, heap_type_id type, uint
 	uint64_t offset;
 	heap_type_id element;
 
-	if (!heap_types_flexible(types, type, &offset, &element) || size < offset)
+	// Any block may be one of those, by its size: only its content tells.
+	if (heap_types_counted(types, type) != HEAP_NO_TYPE ||
+	    !heap_types_flexible(types, type, &offset, &element) || size < offset)
 		return false;
 
 	uint64_t stride = heap_types_size(types, element);

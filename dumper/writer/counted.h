@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef COUNTED_H
+#define COUNTED_H
+
+/**
+ * What `new T[n]` makes if T has a destructor: n, so that delete[] knows how many to destroy, and
+ * behind it the elements, to which the program's pointers lead (Itanium C++ ABI, 2.7, "Array
+ * Operator new Cookies"). No debug information has such types, so they are made here.
+ */
+
+#include "dumper/writer/capture.h"
+
+enum {
+	COUNTED_START = 8, /**< bytes before the elements; more only at alignments beyond 8 */
+};
+
+/**
+ * Adds the type of an array behind its number for each class that may be an element. Without
+ * blocks from operator new[] none.
+ *
+ * @param counted  gets the new types [types] by element; the caller frees it
+ */
+HEAP_MUST_CHECK
+struct heap_error *counted_add_types(struct capture *capture, heap_type_id **counted);
+
+#endif
