@@ -435,8 +435,7 @@ static struct heap_error *write_cache(int descriptor, const char *build_id,
 	return error;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *make_directory(const char *directory)
+struct heap_error *heap_debug_make_directory(const char *directory)
 {
 	CLEANUP_FREE char *path = strdup(directory);
 
@@ -462,7 +461,7 @@ struct heap_error *heap_debug_store(const char *directory, const char *build_id,
 	struct heap_error *error = make_path(directory, build_id, &path);
 
 	if (!error)
-		error = make_directory(directory);
+		error = heap_debug_make_directory(directory);
 	if (error)
 		return error;
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)

@@ -358,8 +358,62 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 	return compute(&work, result);
 }
 
+// --- the side file -----------------------------------------------------------
+
+static const char side_name[] = "dominators";
+
+// What its CRCs cannot say: whether all that is in it is within bounds.
+static bool are_nodes(const heap_node_id *nearest, size_t count)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < count; i++)
+		good &= nearest[i] < count || nearest[i] == HEAP_NO_NODE;
+	return good;
+}
+
+struct heap_error *heap_dominators_load(struct heap_dominators *result,
+					const struct heap_snapshot *snapshot)
+{
+	size_t nodes = (size_t)snapshot->object_count + snapshot->root_count;
+	struct heap_side_file side = { .columns = { { NULL, nodes, sizeof(*result->nearest) },
+						    { NULL, nodes, sizeof(*result->retained) } } };
+	struct heap_error *error = heap_side_file_open(snapshot, side_name, 2, &side);
+
+	if (error)
+		return error;
+	if (!are_nodes(side.columns[0].values, nodes)) {
+		heap_side_file_close(&side);
+		return heap_error_create(HEAP_ERROR_FORMAT, "the kept dominators make no sense");
+	}
+	*result = (struct heap_dominators){
+		.nearest = side.columns[0].values,
+		.retained = side.columns[1].values,
+		.objects = snapshot->object_count,
+		.roots = snapshot->root_count,
+		.side = side,
+	};
+	return NULL;
+}
+
+struct heap_error *heap_dominators_store(const struct heap_dominators *dominators,
+					 const struct heap_snapshot *snapshot)
+{
+	size_t nodes = dominators->objects + dominators->roots;
+	const struct heap_side_column columns[] = {
+		{ dominators->nearest, nodes, sizeof(*dominators->nearest) },
+		{ dominators->retained, nodes, sizeof(*dominators->retained) },
+	};
+
+	return heap_side_file_store(snapshot, side_name, columns, 2);
+}
+
 void heap_dominators_deinit(struct heap_dominators *dominators)
 {
-	heap_column_destroy(dominators->nearest);
-	heap_column_destroy(dominators->retained);
+	if (dominators->side.mapping) {
+		heap_side_file_close(&dominators->side);
+		return;
+	}
+	heap_column_destroy((void *)(uintptr_t)dominators->nearest);
+	heap_column_destroy((void *)(uintptr_t)dominators->retained);
 }

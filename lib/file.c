@@ -188,6 +188,7 @@ static struct heap_error *parse_directory(struct heap_file *file, const uint8_t 
 	crc = (uint32_t)crc32(crc, at, (uInt)trailer->length);
 	if (crc32(crc, trailer->checked, sizeof(trailer->checked)) != trailer->crc)
 		return heap_error_create(HEAP_ERROR_FORMAT, "directory is damaged: CRC differs");
+	file->fingerprint = trailer->crc;
 	error = check_size(trailer);
 	for (size_t i = 0; !error && i < trailer->count; i++) {
 		parse_entry(at + i * (trailer->length / trailer->count), &file->entries[i]);
@@ -289,6 +290,11 @@ void heap_file_close(struct heap_file *file)
 		close(file->descriptor);
 	free(file->entries);
 	free(file);
+}
+
+uint32_t heap_file_fingerprint(const struct heap_file *file)
+{
+	return file->fingerprint;
 }
 
 const struct heap_section *heap_file_find(const struct heap_file *file, uint32_t tag)

@@ -75,6 +75,9 @@ struct heap_error *heap_file_open_memory(const uint8_t *bytes, size_t size,
 
 void heap_file_close(struct heap_file *file);
 
+/** A number that depends on every byte of the file: its directory's CRC, which has all others. */
+uint32_t heap_file_fingerprint(const struct heap_file *file);
+
 /** @return the section, owned by the file, or NULL if there is none such */
 const struct heap_section *heap_file_find(const struct heap_file *file, uint32_t tag);
 

@@ -29,6 +29,7 @@ struct heap_file {
 	uint64_t size;
 	struct heap_file_entry *entries; /**< [count] */
 	size_t count;
+	uint32_t fingerprint; /**< the CRC in the trailer */
 };
 
 /**

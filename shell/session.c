@@ -139,19 +139,29 @@ struct heap_error *session_graph(struct session *session)
 
 struct heap_error *session_dominators(struct session *session)
 {
-	struct heap_error *error = session->dominators ? NULL : session_edges(session);
+	struct heap_error *error;
 
-	if (error || session->dominators)
-		return error;
+	if (session->dominators)
+		return NULL;
 
 	CLEANUP_FREE struct heap_dominators *dominators = calloc(1, sizeof(*dominators));
 
 	if (!dominators)
 		return heap_error_out_of_memory();
-	error = heap_dominators_init(dominators, session->graph);
-	if (!error)
+	error = heap_dominators_load(dominators, session->snapshot);
+	if (!error) {
 		session->dominators = keep(dominators);
-	return error;
+		return NULL;
+	}
+	heap_error_destroy(error); // whatever is wrong with the side file: compute it anew
+	error = session_edges(session);
+	if (!error)
+		error = heap_dominators_init(dominators, session->graph);
+	if (error)
+		return error;
+	heap_error_destroy(heap_dominators_store(dominators, session->snapshot));
+	session->dominators = keep(dominators);
+	return NULL;
 }
 
 void session_remember(struct session *session, heap_object_id object)

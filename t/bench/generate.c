@@ -2,7 +2,7 @@
 // Makes a snapshot of invented objects, writes it, opens it, loads it, and says how long each
 // took: the snapshot file alone, without a program, its pages or its debug information.
 //
-//	generate [-n OBJECTS] [-e EDGES PER OBJECT] [-c CONTENT BYTES] [-r] [-o FILE]
+//	generate [-n OBJECTS] [-e EDGES PER OBJECT] [-c CONTENT BYTES] [-r] [-o FILE [-w]]
 //
 // -r: what compresses worst, sizes of 16..527 bytes and targets all at random; else programs'
 // habits: objects of one site stand together, and half of all pointers lead nearby.
@@ -27,8 +27,9 @@ static struct options {
 	double edges;
 	uint64_t content;
 	bool random;
+	bool write_only;
 	const char *file;
-} options = { 1000000, 2.5, 0, false, NULL };
+} options = { 1000000, 2.5, 0, false, false, NULL };
 
 static uint64_t state = 0x9e3779b97f4a7c15;
 
@@ -275,7 +276,7 @@ static void parse_options(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "n:e:c:ro:")) != -1) {
+	while ((option = getopt(argc, argv, "n:e:c:rwo:")) != -1) {
 		switch (option) {
 		case 'n':
 			options.objects = (uint32_t)strtoul(optarg, NULL, 10);
@@ -289,12 +290,15 @@ static void parse_options(int argc, char **argv)
 		case 'r':
 			options.random = true;
 			break;
+		case 'w':
+			options.write_only = true;
+			break;
 		case 'o':
 			options.file = optarg;
 			break;
 		default:
 			fprintf(stderr, "usage: generate [-n OBJECTS] [-e EDGES PER OBJECT] "
-					"[-c CONTENT BYTES] [-r] [-o FILE]\n");
+					"[-c CONTENT BYTES] [-r] [-o FILE [-w]]\n");
 			exit(2);
 		}
 	}
@@ -327,7 +331,8 @@ int main(int argc, char **argv)
 	printf("bytes_per_object %.2f\n",
 	       (double)lseek(descriptor, 0, SEEK_END) / snapshot->object_count);
 	heap_snapshot_close(snapshot);
-	reread(options.file ? options.file : temporary);
+	if (!options.write_only)
+		reread(options.file ? options.file : temporary);
 	close(descriptor);
 	if (!options.file)
 		unlink(temporary);

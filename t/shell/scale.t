@@ -1,0 +1,114 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Large snapshots: what is computed once is kept; with little memory the answers are the same.
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use Test::More;
+
+my $heapsh = "$Sample::build/heapsh";
+my $file = "$Sample::directory/large.snap";
+my $cache = "$Sample::directory/cache";
+my @question = ('-q', $file, 'largest', '--retained', 5);
+
+system("$Sample::build/t/bench/generate -n 400000 -w -o $file >/dev/null") == 0
+    or die 'generate failed';
+$ENV{XDG_CACHE_HOME} = $cache;
+
+my ($answer, $complaint, $status) = Sample::run('', $heapsh, @question);
+is $status, 0, 'the largest';
+is $complaint, '', 'no complaint';
+is scalar(split /\n/, $answer), 5, 'five of them';
+
+my ($kept) = glob "$cache/heapsh/*.dominators";
+ok $kept, 'the dominators are kept';
+is((stat $kept)[2] & 0777, 0600, 'for the user alone');
+my $good = Sample::content($kept);
+is length($good) >= 12 * 400_000, 1, '12 bytes per object';
+
+sub put {
+    my ($bytes) = @_;
+    unlink $kept;
+    open my $out, '>', $kept or die "$kept: $!";
+    print $out $bytes;
+    close $out;
+}
+
+# @return what is in the side file after the question has been asked again
+sub answers_as_before {
+    my ($what) = @_;
+    is_deeply [Sample::run('', $heapsh, @question)], [$answer, '', 0], "$what: the same answer";
+    return Sample::content($kept);
+}
+
+my $before = (stat $kept)[1];
+answers_as_before('from the side file');
+is((stat $kept)[1], $before, 'which is not written again');
+
+# A side file that is not whole is made anew.
+my %damage = (
+    'an empty one'       => '',
+    'a truncated one'    => substr($good, 0, 100_000),
+    'one that has grown' => $good . "\0",
+    'another magic'      => 'x' . substr($good, 1),
+    'a header of others' => substr($good, 0, 16) . 'abcd' . substr($good, 20),
+    'zeros'              => "\0" x length $good,
+);
+for my $at (20, 24, 40, 90, 4096, 1_000_000, length($good) - 1) {
+    my $bytes = $good;
+    vec($bytes, $at, 8) ^= 4;
+    $damage{"a flipped bit at $at"} = $bytes;
+}
+for my $what (sort keys %damage) {
+    put($damage{$what});
+    ok answers_as_before($what) eq $good, "$what: made anew";
+}
+
+# What leads elsewhere is not followed, and the place of the cache may be of no use.
+unlink $kept;
+rename $kept, "$kept.away";
+put($good);
+rename $kept, "$Sample::directory/elsewhere";
+symlink "$Sample::directory/elsewhere", $kept or die "symlink: $!";
+answers_as_before('a symbolic link');
+ok !-l $kept, 'a symbolic link is replaced';
+{
+    local $ENV{XDG_CACHE_HOME} = '/dev/null';
+    is_deeply [Sample::run('', $heapsh, @question)], [$answer, '', 0], 'without a cache';
+}
+
+# Old ones go when another is stored.
+my $old = "$cache/heapsh/" . '0' x 32 . '-12345678.dominators';
+my $other = "$cache/heapsh/something-else";
+for my $path ($old, $other) {
+    open my $out, '>', $path or die "$path: $!";
+    close $out;
+    utime time - 15 * 86400, time - 15 * 86400, $path;
+}
+unlink $kept;
+answers_as_before('with an old one beside it');
+ok !-e $old, 'one that nobody has asked for in two weeks is removed';
+ok -e $other, 'what is no side file stays';
+
+# With hardly any memory, as data that cannot be written to a file is limited by setrlimit.
+for my $question (\@question, ['-q', $file, 'find', '--count', 'leaked'],
+    ['-q', $file, 'roots', '--limit', 3], ['-q', $file, 'identify', '0x555555560010'])
+{
+    my @expected = Sample::run('', $heapsh, @$question);
+    unlink $kept;
+    is_deeply [Sample::run('', $heapsh, '--memory', '0', @$question)], \@expected,
+        "--memory 0 @$question[2..$#$question]";
+    unlink $kept;
+    is_deeply [Sample::run('', 'prlimit', '--data=' . (24 << 20), $heapsh, @$question)],
+        \@expected, "24 MiB of data: @$question[2..$#$question]";
+}
+{
+    local $ENV{TMPDIR} = '/nonexistent';
+    unlink $kept;
+    my ($out, $err, $failed) = Sample::run('', $heapsh, '--memory', '0', @question);
+    is $err, "heapsh: $file: /nonexistent: no temporary file: No such file or directory\n",
+        'no place for temporary files';
+    is $failed, 1, 'no place for temporary files: status';
+}
+done_testing;
