@@ -9,6 +9,7 @@
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/field.h"
+#include "shell/format.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -68,9 +69,11 @@ static uint32_t *find_distances(struct session *session)
 	return distance;
 }
 
-// Holders of one object: roots first, then objects; named, typed and near ones first.
+// Holders of one object: roots first, then objects; named, typed and near ones first. One that
+// holds it by several fields is there once.
 struct holders {
-	uint32_t *edges; // root edges, then object edges
+	uint32_t *edges;  // root edges, then object edges
+	uint32_t *fields; // by how many fields, likewise
 	heap_object_id *sources;
 	uint32_t roots, objects;
 };
@@ -78,8 +81,20 @@ struct holders {
 struct source {
 	uint64_t rank;
 	uint32_t edge;
+	uint32_t fields;
 	heap_object_id object;
 };
+
+static int compare_objects(const void *left, const void *right)
+{
+	const struct source *a = left, *b = right;
+
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->edge < b->edge ? -1 : a->edge > b->edge;
+}
 
 static int compare_sources(const void *left, const void *right)
 {
@@ -90,9 +105,24 @@ static int compare_sources(const void *left, const void *right)
 	return a->edge < b->edge ? -1 : a->edge > b->edge;
 }
 
-// Typed pointers before others, to the start before into the middle, then by distance.
-static void sort_sources(struct tree *tree, heap_object_id object, struct holders *holders,
-			 uint32_t *edges)
+// Leaves the best field of each source. @return how many sources
+static uint32_t merge_fields(struct source *sources, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	qsort(sources, count, sizeof(*sources), compare_objects);
+	for (uint32_t i = 0; i < count; i++) {
+		if (kept > 0 && sources[kept - 1].object == sources[i].object)
+			sources[kept - 1].fields++;
+		else
+			sources[kept++] = sources[i];
+	}
+	return kept;
+}
+
+// Typed pointers before others, to the start before into the middle, then by distance; last what
+// it holds of itself.
+static void sort_sources(struct tree *tree, heap_object_id object, struct holders *holders)
 {
 	const struct heap_graph *graph = tree->session->graph;
 	const struct heap_snapshot *snapshot = graph->snapshot;
@@ -105,21 +135,40 @@ static void sort_sources(struct tree *tree, heap_object_id object, struct holder
 		heap_object_id source = graph->in_source[first + i];
 		uint64_t untyped = !(snapshot->edge_flags[edge] & HEAP_EDGE_TYPED);
 		uint64_t interior = snapshot->edge_interior[edge] != 0;
+		uint64_t itself = source == object;
 
 		sources[i] = (struct source){
-			.rank = untyped << 33 | interior << 32 | tree->distance[source],
+			.rank = itself << 34 | untyped << 33 | interior << 32 |
+				tree->distance[source],
 			.edge = edge,
+			.fields = 1,
 			.object = source,
 		};
 	}
 	if (!sources)
 		return;
-	qsort(sources, count, sizeof(*sources), compare_sources);
-	for (uint32_t i = 0; i < count; i++) {
-		edges[i] = sources[i].edge;
+	holders->objects = merge_fields(sources, count);
+	qsort(sources, holders->objects, sizeof(*sources), compare_sources);
+	for (uint32_t i = 0; i < holders->objects; i++) {
+		holders->edges[holders->roots + i] = sources[i].edge;
+		holders->fields[holders->roots + i] = sources[i].fields;
 		holders->sources[i] = sources[i].object;
 	}
-	holders->objects = count;
+}
+
+// The edges of one root stand together.
+static void add_root_edge(const struct heap_snapshot *snapshot, struct holders *holders,
+			  uint32_t edge)
+{
+	const struct heap_root_edge *edges = snapshot->root_edges;
+
+	if (holders->roots > 0 &&
+	    edges[holders->edges[holders->roots - 1]].root == edges[edge].root) {
+		holders->fields[holders->roots - 1]++;
+		return;
+	}
+	holders->edges[holders->roots] = edge;
+	holders->fields[holders->roots++] = 1;
 }
 
 HEAP_MUST_CHECK
@@ -133,9 +182,11 @@ static struct heap_error *find_holders(struct tree *tree, heap_object_id object,
 
 	holders->edges =
 		session_allocate(tree->session, ((size_t)roots + objects) * sizeof(uint32_t));
+	holders->fields =
+		session_allocate(tree->session, ((size_t)roots + objects) * sizeof(uint32_t));
 	holders->sources =
 		session_allocate(tree->session, (size_t)objects * sizeof(heap_object_id));
-	if (!holders->edges || !holders->sources)
+	if (!holders->edges || !holders->fields || !holders->sources)
 		return heap_error_out_of_memory();
 	for (unsigned rank = 0; rank < 4; rank++) {
 		for (uint32_t i = 0; i < roots; i++) {
@@ -143,10 +194,10 @@ static struct heap_error *find_holders(struct tree *tree, heap_object_id object,
 			uint32_t root = snapshot->root_edges[edge].root;
 
 			if (heap_root_rank(&snapshot->roots[root]) == rank)
-				holders->edges[holders->roots++] = edge;
+				add_root_edge(snapshot, holders, edge);
 		}
 	}
-	sort_sources(tree, object, holders, holders->edges + roots);
+	sort_sources(tree, object, holders);
 	return NULL;
 }
 
@@ -155,20 +206,31 @@ static void print_branch(struct tree *tree, bool last)
 	output_text(tree->session->output, "%s%s", tree->prefix, last ? "└─" : "├─");
 }
 
-static void show_root_holder(struct tree *tree, uint32_t edge_number, bool last)
+// " and 3 more fields of": of a holder that holds an object several times.
+static const char *more_fields(struct tree *tree, uint32_t fields)
+{
+	if (fields == 1)
+		return "";
+	return session_format(tree->session, " and %" PRIu32 " more field%s", fields - 1,
+			      format_plural(fields - 1));
+}
+
+static void show_root_holder(struct tree *tree, uint32_t edge_number, uint32_t fields, bool last)
 {
 	struct session *session = tree->session;
 	const struct heap_root_edge *edge = &session->snapshot->root_edges[edge_number];
 	const char *field = field_of_root(session, edge->root, edge->offset);
 
 	print_branch(tree, last);
-	output_text(session->output, "%s%s%s%s\n", *field ? field : "", *field ? " of " : "",
-		    describe_root(session, edge->root),
+	output_text(session->output, "%s%s%s%s%s\n", field, more_fields(tree, fields),
+		    *field ? " of " : "", describe_root(session, edge->root),
 		    field_interior(session, edge->target, edge->interior));
 	output_open_object(session->output, NULL);
 	output_string(session->output, "field", field);
 	output_boolean(session->output, "typed", edge->flags & HEAP_EDGE_TYPED);
 	output_number(session->output, "interior", edge->interior);
+	if (fields > 1)
+		output_number(session->output, "fields", fields);
 	describe_root_json(session, "root", edge->root);
 	output_close(session->output);
 }
@@ -193,7 +255,7 @@ static const char *why_not(const struct tree *tree, heap_object_id source)
 
 HEAP_MUST_CHECK
 static struct heap_error *show_object_holder(struct tree *tree, heap_object_id source,
-					     uint32_t edge, bool last)
+					     uint32_t edge, uint32_t fields, bool last)
 {
 	struct session *session = tree->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -205,7 +267,8 @@ static struct heap_error *show_object_holder(struct tree *tree, heap_object_id s
 
 	print_branch(tree, last);
 	output_text(
-		session->output, "%s of %s%s%s\n", field, describe_object(session, source),
+		session->output, "%s%s of %s%s%s\n", field, more_fields(tree, fields),
+		describe_object(session, source),
 		field_interior(session, snapshot->edge_target[edge], snapshot->edge_interior[edge]),
 		end ? end : ", which is:");
 	session_remember(session, source);
@@ -213,6 +276,8 @@ static struct heap_error *show_object_holder(struct tree *tree, heap_object_id s
 	output_string(session->output, "field", field);
 	output_boolean(session->output, "typed", snapshot->edge_flags[edge] & HEAP_EDGE_TYPED);
 	output_number(session->output, "interior", snapshot->edge_interior[edge]);
+	if (fields > 1)
+		output_number(session->output, "fields", fields);
 	describe_object_json(session, "object", source);
 	if (end)
 		output_string(session->output, "end", end + 2);
@@ -246,10 +311,10 @@ struct heap_error *show_holders(struct tree *tree, heap_object_id object)
 		bool last = i + 1 == all;
 
 		if (i < holders.roots)
-			show_root_holder(tree, holders.edges[i], last);
+			show_root_holder(tree, holders.edges[i], holders.fields[i], last);
 		else
 			error = show_object_holder(tree, holders.sources[i - holders.roots],
-						   holders.edges[i], last);
+						   holders.edges[i], holders.fields[i], last);
 	}
 	output_close(tree->session->output);
 	if (shown < all) {

@@ -294,6 +294,15 @@ static void print_type(struct session *session, heap_type_id id, const struct ta
 	output_close(output);
 }
 
+// typedef struct node node, after struct node.
+static bool says_nothing(const struct heap_types *types, heap_type_id id, const bool *printed)
+{
+	const struct heap_type *type = &types->types[id];
+
+	return type->kind == HEAP_TYPE_TYPEDEF && printed[type->target] &&
+	       types->types[type->target].name == type->name;
+}
+
 static enum command_status print_types_named(struct session *session, struct tally *tallies,
 					     const char *name)
 {
@@ -309,6 +318,8 @@ static enum command_status print_types_named(struct session *session, struct tal
 		heap_type_id target = named_by(types, type);
 
 		found = true;
+		if (says_nothing(types, type, printed))
+			continue;
 		if (!printed[type] && !printed[target])
 			print_type(session, type, &tallies[target ? target : type]);
 		printed[type] = true;

@@ -206,15 +206,6 @@ const char *describe_address(struct session *session, uint64_t address)
 
 	if (code)
 		return describe_function(session, code);
-	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
-		const struct heap_root *root = &snapshot->roots[i];
-
-		if (root->kind <= HEAP_ROOT_THREAD_LOCAL && root->size > 0 &&
-		    address >= root->address && address - root->address < root->size)
-			return session_format(session, "%#" PRIx64 " (%s+%" PRIu64 ")", address,
-					      safe_string(session, root->name),
-					      address - root->address);
-	}
 	for (uint32_t i = 0; i < snapshot->module_count; i++) {
 		const struct heap_module *module = &snapshot->modules[i];
 

@@ -2,6 +2,7 @@
 #include "shell/field.h"
 
 #include "shell/describe.h"
+#include "shell/format.h"
 #include "shell/part.h"
 
 #include <inttypes.h>
@@ -183,6 +184,40 @@ static const char *way_to(struct session *session, const struct target *target,
 			return session_format(session, "%s", path.text);
 	}
 	return "";
+}
+
+// The variable that an address lies in, or UINT32_MAX.
+static heap_root_id find_variable(const struct heap_snapshot *snapshot, uint64_t address)
+{
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+
+		if (root->kind <= HEAP_ROOT_LOCAL && root->address > 0 &&
+		    address >= root->address && address - root->address < root->size)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+const char *field_describe_address(struct session *session, uint64_t address, heap_type_id pointee)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_root_id found = heap_snapshot_function(snapshot, address)
+				     ? UINT32_MAX
+				     : find_variable(snapshot, address);
+
+	if (found == UINT32_MAX)
+		return describe_address(session, address);
+
+	const struct heap_root *root = &snapshot->roots[found];
+	struct target target = { root->type, 1, address - root->address };
+	const char *way = target.offset ? way_to(session, &target, pointee) : "";
+	const char *name =
+		session_keep(session, format_name(heap_snapshot_string(snapshot, root->name)));
+
+	if (target.offset == 0 || *way)
+		return session_format(session, "&%s%s", name, way);
+	return session_format(session, "&%s + %" PRIu64, name, target.offset);
 }
 
 static struct target whole_object(const struct heap_snapshot *snapshot, heap_object_id object,

@@ -26,6 +26,12 @@ const char *field_of_root(struct session *session, heap_root_id root, uint64_t o
 const char *field_describe_target(struct session *session, heap_object_id object, uint64_t interior,
 				  heap_type_id pointee);
 
+/**
+ * The same of an address outside the heap: "&settings.path" inside a variable, and else as
+ * describe_address() says.
+ */
+const char *field_describe_address(struct session *session, uint64_t address, heap_type_id pointee);
+
 /** How a pointer into an object is remarked on: " (points to [3].value)"; "" at its start. */
 const char *field_interior(struct session *session, heap_object_id object, uint64_t interior);
 

@@ -167,7 +167,7 @@ const char *value_describe_pointer(struct session *session, uint64_t pointer, he
 	if (pointer == 0)
 		return "NULL";
 	if (target == HEAP_NO_OBJECT)
-		return describe_address(session, pointer);
+		return field_describe_address(session, pointer, pointee);
 	session_remember(session, target);
 	return field_describe_target(session, target, pointer - snapshot->address[target], pointee);
 }

@@ -85,11 +85,11 @@ the global variable points (typed.c:41, typed), point_t * at 0x…, 8 B
 END
 is_answer 'show window', <<'END';
 struct window at 0x…, 72 B
-  allocated by window_new (typed.c:56), at most … s ago; type by pointer
+  allocated by window_new (typed.c:58), at most … s ago; type by pointer
   title = "layer 3"
   order = {
     next = &struct window.order in struct window at 0x…
-    previous = NULL
+    previous = &main_order
   }
   (struct) = {
     shown = 1
@@ -99,9 +99,9 @@ struct window at 0x…, 72 B
     corner = &point_t[3] in point_t[5] at 0x…
     anything = &point_t[3] in point_t[5] at 0x…
   }
-  draw = draw_window (typed.c:50)
+  draw = draw_window (typed.c:52)
   print = puts
-  nowhere = draw_window+0x1 (typed.c:50)
+  nowhere = draw_window+0x1 (typed.c:52)
 END
 is_answer 'show &second', <<'END';
 the global variable second (typed.c:45, typed), struct link * at 0x…, 8 B
@@ -117,6 +117,17 @@ point_t[5] at 0x… is:
 └─.at.corner of struct window at 0x… (points to [3]), which is:
   ├─the global variable window (typed.c:43, typed)
   └─.order.next of struct window at 0x… (points to .order), itself (a cycle)
+END
+is_answer 'identify windows', <<'END';
+struct window[4] at 0x… is:
+├─the global variable windows (typed.c:44, typed)
+├─the global variable second (typed.c:45, typed) (points to [1].order)
+└─[1].order.next and 1 more field of struct window[4] at 0x… (points to [2].order), itself (a cycle)
+END
+is_answer 'show &main_order', <<'END';
+the global variable main_order (typed.c:49, typed), struct link at 0x…, 16 B
+  next = NULL
+  previous = NULL
 END
 
 # Without debug information: where blocks come from, by symbol, and of which size.

@@ -46,6 +46,8 @@ struct link *second;
 struct unused *none;
 const char *text_end;
 
+static struct link main_order;
+
 static int draw_window(struct window *drawn)
 {
 	return drawn->shown;
@@ -79,6 +81,8 @@ static void make_windows(void)
 	window->nowhere = (void (*)(void))((char *)draw_window + 1);
 	windows = calloc(4, sizeof(*windows));
 	windows[1].order.next = &windows[2].order;
+	windows[2].order.previous = &windows[1].order;
+	window->order.previous = &main_order;
 	window->order.next = &window->order;
 	second = &windows[1].order;
 }
