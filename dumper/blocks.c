@@ -23,6 +23,7 @@ struct heapsnap_hot heapsnap_hot __attribute__((aligned(64))) = {
 };
 struct heapsnap_allocator heapsnap_below;
 __thread uint64_t heapsnap_bytes_left;
+__thread struct heapsnap_move heapsnap_move;
 
 // glibc's malloc by another name, which nobody replaces.
 extern void *__libc_malloc(size_t size) __attribute__((weak));
@@ -233,7 +234,8 @@ static void *dead_base(void *block)
 
 	if ((uintptr_t)block % HEAPSNAP_HEADER_SIZE)
 		return block;
-	if (header->origin >> HEAPSNAP_SITE_BITS == HEAPSNAP_WIPED)
+	if (header->origin >> HEAPSNAP_SITE_BITS == HEAPSNAP_WIPED ||
+	    header->origin >> HEAPSNAP_SITE_BITS == HEAPSNAP_MOVING)
 		return heapsnap_base(block, header->extent);
 	// The word before a block that never was ours is glibc's size of it. A number that is
 	// no size means a header of ours, over which the program or glibc (a key, a pointer to
@@ -289,6 +291,32 @@ static void *reallocate_dead(void *block, size_t size, uint64_t site)
 		     site);
 }
 
+// Wipes, so that the writer still knows the block, and where it is. Stamps differ by thread and
+// by move: what an earlier move has left in freed memory must not look like this one.
+static void begin_move(void *block, size_t size)
+{
+	struct heapsnap_header *header = heapsnap_header_of(block);
+	struct heapsnap_move *move = &heapsnap_move;
+	uint64_t number = (move->stamp + HEAPSNAP_MULTIPLIER) ^ (uint64_t)move;
+
+	move->extent = header->extent;
+	move->site = header->origin & HEAPSNAP_SITE_MASK;
+	move->size = size;
+	move->stamp = (number & HEAPSNAP_SITE_MASK) | (uint64_t)HEAPSNAP_MOVING
+							      << HEAPSNAP_SITE_BITS;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&move->block, (uint64_t)block, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&header->origin, move->stamp, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void end_move(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&heapsnap_move.block, 0, __ATOMIC_RELAXED);
+}
+
 void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 {
 	if (is_too_large(size))
@@ -302,15 +330,17 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 		return move_block(block, size, site);
 	count_bytes(size);
 
-	uint16_t signature = *heapsnap_signature_of(block);
-
-	heapsnap_wipe(block);
+	begin_move(block, size);
 
 	char *base = heapsnap_below.realloc(heapsnap_header_of(block), size + HEAPSNAP_HEADER_SIZE);
 
 	if (!base)
-		__atomic_store_n(heapsnap_signature_of(block), signature, __ATOMIC_RELAXED);
-	return adopt(base, size, 0, 0, site);
+		heapsnap_sign(block, heapsnap_move.extent, heapsnap_move.site, heapsnap_hot.mark);
+
+	void *moved = adopt(base, size, 0, 0, site);
+
+	end_move();
+	return moved;
 }
 
 size_t heapsnap_usable_size(void *block)

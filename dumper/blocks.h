@@ -52,6 +52,9 @@ enum {
 /** Bytes that this thread may allocate before it takes the slow path once. */
 extern __thread uint64_t heapsnap_bytes_left;
 
+/** What this thread's realloc is moving. */
+extern __thread struct heapsnap_move heapsnap_move;
+
 #define HEAPSNAP_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define HEAPSNAP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define HEAPSNAP_INLINE static inline __attribute__((always_inline))

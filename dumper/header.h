@@ -22,7 +22,8 @@
  *
  * No signature is 0: a word before a block that glibc made without us is glibc's size of
  * the block, whose upper 16 bits are 0. HEAPSNAP_WIPED, of a block that has been freed, is
- * none either.
+ * none either; nor is HEAPSNAP_MOVING, of a block that realloc is just moving: what stood in
+ * its header, the thread has noted (protocol.h, struct heapsnap_move).
  *
  * Shared by the library, which signs, and the writer, which finds the signed.
  */
@@ -36,6 +37,7 @@ enum {
 	HEAPSNAP_ALIGNMENT_BITS = 5,
 	HEAPSNAP_SITE_BITS = 48,
 	HEAPSNAP_WIPED = 0x7ffe,
+	HEAPSNAP_MOVING = 0x7ffc,
 
 	/**
 	 * Or'ed into a signature, either of them. PLAIN is all that free() looks at: the block

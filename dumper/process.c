@@ -154,6 +154,7 @@ void heapsnap_process_init(void)
 	note_writer();
 	note_environment();
 	process->main_thread_pointer = thread_pointer();
+	process->move_offset = (int64_t)((uint64_t)&heapsnap_move - process->main_thread_pointer);
 	dl_iterate_phdr(note_tls_module, process);
 	process->threads =
 		(uint64_t)heapsnap_reserve(HEAPSNAP_THREADS * sizeof(struct heapsnap_thread));

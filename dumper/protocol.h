@@ -80,6 +80,19 @@ struct heapsnap_sample {
 	uint32_t unused;
 };
 
+/**
+ * Each thread's, in its thread-local storage: the block that its realloc is just moving. Until
+ * that is signed again, the block lies where a header has this extent and stamp: first at its
+ * old place, then, by libc's copying, at its new one too, then there alone.
+ */
+struct heapsnap_move {
+	uint64_t block;  /**< its old place; 0: none is being moved */
+	uint64_t extent; /**< of its header */
+	uint64_t site;   /**< of its header, which has the stamp instead */
+	uint64_t size;   /**< bytes that it will have */
+	uint64_t stamp;  /**< HEAPSNAP_MOVING, and a number that no other move has */
+};
+
 /** Memory that the program, its frozen copy and the library's own threads share. */
 struct heapsnap_shared {
 	uint64_t stop_ns;                /**< from the first thread's stop to the release of all */
@@ -116,6 +129,7 @@ struct heapsnap_process {
 	uint32_t missed_threads; /**< beyond what the table holds */
 
 	uint64_t main_thread_pointer; /**< of the thread that loaded the library */
+	int64_t move_offset; /**< of each thread's struct heapsnap_move from its thread pointer */
 
 	uint64_t labels; /**< address of struct heapsnap_label[label_slots] */
 	uint64_t label_slots;

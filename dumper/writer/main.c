@@ -45,8 +45,15 @@ static struct heap_error *find_objects(struct capture *capture)
 	uint64_t own[8][2];
 	size_t own_count = capture_own_ranges(capture, own);
 
-	return objects_init(&capture->objects, &capture->image, capture->process.secret, own,
-			    own_count);
+	struct moves moves;
+	struct heap_error *error =
+		moves_init(&moves, &capture->image, &capture->process, capture->threads);
+
+	if (!error)
+		error = objects_init(&capture->objects, &capture->image, capture->process.secret,
+				     &moves, own, own_count);
+	moves_deinit(&moves);
+	return error;
 }
 
 HEAP_MUST_CHECK

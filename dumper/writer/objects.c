@@ -15,6 +15,7 @@ struct scan {
 	struct objects *objects;
 	const struct image *image;
 	uint64_t secret;
+	struct moves *moves;
 	uint64_t end;  // of the range
 	uint64_t next; // nothing can start before: inside a live block
 };
@@ -87,6 +88,19 @@ static struct heap_error *note_damage(struct scan *scan, uint64_t header, uint64
 	return NULL;
 }
 
+// Of a block that is being moved: the header that it had, with the size that it certainly has.
+static bool complete(const struct scan *scan, uint64_t block, uint64_t *extent, uint64_t *origin)
+{
+	const struct heapsnap_move *note = moves_find(scan->moves, block, *extent, *origin);
+
+	if (!note)
+		return false;
+	if (note->size < heapsnap_extent_size(*extent))
+		*extent += note->size - heapsnap_extent_size(*extent);
+	*origin = note->site;
+	return true;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *scan_words(void *context, uint64_t address, const uint64_t *words,
 				     size_t count)
@@ -108,7 +122,11 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 		uint64_t size = heapsnap_extent_size(extent);
 		struct heap_error *error;
 
-		if (!heapsnap_verifies(scan->secret, block, extent, origin)) {
+		if (signature == HEAPSNAP_MOVING) {
+			if (!complete(scan, block, &extent, &origin))
+				continue;
+			size = heapsnap_extent_size(extent);
+		} else if (!heapsnap_verifies(scan->secret, block, extent, origin)) {
 			error = note_damage(scan, block - HEAPSNAP_HEADER_SIZE, extent, origin);
 			if (error)
 				return error;
@@ -170,9 +188,10 @@ static bool is_skipped(const struct image_mapping *mapping, const uint64_t (*ski
 
 HEAP_MUST_CHECK
 static struct heap_error *scan_range(struct objects *objects, const struct image *image,
-				     uint64_t secret, uint64_t start, uint64_t end)
+				     uint64_t secret, struct moves *moves, uint64_t start,
+				     uint64_t end)
 {
-	struct scan scan = { objects, image, secret, end, start };
+	struct scan scan = { objects, image, secret, moves, end, start };
 	uint32_t first = objects->count;
 	struct heap_error *error = image_visit(image, start, end, scan_words, &scan);
 
@@ -193,7 +212,7 @@ static struct heap_error *scan_range(struct objects *objects, const struct image
 }
 
 struct heap_error *objects_init(struct objects *objects, const struct image *image, uint64_t secret,
-				const uint64_t (*skip)[2], size_t skip_count)
+				struct moves *moves, const uint64_t (*skip)[2], size_t skip_count)
 {
 	struct heap_error *error = grow(objects);
 
@@ -209,7 +228,7 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 		       holds_blocks(&image->mappings[i]) &&
 		       !is_skipped(&image->mappings[i], skip, skip_count))
 			end = image->mappings[i++].end;
-		error = scan_range(objects, image, secret, mapping->start, end);
+		error = scan_range(objects, image, secret, moves, mapping->start, end);
 	}
 	return error;
 }

@@ -18,6 +18,7 @@
 
 #include "dumper/header.h"
 #include "dumper/writer/image.h"
+#include "dumper/writer/moves.h"
 #include "lib/snapshot.h"
 
 enum {
@@ -60,11 +61,12 @@ typedef bool objects_code_test(const struct image *image, uint64_t address);
 /**
  * Finds all blocks.
  *
+ * @param moves  blocks that are just being moved
  * @param skip  [skip_count] ranges (start, end) of the library's own memory: not looked at
  */
 HEAP_MUST_CHECK
 struct heap_error *objects_init(struct objects *objects, const struct image *image, uint64_t secret,
-				const uint64_t (*skip)[2], size_t skip_count);
+				struct moves *moves, const uint64_t (*skip)[2], size_t skip_count);
 
 void objects_deinit(struct objects *objects);
 

@@ -9,10 +9,11 @@
 #include <stdatomic.h>
 
 enum {
-	CAPTURES = 5,
+	CAPTURES = 8,
 };
 
 static atomic_long rounds;
+static atomic_int ready; // threads that have begun
 
 // Captures while threads run a function over and over, with the signal sent to one of them.
 static void capture_during(void *(*function)(void *), int thread_count)
@@ -21,7 +22,7 @@ static void capture_during(void *(*function)(void *), int thread_count)
 
 	for (int i = 0; i < thread_count; i++)
 		pthread_create(&threads[i], NULL, function, NULL);
-	while (rounds == 0)
+	while (ready < thread_count)
 		usleep(100);
 	for (int i = 0; i < CAPTURES; i++) {
 		usleep(1000 + (unsigned)(i * 137));
@@ -38,6 +39,7 @@ static void *allocate(void *unused)
 	void *blocks[256] = { NULL };
 	unsigned seed = 1;
 
+	ready++;
 	while (!stop) {
 		unsigned at = rand_r(&seed) % 256,
 			 size = rand_r(&seed) % 2500 * 2 + 2; // no MARK_SIZE
@@ -71,8 +73,45 @@ static void in_malloc(void)
 	capture_during(allocate, 3);
 }
 
+// Each thread has one block of MOVED bytes or twice as many, which cannot grow where it lies.
+enum {
+	MOVED = 3000001,
+	MOVERS = 3,
+};
+
+static void *move_about(void *unused)
+{
+	char *block = malloc(MOVED), *hindrance = NULL;
+
+	ready++;
+	while (!stop) {
+		block = realloc(block, 2 * MOVED);
+		block = realloc(block, MOVED);
+		free(hindrance);
+		hindrance = malloc(MOVED / 2);
+		rounds++;
+	}
+	free(block);
+	free(hindrance);
+	return unused;
+}
+
+static void in_realloc(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	capture_during(move_about, MOVERS);
+}
+
+// By the kernel, which moves pages.
+static void in_mremap(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	capture_during(move_about, MOVERS);
+}
+
 static void *load(void *unused)
 {
+	ready++;
 	while (!stop) {
 		void *library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
 
@@ -94,6 +133,7 @@ static void *print(void *unused)
 	FILE *file = tmpfile();
 	long lines = 0, length;
 
+	ready++;
 	while (!stop) {
 		fprintf(file, "%09ld %-9s\n", lines++, "text");
 		rounds++;
@@ -112,6 +152,7 @@ static void in_printf(void)
 
 static void *fork_children(void *unused)
 {
+	ready++;
 	while (!stop) {
 		int status = -1;
 		pid_t child = fork();
@@ -233,6 +274,7 @@ static void *look_at_clock(void *unused)
 {
 	struct timespec now;
 
+	ready++;
 	while (!stop) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		rounds++;
@@ -246,9 +288,10 @@ static void in_vdso(void)
 }
 
 static const struct way ways[] = {
-	{ "malloc", in_malloc }, { "dlopen", in_dlopen },         { "printf", in_printf },
-	{ "fork", in_fork },     { "destructor", in_destructor }, { "exit", in_exit },
-	{ "exec", in_exec },     { "two", two_at_once },          { "vdso", in_vdso },
+	{ "malloc", in_malloc },         { "realloc", in_realloc }, { "mremap", in_mremap },
+	{ "dlopen", in_dlopen },         { "printf", in_printf },   { "fork", in_fork },
+	{ "destructor", in_destructor }, { "exit", in_exit },       { "exec", in_exec },
+	{ "two", two_at_once },          { "vdso", in_vdso },
 };
 
 int main(int argc, char **argv)
