@@ -19,7 +19,7 @@ char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 // Large pages for the writer's columns: a fifth of its time would go into faults otherwise.
 static char writer_tunables[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
 
-char *heapsnap_writer_environment[4] = { writer_tunables };
+char *heapsnap_writer_environment[5] = { writer_tunables };
 
 static uint64_t *epochs; // [HEAPSNAP_EPOCHS]
 
@@ -124,8 +124,8 @@ static void note_writer(void)
 
 static void note_environment(void)
 {
-	static const char *const names[] = { "HOME", "XDG_CACHE_HOME" };
-	static char room[2][HEAPSNAP_PATH_MAX];
+	static const char *const names[] = { "HOME", "XDG_CACHE_HOME", "HEAPSNAP_THREADS" };
+	static char room[3][HEAPSNAP_PATH_MAX];
 	int count = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

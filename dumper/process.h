@@ -17,7 +17,7 @@ extern struct heapsnap_process heapsnap_process;
 extern char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 
 /** The writer's whole environment: libc's tunables, "HOME=…", "XDG_CACHE_HOME=…", NULL. */
-extern char *heapsnap_writer_environment[4];
+extern char *heapsnap_writer_environment[5];
 
 /**
  * Memory of the library's own, which costs nothing until it is used. Between guard pages:

@@ -115,6 +115,17 @@ static void read_verbose(void)
 		heapsnap_report("HEAPSNAP_VERBOSE", value, ": neither 0 nor 1; 0 is used");
 }
 
+// The writer reads it too; here it is said that it makes no sense, once.
+static void read_threads(void)
+{
+	const char *value = getenv("HEAPSNAP_THREADS");
+	uint64_t number;
+
+	if (value && (!parse_number(value, &number) || number < 1 || number > 64))
+		heapsnap_report("HEAPSNAP_THREADS", value,
+				": not a number from 1 to 64; one for each processor, 4 at most");
+}
+
 void heapsnap_settings_read(void)
 {
 	if (getauxval(AT_SECURE)) {
@@ -125,4 +136,5 @@ void heapsnap_settings_read(void)
 	read_signal();
 	read_content();
 	read_verbose();
+	read_threads();
 }

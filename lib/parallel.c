@@ -6,7 +6,8 @@
 #include <stdatomic.h>
 
 enum {
-	MAX_THREADS = 4,
+	MAX_THREADS = 64,
+	USUAL_THREADS = 4,
 	WORTH_A_THREAD = 4, // pieces; a thread costs about as much as one of them
 };
 
@@ -18,16 +19,25 @@ struct crew {
 	_Atomic(struct heap_error *) error;
 };
 
+static unsigned wanted_threads; // 0: not said
+
+void heap_parallel_set_threads(unsigned count)
+{
+	wanted_threads = count > MAX_THREADS ? MAX_THREADS : count;
+}
+
 unsigned heap_parallel_threads(void)
 {
 	cpu_set_t processors;
 
+	if (wanted_threads > 0)
+		return wanted_threads;
 	if (sched_getaffinity(0, sizeof(processors), &processors) != 0)
 		return 1;
 
 	unsigned count = (unsigned)CPU_COUNT(&processors);
 
-	return count > MAX_THREADS ? MAX_THREADS : count;
+	return count > USUAL_THREADS ? USUAL_THREADS : count;
 }
 
 static void *work_on(void *argument)

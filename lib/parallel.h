@@ -8,8 +8,11 @@
 
 #include <stddef.h>
 
-/** How many threads work: the processors this process may use, 4 at most. */
+/** How many threads work: as set, or the processors this process may use, 4 at most. */
 unsigned heap_parallel_threads(void);
+
+/** @param count  64 at most; 0: as many as without this */
+void heap_parallel_set_threads(unsigned count);
 
 /**
  * Calls @p work for 0 to @p count - 1, in no order, from several threads if there is more

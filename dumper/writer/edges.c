@@ -1,23 +1,244 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/edges.h"
 
+#include "dumper/writer/pieces.h"
+
+#include <stdbool.h>
 #include <stdlib.h>
+
+enum {
+	PIECE = 8 << 20, // bytes whose blocks are scanned at once
+	BATCH = 64,
+	PAGE = 4096, // nothing lies below
+};
+
+// Blocks that begin near each other.
+struct piece {
+	heap_object_id first, end;
+};
 
 struct scan {
 	struct edges *edges;
 	const struct objects *objects;
-	heap_object_id object; // the one that the words looked at next belong to, or come before
-	heap_object_id end;    // of the range's objects
-	uint64_t low, high;    // no block lies outside
+	const struct image *image;
 	const struct edges_listener *listener;
+	uint64_t low, high; // no block lies outside
+	struct piece *pieces;
+	size_t piece_count;
 };
 
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct edges *edges)
-{
-	uint32_t capacity = edges->capacity ? edges->capacity * 2 : 65536;
+// A word that may be a pointer.
+struct candidate {
+	uint64_t word;
+	heap_object_id object; // that it lies in
+	uint32_t slot;
+	heap_object_id target;
+};
 
-	if (capacity <= edges->capacity)
+struct edge {
+	heap_object_id target;
+	uint32_t slot;
+	uint32_t interior;
+};
+
+// No pointer into the heap.
+struct other_word {
+	uint64_t word;
+	heap_object_id object;
+	bool is_first;
+};
+
+// What a piece has.
+struct part {
+	const struct scan *scan;
+	const struct piece *piece;
+	heap_object_id object; // the one that the words looked at next belong to, or come before
+	struct candidate batch[BATCH];
+	size_t waiting; // in the batch
+	struct edge *edges;
+	size_t edge_count, edge_capacity;
+	struct other_word *others;
+	size_t other_count, other_capacity;
+};
+
+// Room for @p more in an array that doubles.
+HEAP_MUST_CHECK
+static struct heap_error *reserve(void *array, size_t element, size_t count, size_t more,
+				  size_t *capacity)
+{
+	void **pointer = array;
+	size_t larger = *capacity ? *capacity : 4096;
+
+	while (larger - count < more)
+		larger *= 2;
+	if (larger == *capacity)
+		return NULL;
+
+	void *grown = realloc(*pointer, larger * element);
+
+	if (!grown)
+		return heap_error_out_of_memory();
+	*pointer = grown;
+	*capacity = larger;
+	return NULL;
+}
+
+// --- a piece -----------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *note_other(struct part *part, const struct candidate *candidate)
+{
+	const struct edges_listener *listener = part->scan->listener;
+	uint64_t word = candidate->word;
+	bool is_first =
+		candidate->slot == 0 && word >= listener->first_start && word < listener->first_end;
+
+	if (!is_first && (word < listener->code_start || word >= listener->code_end))
+		return NULL;
+
+	struct heap_error *error = reserve(&part->others, sizeof(*part->others), part->other_count,
+					   1, &part->other_capacity);
+
+	if (!error)
+		part->others[part->other_count++] =
+			(struct other_word){ word, candidate->object, is_first };
+	return error;
+}
+
+// Whose block a word points into is two or three cache misses away, which are the time that
+// all this takes: those of a batch are waited for together.
+HEAP_MUST_CHECK
+static struct heap_error *resolve(struct part *part)
+{
+	const struct objects *objects = part->scan->objects;
+	struct heap_error *error = reserve(&part->edges, sizeof(*part->edges), part->edge_count,
+					   BATCH, &part->edge_capacity);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < part->waiting; i++)
+		objects_prefetch_starts(objects, part->batch[i].word);
+	for (size_t i = 0; i < part->waiting; i++) {
+		struct candidate *candidate = &part->batch[i];
+
+		candidate->target = objects_find_before(objects, candidate->word);
+		if (candidate->target == HEAP_NO_OBJECT)
+			continue;
+		__builtin_prefetch(&objects->address[candidate->target]);
+		__builtin_prefetch(&objects->size[candidate->target]);
+	}
+	for (size_t i = 0; i < part->waiting; i++) {
+		const struct candidate *candidate = &part->batch[i];
+		heap_object_id target = candidate->target;
+
+		if (target == HEAP_NO_OBJECT || !objects_holds(objects, target, candidate->word)) {
+			error = note_other(part, candidate);
+			if (error)
+				return error;
+			continue;
+		}
+
+		uint64_t interior = candidate->word - objects->address[target];
+
+		part->edges[part->edge_count++] = (struct edge){
+			.target = target,
+			.slot = candidate->slot,
+			.interior = interior < UINT32_MAX ? (uint32_t)interior : UINT32_MAX,
+		};
+		part->scan->edges->first[candidate->object + 1]++;
+	}
+	part->waiting = 0;
+	return NULL;
+}
+
+// Words of the current object, the first of which is its slot'th.
+HEAP_MUST_CHECK
+static struct heap_error *scan_object(struct part *part, const uint64_t *words, size_t count,
+				      uint64_t slot)
+{
+	const uint64_t low = part->scan->low, length = part->scan->high - low;
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < count; i++) {
+		uint64_t word = words[i];
+
+		struct candidate candidate = { word, part->object, (uint32_t)(slot + i), 0 };
+
+		if (word - low >= length) {
+			if (word >= PAGE)
+				error = note_other(part, &candidate);
+			continue;
+		}
+		part->batch[part->waiting++] = candidate;
+		if (part->waiting == BATCH)
+			error = resolve(part);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *scan_words(void *context, uint64_t address, const uint64_t *words,
+				     size_t count)
+{
+	struct part *part = context;
+	const struct objects *objects = part->scan->objects;
+	uint64_t end = address + count * 8;
+
+	for (; part->object < part->piece->end; part->object++) {
+		uint64_t start = objects->address[part->object];
+		uint64_t stop = start + (objects->size[part->object] & ~UINT64_C(7));
+
+		if (start >= end)
+			return NULL;
+
+		uint64_t from = start > address ? start : address;
+		uint64_t to = stop < end ? stop : end;
+
+		if (from < to) {
+			struct heap_error *error = scan_object(part, words + (from - address) / 8,
+							       (to - from) / 8, (from - start) / 8);
+
+			if (error)
+				return error;
+		}
+		if (stop > end)
+			return NULL;
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *scan_piece(void *context, size_t number, void *result)
+{
+	const struct scan *scan = context;
+	const struct objects *objects = scan->objects;
+	struct part *part = result;
+
+	part->scan = scan;
+	part->piece = &scan->pieces[number];
+	part->object = part->piece->first;
+	part->edge_count = part->other_count = 0;
+
+	heap_object_id last = part->piece->end - 1;
+	struct heap_error *error = image_visit(
+		scan->image, objects->address[part->object],
+		objects->address[last] + (objects->size[last] & ~UINT64_C(7)), scan_words, part);
+
+	return error ? error : resolve(part);
+}
+
+// --- all of them -------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *grow(struct edges *edges, size_t more)
+{
+	uint64_t capacity = edges->capacity ? edges->capacity : 65536;
+
+	while (capacity - edges->count < more)
+		capacity *= 2;
+	if (capacity == edges->capacity)
+		return NULL;
+	if (capacity > UINT32_MAX)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^31 pointers");
 
 #define GROW(column) \
@@ -33,107 +254,84 @@ static struct heap_error *grow(struct edges *edges)
 	GROW(interior);
 	GROW(flags);
 #undef GROW
-	edges->capacity = capacity;
+	edges->capacity = (uint32_t)capacity;
 	return NULL;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *add(struct edges *edges, heap_object_id target, uint64_t slot,
-			      uint64_t interior)
+static void tell(const struct edges_listener *listener, const struct other_word *other)
 {
-	if (edges->count == edges->capacity) {
-		struct heap_error *error = grow(edges);
-
-		if (error)
-			return error;
-	}
-	edges->target[edges->count] = target;
-	edges->slot[edges->count] = (uint32_t)slot;
-	edges->interior[edges->count] = interior < UINT32_MAX ? (uint32_t)interior : UINT32_MAX;
-	edges->flags[edges->count] = 0;
-	edges->count++;
-	return NULL;
-}
-
-static void tell(const struct scan *scan, uint64_t slot, uint64_t word)
-{
-	const struct edges_listener *listener = scan->listener;
-
-	if (slot == 0 && word)
-		listener->first_word(listener->context, scan->object, word);
-	if (word - listener->code_start < listener->code_end - listener->code_start)
-		listener->code_word(listener->context, word);
-}
-
-// Words [from, to) of the current object, the first of which is its slot'th.
-HEAP_MUST_CHECK
-static struct heap_error *scan_object(struct scan *scan, const uint64_t *words, size_t count,
-				      uint64_t slot)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t word = words[i];
-
-		if (word - scan->low >= scan->high - scan->low) {
-			tell(scan, slot + i, word);
-			continue;
-		}
-
-		heap_object_id target = objects_find(scan->objects, word);
-
-		if (target == HEAP_NO_OBJECT) {
-			tell(scan, slot + i, word);
-			continue;
-		}
-
-		struct heap_error *error =
-			add(scan->edges, target, slot + i, word - scan->objects->address[target]);
-
-		if (error)
-			return error;
-	}
-	return NULL;
-}
-
-static void finish_object(struct scan *scan)
-{
-	scan->edges->first[++scan->object] = scan->edges->count;
+	if (other->is_first)
+		listener->first_word(listener->context, other->object, other->word);
+	if (other->word >= listener->code_start && other->word < listener->code_end)
+		listener->code_word(listener->context, other->word);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *scan_words(void *context, uint64_t address, const uint64_t *words,
-				     size_t count)
+static struct heap_error *join_piece(void *context, void *result)
 {
 	struct scan *scan = context;
-	uint64_t end = address + count * 8;
+	struct edges *edges = scan->edges;
+	const struct part *part = result;
+	struct heap_error *error = grow(edges, part->edge_count);
 
-	while (scan->object < scan->end) {
-		uint64_t start = scan->objects->address[scan->object];
-		uint64_t stop = start + (scan->objects->size[scan->object] & ~UINT64_C(7));
-
-		if (start >= end)
-			return NULL;
-
-		uint64_t from = start > address ? start : address;
-		uint64_t to = stop < end ? stop : end;
-
-		if (from < to) {
-			struct heap_error *error = scan_object(scan, words + (from - address) / 8,
-							       (to - from) / 8, (from - start) / 8);
-
-			if (error)
-				return error;
-		}
-		if (stop > end)
-			return NULL;
-		finish_object(scan);
+	if (error)
+		return error;
+	for (size_t i = 0; i < part->edge_count; i++, edges->count++) {
+		edges->target[edges->count] = part->edges[i].target;
+		edges->slot[edges->count] = part->edges[i].slot;
+		edges->interior[edges->count] = part->edges[i].interior;
+		edges->flags[edges->count] = 0;
 	}
+	for (size_t i = 0; i < part->other_count; i++)
+		tell(scan->listener, &part->others[i]);
 	return NULL;
+}
+
+static void release_piece(void *result)
+{
+	struct part *part = result;
+
+	free(part->edges);
+	free(part->others);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_piece(struct scan *scan, const struct piece *piece)
+{
+	// Powers of two.
+	if ((scan->piece_count & (scan->piece_count - 1)) == 0) {
+		size_t capacity = scan->piece_count ? scan->piece_count * 2 : 1;
+		void *larger = reallocarray(scan->pieces, capacity, sizeof(*scan->pieces));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		scan->pieces = larger;
+	}
+	scan->pieces[scan->piece_count++] = *piece;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *cut_range(struct scan *scan, const struct object_range *range)
+{
+	const uint64_t *address = scan->objects->address;
+	struct heap_error *error = NULL;
+	struct piece piece = { range->first, range->first };
+
+	while (!error && piece.first < range->first + range->count) {
+		while (piece.end < range->first + range->count &&
+		       address[piece.end] - address[piece.first] < PIECE)
+			piece.end++;
+		error = add_piece(scan, &piece);
+		piece.first = piece.end;
+	}
+	return error;
 }
 
 struct heap_error *edges_init(struct edges *edges, const struct objects *objects,
 			      const struct image *image, const struct edges_listener *listener)
 {
-	struct scan scan = { edges, objects, 0, 0, UINT64_MAX, 0, listener };
+	struct scan scan = { edges, objects, image, listener, UINT64_MAX, 0, NULL, 0 };
 	struct heap_error *error = NULL;
 
 	edges->first = calloc((size_t)objects->count + 1, sizeof(*edges->first));
@@ -143,15 +341,23 @@ struct heap_error *edges_init(struct edges *edges, const struct objects *objects
 		scan.low = objects->ranges[0].start;
 		scan.high = objects->ranges[objects->range_count - 1].end;
 	}
-	for (size_t i = 0; !error && i < objects->range_count; i++) {
-		const struct object_range *range = &objects->ranges[i];
-
-		scan.end = range->first + range->count;
-		error = image_visit(image, range->start, range->end, scan_words, &scan);
-		// What lies in pages that were never touched holds nothing.
-		while (!error && scan.object < scan.end)
-			finish_object(&scan);
-	}
+	for (size_t i = 0; !error && i < objects->range_count; i++)
+		error = cut_range(&scan, &objects->ranges[i]);
+	if (!error)
+		error = grow(edges, 1);
+	if (!error)
+		error = pieces_run(&(struct piece_work){
+			.count = scan.piece_count,
+			.part_size = sizeof(struct part),
+			.work = scan_piece,
+			.join = join_piece,
+			.release = release_piece,
+			.context = &scan,
+		});
+	free(scan.pieces);
+	// How many each has, to where they begin.
+	for (heap_object_id i = 0; i < objects->count; i++)
+		edges->first[i + 1] += edges->first[i];
 	return error;
 }
 

@@ -21,8 +21,9 @@ struct edges {
 
 /** Who else wants to know of words, of those that are no pointers into the heap. */
 struct edges_listener {
-	/** told of the first word of each block, unless it is null */
+	/** told of the first word of blocks, if it is from @p first_start up to first_end */
 	void (*first_word)(void *context, heap_object_id object, uint64_t word);
+	uint64_t first_start, first_end;
 	/** told of all words from @p code_start up to, but not including, @p code_end */
 	void (*code_word)(void *context, uint64_t word);
 	uint64_t code_start, code_end;

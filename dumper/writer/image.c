@@ -134,15 +134,19 @@ void image_deinit(struct image *image)
 	free(image->maps);
 }
 
-// How much of it could be read, from the start on.
+// How much of it could be read, from the start on. process_vm_readv(2) pins the pages that it
+// reads, for which the kernel (since 5.19) first makes a copy of each that the frozen copy has
+// in common with the program: all the memory once more, and huge pages in pieces.
 static size_t read_some(const struct image *image, uint64_t address, void *buffer, size_t size)
 {
 	struct iovec local = { buffer, size };
 	struct iovec remote = { (void *)(uintptr_t)address, size };
-	ssize_t got = process_vm_readv(image->pid, &local, 1, &remote, 1, 0);
+	ssize_t got = -1;
 
-	if (got < 0 && image->memory >= 0)
+	if (image->memory >= 0)
 		got = pread(image->memory, buffer, size, (off_t)address);
+	else
+		got = process_vm_readv(image->pid, &local, 1, &remote, 1, 0);
 	return got < 0 ? 0 : (size_t)got;
 }
 

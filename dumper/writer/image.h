@@ -5,7 +5,7 @@
 /**
  * The frozen copy: its memory map, and its memory.
  *
- * Memory comes by process_vm_readv(2), or from /proc/PID/mem where that is forbidden.
+ * Memory comes from /proc/PID/mem, or by process_vm_readv(2) where that cannot be opened.
  * Pages of anonymous memory that were never touched are not read (/proc/PID/pagemap
  * knows them), so that a huge, mostly empty mapping costs nothing.
  */

@@ -21,6 +21,9 @@ struct heap_error *vtables_create(struct capture *capture, struct vtables **resu
 
 void vtables_destroy(struct vtables *vtables);
 
+/** No vtable lies outside of [*low, *high). */
+void vtables_bounds(const struct vtables *vtables, uint64_t *low, uint64_t *high);
+
 /** The class whose vtable @p word points into, or HEAP_NO_TYPE. */
 heap_type_id vtables_find(struct vtables *vtables, uint64_t word);
 

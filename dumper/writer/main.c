@@ -12,6 +12,7 @@
 #include "dumper/writer/stacks.h"
 #include "dumper/writer/store.h"
 #include "lib/cleanup.h"
+#include "lib/parallel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,6 +74,7 @@ static struct heap_error *find_edges(struct capture *capture, heap_type_id *clas
 	};
 
 	error = functions_init(&capture->functions, &capture->image);
+	vtables_bounds(vtables, &listener.first_start, &listener.first_end);
 	listener.code_start = capture->functions.start;
 	listener.code_end = capture->functions.end;
 	if (!error)
@@ -174,6 +176,16 @@ static bool parse_number(const char *text, int base, uint64_t *result)
 	return errno == 0 && end != text && *end == '\0';
 }
 
+// A value that makes no sense was told by libheapsnap.so.
+static void read_threads(void)
+{
+	const char *value = getenv("HEAPSNAP_THREADS");
+	uint64_t count;
+
+	if (value && parse_number(value, 10, &count) && count >= 1 && count <= 64)
+		heap_parallel_set_threads((unsigned)count);
+}
+
 int main(int argc, char **argv)
 {
 	struct capture capture;
@@ -184,6 +196,8 @@ int main(int argc, char **argv)
 		fputs("heapsnap-writer is started by libheapsnap.so; see heapsnap(1)\n", stderr);
 		return 2;
 	}
+
+	read_threads();
 
 	struct heap_error *error = capture_open(&capture, (pid_t)pid, address);
 

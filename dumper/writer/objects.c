@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/objects.h"
 
+#include "dumper/writer/pieces.h"
+
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,15 +12,33 @@ enum {
 	// Ranges with fewer blocks per byte than this are searched, not indexed.
 	SPARSE_BYTES = 65536,
 	MAX_DAMAGES = 1000,
+	PIECE = 8 << 20, // bytes that are scanned at once
 };
 
+// A range of memory, and what is being found in it.
 struct scan {
 	struct objects *objects;
 	const struct image *image;
 	uint64_t secret;
 	struct moves *moves;
-	uint64_t end;  // of the range
+	uint64_t start, end;
 	uint64_t next; // nothing can start before: inside a live block
+};
+
+struct header {
+	uint64_t block;
+	uint64_t extent, origin;
+};
+
+// What a piece of the range holds.
+struct part {
+	const struct scan *scan;
+	uint64_t end;
+	uint64_t next; // as in the scan, which this one knows nothing of
+	struct header *headers;
+	size_t count, capacity;
+	uint64_t damages[MAX_DAMAGES];
+	size_t damage_count;
 };
 
 HEAP_MUST_CHECK
@@ -47,8 +68,7 @@ static struct heap_error *grow(struct objects *objects)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add(struct objects *objects, uint64_t address, uint64_t extent,
-			      uint64_t origin)
+static struct heap_error *add(struct objects *objects, const struct header *header)
 {
 	if (objects->count == objects->capacity) {
 		struct heap_error *error = grow(objects);
@@ -56,94 +76,184 @@ static struct heap_error *add(struct objects *objects, uint64_t address, uint64_
 		if (error)
 			return error;
 	}
-	objects->address[objects->count] = address;
-	objects->size[objects->count] = heapsnap_extent_size(extent);
-	objects->site[objects->count] = origin & HEAPSNAP_SITE_MASK;
-	objects->birth[objects->count] = heapsnap_extent_birth(extent);
-	objects->flags[objects->count] = (uint8_t)heapsnap_extent_flags(extent);
+	objects->address[objects->count] = header->block;
+	objects->size[objects->count] = heapsnap_extent_size(header->extent);
+	objects->site[objects->count] = header->origin & HEAPSNAP_SITE_MASK;
+	objects->birth[objects->count] = heapsnap_extent_birth(header->extent);
+	objects->flags[objects->count] = (uint8_t)heapsnap_extent_flags(header->extent);
 	objects->count++;
+	return NULL;
+}
+
+// --- a piece of memory -------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *note_header(struct part *part, struct header header)
+{
+	if (part->count == part->capacity) {
+		size_t capacity = part->capacity ? part->capacity * 2 : 4096;
+		void *larger = realloc(part->headers, capacity * sizeof(*part->headers));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		part->headers = larger;
+		part->capacity = capacity;
+	}
+	part->headers[part->count++] = header;
 	return NULL;
 }
 
 // A header whose second word still names code, but which does not verify: freed ones are
 // wiped, and copies elsewhere have no code address beside a signature.
-HEAP_MUST_CHECK
-static struct heap_error *note_damage(struct scan *scan, uint64_t header, uint64_t extent,
-				      uint64_t origin)
+static void note_damage(struct part *part, uint64_t header, uint64_t origin)
 {
-	struct objects *objects = scan->objects;
-	const struct image_mapping *mapping = image_find(scan->image, origin & HEAPSNAP_SITE_MASK);
+	const struct image_mapping *mapping =
+		image_find(part->scan->image, origin & HEAPSNAP_SITE_MASK);
 
-	(void)extent;
-	if (!mapping || !(mapping->protection & PROT_EXEC) || objects->damage_count == MAX_DAMAGES)
-		return NULL;
-
-	uint64_t *damages =
-		realloc(objects->damages, (objects->damage_count + 1) * sizeof(*damages));
-
-	if (!damages)
-		return heap_error_out_of_memory();
-	objects->damages = damages;
-	damages[objects->damage_count++] = header;
-	return NULL;
+	if (mapping && (mapping->protection & PROT_EXEC) && part->damage_count < MAX_DAMAGES)
+		part->damages[part->damage_count++] = header;
 }
 
 // Of a block that is being moved: the header that it had, with the size that it certainly has.
-static bool complete(const struct scan *scan, uint64_t block, uint64_t *extent, uint64_t *origin)
+static bool complete(const struct scan *scan, struct header *header)
 {
-	const struct heapsnap_move *note = moves_find(scan->moves, block, *extent, *origin);
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+	pthread_mutex_lock(&lock);
+
+	const struct heapsnap_move *note =
+		moves_find(scan->moves, header->block, header->extent, header->origin);
+
+	pthread_mutex_unlock(&lock);
 	if (!note)
 		return false;
-	if (note->size < heapsnap_extent_size(*extent))
-		*extent += note->size - heapsnap_extent_size(*extent);
-	*origin = note->site;
+	if (note->size < heapsnap_extent_size(header->extent))
+		header->extent += note->size - heapsnap_extent_size(header->extent);
+	header->origin = note->site;
 	return true;
+}
+
+static uint64_t end_of_block(uint64_t block, uint64_t size)
+{
+	return block + ((size + GRANULE - 1) & ~(uint64_t)(GRANULE - 1));
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *scan_words(void *context, uint64_t address, const uint64_t *words,
 				     size_t count)
 {
-	struct scan *scan = context;
+	struct part *part = context;
 	size_t at = 0;
 
-	if (scan->next > address)
-		at = scan->next - address < count * 8 ? (scan->next - address) / 8 : count;
+	if (part->next > address)
+		at = part->next - address < count * 8 ? (part->next - address) / 8 : count;
 	for (; at + 1 < count; at += 2) {
-		uint64_t extent = words[at];
-		uint64_t origin = words[at + 1];
-		uint64_t signature = origin >> HEAPSNAP_SITE_BITS;
+		struct header header = { address + at * 8 + HEAPSNAP_HEADER_SIZE, words[at],
+					 words[at + 1] };
+		uint64_t signature = header.origin >> HEAPSNAP_SITE_BITS;
 
 		if (signature == 0 || signature == HEAPSNAP_WIPED)
 			continue;
 
-		uint64_t block = address + at * 8 + HEAPSNAP_HEADER_SIZE;
-		uint64_t size = heapsnap_extent_size(extent);
-		struct heap_error *error;
-
 		if (signature == HEAPSNAP_MOVING) {
-			if (!complete(scan, block, &extent, &origin))
+			if (!complete(part->scan, &header))
 				continue;
-			size = heapsnap_extent_size(extent);
-		} else if (!heapsnap_verifies(scan->secret, block, extent, origin)) {
-			error = note_damage(scan, block - HEAPSNAP_HEADER_SIZE, extent, origin);
-			if (error)
-				return error;
+		} else if (!heapsnap_verifies(part->scan->secret, header.block, header.extent,
+					      header.origin)) {
+			note_damage(part, header.block - HEAPSNAP_HEADER_SIZE, header.origin);
 			continue;
 		}
-		if (size > scan->end - block)
+
+		uint64_t size = heapsnap_extent_size(header.extent);
+
+		if (size > part->scan->end - header.block)
 			continue;
-		error = add(scan->objects, block, extent, origin);
+
+		struct heap_error *error = note_header(part, header);
+
 		if (error)
 			return error;
-		scan->next = block + ((size + GRANULE - 1) & ~(uint64_t)(GRANULE - 1));
-		if (scan->next - address >= count * 8)
+		part->next = end_of_block(header.block, size);
+		if (part->next - address >= count * 8)
 			break;
-		at = (scan->next - address) / 8 - 2;
+		at = (part->next - address) / 8 - 2;
 	}
 	return NULL;
 }
+
+// From @p start on, which no block may lie before.
+HEAP_MUST_CHECK
+static struct heap_error *scan_from(struct part *part, uint64_t start)
+{
+	part->count = part->damage_count = 0;
+	part->next = start;
+	return image_visit(part->scan->image, start & ~UINT64_C(4095), part->end, scan_words, part);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *scan_piece(void *context, size_t number, void *result)
+{
+	const struct scan *scan = context;
+	struct part *part = result;
+	uint64_t start = scan->start + number * (uint64_t)PIECE;
+
+	part->scan = scan;
+	part->end = scan->end - start < PIECE ? scan->end : start + PIECE;
+	return scan_from(part, start);
+}
+
+// Looks again at a piece that begins inside a block. What the block holds may have looked like
+// damage; one in 65,536 words looks like a signature, and may have hidden what comes after.
+HEAP_MUST_CHECK
+static struct heap_error *mend_piece(struct part *part, uint64_t start)
+{
+	if ((part->count == 0 || part->headers[0].block - HEAPSNAP_HEADER_SIZE >= start) &&
+	    (part->damage_count == 0 || part->damages[0] >= start))
+		return NULL;
+	if (start < part->end)
+		return scan_from(part, start);
+	part->count = part->damage_count = 0;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *join_damages(struct objects *objects, const struct part *part)
+{
+	size_t count = objects->damage_count + part->damage_count;
+	uint64_t *damages = realloc(objects->damages, (count + 1) * sizeof(*damages));
+
+	if (!damages)
+		return heap_error_out_of_memory();
+	objects->damages = damages;
+	for (size_t i = 0; i < part->damage_count && objects->damage_count < MAX_DAMAGES; i++)
+		damages[objects->damage_count++] = part->damages[i];
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *join_piece(void *context, void *result)
+{
+	struct scan *scan = context;
+	struct part *part = result;
+	struct heap_error *error = mend_piece(part, scan->next);
+
+	if (!error)
+		error = join_damages(scan->objects, part);
+	for (size_t i = 0; !error && i < part->count; i++)
+		error = add(scan->objects, &part->headers[i]);
+	if (part->count > 0)
+		scan->next = part->next;
+	return error;
+}
+
+static void release_piece(void *result)
+{
+	struct part *part = result;
+
+	free(part->headers);
+}
+
+// --- all of it ---------------------------------------------------------------
 
 HEAP_MUST_CHECK
 static struct heap_error *index_range(struct objects *objects, struct object_range *range)
@@ -191,9 +301,16 @@ static struct heap_error *scan_range(struct objects *objects, const struct image
 				     uint64_t secret, struct moves *moves, uint64_t start,
 				     uint64_t end)
 {
-	struct scan scan = { objects, image, secret, moves, end, start };
+	struct scan scan = { objects, image, secret, moves, start, end, start };
 	uint32_t first = objects->count;
-	struct heap_error *error = image_visit(image, start, end, scan_words, &scan);
+	struct heap_error *error = pieces_run(&(struct piece_work){
+		.count = (end - start + PIECE - 1) / PIECE,
+		.part_size = sizeof(struct part),
+		.work = scan_piece,
+		.join = join_piece,
+		.release = release_piece,
+		.context = &scan,
+	});
 
 	if (error || objects->count == first)
 		return error;

@@ -92,8 +92,11 @@ static inline const struct object_range *objects_range(const struct objects *obj
 		       : NULL;
 }
 
-/** The block that @p address points into (its very start, if it is empty), or HEAP_NO_OBJECT. */
-static inline heap_object_id objects_find(const struct objects *objects, uint64_t address)
+/**
+ * The last block that starts at or before @p address, which may lie beyond its end;
+ * HEAP_NO_OBJECT if there is none in its range. Reads no column where the range has an index.
+ */
+static inline heap_object_id objects_find_before(const struct objects *objects, uint64_t address)
 {
 	const struct object_range *range = objects_range(objects, address);
 
@@ -107,13 +110,35 @@ static inline heap_object_id objects_find(const struct objects *objects, uint64_
 	uint64_t up_to_here = starts->bits << (63 - granule % GRANULES_PER_WORD);
 	uint32_t rank = starts->before + (uint32_t)__builtin_popcountll(up_to_here);
 
-	if (rank == 0)
-		return HEAP_NO_OBJECT;
+	return rank == 0 ? HEAP_NO_OBJECT : range->first + rank - 1;
+}
 
-	heap_object_id object = range->first + rank - 1;
+/** Whether a block that starts at or before @p address holds it; an empty one its very start. */
+static inline bool objects_holds(const struct objects *objects, heap_object_id object,
+				 uint64_t address)
+{
 	uint64_t offset = address - objects->address[object];
 
-	return offset < objects->size[object] || offset == 0 ? object : HEAP_NO_OBJECT;
+	return offset < objects->size[object] || offset == 0;
+}
+
+/** Has what objects_find_before() needs fetched into the cache. */
+static inline void objects_prefetch_starts(const struct objects *objects, uint64_t address)
+{
+	const struct object_range *range = objects_range(objects, address);
+
+	if (range && range->starts)
+		__builtin_prefetch(
+			&range->starts[(address - range->start) / (GRANULE * GRANULES_PER_WORD)]);
+}
+
+/** The block that @p address points into (its very start, if it is empty), or HEAP_NO_OBJECT. */
+static inline heap_object_id objects_find(const struct objects *objects, uint64_t address)
+{
+	heap_object_id object = objects_find_before(objects, address);
+
+	return object != HEAP_NO_OBJECT && objects_holds(objects, object, address) ? object
+										   : HEAP_NO_OBJECT;
 }
 
 #endif

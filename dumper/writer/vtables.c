@@ -303,6 +303,12 @@ static heap_type_id look_up(struct vtables *vtables, uint64_t word)
 	return find_by_information(vtables, words[1]);
 }
 
+void vtables_bounds(const struct vtables *vtables, uint64_t *low, uint64_t *high)
+{
+	*low = vtables->start;
+	*high = vtables->end;
+}
+
 heap_type_id vtables_find(struct vtables *vtables, uint64_t word)
 {
 	if (word < vtables->start || word >= vtables->end || word % 8)

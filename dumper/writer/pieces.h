@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef PIECES_H
+#define PIECES_H
+
+/**
+ * Work that is cut into pieces, done by several threads, and put together in order.
+ *
+ *	pieces    0 1 2 3 │ 4 5 6 7 │ 8 …     a wave at a time
+ *	work      by any thread, each piece into a part of its own
+ *	join      by the caller's, in order, when all of the wave are done
+ *
+ * What a wave finds is all that is held twice.
+ */
+
+#include "lib/error.h"
+
+#include <stddef.h>
+
+struct piece_work {
+	size_t count;     /**< pieces */
+	size_t part_size; /**< bytes of what a piece results in; zeros at first */
+	/** Fills @p part; it may hold what an earlier piece left there. */
+	struct heap_error *(*work)(void *context, size_t number, void *part);
+	struct heap_error *(*join)(void *context, void *part);
+	void (*release)(void *part);
+	void *context;
+};
+
+/** @return the first error of any piece; what was joined before it stays */
+HEAP_MUST_CHECK
+struct heap_error *pieces_run(const struct piece_work *work);
+
+#endif

@@ -1,0 +1,18 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What is large: a block of noise that other blocks lie behind, and a mostly empty table.
+use strict;
+use warnings;
+use lib 't/lib';
+use Heapsh;
+use Test::More;
+
+my $program = Heapsh->start('large', env => { HEAPSNAP_THREADS => 3 });
+my $file = $program->capture;
+my %types = map { $_->{type} => [ $_->{objects}, $_->{bytes} ] } @{ Heapsh::ask_json($file, 'count') };
+is_deeply \%types, { 'struct item' => [ 2001, 2001 * 16 ], 'unsigned char' => [ 1, 64 << 20 ] },
+    'each block is found, and nothing else' or diag explain \%types;
+is Heapsh::ask($file, 'find', '--count', 'leaked'), "Total: 0 objects, 0 B\n", 'none is lost: the entry of the table holds its item';
+$program->finish;
+is $program->errors, '', 'nothing was said';
+done_testing;

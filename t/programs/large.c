@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Blocks around one of 64 MiB of noise, which looks like anything here and there, and a table of
+ * 1 GiB in .bss of which one entry is set. t/end-to-end/large.t has the numbers.
+ */
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	ITEMS = 1000,
+	NOISE = 64 << 20,
+	ENTRIES = 1 << 27,
+};
+
+struct item {
+	struct item *next;
+	long number;
+};
+
+struct item *items;
+unsigned char *noise;
+struct item *table[ENTRIES];
+
+static void add_items(void)
+{
+	for (int i = 0; i < ITEMS; i++) {
+		struct item *item = malloc(sizeof(*item));
+
+		item->next = items;
+		item->number = i;
+		items = item;
+	}
+}
+
+int main(void)
+{
+	uint64_t state = 88172645463325252u;
+
+	setvbuf(stdin, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IONBF, 0);
+	// Not in a mapping of its own: the items that come later are to lie behind it.
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	add_items();
+	noise = malloc(NOISE);
+	for (int i = 0; i < NOISE; i += 8) {
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		*(uint64_t *)(noise + i) = state;
+	}
+	add_items();
+	table[ENTRIES / 2] = malloc(sizeof(**table));
+	table[ENTRIES / 2]->next = NULL;
+	puts("ready");
+	getchar();
+	puts("done");
+	return 0;
+}
