@@ -424,13 +424,17 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 		error = profiles_learn(inference);
 	*named = 0;
 	if (!error)
-		error = naming_claim(inference, NAMING_SURE, named);
+		error = naming_claim(inference, NAMING_SURE, PASS_NEWS, named);
 	if (!error && *named == 0)
 		error = tags_learn(inference, named);
 	if (!error && *named == 0)
-		error = naming_claim(inference, NAMING_LIKELY, named);
+		error = naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named);
 	if (!error && *named == 0)
-		error = naming_claim(inference, NAMING_WEAK, named);
+		error = naming_claim(inference, NAMING_SURE, PASS_ALL, named);
+	if (!error && *named == 0)
+		error = naming_claim(inference, NAMING_LIKELY, PASS_ALL, named);
+	if (!error && *named == 0)
+		error = naming_claim(inference, NAMING_WEAK, PASS_ALL, named);
 	if (!error && *named == 0)
 		error = pools_cut(inference, named);
 	if (!error && *named == 0)
@@ -469,6 +473,8 @@ static void release(struct inference *inference)
 	free(inference->is_sure);
 	free(inference->rank);
 	free(inference->hint_head);
+	free(inference->seen[0]);
+	free(inference->seen[1]);
 	free(inference->hints);
 	kinds_deinit(&inference->kinds);
 	tags_deinit(&inference->tags);
@@ -487,6 +493,8 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		.renamed = calloc(count, sizeof(*inference.renamed)),
 		.is_sure = calloc(count, sizeof(*inference.is_sure)),
 		.hint_head = calloc(count, sizeof(*inference.hint_head)),
+		.seen = { calloc(count, sizeof(*inference.seen[0])),
+			  calloc(count, sizeof(*inference.seen[1])) },
 	};
 	struct heap_error *error = NULL;
 
@@ -496,8 +504,8 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	capture->rival = calloc(count, sizeof(*capture->rival));
 	capture->rivals = calloc(count, sizeof(*capture->rivals));
 	if (!inference.ahead || !inference.rank || !inference.renamed || !inference.is_sure ||
-	    !inference.hint_head || !capture->type || !capture->elements || !capture->evidence ||
-	    !capture->rival || !capture->rivals)
+	    !inference.hint_head || !inference.seen[0] || !inference.seen[1] || !capture->type ||
+	    !capture->elements || !capture->evidence || !capture->rival || !capture->rivals)
 		error = heap_error_out_of_memory();
 	if (!error)
 		error = kinds_init(&inference.kinds, capture);

@@ -85,6 +85,12 @@ struct kinds {
 	uint32_t sites;
 };
 
+/** Which blocks are looked at one by one. */
+enum naming_pass {
+	PASS_NEWS, /**< those of which something has been heard since the last look */
+	PASS_ALL,
+};
+
 /** All kinds of a site with one tag. */
 struct site_summary {
 	heap_site_id site;
@@ -93,6 +99,7 @@ struct site_summary {
 	uint32_t sizes; /**< and how many it has */
 	uint32_t objects;
 	const struct meanings *meanings;
+	enum naming_pass pass;
 };
 
 /** A number in the header of a struct. */
@@ -161,6 +168,7 @@ struct inference {
 	bool *is_sure;       /**< [objects] as its claim */
 	uint8_t *rank;       /**< [objects] of its name, or of the best claim that waits for it */
 	uint32_t *hint_head; /**< [objects] its first hint, or NO_HINT */
+	uint32_t *seen[2];   /**< [objects] that hint when naming, surely or likely, looked last */
 	struct hint *hints;  /**< [hint_count] [0] is none */
 	uint32_t hint_count, hint_capacity;
 	struct content_ahead *ahead;
@@ -343,7 +351,7 @@ enum naming_evidence {
 /** Claims what blocks without a name are by their kinds (evidence 4 to 7). */
 HEAP_MUST_CHECK
 struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
-				uint64_t *claimed);
+				enum naming_pass pass, uint64_t *claimed);
 
 /** Drops likely names that what has been named since speaks against. */
 HEAP_MUST_CHECK

@@ -158,6 +158,17 @@ static void drop_excluded(const struct inference *inference, const struct kind *
 	candidates->count = kept;
 }
 
+// Whether a block is to be looked at, which it then counts as having been.
+static bool is_news(struct inference *inference, heap_object_id object, bool surely,
+		    enum naming_pass pass)
+{
+	uint32_t *seen = &inference->seen[surely][object];
+	bool news = inference->hint_head[object] != *seen || pass == PASS_ALL;
+
+	*seen = inference->hint_head[object];
+	return *seen != NO_HINT && news;
+}
+
 // A kind that is mixed: each block by its own parts.
 HEAP_MUST_CHECK
 static struct heap_error *claim_singly(struct inference *inference, const struct kind *kind,
@@ -172,7 +183,7 @@ static struct heap_error *claim_singly(struct inference *inference, const struct
 		struct content content;
 
 		if (inference_is_named(inference, object) ||
-		    inference->hint_head[object] == NO_HINT)
+		    !is_news(inference, object, surely, site->pass))
 			continue;
 		candidates_add_hinted(inference, object, &candidates);
 		drop_excluded(inference, kind, site, &candidates);

@@ -116,7 +116,7 @@ static bool is_of(const struct kind *kind, const struct site_summary *site)
 }
 
 struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
-				uint64_t *claimed)
+				enum naming_pass pass, uint64_t *claimed)
 {
 	const struct kinds *kinds = &inference->kinds;
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
@@ -127,6 +127,7 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 			.site = kinds->kinds[first].site,
 			.tag = kinds->kinds[first].tag,
 			.first = first,
+			.pass = pass,
 			.meanings = &kinds->meanings[kinds->kinds[first].site],
 		};
 
