@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/filter.h"
 
+#include "lib/bits.h"
 #include "lib/cleanup.h"
+#include "lib/dominator_tree.h"
 #include "lib/filter_terms.h"
 
 #include <string.h>
@@ -9,6 +11,7 @@
 struct heap_filter {
 	struct heap_snapshot *snapshot;
 	struct heap_graph *graph;
+	const struct heap_dominators *dominators;
 	struct heap_term *terms; // [count]
 	size_t count;
 	uint8_t *content; // room for an object's bytes
@@ -108,7 +111,8 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *parsing, 
 	return heap_error_create(HEAP_ERROR_ARGUMENT,
 				 "%s: no such filter; there are type, untyped, under-typed, "
 				 "conflict, evidence, size, site, frame, module, age, string, "
-				 "points-to, pointed-by, leaked, reachable, not, or",
+				 "points-to, pointed-by, under, retained, leaked, reachable, not, "
+				 "or",
 				 name);
 }
 
@@ -199,6 +203,29 @@ bool heap_filter_needs_graph(const struct heap_filter *filter)
 	return false;
 }
 
+bool heap_filter_needs_dominators(const struct heap_filter *filter)
+{
+	for (size_t i = 0; i < filter->count; i++) {
+		if (filter->terms[i].kind == TERM_RETAINED || filter->terms[i].kind == TERM_UNDER)
+			return true;
+	}
+	return false;
+}
+
+bool heap_filter_is_name(const char *word)
+{
+	if (strcmp(word, "not") == 0)
+		return true;
+	for (size_t i = 0; i < heap_term_kind_count; i++) {
+		size_t length = strlen(heap_term_kinds[i].name);
+
+		if (strncmp(heap_term_kinds[i].name, word, length) == 0 &&
+		    ends_name(&heap_term_kinds[i], word + length))
+			return true;
+	}
+	return false;
+}
+
 static unsigned columns_of(const struct heap_term *term)
 {
 	switch (term->kind) {
@@ -223,23 +250,48 @@ static unsigned columns_of(const struct heap_term *term)
 	case TERM_POINTED_BY:
 		return HEAP_COLUMN_EDGES;
 	case TERM_REACH:
+	case TERM_RETAINED:
+	case TERM_UNDER:
 		break;
 	}
 	return 0;
 }
 
-struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph)
+// The objects that the filter's terms say they lie under.
+HEAP_MUST_CHECK
+static struct heap_error *mark_under(struct heap_filter *filter)
+{
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < filter->count; i++) {
+		struct heap_term *term = &filter->terms[i];
+
+		if (term->kind != TERM_UNDER || term->set)
+			continue;
+		term->set = calloc(filter->snapshot->object_count / 8 + 1, 1);
+		error = term->set
+				? heap_dominators_mark(filter->dominators, term->object, term->set)
+				: heap_error_out_of_memory();
+	}
+	return error;
+}
+
+struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph,
+				       const struct heap_dominators *dominators)
 {
 	unsigned needed = 0;
 
 	for (size_t i = 0; i < filter->count; i++)
 		needed |= columns_of(&filter->terms[i]);
 	filter->graph = graph;
+	filter->dominators = dominators;
 
 	struct heap_error *error = heap_snapshot_load(filter->snapshot, needed);
 
 	if (!error && heap_filter_needs_graph(filter))
 		error = heap_graph_need_reach(graph);
+	if (!error)
+		error = mark_under(filter);
 	return error;
 }
 
@@ -400,6 +452,11 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 		return points_to(snapshot, subject, term->object);
 	case TERM_POINTED_BY:
 		return is_pointed_by(snapshot, subject, term->object);
+	case TERM_RETAINED:
+		return !subject->part && heap_compare(filter->dominators->retained[object],
+						      term->comparison, term->number);
+	case TERM_UNDER:
+		return heap_bit_get(term->set, object);
 	}
 	return false;
 }

@@ -10,7 +10,7 @@
  * of an object is a few array accesses. Only the columns that the terms need are loaded.
  */
 
-#include "lib/graph.h"
+#include "lib/dominators.h"
 
 struct heap_filter;
 
@@ -31,12 +31,24 @@ struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, 
 /** NULL is fine. */
 void heap_filter_destroy(struct heap_filter *filter);
 
-/** Loads what it needs. @param graph  asked for reachability by `leaked` and `reachable` */
+/** Whether a word is the name of a filter, perhaps with a comparison behind it: "size>64". */
+bool heap_filter_is_name(const char *word);
+
+/**
+ * Loads what it needs.
+ *
+ * @param graph       asked for reachability by `leaked` and `reachable`
+ * @param dominators  for `retained` and `under`; both may be NULL if they are not needed
+ */
 HEAP_MUST_CHECK
-struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph);
+struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph,
+				       const struct heap_dominators *dominators);
 
 /** Whether heap_filter_prepare() needs a graph. */
 bool heap_filter_needs_graph(const struct heap_filter *filter);
+
+/** Whether it needs the dominators. */
+bool heap_filter_needs_dominators(const struct heap_filter *filter);
 
 /** After heap_filter_prepare(). */
 bool heap_filter_matches(struct heap_filter *filter, heap_object_id object);

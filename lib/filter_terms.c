@@ -256,18 +256,41 @@ static struct heap_error *parse_module(const struct heap_filter_parsing *parsing
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *parse_size(const struct heap_filter_parsing *parsing, const char *word,
-				     struct heap_term *term)
+static struct heap_error *parse_bytes(const char *name, const char *word, struct heap_term *term)
 {
 	const char *number = word;
 
-	(void)parsing;
-	term->kind = TERM_SIZE;
 	term->comparison = parse_comparison(&number);
 	if (!heap_parse_size(number, &term->number))
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
-					 "size %s: not a size such as 64, >4K or <=1M", word);
+					 "%s %s: not a size such as 64, >4K or <=1M", name, word);
 	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_size(const struct heap_filter_parsing *parsing, const char *word,
+				     struct heap_term *term)
+{
+	(void)parsing;
+	term->kind = TERM_SIZE;
+	return parse_bytes("size", word, term);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_retained(const struct heap_filter_parsing *parsing,
+					 const char *word, struct heap_term *term)
+{
+	(void)parsing;
+	term->kind = TERM_RETAINED;
+	return parse_bytes("retained", word, term);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_under(const struct heap_filter_parsing *parsing, const char *word,
+				      struct heap_term *term)
+{
+	term->kind = TERM_UNDER;
+	return parsing->resolve(parsing->context, word, &term->object);
 }
 
 // An object is as old as its epoch: between two epochs nothing is known.
@@ -410,6 +433,8 @@ const struct heap_term_kind_description heap_term_kinds[] = {
 	{ "string", WORDS_ONE, parse_string },
 	{ "points-to", WORDS_ONE, parse_points_to },
 	{ "pointed-by", WORDS_ONE, parse_pointed_by },
+	{ "under", WORDS_ONE, parse_under },
+	{ "retained", WORDS_COMPARISON, parse_retained },
 	{ "leaked", WORDS_NONE, parse_leaked },
 	{ "reachable", WORDS_NONE, parse_reachable },
 };

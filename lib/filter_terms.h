@@ -22,6 +22,8 @@ enum heap_term_kind {
 	TERM_REACH,       /**< number: wanted or not */
 	TERM_POINTS_TO,   /**< object */
 	TERM_POINTED_BY,  /**< object */
+	TERM_RETAINED,    /**< comparison, number */
+	TERM_UNDER,       /**< object; set: a bit per object that it dominates */
 };
 
 /** Values of a set of types. */

@@ -26,7 +26,7 @@ _heapsh()
 	done
 	if [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
-			callstack symbols inrefs outrefs path retained types sites' -- "$word")
+			callstack symbols inrefs outrefs path dominators retained suspects types sites' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
 			--color=never --memory --help --version' -- "$word")

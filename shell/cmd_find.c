@@ -13,34 +13,6 @@
 
 // --- find --------------------------------------------------------------------
 
-HEAP_MUST_CHECK
-static struct heap_error *resolve_object(void *context, const char *word, heap_object_id *result)
-{
-	return session_parse_object(context, word, result);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *make_filter(struct session *session, int count, char **words,
-				      struct heap_filter **result)
-{
-	struct heap_filter *filter;
-	struct heap_error *error = heap_filter_parse(session->snapshot, count, words,
-						     resolve_object, session, &filter);
-
-	if (error)
-		return error;
-	if (heap_filter_needs_graph(filter))
-		error = session_edges(session);
-	if (!error)
-		error = heap_filter_prepare(filter, session->graph);
-	if (error) {
-		heap_filter_destroy(filter);
-		return error;
-	}
-	*result = filter;
-	return NULL;
-}
-
 enum {
 	FIND_STEP = 4096, // objects between two looks at whether to go on
 };
@@ -152,7 +124,7 @@ static enum command_status find_run(struct session *session, int argc, char **ar
 	    (argc > 1 && argv[1][0] == '-'))
 		return COMMAND_USAGE;
 
-	struct heap_error *error = make_filter(session, argc - 1, argv + 1, &finding.filter);
+	struct heap_error *error = session_filter(session, argc - 1, argv + 1, &finding.filter);
 
 	if (error)
 		return command_fail(session, error);
@@ -188,7 +160,9 @@ const struct command find_command = {
 		"half of it at most), conflict (pointers take it for something else),\n"
 		"evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),\n"
 		"frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,\n"
-		"age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, leaked, reachable;\n"
+		"age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, under OBJ (held by "
+		"it\n"
+		"alone, itself included), retained [<>=]N, leaked, reachable;\n"
 		"`not` negates the next, `or` stands between groups.\n\n"
 		"  find --count type 'struct date'\n"
 		"  find --limit 10 size '>1M' or untyped not reachable\n"

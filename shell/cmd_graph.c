@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * inrefs, outrefs, path, retained: an object's place in the graph.
+ * inrefs, outrefs, path: an object's place in the graph.
  */
 #include "lib/cleanup.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/field.h"
-#include "shell/format.h"
+#include "shell/path.h"
 
 #include <inttypes.h>
 
@@ -21,21 +21,6 @@ static struct heap_error *prepare(struct session *session, const char *word, hea
 	if (!error)
 		error = session_graph(session);
 	return error;
-}
-
-static const char *edge_remark(struct session *session, uint32_t interior, uint8_t flags)
-{
-	const char *into = interior ? session_format(session, " + %" PRIu32, interior) : "";
-
-	return session_format(session, "%s%s", into, flags & HEAP_EDGE_TYPED ? "" : " (untyped)");
-}
-
-static void print_edge_json(struct session *session, const char *field, uint32_t interior,
-			    uint8_t flags)
-{
-	output_string(session->output, "field", field);
-	output_number(session->output, "interior", interior);
-	output_boolean(session->output, "typed", flags & HEAP_EDGE_TYPED);
 }
 
 // --- outrefs -----------------------------------------------------------------
@@ -61,14 +46,13 @@ static enum command_status outrefs_run(struct session *session, int argc, char *
 		const char *field =
 			field_of_object(session, object, (uint64_t)snapshot->edge_slot[i] * 8);
 
-		output_text(
-			output, "%s = %s%s\n", field,
-			describe_object(session, snapshot->edge_target[i]),
-			edge_remark(session, snapshot->edge_interior[i], snapshot->edge_flags[i]));
+		output_text(output, "%s = %s%s\n", field,
+			    describe_object(session, snapshot->edge_target[i]),
+			    path_edge_remark(session, snapshot->edge_interior[i],
+					     snapshot->edge_flags[i]));
 		session_remember(session, snapshot->edge_target[i]);
 		output_open_object(output, NULL);
-		print_edge_json(session, field, snapshot->edge_interior[i],
-				snapshot->edge_flags[i]);
+		path_edge_json(session, field, snapshot->edge_interior[i], snapshot->edge_flags[i]);
 		describe_object_json(session, "object", snapshot->edge_target[i]);
 		output_close(output);
 	}
@@ -94,9 +78,9 @@ static void print_root_reference(struct session *session, const struct heap_root
 
 	output_text(session->output, "%s%s%s%s\n", field, *field ? " of " : "",
 		    describe_root(session, edge->root),
-		    edge_remark(session, edge->interior, edge->flags));
+		    path_edge_remark(session, edge->interior, edge->flags));
 	output_open_object(session->output, NULL);
-	print_edge_json(session, field, edge->interior, edge->flags);
+	path_edge_json(session, field, edge->interior, edge->flags);
 	describe_root_json(session, "root", edge->root);
 	output_close(session->output);
 }
@@ -107,12 +91,12 @@ static void print_reference(struct session *session, uint32_t edge, heap_object_
 	const char *field =
 		field_of_object(session, source, (uint64_t)snapshot->edge_slot[edge] * 8);
 
-	output_text(
-		session->output, "%s of %s%s\n", field, describe_object(session, source),
-		edge_remark(session, snapshot->edge_interior[edge], snapshot->edge_flags[edge]));
+	output_text(session->output, "%s of %s%s\n", field, describe_object(session, source),
+		    path_edge_remark(session, snapshot->edge_interior[edge],
+				     snapshot->edge_flags[edge]));
 	session_remember(session, source);
 	output_open_object(session->output, NULL);
-	print_edge_json(session, field, snapshot->edge_interior[edge], snapshot->edge_flags[edge]);
+	path_edge_json(session, field, snapshot->edge_interior[edge], snapshot->edge_flags[edge]);
 	describe_object_json(session, "object", source);
 	output_close(session->output);
 }
@@ -159,86 +143,6 @@ const struct command inrefs_command = {
 
 // --- path --------------------------------------------------------------------
 
-enum {
-	MIN_ALIKE = 3, // steps through a list that are worth leaving out
-};
-
-static heap_object_id path_object(const struct heap_snapshot *snapshot,
-				  const struct heap_path *path, size_t step)
-{
-	return step == 0 ? snapshot->root_edges[path->root_edge].target
-			 : snapshot->edge_target[path->edges[step - 1]];
-}
-
-// How many steps from this one on lead by one and the same field from one type to itself.
-static size_t count_alike(const struct heap_snapshot *snapshot, const struct heap_path *path,
-			  size_t step)
-{
-	heap_type_id type = snapshot->type[path_object(snapshot, path, step)];
-	size_t alike = 0;
-
-	while (type != HEAP_NO_TYPE && step + alike < path->count &&
-	       snapshot->edge_slot[path->edges[step + alike]] ==
-		       snapshot->edge_slot[path->edges[step]] &&
-	       snapshot->type[path_object(snapshot, path, step + alike + 1)] == type)
-		alike++;
-	return alike;
-}
-
-static const char *path_field(struct session *session, const struct heap_path *path, size_t step)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-
-	return field_of_object(session, path_object(snapshot, path, step),
-			       (uint64_t)snapshot->edge_slot[path->edges[step]] * 8);
-}
-
-static void print_step(struct session *session, const struct heap_path *path, size_t step,
-		       const char *field)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_root_edge *root = &snapshot->root_edges[path->root_edge];
-	uint32_t interior =
-		step == 0 ? root->interior : snapshot->edge_interior[path->edges[step - 1]];
-	uint8_t flags = step == 0 ? root->flags : snapshot->edge_flags[path->edges[step - 1]];
-	heap_object_id object = path_object(snapshot, path, step);
-
-	output_text(session->output, "  %s%s→ %s%s\n", field, *field ? " " : "",
-		    describe_object(session, object), edge_remark(session, interior, flags));
-	session_remember(session, object);
-	output_open_object(session->output, NULL);
-	print_edge_json(session, field, interior, flags);
-	describe_object_json(session, "object", object);
-	output_close(session->output);
-}
-
-// A list's nodes are left out in text, but for the first and the last; JSON has them all.
-static void print_path(struct session *session, const struct heap_path *path)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_root_edge *root = &snapshot->root_edges[path->root_edge];
-	struct output *output = session->output;
-	const char *field = field_of_root(session, root->root, root->offset);
-
-	output_open_array(output, NULL);
-	output_text(output, "%s\n", describe_root(session, root->root));
-	output_open_object(output, NULL);
-	describe_root_json(session, "root", root->root);
-	output_close(output);
-	for (size_t step = 0; step <= path->count; step++) {
-		size_t alike = count_alike(snapshot, path, step);
-
-		print_step(session, path, step, field);
-		if (step < path->count)
-			field = path_field(session, path, step);
-		if (!output_is_json(output) && alike > MIN_ALIKE) {
-			output_text(output, "  … %zu more by %s\n", alike - 1, field);
-			step += alike - 1;
-		}
-	}
-	output_close(output);
-}
-
 static enum command_status path_run(struct session *session, int argc, char **argv)
 {
 	struct heap_path path;
@@ -261,7 +165,7 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 	}
 	if (error)
 		return command_fail(session, error);
-	print_path(session, &path);
+	path_print(session, NULL, &path, "");
 	heap_path_deinit(&path);
 	return COMMAND_OK;
 }
@@ -273,71 +177,5 @@ const struct command path_command = {
 	.details = "Of several of one length the one by typed pointers from a named variable.\n\n"
 		   "  path 0x5ed26d8",
 	.run = path_run,
-	.words = WORDS_OBJECT,
-};
-
-// --- retained ----------------------------------------------------------------
-
-static enum command_status retained_run(struct session *session, int argc, char **argv)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	struct output *output = session->output;
-	heap_object_id object;
-
-	if (argc != 2)
-		return COMMAND_USAGE;
-
-	struct heap_error *error = prepare(session, argv[1], &object);
-
-	if (!error)
-		error = heap_graph_need_reach(session->graph);
-	if (error)
-		return command_fail(session, error);
-	// Asked first: an unreachable object retains nothing, and saying so needs no
-	// dominators.
-	if (session->graph->reach[object] == HEAP_REACH_NOT) {
-		output_text(output, "no root reaches %s: leaked\n",
-			    describe_object(session, object));
-		output_open_object(output, NULL);
-		describe_object_json(session, "object", object);
-		output_number(output, "own", snapshot->size[object]);
-		output_number(output, "retained", 0);
-		return COMMAND_NOTHING;
-	}
-	error = session_dominators(session);
-	if (error)
-		return command_fail(session, error);
-
-	heap_node_id holder = session->dominators->nearest[object];
-	uint64_t retained = session->dominators->retained[object];
-
-	output_text(output, "%s: own %s, retained %s, ", describe_object(session, object),
-		    describe_bytes(session, snapshot->size[object]),
-		    describe_bytes(session, retained));
-	output_open_object(output, NULL);
-	describe_object_json(session, "object", object);
-	output_number(output, "own", snapshot->size[object]);
-	output_number(output, "retained", retained);
-	if (holder == HEAP_NO_NODE) {
-		output_text(output, "held by several roots\n");
-	} else if (holder < snapshot->object_count) {
-		output_text(output, "held by %s\n", describe_object(session, holder));
-		describe_object_json(session, "held_by_object", holder);
-		session_remember(session, holder);
-	} else {
-		output_text(output, "held by %s\n",
-			    describe_root(session, holder - snapshot->object_count));
-		describe_root_json(session, "held_by_root", holder - snapshot->object_count);
-	}
-	return COMMAND_OK;
-}
-
-const struct command retained_command = {
-	.name = "retained",
-	.synopsis = "OBJ",
-	.summary = "bytes that would be freed along with an object",
-	.details = "Also what holds it: the nearest object or root that all paths lead through.\n\n"
-		   "  retained g_table",
-	.run = retained_run,
 	.words = WORDS_OBJECT,
 };

@@ -64,7 +64,9 @@ struct command {
 	_(inrefs) \
 	_(outrefs) \
 	_(path) \
+	_(dominators) \
 	_(retained) \
+	_(suspects) \
 	_(types) \
 	_(sites) \
 	_(quit)

@@ -16,9 +16,9 @@ enum {
 };
 
 static const char *const filter_words[] = {
-	"type",       "untyped", "under-typed", "conflict", "evidence", "size",
-	"site",       "frame",   "module",      "age",      "string",   "points-to",
-	"pointed-by", "leaked",  "reachable",   "not",      "or",       NULL,
+	"type",     "untyped", "under-typed", "conflict", "evidence",  "size",       "site",
+	"frame",    "module",  "age",         "string",   "points-to", "pointed-by", "under",
+	"retained", "leaked",  "reachable",   "not",      "or",        NULL,
 };
 
 static const char *const evidence_words[] = { "none", "declared", "vtable", "pointer", "embedding",
@@ -237,7 +237,8 @@ static rl_compentry_func_t *choose(const char *text, const char *previous)
 	if ((completion.words & WORDS_FILTER) && strcmp(previous, "evidence") == 0)
 		return next_evidence;
 	if ((completion.words & WORDS_FILTER) &&
-	    (strcmp(previous, "points-to") == 0 || strcmp(previous, "pointed-by") == 0))
+	    (strcmp(previous, "points-to") == 0 || strcmp(previous, "pointed-by") == 0 ||
+	     strcmp(previous, "under") == 0))
 		return next_variable;
 	if (completion.words & WORDS_FILTER)
 		return next_filter;

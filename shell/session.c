@@ -44,6 +44,7 @@ void session_close(struct session *session)
 {
 	session_release(session, NULL);
 	free(session->answer);
+	heap_dominator_tree_deinit(&session->tree);
 	if (session->dominators)
 		heap_dominators_deinit(session->dominators);
 	free(session->dominators);
@@ -184,6 +185,44 @@ void session_remember_part(struct session *session, heap_object_id object, uint6
 		session->answer_capacity = capacity;
 	}
 	session->answer[session->answer_count++] = (struct session_answer){ object, offset };
+}
+
+struct heap_error *session_dominator_tree(struct session *session)
+{
+	struct heap_error *error = session_dominators(session);
+
+	if (!error && !session->tree.dominators)
+		error = heap_dominator_tree_init(&session->tree, session->dominators);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *resolve_object(void *context, const char *word, heap_object_id *result)
+{
+	return session_parse_object(context, word, result);
+}
+
+struct heap_error *session_filter(struct session *session, int count, char **words,
+				  struct heap_filter **result)
+{
+	struct heap_filter *filter;
+	struct heap_error *error = heap_filter_parse(session->snapshot, count, words,
+						     resolve_object, session, &filter);
+
+	if (error)
+		return error;
+	if (heap_filter_needs_graph(filter))
+		error = session_edges(session);
+	if (!error && heap_filter_needs_dominators(filter))
+		error = session_dominators(session);
+	if (!error)
+		error = heap_filter_prepare(filter, session->graph, session->dominators);
+	if (error) {
+		heap_filter_destroy(filter);
+		return error;
+	}
+	*result = filter;
+	return NULL;
 }
 
 // --- operands ----------------------------------------------------------------

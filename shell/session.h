@@ -9,7 +9,7 @@
  * kept. Texts that a command makes with session_…() live until the command ends.
  */
 
-#include "lib/dominators.h"
+#include "lib/dominator_tree.h"
 #include "lib/filter.h"
 #include "lib/paths.h"
 #include "lib/reachable.h"
@@ -26,6 +26,7 @@ struct session {
 	bool colours;                       /**< where the output is now */
 	struct heap_graph *graph;           /**< NULL until session_graph() */
 	struct heap_dominators *dominators; /**< NULL until session_dominators() */
+	struct heap_dominator_tree tree;    /**< all 0 until session_dominator_tree() */
 	/** [answer_count] objects of the last answer: $1, $2..., or parts of pools */
 	struct session_answer {
 		heap_object_id object;
@@ -96,6 +97,15 @@ struct heap_error *session_graph(struct session *session);
 
 HEAP_MUST_CHECK
 struct heap_error *session_dominators(struct session *session);
+
+/** The dominator tree from its top. */
+HEAP_MUST_CHECK
+struct heap_error *session_dominator_tree(struct session *session);
+
+/** Parses a filter, and computes and loads what it needs. @param result  the caller's */
+HEAP_MUST_CHECK
+struct heap_error *session_filter(struct session *session, int count, char **words,
+				  struct heap_filter **result);
 
 /** Notes an object as one of this answer. */
 void session_remember(struct session *session, heap_object_id object);

@@ -169,6 +169,20 @@ is_text $file, 'find pointed-by popular', <<'END';
 struct slot[14] at 0x5f00300
 char[17] "hello, world" at 0x5f00500
 END
+is_text $file, 'find under popular', <<'END';
+struct date at 0x5f00100
+struct utility at 0x5f00200
+struct slot[14] at 0x5f00300
+struct table at 0x5f00400
+END
+is_text $file, 'find retained>=284 or retained = 36', <<'END';
+struct utility at 0x5f00200
+struct table at 0x5f00400
+struct node *[512] at 0x5f03000
+END
+is_text $file, 'find --count not under popular retained >0 not retained >30', <<'END';
+Total: 7 objects, 118 B
+END
 is_text $file, 'find leaked', <<'END';
 struct node at 0x5f01200
 struct node at 0x5f01220
@@ -206,8 +220,8 @@ is join('|', (Sample::heapsh($file, 'find', '--count', 'type', 'nothing'))),
     "Total: 0 objects, 0 B\n||1", 'nothing found, counted';
 
 fails_with $file, 'find frob', 'heapsh: frob: no such filter; there are type, untyped, under-typed,'
-    . ' conflict, evidence, size, site, frame, module, age, string, points-to, pointed-by, leaked,'
-    . ' reachable, not, or', 2;
+    . ' conflict, evidence, size, site, frame, module, age, string, points-to, pointed-by, under,'
+    . ' retained, leaked, reachable, not, or', 2;
 fails_with $file, 'find --frob', 'usage: find [--count] [--limit N] [FILTER...]', 2;
 fails_with $file, 'find --limit', 'usage: find [--count] [--limit N] [FILTER...]', 2;
 fails_with $file, 'find --limit -1', 'usage: find [--count] [--limit N] [FILTER...]', 2;

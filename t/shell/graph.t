@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Who holds what: identify, path, inrefs, outrefs, retained, roots.
+# Who holds what: identify, path, inrefs, outrefs, dominators, retained, suspects, roots.
 use strict;
 use warnings;
 use lib 't/lib';
@@ -145,6 +145,69 @@ END
 is_text $file, 'retained 5f00100', <<'END';
 struct date at 0x5f00100: own 12 B, retained 12 B, held by struct utility at 0x5f00200
 END
+
+# What they hold alone, as a tree.
+is_text $file, 'dominators popular', <<'END';
+    retained      %  by
+       284 B  100.0  struct table at 0x5f00400
+       260 B   91.5  └─struct slot[14] at 0x5f00300
+END
+is_text $file, 'dominators --depth 3 &popular', <<'END';
+    retained      %  by
+       284 B  100.0  the global variable popular (cache.c:50, libutility.so)
+       284 B  100.0  └─struct table at 0x5f00400
+       260 B   91.5    └─struct slot[14] at 0x5f00300
+        36 B   12.7      └─struct utility at 0x5f00200
+END
+is_text $file, 'dominators --limit 3', <<'END';
+    retained      %  by
+     4.0 KiB   85.2  ├─the global variable vector (app.c:7, app)
+       284 B    5.9  ├─the global variable popular (cache.c:50, libutility.so)
+       152 B    3.2  ├─the global variable sample (app.c:6, app)
+       214 B    4.4  └─9 more
+END
+is_text $file, 'dominators --depth 0 5f03000', <<'END';
+    retained      %  by
+     4.0 KiB  100.0  struct node *[512] at 0x5f03000
+END
+is_deeply [Sample::heapsh($file, 'dominators', '5f01240')],
+    ["no root reaches struct node at 0x5f01240: leaked\n", '', 1], 'dominators of what is leaked';
+fails_with $file, 'dominators 5f00100 5f00200',
+    "usage: dominators [--depth N] [--limit N] [OBJ]", 2;
+
+# Sets: the two nodes that only the ring's two objects hold go with both of them.
+is_text $file, "retained type 'struct node'", <<'END';
+   objects        bytes  type
+         5         80 B  struct node
+Total: 9 objects, own 144 B; together they retain 5 objects, 80 B
+END
+is_text $file, 'retained --limit 2 under popular', <<'END';
+   objects        bytes  type
+         1        224 B  struct slot
+         1         24 B  struct utility
+Total: 4 objects, own 284 B; together they retain 4 objects, 284 B
+END
+fails_with $file, 'retained size many', "heapsh: size many: not a size such as 64, >4K or <=1M", 2;
+fails_with $file, 'retained nowhere', "heapsh: nowhere: neither an address nor a variable", 1;
+
+# Where most of it gathers.
+is_text $file, 'suspects --min 5%', <<'END';
+1. 85.2 % of the heap, 4.0 KiB: struct node *[512] at 0x5f03000, which is as large itself
+   It comes from node_new (app.c:12).
+   If it should be smaller, `dominators --depth 3 0x5f03000` says what is in it.
+   the global variable vector (app.c:7, app)
+     → struct node *[512] at 0x5f03000
+
+2. 5.4 % of the heap, 260 B: struct slot[14] at 0x5f00300, which is as large itself
+   It comes from grow+0x10 (libutility.so).
+   If it should be smaller, `dominators --depth 3 0x5f00300` says what is in it.
+   the global variable popular (cache.c:50, libutility.so)
+     → struct table at 0x5f00400
+     .slots → struct slot[14] at 0x5f00300
+END
+is_deeply [Sample::heapsh($file, 'suspects', '--min', '1M')],
+    ["Nothing holds 1.0 MiB or more of one kind.\n", '', 1], 'no suspects';
+fails_with $file, 'suspects --min much', "usage: suspects [--min SIZE|PERCENT%]", 2;
 is_text $file, 'roots', <<'END';
     retained    reachable    exclusive      %  root
      4.0 KiB      4.0 KiB      4.0 KiB   85.2  the global variable vector (app.c:7, app)

@@ -81,6 +81,15 @@ says { object => $date, own => 12, retained => 12, held_by_object => $utility } 
 says { object => $table, own => 24, retained => 284, held_by_root => $popular } =>
     qw(retained popular);
 says { object => $leaked, own => 16, retained => 0 } => qw(retained 5f01200);
+says { types => [{ type => 'struct node', objects => 5, bytes => 80 }], count => 9, own => 144,
+    retained_objects => 5, retained => 80 } => qw(retained type node);
+is_deeply [map { $_->{kind}, $_->{bytes}, $_->{members}, $_->{held_by_object}, $_->{example},
+    scalar @{ $_->{path} } } @{ Sample::json($file, 'suspects') }],
+    ['one', 4096, 1, $vector, $vector, 2], 'suspects';
+my $tree = Sample::json($file, qw(dominators --depth 2 popular));
+is_deeply [@$tree{qw(retained own)}], [284, 24], 'dominators';
+is_deeply [@{ $tree->{dominates}[0] }{qw(retained own)}], [260, 224], 'dominators: below';
+is_deeply $tree->{dominates}[0]{dominates}[0]{retained}, 36, 'dominators: further below';
 my ($root) = grep { $_->{root}{name} eq 'popular' } @{ Sample::json($file, 'roots') };
 is sprintf('%.3f', delete $root->{per_cent}), '5.904', 'roots: per cent';
 is_deeply $root, { retained => 284, reachable => 301, reachable_objects => 5, exclusive => 24,

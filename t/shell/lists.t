@@ -219,7 +219,9 @@ symbols    global, static and thread-local variables that hold objects
 inrefs     the roots and objects that point to an object
 outrefs    the objects that an object points to
 path       a shortest way from a root to an object
-retained   bytes that would be freed along with an object
+dominators what an object or a variable holds alone, as a tree
+retained   bytes that would be free without an object, or without all that match
+suspects   the few places where most of the heap gathers
 types      a type as C source with offsets, or all types that objects have
 sites      objects and bytes per allocation site, or along the calls that led there
 quit       leave the shell
@@ -236,7 +238,8 @@ Filters: type NAME (exact, or a glob), untyped, under-typed (the type covers
 half of it at most), conflict (pointers take it for something else),
 evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),
 frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,
-age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, leaked, reachable;
+age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, under OBJ (held by it
+alone, itself included), retained [<>=]N, leaked, reachable;
 `not` negates the next, `or` stands between groups.
 
   find --count type 'struct date'

@@ -10,11 +10,11 @@ use Test::More;
 my $patience = 60;
 my $addresses = join ' ', qw(5f00100 5f00300 5f00500 5f01000 5f02000 5f02100 5f02200 5f02300 5f03000);
 my @command = (qw(info count largest roots callstack symbols types sites find),
-    'largest --retained', 'count --by age', 'count --by size', 'symbols --all', "types '*'",
+    'largest --retained', 'dominators --depth 9', 'suspects --min 1', 'retained reachable', 'count --by age', 'count --by size', 'symbols --all', "types '*'",
     'show &first', 'show &popular', 'show sample', 'find string e', 'find leaked', 'find age >1s');
 for my $address (split ' ', $addresses) {
     push @command, map { "$_ $address" } 'show', 'identify', 'inrefs', 'outrefs', 'path',
-        'retained', 'find points-to', 'find pointed-by';
+        'retained', 'dominators', 'find under', 'find points-to', 'find pointed-by';
 }
 my $input = join '', map { "$_\n" } @command, 'info';
 my ($opened, @bad) = (0);

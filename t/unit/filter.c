@@ -149,7 +149,7 @@ static unsigned matches(const char *text)
 
 	assert_null(parse(text, &filter));
 	assert_null(heap_graph_create(&snapshot, &graph));
-	assert_null(heap_filter_prepare(filter, graph));
+	assert_null(heap_filter_prepare(filter, graph, NULL));
 	for (heap_object_id i = 0; i < 6; i++)
 		one_by_one |= (unsigned)heap_filter_matches(filter, i) << i;
 	for (heap_object_id i = heap_filter_next(filter, 0, 6); i < 6;
@@ -195,7 +195,7 @@ static unsigned part_matches(const char *text)
 	unsigned result = 0;
 
 	assert_null(parse(text, &filter));
-	assert_null(heap_filter_prepare(filter, NULL));
+	assert_null(heap_filter_prepare(filter, NULL, NULL));
 	for (unsigned i = 0; i < 3; i++)
 		result |= (unsigned)heap_filter_matches_part(filter, &parts[i]) << i;
 	heap_filter_destroy(filter);

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where a heap gathers: heaps of known shapes.
+#include "t/unit/unit.h"
+
+#include "lib/suspects.h"
+#include "t/unit/graph_model.h"
+
+enum {
+	TABLE = 1,
+	ENTRY,
+	NODE,
+	TYPES,
+	SIZE = 100, // of each object
+};
+
+struct shape {
+	struct heap_snapshot model;
+	struct heap_graph *graph;
+	struct heap_dominators dominators;
+	struct heap_dominator_tree tree;
+	struct heap_suspect *found;
+	size_t count;
+};
+
+static void make(struct shape *shape, const struct model_edge *edges, const heap_type_id *types,
+		 uint32_t objects, uint32_t edge_count, uint32_t roots)
+{
+	struct heap_snapshot *model = &shape->model;
+
+	model_init(model, objects, edge_count, roots, roots);
+	model_set_edges(model, edges);
+	model->types.count = TYPES;
+	model->site_count = 1;
+	model->type = calloc(objects, sizeof(*model->type));
+	model->site = calloc(objects, sizeof(*model->site));
+	for (uint32_t i = 0; i < objects; i++) {
+		model->type[i] = types[i];
+		model->size[i] = SIZE;
+	}
+	for (uint32_t i = 0; i < roots; i++)
+		model->root_edges[i] = (struct heap_root_edge){ .root = i, .target = i };
+}
+
+static void ask(struct shape *shape, uint64_t least)
+{
+	shape->graph = model_graph(&shape->model);
+	assert_null(heap_dominators_init(&shape->dominators, shape->graph));
+	assert_null(heap_dominator_tree_init(&shape->tree, &shape->dominators));
+	assert_null(heap_suspects_find(&shape->model, &shape->tree, least, &shape->found,
+				       &shape->count));
+}
+
+static void end(struct shape *shape)
+{
+	free(shape->found);
+	heap_dominator_tree_deinit(&shape->tree);
+	heap_dominators_deinit(&shape->dominators);
+	heap_graph_destroy(shape->graph);
+	free(shape->model.type);
+	free(shape->model.site);
+	model_deinit(&shape->model);
+}
+
+static void assert_suspect(const struct heap_suspect *found, enum heap_suspect_kind kind,
+			   heap_node_id place, heap_object_id example, uint64_t members)
+{
+	assert_int_equal(found->kind, kind);
+	assert_int_equal(found->place, place);
+	assert_int_equal(found->example, example);
+	assert_int_equal(found->members, members);
+	assert_int_equal(found->bytes, members * SIZE);
+}
+
+// root → 0 table → 1..6 entries
+static void entries_of_a_table_are_a_group(void **state)
+{
+	static const struct model_edge edges[] = {
+		{ 0, 1, 0, 0 }, { 0, 2, 0, 0 }, { 0, 3, 0, 0 },
+		{ 0, 4, 0, 0 }, { 0, 5, 0, 0 }, { 0, 6, 0, 0 },
+	};
+	static const heap_type_id types[] = { TABLE, ENTRY, ENTRY, ENTRY, ENTRY, ENTRY, ENTRY };
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, edges, types, 7, 6, 1);
+	ask(&shape, 3 * SIZE);
+	assert_int_equal(shape.count, 1);
+	assert_suspect(&shape.found[0], HEAP_SUSPECT_GROUP, 0, 1, 6);
+	end(&shape);
+}
+
+// root → 0 → 1 → … → 5, back, too
+static void a_list_is_a_chain(void **state)
+{
+	static const struct model_edge edges[] = {
+		{ 0, 1, 0, 0 }, { 1, 0, 0, 0 }, { 1, 2, 0, 0 }, { 2, 1, 0, 0 }, { 2, 3, 0, 0 },
+		{ 3, 2, 0, 0 }, { 3, 4, 0, 0 }, { 4, 3, 0, 0 }, { 4, 5, 0, 0 }, { 5, 4, 0, 0 },
+	};
+	static const heap_type_id types[] = { NODE, NODE, NODE, NODE, NODE, NODE };
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, edges, types, 6, 10, 1);
+	ask(&shape, 3 * SIZE);
+	assert_int_equal(shape.count, 1);
+	assert_suspect(&shape.found[0], HEAP_SUSPECT_CHAIN, 6, 0, 6);
+	end(&shape);
+}
+
+// Two tables share four entries: no single object holds them.
+static void what_several_hold_is_a_group_without_a_place(void **state)
+{
+	static const struct model_edge edges[] = {
+		{ 0, 2, 0, 0 }, { 0, 3, 0, 0 }, { 0, 4, 0, 0 }, { 0, 5, 0, 0 },
+		{ 1, 2, 0, 0 }, { 1, 3, 0, 0 }, { 1, 4, 0, 0 }, { 1, 5, 0, 0 },
+	};
+	static const heap_type_id types[] = { TABLE, TABLE, ENTRY, ENTRY, ENTRY, HEAP_NO_TYPE };
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, edges, types, 6, 8, 2);
+	ask(&shape, 3 * SIZE);
+	assert_int_equal(shape.count, 1);
+	assert_suspect(&shape.found[0], HEAP_SUSPECT_GROUP, HEAP_NO_NODE, 2, 3);
+	end(&shape);
+}
+
+static void a_large_object_is_one(void **state)
+{
+	static const heap_type_id types[] = { TABLE, ENTRY };
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, NULL, types, 2, 0, 1);
+	shape.model.size[0] = 10 * SIZE;
+	shape.model.size[1] = 90 * SIZE; // leaked
+	ask(&shape, SIZE);
+	assert_int_equal(shape.count, 1);
+	assert_int_equal(shape.found[0].kind, HEAP_SUSPECT_ONE);
+	assert_int_equal(shape.found[0].place, 0);
+	assert_int_equal(shape.found[0].example, 0);
+	assert_int_equal(shape.found[0].bytes, 10 * SIZE);
+	end(&shape);
+}
+
+static void what_is_small_is_no_suspect(void **state)
+{
+	static const heap_type_id types[] = { TABLE };
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, NULL, types, 1, 0, 1);
+	ask(&shape, SIZE + 1);
+	assert_int_equal(shape.count, 0);
+	end(&shape);
+}
+
+// No more than a limit, and each ends, whatever the graph.
+static void any_graph_has_an_answer(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		struct shape shape = { 0 };
+
+		model_init_random(&shape.model);
+		shape.model.types.count = TYPES;
+		shape.model.site_count = 1;
+		shape.model.type = calloc(shape.model.object_count, sizeof(heap_type_id));
+		shape.model.site = calloc(shape.model.object_count, sizeof(heap_site_id));
+		for (uint32_t j = 0; j < shape.model.object_count; j++)
+			shape.model.type[j] = random_below(TYPES);
+		ask(&shape, random_below(20));
+		for (size_t j = 0; j < shape.count; j++) {
+			assert_true(shape.found[j].example < shape.model.object_count);
+			assert_true(shape.found[j].members > 0);
+			assert_true(j == 0 || shape.found[j].bytes <= shape.found[j - 1].bytes);
+		}
+		end(&shape);
+	}
+}
+
+UNIT_TESTS("suspects", cmocka_unit_test(entries_of_a_table_are_a_group),
+	   cmocka_unit_test(a_list_is_a_chain),
+	   cmocka_unit_test(what_several_hold_is_a_group_without_a_place),
+	   cmocka_unit_test(a_large_object_is_one), cmocka_unit_test(what_is_small_is_no_suspect),
+	   cmocka_unit_test(any_graph_has_an_answer))
