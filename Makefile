@@ -36,7 +36,7 @@ FLAGS    := -std=gnu11 -D_GNU_SOURCE -DHEAPSH_VERSION='"$(VERSION)"' -iquote . $
             $(if $(WERROR),-Werror)
 SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # Debian 12's libdwarf has no .pc file. libiberty is gcc's own demangler.
-LIBS      = $(shell pkg-config --libs $(PKGS)) -ldwarf -liberty -pthread
+LIBS      = $(shell pkg-config --libs $(PKGS)) -ldwarf -liberty -lm -pthread
 UNIT_LIBS ?= -lcmocka
 
 Q := $(if $(V),,@)

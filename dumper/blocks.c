@@ -333,14 +333,16 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	begin_move(block, size);
 
 	char *base = heapsnap_below.realloc(heapsnap_header_of(block), size + HEAPSNAP_HEADER_SIZE);
+	// It was born when it was: so what has grown is told from what is new at its place.
+	uint32_t birth = heapsnap_extent_birth(heapsnap_move.extent);
 
-	if (!base)
+	if (base)
+		heapsnap_sign(base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, birth, 0, 0), site,
+			      heapsnap_hot.mark);
+	else
 		heapsnap_sign(block, heapsnap_move.extent, heapsnap_move.site, heapsnap_hot.mark);
-
-	void *moved = adopt(base, size, 0, 0, site);
-
 	end_move();
-	return moved;
+	return base ? base + HEAPSNAP_HEADER_SIZE : NULL;
 }
 
 size_t heapsnap_usable_size(void *block)

@@ -37,9 +37,12 @@ _heapsh()
 
 _heapsh_leakreport()
 {
-	local word=${COMP_WORDS[COMP_CWORD]}
-	if [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-1 --quiet --json' -- "$word")
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$previous" = --by ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'kind type site backtrace dominator' -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '-1 --quiet --json --html --summary --by --type --site
+			--min' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
 	fi

@@ -6,77 +6,137 @@
  *	LEAK[2] struct node at 0x5f01040
  *
  * What is new in a file and is still there in the last may be a leak. What is new in the
- * last may be as well, but nothing is left to acquit it, so it is not told.
+ * last may be as well, but nothing is left to acquit it, so it is not told. Behind these
+ * come groups of them, with what the whole series says of their growth.
  */
-#include "lib/cleanup.h"
-#include "lib/series.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/suspects.h"
+#include "shell/suspects_html.h"
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	EXIT_NONE = 1, // no candidates
 	EXIT_TROUBLE = 2,
 	FEWEST = 3,
+	MAX_WORDS = 64, // of filters
 };
 
 struct options {
 	bool quiet;
 	bool json;
-	bool second_only;
+	bool html;
+	bool summary_only;
+	struct suspects_options suspects;
+	char *words[MAX_WORDS];
 };
 
 static const char usage[] =
-	"usage: heapsh-leakreport [-q|--quiet] [--json] [-1] FILE FILE FILE...\n";
+	"usage: heapsh-leakreport [-q|--quiet] [--json|--html] [-1] [-s|--summary]\n"
+	"           [--by kind|type|site|backtrace|dominator] [--type NAME] [--site PLACE]\n"
+	"           [--min N|SIZE] FILE FILE FILE...\n";
 
-// Candidates of the latest snapshot.
-struct leaks {
-	heap_object_id *objects; // [count] by where they were first seen, by address
-	size_t count;
-};
+static bool add_filter(struct options *options, char *word, char *value)
+{
+	int count = options->suspects.filter_count;
 
-struct group {
-	heap_object_id example;
-	uint64_t objects;
-	uint64_t bytes;
-};
+	if (count + 2 > MAX_WORDS)
+		return false;
+	options->words[count] = word;
+	options->words[count + 1] = value;
+	options->suspects.filter_count = count + 2;
+	return true;
+}
+
+// "10": objects; "64K": bytes.
+static bool parse_min(const char *text, struct options *options)
+{
+	uint64_t size;
+
+	if (!heap_parse_size(text, &size))
+		return false;
+	if (strspn(text, "0123456789") == strlen(text))
+		options->suspects.min_objects = size;
+	else
+		options->suspects.min_bytes = size;
+	return true;
+}
+
+static bool complain(const char *option, const char *value)
+{
+	fprintf(stderr, "heapsh-leakreport: --%s %s: not known\n%s", option, value, usage);
+	return false;
+}
+
+static bool take_option(int option, struct options *options)
+{
+	static char type[] = "type", site[] = "site";
+
+	switch (option) {
+	case '1':
+		options->suspects.second_only = true;
+		return true;
+	case 'q':
+		options->quiet = true;
+		return true;
+	case 's':
+		options->summary_only = true;
+		return true;
+	case 'j':
+		options->json = true;
+		return true;
+	case 'H':
+		options->html = true;
+		return true;
+	case 'b':
+		options->suspects.by = suspects_parse(optarg);
+		return options->suspects.by != SUSPECTS_WAYS || complain("by", optarg);
+	case 't':
+		return add_filter(options, type, optarg);
+	case 'p':
+		return add_filter(options, site, optarg);
+	case 'm':
+		return parse_min(optarg, options) || complain("min", optarg);
+	case 'h':
+		fputs(usage, stdout);
+		exit(0);
+	case 'V':
+		puts("heapsh-leakreport " HEAPSH_VERSION);
+		exit(0);
+	default:
+		fputs(usage, stderr);
+		return false;
+	}
+}
 
 static bool parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "json", no_argument, NULL, 'j' },
+		{ "html", no_argument, NULL, 'H' },
+		{ "summary", no_argument, NULL, 's' },
+		{ "by", required_argument, NULL, 'b' },
+		{ "type", required_argument, NULL, 't' },
+		{ "site", required_argument, NULL, 'p' },
+		{ "min", required_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "1q", known, NULL)) != -1) {
-		switch (option) {
-		case '1':
-			options->second_only = true;
-			break;
-		case 'q':
-			options->quiet = true;
-			break;
-		case 'j':
-			options->json = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		case 'V':
-			puts("heapsh-leakreport " HEAPSH_VERSION);
-			exit(0);
-		default:
-			fputs(usage, stderr);
+	while ((option = getopt_long(argc, argv, "1qs", known, NULL)) != -1) {
+		if (!take_option(option, options))
 			return false;
-		}
 	}
+	options->suspects.filter = options->words;
 	if (argc - optind >= FEWEST)
 		return true;
 	fprintf(stderr, "heapsh-leakreport: %d file%s; it takes %d to tell a leak\n%s",
@@ -84,72 +144,52 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	return false;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *read_series(struct heap_series *series, char *const *files, bool progress)
+// --- reading -----------------------------------------------------------------
+
+// What is known of the series so far.
+struct reading {
+	struct heap_series *series;
+	struct heap_census *census;
+	struct tally tally;
+};
+
+static void report_progress(uint32_t number, const char *file)
 {
-	for (uint32_t i = 0; files[i]; i++) {
-		struct heap_snapshot *snapshot;
+	char *name = format_name(file);
 
-		if (progress) {
-			CLEANUP_FREE char *name = format_name(files[i]);
-
-			fprintf(stderr, "[%" PRIu32 "]: %s\n", i, name ? name : "");
-		}
-
-		struct heap_error *error = heap_snapshot_open(files[i], &snapshot);
-
-		if (!error)
-			error = heap_series_add(series, snapshot);
-		if (error)
-			return error;
-	}
-	return NULL;
+	fprintf(stderr, "[%" PRIu32 "]: %s\n", number, name ? name : "");
+	free(name);
 }
 
-// The candidates, sorted by counting: one pass for each number would take as long as the series.
 HEAP_MUST_CHECK
-static struct heap_error *find_leaks(const struct heap_series *series, bool second_only,
-				     struct leaks *result)
+static struct heap_error *read_file(struct reading *reading, struct session *session,
+				    const char *file)
 {
-	uint32_t objects = heap_series_latest(series)->object_count;
-	uint32_t end = second_only ? 2 : heap_series_length(series) - 1;
-	CLEANUP_FREE size_t *next = calloc((size_t)end + 1, sizeof(*next));
-	CLEANUP_FREE heap_object_id *leaks = NULL;
+	struct heap_snapshot *snapshot;
+	struct heap_error *error = heap_snapshot_open(file, &snapshot);
 
-	if (!next)
-		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < objects; i++) {
-		uint32_t first = heap_series_first_seen(series, i);
-
-		if (first > 0 && first < end)
-			next[first + 1]++;
-	}
-	for (uint32_t i = 1; i <= end; i++)
-		next[i] += next[i - 1];
-
-	size_t count = next[end];
-
-	leaks = malloc((count + 1) * sizeof(*leaks));
-	if (!leaks)
-		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < objects; i++) {
-		uint32_t first = heap_series_first_seen(series, i);
-
-		if (first > 0 && first < end)
-			leaks[next[first]++] = i;
-	}
-	*result = (struct leaks){ keep(leaks), count };
-	return NULL;
+	if (!error)
+		error = heap_series_add(reading->series, snapshot);
+	if (error)
+		return error;
+	session->snapshot = heap_series_latest(reading->series);
+	memset(session->mentions, 0, sizeof(session->mentions));
+	error = tally_snapshot(&reading->tally, session, reading->census);
+	session_end_command(session);
+	return error;
 }
+
+// --- the answer --------------------------------------------------------------
 
 static void print_leaks(struct session *session, const struct heap_series *series,
-			const struct leaks *leaks)
+			const struct suspects *suspects)
 {
 	struct output *output = session->output;
+	const void *mark = session_mark(session);
 
 	output_open_array(output, "leaks");
-	for (size_t i = 0; i < leaks->count; i++) {
-		heap_object_id object = leaks->objects[i];
+	for (size_t i = 0; i < suspects->count; i++) {
+		heap_object_id object = suspects->objects[i];
 		uint32_t first = heap_series_first_seen(series, object);
 
 		output_text(output, "LEAK[%" PRIu32 "] %s\n", first,
@@ -160,170 +200,153 @@ static void print_leaks(struct session *session, const struct heap_series *serie
 		output_string(output, "site",
 			      describe_site(session, session->snapshot->site[object]));
 		output_close(output);
-		session_end_command(session); // a million descriptions need not stay
+		session_release(session, mark); // a million descriptions need not stay
 	}
 	output_close(output);
 }
 
-// --- the summary -------------------------------------------------------------
-
-// Objects of one type and site are alike; those without a type, of one size and site.
-static int compare_kinds(const struct heap_snapshot *snapshot, heap_object_id a, heap_object_id b)
+// What is beyond is noise of the computation.
+static double thousandths(double number)
 {
-	uint64_t a_size = snapshot->type[a] == HEAP_NO_TYPE ? snapshot->size[a] : 0;
-	uint64_t b_size = snapshot->type[b] == HEAP_NO_TYPE ? snapshot->size[b] : 0;
-
-	if (snapshot->type[a] != snapshot->type[b])
-		return snapshot->type[a] < snapshot->type[b] ? -1 : 1;
-	if (snapshot->site[a] != snapshot->site[b])
-		return snapshot->site[a] < snapshot->site[b] ? -1 : 1;
-	return a_size < b_size ? -1 : a_size > b_size;
+	return round(number * 1000) / 1000;
 }
 
-static int compare_objects(const void *left, const void *right, void *context)
+static void print_trend(struct output *output, const struct suspect_group *group)
 {
-	heap_object_id a = *(const heap_object_id *)left, b = *(const heap_object_id *)right;
-	int order = compare_kinds(context, a, b);
-
-	return order ? order : a < b ? -1 : a > b;
+	output_open_object(output, "trend");
+	output_string(output, "kind", heap_trend_name(suspects_trend(group)));
+	output_string(output, "judgement", suspects_judgement(group));
+	output_real(output, "objects_per_hour", thousandths(group->count_trend.rate));
+	output_real(output, "objects_margin", thousandths(group->count_trend.margin));
+	output_real(output, "bytes_per_hour", thousandths(group->bytes_trend.rate));
+	output_real(output, "bytes_margin", thousandths(group->bytes_trend.margin));
+	if (group->count_trend.kind == HEAP_TREND_SETTLED)
+		output_number(output, "since", group->count_trend.since);
+	output_number(output, "new_in_last", group->fresh);
+	output_close(output);
 }
 
-static int compare_groups(const void *left, const void *right)
+static void print_history(struct output *output, const struct heap_census *census,
+			  heap_kind_id kind)
 {
-	const struct group *a = left, *b = right;
-
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	return a->example < b->example ? -1 : a->example > b->example;
+	output_open_array(output, "history");
+	for (size_t i = 0; i < heap_census_length(census); i++)
+		output_number(output, NULL, heap_census_amount(census, kind, i).objects);
+	output_close(output);
 }
 
-// @param leaks  sorted by kind afterwards
-HEAP_MUST_CHECK
-static struct heap_error *make_groups(struct heap_snapshot *snapshot, struct leaks *leaks,
-				      struct group **result, size_t *result_count)
-{
-	struct group *groups = calloc(leaks->count + 1, sizeof(*groups));
-	size_t count = 0;
-
-	if (!groups)
-		return heap_error_out_of_memory();
-	qsort_r(leaks->objects, leaks->count, sizeof(*leaks->objects), compare_objects, snapshot);
-	for (size_t i = 0; i < leaks->count; i++) {
-		heap_object_id object = leaks->objects[i];
-
-		if (i == 0 || compare_kinds(snapshot, leaks->objects[i - 1], object) != 0)
-			groups[count++].example = object;
-		groups[count - 1].objects++;
-		groups[count - 1].bytes += snapshot->size[object];
-	}
-	qsort(groups, count, sizeof(*groups), compare_groups);
-	*result = groups;
-	*result_count = count;
-	return NULL;
-}
-
-static const char *describe_kind(struct session *session, heap_object_id object)
-{
-	heap_type_id type = session->snapshot->type[object];
-
-	return type == HEAP_NO_TYPE ? describe_type_of(session, object)
-				    : describe_type(session, type);
-}
-
-static void print_summary(struct session *session, const struct group *groups, size_t count)
+static void print_group(struct session *session, const struct heap_census *census,
+			const struct suspect_group *group, enum suspects_by by)
 {
 	struct output *output = session->output;
-	uint64_t objects = 0, bytes = 0;
 
-	if (count > 0)
-		output_text(output, "\n%10s %12s  type, site\n", "objects", "bytes");
+	output_text(output, "%10" PRIu64 " %12s  %s\n%25s%s\n", group->objects,
+		    describe_bytes(session, group->bytes), group->name, "",
+		    suspects_verdict(session, census, group));
+	output_open_object(output, NULL);
+	output_string(output, suspects_name(by), group->name);
+	output_number(output, "objects", group->objects);
+	output_number(output, "bytes", group->bytes);
+	output_string(output, "growing", heap_census_name_of(census, group->kind));
+	print_trend(output, group);
+	print_history(output, census, group->kind);
+	output_close(output);
+}
+
+static void print_summary(struct session *session, const struct heap_census *census,
+			  const struct suspects *suspects, enum suspects_by by, bool is_alone)
+{
+	struct output *output = session->output;
+	uint64_t bytes = 0;
+
+	if (suspects->group_count > 0)
+		output_text(output, "%s%10s %12s  %s\n", is_alone ? "" : "\n", "objects", "bytes",
+			    by == SUSPECTS_BY_KIND ? "type, site" : suspects_name(by));
 	output_open_array(output, "summary");
-	for (size_t i = 0; i < count; i++) {
-		const char *kind = describe_kind(session, groups[i].example);
-		const char *site =
-			describe_site(session, session->snapshot->site[groups[i].example]);
-
-		output_text(output, "%10" PRIu64 " %12s  %s, %s\n", groups[i].objects,
-			    describe_bytes(session, groups[i].bytes), kind, site);
-		output_open_object(output, NULL);
-		output_string(output, "type", kind);
-		output_string(output, "site", site);
-		output_number(output, "objects", groups[i].objects);
-		output_number(output, "bytes", groups[i].bytes);
-		output_close(output);
-		objects += groups[i].objects;
-		bytes += groups[i].bytes;
+	for (size_t i = 0; i < suspects->group_count; i++) {
+		print_group(session, census, &suspects->groups[i], by);
+		bytes += suspects->groups[i].bytes;
 	}
 	output_close(output);
-	output_text(output, "Total: %" PRIu64 " object%s, %s\n", objects, format_plural(objects),
-		    describe_bytes(session, bytes));
-	output_number(output, "objects", objects);
+	output_text(output, "Total: %zu object%s, %s\n", suspects->count,
+		    format_plural(suspects->count), describe_bytes(session, bytes));
+	output_number(output, "objects", suspects->count);
 	output_number(output, "bytes", bytes);
 }
 
 // --- together ----------------------------------------------------------------
 
-HEAP_MUST_CHECK
-static struct heap_error *report(struct session *session, const struct heap_series *series,
-				 struct leaks *leaks)
+static void report(struct session *session, const struct reading *reading,
+		   const struct suspects *suspects, const struct options *options)
 {
-	CLEANUP_FREE struct group *groups = NULL;
-	size_t count;
-
+	if (options->html) {
+		suspects_print_html(stdout, session, reading->census, suspects);
+		return;
+	}
 	output_open_object(session->output, NULL);
-	output_number(session->output, "files", heap_series_length(series));
-	print_leaks(session, series, leaks);
-
-	struct heap_error *error = make_groups(session->snapshot, leaks, &groups, &count);
-
-	if (!error)
-		print_summary(session, groups, count);
-	session_end_command(session);
-	return error;
+	output_number(session->output, "files", heap_series_length(reading->series));
+	if (!options->summary_only)
+		print_leaks(session, reading->series, suspects);
+	print_summary(session, reading->census, suspects, options->suspects.by,
+		      options->summary_only);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *run(const struct options *options, char *const *files,
-			      struct session *session, struct heap_series *series, size_t *count)
+static struct heap_error *run(struct reading *reading, struct session *session,
+			      const struct options *options, char *const *files, size_t *count)
 {
-	struct leaks leaks = { 0 };
-	struct heap_error *error =
-		read_series(series, files, !options->quiet && isatty(STDERR_FILENO));
+	bool progress = !options->quiet && isatty(STDERR_FILENO);
+	struct suspects suspects = { 0 };
+	struct heap_error *error = NULL;
 
-	if (error)
-		return error;
-	session->snapshot = heap_series_latest(series);
-	error = describe_load(session);
+	for (uint32_t i = 0; files[i] && !error; i++) {
+		if (progress)
+			report_progress(i, files[i]);
+		error = read_file(reading, session, files[i]);
+	}
 	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE);
+		error = suspects_find(&suspects, &options->suspects, session, reading->series,
+				      &reading->tally, reading->census);
 	if (!error)
-		error = find_leaks(series, options->second_only, &leaks);
-	if (!error)
-		error = report(session, series, &leaks);
+		report(session, reading, &suspects, options);
 	if (!error && !output_finish(session->output))
 		error = heap_error_create_system("standard output");
-	*count = leaks.count;
-	free(leaks.objects);
+	*count = suspects.count;
+	suspects_deinit(&suspects);
 	return error;
+}
+
+static enum tally_by tally_for(enum suspects_by by)
+{
+	return by == SUSPECTS_BY_TYPE   ? TALLY_TYPE
+	       : by == SUSPECTS_BY_SITE ? TALLY_SITE
+					: TALLY_KIND;
 }
 
 int main(int argc, char **argv)
 {
 	struct options options = { 0 };
 	struct session session = { .errors = stderr };
-	struct heap_series *series = NULL;
+	struct reading reading = { 0 };
+	struct heap_error *error;
 	size_t count = 0;
 
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
+	progress_init(&session.progress, NULL);
+	reading.tally.by = tally_for(options.suspects.by);
 	session.output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);
-
-	struct heap_error *error =
-		session.output ? heap_series_create(&series) : heap_error_out_of_memory();
-
+	error = session.output ? heap_series_create(&reading.series) : heap_error_out_of_memory();
 	if (!error)
-		error = run(&options, argv + optind, &session, series, &count);
-	heap_series_destroy(series);
+		error = heap_census_create(&reading.census);
+	if (!error)
+		error = run(&reading, &session, &options, argv + optind, &count);
+	session_end_command(&session);
+	session.snapshot = NULL; // the series'
+	session_close(&session);
+	tally_deinit(&reading.tally);
+	heap_census_destroy(reading.census);
+	heap_series_destroy(reading.series);
 	output_destroy(session.output);
 	if (error) {
 		fprintf(stderr, "heapsh-leakreport: %s\n", heap_error_message(error));

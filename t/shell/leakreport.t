@@ -10,7 +10,11 @@ use Test::More;
 
 my $report = "$Sample::build/heapsh-leakreport";
 my @file = map { Sample::make('series', $_) } 0 .. 4;
-my $usage = "usage: heapsh-leakreport [-q|--quiet] [--json] [-1] FILE FILE FILE...\n";
+my $usage = <<'END';
+usage: heapsh-leakreport [-q|--quiet] [--json|--html] [-1] [-s|--summary]
+           [--by kind|type|site|backtrace|dominator] [--type NAME] [--site PLACE]
+           [--min N|SIZE] FILE FILE FILE...
+END
 
 sub answers {
     my ($name, $arguments, $out, $err, $status) = @_;
@@ -29,7 +33,9 @@ LEAK[3] block(48) at 0x5f020c0
 
    objects        bytes  type, site
          3        144 B  block(48), 0x12345678
+                         steady growth: 3600 ±0 objects, 168.8 KiB an hour
          3         48 B  struct node, node_new (app.c:12)
+                         steady growth: 3600 ±0 objects, 56.2 KiB an hour
 Total: 6 objects, 192 B
 END
 my $second = <<'END';
@@ -38,7 +44,9 @@ LEAK[1] block(48) at 0x5f02040
 
    objects        bytes  type, site
          1         48 B  block(48), 0x12345678
+                         steady growth: 3600 ±0 objects, 168.8 KiB an hour
          1         16 B  struct node, node_new (app.c:12)
+                         steady growth: 3600 ±0 objects, 56.2 KiB an hour
 Total: 2 objects, 64 B
 END
 answers 'three files', [@file[0 .. 2]], $second, '', 0;
@@ -56,10 +64,57 @@ is_deeply(JSON::PP->new->utf8->decode($out), {
             type => 'block(48)', size => 48, elements => 1, evidence => 'none' } },
     ],
     summary => [
-        { type => 'block(48)', site => '0x12345678', objects => 1, bytes => 48 },
-        { type => 'struct node', site => 'node_new (app.c:12)', objects => 1, bytes => 16 },
+        { kind => 'block(48), 0x12345678', objects => 1, bytes => 48,
+          growing => 'block(48), 0x12345678', history => [0, 1, 2],
+          trend => { kind => 'steady', judgement => 'steady growth', objects_per_hour => 3600,
+              objects_margin => 0, bytes_per_hour => 172800, bytes_margin => 0, new_in_last => 1 } },
+        { kind => 'struct node, node_new (app.c:12)', objects => 1, bytes => 16,
+          growing => 'struct node, node_new (app.c:12)', history => [1, 2, 3],
+          trend => { kind => 'steady', judgement => 'steady growth', objects_per_hour => 3600,
+              objects_margin => 0, bytes_per_hour => 57600, bytes_margin => 0, new_in_last => 2 } },
     ],
 }, 'JSON');
+
+# Groups, and what is left out.
+answers '--by type', ['-s', '--by', 'type', @file], <<'END', '', 0;
+   objects        bytes  type
+         3        144 B  untyped
+                         steady growth: 3600 ±0 objects, 168.8 KiB an hour
+         3         48 B  struct node
+                         steady growth: 3600 ±0 objects, 56.2 KiB an hour
+Total: 6 objects, 192 B
+END
+answers '--by site', ['-s', '--by=site', '--site', 'node_new', @file], <<'END', '', 0;
+   objects        bytes  site
+         3         48 B  node_new (app.c:12)
+                         steady growth: 3600 ±0 objects, 56.2 KiB an hour
+Total: 3 objects, 48 B
+END
+answers '--by dominator', ['-s', '--by', 'dominator', @file], <<'END', '', 0;
+   objects        bytes  dominator
+         6        192 B  nothing (leaked)
+                         block(48), 0x12345678: steady growth: 3600 ±0 objects, 168.8 KiB an hour
+Total: 6 objects, 192 B
+END
+answers '--by backtrace', ['-s', '--by', 'backtrace', '--type', 'struct node', @file], <<'END', '', 0;
+   objects        bytes  backtrace
+         3         48 B  node_new (app.c:12)
+                         struct node, node_new (app.c:12): steady growth: 3600 ±0 objects, 56.2 KiB an hour
+Total: 3 objects, 48 B
+END
+answers '--min by bytes', ['-s', '--min', '0.1K', @file], <<'END', '', 0;
+   objects        bytes  type, site
+         3        144 B  block(48), 0x12345678
+                         steady growth: 3600 ±0 objects, 168.8 KiB an hour
+Total: 3 objects, 144 B
+END
+answers '--min by objects', ['--min', '4', @file], "Total: 0 objects, 0 B\n", '', 1;
+answers '--type of none', ['--type', 'struct none', @file], "Total: 0 objects, 0 B\n", '', 1;
+answers '--by what', ['--by', 'size', @file], '', "heapsh-leakreport: --by size: not known\n$usage", 2;
+answers '--min of what', ['--min', 'x', @file], '', "heapsh-leakreport: --min x: not known\n$usage", 2;
+my ($page) = Sample::run('', $report, '--html', @file);
+like $page, qr/^<!DOCTYPE html>.*<h1>What grows in app<\/h1>.*<polyline points="1\.0,23\.0 [^"]* 119\.0,1\.0".*<\/html>\n\z/s, '--html';
+unlike $page, qr/<script|https?:/, 'a page without scripts or anything from elsewhere';
 
 # No candidates: status 1.
 my @flat = map { Sample::make('flat', $_) } 0 .. 2;

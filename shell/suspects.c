@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/suspects.h"
+
+#include "lib/cleanup.h"
+#include "shell/backtrace.h"
+#include "shell/describe.h"
+#include "shell/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+	CALLS_SHOWN = 4, // of a backtrace, innermost first
+};
+
+static const char *const ways[] = { "kind", "type", "site", "backtrace", "dominator" };
+
+enum suspects_by suspects_parse(const char *word)
+{
+	enum suspects_by by = 0;
+
+	while (by < SUSPECTS_WAYS && strcmp(ways[by], word) != 0)
+		by++;
+	return by;
+}
+
+const char *suspects_name(enum suspects_by by)
+{
+	return ways[by];
+}
+
+void suspects_deinit(struct suspects *suspects)
+{
+	free(suspects->objects);
+	free(suspects->groups);
+}
+
+// --- candidates ----------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *make_filter(struct session *session,
+				      const struct suspects_options *options,
+				      struct heap_filter **result)
+{
+	struct heap_error *error;
+
+	*result = NULL;
+	if (options->filter_count == 0)
+		return NULL;
+	error = heap_filter_parse(session->snapshot, options->filter_count, options->filter, NULL,
+				  NULL, result);
+	if (!error && heap_filter_needs_graph(*result))
+		error = session_graph(session);
+	if (!error)
+		error = heap_filter_prepare(*result, session->graph);
+	return error;
+}
+
+// Sorted by counting: one pass for each snapshot would take as long as the series is.
+HEAP_MUST_CHECK
+static struct heap_error *find_candidates(struct suspects *suspects,
+					  const struct heap_series *series, uint32_t end,
+					  struct heap_filter *filter)
+{
+	uint32_t objects = heap_series_latest(series)->object_count;
+	CLEANUP_FREE size_t *next = calloc((size_t)end + 1, sizeof(*next));
+	CLEANUP_FREE uint8_t *passes = calloc((size_t)objects + 1, 1);
+
+	if (!next || !passes)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++) {
+		uint32_t first = heap_series_first_seen(series, i);
+
+		passes[i] = first > 0 && first < end && (!filter || heap_filter_matches(filter, i));
+		if (passes[i])
+			next[first + 1]++;
+	}
+	for (uint32_t i = 1; i <= end; i++)
+		next[i] += next[i - 1];
+	suspects->count = next[end];
+	suspects->objects = malloc((suspects->count + 1) * sizeof(*suspects->objects));
+	if (!suspects->objects)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++) {
+		if (passes[i])
+			suspects->objects[next[heap_series_first_seen(series, i)]++] = i;
+	}
+	return filter ? heap_filter_finish(filter) : NULL;
+}
+
+// --- kinds and their growth ----------------------------------------------------------
+
+struct growth {
+	struct heap_trend count, bytes;
+	uint64_t fresh;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *judge_kinds(struct growth *growths, const struct heap_census *census)
+{
+	size_t length = heap_census_length(census);
+	CLEANUP_FREE uint64_t *objects = calloc(length, sizeof(*objects));
+	CLEANUP_FREE uint64_t *bytes = calloc(length, sizeof(*bytes));
+
+	if (!objects || !bytes)
+		return heap_error_out_of_memory();
+	for (heap_kind_id i = 0; i < heap_census_kinds(census); i++) {
+		for (size_t j = 0; j < length; j++) {
+			struct heap_amount amount = heap_census_amount(census, i, j);
+
+			objects[j] = amount.objects;
+			bytes[j] = amount.bytes;
+		}
+		growths[i].count = heap_trend_of(heap_census_times(census), objects, length);
+		growths[i].bytes = heap_trend_of(heap_census_times(census), bytes, length);
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_fresh(struct growth *growths, struct session *session,
+				      const struct heap_series *series, struct tally *tally,
+				      struct heap_census *census)
+{
+	uint32_t last = heap_series_length(series) - 1;
+
+	for (heap_object_id i = 0; i < session->snapshot->object_count; i++) {
+		struct heap_error *error;
+		heap_kind_id kind;
+
+		if (heap_series_first_seen(series, i) != last)
+			continue;
+		error = tally_kind(tally, session, census, i, &kind);
+		if (error)
+			return error;
+		growths[kind].fresh++;
+	}
+	return NULL;
+}
+
+// --- groups --------------------------------------------------------------------------
+
+struct keyed {
+	uint64_t key;
+	heap_object_id object;
+	heap_kind_id kind;
+	size_t at; // in suspects->objects
+};
+
+// The nearest dominator that is no candidate itself; 2^32 - 1 for none.
+static uint64_t holder_of(const struct session *session, const uint8_t *is_candidate,
+			  heap_object_id object)
+{
+	const struct heap_dominators *dominators = session->dominators;
+	heap_node_id node = dominators->nearest[object];
+
+	while (node < dominators->objects && is_candidate[node])
+		node = dominators->nearest[node];
+	return node;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *make_keys(const struct suspects *suspects, enum suspects_by by,
+				    struct session *session, struct tally *tally,
+				    struct heap_census *census, struct keyed *keys)
+{
+	CLEANUP_FREE uint8_t *is_candidate = calloc((size_t)session->snapshot->object_count + 1, 1);
+
+	if (!is_candidate)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < suspects->count; i++)
+		is_candidate[suspects->objects[i]] = 1;
+	for (size_t i = 0; i < suspects->count; i++) {
+		heap_object_id object = suspects->objects[i];
+		struct heap_error *error;
+
+		keys[i] = (struct keyed){ .object = object, .at = i };
+		error = tally_kind(tally, session, census, object, &keys[i].kind);
+		if (error)
+			return error;
+		if (by == SUSPECTS_BY_BACKTRACE)
+			keys[i].key = heap_backtrace_step(session->snapshot->backtrace[object]);
+		else if (by == SUSPECTS_BY_DOMINATOR)
+			keys[i].key = holder_of(session, is_candidate, object);
+		else
+			keys[i].key = keys[i].kind;
+	}
+	return NULL;
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+	const struct keyed *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+static bool is_worse(const struct growth *a, const struct growth *b)
+{
+	if (a->count.kind != b->count.kind)
+		return a->count.kind < b->count.kind;
+	return a->bytes.rate > b->bytes.rate;
+}
+
+static void gather_groups(struct suspects *suspects, const struct keyed *keys,
+			  const struct growth *growths, const struct session *session)
+{
+	struct suspect_group *group = NULL;
+
+	for (size_t i = 0; i < suspects->count; i++) {
+		const struct keyed *key = &keys[i];
+
+		if (i == 0 || keys[i - 1].key != key->key) {
+			group = &suspects->groups[suspects->group_count++];
+			*group = (struct suspect_group){ .key = key->key,
+							 .example = key->object,
+							 .kind = key->kind };
+		}
+		group->objects++;
+		group->bytes += session->snapshot->size[key->object];
+		if (is_worse(&growths[key->kind], &growths[group->kind]))
+			group->kind = key->kind;
+	}
+	for (size_t i = 0; i < suspects->group_count; i++) {
+		const struct growth *growth = &growths[suspects->groups[i].kind];
+
+		suspects->groups[i].count_trend = growth->count;
+		suspects->groups[i].bytes_trend = growth->bytes;
+		suspects->groups[i].fresh = growth->fresh;
+	}
+}
+
+// What comes and stays may be one object that grows: kinds without candidates whose bytes grow.
+HEAP_MUST_CHECK
+static struct heap_error *add_growing(struct suspects *suspects, const struct growth *growths,
+				      const struct heap_census *census)
+{
+	heap_kind_id kinds = heap_census_kinds(census);
+	CLEANUP_FREE uint8_t *is_there = calloc((size_t)kinds + 1, 1);
+	struct suspect_group *groups =
+		realloc(suspects->groups, (suspects->group_count + kinds + 1) * sizeof(*groups));
+
+	if (!is_there || !groups)
+		return heap_error_out_of_memory();
+	suspects->groups = groups;
+	for (size_t i = 0; i < suspects->group_count; i++)
+		is_there[groups[i].kind] = 1;
+	for (heap_kind_id i = 0; i < kinds; i++) {
+		if (is_there[i] || growths[i].bytes.kind != HEAP_TREND_STEADY ||
+		    growths[i].count.kind != HEAP_TREND_NONE)
+			continue;
+		groups[suspects->group_count++] = (struct suspect_group){
+			.kind = i,
+			.example = HEAP_NO_OBJECT,
+			.count_trend = growths[i].count,
+			.bytes_trend = growths[i].bytes,
+		};
+	}
+	return NULL;
+}
+
+static int compare_groups(const void *left, const void *right)
+{
+	const struct suspect_group *a = left, *b = right;
+
+	if (suspects_trend(a) != suspects_trend(b))
+		return suspects_trend(a) < suspects_trend(b) ? -1 : 1;
+	if (a->bytes_trend.rate != b->bytes_trend.rate)
+		return a->bytes_trend.rate > b->bytes_trend.rate ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->example < b->example ? -1 : a->example > b->example;
+}
+
+// Leaves out groups that are too small, and their objects.
+HEAP_MUST_CHECK
+static struct heap_error *select_groups(struct suspects *suspects,
+					const struct suspects_options *options,
+					const struct keyed *keys)
+{
+	size_t kept = 0, objects = 0;
+	CLEANUP_FREE uint8_t *is_kept = calloc(suspects->group_count + 1, 1);
+	CLEANUP_FREE size_t *group_of = calloc(suspects->count + 1, sizeof(*group_of));
+
+	if (!is_kept || !group_of)
+		return heap_error_out_of_memory();
+	// Groups stand in the order of their keys.
+	for (size_t i = 0, group = 0; i < suspects->count; i++) {
+		group += i > 0 && keys[i - 1].key != keys[i].key;
+		group_of[keys[i].at] = group;
+	}
+	for (size_t i = 0; i < suspects->group_count; i++) {
+		struct suspect_group group = suspects->groups[i];
+
+		if (group.objects < options->min_objects || group.bytes < options->min_bytes)
+			continue;
+		suspects->groups[kept++] = group;
+		is_kept[i] = 1;
+	}
+	suspects->group_count = kept;
+	for (size_t i = 0; i < suspects->count; i++) {
+		if (is_kept[group_of[i]])
+			suspects->objects[objects++] = suspects->objects[i];
+	}
+	suspects->count = objects;
+	return NULL;
+}
+
+// --- names ---------------------------------------------------------------------------
+
+static const char *name_backtrace(struct session *session, const struct suspect_group *group)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const char *name = "";
+	uint32_t step = (uint32_t)group->key;
+
+	if (step == 0)
+		return describe_site(session, snapshot->site[group->example]);
+	for (int i = 0; i < CALLS_SHOWN && step; i++, step = snapshot->steps[step].caller)
+		name = session_format(session, "%s%s%s", name, i ? " < " : "",
+				      backtrace_call(session, snapshot->steps[step].call));
+	return step ? session_format(session, "%s < ...", name) : name;
+}
+
+static const char *name_holder(struct session *session, const struct suspect_group *group)
+{
+	uint64_t objects = session->dominators->objects;
+
+	if (group->key < objects)
+		return describe_object(session, (heap_object_id)group->key);
+	if (group->key < objects + session->dominators->roots)
+		return describe_root(session, (heap_root_id)(group->key - objects));
+	return session->dominators->retained[group->example] ? "several roots" : "nothing (leaked)";
+}
+
+static void name_groups(struct suspects *suspects, enum suspects_by by, struct session *session,
+			const struct heap_census *census)
+{
+	for (size_t i = 0; i < suspects->group_count; i++) {
+		struct suspect_group *group = &suspects->groups[i];
+
+		if (by == SUSPECTS_BY_BACKTRACE)
+			group->name = name_backtrace(session, group);
+		else if (by == SUSPECTS_BY_DOMINATOR)
+			group->name = name_holder(session, group);
+		else
+			group->name = heap_census_name_of(census, group->kind);
+	}
+}
+
+// --- together ------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *load(struct session *session, enum suspects_by by)
+{
+	struct heap_error *error = describe_load(session);
+
+	if (!error)
+		error = heap_snapshot_load(
+			session->snapshot,
+			HEAP_COLUMN_SITE |
+				(by == SUSPECTS_BY_BACKTRACE ? HEAP_COLUMN_BACKTRACE : 0));
+	if (!error && by == SUSPECTS_BY_DOMINATOR)
+		error = session_dominators(session);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *make_groups(struct suspects *suspects,
+				      const struct suspects_options *options,
+				      struct session *session, const struct heap_series *series,
+				      struct tally *tally, struct heap_census *census)
+{
+	CLEANUP_FREE struct keyed *keys = malloc((suspects->count + 1) * sizeof(*keys));
+	CLEANUP_FREE struct growth *growths =
+		calloc((size_t)heap_census_kinds(census) + 1, sizeof(*growths));
+	struct heap_error *error;
+
+	suspects->groups = calloc(suspects->count + 1, sizeof(*suspects->groups));
+	if (!keys || !growths || !suspects->groups)
+		return heap_error_out_of_memory();
+	error = make_keys(suspects, options->by, session, tally, census, keys);
+	if (!error)
+		error = judge_kinds(growths, census);
+	if (!error)
+		error = count_fresh(growths, session, series, tally, census);
+	if (error)
+		return error;
+	qsort(keys, suspects->count, sizeof(*keys), compare_keys);
+	gather_groups(suspects, keys, growths, session);
+	error = select_groups(suspects, options, keys);
+	if (!error && options->by <= SUSPECTS_BY_SITE && !options->second_only &&
+	    options->filter_count == 0 && options->min_objects == 0 && options->min_bytes == 0)
+		error = add_growing(suspects, growths, census);
+	return error;
+}
+
+struct heap_error *suspects_find(struct suspects *result, const struct suspects_options *options,
+				 struct session *session, const struct heap_series *series,
+				 struct tally *tally, struct heap_census *census)
+{
+	uint32_t end = options->second_only ? 2 : heap_series_length(series) - 1;
+	struct suspects suspects = { 0 };
+	struct heap_filter *filter = NULL;
+	struct heap_error *error = load(session, options->by);
+
+	if (!error)
+		error = make_filter(session, options, &filter);
+	if (!error)
+		error = find_candidates(&suspects, series, end, filter);
+	heap_filter_destroy(filter);
+	if (!error)
+		error = make_groups(&suspects, options, session, series, tally, census);
+	if (error) {
+		suspects_deinit(&suspects);
+		return error;
+	}
+	qsort(suspects.groups, suspects.group_count, sizeof(*suspects.groups), compare_groups);
+	name_groups(&suspects, options->by, session, census);
+	*result = suspects;
+	return NULL;
+}
+
+// --- in words ------------------------------------------------------------------------
+
+static bool grows_in_size(const struct suspect_group *group)
+{
+	return group->count_trend.kind == HEAP_TREND_NONE &&
+	       group->bytes_trend.kind == HEAP_TREND_STEADY;
+}
+
+enum heap_trend_kind suspects_trend(const struct suspect_group *group)
+{
+	return grows_in_size(group) ? HEAP_TREND_STEADY : group->count_trend.kind;
+}
+
+const char *suspects_judgement(const struct suspect_group *group)
+{
+	switch (group->count_trend.kind) {
+	case HEAP_TREND_STEADY:
+		return "steady growth";
+	case HEAP_TREND_SLOWING:
+		return "slowing growth";
+	case HEAP_TREND_SETTLED:
+		return group->fresh ? "a full cache" : "a warm-up";
+	case HEAP_TREND_NONE:
+		return grows_in_size(group) ? "steady growth in size" : "no growth";
+	default:
+		return "unclear";
+	}
+}
+
+static const char *format_rate(struct session *session, double rate)
+{
+	bool is_whole = fabs(rate) >= 100 || fabs(rate - round(rate)) < 0.05;
+
+	return session_format(session, is_whole ? "%.0f" : "%.1f", fabs(rate) < 0.05 ? 0 : rate);
+}
+
+static const char *format_bytes_rate(struct session *session, double rate)
+{
+	const char *bytes = describe_bytes(session, (uint64_t)fmin(round(fabs(rate)), 9e18));
+
+	return rate < 0 ? session_format(session, "-%s", bytes) : bytes;
+}
+
+static const char *describe_growth(struct session *session, const struct heap_census *census,
+				   const struct suspect_group *group)
+{
+	const struct heap_trend *count = &group->count_trend;
+	struct heap_amount last =
+		heap_census_amount(census, group->kind, heap_census_length(census) - 1);
+
+	if (count->kind == HEAP_TREND_SETTLED)
+		return session_format(session, "%s: %" PRIu64 " object%s, no more than in [%zu]%s",
+				      suspects_judgement(group), last.objects,
+				      format_plural(last.objects), count->since,
+				      group->fresh ? "; old ones go, new ones come"
+						   : "; none is new");
+	if (grows_in_size(group))
+		return session_format(session, "%s: %" PRIu64 " object%s, %s an hour",
+				      suspects_judgement(group), last.objects,
+				      format_plural(last.objects),
+				      format_bytes_rate(session, group->bytes_trend.rate));
+	if (count->kind == HEAP_TREND_NONE)
+		return session_format(session, "no growth: %" PRIu64 " object%s", last.objects,
+				      format_plural(last.objects));
+	return session_format(
+		session, "%s: %s ±%s objects, %s an hour%s", suspects_judgement(group),
+		format_rate(session, count->rate), format_rate(session, count->margin),
+		format_bytes_rate(session, group->bytes_trend.rate),
+		count->kind == HEAP_TREND_SLOWING ? "; a cache that fills, or a warm-up" : "");
+}
+
+const char *suspects_verdict(struct session *session, const struct heap_census *census,
+			     const struct suspect_group *group)
+{
+	const char *kind = heap_census_name_of(census, group->kind);
+	const char *growth = describe_growth(session, census, group);
+
+	return strcmp(kind, group->name) == 0 ? growth
+					      : session_format(session, "%s: %s", kind, growth);
+}

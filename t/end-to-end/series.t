@@ -1,0 +1,68 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A leak, a cache that fills, a steady state, a vector that grows and a block that comes back at
+# its address (t/programs/series.c), captured without being asked: each is told for what it is.
+use strict;
+use warnings;
+use lib 't/lib';
+use Heapsh;
+use JSON::PP;
+use Test::More;
+
+my $program = Heapsh->start('series', args => [4000], no_wait => 1,
+    run => ['--every', '250ms', '--min-interval', '0']);
+my ($output, $status) = $program->finish;
+is $output, "400 steps, 300 cached\n", 'the program goes on';
+is "$status" . $program->errors, '0', 'silently';
+my @files = $program->snapshots;
+cmp_ok scalar(@files), '>=', 8, 'there is a series';
+
+sub total {
+    my ($file, $type) = @_;
+    return Heapsh::ask_json($file, 'find', '--count', 'type', $type)->{count};
+}
+
+sub report {
+    my (@arguments) = @_;
+    return JSON::PP->new->utf8->decode(
+        scalar `$Heapsh::build/heapsh-leakreport --quiet --json @arguments`);
+}
+
+# What each group of the summary comes to, by type.
+sub judgements {
+    my ($report) = @_;
+    return { map { ($_->{kind} =~ s/^struct (\w+), .*/$1/r) => $_ } @{ $report->{summary} } };
+}
+
+# The first snapshots, while the cache fills: nothing tells it from a leak.
+my @filling = grep { total($_, 'struct utility') < 300 } @files;
+cmp_ok scalar(@filling), '>=', 3, 'some were taken while the cache filled';
+my $early = judgements(report(@filling));
+is $early->{session}{trend}{judgement}, 'steady growth', 'early: the leak grows';
+is $early->{utility}{trend}{judgement}, 'steady growth', 'early: and so does the cache';
+
+# All of them.
+my $all = report(@files);
+my $late = judgements($all);
+is $late->{session}{trend}{judgement}, 'steady growth', 'late: the leak still grows';
+is $late->{utility}{trend}{judgement}, 'a full cache', 'late: the cache has filled';
+is $late->{utility}{history}[-1], 300, 'with its 300 objects';
+is $late->{utility}{trend}{since}, scalar(@filling), 'since it was full';
+is $late->{sample}{trend}{judgement}, 'steady growth in size', 'the vector grows in size';
+is join(' ', grep { ($late->{$_}{trend}{kind}) eq 'steady' } sort keys %$late), 'sample session',
+    'and nothing else grows';
+is $late->{slot}, undef, 'what comes back at its address is no candidate';
+
+# The candidates are exactly the sessions between the first and the last but one.
+my @leaks = grep { $_->{object}{type} eq 'struct session' } @{ $all->{leaks} };
+is scalar(@leaks), total($files[-2], 'struct session') - total($files[0], 'struct session'),
+    'all that leaked is named';
+for my $n (1 .. $#files - 1) {
+    is scalar(grep { $_->{first} == $n } @leaks),
+        total($files[$n], 'struct session') - total($files[$n - 1], 'struct session'),
+        "those that are new in [$n]";
+}
+my $rate = $late->{session}{trend};
+cmp_ok abs($rate->{objects_per_hour} - 360000), '<', 36000, 'a hundred a second';
+cmp_ok $rate->{objects_margin}, '<', 36000, 'with confidence';
+done_testing;
