@@ -38,25 +38,6 @@ void suspects_deinit(struct suspects *suspects)
 
 // --- candidates ----------------------------------------------------------------------
 
-HEAP_MUST_CHECK
-static struct heap_error *make_filter(struct session *session,
-				      const struct suspects_options *options,
-				      struct heap_filter **result)
-{
-	struct heap_error *error;
-
-	*result = NULL;
-	if (options->filter_count == 0)
-		return NULL;
-	error = heap_filter_parse(session->snapshot, options->filter_count, options->filter, NULL,
-				  NULL, result);
-	if (!error && heap_filter_needs_graph(*result))
-		error = session_graph(session);
-	if (!error)
-		error = heap_filter_prepare(*result, session->graph);
-	return error;
-}
-
 // Sorted by counting: one pass for each snapshot would take as long as the series is.
 HEAP_MUST_CHECK
 static struct heap_error *find_candidates(struct suspects *suspects,
@@ -407,8 +388,8 @@ struct heap_error *suspects_find(struct suspects *result, const struct suspects_
 	struct heap_filter *filter = NULL;
 	struct heap_error *error = load(session, options->by);
 
-	if (!error)
-		error = make_filter(session, options, &filter);
+	if (!error && options->filter_count > 0)
+		error = session_filter(session, options->filter_count, options->filter, &filter);
 	if (!error)
 		error = find_candidates(&suspects, series, end, filter);
 	heap_filter_destroy(filter);

@@ -58,7 +58,7 @@ struct suspects_options {
 	uint64_t min_objects; /**< smaller groups are left out */
 	uint64_t min_bytes;
 	int filter_count; /**< words of a filter that the objects must pass */
-	char *const *filter;
+	char **filter;
 };
 
 /** "kind", "type", "site", "backtrace", "dominator". @return SUSPECTS_WAYS for another word */
