@@ -436,9 +436,11 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 	if (!error && *named == 0)
 		error = naming_claim(inference, NAMING_WEAK, PASS_ALL, named);
 	if (!error && *named == 0)
-		error = pools_cut(inference, named);
+		error = pools_cut(inference, false, named);
 	if (!error && *named == 0)
 		error = naming_reconsider(inference, named);
+	if (!error && *named == 0)
+		error = pools_cut(inference, true, named);
 	return error;
 }
 

@@ -359,9 +359,13 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 
 /* --- pools --- */
 
-/** Cuts blocks that have no name, but several hints, into parts. */
+/**
+ * Cuts blocks that have no name, but several hints, into parts.
+ *
+ * @param at_the_end  nothing else is left to try: one part will do
+ */
 HEAP_MUST_CHECK
-struct heap_error *pools_cut(struct inference *inference, uint64_t *cut);
+struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint64_t *cut);
 
 /** Puts the parts of all pools in order into capture. */
 HEAP_MUST_CHECK

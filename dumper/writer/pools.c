@@ -135,8 +135,8 @@ static bool is_part(const struct inference *inference, const struct hint *hint)
 	       inference_is_raw(inference, hint->object, hint->interior & ~UINT32_C(7));
 }
 
-// Whether a block without a name has hints at several places.
-static bool is_pool(const struct inference *inference, heap_object_id object)
+// Whether a block without a name has hints at several places, or, at the end, behind its start.
+static bool is_pool(const struct inference *inference, heap_object_id object, bool at_the_end)
 {
 	uint32_t places = 0, last = UINT32_MAX;
 
@@ -150,7 +150,7 @@ static bool is_pool(const struct inference *inference, heap_object_id object)
 		if (!is_part(inference, hint) || (hint->interior & ~UINT32_C(7)) == last)
 			continue;
 		last = hint->interior & ~UINT32_C(7);
-		places++;
+		places += at_the_end && last > 0 ? MIN_PARTS : 1;
 	}
 	return places >= MIN_PARTS;
 }
@@ -175,7 +175,43 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 	return error;
 }
 
-struct heap_error *pools_cut(struct inference *inference, uint64_t *cut)
+// The struct that gets a block of its site, if there is more in the block.
+static heap_type_id find_result(const struct inference *inference, heap_object_id object)
+{
+	const struct capture *capture = inference->capture;
+	const struct meanings *meanings = &inference->kinds.meanings[capture->sites.site[object]];
+
+	for (uint32_t i = 0; i < meanings->count; i++) {
+		heap_type_id type = meanings->list[i].type;
+
+		if (meanings->list[i].is_result && layouts_is_compound(&inference->layouts, type) &&
+		    heap_types_size(inference->layouts.types, type) < capture->objects.size[object])
+			return type;
+	}
+	return HEAP_NO_TYPE;
+}
+
+// Notes that what gets a block is at its start, as another slot would.
+HEAP_MUST_CHECK
+static struct heap_error *begin_with_results(struct inference *inference)
+{
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
+		heap_type_id type = inference->rank[i] == RANK_NONE && !inference->pools.is_pool[i]
+					    ? find_result(inference, i)
+					    : HEAP_NO_TYPE;
+
+		if (type == HEAP_NO_TYPE)
+			continue;
+		inference->pools.is_pool[i] = true;
+		inference->capture->evidence[i] = HEAP_EVIDENCE_POOL;
+		error = hints_add(inference, type, &(struct pointer){ .target = i }, false);
+	}
+	return error;
+}
+
+struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint64_t *cut)
 {
 	struct pools *pools = &inference->pools;
 	uint32_t objects = inference->capture->objects.count;
@@ -185,9 +221,11 @@ struct heap_error *pools_cut(struct inference *inference, uint64_t *cut)
 		pools->is_pool = calloc((size_t)objects + 1, sizeof(*pools->is_pool));
 	if (!pools->is_pool)
 		return heap_error_out_of_memory();
+	if (at_the_end)
+		error = begin_with_results(inference);
 	for (heap_object_id i = 0; !error && i < objects; i++) {
 		if (inference->hint_head[i] != NO_HINT && !pools->is_pool[i] &&
-		    is_pool(inference, i))
+		    is_pool(inference, i, at_the_end))
 			error = cut_pool(inference, i, cut);
 	}
 	// Parts lead to parts: what has been hinted since is looked at in turn.
