@@ -26,7 +26,8 @@ _heapsh()
 	done
 	if [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
-			callstack symbols inrefs outrefs path dominators retained suspects types sites' -- "$word")
+			callstack symbols inrefs outrefs path dominators retained suspects types sites
+			last alias unalias source time' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
 			--color=never --memory --help --version' -- "$word")

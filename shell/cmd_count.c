@@ -366,4 +366,5 @@ const struct command count_command = {
 		   "  count --by site --limit 20",
 	.run = count_run,
 	.options = count_options,
+	.is_table = true,
 };

@@ -295,4 +295,5 @@ const struct command largest_command = {
 		   "  largest --retained",
 	.run = largest_run,
 	.options = largest_options,
+	.is_table = true,
 };

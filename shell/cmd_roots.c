@@ -186,6 +186,7 @@ const struct command roots_command = {
 		"  roots --min 1M --all",
 	.run = roots_run,
 	.options = roots_options,
+	.is_table = true,
 };
 
 // --- callstack ---------------------------------------------------------------

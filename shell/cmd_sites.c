@@ -320,4 +320,5 @@ const struct command sites_command = {
 		   "  sites --callers --depth 3",
 	.run = sites_run,
 	.options = sites_options,
+	.is_table = true,
 };

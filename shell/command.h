@@ -35,6 +35,8 @@ enum command_words {
 	WORDS_FILTER = 1 << 1, /**< filters, and what follows them */
 	WORDS_TYPE = 1 << 2,
 	WORDS_COMMAND = 1 << 3,
+	WORDS_ALIAS = 1 << 4,
+	WORDS_FILE = 1 << 5,
 };
 
 struct command {
@@ -46,6 +48,7 @@ struct command {
 	enum command_status (*run)(struct session *session, int argc, char **argv);
 	unsigned words;             /**< enum command_words, or'ed */
 	const char *const *options; /**< of the command, NULL-terminated; NULL: none */
+	bool is_table;              /**< on a terminal its lines end where that does */
 };
 
 /** Every command, in the order in which `help` lists them. */
@@ -69,6 +72,11 @@ struct command {
 	_(suspects) \
 	_(types) \
 	_(sites) \
+	_(last) \
+	_(alias) \
+	_(unalias) \
+	_(source) \
+	_(time) \
 	_(quit)
 // clang-format on
 
@@ -85,8 +93,11 @@ const struct command *command_find(const char *name);
 /** Runs a command given as words; reports what went wrong on the session's errors. */
 enum command_status command_run(struct session *session, int argc, char **argv);
 
-/** Runs a line as typed: words, quotes, `| program` and `> file`. */
+/** Runs a line as typed: an alias, words, quotes, `| program` and `> file`. */
 enum command_status command_run_line(struct session *session, const char *line);
+
+/** Runs the lines of a file, up to the first that fails. */
+enum command_status command_run_file(struct session *session, const char *path);
 
 /**
  * Reports @p error on standard error, and ends it.

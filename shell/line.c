@@ -4,6 +4,7 @@
  * (handed to sh as it is) or `> file`, `>> file`.
  */
 #include "shell/command.h"
+#include "shell/pager.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -123,6 +124,31 @@ static FILE *open_target(const struct line *line)
 	return fopen(line->file, line->append ? "a" : "w");
 }
 
+// What a pager shows; one program is enough where the line has one of its own.
+static enum command_status run_to_pager(struct session *session, struct line *line)
+{
+	const struct command *command = command_find(line->words[0]);
+	FILE *terminal = output_redirect(session->output, stdout, session->colours);
+	struct pager *pager;
+	FILE *stream = pager_open(
+		terminal, command && command->is_table && !output_is_json(session->output), &pager);
+	enum command_status status;
+
+	if (!stream)
+		return command_run(session, line->count, line->words);
+
+	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+
+	output_redirect(session->output, stream, session->colours);
+	session->paged = false;
+	status = command_run(session, line->count, line->words);
+	session->paged = true;
+	output_redirect(session->output, terminal, session->colours);
+	pager_close(stream, pager);
+	signal(SIGPIPE, before);
+	return status;
+}
+
 static enum command_status run_to_target(struct session *session, struct line *line)
 {
 	FILE *target = open_target(line);
@@ -136,8 +162,13 @@ static enum command_status run_to_target(struct session *session, struct line *l
 	// A program that ends early (head) must not end the shell.
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 	FILE *stream = output_redirect(session->output, target, false);
-	enum command_status status = command_run(session, line->count, line->words);
+	bool colours = session->colours, paged = session->paged;
+	enum command_status status;
 
+	session->colours = session->paged = false;
+	status = command_run(session, line->count, line->words);
+	session->colours = colours;
+	session->paged = paged;
 	output_redirect(session->output, stream, session->colours);
 	if (line->pipe) {
 		pclose(target);
@@ -152,7 +183,8 @@ static enum command_status run_to_target(struct session *session, struct line *l
 enum command_status command_run_line(struct session *session, const char *text)
 {
 	struct line line = { .count = 0 };
-	const char *wrong = parse_line(text, &line);
+	char *expanded = aliases_expand(&session->aliases, text);
+	const char *wrong = expanded ? parse_line(expanded, &line) : "out of memory";
 	enum command_status status = COMMAND_OK;
 
 	if (wrong) {
@@ -160,8 +192,10 @@ enum command_status command_run_line(struct session *session, const char *text)
 		status = COMMAND_USAGE;
 	} else if (line.count > 0) {
 		status = line.pipe || line.file ? run_to_target(session, &line)
+			 : session->paged       ? run_to_pager(session, &line)
 						: command_run(session, line.count, line.words);
 	}
 	free_line(&line);
+	free(expanded);
 	return status;
 }

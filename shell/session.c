@@ -45,6 +45,7 @@ void session_close(struct session *session)
 	session_release(session, NULL);
 	free(session->answer);
 	heap_dominator_tree_deinit(&session->tree);
+	aliases_deinit(&session->aliases);
 	if (session->dominators)
 		heap_dominators_deinit(session->dominators);
 	free(session->dominators);

@@ -13,6 +13,7 @@
 #include "lib/filter.h"
 #include "lib/paths.h"
 #include "lib/reachable.h"
+#include "shell/alias.h"
 #include "shell/output.h"
 #include "shell/progress.h"
 
@@ -22,7 +23,10 @@ struct session {
 	struct heap_snapshot *snapshot;
 	struct output *output;
 	bool quiet;
-	bool quit;                          /**< set by `quit` */
+	bool quit;  /**< set by `quit` */
+	bool paged; /**< long answers go to a pager: at a prompt */
+	struct aliases aliases;
+	unsigned nesting;                   /**< files that are being sourced */
 	bool colours;                       /**< where the output is now */
 	struct heap_graph *graph;           /**< NULL until session_graph() */
 	struct heap_dominators *dominators; /**< NULL until session_dominators() */
@@ -53,8 +57,10 @@ struct heap_error *session_open(struct session *session, const char *path);
 
 void session_close(struct session *session);
 
-/** Between two commands: forgets texts, and begins a new answer. */
+/** Begins a new answer. */
 void session_begin_command(struct session *session);
+
+/** Forgets all texts. */
 void session_end_command(struct session *session);
 
 /**

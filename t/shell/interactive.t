@@ -61,6 +61,9 @@ sub leave {
     return ($rest, $? >> 8);
 }
 
+open my $made, '>', "$Sample::directory/redirected" or die $!;
+print $made "frob\n";
+close $made;
 begin('--color=never', $file);
 is await(qr/heapsh> $/), <<'END' . 'heapsh> ', 'the banner and a prompt';
 Heap snapshot of app (pid 4242), 2026-11-20 19:00:01, from heapsnap 0.1
@@ -87,6 +90,20 @@ like complete("find --count site cache_\t size 12"),
     qr/^find --count site cache_insert  size 12\nTotal: 1 object, 12 B\n$/, 'of sites';
 like complete("find --count unt\t"), qr/^find --count untyped \nTotal: 1 object, 48 B\n$/,
     'of filters';
+like complete("count --by mo\t"), qr/^count --by module \n/, 'of arguments of options';
+like complete("sites --by obj\t --limit 1"), qr/^sites --by objects  --limit 1\n.*node_new/s,
+    'of one that is alone';
+like complete("show &pop\t"), qr/^show &popular \nthe global variable popular /, 'of variables themselves';
+like complete("find --count module app\t"), qr/^find --count module app \nTotal: 15 objects/, 'of modules';
+type("find type table or untyped\n");
+like complete("show \$\t2"), qr/^show \$\a?2 ?\nblock\(48\) at 0x5f02300, 48 B\n/, 'of the last answer';
+type("alias slots 'find --count type slot'\n");
+like complete("slo\t"), qr/^slots \nTotal: 1 object, 224 B\n$/, 'of aliases';
+like complete("slots or unt\t"), qr/^slots or untyped \nTotal: 2 objects/, 'of what they take';
+like complete("time ret pop\t"), qr/^time ret popular \nstruct table .*\n.*processor time\n$/s,
+    'of a command behind time';
+like complete("find untyped > $Sample::directory/redir\t"), qr{/redirected}, 'of files behind >';
+like complete("source $Sample::directory/redir\t"), qr{/redirected\s+heapsh: }, 'and of those to be run';
 like complete("help iden\t"), qr/^help identify \nidentify \[--depth N\]/, 'of commands for help';
 
 # ^C at the prompt drops the line; ^D leaves.

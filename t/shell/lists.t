@@ -224,6 +224,11 @@ retained   bytes that would be free without an object, or without all that match
 suspects   the few places where most of the heap gathers
 types      a type as C source with offsets, or all types that objects have
 sites      objects and bytes per allocation site, or along the calls that led there
+last       the objects of the last answer, with their names
+alias      a name for the beginning of a line, or what names there are
+unalias    forget an alias
+source     run the commands in a file
+time       run a command, and say how long it took
 quit       leave the shell
 
 `help COMMAND` tells more. OBJ is an address (hex, also inside an object), a

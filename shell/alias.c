@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/alias.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_NESTING = 16, // of aliases that begin with others
+};
+
+void aliases_deinit(struct aliases *aliases)
+{
+	for (size_t i = 0; i < aliases->count; i++) {
+		free(aliases->aliases[i].name);
+		free(aliases->aliases[i].text);
+	}
+	free(aliases->aliases);
+	*aliases = (struct aliases){ 0 };
+}
+
+static bool is_name(const char *text)
+{
+	if (!isalpha((unsigned char)*text))
+		return false;
+	while (isalnum((unsigned char)*text) || *text == '-' || *text == '_')
+		text++;
+	return *text == '\0';
+}
+
+const struct alias *aliases_find(const struct aliases *aliases, const char *name, size_t length)
+{
+	for (size_t i = 0; i < aliases->count; i++) {
+		const char *other = aliases->aliases[i].name;
+
+		if (strncmp(other, name, length) == 0 && other[length] == '\0')
+			return &aliases->aliases[i];
+	}
+	return NULL;
+}
+
+// Makes room for one where its name belongs. Takes over both texts, if there is memory.
+static bool insert(struct aliases *aliases, char *name, char *text)
+{
+	struct alias *larger =
+		realloc(aliases->aliases, (aliases->count + 1) * sizeof(*aliases->aliases));
+	size_t at = 0;
+
+	if (!larger)
+		return false;
+	aliases->aliases = larger;
+	while (at < aliases->count && strcmp(larger[at].name, name) < 0)
+		at++;
+	memmove(larger + at + 1, larger + at, (aliases->count - at) * sizeof(*larger));
+	larger[at] = (struct alias){ name, text };
+	aliases->count++;
+	return true;
+}
+
+struct heap_error *aliases_set(struct aliases *aliases, const char *name, const char *text)
+{
+	char *name_copy, *text_copy;
+
+	if (!is_name(name))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s: names are of letters, digits, - and _", name);
+	name_copy = strdup(name);
+	text_copy = strdup(text);
+	if (name_copy && text_copy) {
+		aliases_remove(aliases, name);
+		if (insert(aliases, name_copy, text_copy))
+			return NULL;
+	}
+	free(name_copy);
+	free(text_copy);
+	return heap_error_out_of_memory();
+}
+
+bool aliases_remove(struct aliases *aliases, const char *name)
+{
+	const struct alias *found = aliases_find(aliases, name, strlen(name));
+	size_t at;
+
+	if (!found)
+		return false;
+	at = (size_t)(found - aliases->aliases);
+	free(aliases->aliases[at].name);
+	free(aliases->aliases[at].text);
+	aliases->count--;
+	memmove(aliases->aliases + at, aliases->aliases + at + 1,
+		(aliases->count - at) * sizeof(*aliases->aliases));
+	return true;
+}
+
+char *aliases_expand(const struct aliases *aliases, const char *line)
+{
+	const struct alias *seen[MAX_NESTING];
+	char *text = strdup(line + strspn(line, " \t\n"));
+
+	for (size_t depth = 0; text && depth < MAX_NESTING; depth++) {
+		size_t length = strcspn(text, " \t\n|>'\"\\");
+		const struct alias *alias = aliases_find(aliases, text, length);
+		char *expanded;
+
+		for (size_t i = 0; alias && i < depth; i++) {
+			if (seen[i] == alias)
+				return text;
+		}
+		if (!alias || length == 0)
+			break;
+		seen[depth] = alias;
+		if (asprintf(&expanded, "%s%s", alias->text, text + length) < 0)
+			expanded = NULL;
+		free(text);
+		text = expanded;
+	}
+	return text;
+}
