@@ -4,35 +4,15 @@
  */
 #include "lib/bits.h"
 #include "lib/retained.h"
-#include "lib/suspects.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
 #include "shell/path.h"
+#include "shell/suspect_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *describe_node(struct session *session, heap_node_id node)
-{
-	uint32_t objects = session->snapshot->object_count;
-
-	return node < objects ? describe_object(session, node)
-			      : describe_root(session, node - objects);
-}
-
-// "object" or "root", after the prefix, for JSON.
-static void describe_node_json(struct session *session, const char *prefix, heap_node_id node)
-{
-	uint32_t objects = session->snapshot->object_count;
-
-	if (node < objects)
-		describe_object_json(session, session_format(session, "%sobject", prefix), node);
-	else
-		describe_root_json(session, session_format(session, "%sroot", prefix),
-				   node - objects);
-}
 
 static uint64_t total_bytes(const struct heap_snapshot *snapshot)
 {
@@ -424,62 +404,6 @@ enum {
 	DEFAULT_SHARE = 10, // per cent of the heap
 };
 
-static const char *const kind_names[] = {
-	[HEAP_SUSPECT_ONE] = "one",
-	[HEAP_SUSPECT_GROUP] = "group",
-	[HEAP_SUSPECT_CHAIN] = "chain",
-};
-
-static const char *type_name(struct session *session, heap_object_id object)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_type_id type = snapshot->type[object];
-
-	if (type != HEAP_NO_TYPE)
-		return describe_type(session, type);
-	return session_format(session, "untyped blocks of %s",
-			      describe_site(session, snapshot->site[object]));
-}
-
-static const char *describe_suspect(struct session *session, const struct heap_suspect *suspect)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	const char *kind = type_name(session, suspect->example);
-	const char *place = suspect->place == HEAP_NO_NODE ? "several roots"
-							   : describe_node(session, suspect->place);
-
-	if (suspect->kind == HEAP_SUSPECT_GROUP)
-		return session_format(session, "%" PRIu64 " × %s, held by %s", suspect->members,
-				      kind, place);
-	if (suspect->kind == HEAP_SUSPECT_CHAIN)
-		return session_format(session, "a chain of %" PRIu64 " × %s, held by %s",
-				      suspect->members, kind, place);
-	return session_format(session, "%s%s", describe_object(session, suspect->example),
-			      snapshot->size[suspect->example] >= suspect->bytes / 2
-				      ? ", which is as large itself"
-				      : ", which holds much of many kinds");
-}
-
-// What to do about it.
-static const char *advice(struct session *session, const struct heap_suspect *suspect)
-{
-	uint64_t address = session->snapshot->address[suspect->example];
-
-	if (suspect->kind == HEAP_SUSPECT_CHAIN)
-		return "If the list should be short, look for who takes nodes off it, and when.";
-	if (suspect->kind == HEAP_SUSPECT_ONE)
-		return session_format(session,
-				      "If it should be smaller, `dominators --depth 3 %#" PRIx64
-				      "` says what is in it.",
-				      address);
-	if (suspect->place == HEAP_NO_NODE)
-		return session_format(session,
-				      "No single object holds them all: `identify %#" PRIx64
-				      "` says who holds one of them.",
-				      address);
-	return "If they should be fewer, look for who takes them out again, and when.";
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *print_way(struct session *session, const struct heap_suspect *suspect)
 {
@@ -502,18 +426,18 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 
 	output_text(output, "%s%zu. %.1f %% of the heap, %s: %s\n", number > 1 ? "\n" : "", number,
 		    per_cent(suspect->bytes, total), describe_bytes(session, suspect->bytes),
-		    describe_suspect(session, suspect));
+		    suspect_text_describe(session, suspect));
 	output_text(output, "   %s comes from %s.\n   %s\n",
 		    suspect->kind == HEAP_SUSPECT_CHAIN ? "The first of them"
 		    : suspect->members > 1              ? "The largest of them"
 							: "It",
-		    site, advice(session, suspect));
+		    site, suspect_text_advice(session, suspect));
 	output_open_object(output, NULL);
-	output_string(output, "kind", kind_names[suspect->kind]);
+	output_string(output, "kind", suspect_text_kind(suspect->kind));
 	output_number(output, "bytes", suspect->bytes);
 	output_real(output, "per_cent", per_cent(suspect->bytes, total));
 	output_number(output, "members", suspect->members);
-	output_string(output, "type", type_name(session, suspect->example));
+	output_string(output, "type", suspect_text_type(session, suspect->example));
 	output_string(output, "site", site);
 	if (suspect->place != HEAP_NO_NODE)
 		describe_node_json(session, "held_by_", suspect->place);

@@ -5,6 +5,7 @@
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/root_sizes.h"
 #include "shell/value.h"
 
 #include <fnmatch.h>
@@ -20,51 +21,7 @@ enum {
 	DEFAULT_SHOWN = 25,
 };
 
-struct measured_root {
-	heap_root_id root;
-	uint64_t retained;
-	uint64_t exclusive; // bytes of objects that only this root points to itself
-	struct heap_reachable reachable;
-};
-
-static int compare_roots(const void *left, const void *right)
-{
-	const struct measured_root *a = left, *b = right;
-
-	if (a->retained != b->retained)
-		return a->retained > b->retained ? -1 : 1;
-	return a->root < b->root ? -1 : a->root > b->root;
-}
-
-// Bytes of the objects that a root points to and nothing else does.
-static void add_exclusive(const struct session *session, struct measured_root *roots)
-{
-	const struct heap_graph *graph = session->graph;
-	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_object_id last = HEAP_NO_OBJECT;
-	heap_root_id last_root = 0;
-
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
-		const struct heap_root_edge *edge = &snapshot->root_edges[i];
-		heap_object_id target = edge->target;
-		uint32_t first = graph->root_in_first[target],
-			 end = graph->root_in_first[target + 1];
-		bool alone = graph->in_first[target] == graph->in_first[target + 1];
-
-		for (uint32_t j = first; j < end && alone; j++)
-			alone = snapshot->root_edges[graph->root_in[j]].root == edge->root;
-		if (!alone || (target == last && last_root == edge->root))
-			continue;
-		// Two pointers from one root count once: the first of them in the root's order.
-		if (end - first > 1 && graph->root_in[first] != i)
-			continue;
-		roots[edge->root].exclusive += snapshot->size[target];
-		last = target;
-		last_root = edge->root;
-	}
-}
-
-static void print_roots(struct session *session, const struct measured_root *roots, size_t count,
+static void print_roots(struct session *session, const struct root_sizes *roots, size_t count,
 			uint64_t total)
 {
 	struct output *output = session->output;
@@ -101,39 +58,6 @@ static uint64_t total_bytes(const struct heap_snapshot *snapshot)
 	return total;
 }
 
-// Keeps the roots that hold something and pass the limits. @return how many
-static size_t select_roots(struct session *session, struct measured_root *roots, uint64_t minimum,
-			   size_t limit)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	uint8_t *holds = session_allocate(session, snapshot->root_count);
-	size_t count = 0;
-
-	for (uint64_t i = 0; holds && i < snapshot->root_edge_count; i++)
-		holds[snapshot->root_edges[i].root] = 1;
-	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
-		if (holds && holds[i] && roots[i].retained >= minimum)
-			roots[count++] = roots[i];
-	}
-	qsort(roots, count, sizeof(*roots), compare_roots);
-	return count < limit ? count : limit;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *measure_reachable(struct session *session, struct measured_root *roots,
-					    size_t count)
-{
-	struct heap_reachable_search *search;
-	struct heap_error *error = heap_reachable_create(session->graph, &search);
-
-	if (error)
-		return error;
-	for (size_t i = 0; i < count && !session_must_stop(session); i++)
-		roots[i].reachable = heap_reachable_from_root(search, roots[i].root);
-	heap_reachable_destroy(search);
-	return NULL;
-}
-
 static enum command_status roots_run(struct session *session, int argc, char **argv)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -146,25 +70,11 @@ static enum command_status roots_run(struct session *session, int argc, char **a
 	    !command_number(&argc, argv, "--limit", &limit) || argc != 1)
 		return COMMAND_USAGE;
 
-	struct heap_error *error = session_dominators(session);
-	struct measured_root *roots =
-		session_allocate(session, (snapshot->root_count + 1) * sizeof(*roots));
+	struct root_sizes *roots;
+	size_t count;
+	struct heap_error *error =
+		root_sizes_measure(session, minimum, all ? SIZE_MAX : limit, &roots, &count);
 
-	if (!error && !roots)
-		error = heap_error_out_of_memory();
-	if (!error)
-		error = session_graph(session);
-	if (error)
-		return command_fail(session, error);
-	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
-		roots[i].root = i;
-		roots[i].retained = session->dominators->retained[snapshot->object_count + i];
-	}
-	add_exclusive(session, roots);
-
-	size_t count = select_roots(session, roots, minimum, all ? SIZE_MAX : limit);
-
-	error = measure_reachable(session, roots, count);
 	if (error)
 		return command_fail(session, error);
 	print_roots(session, roots, count, total_bytes(snapshot));

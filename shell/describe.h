@@ -71,4 +71,10 @@ void describe_object_json(struct session *session, const char *key, heap_object_
 
 void describe_root_json(struct session *session, const char *key, heap_root_id root);
 
+/** An object or a root. */
+const char *describe_node(struct session *session, heap_node_id node);
+
+/** The same for JSON, as "object" or "root" after the prefix. */
+void describe_node_json(struct session *session, const char *prefix, heap_node_id node);
+
 #endif
