@@ -35,8 +35,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wwrite-strings -Wmissi
 FLAGS    := -std=gnu11 -D_GNU_SOURCE -DHEAPSH_VERSION='"$(VERSION)"' -iquote . $(WARNINGS) \
             $(if $(WERROR),-Werror)
 SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-# Debian 12's libdwarf has no .pc file. libiberty is gcc's own demangler.
-LIBS      = $(shell pkg-config --libs $(PKGS)) -ldwarf -liberty -lm -pthread
+# libiberty is gcc's own demangler.
+LIBS      = $(shell pkg-config --libs $(PKGS)) -liberty -lm -pthread
 UNIT_LIBS ?= -lcmocka
 
 Q := $(if $(V),,@)

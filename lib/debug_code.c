@@ -5,10 +5,10 @@
 #include "lib/debug_code_unit.h"
 #include "lib/debug_lists.h"
 #include "lib/demangle.h"
+#include "lib/dwarf.h"
 #include "lib/dwarf_types_reader.h"
 #include "lib/types_index.h"
 
-#include <libdwarf/dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 

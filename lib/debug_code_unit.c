@@ -2,9 +2,9 @@
 #include "lib/debug_code_unit.h"
 
 #include "lib/debug_lists.h"
+#include "lib/dwarf.h"
 #include "lib/types_index.h"
 
-#include <libdwarf/dwarf.h>
 #include <stdlib.h>
 
 enum {

@@ -2,8 +2,8 @@
 #include "lib/debug_entries.h"
 
 #include "lib/debug_forms.h"
+#include "lib/dwarf.h"
 
-#include <libdwarf/dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/debug_files.h"
 
-#include <libdwarf/dwarf.h>
+#include "lib/dwarf.h"
+
 #include <stdlib.h>
 #include <string.h>
 

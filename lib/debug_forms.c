@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/debug_forms.h"
 
-#include <libdwarf/dwarf.h>
-
-#ifndef DW_FORM_GNU_addr_index
-#define DW_FORM_GNU_addr_index 0x1f01
-#define DW_FORM_GNU_str_index 0x1f02
-#endif
+#include "lib/dwarf.h"
 
 int heap_debug_form_size(const struct heap_debug_unit *unit, uint16_t form)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/debug_lists.h"
 
-#include <libdwarf/dwarf.h>
+#include "lib/dwarf.h"
 
 struct list {
 	const struct heap_debug_entries *entries;

@@ -3,9 +3,10 @@
 
 #include "lib/cleanup.h"
 #include "lib/debug_entries.h"
+#include "lib/dwarf.h"
 
 #include <fcntl.h>
-#include <libdwarf/dwarf.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

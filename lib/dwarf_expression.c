@@ -2,13 +2,7 @@
 #include "lib/dwarf_expression.h"
 
 #include "lib/debug_entries.h"
-
-#include <libdwarf/dwarf.h>
-
-#ifndef DW_OP_GNU_addr_index
-#define DW_OP_GNU_addr_index 0xfb
-#define DW_OP_GNU_const_index 0xfc
-#endif
+#include "lib/dwarf.h"
 
 enum {
 	MAX_STACK = 64,

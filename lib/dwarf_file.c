@@ -5,61 +5,74 @@
 #include "lib/debug_code.h"
 
 #include <fcntl.h>
+#include <gelf.h>
 #include <string.h>
 
-// --- what differs between libdwarf 20210528 and 0.4 and later ----------------------------
-
-#ifdef DW_LIBDWARF_VERSION_MAJOR
-static int init(int descriptor, Dwarf_Debug *debug, Dwarf_Error *error)
+static bool is_debug_section(const char *name)
 {
-	return dwarf_init_b(descriptor, DW_GROUPNUMBER_ANY, NULL, NULL, debug, error);
+	static const char *const names[] = { ".debug_info", ".zdebug_info", ".debug_types",
+					     ".zdebug_types", ".debug_info.dwo" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
 }
 
-static void finish(Dwarf_Debug debug)
+static bool has_debug_section(Elf *elf)
 {
-	dwarf_finish(debug);
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, names, header.sh_name)
+					   : NULL;
+
+		if (name && header.sh_type != SHT_NOBITS && is_debug_section(name))
+			return true;
+	}
+	return false;
 }
 
-#else
-static int init(int descriptor, Dwarf_Debug *debug, Dwarf_Error *error)
+HEAP_MUST_CHECK
+static struct heap_error *check_file(int descriptor, const char *path)
 {
-	return dwarf_init_b(descriptor, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, debug, error);
+	struct heap_error *error = NULL;
+
+	elf_version(EV_CURRENT);
+
+	Elf *elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
+		error = heap_error_create(HEAP_ERROR_FORMAT, "%s: not an ELF file", path);
+	else if (!has_debug_section(elf))
+		error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no debug information", path);
+	elf_end(elf);
+	return error;
 }
-
-static void finish(Dwarf_Debug debug)
-{
-	dwarf_finish(debug, NULL);
-}
-
-#endif
-
-// --- open and close ------------------------------------------------------------------------
 
 struct heap_error *heap_dwarf_open(const char *path, struct heap_dwarf_file **result)
 {
 	CLEANUP_FREE struct heap_dwarf_file *file = calloc(1, sizeof(*file));
 	CLEANUP_FREE char *name = strdup(path);
-	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (!file || !name)
 		return heap_error_out_of_memory();
 	if (descriptor < 0)
 		return heap_error_create_system("%s", path);
 
-	Dwarf_Error error = NULL;
+	struct heap_error *error = check_file(descriptor, path);
 
-	file->path = name;
-	switch (init(descriptor, &file->debug, &error)) {
-	case DW_DLV_OK:
-		break;
-	case DW_DLV_NO_ENTRY:
-		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no debug information", path);
-	default:
-		return heap_dwarf_error(file, error, "cannot be opened");
-	}
+	if (error)
+		return error;
+	file->path = keep(name);
 	file->descriptor = descriptor;
 	descriptor = -1;
-	name = NULL;
 	*result = keep(file);
 	return NULL;
 }
@@ -68,7 +81,6 @@ void heap_dwarf_close(struct heap_dwarf_file *file)
 {
 	if (!file)
 		return;
-	finish(file->debug);
 	heap_debug_code_destroy(file->code);
 	if (file->debug_units)
 		heap_debug_units_close(file->debug_units);
@@ -76,14 +88,4 @@ void heap_dwarf_close(struct heap_dwarf_file *file)
 	close(file->descriptor);
 	free(file->path);
 	free(file);
-}
-
-struct heap_error *heap_dwarf_error(struct heap_dwarf_file *file, Dwarf_Error error,
-				    const char *what)
-{
-	struct heap_error *result = heap_error_create(HEAP_ERROR_FORMAT, "%s: %s: %s", file->path,
-						      what, dwarf_errmsg(error));
-
-	dwarf_dealloc_error(file->debug, error);
-	return result;
 }

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf_types_unit.h"
 
-#include <libdwarf/dwarf.h>
-#include <string.h>
+#include "lib/dwarf.h"
 
-#ifndef DW_OP_GNU_addr_index
-#define DW_OP_GNU_addr_index 0xfb
-#endif
-#ifndef DW_OP_GNU_const_index
-#define DW_OP_GNU_const_index 0xfc
-#endif
+#include <string.h>
 
 enum {
 	CHAIN_MAX = 16, // typedefs and qualifiers of a bit-field's type

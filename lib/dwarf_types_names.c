@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf_types_unit.h"
 
+#include "lib/dwarf.h"
 #include "lib/types_index.h"
 
-#include <libdwarf/dwarf.h>
 #include <string.h>
 
 enum {

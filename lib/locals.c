@@ -4,9 +4,9 @@
 #include "lib/cleanup.h"
 #include "lib/debug_code.h"
 #include "lib/debug_lists.h"
+#include "lib/dwarf.h"
 #include "lib/dwarf_expression.h"
 
-#include <libdwarf/dwarf.h>
 #include <string.h>
 
 enum {

@@ -2,8 +2,8 @@
 #include "lib/site_types.h"
 
 #include "lib/cleanup.h"
+#include "lib/dwarf.h"
 
-#include <libdwarf/dwarf.h>
 #include <stdlib.h>
 
 struct search {

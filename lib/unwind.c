@@ -13,95 +13,54 @@ enum {
 	SEARCH_REACH = 64 << 20,
 };
 
-// What libdwarf calls "same value" and "undefined" in a table of rules.
-enum {
-	RULE_SAME = 1035,
-	RULE_UNDEFINED = 1034,
-	RULE_CFA = 1436,
-};
-
-// A table of call frame information: .eh_frame or .debug_frame.
-struct table {
-	struct heap_dwarf_file *file;
-	Dwarf_Cie *cies;
-	Dwarf_Signed cie_count;
-	Dwarf_Fde *fdes;
-	Dwarf_Signed fde_count;
-};
-
-// The rules of one row, for one pc.
-struct row {
+// The rules of one pc.
+struct known_row {
 	uint64_t pc;
 	bool found;
-	bool is_signal;
-	uint8_t return_register;
-	Dwarf_Regtable_Entry3 cfa;
-	Dwarf_Regtable_Entry3 rules[HEAP_REGISTERS];
+	struct heap_frame_row row;
 };
 
 struct heap_unwinder {
-	struct heap_dwarf_file *module;
-	struct table tables[3];
+	struct heap_call_frames *tables[3]; // [table_count]
 	size_t table_count;
-	struct row *cache[CACHE_SLOTS];
+	struct known_row *cache[CACHE_SLOTS];
 };
 
 // --- tables ------------------------------------------------------------------
 
-typedef int list_reader(Dwarf_Debug debug, Dwarf_Cie **cies, Dwarf_Signed *cie_count,
-			Dwarf_Fde **fdes, Dwarf_Signed *fde_count, Dwarf_Error *error);
-
-static void add_table(struct heap_unwinder *unwinder, struct heap_dwarf_file *file,
-		      list_reader *read_list)
+// A table that is not there, or that cannot be read, is one less.
+HEAP_MUST_CHECK
+static struct heap_error *add_table(struct heap_unwinder *unwinder, const char *path, bool is_debug)
 {
-	struct table table = { .file = file };
-	Dwarf_Error error = NULL;
-	int result = read_list(file->debug, &table.cies, &table.cie_count, &table.fdes,
-			       &table.fde_count, &error);
+	struct heap_error *error =
+		heap_call_frames_open(path, is_debug, &unwinder->tables[unwinder->table_count]);
 
-	if (result == DW_DLV_OK)
-		unwinder->tables[unwinder->table_count++] = table;
-	else if (result == DW_DLV_ERROR)
-		dwarf_dealloc_error(file->debug, error);
+	if (!error)
+		unwinder->table_count++;
+	else if (heap_error_code(error) == HEAP_ERROR_MEMORY)
+		return error;
+	heap_error_destroy(error);
+	return NULL;
 }
 
-// Registers that no instruction mentions keep their value.
-static void configure(Dwarf_Debug debug)
-{
-	dwarf_set_frame_rule_table_size(debug, 128);
-	dwarf_set_frame_cfa_value(debug, RULE_CFA);
-	dwarf_set_frame_same_value(debug, RULE_SAME);
-	dwarf_set_frame_undefined_value(debug, RULE_UNDEFINED);
-	dwarf_set_frame_rule_initial_value(debug, RULE_SAME);
-}
-
-struct heap_error *heap_unwinder_create(const char *module, struct heap_dwarf_file *debug,
+struct heap_error *heap_unwinder_create(const char *module, const char *debug,
 					struct heap_unwinder **result)
 {
 	struct heap_unwinder *unwinder = calloc(1, sizeof(*unwinder));
+	struct heap_error *error = unwinder ? NULL : heap_error_out_of_memory();
 
-	if (!unwinder)
-		return heap_error_out_of_memory();
-
-	struct heap_error *error = heap_dwarf_open(module, &unwinder->module);
-
-	// A module without unwind tables of its own may have some in its debug file.
-	if (error && heap_error_code(error) != HEAP_ERROR_ABSENT) {
-		heap_unwinder_destroy(unwinder);
+	if (error)
 		return error;
-	}
-	heap_error_destroy(error);
-	if (unwinder->module) {
-		configure(unwinder->module->debug);
-		add_table(unwinder, unwinder->module, dwarf_get_fde_list_eh);
-		add_table(unwinder, unwinder->module, dwarf_get_fde_list);
-	}
-	if (debug) {
-		configure(debug->debug);
-		add_table(unwinder, debug, dwarf_get_fde_list);
-	}
-	*result = unwinder;
-	return NULL;
+	error = add_table(unwinder, module, false);
+	if (!error)
+		error = add_table(unwinder, module, true);
+	if (!error && debug && strcmp(debug, module) != 0)
+		error = add_table(unwinder, debug, true);
+	if (error)
+		heap_unwinder_destroy(unwinder);
+	else
+		*result = unwinder;
+	return error;
 }
 
 void heap_unwinder_destroy(struct heap_unwinder *unwinder)
@@ -110,113 +69,58 @@ void heap_unwinder_destroy(struct heap_unwinder *unwinder)
 		return;
 	for (size_t i = 0; i < CACHE_SLOTS; i++)
 		free(unwinder->cache[i]);
-	for (size_t i = 0; i < unwinder->table_count; i++) {
-		const struct table *table = &unwinder->tables[i];
-
-		dwarf_fde_cie_list_dealloc(table->file->debug, table->cies, table->cie_count,
-					   table->fdes, table->fde_count);
-	}
-	heap_dwarf_close(unwinder->module);
+	for (size_t i = 0; i < unwinder->table_count; i++)
+		heap_call_frames_close(unwinder->tables[i]);
 	free(unwinder);
 }
 
 // --- rows --------------------------------------------------------------------
 
-static bool read_augmentation(struct table *table, Dwarf_Fde fde, struct row *row)
+static const struct heap_frame_row *find_row(struct heap_unwinder *unwinder, uint64_t pc)
 {
-	Dwarf_Cie cie;
-	Dwarf_Unsigned bytes, code_alignment, length;
-	Dwarf_Small version;
-	char *augmentation;
-	Dwarf_Signed data_alignment;
-	Dwarf_Half return_register, offset_size;
-	Dwarf_Ptr instructions;
-	Dwarf_Error error = NULL;
-
-	if (dwarf_get_cie_of_fde(fde, &cie, &error) != DW_DLV_OK ||
-	    dwarf_get_cie_info_b(cie, &bytes, &version, &augmentation, &code_alignment,
-				 &data_alignment, &return_register, &instructions, &length,
-				 &offset_size, &error) != DW_DLV_OK) {
-		dwarf_dealloc_error(table->file->debug, error);
-		return false;
-	}
-	row->return_register = (uint8_t)return_register;
-	// LSB Core 5.0, 10.6.1.1.1: 'S' marks the trampolines of signals.
-	row->is_signal = augmentation && strchr(augmentation, 'S');
-	return return_register < HEAP_REGISTERS;
-}
-
-static bool read_row(struct table *table, uint64_t pc, struct row *row)
-{
-	Dwarf_Fde fde;
-	Dwarf_Addr low, high, row_pc;
-	Dwarf_Error error = NULL;
-	Dwarf_Regtable_Entry3 rules[128];
-	Dwarf_Regtable3 registers = { .rt3_reg_table_size = 128, .rt3_rules = rules };
-	int result = dwarf_get_fde_at_pc(table->fdes, pc, &fde, &low, &high, &error);
-
-	if (result == DW_DLV_OK && !read_augmentation(table, fde, row))
-		return false;
-	if (result == DW_DLV_OK)
-		result = dwarf_get_fde_info_for_all_regs3(fde, pc, &registers, &row_pc, &error);
-	if (result == DW_DLV_ERROR)
-		dwarf_dealloc_error(table->file->debug, error);
-	if (result != DW_DLV_OK)
-		return false;
-	row->cfa = registers.rt3_cfa_rule;
-	memcpy(row->rules, rules, sizeof(row->rules));
-	return true;
-}
-
-static const struct row *find_row(struct heap_unwinder *unwinder, uint64_t pc)
-{
-	struct row **slot =
+	struct known_row **slot =
 		&unwinder->cache[(pc * UINT64_C(0x9e3779b97f4a7c15) >> 40) % CACHE_SLOTS];
+	struct known_row *known = *slot ? *slot : malloc(sizeof(*known));
 
-	if (*slot && (*slot)->pc == pc)
-		return *slot;
-
-	struct row *row = *slot ? *slot : malloc(sizeof(*row));
-
-	if (!row)
+	if (!known)
 		return NULL;
-	memset(row, 0, sizeof(*row));
-	row->pc = pc;
-	*slot = row;
-	for (size_t i = 0; i < unwinder->table_count && !row->found; i++)
-		row->found = read_row(&unwinder->tables[i], pc, row);
-	return row;
+	if (!*slot || known->pc != pc) {
+		known->pc = pc;
+		known->found = false;
+		*slot = known;
+		for (size_t i = 0; i < unwinder->table_count && !known->found; i++)
+			known->found = heap_call_frames_find(unwinder->tables[i], pc, &known->row);
+	}
+	return known->found ? &known->row : NULL;
 }
 
 // --- stepping ----------------------------------------------------------------
 
 struct step {
-	const struct row *row;
+	const struct heap_frame_row *row;
 	struct heap_expression_frame frame;
 	const struct heap_registers *before;
 	struct heap_registers after;
 };
 
-static bool is_known(const struct heap_registers *registers, unsigned number)
+static bool is_known(const struct heap_registers *registers, uint64_t number)
 {
 	return number < HEAP_REGISTERS && (registers->known >> number & 1);
 }
 
 static bool find_cfa(struct step *step, uint64_t *cfa)
 {
-	const Dwarf_Regtable_Entry3 *rule = &step->row->cfa;
+	const struct heap_frame_rule *rule = &step->row->cfa;
 	struct heap_expression_result result;
 
-	switch (rule->dw_value_type) {
-	case DW_EXPR_OFFSET:
-		if (!is_known(step->before, rule->dw_regnum))
+	switch (rule->kind) {
+	case HEAP_FRAME_OFFSET:
+		if (!is_known(step->before, rule->reg))
 			return false;
-		*cfa = step->before->value[rule->dw_regnum] + rule->dw_offset_or_block_len;
+		*cfa = step->before->value[rule->reg] + (uint64_t)rule->offset;
 		return true;
-	case DW_EXPR_EXPRESSION:
-	case DW_EXPR_VAL_EXPRESSION:
-		if (!heap_expression_evaluate(rule->dw_block_ptr, rule->dw_offset_or_block_len,
-					      &step->frame, NULL, &result))
+	case HEAP_FRAME_EXPRESSION:
+		if (!heap_expression_evaluate(rule->bytes, rule->size, &step->frame, NULL, &result))
 			return false;
 		*cfa = result.value;
 		return true;
@@ -243,7 +147,7 @@ static void set_value(struct step *step, unsigned number, uint64_t value)
 	step->after.known |= UINT64_C(1) << number;
 }
 
-static void copy_register(struct step *step, unsigned number, unsigned from)
+static void copy_register(struct step *step, unsigned number, uint64_t from)
 {
 	if (!is_known(step->before, from))
 		return;
@@ -252,15 +156,14 @@ static void copy_register(struct step *step, unsigned number, unsigned from)
 	step->after.known |= UINT64_C(1) << number;
 }
 
-static void apply_expression(struct step *step, unsigned number, const Dwarf_Regtable_Entry3 *rule)
+static void apply_expression(struct step *step, unsigned number, const struct heap_frame_rule *rule)
 {
 	struct heap_expression_result result;
 	uint64_t cfa = step->frame.cfa;
 
-	if (!heap_expression_evaluate(rule->dw_block_ptr, rule->dw_offset_or_block_len,
-				      &step->frame, &cfa, &result))
+	if (!heap_expression_evaluate(rule->bytes, rule->size, &step->frame, &cfa, &result))
 		return;
-	if (rule->dw_value_type == DW_EXPR_EXPRESSION)
+	if (rule->kind == HEAP_FRAME_SAVED_EXPRESSION)
 		set_saved(step, number, result.value);
 	else
 		set_value(step, number, result.value);
@@ -280,36 +183,34 @@ static bool is_lost_by_calls(unsigned number)
 
 static void apply_rule(struct step *step, unsigned number)
 {
-	const Dwarf_Regtable_Entry3 *rule = &step->row->rules[number];
+	const struct heap_frame_rule *rule = &step->row->rules[number];
 
-	switch (rule->dw_value_type) {
-	case DW_EXPR_EXPRESSION:
-	case DW_EXPR_VAL_EXPRESSION:
+	switch (rule->kind) {
+	case HEAP_FRAME_SAVED:
+		set_saved(step, number, step->frame.cfa + (uint64_t)rule->offset);
+		break;
+	case HEAP_FRAME_OFFSET:
+		set_value(step, number, step->frame.cfa + (uint64_t)rule->offset);
+		break;
+	case HEAP_FRAME_REGISTER:
+		copy_register(step, number, rule->reg);
+		break;
+	case HEAP_FRAME_SAVED_EXPRESSION:
+	case HEAP_FRAME_EXPRESSION:
 		apply_expression(step, number, rule);
-		return;
-	case DW_EXPR_VAL_OFFSET:
-		set_value(step, number, step->frame.cfa + rule->dw_offset_or_block_len);
-		return;
-	}
-	if (rule->dw_regnum == RULE_UNDEFINED)
-		return;
-	if (rule->dw_regnum == RULE_SAME) {
+		break;
+	case HEAP_FRAME_SAME:
 		if (step->row->is_signal || !is_lost_by_calls(number))
 			copy_register(step, number, number);
-		return;
+		break;
 	}
-	if (rule->dw_offset_relevant)
-		set_saved(step, number, step->frame.cfa + rule->dw_offset_or_block_len);
-	else
-		copy_register(step, number, rule->dw_regnum);
 }
 
 static enum heap_unwind_result find_return_address(struct step *step)
 {
 	unsigned column = step->row->return_register;
-	const Dwarf_Regtable_Entry3 *rule = &step->row->rules[column];
 
-	if (rule->dw_value_type == DW_EXPR_OFFSET && rule->dw_regnum == RULE_UNDEFINED)
+	if (step->row->rules[column].kind == HEAP_FRAME_UNDEFINED)
 		return HEAP_UNWIND_END;
 	if (!is_known(&step->after, column))
 		return HEAP_UNWIND_LOST;
@@ -332,7 +233,7 @@ enum heap_unwind_result heap_unwinder_step(struct heap_unwinder *unwinder, uint6
 
 	*cfa = 0;
 	*is_signal = false;
-	if (!step.row || !step.row->found || !find_cfa(&step, &step.frame.cfa))
+	if (!step.row || !find_cfa(&step, &step.frame.cfa))
 		return HEAP_UNWIND_LOST;
 	*cfa = step.frame.cfa;
 	*is_signal = step.row->is_signal;
@@ -341,8 +242,7 @@ enum heap_unwind_result heap_unwinder_step(struct heap_unwinder *unwinder, uint6
 			apply_rule(&step, i);
 	}
 	// The stack pointer before the call is the CFA, unless a rule says otherwise.
-	if (step.row->rules[HEAP_REGISTER_SP].dw_regnum != RULE_SAME ||
-	    step.row->rules[HEAP_REGISTER_SP].dw_value_type != DW_EXPR_OFFSET)
+	if (step.row->rules[HEAP_REGISTER_SP].kind != HEAP_FRAME_SAME)
 		apply_rule(&step, HEAP_REGISTER_SP);
 	if (!is_known(&step.after, HEAP_REGISTER_SP))
 		set_value(&step, HEAP_REGISTER_SP, step.frame.cfa);

@@ -6,12 +6,12 @@
  * One step up a stack: from a frame's registers to its caller's, by call frame
  * information (DWARF 5, section 6.4; .eh_frame: Linux Standard Base Core 5.0, section 10.6).
  *
- * Rules are found with libdwarf, .eh_frame of the module first and .debug_frame (of its
- * separate debug file too) where that has nothing, and kept per pc: threads stand at the
- * same places again and again.
+ * Rules come from .eh_frame of the module first, from .debug_frame (of its separate debug file
+ * too) where that has nothing, and are kept per pc: threads stand at the same places again and
+ * again.
  */
 
-#include "lib/dwarf_file.h"
+#include "lib/call_frames.h"
 #include "lib/error.h"
 
 #include <stdbool.h>
@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 enum {
-	HEAP_REGISTERS = 34, /**< by DWARF number of the machine */
 #if defined(__aarch64__)
 	HEAP_REGISTER_FRAME = 29,
 	HEAP_REGISTER_SP = 31,
@@ -45,11 +44,11 @@ typedef bool heap_memory_reader(void *context, uint64_t address, void *buffer, s
 struct heap_unwinder;
 
 /**
- * @param module  ELF file for .eh_frame
- * @param debug   for .debug_frame; may be NULL
+ * @param module  ELF file for .eh_frame and .debug_frame; it may have neither
+ * @param debug   another one for .debug_frame; may be NULL
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_unwinder_create(const char *module, struct heap_dwarf_file *debug,
+struct heap_error *heap_unwinder_create(const char *module, const char *debug,
 					struct heap_unwinder **result);
 
 /** NULL is fine. */

@@ -420,8 +420,8 @@ size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
 struct heap_unwinder *module_unwinder(struct module *module)
 {
 	if (!module->unwinder_tried && module->elf) {
-		struct heap_error *error =
-			heap_unwinder_create(module->elf->path, module->dwarf, &module->unwinder);
+		struct heap_error *error = heap_unwinder_create(
+			module->elf->path, module->debug_path, &module->unwinder);
 
 		module->unwinder_tried = true;
 		if (error)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads types and variables from any ELF file. libdwarf is left out of it: what is read in
-// bulk does not go through it.
+// Reads types and variables from any ELF file.
 #include "lib/debug.h"
 
 #include <stdlib.h>

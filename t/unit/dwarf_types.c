@@ -4,8 +4,8 @@
 #include "lib/debug_code.h"
 #include "lib/dwarf_types.h"
 #include "lib/dwarf_types_reader.h"
+#include "lib/dwarf.h"
 
-#include <libdwarf/dwarf.h>
 #include <stdbool.h>
 
 // Every test is run with what each compiler can write.
