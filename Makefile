@@ -244,6 +244,7 @@ install: all $(BUILD)/heapsnap.pc
 	install -D -m 644 scripts/completion.bash $(DESTDIR)$(COMPLETIONDIR)/heapsh
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-diff
 
 clean:
 	rm -rf build

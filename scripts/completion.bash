@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Bash completion for heapsnap, heapsh and heapsh-leakreport.
+# Bash completion for heapsnap, heapsh and the batch tools.
 
 _heapsnap()
 {
@@ -49,6 +49,19 @@ _heapsh_leakreport()
 	fi
 }
 
+_heapsh_diff()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$previous" = --by ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'kind type site module' -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--json --by --limit --all --retained' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
+	fi
+}
+
 complete -o filenames -F _heapsnap heapsnap
 complete -o filenames -F _heapsh heapsh
 complete -o filenames -F _heapsh_leakreport heapsh-leakreport
+complete -o filenames -F _heapsh_diff heapsh-diff

@@ -11,8 +11,8 @@
  */
 #include "shell/describe.h"
 #include "shell/format.h"
-#include "shell/suspects.h"
-#include "shell/suspects_html.h"
+#include "shell/candidates.h"
+#include "shell/candidates_html.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ struct options {
 	bool json;
 	bool html;
 	bool summary_only;
-	struct suspects_options suspects;
+	struct candidates_options candidates;
 	char *words[MAX_WORDS];
 };
 
@@ -44,13 +44,13 @@ static const char usage[] =
 
 static bool add_filter(struct options *options, char *word, char *value)
 {
-	int count = options->suspects.filter_count;
+	int count = options->candidates.filter_count;
 
 	if (count + 2 > MAX_WORDS)
 		return false;
 	options->words[count] = word;
 	options->words[count + 1] = value;
-	options->suspects.filter_count = count + 2;
+	options->candidates.filter_count = count + 2;
 	return true;
 }
 
@@ -62,9 +62,9 @@ static bool parse_min(const char *text, struct options *options)
 	if (!heap_parse_size(text, &size))
 		return false;
 	if (strspn(text, "0123456789") == strlen(text))
-		options->suspects.min_objects = size;
+		options->candidates.min_objects = size;
 	else
-		options->suspects.min_bytes = size;
+		options->candidates.min_bytes = size;
 	return true;
 }
 
@@ -80,7 +80,7 @@ static bool take_option(int option, struct options *options)
 
 	switch (option) {
 	case '1':
-		options->suspects.second_only = true;
+		options->candidates.second_only = true;
 		return true;
 	case 'q':
 		options->quiet = true;
@@ -95,8 +95,8 @@ static bool take_option(int option, struct options *options)
 		options->html = true;
 		return true;
 	case 'b':
-		options->suspects.by = suspects_parse(optarg);
-		return options->suspects.by != SUSPECTS_WAYS || complain("by", optarg);
+		options->candidates.by = candidates_parse(optarg);
+		return options->candidates.by != CANDIDATES_WAYS || complain("by", optarg);
 	case 't':
 		return add_filter(options, type, optarg);
 	case 'p':
@@ -136,7 +136,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		if (!take_option(option, options))
 			return false;
 	}
-	options->suspects.filter = options->words;
+	options->candidates.filter = options->words;
 	if (argc - optind >= FEWEST)
 		return true;
 	fprintf(stderr, "heapsh-leakreport: %d file%s; it takes %d to tell a leak\n%s",
@@ -182,14 +182,14 @@ static struct heap_error *read_file(struct reading *reading, struct session *ses
 // --- the answer --------------------------------------------------------------
 
 static void print_leaks(struct session *session, const struct heap_series *series,
-			const struct suspects *suspects)
+			const struct candidates *candidates)
 {
 	struct output *output = session->output;
 	const void *mark = session_mark(session);
 
 	output_open_array(output, "leaks");
-	for (size_t i = 0; i < suspects->count; i++) {
-		heap_object_id object = suspects->objects[i];
+	for (size_t i = 0; i < candidates->count; i++) {
+		heap_object_id object = candidates->objects[i];
 		uint32_t first = heap_series_first_seen(series, object);
 
 		output_text(output, "LEAK[%" PRIu32 "] %s\n", first,
@@ -211,11 +211,11 @@ static double thousandths(double number)
 	return round(number * 1000) / 1000;
 }
 
-static void print_trend(struct output *output, const struct suspect_group *group)
+static void print_trend(struct output *output, const struct candidate_group *group)
 {
 	output_open_object(output, "trend");
-	output_string(output, "kind", heap_trend_name(suspects_trend(group)));
-	output_string(output, "judgement", suspects_judgement(group));
+	output_string(output, "kind", heap_trend_name(candidates_trend(group)));
+	output_string(output, "judgement", candidates_judgement(group));
 	output_real(output, "objects_per_hour", thousandths(group->count_trend.rate));
 	output_real(output, "objects_margin", thousandths(group->count_trend.margin));
 	output_real(output, "bytes_per_hour", thousandths(group->bytes_trend.rate));
@@ -236,15 +236,15 @@ static void print_history(struct output *output, const struct heap_census *censu
 }
 
 static void print_group(struct session *session, const struct heap_census *census,
-			const struct suspect_group *group, enum suspects_by by)
+			const struct candidate_group *group, enum candidates_by by)
 {
 	struct output *output = session->output;
 
 	output_text(output, "%10" PRIu64 " %12s  %s\n%25s%s\n", group->objects,
 		    describe_bytes(session, group->bytes), group->name, "",
-		    suspects_verdict(session, census, group));
+		    candidates_verdict(session, census, group));
 	output_open_object(output, NULL);
-	output_string(output, suspects_name(by), group->name);
+	output_string(output, candidates_name(by), group->name);
 	output_number(output, "objects", group->objects);
 	output_number(output, "bytes", group->bytes);
 	output_string(output, "growing", heap_census_name_of(census, group->kind));
@@ -254,40 +254,40 @@ static void print_group(struct session *session, const struct heap_census *censu
 }
 
 static void print_summary(struct session *session, const struct heap_census *census,
-			  const struct suspects *suspects, enum suspects_by by, bool is_alone)
+			  const struct candidates *candidates, enum candidates_by by, bool is_alone)
 {
 	struct output *output = session->output;
 	uint64_t bytes = 0;
 
-	if (suspects->group_count > 0)
+	if (candidates->group_count > 0)
 		output_text(output, "%s%10s %12s  %s\n", is_alone ? "" : "\n", "objects", "bytes",
-			    by == SUSPECTS_BY_KIND ? "type, site" : suspects_name(by));
+			    by == CANDIDATES_BY_KIND ? "type, site" : candidates_name(by));
 	output_open_array(output, "summary");
-	for (size_t i = 0; i < suspects->group_count; i++) {
-		print_group(session, census, &suspects->groups[i], by);
-		bytes += suspects->groups[i].bytes;
+	for (size_t i = 0; i < candidates->group_count; i++) {
+		print_group(session, census, &candidates->groups[i], by);
+		bytes += candidates->groups[i].bytes;
 	}
 	output_close(output);
-	output_text(output, "Total: %zu object%s, %s\n", suspects->count,
-		    format_plural(suspects->count), describe_bytes(session, bytes));
-	output_number(output, "objects", suspects->count);
+	output_text(output, "Total: %zu object%s, %s\n", candidates->count,
+		    format_plural(candidates->count), describe_bytes(session, bytes));
+	output_number(output, "objects", candidates->count);
 	output_number(output, "bytes", bytes);
 }
 
 // --- together ----------------------------------------------------------------
 
 static void report(struct session *session, const struct reading *reading,
-		   const struct suspects *suspects, const struct options *options)
+		   const struct candidates *candidates, const struct options *options)
 {
 	if (options->html) {
-		suspects_print_html(stdout, session, reading->census, suspects);
+		candidates_print_html(stdout, session, reading->census, candidates);
 		return;
 	}
 	output_open_object(session->output, NULL);
 	output_number(session->output, "files", heap_series_length(reading->series));
 	if (!options->summary_only)
-		print_leaks(session, reading->series, suspects);
-	print_summary(session, reading->census, suspects, options->suspects.by,
+		print_leaks(session, reading->series, candidates);
+	print_summary(session, reading->census, candidates, options->candidates.by,
 		      options->summary_only);
 }
 
@@ -296,7 +296,7 @@ static struct heap_error *run(struct reading *reading, struct session *session,
 			      const struct options *options, char *const *files, size_t *count)
 {
 	bool progress = !options->quiet && isatty(STDERR_FILENO);
-	struct suspects suspects = { 0 };
+	struct candidates candidates = { 0 };
 	struct heap_error *error = NULL;
 
 	for (uint32_t i = 0; files[i] && !error; i++) {
@@ -305,21 +305,21 @@ static struct heap_error *run(struct reading *reading, struct session *session,
 		error = read_file(reading, session, files[i]);
 	}
 	if (!error)
-		error = suspects_find(&suspects, &options->suspects, session, reading->series,
+		error = candidates_find(&candidates, &options->candidates, session, reading->series,
 				      &reading->tally, reading->census);
 	if (!error)
-		report(session, reading, &suspects, options);
+		report(session, reading, &candidates, options);
 	if (!error && !output_finish(session->output))
 		error = heap_error_create_system("standard output");
-	*count = suspects.count;
-	suspects_deinit(&suspects);
+	*count = candidates.count;
+	candidates_deinit(&candidates);
 	return error;
 }
 
-static enum tally_by tally_for(enum suspects_by by)
+static enum tally_by tally_for(enum candidates_by by)
 {
-	return by == SUSPECTS_BY_TYPE   ? TALLY_TYPE
-	       : by == SUSPECTS_BY_SITE ? TALLY_SITE
+	return by == CANDIDATES_BY_TYPE   ? TALLY_TYPE
+	       : by == CANDIDATES_BY_SITE ? TALLY_SITE
 					: TALLY_KIND;
 }
 
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
 	progress_init(&session.progress, NULL);
-	reading.tally.by = tally_for(options.suspects.by);
+	reading.tally.by = tally_for(options.candidates.by);
 	session.output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);
 	error = session.output ? heap_series_create(&reading.series) : heap_error_out_of_memory();
 	if (!error)

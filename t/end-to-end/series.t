@@ -65,4 +65,17 @@ for my $n (1 .. $#files - 1) {
 my $rate = $late->{session}{trend};
 cmp_ok abs($rate->{objects_per_hour} - 360000), '<', 36000, 'a hundred a second';
 cmp_ok $rate->{objects_margin}, '<', 36000, 'with confidence';
+
+# From one to the next: what is added and freed; the vector is resized, wherever it is.
+my ($before, $after) = @files[-3, -1];
+my %row = map { ($_->{name} =~ s/^struct (\w+), .*/$1/r) => $_ } @{ JSON::PP->new->utf8->decode(
+    scalar `$Heapsh::build/heapsh-diff --json $before $after`)->{rows} };
+is $row{session}{added}{objects},
+    total($after, 'struct session') - total($before, 'struct session'), 'sessions were added';
+is $row{session}{freed}{objects}, 0, 'and none was freed';
+is $row{utility}{added}{objects}, $row{utility}{freed}{objects}, 'one utility comes, one goes';
+is $row{sample}{resized}{objects} + $row{sample}{moved}{objects}, 1, 'the vector has grown';
+is $row{sample}{added}{objects}, 0, 'and is not another';
+is_deeply [@{ $row{slot} }{qw(added freed)}], [({ objects => 1, bytes => 16 }) x 2],
+    'the slot is, at the address that it had';
 done_testing;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/suspects_html.h"
+#include "shell/candidates_html.h"
 
 #include "lib/cleanup.h"
 #include "shell/describe.h"
@@ -10,7 +10,7 @@
 
 // Of objects, or of bytes where these are what grows.
 static void print_spark(FILE *stream, const struct heap_census *census,
-			const struct suspect_group *group)
+			const struct candidate_group *group)
 {
 	size_t length = heap_census_length(census);
 	CLEANUP_FREE uint64_t *values = calloc(length, sizeof(*values));
@@ -25,20 +25,20 @@ static void print_spark(FILE *stream, const struct heap_census *census,
 }
 
 static void print_group(FILE *stream, struct session *session, const struct heap_census *census,
-			const struct suspect_group *group)
+			const struct candidate_group *group)
 {
 	fprintf(stream, "<tr><td class=\"number\">%" PRIu64 "<td class=\"number\">%s<td><code>",
 		group->objects, describe_bytes(session, group->bytes));
 	html_text(stream, group->name);
-	fprintf(stream, "</code><td class=\"%s\">", heap_trend_name(suspects_trend(group)));
-	html_text(stream, suspects_verdict(session, census, group));
+	fprintf(stream, "</code><td class=\"%s\">", heap_trend_name(candidates_trend(group)));
+	html_text(stream, candidates_verdict(session, census, group));
 	fputs("<td>", stream);
 	print_spark(stream, census, group);
 	fputs("\n", stream);
 }
 
-void suspects_print_html(FILE *stream, struct session *session, const struct heap_census *census,
-			 const struct suspects *suspects)
+void candidates_print_html(FILE *stream, struct session *session, const struct heap_census *census,
+			   const struct candidates *candidates)
 {
 	const struct heap_info *info = &session->snapshot->info;
 
@@ -47,13 +47,13 @@ void suspects_print_html(FILE *stream, struct session *session, const struct hea
 		"<p>pid %" PRIu64 ", %zu snapshots over %s; %zu object%s came and stayed.</p>\n",
 		info->pid, heap_census_length(census),
 		describe_duration(session, info->time_ns - heap_census_times(census)[0]),
-		suspects->count, format_plural(suspects->count));
+		candidates->count, format_plural(candidates->count));
 	fputs("<table>\n<tr><th class=\"number\">objects<th "
 	      "class=\"number\">bytes<th>what<th>growth"
 	      "<th>objects of that kind, over time\n",
 	      stream);
-	for (size_t i = 0; i < suspects->group_count; i++)
-		print_group(stream, session, census, &suspects->groups[i]);
+	for (size_t i = 0; i < candidates->group_count; i++)
+		print_group(stream, session, census, &candidates->groups[i]);
 	fputs("</table>\n", stream);
 	html_end(stream);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#ifndef SUSPECTS_H
-#define SUSPECTS_H
+#ifndef CANDIDATES_H
+#define CANDIDATES_H
 
 /**
  * Objects that came and stayed over a series, by what they are alike in; and whether what they
@@ -24,16 +24,16 @@
 #include "lib/trend.h"
 #include "shell/tally.h"
 
-enum suspects_by {
-	SUSPECTS_BY_KIND,
-	SUSPECTS_BY_TYPE,
-	SUSPECTS_BY_SITE,
-	SUSPECTS_BY_BACKTRACE,
-	SUSPECTS_BY_DOMINATOR, /**< what holds them: their nearest dominator that is none of them */
-	SUSPECTS_WAYS,
+enum candidates_by {
+	CANDIDATES_BY_KIND,
+	CANDIDATES_BY_TYPE,
+	CANDIDATES_BY_SITE,
+	CANDIDATES_BY_BACKTRACE,
+	CANDIDATES_BY_DOMINATOR, /**< what holds them: their nearest dominator that is none of them */
+	CANDIDATES_WAYS,
 };
 
-struct suspect_group {
+struct candidate_group {
 	heap_kind_id kind;      /**< whose growth is told: of its objects' kinds the worst */
 	heap_object_id example; /**< its first object; HEAP_NO_OBJECT if it has none */
 	uint64_t key;           /**< by kind, type or site a kind; a step; or a node */
@@ -45,15 +45,15 @@ struct suspect_group {
 	const char *name; /**< the session's */
 };
 
-struct suspects {
+struct candidates {
 	heap_object_id *objects; /**< [count] by where they were first seen, by address */
 	size_t count;
-	struct suspect_group *groups; /**< [group_count] those that grow most first */
+	struct candidate_group *groups; /**< [group_count] those that grow most first */
 	size_t group_count;
 };
 
-struct suspects_options {
-	enum suspects_by by;
+struct candidates_options {
+	enum candidates_by by;
 	bool second_only;     /**< only what is new in the second snapshot */
 	uint64_t min_objects; /**< smaller groups are left out */
 	uint64_t min_bytes;
@@ -61,33 +61,34 @@ struct suspects_options {
 	char **filter;
 };
 
-/** "kind", "type", "site", "backtrace", "dominator". @return SUSPECTS_WAYS for another word */
-enum suspects_by suspects_parse(const char *word);
+/** "kind", "type", "site", "backtrace", "dominator". @return CANDIDATES_WAYS for another word */
+enum candidates_by candidates_parse(const char *word);
 
 /** The word for it. */
-const char *suspects_name(enum suspects_by by);
+const char *candidates_name(enum candidates_by by);
 
 /**
  * Finds them in the latest snapshot of the series, which is the session's.
  *
  * @param tally   by TALLY_KIND, TYPE or SITE, that counted the same snapshots into @p census
- * @param result  filled on success; suspects_deinit() is the caller's
+ * @param result  filled on success; candidates_deinit() is the caller's
  */
 HEAP_MUST_CHECK
-struct heap_error *suspects_find(struct suspects *result, const struct suspects_options *options,
-				 struct session *session, const struct heap_series *series,
-				 struct tally *tally, struct heap_census *census);
+struct heap_error *candidates_find(struct candidates *result,
+				   const struct candidates_options *options,
+				   struct session *session, const struct heap_series *series,
+				   struct tally *tally, struct heap_census *census);
 
-void suspects_deinit(struct suspects *suspects);
+void candidates_deinit(struct candidates *candidates);
 
 /** Of its number, or if that has not grown of its bytes. */
-enum heap_trend_kind suspects_trend(const struct suspect_group *group);
+enum heap_trend_kind candidates_trend(const struct candidate_group *group);
 
 /** "steady growth: 12 ±1 objects, 1.2 KiB an hour". */
-const char *suspects_verdict(struct session *session, const struct heap_census *census,
-			     const struct suspect_group *group);
+const char *candidates_verdict(struct session *session, const struct heap_census *census,
+			       const struct candidate_group *group);
 
 /** The verdict in a word or two: "steady growth", "a full cache"... */
-const char *suspects_judgement(const struct suspect_group *group);
+const char *candidates_judgement(const struct candidate_group *group);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/suspects.h"
+#include "shell/candidates.h"
 
 #include "lib/cleanup.h"
 #include "shell/backtrace.h"
@@ -16,31 +16,31 @@ enum {
 
 static const char *const ways[] = { "kind", "type", "site", "backtrace", "dominator" };
 
-enum suspects_by suspects_parse(const char *word)
+enum candidates_by candidates_parse(const char *word)
 {
-	enum suspects_by by = 0;
+	enum candidates_by by = 0;
 
-	while (by < SUSPECTS_WAYS && strcmp(ways[by], word) != 0)
+	while (by < CANDIDATES_WAYS && strcmp(ways[by], word) != 0)
 		by++;
 	return by;
 }
 
-const char *suspects_name(enum suspects_by by)
+const char *candidates_name(enum candidates_by by)
 {
 	return ways[by];
 }
 
-void suspects_deinit(struct suspects *suspects)
+void candidates_deinit(struct candidates *candidates)
 {
-	free(suspects->objects);
-	free(suspects->groups);
+	free(candidates->objects);
+	free(candidates->groups);
 }
 
 // --- candidates ----------------------------------------------------------------------
 
 // Sorted by counting: one pass for each snapshot would take as long as the series is.
 HEAP_MUST_CHECK
-static struct heap_error *find_candidates(struct suspects *suspects,
+static struct heap_error *find_candidates(struct candidates *candidates,
 					  const struct heap_series *series, uint32_t end,
 					  struct heap_filter *filter)
 {
@@ -59,13 +59,13 @@ static struct heap_error *find_candidates(struct suspects *suspects,
 	}
 	for (uint32_t i = 1; i <= end; i++)
 		next[i] += next[i - 1];
-	suspects->count = next[end];
-	suspects->objects = malloc((suspects->count + 1) * sizeof(*suspects->objects));
-	if (!suspects->objects)
+	candidates->count = next[end];
+	candidates->objects = malloc((candidates->count + 1) * sizeof(*candidates->objects));
+	if (!candidates->objects)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < objects; i++) {
 		if (passes[i])
-			suspects->objects[next[heap_series_first_seen(series, i)]++] = i;
+			candidates->objects[next[heap_series_first_seen(series, i)]++] = i;
 	}
 	return filter ? heap_filter_finish(filter) : NULL;
 }
@@ -126,7 +126,7 @@ struct keyed {
 	uint64_t key;
 	heap_object_id object;
 	heap_kind_id kind;
-	size_t at; // in suspects->objects
+	size_t at; // in candidates->objects
 };
 
 // The nearest dominator that is no candidate itself; 2^32 - 1 for none.
@@ -142,7 +142,7 @@ static uint64_t holder_of(const struct session *session, const uint8_t *is_candi
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *make_keys(const struct suspects *suspects, enum suspects_by by,
+static struct heap_error *make_keys(const struct candidates *candidates, enum candidates_by by,
 				    struct session *session, struct tally *tally,
 				    struct heap_census *census, struct keyed *keys)
 {
@@ -150,19 +150,19 @@ static struct heap_error *make_keys(const struct suspects *suspects, enum suspec
 
 	if (!is_candidate)
 		return heap_error_out_of_memory();
-	for (size_t i = 0; i < suspects->count; i++)
-		is_candidate[suspects->objects[i]] = 1;
-	for (size_t i = 0; i < suspects->count; i++) {
-		heap_object_id object = suspects->objects[i];
+	for (size_t i = 0; i < candidates->count; i++)
+		is_candidate[candidates->objects[i]] = 1;
+	for (size_t i = 0; i < candidates->count; i++) {
+		heap_object_id object = candidates->objects[i];
 		struct heap_error *error;
 
 		keys[i] = (struct keyed){ .object = object, .at = i };
 		error = tally_kind(tally, session, census, object, &keys[i].kind);
 		if (error)
 			return error;
-		if (by == SUSPECTS_BY_BACKTRACE)
+		if (by == CANDIDATES_BY_BACKTRACE)
 			keys[i].key = heap_backtrace_step(session->snapshot->backtrace[object]);
-		else if (by == SUSPECTS_BY_DOMINATOR)
+		else if (by == CANDIDATES_BY_DOMINATOR)
 			keys[i].key = holder_of(session, is_candidate, object);
 		else
 			keys[i].key = keys[i].kind;
@@ -186,54 +186,54 @@ static bool is_worse(const struct growth *a, const struct growth *b)
 	return a->bytes.rate > b->bytes.rate;
 }
 
-static void gather_groups(struct suspects *suspects, const struct keyed *keys,
+static void gather_groups(struct candidates *candidates, const struct keyed *keys,
 			  const struct growth *growths, const struct session *session)
 {
-	struct suspect_group *group = NULL;
+	struct candidate_group *group = NULL;
 
-	for (size_t i = 0; i < suspects->count; i++) {
+	for (size_t i = 0; i < candidates->count; i++) {
 		const struct keyed *key = &keys[i];
 
 		if (i == 0 || keys[i - 1].key != key->key) {
-			group = &suspects->groups[suspects->group_count++];
-			*group = (struct suspect_group){ .key = key->key,
-							 .example = key->object,
-							 .kind = key->kind };
+			group = &candidates->groups[candidates->group_count++];
+			*group = (struct candidate_group){ .key = key->key,
+							   .example = key->object,
+							   .kind = key->kind };
 		}
 		group->objects++;
 		group->bytes += session->snapshot->size[key->object];
 		if (is_worse(&growths[key->kind], &growths[group->kind]))
 			group->kind = key->kind;
 	}
-	for (size_t i = 0; i < suspects->group_count; i++) {
-		const struct growth *growth = &growths[suspects->groups[i].kind];
+	for (size_t i = 0; i < candidates->group_count; i++) {
+		const struct growth *growth = &growths[candidates->groups[i].kind];
 
-		suspects->groups[i].count_trend = growth->count;
-		suspects->groups[i].bytes_trend = growth->bytes;
-		suspects->groups[i].fresh = growth->fresh;
+		candidates->groups[i].count_trend = growth->count;
+		candidates->groups[i].bytes_trend = growth->bytes;
+		candidates->groups[i].fresh = growth->fresh;
 	}
 }
 
 // What comes and stays may be one object that grows: kinds without candidates whose bytes grow.
 HEAP_MUST_CHECK
-static struct heap_error *add_growing(struct suspects *suspects, const struct growth *growths,
+static struct heap_error *add_growing(struct candidates *candidates, const struct growth *growths,
 				      const struct heap_census *census)
 {
 	heap_kind_id kinds = heap_census_kinds(census);
 	CLEANUP_FREE uint8_t *is_there = calloc((size_t)kinds + 1, 1);
-	struct suspect_group *groups =
-		realloc(suspects->groups, (suspects->group_count + kinds + 1) * sizeof(*groups));
+	struct candidate_group *groups = realloc(
+		candidates->groups, (candidates->group_count + kinds + 1) * sizeof(*groups));
 
 	if (!is_there || !groups)
 		return heap_error_out_of_memory();
-	suspects->groups = groups;
-	for (size_t i = 0; i < suspects->group_count; i++)
+	candidates->groups = groups;
+	for (size_t i = 0; i < candidates->group_count; i++)
 		is_there[groups[i].kind] = 1;
 	for (heap_kind_id i = 0; i < kinds; i++) {
 		if (is_there[i] || growths[i].bytes.kind != HEAP_TREND_STEADY ||
 		    growths[i].count.kind != HEAP_TREND_NONE)
 			continue;
-		groups[suspects->group_count++] = (struct suspect_group){
+		groups[candidates->group_count++] = (struct candidate_group){
 			.kind = i,
 			.example = HEAP_NO_OBJECT,
 			.count_trend = growths[i].count,
@@ -245,10 +245,10 @@ static struct heap_error *add_growing(struct suspects *suspects, const struct gr
 
 static int compare_groups(const void *left, const void *right)
 {
-	const struct suspect_group *a = left, *b = right;
+	const struct candidate_group *a = left, *b = right;
 
-	if (suspects_trend(a) != suspects_trend(b))
-		return suspects_trend(a) < suspects_trend(b) ? -1 : 1;
+	if (candidates_trend(a) != candidates_trend(b))
+		return candidates_trend(a) < candidates_trend(b) ? -1 : 1;
 	if (a->bytes_trend.rate != b->bytes_trend.rate)
 		return a->bytes_trend.rate > b->bytes_trend.rate ? -1 : 1;
 	if (a->bytes != b->bytes)
@@ -258,41 +258,41 @@ static int compare_groups(const void *left, const void *right)
 
 // Leaves out groups that are too small, and their objects.
 HEAP_MUST_CHECK
-static struct heap_error *select_groups(struct suspects *suspects,
-					const struct suspects_options *options,
+static struct heap_error *select_groups(struct candidates *candidates,
+					const struct candidates_options *options,
 					const struct keyed *keys)
 {
 	size_t kept = 0, objects = 0;
-	CLEANUP_FREE uint8_t *is_kept = calloc(suspects->group_count + 1, 1);
-	CLEANUP_FREE size_t *group_of = calloc(suspects->count + 1, sizeof(*group_of));
+	CLEANUP_FREE uint8_t *is_kept = calloc(candidates->group_count + 1, 1);
+	CLEANUP_FREE size_t *group_of = calloc(candidates->count + 1, sizeof(*group_of));
 
 	if (!is_kept || !group_of)
 		return heap_error_out_of_memory();
 	// Groups stand in the order of their keys.
-	for (size_t i = 0, group = 0; i < suspects->count; i++) {
+	for (size_t i = 0, group = 0; i < candidates->count; i++) {
 		group += i > 0 && keys[i - 1].key != keys[i].key;
 		group_of[keys[i].at] = group;
 	}
-	for (size_t i = 0; i < suspects->group_count; i++) {
-		struct suspect_group group = suspects->groups[i];
+	for (size_t i = 0; i < candidates->group_count; i++) {
+		struct candidate_group group = candidates->groups[i];
 
 		if (group.objects < options->min_objects || group.bytes < options->min_bytes)
 			continue;
-		suspects->groups[kept++] = group;
+		candidates->groups[kept++] = group;
 		is_kept[i] = 1;
 	}
-	suspects->group_count = kept;
-	for (size_t i = 0; i < suspects->count; i++) {
+	candidates->group_count = kept;
+	for (size_t i = 0; i < candidates->count; i++) {
 		if (is_kept[group_of[i]])
-			suspects->objects[objects++] = suspects->objects[i];
+			candidates->objects[objects++] = candidates->objects[i];
 	}
-	suspects->count = objects;
+	candidates->count = objects;
 	return NULL;
 }
 
 // --- names ---------------------------------------------------------------------------
 
-static const char *name_backtrace(struct session *session, const struct suspect_group *group)
+static const char *name_backtrace(struct session *session, const struct candidate_group *group)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const char *name = "";
@@ -306,7 +306,7 @@ static const char *name_backtrace(struct session *session, const struct suspect_
 	return step ? session_format(session, "%s < ...", name) : name;
 }
 
-static const char *name_holder(struct session *session, const struct suspect_group *group)
+static const char *name_holder(struct session *session, const struct candidate_group *group)
 {
 	uint64_t objects = session->dominators->objects;
 
@@ -317,15 +317,15 @@ static const char *name_holder(struct session *session, const struct suspect_gro
 	return session->dominators->retained[group->example] ? "several roots" : "nothing (leaked)";
 }
 
-static void name_groups(struct suspects *suspects, enum suspects_by by, struct session *session,
-			const struct heap_census *census)
+static void name_groups(struct candidates *candidates, enum candidates_by by,
+			struct session *session, const struct heap_census *census)
 {
-	for (size_t i = 0; i < suspects->group_count; i++) {
-		struct suspect_group *group = &suspects->groups[i];
+	for (size_t i = 0; i < candidates->group_count; i++) {
+		struct candidate_group *group = &candidates->groups[i];
 
-		if (by == SUSPECTS_BY_BACKTRACE)
+		if (by == CANDIDATES_BY_BACKTRACE)
 			group->name = name_backtrace(session, group);
-		else if (by == SUSPECTS_BY_DOMINATOR)
+		else if (by == CANDIDATES_BY_DOMINATOR)
 			group->name = name_holder(session, group);
 		else
 			group->name = heap_census_name_of(census, group->kind);
@@ -335,7 +335,7 @@ static void name_groups(struct suspects *suspects, enum suspects_by by, struct s
 // --- together ------------------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *load(struct session *session, enum suspects_by by)
+static struct heap_error *load(struct session *session, enum candidates_by by)
 {
 	struct heap_error *error = describe_load(session);
 
@@ -343,82 +343,84 @@ static struct heap_error *load(struct session *session, enum suspects_by by)
 		error = heap_snapshot_load(
 			session->snapshot,
 			HEAP_COLUMN_SITE |
-				(by == SUSPECTS_BY_BACKTRACE ? HEAP_COLUMN_BACKTRACE : 0));
-	if (!error && by == SUSPECTS_BY_DOMINATOR)
+				(by == CANDIDATES_BY_BACKTRACE ? HEAP_COLUMN_BACKTRACE : 0));
+	if (!error && by == CANDIDATES_BY_DOMINATOR)
 		error = session_dominators(session);
 	return error;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *make_groups(struct suspects *suspects,
-				      const struct suspects_options *options,
+static struct heap_error *make_groups(struct candidates *candidates,
+				      const struct candidates_options *options,
 				      struct session *session, const struct heap_series *series,
 				      struct tally *tally, struct heap_census *census)
 {
-	CLEANUP_FREE struct keyed *keys = malloc((suspects->count + 1) * sizeof(*keys));
+	CLEANUP_FREE struct keyed *keys = malloc((candidates->count + 1) * sizeof(*keys));
 	CLEANUP_FREE struct growth *growths =
 		calloc((size_t)heap_census_kinds(census) + 1, sizeof(*growths));
 	struct heap_error *error;
 
-	suspects->groups = calloc(suspects->count + 1, sizeof(*suspects->groups));
-	if (!keys || !growths || !suspects->groups)
+	candidates->groups = calloc(candidates->count + 1, sizeof(*candidates->groups));
+	if (!keys || !growths || !candidates->groups)
 		return heap_error_out_of_memory();
-	error = make_keys(suspects, options->by, session, tally, census, keys);
+	error = make_keys(candidates, options->by, session, tally, census, keys);
 	if (!error)
 		error = judge_kinds(growths, census);
 	if (!error)
 		error = count_fresh(growths, session, series, tally, census);
 	if (error)
 		return error;
-	qsort(keys, suspects->count, sizeof(*keys), compare_keys);
-	gather_groups(suspects, keys, growths, session);
-	error = select_groups(suspects, options, keys);
-	if (!error && options->by <= SUSPECTS_BY_SITE && !options->second_only &&
+	qsort(keys, candidates->count, sizeof(*keys), compare_keys);
+	gather_groups(candidates, keys, growths, session);
+	error = select_groups(candidates, options, keys);
+	if (!error && options->by <= CANDIDATES_BY_SITE && !options->second_only &&
 	    options->filter_count == 0 && options->min_objects == 0 && options->min_bytes == 0)
-		error = add_growing(suspects, growths, census);
+		error = add_growing(candidates, growths, census);
 	return error;
 }
 
-struct heap_error *suspects_find(struct suspects *result, const struct suspects_options *options,
-				 struct session *session, const struct heap_series *series,
-				 struct tally *tally, struct heap_census *census)
+struct heap_error *candidates_find(struct candidates *result,
+				   const struct candidates_options *options,
+				   struct session *session, const struct heap_series *series,
+				   struct tally *tally, struct heap_census *census)
 {
 	uint32_t end = options->second_only ? 2 : heap_series_length(series) - 1;
-	struct suspects suspects = { 0 };
+	struct candidates candidates = { 0 };
 	struct heap_filter *filter = NULL;
 	struct heap_error *error = load(session, options->by);
 
 	if (!error && options->filter_count > 0)
 		error = session_filter(session, options->filter_count, options->filter, &filter);
 	if (!error)
-		error = find_candidates(&suspects, series, end, filter);
+		error = find_candidates(&candidates, series, end, filter);
 	heap_filter_destroy(filter);
 	if (!error)
-		error = make_groups(&suspects, options, session, series, tally, census);
+		error = make_groups(&candidates, options, session, series, tally, census);
 	if (error) {
-		suspects_deinit(&suspects);
+		candidates_deinit(&candidates);
 		return error;
 	}
-	qsort(suspects.groups, suspects.group_count, sizeof(*suspects.groups), compare_groups);
-	name_groups(&suspects, options->by, session, census);
-	*result = suspects;
+	qsort(candidates.groups, candidates.group_count, sizeof(*candidates.groups),
+	      compare_groups);
+	name_groups(&candidates, options->by, session, census);
+	*result = candidates;
 	return NULL;
 }
 
 // --- in words ------------------------------------------------------------------------
 
-static bool grows_in_size(const struct suspect_group *group)
+static bool grows_in_size(const struct candidate_group *group)
 {
 	return group->count_trend.kind == HEAP_TREND_NONE &&
 	       group->bytes_trend.kind == HEAP_TREND_STEADY;
 }
 
-enum heap_trend_kind suspects_trend(const struct suspect_group *group)
+enum heap_trend_kind candidates_trend(const struct candidate_group *group)
 {
 	return grows_in_size(group) ? HEAP_TREND_STEADY : group->count_trend.kind;
 }
 
-const char *suspects_judgement(const struct suspect_group *group)
+const char *candidates_judgement(const struct candidate_group *group)
 {
 	switch (group->count_trend.kind) {
 	case HEAP_TREND_STEADY:
@@ -449,7 +451,7 @@ static const char *format_bytes_rate(struct session *session, double rate)
 }
 
 static const char *describe_growth(struct session *session, const struct heap_census *census,
-				   const struct suspect_group *group)
+				   const struct candidate_group *group)
 {
 	const struct heap_trend *count = &group->count_trend;
 	struct heap_amount last =
@@ -457,27 +459,27 @@ static const char *describe_growth(struct session *session, const struct heap_ce
 
 	if (count->kind == HEAP_TREND_SETTLED)
 		return session_format(session, "%s: %" PRIu64 " object%s, no more than in [%zu]%s",
-				      suspects_judgement(group), last.objects,
+				      candidates_judgement(group), last.objects,
 				      format_plural(last.objects), count->since,
 				      group->fresh ? "; old ones go, new ones come"
 						   : "; none is new");
 	if (grows_in_size(group))
 		return session_format(session, "%s: %" PRIu64 " object%s, %s an hour",
-				      suspects_judgement(group), last.objects,
+				      candidates_judgement(group), last.objects,
 				      format_plural(last.objects),
 				      format_bytes_rate(session, group->bytes_trend.rate));
 	if (count->kind == HEAP_TREND_NONE)
 		return session_format(session, "no growth: %" PRIu64 " object%s", last.objects,
 				      format_plural(last.objects));
 	return session_format(
-		session, "%s: %s ±%s objects, %s an hour%s", suspects_judgement(group),
+		session, "%s: %s ±%s objects, %s an hour%s", candidates_judgement(group),
 		format_rate(session, count->rate), format_rate(session, count->margin),
 		format_bytes_rate(session, group->bytes_trend.rate),
 		count->kind == HEAP_TREND_SLOWING ? "; a cache that fills, or a warm-up" : "");
 }
 
-const char *suspects_verdict(struct session *session, const struct heap_census *census,
-			     const struct suspect_group *group)
+const char *candidates_verdict(struct session *session, const struct heap_census *census,
+			       const struct candidate_group *group)
 {
 	const char *kind = heap_census_name_of(census, group->kind);
 	const char *growth = describe_growth(session, census, group);

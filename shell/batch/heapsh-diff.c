@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * heapsh-diff: what has changed from one snapshot to another.
+ */
+#include "shell/difference.h"
+#include "shell/difference_retained.h"
+#include "shell/format.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	EXIT_SAME = 1,
+	EXIT_TROUBLE = 2,
+	DEFAULT_RETAINED = 10,
+};
+
+struct options {
+	bool json;
+	bool all;
+	bool retained;
+	enum tally_by by;
+	uint64_t limit;
+};
+
+static const char usage[] =
+	"usage: heapsh-diff [--json] [--by kind|type|site|module] [--limit N] [--all]\n"
+	"           [--retained] BEFORE AFTER\n";
+
+static bool parse_limit(const char *text, uint64_t *result)
+{
+	char *end;
+
+	*result = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end;
+}
+
+static bool complain(const char *option, const char *value)
+{
+	fprintf(stderr, "heapsh-diff: --%s %s: not known\n%s", option, value, usage);
+	return false;
+}
+
+static bool take_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'j':
+		options->json = true;
+		return true;
+	case 'a':
+		options->all = true;
+		return true;
+	case 'r':
+		options->retained = true;
+		return true;
+	case 'b':
+		options->by = tally_parse(optarg);
+		return options->by != TALLY_WAYS || complain("by", optarg);
+	case 'l':
+		return parse_limit(optarg, &options->limit) || complain("limit", optarg);
+	case 'h':
+		fputs(usage, stdout);
+		exit(0);
+	case 'V':
+		puts("heapsh-diff " HEAPSH_VERSION);
+		exit(0);
+	default:
+		fputs(usage, stderr);
+		return false;
+	}
+}
+
+static bool parse_options(int argc, char **argv, struct options *options)
+{
+	static const struct option known[] = {
+		{ "json", no_argument, NULL, 'j' },        { "all", no_argument, NULL, 'a' },
+		{ "retained", no_argument, NULL, 'r' },    { "by", required_argument, NULL, 'b' },
+		{ "limit", required_argument, NULL, 'l' }, { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },     { NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		if (!take_option(option, options))
+			return false;
+	}
+	if (argc - optind == 2)
+		return true;
+	fputs(usage, stderr);
+	return false;
+}
+
+static bool has_changed(const struct difference *difference)
+{
+	for (size_t i = 0; i < difference->row_count; i++) {
+		const struct heap_amount *of = difference->rows[i].of;
+
+		if (of[HEAP_CHANGE_ADDED].objects || of[HEAP_CHANGE_FREED].objects ||
+		    of[HEAP_CHANGE_MOVED].objects || of[HEAP_CHANGE_RESIZED].objects)
+			return true;
+	}
+	return false;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *compare(struct session *before, struct session *after,
+				  const struct options *options, bool *changed)
+{
+	struct heap_comparison comparison;
+	struct difference difference;
+	struct heap_error *error =
+		heap_comparison_init(&comparison, before->snapshot, after->snapshot);
+
+	if (error)
+		return error;
+	if (!heap_comparison_is_of_one(before->snapshot, after->snapshot))
+		fputs("heapsh-diff: snapshots of different processes have no object in common: "
+		      "counts alone can be compared\n",
+		      stderr);
+	error = difference_init(&difference, &comparison, before, after, options->by);
+	if (!error) {
+		*changed = has_changed(&difference);
+		output_open_object(after->output, NULL);
+		difference_print(&difference, after, options->by, options->limit, options->all);
+		if (options->retained)
+			error = difference_print_retained(
+				&comparison, before, after,
+				options->limit == UINT64_MAX ? DEFAULT_RETAINED : options->limit);
+		difference_deinit(&difference);
+	}
+	heap_comparison_deinit(&comparison);
+	if (!error && !output_finish(after->output))
+		error = heap_error_create_system("standard output");
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *run(struct session sessions[2], char *const *files,
+			      const struct options *options, bool *changed)
+{
+	struct heap_error *error = session_open(&sessions[0], files[0]);
+
+	if (!error)
+		error = session_open(&sessions[1], files[1]);
+	return error ? error : compare(&sessions[0], &sessions[1], options, changed);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .limit = UINT64_MAX };
+	struct session sessions[2] = { { .errors = stderr }, { .errors = stderr } };
+	struct output *output;
+	struct heap_error *error;
+	bool changed = false;
+
+	if (!parse_options(argc, argv, &options))
+		return EXIT_TROUBLE;
+	output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);
+	sessions[0].output = sessions[1].output = output;
+	error = output ? run(sessions, argv + optind, &options, &changed)
+		       : heap_error_out_of_memory();
+	session_close(&sessions[0]);
+	session_close(&sessions[1]);
+	output_destroy(output);
+	if (error) {
+		fprintf(stderr, "heapsh-diff: %s\n", heap_error_message(error));
+		heap_error_destroy(error);
+		return EXIT_TROUBLE;
+	}
+	return changed ? 0 : EXIT_SAME;
+}
