@@ -306,7 +306,7 @@ static struct heap_error *run(struct reading *reading, struct session *session,
 	}
 	if (!error)
 		error = candidates_find(&candidates, &options->candidates, session, reading->series,
-				      &reading->tally, reading->census);
+					&reading->tally, reading->census);
 	if (!error)
 		report(session, reading, &candidates, options);
 	if (!error && !output_finish(session->output))
@@ -320,7 +320,7 @@ static enum tally_by tally_for(enum candidates_by by)
 {
 	return by == CANDIDATES_BY_TYPE   ? TALLY_TYPE
 	       : by == CANDIDATES_BY_SITE ? TALLY_SITE
-					: TALLY_KIND;
+					  : TALLY_KIND;
 }
 
 int main(int argc, char **argv)
