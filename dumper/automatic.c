@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/automatic.h"
 
+#include "dumper/amount.h"
 #include "dumper/blocks.h"
 #include "dumper/ending.h"
 #include "dumper/growth.h"
@@ -25,43 +26,8 @@ enum {
 
 struct heapsnap_automatic heapsnap_automatic = { .min_interval_ns = SECOND };
 
-struct unit {
-	const char *name; // "": of a number alone
-	uint64_t factor;
-};
-
-static const struct unit times[] = {
-	{ "", SECOND },         { "ms", SECOND / 1000 }, { "s", SECOND }, { "m", 60 * SECOND },
-	{ "h", 3600 * SECOND }, { "d", 86400 * SECOND }, { NULL, 0 },
-};
-
-static const struct unit sizes[] = {
-	{ "", 1 },          { "K", 1 << 10 },   { "M", 1 << 20 },   { "G", 1 << 30 },
-	{ "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 }, { NULL, 0 },
-};
-
-static const struct unit shares[] = { { "%", 1 }, { NULL, 0 } };
-static const struct unit counts[] = { { "", 1 }, { NULL, 0 } };
-
-// A whole number and a unit. @return false unless that is all of the text
-static bool parse_amount(const char *text, const struct unit *units, uint64_t *result)
-{
-	uint64_t value = 0;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	for (; *text >= '0' && *text <= '9'; text++) {
-		if (value > UINT32_MAX)
-			return false;
-		value = value * 10 + (uint64_t)(*text - '0');
-	}
-	for (; units->name; units++) {
-		if (strcmp(text, units->name) == 0)
-			return !__builtin_mul_overflow(value, units->factor, result) &&
-			       *result <= INT64_MAX;
-	}
-	return false;
-}
+static const struct heapsnap_unit shares[] = { { "%", 1 }, { NULL, 0 } };
+static const struct heapsnap_unit counts[] = { { "", 1 }, { NULL, 0 } };
 
 // A child of fork() has no timer. Its first allocation shall take the slow path, and start it.
 static void look_soon(void)
@@ -76,7 +42,8 @@ static bool set_every(const char *value)
 	static bool registered;
 	uint64_t time;
 
-	if (!parse_amount(value, times, &time) || (time > 0 && time < SECOND / 100))
+	if (!heapsnap_parse_amount(value, heapsnap_times, &time) ||
+	    (time > 0 && time < SECOND / 100))
 		return false;
 	if (!registered && time > 0)
 		registered = pthread_atfork(NULL, NULL, look_soon) == 0;
@@ -90,8 +57,8 @@ static bool set_growth(const char *value)
 {
 	uint64_t bytes = 0, percent = 0;
 
-	if (!heapsnap_growth_init() ||
-	    (!parse_amount(value, sizes, &bytes) && !parse_amount(value, shares, &percent)))
+	if (!heapsnap_growth_init() || (!heapsnap_parse_amount(value, heapsnap_sizes, &bytes) &&
+					!heapsnap_parse_amount(value, shares, &percent)))
 		return false;
 	heapsnap_automatic.growth_bytes = bytes;
 	heapsnap_automatic.growth_percent = percent;
@@ -126,7 +93,8 @@ static bool set_keep(const char *value)
 {
 	uint64_t count;
 
-	if (!parse_amount(value, counts, &count) || count > MAX_KEEP || !heapsnap_keep_init())
+	if (!heapsnap_parse_amount(value, counts, &count) || count > MAX_KEEP ||
+	    !heapsnap_keep_init())
 		return false;
 	heapsnap_automatic.keep = (uint32_t)count;
 	return true;
@@ -134,7 +102,7 @@ static bool set_keep(const char *value)
 
 static bool set_min_interval(const char *value)
 {
-	return parse_amount(value, times, &heapsnap_automatic.min_interval_ns);
+	return heapsnap_parse_amount(value, heapsnap_times, &heapsnap_automatic.min_interval_ns);
 }
 
 static const struct {

@@ -150,6 +150,9 @@ void heapsnap_process_init(void)
 	process->bytes = sizeof(*process);
 	process->start_time_ns = heapsnap_realtime_ns();
 	process->content_limit = heapsnap_settings.content_limit;
+	process->writer_memory = heapsnap_settings.writer_memory;
+	process->writer_time_ns = heapsnap_settings.writer_time_ns;
+	process->writer_nice = heapsnap_settings.writer_nice;
 	note_program(process);
 	note_writer();
 	note_environment();

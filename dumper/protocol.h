@@ -118,6 +118,10 @@ struct heapsnap_process {
 	uint64_t time_ns;
 	uint64_t content_limit; /**< bytes of each object to keep; UINT64_MAX for all */
 
+	uint64_t writer_memory;  /**< bytes that the writer may use at most; 0: what is free */
+	uint64_t writer_time_ns; /**< that it may take; 0: any */
+	uint32_t writer_nice; /**< 1: it takes the processor and the disk when nobody else does */
+
 	char program[HEAPSNAP_NAME_MAX];   /**< file name of the executable */
 	char directory[HEAPSNAP_PATH_MAX]; /**< where relative names begin */
 	char pattern[HEAPSNAP_PATH_MAX];   /**< of the file's name: %e %p %h %t %N */

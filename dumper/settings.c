@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/settings.h"
 
+#include "dumper/amount.h"
 #include "dumper/protocol.h"
 #include "dumper/report.h"
 
@@ -16,6 +17,7 @@ struct heapsnap_settings heapsnap_settings = {
 	.file = file,
 	.signal = SIGQUIT,
 	.content_limit = 256,
+	.writer_time_ns = UINT64_C(3600000000000),
 };
 
 static const struct {
@@ -103,16 +105,31 @@ static void read_file(void)
 		strcpy(file, value);
 }
 
-static void read_verbose(void)
+static bool read_switch(const char *name)
 {
-	const char *value = getenv("HEAPSNAP_VERBOSE");
+	const char *value = getenv(name);
 
-	if (!value)
-		return;
+	if (!value || !*value || strcmp(value, "0") == 0)
+		return false;
 	if (strcmp(value, "1") == 0)
-		heapsnap_settings.verbose = true;
-	else if (strcmp(value, "0") != 0 && *value)
-		heapsnap_report("HEAPSNAP_VERBOSE", value, ": neither 0 nor 1; 0 is used");
+		return true;
+	heapsnap_report(name, value, ": neither 0 nor 1; 0 is used");
+	return false;
+}
+
+// What the writer may use.
+static void read_bounds(void)
+{
+	const char *memory = getenv("HEAPSNAP_WRITER_MEMORY");
+	const char *time = getenv("HEAPSNAP_WRITER_TIME");
+
+	if (memory &&
+	    !heapsnap_parse_amount(memory, heapsnap_sizes, &heapsnap_settings.writer_memory))
+		heapsnap_report("HEAPSNAP_WRITER_MEMORY", memory,
+				": not a size, like 512M; what is free is used");
+	if (time && !heapsnap_parse_amount(time, heapsnap_times, &heapsnap_settings.writer_time_ns))
+		heapsnap_report("HEAPSNAP_WRITER_TIME", time, ": not a time, like 60s; 1h is used");
+	heapsnap_settings.writer_nice = read_switch("HEAPSNAP_WRITER_NICE");
 }
 
 // The writer reads it too; here it is said that it makes no sense, once.
@@ -135,6 +152,7 @@ void heapsnap_settings_read(void)
 	read_file();
 	read_signal();
 	read_content();
-	read_verbose();
 	read_threads();
+	read_bounds();
+	heapsnap_settings.verbose = read_switch("HEAPSNAP_VERBOSE");
 }

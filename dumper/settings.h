@@ -12,10 +12,13 @@
 #include <stdint.h>
 
 struct heapsnap_settings {
-	const char *file;       /**< HEAPSNAP_FILE: pattern of the snapshots' names */
-	int signal;             /**< HEAPSNAP_SIGNAL: number; 0: none */
-	uint64_t content_limit; /**< HEAPSNAP_CONTENT: bytes; UINT64_MAX: all */
-	bool verbose;           /**< HEAPSNAP_VERBOSE: say when a snapshot has been written */
+	const char *file;        /**< HEAPSNAP_FILE: pattern of the snapshots' names */
+	int signal;              /**< HEAPSNAP_SIGNAL: number; 0: none */
+	uint64_t content_limit;  /**< HEAPSNAP_CONTENT: bytes; UINT64_MAX: all */
+	bool verbose;            /**< HEAPSNAP_VERBOSE: say when a snapshot has been written */
+	uint64_t writer_memory;  /**< HEAPSNAP_WRITER_MEMORY: bytes; 0: what is free */
+	uint64_t writer_time_ns; /**< HEAPSNAP_WRITER_TIME; 0: any */
+	bool writer_nice;        /**< HEAPSNAP_WRITER_NICE: it takes what others leave */
 };
 
 extern struct heapsnap_settings heapsnap_settings;

@@ -197,6 +197,10 @@ struct heap_info {
 	uint64_t clone_ns;       /**< of which the clone took */
 	uint64_t content_limit;  /**< bytes kept of each object; UINT64_MAX for all */
 	uint64_t missed_threads; /**< threads that could not be stopped */
+	/* What writing it took; 0 in snapshots of before that was noted. */
+	uint64_t writer_ns;    /**< from the freezing to the storing */
+	uint64_t writer_bytes; /**< the writer's memory, at most */
+	uint64_t copied_bytes; /**< pages that the program wrote to meanwhile: there were two */
 };
 
 /** What heap_snapshot_load() loads. */

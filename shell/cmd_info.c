@@ -104,6 +104,13 @@ static void info_process(struct session *session)
 		    session_keep(session, format_name(info->maker)));
 	output_text(output, "pause     %.3f ms, of which the clone took %.3f ms\n",
 		    info->stop_ns / 1e6, info->clone_ns / 1e6);
+	if (info->writer_ns)
+		output_text(
+			output,
+			"writing   %s, %s in heapsnap-writer, %s copied by the program's writes\n",
+			describe_duration(session, info->writer_ns),
+			describe_bytes(session, info->writer_bytes),
+			describe_bytes(session, info->copied_bytes));
 	output_string(output, "program", info->program);
 	output_number(output, "pid", info->pid);
 	output_string(output, "host", info->host);
@@ -115,6 +122,9 @@ static void info_process(struct session *session)
 	output_string(output, "maker", info->maker);
 	output_number(output, "stop_ns", info->stop_ns);
 	output_number(output, "clone_ns", info->clone_ns);
+	output_number(output, "writer_ns", info->writer_ns);
+	output_number(output, "writer_bytes", info->writer_bytes);
+	output_number(output, "copied_bytes", info->copied_bytes);
 }
 
 static void info_heap(struct session *session)

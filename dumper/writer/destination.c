@@ -117,6 +117,14 @@ struct heap_error *destination_open(struct destination *destination,
 	return NULL;
 }
 
+struct heap_error *destination_rewind(const struct destination *destination)
+{
+	if (ftruncate(destination->descriptor, 0) != 0 ||
+	    lseek(destination->descriptor, 0, SEEK_SET) != 0)
+		return heap_error_create_system("going back to its start");
+	return NULL;
+}
+
 // Gives the file its name if that is free. @return 0, EEXIST, or why it cannot be done
 static int try_name(struct destination *destination)
 {

@@ -28,6 +28,10 @@ HEAP_MUST_CHECK
 struct heap_error *destination_open(struct destination *destination,
 				    const struct heapsnap_process *process);
 
+/** Makes the file empty again. */
+HEAP_MUST_CHECK
+struct heap_error *destination_rewind(const struct destination *destination);
+
 /** Syncs the file, and gives it its name (then in destination->path). */
 HEAP_MUST_CHECK
 struct heap_error *destination_commit(struct destination *destination,

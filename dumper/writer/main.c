@@ -5,10 +5,12 @@
  * Started by libheapsnap.so alone; dumper/protocol.h says how. It is a program of its own
  * so that its memory, its threads and its crashes are not those of the program.
  */
+#include "dumper/writer/bounds.h"
 #include "dumper/writer/containers.h"
 #include "dumper/writer/destination.h"
 #include "dumper/writer/globals.h"
 #include "dumper/writer/infer.h"
+#include "dumper/writer/isolation.h"
 #include "dumper/writer/stacks.h"
 #include "dumper/writer/store.h"
 #include "lib/cleanup.h"
@@ -112,6 +114,7 @@ static struct heap_error *gather(struct capture *capture)
 	struct heap_error *error =
 		modules_init(&capture->modules, &capture->image, cache, &capture->types);
 
+	isolation_suspect(0);
 	if (!error)
 		error = find_objects(capture);
 	if (error)
@@ -144,17 +147,40 @@ static struct heap_error *gather(struct capture *capture)
 	return error;
 }
 
+struct writing {
+	struct capture *capture;
+	struct destination *destination;
+};
+
+// In the worker. An attempt before this one may have written something.
 HEAP_MUST_CHECK
-static struct heap_error *write_snapshot(struct capture *capture, struct destination *destination)
+static struct heap_error *gather_and_store(void *context)
 {
-	// Asked first: a directory that cannot be written to is told before all the work.
-	struct heap_error *error = destination_open(destination, &capture->process);
+	const struct writing *writing = context;
+	struct capture *capture = writing->capture;
+	struct heap_error *error = destination_rewind(writing->destination);
 
 	if (!error)
 		error = gather(capture);
+	isolation_suspect(0);
 	if (!error)
-		error = heap_error_within(store_snapshot(capture, destination->descriptor), "%s",
-					  destination->path);
+		error = store_snapshot(capture, writing->destination->descriptor);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_snapshot(struct capture *capture, struct destination *destination)
+{
+	struct writing writing = { capture, destination };
+	// Asked first: a directory that cannot be written to is told before all the work.
+	struct heap_error *error = destination_open(destination, &capture->process);
+
+	if (!error) {
+		bounds_apply(&capture->process);
+		error = heap_error_within(
+			isolation_run(&capture->process, gather_and_store, &writing), "%s",
+			destination->path);
+	}
 	if (!error)
 		error = destination_commit(destination, &capture->process);
 	return error;

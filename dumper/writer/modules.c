@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/modules.h"
 
+#include "dumper/writer/isolation.h"
 #include "lib/cleanup.h"
 #include "lib/demangle.h"
 #include "lib/dwarf_types.h"
@@ -256,8 +257,14 @@ static struct heap_error *open_debug(struct module *module, const char *cache,
 static void open_module(struct module *module, const struct image *image, const char *cache,
 			struct heap_types *types)
 {
+	const char *reason = isolation_reason(module->start);
 	struct heap_error *error;
 
+	if (reason) {
+		add_note(module, "%s", reason);
+		return;
+	}
+	isolation_suspect(module->start);
 	read_build_id(image, module->start, &module->build_id);
 	error = open_file(module, image);
 	if (!error)
@@ -391,8 +398,11 @@ static size_t describe_by_lines(struct module *module, uint64_t lookup, struct s
 size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
 		       struct strings *strings, struct code_place *places, size_t max)
 {
-	size_t count = describe_by_lines(module, lookup, strings, places, max);
 	const struct heap_symbol *symbol = NULL;
+	size_t count;
+
+	isolation_suspect(module->start);
+	count = describe_by_lines(module, lookup, strings, places, max);
 
 	if (module->elf)
 		symbol = heap_elf_find_symbol(module->elf, HEAP_SYMBOL_FUNCTION,
@@ -419,6 +429,7 @@ size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
 
 struct heap_unwinder *module_unwinder(struct module *module)
 {
+	isolation_suspect(module->start);
 	if (!module->unwinder_tried && module->elf) {
 		struct heap_error *error = heap_unwinder_create(
 			module->elf->path, module->debug_path, &module->unwinder);
@@ -493,6 +504,7 @@ heap_type_id module_type(struct module *module, uint64_t place, struct heap_type
 
 	if (place == 0)
 		return HEAP_NO_TYPE;
+	isolation_suspect(module->start);
 
 	struct heap_error *error = get_unit(module, place, types, &unit);
 
@@ -529,6 +541,7 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 	*count = 0;
 	if (!module->dwarf)
 		return NULL;
+	isolation_suspect(module->start);
 	error = heap_dwarf_code(module->dwarf, &code);
 	if (!error)
 		error = heap_site_types_find(code, lookup_pc - module->bias, &found);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/store.h"
 
+#include "dumper/writer/bounds.h"
 #include "dumper/writer/prune.h"
 #include "lib/cleanup.h"
 
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
 
 enum {
 	AHEAD = 1 << 20, // of the objects' contents, what is read at once
@@ -228,6 +231,21 @@ struct texts {
 	char id[33];
 };
 
+static void fill_costs(const struct capture *capture, struct heap_info *info)
+{
+	struct timespec now;
+	struct rusage usage;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+
+	info->writer_ns = now_ns > info->time_ns ? now_ns - info->time_ns : 0;
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		info->writer_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	info->copied_bytes = bounds_copied(capture->image.pid, (pid_t)info->pid);
+}
+
 static void fill_info(const struct capture *capture, struct texts *texts, struct heap_info *info)
 {
 	const struct heapsnap_process *process = &capture->process;
@@ -258,6 +276,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.content_limit = process->content_limit,
 		.missed_threads = process->missed_threads,
 	};
+	fill_costs(capture, info);
 	for (uint32_t i = 0; i < process->thread_count; i++)
 		info->missed_threads += capture->stacks[i].state == HEAP_THREAD_MISSING;
 }

@@ -281,6 +281,64 @@ void give_back_in_pieces()
 	capture();
 }
 
+// --- what it costs ---------------------------------------------------------------------
+
+// A heap that the writer needs memory for.
+void keep_many()
+{
+	std::vector<void *> blocks;
+
+	for (int i = 0; i < 50000; i++)
+		blocks.push_back(memset(malloc(100), 1, 100));
+	capture();
+	for (void *block : blocks)
+		free(block);
+}
+
+// All of a large block while its copy is still there. @return whether there is a snapshot
+bool write_meanwhile(size_t size, unsigned wait_us)
+{
+	auto *memory = static_cast<char *>(malloc(size));
+
+	memset(memory, 1, size);
+	if (is_captured())
+		expect("heapsnap_dump", heapsnap_dump(nullptr), 0);
+	memset(memory, 2, size);
+	usleep(wait_us);
+
+	bool written = is_captured() && heapsnap_wait() == 0;
+
+	expect("the last byte", memory[size - 1], 2);
+	free(memory);
+	return written;
+}
+
+void write_to_copied()
+{
+	// Enough to do for the writer till all has been written to.
+	for (int i = 0; i < 300000; i++)
+		*static_cast<void **>(malloc(64)) = marks[i % MARKS];
+	expect("written", write_meanwhile(64 << 20, 0), is_captured());
+}
+
+void fill_up()
+{
+	auto *memory = static_cast<char *>(malloc(74 << 20));
+
+	memset(memory, 1, 74 << 20);
+	if (is_captured())
+		expect("heapsnap_dump", heapsnap_dump(nullptr), 0);
+	if (is_captured() && heapsnap_wait() == 0)
+		puts("written");
+	free(memory);
+}
+
+// Twice what the cgroup has room for, were the copy not given up.
+void fill_beyond()
+{
+	write_meanwhile(60 << 20, 100000);
+}
+
 // --- damage ----------------------------------------------------------------------------
 
 // A stray pointer writes into the header of a block, which is then freed as ever.
@@ -337,6 +395,10 @@ const struct way ways[] = {
 	{ "20-gigabytes", take_20_gigabytes },
 	{ "fragments", fragment },
 	{ "holes", give_back_in_pieces },
+	{ "many", keep_many },
+	{ "copied", write_to_copied },
+	{ "full", fill_up },
+	{ "fuller", fill_beyond },
 	{ "damage", damage_header },
 	{ "unload", unload },
 	{ "replaced", replace_itself },

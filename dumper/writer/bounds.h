@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef BOUNDS_H
+#define BOUNDS_H
+
+/**
+ * What the writer may use of the machine, so that the program does not feel it.
+ *
+ * Memory: what the user says (HEAPSNAP_WRITER_MEMORY), and never more than is free when it
+ * starts, on the machine and in its cgroups: else the kernel would push the program's pages out
+ * to swap, or end one of its cgroup. Beyond that malloc fails, which costs a snapshot at most.
+ */
+
+#include "dumper/protocol.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/** Bytes that are free for this process: of the machine, and of all cgroups that it is in. */
+uint64_t bounds_free_memory(void);
+
+/** Bytes that the writer may use. */
+uint64_t bounds_memory(const struct heapsnap_process *process);
+
+/** Holds this process, and those that it starts, to the bounds. */
+void bounds_apply(const struct heapsnap_process *process);
+
+/**
+ * Bytes of the frozen copy that it shares with nobody any more: the program has written to
+ * these pages since, so there are two of them. 0 if the program has ended: then there are not.
+ */
+uint64_t bounds_copied(pid_t frozen, pid_t program);
+
+#endif

@@ -1,0 +1,170 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What writing a snapshot may cost: memory, time, processor. And what damaged symbols may cost:
+# types, never the snapshot.
+use strict;
+use warnings;
+use lib 't/lib';
+use File::Temp qw(tempdir);
+use Heapsh;
+use Hostile;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $build = $Heapsh::build;
+my $sanitized = $ENV{SANITIZE};
+
+sub slurp {
+    my ($path) = @_;
+    open my $in, '<', $path or return '';
+    local $/;
+    return scalar(<$in>) // '';
+}
+
+# The process that does the writer's work, for a program that is marked; stopped when found.
+sub stop_worker {
+    my ($mark) = @_;
+    for (1 .. 4000) {
+        for my $path (glob '/proc/[0-9]*/comm') {
+            next unless slurp($path) eq "heapsnap-writer\n";
+            my ($pid) = $path =~ /(\d+)/;
+            my $frozen = (split /\0/, slurp("/proc/$pid/cmdline"))[1] // next;
+            next unless slurp("/proc/$frozen/environ") =~ /HOSTILE_MARK=\Q$mark\E\0/;
+            my ($worker) = split ' ', slurp("/proc/$pid/task/$pid/children");
+            return $worker if $worker && kill 'STOP', $worker;
+        }
+        sleep 0.002;
+    }
+    die 'no writer';
+}
+
+# Runs a function in a process beside.
+sub beside {
+    my ($function) = @_;
+    my $pid = fork() // die;
+    return $pid if $pid;
+    $function->();
+    require POSIX;
+    POSIX::_exit(0);
+}
+
+sub note_of {
+    my ($file, $name) = @_;
+    my ($module) = grep { $_->{path} =~ m{/\Q$name\E$} } @{ Heapsh::ask_json($file, 'info')->{modules} };
+    return $module->{note};
+}
+
+sub capture {
+    my ($program, %option) = @_;
+    my ($output, $status, $said, $directory) =
+        run_way("$build/libheapsnap.so", $program, $option{way} // '', %option);
+    my @files = glob "$directory/*.snap";
+    return ("$output$said", @files);
+}
+
+# Files that crash their reader are hard to come by: a signal from elsewhere stands for one.
+subtest 'symbols that crash the writer, which is polite' => sub {
+    my $log = tempdir(CLEANUP => 1) . '/log';
+    my $child = beside(sub {
+        my $worker = stop_worker('crash');
+        my $stat = slurp("/proc/$worker/stat") =~ s/^.*\) //sr;
+        open my $out, '>', $log;
+        print $out 'nice ', (split ' ', $stat)[16], ', ', slurp("/proc/$worker/oom_score_adj");
+        print $out `ionice -p $worker`;
+        kill 'SEGV', $worker;
+        kill 'CONT', $worker;
+    });
+    my ($said, $file) = capture('hostile-memory', way => 'many',
+        env => { HOSTILE_MARK => 'crash', HEAPSNAP_WRITER_NICE => 1 });
+    waitpid $child, 0;
+    is $said, "done\n", 'the snapshot is written';
+    is Heapsh::ask_json($file, 'find', 'size', '100')->{count}, 50_000, 'with all objects';
+    my $notes = join ' ', map { $_->{note} } @{ Heapsh::ask_json($file, 'info')->{modules} };
+    like $notes, qr/not read: heapsnap-writer crashed by it \(signal 11\)/, 'and says what it lacks';
+    is slurp($log), "nice 19, 1000\nidle\n", 'by a writer that leaves all to others';
+};
+
+subtest 'a writer that is killed' => sub {
+    my $child = beside(sub { kill 'KILL', stop_worker('kill') });
+    my ($said, @files) = capture('hostile-memory', way => 'many', env => { HOSTILE_MARK => 'kill' });
+    waitpid $child, 0;
+    like $said, qr{^heapsnap: \S+/hostile-memory-00.snap: heapsnap-writer was ended by signal 9; is memory short\?; the program goes on$}m,
+        'is told of';
+    is scalar @files, 0, 'and leaves nothing';
+};
+
+subtest 'a writer that hangs' => sub {
+    my $child = beside(sub {
+        stop_worker('hang') while 1;
+    });
+    my ($said, @files) = capture('hostile-memory', way => 'many',
+        env => { HOSTILE_MARK => 'hang', HEAPSNAP_WRITER_TIME => '2s' });
+    kill 'KILL', $child;
+    waitpid $child, 0;
+    like $said, qr{^heapsnap: \S+/hostile-memory-00.snap: not written within 2\.0 s; the program goes on$}m,
+        'is told of';
+    is scalar @files, 0, 'and leaves nothing';
+};
+
+SKIP: {
+    skip 'a sanitizer takes all memory', 1 if $sanitized;
+    subtest 'a ceiling for memory' => sub {
+        my ($said, $file) = capture('hostile-memory', way => 'many', env => { HEAPSNAP_WRITER_MEMORY => '200M' });
+        is $said, "done\n", 'a snapshot with symbols';
+        is note_of($file, 'hostile-memory'), '', 'where they fit';
+        ($said, $file) = capture('hostile-memory', way => 'many', env => { HEAPSNAP_WRITER_MEMORY => '30M' });
+        is $said, "done\n", 'a snapshot without symbols';
+        is note_of($file, 'hostile-memory'), 'not read: heapsnap-writer may use 30.0 MiB', 'where they do not';
+        is Heapsh::ask_json($file, 'find', 'size', '100')->{count}, 50_000, 'has all objects';
+        ($said, $file) = capture('hostile-memory', way => 'many', env => { HEAPSNAP_WRITER_MEMORY => '5M' });
+        like $said, qr{^heapsnap: \S+-00\.snap: out of memory: heapsnap-writer may use 5\.0 MiB; the program goes on$}m,
+            'none, and a line, where nothing fits';
+        is $file, undef, 'and no file';
+    };
+}
+
+subtest 'what it cost' => sub {
+    my ($said, $file) = capture('hostile-memory', way => 'copied');
+    is $said, "done\n", 'a program that writes while it is captured';
+    my $info = Heapsh::ask_json($file, 'info');
+    cmp_ok $info->{copied_bytes}, '>=', 64 << 20, 'what was copied for it is counted';
+    cmp_ok $info->{copied_bytes}, '<', 72 << 20, 'and little else';
+    cmp_ok $info->{writer_bytes}, '>', 1 << 20, 'memory of the writer';
+    cmp_ok $info->{writer_ns}, '>', 1e7, 'and its time';
+    like scalar Heapsh::ask($file, 'info'), qr/^writing   [\d.]+ s, [\d.]+ MiB in heapsnap-writer, 6\d\.\d MiB copied by the program's writes$/m,
+        'are told';
+};
+
+# A cgroup that the program all but fills. @return the command to enter it, the way to remove it
+sub make_cgroup {
+    my ($bytes) = @_;
+    for my $try (['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'], ['/sys/fs/cgroup', 'memory.max']) {
+        my ($root, $limit) = @$try;
+        my $path = "$root/heapsh-test-$$";
+        next unless -d $root && mkdir $path;
+        if (-e "$path/$limit" && system("echo $bytes >$path/$limit") == 0) {
+            return ("echo \$\$ >$path/cgroup.procs", sub { rmdir $path });
+        }
+        rmdir $path;
+    }
+    return;
+}
+
+SKIP: {
+    skip 'a sanitizer takes all memory', 1 if $sanitized;
+    my ($enter, $remove) = $> == 0 ? make_cgroup(80 << 20) : ();
+    skip 'a cgroup takes root', 1 unless $enter;
+    subtest 'a cgroup that the program all but fills' => sub {
+        my ($said, @files) = capture('hostile-memory', way => 'full', before => $enter);
+        like $said, qr{^heapsnap: .*: out of memory: heapsnap-writer may use [\d.]+ MiB; the program goes on$}m,
+            'a line says why there is no snapshot';
+        like $said, qr/^done$/m, 'the program ends as ever';
+        is_deeply \@files, [], 'no file is left';
+        ($said, @files) = capture('hostile-memory', way => 'fuller', before => $enter);
+        like $said, qr/^heapsnap: .*; the program goes on$/m, 'also where the copy grows';
+        like $said, qr/^done$/m, 'the program ends as ever';
+        sleep 0.2;
+        $remove->();
+    };
+}
+done_testing;
