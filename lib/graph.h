@@ -20,6 +20,11 @@
 #include "lib/progress.h"
 #include "lib/snapshot.h"
 
+/** A node of the graph: an object's id, or the number of objects + a root's id. */
+typedef uint32_t heap_node_id;
+
+#define HEAP_NO_NODE UINT32_MAX
+
 /** How an object can be reached from the roots. */
 enum heap_reach {
 	HEAP_REACH_NOT,      /**< leaked */

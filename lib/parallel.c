@@ -9,6 +9,7 @@ enum {
 	MAX_THREADS = 64,
 	USUAL_THREADS = 4,
 	WORTH_A_THREAD = 4, // pieces; a thread costs about as much as one of them
+	STACK_BYTES = 1 << 20,
 };
 
 struct crew {
@@ -62,14 +63,18 @@ struct heap_error *heap_parallel_run(size_t count,
 {
 	struct crew crew = { .work = work, .context = context, .count = count };
 	pthread_t threads[MAX_THREADS];
+	pthread_attr_t attributes;
 	unsigned started = 0;
 
 	if (count >= WORTH_A_THREAD) {
 		unsigned wanted = heap_parallel_threads() - 1;
 
+		pthread_attr_init(&attributes);
+		pthread_attr_setstacksize(&attributes, STACK_BYTES);
 		while (started < wanted &&
-		       pthread_create(&threads[started], NULL, work_on, &crew) == 0)
+		       pthread_create(&threads[started], &attributes, work_on, &crew) == 0)
 			started++;
+		pthread_attr_destroy(&attributes);
 	}
 	work_on(&crew);
 	while (started > 0)

@@ -2,6 +2,7 @@
 #include "lib/reachable.h"
 
 #include "lib/cleanup.h"
+#include "lib/column.h"
 
 struct heap_reachable_search {
 	const struct heap_snapshot *snapshot;
@@ -9,6 +10,7 @@ struct heap_reachable_search {
 	uint32_t number;
 	heap_object_id *queue; // [objects]
 	size_t tail;
+	struct heap_reachable *common; // what the search before has met too; NULL: not asked for
 };
 
 struct heap_error *heap_reachable_create(const struct heap_graph *graph,
@@ -16,15 +18,17 @@ struct heap_error *heap_reachable_create(const struct heap_graph *graph,
 {
 	size_t objects = graph->snapshot->object_count;
 	struct heap_reachable_search *search = calloc(1, sizeof(*search));
+	struct heap_error *error;
 
 	if (!search)
 		return heap_error_out_of_memory();
 	search->snapshot = graph->snapshot;
-	search->seen = calloc(objects + 1, sizeof(*search->seen));
-	search->queue = malloc((objects + 1) * sizeof(*search->queue));
-	if (!search->seen || !search->queue) {
+	error = heap_column_create(objects + 1, sizeof(*search->seen), &search->seen);
+	if (!error)
+		error = heap_column_create(objects + 1, sizeof(*search->queue), &search->queue);
+	if (error) {
 		heap_reachable_destroy(search);
-		return heap_error_out_of_memory();
+		return error;
 	}
 	*result = search;
 	return NULL;
@@ -34,8 +38,8 @@ void heap_reachable_destroy(struct heap_reachable_search *search)
 {
 	if (!search)
 		return;
-	free(search->seen);
-	free(search->queue);
+	heap_column_destroy(search->seen);
+	heap_column_destroy(search->queue);
 	free(search);
 }
 
@@ -49,6 +53,10 @@ static void meet(struct heap_reachable_search *search, heap_object_id object)
 {
 	if (search->seen[object] == search->number)
 		return;
+	if (search->common && search->seen[object] == search->number - 1) {
+		search->common->objects++;
+		search->common->bytes += search->snapshot->size[object];
+	}
 	search->seen[object] = search->number;
 	search->queue[search->tail++] = object;
 }
@@ -104,4 +112,23 @@ struct heap_reachable heap_reachable_from_object(struct heap_reachable_search *s
 	begin(search);
 	meet(search, object);
 	return spread(search);
+}
+
+static struct heap_reachable from_node(struct heap_reachable_search *search, heap_node_id node)
+{
+	uint32_t objects = search->snapshot->object_count;
+
+	return node < objects ? heap_reachable_from_object(search, node)
+			      : heap_reachable_from_root(search, node - objects);
+}
+
+void heap_reachable_from_both(struct heap_reachable_search *search, heap_node_id a, heap_node_id b,
+			      struct heap_reachable *by_a, struct heap_reachable *by_b,
+			      struct heap_reachable *both)
+{
+	*both = (struct heap_reachable){ 0, 0 };
+	*by_a = from_node(search, a);
+	search->common = both;
+	*by_b = from_node(search, b);
+	search->common = NULL;
 }

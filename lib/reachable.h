@@ -31,4 +31,12 @@ struct heap_reachable heap_reachable_from_root(struct heap_reachable_search *sea
 struct heap_reachable heap_reachable_from_object(struct heap_reachable_search *search,
 						 heap_object_id object);
 
+/**
+ * What two nodes reach each (an object's id, or the number of objects + a root's id; an object
+ * reaches itself), and what both do.
+ */
+void heap_reachable_from_both(struct heap_reachable_search *search, heap_node_id a, heap_node_id b,
+			      struct heap_reachable *by_a, struct heap_reachable *by_b,
+			      struct heap_reachable *both);
+
 #endif

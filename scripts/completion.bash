@@ -26,8 +26,8 @@ _heapsh()
 	done
 	if [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
-			callstack symbols inrefs outrefs path dominators retained suspects types sites
-			last alias unalias source time' -- "$word")
+			callstack symbols inrefs outrefs path dominators retained shared suspects
+			types sites last alias unalias source time' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
 			--color=never --memory --help --version' -- "$word")
@@ -38,12 +38,9 @@ _heapsh()
 
 _heapsh_leakreport()
 {
-	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	if [ "$previous" = --by ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'kind type site backtrace dominator' -- "$word")
-	elif [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-1 --quiet --json --html --summary --by --type --site
-			--min' -- "$word")
+	local word=${COMP_WORDS[COMP_CWORD]}
+	if [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '-1 --quiet --json' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
 	fi

@@ -69,6 +69,7 @@ struct command {
 	_(path) \
 	_(dominators) \
 	_(retained) \
+	_(shared) \
 	_(suspects) \
 	_(types) \
 	_(sites) \

@@ -20,10 +20,10 @@ struct root_sizes {
 };
 
 /**
- * Measures the roots that hold something. What one reaches is a search of its own, so it is
- * asked of the largest @p limit alone, and they are the answer.
+ * Measures the roots that hold something.
  *
  * @param minimum  bytes that a root must retain
+ * @param limit    how many of them there may be in the answer
  * @param result   [*count] by what they retain, the most first; the session's
  */
 HEAP_MUST_CHECK

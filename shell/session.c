@@ -44,6 +44,7 @@ void session_close(struct session *session)
 {
 	session_release(session, NULL);
 	free(session->answer);
+	heap_holdings_destroy(session->holdings);
 	heap_dominator_tree_deinit(&session->tree);
 	aliases_deinit(&session->aliases);
 	if (session->dominators)
@@ -194,6 +195,20 @@ struct heap_error *session_dominator_tree(struct session *session)
 
 	if (!error && !session->tree.dominators)
 		error = heap_dominator_tree_init(&session->tree, session->dominators);
+	return error;
+}
+
+struct heap_error *session_holdings(struct session *session, const struct heap_holdings **result)
+{
+	struct heap_error *error = session->holdings ? NULL : session_dominators(session);
+
+	if (!error && !session->holdings)
+		error = session_edges(session);
+	if (!error && !session->holdings)
+		error = heap_holdings_create(session->graph, session->dominators,
+					     &session->holdings);
+	if (!error)
+		*result = session->holdings;
 	return error;
 }
 

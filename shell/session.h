@@ -11,6 +11,7 @@
 
 #include "lib/dominator_tree.h"
 #include "lib/filter.h"
+#include "lib/holdings.h"
 #include "lib/paths.h"
 #include "lib/reachable.h"
 #include "shell/alias.h"
@@ -30,6 +31,7 @@ struct session {
 	bool colours;                       /**< where the output is now */
 	struct heap_graph *graph;           /**< NULL until session_graph() */
 	struct heap_dominators *dominators; /**< NULL until session_dominators() */
+	struct heap_holdings *holdings;     /**< NULL until session_holdings() */
 	struct heap_dominator_tree tree;    /**< all 0 until session_dominator_tree() */
 	/** [answer_count] objects of the last answer: $1, $2..., or parts of pools */
 	struct session_answer {
@@ -107,6 +109,10 @@ struct heap_error *session_dominators(struct session *session);
 /** The dominator tree from its top. */
 HEAP_MUST_CHECK
 struct heap_error *session_dominator_tree(struct session *session);
+
+/** What roots hold. @param result  the session's */
+HEAP_MUST_CHECK
+struct heap_error *session_holdings(struct session *session, const struct heap_holdings **result);
 
 /** Parses a filter, and computes and loads what it needs. @param result  the caller's */
 HEAP_MUST_CHECK

@@ -86,13 +86,18 @@ says { types => [{ type => 'struct node', objects => 5, bytes => 80 }], count =>
 is_deeply [map { $_->{kind}, $_->{bytes}, $_->{members}, $_->{held_by_object}, $_->{example},
     scalar @{ $_->{path} } } @{ Sample::json($file, 'suspects') }],
     ['one', 4096, 1, $vector, $vector, 2], 'suspects';
+says { both => { objects => 1, bytes => 17 }, first => { objects => 4, bytes => 284 },
+    second => { objects => 4, bytes => 200 } } => qw(shared &popular &sample);
+is_deeply [map { $_->{kind}, $_->{retained} } @{ Sample::json($file, qw(roots --by kind --limit 1)) }],
+    ['global variables', 4577], 'roots --by kind';
 my $tree = Sample::json($file, qw(dominators --depth 2 popular));
 is_deeply [@$tree{qw(retained own)}], [284, 24], 'dominators';
 is_deeply [@{ $tree->{dominates}[0] }{qw(retained own)}], [260, 224], 'dominators: below';
 is_deeply $tree->{dominates}[0]{dominates}[0]{retained}, 36, 'dominators: further below';
 my ($root) = grep { $_->{root}{name} eq 'popular' } @{ Sample::json($file, 'roots') };
 is sprintf('%.3f', delete $root->{per_cent}), '5.904', 'roots: per cent';
-is_deeply $root, { retained => 284, reachable => 301, reachable_objects => 5, exclusive => 24,
+is_deeply $root, { retained => 284, retained_objects => 4, reachable => 301,
+    reachable_objects => 5, shared => 17, exclusive => 24,
     root => $popular }, 'roots';
 
 says {

@@ -213,7 +213,7 @@ identify   who holds an object, up to the roots
 find       the objects that all filters match
 count      objects and bytes per type, site, size, module or age
 largest    the largest objects, by their own or by their retained size
-roots      the roots by what they hold: retained, reachable, exclusive
+roots      the roots by what they hold: retained, reachable, shared, exclusive
 callstack  the threads, their frames and the frames' variables
 symbols    global, static and thread-local variables that hold objects
 inrefs     the roots and objects that point to an object
@@ -221,6 +221,7 @@ outrefs    the objects that an object points to
 path       a shortest way from a root to an object
 dominators what an object or a variable holds alone, as a tree
 retained   bytes that would be free without an object, or without all that match
+shared     how much two objects or variables have in common
 suspects   the few places where most of the heap gathers
 types      a type as C source with offsets, or all types that objects have
 sites      objects and bytes per allocation site, or along the calls that led there

@@ -121,6 +121,42 @@ static struct heap_reachable sum_up(const struct heap_snapshot *model, const uin
 	return sum;
 }
 
+// What one node reaches, an object or a root, by a search that is obviously right.
+static void reach_from(const struct heap_snapshot *model, uint32_t node, uint8_t *reached)
+{
+	struct heap_root_edge edge = { .target = node };
+	struct heap_snapshot alone = *model;
+	struct model_limits limits = MODEL_NO_LIMITS;
+
+	if (node >= model->object_count) {
+		limits.root = node - model->object_count;
+	} else {
+		alone.root_edges = &edge;
+		alone.root_edge_count = 1;
+	}
+	model_reach(&alone, limits, reached);
+}
+
+static void check_both(struct heap_reachable_search *search, const struct heap_snapshot *model)
+{
+	for (int i = 0; i < 5; i++) {
+		uint32_t nodes = model->object_count + model->root_count;
+		uint32_t a = random_below(nodes), b = random_below(nodes);
+		uint8_t by_a[MAX_OBJECTS], by_b[MAX_OBJECTS], by_both[MAX_OBJECTS];
+		struct heap_reachable first, second, both;
+
+		reach_from(model, a, by_a);
+		reach_from(model, b, by_b);
+		for (uint32_t j = 0; j < model->object_count; j++)
+			by_both[j] = by_a[j] && by_b[j];
+		heap_reachable_from_both(search, a, b, &first, &second, &both);
+		assert_int_equal(first.bytes, sum_up(model, by_a).bytes);
+		assert_int_equal(second.objects, sum_up(model, by_b).objects);
+		assert_int_equal(both.objects, sum_up(model, by_both).objects);
+		assert_int_equal(both.bytes, sum_up(model, by_both).bytes);
+	}
+}
+
 // One search answers for all roots and objects, in turn.
 static void check_reachable(const struct heap_graph *graph)
 {
@@ -156,6 +192,7 @@ static void check_reachable(const struct heap_graph *graph)
 		assert_int_equal(found.objects, expected.objects);
 		assert_int_equal(found.bytes, expected.bytes);
 	}
+	check_both(search, model);
 	heap_reachable_destroy(search);
 }
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What groups of roots hold: random graphs against a search for each group.
+#include "t/unit/unit.h"
+
+#include "lib/holdings.h"
+#include "t/unit/graph_model.h"
+
+enum {
+	GRAPHS = 3000,
+	MAX_GROUPS = 200,
+};
+
+static uint8_t reached[MAX_GROUPS + 1][MAX_OBJECTS];
+
+// What the roots of one group reach; those of no group are the last one.
+static void find_reached(const struct heap_snapshot *model, const uint32_t *group, uint32_t groups)
+{
+	for (uint32_t i = 0; i <= groups; i++) {
+		uint8_t one[MAX_OBJECTS];
+
+		memset(reached[i], 0, model->object_count);
+		for (uint32_t root = 0; root < model->root_count; root++) {
+			struct model_limits limits = MODEL_NO_LIMITS;
+
+			if (group[root] != (i < groups ? i : HEAP_NO_GROUP))
+				continue;
+			limits.root = root;
+			model_reach(model, limits, one);
+			for (uint32_t j = 0; j < model->object_count; j++)
+				reached[i][j] |= one[j];
+		}
+	}
+}
+
+static bool is_pointed_to(const struct heap_snapshot *model, uint32_t object)
+{
+	for (uint32_t i = 0; i < model->edge_count; i++) {
+		if (model->edge_target[i] == object)
+			return true;
+	}
+	return false;
+}
+
+// Whether roots of this group point to an object, and nothing else.
+static bool is_exclusive(const struct heap_snapshot *model, const uint32_t *group, uint32_t of,
+			 uint32_t object)
+{
+	bool found = false;
+
+	for (uint64_t i = 0; i < model->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &model->root_edges[i];
+
+		if (edge->target != object)
+			continue;
+		if (group[edge->root] != of)
+			return false;
+		found = true;
+	}
+	return found && !is_pointed_to(model, object);
+}
+
+static struct heap_holding expect(const struct heap_snapshot *model, const uint32_t *group,
+				  uint32_t groups, uint32_t of)
+{
+	struct heap_holding holding = { 0 };
+
+	for (uint32_t i = 0; i < model->object_count; i++) {
+		uint32_t holders = 0;
+
+		for (uint32_t j = 0; j <= groups; j++)
+			holders += reached[j][i];
+		if (!reached[of][i])
+			continue;
+		holding.reachable_objects++;
+		holding.reachable += model->size[i];
+		holding.retained_objects += holders == 1;
+		holding.retained += holders == 1 ? model->size[i] : 0;
+		holding.exclusive += is_exclusive(model, group, of, i) ? model->size[i] : 0;
+	}
+	return holding;
+}
+
+static void check_groups(const struct heap_holdings *holdings, const struct heap_snapshot *model,
+			 const uint32_t *group, uint32_t groups)
+{
+	struct heap_holding found[MAX_GROUPS];
+
+	find_reached(model, group, groups);
+	assert_null(heap_holdings_measure(holdings, group, groups, found));
+	for (uint32_t i = 0; i < groups; i++) {
+		struct heap_holding expected = expect(model, group, groups, i);
+
+		assert_int_equal(found[i].reachable, expected.reachable);
+		assert_int_equal(found[i].reachable_objects, expected.reachable_objects);
+		assert_int_equal(found[i].retained, expected.retained);
+		assert_int_equal(found[i].retained_objects, expected.retained_objects);
+		assert_int_equal(found[i].exclusive, expected.exclusive);
+	}
+}
+
+static void check_model(struct heap_snapshot *model)
+{
+	struct heap_graph *graph = model_graph(model);
+	struct heap_dominators dominators;
+	struct heap_holdings *holdings;
+	uint32_t alone[MAX_GROUPS], grouped[MAX_GROUPS];
+	uint32_t groups = 1 + random_below(model->root_count);
+
+	for (uint32_t i = 0; i < model->root_count; i++) {
+		alone[i] = i;
+		grouped[i] = random_below(5) ? random_below(groups) : HEAP_NO_GROUP;
+	}
+	assert_null(heap_dominators_init(&dominators, graph));
+	assert_null(heap_holdings_create(graph, &dominators, &holdings));
+	check_groups(holdings, model, alone, model->root_count);
+	check_groups(holdings, model, grouped, groups);
+	heap_holdings_destroy(holdings);
+	heap_dominators_deinit(&dominators);
+	heap_graph_destroy(graph);
+}
+
+static void groups_hold_what_a_search_for_each_finds(void **state)
+{
+	(void)state;
+	for (int i = 0; i < GRAPHS; i++) {
+		struct heap_snapshot model;
+
+		model_init_random(&model);
+		check_model(&model);
+		model_deinit(&model);
+	}
+}
+
+// More groups than a pass has bits, in graphs of few edges, where many differ.
+static void there_may_be_many_groups(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		struct heap_snapshot model;
+		uint32_t objects = 100 + random_below(200), roots = 190;
+		struct model_edge edges[MAX_OBJECTS];
+
+		model_init(&model, objects, objects - 1, roots, roots);
+		for (uint32_t j = 0; j + 1 < objects; j++)
+			edges[j] = (struct model_edge){ .source = j,
+							.target = j + random_below(objects - j) };
+		model_set_edges(&model, edges);
+		for (uint32_t j = 0; j < roots; j++)
+			model.root_edges[j] =
+				(struct heap_root_edge){ .root = j,
+							 .target = random_below(objects) };
+		check_model(&model);
+		model_deinit(&model);
+	}
+}
+
+static void nothing_is_no_trouble(void **state)
+{
+	struct heap_snapshot model;
+
+	(void)state;
+	model_init(&model, 0, 0, 1, 0);
+	check_model(&model);
+	model_deinit(&model);
+	heap_holdings_destroy(NULL);
+}
+
+UNIT_TESTS("holdings", cmocka_unit_test(groups_hold_what_a_search_for_each_finds),
+	   cmocka_unit_test(there_may_be_many_groups), cmocka_unit_test(nothing_is_no_trouble))
