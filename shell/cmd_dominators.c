@@ -212,6 +212,7 @@ const struct command dominators_command = {
 		   "  dominators --depth 3 &popular\n"
 		   "  dominators",
 	.run = dominators_run,
+	.is_table = true,
 	.words = WORDS_OBJECT,
 	.options = dominators_options,
 };

@@ -271,7 +271,7 @@ static void print_group(const struct asked *asked, const struct group *group, ui
 	const struct heap_holding *holding = &group->holding;
 	double share = total ? 100.0 * (double)holding->retained / (double)total : 0;
 
-	output_text(output, "%12s %12s %12s %12s %6.1f  %s\n",
+	output_text(output, "%10s %10s %10s %10s %6.1f  %s\n",
 		    describe_bytes(session, holding->retained),
 		    describe_bytes(session, holding->reachable),
 		    describe_bytes(session, holding->reachable - holding->retained),
@@ -298,7 +298,7 @@ static enum command_status print_groups(struct asked *asked, uint64_t minimum, u
 	uint64_t total = total_bytes(session->snapshot), shown = 0;
 
 	qsort(asked->groups, asked->count, sizeof(*asked->groups), compare_groups);
-	output_text(session->output, "%12s %12s %12s %12s %6s  %s\n", "retained", "reachable",
+	output_text(session->output, "%10s %10s %10s %10s %6s  %s\n", "retained", "reachable",
 		    "shared", "exclusive", "%", groupings[asked->grouping]);
 	output_open_array(session->output, NULL);
 	for (uint32_t i = 0; i < asked->count && shown < limit && !session_must_stop(session);
@@ -380,6 +380,7 @@ const struct command roots_command = {
 		"  roots --min 1M --all\n"
 		"  roots --by thread --stack",
 	.run = roots_run,
+	.is_table = true,
 	.options = roots_options,
 };
 

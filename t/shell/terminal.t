@@ -126,9 +126,9 @@ END
 tmux('resize-window', '-t', 'heapsh', '-x', '75', '-y', '40');
 is answer('roots --limit 2'), <<'END', 'lines of tables are cut';
 heapsh> roots --limit 2
-    retained    reachable    exclusive      %  root
-     4.0 KiB      4.0 KiB      4.0 KiB   85.2  the globa…tor (app.c:7, app)
-       284 B        301 B         24 B    5.9  the globa…50, libutility.so)
+  retained  reachable     shared  exclusive      %  root
+   4.0 KiB    4.0 KiB       48 B    4.0 KiB   85.2  the …tor (app.c:7, app)
+     284 B      301 B       17 B       24 B    5.9  the …50, libutility.so)
 heapsh>
 END
 tmux('resize-window', '-t', 'heapsh', '-x', '80', '-y', '24');
