@@ -36,7 +36,7 @@ extern struct heapsnap_automatic heapsnap_automatic __attribute__((visibility("h
 void heapsnap_automatic_init(void);
 
 /**
- * For the slow path of allocation, which comes each HEAPSNAP_CLOCK_BYTES.
+ * For the slow path of allocation, which comes each HEAPSNAP_STRETCH bytes or sooner.
  *
  * @param bytes  the most that the thread has allocated since, or will before the next time
  */

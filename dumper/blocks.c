@@ -18,11 +18,12 @@ static void *first_malloc(size_t size);
 
 struct heapsnap_hot heapsnap_hot __attribute__((aligned(64))) = {
 	.malloc = first_malloc,
-	.multiplier = HEAPSNAP_MULTIPLIER,
 	.mark = HEAPSNAP_MARK_SPECIAL,
 };
 struct heapsnap_allocator heapsnap_below;
-__thread uint64_t heapsnap_bytes_left;
+
+static const uint64_t special_mark = HEAPSNAP_MARK_SPECIAL;
+
 __thread struct heapsnap_move heapsnap_move;
 
 // glibc's malloc by another name, which nobody replaces.
@@ -79,8 +80,9 @@ static uint64_t make_secret(void)
 
 	if (heapsnap_system(SYS_getrandom, (long)&secret, sizeof(secret), GRND_NONBLOCK, 0, 0, 0) !=
 	    sizeof(secret))
-		secret = heapsnap_monotonic_ns() * HEAPSNAP_MULTIPLIER ^ (uint64_t)&secret;
-	return secret;
+		secret = (heapsnap_monotonic_ns() ^ (uint64_t)&secret) *
+			 UINT64_C(0x9e3779b97f4a7c15);
+	return secret | 1;
 }
 
 /*
@@ -155,21 +157,6 @@ static void look_at_clock(void)
 	heapsnap_begin_epoch(heapsnap_realtime_ns());
 }
 
-// What a thread does when its bytes have run out.
-static void begin_bytes(size_t size)
-{
-	heapsnap_bytes_left = HEAPSNAP_CLOCK_BYTES;
-	look_at_clock();
-	if (size <= HEAPSNAP_SIZE_MAX)
-		heapsnap_automatic_look(size + HEAPSNAP_CLOCK_BYTES);
-}
-
-static void count_bytes(size_t size)
-{
-	if (!heapsnap_take_bytes(size))
-		begin_bytes(size);
-}
-
 static bool is_too_large(size_t size)
 {
 	if (size <= HEAPSNAP_SIZE_MAX)
@@ -178,33 +165,71 @@ static bool is_too_large(size_t size)
 	return true;
 }
 
+// When the bytes left have run out: whether this allocation is sampled.
+static bool begin_stretch(void)
+{
+	uint64_t beyond = 0 - heapsnap_bytes_left;
+	bool is_sampled = heapsnap_sampling_refill();
+
+	look_at_clock();
+	heapsnap_automatic_look(beyond + heapsnap_bytes_left);
+	return is_sampled;
+}
+
+// What there is to know of a block that is about to be made.
+static struct heapsnap_making make(size_t size, uint64_t site)
+{
+	bool is_sampled = !heapsnap_take_bytes(size) && begin_stretch();
+
+	if (!is_sampled && size <= HEAPSNAP_STRETCH && heapsnap_has_seen(site, size))
+		return (struct heapsnap_making){ .site = site };
+	return heapsnap_observe(size, site, is_sampled);
+}
+
+// The mark of a block, which becomes a sample if there is a backtrace for it: free() has to look
+// at those, so that the sample ends with the block.
+static const uint64_t *mark_of(const void *block, uint32_t backtrace)
+{
+	return backtrace && heapsnap_sample_add(block, backtrace) ? &special_mark
+								  : &heapsnap_hot.mark;
+}
+
 // Signs what the allocator below has given. @param alignment  log2, 0 for its own
-static void *adopt(char *base, size_t size, unsigned alignment, unsigned flags, uint64_t site)
+static void *adopt(char *base, size_t size, unsigned alignment, unsigned flags,
+		   struct heapsnap_making making)
 {
 	if (!base)
 		return NULL;
 
 	char *block = base + (alignment ? (size_t)1 << alignment : HEAPSNAP_HEADER_SIZE);
+	const uint64_t *mark = mark_of(block, making.backtrace);
 
-	heapsnap_sign(block, heapsnap_extent(size, 0, alignment, flags) | heapsnap_hot.birth, site,
-		      alignment ? HEAPSNAP_MARK_SPECIAL : heapsnap_hot.mark);
+	heapsnap_sign(block, heapsnap_extent(size, 0, alignment, flags) | heapsnap_hot.birth,
+		      making.site, alignment ? &special_mark : mark);
 	return block;
 }
 
-void *heapsnap_allocate_slow(size_t size, uint64_t site, unsigned flags)
+void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags)
 {
-	begin_bytes(size);
-	if (is_too_large(size))
+	bool has_run_out = heapsnap_bytes_left > HEAPSNAP_STRETCH;
+
+	if (is_too_large(size)) {
+		if (has_run_out)
+			heapsnap_bytes_left += size;
+		heapsnap_hot.free(base);
+		errno = ENOMEM;
 		return NULL;
-	return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags, site);
+	}
+	if (!has_run_out)
+		return adopt(base, size, 0, flags, make(size, site));
+	return adopt(base, size, 0, flags, heapsnap_observe(size, site, begin_stretch()));
 }
 
 void *heapsnap_allocate_zeros(size_t size, uint64_t site)
 {
 	if (is_too_large(size))
 		return NULL;
-	count_bytes(size);
-	return adopt(first_calloc(size + HEAPSNAP_HEADER_SIZE), size, 0, 0, site);
+	return adopt(first_calloc(size + HEAPSNAP_HEADER_SIZE), size, 0, 0, make(size, site));
 }
 
 void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, unsigned flags)
@@ -212,17 +237,15 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 	if (alignment <= HEAPSNAP_HEADER_SIZE) {
 		if (is_too_large(size))
 			return NULL;
-		count_bytes(size);
 		return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags,
-			     site);
+			     make(size, site));
 	}
 	if (is_too_large(size) || is_too_large(alignment << (40 - 31))) // 31: the most of 5 bits
 		return NULL;
 	heapsnap_blocks_init();
-	count_bytes(size);
 	// A whole alignment before the block, of which the header takes the last 16 bytes.
 	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
-		     (unsigned)__builtin_ctzll(alignment), flags, site);
+		     (unsigned)__builtin_ctzll(alignment), flags, make(size, site));
 }
 
 // --- freeing -----------------------------------------------------------------------
@@ -258,6 +281,7 @@ void heapsnap_release_other(void *block)
 
 	void *base = heapsnap_base(block, heapsnap_header_of(block)->extent);
 
+	heapsnap_sample_remove(block);
 	heapsnap_wipe(block);
 	heapsnap_hot.free(base);
 }
@@ -288,7 +312,7 @@ static void *reallocate_dead(void *block, size_t size, uint64_t site)
 	base = heapsnap_below.realloc(base, size + before);
 	// It was damaged; from here on it is whole.
 	return adopt(base, size, before > HEAPSNAP_HEADER_SIZE ? __builtin_ctzll(before) : 0, 0,
-		     site);
+		     make(size, site));
 }
 
 // Wipes, so that the writer still knows the block, and where it is. Stamps differ by thread and
@@ -297,7 +321,7 @@ static void begin_move(void *block, size_t size)
 {
 	struct heapsnap_header *header = heapsnap_header_of(block);
 	struct heapsnap_move *move = &heapsnap_move;
-	uint64_t number = (move->stamp + HEAPSNAP_MULTIPLIER) ^ (uint64_t)move;
+	uint64_t number = (move->stamp + UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)move;
 
 	move->extent = header->extent;
 	move->site = header->origin & HEAPSNAP_SITE_MASK;
@@ -328,7 +352,10 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 		return reallocate_dead(block, size, site);
 	if (heapsnap_extent_alignment(heapsnap_header_of(block)->extent))
 		return move_block(block, size, site);
-	count_bytes(size);
+
+	struct heapsnap_making making = make(size, site);
+	bool is_plain = *heapsnap_signature_of(block) & HEAPSNAP_MARK_PLAIN;
+	uint32_t sampled = is_plain ? 0 : heapsnap_sample_remove(block);
 
 	begin_move(block, size);
 
@@ -337,10 +364,11 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	uint32_t birth = heapsnap_extent_birth(heapsnap_move.extent);
 
 	if (base)
-		heapsnap_sign(base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, birth, 0, 0), site,
-			      heapsnap_hot.mark);
+		heapsnap_sign(base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, birth, 0, 0),
+			      making.site, mark_of(base + HEAPSNAP_HEADER_SIZE, making.backtrace));
 	else
-		heapsnap_sign(block, heapsnap_move.extent, heapsnap_move.site, heapsnap_hot.mark);
+		heapsnap_sign(block, heapsnap_move.extent, heapsnap_move.site,
+			      mark_of(block, sampled));
 	end_move();
 	return base ? base + HEAPSNAP_HEADER_SIZE : NULL;
 }

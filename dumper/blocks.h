@@ -13,8 +13,10 @@
  * at random: 38 instructions more than glibc cost 6 %, a dozen beyond these 40 %.
  */
 
+#include "dumper/backtraces.h"
 #include "dumper/header.h"
 #include "dumper/process.h"
+#include "dumper/sampling.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -26,10 +28,9 @@ struct heapsnap_hot {
 	void *(*malloc)(size_t size); /**< of the allocator below; finds it, to begin with */
 	void (*free)(void *block);
 	uint64_t secret;
-	uint64_t birth;      /**< the current epoch, where an extent has it */
-	uint64_t multiplier; /**< HEAPSNAP_MULTIPLIER */
-	uint64_t mark;       /**< HEAPSNAP_MARK_PLAIN if the allocator below is glibc */
-	uint16_t freed;      /**< what glibc leaves where a freed block had its signature */
+	uint64_t birth; /**< the current epoch, where an extent has it */
+	uint64_t mark;  /**< HEAPSNAP_MARK_PLAIN if the allocator below is glibc */
+	uint16_t freed; /**< what glibc leaves where a freed block had its signature */
 };
 
 /** The other functions of the allocator below; all NULL until heapsnap_blocks_init(). */
@@ -43,14 +44,6 @@ struct heapsnap_allocator {
 // Said to be hidden here too: else they are reached by way of a table.
 extern struct heapsnap_hot heapsnap_hot __attribute__((visibility("hidden")));
 extern struct heapsnap_allocator heapsnap_below __attribute__((visibility("hidden")));
-
-enum {
-	/** A thread looks at the clock each time it has allocated this many bytes. */
-	HEAPSNAP_CLOCK_BYTES = 256 << 10,
-};
-
-/** Bytes that this thread may allocate before it takes the slow path once. */
-extern __thread uint64_t heapsnap_bytes_left;
 
 /** What this thread's realloc is moving. */
 extern __thread struct heapsnap_move heapsnap_move;
@@ -68,8 +61,11 @@ extern __thread struct heapsnap_move heapsnap_move;
  */
 void heapsnap_blocks_init(void);
 
-/** Allocation when heapsnap_bytes_left has run out, or the size is beyond it. */
-void *heapsnap_allocate_slow(size_t size, uint64_t site, unsigned flags);
+/**
+ * Makes a block of what the allocator below has given, when heapsnap_bytes_left has run out,
+ * or the size is beyond it, or the site and size have not been seen. NULL if it is too large.
+ */
+void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags);
 
 /** A block of zeros. */
 void *heapsnap_allocate_zeros(size_t size, uint64_t site);
@@ -105,8 +101,13 @@ static inline int heapsnap_is_live(const void *block)
 				 header->origin);
 }
 
-/** Signs: from here on the block is live. The signature is the last store. */
-HEAPSNAP_INLINE void heapsnap_sign(void *block, uint64_t extent, uint64_t site, uint64_t mark)
+/**
+ * Signs: from here on the block is live. The signature is the last store.
+ *
+ * @param mark  is read last, so that the fast path needs no register for it
+ */
+HEAPSNAP_INLINE void heapsnap_sign(void *block, uint64_t extent, uint64_t site,
+				   const uint64_t *mark)
 {
 	struct heapsnap_header *header = heapsnap_header_of(block);
 
@@ -117,10 +118,9 @@ HEAPSNAP_INLINE void heapsnap_sign(void *block, uint64_t extent, uint64_t site, 
 	__atomic_store_n(&header->origin, site, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 
-	uint64_t hash = heapsnap_hash(heapsnap_hot.secret, (uint64_t)block, extent,
-				      heapsnap_hot.multiplier);
+	uint64_t hash = heapsnap_hash(heapsnap_hot.secret, (uint64_t)block, extent);
 
-	__atomic_store_n(heapsnap_signature_of(block), (uint16_t)(hash | mark), __ATOMIC_RELAXED);
+	__atomic_store_n(heapsnap_signature_of(block), (uint16_t)(hash | *mark), __ATOMIC_RELAXED);
 }
 
 /** Wipes: from here on the block is not live. Before the allocator below may reuse it. */
@@ -153,20 +153,26 @@ HEAPSNAP_INLINE bool heapsnap_take_bytes(uint64_t size)
 	return !too_many;
 }
 
+/** Whether all is known of a site and size, below 2^16, that backtraces.h wants to know. */
+HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
+{
+	return __atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) == site;
+}
+
 HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)
 {
-	// The bytes left are fewer than a size can be, so this also refuses what is too large.
-	if (HEAPSNAP_UNLIKELY(!heapsnap_take_bytes(size)))
-		return heapsnap_allocate_slow(size, HEAPSNAP_SITE, flags);
-
+	// A size that overflows here is refused below: it is more than the bytes left can be.
 	char *block = heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE);
 
 	if (HEAPSNAP_UNLIKELY(!block))
 		return NULL;
+	if (HEAPSNAP_UNLIKELY(!heapsnap_has_seen(HEAPSNAP_SITE, size) ||
+			      !heapsnap_take_bytes(size)))
+		return heapsnap_adopt_slowly(block, size, HEAPSNAP_SITE, flags);
 	block += HEAPSNAP_HEADER_SIZE;
 	__asm__("" : "+r"(block)); // one addition, not one per store
 	heapsnap_sign(block, heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth, HEAPSNAP_SITE,
-		      heapsnap_hot.mark);
+		      &heapsnap_hot.mark);
 	return block;
 }
 

@@ -89,20 +89,16 @@ static inline unsigned heapsnap_extent_flags(uint64_t extent)
 	return (unsigned)(extent >> 61);
 }
 
-/** An odd number without long runs of equal bits: the golden ratio's. */
-#define HEAPSNAP_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
-
 /**
  * 15 bits. Each bit of the address and the extent decides over some of them.
  *
- * @param block       the address the program gets
- * @param multiplier  HEAPSNAP_MULTIPLIER, or a variable of that value: where each
- *	instruction counts, as in malloc(), loading it is one less than making it
+ * @param secret  of the process: an odd number, the multiplier of Dietzfelbinger's
+ *	"multiply-shift" hashing, whose upper bits are as good as the multiplier is random
+ * @param block   the address the program gets
  */
-static inline uint64_t heapsnap_hash(uint64_t secret, uint64_t block, uint64_t extent,
-				     uint64_t multiplier)
+static inline uint64_t heapsnap_hash(uint64_t secret, uint64_t block, uint64_t extent)
 {
-	return ((extent ^ secret ^ block) * multiplier) >> 49;
+	return ((extent ^ block) * secret) >> 49;
 }
 
 /** Whether these 16 bytes, just before @p block, are a live block's header. */
@@ -113,7 +109,7 @@ static inline int heapsnap_verifies(uint64_t secret, uint64_t block, uint64_t ex
 	uint64_t mark =
 		signature & HEAPSNAP_MARK_PLAIN ? HEAPSNAP_MARK_PLAIN : HEAPSNAP_MARK_SPECIAL;
 
-	return signature == (heapsnap_hash(secret, block, extent, HEAPSNAP_MULTIPLIER) | mark);
+	return signature == (heapsnap_hash(secret, block, extent) | mark);
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "dumper/blocks.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -132,6 +133,20 @@ HEAPSNAP_API void *pvalloc(size_t size)
 		return NULL;
 	}
 	return heapsnap_allocate_aligned(page, (size + page - 1) & ~(page - 1), HEAPSNAP_SITE, 0);
+}
+
+// What was known of the code that it unmaps says nothing of what is mapped there next.
+HEAPSNAP_API int dlclose(void *handle)
+{
+	static int (*next)(void *);
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "dlclose");
+
+	int result = next(handle);
+
+	heapsnap_backtraces_forget();
+	return result;
 }
 
 HEAPSNAP_API size_t malloc_usable_size(void *block)

@@ -73,10 +73,11 @@ HEAPSNAP_API int heapsnap_set_type(void *block, const char *type)
 	struct heapsnap_header *header = heapsnap_header_of(block);
 	uint64_t extent = header->extent | (uint64_t)HEAPSNAP_BLOCK_LABELLED << 61;
 	uint64_t site = header->origin & HEAPSNAP_SITE_MASK;
-	bool is_plain = *heapsnap_signature_of(block) & HEAPSNAP_MARK_PLAIN;
+	uint64_t mark = *heapsnap_signature_of(block) & HEAPSNAP_MARK_PLAIN ? HEAPSNAP_MARK_PLAIN
+									    : HEAPSNAP_MARK_SPECIAL;
 
 	// Between the two words the block would look damaged; wiped it is merely not there.
 	heapsnap_wipe(block);
-	heapsnap_sign(block, extent, site, is_plain ? HEAPSNAP_MARK_PLAIN : HEAPSNAP_MARK_SPECIAL);
+	heapsnap_sign(block, extent, site, &mark);
 	return 0;
 }

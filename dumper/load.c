@@ -4,6 +4,7 @@
  * and other libraries' constructors use it.
  */
 #include "dumper/automatic.h"
+#include "dumper/backtraces.h"
 #include "dumper/blocks.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
@@ -16,6 +17,7 @@ __attribute__((constructor)) static void load(void)
 	heapsnap_report_init();
 	heapsnap_settings_read();
 	heapsnap_process_init();
+	heapsnap_backtraces_init();
 	heapsnap_trigger_init();
 	heapsnap_automatic_init();
 }

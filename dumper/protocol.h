@@ -70,7 +70,7 @@ struct heapsnap_kind {
 	uint64_t site;      /**< as in the block's header; 0: the entry is free */
 	uint64_t size;      /**< bytes */
 	uint32_t backtrace; /**< 0: not known */
-	uint32_t unused;
+	uint32_t looks;     /**< private to the library */
 };
 
 /** A block that was sampled: how it came to be itself. */
@@ -109,7 +109,7 @@ struct heapsnap_process {
 	uint64_t magic;   /**< HEAPSNAP_PROCESS_MAGIC */
 	uint32_t version; /**< HEAPSNAP_PROTOCOL_VERSION */
 	uint32_t bytes;   /**< sizeof(struct heapsnap_process) */
-	uint64_t secret;  /**< for header.h */
+	uint64_t secret;  /**< for header.h: odd */
 
 	uint32_t pid;           /**< of the program, not of its frozen copy */
 	uint32_t serial;        /**< how many snapshots it has asked for before this one */

@@ -18,6 +18,7 @@ struct heapsnap_settings heapsnap_settings = {
 	.signal = SIGQUIT,
 	.content_limit = 256,
 	.writer_time_ns = UINT64_C(3600000000000),
+	.stacks = 512 << 10,
 };
 
 static const struct {
@@ -93,6 +94,40 @@ static void read_content(void)
 				": neither a number of bytes, nor all, nor none; 256 is used");
 }
 
+// Bytes: a number, with or without K, M or G for 1024, its square or its cube.
+static bool parse_size(const char *text, uint64_t *result)
+{
+	static const char units[] = "KMG";
+	char digits[24];
+	size_t length = strlen(text);
+	const char *unit = length > 0 ? strchr(units, text[length - 1] & ~0x20) : NULL;
+	unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
+
+	length -= shift != 0;
+	if (length >= sizeof(digits))
+		return false;
+	memcpy(digits, text, length);
+	digits[length] = '\0';
+	if (!parse_number(digits, result) || *result > (UINT64_MAX >> 1) >> shift)
+		return false;
+	*result <<= shift;
+	return true;
+}
+
+static void read_stacks(void)
+{
+	const char *value = getenv("HEAPSNAP_STACKS");
+	uint64_t bytes;
+
+	if (!value)
+		return;
+	if (parse_size(value, &bytes))
+		heapsnap_settings.stacks = bytes;
+	else
+		heapsnap_report("HEAPSNAP_STACKS", value,
+				": not a number of bytes, as 512K; 512K is used");
+}
+
 static void read_file(void)
 {
 	const char *value = getenv("HEAPSNAP_FILE");
@@ -152,7 +187,9 @@ void heapsnap_settings_read(void)
 	read_file();
 	read_signal();
 	read_content();
+	read_stacks();
 	read_threads();
 	read_bounds();
 	heapsnap_settings.verbose = read_switch("HEAPSNAP_VERBOSE");
+	heapsnap_settings.wrappers = getenv("HEAPSNAP_WRAPPERS");
 }

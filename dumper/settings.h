@@ -15,6 +15,8 @@ struct heapsnap_settings {
 	const char *file;        /**< HEAPSNAP_FILE: pattern of the snapshots' names */
 	int signal;              /**< HEAPSNAP_SIGNAL: number; 0: none */
 	uint64_t content_limit;  /**< HEAPSNAP_CONTENT: bytes; UINT64_MAX: all */
+	uint64_t stacks;         /**< HEAPSNAP_STACKS: mean bytes between samples; 0: none */
+	const char *wrappers;    /**< HEAPSNAP_WRAPPERS: functions, by commas; NULL: none named */
 	bool verbose;            /**< HEAPSNAP_VERBOSE: say when a snapshot has been written */
 	uint64_t writer_memory;  /**< HEAPSNAP_WRITER_MEMORY: bytes; 0: what is free */
 	uint64_t writer_time_ns; /**< HEAPSNAP_WRITER_TIME; 0: any */

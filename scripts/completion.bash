@@ -11,7 +11,7 @@ _heapsnap()
 	elif [ "${COMP_WORDS[1]}" = run ] && [ "$previous" = --signal ]; then
 		mapfile -t COMPREPLY < <(compgen -A signal -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --every --growth
+		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --stacks --wrappers --every --growth
 			--min-interval --at-exit --at-exit=signals --at-exit=all --keep --verbose --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ]; then
 		mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")

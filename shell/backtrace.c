@@ -3,9 +3,20 @@
 
 #include "shell/describe.h"
 
+#include <string.h>
+
 enum {
 	MAX_STEPS = 1024, // of one backtrace; the library takes far fewer
 };
+
+uint32_t backtrace_caller(const struct heap_snapshot *snapshot, uint32_t step)
+{
+	const struct heap_call *call = &snapshot->calls[snapshot->steps[step].call];
+
+	return strcmp(heap_snapshot_string(snapshot, call->function), "main") == 0
+		       ? 0
+		       : snapshot->steps[step].caller;
+}
 
 const char *backtrace_call(struct session *session, uint32_t number)
 {
@@ -54,7 +65,7 @@ void backtrace_print(struct session *session, heap_object_id object)
 	output_open_array(session->output, "backtrace");
 	for (unsigned i = 0; step > 0 && i < MAX_STEPS && !session_must_stop(session); i++) {
 		print_step(session, i, snapshot->steps[step].call);
-		step = snapshot->steps[step].caller;
+		step = backtrace_caller(snapshot, step);
 	}
 	output_close(session->output);
 }

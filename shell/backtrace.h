@@ -12,6 +12,9 @@
 
 #include "shell/session.h"
 
+/** The step that follows outwards; 0 after main(): what calls that is the same in all programs. */
+uint32_t backtrace_caller(const struct heap_snapshot *snapshot, uint32_t step);
+
 /** "node_new (app.c:12)", "grow+0x10 (libutility.so)". */
 const char *backtrace_call(struct session *session, uint32_t call);
 

@@ -231,18 +231,16 @@ static struct heap_error *build_down(struct building *building)
 
 	// Callers have lower numbers.
 	for (uint32_t i = snapshot->step_count; i-- > 1;) {
-		struct sum *caller = &sums[snapshot->steps[i].caller];
+		struct sum *caller = &sums[backtrace_caller(snapshot, i)];
 
 		caller->objects += sums[i].objects;
 		caller->bytes += sums[i].bytes;
 	}
 	for (uint32_t i = 1; !error && i < snapshot->step_count; i++) {
-		const struct heap_step *step = &snapshot->steps[i];
-
 		if (sums[i].objects == 0)
 			continue;
-		error = find_child(building->tree, nodes[step->caller],
-				   building->united[step->call], &nodes[i]);
+		error = find_child(building->tree, nodes[backtrace_caller(snapshot, i)],
+				   building->united[snapshot->steps[i].call], &nodes[i]);
 		if (!error)
 			add(building->tree, nodes[i], &sums[i]);
 	}
@@ -285,7 +283,7 @@ static struct heap_error *build_up(struct building *building)
 					   building->united[snapshot->steps[at].call], &node);
 			if (!error)
 				add(building->tree, node, sum);
-			at = snapshot->steps[at].caller;
+			at = backtrace_caller(snapshot, at);
 		}
 	}
 	return error;

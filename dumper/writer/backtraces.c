@@ -32,15 +32,6 @@ static struct heap_error *read_table(const struct image *image, uint64_t address
 	return NULL;
 }
 
-static int compare_kinds(const void *left, const void *right)
-{
-	const struct heapsnap_kind *a = left, *b = right;
-
-	if (a->site != b->site)
-		return a->site < b->site ? -1 : 1;
-	return a->size < b->size ? -1 : a->size > b->size;
-}
-
 static int compare_addresses(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -55,16 +46,38 @@ static bool is_sound(const struct backtraces *backtraces, uint32_t step)
 	       backtraces->taken[step].caller < step;
 }
 
-static void sort_kinds(struct backtraces *backtraces, uint32_t slots)
+static uint32_t kind_slot(const struct backtraces *backtraces, uint64_t site, uint64_t size)
 {
-	for (uint32_t i = 0; i < slots; i++) {
-		if (backtraces->kinds[i].site != 0 &&
-		    is_sound(backtraces, backtraces->kinds[i].backtrace))
-			backtraces->kinds[backtraces->kind_count++] = backtraces->kinds[i];
+	uint64_t hash = (site + size * UINT64_C(0x100000001b3)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t at = (uint32_t)(hash >> 32) & (backtraces->kind_slots - 1);
+
+	while (backtraces->kinds[at].site != 0 &&
+	       (backtraces->kinds[at].site != site || backtraces->kinds[at].size != size))
+		at = (at + 1) & (backtraces->kind_slots - 1);
+	return at;
+}
+
+// What the library has for a table may be full, or damaged: so it goes into one of our own.
+HEAP_MUST_CHECK
+static struct heap_error *index_kinds(struct backtraces *backtraces,
+				      const struct heapsnap_kind *kinds, uint32_t count)
+{
+	uint32_t sound = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sound += kinds[i].site != 0 && is_sound(backtraces, kinds[i].backtrace);
+	backtraces->kind_slots = 16;
+	while (backtraces->kind_slots < 2 * sound)
+		backtraces->kind_slots *= 2;
+	backtraces->kinds = calloc(backtraces->kind_slots, sizeof(*backtraces->kinds));
+	if (!backtraces->kinds)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < count; i++) {
+		if (kinds[i].site != 0 && is_sound(backtraces, kinds[i].backtrace))
+			backtraces->kinds[kind_slot(backtraces, kinds[i].site, kinds[i].size)] =
+				kinds[i];
 	}
-	if (backtraces->kind_count > 0)
-		qsort(backtraces->kinds, backtraces->kind_count, sizeof(*backtraces->kinds),
-		      compare_kinds);
+	return NULL;
 }
 
 static void sort_wrappers(struct backtraces *backtraces, uint32_t slots)
@@ -81,24 +94,27 @@ static void sort_wrappers(struct backtraces *backtraces, uint32_t slots)
 struct heap_error *backtraces_init(struct backtraces *backtraces, const struct image *image,
 				   const struct heapsnap_process *process)
 {
-	uint32_t kind_slots = 0, wrapper_slots = 0;
+	CLEANUP_FREE struct heapsnap_kind *kinds = NULL;
+	uint32_t kind_count = 0, wrapper_slots = 0;
 	struct heap_error *error;
 
 	*backtraces = (struct backtraces){ 0 };
 	error = read_table(image, process->steps, process->step_count, sizeof(*backtraces->taken),
 			   &backtraces->taken, &backtraces->taken_count);
 	if (!error)
-		error = read_table(image, process->kinds, process->kind_slots,
-				   sizeof(*backtraces->kinds), &backtraces->kinds, &kind_slots);
+		error = read_table(image, process->kinds, process->kind_slots, sizeof(*kinds),
+				   &kinds, &kind_count);
 	if (!error)
 		error = read_table(image, process->wrappers, process->wrapper_slots,
 				   sizeof(*backtraces->wrappers), &backtraces->wrappers,
 				   &wrapper_slots);
+	if (!error)
+		error = index_kinds(backtraces, kinds, kind_count);
 	if (error)
 		return error;
-	sort_kinds(backtraces, kind_slots);
 	sort_wrappers(backtraces, wrapper_slots);
-	return NULL;
+	backtraces->knowing = calloc((size_t)backtraces->wrapper_count + 1, 1);
+	return backtraces->knowing ? NULL : heap_error_out_of_memory();
 }
 
 void backtraces_deinit(struct backtraces *backtraces)
@@ -106,6 +122,7 @@ void backtraces_deinit(struct backtraces *backtraces)
 	free(backtraces->taken);
 	free(backtraces->kinds);
 	free(backtraces->wrappers);
+	free(backtraces->knowing);
 	free(backtraces->calls);
 	free(backtraces->steps);
 	free(backtraces->backtrace);
@@ -113,24 +130,33 @@ void backtraces_deinit(struct backtraces *backtraces)
 
 // --- sites -------------------------------------------------------------------
 
+enum answer {
+	NOT_ASKED,
+	KNOWS,
+	KNOWS_NOT,
+};
+
+// A wrapper's place among them, or wrapper_count.
+static size_t find_wrapper(const struct backtraces *backtraces, uint64_t site)
+{
+	const uint64_t *found =
+		backtraces->wrapper_count == 0
+			? NULL
+			: bsearch(&site, backtraces->wrappers, backtraces->wrapper_count,
+				  sizeof(site), compare_addresses);
+
+	return found ? (size_t)(found - backtraces->wrappers) : backtraces->wrapper_count;
+}
+
 static bool is_wrapper(const struct backtraces *backtraces, uint64_t site)
 {
-	return backtraces->wrapper_count > 0 &&
-	       bsearch(&site, backtraces->wrappers, backtraces->wrapper_count, sizeof(site),
-		       compare_addresses);
+	return find_wrapper(backtraces, site) < backtraces->wrapper_count;
 }
 
 // The backtrace of the first block of a site and size, or 0.
 static uint32_t find_kind(const struct backtraces *backtraces, uint64_t site, uint64_t size)
 {
-	const struct heapsnap_kind key = { .site = site, .size = size };
-	const struct heapsnap_kind *found =
-		backtraces->kind_count == 0
-			? NULL
-			: bsearch(&key, backtraces->kinds, backtraces->kind_count, sizeof(key),
-				  compare_kinds);
-
-	return found ? found->backtrace : 0;
+	return backtraces->kinds[kind_slot(backtraces, site, size)].backtrace;
 }
 
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size)
@@ -146,6 +172,52 @@ uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uin
 		step = backtraces->taken[step].caller;
 	}
 	return site;
+}
+
+// The size of the smallest block that was allocated from an address itself.
+static uint64_t smallest_of(const struct backtraces *backtraces, uint64_t address)
+{
+	uint64_t smallest = UINT64_MAX;
+
+	for (uint32_t i = 0; i < backtraces->kind_slots; i++) {
+		const struct heapsnap_kind *kind = &backtraces->kinds[i];
+
+		if (kind->site != 0 && kind->size < smallest &&
+		    backtraces->taken[kind->backtrace].address == address)
+			smallest = kind->size;
+	}
+	return smallest;
+}
+
+// Asks about each wrapper once.
+static bool does_wrapper_know(const struct backtraces *backtraces, size_t wrapper,
+			      backtraces_knows *knows, void *context)
+{
+	uint8_t *answer = &backtraces->knowing[wrapper];
+
+	if (*answer == NOT_ASKED)
+		*answer = knows(context, backtraces->wrappers[wrapper],
+				smallest_of(backtraces, backtraces->wrappers[wrapper]))
+				  ? KNOWS
+				  : KNOWS_NOT;
+	return *answer == KNOWS;
+}
+
+uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
+			  backtraces_knows *knows, void *context)
+{
+	uint32_t step = backtraces->wrapper_count > 0 ? find_kind(backtraces, site, size) : 0;
+
+	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
+		uint64_t address = backtraces->taken[step].address;
+		size_t wrapper = find_wrapper(backtraces, address);
+
+		if (wrapper == backtraces->wrapper_count ||
+		    does_wrapper_know(backtraces, wrapper, knows, context))
+			return address;
+		step = backtraces->taken[step].caller;
+	}
+	return backtraces_site(backtraces, site, size);
 }
 
 // --- naming ------------------------------------------------------------------

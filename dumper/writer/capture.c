@@ -153,6 +153,9 @@ size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[8][2])
 
 		if (own[i][0] == 0 || !mapping || mapping->kind != IMAGE_ANONYMOUS)
 			continue;
+		// Some tables lie in one mapping, side by side in the list above.
+		if (count > 0 && ranges[count - 1][0] == mapping->start)
+			continue;
 		ranges[count][0] = mapping->start;
 		ranges[count][1] = mapping->end;
 		count++;

@@ -71,7 +71,7 @@ static struct heap_error *find_kinds(struct inference *inference, struct kind_ta
 	kinds->count = 0;
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
 		struct kind kind = {
-			.site = capture->sites.site[i],
+			.site = capture->sites.maker[i],
 			.tag = tags_of(inference, i),
 			.size = capture->objects.size[i],
 		};

@@ -128,8 +128,6 @@ static struct heap_error *gather(struct capture *capture)
 					    &capture->process, &capture->objects, &capture->modules,
 					    &capture->strings);
 	if (!error)
-		error = sites_init(capture);
-	if (!error)
 		error = find_edges(capture, classes);
 	if (!error)
 		error = find_roots(capture);
@@ -142,6 +140,8 @@ static struct heap_error *gather(struct capture *capture)
 		heap_types_resolve(&capture->types);
 		error = containers_complete_types(&capture->types);
 	}
+	if (!error)
+		error = sites_init(capture); // which asks what the code at wrappers' sites gets
 	if (!error)
 		error = infer_types(capture, classes);
 	return error;

@@ -162,3 +162,25 @@ struct heap_error *meanings_find(struct capture *capture, heap_site_id site,
 	*result = (struct meanings){ 0 };
 	return module && module->dwarf ? fill(capture, module, address, result) : NULL;
 }
+
+bool meanings_know(struct capture *capture, uint64_t address, uint64_t smallest)
+{
+	struct module *module = modules_find(&capture->modules, address - 1);
+	struct meanings meanings = { 0 };
+	bool found = false;
+
+	if (!module || !module->dwarf)
+		return false;
+	// What cannot be read tells nothing, as above.
+	heap_error_destroy(fill(capture, module, address, &meanings));
+	for (uint32_t i = 0; i < meanings.count && !found; i++) {
+		heap_type_id type = meanings.list[i].type;
+		bool is_text = capture->types.types[type].flags & HEAP_TYPE_CHARACTER;
+
+		found = (meanings.list[i].is_result && !is_text) ||
+			(heap_types_flexible(&capture->types, type, NULL, NULL) &&
+			 capture->types.types[type].size <= smallest);
+	}
+	free(meanings.list);
+	return found;
+}

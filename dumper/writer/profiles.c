@@ -210,7 +210,7 @@ bool profiles_exclude(const struct inference *inference, heap_object_id object, 
 
 	if (!inference->profiles.sites)
 		return false;
-	profiles = &inference->profiles.sites[inference->capture->sites.site[object]];
+	profiles = &inference->profiles.sites[inference->capture->sites.maker[object]];
 	for (uint32_t i = 0; i < profiles->count; i++) {
 		const struct profile *profile = &profiles->list[i];
 

@@ -2,6 +2,7 @@
 #include "dumper/writer/sites.h"
 
 #include "dumper/writer/capture.h"
+#include "dumper/writer/meanings.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -58,6 +59,35 @@ static struct heap_site describe(struct capture *capture, uint64_t address)
 	return site;
 }
 
+// The id of the site at an address, which is a new one if there is none.
+HEAP_MUST_CHECK
+static struct heap_error *find_site(struct capture *capture, struct table *table, uint64_t address,
+				    heap_site_id *result)
+{
+	struct sites *sites = &capture->sites;
+
+	if ((size_t)sites->count * 2 >= table->size) {
+		struct heap_error *error = grow(table, sites);
+
+		if (error)
+			return error;
+	}
+
+	size_t at = slot_of(table, sites, address);
+
+	if (!table->slots[at]) {
+		sites->sites[sites->count] = describe(capture, address);
+		table->slots[at] = ++sites->count;
+	}
+	*result = table->slots[at] - 1;
+	return NULL;
+}
+
+static bool knows_type(void *context, uint64_t address, uint64_t smallest)
+{
+	return meanings_know(context, address, smallest);
+}
+
 struct heap_error *sites_init(struct capture *capture)
 {
 	struct sites *sites = &capture->sites;
@@ -65,26 +95,22 @@ struct heap_error *sites_init(struct capture *capture)
 	struct table table = { 0 };
 	struct heap_error *error = NULL;
 
-	*sites = (struct sites){ .site = calloc((size_t)objects->count + 1, sizeof(*sites->site)) };
-	if (!sites->site)
+	*sites = (struct sites){
+		.site = calloc((size_t)objects->count + 1, sizeof(*sites->site)),
+		.maker = calloc((size_t)objects->count + 1, sizeof(*sites->maker)),
+	};
+	if (!sites->site || !sites->maker)
 		return heap_error_out_of_memory();
-	for (heap_object_id object = 0; object < objects->count; object++) {
-		uint64_t address = backtraces_site(&capture->backtraces, objects->site[object],
-						   objects->size[object]);
+	for (heap_object_id i = 0; !error && i < objects->count; i++) {
+		uint64_t site = objects->site[i], size = objects->size[i];
+		uint64_t address = backtraces_site(&capture->backtraces, site, size);
+		uint64_t maker =
+			backtraces_maker(&capture->backtraces, site, size, knows_type, capture);
 
-		if ((size_t)sites->count * 2 >= table.size) {
-			error = grow(&table, sites);
-			if (error)
-				break;
-		}
-
-		size_t at = slot_of(&table, sites, address);
-
-		if (!table.slots[at]) {
-			sites->sites[sites->count] = describe(capture, address);
-			table.slots[at] = ++sites->count;
-		}
-		sites->site[object] = table.slots[at] - 1;
+		error = find_site(capture, &table, address, &sites->site[i]);
+		sites->maker[i] = sites->site[i];
+		if (!error && maker != address)
+			error = find_site(capture, &table, maker, &sites->maker[i]);
 	}
 	free(table.slots);
 	return error;
@@ -94,4 +120,5 @@ void sites_deinit(struct sites *sites)
 {
 	free(sites->sites);
 	free(sites->site);
+	free(sites->maker);
 }

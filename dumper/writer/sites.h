@@ -4,6 +4,9 @@
 
 /**
  * Allocation sites: the distinct return addresses of the blocks' headers, named.
+ *
+ * A function that is looked through may know better than its callers what it makes: then it
+ * is the block's maker, by whom types are found.
  */
 
 #include "lib/snapshot.h"
@@ -13,7 +16,8 @@ struct capture;
 struct sites {
 	struct heap_site *sites; /**< [count] */
 	uint32_t count;
-	heap_site_id *site; /**< [objects] */
+	heap_site_id *site;  /**< [objects] that matters */
+	heap_site_id *maker; /**< [objects] that knows most about the block */
 };
 
 HEAP_MUST_CHECK

@@ -368,7 +368,7 @@ uint64_t tags_of(const struct inference *inference, heap_object_id object)
 
 	if (!tags->tags)
 		return NO_TAG;
-	tag = &tags->tags[inference->capture->sites.site[object]];
+	tag = &tags->tags[inference->capture->sites.maker[object]];
 	if (!tag->has_member || !is_tagged(inference, tag, object))
 		return NO_TAG;
 	headers_read(inference, object, &header);
@@ -384,7 +384,7 @@ struct heap_error *tags_claim(struct inference *inference, heap_object_id object
 
 	if (own == NO_TAG)
 		return NULL;
-	value = find_value(&inference->tags.tags[capture->sites.site[object]], own);
+	value = find_value(&inference->tags.tags[capture->sites.maker[object]], own);
 	if (!value)
 		return NULL;
 	claim = layouts_fit(&inference->layouts, value->type, capture->objects.size[object]);

@@ -78,7 +78,7 @@ for my $compiler (@compilers) {
             'class zoo::painted<unsigned long, (zoo::colour)0, (zoo::size)0, 4ul>' => 1 });
         my ($steel) = @{ Heapsh::ask_json($file, 'find', 'type', 'zoo::steel')->{objects} };
         like Heapsh::ask($file, 'show', $steel->{address}),
-            qr/^class zoo::steel at .*\n.*type by vtable\n  0000  .*\n  0010  /,
+            qr/^class zoo::steel at .*\n.*type by vtable\n  backtrace .*\n(?:    #\d.*\n)+  0000  .*\n  0010  /,
             "$compiler $flags: a class of which only the name is known, by its bytes";
     }
 }

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/backtraces.h"
+
+#include "dumper/process.h"
+#include "dumper/report.h"
+#include "dumper/settings.h"
+#include "dumper/unwind.h"
+#include "dumper/wrappers.h"
+
+#include <string.h>
+
+enum {
+	STEPS = 1 << 20,
+	KINDS = 1 << 17,
+	SAMPLES = 1 << 17,
+	CHAINS = 1 << 17,
+	PROBES = 16,     // slots of a table that may hold an entry
+	MAX_STEPS = 128, // of a backtrace: the innermost
+	FEW_STEPS = 12,  // enough to see who has called a wrapper
+	LOOKS = 4,       // at the callers of each kind
+	LOOK_BITS = 8,   // of heapsnap_kind.looks; the generation is above
+};
+
+// One mapping: what of it is not used is never touched.
+struct tables {
+	struct heapsnap_step steps[STEPS];
+	struct heapsnap_kind kinds[KINDS];
+	struct heapsnap_sample samples[SAMPLES];
+	uint32_t chains[CHAINS]; // the first step of each hash; they go on with step.next
+	struct heapsnap_wrappers wrappers;
+	struct heapsnap_rule_slot rules[HEAPSNAP_RULE_SLOTS];
+};
+
+uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS];
+
+static struct tables *tables;
+static bool is_ready;
+static uint32_t generation; // of what is known: one more when it has to be looked at anew
+
+static uint64_t mix(uint64_t value)
+{
+	return value * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+void heapsnap_backtraces_init(void)
+{
+	struct heapsnap_process *process = &heapsnap_process;
+	struct tables *room;
+
+	is_ready = true;
+	if (heapsnap_settings.stacks == 0)
+		return;
+	room = heapsnap_reserve(sizeof(*room));
+	if (!room || !heapsnap_unwind_init(room->rules)) {
+		heapsnap_report(NULL, "no backtraces can be taken here", "");
+		if (room)
+			heapsnap_unreserve(room, sizeof(*room));
+		return;
+	}
+	heapsnap_wrappers_init(&room->wrappers, heapsnap_settings.wrappers);
+	process->steps = (uint64_t)room->steps;
+	process->kinds = (uint64_t)room->kinds;
+	process->samples = (uint64_t)room->samples;
+	process->wrappers = (uint64_t)room->wrappers.sites;
+	process->step_count = 1;
+	process->kind_slots = KINDS;
+	process->sample_slots = SAMPLES;
+	process->wrapper_slots = HEAPSNAP_WRAPPER_SITES;
+	tables = room;
+}
+
+// --- steps -------------------------------------------------------------------------
+
+// @return 0 if there is no room left
+static uint32_t new_step(void)
+{
+	uint32_t *count = &heapsnap_process.step_count;
+	uint32_t step = __atomic_load_n(count, __ATOMIC_RELAXED);
+
+	while (step < STEPS && !__atomic_compare_exchange_n(count, &step, step + 1, true,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return step < STEPS ? step : 0;
+}
+
+static uint32_t find_step(uint32_t first, uint64_t address, uint32_t caller)
+{
+	uint32_t step = first;
+
+	while (step != 0 &&
+	       (tables->steps[step].address != address || tables->steps[step].caller != caller))
+		step = tables->steps[step].next;
+	return step;
+}
+
+// The step of an address that was called from a step; 0 if there is no room for a new one.
+static uint32_t intern_step(uint64_t address, uint32_t caller)
+{
+	uint32_t *chain = &tables->chains[mix(address ^ mix(caller)) >> 40 & (CHAINS - 1)];
+	uint32_t first = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
+	uint32_t step = find_step(first, address, caller);
+
+	if (step != 0)
+		return step;
+	step = new_step();
+	if (step == 0)
+		return 0;
+	tables->steps[step].caller = caller;
+	__atomic_store_n(&tables->steps[step].address, address, __ATOMIC_RELEASE);
+	// Another thread may have added the same one meanwhile. Two are as good as one.
+	do
+		tables->steps[step].next = first;
+	while (!__atomic_compare_exchange_n(chain, &first, step, true, __ATOMIC_RELEASE,
+					    __ATOMIC_ACQUIRE));
+	return step;
+}
+
+// The innermost step of a backtrace; 0 if there is no room.
+static uint32_t intern(const uint64_t *addresses, unsigned count)
+{
+	uint32_t step = 0;
+
+	for (unsigned i = count; i > 0; i--) {
+		step = intern_step(addresses[i - 1], step);
+		if (step == 0)
+			return 0;
+	}
+	return step;
+}
+
+// --- kinds -------------------------------------------------------------------------
+
+// The entry of a site and size, new ones included; NULL if there is no room.
+static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
+{
+	// Sizes that one site asks for lie near each other, and so do their entries.
+	uint64_t at = (mix(site) >> 32) + size / 16 * 3 + size % 16;
+
+	for (int i = 0; i < PROBES; i++, at++) {
+		struct heapsnap_kind *kind = &tables->kinds[at & (KINDS - 1)];
+		uint64_t present = __atomic_load_n(&kind->site, __ATOMIC_ACQUIRE);
+
+		if (present == site && kind->size == size)
+			return kind;
+		if (present != 0 ||
+		    !__atomic_compare_exchange_n(&kind->site, &present, site, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		kind->size = size;
+		return kind;
+	}
+	return NULL;
+}
+
+// How often this kind's callers have been looked at.
+static uint32_t count_looks(const struct heapsnap_kind *kind)
+{
+	if (kind->looks >> LOOK_BITS != __atomic_load_n(&generation, __ATOMIC_RELAXED))
+		return 0;
+	return kind->looks & ((1 << LOOK_BITS) - 1);
+}
+
+static void add_look(struct heapsnap_kind *kind)
+{
+	kind->looks = (count_looks(kind) + 1) | __atomic_load_n(&generation, __ATOMIC_RELAXED)
+							<< LOOK_BITS;
+}
+
+static void mark_seen(uint64_t site, uint64_t size)
+{
+	if (size < HEAPSNAP_SEEN_SLOTS)
+		__atomic_store_n(&heapsnap_seen[(uint16_t)(site + size)], site, __ATOMIC_RELAXED);
+}
+
+// Has each kind looked at anew the next time that it is allocated.
+static void look_again(void)
+{
+	// Only so much of it fits beside the looks.
+	__atomic_store_n(&generation, (generation + 1) & (UINT32_MAX >> LOOK_BITS),
+			 __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < HEAPSNAP_SEEN_SLOTS; i++) {
+		if (heapsnap_seen[i])
+			__atomic_store_n(&heapsnap_seen[i], 0, __ATOMIC_RELAXED);
+	}
+}
+
+void heapsnap_backtraces_forget(void)
+{
+	if (!tables)
+		return;
+	heapsnap_unwind_forget();
+	look_again();
+}
+
+// --- observing -----------------------------------------------------------------------
+
+// The first site from @p from on that is in no wrapper; count if there is none.
+static unsigned skip_wrappers(const uint64_t *addresses, unsigned count, unsigned from)
+{
+	while (from < count && heapsnap_wrappers_has(&tables->wrappers, addresses[from]))
+		from++;
+	return from;
+}
+
+// The site that a block made in a wrapper has: where the wrapper was called.
+static uint64_t look_through(uint64_t site)
+{
+	uint64_t addresses[FEW_STEPS];
+	unsigned count = heapsnap_unwind(addresses, FEW_STEPS);
+	unsigned at = skip_wrappers(addresses, count, 0);
+
+	return at < count ? addresses[at] : site;
+}
+
+/*
+ * Looks at who has called the function at @p addresses[at]. If that proves it a wrapper, so
+ * may be its caller, and so on.
+ *
+ * @return where the site is that matters
+ */
+static unsigned look_at_callers(const uint64_t *addresses, unsigned count, unsigned at,
+				uint64_t size)
+{
+	while (at + 1 < count &&
+	       heapsnap_wrappers_note(&tables->wrappers, addresses[at], addresses[at + 1], size)) {
+		look_again(); // at the function's other sites
+		at = skip_wrappers(addresses, count, at + 1);
+	}
+	return at;
+}
+
+// Takes a backtrace: for a sample, for the first of a kind, or to look at its callers.
+static void examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind,
+		    bool is_sampled)
+{
+	uint64_t addresses[MAX_STEPS];
+	bool is_first = kind && count_looks(kind) == 0;
+	unsigned max = is_first || is_sampled ? MAX_STEPS : FEW_STEPS;
+	unsigned count = heapsnap_unwind(addresses, max);
+	unsigned at = skip_wrappers(addresses, count, 0);
+	uint32_t backtrace = max == MAX_STEPS ? intern(addresses, count) : 0;
+
+	if (is_first && backtrace != 0)
+		kind->backtrace = backtrace;
+	if (is_sampled)
+		making->backtrace = backtrace;
+	if (!kind || count_looks(kind) >= LOOKS)
+		return;
+	add_look(kind);
+	at = look_at_callers(addresses, count, at, size);
+	if (at >= count || addresses[at] == making->site)
+		return;
+	// Found out just now: the block belongs to the caller already.
+	making->site = addresses[at];
+	kind = find_kind(making->site, size);
+	if (kind && kind->backtrace == 0)
+		kind->backtrace = backtrace;
+}
+
+struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, bool is_sampled)
+{
+	struct heapsnap_making making = { .site = site };
+	struct heapsnap_kind *kind;
+	bool in_wrapper;
+
+	if (!tables) {
+		if (is_ready)
+			mark_seen(site, size);
+		return making;
+	}
+	in_wrapper = heapsnap_wrappers_has(&tables->wrappers, site);
+	if (in_wrapper)
+		making.site = look_through(site);
+	kind = find_kind(making.site, size);
+	if (is_sampled || (kind && count_looks(kind) < LOOKS))
+		examine(&making, size, kind, is_sampled);
+	if (making.site == site && !in_wrapper && (!kind || count_looks(kind) >= LOOKS))
+		mark_seen(site, size);
+	return making;
+}
+
+// --- samples -------------------------------------------------------------------------
+
+static struct heapsnap_sample *sample_slot(const void *block, int probe)
+{
+	return &tables->samples[((mix((uint64_t)block) >> 40) + (uint64_t)probe) & (SAMPLES - 1)];
+}
+
+bool heapsnap_sample_add(const void *block, uint32_t backtrace)
+{
+	for (int i = 0; tables && i < PROBES; i++) {
+		struct heapsnap_sample *sample = sample_slot(block, i);
+		uint64_t free = 0;
+
+		if (__atomic_compare_exchange_n(&sample->block, &free, (uint64_t)block, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			sample->backtrace = backtrace;
+			return true;
+		}
+	}
+	return false;
+}
+
+uint32_t heapsnap_sample_remove(const void *block)
+{
+	for (int i = 0; tables && i < PROBES; i++) {
+		struct heapsnap_sample *sample = sample_slot(block, i);
+
+		if (__atomic_load_n(&sample->block, __ATOMIC_RELAXED) == (uint64_t)block) {
+			uint32_t backtrace = sample->backtrace;
+
+			sample->backtrace = 0;
+			__atomic_store_n(&sample->block, 0, __ATOMIC_RELEASE);
+			return backtrace;
+		}
+	}
+	return 0;
+}

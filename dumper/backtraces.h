@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_BACKTRACES_H
+#define HEAPSNAP_BACKTRACES_H
+
+/**
+ * How blocks came to be: backtraces of the first block of each (site, size), and of samples.
+ *
+ *	seen      (site, size), for the fast path: a guess that is never wrong about a "yes"
+ *	kinds     (site, size) → step          of the first
+ *	samples   block → step                 until it is freed
+ *	steps     return address, caller       each backtrace is the number of its innermost step
+ *	wrappers  sites that are looked through: the site of a block is who called them
+ *
+ * All tables have a fixed size and lie in one mapping; what finds no room is left out. Entries
+ * are taken by compare-and-swap, so that there is no lock; what the frozen copy may see of one
+ * that is being filled in counts for nothing. The writer reads them (protocol.h).
+ *
+ * Everything but heapsnap_backtraces_init() is async-signal-safe.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	HEAPSNAP_SEEN_SLOTS = 1 << 16,
+};
+
+/**
+ * By the lower 16 bits of site + size: the site of a (site, size) about which all is known. A
+ * size below 2^16 follows from the slot; larger ones never come by the fast path.
+ */
+extern uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS] __attribute__((visibility("hidden")));
+
+/** What there is to know of a block when it is made. */
+struct heapsnap_making {
+	uint64_t site;      /**< that matters */
+	uint32_t backtrace; /**< of a sampled one; else 0 */
+};
+
+/** Reserves the tables, if the settings want backtraces. Until then nothing is noted. */
+void heapsnap_backtraces_init(void);
+
+/**
+ * Notes a block that is about to be made, of a (site, size) that has not been seen, or that
+ * is sampled. Up to 2 µs if it takes a backtrace.
+ */
+struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, bool is_sampled);
+
+/** Notes that a block is a sample. @return false if there is no room */
+bool heapsnap_sample_add(const void *block, uint32_t backtrace);
+
+/** Forgets a sample, if the block is one. Before it is freed. @return its backtrace, or 0 */
+uint32_t heapsnap_sample_remove(const void *block);
+
+/** Code may have been unmapped: what is known of it is to be found out anew. */
+void heapsnap_backtraces_forget(void);
+
+#endif

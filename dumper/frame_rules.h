@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_FRAME_RULES_H
+#define HEAPSNAP_FRAME_RULES_H
+
+/**
+ * How to get from a function's frame to its caller's, by the tables that compilers write for
+ * exceptions and debuggers: .eh_frame, found through .eh_frame_hdr.
+ *
+ *	high   ┌────────────────┐
+ *	       │ the caller's   │
+ *	CFA ─▶ ├────────────────┤ ◀─ the caller's rsp
+ *	       │ return address │    always at CFA - 8, or the rule is none of ours
+ *	       │ caller's rbp   │    where the rule says, if it has been saved
+ *	       │ …              │ ◀─ rsp
+ *	low    └────────────────┘
+ *
+ * Of all that the tables can say, a rule holds what nearly all code needs: where the canonical
+ * frame address (CFA) is in terms of rsp or rbp, and where the caller's rbp is. Sources: Linux
+ * Standard Base 5.0, 10.6 (.eh_frame); DWARF 5, 6.4; System V ABI, AMD64 supplement, 3.7.
+ *
+ * Everything here but heapsnap_code_init() is async-signal-safe.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum heapsnap_rule_kind {
+	HEAPSNAP_RULE_NONE,      /**< the tables know the code, but not in a form that we read */
+	HEAPSNAP_RULE_OUTERMOST, /**< nobody has called it */
+	HEAPSNAP_RULE_STACK,     /**< CFA = rsp + offset */
+	HEAPSNAP_RULE_FRAME,     /**< CFA = rbp + offset */
+	HEAPSNAP_RULE_SAVED,     /**< CFA = *(rbp + offset): of a function that aligns its stack */
+	HEAPSNAP_RULE_SIGNAL,    /**< where a signal's handler returns to: a ucontext at rsp */
+	HEAPSNAP_RULE_GUESS,     /**< no tables: by frame pointer, if that makes sense */
+};
+
+/** Where the caller's rbp is. */
+enum heapsnap_rule_frame {
+	HEAPSNAP_FRAME_SAME,     /**< still in rbp */
+	HEAPSNAP_FRAME_AT_CFA,   /**< saved at CFA + frame_offset */
+	HEAPSNAP_FRAME_AT_FRAME, /**< saved at rbp + frame_offset */
+	HEAPSNAP_FRAME_LOST,
+};
+
+struct heapsnap_rule {
+	uint8_t kind;         /**< enum heapsnap_rule_kind */
+	uint8_t frame;        /**< enum heapsnap_rule_frame */
+	int16_t frame_offset; /**< bytes */
+	int32_t offset;       /**< bytes */
+};
+
+_Static_assert(sizeof(struct heapsnap_rule) == 8, "a rule is read and written as one word");
+
+/** A module's code, as it lies in memory. */
+struct heapsnap_code {
+	uint64_t start, end; /**< of the whole module */
+	uint64_t table;      /**< its .eh_frame_hdr; 0: it has none */
+};
+
+/** Notes the modules, where libc cannot be asked for them at any time (before glibc 2.35). */
+void heapsnap_code_init(void);
+
+/** @return whether a module has code at @p address; if not, @p result is untouched */
+bool heapsnap_code_find(uint64_t address, struct heapsnap_code *result);
+
+/** The rule that holds at @p address, a place in the code. Not cached: some 300 ns. */
+struct heapsnap_rule heapsnap_rule_find(uint64_t address);
+
+/** Where the function begins that has code at @p address; 0 if the tables don't say. */
+uint64_t heapsnap_function_find(uint64_t address);
+
+#endif

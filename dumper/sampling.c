@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/sampling.h"
+
+#include "dumper/process.h"
+#include "dumper/settings.h"
+#include "dumper/system.h"
+
+__thread uint64_t heapsnap_bytes_left;
+
+static __thread uint64_t beyond; // bytes from the end of the stretch to the next sample
+static __thread uint64_t random_state;
+
+// xorshift64*: G. Marsaglia, "Xorshift RNGs"; S. Vigna, "An experimental exploration".
+static uint64_t next_random(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+// -ln(value / 2^64), good to 1e-6. @param value  not 0
+static double negative_logarithm(uint64_t value)
+{
+	int shift = __builtin_clzll(value);
+	double fraction = (double)(value << shift) / 9223372036854775808.0; // 1 .. 2
+	double t = (fraction - 1) / (fraction + 1), square = t * t;
+	// ln x = 2 atanh((x - 1) / (x + 1))
+	double series = 1.0 / 9 + square / 11;
+
+	series = 1.0 / 7 + square * series;
+	series = 1.0 / 5 + square * series;
+	series = 1.0 / 3 + square * series;
+	return (shift + 1) * 0.693147180559945309 - 2 * t * (1 + square * series);
+}
+
+static uint64_t draw_distance(void)
+{
+	uint64_t mean = heapsnap_settings.stacks;
+
+	if (mean == 0)
+		return UINT64_MAX / 2;
+	return (uint64_t)(negative_logarithm(next_random() | 1) * (double)mean);
+}
+
+bool heapsnap_sampling_refill(void)
+{
+	uint64_t taken = 0 - heapsnap_bytes_left; // beyond the stretch
+	bool is_sampled = false;
+
+	if (random_state == 0) {
+		random_state = (heapsnap_monotonic_ns() ^ (uint64_t)&random_state) *
+				       heapsnap_process.secret |
+			       1;
+		beyond = draw_distance();
+	}
+	if (beyond < taken) {
+		is_sampled = true;
+		beyond = draw_distance();
+	} else {
+		beyond -= taken;
+	}
+	heapsnap_bytes_left = beyond < HEAPSNAP_STRETCH ? beyond : HEAPSNAP_STRETCH;
+	beyond -= heapsnap_bytes_left;
+	return is_sampled;
+}

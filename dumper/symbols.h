@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_SYMBOLS_H
+#define HEAPSNAP_SYMBOLS_H
+
+/**
+ * Where functions are, by their names in the symbol tables of the modules' files: those that a
+ * program keeps to itself too, which dlsym() does not find.
+ */
+
+#include <stdint.h>
+
+typedef void heapsnap_symbol_found(void *context, uint64_t address);
+
+/**
+ * Looks in all modules that are loaded now. Reads their files; not async-signal-safe.
+ *
+ * @param names  separated by commas, spaces around them
+ * @param found  is called for each function that has one of the names
+ */
+void heapsnap_symbols_find(const char *names, heapsnap_symbol_found *found, void *context);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_UNWIND_H
+#define HEAPSNAP_UNWIND_H
+
+/**
+ * Walks the calling thread's own stack, from inside malloc.
+ *
+ * Any code may be what malloc was called from, in any state: so there is no lock, no
+ * allocation, and no word is read from the stack before it is known to be readable. What is
+ * known of the thread's own stack is kept; of another (a signal's, a coroutine's) the kernel
+ * is asked, page by page. A wrong rule costs the rest of a backtrace and nothing else.
+ *
+ * Rules (frame_rules.h) are looked up once and kept in a table that all threads share: a word
+ * for the place in the code, xor'ed with the rule, and the rule. Two threads that write at the
+ * same time leave what belongs to neither (R. Hyatt, "A lockless transposition table").
+ *
+ * async-signal-safe, after heapsnap_unwind_init(). x86-64 alone; elsewhere walks are empty.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#define HEAPSNAP_UNWINDS 1
+#else
+#define HEAPSNAP_UNWINDS 0
+#endif
+
+enum {
+	HEAPSNAP_RULE_SLOTS = 1 << 14, /**< 16 bytes each: 256 KiB, of which what is used counts */
+};
+
+struct heapsnap_rule_slot {
+	uint64_t key; /**< a generation and an address, xor'ed with the rule */
+	uint64_t rule;
+};
+
+struct heapsnap_walk {
+	uint64_t pc;         /**< in this frame: where its callee returns to */
+	bool is_interrupted; /**< pc is where a signal came, not after a call */
+	uint64_t sp, fp;
+	uint64_t top; /**< what lies between sp and this can be read */
+};
+
+/**
+ * Prepares for walks, once.
+ *
+ * @param room  [HEAPSNAP_RULE_SLOTS] zeros, for ever
+ * @return false if this library's own code cannot be found, or nothing can be unwound here
+ */
+bool heapsnap_unwind_init(struct heapsnap_rule_slot *room);
+
+/** Forgets all rules: code may have been unmapped, and other code mapped there. */
+void heapsnap_unwind_forget(void);
+
+/** To the caller's frame. @return false if there is none, or it cannot be found */
+bool heapsnap_walk_next(struct heapsnap_walk *walk);
+
+/** Finds out how far the stack can be read. After pc, sp and fp are set. */
+void heapsnap_walk_start(struct heapsnap_walk *walk);
+
+/** A walk that starts in the function that this is inlined into, which must not return first. */
+static inline __attribute__((always_inline)) struct heapsnap_walk heapsnap_walk_begin(void)
+{
+	struct heapsnap_walk walk = { 0 };
+
+#if HEAPSNAP_UNWINDS
+	// One past the next instruction, as if it were a call's return address.
+	__asm__ volatile("leaq 1f(%%rip), %0\n"
+			 "1: movq %%rsp, %1\n"
+			 "movq %%rbp, %2"
+			 : "=&r"(walk.pc), "=&r"(walk.sp), "=&r"(walk.fp));
+	walk.pc++;
+	heapsnap_walk_start(&walk);
+#endif
+	return walk;
+}
+
+/**
+ * The calls that led here, innermost first, without those within this library.
+ *
+ * @param addresses  [max] gets return addresses; where a signal came, the address after it
+ * @return how many
+ */
+unsigned heapsnap_unwind(uint64_t *addresses, unsigned max);
+
+#endif

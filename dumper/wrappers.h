@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_WRAPPERS_H
+#define HEAPSNAP_WRAPPERS_H
+
+/**
+ * Functions like xmalloc() and g_malloc(): what they allocate, others have asked for.
+ *
+ * One is known by how it is used: several callers, of which each asks for one size time and
+ * again, and the sizes differ. The function does not choose the size then; its callers do. A
+ * constructor is called from many places too, but always asks for the same size; and one that
+ * makes strings is asked for many sizes by each of its callers. HEAPSNAP_WRAPPERS names more.
+ *
+ * Functions are known by the address where they begin, sites by return addresses within them.
+ * No locks: of two threads that note at the same time, one's look may be lost.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	HEAPSNAP_WRAPPER_SITES = 1 << 12,
+	HEAPSNAP_WRAPPER_FUNCTIONS = 1 << 11,
+	HEAPSNAP_WRAPPER_CALLERS = 12,
+};
+
+/** What has been seen of a function that allocates. */
+struct heapsnap_allocating {
+	uint64_t function; /**< where it begins; 0: the entry is free */
+	bool is_wrapper;
+	struct heapsnap_allocating_caller {
+		uint64_t address; /**< it returns to; 0: the entry is free */
+		uint64_t size;    /**< that it has asked for first */
+		uint32_t times;   /**< that it has asked for this size */
+		bool varies;      /**< it has asked for another */
+	} callers[HEAPSNAP_WRAPPER_CALLERS];
+};
+
+struct heapsnap_wrappers {
+	uint64_t sites[HEAPSNAP_WRAPPER_SITES]; /**< by hash; 0: free */
+	struct heapsnap_allocating functions[HEAPSNAP_WRAPPER_FUNCTIONS];
+};
+
+/** Takes the functions that are named, separated by commas, for wrappers. At load time. */
+void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *names);
+
+/** Whether a site is within a wrapper, as far as it has been noted. async-signal-safe. */
+bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site);
+
+/**
+ * Notes who has called the function that a site is in. async-signal-safe.
+ *
+ * @param caller  the address that the function returns to; 0: not known
+ * @return whether the function is a wrapper; then the site is noted as one's
+ */
+bool heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site, uint64_t caller,
+			    uint64_t size);
+
+#endif
