@@ -86,6 +86,7 @@ enum heap_change heap_comparison_change(const struct heap_comparison *comparison
 		return before->size[earlier] == after->size[object] ? HEAP_CHANGE_KEPT
 								    : HEAP_CHANGE_RESIZED;
 	return heap_comparison_is_of_one(before, after) &&
+			       before->info.time_ns < after->info.time_ns &&
 			       birth_of(after, object) < before->info.time_ns
 		       ? HEAP_CHANGE_MOVED
 		       : HEAP_CHANGE_ADDED;

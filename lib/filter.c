@@ -12,6 +12,7 @@ struct heap_filter {
 	struct heap_snapshot *snapshot;
 	struct heap_graph *graph;
 	const struct heap_dominators *dominators;
+	const uint8_t *is_new;   // [objects], or NULL
 	struct heap_term *terms; // [count]
 	size_t count;
 	uint8_t *content; // room for an object's bytes
@@ -111,7 +112,8 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *parsing, 
 	return heap_error_create(HEAP_ERROR_ARGUMENT,
 				 "%s: no such filter; there are type, untyped, under-typed, "
 				 "conflict, evidence, size, site, frame, module, age, string, "
-				 "points-to, pointed-by, under, retained, leaked, reachable, not, "
+				 "points-to, pointed-by, under, retained, leaked, reachable, new, "
+				 "gone, not, "
 				 "or",
 				 name);
 }
@@ -212,6 +214,20 @@ bool heap_filter_needs_dominators(const struct heap_filter *filter)
 	return false;
 }
 
+bool heap_filter_needs_new(const struct heap_filter *filter)
+{
+	for (size_t i = 0; i < filter->count; i++) {
+		if (filter->terms[i].kind == TERM_NEW)
+			return true;
+	}
+	return false;
+}
+
+void heap_filter_set_new(struct heap_filter *filter, const uint8_t *is_new)
+{
+	filter->is_new = is_new;
+}
+
 bool heap_filter_is_name(const char *word)
 {
 	if (strcmp(word, "not") == 0)
@@ -252,6 +268,7 @@ static unsigned columns_of(const struct heap_term *term)
 	case TERM_REACH:
 	case TERM_RETAINED:
 	case TERM_UNDER:
+	case TERM_NEW:
 		break;
 	}
 	return 0;
@@ -438,6 +455,8 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 		       term->number;
 	case TERM_CONFLICT:
 		return !subject->part && snapshot->rivals[object] > 0;
+	case TERM_NEW:
+		return filter->is_new && filter->is_new[object];
 	case TERM_UNDER_TYPED:
 		return is_under_typed(snapshot, subject);
 	case TERM_SIZE:

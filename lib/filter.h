@@ -50,6 +50,12 @@ bool heap_filter_needs_graph(const struct heap_filter *filter);
 /** Whether it needs the dominators. */
 bool heap_filter_needs_dominators(const struct heap_filter *filter);
 
+/** Whether it asks which objects are new. */
+bool heap_filter_needs_new(const struct heap_filter *filter);
+
+/** Says which are. @param is_new  [objects] must outlive the filter */
+void heap_filter_set_new(struct heap_filter *filter, const uint8_t *is_new);
+
 /** After heap_filter_prepare(). */
 bool heap_filter_matches(struct heap_filter *filter, heap_object_id object);
 

@@ -378,6 +378,16 @@ static struct heap_error *parse_untyped(const struct heap_filter_parsing *parsin
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *parse_new(const struct heap_filter_parsing *parsing, const char *word,
+				    struct heap_term *term)
+{
+	(void)parsing;
+	(void)word;
+	term->kind = TERM_NEW;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *parse_conflict(const struct heap_filter_parsing *parsing,
 					 const char *word, struct heap_term *term)
 {
@@ -437,6 +447,7 @@ const struct heap_term_kind_description heap_term_kinds[] = {
 	{ "retained", WORDS_COMPARISON, parse_retained },
 	{ "leaked", WORDS_NONE, parse_leaked },
 	{ "reachable", WORDS_NONE, parse_reachable },
+	{ "new", WORDS_NONE, parse_new },
 };
 
 const size_t heap_term_kind_count = sizeof(heap_term_kinds) / sizeof(heap_term_kinds[0]);

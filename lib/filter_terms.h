@@ -24,6 +24,7 @@ enum heap_term_kind {
 	TERM_POINTED_BY,  /**< object */
 	TERM_RETAINED,    /**< comparison, number */
 	TERM_UNDER,       /**< object; set: a bit per object that it dominates */
+	TERM_NEW,         /**< nothing */
 };
 
 /** Values of a set of types. */

@@ -27,7 +27,8 @@ _heapsh()
 	if [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
 			callstack symbols inrefs outrefs path dominators retained shared suspects
-			types sites last alias unalias source time' -- "$word")
+			types sites last alias unalias source time snapshots go next previous compare
+			history' -- "$word"; compgen -f -X '!*.snap' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
 			--color=never --memory --help --version' -- "$word")

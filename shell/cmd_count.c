@@ -339,10 +339,13 @@ static enum command_status count_run(struct session *session, int argc, char **a
 {
 	const char *by = "type";
 	uint64_t limit = UINT64_MAX;
+	bool delta = command_option(&argc, argv, "--delta", NULL);
 
 	if (command_option(&argc, argv, "--by", &by) < 0 ||
 	    !command_number(&argc, argv, "--limit", &limit) || argc != 1)
 		return COMMAND_USAGE;
+	if (delta)
+		return command_count_delta(session, by, limit);
 	for (int i = BY_TYPE; i <= BY_AGE; i++) {
 		if (strcmp(groupings[i], by) == 0)
 			return count_by(session, i, limit);
@@ -352,18 +355,20 @@ static enum command_status count_run(struct session *session, int argc, char **a
 					      "--by %s: not type, site, size, module or age", by));
 }
 
-static const char *const count_options[] = { "--by", "--limit", NULL };
+static const char *const count_options[] = { "--delta", "--by", "--limit", NULL };
 
 const struct command count_command = {
 	.name = "count",
-	.synopsis = "[--by type|site|size|module|age] [--limit N]",
+	.synopsis = "[--delta] [--by type|site|size|module|age] [--limit N]",
 	.summary = "objects and bytes per type, site, size, module or age",
-	.details = "The largest first. After a type stands the evidence that named its objects; "
-		   "below\n"
-		   "(untyped) where those come from that have none. Parts of pools count as what\n"
-		   "they are, the pools themselves with the bytes that are left.\n\n"
-		   "  count | head\n"
-		   "  count --by site --limit 20",
+	.details =
+		"The largest first. After a type stands the evidence that named its objects; "
+		"below\n"
+		"(untyped) where those come from that have none. Parts of pools count as what\n"
+		"they are, the pools themselves with the bytes that are left. --delta tells how\n"
+		"many more or fewer than in the snapshot that `compare` has named.\n\n"
+		"  count | head\n"
+		"  count --by site --limit 20",
 	.run = count_run,
 	.options = count_options,
 	.is_table = true,

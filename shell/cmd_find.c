@@ -6,6 +6,7 @@
 #include "shell/describe.h"
 #include "shell/format.h"
 #include "shell/part.h"
+#include "shell/series.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static struct heap_error *load_sizes(struct heap_snapshot *snapshot)
 	return error;
 }
 
-static enum command_status find_run(struct session *session, int argc, char **argv)
+static enum command_status find_in(struct session *session, int argc, char **argv)
 {
 	struct finding finding = { .session = session, .limit = UINT64_MAX };
 	const struct found *found = &finding.found;
@@ -149,6 +150,21 @@ static enum command_status find_run(struct session *session, int argc, char **ar
 	return found->objects ? COMMAND_OK : COMMAND_NOTHING;
 }
 
+static enum command_status find_run(struct session *session, int argc, char **argv)
+{
+	struct session *other;
+	struct heap_error *error = series_find_gone(session, argc, argv, &other);
+	enum command_status status;
+
+	if (error)
+		return command_fail(session, error);
+	if (!other)
+		return find_in(session, argc, argv);
+	status = find_in(other, argc, argv);
+	session_end_command(other);
+	return status;
+}
+
 static const char *const find_options[] = { "--count", "--limit", NULL };
 
 const struct command find_command = {
@@ -162,7 +178,8 @@ const struct command find_command = {
 		"frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,\n"
 		"age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, under OBJ (held by "
 		"it\n"
-		"alone, itself included), retained [<>=]N, leaked, reachable;\n"
+		"alone, itself included), retained [<>=]N, leaked, reachable, new and gone (see "
+		"compare);\n"
 		"`not` negates the next, `or` stands between groups.\n\n"
 		"  find --count type 'struct date'\n"
 		"  find --limit 10 size '>1M' or untyped not reachable\n"

@@ -78,6 +78,12 @@ struct command {
 	_(unalias) \
 	_(source) \
 	_(time) \
+	_(snapshots) \
+	_(go) \
+	_(next) \
+	_(previous) \
+	_(compare) \
+	_(history) \
 	_(quit)
 // clang-format on
 
@@ -106,6 +112,9 @@ enum command_status command_run_file(struct session *session, const char *path);
  * @return COMMAND_FAILED, or COMMAND_MISUSED if it is HEAP_ERROR_ARGUMENT
  */
 enum command_status command_fail(struct session *session, struct heap_error *error);
+
+/** `count --delta`, which is of the family of compare. */
+enum command_status command_count_delta(struct session *session, const char *by, uint64_t limit);
 
 /**
  * Takes an option off the arguments.

@@ -8,9 +8,10 @@
 #include <string.h>
 
 static const char *const filter_words[] = {
-	"type",     "untyped", "under-typed", "conflict", "evidence",  "size",       "site",
-	"frame",    "module",  "age",         "string",   "points-to", "pointed-by", "under",
-	"retained", "leaked",  "reachable",   "not",      "or",        NULL,
+	"type",       "untyped", "under-typed", "conflict", "evidence",  "size",
+	"site",       "frame",   "module",      "age",      "string",    "points-to",
+	"pointed-by", "under",   "retained",    "leaked",   "reachable", "new",
+	"gone",       "not",     "or",          NULL,
 };
 
 static const char *const evidence_words[] = { "none", "declared", "vtable", "pointer", "embedding",
@@ -32,7 +33,7 @@ static char *match(const char *name, const char *text)
 }
 
 // Commands, and behind them aliases.
-static char *next_command(const char *text, int state)
+static char *next_command_name(const char *text, int state)
 {
 	size_t count;
 	const struct command *const *all = command_all(&count);
@@ -332,7 +333,7 @@ static rl_compentry_func_t *choose(const char *text, const char *previous)
 	if (words & WORDS_TYPE)
 		return next_type;
 	if (words & WORDS_COMMAND)
-		return next_command;
+		return next_command_name;
 	if (words & WORDS_ALIAS)
 		return next_alias;
 	if (words & WORDS_OBJECT)
@@ -375,7 +376,7 @@ static char **complete(const char *text, int start, int end)
 	(void)end;
 	rl_attempted_completion_over = 1; // file names are rarely meant
 	if (strspn(line, " \t") == (size_t)start)
-		return rl_completion_matches(text, next_command);
+		return rl_completion_matches(text, next_command_name);
 	alias = aliases_find(&completion.session->aliases, line + strspn(line, " \t"),
 			     strcspn(line + strspn(line, " \t"), " \t"));
 	completion.command = command_of(alias ? alias->text : line);

@@ -2,6 +2,7 @@
 #include "shell/interactive.h"
 
 #include "shell/command.h"
+#include "shell/series.h"
 #include "shell/complete.h"
 
 #include <readline/history.h>
@@ -119,7 +120,7 @@ int interactive_run(struct session *session)
 	stifle_history(MAX_HISTORY);
 	if (path)
 		read_history(path);
-	while (!session->quit && (line = readline("heapsh> "))) {
+	while (!session->quit && (line = readline(series_prompt(session)))) {
 		if (line[strspn(line, " \t")]) {
 			add_history(line);
 			command_run_line(session, line);

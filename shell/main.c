@@ -7,6 +7,7 @@
 #include "shell/describe.h"
 #include "shell/format.h"
 #include "shell/interactive.h"
+#include "shell/series.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -28,7 +29,7 @@ struct options {
 
 static const char usage[] =
 	"usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] [--memory SIZE]\n"
-	"              FILE [COMMAND ARG...]\n";
+	"              FILE... [COMMAND ARG...]\n";
 
 static bool parse_colour(const char *when, bool *colours)
 {
@@ -192,6 +193,16 @@ static int run(struct session *session, int argc, char **argv)
 	return exit_status(run_script(session));
 }
 
+// The first is a file; so are those behind it that there are, but for the names of commands.
+static int count_files(int argc, char **argv)
+{
+	int count = 1;
+
+	while (count < argc && !command_find(argv[count]) && access(argv[count], F_OK) == 0)
+		count++;
+	return count;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { 0 };
@@ -201,7 +212,8 @@ int main(int argc, char **argv)
 	if (status != 0)
 		return status;
 
-	struct heap_error *error = session_open(&session, argv[optind]);
+	int files = count_files(argc - optind, argv + optind);
+	struct heap_error *error = series_open(&session, argv + optind, (size_t)files);
 
 	if (error) {
 		fprintf(stderr, "heapsh: %s\n", heap_error_message(error));
@@ -217,8 +229,9 @@ int main(int argc, char **argv)
 		fputs("heapsh: out of memory\n", stderr);
 		return EXIT_USAGE;
 	}
-	status = run(&session, argc - optind - 1, argv + optind + 1);
+	status = run(&session, argc - optind - files, argv + optind + files);
 	output_destroy(session.output);
+	series_close(&session);
 	session_close(&session);
 	return status;
 }

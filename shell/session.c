@@ -2,6 +2,7 @@
 #include "shell/session.h"
 
 #include "lib/cleanup.h"
+#include "shell/series.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -40,18 +41,38 @@ void session_release(struct session *session, const void *mark)
 	}
 }
 
-void session_close(struct session *session)
+// What has been computed, and the snapshot.
+static void close_snapshot(struct session *session)
 {
-	session_release(session, NULL);
-	free(session->answer);
 	heap_holdings_destroy(session->holdings);
 	heap_dominator_tree_deinit(&session->tree);
-	aliases_deinit(&session->aliases);
 	if (session->dominators)
 		heap_dominators_deinit(session->dominators);
 	free(session->dominators);
 	heap_graph_destroy(session->graph);
 	heap_snapshot_close(session->snapshot);
+	free(session->is_new);
+}
+
+void session_close(struct session *session)
+{
+	session_release(session, NULL);
+	free(session->answer);
+	aliases_deinit(&session->aliases);
+	close_snapshot(session);
+}
+
+void session_switch(struct session *session, struct heap_snapshot *snapshot)
+{
+	close_snapshot(session);
+	session->snapshot = snapshot;
+	session->graph = NULL;
+	session->dominators = NULL;
+	session->holdings = NULL;
+	session->is_new = NULL;
+	session->answer_count = 0;
+	memset(&session->tree, 0, sizeof(session->tree));
+	memset(session->mentions, 0, sizeof(session->mentions));
 }
 
 void session_begin_command(struct session *session)
@@ -233,6 +254,10 @@ struct heap_error *session_filter(struct session *session, int count, char **wor
 		error = session_dominators(session);
 	if (!error)
 		error = heap_filter_prepare(filter, session->graph, session->dominators);
+	if (!error && heap_filter_needs_new(filter)) {
+		error = series_need_new(session);
+		heap_filter_set_new(filter, session->is_new);
+	}
 	if (error) {
 		heap_filter_destroy(filter);
 		return error;

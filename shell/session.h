@@ -40,6 +40,8 @@ struct session {
 	} * answer;
 	size_t answer_count, answer_capacity;
 	bool answer_begun;
+	struct session_series *series; /**< the snapshots beside this one; NULL: in batch tools */
+	uint8_t *is_new; /**< [objects] what the compared one lacks; NULL until it is asked for */
 	uint64_t lines_left;
 	struct session_text *texts;
 	FILE *errors;
@@ -58,6 +60,9 @@ HEAP_MUST_CHECK
 struct heap_error *session_open(struct session *session, const char *path);
 
 void session_close(struct session *session);
+
+/** Goes on with another snapshot, and forgets all that was about the one before. */
+void session_switch(struct session *session, struct heap_snapshot *snapshot);
 
 /** Begins a new answer. */
 void session_begin_command(struct session *session);

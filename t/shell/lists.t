@@ -230,6 +230,12 @@ alias      a name for the beginning of a line, or what names there are
 unalias    forget an alias
 source     run the commands in a file
 time       run a command, and say how long it took
+snapshots  the snapshots that were opened together, and which is the current one
+go         go to another snapshot of those that were opened, by its number
+next       go to the next of the snapshots that were opened
+previous   go to the snapshot before
+compare    compare with another snapshot: find new, find gone, count --delta
+history    what became of an object over all snapshots that were opened
 quit       leave the shell
 
 `help COMMAND` tells more. OBJ is an address (hex, also inside an object), a
@@ -245,7 +251,7 @@ half of it at most), conflict (pointers take it for something else),
 evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),
 frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,
 age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, under OBJ (held by it
-alone, itself included), retained [<>=]N, leaked, reachable;
+alone, itself included), retained [<>=]N, leaked, reachable, new and gone (see compare);
 `not` negates the next, `or` stands between groups.
 
   find --count type 'struct date'

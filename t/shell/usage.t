@@ -12,7 +12,7 @@ my $heapsh = "$Sample::build/heapsh";
 my $directory = $Sample::directory;
 my $usage =
     "usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] [--memory SIZE]\n"
-    . "              FILE [COMMAND ARG...]\n";
+    . "              FILE... [COMMAND ARG...]\n";
 my $banner = <<'END';
 Heap snapshot of app (pid 4242), 2026-11-20 19:00:01, from heapsnap 0.1
 Heap contains 20 objects, 4.7 KiB; 95.0 % of them typed
@@ -83,7 +83,7 @@ SKIP: {
 
 # Commands that cannot be.
 fails_with $file, 'frobnicate', 'heapsh: frobnicate: no such command; `help` lists them', 2;
-fails_with $file, 's', 'heapsh: s: could be show, symbols, shared, suspects, sites, source', 2;
+fails_with $file, 's', 'heapsh: s: could be show, symbols, shared, suspects, sites, source, snapshots', 2;
 fails_with $file, 'show', 'usage: show [--all] OBJ', 2;
 fails_with $file, 'info all', 'usage: info', 2;
 fails_with $file, 'count --by weight',
