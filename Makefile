@@ -65,7 +65,8 @@ TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
 PROGRAMS := $(BUILD)/heapsh $(BATCH) $(BUILD)/heapsnap
 
-all: $(BUILD)/libheapsnap.so $(BUILD)/heapsnap-writer $(BUILD)/libheapgraph.a $(PROGRAMS)
+all: $(BUILD)/libheapsnap.so $(BUILD)/heapsnap-writer $(BUILD)/libheapgraph.a \
+	$(BUILD)/libheapgraph.so $(PROGRAMS)
 
 # --- rooms -----------------------------------------------------------------
 
@@ -82,9 +83,22 @@ $(BUILD)/libheapsnap.so: $(DUMPER) dumper/heapsnap.map
 		-Wl,--version-script=dumper/heapsnap.map -o $@ $(DUMPER) $(LDFLAGS)
 	$(Q)ln -sf libheapsnap.so $@.0
 
+# Position-independent for the shared library; hidden, so that calls inside stay direct ones.
+$(LIB): FLAGS += -fPIC -fvisibility=hidden
+
 $(BUILD)/libheapgraph.a: $(LIB)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# For analyses of one's own: heapgraph.h, and from the archive what that needs, which is how
+# snapshots are read, and nothing of debug information.
+PUBLIC := $(filter $(BUILD)/lib/heapgraph%,$(LIB))
+$(BUILD)/libheapgraph.so: $(PUBLIC) $(BUILD)/libheapgraph.a lib/heapgraph.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -shared $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) \
+		-Wl,-z,now -Wl,-soname,libheapgraph.so.0 -Wl,--version-script=lib/heapgraph.map -o $@ \
+		$(PUBLIC) $(BUILD)/libheapgraph.a $(LDFLAGS) $(shell pkg-config --libs zlib) -lm -pthread
+	$(Q)ln -sf libheapgraph.so $@.0
 
 $(BUILD)/heapsnap-writer: $(WRITER) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
@@ -227,16 +241,24 @@ lint:
 
 # --- installation ------------------------------------------------------------
 
-$(BUILD)/heapsnap.pc: dumper/heapsnap.pc.in Makefile
+$(BUILD)/heapsnap.pc: dumper/heapsnap.pc.in
+$(BUILD)/heapgraph.pc: lib/heapgraph.pc.in
+# Made each time: PREFIX may have changed.
+$(BUILD)/%.pc: FORCE
 	@mkdir -p $(@D)
-	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' $< >$@
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+		$(filter %.in,$^) >$@
 
-install: all $(BUILD)/heapsnap.pc
+install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	install -D -m 755 $(BUILD)/libheapsnap.so $(DESTDIR)$(LIBDIR)/libheapsnap.so.0
 	ln -sf libheapsnap.so.0 $(DESTDIR)$(LIBDIR)/libheapsnap.so
 	install -D -m 755 $(BUILD)/heapsnap-writer $(DESTDIR)$(LIBDIR)/heapsnap/heapsnap-writer
 	install -D -m 644 dumper/heapsnap.h $(DESTDIR)$(PREFIX)/include/heapsnap.h
 	install -D -m 644 $(BUILD)/heapsnap.pc $(DESTDIR)$(LIBDIR)/pkgconfig/heapsnap.pc
+	install -D -m 755 $(BUILD)/libheapgraph.so $(DESTDIR)$(LIBDIR)/libheapgraph.so.0
+	ln -sf libheapgraph.so.0 $(DESTDIR)$(LIBDIR)/libheapgraph.so
+	install -D -m 644 lib/heapgraph.h $(DESTDIR)$(PREFIX)/include/heapgraph.h
+	install -D -m 644 $(BUILD)/heapgraph.pc $(DESTDIR)$(LIBDIR)/pkgconfig/heapgraph.pc
 	for program in $(PROGRAMS); do \
 		install -D -m 755 $$program $(DESTDIR)$(BINDIR)/$${program##*/} || exit 1; \
 	done
@@ -248,9 +270,11 @@ install: all $(BUILD)/heapsnap.pc
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-diff
 
+FORCE:
+
 clean:
 	rm -rf build
 
-.PHONY: all check check-built check-real truth truth-lua bench demo dependencies fuzz lint install clean
+.PHONY: all check check-built check-real truth truth-lua bench demo dependencies fuzz lint install clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

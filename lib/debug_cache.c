@@ -371,20 +371,6 @@ struct heap_error *heap_debug_load(const char *directory, const char *build_id,
 	return heap_error_within(error, "%s", path);
 }
 
-char *heap_debug_cache_directory(void)
-{
-	const char *base = secure_getenv("XDG_CACHE_HOME"), *between = "";
-	char *result;
-
-	if (!base || *base != '/') {
-		base = secure_getenv("HOME");
-		between = "/.cache";
-	}
-	if (!base || *base != '/' || asprintf(&result, "%s%s/heapsh", base, between) < 0)
-		return NULL;
-	return result;
-}
-
 // --- writing -------------------------------------------------------------------------------
 
 static void write_bytes(struct heap_file_writer *writer, uint32_t tag, const char *bytes,
@@ -433,24 +419,6 @@ static struct heap_error *write_cache(int descriptor, const char *build_id,
 	error = heap_file_writer_finish(writer);
 	heap_file_writer_destroy(writer);
 	return error;
-}
-
-struct heap_error *heap_debug_make_directory(const char *directory)
-{
-	CLEANUP_FREE char *path = strdup(directory);
-
-	if (!path)
-		return heap_error_out_of_memory();
-	for (char *slash = path + 1; *slash; slash++) {
-		if (*slash != '/')
-			continue;
-		*slash = '\0';
-		mkdir(path, 0700); // if that fails, so does the last one
-		*slash = '/';
-	}
-	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		return heap_error_create_system("%s", path);
-	return NULL;
 }
 
 struct heap_error *heap_debug_store(const char *directory, const char *build_id,

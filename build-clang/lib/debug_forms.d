@@ -1,0 +1,15 @@
+build-clang/lib/debug_forms.o: lib/debug_forms.c lib/debug_forms.h \
+  lib/debug_entries.h lib/debug_files.h lib/debug_units.h \
+  lib/debug_sections.h lib/error.h
+
+lib/debug_forms.h:
+
+lib/debug_entries.h:
+
+lib/debug_files.h:
+
+lib/debug_units.h:
+
+lib/debug_sections.h:
+
+lib/error.h:

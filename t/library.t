@@ -1,0 +1,143 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# libheapgraph as its users have it: installed, found by pkg-config, with an ABI that stays, and
+# with the examples' answers about heaps that are known.
+use strict;
+use warnings;
+use lib 't/lib';
+use File::Temp qw(tempdir);
+use Heapsh;
+use Sample;
+use Test::More;
+
+my $build = $Heapsh::build;
+my $place = tempdir(CLEANUP => 1);
+my $cc = $ENV{CC} || 'cc';
+my $sanitizer = $ENV{SANITIZE} ? "-fsanitize=$ENV{SANITIZE}" : '';
+delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
+$ENV{XDG_CACHE_HOME} = "$place/cache";
+$ENV{ASAN_OPTIONS} = 'detect_leaks=0';    # the examples leave theirs to exit()
+
+# --- installed ---------------------------------------------------------------
+
+my $sanitize = $ENV{SANITIZE} // '';
+my $said = `make install BUILD='$build' CC='$cc' SANITIZE='$sanitize' PREFIX=$place/usr 2>&1`;
+is $?, 0, 'make install' or diag $said;
+$ENV{PKG_CONFIG_PATH} = "$place/usr/lib/pkgconfig";
+chomp(my $flags = `pkg-config --cflags --libs heapgraph`);
+is $?, 0, 'pkg-config knows heapgraph';
+is readlink("$place/usr/lib/libheapgraph.so"), 'libheapgraph.so.0', 'the name for linking';
+$ENV{LD_LIBRARY_PATH} = "$place/usr/lib";
+
+my ($version) = `grep '^VERSION' Makefile` =~ /(\d\S*)/;
+is `pkg-config --modversion heapgraph`, "$version\n", 'its version';
+
+sub compile {
+    my ($source, $name, $compiler) = @_;
+    my $errors = `$compiler -g $sanitizer -Wall -Wextra -Werror -o $place/$name $source $flags 2>&1`;
+    is $errors, '', "$source compiles without a warning ($compiler)";
+    return "$place/$name";
+}
+
+# --- the ABI -----------------------------------------------------------------
+
+# What the header says, one declaration a line, without comments.
+my $header = Sample::content("$place/usr/include/heapgraph.h");
+$header =~ s{/\*.*?\*/}{}gs;
+$header =~ s{^#.*\n}{}mg;
+$header =~ s/\s+/ /g;
+my %prototype = map { /(heapgraph_\w+)\(/ ? ($1 => s/^ | (?=\()|(?<=\() | $//gr) : () }
+    map { s/HEAPGRAPH_(?:API|MUST_CHECK)\s//gr } $header =~ /(HEAPGRAPH_(?:API|MUST_CHECK) [^;]*);/g;
+my %struct = $header =~ /struct (\w+) \{(.*?)\}/g;
+my %enum = $header =~ /enum (\w+) \{(.*?)\}/g;
+
+# A program that says how large all is, and where.
+my $program = "#include <heapgraph.h>\n#include <stdio.h>\nint main(void)\n{\n";
+for my $name (sort keys %struct) {
+    $program .= qq{printf("struct $name %zu bytes\\n", sizeof(struct $name));\n};
+    for my $member ($struct{$name} =~ /(\w+);/g) {
+        $program .= qq{printf("  $member at %zu, %zu bytes\\n", __builtin_offsetof(struct $name, $member),}
+            . qq{ sizeof(((struct $name *)0)->$member));\n};
+    }
+}
+for my $name (sort keys %enum) {
+    $program .= qq{printf("enum $name %zu bytes\\n", sizeof(enum $name));\n};
+    $program .= qq{printf("  $_ %d\\n", $_);\n} for $enum{$name} =~ /(HEAPGRAPH_\w+)/g;
+}
+open my $out, '>', "$place/layout.c" or die $!;
+print $out "$program}\n";
+close $out;
+my $layout = `$cc -o $place/layout $place/layout.c -I$place/usr/include && $place/layout`;
+
+my %version = map { /[TDBRVW] (\w+)\@\@?(\w+\S*)/ ? ($1 => $2) : () }
+    `nm -D --defined-only $place/usr/lib/libheapgraph.so.0`;
+delete $version{$_} for grep { !/^heapgraph_/ && $version{$_} eq $_ } keys %version;
+my $abi = join '', map { "$version{$_} " . ($prototype{$_} // $_) . "\n" } sort keys %version;
+$abi .= join '', map { "$_\n" } $header =~ /(typedef [^;]*);/g;
+$abi .= $layout;
+my $wanted = Sample::content('t/library/abi-0');
+is $abi, $wanted, 'symbols, versions, prototypes, sizes, offsets and values stay as they were'
+    or do { open my $new, '>', "$build/abi-0"; print $new $abi; diag "compare with $build/abi-0" };
+is_deeply [sort keys %prototype], [sort grep { /^heapgraph_/ } keys %version],
+    'the library has what its header says';
+SKIP: {
+    skip 'sanitizers bring their own', 1 if $sanitizer;
+    my @dependencies = map { /NEEDED.*\[([^.]+)/ ? $1 : () }
+        `readelf -d $place/usr/lib/libheapgraph.so.0`;
+    is "@dependencies", 'libz libc', 'it needs zlib and libc, nothing of debug information';
+}
+
+# --- what it answers ---------------------------------------------------------
+
+my $sample = Sample::make();
+my $ask = compile('t/library/ask.c', 'ask', "$cc -std=c11");
+my ($answer, $errors, $status) = Sample::run('', $ask, $sample);
+$answer =~ s{\Q$place\E/ask}{ask};
+$answer =~ s{^version \K\S+}{VERSION}m;
+$answer =~ s{no such filter; there are \K.*}{…};
+is $answer, Sample::content('t/library/ask.expected'), 'all that can be asked';
+is "$errors$status", '0', '... without a complaint';
+
+my $cxx = $cc =~ /clang/ ? 'clang++' : 'g++';
+SKIP: {
+    skip "no $cxx", 1 if system("command -v $cxx >$place/null") != 0;
+    open my $cpp, '>', "$place/empty.cc" or die $!;
+    print $cpp "#include <heapgraph.h>\nint main() { return !*heapgraph_version(); }\n";
+    close $cpp;
+    compile("$place/empty.cc", 'empty', $cxx);
+}
+
+# --- the examples ------------------------------------------------------------
+
+my $server = Heapsh->start('waste');
+my $snapshot = $server->capture;
+
+sub example {
+    my ($name, $expected, @arguments) = @_;
+    my $path = compile("examples/$name.c", $name, "$cc -std=gnu11");
+    my ($text, $complaint, $code) = Sample::run('', $path, $snapshot, @arguments);
+    is "$complaint$code\n$text", "0\n$expected", "$name: its answer";
+    my @line = split /\n/, Sample::content("examples/$name.c");
+    cmp_ok scalar @line, '<=', 60, "$name: at most 60 lines";
+    return;
+}
+
+# Each of the five requests has these; its path and body are its own.
+example('duplicate-strings', <<'END');
+5 times, 44 bytes wasted: Connection
+5 times, 52 bytes wasted: Content-Type
+5 times, 68 bytes wasted: application/json
+5 times, 44 bytes wasted: keep-alive
+END
+example('half-empty', <<'END');
+struct record *[64] of struct table: 5 used, 472 bytes wasted
+END
+# The configuration is shared, the table's records are not its; each has 40 bytes, two headers of
+# 24, a path of 8, a body of 1000, and texts of 11, 13, 17 and 11.
+example('retained-by', <<'END', 'type "struct request" size 40');
+5 found, retaining 45 objects, 5740 bytes
+10 struct header, 240 bytes
+5 struct request, 200 bytes
+30 char, 5300 bytes
+END
+done_testing;
