@@ -1,3 +1,0 @@
-build-clang/lib/demangle.o: lib/demangle.c lib/demangle.h
-
-lib/demangle.h:
