@@ -8,6 +8,7 @@
 #   make truth                       how good the inference of types is, which make check asks, too;
 #                                    V=1 says what is wrong
 #   make bench                       timings, as ratios to a bare run in the same invocation
+#   make soak                        real servers under load, captured; TIME=120 SERVERS='redis nginx'
 #   make fuzz                        fuzz targets, with clang; F=file TIME=60 runs one
 #   make lint                        formatting, static analysis, scripts, manual pages
 #   make install                     PREFIX=/usr/local DESTDIR=
@@ -207,6 +208,10 @@ check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED
 check-real: all
 	$(Q)BUILD=$(BUILD) prove -v t/real/*.t
 
+soak: all
+	$(Q)scripts/install-dependencies --soak
+	$(Q)BUILD=$(BUILD) TIME='$(TIME)' SERVERS='$(SERVERS)' prove -v t/soak/soak.t
+
 truth: all $(TRUTHS) truth-lua
 	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t
 
@@ -275,6 +280,6 @@ FORCE:
 clean:
 	rm -rf build
 
-.PHONY: all check check-built check-real truth truth-lua bench demo dependencies fuzz lint install clean FORCE
+.PHONY: all check check-built check-real truth truth-lua bench demo dependencies soak fuzz lint install clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
