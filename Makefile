@@ -274,6 +274,7 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-diff
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-evolution
 
 FORCE:
 

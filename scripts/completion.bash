@@ -59,7 +59,23 @@ _heapsh_diff()
 	fi
 }
 
+_heapsh_evolution()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$previous" = --by ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'type site module kind root' -- "$word")
+	elif [ "$previous" = --x ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'time number' -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--quiet --by --objects --retained --top --x --width
+			--svg --png --csv --json --color=auto --color=always --color=never' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
+	fi
+}
+
 complete -o filenames -F _heapsnap heapsnap
 complete -o filenames -F _heapsh heapsh
 complete -o filenames -F _heapsh_leakreport heapsh-leakreport
 complete -o filenames -F _heapsh_diff heapsh-diff
+complete -o filenames -F _heapsh_evolution heapsh-evolution

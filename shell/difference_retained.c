@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/difference_retained.h"
 
-#include "lib/census.h"
 #include "lib/cleanup.h"
 #include "shell/describe.h"
 #include "shell/difference.h"
@@ -29,35 +28,6 @@ static int compare_pairs(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-// Counts what each root retains, by what it is called.
-HEAP_MUST_CHECK
-static struct heap_error *count_roots(struct heap_census *census, struct session *session)
-{
-	const struct heap_dominators *dominators = session->dominators;
-	struct heap_error *error = heap_census_next(census, session->snapshot->info.time_ns);
-
-	for (heap_root_id i = 0; !error && i < session->snapshot->root_count; i++) {
-		const void *mark = session_mark(session);
-		uint64_t retained = dominators->retained[dominators->objects + i];
-		const char *name;
-		heap_kind_id kind;
-		bool is_new;
-
-		if (retained == 0)
-			continue;
-		name = describe_root(session, i);
-		error = heap_census_kind(census,
-					 heap_hash_bytes(HEAP_HASH_START, name, strlen(name)),
-					 &kind, &is_new);
-		if (!error && is_new)
-			error = heap_census_name(census, kind, name);
-		if (!error)
-			heap_census_add(census, kind, 1, retained);
-		session_release(session, mark);
-	}
-	return error;
-}
-
 static void print_pair(struct session *session, const struct pair *pair, const char *name)
 {
 	struct output *output = session->output;
@@ -83,10 +53,10 @@ HEAP_MUST_CHECK
 static struct heap_error *print_roots(struct session *before, struct session *after, uint64_t limit,
 				      struct heap_census *census)
 {
-	struct heap_error *error = count_roots(census, before);
+	struct heap_error *error = tally_roots(before, census);
 
 	if (!error)
-		error = count_roots(census, after);
+		error = tally_roots(after, census);
 	if (error)
 		return error;
 

@@ -200,8 +200,8 @@ static struct heap_error *prepare(struct tally *tally, const struct heap_snapsho
 	return NULL;
 }
 
-struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
-				  struct heap_census *census)
+struct heap_error *tally_begin(struct tally *tally, struct session *session,
+			       struct heap_census *census)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
 	struct heap_error *error = heap_snapshot_load(
@@ -209,8 +209,15 @@ struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
 
 	if (!error)
 		error = prepare(tally, snapshot);
-	if (!error)
-		error = heap_census_next(census, snapshot->info.time_ns);
+	return error ? error : heap_census_next(census, snapshot->info.time_ns);
+}
+
+struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
+				  struct heap_census *census)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_error *error = tally_begin(tally, session, census);
+
 	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
 		heap_kind_id kind;
 
@@ -218,5 +225,136 @@ struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
 		if (!error)
 			heap_census_add(census, kind, 1, snapshot->size[i]);
 	}
+	return error;
+}
+
+// --- what is retained ----------------------------------------------------------------
+
+struct heap_error *tally_roots(struct session *session, struct heap_census *census)
+{
+	struct heap_error *error = session_dominators(session);
+
+	if (!error)
+		error = heap_census_next(census, session->snapshot->info.time_ns);
+	for (heap_root_id i = 0; !error && i < session->snapshot->root_count; i++) {
+		const struct heap_dominators *dominators = session->dominators;
+		uint64_t retained = dominators->retained[dominators->objects + i];
+		const void *mark = session_mark(session);
+		const char *name;
+		heap_kind_id kind;
+		bool is_new;
+
+		if (retained == 0)
+			continue;
+		name = describe_root(session, i);
+		error = heap_census_kind(census, hash_text(name), &kind, &is_new);
+		if (!error && is_new)
+			error = heap_census_name(census, kind, name);
+		if (!error)
+			heap_census_add(census, kind, 1, retained);
+		session_release(session, mark);
+	}
+	return error;
+}
+
+// A walk down the dominator tree.
+struct walk {
+	const struct heap_dominator_tree *tree;
+	struct walk_step {
+		heap_node_id node;
+		uint32_t next; // in tree->child
+	} * path;              // [tree->nodes + 1]
+	uint32_t depth;
+	uint32_t *inside; // [kinds] how many of the nodes on the path are of the kind
+	size_t kinds;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *widen_inside(struct walk *walk, size_t kinds)
+{
+	uint32_t *wider;
+
+	if (kinds <= walk->kinds)
+		return NULL;
+	wider = realloc(walk->inside, kinds * 2 * sizeof(*wider));
+	if (!wider)
+		return heap_error_out_of_memory();
+	memset(wider + walk->kinds, 0, (kinds * 2 - walk->kinds) * sizeof(*wider));
+	walk->inside = wider;
+	walk->kinds = kinds * 2;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *enter(struct walk *walk, heap_node_id node, struct tally *tally,
+				struct session *session, struct heap_census *census)
+{
+	const struct heap_dominators *dominators = session->dominators;
+	heap_kind_id kind;
+	struct heap_error *error;
+
+	walk->path[walk->depth++] = (struct walk_step){ node, walk->tree->first[node] };
+	if (node >= dominators->objects)
+		return NULL;
+	error = tally_kind(tally, session, census, node, &kind);
+	if (!error)
+		error = widen_inside(walk, (size_t)kind + 1);
+	if (!error && walk->inside[kind]++ == 0)
+		heap_census_add(census, kind, 1, dominators->retained[node]);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *leave(struct walk *walk, struct tally *tally, struct session *session,
+				struct heap_census *census)
+{
+	heap_node_id node = walk->path[--walk->depth].node;
+	heap_kind_id kind;
+	struct heap_error *error;
+
+	if (node >= session->dominators->objects)
+		return NULL;
+	error = tally_kind(tally, session, census, node, &kind);
+	if (!error)
+		walk->inside[kind]--;
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *walk_down(struct walk *walk, struct tally *tally, struct session *session,
+				    struct heap_census *census)
+{
+	const struct heap_dominator_tree *tree = walk->tree;
+	struct heap_error *error = enter(walk, tree->nodes, tally, session, census);
+
+	while (!error && walk->depth > 0) {
+		struct walk_step *step = &walk->path[walk->depth - 1];
+
+		if (step->next < tree->first[step->node + 1])
+			error = enter(walk, tree->child[step->next++], tally, session, census);
+		else
+			error = leave(walk, tally, session, census);
+	}
+	return error;
+}
+
+struct heap_error *tally_retained(struct tally *tally, struct session *session,
+				  struct heap_census *census)
+{
+	struct heap_error *error = session_dominators(session);
+
+	if (!error)
+		error = session_dominator_tree(session);
+	if (!error)
+		error = tally_begin(tally, session, census);
+	if (error)
+		return error;
+
+	CLEANUP_FREE struct walk_step *path =
+		malloc(((size_t)session->tree.nodes + 2) * sizeof(*path));
+	struct walk walk = { .tree = &session->tree, .path = path };
+
+	error = path ? walk_down(&walk, tally, session, census) : heap_error_out_of_memory();
+	free(walk.inside);
 	return error;
 }

@@ -49,6 +49,26 @@ HEAP_MUST_CHECK
 struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
 				  struct heap_census *census);
 
+/** The same without counting: for who asks tally_kind(), and counts something else. */
+HEAP_MUST_CHECK
+struct heap_error *tally_begin(struct tally *tally, struct session *session,
+			       struct heap_census *census);
+
+/**
+ * Counts, as the next snapshot of @p census, how many bytes each root retains. Roots are told
+ * apart by what they are called.
+ */
+HEAP_MUST_CHECK
+struct heap_error *tally_roots(struct session *session, struct heap_census *census);
+
+/**
+ * Counts the bytes that all objects of a kind retain: an object that another of its kind holds
+ * is not counted again.
+ */
+HEAP_MUST_CHECK
+struct heap_error *tally_retained(struct tally *tally, struct session *session,
+				  struct heap_census *census);
+
 /** The kind of an object of the latest snapshot. */
 HEAP_MUST_CHECK
 struct heap_error *tally_kind(struct tally *tally, struct session *session,

@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * heapsh-evolution: how memory has evolved along a series of snapshots, by who has it.
+ */
+#include "lib/cleanup.h"
+#include "lib/trend.h"
+#include "shell/chart.h"
+#include "shell/describe.h"
+#include "shell/format.h"
+#include "shell/tally.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	EXIT_TROUBLE = 2,
+	DEFAULT_TOP = 8,
+	MAX_TOP = 25,
+	DEFAULT_WIDTH = 80,
+	MARGIN = 13, // of the text chart: amounts and the axis
+	HEIGHT = 16,
+	MOST_WIDTH = 1000,
+};
+
+enum form {
+	FORM_TEXT,
+	FORM_SVG,
+	FORM_PNG,
+	FORM_CSV,
+	FORM_JSON,
+};
+
+enum measure {
+	MEASURE_BYTES,
+	MEASURE_OBJECTS,
+	MEASURE_RETAINED,
+};
+
+static const char *const measures[] = { "bytes", "objects", "retained bytes" };
+
+struct options {
+	enum form form;
+	enum measure measure;
+	enum tally_by by;
+	bool by_root;
+	bool by_number; // x: not time
+	bool colours;
+	bool quiet;
+	uint64_t top;
+	uint64_t width;
+};
+
+static const char usage[] =
+	"usage: heapsh-evolution [-q|--quiet] [--by type|site|module|kind|root]\n"
+	"           [--objects|--retained] [--top N] [--x time|number] [--width N]\n"
+	"           [--svg|--png|--csv|--json] [--color=auto|always|never] FILE...\n";
+
+static bool complain(const char *option, const char *value)
+{
+	fprintf(stderr, "heapsh-evolution: --%s %s: not known\n%s", option, value, usage);
+	return false;
+}
+
+static bool parse_by(const char *word, struct options *options)
+{
+	options->by_root = strcmp(word, "root") == 0;
+	options->by = options->by_root ? TALLY_KIND : tally_parse(word);
+	return options->by != TALLY_WAYS || complain("by", word);
+}
+
+static bool parse_count(const char *option, const char *word, uint64_t least, uint64_t most,
+			uint64_t *result)
+{
+	char *end;
+
+	*result = strtoull(word, &end, 10);
+	return (*word >= '0' && *word <= '9' && !*end && *result >= least && *result <= most) ||
+	       complain(option, word);
+}
+
+static bool parse_x(const char *word, struct options *options)
+{
+	options->by_number = strcmp(word, "number") == 0;
+	return options->by_number || strcmp(word, "time") == 0 || complain("x", word);
+}
+
+static bool parse_colour(const char *word, struct options *options)
+{
+	if (strcmp(word, "always") == 0)
+		options->colours = true;
+	else if (strcmp(word, "never") == 0)
+		options->colours = false;
+	else
+		return strcmp(word, "auto") == 0 || complain("color", word);
+	return true;
+}
+
+static bool take_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'q':
+		options->quiet = true;
+		return true;
+	case 's':
+		options->form = FORM_SVG;
+		return true;
+	case 'p':
+		options->form = FORM_PNG;
+		return true;
+	case 'c':
+		options->form = FORM_CSV;
+		return true;
+	case 'j':
+		options->form = FORM_JSON;
+		return true;
+	case 'o':
+		options->measure = MEASURE_OBJECTS;
+		return true;
+	case 'r':
+		options->measure = MEASURE_RETAINED;
+		return true;
+	case 'b':
+		return parse_by(optarg, options);
+	case 't':
+		return parse_count("top", optarg, 1, MAX_TOP, &options->top);
+	case 'w':
+		return parse_count("width", optarg, 2 * MARGIN, MOST_WIDTH, &options->width);
+	case 'x':
+		return parse_x(optarg, options);
+	case 'C':
+		return parse_colour(optarg, options);
+	case 'h':
+		fputs(usage, stdout);
+		exit(0);
+	case 'V':
+		puts("heapsh-evolution " HEAPSH_VERSION);
+		exit(0);
+	default:
+		fputs(usage, stderr);
+		return false;
+	}
+}
+
+static unsigned terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 2 * MARGIN)
+		return size.ws_col;
+	return DEFAULT_WIDTH;
+}
+
+static bool parse_options(int argc, char **argv, struct options *options)
+{
+	static const struct option known[] = {
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "svg", no_argument, NULL, 's' },
+		{ "png", no_argument, NULL, 'p' },
+		{ "csv", no_argument, NULL, 'c' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "objects", no_argument, NULL, 'o' },
+		{ "retained", no_argument, NULL, 'r' },
+		{ "by", required_argument, NULL, 'b' },
+		{ "top", required_argument, NULL, 't' },
+		{ "x", required_argument, NULL, 'x' },
+		{ "width", required_argument, NULL, 'w' },
+		{ "color", required_argument, NULL, 'C' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *no_colour = getenv("NO_COLOR");
+	int option;
+
+	options->colours = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
+	options->width = terminal_width();
+	while ((option = getopt_long(argc, argv, "q", known, NULL)) != -1) {
+		if (!take_option(option, options))
+			return false;
+	}
+	if (options->by_root)
+		options->measure = MEASURE_RETAINED; // a root has no other
+	if (optind < argc)
+		return true;
+	fputs(usage, stderr);
+	return false;
+}
+
+// --- reading -------------------------------------------------------------------------
+
+// What has been read of the series.
+struct reading {
+	struct heap_census *census;
+	struct tally tally;
+	struct output *output; // descriptions ask it about colours
+	char *program;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *count(struct reading *reading, struct session *session,
+				const struct options *options)
+{
+	if (options->by_root)
+		return tally_roots(session, reading->census);
+	if (options->measure == MEASURE_RETAINED)
+		return tally_retained(&reading->tally, session, reading->census);
+	return tally_snapshot(&reading->tally, session, reading->census);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_file(struct reading *reading, const struct options *options,
+				    const char *file)
+{
+	struct session session = { .errors = stderr, .output = reading->output };
+	struct heap_error *error = session_open(&session, file);
+
+	if (!error)
+		error = count(reading, &session, options);
+	if (!error && !reading->program) {
+		reading->program = strdup(session.snapshot->info.program);
+		if (!reading->program)
+			error = heap_error_out_of_memory();
+	}
+	session_close(&session);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_all(struct reading *reading, const struct options *options,
+				   char *const *files)
+{
+	bool progress = !options->quiet && isatty(STDERR_FILENO);
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; files[i] && !error; i++) {
+		if (progress) {
+			CLEANUP_FREE char *name = format_name(files[i]);
+
+			fprintf(stderr, "[%zu]: %s\n", i, name ? name : "");
+		}
+		error = read_file(reading, options, files[i]);
+	}
+	return error;
+}
+
+// --- choosing ------------------------------------------------------------------------
+
+// The largest kinds, and all others together.
+struct evolution {
+	struct chart chart;
+	struct chart_band *bands;
+	uint64_t *values; // [bands][points]
+	double *positions;
+	uint64_t others; // how many kinds that are
+	char title[512], first[64], last[64], others_name[64];
+};
+
+struct ranked {
+	heap_kind_id kind;
+	uint64_t most;
+};
+
+static uint64_t amount_of(const struct heap_census *census, const struct options *options,
+			  heap_kind_id kind, size_t point)
+{
+	struct heap_amount amount = heap_census_amount(census, kind, point);
+
+	return options->measure == MEASURE_OBJECTS ? amount.objects : amount.bytes;
+}
+
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	if (a->most != b->most)
+		return a->most > b->most ? -1 : 1;
+	return a->kind < b->kind ? -1 : a->kind > b->kind;
+}
+
+// By the most that they ever had: what was large for a while is there too.
+HEAP_MUST_CHECK
+static struct heap_error *rank_kinds(const struct heap_census *census,
+				     const struct options *options, struct ranked **result)
+{
+	heap_kind_id kinds = heap_census_kinds(census);
+	struct ranked *ranked = calloc((size_t)kinds + 1, sizeof(*ranked));
+
+	if (!ranked)
+		return heap_error_out_of_memory();
+	for (heap_kind_id i = 0; i < kinds; i++) {
+		ranked[i].kind = i;
+		for (size_t j = 0; j < heap_census_length(census); j++) {
+			uint64_t amount = amount_of(census, options, i, j);
+
+			ranked[i].most = amount > ranked[i].most ? amount : ranked[i].most;
+		}
+	}
+	qsort(ranked, kinds, sizeof(*ranked), compare_ranked);
+	*result = ranked;
+	return NULL;
+}
+
+static void fill_bands(struct evolution *evolution, const struct heap_census *census,
+		       const struct options *options, const struct ranked *ranked)
+{
+	size_t points = heap_census_length(census);
+	heap_kind_id kinds = heap_census_kinds(census);
+	size_t shown = kinds < options->top ? kinds : options->top;
+
+	for (heap_kind_id i = 0; i < kinds; i++) {
+		size_t band = i < shown ? i : shown;
+		uint64_t *values = evolution->values + band * points;
+
+		for (size_t j = 0; j < points; j++)
+			values[j] += amount_of(census, options, ranked[i].kind, j);
+		evolution->bands[band] = (struct chart_band){
+			i < shown ? heap_census_name_of(census, ranked[i].kind)
+				  : evolution->others_name,
+			values,
+		};
+	}
+	evolution->others = kinds - shown;
+	snprintf(evolution->others_name, sizeof(evolution->others_name), "%" PRIu64 " others",
+		 evolution->others);
+	evolution->chart.band_count = shown + (evolution->others > 0);
+}
+
+// Snapshots without an order in time stand side by side.
+static void place_points(struct evolution *evolution, const struct heap_census *census,
+			 const struct options *options, struct session *session)
+{
+	const uint64_t *times = heap_census_times(census);
+	size_t points = heap_census_length(census);
+	bool by_number = options->by_number;
+
+	for (size_t i = 1; i < points; i++)
+		by_number |= times[i] <= times[i - 1];
+	for (size_t i = 0; i < points; i++)
+		evolution->positions[i] =
+			by_number ? (double)i : (double)(times[i] - times[0]) / 1e9;
+	strcpy(evolution->first, by_number ? "[0]" : "0 s");
+	if (by_number)
+		snprintf(evolution->last, sizeof(evolution->last), "[%zu]", points - 1);
+	else
+		snprintf(evolution->last, sizeof(evolution->last), "%s",
+			 describe_duration(session, times[points - 1] - times[0]));
+}
+
+static void evolution_deinit(struct evolution *evolution)
+{
+	free(evolution->bands);
+	free(evolution->values);
+	free(evolution->positions);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *evolution_init(struct evolution *evolution, const struct reading *reading,
+					 const struct options *options, struct session *session)
+{
+	const struct heap_census *census = reading->census;
+	size_t points = heap_census_length(census), bands = options->top + 1;
+	CLEANUP_FREE struct ranked *ranked = NULL;
+	struct heap_error *error = rank_kinds(census, options, &ranked);
+
+	evolution->bands = calloc(bands, sizeof(*evolution->bands));
+	evolution->values = calloc(bands * points, sizeof(*evolution->values));
+	evolution->positions = calloc(points, sizeof(*evolution->positions));
+	if (!error && (!evolution->bands || !evolution->values || !evolution->positions))
+		error = heap_error_out_of_memory();
+	if (error)
+		return error;
+	fill_bands(evolution, census, options, ranked);
+	place_points(evolution, census, options, session);
+	snprintf(evolution->title, sizeof(evolution->title), "%.200s: %s by %s", reading->program,
+		 measures[options->measure],
+		 options->by_root            ? "root"
+		 : options->by == TALLY_KIND ? "type and site"
+		 : options->by == TALLY_TYPE ? "type"
+		 : options->by == TALLY_SITE ? "site"
+					     : "module");
+	evolution->chart.title = evolution->title;
+	evolution->chart.of_bytes = options->measure != MEASURE_OBJECTS;
+	evolution->chart.positions = evolution->positions;
+	evolution->chart.first = evolution->first;
+	evolution->chart.last = evolution->last;
+	evolution->chart.points = points;
+	evolution->chart.bands = evolution->bands;
+	return NULL;
+}
+
+// --- telling -------------------------------------------------------------------------
+
+// RFC 4180. What a spreadsheet would take for a formula gets an apostrophe before it.
+static void print_field(const char *text)
+{
+	CLEANUP_FREE char *name = format_name(text);
+
+	putchar('"');
+	if (name && *name && strchr("=+-@", *name))
+		putchar('\'');
+	for (const char *at = name; at && *at; at++) {
+		if (*at == '"')
+			putchar('"');
+		putchar(*at);
+	}
+	putchar('"');
+}
+
+static void print_csv(const struct evolution *evolution, const struct heap_census *census,
+		      char *const *files)
+{
+	const struct chart *chart = &evolution->chart;
+
+	fputs("file,time", stdout);
+	for (size_t i = 0; i < chart->band_count; i++) {
+		putchar(',');
+		print_field(chart->bands[i].name);
+	}
+	fputs("\r\n", stdout);
+	for (size_t i = 0; i < chart->points; i++) {
+		print_field(files[i]);
+		printf(",%.3f", (double)heap_census_times(census)[i] / 1e9);
+		for (size_t j = 0; j < chart->band_count; j++)
+			printf(",%" PRIu64, chart->bands[j].values[i]);
+		fputs("\r\n", stdout);
+	}
+}
+
+static void print_band_json(struct output *output, const struct chart *chart, size_t band,
+			    const struct heap_census *census)
+{
+	const uint64_t *values = chart->bands[band].values;
+
+	output_open_object(output, NULL);
+	output_string(output, "name", chart->bands[band].name);
+	output_open_array(output, "values");
+	for (size_t i = 0; i < chart->points; i++)
+		output_number(output, NULL, values[i]);
+	output_close(output);
+	if (chart->points >= 3)
+		output_string(output, "trend",
+			      heap_trend_name(heap_trend_of(heap_census_times(census), values,
+							    chart->points)
+						      .kind));
+	output_close(output);
+}
+
+static void print_json(struct output *output, const struct evolution *evolution,
+		       const struct heap_census *census, const struct options *options,
+		       char *const *files)
+{
+	const struct chart *chart = &evolution->chart;
+
+	output_open_object(output, NULL);
+	output_string(output, "measure", measures[options->measure]);
+	output_open_array(output, "snapshots");
+	for (size_t i = 0; i < chart->points; i++) {
+		output_open_object(output, NULL);
+		output_string(output, "file", files[i]);
+		output_number(output, "time_ns", heap_census_times(census)[i]);
+		output_close(output);
+	}
+	output_close(output);
+	output_open_array(output, "bands");
+	for (size_t i = 0; i < chart->band_count; i++)
+		print_band_json(output, chart, i, census);
+	output_close(output);
+}
+
+// By librsvg's program, which draws SVG as browsers do.
+HEAP_MUST_CHECK
+static struct heap_error *print_png(const struct chart *chart)
+{
+	FILE *converter;
+	int status;
+
+	fflush(stdout);
+	signal(SIGPIPE, SIG_IGN);
+	converter = popen("exec rsvg-convert --format=png --zoom=2", "w");
+	if (!converter)
+		return heap_error_create_system("rsvg-convert");
+	chart_print_svg(chart, converter);
+	status = pclose(converter);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return NULL;
+	return heap_error_create(
+		HEAP_ERROR_ARGUMENT,
+		WIFEXITED(status) && WEXITSTATUS(status) == 127
+			? "--png: there is no rsvg-convert (of librsvg); --svg needs none"
+			: "--png: rsvg-convert has failed");
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *print(const struct evolution *evolution, const struct reading *reading,
+				const struct options *options, char *const *files,
+				struct output *output)
+{
+	CLEANUP_FREE char *title = format_name(evolution->title);
+
+	switch (options->form) {
+	case FORM_SVG:
+		chart_print_svg(&evolution->chart, stdout);
+		return NULL;
+	case FORM_PNG:
+		return print_png(&evolution->chart);
+	case FORM_CSV:
+		print_csv(evolution, reading->census, files);
+		return NULL;
+	case FORM_JSON:
+		print_json(output, evolution, reading->census, options, files);
+		return NULL;
+	default:
+		printf("%s\n", title ? title : "");
+		chart_print_text(&evolution->chart, stdout, (unsigned)options->width - MARGIN,
+				 HEIGHT, options->colours);
+		return NULL;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *run(struct reading *reading, const struct options *options,
+			      char *const *files, struct output *output)
+{
+	struct session session = { .errors = stderr }; // for texts alone
+	struct evolution evolution = { 0 };
+	struct heap_error *error = heap_census_create(&reading->census);
+
+	reading->tally.by = options->by;
+	reading->output = output;
+	if (!error)
+		error = read_all(reading, options, files);
+	if (!error)
+		error = evolution_init(&evolution, reading, options, &session);
+	if (!error)
+		error = print(&evolution, reading, options, files, output);
+	evolution_deinit(&evolution);
+	session_close(&session);
+	if (!error && !output_finish(output))
+		error = heap_error_create_system("standard output");
+	return error;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .by = TALLY_TYPE, .top = DEFAULT_TOP };
+	struct reading reading = { 0 };
+	struct heap_error *error;
+	struct output *output;
+
+	if (!parse_options(argc, argv, &options))
+		return EXIT_TROUBLE;
+	output =
+		output_create(stdout, options.form == FORM_JSON ? OUTPUT_JSON : OUTPUT_TEXT, false);
+	error = output ? run(&reading, &options, argv + optind, output)
+		       : heap_error_out_of_memory();
+	output_destroy(output);
+	tally_deinit(&reading.tally);
+	heap_census_destroy(reading.census);
+	free(reading.program);
+	if (error) {
+		fprintf(stderr, "heapsh-evolution: %s\n", heap_error_message(error));
+		heap_error_destroy(error);
+		return EXIT_TROUBLE;
+	}
+	return 0;
+}
