@@ -26,7 +26,7 @@ _heapsh()
 	done
 	if [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
-			callstack symbols inrefs outrefs path dominators retained shared suspects
+			callstack symbols inrefs outrefs path dominators retained shared suspects leaks
 			types sites last alias unalias source time snapshots go next previous compare
 			history' -- "$word"; compgen -f -X '!*.snap' -- "$word")
 	elif [[ $word == -* ]]; then

@@ -71,6 +71,7 @@ struct command {
 	_(retained) \
 	_(shared) \
 	_(suspects) \
+	_(leaks) \
 	_(types) \
 	_(sites) \
 	_(last) \

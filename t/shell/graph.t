@@ -295,4 +295,47 @@ thread 4242 (app), reaches 104 B, 104 B of it alone
 thread 4243 (worker), reaches 16 B, 0 B of it alone
   #0   poll+0x10 (libutility.so)
 END
+# Leaks.
+is_text $file, 'leaks', <<'END';
+    direct        bytes   indirect        bytes  type, site
+         2         32 B          2         32 B  struct node, node_new (app.c:12), some in circles
+leaked directly: 1 object, 16 B
+leaked circles, the first of each: 1 object, 16 B
+leaked indirectly, held by those: 2 objects, 32 B
+END
+is_text $file, 'leaks --by type --limit 1', <<'END';
+    direct        bytes   indirect        bytes  type
+         2         32 B          2         32 B  struct node, some in circles
+leaked directly: 1 object, 16 B
+leaked circles, the first of each: 1 object, 16 B
+leaked indirectly, held by those: 2 objects, 32 B
+END
+is_text $file, 'leaks --by site', <<'END';
+    direct        bytes   indirect        bytes  site
+         2         32 B          2         32 B  node_new (app.c:12), some in circles
+leaked directly: 1 object, 16 B
+leaked circles, the first of each: 1 object, 16 B
+leaked indirectly, held by those: 2 objects, 32 B
+END
+is_text $file, 'leaks --list', <<'END';
+direct   struct node at 0x5f01200, and 16 B below
+indirect struct node at 0x5f01220
+cycle    struct node at 0x5f01240, and 16 B below
+indirect struct node at 0x5f01260
+leaked directly: 1 object, 16 B
+leaked circles, the first of each: 1 object, 16 B
+leaked indirectly, held by those: 2 objects, 32 B
+END
+fails_with $file, 'leaks --by moon', 'heapsh: --by moon: not kind, type, site or backtrace', 2;
+fails_with $file, 'leaks --suppressions /nonexistent',
+    'heapsh: /nonexistent: cannot be read: No such file or directory', 1;
+open my $known, '>', "$Sample::directory/known" or die $!;
+print $known "leak:^node_\n";
+close $known;
+is_deeply [Sample::heapsh($file, 'leaks', '--suppressions', "$Sample::directory/known")],
+    [<<'END', '', 1], 'leaks --suppressions';
+Nothing is leaked.
+leaked, but suppressed: 4 objects, 64 B
+suppressed by leak:^node_: 2 objects, 32 B
+END
 done_testing;

@@ -223,6 +223,7 @@ dominators what an object or a variable holds alone, as a tree
 retained   bytes that would be free without an object, or without all that match
 shared     how much two objects or variables have in common
 suspects   the few places where most of the heap gathers
+leaks      what no root reaches, by type and site
 types      a type as C source with offsets, or all types that objects have
 sites      objects and bytes per allocation site, or along the calls that led there
 last       the objects of the last answer, with their names
