@@ -4,6 +4,7 @@
 #   make demo                        run a sample program, capture it, show what the shell says
 #   make check                       all tests; T='t/find.t build/t/unit/types.t' for some
 #   make check SANITIZE=address,undefined    the same, in a build directory of its own
+#   make readers                     fetches tools from npm that exports are tested with, too
 #   make check-real                  tests on real programs, fetched and built from Debian's sources
 #   make truth                       how good the inference of types is, which make check asks, too;
 #                                    V=1 says what is wrong
@@ -38,6 +39,8 @@ FLAGS    := -std=gnu11 -D_GNU_SOURCE -DHEAPSH_VERSION='"$(VERSION)"' -iquote . $
 SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # libiberty is gcc's own demangler.
 LIBS      = $(shell pkg-config --libs $(PKGS)) -liberty -lm -pthread
+# Of heapsh and the batch tools alone.
+SHELL_LIBS = $(shell pkg-config --libs sqlite3)
 UNIT_LIBS ?= -lcmocka
 
 Q := $(if $(V),,@)
@@ -107,12 +110,12 @@ $(BUILD)/heapsnap-writer: $(WRITER) $(BUILD)/libheapgraph.a
 
 $(BUILD)/heapsh: $(SHELL_) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
 $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.o,$(SHELL_)) \
 		$(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
 $(BUILD)/heapsnap: scripts/heapsnap
 	@mkdir -p $(@D)
@@ -205,6 +208,13 @@ check: dependencies
 check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED:%=$(BUILD)/t/fuzz/%.replay) $(TRUTHS) truth-lua
 	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' prove -e '' $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
 
+# Those whom exports are for, from npm, for t/shell/readers.t: memlab brings a browser along
+# that is not wanted.
+readers:
+	$(Q)mkdir -p $(BUILD)/readers
+	$(Q)cp t/readers/package.json $(BUILD)/readers
+	$(Q)PUPPETEER_SKIP_DOWNLOAD=1 npm install --silent --no-audit --no-fund --prefix $(BUILD)/readers
+
 check-real: all
 	$(Q)BUILD=$(BUILD) prove -v t/real/*.t
 
@@ -275,12 +285,13 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-diff
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-evolution
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-export
 
 FORCE:
 
 clean:
 	rm -rf build
 
-.PHONY: all check check-built check-real truth truth-lua bench demo dependencies soak fuzz lint install clean FORCE
+.PHONY: all check check-built check-real truth truth-lua bench demo dependencies soak fuzz lint install readers clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

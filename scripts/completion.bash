@@ -27,7 +27,7 @@ _heapsh()
 	if [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
 			callstack symbols inrefs outrefs path dominators retained shared suspects leaks
-			types sites last alias unalias source time snapshots go next previous compare
+			types sites export last alias unalias source time snapshots go next previous compare
 			history' -- "$word"; compgen -f -X '!*.snap' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
@@ -74,8 +74,25 @@ _heapsh_evolution()
 	fi
 }
 
+_heapsh_export()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$previous" = --format ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'heapsnapshot pprof collapsed speedscope dot graphml
+			csv sqlite' -- "$word")
+	elif [ "$previous" = --by ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'sites owners' -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--format --output --by --object --depth --limit
+			--quiet --help --version' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
+	fi
+}
+
 complete -o filenames -F _heapsnap heapsnap
 complete -o filenames -F _heapsh heapsh
 complete -o filenames -F _heapsh_leakreport heapsh-leakreport
 complete -o filenames -F _heapsh_diff heapsh-diff
 complete -o filenames -F _heapsh_evolution heapsh-evolution
+complete -o filenames -F _heapsh_export heapsh-export

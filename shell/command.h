@@ -37,6 +37,7 @@ enum command_words {
 	WORDS_COMMAND = 1 << 3,
 	WORDS_ALIAS = 1 << 4,
 	WORDS_FILE = 1 << 5,
+	WORDS_FORMAT = 1 << 6, /**< of exports, then a file */
 };
 
 struct command {
@@ -74,6 +75,7 @@ struct command {
 	_(leaks) \
 	_(types) \
 	_(sites) \
+	_(export) \
 	_(last) \
 	_(alias) \
 	_(unalias) \

@@ -2,6 +2,7 @@
 #include "shell/complete.h"
 
 #include "shell/command.h"
+#include "shell/export.h"
 
 #include <readline/readline.h>
 #include <stdlib.h>
@@ -260,6 +261,19 @@ static bool begins_type(const char *word)
 	       strcmp(word, "enum") == 0;
 }
 
+static char *next_format(const char *text, int state)
+{
+	if (state == 0)
+		completion.next = 0;
+	while (completion.next < export_format_count) {
+		char *found = match(export_formats[completion.next++].name, text);
+
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
 static char *next_module(const char *text, int state)
 {
 	const struct heap_snapshot *snapshot = completion.session->snapshot;
@@ -336,6 +350,8 @@ static rl_compentry_func_t *choose(const char *text, const char *previous)
 		return next_command_name;
 	if (words & WORDS_ALIAS)
 		return next_alias;
+	if (words & WORDS_FORMAT)
+		return next_format;
 	if (words & WORDS_OBJECT)
 		return next_variable;
 	return NULL;
@@ -388,6 +404,11 @@ static char **complete(const char *text, int start, int end)
 		return NULL;
 	}
 	previous = previous_word(start);
+	if (previous && (completion.words & WORDS_FORMAT) && export_find(previous)) {
+		free(previous);
+		rl_attempted_completion_over = 0;
+		return NULL;
+	}
 	generator = previous ? choose(text, previous) : NULL;
 	free(previous);
 	return generator ? rl_completion_matches(text, generator) : NULL;

@@ -98,7 +98,7 @@ static const char *load_text(struct session *session, heap_object_id object, siz
 }
 
 // The same, quoted; "" if there is none.
-static const char *describe_text(struct session *session, heap_object_id object)
+static const char *quote_text(struct session *session, heap_object_id object)
 {
 	size_t length;
 	const char *text = load_text(session, object, &length);
@@ -112,11 +112,19 @@ static const char *describe_text(struct session *session, heap_object_id object)
 	return session_format(session, " \"%s\"%s", escaped, cut ? "…" : "");
 }
 
+const char *describe_text(struct session *session, heap_object_id object)
+{
+	size_t length;
+	const char *text = load_text(session, object, &length);
+
+	return text ? session_format(session, "%.*s", (int)length, text) : "";
+}
+
 const char *describe_object(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const char *text = is_text(&snapshot->types, snapshot->type[object])
-				   ? describe_text(session, object)
+				   ? quote_text(session, object)
 				   : "";
 
 	return session_format(
@@ -376,7 +384,7 @@ void describe_object_json(struct session *session, const char *key, heap_object_
 	output_close(output);
 }
 
-void describe_root_json(struct session *session, const char *key, heap_root_id number)
+const char *describe_root_kind(uint8_t kind)
 {
 	static const char *const kinds[HEAP_ROOT_KINDS] = {
 		[HEAP_ROOT_GLOBAL] = "global",   [HEAP_ROOT_THREAD_LOCAL] = "thread-local",
@@ -384,13 +392,19 @@ void describe_root_json(struct session *session, const char *key, heap_root_id n
 		[HEAP_ROOT_STACK] = "stack",     [HEAP_ROOT_SEGMENT] = "segment",
 		[HEAP_ROOT_MAPPING] = "mapping",
 	};
+
+	return kinds[kind];
+}
+
+void describe_root_json(struct session *session, const char *key, heap_root_id number)
+{
 	struct output *output = session->output;
 	const struct heap_root *root = &session->snapshot->roots[number];
 
 	if (!output_is_json(output))
 		return;
 	output_open_object(output, key);
-	output_string(output, "kind", kinds[root->kind]);
+	output_string(output, "kind", describe_root_kind(root->kind));
 	output_string(output, "name", heap_snapshot_string(session->snapshot, root->name));
 	output_string(output, "description", describe_root(session, number));
 	output_string(output, "type", describe_type(session, root->type));

@@ -25,6 +25,9 @@ const char *describe_object(struct session *session, heap_object_id object);
 /** Its type alone: "struct slot[12]", "block(48)", "char[17]". */
 const char *describe_type_of(struct session *session, heap_object_id object);
 
+/** The text that an array of characters holds, its beginning, or "" if it holds none. */
+const char *describe_text(struct session *session, heap_object_id object);
+
 const char *describe_type(struct session *session, heap_type_id type);
 
 /** A type with its number of elements. @param size  bytes of all, for characters */
@@ -68,6 +71,9 @@ const char *describe_age(struct session *session, uint32_t epoch);
 
 /** The members "address", "type", "size"... of an object, for JSON. */
 void describe_object_json(struct session *session, const char *key, heap_object_id object);
+
+/** "global", "thread-local", "local", "register", "stack", "segment" or "mapping". */
+const char *describe_root_kind(uint8_t kind);
 
 void describe_root_json(struct session *session, const char *key, heap_root_id root);
 

@@ -43,6 +43,11 @@ FILE *output_redirect(struct output *output, FILE *stream, bool colours)
 	return before;
 }
 
+FILE *output_stream(const struct output *output)
+{
+	return output->stream;
+}
+
 bool output_is_json(const struct output *output)
 {
 	return output->mode == OUTPUT_JSON;

@@ -42,6 +42,9 @@ void output_destroy(struct output *output);
 /** Sends what follows elsewhere; the former stream is given back. */
 FILE *output_redirect(struct output *output, FILE *stream, bool colours);
 
+/** Where it is sent, for what is no answer to be written: exports. */
+FILE *output_stream(const struct output *output);
+
 bool output_is_json(const struct output *output);
 
 /** Whether writing has failed, as when the program at the other end of a pipe is gone. */

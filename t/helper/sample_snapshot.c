@@ -746,6 +746,10 @@ static void make_heap(void)
 
 static void make_time(uint32_t number)
 {
+	static char id[40];
+
+	snprintf(id, sizeof(id), "%032x", number);
+	snapshot.info.id = id;
 	snapshot.info.serial = number;
 	snapshot.info.time_ns = TAKEN + number * SECOND;
 	snapshot.epoch_count = number + 1;

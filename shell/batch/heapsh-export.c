@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * heapsh-export: snapshots in the formats of other tools, a file each, or all in a database.
+ */
+#include "shell/export.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	EXIT_TROUBLE = 2,
+};
+
+struct options {
+	struct export_options export;
+	const struct export_format *format;
+	const char *output; // NULL: after the snapshot's name
+	const char *object;
+	bool quiet;
+};
+
+static void print_usage(FILE *stream)
+{
+	fputs("usage: heapsh-export [-q|--quiet] [-o FILE] [--by sites|owners] [--object OBJ]\n"
+	      "                     [--depth N] [--limit N] --format FORMAT SNAPSHOT...\n",
+	      stream);
+	fputs("formats:", stream);
+	for (size_t i = 0; i < export_format_count; i++)
+		fprintf(stream, " %s", export_formats[i].name);
+	fputs("\n", stream);
+}
+
+static bool parse_number(const char *text, uint64_t *result)
+{
+	char *end;
+
+	*result = strtoull(text, &end, 10);
+	return end != text && *end == '\0' && *text != '-';
+}
+
+static bool parse_by(const char *text, enum export_by *result)
+{
+	*result = strcmp(text, "owners") == 0 ? EXPORT_BY_OWNERS : EXPORT_BY_SITES;
+	return *result == EXPORT_BY_OWNERS || strcmp(text, "sites") == 0;
+}
+
+static bool parse_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'q':
+		options->quiet = true;
+		return true;
+	case 'o':
+		options->output = optarg;
+		return true;
+	case 'O':
+		options->object = optarg;
+		return true;
+	case 'f':
+		options->format = export_find(optarg);
+		return options->format != NULL;
+	case 'b':
+		return parse_by(optarg, &options->export.by);
+	case 'd':
+		return parse_number(optarg, &options->export.depth);
+	case 'l':
+		return parse_number(optarg, &options->export.limit);
+	default:
+		return false;
+	}
+}
+
+// @return false: wrong, and said so
+static bool parse_options(int argc, char **argv, struct options *options)
+{
+	static const struct option known[] = {
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "format", required_argument, NULL, 'f' },
+		{ "by", required_argument, NULL, 'b' },
+		{ "depth", required_argument, NULL, 'd' },
+		{ "limit", required_argument, NULL, 'l' },
+		{ "object", required_argument, NULL, 'O' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "qo:hV", known, NULL)) != -1) {
+		if (option == 'h') {
+			print_usage(stdout);
+			exit(0);
+		}
+		if (option == 'V') {
+			puts("heapsh-export " HEAPSH_VERSION);
+			exit(0);
+		}
+		if (!parse_option(option, options)) {
+			print_usage(stderr);
+			return false;
+		}
+	}
+	if (!options->format || optind == argc) {
+		print_usage(stderr);
+		return false;
+	}
+	if (options->output && argc - optind > 1 && options->format->target != EXPORT_TO_DATABASE) {
+		fputs("heapsh-export: -o names one file, and there are several snapshots\n",
+		      stderr);
+		return false;
+	}
+	return true;
+}
+
+// "app-00.dot" of "/var/app-00.snap": in the working directory; malloc'd, or NULL.
+static char *name_after(const char *snapshot, const struct export_format *format)
+{
+	const char *slash = strrchr(snapshot, '/');
+	const char *name = slash ? slash + 1 : snapshot;
+	size_t length = strlen(name);
+	char *result;
+
+	if (length > strlen(".snap") && strcmp(name + length - strlen(".snap"), ".snap") == 0)
+		length -= strlen(".snap");
+	return asprintf(&result, "%.*s.%s", (int)length, name, format->extension) < 0 ? NULL
+										      : result;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *run(struct session *session, const struct options *options,
+			      const char *path)
+{
+	struct export_options export = options->export;
+	struct heap_error *error = NULL;
+
+	if (options->object)
+		error = session_parse_object(session, options->object, &export.object);
+	return error ? error : export_run(session, options->format, &export, path);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *export_one(const char *snapshot, const struct options *options,
+				     const char *path)
+{
+	struct session session = { .errors = stderr, .quiet = options->quiet };
+	struct heap_error *error = session_open(&session, snapshot);
+
+	if (error)
+		return error;
+	progress_init(&session.progress, !options->quiet && isatty(STDERR_FILENO) ? stderr : NULL);
+	session_begin_command(&session);
+	session.output = output_create(stdout, OUTPUT_TEXT, false);
+	error = session.output ? run(&session, options, path) : heap_error_out_of_memory();
+	progress_end(&session.progress);
+	session_end_command(&session);
+	if (!error && session.output && !output_finish(session.output))
+		error = heap_error_create_system("standard output");
+	output_destroy(session.output);
+	session_close(&session);
+	return error;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .export = export_default_options() };
+	char *path = NULL;
+	int status = 0;
+
+	if (!parse_options(argc, argv, &options))
+		return EXIT_TROUBLE;
+	for (int i = optind; i < argc; i++) {
+		struct heap_error *error;
+
+		// A database takes all of them, and is named after the first.
+		if (!path || options.format->target != EXPORT_TO_DATABASE) {
+			free(path);
+			path = options.output ? strdup(options.output)
+					      : name_after(argv[i], options.format);
+		}
+		error = path ? export_one(argv[i], &options, path) : heap_error_out_of_memory();
+		if (error) {
+			fprintf(stderr, "heapsh-export: %s\n", heap_error_message(error));
+			heap_error_destroy(error);
+			status = EXIT_TROUBLE;
+		} else if (!options.quiet && strcmp(path, "-") != 0) {
+			printf("%s\n", path);
+		}
+	}
+	free(path);
+	return status;
+}
