@@ -73,9 +73,13 @@ static struct heap_error *index_kinds(struct backtraces *backtraces,
 	if (!backtraces->kinds)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < count; i++) {
+		struct heapsnap_kind *slot =
+			&backtraces->kinds[kind_slot(backtraces, kinds[i].site, kinds[i].size)];
+
 		if (kinds[i].site != 0 && is_sound(backtraces, kinds[i].backtrace))
-			backtraces->kinds[kind_slot(backtraces, kinds[i].site, kinds[i].size)] =
-				kinds[i];
+			*slot = (struct heapsnap_kind){ .site = kinds[i].site,
+							.size = kinds[i].size,
+							.backtrace = kinds[i].backtrace };
 	}
 	return NULL;
 }
@@ -113,8 +117,7 @@ struct heap_error *backtraces_init(struct backtraces *backtraces, const struct i
 	if (error)
 		return error;
 	sort_wrappers(backtraces, wrapper_slots);
-	backtraces->knowing = calloc((size_t)backtraces->wrapper_count + 1, 1);
-	return backtraces->knowing ? NULL : heap_error_out_of_memory();
+	return NULL;
 }
 
 void backtraces_deinit(struct backtraces *backtraces)
@@ -122,7 +125,6 @@ void backtraces_deinit(struct backtraces *backtraces)
 	free(backtraces->taken);
 	free(backtraces->kinds);
 	free(backtraces->wrappers);
-	free(backtraces->knowing);
 	free(backtraces->calls);
 	free(backtraces->steps);
 	free(backtraces->backtrace);
@@ -130,27 +132,11 @@ void backtraces_deinit(struct backtraces *backtraces)
 
 // --- sites -------------------------------------------------------------------
 
-enum answer {
-	NOT_ASKED,
-	KNOWS,
-	KNOWS_NOT,
-};
-
-// A wrapper's place among them, or wrapper_count.
-static size_t find_wrapper(const struct backtraces *backtraces, uint64_t site)
-{
-	const uint64_t *found =
-		backtraces->wrapper_count == 0
-			? NULL
-			: bsearch(&site, backtraces->wrappers, backtraces->wrapper_count,
-				  sizeof(site), compare_addresses);
-
-	return found ? (size_t)(found - backtraces->wrappers) : backtraces->wrapper_count;
-}
-
 static bool is_wrapper(const struct backtraces *backtraces, uint64_t site)
 {
-	return find_wrapper(backtraces, site) < backtraces->wrapper_count;
+	return backtraces->wrapper_count > 0 &&
+	       bsearch(&site, backtraces->wrappers, backtraces->wrapper_count, sizeof(site),
+		       compare_addresses);
 }
 
 // The backtrace of the first block of a site and size, or 0.
@@ -174,50 +160,28 @@ uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uin
 	return site;
 }
 
-// The size of the smallest block that was allocated from an address itself.
-static uint64_t smallest_of(const struct backtraces *backtraces, uint64_t address)
-{
-	uint64_t smallest = UINT64_MAX;
-
-	for (uint32_t i = 0; i < backtraces->kind_slots; i++) {
-		const struct heapsnap_kind *kind = &backtraces->kinds[i];
-
-		if (kind->site != 0 && kind->size < smallest &&
-		    backtraces->taken[kind->backtrace].address == address)
-			smallest = kind->size;
-	}
-	return smallest;
-}
-
-// Asks about each wrapper once.
-static bool does_wrapper_know(const struct backtraces *backtraces, size_t wrapper,
-			      backtraces_knows *knows, void *context)
-{
-	uint8_t *answer = &backtraces->knowing[wrapper];
-
-	if (*answer == NOT_ASKED)
-		*answer = knows(context, backtraces->wrappers[wrapper],
-				smallest_of(backtraces, backtraces->wrappers[wrapper]))
-				  ? KNOWS
-				  : KNOWS_NOT;
-	return *answer == KNOWS;
-}
+enum answer {
+	NOT_ASKED,
+	KNOWS,
+	KNOWS_NOT,
+};
 
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  backtraces_knows *knows, void *context)
 {
-	uint32_t step = backtraces->wrapper_count > 0 ? find_kind(backtraces, site, size) : 0;
+	struct heapsnap_kind *kind = &backtraces->kinds[kind_slot(backtraces, site, size)];
+	uint64_t innermost;
 
-	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
-		uint64_t address = backtraces->taken[step].address;
-		size_t wrapper = find_wrapper(backtraces, address);
-
-		if (wrapper == backtraces->wrapper_count ||
-		    does_wrapper_know(backtraces, wrapper, knows, context))
-			return address;
-		step = backtraces->taken[step].caller;
-	}
-	return backtraces_site(backtraces, site, size);
+	// Who has called a wrapper that was not known for one yet is a guess, good enough to show
+	// but not to conclude from.
+	if (kind->site == 0 || is_wrapper(backtraces, site))
+		return site;
+	innermost = backtraces->taken[kind->backtrace].address;
+	if (innermost == site || !is_wrapper(backtraces, innermost))
+		return site;
+	if (kind->looks == NOT_ASKED)
+		kind->looks = knows(context, site, size) ? KNOWS : KNOWS_NOT;
+	return kind->looks == KNOWS ? site : innermost;
 }
 
 // --- naming ------------------------------------------------------------------

@@ -13,8 +13,8 @@
  *
  * It also knows the sites that are looked through: the blocks that a wrapper had made before
  * the library knew it for one get the site that the others have. For telling what a block is, a
- * wrapper may still be the better witness: one that puts a header of its own before what it
- * makes knows the type, and its callers do not.
+ * wrapper is the better witness if its caller does not know: one that puts a header of its own
+ * before what it makes knows the type, and blocks by one way are most of all alike.
  */
 
 #include "dumper/protocol.h"
@@ -26,11 +26,11 @@
 struct backtraces {
 	struct heapsnap_step *taken; /**< [taken_count] as the library has them; [0] is none */
 	uint32_t taken_count;
-	struct heapsnap_kind *kinds; /**< [kind_slots] hash table by site and size; site 0: free */
+	struct heapsnap_kind *kinds; /**< [kind_slots] hash table by site and size; site 0: free;
+				      *   looks: the answer of a backtraces_knows */
 	uint32_t kind_slots;
 	uint64_t *wrappers; /**< [wrapper_count] ascending */
 	uint32_t wrapper_count;
-	uint8_t *knowing; /**< [wrapper_count] the answers of a backtraces_knows; 0: not asked */
 
 	struct heap_call *calls; /**< [call_count] */
 	uint32_t call_count, call_capacity;
@@ -52,14 +52,10 @@ void backtraces_deinit(struct backtraces *backtraces);
 /** The site that matters of a block: its own, or that of whoever called the wrapper it is in. */
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size);
 
-/**
- * Whether the code at a return address knows what the blocks are that it gets.
- *
- * @param smallest  bytes of the smallest of them
- */
-typedef bool backtraces_knows(void *context, uint64_t address, uint64_t smallest);
+/** Whether the code at a return address knows what the block is, of @p size, that it gets. */
+typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
 
-/** The innermost site of a block that @p knows what it is, or else its site that matters. */
+/** Where to look for what a block is: its site that matters if that knows, or the wrapper's. */
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  backtraces_knows *knows, void *context);
 

@@ -163,24 +163,11 @@ struct heap_error *meanings_find(struct capture *capture, heap_site_id site,
 	return module && module->dwarf ? fill(capture, module, address, result) : NULL;
 }
 
-bool meanings_know(struct capture *capture, uint64_t address, uint64_t smallest)
+bool meanings_know(struct capture *capture, uint64_t address, uint64_t size)
 {
 	struct module *module = modules_find(&capture->modules, address - 1);
-	struct meanings meanings = { 0 };
-	bool found = false;
+	heap_type_id type =
+		module && module->dwarf ? find_result(capture, module, address) : HEAP_NO_TYPE;
 
-	if (!module || !module->dwarf)
-		return false;
-	// What cannot be read tells nothing, as above.
-	heap_error_destroy(fill(capture, module, address, &meanings));
-	for (uint32_t i = 0; i < meanings.count && !found; i++) {
-		heap_type_id type = meanings.list[i].type;
-		bool is_text = capture->types.types[type].flags & HEAP_TYPE_CHARACTER;
-
-		found = (meanings.list[i].is_result && !is_text) ||
-			(heap_types_flexible(&capture->types, type, NULL, NULL) &&
-			 capture->types.types[type].size <= smallest);
-	}
-	free(meanings.list);
-	return found;
+	return type != HEAP_NO_TYPE && capture->types.types[type].size == size;
 }

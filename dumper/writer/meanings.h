@@ -30,13 +30,7 @@ HEAP_MUST_CHECK
 struct heap_error *meanings_find(struct capture *capture, heap_site_id site,
 				 struct meanings *result);
 
-/**
- * Whether the code at a return address knows what the block is that it gets: by the variable
- * that gets it, unless that is a pointer to void or characters; or by a struct that it handles
- * and whose size is the caller's choice, a header before what the caller gets.
- *
- * @param smallest  bytes of the smallest block that it gets
- */
-bool meanings_know(struct capture *capture, uint64_t address, uint64_t smallest);
+/** Whether the variable that gets a block, of @p size, at a return address points to just that. */
+bool meanings_know(struct capture *capture, uint64_t address, uint64_t size);
 
 #endif

@@ -179,7 +179,7 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 static heap_type_id find_result(const struct inference *inference, heap_object_id object)
 {
 	const struct capture *capture = inference->capture;
-	const struct meanings *meanings = &inference->kinds.meanings[capture->sites.site[object]];
+	const struct meanings *meanings = &inference->kinds.meanings[capture->sites.maker[object]];
 
 	for (uint32_t i = 0; i < meanings->count; i++) {
 		heap_type_id type = meanings->list[i].type;

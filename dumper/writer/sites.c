@@ -83,9 +83,9 @@ static struct heap_error *find_site(struct capture *capture, struct table *table
 	return NULL;
 }
 
-static bool knows_type(void *context, uint64_t address, uint64_t smallest)
+static bool knows_type(void *context, uint64_t address, uint64_t size)
 {
-	return meanings_know(context, address, smallest);
+	return meanings_know(context, address, size);
 }
 
 struct heap_error *sites_init(struct capture *capture)
