@@ -27,7 +27,7 @@ _heapsh()
 	if [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
 			callstack symbols inrefs outrefs path dominators retained shared suspects leaks
-			types sites export last alias unalias source time snapshots go next previous compare
+			types sites strings waste export last alias unalias source time snapshots go next previous compare
 			history' -- "$word"; compgen -f -X '!*.snap' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always

@@ -75,6 +75,8 @@ struct command {
 	_(leaks) \
 	_(types) \
 	_(sites) \
+	_(strings) \
+	_(waste) \
 	_(export) \
 	_(last) \
 	_(alias) \

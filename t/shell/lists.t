@@ -226,6 +226,8 @@ suspects   the few places where most of the heap gathers
 leaks      what no root reaches, by type and site
 types      a type as C source with offsets, or all types that objects have
 sites      objects and bytes per allocation site, or along the calls that led there
+strings    the texts of the heap, the longest or the most frequent first
+waste      arrays, lists and hash tables that are less than half full
 export     the snapshot in the format of another tool
 last       the objects of the last answer, with their names
 alias      a name for the beginning of a line, or what names there are
