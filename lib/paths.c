@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/paths.h"
 
+#include "lib/bits.h"
 #include "lib/cleanup.h"
+#include "lib/column.h"
 
 #include <string.h>
 
@@ -28,6 +30,7 @@ static uint32_t cost_of(uint32_t interior, uint8_t flags)
 // A search backwards from the object, a level at a time.
 struct search {
 	const struct heap_graph *graph;
+	const struct heap_path_limits *limits;
 	uint32_t *next_edge;   // [objects] edge that leads on; UINT32_MAX: not met
 	uint32_t *cost;        // [objects] of all edges from it on
 	uint8_t *settled;      // [objects / 8 + 1] bitmap: of this level or an earlier one
@@ -35,9 +38,22 @@ struct search {
 	size_t tail;
 };
 
-static bool is_settled(const struct search *search, heap_object_id object)
+static bool is_allowed(const struct search *search, uint32_t edge)
 {
-	return search->settled[object / 8] >> object % 8 & 1;
+	const struct heap_path_limits *limits = search->limits;
+
+	return (!limits->typed_only ||
+		(search->graph->snapshot->edge_flags[edge] & HEAP_EDGE_TYPED)) &&
+	       !(limits->no_edge && heap_bit_get(limits->no_edge, edge));
+}
+
+static bool is_root_allowed(const struct search *search, uint32_t edge)
+{
+	const struct heap_path_limits *limits = search->limits;
+
+	return (!limits->typed_only ||
+		(search->graph->snapshot->root_edges[edge].flags & HEAP_EDGE_TYPED)) &&
+	       !(limits->no_root_edge && heap_bit_get(limits->no_root_edge, edge));
 }
 
 // The objects that point to this one are of the next level, unless they were met before.
@@ -52,7 +68,7 @@ static void look_at_holders(struct search *search, heap_object_id object)
 		uint32_t cost = search->cost[object] +
 				cost_of(snapshot->edge_interior[edge], snapshot->edge_flags[edge]);
 
-		if (is_settled(search, holder))
+		if (heap_bit_get(search->settled, holder) || !is_allowed(search, edge))
 			continue;
 		if (search->next_edge[holder] == UINT32_MAX)
 			search->queue[search->tail++] = holder;
@@ -76,15 +92,16 @@ static void look_at_roots(const struct search *search, heap_object_id object, ui
 		uint64_t offer =
 			(rank << 48) + search->cost[object] + cost_of(edge->interior, edge->flags);
 
-		if (offer < *best) {
+		if (offer < *best && is_root_allowed(search, graph->root_in[i])) {
 			*best = offer;
 			*root_edge = graph->root_in[i];
 		}
 	}
 }
 
-// The best of the root edges into the first level that has any; false if there is none.
-static bool find_root_edge(struct search *search, uint64_t *root_edge)
+// The best of the root edges into the first level that has any.
+HEAP_MUST_CHECK
+static struct heap_error *find_root_edge(struct search *search, uint64_t *root_edge)
 {
 	size_t head = 0;
 
@@ -95,15 +112,22 @@ static bool find_root_edge(struct search *search, uint64_t *root_edge)
 		for (size_t i = head; i < level_end; i++) {
 			heap_object_id object = search->queue[i];
 
-			search->settled[object / 8] |= (uint8_t)(1 << object % 8);
+			heap_bit_set(search->settled, object);
 			look_at_roots(search, object, &best, root_edge);
 		}
 		if (best != UINT64_MAX)
-			return true;
-		for (; head < level_end; head++)
+			return NULL;
+		for (; head < level_end; head++) {
+			struct heap_error *error =
+				heap_progress_step(search->graph->progress, "a way from a root",
+						   head, search->graph->snapshot->object_count);
+
+			if (error)
+				return error;
 			look_at_holders(search, search->queue[head]);
+		}
 	}
-	return false;
+	return heap_error_create(HEAP_ERROR_ABSENT, "no root reaches it");
 }
 
 // Follows the way that was found, in two rounds: to count, and to write it down.
@@ -130,33 +154,205 @@ static struct heap_error *write_down(const struct search *search, uint64_t root_
 	return NULL;
 }
 
-struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
-				  struct heap_path *result)
+struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_id object,
+					 const struct heap_path_limits *limits,
+					 struct heap_path *result)
 {
-	size_t objects = graph->snapshot->object_count;
+	size_t objects = (size_t)graph->snapshot->object_count + 1;
+	CLEANUP_COLUMN uint32_t *next_edge = NULL;
+	CLEANUP_COLUMN uint32_t *cost = NULL;
+	CLEANUP_COLUMN uint8_t *settled = NULL;
+	CLEANUP_COLUMN heap_object_id *queue = NULL;
+	uint64_t root_edge;
 	struct heap_error *error = heap_graph_need_reverse(graph);
 
+	if (!error)
+		error = heap_column_create(objects, sizeof(*next_edge), &next_edge);
+	if (!error)
+		error = heap_column_create(objects, sizeof(*cost), &cost);
+	if (!error)
+		error = heap_column_create(objects / 8 + 1, 1, &settled);
+	if (!error)
+		error = heap_column_create(objects, sizeof(*queue), &queue);
 	if (error)
 		return error;
 
-	CLEANUP_FREE uint32_t *next_edge = malloc((objects + 1) * sizeof(*next_edge));
-	CLEANUP_FREE uint32_t *cost = malloc((objects + 1) * sizeof(*cost));
-	CLEANUP_FREE uint8_t *settled = calloc(objects / 8 + 1, 1);
-	CLEANUP_FREE heap_object_id *queue = malloc((objects + 1) * sizeof(*queue));
-	struct search search = { graph, next_edge, cost, settled, queue, 0 };
-	uint64_t root_edge;
+	struct search search = { graph, limits, next_edge, cost, settled, queue, 0 };
 
-	if (!next_edge || !cost || !settled || !queue)
-		return heap_error_out_of_memory();
 	memset(next_edge, 0xff, objects * sizeof(*next_edge));
-	cost[object] = 0;
 	queue[search.tail++] = object;
-	if (!find_root_edge(&search, &root_edge))
-		return heap_error_create(HEAP_ERROR_ABSENT, "no root reaches it");
-	return write_down(&search, root_edge, object, result);
+	error = find_root_edge(&search, &root_edge);
+	return error ? error : write_down(&search, root_edge, object, result);
+}
+
+struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
+				  struct heap_path *result)
+{
+	static const struct heap_path_limits none = { 0 };
+
+	return heap_path_find_within(graph, object, &none, result);
 }
 
 void heap_path_deinit(struct heap_path *path)
 {
 	free(path->edges);
+}
+
+// --- several ways ------------------------------------------------------------
+
+// The next ways are to come by another holder: by other roots, or from another object.
+static void forbid(const struct heap_graph *graph, heap_object_id object,
+		   const struct heap_path *path, uint8_t *no_edge, uint8_t *no_root_edge)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	heap_object_id holder;
+
+	if (path->count == 0) {
+		heap_root_id root = snapshot->root_edges[path->root_edge].root;
+
+		for (uint32_t i = graph->root_in_first[object];
+		     i < graph->root_in_first[object + 1]; i++) {
+			if (snapshot->root_edges[graph->root_in[i]].root == root)
+				heap_bit_set(no_root_edge, graph->root_in[i]);
+		}
+		return;
+	}
+	holder = heap_graph_source(graph, path->edges[path->count - 1]);
+	for (uint32_t i = snapshot->edge_first[holder]; i < snapshot->edge_first[holder + 1]; i++) {
+		if (snapshot->edge_target[i] == object)
+			heap_bit_set(no_edge, i);
+	}
+}
+
+// All ways of one quality.
+HEAP_MUST_CHECK
+static struct heap_error *find_ways(struct heap_graph *graph, heap_object_id object,
+				    const struct heap_path_limits *limits, size_t limit,
+				    struct heap_path *result, size_t *count)
+{
+	while (*count < limit) {
+		struct heap_error *error =
+			heap_path_find_within(graph, object, limits, &result[*count]);
+
+		if (error && heap_error_code(error) == HEAP_ERROR_ABSENT) {
+			heap_error_destroy(error);
+			return NULL;
+		}
+		if (error)
+			return error;
+		forbid(graph, object, &result[(*count)++], (uint8_t *)(uintptr_t)limits->no_edge,
+		       (uint8_t *)(uintptr_t)limits->no_root_edge);
+	}
+	return NULL;
+}
+
+struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id object,
+				   const uint8_t *no_edge, size_t limit, struct heap_path *result,
+				   size_t *count)
+{
+	size_t edge_bytes = (size_t)graph->snapshot->edge_count / 8 + 1;
+	CLEANUP_COLUMN uint8_t *edges = NULL;
+	CLEANUP_COLUMN uint8_t *root_edges = NULL;
+	size_t found = 0;
+	struct heap_error *error = heap_graph_need_reverse(graph);
+
+	if (!error)
+		error = heap_column_create(edge_bytes, 1, &edges);
+	if (!error)
+		error = heap_column_create(graph->snapshot->root_edge_count / 8 + 1, 1,
+					   &root_edges);
+	if (error)
+		return error;
+	if (no_edge)
+		memcpy(edges, no_edge, edge_bytes);
+
+	struct heap_path_limits limits = { true, edges, root_edges };
+
+	error = find_ways(graph, object, &limits, limit, result, &found);
+	limits.typed_only = false;
+	if (!error)
+		error = find_ways(graph, object, &limits, limit, result, &found);
+	if (!error) {
+		*count = found;
+		return NULL;
+	}
+	while (found > 0)
+		heap_path_deinit(&result[--found]);
+	return error;
+}
+
+// --- fields ------------------------------------------------------------------
+
+// Where a field of a type is: "next", or "list.next". @return false if there is none
+static bool find_field(const struct heap_types *types, heap_type_id type, const char *field,
+		       uint64_t *start, uint64_t *size)
+{
+	size_t length = strcspn(field, ".");
+	const struct heap_type *all;
+
+	type = heap_types_strip(types, type);
+	all = &types->types[type];
+	if (all->kind != HEAP_TYPE_STRUCT && all->kind != HEAP_TYPE_UNION)
+		return false;
+	for (uint32_t i = all->first_member; i < all->first_member + all->members; i++) {
+		const struct heap_member *member = &types->members[i];
+		const char *name = heap_types_string(types, member->name);
+
+		if (strlen(name) != length || strncmp(name, field, length) != 0)
+			continue;
+		*start += member->offset;
+		*size = heap_types_size(types, member->type);
+		return !field[length] ||
+		       find_field(types, member->type, field + length + 1, start, size);
+	}
+	return false;
+}
+
+// Marks edges of the objects of one type by a field of it.
+static void mark_slots(const struct heap_snapshot *snapshot, heap_type_id type, uint64_t start,
+		       uint64_t size, uint8_t *bits)
+{
+	uint64_t element = heap_types_size(&snapshot->types, type);
+
+	for (heap_object_id i = 0; element > 0 && i < snapshot->object_count; i++) {
+		if (snapshot->type[i] != type)
+			continue;
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			uint64_t offset = (uint64_t)snapshot->edge_slot[j] * 8 % element;
+
+			if (offset >= start && offset - start < size)
+				heap_bit_set(bits, j);
+		}
+	}
+}
+
+struct heap_error *heap_path_mark_field(struct heap_snapshot *snapshot, const char *name,
+					uint8_t *bits)
+{
+	const char *dot = strchr(name, '.');
+	const struct heap_types *types = &snapshot->types;
+	heap_type_id type = HEAP_NO_TYPE;
+	bool found = false;
+
+	if (!dot || dot == name || !dot[1])
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not TYPE.FIELD", name);
+
+	CLEANUP_FREE char *type_name = strndup(name, (size_t)(dot - name));
+	struct heap_error *error =
+		type_name ? heap_snapshot_load(snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_SLOTS)
+			  : heap_error_out_of_memory();
+
+	if (error)
+		return error;
+	while ((type = heap_types_find(types, type_name, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
+		uint64_t start = 0, size;
+
+		if (!find_field(types, type, dot + 1, &start, &size))
+			continue;
+		found = true;
+		mark_slots(snapshot, heap_types_strip(types, type), start, size, bits);
+	}
+	if (!found)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no such type or field", name);
+	return NULL;
 }

@@ -30,6 +30,45 @@ HEAP_MUST_CHECK
 struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
 				  struct heap_path *result);
 
+/** Which ways count. */
+struct heap_path_limits {
+	bool typed_only;             /**< only by pointers of typed objects and variables */
+	const uint8_t *no_edge;      /**< a bit per edge that does not count; NULL: all do */
+	const uint8_t *no_root_edge; /**< the same for root edges */
+};
+
+/** The same among ways that keep to limits. */
+HEAP_MUST_CHECK
+struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_id object,
+					 const struct heap_path_limits *limits,
+					 struct heap_path *result);
+
+/**
+ * Finds up to @p limit ways to an object, each by another holder: typed ones first, then the
+ * others, of both the shortest first.
+ *
+ * @param no_edge  a bit per edge that no way may use, or NULL
+ * @param result   [limit] filled from its start; the caller frees each by heap_path_deinit()
+ * @param count    gets their number
+ * @return NULL, also if there is none; HEAP_ERROR_MEMORY, HEAP_ERROR_INTERRUPTED
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id object,
+				   const uint8_t *no_edge, size_t limit, struct heap_path *result,
+				   size_t *count);
+
+/**
+ * Marks edges that leave objects of a type by one of its fields.
+ *
+ * @param name  TYPE.FIELD, as "struct session.next" or "table.list.next"
+ * @param bits  a bit per edge
+ * @return NULL; HEAP_ERROR_ARGUMENT, HEAP_ERROR_ABSENT: there is no such type or field; what
+ *         heap_snapshot_load() says
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_path_mark_field(struct heap_snapshot *snapshot, const char *name,
+					uint8_t *bits);
+
 void heap_path_deinit(struct heap_path *path);
 
 /** How much a root's name says to a person: smaller is better. */

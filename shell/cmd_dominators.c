@@ -409,9 +409,11 @@ HEAP_MUST_CHECK
 static struct heap_error *print_way(struct session *session, const struct heap_suspect *suspect)
 {
 	struct heap_path path;
-	struct heap_error *error = heap_path_find(session->graph, suspect->example, &path);
+	size_t count = 0;
+	struct heap_error *error =
+		heap_paths_find(session->graph, suspect->example, NULL, 1, &path, &count);
 
-	if (error)
+	if (error || count == 0)
 		return error;
 	path_print(session, "path", &path, "   ");
 	heap_path_deinit(&path);

@@ -143,39 +143,106 @@ const struct command inrefs_command = {
 
 // --- path --------------------------------------------------------------------
 
+enum {
+	MAX_WAYS = 1000,
+};
+
+// Marks the fields of all --avoid. @param bits  NULL if there is none
+HEAP_MUST_CHECK
+static struct heap_error *take_avoided(struct session *session, int *argc, char **argv,
+				       uint8_t **bits)
+{
+	const char *field;
+	int found;
+
+	while ((found = command_option(argc, argv, "--avoid", &field)) > 0) {
+		struct heap_error *error = session_edges(session);
+
+		if (!error && !*bits) {
+			*bits = session_allocate(session, session->snapshot->edge_count / 8 + 1);
+			error = *bits ? NULL : heap_error_out_of_memory();
+		}
+		if (!error)
+			error = heap_path_mark_field(session->snapshot, field, *bits);
+		if (error)
+			return error;
+	}
+	return found < 0 ? heap_error_create(HEAP_ERROR_ARGUMENT,
+					     "--avoid: TYPE.FIELD must follow it")
+			 : NULL;
+}
+
+static enum command_status say_none(struct session *session, heap_object_id object, const char *why)
+{
+	output_text(session->output, "no root reaches %s%s\n", describe_object(session, object),
+		    why);
+	output_open_array(session->output, NULL);
+	return COMMAND_NOTHING;
+}
+
+// One way is an array of its steps; several are an array of such.
+static void print_paths(struct session *session, struct heap_path *paths, size_t count,
+			bool several)
+{
+	if (several)
+		output_open_array(session->output, NULL);
+	for (size_t i = 0; i < count; i++) {
+		if (!session_must_stop(session)) {
+			output_text(session->output, "%s", i > 0 ? "\n" : "");
+			path_print(session, NULL, &paths[i], "");
+		}
+		heap_path_deinit(&paths[i]);
+	}
+	if (several)
+		output_close(session->output);
+}
+
 static enum command_status path_run(struct session *session, int argc, char **argv)
 {
-	struct heap_path path;
+	uint64_t limit = 0;
+	uint8_t *avoided = NULL;
 	heap_object_id object;
+	size_t count;
 
-	if (argc != 2)
+	if (!command_number(&argc, argv, "--all", &limit) || limit > MAX_WAYS)
 		return COMMAND_USAGE;
 
-	struct heap_error *error = prepare(session, argv[1], &object);
+	bool several = limit > 0;
+	struct heap_error *error = take_avoided(session, &argc, argv, &avoided);
+	struct heap_path *paths = session_allocate(session, (limit + 1) * sizeof(*paths));
 
+	if (!error && argc != 2)
+		return COMMAND_USAGE;
+	if (!error && !paths)
+		error = heap_error_out_of_memory();
+	if (!error)
+		error = prepare(session, argv[1], &object);
+	if (!error)
+		error = heap_paths_find(session->graph, object, avoided, several ? limit : 1, paths,
+					&count);
 	if (error)
 		return command_fail(session, error);
-	error = heap_path_find(session->graph, object, &path);
-	if (error && heap_error_code(error) == HEAP_ERROR_ABSENT) {
-		heap_error_destroy(error);
-		output_text(session->output, "no root reaches %s: leaked\n",
-			    describe_object(session, object));
-		output_open_array(session->output, NULL);
-		return COMMAND_NOTHING;
-	}
-	if (error)
-		return command_fail(session, error);
-	path_print(session, NULL, &path, "");
-	heap_path_deinit(&path);
+	if (count == 0)
+		return say_none(session, object, avoided ? " without what is avoided" : ": leaked");
+	print_paths(session, paths, count, several);
 	return COMMAND_OK;
 }
 
+static const char *const path_options[] = { "--all", "--avoid", NULL };
+
 const struct command path_command = {
 	.name = "path",
-	.synopsis = "OBJ",
+	.synopsis = "[--all N] [--avoid TYPE.FIELD]... OBJ",
 	.summary = "a shortest way from a root to an object",
-	.details = "Of several of one length the one by typed pointers from a named variable.\n\n"
-		   "  path 0x5ed26d8",
+	.details = "A way by typed pointers goes before one by others, a shorter one before a "
+		   "longer\n"
+		   "one; of several of one length that from a named variable. --all shows up to N, "
+		   "each\n"
+		   "by another holder of the object; --avoid leaves pointers in a field out.\n\n"
+		   "  path 0x5ed26d8\n"
+		   "  path --all 5 $1\n"
+		   "  path --avoid 'struct node.next' $1",
 	.run = path_run,
 	.words = WORDS_OBJECT,
+	.options = path_options,
 };

@@ -295,6 +295,44 @@ thread 4242 (app), reaches 104 B, 104 B of it alone
 thread 4243 (worker), reaches 16 B, 0 B of it alone
   #0   poll+0x10 (libutility.so)
 END
+# Ways by each of several holders, and without some fields.
+is_text $file, 'path --all 5 5f01100', <<'END';
+the local variable ring of serve (app.c:29), thread 4242
+  → struct node at 0x5f01100
+
+the register rbx in serve, thread 4242
+  → block(48) at 0x5f02300 (untyped)
+  +0x18 → struct node at 0x5f01100 + 8 (untyped)
+END
+is_text $file, 'path --all 9 5f01020', <<'END';
+the global variable first (app.c:9, app)
+  .next → struct node at 0x5f01020
+
+the global variable list (app.c:5, app)
+  → struct node at 0x5f01000
+  .next → struct node at 0x5f01020
+
+the global variable sample (app.c:6, app)
+  → struct all at 0x5f02000
+  .either.node → struct node at 0x5f01020
+END
+is_text $file, 'path --all 9 --avoid all.either.node 5f01020', <<'END';
+the global variable first (app.c:9, app)
+  .next → struct node at 0x5f01020
+
+the global variable list (app.c:5, app)
+  → struct node at 0x5f01000
+  .next → struct node at 0x5f01020
+END
+is_text $file, "path --all 9 --avoid all.either.node --avoid 'struct node.next' 5f01020", <<'END';
+the global variable first (app.c:9, app)
+  .next → struct node at 0x5f01020
+END
+is_deeply [Sample::heapsh($file, qw(path --avoid node.next 5f01120))],
+    ["no root reaches struct node at 0x5f01120 without what is avoided\n", '', 1], 'none is left';
+fails_with $file, 'path --avoid node.prev 5f01120', 'heapsh: node.prev: no such type or field', 1;
+fails_with $file, 'path --avoid node 5f01120', 'heapsh: node: not TYPE.FIELD', 2;
+fails_with $file, 'path --all many 5f01120', 'usage: path [--all N] [--avoid TYPE.FIELD]... OBJ', 2;
 # Leaks.
 is_text $file, 'leaks', <<'END';
     direct        bytes   indirect        bytes  type, site

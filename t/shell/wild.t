@@ -14,7 +14,7 @@ my @command = (qw(info count largest roots callstack symbols types sites find),
     'show &first', 'show &popular', 'show sample', 'find string e', 'find leaked', 'find age >1s');
 for my $address (split ' ', $addresses) {
     push @command, map { "$_ $address" } 'show', 'identify', 'inrefs', 'outrefs', 'path',
-        'retained', 'dominators', 'find under', 'find points-to', 'find pointed-by';
+        'retained', 'dominators', 'path --all 3', 'find under', 'find points-to', 'find pointed-by';
 }
 my $input = join '', map { "$_\n" } @command, 'info';
 my ($opened, @bad) = (0);

@@ -181,6 +181,98 @@ static void a_path_may_be_a_million_long(void **state)
 	model_deinit(&model);
 }
 
-UNIT_TESTS("paths", cmocka_unit_test(the_best_of_the_shortest_paths_is_found),
+// Who holds an object, and can be reached without it: objects first, then roots.
+static uint32_t count_holders(const struct heap_snapshot *model, heap_object_id object)
+{
+	struct model_limits limits = MODEL_NO_LIMITS;
+	uint8_t reached[MAX_OBJECTS];
+	uint32_t count = 0;
+
+	limits.without = object;
+	model_reach(model, limits, reached);
+	for (uint32_t i = 0; i < model->object_count; i++) {
+		bool holds = false;
+
+		for (uint32_t j = model->edge_first[i]; j < model->edge_first[i + 1]; j++)
+			holds |= model->edge_target[j] == object;
+		count += i != object && reached[i] && holds;
+	}
+	for (uint32_t i = 0; i < model->root_count; i++) {
+		bool holds = false;
+
+		for (uint64_t j = 0; j < model->root_edge_count; j++)
+			holds |= model->root_edges[j].root == i &&
+				 model->root_edges[j].target == object;
+		count += holds;
+	}
+	return count;
+}
+
+// The number of the object that holds it last, or of the root.
+static uint32_t last_holder(const struct heap_graph *graph, const struct heap_path *path)
+{
+	const struct heap_snapshot *model = graph->snapshot;
+
+	return path->count ? heap_graph_source(graph, path->edges[path->count - 1])
+			   : model->object_count + model->root_edges[path->root_edge].root;
+}
+
+static bool is_typed(const struct heap_snapshot *model, const struct heap_path *path)
+{
+	bool typed = model->root_edges[path->root_edge].flags & HEAP_EDGE_TYPED;
+
+	for (size_t i = 0; i < path->count; i++)
+		typed &= model->edge_flags[path->edges[i]] & HEAP_EDGE_TYPED;
+	return typed;
+}
+
+static void check_paths(struct heap_graph *graph, heap_object_id object)
+{
+	const struct heap_snapshot *model = graph->snapshot;
+	struct heap_path paths[MAX_OBJECTS + MAX_ROOTS];
+	uint8_t seen[MAX_OBJECTS + MAX_ROOTS] = { 0 };
+	size_t count = 4711;
+
+	assert_null(heap_paths_find(graph, object, NULL, MAX_OBJECTS + MAX_ROOTS, paths, &count));
+	assert_int_equal(count, count_holders(model, object));
+	for (size_t i = 0; i < count; i++) {
+		heap_object_id at = model->root_edges[paths[i].root_edge].target;
+		uint32_t holder = last_holder(graph, &paths[i]);
+
+		for (size_t j = 0; j < paths[i].count; j++) {
+			assert_int_equal(heap_graph_source(graph, paths[i].edges[j]), at);
+			at = model->edge_target[paths[i].edges[j]];
+		}
+		assert_int_equal(at, object);
+		assert_false(seen[holder]);
+		seen[holder] = 1;
+		if (i > 0 && is_typed(model, &paths[i])) {
+			assert_true(is_typed(model, &paths[i - 1]));
+			assert_true(paths[i].count >= paths[i - 1].count);
+		}
+	}
+	while (count > 0)
+		heap_path_deinit(&paths[--count]);
+}
+
+static void there_is_a_way_by_each_holder(void **state)
+{
+	(void)state;
+	for (int i = 0; i < GRAPHS; i++) {
+		struct heap_snapshot model;
+
+		model_init_random(&model);
+
+		struct heap_graph *graph = model_graph(&model);
+
+		for (int j = 0; j < 10; j++)
+			check_paths(graph, random_below(model.object_count));
+		heap_graph_destroy(graph);
+		model_deinit(&model);
+	}
+}
+
+UNIT_TESTS("paths", cmocka_unit_test(there_is_a_way_by_each_holder),
+	   cmocka_unit_test(the_best_of_the_shortest_paths_is_found),
 	   cmocka_unit_test(shorter_beats_named_and_typed_beats_first),
 	   cmocka_unit_test(a_path_may_be_a_million_long))
