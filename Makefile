@@ -277,6 +277,7 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	for program in $(PROGRAMS); do \
 		install -D -m 755 $$program $(DESTDIR)$(BINDIR)/$${program##*/} || exit 1; \
 	done
+	ln -sf $(BINDIR)/heapsh-unfreed $(DESTDIR)$(LIBDIR)/heapsnap/heapsh-unfreed
 	for page in man/*.[1-9]; do \
 		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; \
 	done
@@ -284,6 +285,7 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-diff
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-unfreed
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-evolution
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-export
 

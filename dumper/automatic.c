@@ -7,6 +7,7 @@
 #include "dumper/growth.h"
 #include "dumper/heapsnap.h"
 #include "dumper/keep.h"
+#include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/timer.h"
 
@@ -105,6 +106,40 @@ static bool set_min_interval(const char *value)
 	return heapsnap_parse_amount(value, heapsnap_times, &heapsnap_automatic.min_interval_ns);
 }
 
+static bool set_report(const char *value)
+{
+	static char file[HEAPSNAP_PATH_MAX];
+
+	if (strlen(value) >= sizeof(file))
+		return false;
+	heapsnap_automatic.report = HEAPSNAP_REPORT_FILE;
+	heapsnap_automatic.report_file = strcpy(file, value);
+	if (!*value || strcmp(value, "0") == 0)
+		heapsnap_automatic.report = HEAPSNAP_REPORT_NONE;
+	else if (strcmp(value, "1") == 0)
+		heapsnap_automatic.report = HEAPSNAP_REPORT_STANDARD_ERROR;
+	heapsnap_ending_init();
+	return true;
+}
+
+static bool set_report_limit(const char *value)
+{
+	uint64_t count;
+
+	if (!heapsnap_parse_amount(value, counts, &count) || count == 0 || count > UINT32_MAX)
+		return false;
+	heapsnap_process.report_limit = (uint32_t)count;
+	return true;
+}
+
+static bool set_report_type(const char *value)
+{
+	if (strlen(value) >= sizeof(heapsnap_process.report_type))
+		return false;
+	strcpy(heapsnap_process.report_type, value);
+	return true;
+}
+
 static const struct {
 	const char *name;
 	bool (*set)(const char *value);
@@ -118,6 +153,9 @@ static const struct {
 	  ": neither 0, nor 1 or exit, nor signals, nor all; no snapshot at the end" },
 	{ "HEAPSNAP_KEEP", set_keep, ": not a number up to 10000; all files are kept" },
 	{ "HEAPSNAP_MIN_INTERVAL", set_min_interval, ": not a time, like 10s; 1s is used" },
+	{ "HEAPSNAP_REPORT", set_report, ": too long; no report" },
+	{ "HEAPSNAP_REPORT_LIMIT", set_report_limit, ": not a number of lines; 20 is used" },
+	{ "HEAPSNAP_REPORT_TYPE", set_report_type, ": too long; all types are told" },
 };
 
 static const size_t setting_count = sizeof(settings) / sizeof(settings[0]);
@@ -143,6 +181,11 @@ HEAPSNAP_API int heapsnap_set(const char *name, const char *value)
 			return settings[i].set(value) ? 0 : -EINVAL;
 	}
 	return -ENOENT;
+}
+
+HEAPSNAP_API int heapsnap_checkpoint(void)
+{
+	return heapsnap_begin_checkpoint() ? 0 : -ENOSPC;
 }
 
 void heapsnap_automatic_look(uint64_t bytes)

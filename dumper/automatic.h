@@ -9,6 +9,7 @@
  *	HEAPSNAP_GROWTH=64M, 10%  growth.h    each time that live bytes have grown by so much
  *	HEAPSNAP_AT_EXIT=1        ending.h    when the program ends; =signals, =all: also killed
  *	HEAPSNAP_MIN_INTERVAL=1s              no sooner than this after the one before
+ *	HEAPSNAP_REPORT=1         ending.h    and a report of what has not been freed
  *	HEAPSNAP_KEEP=10          keep.h      the oldest files of this process go
  *
  * The program may set the same by heapsnap_set().
@@ -28,6 +29,8 @@ struct heapsnap_automatic {
 	uint64_t min_interval_ns; /**< between snapshots that the timer or growth ask for */
 	uint32_t at_end;          /**< enum heapsnap_end, or'ed */
 	uint32_t keep;            /**< files; 0: all */
+	uint32_t report;          /**< enum heapsnap_report: when the program exits */
+	const char *report_file;  /**< pattern of its name */
 };
 
 extern struct heapsnap_automatic heapsnap_automatic __attribute__((visibility("hidden")));

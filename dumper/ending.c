@@ -2,6 +2,8 @@
 #include "dumper/ending.h"
 
 #include "dumper/automatic.h"
+#include "dumper/protocol.h"
+#include "dumper/report.h"
 #include "dumper/settings.h"
 #include "dumper/system.h"
 #include "dumper/trigger.h"
@@ -22,14 +24,29 @@ static bool is_first(void)
 	return __atomic_exchange_n(&ending, pid, __ATOMIC_ACQ_REL) != pid;
 }
 
+// Not to what has taken the number of standard error since.
+static void report(const heapsnap_context *context)
+{
+	uint32_t report = heapsnap_automatic.report;
+
+	if (report == HEAPSNAP_REPORT_FILE)
+		heapsnap_trigger_last(heapsnap_automatic.report_file, report, context);
+	else if (report != HEAPSNAP_REPORT_NONE && heapsnap_report_is_possible())
+		heapsnap_trigger_last("", report, context);
+}
+
 static void at_exit(void)
 {
 	ucontext_t context;
 
-	if (!(heapsnap_automatic.at_end & HEAPSNAP_END_EXIT) || !is_first())
+	if ((!(heapsnap_automatic.at_end & HEAPSNAP_END_EXIT) &&
+	     heapsnap_automatic.report == HEAPSNAP_REPORT_NONE) ||
+	    !is_first())
 		return;
 	getcontext(&context);
-	heapsnap_trigger_last(&context);
+	if (heapsnap_automatic.at_end & HEAPSNAP_END_EXIT)
+		heapsnap_trigger_last(heapsnap_settings.file, HEAPSNAP_REPORT_NONE, &context);
+	report(&context);
 }
 
 __attribute__((destructor)) static void unload(void)
@@ -47,7 +64,7 @@ static void on_fatal(int number, siginfo_t *info, void *context)
 	struct sigaction action = { .sa_handler = SIG_DFL };
 
 	if (heapsnap_automatic.at_end & HEAPSNAP_END_SIGNALS && is_first())
-		heapsnap_trigger_last(context);
+		heapsnap_trigger_last(heapsnap_settings.file, HEAPSNAP_REPORT_NONE, context);
 	// Blocked as long as this handler runs, and deadly when it returns: with the registers
 	// and the cause that it came with, for the core and whoever reads it.
 	sigaction(number, &action, NULL);
@@ -72,7 +89,9 @@ void heapsnap_ending_init(void)
 {
 	static bool knows_quick_exit;
 
-	if (heapsnap_automatic.at_end & HEAPSNAP_END_EXIT && !knows_quick_exit)
+	if ((heapsnap_automatic.at_end & HEAPSNAP_END_EXIT ||
+	     heapsnap_automatic.report != HEAPSNAP_REPORT_NONE) &&
+	    !knows_quick_exit)
 		knows_quick_exit = at_quick_exit(at_exit) == 0;
 	if (heapsnap_automatic.at_end & HEAPSNAP_END_SIGNALS)
 		catch_signals();

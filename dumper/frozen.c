@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
 	MAX_DESCRIPTORS = 65536,
@@ -22,13 +23,22 @@ enum {
 
 static const uint64_t READY_WAIT_NS = 1000000000;
 
-// The program's files, sockets and pipes must close when the program closes them.
+// The program's files, sockets and pipes must close when the program closes them; all but its
+// standard error, if that is to get a report.
 static void close_descriptors(void)
 {
-	if (HEAPSNAP_SYSTEM_3(SYS_close_range, 0, ~0u, 0) == 0)
+	int kept = -1;
+
+	if (heapsnap_process.report == HEAPSNAP_REPORT_STANDARD_ERROR)
+		kept = (int)HEAPSNAP_SYSTEM_3(SYS_dup3, STDERR_FILENO, HEAPSNAP_REPORT_DESCRIPTOR,
+					      0);
+	if ((kept < 0 || HEAPSNAP_SYSTEM_3(SYS_close_range, 0, kept - 1, 0) == 0) &&
+	    HEAPSNAP_SYSTEM_3(SYS_close_range, kept + 1, ~0u, 0) == 0)
 		return;
-	for (int i = 0; i < MAX_DESCRIPTORS; i++)
-		HEAPSNAP_SYSTEM_1(SYS_close, i);
+	for (int i = 0; i < MAX_DESCRIPTORS; i++) {
+		if (i != kept)
+			HEAPSNAP_SYSTEM_1(SYS_close, i);
+	}
 }
 
 __attribute__((noreturn)) static void end(int status)

@@ -46,13 +46,22 @@ HEAPSNAP_API int heapsnap_dump(const char *name);
 HEAPSNAP_API int heapsnap_wait(void);
 
 /**
+ * Marks what exists: reports of what has not been freed then count only what comes after, as in
+ * a program that has set itself up, or between two phases of a test.
+ *
+ * @return 0, or -ENOSPC if there have been too many
+ */
+HEAPSNAP_API int heapsnap_checkpoint(void);
+
+/**
  * Sets when snapshots are taken without being asked for: the same names and values as in the
  * environment.
  *
  *	heapsnap_set("HEAPSNAP_GROWTH", "64M");
  *
- * @param name   HEAPSNAP_EVERY, HEAPSNAP_GROWTH, HEAPSNAP_AT_EXIT, HEAPSNAP_KEEP or
- *               HEAPSNAP_MIN_INTERVAL
+ * @param name   HEAPSNAP_EVERY, HEAPSNAP_GROWTH, HEAPSNAP_AT_EXIT, HEAPSNAP_KEEP,
+ *               HEAPSNAP_MIN_INTERVAL, HEAPSNAP_REPORT, HEAPSNAP_REPORT_LIMIT or
+ *               HEAPSNAP_REPORT_TYPE
  * @return 0, -ENOENT if it is none of these, -EINVAL if the value makes no sense
  */
 HEAPSNAP_API int heapsnap_set(const char *name, const char *value);

@@ -179,3 +179,15 @@ void heapsnap_begin_epoch(uint64_t time_ns)
 	__atomic_store_n(&heapsnap_hot.birth, heapsnap_extent(0, epoch + 1, 0, 0),
 			 __ATOMIC_RELAXED);
 }
+
+bool heapsnap_begin_checkpoint(void)
+{
+	uint32_t before = __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_RELAXED), now;
+
+	heapsnap_begin_epoch(heapsnap_realtime_ns());
+	now = __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_RELAXED);
+	if (now == before)
+		return false;
+	__atomic_store_n(&heapsnap_process.checkpoint_ns, epochs[now], __ATOMIC_RELAXED);
+	return true;
+}

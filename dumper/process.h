@@ -8,6 +8,7 @@
 
 #include "dumper/protocol.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** The one instance; the writer reads it from the frozen copy. */
@@ -36,6 +37,9 @@ void heapsnap_unreserve(void *memory, size_t bytes);
 
 /** Fills it all in, once, when the library is loaded. */
 void heapsnap_process_init(void);
+
+/** Begins one now, and notes when as the checkpoint. @return false if there can be no more */
+bool heapsnap_begin_checkpoint(void);
 
 /** Begins a new birth epoch, at @p time_ns since 1970. async-signal-safe. */
 void heapsnap_begin_epoch(uint64_t time_ns);

@@ -19,13 +19,14 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 3,
+	HEAPSNAP_PROTOCOL_VERSION = 4,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
 	HEAPSNAP_EPOCHS = 65536,
 	HEAPSNAP_TLS_MODULES = 512,
-	HEAPSNAP_THREADS = 32768, /**< the most that are noted of one process */
+	HEAPSNAP_REPORT_DESCRIPTOR = 9, /**< the program's standard error, for a report to it */
+	HEAPSNAP_THREADS = 32768,       /**< the most that are noted of one process */
 };
 
 enum heapsnap_thread_state {
@@ -33,6 +34,13 @@ enum heapsnap_thread_state {
 	HEAPSNAP_THREAD_ASKED,    /**< signalled, has not answered: its registers are unknown */
 	HEAPSNAP_THREAD_STOPPED,  /**< registers are exact */
 	HEAPSNAP_THREAD_SLEEPING, /**< asleep in the kernel; only sp and pc are filled in */
+};
+
+/** What is wanted: a snapshot, or a report of what has not been freed. */
+enum heapsnap_report {
+	HEAPSNAP_REPORT_NONE,
+	HEAPSNAP_REPORT_STANDARD_ERROR,
+	HEAPSNAP_REPORT_FILE, /**< by the pattern */
 };
 
 /** A thread at the moment of the clone. */
@@ -116,6 +124,7 @@ struct heapsnap_process {
 	uint32_t first_number;  /**< the lowest that the file may get */
 	uint64_t start_time_ns; /**< since 1970 */
 	uint64_t time_ns;
+	uint64_t checkpoint_ns; /**< of heapsnap_checkpoint(): when its epoch began; 0: never */
 	uint64_t content_limit; /**< bytes of each object to keep; UINT64_MAX for all */
 
 	uint64_t writer_memory;  /**< bytes that the writer may use at most; 0: what is free */
@@ -125,6 +134,10 @@ struct heapsnap_process {
 	char program[HEAPSNAP_NAME_MAX];   /**< file name of the executable */
 	char directory[HEAPSNAP_PATH_MAX]; /**< where relative names begin */
 	char pattern[HEAPSNAP_PATH_MAX];   /**< of the file's name: %e %p %h %t %N */
+
+	uint32_t report;                     /**< enum heapsnap_report */
+	uint32_t report_limit;               /**< lines of each part; 0: heapsh-unfreed's own */
+	char report_type[HEAPSNAP_NAME_MAX]; /**< of that type alone; "": all */
 
 	uint64_t shared; /**< address of struct heapsnap_shared */
 

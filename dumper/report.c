@@ -22,7 +22,7 @@ void heapsnap_report_init(void)
 }
 
 // The kernel's struct stat is libc's on both machines that we know.
-static bool is_standard_error(void)
+bool heapsnap_report_is_possible(void)
 {
 	struct stat now;
 
@@ -43,7 +43,8 @@ void heapsnap_report(const char *subject, const char *message, const char *end)
 	char *at = line;
 	const char *limit = line + sizeof(line) - 1;
 
-	if (!is_standard_error() || __atomic_fetch_add(&lines, 1, __ATOMIC_RELAXED) >= MAX_LINES)
+	if (!heapsnap_report_is_possible() ||
+	    __atomic_fetch_add(&lines, 1, __ATOMIC_RELAXED) >= MAX_LINES)
 		return;
 	at = heapsnap_format_text(at, limit, "heapsnap: ");
 	if (subject) {

@@ -6,6 +6,8 @@
  * What the library says on the program's standard error: one line at a time, and few.
  */
 
+#include <stdbool.h>
+
 /**
  * Notes what standard error is. Later nothing is written to what has taken its number: a
  * daemon may have closed it, and opened a file of its own there.
@@ -19,6 +21,9 @@ void heapsnap_report_init(void);
  * @param subject  may be NULL
  */
 void heapsnap_report(const char *subject, const char *message, const char *end);
+
+/** Whether standard error still is what it was, or a terminal, null device or log since. */
+bool heapsnap_report_is_possible(void);
 
 /** The text of an errno that clone, open and their like give. async-signal-safe. */
 const char *heapsnap_error_text(int number);

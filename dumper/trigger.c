@@ -121,6 +121,8 @@ static int await(long frozen)
 		heapsnap_report(NULL, shared->message, "; the program goes on");
 		return -EIO;
 	}
+	if (heapsnap_process.report != HEAPSNAP_REPORT_NONE)
+		return 0;
 	state->next_number = shared->number + 1;
 	heapsnap_keep(shared->message);
 	if (heapsnap_settings.verbose)
@@ -331,7 +333,7 @@ static void wait_until_written(void)
 		heapsnap_futex_wait(&state->busy, value, 0);
 }
 
-void heapsnap_trigger_last(const heapsnap_context *context)
+void heapsnap_trigger_last(const char *pattern, uint32_t report, const heapsnap_context *context)
 {
 	heapsnap_signals mask;
 
@@ -340,8 +342,10 @@ void heapsnap_trigger_last(const heapsnap_context *context)
 	heapsnap_block_signals(&mask);
 	while (!begin())
 		wait_until_written();
-	take(heapsnap_settings.file, context);
+	heapsnap_process.report = report;
+	take(pattern, context);
 	wait_until_written();
+	heapsnap_process.report = HEAPSNAP_REPORT_NONE;
 	heapsnap_restore_signals(&mask);
 }
 

@@ -14,6 +14,7 @@
 #include "dumper/freeze.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** Installs the handler, unless the program has one of its own by now. */
 void heapsnap_trigger_init(void);
@@ -35,7 +36,12 @@ uint64_t heapsnap_trigger_latest_ns(void);
  */
 int heapsnap_trigger_take(const heapsnap_context *context);
 
-/** The same for a program that is about to end: waits its turn, and until it is written. */
-void heapsnap_trigger_last(const heapsnap_context *context);
+/**
+ * The same for a program that is about to end: waits its turn, and until it is written.
+ *
+ * @param pattern  of the file's name
+ * @param report   enum heapsnap_report
+ */
+void heapsnap_trigger_last(const char *pattern, uint32_t report, const heapsnap_context *context);
 
 #endif

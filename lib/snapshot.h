@@ -198,9 +198,10 @@ struct heap_info {
 	uint64_t content_limit;  /**< bytes kept of each object; UINT64_MAX for all */
 	uint64_t missed_threads; /**< threads that could not be stopped */
 	/* What writing it took; 0 in snapshots of before that was noted. */
-	uint64_t writer_ns;    /**< from the freezing to the storing */
-	uint64_t writer_bytes; /**< the writer's memory, at most */
-	uint64_t copied_bytes; /**< pages that the program wrote to meanwhile: there were two */
+	uint64_t writer_ns;     /**< from the freezing to the storing */
+	uint64_t writer_bytes;  /**< the writer's memory, at most */
+	uint64_t copied_bytes;  /**< pages that the program wrote to meanwhile: there were two */
+	uint64_t checkpoint_ns; /**< since 1970, of heapsnap_checkpoint(); 0: there was none */
 };
 
 /** What heap_snapshot_load() loads. */

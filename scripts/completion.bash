@@ -12,7 +12,8 @@ _heapsnap()
 		mapfile -t COMPREPLY < <(compgen -A signal -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --stacks --wrappers --every --growth
-			--min-interval --at-exit --at-exit=signals --at-exit=all --keep --verbose --' -- "$word")
+			--min-interval --at-exit --at-exit=signals --at-exit=all --report-at-exit --report-limit
+			--report-type --keep --verbose --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ]; then
 		mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")
 	fi
@@ -90,9 +91,22 @@ _heapsh_export()
 	fi
 }
 
+_heapsh_unfreed()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$previous" = --by ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'kind type site module' -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--json --by --limit --type --all' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
+	fi
+}
+
 complete -o filenames -F _heapsnap heapsnap
 complete -o filenames -F _heapsh heapsh
 complete -o filenames -F _heapsh_leakreport heapsh-leakreport
 complete -o filenames -F _heapsh_diff heapsh-diff
+complete -o filenames -F _heapsh_unfreed heapsh-unfreed
 complete -o filenames -F _heapsh_evolution heapsh-evolution
 complete -o filenames -F _heapsh_export heapsh-export

@@ -13,6 +13,7 @@
 #include "dumper/writer/isolation.h"
 #include "dumper/writer/stacks.h"
 #include "dumper/writer/store.h"
+#include "dumper/writer/unfreed.h"
 #include "lib/cleanup.h"
 #include "lib/parallel.h"
 
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 // What is learnt from words while they are looked at for pointers.
 struct lessons {
@@ -186,6 +188,33 @@ static struct heap_error *write_snapshot(struct capture *capture, struct destina
 	return error;
 }
 
+// A snapshot that no one gets to see, and what heapsh-unfreed says of it.
+HEAP_MUST_CHECK
+static struct heap_error *write_report(struct capture *capture, struct destination *destination)
+{
+	const struct heapsnap_process *process = &capture->process;
+	bool has_file = process->report == HEAPSNAP_REPORT_FILE;
+	struct destination memory = { .descriptor = memfd_create("heapsnap", 0) };
+	struct writing writing = { capture, &memory };
+	struct heap_error *error =
+		memory.descriptor < 0 ? heap_error_create_system("memory for a report") : NULL;
+
+	if (!error && has_file)
+		error = destination_open(destination, process);
+	if (!error) {
+		bounds_apply(process);
+		error = isolation_run(process, gather_and_store, &writing);
+	}
+	if (!error)
+		error = unfreed_print(process, memory.descriptor,
+				      has_file ? destination->descriptor
+					       : HEAPSNAP_REPORT_DESCRIPTOR);
+	if (!error && has_file)
+		error = destination_commit(destination, process);
+	destination_deinit(&memory);
+	return error;
+}
+
 static int fail(struct heap_error *error)
 {
 	printf("failed %s\n", heap_error_message(error));
@@ -229,7 +258,9 @@ int main(int argc, char **argv)
 
 	if (error)
 		return fail(error);
-	error = write_snapshot(&capture, &destination);
+	error = capture.process.report == HEAPSNAP_REPORT_NONE
+			? write_snapshot(&capture, &destination)
+			: write_report(&capture, &destination);
 
 	int status = error ? fail(error) : 0;
 

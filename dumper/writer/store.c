@@ -275,6 +275,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.clone_ns = shared.clone_ns,
 		.content_limit = process->content_limit,
 		.missed_threads = process->missed_threads,
+		.checkpoint_ns = process->checkpoint_ns,
 	};
 	fill_costs(capture, info);
 	for (uint32_t i = 0; i < process->thread_count; i++)

@@ -189,6 +189,61 @@ static void drop_rights(void)
 	_exit(0);
 }
 
+struct lost {
+	struct lost *link;
+	long number;
+};
+
+struct held {
+	struct held *link;
+	char text[24];
+};
+
+static struct held *held;
+
+static __attribute__((noinline)) void lose(int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct lost *volatile lost = malloc(sizeof(*lost));
+
+		lost->link = lost;
+		lost->number = i;
+		lost = NULL;
+	}
+}
+
+static void hold(int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct held *newest = malloc(sizeof(*newest));
+
+		newest->link = held;
+		strcpy(newest->text, "held");
+		held = newest;
+	}
+}
+
+static void unfreed(void)
+{
+	void *volatile temporary = malloc(100);
+
+	hold(3);
+	lose(2);
+	free(temporary);
+	exit(4);
+}
+
+static void after_checkpoint(void)
+{
+	hold(3);
+	lose(2);
+	printf("%d\n", HEAPSNAP_CALL(heapsnap_checkpoint));
+	hold(1);
+	lose(5);
+	fflush(stdout);
+	quick_exit(5);
+}
+
 static const struct {
 	const char *name;
 	void (*function)(void);
@@ -210,11 +265,15 @@ static const struct {
 	{ "terminate", terminate },
 	{ "handled", handled },
 	{ "drop-rights", drop_rights },
+	{ "unfreed", unfreed },
+	{ "checkpoint", after_checkpoint },
 };
 
 int main(int argc, char **argv)
 {
 	static const struct rlimit no_core;
+
+	setvbuf(stdout, NULL, _IONBF, 0); // nothing of stdio's on the heap
 
 	setrlimit(RLIMIT_CORE, &no_core);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef UNFREED_H
+#define UNFREED_H
+
+/** The report of what has not been freed: has heapsh-unfreed look at a snapshot. */
+
+#include "dumper/protocol.h"
+#include "lib/error.h"
+
+/**
+ * @param snapshot  descriptor of a whole snapshot
+ * @param text      where the report goes
+ * @return NULL, or HEAP_ERROR_SYSTEM or ARGUMENT: the program is not beside heapsnap-writer, or
+ *         has failed
+ */
+HEAP_MUST_CHECK
+struct heap_error *unfreed_print(const struct heapsnap_process *process, int snapshot, int text);
+
+#endif

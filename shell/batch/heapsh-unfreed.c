@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * heapsh-unfreed: what there is in a snapshot, leaked and reachable apart. Of the snapshot that is
+ * taken when a program ends, that is what was never freed: heapsnap run --report-at-exit.
+ *
+ * If the program has called heapsnap_checkpoint(), only what came after counts.
+ */
+#include "lib/cleanup.h"
+#include "shell/describe.h"
+#include "shell/format.h"
+#include "shell/tally.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	EXIT_NONE = 1,
+	EXIT_TROUBLE = 2,
+	DEFAULT_LIMIT = 20,
+};
+
+enum part {
+	LEAKED,
+	REACHABLE,
+	PARTS,
+};
+
+struct options {
+	bool json;
+	bool all; // also what was there at the checkpoint
+	enum tally_by by;
+	uint64_t limit;
+	char *type; // or NULL
+};
+
+static const char usage[] =
+	"usage: heapsh-unfreed [--json] [--by kind|type|site|module] [--limit N]\n"
+	"           [--type NAME] [--all] FILE\n";
+
+static bool complain(const char *option, const char *value)
+{
+	fprintf(stderr, "heapsh-unfreed: --%s %s: not known\n%s", option, value, usage);
+	return false;
+}
+
+static bool parse_limit(const char *text, uint64_t *result)
+{
+	char *end;
+
+	*result = strtoull(text, &end, 10);
+	return (*text >= '0' && *text <= '9' && !*end) || complain("limit", text);
+}
+
+static bool take_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'j':
+		options->json = true;
+		return true;
+	case 'a':
+		options->all = true;
+		return true;
+	case 't':
+		options->type = optarg;
+		return true;
+	case 'b':
+		options->by = tally_parse(optarg);
+		return options->by != TALLY_WAYS || complain("by", optarg);
+	case 'l':
+		return parse_limit(optarg, &options->limit);
+	case 'h':
+		fputs(usage, stdout);
+		exit(0);
+	case 'V':
+		puts("heapsh-unfreed " HEAPSH_VERSION);
+		exit(0);
+	default:
+		fputs(usage, stderr);
+		return false;
+	}
+}
+
+static bool parse_options(int argc, char **argv, struct options *options)
+{
+	static const struct option known[] = {
+		{ "json", no_argument, NULL, 'j' },        { "all", no_argument, NULL, 'a' },
+		{ "type", required_argument, NULL, 't' },  { "by", required_argument, NULL, 'b' },
+		{ "limit", required_argument, NULL, 'l' }, { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },     { NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		if (!take_option(option, options))
+			return false;
+	}
+	if (argc - optind == 1)
+		return true;
+	fputs(usage, stderr);
+	return false;
+}
+
+// --- counting ------------------------------------------------------------------------
+
+struct row {
+	heap_kind_id kind;
+	struct heap_amount of[PARTS];
+};
+
+struct unfreed {
+	struct heap_census *census; // for kinds and their names alone
+	struct tally tally;
+	struct row *rows; // [row_count]
+	heap_kind_id row_count;
+	struct heap_amount of[PARTS];
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *widen_rows(struct unfreed *unfreed, heap_kind_id count)
+{
+	struct row *rows;
+
+	if (count <= unfreed->row_count)
+		return NULL;
+	rows = realloc(unfreed->rows, (size_t)count * 2 * sizeof(*rows));
+	if (!rows)
+		return heap_error_out_of_memory();
+	memset(rows + unfreed->row_count, 0,
+	       ((size_t)count * 2 - unfreed->row_count) * sizeof(*rows));
+	unfreed->rows = rows;
+	unfreed->row_count = count * 2;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add(struct unfreed *unfreed, struct session *session,
+			      heap_object_id object)
+{
+	enum part part = session->graph->reach[object] == HEAP_REACH_NOT ? LEAKED : REACHABLE;
+	uint64_t size = session->snapshot->size[object];
+	heap_kind_id kind;
+	struct heap_error *error =
+		tally_kind(&unfreed->tally, session, unfreed->census, object, &kind);
+
+	if (!error)
+		error = widen_rows(unfreed, kind + 1);
+	if (error)
+		return error;
+	unfreed->rows[kind].of[part].objects++;
+	unfreed->rows[kind].of[part].bytes += size;
+	unfreed->of[part].objects++;
+	unfreed->of[part].bytes += size;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct unfreed *unfreed, struct session *session,
+				  const struct options *options, struct heap_filter **filter)
+{
+	static char type[] = "type";
+	char *words[] = { type, options->type };
+	struct heap_error *error = describe_load(session);
+
+	*filter = NULL;
+	if (!error)
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_BIRTH);
+	if (!error)
+		error = session_edges(session);
+	if (!error)
+		error = heap_graph_need_reach(session->graph);
+	if (!error && options->type)
+		error = session_filter(session, 2, words, filter);
+	if (!error)
+		error = heap_census_create(&unfreed->census);
+	return error ? error : tally_begin(&unfreed->tally, session, unfreed->census);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count(struct unfreed *unfreed, struct session *session,
+				const struct options *options)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t since = options->all ? 0 : snapshot->info.checkpoint_ns;
+	struct heap_filter *filter;
+	struct heap_error *error = prepare(unfreed, session, options, &filter);
+
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+		if (snapshot->epochs[snapshot->birth[i]] >= since &&
+		    (!filter || heap_filter_matches(filter, i)))
+			error = add(unfreed, session, i);
+	}
+	heap_filter_destroy(filter);
+	for (heap_kind_id i = 0; i < unfreed->row_count; i++)
+		unfreed->rows[i].kind = i;
+	return error;
+}
+
+// --- telling -------------------------------------------------------------------------
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+	const struct row *a = left, *b = right;
+	enum part part = *(const enum part *)context;
+
+	if (a->of[part].bytes != b->of[part].bytes)
+		return a->of[part].bytes > b->of[part].bytes ? -1 : 1;
+	if (a->of[part].objects != b->of[part].objects)
+		return a->of[part].objects > b->of[part].objects ? -1 : 1;
+	return a->kind < b->kind ? -1 : a->kind > b->kind;
+}
+
+static void print_row(struct session *session, const char *name, const struct heap_amount *amount)
+{
+	struct output *output = session->output;
+
+	output_text(output, "%10" PRIu64 " %12s  %s\n", amount->objects,
+		    describe_bytes(session, amount->bytes), name);
+	output_open_object(output, NULL);
+	output_string(output, "name", name);
+	output_number(output, "objects", amount->objects);
+	output_number(output, "bytes", amount->bytes);
+	output_close(output);
+}
+
+static void print_part(struct session *session, struct unfreed *unfreed, enum part part,
+		       uint64_t limit)
+{
+	static const char *const names[] = { "leaked", "reachable" };
+	static const char *const titles[] = { "Leaked", "Still reachable" };
+	const struct heap_amount *all = &unfreed->of[part];
+	struct output *output = session->output;
+	heap_kind_id shown = 0, left_out = 0;
+
+	output_text(output, "%s: %" PRIu64 " object%s, %s\n", titles[part], all->objects,
+		    format_plural(all->objects), describe_bytes(session, all->bytes));
+	output_open_object(output, names[part]);
+	output_number(output, "objects", all->objects);
+	output_number(output, "bytes", all->bytes);
+	output_open_array(output, "kinds");
+	qsort_r(unfreed->rows, unfreed->row_count, sizeof(*unfreed->rows), compare_rows, &part);
+	for (heap_kind_id i = 0; i < unfreed->row_count; i++) {
+		const struct row *row = &unfreed->rows[i];
+
+		if (row->of[part].objects == 0)
+			continue;
+		if (shown++ < limit)
+			print_row(session, heap_census_name_of(unfreed->census, row->kind),
+				  &row->of[part]);
+		else
+			left_out++;
+	}
+	output_close(output);
+	output_close(output);
+	if (left_out > 0)
+		output_text(output, "%10s %12s  and %" PRIu32 " more\n", "", "", left_out);
+}
+
+static void print(struct session *session, struct unfreed *unfreed, const struct options *options)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	struct output *output = session->output;
+	bool since = info->checkpoint_ns && !options->all;
+
+	output_text(output, "Heap of %s (pid %" PRIu64 "): what has not been freed%s\n",
+		    session_keep(session, format_name(info->program)), info->pid,
+		    since ? ", of what came after the checkpoint" : "");
+	output_open_object(output, NULL);
+	output_string(output, "program", info->program);
+	output_number(output, "pid", info->pid);
+	output_boolean(output, "since_checkpoint", since);
+	for (enum part part = 0; part < PARTS; part++)
+		print_part(session, unfreed, part, options->limit);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *run(struct session *session, const struct options *options,
+			      const char *file, struct unfreed *unfreed)
+{
+	struct heap_error *error = session_open(session, file);
+
+	unfreed->tally.by = options->by;
+	if (!error)
+		error = count(unfreed, session, options);
+	if (!error)
+		print(session, unfreed, options);
+	if (!error && !output_finish(session->output))
+		error = heap_error_create_system("standard output");
+	return error;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .limit = DEFAULT_LIMIT };
+	struct session session = { .errors = stderr };
+	struct unfreed unfreed = { 0 };
+	struct heap_error *error;
+	uint64_t objects;
+
+	if (!parse_options(argc, argv, &options))
+		return EXIT_TROUBLE;
+	session.output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);
+	error = session.output ? run(&session, &options, argv[optind], &unfreed)
+			       : heap_error_out_of_memory();
+	objects = unfreed.of[LEAKED].objects + unfreed.of[REACHABLE].objects;
+	tally_deinit(&unfreed.tally);
+	heap_census_destroy(unfreed.census);
+	free(unfreed.rows);
+	session_close(&session);
+	output_destroy(session.output);
+	if (error) {
+		fprintf(stderr, "heapsh-unfreed: %s\n", heap_error_message(error));
+		heap_error_destroy(error);
+		return EXIT_TROUBLE;
+	}
+	return objects ? 0 : EXIT_NONE;
+}
