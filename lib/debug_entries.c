@@ -400,10 +400,10 @@ struct heap_error *heap_debug_entries_read(const struct heap_debug_entries *entr
 						     .wanted = true };
 	}
 	if (result->wanted || abbreviation->size < 0) {
-		const struct heap_debug_attribute *attribute =
-			entries->attributes + abbreviation->attributes;
+		for (uint32_t i = 0; i < abbreviation->count && !cursor.bad; i++) {
+			const struct heap_debug_attribute *attribute =
+				&entries->attributes[abbreviation->attributes + i];
 
-		for (uint32_t i = 0; i < abbreviation->count && !cursor.bad; i++, attribute++) {
 			struct heap_debug_value value =
 				heap_debug_form_read(entries, &cursor, attribute);
 
