@@ -80,8 +80,10 @@ static uint32_t add_scope(struct reading *reading, uint64_t place, enum heap_cod
 	scope.range_count = unit->range_count - scope.first_range;
 	// Abstract instances and declarations have no code, and nothing inside them has.
 	if (reading->error || (kind == HEAP_CODE_FUNCTION && !scope.range_count) ||
-	    (kind != HEAP_CODE_FUNCTION && scope.parent == HEAP_CODE_NONE))
+	    (kind != HEAP_CODE_FUNCTION && scope.parent == HEAP_CODE_NONE)) {
+		unit->range_count = scope.first_range;
 		return HEAP_CODE_NONE;
+	}
 	reading->error = heap_types_grow(&unit->scopes, unit->scope_count, 1, &unit->scope_capacity,
 					 sizeof(*unit->scopes));
 	if (reading->error)

@@ -403,7 +403,6 @@ struct heap_error *heap_debug_entries_read(const struct heap_debug_entries *entr
 		for (uint32_t i = 0; i < abbreviation->count && !cursor.bad; i++) {
 			const struct heap_debug_attribute *attribute =
 				&entries->attributes[abbreviation->attributes + i];
-
 			struct heap_debug_value value =
 				heap_debug_form_read(entries, &cursor, attribute);
 

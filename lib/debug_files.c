@@ -282,7 +282,7 @@ static struct heap_error *run_extended(struct program *program)
 {
 	uint64_t length = heap_debug_unsigned(&program->cursor);
 	const uint8_t *bytes = heap_debug_skip(&program->cursor, length);
-	struct heap_debug_cursor operands = { bytes, bytes + length, !bytes };
+	struct heap_debug_cursor operands = { bytes, bytes ? bytes + length : NULL, !bytes };
 	struct heap_error *error = NULL;
 
 	if (!bytes || !length)

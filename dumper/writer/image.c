@@ -235,14 +235,33 @@ static bool is_anonymous(const struct image_mapping *mapping)
 				    mapping->kind == IMAGE_HEAP || mapping->kind == IMAGE_STACK);
 }
 
+// Where the first mapping behind an address begins; UINT64_MAX if there is none.
+static uint64_t next_mapping(const struct image *image, uint64_t address)
+{
+	size_t low = 0, high = image->mapping_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (image->mappings[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < image->mapping_count ? image->mappings[low].start : UINT64_MAX;
+}
+
 // What of [start, end) can be visited at once: of one mapping, touched all along or not at all.
 static uint64_t find_piece(const struct image *image, uint64_t start, uint64_t end, bool *touched)
 {
 	const struct image_mapping *mapping = image_find(image, start);
 
-	*touched = true;
-	if (!mapping)
-		return end;
+	*touched = mapping != NULL;
+	if (!mapping) {
+		uint64_t next = next_mapping(image, start);
+
+		return next < end ? next : end;
+	}
 	if (end > mapping->end)
 		end = mapping->end;
 	return is_anonymous(mapping) && image->pagemap >= 0 ? find_run(image, start, end, touched)

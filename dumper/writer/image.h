@@ -68,8 +68,8 @@ typedef struct heap_error *image_visitor(void *context, uint64_t address, const 
 					 size_t count);
 
 /**
- * Visits the words of [start, end) in pieces, in order, leaving out pages of anonymous memory
- * that were never touched.
+ * Visits the words of [start, end) in pieces, in order, leaving out what is not mapped and pages
+ * of anonymous memory that were never touched.
  *
  * @param start, end  multiples of 8
  */

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "t/unit/compile.h"
+
+#include "lib/elf_file.h"
+#include "lib/lines.h"
+
+#include <stdbool.h>
+
+static const char *const compilers[] = {
+	"gcc -gdwarf-3 -O2",
+	"gcc -gdwarf-4 -O2",
+	"gcc -gdwarf-5 -O2",
+	"gcc -gdwarf-5 -O0",
+	"gcc -g1 -O2",
+	"gcc -gdwarf-5 -gdwarf64 -O2",
+	"gcc -gdwarf-4 -fdebug-types-section -O2",
+	"gcc -g -gz=zlib -O2 -ffunction-sections",
+	"clang -gdwarf-4 -O2",
+	"clang -gdwarf-5 -O2",
+	"clang -gdwarf-5 -O0",
+	"clang -gline-tables-only -O2",
+};
+
+// Places are marked by symbols, of which each stands at an instruction of its own.
+#define MARK(name) "__asm__ volatile(\".globl at_" name "\\nat_" name ": nop\");"
+
+static const char source[] =
+	"#include \"header.h\"\n"
+	"static inline __attribute__((always_inline)) void inner(void)\n"
+	"{\n"
+	"	" MARK("inner") "\n" // 4
+				"}\n"
+				"static inline __attribute__((always_inline)) void middle(void)\n"
+				"{\n"
+				"	inner();\n" // 8
+				"	" MARK(
+					"middle") "\n"
+						  "}\n"
+						  "void outer(void)\n"
+						  "{\n"
+						  "	middle();\n"      // 13
+						  "	from_header();\n" // 14
+						  "	" MARK(
+							  "outer") "\n" // 15
+								   "}\n"
+								   "#line 1000 \"other name.c\"\n"
+								   "void renamed(void) { " MARK(
+									   "renamed") " }\n";
+
+static const char header[] = "static inline __attribute__((always_inline)) void from_header(void)\n"
+			     "{\n"
+			     "	" MARK("header") "\n"
+						 "}\n";
+
+static const char *compiler;
+static struct heap_elf_file *elf;
+static struct heap_dwarf_file *file;
+static struct heap_line_finder *finder;
+
+static uint64_t address_of(const char *name)
+{
+	const struct heap_symbol *symbol;
+
+	for (size_t i = 0; i < elf->symbol_count; i++) {
+		symbol = &elf->symbols[i];
+		if (strcmp(symbol->name, name) == 0)
+			return symbol->address;
+	}
+	fail_msg("%s: no %s", compiler, name);
+	return 0;
+}
+
+// Marks have no type, which elf_file.h leaves out.
+static uint64_t address_of_mark(const char *name)
+{
+	char line[64] = "";
+	FILE *out;
+
+	assert_true(compile_run("nm object.so | sed -n 's/ . at_%s$//p' >address", name));
+	out = fopen(compile_path("address"), "r");
+	assert_non_null(fgets(line, sizeof(line), out));
+	fclose(out);
+	return strtoull(line, NULL, 16);
+}
+
+// @p expected  "function file:line" of each, innermost first, with " < " between them
+static void check_at(uint64_t pc, const char *expected)
+{
+	struct heap_lines lines;
+	char text[512] = "";
+	size_t at = 0;
+
+	assert_null(heap_line_finder_find(finder, pc, &lines));
+	for (size_t i = 0; i < lines.count; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %s:%u", i ? " < " : "",
+				       lines.lines[i].function, lines.lines[i].file,
+				       lines.lines[i].line);
+	if (strcmp(text, expected) != 0)
+		fail_msg("%s: at %#lx: '%s' rather than '%s'", compiler, pc, text, expected);
+	heap_lines_deinit(&lines);
+}
+
+static void open_object(const char *name)
+{
+	assert_null(heap_elf_open(compile_path(name), &elf));
+	assert_null(heap_dwarf_open(compile_path(name), &file));
+	assert_null(heap_line_finder_create(file, &finder));
+}
+
+static void close_object(void)
+{
+	heap_line_finder_destroy(finder);
+	heap_dwarf_close(file);
+	heap_elf_close(elf);
+}
+
+static void check_marks(void)
+{
+	check_at(address_of_mark("inner"),
+		 "inner source.c:4 < middle source.c:8 < outer source.c:13");
+	check_at(address_of_mark("middle"), "middle source.c:9 < outer source.c:13");
+	check_at(address_of_mark("header"), "from_header header.h:3 < outer source.c:14");
+	check_at(address_of_mark("outer"), "outer source.c:15");
+	// Functions that have nothing inlined are left to the symbol table then.
+	check_at(address_of_mark("renamed"), strstr(compiler, "tables-only")
+						     ? " other name.c:1000"
+						     : "renamed other name.c:1000");
+	if (strstr(compiler, "-O0"))
+		check_at(address_of("outer"), "outer source.c:12");
+	// What has no debug information: the file's header, the C library's start-up code.
+	check_at(0, "");
+	check_at(0x40, "");
+	check_at(address_of("_init"), "");
+	check_at(UINT64_MAX, "");
+}
+
+static void each_compiler(void **state)
+{
+	size_t tried = 0;
+
+	(void)state;
+	compile_write("source.c", source);
+	compile_write("header.h", header);
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
+		char program[16];
+
+		compiler = compilers[i];
+		sscanf(compiler, "%15s", program);
+		if (!compile_has(program))
+			continue;
+		assert_true(compile_run("%s -fPIC -shared -o object.so source.c", compiler));
+		open_object("object.so");
+		check_marks();
+		close_object();
+		tried++;
+	}
+	assert_true(tried > 0);
+}
+
+// The compiler cuts a function in two, and the linker puts the parts where it likes.
+static void code_of_several_ranges(void **state)
+{
+	(void)state;
+	compiler = "gcc, hot and cold";
+	compile_write("parts.c",
+		      "void bad(void) __attribute__((cold, noreturn));\n"
+		      "int parts(int *p)\n"
+		      "{\n"
+		      "	if (__builtin_expect(!p, 0)) {\n"
+		      "		" MARK("cold") "\n" // 5
+					       "		bad();\n"
+					       "	}\n"
+					       "	" MARK("hot") "\n" // 8
+								      "	return *p;\n"
+								      "}\n");
+	assert_true(compile_run("gcc -g -O2 -fPIC -freorder-blocks-and-partition -shared "
+				"-o object.so parts.c"));
+	open_object("object.so");
+	check_at(address_of_mark("cold"), "parts parts.c:5");
+	check_at(address_of_mark("hot"), "parts parts.c:8");
+	close_object();
+}
+
+static void names_of_cxx_are_qualified(void **state)
+{
+	(void)state;
+	compiler = "g++";
+	if (!compile_has("g++"))
+		return;
+	compile_write("cache.cc", "namespace cache {\n"
+				  "template <typename T> struct table {\n"
+				  "	void insert(T) { " MARK(
+					  "insert") " }\n" // 3
+						    "};\n"
+						    "struct entry { void touch(int, char *); };\n"
+						    "void entry::touch(int, char *) { " MARK(
+							    "touch") " }\n" // 6
+								     "}\n"
+								     "void use(cache::table<int> "
+								     "*t) { t->insert(1); }\n");
+	assert_true(compile_run("g++ -g -O0 -fPIC -shared -o object.so cache.cc"));
+	open_object("object.so");
+	check_at(address_of_mark("touch"), "cache::entry::touch cache.cc:6");
+	check_at(address_of_mark("insert"), "cache::table<int>::insert cache.cc:3");
+	close_object();
+}
+
+// A table of lines may say that a line is anywhere.
+static void damage_does_no_harm(void **state)
+{
+	uint64_t random = 88172645463325252u;
+	unsigned long offset = 0, size = 0;
+	FILE *out;
+
+	(void)state;
+	compiler = "gcc, damaged";
+	compile_write("source.c", source);
+	compile_write("header.h", header);
+	assert_true(compile_run("gcc -g -O2 -fPIC -shared -o object.so source.c && "
+				"readelf -SW object.so | sed -n 's/.*\\.debug_line *PROGBITS "
+				"*[0-9a-f]* \\([0-9a-f]* [0-9a-f]*\\).*/\\1/p' >section"));
+	out = fopen(compile_path("section"), "r");
+	assert_int_equal(fscanf(out, "%lx %lx", &offset, &size), 2);
+	fclose(out);
+	for (int round = 0; round < 300; round++) {
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		out = fopen(compile_path("object.so"), "r+b");
+		assert_non_null(out);
+
+		long at = (long)(offset + random % size);
+
+		fseek(out, at, SEEK_SET);
+
+		int before = fgetc(out);
+
+		fseek(out, at, SEEK_SET);
+		fputc(before ^ 1 << (random >> 32) % 8, out);
+		fclose(out);
+
+		struct heap_lines lines;
+
+		open_object("object.so");
+		for (uint64_t pc = 0x1000; pc < 0x1200; pc += 16) {
+			heap_error_destroy(heap_line_finder_find(finder, pc, &lines));
+			heap_lines_deinit(&lines);
+		}
+		close_object();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_compiler),
+		cmocka_unit_test(code_of_several_ranges),
+		cmocka_unit_test(names_of_cxx_are_qualified),
+		cmocka_unit_test(damage_does_no_harm),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("lines", tests, compile_begin, compile_end);
+}

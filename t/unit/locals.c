@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "t/unit/compile.h"
+
+#include "lib/debug_code.h"
+#include "lib/dwarf_types.h"
+#include "lib/dwarf_types_reader.h"
+#include "lib/locals.h"
+
+#include <stdbool.h>
+
+enum {
+	CFA = 0x70000000, // of the frame that is asked for
+	FRAME = CFA - 16, // its frame pointer
+};
+
+static const char *const compilers[] = {
+	"gcc -gdwarf-3 -O2",          "gcc -gdwarf-4 -O2",   "gcc -gdwarf-5 -O2",
+	"gcc -gdwarf-4 -O0",          "gcc -gdwarf-5 -O0",   "gcc -gdwarf-5 -gdwarf64 -O2",
+	"gcc -gdwarf-5 -O2 -gz=zlib", "clang -gdwarf-4 -O2", "clang -gdwarf-5 -O2",
+	"clang -gdwarf-4 -O0",        "clang -gdwarf-5 -O0",
+};
+
+#define MARK(name, operands) \
+	"	__asm__ volatile(\".globl at_" name "\\nat_" name ": nop\" " operands ");\n"
+
+#define INLINED MARK("inlined", ": : \"r\"(inner), \"r\"(within)")
+#define LIVE MARK("live", ": : \"r\"(local), \"r\"(parameter), \"r\"(number)")
+#define BLOCK MARK("block", ": : \"r\"(shadowed), \"r\"(p), \"r\"(sum) : \"memory\"")
+// Behind code that nothing but the result outlives.
+#define CLOBBER \
+	"	__asm__ volatile(\"nop\" : \"+r\"(result) : : \"rbx\", \"rcx\", \"rdx\", " \
+	"\"rsi\", " \
+	"\"rdi\", \"r8\", \"r9\", \"r10\", \"r11\", \"r12\", \"r13\", \"r14\", \"r15\");\n"
+#define DEAD CLOBBER MARK("dead", ": \"+r\"(result)")
+
+static const char source[] =
+	"struct node { struct node *next; long value; };\n"
+	"static inline __attribute__((always_inline)) long inlined(struct node *inner)\n" // 2
+	"{\n"
+	"	struct node *within = inner->next;\n" // 4
+	INLINED "	return (long)within + (long)inner;\n"
+	"}\n"
+	"__attribute__((noinline)) long walk(struct node *parameter, long number)\n" // 8
+	"{\n"
+	"	struct node *local = parameter->next;\n" // 10
+	LIVE "	long result = (long)local->next + (long)parameter + number;\n" DEAD
+	"	return result;\n"
+	"}\n"
+	"__attribute__((noinline)) long nest(struct node *shadowed)\n"
+	"{\n"
+	"	static struct node *fixed;\n"
+	"	long sum = 0;\n"
+	"	for (struct node *p = shadowed; p; p = p->next) {\n" // 21
+	"		struct node **shadowed = &p->next;\n"        // 22
+	BLOCK "		sum += (long)*shadowed + p->value;\n"
+	"	}\n"
+	"	fixed = shadowed;\n"
+	"	return sum + inlined(fixed);\n"
+	"}\n"
+	"int main(int argc, char **argv)\n"
+	"{\n"
+	"	struct node node = { 0, argc };\n"
+	"	return walk(&node, argc) + nest(&node) + (argv == 0);\n"
+	"}\n";
+
+static const char *compiler;
+static struct heap_dwarf_file *file;
+static struct heap_locals locals;
+
+static uint64_t address_of(const char *mark)
+{
+	char line[64] = "";
+	FILE *out;
+
+	assert_true(compile_run("nm program | sed -n 's/ . at_%s$//p' >address", mark));
+	out = fopen(compile_path("address"), "r");
+	assert_non_null(fgets(line, sizeof(line), out));
+	fclose(out);
+	return strtoull(line, NULL, 16);
+}
+
+static bool read_nothing(void *context, uint64_t address, void *buffer, size_t size)
+{
+	(void)context, (void)address, (void)buffer, (void)size;
+	return false;
+}
+
+static void find_at(const char *mark)
+{
+	struct heap_registers registers = { .known = UINT64_MAX };
+	struct heap_locals_frame frame = {
+		.pc = address_of(mark),
+		.cfa = CFA,
+		.registers = &registers,
+		.read = read_nothing,
+	};
+
+	for (unsigned i = 0; i < HEAP_REGISTERS; i++)
+		registers.value[i] = 0x1000 * (i + 1);
+	registers.value[HEAP_REGISTER_FRAME] = FRAME;
+	registers.value[HEAP_REGISTER_SP] = CFA - 128;
+	assert_null(heap_locals_find(file, &frame, &locals));
+}
+
+static const struct heap_local *find(const char *name)
+{
+	for (size_t i = 0; i < locals.count; i++)
+		if (strcmp(locals.locals[i].name, name) == 0)
+			return &locals.locals[i];
+	return NULL;
+}
+
+// It is there, in the frame or in a register, and declared where it is.
+static void check(const char *name, const char *function, unsigned line)
+{
+	const struct heap_local *local = find(name);
+
+	if (!local)
+		fail_msg("%s: no %s", compiler, name);
+	assert_string_equal(local->function, function);
+	assert_string_equal(local->file, "source.c");
+	if (local->line != line)
+		fail_msg("%s: %s is of line %u rather than %u", compiler, name, local->line, line);
+	assert_true(local->type != 0);
+	if (local->kind == HEAP_LOCATION_MEMORY)
+		assert_in_range(local->address, CFA - 256, CFA);
+	else
+		assert_int_equal(local->kind, HEAP_LOCATION_REGISTER);
+	if (strstr(compiler, "-O0"))
+		assert_int_equal(local->kind, HEAP_LOCATION_MEMORY);
+}
+
+static void check_nowhere(const char *name)
+{
+	if (!strstr(compiler, "-O0") && find(name))
+		fail_msg("%s: %s is dead, and yet there", compiler, name);
+}
+
+// The name of a local's type.
+static void check_type(const char *name, const char *expected)
+{
+	const struct heap_local *local = find(name);
+	struct heap_debug_units *units;
+	struct heap_unit_types types;
+	char text[100];
+
+	assert_non_null(local);
+	assert_null(heap_dwarf_debug_units(file, &units));
+	assert_null(
+		heap_unit_types_read(file, heap_debug_units_find(units, local->type)->die, &types));
+	heap_types_format(&types.types, heap_unit_types_find(&types, local->type), text,
+			  sizeof(text));
+	assert_string_equal(text, expected);
+	heap_unit_types_deinit(&types);
+}
+
+static void check_program(void)
+{
+	find_at("live");
+	check("local", "walk", 10);
+	check("parameter", "walk", 8);
+	check("number", "walk", 8);
+	check_type("local", "struct node *");
+	check_type("number", "long");
+	heap_locals_deinit(&locals);
+
+	// A stale pointer in a slot that is used for something else would name types wrongly.
+	find_at("dead");
+	check_nowhere("local");
+	check_nowhere("parameter");
+	heap_locals_deinit(&locals);
+
+	find_at("block");
+	check("p", "nest", 21);
+	check("shadowed", "nest", 22); // the inner one first
+	check_type("shadowed", "struct node **");
+	assert_true(find("p") < find("sum"));
+	assert_null(find("fixed")); // a global
+	assert_null(find("within"));
+	heap_locals_deinit(&locals);
+
+	find_at("inlined");
+	check("within", "inlined", 4);
+	check("inner", "inlined", 2);
+	heap_locals_deinit(&locals);
+}
+
+static void each_compiler(void **state)
+{
+	size_t tried = 0;
+
+	(void)state;
+	compile_write("source.c", source);
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
+		char program[16];
+
+		compiler = compilers[i];
+		sscanf(compiler, "%15s", program);
+		if (!compile_has(program))
+			continue;
+		assert_true(compile_run("%s -no-pie -o program source.c", compiler));
+		assert_null(heap_dwarf_open(compile_path("program"), &file));
+		check_program();
+		heap_dwarf_close(file);
+		tried++;
+	}
+	assert_true(tried > 0);
+}
+
+static void where_there_is_no_function(void **state)
+{
+	struct heap_registers registers = { 0 };
+	struct heap_locals_frame frame = { .registers = &registers, .read = read_nothing };
+
+	(void)state;
+	compiler = "gcc";
+	compile_write("source.c", source);
+	assert_true(compile_run("gcc -g -O2 -no-pie -o program source.c"));
+	assert_null(heap_dwarf_open(compile_path("program"), &file));
+	assert_null(heap_locals_find(file, &frame, &locals));
+	assert_int_equal(locals.count, 0);
+	heap_locals_deinit(&locals);
+	// No register is known: nothing can be found in any.
+	frame.pc = address_of("live");
+	assert_null(heap_locals_find(file, &frame, &locals));
+	for (size_t i = 0; i < locals.count; i++)
+		assert_int_equal(locals.locals[i].kind, HEAP_LOCATION_REGISTER);
+	heap_locals_deinit(&locals);
+	heap_dwarf_close(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_compiler),
+		cmocka_unit_test(where_there_is_no_function),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("locals", tests, compile_begin, compile_end);
+}
