@@ -112,6 +112,9 @@ $(BUILD)/heapsh: $(SHELL_) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
+# The report page's files are in the program.
+$(BUILD)/shell/report_parts.o: $(wildcard shell/report/*.* shell/report/vendor/*/*)
+
 $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.o,$(SHELL_)) \
 		$(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
@@ -284,6 +287,7 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	install -D -m 644 scripts/completion.bash $(DESTDIR)$(COMPLETIONDIR)/heapsh
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-report
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-diff
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-unfreed
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-evolution

@@ -28,7 +28,7 @@ _heapsh()
 	if [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
 			callstack symbols inrefs outrefs path dominators retained shared suspects leaks
-			types sites strings waste export last alias unalias source time snapshots go next previous compare
+			types sites strings waste report export last alias unalias source time snapshots go next previous compare
 			history' -- "$word"; compgen -f -X '!*.snap' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
@@ -75,6 +75,18 @@ _heapsh_evolution()
 	fi
 }
 
+_heapsh_report()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [[ $previous == -o || $previous == --output ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--quiet --output' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
+	fi
+}
+
 _heapsh_export()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
@@ -110,3 +122,4 @@ complete -o filenames -F _heapsh_diff heapsh-diff
 complete -o filenames -F _heapsh_unfreed heapsh-unfreed
 complete -o filenames -F _heapsh_evolution heapsh-evolution
 complete -o filenames -F _heapsh_export heapsh-export
+complete -o filenames -F _heapsh_report heapsh-report

@@ -75,6 +75,7 @@ struct command {
 	_(leaks) \
 	_(types) \
 	_(sites) \
+	_(report) \
 	_(strings) \
 	_(waste) \
 	_(export) \

@@ -9,6 +9,8 @@ static int compare_roots(const void *left, const void *right)
 
 	if (a->retained != b->retained)
 		return a->retained > b->retained ? -1 : 1;
+	if (a->reachable.bytes != b->reachable.bytes)
+		return a->reachable.bytes > b->reachable.bytes ? -1 : 1;
 	return a->root < b->root ? -1 : a->root > b->root;
 }
 

@@ -24,7 +24,7 @@ struct root_sizes {
  *
  * @param minimum  bytes that a root must retain
  * @param limit    how many of them there may be in the answer
- * @param result   [*count] by what they retain, the most first; the session's
+ * @param result   [*count] by what they retain, then by what they reach, the most first; the session's
  */
 HEAP_MUST_CHECK
 struct heap_error *root_sizes_measure(struct session *session, uint64_t minimum, size_t limit,

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * heapsh-report: a series of snapshots of one process as a page for a browser.
+ *
+ * What is in the heap and what holds it is told of the last snapshot; the others tell how that
+ * has come about, and with three or more what may leak.
+ */
+#include "shell/format.h"
+#include "shell/report.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	EXIT_TROUBLE = 2,
+};
+
+struct options {
+	bool quiet;
+	const char *output;
+};
+
+static const char usage[] = "usage: heapsh-report [-q|--quiet] [-o|--output FILE] FILE...\n";
+
+static bool parse_options(int argc, char **argv, struct options *options)
+{
+	static const struct option known[] = {
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "qo:", known, NULL)) != -1) {
+		switch (option) {
+		case 'q':
+			options->quiet = true;
+			break;
+		case 'o':
+			options->output = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		case 'V':
+			puts("heapsh-report " HEAPSH_VERSION);
+			exit(0);
+		default:
+			fputs(usage, stderr);
+			return false;
+		}
+	}
+	if (optind < argc)
+		return true;
+	fprintf(stderr, "heapsh-report: no snapshot\n%s", usage);
+	return false;
+}
+
+static void report_progress(void *context, size_t number, const char *file)
+{
+	char *name = format_name(file);
+
+	(void)context;
+	fprintf(stderr, "[%zu]: %s\n", number, name ? name : "");
+	free(name);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *run(struct session *session, char *const *files, size_t count,
+			      const struct options *options)
+{
+	bool progress = !options->quiet && isatty(STDERR_FILENO);
+	char size[FORMAT_BYTES_MAX];
+	uint64_t bytes = 0;
+	struct heap_error *error;
+
+	progress_init(&session->progress, progress ? stderr : NULL);
+	session_begin_command(session);
+	error = report_write_series(options->output, session, files, count,
+				    progress ? report_progress : NULL, NULL, &bytes);
+	if (!error && !options->quiet)
+		printf("%s: %s\n", options->output, format_bytes(bytes, size));
+	return error;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .output = "report.html" };
+	struct session session = { .errors = stderr };
+	struct heap_error *error;
+
+	if (!parse_options(argc, argv, &options))
+		return EXIT_TROUBLE;
+	session.output = output_create(stdout, OUTPUT_TEXT, false);
+	error = session.output ? run(&session, argv + optind, (size_t)(argc - optind), &options)
+			       : heap_error_out_of_memory();
+	session_close(&session);
+	output_destroy(session.output);
+	if (!error)
+		return 0;
+	fprintf(stderr, "heapsh-report: %s\n", heap_error_message(error));
+	heap_error_destroy(error);
+	return EXIT_TROUBLE;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/report.h"
+
+#include "shell/candidates.h"
+#include "shell/format.h"
+#include "shell/report_data.h"
+#include "shell/report_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FEWEST_FOR_LEAKS = 3, // snapshots
+};
+
+// "<" ends a script wherever it stands in it, but in JSON it stands in strings alone.
+static void write_data(FILE *stream, const char *data, size_t size)
+{
+	const char *end = data + size;
+
+	while (data < end) {
+		const char *next = memchr(data, '<', (size_t)(end - data));
+		size_t length = (size_t)((next ? next : end) - data);
+
+		fwrite(data, 1, length, stream);
+		if (next)
+			fputs("\\u003c", stream);
+		data += length + (next != NULL);
+	}
+}
+
+static void write_title(FILE *stream, const char *program)
+{
+	char *name = format_name(program);
+
+	for (const char *at = name; at && *at; at++) {
+		if (*at == '<' || *at == '&')
+			fputs(*at == '<' ? "&lt;" : "&amp;", stream);
+		else
+			putc(*at, stream);
+	}
+	free(name);
+}
+
+static void write_frame(FILE *stream, const char *program, const char *data, size_t size)
+{
+	const char *at = report_frame();
+
+	for (;;) {
+		const char *begin = strchr(at, '@');
+		const char *end = begin ? strchr(begin + 1, '@') : NULL;
+
+		if (!end)
+			break;
+		fwrite(at, 1, (size_t)(begin - at), stream);
+
+		const char *part = report_part(begin + 1, (size_t)(end - begin - 1));
+
+		if (part)
+			fputs(part, stream);
+		else if (strncmp(begin, "@data@", 6) == 0)
+			write_data(stream, data, size);
+		else
+			write_title(stream, program);
+		at = end + 1;
+	}
+	fputs(at, stream);
+}
+
+// The data alone, into memory: it is bounded.
+HEAP_MUST_CHECK
+static struct heap_error *make_data(struct session *session, struct report_series *series,
+				    const struct candidates *leaks, char **data, size_t *size)
+{
+	struct output *before = session->output;
+	FILE *stream = open_memstream(data, size);
+	struct output *output = stream ? output_create(stream, OUTPUT_JSON, false) : NULL;
+	struct heap_error *error;
+
+	if (!output) {
+		if (stream)
+			fclose(stream);
+		return heap_error_out_of_memory();
+	}
+	session->output = output;
+	error = report_data_write(session, series, leaks);
+	session->output = before;
+	if (!output_finish(output) && !error)
+		error = heap_error_out_of_memory();
+	output_destroy(output);
+	if (fclose(stream) != 0 && !error)
+		error = heap_error_out_of_memory();
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_file(const char *path, struct session *session,
+				     struct report_series *series, const struct candidates *leaks,
+				     uint64_t *bytes)
+{
+	char *data = NULL;
+	size_t size = 0;
+	struct heap_error *error = make_data(session, series, leaks, &data, &size);
+	FILE *stream = error ? NULL : fopen(path, "we");
+
+	if (!error && !stream)
+		error = heap_error_create_system("%s", path);
+	if (stream) {
+		write_frame(stream, session->snapshot->info.program, data, size);
+		*bytes = (uint64_t)ftell(stream);
+		if (ferror(stream) | fclose(stream))
+			error = heap_error_create_system("%s", path);
+	}
+	free(data);
+	return error;
+}
+
+// --- from snapshots ---------------------------------------------------------------
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+struct heap_error *report_write_one(const char *path, struct session *session, uint64_t *bytes)
+{
+	struct report_series told = { 0 };
+	struct heap_error *error = report_series_init(&told);
+
+	if (!error)
+		error = report_series_add(&told, session, base_name(session->snapshot->path));
+	if (!error)
+		error = write_file(path, session, &told, NULL, bytes);
+	report_series_deinit(&told);
+	return error;
+}
+
+// Snapshots are the series', which closes them.
+static void leave_snapshot(struct session *session)
+{
+	progress_end(&session->progress);
+	session_release(session, NULL);
+	session->snapshot = NULL;
+	session_switch(session, NULL);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_file(struct heap_series *series, struct report_series *told,
+				    struct session *session, const char *file)
+{
+	struct heap_snapshot *snapshot;
+	struct heap_error *error = heap_snapshot_open(file, &snapshot);
+
+	leave_snapshot(session);
+	if (!error)
+		error = heap_series_add(series, snapshot);
+	if (error)
+		return error;
+	session->snapshot = heap_series_latest(series);
+	return report_series_add(told, session, base_name(file));
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_last(const char *path, struct heap_series *series,
+				     struct report_series *told, struct session *session,
+				     uint64_t *bytes)
+{
+	static const struct candidates_options all = { .by = CANDIDATES_BY_KIND };
+	bool has_leaks = heap_series_length(series) >= FEWEST_FOR_LEAKS;
+	struct candidates leaks = { 0 };
+	struct heap_error *error = NULL;
+
+	if (has_leaks)
+		error = candidates_find(&leaks, &all, session, series, &told->kinds, told->by_kind);
+	if (!error)
+		error = write_file(path, session, told, has_leaks ? &leaks : NULL, bytes);
+	candidates_deinit(&leaks);
+	return error;
+}
+
+struct heap_error *report_write_series(const char *path, struct session *session,
+				       char *const *files, size_t count, report_listener *listen,
+				       void *context, uint64_t *bytes)
+{
+	struct heap_series *series = NULL;
+	struct report_series told = { 0 };
+	struct heap_error *error = heap_series_create(&series);
+
+	if (!error)
+		error = report_series_init(&told);
+	for (size_t i = 0; i < count && !error; i++) {
+		if (listen)
+			listen(context, i, files[i]);
+		error = read_file(series, &told, session, files[i]);
+	}
+	if (!error)
+		error = write_last(path, series, &told, session, bytes);
+	leave_snapshot(session);
+	report_series_deinit(&told);
+	heap_series_destroy(series);
+	return error;
+}
