@@ -18,11 +18,9 @@ static void *first_malloc(size_t size);
 
 struct heapsnap_hot heapsnap_hot __attribute__((aligned(64))) = {
 	.malloc = first_malloc,
-	.mark = HEAPSNAP_MARK_SPECIAL,
+	.mark = HEAPSNAP_MARKS, // of what is signed before one is chosen none will look plain
 };
 struct heapsnap_allocator heapsnap_below;
-
-static const uint64_t special_mark = HEAPSNAP_MARK_SPECIAL;
 
 __thread struct heapsnap_move heapsnap_move;
 
@@ -87,18 +85,27 @@ static uint64_t make_secret(void)
 
 /*
  * glibc puts a key into the second word of a block that is freed into a thread's cache, by
- * which it knows one that is freed twice. It lies where our origin was, and its upper bits
- * may look like a signature; wiped, glibc would know the block no more.
+ * which it knows one that is freed twice. It lies where our origin was; wiped, glibc would know
+ * the block no more. So it must not look plain.
+ *
+ * @return a bit that it has not set; 0 in one process of 4096
  */
-static uint16_t find_freed_signature(void)
+static uint16_t choose_mark(void)
 {
 	char *block = heapsnap_hot.malloc(2 * HEAPSNAP_HEADER_SIZE);
+	uint32_t unset;
 
 	if (!block)
 		return 0;
 	heapsnap_hot.free(block);
 	__asm__ volatile("" : "+r"(block) : : "memory");
-	return *heapsnap_signature_of(block + HEAPSNAP_HEADER_SIZE);
+	unset = ~(uint32_t)*heapsnap_signature_of(block + HEAPSNAP_HEADER_SIZE) & HEAPSNAP_MARKS;
+	return unset ? (uint16_t)(1u << (31 - __builtin_clz(unset))) : 0;
+}
+
+bool heapsnap_is_above_glibc(void)
+{
+	return is_found() && heapsnap_hot.malloc == __libc_malloc;
 }
 
 void heapsnap_blocks_init(void)
@@ -122,10 +129,10 @@ void heapsnap_blocks_init(void)
 	void *(*found)(size_t) = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
 
 	heapsnap_hot.malloc = found;
-	if (found == __libc_malloc) {
-		heapsnap_hot.mark = HEAPSNAP_MARK_PLAIN;
-		heapsnap_hot.freed = find_freed_signature();
-	}
+	if (found == __libc_malloc)
+		heapsnap_hot.plain = choose_mark();
+	heapsnap_hot.mark = heapsnap_hot.plain ? heapsnap_hot.plain : 0x8000;
+	heapsnap_process.mark = heapsnap_hot.mark;
 	heapsnap_operators_init();
 }
 
@@ -186,12 +193,10 @@ static struct heapsnap_making make(size_t size, uint64_t site)
 	return heapsnap_observe(size, site, is_sampled);
 }
 
-// The mark of a block, which becomes a sample if there is a backtrace for it: free() has to look
-// at those, so that the sample ends with the block.
-static const uint64_t *mark_of(const void *block, uint32_t backtrace)
+// Whether a block becomes a sample: then free() has to look at it, so that the sample ends.
+static bool is_sample(const void *block, uint32_t backtrace)
 {
-	return backtrace && heapsnap_sample_add(block, backtrace) ? &special_mark
-								  : &heapsnap_hot.mark;
+	return backtrace && heapsnap_sample_add(block, backtrace);
 }
 
 // Signs what the allocator below has given. @param alignment  log2, 0 for its own
@@ -202,10 +207,10 @@ static void *adopt(char *base, size_t size, unsigned alignment, unsigned flags,
 		return NULL;
 
 	char *block = base + (alignment ? (size_t)1 << alignment : HEAPSNAP_HEADER_SIZE);
-	const uint64_t *mark = mark_of(block, making.backtrace);
+	bool is_special = is_sample(block, making.backtrace) || alignment || !is_found();
 
 	heapsnap_sign(block, heapsnap_extent(size, 0, alignment, flags) | heapsnap_hot.birth,
-		      making.site, alignment ? &special_mark : mark);
+		      making.site, is_special);
 	return block;
 }
 
@@ -263,7 +268,7 @@ static void *dead_base(void *block)
 	// The word before a block that never was ours is glibc's size of it. A number that is
 	// no size means a header of ours, over which the program or glibc (a key, a pointer to
 	// the next free block) has written since.
-	if (heapsnap_hot.mark == HEAPSNAP_MARK_PLAIN && header->origin > HEAPSNAP_SIZE_MAX)
+	if (heapsnap_is_above_glibc() && header->origin > HEAPSNAP_SIZE_MAX)
 		return (void *)header;
 	return block;
 }
@@ -354,8 +359,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 		return move_block(block, size, site);
 
 	struct heapsnap_making making = make(size, site);
-	bool is_plain = *heapsnap_signature_of(block) & HEAPSNAP_MARK_PLAIN;
-	uint32_t sampled = is_plain ? 0 : heapsnap_sample_remove(block);
+	uint32_t sampled = heapsnap_is_plain(block) ? 0 : heapsnap_sample_remove(block);
 
 	begin_move(block, size);
 
@@ -365,10 +369,11 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 
 	if (base)
 		heapsnap_sign(base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, birth, 0, 0),
-			      making.site, mark_of(base + HEAPSNAP_HEADER_SIZE, making.backtrace));
+			      making.site,
+			      is_sample(base + HEAPSNAP_HEADER_SIZE, making.backtrace));
 	else
 		heapsnap_sign(block, heapsnap_move.extent, heapsnap_move.site,
-			      mark_of(block, sampled));
+			      is_sample(block, sampled));
 	end_move();
 	return base ? base + HEAPSNAP_HEADER_SIZE : NULL;
 }

@@ -29,8 +29,8 @@ struct heapsnap_hot {
 	void (*free)(void *block);
 	uint64_t secret;
 	uint64_t birth; /**< the current epoch, where an extent has it */
-	uint64_t mark;  /**< HEAPSNAP_MARK_PLAIN if the allocator below is glibc */
-	uint16_t freed; /**< what glibc leaves where a freed block had its signature */
+	uint64_t mark;  /**< of HEAPSNAP_MARKS: of plain blocks */
+	uint16_t plain; /**< the same, or 0 where free() has to verify all blocks */
 };
 
 /** The other functions of the allocator below; all NULL until heapsnap_blocks_init(). */
@@ -81,6 +81,9 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site);
 /** How many bytes of the block the program may use. */
 size_t heapsnap_usable_size(void *block);
 
+/** Whether the allocator below is glibc's. */
+bool heapsnap_is_above_glibc(void);
+
 /** The header just before a block. */
 static inline struct heapsnap_header *heapsnap_header_of(const void *block)
 {
@@ -97,17 +100,12 @@ static inline int heapsnap_is_live(const void *block)
 {
 	const struct heapsnap_header *header = heapsnap_header_of(block);
 
-	return heapsnap_verifies(heapsnap_hot.secret, (uint64_t)block, header->extent,
-				 header->origin);
+	return heapsnap_verifies(heapsnap_hot.secret, heapsnap_hot.mark, (uint64_t)block,
+				 header->extent, header->origin);
 }
 
-/**
- * Signs: from here on the block is live. The signature is the last store.
- *
- * @param mark  is read last, so that the fast path needs no register for it
- */
-HEAPSNAP_INLINE void heapsnap_sign(void *block, uint64_t extent, uint64_t site,
-				   const uint64_t *mark)
+/** Signs: from here on the block is live. The signature is the last store. */
+HEAPSNAP_INLINE void heapsnap_sign(void *block, uint64_t extent, uint64_t site, bool is_special)
 {
 	struct heapsnap_header *header = heapsnap_header_of(block);
 
@@ -120,7 +118,14 @@ HEAPSNAP_INLINE void heapsnap_sign(void *block, uint64_t extent, uint64_t site,
 
 	uint64_t hash = heapsnap_hash(heapsnap_hot.secret, (uint64_t)block, extent);
 
-	__atomic_store_n(heapsnap_signature_of(block), (uint16_t)(hash | *mark), __ATOMIC_RELAXED);
+	hash = is_special ? heapsnap_special(hash, heapsnap_hot.mark) : hash | heapsnap_hot.mark;
+	__atomic_store_n(heapsnap_signature_of(block), (uint16_t)hash, __ATOMIC_RELAXED);
+}
+
+/** Whether free() takes the block to begin at its header. */
+static inline bool heapsnap_is_plain(const void *block)
+{
+	return *heapsnap_signature_of(block) & heapsnap_hot.plain;
 }
 
 /** Wipes: from here on the block is not live. Before the allocator below may reuse it. */
@@ -153,26 +158,30 @@ HEAPSNAP_INLINE bool heapsnap_take_bytes(uint64_t size)
 	return !too_many;
 }
 
-/** Whether all is known of a site and size, below 2^16, that backtraces.h wants to know. */
+/**
+ * Whether all is known of a site and size, below 2^16, that backtraces.h wants to know. A plain
+ * read, of a word that others write whole: one instruction, with the comparison.
+ */
 HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
 {
-	return __atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) == site;
+	return heapsnap_seen[(uint16_t)(site + size)] == site;
 }
 
 HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)
 {
 	// A size that overflows here is refused below: it is more than the bytes left can be.
-	char *block = heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE);
+	char *base = heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE);
+	uint64_t site = HEAPSNAP_SITE;
 
-	if (HEAPSNAP_UNLIKELY(!block))
+	if (HEAPSNAP_UNLIKELY(!base))
 		return NULL;
-	if (HEAPSNAP_UNLIKELY(!heapsnap_has_seen(HEAPSNAP_SITE, size) ||
-			      !heapsnap_take_bytes(size)))
-		return heapsnap_adopt_slowly(block, size, HEAPSNAP_SITE, flags);
-	block += HEAPSNAP_HEADER_SIZE;
+	if (HEAPSNAP_UNLIKELY(!heapsnap_has_seen(site, size) || !heapsnap_take_bytes(size)))
+		return heapsnap_adopt_slowly(base, size, site, flags);
+
+	char *block = base + HEAPSNAP_HEADER_SIZE;
+
 	__asm__("" : "+r"(block)); // one addition, not one per store
-	heapsnap_sign(block, heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth, HEAPSNAP_SITE,
-		      &heapsnap_hot.mark);
+	heapsnap_sign(block, heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth, site, false);
 	return block;
 }
 
@@ -181,12 +190,9 @@ HEAPSNAP_INLINE void heapsnap_release(void *block)
 	if (!block)
 		return;
 
-	uint16_t signature = *heapsnap_signature_of(block);
-
-	// Not verified: a header that is damaged below its mark still says where libc's block
+	// Not verified: a header that is damaged but for its mark still says where libc's block
 	// begins, and what libc finds there is for libc to say.
-	if (HEAPSNAP_UNLIKELY(!(signature & HEAPSNAP_MARK_PLAIN) ||
-			      signature == heapsnap_hot.freed)) {
+	if (HEAPSNAP_UNLIKELY(!heapsnap_is_plain(block))) {
 		heapsnap_release_other(block);
 		return;
 	}

@@ -41,7 +41,7 @@ bool heapsnap_growth_init(void)
 {
 	if (state)
 		return true;
-	if (heapsnap_hot.mark == HEAPSNAP_MARK_PLAIN)
+	if (heapsnap_is_above_glibc())
 		statistics = (__typeof__(statistics))dlsym(RTLD_NEXT, STATISTICS);
 	state = heapsnap_reserve_own(sizeof(*state));
 	return state != NULL;

@@ -36,16 +36,17 @@ enum {
 	HEAPSNAP_BIRTH_BITS = 16,
 	HEAPSNAP_ALIGNMENT_BITS = 5,
 	HEAPSNAP_SITE_BITS = 48,
-	HEAPSNAP_WIPED = 0x7ffe,
-	HEAPSNAP_MOVING = 0x7ffc,
+	HEAPSNAP_WIPED = 0x000e,
+	HEAPSNAP_MOVING = 0x000c,
 
 	/**
-	 * Or'ed into a signature, either of them. PLAIN is all that free() looks at: the block
-	 * begins at its header. SPECIAL blocks, those at alignments beyond malloc's own and all
-	 * blocks of an allocator that is not glibc's, are verified first.
+	 * One of these bits, the mark, is set in the signature of a plain block. It is all that
+	 * free() looks at: the block begins at its header. In that of a special block it is not:
+	 * those at alignments beyond malloc's own and samples are verified first. Which bit, the
+	 * process chooses: none that glibc sets in a block that has been freed.
 	 */
-	HEAPSNAP_MARK_PLAIN = 0x8000,
-	HEAPSNAP_MARK_SPECIAL = 0x0001,
+	HEAPSNAP_MARKS = 0xfff0,
+	HEAPSNAP_SPECIAL = 0x0001, /**< set in theirs, so that it is none of the above */
 };
 
 #define HEAPSNAP_SIZE_MAX ((UINT64_C(1) << HEAPSNAP_SIZE_BITS) - 1)
@@ -90,7 +91,7 @@ static inline unsigned heapsnap_extent_flags(uint64_t extent)
 }
 
 /**
- * 15 bits. Each bit of the address and the extent decides over some of them.
+ * 16 bits. Each bit of the address and the extent decides over some of them.
  *
  * @param secret  of the process: an odd number, the multiplier of Dietzfelbinger's
  *	"multiply-shift" hashing, whose upper bits are as good as the multiplier is random
@@ -98,18 +99,22 @@ static inline unsigned heapsnap_extent_flags(uint64_t extent)
  */
 static inline uint64_t heapsnap_hash(uint64_t secret, uint64_t block, uint64_t extent)
 {
-	return ((extent ^ block) * secret) >> 49;
+	return ((extent ^ block) * secret) >> 48;
+}
+
+static inline uint64_t heapsnap_special(uint64_t hash, uint64_t mark)
+{
+	return (hash & ~mark) | HEAPSNAP_SPECIAL;
 }
 
 /** Whether these 16 bytes, just before @p block, are a live block's header. */
-static inline int heapsnap_verifies(uint64_t secret, uint64_t block, uint64_t extent,
+static inline int heapsnap_verifies(uint64_t secret, uint64_t mark, uint64_t block, uint64_t extent,
 				    uint64_t origin)
 {
 	uint64_t signature = origin >> HEAPSNAP_SITE_BITS;
-	uint64_t mark =
-		signature & HEAPSNAP_MARK_PLAIN ? HEAPSNAP_MARK_PLAIN : HEAPSNAP_MARK_SPECIAL;
+	uint64_t hash = heapsnap_hash(secret, block, extent);
 
-	return signature == (heapsnap_hash(secret, block, extent) | mark);
+	return signature == (signature & mark ? hash | mark : heapsnap_special(hash, mark));
 }
 
 #endif

@@ -73,11 +73,10 @@ HEAPSNAP_API int heapsnap_set_type(void *block, const char *type)
 	struct heapsnap_header *header = heapsnap_header_of(block);
 	uint64_t extent = header->extent | (uint64_t)HEAPSNAP_BLOCK_LABELLED << 61;
 	uint64_t site = header->origin & HEAPSNAP_SITE_MASK;
-	uint64_t mark = *heapsnap_signature_of(block) & HEAPSNAP_MARK_PLAIN ? HEAPSNAP_MARK_PLAIN
-									    : HEAPSNAP_MARK_SPECIAL;
+	bool is_special = !(*heapsnap_signature_of(block) & heapsnap_hot.mark);
 
 	// Between the two words the block would look damaged; wiped it is merely not there.
 	heapsnap_wipe(block);
-	heapsnap_sign(block, extent, site, &mark);
+	heapsnap_sign(block, extent, site, is_special);
 	return 0;
 }

@@ -118,6 +118,7 @@ struct heapsnap_process {
 	uint32_t version; /**< HEAPSNAP_PROTOCOL_VERSION */
 	uint32_t bytes;   /**< sizeof(struct heapsnap_process) */
 	uint64_t secret;  /**< for header.h: odd */
+	uint64_t mark;    /**< for header.h: a bit */
 
 	uint32_t pid;           /**< of the program, not of its frozen copy */
 	uint32_t serial;        /**< how many snapshots it has asked for before this one */

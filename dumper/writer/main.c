@@ -55,8 +55,8 @@ static struct heap_error *find_objects(struct capture *capture)
 		moves_init(&moves, &capture->image, &capture->process, capture->threads);
 
 	if (!error)
-		error = objects_init(&capture->objects, &capture->image, capture->process.secret,
-				     &moves, own, own_count);
+		error = objects_init(&capture->objects, &capture->image, &capture->process, &moves,
+				     own, own_count);
 	moves_deinit(&moves);
 	return error;
 }

@@ -19,7 +19,7 @@ enum {
 struct scan {
 	struct objects *objects;
 	const struct image *image;
-	uint64_t secret;
+	const struct heapsnap_process *process;
 	struct moves *moves;
 	uint64_t start, end;
 	uint64_t next; // nothing can start before: inside a live block
@@ -158,8 +158,9 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 		if (signature == HEAPSNAP_MOVING) {
 			if (!complete(part->scan, &header))
 				continue;
-		} else if (!heapsnap_verifies(part->scan->secret, header.block, header.extent,
-					      header.origin)) {
+		} else if (!heapsnap_verifies(part->scan->process->secret,
+					      part->scan->process->mark, header.block,
+					      header.extent, header.origin)) {
 			note_damage(part, header.block - HEAPSNAP_HEADER_SIZE, header.origin);
 			continue;
 		}
@@ -298,10 +299,10 @@ static bool is_skipped(const struct image_mapping *mapping, const uint64_t (*ski
 
 HEAP_MUST_CHECK
 static struct heap_error *scan_range(struct objects *objects, const struct image *image,
-				     uint64_t secret, struct moves *moves, uint64_t start,
-				     uint64_t end)
+				     const struct heapsnap_process *process, struct moves *moves,
+				     uint64_t start, uint64_t end)
 {
-	struct scan scan = { objects, image, secret, moves, start, end, start };
+	struct scan scan = { objects, image, process, moves, start, end, start };
 	uint32_t first = objects->count;
 	struct heap_error *error = pieces_run(&(struct piece_work){
 		.count = (end - start + PIECE - 1) / PIECE,
@@ -328,8 +329,9 @@ static struct heap_error *scan_range(struct objects *objects, const struct image
 	return index_range(objects, range);
 }
 
-struct heap_error *objects_init(struct objects *objects, const struct image *image, uint64_t secret,
-				struct moves *moves, const uint64_t (*skip)[2], size_t skip_count)
+struct heap_error *objects_init(struct objects *objects, const struct image *image,
+				const struct heapsnap_process *process, struct moves *moves,
+				const uint64_t (*skip)[2], size_t skip_count)
 {
 	struct heap_error *error = grow(objects);
 
@@ -345,7 +347,7 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 		       holds_blocks(&image->mappings[i]) &&
 		       !is_skipped(&image->mappings[i], skip, skip_count))
 			end = image->mappings[i++].end;
-		error = scan_range(objects, image, secret, moves, mapping->start, end);
+		error = scan_range(objects, image, process, moves, mapping->start, end);
 	}
 	return error;
 }

@@ -61,12 +61,14 @@ typedef bool objects_code_test(const struct image *image, uint64_t address);
 /**
  * Finds all blocks.
  *
+ * @param process  whose headers verify
  * @param moves  blocks that are just being moved
  * @param skip  [skip_count] ranges (start, end) of the library's own memory: not looked at
  */
 HEAP_MUST_CHECK
-struct heap_error *objects_init(struct objects *objects, const struct image *image, uint64_t secret,
-				struct moves *moves, const uint64_t (*skip)[2], size_t skip_count);
+struct heap_error *objects_init(struct objects *objects, const struct image *image,
+				const struct heapsnap_process *process, struct moves *moves,
+				const uint64_t (*skip)[2], size_t skip_count);
 
 void objects_deinit(struct objects *objects);
 
