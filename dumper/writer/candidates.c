@@ -117,6 +117,7 @@ void candidates_hold(const struct inference *inference, const struct content *co
 	bool several = false;
 
 	candidates->samples++;
+	candidates->hinted += inference->hint_head[content->object] != NO_HINT;
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		struct candidate *candidate = &candidates->list[i];
 		enum word word = candidate_ask(inference, content->object, candidate);
@@ -125,6 +126,7 @@ void candidates_hold(const struct inference *inference, const struct content *co
 		candidate->parts += word == WORD_FOR;
 		candidate->against += word == WORD_AGAINST;
 		candidate->fitting += own >= 0;
+		candidate->parts_fitting += word == WORD_FOR && own >= 0;
 		candidate->proving += own > 0;
 		candidate->score += own;
 		if (word != WORD_FOR || (best && own < best_score))
@@ -172,6 +174,8 @@ static bool has_parts_exactly(const struct candidates *candidates,
 			      const struct candidate *candidate)
 {
 	return candidate->parts > 0 && candidate->fit == LAYOUT_EXACT &&
+	       candidate->parts_fitting * UINT64_C(1000) >=
+		       candidate->parts * (uint64_t)NAMING_PER_MILLE &&
 	       is_accepted(candidates, candidate, HINTS_AND_CONTENT);
 }
 
@@ -215,7 +219,7 @@ static const struct candidate *winning_candidate(const struct candidates *candid
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		const struct candidate *candidate = &candidates->list[i];
 
-		if (candidates->won * 2 >= candidates->samples && candidate->wins > 0 &&
+		if (candidates->won * 2 >= candidates->hinted && candidate->wins > 0 &&
 		    candidate->wins * UINT64_C(1000) >=
 			    candidates->won * (uint64_t)NAMING_PER_MILLE)
 			return candidate;

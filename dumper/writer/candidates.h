@@ -22,11 +22,12 @@ struct candidate {
 	uint32_t parts;   /**< samples that have a hint of a part of it */
 	uint32_t against; /**< samples whose hints speak against it */
 	uint32_t fitting; /**< samples whose contents agree, or say nothing */
-	uint32_t proving; /**< samples whose contents agree */
-	uint32_t wins;    /**< samples whose contents agree with it best */
-	int64_t score;    /**< how much the contents of all samples agree */
-	bool is_result;   /**< the variable that gets the block points to one */
-	bool alternative; /**< one of a union's */
+	uint32_t parts_fitting; /**< of those that have hinted parts */
+	uint32_t proving;       /**< samples whose contents agree */
+	uint32_t wins;          /**< samples whose contents agree with it best */
+	int64_t score;          /**< how much the contents of all samples agree */
+	bool is_result;         /**< the variable that gets the block points to one */
+	bool alternative;       /**< one of a union's */
 };
 
 struct candidates {
@@ -34,6 +35,7 @@ struct candidates {
 	uint32_t count;
 	bool too_many;
 	uint32_t samples; /**< that they were held against */
+	uint32_t hinted;  /**< of them, those with hints */
 	uint32_t won;     /**< of them, those with one that fits best */
 	uint32_t voters;  /**< siblings with a name */
 };

@@ -76,6 +76,34 @@ bool headers_type_has(const struct heap_types *types, heap_type_id type,
 	return headers_have(&members, member);
 }
 
+bool headers_begin(const struct heap_types *types, heap_type_id type,
+		   const struct header_members *base)
+{
+	struct header_members members = { .count = 0 };
+
+	gather(types, type, 0, 0, &members);
+	for (uint32_t i = 0; i < base->count; i++) {
+		if (!headers_have(&members, &base->list[i]))
+			return false;
+	}
+	return true;
+}
+
+bool headers_is_base(const struct heap_types *types, heap_type_id type)
+{
+	struct header_members members = { .count = 0 };
+	uint32_t found = 0;
+
+	gather(types, type, 0, 0, &members);
+	for (heap_type_id i = 1; members.count > 0 && i < types->count; i++) {
+		found += types->types[i].size > types->types[type].size &&
+			 headers_begin(types, i, &members);
+		if (found >= HEADER_EXTENSIONS)
+			return true;
+	}
+	return false;
+}
+
 void headers_read(const struct inference *inference, heap_object_id object, struct header *result)
 {
 	content_peek(inference, inference->capture->objects.address[object], result->words,

@@ -10,8 +10,9 @@
 #include "dumper/writer/inference.h"
 
 enum {
-	HEADER_BYTES = 64,   /**< of a block, that count as its header */
-	HEADER_MEMBERS = 64, /**< at most */
+	HEADER_BYTES = 64,     /**< of a block, that count as its header */
+	HEADER_MEMBERS = 64,   /**< at most */
+	HEADER_EXTENSIONS = 2, /**< types that must begin with a base */
 };
 
 struct header_members {
@@ -33,6 +34,13 @@ bool headers_have(const struct header_members *members, const struct header_memb
 /** Whether a type begins with such a member. */
 bool headers_type_has(const struct heap_types *types, heap_type_id type,
 		      const struct header_member *member);
+
+/** Whether a type begins with all of these. */
+bool headers_begin(const struct heap_types *types, heap_type_id type,
+		   const struct header_members *base);
+
+/** Whether larger types begin with the numbers of this one. Looks at all types. */
+bool headers_is_base(const struct heap_types *types, heap_type_id type);
 
 void headers_read(const struct inference *inference, heap_object_id object, struct header *result);
 

@@ -33,6 +33,7 @@
 #include "dumper/writer/inference.h"
 
 #include "dumper/header.h"
+#include "dumper/writer/bases.h"
 #include "dumper/writer/counted.h"
 
 #include "lib/cleanup.h"
@@ -414,19 +415,35 @@ static struct heap_error *claim_labels(struct inference *inference)
 	return error;
 }
 
+// The best evidence: what leaves no choice, and what tells blocks with a common beginning apart.
+HEAP_MUST_CHECK
+static struct heap_error *name_surely(struct inference *inference, uint64_t *named)
+{
+	struct base_types samples[MAX_BASES];
+	struct heap_error *error = bases_find(inference);
+
+	if (error)
+		return error;
+	error = bases_sample(inference, samples);
+	if (!error)
+		error = profiles_learn(inference, samples);
+	if (!error)
+		error = naming_claim(inference, NAMING_SURE, PASS_NEWS, named);
+	if (!error && *named == 0)
+		error = tags_learn(inference, samples, named);
+	bases_release_samples(samples);
+	return error;
+}
+
 // One step of the whole: the best evidence that is left, and what follows from it.
 HEAP_MUST_CHECK
 static struct heap_error *advance(struct inference *inference, uint64_t *named)
 {
 	struct heap_error *error = inference_settle(inference);
 
-	if (!error)
-		error = profiles_learn(inference);
 	*named = 0;
 	if (!error)
-		error = naming_claim(inference, NAMING_SURE, PASS_NEWS, named);
-	if (!error && *named == 0)
-		error = tags_learn(inference, named);
+		error = name_surely(inference, named);
 	if (!error && *named == 0)
 		error = naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named);
 	if (!error && *named == 0)
@@ -479,6 +496,7 @@ static void release(struct inference *inference)
 	free(inference->seen[1]);
 	free(inference->hints);
 	kinds_deinit(&inference->kinds);
+	bases_deinit(&inference->bases);
 	tags_deinit(&inference->tags);
 	profiles_deinit(&inference->profiles);
 	layouts_deinit(&inference->layouts);

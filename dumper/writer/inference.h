@@ -68,6 +68,10 @@ struct hint {
 
 #define NO_TAG UINT64_MAX
 
+enum {
+	MAX_BASES = 32,
+};
+
 /** The blocks of one site and size, and with one tag. */
 struct kind {
 	heap_site_id site;
@@ -110,32 +114,33 @@ struct header_member {
 	uint8_t shift, bits;
 };
 
+/** Structs with which others begin, and to which slots point that do not know more. */
+struct bases {
+	heap_type_id types[MAX_BASES]; /**< [count] */
+	uint32_t count;
+	uint8_t *of;       /**< [types] with which base one begins, counted from 1; 0: none */
+	uint64_t *keys;    /**< [types] that are equal if two begin alike */
+	uint32_t *pointed; /**< [types] blocks to whose start pointers to one lead */
+	uint32_t hints_seen;
+};
+
 struct tag_value {
-	uint64_t value;
-	heap_type_id type; /**< of nearly all blocks with the value whose types are sure */
+	uint64_t tag;      /**< the base, and the number that it has there */
+	heap_type_id type; /**< of nearly all blocks with that tag whose types are sure */
 	bool is_elected;   /**< there are none: of those that have a name */
 };
 
-struct tag {
-	struct header_member member;
-	struct tag_value *values; /**< [count] */
-	uint32_t count;           /**< 0: the site's blocks have none */
-	bool *has_member;         /**< [types] */
-};
-
+/** The numbers that tell what a block is. */
 struct tags {
-	struct tag *tags; /**< [sites] */
-	uint32_t sites;
-};
-
-/** What the members that all types of a site share hold in the blocks of one type. */
-struct site_profiles {
-	struct profile *list; /**< [count] */
+	struct header_member members[MAX_BASES]; /**< by base, if */
+	bool has_member[MAX_BASES];
+	struct tag_value *values; /**< [count] */
 	uint32_t count;
 };
 
+/** What the numbers of a base are in the blocks of one type. */
 struct profiles {
-	struct site_profiles *sites; /**< [count] */
+	struct profile *list; /**< [count] */
 	uint32_t count;
 };
 
@@ -173,6 +178,7 @@ struct inference {
 	uint32_t hint_count, hint_capacity;
 	struct content_ahead *ahead;
 	struct kinds kinds;
+	struct bases bases;
 	struct tags tags;
 	struct profiles profiles;
 	struct pools pools;
@@ -285,13 +291,16 @@ void kinds_deinit(struct kinds *kinds);
 HEAP_MUST_CHECK
 struct heap_error *kinds_sort(struct inference *inference);
 
-/* --- tags --- */
+/* --- bases, their tags, and profiles --- */
 
-/** Finds the members that tell what blocks are. @param learned  adds the sites */
+struct base_types;
+
+/** Finds the numbers that tell what blocks are. @param learned  adds how many values */
 HEAP_MUST_CHECK
-struct heap_error *tags_learn(struct inference *inference, uint64_t *learned);
+struct heap_error *tags_learn(struct inference *inference, const struct base_types *samples,
+			      uint64_t *learned);
 
-/** An object's tag; NO_TAG if its site knows none, or it is not known to have one. */
+/** An object's tag; NO_TAG if it is not known to have one. */
 uint64_t tags_of(const struct inference *inference, heap_object_id object);
 
 /** Claims that an object that is not better known is what its tag says. */
@@ -303,16 +312,16 @@ bool tags_exclude(const struct inference *inference, const struct kind *kind, he
 
 void tags_deinit(struct tags *tags);
 
-/* --- profiles --- */
-
 /** Notes what the blocks whose types are sure hold. */
 HEAP_MUST_CHECK
-struct heap_error *profiles_learn(struct inference *inference);
+struct heap_error *profiles_learn(struct inference *inference, const struct base_types *samples);
 
-/** Whether a block holds what none of a type, made at the same site, does. */
+/** Whether a block holds what none of a type does. */
 bool profiles_exclude(const struct inference *inference, heap_object_id object, heap_type_id type);
 
 void profiles_deinit(struct profiles *profiles);
+
+void bases_deinit(struct bases *bases);
 
 /* --- hints --- */
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/meanings.h"
 
+#include "dumper/writer/headers.h"
 #include "lib/cleanup.h"
+#include "lib/debug_code.h"
 #include "lib/locals.h"
 
 #include <stdlib.h>
@@ -9,6 +11,8 @@
 
 enum {
 	CODE_BYTES = 16, // after the call, in which its result is stored
+	CODE_AHEAD = 32, // after the call, in which the variable's life may begin
+	CALL_BYTES = 5,  // of the shortest call that is not through a pointer
 	RESULT_REGISTER = 0,
 	FAKE_STACK = 0x40000000, // anywhere: only differences count
 };
@@ -67,14 +71,15 @@ static heap_type_id pointee_of(struct capture *capture, struct module *module, u
 	return heap_types_strip(types, types->types[type].target);
 }
 
-// The pointee of the variable that gets the block, or HEAP_NO_TYPE.
-static heap_type_id find_result(struct capture *capture, struct module *module, uint64_t address)
+// The pointee of the variable that has the result of a call at an address, or HEAP_NO_TYPE.
+//
+// @param stored  NULL, or where on the stack, relative to the frame pointer, it is kept
+static heap_type_id find_holder(struct capture *capture, struct module *module, uint64_t address,
+				const int64_t *stored)
 {
 	struct heap_registers registers = { .known = UINT64_MAX };
 	struct heap_locals locals = { 0 };
 	heap_type_id result = HEAP_NO_TYPE;
-	int64_t offset = 0;
-	bool stored = find_store(capture, address, &offset);
 	struct heap_locals_frame frame = {
 		.pc = address - module->bias,
 		.bias = module->bias,
@@ -93,10 +98,44 @@ static heap_type_id find_result(struct capture *capture, struct module *module, 
 
 		if ((local->kind == HEAP_LOCATION_REGISTER && local->reg == RESULT_REGISTER) ||
 		    (stored && local->kind == HEAP_LOCATION_MEMORY &&
-		     local->address == FAKE_STACK + (uint64_t)offset))
+		     local->address == FAKE_STACK + (uint64_t)*stored))
 			result = pointee_of(capture, module, local->type);
 	}
 	heap_locals_deinit(&locals);
+	return result;
+}
+
+// How far after a call its result may still be in its register: the next call changes that.
+static uint64_t find_reach(struct module *module, uint64_t address)
+{
+	uint64_t pc = address - module->bias, reach = CODE_AHEAD;
+	struct heap_debug_code *code;
+	const struct heap_code_unit *unit = NULL;
+	struct heap_error *error = heap_dwarf_code(module->dwarf, &code);
+
+	if (!error)
+		error = heap_debug_code_unit(code, pc - 1, &unit);
+	heap_error_destroy(error); // as above
+	for (uint32_t i = 0; unit && i < unit->call_count; i++) {
+		uint64_t next = unit->calls[i].pc;
+
+		if (next > pc && next - pc - 1 < reach)
+			reach = next - pc > CALL_BYTES ? next - pc - CALL_BYTES : 0;
+	}
+	return reach;
+}
+
+// The pointee of the variable that gets the block, or HEAP_NO_TYPE. Compilers may let its life
+// begin only when it is first copied from the register.
+static heap_type_id find_result(struct capture *capture, struct module *module, uint64_t address)
+{
+	int64_t offset = 0;
+	bool stored = find_store(capture, address, &offset);
+	heap_type_id result = find_holder(capture, module, address, stored ? &offset : NULL);
+	uint64_t reach = stored || result != HEAP_NO_TYPE ? 0 : find_reach(module, address);
+
+	for (uint64_t i = 1; i <= reach && result == HEAP_NO_TYPE; i++)
+		result = find_holder(capture, module, address + i, NULL);
 	return result;
 }
 
@@ -166,8 +205,11 @@ struct heap_error *meanings_find(struct capture *capture, heap_site_id site,
 bool meanings_know(struct capture *capture, uint64_t address, uint64_t size)
 {
 	struct module *module = modules_find(&capture->modules, address - 1);
-	heap_type_id type =
+	heap_type_id id =
 		module && module->dwarf ? find_result(capture, module, address) : HEAP_NO_TYPE;
+	const struct heap_type *type = &capture->types.types[id];
 
-	return type != HEAP_NO_TYPE && capture->types.types[type].size == size;
+	if (id == HEAP_NO_TYPE || type->size == 0 || type->flags & HEAP_TYPE_CHARACTER)
+		return false;
+	return type->size == size || (type->size < size && !headers_is_base(&capture->types, id));
 }

@@ -30,7 +30,10 @@ HEAP_MUST_CHECK
 struct heap_error *meanings_find(struct capture *capture, heap_site_id site,
 				 struct meanings *result);
 
-/** Whether the variable that gets a block, of @p size, at a return address points to just that. */
+/**
+ * Whether the variable that gets a block, of @p size, at a return address points to just that, or
+ * to its first part. What other types begin with is not just that.
+ */
 bool meanings_know(struct capture *capture, uint64_t address, uint64_t size);
 
 #endif

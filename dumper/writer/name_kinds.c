@@ -61,18 +61,37 @@ static void add_meanings(const struct inference *inference, const struct kind *k
 	}
 }
 
-static void sample(const struct inference *inference, const struct kind *kind, uint32_t unnamed,
-		   heap_object_id *samples, uint32_t *count)
+// Adds every so many of the blocks without a name, of those with hints or of those without.
+static void sample(const struct inference *inference, const struct kind *kind, bool hinted,
+		   uint32_t step, heap_object_id *samples, uint32_t *count)
 {
-	uint32_t step = unnamed / NAMING_SAMPLES + 1, seen = 0;
+	uint32_t end = *count + NAMING_SAMPLES / 2, seen = 0;
 
-	*count = 0;
-	for (uint32_t i = 0; i < kind->count && *count < NAMING_SAMPLES; i++) {
+	for (uint32_t i = 0; i < kind->count && *count < end; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
-		if (!inference_is_named(inference, object) && seen++ % step == 0)
+		if (!inference_is_named(inference, object) &&
+		    (inference->hint_head[object] != NO_HINT) == hinted && seen++ % step == 0)
 			samples[(*count)++] = object;
 	}
+}
+
+// Those with hints and those without may be of different types: some of both.
+static uint32_t sample_both(const struct inference *inference, const struct kind *kind,
+			    heap_object_id *samples)
+{
+	uint32_t counts[2] = { 0, 0 }, count = 0;
+
+	for (uint32_t i = 0; i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+
+		if (!inference_is_named(inference, object))
+			counts[inference->hint_head[object] != NO_HINT]++;
+	}
+	for (int hinted = 0; hinted < 2; hinted++)
+		sample(inference, kind, hinted, counts[hinted] / (NAMING_SAMPLES / 2) + 1, samples,
+		       &count);
+	return count;
 }
 
 HEAP_MUST_CHECK
@@ -208,11 +227,11 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 		   const struct site_summary *site, uint64_t *words, struct candidates *candidates)
 {
 	heap_object_id samples[NAMING_SAMPLES];
-	uint32_t count, unnamed = count_votes(inference, kind, candidates);
+	uint32_t count;
 
-	if (unnamed == 0)
+	if (count_votes(inference, kind, candidates) == 0)
 		return false;
-	sample(inference, kind, unnamed, samples, &count);
+	count = sample_both(inference, kind, samples);
 	add_meanings(inference, kind, site, candidates);
 	for (uint32_t i = 0; i < count; i++)
 		candidates_add_hinted(inference, samples[i], candidates);
