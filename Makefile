@@ -10,7 +10,7 @@
 #                                    V=1 says what is wrong
 #   make bench                       timings, as ratios to a bare run in the same invocation
 #   make soak                        real servers under load, captured; TIME=120 SERVERS='redis nginx'
-#   make fuzz                        fuzz targets, with clang; F=file TIME=60 runs one
+#   make fuzz                        runs the fuzz targets, with clang; F=file TIME=60
 #   make lint                        formatting, static analysis, scripts, manual pages
 #   make install                     PREFIX=/usr/local DESTDIR=
 #   V=1                              show the commands
@@ -146,7 +146,11 @@ $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a
 
 $(BUILD)/t/fuzz/%.replay: $(BUILD)/t/fuzz/%.o $(BUILD)/t/fuzz/replay.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $(FUZZED_TOO) $^ $(LDFLAGS) $(LIBS)
+
+# The library comes last, for the linker.
+$(BUILD)/t/fuzz/command.o: $(filter-out $(BUILD)/shell/main.o,$(SHELL_))
+$(BUILD)/t/fuzz/command.replay: FUZZED_TOO := $(filter-out $(BUILD)/shell/main.o,$(SHELL_))
 
 # Programs to capture are plain programs: unoptimised, so that what a test says of a local
 # variable holds; a line "// CFLAGS: ..." in the source changes that for one of them.
@@ -238,13 +242,34 @@ demo: dependencies
 dependencies:
 	$(Q)scripts/install-dependencies
 
+# Each target for TIME seconds; F=file for one of them. What it finds lies in build/fuzz/.
 fuzz: $(FUZZED:%=build/fuzz/%)
-	$(if $(F),build/fuzz/$(F) -max_total_time=$(or $(TIME),60) build/fuzz/$(F).corpus t/fuzz/corpus/$(F))
+	$(Q)for target in $(or $(F),$(FUZZED)); do \
+		echo "  FUZZ  $$target, $(or $(TIME),60) s"; \
+		build/fuzz/$$target -verbosity=0 -max_total_time=$(or $(TIME),60) -timeout=10 \
+			-rss_limit_mb=2048 -artifact_prefix=build/fuzz/$$target- \
+			build/fuzz/$$target.corpus t/fuzz/corpus/$$target >build/fuzz/$$target.log 2>&1 || \
+			{ tail -n 60 build/fuzz/$$target.log; exit 1; }; \
+	done
 
-build/fuzz/%: t/fuzz/%.c $(wildcard lib/*.c)
-	$(call say,FUZZ,$@)
+# Of an empty table, NULL + 0 is what clang counts as an overflow; the next C defines it.
+FUZZ_SANITIZERS := address,undefined -fno-sanitize=pointer-overflow
+fuzz_objects = $(patsubst %.c,build/fuzz/objects/%.o,$(1))
+
+build/fuzz/objects/%.o: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)clang -g -O1 $(FLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZERS) -fno-sanitize-recover=all \
+		-MMD -MP -c -o $@ $<
+
+build/fuzz/command: $(call fuzz_objects,$(filter-out shell/main.c,$(wildcard shell/*.c)))
+
+build/fuzz/%: build/fuzz/objects/t/fuzz/%.o $(call fuzz_objects,$(wildcard lib/*.c))
+	$(call say,LINK,$@)
 	@mkdir -p $@.corpus
-	$(Q)clang -g -O1 $(FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
+	$(Q)clang -fsanitize=fuzzer,$(FUZZ_SANITIZERS) -o $@ $^ $(LIBS)
+
+-include $(wildcard build/fuzz/objects/*/*.d build/fuzz/objects/*/*/*.d)
 
 # cppcheck knows nothing of clean-up guards (memleak), and is wrong about the conditional
 # expressions and out parameters that the other two suppressions are for.

@@ -163,7 +163,7 @@ enum command_status command_run_file(struct session *session, const char *path)
 	FILE *file;
 	enum command_status status;
 
-	if (session->nesting == MAX_NESTING)
+	if (session->nesting >= MAX_NESTING)
 		return command_fail(session,
 				    heap_error_create(HEAP_ERROR_ARGUMENT,
 						      "%s: %d files already source each other",
