@@ -152,6 +152,7 @@ enum {
 /** Memory that has been read already. */
 struct content_ahead {
 	uint64_t start;
+	size_t size; /**< that were read */
 	uint8_t bytes[CONTENT_AHEAD];
 };
 
