@@ -140,6 +140,9 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/isolation.o $(BUILD)/dumper/writer/bounds.o
 
+# The part of the library that can be had alone.
+$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,unwind.o frame_rules.o system.o)
+
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/backtraces.h"
 
+#include "dumper/frame_rules.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
 #include "dumper/unwind.h"
 #include "dumper/wrappers.h"
 
-#include <string.h>
+#include <dlfcn.h>
+#include <link.h>
 
 enum {
 	STEPS = 1 << 20,
 	KINDS = 1 << 17,
 	SAMPLES = 1 << 17,
 	CHAINS = 1 << 17,
+	UNMAPPED = 256,
 	PROBES = 16,     // slots of a table that may hold an entry
 	MAX_STEPS = 128, // of a backtrace: the innermost
 	FEW_STEPS = 12,  // enough to see who has called a wrapper
@@ -26,6 +29,7 @@ struct tables {
 	struct heapsnap_step steps[STEPS];
 	struct heapsnap_kind kinds[KINDS];
 	struct heapsnap_sample samples[SAMPLES];
+	struct heapsnap_unmapped unmapped[UNMAPPED];
 	uint32_t chains[CHAINS]; // the first step of each hash; they go on with step.next
 	struct heapsnap_wrappers wrappers;
 	struct heapsnap_rule_slot rules[HEAPSNAP_RULE_SLOTS];
@@ -62,6 +66,7 @@ void heapsnap_backtraces_init(void)
 	process->kinds = (uint64_t)room->kinds;
 	process->samples = (uint64_t)room->samples;
 	process->wrappers = (uint64_t)room->wrappers.sites;
+	process->unmapped = (uint64_t)room->unmapped;
 	process->step_count = 1;
 	process->kind_slots = KINDS;
 	process->sample_slots = SAMPLES;
@@ -83,12 +88,27 @@ static uint32_t new_step(void)
 	return step < STEPS ? step : 0;
 }
 
+// Whether a step is of code that has been unmapped since.
+static bool is_of_unmapped(uint32_t step)
+{
+	uint32_t count = __atomic_load_n(&heapsnap_process.unmapped_count, __ATOMIC_ACQUIRE);
+	uint64_t address = tables->steps[step].address;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct heapsnap_unmapped *unmapped = &tables->unmapped[i];
+
+		if (address >= unmapped->start && address < unmapped->end && step < unmapped->step)
+			return true;
+	}
+	return false;
+}
+
 static uint32_t find_step(uint32_t first, uint64_t address, uint32_t caller)
 {
 	uint32_t step = first;
 
-	while (step != 0 &&
-	       (tables->steps[step].address != address || tables->steps[step].caller != caller))
+	while (step != 0 && (tables->steps[step].address != address ||
+			     tables->steps[step].caller != caller || is_of_unmapped(step)))
 		step = tables->steps[step].next;
 	return step;
 }
@@ -184,10 +204,48 @@ static void look_again(void)
 	}
 }
 
-void heapsnap_backtraces_forget(void)
+// --- code that goes --------------------------------------------------------------------
+
+struct heapsnap_closing heapsnap_backtraces_close(void *handle)
 {
-	if (!tables)
+	struct heapsnap_closing closing = { 0 };
+	struct heapsnap_code code;
+	struct link_map *map;
+
+	if (!tables || !handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+		return closing;
+	if (heapsnap_code_find((uint64_t)map->l_ld, &code))
+		closing = (struct heapsnap_closing){ (uint64_t)map->l_ld, code.start, code.end };
+	return closing;
+}
+
+static void note_unmapped(const struct heapsnap_closing *closing)
+{
+	uint32_t *count = &heapsnap_process.unmapped_count;
+	uint32_t steps = __atomic_load_n(&heapsnap_process.step_count, __ATOMIC_RELAXED);
+	uint32_t at = 0;
+
+	// The same place again: there is nothing else to say of it.
+	while (at < *count && (tables->unmapped[at].start != closing->start ||
+			       tables->unmapped[at].end != closing->end))
+		at++;
+	if (at == UNMAPPED)
 		return;
+	tables->unmapped[at] = (struct heapsnap_unmapped){ closing->start, closing->end, steps, 0 };
+	if (at == *count)
+		__atomic_store_n(count, at + 1, __ATOMIC_RELEASE);
+}
+
+void heapsnap_backtraces_closed(const struct heapsnap_closing *closing)
+{
+	struct heapsnap_code code;
+	bool goes_on = closing->inside != 0 && heapsnap_code_find(closing->inside, &code) &&
+		       code.start == closing->start;
+
+	if (!tables || goes_on)
+		return;
+	if (closing->inside != 0)
+		note_unmapped(closing);
 	heapsnap_unwind_forget();
 	look_again();
 }

@@ -53,7 +53,16 @@ bool heapsnap_sample_add(const void *block, uint32_t backtrace);
 /** Forgets a sample, if the block is one. Before it is freed. @return its backtrace, or 0 */
 uint32_t heapsnap_sample_remove(const void *block);
 
-/** Code may have been unmapped: what is known of it is to be found out anew. */
-void heapsnap_backtraces_forget(void);
+/** What dlclose() is about to unmap, perhaps. */
+struct heapsnap_closing {
+	uint64_t inside;     /**< an address of the module; 0: not known */
+	uint64_t start, end; /**< where it lies */
+};
+
+/** Notes where a module lies before it is closed. @param handle  of dlopen() */
+struct heapsnap_closing heapsnap_backtraces_close(void *handle);
+
+/** If the module has gone: what is known of code is to be found out anew. */
+void heapsnap_backtraces_closed(const struct heapsnap_closing *closing);
 
 #endif

@@ -143,9 +143,10 @@ HEAPSNAP_API int dlclose(void *handle)
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "dlclose");
 
+	struct heapsnap_closing closing = heapsnap_backtraces_close(handle);
 	int result = next(handle);
 
-	heapsnap_backtraces_forget();
+	heapsnap_backtraces_closed(&closing);
 	return result;
 }
 

@@ -73,6 +73,13 @@ struct heapsnap_step {
 	uint32_t next;    /**< private to the library: of a chain of steps with one hash */
 };
 
+/** Code that dlclose() has unmapped: what steps before this one say of it is of that code. */
+struct heapsnap_unmapped {
+	uint64_t start, end;
+	uint32_t step;
+	uint32_t unused;
+};
+
 /** Blocks of one site and size, and how the first of them came to be. */
 struct heapsnap_kind {
 	uint64_t site;      /**< as in the block's header; 0: the entry is free */
@@ -156,7 +163,9 @@ struct heapsnap_process {
 	uint64_t kinds;    /**< address of struct heapsnap_kind[kind_slots] */
 	uint64_t samples;  /**< address of struct heapsnap_sample[sample_slots] */
 	uint64_t wrappers; /**< address of uint64_t[wrapper_slots]: sites looked through; 0: free */
-	uint32_t step_count; /**< 0 for all four: no backtraces are taken */
+	uint64_t unmapped; /**< address of struct heapsnap_unmapped[unmapped_count] */
+	uint32_t unmapped_count;
+	uint32_t step_count; /**< 0 for all five: no backtraces are taken */
 	uint32_t kind_slots;
 	uint32_t sample_slots;
 	uint32_t wrapper_slots;

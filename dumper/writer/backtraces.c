@@ -113,6 +113,10 @@ struct heap_error *backtraces_init(struct backtraces *backtraces, const struct i
 				   sizeof(*backtraces->wrappers), &backtraces->wrappers,
 				   &wrapper_slots);
 	if (!error)
+		error = read_table(image, process->unmapped, process->unmapped_count,
+				   sizeof(*backtraces->unmapped), &backtraces->unmapped,
+				   &backtraces->unmapped_count);
+	if (!error)
 		error = index_kinds(backtraces, kinds, kind_count);
 	if (error)
 		return error;
@@ -124,6 +128,7 @@ void backtraces_deinit(struct backtraces *backtraces)
 {
 	free(backtraces->taken);
 	free(backtraces->kinds);
+	free(backtraces->unmapped);
 	free(backtraces->wrappers);
 	free(backtraces->calls);
 	free(backtraces->steps);
@@ -263,6 +268,20 @@ static struct heap_error *name_address(struct naming *naming, uint64_t address, 
 	return error;
 }
 
+// Whether a step is of code that had been unmapped before the snapshot.
+static bool is_of_unmapped(const struct backtraces *backtraces, uint32_t step)
+{
+	uint64_t address = backtraces->taken[step].address;
+
+	for (uint32_t i = 0; i < backtraces->unmapped_count; i++) {
+		const struct heapsnap_unmapped *unmapped = &backtraces->unmapped[i];
+
+		if (address >= unmapped->start && address < unmapped->end && step < unmapped->step)
+			return true;
+	}
+	return false;
+}
+
 // The calls of a step's address, named once however many steps have it.
 HEAP_MUST_CHECK
 static struct heap_error *name_step(struct naming *naming, uint32_t step)
@@ -272,6 +291,12 @@ static struct heap_error *name_step(struct naming *naming, uint32_t step)
 	uint32_t at =
 		(uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (naming->slot_count - 1);
 
+	if (is_of_unmapped(naming->backtraces, step)) {
+		naming->first[step] = naming->backtraces->call_count;
+		naming->places[step] = 1;
+		return add_call(naming->backtraces,
+				&(struct heap_call){ .address = address, .module = HEAP_NO_INDEX });
+	}
 	while (naming->slots[at] && taken[naming->slots[at]].address != address)
 		at = (at + 1) & (naming->slot_count - 1);
 	if (naming->slots[at]) {

@@ -29,6 +29,8 @@ struct backtraces {
 	struct heapsnap_kind *kinds; /**< [kind_slots] hash table by site and size; site 0: free;
 				      *   looks: the answer of a backtraces_knows */
 	uint32_t kind_slots;
+	struct heapsnap_unmapped *unmapped; /**< [unmapped_count] */
+	uint32_t unmapped_count;
 	uint64_t *wrappers; /**< [wrapper_count] ascending */
 	uint32_t wrapper_count;
 

@@ -1,225 +1,214 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// This process unwinds itself, and must agree with libc.
+// The unwinder of the library: against libc's, against all of libc's code, and against nonsense.
 #include "t/unit/unit.h"
 
-#include "lib/unwind.h"
+#include "dumper/frame_rules.h"
+#include "dumper/process.h"
+#include "dumper/unwind.h"
 
-#include <dlfcn.h>
 #include <execinfo.h>
-#include <link.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <ucontext.h>
-#include <unistd.h>
+#include <sys/mman.h>
 
 enum {
 	MAX_FRAMES = 64,
+	PAGE = 4096,
 };
 
-static uint64_t found[MAX_FRAMES]; // pcs, innermost first
-static size_t found_count;
-static void *expected[MAX_FRAMES];
-static int expected_count;
-static enum heap_unwind_result last;
-static unsigned signal_frames;
+struct heapsnap_process heapsnap_process;
 
-static bool read_own(void *context, uint64_t address, void *buffer, size_t size)
+#if HEAPSNAP_UNWINDS
+
+static struct heapsnap_rule_slot slots[HEAPSNAP_RULE_SLOTS];
+
+static int setup(void **state)
 {
-	struct iovec local = { buffer, size }, remote = { (void *)address, size };
-
-	(void)context;
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+	(void)state;
+	__asm__("mov %%fs:0, %0" : "=r"(heapsnap_process.main_thread_pointer));
+	return heapsnap_unwind_init(slots) ? 0 : -1;
 }
 
-static void copy_registers(const ucontext_t *context, struct heap_registers *registers)
+static unsigned walk(struct heapsnap_walk *at, uint64_t *addresses)
 {
-	*registers = (struct heap_registers){ 0 };
-#if defined(__x86_64__)
-	// By DWARF number.
-	static const int order[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-				     REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-				     REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
+	unsigned count = 0;
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		registers->value[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
-	registers->known = (UINT64_C(1) << (sizeof(order) / sizeof(*order))) - 1;
-#else
-	for (int i = 0; i < 31; i++)
-		registers->value[i] = context->uc_mcontext.regs[i];
-	registers->value[HEAP_REGISTER_SP] = context->uc_mcontext.sp;
-	registers->value[HEAP_REGISTER_PC] = context->uc_mcontext.pc;
-	registers->known = (UINT64_C(1) << (HEAP_REGISTER_PC + 1)) - 1;
-#endif
+	while (count < MAX_FRAMES && heapsnap_walk_next(at))
+		addresses[count++] = at->pc;
+	return count;
 }
 
-static struct heap_unwinder *open_unwinder(uint64_t pc, uint64_t *bias)
-{
-	struct heap_unwinder *unwinder;
-	Dl_info info;
-	struct link_map *map;
+// --- against libc's ---------------------------------------------------------------
 
-	if (!dladdr1((void *)pc, &info, (void **)&map, RTLD_DL_LINKMAP))
-		return NULL;
-	*bias = map->l_addr;
-	assert_null(heap_unwinder_create(*map->l_name ? map->l_name : "/proc/self/exe", NULL,
-					 &unwinder));
-	return unwinder;
+static int order(const void *left, const void *right)
+{
+	// Called by qsort(), in code that has neither frame pointers nor debug information here.
+	void *theirs[MAX_FRAMES];
+	uint64_t ours[MAX_FRAMES];
+	int count = backtrace(theirs, MAX_FRAMES);
+	struct heapsnap_walk at = heapsnap_walk_begin();
+
+	assert_int_equal(walk(&at, ours), count - 1);
+	assert_true(count > 4);
+	for (int i = 1; i < count; i++)
+		assert_int_equal(ours[i - 1], (uint64_t)theirs[i]);
+	return *(const int *)left - *(const int *)right;
 }
 
-static void unwind(const ucontext_t *context)
+static void agrees_with_libc(void **state)
 {
-	struct heap_registers registers;
-	bool is_exact = true;
+	int numbers[] = { 3, 1, 2 };
 
-	copy_registers(context, &registers);
-	found_count = signal_frames = 0;
-	last = HEAP_UNWIND_CALLER;
-	while (last == HEAP_UNWIND_CALLER && found_count < MAX_FRAMES) {
-		uint64_t pc = registers.value[HEAP_REGISTER_PC], bias, cfa;
-		struct heap_unwinder *unwinder = open_unwinder(pc - !is_exact, &bias);
-		bool is_signal;
+	(void)state;
+	qsort(numbers, 3, sizeof(*numbers), order);
+	heapsnap_unwind_forget();
+	qsort(numbers, 3, sizeof(*numbers), order);
+}
 
-		found[found_count++] = pc;
-		assert_non_null(unwinder);
-		last = heap_unwinder_step(unwinder, pc - !is_exact - bias, read_own, NULL,
-					  &registers, &cfa, &is_signal);
-		heap_unwinder_destroy(unwinder);
-		is_exact = is_signal;
-		signal_frames += is_signal;
+// --- rules ----------------------------------------------------------------------------
+
+static void knows_nearly_all_code(void **state)
+{
+	struct heapsnap_code libc;
+	unsigned kinds[HEAPSNAP_RULE_GUESS + 1] = { 0 }, known;
+
+	(void)state;
+	assert_true(heapsnap_code_find((uint64_t)qsort - 1, &libc));
+	for (uint64_t address = libc.start; address < libc.end; address += 5)
+		kinds[heapsnap_rule_find(address).kind]++;
+	known = kinds[HEAPSNAP_RULE_STACK] + kinds[HEAPSNAP_RULE_FRAME] +
+		kinds[HEAPSNAP_RULE_SAVED] + kinds[HEAPSNAP_RULE_OUTERMOST] +
+		kinds[HEAPSNAP_RULE_SIGNAL];
+	assert_true(known > 100000);
+	assert_true(kinds[HEAPSNAP_RULE_SIGNAL] > 0);
+	assert_true(kinds[HEAPSNAP_RULE_NONE] < known / 100);
+}
+
+static void knows_no_code_elsewhere(void **state)
+{
+	struct heapsnap_code code;
+
+	(void)state;
+	assert_false(heapsnap_code_find((uint64_t)&code, &code));
+	assert_int_equal(heapsnap_rule_find((uint64_t)&code).kind, HEAPSNAP_RULE_GUESS);
+	assert_int_equal(heapsnap_function_find((uint64_t)&code), 0);
+	assert_int_equal(heapsnap_function_find((uint64_t)knows_no_code_elsewhere + 8),
+			 (uint64_t)knows_no_code_elsewhere);
+}
+
+// --- nonsense -------------------------------------------------------------------------
+
+static uint64_t next_random(void)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+// Two pages that can be read, between two that cannot.
+static char *make_stack(void)
+{
+	char *memory = mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	assert_int_equal(mprotect(memory + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE), 0);
+	return memory + PAGE;
+}
+
+static uint64_t some_address(const char *stack)
+{
+	uint64_t random = next_random();
+
+	switch (random % 5) {
+	case 0:
+		return random;
+	case 1:
+		return random >> 20;
+	case 2:
+		return (uint64_t)stack + random % (2 * PAGE) / 8 * 8;
+	case 3:
+		return (uint64_t)stack - PAGE + random % (4 * PAGE);
+	default:
+		return (uint64_t)qsort + random % 65536;
 	}
 }
 
-// --- calls -----------------------------------------------------------------------------------
-
-static __attribute__((noinline)) int deepest(int x)
+static void survives_nonsense(void **state)
 {
-	ucontext_t context;
-
-	assert_int_equal(getcontext(&context), 0);
-	expected_count = backtrace(expected, MAX_FRAMES);
-	unwind(&context);
-	return x + 1;
-}
-
-static __attribute__((noinline)) int recurse(int depth)
-{
-	volatile char room[100];
-
-	room[depth] = 1;
-	return depth == 0 ? deepest(1) + room[0] : recurse(depth - 1) + room[depth];
-}
-
-// The first of each is in the function that asks, at another place.
-static void check_frames(void)
-{
-	assert_int_equal(found_count, expected_count);
-	for (int i = 1; i < expected_count; i++)
-		if (found[i] != (uint64_t)expected[i])
-			fail_msg("frame %d: %#lx rather than %p", i, found[i], expected[i]);
-}
-
-static void callers_are_those_that_libc_finds(void **state)
-{
-	(void)state;
-	assert_int_equal(recurse(5), 8);
-	assert_true(expected_count > 7);
-	check_frames();
-	assert_int_equal(last, HEAP_UNWIND_END);
-	assert_int_equal(signal_frames, 0);
-}
-
-static int compare(const void *left, const void *right)
-{
-	(void)left;
-	(void)right;
-	return recurse(3) != 0;
-}
-
-static void callers_in_other_modules_too(void **state)
-{
-	int numbers[2] = { 1, 2 };
+	char *stack = make_stack();
+	uint64_t addresses[MAX_FRAMES], *words = (uint64_t *)stack;
 
 	(void)state;
-	qsort(numbers, 2, sizeof(*numbers), compare);
-	check_frames();
-	assert_int_equal(last, HEAP_UNWIND_END);
+	for (int i = 0; i < 20000; i++) {
+		struct heapsnap_walk at = { .pc = (uint64_t)qsort + next_random() % 262144 };
+
+		for (int j = 0; j < 64; j++)
+			words[next_random() % (2 * PAGE / 8)] = some_address(stack);
+		at.is_interrupted = i % 2;
+		at.fp = some_address(stack);
+		at.sp = i % 8 ? (uint64_t)stack + next_random() % (2 * PAGE) : some_address(stack);
+		heapsnap_walk_start(&at);
+		assert_true(walk(&at, addresses) <= MAX_FRAMES);
+	}
+	munmap(stack - PAGE, 4 * PAGE);
 }
 
-// --- signals ---------------------------------------------------------------------------------
-
-static void handle(int number)
+// A frame that would be the caller's lies beyond what can be read.
+static void stops_at_the_end_of_a_stack(void **state)
 {
-	(void)number;
-	recurse(2);
-}
-
-static void who_a_signal_interrupted_is_found(void **state)
-{
-	struct sigaction action = { .sa_handler = handle }, before;
+	char *stack = make_stack();
+	uint64_t addresses[MAX_FRAMES];
+	struct heapsnap_walk at = { .pc = (uint64_t)stack, .sp = (uint64_t)stack + 2 * PAGE - 64 };
+	uint64_t *frame = (uint64_t *)(stack + 2 * PAGE - 32);
 
 	(void)state;
-	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
-	assert_int_equal(raise(SIGUSR1), 0);
-	assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
-	check_frames();
-	assert_int_equal(signal_frames, 1);
-	assert_int_equal(last, HEAP_UNWIND_END);
+	// Code without tables: by frame pointers, one of which leads outside.
+	frame[0] = (uint64_t)stack + 2 * PAGE;
+	frame[1] = (uint64_t)stack + 128;
+	at.fp = (uint64_t)frame;
+	heapsnap_walk_start(&at);
+	assert_int_equal(walk(&at, addresses), 1);
+	assert_int_equal(addresses[0], (uint64_t)stack + 128);
+	munmap(stack - PAGE, 4 * PAGE);
 }
 
-// --- what is missing -------------------------------------------------------------------------
+#else
 
-static bool read_nothing(void *context, uint64_t address, void *buffer, size_t size)
+static int setup(void **state)
 {
-	(void)context, (void)address, (void)buffer, (void)size;
-	return false;
+	(void)state;
+	return 0;
 }
 
-static void without_memory_the_caller_is_lost(void **state)
+static void is_none(void **state)
 {
-	struct heap_registers registers, before;
-	struct heap_unwinder *unwinder;
-	ucontext_t context;
-	uint64_t bias, cfa;
-	bool is_signal;
+	struct heapsnap_walk walk = heapsnap_walk_begin();
 
 	(void)state;
-	assert_int_equal(getcontext(&context), 0);
-	copy_registers(&context, &registers);
-	before = registers;
-	unwinder = open_unwinder(registers.value[HEAP_REGISTER_PC], &bias);
-	assert_non_null(unwinder);
-	assert_int_equal(heap_unwinder_step(unwinder, registers.value[HEAP_REGISTER_PC] - bias,
-					    read_nothing, NULL, &registers, &cfa, &is_signal),
-			 HEAP_UNWIND_LOST);
-	assert_memory_equal(&registers, &before, sizeof(registers));
-	assert_true(cfa > registers.value[HEAP_REGISTER_SP]);
-	// There is no code at 0.
-	assert_int_equal(
-		heap_unwinder_step(unwinder, 0, read_own, NULL, &registers, &cfa, &is_signal),
-		HEAP_UNWIND_LOST);
-	assert_int_equal(cfa, 0);
-	heap_unwinder_destroy(unwinder);
+	assert_false(heapsnap_walk_next(&walk));
 }
 
-static void a_file_that_is_none_has_no_rules(void **state)
+#define agrees_with_libc is_none
+#define knows_nearly_all_code is_none
+#define knows_no_code_elsewhere is_none
+#define survives_nonsense is_none
+#define stops_at_the_end_of_a_stack is_none
+
+#endif
+
+int main(void)
 {
-	struct heap_registers registers = { 0 };
-	struct heap_unwinder *unwinder;
-	uint64_t cfa;
-	bool is_signal;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(agrees_with_libc),
+		cmocka_unit_test(knows_nearly_all_code),
+		cmocka_unit_test(knows_no_code_elsewhere),
+		cmocka_unit_test(survives_nonsense),
+		cmocka_unit_test(stops_at_the_end_of_a_stack),
+	};
 
-	(void)state;
-	assert_null(heap_unwinder_create("/nonexistent", "/dev/null", &unwinder));
-	assert_int_equal(
-		heap_unwinder_step(unwinder, 0x1000, read_own, NULL, &registers, &cfa, &is_signal),
-		HEAP_UNWIND_LOST);
-	heap_unwinder_destroy(unwinder);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("unwind", tests, setup, NULL);
 }
-
-UNIT_TESTS("unwind", cmocka_unit_test(callers_are_those_that_libc_finds),
-	   cmocka_unit_test(callers_in_other_modules_too),
-	   cmocka_unit_test(who_a_signal_interrupted_is_found),
-	   cmocka_unit_test(without_memory_the_caller_is_lost),
-	   cmocka_unit_test(a_file_that_is_none_has_no_rules))
