@@ -281,7 +281,7 @@ lint:
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
-	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies .ci/run t/real/fetch
+	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/real/fetch
 	shellcheck -s bash scripts/completion.bash
 	mandoc -Tlint -Wwarning man/*.[1-9]
 
@@ -312,6 +312,8 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	for page in man/*.[1-9]; do \
 		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; \
 	done
+	install -D -m 755 scripts/clickhouse/load $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse/load
+	install -m 644 scripts/clickhouse/*.sql $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse
 	install -D -m 644 scripts/completion.bash $(DESTDIR)$(COMPLETIONDIR)/heapsh
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport

@@ -36,7 +36,8 @@ const struct command export_command = {
 		   "(graphs of\n"
 		   "N objects, around OBJ or from the roots), csv (a directory), sqlite (a "
 		   "database, which\n"
-		   "may hold other snapshots). heapsh-export(1) tells more.\n\n"
+		   "may hold other snapshots), rows (for ClickHouse). heapsh-export(1) tells "
+		   "more.\n\n"
 		   "  export heapsnapshot /dev/null\n"
 		   "  export --by owners collapsed -\n"
 		   "  export --depth 2 dot - 0x5ed26d8",

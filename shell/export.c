@@ -74,6 +74,8 @@ static struct heap_error *load(struct session *session)
 								      HEAP_COLUMN_BACKTRACE |
 								      HEAP_COLUMN_SLOTS);
 	if (!error)
+		error = session_edges(session);
+	if (!error)
 		error = session_dominators(session);
 	return error ? error : heap_graph_need_reach(session->graph);
 }

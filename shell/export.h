@@ -11,6 +11,7 @@
  *	speedscope     speedscope.app
  *	dot, graphml   Graphviz; Gephi, yEd, networkx
  *	csv, sqlite    tables: whatever asks in SQL
+ *	rows           ClickHouse, or another column store that has many machines' snapshots
  *
  * To add one: write its function in shell/export_NAME.c, add its line to EXPORT_FORMATS, and
  * describe it in man/heapsh-export.1.
@@ -64,7 +65,10 @@ struct export_format {
 	_(dot, "dot", STREAM) \
 	_(graphml, "graphml", STREAM) \
 	_(csv, "csv", DIRECTORY) \
-	_(sqlite, "sqlite", DATABASE)
+	_(sqlite, "sqlite", DATABASE) \
+	_(rows, "rows.tsv.gz", STREAM) \
+	_(object_rows, "object_rows.tsv.gz", STREAM) \
+	_(edge_rows, "edge_rows.tsv.gz", STREAM)
 // clang-format on
 
 #define EXPORT_DECLARE(name, extension, target) \

@@ -107,7 +107,9 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		print_usage(stderr);
 		return false;
 	}
-	if (options->output && argc - optind > 1 && options->format->target != EXPORT_TO_DATABASE) {
+	// One after the other they may well make sense: rows do.
+	if (options->output && strcmp(options->output, "-") != 0 && argc - optind > 1 &&
+	    options->format->target != EXPORT_TO_DATABASE) {
 		fputs("heapsh-export: -o names one file, and there are several snapshots\n",
 		      stderr);
 		return false;

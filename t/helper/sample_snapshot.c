@@ -7,6 +7,7 @@
  *	sample_snapshot FILE series N    the Nth of a series, for heapsh-leakreport
  *	sample_snapshot FILE flat N      the Nth of one in which nothing grows
  *	sample_snapshot FILE other       a later one of another process
+ *	sample_snapshot FILE fleet HOST BUILD N    the Nth of a server on one of many machines
  *	sample_snapshot FILE wild SEED   the first, with numbers in it that make no sense
  *	sample_snapshot FILE typed       backtraces, pools, conflicts: see sample_typed.h
  *	sample_snapshot FILE empty       nothing at all
@@ -793,6 +794,36 @@ static void make_flat(uint32_t number)
 	snapshot.birth[object(HEAP + 0x100, 24, types.table, 1, HEAP_EVIDENCE_POINTER, 1)] = 0;
 }
 
+/*
+ * The Nth snapshot of a server on one of several machines. Its cache is full from the third on;
+ * of a build whose id begins with "bad" nodes are never freed.
+ */
+static void make_fleet(const char *host, const char *build, uint32_t number)
+{
+	static char id[33];
+	uint32_t nodes = strncmp(build, "bad", 3) == 0 ? 10 * (number + 1) : 10;
+	uint32_t cached = number < 2 ? number + 1 : 3;
+
+	make_time(number);
+	snprintf(id, sizeof(id), "%016x%016x", (unsigned)(host[strlen(host) - 1]), number);
+	snapshot.info.host = host;
+	snapshot.info.id = id;
+	snapshot.modules[0].build_id = string(build);
+	object(HEAP + 0x100, 24, types.table, 1, HEAP_EVIDENCE_POINTER, 1);
+	for (uint32_t i = 0; i < nodes; i++) {
+		heap_object_id node = object(HEAP + 0x1000 + i * 0x20, 16, types.node, 1,
+					     HEAP_EVIDENCE_POINTER, 0);
+
+		if (i + 1 < nodes)
+			put(node, 0, HEAP + 0x1000 + (i + 1) * 0x20, 8);
+	}
+	for (uint32_t i = 0; i < cached; i++)
+		object(HEAP + 0x8000 + i * 0x400, 1000, types.character, 1000,
+		       HEAP_EVIDENCE_POINTER, 2);
+	memset(snapshot.birth, 0, snapshot.object_count * sizeof(*snapshot.birth));
+	global("list", types.node_pointer, DATA + 0x10, 0, "app.c", 5, HEAP + 0x1000);
+}
+
 static void make_other(void)
 {
 	make_time(100);
@@ -953,9 +984,8 @@ int main(int argc, char **argv)
 	const char *kind = argc > 2 ? argv[2] : "";
 
 	if (argc < 2) {
-		fputs("usage: sample_snapshot FILE [empty | typed | series N | flat N | other | "
-		      "wild "
-		      "SEED]\n",
+		fputs("usage: sample_snapshot FILE [empty | typed | series N | flat N | other |\n"
+		      "                            fleet HOST BUILD N | wild SEED]\n",
 		      stderr);
 		return 2;
 	}
@@ -964,6 +994,8 @@ int main(int argc, char **argv)
 		make_series((uint32_t)atoi(argv[3]));
 	else if (strcmp(kind, "flat") == 0 && argc == 4)
 		make_flat((uint32_t)atoi(argv[3]));
+	else if (strcmp(kind, "fleet") == 0 && argc == 6)
+		make_fleet(argv[3], argv[4], (uint32_t)atoi(argv[5]));
 	else if (strcmp(kind, "other") == 0)
 		make_other();
 	else if (strcmp(kind, "typed") == 0)

@@ -27,6 +27,14 @@ is((stat $kept)[2] & 0777, 0600, 'for the user alone');
 my $good = Sample::content($kept);
 is length($good) >= 12 * 400_000, 1, '12 bytes per object';
 
+# Whoever needs more than the dominators that were kept gets the rest, too.
+my @rows = map {
+    local $ENV{XDG_CACHE_HOME} = $_;
+    join ' ', (Sample::run('', "$Sample::build/heapsh-export", qw(-q --format rows -o -), $file))[2, 0];
+} $cache, '/dev/null/none';
+like $rows[0], qr/^0 ./, 'an export with dominators that were kept';
+ok $rows[0] eq $rows[1], '... is the same as without';
+
 sub put {
     my ($bytes) = @_;
     unlink $kept;
