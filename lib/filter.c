@@ -264,7 +264,7 @@ static unsigned columns_of(const struct heap_term *term)
 		return HEAP_COLUMN_SIZE;
 	case TERM_POINTS_TO:
 	case TERM_POINTED_BY:
-		return HEAP_COLUMN_EDGES;
+		return HEAP_COLUMN_SLOTS; // of parts, which slot counts
 	case TERM_REACH:
 	case TERM_RETAINED:
 	case TERM_UNDER:

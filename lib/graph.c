@@ -170,7 +170,7 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 
 	CLEANUP_COLUMN uint8_t *reach = NULL;
 	CLEANUP_COLUMN heap_object_id *queue = NULL;
-	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS);
+	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
 
 	if (!error)
 		error = heap_column_create(objects + 1, 1, &reach);

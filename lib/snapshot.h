@@ -217,9 +217,10 @@ enum heap_columns {
 	HEAP_COLUMN_RIVAL = 1 << 8,
 	HEAP_COLUMN_RIVALS = 1 << 9,
 	HEAP_COLUMN_EDGES = 1 << 10, /**< edge_first, edge_target */
-	HEAP_COLUMN_SLOTS = 1 << 11, /**< edge_slot, edge_interior, edge_flags; and EDGES */
+	HEAP_COLUMN_SLOTS = 1 << 11, /**< edge_slot; and QUALITY */
 	HEAP_COLUMN_PARTS = 1 << 12,
-	HEAP_COLUMN_ALL = (1 << 13) - 1,
+	HEAP_COLUMN_QUALITY = 1 << 13, /**< edge_interior, edge_flags; and EDGES */
+	HEAP_COLUMN_ALL = (1 << 14) - 1,
 };
 
 struct heap_snapshot {

@@ -272,11 +272,30 @@ static struct heap_error *load_edges(struct heap_snapshot *snapshot)
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *load_quality(struct heap_snapshot *snapshot)
+{
+	CLEANUP_COLUMN uint32_t *interior = NULL;
+	CLEANUP_COLUMN uint8_t *flags = NULL;
+	struct heap_error *error;
+
+	if (snapshot->edge_interior)
+		return NULL;
+	error = read_column(snapshot, HEAP_TAG_EDGE_INTERIORS, sizeof(*interior),
+			    snapshot->edge_count, &interior);
+	if (!error)
+		error = read_column(snapshot, HEAP_TAG_EDGE_FLAGS, sizeof(*flags),
+				    snapshot->edge_count, &flags);
+	if (error)
+		return error;
+	snapshot->edge_interior = keep(interior);
+	snapshot->edge_flags = keep(flags);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *load_slots(struct heap_snapshot *snapshot)
 {
 	CLEANUP_COLUMN uint32_t *slot = NULL;
-	CLEANUP_COLUMN uint32_t *interior = NULL;
-	CLEANUP_COLUMN uint8_t *flags = NULL;
 	struct heap_error *error;
 
 	if (snapshot->edge_slot)
@@ -286,17 +305,8 @@ static struct heap_error *load_slots(struct heap_snapshot *snapshot)
 	if (!error)
 		error = decode_edges(snapshot, snapshot->edge_first, slot, decode_slots);
 	if (!error)
-		error = read_column(snapshot, HEAP_TAG_EDGE_INTERIORS, sizeof(*interior),
-				    snapshot->edge_count, &interior);
-	if (!error)
-		error = read_column(snapshot, HEAP_TAG_EDGE_FLAGS, sizeof(*flags),
-				    snapshot->edge_count, &flags);
-	if (error)
-		return error;
-	snapshot->edge_slot = keep(slot);
-	snapshot->edge_interior = keep(interior);
-	snapshot->edge_flags = keep(flags);
-	return NULL;
+		snapshot->edge_slot = keep(slot);
+	return error;
 }
 
 // --- parts -------------------------------------------------------------------
@@ -382,8 +392,10 @@ struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned c
 		if (columns & 1u << i)
 			error = load_column(snapshot, &heap_object_columns[i]);
 	}
-	if (!error && (columns & (HEAP_COLUMN_EDGES | HEAP_COLUMN_SLOTS)))
+	if (!error && (columns & (HEAP_COLUMN_EDGES | HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS)))
 		error = load_edges(snapshot);
+	if (!error && (columns & (HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS)))
+		error = load_quality(snapshot);
 	if (!error && (columns & HEAP_COLUMN_SLOTS))
 		error = load_slots(snapshot);
 	if (!error && (columns & HEAP_COLUMN_PARTS) && !snapshot->parts)

@@ -2,10 +2,14 @@
 // Makes a snapshot of invented objects, writes it, opens it, loads it, and says how long each
 // took: the snapshot file alone, without a program, its pages or its debug information.
 //
-//	generate [-n OBJECTS] [-e EDGES PER OBJECT] [-c CONTENT BYTES] [-r] [-o FILE [-w]]
+//	generate [-n OBJECTS] [-e EDGES PER OBJECT] [-c CONTENT BYTES] [-p | -r] [-o FILE [-w]]
 //
 // -r: what compresses worst, sizes of 16..527 bytes and targets all at random; else programs'
 // habits: objects of one site stand together, and half of all pointers lead nearby.
+// -p: a program's data structures. Each object has one that holds it: mostly one that was made
+// shortly before, or a container with thousands of elements, or any; other pointers lead back
+// up, to neighbours, and to things that many share. 3 % are leaked.
+// -w: only writes FILE, and does not open it again.
 #include "lib/snapshot.h"
 
 #include <fcntl.h>
@@ -27,9 +31,10 @@ static struct options {
 	double edges;
 	uint64_t content;
 	bool random;
+	bool program;
 	bool write_only;
 	const char *file;
-} options = { 1000000, 2.5, 0, false, false, NULL };
+} options = { 1000000, 2.5, 0, false, false, false, NULL };
 
 static uint64_t state = 0x9e3779b97f4a7c15;
 
@@ -110,12 +115,15 @@ static void make_types(struct heap_types *types)
 
 static void make_tables(struct heap_snapshot *snapshot)
 {
+	static char id[33];
+
+	snprintf(id, sizeof(id), "%08x%024x", options.objects, options.program);
 	snapshot->info = (struct heap_info){
 		.program = "generate",
 		.command = "generate",
 		.host = "nowhere",
 		.maker = "generate",
-		.id = "00000000000000000000000000000000",
+		.id = id,
 		.content_limit = options.content,
 	};
 	snapshot->strings = need(calloc(1, 1));
@@ -147,6 +155,126 @@ static void make_tables(struct heap_snapshot *snapshot)
 	}
 }
 
+// --- a program's structures --------------------------------------------------
+
+enum {
+	CONTAINER = 5000, // objects to each container
+	POPULAR = 1000,   // objects that everybody shares
+};
+
+// Where an object's holder is; HEAP_NO_OBJECT: leaked. Containers are every CONTAINERth.
+static heap_object_id holder_of(heap_object_id object)
+{
+	uint64_t chance = below(100);
+
+	if (object < POPULAR || object % CONTAINER == 0)
+		return object == 0 ? HEAP_NO_OBJECT : (heap_object_id)below(object);
+	if (chance < 3)
+		return HEAP_NO_OBJECT;
+	if (chance < 23)
+		return object / CONTAINER * CONTAINER;
+	if (chance < 85)
+		return object - 1 - (heap_object_id)below(object < 64 ? object : 64);
+	if (chance < 95)
+		return object - 1 - (heap_object_id)below(object < 4096 ? object : 4096);
+	return (heap_object_id)below(object);
+}
+
+// Another pointer of an object.
+static heap_object_id other_target(heap_object_id object, heap_object_id holder)
+{
+	uint64_t chance = below(100);
+
+	if (chance < 45 && holder != HEAP_NO_OBJECT)
+		return holder;
+	if (chance < 80)
+		return object - (heap_object_id)below(object < 64 ? object + 1 : 64);
+	if (chance < 95)
+		return (heap_object_id)below(options.objects < POPULAR ? options.objects : POPULAR);
+	return (heap_object_id)below(options.objects);
+}
+
+// Goes through all pointers, by target; the same ones each time.
+static void each_pointer(void (*visit)(struct heap_snapshot *snapshot, heap_object_id source,
+				       heap_object_id target),
+			 struct heap_snapshot *snapshot)
+{
+	uint64_t before = state;
+
+	state = 0x2545f4914f6cdd1d;
+	for (heap_object_id i = 0; i < options.objects; i++) {
+		heap_object_id holder = holder_of(i);
+		double others = options.edges - 0.97;
+
+		if (holder != HEAP_NO_OBJECT)
+			visit(snapshot, holder, i);
+		while (others > 0 && (others >= 1 || below(1000) < (uint64_t)(others * 1000))) {
+			visit(snapshot, i, other_target(i, holder));
+			others--;
+		}
+	}
+	state = before;
+}
+
+static void count_pointer(struct heap_snapshot *snapshot, heap_object_id source,
+			  heap_object_id target)
+{
+	(void)target;
+	snapshot->edge_first[source + 1]++;
+}
+
+static void write_pointer(struct heap_snapshot *snapshot, heap_object_id source,
+			  heap_object_id target)
+{
+	uint32_t edge = snapshot->edge_first[source]++;
+
+	snapshot->edge_target[edge] = target;
+	snapshot->edge_flags[edge] = snapshot->type[source] ? HEAP_EDGE_TYPED : 0;
+	snapshot->edge_interior[edge] = edge % 50 == 0 ? 16 : 0;
+}
+
+static void count_pointers(struct heap_snapshot *snapshot)
+{
+	snapshot->edge_first = need(calloc((size_t)options.objects + 2, 4));
+	each_pointer(count_pointer, snapshot);
+	for (heap_object_id i = 0; i < options.objects; i++)
+		snapshot->edge_first[i + 1] += snapshot->edge_first[i];
+	snapshot->edge_count = snapshot->edge_first[options.objects];
+}
+
+static void write_pointers(struct heap_snapshot *snapshot)
+{
+	uint32_t *first = snapshot->edge_first;
+
+	snapshot->edge_target = need(malloc((size_t)snapshot->edge_count * 4 + 1));
+	snapshot->edge_slot = need(malloc((size_t)snapshot->edge_count * 4 + 1));
+	snapshot->edge_interior = need(malloc((size_t)snapshot->edge_count * 4 + 1));
+	snapshot->edge_flags = need(malloc((size_t)snapshot->edge_count + 1));
+	each_pointer(write_pointer, snapshot);
+	memmove(first + 1, first, (size_t)options.objects * sizeof(*first));
+	first[0] = 0;
+	for (heap_object_id i = 0; i < options.objects; i++) {
+		for (uint32_t j = first[i]; j < first[i + 1]; j++)
+			snapshot->edge_slot[j] = j - first[i];
+	}
+	// What does not lie in a container is held by roots through one of the first objects.
+	for (uint32_t i = 0; i < snapshot->root_edge_count; i++)
+		snapshot->root_edges[i].target = i % options.objects;
+}
+
+// How many elements an object must have for its pointers to lie in it.
+static uint64_t enough_elements(const struct heap_snapshot *snapshot, heap_object_id object,
+				uint64_t element)
+{
+	uint64_t pointers =
+		options.program ? snapshot->edge_first[object + 1] - snapshot->edge_first[object]
+				: 0;
+
+	return element ? (pointers * 8 + element - 1) / element : 1;
+}
+
+// --- objects -----------------------------------------------------------------
+
 static void make_objects(struct heap_snapshot *snapshot)
 {
 	uint32_t count = options.objects;
@@ -170,9 +298,14 @@ static void make_objects(struct heap_snapshot *snapshot)
 		heap_type_id type = site % 10 == 0 ? HEAP_NO_TYPE : 3 + site % (TYPES - 3);
 		uint64_t element = type ? snapshot->types.types[type].size : 0;
 		uint64_t elements = site % 7 == 0 && type ? 1 + below(20) : 1;
+		uint64_t enough = enough_elements(snapshot, i, element);
+
+		elements = elements < enough ? enough : elements;
 
 		snapshot->address[i] = address;
 		snapshot->size[i] = type && !options.random ? elements * element : 16 + below(512);
+		if (options.program && !type)
+			snapshot->size[i] += enough_elements(snapshot, i, 8) * 8;
 		snapshot->type[i] = type;
 		snapshot->elements[i] = elements;
 		snapshot->evidence[i] = type ? (uint8_t)(1 + site % 6) : HEAP_EVIDENCE_NONE;
@@ -276,7 +409,7 @@ static void parse_options(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "n:e:c:rwo:")) != -1) {
+	while ((option = getopt(argc, argv, "n:e:c:prwo:")) != -1) {
 		switch (option) {
 		case 'n':
 			options.objects = (uint32_t)strtoul(optarg, NULL, 10);
@@ -290,6 +423,9 @@ static void parse_options(int argc, char **argv)
 		case 'r':
 			options.random = true;
 			break;
+		case 'p':
+			options.program = true;
+			break;
 		case 'w':
 			options.write_only = true;
 			break;
@@ -298,7 +434,8 @@ static void parse_options(int argc, char **argv)
 			break;
 		default:
 			fprintf(stderr, "usage: generate [-n OBJECTS] [-e EDGES PER OBJECT] "
-					"[-c CONTENT BYTES] [-r] [-o FILE [-w]]\n");
+					"[-c CONTENT BYTES] [-p | -r]\n"
+					"                [-o FILE [-w]]\n");
 			exit(2);
 		}
 	}
@@ -313,8 +450,13 @@ int main(int argc, char **argv)
 
 	parse_options(argc, argv);
 	make_tables(snapshot);
+	if (options.program)
+		count_pointers(snapshot);
 	make_objects(snapshot);
-	make_edges(snapshot);
+	if (options.program)
+		write_pointers(snapshot);
+	else
+		make_edges(snapshot);
 	descriptor = options.file ? open(options.file, O_RDWR | O_CREAT | O_TRUNC, 0600)
 				  : mkstemp(temporary);
 	if (descriptor < 0) {
