@@ -153,6 +153,7 @@ $(BUILD)/t/fuzz/%.replay: $(BUILD)/t/fuzz/%.o $(BUILD)/t/fuzz/replay.o $(BUILD)/
 
 # The library comes last, for the linker.
 $(BUILD)/t/fuzz/command.o: $(filter-out $(BUILD)/shell/main.o,$(SHELL_))
+$(BUILD)/t/fuzz/command.replay build/fuzz/command: LIBS += $(SHELL_LIBS)
 $(BUILD)/t/fuzz/command.replay: FUZZED_TOO := $(filter-out $(BUILD)/shell/main.o,$(SHELL_))
 
 # Programs to capture are plain programs: unoptimised, so that what a test says of a local
