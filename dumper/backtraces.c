@@ -160,13 +160,14 @@ static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
 		struct heapsnap_kind *kind = &tables->kinds[at & (KINDS - 1)];
 		uint64_t present = __atomic_load_n(&kind->site, __ATOMIC_ACQUIRE);
 
-		if (present == site && kind->size == size)
+		if (present == site && __atomic_load_n(&kind->size, __ATOMIC_RELAXED) == size)
 			return kind;
 		if (present != 0 ||
 		    !__atomic_compare_exchange_n(&kind->site, &present, site, false,
 						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
-		kind->size = size;
+		// Who comes by meanwhile makes an entry of its own: two are as good as one.
+		__atomic_store_n(&kind->size, size, __ATOMIC_RELAXED);
 		return kind;
 	}
 	return NULL;
@@ -175,15 +176,20 @@ static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
 // How often this kind's callers have been looked at.
 static uint32_t count_looks(const struct heapsnap_kind *kind)
 {
-	if (kind->looks >> LOOK_BITS != __atomic_load_n(&generation, __ATOMIC_RELAXED))
+	uint32_t looks = __atomic_load_n(&kind->looks, __ATOMIC_RELAXED);
+
+	if (looks >> LOOK_BITS != __atomic_load_n(&generation, __ATOMIC_RELAXED))
 		return 0;
-	return kind->looks & ((1 << LOOK_BITS) - 1);
+	return looks & ((1 << LOOK_BITS) - 1);
 }
 
 static void add_look(struct heapsnap_kind *kind)
 {
-	kind->looks = (count_looks(kind) + 1) | __atomic_load_n(&generation, __ATOMIC_RELAXED)
-							<< LOOK_BITS;
+	uint32_t looks = (count_looks(kind) + 1) | __atomic_load_n(&generation, __ATOMIC_RELAXED)
+							   << LOOK_BITS;
+
+	// Of two threads that look at the same time, one's look is lost.
+	__atomic_store_n(&kind->looks, looks, __ATOMIC_RELAXED);
 }
 
 static void mark_seen(uint64_t site, uint64_t size)
@@ -196,10 +202,12 @@ static void mark_seen(uint64_t site, uint64_t size)
 static void look_again(void)
 {
 	// Only so much of it fits beside the looks.
-	__atomic_store_n(&generation, (generation + 1) & (UINT32_MAX >> LOOK_BITS),
+	__atomic_store_n(&generation,
+			 (__atomic_load_n(&generation, __ATOMIC_RELAXED) + 1) &
+				 (UINT32_MAX >> LOOK_BITS),
 			 __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < HEAPSNAP_SEEN_SLOTS; i++) {
-		if (heapsnap_seen[i])
+		if (__atomic_load_n(&heapsnap_seen[i], __ATOMIC_RELAXED))
 			__atomic_store_n(&heapsnap_seen[i], 0, __ATOMIC_RELAXED);
 	}
 }
@@ -299,7 +307,7 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 	uint32_t backtrace = max == MAX_STEPS ? intern(addresses, count) : 0;
 
 	if (is_first && backtrace != 0)
-		kind->backtrace = backtrace;
+		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
 	if (is_sampled)
 		making->backtrace = backtrace;
 	if (!kind || count_looks(kind) >= LOOKS)
@@ -311,8 +319,8 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 	// Found out just now: the block belongs to the caller already.
 	making->site = addresses[at];
 	kind = find_kind(making->site, size);
-	if (kind && kind->backtrace == 0)
-		kind->backtrace = backtrace;
+	if (kind && __atomic_load_n(&kind->backtrace, __ATOMIC_RELAXED) == 0)
+		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
 }
 
 struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, bool is_sampled)

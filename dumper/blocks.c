@@ -153,11 +153,14 @@ static void look_at_clock(void)
 	static uint64_t first_ns;
 	uint64_t now = coarse_now_ns();
 	uint64_t start = __atomic_load_n(&epoch_start_ns, __ATOMIC_RELAXED);
+	uint64_t first = __atomic_load_n(&first_ns, __ATOMIC_RELAXED);
 
-	if (first_ns == 0)
-		first_ns = now;
+	if (first == 0) {
+		first = now;
+		__atomic_store_n(&first_ns, now, __ATOMIC_RELAXED);
+	}
 	// Epochs grow with the program's age, so that 65536 of them last for ever.
-	if (now - start < 1000000000u || now - start < (now - first_ns) / 1024 ||
+	if (now - start < 1000000000u || now - start < (now - first) / 1024 ||
 	    !__atomic_compare_exchange_n(&epoch_start_ns, &start, now, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;

@@ -174,7 +174,7 @@ void heapsnap_begin_epoch(uint64_t time_ns)
 	if (!epochs || epoch + 1 >= HEAPSNAP_EPOCHS)
 		return;
 	// Two threads may begin one at the same time: both would write nearly the same time.
-	epochs[epoch + 1] = time_ns;
+	__atomic_store_n(&epochs[epoch + 1], time_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&heapsnap_process.epoch, epoch + 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&heapsnap_hot.birth, heapsnap_extent(0, epoch + 1, 0, 0),
 			 __ATOMIC_RELAXED);

@@ -57,6 +57,10 @@ static bool add_site(struct heapsnap_wrappers *wrappers, uint64_t site)
 	return false;
 }
 
+// Of what several threads write to, whole words or none.
+#define load(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#define store(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
+
 // --- functions ---------------------------------------------------------------------
 
 static struct heapsnap_allocating *find_function(struct heapsnap_wrappers *wrappers,
@@ -78,12 +82,14 @@ static void note_caller(struct heapsnap_allocating *function, uint64_t address, 
 
 		if (!claim(&caller->address, address))
 			continue;
-		if (caller->times == 0)
-			caller->size = size;
-		if (caller->size == size)
-			caller->times++;
+		uint32_t times = load(caller->times);
+
+		if (times == 0)
+			store(caller->size, size);
+		if (load(caller->size) == size)
+			store(caller->times, times + 1);
 		else
-			caller->varies = true;
+			store(caller->varies, true);
 		return;
 	}
 }
@@ -92,8 +98,8 @@ static void note_caller(struct heapsnap_allocating *function, uint64_t address, 
 static bool is_size_known(const struct heapsnap_allocating *function, int caller)
 {
 	for (int i = 0; i < caller; i++) {
-		if (function->callers[i].size == function->callers[caller].size &&
-		    !function->callers[i].varies)
+		if (load(function->callers[i].size) == load(function->callers[caller].size) &&
+		    !load(function->callers[i].varies))
 			return true;
 	}
 	return false;
@@ -103,11 +109,11 @@ static bool is_used_as_wrapper(const struct heapsnap_allocating *function)
 {
 	int callers = 0, steady = 0, sizes = 0;
 
-	for (int i = 0; i < HEAPSNAP_WRAPPER_CALLERS && function->callers[i].address; i++) {
+	for (int i = 0; i < HEAPSNAP_WRAPPER_CALLERS && load(function->callers[i].address); i++) {
 		const struct heapsnap_allocating_caller *caller = &function->callers[i];
 
 		callers++;
-		if (caller->varies || caller->times < TIMES_NEEDED)
+		if (load(caller->varies) || load(caller->times) < TIMES_NEEDED)
 			continue;
 		steady++;
 		sizes += !is_size_known(function, i);
@@ -123,11 +129,11 @@ bool heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site, u
 
 	if (!function || caller == 0)
 		return false;
-	if (!function->is_wrapper) {
+	if (!load(function->is_wrapper)) {
 		note_caller(function, caller, size);
-		function->is_wrapper = is_used_as_wrapper(function);
+		store(function->is_wrapper, is_used_as_wrapper(function));
 	}
-	return function->is_wrapper && add_site(wrappers, site);
+	return load(function->is_wrapper) && add_site(wrappers, site);
 }
 
 static void add_named(void *context, uint64_t address)

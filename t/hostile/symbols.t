@@ -11,7 +11,7 @@ use Heapsh;
 use Test::More;
 
 my $build = $Heapsh::build;
-my $mutants = $ENV{MUTANTS} || 30;
+my $mutants = $ENV{MUTANTS} || 15;
 my $seed = $ENV{SEED} || 1;
 my $original = "$build/t/programs/hostile-processes";
 

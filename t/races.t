@@ -1,0 +1,28 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Where threads meet in the library, ThreadSanitizer sees no race (t/races/tables.c).
+use strict;
+use warnings;
+use Test::More;
+
+my $build = $ENV{BUILD} || 'build';
+my $program = "$build/t/tables";
+my $cc = $ENV{CC} || 'cc';
+my @sources = grep { !m{/(interpose|load)\.c$} } glob 'dumper/*.c';
+my @flags = qw(-std=gnu11 -D_GNU_SOURCE -DHEAPSNAP_BUILD -iquote . -g -O1 -fno-builtin-malloc
+    -fno-stack-protector -fno-omit-frame-pointer -w -pthread);
+
+mkdir "$build/t";
+plan skip_all => 'no ThreadSanitizer'
+    if system("echo 'int main(void) { return 0; }' | $cc -fsanitize=thread -x c - -o $program 2>/dev/null") != 0;
+
+# On some kernels it cannot bear where addresses are put at random.
+my $runner = system("setarch -R $program >/dev/null 2>&1") == 0 ? 'setarch -R' : '';
+plan skip_all => 'ThreadSanitizer does not run here' if system("$runner $program >/dev/null 2>&1") != 0;
+
+is system("$cc @flags -fsanitize=thread -o $program t/races/tables.c @sources -ldl"), 0, 'it is built';
+$ENV{TSAN_OPTIONS} = 'suppressions=t/races/suppressions history_size=7';
+my $output = `$runner $program 2>&1`;
+is $?, 0, 'it ends well';
+is $output, "done\n", 'and there is no race';
+done_testing;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * The library's own tables, used by several threads at once, for ThreadSanitizer: headers,
+ * labels, backtraces, samples, wrappers, epochs. The library's code is linked in, and is not malloc
+ * here. t/races.t builds and runs it.
+ */
+#include "dumper/automatic.h"
+#include "dumper/backtraces.h"
+#include "dumper/blocks.h"
+#include "dumper/heapsnap.h"
+#include "dumper/settings.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	THREADS = 4,
+	ROUNDS = 3000,
+	BLOCKS = 64,
+};
+
+static char *exchange[BLOCKS]; // blocks that one thread makes and another frees
+
+static int failures;
+
+static void expect(const char *what, bool good)
+{
+	if (!good && __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED) < 10)
+		printf("%s\n", what);
+}
+
+static char *make_block(unsigned *seed)
+{
+	size_t size = (size_t)rand_r(seed) % 2000 + 1;
+	// As if from a thousand places in the code.
+	uint64_t site = (uint64_t)make_block + (unsigned)rand_r(seed) % 1000;
+	char *block = heapsnap_allocate_aligned(size % 8 ? 1 : 64, size, site, 0);
+
+	memset(block, 'x', size);
+	return block;
+}
+
+static char *change_block(char *block, unsigned *seed)
+{
+	switch (rand_r(seed) % 4) {
+	case 0:
+		return heapsnap_reallocate(block, (size_t)rand_r(seed) % 3000 + 1,
+					   (uint64_t)change_block);
+	case 1:
+		expect("a label", heapsnap_set_type(block, "struct label") == 0);
+		return block;
+	case 2:
+		heapsnap_observe((uint64_t)rand_r(seed) % 1000,
+				 (uint64_t)change_block + (unsigned)rand_r(seed) % 500,
+				 rand_r(seed) % 2);
+		return block;
+	default:
+		expect("is live", heapsnap_is_live(block));
+		return block;
+	}
+}
+
+static void *work(void *number)
+{
+	unsigned seed = (unsigned)(uintptr_t)number;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		char *mine = change_block(make_block(&seed), &seed);
+		char *others = __atomic_exchange_n(&exchange[rand_r(&seed) % BLOCKS], mine,
+						   __ATOMIC_ACQ_REL);
+
+		if (others)
+			heapsnap_release(change_block(others, &seed));
+		if (i % 100 == 0)
+			heapsnap_begin_epoch((uint64_t)i);
+		if (i % 500 == 0)
+			heapsnap_backtraces_forget();
+		heapsnap_release(heapsnap_allocate_zeros(100, (uint64_t)work));
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t threads[THREADS];
+
+	heapsnap_blocks_init();
+	// What ThreadSanitizer knows: what goes through free() has been handed on.
+	heapsnap_hot.malloc = malloc;
+	heapsnap_hot.free = free;
+	heapsnap_below =
+		(struct heapsnap_allocator){ calloc, realloc, memalign, malloc_usable_size };
+	heapsnap_settings_read();
+	heapsnap_process_init();
+	heapsnap_backtraces_init();
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, work, (void *)(i + 1));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	puts(failures ? "failed" : "done");
+	return failures != 0;
+}
