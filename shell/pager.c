@@ -59,6 +59,13 @@ static const char *choose_command(void)
 	return is_on_path("less") ? "less" : NULL;
 }
 
+static void flush_to(struct pager *pager, FILE *file)
+{
+	if (pager->kept.size > 0)
+		fwrite(pager->kept.bytes, 1, pager->kept.size, file);
+	pager->kept.size = 0;
+}
+
 static bool start(struct pager *pager)
 {
 	fflush(pager->terminal);
@@ -67,8 +74,7 @@ static bool start(struct pager *pager)
 	pager->program = popen(pager->command, "w");
 	if (!pager->program)
 		return false;
-	fwrite(pager->kept.bytes, 1, pager->kept.size, pager->program);
-	pager->kept.size = 0;
+	flush_to(pager, pager->program);
 	return true;
 }
 
@@ -218,7 +224,7 @@ void pager_close(FILE *stream, struct pager *pager)
 	if (pager->program) {
 		pclose(pager->program);
 	} else {
-		fwrite(pager->kept.bytes, 1, pager->kept.size, pager->terminal);
+		flush_to(pager, pager->terminal);
 		fflush(pager->terminal);
 	}
 	free(pager->kept.bytes);

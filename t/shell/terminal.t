@@ -57,6 +57,7 @@ sub await {
     my $until = time + $patience;
     my $text = screen();
     while ($text !~ $pattern && time < $until) {
+        return 'the shell has died' if $text eq '';
         sleep 0.05;
         $text = screen();
     }
