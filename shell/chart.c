@@ -4,6 +4,7 @@
 #include "shell/format.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 // Of the 256 colours of terminals; the last is for what is left.
@@ -78,8 +79,7 @@ static void print_cell_with_colours(const struct chart *chart, FILE *stream, con
 		putc(' ', stream);
 		return;
 	}
-	part = below == above ? 8 : (int)((tops[below] - bottom) / unit * 8 + 0.5);
-	part = part < 0 ? 0 : part > 8 ? 8 : part;
+	part = below == above ? 8 : (int)fmax(0, fmin(8, (tops[below] - bottom) / unit * 8 + 0.5));
 	fprintf(stream, "\x1b[38;5;%dm", colours_of_bands[below % CHART_COLOURS]);
 	if (above < chart->band_count && part < 8)
 		fprintf(stream, "\x1b[48;5;%dm", colours_of_bands[above % CHART_COLOURS]);
@@ -106,7 +106,7 @@ static void print_rows(const struct chart *chart, FILE *stream, unsigned width, 
 		const char *label = "";
 
 		if (row + 1 == height || row + 1 == height / 2)
-			label = chart_amount(chart, (uint64_t)(unit * (row + 1)), buffer);
+			label = chart_amount(chart, (uint64_t)fmin(unit * (row + 1), 1e19), buffer);
 		fprintf(stream, "%10s %s", label, *label ? "┤" : "│");
 		for (unsigned column = 0; column < width; column++)
 			(colours ? print_cell_with_colours : print_cell)(

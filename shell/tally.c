@@ -31,6 +31,7 @@ static void forget_snapshot(struct tally *tally)
 	tally->slots = NULL;
 	tally->type_keys = tally->site_keys = NULL;
 	tally->slot_count = tally->used = 0;
+	tally->latest.kind = 0;
 }
 
 void tally_deinit(struct tally *tally)
@@ -169,8 +170,13 @@ struct heap_error *tally_kind(struct tally *tally, struct session *session,
 	const struct heap_snapshot *snapshot = session->snapshot;
 	uint64_t what = (uint64_t)snapshot->type[object] << 32 | snapshot->site[object];
 	uint64_t size = snapshot->type[object] == HEAP_NO_TYPE ? snapshot->size[object] : 0;
-	struct tally_slot *slot = &tally->slots[find_slot(tally, what, size)];
+	struct tally_slot *slot;
 
+	if (tally->latest.kind && tally->latest.what == what && tally->latest.size == size) {
+		*result = tally->latest.kind - 1;
+		return NULL;
+	}
+	slot = &tally->slots[find_slot(tally, what, size)];
 	if (!slot->kind) {
 		heap_kind_id kind;
 		struct heap_error *error = find_kind(tally, session, census, object, &kind);
@@ -183,6 +189,7 @@ struct heap_error *tally_kind(struct tally *tally, struct session *session,
 		*slot = (struct tally_slot){ what, size, kind + 1 };
 		tally->used++;
 	}
+	tally->latest = *slot;
 	*result = slot->kind - 1;
 	return NULL;
 }

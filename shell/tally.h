@@ -30,6 +30,7 @@ struct tally {
 		uint64_t what, size;
 		heap_kind_id kind; /**< plus 1; 0: free */
 	} * slots;                 /**< [slot_count] a power of two */
+	struct tally_slot latest;  /**< what was asked for last: neighbours are often alike */
 	size_t slot_count, used;
 	/** [types.count], [site_count] what their names hash to, 0: not yet; private */
 	uint64_t *type_keys, *site_keys;

@@ -2,8 +2,10 @@
 // Makes a snapshot of invented objects, writes it, opens it, loads it, and says how long each
 // took: the snapshot file alone, without a program, its pages or its debug information.
 //
-//	generate [-n OBJECTS] [-e EDGES PER OBJECT] [-c CONTENT BYTES] [-p | -r] [-o FILE [-w]]
+//	generate [-n OBJECTS] [-e EDGES PER OBJECT] [-c CONTENT BYTES] [-p | -r] [-s NUMBER]
+//	         [-o FILE [-w]]
 //
+// -s: of a series, in which from one snapshot to the next every fiftieth object is replaced.
 // -r: what compresses worst, sizes of 16..527 bytes and targets all at random; else programs'
 // habits: objects of one site stand together, and half of all pointers lead nearby.
 // -p: a program's data structures. Each object has one that holds it: mostly one that was made
@@ -24,7 +26,10 @@ enum {
 	SITES = 400,
 	EPOCHS = 60,
 	ROOTS = 500,
+	REPLACED = 50, // one in so many, from one snapshot to the next
 };
+
+static const uint64_t FIRST_TIME = 1700000000000000000, SECOND = 1000000000;
 
 static struct options {
 	uint32_t objects;
@@ -34,7 +39,8 @@ static struct options {
 	bool program;
 	bool write_only;
 	const char *file;
-} options = { 1000000, 2.5, 0, false, false, false, NULL };
+	uint32_t number; // of a series
+} options = { 1000000, 2.5, 0, false, false, false, NULL, 0 };
 
 static uint64_t state = 0x9e3779b97f4a7c15;
 
@@ -125,6 +131,8 @@ static void make_tables(struct heap_snapshot *snapshot)
 		.maker = "generate",
 		.id = id,
 		.content_limit = options.content,
+		.serial = options.number,
+		.time_ns = FIRST_TIME + (EPOCHS + options.number) * SECOND,
 	};
 	snapshot->strings = need(calloc(1, 1));
 	snapshot->string_size = 1;
@@ -134,10 +142,10 @@ static void make_tables(struct heap_snapshot *snapshot)
 	for (uint32_t i = 0; i < SITES; i++)
 		snapshot->sites[i] =
 			(struct heap_site){ .address = 0x400000 + i * 64, .module = HEAP_NO_INDEX };
-	snapshot->epochs = need(calloc(EPOCHS, sizeof(*snapshot->epochs)));
-	snapshot->epoch_count = EPOCHS;
-	for (uint32_t i = 0; i < EPOCHS; i++)
-		snapshot->epochs[i] = 1700000000000000000 + i * UINT64_C(1000000000);
+	snapshot->epoch_count = EPOCHS + options.number + 1;
+	snapshot->epochs = need(calloc(snapshot->epoch_count, sizeof(*snapshot->epochs)));
+	for (uint32_t i = 0; i < snapshot->epoch_count; i++)
+		snapshot->epochs[i] = FIRST_TIME + i * SECOND;
 	snapshot->roots = need(calloc(ROOTS, sizeof(*snapshot->roots)));
 	snapshot->root_edges = need(calloc(ROOTS, sizeof(*snapshot->root_edges)));
 	snapshot->root_count = ROOTS;
@@ -312,6 +320,8 @@ static void make_objects(struct heap_snapshot *snapshot)
 		snapshot->site[i] = site;
 		snapshot->birth[i] =
 			(uint32_t)(options.random ? below(EPOCHS) : (i / 5000 + below(4)) % EPOCHS);
+		if (i % REPLACED < options.number)
+			snapshot->birth[i] = EPOCHS + i % REPLACED;
 		// Header and chunk: as libheapsnap.so and glibc lay blocks out.
 		address += (snapshot->size[i] + 8 + 16 + 15) / 16 * 16;
 		if (below(10) == 0)
@@ -409,7 +419,7 @@ static void parse_options(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "n:e:c:prwo:")) != -1) {
+	while ((option = getopt(argc, argv, "n:e:c:prws:o:")) != -1) {
 		switch (option) {
 		case 'n':
 			options.objects = (uint32_t)strtoul(optarg, NULL, 10);
@@ -426,6 +436,9 @@ static void parse_options(int argc, char **argv)
 		case 'p':
 			options.program = true;
 			break;
+		case 's':
+			options.number = (uint32_t)strtoul(optarg, NULL, 10);
+			break;
 		case 'w':
 			options.write_only = true;
 			break;
@@ -435,7 +448,7 @@ static void parse_options(int argc, char **argv)
 		default:
 			fprintf(stderr, "usage: generate [-n OBJECTS] [-e EDGES PER OBJECT] "
 					"[-c CONTENT BYTES] [-p | -r]\n"
-					"                [-o FILE [-w]]\n");
+					"                [-s NUMBER] [-o FILE [-w]]\n");
 			exit(2);
 		}
 	}

@@ -1,0 +1,34 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Snapshots with numbers that make no sense, for the tools that read several: each ends, none
+# crashes.
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use Test::More;
+
+my $build = $Sample::build;
+my $whole = Sample::make();
+my @bad;
+for my $seed (1 .. 40) {
+    my $wild = Sample::make('wild', $seed);
+    for (['heapsh-diff', $whole, $wild], ['heapsh-diff', '--retained', '--all', $wild, $whole],
+        ['heapsh-evolution', '--color=always', '--width', 60, $whole, $wild],
+        ['heapsh-evolution', '--by', 'root', '--svg', $wild],
+        ['heapsh-evolution', '--retained', '--csv', $wild], ['heapsh-unfreed', $wild],
+        ['heapsh-leakreport', '--by', 'dominator', $whole, $wild, $wild],
+        ['heapsh', '-q', $whole, $wild, 'history', '5f01000'],
+        ['heapsh', '-q', $whole, $wild, 'find', '--each', 'not', 'leaked']) {
+        my ($program, @arguments) = @$_;
+        local $SIG{ALRM} = sub { die "seed $seed: $program: no end\n" };
+        alarm 60;
+        my ($out, $err, $status) = Sample::run('', "$build/$program", @arguments);
+        alarm 0;
+        push @bad, "seed $seed: $program @arguments: $status\n$err" unless $status =~ /^[012]$/;
+        push @bad, "seed $seed: $program: not escaped" if $out =~ /\e(?!\[[\d;]*m)/;
+    }
+    unlink $wild;
+}
+is_deeply \@bad, [], 'no tool dies';
+done_testing;
