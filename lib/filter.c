@@ -4,6 +4,7 @@
 #include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/dominator_tree.h"
+#include "lib/field_test.h"
 #include "lib/filter_terms.h"
 
 #include <string.h>
@@ -109,13 +110,14 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *parsing, 
 
 		return error ? error : heap_term_kinds[i].parse(parsing, argument, term);
 	}
-	return heap_error_create(HEAP_ERROR_ARGUMENT,
-				 "%s: no such filter; there are type, untyped, under-typed, "
-				 "conflict, evidence, size, site, frame, module, age, string, "
-				 "points-to, pointed-by, under, retained, leaked, reachable, new, "
-				 "gone, not, "
-				 "or",
-				 name);
+	return heap_error_create(
+		HEAP_ERROR_ARGUMENT,
+		"%s: no such filter; there are type, untyped, under-typed, "
+		"conflict, evidence, size, site, frame, module, age, string, field, "
+		"points-to, pointed-by, under, retained, leaked, reachable, new, "
+		"gone, not, "
+		"or",
+		name);
 }
 
 HEAP_MUST_CHECK
@@ -265,6 +267,7 @@ static unsigned columns_of(const struct heap_term *term)
 	case TERM_POINTS_TO:
 	case TERM_POINTED_BY:
 		return HEAP_COLUMN_SLOTS; // of parts, which slot counts
+	case TERM_FIELD:                  // heap_field_test_prepare() does it
 	case TERM_REACH:
 	case TERM_RETAINED:
 	case TERM_UNDER:
@@ -309,6 +312,10 @@ struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_g
 		error = heap_graph_need_reach(graph);
 	if (!error)
 		error = mark_under(filter);
+	for (size_t i = 0; !error && i < filter->count; i++) {
+		if (filter->terms[i].kind == TERM_FIELD)
+			error = heap_field_test_prepare(filter->terms[i].field);
+	}
 	return error;
 }
 
@@ -370,7 +377,9 @@ static bool is_pointed_by(const struct heap_snapshot *snapshot, const struct sub
 	return false;
 }
 
-static bool holds_text(struct heap_filter *filter, const struct subject *subject, const char *text)
+// Reads an object's bytes, from where the subject begins. @return how many there are
+static size_t read_subject(struct heap_filter *filter, const struct subject *subject,
+			   const uint8_t **bytes)
 {
 	struct heap_snapshot *snapshot = filter->snapshot;
 	uint64_t size = snapshot->size[subject->object];
@@ -380,13 +389,13 @@ static bool holds_text(struct heap_filter *filter, const struct subject *subject
 	if (size > snapshot->info.content_limit)
 		size = snapshot->info.content_limit;
 	if (filter->error)
-		return false;
+		return 0;
 	if (size > filter->content_capacity) {
 		uint8_t *larger = realloc(filter->content, size);
 
 		if (!larger) {
 			filter->error = heap_error_out_of_memory();
-			return false;
+			return 0;
 		}
 		filter->content = larger;
 		filter->content_capacity = size;
@@ -394,11 +403,38 @@ static bool holds_text(struct heap_filter *filter, const struct subject *subject
 	filter->error =
 		heap_snapshot_read_content(snapshot, subject->object, filter->content, size, &kept);
 	if (filter->error || from >= kept)
-		return false;
+		return 0;
 	kept -= from;
 	if (subject->part && kept > heap_snapshot_part_size(snapshot, subject->part))
 		kept = heap_snapshot_part_size(snapshot, subject->part);
-	return memmem(filter->content + from, kept, text, strlen(text));
+	*bytes = filter->content + from;
+	return kept;
+}
+
+static bool holds_text(struct heap_filter *filter, const struct subject *subject, const char *text)
+{
+	const uint8_t *bytes;
+	size_t kept = read_subject(filter, subject, &bytes);
+
+	return kept > 0 && memmem(bytes, kept, text, strlen(text));
+}
+
+static bool has_field(struct heap_filter *filter, const struct subject *subject,
+		      struct heap_field_test *test)
+{
+	const struct heap_snapshot *snapshot = filter->snapshot;
+	struct heap_field_subject field = { subject->object,
+					    subject->part ? subject->part->offset : 0,
+					    size_of(snapshot, subject),
+					    type_of(snapshot, subject),
+					    elements_of(snapshot, subject),
+					    NULL,
+					    0 };
+
+	if (field.type == HEAP_NO_TYPE)
+		return false;
+	field.kept = read_subject(filter, subject, &field.bytes);
+	return heap_field_test_matches(test, &field, &filter->error);
 }
 
 // A type that is only the header of what is there: half of the object at most.
@@ -465,6 +501,8 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 		return term->set[snapshot->birth[object]];
 	case TERM_STRING:
 		return holds_text(filter, subject, term->text);
+	case TERM_FIELD:
+		return has_field(filter, subject, term->field);
 	case TERM_REACH:
 		return (filter->graph->reach[object] != HEAP_REACH_NOT) == (term->number != 0);
 	case TERM_POINTS_TO:

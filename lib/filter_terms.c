@@ -2,6 +2,7 @@
 #include "lib/filter_terms.h"
 
 #include "lib/cleanup.h"
+#include "lib/field_test.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -65,8 +66,7 @@ static bool parse_duration(const char *text, uint64_t *nanoseconds)
 	return true;
 }
 
-// Takes <, >, =, <= or >= off the front.
-static enum heap_comparison parse_comparison(const char **text)
+enum heap_comparison heap_parse_comparison(const char **text)
 {
 	char first = **text;
 
@@ -260,7 +260,7 @@ static struct heap_error *parse_bytes(const char *name, const char *word, struct
 {
 	const char *number = word;
 
-	term->comparison = parse_comparison(&number);
+	term->comparison = heap_parse_comparison(&number);
 	if (!heap_parse_size(number, &term->number))
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "%s %s: not a size such as 64, >4K or <=1M", name, word);
@@ -300,7 +300,7 @@ static struct heap_error *parse_age(const struct heap_filter_parsing *parsing, c
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
 	const char *duration = word;
-	enum heap_comparison comparison = parse_comparison(&duration);
+	enum heap_comparison comparison = heap_parse_comparison(&duration);
 	uint64_t wanted;
 
 	if (!parse_duration(duration, &wanted))
@@ -348,6 +348,14 @@ static struct heap_error *parse_string(const struct heap_filter_parsing *parsing
 	if (!*word)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "string: the text is empty");
 	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_field(const struct heap_filter_parsing *parsing, const char *word,
+				      struct heap_term *term)
+{
+	term->kind = TERM_FIELD;
+	return heap_field_test_create(parsing->snapshot, word, &term->field);
 }
 
 HEAP_MUST_CHECK
@@ -441,6 +449,7 @@ const struct heap_term_kind_description heap_term_kinds[] = {
 	{ "module", WORDS_ONE, parse_module },
 	{ "age", WORDS_COMPARISON, parse_age },
 	{ "string", WORDS_ONE, parse_string },
+	{ "field", WORDS_ONE, parse_field },
 	{ "points-to", WORDS_ONE, parse_points_to },
 	{ "pointed-by", WORDS_ONE, parse_pointed_by },
 	{ "under", WORDS_ONE, parse_under },
@@ -457,4 +466,5 @@ void heap_term_deinit(struct heap_term *term)
 	free(term->set);
 	free(term->steps);
 	free(term->text);
+	heap_field_test_destroy(term->field);
 }

@@ -19,6 +19,7 @@ enum heap_term_kind {
 	TERM_SIZE,        /**< comparison, number */
 	TERM_AGE,         /**< set: epochs */
 	TERM_STRING,      /**< text */
+	TERM_FIELD,       /**< field */
 	TERM_REACH,       /**< number: wanted or not */
 	TERM_POINTS_TO,   /**< object */
 	TERM_POINTED_BY,  /**< object */
@@ -51,6 +52,7 @@ struct heap_term {
 	uint8_t *set;   /**< [of types, sites or epochs] 1: matches */
 	uint8_t *steps; /**< [of steps] 1: it or one outwards of it matches */
 	char *text;
+	struct heap_field_test *field;
 	heap_object_id object;
 };
 
@@ -80,6 +82,9 @@ extern const size_t heap_term_kind_count;
 
 /** Frees what a term holds. */
 void heap_term_deinit(struct heap_term *term);
+
+/** Takes <, >, =, <= or >= off the front. */
+enum heap_comparison heap_parse_comparison(const char **text);
 
 /** Whether `value comparison with`, such as 7 < 9. */
 bool heap_compare(uint64_t value, enum heap_comparison comparison, uint64_t with);

@@ -64,6 +64,9 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph);
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
 
+/** The edge at so many bytes in an object, or UINT32_MAX: binary search. Needs SLOTS. */
+uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset);
+
 /** The object that edge @p edge leaves: binary search. */
 heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge);
 

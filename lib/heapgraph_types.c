@@ -210,24 +210,6 @@ static bool is_pointer(const struct heap_types *types, heap_type_id type)
 	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
 }
 
-// The edge at that offset of an object, or UINT32_MAX.
-static uint32_t find_edge(const struct heap_snapshot *snapshot, heapgraph_object_id object,
-			  uint64_t offset)
-{
-	uint32_t low = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
-	uint32_t high = end;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if ((uint64_t)snapshot->edge_slot[middle] * 8 < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < end && (uint64_t)snapshot->edge_slot[low] * 8 == offset ? low : UINT32_MAX;
-}
-
 // @param edge  gets the pointer's edge, or UINT32_MAX
 HEAP_MUST_CHECK
 static struct heap_error *find_pointer(const struct heapgraph *graph, heapgraph_object_id object,
@@ -244,7 +226,7 @@ static struct heap_error *find_pointer(const struct heapgraph *graph, heapgraph_
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a pointer", path);
 	if (place.offset >= graph->snapshot->size[object])
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s: beyond the object's end", path);
-	*edge = find_edge(graph->snapshot, object, place.offset);
+	*edge = heap_edge_at(graph->snapshot, object, place.offset);
 	return NULL;
 }
 

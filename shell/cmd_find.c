@@ -176,14 +176,14 @@ const struct command find_command = {
 		"half of it at most), conflict (pointers take it for something else),\n"
 		"evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),\n"
 		"frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,\n"
-		"age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, under OBJ (held by "
-		"it\n"
-		"alone, itself included), retained [<>=]N, leaked, reachable, new and gone (see "
-		"compare);\n"
+		"age [<>]DURATION, string TEXT, field NAME=VALUE (also != < > <= >=),\n"
+		"points-to OBJ, pointed-by OBJ, under OBJ (held by it alone, itself included),\n"
+		"retained [<>=]N, leaked, reachable, new and gone (see compare);\n"
 		"`not` negates the next, `or` stands between groups.\n\n"
 		"  find --count type 'struct date'\n"
 		"  find --limit 10 size '>1M' or untyped not reachable\n"
 		"  find type 'struct *' site session_new age '<1m'\n"
+		"  find type 'struct request' field path=/login\n"
 		"  find frame serve not site xmalloc",
 	.run = find_run,
 	.words = WORDS_FILTER,

@@ -26,7 +26,7 @@ struct line {
 // The filters that compare: > after one of them, or inside it, is no redirection.
 static bool compares(const char *word, size_t length)
 {
-	static const char *const names[] = { "size", "age", "retained" };
+	static const char *const names[] = { "size", "age", "retained", "field" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strlen(names[i]) == length && strncmp(names[i], word, length) == 0)

@@ -226,6 +226,7 @@ suspects   the few places where most of the heap gathers
 leaks      what no root reaches, by type and site
 types      a type as C source with offsets, or all types that objects have
 sites      objects and bytes per allocation site, or along the calls that led there
+report     a page for a browser: what is in the heap, and what holds it
 strings    the texts of the heap, the longest or the most frequent first
 waste      arrays, lists and hash tables that are less than half full
 export     the snapshot in the format of another tool
@@ -254,13 +255,15 @@ Filters: type NAME (exact, or a glob), untyped, under-typed (the type covers
 half of it at most), conflict (pointers take it for something else),
 evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),
 frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,
-age [<>]DURATION, string TEXT, points-to OBJ, pointed-by OBJ, under OBJ (held by it
-alone, itself included), retained [<>=]N, leaked, reachable, new and gone (see compare);
+age [<>]DURATION, string TEXT, field NAME=VALUE (also != < > <= >=),
+points-to OBJ, pointed-by OBJ, under OBJ (held by it alone, itself included),
+retained [<>=]N, leaked, reachable, new and gone (see compare);
 `not` negates the next, `or` stands between groups.
 
   find --count type 'struct date'
   find --limit 10 size '>1M' or untyped not reachable
   find type 'struct *' site session_new age '<1m'
+  find type 'struct request' field path=/login
   find frame serve not site xmalloc
 END
 done_testing;
