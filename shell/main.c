@@ -203,6 +203,14 @@ static int count_files(int argc, char **argv)
 	return count;
 }
 
+// How far work has come is shown where its answer will be.
+static void wipe_progress(void *context)
+{
+	struct session *session = context;
+
+	progress_end(&session->progress);
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { 0 };
@@ -229,6 +237,7 @@ int main(int argc, char **argv)
 		fputs("heapsh: out of memory\n", stderr);
 		return EXIT_USAGE;
 	}
+	output_set_prepare(session.output, wipe_progress, &session);
 	status = run(&session, argc - optind - files, argv + optind + files);
 	output_destroy(session.output);
 	series_close(&session);

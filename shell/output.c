@@ -18,6 +18,8 @@ struct output {
 	unsigned depth;
 	char closers[MAX_DEPTH];
 	bool has_members[MAX_DEPTH + 1];
+	void (*prepare)(void *context);
+	void *context;
 };
 
 struct output *output_create(FILE *stream, enum output_mode mode, bool colours)
@@ -32,6 +34,18 @@ struct output *output_create(FILE *stream, enum output_mode mode, bool colours)
 void output_destroy(struct output *output)
 {
 	free(output);
+}
+
+void output_set_prepare(struct output *output, void (*prepare)(void *context), void *context)
+{
+	output->prepare = prepare;
+	output->context = context;
+}
+
+static void prepare_stream(const struct output *output)
+{
+	if (output->prepare)
+		output->prepare(output->context);
 }
 
 FILE *output_redirect(struct output *output, FILE *stream, bool colours)
@@ -74,6 +88,7 @@ void output_text(struct output *output, const char *format, ...)
 
 	if (output->mode != OUTPUT_TEXT)
 		return;
+	prepare_stream(output);
 	va_start(arguments, format);
 	vfprintf(output->stream, format, arguments);
 	va_end(arguments);
@@ -103,6 +118,7 @@ static void write_string(struct output *output, const char *text)
 // What goes before a value: a comma, and its key.
 static void begin_value(struct output *output, const char *key)
 {
+	prepare_stream(output);
 	if (output->has_members[output->depth])
 		fputs(output->depth == 0 ? "\n" : ",", output->stream);
 	output->has_members[output->depth] = true;

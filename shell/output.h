@@ -39,6 +39,9 @@ struct output *output_create(FILE *stream, enum output_mode mode, bool colours);
 
 void output_destroy(struct output *output);
 
+/** Has @p prepare called before anything is written: to clear the place where it goes. */
+void output_set_prepare(struct output *output, void (*prepare)(void *context), void *context);
+
 /** Sends what follows elsewhere; the former stream is given back. */
 FILE *output_redirect(struct output *output, FILE *stream, bool colours);
 

@@ -4,6 +4,8 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use IO::Select;
+use IPC::Open2;
 use Sample;
 use Test::More;
 
@@ -12,7 +14,7 @@ my $file = "$Sample::directory/large.snap";
 my $cache = "$Sample::directory/cache";
 my @question = ('-q', $file, 'largest', '--retained', 5);
 
-system("$Sample::build/t/bench/generate -n 400000 -w -o $file >/dev/null") == 0
+system("$Sample::build/t/bench/generate -n 320000 -w -o $file >/dev/null") == 0
     or die 'generate failed';
 $ENV{XDG_CACHE_HOME} = $cache;
 
@@ -25,7 +27,7 @@ my ($kept) = glob "$cache/heapsh/*.dominators";
 ok $kept, 'the dominators are kept';
 is((stat $kept)[2] & 0777, 0600, 'for the user alone');
 my $good = Sample::content($kept);
-is length($good) >= 12 * 400_000, 1, '12 bytes per object';
+is length($good) >= 12 * 320_000, 1, '12 bytes per object';
 
 # Whoever needs more than the dominators that were kept gets the rest, too.
 my @rows = map {
@@ -119,4 +121,35 @@ for my $question (\@question, ['-q', $file, 'find', '--count', 'leaked'],
         'no place for temporary files';
     is $failed, 1, 'no place for temporary files: status';
 }
+
+# ^C stops a command, and not the shell.
+system("$Sample::build/t/bench/generate -r -n 3000000 -w -o $file >/dev/null") == 0
+    or die 'generate failed';
+$ENV{TERM} = 'dumb';
+$ENV{XDG_STATE_HOME} = "$Sample::directory/state";
+my $pid = open2(my $from, my $to, "$Sample::build/t/helper/terminal", $heapsh, '-q', $file);
+
+# What comes until a pattern matches it.
+sub await {
+    my ($pattern) = @_;
+    my $text = '';
+    while ($text !~ $pattern && IO::Select->new($from)->can_read(60)) {
+        sysread($from, $text, 4096, length $text) or last;
+    }
+    return $text =~ s/\r//gr;
+}
+await(qr/heapsh> $/);
+syswrite $to, "largest --retained 1\n";
+await(qr/retained 1\r?\n/);
+select undef, undef, undef, 0.2;
+syswrite $to, "\x03";
+like await(qr/heapsh> $/), qr/interrupted\nheapsh> $/, '^C stops a command';
+syswrite $to, "find --count size=100\n";
+like await(qr/heapsh> $/), qr/^Total: \d+ objects/m, 'the shell goes on';
+syswrite $to, "largest --retained 1\n";
+like await(qr/heapsh> $/), qr/(?:^|\e\[K) *\d\S+ (?:Ki)?B  .*struct record_.* at/m,
+    'and the command can be given again';
+syswrite $to, "quit\n";
+waitpid $pid, 0;
+is $?, 0, 'to its end';
 done_testing;
