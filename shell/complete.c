@@ -274,6 +274,26 @@ static char *next_format(const char *text, int state)
 	return NULL;
 }
 
+// Members of all types.
+static char *next_field(const char *text, int state)
+{
+	const struct heap_types *types = &completion.session->snapshot->types;
+
+	if (state == 0)
+		completion.next = 0;
+	while (completion.next < types->member_count) {
+		const struct heap_member *member = &types->members[completion.next++];
+		char *found = match(heap_types_string(types, member->name), text);
+
+		if (found && *found) {
+			rl_completion_append_character = '=';
+			return found;
+		}
+		free(found);
+	}
+	return NULL;
+}
+
 static char *next_module(const char *text, int state)
 {
 	const struct heap_snapshot *snapshot = completion.session->snapshot;
@@ -316,7 +336,7 @@ static rl_compentry_func_t *choose_for_filter(const char *previous)
 		{ "site", next_site },          { "frame", next_frame },
 		{ "evidence", next_evidence },  { "module", next_module },
 		{ "points-to", next_variable }, { "pointed-by", next_variable },
-		{ "under", next_variable },
+		{ "under", next_variable },     { "field", next_field },
 	};
 
 	for (size_t i = 0; i < sizeof(generators) / sizeof(generators[0]); i++) {

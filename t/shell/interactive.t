@@ -103,6 +103,7 @@ like complete("slots or unt\t"), qr/^slots or untyped \nTotal: 2 objects/, 'of w
 like complete("time ret pop\t"), qr/^time ret popular \nstruct table .*\n.*processor time\n$/s,
     'of a command behind time';
 like complete("export speed\t --by so"), qr/^export speedscope  --by so\nusage: export/, 'of formats';
+like complete("find --count field colo\tBLUE"), qr/^find --count field colour=BLUE\nTotal: 1 object/, 'of fields';
 like complete("find untyped > $Sample::directory/redir\t"), qr{/redirected}, 'of files behind >';
 like complete("source $Sample::directory/redir\t"), qr{/redirected\s+heapsh: }, 'and of those to be run';
 like complete("help iden\t"), qr/^help identify \nidentify \[--depth N\]/, 'of commands for help';
