@@ -103,7 +103,10 @@ static bool set_keep(const char *value)
 
 static bool set_min_interval(const char *value)
 {
-	return heapsnap_parse_amount(value, heapsnap_times, &heapsnap_automatic.min_interval_ns);
+	if (!heapsnap_parse_amount(value, heapsnap_times, &heapsnap_automatic.min_interval_ns))
+		return false;
+	heapsnap_automatic.timer_interval_ns = heapsnap_automatic.min_interval_ns;
+	return true;
 }
 
 static bool set_report(const char *value)

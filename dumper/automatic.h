@@ -8,7 +8,7 @@
  *	HEAPSNAP_EVERY=30s        timer.h     each so often
  *	HEAPSNAP_GROWTH=64M, 10%  growth.h    each time that live bytes have grown by so much
  *	HEAPSNAP_AT_EXIT=1        ending.h    when the program ends; =signals, =all: also killed
- *	HEAPSNAP_MIN_INTERVAL=1s              no sooner than this after the one before
+ *	HEAPSNAP_MIN_INTERVAL=1s              these two no sooner than this after the one before
  *	HEAPSNAP_REPORT=1         ending.h    and a report of what has not been freed
  *	HEAPSNAP_KEEP=10          keep.h      the oldest files of this process go
  *
@@ -23,14 +23,15 @@ enum heapsnap_end {
 };
 
 struct heapsnap_automatic {
-	uint64_t every_ns;        /**< 0: never */
-	uint64_t growth_bytes;    /**< 0: not by bytes */
-	uint64_t growth_percent;  /**< 0: not by per cent */
-	uint64_t min_interval_ns; /**< between snapshots that the timer or growth ask for */
-	uint32_t at_end;          /**< enum heapsnap_end, or'ed */
-	uint32_t keep;            /**< files; 0: all */
-	uint32_t report;          /**< enum heapsnap_report: when the program exits */
-	const char *report_file;  /**< pattern of its name */
+	uint64_t every_ns;          /**< 0: never */
+	uint64_t growth_bytes;      /**< 0: not by bytes */
+	uint64_t growth_percent;    /**< 0: not by per cent */
+	uint64_t min_interval_ns;   /**< between snapshots that growth asks for */
+	uint64_t timer_interval_ns; /**< the same for the timer: 0 unless it has been set */
+	uint32_t at_end;            /**< enum heapsnap_end, or'ed */
+	uint32_t keep;              /**< files; 0: all */
+	uint32_t report;            /**< enum heapsnap_report: when the program exits */
+	const char *report_file;    /**< pattern of its name */
 };
 
 extern struct heapsnap_automatic heapsnap_automatic __attribute__((visibility("hidden")));

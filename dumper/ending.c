@@ -15,6 +15,7 @@
 #include <ucontext.h>
 
 static uint32_t ending; // pid of the process that takes its last snapshot
+static uint32_t dying;  // futex: pid of the process that does so because of a signal; then 0
 
 // @return false in all but the first thread that ends this process
 static bool is_first(void)
@@ -59,12 +60,29 @@ __attribute__((destructor)) static void unload(void)
 static const int fatal[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL,  SIGSYS,
 			     SIGTRAP, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU };
 
+// The first thread takes it; others, which may die of the same, wait. But who exits already and
+// is then killed, is killed.
+static void take_last(const heapsnap_context *context)
+{
+	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+
+	if (is_first()) {
+		__atomic_store_n(&dying, pid, __ATOMIC_RELEASE);
+		heapsnap_trigger_last(heapsnap_settings.file, HEAPSNAP_REPORT_NONE, context);
+		__atomic_store_n(&dying, 0, __ATOMIC_RELEASE);
+		heapsnap_futex_wake(&dying);
+		return;
+	}
+	while (__atomic_load_n(&dying, __ATOMIC_ACQUIRE) == pid)
+		heapsnap_futex_wait(&dying, pid, 0);
+}
+
 static void on_fatal(int number, siginfo_t *info, void *context)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
 
-	if (heapsnap_automatic.at_end & HEAPSNAP_END_SIGNALS && is_first())
-		heapsnap_trigger_last(heapsnap_settings.file, HEAPSNAP_REPORT_NONE, context);
+	if (heapsnap_automatic.at_end & HEAPSNAP_END_SIGNALS)
+		take_last(context);
 	// Blocked as long as this handler runs, and deadly when it returns: with the registers
 	// and the cause that it came with, for the core and whoever reads it.
 	sigaction(number, &action, NULL);

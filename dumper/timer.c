@@ -101,7 +101,7 @@ static void keep_time(void)
 			due = heapsnap_monotonic_ns();
 			continue;
 		}
-		earliest = heapsnap_trigger_latest_ns() + heapsnap_automatic.min_interval_ns;
+		earliest = heapsnap_trigger_latest_ns() + heapsnap_automatic.timer_interval_ns;
 		if (!sleep_until(earliest))
 			continue;
 		if (!has_same_rights())

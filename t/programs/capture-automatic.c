@@ -157,6 +157,41 @@ static void trap(void)
 	__builtin_trap();
 }
 
+static void *fault_too(void *unused)
+{
+	fault();
+	return unused;
+}
+
+// All of them at about the same time.
+static void faults(void)
+{
+	pthread_t threads[8];
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, fault_too, NULL);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+}
+
+// While a snapshot is being written.
+static void dump_and_exit(void)
+{
+	heapsnap_dump(NULL);
+	exit(6);
+}
+
+// Each of two processes by its own growth.
+static void growing_child(void)
+{
+	pid_t child = fork();
+
+	grow(17);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	_exit(0);
+}
+
 static void terminate(void)
 {
 	raise(SIGTERM);
@@ -265,6 +300,9 @@ static const struct {
 	{ "terminate", terminate },
 	{ "handled", handled },
 	{ "drop-rights", drop_rights },
+	{ "faults", faults },
+	{ "dump-and-exit", dump_and_exit },
+	{ "growing-child", growing_child },
 	{ "unfreed", unfreed },
 	{ "checkpoint", after_checkpoint },
 };
