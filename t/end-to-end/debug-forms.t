@@ -206,6 +206,21 @@ for my $compiler (qw(gcc clang)) {
         }
     }
 }
+# --- what else compilers and linkers may do -----------------------------------------------------
+
+form('gcc, with macros', compiler => 'gcc', flags => '-g3');
+form('clang, with macros', compiler => 'clang', flags => '-g -fdebug-macro');
+form('compressed the old way', compiler => 'gcc', flags => '-g -gdwarf-4',
+    after => 'for f in app liblibrary.so; do objcopy --compress-debug-sections=zlib-gnu $f; done');
+form('at a fixed address', compiler => 'gcc', flags => '-g -no-pie', link => '');
+form('a section for each function', compiler => 'clang', needs => ['ld.lld'],
+    flags => '-g -ffunction-sections -fdata-sections',
+    link => '-fuse-ld=lld -Wl,--gc-sections,--icf=all');
+form('linked by gold, with an index', compiler => 'gcc', needs => ['ld.gold'],
+    flags => '-g -ggnu-pubnames', link => '-fuse-ld=gold -Wl,--gdb-index');
+form('a frame pointer and no unwind tables', compiler => 'gcc',
+    flags => '-g -fno-asynchronous-unwind-tables');
+
 # --- in files of its own ---------------------------------------------------------------------
 
 my $each = 'for f in app liblibrary.so; do';
@@ -243,6 +258,11 @@ for my $version (4, 5) {
 }
 form('dwz --dwarf-5 -m', compiler => 'gcc', flags => '-g -gdwarf-5', needs => ['dwz'],
     after => 'dwz --dwarf-5 -m common.debug app liblibrary.so');
+
+# As Debian packages it: what is common to all in a file of its own, and the rest apart.
+form('dwz -m, in separate files', compiler => 'gcc', flags => '-g', needs => ['dwz'],
+    after => "dwz -m common.debug app liblibrary.so && $separate && strip \$f && "
+        . "objcopy --add-gnu-debuglink=\$f.debug \$f; done");
 
 # --- optimized by the linker --------------------------------------------------------------------
 

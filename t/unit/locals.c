@@ -207,6 +207,78 @@ static void each_compiler(void **state)
 	assert_true(tried > 0);
 }
 
+// --- values at entry ---------------------------------------------------------------------------
+
+static const char entry_source[] =
+	"struct node { struct node *next; long value; } first, second;\n"
+	"__attribute__((noinline)) void callee(struct node *gone, struct node *lost)\n" // 2
+	"{\n"
+	"	gone->value++, lost->value++;\n"
+	"	__asm__ volatile(\"nop\" : : : \"rax\", \"rcx\", \"rdx\", \"rsi\", \"rdi\", "
+	"\"r8\");\n"
+	"	__asm__ volatile(\".globl at_entry\\nat_entry: nop\" : : : \"memory\");\n"
+	"}\n"
+	"int main(int argc, char **argv)\n"
+	"{\n"
+	"	callee(&first, (struct node *)*argv);\n"
+	"	return argc;\n"
+	"}\n";
+
+static uint64_t read_address(const char *command)
+{
+	char line[64] = "";
+	FILE *out;
+
+	assert_true(compile_run("%s >address", command));
+	out = fopen(compile_path("address"), "r");
+	assert_non_null(fgets(line, sizeof(line), out));
+	fclose(out);
+	return strtoull(line, NULL, 16);
+}
+
+// What is nowhere any more is what the caller passed, if that can still be told.
+static void parameters_are_what_was_passed(void **state)
+{
+	// clang does not say what address is passed.
+	static const char *const optimizing[] = { "gcc -gdwarf-4 -O2", "gcc -gdwarf-5 -O2" };
+
+	(void)state;
+	compile_write("entry.c", entry_source);
+	for (size_t i = 0; i < sizeof(optimizing) / sizeof(*optimizing); i++) {
+		struct heap_registers registers = { .known = 0 }, caller = { .known = 0 };
+		struct heap_locals_frame frame = {
+			.cfa = CFA, .registers = &registers, .caller = &caller, .read = read_nothing
+		};
+		char program[16];
+
+		compiler = optimizing[i];
+		sscanf(compiler, "%15s", program);
+		if (!compile_has(program))
+			continue;
+		assert_true(compile_run("%s -no-pie -o program entry.c", compiler));
+		assert_null(heap_dwarf_open(compile_path("program"), &file));
+		frame.pc = address_of("entry");
+		caller.known = UINT64_C(1) << HEAP_REGISTER_PC;
+		caller.value[HEAP_REGISTER_PC] =
+			read_address("objdump -d program --no-show-raw-insn | "
+				     "grep -A1 'call.*<callee>' | tail -1 | cut -d: -f1");
+		assert_null(heap_locals_find(file, &frame, &locals));
+		if (!find("gone"))
+			fail_msg("%s: nothing of what was passed", compiler);
+		assert_int_equal(find("gone")->kind, HEAP_LOCATION_VALUE);
+		assert_int_equal(find("gone")->value, read_address("nm program | grep ' first$'"));
+		// The caller's registers are not known.
+		assert_null(find("lost"));
+		heap_locals_deinit(&locals);
+		// Without a caller there is nothing to tell.
+		frame.caller = NULL;
+		assert_null(heap_locals_find(file, &frame, &locals));
+		assert_null(find("gone"));
+		heap_locals_deinit(&locals);
+		heap_dwarf_close(file);
+	}
+}
+
 static void where_there_is_no_function(void **state)
 {
 	struct heap_registers registers = { 0 };
@@ -233,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_compiler),
+		cmocka_unit_test(parameters_are_what_was_passed),
 		cmocka_unit_test(where_there_is_no_function),
 	};
 
