@@ -28,6 +28,19 @@ struct heap_error *heap_dominator_tree_init(struct heap_dominator_tree *result,
 void heap_dominator_tree_deinit(struct heap_dominator_tree *tree);
 
 /**
+ * Adds up what the objects of each group retain: all of a type, of a site... What lies below
+ * another one of its group has been counted with that. It is what they retain together at
+ * least: an object that two of them hold, and nobody else, is not counted;
+ * heap_retained_by_set() does, for one group at a time.
+ *
+ * @param group   [objects] each below @p groups
+ * @param bytes   [groups] all 0
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_dominator_tree_sum(const struct heap_dominator_tree *tree,
+					   const uint32_t *group, uint32_t groups, uint64_t *bytes);
+
+/**
  * Marks the objects that a node dominates, itself included. Linear in all nodes; needs
  * no tree.
  *

@@ -359,18 +359,119 @@ static enum command_status retained_by_filter(struct session *session, int argc,
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 
+// --- what all of a type or a site retain
+
+struct group_sum {
+	uint64_t objects;
+	uint64_t bytes;
+	uint64_t retained;
+	uint32_t key;
+};
+
+static int compare_group_sums(const void *left, const void *right)
+{
+	const struct group_sum *a = left, *b = right;
+
+	if (a->retained != b->retained)
+		return a->retained > b->retained ? -1 : 1;
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *sum_groups(struct session *session, const uint32_t *group, uint32_t count,
+				     struct group_sum **result)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct group_sum *sums = session_allocate(session, (count + 1u) * sizeof(*sums));
+	uint64_t *retained = session_allocate(session, (count + 1u) * sizeof(*retained));
+	struct heap_error *error = !sums || !retained ? heap_error_out_of_memory() : NULL;
+
+	if (!error)
+		error = heap_dominator_tree_sum(&session->tree, group, count, retained);
+	if (error)
+		return error;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		sums[group[i]].objects++;
+		sums[group[i]].bytes += snapshot->size[i];
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		sums[i].retained = retained[i];
+		sums[i].key = i;
+	}
+	qsort(sums, count, sizeof(*sums), compare_group_sums);
+	*result = sums;
+	return NULL;
+}
+
+static void print_group_sum(struct session *session, const struct group_sum *sum, const char *by,
+			    const char *name)
+{
+	struct output *output = session->output;
+
+	output_text(output, "%10" PRIu64 " %12s %12s  %s\n", sum->objects,
+		    describe_bytes(session, sum->bytes), describe_bytes(session, sum->retained),
+		    name);
+	output_open_object(output, NULL);
+	output_string(output, by, name);
+	output_number(output, "objects", sum->objects);
+	output_number(output, "bytes", sum->bytes);
+	output_number(output, "retained", sum->retained);
+	output_close(output);
+}
+
+static enum command_status retained_by_group(struct session *session, const char *by,
+					     uint64_t limit)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	bool by_site = strcmp(by, "site") == 0;
+	uint32_t count = by_site ? snapshot->site_count : snapshot->types.count;
+	struct group_sum *sums;
+	struct heap_error *error = NULL;
+
+	if (!by_site && strcmp(by, "type") != 0)
+		error = heap_error_create(HEAP_ERROR_ARGUMENT, "--by %s: not type or site", by);
+	if (!error)
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE);
+	if (!error)
+		error = session_dominator_tree(session);
+	if (!error)
+		error = sum_groups(session, by_site ? snapshot->site : snapshot->type, count,
+				   &sums);
+	if (error)
+		return command_fail(session, error);
+	output_text(session->output, "%10s %12s %12s  %s\n", "objects", "bytes", "retained", by);
+	output_open_array(session->output, NULL);
+	for (uint32_t i = 0; i < count && limit > 0; i++) {
+		uint32_t key = sums[i].key;
+
+		if (sums[i].objects == 0)
+			continue;
+		print_group_sum(session, &sums[i], by,
+				by_site               ? describe_site(session, key)
+				: key == HEAP_NO_TYPE ? "(untyped)"
+						      : describe_type(session, key));
+		limit--;
+	}
+	output_close(session->output);
+	return snapshot->object_count ? COMMAND_OK : COMMAND_NOTHING;
+}
+
 static enum command_status retained_run(struct session *session, int argc, char **argv)
 {
 	uint64_t limit = DEFAULT_CHILDREN;
+	const char *by = NULL;
 	heap_object_id object;
 
-	if (!command_number(&argc, argv, "--limit", &limit) || argc < 2)
+	if (command_option(&argc, argv, "--by", &by) < 0 ||
+	    !command_number(&argc, argv, "--limit", &limit) || (by ? argc != 1 : argc < 2))
 		return COMMAND_USAGE;
 
 	struct heap_error *error = describe_load(session);
 
 	if (error)
 		return command_fail(session, error);
+	if (by)
+		return retained_by_group(session, by, limit);
 	if (argc == 2) {
 		error = session_parse_object(session, argv[1], &object);
 		if (!error)
@@ -382,21 +483,25 @@ static enum command_status retained_run(struct session *session, int argc, char 
 	return retained_by_filter(session, argc - 1, argv + 1, limit);
 }
 
-static const char *const retained_options[] = { "--limit", NULL };
+static const char *const retained_options[] = { "--by", "--limit", NULL };
 
 const struct command retained_command = {
 	.name = "retained",
-	.synopsis = "[--limit N] OBJ|FILTER...",
+	.synopsis = "[--limit N] OBJ|FILTER...|--by type|site",
 	.summary = "bytes that would be free without an object, or without all that match",
 	.details = "Of an object also what holds it: the nearest object or root that all ways to\n"
 		   "it lead through. Of a filter's objects what they retain together, by type; it\n"
-		   "may be more than the sum of what each retains.\n\n"
+		   "may be more than the sum of what each retains. --by shows what all of each\n"
+		   "type, or site, retain at least; what several of them hold only together is\n"
+		   "not counted there.\n\n"
 		   "  retained g_table\n"
 		   "  retained type 'struct date'\n"
-		   "  retained --limit 3 size '>1K' reachable",
+		   "  retained --limit 3 size '>1K' reachable\n"
+		   "  retained --by type",
 	.run = retained_run,
 	.words = WORDS_OBJECT | WORDS_FILTER,
 	.options = retained_options,
+	.is_table = true,
 };
 
 // --- suspects ----------------------------------------------------------------

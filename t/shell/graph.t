@@ -188,6 +188,21 @@ is_text $file, 'retained --limit 2 under popular', <<'END';
          1         24 B  struct utility
 Total: 4 objects, own 284 B; together they retain 4 objects, 284 B
 END
+is_text $file, 'retained --by type --limit 5', <<'END';
+   objects        bytes     retained  type
+         1      4.0 KiB      4.0 KiB  struct node *
+         1         24 B        284 B  struct table
+         1        224 B        260 B  struct slot
+         1        152 B        152 B  struct all
+         9        144 B         80 B  struct node
+END
+is_text $file, 'retained --by site --limit 2', <<'END';
+   objects        bytes     retained  site
+        10      4.1 KiB      4.1 KiB  node_new (app.c:12)
+         3         60 B        284 B  cache_insert (cache.c:88)
+END
+fails_with $file, 'retained --by moon', 'heapsh: --by moon: not type or site', 2;
+fails_with $file, 'retained', 'usage: retained [--limit N] OBJ|FILTER...|--by type|site', 2;
 fails_with $file, 'retained size many', "heapsh: size many: not a size such as 64, >4K or <=1M", 2;
 fails_with $file, 'retained nowhere', "heapsh: nowhere: neither an address nor a variable", 1;
 

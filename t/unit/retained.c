@@ -115,6 +115,29 @@ static void check_marks(const struct heap_dominators *dominators, heap_node_id n
 	}
 }
 
+// What objects of each group retain that have none of their group above them.
+static void check_sums(const struct heap_dominators *dominators)
+{
+	struct heap_dominator_tree tree;
+	uint32_t group[MAX_OBJECTS], groups = 1 + random_below(10);
+	uint64_t found[11] = { 0 }, expected[11] = { 0 };
+
+	for (uint32_t i = 0; i < dominators->objects; i++)
+		group[i] = random_below(groups);
+	for (uint32_t i = 0; i < dominators->objects; i++) {
+		heap_node_id at = dominators->nearest[i];
+
+		while (at < dominators->objects && group[at] != group[i])
+			at = dominators->nearest[at];
+		if (at >= dominators->objects)
+			expected[group[i]] += dominators->retained[i];
+	}
+	assert_null(heap_dominator_tree_init(&tree, dominators));
+	assert_null(heap_dominator_tree_sum(&tree, group, groups, found));
+	assert_memory_equal(found, expected, sizeof(found));
+	heap_dominator_tree_deinit(&tree);
+}
+
 static void the_tree_can_be_walked_from_its_top(void **state)
 {
 	(void)state;
@@ -128,6 +151,7 @@ static void the_tree_can_be_walked_from_its_top(void **state)
 
 		assert_null(heap_dominators_init(&dominators, graph));
 		check_children(&dominators);
+		check_sums(&dominators);
 		for (int j = 0; j < 5; j++)
 			check_marks(&dominators,
 				    random_below(model.object_count + model.root_count));
