@@ -6,6 +6,7 @@
 #include "shell/report_details.h"
 #include "shell/report_holdings.h"
 #include "shell/report_kinds.h"
+#include "shell/report_text.h"
 #include "shell/root_sizes.h"
 #include "shell/suspect_text.h"
 
@@ -13,6 +14,7 @@
 
 enum {
 	MAX_ROOTS = 250,
+	MAX_SUSPECTS = 30,
 	MAX_LEAKS = 100,
 	MAX_LARGEST = 50,
 	SUSPECT_SHARE = 10, // per cent of the heap, as `suspects` has it
@@ -39,9 +41,10 @@ static void write_program(const struct data *data)
 	struct output *output = data->session->output;
 
 	output_string(output, "heapsh", HEAPSH_VERSION);
+	output_number(output, "files", data->series->count);
 	output_open_object(output, "program");
 	output_string(output, "name", info->program);
-	output_string(output, "command", info->command);
+	output_format(output, "command", "%.1000s", info->command);
 	output_string(output, "host", info->host);
 	output_string(output, "maker", info->maker);
 	output_string(output, "id", info->id);
@@ -86,8 +89,9 @@ static void write_snapshots(const struct data *data)
 	struct output *output = data->session->output;
 
 	output_open_array(output, "snapshots");
-	for (size_t i = 0; i < data->series->count; i++) {
-		const struct report_snapshot *snapshot = &data->series->snapshots[i];
+	for (size_t i = 0; i < report_series_points(data->series); i++) {
+		const struct report_snapshot *snapshot =
+			&data->series->snapshots[report_series_snapshot(data->series, i)];
 
 		output_open_object(output, NULL);
 		output_string(output, "file", snapshot->file);
@@ -133,24 +137,29 @@ static struct heap_error *write_suspects(struct data *data)
 				   data->total / 100 * SUSPECT_SHARE, &suspects, &count);
 
 	output_open_array(session->output, "suspects");
-	for (size_t i = 0; !error && i < count; i++)
+	for (size_t i = 0; !error && i < count && i < MAX_SUSPECTS; i++)
 		write_suspect(data, &suspects[i]);
 	output_close(session->output);
 	return error;
 }
 
+static struct heap_amount amount_at(const struct data *data, heap_kind_id kind, size_t point)
+{
+	return heap_census_amount(data->series->by_kind, kind,
+				  report_series_snapshot(data->series, point));
+}
+
 static void write_history(const struct data *data, heap_kind_id kind)
 {
-	const struct heap_census *census = data->series->by_kind;
 	struct output *output = data->session->output;
 
 	output_open_array(output, "objects_then");
-	for (size_t i = 0; i < heap_census_length(census); i++)
-		output_number(output, NULL, heap_census_amount(census, kind, i).objects);
+	for (size_t i = 0; i < report_series_points(data->series); i++)
+		output_number(output, NULL, amount_at(data, kind, i).objects);
 	output_close(output);
 	output_open_array(output, "bytes_then");
-	for (size_t i = 0; i < heap_census_length(census); i++)
-		output_number(output, NULL, heap_census_amount(census, kind, i).bytes);
+	for (size_t i = 0; i < report_series_points(data->series); i++)
+		output_number(output, NULL, amount_at(data, kind, i).bytes);
 	output_close(output);
 }
 
@@ -160,7 +169,7 @@ static void write_leak(struct data *data, const struct candidate_group *group)
 	struct output *output = session->output;
 
 	output_open_object(output, NULL);
-	output_string(output, "name", group->name);
+	output_string(output, "name", report_name(session, group->name));
 	output_string(output, "trend", heap_trend_name(candidates_trend(group)));
 	output_string(output, "judgement", candidates_judgement(group));
 	output_string(output, "verdict", candidates_verdict(session, data->series->by_kind, group));
@@ -195,7 +204,7 @@ static void write_root(const struct data *data, const struct root_sizes *sizes)
 	struct output *output = session->output;
 
 	output_open_object(output, NULL);
-	output_string(output, "name", describe_root(session, sizes->root));
+	output_string(output, "name", report_name(session, describe_root(session, sizes->root)));
 	output_number(output, "retained", sizes->retained);
 	output_number(output, "reachable", sizes->reachable.bytes);
 	output_number(output, "reachable_objects", sizes->reachable.objects);

@@ -2,19 +2,23 @@
 #include "shell/report_details.h"
 
 #include "lib/cleanup.h"
+#include "lib/path_tree.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/path.h"
+#include "shell/report_text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 enum {
-	MAX_TEXT = 6 << 10,       // bytes of one text of an object
-	MAX_TEXTS = 1200 << 10,   // of all of them; each may be twice as long as JSON
-	MAX_STEPS = 4000,         // of a path that is written down
-	MAX_WORK = 200 * 1000000, // objects that all searches for paths may look at
+	MAX_TEXT = 6 << 10,     // bytes of one text of an object
+	MAX_TEXTS = 1500 << 10, // of all of them, as they are in the page
+	MAX_STEPS = 4000,       // of a path that is written down
 	MAX_LINES = 4000,
+	MAX_PATHS = 3, // of an object in a heap that is not large
+	LARGE = 20000, // objects
+	MAX_NEIGHBOURS = 12,
 };
 
 int report_details_add(struct report_details *details, heap_object_id object)
@@ -111,103 +115,181 @@ static struct heap_error *capture_show(struct session *session, heap_object_id o
 	return NULL;
 }
 
-// A way from a root, as `path` says it; "" if there is none or finding it takes too long.
+// One way from a root, as `path` says it.
 HEAP_MUST_CHECK
-static struct heap_error *capture_path(struct session *session, heap_object_id object,
-				       uint64_t *work, const char **result)
+static struct heap_error *capture_path(struct session *session, const struct heap_path *path,
+				       const char **result)
 {
 	struct capture capture;
-	struct heap_path path;
-	struct heap_error *error = NULL;
+	struct heap_error *error;
 
-	*result = "";
-	if (*work > MAX_WORK || !session->graph->reach[object])
-		return NULL;
-	error = heap_path_find(session->graph, object, &path);
-	if (error && heap_error_code(error) == HEAP_ERROR_ABSENT) {
-		heap_error_destroy(error);
+	if (path->count > MAX_STEPS) {
+		*result = session_format(session, "… %zu steps from a root\n", path->count);
 		return NULL;
 	}
+	error = begin_capture(session, &capture);
 	if (error)
 		return error;
-	*work += path.count + session->snapshot->object_count / 64;
-	if (path.count > MAX_STEPS)
-		*result = session_format(session, "… %zu steps from a root\n", path.count);
-	else
-		error = begin_capture(session, &capture);
-	if (!error && !**result) {
-		path_print(session, NULL, &path, "");
-		*result = end_capture(session, &capture);
-	}
-	heap_path_deinit(&path);
-	return error;
+	path_print(session, NULL, path, "");
+	*result = end_capture(session, &capture);
+	return NULL;
 }
 
 // --- objects --------------------------------------------------------------------
 
-// Of an object nothing more is said once the texts are used up.
-HEAP_MUST_CHECK
-static struct heap_error *write_texts(struct session *session, heap_object_id object,
-				      uint64_t *work, size_t *written)
-{
-	const char *show, *path;
-	struct heap_error *error;
+struct writing {
+	struct session *session;
+	struct report_details *details;
+	size_t written; // of texts
+	bool large;
+	struct heap_path_tree typed_ways, ways; // of a large heap
+};
 
-	if (*written > MAX_TEXTS)
+// What one looks at next: what holds it, and what it points to.
+static void add_neighbours(struct writing *writing, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = writing->session->snapshot;
+	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+	heap_node_id holder = writing->session->dominators->nearest[object];
+
+	if (holder < snapshot->object_count)
+		report_details_add(writing->details, holder);
+	for (uint32_t i = first; i < end && i < first + MAX_NEIGHBOURS; i++)
+		report_details_add(writing->details, snapshot->edge_target[i]);
+}
+
+static void add_steps(struct writing *writing, const struct heap_path *path)
+{
+	const struct heap_snapshot *snapshot = writing->session->snapshot;
+
+	report_details_add(writing->details, snapshot->root_edges[path->root_edge].target);
+	for (size_t i = 0; i < path->count && i < MAX_NEIGHBOURS; i++)
+		report_details_add(writing->details, snapshot->edge_target[path->edges[i]]);
+}
+
+// In a large heap the search for each object would take too long: there is one for all.
+HEAP_MUST_CHECK
+static struct heap_error *find_path(const struct writing *writing, heap_object_id object,
+				    struct heap_path *path, size_t *count)
+{
+	struct heap_error *error = heap_path_tree_find(&writing->typed_ways, object, path);
+
+	if (error && heap_error_code(error) == HEAP_ERROR_ABSENT) {
+		heap_error_destroy(error);
+		error = heap_path_tree_find(&writing->ways, object, path);
+	}
+	if (error && heap_error_code(error) == HEAP_ERROR_ABSENT) {
+		heap_error_destroy(error);
 		return NULL;
-	error = capture_show(session, object, &show);
-	if (!error)
-		error = capture_path(session, object, work, &path);
-	if (error)
-		return error;
-	output_string(session->output, "show", show);
-	if (*path)
-		output_string(session->output, "path", path);
-	*written += strlen(show) + strlen(path);
-	return NULL;
+	}
+	*count = error ? 0 : 1;
+	return error;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *write_object(struct session *session, heap_object_id object,
-				       uint64_t *work, size_t *written)
+static struct heap_error *write_paths(struct writing *writing, heap_object_id object)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
+	struct session *session = writing->session;
+	struct heap_path paths[MAX_PATHS];
+	size_t count = 0;
+	struct heap_error *error = writing->large ? find_path(writing, object, paths, &count)
+						  : heap_paths_find(session->graph, object, NULL,
+								    MAX_PATHS, paths, &count);
+
+	output_open_array(session->output, "paths");
+	for (size_t i = 0; i < count; i++) {
+		const char *text = "";
+
+		if (!error)
+			error = capture_path(session, &paths[i], &text);
+		output_string(session->output, NULL, text);
+		add_steps(writing, &paths[i]);
+		writing->written += report_weight(text);
+		heap_path_deinit(&paths[i]);
+	}
+	output_close(session->output);
+	return error;
+}
+
+// Of an object nothing more is said once the texts are used up.
+HEAP_MUST_CHECK
+static struct heap_error *write_texts(struct writing *writing, heap_object_id object)
+{
+	const char *show;
+	struct heap_error *error;
+
+	if (writing->written > MAX_TEXTS)
+		return NULL;
+	error = capture_show(writing->session, object, &show);
+	if (error)
+		return error;
+	output_string(writing->session->output, "show", show);
+	writing->written += report_weight(show);
+	error = write_paths(writing, object);
+	add_neighbours(writing, object);
+	return error;
+}
+
+static const char *describe_holder(struct session *session, heap_object_id object)
+{
 	heap_node_id holder = session->dominators->nearest[object];
-	bool reachable = session->graph->reach[object];
+
+	if (holder != HEAP_NO_NODE)
+		return report_name(session, describe_node(session, holder));
+	return session->graph->reach[object] ? "several roots" : "nothing: no root reaches it";
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_object(struct writing *writing, heap_object_id object)
+{
+	struct session *session = writing->session;
+	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
 	struct heap_error *error;
 
 	output_open_object(output, NULL);
-	output_string(output, "name", describe_object(session, object));
+	output_string(output, "name", report_name(session, describe_object(session, object)));
 	output_address(output, "address", snapshot->address[object]);
 	output_number(output, "size", snapshot->size[object]);
 	output_number(output, "retained", session->dominators->retained[object]);
-	output_string(output, "held_by",
-		      holder != HEAP_NO_NODE ? describe_node(session, holder)
-		      : reachable            ? "several roots"
-					     : "nothing: no root reaches it");
-	error = write_texts(session, object, work, written);
+	output_string(output, "held_by", describe_holder(session, object));
+	error = write_texts(writing, object);
 	output_close(output);
 	return error;
 }
 
-struct heap_error *report_details_write(const struct report_details *details,
-					struct session *session)
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct writing *writing)
 {
-	struct heap_error *error = heap_graph_need_reach(session->graph);
-	size_t written = 0;
-	uint64_t work = 0;
+	struct heap_graph *graph = writing->session->graph;
+	struct heap_error *error = heap_graph_need_reach(graph);
+
+	writing->large = graph->snapshot->object_count > LARGE;
+	if (!error && writing->large)
+		error = heap_path_tree_init(&writing->typed_ways, graph, true);
+	if (!error && writing->large)
+		error = heap_path_tree_init(&writing->ways, graph, false);
+	return error;
+}
+
+struct heap_error *report_details_write(struct report_details *details, struct session *session)
+{
+	struct writing writing = { .session = session, .details = details };
+	struct heap_error *error = prepare(&writing);
 
 	output_open_array(session->output, "objects");
+	// Those that are added on the way come behind.
 	for (int i = 0; !error && i < details->count; i++) {
 		const void *mark = session_mark(session);
 
 		error = heap_progress_report(&session->progress.progress, "objects", (uint64_t)i,
 					     (uint64_t)details->count);
 		if (!error)
-			error = write_object(session, details->objects[i], &work, &written);
+			error = write_object(&writing, details->objects[i]);
 		session_release(session, mark);
 	}
 	output_close(session->output);
+	heap_path_tree_deinit(&writing.typed_ways);
+	heap_path_tree_deinit(&writing.ways);
 	return error;
 }

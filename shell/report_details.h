@@ -28,9 +28,11 @@ int report_details_add(struct report_details *details, heap_object_id object);
 void report_details_refer(struct report_details *details, struct session *session, const char *key,
 			  heap_object_id object);
 
-/** Writes the array "objects". Needs the graph and the dominators. */
+/**
+ * Writes the array "objects". Needs the graph and the dominators. Where there is room, what
+ * these objects point to, and what holds them, is added.
+ */
 HEAP_MUST_CHECK
-struct heap_error *report_details_write(const struct report_details *details,
-					struct session *session);
+struct heap_error *report_details_write(struct report_details *details, struct session *session);
 
 #endif

@@ -4,6 +4,7 @@
 #include "lib/cleanup.h"
 #include "lib/merged_tree.h"
 #include "shell/describe.h"
+#include "shell/report_text.h"
 
 #include <stdlib.h>
 
@@ -60,7 +61,7 @@ static void write_holding(struct session *session, const struct heap_merged *hol
 	output_open_object(output, NULL);
 	if (holding->kind != HEAP_MERGED_ALL)
 		output_number(output, "parent", parent);
-	output_string(output, "name", describe_holding(session, holding));
+	output_string(output, "name", report_name(session, describe_holding(session, holding)));
 	output_string(output, "kind", kinds[holding->kind]);
 	output_number(output, "objects", holding->objects);
 	output_number(output, "own", holding->own);

@@ -2,6 +2,7 @@
 #include "shell/report_kinds.h"
 
 #include "lib/cleanup.h"
+#include "shell/report_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct ranked {
 	heap_kind_id kind;
 	uint64_t bytes;
 	uint64_t objects;
+	uint64_t retained;
 	heap_object_id examples[MAX_EXAMPLES]; // those that retain most, largest first
 };
 
@@ -47,12 +49,14 @@ static struct ranked *make_ranked(const struct heap_census *census)
 
 // --- evolution --------------------------------------------------------------------
 
-static void write_amounts(struct output *output, const char *key, const struct heap_census *census,
+static void write_amounts(struct output *output, const char *key,
+			  const struct report_series *series, const struct heap_census *census,
 			  heap_kind_id kind, bool bytes)
 {
 	output_open_array(output, key);
-	for (size_t i = 0; i < heap_census_length(census); i++) {
-		struct heap_amount amount = heap_census_amount(census, kind, i);
+	for (size_t i = 0; i < report_series_points(series); i++) {
+		struct heap_amount amount =
+			heap_census_amount(census, kind, report_series_snapshot(series, i));
 
 		output_number(output, NULL, bytes ? amount.bytes : amount.objects);
 	}
@@ -61,9 +65,11 @@ static void write_amounts(struct output *output, const char *key, const struct h
 
 // Those that had most at any time.
 HEAP_MUST_CHECK
-static struct heap_error *write_evolution(struct output *output, const char *key,
+static struct heap_error *write_evolution(struct session *session, const char *key,
+					  const struct report_series *series,
 					  const struct heap_census *census, bool with_objects)
 {
+	struct output *output = session->output;
 	heap_kind_id kinds = heap_census_kinds(census);
 	CLEANUP_FREE struct ranked *ranked = make_ranked(census);
 
@@ -80,10 +86,11 @@ static struct heap_error *write_evolution(struct output *output, const char *key
 	output_open_array(output, key);
 	for (heap_kind_id i = 0; i < kinds && i < MAX_LINES; i++) {
 		output_open_object(output, NULL);
-		output_string(output, "name", heap_census_name_of(census, ranked[i].kind));
-		write_amounts(output, "bytes", census, ranked[i].kind, true);
+		output_string(output, "name",
+			      report_name(session, heap_census_name_of(census, ranked[i].kind)));
+		write_amounts(output, "bytes", series, census, ranked[i].kind, true);
 		if (with_objects)
-			write_amounts(output, "objects", census, ranked[i].kind, false);
+			write_amounts(output, "objects", series, census, ranked[i].kind, false);
 		output_close(output);
 	}
 	output_close(output);
@@ -131,9 +138,11 @@ static void write_kind(struct session *session, const struct heap_census *census
 	struct output *output = session->output;
 
 	output_open_object(output, NULL);
-	output_string(output, "name", heap_census_name_of(census, ranked->kind));
+	output_string(output, "name",
+		      report_name(session, heap_census_name_of(census, ranked->kind)));
 	output_number(output, "objects", ranked->objects);
 	output_number(output, "bytes", ranked->bytes);
+	output_number(output, "retained", ranked->retained);
 	output_open_array(output, "examples");
 	for (int i = 0; with_examples && i < MAX_EXAMPLES; i++) {
 		int number = report_details_add(details, ranked->examples[i]);
@@ -163,15 +172,41 @@ static void write_rest(struct output *output, const struct ranked *ranked, heap_
 	output_close(output);
 }
 
+// Kinds are counted again, and have other numbers then; names agree.
+static uint64_t find_retained(const struct heap_census *retained, const char *name)
+{
+	for (heap_kind_id i = 0; i < heap_census_kinds(retained); i++) {
+		if (strcmp(heap_census_name_of(retained, i), name) == 0)
+			return heap_census_amount(retained, i, 0).bytes;
+	}
+	return 0;
+}
+
 HEAP_MUST_CHECK
-static struct heap_error *write_histogram(struct session *session, const char *key,
-					  struct tally *tally, struct heap_census *census,
-					  struct report_details *details)
+static struct heap_error *add_retained(struct ranked *ranked, size_t count, struct session *session,
+				       enum tally_by by, const struct heap_census *census)
+{
+	struct tally tally = { .by = by };
+	struct heap_census *retained;
+	struct heap_error *error = heap_census_create(&retained);
+
+	if (error)
+		return error;
+	error = tally_retained(&tally, session, retained);
+	for (size_t i = 0; !error && i < count; i++)
+		ranked[i].retained =
+			find_retained(retained, heap_census_name_of(census, ranked[i].kind));
+	tally_deinit(&tally);
+	heap_census_destroy(retained);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *rank(struct ranked *ranked, struct session *session, struct tally *tally,
+			       struct heap_census *census)
 {
 	heap_kind_id kinds = heap_census_kinds(census);
-	CLEANUP_FREE struct ranked *ranked = make_ranked(census);
-	struct heap_error *error =
-		ranked ? find_examples(ranked, session, tally, census) : heap_error_out_of_memory();
+	struct heap_error *error = find_examples(ranked, session, tally, census);
 
 	if (error)
 		return error;
@@ -183,6 +218,22 @@ static struct heap_error *write_histogram(struct session *session, const char *k
 		ranked[i].objects = last.objects;
 	}
 	qsort(ranked, kinds, sizeof(*ranked), compare_ranked);
+	return add_retained(ranked, kinds < MAX_KINDS ? kinds : MAX_KINDS, session, tally->by,
+			    census);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_histogram(struct session *session, const char *key,
+					  struct tally *tally, struct heap_census *census,
+					  struct report_details *details)
+{
+	heap_kind_id kinds = heap_census_kinds(census);
+	CLEANUP_FREE struct ranked *ranked = make_ranked(census);
+	struct heap_error *error =
+		ranked ? rank(ranked, session, tally, census) : heap_error_out_of_memory();
+
+	if (error)
+		return error;
 	output_open_array(session->output, key);
 	for (heap_kind_id i = 0; i < kinds && i < MAX_KINDS && ranked[i].objects; i++)
 		write_kind(session, census, &ranked[i], details, i < MAX_EXEMPLIFIED);
@@ -202,11 +253,11 @@ struct heap_error *report_kinds_write(struct session *session, struct report_ser
 		error = write_histogram(session, "sites", &series->sites, series->by_site, details);
 	output_open_object(output, "evolution");
 	if (!error)
-		error = write_evolution(output, "types", series->by_type, true);
+		error = write_evolution(session, "types", series, series->by_type, true);
 	if (!error)
-		error = write_evolution(output, "sites", series->by_site, true);
+		error = write_evolution(session, "sites", series, series->by_site, true);
 	if (!error)
-		error = write_evolution(output, "roots", series->by_root, false);
+		error = write_evolution(session, "roots", series, series->by_root, false);
 	output_close(output);
 	return error;
 }

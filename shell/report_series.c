@@ -6,6 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	MAX_POINTS = 400, // more than a chart can show
+};
+
+size_t report_series_points(const struct report_series *series)
+{
+	return series->count < MAX_POINTS ? series->count : MAX_POINTS;
+}
+
+size_t report_series_snapshot(const struct report_series *series, size_t point)
+{
+	return series->count < MAX_POINTS ? point : point * (series->count - 1) / (MAX_POINTS - 1);
+}
+
 struct heap_error *report_series_init(struct report_series *series)
 {
 	struct heap_census **const censuses[] = { &series->by_kind, &series->by_type,

@@ -25,6 +25,12 @@ struct report_series {
 	size_t count;
 };
 
+/** Of a long series not every snapshot is told: how many are, the first and the last included. */
+size_t report_series_points(const struct report_series *series);
+
+/** The snapshot that is the @p point 'th of these. */
+size_t report_series_snapshot(const struct report_series *series, size_t point);
+
 HEAP_MUST_CHECK
 struct heap_error *report_series_init(struct report_series *series);
 

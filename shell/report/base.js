@@ -75,7 +75,7 @@ function plural(count, word) {
 const COLOURS = 8;
 
 // The largest types have a colour of their own, which is theirs all over the page.
-const typeColours = new Map(data.types.filter((type) => type.name)
+const typeColours = new Map(data.types.filter((type) => type.name && type.name !== 'untyped')
 	.slice(0, COLOURS).map((type, index) => [type.name, `var(--colour-${index})`]));
 
 function colourOfType(name) {

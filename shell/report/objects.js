@@ -15,8 +15,9 @@ function fieldLine(line) {
 	if (!field)
 		return element('tr', {}, element('td', { colspan: 2, style: `--depth: ${depth}` },
 			linked(line.trim())));
+	// What a brace opens is told by how far it is indented.
 	return element('tr', {}, element('th', { scope: 'row', style: `--depth: ${depth}` }, field[1]),
-		element('td', {}, linked(field[2])));
+		element('td', {}, linked(field[2].replace(/ ?\{$/, ''))));
 }
 
 // The texts of `show`: where it comes from, the calls that led there, and its fields.
@@ -29,7 +30,7 @@ function shownParts(object) {
 		origin: lines.filter((line) => isOrigin(line) && !/^ {2}backtrace/.test(line)),
 		backtrace: lines.find((line) => /^ {2}backtrace.*:$/.test(line)),
 		calls: lines.filter(isCall),
-		fields: lines.filter((line) => !isCall(line) && !isOrigin(line)),
+		fields: lines.filter((line) => !isCall(line) && !isOrigin(line) && line.trim() !== '}'),
 	};
 }
 
@@ -52,10 +53,10 @@ function shownContent(object) {
 }
 
 function pathList(object) {
-	const lines = object.path.trimEnd().split('\n');
-
-	return [element('h3', {}, 'A way from a root to it'),
-		element('ol', { class: 'path' }, lines.map((line) => element('li', {}, linked(line.trim()))))];
+	return [element('h3', {}, object.paths.length > 1 ? 'Ways from roots to it, each by another holder' :
+		'A way from a root to it'),
+	object.paths.map((path) => element('ol', { class: 'path' }, path.trimEnd().split('\n')
+		.map((line) => element('li', {}, linked(line.trim())))))];
 }
 
 function objectContent(number) {
@@ -71,7 +72,7 @@ function objectContent(number) {
 			element('dt', {}, 'retained'), element('dd', { 'data-bytes': object.retained },
 				`${formatBytes(object.retained)}, ${formatShare(object.retained, data.totals.bytes)} of the heap`),
 			element('dt', {}, 'held by'), element('dd', {}, linked(object.held_by))),
-		object.path ? pathList(object) : null,
+		object.paths && object.paths.length ? pathList(object) : null,
 		object.show ? shownContent(object) : element('p', { class: 'note' }, 'The page had no room for more.'),
 		element('p', { class: 'note' }, 'To go on: ', element('code', {}, command)),
 	].flat(Infinity).filter(Boolean);

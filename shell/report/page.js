@@ -13,7 +13,7 @@ function changeNote(measure, format) {
 
 	if (values.length < 2)
 		return null;
-	return [`${formatChange(values[0], values[values.length - 1], format)} in ${plural(values.length, 'snapshot')} `,
+	return [`${formatChange(values[0], values[values.length - 1], format)} in ${plural(data.files, 'snapshot')} `,
 		sparkline(values)];
 }
 

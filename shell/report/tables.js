@@ -145,6 +145,7 @@ function histogram(rows, what) {
 			bytesColumn('bytes', 'bytes'),
 			{ name: '%', number: true, value: (row) => row.bytes,
 				show: (row) => shareBar(row.bytes, data.totals.bytes) },
+			bytesColumn('retained', 'retained', 'bytes of these and of all that is held by one of them alone'),
 			{ name: what, class: 'name', value: (row) => row.name,
 				show: (row) => what === 'types' ?
 					[element('i', { class: 'swatch', style: `--colour: ${colourOfType(row.name)}` }), row.name] :

@@ -62,11 +62,13 @@ sub rows {
 }
 
 my $whole = $info->{bytes};
+my %retained = map { $_->{name} => $_->{values}[-1] }
+    @{ decode_json(scalar `$build/heapsh-evolution --json --retained @file`)->{bands} };
 is_deeply rows('types-table'),
     [map { [number($_->{objects}), bytes($_->{bytes}), sprintf('%.1f %%', 100 * $_->{bytes} / $whole),
-        $_->{type}] } @{ json('count') }], 'types as count has them';
+        bytes($retained{ $_->{type} }), $_->{type}] } @{ json('count') }], 'types as count has them';
 $page->click('#types .choice button:nth-child(2)');
-is_deeply [map { [@$_[0, 1, 3]] } @{ rows('sites-table') }],
+is_deeply [map { [@$_[0, 1, 4]] } @{ rows('sites-table') }],
     [map { [number($_->{objects}), bytes($_->{bytes}), $_->{site}] } @{ json('count', '--by', 'site') }],
     'sites as count --by site has them';
 is_deeply [map { [@$_[0, 2 .. 5]] } @{ rows('roots-table') }],
@@ -112,7 +114,7 @@ is $page->ask('Number(document.querySelector("#object dd[data-bytes]").dataset.b
     'with what it retains';
 my @path = split /\n/, scalar Heapsh::ask($file[-1], 'path', $example->{address});
 utf8::decode($_), s/^ +// for @path;
-is_deeply $page->ask('[...document.querySelectorAll("#object .path li")].map((line) => line.textContent)'), \@path,
+is_deeply $page->ask('[...document.querySelectorAll("#object .path:first-of-type li")].map((line) => line.textContent)'), \@path,
     'and a path, as path says it';
 my @field = map { /^  (\w+) = (.*)/ ? [$1, $2] : () } Heapsh::ask($file[-1], 'show', $example->{address});
 is_deeply $page->ask('[...document.querySelectorAll("#object .fields tr")].map((row) => [row.cells[0].textContent, '

@@ -88,8 +88,9 @@ for my $object (@{ $data->{objects} }) {
     my ($path) = Sample::heapsh($file, 'path', $object->{address});
     utf8::decode($_) for $show, $path;
     $path = undef if $path =~ /leaked$/;
+    my $first = ($object->{paths} || [])->[0];
     is $object->{show}, $show =~ s/\A.*\n//r, "$object->{name}: as show has it";
-    is $object->{path}, $path, "$object->{name}: as path has it";
+    is $first, $path, "$object->{name}: as path has it";
 }
 
 # --- in the shell ---
@@ -116,6 +117,30 @@ is_deeply [map { [@$_{qw(name objects bytes judgement)}] } @{ $data->{leaks}{gro
 my ($node) = grep { $_->{name} eq 'struct node' } @{ $data->{evolution}{types} };
 is_deeply $node, { name => 'struct node', objects => [1 .. 5], bytes => [map { 16 * $_ } 1 .. 5] }, 'series: evolution';
 answers 'out of order', ['-q', '-o', $html, @series[1, 0]], '', "heapsh-report: $series[0]: not later than the one before\n", 2;
+
+# A long one is thinned out, and a large one bounded: the page stays small.
+my @long = map { Sample::make('flat', $_) } 0 .. 419;
+is_deeply [Sample::run('', $report, '-q', @long, '-o', $html)], ['', '', 0], 'a long series';
+$data = data('long');
+is check($data), '', 'long: sound';
+is_deeply [$data->{files}, scalar @{ $data->{snapshots} }], [420, 400], 'long: not all are told';
+my $minute = $data->{snapshots}[1]{time_ms} - $data->{snapshots}[0]{time_ms};
+is $data->{snapshots}[-1]{time_ms}, $data->{snapshots}[0]{time_ms} + 419 * $minute, 'long: but the first and the last';
+is_deeply [map { scalar @{ $_->{bytes} } } @{ $data->{evolution}{types} }], [400], 'long: evolution';
+unlink @long;
+my $large = "$Sample::directory/large.snap";
+system("$Sample::build/t/bench/generate -n 100000 -c 64 -w -o $large >/dev/null") == 0 or die 'generate failed';
+is_deeply [Sample::run('', $report, '-q', $large, '-o', $html)], ['', '', 0], 'a large one';
+$data = data('large');
+is check($data), '', 'large: sound';
+is scalar(@{ $data->{objects} }), 700, 'large: as many objects as there is room for';
+for my $object (@{ $data->{objects} }[0, 100, 200, 300]) {
+    my ($path) = Sample::heapsh($large, 'path', $object->{address});
+    is $object->{paths} && scalar(() = ($object->{paths}[0] // 'leaked') =~ /→/g),
+        scalar(() = do { utf8::decode($path); $path } =~ /→/g), "$object->{name}: a way as short as path says";
+}
+cmp_ok -s $html, '<', 2 << 20, 'large: the page is small';
+unlink $large;
 
 # --- nothing, and what makes no sense ---
 
