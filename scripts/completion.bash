@@ -26,8 +26,8 @@ _heapsh()
 		[[ ${COMP_WORDS[i]} == -* ]] || { file=${COMP_WORDS[i]}; break; }
 	done
 	if [ -n "$file" ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'help info show identify find count largest roots
-			callstack symbols inrefs outrefs path dominators retained shared suspects leaks
+		mapfile -t COMPREPLY < <(compgen -W 'help info summary show identify find count largest roots
+			callstack callers stack symbols inrefs outrefs path dominators retained sizes shared suspects leaks dangling reachability
 			types sites strings waste report export last alias unalias source time snapshots go next previous compare
 			history' -- "$word"; compgen -f -X '!*.snap' -- "$word")
 	elif [[ $word == -* ]]; then

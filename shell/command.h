@@ -57,6 +57,7 @@ struct command {
 #define COMMANDS(_) \
 	_(help) \
 	_(info) \
+	_(summary) \
 	_(show) \
 	_(identify) \
 	_(find) \
@@ -64,15 +65,20 @@ struct command {
 	_(largest) \
 	_(roots) \
 	_(callstack) \
+	_(callers) \
+	_(stack) \
 	_(symbols) \
 	_(inrefs) \
 	_(outrefs) \
 	_(path) \
 	_(dominators) \
 	_(retained) \
+	_(sizes) \
 	_(shared) \
 	_(suspects) \
 	_(leaks) \
+	_(dangling) \
+	_(reachability) \
 	_(types) \
 	_(sites) \
 	_(report) \

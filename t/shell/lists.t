@@ -208,6 +208,7 @@ END
 is_text $file, 'help', <<'END';
 help       what commands there are, or what one does
 info       the process, its modules and threads, and what was found of them
+summary    the whole heap at a glance: by reachability, module and type
 show       an object's fields, or a variable's value
 identify   who holds an object, up to the roots
 find       the objects that all filters match
@@ -215,15 +216,20 @@ count      objects and bytes per type, site, size, module or age
 largest    the largest objects, by their own or by their retained size
 roots      the roots by what they hold: retained, reachable, shared, exclusive
 callstack  the threads, their frames and the frames' variables
+callers    the same as callstack
+stack      the values on the threads' stacks and in registers that point into the heap
 symbols    global, static and thread-local variables that hold objects
 inrefs     the roots and objects that point to an object
 outrefs    the objects that an object points to
 path       a shortest way from a root to an object
 dominators what an object or a variable holds alone, as a tree
 retained   bytes that would be free without an object, or without all that match
+sizes      how large an object is: alone, with its parts, with all that it owns
 shared     how much two objects or variables have in common
 suspects   the few places where most of the heap gathers
 leaks      what no root reaches, by type and site
+dangling   pointers into the heap, to where no object lives any more
+reachability how much is reached from which kind of roots, and how much from none
 types      a type as C source with offsets, or all types that objects have
 sites      objects and bytes per allocation site, or along the calls that led there
 report     a page for a browser: what is in the heap, and what holds it
