@@ -121,7 +121,7 @@ static void write_suspect(struct data *data, const struct heap_suspect *suspect)
 	output_number(output, "bytes", suspect->bytes);
 	output_real(output, "per_cent", per_cent(data, suspect->bytes));
 	report_details_refer(&data->details, session, "example", suspect->example);
-	if (suspect->place < session->snapshot->object_count)
+	if (suspect->kind != HEAP_SUSPECT_ONE && suspect->place < session->snapshot->object_count)
 		report_details_refer(&data->details, session, "place", suspect->place);
 	output_close(output);
 }

@@ -21,7 +21,7 @@ enum {
 	MAX_NEIGHBOURS = 12,
 };
 
-int report_details_add(struct report_details *details, heap_object_id object)
+static int add(struct report_details *details, heap_object_id object, int limit)
 {
 	if (object == HEAP_NO_OBJECT)
 		return REPORT_NO_DETAIL;
@@ -29,10 +29,15 @@ int report_details_add(struct report_details *details, heap_object_id object)
 		if (details->objects[i] == object)
 			return i;
 	}
-	if (details->count == REPORT_MAX_DETAILS)
+	if (details->count >= limit)
 		return REPORT_NO_DETAIL;
 	details->objects[details->count] = object;
 	return details->count++;
+}
+
+int report_details_add(struct report_details *details, heap_object_id object)
+{
+	return add(details, object, REPORT_MAX_ASKED);
 }
 
 void report_details_refer(struct report_details *details, struct session *session, const char *key,
@@ -153,18 +158,18 @@ static void add_neighbours(struct writing *writing, heap_object_id object)
 	heap_node_id holder = writing->session->dominators->nearest[object];
 
 	if (holder < snapshot->object_count)
-		report_details_add(writing->details, holder);
+		add(writing->details, holder, REPORT_MAX_DETAILS);
 	for (uint32_t i = first; i < end && i < first + MAX_NEIGHBOURS; i++)
-		report_details_add(writing->details, snapshot->edge_target[i]);
+		add(writing->details, snapshot->edge_target[i], REPORT_MAX_DETAILS);
 }
 
 static void add_steps(struct writing *writing, const struct heap_path *path)
 {
 	const struct heap_snapshot *snapshot = writing->session->snapshot;
 
-	report_details_add(writing->details, snapshot->root_edges[path->root_edge].target);
+	add(writing->details, snapshot->root_edges[path->root_edge].target, REPORT_MAX_DETAILS);
 	for (size_t i = 0; i < path->count && i < MAX_NEIGHBOURS; i++)
-		report_details_add(writing->details, snapshot->edge_target[path->edges[i]]);
+		add(writing->details, snapshot->edge_target[path->edges[i]], REPORT_MAX_DETAILS);
 }
 
 // In a large heap the search for each object would take too long: there is one for all.

@@ -13,6 +13,7 @@
 
 enum {
 	REPORT_MAX_DETAILS = 700,
+	REPORT_MAX_ASKED = 450, /**< the others are for what these lead to */
 	REPORT_NO_DETAIL = -1,
 };
 

@@ -79,7 +79,7 @@ const typeColours = new Map(data.types.filter((type) => type.name && type.name !
 	.slice(0, COLOURS).map((type, index) => [type.name, `var(--colour-${index})`]));
 
 function colourOfType(name) {
-	return typeColours.get(name) || 'var(--colour-other)';
+	return name === 'untyped' ? 'var(--colour-untyped)' : typeColours.get(name) || 'var(--colour-other)';
 }
 
 // --- texts with objects in them -------------------------------------------------------

@@ -30,15 +30,17 @@ function addUnshown(node) {
 	if (node.own > 0)
 		node.children.push({ name: `${node.name} itself`, kind: 'itself', objects: node.objects,
 			own: node.own, bytes: node.own, children: [], above: node, known: 0, example: node.example,
-			colour: node.name });
+			colour: node.kind === 'type' ? node.name : 'untyped' });
 	if (rest > 0)
 		node.children.push({ name: 'smaller ones', kind: 'rest', objects: 0, own: rest, bytes: rest,
 			children: [], above: node, known: 0 });
 }
 
 function holdingColour(node) {
-	if (node.kind === 'type' || node.kind === 'itself')
+	if (node.kind === 'type' || (node.kind === 'itself' && node.colour))
 		return colourOfType(node.colour || node.name);
+	if (node.kind === 'site')
+		return 'var(--colour-untyped)';
 	return node.kind === 'unreachable' ? 'var(--bad)' : 'var(--colour-other)';
 }
 
@@ -82,7 +84,7 @@ function layOut(node, width, height) {
 		.paddingTop((one) => one.children ? HEAD : 0)(root);
 }
 
-function drawCell(place) {
+function drawCell(place, whole) {
 	const node = place.data;
 	const width = place.x1 - place.x0, height = place.y1 - place.y0;
 
@@ -96,7 +98,9 @@ function drawCell(place) {
 		'aria-level': place.depth + 1,
 		'data-name': node.name,
 		'data-bytes': node.bytes,
-		style: `left: ${place.x0}px; top: ${place.y0}px; width: ${width}px; height: ${height}px; ` +
+		// Of the width, so that paper may be narrower.
+		style: `left: ${100 * place.x0 / whole}%; width: ${100 * width / whole}%; ` +
+			`top: ${place.y0}px; height: ${height}px; ` +
 			`--colour: ${holdingColour(node)}; --depth: ${place.depth}`,
 		onclick: (event) => {
 			event.stopPropagation();
@@ -121,7 +125,7 @@ function drawHoldings() {
 	holdingView.width = map.clientWidth;
 	holdingView.cells = [];
 	root.eachBefore((place) => {
-		const cell = drawCell(place);
+		const cell = drawCell(place, width);
 
 		if (cell) {
 			cell.node = place.data;
@@ -148,8 +152,10 @@ function belowTable(node) {
 			bytesColumn('bytes', 'bytes', 'with all that they hold'),
 			{ name: '%', number: true, value: (row) => row.bytes,
 				show: (row) => shareBar(row.bytes, data.totals.bytes) },
-			bytesColumn('own', 'own', 'of the objects themselves'),
-			numberColumn('objects', 'objects'),
+			{ ...bytesColumn('own', 'own', 'of the objects themselves'),
+				show: (row) => row.objects ? formatBytes(row.own) : '' },
+			{ ...numberColumn('objects', 'objects'),
+				show: (row) => row.objects ? formatNumber(row.objects) : '' },
 			{ name: 'held', class: 'name', value: (row) => row.name,
 				show: (row) => [element('i', { class: 'swatch', style: `--colour: ${holdingColour(row)}` }),
 					row.known ? element('button', { type: 'button', class: 'plain', onclick: () => goTo(row) },

@@ -193,6 +193,12 @@ function goToMap() {
 	focusCell(holdingView.cells[0]);
 }
 
+// On paper nothing can be opened.
+function openAll() {
+	for (const details of document.querySelectorAll('details'))
+		details.open = true;
+}
+
 drawSections();
 startSearch();
 document.getElementById('theme').addEventListener('click', switchLight);
@@ -200,6 +206,7 @@ document.getElementById('keys').addEventListener('click', showHelp);
 addEventListener('keydown', pressed);
 addEventListener('hashchange', followHash);
 addEventListener('popstate', followHash);
+addEventListener('beforeprint', openAll);
 addEventListener('scroll', hideTip, { passive: true });
 followHash();
 document.documentElement.dataset.drawn = 'yes';

@@ -145,7 +145,7 @@ function histogram(rows, what) {
 			bytesColumn('bytes', 'bytes'),
 			{ name: '%', number: true, value: (row) => row.bytes,
 				show: (row) => shareBar(row.bytes, data.totals.bytes) },
-			bytesColumn('retained', 'retained', 'bytes of these and of all that is held by one of them alone'),
+			bytesColumn('retained', 'retained', 'bytes of these that a root leads to, and of all that one of them alone holds'),
 			{ name: what, class: 'name', value: (row) => row.name,
 				show: (row) => what === 'types' ?
 					[element('i', { class: 'swatch', style: `--colour: ${colourOfType(row.name)}` }), row.name] :

@@ -47,8 +47,8 @@ sub open {
     $self->{session} = $self->call('Target.attachToTarget',
         { targetId => $target->{targetId}, flatten => JSON::PP::true })->{sessionId};
     $self->call("$_.enable") for qw(Page Runtime Log Network);
-    $self->call('Emulation.setDeviceMetricsOverride', { width => $option{width} || 1280,
-        height => $option{height} || 900, deviceScaleFactor => 1, mobile => JSON::PP::false });
+    $self->call('Emulation.setDeviceMetricsOverride', { width => 0 + ($option{width} || 1280),
+        height => 0 + ($option{height} || 900), deviceScaleFactor => 1, mobile => JSON::PP::false });
     $self->call('Emulation.setEmulatedMedia', { features => [
         { name => 'prefers-color-scheme', value => $option{dark} ? 'dark' : 'light' },
         { name => 'prefers-reduced-motion', value => 'reduce' } ] });
