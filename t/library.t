@@ -140,4 +140,11 @@ example('retained-by', <<'END', 'type "struct request" size 40');
 5 struct request, 200 bytes
 30 char, 5300 bytes
 END
+# One of them: neither the list that it is in nor the table's record of it is its.
+example('retained-by', <<'END', 'type "struct request" field path=/item/3');
+1 found, retaining 9 objects, 1148 bytes
+2 struct header, 48 bytes
+1 struct request, 40 bytes
+6 char, 1060 bytes
+END
 done_testing;
