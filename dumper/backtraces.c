@@ -268,29 +268,46 @@ static unsigned skip_wrappers(const uint64_t *addresses, unsigned count, unsigne
 	return from;
 }
 
+static bool is_no_wrapper(uint64_t address)
+{
+	return !heapsnap_wrappers_has(&tables->wrappers, address);
+}
+
 // The site that a block made in a wrapper has: where the wrapper was called.
 static uint64_t look_through(uint64_t site)
 {
-	uint64_t addresses[FEW_STEPS];
-	unsigned count = heapsnap_unwind(addresses, FEW_STEPS);
-	unsigned at = skip_wrappers(addresses, count, 0);
+	uint64_t address = heapsnap_unwind_to(is_no_wrapper, FEW_STEPS);
 
-	return at < count ? addresses[at] : site;
+	return address ? address : site;
 }
 
 /*
  * Looks at who has called the function at @p addresses[at]. If that proves it a wrapper, so
- * may be its caller, and so on.
+ * may be its caller, and so on. A function that only passes on what few callers ask for is one if
+ * its caller is: allocators that are called through a pointer, for one.
  *
  * @return where the site is that matters
  */
 static unsigned look_at_callers(const uint64_t *addresses, unsigned count, unsigned at,
 				uint64_t size)
 {
-	while (at + 1 < count &&
-	       heapsnap_wrappers_note(&tables->wrappers, addresses[at], addresses[at + 1], size)) {
-		look_again(); // at the function's other sites
-		at = skip_wrappers(addresses, count, at + 1);
+	unsigned next = at;
+
+	while (next + 1 < count) {
+		enum heapsnap_role role = heapsnap_wrappers_note(&tables->wrappers, addresses[next],
+								 addresses[next + 1], size);
+
+		if (role == HEAPSNAP_ROLE_OWN)
+			break;
+		if (role == HEAPSNAP_ROLE_WRAPPER) {
+			for (; at < next; at++)
+				heapsnap_wrappers_add(&tables->wrappers, addresses[at]);
+			look_again(); // at the functions' other sites
+			at = skip_wrappers(addresses, count, next + 1);
+			next = at;
+		} else {
+			next++;
+		}
 	}
 	return at;
 }

@@ -262,6 +262,21 @@ unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
 	return count;
 }
 
+uint64_t heapsnap_unwind_to(bool (*is_wanted)(uint64_t address), unsigned max)
+{
+	struct heapsnap_walk walk = heapsnap_walk_begin();
+	unsigned count = 0;
+
+	while (count < max && heapsnap_walk_next(&walk)) {
+		if (count == 0 && is_own(walk.pc))
+			continue;
+		if (is_wanted(walk.pc + walk.is_interrupted))
+			return walk.pc + walk.is_interrupted;
+		count++;
+	}
+	return 0;
+}
+
 #else
 
 bool heapsnap_unwind_init(struct heapsnap_rule_slot *room)
@@ -288,6 +303,13 @@ void heapsnap_walk_start(struct heapsnap_walk *walk)
 unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
 {
 	(void)addresses;
+	(void)max;
+	return 0;
+}
+
+uint64_t heapsnap_unwind_to(bool (*is_wanted)(uint64_t address), unsigned max)
+{
+	(void)is_wanted;
 	(void)max;
 	return 0;
 }

@@ -121,19 +121,45 @@ static bool is_used_as_wrapper(const struct heapsnap_allocating *function)
 	return callers >= CALLERS_NEEDED && sizes >= SIZES_NEEDED && 2 * steady >= callers;
 }
 
-bool heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site, uint64_t caller,
-			    uint64_t size)
+// Whether it has callers, and all of them ask for many sizes.
+static bool passes_on(const struct heapsnap_allocating *function)
+{
+	int callers = 0;
+
+	for (; callers < HEAPSNAP_WRAPPER_CALLERS && load(function->callers[callers].address);
+	     callers++) {
+		if (!load(function->callers[callers].varies))
+			return false;
+	}
+	return callers > 0;
+}
+
+enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site,
+					  uint64_t caller, uint64_t size)
 {
 	uint64_t start = heapsnap_function_find(site - 1);
 	struct heapsnap_allocating *function = start ? find_function(wrappers, start) : NULL;
 
 	if (!function || caller == 0)
-		return false;
+		return HEAPSNAP_ROLE_OWN;
 	if (!load(function->is_wrapper)) {
 		note_caller(function, caller, size);
 		store(function->is_wrapper, is_used_as_wrapper(function));
 	}
-	return load(function->is_wrapper) && add_site(wrappers, site);
+	if (!load(function->is_wrapper))
+		return passes_on(function) ? HEAPSNAP_ROLE_PASSES : HEAPSNAP_ROLE_OWN;
+	return add_site(wrappers, site) ? HEAPSNAP_ROLE_WRAPPER : HEAPSNAP_ROLE_OWN;
+}
+
+void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	uint64_t start = heapsnap_function_find(site - 1);
+	struct heapsnap_allocating *function = start ? find_function(wrappers, start) : NULL;
+
+	if (!function)
+		return;
+	store(function->is_wrapper, true);
+	add_site(wrappers, site);
 }
 
 static void add_named(void *context, uint64_t address)

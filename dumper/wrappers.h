@@ -46,13 +46,23 @@ void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *name
 /** Whether a site is within a wrapper, as far as it has been noted. async-signal-safe. */
 bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site);
 
+/** What a function has to do with what it allocates. */
+enum heapsnap_role {
+	HEAPSNAP_ROLE_OWN,    /**< it chooses, or nothing is known yet */
+	HEAPSNAP_ROLE_PASSES, /**< each of its callers asks for many sizes */
+	HEAPSNAP_ROLE_WRAPPER,
+};
+
 /**
  * Notes who has called the function that a site is in. async-signal-safe.
  *
  * @param caller  the address that the function returns to; 0: not known
- * @return whether the function is a wrapper; then the site is noted as one's
+ * @return the function's role; if it is a wrapper, the site is noted as one's
  */
-bool heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site, uint64_t caller,
-			    uint64_t size);
+enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site,
+					  uint64_t caller, uint64_t size);
+
+/** Takes the function that a site is in for a wrapper. async-signal-safe. */
+void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site);
 
 #endif

@@ -116,6 +116,8 @@ cmp_ok $late{make_plum}, '>=', 4, 'calls of a wrapper from one place';
 cmp_ok $late{make_cherry}, '>=', 4, 'calls of a wrapper from another';
 is_deeply sites(2005), { make_lime => 12 }, 'a wrapper that calls another'
     or diag explain sites(2005);
+cmp_ok sites(2204)->{make_rye}, '>=', 8, 'a wrapper that calls an allocator through a pointer'
+    or diag explain sites(2204);
 is_deeply sites(2100), { new_node => 20 }, 'what always asks for the same is no wrapper';
 
 # Others by name.

@@ -224,6 +224,42 @@ static void use_wrappers(void)
 		make_lime();
 }
 
+// One that is called by a wrapper alone, through a pointer.
+APART static void *plain_malloc(size_t size)
+{
+	void *block = malloc(size);
+
+	STAY();
+	return block;
+}
+
+static void *(*volatile allocator)(size_t) = plain_malloc;
+
+APART static void *indirect_malloc(size_t size)
+{
+	void *block = allocator(size);
+
+	STAY();
+	return block;
+}
+
+MAKER(make_rice, indirect_malloc, 2201)
+MAKER(make_corn, indirect_malloc, 2202)
+MAKER(make_oats, indirect_malloc, 2203)
+MAKER(make_rye, indirect_malloc, 2204)
+
+static void use_indirect_wrapper(void)
+{
+	for (int i = 0; i < 8; i++) {
+		make_rice();
+		make_corn();
+		make_oats();
+		make_rye();
+	}
+	for (int i = 0; i < 4; i++)
+		make_rye();
+}
+
 // What always asks for the same is no wrapper, however many call it.
 APART static void *new_node(void)
 {
@@ -311,6 +347,7 @@ int main(int argc, char **argv)
 	run_thread(1008);
 	recurse(1000, 1009);
 	use_wrappers();
+	use_indirect_wrapper();
 	node_1();
 	node_2();
 	node_3();
