@@ -107,18 +107,21 @@ static bool is_size_known(const struct heapsnap_allocating *function, int caller
 
 static bool is_used_as_wrapper(const struct heapsnap_allocating *function)
 {
-	int callers = 0, steady = 0, sizes = 0;
+	int callers = 0, steady = 0, varying = 0, sizes = 0;
 
 	for (int i = 0; i < HEAPSNAP_WRAPPER_CALLERS && load(function->callers[i].address); i++) {
 		const struct heapsnap_allocating_caller *caller = &function->callers[i];
 
 		callers++;
+		varying += load(caller->varies);
 		if (load(caller->varies) || load(caller->times) < TIMES_NEEDED)
 			continue;
 		steady++;
 		sizes += !is_size_known(function, i);
 	}
-	return callers >= CALLERS_NEEDED && sizes >= SIZES_NEEDED && 2 * steady >= callers;
+	// Callers that vary may be wrappers themselves.
+	return callers >= CALLERS_NEEDED && ((sizes >= SIZES_NEEDED && 2 * steady >= callers) ||
+					     (steady > 0 && sizes + varying >= CALLERS_NEEDED));
 }
 
 // Whether it has callers, and all of them ask for many sizes.
