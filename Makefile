@@ -10,6 +10,7 @@
 #                                    V=1 says what is wrong
 #   make bench                       timings, as ratios to a bare run in the same invocation
 #   make soak                        real servers under load, captured; TIME=120 SERVERS='redis nginx'
+#   make aarch64                     builds for aarch64, and tests what qemu-user can run
 #   make fuzz                        runs the fuzz targets, with clang; F=file TIME=60
 #   make lint                        formatting, static analysis, scripts, manual pages
 #   make install                     PREFIX=/usr/local DESTDIR=
@@ -233,6 +234,10 @@ soak: all
 	$(Q)scripts/install-dependencies --soak
 	$(Q)BUILD=$(BUILD) TIME='$(TIME)' SERVERS='$(SERVERS)' prove -v t/soak/soak.t
 
+aarch64: all
+	$(Q)scripts/install-dependencies --aarch64
+	$(Q)NATIVE=$(BUILD) t/foreign/aarch64 build/aarch64
+
 truth: all $(TRUTHS) truth-lua
 	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t
 
@@ -282,7 +287,7 @@ lint:
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
-	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/real/fetch
+	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/real/fetch t/foreign/aarch64
 	shellcheck -s bash scripts/completion.bash
 	mandoc -Tlint -Wwarning man/*.[1-9]
 
@@ -329,6 +334,6 @@ FORCE:
 clean:
 	rm -rf build
 
-.PHONY: all check check-built check-real truth truth-lua bench demo dependencies soak fuzz lint install readers clean FORCE
+.PHONY: all check check-built check-real truth truth-lua bench demo dependencies soak aarch64 fuzz lint install readers clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -55,10 +55,13 @@ void heapsnap_backtraces_init(void)
 	if (heapsnap_settings.stacks == 0)
 		return;
 	room = heapsnap_reserve(sizeof(*room));
-	if (!room || !heapsnap_unwind_init(room->rules)) {
-		heapsnap_report(NULL, "no backtraces can be taken here", "");
-		if (room)
-			heapsnap_unreserve(room, sizeof(*room));
+	if (!room) {
+		heapsnap_report(NULL, "out of memory", "; no backtraces can be taken");
+		return;
+	}
+	// Not on every machine; heapsnap(1) says where.
+	if (!heapsnap_unwind_init(room->rules)) {
+		heapsnap_unreserve(room, sizeof(*room));
 		return;
 	}
 	heapsnap_wrappers_init(&room->wrappers, heapsnap_settings.wrappers);

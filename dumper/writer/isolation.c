@@ -187,8 +187,9 @@ static struct heap_error *judge(const struct supervision *supervision, int statu
 			WTERMSIG(status), WTERMSIG(status) == SIGKILL ? "; is memory short?" : "");
 	if (!*again)
 		return heap_error_create(HEAP_ERROR_SYSTEM, "heapsnap-writer failed");
-	leave_out(page->suspect, "not read: heapsnap-writer crashed by it (signal %d)",
-		  WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+	leave_out(page->suspect, "not read: heapsnap-writer crashed by it (%s %d)",
+		  WIFSIGNALED(status) ? "signal" : "status",
+		  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	return NULL;
 }
 

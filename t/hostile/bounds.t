@@ -71,7 +71,7 @@ subtest 'symbols that crash the writer, which is polite' => sub {
         open my $out, '>', $log;
         print $out 'nice ', (split ' ', $stat)[16], ', ', slurp("/proc/$worker/oom_score_adj");
         print $out `ionice -p $worker`;
-        kill 'SEGV', $worker;
+        kill 'TRAP', $worker;    # which sanitizers leave alone
         kill 'CONT', $worker;
     });
     my ($said, $file) = capture('hostile-memory', way => 'many',
@@ -80,7 +80,7 @@ subtest 'symbols that crash the writer, which is polite' => sub {
     is $said, "done\n", 'the snapshot is written';
     is Heapsh::ask_json($file, 'find', 'size', '100')->{count}, 50_000, 'with all objects';
     my $notes = join ' ', map { $_->{note} } @{ Heapsh::ask_json($file, 'info')->{modules} };
-    like $notes, qr/not read: heapsnap-writer crashed by it \(signal 11\)/, 'and says what it lacks';
+    like $notes, qr/not read: heapsnap-writer crashed by it \(signal 5\)/, 'and says what it lacks';
     is slurp($log), "nice 19, 1000\nidle\n", 'by a writer that leaves all to others';
 };
 
@@ -101,9 +101,16 @@ subtest 'a writer that hangs' => sub {
         env => { HOSTILE_MARK => 'hang', HEAPSNAP_WRITER_TIME => '2s' });
     kill 'KILL', $child;
     waitpid $child, 0;
-    like $said, qr{^heapsnap: \S+/hostile-memory-00.snap: not written within 2\.0 s; the program goes on$}m,
-        'is told of';
-    is scalar @files, 0, 'and leaves nothing';
+    # It is stopped while it reads symbols, then without them; or is done before the second time.
+    if (@files) {
+        my $notes = join ' ', map { $_->{note} } @{ Heapsh::ask_json($files[0], 'info')->{modules} };
+        like $notes, qr/not read: that took more than 1\.0 s/, 'goes on without those symbols';
+        is $said, "done\n", 'and nothing is said';
+    } else {
+        like $said, qr{^heapsnap: \S+/hostile-memory-00.snap: not written within 2\.0 s; the program goes on$}m,
+            'is told of';
+        like $said, qr/^done$/m, 'and the program goes on';
+    }
 };
 
 SKIP: {
