@@ -105,9 +105,13 @@ $(BUILD)/libheapgraph.so: $(PUBLIC) $(BUILD)/libheapgraph.a lib/heapgraph.map
 		$(PUBLIC) $(BUILD)/libheapgraph.a $(LDFLAGS) $(shell pkg-config --libs zlib) -lm -pthread
 	$(Q)ln -sf libheapgraph.so $@.0
 
-$(BUILD)/heapsnap-writer: $(WRITER) $(BUILD)/libheapgraph.a
+# Its large arrays are columns: dumper/writer/large.c.
+WRITER_WRAPS := $(if $(SANITIZE),,-Wl$(patsubst %,$(comma)--wrap=%,malloc calloc realloc reallocarray free))
+WRITER_WRAPS := $(subst $() ,,$(WRITER_WRAPS))
+
+$(BUILD)/heapsnap-writer: $(if $(SANITIZE),$(filter-out %/large.o,$(WRITER)),$(WRITER)) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) $(WRITER_WRAPS) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/heapsh: $(SHELL_) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)

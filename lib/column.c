@@ -4,6 +4,7 @@
 #include "lib/cleanup.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -121,6 +122,13 @@ static bool charge(size_t bytes)
 	return enough;
 }
 
+static void give_back(size_t bytes)
+{
+	pthread_mutex_lock(&mutex);
+	budget += bytes;
+	pthread_mutex_unlock(&mutex);
+}
+
 // --- columns -----------------------------------------------------------------
 
 HEAP_MUST_CHECK
@@ -215,21 +223,82 @@ struct heap_error *heap_column_create(size_t count, size_t width, void *column)
 	return NULL;
 }
 
-void heap_column_destroy(void *column)
+// Takes a column out of the list. @return NULL if it is malloc's
+static struct mapping *take_mapping(const void *column)
 {
 	struct mapping **place = &mappings, *found;
 
-	if (!column)
-		return;
 	pthread_mutex_lock(&mutex);
 	while (*place && (*place)->start != column)
 		place = &(*place)->next;
 	found = *place;
-	if (found) {
+	if (found)
 		*place = found->next;
-		budget += found->charged;
-	}
 	pthread_mutex_unlock(&mutex);
+	return found;
+}
+
+// Ordinary memory can grow where it is, without a copy.
+static bool grow_memory(struct mapping *mapping, size_t size)
+{
+	if (!mapping->charged || size < mapping->size || !charge(size - mapping->size))
+		return false;
+
+	void *start = mremap(mapping->start, mapping->size, size, MREMAP_MAYMOVE);
+
+	if (start == MAP_FAILED) {
+		give_back(size - mapping->size);
+		return false;
+	}
+	madvise(start, size, MADV_HUGEPAGE);
+	mapping->start = start;
+	mapping->size = mapping->charged = size;
+	return true;
+}
+
+struct heap_error *heap_column_resize(size_t bytes, void *column)
+{
+	void **place = column, *old = *place, *larger;
+	struct mapping *mapping = old ? take_mapping(old) : NULL;
+	bool is_done = mapping && grow_memory(mapping, bytes);
+	size_t kept = mapping ? mapping->size : old ? malloc_usable_size(old) : 0;
+
+	if (is_done)
+		*place = mapping->start;
+	if (mapping)
+		add_mapping(mapping);
+	if (is_done)
+		return NULL;
+
+	struct heap_error *error = heap_column_create(bytes, 1, &larger);
+
+	if (error)
+		return error;
+	if (kept > 0)
+		memcpy(larger, old, kept < bytes ? kept : bytes);
+	heap_column_destroy(old);
+	*place = larger;
+	return NULL;
+}
+
+bool heap_column_is_mapped(const void *column)
+{
+	const struct mapping *mapping;
+
+	pthread_mutex_lock(&mutex);
+	mapping = mappings;
+	while (mapping && mapping->start != column)
+		mapping = mapping->next;
+	pthread_mutex_unlock(&mutex);
+	return mapping;
+}
+
+void heap_column_destroy(void *column)
+{
+	struct mapping *found = column ? take_mapping(column) : NULL;
+
+	if (found)
+		give_back(found->charged);
 	if (found)
 		munmap(found->start, found->size);
 	else

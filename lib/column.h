@@ -19,6 +19,7 @@
 
 #include "lib/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,19 @@
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_column_create(size_t count, size_t width, void *column);
+
+/**
+ * Gives a column another size, keeping what fits of its bytes; it may move. What is new is zero.
+ *
+ * @param bytes   of the new size, more than 0
+ * @param column  the address of a pointer to a column or to what malloc() gave; on failure it
+ *                stays as it is
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_column_resize(size_t bytes, void *column);
+
+/** Whether it is a column that is not in malloc's memory. */
+bool heap_column_is_mapped(const void *column);
 
 /** Frees a column, or what malloc() gave. NULL is fine. */
 void heap_column_destroy(void *column);

@@ -15,4 +15,19 @@ is_deeply \%types, { 'struct item' => [ 2001, 2001 * 16 ], 'unsigned char' => [ 
 is Heapsh::ask($file, 'find', '--count', 'leaked'), "Total: 0 objects, 0 B\n", 'none is lost: the entry of the table holds its item';
 $program->finish;
 is $program->errors, '', 'nothing was said';
+
+# What has an entry per block goes to a temporary file when memory does not suffice.
+SKIP: {
+    skip 'a sanitizer takes all memory', 4 if $ENV{SANITIZE};
+    $program = Heapsh->start('large', args => [400_000],
+        env => { HEAPSNAP_WRITER_MEMORY => '80M', HEAPSNAP_CONTENT => 'none' });
+    $file = $program->capture;
+    is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct item')->{count}, 800_001,
+        'more blocks than there is memory for';
+    is Heapsh::ask_json($file, 'find', '--count', 'leaked')->{count}, 0, 'none is lost';
+    my ($module) = grep { $_->{path} =~ m{/large$} } @{ Heapsh::ask_json($file, 'info')->{modules} };
+    is $module->{note}, '', 'nothing is left out';
+    $program->finish;
+    is $program->errors, '', 'nothing was said';
+}
 done_testing;

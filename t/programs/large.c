@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Blocks around one of 64 MiB of noise, which looks like anything here and there, and a table of
+ * Blocks (1,000 each time, or as many as the argument says) around one of 64 MiB of noise, which looks like anything here and there, and a table of
  * 1 GiB in .bss of which one entry is set. t/end-to-end/large.t has the numbers.
  */
 #include <malloc.h>
@@ -23,9 +23,9 @@ struct item *items;
 unsigned char *noise;
 struct item *table[ENTRIES];
 
-static void add_items(void)
+static void add_items(long count)
 {
-	for (int i = 0; i < ITEMS; i++) {
+	for (long i = 0; i < count; i++) {
 		struct item *item = malloc(sizeof(*item));
 
 		item->next = items;
@@ -34,15 +34,16 @@ static void add_items(void)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	long count = argc > 1 ? atol(argv[1]) : ITEMS;
 	uint64_t state = 88172645463325252u;
 
 	setvbuf(stdin, NULL, _IONBF, 0);
 	setvbuf(stdout, NULL, _IONBF, 0);
 	// Not in a mapping of its own: the items that come later are to lie behind it.
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
-	add_items();
+	add_items(count);
 	noise = malloc(NOISE);
 	for (int i = 0; i < NOISE; i += 8) {
 		state ^= state << 13;
@@ -50,7 +51,7 @@ int main(void)
 		state ^= state << 17;
 		*(uint64_t *)(noise + i) = state;
 	}
-	add_items();
+	add_items(count);
 	table[ENTRIES / 2] = malloc(sizeof(**table));
 	table[ENTRIES / 2]->next = NULL;
 	puts("ready");

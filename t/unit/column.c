@@ -75,6 +75,49 @@ static void columns_share_the_budget(void **state)
 	heap_column_destroy(NULL);
 }
 
+// Bytes 0 to @p size - 1 are their numbers.
+static void check_numbers(const unsigned char *column, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (column[i] != (unsigned char)i)
+			fail_msg("byte %zu is %d", i, column[i]);
+}
+
+static void columns_grow_and_shrink(void **state)
+{
+	unsigned char *column = malloc(1000);
+
+	(void)state;
+	heap_column_limit(2 * LARGE);
+	for (size_t i = 0; i < 1000; i++)
+		column[i] = (unsigned char)i;
+	assert_null(heap_column_resize(LARGE, &column)); // out of malloc's memory
+	assert_true(heap_column_is_mapped(column));
+	check_numbers(column, 1000);
+	assert_int_equal(column[LARGE - 1], 0);
+	for (size_t i = 0; i < LARGE; i++)
+		column[i] = (unsigned char)i;
+	assert_null(heap_column_resize(2 * LARGE, &column));
+	assert_false(is_in_file(column));
+	check_numbers(column, LARGE);
+	assert_int_equal(column[2 * LARGE - 1], 0);
+	assert_null(heap_column_resize(3 * LARGE, &column)); // beyond the budget
+	assert_true(is_in_file(column));
+	check_numbers(column, LARGE);
+	assert_null(heap_column_resize(4 * LARGE, &column));
+	check_numbers(column, LARGE);
+	assert_null(heap_column_resize(1000, &column));
+	assert_false(heap_column_is_mapped(column));
+	check_numbers(column, 1000);
+	heap_column_destroy(column);
+	// All of the budget is back.
+	check_column(2 * LARGE, false);
+	column = NULL;
+	assert_null(heap_column_resize(LARGE, &column));
+	assert_int_equal(column[0], 0);
+	heap_column_destroy(column);
+}
+
 static void what_malloc_gave_may_be_destroyed(void **state)
 {
 	(void)state;
@@ -99,6 +142,6 @@ static void no_room_is_an_error(void **state)
 }
 
 UNIT_TESTS("column", cmocka_unit_test(columns_are_zeros_within_the_budget_and_beyond),
-	   cmocka_unit_test(columns_share_the_budget),
+	   cmocka_unit_test(columns_share_the_budget), cmocka_unit_test(columns_grow_and_shrink),
 	   cmocka_unit_test(what_malloc_gave_may_be_destroyed),
 	   cmocka_unit_test(no_room_is_an_error))
