@@ -3,6 +3,7 @@
 
 #include "lib/cleanup.h"
 #include "shell/describe.h"
+#include "shell/leak_groups.h"
 #include "shell/report_details.h"
 #include "shell/report_holdings.h"
 #include "shell/report_kinds.h"
@@ -198,6 +199,41 @@ static void write_leaks(struct data *data)
 	output_close(output);
 }
 
+// What no root reaches: sure leaks, as far as all roots are known.
+static void write_unreachable_group(struct data *data, const struct leak_groups *groups,
+				    const struct leak_group *group)
+{
+	struct session *session = data->session;
+	struct output *output = session->output;
+
+	output_open_object(output, NULL);
+	output_string(output, "name", report_name(session, leak_groups_name(groups, group)));
+	output_number(output, "direct_objects", group->objects);
+	output_number(output, "direct_bytes", group->bytes);
+	output_number(output, "indirect_objects", group->indirect_objects);
+	output_number(output, "indirect_bytes", group->indirect_bytes);
+	output_number(output, "circles", group->circles);
+	report_details_refer(&data->details, session, "example", group->example);
+	output_close(output);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_unreachable(struct data *data)
+{
+	struct session *session = data->session;
+	struct leak_groups groups = { .session = session, .grouping = LEAKS_BY_KIND };
+	struct heap_error *error = heap_leaks_find(session->graph, NULL, NULL, &groups.leaks);
+
+	if (!error)
+		error = leak_groups_make(&groups);
+	output_open_array(session->output, "unreachable");
+	for (size_t i = 0; !error && i < groups.count && i < MAX_LEAKS; i++)
+		write_unreachable_group(data, &groups, &groups.all[i]);
+	output_close(session->output);
+	leak_groups_deinit(&groups);
+	return error;
+}
+
 static void write_root(const struct data *data, const struct root_sizes *sizes)
 {
 	struct session *session = data->session;
@@ -276,7 +312,8 @@ static struct heap_error *prepare(struct data *data)
 	struct heap_error *error = describe_load(session);
 
 	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE);
+		error = heap_snapshot_load(session->snapshot,
+					   HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE);
 	if (!error)
 		error = session_graph(session);
 	if (!error)
@@ -299,6 +336,8 @@ static struct heap_error *write_all(struct data *data)
 	write_snapshots(data);
 	error = write_suspects(data);
 	write_leaks(data);
+	if (!error)
+		error = write_unreachable(data);
 	if (!error)
 		error = write_roots(data);
 	write_largest(data);

@@ -33,7 +33,7 @@ function tiles() {
 				'a root leads to every object'),
 		root ? tile('largest root', formatShare(root.retained, totals.bytes), root.name) : null,
 		program.damages ? tile('overwritten headers', formatNumber(program.damages),
-			'blocks before them were overrun: `info` names them') : null);
+			linked('blocks before them were overrun: `info` names them')) : null);
 }
 
 function processFacts() {
@@ -77,7 +77,7 @@ function suspects() {
 	return data.suspects.map(suspectCard);
 }
 
-function leaks() {
+function cameAndStayed() {
 	if (!data.leaks)
 		return element('p', { class: 'note' }, 'To tell what came and stayed, it takes three snapshots or more of one ' +
 			'process: heapsh-report app-*.snap');
@@ -85,6 +85,19 @@ function leaks() {
 		return element('p', { class: 'note' }, 'What came after the first snapshot did not stay.');
 	return [element('p', {}, `${plural(data.leaks.objects, 'object')} came after the first snapshot and stayed: ` +
 		'candidates for leaks, as entries of a cache are. What grows steadily is first.'), leaksTable()];
+}
+
+function unreachable() {
+	const { unreachable_objects: objects, unreachable_bytes: bytes } = data.totals;
+
+	if (objects === 0)
+		return null;
+	return [element('p', { class: 'apart' }, `No root leads to ${plural(objects, 'object')}, ${formatBytes(bytes)}: leaked.`),
+		unreachableTable()];
+}
+
+function leaks() {
+	return [cameAndStayed(), unreachable()];
 }
 
 function largest() {
@@ -110,7 +123,7 @@ function largest() {
 const sections = [
 	['summary', 'Summary', '', () => [tiles(), processFacts()]],
 	['suspects', 'Suspects', 'Where most of the heap gathers', suspects],
-	['leaks', 'Leaks', 'What came and stayed', leaks],
+	['leaks', 'Leaks', 'What came and stayed, and what no root leads to', leaks],
 	['evolution', 'Evolution', 'How the heap has grown', evolution],
 	['roots', 'Roots', 'What variables, stacks and registers keep alive', rootsTable],
 	['holdings', 'Holdings', 'Who holds how much: the dominator tree, merged by type', holdings],
@@ -124,7 +137,7 @@ function drawSections() {
 		element('a', { href: `#${id}`, title: `Key ${index + 1}` }, name)));
 	document.getElementById('main').append(...sections.map(([id, name, title, content]) =>
 		element('section', { id, 'aria-labelledby': `${id}-title` },
-			element('h2', { id: `${id}-title` }, name, title ? element('small', {}, title) : null), content())));
+			element('h2', { id: `${id}-title` }, name, title ? element('small', {}, title) : null), [content()].flat(Infinity).filter(Boolean))));
 	document.getElementById('main').append(element('footer', {},
 		`Made by heapsh ${data.heapsh}; ${formatTime(data.program.time_ms)}. Charts: D3, © Mike Bostock, ISC licence.`));
 }

@@ -202,3 +202,28 @@ function leaksTable() {
 		attributes: (row) => ({ 'data-name': row.name }),
 	});
 }
+
+// --- what no root leads to ------------------------------------------------------------
+
+function unreachableTable() {
+	const total = (row) => row.direct_bytes + row.indirect_bytes;
+
+	return table({
+		id: 'unreachable-table',
+		caption: 'What no root leads to',
+		rows: data.unreachable,
+		shown: 10,
+		columns: [
+			{ name: 'bytes', number: true, title: 'of the leaked objects and of all that they alone lead to',
+				value: total, show: (row) => formatBytes(total(row)) },
+			numberColumn('direct', 'direct_objects', 'objects that no leaked one points to'),
+			bytesColumn('bytes of these', 'direct_bytes'),
+			numberColumn('indirect', 'indirect_objects', 'objects that are lost with these'),
+			bytesColumn('bytes of those', 'indirect_bytes'),
+			{ name: 'type, site', class: 'name', value: (row) => row.name,
+				show: (row) => [row.name, row.circles ? ', in circles' : '',
+					row.example === undefined ? '' : [' ', objectLink(row.example, 'example')]] },
+		],
+		attributes: (row) => ({ 'data-name': row.name }),
+	});
+}

@@ -35,7 +35,7 @@ sub check {
     my ($data) = @_;
     my $objects = @{ $data->{objects} };
     my @number = (@{ $data->{largest} }, map { @{ $_->{examples} || [] } } @{ $data->{types} }, @{ $data->{sites} });
-    push @number, grep { defined } map { @$_{qw(example place)} } @{ $data->{suspects} }, @{ $data->{holdings} },
+    push @number, grep { defined } map { @$_{qw(example place)} } @{ $data->{suspects} }, @{ $data->{unreachable} }, @{ $data->{holdings} },
         @{ ($data->{leaks} || {})->{groups} || [] };
     my @below = map { 0 } @{ $data->{holdings} };
     my $last = 0;
@@ -82,6 +82,9 @@ is $data->{totals}{unreachable_bytes}, $leaked->{bytes}, 'one: unreachable bytes
 is_deeply [map { [@$_{qw(retained reachable exclusive)}, $_->{name}] } @{ $data->{roots} }],
     [map { [@$_{qw(retained reachable exclusive)}, $_->{root}{description}] } @{ Sample::json($file, 'roots', '--all') }],
     'one: roots';
+is_deeply [map { [@$_{qw(direct_objects direct_bytes indirect_objects indirect_bytes circles name)}] } @{ $data->{unreachable} }],
+    [map { [@$_{qw(direct_objects direct_bytes indirect_objects indirect_bytes circles)}, "$_->{type}, $_->{site}"] }
+        @{ Sample::json($file, 'leaks')->{groups} }], 'one: what is leaked as leaks has it';
 is $data->{leaks}, undef, 'one: nobody can tell what leaks';
 for my $object (@{ $data->{objects} }) {
     my ($show) = Sample::heapsh($file, 'show', $object->{address});
