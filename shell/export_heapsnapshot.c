@@ -23,7 +23,8 @@
 
 enum {
 	NODE_FIELDS = 6,
-	PIECE = 1 << 30, // bytes that a node is given at most
+	PIECE = 1 << 30,   // bytes that a node is given at most
+	MAX_PIECES = 4096, // of an object; a larger one makes no sense, and is written as smaller
 	FIELD_SLOTS = 1 << 14,
 };
 
@@ -100,7 +101,9 @@ static bool is_leaked(const struct writing *writing, heap_object_id object)
 // Pieces of an object, besides its own node.
 static uint32_t pieces_of(uint64_t size)
 {
-	return size > PIECE ? (uint32_t)((size - 1) / PIECE) : 0;
+	uint64_t pieces = size > PIECE ? (size - 1) / PIECE : 0;
+
+	return pieces < MAX_PIECES ? (uint32_t)pieces : MAX_PIECES;
 }
 
 // --- nodes -------------------------------------------------------------------
@@ -110,7 +113,7 @@ HEAP_MUST_CHECK
 static struct heap_error *number_nodes(struct writing *writing)
 {
 	const struct heap_snapshot *snapshot = writing->snapshot;
-	uint32_t pieces = 0;
+	uint64_t pieces = 0;
 
 	writing->root_node = calloc((size_t)snapshot->root_count + 1, sizeof(uint32_t));
 	writing->roots = calloc((size_t)snapshot->root_count + 1, sizeof(heap_root_id));
@@ -130,8 +133,8 @@ static struct heap_error *number_nodes(struct writing *writing)
 	writing->first_piece = writing->first_object + snapshot->object_count;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
 		pieces += pieces_of(snapshot->size[i]);
-	writing->end = writing->first_piece + pieces;
-	if (writing->end > UINT32_MAX / NODE_FIELDS || writing->end < writing->first_piece)
+	writing->end = (uint32_t)(writing->first_piece + pieces);
+	if (writing->first_piece + pieces > UINT32_MAX / NODE_FIELDS)
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "the format has no room for so many objects");
 	return NULL;
@@ -360,9 +363,11 @@ static void put_pieces(struct writing *writing)
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		uint64_t left = snapshot->size[i];
 
-		for (; left > PIECE; left -= PIECE)
-			put_node(writing, node++, NODE_NATIVE, name,
-				 left - PIECE > PIECE ? PIECE : left - PIECE, 0, 0);
+		for (uint32_t j = pieces_of(left); j > 0; j--) {
+			left -= PIECE;
+			put_node(writing, node++, NODE_NATIVE, name, left > PIECE ? PIECE : left, 0,
+				 0);
+		}
 	}
 }
 

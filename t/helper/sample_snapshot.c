@@ -10,6 +10,7 @@
  *	sample_snapshot FILE fleet HOST BUILD N    the Nth of a server on one of many machines
  *	sample_snapshot FILE wild SEED   the first, with numbers in it that make no sense
  *	sample_snapshot FILE typed       backtraces, pools, conflicts: see sample_typed.h
+ *	sample_snapshot FILE huge        a table of 5 GiB
  *	sample_snapshot FILE empty       nothing at all
  */
 #include "lib/snapshot.h"
@@ -372,7 +373,8 @@ static void make_edges(void)
 		uint64_t stride = heap_types_size(&snapshot.types, snapshot.type[i]);
 
 		snapshot.edge_first[i] = snapshot.edge_count;
-		for (uint32_t slot = 0; slot < snapshot.size[i] / 8; slot++) {
+		for (uint32_t slot = 0; slot < snapshot.size[i] / 8 && slot < MAX_CONTENT / 8;
+		     slot++) {
 			uint64_t word;
 			struct slot_search search = { stride ? slot * 8 % stride : 0, false };
 
@@ -788,6 +790,17 @@ static void make_series(uint32_t number)
 	global("popular", types.table_pointer, LIBRARY + 0x4010, 1, "cache.c", 50, HEAP + 0x100);
 }
 
+// A table of more bytes than 32 bits count.
+static void make_huge(void)
+{
+	heap_object_id table = object(HEAP + 0x100, 24, types.table, 1, HEAP_EVIDENCE_POINTER, 1);
+
+	object(HEAP + 0x1000, UINT64_C(5) << 30, types.slot, UINT64_C(5) << 26,
+	       HEAP_EVIDENCE_POINTER, 3);
+	put(table, 0, HEAP + 0x1000, 8);
+	global("popular", types.table_pointer, LIBRARY + 0x4010, 1, "cache.c", 50, HEAP + 0x100);
+}
+
 static void make_flat(uint32_t number)
 {
 	make_time(number);
@@ -984,7 +997,8 @@ int main(int argc, char **argv)
 	const char *kind = argc > 2 ? argv[2] : "";
 
 	if (argc < 2) {
-		fputs("usage: sample_snapshot FILE [empty | typed | series N | flat N | other |\n"
+		fputs("usage: sample_snapshot FILE [empty | typed | series N | flat N | huge | "
+		      "other |\n"
 		      "                            fleet HOST BUILD N | wild SEED]\n",
 		      stderr);
 		return 2;
@@ -996,6 +1010,8 @@ int main(int argc, char **argv)
 		make_flat((uint32_t)atoi(argv[3]));
 	else if (strcmp(kind, "fleet") == 0 && argc == 6)
 		make_fleet(argv[3], argv[4], (uint32_t)atoi(argv[5]));
+	else if (strcmp(kind, "huge") == 0)
+		make_huge();
 	else if (strcmp(kind, "other") == 0)
 		make_other();
 	else if (strcmp(kind, "typed") == 0)

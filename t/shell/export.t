@@ -180,6 +180,19 @@ for my $snapshot ($typed, $sample) {
     is_deeply [grep { $nodes->[$_]{id} != 2 * $_ + 1 } 0 .. $#$nodes], [], 'heapsnapshot: ids';
 }
 
+# What 32 bits cannot count is in pieces, which the object owns.
+{
+    my $huge = Sample::make('huge');
+    my ($nodes, $file) = read_heapsnapshot(export($huge, 'heapsnapshot'));
+    my ($table) = grep { $nodes->[$_]{name} eq 'struct table' } 0 .. $#$nodes;
+    my ($slots) = grep { $nodes->[$_]{name} eq 'struct slot[]' } 0 .. $#$nodes;
+    is retained($nodes, $table), 24 + 5 * 2**30, 'heapsnapshot: 5 GiB';
+    is retained($nodes, $slots), 5 * 2**30, 'and who has them';
+    is_deeply [map { $_->{size} } grep { $_->{size} > 100 } @$nodes], [(2**30) x 5], 'in pieces';
+    is_deeply [map { "$_->[0] $_->[1]" } @{ $nodes->[$slots]{holds} }], [('property (continued)') x 4],
+        'which go on from it';
+}
+
 my ($nodes, $file) = read_heapsnapshot(export($typed, 'heapsnapshot'));
 sub node { my ($name) = @_; return grep { $_->{name} eq $name } @$nodes }
 is_deeply [map { $_->[2] } @{ $nodes->[0]{holds} }], [1, 9], 'the root holds (GC roots) and (unreachable)';

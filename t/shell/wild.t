@@ -12,6 +12,8 @@ my $addresses = join ' ', qw(5f00100 5f00300 5f00500 5f01000 5f02000 5f02100 5f0
 my @command = (qw(info summary reachability stack dangling count largest roots callstack symbols types sites find),
     'largest --retained', 'dominators --depth 9', 'suspects --min 1', 'retained reachable', 'roots --by variable', 'leaks', 'leaks --list', 'retained --by type', 'roots --by frame', 'callstack --reachable', 'strings', 'strings --duplicates', 'waste --all', 'count --by age', 'count --by size', 'symbols --all', "types '*'",
     'show &first', 'show &popular', 'show sample', 'find string e', 'find field next=NULL', 'find field name=*', 'find field count>3', 'find field [3].value!=0', 'find leaked', 'find age >1s');
+push @command, map { ("export $_ /dev/null", "export --by owners $_ /dev/null") }
+    qw(heapsnapshot pprof collapsed speedscope dot graphml);
 for my $address (split ' ', $addresses) {
     push @command, map { "$_ $address" } 'show', 'sizes', 'identify', 'inrefs', 'outrefs', 'path',
         'retained', 'dominators', 'path --all 3', 'find under', 'find points-to', 'find pointed-by';
