@@ -9,13 +9,14 @@ use Heapsh;
 use JSON::PP;
 use Test::More;
 
-my $program = Heapsh->start('series', args => [4000], no_wait => 1,
-    run => ['--every', '250ms', '--min-interval', '0']);
+my $program = Heapsh->start('series', args => [16], no_wait => 1,
+    run => ['--every', '250ms']);
 my ($output, $status) = $program->finish;
 is $output, "400 steps, 300 cached\n", 'the program goes on';
 is "$status" . $program->errors, '0', 'silently';
 my @files = $program->snapshots;
-cmp_ok scalar(@files), '>=', 8, 'there is a series';
+cmp_ok scalar(@files), '>=', 16, 'there is a series';
+splice @files, 16; # one may have come while the program ended
 
 sub total {
     my ($file, $type) = @_;
@@ -63,9 +64,8 @@ for my $n (1 .. $#files - 1) {
         total($files[$n], 'struct session') - total($files[$n - 1], 'struct session'),
         "those that are new in [$n]";
 }
-my $rate = $late->{session}{trend};
-cmp_ok abs($rate->{objects_per_hour} - 360000), '<', 36000, 'a hundred a second';
-cmp_ok $rate->{objects_margin}, '<', 36000, 'with confidence';
+is_deeply $late->{session}{history}, [map { 25 * $_ } 1 .. 16], '25 from one to the next';
+cmp_ok $late->{session}{trend}{objects_per_hour}, '>', 0, 'at a rate';
 
 # From one to the next: what is added and freed; the vector is resized, wherever it is.
 my ($before, $after) = @files[-3, -1];

@@ -2,8 +2,9 @@
 /*
  * What a series of snapshots has to tell apart: a leak, a cache that fills and then replaces
  * its oldest entry, a steady state, a vector that grows, and a block that is freed and
- * allocated again at the same address. All go by the clock, in steps of 10 ms, for as many
- * milliseconds as the argument says; each step is the same.
+ * allocated again at the same address. From one snapshot to the next, which are taken without
+ * being asked for, each grows by the same, however long that takes; the argument says how many
+ * there will be.
  *
  * The cache is the one of the story in heapsh-tutorial(7): 300 entries, so for the first
  * snapshots nothing tells it from a leak.
@@ -11,13 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-	STEP_MS = 10,
+	STEPS = 25, // for each snapshot
 	CACHED = 300,
-	CACHED_PER_STEP = 2, // so it is full after a second and a half
+	CACHED_PER_STEP = 2, // so it is full in the sixth
 	REQUESTS = 50,
 	SAMPLES_PER_STEP = 64,
 };
@@ -122,24 +122,26 @@ static void step(long number)
 	replace();
 }
 
-static long now_ms(void)
+// Waits until the snapshot of that number is there.
+static void wait_for(int number)
 {
-	struct timespec now;
+	char name[32];
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	snprintf(name, sizeof(name), "series-%02d.snap", number);
+	while (access(name, F_OK) != 0)
+		usleep(2000);
 }
 
 int main(int argc, char **argv)
 {
-	long steps = argc > 1 ? atol(argv[1]) / STEP_MS : 0, done = 0;
-	long start = now_ms();
+	int snapshots = argc > 1 ? atoi(argv[1]) : 0;
+	long done = 0;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
-	while (done < steps) {
-		for (long due = (now_ms() - start) / STEP_MS; done < due && done < steps; done++)
-			step(done);
-		usleep(STEP_MS * 500);
+	for (int i = 0; i < snapshots; i++) {
+		for (int j = 0; j < STEPS; j++)
+			step(done++);
+		wait_for(i);
 	}
 	printf("%ld steps, %d cached\n", done, cached);
 	return 0;
