@@ -324,6 +324,8 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	done
 	install -D -m 755 scripts/clickhouse/load $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse/load
 	install -m 644 scripts/clickhouse/*.sql $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse
+	install -d $(DESTDIR)$(PREFIX)/share/heapsh/examples
+	install -m 644 examples/*.c $(DESTDIR)$(PREFIX)/share/heapsh/examples
 	install -D -m 644 scripts/completion.bash $(DESTDIR)$(COMPLETIONDIR)/heapsh
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport

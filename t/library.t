@@ -32,6 +32,9 @@ $ENV{LD_LIBRARY_PATH} = "$place/usr/lib";
 my ($version) = `grep '^VERSION' Makefile` =~ /(\d\S*)/;
 is `pkg-config --modversion heapgraph`, "$version\n", 'its version';
 
+ok -s "$place/usr/share/heapsh/examples/half-empty.c", 'the examples';
+ok -x "$place/usr/share/heapsh/clickhouse/load", 'and what loads snapshots into ClickHouse';
+
 sub compile {
     my ($source, $name, $compiler) = @_;
     my $errors = `$compiler -g $sanitizer -Wall -Wextra -Werror -o $place/$name $source $flags 2>&1`;
