@@ -314,6 +314,11 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	install -D -m 755 $(BUILD)/libheapgraph.so $(DESTDIR)$(LIBDIR)/libheapgraph.so.0
 	ln -sf libheapgraph.so.0 $(DESTDIR)$(LIBDIR)/libheapgraph.so
 	install -D -m 644 lib/heapgraph.h $(DESTDIR)$(PREFIX)/include/heapgraph.h
+	install -d $(DESTDIR)$(PREFIX)/include/heapsnap
+	for header in trace error; do \
+		sed 's|"lib/|"heapsnap/|' lib/$$header.h >$(DESTDIR)$(PREFIX)/include/heapsnap/$$header.h || exit 1; \
+	done
+	install -D -m 644 $(BUILD)/libheapgraph.a $(DESTDIR)$(LIBDIR)/libheapgraph.a
 	install -D -m 644 $(BUILD)/heapgraph.pc $(DESTDIR)$(LIBDIR)/pkgconfig/heapgraph.pc
 	for program in $(PROGRAMS); do \
 		install -D -m 755 $$program $(DESTDIR)$(BINDIR)/$${program##*/} || exit 1; \

@@ -10,6 +10,7 @@
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/timer.h"
+#include "dumper/trace.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -143,6 +144,11 @@ static bool set_report_type(const char *value)
 	return true;
 }
 
+static bool set_trace(const char *value)
+{
+	return heapsnap_trace_set(value) == 0;
+}
+
 static const struct {
 	const char *name;
 	bool (*set)(const char *value);
@@ -159,6 +165,7 @@ static const struct {
 	{ "HEAPSNAP_REPORT", set_report, ": too long; no report" },
 	{ "HEAPSNAP_REPORT_LIMIT", set_report_limit, ": not a number of lines; 20 is used" },
 	{ "HEAPSNAP_REPORT_TYPE", set_report_type, ": too long; all types are told" },
+	{ "HEAPSNAP_TRACE", set_trace, ": too long a name, or no backtraces are taken; no trace" },
 };
 
 static const size_t setting_count = sizeof(settings) / sizeof(settings[0]);

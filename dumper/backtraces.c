@@ -372,33 +372,34 @@ static struct heapsnap_sample *sample_slot(const void *block, int probe)
 	return &tables->samples[((mix((uint64_t)block) >> 40) + (uint64_t)probe) & (SAMPLES - 1)];
 }
 
-bool heapsnap_sample_add(const void *block, uint32_t backtrace)
+bool heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled)
 {
-	for (int i = 0; tables && i < PROBES; i++) {
+	for (int i = 0; tables && sampled.backtrace && i < PROBES; i++) {
 		struct heapsnap_sample *sample = sample_slot(block, i);
 		uint64_t free = 0;
 
 		if (__atomic_compare_exchange_n(&sample->block, &free, (uint64_t)block, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-			sample->backtrace = backtrace;
+			sample->backtrace = sampled.backtrace;
+			sample->number = sampled.number;
 			return true;
 		}
 	}
 	return false;
 }
 
-uint32_t heapsnap_sample_remove(const void *block)
+struct heapsnap_sampled heapsnap_sample_remove(const void *block)
 {
 	for (int i = 0; tables && i < PROBES; i++) {
 		struct heapsnap_sample *sample = sample_slot(block, i);
 
 		if (__atomic_load_n(&sample->block, __ATOMIC_RELAXED) == (uint64_t)block) {
-			uint32_t backtrace = sample->backtrace;
+			struct heapsnap_sampled sampled = { sample->backtrace, sample->number };
 
 			sample->backtrace = 0;
 			__atomic_store_n(&sample->block, 0, __ATOMIC_RELEASE);
-			return backtrace;
+			return sampled;
 		}
 	}
-	return 0;
+	return (struct heapsnap_sampled){ 0 };
 }

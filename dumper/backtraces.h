@@ -47,11 +47,17 @@ void heapsnap_backtraces_init(void);
  */
 struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, bool is_sampled);
 
-/** Notes that a block is a sample. @return false if there is no room */
-bool heapsnap_sample_add(const void *block, uint32_t backtrace);
+/** What is known of a sample. */
+struct heapsnap_sampled {
+	uint32_t backtrace; /**< 0: the block is none */
+	uint32_t number;    /**< in the trace; 0: none */
+};
 
-/** Forgets a sample, if the block is one. Before it is freed. @return its backtrace, or 0 */
-uint32_t heapsnap_sample_remove(const void *block);
+/** Notes that a block is a sample. @return false if there is no room, or no backtrace */
+bool heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled);
+
+/** Forgets a sample, if the block is one. Before it is freed. */
+struct heapsnap_sampled heapsnap_sample_remove(const void *block);
 
 /** What dlclose() is about to unmap, perhaps. */
 struct heapsnap_closing {

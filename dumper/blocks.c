@@ -4,6 +4,7 @@
 #include "dumper/automatic.h"
 #include "dumper/operators.h"
 #include "dumper/system.h"
+#include "dumper/trace.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -197,9 +198,17 @@ static struct heapsnap_making make(size_t size, uint64_t site)
 }
 
 // Whether a block becomes a sample: then free() has to look at it, so that the sample ends.
-static bool is_sample(const void *block, uint32_t backtrace)
+static bool begin_sample(const void *block, uint64_t size, uint32_t backtrace, bool moved)
 {
-	return backtrace && heapsnap_sample_add(block, backtrace);
+	struct heapsnap_sampled sampled = { .backtrace = backtrace };
+
+	if (backtrace == 0)
+		return false;
+	sampled.number = heapsnap_trace_allocated(size, backtrace, moved);
+	if (heapsnap_sample_add(block, sampled))
+		return true;
+	heapsnap_trace_freed(sampled.number, moved);
+	return false;
 }
 
 // Signs what the allocator below has given. @param alignment  log2, 0 for its own
@@ -210,7 +219,8 @@ static void *adopt(char *base, size_t size, unsigned alignment, unsigned flags,
 		return NULL;
 
 	char *block = base + (alignment ? (size_t)1 << alignment : HEAPSNAP_HEADER_SIZE);
-	bool is_special = is_sample(block, making.backtrace) || alignment || !is_found();
+	bool is_special =
+		begin_sample(block, size, making.backtrace, false) || alignment || !is_found();
 
 	heapsnap_sign(block, heapsnap_extent(size, 0, alignment, flags) | heapsnap_hot.birth,
 		      making.site, is_special);
@@ -289,7 +299,7 @@ void heapsnap_release_other(void *block)
 
 	void *base = heapsnap_base(block, heapsnap_header_of(block)->extent);
 
-	heapsnap_sample_remove(block);
+	heapsnap_trace_freed(heapsnap_sample_remove(block).number, false);
 	heapsnap_wipe(block);
 	heapsnap_hot.free(base);
 }
@@ -362,7 +372,10 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 		return move_block(block, size, site);
 
 	struct heapsnap_making making = make(size, site);
-	uint32_t sampled = heapsnap_is_plain(block) ? 0 : heapsnap_sample_remove(block);
+	struct heapsnap_sampled sampled = { 0 };
+
+	if (!heapsnap_is_plain(block))
+		sampled = heapsnap_sample_remove(block);
 
 	begin_move(block, size);
 
@@ -370,13 +383,16 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	// It was born when it was: so what has grown is told from what is new at its place.
 	uint32_t birth = heapsnap_extent_birth(heapsnap_move.extent);
 
-	if (base)
-		heapsnap_sign(base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, birth, 0, 0),
-			      making.site,
-			      is_sample(base + HEAPSNAP_HEADER_SIZE, making.backtrace));
-	else
+	if (base) {
+		heapsnap_trace_freed(sampled.number, true);
+		heapsnap_sign(
+			base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, birth, 0, 0),
+			making.site,
+			begin_sample(base + HEAPSNAP_HEADER_SIZE, size, making.backtrace, true));
+	} else {
 		heapsnap_sign(block, heapsnap_move.extent, heapsnap_move.site,
-			      is_sample(block, sampled));
+			      heapsnap_sample_add(block, sampled));
+	}
 	end_move();
 	return base ? base + HEAPSNAP_HEADER_SIZE : NULL;
 }

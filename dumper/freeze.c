@@ -7,6 +7,7 @@
 #include "dumper/system.h"
 #include "dumper/tasks.h"
 #include "dumper/timer.h"
+#include "dumper/trace.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -201,7 +202,8 @@ static uint32_t find_threads(struct heapsnap_tasks *tasks, uint32_t self)
 	while ((tid = heapsnap_tasks_next(tasks)) != 0) {
 		uint32_t slot = heapsnap_process.thread_count;
 
-		if (tid == self || tid == heapsnap_timer_thread() || is_known(tid, hint++))
+		if (tid == self || tid == heapsnap_timer_thread() ||
+		    tid == heapsnap_trace_thread() || is_known(tid, hint++))
 			continue;
 		if (slot == HEAPSNAP_THREADS) {
 			heapsnap_process.missed_threads++;

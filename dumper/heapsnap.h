@@ -60,8 +60,8 @@ HEAPSNAP_API int heapsnap_checkpoint(void);
  *	heapsnap_set("HEAPSNAP_GROWTH", "64M");
  *
  * @param name   HEAPSNAP_EVERY, HEAPSNAP_GROWTH, HEAPSNAP_AT_EXIT, HEAPSNAP_KEEP,
- *               HEAPSNAP_MIN_INTERVAL, HEAPSNAP_REPORT, HEAPSNAP_REPORT_LIMIT or
- *               HEAPSNAP_REPORT_TYPE
+ *               HEAPSNAP_MIN_INTERVAL, HEAPSNAP_REPORT, HEAPSNAP_REPORT_LIMIT,
+ *               HEAPSNAP_REPORT_TYPE or HEAPSNAP_TRACE (a trace begins; "" ends it)
  * @return 0, -ENOENT if it is none of these, -EINVAL if the value makes no sense
  */
 HEAPSNAP_API int heapsnap_set(const char *name, const char *value);

@@ -92,7 +92,7 @@ struct heapsnap_kind {
 struct heapsnap_sample {
 	uint64_t block; /**< 0: the entry is free; what is not live any more counts for nothing */
 	uint32_t backtrace; /**< 0: not known */
-	uint32_t unused;
+	uint32_t number;    /**< private to the library: in the trace */
 };
 
 /**

@@ -94,38 +94,36 @@ static void read_content(void)
 				": neither a number of bytes, nor all, nor none; 256 is used");
 }
 
-// Bytes: a number, with or without K, M or G for 1024, its square or its cube.
-static bool parse_size(const char *text, uint64_t *result)
-{
-	static const char units[] = "KMG";
-	char digits[24];
-	size_t length = strlen(text);
-	const char *unit = length > 0 ? strchr(units, text[length - 1] & ~0x20) : NULL;
-	unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
-
-	length -= shift != 0;
-	if (length >= sizeof(digits))
-		return false;
-	memcpy(digits, text, length);
-	digits[length] = '\0';
-	if (!parse_number(digits, result) || *result > (UINT64_MAX >> 1) >> shift)
-		return false;
-	*result <<= shift;
-	return true;
-}
-
 static void read_stacks(void)
 {
 	const char *value = getenv("HEAPSNAP_STACKS");
-	uint64_t bytes;
 
-	if (!value)
-		return;
-	if (parse_size(value, &bytes))
-		heapsnap_settings.stacks = bytes;
-	else
+	if (value && !heapsnap_parse_amount(value, heapsnap_sizes, &heapsnap_settings.stacks))
 		heapsnap_report("HEAPSNAP_STACKS", value,
 				": not a number of bytes, as 512K; 512K is used");
+}
+
+// Samples per byte, or mean bytes per sample. Of a trace, so that backtraces are taken.
+static void read_rate(void)
+{
+	const char *value = getenv("HEAPSNAP_RATE"), *trace = getenv("HEAPSNAP_TRACE");
+	char *end;
+	double rate;
+
+	if (!trace || !*trace)
+		return;
+	if (heapsnap_settings.stacks == 0)
+		heapsnap_settings.stacks = 512 << 10;
+	if (!value)
+		return;
+	rate = strtod(value, &end);
+	if (rate >= 1e-15 && rate < 1 && *end == '\0')
+		heapsnap_settings.stacks = (uint64_t)(1 / rate + 0.5);
+	else if (!heapsnap_parse_amount(value, heapsnap_sizes, &heapsnap_settings.stacks) ||
+		 heapsnap_settings.stacks == 0)
+		heapsnap_report(
+			"HEAPSNAP_RATE", value,
+			": neither bytes per sample, as 512K, nor samples per byte, as 1e-6");
 }
 
 static void read_file(void)
@@ -188,6 +186,7 @@ void heapsnap_settings_read(void)
 	read_signal();
 	read_content();
 	read_stacks();
+	read_rate();
 	read_threads();
 	read_bounds();
 	heapsnap_settings.verbose = read_switch("HEAPSNAP_VERBOSE");

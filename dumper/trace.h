@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_TRACE_H
+#define HEAPSNAP_TRACE_H
+
+/**
+ * HEAPSNAP_TRACE: what becomes of the sampled blocks, in a file, as it happens.
+ *
+ *	malloc, free of a sample ──▶ ring of events ──▶ thread of ours ──▶ file (trace_format.h)
+ *
+ * The program's threads put an event of 40 bytes into a ring that has room for 65536, and never
+ * wait: what finds no room is counted as dropped. The thread wakes 50 ms after the first event,
+ * or when the ring is half full, and writes what there is; so a program that is killed leaves
+ * a file that lacks its last 50 ms. A child of fork() begins a file of its own with its first
+ * event.
+ *
+ * async-signal-safe.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * Begins a trace, ending the one before.
+ *
+ * @param pattern  of the file's name, as HEAPSNAP_TRACE; "" for none
+ * @return 0 or -errno
+ */
+int heapsnap_trace_set(const char *pattern);
+
+/** Ends the trace: what there is of it is in the file when this returns, or 2 s have passed. */
+void heapsnap_trace_stop(void);
+
+/**
+ * Notes that a sample has been allocated.
+ *
+ * @param moved  by realloc(), from another that is noted as freed
+ * @return its number, or 0 if there is no trace, or no room
+ */
+uint32_t heapsnap_trace_allocated(uint64_t size, uint32_t backtrace, bool moved);
+
+/** Notes that a sample has been freed. @param number  0 is fine */
+void heapsnap_trace_freed(uint32_t number, bool moved);
+
+/** The thread that writes, which is none of the program's; 0 if there is none. */
+uint32_t heapsnap_trace_thread(void);
+
+#endif

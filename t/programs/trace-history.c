@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// CFLAGS: -O2 -fno-builtin-malloc
+/*
+ * Allocates along a known history, one per argument, and prints what there was of it exactly:
+ * "NAME FIGURE" lines.
+ */
+#include "dumper/heapsnap.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APART __attribute__((noinline, noclone))
+#define STAY() __asm__ volatile("" ::: "memory")
+
+enum {
+	MANY = 40000,
+};
+
+static char *blocks[MANY];
+static struct timespec start;
+
+static double now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start.tv_sec) * 1e3 +
+	       (double)(now.tv_nsec - start.tv_nsec) / 1e6;
+}
+
+// --- allocating -----------------------------------------------------------------
+
+APART char *make_small(void)
+{
+	char *block = malloc(100);
+
+	STAY();
+	return block;
+}
+
+APART char *make_medium(void)
+{
+	char *block = malloc(3000);
+
+	STAY();
+	return block;
+}
+
+APART char *make_large(void)
+{
+	char *block = malloc(100000);
+
+	STAY();
+	return block;
+}
+
+// Each block dies before the next is born.
+static void steady(void)
+{
+	for (int i = 0; i < MANY; i++) {
+		free(make_small());
+		if (i % 10 == 0)
+			free(make_medium());
+		if (i % 1000 == 0)
+			free(make_large());
+	}
+	printf("make_small %d\nmake_medium %d\nmake_large %d\n", MANY * 100, MANY / 10 * 3000,
+	       MANY / 1000 * 100000);
+}
+
+static void leak(void)
+{
+	for (int i = 0; i < MANY / 4; i++)
+		blocks[i] = i % 2 ? make_small() : make_medium();
+	for (int i = 1; i < MANY / 4; i += 2)
+		free(blocks[i]);
+	printf("leaked %d\n", MANY / 8 * 3000);
+}
+
+// 300 blocks of 100000 bytes are there in the middle, and at the end a tenth of them.
+static void peak(void)
+{
+	for (int i = 0; i < 300; i++)
+		blocks[i] = make_large();
+	usleep(100000);
+	printf("peak_ms %.0f\n", now_ms());
+	blocks[300] = make_large();
+	usleep(100000);
+	for (int i = 30; i <= 300; i++)
+		free(blocks[i]);
+	usleep(100000);
+	printf("peak %d\nend %d\n", 301 * 100000, 30 * 100000);
+}
+
+// A queue that is emptied half as fast as it is filled.
+static void backlog(void)
+{
+	int head = 0, tail = 0;
+
+	while (head < 2000) {
+		blocks[head++] = make_medium();
+		if (head % 2 == 0)
+			free(blocks[tail++]);
+		if (head % 10 == 0)
+			usleep(1000);
+	}
+	while (tail < head)
+		free(blocks[tail++]);
+	printf("make_medium %d\n", 2000 * 3000);
+}
+
+APART void *grow(void *block, size_t size)
+{
+	void *grown = realloc(block, size);
+
+	STAY();
+	return grown;
+}
+
+static void doubling(void)
+{
+	size_t total = 0;
+
+	for (int i = 0; i < 50; i++) {
+		void *block = NULL;
+
+		for (size_t size = 1000; size <= 1024000; size *= 2) {
+			block = grow(block, size);
+			total += size;
+		}
+		blocks[i] = block;
+	}
+	printf("grow %zu\nend %d\n", total, 50 * 1024000);
+}
+
+static void *consume(void *unused)
+{
+	for (int i = 0; i < MANY / 4; i++)
+		free(blocks[i]);
+	return unused;
+}
+
+static void across(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < MANY / 4; i++)
+		blocks[i] = make_medium();
+	pthread_create(&thread, NULL, consume, NULL);
+	pthread_join(thread, NULL);
+	printf("make_medium %d\n", MANY / 4 * 3000);
+}
+
+static void forked(void)
+{
+	pid_t child;
+
+	for (int i = 0; i < 1000; i++)
+		blocks[i] = make_medium();
+	fflush(stdout);
+	child = fork();
+	for (int i = 0; i < 1000; i++) {
+		free(blocks[i]);
+		if (child == 0)
+			blocks[i] = make_small();
+	}
+	if (child == 0)
+		exit(0);
+	waitpid(child, NULL, 0);
+	printf("make_medium %d\nchild %d\n", 1000 * 3000, (int)child);
+}
+
+static void killed(void)
+{
+	for (int i = 0; i < 1000; i++)
+		blocks[i] = make_medium();
+	usleep(300000);
+	printf("make_medium %d\n", 1000 * 3000);
+	fflush(stdout);
+	make_large();
+	raise(SIGKILL);
+}
+
+// Traced between two calls only.
+static void asked(void)
+{
+	blocks[0] = make_large();
+	HEAPSNAP_CALL(heapsnap_set, "HEAPSNAP_TRACE", "asked.trace");
+	free(blocks[0]);
+	for (int i = 0; i < 1000; i++)
+		blocks[i] = make_medium();
+	HEAPSNAP_CALL(heapsnap_set, "HEAPSNAP_TRACE", "");
+	for (int i = 0; i < 1000; i++)
+		free(blocks[i]);
+	printf("make_medium %d\n", 1000 * 3000);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} histories[] = { { "steady", steady },   { "leak", leak },         { "peak", peak },
+			  { "backlog", backlog }, { "doubling", doubling }, { "across", across },
+			  { "forked", forked },   { "killed", killed },     { "asked", asked } };
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (size_t i = 0; argc > 1 && i < sizeof(histories) / sizeof(histories[0]); i++) {
+		if (strcmp(histories[i].name, argv[1]) == 0)
+			histories[i].run();
+	}
+	return 0;
+}
