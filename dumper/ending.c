@@ -2,6 +2,7 @@
 #include "dumper/ending.h"
 
 #include "dumper/automatic.h"
+#include "dumper/context.h"
 #include "dumper/protocol.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
@@ -12,7 +13,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 static uint32_t ending; // pid of the process that takes its last snapshot
 static uint32_t dying;  // futex: pid of the process that does so because of a signal; then 0
@@ -44,7 +44,7 @@ static void at_exit(void)
 	     heapsnap_automatic.report == HEAPSNAP_REPORT_NONE) ||
 	    !is_first())
 		return;
-	getcontext(&context);
+	heapsnap_context_here(&context);
 	if (heapsnap_automatic.at_end & HEAPSNAP_END_EXIT)
 		heapsnap_trigger_last(heapsnap_settings.file, HEAPSNAP_REPORT_NONE, &context);
 	report(&context);

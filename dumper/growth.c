@@ -3,6 +3,7 @@
 
 #include "dumper/automatic.h"
 #include "dumper/blocks.h"
+#include "dumper/context.h"
 #include "dumper/process.h"
 #include "dumper/system.h"
 #include "dumper/trigger.h"
@@ -10,7 +11,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 enum {
@@ -29,7 +29,13 @@ static struct state {
 	uint32_t measuring; // by one thread at a time
 } * state;                  // zeros in a child
 
-#if __GLIBC_PREREQ(2, 33)
+#if !defined(__GLIBC__)
+// There is nobody to ask.
+static struct {
+	size_t uordblks, hblkhd;
+} (*statistics)(void);
+#define STATISTICS "mallinfo"
+#elif __GLIBC_PREREQ(2, 33)
 static struct mallinfo2 (*statistics)(void);
 #define STATISTICS "mallinfo2"
 #else
@@ -120,7 +126,7 @@ static void take_if_grown(void)
 
 	if (live < state->base + growth_limit(state->base))
 		return;
-	getcontext(&context);
+	heapsnap_context_here(&context);
 	if (heapsnap_trigger_take(&context) == 0) {
 		state->snapshots = heapsnap_trigger_count() + 1;
 		state->base = live;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+void *pvalloc(size_t size); // musl has none
 void cfree(void *block);
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);

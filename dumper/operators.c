@@ -142,15 +142,21 @@ DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, alignment, nothrow, uintptr_t alignm
 static bool is_replaced(const char *name)
 {
 	void *found = dlsym(RTLD_DEFAULT, name);
-	ElfW(Sym) *symbol = NULL;
 	Dl_info theirs, ours;
 
-	if (!found || !dladdr(&steps_back, &ours) ||
-	    !dladdr1(found, &theirs, (void **)&symbol, RTLD_DL_SYMENT))
+	if (!found || !dladdr(&steps_back, &ours))
+		return false;
+#if !defined(RTLD_DL_SYMENT)
+	return dladdr(found, &theirs) && theirs.dli_fbase != ours.dli_fbase;
+#else
+	ElfW(Sym) *symbol = NULL;
+
+	if (!dladdr1(found, &theirs, (void **)&symbol, RTLD_DL_SYMENT))
 		return false;
 	// A program that was linked for a fixed address and takes the address of the function
 	// has it in its own linkage table, under a symbol that it does not define.
 	return theirs.dli_fbase != ours.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
+#endif
 }
 
 void heapsnap_operators_init(void)

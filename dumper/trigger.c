@@ -3,6 +3,7 @@
 
 #include "dumper/announce.h"
 #include "dumper/automatic.h"
+#include "dumper/context.h"
 #include "dumper/freeze.h"
 #include "dumper/heapsnap.h"
 #include "dumper/keep.h"
@@ -19,7 +20,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 enum {
@@ -371,7 +371,7 @@ HEAPSNAP_API int heapsnap_dump(const char *name)
 {
 	ucontext_t context;
 
-	getcontext(&context);
+	heapsnap_context_here(&context);
 	return request(name, &context);
 }
 

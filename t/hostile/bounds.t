@@ -93,7 +93,8 @@ subtest 'a writer that is killed' => sub {
     is scalar @files, 0, 'and leaves nothing';
 };
 
-subtest 'a writer that hangs' => sub {
+# LeakSanitizer has a process of its own, which would be stopped for good.
+subtest 'a writer that hangs' => $sanitized ? sub { plan skip_all => 'sanitized' } : sub {
     my $child = beside(sub {
         stop_worker('hang') while 1;
     });

@@ -1,0 +1,36 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The library with musl instead of glibc, where musl-gcc is: a program that was built with it is
+# captured. The writer is that of the host.
+use strict;
+use warnings;
+use lib 't/lib';
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Heapsh;
+use Test::More;
+
+my $build = $Heapsh::build;
+plan skip_all => 'no musl-gcc' if system('musl-gcc --version >/dev/null 2>&1') != 0;
+
+# It does not look where glibc has the kernel's headers.
+my $directory = tempdir(CLEANUP => 1);
+my ($multiarch) = glob "/usr/include/*-linux-gnu/asm";
+mkdir "$directory/kernel";
+symlink $_->[0], "$directory/kernel/$_->[1]"
+    for ['/usr/include/linux', 'linux'], ['/usr/include/asm-generic', 'asm-generic'],
+    [$multiarch || '/usr/include/asm', 'asm'];
+is system("make -s -j2 CC=musl-gcc CFLAGS='-O2 -g' BUILD=$directory SANITIZE= WERROR=1 "
+        . "CPPFLAGS='-isystem $directory/kernel' $directory/libheapsnap.so >/dev/null"), 0,
+    'the library is built';
+symlink "$build/heapsnap-writer", "$directory/heapsnap-writer";
+is system("musl-gcc -g -iquote . -o $directory/program t/programs/foreign.c"), 0, 'and a program';
+
+$ENV{XDG_CACHE_HOME} = "$build/t/cache";
+my $said = `cd $directory && env LD_PRELOAD=$directory/libheapsnap.so ./program 2>&1`;
+is $said, "captured: 0\ndone\n", 'which is captured, and goes on';
+my $file = "$directory/program-00.snap";
+is(Heapsh::ask_json($file, 'find', 'type', 'struct large')->{count}, 100, 'it has all large blocks, by type');
+cmp_ok(Heapsh::ask_json($file, 'find', 'type', 'struct small')->{count}, '>', 0,
+    'and those small ones that musl did not put between the data of modules');
+done_testing;
