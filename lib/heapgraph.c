@@ -116,6 +116,10 @@ static struct heap_error *prepare_one(struct heapgraph *graph, unsigned need)
 		return heap_graph_need_reverse(graph->graph);
 	case HEAPGRAPH_REACH:
 		return heap_graph_need_reach(graph->graph);
+	case HEAPGRAPH_BACKTRACES:
+		return heap_snapshot_load(graph->snapshot, HEAP_COLUMN_BACKTRACE);
+	case HEAPGRAPH_PARTS:
+		return heap_snapshot_load(graph->snapshot, HEAP_COLUMN_PARTS);
 	default:
 		return need_dominators(graph);
 	}
@@ -123,10 +127,11 @@ static struct heap_error *prepare_one(struct heapgraph *graph, unsigned need)
 
 struct heap_error *heapgraph_prepare(struct heapgraph *graph, unsigned needs)
 {
-	static const unsigned all[] = { HEAPGRAPH_OBJECTS, HEAPGRAPH_EDGES, HEAPGRAPH_HOLDERS,
-					HEAPGRAPH_REACH, HEAPGRAPH_RETAINED };
+	static const unsigned all[] = { HEAPGRAPH_OBJECTS, HEAPGRAPH_EDGES,    HEAPGRAPH_HOLDERS,
+					HEAPGRAPH_REACH,   HEAPGRAPH_RETAINED, HEAPGRAPH_BACKTRACES,
+					HEAPGRAPH_PARTS };
 
-	if (needs & ~(HEAPGRAPH_RETAINED * 2u - 1))
+	if (needs & ~(HEAPGRAPH_PARTS * 2u - 1))
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%#x: nothing that can be needed",
 					 needs);
 	if (needs & (HEAPGRAPH_HOLDERS | HEAPGRAPH_REACH | HEAPGRAPH_RETAINED))

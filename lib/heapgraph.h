@@ -73,11 +73,13 @@ HEAPGRAPH_API void heapgraph_error_free(struct heapgraph_error *error);
 
 /** What the functions below need; or'ed. */
 enum heapgraph_needs {
-	HEAPGRAPH_OBJECTS = 1 << 0,  /**< addresses, sizes, types, sites and ages */
-	HEAPGRAPH_EDGES = 1 << 1,    /**< pointers out of objects */
-	HEAPGRAPH_HOLDERS = 1 << 2,  /**< pointers into objects; and EDGES */
-	HEAPGRAPH_REACH = 1 << 3,    /**< what is leaked */
-	HEAPGRAPH_RETAINED = 1 << 4, /**< retained sizes and dominators */
+	HEAPGRAPH_OBJECTS = 1 << 0,    /**< addresses, sizes, types, sites and ages */
+	HEAPGRAPH_EDGES = 1 << 1,      /**< pointers out of objects */
+	HEAPGRAPH_HOLDERS = 1 << 2,    /**< pointers into objects; and EDGES */
+	HEAPGRAPH_REACH = 1 << 3,      /**< what is leaked */
+	HEAPGRAPH_RETAINED = 1 << 4,   /**< retained sizes and dominators */
+	HEAPGRAPH_BACKTRACES = 1 << 5, /**< what led to allocations */
+	HEAPGRAPH_PARTS = 1 << 6,      /**< what is in pools */
 };
 
 /**
@@ -162,6 +164,30 @@ struct heapgraph_place {
 /** Where it was allocated. @return false, and all unknown, if there is no such object */
 HEAPGRAPH_API bool heapgraph_object_site(const struct heapgraph *graph, heapgraph_object_id object,
 					 struct heapgraph_place *result);
+
+/**
+ * The calls that led to its allocation, innermost first; none if they were not taken. Of an object
+ * without a backtrace it is that of the first object of the same site and size. Need BACKTRACES.
+ */
+HEAPGRAPH_API uint32_t heapgraph_backtrace_count(const struct heapgraph *graph,
+						 heapgraph_object_id object);
+HEAPGRAPH_API bool heapgraph_backtrace(const struct heapgraph *graph, heapgraph_object_id object,
+				       uint32_t index, struct heapgraph_place *result);
+
+/** A typed place in a block that the program cuts up itself, HEAPGRAPH_EVIDENCE_POOL. */
+struct heapgraph_part {
+	uint64_t offset; /**< bytes from the block's start */
+	uint64_t size;
+	uint64_t elements; /**< of its type */
+	heapgraph_type_id type;
+	uint32_t evidence; /**< enum heapgraph_evidence */
+};
+
+/** By ascending offset. Need OBJECTS and PARTS. */
+HEAPGRAPH_API uint32_t heapgraph_part_count(const struct heapgraph *graph,
+					    heapgraph_object_id object);
+HEAPGRAPH_API bool heapgraph_part(const struct heapgraph *graph, heapgraph_object_id object,
+				  uint32_t index, struct heapgraph_part *result);
 
 /** The object that an address lies in. */
 HEAPGRAPH_API heapgraph_object_id heapgraph_object_at(const struct heapgraph *graph,

@@ -67,6 +67,73 @@ bool heapgraph_object_site(const struct heapgraph *graph, heapgraph_object_id ob
 	return has;
 }
 
+// --- backtraces, parts -------------------------------------------------------
+
+uint32_t heapgraph_backtrace_count(const struct heapgraph *graph, heapgraph_object_id object)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	uint32_t count = 0;
+
+	if (!heapgraph_has(graph, object, HEAPGRAPH_BACKTRACES))
+		return 0;
+	// Callers have lower numbers: there is an end.
+	for (uint32_t step = heap_backtrace_step(snapshot->backtrace[object]); step > 0;
+	     step = snapshot->steps[step].caller)
+		count++;
+	return count;
+}
+
+bool heapgraph_backtrace(const struct heapgraph *graph, heapgraph_object_id object, uint32_t index,
+			 struct heapgraph_place *result)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+
+	if (!heapgraph_has(graph, object, HEAPGRAPH_BACKTRACES))
+		return false;
+
+	uint32_t step = heap_backtrace_step(snapshot->backtrace[object]);
+
+	for (; step > 0 && index > 0; index--)
+		step = snapshot->steps[step].caller;
+	if (step == 0)
+		return false;
+
+	const struct heap_call *call = &snapshot->calls[snapshot->steps[step].call];
+
+	heapgraph_fill_place(graph, call->function, call->file, call->line, call->module, result);
+	return true;
+}
+
+uint32_t heapgraph_part_count(const struct heapgraph *graph, heapgraph_object_id object)
+{
+	uint32_t first;
+
+	return heapgraph_has(graph, object, HEAPGRAPH_OBJECTS | HEAPGRAPH_PARTS)
+		       ? heap_snapshot_parts(graph->snapshot, object, &first) - first
+		       : 0;
+}
+
+bool heapgraph_part(const struct heapgraph *graph, heapgraph_object_id object, uint32_t index,
+		    struct heapgraph_part *result)
+{
+	uint32_t first;
+
+	if (index >= heapgraph_part_count(graph, object))
+		return false;
+	heap_snapshot_parts(graph->snapshot, object, &first);
+
+	const struct heap_part *part = &graph->snapshot->parts[first + index];
+
+	*result = (struct heapgraph_part){
+		.offset = part->offset,
+		.size = heap_snapshot_part_size(graph->snapshot, part),
+		.elements = part->elements,
+		.type = part->type,
+		.evidence = part->evidence,
+	};
+	return true;
+}
+
 heapgraph_object_id heapgraph_object_at(const struct heapgraph *graph, uint64_t address)
 {
 	return graph->has & HEAPGRAPH_OBJECTS ? heap_snapshot_find(graph->snapshot, address)

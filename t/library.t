@@ -94,7 +94,7 @@ SKIP: {
 
 my $sample = Sample::make();
 my $ask = compile('t/library/ask.c', 'ask', "$cc -std=c11");
-my ($answer, $errors, $status) = Sample::run('', $ask, $sample);
+my ($answer, $errors, $status) = Sample::run('', $ask, $sample, Sample::make('typed'));
 $answer =~ s{\Q$place\E/ask}{ask};
 $answer =~ s{^version \K\S+}{VERSION}m;
 $answer =~ s{no such filter; there are \K.*}{…};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Asks libheapgraph all that it can be asked, about the snapshot of t/helper/sample_snapshot.c;
+// Asks libheapgraph all that it can be asked, about snapshots of t/helper/sample_snapshot.c;
 // t/library.t knows the answers. As a user would, it knows heapgraph.h alone.
 #include <heapgraph.h>
 #include <inttypes.h>
@@ -259,6 +259,27 @@ static void ask_nonsense(void)
 	       !*heapgraph_root_name(graph, 99), !heapgraph_root_out(graph, 99, 0, &edge));
 }
 
+static void ask_backtraces_and_parts(const char *path)
+{
+	struct heapgraph_place place;
+	struct heapgraph_part part;
+
+	check(heapgraph_open(path, HEAPGRAPH_OBJECTS | HEAPGRAPH_BACKTRACES | HEAPGRAPH_PARTS,
+			     &graph));
+	for (heapgraph_object_id i = 0; i <= heapgraph_object_count(graph); i++) {
+		printf("object %" PRIu32 ": %" PRIu32 " calls, %" PRIu32 " parts\n", i,
+		       heapgraph_backtrace_count(graph, i), heapgraph_part_count(graph, i));
+		for (uint32_t j = 0; heapgraph_backtrace(graph, i, j, &place); j++)
+			printf("  %s %s:%" PRIu64 "\n", place.function, place.file, place.line);
+		for (uint32_t j = 0; heapgraph_part(graph, i, j, &part); j++)
+			printf("  %s[%" PRIu64 "] at %" PRIu64 ", %" PRIu64
+			       " bytes, evidence %" PRIu32 "\n",
+			       type_name(part.type), part.elements, part.offset, part.size,
+			       part.evidence);
+	}
+	heapgraph_close(graph);
+}
+
 static bool stop(void *context, const char *what, double share)
 {
 	(void)what;
@@ -271,7 +292,7 @@ int main(int argc, char **argv)
 	struct heapgraph *other;
 	int calls = 0;
 
-	if (argc != 2)
+	if (argc != 3)
 		return 2;
 	refused("no file", heapgraph_open("/nowhere/x.snap", 0, &other));
 	refused("no snapshot", heapgraph_open(argv[0], 0, &other));
@@ -296,5 +317,6 @@ int main(int argc, char **argv)
 	ask_sets();
 	ask_nonsense();
 	heapgraph_close(graph);
+	ask_backtraces_and_parts(argv[2]);
 	return 0;
 }
