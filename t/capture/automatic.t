@@ -23,7 +23,7 @@ sub run {
     chmod 0777, $directory;
     my $output = `cd $directory && exec $build/heapsnap run @options -- $program $way 2>.stderr`;
     my $status = $?;
-    sleep 1 if $way eq 'daemon';
+    for (1 .. 300) { last if $way ne 'daemon' || glob "$directory/*-01.snap"; sleep 0.1 }
     sleep 0.1 while grep { /\.snap\.[0-9a-f]+$/ } glob "$directory/.*"; # that are being written
     open my $errors, '<', "$directory/.stderr" or die $!;
     return ($output, $status, [map { s{.*/}{}r } sort glob "$directory/*"], join '', <$errors>);

@@ -69,12 +69,17 @@ static void idling(void)
 	printf("events: %d\n", epoll_wait(epoll, &event, 1, 1000));
 }
 
+// Until it has been captured twice.
 static void as_daemon(void)
 {
-	if (daemon(0, 0) != 0)
+	char directory[4000], second[4096];
+
+	if (!getcwd(directory, sizeof(directory)) || daemon(0, 0) != 0)
 		return;
 	blocks[0] = malloc(100);
-	usleep(700000);
+	snprintf(second, sizeof(second), "%s/%d-01.snap", directory, (int)getpid());
+	for (int i = 0; i < 3000 && access(second, F_OK) != 0; i++)
+		usleep(10000);
 	exit(0);
 }
 
