@@ -106,11 +106,12 @@ bool heapgraph_backtrace(const struct heapgraph *graph, heapgraph_object_id obje
 
 uint32_t heapgraph_part_count(const struct heapgraph *graph, heapgraph_object_id object)
 {
-	uint32_t first;
+	uint32_t first = 0, end;
 
-	return heapgraph_has(graph, object, HEAPGRAPH_OBJECTS | HEAPGRAPH_PARTS)
-		       ? heap_snapshot_parts(graph->snapshot, object, &first) - first
-		       : 0;
+	if (!heapgraph_has(graph, object, HEAPGRAPH_OBJECTS | HEAPGRAPH_PARTS))
+		return 0;
+	end = heap_snapshot_parts(graph->snapshot, object, &first);
+	return end - first;
 }
 
 bool heapgraph_part(const struct heapgraph *graph, heapgraph_object_id object, uint32_t index,
