@@ -86,8 +86,11 @@ function colourOfType(name) {
 
 const numberByAddress = new Map(data.objects.map((object, index) => [object.address, index]));
 
+// @param text  what is shown instead of its name: words, or its address
 function objectLink(number, text) {
-	return element('a', { href: `#object-${number}`, class: 'object' },
+	const isWord = text && !text.startsWith('0x');
+
+	return element('a', { href: `#object-${number}`, class: isWord ? 'object word' : 'object' },
 		text || data.objects[number].name);
 }
 

@@ -94,6 +94,15 @@ is_deeply [map { [@$_[0 .. 2]] } @{ rows('evolution-table') }],
 is $page->ask('document.querySelectorAll("#evolution .area").length'), scalar @{ $evolution->{bands} },
     'and an area for each';
 
+$page->click('#evolution .choice button:nth-child(3)');
+my $by_root = decode_json(scalar `$build/heapsh-evolution --json --by root @file`);
+my @band = grep { $_->{name} =~ /^the global/ } @{ $by_root->{bands} };
+is_deeply [map { [@$_[0 .. 2]] } grep { $_->[0] =~ /^the global/ } @{ rows('evolution-table') }],
+    [map { [$_->{name}, map { bytes($_) } @{ $_->{values} }[0, -1]] } @band], 'by root, too';
+$page->ask('document.querySelector("#evolution .areas").dispatchEvent(new PointerEvent("pointermove", '
+    . '{ clientX: innerWidth - 70, clientY: 300 }))');
+like $page->text('#tip'), qr/demo-02\.snap.*together\Q${\bytes($whole)}\E$/, 'and what the pointer points at is told';
+
 # The tree from its top: roots retain what dominators says; the rest is held by several.
 my @top = @{ json('dominators')->{dominates} };
 my %held = map { $_->[4] =~ s/ (object|largest)$//r => $_->[0] } @{ rows('holdings-table') };
