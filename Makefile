@@ -39,7 +39,7 @@ FLAGS    := -std=gnu11 -D_GNU_SOURCE -DHEAPSH_VERSION='"$(VERSION)"' -iquote . $
             $(if $(WERROR),-Werror)
 SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # libiberty is gcc's own demangler.
-LIBS      = $(shell pkg-config --libs $(PKGS)) -liberty -lm -pthread
+LIBS      = $(shell pkg-config --libs $(PKGS)) -liberty -ldl -lm -pthread
 # Of heapsh and the batch tools alone.
 SHELL_LIBS = $(shell pkg-config --libs sqlite3)
 UNIT_LIBS ?= -lcmocka

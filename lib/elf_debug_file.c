@@ -77,6 +77,38 @@ static struct heap_error *find_by_build_id(const struct heap_elf_file *file, con
 	return NULL;
 }
 
+// Where debuginfod-find(1) and gdb put what they have fetched.
+HEAP_MUST_CHECK
+static struct heap_error *find_fetched(const struct heap_elf_file *file, char **result)
+{
+	static const struct {
+		const char *variable, *pattern;
+	} places[] = {
+		{ "DEBUGINFOD_CACHE_PATH", "%s/%s/debuginfo" },
+		{ "XDG_CACHE_HOME", "%s/debuginfod_client/%s/debuginfo" },
+		{ "HOME", "%s/.cache/debuginfod_client/%s/debuginfo" },
+	};
+	char id[2 * HEAP_BUILD_ID_MAX + 1];
+
+	heap_build_id_format(&file->build_id, id, sizeof(id));
+	for (size_t i = 0; *id && i < sizeof(places) / sizeof(*places); i++) {
+		const char *directory = getenv(places[i].variable);
+		CLEANUP_FREE char *path = NULL;
+
+		if (!directory || *directory != '/')
+			continue;
+		if (asprintf(&path, places[i].pattern, directory, id) < 0) {
+			path = NULL;
+			return heap_error_out_of_memory();
+		}
+		if (access(path, R_OK) == 0) {
+			*result = keep(path);
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_by_link(const struct heap_elf_file *file, const char *directory,
 				       char **result)
@@ -115,6 +147,8 @@ struct heap_error *heap_elf_find_debug_file(const struct heap_elf_file *file, co
 
 	if (!error && !found)
 		error = find_by_link(file, directory, &found);
+	if (!error && !found)
+		error = find_fetched(file, &found);
 	if (!error)
 		*result = found;
 	return error;

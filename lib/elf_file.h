@@ -53,7 +53,7 @@ struct heap_elf_file {
 	struct heap_build_id build_id;
 	bool has_debug_info; /**< .debug_info, also compressed (.zdebug_info, SHF_COMPRESSED) */
 	bool has_eh_frame;
-	bool has_packed_symbols; /**< .gnu_debugdata: symbols compressed by xz, which are not read */
+	bool has_packed_symbols; /**< .gnu_debugdata: symbols compressed by xz */
 	bool is_executable;      /**< ET_EXEC: bias 0 */
 	uint64_t first_address;  /**< virtual address of the first PT_LOAD, page aligned */
 	uint64_t tls_size;       /**< of PT_TLS in memory, 0 if there is none */
@@ -82,6 +82,14 @@ HEAP_MUST_CHECK
 struct heap_error *heap_elf_add_symbols(struct heap_elf_file *file,
 					const struct heap_elf_file *more);
 
+/**
+ * Adds the symbols that are packed in .gnu_debugdata.
+ *
+ * @return NULL, HEAP_ERROR_ABSENT (there are none, or no liblzma), FORMAT, SYSTEM or MEMORY
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_elf_add_packed_symbols(struct heap_elf_file *file);
+
 /** The symbol that holds @p address (a sizeless one reaches to the next), or NULL. */
 const struct heap_symbol *heap_elf_find_symbol(const struct heap_elf_file *file,
 					       enum heap_symbol_kind kind, uint64_t address);
@@ -92,7 +100,8 @@ const struct heap_symbol *heap_elf_find_name(const struct heap_elf_file *file, c
 /**
  * Looks for the separate debug file of @p file, the way gdb does: by build id under
  * @p directory/.build-id, then by .gnu_debuglink (its CRC must agree) beside the file, in
- * .debug/ beside it, and under @p directory.
+ * .debug/ beside it, and under @p directory; last among what debuginfod's clients have fetched
+ * ($DEBUGINFOD_CACHE_PATH, ~/.cache/debuginfod_client). Nothing is fetched.
  *
  * @param directory  usually /usr/lib/debug
  * @param result     malloc'd path; NULL if there is none

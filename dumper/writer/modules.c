@@ -156,6 +156,40 @@ static struct heap_error *open_file(struct module *module, const struct image *i
 	return NULL;
 }
 
+static void add_packed_symbols(struct module *module)
+{
+	struct heap_error *error =
+		module->elf->has_packed_symbols ? heap_elf_add_packed_symbols(module->elf) : NULL;
+
+	if (error)
+		note_error(module, error);
+}
+
+// Takes the symbols of the separate debug file; forgets that if it has nothing else.
+HEAP_MUST_CHECK
+static struct heap_error *add_separate(struct module *module)
+{
+	struct heap_elf_file *separate;
+	struct heap_error *error = heap_elf_open(module->debug_path, &separate);
+
+	if (error)
+		return error;
+
+	bool is_of_it = separate->build_id.size == 0 ||
+			same_build_id(&separate->build_id, &module->elf->build_id);
+
+	if (is_of_it)
+		error = heap_elf_add_symbols(module->elf, separate);
+	if (!is_of_it || !separate->has_debug_info) {
+		add_note(module, "%s %s", module->debug_path,
+			 is_of_it ? "has symbols only" : "is of another build");
+		free(module->debug_path);
+		module->debug_path = NULL;
+	}
+	heap_elf_close(separate);
+	return error;
+}
+
 // Where the debug information is: in the file itself, or in a file of its own.
 HEAP_MUST_CHECK
 static struct heap_error *find_debug_path(struct module *module)
@@ -167,26 +201,11 @@ static struct heap_error *find_debug_path(struct module *module)
 		return module->debug_path ? NULL : heap_error_out_of_memory();
 	}
 	error = heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, &module->debug_path);
-	if (!error && !module->debug_path)
-		add_note(module, module->elf->has_packed_symbols
-					 ? "no debug information (and .gnu_debugdata is not read)"
-					 : "no debug information");
-	if (error || !module->debug_path)
-		return error;
-
-	struct heap_elf_file *separate;
-
-	error = heap_elf_open(module->debug_path, &separate);
-	if (error)
-		return error;
-	error = heap_elf_add_symbols(module->elf, separate);
-	if (!separate->has_debug_info) {
-		add_note(module, "%s has symbols only", module->debug_path);
-		free(module->debug_path);
-		module->debug_path = NULL;
+	if (!error && !module->debug_path) {
+		add_note(module, "no debug information");
+		add_packed_symbols(module);
 	}
-	heap_elf_close(separate);
-	return error;
+	return error || !module->debug_path ? error : add_separate(module);
 }
 
 // Reads types and variables, from the cache if it has them.

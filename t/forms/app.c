@@ -2,7 +2,7 @@
 /*
  * A small known heap: 7 sessions, each with an engine of the shared library's and a part of
  * other.c's, nodes in two lists, two different structs of one name, and one session that
- * only a frame holds. t/end-to-end/debug-forms.t has the numbers.
+ * only a frame holds. t/lib/Forms.pm has the numbers.
  */
 #include "shared.h"
 

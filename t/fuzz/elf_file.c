@@ -26,6 +26,7 @@ static void use_file(struct heap_elf_file *file)
 	}
 	heap_build_id_format(&file->build_id, id, sizeof(id));
 	heap_error_destroy(heap_elf_find_debug_file(file, "/nonexistent", &path));
+	heap_error_destroy(heap_elf_add_packed_symbols(file));
 	free(path);
 }
 

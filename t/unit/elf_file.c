@@ -128,6 +128,40 @@ static void symbols_of_a_stripped_file(void **state)
 	close_file();
 }
 
+// As Fedora's packages have them.
+static void symbols_that_are_packed(void **state)
+{
+	(void)state;
+	if (!compile_has("xz"))
+		return;
+	build("packed.so", "");
+	assert_true(compile_run("cp packed.so m && strip -g m && xz -f m && strip packed.so && "
+				"objcopy --add-section .gnu_debugdata=m.xz packed.so"));
+	open_file("packed.so");
+	assert_true(file->has_packed_symbols);
+	assert_null(heap_elf_find_name(file, "own"));
+	assert_null(heap_elf_add_packed_symbols(file));
+	assert_int_equal(named("own")->size, 12);
+	close_file();
+	// Cut off in the middle.
+	assert_true(compile_run("head -c 300 m.xz >cut && "
+				"objcopy --update-section .gnu_debugdata=cut packed.so"));
+	open_file("packed.so");
+	assert_error(heap_elf_add_packed_symbols(file), HEAP_ERROR_FORMAT,
+		     ".gnu_debugdata is damaged");
+	close_file();
+	// No ELF file.
+	assert_true(compile_run("echo text | xz >text.xz && "
+				"objcopy --update-section .gnu_debugdata=text.xz packed.so"));
+	open_file("packed.so");
+	assert_error(heap_elf_add_packed_symbols(file), HEAP_ERROR_FORMAT, "not an ELF file");
+	close_file();
+	build("whole.so", "");
+	open_file("whole.so");
+	assert_error(heap_elf_add_packed_symbols(file), HEAP_ERROR_ABSENT, "no .gnu_debugdata");
+	close_file();
+}
+
 // --- build ids -------------------------------------------------------------------------------
 
 static void build_ids_are_read(void **state)
@@ -222,6 +256,21 @@ static void debug_files_are_found_by_build_id(void **state)
 	check_debug("debug/.build-id/01/23456789abcdef.debug");
 	close_file();
 	assert_true(compile_run("rm -r debug"));
+}
+
+static void debug_files_that_were_fetched(void **state)
+{
+	(void)state;
+	build("fetched.so", "-s");
+	assert_true(compile_run("mkdir -p cache/debuginfod_client/0123456789abcdef && "
+				"touch cache/debuginfod_client/0123456789abcdef/debuginfo"));
+	assert_int_equal(setenv("XDG_CACHE_HOME", compile_path("cache"), 1), 0);
+	open_file("fetched.so");
+	check_debug("cache/debuginfod_client/0123456789abcdef/debuginfo");
+	assert_int_equal(setenv("XDG_CACHE_HOME", "relative", 1), 0);
+	assert_null(find_debug());
+	assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+	close_file();
 }
 
 static void debug_files_are_found_by_link(void **state)
@@ -353,9 +402,11 @@ int main(void)
 		cmocka_unit_test(symbols_are_found_by_address),
 		cmocka_unit_test(where_things_are),
 		cmocka_unit_test(symbols_of_a_stripped_file),
+		cmocka_unit_test(symbols_that_are_packed),
 		cmocka_unit_test(build_ids_are_read),
 		cmocka_unit_test(notes_may_be_cut_off_anywhere),
 		cmocka_unit_test(debug_files_are_found_by_build_id),
+		cmocka_unit_test(debug_files_that_were_fetched),
 		cmocka_unit_test(debug_files_are_found_by_link),
 		cmocka_unit_test(what_is_no_file_of_ours),
 		cmocka_unit_test(damage_does_no_harm),
