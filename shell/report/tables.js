@@ -169,7 +169,7 @@ function histograms() {
 	};
 
 	draw('types');
-	return [choice('Histogram by', ['types', 'sites'], 'types', draw), place];
+	return [element('p', { class: 'choices' }, choice('Histogram by', ['types', 'sites'], 'types', draw)), place];
 }
 
 // --- what came and stayed -------------------------------------------------------------
