@@ -195,6 +195,11 @@ static void add_look(struct heapsnap_kind *kind)
 	__atomic_store_n(&kind->looks, looks, __ATOMIC_RELAXED);
 }
 
+static bool has_seen(uint64_t site, uint64_t size)
+{
+	return __atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) == site;
+}
+
 static void mark_seen(uint64_t site, uint64_t size)
 {
 	if (size < HEAPSNAP_SEEN_SLOTS)
@@ -277,9 +282,9 @@ static bool is_no_wrapper(uint64_t address)
 }
 
 // The site that a block made in a wrapper has: where the wrapper was called.
-static uint64_t look_through(uint64_t site)
+static uint64_t look_through(uint64_t site, uint64_t sp)
 {
-	uint64_t address = heapsnap_unwind_to(is_no_wrapper, FEW_STEPS);
+	uint64_t address = heapsnap_unwind_to(site, sp, is_no_wrapper, FEW_STEPS);
 
 	return address ? address : site;
 }
@@ -343,7 +348,7 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
 }
 
-struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, bool is_sampled)
+struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, uint64_t sp, bool is_sampled)
 {
 	struct heapsnap_making making = { .site = site };
 	struct heapsnap_kind *kind;
@@ -356,12 +361,17 @@ struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, bool is_sa
 	}
 	in_wrapper = heapsnap_wrappers_has(&tables->wrappers, site);
 	if (in_wrapper)
-		making.site = look_through(site);
+		making.site = look_through(site, sp);
+	if (!is_sampled && size < HEAPSNAP_SEEN_SLOTS && has_seen(making.site, size))
+		return making;
+
+	uint64_t looked_at = making.site;
+
 	kind = find_kind(making.site, size);
 	if (is_sampled || (kind && count_looks(kind) < LOOKS))
 		examine(&making, size, kind, is_sampled);
-	if (making.site == site && !in_wrapper && (!kind || count_looks(kind) >= LOOKS))
-		mark_seen(site, size);
+	if (making.site == looked_at && (!kind || count_looks(kind) >= LOOKS))
+		mark_seen(making.site, size);
 	return making;
 }
 

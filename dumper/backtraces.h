@@ -44,8 +44,10 @@ void heapsnap_backtraces_init(void);
 /**
  * Notes a block that is about to be made, of a (site, size) that has not been seen, or that
  * is sampled. Up to 2 µs if it takes a backtrace.
+ *
+ * @param sp  the stack pointer at the site, if it is known; else 0
  */
-struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, bool is_sampled);
+struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, uint64_t sp, bool is_sampled);
 
 /** What is known of a sample. */
 struct heapsnap_sampled {

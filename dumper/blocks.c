@@ -188,13 +188,13 @@ static bool begin_stretch(void)
 }
 
 // What there is to know of a block that is about to be made.
-static struct heapsnap_making make(size_t size, uint64_t site)
+static struct heapsnap_making make(size_t size, uint64_t site, uint64_t sp)
 {
 	bool is_sampled = !heapsnap_take_bytes(size) && begin_stretch();
 
 	if (!is_sampled && size <= HEAPSNAP_STRETCH && heapsnap_has_seen(site, size))
 		return (struct heapsnap_making){ .site = site };
-	return heapsnap_observe(size, site, is_sampled);
+	return heapsnap_observe(size, site, sp, is_sampled);
 }
 
 // Whether a block becomes a sample: then free() has to look at it, so that the sample ends.
@@ -238,16 +238,21 @@ void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned fla
 		errno = ENOMEM;
 		return NULL;
 	}
+
+	// Mostly the function was jumped to, so that its caller is malloc's: the code at the site.
+	uint64_t sp =
+		(uint64_t)__builtin_return_address(0) == site ? (uint64_t)__builtin_dwarf_cfa() : 0;
+
 	if (!has_run_out)
-		return adopt(base, size, 0, flags, make(size, site));
-	return adopt(base, size, 0, flags, heapsnap_observe(size, site, begin_stretch()));
+		return adopt(base, size, 0, flags, make(size, site, sp));
+	return adopt(base, size, 0, flags, heapsnap_observe(size, site, sp, begin_stretch()));
 }
 
 void *heapsnap_allocate_zeros(size_t size, uint64_t site)
 {
 	if (is_too_large(size))
 		return NULL;
-	return adopt(first_calloc(size + HEAPSNAP_HEADER_SIZE), size, 0, 0, make(size, site));
+	return adopt(first_calloc(size + HEAPSNAP_HEADER_SIZE), size, 0, 0, make(size, site, 0));
 }
 
 void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, unsigned flags)
@@ -256,14 +261,14 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 		if (is_too_large(size))
 			return NULL;
 		return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags,
-			     make(size, site));
+			     make(size, site, 0));
 	}
 	if (is_too_large(size) || is_too_large(alignment << (40 - 31))) // 31: the most of 5 bits
 		return NULL;
 	heapsnap_blocks_init();
 	// A whole alignment before the block, of which the header takes the last 16 bytes.
 	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
-		     (unsigned)__builtin_ctzll(alignment), flags, make(size, site));
+		     (unsigned)__builtin_ctzll(alignment), flags, make(size, site, 0));
 }
 
 // --- freeing -----------------------------------------------------------------------
@@ -330,7 +335,7 @@ static void *reallocate_dead(void *block, size_t size, uint64_t site)
 	base = heapsnap_below.realloc(base, size + before);
 	// It was damaged; from here on it is whole.
 	return adopt(base, size, before > HEAPSNAP_HEADER_SIZE ? __builtin_ctzll(before) : 0, 0,
-		     make(size, site));
+		     make(size, site, 0));
 }
 
 // Wipes, so that the writer still knows the block, and where it is. Stamps differ by thread and
@@ -371,7 +376,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	if (heapsnap_extent_alignment(heapsnap_header_of(block)->extent))
 		return move_block(block, size, site);
 
-	struct heapsnap_making making = make(size, site);
+	struct heapsnap_making making = make(size, site, 0);
 	struct heapsnap_sampled sampled = { 0 };
 
 	if (!heapsnap_is_plain(block))

@@ -4,6 +4,7 @@
 #include "dumper/amount.h"
 #include "dumper/protocol.h"
 #include "dumper/report.h"
+#include "dumper/unwind.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ struct heapsnap_settings heapsnap_settings = {
 	.signal = SIGQUIT,
 	.content_limit = 256,
 	.writer_time_ns = UINT64_C(3600000000000),
-	.stacks = 512 << 10,
+	.stacks = HEAPSNAP_UNWINDS ? 512 << 10 : 0,
 };
 
 static const struct {

@@ -244,8 +244,9 @@ static bool is_own(uint64_t pc)
 bool heapsnap_unwind_init(struct heapsnap_rule_slot *room)
 {
 	slots = room;
-	// What the kernel puts at the very top of the main thread's stack is the program's name.
-	main_stack_top = getauxval(AT_EXECFN) & ~(uint64_t)(PAGE - 1);
+	// What the kernel puts at the very top of the main thread's stack is the program's name. The
+	// frames of a program with a small environment are in the same page.
+	main_stack_top = getauxval(AT_EXECFN) & ~(uint64_t)7;
 	heapsnap_code_init();
 	return heapsnap_code_find((uint64_t)is_own, &own_code);
 }
@@ -262,10 +263,31 @@ unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
 	return count;
 }
 
-uint64_t heapsnap_unwind_to(bool (*is_wanted)(uint64_t address), unsigned max)
+// From a frame of which the stack pointer is known, but not the frame pointer: as far as one
+// goes without that.
+static uint64_t unwind_from(uint64_t site, uint64_t sp, bool (*is_wanted)(uint64_t address),
+			    unsigned max)
 {
-	struct heapsnap_walk walk = heapsnap_walk_begin();
+	struct heapsnap_walk walk = { .pc = site, .sp = sp };
+
+	heapsnap_walk_start(&walk);
+	for (unsigned count = 0; count < max && heapsnap_walk_next(&walk); count++) {
+		if (is_wanted(walk.pc + walk.is_interrupted))
+			return walk.pc + walk.is_interrupted;
+	}
+	return 0;
+}
+
+uint64_t heapsnap_unwind_to(uint64_t site, uint64_t sp, bool (*is_wanted)(uint64_t address),
+			    unsigned max)
+{
+	uint64_t found = sp ? unwind_from(site, sp, is_wanted, max) : 0;
 	unsigned count = 0;
+
+	if (found)
+		return found;
+
+	struct heapsnap_walk walk = heapsnap_walk_begin();
 
 	while (count < max && heapsnap_walk_next(&walk)) {
 		if (count == 0 && is_own(walk.pc))
@@ -307,8 +329,11 @@ unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
 	return 0;
 }
 
-uint64_t heapsnap_unwind_to(bool (*is_wanted)(uint64_t address), unsigned max)
+uint64_t heapsnap_unwind_to(uint64_t site, uint64_t sp, bool (*is_wanted)(uint64_t address),
+			    unsigned max)
 {
+	(void)site;
+	(void)sp;
 	(void)is_wanted;
 	(void)max;
 	return 0;

@@ -84,7 +84,12 @@ static inline __attribute__((always_inline)) struct heapsnap_walk heapsnap_walk_
  */
 unsigned heapsnap_unwind(uint64_t *addresses, unsigned max);
 
-/** The innermost of them that is wanted, of @p max; 0: there is none. */
-uint64_t heapsnap_unwind_to(bool (*is_wanted)(uint64_t address), unsigned max);
+/**
+ * The innermost of them that is wanted, of @p max; 0: there is none.
+ *
+ * @param sp  the stack pointer at @p site, the innermost, if it is known: a shorter way; else 0
+ */
+uint64_t heapsnap_unwind_to(uint64_t site, uint64_t sp, bool (*is_wanted)(uint64_t address),
+			    unsigned max);
 
 #endif

@@ -55,7 +55,7 @@ static char *change_block(char *block, unsigned *seed)
 		return block;
 	case 2:
 		heapsnap_observe((uint64_t)rand_r(seed) % 1000,
-				 (uint64_t)change_block + (unsigned)rand_r(seed) % 500,
+				 (uint64_t)change_block + (unsigned)rand_r(seed) % 500, 0,
 				 rand_r(seed) % 2);
 		return block;
 	default:
@@ -78,7 +78,7 @@ static void *work(void *number)
 		if (i % 100 == 0)
 			heapsnap_begin_epoch((uint64_t)i);
 		if (i % 500 == 0)
-			heapsnap_backtraces_forget();
+			heapsnap_backtraces_closed(&(struct heapsnap_closing){ 0 });
 		heapsnap_release(heapsnap_allocate_zeros(100, (uint64_t)work));
 	}
 	return NULL;
