@@ -18,7 +18,8 @@ enum {
 static struct state {
 	uint32_t tid;
 	uint32_t started;
-	uint32_t change; // futex: of the setting
+	uint32_t change; // futex: of the setting, or of
+	uint32_t stop;   // it shall end
 } * state;               // zeros in a child
 
 static struct heapsnap_waiter timer;
@@ -66,12 +67,19 @@ static bool has_same_rights(void)
 	return true;
 }
 
-// Sleeps until then. @return false if the setting has changed meanwhile
+static bool shall_stop(void)
+{
+	return __atomic_load_n(&state->stop, __ATOMIC_ACQUIRE);
+}
+
+// Sleeps until then. @return false if the setting has changed meanwhile, or it shall stop
 static bool sleep_until(uint64_t then)
 {
 	uint32_t change = __atomic_load_n(&state->change, __ATOMIC_ACQUIRE);
 	uint64_t now;
 
+	if (shall_stop())
+		return false;
 	while ((now = heapsnap_monotonic_ns()) < then) {
 		heapsnap_futex_wait(&state->change, change, then - now);
 		if (__atomic_load_n(&state->change, __ATOMIC_ACQUIRE) != change)
@@ -93,7 +101,7 @@ static void keep_time(void)
 	uint64_t due = heapsnap_monotonic_ns(), earliest;
 
 	HEAPSNAP_SYSTEM_2(SYS_prctl, PR_SET_NAME, "heapsnap-timer");
-	for (;;) {
+	while (!shall_stop()) {
 		uint64_t every = __atomic_load_n(&heapsnap_automatic.every_ns, __ATOMIC_ACQUIRE);
 
 		due = every ? next_after(due, every) : UINT64_MAX;
@@ -148,4 +156,14 @@ void heapsnap_timer_changed(void)
 		return;
 	__atomic_add_fetch(&state->change, 1, __ATOMIC_ACQ_REL);
 	heapsnap_futex_wake(&state->change);
+}
+
+void heapsnap_timer_stop(void)
+{
+	if (!state || !heapsnap_trigger_is_own_process())
+		return;
+	__atomic_store_n(&state->stop, 1, __ATOMIC_RELEASE);
+	heapsnap_timer_changed();
+	heapsnap_waiter_join(&timer);
+	__atomic_store_n(&state->stop, 0, __ATOMIC_RELEASE);
 }

@@ -20,6 +20,9 @@
 /** Starts the thread if HEAPSNAP_EVERY is set and it does not live. */
 void heapsnap_timer_start(void);
 
+/** Ends the thread, and waits until it has; heapsnap_timer_start() starts it anew. */
+void heapsnap_timer_stop(void);
+
 /** Tells it of a new HEAPSNAP_EVERY. */
 void heapsnap_timer_changed(void);
 

@@ -333,6 +333,14 @@ static void wait_until_written(void)
 		heapsnap_futex_wait(&state->busy, value, 0);
 }
 
+void heapsnap_trigger_rest(void)
+{
+	if (!own_process())
+		return;
+	wait_until_written();
+	heapsnap_waiter_join(&waiter);
+}
+
 void heapsnap_trigger_last(const char *pattern, uint32_t report, const heapsnap_context *context)
 {
 	heapsnap_signals mask;

@@ -22,6 +22,9 @@ void heapsnap_trigger_init(void);
 /** False in a child of vfork(), which runs in its parent's memory. async-signal-safe. */
 bool heapsnap_trigger_is_own_process(void);
 
+/** Waits until no snapshot is being written, and the thread that waits for it has ended. */
+void heapsnap_trigger_rest(void);
+
 /** How many snapshots this process has taken. */
 uint32_t heapsnap_trigger_count(void);
 

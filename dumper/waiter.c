@@ -54,6 +54,11 @@ static void wait_for_end(const volatile uint32_t *tid)
 		HEAPSNAP_SYSTEM_4(SYS_futex, tid, FUTEX_WAIT, value, NULL);
 }
 
+void heapsnap_waiter_join(const struct heapsnap_waiter *waiter)
+{
+	wait_for_end(waiter->tid);
+}
+
 long heapsnap_waiter_start(const struct heapsnap_waiter *waiter, void (*function)(void))
 {
 	volatile uint32_t *tid = waiter->tid;

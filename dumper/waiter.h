@@ -35,6 +35,9 @@ long heapsnap_waiter_init(struct heapsnap_waiter *waiter, volatile uint32_t *tid
  */
 long heapsnap_waiter_start(const struct heapsnap_waiter *waiter, void (*function)(void));
 
+/** Waits until the thread has ended, if it lives. async-signal-safe. */
+void heapsnap_waiter_join(const struct heapsnap_waiter *waiter);
+
 /**
  * To be called in the thread: closes its descriptors but for standard error, leaving the
  * program's alone, and gives it a name, by which heapsnap capture knows it.

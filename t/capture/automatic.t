@@ -88,6 +88,14 @@ cmp_ok scalar(@$files), '>=', 2, 'a daemon goes on';
 is scalar(keys %{ { map { /^(\d+)/ ? ($1 => 1) : () } @$files } }), 1, 'under its own name';
 
 SKIP: {
+    skip 'no user namespaces here', 2 if system('unshare -U true 2>/dev/null') != 0;
+    ($output, undef, $files) = run('namespace', '--every 100ms --file %p-%N.snap');
+    is $output, "alone: 0\nwith another: 22\nsetns: -1, 9\n",
+        'a program of one thread is one to the kernel, also while a snapshot is written';
+    cmp_ok scalar(@$files), '>=', 1, 'and is captured';
+}
+
+SKIP: {
     skip 'only root can give up its rights', 1 if $>;
     (undef, undef, $files) = run('drop-rights', '--every 200ms --min-interval 0');
     cmp_ok scalar(@$files), '>=', 1, 'a program that has given up its rights is captured';

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// CFLAGS: -D_GNU_SOURCE
 /*
  * Programs that are captured without being asked, each by the name that
  * t/capture/automatic.t gives. Snapshots that are being written are waited for, so that
@@ -6,7 +7,9 @@
  */
 #include "dumper/heapsnap.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,6 +220,38 @@ static void handled(void)
 
 // The kernel shows nobody, not even itself, where a process sleeps that has changed its user; so
 // its threads are stopped by a signal, and its sleep ends early.
+static void *hold_on(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+// What the kernel allows only a program of one thread.
+static void in_a_namespace(void)
+{
+	pthread_t thread;
+	pid_t child = fork();
+
+	if (child == 0) {
+		blocks[0] = malloc(100);
+		heapsnap_dump(NULL);
+		_exit(unshare(CLONE_NEWUSER) == 0 ? 0 : errno);
+	}
+
+	int status = -1;
+
+	waitpid(child, &status, 0);
+	printf("alone: %d\n", WEXITSTATUS(status));
+	pthread_create(&thread, NULL, hold_on, NULL);
+	printf("with another: %d\n", unshare(CLONE_NEWUSER) == 0 ? 0 : errno);
+	errno = 0;
+	status = setns(-1, 0);
+	printf("setns: %d, %d\n", status, errno);
+	usleep(200000);
+	settle();
+}
+
 static void drop_rights(void)
 {
 	if (setgid(65534) != 0 || setuid(65534) != 0)
@@ -306,6 +341,7 @@ static const struct {
 	{ "handled", handled },
 	{ "drop-rights", drop_rights },
 	{ "faults", faults },
+	{ "namespace", in_a_namespace },
 	{ "dump-and-exit", dump_and_exit },
 	{ "growing-child", growing_child },
 	{ "unfreed", unfreed },
