@@ -252,18 +252,37 @@ static void print_blocks(struct session *session)
 
 // --- all groups --------------------------------------------------------------
 
-// "pointer", or "pointer 90 %, none 10 %".
+// "90 %"; what is nearly all or nearly nothing is not called that.
+static const char *share_of(struct session *session, uint64_t part, uint64_t whole)
+{
+	double share = 100.0 * (double)part / (double)whole;
+
+	return share < 1    ? "<1 %"
+	       : share > 99 ? ">99 %"
+			    : session_format(session, "%.0f %%", share);
+}
+
+// "pointer", or "pointer 90 %, vote 10 %", the most first.
 static const char *evidence_summary(struct session *session, const struct group *group)
 {
 	const char *text = "";
+	bool is_told[HEAP_EVIDENCE_KINDS] = { false };
 
-	for (int i = 0; i < HEAP_EVIDENCE_KINDS; i++) {
-		if (group->evidence[i] == group->objects)
-			return heap_evidence_name(i);
-		if (group->evidence[i])
-			text = session_format(session, "%s%s%s %.0f %%", text, *text ? ", " : "",
-					      heap_evidence_name(i),
-					      100.0 * group->evidence[i] / (double)group->objects);
+	for (int told = 0; told < HEAP_EVIDENCE_KINDS; told++) {
+		int most = -1;
+
+		for (int i = 0; i < HEAP_EVIDENCE_KINDS; i++) {
+			if (!is_told[i] && (most < 0 || group->evidence[i] > group->evidence[most]))
+				most = i;
+		}
+		if (group->evidence[most] == group->objects)
+			return heap_evidence_name(most);
+		if (group->evidence[most] == 0)
+			break;
+		is_told[most] = true;
+		text = session_format(session, "%s%s%s %s", text, *text ? ", " : "",
+				      heap_evidence_name(most),
+				      share_of(session, group->evidence[most], group->objects));
 	}
 	return text;
 }

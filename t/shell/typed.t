@@ -94,7 +94,7 @@ is_text $file, 'find points-to 5f00100', "pool of 4 typed parts at 0x5f01000\nbl
 is_text $file, 'count', <<'END';
    objects        bytes  type (evidence)
          1        180 B  (the rest of pools)
-         7        176 B  struct node (pointer 57 %, embedding 14 %, vote 29 %)
+         7        176 B  struct node (pointer 57 %, vote 29 %, embedding 14 %)
          4        112 B  (untyped)
          3         64 B    block(16..24) from 0x12345678
          1         48 B    block(48) from 0x12345678
