@@ -96,7 +96,7 @@ _heapsh_export()
 	elif [ "$previous" = --by ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'sites owners' -- "$word")
 	elif [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--format --output --by --object --depth --limit
+		mapfile -t COMPREPLY < <(compgen -W '--format --output --by --object --depth --limit --min
 			--quiet --help --version' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")

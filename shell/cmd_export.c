@@ -24,11 +24,11 @@ static enum command_status export_command_run(struct session *session, int argc,
 	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
-static const char *const export_options[] = { "--by", "--depth", "--limit", NULL };
+static const char *const export_options[] = { "--by", "--depth", "--limit", "--min", NULL };
 
 const struct command export_command = {
 	.name = "export",
-	.synopsis = "[--by sites|owners] [--depth N] [--limit N] FORMAT FILE [OBJ]",
+	.synopsis = "[--by sites|owners] [--depth N] [--limit N] [--min SIZE] FORMAT FILE [OBJ]",
 	.summary = "the snapshot in the format of another tool",
 	.details = "FORMAT: heapsnapshot (Chrome's DevTools, memlab), pprof, collapsed, speedscope "
 		   "(bytes\n"

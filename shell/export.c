@@ -24,8 +24,12 @@ const size_t export_format_count = sizeof(export_formats) / sizeof(export_format
 
 struct export_options export_default_options(void)
 {
-	return (struct export_options){ EXPORT_BY_SITES, HEAP_NO_OBJECT, DEFAULT_DEPTH,
-					DEFAULT_LIMIT };
+	return (struct export_options){
+		.by = EXPORT_BY_SITES,
+		.object = HEAP_NO_OBJECT,
+		.depth = DEFAULT_DEPTH,
+		.limit = DEFAULT_LIMIT,
+	};
 }
 
 const struct export_format *export_find(const char *name)
@@ -52,9 +56,10 @@ const char *export_names(struct session *session)
 
 bool export_parse_options(int *argc, char **argv, struct export_options *options)
 {
-	const char *by = "sites";
+	const char *by = "sites", *min = "0";
 
 	if (command_option(argc, argv, "--by", &by) < 0 ||
+	    command_option(argc, argv, "--min", &min) < 0 || !heap_parse_size(min, &options->min) ||
 	    !command_number(argc, argv, "--depth", &options->depth) ||
 	    !command_number(argc, argv, "--limit", &options->limit))
 		return false;

@@ -32,6 +32,7 @@ struct export_options {
 	heap_object_id object; /**< of graphs: around which; HEAP_NO_OBJECT: from the roots */
 	uint64_t depth;        /**< of graphs: steps from there */
 	uint64_t limit;        /**< of graphs: objects */
+	uint64_t min;          /**< of heapsnapshot: bytes; what retains less is merged */
 };
 
 enum export_target {

@@ -10,8 +10,10 @@
  * strings last. (b) All numbers are 32 bits: objects of more are cut into pieces that they
  * own. (c) An object's retained size is what DevTools computes from the edges; for it to be
  * ours, what a leaked object points to must not count as held by it: those edges are weak.
+ * (d) A few million nodes is all that it can take: small objects can be merged.
  */
 #include "shell/describe.h"
+#include "shell/export_merge.h"
 #include "shell/export_stacks.h"
 #include "shell/field.h"
 
@@ -87,7 +89,19 @@ struct writing {
 	uint32_t *root_node;        // [roots] number of its node; 0: it holds nothing
 	heap_root_id *roots;        // [root_count] those that have one, in order
 	uint32_t root_count;
-	uint32_t unreachable, first_root, first_object, first_piece, end;
+	struct export_merge merge;
+	heap_object_id *kept; // [kept_count] objects that are not merged, in order
+	uint32_t kept_count;
+	uint32_t *node_of; // [objects] their nodes
+	// Edges that stand for those of merged objects, by the node that they leave.
+	struct extra_edge {
+		uint32_t next; // plus 1; 0: none
+		uint32_t node;
+		uint32_t name;
+	} * extras;            // [extra_count]
+	uint32_t *first_extra; // [first_group] plus 1; 0: none
+	uint32_t extra_count;
+	uint32_t unreachable, several, first_root, first_object, first_group, first_piece, end;
 	uint64_t edges;
 	bool counts_only; // edges are counted, not written
 	bool has_written; // a node or an edge: a comma goes before the next
@@ -108,19 +122,15 @@ static uint32_t pieces_of(uint64_t size)
 
 // --- nodes -------------------------------------------------------------------
 
-// Which nodes there are, and where they begin.
 HEAP_MUST_CHECK
-static struct heap_error *number_nodes(struct writing *writing)
+static struct heap_error *number_roots(struct writing *writing)
 {
 	const struct heap_snapshot *snapshot = writing->snapshot;
-	uint64_t pieces = 0;
 
 	writing->root_node = calloc((size_t)snapshot->root_count + 1, sizeof(uint32_t));
 	writing->roots = calloc((size_t)snapshot->root_count + 1, sizeof(heap_root_id));
 	if (!writing->root_node || !writing->roots)
 		return heap_error_out_of_memory();
-	writing->unreachable = 2 + HEAP_ROOT_KINDS;
-	writing->first_root = writing->unreachable + 1;
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		heap_root_id root = snapshot->root_edges[i].root;
 
@@ -129,14 +139,111 @@ static struct heap_error *number_nodes(struct writing *writing)
 		writing->root_node[root] = writing->first_root + writing->root_count;
 		writing->roots[writing->root_count++] = root;
 	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *number_objects(struct writing *writing)
+{
+	const struct heap_snapshot *snapshot = writing->snapshot;
+
+	writing->kept = calloc((size_t)snapshot->object_count + 1, sizeof(*writing->kept));
+	writing->node_of = calloc((size_t)snapshot->object_count + 1, sizeof(*writing->node_of));
+	if (!writing->kept || !writing->node_of)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (export_is_merged(&writing->merge, i))
+			continue;
+		writing->node_of[i] = writing->first_object + writing->kept_count;
+		writing->kept[writing->kept_count++] = i;
+	}
+	return NULL;
+}
+
+static uint64_t count_pieces(const struct writing *writing)
+{
+	uint64_t pieces = 0;
+
+	for (uint32_t i = 0; i < writing->kept_count; i++)
+		pieces += pieces_of(writing->snapshot->size[writing->kept[i]]);
+	for (uint32_t i = 0; i < writing->merge.group_count; i++)
+		pieces += pieces_of(writing->merge.groups[i].bytes);
+	return pieces;
+}
+
+// Which nodes there are, and where they begin.
+HEAP_MUST_CHECK
+static struct heap_error *number_nodes(struct writing *writing)
+{
+	struct heap_error *error;
+	uint64_t end;
+
+	writing->unreachable = 2 + HEAP_ROOT_KINDS;
+	writing->several = writing->unreachable + 1;
+	writing->first_root = writing->several + (writing->merge.group_count > 0);
+	error = number_roots(writing);
 	writing->first_object = writing->first_root + writing->root_count;
-	writing->first_piece = writing->first_object + snapshot->object_count;
-	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		pieces += pieces_of(snapshot->size[i]);
-	writing->end = (uint32_t)(writing->first_piece + pieces);
-	if (writing->first_piece + pieces > UINT32_MAX / NODE_FIELDS)
+	if (!error)
+		error = number_objects(writing);
+	if (error)
+		return error;
+	writing->first_group = writing->first_object + writing->kept_count;
+	writing->first_piece = writing->first_group + writing->merge.group_count;
+	end = writing->first_piece + count_pieces(writing);
+	if (end > UINT32_MAX / NODE_FIELDS)
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "the format has no room for so many objects");
+	writing->end = (uint32_t)end;
+	return NULL;
+}
+
+// --- what merged objects leave behind ----------------------------------------
+
+static uint32_t node_of_owner(const struct writing *writing, heap_node_id owner)
+{
+	size_t objects = writing->session->dominators->objects;
+
+	if (owner == EXPORT_OWNER_NONE)
+		return writing->unreachable;
+	if (owner == EXPORT_OWNER_SEVERAL)
+		return writing->several;
+	return owner < objects ? writing->node_of[owner] : writing->root_node[owner - objects];
+}
+
+static void add_extra(struct writing *writing, uint32_t from, uint32_t to, uint32_t name)
+{
+	writing->extras[writing->extra_count] =
+		(struct extra_edge){ writing->first_extra[from], to, name };
+	writing->first_extra[from] = ++writing->extra_count;
+}
+
+// Groups below their owners, and what merged objects led to below what dominates it.
+HEAP_MUST_CHECK
+static struct heap_error *link_extras(struct writing *writing)
+{
+	const struct export_merge *merge = &writing->merge;
+	const heap_node_id *nearest = writing->session->dominators->nearest;
+	size_t most = merge->group_count ? (size_t)merge->group_count + writing->kept_count : 0;
+
+	writing->extras = calloc(most + 1, sizeof(*writing->extras));
+	writing->first_extra = calloc((size_t)writing->first_group + 1, sizeof(uint32_t));
+	if (!writing->extras || !writing->first_extra)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < merge->group_count; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "(%" PRIu64 " merged)", merge->groups[i].objects);
+		add_extra(writing, node_of_owner(writing, merge->groups[i].owner),
+			  writing->first_group + i, export_texts_add(&writing->texts, name));
+	}
+	for (uint32_t i = 0; i < writing->kept_count; i++) {
+		heap_object_id object = writing->kept[i];
+
+		if (merge->is_adopted[object])
+			add_extra(writing, node_of_owner(writing, nearest[object]),
+				  writing->node_of[object],
+				  export_texts_add(&writing->texts, "(through merged ones)"));
+	}
 	return NULL;
 }
 
@@ -166,7 +273,7 @@ static void put_object_node(struct writing *writing, heap_object_id object, uint
 	const struct heap_snapshot *snapshot = writing->snapshot;
 	uint64_t size = snapshot->size[object];
 	uint32_t trace_node = writing->stacks.of_object[object] + 1;
-	uint32_t number = writing->first_object + object;
+	uint32_t number = writing->node_of[object];
 	const char *text = is_text(snapshot, object) ? describe_text(writing->session, object) : "";
 
 	if (*text)
@@ -227,6 +334,19 @@ static bool is_pointer_array(const struct heap_snapshot *snapshot, heap_object_i
 	       snapshot->types.types[type].kind == HEAP_TYPE_POINTER;
 }
 
+static void put_pieces_edges(struct writing *writing, uint64_t size, uint32_t *next_piece)
+{
+	for (uint32_t i = pieces_of(size); i > 0; i--)
+		put_edge(writing, EDGE_PROPERTY, text_of(writing, "(continued)"), (*next_piece)++);
+}
+
+static void put_extra_edges(struct writing *writing, uint32_t node)
+{
+	for (uint32_t at = writing->first_extra[node]; at; at = writing->extras[at - 1].next)
+		put_edge(writing, EDGE_PROPERTY, writing->extras[at - 1].name,
+			 writing->extras[at - 1].node);
+}
+
 static void put_object_edges(struct writing *writing, heap_object_id object, uint32_t *next_piece)
 {
 	const struct heap_snapshot *snapshot = writing->snapshot;
@@ -237,6 +357,8 @@ static void put_object_edges(struct writing *writing, heap_object_id object, uin
 		bool is_weak = leaked && !is_leaked(writing, target);
 		uint32_t slot = snapshot->edge_slot[i];
 
+		if (export_is_merged(&writing->merge, target))
+			continue;
 		if (writing->counts_only)
 			writing->edges++;
 		else
@@ -245,10 +367,9 @@ static void put_object_edges(struct writing *writing, heap_object_id object, uin
 				 : has_numbers ? EDGE_ELEMENT
 					       : EDGE_PROPERTY,
 				 has_numbers && !is_weak ? slot : field_name(writing, object, slot),
-				 writing->first_object + target);
+				 writing->node_of[target]);
 	}
-	for (uint32_t i = pieces_of(snapshot->size[object]); i > 0; i--)
-		put_edge(writing, EDGE_PROPERTY, text_of(writing, "(continued)"), (*next_piece)++);
+	put_pieces_edges(writing, snapshot->size[object], next_piece);
 }
 
 static void put_group_edges(struct writing *writing, uint8_t kind)
@@ -275,9 +396,10 @@ static void put_root_edges(struct writing *writing, heap_root_id root, uint64_t 
 		const void *mark = session_mark(writing->session);
 		const char *field = field_of_root(writing->session, root, edge->offset);
 
-		put_edge(writing, EDGE_PROPERTY,
-			 text_of(writing, *field ? without_dot(field) : "value"),
-			 writing->first_object + edge->target);
+		if (!export_is_merged(&writing->merge, edge->target))
+			put_edge(writing, EDGE_PROPERTY,
+				 text_of(writing, *field ? without_dot(field) : "value"),
+				 writing->node_of[edge->target]);
 		session_release(writing->session, mark);
 	}
 }
@@ -287,8 +409,8 @@ static void put_unreachable_edges(struct writing *writing)
 	uint32_t number = 0;
 
 	for (heap_object_id i = 0; i < writing->snapshot->object_count; i++) {
-		if (is_leaked(writing, i))
-			put_edge(writing, EDGE_ELEMENT, number++, writing->first_object + i);
+		if (is_leaked(writing, i) && !export_is_merged(&writing->merge, i))
+			put_edge(writing, EDGE_ELEMENT, number++, writing->node_of[i]);
 	}
 }
 
@@ -311,16 +433,33 @@ static void put_edges_of(struct walk *walk, uint32_t node)
 	} else if (node == 1) {
 		for (uint32_t i = 0; i < HEAP_ROOT_KINDS; i++)
 			put_edge(writing, EDGE_ELEMENT, i + 1, 2 + i);
+		if (writing->several < writing->first_root)
+			put_edge(writing, EDGE_ELEMENT, HEAP_ROOT_KINDS + 1, writing->several);
 	} else if (node < writing->unreachable) {
 		put_group_edges(writing, (uint8_t)(node - 2));
 	} else if (node == writing->unreachable) {
 		put_unreachable_edges(writing);
-	} else if (node < writing->first_object) {
+	} else if (node >= writing->first_root && node < writing->first_object) {
 		put_root_edges(writing, writing->roots[node - writing->first_root],
 			       &walk->root_edge);
-	} else if (node < writing->first_piece) {
-		put_object_edges(writing, node - writing->first_object, &walk->piece);
+	} else if (node >= writing->first_group) {
+		put_pieces_edges(writing, writing->merge.groups[node - writing->first_group].bytes,
+				 &walk->piece);
+	} else if (node >= writing->first_object) {
+		put_object_edges(writing, writing->kept[node - writing->first_object],
+				 &walk->piece);
 	}
+	if (node < writing->first_group)
+		put_extra_edges(writing, node);
+}
+
+static void put_group_node(struct writing *writing, uint32_t node, uint64_t edges)
+{
+	const struct export_merge_group *group =
+		&writing->merge.groups[node - writing->first_group];
+
+	put_node(writing, node, NODE_OBJECT, group->class,
+		 group->bytes > PIECE ? PIECE : group->bytes, edges, 0);
 }
 
 static void put_node_of(struct writing *writing, uint32_t node, uint64_t edges)
@@ -338,14 +477,19 @@ static void put_node_of(struct writing *writing, uint32_t node, uint64_t edges)
 	else if (node == writing->unreachable)
 		put_node(writing, node, NODE_SYNTHETIC, text_of(writing, "(unreachable)"), 0, edges,
 			 0);
+	else if (node < writing->first_root)
+		put_node(writing, node, NODE_SYNTHETIC, text_of(writing, "(several roots)"), 0,
+			 edges, 0);
 	else if (node < writing->first_object)
 		put_node(writing, node, NODE_NATIVE,
 			 text_of(writing,
 				 export_root_name(session,
 						  writing->roots[node - writing->first_root])),
 			 0, edges, 0);
-	else if (node < writing->first_piece)
-		put_object_node(writing, node - writing->first_object, edges);
+	else if (node < writing->first_group)
+		put_object_node(writing, writing->kept[node - writing->first_object], edges);
+	else
+		put_group_node(writing, node, edges);
 }
 
 static struct walk begin_walk(struct writing *writing)
@@ -355,20 +499,23 @@ static struct walk begin_walk(struct writing *writing)
 	return (struct walk){ writing, 0, writing->first_piece };
 }
 
+static void put_pieces_of(struct writing *writing, uint64_t size, uint32_t *node)
+{
+	for (uint32_t i = pieces_of(size); i > 0; i--) {
+		size -= PIECE;
+		put_node(writing, (*node)++, NODE_NATIVE, text_of(writing, "(continued)"),
+			 size > PIECE ? PIECE : size, 0, 0);
+	}
+}
+
 static void put_pieces(struct writing *writing)
 {
-	const struct heap_snapshot *snapshot = writing->snapshot;
-	uint32_t node = writing->first_piece, name = text_of(writing, "(continued)");
+	uint32_t node = writing->first_piece;
 
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		uint64_t left = snapshot->size[i];
-
-		for (uint32_t j = pieces_of(left); j > 0; j--) {
-			left -= PIECE;
-			put_node(writing, node++, NODE_NATIVE, name, left > PIECE ? PIECE : left, 0,
-				 0);
-		}
-	}
+	for (uint32_t i = 0; i < writing->kept_count; i++)
+		put_pieces_of(writing, writing->snapshot->size[writing->kept[i]], &node);
+	for (uint32_t i = 0; i < writing->merge.group_count; i++)
+		put_pieces_of(writing, writing->merge.groups[i].bytes, &node);
 }
 
 static void put_nodes(struct writing *writing)
@@ -497,6 +644,8 @@ static struct heap_error *put_all(struct writing *writing)
 {
 	struct heap_error *error = number_nodes(writing);
 
+	if (!error)
+		error = link_extras(writing);
 	if (error)
 		return error;
 	fputs(header, writing->file);
@@ -529,12 +678,21 @@ struct heap_error *export_heapsnapshot(struct export *export)
 		error = export_stacks_init(&writing.stacks, writing.session, EXPORT_BY_SITES,
 					   &writing.texts);
 	if (!error) {
-		error = put_all(&writing);
+		error = export_merge_init(&writing.merge, writing.session, export->options->min,
+					  &writing.texts);
+		if (!error) {
+			error = put_all(&writing);
+			export_merge_deinit(&writing.merge);
+		}
 		export_stacks_deinit(&writing.stacks);
 	}
 	export_texts_deinit(&writing.texts);
 	free(writing.fields);
 	free(writing.root_node);
+	free(writing.kept);
+	free(writing.node_of);
+	free(writing.extras);
+	free(writing.first_extra);
 	free(writing.roots);
 	return error;
 }

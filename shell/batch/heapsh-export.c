@@ -24,7 +24,8 @@ struct options {
 static void print_usage(FILE *stream)
 {
 	fputs("usage: heapsh-export [-q|--quiet] [-o FILE] [--by sites|owners] [--object OBJ]\n"
-	      "                     [--depth N] [--limit N] --format FORMAT SNAPSHOT...\n",
+	      "                     [--depth N] [--limit N] [--min SIZE] --format FORMAT "
+	      "SNAPSHOT...\n",
 	      stream);
 	fputs("formats:", stream);
 	for (size_t i = 0; i < export_format_count; i++)
@@ -67,6 +68,8 @@ static bool parse_option(int option, struct options *options)
 		return parse_number(optarg, &options->export.depth);
 	case 'l':
 		return parse_number(optarg, &options->export.limit);
+	case 'm':
+		return heap_parse_size(optarg, &options->export.min);
 	default:
 		return false;
 	}
@@ -82,6 +85,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		{ "by", required_argument, NULL, 'b' },
 		{ "depth", required_argument, NULL, 'd' },
 		{ "limit", required_argument, NULL, 'l' },
+		{ "min", required_argument, NULL, 'm' },
 		{ "object", required_argument, NULL, 'O' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },

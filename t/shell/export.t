@@ -180,6 +180,31 @@ for my $snapshot ($typed, $sample) {
     is_deeply [grep { $nodes->[$_]{id} != 2 * $_ + 1 } 0 .. $#$nodes], [], 'heapsnapshot: ids';
 }
 
+# Small objects merged: those that are left retain what they did, and no byte is lost.
+for my $snapshot ($typed, $sample) {
+    my $objects = Sample::json($snapshot, 'find')->{objects};
+    my ($all) = (0);
+    $all += $_->{size} for @$objects;
+    my %retained = map { ($_->{address} => Sample::json($snapshot, 'retained', $_->{address})->{retained}) } @$objects;
+    for my $min (17, 25, 60, 100, 300, 100_000) {
+        my ($nodes) = read_heapsnapshot(export($snapshot, 'heapsnapshot', '--min', $min));
+        my @kept = grep { ($retained{ $_->{address} } || $_->{size}) >= $min } @$objects;
+        my @node = grep { $nodes->[$_]{size} && $nodes->[$_]{name} !~ / \(merged\)$/ } 0 .. $#$nodes;
+        is_deeply [map { $nodes->[$_]{size} } @node], [map { $_->{size} } @kept], "heapsnapshot: those of $min bytes";
+        my @of = grep { $retained{ $kept[$_]{address} } } 0 .. $#kept;
+        is_deeply [map { retained($nodes, $node[$_]) } @of], [map { $retained{ $kept[$_]{address} } } @of],
+            'retain what they did';
+        is retained($nodes, 0), $all, 'of all';
+    }
+}
+my ($merged) = read_heapsnapshot(export($typed, 'heapsnapshot', '--min', 60));
+is_deeply [sort map { "$_->{name} $_->{size}" } grep { $_->{name} =~ /merged/ } @$merged],
+    ['block(16) from 0x12345678 (merged) 16', 'block(24) from 0x12345678 (merged) 24',
+     'block(24) from 0x12345678 (merged) 24', 'struct node (merged) 48'], 'by class and owner';
+my ($of_several) = grep { $_->{name} eq '(several roots)' } @$merged;
+is_deeply [map { "$_->[1] $merged->[$_->[2]]{name}" } @{ $of_several->{holds} }], ['(3 merged) struct node (merged)'],
+    'which holds them';
+
 # What 32 bits cannot count is in pieces, which the object owns.
 {
     my $huge = Sample::make('huge');
@@ -314,7 +339,7 @@ fails_with $typed, 'export svg x', 'heapsh: svg: not heapsnapshot, pprof, collap
 fails_with $typed, 'export csv -', 'heapsh: csv needs a file\'s name', 2;
 fails_with $typed, 'export dot /proc/none/x', 'heapsh: /proc/none/x: No such file or directory', 1;
 fails_with $typed, 'export --by weight dot x',
-    'usage: export [--by sites|owners] [--depth N] [--limit N] FORMAT FILE [OBJ]', 2;
+    'usage: export [--by sites|owners] [--depth N] [--limit N] [--min SIZE] FORMAT FILE [OBJ]', 2;
 ($out, $err, $status) = Sample::run('', $heapsh_export, '--format', 'dot', '-o', 'x', $typed, $sample);
 is "$err$status", "heapsh-export: -o names one file, and there are several snapshots\n2", 'one name for two';
 ($out, $err, $status) = Sample::run('', $heapsh_export, '--format', 'dot', "$directory/none");
