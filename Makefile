@@ -256,7 +256,7 @@ dependencies:
 	$(Q)scripts/install-dependencies
 
 # Each target for TIME seconds; F=file for one of them. What it finds lies in build/fuzz/.
-fuzz: $(FUZZED:%=build/fuzz/%)
+fuzz: $(patsubst %,build/fuzz/%,$(or $(F),$(FUZZED)))
 	$(Q)for target in $(or $(F),$(FUZZED)); do \
 		echo "  FUZZ  $$target, $(or $(TIME),60) s"; \
 		build/fuzz/$$target -verbosity=0 -max_total_time=$(or $(TIME),60) -timeout=10 \
