@@ -54,12 +54,19 @@ static void wait_for_end(const volatile uint32_t *tid)
 		HEAPSNAP_SYSTEM_4(SYS_futex, tid, FUTEX_WAIT, value, NULL);
 }
 
+// The kernel counts a thread among the process's for a moment after it has woken who waits.
 void heapsnap_waiter_join(const struct heapsnap_waiter *waiter)
 {
+	uint32_t never = 0;
+
 	wait_for_end(waiter->tid);
+	while (waiter->latest &&
+	       HEAPSNAP_SYSTEM_3(SYS_tgkill, heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0),
+				 waiter->latest, 0) == 0)
+		heapsnap_futex_wait(&never, 0, 20000);
 }
 
-long heapsnap_waiter_start(const struct heapsnap_waiter *waiter, void (*function)(void))
+long heapsnap_waiter_start(struct heapsnap_waiter *waiter, void (*function)(void))
 {
 	volatile uint32_t *tid = waiter->tid;
 
@@ -120,5 +127,8 @@ long heapsnap_waiter_start(const struct heapsnap_waiter *waiter, void (*function
 			 : "x9", "memory");
 	result = x0;
 #endif
-	return result < 0 ? result : 0;
+	if (result < 0)
+		return result;
+	waiter->latest = (uint32_t)result;
+	return 0;
 }

@@ -18,6 +18,7 @@
 struct heapsnap_waiter {
 	char *memory;           /**< its stack, then what stands for thread-local storage */
 	volatile uint32_t *tid; /**< the kernel clears it, and wakes, when the thread has ended */
+	uint32_t latest;        /**< thread id of the last that was started */
 };
 
 /**
@@ -33,9 +34,9 @@ long heapsnap_waiter_init(struct heapsnap_waiter *waiter, volatile uint32_t *tid
  *
  * @return 0 or -errno
  */
-long heapsnap_waiter_start(const struct heapsnap_waiter *waiter, void (*function)(void));
+long heapsnap_waiter_start(struct heapsnap_waiter *waiter, void (*function)(void));
 
-/** Waits until the thread has ended, if it lives. async-signal-safe. */
+/** Waits until the thread is no more, also for the kernel. async-signal-safe. */
 void heapsnap_waiter_join(const struct heapsnap_waiter *waiter);
 
 /**
