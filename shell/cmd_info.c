@@ -29,7 +29,7 @@ static void help_one(struct session *session, const struct command *command)
 
 static enum command_status help_run(struct session *session, int argc, char **argv)
 {
-	size_t count;
+	size_t count, width = 0;
 	const struct command *const *all = command_all(&count);
 
 	if (argc > 2)
@@ -44,9 +44,14 @@ static enum command_status help_run(struct session *session, int argc, char **ar
 		help_one(session, command);
 		return COMMAND_OK;
 	}
+	for (size_t i = 0; i < count; i++) {
+		if (strlen(all[i]->name) > width)
+			width = strlen(all[i]->name);
+	}
 	output_open_array(session->output, NULL);
 	for (size_t i = 0; i < count; i++) {
-		output_text(session->output, "%-10s %s\n", all[i]->name, all[i]->summary);
+		output_text(session->output, "%-*s %s\n", (int)width, all[i]->name,
+			    all[i]->summary);
 		output_open_object(session->output, NULL);
 		output_string(session->output, "name", all[i]->name);
 		output_string(session->output, "synopsis", all[i]->synopsis);

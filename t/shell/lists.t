@@ -206,48 +206,48 @@ damage    1 header of blocks overwritten
   0x5f05ff0, after struct node *[512] at 0x5f03000: the block below it has overrun its end
 END
 is_text $file, 'help', <<'END';
-help       what commands there are, or what one does
-info       the process, its modules and threads, and what was found of them
-summary    the whole heap at a glance: by reachability, module and type
-show       an object's fields, or a variable's value
-identify   who holds an object, up to the roots
-find       the objects that all filters match
-count      objects and bytes per type, site, size, module or age
-largest    the largest objects, by their own or by their retained size
-roots      the roots by what they hold: retained, reachable, shared, exclusive
-callstack  the threads, their frames and the frames' variables
-callers    the same as callstack
-stack      the values on the threads' stacks and in registers that point into the heap
-symbols    global, static and thread-local variables that hold objects
-inrefs     the roots and objects that point to an object
-outrefs    the objects that an object points to
-path       a shortest way from a root to an object
-dominators what an object or a variable holds alone, as a tree
-retained   bytes that would be free without an object, or without all that match
-sizes      how large an object is: alone, with its parts, with all that it owns
-shared     how much two objects or variables have in common
-suspects   the few places where most of the heap gathers
-leaks      what no root reaches, by type and site
-dangling   pointers into the heap, to where no object lives any more
+help         what commands there are, or what one does
+info         the process, its modules and threads, and what was found of them
+summary      the whole heap at a glance: by reachability, module and type
+show         an object's fields, or a variable's value
+identify     who holds an object, up to the roots
+find         the objects that all filters match
+count        objects and bytes per type, site, size, module or age
+largest      the largest objects, by their own or by their retained size
+roots        the roots by what they hold: retained, reachable, shared, exclusive
+callstack    the threads, their frames and the frames' variables
+callers      the same as callstack
+stack        the values on the threads' stacks and in registers that point into the heap
+symbols      global, static and thread-local variables that hold objects
+inrefs       the roots and objects that point to an object
+outrefs      the objects that an object points to
+path         a shortest way from a root to an object
+dominators   what an object or a variable holds alone, as a tree
+retained     bytes that would be free without an object, or without all that match
+sizes        how large an object is: alone, with its parts, with all that it owns
+shared       how much two objects or variables have in common
+suspects     the few places where most of the heap gathers
+leaks        what no root reaches, by type and site
+dangling     pointers into the heap, to where no object lives any more
 reachability how much is reached from which kind of roots, and how much from none
-types      a type as C source with offsets, or all types that objects have
-sites      objects and bytes per allocation site, or along the calls that led there
-report     a page for a browser: what is in the heap, and what holds it
-strings    the texts of the heap, the longest or the most frequent first
-waste      arrays, lists and hash tables that are less than half full
-export     the snapshot in the format of another tool
-last       the objects of the last answer, with their names
-alias      a name for the beginning of a line, or what names there are
-unalias    forget an alias
-source     run the commands in a file
-time       run a command, and say how long it took
-snapshots  the snapshots that were opened together, and which is the current one
-go         go to another snapshot of those that were opened, by its number
-next       go to the next of the snapshots that were opened
-previous   go to the snapshot before
-compare    compare with another snapshot: find new, find gone, count --delta
-history    what became of an object over all snapshots that were opened
-quit       leave the shell
+types        a type as C source with offsets, or all types that objects have
+sites        objects and bytes per allocation site, or along the calls that led there
+report       a page for a browser: what is in the heap, and what holds it
+strings      the texts of the heap, the longest or the most frequent first
+waste        arrays, lists and hash tables that are less than half full
+export       the snapshot in the format of another tool
+last         the objects of the last answer, with their names
+alias        a name for the beginning of a line, or what names there are
+unalias      forget an alias
+source       run the commands in a file
+time         run a command, and say how long it took
+snapshots    the snapshots that were opened together, and which is the current one
+go           go to another snapshot of those that were opened, by its number
+next         go to the next of the snapshots that were opened
+previous     go to the snapshot before
+compare      compare with another snapshot: find new, find gone, count --delta
+history      what became of an object over all snapshots that were opened
+quit         leave the shell
 
 `help COMMAND` tells more. OBJ is an address (hex, also inside an object), a
 variable's name (what it points to), &name (the variable itself), or $1, $2...:
