@@ -13,6 +13,7 @@
 #include "lib/filter.h"
 #include "shell/format.h"
 #include "shell/output.h"
+#include "shell/trace_pprof.h"
 #include "shell/trace_samples.h"
 #include "shell/trace_tree.h"
 
@@ -40,6 +41,7 @@ enum view {
 	VIEW_TIMELINE,
 	VIEW_LIFETIMES,
 	VIEW_COLLAPSED,
+	VIEW_PPROF,
 };
 
 struct options {
@@ -53,7 +55,8 @@ struct options {
 
 static const char usage[] =
 	"usage: heapsh-trace [--json] [--sites | --tree | --callers | --timeline | --lifetimes |\n"
-	"           --collapsed] [--by allocated|peak|end|TIME] [--limit N] [FILTER...] FILE\n"
+	"           --collapsed | --pprof] [--by allocated|peak|end|TIME] [--limit N] [FILTER...] "
+	"FILE\n"
 	"filters: --between TIME,TIME  --live TIME,TIME  --at TIME  --longer TIME  --shorter TIME\n"
 	"         --size [<>=]SIZE  --site PLACE  --frame PLACE  --not-frame PLACE  --thread ID\n";
 
@@ -189,6 +192,7 @@ static const struct option known[] = {
 	{ "timeline", no_argument, NULL, 256 + VIEW_TIMELINE },
 	{ "lifetimes", no_argument, NULL, 256 + VIEW_LIFETIMES },
 	{ "collapsed", no_argument, NULL, 256 + VIEW_COLLAPSED },
+	{ "pprof", no_argument, NULL, 256 + VIEW_PPROF },
 	{ "by", required_argument, NULL, 'y' },
 	{ "limit", required_argument, NULL, 'n' },
 	{ "between", required_argument, NULL, 'b' },
@@ -527,6 +531,9 @@ static struct heap_error *tell(struct telling *telling)
 			tell_collapsed(telling, &tree, 0, "");
 		trace_tree_deinit(&tree);
 		return error;
+	case VIEW_PPROF:
+		return trace_pprof_write(&telling->samples, time_us,
+					 output_stream(telling->output));
 	}
 	return error;
 }

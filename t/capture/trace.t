@@ -3,6 +3,7 @@
 # Traces of programs whose history is known: sums within the error that heapsh-trace itself tells.
 use strict;
 use warnings;
+use Compress::Zlib qw(memGunzip);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use JSON::PP;
@@ -62,6 +63,8 @@ my $by_tree = asked($file, '--tree');
 is $by_tree->{places}[0]{place} =~ s/ .*//r, 'main', 'the tree begins at main';
 like tool($file, '--collapsed'), qr/^main \(trace-history\.c:\d+\);steady \(.*\);make_small \(.*\) \d+$/m,
     'collapsed stacks';
+my $profile = memGunzip(tool($file, '--pprof'));
+like $profile, qr/alloc_space.*inuse_space.*make_small.*trace-history\.c/s, 'a profile for pprof';
 like tool($file), qr/^trace-history \(pid \d+\), .*; 1 sample in 10\.0 KiB\nallocated +\S+ MiB ±/,
     'the summary';
 
