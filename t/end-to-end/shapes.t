@@ -109,6 +109,33 @@ is $root{holder}{kind} // $root{holder}{root}{kind}, 'local', 'a local variable 
 like Heapsh::ask($file, 'retained', 'popular'), qr/own 32 B, retained 1\.6 KiB, held by the global/,
     'retained says by whom';
 
+
+# dominators: what is known to be held alone
+my $tree = Heapsh::ask_json($file, 'dominators', '--depth', '2', 'root');
+is_deeply [@$tree{qw(own retained)}], [32, 992], 'a tree of 31 nodes';
+is_deeply [map { $_->{retained} } @{ $tree->{dominates} }], [480, 480], 'its halves, of 15 each';
+is_deeply [map { $_->{retained} } map { @{ $_->{dominates} } } @{ $tree->{dominates} }],
+    [(224) x 4], 'and theirs, of 7';
+my $trees = Heapsh::ask_json($file, 'retained', 'type', 'struct tree');
+is_deeply [@$trees{qw(count own retained_objects retained)}], [31, 992, 31, 992],
+    'what all of a type retain';
+my $below = Heapsh::ask_json($file, 'find', '--count', 'under', 'popular');
+is_deeply [@$below{qw(count bytes)}], [1 + 1 + 40 + 40, 32 + 128 + 960 + $keys],
+    'under an object lies what it retains';
+is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct node', 'retained', '>1000')->{count},
+    100 - 62, 'a list\'s nodes retain what follows them: 16 bytes each';
+my ($chain) = grep { $_->{type} eq 'struct node' } @{ Heapsh::ask_json($file, 'suspects', '--min', '1K') };
+is_deeply [@$chain{qw(kind members bytes)}], ['chain', 100, 1600], 'a list is a suspect of its own';
+is $chain->{held_by_root}{name}, 'list', 'and held by its variable';
+my $lost = Heapsh::ask_json($file, 'leaks', '--by', 'site');
+is_deeply [map { [@$_{qw(direct_objects direct_bytes indirect_objects)}] } @{ $lost->{groups} }],
+    [[5, 5 * 777, 0]], 'leaks, by site';
+my $apart = Heapsh::ask_json($file, 'shared', '&list', '&root');
+is_deeply [map { $apart->{$_}{bytes} } qw(both first second)], [0, 1600, 992],
+    'a list and a tree have nothing in common';
+my %kind = map { $_->{kind} => $_ } @{ Heapsh::ask_json($file, 'roots', '--by', 'kind') };
+is $kind{'thread-local variables'}{reachable}, $root{mine}{reachable}, 'roots by kind';
+
 # types and sites
 like Heapsh::ask($file, 'types', 'struct tree'), qr/\Astruct tree \{
 \tstruct tree \*left; \/\* 0, 8 \*\/

@@ -102,8 +102,9 @@ ok !-e $old, 'one that nobody has asked for in two weeks is removed';
 ok -e $other, 'what is no side file stays';
 
 # With hardly any memory, as data that cannot be written to a file is limited by setrlimit.
-for my $question (\@question, ['-q', $file, 'find', '--count', 'leaked'],
-    ['-q', $file, 'roots', '--limit', 3], ['-q', $file, 'identify', '0x555555560010'])
+for my $question (\@question, ['-q', $file, 'leaks', '--limit', 3],
+    ['-q', $file, 'roots', '--limit', 3], ['-q', $file, 'identify', '0x555555560010'],
+    ['-q', $file, 'retained', 'type', 'record_11'], ['-q', $file, 'dominators'])
 {
     my @expected = Sample::run('', $heapsh, @$question);
     unlink $kept;
