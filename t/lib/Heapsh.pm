@@ -12,6 +12,7 @@ package Heapsh;
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use IO::Handle;
 use IPC::Open3;
@@ -22,6 +23,21 @@ use Time::HiRes qw(sleep time);
 
 our $build = abs_path($ENV{BUILD} || 'build');
 our $patience = 60;    # seconds; a loaded machine under a sanitizer is slow
+
+# Copies of what is captured with, where every user may run it: what is built may lie in a
+# directory of root's. @return its path
+my $public;
+
+sub public_build {
+    return $public if $public;
+    $public = tempdir(CLEANUP => 1);
+    for my $name (qw(libheapsnap.so heapsnap-writer heapsnap)) {
+        copy("$build/$name", "$public/$name") or die "$name: $!";
+        chmod 0755, "$public/$name";
+    }
+    chmod 0755, $public;
+    return $public;
+}
 
 sub program_path { return "$build/t/programs/$_[0]" }
 

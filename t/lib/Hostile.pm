@@ -97,7 +97,7 @@ sub survives {
     return subtest $what => sub {
         my ($bare, $bare_status) = run_way('', $program, $way, %option);
         my ($output, $status, $said, $directory) =
-            run_way("$build/libheapsnap.so", $program, $way, %option);
+            run_way(Heapsh::public_build() . '/libheapsnap.so', $program, $way, %option);
         my $errors = $option{errors} // '';
         is $output, $option{output} // $bare, 'it prints what it does without us';
         is $status, $bare_status, 'and ends as it does without us';

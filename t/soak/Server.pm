@@ -12,6 +12,7 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use Fcntl;
+use Heapsh;
 use File::Temp qw(tempdir);
 use IO::Handle;
 use IO::Socket::INET;
@@ -251,7 +252,7 @@ sub start {
     $self->{port} = free_port();
     $self->{prepare}->($self) if $self->{prepare};
     my @command = ($self->{command}->($self));
-    unshift @command, "$build/heapsnap", 'run', '--signal', $self->{signal}, '--file',
+    unshift @command, Heapsh::public_build() . '/heapsnap', 'run', '--signal', $self->{signal}, '--file',
         "$self->{snapshots}/%e-%p-%N.snap", '--'
         if $self->{captured_too};
     unshift @command, @{ $self->{user} || [] };
