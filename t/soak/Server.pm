@@ -364,7 +364,7 @@ sub await {
     my ($self) = @_;
     my %outcome;
     waitpid $self->{faithful}, 0;
-    if ($self->{endless}) { kill 'INT', $self->{loader} }
+    if ($self->{endless}) { kill 'TERM', $self->{loader} }
     waitpid $self->{loader}, 0;
     my $load = slurp("$self->{directory}/load");
     $outcome{errors} = $self->{endless} || $? == 0 ? '' : "status $?; ";
