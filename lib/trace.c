@@ -336,19 +336,18 @@ static struct heap_error *read_all(const char *path, struct heap_trace *trace)
 		used += (size_t)got;
 	}
 	trace->size = used;
-	if (used < MAGIC_SIZE || memcmp(trace->bytes, magic, MAGIC_SIZE) != 0)
-		return heap_error_create(HEAP_ERROR_FORMAT, "%s: not a trace of heapsnap", path);
-	trace->at = trace->chunk_end = trace->bytes + MAGIC_SIZE;
 	return NULL;
 }
 
+// Reads the first record, which must be there.
 HEAP_MUST_CHECK
-static struct heap_error *open_trace(const char *path, struct heap_trace *trace)
+static struct heap_error *begin(struct heap_trace *trace)
 {
-	struct heap_error *error = read_all(path, trace);
+	struct heap_error *error = NULL;
 
-	if (error)
-		return error;
+	if (trace->size < MAGIC_SIZE || memcmp(trace->bytes, magic, MAGIC_SIZE) != 0)
+		return heap_error_create(HEAP_ERROR_FORMAT, "not a trace of heapsnap");
+	trace->at = trace->chunk_end = trace->bytes + MAGIC_SIZE;
 	trace->step_capacity = 64;
 	trace->step_count = 1;
 	trace->steps = calloc(trace->step_capacity, sizeof(*trace->steps));
@@ -356,23 +355,46 @@ static struct heap_error *open_trace(const char *path, struct heap_trace *trace)
 		return heap_error_out_of_memory();
 	trace->steps[0].module = UINT32_MAX;
 	if (!enter_chunk(trace, &error) || trace->at == trace->chunk_end || *trace->at != TAG_BEGIN)
-		return error ? heap_error_within(error, "%s", path)
-			     : heap_error_create(HEAP_ERROR_FORMAT, "%s: cut off at its beginning",
-						 path);
+		return error ? error
+			     : heap_error_create(HEAP_ERROR_FORMAT, "cut off at its beginning");
 	trace->at++;
-	return heap_error_within(read_begin(trace), "%s", path);
+	return read_begin(trace);
 }
 
-struct heap_error *heap_trace_open(const char *path, struct heap_trace **result)
+// Takes over the trace.
+HEAP_MUST_CHECK
+static struct heap_error *hand_out(struct heap_trace *trace, struct heap_error *error,
+				   struct heap_trace **result)
 {
-	struct heap_trace *trace = calloc(1, sizeof(*trace));
-	struct heap_error *error = trace ? open_trace(path, trace) : heap_error_out_of_memory();
-
 	if (error)
 		heap_trace_close(trace);
 	else
 		*result = trace;
 	return error;
+}
+
+struct heap_error *heap_trace_open(const char *path, struct heap_trace **result)
+{
+	struct heap_trace *trace = calloc(1, sizeof(*trace));
+	struct heap_error *error = trace ? read_all(path, trace) : heap_error_out_of_memory();
+
+	if (!error)
+		error = heap_error_within(begin(trace), "%s", path);
+	return hand_out(trace, error, result);
+}
+
+struct heap_error *heap_trace_open_memory(const void *bytes, size_t size,
+					  struct heap_trace **result)
+{
+	struct heap_trace *trace = calloc(1, sizeof(*trace));
+
+	if (trace)
+		trace->bytes = malloc(size + 1);
+	if (!trace || !trace->bytes)
+		return hand_out(trace, heap_error_out_of_memory(), result);
+	memcpy(trace->bytes, bytes, size);
+	trace->size = size;
+	return hand_out(trace, begin(trace), result);
 }
 
 void heap_trace_close(struct heap_trace *trace)

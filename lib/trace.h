@@ -71,6 +71,11 @@ struct heap_trace;
 HEAP_MUST_CHECK
 struct heap_error *heap_trace_open(const char *path, struct heap_trace **result);
 
+/** The same for bytes in memory, which are copied. */
+HEAP_MUST_CHECK
+struct heap_error *heap_trace_open_memory(const void *bytes, size_t size,
+					  struct heap_trace **result);
+
 /** NULL is fine. */
 void heap_trace_close(struct heap_trace *trace);
 
