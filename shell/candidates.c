@@ -129,29 +129,24 @@ struct keyed {
 	size_t at; // in candidates->objects
 };
 
-// The nearest dominator that is no candidate itself; 2^32 - 1 for none.
-static uint64_t holder_of(const struct session *session, const uint8_t *is_candidate,
+// The nearest dominator that has been there from the beginning; 2^32 - 1 for none.
+static uint64_t holder_of(const struct session *session, const struct heap_series *series,
 			  heap_object_id object)
 {
 	const struct heap_dominators *dominators = session->dominators;
 	heap_node_id node = dominators->nearest[object];
 
-	while (node < dominators->objects && is_candidate[node])
+	while (node < dominators->objects && heap_series_first_seen(series, node) > 0)
 		node = dominators->nearest[node];
 	return node;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *make_keys(const struct candidates *candidates, enum candidates_by by,
-				    struct session *session, struct tally *tally,
-				    struct heap_census *census, struct keyed *keys)
+				    struct session *session, const struct heap_series *series,
+				    struct tally *tally, struct heap_census *census,
+				    struct keyed *keys)
 {
-	CLEANUP_FREE uint8_t *is_candidate = calloc((size_t)session->snapshot->object_count + 1, 1);
-
-	if (!is_candidate)
-		return heap_error_out_of_memory();
-	for (size_t i = 0; i < candidates->count; i++)
-		is_candidate[candidates->objects[i]] = 1;
 	for (size_t i = 0; i < candidates->count; i++) {
 		heap_object_id object = candidates->objects[i];
 		struct heap_error *error;
@@ -163,7 +158,7 @@ static struct heap_error *make_keys(const struct candidates *candidates, enum ca
 		if (by == CANDIDATES_BY_BACKTRACE)
 			keys[i].key = heap_backtrace_step(session->snapshot->backtrace[object]);
 		else if (by == CANDIDATES_BY_DOMINATOR)
-			keys[i].key = holder_of(session, is_candidate, object);
+			keys[i].key = holder_of(session, series, object);
 		else
 			keys[i].key = keys[i].kind;
 	}
@@ -363,7 +358,7 @@ static struct heap_error *make_groups(struct candidates *candidates,
 	candidates->groups = calloc(candidates->count + 1, sizeof(*candidates->groups));
 	if (!keys || !growths || !candidates->groups)
 		return heap_error_out_of_memory();
-	error = make_keys(candidates, options->by, session, tally, census, keys);
+	error = make_keys(candidates, options->by, session, series, tally, census, keys);
 	if (!error)
 		error = judge_kinds(growths, census);
 	if (!error)

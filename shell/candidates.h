@@ -29,7 +29,7 @@ enum candidates_by {
 	CANDIDATES_BY_TYPE,
 	CANDIDATES_BY_SITE,
 	CANDIDATES_BY_BACKTRACE,
-	CANDIDATES_BY_DOMINATOR, /**< what holds them: their nearest dominator that is none of them */
+	CANDIDATES_BY_DOMINATOR, /**< their nearest dominator that was there from the beginning */
 	CANDIDATES_WAYS,
 };
 

@@ -53,7 +53,7 @@ is $late->{utility}{trend}{since}, scalar(grep { total($_, 'struct utility') < 2
 is $late->{sample}{trend}{judgement}, 'steady growth in size', 'the vector grows in size';
 is join(' ', grep { ($late->{$_}{trend}{kind}) eq 'steady' } sort keys %$late), 'sample session',
     'and nothing else grows';
-is $late->{slot}, undef, 'what comes back at its address is no candidate';
+is $late->{renewed}, undef, 'what comes back at its address is no candidate';
 
 # The candidates are exactly the sessions between the first and the last but one.
 my @leaks = grep { $_->{object}{type} eq 'struct session' } @{ $all->{leaks} };
@@ -67,6 +67,14 @@ for my $n (1 .. $#files - 1) {
 is_deeply $late->{session}{history}, [map { 25 * $_ } 1 .. 16], '25 from one to the next';
 cmp_ok $late->{session}{trend}{objects_per_hour}, '>', 0, 'at a rate';
 
+# Who holds them, and how they came to be.
+my %holder = map { $_->{dominator} => $_ } @{ report('--by', 'dominator', @files)->{summary} };
+my ($sessions) = grep { /^the global variable sessions \(series\.c:\d+, series\)$/ } keys %holder;
+is $holder{ $sessions // '' }{objects}, scalar(@leaks), 'the list of sessions holds the leak';
+my ($way) = grep { $_->{growing} =~ /^struct session,/ } @{ report('--by', 'backtrace', @files)->{summary} };
+like $way->{backtrace}, qr/^leak \(series\.c:\d+\) < step \(series\.c:\d+\) < main \(series\.c:\d+\)/,
+    'and the calls that led to it are told';
+
 # From one to the next: what is added and freed; the vector is resized, wherever it is.
 my ($before, $after) = @files[-3, -1];
 my %row = map { ($_->{name} =~ s/^struct (\w+), .*/$1/r) => $_ } @{ JSON::PP->new->utf8->decode(
@@ -77,6 +85,6 @@ is $row{session}{freed}{objects}, 0, 'and none was freed';
 is $row{utility}{added}{objects}, $row{utility}{freed}{objects}, 'one utility comes, one goes';
 is $row{sample}{resized}{objects} + $row{sample}{moved}{objects}, 1, 'the vector has grown';
 is $row{sample}{added}{objects}, 0, 'and is not another';
-is_deeply [@{ $row{slot} }{qw(added freed)}], [({ objects => 1, bytes => 16 }) x 2],
-    'the slot is, at the address that it had';
+is_deeply [@{ $row{renewed} }{qw(added freed)}], [({ objects => 1, bytes => 16 }) x 2],
+    'what is renewed is another, at the address that it had';
 done_testing;

@@ -43,8 +43,8 @@ struct sample {
 	long time;
 };
 
-struct slot {
-	struct slot *self;
+struct renewed {
+	struct renewed *self;
 	char text[8];
 };
 
@@ -54,7 +54,7 @@ static int cached;
 static struct request *requests[REQUESTS];
 static struct sample *samples;
 static size_t sample_count;
-static struct slot *slot;
+static struct renewed *renewed;
 
 static void leak(int descriptor)
 {
@@ -107,9 +107,9 @@ static void measure(long time)
 
 static void replace(void)
 {
-	free(slot);
-	slot = malloc(sizeof(*slot));
-	*slot = (struct slot){ .self = slot, .text = "again" };
+	free(renewed);
+	renewed = malloc(sizeof(*renewed));
+	*renewed = (struct renewed){ .self = renewed, .text = "again" };
 }
 
 static void step(long number)
