@@ -138,6 +138,18 @@ static enum heap_symbol_kind kind_of(const GElf_Sym *symbol, bool *wanted)
 	}
 }
 
+// Where the section that a symbol lies in ends.
+static uint64_t section_end(struct heap_elf_file *file, const GElf_Sym *symbol)
+{
+	Elf_Scn *section = elf_getscn(file->elf, symbol->st_shndx);
+	GElf_Shdr header;
+
+	if (!section || !gelf_getshdr(section, &header) ||
+	    header.sh_addr + header.sh_size < header.sh_addr)
+		return UINT64_MAX;
+	return header.sh_addr + header.sh_size;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *read_symbols(struct heap_elf_file *file, Elf_Scn *section,
 				       const GElf_Shdr *header)
@@ -172,6 +184,7 @@ static struct heap_error *read_symbols(struct heap_elf_file *file, Elf_Scn *sect
 		symbols[file->symbol_count++] = (struct heap_symbol){
 			.address = symbol.st_value,
 			.size = symbol.st_size,
+			.limit = symbol.st_size ? 0 : section_end(file, &symbol),
 			.name = name,
 			.kind = (uint8_t)kind,
 			.global = GELF_ST_BIND(symbol.st_info) != STB_LOCAL,
@@ -289,7 +302,9 @@ const struct heap_symbol *heap_elf_find_symbol(const struct heap_elf_file *file,
 
 	const struct heap_symbol *symbol = &file->symbols[low - 1];
 
-	return symbol->size == 0 || address - symbol->address < symbol->size ? symbol : NULL;
+	if (symbol->size == 0)
+		return address < symbol->limit ? symbol : NULL;
+	return address - symbol->address < symbol->size ? symbol : NULL;
 }
 
 const struct heap_symbol *heap_elf_find_name(const struct heap_elf_file *file, const char *name)

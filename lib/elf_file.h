@@ -34,6 +34,7 @@ enum heap_symbol_kind {
 struct heap_symbol {
 	uint64_t address;
 	uint64_t size;    /**< bytes; 0 if the file does not say */
+	uint64_t limit;   /**< of a sizeless one: where its section ends */
 	const char *name; /**< owned by the file; as linked (mangled) */
 	uint8_t kind;     /**< enum heap_symbol_kind */
 	bool global;
@@ -90,7 +91,10 @@ struct heap_error *heap_elf_add_symbols(struct heap_elf_file *file,
 HEAP_MUST_CHECK
 struct heap_error *heap_elf_add_packed_symbols(struct heap_elf_file *file);
 
-/** The symbol that holds @p address (a sizeless one reaches to the next), or NULL. */
+/**
+ * The symbol that holds @p address, or NULL. A sizeless one reaches to the next, or to the end of
+ * its section.
+ */
 const struct heap_symbol *heap_elf_find_symbol(const struct heap_elf_file *file,
 					       enum heap_symbol_kind kind, uint64_t address);
 

@@ -69,8 +69,10 @@ static void symbols_are_found_by_address(void **state)
 	assert_int_equal(table->size, 40);
 	assert_string_equal(symbol_name(HEAP_SYMBOL_OBJECT, table->address + 39), "table");
 	assert_string_not_equal(symbol_name(HEAP_SYMBOL_OBJECT, table->address + 40), "table");
-	// Not that of another kind that is the last before it.
-	assert_string_not_equal(symbol_name(HEAP_SYMBOL_FUNCTION, table->address), "table");
+	// The last function has no size; it ends with its section.
+	assert_string_equal(symbol_name(HEAP_SYMBOL_FUNCTION, named("_fini")->address), "_fini");
+	assert_int_equal(named("_fini")->size, 0);
+	assert_string_equal(symbol_name(HEAP_SYMBOL_FUNCTION, table->address), "");
 	assert_int_equal(named("own")->size, 12);
 	assert_false(named("own")->global);
 	assert_int_equal(named("mine")->kind, HEAP_SYMBOL_THREAD_LOCAL);
