@@ -37,6 +37,7 @@ void heap_graph_destroy(struct heap_graph *graph)
 	heap_column_destroy(graph->root_in_first);
 	heap_column_destroy(graph->root_in);
 	heap_column_destroy(graph->reach);
+	heap_column_destroy(graph->distance);
 	free(graph);
 }
 
@@ -205,6 +206,65 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 	spread(snapshot, reach, HEAP_REACH_INTERIOR, queue, 0, tail);
 	graph->reach = keep(reach);
 	return NULL;
+}
+
+// Gives what the queue's objects lead to one more than them.
+HEAP_MUST_CHECK
+static struct heap_error *measure(const struct heap_graph *graph, uint32_t *distance,
+				  heap_object_id *queue, size_t tail)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+
+	for (size_t head = 0; head < tail; head++) {
+		heap_object_id object = queue[head];
+		struct heap_error *error = heap_progress_step(
+			graph->progress, "distances from roots", head, snapshot->object_count);
+
+		if (error)
+			return error;
+		for (uint32_t i = snapshot->edge_first[object];
+		     i < snapshot->edge_first[object + 1]; i++) {
+			heap_object_id target = snapshot->edge_target[i];
+
+			if (distance[target] == UINT32_MAX) {
+				distance[target] = distance[object] + 1;
+				// It will be its turn when all before it have had theirs.
+				__builtin_prefetch(&snapshot->edge_first[target], 0, 1);
+				queue[tail++] = target;
+			}
+		}
+	}
+	return NULL;
+}
+
+struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	size_t objects = snapshot->object_count, tail = 0;
+	CLEANUP_COLUMN uint32_t *distance = NULL;
+	CLEANUP_COLUMN heap_object_id *queue = NULL;
+	struct heap_error *error;
+
+	if (graph->distance)
+		return NULL;
+	error = heap_column_create(objects + 1, sizeof(*distance), &distance);
+	if (!error)
+		error = heap_column_create(objects + 1, sizeof(*queue), &queue);
+	if (error)
+		return error;
+	memset(distance, 0xff, objects * sizeof(*distance));
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		heap_object_id target = snapshot->root_edges[i].target;
+
+		if (distance[target] == UINT32_MAX) {
+			distance[target] = 0;
+			queue[tail++] = target;
+		}
+	}
+	error = measure(graph, distance, queue, tail);
+	if (!error)
+		graph->distance = keep(distance);
+	return error;
 }
 
 heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge)

@@ -42,6 +42,9 @@ struct heap_graph {
 	uint32_t *root_in_first;   /**< [objects + 1] */
 	uint32_t *root_in; /**< [root_edge_count] index in snapshot->root_edges, by target */
 	uint8_t *reach;    /**< [objects] enum heap_reach; NULL until heap_graph_need_reach() */
+	/** [objects] edges from the nearest root's object; UINT32_MAX: leaked. NULL until
+	 *  heap_graph_need_distance() */
+	uint32_t *distance;
 };
 
 /**
@@ -66,6 +69,10 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
 
 /** The edge at so many bytes in an object, or UINT32_MAX: binary search. Needs SLOTS. */
 uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset);
+
+/** How far each object is from the roots; one pass over the edges. */
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_need_distance(struct heap_graph *graph);
 
 /** The object that edge @p edge leaves: binary search. */
 heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge);

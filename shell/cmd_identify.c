@@ -28,46 +28,10 @@ struct tree {
 	uint64_t depth; // levels that may still be shown
 	uint64_t width; // holders of each object; 0: fewer and fewer, as above
 	unsigned level;
-	uint32_t *distance; // [objects] edges from the nearest root; UINT32_MAX: leaked
-	uint8_t *shown;     // [objects] whether its holders have been shown, or are being
+	const uint32_t *distance; // [objects] of the graph: the nearest holder to a root says most
+	uint8_t *shown;           // [objects] whether its holders have been shown, or are being
 	char prefix[MAX_PREFIX];
 };
-
-// How far each object is from the roots: the holder that is nearest to one says most.
-static uint32_t *find_distances(struct session *session)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	size_t count = snapshot->object_count;
-	uint32_t *distance = session_allocate(session, (count + 1) * sizeof(*distance));
-	heap_object_id *queue = session_allocate(session, (count + 1) * sizeof(*queue));
-	size_t tail = 0;
-
-	if (!distance || !queue)
-		return NULL;
-	memset(distance, 0xff, count * sizeof(*distance));
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
-		heap_object_id target = snapshot->root_edges[i].target;
-
-		if (distance[target] == UINT32_MAX) {
-			distance[target] = 0;
-			queue[tail++] = target;
-		}
-	}
-	for (size_t head = 0; head < tail; head++) {
-		heap_object_id object = queue[head];
-
-		for (uint32_t i = snapshot->edge_first[object];
-		     i < snapshot->edge_first[object + 1]; i++) {
-			heap_object_id target = snapshot->edge_target[i];
-
-			if (distance[target] == UINT32_MAX) {
-				distance[target] = distance[object] + 1;
-				queue[tail++] = target;
-			}
-		}
-	}
-	return distance;
-}
 
 // Holders of one object: roots first, then objects; named, typed and near ones first. One that
 // holds it by several fields is there once.
@@ -342,11 +306,13 @@ static enum command_status identify_run(struct session *session, int argc, char 
 		error = session_parse_object(session, argv[1], &object);
 	if (!error)
 		error = session_graph(session);
+	if (!error)
+		error = heap_graph_need_distance(session->graph);
 	if (error)
 		return command_fail(session, error);
 	tree.shown = session_allocate(session, session->snapshot->object_count);
-	tree.distance = find_distances(session);
-	if (!tree.shown || !tree.distance)
+	tree.distance = session->graph->distance;
+	if (!tree.shown)
 		return command_fail(session, heap_error_out_of_memory());
 	output_open_object(session->output, NULL);
 	describe_object_json(session, "object", object);

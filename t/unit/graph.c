@@ -110,6 +110,49 @@ static void interior_pointers_reach_less_surely(void **state)
 	model_deinit(&model);
 }
 
+// By relaxing all edges until nothing changes.
+static void find_distances(const struct heap_snapshot *model, uint32_t *distance)
+{
+	bool more = true;
+
+	memset(distance, 0xff, MAX_OBJECTS * sizeof(*distance));
+	for (uint64_t i = 0; i < model->root_edge_count; i++)
+		distance[model->root_edges[i].target] = 0;
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < model->object_count; i++) {
+			for (uint32_t j = model->edge_first[i];
+			     distance[i] != UINT32_MAX && j < model->edge_first[i + 1]; j++) {
+				uint32_t *other = &distance[model->edge_target[j]];
+
+				if (distance[i] + 1 < *other) {
+					*other = distance[i] + 1;
+					more = true;
+				}
+			}
+		}
+	}
+}
+
+static void distances_are_the_shortest(void **state)
+{
+	(void)state;
+	for (int i = 0; i < GRAPHS; i++) {
+		struct heap_snapshot model;
+		struct heap_graph *graph;
+		uint32_t expected[MAX_OBJECTS];
+
+		model_init_random(&model);
+		assert_null(heap_graph_create(&model, &graph));
+		assert_null(heap_graph_need_distance(graph));
+		find_distances(&model, expected);
+		assert_memory_equal(graph->distance, expected,
+				    model.object_count * sizeof(*expected));
+		heap_graph_destroy(graph);
+		model_deinit(&model);
+	}
+}
+
 static struct heap_reachable sum_up(const struct heap_snapshot *model, const uint8_t *reached)
 {
 	struct heap_reachable sum = { 0, 0 };
@@ -248,6 +291,7 @@ static void too_many_root_edges_are_refused(void **state)
 UNIT_TESTS("graph", cmocka_unit_test(edges_are_found_backwards),
 	   cmocka_unit_test(reachability_has_three_classes),
 	   cmocka_unit_test(interior_pointers_reach_less_surely),
+	   cmocka_unit_test(distances_are_the_shortest),
 	   cmocka_unit_test(roots_and_objects_reach_what_they_reach),
 	   cmocka_unit_test(nothing_is_no_trouble),
 	   cmocka_unit_test(too_many_root_edges_are_refused))
