@@ -173,8 +173,9 @@ static void read_threads(void)
 	uint64_t number;
 
 	if (value && (!parse_number(value, &number) || number < 1 || number > 64))
-		heapsnap_report("HEAPSNAP_THREADS", value,
-				": not a number from 1 to 64; one for each processor, 4 at most");
+		heapsnap_report(
+			"HEAPSNAP_THREADS", value,
+			": not a number from 1 to 64; as many as processors, 4 at most, are used");
 }
 
 void heapsnap_settings_read(void)

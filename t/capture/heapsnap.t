@@ -149,6 +149,7 @@ my %bad = (
     HEAPSNAP_SIGNAL  => 'KILL',
     HEAPSNAP_CONTENT => '-1',
     HEAPSNAP_FILE    => '',
+    HEAPSNAP_THREADS => '0',
     HEAPSNAP_VERBOSE => 'loud',
 );
 for my $name (sort keys %bad) {
