@@ -337,6 +337,7 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-report
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-diff
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-unfreed
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-trace
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-evolution
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-export
 

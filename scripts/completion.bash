@@ -60,6 +60,20 @@ _heapsh_diff()
 	fi
 }
 
+_heapsh_trace()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$previous" = --by ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'allocated peak end' -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--json --sites --tree --callers --timeline --lifetimes
+			--collapsed --pprof --by --limit --between --live --at --longer --shorter --size
+			--site --frame --not-frame --thread' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	fi
+}
+
 _heapsh_evolution()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
@@ -120,6 +134,7 @@ complete -o filenames -F _heapsh heapsh
 complete -o filenames -F _heapsh_leakreport heapsh-leakreport
 complete -o filenames -F _heapsh_diff heapsh-diff
 complete -o filenames -F _heapsh_unfreed heapsh-unfreed
+complete -o filenames -F _heapsh_trace heapsh-trace
 complete -o filenames -F _heapsh_evolution heapsh-evolution
 complete -o filenames -F _heapsh_export heapsh-export
 complete -o filenames -F _heapsh_report heapsh-report
