@@ -113,6 +113,43 @@ static void need_typedefs(const struct heap_types *types, bool *needed)
 	}
 }
 
+static int compare_names(const void *left, const void *right, void *context)
+{
+	const struct heap_types *types = context;
+	const struct heap_type *a = &types->types[*(const heap_type_id *)left];
+	const struct heap_type *b = &types->types[*(const heap_type_id *)right];
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name; // strings are kept once
+}
+
+// Types that had to be told from others by file and line, such as from one of libc's, and no
+// longer have to: the others are gone.
+HEAP_MUST_CHECK
+static struct heap_error *forget_others(struct heap_types *types)
+{
+	CLEANUP_FREE heap_type_id *ambiguous = calloc(types->count, sizeof(*ambiguous));
+	size_t count = 0;
+
+	if (!ambiguous)
+		return heap_error_out_of_memory();
+	for (heap_type_id id = 1; id < types->count; id++) {
+		if (types->types[id].flags & HEAP_TYPE_AMBIGUOUS)
+			ambiguous[count++] = id;
+	}
+	qsort_r(ambiguous, count, sizeof(*ambiguous), compare_names, types);
+	for (size_t i = 0; i < count; i++) {
+		bool is_alone =
+			(i == 0 || compare_names(&ambiguous[i - 1], &ambiguous[i], types)) &&
+			(i + 1 == count || compare_names(&ambiguous[i], &ambiguous[i + 1], types));
+
+		if (is_alone)
+			types->types[ambiguous[i]].flags &= (uint8_t)~HEAP_TYPE_AMBIGUOUS;
+	}
+	return NULL;
+}
+
 struct heap_error *prune_types(const struct heap_types *types, bool *needed, heap_type_id *map,
 			       struct heap_types *result)
 {
@@ -132,6 +169,8 @@ struct heap_error *prune_types(const struct heap_types *types, bool *needed, hea
 		if (needed[id])
 			error = copy_type(types, id, map, result);
 	}
+	if (!error)
+		error = forget_others(result);
 	if (error)
 		heap_types_deinit(result);
 	return error;

@@ -27,7 +27,7 @@ like $shown, qr/struct geometry::shape = \{\n.*\bid = \d+\n/s, 'the base class';
 like $shown, qr/^  label = "a label that is too long for the small buffer"$/m, 'a string';
 is count('string', 'a label that is too long'), 4, 'whose text is in a block of its own';
 like Heapsh::ask($file, 'identify', $square->{address}),
-    qr/\[\d+\] of struct geometry::shape \*\[16\] at .*\n  .*_M_start of the global variable shapes \(containers\.cc:\d+, containers\)/,
+    qr/\[\d+\] of struct geometry::shape \*\[16\] at .*\n  .*_M_start(?: and 1 more field)? of the global variable shapes \(containers\.cc:\d+, containers\)/,
     'who holds it';
 my ($items) = grep { $_->{elements} == 50 } @{ Heapsh::ask_json($file, 'find', 'type', 'item')->{objects} };
 is $items->{size}, 50 * 24, 'a vector\'s elements';
