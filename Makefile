@@ -117,8 +117,8 @@ $(BUILD)/heapsh: $(SHELL_) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
-# The report page's files are in the program.
-$(BUILD)/shell/report_parts.o: $(wildcard shell/report/*.* shell/report/vendor/*/*)
+# The files of the pages of heapsh-report and heapsh-trace are in the programs.
+$(BUILD)/shell/report_parts.o: $(wildcard shell/report/*.* shell/report/*/*.* shell/report/vendor/*/*)
 
 $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.o,$(SHELL_)) \
 		$(BUILD)/libheapgraph.a
@@ -340,6 +340,7 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-trace
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-evolution
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-export
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-trace
 
 FORCE:
 

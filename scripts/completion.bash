@@ -129,6 +129,20 @@ _heapsh_unfreed()
 	fi
 }
 
+_heapsh_trace()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$previous" = --by ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'allocated peak end' -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--json --sites --tree --callers --timeline --lifetimes
+			--collapsed --pprof --html --output --by --limit --between --live --at --longer --shorter --size
+			--site --frame --not-frame --thread' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	fi
+}
+
 complete -o filenames -F _heapsnap heapsnap
 complete -o filenames -F _heapsh heapsh
 complete -o filenames -F _heapsh_leakreport heapsh-leakreport
@@ -138,3 +152,4 @@ complete -o filenames -F _heapsh_trace heapsh-trace
 complete -o filenames -F _heapsh_evolution heapsh-evolution
 complete -o filenames -F _heapsh_export heapsh-export
 complete -o filenames -F _heapsh_report heapsh-report
+complete -o filenames -F _heapsh_trace heapsh-trace

@@ -2,7 +2,7 @@
 #include "shell/report.h"
 
 #include "shell/candidates.h"
-#include "shell/format.h"
+#include "shell/page.h"
 #include "shell/report_data.h"
 #include "shell/report_parts.h"
 
@@ -12,60 +12,6 @@
 enum {
 	FEWEST_FOR_LEAKS = 3, // snapshots
 };
-
-// "<" ends a script wherever it stands in it, but in JSON it stands in strings alone.
-static void write_data(FILE *stream, const char *data, size_t size)
-{
-	const char *end = data + size;
-
-	while (data < end) {
-		const char *next = memchr(data, '<', (size_t)(end - data));
-		size_t length = (size_t)((next ? next : end) - data);
-
-		fwrite(data, 1, length, stream);
-		if (next)
-			fputs("\\u003c", stream);
-		data += length + (next != NULL);
-	}
-}
-
-static void write_title(FILE *stream, const char *program)
-{
-	char *name = format_name(program);
-
-	for (const char *at = name; at && *at; at++) {
-		if (*at == '<' || *at == '&')
-			fputs(*at == '<' ? "&lt;" : "&amp;", stream);
-		else
-			putc(*at, stream);
-	}
-	free(name);
-}
-
-static void write_frame(FILE *stream, const char *program, const char *data, size_t size)
-{
-	const char *at = report_frame();
-
-	for (;;) {
-		const char *begin = strchr(at, '@');
-		const char *end = begin ? strchr(begin + 1, '@') : NULL;
-
-		if (!end)
-			break;
-		fwrite(at, 1, (size_t)(begin - at), stream);
-
-		const char *part = report_part(begin + 1, (size_t)(end - begin - 1));
-
-		if (part)
-			fputs(part, stream);
-		else if (strncmp(begin, "@data@", 6) == 0)
-			write_data(stream, data, size);
-		else
-			write_title(stream, program);
-		at = end + 1;
-	}
-	fputs(at, stream);
-}
 
 // The data alone, into memory: it is bounded.
 HEAP_MUST_CHECK
@@ -106,7 +52,7 @@ static struct heap_error *write_file(const char *path, struct session *session,
 	if (!error && !stream)
 		error = heap_error_create_system("%s", path);
 	if (stream) {
-		write_frame(stream, session->snapshot->info.program, data, size);
+		page_write(stream, report_frame(), session->snapshot->info.program, data, size);
 		*bytes = (uint64_t)ftell(stream);
 		if (ferror(stream) | fclose(stream))
 			error = heap_error_create_system("%s", path);

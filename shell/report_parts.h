@@ -3,7 +3,7 @@
 #define REPORT_PARTS_H
 
 /**
- * The files of shell/report/ that a report page is made of, as they were when this was built.
+ * The files of shell/report/ that the pages of reports and traces are made of, as they were when this was built.
  */
 
 #include <stddef.h>
@@ -15,6 +15,9 @@ struct report_part {
 
 /** The page's frame; "@name@" stands where a part goes, "@data@" where the data goes. */
 const char *report_frame(void);
+
+/** The frame of the page of a trace. */
+const char *report_trace_frame(void);
 
 /** @return NULL if there is none of that name */
 const char *report_part(const char *name, size_t length);

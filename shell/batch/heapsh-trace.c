@@ -13,6 +13,7 @@
 #include "lib/filter.h"
 #include "shell/format.h"
 #include "shell/output.h"
+#include "shell/trace_page.h"
 #include "shell/trace_pprof.h"
 #include "shell/trace_samples.h"
 #include "shell/trace_tree.h"
@@ -42,12 +43,14 @@ enum view {
 	VIEW_LIFETIMES,
 	VIEW_COLLAPSED,
 	VIEW_PPROF,
+	VIEW_HTML,
 };
 
 struct options {
 	bool json;
 	enum view view;
-	const char *by; // allocated, peak, end, or a time
+	const char *page; // where it goes; NULL: to standard output
+	const char *by;   // allocated, peak, end, or a time
 	uint64_t limit;
 	struct trace_filter filter;
 	const char *with[MAX_FRAMES], *without[MAX_FRAMES];
@@ -55,8 +58,8 @@ struct options {
 
 static const char usage[] =
 	"usage: heapsh-trace [--json] [--sites | --tree | --callers | --timeline | --lifetimes |\n"
-	"           --collapsed | --pprof] [--by allocated|peak|end|TIME] [--limit N] [FILTER...] "
-	"FILE\n"
+	"           --collapsed | --pprof | --html] [-o|--output PAGE]\n"
+	"           [--by allocated|peak|end|TIME] [--limit N] [FILTER...] FILE\n"
 	"filters: --between TIME,TIME  --live TIME,TIME  --at TIME  --longer TIME  --shorter TIME\n"
 	"         --size [<>=]SIZE  --site PLACE  --frame PLACE  --not-frame PLACE  --thread ID\n";
 
@@ -193,6 +196,8 @@ static const struct option known[] = {
 	{ "lifetimes", no_argument, NULL, 256 + VIEW_LIFETIMES },
 	{ "collapsed", no_argument, NULL, 256 + VIEW_COLLAPSED },
 	{ "pprof", no_argument, NULL, 256 + VIEW_PPROF },
+	{ "html", no_argument, NULL, 256 + VIEW_HTML },
+	{ "output", required_argument, NULL, 'o' },
 	{ "by", required_argument, NULL, 'y' },
 	{ "limit", required_argument, NULL, 'n' },
 	{ "between", required_argument, NULL, 'b' },
@@ -220,6 +225,9 @@ static bool take_option(int option, int index, struct options *options)
 	case 'j':
 		options->json = true;
 		return true;
+	case 'o':
+		options->page = optarg;
+		return true;
 	case 'y':
 		options->by = optarg;
 		return is_moment(optarg) || complain("by", optarg);
@@ -243,13 +251,13 @@ static bool parse_options(int argc, char **argv, struct options *options)
 {
 	int option, index = 0;
 
-	while ((option = getopt_long(argc, argv, "", known, &index)) != -1) {
+	while ((option = getopt_long(argc, argv, "o:", known, &index)) != -1) {
 		if (!take_option(option, index, options))
 			return false;
 	}
 	options->filter.with = options->with;
 	options->filter.without = options->without;
-	if (argc - optind == 1)
+	if (argc - optind == 1 && (options->view == VIEW_HTML || !options->page))
 		return true;
 	fputs(usage, stderr);
 	return false;
@@ -496,6 +504,21 @@ static void tell_collapsed(struct telling *telling, const struct trace_tree *tre
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *write_page(const struct telling *telling, const char *name)
+{
+	const char *path = telling->options->page;
+	FILE *stream = path ? fopen(path, "we") : stdout;
+	struct heap_error *error;
+
+	if (!stream)
+		return heap_error_create_system("%s", path);
+	error = trace_page_write(stream, &telling->samples, telling->peak_us, name);
+	if ((ferror(stream) | (path ? fclose(stream) : fflush(stream))) && !error)
+		error = heap_error_create_system("%s", path ? path : "standard output");
+	return error;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *tell(struct telling *telling)
 {
 	struct trace_tree tree;
@@ -534,6 +557,8 @@ static struct heap_error *tell(struct telling *telling)
 	case VIEW_PPROF:
 		return trace_pprof_write(&telling->samples, time_us,
 					 output_stream(telling->output));
+	case VIEW_HTML:
+		break;
 	}
 	return error;
 }
@@ -547,8 +572,8 @@ static struct heap_error *run(struct telling *telling, const char *path)
 		error = trace_samples_filter(&telling->samples, &telling->options->filter);
 	if (!error)
 		error = trace_samples_peak(&telling->samples, &telling->peak_us);
-	if (error)
-		return error;
+	if (error || telling->options->view == VIEW_HTML)
+		return error ? error : write_page(telling, path);
 	output_open_object(telling->output, NULL);
 	error = tell(telling);
 	output_close(telling->output);
@@ -565,7 +590,9 @@ int main(int argc, char **argv)
 
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
-	telling.output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);
+	telling.output = output_create(
+		stdout, options.json && options.view != VIEW_HTML ? OUTPUT_JSON : OUTPUT_TEXT,
+		false);
 	error = telling.output ? run(&telling, argv[optind]) : heap_error_out_of_memory();
 	if (error)
 		fprintf(stderr, "heapsh-trace: %s\n", heap_error_message(error));

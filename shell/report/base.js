@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What all parts of the page use: the data, elements, numbers as heapsh writes them, colours.
-// All of the page's scripts stand in one function, in the order of page.html.
+// What all parts of both pages use: the data, elements, numbers as heapsh writes them, light.
+// All of a page's scripts stand in one function, in the order of its frame.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
@@ -74,35 +74,6 @@ function plural(count, word) {
 
 const COLOURS = 8;
 
-// The largest types have a colour of their own, which is theirs all over the page.
-const typeColours = new Map(data.types.filter((type) => type.name && type.name !== 'untyped')
-	.slice(0, COLOURS).map((type, index) => [type.name, `var(--colour-${index})`]));
-
-function colourOfType(name) {
-	return name === 'untyped' ? 'var(--colour-untyped)' : typeColours.get(name) || 'var(--colour-other)';
-}
-
-// --- texts with objects in them -------------------------------------------------------
-
-const numberByAddress = new Map(data.objects.map((object, index) => [object.address, index]));
-
-// @param text  what is shown instead of its name: words, or its address
-function objectLink(number, text) {
-	const isWord = text && !text.startsWith('0x');
-
-	return element('a', { href: `#object-${number}`, class: isWord ? 'object word' : 'object' },
-		text || data.objects[number].name);
-}
-
-// Addresses of objects that the page knows become links, text between backticks code.
-function linked(text) {
-	return text.split(/(`[^`]*`|0x[0-9a-f]+)/).map((part) => {
-		if (part.startsWith('`'))
-			return element('code', {}, part.slice(1, -1));
-		return numberByAddress.has(part) ? objectLink(numberByAddress.get(part), part) : part;
-	});
-}
-
 // --- what hovers ----------------------------------------------------------------------
 
 const tip = document.getElementById('tip');
@@ -136,4 +107,42 @@ function choice(label, names, chosen, choose) {
 	}, name));
 
 	return element('span', { class: 'choice', role: 'group', 'aria-label': label }, buttons);
+}
+
+// Round values for an axis: 1, 2 or 5 times a power of ten, or of two for bytes.
+function ticks(most, count, bytes) {
+	const base = bytes ? 2 : 10;
+	let step = Math.pow(base, Math.floor(Math.log(most / count) / Math.log(base)));
+
+	for (const factor of bytes ? [1, 2] : [1, 2, 5, 10]) {
+		if (most / (step * factor) <= count) {
+			step *= factor;
+			break;
+		}
+	}
+	step = Math.max(step, 1);
+	return Array.from({ length: Math.floor(most / step) + 1 }, (unused, index) => index * step);
+}
+
+// --- light ----------------------------------------------------------------------------
+
+function isDark() {
+	return (document.documentElement.dataset.theme ||
+		(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+}
+
+function switchLight() {
+	document.documentElement.dataset.theme = isDark() ? 'light' : 'dark';
+}
+
+// --- keys -----------------------------------------------------------------------------
+
+const helpDialog = document.getElementById('help');
+
+// @param keys  [key, what it does]...
+function showHelp(keys) {
+	helpDialog.replaceChildren(element('h2', {}, 'Keys'), element('dl', {}, keys.flatMap(([key, what]) =>
+		[element('dt', {}, element('kbd', {}, key)), element('dd', {}, what)])),
+	element('form', { method: 'dialog' }, element('button', {}, 'Close')));
+	helpDialog.showModal();
 }

@@ -17,21 +17,6 @@ function sparkline(values) {
 		svg('circle', { cx: width - 4, cy: height - 2 - last / most * (height - 5), r: 2 }));
 }
 
-// Round values for an axis: 1, 2 or 5 times a power of ten, or of two for bytes.
-function ticks(most, count, bytes) {
-	const base = bytes ? 2 : 10;
-	let step = Math.pow(base, Math.floor(Math.log(most / count) / Math.log(base)));
-
-	for (const factor of bytes ? [1, 2] : [1, 2, 5, 10]) {
-		if (most / (step * factor) <= count) {
-			step *= factor;
-			break;
-		}
-	}
-	step = Math.max(step, 1);
-	return Array.from({ length: Math.floor(most / step) + 1 }, (unused, index) => index * step);
-}
-
 // The largest of all series, and the sum of the others up to the whole.
 function seriesOf(what, measure) {
 	const found = data.evolution[what].filter((series) => series[measure]).slice(0, COLOURS)

@@ -142,20 +142,8 @@ function drawSections() {
 		`Made by heapsh ${data.heapsh}; ${formatTime(data.program.time_ms)}. Charts: D3, © Mike Bostock, ISC licence.`));
 }
 
-// --- light ----------------------------------------------------------------------------
-
-function isDark() {
-	return (document.documentElement.dataset.theme ||
-		(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
-}
-
-function switchLight() {
-	document.documentElement.dataset.theme = isDark() ? 'light' : 'dark';
-}
-
 // --- keys -----------------------------------------------------------------------------
 
-const helpDialog = document.getElementById('help');
 const keys = [
 	['/', 'search; arrows and Enter choose'],
 	[`1 … ${sections.length}`, 'sections'],
@@ -165,13 +153,6 @@ const keys = [
 	['Alt ←', 'the object before'],
 	['?', 'this'],
 ];
-
-function showHelp() {
-	helpDialog.replaceChildren(element('h2', {}, 'Keys'), element('dl', {}, keys.flatMap(([key, what]) =>
-		[element('dt', {}, element('kbd', {}, key)), element('dd', {}, what)])),
-	element('form', { method: 'dialog' }, element('button', {}, 'Close')));
-	helpDialog.showModal();
-}
 
 function goToSection(number) {
 	const section = sections[number - 1];
@@ -186,7 +167,7 @@ function pressed(event) {
 	if (event.key === '/')
 		searchField.focus();
 	else if (event.key === '?')
-		showHelp();
+		showHelp(keys);
 	else if (event.key === 't')
 		switchLight();
 	else if (event.key === 'm')
@@ -215,7 +196,7 @@ function openAll() {
 drawSections();
 startSearch();
 document.getElementById('theme').addEventListener('click', switchLight);
-document.getElementById('keys').addEventListener('click', showHelp);
+document.getElementById('keys').addEventListener('click', () => showHelp(keys));
 addEventListener('keydown', pressed);
 addEventListener('hashchange', followHash);
 addEventListener('popstate', followHash);
