@@ -95,6 +95,7 @@ my ($most) = sort { sites()->{$b} <=> sites()->{$a} } keys %{ sites() };
 like $most, qr/^make_medium \(trace-history\.c:\d+\)$/, 'is what the queue has';
 # Step two: who puts it there?
 $page->click('#sites-table tbody tr .opener');
+ok !$page->ask('!document.getElementById("none").hidden'), 'something is there';
 is_deeply [grep { /^(make_medium|backlog|main) / } map { $_ =~ s/\(.*//r } @{ $page->ask(
     '[...document.querySelectorAll("#sites-table tbody tr")].slice(0, 3).map((row) => row.dataset.text)') }],
     ['make_medium ', 'backlog ', 'main '], 'a single caller unfolds with its own';

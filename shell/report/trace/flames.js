@@ -6,7 +6,9 @@ const FLAME_ROW = 22, NARROWEST = 2; // pixels
 const flames = { map: null, trail: null, facts: null, cells: [], width: 0 };
 
 // The files, or where they are not known the modules, with most bytes have a colour of their own.
+// Where one or two of them have nearly all, that would tell nothing: there functions have colours.
 const sourceColours = new Map();
+const FEWEST_SOURCES = 3, SMALLEST_SOURCE = 0.05; // of the bytes
 
 function sourceOf(place) {
 	return place.file || place.module || '';
@@ -23,6 +25,8 @@ function colourSources() {
 		for (const source of seen)
 			bytes.set(source, (bytes.get(source) || 0) + chosen.ways.bytes[way]);
 	}
+	if ([...bytes.values()].filter((one) => one >= SMALLEST_SOURCE * chosen.bytes).length < FEWEST_SOURCES)
+		return;
 	[...bytes.keys()].sort((a, b) => bytes.get(b) - bytes.get(a) || (a < b ? -1 : 1)).slice(0, COLOURS)
 		.forEach((source, index) => sourceColours.set(source, `var(--colour-${index})`));
 }
@@ -32,7 +36,21 @@ function nodeText(tree, node) {
 }
 
 function nodeColour(tree, node) {
-	return node ? sourceColours.get(sourceOf(places[tree.place[node]])) || 'var(--colour-other)' : 'var(--colour-other)';
+	if (node === 0)
+		return 'var(--colour-other)';
+
+	const place = places[tree.place[node]];
+
+	return sourceColours.size ? sourceColours.get(sourceOf(place)) || 'var(--colour-other)' :
+		functionColour(place.function || place.text);
+}
+
+function functionColour(name) {
+	let hash = 0;
+
+	for (const character of name)
+		hash = (hash * 31 + character.codePointAt(0)) >>> 0;
+	return `var(--colour-${hash % COLOURS})`;
 }
 
 function nodeFacts(tree, node) {

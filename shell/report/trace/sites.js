@@ -4,7 +4,7 @@
 const MOST_ROWS = 40; // below one
 const opened = new Set(); // nodes
 const wide = new Set(); // those of which all rows are shown
-const sites = { body: null, head: null, focused: null };
+const sites = { body: null, head: null, none: null, focused: null };
 
 
 function siteRow(tree, node, depth) {
@@ -67,6 +67,7 @@ function drawSites() {
 	sites.head.textContent = calls.at ? `below ${nodeText(tree, calls.at)}` : calls.upwards ? 'site, and its callers' :
 		'call, and what it calls';
 	sites.body.replaceChildren(...rows);
+	sites.none.hidden = chosen.samples > 0;
 
 	const focus = rows.find((row) => row.node === sites.focused) || rows[0];
 
@@ -128,6 +129,7 @@ function moveAmongSites(event) {
 function siteTable() {
 	sites.body = element('tbody', { onkeydown: moveAmongSites });
 	sites.head = element('th', { scope: 'col' });
+	sites.none = element('p', { class: 'note', id: 'none' }, 'No sample is left by these filters; key 0 drops them.');
 	views.push(drawSites);
 	return element('div', { class: 'table' }, element('table', { id: 'sites-table', role: 'treegrid' },
 		element('caption', { class: 'unseen' }, 'Calls by bytes'),
@@ -138,5 +140,5 @@ function siteTable() {
 			element('th', { class: 'number', scope: 'col' }, 'objects'),
 			element('th', { class: 'number', scope: 'col', title: 'on average; of what is alive at the end: until then' },
 				'lived'),
-			sites.head)), sites.body));
+			sites.head)), sites.body), sites.none);
 }
