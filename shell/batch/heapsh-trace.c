@@ -87,7 +87,7 @@ static bool parse_time(const char *text, const char *end, uint64_t *result)
 
 		if (after > text && value >= 0 && value < 1e9 && after + length == end &&
 		    memcmp(after, units[i].name, length) == 0) {
-			*result = (uint64_t)(value * units[i].us);
+			*result = (uint64_t)(value * units[i].us + 0.5);
 			return true;
 		}
 	}

@@ -10,11 +10,12 @@ function parseTime(text) {
 	return found ? Number(found[1]) * units[found[2]] / TICK : NaN;
 }
 
+// To the µs, so that a command says the same.
 function writeTime(ticks) {
 	const us = Math.round(ticks * TICK);
 	const unit = us < 1000 ? 'us' : us < 1000000 ? 'ms' : 's';
 
-	return `${Number((us / units[unit]).toPrecision(6))}${unit}`;
+	return `${Number((us / units[unit]).toFixed(6))}${unit}`;
 }
 
 // "100", "4K", "2M". @return bytes, or NaN

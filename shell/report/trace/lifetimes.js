@@ -144,7 +144,7 @@ function lifetimes() {
 			return;
 		filter.allocated = [Math.min(start.at, now.at), Math.max(start.at, now.at)];
 		filter.lifetime = [start.share, now.share].sort((a, b) => a - b)
-			.map((share, end) => end && share === 1 ? Infinity : share === 0 ? 0 : shareToLifetime(share));
+			.map((share, end) => end && share === 1 ? Infinity : share === 0 ? 0 : Math.round(shareToLifetime(share)));
 		refilterSoon();
 	});
 	for (const name of ['pointerup', 'pointercancel']) {
