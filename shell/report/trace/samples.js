@@ -21,12 +21,13 @@ const wayBegins = takeColumn('way_begins'), wayPlaces = takeColumn('way_places')
 const COUNT = born.length, WAYS = wayBegins.length - 1;
 const END = Math.max(1, Math.ceil(data.end_us / TICK));
 
-// What a sample of a size stands for.
+// What a sample of a size stands for; nothing, if there cannot be one.
+const standsFor = (size) => size.probability > 0 ? 1 / size.probability : 0;
 const weight = {
-	objects: Float64Array.from(data.sizes, (size) => 1 / size.probability),
-	bytes: Float64Array.from(data.sizes, (size) => size.bytes / size.probability),
+	objects: Float64Array.from(data.sizes, standsFor),
+	bytes: Float64Array.from(data.sizes, (size) => size.bytes * standsFor(size)),
 	variance: Float64Array.from(data.sizes, (size) =>
-		size.bytes * size.bytes * (1 - size.probability) / (size.probability * size.probability)),
+		size.bytes * size.bytes * (1 - size.probability) * standsFor(size) ** 2),
 };
 
 // --- places: one for each text --------------------------------------------------------
