@@ -267,10 +267,7 @@ static struct heap_error *open_debug(struct module *module, const char *cache,
 	module->type_map = calloc(module->debug.types.count, sizeof(*module->type_map));
 	if (!module->type_map)
 		return heap_error_out_of_memory();
-	error = heap_types_merge(types, &module->debug.types, module->type_map);
-	if (!error)
-		error = heap_line_finder_create(module->dwarf, &module->lines);
-	return error;
+	return heap_types_merge(types, &module->debug.types, module->type_map);
 }
 
 static void open_module(struct module *module, const struct image *image, const char *cache,
@@ -387,17 +384,31 @@ struct module *modules_find(const struct modules *modules, uint64_t address)
 	return &modules->modules[low];
 }
 
+// Made for the first address in the module: with the types from the cache, the others' debug
+// information need not even be decompressed.
+static struct heap_line_finder *get_lines(struct module *module)
+{
+	struct heap_error *error = NULL;
+
+	if (module->has_debug && !module->lines_tried)
+		error = heap_line_finder_create(module->dwarf, &module->lines);
+	module->lines_tried = true;
+	if (error)
+		note_error(module, error);
+	return module->lines;
+}
+
 static size_t describe_by_lines(struct module *module, uint64_t lookup, struct strings *strings,
 				struct code_place *places, size_t max)
 {
+	struct heap_line_finder *finder = get_lines(module);
 	struct heap_lines lines = { 0 };
 	size_t count = 0;
 
-	if (!module->lines)
+	if (!finder)
 		return 0;
 
-	struct heap_error *error =
-		heap_line_finder_find(module->lines, lookup - module->bias, &lines);
+	struct heap_error *error = heap_line_finder_find(finder, lookup - module->bias, &lines);
 
 	if (error) {
 		heap_error_destroy(error);

@@ -32,8 +32,9 @@ struct module {
 	struct heap_dwarf_file *dwarf; /**< NULL without debug information */
 	struct heap_debug debug;       /**< types and variables; empty if there are none */
 	bool has_debug;
-	heap_type_id *type_map; /**< [debug.types.count] in the snapshot's table */
-	struct heap_line_finder *lines;
+	heap_type_id *type_map;         /**< [debug.types.count] in the snapshot's table */
+	struct heap_line_finder *lines; /**< NULL until the first is asked for */
+	bool lines_tried;
 	struct heap_unwinder *unwinder;
 	bool unwinder_tried;
 	struct module_unit **units; /**< [unit_count] NULL until one is asked for */
