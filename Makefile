@@ -222,7 +222,7 @@ check: dependencies
 	$(Q)$(MAKE) --no-print-directory check-built
 
 check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED:%=$(BUILD)/t/fuzz/%.replay) $(if $(findstring truth,$(T)),$(TRUTHS) truth-lua)
-	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' prove -e '' $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
+	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' prove -e '' --timer $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
 
 # Those whom exports are for, from npm, for t/shell/readers.t: memlab brings a browser along
 # that is not wanted.
