@@ -40,6 +40,8 @@ static unsigned walk(struct heapsnap_walk *at, uint64_t *addresses)
 
 // --- against libc's ---------------------------------------------------------------
 
+#ifndef __SANITIZE_ADDRESS__ // its backtrace() and qsort() are calls of their own
+
 static int order(const void *left, const void *right)
 {
 	// Called by qsort(), in code that has neither frame pointers nor debug information here.
@@ -65,6 +67,8 @@ static void agrees_with_libc(void **state)
 	qsort(numbers, 3, sizeof(*numbers), order);
 }
 
+#endif
+
 // --- rules ----------------------------------------------------------------------------
 
 static void knows_nearly_all_code(void **state)
@@ -73,7 +77,8 @@ static void knows_nearly_all_code(void **state)
 	unsigned kinds[HEAPSNAP_RULE_GUESS + 1] = { 0 }, known;
 
 	(void)state;
-	assert_true(heapsnap_code_find((uint64_t)qsort - 1, &libc));
+	// Not a function that sanitizers have one of their own of.
+	assert_true(heapsnap_code_find((uint64_t)getenv - 1, &libc));
 	for (uint64_t address = libc.start; address < libc.end; address += 5)
 		kinds[heapsnap_rule_find(address).kind]++;
 	known = kinds[HEAPSNAP_RULE_STACK] + kinds[HEAPSNAP_RULE_FRAME] +
@@ -202,7 +207,9 @@ static void is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+#ifndef __SANITIZE_ADDRESS__
 		cmocka_unit_test(agrees_with_libc),
+#endif
 		cmocka_unit_test(knows_nearly_all_code),
 		cmocka_unit_test(knows_no_code_elsewhere),
 		cmocka_unit_test(survives_nonsense),
