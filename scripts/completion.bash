@@ -40,9 +40,12 @@ _heapsh()
 
 _heapsh_leakreport()
 {
-	local word=${COMP_WORDS[COMP_CWORD]}
-	if [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '-1 --quiet --json' -- "$word")
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$previous" = --by ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'kind type site backtrace dominator' -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '-1 --quiet --json --html --summary --by --type --site --min
+			' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
 	fi
@@ -57,20 +60,6 @@ _heapsh_diff()
 		mapfile -t COMPREPLY < <(compgen -W '--json --by --limit --all --retained' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
-	fi
-}
-
-_heapsh_trace()
-{
-	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	if [ "$previous" = --by ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'allocated peak end' -- "$word")
-	elif [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--json --sites --tree --callers --timeline --lifetimes
-			--collapsed --pprof --by --limit --between --live --at --longer --shorter --size
-			--site --frame --not-frame --thread' -- "$word")
-	else
-		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 	fi
 }
 
@@ -152,4 +141,3 @@ complete -o filenames -F _heapsh_trace heapsh-trace
 complete -o filenames -F _heapsh_evolution heapsh-evolution
 complete -o filenames -F _heapsh_export heapsh-export
 complete -o filenames -F _heapsh_report heapsh-report
-complete -o filenames -F _heapsh_trace heapsh-trace

@@ -513,8 +513,10 @@ static struct heap_error *write_page(const struct telling *telling, const char *
 	if (!stream)
 		return heap_error_create_system("%s", path);
 	error = trace_page_write(stream, &telling->samples, telling->peak_us, name);
-	if ((ferror(stream) | (path ? fclose(stream) : fflush(stream))) && !error)
+	if (!error && (fflush(stream) != 0 || ferror(stream)))
 		error = heap_error_create_system("%s", path ? path : "standard output");
+	if (path && fclose(stream) != 0 && !error)
+		error = heap_error_create_system("%s", path);
 	return error;
 }
 
