@@ -31,7 +31,9 @@ static struct heap_error *name_kinds_surely(struct inference *inference,
 {
 	struct heap_error *error = NULL;
 
-	for (uint32_t i = 0; !error && i < site->sizes && has_unnamed(inference, site); i++)
+	if (!has_unnamed(inference, site))
+		return NULL;
+	for (uint32_t i = 0; !error && i < site->sizes; i++)
 		error = name_kind_surely(inference, &inference->kinds.kinds[site->first + i], site,
 					 words, claimed);
 	return error;
