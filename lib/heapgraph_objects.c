@@ -238,33 +238,18 @@ bool heapgraph_in(const struct heapgraph *graph, heapgraph_object_id object, uin
 	return true;
 }
 
-// The first edge of a root or of one after it: they stand by root.
-static uint64_t first_root_edge(const struct heap_snapshot *snapshot, heapgraph_root_id root)
-{
-	uint64_t low = 0, high = snapshot->root_edge_count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (snapshot->root_edges[middle].root < root)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 uint64_t heapgraph_root_out_count(const struct heapgraph *graph, heapgraph_root_id root)
 {
 	if (root >= graph->snapshot->root_count)
 		return 0;
-	return first_root_edge(graph->snapshot, root + 1) - first_root_edge(graph->snapshot, root);
+	return heap_snapshot_first_root_edge(graph->snapshot, root + 1) -
+	       heap_snapshot_first_root_edge(graph->snapshot, root);
 }
 
 bool heapgraph_root_out(const struct heapgraph *graph, heapgraph_root_id root, uint64_t index,
 			struct heapgraph_edge *result)
 {
-	uint64_t at = first_root_edge(graph->snapshot, root);
+	uint64_t at = heap_snapshot_first_root_edge(graph->snapshot, root);
 
 	if (index >= graph->snapshot->root_edge_count - at ||
 	    graph->snapshot->root_edges[at + index].root != root)

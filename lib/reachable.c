@@ -78,29 +78,13 @@ static struct heap_reachable spread(struct heap_reachable_search *search)
 	return result;
 }
 
-// The first edge of a root: root edges stand by root.
-static uint64_t first_edge(const struct heap_snapshot *snapshot, heap_root_id root)
-{
-	uint64_t low = 0, high = snapshot->root_edge_count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (snapshot->root_edges[middle].root < root)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 struct heap_reachable heap_reachable_from_root(struct heap_reachable_search *search,
 					       heap_root_id root)
 {
 	const struct heap_snapshot *snapshot = search->snapshot;
 
 	begin(search);
-	for (uint64_t i = first_edge(snapshot, root);
+	for (uint64_t i = heap_snapshot_first_root_edge(snapshot, root);
 	     i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++)
 		meet(search, snapshot->root_edges[i].target);
 	return spread(search);

@@ -359,6 +359,9 @@ static inline bool heap_backtrace_is_own(uint32_t backtrace)
 	return backtrace & 1;
 }
 
+/** The first edge of a root, or of a later one: they stand by root. */
+uint64_t heap_snapshot_first_root_edge(const struct heap_snapshot *snapshot, heap_root_id root);
+
 /** The parts of an object: [*first, result). Needs PARTS. */
 uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
 			     uint32_t *first);

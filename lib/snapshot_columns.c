@@ -334,6 +334,21 @@ static struct heap_error *load_parts(struct heap_snapshot *snapshot)
 	return error;
 }
 
+uint64_t heap_snapshot_first_root_edge(const struct heap_snapshot *snapshot, heap_root_id root)
+{
+	uint64_t low = 0, high = snapshot->root_edge_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (snapshot->root_edges[middle].root < root)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
 			     uint32_t *first)
 {

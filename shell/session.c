@@ -268,20 +268,11 @@ struct heap_error *session_filter(struct session *session, int count, char **wor
 
 // --- operands ----------------------------------------------------------------
 
-// Root edges stand by root.
 static bool holds_object(const struct heap_snapshot *snapshot, heap_root_id root)
 {
-	uint64_t low = 0, high = snapshot->root_edge_count;
+	uint64_t at = heap_snapshot_first_root_edge(snapshot, root);
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (snapshot->root_edges[middle].root < root)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < snapshot->root_edge_count && snapshot->root_edges[low].root == root;
+	return at < snapshot->root_edge_count && snapshot->root_edges[at].root == root;
 }
 
 heap_root_id session_find_root(const struct session *session, const char *name)

@@ -101,12 +101,6 @@ int candidate_score(const struct inference *inference, const struct content *con
 	return content_score(inference, content, candidate->type, candidate->elements);
 }
 
-// Of two types, both of which agree, whether the first says all that the second does and more.
-static bool says_more(const struct inference *inference, heap_type_id more, heap_type_id less)
-{
-	return more != less && layouts_has(&inference->layouts, more, less, 0);
-}
-
 // Holds all candidates against one block: how well each fits, and which of those that have the
 // hinted parts fits best.
 void candidates_hold(const struct inference *inference, const struct content *content,
@@ -132,9 +126,10 @@ void candidates_hold(const struct inference *inference, const struct content *co
 		if (word != WORD_FOR || (best && own < best_score))
 			continue;
 		if (best && own == best_score) {
-			if (says_more(inference, best->type, candidate->type))
+			if (layouts_says_more(&inference->layouts, best->type, candidate->type))
 				continue;
-			several = !says_more(inference, candidate->type, best->type);
+			several = !layouts_says_more(&inference->layouts, candidate->type,
+						     best->type);
 		} else {
 			several = false;
 		}
@@ -204,9 +199,10 @@ static const struct candidate *only_accepted(const struct inference *inference,
 
 		if (!test(candidates, candidate))
 			continue;
-		if (!found || says_more(inference, candidate->type, found->type)) {
+		if (!found ||
+		    layouts_says_more(&inference->layouts, candidate->type, found->type)) {
 			found = candidate;
-		} else if (!says_more(inference, found->type, candidate->type)) {
+		} else if (!layouts_says_more(&inference->layouts, found->type, candidate->type)) {
 			several = true;
 		}
 	}
@@ -269,9 +265,9 @@ const struct candidate *candidates_result(const struct candidates *candidates)
 static bool is_preferred(const struct inference *inference, const struct candidates *candidates,
 			 const struct candidate *one, const struct candidate *other)
 {
-	return says_more(inference, one->type, other->type) ||
+	return layouts_says_more(&inference->layouts, one->type, other->type) ||
 	       (one->score - other->score >= (int64_t)candidates->samples &&
-		!says_more(inference, other->type, one->type));
+		!layouts_says_more(&inference->layouts, other->type, one->type));
 }
 
 static bool is_preferred_to_all(const struct inference *inference,

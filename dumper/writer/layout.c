@@ -313,11 +313,6 @@ static size_t first_part(const struct layouts *layouts, heap_type_id part, uint6
 	return low;
 }
 
-static bool is_text(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_BASE && type->size == 1;
-}
-
 static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offset, int depth)
 {
 	const struct heap_types *types = layouts->types;
@@ -332,7 +327,7 @@ static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offs
 		heap_type_id element = heap_types_strip(types, type->target);
 		uint64_t stride = heap_types_size(types, element);
 
-		return is_text(&types->types[element]) ||
+		return layouts_is_character(layouts, element) ||
 		       (stride > 0 && is_raw(layouts, element, offset % stride, depth + 1));
 	}
 	for (uint32_t i = 0; is_compound(type) && i < type->members; i++) {
@@ -352,10 +347,10 @@ bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t 
 	uint64_t size = heap_types_size(layouts->types, whole), start;
 	heap_type_id element;
 
-	if (is_text(&layouts->types->types[whole]))
+	if (layouts_is_character(layouts, whole))
 		return true;
 	if (heap_types_flexible(layouts->types, whole, &start, &element) && offset >= start)
-		return is_text(&layouts->types->types[heap_types_strip(layouts->types, element)]);
+		return layouts_is_character(layouts, heap_types_strip(layouts->types, element));
 	return size > 0 && is_raw(layouts, whole, offset % size, 0);
 }
 
@@ -514,7 +509,7 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 	uint64_t stride = heap_types_size(types, type);
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 
-	if (type == HEAP_NO_TYPE || is_text(&types->types[type]))
+	if (type == HEAP_NO_TYPE || layouts_is_character(layouts, type))
 		return claim;
 	if (stride > 0 && size == stride)
 		return (struct layout_claim){ LAYOUT_EXACT, type, 1 };
@@ -543,7 +538,7 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 			return none;
 		return (struct layout_claim){ LAYOUT_ELEMENT, type, size / stride };
 	}
-	if (is_text(&types->types[type]))
+	if (layouts_is_character(layouts, type))
 		return (struct layout_claim){ LAYOUT_TEXT, type, size };
 	// A header alone does not make up a larger block, unless that is a whole number of them
 	// and nothing that has the header can be so large.
@@ -559,4 +554,9 @@ bool layouts_is_character(const struct layouts *layouts, heap_type_id type)
 	const struct heap_type *found = &layouts->types->types[type];
 
 	return found->kind == HEAP_TYPE_BASE && found->size == 1;
+}
+
+bool layouts_says_more(const struct layouts *layouts, heap_type_id more, heap_type_id less)
+{
+	return more != less && layouts_has(layouts, more, less, 0);
 }

@@ -95,6 +95,9 @@ bool layouts_is_compound(const struct layouts *layouts, heap_type_id type);
 /** Whether it is one byte wide, as the elements of texts are. */
 bool layouts_is_character(const struct layouts *layouts, heap_type_id type);
 
+/** Of two types at one place, whether the first has the second as its first part. */
+bool layouts_says_more(const struct layouts *layouts, heap_type_id more, heap_type_id less);
+
 /** Less than a pointer's alignment into a block is a tag in the low bits, not a place. */
 static inline bool layouts_is_start(uint64_t interior)
 {

@@ -25,33 +25,23 @@ static bool has_unnamed(const struct inference *inference, const struct site_sum
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *name_kinds_surely(struct inference *inference,
-					    const struct site_summary *site, uint64_t *words,
-					    uint64_t *claimed)
+static struct heap_error *name_kinds(struct inference *inference, enum naming_evidence evidence,
+				     const struct site_summary *site, uint64_t *words,
+				     uint64_t *claimed)
 {
+	const struct kind *kinds = &inference->kinds.kinds[site->first];
 	struct heap_error *error = NULL;
 
 	if (!has_unnamed(inference, site))
 		return NULL;
-	for (uint32_t i = 0; !error && i < site->sizes; i++)
-		error = name_kind_surely(inference, &inference->kinds.kinds[site->first + i], site,
-					 words, claimed);
-	return error;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *name_kinds_likely(struct inference *inference,
-					    const struct site_summary *site, uint64_t *words,
-					    uint64_t *claimed)
-{
-	struct heap_error *error = NULL;
-
-	if (!has_unnamed(inference, site))
-		return NULL;
-	for (uint32_t i = 0; !error && i < site->sizes; i++)
-		error = name_kind_likely(inference, &inference->kinds.kinds[site->first + i], site,
-					 words, claimed);
-	return error ? error : name_site(inference, site, words, claimed);
+	for (uint32_t i = 0; !error && i < site->sizes; i++) {
+		if (evidence == NAMING_SURE)
+			error = name_kind_surely(inference, &kinds[i], site, words, claimed);
+		else
+			error = name_kind_likely(inference, &kinds[i], site, words, claimed);
+	}
+	return error || evidence == NAMING_SURE ? error
+						: name_site(inference, site, words, claimed);
 }
 
 static enum rank weak_rank(enum layout_fit fit)
@@ -97,21 +87,6 @@ static struct heap_error *weigh_hints_of(struct inference *inference,
 	return error;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *name_by(struct inference *inference, enum naming_evidence evidence,
-				  const struct site_summary *site, uint64_t *words,
-				  uint64_t *claimed)
-{
-	switch (evidence) {
-	case NAMING_SURE:
-		return name_kinds_surely(inference, site, words, claimed);
-	case NAMING_LIKELY:
-		return name_kinds_likely(inference, site, words, claimed);
-	default:
-		return weigh_hints_of(inference, site, words, claimed);
-	}
-}
-
 static bool is_of(const struct kind *kind, const struct site_summary *site)
 {
 	return kind->site == site->site && kind->tag == site->tag;
@@ -136,7 +111,9 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 		for (end = first; end < kinds->count && is_of(&kinds->kinds[end], &site); end++)
 			site.objects += kinds->kinds[end].count;
 		site.sizes = end - first;
-		error = name_by(inference, evidence, &site, words, claimed);
+		error = evidence == NAMING_WEAK
+				? weigh_hints_of(inference, &site, words, claimed)
+				: name_kinds(inference, evidence, &site, words, claimed);
 	}
 	return error;
 }

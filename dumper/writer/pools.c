@@ -88,12 +88,6 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 	return error;
 }
 
-// Of two types at one place the one that has the other as its first part says more.
-static bool says_more(const struct inference *inference, heap_type_id more, heap_type_id less)
-{
-	return more != less && layouts_has(&inference->layouts, more, less, 0);
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *add_part(struct inference *inference, const struct hint *hint,
 				   uint64_t *cut)
@@ -117,7 +111,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	if (pools->slots[at]) {
 		struct heap_part *known = &pools->parts[pools->slots[at] - 1];
 
-		if (!says_more(inference, part.type, known->type))
+		if (!layouts_says_more(&inference->layouts, part.type, known->type))
 			return NULL;
 		*known = part;
 	} else {

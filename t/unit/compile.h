@@ -75,4 +75,17 @@ static inline const char *compile_path(const char *name)
 	return path;
 }
 
+/** The address of the symbol at_MARK in a file of the directory. Marks have no type. */
+static inline uint64_t compile_address_of(const char *file, const char *mark)
+{
+	char line[64] = "";
+	FILE *out;
+
+	assert_true(compile_run("nm %s | sed -n 's/ . at_%s$//p' >address", file, mark));
+	out = fopen(compile_path("address"), "r");
+	assert_non_null(fgets(line, sizeof(line), out));
+	fclose(out);
+	return strtoull(line, NULL, 16);
+}
+
 #endif

@@ -177,6 +177,22 @@ static inline void model_reach(const struct heap_snapshot *model, struct model_l
 	}
 }
 
+/** Gives objects types and one size, all from one site, and each root the object of its number. */
+static inline void model_set_types(struct heap_snapshot *model, const heap_type_id *types,
+				   uint32_t type_count, uint64_t size)
+{
+	model->types.count = type_count;
+	model->site_count = 1;
+	model->type = calloc(model->object_count, sizeof(*model->type));
+	model->site = calloc(model->object_count, sizeof(*model->site));
+	for (uint32_t i = 0; i < model->object_count; i++) {
+		model->type[i] = types[i];
+		model->size[i] = size;
+	}
+	for (uint32_t i = 0; i < model->root_count; i++)
+		model->root_edges[i] = (struct heap_root_edge){ .root = i, .target = i };
+}
+
 /** The model's graph, with its reverse edges; a macro, so that a failure names the test. */
 #define model_graph(model) \
 	({ \

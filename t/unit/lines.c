@@ -70,19 +70,6 @@ static uint64_t address_of(const char *name)
 	return 0;
 }
 
-// Marks have no type, which elf_file.h leaves out.
-static uint64_t address_of_mark(const char *name)
-{
-	char line[64] = "";
-	FILE *out;
-
-	assert_true(compile_run("nm object.so | sed -n 's/ . at_%s$//p' >address", name));
-	out = fopen(compile_path("address"), "r");
-	assert_non_null(fgets(line, sizeof(line), out));
-	fclose(out);
-	return strtoull(line, NULL, 16);
-}
-
 // @p expected  "function file:line" of each, innermost first, with " < " between them
 static void check_at(uint64_t pc, const char *expected)
 {
@@ -116,15 +103,17 @@ static void close_object(void)
 
 static void check_marks(void)
 {
-	check_at(address_of_mark("inner"),
+	check_at(compile_address_of("object.so", "inner"),
 		 "inner source.c:4 < middle source.c:8 < outer source.c:13");
-	check_at(address_of_mark("middle"), "middle source.c:9 < outer source.c:13");
-	check_at(address_of_mark("header"), "from_header header.h:3 < outer source.c:14");
-	check_at(address_of_mark("outer"), "outer source.c:15");
+	check_at(compile_address_of("object.so", "middle"),
+		 "middle source.c:9 < outer source.c:13");
+	check_at(compile_address_of("object.so", "header"),
+		 "from_header header.h:3 < outer source.c:14");
+	check_at(compile_address_of("object.so", "outer"), "outer source.c:15");
 	// Functions that have nothing inlined are left to the symbol table then.
-	check_at(address_of_mark("renamed"), strstr(compiler, "tables-only")
-						     ? " other name.c:1000"
-						     : "renamed other name.c:1000");
+	check_at(compile_address_of("object.so", "renamed"), strstr(compiler, "tables-only")
+								     ? " other name.c:1000"
+								     : "renamed other name.c:1000");
 	if (strstr(compiler, "-O0"))
 		check_at(address_of("outer"), "outer source.c:12");
 	// What has no debug information: the file's header, the C library's start-up code.
@@ -176,8 +165,8 @@ static void code_of_several_ranges(void **state)
 	assert_true(compile_run("gcc -g -O2 -fPIC -freorder-blocks-and-partition -shared "
 				"-o object.so parts.c"));
 	open_object("object.so");
-	check_at(address_of_mark("cold"), "parts parts.c:5");
-	check_at(address_of_mark("hot"), "parts parts.c:8");
+	check_at(compile_address_of("object.so", "cold"), "parts parts.c:5");
+	check_at(compile_address_of("object.so", "hot"), "parts parts.c:8");
 	close_object();
 }
 
@@ -200,8 +189,8 @@ static void names_of_cxx_are_qualified(void **state)
 								     "*t) { t->insert(1); }\n");
 	assert_true(compile_run("g++ -g -O0 -fPIC -shared -o object.so cache.cc"));
 	open_object("object.so");
-	check_at(address_of_mark("touch"), "cache::entry::touch cache.cc:6");
-	check_at(address_of_mark("insert"), "cache::table<int>::insert cache.cc:3");
+	check_at(compile_address_of("object.so", "touch"), "cache::entry::touch cache.cc:6");
+	check_at(compile_address_of("object.so", "insert"), "cache::table<int>::insert cache.cc:3");
 	close_object();
 }
 

@@ -67,18 +67,6 @@ static const char *compiler;
 static struct heap_dwarf_file *file;
 static struct heap_locals locals;
 
-static uint64_t address_of(const char *mark)
-{
-	char line[64] = "";
-	FILE *out;
-
-	assert_true(compile_run("nm program | sed -n 's/ . at_%s$//p' >address", mark));
-	out = fopen(compile_path("address"), "r");
-	assert_non_null(fgets(line, sizeof(line), out));
-	fclose(out);
-	return strtoull(line, NULL, 16);
-}
-
 static bool read_nothing(void *context, uint64_t address, void *buffer, size_t size)
 {
 	(void)context, (void)address, (void)buffer, (void)size;
@@ -89,7 +77,7 @@ static void find_at(const char *mark)
 {
 	struct heap_registers registers = { .known = UINT64_MAX };
 	struct heap_locals_frame frame = {
-		.pc = address_of(mark),
+		.pc = compile_address_of("program", mark),
 		.cfa = CFA,
 		.registers = &registers,
 		.read = read_nothing,
@@ -257,7 +245,7 @@ static void parameters_are_what_was_passed(void **state)
 			continue;
 		assert_true(compile_run("%s -no-pie -o program entry.c", compiler));
 		assert_null(heap_dwarf_open(compile_path("program"), &file));
-		frame.pc = address_of("entry");
+		frame.pc = compile_address_of("program", "entry");
 		caller.known = UINT64_C(1) << HEAP_REGISTER_PC;
 		caller.value[HEAP_REGISTER_PC] =
 			read_address("objdump -d program --no-show-raw-insn | "
@@ -293,7 +281,7 @@ static void where_there_is_no_function(void **state)
 	assert_int_equal(locals.count, 0);
 	heap_locals_deinit(&locals);
 	// No register is known: nothing can be found in any.
-	frame.pc = address_of("live");
+	frame.pc = compile_address_of("program", "live");
 	assert_null(heap_locals_find(file, &frame, &locals));
 	for (size_t i = 0; i < locals.count; i++)
 		assert_int_equal(locals.locals[i].kind, HEAP_LOCATION_REGISTER);

@@ -29,16 +29,7 @@ static void make(struct shape *shape, const struct model_edge *edges, const heap
 
 	model_init(model, objects, edge_count, roots, roots);
 	model_set_edges(model, edges);
-	model->types.count = TYPES;
-	model->site_count = 1;
-	model->type = calloc(objects, sizeof(*model->type));
-	model->site = calloc(objects, sizeof(*model->site));
-	for (uint32_t i = 0; i < objects; i++) {
-		model->type[i] = types[i];
-		model->size[i] = SIZE;
-	}
-	for (uint32_t i = 0; i < roots; i++)
-		model->root_edges[i] = (struct heap_root_edge){ .root = i, .target = i };
+	model_set_types(model, types, TYPES, SIZE);
 }
 
 static void ask(struct shape *shape, uint64_t least)
