@@ -9,6 +9,7 @@
 #include "dumper/keep.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
+#include "dumper/settings.h"
 #include "dumper/timer.h"
 #include "dumper/trace.h"
 
@@ -27,6 +28,8 @@ enum {
 #define SECOND UINT64_C(1000000000) /* ns */
 
 struct heapsnap_automatic heapsnap_automatic = { .min_interval_ns = SECOND };
+
+static bool is_loaded;
 
 static const struct heapsnap_unit shares[] = { { "%", 1 }, { NULL, 0 } };
 static const struct heapsnap_unit counts[] = { { "", 1 }, { NULL, 0 } };
@@ -144,8 +147,11 @@ static bool set_report_type(const char *value)
 	return true;
 }
 
+// Where a signal begins traces, the environment only gives them their name.
 static bool set_trace(const char *value)
 {
+	if (!is_loaded && heapsnap_settings.trace_signal != 0)
+		return heapsnap_trace_name(value) == 0;
 	return heapsnap_trace_set(value) == 0;
 }
 
@@ -180,6 +186,8 @@ void heapsnap_automatic_init(void)
 		if (value && *value && !settings[i].set(value))
 			heapsnap_report(settings[i].name, value, settings[i].complaint);
 	}
+	is_loaded = true;
+	heapsnap_trace_init();
 }
 
 HEAPSNAP_API int heapsnap_set(const char *name, const char *value)

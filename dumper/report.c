@@ -66,6 +66,8 @@ const char *heapsnap_error_text(int number)
 		return "out of memory";
 	case ENOENT:
 		return "no such file or directory";
+	case EEXIST:
+		return "there is such a file already";
 	case EACCES:
 		return "permission denied";
 	case EPERM:

@@ -80,6 +80,24 @@ static void read_signal(void)
 		heapsnap_settings.signal = number;
 }
 
+static void read_trace_signal(void)
+{
+	const char *value = getenv("HEAPSNAP_TRACE_SIGNAL");
+	int number;
+
+	if (!value || !*value)
+		return;
+	number = heapsnap_signal_number(value);
+	if (number < 0)
+		heapsnap_report("HEAPSNAP_TRACE_SIGNAL", value,
+				": not a signal that can be caught; none is used");
+	else if (number == heapsnap_settings.signal)
+		heapsnap_report("HEAPSNAP_TRACE_SIGNAL", value,
+				": that one asks for snapshots; none is used");
+	else
+		heapsnap_settings.trace_signal = number;
+}
+
 static void read_content(void)
 {
 	const char *value = getenv("HEAPSNAP_CONTENT");
@@ -111,7 +129,7 @@ static void read_rate(void)
 	char *end;
 	double rate;
 
-	if (!trace || !*trace)
+	if ((!trace || !*trace) && heapsnap_settings.trace_signal == 0)
 		return;
 	if (heapsnap_settings.stacks == 0)
 		heapsnap_settings.stacks = 512 << 10;
@@ -186,6 +204,7 @@ void heapsnap_settings_read(void)
 	}
 	read_file();
 	read_signal();
+	read_trace_signal();
 	read_content();
 	read_stacks();
 	read_rate();

@@ -14,6 +14,7 @@
 struct heapsnap_settings {
 	const char *file;        /**< HEAPSNAP_FILE: pattern of the snapshots' names */
 	int signal;              /**< HEAPSNAP_SIGNAL: number; 0: none */
+	int trace_signal;        /**< HEAPSNAP_TRACE_SIGNAL: the same */
 	uint64_t content_limit;  /**< HEAPSNAP_CONTENT: bytes; UINT64_MAX: all */
 	uint64_t stacks;         /**< HEAPSNAP_STACKS: mean bytes between samples; 0: none */
 	const char *wrappers;    /**< HEAPSNAP_WRAPPERS: functions, by commas; NULL: none named */

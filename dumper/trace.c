@@ -10,15 +10,18 @@
 #include "dumper/waiter.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 
 enum {
 	EVENTS = 1 << 16,
+	LAST_LOOKS = 100,
 };
 
 static const uint64_t GATHER_NS = 50000000;         // from the first event to when it is written
 static const uint64_t END_PATIENCE_NS = 2000000000; // for the last ones
+static const uint64_t LAST_NS = 1000000;            // between two looks for them
 
 struct slot {
 	uint32_t turn; // one more than the event's place in the trace, when it is whole
@@ -41,7 +44,7 @@ static struct state {
 } * state;
 
 static struct heapsnap_waiter writer;
-static char pattern[HEAPSNAP_PATH_MAX];
+static char pattern[HEAPSNAP_PATH_MAX] = "%e-%N.trace";
 static uint32_t first_pid;   // of the process that has begun the trace
 static uint32_t next_number; // of samples; a child's go on after its parent's
 static uint32_t is_wanted;
@@ -59,7 +62,13 @@ static void complain(int error)
 	__atomic_store_n(&is_wanted, 0, __ATOMIC_RELEASE);
 }
 
-// Adds what is whole.
+// Whether a sample is of this trace: neither of an earlier one, nor of a parent's.
+static bool is_ours(uint32_t number)
+{
+	return number - state->first <= UINT32_MAX / 2;
+}
+
+// Adds what is whole. An event of an earlier trace may come late.
 static void drain(void)
 {
 	uint64_t dropped = __atomic_exchange_n(&state->dropped, 0, __ATOMIC_RELAXED);
@@ -70,7 +79,8 @@ static void drain(void)
 
 		if (__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) != tail + 1)
 			break;
-		heapsnap_trace_file_add(&state->file, &slot->event);
+		if (is_ours(slot->event.number))
+			heapsnap_trace_file_add(&state->file, &slot->event);
 		__atomic_store_n(&state->tail, ++tail, __ATOMIC_RELEASE);
 	}
 	if (dropped > 0)
@@ -98,6 +108,17 @@ static void wait_for_events(void)
 	__atomic_store_n(&state->hurry, 0, __ATOMIC_RELAXED);
 }
 
+// At the end: a signal may have come while a thread was noting its event.
+static void wait_for_last_events(void)
+{
+	uint32_t never = 0;
+
+	for (int i = 0; i < LAST_LOOKS && !is_empty(); i++) {
+		heapsnap_futex_wait(&never, 0, LAST_NS);
+		drain();
+	}
+}
+
 static void write_events(void)
 {
 	bool is_child = first_pid != (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -110,6 +131,8 @@ static void write_events(void)
 		bool last = has_to_stop();
 
 		drain();
+		if (last)
+			wait_for_last_events();
 		error = heapsnap_trace_file_flush(&state->file);
 		if (last)
 			break;
@@ -137,6 +160,7 @@ static bool is_tracing(void)
 		return false;
 	heapsnap_block_signals(&mask);
 	if (__atomic_exchange_n(&state->started, 1, __ATOMIC_ACQ_REL) == 0) {
+		__atomic_store_n(&state->stops, 0, __ATOMIC_RELEASE);
 		state->first = __atomic_load_n(&next_number, __ATOMIC_RELAXED) + 1;
 		if (heapsnap_waiter_start(&writer, write_events) != 0)
 			__atomic_store_n(&state->started, 0, __ATOMIC_RELEASE);
@@ -199,10 +223,17 @@ uint32_t heapsnap_trace_allocated(uint64_t size, uint32_t backtrace, bool moved)
 
 void heapsnap_trace_freed(uint32_t number, bool moved)
 {
-	// Samples of an earlier trace, or a parent's, are none of this one's.
-	if (number == 0 || !is_tracing() || number - state->first > UINT32_MAX / 2)
+	if (number == 0 || !is_tracing() || !is_ours(number))
 		return;
 	add_event((struct heapsnap_trace_event){ .number = number, .moved = moved });
+}
+
+// What is_tracing() begins ends soon.
+static void ask_to_stop(void)
+{
+	__atomic_store_n(&state->stops, 1, __ATOMIC_RELEASE);
+	wake(&state->rests, 0);
+	wake(&state->hurry, 1);
 }
 
 void heapsnap_trace_stop(void)
@@ -211,13 +242,10 @@ void heapsnap_trace_stop(void)
 
 	if (!state || !__atomic_load_n(&state->started, __ATOMIC_ACQUIRE))
 		return;
-	__atomic_store_n(&state->stops, 1, __ATOMIC_RELEASE);
-	wake(&state->rests, 0);
-	wake(&state->hurry, 1);
+	ask_to_stop();
 	while (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE) &&
 	       heapsnap_monotonic_ns() < until)
-		heapsnap_futex_wait(&state->started, 1, 1000000);
-	__atomic_store_n(&state->stops, 0, __ATOMIC_RELEASE);
+		heapsnap_futex_wait(&state->started, 1, LAST_NS);
 }
 
 static int prepare(void)
@@ -233,6 +261,24 @@ static int prepare(void)
 	return 0;
 }
 
+int heapsnap_trace_name(const char *value)
+{
+	if (strlen(value) >= sizeof(pattern))
+		return -EINVAL;
+	if (heapsnap_process.steps == 0)
+		return -ENOTSUP;
+	strcpy(pattern, value);
+	return 0;
+}
+
+// @return whether the thread runs; else it begins with the next sample
+static bool begin(void)
+{
+	first_pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	__atomic_store_n(&is_wanted, 1, __ATOMIC_RELEASE);
+	return is_tracing();
+}
+
 int heapsnap_trace_set(const char *value)
 {
 	int error;
@@ -246,12 +292,46 @@ int heapsnap_trace_set(const char *value)
 	if (!*value)
 		return 0;
 	error = prepare();
+	if (!error)
+		error = heapsnap_trace_name(value);
 	if (error)
 		return error;
-	strcpy(pattern, value);
-	first_pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	__atomic_store_n(&is_wanted, 1, __ATOMIC_RELEASE);
-	return is_tracing() ? 0 : -EAGAIN;
+	return begin() ? 0 : -EAGAIN;
+}
+
+// --- by signal -----------------------------------------------------------------------
+
+// Does not wait for the thread: the one that it interrupts may be what that waits for.
+static void toggle(int number)
+{
+	(void)number;
+	if (!heapsnap_trigger_is_own_process())
+		return;
+	if (!__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
+		begin();
+		return;
+	}
+	__atomic_store_n(&is_wanted, 0, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE))
+		ask_to_stop();
+}
+
+void heapsnap_trace_init(void)
+{
+	struct sigaction action = { .sa_handler = toggle, .sa_flags = SA_RESTART | SA_ONSTACK };
+	struct sigaction present;
+	int number = heapsnap_settings.trace_signal;
+
+	if (number == 0)
+		return;
+	if (heapsnap_process.steps == 0 || prepare() != 0) {
+		heapsnap_report("HEAPSNAP_TRACE_SIGNAL", "no backtraces are taken", "; no trace");
+		return;
+	}
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+	if (sigaction(number, NULL, &present) == 0 &&
+	    (present.sa_handler == SIG_DFL || present.sa_handler == SIG_IGN))
+		sigaction(number, &action, NULL);
 }
 
 __attribute__((destructor)) static void unload(void)

@@ -13,6 +13,8 @@
  * a file that lacks its last 50 ms. A child of fork() begins a file of its own with its first
  * event.
  *
+ * HEAPSNAP_TRACE_SIGNAL begins a trace if there is none, and ends the one that there is.
+ *
  * async-signal-safe.
  */
 
@@ -26,6 +28,12 @@
  * @return 0 or -errno
  */
 int heapsnap_trace_set(const char *pattern);
+
+/** Names the traces that the signal begins. @return 0 or -errno */
+int heapsnap_trace_name(const char *pattern);
+
+/** Installs the signal's handler, if the settings have one, and the program has none. */
+void heapsnap_trace_init(void);
 
 /** Ends the trace: what there is of it is in the file when this returns, or 2 s have passed. */
 void heapsnap_trace_stop(void);

@@ -8,10 +8,10 @@ _heapsnap()
 		mapfile -t COMPREPLY < <(compgen -W 'run capture list --help --version' -- "$word")
 	elif [ "$previous" = capture ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(heapsnap list 2>/dev/null | awk '{ print $1 }')" -- "$word")
-	elif [ "${COMP_WORDS[1]}" = run ] && [ "$previous" = --signal ]; then
+	elif [ "${COMP_WORDS[1]}" = run ] && [[ $previous == --signal || $previous == --trace-signal ]]; then
 		mapfile -t COMPREPLY < <(compgen -A signal -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --stacks --trace --rate --wrappers --every --growth
+		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --stacks --trace --trace-signal --rate --wrappers --every --growth
 			--min-interval --at-exit --at-exit=signals --at-exit=all --report-at-exit --report-limit
 			--report-type --keep --verbose --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ]; then

@@ -15,7 +15,7 @@ my $directory;
 
 # Runs a history. @return what it says of itself, its trace's path, its wait status
 sub run {
-    my ($history, $rate, $name) = @_;
+    my ($history, $rate, $name, $complaints) = @_;
     $directory = tempdir(CLEANUP => 1);
     $name //= 'a.trace';
     local $ENV{HEAPSNAP_TRACE} = $name;
@@ -24,7 +24,7 @@ sub run {
     my $status = $?;
     open my $errors, '<', "$directory/.stderr" or die $!;
     my $said = join '', <$errors>;
-    is $said =~ s/^Killed\n//r, '', "$history: silently";
+    is $said =~ s/^Killed\n//r, $complaints // '', "$history: says " . ($complaints ? 'why' : 'nothing');
     return ({ $output =~ /^(\S+) (\S+)$/mg }, "$directory/a.trace", $status);
 }
 
@@ -131,6 +131,82 @@ within(of_site($all, 'make_medium'), $exact->{make_medium}, 'and has what came b
 $file = "$directory/asked.trace";
 within(of_site(asked($file), 'make_medium'), $exact->{make_medium}, 'a trace that the program asks for');
 within(asked($file)->{end}, $exact->{make_medium}, 'and ends before all is freed');
+
+# --- all blocks are sampled: figures are exact
+
+my %found;
+for my $history (qw(leak peak backlog doubling across forked killed)) {
+    my ($exact, $file) = run($history, '1');
+    # Not of what printf() allocates.
+    my $all = asked($file, '--site', $history eq 'doubling' ? 'grow' : q('make_*'));
+    is $all->{dropped}, 0, "$history: no event is missing";
+    is $all->{allocated}{error}, 0, 'nothing is estimated';
+    $found{$history} = { exact => $exact, file => $file, %$all };
+}
+is $found{leak}{end}{samples}, 5000, 'leak: each block';
+is $found{leak}{end}{bytes}, $found{leak}{exact}{leaked}, 'leak: its bytes';
+is $found{leak}{allocated}{samples}, 10000, 'leak: of so many';
+is $found{peak}{peak}{samples}, 301, 'peak: its blocks';
+is $found{peak}{peak}{bytes}, $found{peak}{exact}{peak}, 'peak: its bytes';
+is $found{peak}{end}{samples}, 30, 'peak: what stays';
+like $found{backlog}{peak}{samples}, qr/^100[01]$/, 'backlog: what waits at most';
+is $found{backlog}{allocated}{samples}, 2000, 'backlog: all that ever waited';
+is $found{backlog}{end}{samples}, 0, 'backlog: it is emptied';
+is $found{doubling}{allocated}{samples}, 50 * 11, 'realloc: each size that a block has had';
+is $found{doubling}{allocated}{bytes}, $found{doubling}{exact}{grow}, 'realloc: in bytes';
+is $found{doubling}{end}{bytes}, $found{doubling}{exact}{end}, 'realloc: the last size stays';
+is $found{across}{allocated}{samples}, 10000, 'another thread: all blocks';
+is { `$build/t/helper/trace_queue $found{across}{file}` =~ /^(\S+) (\d+)$/mg }->{elsewhere}, 10000,
+    'another thread: frees all of them';
+is $found{forked}{allocated}{samples}, 1000, 'fork: all blocks';
+is $found{forked}{end}{samples}, 0, 'fork: that are freed';
+is asked("$found{forked}{file}.$found{forked}{exact}{child}", q(--site 'make_*'))->{end}{samples}, 1000, "fork: the child's own";
+is $found{killed}{allocated}{samples}, 1000, 'killed: all that is older than 50 ms';
+
+# --- sums are right on average, and as often as the error promises
+
+{
+    my ($deviations, $within, $runs) = (0, 0, 16);
+    for (1 .. $runs) {
+        my ($exact, $file) = run('steady', '30K');
+        my $sum = asked($file)->{allocated};
+        my $off = ($sum->{bytes} - $exact->{make_small} - $exact->{make_medium} - $exact->{make_large})
+            / ($sum->{error} / 2);
+        $deviations += $off / sqrt $runs;
+        $within += abs $off <= 2;
+    }
+    cmp_ok abs $deviations, '<', 4, 'unbiased: the mean of 16 runs is within four of its standard deviations';
+    cmp_ok $within, '>=', 11, "$within of 16 runs are within the error, which 19 of 20 should be";
+}
+
+# --- by signal. A mean of a byte samples all blocks: figures are exact.
+
+{
+    local $ENV{HEAPSNAP_TRACE_SIGNAL} = 'USR2';
+    run('signalled', '1', 'signalled-%N.trace');
+    my @files = glob "$directory/signalled-*.trace";
+    is_deeply [map { s{.*/}{}r } @files], [map { "signalled-0$_.trace" } 0, 1], 'a trace begins with every other signal';
+    for my $round (0, 1) {
+        $all = asked($files[$round]);
+        my $count = 1000 * ($round + 1);
+        is of_site($all, 'make_medium')->{samples}, $count, "trace $round: each block";
+        is of_site($all, 'make_medium')->{error}, 0, 'without an error';
+        is $all->{allocated}{samples}, $count, 'and nothing of what is allocated before and after';
+        is $all->{end}{samples}, $count - 1, 'of which one is freed in time';
+        is $all->{dropped}, 0, 'no event is missing';
+        ok $all->{ended}, 'it has an end';
+    }
+    run('signalled', '1', '');
+    is_deeply [map { s{.*/}{}r } glob "$directory/*"], [map { "trace-history-0$_.trace" } 0, 1], 'the usual name';
+    run('signalled', '1', 'once.trace', "heapsnap: no trace: there is such a file already; the program goes on\n" x 2);
+    is asked("$directory/once.trace")->{allocated}{samples}, 1000, 'a file that is there stays';
+}
+{
+    local $ENV{HEAPSNAP_TRACE_SIGNAL} = 'QUIT';
+    run('steady', '10K', '', "heapsnap: HEAPSNAP_TRACE_SIGNAL: QUIT: that one asks for snapshots; none is used\n");
+    local $ENV{HEAPSNAP_TRACE_SIGNAL} = 'NONE';
+    run('steady', '10K', '', "heapsnap: HEAPSNAP_TRACE_SIGNAL: NONE: not a signal that can be caught; none is used\n");
+}
 
 # --- damage
 

@@ -202,14 +202,35 @@ static void asked(void)
 	printf("make_medium %d\n", 1000 * 3000);
 }
 
+// Traced between two signals, twice; what is left is freed in between, or never.
+static void signalled(void)
+{
+	blocks[0] = make_large();
+	for (int round = 0; round < 2; round++) {
+		raise(SIGUSR2);
+		for (int i = 1; i <= 1000 * (round + 1); i++)
+			blocks[i] = make_medium();
+		free(blocks[1]);
+		free(blocks[0]);
+		blocks[0] = NULL;
+		raise(SIGUSR2);
+		for (int i = 2; i <= 1000 * (round + 1); i++)
+			free(blocks[i]);
+		for (int i = 1; i <= 1000; i++)
+			make_small();
+		usleep(100000);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} histories[] = { { "steady", steady },   { "leak", leak },         { "peak", peak },
-			  { "backlog", backlog }, { "doubling", doubling }, { "across", across },
-			  { "forked", forked },   { "killed", killed },     { "asked", asked } };
+	} histories[] = { { "steady", steady },      { "leak", leak },         { "peak", peak },
+			  { "backlog", backlog },    { "doubling", doubling }, { "across", across },
+			  { "forked", forked },      { "killed", killed },     { "asked", asked },
+			  { "signalled", signalled } };
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (size_t i = 0; argc > 1 && i < sizeof(histories) / sizeof(histories[0]); i++) {
