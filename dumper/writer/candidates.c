@@ -101,6 +101,19 @@ int candidate_score(const struct inference *inference, const struct content *con
 	return content_score(inference, content, candidate->type, candidate->elements);
 }
 
+void candidates_ask(const struct inference *inference, heap_object_id object,
+		    struct candidates *candidates)
+{
+	candidates->samples++;
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		struct candidate *candidate = &candidates->list[i];
+		enum word word = candidate_ask(inference, object, candidate);
+
+		candidate->parts += word == WORD_FOR;
+		candidate->against += word == WORD_AGAINST;
+	}
+}
+
 // Holds all candidates against one block: how well each fits, and which of those that have the
 // hinted parts fits best.
 void candidates_hold(const struct inference *inference, const struct content *content,

@@ -55,7 +55,11 @@ enum word candidate_ask(const struct inference *inference, heap_object_id object
 int candidate_score(const struct inference *inference, const struct content *content,
 		    const struct candidate *candidate);
 
-/** Counts what one block says of each: how well it fits, and which that has parts fits best. */
+/** Counts what one block's hints say of each. */
+void candidates_ask(const struct inference *inference, heap_object_id object,
+		    struct candidates *candidates);
+
+/** Likewise, with its content: how well it fits, and which that has parts fits best. */
 void candidates_hold(const struct inference *inference, const struct content *content,
 		     struct candidates *candidates);
 

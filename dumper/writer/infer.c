@@ -314,6 +314,7 @@ static struct heap_error *apply(struct inference *inference, enum rank rank,
 	capture->elements[claim->object] = claim->elements;
 	capture->evidence[claim->object] = claim->evidence;
 	inference->is_sure[claim->object] = claim->is_sure;
+	kinds_note_news(inference, claim->object);
 	return follow_object(inference, claim->object);
 }
 
@@ -325,6 +326,7 @@ static void fetch(const struct inference *inference, heap_object_id object)
 	__builtin_prefetch(&capture->elements[object], 1);
 	__builtin_prefetch(&capture->evidence[object], 1);
 	__builtin_prefetch(&capture->edges.first[object]);
+	__builtin_prefetch(&inference->kinds.of[object]);
 }
 
 // Hears the best claim that waits. @return false if there is none
@@ -451,7 +453,7 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 	if (!error && *named == 0)
 		error = naming_claim(inference, NAMING_LIKELY, PASS_ALL, named);
 	if (!error && *named == 0)
-		error = naming_claim(inference, NAMING_WEAK, PASS_ALL, named);
+		error = naming_weigh_hints(inference, named);
 	if (!error && *named == 0)
 		error = pools_cut(inference, false, named);
 	if (!error && *named == 0)

@@ -68,6 +68,13 @@ struct hint {
 
 #define NO_TAG UINT64_MAX
 
+/** How good the evidence is by which blocks are named. */
+enum naming_evidence {
+	NAMING_SURE,   /**< texts, the only types that have the hinted parts, results of calls */
+	NAMING_LIKELY, /**< what the code handles, what siblings are, what agrees best */
+	NAMINGS,
+};
+
 enum {
 	MAX_BASES = 32,
 };
@@ -77,21 +84,23 @@ struct kind {
 	heap_site_id site;
 	uint64_t tag; /**< NO_TAG: none is known */
 	uint32_t count;
-	uint32_t first; /**< in kinds.members */
-	uint64_t size;  /**< bytes of each */
+	uint32_t first;     /**< in kinds.members */
+	uint64_t size;      /**< bytes of each */
+	bool news[NAMINGS]; /**< something has been heard of them since naming looked */
 };
 
 struct kinds {
 	struct kind *kinds; /**< [count] by site, by tag, by size */
 	uint32_t count;
 	heap_object_id *members;   /**< [objects] by kind */
+	uint32_t *of;              /**< [objects] its kind */
 	struct meanings *meanings; /**< [sites] */
 	uint32_t sites;
 };
 
-/** Which blocks are looked at one by one. */
+/** Which blocks are looked at. */
 enum naming_pass {
-	PASS_NEWS, /**< those of which something has been heard since the last look */
+	PASS_NEWS, /**< kinds, and single ones, of which something has been heard since */
 	PASS_ALL,
 };
 
@@ -174,8 +183,8 @@ struct inference {
 	bool *is_sure;       /**< [objects] as its claim */
 	uint8_t *rank;       /**< [objects] of its name, or of the best claim that waits for it */
 	uint32_t *hint_head; /**< [objects] its first hint, or NO_HINT */
-	uint32_t *seen[2];   /**< [objects] that hint when naming, surely or likely, looked last */
-	struct hint *hints;  /**< [hint_count] [0] is none */
+	uint32_t *seen[NAMINGS]; /**< [objects] that hint when naming looked last */
+	struct hint *hints;      /**< [hint_count] [0] is none */
 	uint32_t hint_count, hint_capacity;
 	struct content_ahead *ahead;
 	struct kinds kinds;
@@ -288,6 +297,14 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture);
 
 void kinds_deinit(struct kinds *kinds);
 
+/** Notes that something has been heard of an object: its kind is to be looked at again. */
+static inline void kinds_note_news(struct inference *inference, heap_object_id object)
+{
+	struct kind *kind = &inference->kinds.kinds[inference->kinds.of[object]];
+
+	kind->news[NAMING_SURE] = kind->news[NAMING_LIKELY] = true;
+}
+
 /** Finds the kinds of all blocks, or finds them again when tags have become known. */
 HEAP_MUST_CHECK
 struct heap_error *kinds_sort(struct inference *inference);
@@ -352,16 +369,14 @@ struct layout_claim hints_weigh(const struct inference *inference, const struct 
 
 /* --- naming --- */
 
-enum naming_evidence {
-	NAMING_SURE,   /**< texts, the only types that have the hinted parts, results of calls */
-	NAMING_LIKELY, /**< what the code handles, what siblings are, what agrees best */
-	NAMING_WEAK,   /**< single hints: arrays and bytes */
-};
-
 /** Claims what blocks without a name are by their kinds (evidence 4 to 7). */
 HEAP_MUST_CHECK
 struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
 				enum naming_pass pass, uint64_t *claimed);
+
+/** Claims what single hints make of blocks that have no name: arrays and bytes. */
+HEAP_MUST_CHECK
+struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed);
 
 /** Drops likely names that what has been named since speaks against. */
 HEAP_MUST_CHECK

@@ -62,8 +62,7 @@ static int compare_kinds(const void *left, const void *right)
 
 // Finds all kinds, and notes for each object which is its.
 HEAP_MUST_CHECK
-static struct heap_error *find_kinds(struct inference *inference, struct kind_table *table,
-				     uint32_t *kind_of)
+static struct heap_error *find_kinds(struct inference *inference, struct kind_table *table)
 {
 	const struct capture *capture = inference->capture;
 	struct kinds *kinds = &inference->kinds;
@@ -74,6 +73,7 @@ static struct heap_error *find_kinds(struct inference *inference, struct kind_ta
 			.site = capture->sites.maker[i],
 			.tag = tags_of(inference, i),
 			.size = capture->objects.size[i],
+			.news = { true, true },
 		};
 
 		if ((size_t)kinds->count * 2 >= table->size) {
@@ -89,23 +89,20 @@ static struct heap_error *find_kinds(struct inference *inference, struct kind_ta
 			kinds->kinds[kinds->count] = kind;
 			table->slots[at] = ++kinds->count;
 		}
-		kind_of[i] = table->slots[at] - 1;
-		kinds->kinds[kind_of[i]].count++;
+		kinds->of[i] = table->slots[at] - 1;
+		kinds->kinds[kinds->of[i]].count++;
 	}
 	return NULL;
 }
 
 // Sorts kinds by site and size, and objects by kind.
 HEAP_MUST_CHECK
-static struct heap_error *sort_members(struct kinds *kinds, uint32_t *kind_of,
-				       heap_object_id objects)
+static struct heap_error *sort_members(struct kinds *kinds, heap_object_id objects)
 {
 	CLEANUP_FREE uint32_t *place = malloc(((size_t)kinds->count + 1) * sizeof(*place));
 	CLEANUP_FREE uint32_t *next = malloc(((size_t)kinds->count + 1) * sizeof(*next));
 
-	if (!kinds->members)
-		kinds->members = malloc(((size_t)objects + 1) * sizeof(*kinds->members));
-	if (!place || !next || !kinds->members)
+	if (!place || !next)
 		return heap_error_out_of_memory();
 	// `first` keeps where each kind was, until it is sorted.
 	for (uint32_t i = 0; i < kinds->count; i++)
@@ -120,8 +117,10 @@ static struct heap_error *sort_members(struct kinds *kinds, uint32_t *kind_of,
 		kinds->kinds[i].first = next[i] = first;
 		first += kinds->kinds[i].count;
 	}
-	for (heap_object_id i = 0; i < objects; i++)
-		kinds->members[next[place[kind_of[i]]]++] = i;
+	for (heap_object_id i = 0; i < objects; i++) {
+		kinds->of[i] = place[kinds->of[i]];
+		kinds->members[next[kinds->of[i]]++] = i;
+	}
 	return NULL;
 }
 
@@ -140,15 +139,20 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 
 struct heap_error *kinds_sort(struct inference *inference)
 {
+	struct kinds *kinds = &inference->kinds;
 	heap_object_id objects = inference->capture->objects.count;
-	CLEANUP_FREE uint32_t *kind_of = malloc(((size_t)objects + 1) * sizeof(*kind_of));
 	struct kind_table table = { 0 };
-	struct heap_error *error = kind_of ? NULL : heap_error_out_of_memory();
+	struct heap_error *error;
 
-	if (!error)
-		error = find_kinds(inference, &table, kind_of);
+	if (!kinds->of)
+		kinds->of = malloc(((size_t)objects + 1) * sizeof(*kinds->of));
+	if (!kinds->members)
+		kinds->members = malloc(((size_t)objects + 1) * sizeof(*kinds->members));
+	if (!kinds->of || !kinds->members)
+		return heap_error_out_of_memory();
+	error = find_kinds(inference, &table);
 	free(table.slots);
-	return error ? error : sort_members(&inference->kinds, kind_of, objects);
+	return error ? error : sort_members(kinds, objects);
 }
 
 void kinds_deinit(struct kinds *kinds)
@@ -158,4 +162,5 @@ void kinds_deinit(struct kinds *kinds)
 	free(kinds->meanings);
 	free(kinds->kinds);
 	free(kinds->members);
+	free(kinds->of);
 }

@@ -178,42 +178,55 @@ static void drop_excluded(const struct inference *inference, const struct kind *
 }
 
 // Whether a block is to be looked at, which it then counts as having been.
-static bool is_news(struct inference *inference, heap_object_id object, bool surely,
-		    enum naming_pass pass)
+static bool is_news(struct inference *inference, heap_object_id object,
+		    enum naming_evidence evidence, enum naming_pass pass)
 {
-	uint32_t *seen = &inference->seen[surely][object];
+	uint32_t *seen = &inference->seen[evidence][object];
 	bool news = inference->hint_head[object] != *seen || pass == PASS_ALL;
 
 	*seen = inference->hint_head[object];
 	return *seen != NO_HINT && news;
 }
 
+// Holds candidates against one block. What is sure does not hang on contents.
+static void hold(const struct inference *inference, heap_object_id object,
+		 enum naming_evidence evidence, uint64_t *words, struct candidates *candidates)
+{
+	struct content content;
+
+	if (evidence == NAMING_SURE) {
+		candidates_ask(inference, object, candidates);
+		return;
+	}
+	content_read(inference, object, words, &content);
+	candidates_hold(inference, &content, candidates);
+}
+
 // A kind that is mixed: each block by its own parts.
 HEAP_MUST_CHECK
 static struct heap_error *claim_singly(struct inference *inference, const struct kind *kind,
-				       const struct site_summary *site, bool surely,
-				       uint64_t *words, uint64_t *claimed)
+				       const struct site_summary *site,
+				       enum naming_evidence evidence, uint64_t *words,
+				       uint64_t *claimed)
 {
 	struct heap_error *error = NULL;
 
 	for (uint32_t i = 0; !error && i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 		struct candidates candidates = { .count = 0 };
-		struct content content;
 
 		if (inference_is_named(inference, object) ||
-		    !is_news(inference, object, surely, site->pass))
+		    !is_news(inference, object, evidence, site->pass))
 			continue;
 		candidates_add_hinted(inference, object, &candidates);
 		drop_excluded(inference, kind, site, &candidates);
 		if (candidates.count == 0)
 			continue;
-		content_read(inference, object, words, &content);
-		candidates_hold(inference, &content, &candidates);
+		hold(inference, object, evidence, words, &candidates);
 
 		const struct candidate *only =
-			surely ? candidates_only_whole(inference, &candidates)
-			       : candidates_best_whole(inference, &candidates);
+			evidence == NAMING_SURE ? candidates_only_whole(inference, &candidates)
+						: candidates_best_whole(inference, &candidates);
 
 		if (only)
 			error = naming_claim_member(inference, object, only, RANK_EMBEDDED,
@@ -224,7 +237,8 @@ static struct heap_error *claim_singly(struct inference *inference, const struct
 
 // Gathers what those of a kind that have no name may be. @return whether there is anything
 static bool gather(const struct inference *inference, const struct kind *kind,
-		   const struct site_summary *site, uint64_t *words, struct candidates *candidates)
+		   const struct site_summary *site, enum naming_evidence evidence, uint64_t *words,
+		   struct candidates *candidates)
 {
 	heap_object_id samples[NAMING_SAMPLES];
 	uint32_t count;
@@ -236,12 +250,8 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 	for (uint32_t i = 0; i < count; i++)
 		candidates_add_hinted(inference, samples[i], candidates);
 	drop_excluded(inference, kind, site, candidates);
-	for (uint32_t i = 0; candidates->count > 0 && i < count; i++) {
-		struct content content;
-
-		content_read(inference, samples[i], words, &content);
-		candidates_hold(inference, &content, candidates);
-	}
+	for (uint32_t i = 0; candidates->count > 0 && i < count; i++)
+		hold(inference, samples[i], evidence, words, candidates);
 	return candidates->count > 0;
 }
 
@@ -282,7 +292,7 @@ struct heap_error *name_kind_surely(struct inference *inference, const struct ki
 	struct candidates candidates = { .count = 0 };
 	const struct candidate *found;
 
-	if (error || !gather(inference, kind, site, words, &candidates))
+	if (error || !gather(inference, kind, site, NAMING_SURE, words, &candidates))
 		return error;
 	found = candidates_result(&candidates);
 	if (found)
@@ -290,7 +300,7 @@ struct heap_error *name_kind_surely(struct inference *inference, const struct ki
 	found = candidates_only_whole(inference, &candidates);
 	if (found)
 		return claim_kind(inference, kind, found, RANK_EMBEDDED, words, claimed);
-	return claim_singly(inference, kind, site, true, words, claimed);
+	return claim_singly(inference, kind, site, NAMING_SURE, words, claimed);
 }
 
 // By what is likely: what the code handles, what siblings are, what agrees best.
@@ -302,7 +312,7 @@ struct heap_error *name_kind_likely(struct inference *inference, const struct ki
 	struct candidates candidates = { .count = 0 };
 	const struct candidate *found;
 
-	if (!gather(inference, kind, site, words, &candidates))
+	if (!gather(inference, kind, site, NAMING_LIKELY, words, &candidates))
 		return NULL;
 	found = candidates_meant(inference, &candidates);
 	if (found)
@@ -313,5 +323,5 @@ struct heap_error *name_kind_likely(struct inference *inference, const struct ki
 	found = candidates_best_whole(inference, &candidates);
 	if (found)
 		return claim_kind(inference, kind, found, RANK_EMBEDDED, words, claimed);
-	return claim_singly(inference, kind, site, false, words, claimed);
+	return claim_singly(inference, kind, site, NAMING_LIKELY, words, claimed);
 }

@@ -24,67 +24,38 @@ static bool has_unnamed(const struct inference *inference, const struct site_sum
 	return false;
 }
 
+// Whether something has been heard of a kind since the last look.
+static bool take_news(struct kind *kind, enum naming_evidence evidence)
+{
+	bool news = kind->news[evidence];
+
+	kind->news[evidence] = false;
+	return news;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *name_kinds(struct inference *inference, enum naming_evidence evidence,
 				     const struct site_summary *site, uint64_t *words,
 				     uint64_t *claimed)
 {
-	const struct kind *kinds = &inference->kinds.kinds[site->first];
+	struct kind *kinds = &inference->kinds.kinds[site->first];
 	struct heap_error *error = NULL;
+	bool any = false;
 
-	if (!has_unnamed(inference, site))
-		return NULL;
 	for (uint32_t i = 0; !error && i < site->sizes; i++) {
+		if (!take_news(&kinds[i], evidence) && site->pass == PASS_NEWS)
+			continue;
+		any = any || has_unnamed(inference, site);
+		if (!any)
+			continue;
 		if (evidence == NAMING_SURE)
 			error = name_kind_surely(inference, &kinds[i], site, words, claimed);
 		else
 			error = name_kind_likely(inference, &kinds[i], site, words, claimed);
 	}
-	return error || evidence == NAMING_SURE ? error
-						: name_site(inference, site, words, claimed);
-}
-
-static enum rank weak_rank(enum layout_fit fit)
-{
-	switch (fit) {
-	case LAYOUT_ARRAY:
-		return RANK_ARRAY;
-	case LAYOUT_TEXT:
-		return RANK_TEXT;
-	case LAYOUT_SLACK:
-		return RANK_SLACK;
-	default:
-		return RANK_ELEMENT;
-	}
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *weigh_hints_of(struct inference *inference,
-					 const struct site_summary *site, uint64_t *words,
-					 uint64_t *claimed)
-{
-	const struct kinds *kinds = &inference->kinds;
-	uint32_t first = kinds->kinds[site->first].first;
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = first; !error && i < first + site->objects; i++) {
-		heap_object_id object = kinds->members[i];
-		struct content content;
-
-		if (inference->rank[object] != RANK_NONE || inference->hint_head[object] == NO_HINT)
-			continue;
-		content_read(inference, object, words, &content);
-
-		struct layout_claim claim = hints_weigh(inference, &content);
-
-		if (claim.fit == LAYOUT_NONE)
-			continue;
-		++*claimed;
-		error = inference_claim(inference, weak_rank(claim.fit),
-					&(struct claim){ object, claim.type, claim.elements,
-							 HEAP_EVIDENCE_POINTER, false });
-	}
-	return error;
+	return error || evidence == NAMING_SURE || !any
+		       ? error
+		       : name_site(inference, site, words, claimed);
 }
 
 static bool is_of(const struct kind *kind, const struct site_summary *site)
@@ -111,9 +82,48 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 		for (end = first; end < kinds->count && is_of(&kinds->kinds[end], &site); end++)
 			site.objects += kinds->kinds[end].count;
 		site.sizes = end - first;
-		error = evidence == NAMING_WEAK
-				? weigh_hints_of(inference, &site, words, claimed)
-				: name_kinds(inference, evidence, &site, words, claimed);
+		error = name_kinds(inference, evidence, &site, words, claimed);
+	}
+	return error;
+}
+
+// --- single hints ------------------------------------------------------------
+
+static enum rank weak_rank(enum layout_fit fit)
+{
+	switch (fit) {
+	case LAYOUT_ARRAY:
+		return RANK_ARRAY;
+	case LAYOUT_TEXT:
+		return RANK_TEXT;
+	case LAYOUT_SLACK:
+		return RANK_SLACK;
+	default:
+		return RANK_ELEMENT;
+	}
+}
+
+struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed)
+{
+	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+	struct heap_error *error = words ? NULL : heap_error_out_of_memory();
+
+	// By address: memory is read once, and in order.
+	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
+		struct content content;
+
+		if (inference->rank[i] != RANK_NONE || inference->hint_head[i] == NO_HINT)
+			continue;
+		content_read(inference, i, words, &content);
+
+		struct layout_claim claim = hints_weigh(inference, &content);
+
+		if (claim.fit == LAYOUT_NONE)
+			continue;
+		++*claimed;
+		error = inference_claim(inference, weak_rank(claim.fit),
+					&(struct claim){ i, claim.type, claim.elements,
+							 HEAP_EVIDENCE_POINTER, false });
 	}
 	return error;
 }
