@@ -3,6 +3,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/flood.h"
 
 #include <string.h>
 
@@ -109,159 +110,89 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
 	return NULL;
 }
 
-// A pointer to the start: the low bits of a typed one may be a tag.
-static bool is_start(uint32_t interior, uint8_t flags)
+static uint8_t reach_of(const struct heap_flood *flood, heap_object_id object, uint8_t reach)
 {
-	return interior == 0 || (interior < 8 && (flags & HEAP_EDGE_TYPED));
+	return reach != HEAP_REACH_NOT || !heap_flood_has(flood, object) ? reach
+									 : HEAP_REACH_INTERIOR;
 }
 
-enum {
-	AHEAD = 8, // places of the queue that memory is asked for before their turn
-};
-
-// Asks for what the search will want to know, of objects further and less far down the queue.
-static void look_ahead(const struct heap_snapshot *snapshot, const uint8_t *reach,
-		       const heap_object_id *queue, size_t head, size_t tail)
+// By pointers to starts first, then whatever any pointer reaches from there.
+HEAP_MUST_CHECK
+static struct heap_error *find_reach(const struct heap_graph *graph, struct heap_flood *flood,
+				     uint8_t *reach)
 {
-	heap_object_id object;
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	struct heap_flood_way way = { .starts_only = true,
+				      .progress = graph->progress,
+				      .what = "what is reachable" };
 
-	if (tail - head <= 3 * AHEAD)
-		return;
-	__builtin_prefetch(&snapshot->edge_first[queue[head + 3 * AHEAD]], 0, 1);
-	object = queue[head + 2 * AHEAD];
-	__builtin_prefetch(&snapshot->edge_target[snapshot->edge_first[object]], 0, 1);
-	__builtin_prefetch(&snapshot->edge_interior[snapshot->edge_first[object]], 0, 1);
-	__builtin_prefetch(&snapshot->edge_flags[snapshot->edge_first[object]], 0, 1);
-	object = queue[head + AHEAD];
-	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++)
-		__builtin_prefetch(&reach[snapshot->edge_target[i]], 1, 1);
-}
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
-// Marks what the queue's objects reach, by edges of at least this quality.
-static void spread(const struct heap_snapshot *snapshot, uint8_t *reach, enum heap_reach quality,
-		   heap_object_id *queue, size_t head, size_t tail)
-{
-	while (head < tail) {
-		heap_object_id object = queue[head];
-
-		look_ahead(snapshot, reach, queue, head++, tail);
-
-		for (uint32_t i = snapshot->edge_first[object];
-		     i < snapshot->edge_first[object + 1]; i++) {
-			heap_object_id target = snapshot->edge_target[i];
-
-			if (reach[target] != HEAP_REACH_NOT ||
-			    (quality == HEAP_REACH_START &&
-			     !is_start(snapshot->edge_interior[i], snapshot->edge_flags[i])))
-				continue;
-			reach[target] = (uint8_t)quality;
-			queue[tail++] = target;
-		}
+		if (heap_edge_is_start(edge->interior, edge->flags))
+			heap_flood_add(flood, edge->target);
 	}
+
+	struct heap_error *error = heap_flood_run(flood, &way);
+
+	if (error)
+		return error;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		reach[i] = heap_flood_has(flood, i) ? HEAP_REACH_START : HEAP_REACH_NOT;
+	heap_flood_again(flood);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		heap_flood_add(flood, snapshot->root_edges[i].target);
+	way.starts_only = false;
+	error = heap_flood_run(flood, &way);
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++)
+		reach[i] = reach_of(flood, i, reach[i]);
+	return error;
 }
 
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 {
-	const struct heap_snapshot *snapshot = graph->snapshot;
-	size_t objects = snapshot->object_count;
-	size_t tail = 0;
+	CLEANUP_COLUMN uint8_t *reach = NULL;
+	struct heap_flood flood;
+	struct heap_error *error;
 
 	if (graph->reach)
 		return NULL;
-
-	CLEANUP_COLUMN uint8_t *reach = NULL;
-	CLEANUP_COLUMN heap_object_id *queue = NULL;
-	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
-
+	error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
 	if (!error)
-		error = heap_column_create(objects + 1, 1, &reach);
+		error = heap_column_create((size_t)graph->snapshot->object_count + 1, 1, &reach);
 	if (!error)
-		error = heap_column_create(objects + 1, sizeof(*queue), &queue);
+		error = heap_flood_init(&flood, graph->snapshot);
 	if (error)
 		return error;
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
-		const struct heap_root_edge *edge = &snapshot->root_edges[i];
-
-		if (is_start(edge->interior, edge->flags) && !reach[edge->target]) {
-			reach[edge->target] = HEAP_REACH_START;
-			queue[tail++] = edge->target;
-		}
-	}
-	spread(snapshot, reach, HEAP_REACH_START, queue, 0, tail);
-
-	// Then whatever any pointer reaches, from what is reachable so far.
-	tail = 0;
-	for (heap_object_id i = 0; i < objects; i++) {
-		if (reach[i])
-			queue[tail++] = i;
-	}
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
-		heap_object_id target = snapshot->root_edges[i].target;
-
-		if (!reach[target]) {
-			reach[target] = HEAP_REACH_INTERIOR;
-			queue[tail++] = target;
-		}
-	}
-	spread(snapshot, reach, HEAP_REACH_INTERIOR, queue, 0, tail);
-	graph->reach = keep(reach);
-	return NULL;
-}
-
-// Gives what the queue's objects lead to one more than them.
-HEAP_MUST_CHECK
-static struct heap_error *measure(const struct heap_graph *graph, uint32_t *distance,
-				  heap_object_id *queue, size_t tail)
-{
-	const struct heap_snapshot *snapshot = graph->snapshot;
-
-	for (size_t head = 0; head < tail; head++) {
-		heap_object_id object = queue[head];
-		struct heap_error *error = heap_progress_step(
-			graph->progress, "distances from roots", head, snapshot->object_count);
-
-		if (error)
-			return error;
-		for (uint32_t i = snapshot->edge_first[object];
-		     i < snapshot->edge_first[object + 1]; i++) {
-			heap_object_id target = snapshot->edge_target[i];
-
-			if (distance[target] == UINT32_MAX) {
-				distance[target] = distance[object] + 1;
-				// It will be its turn when all before it have had theirs.
-				__builtin_prefetch(&snapshot->edge_first[target], 0, 1);
-				queue[tail++] = target;
-			}
-		}
-	}
-	return NULL;
+	error = find_reach(graph, &flood, reach);
+	heap_flood_deinit(&flood);
+	if (!error)
+		graph->reach = keep(reach);
+	return error;
 }
 
 struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
-	size_t objects = snapshot->object_count, tail = 0;
 	CLEANUP_COLUMN uint32_t *distance = NULL;
-	CLEANUP_COLUMN heap_object_id *queue = NULL;
+	struct heap_flood flood;
 	struct heap_error *error;
 
 	if (graph->distance)
 		return NULL;
-	error = heap_column_create(objects + 1, sizeof(*distance), &distance);
+	error = heap_column_create((size_t)snapshot->object_count + 1, sizeof(*distance),
+				   &distance);
 	if (!error)
-		error = heap_column_create(objects + 1, sizeof(*queue), &queue);
+		error = heap_flood_init(&flood, snapshot);
 	if (error)
 		return error;
-	memset(distance, 0xff, objects * sizeof(*distance));
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
-		heap_object_id target = snapshot->root_edges[i].target;
-
-		if (distance[target] == UINT32_MAX) {
-			distance[target] = 0;
-			queue[tail++] = target;
-		}
-	}
-	error = measure(graph, distance, queue, tail);
+	memset(distance, 0xff, snapshot->object_count * sizeof(*distance));
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		heap_flood_add(&flood, snapshot->root_edges[i].target);
+	error = heap_flood_run(&flood, &(struct heap_flood_way){ .distance = distance,
+								 .progress = graph->progress,
+								 .what = "distances from roots" });
+	heap_flood_deinit(&flood);
 	if (!error)
 		graph->distance = keep(distance);
 	return error;

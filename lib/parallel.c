@@ -57,27 +57,42 @@ static void *work_on(void *argument)
 	return NULL;
 }
 
+// Has `extra` threads help the caller.
+HEAP_MUST_CHECK
+static struct heap_error *run(struct crew *crew, unsigned extra)
+{
+	pthread_t threads[MAX_THREADS];
+	pthread_attr_t attributes;
+	unsigned started = 0;
+
+	if (extra > 0) {
+		pthread_attr_init(&attributes);
+		pthread_attr_setstacksize(&attributes, STACK_BYTES);
+		while (started < extra &&
+		       pthread_create(&threads[started], &attributes, work_on, crew) == 0)
+			started++;
+		pthread_attr_destroy(&attributes);
+	}
+	work_on(crew);
+	while (started > 0)
+		pthread_join(threads[--started], NULL);
+	return crew->error;
+}
+
 struct heap_error *heap_parallel_run(size_t count,
 				     struct heap_error *(*work)(void *context, size_t number),
 				     void *context)
 {
 	struct crew crew = { .work = work, .context = context, .count = count };
-	pthread_t threads[MAX_THREADS];
-	pthread_attr_t attributes;
-	unsigned started = 0;
 
-	if (count >= WORTH_A_THREAD) {
-		unsigned wanted = heap_parallel_threads() - 1;
+	return run(&crew, count >= WORTH_A_THREAD ? heap_parallel_threads() - 1 : 0);
+}
 
-		pthread_attr_init(&attributes);
-		pthread_attr_setstacksize(&attributes, STACK_BYTES);
-		while (started < wanted &&
-		       pthread_create(&threads[started], &attributes, work_on, &crew) == 0)
-			started++;
-		pthread_attr_destroy(&attributes);
-	}
-	work_on(&crew);
-	while (started > 0)
-		pthread_join(threads[--started], NULL);
-	return crew.error;
+struct heap_error *heap_parallel_share(unsigned count,
+				       struct heap_error *(*work)(void *context, size_t number),
+				       void *context)
+{
+	struct crew crew = { .work = work, .context = context, .count = count };
+
+	return run(&crew, count - 1);
 }

@@ -23,4 +23,13 @@ struct heap_error *heap_parallel_run(size_t count,
 				     struct heap_error *(*work)(void *context, size_t number),
 				     void *context);
 
+/**
+ * The same with a thread for each number, @p count being heap_parallel_threads() at most: for
+ * work that the threads themselves divide, each with memory of its own.
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_parallel_share(unsigned count,
+				       struct heap_error *(*work)(void *context, size_t number),
+				       void *context);
+
 #endif

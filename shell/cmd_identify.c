@@ -6,6 +6,7 @@
  *	└─.month of struct utility at 0x5f02008, which is:
  *	  └─the global variable popular (cache.c:50, libutility.so)
  */
+#include "lib/holders.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/field.h"
@@ -29,13 +30,17 @@ struct tree {
 	uint64_t width; // holders of each object; 0: fewer and fewer, as above
 	unsigned level;
 	const uint32_t *distance; // [objects] of the graph: the nearest holder to a root says most
-	uint8_t *shown;           // [objects] whether its holders have been shown, or are being
+	struct heap_holders *all; // who points to whom, of those that have been looked at
+	struct holders **known;   // [known_count] by object: all that may be shown
+	size_t known_count, known_capacity;
 	char prefix[MAX_PREFIX];
 };
 
 // Holders of one object: roots first, then objects; named, typed and near ones first. One that
 // holds it by several fields is there once.
 struct holders {
+	heap_object_id object;
+	uint8_t shown;    // 1: they are being shown, 2: they have been
 	uint32_t *edges;  // root edges, then object edges
 	uint32_t *fields; // by how many fields, likewise
 	heap_object_id *sources;
@@ -86,32 +91,28 @@ static uint32_t merge_fields(struct source *sources, uint32_t count)
 
 // Typed pointers before others, to the start before into the middle, then by distance; last what
 // it holds of itself.
-static void sort_sources(struct tree *tree, heap_object_id object, struct holders *holders)
+static void sort_sources(struct tree *tree, const struct heap_holders_of *of,
+			 struct holders *holders)
 {
-	const struct heap_graph *graph = tree->session->graph;
-	const struct heap_snapshot *snapshot = graph->snapshot;
-	uint32_t first = graph->in_first[object];
-	uint32_t count = graph->in_first[object + 1] - first;
-	struct source *sources = session_allocate(tree->session, count * sizeof(*sources));
+	const struct heap_snapshot *snapshot = tree->session->snapshot;
+	struct source *sources = session_allocate(tree->session, of->count * sizeof(*sources));
 
-	for (uint32_t i = 0; sources && i < count; i++) {
-		uint32_t edge = graph->in_edge[first + i];
-		heap_object_id source = graph->in_source[first + i];
-		uint64_t untyped = !(snapshot->edge_flags[edge] & HEAP_EDGE_TYPED);
-		uint64_t interior = snapshot->edge_interior[edge] != 0;
-		uint64_t itself = source == object;
+	for (uint32_t i = 0; sources && i < of->count; i++) {
+		uint64_t untyped = !(snapshot->edge_flags[of->edges[i]] & HEAP_EDGE_TYPED);
+		uint64_t interior = snapshot->edge_interior[of->edges[i]] != 0;
+		uint64_t itself = of->sources[i] == holders->object;
 
 		sources[i] = (struct source){
 			.rank = itself << 34 | untyped << 33 | interior << 32 |
-				tree->distance[source],
-			.edge = edge,
+				tree->distance[of->sources[i]],
+			.edge = of->edges[i],
 			.fields = 1,
-			.object = source,
+			.object = of->sources[i],
 		};
 	}
 	if (!sources)
 		return;
-	holders->objects = merge_fields(sources, count);
+	holders->objects = merge_fields(sources, of->count);
 	qsort(sources, holders->objects, sizeof(*sources), compare_sources);
 	for (uint32_t i = 0; i < holders->objects; i++) {
 		holders->edges[holders->roots + i] = sources[i].edge;
@@ -135,34 +136,152 @@ static void add_root_edge(const struct heap_snapshot *snapshot, struct holders *
 	holders->fields[holders->roots++] = 1;
 }
 
+// Fills in the holders of an object that heap_holders_need() was given.
 HEAP_MUST_CHECK
-static struct heap_error *find_holders(struct tree *tree, heap_object_id object,
-				       struct holders *holders)
+static struct heap_error *fill_holders(struct tree *tree, struct holders *holders)
 {
-	const struct heap_graph *graph = tree->session->graph;
-	const struct heap_snapshot *snapshot = graph->snapshot;
-	uint32_t roots = graph->root_in_first[object + 1] - graph->root_in_first[object];
-	uint32_t objects = graph->in_first[object + 1] - graph->in_first[object];
+	const struct heap_snapshot *snapshot = tree->session->snapshot;
+	struct heap_holders_of of = heap_holders_get(tree->all, holders->object);
+	size_t all = (size_t)of.root_count + of.count;
 
-	holders->edges =
-		session_allocate(tree->session, ((size_t)roots + objects) * sizeof(uint32_t));
-	holders->fields =
-		session_allocate(tree->session, ((size_t)roots + objects) * sizeof(uint32_t));
-	holders->sources =
-		session_allocate(tree->session, (size_t)objects * sizeof(heap_object_id));
+	holders->edges = session_allocate(tree->session, all * sizeof(uint32_t));
+	holders->fields = session_allocate(tree->session, all * sizeof(uint32_t));
+	holders->sources = session_allocate(tree->session, of.count * sizeof(heap_object_id));
 	if (!holders->edges || !holders->fields || !holders->sources)
 		return heap_error_out_of_memory();
 	for (unsigned rank = 0; rank < 4; rank++) {
-		for (uint32_t i = 0; i < roots; i++) {
-			uint32_t edge = graph->root_in[graph->root_in_first[object] + i];
-			uint32_t root = snapshot->root_edges[edge].root;
+		for (uint32_t i = 0; i < of.root_count; i++) {
+			uint32_t root = snapshot->root_edges[of.root_edges[i]].root;
 
 			if (heap_root_rank(&snapshot->roots[root]) == rank)
-				add_root_edge(snapshot, holders, edge);
+				add_root_edge(snapshot, holders, of.root_edges[i]);
 		}
 	}
-	sort_sources(tree, object, holders);
+	sort_sources(tree, &of, holders);
 	return NULL;
+}
+
+// Where an object is among those that are known, or would be.
+static size_t place_of(const struct tree *tree, heap_object_id object)
+{
+	size_t low = 0, high = tree->known_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tree->known[middle]->object < object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct holders *find_known(const struct tree *tree, heap_object_id object)
+{
+	size_t place = place_of(tree, object);
+
+	return place < tree->known_count && tree->known[place]->object == object
+		       ? tree->known[place]
+		       : NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_known(struct tree *tree, heap_object_id object)
+{
+	size_t place = place_of(tree, object);
+	struct holders *holders = session_allocate(tree->session, sizeof(*holders));
+
+	if (tree->known_count == tree->known_capacity) {
+		size_t capacity = tree->known_capacity * 2 + 64;
+		void *larger = realloc(tree->known, capacity * sizeof(struct holders *));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		tree->known = larger;
+		tree->known_capacity = capacity;
+	}
+	if (!holders)
+		return heap_error_out_of_memory();
+	memmove(&tree->known[place + 1], &tree->known[place],
+		(tree->known_count++ - place) * sizeof(struct holders *));
+	tree->known[place] = holders;
+	holders->object = object;
+	return fill_holders(tree, holders);
+}
+
+static uint64_t width_of(const struct tree *tree, uint64_t level)
+{
+	return tree->width ? tree->width : widths[level < 3 ? level : 3];
+}
+
+// The objects of one level, and those of the next that may be shown below them.
+struct level {
+	heap_object_id *objects;
+	size_t count, capacity;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *add_to_level(struct level *level, heap_object_id object)
+{
+	if (level->count == level->capacity) {
+		size_t capacity = level->capacity * 2 + 64;
+		void *larger = realloc(level->objects, capacity * sizeof(*level->objects));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		level->objects = larger;
+		level->capacity = capacity;
+	}
+	level->objects[level->count++] = object;
+	return NULL;
+}
+
+// Makes a level known, and gathers the next one.
+HEAP_MUST_CHECK
+static struct heap_error *look_at_level(struct tree *tree, const struct level *level,
+					uint64_t number, struct level *next)
+{
+	struct heap_error *error = heap_holders_need(tree->all, level->objects, level->count);
+
+	for (size_t i = 0; !error && i < level->count; i++) {
+		if (!find_known(tree, level->objects[i]))
+			error = add_known(tree, level->objects[i]);
+	}
+	next->count = 0;
+	for (size_t i = 0; !error && i < level->count; i++) {
+		const struct holders *holders = find_known(tree, level->objects[i]);
+		uint64_t left = width_of(tree, number);
+
+		left -= left < holders->roots ? left : holders->roots;
+		for (uint32_t j = 0; !error && j < holders->objects && j < left; j++) {
+			if (!find_known(tree, holders->sources[j]))
+				error = add_to_level(next, holders->sources[j]);
+		}
+	}
+	return error;
+}
+
+// Looks for the holders of all that may be shown, a level at a time: to look for those of one
+// object takes as long. What is shown first further down is shown no wider there.
+HEAP_MUST_CHECK
+static struct heap_error *look_for_holders(struct tree *tree, heap_object_id object)
+{
+	struct level level = { 0 }, next = { 0 };
+	struct heap_error *error = add_to_level(&level, object);
+
+	for (uint64_t i = 0; !error && i <= tree->depth + 1 && level.count > 0; i++) {
+		struct level looked_at = level;
+
+		error = look_at_level(tree, &level, i, &next);
+		level = next;
+		next = looked_at;
+		if (session_must_stop(tree->session))
+			break;
+	}
+	free(level.objects);
+	free(next.objects);
+	return error;
 }
 
 static void print_branch(struct tree *tree, bool last)
@@ -199,35 +318,30 @@ static void show_root_holder(struct tree *tree, uint32_t edge_number, uint32_t f
 	output_close(session->output);
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *show_holders(struct tree *tree, heap_object_id object);
+static void show_holders(struct tree *tree, struct holders *holders);
 
 // What is said of a holder whose own holders are not shown below it.
-static const char *why_not(const struct tree *tree, heap_object_id source)
+static const char *why_not(const struct tree *tree, const struct holders *source)
 {
-	const struct heap_graph *graph = tree->session->graph;
-
-	if (tree->shown[source] == 1)
+	if (source->shown == 1)
 		return ", itself (a cycle)";
-	if (tree->shown[source])
+	if (source->shown)
 		return ", already shown";
-	if (graph->in_first[source] == graph->in_first[source + 1] &&
-	    graph->root_in_first[source] == graph->root_in_first[source + 1])
+	if (source->roots == 0 && source->objects == 0)
 		return ", which nothing holds (leaked)";
 	return tree->depth == 0 ? ", which is held further up" : NULL;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *show_object_holder(struct tree *tree, heap_object_id source,
-					     uint32_t edge, uint32_t fields, bool last)
+static void show_object_holder(struct tree *tree, heap_object_id source, uint32_t edge,
+			       uint32_t fields, bool last)
 {
 	struct session *session = tree->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const char *field =
 		field_of_object(session, source, (uint64_t)snapshot->edge_slot[edge] * 8);
-	const char *end = why_not(tree, source);
+	struct holders *above = find_known(tree, source);
+	const char *end = why_not(tree, above);
 	size_t length = strlen(tree->prefix);
-	struct heap_error *error = NULL;
 
 	print_branch(tree, last);
 	output_text(
@@ -250,35 +364,30 @@ static struct heap_error *show_object_holder(struct tree *tree, heap_object_id s
 			strcat(tree->prefix, last ? "  " : "│ ");
 		tree->depth--;
 		tree->level++;
-		error = show_holders(tree, source);
+		show_holders(tree, above);
 		tree->level--;
 		tree->depth++;
 		tree->prefix[length] = '\0';
 	}
 	output_close(session->output);
-	return error;
 }
 
-struct heap_error *show_holders(struct tree *tree, heap_object_id object)
+void show_holders(struct tree *tree, struct holders *holders)
 {
-	struct holders holders = { 0 };
-	struct heap_error *error = find_holders(tree, object, &holders);
-	uint64_t all = (uint64_t)holders.roots + holders.objects;
-	uint64_t width = tree->width ? tree->width : widths[tree->level < 3 ? tree->level : 3];
+	uint64_t all = (uint64_t)holders->roots + holders->objects;
+	uint64_t width = width_of(tree, tree->level);
 	uint64_t shown = all < width ? all : width;
 
-	if (error)
-		return error;
-	tree->shown[object] = 1;
+	holders->shown = 1;
 	output_open_array(tree->session->output, "held_by");
-	for (uint64_t i = 0; !error && i < shown && !session_must_stop(tree->session); i++) {
+	for (uint64_t i = 0; i < shown && !session_must_stop(tree->session); i++) {
 		bool last = i + 1 == all;
 
-		if (i < holders.roots)
-			show_root_holder(tree, holders.edges[i], holders.fields[i], last);
+		if (i < holders->roots)
+			show_root_holder(tree, holders->edges[i], holders->fields[i], last);
 		else
-			error = show_object_holder(tree, holders.sources[i - holders.roots],
-						   holders.edges[i], holders.fields[i], last);
+			show_object_holder(tree, holders->sources[i - holders->roots],
+					   holders->edges[i], holders->fields[i], last);
 	}
 	output_close(tree->session->output);
 	if (shown < all) {
@@ -287,8 +396,21 @@ struct heap_error *show_holders(struct tree *tree, heap_object_id object)
 		output_text(tree->session->output, "and %" PRIu64 " more (--width shows them)\n",
 			    all - shown);
 	}
-	tree->shown[object] = 2;
-	return error;
+	holders->shown = 2;
+}
+
+static void show_tree(struct tree *tree, heap_object_id object)
+{
+	struct session *session = tree->session;
+	bool leaked = tree->distance[object] == UINT32_MAX;
+
+	output_open_object(session->output, NULL);
+	describe_object_json(session, "object", object);
+	output_text(session->output, "%s is:\n", describe_object(session, object));
+	show_holders(tree, find_known(tree, object));
+	if (leaked)
+		output_text(session->output, "no root reaches it: leaked\n");
+	output_boolean(session->output, "leaked", leaked);
 }
 
 static enum command_status identify_run(struct session *session, int argc, char **argv)
@@ -305,25 +427,22 @@ static enum command_status identify_run(struct session *session, int argc, char 
 	if (!error)
 		error = session_parse_object(session, argv[1], &object);
 	if (!error)
-		error = session_graph(session);
+		error = session_edges(session);
+	if (!error)
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS);
 	if (!error)
 		error = heap_graph_need_distance(session->graph);
+	if (!error)
+		error = heap_holders_create(session->graph, &tree.all);
 	if (error)
 		return command_fail(session, error);
-	tree.shown = session_allocate(session, session->snapshot->object_count);
 	tree.distance = session->graph->distance;
-	if (!tree.shown)
-		return command_fail(session, heap_error_out_of_memory());
-	output_open_object(session->output, NULL);
-	describe_object_json(session, "object", object);
-	output_text(session->output, "%s is:\n", describe_object(session, object));
-	error = show_holders(&tree, object);
-	if (error)
-		return command_fail(session, error);
-	if (tree.distance[object] == UINT32_MAX)
-		output_text(session->output, "no root reaches it: leaked\n");
-	output_boolean(session->output, "leaked", tree.distance[object] == UINT32_MAX);
-	return COMMAND_OK;
+	error = look_for_holders(&tree, object);
+	if (!error)
+		show_tree(&tree, object);
+	heap_holders_destroy(tree.all);
+	free(tree.known);
+	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
 static const char *const identify_options[] = { "--depth", "--width", NULL };
