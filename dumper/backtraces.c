@@ -2,6 +2,7 @@
 #include "dumper/backtraces.h"
 
 #include "dumper/frame_rules.h"
+#include "dumper/header.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
@@ -19,9 +20,10 @@ enum {
 	UNMAPPED = 256,
 	PROBES = 16,     // slots of a table that may hold an entry
 	MAX_STEPS = 128, // of a backtrace: the innermost
-	FEW_STEPS = 12,  // enough to see who has called a wrapper
-	LOOKS = 4,       // at the callers of each kind
-	LOOK_BITS = 8,   // of heapsnap_kind.looks; the generation is above
+	HOPS = 1 << 9,
+	FEW_STEPS = 12, // enough to see who has called a wrapper
+	LOOKS = 4,      // at the callers of each kind
+	LOOK_BITS = 8,  // of heapsnap_kind.looks; the generation is above
 };
 
 // One mapping: what of it is not used is never touched.
@@ -220,6 +222,80 @@ static void look_again(void)
 	}
 }
 
+// --- looking through wrappers ----------------------------------------------------------
+
+/*
+ * Of sites in wrappers, by hash: the site and, in the upper bits, how many words the caller's
+ * stack pointer is above the one there. One word, so that threads need no lock.
+ */
+static uint64_t hops[HOPS];
+
+static uint64_t *hop_of(uint64_t site)
+{
+	return &hops[mix(site) >> 50 & (HOPS - 1)];
+}
+
+static void learn_hop(uint64_t site)
+{
+	uint64_t words = heapsnap_frame_size(site) / sizeof(uint64_t);
+
+	if (words > 0 && words <= UINT16_MAX && site <= HEAPSNAP_SITE_MASK)
+		__atomic_store_n(hop_of(site), site | words << HEAPSNAP_SITE_BITS,
+				 __ATOMIC_RELAXED);
+}
+
+static void forget_hops(void)
+{
+	for (int i = 0; i < HOPS; i++)
+		__atomic_store_n(&hops[i], 0, __ATOMIC_RELAXED);
+}
+
+// Whether it is in none; if it is in one, that is hopped over from then on.
+static bool is_no_wrapper(uint64_t address)
+{
+	if (!heapsnap_wrappers_has(&tables->wrappers, address))
+		return true;
+	learn_hop(address);
+	return false;
+}
+
+/*
+ * What unwinding would find, in a few ns, where all wrappers on the way are known. What has been
+ * seen is none of them. @return 0 if they are not
+ */
+static uint64_t hop_through(uint64_t size, uint64_t site, uint64_t sp)
+{
+	uint64_t left = heapsnap_stack_left(sp);
+
+	for (int i = 0; i < FEW_STEPS; i++) {
+		uint64_t hop = __atomic_load_n(hop_of(site), __ATOMIC_RELAXED);
+		uint64_t bytes = (hop >> HEAPSNAP_SITE_BITS) * sizeof(uint64_t);
+
+		if ((hop & HEAPSNAP_SITE_MASK) != site)
+			return heapsnap_wrappers_has(&tables->wrappers, site) ? 0 : site;
+		if (bytes > left)
+			return 0;
+		sp += bytes;
+		left -= bytes;
+		site = *(const uint64_t *)(sp - sizeof(uint64_t));
+		if (size < HEAPSNAP_SEEN_SLOTS && has_seen(site, size))
+			return site;
+	}
+	return 0;
+}
+
+// The site that a block has: where the wrapper was called, if it is made in one.
+static uint64_t look_through(uint64_t size, uint64_t site, uint64_t sp)
+{
+	uint64_t address = sp ? hop_through(size, site, sp) : 0;
+
+	if (!address && is_no_wrapper(site))
+		return site;
+	if (!address)
+		address = heapsnap_unwind_to(site, sp, is_no_wrapper, FEW_STEPS);
+	return address ? address : site;
+}
+
 // --- code that goes --------------------------------------------------------------------
 
 struct heapsnap_closing heapsnap_backtraces_close(void *handle)
@@ -263,10 +339,11 @@ void heapsnap_backtraces_closed(const struct heapsnap_closing *closing)
 	if (closing->inside != 0)
 		note_unmapped(closing);
 	heapsnap_unwind_forget();
+	forget_hops();
 	look_again();
 }
 
-// --- observing -----------------------------------------------------------------------
+// --- observing -------------------------------------------------------------------------
 
 // The first site from @p from on that is in no wrapper; count if there is none.
 static unsigned skip_wrappers(const uint64_t *addresses, unsigned count, unsigned from)
@@ -274,19 +351,6 @@ static unsigned skip_wrappers(const uint64_t *addresses, unsigned count, unsigne
 	while (from < count && heapsnap_wrappers_has(&tables->wrappers, addresses[from]))
 		from++;
 	return from;
-}
-
-static bool is_no_wrapper(uint64_t address)
-{
-	return !heapsnap_wrappers_has(&tables->wrappers, address);
-}
-
-// The site that a block made in a wrapper has: where the wrapper was called.
-static uint64_t look_through(uint64_t site, uint64_t sp)
-{
-	uint64_t address = heapsnap_unwind_to(site, sp, is_no_wrapper, FEW_STEPS);
-
-	return address ? address : site;
 }
 
 /*
@@ -352,16 +416,13 @@ struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, uint64_t s
 {
 	struct heapsnap_making making = { .site = site };
 	struct heapsnap_kind *kind;
-	bool in_wrapper;
 
 	if (!tables) {
 		if (is_ready)
 			mark_seen(site, size);
 		return making;
 	}
-	in_wrapper = heapsnap_wrappers_has(&tables->wrappers, site);
-	if (in_wrapper)
-		making.site = look_through(site, sp);
+	making.site = look_through(size, site, sp);
 	if (!is_sampled && size < HEAPSNAP_SEEN_SLOTS && has_seen(making.site, size))
 		return making;
 

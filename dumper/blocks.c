@@ -41,6 +41,13 @@ static bool is_in_arena(const void *block)
 	return (const char *)block >= arena.bytes && (const char *)block < arena.bytes + ARENA_SIZE;
 }
 
+/*
+ * In a function that malloc and its like end with: mostly they have jumped to it, so that its caller
+ * is theirs, the code at the site. 0 if not.
+ */
+#define STACK_POINTER_AT(site) \
+	((uint64_t)__builtin_return_address(0) == (site) ? (uint64_t)__builtin_dwarf_cfa() : 0)
+
 // Zeros.
 static void *allocate_in_arena(size_t size)
 {
@@ -239,9 +246,7 @@ void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned fla
 		return NULL;
 	}
 
-	// Mostly the function was jumped to, so that its caller is malloc's: the code at the site.
-	uint64_t sp =
-		(uint64_t)__builtin_return_address(0) == site ? (uint64_t)__builtin_dwarf_cfa() : 0;
+	uint64_t sp = STACK_POINTER_AT(site);
 
 	if (!has_run_out)
 		return adopt(base, size, 0, flags, make(size, site, sp));
@@ -252,7 +257,8 @@ void *heapsnap_allocate_zeros(size_t size, uint64_t site)
 {
 	if (is_too_large(size))
 		return NULL;
-	return adopt(first_calloc(size + HEAPSNAP_HEADER_SIZE), size, 0, 0, make(size, site, 0));
+	return adopt(first_calloc(size + HEAPSNAP_HEADER_SIZE), size, 0, 0,
+		     make(size, site, STACK_POINTER_AT(site)));
 }
 
 void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, unsigned flags)
@@ -261,14 +267,15 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 		if (is_too_large(size))
 			return NULL;
 		return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags,
-			     make(size, site, 0));
+			     make(size, site, STACK_POINTER_AT(site)));
 	}
 	if (is_too_large(size) || is_too_large(alignment << (40 - 31))) // 31: the most of 5 bits
 		return NULL;
 	heapsnap_blocks_init();
 	// A whole alignment before the block, of which the header takes the last 16 bytes.
 	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
-		     (unsigned)__builtin_ctzll(alignment), flags, make(size, site, 0));
+		     (unsigned)__builtin_ctzll(alignment), flags,
+		     make(size, site, STACK_POINTER_AT(site)));
 }
 
 // --- freeing -----------------------------------------------------------------------
@@ -376,7 +383,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	if (heapsnap_extent_alignment(heapsnap_header_of(block)->extent))
 		return move_block(block, size, site);
 
-	struct heapsnap_making making = make(size, site, 0);
+	struct heapsnap_making making = make(size, site, STACK_POINTER_AT(site));
 	struct heapsnap_sampled sampled = { 0 };
 
 	if (!heapsnap_is_plain(block))

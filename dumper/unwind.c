@@ -140,6 +140,22 @@ void heapsnap_unwind_forget(void)
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
 }
 
+uint32_t heapsnap_frame_size(uint64_t address)
+{
+	struct heapsnap_rule rule = rule_at(address - 1);
+
+	return rule.kind == HEAPSNAP_RULE_STACK && rule.offset > 0 &&
+			       rule.offset % (int32_t)sizeof(uint64_t) == 0
+		       ? (uint32_t)rule.offset
+		       : 0;
+}
+
+uint64_t heapsnap_stack_left(uint64_t sp)
+{
+	return sp % sizeof(uint64_t) == 0 && is_on_own_stack(&own_stack, sp) ? own_stack.top - sp
+									     : 0;
+}
+
 // --- the walk ----------------------------------------------------------------------
 
 // Where the kernel has put the registers of the interrupted code: struct ucontext at sp.
@@ -315,6 +331,18 @@ bool heapsnap_walk_next(struct heapsnap_walk *walk)
 {
 	(void)walk;
 	return false;
+}
+
+uint32_t heapsnap_frame_size(uint64_t address)
+{
+	(void)address;
+	return 0;
+}
+
+uint64_t heapsnap_stack_left(uint64_t sp)
+{
+	(void)sp;
+	return 0;
 }
 
 void heapsnap_walk_start(struct heapsnap_walk *walk)

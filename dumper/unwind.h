@@ -53,6 +53,15 @@ bool heapsnap_unwind_init(struct heapsnap_rule_slot *room);
 /** Forgets all rules: code may have been unmapped, and other code mapped there. */
 void heapsnap_unwind_forget(void);
 
+/**
+ * How far a function's caller has its stack pointer above the function's own, at a return
+ * address in it. @return bytes; 0: not the same at any time, or not known
+ */
+uint32_t heapsnap_frame_size(uint64_t address);
+
+/** How many bytes can be read at @p sp, if that lies on the thread's own stack; else 0. */
+uint64_t heapsnap_stack_left(uint64_t sp);
+
 /** To the caller's frame. @return false if there is none, or it cannot be found */
 bool heapsnap_walk_next(struct heapsnap_walk *walk);
 
