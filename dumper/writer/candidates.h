@@ -40,6 +40,14 @@ struct candidates {
 	uint32_t voters;  /**< siblings with a name */
 };
 
+/** Begins without any. */
+static inline void candidates_init(struct candidates *candidates)
+{
+	candidates->count = candidates->samples = candidates->hinted = 0;
+	candidates->won = candidates->voters = 0;
+	candidates->too_many = false;
+}
+
 /** @return the candidate, which may have been there before; NULL if there are too many */
 struct candidate *candidates_add(struct candidates *candidates, struct layout_claim claim);
 

@@ -31,23 +31,6 @@ struct check {
 	const struct content *content;
 };
 
-// Blocks of a kind lie near each other, or far apart; then what lies ahead is of no use.
-void content_peek(const struct inference *inference, uint64_t address, void *buffer, size_t size)
-{
-	struct content_ahead *ahead = inference->ahead;
-
-	if (address < ahead->start || size > ahead->size ||
-	    address - ahead->start > ahead->size - size) {
-		bool is_near = address - ahead->start < 2 * sizeof(ahead->bytes);
-		size_t page = PAGE - address % PAGE;
-
-		ahead->size = is_near ? sizeof(ahead->bytes) : page < size ? size : page;
-		ahead->start = address;
-		image_read_padded(&inference->capture->image, address, ahead->bytes, ahead->size);
-	}
-	memcpy(buffer, ahead->bytes + (address - ahead->start), size);
-}
-
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
 		  struct content *result)
 {
@@ -56,7 +39,7 @@ void content_read(const struct inference *inference, heap_object_id object, uint
 
 	if (count > CONTENT_WORDS)
 		count = CONTENT_WORDS;
-	content_peek(inference, objects->address[object], words, count * 8);
+	pages_read(inference->pages, objects->address[object], words, count * 8);
 	*result = (struct content){ object, words, count };
 }
 

@@ -106,8 +106,8 @@ bool headers_is_base(const struct heap_types *types, heap_type_id type)
 
 void headers_read(const struct inference *inference, heap_object_id object, struct header *result)
 {
-	content_peek(inference, inference->capture->objects.address[object], result->words,
-		     sizeof(result->words));
+	pages_read(inference->pages, inference->capture->objects.address[object], result->words,
+		   sizeof(result->words));
 }
 
 uint64_t headers_value(const struct header_member *member, const struct header *header)

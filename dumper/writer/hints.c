@@ -60,7 +60,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	inference->hint_head[pointer->target] = inference->hint_count;
 	inference->hints[inference->hint_count++] = hint;
 	kinds_note_news(inference, hint.object);
-	return layouts_is_start(hint.interior) ? tags_claim(inference, hint.object) : NULL;
+	return NULL;
 }
 
 // A T ** leads to a T *, be it alone, in an array or in a struct.

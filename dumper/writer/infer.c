@@ -159,7 +159,7 @@ static struct layout_claim fit_counted(const struct inference *inference, heap_t
 	    element >= inference->counted_types || inference->counted[element] == HEAP_NO_TYPE ||
 	    size % stride != 0)
 		return claim;
-	content_peek(inference, objects->address[object], &count, sizeof(count));
+	pages_read(inference->pages, objects->address[object], &count, sizeof(count));
 	if (count == size / stride)
 		claim = (struct layout_claim){ LAYOUT_EXACT, inference->counted[element],
 					       count + 1 };
@@ -329,33 +329,47 @@ static void fetch(const struct inference *inference, heap_object_id object)
 	__builtin_prefetch(&inference->kinds.of[object]);
 }
 
-// Hears the best claim that waits. @return false if there is none
-static bool next_claim(struct inference *inference, enum rank *rank, struct claim *result)
+// The rank of the best claim that waits; RANK_NONE if there is none.
+static enum rank best_rank(const struct inference *inference)
 {
-	for (*rank = 0; *rank < RANKS; (*rank)++) {
-		struct queue *queue = &inference->queues[*rank];
+	enum rank rank = 0;
 
-		if (queue->head < queue->tail) {
-			if (queue->head + AHEAD < queue->tail)
-				fetch(inference, queue->claims[queue->head + AHEAD].object);
-			*result = queue->claims[queue->head++];
-			if (queue->head == queue->tail)
-				queue->head = queue->tail = 0;
-			return true;
-		}
-	}
-	return false;
+	while (rank < RANKS && inference->queues[rank].head == inference->queues[rank].tail)
+		rank++;
+	return rank;
+}
+
+static struct claim take_claim(struct inference *inference, enum rank rank)
+{
+	struct queue *queue = &inference->queues[rank];
+	struct claim claim = queue->claims[queue->head++];
+
+	if (queue->head + AHEAD < queue->tail)
+		fetch(inference, queue->claims[queue->head + AHEAD].object);
+	if (queue->head == queue->tail)
+		queue->head = queue->tail = 0;
+	return claim;
 }
 
 struct heap_error *inference_settle(struct inference *inference)
 {
 	struct heap_error *error = NULL;
-	struct claim claim;
-	enum rank rank;
 
-	while (!error && next_claim(inference, &rank, &claim))
-		error = apply(inference, rank, &claim);
-	return error;
+	for (;;) {
+		enum rank rank = best_rank(inference);
+
+		if (error)
+			return error;
+		if (rank > RANK_TAG && tags_wait(inference)) {
+			error = tags_hear(inference);
+		} else if (rank == RANK_NONE) {
+			return NULL;
+		} else {
+			struct claim claim = take_claim(inference, rank);
+
+			error = apply(inference, rank, &claim);
+		}
+	}
 }
 
 // --- what claims begin with --------------------------------------------------
@@ -489,7 +503,7 @@ static void release(struct inference *inference)
 	for (unsigned i = 0; i < RANKS; i++)
 		free(inference->queues[i].claims);
 	free(inference->counted);
-	free(inference->ahead);
+	pages_destroy(inference->pages);
 	free(inference->renamed);
 	free(inference->is_sure);
 	free(inference->rank);
@@ -510,7 +524,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	size_t count = (size_t)capture->objects.count + 1;
 	struct inference inference = {
 		.capture = capture,
-		.ahead = calloc(1, sizeof(*inference.ahead)),
+		.pages = pages_create(&capture->image),
 		.rank = malloc(count),
 		.renamed = calloc(count, sizeof(*inference.renamed)),
 		.is_sure = calloc(count, sizeof(*inference.is_sure)),
@@ -525,7 +539,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	capture->evidence = calloc(count, sizeof(*capture->evidence));
 	capture->rival = calloc(count, sizeof(*capture->rival));
 	capture->rivals = calloc(count, sizeof(*capture->rivals));
-	if (!inference.ahead || !inference.rank || !inference.renamed || !inference.is_sure ||
+	if (!inference.pages || !inference.rank || !inference.renamed || !inference.is_sure ||
 	    !inference.hint_head || !inference.seen[0] || !inference.seen[1] || !capture->type ||
 	    !capture->elements || !capture->evidence || !capture->rival || !capture->rivals)
 		error = heap_error_out_of_memory();

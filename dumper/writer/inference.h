@@ -15,6 +15,7 @@
 #include "dumper/writer/infer.h"
 #include "dumper/writer/layout.h"
 #include "dumper/writer/meanings.h"
+#include "dumper/writer/pages.h"
 
 /** The ranks of names, best first. Within one rank the first that is heard stays. */
 enum rank {
@@ -84,9 +85,10 @@ struct kind {
 	heap_site_id site;
 	uint64_t tag; /**< NO_TAG: none is known */
 	uint32_t count;
-	uint32_t first;     /**< in kinds.members */
-	uint64_t size;      /**< bytes of each */
-	bool news[NAMINGS]; /**< something has been heard of them since naming looked */
+	uint32_t first;         /**< in kinds.members */
+	uint64_t size;          /**< bytes of each */
+	uint32_t news[NAMINGS]; /**< how much has been heard of them since naming looked */
+	bool is_mixed[NAMINGS]; /**< there was no one name for all */
 };
 
 struct kinds {
@@ -94,6 +96,7 @@ struct kinds {
 	uint32_t count;
 	heap_object_id *members;   /**< [objects] by kind */
 	uint32_t *of;              /**< [objects] its kind */
+	uint8_t *base;             /**< [objects] by whose number it has its tag; 0: none */
 	struct meanings *meanings; /**< [sites] */
 	uint32_t sites;
 };
@@ -143,7 +146,9 @@ struct tag_value {
 struct tags {
 	struct header_member members[MAX_BASES]; /**< by base, if */
 	bool has_member[MAX_BASES];
-	struct tag_value *values; /**< [count] */
+	bool is_renewed[MAX_BASES]; /**< kinds have not been sorted by it yet */
+	uint32_t hints_heard;       /**< that led to claims */
+	struct tag_value *values;   /**< [count] */
 	uint32_t count;
 };
 
@@ -154,15 +159,7 @@ struct profiles {
 };
 
 enum {
-	CONTENT_WORDS = 512,   /**< of a block, as many are looked at */
-	CONTENT_AHEAD = 16384, /**< bytes that are read at once */
-};
-
-/** Memory that has been read already. */
-struct content_ahead {
-	uint64_t start;
-	size_t size; /**< that were read */
-	uint8_t bytes[CONTENT_AHEAD];
+	CONTENT_WORDS = 512, /**< of a block, as many are looked at */
 };
 
 /** The parts of blocks that the program cuts up. */
@@ -186,7 +183,7 @@ struct inference {
 	uint32_t *seen[NAMINGS]; /**< [objects] that hint when naming looked last */
 	struct hint *hints;      /**< [hint_count] [0] is none */
 	uint32_t hint_count, hint_capacity;
-	struct content_ahead *ahead;
+	struct pages *pages;
 	struct kinds kinds;
 	struct bases bases;
 	struct tags tags;
@@ -278,9 +275,6 @@ struct content {
 int content_score(const struct inference *inference, const struct content *content,
 		  heap_type_id type, uint64_t elements);
 
-/** Reads what lies at an address. Fast if addresses ascend. @param size  CONTENT_AHEAD at most */
-void content_peek(const struct inference *inference, uint64_t address, void *buffer, size_t size);
-
 /** Reads a block's first words. @param words  [CONTENT_WORDS] the caller's */
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
 		  struct content *result);
@@ -297,12 +291,13 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture);
 
 void kinds_deinit(struct kinds *kinds);
 
-/** Notes that something has been heard of an object: its kind is to be looked at again. */
+/** Notes that something has been heard of an object: it, or its kind, is to be looked at. */
 static inline void kinds_note_news(struct inference *inference, heap_object_id object)
 {
 	struct kind *kind = &inference->kinds.kinds[inference->kinds.of[object]];
 
-	kind->news[NAMING_SURE] = kind->news[NAMING_LIKELY] = true;
+	kind->news[NAMING_SURE]++;
+	kind->news[NAMING_LIKELY]++;
 }
 
 /** Finds the kinds of all blocks, or finds them again when tags have become known. */
@@ -318,12 +313,21 @@ HEAP_MUST_CHECK
 struct heap_error *tags_learn(struct inference *inference, const struct base_types *samples,
 			      uint64_t *learned);
 
-/** An object's tag; NO_TAG if it is not known to have one. */
-uint64_t tags_of(const struct inference *inference, heap_object_id object);
+/** The base by whose number an object has its tag; 0: none is known. */
+uint32_t tags_base(const struct inference *inference, heap_object_id object);
 
-/** Claims that an object that is not better known is what its tag says. */
+/** An object's tag, of a base that is not 0. */
+uint64_t tags_read(const struct inference *inference, heap_object_id object, uint32_t base);
+
+/** Whether there are hints that tags_hear() has not heard. */
+static inline bool tags_wait(const struct inference *inference)
+{
+	return inference->tags.count > 0 && inference->tags.hints_heard < inference->hint_count;
+}
+
+/** Claims that objects are what their tags say of which something is hinted. */
 HEAP_MUST_CHECK
-struct heap_error *tags_claim(struct inference *inference, heap_object_id object);
+struct heap_error *tags_hear(struct inference *inference);
 
 /** Whether the tag says that blocks of a kind are not of a type. */
 bool tags_exclude(const struct inference *inference, const struct kind *kind, heap_type_id type);

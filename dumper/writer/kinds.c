@@ -7,6 +7,7 @@
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct kind_table {
 	uint32_t *slots; // [size] kind + 1
@@ -60,20 +61,64 @@ static int compare_kinds(const void *left, const void *right)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
+// Whether a tag has become known, or another one, since kinds were sorted.
+static bool is_stale(const struct inference *inference)
+{
+	const struct kinds *kinds = &inference->kinds;
+
+	if (kinds->count == 0)
+		return true;
+	for (uint32_t i = 0; i < inference->bases.count; i++) {
+		if (inference->tags.is_renewed[i])
+			return true;
+	}
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		if (tags_base(inference, i) != kinds->base[i])
+			return true;
+	}
+	return false;
+}
+
+// An object's tag, which is not read again if its kind tells it.
+static uint64_t find_tag(const struct inference *inference, const struct kind *old,
+			 heap_object_id object, uint32_t base)
+{
+	if (base == 0)
+		return NO_TAG;
+	if (old && inference->kinds.base[object] == base && !inference->tags.is_renewed[base - 1])
+		return old->tag;
+	return tags_read(inference, object, base);
+}
+
+// What is known of a kind stays known while it is of the same blocks.
+static void keep_news(struct kind *kind, const struct kind *old)
+{
+	bool is_kept = old && is_same(kind, old) && kind->count == old->count;
+
+	for (enum naming_evidence i = 0; i < NAMINGS; i++) {
+		kind->news[i] = is_kept ? old->news[i] : kind->count;
+		kind->is_mixed[i] = is_kept && old->is_mixed[i];
+	}
+}
+
 // Finds all kinds, and notes for each object which is its.
+//
+// @param old  as they were; NULL: there were none
 HEAP_MUST_CHECK
-static struct heap_error *find_kinds(struct inference *inference, struct kind_table *table)
+static struct heap_error *find_kinds(struct inference *inference, const struct kind *old,
+				     struct kind_table *table)
 {
 	const struct capture *capture = inference->capture;
 	struct kinds *kinds = &inference->kinds;
 
-	kinds->count = 0;
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		const struct kind *was = old ? &old[kinds->of[i]] : NULL;
+		uint32_t base = tags_base(inference, i);
 		struct kind kind = {
 			.site = capture->sites.maker[i],
-			.tag = tags_of(inference, i),
+			.tag = find_tag(inference, was, i, base),
 			.size = capture->objects.size[i],
-			.news = { true, true },
+			.first = old ? kinds->of[i] : 0,
 		};
 
 		if ((size_t)kinds->count * 2 >= table->size) {
@@ -89,9 +134,12 @@ static struct heap_error *find_kinds(struct inference *inference, struct kind_ta
 			kinds->kinds[kinds->count] = kind;
 			table->slots[at] = ++kinds->count;
 		}
+		kinds->base[i] = (uint8_t)base;
 		kinds->of[i] = table->slots[at] - 1;
 		kinds->kinds[kinds->of[i]].count++;
 	}
+	for (uint32_t i = 0; i < kinds->count; i++)
+		keep_news(&kinds->kinds[i], old ? &old[kinds->kinds[i].first] : NULL);
 	return NULL;
 }
 
@@ -137,21 +185,36 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 	return error;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct kinds *kinds, heap_object_id objects)
+{
+	size_t count = (size_t)objects + 1;
+
+	if (!kinds->of)
+		kinds->of = malloc(count * sizeof(*kinds->of));
+	if (!kinds->members)
+		kinds->members = malloc(count * sizeof(*kinds->members));
+	if (!kinds->base)
+		kinds->base = calloc(count, sizeof(*kinds->base));
+	return kinds->of && kinds->members && kinds->base ? NULL : heap_error_out_of_memory();
+}
+
 struct heap_error *kinds_sort(struct inference *inference)
 {
 	struct kinds *kinds = &inference->kinds;
 	heap_object_id objects = inference->capture->objects.count;
+	CLEANUP_FREE struct kind *old = NULL;
 	struct kind_table table = { 0 };
-	struct heap_error *error;
+	struct heap_error *error = prepare(kinds, objects);
 
-	if (!kinds->of)
-		kinds->of = malloc(((size_t)objects + 1) * sizeof(*kinds->of));
-	if (!kinds->members)
-		kinds->members = malloc(((size_t)objects + 1) * sizeof(*kinds->members));
-	if (!kinds->of || !kinds->members)
-		return heap_error_out_of_memory();
-	error = find_kinds(inference, &table);
+	if (error || !is_stale(inference))
+		return error;
+	old = kinds->kinds;
+	kinds->kinds = NULL;
+	kinds->count = 0;
+	error = find_kinds(inference, old, &table);
 	free(table.slots);
+	memset(inference->tags.is_renewed, 0, sizeof(inference->tags.is_renewed));
 	return error ? error : sort_members(kinds, objects);
 }
 
@@ -163,4 +226,5 @@ void kinds_deinit(struct kinds *kinds)
 	free(kinds->kinds);
 	free(kinds->members);
 	free(kinds->of);
+	free(kinds->base);
 }

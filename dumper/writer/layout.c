@@ -7,6 +7,11 @@ enum {
 	// Of an array inside a struct, as many elements are known as parts.
 	MAX_PART_ELEMENTS = 64,
 	MAX_DEPTH = 16,
+
+	// Whether there are arrays of bytes in a type.
+	BYTES_UNKNOWN = 0,
+	BYTES_NONE,
+	BYTES_FOUND,
 };
 
 // --- slots -------------------------------------------------------------------
@@ -268,9 +273,12 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 	*layouts = (struct layouts){
 		.types = types,
 		.slots = calloc(types->count, sizeof(*layouts->slots)),
+		.bytes = calloc(types->count, sizeof(*layouts->bytes)),
 	};
-	if (!layouts->slots)
+	if (!layouts->slots || !layouts->bytes) {
+		layouts_deinit(layouts);
 		return heap_error_out_of_memory();
+	}
 	for (heap_type_id id = 1; !error && id < types->count; id++) {
 		if (is_compound(&types->types[id]))
 			error = add_parts(layouts, id, id, 0, 0);
@@ -293,6 +301,7 @@ void layouts_deinit(struct layouts *layouts)
 	free(layouts->slots);
 	free(layouts->parts);
 	free(layouts->header);
+	free(layouts->bytes);
 }
 
 // --- fitting -----------------------------------------------------------------
@@ -342,15 +351,39 @@ static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offs
 	return false;
 }
 
+// Whether there is an array of bytes anywhere in a type. Most have none.
+static bool has_bytes(const struct layouts *layouts, heap_type_id id)
+{
+	const struct heap_types *types = layouts->types;
+
+	id = heap_types_strip(types, id);
+
+	const struct heap_type *type = &types->types[id];
+	bool found = false;
+
+	if (layouts->bytes[id] != BYTES_UNKNOWN)
+		return layouts->bytes[id] == BYTES_FOUND;
+	if (type->kind == HEAP_TYPE_ARRAY)
+		found = layouts_is_character(layouts, heap_types_strip(types, type->target)) ||
+			has_bytes(layouts, type->target);
+	for (uint32_t i = 0; !found && is_compound(type) && i < type->members; i++)
+		found = has_bytes(layouts, types->members[type->first_member + i].type);
+	layouts->bytes[id] = found ? BYTES_FOUND : BYTES_NONE;
+	return found;
+}
+
 bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset)
 {
-	uint64_t size = heap_types_size(layouts->types, whole), start;
+	uint64_t size, start;
 	heap_type_id element;
 
 	if (layouts_is_character(layouts, whole))
 		return true;
+	if (!has_bytes(layouts, whole))
+		return false;
 	if (heap_types_flexible(layouts->types, whole, &start, &element) && offset >= start)
 		return layouts_is_character(layouts, heap_types_strip(layouts->types, element));
+	size = heap_types_size(layouts->types, whole);
 	return size > 0 && is_raw(layouts, whole, offset % size, 0);
 }
 

@@ -32,6 +32,7 @@ struct layouts {
 	const struct heap_types *types;
 	struct layout_slots *slots; /**< [types->count] */
 	struct layout_part *parts;  /**< [part_count] by part, by offset */
+	uint8_t *bytes;  /**< [types->count] private: whether there are arrays of bytes in it */
 	uint8_t *header; /**< [types->count] private: whether structs begin with its members */
 	size_t part_count, part_capacity;
 };

@@ -213,11 +213,12 @@ static struct heap_error *claim_singly(struct inference *inference, const struct
 
 	for (uint32_t i = 0; !error && i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
-		struct candidates candidates = { .count = 0 };
+		struct candidates candidates;
 
 		if (inference_is_named(inference, object) ||
 		    !is_news(inference, object, evidence, site->pass))
 			continue;
+		candidates_init(&candidates);
 		candidates_add_hinted(inference, object, &candidates);
 		drop_excluded(inference, kind, site, &candidates);
 		if (candidates.count == 0)
@@ -264,11 +265,13 @@ static struct heap_error *claim_strings(struct inference *inference, const struc
 
 	for (uint32_t i = 0; !error && i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
-		heap_type_id type = inference_is_named(inference, object)
-					    ? HEAP_NO_TYPE
-					    : hints_find_text(inference, object);
 		struct content content;
+		heap_type_id type;
 
+		if (inference_is_named(inference, object) ||
+		    inference->hint_head[object] == inference->seen[NAMING_SURE][object])
+			continue;
+		type = hints_find_text(inference, object);
 		if (type == HEAP_NO_TYPE)
 			continue;
 		content_read(inference, object, words, &content);
@@ -282,46 +285,73 @@ static struct heap_error *claim_strings(struct inference *inference, const struc
 	return error;
 }
 
-// By what leaves no choice.
+// What all of a kind are, by what leaves no choice. @param rank  how good that is
+static const struct candidate *find_surely(const struct inference *inference,
+					   const struct candidates *candidates, enum rank *rank)
+{
+	const struct candidate *found = candidates_result(candidates);
+
+	*rank = RANK_SITE;
+	if (found)
+		return found;
+	*rank = RANK_EMBEDDED;
+	return candidates_only_whole(inference, candidates);
+}
+
+// What all of a kind are, by what is likely.
+static const struct candidate *find_likely(const struct inference *inference,
+					   const struct candidates *candidates, enum rank *rank)
+{
+	const struct candidate *found = candidates_meant(inference, candidates);
+
+	*rank = RANK_SITE;
+	if (found)
+		return found;
+	found = candidates_elected(candidates);
+	*rank = RANK_VOTE;
+	if (found)
+		return found;
+	*rank = RANK_EMBEDDED;
+	return candidates_best_whole(inference, candidates);
+}
+
 HEAP_MUST_CHECK
-struct heap_error *name_kind_surely(struct inference *inference, const struct kind *kind,
-				    const struct site_summary *site, uint64_t *words,
+static struct heap_error *name_kind(struct inference *inference, struct kind *kind,
+				    const struct site_summary *site, enum naming_evidence evidence,
+				    uint64_t *words, uint64_t *claimed)
+{
+	struct candidates candidates;
+	const struct candidate *found;
+	enum rank rank;
+
+	candidates_init(&candidates);
+	kind->is_mixed[evidence] = false;
+	if (!gather(inference, kind, site, evidence, words, &candidates))
+		return NULL;
+	found = evidence == NAMING_SURE ? find_surely(inference, &candidates, &rank)
+					: find_likely(inference, &candidates, &rank);
+	if (found)
+		return claim_kind(inference, kind, found, rank, words, claimed);
+	kind->is_mixed[evidence] = true;
+	return claim_singly(inference, kind, site, evidence, words, claimed);
+}
+
+struct heap_error *name_kind_surely(struct inference *inference, struct kind *kind,
+				    const struct site_summary *site, bool singly, uint64_t *words,
 				    uint64_t *claimed)
 {
 	struct heap_error *error = claim_strings(inference, kind, words, claimed);
-	struct candidates candidates = { .count = 0 };
-	const struct candidate *found;
 
-	if (error || !gather(inference, kind, site, NAMING_SURE, words, &candidates))
+	if (error)
 		return error;
-	found = candidates_result(&candidates);
-	if (found)
-		return claim_kind(inference, kind, found, RANK_SITE, words, claimed);
-	found = candidates_only_whole(inference, &candidates);
-	if (found)
-		return claim_kind(inference, kind, found, RANK_EMBEDDED, words, claimed);
-	return claim_singly(inference, kind, site, NAMING_SURE, words, claimed);
+	return singly ? claim_singly(inference, kind, site, NAMING_SURE, words, claimed)
+		      : name_kind(inference, kind, site, NAMING_SURE, words, claimed);
 }
 
-// By what is likely: what the code handles, what siblings are, what agrees best.
-HEAP_MUST_CHECK
-struct heap_error *name_kind_likely(struct inference *inference, const struct kind *kind,
-				    const struct site_summary *site, uint64_t *words,
+struct heap_error *name_kind_likely(struct inference *inference, struct kind *kind,
+				    const struct site_summary *site, bool singly, uint64_t *words,
 				    uint64_t *claimed)
 {
-	struct candidates candidates = { .count = 0 };
-	const struct candidate *found;
-
-	if (!gather(inference, kind, site, NAMING_LIKELY, words, &candidates))
-		return NULL;
-	found = candidates_meant(inference, &candidates);
-	if (found)
-		return claim_kind(inference, kind, found, RANK_SITE, words, claimed);
-	found = candidates_elected(&candidates);
-	if (found)
-		return claim_kind(inference, kind, found, RANK_VOTE, words, claimed);
-	found = candidates_best_whole(inference, &candidates);
-	if (found)
-		return claim_kind(inference, kind, found, RANK_EMBEDDED, words, claimed);
-	return claim_singly(inference, kind, site, NAMING_LIKELY, words, claimed);
+	return singly ? claim_singly(inference, kind, site, NAMING_LIKELY, words, claimed)
+		      : name_kind(inference, kind, site, NAMING_LIKELY, words, claimed);
 }

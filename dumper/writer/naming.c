@@ -12,6 +12,10 @@
 
 #include <stdlib.h>
 
+enum {
+	FEW = 256, // news of less than one in so many blocks is of these alone
+};
+
 static bool has_unnamed(const struct inference *inference, const struct site_summary *site)
 {
 	const struct kinds *kinds = &inference->kinds;
@@ -24,13 +28,10 @@ static bool has_unnamed(const struct inference *inference, const struct site_sum
 	return false;
 }
 
-// Whether something has been heard of a kind since the last look.
-static bool take_news(struct kind *kind, enum naming_evidence evidence)
+// Whether news of so many blocks may change what is thought of all.
+static bool is_much(uint64_t news, uint64_t objects, enum naming_pass pass)
 {
-	bool news = kind->news[evidence];
-
-	kind->news[evidence] = false;
-	return news;
+	return pass == PASS_ALL || news * FEW >= objects;
 }
 
 HEAP_MUST_CHECK
@@ -40,22 +41,29 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 {
 	struct kind *kinds = &inference->kinds.kinds[site->first];
 	struct heap_error *error = NULL;
-	bool any = false;
+	uint64_t all_news = 0;
 
+	if (!has_unnamed(inference, site))
+		return NULL;
 	for (uint32_t i = 0; !error && i < site->sizes; i++) {
-		if (!take_news(&kinds[i], evidence) && site->pass == PASS_NEWS)
-			continue;
-		any = any || has_unnamed(inference, site);
-		if (!any)
+		uint64_t news = kinds[i].news[evidence];
+		bool singly =
+			kinds[i].is_mixed[evidence] && !is_much(news, kinds[i].count, site->pass);
+
+		kinds[i].news[evidence] = 0;
+		all_news += news;
+		if (news == 0 && site->pass == PASS_NEWS)
 			continue;
 		if (evidence == NAMING_SURE)
-			error = name_kind_surely(inference, &kinds[i], site, words, claimed);
+			error = name_kind_surely(inference, &kinds[i], site, singly, words,
+						 claimed);
 		else
-			error = name_kind_likely(inference, &kinds[i], site, words, claimed);
+			error = name_kind_likely(inference, &kinds[i], site, singly, words,
+						 claimed);
 	}
-	return error || evidence == NAMING_SURE || !any
-		       ? error
-		       : name_site(inference, site, words, claimed);
+	if (!error && evidence == NAMING_LIKELY && is_much(all_news, site->objects, site->pass))
+		error = name_site(inference, site, words, claimed);
+	return error;
 }
 
 static bool is_of(const struct kind *kind, const struct site_summary *site)

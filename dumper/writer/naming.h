@@ -15,16 +15,20 @@ enum {
 	NAMING_PER_MILLE = 950, /**< of votes, and of samples, that must agree */
 };
 
-/** Names those of a kind that what is known leaves no choice for. */
+/**
+ * Names those of a kind that what is known leaves no choice for.
+ *
+ * @param singly  only those of which there are news: the kind has been found to be mixed
+ */
 HEAP_MUST_CHECK
-struct heap_error *name_kind_surely(struct inference *inference, const struct kind *kind,
-				    const struct site_summary *site, uint64_t *words,
+struct heap_error *name_kind_surely(struct inference *inference, struct kind *kind,
+				    const struct site_summary *site, bool singly, uint64_t *words,
 				    uint64_t *claimed);
 
-/** By what is likely: what the code handles, what siblings are, what agrees best. */
+/** Likewise, by what is likely: what the code handles, what siblings are, what agrees best. */
 HEAP_MUST_CHECK
-struct heap_error *name_kind_likely(struct inference *inference, const struct kind *kind,
-				    const struct site_summary *site, uint64_t *words,
+struct heap_error *name_kind_likely(struct inference *inference, struct kind *kind,
+				    const struct site_summary *site, bool singly, uint64_t *words,
 				    uint64_t *claimed);
 
 /** Names what a site makes in many sizes: arrays, texts, headers with elements. */

@@ -24,6 +24,7 @@ enum {
 	MIN_SURE = 3,    // blocks of a type
 	MIN_VOTES = 8,   // blocks of a type that are not sure, and for a value that no sure one has
 	PER_MILLE = 950, // of a type's blocks, that must have values of its own
+	FEW = 64,        // hints on less than one in so many objects are looked at one by one
 	MOST = 800,      // per mille of the types, that must be told apart
 };
 
@@ -168,6 +169,12 @@ static void drop_values(struct tags *tags, uint32_t base)
 	tags->count = kept;
 }
 
+static bool is_same_place(const struct header_member *one, const struct header_member *other)
+{
+	return one->offset == other->offset && one->size == other->size &&
+	       one->shift == other->shift && one->bits == other->bits;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *keep_tag(struct tags *tags, uint32_t base,
 				   const struct header_member *member, const struct known *known,
@@ -176,6 +183,8 @@ static struct heap_error *keep_tag(struct tags *tags, uint32_t base,
 	struct heap_error *error = NULL;
 
 	drop_values(tags, base);
+	tags->is_renewed[base - 1] |=
+		!tags->has_member[base - 1] || !is_same_place(&tags->members[base - 1], member);
 	tags->members[base - 1] = *member;
 	tags->has_member[base - 1] = true;
 	for (uint32_t i = 0; !error && i < tally->count; i++) {
@@ -340,23 +349,28 @@ static struct heap_error *revise(struct inference *inference)
 
 // --- what blocks are by their tags -------------------------------------------
 
-uint64_t tags_of(const struct inference *inference, heap_object_id object)
+uint32_t tags_base(const struct inference *inference, heap_object_id object)
 {
 	uint32_t base = bases_of(inference, object);
+
+	return base && inference->tags.has_member[base - 1] ? base : 0;
+}
+
+uint64_t tags_read(const struct inference *inference, heap_object_id object, uint32_t base)
+{
 	struct header header;
 
-	if (!base || !inference->tags.has_member[base - 1])
-		return NO_TAG;
 	headers_read(inference, object, &header);
 	return tag_of_value(base, headers_value(&inference->tags.members[base - 1], &header));
 }
 
-struct heap_error *tags_claim(struct inference *inference, heap_object_id object)
+// Claims that an object that is not better known is what its tag says.
+HEAP_MUST_CHECK
+static struct heap_error *claim_tagged(struct inference *inference, heap_object_id object)
 {
-	uint64_t tag = inference->rank[object] <= RANK_TAG || inference->tags.count == 0
-			       ? NO_TAG
-			       : tags_of(inference, object);
-	const struct tag_value *value = tag == NO_TAG ? NULL : find_value(&inference->tags, tag);
+	uint32_t base = inference->rank[object] <= RANK_TAG ? 0 : tags_base(inference, object);
+	const struct tag_value *value =
+		base ? find_value(&inference->tags, tags_read(inference, object, base)) : NULL;
 	struct layout_claim claim;
 
 	if (!value)
@@ -372,15 +386,24 @@ struct heap_error *tags_claim(struct inference *inference, heap_object_id object
 				 !value->is_elected });
 }
 
-// The blocks that tags name which have just been learned. Later ones are heard of by hints.
-HEAP_MUST_CHECK
-static struct heap_error *claim_all(struct inference *inference)
+struct heap_error *tags_hear(struct inference *inference)
 {
+	uint32_t objects = inference->capture->objects.count;
+	uint32_t first = inference->tags.hints_heard, end = inference->hint_count;
 	struct heap_error *error = NULL;
 
-	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
-		if (inference->hint_head[i] != NO_HINT)
-			error = tags_claim(inference, i);
+	inference->tags.hints_heard = end;
+	if ((end - first) * (uint64_t)FEW < objects) {
+		for (uint32_t i = first; !error && i < end; i++) {
+			if (i != NO_HINT && layouts_is_start(inference->hints[i].interior))
+				error = claim_tagged(inference, inference->hints[i].object);
+		}
+		return error;
+	}
+	// Many are visited by address: memory is read once, and in order.
+	for (heap_object_id i = 0; !error && i < objects; i++) {
+		if (inference->hint_head[i] != NO_HINT && inference->hint_head[i] >= first)
+			error = claim_tagged(inference, i);
 	}
 	return error;
 }
@@ -401,7 +424,8 @@ struct heap_error *tags_learn(struct inference *inference, const struct base_typ
 	if (error || inference->tags.count <= known)
 		return error;
 	*learned += inference->tags.count - known;
-	return claim_all(inference);
+	inference->tags.hints_heard = 0; // what had no tag may have one
+	return NULL;
 }
 
 bool tags_exclude(const struct inference *inference, const struct kind *kind, heap_type_id type)
