@@ -27,6 +27,13 @@ static struct heap_error *grow_hints(struct inference *inference)
 	return NULL;
 }
 
+// Whether a char * leads to the start.
+static bool is_text(const struct inference *inference, const struct hint *hint)
+{
+	return layouts_is_start(hint->interior) && !hint->either &&
+	       layouts_is_character(&inference->layouts, hint->type);
+}
+
 HEAP_MUST_CHECK
 struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 			     const struct pointer *pointer, bool either)
@@ -60,6 +67,8 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	inference->hint_head[pointer->target] = inference->hint_count;
 	inference->hints[inference->hint_count++] = hint;
 	kinds_note_news(inference, hint.object);
+	if (is_text(inference, &hint))
+		inference->may_be_text[hint.object] = true;
 	return NULL;
 }
 
@@ -128,8 +137,7 @@ heap_type_id hints_find_text(const struct inference *inference, heap_object_id o
 	     at = inference->hints[at].next) {
 		const struct hint *hint = &inference->hints[at];
 
-		if (layouts_is_start(hint->interior) && !hint->either &&
-		    layouts_is_character(&inference->layouts, hint->type))
+		if (is_text(inference, hint))
 			return hint->type;
 	}
 	return HEAP_NO_TYPE;

@@ -506,6 +506,7 @@ static void release(struct inference *inference)
 	pages_destroy(inference->pages);
 	free(inference->renamed);
 	free(inference->is_sure);
+	free(inference->may_be_text);
 	free(inference->rank);
 	free(inference->hint_head);
 	free(inference->seen[0]);
@@ -528,6 +529,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		.rank = malloc(count),
 		.renamed = calloc(count, sizeof(*inference.renamed)),
 		.is_sure = calloc(count, sizeof(*inference.is_sure)),
+		.may_be_text = calloc(count, sizeof(*inference.may_be_text)),
 		.hint_head = calloc(count, sizeof(*inference.hint_head)),
 		.seen = { calloc(count, sizeof(*inference.seen[0])),
 			  calloc(count, sizeof(*inference.seen[1])) },
@@ -540,8 +542,9 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	capture->rival = calloc(count, sizeof(*capture->rival));
 	capture->rivals = calloc(count, sizeof(*capture->rivals));
 	if (!inference.pages || !inference.rank || !inference.renamed || !inference.is_sure ||
-	    !inference.hint_head || !inference.seen[0] || !inference.seen[1] || !capture->type ||
-	    !capture->elements || !capture->evidence || !capture->rival || !capture->rivals)
+	    !inference.may_be_text || !inference.hint_head || !inference.seen[0] ||
+	    !inference.seen[1] || !capture->type || !capture->elements || !capture->evidence ||
+	    !capture->rival || !capture->rivals)
 		error = heap_error_out_of_memory();
 	if (!error)
 		error = kinds_init(&inference.kinds, capture);

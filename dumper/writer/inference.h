@@ -180,6 +180,7 @@ struct inference {
 	bool *is_sure;       /**< [objects] as its claim */
 	uint8_t *rank;       /**< [objects] of its name, or of the best claim that waits for it */
 	uint32_t *hint_head; /**< [objects] its first hint, or NO_HINT */
+	bool *may_be_text;   /**< [objects] a char * leads to it, and it has not been read yet */
 	uint32_t *seen[NAMINGS]; /**< [objects] that hint when naming looked last */
 	struct hint *hints;      /**< [hint_count] [0] is none */
 	uint32_t hint_count, hint_capacity;

@@ -11,20 +11,36 @@ enum {
 	MANY_SIZES = 3, // a site with so many is not one that makes single structs
 };
 
-// The votes of those that have a name, and how many have none.
-static uint32_t count_votes(const struct inference *inference, const struct kind *kind,
-			    struct candidates *candidates)
+// Those of a kind that have no name, by whether there are hints on them.
+struct unnamed {
+	uint32_t counts[2];
+};
+
+static struct unnamed count_unnamed(const struct inference *inference, const struct kind *kind)
 {
-	const struct capture *capture = inference->capture;
-	uint32_t unnamed = 0;
+	struct unnamed unnamed = { { 0, 0 } };
 
 	for (uint32_t i = 0; i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
-		if (!inference_is_named(inference, object)) {
-			unnamed++;
+		if (!inference_is_named(inference, object))
+			unnamed.counts[inference->hint_head[object] != NO_HINT]++;
+	}
+	return unnamed;
+}
+
+// The votes of those that have a name.
+static void add_votes(const struct inference *inference, const struct kind *kind,
+		      struct candidates *candidates)
+{
+	const struct capture *capture = inference->capture;
+
+	for (uint32_t i = 0; i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+
+		if (!inference_is_named(inference, object))
 			continue;
-		}
+
 		struct candidate *candidate = candidates_add(
 			candidates, (struct layout_claim){ LAYOUT_EXACT, capture->type[object],
 							   capture->elements[object] });
@@ -33,7 +49,6 @@ static uint32_t count_votes(const struct inference *inference, const struct kind
 		if (candidate)
 			candidate->votes++;
 	}
-	return unnamed;
 }
 
 // What the code means, if a block of that size can be that.
@@ -61,36 +76,24 @@ static void add_meanings(const struct inference *inference, const struct kind *k
 	}
 }
 
-// Adds every so many of the blocks without a name, of those with hints or of those without.
-static void sample(const struct inference *inference, const struct kind *kind, bool hinted,
-		   uint32_t step, heap_object_id *samples, uint32_t *count)
+// Every so many of the blocks without a name. Those with hints and those without may be of
+// different types: some of both.
+static uint32_t sample(const struct inference *inference, const struct kind *kind,
+		       const struct unnamed *unnamed, heap_object_id *samples)
 {
-	uint32_t end = *count + NAMING_SAMPLES / 2, seen = 0;
+	uint32_t seen[2] = { 0, 0 }, left[2] = { NAMING_SAMPLES / 2, NAMING_SAMPLES / 2 };
+	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < kind->count && *count < end; i++) {
+	for (uint32_t i = 0; i < kind->count && left[0] + left[1] > 0; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
+		bool hinted = inference->hint_head[object] != NO_HINT;
 
-		if (!inference_is_named(inference, object) &&
-		    (inference->hint_head[object] != NO_HINT) == hinted && seen++ % step == 0)
-			samples[(*count)++] = object;
+		if (inference_is_named(inference, object) || left[hinted] == 0 ||
+		    seen[hinted]++ % (unnamed->counts[hinted] / (NAMING_SAMPLES / 2) + 1) != 0)
+			continue;
+		left[hinted]--;
+		samples[count++] = object;
 	}
-}
-
-// Those with hints and those without may be of different types: some of both.
-static uint32_t sample_both(const struct inference *inference, const struct kind *kind,
-			    heap_object_id *samples)
-{
-	uint32_t counts[2] = { 0, 0 }, count = 0;
-
-	for (uint32_t i = 0; i < kind->count; i++) {
-		heap_object_id object = inference->kinds.members[kind->first + i];
-
-		if (!inference_is_named(inference, object))
-			counts[inference->hint_head[object] != NO_HINT]++;
-	}
-	for (int hinted = 0; hinted < 2; hinted++)
-		sample(inference, kind, hinted, counts[hinted] / (NAMING_SAMPLES / 2) + 1, samples,
-		       &count);
 	return count;
 }
 
@@ -242,11 +245,14 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 		   struct candidates *candidates)
 {
 	heap_object_id samples[NAMING_SAMPLES];
-	uint32_t count;
+	struct unnamed unnamed = count_unnamed(inference, kind);
+	uint32_t count = unnamed.counts[0] + unnamed.counts[1];
 
-	if (count_votes(inference, kind, candidates) == 0)
+	if (count == 0)
 		return false;
-	count = sample_both(inference, kind, samples);
+	if (count < kind->count)
+		add_votes(inference, kind, candidates);
+	count = sample(inference, kind, &unnamed, samples);
 	add_meanings(inference, kind, site, candidates);
 	for (uint32_t i = 0; i < count; i++)
 		candidates_add_hinted(inference, samples[i], candidates);
@@ -254,35 +260,6 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 	for (uint32_t i = 0; candidates->count > 0 && i < count; i++)
 		hold(inference, samples[i], evidence, words, candidates);
 	return candidates->count > 0;
-}
-
-// What a char * points to is a text, if it reads like one.
-HEAP_MUST_CHECK
-static struct heap_error *claim_strings(struct inference *inference, const struct kind *kind,
-					uint64_t *words, uint64_t *claimed)
-{
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = 0; !error && i < kind->count; i++) {
-		heap_object_id object = inference->kinds.members[kind->first + i];
-		struct content content;
-		heap_type_id type;
-
-		if (inference_is_named(inference, object) ||
-		    inference->hint_head[object] == inference->seen[NAMING_SURE][object])
-			continue;
-		type = hints_find_text(inference, object);
-		if (type == HEAP_NO_TYPE)
-			continue;
-		content_read(inference, object, words, &content);
-		if (!content_is_text(inference, &content, kind->size))
-			continue;
-		++*claimed;
-		error = inference_claim(
-			inference, RANK_STRING,
-			&(struct claim){ object, type, kind->size, HEAP_EVIDENCE_POINTER, false });
-	}
-	return error;
 }
 
 // What all of a kind are, by what leaves no choice. @param rank  how good that is
@@ -340,10 +317,6 @@ struct heap_error *name_kind_surely(struct inference *inference, struct kind *ki
 				    const struct site_summary *site, bool singly, uint64_t *words,
 				    uint64_t *claimed)
 {
-	struct heap_error *error = claim_strings(inference, kind, words, claimed);
-
-	if (error)
-		return error;
 	return singly ? claim_singly(inference, kind, site, NAMING_SURE, words, claimed)
 		      : name_kind(inference, kind, site, NAMING_SURE, words, claimed);
 }

@@ -71,6 +71,33 @@ static bool is_of(const struct kind *kind, const struct site_summary *site)
 	return kind->site == site->site && kind->tag == site->tag;
 }
 
+// What a char * points to is a text, if it reads like one.
+HEAP_MUST_CHECK
+static struct heap_error *claim_texts(struct inference *inference, uint64_t *words,
+				      uint64_t *claimed)
+{
+	const uint64_t *sizes = inference->capture->objects.size;
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
+		struct content content;
+
+		if (!inference->may_be_text[i])
+			continue;
+		inference->may_be_text[i] = false;
+		if (inference_is_named(inference, i))
+			continue;
+		content_read(inference, i, words, &content);
+		if (!content_is_text(inference, &content, sizes[i]))
+			continue;
+		++*claimed;
+		error = inference_claim(inference, RANK_STRING,
+					&(struct claim){ i, hints_find_text(inference, i), sizes[i],
+							 HEAP_EVIDENCE_POINTER, false });
+	}
+	return error;
+}
+
 struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
 				enum naming_pass pass, uint64_t *claimed)
 {
@@ -78,6 +105,8 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
 	struct heap_error *error = words ? NULL : heap_error_out_of_memory();
 
+	if (!error && evidence == NAMING_SURE)
+		error = claim_texts(inference, words, claimed);
 	for (uint32_t first = 0, end; !error && first < kinds->count; first = end) {
 		struct site_summary site = {
 			.site = kinds->kinds[first].site,

@@ -13,6 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	AHEAD = 12, // edges whose memory is asked for before they are looked at
+};
+
 struct weights {
 	uint32_t *support;     // [objects] slots that agree
 	uint32_t *rival_votes; // [objects] slots that agree with the first rival that fits
@@ -76,6 +80,14 @@ static struct heap_error *weigh_slot(struct inference *inference, struct weights
 	return NULL;
 }
 
+static void fetch(const struct inference *inference, const struct weights *weights,
+		  heap_object_id object)
+{
+	__builtin_prefetch(&inference->rank[object]);
+	__builtin_prefetch(&inference->capture->type[object]);
+	__builtin_prefetch(&weights->support[object], 1);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *weigh_objects(struct inference *inference, struct weights *weights)
 {
@@ -89,10 +101,13 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 		if (capture->type[i] == HEAP_NO_TYPE || edges->first[i] == edges->first[i + 1])
 			continue;
 		error = inference_repetition(inference, capture->type[i], &repetition);
-		for (uint32_t j = edges->first[i]; !error && j < edges->first[i + 1]; j++)
+		for (uint32_t j = edges->first[i]; !error && j < edges->first[i + 1]; j++) {
+			if (j + AHEAD < edges->count)
+				fetch(inference, weights, edges->target[j + AHEAD]);
 			error = weigh_slot(inference, weights, &repetition,
 					   (uint64_t)edges->slot[j] * 8, edges->target[j],
 					   edges->interior[j]);
+		}
 	}
 	return error;
 }
