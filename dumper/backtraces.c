@@ -2,11 +2,9 @@
 #include "dumper/backtraces.h"
 
 #include "dumper/frame_rules.h"
-#include "dumper/header.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
-#include "dumper/unwind.h"
 #include "dumper/wrappers.h"
 
 #include <dlfcn.h>
@@ -20,10 +18,9 @@ enum {
 	UNMAPPED = 256,
 	PROBES = 16,     // slots of a table that may hold an entry
 	MAX_STEPS = 128, // of a backtrace: the innermost
-	HOPS = 1 << 9,
-	FEW_STEPS = 12, // enough to see who has called a wrapper
-	LOOKS = 4,      // at the callers of each kind
-	LOOK_BITS = 8,  // of heapsnap_kind.looks; the generation is above
+	FEW_STEPS = 12,  // enough to see who has called a wrapper
+	LOOKS = 4,       // at the callers of each kind
+	LOOK_BITS = 8,   // of heapsnap_kind.looks; the generation is above
 };
 
 // One mapping: what of it is not used is never touched.
@@ -38,6 +35,7 @@ struct tables {
 };
 
 uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS];
+uint64_t heapsnap_hops[HEAPSNAP_HOPS];
 
 static struct tables *tables;
 static bool is_ready;
@@ -224,30 +222,19 @@ static void look_again(void)
 
 // --- looking through wrappers ----------------------------------------------------------
 
-/*
- * Of sites in wrappers, by hash: the site and, in the upper bits, how many words the caller's
- * stack pointer is above the one there. One word, so that threads need no lock.
- */
-static uint64_t hops[HOPS];
-
-static uint64_t *hop_of(uint64_t site)
-{
-	return &hops[mix(site) >> 50 & (HOPS - 1)];
-}
-
 static void learn_hop(uint64_t site)
 {
 	uint64_t words = heapsnap_frame_size(site) / sizeof(uint64_t);
 
 	if (words > 0 && words <= UINT16_MAX && site <= HEAPSNAP_SITE_MASK)
-		__atomic_store_n(hop_of(site), site | words << HEAPSNAP_SITE_BITS,
+		__atomic_store_n(heapsnap_hop_of(site), site | words << HEAPSNAP_SITE_BITS,
 				 __ATOMIC_RELAXED);
 }
 
 static void forget_hops(void)
 {
-	for (int i = 0; i < HOPS; i++)
-		__atomic_store_n(&hops[i], 0, __ATOMIC_RELAXED);
+	for (int i = 0; i < HEAPSNAP_HOPS; i++)
+		__atomic_store_n(&heapsnap_hops[i], 0, __ATOMIC_RELAXED);
 }
 
 // Whether it is in none; if it is in one, that is hopped over from then on.
@@ -259,35 +246,10 @@ static bool is_no_wrapper(uint64_t address)
 	return false;
 }
 
-/*
- * What unwinding would find, in a few ns, where all wrappers on the way are known. What has been
- * seen is none of them. @return 0 if they are not
- */
-static uint64_t hop_through(uint64_t size, uint64_t site, uint64_t sp)
-{
-	uint64_t left = heapsnap_stack_left(sp);
-
-	for (int i = 0; i < FEW_STEPS; i++) {
-		uint64_t hop = __atomic_load_n(hop_of(site), __ATOMIC_RELAXED);
-		uint64_t bytes = (hop >> HEAPSNAP_SITE_BITS) * sizeof(uint64_t);
-
-		if ((hop & HEAPSNAP_SITE_MASK) != site)
-			return heapsnap_wrappers_has(&tables->wrappers, site) ? 0 : site;
-		if (bytes > left)
-			return 0;
-		sp += bytes;
-		left -= bytes;
-		site = *(const uint64_t *)(sp - sizeof(uint64_t));
-		if (size < HEAPSNAP_SEEN_SLOTS && has_seen(site, size))
-			return site;
-	}
-	return 0;
-}
-
 // The site that a block has: where the wrapper was called, if it is made in one.
 static uint64_t look_through(uint64_t size, uint64_t site, uint64_t sp)
 {
-	uint64_t address = sp ? hop_through(size, site, sp) : 0;
+	uint64_t address = size < HEAPSNAP_SEEN_SLOTS ? heapsnap_hop(size, site, sp) : 0;
 
 	if (!address && is_no_wrapper(site))
 		return site;

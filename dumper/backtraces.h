@@ -18,12 +18,17 @@
  * Everything but heapsnap_backtraces_init() is async-signal-safe.
  */
 
+#include "dumper/header.h"
+#include "dumper/unwind.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
 	HEAPSNAP_SEEN_SLOTS = 1 << 16,
+	HEAPSNAP_HOPS = 1 << 9,
+	HEAPSNAP_NESTED = 12, /**< wrappers in wrappers */
 };
 
 /**
@@ -37,6 +42,45 @@ struct heapsnap_making {
 	uint64_t site;      /**< that matters */
 	uint32_t backtrace; /**< of a sampled one; else 0 */
 };
+
+/**
+ * Of sites in wrappers, by hash: the site and, in the upper 16 bits, how many words the caller's
+ * stack pointer is above the one there. One word, so that threads need no lock.
+ */
+extern uint64_t heapsnap_hops[HEAPSNAP_HOPS] __attribute__((visibility("hidden")));
+
+static inline uint64_t *heapsnap_hop_of(uint64_t site)
+{
+	return &heapsnap_hops[(site * UINT64_C(0x9e3779b97f4a7c15)) >> 50 & (HEAPSNAP_HOPS - 1)];
+}
+
+/**
+ * Where a block belongs that is made in wrappers, in a few ns, if all of them are known, and the
+ * site beyond them has been seen to ask for that size. What has been seen is no wrapper's.
+ *
+ * @param size  below HEAPSNAP_SEEN_SLOTS
+ * @param sp    the stack pointer at the site; 0: not known
+ * @return 0 if they are not: heapsnap_observe() knows more
+ */
+static inline uint64_t heapsnap_hop(uint64_t size, uint64_t site, uint64_t sp)
+{
+	uint64_t left = heapsnap_stack_left(sp);
+
+	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
+		uint64_t hop = __atomic_load_n(heapsnap_hop_of(site), __ATOMIC_RELAXED);
+		uint64_t bytes = (hop >> HEAPSNAP_SITE_BITS) * sizeof(uint64_t);
+
+		if ((hop & HEAPSNAP_SITE_MASK) != site || bytes > left)
+			return 0;
+		sp += bytes;
+		left -= bytes;
+		site = *(const uint64_t *)(sp - sizeof(uint64_t));
+		if (__atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) ==
+		    site)
+			return site;
+	}
+	return 0;
+}
 
 /** Reserves the tables, if the settings want backtraces. Until then nothing is noted. */
 void heapsnap_backtraces_init(void);

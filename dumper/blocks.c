@@ -246,8 +246,18 @@ void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned fla
 		return NULL;
 	}
 
-	uint64_t sp = STACK_POINTER_AT(site);
+	uint64_t sp = STACK_POINTER_AT(site), caller;
 
+	if (!has_run_out && size <= heapsnap_bytes_left) {
+		caller = heapsnap_hop(size, site, sp);
+		if (caller) {
+			heapsnap_bytes_left -= size;
+			base += HEAPSNAP_HEADER_SIZE;
+			heapsnap_sign(base, heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth,
+				      caller, false);
+			return base;
+		}
+	}
 	if (!has_run_out)
 		return adopt(base, size, 0, flags, make(size, site, sp));
 	return adopt(base, size, 0, flags, heapsnap_observe(size, site, sp, begin_stretch()));

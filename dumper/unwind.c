@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+__thread struct heapsnap_own_stack heapsnap_own_stack;
+
 #if HEAPSNAP_UNWINDS
 
 enum {
@@ -20,13 +22,6 @@ enum {
 };
 
 // --- what can be read ------------------------------------------------------------
-
-// What is known of a thread's own stack.
-struct own_stack {
-	uint64_t low, top; // between them it can be read; top is 0: not found out yet
-};
-
-static __thread struct own_stack own_stack;
 
 static uint64_t main_stack_top;
 
@@ -66,7 +61,7 @@ static uint64_t find_top(void)
 }
 
 // Whether an address lies on the thread's own stack: no gap between there and its top.
-static bool is_on_own_stack(struct own_stack *stack, uint64_t address)
+static bool is_on_own_stack(struct heapsnap_own_stack *stack, uint64_t address)
 {
 	if (stack->top == 0) {
 		stack->top = find_top();
@@ -97,8 +92,8 @@ static bool read_word(struct heapsnap_walk *walk, uint64_t address, uint64_t *va
 
 void heapsnap_walk_start(struct heapsnap_walk *walk)
 {
-	if (is_on_own_stack(&own_stack, walk->sp))
-		walk->top = own_stack.top & ~(uint64_t)7;
+	if (is_on_own_stack(&heapsnap_own_stack, walk->sp))
+		walk->top = heapsnap_own_stack.top & ~(uint64_t)7;
 	else
 		walk->top = (walk->sp & ~(uint64_t)(PAGE - 1)) + (is_readable(walk->sp) ? PAGE : 0);
 }
@@ -148,12 +143,6 @@ uint32_t heapsnap_frame_size(uint64_t address)
 			       rule.offset % (int32_t)sizeof(uint64_t) == 0
 		       ? (uint32_t)rule.offset
 		       : 0;
-}
-
-uint64_t heapsnap_stack_left(uint64_t sp)
-{
-	return sp % sizeof(uint64_t) == 0 && is_on_own_stack(&own_stack, sp) ? own_stack.top - sp
-									     : 0;
 }
 
 // --- the walk ----------------------------------------------------------------------
@@ -336,12 +325,6 @@ bool heapsnap_walk_next(struct heapsnap_walk *walk)
 uint32_t heapsnap_frame_size(uint64_t address)
 {
 	(void)address;
-	return 0;
-}
-
-uint64_t heapsnap_stack_left(uint64_t sp)
-{
-	(void)sp;
 	return 0;
 }
 

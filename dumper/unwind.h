@@ -59,8 +59,21 @@ void heapsnap_unwind_forget(void);
  */
 uint32_t heapsnap_frame_size(uint64_t address);
 
-/** How many bytes can be read at @p sp, if that lies on the thread's own stack; else 0. */
-uint64_t heapsnap_stack_left(uint64_t sp);
+/** What is known of a thread's own stack: between them it can be read. */
+struct heapsnap_own_stack {
+	uint64_t low, top; /**< top is 0: not found out yet */
+};
+
+extern __thread struct heapsnap_own_stack heapsnap_own_stack __attribute__((visibility("hidden")));
+
+/** How many bytes can be read at @p sp, if that is known to lie on the thread's own stack; else 0. */
+static inline uint64_t heapsnap_stack_left(uint64_t sp)
+{
+	const struct heapsnap_own_stack *stack = &heapsnap_own_stack;
+
+	return sp >= stack->low && sp < stack->top && sp % sizeof(uint64_t) == 0 ? stack->top - sp
+										 : 0;
+}
 
 /** To the caller's frame. @return false if there is none, or it cannot be found */
 bool heapsnap_walk_next(struct heapsnap_walk *walk);
