@@ -11,6 +11,11 @@
 #include <string.h>
 #include <zlib.h>
 
+enum {
+	ZLIB_HEADER = 2, // bytes before the deflated ones (RFC 1950)
+	ZLIB_DICTIONARY = 1 << 5,
+};
+
 enum width {
 	WIDTH_BYTES,
 	WIDTH_U32,
@@ -143,13 +148,38 @@ struct heap_error *heap_file_check(const struct heap_file *file, const struct he
 
 // --- blocks ------------------------------------------------------------------
 
+// As uncompress(), but for the checksum at the end: the CRC of these bytes has been looked at.
+HEAP_MUST_CHECK
+static struct heap_error *inflate_bytes(const struct reading *reading, const uint8_t *stored,
+					uint32_t stored_length, uint8_t *raw, uint32_t raw_length)
+{
+	z_stream stream = { .next_in = (Bytef *)(uintptr_t)stored + ZLIB_HEADER,
+			    .avail_in = stored_length - ZLIB_HEADER,
+			    .next_out = raw,
+			    .avail_out = raw_length };
+
+	if (stored_length < ZLIB_HEADER || (stored[0] & 0xf) != Z_DEFLATED ||
+	    (stored[0] << 8 | stored[1]) % 31 != 0 || (stored[1] & ZLIB_DICTIONARY))
+		return damaged(reading->section, "a block does not decompress");
+	if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+		return heap_error_out_of_memory();
+
+	int status = inflate(&stream, Z_FINISH);
+
+	inflateEnd(&stream);
+	if (status == Z_MEM_ERROR)
+		return heap_error_out_of_memory();
+	if (status != Z_STREAM_END || stream.avail_out != 0)
+		return damaged(reading->section, "a block does not decompress");
+	return NULL;
+}
+
 // Fetches and decompresses. `raw` has room for the block's raw length.
 HEAP_MUST_CHECK
 static struct heap_error *inflate_block(const struct reading *reading,
 					const struct heap_block *block, uint8_t *raw)
 {
 	CLEANUP_FREE uint8_t *buffer = malloc(block->stored_length);
-	uLongf length = block->raw_length;
 	const uint8_t *stored;
 	struct heap_error *error;
 
@@ -167,47 +197,76 @@ static struct heap_error *inflate_block(const struct reading *reading,
 		return NULL;
 	}
 
-	int status = uncompress(raw, &length, stored, block->stored_length);
-
-	if (status == Z_MEM_ERROR)
-		return heap_error_out_of_memory();
-	if (status != Z_OK || length != block->raw_length)
-		return damaged(reading->section, "a block does not decompress");
-	return NULL;
+	return inflate_bytes(reading, stored, block->stored_length, raw, block->raw_length);
 }
 
-// Decodes one value after the other; a copy of it is made for each way of doing so.
+struct output {
+	void *values;
+	uint64_t last; // value
+	uint64_t all;  // values, or'ed
+};
+
+// Stores a value that has been read; a copy of it is made for each way of doing so.
+__attribute__((always_inline)) static inline void store(struct output *output, size_t index,
+							uint64_t next, bool delta, bool wide)
+{
+	output->last = delta ? output->last + (uint64_t)heap_unzigzag(next) : next;
+	if (wide)
+		((uint64_t *)output->values)[index] = output->last;
+	else
+		((uint32_t *)output->values)[index] = (uint32_t)output->last;
+	output->all |= output->last;
+}
+
+// Decodes one value after the other. Most columns are of small values, so that eight stand in
+// eight bytes; those of others are of any length, which would be guessed wrong by turns.
 __attribute__((always_inline)) static inline const uint8_t *decode_loop(const uint8_t *at,
 									const uint8_t *end,
-									struct part part,
-									bool delta, bool wide,
-									void *result, uint64_t *all)
+									size_t count, bool delta,
+									bool wide,
+									struct output *result)
 {
-	uint64_t *result_u64 = (uint64_t *)result + part.index;
-	uint32_t *result_u32 = (uint32_t *)result + part.index;
-	uint64_t value = 0;
-	uint64_t seen = 0;
+	struct output output = *result;
+	size_t i = 0;
 
-	for (size_t i = 0; i < part.skip + part.count; i++) {
+	while (i < count) {
 		uint64_t next;
 
-		if (at < end && *at < 0x80) {
-			next = *at++;
-		} else {
-			at = heap_varint_get(at, end, &next);
-			if (!at)
-				return NULL;
+		if (end - at >= 8) {
+			uint64_t word = heap_varint_word(at);
+
+			if (!(word & HEAP_VARINT_MORE) && count - i >= 8) {
+				for (unsigned j = 0; j < 64; j += 8)
+					store(&output, i++, word >> j & 0x7f, delta, wide);
+				at += 8;
+				continue;
+			}
+			if (~word & HEAP_VARINT_MORE) {
+				at += heap_varint_of_word(word, &next);
+				store(&output, i++, next, delta, wide);
+				continue;
+			}
 		}
-		value = delta ? value + (uint64_t)heap_unzigzag(next) : next;
-		if (i < part.skip)
-			continue;
-		if (wide)
-			result_u64[i - part.skip] = value;
-		else
-			result_u32[i - part.skip] = (uint32_t)value;
-		seen |= value;
+		at = heap_varint_get(at, end, &next);
+		if (!at)
+			return NULL;
+		store(&output, i++, next, delta, wide);
 	}
-	*all = seen;
+	*result = output;
+	return at;
+}
+
+// Goes past values. @param last  gets the last one, of differences their sum
+static const uint8_t *skip_values(const uint8_t *at, const uint8_t *end, size_t count, bool delta,
+				  uint64_t *last)
+{
+	for (size_t i = 0; at && i < count; i++) {
+		uint64_t next;
+
+		at = heap_varint_get(at, end, &next);
+		if (at)
+			*last = delta ? *last + (uint64_t)heap_unzigzag(next) : next;
+	}
 	return at;
 }
 
@@ -218,19 +277,22 @@ static struct heap_error *decode_values(const struct reading *reading, const uin
 	const uint8_t *end = raw + length;
 	bool delta = reading->section->encoding == HEAP_ENCODING_DELTA;
 	bool wide = reading->width == WIDTH_U64;
-	uint64_t all = 0;
+	struct output output = { 0 };
 
-	if (delta && wide)
-		raw = decode_loop(raw, end, part, true, true, reading->result, &all);
-	else if (delta)
-		raw = decode_loop(raw, end, part, true, false, reading->result, &all);
-	else if (wide)
-		raw = decode_loop(raw, end, part, false, true, reading->result, &all);
-	else
-		raw = decode_loop(raw, end, part, false, false, reading->result, &all);
+	output.values = wide ? (void *)((uint64_t *)reading->result + part.index)
+			     : (void *)((uint32_t *)reading->result + part.index);
+	raw = skip_values(raw, end, part.skip, delta, &output.last);
+	if (raw && delta && wide)
+		raw = decode_loop(raw, end, part.count, true, true, &output);
+	else if (raw && delta)
+		raw = decode_loop(raw, end, part.count, true, false, &output);
+	else if (raw && wide)
+		raw = decode_loop(raw, end, part.count, false, true, &output);
+	else if (raw)
+		raw = decode_loop(raw, end, part.count, false, false, &output);
 	if (!raw)
 		return damaged(reading->section, "a value is cut off");
-	if (!wide && all > UINT32_MAX)
+	if (!wide && output.all > UINT32_MAX)
 		return damaged(reading->section, "a value does not fit into 32 bits");
 	return NULL;
 }

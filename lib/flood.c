@@ -157,16 +157,19 @@ struct crew {
 	atomic_size_t piece;
 };
 
-// Notes where the objects of a word of bits point. A copy of it is made for each way.
+// Notes where the objects of a word of bits point: the pointers of neighbours stand together. A
+// copy of it is made for each way.
 __attribute__((always_inline)) static inline void follow_word(const struct heap_snapshot *snapshot,
 							      uint64_t bits, size_t word,
 							      uint64_t *next, bool starts_only)
 {
-	for (; bits; bits &= bits - 1) {
-		size_t object = word * 64 + (size_t)__builtin_ctzll(bits);
-		uint32_t end = snapshot->edge_first[object + 1];
+	while (bits) {
+		size_t start = (size_t)__builtin_ctzll(bits);
+		uint64_t after = bits + (UINT64_C(1) << start); // carries to the first that is 0
+		size_t stop = after ? (size_t)__builtin_ctzll(after) : 64;
+		uint32_t end = snapshot->edge_first[word * 64 + stop];
 
-		for (uint32_t i = snapshot->edge_first[object]; i < end; i++) {
+		for (uint32_t i = snapshot->edge_first[word * 64 + start]; i < end; i++) {
 			heap_object_id target = snapshot->edge_target[i];
 			uint64_t good =
 				!starts_only || heap_edge_is_start(snapshot->edge_interior[i],
@@ -174,6 +177,7 @@ __attribute__((always_inline)) static inline void follow_word(const struct heap_
 
 			next[target / 64] |= good << target % 64;
 		}
+		bits &= after;
 	}
 }
 

@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result)
+struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
+					  struct heap_graph **result)
 {
-	struct heap_error *error =
-		heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_EDGES);
+	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES);
 
 	if (error)
 		return error;
@@ -26,6 +26,13 @@ struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap
 	graph->snapshot = snapshot;
 	*result = graph;
 	return NULL;
+}
+
+struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result)
+{
+	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE);
+
+	return error ? error : heap_graph_create_bare(snapshot, result);
 }
 
 void heap_graph_destroy(struct heap_graph *graph)

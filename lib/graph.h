@@ -56,6 +56,11 @@ struct heap_graph {
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result);
 
+/** The same without sizes: for who asks neither for dominators nor for bytes. */
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
+					  struct heap_graph **result);
+
 /** NULL is fine. */
 void heap_graph_destroy(struct heap_graph *graph);
 

@@ -255,6 +255,17 @@ static const struct batch *batch_of(const struct heap_holders *holders, heap_obj
 	return NULL;
 }
 
+static void keep_each_once(struct batch *batch)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		if (kept == 0 || batch->objects[kept - 1] != batch->objects[i])
+			batch->objects[kept++] = batch->objects[i];
+	}
+	batch->count = kept;
+}
+
 // A batch of what no earlier one has.
 HEAP_MUST_CHECK
 static struct heap_error *create_batch(const struct heap_holders *holders,
@@ -278,6 +289,7 @@ static struct heap_error *create_batch(const struct heap_holders *holders,
 			batch->objects[batch->count++] = objects[i];
 	}
 	qsort(batch->objects, batch->count, sizeof(*batch->objects), compare_ids);
+	keep_each_once(batch);
 	*result = batch;
 	return NULL;
 }

@@ -38,7 +38,7 @@ void heap_holders_destroy(struct heap_holders *holders);
 /**
  * Finds out who points to some objects; those that have been asked for already cost nothing.
  *
- * @param objects  [count] each once
+ * @param objects  [count]
  * @return NULL, HEAP_ERROR_MEMORY, or what heap_graph_need_reverse() says
  */
 HEAP_MUST_CHECK

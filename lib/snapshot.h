@@ -283,6 +283,7 @@ struct heap_snapshot {
 
 	struct heap_file *file;         /**< open for what is not loaded; NULL if made in memory */
 	struct heap_contents *contents; /**< private: what is known of where contents are */
+	struct heap_around *around;     /**< private: columns that are loaded in part */
 };
 
 /**
@@ -312,6 +313,44 @@ void heap_snapshot_close(struct heap_snapshot *snapshot);
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned columns);
+
+/**
+ * Loads columns around some objects: their values are there then, and those of the pointers that
+ * leave them. Of other objects, values may be 0 until heap_snapshot_load() is asked for the
+ * columns. EDGES, QUALITY and PARTS are loaded as a whole, and so is what would be loaded for the
+ * most part.
+ *
+ * @param objects  [count]
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_load_around(struct heap_snapshot *snapshot, unsigned columns,
+					     const heap_object_id *objects, size_t count);
+
+/** How good a pointer is. */
+struct heap_edge_quality {
+	uint32_t edge;     /**< of which it is asked */
+	uint32_t interior; /**< as in edge_interior */
+	uint8_t flags;     /**< enum heap_edge_flags */
+};
+
+/**
+ * Looks up how good some pointers are, where QUALITY need not be loaded and is not: what is
+ * decoded for it is forgotten again.
+ *
+ * @param qualities  [count] their edges ascend; the rest is filled in
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_find_quality(struct heap_snapshot *snapshot,
+					      struct heap_edge_quality *qualities, size_t count);
+
+/**
+ * heap_snapshot_find() where not all of ADDRESS and SIZE need be loaded: loads them around it.
+ *
+ * @param result  the object, or HEAP_NO_OBJECT
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_locate(struct heap_snapshot *snapshot, uint64_t address,
+					heap_object_id *result);
 
 /**
  * Reads what was kept of an object's bytes. Loads SIZE if it is not loaded.

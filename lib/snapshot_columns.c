@@ -9,23 +9,22 @@
 #include "lib/varint.h"
 
 enum {
-	PIECE = 65536, // objects whose edges one thread decodes at a time
+	PIECE = HEAP_BLOCK_ELEMENTS, // objects or edges that one thread decodes at a time
 };
 
 // --- reading -----------------------------------------------------------------
 
-HEAP_MUST_CHECK
-static struct heap_error *read_values(const struct heap_file *file,
-				      const struct heap_section *section, uint8_t width,
-				      void *values)
+struct heap_error *heap_snapshot_read_values(const struct heap_snapshot *snapshot,
+					     const struct heap_section *section, uint8_t width,
+					     uint64_t first, uint64_t count, void *values)
 {
 	switch (width) {
 	case 1:
-		return heap_file_read_bytes(file, section, 0, section->count, values);
+		return heap_file_read_bytes(snapshot->file, section, first, count, values);
 	case 4:
-		return heap_file_read_u32(file, section, 0, section->count, values);
+		return heap_file_read_u32(snapshot->file, section, first, count, values);
 	default:
-		return heap_file_read_u64(file, section, 0, section->count, values);
+		return heap_file_read_u64(snapshot->file, section, first, count, values);
 	}
 }
 
@@ -46,7 +45,7 @@ static struct heap_error *read_column(const struct heap_snapshot *snapshot, uint
 
 	error = heap_column_create(count, width, &values);
 	if (!error)
-		error = read_values(snapshot->file, section, width, values);
+		error = heap_snapshot_read_values(snapshot, section, width, 0, count, values);
 	if (!error)
 		*(void **)result = keep(values);
 	return error;
@@ -91,21 +90,19 @@ static bool do_not_wrap(const uint64_t *address, const uint64_t *size, uint32_t 
 	return good;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *check_column(const struct heap_snapshot *snapshot, uint32_t tag,
-				       const void *values)
+struct heap_error *heap_snapshot_check_values(const struct heap_snapshot *snapshot, uint32_t tag,
+					      uint32_t start, uint32_t count, const void *values)
 {
-	uint32_t count = snapshot->object_count;
 	bool good = true;
 
 	switch (tag) {
 	case HEAP_TAG_ADDRESSES:
 		if (!ascend(values, count))
 			return heap_section_damaged(tag, "its addresses do not ascend");
-		good = !snapshot->size || do_not_wrap(values, snapshot->size, count);
+		good = !snapshot->size || do_not_wrap(values, snapshot->size + start, count);
 		break;
 	case HEAP_TAG_SIZES:
-		good = !snapshot->address || do_not_wrap(snapshot->address, values, count);
+		good = !snapshot->address || do_not_wrap(snapshot->address + start, values, count);
 		break;
 	case HEAP_TAG_OBJECT_TYPES:
 		good = are_below(values, count, snapshot->types.count);
@@ -132,20 +129,22 @@ static struct heap_error *check_column(const struct heap_snapshot *snapshot, uin
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *load_column(struct heap_snapshot *snapshot,
+static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned bit,
 				      const struct heap_column *column)
 {
 	void **place = (void **)((char *)snapshot + column->array_offset);
 	CLEANUP_COLUMN void *values = NULL;
 	struct heap_error *error;
 
-	if (*place)
+	if (*place && !heap_snapshot_is_partial(snapshot, bit))
 		return NULL;
+	heap_snapshot_drop_partial(snapshot, bit);
 	if (column->since > HEAP_SINCE_FIRST && !heap_file_find(snapshot->file, column->tag))
 		return heap_column_create(snapshot->object_count, column->width, place);
 	error = read_column(snapshot, column->tag, column->width, snapshot->object_count, &values);
 	if (!error)
-		error = check_column(snapshot, column->tag, values);
+		error = heap_snapshot_check_values(snapshot, column->tag, 0, snapshot->object_count,
+						   values);
 	if (!error)
 		*place = keep(values);
 	return error;
@@ -153,100 +152,132 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot,
 
 // --- edges -------------------------------------------------------------------
 
-// Turns counts into where each object's edges begin.
+// Reads counts, and turns them into where each object's edges begin.
 HEAP_MUST_CHECK
 static struct heap_error *read_first_edges(const struct heap_snapshot *snapshot, uint32_t **result)
 {
-	CLEANUP_COLUMN uint32_t *counts = NULL;
+	const struct heap_section *section;
 	CLEANUP_COLUMN uint32_t *first = NULL;
 	uint64_t sum = 0;
-	struct heap_error *error = read_column(snapshot, HEAP_TAG_EDGE_COUNTS, sizeof(*counts),
-					       snapshot->object_count, &counts);
+	struct heap_error *error = heap_snapshot_section(snapshot, HEAP_TAG_EDGE_COUNTS, &section);
 
-	if (!error)
-		error = heap_column_create((size_t)snapshot->object_count + 1, sizeof(*first),
-					   &first);
 	if (error)
 		return error;
-	for (uint32_t i = 0; i < snapshot->object_count; i++) {
+	if (section->count != snapshot->object_count)
+		return heap_section_damaged(HEAP_TAG_EDGE_COUNTS,
+					    "it has too few or too many values");
+	error = heap_column_create((size_t)snapshot->object_count + 1, sizeof(*first), &first);
+	if (!error)
+		error = heap_snapshot_read_values(snapshot, section, sizeof(*first), 0,
+						  snapshot->object_count, first + 1);
+	if (error)
+		return error;
+	for (uint32_t i = 1; i <= snapshot->object_count; i++) {
+		sum += first[i];
 		first[i] = (uint32_t)sum;
-		sum += counts[i];
-		if (sum > snapshot->edge_count)
-			break;
 	}
 	if (sum != snapshot->edge_count)
 		return heap_section_damaged(HEAP_TAG_EDGE_COUNTS,
 					    "its sum is not the number of edges");
-	first[snapshot->object_count] = (uint32_t)sum;
 	*result = keep(first);
 	return NULL;
 }
 
-// Edge values that are stored as differences, decoded in place, a piece of objects a time.
-struct decoding {
+// Targets are stored as the difference to their source. A block of them is made whole while it
+// is in the cache.
+struct targets {
+	const struct heap_snapshot *snapshot;
+	const struct heap_section *section;
 	const uint32_t *first;
 	uint32_t *values;
-	uint32_t object_count;
 };
 
-static uint32_t end_of_piece(const struct decoding *decoding, size_t number)
+// The last object whose edges begin at or before this one.
+static uint32_t source_of(const uint32_t *first, uint32_t objects, uint32_t edge)
 {
-	uint32_t start = (uint32_t)number * PIECE;
+	uint32_t low = 0, high = objects;
 
-	return decoding->object_count - start < PIECE ? decoding->object_count : start + PIECE;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (first[middle] <= edge)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-// Targets are stored as the difference to their source.
-HEAP_MUST_CHECK
-static struct heap_error *decode_targets(void *context, size_t number)
+// Makes differences to sources targets. How many edges the next object has would be guessed wrong
+// for each: so objects are counted where their edges begin first.
+static bool add_sources(const struct targets *targets, uint32_t start, uint32_t end,
+			uint32_t *begun)
 {
-	const struct decoding *decoding = context;
-	uint32_t end = end_of_piece(decoding, number);
-	uint32_t largest = 0;
+	uint32_t objects = targets->snapshot->object_count, largest = 0;
+	uint32_t source = source_of(targets->first, objects, start);
+	uint32_t *values = targets->values + start;
 
-	for (uint32_t i = (uint32_t)number * PIECE; i < end; i++) {
-		for (uint32_t j = decoding->first[i]; j < decoding->first[i + 1]; j++) {
-			uint32_t target = i + heap_unzigzag_u32(decoding->values[j]);
-
-			decoding->values[j] = target;
-			largest = target > largest ? target : largest;
-		}
+	for (uint32_t i = source + 1; i < objects && targets->first[i] < end; i++)
+		begun[targets->first[i] - start]++;
+	for (uint32_t i = 0; i < end - start; i++) {
+		source += begun[i];
+		values[i] = source + heap_unzigzag_u32(values[i]);
+		largest = values[i] > largest ? values[i] : largest;
 	}
-	// There are objects, or this would not be called.
-	if (largest >= decoding->object_count)
-		return heap_section_damaged(HEAP_TAG_EDGE_TARGETS, "a value is out of range");
-	return NULL;
+	return largest < objects;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_targets(void *context, size_t number)
+{
+	const struct targets *targets = context;
+	const struct heap_snapshot *snapshot = targets->snapshot;
+	uint32_t start = (uint32_t)number * PIECE;
+	uint32_t count =
+		snapshot->edge_count - start < PIECE ? snapshot->edge_count - start : PIECE;
+	CLEANUP_FREE uint32_t *begun = calloc(count, sizeof(*begun));
+	struct heap_error *error;
+
+	if (!begun)
+		return heap_error_out_of_memory();
+	error = heap_file_read_u32(snapshot->file, targets->section, start, count,
+				   targets->values + start);
+	if (!error && !add_sources(targets, start, start + count, begun))
+		error = heap_section_damaged(HEAP_TAG_EDGE_TARGETS, "a value is out of range");
+	return error;
 }
 
 // Slots are stored as the difference to the one before of the same object.
-HEAP_MUST_CHECK
-static struct heap_error *decode_slots(void *context, size_t number)
+struct heap_error *heap_snapshot_add_slots(const struct heap_snapshot *snapshot, uint32_t start,
+					   uint32_t end, uint32_t *values)
 {
-	const struct decoding *decoding = context;
-	uint32_t end = end_of_piece(decoding, number);
-
-	for (uint32_t i = (uint32_t)number * PIECE; i < end; i++) {
+	for (uint32_t i = start; i < end; i++) {
 		uint32_t slot = 0;
 
-		for (uint32_t j = decoding->first[i]; j < decoding->first[i + 1]; j++) {
-			if (__builtin_add_overflow(slot, decoding->values[j], &slot))
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			if (__builtin_add_overflow(slot, values[j], &slot))
 				return heap_section_damaged(HEAP_TAG_EDGE_SLOTS,
 							    "a value is out of range");
-			decoding->values[j] = slot;
+			values[j] = slot;
 		}
 	}
 	return NULL;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *decode_edges(const struct heap_snapshot *snapshot, const uint32_t *first,
-				       uint32_t *values,
-				       struct heap_error *(*work)(void *context, size_t number))
-{
-	struct decoding decoding = { first, values, snapshot->object_count };
-	size_t pieces = ((size_t)snapshot->object_count + PIECE - 1) / PIECE;
+struct slots {
+	const struct heap_snapshot *snapshot;
+	uint32_t *values;
+};
 
-	return heap_parallel_run(pieces, work, &decoding);
+HEAP_MUST_CHECK
+static struct heap_error *add_slots(void *context, size_t number)
+{
+	const struct slots *slots = context;
+	uint32_t start = (uint32_t)number * PIECE, objects = slots->snapshot->object_count;
+
+	return heap_snapshot_add_slots(slots->snapshot, start,
+				       objects - start < PIECE ? objects : start + PIECE,
+				       slots->values);
 }
 
 HEAP_MUST_CHECK
@@ -254,16 +285,24 @@ static struct heap_error *load_edges(struct heap_snapshot *snapshot)
 {
 	CLEANUP_COLUMN uint32_t *first = NULL;
 	CLEANUP_COLUMN heap_object_id *target = NULL;
+	struct targets targets = { .snapshot = snapshot };
+	size_t pieces = ((size_t)snapshot->edge_count + PIECE - 1) / PIECE;
 	struct heap_error *error;
 
 	if (snapshot->edge_target)
 		return NULL;
 	error = read_first_edges(snapshot, &first);
 	if (!error)
-		error = read_column(snapshot, HEAP_TAG_EDGE_TARGETS, sizeof(*target),
-				    snapshot->edge_count, &target);
+		error = heap_snapshot_section(snapshot, HEAP_TAG_EDGE_TARGETS, &targets.section);
+	if (!error && targets.section->count != snapshot->edge_count)
+		error = heap_section_damaged(HEAP_TAG_EDGE_TARGETS,
+					     "it has too few or too many values");
 	if (!error)
-		error = decode_edges(snapshot, first, target, decode_targets);
+		error = heap_column_create(snapshot->edge_count, sizeof(*target), &target);
+	targets.first = first;
+	targets.values = target;
+	if (!error)
+		error = heap_parallel_run(pieces, read_targets, &targets);
 	if (error)
 		return error;
 	snapshot->edge_first = keep(first);
@@ -298,12 +337,14 @@ static struct heap_error *load_slots(struct heap_snapshot *snapshot)
 	CLEANUP_COLUMN uint32_t *slot = NULL;
 	struct heap_error *error;
 
-	if (snapshot->edge_slot)
+	if (snapshot->edge_slot && !heap_snapshot_is_partial(snapshot, HEAP_COLUMN_SLOTS))
 		return NULL;
+	heap_snapshot_drop_partial(snapshot, HEAP_COLUMN_SLOTS);
 	error = read_column(snapshot, HEAP_TAG_EDGE_SLOTS, sizeof(*slot), snapshot->edge_count,
 			    &slot);
 	if (!error)
-		error = decode_edges(snapshot, snapshot->edge_first, slot, decode_slots);
+		error = heap_parallel_run(((size_t)snapshot->object_count + PIECE - 1) / PIECE,
+					  add_slots, &(struct slots){ snapshot, slot });
 	if (!error)
 		snapshot->edge_slot = keep(slot);
 	return error;
@@ -405,7 +446,7 @@ struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned c
 		return NULL; // made in memory: all is there
 	for (unsigned i = 0; !error && i < HEAP_OBJECT_COLUMNS; i++) {
 		if (columns & 1u << i)
-			error = load_column(snapshot, &heap_object_columns[i]);
+			error = load_column(snapshot, 1u << i, &heap_object_columns[i]);
 	}
 	if (!error && (columns & (HEAP_COLUMN_EDGES | HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS)))
 		error = load_edges(snapshot);

@@ -459,5 +459,6 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	heap_column_destroy(snapshot->edge_flags);
 	free(snapshot->parts);
 	heap_contents_destroy(snapshot->contents);
+	heap_around_destroy(snapshot->around);
 	free(snapshot);
 }

@@ -4,8 +4,10 @@
 
 /** Unsigned LEB128 and zigzag (DWARF 5, section 7.6 has the former). */
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	HEAP_VARINT_MAX = 10, /**< bytes of the longest */
@@ -63,6 +65,35 @@ static inline const uint8_t *heap_varint_get(const uint8_t *at, const uint8_t *e
 		}
 	}
 	return NULL;
+}
+
+#define HEAP_VARINT_MORE UINT64_C(0x8080808080808080) /**< the bits that say: and more bytes */
+
+/** Eight bytes, the first one lowest. */
+static inline uint64_t heap_varint_word(const uint8_t *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return le64toh(word);
+}
+
+/**
+ * The value at the beginning of eight bytes, without a branch: it must end among them.
+ *
+ * @return its bytes
+ */
+static inline size_t heap_varint_of_word(uint64_t word, uint64_t *result)
+{
+	uint64_t ends = ~word & HEAP_VARINT_MORE;
+	uint64_t value = word & (ends ^ (ends - 1)) & ~HEAP_VARINT_MORE;
+
+	// Seven bits of each byte move together: pairs of them, pairs of pairs, all.
+	value = (value & 0x007f007f007f007f) | (value & 0x7f007f007f007f00) >> 1;
+	value = (value & 0x00003fff00003fff) | (value & 0x3fff00003fff0000) >> 2;
+	value = (value & 0x000000000fffffff) | (value & 0x0fffffff00000000) >> 4;
+	*result = value;
+	return (size_t)__builtin_ctzll(ends) / 8 + 1;
 }
 
 #endif

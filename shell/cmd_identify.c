@@ -31,7 +31,9 @@ struct tree {
 	unsigned level;
 	const uint32_t *distance; // [objects] of the graph: the nearest holder to a root says most
 	struct heap_holders *all; // who points to whom, of those that have been looked at
-	struct holders **known;   // [known_count] by object: all that may be shown
+	struct heap_edge_quality *qualities; // [quality_count] by edge: of the level looked at
+	size_t quality_count;
+	struct holders **known; // [known_count] by object: all that may be shown
 	size_t known_count, known_capacity;
 	char prefix[MAX_PREFIX];
 };
@@ -41,15 +43,16 @@ struct tree {
 struct holders {
 	heap_object_id object;
 	uint8_t shown;    // 1: they are being shown, 2: they have been
-	uint32_t *edges;  // root edges, then object edges
-	uint32_t *fields; // by how many fields, likewise
+	uint32_t *edges;  // [roots] root edges
+	uint32_t *fields; // by how many fields, roots first
 	heap_object_id *sources;
+	struct heap_edge_quality *qualities; // [objects]
 	uint32_t roots, objects;
 };
 
 struct source {
 	uint64_t rank;
-	uint32_t edge;
+	struct heap_edge_quality quality;
 	uint32_t fields;
 	heap_object_id object;
 };
@@ -62,7 +65,7 @@ static int compare_objects(const void *left, const void *right)
 		return a->object < b->object ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	return a->edge < b->edge ? -1 : a->edge > b->edge;
+	return a->quality.edge < b->quality.edge ? -1 : a->quality.edge > b->quality.edge;
 }
 
 static int compare_sources(const void *left, const void *right)
@@ -71,7 +74,7 @@ static int compare_sources(const void *left, const void *right)
 
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	return a->edge < b->edge ? -1 : a->edge > b->edge;
+	return a->quality.edge < b->quality.edge ? -1 : a->quality.edge > b->quality.edge;
 }
 
 // Leaves the best field of each source. @return how many sources
@@ -89,23 +92,39 @@ static uint32_t merge_fields(struct source *sources, uint32_t count)
 	return kept;
 }
 
+static int compare_qualities(const void *left, const void *right)
+{
+	const struct heap_edge_quality *a = left, *b = right;
+
+	return a->edge < b->edge ? -1 : a->edge > b->edge;
+}
+
+static struct heap_edge_quality quality_of(const struct tree *tree, uint32_t edge)
+{
+	struct heap_edge_quality key = { .edge = edge };
+	const struct heap_edge_quality *found =
+		bsearch(&key, tree->qualities, tree->quality_count, sizeof(key), compare_qualities);
+
+	return found ? *found : key;
+}
+
 // Typed pointers before others, to the start before into the middle, then by distance; last what
 // it holds of itself.
 static void sort_sources(struct tree *tree, const struct heap_holders_of *of,
 			 struct holders *holders)
 {
-	const struct heap_snapshot *snapshot = tree->session->snapshot;
 	struct source *sources = session_allocate(tree->session, of->count * sizeof(*sources));
 
 	for (uint32_t i = 0; sources && i < of->count; i++) {
-		uint64_t untyped = !(snapshot->edge_flags[of->edges[i]] & HEAP_EDGE_TYPED);
-		uint64_t interior = snapshot->edge_interior[of->edges[i]] != 0;
+		struct heap_edge_quality quality = quality_of(tree, of->edges[i]);
+		uint64_t untyped = !(quality.flags & HEAP_EDGE_TYPED);
+		uint64_t interior = quality.interior != 0;
 		uint64_t itself = of->sources[i] == holders->object;
 
 		sources[i] = (struct source){
 			.rank = itself << 34 | untyped << 33 | interior << 32 |
 				tree->distance[of->sources[i]],
-			.edge = of->edges[i],
+			.quality = quality,
 			.fields = 1,
 			.object = of->sources[i],
 		};
@@ -115,9 +134,9 @@ static void sort_sources(struct tree *tree, const struct heap_holders_of *of,
 	holders->objects = merge_fields(sources, of->count);
 	qsort(sources, holders->objects, sizeof(*sources), compare_sources);
 	for (uint32_t i = 0; i < holders->objects; i++) {
-		holders->edges[holders->roots + i] = sources[i].edge;
 		holders->fields[holders->roots + i] = sources[i].fields;
 		holders->sources[i] = sources[i].object;
+		holders->qualities[i] = sources[i].quality;
 	}
 }
 
@@ -136,7 +155,7 @@ static void add_root_edge(const struct heap_snapshot *snapshot, struct holders *
 	holders->fields[holders->roots++] = 1;
 }
 
-// Fills in the holders of an object that heap_holders_need() was given.
+// Fills in the holders of an object of the level.
 HEAP_MUST_CHECK
 static struct heap_error *fill_holders(struct tree *tree, struct holders *holders)
 {
@@ -144,10 +163,12 @@ static struct heap_error *fill_holders(struct tree *tree, struct holders *holder
 	struct heap_holders_of of = heap_holders_get(tree->all, holders->object);
 	size_t all = (size_t)of.root_count + of.count;
 
-	holders->edges = session_allocate(tree->session, all * sizeof(uint32_t));
+	holders->edges = session_allocate(tree->session, of.root_count * sizeof(uint32_t));
 	holders->fields = session_allocate(tree->session, all * sizeof(uint32_t));
 	holders->sources = session_allocate(tree->session, of.count * sizeof(heap_object_id));
-	if (!holders->edges || !holders->fields || !holders->sources)
+	holders->qualities =
+		session_allocate(tree->session, of.count * sizeof(*holders->qualities));
+	if (!holders->edges || !holders->fields || !holders->sources || !holders->qualities)
 		return heap_error_out_of_memory();
 	for (unsigned rank = 0; rank < 4; rank++) {
 		for (uint32_t i = 0; i < of.root_count; i++) {
@@ -237,6 +258,29 @@ static struct heap_error *add_to_level(struct level *level, heap_object_id objec
 	return NULL;
 }
 
+// Looks up how good the pointers to a level's objects are, all together.
+HEAP_MUST_CHECK
+static struct heap_error *find_qualities(struct tree *tree, const struct level *level)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < level->count; i++)
+		count += heap_holders_get(tree->all, level->objects[i]).count;
+	free(tree->qualities);
+	tree->quality_count = 0;
+	tree->qualities = calloc(count + 1, sizeof(*tree->qualities));
+	if (!tree->qualities)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < level->count; i++) {
+		struct heap_holders_of of = heap_holders_get(tree->all, level->objects[i]);
+
+		for (uint32_t j = 0; j < of.count; j++)
+			tree->qualities[tree->quality_count++].edge = of.edges[j];
+	}
+	qsort(tree->qualities, count, sizeof(*tree->qualities), compare_qualities);
+	return heap_snapshot_find_quality(tree->session->snapshot, tree->qualities, count);
+}
+
 // Makes a level known, and gathers the next one.
 HEAP_MUST_CHECK
 static struct heap_error *look_at_level(struct tree *tree, const struct level *level,
@@ -244,6 +288,8 @@ static struct heap_error *look_at_level(struct tree *tree, const struct level *l
 {
 	struct heap_error *error = heap_holders_need(tree->all, level->objects, level->count);
 
+	if (!error)
+		error = find_qualities(tree, level);
 	for (size_t i = 0; !error && i < level->count; i++) {
 		if (!find_known(tree, level->objects[i]))
 			error = add_known(tree, level->objects[i]);
@@ -259,6 +305,24 @@ static struct heap_error *look_at_level(struct tree *tree, const struct level *l
 				error = add_to_level(next, holders->sources[j]);
 		}
 	}
+	return error;
+}
+
+// Loads what is said of all that may be shown.
+HEAP_MUST_CHECK
+static struct heap_error *load_known(struct tree *tree)
+{
+	struct level objects = { 0 };
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < tree->known_count; i++)
+		error = add_to_level(&objects, tree->known[i]->object);
+	if (!error)
+		error = describe_load_around(tree->session, objects.objects, objects.count);
+	if (!error)
+		error = heap_snapshot_load_around(tree->session->snapshot, HEAP_COLUMN_SLOTS,
+						  objects.objects, objects.count);
+	free(objects.objects);
 	return error;
 }
 
@@ -332,11 +396,12 @@ static const char *why_not(const struct tree *tree, const struct holders *source
 	return tree->depth == 0 ? ", which is held further up" : NULL;
 }
 
-static void show_object_holder(struct tree *tree, heap_object_id source, uint32_t edge,
-			       uint32_t fields, bool last)
+static void show_object_holder(struct tree *tree, heap_object_id source,
+			       const struct heap_edge_quality *quality, uint32_t fields, bool last)
 {
 	struct session *session = tree->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
+	uint32_t edge = quality->edge;
 	const char *field =
 		field_of_object(session, source, (uint64_t)snapshot->edge_slot[edge] * 8);
 	struct holders *above = find_known(tree, source);
@@ -344,16 +409,15 @@ static void show_object_holder(struct tree *tree, heap_object_id source, uint32_
 	size_t length = strlen(tree->prefix);
 
 	print_branch(tree, last);
-	output_text(
-		session->output, "%s%s of %s%s%s\n", field, more_fields(tree, fields),
-		describe_object(session, source),
-		field_interior(session, snapshot->edge_target[edge], snapshot->edge_interior[edge]),
-		end ? end : ", which is:");
+	output_text(session->output, "%s%s of %s%s%s\n", field, more_fields(tree, fields),
+		    describe_object(session, source),
+		    field_interior(session, snapshot->edge_target[edge], quality->interior),
+		    end ? end : ", which is:");
 	session_remember(session, source);
 	output_open_object(session->output, NULL);
 	output_string(session->output, "field", field);
-	output_boolean(session->output, "typed", snapshot->edge_flags[edge] & HEAP_EDGE_TYPED);
-	output_number(session->output, "interior", snapshot->edge_interior[edge]);
+	output_boolean(session->output, "typed", quality->flags & HEAP_EDGE_TYPED);
+	output_number(session->output, "interior", quality->interior);
 	if (fields > 1)
 		output_number(session->output, "fields", fields);
 	describe_object_json(session, "object", source);
@@ -387,7 +451,8 @@ void show_holders(struct tree *tree, struct holders *holders)
 			show_root_holder(tree, holders->edges[i], holders->fields[i], last);
 		else
 			show_object_holder(tree, holders->sources[i - holders->roots],
-					   holders->edges[i], holders->fields[i], last);
+					   &holders->qualities[i - holders->roots],
+					   holders->fields[i], last);
 	}
 	output_close(tree->session->output);
 	if (shown < all) {
@@ -422,14 +487,10 @@ static enum command_status identify_run(struct session *session, int argc, char 
 	    !command_number(&argc, argv, "--width", &tree.width) || argc != 2 || tree.depth > 200)
 		return COMMAND_USAGE;
 
-	struct heap_error *error = describe_load(session);
+	struct heap_error *error = session_locate_object(session, argv[1], &object);
 
 	if (!error)
-		error = session_parse_object(session, argv[1], &object);
-	if (!error)
-		error = session_edges(session);
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS);
+		error = session_pointers(session);
 	if (!error)
 		error = heap_graph_need_distance(session->graph);
 	if (!error)
@@ -439,9 +500,12 @@ static enum command_status identify_run(struct session *session, int argc, char 
 	tree.distance = session->graph->distance;
 	error = look_for_holders(&tree, object);
 	if (!error)
+		error = load_known(&tree);
+	if (!error)
 		show_tree(&tree, object);
 	heap_holders_destroy(tree.all);
 	free(tree.known);
+	free(tree.qualities);
 	return error ? command_fail(session, error) : COMMAND_OK;
 }
 

@@ -13,15 +13,32 @@ enum {
 	MAX_TYPE_NAME = 512,
 };
 
+static const unsigned columns = HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
+				HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE;
+
+// Without its parts a pool is a block: all else can be said of a damaged file.
+static void load_parts(struct session *session)
+{
+	heap_error_destroy(heap_snapshot_load(session->snapshot, HEAP_COLUMN_PARTS));
+}
+
 struct heap_error *describe_load(struct session *session)
 {
-	struct heap_error *error = heap_snapshot_load(
-		session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
-					   HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE);
+	struct heap_error *error = heap_snapshot_load(session->snapshot, columns);
 
-	// Without its parts a pool is a block: all else can be said of a damaged file.
 	if (!error)
-		heap_error_destroy(heap_snapshot_load(session->snapshot, HEAP_COLUMN_PARTS));
+		load_parts(session);
+	return error;
+}
+
+struct heap_error *describe_load_around(struct session *session, const heap_object_id *objects,
+					size_t count)
+{
+	struct heap_error *error =
+		heap_snapshot_load_around(session->snapshot, columns, objects, count);
+
+	if (!error)
+		load_parts(session);
 	return error;
 }
 

@@ -20,6 +20,11 @@
 HEAP_MUST_CHECK
 struct heap_error *describe_load(struct session *session);
 
+/** The same, of some objects alone. @param objects  [count] */
+HEAP_MUST_CHECK
+struct heap_error *describe_load_around(struct session *session, const heap_object_id *objects,
+					size_t count);
+
 const char *describe_object(struct session *session, heap_object_id object);
 
 /** Its type alone: "struct slot[12]", "block(48)", "char[17]". */

@@ -144,14 +144,21 @@ const char *session_format(struct session *session, const char *format, ...)
 	return session_keep(session, text);
 }
 
-struct heap_error *session_edges(struct session *session)
+struct heap_error *session_pointers(struct session *session)
 {
 	struct heap_error *error =
-		session->graph ? NULL : heap_graph_create(session->snapshot, &session->graph);
+		session->graph ? NULL : heap_graph_create_bare(session->snapshot, &session->graph);
 
 	if (!error)
 		session->graph->progress = &session->progress.progress;
 	return error;
+}
+
+struct heap_error *session_edges(struct session *session)
+{
+	struct heap_error *error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE);
+
+	return error ? error : session_pointers(session);
 }
 
 struct heap_error *session_graph(struct session *session)
@@ -314,23 +321,39 @@ static struct heap_error *parse_answer(struct session *session, const char *text
 	return NULL;
 }
 
-// The object that a pointer variable points to.
-static bool follow_root(const struct heap_snapshot *snapshot, heap_root_id root,
-			struct session_operand *result)
+// Which object an address lies in, if any, and where.
+HEAP_MUST_CHECK
+static struct heap_error *locate(struct heap_snapshot *snapshot, uint64_t address,
+				 struct session_operand *result)
+{
+	struct heap_error *error = heap_snapshot_locate(snapshot, address, &result->object);
+
+	if (!error && result->object != HEAP_NO_OBJECT)
+		result->interior = address - snapshot->address[result->object];
+	return error;
+}
+
+// The object that a pointer variable points to; the variable itself if it points to none.
+HEAP_MUST_CHECK
+static struct heap_error *follow_root(struct heap_snapshot *snapshot, heap_root_id root,
+				      struct session_operand *result)
 {
 	uint64_t content;
 	const struct heap_root *variable = &snapshot->roots[root];
 	heap_type_id type = heap_types_strip(&snapshot->types, variable->type);
 
 	if (variable->content_size != 8 ||
-	    (type != HEAP_NO_TYPE && snapshot->types.types[type].kind != HEAP_TYPE_POINTER))
-		return false;
+	    (type != HEAP_NO_TYPE && snapshot->types.types[type].kind != HEAP_TYPE_POINTER)) {
+		result->root = root;
+		return NULL;
+	}
 	memcpy(&content, snapshot->root_content + variable->content, 8);
-	result->object = heap_snapshot_find(snapshot, content);
-	if (result->object == HEAP_NO_OBJECT)
-		return false;
-	result->interior = content - snapshot->address[result->object];
-	return true;
+
+	struct heap_error *error = locate(snapshot, content, result);
+
+	if (!error && result->object == HEAP_NO_OBJECT)
+		result->root = root;
+	return error;
 }
 
 HEAP_MUST_CHECK
@@ -343,8 +366,9 @@ static struct heap_error *parse_symbol(struct session *session, const char *text
 	if (root == UINT32_MAX)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s: neither an address nor a variable",
 					 text);
-	if (itself || !follow_root(session->snapshot, root, result))
-		result->root = root;
+	if (!itself)
+		return follow_root(session->snapshot, root, result);
+	result->root = root;
 	return NULL;
 }
 
@@ -361,41 +385,54 @@ static bool parse_hex(const char *text, uint64_t *result)
 	return errno == 0 && *end == '\0';
 }
 
-struct heap_error *session_parse_operand(struct session *session, const char *text,
-					 struct session_operand *result)
+// Loads ADDRESS and SIZE around it alone.
+HEAP_MUST_CHECK
+static struct heap_error *parse_operand(struct session *session, const char *text,
+					struct session_operand *result)
 {
-	struct heap_error *error =
-		heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE);
 	struct session_operand operand = { HEAP_NO_OBJECT, UINT32_MAX, 0 };
+	struct heap_error *error;
 	uint64_t address;
 	bool is_hex = parse_hex(text, &address);
 
-	if (error)
-		return error;
 	if (is_hex && strncmp(text, "0x", 2) != 0 && session_find_root(session, text) != UINT32_MAX)
 		is_hex = false; // a variable may be called "face"
-	if (text[0] == '$') {
+	if (text[0] == '$')
 		error = parse_answer(session, text, &operand);
-	} else if (is_hex) {
-		operand.object = heap_snapshot_find(session->snapshot, address);
-		if (operand.object == HEAP_NO_OBJECT)
-			error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there",
-						  text);
-		else
-			operand.interior = address - session->snapshot->address[operand.object];
-	} else {
+	else if (is_hex)
+		error = locate(session->snapshot, address, &operand);
+	else
 		error = parse_symbol(session, text, &operand);
-	}
+	if (!error && is_hex && operand.object == HEAP_NO_OBJECT)
+		error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", text);
 	if (!error)
 		*result = operand;
 	return error;
 }
 
+struct heap_error *session_parse_operand(struct session *session, const char *text,
+					 struct session_operand *result)
+{
+	struct heap_error *error =
+		heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE);
+
+	return error ? error : parse_operand(session, text, result);
+}
+
 struct heap_error *session_parse_object(struct session *session, const char *text,
 					heap_object_id *result)
 {
+	struct heap_error *error =
+		heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE);
+
+	return error ? error : session_locate_object(session, text, result);
+}
+
+struct heap_error *session_locate_object(struct session *session, const char *text,
+					 heap_object_id *result)
+{
 	struct session_operand operand;
-	struct heap_error *error = session_parse_operand(session, text, &operand);
+	struct heap_error *error = parse_operand(session, text, &operand);
 
 	if (error)
 		return error;

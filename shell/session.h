@@ -100,6 +100,10 @@ const char *session_keep(struct session *session, char *text);
 __attribute__((format(printf, 2, 3))) const char *session_format(struct session *session,
 								 const char *format, ...);
 
+/** The graph, forward edges alone, for who needs no sizes. */
+HEAP_MUST_CHECK
+struct heap_error *session_pointers(struct session *session);
+
 /** The graph, forward edges alone. */
 HEAP_MUST_CHECK
 struct heap_error *session_edges(struct session *session);
@@ -149,6 +153,11 @@ struct heap_error *session_parse_operand(struct session *session, const char *te
 HEAP_MUST_CHECK
 struct heap_error *session_parse_object(struct session *session, const char *text,
 					heap_object_id *result);
+
+/** The same where not all of ADDRESS and SIZE need be loaded. */
+HEAP_MUST_CHECK
+struct heap_error *session_locate_object(struct session *session, const char *text,
+					 heap_object_id *result);
 
 /**
  * A variable's root by name, or UINT32_MAX. Of several of that name a global goes before a
