@@ -67,8 +67,8 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	inference->hint_head[pointer->target] = inference->hint_count;
 	inference->hints[inference->hint_count++] = hint;
 	kinds_note_news(inference, hint.object);
-	if (is_text(inference, &hint))
-		inference->may_be_text[hint.object] = true;
+	inference->news[hint.object] |=
+		NEWS_SURE | NEWS_LIKELY | (is_text(inference, &hint) ? NEWS_TEXT : 0);
 	return NULL;
 }
 

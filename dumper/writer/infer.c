@@ -506,11 +506,9 @@ static void release(struct inference *inference)
 	pages_destroy(inference->pages);
 	free(inference->renamed);
 	free(inference->is_sure);
-	free(inference->may_be_text);
+	free(inference->news);
 	free(inference->rank);
 	free(inference->hint_head);
-	free(inference->seen[0]);
-	free(inference->seen[1]);
 	free(inference->hints);
 	kinds_deinit(&inference->kinds);
 	bases_deinit(&inference->bases);
@@ -529,10 +527,8 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		.rank = malloc(count),
 		.renamed = calloc(count, sizeof(*inference.renamed)),
 		.is_sure = calloc(count, sizeof(*inference.is_sure)),
-		.may_be_text = calloc(count, sizeof(*inference.may_be_text)),
+		.news = calloc(count, sizeof(*inference.news)),
 		.hint_head = calloc(count, sizeof(*inference.hint_head)),
-		.seen = { calloc(count, sizeof(*inference.seen[0])),
-			  calloc(count, sizeof(*inference.seen[1])) },
 	};
 	struct heap_error *error = NULL;
 
@@ -542,9 +538,8 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	capture->rival = calloc(count, sizeof(*capture->rival));
 	capture->rivals = calloc(count, sizeof(*capture->rivals));
 	if (!inference.pages || !inference.rank || !inference.renamed || !inference.is_sure ||
-	    !inference.may_be_text || !inference.hint_head || !inference.seen[0] ||
-	    !inference.seen[1] || !capture->type || !capture->elements || !capture->evidence ||
-	    !capture->rival || !capture->rivals)
+	    !inference.news || !inference.hint_head || !capture->type || !capture->elements ||
+	    !capture->evidence || !capture->rival || !capture->rivals)
 		error = heap_error_out_of_memory();
 	if (!error)
 		error = kinds_init(&inference.kinds, capture);

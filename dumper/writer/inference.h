@@ -172,6 +172,13 @@ struct pools {
 	bool *is_pool; /**< [objects] */
 };
 
+/** What there is to look at in a single object. */
+enum news {
+	NEWS_SURE = 1 << NAMING_SURE,     /**< a new hint */
+	NEWS_LIKELY = 1 << NAMING_LIKELY, /**< likewise */
+	NEWS_TEXT = 1 << NAMINGS,         /**< a char * leads to its start */
+};
+
 struct inference {
 	struct capture *capture;
 	struct layouts layouts;
@@ -180,9 +187,8 @@ struct inference {
 	bool *is_sure;       /**< [objects] as its claim */
 	uint8_t *rank;       /**< [objects] of its name, or of the best claim that waits for it */
 	uint32_t *hint_head; /**< [objects] its first hint, or NO_HINT */
-	bool *may_be_text;   /**< [objects] a char * leads to it, and it has not been read yet */
-	uint32_t *seen[NAMINGS]; /**< [objects] that hint when naming looked last */
-	struct hint *hints;      /**< [hint_count] [0] is none */
+	uint8_t *news;       /**< [objects] enum news: what has been heard since naming looked */
+	struct hint *hints;  /**< [hint_count] [0] is none */
 	uint32_t hint_count, hint_capacity;
 	struct pages *pages;
 	struct kinds kinds;

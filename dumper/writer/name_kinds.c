@@ -184,11 +184,10 @@ static void drop_excluded(const struct inference *inference, const struct kind *
 static bool is_news(struct inference *inference, heap_object_id object,
 		    enum naming_evidence evidence, enum naming_pass pass)
 {
-	uint32_t *seen = &inference->seen[evidence][object];
-	bool news = inference->hint_head[object] != *seen || pass == PASS_ALL;
+	uint8_t news = inference->news[object] & (1 << evidence);
 
-	*seen = inference->hint_head[object];
-	return *seen != NO_HINT && news;
+	inference->news[object] &= (uint8_t)~news;
+	return news || (pass == PASS_ALL && inference->hint_head[object] != NO_HINT);
 }
 
 // Holds candidates against one block. What is sure does not hang on contents.

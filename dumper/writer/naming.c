@@ -82,9 +82,9 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
 		struct content content;
 
-		if (!inference->may_be_text[i])
+		if (!(inference->news[i] & NEWS_TEXT))
 			continue;
-		inference->may_be_text[i] = false;
+		inference->news[i] &= (uint8_t)~NEWS_TEXT;
 		if (inference_is_named(inference, i))
 			continue;
 		content_read(inference, i, words, &content);
