@@ -70,68 +70,6 @@ struct heap_error *inference_claim(struct inference *inference, enum rank rank,
 
 // --- following slots ---------------------------------------------------------
 
-static uint32_t find_slots(const struct layout_slots *slots, uint64_t offset, uint32_t *first)
-{
-	uint32_t low = 0, high = slots->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (slots->slots[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*first = low;
-	while (low < slots->count && slots->slots[low].offset == offset)
-		low++;
-	return low;
-}
-
-struct heap_error *inference_repetition(struct inference *inference, heap_type_id type,
-					struct repetition *result)
-{
-	const struct heap_types *types = inference->layouts.types;
-	struct repetition repetition = { .slots = layouts_slots(&inference->layouts, type),
-					 .stride = heap_types_size(types, type) };
-	heap_type_id element;
-
-	if (!repetition.slots)
-		return heap_error_out_of_memory();
-	if (heap_types_flexible(types, type, &repetition.flexible_offset, &element)) {
-		element = heap_types_strip(types, element);
-		repetition.flexible_stride = heap_types_size(types, element);
-		if (repetition.flexible_stride > 0) {
-			repetition.flexible_slots = layouts_slots(&inference->layouts, element);
-			if (!repetition.flexible_slots)
-				return heap_error_out_of_memory();
-		}
-	}
-	*result = repetition;
-	return NULL;
-}
-
-const struct layout_slots *inference_slots_at(const struct repetition *repetition, uint64_t offset,
-					      uint32_t *first, uint32_t *end)
-{
-	const struct layout_slots *slots = repetition->slots;
-
-	if (repetition->flexible_slots && offset >= repetition->flexible_offset) {
-		slots = repetition->flexible_slots;
-		offset = (offset - repetition->flexible_offset) % repetition->flexible_stride;
-	} else if (repetition->stride > 0) {
-		offset %= repetition->stride;
-	}
-	*end = find_slots(slots, offset, first);
-	return *first < *end ? slots : NULL;
-}
-
-static bool has_slots(const struct repetition *repetition)
-{
-	return repetition->slots->count > 0 ||
-	       (repetition->flexible_slots && repetition->flexible_slots->count > 0);
-}
-
 // The slots of a union at one place: any of them may be meant.
 HEAP_MUST_CHECK
 static struct heap_error *hint_at_all(struct inference *inference, const struct layout_slot *slots,
@@ -198,7 +136,7 @@ struct heap_error *inference_follow(struct inference *inference,
 				    const struct pointer *pointer, uint8_t *flags)
 {
 	uint32_t first, end;
-	const struct layout_slots *slots = inference_slots_at(repetition, offset, &first, &end);
+	const struct layout_slots *slots = repetition_slots_at(repetition, offset, &first, &end);
 
 	if (!slots)
 		return NULL;
@@ -215,9 +153,9 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 {
 	struct edges *edges = &inference->capture->edges;
 	const uint64_t *sizes = inference->capture->objects.size;
-	struct repetition repetition;
-	struct heap_error *error =
-		inference_repetition(inference, inference->capture->type[object], &repetition);
+	const struct repetition *repetition;
+	struct heap_error *error = repetitions_find(&inference->repetitions,
+						    inference->capture->type[object], &repetition);
 
 	for (uint32_t i = edges->first[object]; !error && i < edges->first[object + 1]; i++) {
 		if (i + AHEAD < edges->count) {
@@ -225,9 +163,9 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 			__builtin_prefetch(&inference->rank[edges->target[i + AHEAD]]);
 		}
 		edges->flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
-		if (has_slots(&repetition))
+		if (repetition_has_slots(repetition))
 			error = inference_follow(
-				inference, &repetition, (uint64_t)edges->slot[i] * 8,
+				inference, repetition, (uint64_t)edges->slot[i] * 8,
 				&(struct pointer){ edges->target[i], edges->interior[i], false,
 						   inference->is_sure[object] },
 				&edges->flags[i]);
@@ -245,13 +183,13 @@ static struct heap_error *follow_roots(struct inference *inference)
 		struct heap_root_edge *edge = &roots->edges[i];
 		const struct heap_root *root = &roots->roots[edge->root];
 		heap_type_id type = inference_root_type(inference, root);
-		struct repetition repetition;
+		const struct repetition *repetition;
 
 		if (type == HEAP_NO_TYPE)
 			continue;
-		error = inference_repetition(inference, type, &repetition);
-		if (!error && has_slots(&repetition))
-			error = inference_follow(inference, &repetition, edge->offset,
+		error = repetitions_find(&inference->repetitions, type, &repetition);
+		if (!error && repetition_has_slots(repetition))
+			error = inference_follow(inference, repetition, edge->offset,
 						 &(struct pointer){ edge->target, edge->interior,
 								    root->kind == HEAP_ROOT_LOCAL,
 								    true },
@@ -514,6 +452,7 @@ static void release(struct inference *inference)
 	bases_deinit(&inference->bases);
 	tags_deinit(&inference->tags);
 	profiles_deinit(&inference->profiles);
+	repetitions_deinit(&inference->repetitions);
 	layouts_deinit(&inference->layouts);
 	pools_deinit(&inference->pools);
 }
@@ -548,6 +487,8 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		error = counted_add_types(capture, &inference.counted);
 	if (!error)
 		error = layouts_init(&inference.layouts, &capture->types);
+	if (!error)
+		error = repetitions_init(&inference.repetitions, &inference.layouts);
 	if (!error) {
 		memset(inference.rank, RANK_NONE, count);
 		error = kinds_sort(&inference);

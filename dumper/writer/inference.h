@@ -16,6 +16,7 @@
 #include "dumper/writer/layout.h"
 #include "dumper/writer/meanings.h"
 #include "dumper/writer/pages.h"
+#include "dumper/writer/repetitions.h"
 
 /** The ranks of names, best first. Within one rank the first that is heard stays. */
 enum rank {
@@ -182,6 +183,7 @@ enum news {
 struct inference {
 	struct capture *capture;
 	struct layouts layouts;
+	struct repetitions repetitions;
 	struct queue queues[RANKS];
 	bool *renamed;       /**< [objects] by its rivals */
 	bool *is_sure;       /**< [objects] as its claim */
@@ -205,29 +207,6 @@ HEAP_MUST_CHECK
 struct heap_error *inference_claim(struct inference *inference, enum rank rank,
 				   const struct claim *claim);
 
-/**
- * Follows a typed slot at an offset in a value of a type that may repeat: the slot's claim or
- * hint on its target.
- *
- * @param flags  of the edge: HEAP_EDGE_TYPED is set if there is such a slot
- */
-struct repetition {
-	const struct layout_slots *slots;
-	uint64_t stride;
-	const struct layout_slots *flexible_slots; /**< NULL: none */
-	uint64_t flexible_offset;
-	uint64_t flexible_stride;
-};
-
-/** How values of a type repeat in memory: as an array, or as a header and its elements. */
-HEAP_MUST_CHECK
-struct heap_error *inference_repetition(struct inference *inference, heap_type_id type,
-					struct repetition *result);
-
-/** The slots at an offset of what repeats: [*first, *end) of the result; NULL if none. */
-const struct layout_slots *inference_slots_at(const struct repetition *repetition, uint64_t offset,
-					      uint32_t *first, uint32_t *end);
-
 /** Whether an object has a name that is better than what a single hint makes of it. */
 static inline bool inference_is_named(const struct inference *inference, heap_object_id object)
 {
@@ -241,7 +220,11 @@ struct pointer {
 	bool is_sure; /**< nothing has been guessed of what it stands in */
 };
 
-/** Hears what a typed slot at an offset says of the object that it points to. */
+/**
+ * Hears what the typed slot at an offset of a block says of the object that it points to.
+ *
+ * @param flags  of the edge: HEAP_EDGE_TYPED is set if there is such a slot
+ */
 HEAP_MUST_CHECK
 struct heap_error *inference_follow(struct inference *inference,
 				    const struct repetition *repetition, uint64_t offset,

@@ -71,8 +71,9 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 {
 	struct edges *edges = &inference->capture->edges;
 	uint64_t size = heap_types_size(inference->layouts.types, part->type);
-	struct repetition repetition;
-	struct heap_error *error = inference_repetition(inference, part->type, &repetition);
+	const struct repetition *repetition;
+	struct heap_error *error =
+		repetitions_find(&inference->repetitions, part->type, &repetition);
 
 	for (uint32_t i = first_edge(edges, part->object, part->offset);
 	     !error && i < edges->first[part->object + 1]; i++) {
@@ -81,7 +82,7 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 		if (slot >= part->offset + size)
 			break;
 		error = inference_follow(
-			inference, &repetition, slot - part->offset,
+			inference, repetition, slot - part->offset,
 			&(struct pointer){ edges->target[i], edges->interior[i], false, false },
 			&edges->flags[i]);
 	}

@@ -74,7 +74,7 @@ static struct heap_error *weigh_slot(struct inference *inference, struct weights
 
 	if (inference->rank[target] == RANK_NONE)
 		return NULL;
-	slots = inference_slots_at(repetition, offset, &first, &end);
+	slots = repetition_slots_at(repetition, offset, &first, &end);
 	if (slots)
 		weigh(inference, weights, slots->slots + first, end - first, target, interior);
 	return NULL;
@@ -96,15 +96,15 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 	struct heap_error *error = NULL;
 
 	for (heap_object_id i = 0; !error && i < capture->objects.count; i++) {
-		struct repetition repetition;
+		const struct repetition *repetition;
 
 		if (capture->type[i] == HEAP_NO_TYPE || edges->first[i] == edges->first[i + 1])
 			continue;
-		error = inference_repetition(inference, capture->type[i], &repetition);
+		error = repetitions_find(&inference->repetitions, capture->type[i], &repetition);
 		for (uint32_t j = edges->first[i]; !error && j < edges->first[i + 1]; j++) {
 			if (j + AHEAD < edges->count)
 				fetch(inference, weights, edges->target[j + AHEAD]);
-			error = weigh_slot(inference, weights, &repetition,
+			error = weigh_slot(inference, weights, repetition,
 					   (uint64_t)edges->slot[j] * 8, edges->target[j],
 					   edges->interior[j]);
 		}
@@ -121,13 +121,13 @@ static struct heap_error *weigh_roots(struct inference *inference, struct weight
 	for (uint64_t i = 0; !error && i < roots->edge_count; i++) {
 		const struct heap_root_edge *edge = &roots->edges[i];
 		heap_type_id type = inference_root_type(inference, &roots->roots[edge->root]);
-		struct repetition repetition;
+		const struct repetition *repetition;
 
 		if (type == HEAP_NO_TYPE)
 			continue;
-		error = inference_repetition(inference, type, &repetition);
+		error = repetitions_find(&inference->repetitions, type, &repetition);
 		if (!error)
-			error = weigh_slot(inference, weights, &repetition, edge->offset,
+			error = weigh_slot(inference, weights, repetition, edge->offset,
 					   edge->target, edge->interior);
 	}
 	return error;
