@@ -49,16 +49,34 @@ static bool is_number(uint64_t word)
 	return word < ADDRESSES || word >= UINT64_MAX - UINT32_MAX;
 }
 
-// What a pointer speaks for: a word that may be one to something of that type.
-static int pointer_score(const struct inference *inference, uint64_t word, heap_type_id pointee)
+// The object into which a word of a block points. That has been looked up already: it is an edge.
+static heap_object_id find_target(const struct inference *inference, heap_object_id object,
+				  uint64_t offset)
 {
+	const struct edges *edges = &inference->capture->edges;
+	uint32_t at = edges_find(edges, object, offset);
+
+	return at < edges->first[object + 1] && edges->slot[at] == offset / 8 ? edges->target[at]
+									      : HEAP_NO_OBJECT;
+}
+
+static bool points_into_heap(const struct check *check, uint64_t offset)
+{
+	return find_target(check->inference, check->content->object, offset) != HEAP_NO_OBJECT;
+}
+
+// What a pointer speaks for: a word that may be one to something of that type.
+static int pointer_score(const struct check *check, uint64_t offset, heap_type_id pointee)
+{
+	const struct inference *inference = check->inference;
 	const struct capture *capture = inference->capture;
 	const struct heap_types *types = inference->layouts.types;
+	uint64_t word = check->content->words[offset / 8];
 	heap_object_id target;
 
 	if (word == 0)
 		return 0;
-	target = objects_find(&capture->objects, word);
+	target = find_target(inference, check->content->object, offset);
 	if (target == HEAP_NO_OBJECT) {
 		if (pointee == HEAP_NO_TYPE)
 			return is_number(word) ? 0 : DOUBTED;
@@ -106,11 +124,6 @@ static bool is_enumerator(const struct heap_types *types, const struct heap_type
 	return type->members == 0 || (value & ~flags) == 0;
 }
 
-static bool points_into_heap(const struct inference *inference, uint64_t word)
-{
-	return objects_find(&inference->capture->objects, word) != HEAP_NO_OBJECT;
-}
-
 static int scalar_score(const struct check *check, uint64_t offset, heap_type_id id)
 {
 	const struct heap_types *types = check->inference->layouts.types;
@@ -122,13 +135,11 @@ static int scalar_score(const struct check *check, uint64_t offset, heap_type_id
 	    offset % type->size != 0)
 		return 0;
 
-	uint64_t word = content->words[offset / 8];
-
 	memcpy(&value, (const char *)content->words + offset, type->size);
 	switch (type->kind) {
 	case HEAP_TYPE_POINTER:
 	case HEAP_TYPE_REFERENCE:
-		return pointer_score(check->inference, word, heap_types_strip(types, type->target));
+		return pointer_score(check, offset, heap_types_strip(types, type->target));
 	case HEAP_TYPE_ENUM:
 		return is_enumerator(types, type, value) ? 0 : CONTRADICTED;
 	case HEAP_TYPE_BASE:
@@ -137,7 +148,7 @@ static int scalar_score(const struct check *check, uint64_t offset, heap_type_id
 		// An integer as wide as a pointer may be one; of others, only the first of a word
 		// is asked, so that a pointer that lies over two of them counts once.
 		if (offset % 8 != 0 || (type->size == 8 && !(type->flags & HEAP_TYPE_FLOAT)) ||
-		    !points_into_heap(check->inference, word))
+		    !points_into_heap(check, offset))
 			return 0;
 		return type->size == 1 ? DOUBTED : CONTRADICTED;
 	default:
@@ -157,7 +168,7 @@ static int characters_score(const struct check *check, uint64_t offset, uint64_t
 	for (uint64_t at = (offset + 7) / 8 * 8; at + 8 <= offset + count; at += 8) {
 		if (at / 8 >= content->count || memchr(bytes + offset, '\0', at - offset))
 			break;
-		if (points_into_heap(check->inference, content->words[at / 8]))
+		if (points_into_heap(check, at))
 			score += DOUBTED;
 	}
 	return score;
@@ -184,8 +195,7 @@ static int bit_field_score(const struct check *check, uint64_t offset,
 {
 	if (member->bit_offset != 0 || offset % 8 != 0)
 		return 0;
-	return points_into_heap(check->inference, check->content->words[offset / 8]) ? CONTRADICTED
-										     : 0;
+	return points_into_heap(check, offset) ? CONTRADICTED : 0;
 }
 
 static int member_score(const struct check *check, uint64_t offset,
@@ -285,6 +295,8 @@ int content_score(const struct inference *inference, const struct content *conte
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size)
 {
+	const struct edges *edges = &inference->capture->edges;
+	heap_object_id object = content->object;
 	const unsigned char *bytes = (const unsigned char *)content->words;
 	uint64_t seen = content->count * 8 < size ? content->count * 8 : size;
 	uint64_t length = 0;
@@ -297,9 +309,6 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	if (length == 0 || (length == seen && seen == size))
 		return false;
 	// Pointers have zeros in them, too, and what goes before may look like text.
-	for (uint64_t i = 0; i < content->count; i++) {
-		if (points_into_heap(inference, content->words[i]))
-			return false;
-	}
-	return true;
+	return edges->first[object] == edges->first[object + 1] ||
+	       edges->slot[edges->first[object]] >= content->count;
 }

@@ -361,6 +361,21 @@ struct heap_error *edges_init(struct edges *edges, const struct objects *objects
 	return error;
 }
 
+uint32_t edges_find(const struct edges *edges, heap_object_id object, uint64_t offset)
+{
+	uint32_t low = edges->first[object], high = edges->first[object + 1];
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if ((uint64_t)edges->slot[middle] * 8 < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 void edges_deinit(struct edges *edges)
 {
 	free(edges->first);

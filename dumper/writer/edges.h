@@ -36,4 +36,7 @@ struct heap_error *edges_init(struct edges *edges, const struct objects *objects
 
 void edges_deinit(struct edges *edges);
 
+/** The first edge of an object that leaves it at an offset or behind; its edges' end if none. */
+uint32_t edges_find(const struct edges *edges, heap_object_id object, uint64_t offset);
+
 #endif

@@ -45,6 +45,7 @@ enum {
 	AHEAD = 12,        // edges, and claims, whose memory is asked for before they are looked at
 	SMALL_ROUNDS = 64, // that name less than one object in MANY
 	MANY = 1000,
+	WAITING = 1 << 16, // claims, of the best that roots make
 };
 
 struct heap_error *inference_claim(struct inference *inference, enum rank rank,
@@ -173,31 +174,6 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 	return error;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *follow_roots(struct inference *inference)
-{
-	struct roots *roots = &inference->capture->roots;
-	struct heap_error *error = NULL;
-
-	for (uint64_t i = 0; !error && i < roots->edge_count; i++) {
-		struct heap_root_edge *edge = &roots->edges[i];
-		const struct heap_root *root = &roots->roots[edge->root];
-		heap_type_id type = inference_root_type(inference, root);
-		const struct repetition *repetition;
-
-		if (type == HEAP_NO_TYPE)
-			continue;
-		error = repetitions_find(&inference->repetitions, type, &repetition);
-		if (!error && repetition_has_slots(repetition))
-			error = inference_follow(inference, repetition, edge->offset,
-						 &(struct pointer){ edge->target, edge->interior,
-								    root->kind == HEAP_ROOT_LOCAL,
-								    true },
-						 &edge->flags);
-	}
-	return error;
-}
-
 heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root)
 {
 	const struct heap_types *types = inference->layouts.types;
@@ -289,6 +265,25 @@ static struct claim take_claim(struct inference *inference, enum rank rank)
 	return claim;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *hear_claim(struct inference *inference, enum rank rank)
+{
+	struct claim claim = take_claim(inference, rank);
+
+	return apply(inference, rank, &claim);
+}
+
+// Hears the claims that no later one can better, so that they need not wait together.
+HEAP_MUST_CHECK
+static struct heap_error *hear_best(struct inference *inference)
+{
+	struct heap_error *error = NULL;
+
+	for (enum rank rank; !error && (rank = best_rank(inference)) <= RANK_EXACT;)
+		error = hear_claim(inference, rank);
+	return error;
+}
+
 struct heap_error *inference_settle(struct inference *inference)
 {
 	struct heap_error *error = NULL;
@@ -298,15 +293,12 @@ struct heap_error *inference_settle(struct inference *inference)
 
 		if (error)
 			return error;
-		if (rank > RANK_TAG && tags_wait(inference)) {
+		if (rank > RANK_TAG && tags_wait(inference))
 			error = tags_hear(inference);
-		} else if (rank == RANK_NONE) {
+		else if (rank == RANK_NONE)
 			return NULL;
-		} else {
-			struct claim claim = take_claim(inference, rank);
-
-			error = apply(inference, rank, &claim);
-		}
+		else
+			error = hear_claim(inference, rank);
 	}
 }
 
@@ -365,6 +357,33 @@ static struct heap_error *claim_labels(struct inference *inference)
 					&(struct claim){ object, heap_types_strip(types, type),
 							 objects->size[object] / size,
 							 HEAP_EVIDENCE_DECLARED, true });
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow_roots(struct inference *inference)
+{
+	struct roots *roots = &inference->capture->roots;
+	struct heap_error *error = NULL;
+
+	for (uint64_t i = 0; !error && i < roots->edge_count; i++) {
+		struct heap_root_edge *edge = &roots->edges[i];
+		const struct heap_root *root = &roots->roots[edge->root];
+		heap_type_id type = inference_root_type(inference, root);
+		const struct repetition *repetition;
+
+		if (type == HEAP_NO_TYPE)
+			continue;
+		error = repetitions_find(&inference->repetitions, type, &repetition);
+		if (!error && repetition_has_slots(repetition))
+			error = inference_follow(inference, repetition, edge->offset,
+						 &(struct pointer){ edge->target, edge->interior,
+								    root->kind == HEAP_ROOT_LOCAL,
+								    true },
+						 &edge->flags);
+		if (!error && inference->queues[RANK_EXACT].tail >= WAITING)
+			error = hear_best(inference);
 	}
 	return error;
 }

@@ -3,31 +3,44 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
 	PAGE = 4096,
 	PAGES = 8192, // 32 MiB, of which only what is used is memory
-	AHEAD = 4,    // are read at once where addresses ascend
+	SIZE = PAGES * PAGE,
+	AHEAD = 4, // are read at once where addresses ascend
 };
 
 struct pages {
 	const struct image *image;
 	uint64_t last;           // page that was read
 	uint64_t numbers[PAGES]; // of the pages that are there
-	uint8_t bytes[PAGES][PAGE];
+	uint8_t (*bytes)[PAGE];  // [PAGES]
 };
 
 struct pages *pages_create(const struct image *image)
 {
 	struct pages *pages = calloc(1, sizeof(*pages));
 
-	if (pages)
-		pages->image = image;
+	if (!pages)
+		return NULL;
+	pages->image = image;
+	// No memory of malloc()'s: where that is in huge pages, each page would cost one.
+	pages->bytes = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pages->bytes == MAP_FAILED) {
+		free(pages);
+		return NULL;
+	}
+	madvise(pages->bytes, SIZE, MADV_NOHUGEPAGE);
 	return pages;
 }
 
 void pages_destroy(struct pages *pages)
 {
+	if (!pages)
+		return;
+	munmap(pages->bytes, SIZE);
 	free(pages);
 }
 

@@ -50,22 +50,6 @@ static struct heap_error *grow(struct pools *pools)
 	return NULL;
 }
 
-// Where the edges of an object begin that leave it at an offset or after.
-static uint32_t first_edge(const struct edges *edges, heap_object_id object, uint64_t offset)
-{
-	uint32_t low = edges->first[object], high = edges->first[object + 1];
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if ((uint64_t)edges->slot[middle] * 8 < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *follow_part(struct inference *inference, const struct heap_part *part)
 {
@@ -75,7 +59,7 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 	struct heap_error *error =
 		repetitions_find(&inference->repetitions, part->type, &repetition);
 
-	for (uint32_t i = first_edge(edges, part->object, part->offset);
+	for (uint32_t i = edges_find(edges, part->object, part->offset);
 	     !error && i < edges->first[part->object + 1]; i++) {
 		uint64_t slot = (uint64_t)edges->slot[i] * 8;
 
