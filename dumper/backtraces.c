@@ -413,8 +413,10 @@ bool heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled)
 
 		if (__atomic_compare_exchange_n(&sample->block, &free, (uint64_t)block, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			sample->time_ns = sampled.time_ns;
 			sample->backtrace = sampled.backtrace;
 			sample->number = sampled.number;
+			sample->thread = sampled.thread;
 			return true;
 		}
 	}
@@ -427,7 +429,10 @@ struct heapsnap_sampled heapsnap_sample_remove(const void *block)
 		struct heapsnap_sample *sample = sample_slot(block, i);
 
 		if (__atomic_load_n(&sample->block, __ATOMIC_RELAXED) == (uint64_t)block) {
-			struct heapsnap_sampled sampled = { sample->backtrace, sample->number };
+			struct heapsnap_sampled sampled = { .backtrace = sample->backtrace,
+							    .number = sample->number,
+							    .time_ns = sample->time_ns,
+							    .thread = sample->thread };
 
 			sample->backtrace = 0;
 			__atomic_store_n(&sample->block, 0, __ATOMIC_RELEASE);

@@ -97,6 +97,8 @@ struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, uint64_t s
 struct heapsnap_sampled {
 	uint32_t backtrace; /**< 0: the block is none */
 	uint32_t number;    /**< in the trace; 0: none */
+	uint64_t time_ns;   /**< when it was allocated: monotonic */
+	uint32_t thread;    /**< that has allocated it */
 };
 
 /** Notes that a block is a sample. @return false if there is no room, or no backtrace */

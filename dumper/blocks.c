@@ -211,7 +211,9 @@ static bool begin_sample(const void *block, uint64_t size, uint32_t backtrace, b
 
 	if (backtrace == 0)
 		return false;
-	sampled.number = heapsnap_trace_allocated(size, backtrace, moved);
+	sampled.time_ns = heapsnap_monotonic_ns();
+	sampled.thread = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	sampled.number = heapsnap_trace_allocated(size, &sampled, moved);
 	if (heapsnap_sample_add(block, sampled))
 		return true;
 	heapsnap_trace_freed(sampled.number, moved);

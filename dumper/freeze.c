@@ -410,6 +410,7 @@ long heapsnap_freeze(void)
 	prepare_answer(shared);
 	start = stop_others();
 	heapsnap_process.time_ns = heapsnap_realtime_ns();
+	heapsnap_process.clock_ns = heapsnap_monotonic_ns();
 	heapsnap_begin_epoch(heapsnap_process.time_ns);
 
 	// No exit signal: the program must not see a child end. Not libc's fork(): it takes

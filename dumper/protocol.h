@@ -19,7 +19,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 4,
+	HEAPSNAP_PROTOCOL_VERSION = 5,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
@@ -90,9 +90,21 @@ struct heapsnap_kind {
 
 /** A block that was sampled: how it came to be itself. */
 struct heapsnap_sample {
-	uint64_t block; /**< 0: the entry is free; what is not live any more counts for nothing */
+	uint64_t block;   /**< 0: the entry is free; what is not live any more counts for nothing */
+	uint64_t time_ns; /**< when it was allocated, on the clock of heapsnap_process.clock_ns */
 	uint32_t backtrace; /**< 0: not known */
-	uint32_t number;    /**< private to the library: in the trace */
+	uint32_t number;    /**< in the trace; 0: none */
+	uint32_t thread;    /**< id of the one that allocated it */
+	uint32_t unused;
+};
+
+/** The trace that is being written, or was last. */
+struct heapsnap_traced {
+	uint64_t start_ns; /**< since 1970, as in the file; 0: there has been none */
+	uint64_t clock_ns; /**< the same moment on the clock of samples, in whole µs */
+	uint32_t pid;      /**< whose it is: a child of fork() begins one of its own */
+	uint32_t first;    /**< number of its first sample; UINT32_MAX / 2 may follow */
+	char path[HEAPSNAP_PATH_MAX];
 };
 
 /**
@@ -132,6 +144,7 @@ struct heapsnap_process {
 	uint32_t first_number;  /**< the lowest that the file may get */
 	uint64_t start_time_ns; /**< since 1970 */
 	uint64_t time_ns;
+	uint64_t clock_ns;      /**< the same moment on a clock that is never set */
 	uint64_t checkpoint_ns; /**< of heapsnap_checkpoint(): when its epoch began; 0: never */
 	uint64_t content_limit; /**< bytes of each object to keep; UINT64_MAX for all */
 
@@ -158,6 +171,8 @@ struct heapsnap_process {
 
 	uint64_t labels; /**< address of struct heapsnap_label[label_slots] */
 	uint64_t label_slots;
+
+	struct heapsnap_traced traced;
 
 	uint64_t steps;    /**< address of struct heapsnap_step[step_count]; [0] is none */
 	uint64_t kinds;    /**< address of struct heapsnap_kind[kind_slots] */

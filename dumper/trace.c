@@ -119,6 +119,19 @@ static void wait_for_last_events(void)
 	}
 }
 
+// Of the trace, for snapshots. One that is taken in between knows of none.
+static void tell_writer(void)
+{
+	struct heapsnap_traced *traced = &heapsnap_process.traced;
+
+	__atomic_store_n(&traced->start_ns, 0, __ATOMIC_RELEASE);
+	traced->clock_ns = state->file.start_us * 1000;
+	traced->pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	traced->first = state->first;
+	heapsnap_format_text(traced->path, traced->path + sizeof(traced->path), state->file.path);
+	__atomic_store_n(&traced->start_ns, state->file.start_ns, __ATOMIC_RELEASE);
+}
+
 static void write_events(void)
 {
 	bool is_child = first_pid != (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -127,6 +140,8 @@ static void write_events(void)
 	HEAPSNAP_SYSTEM_2(SYS_prctl, PR_SET_NAME, "heapsnap-trace");
 	memset(&state->file, 0, sizeof(state->file));
 	error = heapsnap_trace_file_open(&state->file, pattern, is_child);
+	if (error == 0)
+		tell_writer();
 	while (error == 0) {
 		bool last = has_to_stop();
 
@@ -189,17 +204,15 @@ static bool take_place(uint32_t *place)
 	return true;
 }
 
-static bool add_event(struct heapsnap_trace_event event)
+static bool add_event(const struct heapsnap_trace_event *event)
 {
 	struct slot *slot;
 	uint32_t place;
 
-	event.time_ns = heapsnap_monotonic_ns();
-	event.thread = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	if (!take_place(&place))
 		return false;
 	slot = &state->slots[place % EVENTS];
-	slot->event = event;
+	slot->event = *event;
 	__atomic_store_n(&slot->turn, place + 1, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&state->rests, __ATOMIC_SEQ_CST))
 		wake(&state->rests, 0);
@@ -208,24 +221,29 @@ static bool add_event(struct heapsnap_trace_event event)
 	return true;
 }
 
-uint32_t heapsnap_trace_allocated(uint64_t size, uint32_t backtrace, bool moved)
+uint32_t heapsnap_trace_allocated(uint64_t size, const struct heapsnap_sampled *sample, bool moved)
 {
-	uint32_t number;
+	struct heapsnap_trace_event event = { .time_ns = sample->time_ns,
+					      .size = size,
+					      .step = sample->backtrace,
+					      .thread = sample->thread,
+					      .moved = moved };
 
 	if (!is_tracing())
 		return 0;
-	number = __atomic_add_fetch(&next_number, 1, __ATOMIC_RELAXED);
-	return add_event((struct heapsnap_trace_event){
-		       .number = number, .size = size, .step = backtrace, .moved = moved })
-		       ? number
-		       : 0;
+	event.number = __atomic_add_fetch(&next_number, 1, __ATOMIC_RELAXED);
+	return add_event(&event) ? event.number : 0;
 }
 
 void heapsnap_trace_freed(uint32_t number, bool moved)
 {
 	if (number == 0 || !is_tracing() || !is_ours(number))
 		return;
-	add_event((struct heapsnap_trace_event){ .number = number, .moved = moved });
+	add_event(&(struct heapsnap_trace_event){
+		.time_ns = heapsnap_monotonic_ns(),
+		.number = number,
+		.thread = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0),
+		.moved = moved });
 }
 
 // What is_tracing() begins ends soon.

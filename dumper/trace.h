@@ -18,6 +18,8 @@
  * async-signal-safe.
  */
 
+#include "dumper/backtraces.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,10 +43,11 @@ void heapsnap_trace_stop(void);
 /**
  * Notes that a sample has been allocated.
  *
+ * @param sample  by which thread, when, and how
  * @param moved  by realloc(), from another that is noted as freed
  * @return its number, or 0 if there is no trace, or no room
  */
-uint32_t heapsnap_trace_allocated(uint64_t size, uint32_t backtrace, bool moved);
+uint32_t heapsnap_trace_allocated(uint64_t size, const struct heapsnap_sampled *sample, bool moved);
 
 /** Notes that a sample has been freed. @param number  0 is fine */
 void heapsnap_trace_freed(uint32_t number, bool moved);

@@ -343,9 +343,8 @@ static bool tells_processes_apart(const char *pattern)
 	return false;
 }
 
-static long create(const char *pattern, bool own_name, uint32_t pid)
+static long create(char *name, size_t size, const char *pattern, bool own_name, uint32_t pid)
 {
-	static char name[HEAPSNAP_PATH_MAX + 32];
 	long descriptor = -EEXIST;
 
 	for (uint32_t serial = 0; serial < MAX_SERIAL && descriptor == -EEXIST; serial++) {
@@ -353,8 +352,8 @@ static long create(const char *pattern, bool own_name, uint32_t pid)
 		char *end = name + strlen(name);
 
 		if (own_name && !tells_processes_apart(pattern)) {
-			end = heapsnap_format_text(end, name + sizeof(name), ".");
-			heapsnap_format_number(end, name + sizeof(name), pid, 10);
+			end = heapsnap_format_text(end, name + size, ".");
+			heapsnap_format_number(end, name + size, pid, 10);
 		}
 		descriptor = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, name,
 					       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -368,7 +367,7 @@ static long create(const char *pattern, bool own_name, uint32_t pid)
 int heapsnap_trace_file_open(struct heapsnap_trace_file *file, const char *pattern, bool own_name)
 {
 	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	long descriptor = create(pattern, own_name, pid);
+	long descriptor = create(file->path, sizeof(file->path), pattern, own_name, pid);
 
 	file->descriptor = (int)descriptor;
 	if (descriptor < 0)
@@ -380,11 +379,12 @@ int heapsnap_trace_file_open(struct heapsnap_trace_file *file, const char *patte
 		return -EIO;
 	}
 	file->used = HEAD;
-	file->time_us = heapsnap_monotonic_ns() / 1000;
+	file->start_ns = heapsnap_realtime_ns();
+	file->start_us = file->time_us = heapsnap_monotonic_ns() / 1000;
 	put_tag(file, HEAPSNAP_TRACE_BEGIN);
 	put_number(file, HEAPSNAP_TRACE_VERSION);
 	put_number(file, pid);
-	put_number(file, heapsnap_realtime_ns());
+	put_number(file, file->start_ns);
 	put_number(file, heapsnap_settings.stacks);
 	put_text(file, heapsnap_process.program);
 	return heapsnap_trace_file_flush(file);

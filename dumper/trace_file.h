@@ -6,6 +6,7 @@
  * Writes a trace's file (trace_format.h), in a thread of the library's: system calls alone.
  */
 
+#include "dumper/protocol.h"
 #include "dumper/trace_format.h"
 
 #include <stdbool.h>
@@ -29,6 +30,10 @@ struct heapsnap_trace_file {
 	int descriptor; /**< -1: not open, or it could not be written to */
 	uint32_t used;
 	uint8_t chunk[HEAPSNAP_TRACE_CHUNK_MAX];
+
+	char path[HEAPSNAP_PATH_MAX + 32];
+	uint64_t start_ns; /**< since 1970, as the file says */
+	uint64_t start_us; /**< the same moment, monotonic */
 
 	uint64_t time_us, address; /**< what differences are from */
 	uint32_t allocated, freed, step, thread;

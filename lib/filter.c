@@ -115,7 +115,7 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *parsing, 
 		"%s: no such filter; there are type, untyped, under-typed, "
 		"conflict, evidence, size, site, frame, module, age, string, field, "
 		"points-to, pointed-by, under, retained, leaked, reachable, new, "
-		"gone, not, "
+		"gone, traced, allocated, not, "
 		"or",
 		name);
 }
@@ -272,6 +272,7 @@ static unsigned columns_of(const struct heap_term *term)
 	case TERM_RETAINED:
 	case TERM_UNDER:
 	case TERM_NEW:
+	case TERM_TRACED:
 		break;
 	}
 	return 0;
@@ -473,6 +474,14 @@ static bool has_frame(const struct heap_snapshot *snapshot, heap_object_id objec
 	return term->set[snapshot->site[object]] || (step > 0 && term->steps[step]);
 }
 
+static bool is_sample(const struct heap_snapshot *snapshot, heap_object_id object,
+		      const struct heap_term *term)
+{
+	const struct heap_sample *sample = heap_snapshot_sample(snapshot, object);
+
+	return sample && term->set[sample - snapshot->samples];
+}
+
 static bool term_matches(struct heap_filter *filter, const struct heap_term *term,
 			 const struct subject *subject)
 {
@@ -493,6 +502,8 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 		return !subject->part && snapshot->rivals[object] > 0;
 	case TERM_NEW:
 		return filter->is_new && filter->is_new[object];
+	case TERM_TRACED:
+		return is_sample(snapshot, object, term);
 	case TERM_UNDER_TYPED:
 		return is_under_typed(snapshot, subject);
 	case TERM_SIZE:

@@ -76,6 +76,21 @@ struct heap_error *heap_filter_finish(struct heap_filter *filter);
 /** The names of the evidence kinds, as filters and answers have them: "vtable", "pointer"... */
 const char *heap_evidence_name(enum heap_evidence evidence);
 
+/**
+ * Parses "2.5s", "40ms", "100us", "3m", "1h" or "2.5", which are seconds.
+ *
+ * @param end  of the text, all of which must be it
+ * @return whether it is a time
+ */
+bool heap_parse_time(const char *text, const char *end, uint64_t *us);
+
+/**
+ * Parses two times with a comma between; what is missing of them is the beginning or the end.
+ *
+ * @param range  [2] µs
+ */
+bool heap_parse_times(const char *text, uint64_t *range);
+
 /** Parses "64", "1K", "2.5M", "3G" into bytes. @return whether all of it is a size */
 bool heap_parse_size(const char *text, uint64_t *result);
 

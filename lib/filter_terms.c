@@ -66,6 +66,38 @@ static bool parse_duration(const char *text, uint64_t *nanoseconds)
 	return true;
 }
 
+bool heap_parse_time(const char *text, const char *end, uint64_t *us)
+{
+	static const struct {
+		const char *name;
+		double us;
+	} units[] = { { "", 1e6 }, { "s", 1e6 },  { "ms", 1e3 },
+		      { "us", 1 }, { "m", 60e6 }, { "h", 3600e6 } };
+	char *after;
+	double value = strtod(text, &after);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(units[i].name);
+
+		if (after > text && value >= 0 && value < 1e9 && after + length == end &&
+		    memcmp(after, units[i].name, length) == 0) {
+			*us = (uint64_t)(value * units[i].us + 0.5);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool heap_parse_times(const char *text, uint64_t *range)
+{
+	const char *comma = strchr(text, ',');
+
+	range[0] = 0;
+	range[1] = INT64_MAX;
+	return comma && (comma == text || heap_parse_time(text, comma, &range[0])) &&
+	       (!comma[1] || heap_parse_time(comma + 1, text + strlen(text), &range[1]));
+}
+
 enum heap_comparison heap_parse_comparison(const char **text)
 {
 	char first = **text;
@@ -437,6 +469,47 @@ static struct heap_error *parse_reachable(const struct heap_filter_parsing *pars
 	return NULL;
 }
 
+// The samples that the trace knows, of some time of it.
+HEAP_MUST_CHECK
+static struct heap_error *mark_samples(const struct heap_snapshot *snapshot,
+				       const uint64_t range[2], struct heap_term *term)
+{
+	struct heap_error *error = make_set(&term->set, snapshot->sample_count);
+
+	term->kind = TERM_TRACED;
+	for (uint32_t i = 0; !error && i < snapshot->sample_count; i++) {
+		uint64_t time = heap_sample_trace_us(snapshot, &snapshot->samples[i]);
+
+		term->set[i] =
+			snapshot->samples[i].number != 0 && time >= range[0] && time <= range[1];
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_traced(const struct heap_filter_parsing *parsing, const char *word,
+				       struct heap_term *term)
+{
+	static const uint64_t always[2] = { 0, UINT64_MAX };
+
+	(void)word;
+	return mark_samples(parsing->snapshot, always, term);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_allocated(const struct heap_filter_parsing *parsing,
+					  const char *word, struct heap_term *term)
+{
+	uint64_t range[2];
+
+	if (!heap_parse_times(word, range))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "allocated %s: not two times of the trace such as "
+					 "1.5s,2m, or one such as 90s, with the comma",
+					 word);
+	return mark_samples(parsing->snapshot, range, term);
+}
+
 const struct heap_term_kind_description heap_term_kinds[] = {
 	{ "type", WORDS_TYPE, parse_type },
 	{ "untyped", WORDS_NONE, parse_untyped },
@@ -457,6 +530,8 @@ const struct heap_term_kind_description heap_term_kinds[] = {
 	{ "leaked", WORDS_NONE, parse_leaked },
 	{ "reachable", WORDS_NONE, parse_reachable },
 	{ "new", WORDS_NONE, parse_new },
+	{ "traced", WORDS_NONE, parse_traced },
+	{ "allocated", WORDS_ONE, parse_allocated },
 };
 
 const size_t heap_term_kind_count = sizeof(heap_term_kinds) / sizeof(heap_term_kinds[0]);

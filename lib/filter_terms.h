@@ -26,6 +26,7 @@ enum heap_term_kind {
 	TERM_RETAINED,    /**< comparison, number */
 	TERM_UNDER,       /**< object; set: a bit per object that it dominates */
 	TERM_NEW,         /**< nothing */
+	TERM_TRACED,      /**< set: samples */
 };
 
 /** Values of a set of types. */
@@ -49,7 +50,7 @@ struct heap_term {
 	bool begins_group; /**< after `or` */
 	enum heap_comparison comparison;
 	uint64_t number;
-	uint8_t *set;   /**< [of types, sites or epochs] 1: matches */
+	uint8_t *set;   /**< [of types, sites, epochs or samples] 1: matches */
 	uint8_t *steps; /**< [of steps] 1: it or one outwards of it matches */
 	char *text;
 	struct heap_field_test *field;

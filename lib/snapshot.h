@@ -176,6 +176,14 @@ struct heap_part {
 	uint8_t evidence;  /**< enum heap_evidence */
 };
 
+/** An object of the sample whose backtraces are taken: when it was allocated, and by whom. */
+struct heap_sample {
+	heap_object_id object; /**< samples stand by object */
+	uint32_t number;       /**< in the trace (lib/trace.h) that info tells of; 0: not in it */
+	uint64_t time_ns;      /**< since 1970 */
+	uint32_t thread;       /**< id */
+};
+
 /** A block whose header was damaged when the snapshot was taken. */
 struct heap_damage {
 	uint64_t address; /**< of the header */
@@ -198,10 +206,12 @@ struct heap_info {
 	uint64_t content_limit;  /**< bytes kept of each object; UINT64_MAX for all */
 	uint64_t missed_threads; /**< threads that could not be stopped */
 	/* What writing it took; 0 in snapshots of before that was noted. */
-	uint64_t writer_ns;     /**< from the freezing to the storing */
-	uint64_t writer_bytes;  /**< the writer's memory, at most */
-	uint64_t copied_bytes;  /**< pages that the program wrote to meanwhile: there were two */
-	uint64_t checkpoint_ns; /**< since 1970, of heapsnap_checkpoint(); 0: there was none */
+	uint64_t writer_ns;      /**< from the freezing to the storing */
+	uint64_t writer_bytes;   /**< the writer's memory, at most */
+	uint64_t copied_bytes;   /**< pages that the program wrote to meanwhile: there were two */
+	uint64_t checkpoint_ns;  /**< since 1970, of heapsnap_checkpoint(); 0: there was none */
+	const char *trace;       /**< path of the trace of the process, the last; "": none */
+	uint64_t trace_start_ns; /**< since 1970, when it began: as its file says; 0: none */
 };
 
 /** What heap_snapshot_load() loads. */
@@ -252,6 +262,8 @@ struct heap_snapshot {
 	uint32_t mapping_count;
 	struct heap_damage *damages; /**< [damage_count] */
 	uint32_t damage_count;
+	struct heap_sample *samples; /**< [sample_count] by object */
+	uint32_t sample_count;
 	/** [epoch_count] when each birth epoch began, ns since 1970, ascending */
 	uint64_t *epochs;
 	uint32_t epoch_count;
@@ -400,6 +412,19 @@ static inline bool heap_backtrace_is_own(uint32_t backtrace)
 
 /** The first edge of a root, or of a later one: they stand by root. */
 uint64_t heap_snapshot_first_root_edge(const struct heap_snapshot *snapshot, heap_root_id root);
+
+/** What is known of an object as a sample; NULL if it is none. */
+const struct heap_sample *heap_snapshot_sample(const struct heap_snapshot *snapshot,
+					       heap_object_id object);
+
+/** µs from the beginning of the trace to its allocation. @param sample  has a number */
+static inline uint64_t heap_sample_trace_us(const struct heap_snapshot *snapshot,
+					    const struct heap_sample *sample)
+{
+	return sample->time_ns > snapshot->info.trace_start_ns
+		       ? (sample->time_ns - snapshot->info.trace_start_ns) / 1000
+		       : 0;
+}
 
 /** The parts of an object: [*first, result). Needs PARTS. */
 uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,

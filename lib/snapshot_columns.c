@@ -390,6 +390,24 @@ uint64_t heap_snapshot_first_root_edge(const struct heap_snapshot *snapshot, hea
 	return low;
 }
 
+const struct heap_sample *heap_snapshot_sample(const struct heap_snapshot *snapshot,
+					       heap_object_id object)
+{
+	uint32_t low = 0, high = snapshot->sample_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (snapshot->samples[middle].object < object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < snapshot->sample_count && snapshot->samples[low].object == object
+		       ? &snapshot->samples[low]
+		       : NULL;
+}
+
 uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
 			     uint32_t *first)
 {

@@ -311,6 +311,16 @@ static struct heap_error *check_steps(const struct heap_snapshot *snapshot)
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *check_samples(const struct heap_snapshot *snapshot)
+{
+	for (uint32_t i = 1; i < snapshot->sample_count; i++) {
+		if (snapshot->samples[i].object <= snapshot->samples[i - 1].object)
+			return heap_section_damaged(HEAP_TAG_SAMPLES, "it is not sorted");
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *check_ranges(const struct heap_snapshot *snapshot)
 {
 	for (uint32_t i = 0; i < snapshot->module_count; i++) {
@@ -337,6 +347,8 @@ static struct heap_error *check_tables(const struct heap_snapshot *snapshot)
 		error = check_roots(snapshot);
 	if (!error)
 		error = check_steps(snapshot);
+	if (!error)
+		error = check_samples(snapshot);
 	return error ? error : check_ranges(snapshot);
 }
 
@@ -447,6 +459,7 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	free(snapshot->frames);
 	free(snapshot->mappings);
 	free(snapshot->damages);
+	free(snapshot->samples);
 	free(snapshot->epochs);
 	free(snapshot->root_content);
 	for (size_t i = 0; i < HEAP_OBJECT_COLUMNS; i++)

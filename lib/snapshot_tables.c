@@ -98,6 +98,13 @@ static const struct heap_field damages[] = {
 	FIELD(heap_damage, note, STRING),
 };
 
+static const struct heap_field samples[] = {
+	FIELD(heap_sample, object, OBJECT),
+	FIELD(heap_sample, number, NUMBER),
+	FIELD(heap_sample, time_ns, NUMBER),
+	FIELD(heap_sample, thread, NUMBER),
+};
+
 #define TABLE(tag, fields, structure, array, count, since) \
 	{ \
 		HEAP_TAG_##tag, fields, sizeof(fields) / sizeof((fields)[0]), \
@@ -122,6 +129,7 @@ const struct heap_table heap_tables[] = {
 	TABLE(ROOT_EDGES, root_edges, heap_root_edge, root_edges, root_edge_count, FIRST),
 	TABLE(MAPPINGS, mappings, heap_mapping, mappings, mapping_count, FIRST),
 	TABLE(DAMAGES, damages, heap_damage, damages, damage_count, FIRST),
+	TABLE(SAMPLES, samples, heap_sample, samples, sample_count, SAMPLES),
 };
 
 const size_t heap_table_count = sizeof(heap_tables) / sizeof(heap_tables[0]);

@@ -48,6 +48,7 @@ struct heap_table {
 enum heap_section_age {
 	HEAP_SINCE_FIRST,
 	HEAP_SINCE_BACKTRACES,
+	HEAP_SINCE_SAMPLES,
 };
 
 /** All tables, in an order in which each only refers to tables before it. */
@@ -89,6 +90,7 @@ enum {
 	HEAP_TAG_ROOT_EDGES = HEAP_TAG('r', 'e', 'd', 'g'),
 	HEAP_TAG_MAPPINGS = HEAP_TAG('m', 'a', 'p', 's'),
 	HEAP_TAG_DAMAGES = HEAP_TAG('d', 'a', 'm', 'g'),
+	HEAP_TAG_SAMPLES = HEAP_TAG('s', 'm', 'p', 'l'),
 	HEAP_TAG_ADDRESSES = HEAP_TAG('o', 'a', 'd', 'r'),
 	HEAP_TAG_SIZES = HEAP_TAG('o', 's', 'i', 'z'),
 	HEAP_TAG_OBJECT_TYPES = HEAP_TAG('o', 't', 'y', 'p'),

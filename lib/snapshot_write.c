@@ -72,6 +72,7 @@ static void write_info(struct heap_file_writer *writer, const struct heap_info *
 		const char *value =
 			*(const char *const *)((const char *)info + heap_info_texts[i].offset);
 
+		value = value ? value : "";
 		heap_file_writer_put_bytes(writer, key, strlen(key));
 		heap_file_writer_put_bytes(writer, "=", 1);
 		heap_file_writer_put_bytes(writer, value, strlen(value) + 1);

@@ -178,13 +178,15 @@ const struct command find_command = {
 		"frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,\n"
 		"age [<>]DURATION, string TEXT, field NAME=VALUE (also != < > <= >=),\n"
 		"points-to OBJ, pointed-by OBJ, under OBJ (held by it alone, itself included),\n"
-		"retained [<>=]N, leaked, reachable, new and gone (see compare);\n"
+		"retained [<>=]N, leaked, reachable, new and gone (see compare), traced (a\n"
+		"sample of the trace), allocated TIME,TIME (of it, then);\n"
 		"`not` negates the next, `or` stands between groups.\n\n"
 		"  find --count type 'struct date'\n"
 		"  find --limit 10 size '>1M' or untyped not reachable\n"
 		"  find type 'struct *' site session_new age '<1m'\n"
 		"  find type 'struct request' field path=/login\n"
-		"  find frame serve not site xmalloc",
+		"  find frame serve not site xmalloc\n"
+		"  find allocated 10s,20s frame serve",
 	.run = find_run,
 	.words = WORDS_FILTER,
 	.options = find_options,

@@ -503,6 +503,8 @@ static enum command_status identify_run(struct session *session, int argc, char 
 		error = load_known(&tree);
 	if (!error)
 		show_tree(&tree, object);
+	if (!error)
+		describe_sample(session, object);
 	heap_holders_destroy(tree.all);
 	free(tree.known);
 	free(tree.qualities);

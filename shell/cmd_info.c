@@ -229,6 +229,24 @@ static void info_threads(struct session *session)
 	output_close(output);
 }
 
+static void info_trace(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	uint32_t traced = 0;
+
+	if (snapshot->info.trace_start_ns == 0)
+		return;
+	for (uint32_t i = 0; i < snapshot->sample_count; i++)
+		traced += snapshot->samples[i].number != 0;
+	output_text(output, "trace     %s, since %s: %" PRIu32 " objects are in it\n",
+		    session_keep(session, format_name(snapshot->info.trace)),
+		    format_time(session, snapshot->info.trace_start_ns), traced);
+	output_string(output, "trace", snapshot->info.trace);
+	output_number(output, "trace_start_ns", snapshot->info.trace_start_ns);
+	output_number(output, "traced", traced);
+}
+
 static void info_damages(struct session *session)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -273,6 +291,7 @@ static enum command_status info_run(struct session *session, int argc, char **ar
 	info_heap(session);
 	info_modules(session);
 	info_threads(session);
+	info_trace(session);
 	info_damages(session);
 	return COMMAND_OK;
 }

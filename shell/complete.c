@@ -9,10 +9,10 @@
 #include <string.h>
 
 static const char *const filter_words[] = {
-	"type",      "untyped",    "under-typed", "conflict", "evidence", "size",
-	"site",      "frame",      "module",      "age",      "string",   "field",
-	"points-to", "pointed-by", "under",       "retained", "leaked",   "reachable",
-	"new",       "gone",       "not",         "or",       NULL,
+	"type",      "untyped",  "under-typed", "conflict",  "evidence", "size",      "site",
+	"frame",     "module",   "age",         "string",    "field",    "points-to", "pointed-by",
+	"under",     "retained", "leaked",      "reachable", "new",      "gone",      "traced",
+	"allocated", "not",      "or",          NULL,
 };
 
 static const char *const evidence_words[] = { "none", "declared", "vtable", "pointer", "embedding",

@@ -264,6 +264,47 @@ const char *describe_duration(struct session *session, uint64_t nanoseconds)
 	return session_format(session, "%.1f s", seconds);
 }
 
+const char *describe_birth(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_sample *sample = heap_snapshot_sample(snapshot, object);
+	uint64_t now = snapshot->info.time_ns;
+
+	if (!sample)
+		return session_format(session, "%s ago",
+				      describe_age(session, snapshot->birth[object]));
+	return session_format(
+		session, "%s ago by thread %" PRIu32,
+		describe_duration(session, now > sample->time_ns ? now - sample->time_ns : 0),
+		sample->thread);
+}
+
+void describe_sample(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_sample *sample = heap_snapshot_sample(snapshot, object);
+	const char *name = strrchr(snapshot->info.trace, '/');
+
+	if (!sample)
+		return;
+	output_open_object(session->output, "sample");
+	output_number(session->output, "time_ns", sample->time_ns);
+	output_number(session->output, "thread", sample->thread);
+	if (sample->number > 0) {
+		uint64_t us = heap_sample_trace_us(snapshot, sample);
+
+		output_text(
+			session->output, "  sample %" PRIu32 " of %s, at %.6f s of it\n",
+			sample->number,
+			session_keep(session, format_name(name ? name + 1 : snapshot->info.trace)),
+			(double)us / 1e6);
+		output_string(session->output, "trace", snapshot->info.trace);
+		output_number(session->output, "number", sample->number);
+		output_number(session->output, "trace_us", us);
+	}
+	output_close(session->output);
+}
+
 const char *describe_age(struct session *session, uint32_t epoch)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;

@@ -74,6 +74,12 @@ const char *describe_duration(struct session *session, uint64_t nanoseconds);
 /** How old what was born in that epoch is: "at most 10.0 s". */
 const char *describe_age(struct session *session, uint32_t epoch);
 
+/** "2.5 s ago by thread 4242" of a sample; of others "at most 3.0 s ago". */
+const char *describe_birth(struct session *session, heap_object_id object);
+
+/** Tells an object's number in the trace, and its time there, if it is a sample. */
+void describe_sample(struct session *session, heap_object_id object);
+
 /** The members "address", "type", "size"... of an object, for JSON. */
 void describe_object_json(struct session *session, const char *key, heap_object_id object);
 

@@ -3,6 +3,7 @@
 
 #include "dumper/writer/bounds.h"
 #include "dumper/writer/prune.h"
+#include "dumper/writer/samples.h"
 #include "lib/cleanup.h"
 
 #include <fcntl.h>
@@ -251,6 +252,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 	const struct heapsnap_process *process = &capture->process;
 	struct heapsnap_shared shared;
 	uint64_t random[2] = { 0, 0 };
+	bool has_trace = samples_has_trace(process);
 
 	image_read_padded(&capture->image, process->shared, &shared, sizeof(shared));
 	read_command(capture, texts->command, sizeof(texts->command));
@@ -276,6 +278,8 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.content_limit = process->content_limit,
 		.missed_threads = process->missed_threads,
 		.checkpoint_ns = process->checkpoint_ns,
+		.trace = has_trace ? process->traced.path : "",
+		.trace_start_ns = has_trace ? process->traced.start_ns : 0,
 	};
 	fill_costs(capture, info);
 	for (uint32_t i = 0; i < process->thread_count; i++)
@@ -289,6 +293,7 @@ static void release(struct heap_snapshot *snapshot)
 	free(snapshot->mappings);
 	free(snapshot->damages);
 	free(snapshot->epochs);
+	free(snapshot->samples);
 	if (snapshot->types.types)
 		heap_types_deinit(&snapshot->types);
 }
@@ -354,6 +359,9 @@ struct heap_error *store_snapshot(struct capture *capture, int descriptor)
 		error = fill_damages(capture, &snapshot);
 	if (!error)
 		error = fill_epochs(capture, &snapshot);
+	if (!error)
+		error = samples_read(&capture->image, &capture->process, &capture->objects,
+				     &snapshot.samples, &snapshot.sample_count);
 	if (!error) {
 		fill_info(capture, &texts, &snapshot.info);
 		borrow(capture, &snapshot);

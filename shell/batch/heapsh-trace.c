@@ -71,45 +71,16 @@ static bool complain(const char *option, const char *value)
 	return false;
 }
 
-// "2.5s", "40ms", "100us", "3m", "1h"; a number alone is seconds.
-static bool parse_time(const char *text, const char *end, uint64_t *result)
-{
-	static const struct {
-		const char *name;
-		double us;
-	} units[] = { { "", 1e6 }, { "s", 1e6 },  { "ms", 1e3 },
-		      { "us", 1 }, { "m", 60e6 }, { "h", 3600e6 } };
-	char *after;
-	double value = strtod(text, &after);
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		size_t length = strlen(units[i].name);
-
-		if (after > text && value >= 0 && value < 1e9 && after + length == end &&
-		    memcmp(after, units[i].name, length) == 0) {
-			*result = (uint64_t)(value * units[i].us + 0.5);
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool parse_one_time(const char *text, bool *has, uint64_t *result)
 {
 	*has = true;
-	return parse_time(text, text + strlen(text), result);
+	return heap_parse_time(text, text + strlen(text), result);
 }
 
-// Two times; what is missing of them is the beginning or the end.
 static bool parse_range(const char *text, bool *has, uint64_t range[2])
 {
-	const char *comma = strchr(text, ',');
-
 	*has = true;
-	range[0] = 0;
-	range[1] = INT64_MAX;
-	return comma && (comma == text || parse_time(text, comma, &range[0])) &&
-	       (!comma[1] || parse_time(comma + 1, text + strlen(text), &range[1]));
+	return heap_parse_times(text, range);
 }
 
 static bool parse_size(const char *text, struct trace_filter *filter)
@@ -184,7 +155,7 @@ static bool is_moment(const char *text)
 	uint64_t time;
 
 	return strcmp(text, "allocated") == 0 || strcmp(text, "peak") == 0 ||
-	       strcmp(text, "end") == 0 || parse_time(text, text + strlen(text), &time);
+	       strcmp(text, "end") == 0 || heap_parse_time(text, text + strlen(text), &time);
 }
 
 static const struct option known[] = {
@@ -328,7 +299,7 @@ static enum trace_moment moment_of(const struct telling *telling, uint64_t *time
 	if (strcmp(by, "peak") == 0)
 		*time_us = telling->peak_us;
 	else if (strcmp(by, "end") != 0)
-		parse_time(by, by + strlen(by), time_us);
+		heap_parse_time(by, by + strlen(by), time_us);
 	return TRACE_AT;
 }
 

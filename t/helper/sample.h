@@ -141,6 +141,11 @@ static struct heap_mapping sample_mappings[] = {
 
 static struct heap_damage sample_damages[] = { { 0x500800, TEXT_NOTE } };
 
+static struct heap_sample sample_samples[] = {
+	{ 0, 17, 1700000000500000000, 4242 },
+	{ 3, 0, 1700000001250000000, 4243 },
+};
+
 static uint64_t sample_epochs[] = { 1700000000000000000, 1700000001000000000 };
 static uint8_t sample_root_content[] = "\x10\x00\x50\0\0\0\0\0four";
 
@@ -178,7 +183,9 @@ static inline struct heap_snapshot sample_snapshot(void)
 			  .stop_ns = 123456,
 			  .clone_ns = 23456,
 			  .content_limit = 64,
-			  .missed_threads = 1 },
+			  .missed_threads = 1,
+			  .trace = "/tmp/app-00.trace",
+			  .trace_start_ns = 1700000000250000000 },
 		.strings = sample_strings,
 		.string_size = sizeof(sample_strings),
 		.types = { .types = sample_types,
@@ -209,6 +216,8 @@ static inline struct heap_snapshot sample_snapshot(void)
 		.mapping_count = COUNT_OF(sample_mappings),
 		.damages = sample_damages,
 		.damage_count = COUNT_OF(sample_damages),
+		.samples = sample_samples,
+		.sample_count = COUNT_OF(sample_samples),
 		.epochs = sample_epochs,
 		.epoch_count = COUNT_OF(sample_epochs),
 		.root_content = sample_root_content,

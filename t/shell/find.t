@@ -221,7 +221,7 @@ is join('|', (Sample::heapsh($file, 'find', '--count', 'type', 'nothing'))),
 
 fails_with $file, 'find frob', 'heapsh: frob: no such filter; there are type, untyped, under-typed,'
     . ' conflict, evidence, size, site, frame, module, age, string, field, points-to, pointed-by, under,'
-    . ' retained, leaked, reachable, new, gone, not, or', 2;
+    . ' retained, leaked, reachable, new, gone, traced, allocated, not, or', 2;
 fails_with $file, 'find --frob', 'usage: find [--count] [--limit N] [FILTER...]', 2;
 fails_with $file, 'find --limit', 'usage: find [--count] [--limit N] [FILTER...]', 2;
 fails_with $file, 'find --limit -1', 'usage: find [--count] [--limit N] [FILTER...]', 2;

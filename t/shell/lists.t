@@ -263,7 +263,8 @@ evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),
 frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,
 age [<>]DURATION, string TEXT, field NAME=VALUE (also != < > <= >=),
 points-to OBJ, pointed-by OBJ, under OBJ (held by it alone, itself included),
-retained [<>=]N, leaked, reachable, new and gone (see compare);
+retained [<>=]N, leaked, reachable, new and gone (see compare), traced (a
+sample of the trace), allocated TIME,TIME (of it, then);
 `not` negates the next, `or` stands between groups.
 
   find --count type 'struct date'
@@ -271,5 +272,6 @@ retained [<>=]N, leaked, reachable, new and gone (see compare);
   find type 'struct *' site session_new age '<1m'
   find type 'struct request' field path=/login
   find frame serve not site xmalloc
+  find allocated 10s,20s frame serve
 END
 done_testing;

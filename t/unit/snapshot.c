@@ -84,6 +84,11 @@ static void tables_round_trip(void **state)
 	assert_rows(frames, frame_count);
 	assert_rows(mappings, mapping_count);
 	assert_rows(damages, damage_count);
+	assert_rows(samples, sample_count);
+	assert_ptr_equal(heap_snapshot_sample(snapshot, 0), &snapshot->samples[0]);
+	assert_null(heap_snapshot_sample(snapshot, 1));
+	assert_ptr_equal(heap_snapshot_sample(snapshot, 3), &snapshot->samples[1]);
+	assert_int_equal(heap_sample_trace_us(snapshot, &snapshot->samples[0]), 250000);
 	assert_rows(epochs, epoch_count);
 	assert_rows(root_content, root_content_size);
 	assert_string_equal(heap_snapshot_string(snapshot, TEXT_CURSOR), "cursor");

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef SAMPLES_H
+#define SAMPLES_H
+
+/**
+ * The sampled objects that are still there: when and by whom they were allocated, and what they
+ * are called in the trace that is, or was, written of the process.
+ */
+
+#include "dumper/protocol.h"
+#include "dumper/writer/image.h"
+#include "dumper/writer/objects.h"
+#include "lib/snapshot.h"
+
+/** Whether the library's trace is one of the process itself. */
+bool samples_has_trace(const struct heapsnap_process *process);
+
+/**
+ * @param result  [*count] by object; the caller's
+ */
+HEAP_MUST_CHECK
+struct heap_error *samples_read(const struct image *image, const struct heapsnap_process *process,
+				const struct objects *objects, struct heap_sample **result,
+				uint32_t *count);
+
+#endif
