@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 300; i++)
 		enqueue(i);
 	serve_every_third();
-	usleep(200000);
+	usleep(400000);
 	for (int i = 0; i < 50; i++)
 		users[i] = user_new(i);
 	for (int i = 0; i < 20; i++)

@@ -1,0 +1,58 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A trace and a snapshot of the same process: what is still alive of the one is found in the other,
+# both ways, with exact counts, since all blocks are sampled (a mean of a byte).
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+plan skip_all => 'no backtraces are taken on this processor' unless `uname -m` =~ /^x86_64/;
+my $build = abs_path($ENV{BUILD} || 'build');
+my $directory = tempdir(CLEANUP => 1);
+my ($snapshot, $trace) = map { "$directory/queue.$_" } qw(snap trace);
+
+# 310 orders were made, 10 of them before the trace began; of the queue every third was served, 4 of
+# these 10 and 100 others; 20 more orders leak; 50 users are in a table.
+{
+    local $ENV{HEAPSNAP_STACKS} = 1;
+    is system("$build/heapsnap run -- $build/t/programs/traced-queue $snapshot $trace"), 0, 'traced and captured';
+}
+
+sub heapsh { return scalar `$build/heapsh -q $snapshot @_ 2>&1` }
+sub asked { return decode_json(scalar `$build/heapsh --json $snapshot @_`) }
+sub told { return decode_json(scalar `$build/heapsh-trace --json @_ $trace`) }
+
+# --- in the snapshot
+
+is heapsh(qw(find --count type order)), "Total: 226 objects, 21.2 KiB\n", 'orders';
+is heapsh(qw(find --count traced type order)), "Total: 220 objects, 20.6 KiB\n", 'traced: those since it began';
+is heapsh(qw(find --count not traced)), "Total: 6 objects, 576 B\n", 'not traced: those before';
+is heapsh('find --count allocated ,200ms'), "Total: 200 objects, 18.8 KiB\n", 'allocated: in the first phase';
+is heapsh('find --count allocated 200ms,'), "Total: 70 objects, 12.0 KiB\n", 'allocated: in the second';
+is heapsh('find --count allocated 200ms,1h type order'), "Total: 20 objects, 1.9 KiB\n", 'of a type';
+is heapsh(qw(find --count allocated 100ms)),
+    "heapsh: allocated 100ms: not two times of the trace such as 1.5s,2m, or one such as 90s, with the comma\n",
+    'what are no times';
+
+my $info = asked('info');
+is $info->{traced}, 270, 'info: how many';
+is $info->{trace}, $trace, 'info: of which trace';
+like heapsh('info'), qr{^trace     \Q$trace\E, since .*: 270 objects are in it$}m, 'info, in words';
+
+my ($user) = heapsh(qw(find --limit 1 traced type user)) =~ /(0x\w+)$/m;
+my $shown = asked('show', $user);
+is $shown->{sample}{trace}, $trace, 'show: the trace';
+cmp_ok $shown->{sample}{trace_us}, '>=', 400_000, 'show: when, in the trace';
+like heapsh('show', $user), qr/^  allocated by user_new \(traced-queue\.c:\d+\), \S+ s ago by thread \d+; type by pointer
+  sample $shown->{sample}{number} of queue\.trace, at 0\.\d{6} s of it\n  backtrace:\n    #0   user_new/m,
+    'show, in words';
+like heapsh('identify', $user), qr/ of the global variable users .*\n  sample $shown->{sample}{number} of queue\.trace/,
+    'identify: the same';
+
+# The sample has the same number and time in both.
+my $at = sprintf '%dus', $shown->{sample}{trace_us};
+cmp_ok told('--between', "$at,$at", '--site user_new')->{allocated}{samples}, '>=', 1, 'the trace has it at the same time';
+done_testing;
