@@ -316,3 +316,16 @@ struct heap_error *trace_way(const struct trace_samples *samples, uint32_t step,
 	*result = keep(way);
 	return NULL;
 }
+
+struct heap_error *trace_site_text(const struct trace_samples *samples, uint32_t step, char *buffer,
+				   size_t size)
+{
+	CLEANUP_FREE const struct heap_trace_place **places = NULL;
+	size_t count;
+	struct heap_error *error = trace_way(samples, step, &places, &count);
+
+	*buffer = '\0';
+	if (!error && count > 0)
+		trace_place_text(places[0], buffer, size);
+	return error;
+}

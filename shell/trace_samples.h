@@ -91,6 +91,11 @@ struct heap_error *trace_samples_peak(const struct trace_samples *samples, uint6
 /** "node_new (app.c:12)", "grow+0x10 (libutility.so)", "libutility.so+0x1234". In @p buffer. */
 const char *trace_place_text(const struct heap_trace_place *place, char *buffer, size_t size);
 
+/** Where a step's samples were allocated: the first of its calls. In @p buffer. */
+HEAP_MUST_CHECK
+struct heap_error *trace_site_text(const struct trace_samples *samples, uint32_t step, char *buffer,
+				   size_t size);
+
 /** The calls of a step, innermost first, up to main. @return malloc'd, NULL without memory */
 HEAP_MUST_CHECK
 struct heap_error *trace_way(const struct trace_samples *samples, uint32_t step,

@@ -95,8 +95,36 @@ static struct heap_error *add_way(struct trace_tree *tree, const struct trace_sa
 	return error;
 }
 
+struct heap_error *trace_tree_begin(struct trace_tree *tree)
+{
+	struct heap_error *error;
+
+	*tree = (struct trace_tree){ 0 };
+	error = grow(tree);
+	if (error)
+		return error;
+	tree->nodes[0] = (struct trace_node){ 0 };
+	tree->count = 1;
+	return NULL;
+}
+
+struct heap_error *trace_tree_add(struct trace_tree *tree, const char *const *texts, size_t count,
+				  const struct trace_estimate *sum)
+{
+	struct heap_error *error = NULL;
+	uint32_t node = 0;
+
+	add(&tree->nodes[0].sum, sum);
+	for (size_t i = 0; !error && i < count; i++) {
+		error = find_child(tree, &node, texts[i]);
+		if (!error)
+			add(&tree->nodes[node].sum, sum);
+	}
+	return error;
+}
+
 // Puts each node among its parent's children, where its bytes belong.
-static void link_children(struct trace_tree *tree)
+void trace_tree_finish(struct trace_tree *tree)
 {
 	for (uint32_t i = 1; i < tree->count; i++) {
 		uint32_t *at = &tree->nodes[tree->nodes[i].parent].child;
@@ -117,11 +145,9 @@ struct heap_error *trace_tree_init(struct trace_tree *tree, const struct trace_s
 	struct heap_error *error;
 
 	*tree = (struct trace_tree){ 0 };
-	error = sums ? grow(tree) : heap_error_out_of_memory();
+	error = sums ? trace_tree_begin(tree) : heap_error_out_of_memory();
 	if (error)
 		return error;
-	tree->nodes[0] = (struct trace_node){ 0 };
-	tree->count = 1;
 	for (uint32_t i = 0; i < samples->count; i++) {
 		const struct trace_sample *sample = &samples->samples[i];
 
@@ -132,7 +158,7 @@ struct heap_error *trace_tree_init(struct trace_tree *tree, const struct trace_s
 		if (sums[i].samples)
 			error = add_way(tree, samples, i, &sums[i], upwards, depth);
 	}
-	link_children(tree);
+	trace_tree_finish(tree);
 	return error;
 }
 

@@ -34,6 +34,18 @@ struct heap_error *trace_tree_init(struct trace_tree *tree, const struct trace_s
 				   enum trace_moment moment, uint64_t time_us, bool upwards,
 				   uint32_t depth);
 
+/** An empty tree, for trace_tree_add(). */
+HEAP_MUST_CHECK
+struct heap_error *trace_tree_begin(struct trace_tree *tree);
+
+/** Adds a sum to each node of a way. @param texts  [count] from the root down */
+HEAP_MUST_CHECK
+struct heap_error *trace_tree_add(struct trace_tree *tree, const char *const *texts, size_t count,
+				  const struct trace_estimate *sum);
+
+/** When all have been added: puts the children of each node in order. */
+void trace_tree_finish(struct trace_tree *tree);
+
 void trace_tree_deinit(struct trace_tree *tree);
 
 #endif

@@ -13,6 +13,7 @@
 #include "lib/filter.h"
 #include "shell/format.h"
 #include "shell/output.h"
+#include "shell/trace_holders.h"
 #include "shell/trace_page.h"
 #include "shell/trace_pprof.h"
 #include "shell/trace_samples.h"
@@ -44,13 +45,15 @@ enum view {
 	VIEW_COLLAPSED,
 	VIEW_PPROF,
 	VIEW_HTML,
+	VIEW_HOLDERS,
 };
 
 struct options {
 	bool json;
 	enum view view;
-	const char *page; // where it goes; NULL: to standard output
-	const char *by;   // allocated, peak, end, or a time
+	const char *page;     // where it goes; NULL: to standard output
+	const char *snapshot; // whose objects are meant; NULL: all
+	const char *by;       // allocated, peak, end, or a time
 	uint64_t limit;
 	struct trace_filter filter;
 	const char *with[MAX_FRAMES], *without[MAX_FRAMES];
@@ -58,8 +61,9 @@ struct options {
 
 static const char usage[] =
 	"usage: heapsh-trace [--json] [--sites | --tree | --callers | --timeline | --lifetimes |\n"
-	"           --collapsed | --pprof | --html] [-o|--output PAGE]\n"
-	"           [--by allocated|peak|end|TIME] [--limit N] [FILTER...] FILE\n"
+	"           --collapsed | --pprof | --html | --holders] [-o|--output PAGE]\n"
+	"           [--by allocated|peak|end|TIME] [--limit N] [--snapshot SNAPSHOT] [FILTER...] "
+	"FILE\n"
 	"filters: --between TIME,TIME  --live TIME,TIME  --at TIME  --longer TIME  --shorter TIME\n"
 	"         --size [<>=]SIZE  --site PLACE  --frame PLACE  --not-frame PLACE  --thread ID\n";
 
@@ -168,6 +172,8 @@ static const struct option known[] = {
 	{ "collapsed", no_argument, NULL, 256 + VIEW_COLLAPSED },
 	{ "pprof", no_argument, NULL, 256 + VIEW_PPROF },
 	{ "html", no_argument, NULL, 256 + VIEW_HTML },
+	{ "holders", no_argument, NULL, 256 + VIEW_HOLDERS },
+	{ "snapshot", required_argument, NULL, 'p' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "by", required_argument, NULL, 'y' },
 	{ "limit", required_argument, NULL, 'n' },
@@ -199,6 +205,9 @@ static bool take_option(int option, int index, struct options *options)
 	case 'o':
 		options->page = optarg;
 		return true;
+	case 'p':
+		options->snapshot = optarg;
+		return true;
 	case 'y':
 		options->by = optarg;
 		return is_moment(optarg) || complain("by", optarg);
@@ -228,7 +237,10 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	}
 	options->filter.with = options->with;
 	options->filter.without = options->without;
-	if (argc - optind == 1 && (options->view == VIEW_HTML || !options->page))
+	if (options->snapshot && options->view == VIEW_SUMMARY)
+		options->view = VIEW_HOLDERS;
+	if (argc - optind == 1 && (options->view == VIEW_HTML || !options->page) &&
+	    (options->view != VIEW_HOLDERS || options->snapshot))
 		return true;
 	fputs(usage, stderr);
 	return false;
@@ -240,6 +252,7 @@ struct telling {
 	const struct options *options;
 	struct output *output;
 	struct trace_samples samples;
+	struct trace_holders holders; // with a snapshot
 	uint64_t peak_us;
 	char text[4][FORMAT_BYTES_MAX]; // in turn
 	unsigned turn;
@@ -409,18 +422,24 @@ static void tell_lifetimes(struct telling *telling)
 	output_close(telling->output);
 }
 
+// What arrays of nodes are called, by depth; the last goes on.
+static const char *const call_keys[] = { "places", "calls", NULL };
+static const char *const holder_keys[] = { "places", "types", "holders", NULL };
+
 static void tell_nodes(struct telling *telling, const struct trace_tree *tree, uint32_t parent,
-		       const char *indent, unsigned depth)
+		       const char *indent, unsigned depth, const char *const *keys)
 {
 	double all = tree->nodes[0].sum.bytes;
+	bool prunes = telling->options->view != VIEW_HOLDERS;
 	uint64_t told = 0;
 
-	output_open_array(telling->output, depth ? "calls" : "places");
+	output_open_array(telling->output, *keys);
 	for (uint32_t i = tree->nodes[parent].child; i; i = tree->nodes[i].next) {
 		const struct trace_node *node = &tree->nodes[i];
 		char below[512];
 
-		if (told++ == telling->options->limit || (depth && node->sum.bytes < all / PRUNING))
+		if (told++ == telling->options->limit ||
+		    (depth && prunes && node->sum.bytes < all / PRUNING))
 			break;
 		output_text(telling->output, "%12s %10s %12.0f %5.1f  %s%s\n",
 			    bytes_text(telling, node->sum.bytes),
@@ -432,7 +451,7 @@ static void tell_nodes(struct telling *telling, const struct trace_tree *tree, u
 		tell_estimate(telling, "sum", &node->sum);
 		snprintf(below, sizeof(below), "%s  ", indent);
 		if (node->child && depth < 200)
-			tell_nodes(telling, tree, i, below, depth + 1);
+			tell_nodes(telling, tree, i, below, depth + 1, keys[1] ? keys + 1 : keys);
 		output_close(telling->output);
 	}
 	output_close(telling->output);
@@ -450,7 +469,30 @@ static struct heap_error *tell_tree(struct telling *telling, bool upwards, uint3
 	if (!error) {
 		output_text(telling->output, "%12s %11s %12s %5s  %s\n", "bytes", "±", "objects",
 			    "%", upwards ? "site" : "call");
-		tell_nodes(telling, &tree, 0, "", 0);
+		tell_nodes(telling, &tree, 0, "", 0, call_keys);
+	}
+	trace_tree_deinit(&tree);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *tell_holders(struct telling *telling)
+{
+	uint64_t time_us = trace_holders_time_us(&telling->holders);
+	struct trace_tree tree;
+	struct heap_error *error = trace_holders_tree(&telling->holders, &telling->samples, &tree);
+
+	if (!error) {
+		output_text(telling->output,
+			    "%s, %s from the trace's beginning: %" PRIu32
+			    " samples are there\n\n%12s %11s %12s %5s  %s\n",
+			    telling->options->snapshot, time_text(telling, time_us),
+			    telling->samples.count, "bytes", "±", "objects", "%",
+			    "site, type, held by");
+		output_string(telling->output, "snapshot", telling->options->snapshot);
+		output_number(telling->output, "time_us", time_us);
+		output_number(telling->output, "samples", telling->samples.count);
+		tell_nodes(telling, &tree, 0, "", 0, holder_keys);
 	}
 	trace_tree_deinit(&tree);
 	return error;
@@ -530,6 +572,8 @@ static struct heap_error *tell(struct telling *telling)
 	case VIEW_PPROF:
 		return trace_pprof_write(&telling->samples, time_us,
 					 output_stream(telling->output));
+	case VIEW_HOLDERS:
+		return tell_holders(telling);
 	case VIEW_HTML:
 		break;
 	}
@@ -543,6 +587,13 @@ static struct heap_error *run(struct telling *telling, const char *path)
 
 	if (!error)
 		error = trace_samples_filter(&telling->samples, &telling->options->filter);
+	if (!error && telling->options->snapshot) {
+		error = trace_holders_open(&telling->holders, telling->options->snapshot,
+					   heap_trace_info(telling->samples.trace),
+					   telling->output);
+		if (!error)
+			trace_holders_filter(&telling->holders, &telling->samples);
+	}
 	if (!error)
 		error = trace_samples_peak(&telling->samples, &telling->peak_us);
 	if (error || telling->options->view == VIEW_HTML)
@@ -571,6 +622,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "heapsh-trace: %s\n", heap_error_message(error));
 	status = error ? EXIT_TROUBLE : telling.samples.count ? 0 : EXIT_NONE;
 	heap_error_destroy(error);
+	trace_holders_close(&telling.holders);
 	trace_samples_deinit(&telling.samples);
 	written = !telling.output || output_finish(telling.output);
 	output_destroy(telling.output);
