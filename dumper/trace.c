@@ -148,6 +148,7 @@ static void write_events(void)
 		drain();
 		if (last)
 			wait_for_last_events();
+		heapsnap_trace_file_add_wrappers(&state->file);
 		error = heapsnap_trace_file_flush(&state->file);
 		if (last)
 			break;

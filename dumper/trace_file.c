@@ -274,6 +274,22 @@ void heapsnap_trace_file_add_dropped(struct heapsnap_trace_file *file, uint64_t 
 	put_number(file, count);
 }
 
+void heapsnap_trace_file_add_wrappers(struct heapsnap_trace_file *file)
+{
+	const uint64_t *sites = (const uint64_t *)heapsnap_process.wrappers;
+
+	for (uint32_t i = 0; i < heapsnap_process.wrapper_slots && i < HEAPSNAP_TRACE_WRAPPERS;
+	     i++) {
+		uint64_t site = __atomic_load_n(&sites[i], __ATOMIC_RELAXED);
+
+		if (site == 0 || file->told[i / 8] >> i % 8 & 1)
+			continue;
+		file->told[i / 8] |= (uint8_t)(1 << i % 8);
+		put_tag(file, HEAPSNAP_TRACE_WRAPPER);
+		put_difference(file, site, file->address);
+	}
+}
+
 // --- opening and closing -------------------------------------------------------------
 
 static char *format_host(char *at, const char *end)

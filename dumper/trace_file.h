@@ -14,6 +14,7 @@
 
 enum {
 	HEAPSNAP_TRACE_MODULES = 1024,
+	HEAPSNAP_TRACE_WRAPPERS = 1 << 12,
 };
 
 /** An event, as the program's threads note it. */
@@ -34,6 +35,8 @@ struct heapsnap_trace_file {
 	char path[HEAPSNAP_PATH_MAX + 32];
 	uint64_t start_ns; /**< since 1970, as the file says */
 	uint64_t start_us; /**< the same moment, monotonic */
+
+	uint8_t told[HEAPSNAP_TRACE_WRAPPERS / 8]; /**< bit per place of the table of wrappers */
 
 	uint64_t time_us, address; /**< what differences are from */
 	uint32_t allocated, freed, step, thread;
@@ -61,6 +64,9 @@ void heapsnap_trace_file_add(struct heapsnap_trace_file *file,
 			     const struct heapsnap_trace_event *event);
 
 void heapsnap_trace_file_add_dropped(struct heapsnap_trace_file *file, uint64_t count);
+
+/** Writes which sites have turned out to be in wrappers since it was last asked. */
+void heapsnap_trace_file_add_wrappers(struct heapsnap_trace_file *file);
 
 /** Writes out what has been added. @return 0 or -errno; after that nothing more is written */
 int heapsnap_trace_file_flush(struct heapsnap_trace_file *file);

@@ -18,6 +18,8 @@
  *	FREED      µs since the last event (±), ± number from the last freed
  *	THREAD     thread id: of the events that follow
  *	DROPPED    how many events found no room
+ *	WRAPPER    ± address from the last step's: the steps there are in a function like xmalloc(),
+ *	           whose blocks belong to its callers
  *	END        µs since the last event (±): the trace was ended, not cut off
  *
  * Steps are numbered from 1 in the order in which they stand there. The MOVED forms of
@@ -44,6 +46,7 @@ enum heapsnap_trace_tag {
 	HEAPSNAP_TRACE_THREAD,
 	HEAPSNAP_TRACE_DROPPED,
 	HEAPSNAP_TRACE_END,
+	HEAPSNAP_TRACE_WRAPPER,
 };
 
 static inline uint32_t heapsnap_trace_checksum(const uint8_t *bytes, uint32_t size)

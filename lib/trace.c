@@ -19,6 +19,7 @@ enum {
 	MAX_CHUNK = 1 << 16,
 	MAX_MODULES = 1 << 20,
 	MAX_STEPS = 1 << 24,
+	MAX_WRAPPERS = 1 << 14,
 	VERSION = 1,
 };
 
@@ -35,6 +36,7 @@ enum tag {
 	TAG_THREAD,
 	TAG_DROPPED,
 	TAG_END,
+	TAG_WRAPPER,
 };
 
 HEAP_MAKES_ERROR
@@ -185,6 +187,50 @@ static struct heap_error *read_step(struct heap_trace *trace)
 	return NULL;
 }
 
+// Where an address is among the wrappers, or would be.
+static uint32_t place_of_wrapper(const struct heap_trace *trace, uint64_t address)
+{
+	uint32_t low = 0, high = trace->wrapper_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (trace->wrappers[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool has_wrapper(const struct heap_trace *trace, uint64_t address)
+{
+	uint32_t place = place_of_wrapper(trace, address);
+
+	return place < trace->wrapper_count && trace->wrappers[place] == address;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_wrapper(struct heap_trace *trace)
+{
+	uint64_t address = trace->address;
+	uint32_t place;
+
+	if (!get_difference(trace, &address))
+		return damaged(trace, "a wrapper");
+	if (trace->wrapper_count == MAX_WRAPPERS || has_wrapper(trace, address))
+		return NULL;
+	if (!trace->wrappers)
+		trace->wrappers = malloc(MAX_WRAPPERS * sizeof(*trace->wrappers));
+	if (!trace->wrappers)
+		return heap_error_out_of_memory();
+	place = place_of_wrapper(trace, address);
+	memmove(&trace->wrappers[place + 1], &trace->wrappers[place],
+		(trace->wrapper_count++ - place) * sizeof(*trace->wrappers));
+	trace->wrappers[place] = address;
+	return NULL;
+}
+
 static bool get_time(struct heap_trace *trace)
 {
 	if (!get_difference(trace, &trace->time_us))
@@ -238,6 +284,8 @@ static struct heap_error *read_other(struct heap_trace *trace, uint8_t tag)
 			return damaged(trace, "a count");
 		trace->info.dropped += count;
 		return NULL;
+	case TAG_WRAPPER:
+		return read_wrapper(trace);
 	case TAG_END:
 		trace->info.ended = true;
 		return get_time(trace) ? NULL : damaged(trace, "its end");
@@ -407,6 +455,7 @@ void heap_trace_close(struct heap_trace *trace)
 		heap_trace_module_deinit(&trace->modules[i]);
 	free(trace->steps);
 	free(trace->modules);
+	free(trace->wrappers);
 	free(trace->program);
 	free(trace->bytes);
 	free(trace);
@@ -422,6 +471,12 @@ const struct heap_trace_info *heap_trace_info(const struct heap_trace *trace)
 double heap_trace_probability(const struct heap_trace *trace, uint64_t size)
 {
 	return -expm1(-(double)size / (double)trace->info.mean);
+}
+
+bool heap_trace_is_wrapper(const struct heap_trace *trace, uint32_t step)
+{
+	return step > 0 && step < trace->step_count &&
+	       has_wrapper(trace, trace->steps[step].address);
 }
 
 uint32_t heap_trace_caller(const struct heap_trace *trace, uint32_t step)

@@ -88,6 +88,12 @@ bool heap_trace_next(struct heap_trace *trace, struct heap_trace_event *event,
 /** With what probability a block of that size is in the sample: 0 to 1. */
 double heap_trace_probability(const struct heap_trace *trace, uint64_t size);
 
+/**
+ * Whether a step is in a function like xmalloc(), whose blocks belong to its callers: as far as has
+ * been read, which is why it is asked when all has been.
+ */
+bool heap_trace_is_wrapper(const struct heap_trace *trace, uint32_t step);
+
 /** The step that has called this one; 0 if none is known. Callers have lower numbers. */
 uint32_t heap_trace_caller(const struct heap_trace *trace, uint32_t step);
 

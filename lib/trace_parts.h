@@ -42,6 +42,8 @@ struct heap_trace {
 	uint32_t step_count, step_capacity;
 	struct heap_trace_module *modules; /**< [module_count] a later one hides earlier ones */
 	uint32_t module_count, module_capacity;
+	uint64_t *wrappers; /**< [wrapper_count] addresses of steps, ascending */
+	uint32_t wrapper_count;
 };
 
 void heap_trace_module_deinit(struct heap_trace_module *module);

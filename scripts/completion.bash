@@ -125,7 +125,7 @@ _heapsh_trace()
 		mapfile -t COMPREPLY < <(compgen -W 'allocated peak end' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--json --sites --tree --callers --timeline --lifetimes
-			--collapsed --pprof --html --holders --snapshot --output --by --limit --between --live --at --longer --shorter --size
+			--collapsed --pprof --html --holders --snapshot --wrappers --output --by --limit --between --live --at --longer --shorter --size
 			--site --frame --not-frame --thread' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")

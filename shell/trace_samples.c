@@ -86,7 +86,7 @@ struct heap_error *trace_samples_load(struct trace_samples *samples, const char 
 	struct heap_trace_event event;
 	struct heap_error *error;
 
-	*samples = (struct trace_samples){ 0 };
+	*samples = (struct trace_samples){ .shows_wrappers = samples->shows_wrappers };
 	error = heap_trace_open(path, &samples->trace);
 	if (error)
 		return error;
@@ -292,6 +292,16 @@ const char *trace_place_text(const struct heap_trace_place *place, char *buffer,
 	return buffer;
 }
 
+// Past those on the inside; unless there is nothing else.
+static uint32_t skip_wrappers(const struct trace_samples *samples, uint32_t step)
+{
+	uint32_t caller = step;
+
+	while (!samples->shows_wrappers && caller && heap_trace_is_wrapper(samples->trace, caller))
+		caller = heap_trace_caller(samples->trace, caller);
+	return caller ? caller : step;
+}
+
 struct heap_error *trace_way(const struct trace_samples *samples, uint32_t step,
 			     const struct heap_trace_place ***result, size_t *count)
 {
@@ -300,6 +310,7 @@ struct heap_error *trace_way(const struct trace_samples *samples, uint32_t step,
 	*count = 0;
 	if (!way)
 		return heap_error_out_of_memory();
+	step = skip_wrappers(samples, step);
 	for (; step; step = heap_trace_caller(samples->trace, step)) {
 		const struct heap_trace_place *places;
 		size_t place_count;

@@ -35,6 +35,7 @@ struct trace_samples {
 	uint32_t count, capacity;
 	uint32_t *slots; /**< [slot_count] by number: index + 1 */
 	uint32_t slot_count;
+	bool shows_wrappers;    /**< in ways, the calls within them too */
 	uint64_t unknown_frees; /**< of blocks that the trace knows nothing of */
 };
 
@@ -58,7 +59,7 @@ struct trace_filter {
 	unsigned with_count, without_count;
 };
 
-/** Reads all of a trace. */
+/** Reads all of a trace. @param samples  zeros, but for shows_wrappers */
 HEAP_MUST_CHECK
 struct heap_error *trace_samples_load(struct trace_samples *samples, const char *path);
 
@@ -96,7 +97,7 @@ HEAP_MUST_CHECK
 struct heap_error *trace_site_text(const struct trace_samples *samples, uint32_t step, char *buffer,
 				   size_t size);
 
-/** The calls of a step, innermost first, up to main. @return malloc'd, NULL without memory */
+/** The calls of a step, innermost first, behind those in wrappers, up to main. @return malloc'd, NULL without memory */
 HEAP_MUST_CHECK
 struct heap_error *trace_way(const struct trace_samples *samples, uint32_t step,
 			     const struct heap_trace_place ***places, size_t *count);

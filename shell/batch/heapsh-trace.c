@@ -52,6 +52,7 @@ struct options {
 	bool json;
 	enum view view;
 	const char *page;     // where it goes; NULL: to standard output
+	bool wrappers;        // shown
 	const char *snapshot; // whose objects are meant; NULL: all
 	const char *by;       // allocated, peak, end, or a time
 	uint64_t limit;
@@ -62,8 +63,8 @@ struct options {
 static const char usage[] =
 	"usage: heapsh-trace [--json] [--sites | --tree | --callers | --timeline | --lifetimes |\n"
 	"           --collapsed | --pprof | --html | --holders] [-o|--output PAGE]\n"
-	"           [--by allocated|peak|end|TIME] [--limit N] [--snapshot SNAPSHOT] [FILTER...] "
-	"FILE\n"
+	"           [--by allocated|peak|end|TIME] [--limit N] [--wrappers]\n"
+	"           [--snapshot SNAPSHOT] [FILTER...] FILE\n"
 	"filters: --between TIME,TIME  --live TIME,TIME  --at TIME  --longer TIME  --shorter TIME\n"
 	"         --size [<>=]SIZE  --site PLACE  --frame PLACE  --not-frame PLACE  --thread ID\n";
 
@@ -174,6 +175,7 @@ static const struct option known[] = {
 	{ "html", no_argument, NULL, 256 + VIEW_HTML },
 	{ "holders", no_argument, NULL, 256 + VIEW_HOLDERS },
 	{ "snapshot", required_argument, NULL, 'p' },
+	{ "wrappers", no_argument, NULL, 'w' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "by", required_argument, NULL, 'y' },
 	{ "limit", required_argument, NULL, 'n' },
@@ -204,6 +206,9 @@ static bool take_option(int option, int index, struct options *options)
 		return true;
 	case 'o':
 		options->page = optarg;
+		return true;
+	case 'w':
+		options->wrappers = true;
 		return true;
 	case 'p':
 		options->snapshot = optarg;
@@ -614,6 +619,7 @@ int main(int argc, char **argv)
 
 	if (!parse_options(argc, argv, &options))
 		return EXIT_TROUBLE;
+	telling.samples.shows_wrappers = options.wrappers;
 	telling.output = output_create(
 		stdout, options.json && options.view != VIEW_HTML ? OUTPUT_JSON : OUTPUT_TEXT,
 		false);

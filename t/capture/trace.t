@@ -179,6 +179,73 @@ is $found{killed}{allocated}{samples}, 1000, 'killed: all that is older than 50 
     cmp_ok $within, '>=', 11, "$within of 16 runs are within the error, which 19 of 20 should be";
 }
 
+# --- filters: a block of each kind at each time is known
+
+{
+    # At 0 s ten blocks of 3000 bytes; at 0.3 s twenty of these, five of 100000 that die at once, thirty
+    # of 100 by another thread; at 0.6 s the first twenty are freed, and one of 100000 is made.
+    my ($exact, $file) = run('staged', '1');
+    my @ours = ('--frame', q('make_*'));
+    my $samples = sub { return asked($file, @ours, @_)->{allocated}{samples} };
+    is $samples->(), 66, 'all';
+    is $samples->('--between', ',150ms'), 10, '--between: until a time';
+    is $samples->('--between', '150ms,450ms'), 55, '--between: two times';
+    is $samples->('--between', '450ms,'), 1, '--between: from a time';
+    is $samples->('--live', ',150ms'), 10, '--live: at the beginning';
+    is $samples->('--live', '450ms,1h'), 61, '--live: at some time of the second half';
+    is $samples->('--live', '150ms,450ms'), 65, '--live: in the middle';
+    is $samples->('--at', '150ms'), 10, '--at: a moment';
+    is $samples->('--at', '450ms'), 60, '--at: a later one';
+    is $samples->('--at', '99h'), 41, '--at: the end';
+    is $samples->('--shorter', '100ms'), 5, '--shorter: freed at once';
+    is $samples->('--shorter', '450ms'), 15, '--shorter: and after 0.3 s';
+    is $samples->('--shorter', '1h'), 25, '--shorter: all that are freed';
+    is $samples->('--longer', '200ms'), 60, '--longer';
+    is $samples->('--longer', '450ms'), 10, '--longer than 0.45 s';
+    is $samples->('--size', '3000'), 30, '--size';
+    is $samples->('--size', q('<3000')), 30, '--size below';
+    is $samples->('--size', q('>2K')), 36, '--size above';
+    is $samples->('--thread', $exact->{thread}), 30, '--thread';
+    is $samples->('--thread', asked($file)->{pid}), 36, '--thread: the first';
+    is $samples->('--site', 'make_medium'), 30, '--site: a function';
+    is $samples->('--site', q('make_[sl]*')), 36, '--site: a glob';
+    is $samples->('--site', 'trace-history.c'), 66, '--site: a file';
+    is $samples->('--site', 'trace-history'), 66, '--site: a module';
+    is $samples->('--frame', 'make_some'), 30, '--frame: on behalf of a function';
+    is $samples->('--frame', 'staged', '--frame', 'make_large'), 6, '--frame: two';
+    is $samples->('--not-frame', 'make_some'), 36, '--not-frame';
+    is $samples->('--not-frame', 'make_some', '--not-frame', 'make_large'), 30, '--not-frame: two';
+    is $samples->('--between', '150ms,450ms', '--shorter', '1h', '--size', 3000), 10, 'several';
+    my ($line) = asked($file, '--sites')->{places}[0]{place} =~ /\((trace-history\.c:\d+)\)/;
+    is $samples->('--site', $line), asked($file, '--sites', @ours)->{places}[0]{sum}{samples}, '--site: a line';
+    is_deeply { map { ($_->{place} =~ s/ .*//r, $_->{sum}{samples}) }
+        @{ asked($file, '--sites', @ours, '--by', $_->[0])->{places} } }, $_->[1], "--by $_->[0]"
+        for ['allocated', { make_large => 6, make_medium => 30, make_small => 30 }],
+        ['end', { make_large => 1, make_medium => 10, make_small => 30 }],
+        ['peak', { make_large => 1, make_medium => 30 }],
+        ['150ms', { make_medium => 10 }];
+    my %lived = map { ($_->{alive} ? 'alive' : $_->{below_us}, $_->{sum}{samples}) }
+        @{ asked($file, '--lifetimes', '--site', 'make_medium')->{lifetimes} };
+    is_deeply \%lived, { alive => 10, 1_000_000 => 20 }, 'lifetimes';
+    is asked($file, @ours, '--timeline')->{timeline}[-1]{live}{samples}, 41, 'the timeline ends at the end';
+}
+
+# --- wrappers are looked through
+
+{
+    my (undef, $file) = run('wrapped', '1');
+    my $found = sub { return { map { ($_->{place} =~ s/ .*//r, $_->{sum}{samples}) }
+        @{ asked($file, '--sites', '--size', q('>2000'), '--size', q('<2010'), @_)->{places} } } };
+    my $makers = { map { ("make_$_", 100) } qw(apple pear cherry plum fig) };
+    is_deeply $found->(), $makers, 'a site is the caller of xmalloc()';
+    is_deeply $found->('--wrappers'), { xmalloc => 500 }, '--wrappers';
+    my $tree = asked($file, '--callers', '--size', 2003)->{places}[0];
+    like $tree->{place}, qr/^make_cherry /, 'in trees';
+    like asked($file, '--callers', '--wrappers', '--size', 2003)->{places}[0]{calls}[0]{place}, qr/^make_cherry /,
+        'with --wrappers one call further up';
+    is asked($file, '--site', 'make_plum')->{allocated}{samples}, 100, 'by filters';
+}
+
 # --- by signal. A mean of a byte samples all blocks: figures are exact.
 
 {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -222,15 +223,84 @@ static void signalled(void)
 	}
 }
 
+APART void *xmalloc(size_t size)
+{
+	void *block = malloc(size);
+
+	if (!block)
+		abort();
+	return block;
+}
+
+#define MAKER(name, size) \
+	APART void name(void) \
+	{ \
+		blocks[block_count++] = xmalloc(size); \
+		STAY(); \
+	}
+
+static int block_count;
+
+MAKER(make_apple, 2001)
+MAKER(make_pear, 2002)
+MAKER(make_cherry, 2003)
+MAKER(make_plum, 2004)
+MAKER(make_fig, 2005)
+
+// By a function whose callers choose the size.
+static void wrapped(void)
+{
+	for (int i = 0; i < 100; i++) {
+		make_apple();
+		make_pear();
+		make_cherry();
+		make_plum();
+		make_fig();
+	}
+}
+
+static void *make_some(void *id)
+{
+	for (int i = 0; i < 30; i++)
+		blocks[1000 + i] = make_small();
+	*(long *)id = syscall(SYS_gettid);
+	return NULL;
+}
+
+// At 0, 0.3 and 0.6 s; by two threads; freed at once, after 0.3 s, or never.
+static void staged(void)
+{
+	pthread_t thread;
+	long id;
+
+	for (int i = 0; i < 10; i++)
+		blocks[i] = make_medium();
+	usleep(300000);
+	for (int i = 10; i < 30; i++)
+		blocks[i] = make_medium();
+	for (int i = 0; i < 5; i++)
+		free(make_large());
+	pthread_create(&thread, NULL, make_some, &id);
+	pthread_join(thread, NULL);
+	usleep(300000);
+	for (int i = 0; i < 20; i++)
+		free(blocks[i]);
+	blocks[30] = make_large();
+	usleep(100000);
+	printf("thread %ld\n", id);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} histories[] = { { "steady", steady },      { "leak", leak },         { "peak", peak },
-			  { "backlog", backlog },    { "doubling", doubling }, { "across", across },
-			  { "forked", forked },      { "killed", killed },     { "asked", asked },
-			  { "signalled", signalled } };
+	} histories[] = { { "steady", steady },     { "leak", leak },
+			  { "peak", peak },         { "backlog", backlog },
+			  { "doubling", doubling }, { "across", across },
+			  { "forked", forked },     { "killed", killed },
+			  { "asked", asked },       { "signalled", signalled },
+			  { "wrapped", wrapped },   { "staged", staged } };
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (size_t i = 0; argc > 1 && i < sizeof(histories) / sizeof(histories[0]); i++) {
