@@ -217,12 +217,14 @@ $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(FLAGS) $(SANITIZERS) -g -O2 -fno-builtin-malloc -fno-builtin-free -o $@ $< \
 		$(BUILD)/libheapgraph.a $(LIBS)
 
+# How many tests run at a time.
+JOBS ?= 2
 T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/hostile/*.t t/shell/*.t t/truth/*.t $(UNITS)
 check: dependencies
 	$(Q)$(MAKE) --no-print-directory check-built
 
 check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED:%=$(BUILD)/t/fuzz/%.replay) $(if $(findstring truth,$(T)),$(TRUTHS) truth-lua)
-	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' prove -e '' --timer $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
+	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' prove -e '' --timer -j$(JOBS) $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
 
 # Those whom exports are for, from npm, for t/shell/readers.t: memlab brings a browser along
 # that is not wanted.

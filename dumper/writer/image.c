@@ -181,7 +181,8 @@ void image_read_string(const struct image *image, uint64_t address, char *buffer
 	buffer[got] = '\0';
 }
 
-const struct image_mapping *image_find(const struct image *image, uint64_t address)
+// The first mapping that ends behind an address; mapping_count if there is none.
+static size_t first_behind(const struct image *image, uint64_t address)
 {
 	size_t low = 0, high = image->mapping_count;
 
@@ -193,9 +194,26 @@ const struct image_mapping *image_find(const struct image *image, uint64_t addre
 		else
 			high = middle;
 	}
-	if (low == image->mapping_count || image->mappings[low].start > address)
+	return low;
+}
+
+const struct image_mapping *image_find(const struct image *image, uint64_t address)
+{
+	size_t at = first_behind(image, address);
+
+	if (at == image->mapping_count || image->mappings[at].start > address)
 		return NULL;
-	return &image->mappings[low];
+	return &image->mappings[at];
+}
+
+bool image_is_near(const struct image *image, uint64_t address, uint64_t distance)
+{
+	size_t at = first_behind(image, address);
+
+	if (at > 0 && address - image->mappings[at - 1].end < distance)
+		return true;
+	return at < image->mapping_count && (image->mappings[at].start <= address ||
+					     image->mappings[at].start - address < distance);
 }
 
 // The end of the run of pages from `start` on that are alike, and whether they were touched.
@@ -238,17 +256,11 @@ static bool is_anonymous(const struct image_mapping *mapping)
 // Where the first mapping behind an address begins; UINT64_MAX if there is none.
 static uint64_t next_mapping(const struct image *image, uint64_t address)
 {
-	size_t low = 0, high = image->mapping_count;
+	size_t at = first_behind(image, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (image->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < image->mapping_count ? image->mappings[low].start : UINT64_MAX;
+	// The one that holds it does not begin behind it.
+	at += at < image->mapping_count && image->mappings[at].start <= address;
+	return at < image->mapping_count ? image->mappings[at].start : UINT64_MAX;
 }
 
 // What of [start, end) can be visited at once: of one mapping, touched all along or not at all.

@@ -63,6 +63,9 @@ void image_read_string(const struct image *image, uint64_t address, char *buffer
 /** The mapping that holds @p address, or NULL. */
 const struct image_mapping *image_find(const struct image *image, uint64_t address);
 
+/** Whether there is a mapping within @p distance bytes of @p address. */
+bool image_is_near(const struct image *image, uint64_t address, uint64_t distance);
+
 /** Memory that was read ahead; see image_visit(). */
 typedef struct heap_error *image_visitor(void *context, uint64_t address, const uint64_t *words,
 					 size_t count);

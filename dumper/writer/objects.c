@@ -12,8 +12,12 @@ enum {
 	// Ranges with fewer blocks per byte than this are searched, not indexed.
 	SPARSE_BYTES = 65536,
 	MAX_DAMAGES = 1000,
-	PIECE = 8 << 20, // bytes that are scanned at once
+	PIECE = 8 << 20,    // bytes that are scanned at once
+	LEAST_CODE = 65536, // no code is below (vm.mmap_min_addr)
 };
+
+// Code that has been unmapped was near what is mapped still.
+#define NEAR (UINT64_C(4) << 30)
 
 // A range of memory, and what is being found in it.
 struct scan {
@@ -37,6 +41,7 @@ struct part {
 	uint64_t next; // as in the scan, which this one knows nothing of
 	struct header *headers;
 	size_t count, capacity;
+	const struct image_mapping *code; // in which the last site was
 	uint64_t damages[MAX_DAMAGES];
 	size_t damage_count;
 };
@@ -103,6 +108,18 @@ static struct heap_error *note_header(struct part *part, struct header header)
 	return NULL;
 }
 
+// Whether a block can have been made there. Of words that hold anything, one in 65,536 looks like
+// a signature; hardly any of these names a place where code is, or may have been.
+static bool may_be_site(struct part *part, uint64_t site)
+{
+	const struct image *image = part->scan->image;
+
+	if (part->code && site >= part->code->start && site < part->code->end)
+		return true;
+	part->code = image_find(image, site);
+	return site >= LEAST_CODE && (part->code || image_is_near(image, site, NEAR));
+}
+
 // A header whose second word still names code, but which does not verify: freed ones are
 // wiped, and copies elsewhere have no code address beside a signature.
 static void note_damage(struct part *part, uint64_t header, uint64_t origin)
@@ -167,7 +184,8 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 
 		uint64_t size = heapsnap_extent_size(header.extent);
 
-		if (size > part->scan->end - header.block)
+		if (size > part->scan->end - header.block ||
+		    !may_be_site(part, header.origin & HEAPSNAP_SITE_MASK))
 			continue;
 
 		struct heap_error *error = note_header(part, header);

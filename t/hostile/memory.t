@@ -33,6 +33,7 @@ survives('userfaultfd', $program, 'userfaultfd');
 survives('one object of 20 GiB', $program, '20-gigabytes', check => finds(1, 'size', '>=20G'));
 survives('60,000 mappings', $program, 'fragments', check => finds(1, 'size', '4321', 'reachable'));
 survives('mappings with holes', $program, 'holes');
+survives('numbers that look like headers', $program, 'numbers', check => finds(0, 'size', '4001'));
 survives('modules that are unloaded', $program, 'unload', snapshots => 4);
 
 my $number = 0;

@@ -24,7 +24,8 @@
 #define obstack_chunk_alloc malloc
 #define obstack_chunk_free free
 
-namespace {
+namespace
+{
 
 const size_t HEADER_SIZE = 16; // ours
 
@@ -57,7 +58,8 @@ void use_obstacks()
 		obstack_printf(&stack, "%d ", i);
 	capture();
 	obstack_1grow(&stack, '\0');
-	expect("bytes", static_cast<long>(strlen(static_cast<char *>(obstack_finish(&stack)))), 3890);
+	expect("bytes", static_cast<long>(strlen(static_cast<char *>(obstack_finish(&stack)))),
+	       3890);
 	obstack_free(&stack, nullptr);
 }
 
@@ -66,8 +68,14 @@ void use_obstacks()
 struct counted {
 	static int alive;
 	std::string text = "a text that is too long to be kept inside";
-	counted() { alive++; }
-	~counted() { alive--; }
+	counted()
+	{
+		alive++;
+	}
+	~counted()
+	{
+		alive--;
+	}
 };
 int counted::alive;
 
@@ -166,7 +174,9 @@ void run_made_code()
 	size_t at = 0;
 
 #if defined(__x86_64__)
-	const unsigned char first[] = { 0x48, 0x83, 0xec, 0x08, 0x48, 0xb8 }; // sub rsp, 8; mov rax,
+	const unsigned char first[] = {
+		0x48, 0x83, 0xec, 0x08, 0x48, 0xb8
+	}; // sub rsp, 8; mov rax,
 	const unsigned char last[] = { 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 
 	memcpy(code, first, sizeof(first));
@@ -353,6 +363,27 @@ void damage_header()
 	capture();
 }
 
+// --- what looks like blocks --------------------------------------------------------------
+
+// Four million pairs: a number that may be a size, and one that has all of its bits. Of what is
+// as good as random one in 65,536 looks like a signature.
+void keep_numbers()
+{
+	struct pair {
+		uint64_t count;
+		double weight;
+	};
+	constexpr size_t COUNT = 4 << 20;
+	auto *pairs =
+		static_cast<pair *>(mmap(nullptr, COUNT * sizeof(pair), PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+
+	for (size_t i = 0; i < COUNT; i++)
+		pairs[i] = { 4001, 1.0 / static_cast<double>(i + 3) };
+	capture();
+	munmap(pairs, COUNT * sizeof(pair));
+}
+
 // --- modules ---------------------------------------------------------------------------
 
 void unload()
@@ -400,6 +431,7 @@ const struct way ways[] = {
 	{ "full", fill_up },
 	{ "fuller", fill_beyond },
 	{ "damage", damage_header },
+	{ "numbers", keep_numbers },
 	{ "unload", unload },
 	{ "replaced", replace_itself },
 };
