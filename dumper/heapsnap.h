@@ -69,11 +69,36 @@ HEAPSNAP_API int heapsnap_set(const char *name, const char *value);
 /**
  * Says what a block is, for snapshots: "struct session". Forgotten when the block is freed.
  *
- * @param block  from malloc, new or their like
+ * @param block  from malloc, new or their like, or tracked
  * @param type   a C type's name; must live as long as the program
  * @return 0, -EINVAL if it is no live block of ours, -ENOMEM
  */
 HEAPSNAP_API int heapsnap_set_type(void *block, const char *type);
+
+/**
+ * Says that a piece of memory has been handed out by a pool or arena of the program's own, so that
+ * snapshots have it as an object. It lies in memory from mmap(), or in a block of malloc's, which
+ * for snapshots then ends where the first piece in it begins.
+ *
+ *	void *piece = pool_take(pool);
+ *
+ *	HEAPSNAP_CALL(heapsnap_track, piece, pool->element_size);
+ *
+ * Its site is the caller of this function, or whoever called the wrapper that this is in
+ * (HEAPSNAP_WRAPPERS).
+ *
+ * @param piece  at a multiple of 8
+ * @param size   bytes; 1 at least. Of a piece that is tracked already: the new size
+ * @return 0, -EINVAL if one of them makes no sense, -ENOMEM if there are too many
+ */
+HEAPSNAP_API int heapsnap_track(void *piece, size_t size);
+
+/**
+ * Says that the pool has taken a piece back, or is about to go itself.
+ *
+ * @return 0, -EINVAL if it is not tracked
+ */
+HEAPSNAP_API int heapsnap_untrack(void *piece);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include "dumper/heapsnap.h"
 
 #include "dumper/blocks.h"
+#include "dumper/tracked.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -61,14 +62,17 @@ HEAPSNAP_API int heapsnap_set_type(void *block, const char *type)
 {
 	struct heapsnap_label *labels;
 	struct heapsnap_label *label;
+	bool is_piece = block && type && heapsnap_tracked_set_labelled(block);
 
-	if (!block || !type || !heapsnap_is_live(block))
+	if (!block || !type || (!is_piece && !heapsnap_is_live(block)))
 		return -EINVAL;
 	labels = table();
 	label = labels ? find_entry(labels, (uint64_t)block) : NULL;
 	if (!label)
 		return -ENOMEM;
 	__atomic_store_n(&label->type, (uint64_t)type, __ATOMIC_RELEASE);
+	if (is_piece)
+		return 0;
 
 	struct heapsnap_header *header = heapsnap_header_of(block);
 	uint64_t extent = header->extent | (uint64_t)HEAPSNAP_BLOCK_LABELLED << 61;

@@ -63,6 +63,14 @@ struct heapsnap_label {
 	uint64_t type; /**< address of the type's name, NUL-terminated */
 };
 
+/** What heapsnap_track() was told. */
+struct heapsnap_piece {
+	uint64_t address;
+	uint64_t
+		extent; /**< as a block's header has it (header.h); 0: it is not tracked any more */
+	uint64_t site;
+};
+
 /**
  * A step of a backtrace: where its function was called from. Backtraces that end alike share
  * steps, so a backtrace is the number of its innermost step.
@@ -171,6 +179,8 @@ struct heapsnap_process {
 
 	uint64_t labels; /**< address of struct heapsnap_label[label_slots] */
 	uint64_t label_slots;
+	uint64_t pieces; /**< address of struct heapsnap_piece[piece_count]; 0: there are none */
+	uint32_t piece_count;
 
 	struct heapsnap_traced traced;
 

@@ -133,12 +133,13 @@ void capture_close(struct capture *capture)
 	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 } };
 }
 
-size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[8][2])
+size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[9][2])
 {
 	const struct heapsnap_process *process = &capture->process;
 	const uint64_t own[][2] = {
 		{ process->threads, process->threads + 1 },
 		{ process->labels, process->labels + 1 },
+		{ process->pieces, process->pieces + 1 },
 		{ process->shared, process->shared + 1 },
 		{ process->epochs, process->epochs + 1 },
 		{ process->steps, process->steps + 1 },

@@ -60,6 +60,6 @@ struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t pro
 void capture_close(struct capture *capture);
 
 /** The library's own memory, which is neither heap nor root: (start, end). @return how many */
-size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[8][2]);
+size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[9][2]);
 
 #endif

@@ -47,7 +47,7 @@ static void note_function(void *context, uint64_t word)
 HEAP_MUST_CHECK
 static struct heap_error *find_objects(struct capture *capture)
 {
-	uint64_t own[8][2];
+	uint64_t own[9][2];
 	size_t own_count = capture_own_ranges(capture, own);
 
 	struct moves moves;

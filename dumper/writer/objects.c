@@ -12,8 +12,9 @@ enum {
 	// Ranges with fewer blocks per byte than this are searched, not indexed.
 	SPARSE_BYTES = 65536,
 	MAX_DAMAGES = 1000,
-	PIECE = 8 << 20,    // bytes that are scanned at once
-	LEAST_CODE = 65536, // no code is below (vm.mmap_min_addr)
+	MAX_PIECES = 1 << 24, // the process's word on how many there are is not believed blindly
+	PIECE = 8 << 20,      // bytes that are scanned at once
+	LEAST_CODE = 65536,   // no code is below (vm.mmap_min_addr)
 };
 
 // Code that has been unmapped was near what is mapped still.
@@ -25,13 +26,21 @@ struct scan {
 	const struct image *image;
 	const struct heapsnap_process *process;
 	struct moves *moves;
+	struct tracked *tracked;
 	uint64_t start, end;
-	uint64_t next; // nothing can start before: inside a live block
+	uint64_t next;  // nothing can start before: inside a live block
+	uint64_t added; // where the last block that was added ends
 };
 
 struct header {
 	uint64_t block;
 	uint64_t extent, origin;
+};
+
+// What heapsnap_track() was told of, by address; those before `at` have been added, or left out.
+struct tracked {
+	struct heapsnap_piece *pieces; // [count]
+	size_t count, at;
 };
 
 // What a piece of the range holds.
@@ -88,6 +97,88 @@ static struct heap_error *add(struct objects *objects, const struct header *head
 	objects->flags[objects->count] = (uint8_t)heapsnap_extent_flags(header->extent);
 	objects->count++;
 	return NULL;
+}
+
+// --- pieces that the program hands out itself --------------------------------------
+
+static int compare_pieces(const void *left, const void *right)
+{
+	const struct heapsnap_piece *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_tracked(const struct image *image,
+				       const struct heapsnap_process *process,
+				       struct tracked *tracked)
+{
+	size_t count =
+		process->pieces && process->piece_count <= MAX_PIECES ? process->piece_count : 0;
+
+	tracked->pieces = calloc(count + 1, sizeof(*tracked->pieces));
+	if (!tracked->pieces)
+		return heap_error_out_of_memory();
+	image_read_padded(image, process->pieces, tracked->pieces,
+			  count * sizeof(*tracked->pieces));
+	for (size_t i = 0; i < count; i++) {
+		const struct heapsnap_piece *piece = &tracked->pieces[i];
+
+		if (piece->address % 8 == 0 && heapsnap_extent_size(piece->extent) > 0)
+			tracked->pieces[tracked->count++] = *piece;
+	}
+	qsort(tracked->pieces, tracked->count, sizeof(*tracked->pieces), compare_pieces);
+	return NULL;
+}
+
+static void leave_out(struct tracked *tracked, uint64_t before)
+{
+	while (tracked->at < tracked->count && tracked->pieces[tracked->at].address < before)
+		tracked->at++;
+}
+
+// Adds those that lie in [start, end), up to there at most, and not within each other.
+HEAP_MUST_CHECK
+static struct heap_error *add_tracked(struct objects *objects, struct tracked *tracked,
+				      uint64_t start, uint64_t end)
+{
+	struct heap_error *error = NULL;
+
+	for (leave_out(tracked, start);
+	     !error && tracked->at < tracked->count && tracked->pieces[tracked->at].address < end;
+	     leave_out(tracked, start)) {
+		const struct heapsnap_piece *piece = &tracked->pieces[tracked->at];
+		struct header header = { piece->address, piece->extent, piece->site };
+		uint64_t size = heapsnap_extent_size(piece->extent);
+
+		if (size > end - piece->address)
+			header.extent -= size - (end - piece->address);
+		error = add(objects, &header);
+		start = piece->address + heapsnap_extent_size(header.extent);
+		tracked->at++;
+	}
+	return error;
+}
+
+// Adds a block, or what of it lies before the first piece in it, and these. @param after  of the last
+HEAP_MUST_CHECK
+static struct heap_error *add_with_tracked(struct objects *objects, struct tracked *tracked,
+					   struct header header, uint64_t after)
+{
+	uint64_t size = heapsnap_extent_size(header.extent);
+	struct heap_error *error =
+		add_tracked(objects, tracked, after, header.block - HEAPSNAP_HEADER_SIZE);
+	uint64_t first;
+
+	leave_out(tracked, header.block);
+	first = tracked->at < tracked->count ? tracked->pieces[tracked->at].address : UINT64_MAX;
+	if (first - header.block >= size)
+		return error ? error : add(objects, &header);
+	if (!error && first > header.block) {
+		header.extent -= size - (first - header.block);
+		error = add(objects, &header);
+	}
+	return error ? error : add_tracked(objects, tracked, first, header.block + size);
 }
 
 // --- a piece of memory -------------------------------------------------------
@@ -258,8 +349,12 @@ static struct heap_error *join_piece(void *context, void *result)
 
 	if (!error)
 		error = join_damages(scan->objects, part);
-	for (size_t i = 0; !error && i < part->count; i++)
-		error = add(scan->objects, &part->headers[i]);
+	for (size_t i = 0; !error && i < part->count; i++) {
+		const struct header *header = &part->headers[i];
+
+		error = add_with_tracked(scan->objects, scan->tracked, *header, scan->added);
+		scan->added = header->block + heapsnap_extent_size(header->extent);
+	}
 	if (part->count > 0)
 		scan->next = part->next;
 	return error;
@@ -288,9 +383,16 @@ static struct heap_error *index_range(struct objects *objects, struct object_ran
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < range->count; i++) {
 		uint64_t granule = (objects->address[range->first + i] - range->start) / GRANULE;
+		uint64_t bit = UINT64_C(1) << granule % GRANULES_PER_WORD;
+		uint64_t *bits = &range->starts[granule / GRANULES_PER_WORD].bits;
 
-		range->starts[granule / GRANULES_PER_WORD].bits |= UINT64_C(1)
-								   << granule % GRANULES_PER_WORD;
+		if (*bits & bit) {
+			// Pieces of 8 bytes: they have to be searched for.
+			free(range->starts);
+			range->starts = NULL;
+			return NULL;
+		}
+		*bits |= bit;
 	}
 	for (size_t i = 0; i < words; i++) {
 		range->starts[i].before = before;
@@ -318,9 +420,9 @@ static bool is_skipped(const struct image_mapping *mapping, const uint64_t (*ski
 HEAP_MUST_CHECK
 static struct heap_error *scan_range(struct objects *objects, const struct image *image,
 				     const struct heapsnap_process *process, struct moves *moves,
-				     uint64_t start, uint64_t end)
+				     struct tracked *tracked, uint64_t start, uint64_t end)
 {
-	struct scan scan = { objects, image, process, moves, start, end, start };
+	struct scan scan = { objects, image, process, moves, tracked, start, end, start, start };
 	uint32_t first = objects->count;
 	struct heap_error *error = pieces_run(&(struct piece_work){
 		.count = (end - start + PIECE - 1) / PIECE,
@@ -331,6 +433,8 @@ static struct heap_error *scan_range(struct objects *objects, const struct image
 		.context = &scan,
 	});
 
+	if (!error)
+		error = add_tracked(objects, tracked, scan.added, end);
 	if (error || objects->count == first)
 		return error;
 
@@ -351,8 +455,11 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 				const struct heapsnap_process *process, struct moves *moves,
 				const uint64_t (*skip)[2], size_t skip_count)
 {
+	struct tracked tracked = { 0 };
 	struct heap_error *error = grow(objects);
 
+	if (!error)
+		error = read_tracked(image, process, &tracked);
 	// malloc's memory may lie in several mappings that touch (mprotect, madvise): a block
 	// may cross from one into the next.
 	for (size_t i = 0; !error && i < image->mapping_count;) {
@@ -365,8 +472,9 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 		       holds_blocks(&image->mappings[i]) &&
 		       !is_skipped(&image->mappings[i], skip, skip_count))
 			end = image->mappings[i++].end;
-		error = scan_range(objects, image, process, moves, mapping->start, end);
+		error = scan_range(objects, image, process, moves, &tracked, mapping->start, end);
 	}
+	free(tracked.pieces);
 	return error;
 }
 

@@ -14,6 +14,9 @@
  *	                       ▲ address     block = first + rank + bits up to here − 1
  *
  * That is one or two cache misses for any pointer, for 1.6 % of the heap's size.
+ *
+ * Pieces that the program has told of (heapsnap_track()) are blocks, too; one of malloc's that such
+ * pieces lie in ends where the first of them begins.
  */
 
 #include "dumper/header.h"
