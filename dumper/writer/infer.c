@@ -323,40 +323,53 @@ static struct heap_error *claim_classes(struct inference *inference, const heap_
 	return error;
 }
 
-// What the program has said itself, by heapsnap_set_type().
 HEAP_MUST_CHECK
-static struct heap_error *claim_labels(struct inference *inference)
+static struct heap_error *claim_label(struct inference *inference,
+				      const struct heapsnap_label *label)
 {
 	const struct capture *capture = inference->capture;
 	const struct objects *objects = &capture->objects;
 	const struct heap_types *types = inference->layouts.types;
-	struct heap_error *error = NULL;
+	heap_object_id object = objects_find(objects, label->block);
+	char name[256];
 
-	for (uint64_t i = 0; !error && i < capture->process.label_slots; i++) {
-		struct heapsnap_label label;
-		char name[256];
+	if (object == HEAP_NO_OBJECT || objects->address[object] != label->block ||
+	    !(objects->flags[object] & HEAPSNAP_BLOCK_LABELLED))
+		return NULL;
+	image_read_string(&capture->image, label->type, name, sizeof(name));
 
-		if (!image_read(&capture->image, capture->process.labels + i * sizeof(label),
-				&label, sizeof(label)) ||
-		    label.block == 0)
-			continue;
+	heap_type_id type = heap_types_find(types, name, 0);
+	uint64_t size = heap_types_size(types, heap_types_strip(types, type));
 
-		heap_object_id object = objects_find(objects, label.block);
+	if (type == HEAP_NO_TYPE || size == 0 || size > objects->size[object])
+		return NULL;
+	return inference_claim(inference, RANK_DECLARED,
+			       &(struct claim){ object, heap_types_strip(types, type),
+						objects->size[object] / size,
+						HEAP_EVIDENCE_DECLARED, true });
+}
 
-		if (object == HEAP_NO_OBJECT || objects->address[object] != label.block ||
-		    !(objects->flags[object] & HEAPSNAP_BLOCK_LABELLED))
-			continue;
-		image_read_string(&capture->image, label.type, name, sizeof(name));
+// What the program has said itself, by heapsnap_set_type(). The table is large, and nearly empty.
+HEAP_MUST_CHECK
+static struct heap_error *claim_labels(struct inference *inference)
+{
+	enum {
+		BATCH = 4096,
+	};
+	const struct heapsnap_process *process = &inference->capture->process;
+	CLEANUP_FREE struct heapsnap_label *labels = malloc(BATCH * sizeof(*labels));
+	struct heap_error *error = labels ? NULL : heap_error_out_of_memory();
 
-		heap_type_id type = heap_types_find(types, name, 0);
-		uint64_t size = heap_types_size(types, heap_types_strip(types, type));
+	for (uint64_t i = 0; !error && i < process->label_slots; i += BATCH) {
+		uint64_t count =
+			process->label_slots - i < BATCH ? process->label_slots - i : BATCH;
 
-		if (type == HEAP_NO_TYPE || size == 0 || size > objects->size[object])
-			continue;
-		error = inference_claim(inference, RANK_DECLARED,
-					&(struct claim){ object, heap_types_strip(types, type),
-							 objects->size[object] / size,
-							 HEAP_EVIDENCE_DECLARED, true });
+		image_read_padded(&inference->capture->image, process->labels + i * sizeof(*labels),
+				  labels, count * sizeof(*labels));
+		for (uint64_t j = 0; !error && j < count; j++) {
+			if (labels[j].block != 0)
+				error = claim_label(inference, &labels[j]);
+		}
 	}
 	return error;
 }
