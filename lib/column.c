@@ -57,28 +57,46 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-// The limit of this process's control group and of those above it (version 2), or what the
-// group's own file says where it is mounted as the root, as in containers (either version).
+// The least limit of a control group and of those above it. @param path  of it, which begins with /
+static uint64_t limit_above(const char *root, const char *name, const char *path)
+{
+	uint64_t limit = UINT64_MAX;
+	char directory[4096], file[4200];
+
+	if (snprintf(directory, sizeof(directory), "%s%s", root, path) >= (int)sizeof(directory))
+		return limit;
+	while (strlen(directory) >= strlen(root)) {
+		snprintf(file, sizeof(file), "%s/%s", directory, name);
+		limit = least(limit, read_number(file, ""));
+		*strrchr(directory, '/') = '\0';
+	}
+	return limit;
+}
+
+// That of this process's control group. Lines of /proc/self/cgroup: "0::/path", "4:memory:/path"
+// (cgroups(7)). In containers the group itself may be mounted as the root, whatever its path.
 static uint64_t control_group_limit(void)
 {
-	uint64_t limit = least(read_number("/sys/fs/cgroup/memory.max", ""),
-			       read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""));
 	FILE *file = fopen("/proc/self/cgroup", "re");
-	char line[1024], path[1200];
+	uint64_t limit = UINT64_MAX;
+	char line[4096];
 
-	if (!file)
-		return limit;
-	while (fgets(line, sizeof(line), file)) {
-		if (strncmp(line, "0::/", 4) != 0)
+	while (file && fgets(line, sizeof(line), file)) {
+		char *controllers = strchr(line, ':');
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!path)
 			continue;
-		line[strcspn(line, "\n")] = '\0';
-		for (char *end = line + strlen(line); end > line + 3; end = strrchr(line, '/')) {
-			*end = '\0';
-			snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", line + 3);
-			limit = least(limit, read_number(path, ""));
-		}
+		*path++ = '\0';
+		path[strcspn(path, "\n")] = '\0';
+		if (controllers[1] == '\0')
+			limit = least(limit, limit_above("/sys/fs/cgroup", "memory.max", path));
+		else if (strstr(controllers, "memory"))
+			limit = least(limit, limit_above("/sys/fs/cgroup/memory",
+							 "memory.limit_in_bytes", path));
 	}
-	fclose(file);
+	if (file)
+		fclose(file);
 	return limit;
 }
 

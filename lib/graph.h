@@ -45,6 +45,17 @@ struct heap_graph {
 	/** [objects] edges from the nearest root's object; UINT32_MAX: leaked. NULL until
 	 *  heap_graph_need_distance() */
 	uint32_t *distance;
+	/** how often all pointers were looked at for some objects' holders: see below */
+	unsigned passes;
+};
+
+enum {
+	/**
+	 * A question about few objects looks at all pointers in turn instead of turning them
+	 * around, which takes as long as forty such passes, and eight bytes for each pointer. After
+	 * so many passes they are turned around all the same.
+	 */
+	HEAP_GRAPH_PASSES = 32,
 };
 
 /**

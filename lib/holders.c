@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum {
-	PASSES = 32,     // before the reverse edges are worth it
 	PIECE = 1 << 15, // pointers that a thread looks at at a time
 };
 
@@ -28,7 +27,6 @@ struct batch {
 struct heap_holders {
 	struct heap_graph *graph;
 	struct batch *batches;
-	unsigned passes;
 	uint8_t *wanted; // a bit per object; 0 between passes
 };
 
@@ -302,7 +300,7 @@ struct heap_error *heap_holders_need(struct heap_holders *holders, const heap_ob
 
 	if (holders->graph->in_first)
 		return NULL;
-	if (holders->passes == PASSES)
+	if (holders->graph->passes >= HEAP_GRAPH_PASSES)
 		return heap_graph_need_reverse(holders->graph);
 	error = create_batch(holders, objects, count, &batch);
 	if (error)
@@ -311,7 +309,7 @@ struct heap_error *heap_holders_need(struct heap_holders *holders, const heap_ob
 		destroy_batch(batch);
 		return NULL;
 	}
-	holders->passes++;
+	holders->graph->passes++;
 	for (size_t i = 0; i < batch->count; i++)
 		heap_bit_set(holders->wanted, batch->objects[i]);
 	error = find_edges(holders, batch);

@@ -4,8 +4,14 @@
 #include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/parallel.h"
 
 #include <string.h>
+
+enum {
+	PIECE = 1 << 14, // objects whose pointers a thread looks at at a time
+	NEAR = 30,       // objects that are gone through rather than searched
+};
 
 unsigned heap_root_rank(const struct heap_root *root)
 {
@@ -27,15 +33,22 @@ static uint32_t cost_of(uint32_t interior, uint8_t flags)
 	return (typed ? 0 : 2) + (interior >= (typed ? 8 : 1));
 }
 
-// A search backwards from the object, a level at a time.
+// Objects that are as far from the end.
+struct level {
+	heap_object_id *objects; // ascending
+	size_t count, capacity;
+};
+
+// A search backwards from the object, a level at a time. As long as the graph has no reverse edges,
+// the holders of a level are found by a pass over all pointers.
 struct search {
-	const struct heap_graph *graph;
+	struct heap_graph *graph;
 	const struct heap_path_limits *limits;
-	uint32_t *next_edge;   // [objects] edge that leads on; UINT32_MAX: not met
-	uint32_t *cost;        // [objects] of all edges from it on
-	uint8_t *settled;      // [objects / 8 + 1] bitmap: of this level or an earlier one
-	heap_object_id *queue; // [objects]
-	size_t tail;
+	uint32_t *next_edge;  // [objects] edge that leads on; UINT32_MAX: not met
+	uint32_t *cost;       // [objects] of all edges from it on
+	uint8_t *settled;     // [objects / 8 + 1] bitmap: of this level or an earlier one
+	uint8_t *is_in_level; // [objects / 8 + 1] bitmap: of this level; 0 outside a pass
+	struct level level;
 };
 
 static bool is_allowed(const struct search *search, uint32_t edge)
@@ -56,78 +69,227 @@ static bool is_root_allowed(const struct search *search, uint32_t edge)
 	       !(limits->no_root_edge && heap_bit_get(limits->no_root_edge, edge));
 }
 
-// The objects that point to this one are of the next level, unless they were met before.
-static void look_at_holders(struct search *search, heap_object_id object)
+HEAP_MUST_CHECK
+static struct heap_error *add_to_level(struct level *level, heap_object_id object)
+{
+	if (level->count == level->capacity) {
+		size_t capacity = level->capacity * 2 + 64;
+		struct heap_error *error =
+			heap_column_resize(capacity * sizeof(*level->objects), &level->objects);
+
+		if (error)
+			return error;
+		level->capacity = capacity;
+	}
+	level->objects[level->count++] = object;
+	return NULL;
+}
+
+// An object that points to one of this level is of the next level, unless it was met before. Of
+// its pointers the one with the best way on counts, or else the first.
+HEAP_MUST_CHECK
+static struct heap_error *look_at_holder(const struct search *search, heap_object_id holder,
+					 uint32_t edge, struct level *next)
+{
+	const struct heap_snapshot *snapshot = search->graph->snapshot;
+	uint32_t best = search->next_edge[holder];
+	uint32_t cost;
+
+	if (heap_bit_get(search->settled, holder) || !is_allowed(search, edge))
+		return NULL;
+	cost = search->cost[snapshot->edge_target[edge]] +
+	       cost_of(snapshot->edge_interior[edge], snapshot->edge_flags[edge]);
+	if (best != UINT32_MAX &&
+	    (search->cost[holder] < cost || (search->cost[holder] == cost && best < edge)))
+		return NULL;
+	search->next_edge[holder] = edge;
+	search->cost[holder] = cost;
+	return best == UINT32_MAX ? add_to_level(next, holder) : NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow_reverse(const struct search *search, struct level *next)
 {
 	const struct heap_graph *graph = search->graph;
+	const struct level *level = &search->level;
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < level->count; i++) {
+		heap_object_id object = level->objects[i];
+
+		for (uint32_t j = graph->in_first[object];
+		     !error && j < graph->in_first[object + 1]; j++)
+			error = look_at_holder(search, graph->in_source[j], graph->in_edge[j],
+					       next);
+	}
+	return error;
+}
+
+// --- a pass ------------------------------------------------------------------
+
+// The object that an edge leaves, from that of an earlier edge on: mostly one of the next.
+static heap_object_id source_after(const struct heap_graph *graph, heap_object_id source,
+				   uint32_t edge)
+{
+	const uint32_t *first = graph->snapshot->edge_first;
+
+	for (unsigned i = 0; i < NEAR; i++) {
+		if (edge < first[source + 1])
+			return source;
+		source++;
+	}
+	return heap_graph_source(graph, edge);
+}
+
+// Threads take pieces of objects, so that each object's holding is looked at by one of them.
+struct pass {
+	const struct search *search;
+	struct level *found; // [pieces]
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *look_at_piece(void *context, size_t number)
+{
+	const struct pass *pass = context;
+	const struct heap_graph *graph = pass->search->graph;
 	const struct heap_snapshot *snapshot = graph->snapshot;
+	heap_object_id source = (heap_object_id)number * PIECE;
+	heap_object_id end =
+		snapshot->object_count - source < PIECE ? snapshot->object_count : source + PIECE;
+	const uint8_t *is_in_level = pass->search->is_in_level;
+	struct heap_error *error = NULL;
 
-	for (uint32_t i = graph->in_first[object]; i < graph->in_first[object + 1]; i++) {
-		heap_object_id holder = graph->in_source[i];
-		uint32_t edge = graph->in_edge[i];
-		uint32_t cost = search->cost[object] +
-				cost_of(snapshot->edge_interior[edge], snapshot->edge_flags[edge]);
+	for (uint32_t i = snapshot->edge_first[source]; !error && i < snapshot->edge_first[end];
+	     i++) {
+		if (!heap_bit_get(is_in_level, snapshot->edge_target[i]))
+			continue;
+		source = source_after(graph, source, i);
+		error = look_at_holder(pass->search, source, i, &pass->found[number]);
+	}
+	return error;
+}
 
-		if (heap_bit_get(search->settled, holder) || !is_allowed(search, edge))
-			continue;
-		if (search->next_edge[holder] == UINT32_MAX)
-			search->queue[search->tail++] = holder;
-		else if (search->cost[holder] <= cost)
-			continue;
-		search->next_edge[holder] = edge;
-		search->cost[holder] = cost;
+HEAP_MUST_CHECK
+static struct heap_error *join(const struct pass *pass, size_t pieces, struct level *next)
+{
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < pieces; i++) {
+		for (size_t j = 0; !error && j < pass->found[i].count; j++)
+			error = add_to_level(next, pass->found[i].objects[j]);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow_by_pass(struct search *search, struct level *next)
+{
+	size_t pieces = ((size_t)search->graph->snapshot->object_count + PIECE - 1) / PIECE;
+	CLEANUP_FREE struct level *found = calloc(pieces + 1, sizeof(*found));
+	struct pass pass = { search, found };
+	const struct level *level = &search->level;
+	struct heap_error *error;
+
+	if (!found)
+		return heap_error_out_of_memory();
+	search->graph->passes++;
+	for (size_t i = 0; i < level->count; i++)
+		heap_bit_set(search->is_in_level, level->objects[i]);
+	error = heap_parallel_run(pieces, look_at_piece, &pass);
+	for (size_t i = 0; i < level->count; i++)
+		search->is_in_level[level->objects[i] / 8] = 0;
+	if (!error)
+		error = join(&pass, pieces, next);
+	for (size_t i = 0; i < pieces; i++)
+		heap_column_destroy(found[i].objects);
+	return error;
+}
+
+// --- levels ------------------------------------------------------------------
+
+// Offers a root edge into the level: by the root's rank, then by the cost of the whole way.
+static void look_at_root(const struct search *search, uint64_t index, uint64_t *best,
+			 uint64_t *root_edge)
+{
+	const struct heap_snapshot *snapshot = search->graph->snapshot;
+	const struct heap_root_edge *edge = &snapshot->root_edges[index];
+	uint64_t rank = heap_root_rank(&snapshot->roots[edge->root]);
+	uint64_t offer =
+		(rank << 48) + search->cost[edge->target] + cost_of(edge->interior, edge->flags);
+
+	if ((offer < *best || (offer == *best && index < *root_edge)) &&
+	    is_root_allowed(search, (uint32_t)index)) {
+		*best = offer;
+		*root_edge = index;
 	}
 }
 
-// Offers an object's root edges: by the root's rank, then by the cost of the whole way.
-static void look_at_roots(const struct search *search, heap_object_id object, uint64_t *best,
-			  uint64_t *root_edge)
+// The best of the root edges into the level. @return whether there are any
+static bool look_at_roots(const struct search *search, uint64_t *root_edge)
 {
 	const struct heap_graph *graph = search->graph;
 	const struct heap_snapshot *snapshot = graph->snapshot;
+	uint64_t best = UINT64_MAX;
 
-	for (uint32_t i = graph->root_in_first[object]; i < graph->root_in_first[object + 1]; i++) {
-		const struct heap_root_edge *edge = &snapshot->root_edges[graph->root_in[i]];
-		uint64_t rank = heap_root_rank(&snapshot->roots[edge->root]);
-		uint64_t offer =
-			(rank << 48) + search->cost[object] + cost_of(edge->interior, edge->flags);
+	for (size_t i = 0; graph->in_first && i < search->level.count; i++) {
+		heap_object_id object = search->level.objects[i];
 
-		if (offer < *best && is_root_allowed(search, graph->root_in[i])) {
-			*best = offer;
-			*root_edge = graph->root_in[i];
-		}
+		for (uint32_t j = graph->root_in_first[object];
+		     j < graph->root_in_first[object + 1]; j++)
+			look_at_root(search, graph->root_in[j], &best, root_edge);
 	}
+	for (uint64_t i = 0; !graph->in_first && i < snapshot->root_edge_count; i++) {
+		// What was settled in earlier levels has none that is allowed.
+		if (heap_bit_get(search->settled, snapshot->root_edges[i].target))
+			look_at_root(search, i, &best, root_edge);
+	}
+	return best != UINT64_MAX;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow(struct search *search, struct level *next)
+{
+	struct heap_graph *graph = search->graph;
+	struct heap_error *error = NULL;
+
+	if (!graph->in_first && graph->passes >= HEAP_GRAPH_PASSES)
+		error = heap_graph_need_reverse(graph);
+	if (error)
+		return error;
+	return graph->in_first ? follow_reverse(search, next) : follow_by_pass(search, next);
 }
 
 // The best of the root edges into the first level that has any.
 HEAP_MUST_CHECK
 static struct heap_error *find_root_edge(struct search *search, uint64_t *root_edge)
 {
-	size_t head = 0;
+	const struct heap_graph *graph = search->graph;
+	struct level next = { 0 };
+	struct heap_error *error = NULL;
+	uint64_t settled = 0, reported = 0;
 
-	while (head < search->tail) {
-		size_t level_end = search->tail;
-		uint64_t best = UINT64_MAX;
+	while (!error && search->level.count > 0) {
+		struct level level = search->level;
 
-		for (size_t i = head; i < level_end; i++) {
-			heap_object_id object = search->queue[i];
-
-			heap_bit_set(search->settled, object);
-			look_at_roots(search, object, &best, root_edge);
-		}
-		if (best != UINT64_MAX)
-			return NULL;
-		for (; head < level_end; head++) {
-			struct heap_error *error =
-				heap_progress_step(search->graph->progress, "a way from a root",
-						   head, search->graph->snapshot->object_count);
-
-			if (error)
-				return error;
-			look_at_holders(search, search->queue[head]);
+		for (size_t i = 0; i < level.count; i++)
+			heap_bit_set(search->settled, level.objects[i]);
+		if (look_at_roots(search, root_edge))
+			break;
+		next.count = 0;
+		error = follow(search, &next);
+		search->level = next;
+		next = level;
+		settled += level.count;
+		if (!error && settled - reported >= HEAP_PROGRESS_STEP) {
+			reported = settled;
+			error = heap_progress_report(graph->progress, "a way from a root", settled,
+						     graph->snapshot->object_count);
 		}
 	}
-	return heap_error_create(HEAP_ERROR_ABSENT, "no root reaches it");
+	heap_column_destroy(next.objects);
+	if (!error && search->level.count == 0)
+		error = heap_error_create(HEAP_ERROR_ABSENT, "no root reaches it");
+	return error;
 }
 
 // Follows the way that was found, in two rounds: to count, and to write it down.
@@ -162,9 +324,9 @@ struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_i
 	CLEANUP_COLUMN uint32_t *next_edge = NULL;
 	CLEANUP_COLUMN uint32_t *cost = NULL;
 	CLEANUP_COLUMN uint8_t *settled = NULL;
-	CLEANUP_COLUMN heap_object_id *queue = NULL;
-	uint64_t root_edge;
-	struct heap_error *error = heap_graph_need_reverse(graph);
+	CLEANUP_COLUMN uint8_t *is_in_level = NULL;
+	uint64_t root_edge = 0;
+	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
 
 	if (!error)
 		error = heap_column_create(objects, sizeof(*next_edge), &next_edge);
@@ -173,15 +335,17 @@ struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_i
 	if (!error)
 		error = heap_column_create(objects / 8 + 1, 1, &settled);
 	if (!error)
-		error = heap_column_create(objects, sizeof(*queue), &queue);
+		error = heap_column_create(objects / 8 + 1, 1, &is_in_level);
 	if (error)
 		return error;
 
-	struct search search = { graph, limits, next_edge, cost, settled, queue, 0 };
+	struct search search = { graph, limits, next_edge, cost, settled, is_in_level, { 0 } };
 
 	memset(next_edge, 0xff, objects * sizeof(*next_edge));
-	queue[search.tail++] = object;
-	error = find_root_edge(&search, &root_edge);
+	error = add_to_level(&search.level, object);
+	if (!error)
+		error = find_root_edge(&search, &root_edge);
+	heap_column_destroy(search.level.objects);
 	return error ? error : write_down(&search, root_edge, object, result);
 }
 
@@ -210,10 +374,10 @@ static void forbid(const struct heap_graph *graph, heap_object_id object,
 	if (path->count == 0) {
 		heap_root_id root = snapshot->root_edges[path->root_edge].root;
 
-		for (uint32_t i = graph->root_in_first[object];
-		     i < graph->root_in_first[object + 1]; i++) {
-			if (snapshot->root_edges[graph->root_in[i]].root == root)
-				heap_bit_set(no_root_edge, graph->root_in[i]);
+		for (uint64_t i = heap_snapshot_first_root_edge(snapshot, root);
+		     i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++) {
+			if (snapshot->root_edges[i].target == object)
+				heap_bit_set(no_root_edge, (uint32_t)i);
 		}
 		return;
 	}
@@ -254,10 +418,8 @@ struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id obje
 	CLEANUP_COLUMN uint8_t *edges = NULL;
 	CLEANUP_COLUMN uint8_t *root_edges = NULL;
 	size_t found = 0;
-	struct heap_error *error = heap_graph_need_reverse(graph);
+	struct heap_error *error = heap_column_create(edge_bytes, 1, &edges);
 
-	if (!error)
-		error = heap_column_create(edge_bytes, 1, &edges);
 	if (!error)
 		error = heap_column_create(graph->snapshot->root_edge_count / 8 + 1, 1,
 					   &root_edges);

@@ -9,7 +9,7 @@
  *
  * Of the shortest ways one from a root with a name comes first, before words of stacks and
  * segments; then the one with the fewest doubtful pointers on it: those that no type says are
- * pointers, and those into the middle of an object.
+ * pointers, and those into the middle of an object; then that by the first pointers.
  */
 
 #include "lib/graph.h"
@@ -21,7 +21,8 @@ struct heap_path {
 };
 
 /**
- * One pass over the edges at most; 12 bytes per object while it works.
+ * A pass over the edges for each of the first levels, or one over reverse edges if the graph has
+ * them; 12 bytes per object at most while it works. Loads HEAP_COLUMN_QUALITY.
  *
  * @param result  filled if there is a way; heap_path_deinit() frees it
  * @return NULL, HEAP_ERROR_ABSENT if no root reaches the object, HEAP_ERROR_MEMORY

@@ -593,8 +593,10 @@ static enum command_status suspects_run(struct session *session, int argc, char 
 	if (minimum && !parse_minimum(minimum, total, &least))
 		return COMMAND_USAGE;
 	error = heap_suspects_find(session->snapshot, &session->tree, least, &suspects, &count);
-	if (!error)
-		error = session_graph(session);
+	if (!error && count > 0)
+		error = session_edges(session);
+	if (!error && count > 0)
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS);
 	output_open_array(session->output, NULL);
 	for (size_t i = 0; !error && i < count && !session_must_stop(session); i++)
 		error = print_suspect(session, &suspects[i], i + 1, total);

@@ -3,6 +3,7 @@
  * inrefs, outrefs, path: an object's place in the graph.
  */
 #include "lib/cleanup.h"
+#include "lib/holders.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/field.h"
@@ -10,17 +11,29 @@
 
 #include <inttypes.h>
 
-// What all of them begin with: one operand, descriptions, the graph.
+// What all of them begin with: one operand, and the graph.
 HEAP_MUST_CHECK
 static struct heap_error *prepare(struct session *session, const char *word, heap_object_id *object)
 {
-	struct heap_error *error = describe_load(session);
+	struct heap_error *error = session_locate_object(session, word, object);
+
+	return error ? error : session_pointers(session);
+}
+
+// What is said of objects, and of the pointers that leave some of them.
+HEAP_MUST_CHECK
+static struct heap_error *load_around(struct session *session, const heap_object_id *objects,
+				      size_t count, const heap_object_id *sources,
+				      size_t source_count)
+{
+	struct heap_error *error = describe_load_around(session, objects, count);
 
 	if (!error)
-		error = session_parse_object(session, word, object);
-	if (!error)
-		error = session_graph(session);
-	return error;
+		error = describe_load_around(session, sources, source_count);
+	return error ? error
+		     : heap_snapshot_load_around(session->snapshot,
+						 HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS, sources,
+						 source_count);
 }
 
 // --- outrefs -----------------------------------------------------------------
@@ -41,6 +54,9 @@ static enum command_status outrefs_run(struct session *session, int argc, char *
 
 	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
 
+	error = load_around(session, snapshot->edge_target + first, end - first, &object, 1);
+	if (error)
+		return command_fail(session, error);
 	output_open_array(output, NULL);
 	for (uint32_t i = first; i < end && !session_must_stop(session); i++) {
 		const char *field =
@@ -101,9 +117,22 @@ static void print_reference(struct session *session, uint32_t edge, heap_object_
 	output_close(session->output);
 }
 
-static enum command_status inrefs_run(struct session *session, int argc, char **argv)
+static void print_holders(struct session *session, const struct heap_holders_of *of)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
+
+	output_open_array(session->output, NULL);
+	for (uint32_t i = 0; i < of->root_count; i++)
+		print_root_reference(session, &snapshot->root_edges[of->root_edges[i]]);
+	for (uint32_t i = 0; i < of->count && !session_must_stop(session); i++)
+		print_reference(session, of->edges[i], of->sources[i]);
+	output_close(session->output);
+}
+
+static enum command_status inrefs_run(struct session *session, int argc, char **argv)
+{
+	struct heap_holders *holders = NULL;
+	struct heap_holders_of of = { 0 };
 	heap_object_id object;
 
 	if (argc != 2)
@@ -111,21 +140,20 @@ static enum command_status inrefs_run(struct session *session, int argc, char **
 
 	struct heap_error *error = prepare(session, argv[1], &object);
 
+	if (!error)
+		error = heap_holders_create(session->graph, &holders);
+	if (!error)
+		error = heap_holders_need(holders, &object, 1);
+	if (!error) {
+		of = heap_holders_get(holders, object);
+		error = load_around(session, &object, 1, of.sources, of.count);
+	}
+	if (!error)
+		print_holders(session, &of);
+	heap_holders_destroy(holders);
 	if (error)
 		return command_fail(session, error);
-
-	const struct heap_graph *graph = session->graph;
-	uint32_t root_first = graph->root_in_first[object];
-	uint32_t root_end = graph->root_in_first[object + 1];
-	uint32_t first = graph->in_first[object], end = graph->in_first[object + 1];
-
-	output_open_array(session->output, NULL);
-	for (uint32_t i = root_first; i < root_end; i++)
-		print_root_reference(session, &snapshot->root_edges[graph->root_in[i]]);
-	for (uint32_t i = first; i < end && !session_must_stop(session); i++)
-		print_reference(session, graph->in_edge[i], graph->in_source[i]);
-	output_close(session->output);
-	return root_end > root_first || end > first ? COMMAND_OK : COMMAND_NOTHING;
+	return of.root_count > 0 || of.count > 0 ? COMMAND_OK : COMMAND_NOTHING;
 }
 
 const struct command inrefs_command = {
@@ -220,6 +248,10 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 	if (!error)
 		error = heap_paths_find(session->graph, object, avoided, several ? limit : 1, paths,
 					&count);
+	if (error)
+		return command_fail(session, error);
+	error = count ? path_load(session, paths, count)
+		      : describe_load_around(session, &object, 1);
 	if (error)
 		return command_fail(session, error);
 	if (count == 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/path.h"
 
+#include "lib/cleanup.h"
 #include "shell/describe.h"
 #include "shell/field.h"
 
@@ -29,6 +30,30 @@ static heap_object_id path_object(const struct heap_snapshot *snapshot,
 {
 	return step == 0 ? snapshot->root_edges[path->root_edge].target
 			 : snapshot->edge_target[path->edges[step - 1]];
+}
+
+struct heap_error *path_load(struct session *session, const struct heap_path *paths, size_t count)
+{
+	struct heap_snapshot *snapshot = session->snapshot;
+	size_t all = 0, at = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += paths[i].count + 1;
+
+	CLEANUP_FREE heap_object_id *objects = calloc(all + 1, sizeof(*objects));
+
+	if (!objects)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < count; i++) {
+		for (size_t step = 0; step <= paths[i].count; step++)
+			objects[at++] = path_object(snapshot, &paths[i], step);
+	}
+
+	struct heap_error *error = describe_load_around(session, objects, all);
+
+	return error ? error
+		     : heap_snapshot_load_around(snapshot, HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS,
+						 objects, all);
 }
 
 // How many steps from this one on lead by one and the same field from one type to itself.

@@ -24,6 +24,10 @@
 void path_print(struct session *session, const char *key, const struct heap_path *path,
 		const char *indent);
 
+/** Loads what path_print() says of ways, and no more. @param paths  [count] */
+HEAP_MUST_CHECK
+struct heap_error *path_load(struct session *session, const struct heap_path *paths, size_t count);
+
 /** " + 8 (untyped)": what is to be said of a pointer beside where it stands. */
 const char *path_edge_remark(struct session *session, uint32_t interior, uint8_t flags);
 

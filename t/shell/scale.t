@@ -6,6 +6,7 @@ use warnings;
 use lib 't/lib';
 use IO::Select;
 use IPC::Open2;
+use Cgroup;
 use Sample;
 use Test::More;
 
@@ -114,6 +115,23 @@ for my $question (\@question, ['-q', $file, 'leaks', '--limit', 3],
     unlink $kept;
     is_deeply [Sample::run('', 'prlimit', '--data=' . (24 << 20), $heapsh, @$question)],
         \@expected, "24 MiB of data: @$question[2..$#$question]";
+}
+# The same in a control group, whose limit pages of files count towards as well.
+SKIP: {
+    skip 'a sanitizer takes all memory', 1 if $ENV{SANITIZE};
+    my $group = Cgroup->create(40 << 20);
+    skip Cgroup::reason(), 1 unless $group;
+    for my $question (\@question, ['-q', $file, 'leaks', '--limit', 3],
+        ['-q', $file, 'identify', '0x555555560010'], ['-q', $file, 'path', '0x555555560010'],
+        ['-q', $file, 'retained', 'type', 'record_11'])
+    {
+        my @expected = Sample::run('', $heapsh, @$question);
+        unlink $kept;
+        is_deeply [Sample::run('', $group->enter, $heapsh, @$question)], \@expected,
+            "a group of 40 MiB: @$question[2..$#$question]";
+    }
+    cmp_ok $group->peak, '<=', 40 << 20, 'no more memory than that';
+    cmp_ok $group->peak, '>', 8 << 20, 'but some';
 }
 {
     local $ENV{TMPDIR} = '/nonexistent';

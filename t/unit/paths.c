@@ -3,12 +3,14 @@
 // one length is preferred.
 #include "t/unit/unit.h"
 
+#include "lib/parallel.h"
 #include "lib/paths.h"
 #include "t/unit/graph_model.h"
 
 enum {
 	GRAPHS = 1000,
 	LONG = 1000000,
+	MANY = 100000,
 };
 
 // How good a way is: edges after the root's; rank of the root; doubtful pointers.
@@ -98,6 +100,29 @@ static void check_path(struct heap_graph *graph, heap_object_id object, struct m
 	heap_path_deinit(&path);
 }
 
+// Without reverse edges: by passes over all pointers, however many have been made.
+static void check_same_path(struct heap_graph *graph, struct heap_graph *bare,
+			    heap_object_id object)
+{
+	struct heap_path path, other;
+	struct heap_error *error = heap_path_find(graph, object, &path);
+	struct heap_error *other_error;
+
+	bare->passes = 0;
+	other_error = heap_path_find(bare, object, &other);
+	assert_int_equal(!error, !other_error);
+	heap_error_destroy(other_error);
+	if (error) {
+		heap_error_destroy(error);
+		return;
+	}
+	assert_int_equal(path.root_edge, other.root_edge);
+	assert_int_equal(path.count, other.count);
+	assert_memory_equal(path.edges, other.edges, path.count * sizeof(*path.edges));
+	heap_path_deinit(&path);
+	heap_path_deinit(&other);
+}
+
 static void the_best_of_the_shortest_paths_is_found(void **state)
 {
 	(void)state;
@@ -107,14 +132,52 @@ static void the_best_of_the_shortest_paths_is_found(void **state)
 
 		model_init_random(&model);
 
-		struct heap_graph *graph = model_graph(&model);
+		struct heap_graph *graph = model_graph(&model), *bare;
 
+		assert_null(heap_graph_create(&model, &bare));
 		find_best(&model, best);
-		for (heap_object_id object = 0; object < model.object_count; object++)
+		for (heap_object_id object = 0; object < model.object_count; object++) {
 			check_path(graph, object, best[object]);
+			if (!bare->in_first)
+				check_same_path(graph, bare, object);
+		}
 		heap_graph_destroy(graph);
+		heap_graph_destroy(bare);
 		model_deinit(&model);
 	}
+}
+
+// Threads look at a part of the pointers each.
+static void several_threads_find_the_same_path(void **state)
+{
+	struct heap_snapshot model;
+	struct heap_graph *bare;
+
+	(void)state;
+	heap_parallel_set_threads(2);
+	model_init(&model, MANY, MANY * 2, 2, 20);
+	for (uint32_t i = 0; i < MANY * 2; i++) {
+		model.edge_first[i / 2 + 1]++;
+		model.edge_target[i] = random_below(2) ? (i / 2 + 1) % MANY : random_below(MANY);
+		model.edge_interior[i] = random_below(4) ? 0 : 16;
+		model.edge_flags[i] = (uint8_t)random_below(2);
+	}
+	for (uint32_t i = 0; i < MANY; i++)
+		model.edge_first[i + 1] += model.edge_first[i];
+	for (uint32_t i = 0; i < 20; i++) {
+		model.root_edges[i].root = i / 10;
+		model.root_edges[i].target = random_below(MANY);
+	}
+
+	struct heap_graph *graph = model_graph(&model);
+
+	assert_null(heap_graph_create(&model, &bare));
+	for (uint32_t i = 0; i < 100; i++)
+		check_same_path(graph, bare, random_below(MANY));
+	heap_graph_destroy(bare);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+	heap_parallel_set_threads(0);
 }
 
 // A global variable → 0 → 1 → 3 untyped, → 2 → 3 typed; the stack → 3 is shorter, though
@@ -274,5 +337,6 @@ static void there_is_a_way_by_each_holder(void **state)
 
 UNIT_TESTS("paths", cmocka_unit_test(there_is_a_way_by_each_holder),
 	   cmocka_unit_test(the_best_of_the_shortest_paths_is_found),
+	   cmocka_unit_test(several_threads_find_the_same_path),
 	   cmocka_unit_test(shorter_beats_named_and_typed_beats_first),
 	   cmocka_unit_test(a_path_may_be_a_million_long))
