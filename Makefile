@@ -71,7 +71,7 @@ TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 PROGRAMS := $(BUILD)/heapsh $(BATCH) $(BUILD)/heapsnap
 
 all: $(BUILD)/libheapsnap.so $(BUILD)/heapsnap-writer $(BUILD)/libheapgraph.a \
-	$(BUILD)/libheapgraph.so $(PROGRAMS)
+	$(BUILD)/libheapgraph.so $(BUILD)/libheaptrace.so $(PROGRAMS)
 
 # --- rooms -----------------------------------------------------------------
 
@@ -104,6 +104,16 @@ $(BUILD)/libheapgraph.so: $(PUBLIC) $(BUILD)/libheapgraph.a lib/heapgraph.map
 		-Wl,-z,now -Wl,-soname,libheapgraph.so.0 -Wl,--version-script=lib/heapgraph.map -o $@ \
 		$(PUBLIC) $(BUILD)/libheapgraph.a $(LDFLAGS) $(shell pkg-config --libs zlib) -lm -pthread
 	$(Q)ln -sf libheapgraph.so $@.0
+
+# The same for traces, which name code, so that it needs what reads debug information.
+PUBLIC_TRACE := $(filter $(BUILD)/lib/trace%,$(LIB))
+$(BUILD)/libheaptrace.so: $(PUBLIC_TRACE) $(BUILD)/libheapgraph.a lib/heaptrace.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -shared $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) \
+		-Wl,-z,now -Wl,-soname,libheaptrace.so.0 -Wl,--version-script=lib/heaptrace.map -o $@ \
+		$(PUBLIC_TRACE) $(BUILD)/libheapgraph.a $(LDFLAGS) $(shell pkg-config --libs libelf zlib) \
+		-liberty -lm -pthread
+	$(Q)ln -sf libheaptrace.so $@.0
 
 # Its large arrays are columns: dumper/writer/large.c.
 WRITER_WRAPS := $(if $(SANITIZE),,-Wl$(patsubst %,$(comma)--wrap=%,malloc calloc realloc reallocarray free))
@@ -301,13 +311,14 @@ lint:
 
 $(BUILD)/heapsnap.pc: dumper/heapsnap.pc.in
 $(BUILD)/heapgraph.pc: lib/heapgraph.pc.in
+$(BUILD)/heaptrace.pc: lib/heaptrace.pc.in
 # Made each time: PREFIX may have changed.
 $(BUILD)/%.pc: FORCE
 	@mkdir -p $(@D)
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 		$(filter %.in,$^) >$@
 
-install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
+install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc $(BUILD)/heaptrace.pc
 	install -D -m 755 $(BUILD)/libheapsnap.so $(DESTDIR)$(LIBDIR)/libheapsnap.so.0
 	ln -sf libheapsnap.so.0 $(DESTDIR)$(LIBDIR)/libheapsnap.so
 	install -D -m 755 $(BUILD)/heapsnap-writer $(DESTDIR)$(LIBDIR)/heapsnap/heapsnap-writer
@@ -316,6 +327,14 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc
 	install -D -m 755 $(BUILD)/libheapgraph.so $(DESTDIR)$(LIBDIR)/libheapgraph.so.0
 	ln -sf libheapgraph.so.0 $(DESTDIR)$(LIBDIR)/libheapgraph.so
 	install -D -m 644 lib/heapgraph.h $(DESTDIR)$(PREFIX)/include/heapgraph.h
+	install -D -m 755 $(BUILD)/libheaptrace.so $(DESTDIR)$(LIBDIR)/libheaptrace.so.0
+	ln -sf libheaptrace.so.0 $(DESTDIR)$(LIBDIR)/libheaptrace.so
+	install -d $(DESTDIR)$(PREFIX)/include/heapsnap
+	for header in trace error; do \
+		sed 's|"lib/error.h"|<heapsnap/error.h>|' lib/$$header.h \
+			>$(DESTDIR)$(PREFIX)/include/heapsnap/$$header.h || exit 1; \
+	done
+	install -D -m 644 $(BUILD)/heaptrace.pc $(DESTDIR)$(LIBDIR)/pkgconfig/heaptrace.pc
 	install -d $(DESTDIR)$(PREFIX)/include/heapsnap
 	for header in trace error; do \
 		sed 's|"lib/|"heapsnap/|' lib/$$header.h >$(DESTDIR)$(PREFIX)/include/heapsnap/$$header.h || exit 1; \

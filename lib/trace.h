@@ -18,6 +18,8 @@
  * it stands for 1 / p blocks and s / p bytes: sums of these are right on average, and their
  * variance is the sum of (1 - p) / p² (times s² for bytes).
  *
+ * Installed as heapsnap/trace.h, for analyses of one's own (pkg-config heaptrace): heaptrace(3).
+ *
  * The file may be hostile: what makes no sense is an error. One that is cut off, since the
  * program was killed, ends where its last whole chunk does.
  */
@@ -27,6 +29,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum heap_trace_kind {
 	HEAP_TRACE_ALLOCATED,
@@ -68,34 +74,34 @@ struct heap_trace_info {
 struct heap_trace;
 
 /** @return HEAP_ERROR_SYSTEM, HEAP_ERROR_FORMAT or HEAP_ERROR_MEMORY */
-HEAP_MUST_CHECK
+HEAP_MUST_CHECK_PUBLIC
 struct heap_error *heap_trace_open(const char *path, struct heap_trace **result);
 
 /** The same for bytes in memory, which are copied. */
-HEAP_MUST_CHECK
+HEAP_MUST_CHECK_PUBLIC
 struct heap_error *heap_trace_open_memory(const void *bytes, size_t size,
 					  struct heap_trace **result);
 
 /** NULL is fine. */
-void heap_trace_close(struct heap_trace *trace);
+HEAP_PUBLIC void heap_trace_close(struct heap_trace *trace);
 
-const struct heap_trace_info *heap_trace_info(const struct heap_trace *trace);
+HEAP_PUBLIC const struct heap_trace_info *heap_trace_info(const struct heap_trace *trace);
 
 /** @return false at the end, and where @p error gets something */
-bool heap_trace_next(struct heap_trace *trace, struct heap_trace_event *event,
-		     struct heap_error **error);
+HEAP_PUBLIC bool heap_trace_next(struct heap_trace *trace, struct heap_trace_event *event,
+				 struct heap_error **error);
 
 /** With what probability a block of that size is in the sample: 0 to 1. */
-double heap_trace_probability(const struct heap_trace *trace, uint64_t size);
+HEAP_PUBLIC double heap_trace_probability(const struct heap_trace *trace, uint64_t size);
 
 /**
  * Whether a step is in a function like xmalloc(), whose blocks belong to its callers: as far as has
  * been read, which is why it is asked when all has been.
  */
-bool heap_trace_is_wrapper(const struct heap_trace *trace, uint32_t step);
+HEAP_PUBLIC bool heap_trace_is_wrapper(const struct heap_trace *trace, uint32_t step);
 
 /** The step that has called this one; 0 if none is known. Callers have lower numbers. */
-uint32_t heap_trace_caller(const struct heap_trace *trace, uint32_t step);
+HEAP_PUBLIC uint32_t heap_trace_caller(const struct heap_trace *trace, uint32_t step);
 
 /**
  * Where a step's call is, inlined functions first. Reads the module's debug information when
@@ -104,8 +110,12 @@ uint32_t heap_trace_caller(const struct heap_trace *trace, uint32_t step);
  * @param places  gets what belongs to the trace; one at least
  * @param count   gets how many
  */
-HEAP_MUST_CHECK
+HEAP_MUST_CHECK_PUBLIC
 struct heap_error *heap_trace_places(struct heap_trace *trace, uint32_t step,
 				     const struct heap_trace_place **places, size_t *count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

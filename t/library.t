@@ -110,6 +110,40 @@ SKIP: {
     compile("$place/empty.cc", 'empty', $cxx);
 }
 
+# --- traces ------------------------------------------------------------------
+
+SKIP: {
+    skip 'no backtraces are taken on this processor', 6 unless `uname -m` =~ /^x86_64/;
+    my $graph = $flags;
+    chomp($flags = `pkg-config --cflags --libs heaptrace`);
+    is $?, 0, 'pkg-config knows heaptrace';
+    my %shown = map { / T (\w+)\@/ ? ($1 => 1) : () } `nm -D --defined-only $place/usr/lib/libheaptrace.so.0`;
+    my $trace_header = Sample::content("$place/usr/include/heapsnap/trace.h");
+    delete $shown{"heap_error_$_"} for qw(code message destroy);
+    is_deeply [sort keys %shown], [sort $trace_header =~ /^HEAP_\w*PUBLIC\b[^;]*?\b(heap_trace_\w+)\(/mg],
+        'the library has what its header says';
+    my $queue = compile('examples/queue-lifetimes.c', 'queue-lifetimes', "$cc -std=gnu11");
+    {
+        local @ENV{qw(HEAPSNAP_TRACE HEAPSNAP_RATE)} = ("$place/queue.trace", 1);
+        system("$build/heapsnap run -- $build/t/programs/trace-history backlog >$place/null") == 0 or die 'no trace';
+    }
+    my ($told, $complaint, $code) = Sample::run('', $queue, "$place/queue.trace", 'make_medium');
+    is "$complaint$code", 0, 'queue-lifetimes reads a trace';
+    my ($blocks, @lived) = (0);
+    $told =~ s{of the time: (\d+) blocks lived ([\d.]+) ms}{$blocks += $1; push @lived, $2}ge;
+    is $blocks, 2000, 'all blocks of the queue';
+    ok $lived[0] < $lived[1] && $lived[1] < $lived[2], "the later they come the longer they stay: @lived";
+    my @line = split /\n/, Sample::content('examples/queue-lifetimes.c');
+    cmp_ok scalar @line, '<=', 75, 'in few lines';
+    if (system("command -v $cxx >$place/null") == 0) {
+        open my $cpp, '>', "$place/trace.cc" or die $!;
+        print $cpp "#include <heapsnap/trace.h>\nint main() { return heap_trace_caller(nullptr, 0) != 0; }\n";
+        close $cpp;
+        compile("$place/trace.cc", 'trace', $cxx);
+    }
+    $flags = $graph;
+}
+
 # --- the examples ------------------------------------------------------------
 
 my $server = Heapsh->start('waste');
