@@ -11,7 +11,10 @@
 #include <zlib.h>
 
 enum {
-	BATCH = 16, // blocks that are compressed together, in parallel, and written in order
+	// Blocks that are compressed together, in parallel, and written in order: two a thread, so
+	// that none waits long for another, and no more, since a block has over a megabyte.
+	BATCH_PER_THREAD = 2,
+	BATCH_MAX = 16,
 	LEVEL = 1,
 	WINDOW_BITS = 15,
 	MEMORY_LEVEL = 9,
@@ -41,8 +44,9 @@ struct heap_file_writer {
 	struct entry entries[HEAP_SECTIONS_MAX];
 	size_t entry_count;
 	struct entry *current;
-	int strategy; // zlib's, for the current section
-	struct block batch[BATCH];
+	int strategy;                  // zlib's, for the current section
+	struct block batch[BATCH_MAX]; // [batch_size]
+	size_t batch_size;
 	size_t filled;   // blocks of the batch that are full
 	size_t elements; // in the block that is being filled
 	uint64_t last;   // value, for differences
@@ -85,7 +89,10 @@ struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writ
 	if (!writer)
 		return heap_error_out_of_memory();
 	writer->descriptor = descriptor;
-	for (int i = 0; i < BATCH; i++) {
+	writer->batch_size = (size_t)heap_parallel_threads() * BATCH_PER_THREAD;
+	if (writer->batch_size > BATCH_MAX)
+		writer->batch_size = BATCH_MAX;
+	for (size_t i = 0; i < writer->batch_size; i++) {
 		writer->batch[i].raw = malloc(HEAP_BLOCK_BYTES_MAX + HEAP_VARINT_MAX);
 		writer->batch[i].stored = malloc(compressBound(HEAP_BLOCK_BYTES_MAX));
 		if (!writer->batch[i].raw || !writer->batch[i].stored) {
@@ -103,7 +110,7 @@ void heap_file_writer_destroy(struct heap_file_writer *writer)
 {
 	if (!writer)
 		return;
-	for (int i = 0; i < BATCH; i++) {
+	for (size_t i = 0; i < BATCH_MAX; i++) {
 		free(writer->batch[i].raw);
 		free(writer->batch[i].stored);
 	}
@@ -214,7 +221,7 @@ static void begin_block(struct heap_file_writer *writer)
 
 static void end_block(struct heap_file_writer *writer)
 {
-	if (++writer->filled == BATCH)
+	if (++writer->filled == writer->batch_size)
 		write_batch(writer);
 	begin_block(writer);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/backtraces.h"
 
+#include "dumper/writer/samples.h"
+
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -356,25 +358,12 @@ static struct heap_error *set(struct naming *naming, heap_object_id object, uint
 	return error;
 }
 
-// Those that were sampled themselves.
+// One that was sampled itself.
 HEAP_MUST_CHECK
-static struct heap_error *set_samples(struct naming *naming, const struct image *image,
-				      const struct heapsnap_process *process,
-				      const struct objects *objects)
+static struct heap_error *set_sample(void *context, heap_object_id object,
+				     const struct heapsnap_sample *sample)
 {
-	CLEANUP_FREE struct heapsnap_sample *samples = NULL;
-	uint32_t count;
-	struct heap_error *error = read_table(image, process->samples, process->sample_slots,
-					      sizeof(*samples), &samples, &count);
-
-	for (uint32_t i = 0; !error && i < count; i++) {
-		heap_object_id object =
-			samples[i].block ? objects_find(objects, samples[i].block) : HEAP_NO_OBJECT;
-
-		if (object != HEAP_NO_OBJECT && objects->address[object] == samples[i].block)
-			error = set(naming, object, samples[i].backtrace, true);
-	}
-	return error;
+	return set(context, object, sample->backtrace, true);
 }
 
 HEAP_MUST_CHECK
@@ -390,7 +379,7 @@ static struct heap_error *set_all(struct naming *naming, const struct image *ima
 	if (!error)
 		error = add_step(backtraces, 0, 0, &none);
 	if (!error)
-		error = set_samples(naming, image, process, objects);
+		error = samples_visit(image, process, objects, set_sample, naming);
 	for (heap_object_id i = 0; !error && i < objects->count; i++) {
 		if (backtraces->backtrace[i] == 0)
 			error = set(naming, i,

@@ -10,7 +10,7 @@ enum {
 	PAGE = 4096,
 	PAGES = 8192, // 32 MiB, of which only what is used is memory
 	MIN_PAGES = 16,
-	SHARE = 16, // of the memory that there may be, no more than one part in so many
+	SHARE = 64, // of the memory that there may be, no more than one part in so many
 	AHEAD = 4,  // are read at once where addresses ascend
 };
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/samples.h"
 
-#include "lib/cleanup.h"
-
 #include <stdlib.h>
 
 enum {
 	MAX_SLOTS = 1 << 22, // the process's word on how many there are is not believed blindly
+	AT_ONCE = 512,       // samples that are read
 	US = 1000,           // ns
 };
 
@@ -43,40 +42,82 @@ static int compare_objects(const void *left, const void *right)
 	return (a->object > b->object) - (a->object < b->object);
 }
 
+// The table has room for many more than there are: it is read in pieces, and not kept.
+struct heap_error *samples_visit(const struct image *image, const struct heapsnap_process *process,
+				 const struct objects *objects, samples_visitor *visit,
+				 void *context)
+{
+	uint32_t slots =
+		process->samples && process->sample_slots <= MAX_SLOTS ? process->sample_slots : 0;
+	struct heapsnap_sample samples[AT_ONCE];
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < slots; i++) {
+		const struct heapsnap_sample *sample = &samples[i % AT_ONCE];
+
+		if (i % AT_ONCE == 0)
+			image_read_padded(image, process->samples + i * sizeof(*samples), samples,
+					  (slots - i < AT_ONCE ? slots - i : AT_ONCE) *
+						  sizeof(*samples));
+		if (sample->block == 0)
+			continue;
+
+		heap_object_id object = objects_find(objects, sample->block);
+
+		if (object != HEAP_NO_OBJECT && objects->address[object] == sample->block)
+			error = visit(context, object, sample);
+	}
+	return error;
+}
+
+struct reading {
+	const struct heapsnap_process *process;
+	struct heap_sample *samples; // [count]
+	uint32_t count, capacity;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *read_sample(void *context, heap_object_id object,
+				      const struct heapsnap_sample *sample)
+{
+	struct reading *reading = context;
+	uint32_t number = number_of(reading->process, sample);
+
+	// An entry that is just being filled in has no time yet.
+	if (sample->time_ns == 0)
+		return NULL;
+	if (reading->count == reading->capacity) {
+		uint32_t capacity = reading->capacity ? reading->capacity * 2 : AT_ONCE;
+		void *more = realloc(reading->samples, capacity * sizeof(*reading->samples));
+
+		if (!more)
+			return heap_error_out_of_memory();
+		reading->samples = more;
+		reading->capacity = capacity;
+	}
+	reading->samples[reading->count++] = (struct heap_sample){
+		.object = object,
+		.number = number,
+		.time_ns = time_of(reading->process, sample, number),
+		.thread = sample->thread,
+	};
+	return NULL;
+}
+
 struct heap_error *samples_read(const struct image *image, const struct heapsnap_process *process,
 				const struct objects *objects, struct heap_sample **result,
 				uint32_t *count)
 {
-	uint32_t slots =
-		process->samples && process->sample_slots <= MAX_SLOTS ? process->sample_slots : 0;
-	CLEANUP_FREE struct heapsnap_sample *table = calloc((size_t)slots + 1, sizeof(*table));
-	struct heap_sample *samples = calloc((size_t)slots + 1, sizeof(*samples));
-	uint32_t found = 0;
+	struct reading reading = { .process = process };
+	struct heap_error *error = samples_visit(image, process, objects, read_sample, &reading);
 
-	if (!table || !samples) {
-		free(samples);
-		return heap_error_out_of_memory();
+	if (error) {
+		free(reading.samples);
+		return error;
 	}
-	image_read_padded(image, process->samples, table, slots * sizeof(*table));
-	for (uint32_t i = 0; i < slots; i++) {
-		const struct heapsnap_sample *sample = &table[i];
-		heap_object_id object =
-			sample->block ? objects_find(objects, sample->block) : HEAP_NO_OBJECT;
-		uint32_t number = number_of(process, sample);
-
-		// An entry that is just being filled in has no time yet.
-		if (object == HEAP_NO_OBJECT || objects->address[object] != sample->block ||
-		    sample->time_ns == 0)
-			continue;
-		samples[found++] = (struct heap_sample){
-			.object = object,
-			.number = number,
-			.time_ns = time_of(process, sample, number),
-			.thread = sample->thread,
-		};
-	}
-	qsort(samples, found, sizeof(*samples), compare_objects);
-	*result = samples;
-	*count = found;
+	if (reading.count > 0)
+		qsort(reading.samples, reading.count, sizeof(*reading.samples), compare_objects);
+	*result = reading.samples;
+	*count = reading.count;
 	return NULL;
 }

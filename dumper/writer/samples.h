@@ -15,6 +15,16 @@
 /** Whether the library's trace is one of the process itself. */
 bool samples_has_trace(const struct heapsnap_process *process);
 
+/** Told of a sample and the live object that it is of. */
+typedef struct heap_error *samples_visitor(void *context, heap_object_id object,
+					   const struct heapsnap_sample *sample);
+
+/** Visits the samples of live objects, in no order, until the visitor returns an error. */
+HEAP_MUST_CHECK
+struct heap_error *samples_visit(const struct image *image, const struct heapsnap_process *process,
+				 const struct objects *objects, samples_visitor *visit,
+				 void *context);
+
 /**
  * @param result  [*count] by object; the caller's
  */
