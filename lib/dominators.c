@@ -17,12 +17,14 @@
  *     what it will want to know of their targets then, long before they are taken off. The
  *     tree is a depth-first one still: whoever is taken off first is the parent.
  * (b) both ends of an edge have their numbers when it is taken off. No reverse edges of the
- *     graph are needed: an edge to a node that has been met is put on a chain of that node's.
+ *     graph are needed: an edge to a node that has been met is put into that node's bucket.
  *     An edge from a lower number comes from an ancestor, whose own number is all that it
  *     has to say; it is not even put there.
+ * (c) a bucket has the edges to 65,536 numbers in turn, so that they are written one after the
+ *     other, and is sorted by number when its turn comes, in the cache.
  *
- * An edge is on the stack or on a chain, so both share one array of as many entries as there
- * are edges: the stack grows up from its start, the chains down from its end.
+ * An edge is on the stack or in a bucket, so both share one array of little more entries than
+ * there are edges: the stack grows up from its start, the buckets' chunks down from its end.
  */
 #include "lib/dominators.h"
 
@@ -33,38 +35,46 @@
 
 enum {
 	VIRTUAL_ROOT = 0,
-	CHAIN_AHEAD = 12, // nodes before their turn that memory is asked for what they need
+	AHEAD = 12,     // nodes or edges before their turn that memory is asked for what they need
+	BUCKET = 65536, // numbers
+	CHUNK = 2048,   // entries, of which the first says where the chunk before is
 };
 
 // A node of the search tree in the forest of those that have been gone through.
 struct link {
-	union {
-		uint32_t chain;    // until its turn: entry of its last edge; 0: none
-		uint32_t ancestor; // then: the way up, compressed
-	};
-	uint32_t label; // the best semi on that way
+	uint32_t ancestor; // the way up, compressed
+	uint32_t label;    // the best semi on that way
 };
 
 struct entry {
 	uint32_t from; // number of the node that the edge leaves
 	union {
 		uint32_t target; // on the stack: the object
-		uint32_t next;   // on a chain: another entry; 0: none
+		uint32_t to;     // in a bucket: its number
+		uint32_t next;   // at the start of a chunk: another chunk; 0: none
 	};
+};
+
+// Edges to BUCKET numbers, from higher ones.
+struct bucket {
+	uint32_t chunk; // the last one's first entry; 0: none
+	uint32_t used;  // entries of that chunk
+	uint32_t count; // edges in all chunks
 };
 
 struct work {
 	const struct heap_snapshot *snapshot;
 	const struct heap_progress *progress;
 	uint32_t objects, nodes, entry_count;
-	uint32_t *number_of;   // [nodes + 1] number of a node; 0: not met
-	uint32_t *node_of;     // [nodes + 1] node of a number
-	uint32_t *parent;      // [nodes + 1] in the search tree; later idom
-	uint32_t *semi;        // [nodes + 1] by number, as all below
-	struct link *links;    // [nodes + 1]
-	struct entry *entries; // [entry_count] 0 is unused
-	uint32_t top;          // of the stack: its last entry
-	uint32_t bottom;       // of the chains: their last entry
+	uint32_t *number_of;    // [nodes + 1] number of a node; 0: not met
+	uint32_t *node_of;      // [nodes + 1] node of a number
+	uint32_t *parent;       // [nodes + 1] in the search tree; later idom
+	uint32_t *semi;         // [nodes + 1] by number, as all below
+	struct link *links;     // [nodes + 1]
+	struct entry *entries;  // [entry_count] 0 is unused
+	struct bucket *buckets; // [nodes / BUCKET + 1]
+	uint32_t top;           // of the stack: its last entry
+	uint32_t bottom;        // of the buckets: the first entry of their last chunk
 	uint32_t met;
 };
 
@@ -105,16 +115,20 @@ static void push_edges(struct work *work, heap_object_id object, uint32_t number
 // An edge to a node that has been met.
 static void note_edge(struct work *work, uint32_t from, uint32_t to)
 {
-	if (from < to) {
-		if (from < work->semi[to])
-			work->semi[to] = from;
-	} else if (from > to) {
-		uint32_t entry = work->bottom--;
+	struct bucket *bucket = &work->buckets[to / BUCKET];
 
-		work->entries[entry] =
-			(struct entry){ .from = from, .next = work->links[to].chain };
-		work->links[to].chain = entry;
+	if (from < to && from < work->semi[to])
+		work->semi[to] = from;
+	if (from <= to)
+		return;
+	if (bucket->used == 0 || bucket->used == CHUNK) {
+		work->bottom -= CHUNK;
+		work->entries[work->bottom].next = bucket->chunk;
+		bucket->chunk = work->bottom;
+		bucket->used = 1;
 	}
+	work->entries[bucket->chunk + bucket->used++] = (struct entry){ .from = from, .to = to };
+	bucket->count++;
 }
 
 // The entry below the top has been on its way to the cache for a while: now its edges.
@@ -158,7 +172,7 @@ static struct heap_error *search(struct work *work)
 	const struct heap_snapshot *snapshot = work->snapshot;
 	uint64_t edge = 0;
 
-	work->bottom = work->entry_count - 1;
+	work->bottom = work->entry_count;
 	for (uint32_t root = 0; root < snapshot->root_count; root++) {
 		uint32_t number = meet(work, work->objects + root, VIRTUAL_ROOT);
 
@@ -205,22 +219,54 @@ static uint32_t evaluate(struct link *links, uint32_t v, uint32_t last)
 	return links[v].label;
 }
 
+// A bucket's edges by the number that they lead to.
+struct sorted {
+	uint32_t first[BUCKET + 1]; // in from
+	uint32_t *from;             // [as many as the largest bucket has]
+};
+
+static void sort_bucket(const struct work *work, const struct bucket *bucket, struct sorted *sorted)
+{
+	const struct entry *entries = work->entries;
+	uint32_t used = bucket->used;
+
+	memset(sorted->first, 0, sizeof(sorted->first));
+	for (uint32_t chunk = bucket->chunk; chunk; chunk = entries[chunk].next, used = CHUNK) {
+		for (uint32_t i = 1; i < used; i++)
+			sorted->first[entries[chunk + i].to % BUCKET + 1]++;
+	}
+	for (uint32_t i = 0; i < BUCKET; i++)
+		sorted->first[i + 1] += sorted->first[i];
+	used = bucket->used;
+	// From their ends: then they begin where they end now.
+	for (uint32_t chunk = bucket->chunk; chunk; chunk = entries[chunk].next, used = CHUNK) {
+		for (uint32_t i = 1; i < used; i++)
+			sorted->from[--sorted->first[entries[chunk + i].to % BUCKET + 1]] =
+				entries[chunk + i].from;
+	}
+	memmove(sorted->first, sorted->first + 1, BUCKET * sizeof(*sorted->first));
+	sorted->first[BUCKET] = bucket->count;
+}
+
+// Of the numbers of a bucket, from the last one down.
 HEAP_MUST_CHECK
-static struct heap_error *find_semidominators(struct work *work)
+static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
+					 const struct sorted *sorted)
 {
 	struct link *links = work->links;
-	const struct entry *entries = work->entries;
+	uint32_t start = number / BUCKET * BUCKET;
+	uint32_t end = work->met - start < BUCKET ? work->met + 1 : start + BUCKET;
 
-	for (uint32_t number = work->met; number > 0; number--) {
+	for (number = end - 1; number >= start && number > VIRTUAL_ROOT; number--) {
 		uint32_t best = work->semi[number];
+		uint32_t first = sorted->first[number - start];
 
-		if (number > CHAIN_AHEAD * 2) {
-			prefetch(&entries[links[number - CHAIN_AHEAD * 2].chain]);
-			prefetch(&links[entries[links[number - CHAIN_AHEAD].chain].from]);
-		}
-		for (uint32_t i = links[number].chain; i; i = entries[i].next) {
-			uint32_t candidate = evaluate(links, entries[i].from, number);
+		for (uint32_t i = sorted->first[number - start + 1]; i > first; i--) {
+			uint32_t candidate;
 
+			if (i > 2 * AHEAD)
+				prefetch(&links[sorted->from[i - 1 - 2 * AHEAD]]);
+			candidate = evaluate(links, sorted->from[i - 1], number);
 			if (candidate < best)
 				best = candidate;
 		}
@@ -234,6 +280,27 @@ static struct heap_error *find_semidominators(struct work *work)
 			return error;
 	}
 	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_semidominators(struct work *work)
+{
+	CLEANUP_FREE struct sorted *sorted = malloc(sizeof(*sorted));
+	CLEANUP_COLUMN uint32_t *from = NULL;
+	uint32_t last = work->met / BUCKET, largest = 0;
+	struct heap_error *error;
+
+	if (!sorted)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i <= last; i++)
+		largest = work->buckets[i].count > largest ? work->buckets[i].count : largest;
+	error = heap_column_create((size_t)largest + 1, sizeof(*from), &from);
+	sorted->from = from;
+	for (uint32_t i = last + 1; !error && i > 0; i--) {
+		sort_bucket(work, &work->buckets[i - 1], sorted);
+		error = find_in_bucket(work, (i - 1) * BUCKET, sorted);
+	}
+	return error;
 }
 
 // --- dominators and sizes ----------------------------------------------------
@@ -256,9 +323,9 @@ static void fill(const struct work *work, heap_node_id *nearest, uint64_t *retai
 		uint32_t node = work->node_of[number];
 		uint32_t above = work->parent[number];
 
-		if (number > CHAIN_AHEAD) {
-			prefetch(&retained[work->node_of[number - CHAIN_AHEAD]]);
-			prefetch(&retained[work->node_of[work->parent[number - CHAIN_AHEAD]]]);
+		if (number > AHEAD) {
+			prefetch(&retained[work->node_of[number - AHEAD]]);
+			prefetch(&retained[work->node_of[work->parent[number - AHEAD]]]);
 		}
 		if (node < work->objects)
 			retained[node] += work->snapshot->size[node];
@@ -302,6 +369,7 @@ static struct heap_error *compute(struct work *work, struct heap_dominators *res
 	CLEANUP_COLUMN uint32_t *semi = NULL;
 	CLEANUP_COLUMN struct link *links = NULL;
 	CLEANUP_COLUMN struct entry *entries = NULL;
+	CLEANUP_FREE struct bucket *buckets = calloc(nodes / BUCKET + 1, sizeof(*buckets));
 	struct heap_error *error = heap_column_create(nodes, sizeof(*number_of), &number_of);
 
 	if (!error)
@@ -314,8 +382,11 @@ static struct heap_error *compute(struct work *work, struct heap_dominators *res
 		error = heap_column_create(nodes, sizeof(*parent), &parent);
 	if (!error)
 		error = heap_column_create(nodes, sizeof(*node_of), &node_of);
+	if (!error && !buckets)
+		error = heap_error_out_of_memory();
 	if (error)
 		return error;
+	work->buckets = buckets;
 	work->number_of = number_of;
 	work->node_of = node_of;
 	work->parent = parent;
@@ -350,10 +421,12 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 
 	if (snapshot->root_count > UINT32_MAX - 2 - snapshot->object_count)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many objects and roots");
-	if (edges > UINT32_MAX - 2)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers");
 	work.objects = snapshot->object_count;
 	work.nodes = snapshot->object_count + snapshot->root_count;
+	// The last chunk of each bucket may have room for more.
+	edges += edges / (CHUNK - 1) + ((uint64_t)work.nodes / BUCKET + 2) * CHUNK;
+	if (edges > UINT32_MAX - 2)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers");
 	work.entry_count = (uint32_t)edges + 2;
 	return compute(&work, result);
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Many blocks of 16 to 527 bytes with one pointer each to another at random; dumps itself.
+// Many blocks of 16 to 527 bytes with one pointer each to another at random; dumps itself:
+//
+//	blocks [COUNT [wait]]
+//
+// wait: says that it is ready and waits to be killed, a thousandth of the blocks leaked.
 #include "dumper/heapsnap.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 struct element {
 	struct element *other;
@@ -33,6 +38,13 @@ int main(int argc, char **argv)
 		elements[i] = malloc(16 + (i % 4 ? 0 : next(&state) % 512));
 	for (size_t i = 0; i < count; i++)
 		elements[i]->other = elements[next(&state) % count];
+	if (argc > 2) {
+		for (size_t i = 0; i < count; i += 1000)
+			elements[i] = malloc(16);
+		puts("ready");
+		fflush(stdout);
+		pause();
+	}
 	if (!heapsnap_dump)
 		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &start);

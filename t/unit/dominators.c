@@ -11,6 +11,7 @@ enum {
 	GRAPHS = 3000,
 	MAX_NODES = MAX_OBJECTS + MAX_ROOTS,
 	LONG = 1000000,
+	MANY = 150000,
 };
 
 // lost[node][object]: the object goes when the node goes.
@@ -186,6 +187,157 @@ static void in_a_long_list_held_at_its_head_each_node_retains_the_rest(void **st
 }
 
 // Columns beyond the budget are in temporary files.
+// --- more nodes and edges than are gone through at a time --------------------
+
+// Nodes 1.. are objects and roots, 0 is above the roots.
+struct flow {
+	const struct heap_snapshot *model;
+	uint32_t *order; // [nodes] nodes as a search has left them
+	uint32_t *left;  // [nodes + 1] when; 0: not met
+	uint32_t *above; // [nodes + 1] nearest dominator; 0 also where it is not known yet
+	uint32_t count;
+};
+
+static uint32_t meet_above(const struct flow *flow, uint32_t a, uint32_t b)
+{
+	while (a != b) {
+		while (a && (!b || flow->left[a] < flow->left[b]))
+			a = flow->above[a];
+		while (b && (!a || flow->left[b] < flow->left[a]))
+			b = flow->above[b];
+	}
+	return a;
+}
+
+static void leave_in_order(struct flow *flow)
+{
+	const struct heap_snapshot *model = flow->model;
+	uint32_t *stack = calloc(MANY + 1, sizeof(*stack));
+	uint32_t *next = calloc(MANY + 1, sizeof(*next));
+
+	for (uint32_t i = 0; i < model->root_edge_count; i++) {
+		size_t depth = 0;
+
+		if (flow->left[model->root_edges[i].target + 1])
+			continue;
+		stack[depth] = model->root_edges[i].target;
+		flow->left[stack[depth] + 1] = UINT32_MAX;
+		next[depth] = model->edge_first[stack[depth]];
+		depth++;
+		while (depth > 0) {
+			uint32_t object = stack[depth - 1], target;
+
+			if (next[depth - 1] == model->edge_first[object + 1]) {
+				flow->order[flow->count++] = object;
+				flow->left[object + 1] = flow->count;
+				depth--;
+				continue;
+			}
+			target = model->edge_target[next[depth - 1]++];
+			if (flow->left[target + 1])
+				continue;
+			flow->left[target + 1] = UINT32_MAX;
+			stack[depth] = target;
+			next[depth++] = model->edge_first[target];
+		}
+	}
+	free(stack);
+	free(next);
+}
+
+// By what is known of all that point to a node, until nothing changes (Cooper, Harvey, Kennedy);
+// each object in root edges has a root of its own.
+static void find_by_flow(struct flow *flow, const struct heap_graph *graph)
+{
+	bool *known = calloc(MANY, sizeof(*known));
+	bool more = true;
+
+	leave_in_order(flow);
+	while (more) {
+		more = false;
+		for (uint32_t i = flow->count; i > 0; i--) {
+			uint32_t object = flow->order[i - 1], above = UINT32_MAX;
+
+			if (graph->root_in_first[object] != graph->root_in_first[object + 1])
+				above = 0;
+			for (uint32_t j = graph->in_first[object]; j < graph->in_first[object + 1];
+			     j++) {
+				uint32_t source = graph->in_source[j];
+
+				if (known[source])
+					above = above == UINT32_MAX
+							? source + 1
+							: meet_above(flow, above, source + 1);
+			}
+			more |= !known[object] || flow->above[object + 1] != above;
+			known[object] = true;
+			flow->above[object + 1] = above;
+		}
+	}
+	free(known);
+}
+
+static void check_flow(const struct heap_graph *graph)
+{
+	struct heap_dominators dominators;
+	struct flow flow = { .model = graph->snapshot };
+	uint64_t *retained = calloc(MANY, sizeof(*retained));
+
+	flow.order = calloc(MANY + 1, sizeof(*flow.order));
+	flow.left = calloc(MANY + 2, sizeof(*flow.left));
+	flow.above = calloc(MANY + 2, sizeof(*flow.above));
+	find_by_flow(&flow, graph);
+	assert_null(heap_dominators_init(&dominators, graph));
+	// What a node dominates is left before it.
+	for (uint32_t i = 0; i < flow.count; i++) {
+		uint32_t object = flow.order[i], above = flow.above[object + 1];
+
+		retained[object] += graph->snapshot->size[object];
+		if (above)
+			retained[above - 1] += retained[object];
+		else
+			assert_true(dominators.nearest[object] >= MANY);
+		if (above)
+			assert_int_equal(dominators.nearest[object], above - 1);
+	}
+	assert_memory_equal(dominators.retained, retained, MANY * sizeof(*retained));
+	heap_dominators_deinit(&dominators);
+	free(flow.order);
+	free(flow.left);
+	free(flow.above);
+	free(retained);
+}
+
+static void many_nodes_have_the_dominators_that_another_method_finds(void **state)
+{
+	(void)state;
+	for (uint32_t near = 0; near <= 100; near += 50) {
+		struct heap_snapshot model;
+
+		model_init(&model, MANY, MANY * 3, 5, 5);
+		for (uint32_t i = 0; i < MANY * 3; i++) {
+			uint32_t source = i / 3;
+
+			model.edge_first[source + 1]++;
+			model.edge_target[i] =
+				random_below(100) < near
+					? (source + MANY + 20 - random_below(50)) % MANY
+					: random_below(random_below(3) ? MANY : 50);
+		}
+		for (uint32_t i = 0; i < MANY; i++)
+			model.edge_first[i + 1] += model.edge_first[i];
+		for (uint32_t i = 0; i < 5; i++)
+			model.root_edges[i] =
+				(struct heap_root_edge){ .root = i, .target = i * 100 };
+
+		struct heap_graph *graph = model_graph(&model);
+
+		check_flow(graph);
+		heap_graph_destroy(graph);
+		model_deinit(&model);
+	}
+}
+
 static void without_memory_the_answers_are_the_same(void **state)
 {
 	heap_column_limit(0);
@@ -275,6 +427,7 @@ UNIT_TESTS("dominators", cmocka_unit_test(random_graphs_have_the_dominators_of_t
 	   cmocka_unit_test(the_picture_is_right),
 	   cmocka_unit_test(a_long_list_held_at_both_ends_retains_nothing_together),
 	   cmocka_unit_test(in_a_long_list_held_at_its_head_each_node_retains_the_rest),
+	   cmocka_unit_test(many_nodes_have_the_dominators_that_another_method_finds),
 	   cmocka_unit_test(without_memory_the_answers_are_the_same),
 	   cmocka_unit_test(work_that_is_stopped_ends_with_an_error),
 	   cmocka_unit_test(sizes_may_be_huge), cmocka_unit_test(nothing_is_no_trouble))
