@@ -230,6 +230,17 @@ is $found{killed}{allocated}{samples}, 1000, 'killed: all that is older than 50 
     is asked($file, @ours, '--timeline')->{timeline}[-1]{live}{samples}, 41, 'the timeline ends at the end';
 }
 
+# --- what finds no room is counted: a block that is not there, or one whose free is not
+
+{
+    my ($exact, $file) = run('flood', '1');
+    my $ours = asked($file, '--site', 'make_small');
+    my $others = asked($file)->{allocated}{samples} - $ours->{allocated}{samples};
+    cmp_ok $others, '<=', 12, 'what threads and printf() need';
+    cmp_ok abs($exact->{make_small} - $ours->{allocated}{samples} + $ours->{end}{samples} - $ours->{dropped}), '<=', 12,
+        "$ours->{dropped} events of $exact->{make_small} blocks are missing: as many as it says, but for those";
+}
+
 # --- wrappers are looked through
 
 {

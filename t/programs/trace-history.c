@@ -290,6 +290,25 @@ static void staged(void)
 	printf("thread %ld\n", id);
 }
 
+static void *churn(void *unused)
+{
+	for (int i = 0; i < MANY; i++)
+		free(make_small());
+	return unused;
+}
+
+// Four threads that do nothing else: perhaps faster than the trace can be written.
+static void flood(void)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, churn, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	printf("make_small %d\n", 4 * MANY);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -300,7 +319,8 @@ int main(int argc, char **argv)
 			  { "doubling", doubling }, { "across", across },
 			  { "forked", forked },     { "killed", killed },
 			  { "asked", asked },       { "signalled", signalled },
-			  { "wrapped", wrapped },   { "staged", staged } };
+			  { "wrapped", wrapped },   { "staged", staged },
+			  { "flood", flood } };
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (size_t i = 0; argc > 1 && i < sizeof(histories) / sizeof(histories[0]); i++) {
