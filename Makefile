@@ -258,6 +258,7 @@ truth: all $(TRUTHS) truth-lua
 	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t
 
 bench: all $(BENCHES)
+	$(Q)scripts/install-dependencies --bench || true
 	$(Q)BUILD=$(BUILD) t/bench/run
 
 demo: dependencies
