@@ -358,9 +358,10 @@ static struct heap_error *make_result(struct work *work, heap_node_id *nearest,
 }
 
 // The last passes need neither the numbers of nodes nor links and edges: the former's memory
-// becomes a result, the latter's is given back first.
+// becomes a result, the latter's is given back first. Only then sizes are asked for.
 HEAP_MUST_CHECK
-static struct heap_error *compute(struct work *work, struct heap_dominators *result)
+static struct heap_error *compute(struct work *work, struct heap_snapshot *snapshot,
+				  struct heap_dominators *result)
 {
 	size_t nodes = (size_t)work->nodes + 1;
 	CLEANUP_COLUMN uint32_t *number_of = NULL;
@@ -406,7 +407,9 @@ static struct heap_error *compute(struct work *work, struct heap_dominators *res
 		return error;
 	heap_column_destroy(keep(entries));
 	heap_column_destroy(keep(links));
-	error = make_result(work, number_of, result);
+	error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE);
+	if (!error)
+		error = make_result(work, number_of, result);
 	if (!error)
 		keep(number_of);
 	return error;
@@ -428,7 +431,7 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 	if (edges > UINT32_MAX - 2)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers");
 	work.entry_count = (uint32_t)edges + 2;
-	return compute(&work, result);
+	return compute(&work, graph->snapshot, result);
 }
 
 // --- the side file -----------------------------------------------------------

@@ -179,7 +179,10 @@ struct heap_error *export_sqlite(struct export *export)
 	struct database database = { .path = export->path };
 	struct heap_error *error = NULL;
 
-	if (sqlite3_open(database.path, &database.sqlite) != SQLITE_OK)
+	// One thread writes it, which needs no locks against others of this process.
+	if (sqlite3_open_v2(database.path, &database.sqlite,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK)
 		error = fail(&database);
 	if (!error)
 		error = fill(&database, export->session);

@@ -185,7 +185,7 @@ struct heap_error *session_dominators(struct session *session)
 		return NULL;
 	}
 	heap_error_destroy(error); // whatever is wrong with the side file: compute it anew
-	error = session_edges(session);
+	error = session_pointers(session);
 	if (!error)
 		error = heap_dominators_init(dominators, session->graph);
 	if (error)
