@@ -331,7 +331,11 @@ static unsigned look_at_callers(const uint64_t *addresses, unsigned count, unsig
 		enum heapsnap_role role = heapsnap_wrappers_note(&tables->wrappers, addresses[next],
 								 addresses[next + 1], size);
 
-		if (role == HEAPSNAP_ROLE_OWN)
+		if (role == HEAPSNAP_ROLE_WRAPPER_NO_MORE) {
+			forget_hops();
+			look_again();
+		}
+		if (role == HEAPSNAP_ROLE_OWN || role == HEAPSNAP_ROLE_WRAPPER_NO_MORE)
 			break;
 		if (role == HEAPSNAP_ROLE_WRAPPER) {
 			for (; at < next; at++)

@@ -11,6 +11,7 @@ enum {
 	CALLERS_NEEDED = 4,
 	SIZES_NEEDED = 3,
 	TIMES_NEEDED = 2, // that a caller must have asked for its size
+	REMOVED = 1,      // instead of a site: those behind it are still found
 };
 
 static uint32_t hash(uint64_t address, uint32_t slots)
@@ -55,6 +56,16 @@ static bool add_site(struct heapsnap_wrappers *wrappers, uint64_t site)
 			return true;
 	}
 	return false;
+}
+
+static void remove_site(struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	uint32_t at = hash(site, HEAPSNAP_WRAPPER_SITES);
+
+	for (int i = 0; i < PROBES; i++, at = (at + 1) & (HEAPSNAP_WRAPPER_SITES - 1)) {
+		if (__atomic_load_n(&wrappers->sites[at], __ATOMIC_RELAXED) == site)
+			__atomic_store_n(&wrappers->sites[at], REMOVED, __ATOMIC_RELAXED);
+	}
 }
 
 // Of what several threads write to, whole words or none.
@@ -137,6 +148,27 @@ static bool passes_on(const struct heapsnap_allocating *function)
 	return callers > 0;
 }
 
+// Notes a place where a function allocates. @return false if there are too many for a wrapper
+static bool note_place(struct heapsnap_allocating *function, uint64_t site)
+{
+	for (int i = 0; i < HEAPSNAP_WRAPPER_PLACES; i++) {
+		if (claim(&function->places[i], site))
+			return true;
+	}
+	return false;
+}
+
+static enum heapsnap_role refuse(struct heapsnap_wrappers *wrappers,
+				 struct heapsnap_allocating *function)
+{
+	if (!load(function->is_wrapper))
+		return HEAPSNAP_ROLE_OWN;
+	store(function->is_wrapper, false);
+	for (int i = 0; i < HEAPSNAP_WRAPPER_PLACES; i++)
+		remove_site(wrappers, load(function->places[i]));
+	return HEAPSNAP_ROLE_WRAPPER_NO_MORE;
+}
+
 enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site,
 					  uint64_t caller, uint64_t size)
 {
@@ -145,6 +177,8 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 
 	if (!function || caller == 0)
 		return HEAPSNAP_ROLE_OWN;
+	if (!note_place(function, site) && !load(function->is_named))
+		return refuse(wrappers, function);
 	if (!load(function->is_wrapper)) {
 		note_caller(function, caller, size);
 		store(function->is_wrapper, is_used_as_wrapper(function));
@@ -170,7 +204,7 @@ static void add_named(void *context, uint64_t address)
 	struct heapsnap_allocating *function = find_function(context, address);
 
 	if (function)
-		function->is_wrapper = true;
+		function->is_wrapper = function->is_named = true;
 }
 
 void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *names)

@@ -8,7 +8,9 @@
  * One is known by how it is used: several callers, of which each asks for one size time and
  * again, and the sizes differ. The function does not choose the size then; its callers do. A
  * constructor is called from many places too, but always asks for the same size; and one that
- * makes strings is asked for many sizes by each of its callers. HEAPSNAP_WRAPPERS names more.
+ * makes strings is asked for many sizes by each of its callers. One that allocates at many places
+ * chooses what it does: the loop of an interpreter, which all allocations go through, is none.
+ * HEAPSNAP_WRAPPERS names more.
  *
  * Functions are known by the address where they begin, sites by return addresses within them.
  * No locks: of two threads that note at the same time, one's look may be lost.
@@ -21,12 +23,15 @@ enum {
 	HEAPSNAP_WRAPPER_SITES = 1 << 12,
 	HEAPSNAP_WRAPPER_FUNCTIONS = 1 << 11,
 	HEAPSNAP_WRAPPER_CALLERS = 12,
+	HEAPSNAP_WRAPPER_PLACES = 8,
 };
 
 /** What has been seen of a function that allocates. */
 struct heapsnap_allocating {
 	uint64_t function; /**< where it begins; 0: the entry is free */
 	bool is_wrapper;
+	bool is_named;                            /**< by the user */
+	uint64_t places[HEAPSNAP_WRAPPER_PLACES]; /**< sites in it; 0: the entry is free */
 	struct heapsnap_allocating_caller {
 		uint64_t address; /**< it returns to; 0: the entry is free */
 		uint64_t size;    /**< that it has asked for first */
@@ -51,6 +56,7 @@ enum heapsnap_role {
 	HEAPSNAP_ROLE_OWN,    /**< it chooses, or nothing is known yet */
 	HEAPSNAP_ROLE_PASSES, /**< each of its callers asks for many sizes */
 	HEAPSNAP_ROLE_WRAPPER,
+	HEAPSNAP_ROLE_WRAPPER_NO_MORE, /**< it was taken for one; its sites are none any more */
 };
 
 /**

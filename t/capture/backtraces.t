@@ -119,6 +119,8 @@ is_deeply sites(2005), { make_lime => 12 }, 'a wrapper that calls another'
 cmp_ok sites(2204)->{make_rye}, '>=', 8, 'a wrapper that calls an allocator through a pointer'
     or diag explain sites(2204);
 is_deeply sites(2100), { new_node => 20 }, 'what always asks for the same is no wrapper';
+is_deeply sites(2309), { interpret => 8 }, 'nor is what allocates in many places'
+    or diag explain sites(2309);
 
 # Others by name.
 ($file) = start(HEAPSNAP_WRAPPERS => 'new_node, nothing');

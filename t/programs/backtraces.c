@@ -282,6 +282,56 @@ NODE_MAKER(node_3)
 NODE_MAKER(node_4)
 NODE_MAKER(node_5)
 
+// The loop of an interpreter: its callers differ, and so does what it allocates for them.
+APART static void *interpret(int operation)
+{
+	void *block = NULL;
+
+	switch (operation) {
+#define OPERATION(number) \
+	case number: \
+		block = malloc(2300 + number); \
+		STAY(); \
+		break;
+		OPERATION(0)
+		OPERATION(1)
+		OPERATION(2)
+		OPERATION(3)
+		OPERATION(4)
+		OPERATION(5)
+		OPERATION(6)
+		OPERATION(7)
+		OPERATION(8)
+		OPERATION(9)
+	}
+	return block;
+}
+
+#define STATEMENT(name, operation) \
+	APART void name(void) \
+	{ \
+		for (int i = 0; i < 4; i++) \
+			keep(interpret(operation)); \
+		keep(interpret(operation + 5)); \
+	}
+
+STATEMENT(statement_0, 0)
+STATEMENT(statement_1, 1)
+STATEMENT(statement_2, 2)
+STATEMENT(statement_3, 3)
+STATEMENT(statement_4, 4)
+
+static void use_interpreter(void)
+{
+	for (int i = 0; i < 8; i++) {
+		statement_0();
+		statement_1();
+		statement_2();
+		statement_3();
+		statement_4();
+	}
+}
+
 // --- samples -------------------------------------------------------------------------
 
 // Two ways to one site, and one size.
@@ -348,6 +398,7 @@ int main(int argc, char **argv)
 	recurse(1000, 1009);
 	use_wrappers();
 	use_indirect_wrapper();
+	use_interpreter();
 	node_1();
 	node_2();
 	node_3();
