@@ -125,11 +125,13 @@ static void note_distance(const struct heap_flood *flood, uint32_t *distance, ui
 
 // --- from one to the next ----------------------------------------------------
 
-static bool leads_on(const struct heap_snapshot *snapshot, const struct heap_flood_way *way,
-		     uint32_t edge)
+__attribute__((always_inline)) static inline bool leads_on(const struct heap_snapshot *snapshot,
+							   bool starts_only, bool typed_only,
+							   uint32_t edge)
 {
-	return !way->starts_only ||
-	       heap_edge_is_start(snapshot->edge_interior[edge], snapshot->edge_flags[edge]);
+	return (!starts_only ||
+		heap_edge_is_start(snapshot->edge_interior[edge], snapshot->edge_flags[edge])) &&
+	       (!typed_only || (snapshot->edge_flags[edge] & HEAP_EDGE_TYPED));
 }
 
 static void follow_list(struct heap_flood *flood, const struct heap_flood_way *way)
@@ -144,7 +146,7 @@ static void follow_list(struct heap_flood *flood, const struct heap_flood_way *w
 		if (i + AHEAD < level->count)
 			__builtin_prefetch(&snapshot->edge_first[level->list[i + AHEAD]], 0, 1);
 		for (uint32_t j = snapshot->edge_first[object]; j < end; j++) {
-			if (leads_on(snapshot, way, j))
+			if (leads_on(snapshot, way->starts_only, way->typed_only, j))
 				meet(flood, &flood->after, snapshot->edge_target[j]);
 		}
 	}
@@ -161,7 +163,8 @@ struct crew {
 // copy of it is made for each way.
 __attribute__((always_inline)) static inline void follow_word(const struct heap_snapshot *snapshot,
 							      uint64_t bits, size_t word,
-							      uint64_t *next, bool starts_only)
+							      uint64_t *next, bool starts_only,
+							      bool typed_only)
 {
 	while (bits) {
 		size_t start = (size_t)__builtin_ctzll(bits);
@@ -171,14 +174,25 @@ __attribute__((always_inline)) static inline void follow_word(const struct heap_
 
 		for (uint32_t i = snapshot->edge_first[word * 64 + start]; i < end; i++) {
 			heap_object_id target = snapshot->edge_target[i];
-			uint64_t good =
-				!starts_only || heap_edge_is_start(snapshot->edge_interior[i],
-								   snapshot->edge_flags[i]);
+			uint64_t good = leads_on(snapshot, starts_only, typed_only, i);
 
 			next[target / 64] |= good << target % 64;
 		}
 		bits &= after;
 	}
+}
+
+static void follow_word_by(const struct heap_snapshot *snapshot, uint64_t bits, size_t word,
+			   uint64_t *next, const struct heap_flood_way *way)
+{
+	if (way->starts_only && way->typed_only)
+		follow_word(snapshot, bits, word, next, true, true);
+	else if (way->starts_only)
+		follow_word(snapshot, bits, word, next, true, false);
+	else if (way->typed_only)
+		follow_word(snapshot, bits, word, next, false, true);
+	else
+		follow_word(snapshot, bits, word, next, false, false);
 }
 
 HEAP_MUST_CHECK
@@ -191,14 +205,9 @@ static struct heap_error *follow_pieces(void *context, size_t share)
 	while ((start = atomic_fetch_add(&crew->piece, 1) * PIECE) < flood->words) {
 		size_t end = flood->words - start < PIECE ? flood->words : start + PIECE;
 
-		for (size_t i = start; i < end; i++) {
-			if (crew->way->starts_only)
-				follow_word(flood->snapshot, flood->wide[i], i, flood->next[share],
-					    true);
-			else
-				follow_word(flood->snapshot, flood->wide[i], i, flood->next[share],
-					    false);
-		}
+		for (size_t i = start; i < end; i++)
+			follow_word_by(flood->snapshot, flood->wide[i], i, flood->next[share],
+				       crew->way);
 	}
 	return NULL;
 }

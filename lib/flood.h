@@ -56,6 +56,7 @@ struct heap_flood {
 /** How to go on. */
 struct heap_flood_way {
 	bool starts_only;   /**< only by pointers to starts; needs QUALITY */
+	bool typed_only;    /**< only by pointers that are such by a type; needs QUALITY */
 	uint32_t *distance; /**< [objects] is given the level of what is met; or NULL */
 	const struct heap_progress *progress; /**< or NULL */
 	const char *what;                     /**< for progress */

@@ -4,6 +4,7 @@
 #include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/flood.h"
 #include "lib/parallel.h"
 
 #include <string.h>
@@ -410,6 +411,32 @@ static struct heap_error *find_ways(struct heap_graph *graph, heap_object_id obj
 	return NULL;
 }
 
+// Whether typed pointers alone lead from a root to an object, as far as no edge is forbidden: to
+// find that out backwards takes a level after the other up to the last.
+HEAP_MUST_CHECK
+static struct heap_error *is_held_by_types(const struct heap_graph *graph, heap_object_id object,
+					   bool *result)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	struct heap_flood flood;
+	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
+
+	if (!error)
+		error = heap_flood_init(&flood, snapshot);
+	if (error)
+		return error;
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		if (snapshot->root_edges[i].flags & HEAP_EDGE_TYPED)
+			heap_flood_add(&flood, snapshot->root_edges[i].target);
+	}
+	error = heap_flood_run(&flood, &(struct heap_flood_way){ .typed_only = true,
+								 .progress = graph->progress,
+								 .what = "what types hold" });
+	*result = heap_flood_has(&flood, object);
+	heap_flood_deinit(&flood);
+	return error;
+}
+
 struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id object,
 				   const uint8_t *no_edge, size_t limit, struct heap_path *result,
 				   size_t *count)
@@ -418,6 +445,7 @@ struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id obje
 	CLEANUP_COLUMN uint8_t *edges = NULL;
 	CLEANUP_COLUMN uint8_t *root_edges = NULL;
 	size_t found = 0;
+	bool by_types = false;
 	struct heap_error *error = heap_column_create(edge_bytes, 1, &edges);
 
 	if (!error)
@@ -430,7 +458,9 @@ struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id obje
 
 	struct heap_path_limits limits = { true, edges, root_edges };
 
-	error = find_ways(graph, object, &limits, limit, result, &found);
+	error = is_held_by_types(graph, object, &by_types);
+	if (!error && by_types)
+		error = find_ways(graph, object, &limits, limit, result, &found);
 	limits.typed_only = false;
 	if (!error)
 		error = find_ways(graph, object, &limits, limit, result, &found);

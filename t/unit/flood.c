@@ -38,7 +38,8 @@ static void make_graph(struct heap_snapshot *model, uint32_t near)
 }
 
 // The same by a queue, from what has a distance of 0 on.
-static void find_distances(const struct heap_snapshot *model, bool starts_only, uint32_t *distance)
+static void find_distances(const struct heap_snapshot *model, const struct heap_flood_way *way,
+			   uint32_t *distance)
 {
 	static uint32_t queue[OBJECTS];
 	size_t tail = 0;
@@ -55,8 +56,9 @@ static void find_distances(const struct heap_snapshot *model, bool starts_only, 
 			uint32_t *next = &distance[model->edge_target[i]];
 
 			if (*next != UINT32_MAX ||
-			    (starts_only &&
-			     !heap_edge_is_start(model->edge_interior[i], model->edge_flags[i])))
+			    (way->starts_only &&
+			     !heap_edge_is_start(model->edge_interior[i], model->edge_flags[i])) ||
+			    (way->typed_only && !(model->edge_flags[i] & HEAP_EDGE_TYPED)))
 				continue;
 			*next = distance[object] + 1;
 			queue[tail++] = model->edge_target[i];
@@ -64,10 +66,12 @@ static void find_distances(const struct heap_snapshot *model, bool starts_only, 
 	}
 }
 
-static void check_flood(const struct heap_snapshot *model, bool starts_only)
+static void check_flood(const struct heap_snapshot *model, bool starts_only, bool typed_only)
 {
 	static uint32_t expected[OBJECTS], found[OBJECTS];
-	struct heap_flood_way way = { .starts_only = starts_only, .distance = found };
+	struct heap_flood_way way = { .starts_only = starts_only,
+				      .typed_only = typed_only,
+				      .distance = found };
 	struct heap_flood flood;
 
 	memset(expected, 0xff, sizeof(expected));
@@ -78,7 +82,7 @@ static void check_flood(const struct heap_snapshot *model, bool starts_only)
 		expected[model->root_edges[i].target] = 0;
 	}
 	assert_null(heap_flood_run(&flood, &way));
-	find_distances(model, starts_only, expected);
+	find_distances(model, &way, expected);
 	assert_memory_equal(found, expected, sizeof(found));
 
 	// Then by all pointers, from all of them on: the first level is wide.
@@ -86,7 +90,7 @@ static void check_flood(const struct heap_snapshot *model, bool starts_only)
 		expected[i] = expected[i] == UINT32_MAX ? UINT32_MAX : 0;
 	heap_flood_again(&flood);
 	assert_null(heap_flood_run(&flood, &(struct heap_flood_way){ .distance = NULL }));
-	find_distances(model, false, expected);
+	find_distances(model, &(struct heap_flood_way){ .distance = NULL }, expected);
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		assert_int_equal(heap_flood_has(&flood, i), expected[i] != UINT32_MAX);
 	heap_flood_deinit(&flood);
@@ -103,8 +107,10 @@ static void floods_meet_what_a_queue_meets(void **state)
 			struct heap_snapshot model;
 
 			make_graph(&model, nearness[i]);
-			check_flood(&model, true);
-			check_flood(&model, false);
+			check_flood(&model, true, false);
+			check_flood(&model, false, false);
+			check_flood(&model, false, true);
+			check_flood(&model, true, true);
 			model_deinit(&model);
 		}
 	}
