@@ -224,10 +224,10 @@ static void look_again(void)
 
 static void learn_hop(uint64_t site)
 {
-	uint64_t words = heapsnap_frame_size(site) / sizeof(uint64_t);
+	uint64_t way = heapsnap_hop_at(site);
 
-	if (words > 0 && words <= UINT16_MAX && site <= HEAPSNAP_SITE_MASK)
-		__atomic_store_n(heapsnap_hop_of(site), site | words << HEAPSNAP_SITE_BITS,
+	if (way != 0 && site <= HEAPSNAP_SITE_MASK)
+		__atomic_store_n(heapsnap_hop_of(site), site | way << HEAPSNAP_SITE_BITS,
 				 __ATOMIC_RELAXED);
 }
 
@@ -247,14 +247,14 @@ static bool is_no_wrapper(uint64_t address)
 }
 
 // The site that a block has: where the wrapper was called, if it is made in one.
-static uint64_t look_through(uint64_t size, uint64_t site, uint64_t sp)
+static uint64_t look_through(uint64_t size, uint64_t site, struct heapsnap_frame frame)
 {
-	uint64_t address = size < HEAPSNAP_SEEN_SLOTS ? heapsnap_hop(size, site, sp) : 0;
+	uint64_t address = size < HEAPSNAP_SEEN_SLOTS ? heapsnap_hop(size, site, frame) : 0;
 
 	if (!address && is_no_wrapper(site))
 		return site;
 	if (!address)
-		address = heapsnap_unwind_to(site, sp, is_no_wrapper, FEW_STEPS);
+		address = heapsnap_unwind_to(site, frame, is_no_wrapper, FEW_STEPS);
 	return address ? address : site;
 }
 
@@ -378,7 +378,8 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
 }
 
-struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, uint64_t sp, bool is_sampled)
+struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, struct heapsnap_frame frame,
+					bool is_sampled)
 {
 	struct heapsnap_making making = { .site = site };
 	struct heapsnap_kind *kind;
@@ -388,7 +389,7 @@ struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, uint64_t s
 			mark_seen(site, size);
 		return making;
 	}
-	making.site = look_through(size, site, sp);
+	making.site = look_through(size, site, frame);
 	if (!is_sampled && size < HEAPSNAP_SEEN_SLOTS && has_seen(making.site, size))
 		return making;
 

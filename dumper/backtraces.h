@@ -44,8 +44,8 @@ struct heapsnap_making {
 };
 
 /**
- * Of sites in wrappers, by hash: the site and, in the upper 16 bits, how many words the caller's
- * stack pointer is above the one there. One word, so that threads need no lock.
+ * Of sites in wrappers, by hash: the site and, in the upper 16 bits, how to get to the caller's
+ * (unwind.h). One word, so that threads need no lock.
  */
 extern uint64_t heapsnap_hops[HEAPSNAP_HOPS] __attribute__((visibility("hidden")));
 
@@ -58,23 +58,31 @@ static inline uint64_t *heapsnap_hop_of(uint64_t site)
  * Where a block belongs that is made in wrappers, in a few ns, if all of them are known, and the
  * site beyond them has been seen to ask for that size. What has been seen is no wrapper's.
  *
- * @param size  below HEAPSNAP_SEEN_SLOTS
- * @param sp    the stack pointer at the site; 0: not known
+ * @param size   below HEAPSNAP_SEEN_SLOTS
+ * @param frame  at the site
  * @return 0 if they are not: heapsnap_observe() knows more
  */
-static inline uint64_t heapsnap_hop(uint64_t size, uint64_t site, uint64_t sp)
+static inline uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsnap_frame frame)
 {
-	uint64_t left = heapsnap_stack_left(sp);
+	uint64_t left = heapsnap_stack_left(frame.sp);
 
 	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
 		uint64_t hop = __atomic_load_n(heapsnap_hop_of(site), __ATOMIC_RELAXED);
-		uint64_t bytes = (hop >> HEAPSNAP_SITE_BITS) * sizeof(uint64_t);
+		uint64_t way = hop >> HEAPSNAP_SITE_BITS;
+		uint64_t bytes = (way & HEAPSNAP_HOP_WORDS) * sizeof(uint64_t);
 
-		if ((hop & HEAPSNAP_SITE_MASK) != site || bytes > left)
+		if (way & HEAPSNAP_HOP_FRAME)
+			bytes = frame.fp - frame.sp + 2 * sizeof(uint64_t);
+		if ((hop & HEAPSNAP_SITE_MASK) != site || bytes > left ||
+		    bytes < sizeof(uint64_t) || bytes % sizeof(uint64_t))
 			return 0;
-		sp += bytes;
+		if (way & HEAPSNAP_HOP_FRAME)
+			frame.fp = *(const uint64_t *)frame.fp;
+		else if (way & HEAPSNAP_HOP_LOSES)
+			frame.fp = 0;
+		frame.sp += bytes;
 		left -= bytes;
-		site = *(const uint64_t *)(sp - sizeof(uint64_t));
+		site = *(const uint64_t *)(frame.sp - sizeof(uint64_t));
 		if (__atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) ==
 		    site)
 			return site;
@@ -89,9 +97,10 @@ void heapsnap_backtraces_init(void);
  * Notes a block that is about to be made, of a (site, size) that has not been seen, or that
  * is sampled. Up to 2 µs if it takes a backtrace.
  *
- * @param sp  the stack pointer at the site, if it is known; else 0
+ * @param frame  at the site, if it is known
  */
-struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, uint64_t sp, bool is_sampled);
+struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, struct heapsnap_frame frame,
+					bool is_sampled);
 
 /** What is known of a sample. */
 struct heapsnap_sampled {

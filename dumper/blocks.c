@@ -43,10 +43,18 @@ static bool is_in_arena(const void *block)
 
 /*
  * In a function that malloc and its like end with: mostly they have jumped to it, so that its caller
- * is theirs, the code at the site. 0 if not.
+ * is theirs, the code at the site. Then what that has in rbp is the first thing that the function
+ * saves, since it asks for its own frame.
  */
-#define STACK_POINTER_AT(site) \
-	((uint64_t)__builtin_return_address(0) == (site) ? (uint64_t)__builtin_dwarf_cfa() : 0)
+#if HEAPSNAP_UNWINDS
+#define FRAME_AT(site) \
+	((uint64_t)__builtin_return_address(0) == (site) \
+		 ? (struct heapsnap_frame){ (uint64_t)__builtin_dwarf_cfa(), \
+					    *(const uint64_t *)__builtin_frame_address(0) } \
+		 : (struct heapsnap_frame){ 0 })
+#else
+#define FRAME_AT(site) ((struct heapsnap_frame){ 0 })
+#endif
 
 // Zeros.
 static void *allocate_in_arena(size_t size)
@@ -195,13 +203,13 @@ static bool begin_stretch(void)
 }
 
 // What there is to know of a block that is about to be made.
-static struct heapsnap_making make(size_t size, uint64_t site, uint64_t sp)
+static struct heapsnap_making make(size_t size, uint64_t site, struct heapsnap_frame frame)
 {
 	bool is_sampled = !heapsnap_take_bytes(size) && begin_stretch();
 
 	if (!is_sampled && size <= HEAPSNAP_STRETCH && heapsnap_has_seen(site, size))
 		return (struct heapsnap_making){ .site = site };
-	return heapsnap_observe(size, site, sp, is_sampled);
+	return heapsnap_observe(size, site, frame, is_sampled);
 }
 
 // Whether a block becomes a sample: then free() has to look at it, so that the sample ends.
@@ -248,10 +256,11 @@ void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned fla
 		return NULL;
 	}
 
-	uint64_t sp = STACK_POINTER_AT(site), caller;
+	struct heapsnap_frame frame = FRAME_AT(site);
+	uint64_t caller;
 
 	if (!has_run_out && size <= heapsnap_bytes_left) {
-		caller = heapsnap_hop(size, site, sp);
+		caller = heapsnap_hop(size, site, frame);
 		if (caller) {
 			heapsnap_bytes_left -= size;
 			base += HEAPSNAP_HEADER_SIZE;
@@ -261,8 +270,8 @@ void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned fla
 		}
 	}
 	if (!has_run_out)
-		return adopt(base, size, 0, flags, make(size, site, sp));
-	return adopt(base, size, 0, flags, heapsnap_observe(size, site, sp, begin_stretch()));
+		return adopt(base, size, 0, flags, make(size, site, frame));
+	return adopt(base, size, 0, flags, heapsnap_observe(size, site, frame, begin_stretch()));
 }
 
 void *heapsnap_allocate_zeros(size_t size, uint64_t site)
@@ -270,7 +279,7 @@ void *heapsnap_allocate_zeros(size_t size, uint64_t site)
 	if (is_too_large(size))
 		return NULL;
 	return adopt(first_calloc(size + HEAPSNAP_HEADER_SIZE), size, 0, 0,
-		     make(size, site, STACK_POINTER_AT(site)));
+		     make(size, site, FRAME_AT(site)));
 }
 
 void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, unsigned flags)
@@ -279,15 +288,14 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 		if (is_too_large(size))
 			return NULL;
 		return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags,
-			     make(size, site, STACK_POINTER_AT(site)));
+			     make(size, site, FRAME_AT(site)));
 	}
 	if (is_too_large(size) || is_too_large(alignment << (40 - 31))) // 31: the most of 5 bits
 		return NULL;
 	heapsnap_blocks_init();
 	// A whole alignment before the block, of which the header takes the last 16 bytes.
 	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
-		     (unsigned)__builtin_ctzll(alignment), flags,
-		     make(size, site, STACK_POINTER_AT(site)));
+		     (unsigned)__builtin_ctzll(alignment), flags, make(size, site, FRAME_AT(site)));
 }
 
 // --- freeing -----------------------------------------------------------------------
@@ -354,7 +362,7 @@ static void *reallocate_dead(void *block, size_t size, uint64_t site)
 	base = heapsnap_below.realloc(base, size + before);
 	// It was damaged; from here on it is whole.
 	return adopt(base, size, before > HEAPSNAP_HEADER_SIZE ? __builtin_ctzll(before) : 0, 0,
-		     make(size, site, 0));
+		     make(size, site, (struct heapsnap_frame){ 0 }));
 }
 
 // Wipes, so that the writer still knows the block, and where it is. Stamps differ by thread and
@@ -395,7 +403,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	if (heapsnap_extent_alignment(heapsnap_header_of(block)->extent))
 		return move_block(block, size, site);
 
-	struct heapsnap_making making = make(size, site, STACK_POINTER_AT(site));
+	struct heapsnap_making making = make(size, site, FRAME_AT(site));
 	struct heapsnap_sampled sampled = { 0 };
 
 	if (!heapsnap_is_plain(block))

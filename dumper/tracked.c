@@ -112,7 +112,7 @@ HEAPSNAP_API int heapsnap_track(void *piece, size_t size)
 	entry = find(make_tables(), (uint64_t)piece, true);
 	if (!entry)
 		return -ENOMEM;
-	site = heapsnap_observe(size, HEAPSNAP_SITE, 0, false).site;
+	site = heapsnap_observe(size, HEAPSNAP_SITE, (struct heapsnap_frame){ 0 }, false).site;
 	__atomic_store_n(&entry->site, site & HEAPSNAP_SITE_MASK, __ATOMIC_RELAXED);
 	__atomic_store_n(&entry->extent, heapsnap_extent(size, 0, 0, 0) | heapsnap_hot.birth,
 			 __ATOMIC_RELEASE);

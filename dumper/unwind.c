@@ -135,14 +135,19 @@ void heapsnap_unwind_forget(void)
 	__atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
 }
 
-uint32_t heapsnap_frame_size(uint64_t address)
+uint16_t heapsnap_hop_at(uint64_t address)
 {
 	struct heapsnap_rule rule = rule_at(address - 1);
+	uint32_t words = (uint32_t)rule.offset / sizeof(uint64_t);
 
-	return rule.kind == HEAPSNAP_RULE_STACK && rule.offset > 0 &&
-			       rule.offset % (int32_t)sizeof(uint64_t) == 0
-		       ? (uint32_t)rule.offset
-		       : 0;
+	if (rule.kind == HEAPSNAP_RULE_STACK && rule.offset > 0 &&
+	    rule.offset % (int32_t)sizeof(uint64_t) == 0 && words <= HEAPSNAP_HOP_WORDS)
+		return (uint16_t)(words |
+				  (rule.frame == HEAPSNAP_FRAME_SAME ? 0 : HEAPSNAP_HOP_LOSES));
+	if (rule.kind == HEAPSNAP_RULE_FRAME && rule.offset == 16 &&
+	    rule.frame == HEAPSNAP_FRAME_AT_CFA && rule.frame_offset == -16)
+		return HEAPSNAP_HOP_FRAME;
+	return 0;
 }
 
 // --- the walk ----------------------------------------------------------------------
@@ -268,12 +273,12 @@ unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
 	return count;
 }
 
-// From a frame of which the stack pointer is known, but not the frame pointer: as far as one
-// goes without that.
-static uint64_t unwind_from(uint64_t site, uint64_t sp, bool (*is_wanted)(uint64_t address),
-			    unsigned max)
+// From a frame of which the stack pointer is known, and the frame pointer perhaps not: as far as
+// one goes without that.
+static uint64_t unwind_from(uint64_t site, struct heapsnap_frame frame,
+			    bool (*is_wanted)(uint64_t address), unsigned max)
 {
-	struct heapsnap_walk walk = { .pc = site, .sp = sp };
+	struct heapsnap_walk walk = { .pc = site, .sp = frame.sp, .fp = frame.fp };
 
 	heapsnap_walk_start(&walk);
 	for (unsigned count = 0; count < max && heapsnap_walk_next(&walk); count++) {
@@ -283,10 +288,10 @@ static uint64_t unwind_from(uint64_t site, uint64_t sp, bool (*is_wanted)(uint64
 	return 0;
 }
 
-uint64_t heapsnap_unwind_to(uint64_t site, uint64_t sp, bool (*is_wanted)(uint64_t address),
-			    unsigned max)
+uint64_t heapsnap_unwind_to(uint64_t site, struct heapsnap_frame frame,
+			    bool (*is_wanted)(uint64_t address), unsigned max)
 {
-	uint64_t found = sp ? unwind_from(site, sp, is_wanted, max) : 0;
+	uint64_t found = frame.sp ? unwind_from(site, frame, is_wanted, max) : 0;
 	unsigned count = 0;
 
 	if (found)
@@ -322,7 +327,7 @@ bool heapsnap_walk_next(struct heapsnap_walk *walk)
 	return false;
 }
 
-uint32_t heapsnap_frame_size(uint64_t address)
+uint16_t heapsnap_hop_at(uint64_t address)
 {
 	(void)address;
 	return 0;
@@ -340,11 +345,11 @@ unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
 	return 0;
 }
 
-uint64_t heapsnap_unwind_to(uint64_t site, uint64_t sp, bool (*is_wanted)(uint64_t address),
-			    unsigned max)
+uint64_t heapsnap_unwind_to(uint64_t site, struct heapsnap_frame frame,
+			    bool (*is_wanted)(uint64_t address), unsigned max)
 {
 	(void)site;
-	(void)sp;
+	(void)frame;
 	(void)is_wanted;
 	(void)max;
 	return 0;

@@ -53,11 +53,22 @@ bool heapsnap_unwind_init(struct heapsnap_rule_slot *room);
 /** Forgets all rules: code may have been unmapped, and other code mapped there. */
 void heapsnap_unwind_forget(void);
 
-/**
- * How far a function's caller has its stack pointer above the function's own, at a return
- * address in it. @return bytes; 0: not the same at any time, or not known
- */
-uint32_t heapsnap_frame_size(uint64_t address);
+/** The pointers at a place in the code that is on the stack. */
+struct heapsnap_frame {
+	uint64_t sp; /**< 0: not known */
+	uint64_t fp; /**< 0: not known */
+};
+
+/** How to get from a return address in a function to its caller's: words that sp is above, or */
+enum {
+	HEAPSNAP_HOP_FRAME =
+		0x8000, /**< by fp, as rbp is used: *fp is the caller's fp, then its pc */
+	HEAPSNAP_HOP_LOSES = 0x4000, /**< or'ed to the words: the caller's fp is not known */
+	HEAPSNAP_HOP_WORDS = 0x3fff,
+};
+
+/** @return 0: not in one of these ways */
+uint16_t heapsnap_hop_at(uint64_t address);
 
 /** What is known of a thread's own stack: between them it can be read. */
 struct heapsnap_own_stack {
@@ -109,9 +120,9 @@ unsigned heapsnap_unwind(uint64_t *addresses, unsigned max);
 /**
  * The innermost of them that is wanted, of @p max; 0: there is none.
  *
- * @param sp  the stack pointer at @p site, the innermost, if it is known: a shorter way; else 0
+ * @param frame  at @p site, the innermost, if it is known: a shorter way
  */
-uint64_t heapsnap_unwind_to(uint64_t site, uint64_t sp, bool (*is_wanted)(uint64_t address),
-			    unsigned max);
+uint64_t heapsnap_unwind_to(uint64_t site, struct heapsnap_frame frame,
+			    bool (*is_wanted)(uint64_t address), unsigned max);
 
 #endif

@@ -142,6 +142,54 @@ is Heapsh::ask($file, 'find', '--count', 'frame', 'way_b') =~ s/,.*//sr, 'Total:
 is_deeply [backtraces($file, 1001)], [''], 'HEAPSNAP_STACKS=0 takes none';
 is_deeply sites(2002), { checked_malloc => 8 }, 'nor looks through wrappers';
 
+# Wrappers are hopped over by the stack pointer, or by the frame pointer, whatever code is built with.
+open my $source, '>', "$plugins/hops.c" or die $!;
+print $source <<'END';
+#include "dumper/heapsnap.h"
+#include <stdlib.h>
+#define APART __attribute__((noinline, noclone))
+void *kept[1000];
+int count;
+APART void *inner(size_t size)
+{
+	volatile char room[100];
+	void *block = malloc(size);
+	room[0] = 1;
+	return block;
+}
+APART void *outer(size_t size)
+{
+	void *block = inner(size);
+	__asm__ volatile("" ::: "rbx", "memory");
+	return block;
+}
+#define MAKER(name, size) APART void name(void) { kept[count++] = outer(size); __asm__ volatile("" ::: "memory"); }
+MAKER(make_one, 2001)
+MAKER(make_two, 2002)
+MAKER(make_three, 2003)
+MAKER(make_four, 2004)
+MAKER(make_five, 2005)
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 100; i++, make_five()) {
+		make_one();
+		make_two();
+		make_three();
+		make_four();
+	}
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+close $source;
+for my $flags ('-O0', '-O2 -fomit-frame-pointer', '-O2 -fno-omit-frame-pointer') {
+    my $name = "$plugins/hops" . $flags =~ s/\W//gr;
+    system("$ENV{CC} -g $flags -fno-builtin-malloc -iquote . -o $name $plugins/hops.c"
+        . " && LD_PRELOAD=$Heapsh::build/libheapsnap.so $name $name.snap") == 0 or die "no $name.snap";
+    $file = "$name.snap";
+    is_deeply sites(2001), { make_one => 100 }, "$flags: blocks of a wrapper's caller";
+    is_deeply sites(2005), { make_five => 100 }, 'and of another';
+}
+
 # What makes no sense costs a line.
 $program = Heapsh->start('backtraces', args => \@plugin, env => { HEAPSNAP_STACKS => 'many' });
 like $program->errors, qr/^heapsnap: HEAPSNAP_STACKS: many: .*; 512K is used$/m, 'a bad value is named';
