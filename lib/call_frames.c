@@ -4,9 +4,9 @@
 #include "lib/cleanup.h"
 #include "lib/debug_sections.h"
 #include "lib/dwarf.h"
+#include "lib/elf_section.h"
 
 #include <fcntl.h>
-#include <gelf.h>
 
 #include <string.h>
 
@@ -329,25 +329,13 @@ void heap_call_frames_close(struct heap_call_frames *frames)
 // The section's bytes, decompressed; NULL if it is not there.
 static Elf_Data *find_section(Elf *elf, const char *wanted, uint64_t *address)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
+	GElf_Shdr header;
+	Elf_Scn *section = heap_elf_find_section(elf, wanted, &header);
 
-	if (elf_getshdrstrndx(elf, &names) != 0)
+	if (!section || (header.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0))
 		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header)
-					   ? elf_strptr(elf, names, header.sh_name)
-					   : NULL;
-
-		if (!name || strcmp(name, wanted) != 0 || header.sh_type == SHT_NOBITS)
-			continue;
-		if (header.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
-			return NULL;
-		*address = header.sh_addr;
-		return elf_getdata(section, NULL);
-	}
-	return NULL;
+	*address = header.sh_addr;
+	return elf_getdata(section, NULL);
 }
 
 struct heap_error *heap_call_frames_open(const char *path, bool is_debug,

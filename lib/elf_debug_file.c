@@ -2,9 +2,9 @@
 #include "lib/elf_file.h"
 
 #include "lib/cleanup.h"
+#include "lib/elf_section.h"
 
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -12,36 +12,22 @@
 // The name and CRC in .gnu_debuglink.
 static bool read_debuglink(const struct heap_elf_file *file, const char **name, uint32_t *crc)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
+	GElf_Shdr header;
+	Elf_Scn *section = heap_elf_find_section(file->elf, ".gnu_debuglink", &header);
+	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
 
-	if (elf_getshdrstrndx(file->elf, &names) != 0)
+	if (!data || data->d_size < 8)
 		return false;
-	while ((section = elf_nextscn(file->elf, section))) {
-		GElf_Shdr header;
-		const char *section_name = NULL;
 
-		if (gelf_getshdr(section, &header))
-			section_name = elf_strptr(file->elf, names, header.sh_name);
-		if (!section_name || strcmp(section_name, ".gnu_debuglink") != 0)
-			continue;
+	const char *bytes = data->d_buf;
+	size_t length = strnlen(bytes, data->d_size);
+	size_t at = (length + 4) & ~(size_t)3;
 
-		Elf_Data *data = elf_rawdata(section, NULL);
-
-		if (!data || data->d_size < 8)
-			return false;
-
-		const char *bytes = data->d_buf;
-		size_t length = strnlen(bytes, data->d_size);
-		size_t at = (length + 4) & ~(size_t)3;
-
-		if (length == 0 || data->d_size < 4 || at > data->d_size - 4)
-			return false;
-		*name = bytes;
-		memcpy(crc, bytes + at, 4);
-		return strchr(bytes, '/') == NULL;
-	}
-	return false;
+	if (length == 0 || at > data->d_size - 4)
+		return false;
+	*name = bytes;
+	memcpy(crc, bytes + at, 4);
+	return strchr(bytes, '/') == NULL;
 }
 
 static bool has_crc(const char *path, uint32_t wanted)

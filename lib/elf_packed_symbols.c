@@ -2,9 +2,9 @@
 #include "lib/elf_file.h"
 
 #include "lib/cleanup.h"
+#include "lib/elf_section.h"
 
 #include <dlfcn.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,21 +30,10 @@ typedef int xz_decoder(uint64_t *memory, uint32_t flags, const void *allocator, 
 
 static const Elf_Data *find_packed(Elf *elf)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
+	GElf_Shdr header;
+	Elf_Scn *section = heap_elf_find_section(elf, ".gnu_debugdata", &header);
 
-	if (elf_getshdrstrndx(elf, &names) != 0)
-		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header)
-					   ? elf_strptr(elf, names, header.sh_name)
-					   : NULL;
-
-		if (name && strcmp(name, ".gnu_debugdata") == 0)
-			return elf_rawdata(section, NULL);
-	}
-	return NULL;
+	return section ? elf_rawdata(section, NULL) : NULL;
 }
 
 // @return what was packed, malloc'd; NULL if it is damaged, or huge
