@@ -5,6 +5,7 @@
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
+#include "dumper/trace.h"
 #include "dumper/wrappers.h"
 
 #include <dlfcn.h>
@@ -365,6 +366,8 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
 	if (is_sampled)
 		making->backtrace = backtrace;
+	if (is_sampled && backtrace == 0)
+		heapsnap_trace_missed();
 	if (!kind || count_looks(kind) >= LOOKS)
 		return;
 	add_look(kind);
@@ -410,7 +413,7 @@ static struct heapsnap_sample *sample_slot(const void *block, int probe)
 	return &tables->samples[((mix((uint64_t)block) >> 40) + (uint64_t)probe) & (SAMPLES - 1)];
 }
 
-bool heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled)
+uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled)
 {
 	for (int i = 0; tables && sampled.backtrace && i < PROBES; i++) {
 		struct heapsnap_sample *sample = sample_slot(block, i);
@@ -422,10 +425,10 @@ bool heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled)
 			sample->backtrace = sampled.backtrace;
 			sample->number = sampled.number;
 			sample->thread = sampled.thread;
-			return true;
+			return &sample->number;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 struct heapsnap_sampled heapsnap_sample_remove(const void *block)

@@ -110,8 +110,12 @@ struct heapsnap_sampled {
 	uint32_t thread;    /**< that has allocated it */
 };
 
-/** Notes that a block is a sample. @return false if there is no room, or no backtrace */
-bool heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled);
+/**
+ * Notes that a block is a sample.
+ *
+ * @return where its number in the trace goes; NULL if there is no room, or no backtrace
+ */
+uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled);
 
 /** Forgets a sample, if the block is one. Before it is freed. */
 struct heapsnap_sampled heapsnap_sample_remove(const void *block);

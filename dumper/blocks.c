@@ -216,16 +216,19 @@ static struct heapsnap_making make(size_t size, uint64_t site, struct heapsnap_f
 static bool begin_sample(const void *block, uint64_t size, uint32_t backtrace, bool moved)
 {
 	struct heapsnap_sampled sampled = { .backtrace = backtrace };
+	uint32_t *number;
 
 	if (backtrace == 0)
 		return false;
 	sampled.time_ns = heapsnap_monotonic_ns();
 	sampled.thread = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	sampled.number = heapsnap_trace_allocated(size, &sampled, moved);
-	if (heapsnap_sample_add(block, sampled))
-		return true;
-	heapsnap_trace_freed(sampled.number, moved);
-	return false;
+	number = heapsnap_sample_add(block, sampled);
+	if (!number) {
+		heapsnap_trace_missed();
+		return false;
+	}
+	*number = heapsnap_trace_allocated(size, &sampled, moved);
+	return true;
 }
 
 // Signs what the allocator below has given. @param alignment  log2, 0 for its own
@@ -423,7 +426,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 			begin_sample(base + HEAPSNAP_HEADER_SIZE, size, making.backtrace, true));
 	} else {
 		heapsnap_sign(block, heapsnap_move.extent, heapsnap_move.site,
-			      heapsnap_sample_add(block, sampled));
+			      heapsnap_sample_add(block, sampled) != NULL);
 	}
 	end_move();
 	return base ? base + HEAPSNAP_HEADER_SIZE : NULL;

@@ -236,6 +236,12 @@ uint32_t heapsnap_trace_allocated(uint64_t size, const struct heapsnap_sampled *
 	return add_event(&event) ? event.number : 0;
 }
 
+void heapsnap_trace_missed(void)
+{
+	if (is_tracing())
+		__atomic_add_fetch(&state->dropped, 1, __ATOMIC_RELAXED);
+}
+
 void heapsnap_trace_freed(uint32_t number, bool moved)
 {
 	if (number == 0 || !is_tracing() || !is_ours(number))

@@ -49,6 +49,9 @@ void heapsnap_trace_stop(void);
  */
 uint32_t heapsnap_trace_allocated(uint64_t size, const struct heapsnap_sampled *sample, bool moved);
 
+/** Notes that there is a sample that cannot be told of, for lack of room elsewhere. */
+void heapsnap_trace_missed(void);
+
 /** Notes that a sample has been freed. @param number  0 is fine */
 void heapsnap_trace_freed(uint32_t number, bool moved);
 

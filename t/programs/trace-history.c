@@ -309,6 +309,17 @@ static void flood(void)
 	printf("make_small %d\n", 4 * MANY);
 }
 
+// More at a time than the library can keep samples of.
+static void many(void)
+{
+	for (int i = 0; i < 5 * MANY; i++) {
+		make_small();
+		if (i % 1000 == 0)
+			usleep(1000);
+	}
+	printf("make_small %d\n", 5 * MANY);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -320,7 +331,7 @@ int main(int argc, char **argv)
 			  { "forked", forked },     { "killed", killed },
 			  { "asked", asked },       { "signalled", signalled },
 			  { "wrapped", wrapped },   { "staged", staged },
-			  { "flood", flood } };
+			  { "flood", flood },       { "many", many } };
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (size_t i = 0; argc > 1 && i < sizeof(histories) / sizeof(histories[0]); i++) {
