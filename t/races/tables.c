@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * The library's own tables, used by several threads at once, for ThreadSanitizer: headers,
- * labels, backtraces, samples, wrappers, epochs. The library's code is linked in, and is not malloc
+ * labels, backtraces, samples, wrappers, tracked pieces, epochs. The library's code is linked in, and is not malloc
  * here. t/races.t builds and runs it.
  */
 #include "dumper/automatic.h"
@@ -21,9 +21,12 @@ enum {
 	THREADS = 4,
 	ROUNDS = 3000,
 	BLOCKS = 64,
+	PIECES = 200,
 };
 
 static char *exchange[BLOCKS]; // blocks that one thread makes and another frees
+
+static long pool[PIECES][2];
 
 static int failures;
 
@@ -46,7 +49,9 @@ static char *make_block(unsigned *seed)
 
 static char *change_block(char *block, unsigned *seed)
 {
-	switch (rand_r(seed) % 4) {
+	long(*piece)[2];
+
+	switch (rand_r(seed) % 5) {
 	case 0:
 		return heapsnap_reallocate(block, (size_t)rand_r(seed) % 3000 + 1,
 					   (uint64_t)change_block);
@@ -55,8 +60,14 @@ static char *change_block(char *block, unsigned *seed)
 		return block;
 	case 2:
 		heapsnap_observe((uint64_t)rand_r(seed) % 1000,
-				 (uint64_t)change_block + (unsigned)rand_r(seed) % 500, 0,
-				 rand_r(seed) % 2);
+				 (uint64_t)change_block + (unsigned)rand_r(seed) % 500,
+				 (struct heapsnap_frame){ 0 }, rand_r(seed) % 2);
+		return block;
+	case 3:
+		piece = &pool[rand_r(seed) % PIECES];
+		expect("tracked", heapsnap_track(piece, sizeof(*piece)) == 0);
+		heapsnap_set_type(piece, "struct label");
+		heapsnap_untrack(piece); // which another thread may have done
 		return block;
 	default:
 		expect("is live", heapsnap_is_live(block));
