@@ -50,7 +50,8 @@ void heap_column_destroy(void *column);
 
 /**
  * Sets the budget, in bytes. Without it, it is half of the memory that there is: what the
- * machine has left, or the limit of a control group or of setrlimit() where that is less.
+ * machine has left, or a control group's limit leaves, or the limit of setrlimit() where that is
+ * less.
  */
 void heap_column_limit(uint64_t bytes);
 

@@ -218,20 +218,21 @@ static enum command_status report(struct leak_groups *reporting, const struct as
 	struct session *session = reporting->session;
 	struct heap_suppressions *suppressions = NULL;
 	enum command_status status;
-	struct heap_error *error = describe_load(session);
+	struct heap_error *error = session_edges(session);
 
-	if (!error)
-		error = heap_snapshot_load(session->snapshot,
-					   HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE);
 	if (!error && asked->suppressions)
 		error = heap_suppressions_read(asked->suppressions, session->snapshot,
 					       &suppressions);
 	if (!error)
-		error = session_edges(session);
-	if (!error)
 		error = heap_leaks_find(session->graph,
 					suppressions ? heap_suppressions_match : NULL, suppressions,
 					&reporting->leaks);
+	// Only now, when it is known what is leaked.
+	if (!error)
+		error = describe_load(session);
+	if (!error)
+		error = heap_snapshot_load(session->snapshot,
+					   HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE);
 	status = error ? command_fail(session, error) : print_leaks(reporting, asked, suppressions);
 	heap_suppressions_destroy(suppressions);
 	leak_groups_deinit(reporting);
