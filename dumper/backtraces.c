@@ -4,6 +4,7 @@
 #include "dumper/frame_rules.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
+#include "dumper/sampling.h"
 #include "dumper/settings.h"
 #include "dumper/trace.h"
 #include "dumper/wrappers.h"
@@ -66,6 +67,7 @@ void heapsnap_backtraces_init(void)
 		return;
 	}
 	heapsnap_wrappers_init(&room->wrappers, heapsnap_settings.wrappers);
+	heapsnap_sampling_init();
 	process->steps = (uint64_t)room->steps;
 	process->kinds = (uint64_t)room->kinds;
 	process->samples = (uint64_t)room->samples;

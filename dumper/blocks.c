@@ -220,8 +220,8 @@ static bool begin_sample(const void *block, uint64_t size, uint32_t backtrace, b
 
 	if (backtrace == 0)
 		return false;
-	sampled.time_ns = heapsnap_monotonic_ns();
-	sampled.thread = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	sampled.time_ns = heapsnap_trace_now_ns();
+	sampled.thread = heapsnap_sampling_thread();
 	number = heapsnap_sample_add(block, sampled);
 	if (!number) {
 		heapsnap_trace_missed();

@@ -5,10 +5,13 @@
 #include "dumper/settings.h"
 #include "dumper/system.h"
 
+#include <pthread.h>
+
 __thread uint64_t heapsnap_bytes_left;
 
 static __thread uint64_t beyond; // bytes from the end of the stretch to the next sample
 static __thread uint64_t random_state;
+static __thread uint32_t thread_id; // 0: not asked for
 
 // xorshift64*: G. Marsaglia, "Xorshift RNGs"; S. Vigna, "An experimental exploration".
 static uint64_t next_random(void)
@@ -63,4 +66,22 @@ bool heapsnap_sampling_refill(void)
 	heapsnap_bytes_left = beyond < HEAPSNAP_STRETCH ? beyond : HEAPSNAP_STRETCH;
 	beyond -= heapsnap_bytes_left;
 	return is_sampled;
+}
+
+// In a child, the thread that is left has another id.
+static void forget_thread(void)
+{
+	thread_id = 0;
+}
+
+void heapsnap_sampling_init(void)
+{
+	pthread_atfork(NULL, NULL, forget_thread);
+}
+
+uint32_t heapsnap_sampling_thread(void)
+{
+	if (thread_id == 0)
+		thread_id = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	return thread_id;
 }

@@ -28,4 +28,10 @@ extern __thread uint64_t heapsnap_bytes_left;
  */
 bool heapsnap_sampling_refill(void);
 
+/** Has heapsnap_sampling_thread() asked anew in children of fork(). At load time. */
+void heapsnap_sampling_init(void);
+
+/** The calling thread's id: asked for once. */
+uint32_t heapsnap_sampling_thread(void);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "dumper/process.h"
 #include "dumper/report.h"
+#include "dumper/sampling.h"
 #include "dumper/settings.h"
 #include "dumper/system.h"
 #include "dumper/trace_file.h"
@@ -13,6 +14,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 enum {
 	EVENTS = 1 << 16,
@@ -236,6 +238,14 @@ uint32_t heapsnap_trace_allocated(uint64_t size, const struct heapsnap_sampled *
 	return add_event(&event) ? event.number : 0;
 }
 
+uint64_t heapsnap_trace_now_ns(void)
+{
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(is_tracing() ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 void heapsnap_trace_missed(void)
 {
 	if (is_tracing())
@@ -246,11 +256,10 @@ void heapsnap_trace_freed(uint32_t number, bool moved)
 {
 	if (number == 0 || !is_tracing() || !is_ours(number))
 		return;
-	add_event(&(struct heapsnap_trace_event){
-		.time_ns = heapsnap_monotonic_ns(),
-		.number = number,
-		.thread = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0),
-		.moved = moved });
+	add_event(&(struct heapsnap_trace_event){ .time_ns = heapsnap_trace_now_ns(),
+						  .number = number,
+						  .thread = heapsnap_sampling_thread(),
+						  .moved = moved });
 }
 
 // What is_tracing() begins ends soon.

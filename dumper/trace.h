@@ -49,6 +49,12 @@ void heapsnap_trace_stop(void);
  */
 uint32_t heapsnap_trace_allocated(uint64_t size, const struct heapsnap_sampled *sample, bool moved);
 
+/**
+ * The clock of samples, in one of the program's threads, by libc: without a system call on most
+ * machines. While there is no trace, good to some ms.
+ */
+uint64_t heapsnap_trace_now_ns(void);
+
 /** Notes that there is a sample that cannot be told of, for lack of room elsewhere. */
 void heapsnap_trace_missed(void);
 

@@ -161,6 +161,8 @@ is { `$build/t/helper/trace_queue $found{across}{file}` =~ /^(\S+) (\d+)$/mg }->
 is $found{forked}{allocated}{samples}, 1000, 'fork: all blocks';
 is $found{forked}{end}{samples}, 0, 'fork: that are freed';
 is asked("$found{forked}{file}.$found{forked}{exact}{child}", q(--site 'make_*'))->{end}{samples}, 1000, "fork: the child's own";
+is asked("$found{forked}{file}.$found{forked}{exact}{child}", q(--site 'make_*'), '--thread',
+    $found{forked}{exact}{child})->{allocated}{samples}, 1000, "fork: by the child's thread";
 is $found{killed}{allocated}{samples}, 1000, 'killed: all that is older than 50 ms';
 
 # --- sums are right on average, and as often as the error promises
