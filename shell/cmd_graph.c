@@ -252,6 +252,8 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 		return command_fail(session, error);
 	error = count ? path_load(session, paths, count)
 		      : describe_load_around(session, &object, 1);
+	for (size_t i = 0; error && i < count; i++)
+		heap_path_deinit(&paths[i]);
 	if (error)
 		return command_fail(session, error);
 	if (count == 0)
