@@ -2,6 +2,7 @@
 /*
  * find, largest: which objects there are.
  */
+#include "lib/cleanup.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
@@ -262,6 +263,35 @@ static size_t find_largest(const struct heap_snapshot *snapshot, const uint64_t 
 	return count;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *load_ranked(struct session *session, const struct ranked *ranked,
+				      size_t count)
+{
+	CLEANUP_FREE heap_object_id *objects = calloc(count + 1, sizeof(*objects));
+
+	if (!objects)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < count; i++)
+		objects[i] = ranked[i].object;
+	return describe_load_around(session, objects, count);
+}
+
+static void print_ranked(struct session *session, const struct ranked *ranked, size_t count,
+			 const char *key)
+{
+	output_open_array(session->output, NULL);
+	for (size_t i = 0; i < count; i++) {
+		output_text(session->output, "%12s  %s\n", describe_bytes(session, ranked[i].bytes),
+			    describe_object(session, ranked[i].object));
+		session_remember(session, ranked[i].object);
+		output_open_object(session->output, NULL);
+		output_number(session->output, key, ranked[i].bytes);
+		describe_object_json(session, "object", ranked[i].object);
+		output_close(session->output);
+	}
+	output_close(session->output);
+}
+
 static enum command_status largest_run(struct session *session, int argc, char **argv)
 {
 	bool retained = command_option(&argc, argv, "--retained", NULL);
@@ -271,10 +301,10 @@ static enum command_status largest_run(struct session *session, int argc, char *
 	if (argc > 2 || (end && (*end || end == argv[1] || argv[1][0] == '-')))
 		return COMMAND_USAGE;
 
-	struct heap_error *error = describe_load(session);
+	struct heap_error *error =
+		retained ? session_dominators(session)
+			 : heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE);
 
-	if (!error && retained)
-		error = session_dominators(session);
 	if (error)
 		return command_fail(session, error);
 	if (limit > session->snapshot->object_count)
@@ -289,17 +319,10 @@ static enum command_status largest_run(struct session *session, int argc, char *
 		session->snapshot,
 		retained ? session->dominators->retained : session->snapshot->size, ranked, limit);
 
-	output_open_array(session->output, NULL);
-	for (size_t i = 0; i < count; i++) {
-		output_text(session->output, "%12s  %s\n", describe_bytes(session, ranked[i].bytes),
-			    describe_object(session, ranked[i].object));
-		session_remember(session, ranked[i].object);
-		output_open_object(session->output, NULL);
-		output_number(session->output, retained ? "retained" : "bytes", ranked[i].bytes);
-		describe_object_json(session, "object", ranked[i].object);
-		output_close(session->output);
-	}
-	output_close(session->output);
+	error = load_ranked(session, ranked, count);
+	if (error)
+		return command_fail(session, error);
+	print_ranked(session, ranked, count, retained ? "retained" : "bytes");
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 
