@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -89,21 +90,31 @@ static uint64_t growth_limit(uint64_t base)
 	return bytes ? bytes : heap / 100 * heapsnap_automatic.growth_percent;
 }
 
+// What the thread has computed: while others have the processor, measuring costs nothing.
+static uint64_t busy_ns(void)
+{
+	struct timespec time = { 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
 // @return live bytes; says when to measure again
 static uint64_t measure(void)
 {
-	uint64_t start = heapsnap_monotonic_ns(), live, end, limit, missing;
+	uint64_t start = busy_ns(), live, cost, limit, missing;
 
 	__atomic_store_n(&state->allocated, 0, __ATOMIC_RELAXED);
 	live = measure_live();
-	end = heapsnap_monotonic_ns();
+	cost = busy_ns() - start;
 	if (state->snapshots != heapsnap_trigger_count() + 1) {
 		state->snapshots = heapsnap_trigger_count() + 1;
 		state->base = live;
 	}
 	limit = growth_limit(state->base);
 	missing = live < state->base + limit ? state->base + limit - live : 0;
-	__atomic_store_n(&state->next_check_ns, end + (end - start) * TIME_SHARE, __ATOMIC_RELAXED);
+	__atomic_store_n(&state->next_check_ns, heapsnap_monotonic_ns() + cost * TIME_SHARE,
+			 __ATOMIC_RELAXED);
 	__atomic_store_n(&state->next_check, missing > limit / STEPS ? missing : limit / STEPS,
 			 __ATOMIC_RELAXED);
 	return live;

@@ -15,8 +15,16 @@ my $build = abs_path($ENV{BUILD} || 'build');
 my $program = "$build/t/programs/capture-automatic";
 $ENV{XDG_CACHE_HOME} = "$build/t/cache";
 
-# @return what it printed, its wait status, the files it left, what was said on stderr
 our $directory;
+
+# Whether frozen copies or writers are about: some have no file yet. A daemon never ends.
+sub is_being_written {
+    my ($way) = @_;
+    return 1 if grep { /\.snap\.[0-9a-f]+$/ } glob "$directory/.*";
+    return $way ne 'daemon' && grep { (readlink("$_/cwd") // '') eq $directory } glob '/proc/[0-9]*';
+}
+
+# @return what it printed, its wait status, the files it left, what was said on stderr
 sub run {
     my ($way, @options) = @_;
     $directory = tempdir(CLEANUP => 1);
@@ -24,7 +32,7 @@ sub run {
     my $output = `cd $directory && exec $build/heapsnap run @options -- $program $way 2>.stderr`;
     my $status = $?;
     for (1 .. 300) { last if $way ne 'daemon' || glob "$directory/*-01.snap"; sleep 0.1 }
-    sleep 0.1 while grep { /\.snap\.[0-9a-f]+$/ } glob "$directory/.*"; # that are being written
+    for (1 .. 300) { last unless is_being_written($way); sleep 0.1 }
     open my $errors, '<', "$directory/.stderr" or die $!;
     return ($output, $status, [map { s{.*/}{}r } sort glob "$directory/*"], join '', <$errors>);
 }
