@@ -198,11 +198,6 @@ static void add_look(struct heapsnap_kind *kind)
 	__atomic_store_n(&kind->looks, looks, __ATOMIC_RELAXED);
 }
 
-static bool has_seen(uint64_t site, uint64_t size)
-{
-	return __atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) == site;
-}
-
 static void mark_seen(uint64_t site, uint64_t size)
 {
 	if (size < HEAPSNAP_SEEN_SLOTS)
@@ -395,7 +390,7 @@ struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, struct hea
 		return making;
 	}
 	making.site = look_through(size, site, frame);
-	if (!is_sampled && size < HEAPSNAP_SEEN_SLOTS && has_seen(making.site, size))
+	if (!is_sampled && size < HEAPSNAP_SEEN_SLOTS && heapsnap_is_known(making.site, size))
 		return making;
 
 	uint64_t looked_at = making.site;

@@ -37,6 +37,12 @@ enum {
  */
 extern uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS] __attribute__((visibility("hidden")));
 
+/** Whether all is known of a site and a size below HEAPSNAP_SEEN_SLOTS. */
+static inline bool heapsnap_is_known(uint64_t site, uint64_t size)
+{
+	return __atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) == site;
+}
+
 /** What there is to know of a block when it is made. */
 struct heapsnap_making {
 	uint64_t site;      /**< that matters */
@@ -83,8 +89,7 @@ static inline uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsna
 		frame.sp += bytes;
 		left -= bytes;
 		site = *(const uint64_t *)(frame.sp - sizeof(uint64_t));
-		if (__atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) ==
-		    site)
+		if (heapsnap_is_known(site, size))
 			return site;
 	}
 	return 0;

@@ -207,19 +207,7 @@ struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
 
 heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge)
 {
-	const uint32_t *first = graph->snapshot->edge_first;
-	uint32_t low = 0, high = graph->snapshot->object_count;
-
-	// The last object whose edges begin at or before this one.
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (first[middle] <= edge)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_edge_source(graph->snapshot->edge_first, graph->snapshot->object_count, edge);
 }
 
 uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset)

@@ -410,6 +410,13 @@ static inline bool heap_backtrace_is_own(uint32_t backtrace)
 	return backtrace & 1;
 }
 
+/**
+ * The object that an edge leaves: the last one whose edges begin there or before.
+ *
+ * @param first  [objects] number of each object's first edge
+ */
+heap_object_id heap_edge_source(const uint32_t *first, uint32_t objects, uint32_t edge);
+
 /** The first edge of a root, or of a later one: they stand by root. */
 uint64_t heap_snapshot_first_root_edge(const struct heap_snapshot *snapshot, heap_root_id root);
 

@@ -192,8 +192,7 @@ struct targets {
 	uint32_t *values;
 };
 
-// The last object whose edges begin at or before this one.
-static uint32_t source_of(const uint32_t *first, uint32_t objects, uint32_t edge)
+heap_object_id heap_edge_source(const uint32_t *first, uint32_t objects, uint32_t edge)
 {
 	uint32_t low = 0, high = objects;
 
@@ -214,7 +213,7 @@ static bool add_sources(const struct targets *targets, uint32_t start, uint32_t 
 			uint32_t *begun)
 {
 	uint32_t objects = targets->snapshot->object_count, largest = 0;
-	uint32_t source = source_of(targets->first, objects, start);
+	uint32_t source = heap_edge_source(targets->first, objects, start);
 	uint32_t *values = targets->values + start;
 
 	for (uint32_t i = source + 1; i < objects && targets->first[i] < end; i++)

@@ -101,17 +101,22 @@ int candidate_score(const struct inference *inference, const struct content *con
 	return content_score(inference, content, candidate->type, candidate->elements);
 }
 
+static enum word count_word(const struct inference *inference, heap_object_id object,
+			    struct candidate *candidate)
+{
+	enum word word = candidate_ask(inference, object, candidate);
+
+	candidate->parts += word == WORD_FOR;
+	candidate->against += word == WORD_AGAINST;
+	return word;
+}
+
 void candidates_ask(const struct inference *inference, heap_object_id object,
 		    struct candidates *candidates)
 {
 	candidates->samples++;
-	for (uint32_t i = 0; i < candidates->count; i++) {
-		struct candidate *candidate = &candidates->list[i];
-		enum word word = candidate_ask(inference, object, candidate);
-
-		candidate->parts += word == WORD_FOR;
-		candidate->against += word == WORD_AGAINST;
-	}
+	for (uint32_t i = 0; i < candidates->count; i++)
+		count_word(inference, object, &candidates->list[i]);
 }
 
 // Holds all candidates against one block: how well each fits, and which of those that have the
@@ -127,11 +132,9 @@ void candidates_hold(const struct inference *inference, const struct content *co
 	candidates->hinted += inference->hint_head[content->object] != NO_HINT;
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		struct candidate *candidate = &candidates->list[i];
-		enum word word = candidate_ask(inference, content->object, candidate);
+		enum word word = count_word(inference, content->object, candidate);
 		int own = candidate_score(inference, content, candidate);
 
-		candidate->parts += word == WORD_FOR;
-		candidate->against += word == WORD_AGAINST;
 		candidate->fitting += own >= 0;
 		candidate->parts_fitting += word == WORD_FOR && own >= 0;
 		candidate->proving += own > 0;

@@ -204,12 +204,9 @@ static void hold(const struct inference *inference, heap_object_id object,
 	candidates_hold(inference, &content, candidates);
 }
 
-// A kind that is mixed: each block by its own parts.
-HEAP_MUST_CHECK
-static struct heap_error *claim_singly(struct inference *inference, const struct kind *kind,
-				       const struct site_summary *site,
-				       enum naming_evidence evidence, uint64_t *words,
-				       uint64_t *claimed)
+struct heap_error *name_singly(struct inference *inference, const struct kind *kind,
+			       const struct site_summary *site, enum naming_evidence evidence,
+			       uint64_t *words, uint64_t *claimed)
 {
 	struct heap_error *error = NULL;
 
@@ -291,10 +288,9 @@ static const struct candidate *find_likely(const struct inference *inference,
 	return candidates_best_whole(inference, candidates);
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *name_kind(struct inference *inference, struct kind *kind,
-				    const struct site_summary *site, enum naming_evidence evidence,
-				    uint64_t *words, uint64_t *claimed)
+struct heap_error *name_kind(struct inference *inference, struct kind *kind,
+			     const struct site_summary *site, enum naming_evidence evidence,
+			     uint64_t *words, uint64_t *claimed)
 {
 	struct candidates candidates;
 	const struct candidate *found;
@@ -309,21 +305,5 @@ static struct heap_error *name_kind(struct inference *inference, struct kind *ki
 	if (found)
 		return claim_kind(inference, kind, found, rank, words, claimed);
 	kind->is_mixed[evidence] = true;
-	return claim_singly(inference, kind, site, evidence, words, claimed);
-}
-
-struct heap_error *name_kind_surely(struct inference *inference, struct kind *kind,
-				    const struct site_summary *site, bool singly, uint64_t *words,
-				    uint64_t *claimed)
-{
-	return singly ? claim_singly(inference, kind, site, NAMING_SURE, words, claimed)
-		      : name_kind(inference, kind, site, NAMING_SURE, words, claimed);
-}
-
-struct heap_error *name_kind_likely(struct inference *inference, struct kind *kind,
-				    const struct site_summary *site, bool singly, uint64_t *words,
-				    uint64_t *claimed)
-{
-	return singly ? claim_singly(inference, kind, site, NAMING_LIKELY, words, claimed)
-		      : name_kind(inference, kind, site, NAMING_LIKELY, words, claimed);
+	return name_singly(inference, kind, site, evidence, words, claimed);
 }

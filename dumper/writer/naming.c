@@ -54,12 +54,8 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 		all_news += news;
 		if (news == 0 && site->pass == PASS_NEWS)
 			continue;
-		if (evidence == NAMING_SURE)
-			error = name_kind_surely(inference, &kinds[i], site, singly, words,
-						 claimed);
-		else
-			error = name_kind_likely(inference, &kinds[i], site, singly, words,
-						 claimed);
+		error = singly ? name_singly(inference, &kinds[i], site, evidence, words, claimed)
+			       : name_kind(inference, &kinds[i], site, evidence, words, claimed);
 	}
 	if (!error && evidence == NAMING_LIKELY && is_much(all_news, site->objects, site->pass))
 		error = name_site(inference, site, words, claimed);

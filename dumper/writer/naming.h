@@ -15,21 +15,17 @@ enum {
 	NAMING_PER_MILLE = 950, /**< of votes, and of samples, that must agree */
 };
 
-/**
- * Names those of a kind that what is known leaves no choice for.
- *
- * @param singly  only those of which there are news: the kind has been found to be mixed
- */
+/** Names those of a kind that what is known leaves no choice for, or by what is likely. */
 HEAP_MUST_CHECK
-struct heap_error *name_kind_surely(struct inference *inference, struct kind *kind,
-				    const struct site_summary *site, bool singly, uint64_t *words,
-				    uint64_t *claimed);
+struct heap_error *name_kind(struct inference *inference, struct kind *kind,
+			     const struct site_summary *site, enum naming_evidence evidence,
+			     uint64_t *words, uint64_t *claimed);
 
-/** Likewise, by what is likely: what the code handles, what siblings are, what agrees best. */
+/** Likewise in a kind that is mixed: each block of which there are news, by its own parts. */
 HEAP_MUST_CHECK
-struct heap_error *name_kind_likely(struct inference *inference, struct kind *kind,
-				    const struct site_summary *site, bool singly, uint64_t *words,
-				    uint64_t *claimed);
+struct heap_error *name_singly(struct inference *inference, const struct kind *kind,
+			       const struct site_summary *site, enum naming_evidence evidence,
+			       uint64_t *words, uint64_t *claimed);
 
 /** Names what a site makes in many sizes: arrays, texts, headers with elements. */
 HEAP_MUST_CHECK
