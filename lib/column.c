@@ -143,9 +143,9 @@ static uint64_t find_budget(void)
 		available = least(available, limit.rlim_cur);
 	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		available = least(available, limit.rlim_cur);
-	// A group counts pages of files as well: half of them must stay, or each look at a column
+	// A group counts pages of files as well: some of them must stay, or each look at a column
 	// that is in a file takes another one's pages away.
-	return least(available, left) / 2;
+	return least(available, left) / 4 * 3;
 }
 
 void heap_column_limit(uint64_t bytes)

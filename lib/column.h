@@ -49,7 +49,7 @@ bool heap_column_is_mapped(const void *column);
 void heap_column_destroy(void *column);
 
 /**
- * Sets the budget, in bytes. Without it, it is half of the memory that there is: what the
+ * Sets the budget, in bytes. Without it, it is three quarters of the memory that there is: what the
  * machine has left, or a control group's limit leaves, or the limit of setrlimit() where that is
  * less.
  */

@@ -18,13 +18,21 @@
  *     tree is a depth-first one still: whoever is taken off first is the parent.
  * (b) both ends of an edge have their numbers when it is taken off. No reverse edges of the
  *     graph are needed: an edge to a node that has been met is put into that node's bucket.
- *     An edge from a lower number comes from an ancestor, whose own number is all that it
- *     has to say; it is not even put there.
  * (c) a bucket has the edges to 65,536 numbers in turn, so that they are written one after the
  *     other, and is sorted by number when its turn comes, in the cache.
  *
- * An edge is on the stack or in a bucket, so both share one array of little more entries than
- * there are edges: the stack grows up from its start, the buckets' chunks down from its end.
+ * What has to be memory, and not a file, is what is looked up at random. That is little at a
+ * time, so two columns serve one purpose after the other:
+ *
+ *	                search       semidominators   dominators   sizes
+ *	numbers         number_of    semi             semi         nearest
+ *	pairs           stack        links                         retained
+ *	parent          in order     in order         idom         in order
+ *	node_of         in order                                   in order, mostly
+ *	buckets         in order     in order
+ *
+ * They are made in this order. What is no longer within the budget of memory (lib/column.h) is
+ * written once then, and read once.
  */
 #include "lib/dominators.h"
 
@@ -37,44 +45,52 @@ enum {
 	VIRTUAL_ROOT = 0,
 	AHEAD = 12,     // nodes or edges before their turn that memory is asked for what they need
 	BUCKET = 65536, // numbers
-	CHUNK = 2048,   // entries, of which the first says where the chunk before is
+	CHUNK = 2730,   // edges, which are 16 KiB
+	SEGMENT = 1024, // chunks that memory is asked for at a time
 };
 
-// A node of the search tree in the forest of those that have been gone through.
-struct link {
-	uint32_t ancestor; // the way up, compressed
-	uint32_t label;    // the best semi on that way
-};
+#define NO_CHUNK UINT32_MAX
+#define BY_ROOTS (HEAP_NO_NODE - 1) // nearest, while nothing is known of others
 
-struct entry {
-	uint32_t from; // number of the node that the edge leaves
-	union {
-		uint32_t target; // on the stack: the object
-		uint32_t to;     // in a bucket: its number
-		uint32_t next;   // at the start of a chunk: another chunk; 0: none
+union pair {
+	struct {
+		uint32_t from; // on the stack: number of the node that an edge leaves
+		heap_object_id target;
 	};
+	struct { // of a node of the search tree, in the forest of those that have been gone through
+		uint32_t ancestor; // the way up, compressed
+		uint32_t label;    // the best semi on that way
+	};
+	uint64_t retained;
 };
 
-// Edges to BUCKET numbers, from higher ones.
+// Edges to nodes of one bucket.
+struct chunk {
+	uint32_t next; // the one that was filled before, or NO_CHUNK
+	uint32_t from[CHUNK];
+	uint16_t to[CHUNK]; // number in its bucket
+};
+
+// Edges to BUCKET numbers.
 struct bucket {
-	uint32_t chunk; // the last one's first entry; 0: none
-	uint32_t used;  // entries of that chunk
+	uint32_t chunk; // the one that is being filled, or NO_CHUNK
+	uint32_t used;  // edges in it
 	uint32_t count; // edges in all chunks
 };
 
 struct work {
 	const struct heap_snapshot *snapshot;
 	const struct heap_progress *progress;
-	uint32_t objects, nodes, entry_count;
-	uint32_t *number_of;    // [nodes + 1] number of a node; 0: not met
-	uint32_t *node_of;      // [nodes + 1] node of a number
-	uint32_t *parent;       // [nodes + 1] in the search tree; later idom
-	uint32_t *semi;         // [nodes + 1] by number, as all below
-	struct link *links;     // [nodes + 1]
-	struct entry *entries;  // [entry_count] 0 is unused
-	struct bucket *buckets; // [nodes / BUCKET + 1]
-	uint32_t top;           // of the stack: its last entry
-	uint32_t bottom;        // of the buckets: the first entry of their last chunk
+	uint32_t objects, nodes;
+	uint32_t *numbers;       // [nodes + 1] number of a node; 0: not met. Then semi, by number
+	union pair *pairs;       // [capacity] the stack from 1 on. Then links, by number
+	uint32_t *parent;        // [nodes + 1] in the search tree, by number; later idom
+	uint32_t *node_of;       // [nodes + 1] node of a number
+	struct bucket *buckets;  // [nodes / BUCKET + 1]
+	struct chunk **segments; // [segment_count] of segment_size; NULL: not made yet
+	size_t capacity, segment_count;
+	uint32_t segment_size, chunk_count;
+	uint32_t top; // of the stack: its last entry
 	uint32_t met;
 };
 
@@ -89,53 +105,94 @@ static uint32_t meet(struct work *work, uint32_t node, uint32_t parent)
 {
 	uint32_t number = ++work->met;
 
-	work->number_of[node] = number;
+	work->numbers[node] = number;
 	work->node_of[number] = node;
 	work->parent[number] = parent;
-	work->semi[number] = parent;
 	return number;
+}
+
+// Makes room for so many more edges.
+HEAP_MUST_CHECK
+static struct heap_error *widen_stack(struct work *work, size_t more)
+{
+	size_t capacity = (work->top + more + 1) * 2;
+	struct heap_error *error;
+
+	if (work->top + more < work->capacity)
+		return NULL;
+	error = heap_column_resize(capacity * sizeof(*work->pairs), &work->pairs);
+	if (!error)
+		work->capacity = capacity;
+	return error;
 }
 
 static void push(struct work *work, uint32_t from, heap_object_id target)
 {
-	prefetch(&work->number_of[target]);
+	prefetch(&work->numbers[target]);
 	prefetch(&work->snapshot->edge_first[target]);
-	work->entries[++work->top] = (struct entry){ .from = from, .target = target };
+	work->pairs[++work->top] = (union pair){ .from = from, .target = target };
 }
 
 // The last one pushed is followed first: from the last edge on, the first.
-static void push_edges(struct work *work, heap_object_id object, uint32_t number)
+HEAP_MUST_CHECK
+static struct heap_error *push_edges(struct work *work, heap_object_id object, uint32_t number)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
+	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+	struct heap_error *error = widen_stack(work, end - first);
 
-	for (uint32_t i = snapshot->edge_first[object + 1]; i > snapshot->edge_first[object]; i--)
+	for (uint32_t i = end; !error && i > first; i--)
 		push(work, number, snapshot->edge_target[i - 1]);
+	return error;
+}
+
+static struct chunk *get_chunk(const struct work *work, uint32_t chunk)
+{
+	return &work->segments[chunk / work->segment_size][chunk % work->segment_size];
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_chunk(struct work *work, struct bucket *bucket)
+{
+	uint32_t segment = work->chunk_count / work->segment_size;
+	struct heap_error *error = NULL;
+
+	if (!work->segments[segment])
+		error = heap_column_create(work->segment_size, sizeof(**work->segments),
+					   &work->segments[segment]);
+	if (error)
+		return error;
+	get_chunk(work, work->chunk_count)->next = bucket->chunk;
+	bucket->chunk = work->chunk_count++;
+	bucket->used = 0;
+	return NULL;
 }
 
 // An edge to a node that has been met.
-static void note_edge(struct work *work, uint32_t from, uint32_t to)
+HEAP_MUST_CHECK
+static struct heap_error *note_edge(struct work *work, uint32_t from, uint32_t to)
 {
 	struct bucket *bucket = &work->buckets[to / BUCKET];
+	struct chunk *chunk;
 
-	if (from < to && from < work->semi[to])
-		work->semi[to] = from;
-	if (from <= to)
-		return;
-	if (bucket->used == 0 || bucket->used == CHUNK) {
-		work->bottom -= CHUNK;
-		work->entries[work->bottom].next = bucket->chunk;
-		bucket->chunk = work->bottom;
-		bucket->used = 1;
+	if (bucket->chunk == NO_CHUNK || bucket->used == CHUNK) {
+		struct heap_error *error = add_chunk(work, bucket);
+
+		if (error)
+			return error;
 	}
-	work->entries[bucket->chunk + bucket->used++] = (struct entry){ .from = from, .to = to };
+	chunk = get_chunk(work, bucket->chunk);
+	chunk->from[bucket->used] = from;
+	chunk->to[bucket->used++] = (uint16_t)(to % BUCKET);
 	bucket->count++;
+	return NULL;
 }
 
 // The entry below the top has been on its way to the cache for a while: now its edges.
 static void look_ahead(const struct work *work)
 {
 	if (work->top > 2) {
-		heap_object_id next = work->entries[work->top - 1].target;
+		heap_object_id next = work->pairs[work->top - 1].target;
 
 		prefetch(&work->snapshot->edge_target[work->snapshot->edge_first[next]]);
 	}
@@ -145,21 +202,23 @@ HEAP_MUST_CHECK
 static struct heap_error *follow_stack(struct work *work)
 {
 	while (work->top > 0) {
-		struct entry entry = work->entries[work->top];
-		uint32_t number = work->number_of[entry.target];
+		union pair edge = work->pairs[work->top];
+		uint32_t number = work->numbers[edge.target];
+		struct heap_error *error;
 
 		look_ahead(work);
 		work->top--;
 		if (number) {
-			note_edge(work, entry.from, number);
+			error = note_edge(work, edge.from, number);
+			if (error)
+				return error;
 			continue;
 		}
-		number = meet(work, entry.target, entry.from);
-		push_edges(work, entry.target, number);
-
-		struct heap_error *error =
-			heap_progress_step(work->progress, "searching", number, work->nodes);
-
+		number = meet(work, edge.target, edge.from);
+		error = push_edges(work, edge.target, number);
+		if (!error)
+			error = heap_progress_step(work->progress, "searching", number,
+						   work->nodes);
 		if (error)
 			return error;
 	}
@@ -170,19 +229,21 @@ HEAP_MUST_CHECK
 static struct heap_error *search(struct work *work)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
-	uint64_t edge = 0;
+	uint64_t first = 0, end;
 
-	work->bottom = work->entry_count;
-	for (uint32_t root = 0; root < snapshot->root_count; root++) {
+	for (uint32_t root = 0; root < snapshot->root_count; root++, first = end) {
 		uint32_t number = meet(work, work->objects + root, VIRTUAL_ROOT);
+		struct heap_error *error;
 
 		// Root edges stand by root.
-		for (; edge < snapshot->root_edge_count && snapshot->root_edges[edge].root == root;
-		     edge++)
-			push(work, number, snapshot->root_edges[edge].target);
-
-		struct heap_error *error = follow_stack(work);
-
+		end = first;
+		while (end < snapshot->root_edge_count && snapshot->root_edges[end].root == root)
+			end++;
+		error = widen_stack(work, end - first);
+		for (uint64_t i = first; !error && i < end; i++)
+			push(work, number, snapshot->root_edges[i].target);
+		if (!error)
+			error = follow_stack(work);
 		if (error)
 			return error;
 	}
@@ -192,7 +253,7 @@ static struct heap_error *search(struct work *work)
 // --- semidominators ----------------------------------------------------------
 
 // Compresses the way from v up to the last linked ancestor (those after `last` are linked).
-static uint32_t evaluate(struct link *links, uint32_t v, uint32_t last)
+static uint32_t evaluate(union pair *links, uint32_t v, uint32_t last)
 {
 	uint32_t below = 0;
 
@@ -225,24 +286,34 @@ struct sorted {
 	uint32_t *from;             // [as many as the largest bucket has]
 };
 
+static void count_edges(const struct work *work, const struct bucket *bucket, uint32_t *first)
+{
+	uint32_t used = bucket->used;
+
+	for (uint32_t i = bucket->chunk; i != NO_CHUNK; used = CHUNK) {
+		const struct chunk *chunk = get_chunk(work, i);
+
+		for (uint32_t j = 0; j < used; j++)
+			first[chunk->to[j] + 1]++;
+		i = chunk->next;
+	}
+}
+
 static void sort_bucket(const struct work *work, const struct bucket *bucket, struct sorted *sorted)
 {
-	const struct entry *entries = work->entries;
 	uint32_t used = bucket->used;
 
 	memset(sorted->first, 0, sizeof(sorted->first));
-	for (uint32_t chunk = bucket->chunk; chunk; chunk = entries[chunk].next, used = CHUNK) {
-		for (uint32_t i = 1; i < used; i++)
-			sorted->first[entries[chunk + i].to % BUCKET + 1]++;
-	}
+	count_edges(work, bucket, sorted->first);
 	for (uint32_t i = 0; i < BUCKET; i++)
 		sorted->first[i + 1] += sorted->first[i];
-	used = bucket->used;
 	// From their ends: then they begin where they end now.
-	for (uint32_t chunk = bucket->chunk; chunk; chunk = entries[chunk].next, used = CHUNK) {
-		for (uint32_t i = 1; i < used; i++)
-			sorted->from[--sorted->first[entries[chunk + i].to % BUCKET + 1]] =
-				entries[chunk + i].from;
+	for (uint32_t i = bucket->chunk; i != NO_CHUNK; used = CHUNK) {
+		const struct chunk *chunk = get_chunk(work, i);
+
+		for (uint32_t j = 0; j < used; j++)
+			sorted->from[--sorted->first[chunk->to[j] + 1]] = chunk->from[j];
+		i = chunk->next;
 	}
 	memmove(sorted->first, sorted->first + 1, BUCKET * sizeof(*sorted->first));
 	sorted->first[BUCKET] = bucket->count;
@@ -253,12 +324,12 @@ HEAP_MUST_CHECK
 static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
 					 const struct sorted *sorted)
 {
-	struct link *links = work->links;
+	union pair *links = work->pairs;
 	uint32_t start = number / BUCKET * BUCKET;
 	uint32_t end = work->met - start < BUCKET ? work->met + 1 : start + BUCKET;
 
 	for (number = end - 1; number >= start && number > VIRTUAL_ROOT; number--) {
-		uint32_t best = work->semi[number];
+		uint32_t best = work->parent[number];
 		uint32_t first = sorted->first[number - start];
 
 		for (uint32_t i = sorted->first[number - start + 1]; i > first; i--) {
@@ -270,8 +341,8 @@ static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
 			if (candidate < best)
 				best = candidate;
 		}
-		work->semi[number] = best;
-		links[number] = (struct link){ .ancestor = work->parent[number], .label = best };
+		work->numbers[number] = best;
+		links[number] = (union pair){ .ancestor = work->parent[number], .label = best };
 
 		struct heap_error *error = heap_progress_step(work->progress, "dominators",
 							      work->met - number, work->met);
@@ -307,17 +378,20 @@ static struct heap_error *find_semidominators(struct work *work)
 
 static void find_dominators(struct work *work)
 {
+	const uint32_t *semi = work->numbers;
 	uint32_t *idom = work->parent;
 
 	for (uint32_t number = 1; number <= work->met; number++) {
-		while (idom[number] > work->semi[number])
+		while (idom[number] > semi[number])
 			idom[number] = idom[idom[number]];
 	}
 }
 
-static void fill(const struct work *work, heap_node_id *nearest, uint64_t *retained)
+// @param retained  has each node's own bytes
+static void fill(struct work *work, heap_node_id *nearest, uint64_t *retained)
 {
 	memset(nearest, 0xff, work->nodes * sizeof(*nearest));
+	work->node_of[VIRTUAL_ROOT] = 0;
 	// Whatever a node dominates comes after it.
 	for (uint32_t number = work->met; number > 0; number--) {
 		uint32_t node = work->node_of[number];
@@ -327,92 +401,113 @@ static void fill(const struct work *work, heap_node_id *nearest, uint64_t *retai
 			prefetch(&retained[work->node_of[number - AHEAD]]);
 			prefetch(&retained[work->node_of[work->parent[number - AHEAD]]]);
 		}
-		if (node < work->objects)
-			retained[node] += work->snapshot->size[node];
-		if (above != VIRTUAL_ROOT) {
-			nearest[node] = work->node_of[above];
+		nearest[node] = above == VIRTUAL_ROOT ? BY_ROOTS : work->node_of[above];
+		if (above != VIRTUAL_ROOT)
 			retained[work->node_of[above]] += retained[node];
-		}
+	}
+	for (uint32_t node = 0; node < work->nodes; node++) {
+		if (nearest[node] == HEAP_NO_NODE)
+			retained[node] = 0;
+		else if (nearest[node] == BY_ROOTS)
+			nearest[node] = HEAP_NO_NODE;
 	}
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *make_result(struct work *work, heap_node_id *nearest,
-				      struct heap_dominators *result)
+static struct heap_error *add_up(struct work *work)
 {
-	uint64_t *retained;
-	struct heap_error *error =
-		heap_column_create((size_t)work->nodes + 1, sizeof(*retained), &retained);
+	uint64_t *retained = &work->pairs->retained;
+	struct heap_error *error = heap_progress_report(work->progress, "retained sizes", 0, 1);
 
+	if (!error)
+		error = heap_snapshot_read_sizes(work->snapshot, retained);
 	if (error)
 		return error;
-	work->node_of[VIRTUAL_ROOT] = 0;
-	fill(work, nearest, retained);
-	*result = (struct heap_dominators){
-		.nearest = nearest,
-		.retained = retained,
-		.objects = work->objects,
-		.roots = work->snapshot->root_count,
-	};
+	memset(retained + work->objects, 0,
+	       (size_t)(work->nodes - work->objects) * sizeof(*retained));
+	fill(work, work->numbers, retained);
 	return NULL;
 }
 
-// The last passes need neither the numbers of nodes nor links and edges: the former's memory
-// becomes a result, the latter's is given back first. Only then sizes are asked for.
+// --- all of it ---------------------------------------------------------------
+
 HEAP_MUST_CHECK
-static struct heap_error *compute(struct work *work, struct heap_snapshot *snapshot,
-				  struct heap_dominators *result)
+static struct heap_error *prepare_buckets(struct work *work)
+{
+	const struct heap_snapshot *snapshot = work->snapshot;
+	size_t buckets = work->nodes / BUCKET + (size_t)1;
+	// The last chunk of each bucket may have room for more.
+	uint64_t chunks =
+		((uint64_t)snapshot->edge_count + snapshot->root_edge_count) / CHUNK + buckets;
+
+	work->segment_size = chunks < SEGMENT ? (uint32_t)chunks : SEGMENT;
+	work->segment_count = chunks / work->segment_size + 1;
+	work->segments = calloc(work->segment_count, sizeof(struct chunk *));
+	work->buckets = calloc(buckets, sizeof(*work->buckets));
+	if (!work->segments || !work->buckets)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < buckets; i++)
+		work->buckets[i].chunk = NO_CHUNK;
+	return NULL;
+}
+
+static void free_buckets(struct work *work)
+{
+	for (size_t i = 0; work->segments && i < work->segment_count; i++)
+		heap_column_destroy(work->segments[i]);
+	free(work->segments);
+	free(work->buckets);
+	work->segments = NULL;
+	work->buckets = NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct work *work)
 {
 	size_t nodes = (size_t)work->nodes + 1;
-	CLEANUP_COLUMN uint32_t *number_of = NULL;
-	CLEANUP_COLUMN uint32_t *node_of = NULL;
-	CLEANUP_COLUMN uint32_t *parent = NULL;
-	CLEANUP_COLUMN uint32_t *semi = NULL;
-	CLEANUP_COLUMN struct link *links = NULL;
-	CLEANUP_COLUMN struct entry *entries = NULL;
-	CLEANUP_FREE struct bucket *buckets = calloc(nodes / BUCKET + 1, sizeof(*buckets));
-	struct heap_error *error = heap_column_create(nodes, sizeof(*number_of), &number_of);
+	struct heap_error *error = heap_column_create(nodes, sizeof(uint32_t), &work->numbers);
+
+	work->capacity = nodes;
+	if (!error)
+		error = heap_column_create(nodes, sizeof(union pair), &work->pairs);
+	if (!error)
+		error = heap_column_create(nodes, sizeof(uint32_t), &work->parent);
+	if (!error)
+		error = heap_column_create(nodes, sizeof(uint32_t), &work->node_of);
+	return error ? error : prepare_buckets(work);
+}
+
+// A stack that has needed more room than what comes after it gives it back.
+HEAP_MUST_CHECK
+static struct heap_error *narrow_stack(struct work *work)
+{
+	size_t nodes = (size_t)work->nodes + 1;
+
+	if (work->capacity == nodes)
+		return NULL;
+	heap_column_destroy(work->pairs);
+	work->pairs = NULL;
+	return heap_column_create(nodes, sizeof(*work->pairs), &work->pairs);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *compute(struct work *work)
+{
+	struct heap_error *error = prepare(work);
 
 	if (!error)
-		error = heap_column_create(nodes, sizeof(*links), &links);
+		error = search(work);
 	if (!error)
-		error = heap_column_create(nodes, sizeof(*semi), &semi);
-	if (!error)
-		error = heap_column_create(work->entry_count, sizeof(*entries), &entries);
-	if (!error)
-		error = heap_column_create(nodes, sizeof(*parent), &parent);
-	if (!error)
-		error = heap_column_create(nodes, sizeof(*node_of), &node_of);
-	if (!error && !buckets)
-		error = heap_error_out_of_memory();
-	if (error)
-		return error;
-	work->buckets = buckets;
-	work->number_of = number_of;
-	work->node_of = node_of;
-	work->parent = parent;
-	work->semi = semi;
-	work->links = links;
-	work->entries = entries;
-	error = search(work);
+		error = narrow_stack(work);
 	if (!error)
 		error = find_semidominators(work);
+	free_buckets(work);
 	if (!error)
 		error = heap_progress_report(work->progress, "dominators", 1, 1);
 	if (error)
 		return error;
 	find_dominators(work);
-	error = heap_progress_report(work->progress, "retained sizes", 0, 1);
-	if (error)
-		return error;
-	heap_column_destroy(keep(entries));
-	heap_column_destroy(keep(links));
-	error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE);
-	if (!error)
-		error = make_result(work, number_of, result);
-	if (!error)
-		keep(number_of);
-	return error;
+	return add_up(work);
 }
 
 struct heap_error *heap_dominators_init(struct heap_dominators *result,
@@ -420,18 +515,29 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	struct work work = { .snapshot = snapshot, .progress = graph->progress };
-	uint64_t edges = (uint64_t)snapshot->edge_count + snapshot->root_edge_count;
+	struct heap_error *error;
 
 	if (snapshot->root_count > UINT32_MAX - 2 - snapshot->object_count)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many objects and roots");
+	if (snapshot->root_edge_count > UINT32_MAX - 2 - snapshot->edge_count)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers");
 	work.objects = snapshot->object_count;
 	work.nodes = snapshot->object_count + snapshot->root_count;
-	// The last chunk of each bucket may have room for more.
-	edges += edges / (CHUNK - 1) + ((uint64_t)work.nodes / BUCKET + 2) * CHUNK;
-	if (edges > UINT32_MAX - 2)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers");
-	work.entry_count = (uint32_t)edges + 2;
-	return compute(&work, graph->snapshot, result);
+	error = compute(&work);
+	heap_column_destroy(work.parent);
+	heap_column_destroy(work.node_of);
+	if (error) {
+		heap_column_destroy(work.numbers);
+		heap_column_destroy(work.pairs);
+		return error;
+	}
+	*result = (struct heap_dominators){
+		.nearest = work.numbers,
+		.retained = &work.pairs->retained,
+		.objects = work.objects,
+		.roots = snapshot->root_count,
+	};
+	return NULL;
 }
 
 // --- the side file -----------------------------------------------------------

@@ -327,6 +327,15 @@ HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned columns);
 
 /**
+ * Gives the sizes of all objects to who needs them once and in order: the column is not loaded
+ * for that.
+ *
+ * @param sizes  [objects] in bytes
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes);
+
+/**
  * Loads columns around some objects: their values are there then, and those of the pointers that
  * leave them. Of other objects, values may be 0 until heap_snapshot_load() is asked for the
  * columns. EDGES, QUALITY and PARTS are loaded as a whole, and so is what would be loaded for the

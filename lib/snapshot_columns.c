@@ -8,6 +8,8 @@
 #include "lib/snapshot_tables.h"
 #include "lib/varint.h"
 
+#include <string.h>
+
 enum {
 	PIECE = HEAP_BLOCK_ELEMENTS, // objects or edges that one thread decodes at a time
 };
@@ -148,6 +150,25 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned b
 	if (!error)
 		*place = keep(values);
 	return error;
+}
+
+struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes)
+{
+	uint32_t objects = snapshot->object_count;
+	const struct heap_section *section;
+	struct heap_error *error;
+
+	if (snapshot->size && !heap_snapshot_is_partial(snapshot, HEAP_COLUMN_SIZE)) {
+		memcpy(sizes, snapshot->size, objects * sizeof(*sizes));
+		return NULL;
+	}
+	error = heap_snapshot_section(snapshot, HEAP_TAG_SIZES, &section);
+	if (!error && section->count != objects)
+		error = heap_section_damaged(HEAP_TAG_SIZES, "it has too few or too many values");
+	if (!error)
+		error = heap_snapshot_read_values(snapshot, section, sizeof(*sizes), 0, objects,
+						  sizes);
+	return heap_snapshot_within(snapshot, error);
 }
 
 // --- edges -------------------------------------------------------------------

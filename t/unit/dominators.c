@@ -186,7 +186,6 @@ static void in_a_long_list_held_at_its_head_each_node_retains_the_rest(void **st
 	model_deinit(&model);
 }
 
-// Columns beyond the budget are in temporary files.
 // --- more nodes and edges than are gone through at a time --------------------
 
 // Nodes 1.. are objects and roots, 0 is above the roots.
@@ -338,9 +337,79 @@ static void many_nodes_have_the_dominators_that_another_method_finds(void **stat
 	}
 }
 
+// Each points to all: most edges are on the stack at one time, and then in buckets.
+static void of_all_that_point_to_all_the_first_retains_the_rest(void **state)
+{
+	enum {
+		ALL = 1800,
+	};
+	struct heap_snapshot model;
+	struct heap_dominators dominators;
+	uint64_t bytes = 0;
+
+	(void)state;
+	model_init(&model, ALL, ALL * ALL, 1, 1);
+	for (uint32_t i = 0; i < ALL * ALL; i++)
+		model.edge_target[i] = i % ALL;
+	for (uint32_t i = 0; i < ALL; i++) {
+		model.edge_first[i + 1] = (i + 1) * ALL;
+		bytes += model.size[i];
+	}
+	model.root_edges[0] = (struct heap_root_edge){ .root = 0, .target = 0 };
+
+	struct heap_graph *graph = model_graph(&model);
+
+	assert_null(heap_dominators_init(&dominators, graph));
+	assert_int_equal(dominators.nearest[0], ALL);
+	assert_int_equal(dominators.retained[0], bytes);
+	for (uint32_t i = 1; i < ALL; i++) {
+		assert_int_equal(dominators.nearest[i], 0);
+		assert_int_equal(dominators.retained[i], model.size[i]);
+	}
+	heap_dominators_deinit(&dominators);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+}
+
+// Each points to the two after it, but for the first, and the last to the first: the last ones'
+// numbers, which begin at 1 with the root, are at either side of where buckets meet.
+static void the_ends_of_buckets_are_no_seams(void **state)
+{
+	(void)state;
+	for (uint32_t objects = 65533; objects <= 65537; objects++) {
+		struct heap_snapshot model;
+		struct heap_dominators dominators;
+
+		model_init(&model, objects, 2 * objects - 1, 1, 1);
+		for (uint32_t i = 0, edge = 0; i < objects; i++) {
+			model.edge_target[edge++] = i + 1 < objects ? i + 1 : 0;
+			if (i > 0) // past the next one
+				model.edge_target[edge++] = i + 2 < objects ? i + 2 : i;
+			model.edge_first[i + 1] = edge;
+		}
+		model.root_edges[0] = (struct heap_root_edge){ .root = 0, .target = 0 };
+
+		struct heap_graph *graph = model_graph(&model);
+
+		assert_null(heap_dominators_init(&dominators, graph));
+		assert_int_equal(dominators.nearest[0], objects);
+		assert_int_equal(dominators.nearest[1], 0);
+		assert_int_equal(dominators.nearest[2], 1);
+		for (uint32_t i = 3; i < objects; i++)
+			assert_int_equal(dominators.nearest[i], 1);
+		heap_dominators_deinit(&dominators);
+		heap_graph_destroy(graph);
+		model_deinit(&model);
+	}
+}
+
+// Columns beyond the budget are in temporary files.
 static void without_memory_the_answers_are_the_same(void **state)
 {
 	heap_column_limit(0);
+	of_all_that_point_to_all_the_first_retains_the_rest(state);
+	the_ends_of_buckets_are_no_seams(state);
+	many_nodes_have_the_dominators_that_another_method_finds(state);
 	in_a_long_list_held_at_its_head_each_node_retains_the_rest(state);
 	a_long_list_held_at_both_ends_retains_nothing_together(state);
 	heap_column_limit(UINT64_C(1) << 32);
@@ -428,6 +497,8 @@ UNIT_TESTS("dominators", cmocka_unit_test(random_graphs_have_the_dominators_of_t
 	   cmocka_unit_test(a_long_list_held_at_both_ends_retains_nothing_together),
 	   cmocka_unit_test(in_a_long_list_held_at_its_head_each_node_retains_the_rest),
 	   cmocka_unit_test(many_nodes_have_the_dominators_that_another_method_finds),
+	   cmocka_unit_test(of_all_that_point_to_all_the_first_retains_the_rest),
+	   cmocka_unit_test(the_ends_of_buckets_are_no_seams),
 	   cmocka_unit_test(without_memory_the_answers_are_the_same),
 	   cmocka_unit_test(work_that_is_stopped_ends_with_an_error),
 	   cmocka_unit_test(sizes_may_be_huge), cmocka_unit_test(nothing_is_no_trouble))
