@@ -150,6 +150,7 @@ void heapsnap_process_init(void)
 	process->bytes = sizeof(*process);
 	process->start_time_ns = heapsnap_realtime_ns();
 	process->content_limit = heapsnap_settings.content_limit;
+	process->has_types = heapsnap_settings.has_types;
 	process->writer_memory = heapsnap_settings.writer_memory;
 	process->writer_time_ns = heapsnap_settings.writer_time_ns;
 	process->writer_nice = heapsnap_settings.writer_nice;

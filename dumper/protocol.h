@@ -155,6 +155,7 @@ struct heapsnap_process {
 	uint64_t clock_ns;      /**< the same moment on a clock that is never set */
 	uint64_t checkpoint_ns; /**< of heapsnap_checkpoint(): when its epoch began; 0: never */
 	uint64_t content_limit; /**< bytes of each object to keep; UINT64_MAX for all */
+	uint32_t has_types;     /**< 1: of what types objects are is wanted */
 
 	uint64_t writer_memory;  /**< bytes that the writer may use at most; 0: what is free */
 	uint64_t writer_time_ns; /**< that it may take; 0: any */

@@ -18,6 +18,7 @@ struct heapsnap_settings heapsnap_settings = {
 	.file = file,
 	.signal = SIGQUIT,
 	.content_limit = 256,
+	.has_types = true,
 	.writer_time_ns = UINT64_C(3600000000000),
 	.stacks = HEAPSNAP_UNWINDS ? 512 << 10 : 0,
 };
@@ -113,6 +114,18 @@ static void read_content(void)
 				": neither a number of bytes, nor all, nor none; 256 is used");
 }
 
+static void read_types(void)
+{
+	const char *value = getenv("HEAPSNAP_TYPES");
+
+	if (!value)
+		return;
+	if (strcmp(value, "none") == 0)
+		heapsnap_settings.has_types = false;
+	else if (strcmp(value, "all") != 0)
+		heapsnap_report("HEAPSNAP_TYPES", value, ": neither all nor none; all is used");
+}
+
 static void read_stacks(void)
 {
 	const char *value = getenv("HEAPSNAP_STACKS");
@@ -206,6 +219,7 @@ void heapsnap_settings_read(void)
 	read_signal();
 	read_trace_signal();
 	read_content();
+	read_types();
 	read_stacks();
 	read_rate();
 	read_threads();

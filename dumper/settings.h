@@ -16,6 +16,7 @@ struct heapsnap_settings {
 	int signal;              /**< HEAPSNAP_SIGNAL: number; 0: none */
 	int trace_signal;        /**< HEAPSNAP_TRACE_SIGNAL: the same */
 	uint64_t content_limit;  /**< HEAPSNAP_CONTENT: bytes; UINT64_MAX: all */
+	bool has_types;          /**< HEAPSNAP_TYPES: types of objects are found */
 	uint64_t stacks;         /**< HEAPSNAP_STACKS: mean bytes between samples; 0: none */
 	const char *wrappers;    /**< HEAPSNAP_WRAPPERS: functions, by commas; NULL: none named */
 	bool verbose;            /**< HEAPSNAP_VERBOSE: say when a snapshot has been written */

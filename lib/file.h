@@ -145,6 +145,13 @@ void heap_file_writer_put_bytes(struct heap_file_writer *writer, const void *byt
 
 void heap_file_writer_end(struct heap_file_writer *writer);
 
+/** Starts sections in memory, which heap_file_writer_append() puts into a file. */
+HEAP_MUST_CHECK
+struct heap_error *heap_file_writer_create_part(struct heap_file_writer **result);
+
+/** Puts all sections of a part behind those of a file, and releases the part's memory. */
+void heap_file_writer_append(struct heap_file_writer *writer, struct heap_file_writer *part);
+
 /** Writes directory and trailer; does not sync. @return the first error of all, or NULL */
 HEAP_MUST_CHECK
 struct heap_error *heap_file_writer_finish(struct heap_file_writer *writer);

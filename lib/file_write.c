@@ -20,6 +20,8 @@ enum {
 	MEMORY_LEVEL = 9,
 	// A strategy that no section has yet.
 	UNDECIDED = -1,
+	IN_MEMORY = -1,
+	LEAST_MEMORY = 65536,
 };
 
 struct block {
@@ -38,7 +40,9 @@ struct entry {
 };
 
 struct heap_file_writer {
-	int descriptor;
+	int descriptor;  // or IN_MEMORY
+	uint8_t *memory; // [position], then
+	size_t capacity;
 	uint64_t position;
 	struct heap_error *error; // the first
 	struct entry entries[HEAP_SECTIONS_MAX];
@@ -61,9 +65,35 @@ static void put_header(uint8_t at[HEAP_HEADER_SIZE])
 	heap_put_u32(at + 12, 0);
 }
 
+static void keep_bytes(struct heap_file_writer *writer, const void *bytes, size_t size)
+{
+	size_t capacity = writer->capacity ? writer->capacity : LEAST_MEMORY;
+
+	while (capacity - writer->position < size)
+		capacity *= 2;
+	if (capacity > writer->capacity) {
+		uint8_t *larger = realloc(writer->memory, capacity);
+
+		if (!larger) {
+			writer->error = heap_error_out_of_memory();
+			return;
+		}
+		writer->memory = larger;
+		writer->capacity = capacity;
+	}
+	memcpy(writer->memory + writer->position, bytes, size);
+	writer->position += size;
+}
+
 static void write_bytes(struct heap_file_writer *writer, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;
+
+	if (writer->descriptor == IN_MEMORY) {
+		if (!writer->error && size > 0)
+			keep_bytes(writer, bytes, size);
+		return;
+	}
 
 	while (size > 0 && !writer->error) {
 		ssize_t written = write(writer->descriptor, at, size);
@@ -81,17 +111,16 @@ static void write_bytes(struct heap_file_writer *writer, const void *bytes, size
 	}
 }
 
-struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writer **result)
+HEAP_MUST_CHECK
+static struct heap_error *create(int descriptor, size_t batch_size,
+				 struct heap_file_writer **result)
 {
 	struct heap_file_writer *writer = calloc(1, sizeof(*writer));
-	uint8_t header[HEAP_HEADER_SIZE];
 
 	if (!writer)
 		return heap_error_out_of_memory();
 	writer->descriptor = descriptor;
-	writer->batch_size = (size_t)heap_parallel_threads() * BATCH_PER_THREAD;
-	if (writer->batch_size > BATCH_MAX)
-		writer->batch_size = BATCH_MAX;
+	writer->batch_size = batch_size < BATCH_MAX ? batch_size : BATCH_MAX;
 	for (size_t i = 0; i < writer->batch_size; i++) {
 		writer->batch[i].raw = malloc(HEAP_BLOCK_BYTES_MAX + HEAP_VARINT_MAX);
 		writer->batch[i].stored = malloc(compressBound(HEAP_BLOCK_BYTES_MAX));
@@ -100,10 +129,27 @@ struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writ
 			return heap_error_out_of_memory();
 		}
 	}
-	put_header(header);
-	write_bytes(writer, header, sizeof(header));
 	*result = writer;
 	return NULL;
+}
+
+struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writer **result)
+{
+	uint8_t header[HEAP_HEADER_SIZE];
+	struct heap_error *error =
+		create(descriptor, heap_parallel_threads() * (size_t)BATCH_PER_THREAD, result);
+
+	if (error)
+		return error;
+	put_header(header);
+	write_bytes(*result, header, sizeof(header));
+	return NULL;
+}
+
+struct heap_error *heap_file_writer_create_part(struct heap_file_writer **result)
+{
+	// Several are filled at once, mostly with small numbers.
+	return create(IN_MEMORY, heap_parallel_threads(), result);
 }
 
 void heap_file_writer_destroy(struct heap_file_writer *writer)
@@ -115,6 +161,7 @@ void heap_file_writer_destroy(struct heap_file_writer *writer)
 		free(writer->batch[i].stored);
 	}
 	heap_error_destroy(writer->error);
+	free(writer->memory);
 	free(writer->table);
 	free(writer);
 }
@@ -297,6 +344,24 @@ void heap_file_writer_end(struct heap_file_writer *writer)
 	write_bytes(writer, writer->table, writer->table_size);
 	writer->current->length = writer->position - writer->current->offset;
 	writer->current = NULL;
+}
+
+void heap_file_writer_append(struct heap_file_writer *writer, struct heap_file_writer *part)
+{
+	if (!writer->error)
+		writer->error = keep(part->error);
+	if (!writer->error && HEAP_SECTIONS_MAX - writer->entry_count < part->entry_count)
+		writer->error = heap_error_create(HEAP_ERROR_ARGUMENT, "too many sections");
+	for (size_t i = 0; i < part->entry_count && !writer->error; i++) {
+		struct entry *entry = &writer->entries[writer->entry_count++];
+
+		*entry = part->entries[i];
+		entry->offset += writer->position;
+	}
+	write_bytes(writer, part->memory, part->position);
+	free(part->memory);
+	part->memory = NULL;
+	part->position = part->capacity = part->entry_count = 0;
 }
 
 static void put_entry(uint8_t *at, const struct entry *entry)

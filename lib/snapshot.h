@@ -204,6 +204,7 @@ struct heap_info {
 	uint64_t stop_ns;        /**< how long threads were stopped */
 	uint64_t clone_ns;       /**< of which the clone took */
 	uint64_t content_limit;  /**< bytes kept of each object; UINT64_MAX for all */
+	uint64_t untyped;        /**< 1: it was to be written without types of objects */
 	uint64_t missed_threads; /**< threads that could not be stopped */
 	/* What writing it took; 0 in snapshots of before that was noted. */
 	uint64_t writer_ns;      /**< from the freezing to the storing */
@@ -391,15 +392,32 @@ typedef struct heap_error *heap_content_reader(void *context, heap_object_id obj
 					       uint64_t address, uint8_t *buffer, size_t size);
 
 /**
- * Stores a snapshot whose tables and columns are all filled in (content_limit may be 0; the
- * columns backtrace, rival and rivals may be NULL, for none).
+ * Gives it the values of a column (one of enum heap_columns) that is no array.
+ *
+ * @param values  [count] zeros, the caller's: of the objects from @p first on
+ */
+typedef void heap_column_maker(void *context, enum heap_columns column, heap_object_id first,
+			       uint32_t count, uint64_t *values);
+
+struct heap_stored_edges; // lib/stored_edges.h
+
+/** Where heap_snapshot_write() gets what is not in the structure. */
+struct heap_snapshot_source {
+	heap_content_reader *content; /**< asked for each object in order; NULL: nothing is kept */
+	heap_column_maker *column;    /**< asked for what is NULL; NULL: it is all zeros */
+	struct heap_stored_edges *edges; /**< of all objects; NULL: they are in the snapshot */
+	void *context;
+};
+
+/**
+ * Stores a snapshot whose tables and columns are filled in, or those of objects left NULL for the
+ * source to make.
  *
  * @param descriptor  open for writing, empty; neither synced nor closed
- * @param content     asked for each object in order; NULL if content_limit is 0
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_write(const struct heap_snapshot *snapshot, int descriptor,
-				       heap_content_reader *content, void *context);
+				       const struct heap_snapshot_source *source);
 
 static inline const char *heap_snapshot_string(const struct heap_snapshot *snapshot,
 					       uint32_t offset)

@@ -151,6 +151,8 @@ static void info_heap(struct session *session)
 		    " pointers\n",
 		    snapshot->object_count, describe_bytes(session, bytes), typed,
 		    describe_bytes(session, typed_bytes), snapshot->edge_count);
+	if (snapshot->info.untyped)
+		output_text(output, "types     none: it was captured with HEAPSNAP_TYPES=none\n");
 	output_text(output, "contents  ");
 	if (snapshot->info.content_limit == UINT64_MAX)
 		output_text(output, "all bytes of each object are kept\n");
@@ -163,6 +165,7 @@ static void info_heap(struct session *session)
 	output_number(output, "typed_bytes", typed_bytes);
 	output_number(output, "edges", snapshot->edge_count);
 	output_number(output, "content_limit", snapshot->info.content_limit);
+	output_number(output, "untyped", snapshot->info.untyped);
 }
 
 static void info_modules(struct session *session)

@@ -140,10 +140,13 @@ static enum command_status print_banner(struct session *session)
 	output_text(session->output, "Heap snapshot of %s (pid %" PRIu64 "), %s, from %s\n",
 		    session_keep(session, format_name(info->program)), info->pid, when,
 		    session_keep(session, format_name(info->maker)));
-	output_text(session->output,
-		    "Heap contains %" PRIu32 " object%s, %s; %.1f %% of them typed\n",
+	output_text(session->output, "Heap contains %" PRIu32 " object%s, %s; ",
 		    snapshot->object_count, format_plural(snapshot->object_count),
-		    format_bytes(total, bytes), typed_share(snapshot));
+		    format_bytes(total, bytes));
+	if (info->untyped)
+		output_text(session->output, "captured without their types\n");
+	else
+		output_text(session->output, "%.1f %% of them typed\n", typed_share(snapshot));
 	session_end_command(session);
 	return COMMAND_OK;
 }

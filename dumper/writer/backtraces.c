@@ -134,7 +134,8 @@ void backtraces_deinit(struct backtraces *backtraces)
 	free(backtraces->wrappers);
 	free(backtraces->calls);
 	free(backtraces->steps);
-	free(backtraces->backtrace);
+	free(backtraces->own);
+	free(backtraces->of_kind);
 }
 
 // --- sites -------------------------------------------------------------------
@@ -344,18 +345,36 @@ static struct heap_error *convert(struct naming *naming, uint32_t step)
 	return error;
 }
 
+// A backtrace as the snapshot has it; 0: none.
 HEAP_MUST_CHECK
-static struct heap_error *set(struct naming *naming, heap_object_id object, uint32_t step,
-			      bool is_own)
+static struct heap_error *find_named(struct naming *naming, uint32_t step, bool is_own,
+				     uint32_t *result)
 {
-	struct heap_error *error = NULL;
+	struct heap_error *error;
 
+	*result = 0;
 	if (!is_sound(naming->backtraces, step))
 		return NULL;
 	error = convert(naming, step);
 	if (!error)
-		naming->backtraces->backtrace[object] = naming->named[step] * 2 + is_own;
+		*result = naming->named[step] * 2 + is_own;
 	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_own(struct backtraces *backtraces, struct own_backtrace own)
+{
+	if (backtraces->own_count == backtraces->own_capacity) {
+		uint32_t capacity = backtraces->own_capacity ? backtraces->own_capacity * 2 : 256;
+		void *larger = realloc(backtraces->own, capacity * sizeof(*backtraces->own));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		backtraces->own = larger;
+		backtraces->own_capacity = capacity;
+	}
+	backtraces->own[backtraces->own_count++] = own;
+	return NULL;
 }
 
 // One that was sampled itself.
@@ -363,7 +382,18 @@ HEAP_MUST_CHECK
 static struct heap_error *set_sample(void *context, heap_object_id object,
 				     const struct heapsnap_sample *sample)
 {
-	return set(context, object, sample->backtrace, true);
+	struct naming *naming = context;
+	struct own_backtrace own = { object, 0 };
+	struct heap_error *error = find_named(naming, sample->backtrace, true, &own.backtrace);
+
+	return error || own.backtrace == 0 ? error : add_own(naming->backtraces, own);
+}
+
+static int compare_own(const void *left, const void *right)
+{
+	const struct own_backtrace *a = left, *b = right;
+
+	return a->object < b->object ? -1 : a->object > b->object;
 }
 
 HEAP_MUST_CHECK
@@ -372,6 +402,7 @@ static struct heap_error *set_all(struct naming *naming, const struct image *ima
 				  const struct objects *objects)
 {
 	struct backtraces *backtraces = naming->backtraces;
+	const struct object_kind *kinds = objects->kinds.list;
 	uint32_t none;
 	struct heap_error *error =
 		add_call(backtraces, &(struct heap_call){ .module = HEAP_NO_INDEX });
@@ -380,12 +411,12 @@ static struct heap_error *set_all(struct naming *naming, const struct image *ima
 		error = add_step(backtraces, 0, 0, &none);
 	if (!error)
 		error = samples_visit(image, process, objects, set_sample, naming);
-	for (heap_object_id i = 0; !error && i < objects->count; i++) {
-		if (backtraces->backtrace[i] == 0)
-			error = set(naming, i,
-				    find_kind(backtraces, objects->site[i], objects->size[i]),
-				    false);
-	}
+	if (backtraces->own_count > 0)
+		qsort(backtraces->own, backtraces->own_count, sizeof(*backtraces->own),
+		      compare_own);
+	for (uint32_t i = 0; !error && i < objects->kinds.count; i++)
+		error = find_named(naming, find_kind(backtraces, kinds[i].site, kinds[i].size),
+				   false, &backtraces->of_kind[i]);
 	return error;
 }
 
@@ -407,8 +438,9 @@ struct heap_error *backtraces_describe(struct backtraces *backtraces, const stru
 	struct naming naming = { backtraces, modules, strings, named,
 				 first,      places,  slots,   slot_count };
 
-	backtraces->backtrace = calloc((size_t)objects->count + 1, sizeof(*backtraces->backtrace));
-	if (!named || !first || !places || !slots || !backtraces->backtrace)
+	backtraces->of_kind =
+		calloc((size_t)objects->kinds.count + 1, sizeof(*backtraces->of_kind));
+	if (!named || !first || !places || !slots || !backtraces->of_kind)
 		return heap_error_out_of_memory();
 	return set_all(&naming, image, process, objects);
 }

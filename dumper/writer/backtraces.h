@@ -6,8 +6,8 @@
  * How blocks came to be: the backtraces that the library has taken, for the snapshot.
  *
  *	library                              snapshot
- *	samples  block → step                backtrace[object] → step ─▶ call, named
- *	kinds    site, size → step              its own, or that of the first of its kind
+ *	samples  block → step                own[]: object → step ─▶ call, named
+ *	kinds    site, size → step           of_kind[]: that of the first of its kind
  *	steps    return address, caller      a step per function, those inlined at the address
  *	                                     too, each with its caller
  *
@@ -22,6 +22,12 @@
 #include "dumper/writer/modules.h"
 #include "dumper/writer/objects.h"
 #include "lib/snapshot.h"
+
+/** Of an object that was sampled. */
+struct own_backtrace {
+	heap_object_id object;
+	uint32_t backtrace;
+};
 
 struct backtraces {
 	struct heapsnap_step *taken; /**< [taken_count] as the library has them; [0] is none */
@@ -38,7 +44,10 @@ struct backtraces {
 	uint32_t call_count, call_capacity;
 	struct heap_step *steps; /**< [step_count] [0] is none */
 	uint32_t step_count, step_capacity;
-	uint32_t *backtrace; /**< [objects] as in the snapshot */
+	/** As the snapshot has them of objects: those that were sampled, and all others. */
+	struct own_backtrace *own; /**< [own_count] by object */
+	uint32_t own_count, own_capacity;
+	uint32_t *of_kind; /**< [kinds of objects] */
 };
 
 /**
@@ -61,7 +70,7 @@ typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  backtraces_knows *knows, void *context);
 
-/** Names all calls on the way to each block: fills calls, steps and backtrace. */
+/** Names all calls on the way to each block: fills calls, steps, own and of_kind. */
 HEAP_MUST_CHECK
 struct heap_error *backtraces_describe(struct backtraces *backtraces, const struct image *image,
 				       const struct heapsnap_process *process,

@@ -70,7 +70,7 @@ static void add_alternative(const struct inference *inference, const struct hint
 void candidates_add_hinted(const struct inference *inference, heap_object_id object,
 			   struct candidates *candidates)
 {
-	uint64_t size = inference->capture->objects.size[object];
+	uint64_t size = objects_size(&inference->capture->objects, object);
 
 	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
 	     at = inference->hints[at].next) {
@@ -94,7 +94,7 @@ enum word candidate_ask(const struct inference *inference, heap_object_id object
 int candidate_score(const struct inference *inference, const struct content *content,
 		    const struct candidate *candidate)
 {
-	uint64_t size = inference->capture->objects.size[content->object];
+	uint64_t size = objects_size(&inference->capture->objects, content->object);
 
 	if (candidate->fit == LAYOUT_TEXT)
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -TEXT_SCORE;

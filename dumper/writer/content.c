@@ -35,7 +35,7 @@ void content_read(const struct inference *inference, heap_object_id object, uint
 		  struct content *result)
 {
 	const struct objects *objects = &inference->capture->objects;
-	uint64_t count = (objects->size[object] + 7) / 8; // texts end within a word
+	uint64_t count = (objects_size(objects, object) + 7) / 8; // texts end within a word
 
 	if (count > CONTENT_WORDS)
 		count = CONTENT_WORDS;
@@ -98,7 +98,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 
 	if (layouts_is_start(interior))
 		interior = 0;
-	if (heap_types_size(types, pointee) > capture->objects.size[target] - interior &&
+	if (heap_types_size(types, pointee) > objects_size(&capture->objects, target) - interior &&
 	    !heap_types_flexible(types, pointee, NULL, NULL))
 		return CONTRADICTED;
 	if (inference->rank[target] > RANK_VOTE ||

@@ -7,14 +7,15 @@
 #include <stdlib.h>
 
 enum {
-	PIECE = 8 << 20, // bytes whose blocks are scanned at once
+	PIECE = 2 << 20, // bytes that are scanned at once
 	BATCH = 64,
 	PAGE = 4096, // nothing lies below
 };
 
-// Blocks that begin near each other.
+// Memory whose words are looked at together. A large block lies in several.
 struct piece {
-	heap_object_id first, end;
+	uint64_t start, end;
+	heap_object_id object, objects_end; // the first in it, and the range's
 };
 
 struct scan {
@@ -36,6 +37,7 @@ struct candidate {
 };
 
 struct edge {
+	heap_object_id object;
 	heap_object_id target;
 	uint32_t slot;
 	uint32_t interior;
@@ -125,7 +127,7 @@ static struct heap_error *resolve(struct part *part)
 		if (candidate->target == HEAP_NO_OBJECT)
 			continue;
 		__builtin_prefetch(&objects->address[candidate->target]);
-		__builtin_prefetch(&objects->size[candidate->target]);
+		__builtin_prefetch(&objects->kind[candidate->target]);
 	}
 	for (size_t i = 0; i < part->waiting; i++) {
 		const struct candidate *candidate = &part->batch[i];
@@ -141,11 +143,11 @@ static struct heap_error *resolve(struct part *part)
 		uint64_t interior = candidate->word - objects->address[target];
 
 		part->edges[part->edge_count++] = (struct edge){
+			.object = candidate->object,
 			.target = target,
 			.slot = candidate->slot,
 			.interior = interior < UINT32_MAX ? (uint32_t)interior : UINT32_MAX,
 		};
-		part->scan->edges->first[candidate->object + 1]++;
 	}
 	part->waiting = 0;
 	return NULL;
@@ -184,9 +186,9 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 	const struct objects *objects = part->scan->objects;
 	uint64_t end = address + count * 8;
 
-	for (; part->object < part->piece->end; part->object++) {
+	for (; part->object < part->piece->objects_end; part->object++) {
 		uint64_t start = objects->address[part->object];
-		uint64_t stop = start + (objects->size[part->object] & ~UINT64_C(7));
+		uint64_t stop = start + (objects_size(objects, part->object) & ~UINT64_C(7));
 
 		if (start >= end)
 			return NULL;
@@ -211,18 +213,15 @@ HEAP_MUST_CHECK
 static struct heap_error *scan_piece(void *context, size_t number, void *result)
 {
 	const struct scan *scan = context;
-	const struct objects *objects = scan->objects;
 	struct part *part = result;
 
 	part->scan = scan;
 	part->piece = &scan->pieces[number];
-	part->object = part->piece->first;
+	part->object = part->piece->object;
 	part->edge_count = part->other_count = 0;
 
-	heap_object_id last = part->piece->end - 1;
-	struct heap_error *error = image_visit(
-		scan->image, objects->address[part->object],
-		objects->address[last] + (objects->size[last] & ~UINT64_C(7)), scan_words, part);
+	struct heap_error *error =
+		image_visit(scan->image, part->piece->start, part->piece->end, scan_words, part);
 
 	return error ? error : resolve(part);
 }
@@ -267,24 +266,46 @@ static void tell(const struct edges_listener *listener, const struct other_word 
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *keep_edges(struct edges *edges, const struct part *part)
+{
+	struct heap_error *error = grow(edges, part->edge_count);
+
+	for (size_t i = 0; !error && i < part->edge_count; i++, edges->count++) {
+		const struct edge *edge = &part->edges[i];
+
+		edges->first[edge->object + 1]++;
+		edges->target[edges->count] = edge->target;
+		edges->slot[edges->count] = edge->slot;
+		edges->interior[edges->count] = edge->interior;
+		edges->flags[edges->count] = 0;
+	}
+	return error;
+}
+
+static void store_edges(struct heap_stored_edges *stored, const struct part *part)
+{
+	for (size_t i = 0; i < part->edge_count; i++) {
+		const struct edge *edge = &part->edges[i];
+
+		heap_stored_edges_add(stored, edge->object, edge->slot, edge->target,
+				      edge->interior);
+	}
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *join_piece(void *context, void *result)
 {
 	struct scan *scan = context;
-	struct edges *edges = scan->edges;
 	const struct part *part = result;
-	struct heap_error *error = grow(edges, part->edge_count);
+	struct heap_error *error = NULL;
 
-	if (error)
-		return error;
-	for (size_t i = 0; i < part->edge_count; i++, edges->count++) {
-		edges->target[edges->count] = part->edges[i].target;
-		edges->slot[edges->count] = part->edges[i].slot;
-		edges->interior[edges->count] = part->edges[i].interior;
-		edges->flags[edges->count] = 0;
-	}
-	for (size_t i = 0; i < part->other_count; i++)
+	if (scan->edges->stored)
+		store_edges(scan->edges->stored, part);
+	else
+		error = keep_edges(scan->edges, part);
+	for (size_t i = 0; !error && i < part->other_count; i++)
 		tell(scan->listener, &part->others[i]);
-	return NULL;
+	return error;
 }
 
 static void release_piece(void *result)
@@ -311,40 +332,55 @@ static struct heap_error *add_piece(struct scan *scan, const struct piece *piece
 	return NULL;
 }
 
+// Where a block's last whole word ends.
+static uint64_t end_of(const struct objects *objects, heap_object_id object)
+{
+	return objects->address[object] + (objects_size(objects, object) & ~UINT64_C(7));
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *cut_range(struct scan *scan, const struct object_range *range)
 {
-	const uint64_t *address = scan->objects->address;
+	const struct objects *objects = scan->objects;
+	struct piece piece = { .object = range->first, .objects_end = range->first + range->count };
 	struct heap_error *error = NULL;
-	struct piece piece = { range->first, range->first };
+	uint64_t start = objects->address[range->first];
+	uint64_t end = end_of(objects, piece.objects_end - 1);
 
-	while (!error && piece.first < range->first + range->count) {
-		while (piece.end < range->first + range->count &&
-		       address[piece.end] - address[piece.first] < PIECE)
-			piece.end++;
+	for (; !error && start < end; start = piece.end) {
+		while (end_of(objects, piece.object) <= start)
+			piece.object++;
+		if (objects->address[piece.object] > start)
+			start = objects->address[piece.object];
+		piece.start = start;
+		piece.end = end - start < PIECE ? end : (start + PIECE) & ~UINT64_C(4095);
 		error = add_piece(scan, &piece);
-		piece.first = piece.end;
 	}
 	return error;
 }
 
+// Prepares columns for edges.
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct edges *edges, const struct objects *objects)
+{
+	edges->first = calloc((size_t)objects->count + 1, sizeof(*edges->first));
+	return edges->first ? grow(edges, 1) : heap_error_out_of_memory();
+}
+
 struct heap_error *edges_init(struct edges *edges, const struct objects *objects,
-			      const struct image *image, const struct edges_listener *listener)
+			      const struct image *image, const struct edges_listener *listener,
+			      bool is_stored)
 {
 	struct scan scan = { edges, objects, image, listener, UINT64_MAX, 0, NULL, 0 };
-	struct heap_error *error = NULL;
+	struct heap_error *error =
+		is_stored ? heap_stored_edges_create(&edges->stored) : prepare(edges, objects);
 
-	edges->first = calloc((size_t)objects->count + 1, sizeof(*edges->first));
-	if (!edges->first)
-		return heap_error_out_of_memory();
 	if (objects->range_count > 0) {
 		scan.low = objects->ranges[0].start;
 		scan.high = objects->ranges[objects->range_count - 1].end;
 	}
 	for (size_t i = 0; !error && i < objects->range_count; i++)
 		error = cut_range(&scan, &objects->ranges[i]);
-	if (!error)
-		error = grow(edges, 1);
 	if (!error)
 		error = pieces_run(&(struct piece_work){
 			.count = scan.piece_count,
@@ -356,7 +392,7 @@ struct heap_error *edges_init(struct edges *edges, const struct objects *objects
 		});
 	free(scan.pieces);
 	// How many each has, to where they begin.
-	for (heap_object_id i = 0; i < objects->count; i++)
+	for (heap_object_id i = 0; !error && !is_stored && i < objects->count; i++)
 		edges->first[i + 1] += edges->first[i];
 	return error;
 }
@@ -383,4 +419,5 @@ void edges_deinit(struct edges *edges)
 	free(edges->slot);
 	free(edges->interior);
 	free(edges->flags);
+	heap_stored_edges_destroy(edges->stored);
 }

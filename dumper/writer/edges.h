@@ -5,10 +5,12 @@
 /**
  * Every pointer from a block into a block: all aligned words of all blocks are looked up.
  *
- * Whether a word is a pointer by its block's type is not known yet; inference says so later.
+ * Whether a word is a pointer by its block's type is not known yet; inference says so later. Where
+ * nobody will ask, they are stored as they are found, and not kept as columns.
  */
 
 #include "dumper/writer/objects.h"
+#include "lib/stored_edges.h"
 
 struct edges {
 	uint32_t *first;        /**< [objects + 1] */
@@ -17,6 +19,7 @@ struct edges {
 	uint32_t *interior;     /**< [count] bytes into the target; UINT32_MAX: or more */
 	uint8_t *flags;         /**< [count] enum heap_edge_flags */
 	uint32_t count, capacity;
+	struct heap_stored_edges *stored; /**< or, instead of columns, these */
 };
 
 /** Who else wants to know of words, of those that are no pointers into the heap. */
@@ -30,9 +33,11 @@ struct edges_listener {
 	void *context;
 };
 
+/** @param is_stored  rather than kept as columns */
 HEAP_MUST_CHECK
 struct heap_error *edges_init(struct edges *edges, const struct objects *objects,
-			      const struct image *image, const struct edges_listener *listener);
+			      const struct image *image, const struct edges_listener *listener,
+			      bool is_stored);
 
 void edges_deinit(struct edges *edges);
 

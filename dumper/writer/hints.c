@@ -158,7 +158,7 @@ static const struct weighed nothing = { { LAYOUT_NONE, HEAP_NO_TYPE, 0 }, 0, 0 }
 static struct weighed weigh_hint(const struct inference *inference, const struct content *content,
 				 const struct hint *hint)
 {
-	uint64_t size = inference->capture->objects.size[content->object];
+	uint64_t size = objects_size(&inference->capture->objects, content->object);
 	struct layout_claim claim =
 		layouts_fit_weakly(&inference->layouts, hint->type, hint->interior, size);
 	int score = TEXT_SCORE;

@@ -91,7 +91,7 @@ static struct layout_claim fit_counted(const struct inference *inference, heap_t
 {
 	const struct objects *objects = &inference->capture->objects;
 	uint64_t stride = heap_types_size(inference->layouts.types, element);
-	uint64_t count, size = objects->size[object] - COUNTED_START;
+	uint64_t count, size = objects_size(objects, object) - COUNTED_START;
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 
 	if (!(objects->flags[object] & HEAPSNAP_BLOCK_NEW_ARRAY) || !inference->counted ||
@@ -110,7 +110,7 @@ HEAP_MUST_CHECK
 static struct heap_error *hear(struct inference *inference, heap_type_id pointee,
 			       const struct pointer *pointer)
 {
-	uint64_t size = inference->capture->objects.size[pointer->target];
+	uint64_t size = objects_size(&inference->capture->objects, pointer->target);
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	enum rank rank;
 
@@ -153,14 +153,14 @@ HEAP_MUST_CHECK
 static struct heap_error *follow_object(struct inference *inference, heap_object_id object)
 {
 	struct edges *edges = &inference->capture->edges;
-	const uint64_t *sizes = inference->capture->objects.size;
+	const uint32_t *kinds = inference->capture->objects.kind;
 	const struct repetition *repetition;
 	struct heap_error *error = repetitions_find(&inference->repetitions,
 						    inference->capture->type[object], &repetition);
 
 	for (uint32_t i = edges->first[object]; !error && i < edges->first[object + 1]; i++) {
 		if (i + AHEAD < edges->count) {
-			__builtin_prefetch(&sizes[edges->target[i + AHEAD]]);
+			__builtin_prefetch(&kinds[edges->target[i + AHEAD]]);
 			__builtin_prefetch(&inference->rank[edges->target[i + AHEAD]]);
 		}
 		edges->flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
@@ -314,7 +314,7 @@ static struct heap_error *claim_classes(struct inference *inference, const heap_
 		heap_type_id type = classes[object];
 
 		if (type == HEAP_NO_TYPE ||
-		    heap_types_size(inference->layouts.types, type) > objects->size[object])
+		    heap_types_size(inference->layouts.types, type) > objects_size(objects, object))
 			continue;
 		error = inference_claim(
 			inference, RANK_VTABLE,
@@ -341,11 +341,11 @@ static struct heap_error *claim_label(struct inference *inference,
 	heap_type_id type = heap_types_find(types, name, 0);
 	uint64_t size = heap_types_size(types, heap_types_strip(types, type));
 
-	if (type == HEAP_NO_TYPE || size == 0 || size > objects->size[object])
+	if (type == HEAP_NO_TYPE || size == 0 || size > objects_size(objects, object))
 		return NULL;
 	return inference_claim(inference, RANK_DECLARED,
 			       &(struct claim){ object, heap_types_strip(types, type),
-						objects->size[object] / size,
+						objects_size(objects, object) / size,
 						HEAP_EVIDENCE_DECLARED, true });
 }
 

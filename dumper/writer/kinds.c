@@ -101,6 +101,28 @@ static void keep_news(struct kind *kind, const struct kind *old)
 	}
 }
 
+// The number of a kind, which is a new one if it has none.
+HEAP_MUST_CHECK
+static struct heap_error *find_kind(struct kind_table *table, struct kinds *kinds,
+				    const struct kind *kind, uint32_t *result)
+{
+	if ((size_t)kinds->count * 2 >= table->size) {
+		struct heap_error *error = grow(table, kinds);
+
+		if (error)
+			return error;
+	}
+
+	size_t at = slot_of(table, kinds, kind);
+
+	if (!table->slots[at]) {
+		kinds->kinds[kinds->count] = *kind;
+		table->slots[at] = ++kinds->count;
+	}
+	*result = table->slots[at] - 1;
+	return NULL;
+}
+
 // Finds all kinds, and notes for each object which is its.
 //
 // @param old  as they were; NULL: there were none
@@ -108,39 +130,39 @@ HEAP_MUST_CHECK
 static struct heap_error *find_kinds(struct inference *inference, const struct kind *old,
 				     struct kind_table *table)
 {
-	const struct capture *capture = inference->capture;
+	const struct objects *objects = &inference->capture->objects;
 	struct kinds *kinds = &inference->kinds;
+	// By kind of objects: that of those without a tag, counted from 1.
+	CLEANUP_FREE uint32_t *without = calloc((size_t)objects->kinds.count + 1, sizeof(*without));
+	struct heap_error *error = without ? NULL : heap_error_out_of_memory();
 
-	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+	for (heap_object_id i = 0; !error && i < objects->count; i++) {
+		uint32_t base = tags_base(inference, i), of = objects->kind[i], number;
 		const struct kind *was = old ? &old[kinds->of[i]] : NULL;
-		uint32_t base = tags_base(inference, i);
-		struct kind kind = {
-			.site = capture->sites.maker[i],
-			.tag = find_tag(inference, was, i, base),
-			.size = capture->objects.size[i],
-			.first = old ? kinds->of[i] : 0,
-		};
 
-		if ((size_t)kinds->count * 2 >= table->size) {
-			struct heap_error *error = grow(table, kinds);
+		if (base == 0 && without[of]) {
+			number = without[of] - 1;
+		} else {
+			struct kind kind = {
+				.site = inference->capture->sites.maker[of],
+				.tag = find_tag(inference, was, i, base),
+				.size = objects->kinds.list[of].size,
+				.first = old ? kinds->of[i] : 0,
+			};
 
+			error = find_kind(table, kinds, &kind, &number);
 			if (error)
 				return error;
-		}
-
-		size_t at = slot_of(table, kinds, &kind);
-
-		if (!table->slots[at]) {
-			kinds->kinds[kinds->count] = kind;
-			table->slots[at] = ++kinds->count;
+			if (base == 0)
+				without[of] = number + 1;
 		}
 		kinds->base[i] = (uint8_t)base;
-		kinds->of[i] = table->slots[at] - 1;
-		kinds->kinds[kinds->of[i]].count++;
+		kinds->of[i] = number;
+		kinds->kinds[number].count++;
 	}
-	for (uint32_t i = 0; i < kinds->count; i++)
+	for (uint32_t i = 0; !error && i < kinds->count; i++)
 		keep_news(&kinds->kinds[i], old ? &old[kinds->kinds[i].first] : NULL);
-	return NULL;
+	return error;
 }
 
 // Sorts kinds by site and size, and objects by kind.

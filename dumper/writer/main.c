@@ -61,6 +61,7 @@ static struct heap_error *find_objects(struct capture *capture)
 	return error;
 }
 
+// @param classes  [objects] is filled; NULL where no types are wanted
 HEAP_MUST_CHECK
 static struct heap_error *find_edges(struct capture *capture, heap_type_id *classes)
 {
@@ -78,11 +79,13 @@ static struct heap_error *find_edges(struct capture *capture, heap_type_id *clas
 	};
 
 	error = functions_init(&capture->functions, &capture->image);
-	vtables_bounds(vtables, &listener.first_start, &listener.first_end);
+	if (classes)
+		vtables_bounds(vtables, &listener.first_start, &listener.first_end);
 	listener.code_start = capture->functions.start;
 	listener.code_end = capture->functions.end;
 	if (!error)
-		error = edges_init(&capture->edges, &capture->objects, &capture->image, &listener);
+		error = edges_init(&capture->edges, &capture->objects, &capture->image, &listener,
+				   !classes);
 	vtables_destroy(vtables);
 	return error;
 }
@@ -121,9 +124,11 @@ static struct heap_error *gather(struct capture *capture)
 		error = find_objects(capture);
 	if (error)
 		return error;
-	classes = calloc((size_t)capture->objects.count + 1, sizeof(*classes));
-	if (!classes)
-		return heap_error_out_of_memory();
+	if (capture->process.has_types) {
+		classes = calloc((size_t)capture->objects.count + 1, sizeof(*classes));
+		if (!classes)
+			return heap_error_out_of_memory();
+	}
 	error = backtraces_init(&capture->backtraces, &capture->image, &capture->process);
 	if (!error)
 		error = backtraces_describe(&capture->backtraces, &capture->image,
@@ -144,7 +149,7 @@ static struct heap_error *gather(struct capture *capture)
 	}
 	if (!error)
 		error = sites_init(capture); // which asks what the code at wrappers' sites gets
-	if (!error)
+	if (!error && classes)
 		error = infer_types(capture, classes);
 	return error;
 }

@@ -72,10 +72,11 @@ HEAP_MUST_CHECK
 static struct heap_error *claim_texts(struct inference *inference, uint64_t *words,
 				      uint64_t *claimed)
 {
-	const uint64_t *sizes = inference->capture->objects.size;
+	const struct objects *objects = &inference->capture->objects;
 	struct heap_error *error = NULL;
 
-	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
+	for (heap_object_id i = 0; !error && i < objects->count; i++) {
+		uint64_t size = objects_size(objects, i);
 		struct content content;
 
 		if (!(inference->news[i] & NEWS_TEXT))
@@ -84,11 +85,11 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 		if (inference_is_named(inference, i))
 			continue;
 		content_read(inference, i, words, &content);
-		if (!content_is_text(inference, &content, sizes[i]))
+		if (!content_is_text(inference, &content, size))
 			continue;
 		++*claimed;
 		error = inference_claim(inference, RANK_STRING,
-					&(struct claim){ i, hints_find_text(inference, i), sizes[i],
+					&(struct claim){ i, hints_find_text(inference, i), size,
 							 HEAP_EVIDENCE_POINTER, false });
 	}
 	return error;
@@ -181,7 +182,8 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 			    hints_find_text(inference, i) == HEAP_NO_TYPE)
 				continue;
 			content_read(inference, i, words, &content);
-			if (!content_is_text(inference, &content, capture->objects.size[i]))
+			if (!content_is_text(inference, &content,
+					     objects_size(&capture->objects, i)))
 				continue;
 		}
 		inference->renamed[i] = true;

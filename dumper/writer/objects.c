@@ -13,7 +13,7 @@ enum {
 	SPARSE_BYTES = 65536,
 	MAX_DAMAGES = 1000,
 	MAX_PIECES = 1 << 24, // the process's word on how many there are is not believed blindly
-	PIECE = 8 << 20,      // bytes that are scanned at once
+	PIECE = 2 << 20,      // bytes that are scanned at once
 	LEAST_CODE = 65536,   // no code is below (vm.mmap_min_addr)
 };
 
@@ -72,8 +72,7 @@ static struct heap_error *grow(struct objects *objects)
 	} while (0)
 
 	GROW(address);
-	GROW(size);
-	GROW(site);
+	GROW(kind);
 	GROW(birth);
 	GROW(flags);
 #undef GROW
@@ -91,12 +90,11 @@ static struct heap_error *add(struct objects *objects, const struct header *head
 			return error;
 	}
 	objects->address[objects->count] = header->block;
-	objects->size[objects->count] = heapsnap_extent_size(header->extent);
-	objects->site[objects->count] = header->origin & HEAPSNAP_SITE_MASK;
-	objects->birth[objects->count] = heapsnap_extent_birth(header->extent);
+	objects->birth[objects->count] = (uint16_t)heapsnap_extent_birth(header->extent);
 	objects->flags[objects->count] = (uint8_t)heapsnap_extent_flags(header->extent);
-	objects->count++;
-	return NULL;
+	return object_kinds_find(&objects->kinds, header->origin & HEAPSNAP_SITE_MASK,
+				 heapsnap_extent_size(header->extent),
+				 &objects->kind[objects->count++]);
 }
 
 // --- pieces that the program hands out itself --------------------------------------
@@ -485,8 +483,8 @@ void objects_deinit(struct objects *objects)
 	free(objects->ranges);
 	free(objects->damages);
 	free(objects->address);
-	free(objects->size);
-	free(objects->site);
+	free(objects->kind);
+	object_kinds_deinit(&objects->kinds);
 	free(objects->birth);
 	free(objects->flags);
 }
@@ -509,5 +507,5 @@ heap_object_id objects_search(const struct objects *objects, const struct object
 
 	uint64_t offset = address - objects->address[low - 1];
 
-	return offset < objects->size[low - 1] || offset == 0 ? low - 1 : HEAP_NO_OBJECT;
+	return offset < objects_size(objects, low - 1) || offset == 0 ? low - 1 : HEAP_NO_OBJECT;
 }

@@ -22,6 +22,7 @@
 #include "dumper/header.h"
 #include "dumper/writer/image.h"
 #include "dumper/writer/moves.h"
+#include "dumper/writer/object_kinds.h"
 #include "lib/snapshot.h"
 
 enum {
@@ -46,11 +47,11 @@ struct object_range {
 
 struct objects {
 	uint64_t *address; /**< [count] */
-	uint64_t *size;    /**< [count] bytes */
-	uint64_t *site;    /**< [count] address of the code that allocated it */
-	uint32_t *birth;   /**< [count] */
+	uint32_t *kind;    /**< [count] in kinds: what allocated it, and its size */
+	uint16_t *birth;   /**< [count] */
 	uint8_t *flags;    /**< [count] enum heapsnap_block_flags */
 	uint32_t count, capacity;
+	struct object_kinds kinds;
 	struct object_range *ranges; /**< [range_count] */
 	size_t range_count;
 	/** [damage_count] addresses of headers that something has overwritten */
@@ -74,6 +75,12 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 				const uint64_t (*skip)[2], size_t skip_count);
 
 void objects_deinit(struct objects *objects);
+
+/** Bytes of a block. */
+static inline uint64_t objects_size(const struct objects *objects, heap_object_id object)
+{
+	return objects->kinds.list[objects->kind[object]].size;
+}
 
 /** The slow way, for ranges with few blocks. */
 heap_object_id objects_search(const struct objects *objects, const struct object_range *range,
@@ -124,7 +131,7 @@ static inline bool objects_holds(const struct objects *objects, heap_object_id o
 {
 	uint64_t offset = address - objects->address[object];
 
-	return offset < objects->size[object] || offset == 0;
+	return offset < objects_size(objects, object) || offset == 0;
 }
 
 /** Has what objects_find_before() needs fetched into the cache. */

@@ -82,7 +82,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	struct heap_part part = { hint->object, offset, hint->type, 1, HEAP_EVIDENCE_POINTER };
 	uint64_t size = heap_types_size(inference->layouts.types, hint->type);
 
-	if (size > inference->capture->objects.size[hint->object] - offset)
+	if (size > objects_size(&inference->capture->objects, hint->object) - offset)
 		return NULL;
 	if ((size_t)pools->count * 2 >= pools->size) {
 		struct heap_error *error = grow(pools);
@@ -110,7 +110,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 static bool is_part(const struct inference *inference, const struct hint *hint)
 {
 	return layouts_is_compound(&inference->layouts, hint->type) && !hint->either &&
-	       hint->interior < inference->capture->objects.size[hint->object] &&
+	       hint->interior < objects_size(&inference->capture->objects, hint->object) &&
 	       inference_is_raw(inference, hint->object, hint->interior & ~UINT32_C(7));
 }
 
@@ -158,13 +158,15 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 static heap_type_id find_result(const struct inference *inference, heap_object_id object)
 {
 	const struct capture *capture = inference->capture;
-	const struct meanings *meanings = &inference->kinds.meanings[capture->sites.maker[object]];
+	const struct meanings *meanings =
+		&inference->kinds.meanings[capture->sites.maker[capture->objects.kind[object]]];
 
 	for (uint32_t i = 0; i < meanings->count; i++) {
 		heap_type_id type = meanings->list[i].type;
 
 		if (meanings->list[i].is_result && layouts_is_compound(&inference->layouts, type) &&
-		    heap_types_size(inference->layouts.types, type) < capture->objects.size[object])
+		    heap_types_size(inference->layouts.types, type) <
+			    objects_size(&capture->objects, object))
 			return type;
 	}
 	return HEAP_NO_TYPE;

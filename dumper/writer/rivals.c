@@ -49,7 +49,8 @@ static void weigh(struct inference *inference, struct weights *weights,
 			return;
 		against = pointee;
 		if (interior == 0)
-			claim = layouts_fit(layouts, pointee, capture->objects.size[target]);
+			claim = layouts_fit(layouts, pointee,
+					    objects_size(&capture->objects, target));
 	}
 	capture->rivals[target]++;
 	if (count > 1)
@@ -145,7 +146,7 @@ static bool is_outvoted(const struct inference *inference, const struct weights 
 	    inference->rank[object] < RANK_EXACT || inference->renamed[object])
 		return false;
 	claim = layouts_fit(&inference->layouts, capture->rival[object],
-			    capture->objects.size[object]);
+			    objects_size(&capture->objects, object));
 	content_read(inference, object, weights->words, &content);
 	return claim.fit != LAYOUT_NONE &&
 	       content_score(inference, &content, claim.type, claim.elements) >= 0;
@@ -163,7 +164,7 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 			continue;
 
 		struct layout_claim claim = layouts_fit(&inference->layouts, capture->rival[i],
-							capture->objects.size[i]);
+							objects_size(&capture->objects, i));
 
 		inference->renamed[i] = true; // once: what it says of others may come back
 		inference->rank[i] = RANK_NONE;

@@ -91,18 +91,18 @@ static bool knows_type(void *context, uint64_t address, uint64_t size)
 struct heap_error *sites_init(struct capture *capture)
 {
 	struct sites *sites = &capture->sites;
-	const struct objects *objects = &capture->objects;
+	const struct object_kinds *kinds = &capture->objects.kinds;
 	struct table table = { 0 };
 	struct heap_error *error = NULL;
 
 	*sites = (struct sites){
-		.site = calloc((size_t)objects->count + 1, sizeof(*sites->site)),
-		.maker = calloc((size_t)objects->count + 1, sizeof(*sites->maker)),
+		.site = calloc((size_t)kinds->count + 1, sizeof(*sites->site)),
+		.maker = calloc((size_t)kinds->count + 1, sizeof(*sites->maker)),
 	};
 	if (!sites->site || !sites->maker)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; !error && i < objects->count; i++) {
-		uint64_t site = objects->site[i], size = objects->size[i];
+	for (uint32_t i = 0; !error && i < kinds->count; i++) {
+		uint64_t site = kinds->list[i].site, size = kinds->list[i].size;
 		uint64_t address = backtraces_site(&capture->backtraces, site, size);
 		uint64_t maker =
 			backtraces_maker(&capture->backtraces, site, size, knows_type, capture);

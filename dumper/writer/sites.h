@@ -16,8 +16,8 @@ struct capture;
 struct sites {
 	struct heap_site *sites; /**< [count] */
 	uint32_t count;
-	heap_site_id *site;  /**< [objects] that matters */
-	heap_site_id *maker; /**< [objects] that knows most about the block */
+	heap_site_id *site;  /**< [kinds of objects] that matters */
+	heap_site_id *maker; /**< [kinds of objects] that knows most about the blocks */
 };
 
 HEAP_MUST_CHECK

@@ -26,11 +26,18 @@ struct contents {
 	uint64_t size; // of bytes that hold something
 };
 
+struct storing {
+	struct capture *capture;
+	struct contents contents;
+	uint32_t epochs;
+};
+
 HEAP_MUST_CHECK
 static struct heap_error *read_content(void *context, heap_object_id object, uint64_t address,
 				       uint8_t *buffer, size_t size)
 {
-	struct contents *contents = context;
+	struct storing *storing = context;
+	struct contents *contents = &storing->contents;
 
 	(void)object;
 	if (size > AHEAD / 2) {
@@ -50,6 +57,49 @@ static struct heap_error *read_content(void *context, heap_object_id object, uin
 	}
 	memcpy(buffer, contents->bytes + (address - contents->start), size);
 	return NULL;
+}
+
+// Of objects that were sampled, the backtrace of their own; of the others, that of their kind.
+static void make_backtraces(const struct capture *capture, heap_object_id first, uint32_t count,
+			    uint64_t *values)
+{
+	const struct backtraces *backtraces = &capture->backtraces;
+	uint32_t low = 0, high = backtraces->own_count;
+
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = backtraces->of_kind[capture->objects.kind[first + i]];
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (backtraces->own[middle].object < first)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < backtraces->own_count && backtraces->own[low].object - first < count; low++)
+		values[backtraces->own[low].object - first] = backtraces->own[low].backtrace;
+}
+
+// What all objects of a kind share is put together as it is written.
+static void make_column(void *context, enum heap_columns column, heap_object_id first,
+			uint32_t count, uint64_t *values)
+{
+	const struct storing *storing = context;
+	const struct capture *capture = storing->capture;
+	const struct objects *objects = &capture->objects;
+
+	if (column == HEAP_COLUMN_BACKTRACE)
+		make_backtraces(capture, first, count, values);
+	for (uint32_t i = 0; i < count; i++) {
+		if (column == HEAP_COLUMN_SIZE)
+			values[i] = objects_size(objects, first + i);
+		else if (column == HEAP_COLUMN_SITE)
+			values[i] = capture->sites.site[objects->kind[first + i]];
+		else if (column == HEAP_COLUMN_BIRTH) // the table may lack a block's epoch
+			values[i] = objects->birth[first + i] < storing->epochs
+					    ? objects->birth[first + i]
+					    : storing->epochs - 1;
+	}
 }
 
 static const char *path_name(const char *path)
@@ -146,11 +196,6 @@ static struct heap_error *fill_epochs(const struct capture *capture, struct heap
 			snapshot->epochs[i] = snapshot->epochs[i - 1];
 	}
 	snapshot->epoch_count = (uint32_t)count;
-	// Blocks of an epoch that the table does not have belong to its last.
-	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		if (capture->objects.birth[i] >= count)
-			capture->objects.birth[i] = (uint32_t)count - 1;
-	}
 	return NULL;
 }
 
@@ -161,7 +206,7 @@ static struct heap_error *drop_types(struct capture *capture, struct heap_snapsh
 {
 	heap_types_deinit(&snapshot->types);
 	snapshot->types = (struct heap_types){ 0 };
-	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+	for (heap_object_id i = 0; capture->type && i < capture->objects.count; i++) {
 		capture->type[i] = capture->rival[i] = HEAP_NO_TYPE;
 		capture->rivals[i] = 0;
 		capture->elements[i] = 0;
@@ -183,7 +228,7 @@ static struct heap_error *fill_types(struct capture *capture, struct heap_snapsh
 	if (!needed || !map)
 		return heap_error_out_of_memory();
 	needed[HEAP_NO_TYPE] = true;
-	for (heap_object_id i = 0; i < capture->objects.count; i++)
+	for (heap_object_id i = 0; capture->type && i < capture->objects.count; i++)
 		needed[capture->type[i]] = needed[capture->rival[i]] = true;
 	for (uint32_t i = 0; i < capture->part_count; i++)
 		needed[capture->parts[i].type] = true;
@@ -194,7 +239,7 @@ static struct heap_error *fill_types(struct capture *capture, struct heap_snapsh
 
 	if (error)
 		return error;
-	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+	for (heap_object_id i = 0; capture->type && i < capture->objects.count; i++) {
 		capture->type[i] = map[capture->type[i]];
 		capture->rival[i] = map[capture->rival[i]];
 	}
@@ -276,6 +321,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.stop_ns = shared.stop_ns,
 		.clone_ns = shared.clone_ns,
 		.content_limit = process->content_limit,
+		.untyped = !process->has_types,
 		.missed_threads = process->missed_threads,
 		.checkpoint_ns = process->checkpoint_ns,
 		.trace = has_trace ? process->traced.path : "",
@@ -315,23 +361,19 @@ static void borrow(struct capture *capture, struct heap_snapshot *snapshot)
 	snapshot->object_count = capture->objects.count;
 	snapshot->edge_count = capture->edges.count;
 	snapshot->address = capture->objects.address;
-	snapshot->size = capture->objects.size;
 	snapshot->type = capture->type;
 	snapshot->elements = capture->elements;
 	snapshot->evidence = capture->evidence;
-	snapshot->site = capture->sites.site;
 	snapshot->calls = capture->backtraces.calls;
 	snapshot->call_count = capture->backtraces.call_count;
 	snapshot->steps = capture->backtraces.steps;
 	snapshot->step_count = capture->backtraces.step_count;
 	snapshot->functions = capture->functions.calls;
 	snapshot->function_count = capture->functions.count;
-	snapshot->backtrace = capture->backtraces.backtrace;
 	snapshot->rival = capture->rival;
 	snapshot->rivals = capture->rivals;
 	snapshot->parts = capture->parts;
 	snapshot->part_count = capture->part_count;
-	snapshot->birth = capture->objects.birth;
 	snapshot->edge_first = capture->edges.first;
 	snapshot->edge_target = capture->edges.target;
 	snapshot->edge_slot = capture->edges.slot;
@@ -346,7 +388,7 @@ struct heap_error *store_snapshot(struct capture *capture, int descriptor)
 	struct heap_snapshot snapshot = { 0 };
 	struct texts texts;
 	CLEANUP_FREE uint8_t *ahead = malloc(AHEAD);
-	struct contents contents = { .image = &capture->image, .bytes = ahead };
+	struct storing storing = { capture, { .image = &capture->image, .bytes = ahead }, 0 };
 	struct heap_error *error = ahead ? NULL : heap_error_out_of_memory();
 
 	if (!error)
@@ -365,7 +407,14 @@ struct heap_error *store_snapshot(struct capture *capture, int descriptor)
 	if (!error) {
 		fill_info(capture, &texts, &snapshot.info);
 		borrow(capture, &snapshot);
-		error = heap_snapshot_write(&snapshot, descriptor, read_content, &contents);
+		storing.epochs = snapshot.epoch_count;
+		error = heap_snapshot_write(&snapshot, descriptor,
+					    &(struct heap_snapshot_source){
+						    .content = read_content,
+						    .column = make_column,
+						    .edges = capture->edges.stored,
+						    .context = &storing,
+					    });
 	}
 	release(&snapshot);
 	return error;

@@ -376,7 +376,7 @@ static struct heap_error *claim_tagged(struct inference *inference, heap_object_
 	if (!value)
 		return NULL;
 	claim = layouts_fit(&inference->layouts, value->type,
-			    inference->capture->objects.size[object]);
+			    objects_size(&inference->capture->objects, object));
 	if (claim.fit == LAYOUT_NONE || hints_ask(inference, object, value->type) == WORD_AGAINST)
 		return NULL;
 	return inference_claim(

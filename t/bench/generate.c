@@ -477,8 +477,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	start = now();
-	check(heap_snapshot_write(snapshot, descriptor, options.content ? read_content : NULL,
-				  NULL));
+	check(heap_snapshot_write(snapshot, descriptor,
+				  &(struct heap_snapshot_source){
+					  .content = options.content ? read_content : NULL }));
 	seconds = now() - start;
 	printf("objects %u\n", snapshot->object_count);
 	printf("edges_per_object %.2f\n", (double)snapshot->edge_count / snapshot->object_count);

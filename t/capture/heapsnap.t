@@ -150,6 +150,7 @@ my %bad = (
     HEAPSNAP_CONTENT => '-1',
     HEAPSNAP_FILE    => '',
     HEAPSNAP_THREADS => '0',
+    HEAPSNAP_TYPES   => 'some',
     HEAPSNAP_VERBOSE => 'loud',
 );
 for my $name (sort keys %bad) {

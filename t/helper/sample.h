@@ -316,7 +316,8 @@ static inline uint8_t *sample_bytes(const struct heap_snapshot *snapshot, size_t
 {
 	int descriptor = memfd_create("sample", MFD_CLOEXEC);
 
-	sample_check(heap_snapshot_write(snapshot, descriptor, sample_content, NULL));
+	sample_check(heap_snapshot_write(
+		snapshot, descriptor, &(struct heap_snapshot_source){ .content = sample_content }));
 
 	uint8_t *bytes = sample_slurp(descriptor, size);
 

@@ -1028,7 +1028,8 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
-	check(heap_snapshot_write(&snapshot, descriptor, read_content, NULL));
+	check(heap_snapshot_write(&snapshot, descriptor,
+				  &(struct heap_snapshot_source){ .content = read_content }));
 	close(descriptor);
 	return 0;
 }

@@ -35,7 +35,9 @@ static int write_snapshot(struct heap_snapshot snapshot, const char *path)
 {
 	int descriptor = open_or_exit(path, O_WRONLY | O_CREAT | O_TRUNC);
 
-	sample_check(heap_snapshot_write(&snapshot, descriptor, sample_content, NULL));
+	sample_check(
+		heap_snapshot_write(&snapshot, descriptor,
+				    &(struct heap_snapshot_source){ .content = sample_content }));
 	close(descriptor);
 	return 0;
 }

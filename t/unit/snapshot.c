@@ -367,8 +367,10 @@ static void errors_of_the_reader_end_the_writing(void **state)
 	int calls = 0;
 
 	memset(bytes, 0, size);
-	assert_error(heap_snapshot_write(&sample, descriptor, refuse, &calls), HEAP_ERROR_SYSTEM,
-		     "cannot read object 2");
+	assert_error(heap_snapshot_write(&sample, descriptor,
+					 &(struct heap_snapshot_source){ .content = refuse,
+									 .context = &calls }),
+		     HEAP_ERROR_SYSTEM, "cannot read object 2");
 	assert_int_equal(calls, 1);
 	close(descriptor);
 }
@@ -378,8 +380,10 @@ static void a_full_disk_is_told(void **state)
 	(void)state;
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-	assert_error(heap_snapshot_write(&sample, full, sample_content, NULL), HEAP_ERROR_SYSTEM,
-		     "No space left on device");
+	assert_error(
+		heap_snapshot_write(&sample, full,
+				    &(struct heap_snapshot_source){ .content = sample_content }),
+		HEAP_ERROR_SYSTEM, "No space left on device");
 	close(full);
 }
 
