@@ -2,18 +2,19 @@
 #include "lib/column.h"
 
 #include "lib/cleanup.h"
+#include "lib/memory_left.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 enum {
-	SMALL = 1 << 20, // bytes up to which a column is malloc's, whatever the budget
+	SMALL = 1 << 20,  // bytes up to which a column is malloc's, whatever the budget
+	PIECE = 16 << 20, // bytes that are written to a file at a time
 };
 
 // Columns that are mappings of their own.
@@ -21,7 +22,8 @@ struct mapping {
 	struct mapping *next;
 	void *start;
 	size_t size;
-	size_t charged; // of the budget
+	size_t charged; // of the budget; 0: it is a file's
+	bool rests;
 };
 
 // Columns may be made by several threads.
@@ -30,161 +32,11 @@ static struct mapping *mappings;
 static uint64_t budget;
 static bool budget_known;
 
-// --- the budget --------------------------------------------------------------
+// --- files -------------------------------------------------------------------
 
-// The first number behind @p key in a file of /proc or /sys. @return UINT64_MAX if there is none
-static uint64_t read_number(const char *path, const char *key)
-{
-	FILE *file = fopen(path, "re");
-	uint64_t number = UINT64_MAX;
-	char line[256];
-
-	if (!file)
-		return UINT64_MAX;
-	while (fgets(line, sizeof(line), file)) {
-		if (strncmp(line, key, strlen(key)) != 0)
-			continue;
-		if (sscanf(line + strlen(key), "%lu", &number) != 1)
-			number = UINT64_MAX; // "max"
-		break;
-	}
-	fclose(file);
-	return number;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-// The files of a control group, by version.
-struct controller {
-	const char *root, *limit, *usage;
-	const char *cache; // in memory.stat: pages that the kernel takes away when memory is short
-};
-
-static const struct controller version_1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-					     "memory.usage_in_bytes", "total_inactive_file " };
-static const struct controller version_2 = { "/sys/fs/cgroup", "memory.max", "memory.current",
-					     "inactive_file " };
-
-static uint64_t read_controller(const char *directory, const char *name, const char *key)
-{
-	char path[4200];
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	return read_number(path, key);
-}
-
-// What is left of one group's limit; UINT64_MAX: it has none.
-static uint64_t left_in(const struct controller *controller, const char *directory)
-{
-	uint64_t limit = read_controller(directory, controller->limit, "");
-	uint64_t usage = read_controller(directory, controller->usage, "");
-	uint64_t cache = read_controller(directory, "memory.stat", controller->cache);
-
-	if (limit == UINT64_MAX || usage == UINT64_MAX)
-		return limit;
-	usage -= cache == UINT64_MAX ? 0 : least(cache, usage);
-	return limit > usage ? limit - usage : 0;
-}
-
-// The least that is left of a group and of those above it. @param path  of it, from /
-static uint64_t left_above(const struct controller *controller, const char *path)
-{
-	uint64_t left = UINT64_MAX;
-	char directory[4096];
-
-	if (snprintf(directory, sizeof(directory), "%s%s", controller->root, path) >=
-	    (int)sizeof(directory))
-		return left;
-	while (strlen(directory) >= strlen(controller->root)) {
-		left = least(left, left_in(controller, directory));
-		*strrchr(directory, '/') = '\0';
-	}
-	return left;
-}
-
-// What is left of this process's control group. Lines of /proc/self/cgroup: "0::/path",
-// "4:memory:/path" (cgroups(7)). In containers the group itself may be mounted as the root,
-// whatever its path.
-static uint64_t left_in_groups(void)
-{
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	uint64_t left = UINT64_MAX;
-	char line[4096];
-
-	while (file && fgets(line, sizeof(line), file)) {
-		char *controllers = strchr(line, ':');
-		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-
-		if (!path)
-			continue;
-		*path++ = '\0';
-		path[strcspn(path, "\n")] = '\0';
-		if (controllers[1] == '\0')
-			left = least(left, left_above(&version_2, path));
-		else if (strstr(controllers, "memory"))
-			left = least(left, left_above(&version_1, path));
-	}
-	if (file)
-		fclose(file);
-	return left;
-}
-
-static uint64_t find_budget(void)
-{
-	uint64_t available = read_number("/proc/meminfo", "MemAvailable:");
-	uint64_t left = left_in_groups();
-	struct rlimit limit;
-
-	available = available < UINT64_MAX / 1024 ? available * 1024 : UINT64_C(1) << 30;
-	if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-		available = least(available, limit.rlim_cur);
-	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-		available = least(available, limit.rlim_cur);
-	// A group counts pages of files as well: some of them must stay, or each look at a column
-	// that is in a file takes another one's pages away.
-	return least(available, left) / 4 * 3;
-}
-
-void heap_column_limit(uint64_t bytes)
-{
-	pthread_mutex_lock(&mutex);
-	budget = bytes;
-	for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
-		budget -= least(budget, mapping->charged);
-	budget_known = true;
-	pthread_mutex_unlock(&mutex);
-}
-
-// Takes bytes off the budget, if there are as many.
-static bool charge(size_t bytes)
-{
-	bool enough;
-
-	pthread_mutex_lock(&mutex);
-	if (!budget_known)
-		budget = find_budget();
-	budget_known = true;
-	enough = bytes <= budget;
-	if (enough)
-		budget -= bytes;
-	pthread_mutex_unlock(&mutex);
-	return enough;
-}
-
-static void give_back(size_t bytes)
-{
-	pthread_mutex_lock(&mutex);
-	budget += bytes;
-	pthread_mutex_unlock(&mutex);
-}
-
-// --- columns -----------------------------------------------------------------
-
+// A file without a name, with so much room.
 HEAP_MUST_CHECK
-static struct heap_error *map_file(size_t size, void **start)
+static struct heap_error *make_file(size_t size, int *result)
 {
 	const char *directory = getenv("TMPDIR");
 
@@ -213,11 +65,42 @@ static struct heap_error *map_file(size_t size, void **start)
 		return heap_error_create(HEAP_ERROR_SYSTEM,
 					 "%s: no room for a temporary file of %zu MiB: %s",
 					 directory, size >> 20, strerror(problem));
-	*start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-	if (*start == MAP_FAILED)
-		return heap_error_create_system("%s: a temporary file cannot be mapped", directory);
+	*result = descriptor;
+	descriptor = -1;
 	return NULL;
 }
+
+HEAP_MUST_CHECK
+static struct heap_error *map_file(size_t size, void **start)
+{
+	CLEANUP_CLOSE int descriptor = -1;
+	struct heap_error *error = make_file(size, &descriptor);
+
+	if (error)
+		return error;
+	*start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	if (*start == MAP_FAILED)
+		return heap_error_create_system("a temporary file cannot be mapped");
+	return NULL;
+}
+
+static bool write_all(int descriptor, const char *bytes, size_t size, off_t offset)
+{
+	while (size > 0) {
+		ssize_t written = pwrite(descriptor, bytes, size, offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		bytes += written;
+		size -= (size_t)written;
+		offset += written;
+	}
+	return true;
+}
+
+// --- memory ------------------------------------------------------------------
 
 HEAP_MUST_CHECK
 static struct heap_error *map_memory(size_t size, void **start)
@@ -230,23 +113,137 @@ static struct heap_error *map_memory(size_t size, void **start)
 	return NULL;
 }
 
-static void add_mapping(struct mapping *mapping)
+// Puts a file with the same bytes in the place of a column's memory, a piece after the other. Where
+// that fails, what has been done until then stays.
+static bool move_to_file(struct mapping *mapping)
+{
+	CLEANUP_CLOSE int descriptor = -1;
+	struct heap_error *error = make_file(mapping->size, &descriptor);
+
+	if (error) {
+		heap_error_destroy(error);
+		return false;
+	}
+	for (size_t done = 0; done < mapping->size; done += PIECE) {
+		char *piece = (char *)mapping->start + done;
+		size_t size = mapping->size - done < PIECE ? mapping->size - done : PIECE;
+
+		if (!write_all(descriptor, piece, size, (off_t)done) ||
+		    mmap(piece, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor,
+			 (off_t)done) == MAP_FAILED)
+			return false;
+		// On its way at once, its pages can be taken away soon.
+		sync_file_range(descriptor, (off_t)done, (off_t)size, SYNC_FILE_RANGE_WRITE);
+	}
+	madvise(mapping->start, mapping->size, MADV_SEQUENTIAL);
+	return true;
+}
+
+static bool move_to_memory(struct mapping *mapping)
+{
+	void *memory;
+	struct heap_error *error = map_memory(mapping->size, &memory);
+
+	if (error) {
+		heap_error_destroy(error);
+		return false;
+	}
+	memcpy(memory, mapping->start, mapping->size);
+	if (mremap(memory, mapping->size, mapping->size, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   mapping->start) != MAP_FAILED)
+		return true;
+	munmap(memory, mapping->size);
+	return false;
+}
+
+// --- the budget --------------------------------------------------------------
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void heap_column_limit(uint64_t bytes)
 {
 	pthread_mutex_lock(&mutex);
-	mapping->next = mappings;
-	mappings = mapping;
+	budget = bytes;
+	for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
+		budget -= least(budget, mapping->charged);
+	budget_known = true;
 	pthread_mutex_unlock(&mutex);
+}
+
+// What is to make way for so many bytes: the smallest column at rest that is enough, or else the
+// largest. @return NULL if all of them are not enough
+static struct mapping *find_resting(uint64_t bytes)
+{
+	struct mapping *best = NULL;
+	uint64_t all = 0;
+
+	for (struct mapping *mapping = mappings; mapping; mapping = mapping->next) {
+		uint64_t size = mapping->rests ? mapping->charged : 0;
+		uint64_t before = best ? best->charged : 0;
+
+		all += size;
+		if (before < bytes ? size > before : size >= bytes && size < before)
+			best = mapping;
+	}
+	return all < bytes ? NULL : best;
+}
+
+// Takes bytes off the budget, if there are as many or columns at rest that can make way. With the
+// mutex.
+static bool charge(size_t bytes)
+{
+	if (!budget_known)
+		budget = heap_memory_budget();
+	budget_known = true;
+	while (bytes > budget) {
+		struct mapping *resting = find_resting(bytes - budget);
+
+		if (!resting)
+			return false;
+		if (!move_to_file(resting)) {
+			resting->rests = false;
+			return false;
+		}
+		budget += resting->charged;
+		resting->charged = 0;
+	}
+	budget -= bytes;
+	return true;
+}
+
+// --- columns -----------------------------------------------------------------
+
+// Memory within the budget, or a file. With the mutex.
+HEAP_MUST_CHECK
+static struct heap_error *map(struct mapping *mapping, size_t size)
+{
+	mapping->size = size;
+	if (charge(size)) {
+		struct heap_error *error = map_memory(size, &mapping->start);
+
+		mapping->charged = size;
+		if (!error)
+			return NULL;
+		heap_error_destroy(error);
+		budget += size;
+		mapping->charged = 0;
+	}
+	return map_file(size, &mapping->start);
 }
 
 struct heap_error *heap_column_create(size_t count, size_t width, void *column)
 {
+	struct heap_error *error;
 	size_t size;
-	void *start;
 
 	if (__builtin_mul_overflow(count, width, &size) || size > PTRDIFF_MAX)
 		return heap_error_out_of_memory();
 	if (size <= SMALL) {
-		start = calloc(1, size ? size : 1);
+		void *start = calloc(1, size ? size : 1);
+
 		if (!start)
 			return heap_error_out_of_memory();
 		*(void **)column = start;
@@ -257,40 +254,28 @@ struct heap_error *heap_column_create(size_t count, size_t width, void *column)
 
 	if (!mapping)
 		return heap_error_out_of_memory();
-	mapping->size = size;
-	mapping->charged = charge(size) ? size : 0;
-
-	struct heap_error *error = mapping->charged ? map_memory(size, &mapping->start) : NULL;
-
-	if (error) {
-		heap_error_destroy(error);
-		mapping->charged = 0;
-		mapping->start = NULL;
+	pthread_mutex_lock(&mutex);
+	error = map(mapping, size);
+	if (!error) {
+		*(void **)column = mapping->start;
+		mapping->next = mappings;
+		mappings = keep(mapping);
 	}
-	error = mapping->charged ? NULL : map_file(size, &mapping->start);
-	if (error)
-		return error;
-	*(void **)column = mapping->start;
-	add_mapping(keep(mapping));
-	return NULL;
+	pthread_mutex_unlock(&mutex);
+	return error;
 }
 
-// Takes a column out of the list. @return NULL if it is malloc's
-static struct mapping *take_mapping(const void *column)
+// Where a column's mapping is in the list: at NULL if it is malloc's. With the mutex.
+static struct mapping **find(const void *column)
 {
-	struct mapping **place = &mappings, *found;
+	struct mapping **place = &mappings;
 
-	pthread_mutex_lock(&mutex);
 	while (*place && (*place)->start != column)
 		place = &(*place)->next;
-	found = *place;
-	if (found)
-		*place = found->next;
-	pthread_mutex_unlock(&mutex);
-	return found;
+	return place;
 }
 
-// Ordinary memory can grow where it is, without a copy.
+// Ordinary memory can grow where it is, without a copy. With the mutex.
 static bool grow_memory(struct mapping *mapping, size_t size)
 {
 	if (!mapping->charged || size < mapping->size || !charge(size - mapping->size))
@@ -299,7 +284,7 @@ static bool grow_memory(struct mapping *mapping, size_t size)
 	void *start = mremap(mapping->start, mapping->size, size, MREMAP_MAYMOVE);
 
 	if (start == MAP_FAILED) {
-		give_back(size - mapping->size);
+		budget += size - mapping->size;
 		return false;
 	}
 	madvise(start, size, MADV_HUGEPAGE);
@@ -308,52 +293,99 @@ static bool grow_memory(struct mapping *mapping, size_t size)
 	return true;
 }
 
-struct heap_error *heap_column_resize(size_t bytes, void *column)
+// @param kept  is given the size of what there is
+static bool grow(size_t bytes, void **place, size_t *kept)
 {
-	void **place = column, *old = *place, *larger;
-	struct mapping *mapping = old ? take_mapping(old) : NULL;
-	bool is_done = mapping && grow_memory(mapping, bytes);
-	size_t kept = mapping ? mapping->size : old ? malloc_usable_size(old) : 0;
+	struct mapping *mapping;
+	bool is_done;
 
+	pthread_mutex_lock(&mutex);
+	mapping = *find(*place);
+	is_done = mapping && grow_memory(mapping, bytes);
 	if (is_done)
 		*place = mapping->start;
-	if (mapping)
-		add_mapping(mapping);
-	if (is_done)
+	*kept = mapping ? mapping->size : malloc_usable_size(*place);
+	pthread_mutex_unlock(&mutex);
+	return is_done;
+}
+
+struct heap_error *heap_column_resize(size_t bytes, void *column)
+{
+	void **place = column, *larger;
+	struct heap_error *error;
+	size_t kept = 0;
+
+	if (*place && grow(bytes, place, &kept))
 		return NULL;
-
-	struct heap_error *error = heap_column_create(bytes, 1, &larger);
-
+	error = heap_column_create(bytes, 1, &larger);
 	if (error)
 		return error;
 	if (kept > 0)
-		memcpy(larger, old, kept < bytes ? kept : bytes);
-	heap_column_destroy(old);
+		memcpy(larger, *place, kept < bytes ? kept : bytes);
+	heap_column_destroy(*place);
 	*place = larger;
 	return NULL;
 }
 
 bool heap_column_is_mapped(const void *column)
 {
-	const struct mapping *mapping;
+	bool is_mapped;
 
 	pthread_mutex_lock(&mutex);
-	mapping = mappings;
-	while (mapping && mapping->start != column)
-		mapping = mapping->next;
+	is_mapped = *find(column) != NULL;
 	pthread_mutex_unlock(&mutex);
-	return mapping;
+	return is_mapped;
+}
+
+void heap_column_rest(const void *column)
+{
+	struct mapping *mapping;
+
+	pthread_mutex_lock(&mutex);
+	mapping = *find(column);
+	if (mapping)
+		mapping->rests = true;
+	if (mapping && !mapping->charged)
+		madvise(mapping->start, mapping->size, MADV_SEQUENTIAL);
+	pthread_mutex_unlock(&mutex);
+}
+
+void heap_column_wake(const void *column)
+{
+	struct mapping *mapping;
+
+	pthread_mutex_lock(&mutex);
+	mapping = *find(column);
+	if (mapping)
+		mapping->rests = false;
+	if (mapping && !mapping->charged) {
+		madvise(mapping->start, mapping->size, MADV_NORMAL);
+		if (charge(mapping->size)) {
+			if (move_to_memory(mapping))
+				mapping->charged = mapping->size;
+			else
+				budget += mapping->size;
+		}
+	}
+	pthread_mutex_unlock(&mutex);
 }
 
 void heap_column_destroy(void *column)
 {
-	struct mapping *found = column ? take_mapping(column) : NULL;
+	struct mapping **place, *found = NULL;
 
-	if (found)
-		give_back(found->charged);
-	if (found)
+	if (!column)
+		return;
+	pthread_mutex_lock(&mutex);
+	place = find(column);
+	found = *place;
+	if (found) {
+		*place = found->next;
+		budget += found->charged;
 		munmap(found->start, found->size);
-	else
+	}
+	pthread_mutex_unlock(&mutex);
+	if (!found)
 		free(column);
 	free(found);
 }

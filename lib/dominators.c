@@ -531,6 +531,8 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 		heap_column_destroy(work.pairs);
 		return error;
 	}
+	heap_column_rest(work.numbers);
+	heap_column_rest(work.pairs);
 	*result = (struct heap_dominators){
 		.nearest = work.numbers,
 		.retained = &work.pairs->retained,

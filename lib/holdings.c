@@ -7,8 +7,10 @@
  *     reaches its top, and so all that the top dominates: they are one. An edge from one
  *     top's subtree into another's can only lead to that other top itself.
  * (b) Components. Tops that reach each other are one as well. Tarjan's algorithm ("Depth-first
- *     search and linear graph algorithms", SIAM J. Comput. 1(2), 1972) finds them, each after
- *     all that it leads to: an edge always leads to a component of a lower number.
+ *     search and linear graph algorithms", SIAM J. Comput. 1(2), 1972), with one number per top
+ *     as in Pearce's variant ("A space-efficient algorithm for finding strongly connected
+ *     components", Inf. Process. Lett. 116(1), 2016), finds them, each after all that it leads
+ *     to: an edge always leads to a component of a lower number.
  *
  * A pass from the highest number down meets each component after all that lead to it.
  */
@@ -51,11 +53,10 @@ struct tops {
 	const struct heap_dominators *dominators;
 	uint32_t *top_of; // [objects]
 	uint32_t count;
-	struct holding_size *sizes; // [count]
-	uint32_t *first;            // [count + 1]
-	uint32_t *targets;          // tops
-	uint32_t *component;        // [count]
-	uint32_t *members;          // [count] tops by component
+	uint32_t *first;     // [count + 1]
+	uint32_t *targets;   // tops
+	uint32_t *component; // [count]
+	uint32_t *members;   // [count] tops by component, those of the highest first
 };
 
 // --- tops --------------------------------------------------------------------
@@ -101,15 +102,6 @@ static struct heap_error *find_tops(struct tops *tops)
 			find_top(tops, i);
 		error = heap_progress_step(tops->progress, "roots: who holds what", i,
 					   snapshot->object_count);
-	}
-	if (!error)
-		error = heap_column_create((size_t)tops->count + 1, sizeof(*tops->sizes),
-					   &tops->sizes);
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
-		if (tops->top_of[i] == NO_TOP)
-			continue;
-		tops->sizes[tops->top_of[i]].objects++;
-		tops->sizes[tops->top_of[i]].bytes += snapshot->size[i];
 	}
 	return error;
 }
@@ -168,66 +160,82 @@ static struct heap_error *connect_tops(struct tops *tops)
 
 // --- components --------------------------------------------------------------
 
-struct tarjan {
-	uint32_t *low;  // [tops] lowest number that is known to be reached; 0: not met
-	uint32_t *next; // [tops] edge to be followed next
+struct search {
+	/*
+	 * [tops] 0: not met. While it is open, the lowest place in the order of meeting that is
+	 * known to be reached, of those that are open. Then its component, counted down from the
+	 * number of tops, which is more than any such place.
+	 */
+	uint32_t *low;
+	uint8_t *moved; // a bit per top: its own place was not the lowest
 	uint32_t *way;  // [tops] from the start of the search to where it is
-	uint32_t *open; // [tops] met, and of no component yet
-	uint32_t way_length, open_length;
-	uint32_t met, components, done;
+	uint32_t *next; // [tops] edge to be followed next, of those
+	// [tops] from its start on, those that are open and left; down from its end, members of
+	// components
+	uint32_t *left;
+	uint32_t depth, open, members;
+	uint32_t place; // in the order of meeting: the next one's
+	uint32_t components;
 };
 
-static void meet_top(const struct tops *tops, struct tarjan *tarjan, uint32_t top)
+static void meet_top(const struct tops *tops, struct search *search, uint32_t top)
 {
-	tarjan->low[top] = ++tarjan->met;
-	tarjan->next[top] = tops->first[top];
-	tarjan->way[tarjan->way_length++] = top;
-	tarjan->open[tarjan->open_length++] = top;
+	search->low[top] = search->place++;
+	search->way[search->depth] = top;
+	search->next[search->depth++] = tops->first[top];
 }
 
-// The search leaves a top. Whether it was the first one met of its component shows in the
-// number that it was given, which is its place in the order of meeting.
-static void leave_top(struct tops *tops, struct tarjan *tarjan, uint32_t top, uint32_t number)
+static void add_member(const struct tops *tops, struct search *search, uint32_t top)
 {
-	uint32_t member;
+	search->low[top] = tops->count - search->components;
+	search->left[tops->count - ++search->members] = top;
+	search->place--;
+}
 
-	tarjan->way_length--;
-	if (tarjan->low[top] < number)
+// The search leaves a top. If none that was met before it can be reached from it, then it is the
+// first of a component, and whoever was left since is of it.
+static void leave_top(const struct tops *tops, struct search *search, uint32_t top)
+{
+	uint32_t low = search->low[top];
+
+	search->depth--;
+	if (heap_bit_get(search->moved, top)) {
+		search->left[search->open++] = top;
 		return;
-	do {
-		member = tarjan->open[--tarjan->open_length];
-		tops->component[member] = tarjan->components;
-		tops->members[tarjan->done++] = member;
-	} while (member != top);
-	tarjan->components++;
+	}
+	while (search->open > 0 && search->low[search->left[search->open - 1]] >= low)
+		add_member(tops, search, search->left[--search->open]);
+	add_member(tops, search, top);
+	search->components++;
 }
 
-static void search_tops(struct tops *tops, struct tarjan *tarjan, uint32_t *number, uint32_t start)
+static void lower(struct search *search, uint32_t top, uint32_t low)
 {
-	meet_top(tops, tarjan, start);
-	number[start] = tarjan->met;
-	while (tarjan->way_length > 0) {
-		uint32_t top = tarjan->way[tarjan->way_length - 1];
+	if (low >= search->low[top])
+		return;
+	search->low[top] = low;
+	heap_bit_set(search->moved, top);
+}
 
-		if (tarjan->next[top] < tops->first[top + 1]) {
-			uint32_t target = tops->targets[tarjan->next[top]++];
+static void search_tops(const struct tops *tops, struct search *search, uint32_t start)
+{
+	meet_top(tops, search, start);
+	while (search->depth > 0) {
+		uint32_t top = search->way[search->depth - 1];
+		uint32_t *next = &search->next[search->depth - 1];
 
-			if (!tarjan->low[target]) {
-				meet_top(tops, tarjan, target);
-				number[target] = tarjan->met;
-			} else if (tops->component[target] == NO_TOP &&
-				   number[target] < tarjan->low[top]) {
-				tarjan->low[top] = number[target];
-			}
+		if (*next < tops->first[top + 1]) {
+			uint32_t target = tops->targets[(*next)++];
+
+			if (!search->low[target])
+				meet_top(tops, search, target);
+			else
+				lower(search, top, search->low[target]);
 			continue;
 		}
-		leave_top(tops, tarjan, top, number[top]);
-		if (tarjan->way_length > 0) {
-			uint32_t above = tarjan->way[tarjan->way_length - 1];
-
-			if (tarjan->low[top] < tarjan->low[above])
-				tarjan->low[above] = tarjan->low[top];
-		}
+		leave_top(tops, search, top);
+		if (search->depth > 0)
+			lower(search, search->way[search->depth - 1], search->low[top]);
 	}
 }
 
@@ -236,84 +244,105 @@ static struct heap_error *find_components(struct tops *tops, uint32_t *component
 {
 	size_t count = (size_t)tops->count + 1;
 	CLEANUP_COLUMN uint32_t *low = NULL;
-	CLEANUP_COLUMN uint32_t *next = NULL;
+	CLEANUP_COLUMN uint8_t *moved = NULL;
 	CLEANUP_COLUMN uint32_t *way = NULL;
-	CLEANUP_COLUMN uint32_t *open = NULL;
-	CLEANUP_COLUMN uint32_t *number = NULL;
+	CLEANUP_COLUMN uint32_t *next = NULL;
+	CLEANUP_COLUMN uint32_t *left = NULL;
 	struct heap_error *error = heap_column_create(count, sizeof(*low), &low);
 
 	if (!error)
-		error = heap_column_create(count, sizeof(*next), &next);
+		error = heap_column_create(count / 8 + 1, 1, &moved);
 	if (!error)
 		error = heap_column_create(count, sizeof(*way), &way);
 	if (!error)
-		error = heap_column_create(count, sizeof(*open), &open);
+		error = heap_column_create(count, sizeof(*next), &next);
 	if (!error)
-		error = heap_column_create(count, sizeof(*number), &number);
-	if (!error)
-		error = heap_column_create(count, sizeof(*tops->component), &tops->component);
-	if (!error)
-		error = heap_column_create(count, sizeof(*tops->members), &tops->members);
+		error = heap_column_create(count, sizeof(*left), &left);
 	if (error)
 		return error;
 
-	struct tarjan tarjan = { low, next, way, open, 0, 0, 0, 0, 0 };
+	struct search search = { low, moved, way, next, left, .place = 1 };
 
-	memset(tops->component, 0xff, count * sizeof(*tops->component));
 	for (uint32_t i = 0; i < tops->count; i++) {
 		if (!low[i])
-			search_tops(tops, &tarjan, number, i);
+			search_tops(tops, &search, i);
 	}
-	*components = tarjan.components;
+	for (uint32_t i = 0; i < tops->count; i++)
+		low[i] = tops->count - low[i];
+	tops->component = keep(low);
+	tops->members = keep(left);
+	*components = search.components;
 	return NULL;
 }
 
-// Edges between components, each once. Members stand by component.
+static void add_sizes(const struct tops *tops, struct holding_size *sizes)
+{
+	const struct heap_snapshot *snapshot = tops->snapshot;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (tops->top_of[i] != NO_TOP) {
+			sizes[tops->component[tops->top_of[i]]].objects++;
+			sizes[tops->component[tops->top_of[i]]].bytes += snapshot->size[i];
+		}
+	}
+}
+
+// Edges that leave a component and have not been added yet, as far as it is known from them.
+HEAP_MUST_CHECK
+static struct heap_error *add_edges(const struct tops *tops, struct heap_holdings *holdings,
+				    uint32_t component, uint32_t top, uint32_t *seen,
+				    size_t *capacity)
+{
+	uint32_t *end = &holdings->first[component + 1];
+	size_t most = *end + (size_t)(tops->first[top + 1] - tops->first[top]);
+
+	if (most > *capacity) {
+		struct heap_error *error = heap_column_resize(2 * most * sizeof(*holdings->targets),
+							      &holdings->targets);
+
+		if (error)
+			return error;
+		*capacity = 2 * most;
+	}
+	for (uint32_t i = tops->first[top]; i < tops->first[top + 1]; i++) {
+		uint32_t target = tops->component[tops->targets[i]];
+
+		if (target == component || seen[target] == component + 1)
+			continue;
+		seen[target] = component + 1;
+		holdings->targets[(*end)++] = target;
+	}
+	return NULL;
+}
+
+// Edges between components, each once.
 HEAP_MUST_CHECK
 static struct heap_error *connect_components(const struct tops *tops,
 					     struct heap_holdings *holdings)
 {
-	uint32_t edges = 0, at = 0;
+	size_t components = (size_t)holdings->components + 1, capacity = 0;
+	uint32_t left = tops->count;          // members
 	CLEANUP_COLUMN uint32_t *seen = NULL; // [components] 1 + the last that has led there
-	struct heap_error *error =
-		heap_column_create((size_t)holdings->components + 1, sizeof(*seen), &seen);
+	struct heap_error *error = heap_column_create(components, sizeof(*seen), &seen);
 
 	if (!error)
-		error = heap_column_create((size_t)holdings->components + 1,
-					   sizeof(*holdings->first), &holdings->first);
+		error = heap_column_create(components, sizeof(*holdings->first), &holdings->first);
 	if (!error)
-		error = heap_column_create((size_t)holdings->components + 1,
-					   sizeof(*holdings->sizes), &holdings->sizes);
-	if (!error)
-		error = heap_column_create((size_t)tops->first[tops->count] + 1,
-					   sizeof(*holdings->targets), &holdings->targets);
-	if (error)
-		return error;
-	for (uint32_t component = 0; component < holdings->components; component++) {
-		holdings->first[component] = edges;
-		for (; at < tops->count && tops->component[tops->members[at]] == component; at++) {
-			uint32_t top = tops->members[at];
-
-			holdings->sizes[component].objects += tops->sizes[top].objects;
-			holdings->sizes[component].bytes += tops->sizes[top].bytes;
-			for (uint32_t i = tops->first[top]; i < tops->first[top + 1]; i++) {
-				uint32_t target = tops->component[tops->targets[i]];
-
-				if (target == component || seen[target] == component + 1)
-					continue;
-				seen[target] = component + 1;
-				holdings->targets[edges++] = target;
-			}
-		}
+		error = heap_column_create(components, sizeof(*holdings->sizes), &holdings->sizes);
+	for (uint32_t i = 0; !error && i < holdings->components; i++) {
+		holdings->first[i + 1] = holdings->first[i];
+		for (; !error && left > 0 && tops->component[tops->members[left - 1]] == i; left--)
+			error = add_edges(tops, holdings, i, tops->members[left - 1], seen,
+					  &capacity);
 	}
-	holdings->first[holdings->components] = edges;
-	return NULL;
+	if (!error)
+		add_sizes(tops, holdings->sizes);
+	return error;
 }
 
 static void tops_deinit(struct tops *tops)
 {
 	heap_column_destroy(tops->top_of);
-	heap_column_destroy(tops->sizes);
 	heap_column_destroy(tops->first);
 	heap_column_destroy(tops->targets);
 	heap_column_destroy(tops->component);
@@ -334,8 +363,10 @@ static struct heap_error *make_small(struct heap_holdings *holdings,
 		error = heap_progress_report(tops.progress, "roots: tops", 0, 1);
 	if (!error)
 		error = connect_tops(&tops);
-	heap_column_destroy(tops.top_of);
-	tops.top_of = NULL;
+	// The objects' own edges are only gone through in order from now on, and so is this.
+	heap_column_rest(tops.top_of);
+	heap_column_rest(snapshot->edge_first);
+	heap_column_rest(snapshot->edge_target);
 	if (!error)
 		error = heap_progress_report(tops.progress, "roots: circles", 0, 1);
 	if (!error)
@@ -377,6 +408,8 @@ struct heap_error *heap_holdings_create(const struct heap_graph *graph,
 	error = make_small(holdings, dominators);
 	if (!error)
 		error = find_pointed(holdings);
+	heap_column_wake(graph->snapshot->edge_first);
+	heap_column_wake(graph->snapshot->edge_target);
 	if (error) {
 		heap_holdings_destroy(holdings);
 		return error;

@@ -147,9 +147,11 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned b
 	if (!error)
 		error = heap_snapshot_check_values(snapshot, column->tag, 0, snapshot->object_count,
 						   values);
-	if (!error)
-		*place = keep(values);
-	return error;
+	if (error)
+		return error;
+	heap_column_rest(values);
+	*place = keep(values);
+	return NULL;
 }
 
 struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes)
@@ -346,6 +348,8 @@ static struct heap_error *load_quality(struct heap_snapshot *snapshot)
 				    snapshot->edge_count, &flags);
 	if (error)
 		return error;
+	heap_column_rest(interior);
+	heap_column_rest(flags);
 	snapshot->edge_interior = keep(interior);
 	snapshot->edge_flags = keep(flags);
 	return NULL;
@@ -365,9 +369,11 @@ static struct heap_error *load_slots(struct heap_snapshot *snapshot)
 	if (!error)
 		error = heap_parallel_run(((size_t)snapshot->object_count + PIECE - 1) / PIECE,
 					  add_slots, &(struct slots){ snapshot, slot });
-	if (!error)
-		snapshot->edge_slot = keep(slot);
-	return error;
+	if (error)
+		return error;
+	heap_column_rest(slot);
+	snapshot->edge_slot = keep(slot);
+	return NULL;
 }
 
 // --- parts -------------------------------------------------------------------

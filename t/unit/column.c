@@ -118,6 +118,83 @@ static void columns_grow_and_shrink(void **state)
 	heap_column_destroy(column);
 }
 
+static unsigned char *make_numbers(size_t size)
+{
+	unsigned char *column;
+
+	assert_null(heap_column_create(size, 1, &column));
+	for (size_t i = 0; i < size; i++)
+		column[i] = (unsigned char)i;
+	return column;
+}
+
+static void columns_that_rest_make_way(void **state)
+{
+	unsigned char *small, *large, *other;
+
+	(void)state;
+	heap_column_limit(8 * LARGE);
+	small = make_numbers(LARGE);
+	large = make_numbers(5 * LARGE + 1000);
+	heap_column_rest(small);
+	heap_column_rest(large);
+	assert_false(is_in_file(small));
+	assert_false(is_in_file(large));
+	// The smallest one that is enough.
+	other = make_numbers(2 * LARGE);
+	assert_true(is_in_file(small));
+	assert_false(is_in_file(large) || is_in_file(other));
+	check_numbers(small, LARGE);
+	heap_column_destroy(other);
+	// All are not enough: then nobody does.
+	other = make_numbers(9 * LARGE);
+	assert_true(is_in_file(other));
+	assert_false(is_in_file(large));
+	heap_column_destroy(other);
+	// And back again.
+	heap_column_wake(small);
+	assert_false(is_in_file(small));
+	check_numbers(small, LARGE);
+	other = make_numbers(6 * LARGE);
+	assert_true(is_in_file(large) && is_in_file(large + 5 * LARGE));
+	assert_false(is_in_file(small) || is_in_file(other));
+	check_numbers(large, 5 * LARGE + 1000);
+	heap_column_wake(large); // there is no room
+	assert_true(is_in_file(large));
+	heap_column_rest(other);
+	heap_column_wake(large); // now there is
+	assert_false(is_in_file(large));
+	assert_true(is_in_file(other));
+	check_numbers(large, 5 * LARGE + 1000);
+	check_numbers(other, 6 * LARGE);
+	assert_null(heap_column_resize(7 * LARGE, &other));
+	check_numbers(other, 6 * LARGE);
+	heap_column_destroy(small);
+	heap_column_destroy(large);
+	heap_column_destroy(other);
+	check_column(8 * LARGE, false); // all of the budget is back
+}
+
+static void where_there_is_no_room_for_files_nobody_makes_way(void **state)
+{
+	unsigned char *column, *other = NULL;
+
+	(void)state;
+	heap_column_limit(LARGE);
+	column = make_numbers(LARGE);
+	heap_column_rest(column);
+	setenv("TMPDIR", "/nonexistent", 1);
+	assert_error(heap_column_create(LARGE, 1, &other), HEAP_ERROR_SYSTEM,
+		     "/nonexistent: no temporary file");
+	unsetenv("TMPDIR");
+	assert_null(other);
+	assert_false(is_in_file(column));
+	check_numbers(column, LARGE);
+	heap_column_destroy(column);
+	heap_column_rest(NULL);
+	heap_column_wake(NULL);
+}
+
 static void what_malloc_gave_may_be_destroyed(void **state)
 {
 	(void)state;
@@ -143,5 +220,7 @@ static void no_room_is_an_error(void **state)
 
 UNIT_TESTS("column", cmocka_unit_test(columns_are_zeros_within_the_budget_and_beyond),
 	   cmocka_unit_test(columns_share_the_budget), cmocka_unit_test(columns_grow_and_shrink),
+	   cmocka_unit_test(columns_that_rest_make_way),
+	   cmocka_unit_test(where_there_is_no_room_for_files_nobody_makes_way),
 	   cmocka_unit_test(what_malloc_gave_may_be_destroyed),
 	   cmocka_unit_test(no_room_is_an_error))
