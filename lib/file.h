@@ -140,6 +140,10 @@ void heap_file_writer_begin(struct heap_file_writer *writer, uint32_t tag,
 
 void heap_file_writer_put(struct heap_file_writer *writer, uint64_t value);
 
+/** The same for many, in half the time. */
+void heap_file_writer_put_values(struct heap_file_writer *writer, const uint64_t *values,
+				 size_t count);
+
 /** For HEAP_ENCODING_BYTES. */
 void heap_file_writer_put_bytes(struct heap_file_writer *writer, const void *bytes, size_t size);
 

@@ -294,21 +294,50 @@ void heap_file_writer_begin(struct heap_file_writer *writer, uint32_t tag,
 	begin_block(writer);
 }
 
+// @return where the bytes end
+static uint8_t *encode_varints(uint8_t *at, const uint64_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		at += heap_varint_put(at, values[i]);
+	return at;
+}
+
+static uint8_t *encode_differences(uint8_t *at, const uint64_t *values, size_t count,
+				   uint64_t *last)
+{
+	for (size_t i = 0; i < count; i++) {
+		at += heap_varint_put(at, heap_zigzag((int64_t)(values[i] - *last)));
+		*last = values[i];
+	}
+	return at;
+}
+
+void heap_file_writer_put_values(struct heap_file_writer *writer, const uint64_t *values,
+				 size_t count)
+{
+	while (count > 0 && !writer->error) {
+		struct block *block = &writer->batch[writer->filled];
+		size_t room = HEAP_BLOCK_ELEMENTS - writer->elements;
+		size_t piece = count < room ? count : room;
+		uint8_t *at = block->raw + block->raw_length;
+
+		if (writer->current->encoding == HEAP_ENCODING_DELTA)
+			at = encode_differences(at, values, piece, &writer->last);
+		else
+			at = encode_varints(at, values, piece);
+		block->raw_length = (uint32_t)(at - block->raw);
+		writer->elements += piece;
+		writer->current->count += piece;
+		values += piece;
+		count -= piece;
+		if (writer->elements == HEAP_BLOCK_ELEMENTS)
+			end_block(writer);
+	}
+}
+
 void heap_file_writer_put(struct heap_file_writer *writer, uint64_t value)
 {
-	struct block *block = &writer->batch[writer->filled];
-	uint64_t stored = value;
-
-	if (writer->error)
-		return;
-	if (writer->current->encoding == HEAP_ENCODING_DELTA) {
-		stored = heap_zigzag((int64_t)(value - writer->last));
-		writer->last = value;
-	}
-	block->raw_length += (uint32_t)heap_varint_put(block->raw + block->raw_length, stored);
-	writer->current->count++;
-	if (++writer->elements == HEAP_BLOCK_ELEMENTS)
-		end_block(writer);
+	heap_file_writer_put_values(writer, &value, 1);
 }
 
 void heap_file_writer_put_bytes(struct heap_file_writer *writer, const void *bytes, size_t size)

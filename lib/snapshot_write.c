@@ -146,12 +146,10 @@ static void write_column(const struct job *job, unsigned number)
 	for (uint32_t first = 0, count; first < job->snapshot->object_count; first += count) {
 		count = batch_from(job, first);
 		get_values(job, number, first, count, values);
-		if (column->encoding == HEAP_ENCODING_BYTES) {
+		if (column->encoding == HEAP_ENCODING_BYTES)
 			write_as_bytes(job->writer, values, count);
-			continue;
-		}
-		for (uint32_t i = 0; i < count; i++)
-			heap_file_writer_put(job->writer, values[i]);
+		else
+			heap_file_writer_put_values(job->writer, values, count);
 	}
 	heap_file_writer_end(job->writer);
 }

@@ -14,6 +14,10 @@ enum section {
 	SECTIONS,
 };
 
+enum {
+	BATCH = 512,
+};
+
 static const uint32_t tags[SECTIONS] = {
 	[COUNTS] = HEAP_TAG_EDGE_COUNTS,
 	[SLOTS] = HEAP_TAG_EDGE_SLOTS,
@@ -21,8 +25,15 @@ static const uint32_t tags[SECTIONS] = {
 	[INTERIORS] = HEAP_TAG_EDGE_INTERIORS,
 };
 
+// Values are gathered, so that they are encoded in one loop.
+struct column {
+	struct heap_file_writer *section;
+	uint64_t values[BATCH]; // [count]
+	size_t count;
+};
+
 struct heap_stored_edges {
-	struct heap_file_writer *sections[SECTIONS];
+	struct column columns[SECTIONS];
 	heap_object_id object; // the one whose edges are being added
 	uint32_t count;        // of them, so far
 	uint32_t slot;         // of the last
@@ -37,10 +48,11 @@ struct heap_error *heap_stored_edges_create(struct heap_stored_edges **result)
 	if (!edges)
 		return heap_error_out_of_memory();
 	for (enum section i = 0; !error && i < SECTIONS; i++) {
-		error = heap_file_writer_create_part(&edges->sections[i]);
+		struct column *column = &edges->columns[i];
+
+		error = heap_file_writer_create_part(&column->section);
 		if (!error)
-			heap_file_writer_begin(edges->sections[i], tags[i], HEAP_ENCODING_VARINT,
-					       1);
+			heap_file_writer_begin(column->section, tags[i], HEAP_ENCODING_VARINT, 1);
 	}
 	if (error)
 		heap_stored_edges_destroy(edges);
@@ -52,15 +64,28 @@ struct heap_error *heap_stored_edges_create(struct heap_stored_edges **result)
 void heap_stored_edges_destroy(struct heap_stored_edges *edges)
 {
 	for (enum section i = 0; edges && i < SECTIONS; i++)
-		heap_file_writer_destroy(edges->sections[i]);
+		heap_file_writer_destroy(edges->columns[i].section);
 	free(edges);
+}
+
+static void flush(struct column *column)
+{
+	heap_file_writer_put_values(column->section, column->values, column->count);
+	column->count = 0;
+}
+
+static inline void put(struct column *column, uint64_t value)
+{
+	column->values[column->count++] = value;
+	if (column->count == BATCH)
+		flush(column);
 }
 
 // All objects before this one have all their edges.
 static void advance(struct heap_stored_edges *edges, heap_object_id object)
 {
 	for (; edges->object < object; edges->object++) {
-		heap_file_writer_put(edges->sections[COUNTS], edges->count);
+		put(&edges->columns[COUNTS], edges->count);
 		edges->count = edges->slot = 0;
 	}
 }
@@ -69,9 +94,9 @@ void heap_stored_edges_add(struct heap_stored_edges *edges, heap_object_id objec
 			   heap_object_id target, uint32_t interior)
 {
 	advance(edges, object);
-	heap_file_writer_put(edges->sections[SLOTS], slot - edges->slot);
-	heap_file_writer_put(edges->sections[TARGETS], heap_zigzag_u32(target - object));
-	heap_file_writer_put(edges->sections[INTERIORS], interior);
+	put(&edges->columns[SLOTS], slot - edges->slot);
+	put(&edges->columns[TARGETS], heap_zigzag_u32(target - object));
+	put(&edges->columns[INTERIORS], interior);
 	edges->slot = slot;
 	edges->count++;
 	edges->total++;
@@ -87,7 +112,8 @@ void heap_stored_edges_write(struct heap_stored_edges *edges, uint32_t objects,
 {
 	advance(edges, objects);
 	for (enum section i = 0; i < SECTIONS; i++) {
-		heap_file_writer_end(edges->sections[i]);
-		heap_file_writer_append(writer, edges->sections[i]);
+		flush(&edges->columns[i]);
+		heap_file_writer_end(edges->columns[i].section);
+		heap_file_writer_append(writer, edges->columns[i].section);
 	}
 }

@@ -3,44 +3,104 @@
 
 #include "lib/parallel.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum {
-	PIECES_PER_THREAD = 4, // of a wave: some take longer than others
+	PARTS_PER_THREAD = 3, // some pieces take longer than others
 };
 
-struct wave {
+struct run {
 	const struct piece_work *work;
-	size_t first; // piece
-	char *parts;
+	size_t room;
+	char *parts;          // [room] of piece n: n % room
+	bool *is_done;        // [room]
+	pthread_mutex_t lock; // of all below, and of is_done
+	pthread_cond_t changed;
+	size_t taken, joined; // pieces
+	bool is_joining, has_failed;
 };
 
-HEAP_MUST_CHECK
-static struct heap_error *work_on(void *context, size_t number)
+static void *part_of(const struct run *run, size_t number)
 {
-	const struct wave *wave = context;
-	const struct piece_work *work = wave->work;
+	return run->parts + number % run->room * run->work->part_size;
+}
 
-	return work->work(work->context, wave->first + number,
-			  wave->parts + number * work->part_size);
+// Leaves the lock while it works. @return false if there is nothing that can be done now
+static bool do_something(struct run *run, struct heap_error **error)
+{
+	const struct piece_work *work = run->work;
+	bool can_join = !run->is_joining && run->is_done[run->joined % run->room];
+
+	if (can_join) {
+		run->is_joining = true;
+		pthread_mutex_unlock(&run->lock);
+		*error = work->join(work->context, part_of(run, run->joined));
+		pthread_mutex_lock(&run->lock);
+		run->is_joining = false;
+		run->is_done[run->joined++ % run->room] = false;
+	} else if (run->taken < work->count && run->taken - run->joined < run->room) {
+		size_t number = run->taken++;
+
+		pthread_mutex_unlock(&run->lock);
+		*error = work->work(work->context, number, part_of(run, number));
+		pthread_mutex_lock(&run->lock);
+		run->is_done[number % run->room] = true;
+	} else {
+		return false;
+	}
+	run->has_failed |= *error != NULL;
+	pthread_cond_broadcast(&run->changed);
+	return true;
+}
+
+// Of each thread.
+HEAP_MUST_CHECK
+static struct heap_error *take_part(void *context, size_t number)
+{
+	struct run *run = context;
+	struct heap_error *error = NULL;
+
+	(void)number;
+	pthread_mutex_lock(&run->lock);
+	while (!run->has_failed && run->joined < run->work->count) {
+		if (!do_something(run, &error))
+			pthread_cond_wait(&run->changed, &run->lock);
+	}
+	pthread_mutex_unlock(&run->lock);
+	return error;
+}
+
+static unsigned threads_for(const struct piece_work *work)
+{
+	unsigned threads = heap_parallel_threads();
+
+	return work->count < threads ? (unsigned)work->count : threads;
 }
 
 struct heap_error *pieces_run(const struct piece_work *work)
 {
-	size_t room = (size_t)heap_parallel_threads() * PIECES_PER_THREAD;
-	struct wave wave = { .work = work, .parts = calloc(room, work->part_size) };
-	struct heap_error *error = wave.parts ? NULL : heap_error_out_of_memory();
+	unsigned threads = threads_for(work);
+	struct run run = {
+		.work = work,
+		.room = threads > 1 ? (size_t)threads * PARTS_PER_THREAD : 1,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.changed = PTHREAD_COND_INITIALIZER,
+	};
+	struct heap_error *error = NULL;
 
-	for (; !error && wave.first < work->count; wave.first += room) {
-		size_t left = work->count - wave.first;
-		size_t count = left < room ? left : room;
-
-		error = heap_parallel_run(count, work_on, &wave);
-		for (size_t i = 0; !error && i < count; i++)
-			error = work->join(work->context, wave.parts + i * work->part_size);
-	}
-	for (size_t i = 0; wave.parts && i < room; i++)
-		work->release(wave.parts + i * work->part_size);
-	free(wave.parts);
+	if (work->count == 0)
+		return NULL;
+	run.parts = calloc(run.room, work->part_size);
+	run.is_done = calloc(run.room, sizeof(*run.is_done));
+	if (!run.parts || !run.is_done)
+		error = heap_error_out_of_memory();
+	if (!error)
+		error = heap_parallel_share(threads, take_part, &run);
+	for (size_t i = 0; run.parts && i < run.room; i++)
+		work->release(part_of(&run, i));
+	free(run.parts);
+	free(run.is_done);
 	return error;
 }

@@ -5,11 +5,12 @@
 /**
  * Work that is cut into pieces, done by several threads, and put together in order.
  *
- *	pieces    0 1 2 3 │ 4 5 6 7 │ 8 …     a wave at a time
- *	work      by any thread, each piece into a part of its own
- *	join      by the caller's, in order, when all of the wave are done
+ *	pieces    0 1 2 3 4 5 6 7 8 9 …
+ *	join      ───▶│ in order, by one thread at a time
+ *	work          └─────▶│ each piece into a part of its own, by any thread; no further ahead than
+ *	                       there are parts
  *
- * What a wave finds is all that is held twice.
+ * Whoever is free joins what is next, if that is done, or works on a further piece.
  */
 
 #include "lib/error.h"
