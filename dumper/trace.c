@@ -161,6 +161,7 @@ static void write_events(void)
 	if (error != 0)
 		complain(error);
 	__atomic_store_n(&state->started, 0, __ATOMIC_RELEASE);
+	heapsnap_futex_wake(&state->started);
 }
 
 // --- in the program's threads --------------------------------------------------------
