@@ -49,7 +49,10 @@ say = $(if $(V),@:,@printf '  %-5s %s\n' $(1) $(2))
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)/*.c))
 
-DUMPER := $(call objects,dumper)
+DUMPER := $(filter-out %/headless.o,$(call objects,dumper))
+# The same for traces alone, without headers: dumper/headless.h.
+TRACER := $(patsubst $(BUILD)/dumper/%,$(BUILD)/dumper/headless/%,\
+            $(filter-out %/blocks.o,$(call objects,dumper)))
 WRITER := $(call objects,dumper/writer)
 LIB    := $(call objects,lib)
 SHELL_ := $(call objects,shell)
@@ -70,7 +73,7 @@ TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
 PROGRAMS := $(BUILD)/heapsh $(BATCH) $(BUILD)/heapsnap
 
-all: $(BUILD)/libheapsnap.so $(BUILD)/heapsnap-writer $(BUILD)/libheapgraph.a \
+all: $(BUILD)/libheapsnap.so $(BUILD)/libheapsnap-trace.so $(BUILD)/heapsnap-writer $(BUILD)/libheapgraph.a \
 	$(BUILD)/libheapgraph.so $(BUILD)/libheaptrace.so $(PROGRAMS)
 
 # --- rooms -----------------------------------------------------------------
@@ -78,15 +81,26 @@ all: $(BUILD)/libheapsnap.so $(BUILD)/heapsnap-writer $(BUILD)/libheapgraph.a \
 # In somebody's process: nothing but libc, nothing visible but the map's names. Never
 # sanitized: AddressSanitizer and we both want to be malloc. No stack protector: its canary
 # lives in thread-local storage, which the thread that waits for a writer does not have.
-$(DUMPER): SANITIZERS :=
-$(DUMPER): FLAGS += -fPIC -fvisibility=hidden -DHEAPSNAP_BUILD -ftls-model=initial-exec \
+$(DUMPER) $(TRACER): SANITIZERS :=
+$(DUMPER) $(TRACER): FLAGS += -fPIC -fvisibility=hidden -DHEAPSNAP_BUILD -ftls-model=initial-exec \
 	-fno-stack-protector -fno-builtin-malloc -fno-builtin-calloc
 
-$(BUILD)/libheapsnap.so: $(DUMPER) dumper/heapsnap.map
+$(TRACER): FLAGS += -DHEAPSNAP_HEADLESS
+
+$(BUILD)/dumper/headless/%.o: dumper/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(FLAGS) $(SANITIZERS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The name inside is the same, so that the one that is preloaded is that which a program was
+# linked with.
+$(BUILD)/libheapsnap.so: $(DUMPER)
+$(BUILD)/libheapsnap-trace.so: $(TRACER)
+$(BUILD)/libheapsnap.so $(BUILD)/libheapsnap-trace.so: dumper/heapsnap.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) -shared -Wl,-z,defs,-z,now -Wl,-soname,libheapsnap.so.0 \
-		-Wl,--version-script=dumper/heapsnap.map -o $@ $(DUMPER) $(LDFLAGS)
-	$(Q)ln -sf libheapsnap.so $@.0
+		-Wl,--version-script=dumper/heapsnap.map -o $@ $(filter %.o,$^) $(LDFLAGS)
+	$(Q)ln -sf libheapsnap.so $(BUILD)/libheapsnap.so.0
 
 # Position-independent for the shared library; hidden, so that calls inside stay direct ones.
 $(LIB): FLAGS += -fPIC -fvisibility=hidden
@@ -144,7 +158,7 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(FLAGS) $(SANITIZERS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(foreach room,dumper dumper/writer lib shell shell/batch t/unit t/helper t/fuzz,\
+-include $(foreach room,dumper dumper/headless dumper/writer lib shell shell/batch t/unit t/helper t/fuzz,\
 	$(wildcard $(BUILD)/$(room)/*.d))
 
 # --- tests -----------------------------------------------------------------
@@ -322,6 +336,7 @@ $(BUILD)/%.pc: FORCE
 install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc $(BUILD)/heaptrace.pc
 	install -D -m 755 $(BUILD)/libheapsnap.so $(DESTDIR)$(LIBDIR)/libheapsnap.so.0
 	ln -sf libheapsnap.so.0 $(DESTDIR)$(LIBDIR)/libheapsnap.so
+	install -D -m 755 $(BUILD)/libheapsnap-trace.so $(DESTDIR)$(LIBDIR)/heapsnap/libheapsnap-trace.so
 	install -D -m 755 $(BUILD)/heapsnap-writer $(DESTDIR)$(LIBDIR)/heapsnap/heapsnap-writer
 	install -D -m 644 dumper/heapsnap.h $(DESTDIR)$(PREFIX)/include/heapsnap.h
 	install -D -m 644 $(BUILD)/heapsnap.pc $(DESTDIR)$(LIBDIR)/pkgconfig/heapsnap.pc

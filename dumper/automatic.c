@@ -155,26 +155,37 @@ static bool set_trace(const char *value)
 	return heapsnap_trace_set(value) == 0;
 }
 
-static const struct {
+static const struct setting {
 	const char *name;
 	bool (*set)(const char *value);
 	const char *complaint;
+	bool asks_for_snapshots;
 } settings[] = {
 	{ "HEAPSNAP_EVERY", set_every,
-	  ": not a time of 10ms at least, like 30s, 500ms, 5m or 1h; no snapshots by time" },
+	  ": not a time of 10ms at least, like 30s, 500ms, 5m or 1h; no snapshots by time", true },
 	{ "HEAPSNAP_GROWTH", set_growth,
-	  ": neither bytes, like 64M, nor a share, like 10%; no snapshots by growth" },
+	  ": neither bytes, like 64M, nor a share, like 10%; no snapshots by growth", true },
 	{ "HEAPSNAP_AT_EXIT", set_at_exit,
-	  ": neither 0, nor 1 or exit, nor signals, nor all; no snapshot at the end" },
-	{ "HEAPSNAP_KEEP", set_keep, ": not a number up to 10000; all files are kept" },
-	{ "HEAPSNAP_MIN_INTERVAL", set_min_interval, ": not a time, like 10s; 1s is used" },
-	{ "HEAPSNAP_REPORT", set_report, ": too long; no report" },
-	{ "HEAPSNAP_REPORT_LIMIT", set_report_limit, ": not a number of lines; 20 is used" },
-	{ "HEAPSNAP_REPORT_TYPE", set_report_type, ": too long; all types are told" },
-	{ "HEAPSNAP_TRACE", set_trace, ": too long a name, or no backtraces are taken; no trace" },
+	  ": neither 0, nor 1 or exit, nor signals, nor all; no snapshot at the end", true },
+	{ "HEAPSNAP_KEEP", set_keep, ": not a number up to 10000; all files are kept", false },
+	{ "HEAPSNAP_MIN_INTERVAL", set_min_interval, ": not a time, like 10s; 1s is used", false },
+	{ "HEAPSNAP_REPORT", set_report, ": too long; no report", true },
+	{ "HEAPSNAP_REPORT_LIMIT", set_report_limit, ": not a number of lines; 20 is used", false },
+	{ "HEAPSNAP_REPORT_TYPE", set_report_type, ": too long; all types are told", false },
+	{ "HEAPSNAP_TRACE", set_trace, ": too long a name, or no backtraces are taken; no trace",
+	  false },
 };
 
 static const size_t setting_count = sizeof(settings) / sizeof(settings[0]);
+
+// @return 0, -ENOTSUP, or -EINVAL
+static int set(const struct setting *setting, const char *value)
+{
+	if (!HEAPSNAP_TAKES_SNAPSHOTS && setting->asks_for_snapshots && *value &&
+	    strcmp(value, "0") != 0)
+		return -ENOTSUP;
+	return setting->set(value) ? 0 : -EINVAL;
+}
 
 void heapsnap_automatic_init(void)
 {
@@ -182,9 +193,13 @@ void heapsnap_automatic_init(void)
 		return;
 	for (size_t i = 0; i < setting_count; i++) {
 		const char *value = getenv(settings[i].name);
+		int error = value && *value ? set(&settings[i], value) : 0;
 
-		if (value && *value && !settings[i].set(value))
-			heapsnap_report(settings[i].name, value, settings[i].complaint);
+		if (error)
+			heapsnap_report(settings[i].name, value,
+					error == -ENOTSUP
+						? ": libheapsnap-trace.so takes no snapshots"
+						: settings[i].complaint);
 	}
 	is_loaded = true;
 	heapsnap_trace_init();
@@ -196,7 +211,7 @@ HEAPSNAP_API int heapsnap_set(const char *name, const char *value)
 		return -EINVAL;
 	for (size_t i = 0; i < setting_count; i++) {
 		if (strcmp(name, settings[i].name) == 0)
-			return settings[i].set(value) ? 0 : -EINVAL;
+			return set(&settings[i], value);
 	}
 	return -ENOENT;
 }

@@ -428,6 +428,24 @@ uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled
 	return NULL;
 }
 
+bool heapsnap_sample_begin(const void *block, uint64_t size, uint32_t backtrace, bool moved)
+{
+	struct heapsnap_sampled sampled = { .backtrace = backtrace };
+	uint32_t *number;
+
+	if (backtrace == 0)
+		return false;
+	sampled.time_ns = heapsnap_trace_now_ns();
+	sampled.thread = heapsnap_sampling_thread();
+	number = heapsnap_sample_add(block, sampled);
+	if (!number) {
+		heapsnap_trace_missed();
+		return false;
+	}
+	*number = heapsnap_trace_allocated(size, &sampled, moved);
+	return true;
+}
+
 struct heapsnap_sampled heapsnap_sample_remove(const void *block)
 {
 	for (int i = 0; tables && i < PROBES; i++) {

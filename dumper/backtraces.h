@@ -122,6 +122,15 @@ struct heapsnap_sampled {
  */
 uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled);
 
+/**
+ * Begins a sample, also in the trace.
+ *
+ * @param backtrace  0: the block is none
+ * @param moved      by realloc()
+ * @return whether it is one: then free() has to look at the block, so that the sample ends
+ */
+bool heapsnap_sample_begin(const void *block, uint64_t size, uint32_t backtrace, bool moved);
+
 /** Forgets a sample, if the block is one. Before it is freed. */
 struct heapsnap_sampled heapsnap_sample_remove(const void *block);
 

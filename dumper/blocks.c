@@ -2,44 +2,11 @@
 #include "dumper/blocks.h"
 
 #include "dumper/automatic.h"
-#include "dumper/operators.h"
 #include "dumper/system.h"
 #include "dumper/trace.h"
 
-#include <dlfcn.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
-
-enum {
-	ARENA_SIZE = 65536,
-};
-
-static void *first_malloc(size_t size);
-
-struct heapsnap_hot heapsnap_hot __attribute__((aligned(64))) = {
-	.malloc = first_malloc,
-	.mark = HEAPSNAP_MARKS, // of what is signed before one is chosen none will look plain
-};
-struct heapsnap_allocator heapsnap_below;
-
-__thread struct heapsnap_move heapsnap_move;
-
-// glibc's malloc by another name, which nobody replaces.
-extern void *__libc_malloc(size_t size) __attribute__((weak));
-
-// --- finding the allocator below -------------------------------------------------
-
-// What the dynamic linker allocates while it looks for malloc; never freed.
-static struct {
-	char bytes[ARENA_SIZE];
-	size_t used;
-} arena __attribute__((aligned(16)));
-
-static bool is_in_arena(const void *block)
-{
-	return (const char *)block >= arena.bytes && (const char *)block < arena.bytes + ARENA_SIZE;
-}
 
 /*
  * In a function that malloc and its like end with: mostly they have jumped to it, so that its caller
@@ -55,49 +22,6 @@ static bool is_in_arena(const void *block)
 #else
 #define FRAME_AT(site) ((struct heapsnap_frame){ 0 })
 #endif
-
-// Zeros.
-static void *allocate_in_arena(size_t size)
-{
-	size_t bytes = (size + 15) & ~(size_t)15;
-	char *block = arena.bytes + arena.used;
-
-	if (size > ARENA_SIZE || bytes > ARENA_SIZE - arena.used) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	arena.used += bytes;
-	return block;
-}
-
-static bool is_found(void)
-{
-	return heapsnap_hot.malloc != first_malloc;
-}
-
-// Stands for malloc until the one below is found.
-static void *first_malloc(size_t size)
-{
-	heapsnap_blocks_init();
-	return is_found() ? heapsnap_hot.malloc(size) : allocate_in_arena(size);
-}
-
-static void *first_calloc(size_t size)
-{
-	heapsnap_blocks_init();
-	return is_found() ? heapsnap_below.calloc(1, size) : allocate_in_arena(size);
-}
-
-static uint64_t make_secret(void)
-{
-	uint64_t secret = 0;
-
-	if (heapsnap_system(SYS_getrandom, (long)&secret, sizeof(secret), GRND_NONBLOCK, 0, 0, 0) !=
-	    sizeof(secret))
-		secret = (heapsnap_monotonic_ns() ^ (uint64_t)&secret) *
-			 UINT64_C(0x9e3779b97f4a7c15);
-	return secret | 1;
-}
 
 /*
  * glibc puts a key into the second word of a block that is freed into a thread's cache, by
@@ -119,37 +43,12 @@ static uint16_t choose_mark(void)
 	return unset ? (uint16_t)(1u << (31 - __builtin_clz(unset))) : 0;
 }
 
-bool heapsnap_is_above_glibc(void)
+void heapsnap_blocks_begin(void)
 {
-	return is_found() && heapsnap_hot.malloc == __libc_malloc;
-}
-
-void heapsnap_blocks_init(void)
-{
-	static bool begun;
-	struct heapsnap_allocator below;
-
-	if (begun)
-		return;
-	begun = true;
-	heapsnap_hot.secret = heapsnap_process.secret = make_secret();
-	below.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
-	below.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
-	below.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
-	if (!below.memalign)
-		below.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
-	below.usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
-	heapsnap_below = below;
-	heapsnap_hot.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
-
-	void *(*found)(size_t) = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
-
-	heapsnap_hot.malloc = found;
-	if (found == __libc_malloc)
+	if (heapsnap_is_above_glibc())
 		heapsnap_hot.plain = choose_mark();
 	heapsnap_hot.mark = heapsnap_hot.plain ? heapsnap_hot.plain : 0x8000;
 	heapsnap_process.mark = heapsnap_hot.mark;
-	heapsnap_operators_init();
 }
 
 // --- allocating ------------------------------------------------------------------
@@ -212,25 +111,6 @@ static struct heapsnap_making make(size_t size, uint64_t site, struct heapsnap_f
 	return heapsnap_observe(size, site, frame, is_sampled);
 }
 
-// Whether a block becomes a sample: then free() has to look at it, so that the sample ends.
-static bool begin_sample(const void *block, uint64_t size, uint32_t backtrace, bool moved)
-{
-	struct heapsnap_sampled sampled = { .backtrace = backtrace };
-	uint32_t *number;
-
-	if (backtrace == 0)
-		return false;
-	sampled.time_ns = heapsnap_trace_now_ns();
-	sampled.thread = heapsnap_sampling_thread();
-	number = heapsnap_sample_add(block, sampled);
-	if (!number) {
-		heapsnap_trace_missed();
-		return false;
-	}
-	*number = heapsnap_trace_allocated(size, &sampled, moved);
-	return true;
-}
-
 // Signs what the allocator below has given. @param alignment  log2, 0 for its own
 static void *adopt(char *base, size_t size, unsigned alignment, unsigned flags,
 		   struct heapsnap_making making)
@@ -239,8 +119,8 @@ static void *adopt(char *base, size_t size, unsigned alignment, unsigned flags,
 		return NULL;
 
 	char *block = base + (alignment ? (size_t)1 << alignment : HEAPSNAP_HEADER_SIZE);
-	bool is_special =
-		begin_sample(block, size, making.backtrace, false) || alignment || !is_found();
+	bool is_special = heapsnap_sample_begin(block, size, making.backtrace, false) ||
+			  alignment || !heapsnap_is_found();
 
 	heapsnap_sign(block, heapsnap_extent(size, 0, alignment, flags) | heapsnap_hot.birth,
 		      making.site, is_special);
@@ -281,7 +161,7 @@ void *heapsnap_allocate_zeros(size_t size, uint64_t site)
 {
 	if (is_too_large(size))
 		return NULL;
-	return adopt(first_calloc(size + HEAPSNAP_HEADER_SIZE), size, 0, 0,
+	return adopt(heapsnap_below.calloc(1, size + HEAPSNAP_HEADER_SIZE), size, 0, 0,
 		     make(size, site, FRAME_AT(site)));
 }
 
@@ -295,7 +175,7 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 	}
 	if (is_too_large(size) || is_too_large(alignment << (40 - 31))) // 31: the most of 5 bits
 		return NULL;
-	heapsnap_blocks_init();
+	heapsnap_below_init();
 	// A whole alignment before the block, of which the header takes the last 16 bytes.
 	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
 		     (unsigned)__builtin_ctzll(alignment), flags, make(size, site, FRAME_AT(site)));
@@ -323,9 +203,9 @@ static void *dead_base(void *block)
 
 void heapsnap_release_other(void *block)
 {
-	if (is_in_arena(block))
+	if (heapsnap_is_in_arena(block))
 		return;
-	heapsnap_blocks_init();
+	heapsnap_below_init();
 	if (!heapsnap_is_live(block)) {
 		// libc says of it what it would have said without us.
 		heapsnap_hot.free(dead_base(block));
@@ -398,9 +278,9 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 {
 	if (is_too_large(size))
 		return NULL;
-	if (is_in_arena(block))
+	if (heapsnap_is_in_arena(block))
 		return move_block(block, size, site);
-	heapsnap_blocks_init();
+	heapsnap_below_init();
 	if (!heapsnap_is_live(block))
 		return reallocate_dead(block, size, site);
 	if (heapsnap_extent_alignment(heapsnap_header_of(block)->extent))
@@ -420,10 +300,10 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 
 	if (base) {
 		heapsnap_trace_freed(sampled.number, true);
-		heapsnap_sign(
-			base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, birth, 0, 0),
-			making.site,
-			begin_sample(base + HEAPSNAP_HEADER_SIZE, size, making.backtrace, true));
+		heapsnap_sign(base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, birth, 0, 0),
+			      making.site,
+			      heapsnap_sample_begin(base + HEAPSNAP_HEADER_SIZE, size,
+						    making.backtrace, true));
 	} else {
 		heapsnap_sign(block, heapsnap_move.extent, heapsnap_move.site,
 			      heapsnap_sample_add(block, sampled) != NULL);
@@ -434,7 +314,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 
 size_t heapsnap_usable_size(void *block)
 {
-	if (!block || is_in_arena(block) || !heapsnap_below.usable_size)
+	if (!block || heapsnap_is_in_arena(block) || !heapsnap_below.usable_size)
 		return 0;
 	if (!heapsnap_is_live(block))
 		return heapsnap_below.usable_size(block);

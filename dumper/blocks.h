@@ -3,17 +3,20 @@
 #define HEAPSNAP_BLOCKS_H
 
 /**
- * Blocks with a signed header, made from those of the allocator below us.
+ * Blocks with a signed header, made from those of the allocator below us. (Where only traces are
+ * wanted, those blocks themselves: headless.h.)
  *
- * The allocator below is whoever comes next in the search order: libc, or a jemalloc or
- * tcmalloc that is preloaded after us. The fast path (here, inlined into malloc, free and
- * operator new) takes no lock and no atomic read-modify-write. It is written for few
- * instructions rather than for short latency: what a processor does between two misses of
- * its caches it does for nothing, until its window is full. Zen 5, 1 M live blocks replaced
- * at random: 38 instructions more than glibc cost 6 %, a dozen beyond these 40 %.
+ * The fast path (here, inlined into malloc, free and operator new) takes no lock and no atomic
+ * read-modify-write. It is written for few instructions rather than for short latency: what a
+ * processor does between two misses of its caches it does for nothing, until its window is full.
+ * Zen 5, 1 M live blocks replaced at random: 38 instructions more than glibc cost 6 %, a dozen
+ * beyond these 40 %, and two beyond these 20 %. So there are two libraries rather than a test
+ * whether blocks have headers: libheapsnap.so, and libheapsnap-trace.so, which is built with
+ * HEAPSNAP_HEADLESS defined.
  */
 
 #include "dumper/backtraces.h"
+#include "dumper/below.h"
 #include "dumper/header.h"
 #include "dumper/process.h"
 #include "dumper/sampling.h"
@@ -23,49 +26,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What the fast path needs; one cache line. */
-struct heapsnap_hot {
-	void *(*malloc)(size_t size); /**< of the allocator below; finds it, to begin with */
-	void (*free)(void *block);
-	uint64_t secret;
-	uint64_t birth; /**< the current epoch, where an extent has it */
-	uint64_t mark;  /**< of HEAPSNAP_MARKS: of plain blocks */
-	uint16_t plain; /**< the same, or 0 where free() has to verify all blocks */
-};
-
-/** The other functions of the allocator below; all NULL until heapsnap_blocks_init(). */
-struct heapsnap_allocator {
-	void *(*calloc)(size_t count, size_t size);
-	void *(*realloc)(void *block, size_t size);
-	void *(*memalign)(size_t alignment, size_t size);
-	size_t (*usable_size)(void *block);
-};
-
-// Said to be hidden here too: else they are reached by way of a table.
-extern struct heapsnap_hot heapsnap_hot __attribute__((visibility("hidden")));
-extern struct heapsnap_allocator heapsnap_below __attribute__((visibility("hidden")));
-
-/** What this thread's realloc is moving. */
-extern __thread struct heapsnap_move heapsnap_move;
-
-#define HEAPSNAP_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define HEAPSNAP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#define HEAPSNAP_INLINE static inline __attribute__((always_inline))
-
 /** The caller of the function that this is inlined into: the site of its block. */
 #define HEAPSNAP_SITE ((uint64_t)__builtin_return_address(0))
 
-/**
- * Finds the allocator below. While that is going on, and the dynamic linker itself asks
- * for memory, answers come from a small static arena.
- */
-void heapsnap_blocks_init(void);
-
-/**
- * Makes a block of what the allocator below has given, when heapsnap_bytes_left has run out,
- * or the size is beyond it, or the site and size have not been seen. NULL if it is too large.
- */
-void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags);
+/** Once the allocator below has been found. */
+void heapsnap_blocks_begin(void);
 
 /** A block of zeros. */
 void *heapsnap_allocate_zeros(size_t size, uint64_t site);
@@ -73,16 +38,10 @@ void *heapsnap_allocate_zeros(size_t size, uint64_t site);
 /** A block at a multiple of @p alignment, a power of two. */
 void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, unsigned flags);
 
-/** Frees what is not plain: aligned, foreign, damaged, freed before, or of the arena. */
-void heapsnap_release_other(void *block);
-
 void *heapsnap_reallocate(void *block, size_t size, uint64_t site);
 
 /** How many bytes of the block the program may use. */
 size_t heapsnap_usable_size(void *block);
-
-/** Whether the allocator below is glibc's. */
-bool heapsnap_is_above_glibc(void);
 
 /** The header just before a block. */
 static inline struct heapsnap_header *heapsnap_header_of(const void *block)
@@ -144,20 +103,6 @@ static inline void *heapsnap_base(const void *block, uint64_t extent)
 			(alignment ? (uintptr_t)1 << alignment : HEAPSNAP_HEADER_SIZE));
 }
 
-/** @return false if they were not left; then heapsnap_bytes_left has to be set anew */
-HEAPSNAP_INLINE bool heapsnap_take_bytes(uint64_t size)
-{
-	bool too_many;
-
-#if defined(__x86_64__)
-	// In place; compilers load, subtract and store.
-	__asm__("subq %2, %0" : "+m"(heapsnap_bytes_left), "=@ccc"(too_many) : "r"(size));
-#else
-	too_many = __builtin_sub_overflow(heapsnap_bytes_left, size, &heapsnap_bytes_left);
-#endif
-	return !too_many;
-}
-
 /**
  * Whether all is known of a site and size, below 2^16, that backtraces.h wants to know. A plain
  * read, of a word that others write whole: one instruction, with the comparison.
@@ -166,6 +111,17 @@ HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
 {
 	return heapsnap_seen[(uint16_t)(site + size)] == site;
 }
+
+#ifndef HEAPSNAP_HEADLESS
+
+/**
+ * Makes a block of what the allocator below has given, when heapsnap_bytes_left has run out,
+ * or the size is beyond it, or the site and size have not been seen. NULL if it is too large.
+ */
+void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags);
+
+/** Frees what is not plain: aligned, foreign, damaged, freed before, or of the arena. */
+void heapsnap_release_other(void *block);
 
 HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)
 {
@@ -199,5 +155,9 @@ HEAPSNAP_INLINE void heapsnap_release(void *block)
 	heapsnap_wipe(block);
 	heapsnap_hot.free(heapsnap_header_of(block));
 }
+
+#else
+#include "dumper/headless.h"
+#endif
 
 #endif

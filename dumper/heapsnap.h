@@ -34,7 +34,7 @@ extern "C" {
  * Takes a snapshot, and returns as soon as the program is frozen, before it is written.
  *
  * @param name  pattern for the file's name, as HEAPSNAP_FILE; NULL for that setting
- * @return 0, or -errno: -EAGAIN if one is still being written, ...
+ * @return 0, or -errno: -EAGAIN if one is still being written, -ENOTSUP in libheapsnap-trace.so, ...
  */
 HEAPSNAP_API int heapsnap_dump(const char *name);
 
@@ -62,7 +62,8 @@ HEAPSNAP_API int heapsnap_checkpoint(void);
  * @param name   HEAPSNAP_EVERY, HEAPSNAP_GROWTH, HEAPSNAP_AT_EXIT, HEAPSNAP_KEEP,
  *               HEAPSNAP_MIN_INTERVAL, HEAPSNAP_REPORT, HEAPSNAP_REPORT_LIMIT,
  *               HEAPSNAP_REPORT_TYPE or HEAPSNAP_TRACE (a trace begins; "" ends it)
- * @return 0, -ENOENT if it is none of these, -EINVAL if the value makes no sense
+ * @return 0, -ENOENT if it is none of these, -EINVAL if the value makes no sense, -ENOTSUP if it asks
+ *         for snapshots of libheapsnap-trace.so, which takes none
  */
 HEAPSNAP_API int heapsnap_set(const char *name, const char *value);
 
@@ -71,7 +72,7 @@ HEAPSNAP_API int heapsnap_set(const char *name, const char *value);
  *
  * @param block  from malloc, new or their like, or tracked
  * @param type   a C type's name; must live as long as the program
- * @return 0, -EINVAL if it is no live block of ours, -ENOMEM
+ * @return 0, -EINVAL if it is no live block of ours, -ENOMEM, -ENOTSUP in libheapsnap-trace.so
  */
 HEAPSNAP_API int heapsnap_set_type(void *block, const char *type);
 

@@ -62,6 +62,10 @@ HEAPSNAP_API int heapsnap_set_type(void *block, const char *type)
 {
 	struct heapsnap_label *labels;
 	struct heapsnap_label *label;
+
+	if (!HEAPSNAP_TAKES_SNAPSHOTS)
+		return -ENOTSUP;
+
 	bool is_piece = block && type && heapsnap_tracked_set_labelled(block);
 
 	if (!block || !type || (!is_piece && !heapsnap_is_live(block)))

@@ -5,7 +5,7 @@
  */
 #include "dumper/automatic.h"
 #include "dumper/backtraces.h"
-#include "dumper/blocks.h"
+#include "dumper/below.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
@@ -13,7 +13,7 @@
 
 __attribute__((constructor)) static void load(void)
 {
-	heapsnap_blocks_init();
+	heapsnap_below_init();
 	heapsnap_report_init();
 	heapsnap_settings_read();
 	heapsnap_process_init();

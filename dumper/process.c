@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 struct heapsnap_process heapsnap_process;
+__thread struct heapsnap_move heapsnap_move;
 char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 // Large pages for the writer's columns: a fifth of its time would go into faults otherwise.
 static char writer_tunables[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";

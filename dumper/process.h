@@ -14,6 +14,17 @@
 /** The one instance; the writer reads it from the frozen copy. */
 extern struct heapsnap_process heapsnap_process;
 
+/** What this thread's realloc is moving. */
+extern __thread struct heapsnap_move heapsnap_move;
+
+enum {
+#ifdef HEAPSNAP_HEADLESS
+	HEAPSNAP_TAKES_SNAPSHOTS = 0, /**< this is the library for traces alone (headless.h) */
+#else
+	HEAPSNAP_TAKES_SNAPSHOTS = 1,
+#endif
+};
+
 /** Absolute path of heapsnap-writer. */
 extern char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 

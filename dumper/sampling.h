@@ -21,6 +21,20 @@ enum {
 /** Bytes that this thread may allocate before it takes the slow path once. */
 extern __thread uint64_t heapsnap_bytes_left;
 
+/** @return false if they were not left; then heapsnap_bytes_left has to be set anew */
+static inline __attribute__((always_inline)) bool heapsnap_take_bytes(uint64_t size)
+{
+	bool too_many;
+
+#if defined(__x86_64__)
+	// In place; compilers load, subtract and store.
+	__asm__("subq %2, %0" : "+m"(heapsnap_bytes_left), "=@ccc"(too_many) : "r"(size));
+#else
+	too_many = __builtin_sub_overflow(heapsnap_bytes_left, size, &heapsnap_bytes_left);
+#endif
+	return !too_many;
+}
+
 /**
  * After an allocation has taken more than was left: sets heapsnap_bytes_left anew.
  *

@@ -2,7 +2,7 @@
 #include "dumper/settings.h"
 
 #include "dumper/amount.h"
-#include "dumper/protocol.h"
+#include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/unwind.h"
 
@@ -216,7 +216,10 @@ void heapsnap_settings_read(void)
 		return;
 	}
 	read_file();
-	read_signal();
+	if (HEAPSNAP_TAKES_SNAPSHOTS)
+		read_signal();
+	else
+		heapsnap_settings.signal = 0;
 	read_trace_signal();
 	read_content();
 	read_types();

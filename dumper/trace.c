@@ -166,8 +166,7 @@ static void write_events(void)
 
 // --- in the program's threads --------------------------------------------------------
 
-// Starts the thread, in a child too. @return whether there is a trace
-static bool is_tracing(void)
+bool heapsnap_trace_is_on(void)
 {
 	heapsnap_signals mask;
 
@@ -233,7 +232,7 @@ uint32_t heapsnap_trace_allocated(uint64_t size, const struct heapsnap_sampled *
 					      .thread = sample->thread,
 					      .moved = moved };
 
-	if (!is_tracing())
+	if (!heapsnap_trace_is_on())
 		return 0;
 	event.number = __atomic_add_fetch(&next_number, 1, __ATOMIC_RELAXED);
 	return add_event(&event) ? event.number : 0;
@@ -243,19 +242,19 @@ uint64_t heapsnap_trace_now_ns(void)
 {
 	struct timespec now = { 0, 0 };
 
-	clock_gettime(is_tracing() ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE, &now);
+	clock_gettime(heapsnap_trace_is_on() ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 void heapsnap_trace_missed(void)
 {
-	if (is_tracing())
+	if (heapsnap_trace_is_on())
 		__atomic_add_fetch(&state->dropped, 1, __ATOMIC_RELAXED);
 }
 
 void heapsnap_trace_freed(uint32_t number, bool moved)
 {
-	if (number == 0 || !is_tracing() || !is_ours(number))
+	if (number == 0 || !heapsnap_trace_is_on() || !is_ours(number))
 		return;
 	add_event(&(struct heapsnap_trace_event){ .time_ns = heapsnap_trace_now_ns(),
 						  .number = number,
@@ -263,7 +262,7 @@ void heapsnap_trace_freed(uint32_t number, bool moved)
 						  .moved = moved });
 }
 
-// What is_tracing() begins ends soon.
+// What heapsnap_trace_is_on() begins ends soon.
 static void ask_to_stop(void)
 {
 	__atomic_store_n(&state->stops, 1, __ATOMIC_RELEASE);
@@ -311,7 +310,7 @@ static bool begin(void)
 {
 	first_pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	__atomic_store_n(&is_wanted, 1, __ATOMIC_RELEASE);
-	return is_tracing();
+	return heapsnap_trace_is_on();
 }
 
 int heapsnap_trace_set(const char *value)

@@ -293,7 +293,8 @@ void heapsnap_trigger_init(void)
 	clears_itself = madvise(page, sizeof(*state), MADV_WIPEONFORK) == 0;
 	state = page;
 	state->pid = (uint32_t)getpid();
-	heapsnap_announce(install_handler());
+	if (HEAPSNAP_TAKES_SNAPSHOTS)
+		heapsnap_announce(install_handler());
 }
 
 // --- without being asked ------------------------------------------------------------
@@ -364,6 +365,8 @@ static int request(const char *name, const heapsnap_context *context)
 	heapsnap_signals mask;
 	int result = -EAGAIN;
 
+	if (!HEAPSNAP_TAKES_SNAPSHOTS)
+		return -ENOTSUP;
 	if (name && (!*name || strlen(name) >= HEAPSNAP_PATH_MAX))
 		return -EINVAL;
 	heapsnap_block_signals(&mask);

@@ -11,7 +11,7 @@ _heapsnap()
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $previous == --signal || $previous == --trace-signal ]]; then
 		mapfile -t COMPREPLY < <(compgen -A signal -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --types --stacks --trace --trace-signal --rate --wrappers --every --growth
+		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --types --stacks --trace --trace-signal --no-snapshots --rate --wrappers --every --growth
 			--min-interval --at-exit --at-exit=signals --at-exit=all --report-at-exit --report-limit
 			--report-type --keep --verbose --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ]; then

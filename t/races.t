@@ -1,14 +1,13 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Where threads meet in the library, ThreadSanitizer sees no race (t/races/tables.c).
+# Where threads meet in the libraries, ThreadSanitizer sees no race.
 use strict;
 use warnings;
 use Test::More;
 
 my $build = $ENV{BUILD} || 'build';
-my $program = "$build/t/tables";
+my $program = "$build/t/races";
 my $cc = $ENV{CC} || 'cc';
-my @sources = grep { !m{/(interpose|load)\.c$} } glob 'dumper/*.c';
 my @flags = qw(-std=gnu11 -D_GNU_SOURCE -DHEAPSNAP_BUILD -iquote . -g -O1 -fno-builtin-malloc
     -fno-stack-protector -fno-omit-frame-pointer -w -pthread);
 
@@ -20,9 +19,14 @@ plan skip_all => 'no ThreadSanitizer'
 my $runner = system("setarch -R $program >/dev/null 2>&1") == 0 ? 'setarch -R' : '';
 plan skip_all => 'ThreadSanitizer does not run here' if system("$runner $program >/dev/null 2>&1") != 0;
 
-is system("$cc @flags -fsanitize=thread -o $program t/races/tables.c @sources -ldl"), 0, 'it is built';
 $ENV{TSAN_OPTIONS} = 'suppressions=t/races/suppressions history_size=7';
-my $output = `$runner $program 2>&1`;
-is $?, 0, 'it ends well';
-is $output, "done\n", 'and there is no race';
+for ([tables => 'headless'], [headless => 'blocks', '-DHEAPSNAP_HEADLESS']) {
+    my ($name, $other, @options) = @$_;
+    my @sources = grep { !m{/(interpose|load|$other)\.c$} } glob 'dumper/*.c';
+    is system("$cc @flags @options -fsanitize=thread -o $program t/races/$name.c @sources -ldl"), 0,
+        "$name: it is built";
+    my $output = `$runner $program 2>&1`;
+    is $?, 0, "$name: it ends well";
+    is $output, "done\n", "$name: and there is no race";
+}
 done_testing;

@@ -8,6 +8,8 @@ use Test::More;
 
 my $build = abs_path($ENV{BUILD} || 'build');
 
+my @libraries = map { "$build/libheapsnap$_.so" } '', '-trace';
+
 # What a program prints on both outputs, and how it ends.
 sub run {
     my ($preload, $name, @arguments) = @_;
@@ -19,8 +21,8 @@ sub run {
 sub same {
     my ($what, $name, @arguments) = @_;
     my $bare = run('', $name, @arguments);
-    my $tracked = run("$build/libheapsnap.so", $name, @arguments);
-    return is $tracked, $bare, $what;
+    is run($_, $name, @arguments), $bare, "$what: " . s{.*/}{}r for @libraries;
+    return;
 }
 
 like run('', 'capture-malloc'), qr/status 0, signal 0$/, 'the program works without';
@@ -44,8 +46,7 @@ my %fault = (
 );
 for my $fault (sort keys %fault) {
     my $bare = run('', 'capture-malloc', $fault);
-    my @other = grep { $_ ne $bare }
-        map { run("$build/libheapsnap.so", 'capture-malloc', $fault) } 1 .. 8;
+    my @other = grep { $_ ne $bare } map { run($libraries[$_ % 2], 'capture-malloc', $fault) } 1 .. 10;
     is $other[0], undef, "libc says the same of $fault{$fault}";
 }
 
@@ -54,10 +55,10 @@ my %library = map { m{^\s*(lib(?:jemalloc|tcmalloc_minimal|mimalloc))\.so\S* .* 
     `PATH=\$PATH:/sbin:/usr/sbin ldconfig -p`;
 for my $name (qw(libjemalloc libtcmalloc_minimal libmimalloc)) {
   SKIP: {
-        skip "$name is not installed", 1 unless $library{$name};
+        skip "$name is not installed", 2 unless $library{$name};
         my $bare = run($library{$name}, 'capture-new');
-        my $tracked = run("$build/libheapsnap.so:$library{$name}", 'capture-new');
-        is $tracked, $bare, "new and delete above $name";
+        is run("$_:$library{$name}", 'capture-new'), $bare, "new and delete above $name: " . s{.*/}{}r
+            for @libraries;
     }
 }
 done_testing;

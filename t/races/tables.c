@@ -99,7 +99,7 @@ int main(void)
 {
 	pthread_t threads[THREADS];
 
-	heapsnap_blocks_init();
+	heapsnap_below_init();
 	// What ThreadSanitizer knows: what goes through free() has been handed on.
 	heapsnap_hot.malloc = malloc;
 	heapsnap_hot.free = free;

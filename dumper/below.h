@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_BELOW_H
+#define HEAPSNAP_BELOW_H
+
+/**
+ * The allocator below us: whoever comes next in the search order, libc, or a jemalloc or
+ * tcmalloc that is preloaded after us.
+ *
+ * While it is being found, and the dynamic linker itself asks for memory, answers come from a
+ * small static arena.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEAPSNAP_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define HEAPSNAP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define HEAPSNAP_INLINE static inline __attribute__((always_inline))
+
+/** What the fast path needs; one cache line. */
+struct heapsnap_hot {
+	void *(*malloc)(size_t size); /**< of the allocator below; finds it, to begin with */
+	void (*free)(void *block);
+	uint64_t secret;
+	uint64_t birth; /**< the current epoch, where an extent has it */
+	uint64_t mark;  /**< of HEAPSNAP_MARKS: of plain blocks */
+	uint16_t plain; /**< the same, or 0 where free() has to verify all blocks */
+};
+
+/** Its other functions; all NULL but calloc until it is found. */
+struct heapsnap_allocator {
+	void *(*calloc)(size_t count, size_t size);
+	void *(*realloc)(void *block, size_t size);
+	void *(*memalign)(size_t alignment, size_t size);
+	size_t (*usable_size)(void *block);
+};
+
+// Said to be hidden here too: else they are reached by way of a table.
+extern struct heapsnap_hot heapsnap_hot __attribute__((visibility("hidden")));
+extern struct heapsnap_allocator heapsnap_below __attribute__((visibility("hidden")));
+
+/** Finds it, once; then heapsnap_blocks_begin() is called. */
+void heapsnap_below_init(void);
+
+bool heapsnap_is_found(void);
+
+/** Whether it is glibc's. */
+bool heapsnap_is_above_glibc(void);
+
+bool heapsnap_is_in_arena(const void *block);
+
+/** What of the arena has been handed out; never given back. @param size  gets bytes */
+const char *heapsnap_arena(size_t *size);
+
+#endif
