@@ -45,12 +45,13 @@ enum {
 	NO_HINT = 0,
 };
 
+/** Many may wait at once: 16 bytes. */
 struct claim {
 	heap_object_id object;
 	heap_type_id type;
-	uint64_t elements;
-	uint8_t evidence;
-	bool is_sure; /**< nothing has been guessed on the way from a root to this claim */
+	uint64_t elements : 55;
+	uint64_t evidence : 8;
+	uint64_t is_sure : 1; /**< nothing has been guessed on the way from a root to this claim */
 };
 
 struct queue {
