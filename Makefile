@@ -168,6 +168,7 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(UNIT_LIBS) $(LIBS)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/isolation.o $(BUILD)/dumper/writer/bounds.o
+$(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/pieces.o
 
 # The part of the library that can be had alone.
 $(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,unwind.o frame_rules.o system.o)
