@@ -47,6 +47,8 @@ enum {
 	BUCKET = 65536, // numbers
 	CHUNK = 2730,   // edges, which are 16 KiB
 	SEGMENT = 1024, // chunks that memory is asked for at a time
+	FAR_BELOW = 8,  // the top of the stack
+	NEAR_BELOW = 3,
 };
 
 #define NO_CHUNK UINT32_MAX
@@ -93,6 +95,9 @@ struct work {
 	uint32_t top; // of the stack: its last entry
 	uint32_t met;
 };
+
+// A function that does nothing but prefetch has no effect, as gcc sees it, and is not called.
+#define ALWAYS_INLINED __attribute__((always_inline))
 
 static inline void prefetch(const void *address)
 {
@@ -188,14 +193,20 @@ static struct heap_error *note_edge(struct work *work, uint32_t from, uint32_t t
 	return NULL;
 }
 
-// The entry below the top has been on its way to the cache for a while: now its edges.
-static void look_ahead(const struct work *work)
+// What was asked for when an edge was pushed may be gone from the cache until its turn comes: so
+// again, a few turns before; and, when that is there, the target's own edges.
+static inline ALWAYS_INLINED void look_ahead(const struct work *work)
 {
-	if (work->top > 2) {
-		heap_object_id next = work->pairs[work->top - 1].target;
+	const struct heap_snapshot *snapshot = work->snapshot;
+	heap_object_id far, near;
 
-		prefetch(&work->snapshot->edge_target[work->snapshot->edge_first[next]]);
-	}
+	if (work->top <= FAR_BELOW)
+		return;
+	far = work->pairs[work->top - FAR_BELOW].target;
+	near = work->pairs[work->top - NEAR_BELOW].target;
+	prefetch(&work->numbers[far]);
+	prefetch(&snapshot->edge_first[far]);
+	prefetch(&snapshot->edge_target[snapshot->edge_first[near]]);
 }
 
 HEAP_MUST_CHECK
@@ -319,6 +330,16 @@ static void sort_bucket(const struct work *work, const struct bucket *bucket, st
 	sorted->first[BUCKET] = bucket->count;
 }
 
+// Asks for what the ways up from some edges' ends begin with, three steps of each: the further
+// ahead an edge is, the fewer of them are here already. What is not linked has old numbers of the
+// stack there, which do no harm.
+static inline ALWAYS_INLINED void ask_ahead(const union pair *links, const uint32_t *from)
+{
+	prefetch(&links[from[-3 * AHEAD]]);
+	prefetch(&links[links[from[-2 * AHEAD]].ancestor]);
+	prefetch(&links[links[links[from[-AHEAD]].ancestor].ancestor]);
+}
+
 // Of the numbers of a bucket, from the last one down.
 HEAP_MUST_CHECK
 static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
@@ -335,8 +356,8 @@ static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
 		for (uint32_t i = sorted->first[number - start + 1]; i > first; i--) {
 			uint32_t candidate;
 
-			if (i > 2 * AHEAD)
-				prefetch(&links[sorted->from[i - 1 - 2 * AHEAD]]);
+			if (i > 3 * AHEAD)
+				ask_ahead(links, &sorted->from[i - 1]);
 			candidate = evaluate(links, sorted->from[i - 1], number);
 			if (candidate < best)
 				best = candidate;
