@@ -91,7 +91,7 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 
 void heapsnap_release_watched(void *block)
 {
-	if (heapsnap_is_in_arena(block))
+	if (!block || heapsnap_is_in_arena(block))
 		return;
 	// Before another thread may get a block at this address.
 	heapsnap_trace_freed(heapsnap_unwatch(block).number, false);
