@@ -214,6 +214,7 @@ static void signalled(void)
 		free(blocks[1]);
 		free(blocks[0]);
 		blocks[0] = NULL;
+		usleep(50000); // so that the thread that writes has begun, or found that it cannot
 		raise(SIGUSR2);
 		for (int i = 2; i <= 1000 * (round + 1); i++)
 			free(blocks[i]);
