@@ -16,6 +16,7 @@ enum {
 	STEPS = 1 << 20,
 	KINDS = 1 << 17,
 	SAMPLES = 1 << 17,
+	FIRST_SAMPLES = 1 << 12, // slots that are tried first: few samples touch few pages
 	CHAINS = 1 << 17,
 	UNMAPPED = 256,
 	PROBES = 16,     // slots of a table that may hold an entry
@@ -41,6 +42,7 @@ uint64_t heapsnap_hops[HEAPSNAP_HOPS];
 
 static struct tables *tables;
 static bool is_ready;
+static uint32_t others;     // samples that did not find room among the first
 static uint32_t generation; // of what is known: one more when it has to be looked at anew
 
 static uint64_t mix(uint64_t value)
@@ -198,9 +200,10 @@ static void add_look(struct heapsnap_kind *kind)
 	__atomic_store_n(&kind->looks, looks, __ATOMIC_RELAXED);
 }
 
+// What the fast path asks, where blocks have headers.
 static void mark_seen(uint64_t site, uint64_t size)
 {
-	if (size < HEAPSNAP_SEEN_SLOTS)
+	if (HEAPSNAP_TAKES_SNAPSHOTS && size < HEAPSNAP_SEEN_SLOTS)
 		__atomic_store_n(&heapsnap_seen[(uint16_t)(site + size)], site, __ATOMIC_RELAXED);
 }
 
@@ -212,7 +215,7 @@ static void look_again(void)
 			 (__atomic_load_n(&generation, __ATOMIC_RELAXED) + 1) &
 				 (UINT32_MAX >> LOOK_BITS),
 			 __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < HEAPSNAP_SEEN_SLOTS; i++) {
+	for (uint32_t i = 0; HEAPSNAP_TAKES_SNAPSHOTS && i < HEAPSNAP_SEEN_SLOTS; i++) {
 		if (__atomic_load_n(&heapsnap_seen[i], __ATOMIC_RELAXED))
 			__atomic_store_n(&heapsnap_seen[i], 0, __ATOMIC_RELAXED);
 	}
@@ -407,12 +410,16 @@ struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, struct hea
 
 static struct heapsnap_sample *sample_slot(const void *block, int probe)
 {
-	return &tables->samples[((mix((uint64_t)block) >> 40) + (uint64_t)probe) & (SAMPLES - 1)];
+	uint64_t hash = (mix((uint64_t)block) >> 32) + (uint64_t)probe;
+
+	if (probe < PROBES)
+		return &tables->samples[hash % FIRST_SAMPLES];
+	return &tables->samples[FIRST_SAMPLES + hash % (SAMPLES - FIRST_SAMPLES)];
 }
 
 uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled)
 {
-	for (int i = 0; tables && sampled.backtrace && i < PROBES; i++) {
+	for (int i = 0; tables && sampled.backtrace && i < 2 * PROBES; i++) {
 		struct heapsnap_sample *sample = sample_slot(block, i);
 		uint64_t free = 0;
 
@@ -422,6 +429,8 @@ uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled
 			sample->backtrace = sampled.backtrace;
 			sample->number = sampled.number;
 			sample->thread = sampled.thread;
+			if (i >= PROBES)
+				__atomic_add_fetch(&others, 1, __ATOMIC_RELAXED);
 			return &sample->number;
 		}
 	}
@@ -448,7 +457,9 @@ bool heapsnap_sample_begin(const void *block, uint64_t size, uint32_t backtrace,
 
 struct heapsnap_sampled heapsnap_sample_remove(const void *block)
 {
-	for (int i = 0; tables && i < PROBES; i++) {
+	int probes = __atomic_load_n(&others, __ATOMIC_RELAXED) ? 2 * PROBES : PROBES;
+
+	for (int i = 0; tables && i < probes; i++) {
 		struct heapsnap_sample *sample = sample_slot(block, i);
 
 		if (__atomic_load_n(&sample->block, __ATOMIC_RELAXED) == (uint64_t)block) {
@@ -459,6 +470,8 @@ struct heapsnap_sampled heapsnap_sample_remove(const void *block)
 
 			sample->backtrace = 0;
 			__atomic_store_n(&sample->block, 0, __ATOMIC_RELEASE);
+			if (i >= PROBES)
+				__atomic_sub_fetch(&others, 1, __ATOMIC_RELAXED);
 			return sampled;
 		}
 	}
