@@ -222,15 +222,18 @@ static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end
 	uint64_t entries[512];
 	uint64_t page = start / PAGE;
 	uint64_t last = (end + PAGE - 1) / PAGE;
+	size_t at_once =
+		PIECE / PAGE; // as many as will do, mostly; runs that were never touched are long
 	bool first = true;
 
 	*touched = true;
 	while (page < last) {
-		size_t wanted = last - page < 512 ? last - page : 512;
+		size_t wanted = last - page < at_once ? last - page : at_once;
 		ssize_t got = pread(image->pagemap, entries, wanted * 8, (off_t)(page * 8));
 
 		if (got < 8)
 			return end;
+		at_once = sizeof(entries) / 8;
 		for (ssize_t i = 0; i < got / 8; i++, page++) {
 			bool is_touched = (entries[i] & PAGEMAP_TOUCHED) != 0;
 

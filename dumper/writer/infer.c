@@ -162,6 +162,8 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 		if (i + AHEAD < edges->count) {
 			__builtin_prefetch(&kinds[edges->target[i + AHEAD]]);
 			__builtin_prefetch(&inference->rank[edges->target[i + AHEAD]]);
+			__builtin_prefetch(&inference->hint_head[edges->target[i + AHEAD]]);
+			__builtin_prefetch(&inference->kinds.of[edges->target[i + AHEAD]]);
 		}
 		edges->flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
 		if (repetition_has_slots(repetition))
