@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/flood.h"
 
+#include "lib/bits.h"
 #include "lib/column.h"
 #include "lib/parallel.h"
 
@@ -125,15 +126,6 @@ static void note_distance(const struct heap_flood *flood, uint32_t *distance, ui
 
 // --- from one to the next ----------------------------------------------------
 
-__attribute__((always_inline)) static inline bool leads_on(const struct heap_snapshot *snapshot,
-							   bool starts_only, bool typed_only,
-							   uint32_t edge)
-{
-	return (!starts_only ||
-		heap_edge_is_start(snapshot->edge_interior[edge], snapshot->edge_flags[edge])) &&
-	       (!typed_only || (snapshot->edge_flags[edge] & HEAP_EDGE_TYPED));
-}
-
 static void follow_list(struct heap_flood *flood, const struct heap_flood_way *way)
 {
 	const struct heap_snapshot *snapshot = flood->snapshot;
@@ -146,7 +138,7 @@ static void follow_list(struct heap_flood *flood, const struct heap_flood_way *w
 		if (i + AHEAD < level->count)
 			__builtin_prefetch(&snapshot->edge_first[level->list[i + AHEAD]], 0, 1);
 		for (uint32_t j = snapshot->edge_first[object]; j < end; j++) {
-			if (leads_on(snapshot, way->starts_only, way->typed_only, j))
+			if (!way->edges || heap_bit_get(way->edges, j))
 				meet(flood, &flood->after, snapshot->edge_target[j]);
 		}
 	}
@@ -160,11 +152,10 @@ struct crew {
 };
 
 // Notes where the objects of a word of bits point: the pointers of neighbours stand together. A
-// copy of it is made for each way.
+// copy of it is made for all pointers.
 __attribute__((always_inline)) static inline void follow_word(const struct heap_snapshot *snapshot,
 							      uint64_t bits, size_t word,
-							      uint64_t *next, bool starts_only,
-							      bool typed_only)
+							      uint64_t *next, const uint8_t *edges)
 {
 	while (bits) {
 		size_t start = (size_t)__builtin_ctzll(bits);
@@ -174,7 +165,7 @@ __attribute__((always_inline)) static inline void follow_word(const struct heap_
 
 		for (uint32_t i = snapshot->edge_first[word * 64 + start]; i < end; i++) {
 			heap_object_id target = snapshot->edge_target[i];
-			uint64_t good = leads_on(snapshot, starts_only, typed_only, i);
+			uint64_t good = !edges || heap_bit_get(edges, i);
 
 			next[target / 64] |= good << target % 64;
 		}
@@ -182,17 +173,13 @@ __attribute__((always_inline)) static inline void follow_word(const struct heap_
 	}
 }
 
-static void follow_word_by(const struct heap_snapshot *snapshot, uint64_t bits, size_t word,
-			   uint64_t *next, const struct heap_flood_way *way)
+static void follow_words(const struct heap_flood *flood, size_t start, size_t end, uint64_t *next,
+			 const uint8_t *edges)
 {
-	if (way->starts_only && way->typed_only)
-		follow_word(snapshot, bits, word, next, true, true);
-	else if (way->starts_only)
-		follow_word(snapshot, bits, word, next, true, false);
-	else if (way->typed_only)
-		follow_word(snapshot, bits, word, next, false, true);
-	else
-		follow_word(snapshot, bits, word, next, false, false);
+	for (size_t i = start; !edges && i < end; i++)
+		follow_word(flood->snapshot, flood->wide[i], i, next, NULL);
+	for (size_t i = start; edges && i < end; i++)
+		follow_word(flood->snapshot, flood->wide[i], i, next, edges);
 }
 
 HEAP_MUST_CHECK
@@ -205,9 +192,7 @@ static struct heap_error *follow_pieces(void *context, size_t share)
 	while ((start = atomic_fetch_add(&crew->piece, 1) * PIECE) < flood->words) {
 		size_t end = flood->words - start < PIECE ? flood->words : start + PIECE;
 
-		for (size_t i = start; i < end; i++)
-			follow_word_by(flood->snapshot, flood->wide[i], i, flood->next[share],
-				       crew->way);
+		follow_words(flood, start, end, flood->next[share], crew->way->edges);
 	}
 	return NULL;
 }

@@ -21,12 +21,6 @@
 #include "lib/progress.h"
 #include "lib/snapshot.h"
 
-/** A pointer to the start: the low bits of a typed one may be a tag. */
-static inline bool heap_edge_is_start(uint32_t interior, uint8_t flags)
-{
-	return interior == 0 || (interior < 8 && (flags & HEAP_EDGE_TYPED));
-}
-
 enum {
 	HEAP_FLOOD_SHARES = 4, /**< threads, at most */
 };
@@ -55,9 +49,8 @@ struct heap_flood {
 
 /** How to go on. */
 struct heap_flood_way {
-	bool starts_only;   /**< only by pointers to starts; needs QUALITY */
-	bool typed_only;    /**< only by pointers that are such by a type; needs QUALITY */
-	uint32_t *distance; /**< [objects] is given the level of what is met; or NULL */
+	const uint8_t *edges; /**< [edges] a bit for each that it may go by; or NULL: by all */
+	uint32_t *distance;   /**< [objects] is given the level of what is met; or NULL */
 	const struct heap_progress *progress; /**< or NULL */
 	const char *what;                     /**< for progress */
 };

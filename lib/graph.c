@@ -3,6 +3,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/edge_bits.h"
 #include "lib/flood.h"
 
 #include <string.h>
@@ -125,11 +126,11 @@ static uint8_t reach_of(const struct heap_flood *flood, heap_object_id object, u
 
 // By pointers to starts first, then whatever any pointer reaches from there.
 HEAP_MUST_CHECK
-static struct heap_error *find_reach(const struct heap_graph *graph, struct heap_flood *flood,
-				     uint8_t *reach)
+static struct heap_error *find_reach(const struct heap_graph *graph, const uint8_t *to_starts,
+				     struct heap_flood *flood, uint8_t *reach)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
-	struct heap_flood_way way = { .starts_only = true,
+	struct heap_flood_way way = { .edges = to_starts,
 				      .progress = graph->progress,
 				      .what = "what is reachable" };
 
@@ -149,7 +150,7 @@ static struct heap_error *find_reach(const struct heap_graph *graph, struct heap
 	heap_flood_again(flood);
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		heap_flood_add(flood, snapshot->root_edges[i].target);
-	way.starts_only = false;
+	way.edges = NULL;
 	error = heap_flood_run(flood, &way);
 	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++)
 		reach[i] = reach_of(flood, i, reach[i]);
@@ -159,19 +160,20 @@ static struct heap_error *find_reach(const struct heap_graph *graph, struct heap
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 {
 	CLEANUP_COLUMN uint8_t *reach = NULL;
+	CLEANUP_COLUMN uint8_t *to_starts = NULL;
 	struct heap_flood flood;
 	struct heap_error *error;
 
 	if (graph->reach)
 		return NULL;
-	error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
+	error = heap_edge_bits_create(graph->snapshot, HEAP_EDGE_TO_START, &to_starts);
 	if (!error)
 		error = heap_column_create((size_t)graph->snapshot->object_count + 1, 1, &reach);
 	if (!error)
 		error = heap_flood_init(&flood, graph->snapshot);
 	if (error)
 		return error;
-	error = find_reach(graph, &flood, reach);
+	error = find_reach(graph, to_starts, &flood, reach);
 	heap_flood_deinit(&flood);
 	if (!error)
 		graph->reach = keep(reach);

@@ -79,7 +79,7 @@ void heap_graph_destroy(struct heap_graph *graph);
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_reverse(struct heap_graph *graph);
 
-/** Also loads HEAP_COLUMN_QUALITY. */
+/** A bit per edge, and a byte and a half per object, while it works. */
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
 

@@ -4,6 +4,7 @@
 #include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/edge_bits.h"
 #include "lib/flood.h"
 #include "lib/parallel.h"
 
@@ -418,9 +419,12 @@ static struct heap_error *is_held_by_types(const struct heap_graph *graph, heap_
 					   bool *result)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
+	CLEANUP_COLUMN uint8_t *typed = NULL;
 	struct heap_flood flood;
 	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
 
+	if (!error)
+		error = heap_edge_bits_create(snapshot, HEAP_EDGE_BY_TYPE, &typed);
 	if (!error)
 		error = heap_flood_init(&flood, snapshot);
 	if (error)
@@ -429,7 +433,7 @@ static struct heap_error *is_held_by_types(const struct heap_graph *graph, heap_
 		if (snapshot->root_edges[i].flags & HEAP_EDGE_TYPED)
 			heap_flood_add(&flood, snapshot->root_edges[i].target);
 	}
-	error = heap_flood_run(&flood, &(struct heap_flood_way){ .typed_only = true,
+	error = heap_flood_run(&flood, &(struct heap_flood_way){ .edges = typed,
 								 .progress = graph->progress,
 								 .what = "what types hold" });
 	*result = heap_flood_has(&flood, object);

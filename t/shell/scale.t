@@ -123,7 +123,8 @@ SKIP: {
     skip Cgroup::reason(), 1 unless $group;
     for my $question (\@question, ['-q', $file, 'leaks', '--limit', 3],
         ['-q', $file, 'identify', '0x555555560010'], ['-q', $file, 'path', '0x555555560010'],
-        ['-q', $file, 'retained', 'type', 'record_11'])
+        ['-q', $file, 'retained', 'type', 'record_11'], ['-q', $file, 'roots', '--limit', 3],
+        ['-q', $file, 'suspects'], ['-q', $file, 'largest', 3])
     {
         my @expected = Sample::run('', $heapsh, @$question);
         unlink $kept;

@@ -2,6 +2,9 @@
 // Columns that are loaded around some objects alone: what is there is what the whole has.
 #include "t/unit/unit.h"
 
+#include "lib/bits.h"
+#include "lib/column.h"
+#include "lib/edge_bits.h"
 #include "lib/snapshot.h"
 #include "t/helper/sample.h"
 #include "t/unit/graph_model.h"
@@ -200,6 +203,58 @@ static void qualities_are_found_without_their_column(void **state)
 	heap_snapshot_close(snapshot);
 }
 
+// A bit for each edge that is as demanded, whether columns are loaded or not.
+static void edges_are_chosen_without_their_columns(void **state)
+{
+	static uint8_t expected[EDGES / 8 + 1];
+	struct heap_snapshot *snapshot = opened();
+
+	(void)state;
+	for (unsigned demands = 0; demands < 4; demands++) {
+		uint8_t *bits, *others;
+
+		memset(expected, 0, sizeof(expected));
+		for (uint32_t i = 0; i < EDGES; i++) {
+			bool typed = whole->edge_flags[i] & HEAP_EDGE_TYPED;
+			bool start = whole->edge_interior[i] == 0 ||
+				     (typed && whole->edge_interior[i] < 8);
+
+			if ((start || !(demands & HEAP_EDGE_TO_START)) &&
+			    (typed || !(demands & HEAP_EDGE_BY_TYPE)))
+				heap_bit_set(expected, i);
+		}
+		sample_check(heap_edge_bits_create(snapshot, demands, &bits));
+		sample_check(heap_edge_bits_create(whole, demands, &others));
+		assert_memory_equal(bits, expected, sizeof(expected));
+		assert_memory_equal(others, expected, sizeof(expected));
+		heap_column_destroy(bits);
+		heap_column_destroy(others);
+	}
+	assert_null(snapshot->edge_interior);
+	heap_snapshot_close(snapshot);
+}
+
+// Sizes in order, whether they are loaded, in part or not at all.
+static void sizes_are_read_without_their_column(void **state)
+{
+	static uint64_t sizes[OBJECTS];
+	struct heap_snapshot *snapshot = opened();
+
+	(void)state;
+	sample_check(heap_snapshot_read_sizes(snapshot, sizes));
+	assert_memory_equal(sizes, whole->size, sizeof(sizes));
+	assert_null(snapshot->size);
+	memset(sizes, 0, sizeof(sizes));
+	sample_check(
+		heap_snapshot_load_around(snapshot, HEAP_COLUMN_SIZE, &(heap_object_id){ 0 }, 1));
+	sample_check(heap_snapshot_read_sizes(snapshot, sizes));
+	assert_memory_equal(sizes, whole->size, sizeof(sizes));
+	memset(sizes, 0, sizeof(sizes));
+	sample_check(heap_snapshot_read_sizes(whole, sizes));
+	assert_memory_equal(sizes, whole->size, sizeof(sizes));
+	heap_snapshot_close(snapshot);
+}
+
 static void check_address(struct heap_snapshot *snapshot, uint64_t address)
 {
 	heap_object_id object = 0;
@@ -241,6 +296,8 @@ int main(void)
 		cmocka_unit_test(what_is_loaded_around_objects_is_right),
 		cmocka_unit_test(many_blocks_are_loaded_as_a_whole),
 		cmocka_unit_test(qualities_are_found_without_their_column),
+		cmocka_unit_test(edges_are_chosen_without_their_columns),
+		cmocka_unit_test(sizes_are_read_without_their_column),
 		cmocka_unit_test(addresses_are_located),
 	};
 

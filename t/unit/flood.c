@@ -4,6 +4,8 @@
 // edges say.
 #include "t/unit/unit.h"
 
+#include "lib/column.h"
+#include "lib/edge_bits.h"
 #include "lib/flood.h"
 #include "lib/holders.h"
 #include "lib/parallel.h"
@@ -38,7 +40,7 @@ static void make_graph(struct heap_snapshot *model, uint32_t near)
 }
 
 // The same by a queue, from what has a distance of 0 on.
-static void find_distances(const struct heap_snapshot *model, const struct heap_flood_way *way,
+static void find_distances(const struct heap_snapshot *model, bool starts_only, bool typed_only,
 			   uint32_t *distance)
 {
 	static uint32_t queue[OBJECTS];
@@ -56,9 +58,9 @@ static void find_distances(const struct heap_snapshot *model, const struct heap_
 			uint32_t *next = &distance[model->edge_target[i]];
 
 			if (*next != UINT32_MAX ||
-			    (way->starts_only &&
+			    (starts_only &&
 			     !heap_edge_is_start(model->edge_interior[i], model->edge_flags[i])) ||
-			    (way->typed_only && !(model->edge_flags[i] & HEAP_EDGE_TYPED)))
+			    (typed_only && !(model->edge_flags[i] & HEAP_EDGE_TYPED)))
 				continue;
 			*next = distance[object] + 1;
 			queue[tail++] = model->edge_target[i];
@@ -69,9 +71,10 @@ static void find_distances(const struct heap_snapshot *model, const struct heap_
 static void check_flood(const struct heap_snapshot *model, bool starts_only, bool typed_only)
 {
 	static uint32_t expected[OBJECTS], found[OBJECTS];
-	struct heap_flood_way way = { .starts_only = starts_only,
-				      .typed_only = typed_only,
-				      .distance = found };
+	struct heap_flood_way way = { .distance = found };
+	unsigned demands =
+		(starts_only ? HEAP_EDGE_TO_START : 0u) | (typed_only ? HEAP_EDGE_BY_TYPE : 0u);
+	uint8_t *edges = NULL;
 	struct heap_flood flood;
 
 	memset(expected, 0xff, sizeof(expected));
@@ -81,8 +84,12 @@ static void check_flood(const struct heap_snapshot *model, bool starts_only, boo
 		heap_flood_add(&flood, model->root_edges[i].target);
 		expected[model->root_edges[i].target] = 0;
 	}
+	if (demands)
+		assert_null(heap_edge_bits_create(model, demands, &edges));
+	way.edges = edges;
 	assert_null(heap_flood_run(&flood, &way));
-	find_distances(model, &way, expected);
+	heap_column_destroy(edges);
+	find_distances(model, starts_only, typed_only, expected);
 	assert_memory_equal(found, expected, sizeof(found));
 
 	// Then by all pointers, from all of them on: the first level is wide.
@@ -90,7 +97,7 @@ static void check_flood(const struct heap_snapshot *model, bool starts_only, boo
 		expected[i] = expected[i] == UINT32_MAX ? UINT32_MAX : 0;
 	heap_flood_again(&flood);
 	assert_null(heap_flood_run(&flood, &(struct heap_flood_way){ .distance = NULL }));
-	find_distances(model, &(struct heap_flood_way){ .distance = NULL }, expected);
+	find_distances(model, false, false, expected);
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		assert_int_equal(heap_flood_has(&flood, i), expected[i] != UINT32_MAX);
 	heap_flood_deinit(&flood);
