@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/random.h>
 
 enum {
@@ -100,24 +101,50 @@ static uint64_t make_secret(void)
 	return secret | 1;
 }
 
+#if !defined(__GLIBC__)
+
+// musl's own calloc calls whatever malloc the program has, and its memalign whatever aligned_alloc:
+// ours.
+#define MEMALIGN "aligned_alloc"
+
+static void *clear(size_t count, size_t size)
+{
+	void *block = heapsnap_hot.malloc(count * size); // count is 1
+
+	return block ? memset(block, 0, count * size) : NULL;
+}
+
+#else
+#define MEMALIGN "memalign"
+#endif
+
 void heapsnap_below_init(void)
 {
 	static bool begun;
 	struct heapsnap_allocator below;
+	void *(*next_malloc)(size_t);
+	void (*next_free)(void *);
 
 	if (begun)
 		return;
 	begun = true;
 	heapsnap_hot.secret = heapsnap_process.secret = make_secret();
+#if defined(__GLIBC__)
 	below.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+#else
+	below.calloc = clear;
+#endif
 	below.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
-	below.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
+	below.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, MEMALIGN);
 	if (!below.memalign)
 		below.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
 	below.usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+	next_free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+	next_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+	// All at once: what the linker has from the arena is not for them to free.
 	heapsnap_below = below;
-	heapsnap_hot.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
-	heapsnap_hot.malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+	heapsnap_hot.free = next_free;
+	heapsnap_hot.malloc = next_malloc;
 	heapsnap_blocks_begin();
 	heapsnap_operators_init();
 }

@@ -21,8 +21,8 @@ symlink $_->[0], "$directory/kernel/$_->[1]"
     for ['/usr/include/linux', 'linux'], ['/usr/include/asm-generic', 'asm-generic'],
     [$multiarch || '/usr/include/asm', 'asm'];
 is system("make -s -j2 CC=musl-gcc CFLAGS='-O2 -g' BUILD=$directory SANITIZE= WERROR=1 "
-        . "CPPFLAGS='-isystem $directory/kernel' $directory/libheapsnap.so >/dev/null"), 0,
-    'the library is built';
+        . "CPPFLAGS='-isystem $directory/kernel' $directory/libheapsnap.so $directory/libheapsnap-trace.so >/dev/null"), 0,
+    'the libraries are built';
 symlink "$build/heapsnap-writer", "$directory/heapsnap-writer";
 is system("musl-gcc -g -iquote . -o $directory/program t/programs/foreign.c"), 0, 'and a program';
 
@@ -33,4 +33,13 @@ my $file = "$directory/program-00.snap";
 is(Heapsh::ask_json($file, 'find', 'type', 'struct large')->{count}, 100, 'it has all large blocks, by type');
 cmp_ok(Heapsh::ask_json($file, 'find', 'type', 'struct small')->{count}, '>', 0,
     'and those small ones that musl did not put between the data of modules');
+
+# musl's calloc and memalign call the program's malloc and aligned_alloc.
+is system("musl-gcc -g -O2 -w -fno-builtin -iquote . -o $directory/headless t/programs/headless.c"), 0, 'and another';
+my ($bare, @with) = map { `env $_ $directory/headless sizes` =~ s/^\w+ \d+\K \d+$//gmr } 'LD_PRELOAD=',
+    "LD_PRELOAD=$directory/libheapsnap-trace.so", "LD_PRELOAD=$directory/libheapsnap.so";
+s/^-?\d+ .*//m for $bare, @with;
+like $bare, qr/^refused 1$/m, 'which works without';
+is $with[0], $bare, 'traced alone, its blocks are as large as without';
+like $with[1], qr/^refused 1$/m, 'and it works with headers';
 done_testing;

@@ -54,7 +54,9 @@ static void sizes(void)
 		if (posix_memalign(&block, 32, size) == 0)
 			tell("posix_memalign", block);
 		tell("valloc", valloc(size));
+#if defined(__GLIBC__)
 		tell("pvalloc", pvalloc(size));
+#endif
 		tell("reallocarray", reallocarray(NULL, size, 3));
 	}
 	for (size_t size = 100000; size < 20000000; size *= 3)
