@@ -24,7 +24,7 @@ sub run_traced { return run("$build/heapsnap run --no-snapshots --trace '%N.trac
 
 my $program = "$build/t/programs/headless";
 my ($bare) = run("$program sizes");
-like $bare, qr/^malloc 24 .*^pvalloc .*^refused 1$/ms, 'the program works without';
+like $bare, qr/^malloc 24 .*^valloc .*^refused 1$/ms, 'the program works without';
 for ([no => "LD_PRELOAD=$library"], ['few' => "LD_PRELOAD=$library HEAPSNAP_TRACE=few.trace"],
     [all => "LD_PRELOAD=$library HEAPSNAP_TRACE=all.trace HEAPSNAP_RATE=1"]) {
     my ($how, $environment) = @$_;
@@ -39,6 +39,13 @@ is_deeply [run_traced("$program quits")], ["handler 0\nchild dies of 3\n", 0], '
 is_deeply [run_traced("$program calls")], [join('', map { "$_\n" } 'dump 1', 'dump as 1', 'wait 1', 'set_type 1',
     'every 1', 'growth 1', 'at exit 1', 'no longer at exit 0', 'report 1', 'unknown 1', 'track 0', 'untrack 0',
     'checkpoint 0'), 0], 'calls for snapshots are refused';
+
+# Of a program that is linked with the other library, this one takes the place.
+is system("cc -w -iquote . -pthread -o $directory/linked t/programs/headless.c -L$build -lheapsnap -Wl,-rpath,$build"), 0,
+    'a program is linked with libheapsnap';
+like +(run("./linked calls"))[0], qr/^dump 0$/m, 'which takes snapshots';
+like +(run_traced("./linked calls"))[0], qr/^dump 1$/m, 'but is traced alone';
+unlink glob "$directory/*.snap";
 
 # --- blocks that one thread makes, and another resizes or frees
 
@@ -80,7 +87,7 @@ for (1 .. 100) {
     select undef, undef, undef, 0.05;
     last if `cat /proc/$pid/maps` =~ /libheapsnap-trace/ && `cat /proc/$pid/comm` eq "sleep\n";
 }
-unlike scalar run("$build/heapsnap list"), qr/^ *$pid /m, 'it is not among those that can be captured';
+unlike +(run("$build/heapsnap list"))[0], qr/^ *$pid /m, 'it is not among those that can be captured';
 is_deeply [run("$build/heapsnap capture $pid")],
     ["heapsnap: $pid (sleep) is traced without snapshots: it runs with --no-snapshots\n", 1], 'nor is it captured';
 kill KILL => $pid;
