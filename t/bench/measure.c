@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs a program, and says what it has taken, a line each: seconds on the clock, seconds of
-// processors, MiB of memory at its peak, pages of mapped files included.
+// processors, page faults, MiB of memory at its peak, pages of mapped files included.
 //
 //	measure [-d BYTES] PROGRAM ARG...
 //
@@ -60,6 +60,7 @@ int main(int argc, char **argv)
 		return 127;
 	printf("wall %.3f\n", now() - start);
 	printf("processor %.3f\n", seconds(usage.ru_utime) + seconds(usage.ru_stime));
+	printf("faults %ld\n", usage.ru_minflt);
 	printf("peak %.1f\n", (double)usage.ru_maxrss / 1024);
 	// 1 is an answer of heapsh's: there is nothing.
 	return WIFEXITED(status) ? WEXITSTATUS(status) > 1 : 126;
