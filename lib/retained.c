@@ -1,91 +1,82 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * One search in two halves. The first goes from the roots and stops at members of the set,
- * which are put aside; all that it meets stays reachable without them. The second goes on from
- * those that were put aside: what it meets has only been waiting for them.
- *
- * Both keep what they have to follow in one array: the first's from its start upwards, those
- * put aside from its end downwards. Nobody is in it twice.
+ * Two floods from the roots. To the first, members of the set count as met already, so that it
+ * does not go through them: all that it meets stays reachable without them. The second goes on from
+ * there with all pointers: what it meets besides has only been waiting for them.
  */
 #include "lib/retained.h"
 
-#include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/flood.h"
 
-struct search {
-	const struct heap_graph *graph;
-	const uint8_t *set; // NULL in the second half
-	uint8_t *met;       // a bit per object
-	heap_object_id *stack;
-	size_t top;     // entries that are to be followed
-	size_t aside;   // index of the last one put aside
-	uint64_t steps; // taken, for progress
-};
+#include <string.h>
 
-static void meet(struct search *search, heap_object_id object)
+static void add_roots(struct heap_flood *flood, const struct heap_snapshot *snapshot)
 {
-	if (heap_bit_get(search->met, object))
-		return;
-	heap_bit_set(search->met, object);
-	if (search->set && heap_bit_get(search->set, object))
-		search->stack[--search->aside] = object;
-	else
-		search->stack[search->top++] = object;
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		heap_flood_add(flood, snapshot->root_edges[i].target);
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *follow(struct search *search, uint8_t *retained,
-				 struct heap_retained *result)
+// The bits of 64 objects, of a set that has a byte for each eight.
+static uint64_t word_of(const uint8_t *set, size_t word, size_t bytes)
 {
-	const struct heap_snapshot *snapshot = search->graph->snapshot;
+	uint64_t bits = 0;
 
-	while (search->top > 0) {
-		heap_object_id object = search->stack[--search->top];
-		struct heap_error *error =
-			heap_progress_step(search->graph->progress, "retained set", ++search->steps,
-					   snapshot->object_count);
+	for (size_t i = word * 8; i < word * 8 + 8 && i < bytes; i++)
+		bits |= (uint64_t)set[i] << i % 8 * 8;
+	return bits;
+}
 
-		if (error)
-			return error;
-		if (retained) {
-			heap_bit_set(retained, object);
-			result->objects++;
-			result->bytes += snapshot->size[object];
-		}
-		for (uint32_t i = snapshot->edge_first[object];
-		     i < snapshot->edge_first[object + 1]; i++)
-			meet(search, snapshot->edge_target[i]);
-	}
-	return NULL;
+// @param others  [words] is given what is reachable without the set
+HEAP_MUST_CHECK
+static struct heap_error *find_reachable(const struct heap_graph *graph, const uint8_t *set,
+					 struct heap_flood *flood, uint64_t *others)
+{
+	size_t bytes = (size_t)graph->snapshot->object_count / 8 + 1;
+	struct heap_flood_way way = { .progress = graph->progress, .what = "retained set" };
+	struct heap_error *error;
+
+	for (size_t i = 0; i < flood->words; i++)
+		flood->met[i] = word_of(set, i, bytes);
+	add_roots(flood, graph->snapshot);
+	error = heap_flood_run(flood, &way);
+	if (error)
+		return error;
+	for (size_t i = 0; i < flood->words; i++)
+		flood->met[i] &= ~word_of(set, i, bytes);
+	memcpy(others, flood->met, flood->words * sizeof(*others));
+	heap_flood_again(flood);
+	add_roots(flood, graph->snapshot);
+	return heap_flood_run(flood, &way);
 }
 
 struct heap_error *heap_retained_by_set(const struct heap_graph *graph, const uint8_t *set,
 					uint8_t *retained, struct heap_retained *result)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
-	size_t objects = snapshot->object_count;
-	CLEANUP_COLUMN uint8_t *met = NULL;
-	CLEANUP_COLUMN heap_object_id *stack = NULL;
+	CLEANUP_COLUMN uint64_t *others = NULL;
 	struct heap_retained answer = { 0, 0 };
-	struct heap_error *error = heap_column_create(objects / 8 + 1, 1, &met);
+	struct heap_flood flood;
+	struct heap_error *error = heap_flood_init(&flood, snapshot);
 
-	if (!error)
-		error = heap_column_create(objects + 1, sizeof(*stack), &stack);
 	if (error)
 		return error;
+	error = heap_column_create(flood.words, sizeof(*others), &others);
+	if (!error)
+		error = find_reachable(graph, set, &flood, others);
+	for (size_t i = 0; !error && i < flood.words; i++) {
+		uint64_t bits = flood.met[i] & ~others[i];
 
-	struct search search = { graph, set, met, stack, 0, objects, 0 };
+		answer.objects += (uint64_t)__builtin_popcountll(bits);
+		for (; bits; bits &= bits - 1) {
+			size_t object = i * 64 + (size_t)__builtin_ctzll(bits);
 
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		meet(&search, snapshot->root_edges[i].target);
-	error = follow(&search, NULL, NULL);
-	search.set = NULL;
-	while (!error && search.aside < objects) {
-		// Its place is free before it is needed: what is followed has been met once.
-		stack[search.top++] = stack[search.aside++];
-		error = follow(&search, retained, &answer);
+			answer.bytes += snapshot->size[object];
+			retained[object / 8] |= (uint8_t)(1 << object % 8);
+		}
 	}
+	heap_flood_deinit(&flood);
 	if (!error)
 		*result = answer;
 	return error;

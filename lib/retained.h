@@ -19,8 +19,9 @@ struct heap_retained {
 };
 
 /**
- * One pass over the edges; 4 bytes per object while it works.
+ * Two passes over the edges; a byte per object while it works.
  *
+ * @param graph     whose snapshot has SIZE
  * @param set       [objects / 8 + 1] a bit per object
  * @param retained  [objects / 8 + 1] gets a bit for each of the answer; must be all 0
  */
