@@ -29,7 +29,12 @@
 
 enum {
 	BATCH = 64, // groups whose reach one pass finds
+	ASKED = 16, // targets that memory is asked for when their top is met
+	BELOW = 4,  // tops on the way before their turn that their edges are asked for again
 };
+
+// A function that does nothing but prefetch has no effect, as gcc sees it, and is not called.
+#define ALWAYS_INLINED __attribute__((always_inline))
 
 struct holding_size {
 	uint64_t objects;
@@ -56,7 +61,6 @@ struct tops {
 	uint32_t *first;     // [count + 1]
 	uint32_t *targets;   // tops
 	uint32_t *component; // [count]
-	uint32_t *members;   // [count] tops by component, those of the highest first
 };
 
 // --- tops --------------------------------------------------------------------
@@ -106,6 +110,20 @@ static struct heap_error *find_tops(struct tops *tops)
 	return error;
 }
 
+// Turns counts per source, in first[source + 1], into where each one's edges begin.
+static void sum_up(uint32_t *first, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		first[i + 1] += first[i];
+}
+
+// After first[source] has been advanced past each of its edges: back to where they begin.
+static void rewind_firsts(uint32_t *first, size_t count)
+{
+	memmove(first + 1, first, count * sizeof(*first));
+	first[0] = 0;
+}
+
 static void note_edge(struct tops *tops, uint32_t source, heap_object_id object)
 {
 	uint32_t target = tops->top_of[object];
@@ -146,15 +164,13 @@ static struct heap_error *connect_tops(struct tops *tops)
 		return error;
 	first = tops->first;
 	note_edges(tops);
-	for (uint32_t i = 0; i < tops->count; i++)
-		first[i + 1] += first[i];
+	sum_up(first, tops->count);
 	error = heap_column_create((size_t)first[tops->count] + 1, sizeof(*tops->targets),
 				   &tops->targets);
 	if (error)
 		return error;
 	note_edges(tops);
-	memmove(first + 1, first, (size_t)tops->count * sizeof(*first));
-	first[0] = 0;
+	rewind_firsts(first, tops->count);
 	return NULL;
 }
 
@@ -170,25 +186,36 @@ struct search {
 	uint8_t *moved; // a bit per top: its own place was not the lowest
 	uint32_t *way;  // [tops] from the start of the search to where it is
 	uint32_t *next; // [tops] edge to be followed next, of those
-	// [tops] from its start on, those that are open and left; down from its end, members of
-	// components
-	uint32_t *left;
-	uint32_t depth, open, members;
+	uint32_t *left; // [tops] those that the search has left, and that are open
+	uint32_t depth, open;
 	uint32_t place; // in the order of meeting: the next one's
 	uint32_t components;
 };
+
+// What the search waits for is whether targets have been met, and their edges: so they are asked
+// for when their holder is met.
+static ALWAYS_INLINED inline void ask_for_targets(const struct tops *tops,
+						  const struct search *search, uint32_t top)
+{
+	uint32_t first = tops->first[top], end = tops->first[top + 1];
+
+	for (uint32_t i = first; i < end && i - first < ASKED; i++) {
+		__builtin_prefetch(&search->low[tops->targets[i]], 0, 1);
+		__builtin_prefetch(&tops->first[tops->targets[i]], 0, 1);
+	}
+}
 
 static void meet_top(const struct tops *tops, struct search *search, uint32_t top)
 {
 	search->low[top] = search->place++;
 	search->way[search->depth] = top;
 	search->next[search->depth++] = tops->first[top];
+	ask_for_targets(tops, search, top);
 }
 
 static void add_member(const struct tops *tops, struct search *search, uint32_t top)
 {
 	search->low[top] = tops->count - search->components;
-	search->left[tops->count - ++search->members] = top;
 	search->place--;
 }
 
@@ -199,6 +226,8 @@ static void leave_top(const struct tops *tops, struct search *search, uint32_t t
 	uint32_t low = search->low[top];
 
 	search->depth--;
+	if (search->depth > BELOW)
+		__builtin_prefetch(&tops->targets[search->next[search->depth - BELOW]], 0, 1);
 	if (heap_bit_get(search->moved, top)) {
 		search->left[search->open++] = top;
 		return;
@@ -270,7 +299,6 @@ static struct heap_error *find_components(struct tops *tops, uint32_t *component
 	for (uint32_t i = 0; i < tops->count; i++)
 		low[i] = tops->count - low[i];
 	tops->component = keep(low);
-	tops->members = keep(left);
 	*components = search.components;
 	return NULL;
 }
@@ -287,57 +315,73 @@ static void add_sizes(const struct tops *tops, struct holding_size *sizes)
 	}
 }
 
-// Edges that leave a component and have not been added yet, as far as it is known from them.
-HEAP_MUST_CHECK
-static struct heap_error *add_edges(const struct tops *tops, struct heap_holdings *holdings,
-				    uint32_t component, uint32_t top, uint32_t *seen,
-				    size_t *capacity)
+// Counts edges between components, or, once there is room for them, writes them down.
+static void note_component_edges(const struct tops *tops, struct heap_holdings *holdings)
 {
-	uint32_t *end = &holdings->first[component + 1];
-	size_t most = *end + (size_t)(tops->first[top + 1] - tops->first[top]);
+	uint32_t *first = holdings->first, *targets = holdings->targets;
 
-	if (most > *capacity) {
-		struct heap_error *error = heap_column_resize(2 * most * sizeof(*holdings->targets),
-							      &holdings->targets);
+	for (uint32_t top = 0; top < tops->count; top++) {
+		uint32_t source = tops->component[top];
 
-		if (error)
-			return error;
-		*capacity = 2 * most;
+		for (uint32_t i = tops->first[top]; i < tops->first[top + 1]; i++) {
+			uint32_t target = tops->component[tops->targets[i]];
+
+			if (target == source)
+				continue;
+			if (targets)
+				targets[first[source]++] = target;
+			else
+				first[source + 1]++;
+		}
 	}
-	for (uint32_t i = tops->first[top]; i < tops->first[top + 1]; i++) {
-		uint32_t target = tops->component[tops->targets[i]];
-
-		if (target == component || seen[target] == component + 1)
-			continue;
-		seen[target] = component + 1;
-		holdings->targets[(*end)++] = target;
-	}
-	return NULL;
 }
 
-// Edges between components, each once.
+// Each edge once. @param seen  [components] 1 + the last that has led there
+static void leave_out_doubles(struct heap_holdings *holdings, uint32_t *seen)
+{
+	uint32_t *first = holdings->first, *targets = holdings->targets, edges = 0;
+
+	for (uint32_t i = 0; i < holdings->components; i++) {
+		uint32_t begin = first[i];
+
+		first[i] = edges;
+		for (uint32_t j = begin; j < first[i + 1]; j++) {
+			if (seen[targets[j]] == i + 1)
+				continue;
+			seen[targets[j]] = i + 1;
+			targets[edges++] = targets[j];
+		}
+	}
+	first[holdings->components] = edges;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *connect_components(const struct tops *tops,
 					     struct heap_holdings *holdings)
 {
-	size_t components = (size_t)holdings->components + 1, capacity = 0;
-	uint32_t left = tops->count;          // members
-	CLEANUP_COLUMN uint32_t *seen = NULL; // [components] 1 + the last that has led there
+	size_t components = (size_t)holdings->components + 1;
+	CLEANUP_COLUMN uint32_t *seen = NULL;
+	uint32_t *first;
 	struct heap_error *error = heap_column_create(components, sizeof(*seen), &seen);
 
 	if (!error)
-		error = heap_column_create(components, sizeof(*holdings->first), &holdings->first);
+		error = heap_column_create(components, sizeof(*first), &holdings->first);
 	if (!error)
 		error = heap_column_create(components, sizeof(*holdings->sizes), &holdings->sizes);
-	for (uint32_t i = 0; !error && i < holdings->components; i++) {
-		holdings->first[i + 1] = holdings->first[i];
-		for (; !error && left > 0 && tops->component[tops->members[left - 1]] == i; left--)
-			error = add_edges(tops, holdings, i, tops->members[left - 1], seen,
-					  &capacity);
-	}
-	if (!error)
-		add_sizes(tops, holdings->sizes);
-	return error;
+	if (error)
+		return error;
+	first = holdings->first;
+	note_component_edges(tops, holdings);
+	sum_up(first, holdings->components);
+	error = heap_column_create((size_t)first[holdings->components] + 1,
+				   sizeof(*holdings->targets), &holdings->targets);
+	if (error)
+		return error;
+	note_component_edges(tops, holdings);
+	rewind_firsts(first, holdings->components);
+	leave_out_doubles(holdings, seen);
+	add_sizes(tops, holdings->sizes);
+	return NULL;
 }
 
 static void tops_deinit(struct tops *tops)
@@ -346,7 +390,6 @@ static void tops_deinit(struct tops *tops)
 	heap_column_destroy(tops->first);
 	heap_column_destroy(tops->targets);
 	heap_column_destroy(tops->component);
-	heap_column_destroy(tops->members);
 }
 
 HEAP_MUST_CHECK

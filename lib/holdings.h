@@ -32,7 +32,7 @@ struct heap_holding {
 
 /**
  * Linear in objects and edges; 4 bytes per object while it works, and, for what is held by
- * several roots, 20 bytes per object and 4 per edge.
+ * several roots, 16 bytes per object and 4 per edge.
  *
  * @param graph  whose snapshot has SIZE; must outlive the holdings
  */
