@@ -297,6 +297,8 @@ struct heap_snapshot {
 	struct heap_file *file;         /**< open for what is not loaded; NULL if made in memory */
 	struct heap_contents *contents; /**< private: what is known of where contents are */
 	struct heap_around *around;     /**< private: columns that are loaded in part */
+	/** What people say that objects are: lib/declarations.h; NULL: nothing. */
+	struct heap_declarations *declarations;
 };
 
 /**

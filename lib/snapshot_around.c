@@ -7,6 +7,7 @@
 #include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/declarations.h"
 #include "lib/parallel.h"
 #include "lib/snapshot_read.h"
 
@@ -257,6 +258,8 @@ struct heap_error *heap_snapshot_load_around(struct heap_snapshot *snapshot, uns
 		return NULL;
 	if (columns & HEAP_COLUMN_SLOTS)
 		whole |= HEAP_COLUMN_EDGES;
+	if (snapshot->declarations && (columns & HEAP_DECLARED_COLUMNS))
+		whole = columns;
 	error = heap_snapshot_load(snapshot, whole);
 	for (unsigned left = columns & ~whole; !error && left; left &= left - 1)
 		error = heap_snapshot_within(snapshot,
@@ -305,6 +308,12 @@ struct heap_error *heap_snapshot_find_quality(struct heap_snapshot *snapshot,
 	CLEANUP_FREE size_t *first = NULL;
 	size_t blocks = 0;
 
+	if (snapshot->declarations) {
+		struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_QUALITY);
+
+		if (error)
+			return error;
+	}
 	if (snapshot->edge_interior) {
 		for (size_t i = 0; i < count; i++) {
 			qualities[i].interior = snapshot->edge_interior[qualities[i].edge];

@@ -3,6 +3,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/declarations.h"
 #include "lib/parallel.h"
 #include "lib/snapshot_read.h"
 #include "lib/snapshot_tables.h"
@@ -500,6 +501,8 @@ struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned c
 		error = load_slots(snapshot);
 	if (!error && (columns & HEAP_COLUMN_PARTS) && !snapshot->parts)
 		error = load_parts(snapshot);
+	if (!error && snapshot->declarations && (columns & HEAP_DECLARED_COLUMNS))
+		return heap_declarations_apply(snapshot);
 	return heap_snapshot_within(snapshot, error);
 }
 

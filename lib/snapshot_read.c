@@ -3,6 +3,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/declarations.h"
 #include "lib/snapshot_info.h"
 #include "lib/snapshot_read.h"
 #include "lib/snapshot_tables.h"
@@ -392,21 +393,6 @@ static struct heap_error *read_tables(struct heap_snapshot *snapshot)
 	return error ? error : heap_types_name_unnamed(&snapshot->types);
 }
 
-// Goes on with a snapshot whose file is open; takes it over.
-HEAP_MUST_CHECK
-static struct heap_error *open_snapshot(struct heap_snapshot *snapshot,
-					struct heap_snapshot **result)
-{
-	struct heap_error *error = heap_snapshot_within(snapshot, read_tables(snapshot));
-
-	if (error) {
-		heap_snapshot_close(snapshot);
-		return error;
-	}
-	*result = snapshot;
-	return NULL;
-}
-
 struct heap_error *heap_snapshot_open(const char *path, struct heap_snapshot **result)
 {
 	struct heap_snapshot *snapshot = calloc(1, sizeof(*snapshot));
@@ -416,11 +402,16 @@ struct heap_error *heap_snapshot_open(const char *path, struct heap_snapshot **r
 		return heap_error_out_of_memory();
 	snapshot->path = strdup(path);
 	error = snapshot->path ? heap_file_open(path, &snapshot->file) : heap_error_out_of_memory();
+	if (!error)
+		error = heap_snapshot_within(snapshot, read_tables(snapshot));
+	if (!error)
+		error = heap_declarations_read(snapshot);
 	if (error) {
 		heap_snapshot_close(snapshot);
 		return error;
 	}
-	return open_snapshot(snapshot, result);
+	*result = snapshot;
+	return NULL;
 }
 
 struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,
@@ -432,11 +423,14 @@ struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,
 	if (!snapshot)
 		return heap_error_out_of_memory();
 	error = heap_file_open_memory(bytes, size, &snapshot->file);
+	if (!error)
+		error = read_tables(snapshot);
 	if (error) {
 		heap_snapshot_close(snapshot);
 		return error;
 	}
-	return open_snapshot(snapshot, result);
+	*result = snapshot;
+	return NULL;
 }
 
 void heap_snapshot_close(struct heap_snapshot *snapshot)
@@ -473,5 +467,6 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	free(snapshot->parts);
 	heap_contents_destroy(snapshot->contents);
 	heap_around_destroy(snapshot->around);
+	heap_declarations_destroy(snapshot->declarations);
 	free(snapshot);
 }

@@ -80,6 +80,8 @@ struct command {
 	_(dangling) \
 	_(reachability) \
 	_(types) \
+	_(istype) \
+	_(suggest) \
 	_(sites) \
 	_(report) \
 	_(strings) \

@@ -83,7 +83,7 @@ SKIP: {
 
 # Commands that cannot be.
 fails_with $file, 'frobnicate', 'heapsh: frobnicate: no such command; `help` lists them', 2;
-fails_with $file, 's', 'heapsh: s: could be summary, show, stack, symbols, sizes, shared, suspects, sites, strings, source, snapshots', 2;
+fails_with $file, 's', 'heapsh: s: could be summary, show, stack, symbols, sizes, shared, suspects, suggest, sites, strings, source, snapshots', 2;
 fails_with $file, 'show', 'usage: show [--all] OBJ', 2;
 fails_with $file, 'info all', 'usage: info', 2;
 fails_with $file, 'count --by weight',
