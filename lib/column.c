@@ -15,6 +15,7 @@
 enum {
 	SMALL = 1 << 20,  // bytes up to which a column is malloc's, whatever the budget
 	PIECE = 16 << 20, // bytes that are written to a file at a time
+	SPARSE = 16,      // a sparse column counts as one of so many of its bytes
 };
 
 // Columns that are mappings of their own.
@@ -106,11 +107,13 @@ HEAP_MUST_CHECK
 static struct heap_error *map_memory(size_t size, void **start)
 {
 	*start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (*start == MAP_FAILED)
-		return heap_error_out_of_memory();
-	// Columns are gone through at random: with huge pages that costs half.
-	madvise(*start, size, MADV_HUGEPAGE);
-	return NULL;
+	return *start == MAP_FAILED ? heap_error_out_of_memory() : NULL;
+}
+
+// Columns are gone through at random: with huge pages that costs half.
+static void ask_for_huge_pages(void *start, size_t size)
+{
+	madvise(start, size, MADV_HUGEPAGE);
 }
 
 // Puts a file with the same bytes in the place of a column's memory, a piece after the other. Where
@@ -148,6 +151,7 @@ static bool move_to_memory(struct mapping *mapping)
 		heap_error_destroy(error);
 		return false;
 	}
+	ask_for_huge_pages(memory, mapping->size);
 	memcpy(memory, mapping->start, mapping->size);
 	if (mremap(memory, mapping->size, mapping->size, MREMAP_MAYMOVE | MREMAP_FIXED,
 		   mapping->start) != MAP_FAILED)
@@ -216,25 +220,29 @@ static bool charge(size_t bytes)
 
 // --- columns -----------------------------------------------------------------
 
-// Memory within the budget, or a file. With the mutex.
+// Memory within the budget, or a file. With the mutex. @param charged  bytes that it counts as
 HEAP_MUST_CHECK
-static struct heap_error *map(struct mapping *mapping, size_t size)
+static struct heap_error *map(struct mapping *mapping, size_t charged)
 {
-	mapping->size = size;
-	if (charge(size)) {
-		struct heap_error *error = map_memory(size, &mapping->start);
+	struct heap_error *error;
 
-		mapping->charged = size;
-		if (!error)
-			return NULL;
+	if (!charge(charged))
+		return map_file(mapping->size, &mapping->start);
+	error = map_memory(mapping->size, &mapping->start);
+	if (error) {
 		heap_error_destroy(error);
-		budget += size;
-		mapping->charged = 0;
+		budget += charged;
+		return map_file(mapping->size, &mapping->start);
 	}
-	return map_file(size, &mapping->start);
+	if (charged == mapping->size)
+		ask_for_huge_pages(mapping->start, mapping->size);
+	mapping->charged = charged;
+	return NULL;
 }
 
-struct heap_error *heap_column_create(size_t count, size_t width, void *column)
+// @param share  one of so many of its bytes counts
+HEAP_MUST_CHECK
+static struct heap_error *create(size_t count, size_t width, size_t share, void *column)
 {
 	struct heap_error *error;
 	size_t size;
@@ -254,8 +262,9 @@ struct heap_error *heap_column_create(size_t count, size_t width, void *column)
 
 	if (!mapping)
 		return heap_error_out_of_memory();
+	mapping->size = size;
 	pthread_mutex_lock(&mutex);
-	error = map(mapping, size);
+	error = map(mapping, size / share);
 	if (!error) {
 		*(void **)column = mapping->start;
 		mapping->next = mappings;
@@ -263,6 +272,16 @@ struct heap_error *heap_column_create(size_t count, size_t width, void *column)
 	}
 	pthread_mutex_unlock(&mutex);
 	return error;
+}
+
+struct heap_error *heap_column_create(size_t count, size_t width, void *column)
+{
+	return create(count, width, 1, column);
+}
+
+struct heap_error *heap_column_create_sparse(size_t count, size_t width, void *column)
+{
+	return create(count, width, SPARSE, column);
 }
 
 // Where a column's mapping is in the list: at NULL if it is malloc's. With the mutex.
@@ -278,7 +297,8 @@ static struct mapping **find(const void *column)
 // Ordinary memory can grow where it is, without a copy. With the mutex.
 static bool grow_memory(struct mapping *mapping, size_t size)
 {
-	if (!mapping->charged || size < mapping->size || !charge(size - mapping->size))
+	if (mapping->charged < mapping->size || size < mapping->size ||
+	    !charge(size - mapping->size))
 		return false;
 
 	void *start = mremap(mapping->start, mapping->size, size, MREMAP_MAYMOVE);
@@ -287,7 +307,7 @@ static bool grow_memory(struct mapping *mapping, size_t size)
 		budget += size - mapping->size;
 		return false;
 	}
-	madvise(start, size, MADV_HUGEPAGE);
+	ask_for_huge_pages(start, size);
 	mapping->start = start;
 	mapping->size = mapping->charged = size;
 	return true;

@@ -37,6 +37,10 @@
 HEAP_MUST_CHECK
 struct heap_error *heap_column_create(size_t count, size_t width, void *column);
 
+/** The same, of a column of which only little will be touched: it counts as a sixteenth. */
+HEAP_MUST_CHECK
+struct heap_error *heap_column_create_sparse(size_t count, size_t width, void *column);
+
 /**
  * Gives a column another size, keeping what fits of its bytes; it may move. What is new is zero.
  *

@@ -20,6 +20,7 @@ enum {
 struct heap_around {
 	unsigned columns;         // enum heap_columns that are loaded in part
 	uint8_t *loaded[COLUMNS]; // a bit per piece, of these
+	size_t pieces[COLUMNS];   // how many have been loaded, of these
 };
 
 bool heap_snapshot_is_partial(const struct heap_snapshot *snapshot, unsigned column)
@@ -140,7 +141,7 @@ static struct heap_error *make_array(const struct heap_snapshot *snapshot, uint3
 
 	if (!error && section->count != count)
 		error = heap_section_damaged(tag, "it has too few or too many values");
-	return error ? error : heap_column_create(count, width, place);
+	return error ? error : heap_column_create_sparse(count, width, place);
 }
 
 HEAP_MUST_CHECK
@@ -227,6 +228,7 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned c
 	struct pieces pieces = { .snapshot = snapshot, .column = column };
 	unsigned number = number_of(column);
 	struct heap_error *error;
+	size_t loaded = 0;
 
 	if (has_whole(snapshot, column))
 		return NULL;
@@ -234,8 +236,10 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned c
 	if (number < HEAP_OBJECT_COLUMNS &&
 	    !heap_file_find(snapshot->file, heap_object_columns[number].tag))
 		return heap_snapshot_load(snapshot, column);
+	if (heap_snapshot_is_partial(snapshot, column))
+		loaded = snapshot->around->pieces[number];
 	error = find_missing(&pieces, objects, count);
-	if (!error && pieces.count > snapshot->object_count / PIECE / MANY + 1)
+	if (!error && loaded + pieces.count > snapshot->object_count / PIECE / MANY + 1)
 		error = heap_snapshot_load(snapshot, column);
 	else if (!error && pieces.count > 0) {
 		error = begin(snapshot, column);
@@ -243,6 +247,8 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned c
 			error = heap_parallel_run(pieces.count, read_piece, &pieces);
 		for (size_t i = 0; !error && i < pieces.count; i++)
 			heap_bit_set(snapshot->around->loaded[number], pieces.numbers[i]);
+		if (!error)
+			snapshot->around->pieces[number] = loaded + pieces.count;
 	}
 	free(pieces.numbers);
 	return error;

@@ -175,6 +175,27 @@ static void columns_that_rest_make_way(void **state)
 	check_column(8 * LARGE, false); // all of the budget is back
 }
 
+static void sparse_columns_count_less(void **state)
+{
+	unsigned char *sparse = NULL, *other = NULL, *third = NULL;
+
+	(void)state;
+	heap_column_limit(LARGE + LARGE / 16);
+	assert_null(heap_column_create_sparse(LARGE, 1, &sparse));
+	assert_null(heap_column_create(LARGE, 1, &other));
+	assert_null(heap_column_create_sparse(2 * LARGE, 1, &third));
+	assert_false(is_in_file(sparse) || is_in_file(other));
+	assert_true(is_in_file(third));
+	memset(sparse, 1, LARGE);
+	assert_null(heap_column_resize(2 * LARGE, &sparse));
+	assert_int_equal(sparse[LARGE - 1], 1);
+	assert_int_equal(sparse[LARGE], 0);
+	heap_column_destroy(sparse);
+	heap_column_destroy(other);
+	heap_column_destroy(third);
+	check_column(LARGE + LARGE / 16, false); // all of the budget is back
+}
+
 static void where_there_is_no_room_for_files_nobody_makes_way(void **state)
 {
 	unsigned char *column, *other = NULL;
@@ -221,6 +242,7 @@ static void no_room_is_an_error(void **state)
 UNIT_TESTS("column", cmocka_unit_test(columns_are_zeros_within_the_budget_and_beyond),
 	   cmocka_unit_test(columns_share_the_budget), cmocka_unit_test(columns_grow_and_shrink),
 	   cmocka_unit_test(columns_that_rest_make_way),
+	   cmocka_unit_test(sparse_columns_count_less),
 	   cmocka_unit_test(where_there_is_no_room_for_files_nobody_makes_way),
 	   cmocka_unit_test(what_malloc_gave_may_be_destroyed),
 	   cmocka_unit_test(no_room_is_an_error))
