@@ -231,6 +231,8 @@ leaks        what no root reaches, by type and site
 dangling     pointers into the heap, to where no object lives any more
 reachability how much is reached from which kind of roots, and how much from none
 types        a type as C source with offsets, or all types that objects have
+istype       say of what type an object is, where you know better
+suggest      the objects of which it would help most to know the type
 sites        objects and bytes per allocation site, or along the calls that led there
 report       a page for a browser: what is in the heap, and what holds it
 strings      the texts of the heap, the longest or the most frequent first
