@@ -18,6 +18,7 @@ enum {
 };
 
 static const char heading[] = "heapsh types 1 ";
+static const char like[] = "like ";
 
 void heap_declarations_destroy(struct heap_declarations *declarations)
 {
@@ -75,17 +76,20 @@ static heap_type_id find_type(const struct heap_types *types, const char *name)
 	return HEAP_NO_TYPE;
 }
 
-// "0x55d0c0ffee40 struct session"
+// "0x55d0c0ffee40 struct session", "like 0x55d0c0ffee40 struct session"
 HEAP_MUST_CHECK
 static struct heap_error *parse_line(struct heap_snapshot *snapshot,
 				     struct heap_declarations *declarations, const char *line,
 				     unsigned number)
 {
-	char *end;
-	uint64_t address = strtoull(line, &end, 16);
-	struct heap_declaration declaration;
+	struct heap_declaration declaration = { .is_for_alike =
+							strncmp(line, like, strlen(like)) == 0 };
 	struct heap_error *error;
+	uint64_t address;
+	char *end;
 
+	line += declaration.is_for_alike ? strlen(like) : 0;
+	address = strtoull(line, &end, 16);
 	if (end == line || *end != ' ')
 		return heap_error_create(HEAP_ERROR_FORMAT, "line %u: no address and type", number);
 	error = heap_snapshot_locate(snapshot, address, &declaration.object);
@@ -184,7 +188,8 @@ static bool write_text(const struct heap_snapshot *snapshot, FILE *file)
 		const struct heap_declaration *declaration = &declarations->list[i];
 
 		heap_types_format(&snapshot->types, declaration->type, name, sizeof(name));
-		fprintf(file, "0x%" PRIx64 " %s\n", snapshot->address[declaration->object], name);
+		fprintf(file, "%s0x%" PRIx64 " %s\n", declaration->is_for_alike ? like : "",
+			snapshot->address[declaration->object], name);
 	}
 	return fflush(file) == 0 && !ferror(file);
 }
@@ -278,21 +283,23 @@ static struct heap_error *copy(const struct heap_snapshot *snapshot,
 	return error;
 }
 
-struct heap_error *heap_declarations_add(struct heap_snapshot *snapshot, heap_object_id object,
-					 heap_type_id type, uint32_t *named)
+struct heap_error *heap_declarations_add(struct heap_snapshot *snapshot,
+					 struct heap_declaration declaration, uint32_t *named)
 {
-	struct heap_declaration declaration = { object, heap_types_strip(&snapshot->types, type) };
 	struct heap_declarations *declarations;
 	uint32_t before;
 	struct heap_error *error;
 
 	if (!snapshot->path)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "the snapshot is no file");
+	declaration.type = heap_types_strip(&snapshot->types, declaration.type);
 	error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_DECLARED_COLUMNS);
-	if (!error && !heap_declarations_fit(&snapshot->types, type, snapshot->size[object]))
-		error = heap_error_create(
-			HEAP_ERROR_ARGUMENT, "a value has %" PRIu64 " bytes, the object %" PRIu64,
-			heap_types_size(&snapshot->types, type), snapshot->size[object]);
+	if (!error && !heap_declarations_fit(&snapshot->types, declaration.type,
+					     snapshot->size[declaration.object]))
+		error = heap_error_create(HEAP_ERROR_ARGUMENT,
+					  "a value has %" PRIu64 " bytes, the object %" PRIu64,
+					  heap_types_size(&snapshot->types, declaration.type),
+					  snapshot->size[declaration.object]);
 	if (!error)
 		error = copy(snapshot, &declarations);
 	if (error)

@@ -9,7 +9,7 @@
  *
  *	heapsh types 1 0123456789abcdef0123456789abcdef       the snapshot's id
  *	0x55d0c0ffee40 struct session
- *	0x55d0c0fff000 struct slot (cache.c:12)
+ *	like 0x55d0c0fff000 struct slot (cache.c:12)          and all of its site and size
  *
  * Whoever opens the snapshot finds these objects with these types, and with the evidence
  * "declared". What they point to, and has no type, gets that of the pointer, if it fits; and so on.
@@ -21,6 +21,7 @@
 struct heap_declaration {
 	heap_object_id object;
 	heap_type_id type; /**< stripped */
+	bool is_for_alike; /**< also of objects of its site and size that have no type */
 };
 
 struct heap_declarations {
@@ -47,13 +48,14 @@ struct heap_error *heap_declarations_weigh(struct heap_snapshot *snapshot, heap_
 /**
  * Declares an object to be of a type, and stores that.
  *
+ * @param declaration  its type need not be stripped
  * @param named  gets how many other objects have a type because of that
  * @return NULL, HEAP_ERROR_ARGUMENT: it does not fit, or the snapshot is no file's;
  *         HEAP_ERROR_SYSTEM: it cannot be stored, and then it does not hold
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_declarations_add(struct heap_snapshot *snapshot, heap_object_id object,
-					 heap_type_id type, uint32_t *named);
+struct heap_error *heap_declarations_add(struct heap_snapshot *snapshot,
+					 struct heap_declaration declaration, uint32_t *named);
 
 /** Takes one back; what was inferred holds again. HEAP_ERROR_ABSENT: there is none. */
 HEAP_MUST_CHECK

@@ -251,6 +251,35 @@ static struct heap_error *follow(struct applying *applying, heap_object_id objec
 	return error;
 }
 
+// Names all that are like a declared object.
+HEAP_MUST_CHECK
+static struct heap_error *name_alike(struct applying *applying,
+				     const struct heap_declaration *declaration)
+{
+	const struct heap_snapshot *snapshot = applying->snapshot;
+	heap_object_id like = declaration->object;
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+		if (snapshot->site[i] == snapshot->site[like] &&
+		    snapshot->size[i] == snapshot->size[like] && is_unknown(snapshot, i))
+			error = name(applying, i, declaration->type, HEAP_EVIDENCE_VOTE);
+	}
+	return error;
+}
+
+// @param first  in the queue
+HEAP_MUST_CHECK
+static struct heap_error *follow_from(struct applying *applying, size_t first)
+{
+	struct heap_error *error = NULL;
+
+	for (size_t i = first; !error && i < applying->queued; i++)
+		error = follow(applying, applying->queue[i]);
+	return error;
+}
+
+// What pointers say goes before what is merely alike.
 HEAP_MUST_CHECK
 static struct heap_error *apply(struct applying *applying)
 {
@@ -260,8 +289,17 @@ static struct heap_error *apply(struct applying *applying)
 	for (size_t i = 0; !error && i < declarations->count; i++)
 		error = name(applying, declarations->list[i].object, declarations->list[i].type,
 			     HEAP_EVIDENCE_DECLARED);
-	for (size_t i = 0; !error && i < applying->queued; i++)
-		error = follow(applying, applying->queue[i]);
+	if (!error)
+		error = follow_from(applying, 0);
+	for (size_t i = 0; !error && i < declarations->count; i++) {
+		size_t queued = applying->queued;
+
+		if (!declarations->list[i].is_for_alike)
+			continue;
+		error = name_alike(applying, &declarations->list[i]);
+		if (!error)
+			error = follow_from(applying, queued);
+	}
 	declarations->derived = (uint32_t)(applying->queued - declarations->count);
 	return error;
 }
@@ -284,7 +322,8 @@ struct heap_error *heap_declarations_apply(struct heap_snapshot *snapshot)
 	snapshot->declarations->are_applied =
 		true; // what is loaded now is not applied to in between
 	error = heap_snapshot_load(snapshot, HEAP_DECLARED_COLUMNS | HEAP_COLUMN_SIZE |
-						     HEAP_COLUMN_EDGES | HEAP_COLUMN_SLOTS);
+						     HEAP_COLUMN_SITE | HEAP_COLUMN_EDGES |
+						     HEAP_COLUMN_SLOTS);
 	if (!error)
 		error = apply(&applying);
 	snapshot->declarations->are_applied = !error;

@@ -121,29 +121,32 @@ static enum command_status forget(struct session *session, const char *word)
 	return COMMAND_OK;
 }
 
-static enum command_status declare(struct session *session, const char *word, const char *name)
+static enum command_status declare(struct session *session, const char *word, const char *name,
+				   bool is_for_alike)
 {
 	struct output *output = session->output;
+	struct heap_declaration declaration = { .is_for_alike = is_for_alike };
 	heap_object_id object;
-	heap_type_id type;
 	uint32_t named;
 	struct heap_error *error = session_parse_object(session, word, &object);
 
 	if (!error)
 		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE);
 	if (!error)
-		error = find_type(session, name, session->snapshot->size[object], &type);
+		error = find_type(session, name, session->snapshot->size[object],
+				  &declaration.type);
+	declaration.object = object;
 	if (!error)
 		error = heap_error_within(
-			heap_declarations_add(session->snapshot, object, type, &named), "%s", name);
+			heap_declarations_add(session->snapshot, declaration, &named), "%s", name);
 	if (!error)
 		error = describe_load(session);
 	if (error)
 		return command_fail(session, error);
 	output_text(output, "%s\n", describe_object(session, object));
 	if (named > 0)
-		output_text(output, "%" PRIu32 " object%s that it leads to ha%s a type now\n",
-			    named, format_plural(named), named == 1 ? "s" : "ve");
+		output_text(output, "%" PRIu32 " other object%s a type now\n", named,
+			    named == 1 ? " has" : "s have");
 	output_open_object(output, NULL);
 	describe_object_json(session, "object", object);
 	output_number(output, "named", named);
@@ -154,21 +157,22 @@ static enum command_status declare(struct session *session, const char *word, co
 static enum command_status istype_run(struct session *session, int argc, char **argv)
 {
 	int forgets = command_option(&argc, argv, "--forget", NULL);
+	int is_for_alike = command_option(&argc, argv, "--alike", NULL);
 
-	if (argc == 1 && !forgets)
+	if (argc == 1 && !forgets && !is_for_alike)
 		return list(session);
 	if (forgets)
-		return argc == 2 ? forget(session, argv[1]) : COMMAND_USAGE;
+		return argc == 2 && !is_for_alike ? forget(session, argv[1]) : COMMAND_USAGE;
 	if (argc < 3)
 		return COMMAND_USAGE;
-	return declare(session, argv[1], join(session, argc - 2, argv + 2));
+	return declare(session, argv[1], join(session, argc - 2, argv + 2), is_for_alike);
 }
 
-static const char *const istype_options[] = { "--forget", NULL };
+static const char *const istype_options[] = { "--alike", "--forget", NULL };
 
 const struct command istype_command = {
 	.name = "istype",
-	.synopsis = "[OBJ TYPE | --forget OBJ]",
+	.synopsis = "[[--alike] OBJ TYPE | --forget OBJ]",
 	.summary = "say of what type an object is, where you know better",
 	.details =
 		"What its pointers lead to gets their types, if it had none, and so on. It is kept "

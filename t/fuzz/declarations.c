@@ -56,7 +56,8 @@ static void use(struct heap_snapshot *snapshot, uint8_t byte)
 	if (!error)
 		error = heap_declarations_weigh(snapshot, object, type, &score);
 	if (!error)
-		error = heap_declarations_add(snapshot, object, type, &named);
+		error = heap_declarations_add(
+			snapshot, (struct heap_declaration){ object, type, byte & 1 }, &named);
 	if (!error)
 		error = heap_declarations_remove(snapshot, object);
 	heap_error_destroy(error);

@@ -67,7 +67,7 @@ my %known = (
 );
 
 is scalar Heapsh::ask($file, 'istype', 'chest', 'struct', 'chest'),
-    "struct chest at $chest\n20 objects that it leads to have a type now\n", 'istype says what follows';
+    "struct chest at $chest\n20 other objects have a type now\n", 'istype says what follows';
 is_deeply types(), \%known, 'of what pointers lead to: structs, arrays, texts, a flexible array; no unions, no middles, no bytes'
     or diag explain types();
 my ($id) = Heapsh::ask($file, 'info') =~ /id (\w+),/;
@@ -89,7 +89,7 @@ is slurp(), "heapsh types 1 $id\n$chest struct chest\n", 'and it stands there on
 is_refused('istype chest struct nobody', 'struct nobody: the snapshot has no such type; it has those that its objects, variables and their pointers are of', 'no such type');
 is_refused("istype $text struct chest", 'struct chest: a value has 64 bytes, the object 12', 'too large a type');
 Heapsh::ask($file, 'istype', 'chest');
-is "$Heapsh::status $Heapsh::complaint", "2 usage: istype [OBJ TYPE | --forget OBJ]\n", 'no type at all';
+is "$Heapsh::status $Heapsh::complaint", "2 usage: istype [[--alike] OBJ TYPE | --forget OBJ]\n", 'no type at all';
 is_refused("istype --forget $text", "$text: nothing is declared of it", 'nothing to forget');
 is_deeply types(), \%known, 'all that changes nothing';
 
@@ -100,6 +100,16 @@ is_deeply types(), { 'struct weight' => '1 64' }, 'and with it goes what followe
 is scalar Heapsh::ask($file, 'istype', '--forget', $chest), "block(64) at $chest again\n", 'istype --forget';
 is_deeply types(), {}, 'nobody knows anything any more';
 ok !-e "$file.types", 'and nothing is kept';
+
+# --- of all that are alike -----------------------------------------------------------
+
+my ($node) = Heapsh::ask($file, 'find', 'size', '32', 'site', 'declared.c:69') =~ /(0x\w+)/;
+is scalar Heapsh::ask($file, 'istype', '--alike', $node, 'node'), "struct node at $node\n14 other objects have a type now\n",
+    'istype --alike: the other nodes, and what they all lead to';
+is_deeply types(), { 'struct node' => '5 160', 'struct weight' => '5 80', 'char' => '5 60' }, 'but not what is of their size alone';
+is slurp(), "heapsh types 1 $id\nlike $node struct node\n", 'which is kept so';
+like scalar Heapsh::ask($file, 'count'), qr/struct node \((?=.*declared 20 %).*\)/, 'each with its evidence';
+Heapsh::ask($file, 'istype', '--forget', $node);
 
 # --- the text ------------------------------------------------------------------------
 
