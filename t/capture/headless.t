@@ -63,6 +63,19 @@ SKIP: {
     }
 }
 
+# Other allocators, where they are installed: below ours.
+my %below = map { m{^\s*(lib(?:jemalloc|tcmalloc_minimal|mimalloc))\.so\S* .* => (\S+)$} ? ($1, $2) : () }
+    `PATH=\$PATH:/sbin:/usr/sbin ldconfig -p`;
+for my $name (qw(libjemalloc libtcmalloc_minimal libmimalloc)) {
+  SKIP: {
+        skip "$name is not installed", 2 unless $below{$name} && `uname -m` =~ /^x86_64/;
+        my ($output) = run("env LD_PRELOAD=$library:$below{$name} HEAPSNAP_TRACE=$name.trace HEAPSNAP_RATE=1 $program");
+        is $output, "made 16000\n", "above $name";
+        my $all = JSON::PP->new->decode(scalar `$build/heapsh-trace --json --frame exchange $directory/$name.trace`);
+        is "$all->{dropped} $all->{end}{samples}", '0 0', "above $name each sample has an end";
+    }
+}
+
 # --- what cannot be
 
 for my $setting (['--every=1s'], ['--growth', '64M'], ['--at-exit'], ['--at-exit=all'], ['--report-at-exit'],
