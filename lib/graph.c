@@ -64,6 +64,45 @@ static void rewind_firsts(uint32_t *first, size_t count)
 	first[0] = 0;
 }
 
+// The edges' own columns are gone through in order here, and the new ones at random; afterwards it
+// is the other way round.
+static void change_places(const struct heap_graph *graph)
+{
+	heap_column_rest(graph->in_edge);
+	heap_column_rest(graph->in_source);
+	heap_column_wake(graph->snapshot->edge_first);
+	heap_column_wake(graph->snapshot->edge_target);
+}
+
+static void turn_edges_around(const struct heap_snapshot *snapshot, uint32_t *in_first,
+			      uint32_t *in_edge, heap_object_id *in_source)
+{
+	for (uint32_t i = 0; i < snapshot->edge_count; i++)
+		in_first[snapshot->edge_target[i] + 1]++;
+	sum_up(in_first, snapshot->object_count);
+	for (heap_object_id source = 0; source < snapshot->object_count; source++) {
+		for (uint32_t i = snapshot->edge_first[source];
+		     i < snapshot->edge_first[source + 1]; i++) {
+			uint32_t place = in_first[snapshot->edge_target[i]]++;
+
+			in_edge[place] = i;
+			in_source[place] = source;
+		}
+	}
+	rewind_firsts(in_first, snapshot->object_count);
+}
+
+static void turn_root_edges_around(const struct heap_snapshot *snapshot, uint32_t *root_in_first,
+				   uint32_t *root_in)
+{
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		root_in_first[snapshot->root_edges[i].target + 1]++;
+	sum_up(root_in_first, snapshot->object_count);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		root_in[root_in_first[snapshot->root_edges[i].target]++] = (uint32_t)i;
+	rewind_firsts(root_in_first, snapshot->object_count);
+}
+
 struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
@@ -79,6 +118,8 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
 	CLEANUP_COLUMN uint32_t *root_in = NULL;
 	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS);
 
+	heap_column_rest(snapshot->edge_first);
+	heap_column_rest(snapshot->edge_target);
 	if (!error)
 		error = heap_column_create(objects + 1, sizeof(*in_first), &in_first);
 	if (!error)
@@ -91,30 +132,14 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
 		error = heap_column_create(snapshot->root_edge_count, sizeof(*root_in), &root_in);
 	if (error)
 		return error;
-	for (uint32_t i = 0; i < snapshot->edge_count; i++)
-		in_first[snapshot->edge_target[i] + 1]++;
-	sum_up(in_first, objects);
-	for (heap_object_id source = 0; source < objects; source++) {
-		for (uint32_t i = snapshot->edge_first[source];
-		     i < snapshot->edge_first[source + 1]; i++) {
-			uint32_t place = in_first[snapshot->edge_target[i]]++;
-
-			in_edge[place] = i;
-			in_source[place] = source;
-		}
-	}
-	rewind_firsts(in_first, objects);
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		root_in_first[snapshot->root_edges[i].target + 1]++;
-	sum_up(root_in_first, objects);
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		root_in[root_in_first[snapshot->root_edges[i].target]++] = (uint32_t)i;
-	rewind_firsts(root_in_first, objects);
+	turn_edges_around(snapshot, in_first, in_edge, in_source);
+	turn_root_edges_around(snapshot, root_in_first, root_in);
 	graph->in_first = keep(in_first);
 	graph->in_edge = keep(in_edge);
 	graph->in_source = keep(in_source);
 	graph->root_in_first = keep(root_in_first);
 	graph->root_in = keep(root_in);
+	change_places(graph);
 	return NULL;
 }
 

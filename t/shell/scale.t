@@ -124,7 +124,7 @@ SKIP: {
     for my $question (\@question, ['-q', $file, 'leaks', '--limit', 3],
         ['-q', $file, 'identify', '0x555555560010'], ['-q', $file, 'path', '0x555555560010'],
         ['-q', $file, 'retained', 'type', 'record_11'], ['-q', $file, 'roots', '--limit', 3],
-        ['-q', $file, 'suspects'], ['-q', $file, 'largest', 3])
+        ['-q', $file, 'suspects'], ['-q', $file, 'sizes', '0x555555560010'])
     {
         my @expected = Sample::run('', $heapsh, @$question);
         unlink $kept;
