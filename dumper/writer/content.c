@@ -34,12 +34,18 @@ struct check {
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
 		  struct content *result)
 {
+	content_read_from(inference, inference->pages, object, words, result);
+}
+
+void content_read_from(const struct inference *inference, struct pages *pages,
+		       heap_object_id object, uint64_t *words, struct content *result)
+{
 	const struct objects *objects = &inference->capture->objects;
 	uint64_t count = (objects_size(objects, object) + 7) / 8; // texts end within a word
 
 	if (count > CONTENT_WORDS)
 		count = CONTENT_WORDS;
-	pages_read(inference->pages, objects->address[object], words, count * 8);
+	pages_read(pages, objects->address[object], words, count * 8);
 	*result = (struct content){ object, words, count };
 }
 

@@ -496,7 +496,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	size_t count = (size_t)capture->objects.count + 1;
 	struct inference inference = {
 		.capture = capture,
-		.pages = pages_create(&capture->image),
+		.pages = pages_create(&capture->image, PAGES_FOR_ALL),
 		.rank = malloc(count),
 		.renamed = calloc(count, sizeof(*inference.renamed)),
 		.is_sure = calloc(count, sizeof(*inference.is_sure)),

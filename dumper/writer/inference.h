@@ -270,6 +270,10 @@ int content_score(const struct inference *inference, const struct content *conte
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
 		  struct content *result);
 
+/** The same with pages of the caller's own, for threads. */
+void content_read_from(const struct inference *inference, struct pages *pages,
+		       heap_object_id object, uint64_t *words, struct content *result);
+
 /** Whether it is a string: text up to a NUL, and nothing but NULs or leftovers after that. */
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size);

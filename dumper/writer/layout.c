@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/layout.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 enum {
@@ -51,23 +52,36 @@ static int compare_slots(const void *left, const void *right)
 	return a->pointee < b->pointee ? -1 : a->pointee > b->pointee;
 }
 
-const struct layout_slots *layouts_slots(const struct layouts *layouts, heap_type_id type)
+// @return false if memory is short
+static bool find_slots(const struct layouts *layouts, heap_type_id type, struct layout_slots *slots)
 {
-	struct layout_slots *slots = &layouts->slots[type];
-
-	if (slots->known)
-		return slots;
-
 	struct slot_list list = { .types = layouts->types };
 
 	if (!heap_types_visit_pointers(layouts->types, type, add_slot, &list)) {
 		free(list.slots);
-		return NULL;
+		return false;
 	}
 	if (list.count > 0)
 		qsort(list.slots, list.count, sizeof(*list.slots), compare_slots);
-	*slots = (struct layout_slots){ list.slots, list.count, true };
-	return slots;
+	slots->slots = list.slots;
+	slots->count = list.count;
+	__atomic_store_n(&slots->known, true, __ATOMIC_RELEASE);
+	return true;
+}
+
+const struct layout_slots *layouts_slots(const struct layouts *layouts, heap_type_id type)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct layout_slots *slots = &layouts->slots[type];
+	bool is_found = true;
+
+	if (__atomic_load_n(&slots->known, __ATOMIC_ACQUIRE))
+		return slots;
+	pthread_mutex_lock(&lock);
+	if (!slots->known)
+		is_found = find_slots(layouts, type, slots);
+	pthread_mutex_unlock(&lock);
+	return is_found ? slots : NULL;
 }
 
 // --- parts -------------------------------------------------------------------
@@ -359,16 +373,17 @@ static bool has_bytes(const struct layouts *layouts, heap_type_id id)
 	id = heap_types_strip(types, id);
 
 	const struct heap_type *type = &types->types[id];
+	uint8_t known = __atomic_load_n(&layouts->bytes[id], __ATOMIC_RELAXED);
 	bool found = false;
 
-	if (layouts->bytes[id] != BYTES_UNKNOWN)
-		return layouts->bytes[id] == BYTES_FOUND;
+	if (known != BYTES_UNKNOWN)
+		return known == BYTES_FOUND;
 	if (type->kind == HEAP_TYPE_ARRAY)
 		found = layouts_is_character(layouts, heap_types_strip(types, type->target)) ||
 			has_bytes(layouts, type->target);
 	for (uint32_t i = 0; !found && is_compound(type) && i < type->members; i++)
 		found = has_bytes(layouts, types->members[type->first_member + i].type);
-	layouts->bytes[id] = found ? BYTES_FOUND : BYTES_NONE;
+	__atomic_store_n(&layouts->bytes[id], found ? BYTES_FOUND : BYTES_NONE, __ATOMIC_RELAXED);
 	return found;
 }
 

@@ -59,7 +59,7 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 
 void layouts_deinit(struct layouts *layouts);
 
-/** The pointers in one value of @p type. NULL if memory is short. */
+/** The pointers in one value of @p type. NULL if memory is short. Several threads may ask. */
 const struct layout_slots *layouts_slots(const struct layouts *layouts, heap_type_id type);
 
 /**

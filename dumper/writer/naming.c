@@ -8,12 +8,15 @@
  */
 #include "dumper/writer/naming.h"
 
+#include "dumper/writer/pieces.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-	FEW = 256, // news of less than one in so many blocks is of these alone
+	FEW = 256,    // news of less than one in so many blocks is of these alone
+	PIECE = 4096, // blocks whose hints are weighed by one thread
 };
 
 static bool has_unnamed(const struct inference *inference, const struct site_summary *site)
@@ -137,28 +140,109 @@ static enum rank weak_rank(enum layout_fit fit)
 	}
 }
 
-struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed)
-{
-	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
-	struct heap_error *error = words ? NULL : heap_error_out_of_memory();
+// What single hints make of an object.
+struct weighed {
+	heap_object_id object;
+	struct layout_claim claim;
+};
 
-	// By address: memory is read once, and in order.
-	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
+struct weighing {
+	struct inference *inference;
+	struct weighed *found; // [count]
+	size_t count, capacity;
+};
+
+// Of a piece: the same, of its objects.
+struct part {
+	struct pages *pages;
+	struct weighed *found; // [count]
+	size_t count;
+	uint64_t words[CONTENT_WORDS + 1];
+};
+
+// Several threads look at pieces, and none changes what another one asks.
+HEAP_MUST_CHECK
+static struct heap_error *weigh_piece(void *context, size_t number, void *result)
+{
+	const struct weighing *weighing = context;
+	const struct inference *inference = weighing->inference;
+	heap_object_id first = (heap_object_id)number * PIECE;
+	heap_object_id left = inference->capture->objects.count - first;
+	struct part *part = result;
+
+	part->count = 0;
+	if (!part->pages)
+		part->pages = pages_create(&inference->capture->image, PAGES_IN_ORDER);
+	if (!part->found)
+		part->found = malloc(PIECE * sizeof(*part->found));
+	if (!part->pages || !part->found)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = first; i < first + (left < PIECE ? left : PIECE); i++) {
+		struct weighed *weighed = &part->found[part->count];
 		struct content content;
 
 		if (inference->rank[i] != RANK_NONE || inference->hint_head[i] == NO_HINT)
 			continue;
-		content_read(inference, i, words, &content);
+		content_read_from(inference, part->pages, i, part->words, &content);
+		*weighed = (struct weighed){ i, hints_weigh(inference, &content) };
+		part->count += weighed->claim.fit != LAYOUT_NONE;
+	}
+	return NULL;
+}
 
-		struct layout_claim claim = hints_weigh(inference, &content);
+HEAP_MUST_CHECK
+static struct heap_error *join_piece(void *context, void *result)
+{
+	struct weighing *weighing = context;
+	const struct part *part = result;
 
-		if (claim.fit == LAYOUT_NONE)
-			continue;
+	if (weighing->capacity - weighing->count < part->count) {
+		size_t capacity = weighing->capacity * 2 + PIECE;
+		void *larger = realloc(weighing->found, capacity * sizeof(*weighing->found));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		weighing->found = larger;
+		weighing->capacity = capacity;
+	}
+	if (part->count > 0)
+		memcpy(&weighing->found[weighing->count], part->found,
+		       part->count * sizeof(*part->found));
+	weighing->count += part->count;
+	return NULL;
+}
+
+static void release_piece(void *result)
+{
+	struct part *part = result;
+
+	pages_destroy(part->pages);
+	free(part->found);
+}
+
+struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed)
+{
+	struct weighing weighing = { .inference = inference };
+	// By address: memory is read once, and in order.
+	struct heap_error *error = pieces_run(&(struct piece_work){
+		.count = ((size_t)inference->capture->objects.count + PIECE - 1) / PIECE,
+		.part_size = sizeof(struct part),
+		.work = weigh_piece,
+		.join = join_piece,
+		.release = release_piece,
+		.context = &weighing,
+	});
+
+	for (size_t i = 0; !error && i < weighing.count; i++) {
+		const struct weighed *weighed = &weighing.found[i];
+
 		++*claimed;
-		error = inference_claim(inference, weak_rank(claim.fit),
-					&(struct claim){ i, claim.type, claim.elements,
+		error = inference_claim(inference, weak_rank(weighed->claim.fit),
+					&(struct claim){ weighed->object, weighed->claim.type,
+							 weighed->claim.elements,
 							 HEAP_EVIDENCE_POINTER, false });
 	}
+	free(weighing.found);
 	return error;
 }
 

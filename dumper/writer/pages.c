@@ -8,7 +8,6 @@
 
 enum {
 	PAGE = 4096,
-	PAGES = 8192, // 32 MiB, of which only what is used is memory
 	MIN_PAGES = 16,
 	SHARE = 64, // of the memory that there may be, no more than one part in so many
 	AHEAD = 4,  // are read at once where addresses ascend
@@ -23,10 +22,10 @@ struct pages {
 };
 
 // How many are kept; a power of two.
-static size_t count_pages(void)
+static size_t count_pages(size_t most)
 {
 	struct rlimit limit;
-	size_t count = PAGES;
+	size_t count = most;
 
 	if (getrlimit(RLIMIT_DATA, &limit) != 0)
 		return count;
@@ -35,10 +34,10 @@ static size_t count_pages(void)
 	return count;
 }
 
-struct pages *pages_create(const struct image *image)
+struct pages *pages_create(const struct image *image, size_t most)
 {
 	struct pages *pages = calloc(1, sizeof(*pages));
-	size_t count = count_pages();
+	size_t count = count_pages(most);
 
 	if (!pages)
 		return NULL;

@@ -14,8 +14,17 @@
 
 struct pages;
 
-/** @param image  must live as long as the result. @return NULL: memory is short */
-struct pages *pages_create(const struct image *image);
+enum {
+	PAGES_FOR_ALL = 8192, /**< 32 MiB, of which only what is used is memory */
+	PAGES_IN_ORDER = 64,  /**< for who reads by ascending address */
+};
+
+/**
+ * @param image  must live as long as the result
+ * @param most   pages that are kept, a power of two; fewer where memory is short
+ * @return NULL: memory is short
+ */
+struct pages *pages_create(const struct image *image, size_t most);
 
 /** NULL is fine. */
 void pages_destroy(struct pages *pages);
