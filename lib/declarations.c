@@ -263,6 +263,10 @@ static struct heap_error *change(struct heap_snapshot *snapshot,
 	}
 	heap_declarations_destroy(before);
 	forget_columns(snapshot);
+	if (declarations->count == 0) {
+		heap_declarations_destroy(declarations);
+		snapshot->declarations = NULL;
+	}
 	return heap_snapshot_load(snapshot, HEAP_DECLARED_COLUMNS);
 }
 
