@@ -108,9 +108,11 @@ for my $question (\@question, ['-q', $file, 'leaks', '--limit', 3],
     ['-q', $file, 'retained', 'type', 'record_11'], ['-q', $file, 'dominators'])
 {
     my @expected = Sample::run('', $heapsh, @$question);
-    unlink $kept;
-    is_deeply [Sample::run('', $heapsh, '--memory', '0', @$question)], \@expected,
-        "--memory 0 @$question[2..$#$question]";
+    for my $memory (0, '4M', '12M') {    # nothing is memory, or some of it, and some makes way
+        unlink $kept;
+        is_deeply [Sample::run('', $heapsh, '--memory', $memory, @$question)], \@expected,
+            "--memory $memory @$question[2..$#$question]";
+    }
     next if $ENV{SANITIZE};    # which takes all memory
     unlink $kept;
     is_deeply [Sample::run('', 'prlimit', '--data=' . (24 << 20), $heapsh, @$question)],
