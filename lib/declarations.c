@@ -163,8 +163,9 @@ struct heap_error *heap_declarations_read(struct heap_snapshot *snapshot)
 		return error;
 	file = open_text(path);
 	if (!file)
-		return errno == ENOENT || errno == ENOTDIR ? NULL
-							   : heap_error_create_system("%s", path);
+		return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
+			       ? NULL
+			       : heap_error_create_system("%s", path);
 	declarations = calloc(1, sizeof(*declarations));
 	error = declarations ? read_lines(snapshot, file, declarations)
 			     : heap_error_out_of_memory();
