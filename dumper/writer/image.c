@@ -222,8 +222,7 @@ static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end
 	uint64_t entries[512];
 	uint64_t page = start / PAGE;
 	uint64_t last = (end + PAGE - 1) / PAGE;
-	size_t at_once =
-		PIECE / PAGE; // as many as will do, mostly; runs that were never touched are long
+	size_t at_once = PIECE / PAGE; // mostly these will do; runs never touched are long
 	bool first = true;
 
 	*touched = true;
