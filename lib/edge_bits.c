@@ -74,14 +74,19 @@ static struct heap_error *find_section(const struct heap_snapshot *snapshot, uin
 	return error;
 }
 
-struct heap_error *heap_edge_bits_create(const struct heap_snapshot *snapshot, unsigned demands,
+struct heap_error *heap_edge_bits_create(struct heap_snapshot *snapshot, unsigned demands,
 					 uint8_t **result)
 {
 	CLEANUP_COLUMN uint8_t *bits = NULL;
 	struct demanding demanding = { .snapshot = snapshot, .demands = demands };
 	size_t edges = snapshot->edge_count;
-	struct heap_error *error = heap_column_create(edges / 8 + 1, 1, &bits);
+	struct heap_error *error = NULL;
 
+	if (snapshot->declarations)
+		error = heap_snapshot_load(snapshot, HEAP_COLUMN_QUALITY);
+	if (error)
+		return error;
+	error = heap_column_create(edges / 8 + 1, 1, &bits);
 	demanding.bits = bits;
 	if (!error && !snapshot->edge_interior)
 		error = find_section(snapshot, HEAP_TAG_EDGE_INTERIORS, &demanding.interiors);

@@ -23,13 +23,14 @@ static inline bool heap_edge_is_start(uint32_t interior, uint8_t flags)
 }
 
 /**
- * Looks at all edges; QUALITY is not loaded for that, but used if it is.
+ * Looks at all edges; QUALITY is not loaded for that, but used if it is, and where people have said
+ * what objects are (lib/declarations.h), which changes it.
  *
  * @param demands  enum heap_edge_demand, or'ed
  * @param result   [edges / 8 + 1] bits (lib/bits.h), a column of the caller's
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_edge_bits_create(const struct heap_snapshot *snapshot, unsigned demands,
+struct heap_error *heap_edge_bits_create(struct heap_snapshot *snapshot, unsigned demands,
 					 uint8_t **result);
 
 #endif

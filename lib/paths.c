@@ -424,7 +424,7 @@ static struct heap_error *is_held_by_types(const struct heap_graph *graph, heap_
 	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
 
 	if (!error)
-		error = heap_edge_bits_create(snapshot, HEAP_EDGE_BY_TYPE, &typed);
+		error = heap_edge_bits_create(graph->snapshot, HEAP_EDGE_BY_TYPE, &typed);
 	if (!error)
 		error = heap_flood_init(&flood, snapshot);
 	if (error)

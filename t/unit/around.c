@@ -4,6 +4,7 @@
 
 #include "lib/bits.h"
 #include "lib/column.h"
+#include "lib/declarations.h"
 #include "lib/edge_bits.h"
 #include "lib/snapshot.h"
 #include "t/helper/sample.h"
@@ -234,6 +235,29 @@ static void edges_are_chosen_without_their_columns(void **state)
 	heap_snapshot_close(snapshot);
 }
 
+// What people have said of objects is in the columns alone.
+static void edges_are_chosen_as_they_are_declared(void **state)
+{
+	struct heap_snapshot *snapshot = opened();
+	uint8_t *bits;
+
+	(void)state;
+	snapshot->declarations = calloc(1, sizeof(*snapshot->declarations));
+	snapshot->declarations->are_applied = true;
+	sample_check(heap_edge_bits_create(snapshot, HEAP_EDGE_BY_TYPE, &bits));
+	heap_column_destroy(bits);
+	assert_non_null(snapshot->edge_flags);
+	for (uint32_t i = 0; i < EDGES; i++)
+		snapshot->edge_flags[i] ^= HEAP_EDGE_TYPED;
+	sample_check(heap_edge_bits_create(snapshot, HEAP_EDGE_BY_TYPE, &bits));
+	for (uint32_t i = 0; i < EDGES; i++) {
+		if (heap_bit_get(bits, i) != !(whole->edge_flags[i] & HEAP_EDGE_TYPED))
+			fail_msg("edge %u", i);
+	}
+	heap_column_destroy(bits);
+	heap_snapshot_close(snapshot);
+}
+
 // Sizes in order, whether they are loaded, in part or not at all.
 static void sizes_are_read_without_their_column(void **state)
 {
@@ -297,6 +321,7 @@ int main(void)
 		cmocka_unit_test(many_blocks_are_loaded_as_a_whole),
 		cmocka_unit_test(qualities_are_found_without_their_column),
 		cmocka_unit_test(edges_are_chosen_without_their_columns),
+		cmocka_unit_test(edges_are_chosen_as_they_are_declared),
 		cmocka_unit_test(sizes_are_read_without_their_column),
 		cmocka_unit_test(addresses_are_located),
 	};

@@ -68,7 +68,7 @@ static void find_distances(const struct heap_snapshot *model, bool starts_only, 
 	}
 }
 
-static void check_flood(const struct heap_snapshot *model, bool starts_only, bool typed_only)
+static void check_flood(struct heap_snapshot *model, bool starts_only, bool typed_only)
 {
 	static uint32_t expected[OBJECTS], found[OBJECTS];
 	struct heap_flood_way way = { .distance = found };
