@@ -44,6 +44,7 @@
 enum {
 	VIRTUAL_ROOT = 0,
 	AHEAD = 12,     // nodes or edges before their turn that memory is asked for what they need
+	STEPS = 4,      // of a way up that are asked for
 	BUCKET = 65536, // numbers
 	CHUNK = 2730,   // edges, which are 16 KiB
 	SEGMENT = 1024, // chunks that memory is asked for at a time
@@ -330,14 +331,18 @@ static void sort_bucket(const struct work *work, const struct bucket *bucket, st
 	sorted->first[BUCKET] = bucket->count;
 }
 
-// Asks for what the ways up from some edges' ends begin with, three steps of each: the further
+// Asks for what the ways up from some edges' ends begin with, several steps of each: the further
 // ahead an edge is, the fewer of them are here already. What is not linked has old numbers of the
 // stack there, which do no harm.
 static inline ALWAYS_INLINED void ask_ahead(const union pair *links, const uint32_t *from)
 {
-	prefetch(&links[from[-3 * AHEAD]]);
-	prefetch(&links[links[from[-2 * AHEAD]].ancestor]);
-	prefetch(&links[links[links[from[-AHEAD]].ancestor].ancestor]);
+	for (int steps = 0; steps < STEPS; steps++) {
+		uint32_t at = from[(steps - STEPS) * AHEAD];
+
+		for (int i = 0; i < steps; i++)
+			at = links[at].ancestor;
+		prefetch(&links[at]);
+	}
 }
 
 // Of the numbers of a bucket, from the last one down.
@@ -356,7 +361,7 @@ static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
 		for (uint32_t i = sorted->first[number - start + 1]; i > first; i--) {
 			uint32_t candidate;
 
-			if (i > 3 * AHEAD)
+			if (i > STEPS * AHEAD)
 				ask_ahead(links, &sorted->from[i - 1]);
 			candidate = evaluate(links, sorted->from[i - 1], number);
 			if (candidate < best)
