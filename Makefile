@@ -165,7 +165,8 @@ $(BUILD)/%.o: %.c
 
 $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(UNIT_LIBS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) \
+		$(LDFLAGS) $(UNIT_LIBS) $(LIBS)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/isolation.o $(BUILD)/dumper/writer/bounds.o
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/pieces.o

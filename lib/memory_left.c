@@ -105,15 +105,21 @@ static uint64_t left_in_groups(void)
 	return left;
 }
 
-uint64_t heap_memory_budget(void)
+uint64_t heap_memory_left(void)
 {
 	uint64_t available = read_number("/proc/meminfo", "MemAvailable:");
-	struct rlimit limit;
 
 	available = available < UINT64_MAX / 1024 ? available * 1024 : UINT64_C(1) << 30;
+	return least(available, left_in_groups());
+}
+
+uint64_t heap_memory_budget(void)
+{
 	// A group counts pages of files as well: some of them must stay, or each look at a column
 	// that is in a file takes another one's pages away.
-	available = least(available, left_in_groups()) / 4 * 3;
+	uint64_t available = heap_memory_left() / 4 * 3;
+	struct rlimit limit;
+
 	// Of these there are others who take their part: whoever calls malloc().
 	if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		available = least(available, limit.rlim_cur / 2);

@@ -9,8 +9,15 @@
 #include <stdint.h>
 
 /**
- * Three quarters of what the machine has left, or a control group's limit leaves (version 1 or 2,
- * those above it included), or half of setrlimit()'s limit, whichever is least.
+ * What the machine has left, or a control group's limit leaves (version 1 or 2, those above it
+ * included), whichever is less.
+ *
+ * @return bytes; 1 GiB if nobody says
+ */
+uint64_t heap_memory_left(void);
+
+/**
+ * Three quarters of that, or half of setrlimit()'s limit, whichever is less.
  *
  * @return bytes
  */

@@ -2,6 +2,7 @@
 #include "dumper/writer/bounds.h"
 
 #include "lib/cleanup.h"
+#include "lib/memory_left.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -44,100 +45,9 @@ static bool read_number(const char *path, const char *key, uint64_t *result)
 	return at && sscanf(at + strlen(key), "%" SCNu64, result) == 1;
 }
 
-// --- cgroups -----------------------------------------------------------------------
-
-struct controller {
-	const char *root;
-	const char *limit;
-	const char *usage;
-	const char *cache; // in memory.stat: pages that the kernel gives up when asked for memory
-};
-
-static const struct controller version_1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-					     "memory.usage_in_bytes", "\ntotal_inactive_file " };
-static const struct controller version_2 = { "/sys/fs/cgroup", "memory.max", "memory.current",
-					     "\ninactive_file " };
-
-static bool read_controller(const char *directory, const char *name, const char *key,
-			    uint64_t *result)
-{
-	char path[4096];
-
-	return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) &&
-	       read_number(path, key, result);
-}
-
-// Of one cgroup. A limit of "max" is no number.
-static uint64_t free_in(const struct controller *controller, const char *directory)
-{
-	uint64_t limit, usage, cache = 0;
-
-	if (!read_controller(directory, controller->limit, "", &limit) ||
-	    !read_controller(directory, controller->usage, "", &usage))
-		return UINT64_MAX;
-	read_controller(directory, "memory.stat", controller->cache, &cache);
-	usage -= cache < usage ? cache : usage;
-	return limit > usage ? limit - usage : 0;
-}
-
-// Of a cgroup and all those that it is in.
-static uint64_t free_in_tree(const struct controller *controller, const char *path)
-{
-	char directory[4096];
-	uint64_t least = UINT64_MAX;
-
-	if (snprintf(directory, sizeof(directory), "%s%s", controller->root, path) >=
-	    (int)sizeof(directory))
-		return least;
-	while (strlen(directory) >= strlen(controller->root)) {
-		uint64_t here = free_in(controller, directory);
-
-		least = here < least ? here : least;
-		*strrchr(directory, '/') = '\0';
-	}
-	return least;
-}
-
-// Lines of /proc/self/cgroup: "0::/path", "4:memory:/path" (cgroups(7)).
-static uint64_t free_in_cgroups(void)
-{
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	char line[4096];
-	uint64_t least = UINT64_MAX;
-
-	while (file && fgets(line, sizeof(line), file)) {
-		char *controllers = strchr(line, ':');
-		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-		uint64_t here = UINT64_MAX;
-
-		if (!path)
-			continue;
-		*path++ = '\0';
-		path[strcspn(path, "\n")] = '\0';
-		if (controllers[1] == '\0')
-			here = free_in_tree(&version_2, path);
-		else if (strstr(controllers, "memory"))
-			here = free_in_tree(&version_1, path);
-		least = here < least ? here : least;
-	}
-	if (file)
-		fclose(file);
-	return least;
-}
-
-uint64_t bounds_free_memory(void)
-{
-	uint64_t least = free_in_cgroups(), machine;
-
-	if (!read_number("/proc/meminfo", "MemAvailable:", &machine))
-		return least;
-	machine *= 1024;
-	return machine < least ? machine : least;
-}
-
 uint64_t bounds_memory(const struct heapsnap_process *process)
 {
-	uint64_t room = bounds_free_memory();
+	uint64_t room = heap_memory_left();
 
 	// The program goes on, and what it writes to costs memory too.
 	room -= room / 4;

@@ -15,9 +15,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/** Bytes that are free for this process: of the machine, and of all cgroups that it is in. */
-uint64_t bounds_free_memory(void);
-
 /** Bytes that the writer may use. */
 uint64_t bounds_memory(const struct heapsnap_process *process);
 
