@@ -266,7 +266,8 @@ static struct heap_error *write_contents(const struct job *job)
 			error = write_content(job, first + i, addresses[i],
 					      sizes[i] < limit ? sizes[i] : limit, piece);
 	}
-	heap_file_writer_end(job->writer);
+	if (!error)
+		heap_file_writer_end(job->writer);
 	return error;
 }
 
