@@ -6,7 +6,7 @@
 #include "lib/cleanup.h"
 #include "lib/declarations.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 enum {
 	TEXT_BYTES = 256, // of an object, that are looked at

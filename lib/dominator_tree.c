@@ -4,8 +4,7 @@
 #include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/column.h"
-
-#include <string.h>
+#include "lib/firsts.h"
 
 // Whether a node is in the tree at all: of what is reachable the retained size is its own at
 // least, which may be 0 only if the object is of no bytes. Those at the top are left out then.
@@ -36,15 +35,12 @@ struct heap_error *heap_dominator_tree_init(struct heap_dominator_tree *result,
 		if (is_in_tree(dominators, i))
 			first[parent_of(dominators, i, nodes) + 1]++;
 	}
-	for (uint32_t i = 0; i <= nodes; i++)
-		first[i + 1] += first[i];
+	heap_firsts_sum_up(first, (size_t)nodes + 1);
 	for (uint32_t i = 0; i < nodes; i++) {
 		if (is_in_tree(dominators, i))
 			child[first[parent_of(dominators, i, nodes)]++] = i;
 	}
-	// Each has been advanced to where the next one's begin.
-	memmove(first + 1, first, ((size_t)nodes + 1) * sizeof(*first));
-	first[0] = 0;
+	heap_firsts_rewind(first, (size_t)nodes + 1);
 	*result = (struct heap_dominator_tree){ dominators, keep(first), keep(child), nodes };
 	return NULL;
 }

@@ -38,6 +38,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/firsts.h"
 
 #include <string.h>
 
@@ -317,8 +318,7 @@ static void sort_bucket(const struct work *work, const struct bucket *bucket, st
 
 	memset(sorted->first, 0, sizeof(sorted->first));
 	count_edges(work, bucket, sorted->first);
-	for (uint32_t i = 0; i < BUCKET; i++)
-		sorted->first[i + 1] += sorted->first[i];
+	heap_firsts_sum_up(sorted->first, BUCKET);
 	// From their ends: then they begin where they end now.
 	for (uint32_t i = bucket->chunk; i != NO_CHUNK; used = CHUNK) {
 		const struct chunk *chunk = get_chunk(work, i);

@@ -3,6 +3,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/firsts.h"
 #include "lib/edge_bits.h"
 #include "lib/flood.h"
 
@@ -50,20 +51,6 @@ void heap_graph_destroy(struct heap_graph *graph)
 	free(graph);
 }
 
-// Turns counts per key, in first[key + 1], into where each key's entries begin.
-static void sum_up(uint32_t *first, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		first[i + 1] += first[i];
-}
-
-// After first[key] has been advanced past each of its entries: back to where they begin.
-static void rewind_firsts(uint32_t *first, size_t count)
-{
-	memmove(first + 1, first, count * sizeof(*first));
-	first[0] = 0;
-}
-
 // The edges' own columns are gone through in order here, and the new ones at random; afterwards it
 // is the other way round.
 static void change_places(const struct heap_graph *graph)
@@ -79,7 +66,7 @@ static void turn_edges_around(const struct heap_snapshot *snapshot, uint32_t *in
 {
 	for (uint32_t i = 0; i < snapshot->edge_count; i++)
 		in_first[snapshot->edge_target[i] + 1]++;
-	sum_up(in_first, snapshot->object_count);
+	heap_firsts_sum_up(in_first, snapshot->object_count);
 	for (heap_object_id source = 0; source < snapshot->object_count; source++) {
 		for (uint32_t i = snapshot->edge_first[source];
 		     i < snapshot->edge_first[source + 1]; i++) {
@@ -89,7 +76,7 @@ static void turn_edges_around(const struct heap_snapshot *snapshot, uint32_t *in
 			in_source[place] = source;
 		}
 	}
-	rewind_firsts(in_first, snapshot->object_count);
+	heap_firsts_rewind(in_first, snapshot->object_count);
 }
 
 static void turn_root_edges_around(const struct heap_snapshot *snapshot, uint32_t *root_in_first,
@@ -97,10 +84,10 @@ static void turn_root_edges_around(const struct heap_snapshot *snapshot, uint32_
 {
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		root_in_first[snapshot->root_edges[i].target + 1]++;
-	sum_up(root_in_first, snapshot->object_count);
+	heap_firsts_sum_up(root_in_first, snapshot->object_count);
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		root_in[root_in_first[snapshot->root_edges[i].target]++] = (uint32_t)i;
-	rewind_firsts(root_in_first, snapshot->object_count);
+	heap_firsts_rewind(root_in_first, snapshot->object_count);
 }
 
 struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)

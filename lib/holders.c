@@ -4,9 +4,8 @@
 #include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/firsts.h"
 #include "lib/parallel.h"
-
-#include <string.h>
 
 enum {
 	PIECE = 1 << 15, // pointers that a thread looks at at a time
@@ -140,21 +139,6 @@ static size_t place_of(const struct batch *batch, heap_object_id object)
 	return low;
 }
 
-// Turns counts, in first[place + 1], into where each place's entries begin.
-static uint32_t sum_up(uint32_t *first, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		first[i + 1] += first[i];
-	return first[count];
-}
-
-// After first[place] has been advanced past its entries: back to where they begin.
-static void rewind_firsts(uint32_t *first, size_t count)
-{
-	memmove(first + 1, first, count * sizeof(*first));
-	first[0] = 0;
-}
-
 // Sorts what pieces have found by object.
 HEAP_MUST_CHECK
 static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, struct batch *batch)
@@ -170,7 +154,7 @@ static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, str
 					      snapshot->edge_target[pass->found[i].edges[j]]) +
 				     1]++;
 	}
-	count = sum_up(batch->first, batch->count);
+	count = heap_firsts_sum_up(batch->first, batch->count);
 	batch->edges = calloc((size_t)count + 1, sizeof(*batch->edges));
 	batch->sources = calloc((size_t)count + 1, sizeof(*batch->sources));
 	if (!batch->edges || !batch->sources)
@@ -186,7 +170,7 @@ static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, str
 			batch->sources[batch->first[place]++] = source;
 		}
 	}
-	rewind_firsts(batch->first, batch->count);
+	heap_firsts_rewind(batch->first, batch->count);
 	return NULL;
 }
 
@@ -202,7 +186,7 @@ static struct heap_error *find_root_edges(const struct heap_holders *holders, st
 		if (heap_bit_get(holders->wanted, target))
 			batch->root_first[place_of(batch, target) + 1]++;
 	}
-	count = sum_up(batch->root_first, batch->count);
+	count = heap_firsts_sum_up(batch->root_first, batch->count);
 	batch->root_edges = calloc((size_t)count + 1, sizeof(*batch->root_edges));
 	if (!batch->root_edges)
 		return heap_error_out_of_memory();
@@ -213,7 +197,7 @@ static struct heap_error *find_root_edges(const struct heap_holders *holders, st
 			batch->root_edges[batch->root_first[place_of(batch, target)]++] =
 				(uint32_t)i;
 	}
-	rewind_firsts(batch->root_first, batch->count);
+	heap_firsts_rewind(batch->root_first, batch->count);
 	return NULL;
 }
 

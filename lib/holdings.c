@@ -19,6 +19,7 @@
 #include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/firsts.h"
 
 #include <string.h>
 
@@ -110,20 +111,6 @@ static struct heap_error *find_tops(struct tops *tops)
 	return error;
 }
 
-// Turns counts per source, in first[source + 1], into where each one's edges begin.
-static void sum_up(uint32_t *first, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		first[i + 1] += first[i];
-}
-
-// After first[source] has been advanced past each of its edges: back to where they begin.
-static void rewind_firsts(uint32_t *first, size_t count)
-{
-	memmove(first + 1, first, count * sizeof(*first));
-	first[0] = 0;
-}
-
 static void note_edge(struct tops *tops, uint32_t source, heap_object_id object)
 {
 	uint32_t target = tops->top_of[object];
@@ -164,13 +151,13 @@ static struct heap_error *connect_tops(struct tops *tops)
 		return error;
 	first = tops->first;
 	note_edges(tops);
-	sum_up(first, tops->count);
+	heap_firsts_sum_up(first, tops->count);
 	error = heap_column_create((size_t)first[tops->count] + 1, sizeof(*tops->targets),
 				   &tops->targets);
 	if (error)
 		return error;
 	note_edges(tops);
-	rewind_firsts(first, tops->count);
+	heap_firsts_rewind(first, tops->count);
 	return NULL;
 }
 
@@ -372,13 +359,13 @@ static struct heap_error *connect_components(const struct tops *tops,
 		return error;
 	first = holdings->first;
 	note_component_edges(tops, holdings);
-	sum_up(first, holdings->components);
+	heap_firsts_sum_up(first, holdings->components);
 	error = heap_column_create((size_t)first[holdings->components] + 1,
 				   sizeof(*holdings->targets), &holdings->targets);
 	if (error)
 		return error;
 	note_component_edges(tops, holdings);
-	rewind_firsts(first, holdings->components);
+	heap_firsts_rewind(first, holdings->components);
 	leave_out_doubles(holdings, seen);
 	add_sizes(tops, holdings->sizes);
 	return NULL;

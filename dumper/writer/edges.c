@@ -2,6 +2,7 @@
 #include "dumper/writer/edges.h"
 
 #include "dumper/writer/pieces.h"
+#include "lib/firsts.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -391,9 +392,8 @@ struct heap_error *edges_init(struct edges *edges, const struct objects *objects
 			.context = &scan,
 		});
 	free(scan.pieces);
-	// How many each has, to where they begin.
-	for (heap_object_id i = 0; !error && !is_stored && i < objects->count; i++)
-		edges->first[i + 1] += edges->first[i];
+	if (!error && !is_stored)
+		heap_firsts_sum_up(edges->first, objects->count);
 	return error;
 }
 

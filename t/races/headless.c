@@ -3,17 +3,13 @@
  * Blocks without headers, of which some are samples, made, resized and freed by several threads
  * at once, for ThreadSanitizer. t/races.t builds and runs it with the library for traces alone.
  */
-#include "dumper/blocks.h"
-#include "dumper/settings.h"
+#include "t/races/race.h"
 
-#include <malloc.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	THREADS = 4,
 	ROUNDS = 5000,
 	BLOCKS = 64,
 };
@@ -54,22 +50,9 @@ static void *work(void *number)
 
 int main(void)
 {
-	pthread_t threads[THREADS];
 	int left = 0;
 
-	heapsnap_below_init();
-	// What ThreadSanitizer knows: what goes through free() has been handed on.
-	heapsnap_hot.malloc = malloc;
-	heapsnap_hot.free = free;
-	heapsnap_below =
-		(struct heapsnap_allocator){ calloc, realloc, memalign, malloc_usable_size };
-	heapsnap_settings_read();
-	heapsnap_process_init();
-	heapsnap_backtraces_init();
-	for (uintptr_t i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, work, (void *)(i + 1));
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
+	run_threads(work);
 	for (int i = 0; i < BLOCKS; i++)
 		heapsnap_release(exchange[i]);
 	for (int i = 0; i < HEAPSNAP_WATCHES; i++)

@@ -6,19 +6,15 @@
  */
 #include "dumper/automatic.h"
 #include "dumper/backtraces.h"
-#include "dumper/blocks.h"
 #include "dumper/heapsnap.h"
-#include "dumper/settings.h"
+#include "t/races/race.h"
 
-#include <malloc.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	THREADS = 4,
 	ROUNDS = 3000,
 	BLOCKS = 64,
 	PIECES = 200,
@@ -97,21 +93,7 @@ static void *work(void *number)
 
 int main(void)
 {
-	pthread_t threads[THREADS];
-
-	heapsnap_below_init();
-	// What ThreadSanitizer knows: what goes through free() has been handed on.
-	heapsnap_hot.malloc = malloc;
-	heapsnap_hot.free = free;
-	heapsnap_below =
-		(struct heapsnap_allocator){ calloc, realloc, memalign, malloc_usable_size };
-	heapsnap_settings_read();
-	heapsnap_process_init();
-	heapsnap_backtraces_init();
-	for (uintptr_t i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, work, (void *)(i + 1));
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
+	run_threads(work);
 	puts(failures ? "failed" : "done");
 	return failures != 0;
 }
