@@ -16,6 +16,7 @@
  * A text that is of another snapshot counts for nothing.
  */
 
+#include "lib/repetitions.h"
 #include "lib/snapshot.h"
 
 struct heap_declaration {
@@ -40,10 +41,13 @@ uint64_t heap_declarations_fit(const struct heap_types *types, heap_type_id type
 /**
  * How well an object's pointers agree with its being of a type: how many stand where that has
  * one, less those that do not. Loads EDGES and SLOTS.
+ *
+ * @param repetitions  of the snapshot's types
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_declarations_weigh(struct heap_snapshot *snapshot, heap_object_id object,
-					   heap_type_id type, int64_t *score);
+					   heap_type_id type, struct heap_repetitions *repetitions,
+					   int64_t *score);
 
 /**
  * Declares an object to be of a type, and stores that.

@@ -5,6 +5,7 @@
  */
 #include "lib/cleanup.h"
 #include "lib/declarations.h"
+#include "lib/repetitions.h"
 
 #include <stdlib.h>
 
@@ -12,23 +13,10 @@ enum {
 	TEXT_BYTES = 256, // of an object, that are looked at
 };
 
-struct slot {
-	uint64_t offset;
-	heap_type_id pointee; // stripped
-};
-
-// Where pointers are in a value of a type.
-struct slots {
-	heap_type_id type;
-	struct slot *list; // [count] by offset
-	size_t count, capacity;
-	bool is_short; // of memory
-};
-
 struct applying {
 	struct heap_snapshot *snapshot;
-	struct slots *known; // [known_count] of the types that were asked for
-	size_t known_count;
+	struct heap_slot_table slots;
+	struct heap_repetitions repetitions;
 	heap_object_id *queue; // [queued] objects whose slots are to be followed
 	size_t queued, capacity;
 };
@@ -44,108 +32,6 @@ uint64_t heap_declarations_fit(const struct heap_types *types, heap_type_id type
 		return size < start ? 0 : 1 + (stride > 0 ? (size - start) / stride : 0);
 	}
 	return value > 0 ? size / value : 0;
-}
-
-// --- slots -------------------------------------------------------------------
-
-static bool add_slot(void *context, uint64_t offset, heap_type_id pointer)
-{
-	struct slots *slots = context;
-
-	if (slots->count == slots->capacity) {
-		size_t capacity = slots->capacity * 2 + 16;
-		void *larger = realloc(slots->list, capacity * sizeof(*slots->list));
-
-		slots->is_short = !larger;
-		if (!larger)
-			return false;
-		slots->list = larger;
-		slots->capacity = capacity;
-	}
-	slots->list[slots->count++] = (struct slot){ offset, pointer };
-	return true;
-}
-
-static int compare_slots(const void *left, const void *right)
-{
-	const struct slot *a = left, *b = right;
-
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *find_slots(struct applying *applying, heap_type_id type,
-				     const struct slots **result)
-{
-	const struct heap_types *types = &applying->snapshot->types;
-	struct slots *known, *slots;
-
-	for (size_t i = 0; i < applying->known_count; i++) {
-		*result = &applying->known[i];
-		if ((*result)->type == type)
-			return NULL;
-	}
-	known = realloc(applying->known, (applying->known_count + 1) * sizeof(*known));
-	if (!known)
-		return heap_error_out_of_memory();
-	applying->known = known;
-	slots = &known[applying->known_count++];
-	*slots = (struct slots){ .type = type };
-	heap_types_visit_pointers(types, type, add_slot, slots);
-	if (slots->is_short)
-		return heap_error_out_of_memory();
-	for (size_t i = 0; i < slots->count; i++)
-		slots->list[i].pointee =
-			heap_types_strip(types, types->types[slots->list[i].pointee].target);
-	if (slots->count > 0)
-		qsort(slots->list, slots->count, sizeof(*slots->list), compare_slots);
-	*result = slots;
-	return NULL;
-}
-
-// The slot at an offset, or NULL. @param is_one_of  of a union's several, which nobody tells apart
-static const struct slot *slot_at(const struct slots *slots, uint64_t offset, bool *is_one_of)
-{
-	size_t low = 0, high = slots->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (slots->list[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == slots->count || slots->list[low].offset != offset)
-		return NULL;
-	*is_one_of = low + 1 < slots->count && slots->list[low + 1].offset == offset;
-	return &slots->list[low];
-}
-
-// The slot at an offset of an object of that type, in any of its values or elements.
-HEAP_MUST_CHECK
-static struct heap_error *find_slot(struct applying *applying, heap_type_id type, uint64_t offset,
-				    const struct slot **result, bool *is_one_of)
-{
-	const struct heap_types *types = &applying->snapshot->types;
-	uint64_t start, stride = heap_types_size(types, type);
-	const struct slots *slots;
-	heap_type_id element;
-	struct heap_error *error;
-
-	if (heap_types_flexible(types, type, &start, &element) && offset >= start) {
-		type = heap_types_strip(types, element);
-		stride = heap_types_size(types, type);
-		offset -= start;
-	}
-	*result = NULL;
-	*is_one_of = false;
-	if (stride == 0)
-		return NULL;
-	error = find_slots(applying, type, &slots);
-	if (!error)
-		*result = slot_at(slots, offset % stride, is_one_of);
-	return error;
 }
 
 // --- naming ------------------------------------------------------------------
@@ -226,6 +112,22 @@ static struct heap_error *name_target(struct applying *applying, heap_object_id 
 	return error || !is_it ? error : name(applying, object, type, HEAP_EVIDENCE_POINTER);
 }
 
+// The slots where a pointer of an object stands, if it is of that type; NULL if there are none.
+HEAP_MUST_CHECK
+static struct heap_error *find_slots(const struct heap_snapshot *snapshot,
+				     struct heap_repetitions *repetitions, heap_type_id type,
+				     uint32_t edge, const struct heap_slots **slots,
+				     uint32_t *first, uint32_t *end)
+{
+	const struct heap_repetition *repetition;
+	struct heap_error *error = heap_repetitions_find(repetitions, type, &repetition);
+
+	if (!error)
+		*slots = heap_repetition_slots_at(
+			repetition, (uint64_t)snapshot->edge_slot[edge] * 8, first, end);
+	return error;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *follow(struct applying *applying, heap_object_id object)
 {
@@ -235,18 +137,20 @@ static struct heap_error *follow(struct applying *applying, heap_object_id objec
 	for (uint32_t i = snapshot->edge_first[object];
 	     !error && i < snapshot->edge_first[object + 1]; i++) {
 		heap_object_id target = snapshot->edge_target[i];
-		const struct slot *slot;
-		bool is_one_of;
+		const struct heap_slots *slots;
+		uint32_t first, end;
 
 		snapshot->edge_flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
-		error = find_slot(applying, snapshot->type[object],
-				  (uint64_t)snapshot->edge_slot[i] * 8, &slot, &is_one_of);
-		if (error || !slot)
+		error = find_slots(snapshot, &applying->repetitions, snapshot->type[object], i,
+				   &slots, &first, &end);
+		if (error || !slots)
 			continue;
 		snapshot->edge_flags[i] |= HEAP_EDGE_TYPED;
-		if (!is_one_of && snapshot->edge_interior[i] == 0 && is_unknown(snapshot, target) &&
-		    fills(&snapshot->types, slot->pointee, snapshot->size[target]))
-			error = name_target(applying, target, slot->pointee);
+		// Of a union's several nobody knows which is meant.
+		if (end - first == 1 && snapshot->edge_interior[i] == 0 &&
+		    is_unknown(snapshot, target) &&
+		    fills(&snapshot->types, slots->list[first].pointee, snapshot->size[target]))
+			error = name_target(applying, target, slots->list[first].pointee);
 	}
 	return error;
 }
@@ -304,11 +208,19 @@ static struct heap_error *apply(struct applying *applying)
 	return error;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct applying *applying)
+{
+	struct heap_error *error =
+		heap_slot_table_init(&applying->slots, &applying->snapshot->types);
+
+	return error ? error : heap_repetitions_init(&applying->repetitions, &applying->slots);
+}
+
 static void release(struct applying *applying)
 {
-	for (size_t i = 0; i < applying->known_count; i++)
-		free(applying->known[i].list);
-	free(applying->known);
+	heap_repetitions_deinit(&applying->repetitions);
+	heap_slot_table_deinit(&applying->slots);
 	free(applying->queue);
 }
 
@@ -325,6 +237,8 @@ struct heap_error *heap_declarations_apply(struct heap_snapshot *snapshot)
 						     HEAP_COLUMN_SITE | HEAP_COLUMN_EDGES |
 						     HEAP_COLUMN_SLOTS);
 	if (!error)
+		error = prepare(&applying);
+	if (!error)
 		error = apply(&applying);
 	snapshot->declarations->are_applied = !error;
 	release(&applying);
@@ -332,22 +246,21 @@ struct heap_error *heap_declarations_apply(struct heap_snapshot *snapshot)
 }
 
 struct heap_error *heap_declarations_weigh(struct heap_snapshot *snapshot, heap_object_id object,
-					   heap_type_id type, int64_t *score)
+					   heap_type_id type, struct heap_repetitions *repetitions,
+					   int64_t *score)
 {
-	struct applying applying = { .snapshot = snapshot };
 	struct heap_error *error =
 		heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES | HEAP_COLUMN_SLOTS);
 
 	*score = 0;
 	for (uint32_t i = error ? 0 : snapshot->edge_first[object];
 	     !error && i < snapshot->edge_first[object + 1]; i++) {
-		const struct slot *slot;
-		bool is_one_of;
+		const struct heap_slots *slots;
+		uint32_t first, end;
 
-		error = find_slot(&applying, type, (uint64_t)snapshot->edge_slot[i] * 8, &slot,
-				  &is_one_of);
-		*score += slot ? 1 : -1;
+		error = find_slots(snapshot, repetitions, type, i, &slots, &first, &end);
+		if (!error)
+			*score += slots ? 1 : -1;
 	}
-	release(&applying);
 	return error;
 }

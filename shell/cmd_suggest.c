@@ -38,6 +38,8 @@ struct search {
 	uint32_t ordered;
 	struct suggestion *list; // [count]
 	size_t count, capacity;
+	struct heap_slot_table slots;
+	struct heap_repetitions repetitions;
 };
 
 static bool is_unknown(const struct heap_snapshot *snapshot, heap_node_id node)
@@ -196,10 +198,10 @@ static bool is_struct_of(const struct heap_types *types, heap_type_id type, uint
 
 // The structs of the object's size, or that grow to it, that have pointers where it has some, the best first.
 HEAP_MUST_CHECK
-static struct heap_error *guess(struct session *session, heap_object_id object,
+static struct heap_error *guess(struct search *search, heap_object_id object,
 				struct guess guesses[TYPES], size_t *count)
 {
-	struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_snapshot *snapshot = search->session->snapshot;
 
 	*count = 0;
 	for (heap_type_id type = 1; type < snapshot->types.count; type++) {
@@ -210,7 +212,8 @@ static struct heap_error *guess(struct session *session, heap_object_id object,
 
 		if (!is_struct_of(&snapshot->types, type, snapshot->size[object]))
 			continue;
-		error = heap_declarations_weigh(snapshot, object, type, &one.score);
+		error = heap_declarations_weigh(snapshot, object, type, &search->repetitions,
+						&one.score);
 		if (error)
 			return error;
 		is_exact = snapshot->types.types[type].size == snapshot->size[object];
@@ -231,11 +234,12 @@ static struct heap_error *guess(struct session *session, heap_object_id object,
 // --- the command -------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *print_guesses(struct session *session, heap_object_id object)
+static struct heap_error *print_guesses(struct search *search, heap_object_id object)
 {
+	struct session *session = search->session;
 	struct guess guesses[TYPES];
 	size_t count;
-	struct heap_error *error = guess(session, object, guesses, &count);
+	struct heap_error *error = guess(search, object, guesses, &count);
 
 	if (error)
 		return error;
@@ -254,7 +258,7 @@ static struct heap_error *print_guesses(struct session *session, heap_object_id 
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *print(const struct search *search)
+static struct heap_error *print(struct search *search)
 {
 	struct session *session = search->session;
 	struct output *output = session->output;
@@ -275,7 +279,7 @@ static struct heap_error *print(const struct search *search)
 		output_number(output, "bytes", one->bytes);
 		output_number(output, "objects", one->objects);
 		output_number(output, "alike", one->alike);
-		error = print_guesses(session, one->object);
+		error = print_guesses(search, one->object);
 		output_close(output);
 		session_remember(session, one->object);
 	}
@@ -303,7 +307,19 @@ static struct heap_error *prepare(struct search *search)
 		error = heap_column_create(nodes, sizeof(*search->objects), &search->objects);
 	if (!error)
 		error = heap_column_create(nodes, sizeof(*search->order), &search->order);
-	return error;
+	if (!error)
+		error = heap_slot_table_init(&search->slots, &session->snapshot->types);
+	return error ? error : heap_repetitions_init(&search->repetitions, &search->slots);
+}
+
+static void release(struct search *search)
+{
+	heap_column_destroy(search->bytes);
+	heap_column_destroy(search->objects);
+	heap_column_destroy(search->order);
+	heap_repetitions_deinit(&search->repetitions);
+	heap_slot_table_deinit(&search->slots);
+	free(search->list);
 }
 
 static enum command_status suggest_run(struct session *session, int argc, char **argv)
@@ -325,10 +341,7 @@ static enum command_status suggest_run(struct session *session, int argc, char *
 		count_alike(&search);
 		error = print(&search);
 	}
-	heap_column_destroy(search.bytes);
-	heap_column_destroy(search.objects);
-	heap_column_destroy(search.order);
-	free(search.list);
+	release(&search);
 	if (error)
 		return command_fail(session, error);
 	return search.count > 0 ? COMMAND_OK : COMMAND_NOTHING;

@@ -73,7 +73,7 @@ struct heap_error *inference_claim(struct inference *inference, enum rank rank,
 
 // The slots of a union at one place: any of them may be meant.
 HEAP_MUST_CHECK
-static struct heap_error *hint_at_all(struct inference *inference, const struct layout_slot *slots,
+static struct heap_error *hint_at_all(struct inference *inference, const struct heap_slot *slots,
 				      uint32_t count, const struct pointer *pointer)
 {
 	struct heap_error *error = NULL;
@@ -133,11 +133,11 @@ static struct heap_error *hear(struct inference *inference, heap_type_id pointee
 }
 
 struct heap_error *inference_follow(struct inference *inference,
-				    const struct repetition *repetition, uint64_t offset,
+				    const struct heap_repetition *repetition, uint64_t offset,
 				    const struct pointer *pointer, uint8_t *flags)
 {
 	uint32_t first, end;
-	const struct layout_slots *slots = repetition_slots_at(repetition, offset, &first, &end);
+	const struct heap_slots *slots = heap_repetition_slots_at(repetition, offset, &first, &end);
 
 	if (!slots)
 		return NULL;
@@ -145,8 +145,8 @@ struct heap_error *inference_follow(struct inference *inference,
 	if (inference->rank[pointer->target] < RANK_EXACT)
 		return NULL;
 	if (end - first == 1)
-		return hear(inference, slots->slots[first].pointee, pointer);
-	return hint_at_all(inference, slots->slots + first, end - first, pointer);
+		return hear(inference, slots->list[first].pointee, pointer);
+	return hint_at_all(inference, slots->list + first, end - first, pointer);
 }
 
 HEAP_MUST_CHECK
@@ -154,9 +154,9 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 {
 	struct edges *edges = &inference->capture->edges;
 	const uint32_t *kinds = inference->capture->objects.kind;
-	const struct repetition *repetition;
-	struct heap_error *error = repetitions_find(&inference->repetitions,
-						    inference->capture->type[object], &repetition);
+	const struct heap_repetition *repetition;
+	struct heap_error *error = heap_repetitions_find(
+		&inference->repetitions, inference->capture->type[object], &repetition);
 
 	for (uint32_t i = edges->first[object]; !error && i < edges->first[object + 1]; i++) {
 		if (i + AHEAD < edges->count) {
@@ -166,7 +166,7 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 			__builtin_prefetch(&inference->kinds.of[edges->target[i + AHEAD]]);
 		}
 		edges->flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
-		if (repetition_has_slots(repetition))
+		if (heap_repetition_has_slots(repetition))
 			error = inference_follow(
 				inference, repetition, (uint64_t)edges->slot[i] * 8,
 				&(struct pointer){ edges->target[i], edges->interior[i], false,
@@ -386,12 +386,12 @@ static struct heap_error *follow_roots(struct inference *inference)
 		struct heap_root_edge *edge = &roots->edges[i];
 		const struct heap_root *root = &roots->roots[edge->root];
 		heap_type_id type = inference_root_type(inference, root);
-		const struct repetition *repetition;
+		const struct heap_repetition *repetition;
 
 		if (type == HEAP_NO_TYPE)
 			continue;
-		error = repetitions_find(&inference->repetitions, type, &repetition);
-		if (!error && repetition_has_slots(repetition))
+		error = heap_repetitions_find(&inference->repetitions, type, &repetition);
+		if (!error && heap_repetition_has_slots(repetition))
 			error = inference_follow(inference, repetition, edge->offset,
 						 &(struct pointer){ edge->target, edge->interior,
 								    root->kind == HEAP_ROOT_LOCAL,
@@ -486,7 +486,7 @@ static void release(struct inference *inference)
 	bases_deinit(&inference->bases);
 	tags_deinit(&inference->tags);
 	profiles_deinit(&inference->profiles);
-	repetitions_deinit(&inference->repetitions);
+	heap_repetitions_deinit(&inference->repetitions);
 	layouts_deinit(&inference->layouts);
 	pools_deinit(&inference->pools);
 }
@@ -522,7 +522,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	if (!error)
 		error = layouts_init(&inference.layouts, &capture->types);
 	if (!error)
-		error = repetitions_init(&inference.repetitions, &inference.layouts);
+		error = heap_repetitions_init(&inference.repetitions, &inference.layouts.slots);
 	if (!error) {
 		memset(inference.rank, RANK_NONE, count);
 		error = kinds_sort(&inference);

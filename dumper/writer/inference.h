@@ -16,7 +16,7 @@
 #include "dumper/writer/layout.h"
 #include "dumper/writer/meanings.h"
 #include "dumper/writer/pages.h"
-#include "dumper/writer/repetitions.h"
+#include "lib/repetitions.h"
 
 /** The ranks of names, best first. Within one rank the first that is heard stays. */
 enum rank {
@@ -184,7 +184,7 @@ enum news {
 struct inference {
 	struct capture *capture;
 	struct layouts layouts;
-	struct repetitions repetitions;
+	struct heap_repetitions repetitions;
 	struct queue queues[RANKS];
 	bool *renamed;       /**< [objects] by its rivals */
 	bool *is_sure;       /**< [objects] as its claim */
@@ -228,7 +228,7 @@ struct pointer {
  */
 HEAP_MUST_CHECK
 struct heap_error *inference_follow(struct inference *inference,
-				    const struct repetition *repetition, uint64_t offset,
+				    const struct heap_repetition *repetition, uint64_t offset,
 				    const struct pointer *pointer, uint8_t *flags);
 
 /** Whether nothing is known of a place in an object but that there are bytes. */

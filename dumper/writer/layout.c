@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/layout.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 enum {
@@ -14,75 +13,6 @@ enum {
 	BYTES_NONE,
 	BYTES_FOUND,
 };
-
-// --- slots -------------------------------------------------------------------
-
-struct slot_list {
-	const struct heap_types *types;
-	struct layout_slot *slots;
-	uint32_t count, capacity;
-};
-
-static bool add_slot(void *context, uint64_t offset, heap_type_id pointer)
-{
-	struct slot_list *list = context;
-
-	if (list->count == list->capacity) {
-		uint32_t capacity = list->capacity ? list->capacity * 2 : 8;
-		void *larger = realloc(list->slots, capacity * sizeof(*list->slots));
-
-		if (!larger)
-			return false;
-		list->slots = larger;
-		list->capacity = capacity;
-	}
-	list->slots[list->count++] = (struct layout_slot){
-		.offset = offset,
-		.pointee = heap_types_strip(list->types, list->types->types[pointer].target),
-	};
-	return true;
-}
-
-static int compare_slots(const void *left, const void *right)
-{
-	const struct layout_slot *a = left, *b = right;
-
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	return a->pointee < b->pointee ? -1 : a->pointee > b->pointee;
-}
-
-// @return false if memory is short
-static bool find_slots(const struct layouts *layouts, heap_type_id type, struct layout_slots *slots)
-{
-	struct slot_list list = { .types = layouts->types };
-
-	if (!heap_types_visit_pointers(layouts->types, type, add_slot, &list)) {
-		free(list.slots);
-		return false;
-	}
-	if (list.count > 0)
-		qsort(list.slots, list.count, sizeof(*list.slots), compare_slots);
-	slots->slots = list.slots;
-	slots->count = list.count;
-	__atomic_store_n(&slots->known, true, __ATOMIC_RELEASE);
-	return true;
-}
-
-const struct layout_slots *layouts_slots(const struct layouts *layouts, heap_type_id type)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	struct layout_slots *slots = &layouts->slots[type];
-	bool is_found = true;
-
-	if (__atomic_load_n(&slots->known, __ATOMIC_ACQUIRE))
-		return slots;
-	pthread_mutex_lock(&lock);
-	if (!slots->known)
-		is_found = find_slots(layouts, type, slots);
-	pthread_mutex_unlock(&lock);
-	return is_found ? slots : NULL;
-}
 
 // --- parts -------------------------------------------------------------------
 
@@ -282,17 +212,14 @@ static struct heap_error *add_headers(struct layouts *layouts)
 
 struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types *types)
 {
-	struct heap_error *error = NULL;
+	struct heap_error *error;
 
 	*layouts = (struct layouts){
 		.types = types,
-		.slots = calloc(types->count, sizeof(*layouts->slots)),
 		.bytes = calloc(types->count, sizeof(*layouts->bytes)),
 	};
-	if (!layouts->slots || !layouts->bytes) {
-		layouts_deinit(layouts);
-		return heap_error_out_of_memory();
-	}
+	error = layouts->bytes ? heap_slot_table_init(&layouts->slots, types)
+			       : heap_error_out_of_memory();
 	for (heap_type_id id = 1; !error && id < types->count; id++) {
 		if (is_compound(&types->types[id]))
 			error = add_parts(layouts, id, id, 0, 0);
@@ -310,9 +237,7 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 
 void layouts_deinit(struct layouts *layouts)
 {
-	for (uint32_t i = 0; layouts->slots && i < layouts->types->count; i++)
-		free(layouts->slots[i].slots);
-	free(layouts->slots);
+	heap_slot_table_deinit(&layouts->slots);
 	free(layouts->parts);
 	free(layouts->header);
 	free(layouts->bytes);
@@ -405,10 +330,10 @@ bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t 
 bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
 			 heap_type_id pointee)
 {
-	const struct layout_slots *slots = layouts_slots(layouts, whole);
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, whole);
 
 	for (uint32_t i = 0; slots && i < slots->count; i++) {
-		if (slots->slots[i].offset == offset && slots->slots[i].pointee == pointee)
+		if (slots->list[i].offset == offset && slots->list[i].pointee == pointee)
 			return true;
 	}
 	return false;

@@ -7,19 +7,8 @@
  * how a type fits into a block of a given size.
  */
 
+#include "lib/slots.h"
 #include "lib/snapshot.h"
-
-/** A place inside a type that holds a pointer. */
-struct layout_slot {
-	uint64_t offset;
-	heap_type_id pointee; /**< stripped; HEAP_NO_TYPE for void * */
-};
-
-struct layout_slots {
-	struct layout_slot *slots; /**< [count] by offset; of a union, several at one */
-	uint32_t count;
-	bool known; /**< has been worked out */
-};
 
 /** A type that has another one as a part, at any depth. */
 struct layout_part {
@@ -30,8 +19,8 @@ struct layout_part {
 
 struct layouts {
 	const struct heap_types *types;
-	struct layout_slots *slots; /**< [types->count] */
-	struct layout_part *parts;  /**< [part_count] by part, by offset */
+	struct heap_slot_table slots;
+	struct layout_part *parts; /**< [part_count] by part, by offset */
 	uint8_t *bytes;  /**< [types->count] private: whether there are arrays of bytes in it */
 	uint8_t *header; /**< [types->count] private: whether structs begin with its members */
 	size_t part_count, part_capacity;
@@ -58,9 +47,6 @@ HEAP_MUST_CHECK
 struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types *types);
 
 void layouts_deinit(struct layouts *layouts);
-
-/** The pointers in one value of @p type. NULL if memory is short. Several threads may ask. */
-const struct layout_slots *layouts_slots(const struct layouts *layouts, heap_type_id type);
 
 /**
  * What a block of @p size bytes is, if a slot that may point to a @p pointee points to its

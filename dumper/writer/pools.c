@@ -55,9 +55,9 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 {
 	struct edges *edges = &inference->capture->edges;
 	uint64_t size = heap_types_size(inference->layouts.types, part->type);
-	const struct repetition *repetition;
+	const struct heap_repetition *repetition;
 	struct heap_error *error =
-		repetitions_find(&inference->repetitions, part->type, &repetition);
+		heap_repetitions_find(&inference->repetitions, part->type, &repetition);
 
 	for (uint32_t i = edges_find(edges, part->object, part->offset);
 	     !error && i < edges->first[part->object + 1]; i++) {

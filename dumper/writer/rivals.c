@@ -25,7 +25,7 @@ struct weights {
 
 // What the slots at one place say of what they point to.
 static void weigh(struct inference *inference, struct weights *weights,
-		  const struct layout_slot *slots, uint32_t count, heap_object_id target,
+		  const struct heap_slot *slots, uint32_t count, heap_object_id target,
 		  uint64_t interior)
 {
 	struct capture *capture = inference->capture;
@@ -67,17 +67,17 @@ static void weigh(struct inference *inference, struct weights *weights,
 
 HEAP_MUST_CHECK
 static struct heap_error *weigh_slot(struct inference *inference, struct weights *weights,
-				     const struct repetition *repetition, uint64_t offset,
+				     const struct heap_repetition *repetition, uint64_t offset,
 				     heap_object_id target, uint64_t interior)
 {
 	uint32_t first, end;
-	const struct layout_slots *slots;
+	const struct heap_slots *slots;
 
 	if (inference->rank[target] == RANK_NONE)
 		return NULL;
-	slots = repetition_slots_at(repetition, offset, &first, &end);
+	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
 	if (slots)
-		weigh(inference, weights, slots->slots + first, end - first, target, interior);
+		weigh(inference, weights, slots->list + first, end - first, target, interior);
 	return NULL;
 }
 
@@ -97,11 +97,12 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 	struct heap_error *error = NULL;
 
 	for (heap_object_id i = 0; !error && i < capture->objects.count; i++) {
-		const struct repetition *repetition;
+		const struct heap_repetition *repetition;
 
 		if (capture->type[i] == HEAP_NO_TYPE || edges->first[i] == edges->first[i + 1])
 			continue;
-		error = repetitions_find(&inference->repetitions, capture->type[i], &repetition);
+		error = heap_repetitions_find(&inference->repetitions, capture->type[i],
+					      &repetition);
 		for (uint32_t j = edges->first[i]; !error && j < edges->first[i + 1]; j++) {
 			if (j + AHEAD < edges->count)
 				fetch(inference, weights, edges->target[j + AHEAD]);
@@ -122,11 +123,11 @@ static struct heap_error *weigh_roots(struct inference *inference, struct weight
 	for (uint64_t i = 0; !error && i < roots->edge_count; i++) {
 		const struct heap_root_edge *edge = &roots->edges[i];
 		heap_type_id type = inference_root_type(inference, &roots->roots[edge->root]);
-		const struct repetition *repetition;
+		const struct heap_repetition *repetition;
 
 		if (type == HEAP_NO_TYPE)
 			continue;
-		error = repetitions_find(&inference->repetitions, type, &repetition);
+		error = heap_repetitions_find(&inference->repetitions, type, &repetition);
 		if (!error)
 			error = weigh_slot(inference, weights, repetition, edge->offset,
 					   edge->target, edge->interior);

@@ -50,17 +50,25 @@ static void use(struct heap_snapshot *snapshot, uint8_t byte)
 	heap_object_id object = byte % snapshot->object_count;
 	heap_type_id type = 1 + byte % (snapshot->types.count - 1);
 	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_ALL);
+	struct heap_slot_table slots = { 0 };
+	struct heap_repetitions repetitions = { 0 };
 	uint32_t named;
 	int64_t score;
 
 	if (!error)
-		error = heap_declarations_weigh(snapshot, object, type, &score);
+		error = heap_slot_table_init(&slots, &snapshot->types);
+	if (!error)
+		error = heap_repetitions_init(&repetitions, &slots);
+	if (!error)
+		error = heap_declarations_weigh(snapshot, object, type, &repetitions, &score);
 	if (!error)
 		error = heap_declarations_add(
 			snapshot, (struct heap_declaration){ object, type, byte & 1 }, &named);
 	if (!error)
 		error = heap_declarations_remove(snapshot, object);
 	heap_error_destroy(error);
+	heap_repetitions_deinit(&repetitions);
+	heap_slot_table_deinit(&slots);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
