@@ -3,8 +3,8 @@
 
 #include "lib/cleanup.h"
 #include "lib/column.h"
-#include "lib/firsts.h"
 #include "lib/edge_bits.h"
+#include "lib/firsts.h"
 #include "lib/flood.h"
 
 #include <string.h>

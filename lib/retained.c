@@ -6,6 +6,7 @@
  */
 #include "lib/retained.h"
 
+#include "lib/bits.h"
 #include "lib/cleanup.h"
 #include "lib/column.h"
 #include "lib/flood.h"
@@ -70,10 +71,10 @@ struct heap_error *heap_retained_by_set(const struct heap_graph *graph, const ui
 
 		answer.objects += (uint64_t)__builtin_popcountll(bits);
 		for (; bits; bits &= bits - 1) {
-			size_t object = i * 64 + (size_t)__builtin_ctzll(bits);
+			heap_object_id object = (uint32_t)i * 64 + (uint32_t)__builtin_ctzll(bits);
 
 			answer.bytes += snapshot->size[object];
-			retained[object / 8] |= (uint8_t)(1 << object % 8);
+			heap_bit_set(retained, object);
 		}
 	}
 	heap_flood_deinit(&flood);
