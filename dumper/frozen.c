@@ -135,6 +135,16 @@ static void judge(struct heapsnap_shared *shared, int status)
 	}
 }
 
+static void note_phase(struct heapsnap_shared *shared, enum heapsnap_phase phase)
+{
+	uint64_t now = heapsnap_monotonic_ns();
+
+	if (shared->progress.start_ns == 0)
+		shared->progress.start_ns = now;
+	shared->progress.phase_ns = now;
+	__atomic_store_n(&shared->progress.phase, phase, __ATOMIC_RELEASE);
+}
+
 // What the program's thread learnt after the clone, which is not in this copy of the table.
 static void complete_threads(struct heapsnap_shared *shared)
 {
@@ -236,6 +246,7 @@ void heapsnap_frozen(void)
 	struct heapsnap_shared *shared = (struct heapsnap_shared *)heapsnap_process.shared;
 	int pipe[2], status = -1;
 
+	note_phase(shared, HEAPSNAP_PHASE_STARTING);
 	complete_threads(shared);
 	close_descriptors();
 	set_terms();
@@ -255,6 +266,7 @@ void heapsnap_frozen(void)
 	read_answer(pipe[0], shared);
 	while (HEAPSNAP_SYSTEM_4(SYS_wait4, writer, &status, __WALL, NULL) == -EINTR)
 		;
+	note_phase(shared, HEAPSNAP_PHASE_NONE);
 	judge(shared, status);
 	end(0);
 }

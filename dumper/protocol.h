@@ -19,7 +19,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 5,
+	HEAPSNAP_PROTOCOL_VERSION = 6,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
@@ -128,8 +128,37 @@ struct heapsnap_move {
 	uint64_t stamp;  /**< HEAPSNAP_MOVING, and a number that no other move has */
 };
 
+/** The stages of writing a snapshot, in their order. */
+enum heapsnap_phase {
+	HEAPSNAP_PHASE_NONE,     /**< no snapshot is being written */
+	HEAPSNAP_PHASE_STARTING, /**< the writer has been started */
+	HEAPSNAP_PHASE_SYMBOLS,  /**< modules whose symbols have been read */
+	HEAPSNAP_PHASE_OBJECTS,  /**< bytes of memory searched for blocks */
+	HEAPSNAP_PHASE_EDGES,    /**< objects searched for pointers */
+	HEAPSNAP_PHASE_ROOTS,    /**< variables and stacks; no share is known */
+	HEAPSNAP_PHASE_TYPES,    /**< objects that have a type */
+	HEAPSNAP_PHASE_STORING,  /**< objects written to the file */
+	HEAPSNAP_PHASES,
+};
+
+/**
+ * How far the writer has come. The writer updates it some ten times a second, by writing to the
+ * frozen copy's memory; each field is read and written atomically (relaxed), but fields may be
+ * of different moments.
+ */
+struct heapsnap_progress {
+	uint64_t start_ns; /**< CLOCK_MONOTONIC when the program had been frozen; 0: never */
+	uint64_t phase;    /**< enum heapsnap_phase */
+	uint64_t phase_ns; /**< CLOCK_MONOTONIC when the phase began */
+	uint64_t done;     /**< of the phase's total, in units of the phase */
+	uint64_t total;    /**< 0: unknown */
+	uint64_t steps;    /**< of all loops of type inference: a measure of its work */
+};
+
 /** Memory that the program, its frozen copy and the library's own threads share. */
 struct heapsnap_shared {
+	struct heapsnap_progress progress;
+
 	uint64_t stop_ns;                /**< from the first thread's stop to the release of all */
 	uint64_t clone_ns;               /**< of which the clone took */
 	int32_t status;                  /**< 0: the snapshot has been written; else not */

@@ -2,6 +2,7 @@
 #include "dumper/writer/edges.h"
 
 #include "dumper/writer/pieces.h"
+#include "dumper/writer/progress.h"
 #include "lib/firsts.h"
 
 #include <stdbool.h>
@@ -300,6 +301,8 @@ static struct heap_error *join_piece(void *context, void *result)
 	const struct part *part = result;
 	struct heap_error *error = NULL;
 
+	progress_set_done(part->object);
+	progress_flush();
 	if (scan->edges->stored)
 		store_edges(scan->edges->stored, part);
 	else

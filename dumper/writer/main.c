@@ -11,6 +11,7 @@
 #include "dumper/writer/globals.h"
 #include "dumper/writer/infer.h"
 #include "dumper/writer/isolation.h"
+#include "dumper/writer/progress.h"
 #include "dumper/writer/stacks.h"
 #include "dumper/writer/store.h"
 #include "dumper/writer/unfreed.h"
@@ -44,11 +45,28 @@ static void note_function(void *context, uint64_t word)
 	functions_note(lessons->functions, word);
 }
 
+// Bytes of the mappings that may hold blocks, as a measure of how long the search will take.
+static uint64_t searched_bytes(const struct image *image)
+{
+	uint64_t result = 0;
+
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		const struct image_mapping *mapping = &image->mappings[i];
+
+		if (!mapping->shared && (mapping->protection & PROT_READ) &&
+		    (mapping->kind == IMAGE_ANONYMOUS || mapping->kind == IMAGE_HEAP))
+			result += mapping->end - mapping->start;
+	}
+	return result;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_objects(struct capture *capture)
 {
 	uint64_t own[9][2];
 	size_t own_count = capture_own_ranges(capture, own);
+
+	progress_begin(HEAPSNAP_PHASE_OBJECTS, searched_bytes(&capture->image));
 
 	struct moves moves;
 	struct heap_error *error =
@@ -78,6 +96,7 @@ static struct heap_error *find_edges(struct capture *capture, heap_type_id *clas
 		.context = &lessons,
 	};
 
+	progress_begin(HEAPSNAP_PHASE_EDGES, capture->objects.count);
 	error = functions_init(&capture->functions, &capture->image);
 	if (classes)
 		vtables_bounds(vtables, &listener.first_start, &listener.first_end);
@@ -94,7 +113,10 @@ static struct heap_error *find_edges(struct capture *capture, heap_type_id *clas
 HEAP_MUST_CHECK
 static struct heap_error *find_roots(struct capture *capture)
 {
-	struct heap_error *error = globals_gather_variables(capture);
+	struct heap_error *error;
+
+	progress_begin(HEAPSNAP_PHASE_ROOTS, 0);
+	error = globals_gather_variables(capture);
 
 	if (!error)
 		error = stacks_unwind(capture);
@@ -116,8 +138,10 @@ static struct heap_error *gather(struct capture *capture)
 {
 	CLEANUP_FREE char *cache = heap_debug_cache_directory();
 	CLEANUP_FREE heap_type_id *classes = NULL;
-	struct heap_error *error =
-		modules_init(&capture->modules, &capture->image, cache, &capture->types);
+	struct heap_error *error;
+
+	progress_begin(HEAPSNAP_PHASE_SYMBOLS, 0);
+	error = modules_init(&capture->modules, &capture->image, cache, &capture->types);
 
 	isolation_suspect(0);
 	if (!error)
@@ -149,6 +173,7 @@ static struct heap_error *gather(struct capture *capture)
 	}
 	if (!error)
 		error = sites_init(capture); // which asks what the code at wrappers' sites gets
+	progress_begin(HEAPSNAP_PHASE_TYPES, capture->objects.count);
 	if (!error && classes)
 		error = infer_types(capture, classes);
 	return error;
@@ -170,6 +195,7 @@ static struct heap_error *gather_and_store(void *context)
 	if (!error)
 		error = gather(capture);
 	isolation_suspect(0);
+	progress_begin(HEAPSNAP_PHASE_STORING, capture->objects.count);
 	if (!error)
 		error = store_snapshot(capture, writing->destination->descriptor);
 	return error;
@@ -263,6 +289,7 @@ int main(int argc, char **argv)
 
 	if (error)
 		return fail(error);
+	progress_init((pid_t)pid, &capture.process);
 	error = capture.process.report == HEAPSNAP_REPORT_NONE
 			? write_snapshot(&capture, &destination)
 			: write_report(&capture, &destination);

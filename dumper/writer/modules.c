@@ -2,6 +2,7 @@
 #include "dumper/writer/modules.h"
 
 #include "dumper/writer/isolation.h"
+#include "dumper/writer/progress.h"
 #include "lib/cleanup.h"
 #include "lib/demangle.h"
 #include "lib/dwarf_types.h"
@@ -329,6 +330,8 @@ struct heap_error *modules_init(struct modules *modules, const struct image *ima
 			module->start = first->start;
 			module->end = image->mappings[end - 1].end;
 			open_module(module, image, cache, types);
+			progress_set_done(modules->count);
+			progress_flush();
 			if (module->elf && module->elf->data_end + module->bias > module->end)
 				module->end = module->elf->data_end + module->bias;
 		}

@@ -2,6 +2,7 @@
 #include "dumper/writer/objects.h"
 
 #include "dumper/writer/pieces.h"
+#include "dumper/writer/progress.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -345,6 +346,8 @@ static struct heap_error *join_piece(void *context, void *result)
 	struct part *part = result;
 	struct heap_error *error = mend_piece(part, scan->next);
 
+	progress_add_done(PIECE);
+	progress_flush();
 	if (!error)
 		error = join_damages(scan->objects, part);
 	for (size_t i = 0; !error && i < part->count; i++) {

@@ -2,6 +2,7 @@
 #include "dumper/writer/store.h"
 
 #include "dumper/writer/bounds.h"
+#include "dumper/writer/progress.h"
 #include "dumper/writer/prune.h"
 #include "dumper/writer/samples.h"
 #include "lib/cleanup.h"
@@ -39,7 +40,8 @@ static struct heap_error *read_content(void *context, heap_object_id object, uin
 	struct storing *storing = context;
 	struct contents *contents = &storing->contents;
 
-	(void)object;
+	progress_set_done(object);
+	progress_step();
 	if (size > AHEAD / 2) {
 		image_read_padded(contents->image, address, buffer, size);
 		return NULL;
