@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/html.h"
 
-#include "shell/format.h"
-
-#include <stdlib.h>
+#include "lib/escape.h"
 
 enum {
 	SPARK_WIDTH = 120,
@@ -12,30 +10,7 @@ enum {
 
 void html_text(FILE *stream, const char *text)
 {
-	char *name = format_name(text);
-
-	for (const char *at = name; at && *at; at++) {
-		switch (*at) {
-		case '<':
-			fputs("&lt;", stream);
-			break;
-		case '>':
-			fputs("&gt;", stream);
-			break;
-		case '&':
-			fputs("&amp;", stream);
-			break;
-		case '"':
-			fputs("&quot;", stream);
-			break;
-		case '\'':
-			fputs("&#39;", stream);
-			break;
-		default:
-			putc(*at, stream);
-		}
-	}
-	free(name);
+	heap_escape_put(stream, HEAP_ESCAPE_XML, text);
 }
 
 void html_begin(FILE *stream, const char *title)

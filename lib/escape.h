@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_ESCAPE_H
+#define HEAP_ESCAPE_H
+
+/**
+ * Text from outside, made safe for what it is written to.
+ *
+ * Names of programs, files, functions, types and threads, command lines and the contents of
+ * strings belong to other people's processes and files. Written as they are, they can move a
+ * terminal's cursor, forge rows, reverse a line, or end a quoted string. Every style below
+ *
+ *  - writes valid UTF-8 (RFC 3629), whatever it is given: a byte that begins no character, or
+ *    an overlong form, a surrogate or half a character, becomes \x9b;
+ *  - has no control character: C0 and DEL become \n or \x1b, C1 becomes \u{9b};
+ *  - has no character that is invisible or changes the direction of text: bidirectional
+ *    controls, zero-width characters, line and paragraph separators, tags, noncharacters become
+ *    \u{202e}.
+ *
+ * An escaped text that is escaped again as a name stays what it is.
+ *
+ *	heap_print(stdout, "%7d %s\n", pid, name);      every %s is escaped as a name
+ */
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum heap_escape {
+	HEAP_ESCAPE_NAME,   /**< for terminals: a name, nothing else is escaped */
+	HEAP_ESCAPE_QUOTED, /**< for terminals, between double quotes: also " and \ */
+	/** the inside of a JSON string: \u001b, \u202e; reads as it was if it was UTF-8 */
+	HEAP_ESCAPE_JSON,
+	HEAP_ESCAPE_XML, /**< text and attributes of XML, SVG and HTML: &lt; */
+	/** a field of RFC 4180, quoted if need be; one that a spreadsheet would evaluate (that
+	 *  begins with =, +, - or @) gets an apostrophe in front */
+	HEAP_ESCAPE_CSV,
+	HEAP_ESCAPE_DOT,    /**< the inside of a quoted string of Graphviz */
+	HEAP_ESCAPE_FOLDED, /**< a frame of collapsed stacks: ; separates frames, so it is : */
+	HEAP_ESCAPE_TSV,    /**< a tab-separated field, where \\ is a backslash */
+};
+
+/** @return the text, malloc'd; NULL if memory is short */
+char *heap_escape(enum heap_escape style, const char *bytes, size_t size);
+
+/** The same of text that ends with NUL, written to a stream. */
+void heap_escape_put(FILE *stream, enum heap_escape style, const char *text);
+
+/**
+ * As fprintf(), but each %s is escaped as a name, its width counts columns of the screen, and a
+ * precision, which counts bytes, never leaves half a character. Conversions are s, c, p, d, i, o,
+ * u, x, X, e, f and g.
+ */
+__attribute__((format(printf, 2, 3))) void heap_print(FILE *stream, const char *format, ...);
+
+/**
+ * As heap_print().
+ *
+ * @param verbatim  sequences that texts may have in them, such as colours; NULL ends them, and
+ *                  may stand for none at all
+ */
+__attribute__((format(printf, 3, 0))) void heap_vprint(FILE *stream, const char *const *verbatim,
+						       const char *format, va_list arguments);
+
+/** How many bytes of a text that was cut to @p size end with a whole character. */
+size_t heap_text_whole(const char *bytes, size_t size);
+
+/** How many columns an escaped text takes on a screen: 2 for wide characters, 0 for accents. */
+size_t heap_text_width(const char *text);
+
+/** How many bytes of an escaped text fit into as many columns, never half a character. */
+size_t heap_text_fit(const char *text, size_t columns);
+
+#endif
