@@ -98,7 +98,7 @@ $(BUILD)/libheapsnap.so: $(DUMPER)
 $(BUILD)/libheapsnap-trace.so: $(TRACER)
 $(BUILD)/libheapsnap.so $(BUILD)/libheapsnap-trace.so: dumper/heapsnap.map
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(FLAGS) -shared -Wl,-z,defs,-z,now -Wl,-soname,libheapsnap.so.0 \
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) -shared -Wl,-z,defs,-z,now,--build-id -Wl,-soname,libheapsnap.so.0 \
 		-Wl,--version-script=dumper/heapsnap.map -o $@ $(filter %.o,$^) $(LDFLAGS)
 	$(Q)ln -sf libheapsnap.so $(BUILD)/libheapsnap.so.0
 

@@ -13,6 +13,10 @@ enum {
 	NAME_BYTES = 250, // the kernel takes names of up to 249 characters
 };
 
+struct heapsnap_announcement heapsnap_announcement;
+
+static void *named; // the mapping with the name
+
 // A per cent sign in the directory's name stands for itself.
 static char *append_directory(char *at, const char *end, const char *directory)
 {
@@ -24,7 +28,17 @@ static char *append_directory(char *at, const char *end, const char *directory)
 	return heapsnap_format_text(at, end, "/");
 }
 
-void heapsnap_announce(int signal)
+static void set_pattern(void)
+{
+	char *at = heapsnap_announcement.pattern;
+	const char *end = at + sizeof(heapsnap_announcement.pattern);
+
+	if (heapsnap_settings.file[0] != '/')
+		at = append_directory(at, end, heapsnap_process.directory);
+	heapsnap_format_text(at, end, heapsnap_settings.file);
+}
+
+static void map_name(int signal)
 {
 	char name[NAME_BYTES + 1];
 	const char *end = name + sizeof(name);
@@ -32,16 +46,58 @@ void heapsnap_announce(int signal)
 
 	at = heapsnap_format_number(at, end, (uint64_t)signal, 10);
 	at = heapsnap_format_text(at, end, " ");
-	if (heapsnap_settings.file[0] != '/')
-		at = append_directory(at, end, heapsnap_process.directory);
-	at = heapsnap_format_text(at, end, heapsnap_settings.file);
-	if (at + 1 >= end)
-		strchr(strchr(name, ' ') + 1, ' ')[1] = '\0'; // too long: the signal alone
+	if (strlen(heapsnap_announcement.pattern) < (size_t)(end - at))
+		heapsnap_format_text(at, end, heapsnap_announcement.pattern);
 
 	int file = memfd_create(name, MFD_CLOEXEC);
 
 	if (file < 0)
-		return; // then heapsnap capture says that it does not know
-	mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, file, 0);
+		return; // who may not read the structure then learns nothing
+	named = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, file, 0);
 	close(file);
+	if (named == MAP_FAILED)
+		named = NULL;
+}
+
+void heapsnap_announce(int signal, enum heapsnap_handler handler)
+{
+	struct heapsnap_announcement *all = &heapsnap_announcement;
+
+	all->version = HEAPSNAP_ANNOUNCEMENT_VERSION;
+	all->bytes = sizeof(*all);
+	all->address = (uint64_t)all;
+	all->pid = (uint32_t)getpid();
+	all->signal = (uint32_t)signal;
+	all->takes_snapshots = HEAPSNAP_TAKES_SNAPSHOTS;
+	all->process = (uint64_t)&heapsnap_process;
+	set_pattern();
+	if (HEAPSNAP_TAKES_SNAPSHOTS)
+		map_name(handler == HEAPSNAP_HANDLER_OURS ? signal : 0);
+	heapsnap_announce_handler(handler);
+	__atomic_store_n(&all->magic, HEAPSNAP_ANNOUNCEMENT_MAGIC, __ATOMIC_RELEASE);
+}
+
+void heapsnap_announce_handler(enum heapsnap_handler handler)
+{
+	struct heapsnap_announcement *all = &heapsnap_announcement;
+	uint32_t before = __atomic_exchange_n(&all->handler, handler, __ATOMIC_ACQ_REL);
+
+	__atomic_store_n(&all->looked_ns, heapsnap_monotonic_ns(), __ATOMIC_RELAXED);
+	if (before == handler)
+		return;
+	__atomic_add_fetch(&all->changes, 1, __ATOMIC_RELAXED);
+	if (named)
+		HEAPSNAP_SYSTEM_3(SYS_mprotect, named, 1,
+				  handler == HEAPSNAP_HANDLER_OURS ? PROT_NONE : PROT_READ);
+}
+
+void heapsnap_announce_child(void)
+{
+	struct heapsnap_announcement *all = &heapsnap_announcement;
+
+	all->writing = all->begun = all->ended = 0;
+	all->outcome = 0;
+	all->shared = 0;
+	__atomic_store_n(&all->pid, (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0),
+			 __ATOMIC_RELEASE);
 }

@@ -72,18 +72,35 @@ static bool own_process(void)
 	if (owner != 0)
 		memset(state, 0, sizeof(*state)); // a kernel before 4.14
 	__atomic_store_n(&state->pid, pid, __ATOMIC_RELEASE);
+	heapsnap_announce_child();
 	return true;
 }
 
 static bool begin(void)
 {
-	return __atomic_exchange_n(&state->busy, 1, __ATOMIC_ACQ_REL) == 0;
+	if (__atomic_exchange_n(&state->busy, 1, __ATOMIC_ACQ_REL) != 0)
+		return false;
+	__atomic_store_n(&heapsnap_announcement.writing, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void announce_begin(void)
+{
+	__atomic_add_fetch(&heapsnap_announcement.begun, 1, __ATOMIC_RELAXED);
+}
+
+// One snapshot has been written, or has failed.
+static void announce_end(int result)
+{
+	__atomic_store_n(&heapsnap_announcement.outcome, result, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&heapsnap_announcement.ended, 1, __ATOMIC_RELEASE);
 }
 
 static void finish(int result)
 {
 	state->writing = result;
 	state->has_asked = true;
+	__atomic_store_n(&heapsnap_announcement.writing, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
 	heapsnap_futex_wake(&state->busy);
 }
@@ -152,10 +169,13 @@ static int serve_waiting(void)
 {
 	set_pattern(heapsnap_settings.file);
 	heapsnap_freeze_note_nobody();
+	announce_begin();
 
 	long frozen = freeze();
+	int result = frozen < 0 ? (int)frozen : await(frozen);
 
-	return frozen < 0 ? (int)frozen : await(frozen);
+	announce_end(result);
+	return result;
 }
 
 static void report_refused(void)
@@ -182,6 +202,7 @@ static void serve(void)
 	heapsnap_futex_wake(&state->taken);
 	if (result == 0)
 		result = await(frozen);
+	announce_end(result);
 	for (;;) {
 		while (take_waiting())
 			result = serve_waiting();
@@ -206,6 +227,7 @@ static long map_shared(void)
 	if (result < 0 && result > -4096)
 		return result;
 	heapsnap_process.shared = (uint64_t)result;
+	heapsnap_announcement.shared = (uint64_t)result;
 	state->has_shared = true;
 	return 0;
 }
@@ -216,6 +238,7 @@ static int take(const char *pattern, const heapsnap_context *context)
 {
 	long result = map_shared();
 
+	announce_begin();
 	set_pattern(pattern);
 	if (context)
 		heapsnap_freeze_note_caller(context);
@@ -227,6 +250,7 @@ static int take(const char *pattern, const heapsnap_context *context)
 	if (result < 0) {
 		heapsnap_report("no snapshot", heapsnap_error_text((int)-result),
 				"; the program goes on");
+		announce_end((int)result);
 		finish((int)result);
 		return (int)result;
 	}
@@ -263,7 +287,7 @@ static void triggered(int number, siginfo_t *info, void *context)
 	}
 }
 
-static int install_handler(void)
+static enum heapsnap_handler install_handler(void)
 {
 	struct sigaction action = { .sa_sigaction = triggered,
 				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
@@ -271,14 +295,14 @@ static int install_handler(void)
 
 	if (heapsnap_settings.signal == 0 ||
 	    sigaction(heapsnap_settings.signal, NULL, &present) != 0)
-		return 0;
+		return HEAPSNAP_HANDLER_NONE;
 	// Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
 	if (present.sa_handler != SIG_DFL && present.sa_handler != SIG_IGN)
-		return 0;
+		return HEAPSNAP_HANDLER_EARLIER;
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	if (sigaction(heapsnap_settings.signal, &action, NULL) != 0)
-		return 0;
-	return heapsnap_settings.signal;
+		return HEAPSNAP_HANDLER_NONE;
+	return HEAPSNAP_HANDLER_OURS;
 }
 
 void heapsnap_trigger_init(void)
@@ -293,8 +317,8 @@ void heapsnap_trigger_init(void)
 	clears_itself = madvise(page, sizeof(*state), MADV_WIPEONFORK) == 0;
 	state = page;
 	state->pid = (uint32_t)getpid();
-	if (HEAPSNAP_TAKES_SNAPSHOTS)
-		heapsnap_announce(install_handler());
+	heapsnap_announce(heapsnap_settings.signal,
+			  HEAPSNAP_TAKES_SNAPSHOTS ? install_handler() : HEAPSNAP_HANDLER_NONE);
 }
 
 // --- without being asked ------------------------------------------------------------
