@@ -35,6 +35,7 @@
 #include "dumper/header.h"
 #include "dumper/writer/bases.h"
 #include "dumper/writer/counted.h"
+#include "dumper/writer/libc_blocks.h"
 
 #include "lib/cleanup.h"
 
@@ -458,6 +459,8 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	if (!error)
 		error = claim_classes(inference, classes);
 	if (!error)
+		error = libc_blocks_claim(inference);
+	if (!error)
 		error = follow_roots(inference);
 	for (int small = 0; !error && named > 0 && small < SMALL_ROUNDS;) {
 		error = advance(inference, &named);
@@ -516,6 +519,8 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		error = heap_error_out_of_memory();
 	if (!error)
 		error = kinds_init(&inference.kinds, capture);
+	if (!error)
+		error = libc_blocks_add_types(capture);
 	inference.counted_types = capture->types.count;
 	if (!error)
 		error = counted_add_types(capture, &inference.counted);

@@ -181,4 +181,15 @@ like plain(scalar Heapsh::ask($file, 'show', 'window')),
 is plain(scalar Heapsh::ask($file, 'find', 'site', 'window_new')), "block(72) at 0x…\n", 'found by its site';
 my ($module) = grep { $_->{path} =~ m{/bare$} } @{ Heapsh::ask_json($file, 'info')->{modules} };
 is "$module->{debug}: $module->{note}", ': no debug information', 'info says what is missing';
+# libc's own blocks have types where libc has no debug information, and no text is in them.
+{
+    my $program = Heapsh->start('libc-blocks');
+    my $file = $program->capture;
+    $program->finish;
+    for ([ 8 => 'strndup' ], [ 120 => 'getdelim' ], [ 4096 => 'a stream' ]) {
+        my ($size, $what) = @$_;
+        my $found = Heapsh::ask_json($file, 'find', 'size', $size);
+        is_deeply { map { $_->{type} => 1 } @{ $found->{objects} } }, { "char[$size]" => 1 }, "the block of $what";
+    }
+}
 done_testing;
