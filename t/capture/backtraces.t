@@ -84,7 +84,7 @@ is_deeply [backtraces($file, 1004, 5)], ['innermost* inner* outer large_frame co
 for (backtraces($file, 1003), backtraces($file, 1004)) {
     unlike $_, qr/main|run_coroutine/, 'which nobody has called';
 }
-like $_, qr/^innermost\* inner\* outer handler .*raise raiser take_signals\* main$/,
+like $_, qr/^innermost\* inner\* outer handler .*(?:raise|gsignal) raiser take_signals\* main$/,
     'through a signal' for backtraces($file, 1010), backtraces($file, 1012);
 is_deeply [backtraces($file, 1008, 4)], ['innermost* inner* outer worker'], 'a thread';
 is_deeply [backtraces($file, 1009)], [join ' ', qw(innermost* inner* outer), ('recurse') x 127],

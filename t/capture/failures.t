@@ -92,8 +92,8 @@ SKIP: {
     skip 'a full file system takes root and namespaces', 1
         if $> != 0 || system('unshare --mount mount -t tmpfs none /tmp 2>/dev/null') != 0;
     my $full = tempdir(CLEANUP => 1);
-    my $command = "mount -t tmpfs -o size=4k none $full && cd $full && "
-        . "LD_PRELOAD=$build/libheapsnap.so $build/t/programs/capture-failure 2>&1; ls -A $full";
+    my $command = "mount -t tmpfs -o size=4k none $full && cd $full && head -c 4096 /dev/zero >all && "
+        . "LD_PRELOAD=$build/libheapsnap.so $build/t/programs/capture-failure 2>&1; rm all; ls -A $full";
     my $output = `unshare --mount sh -c '$command'`;
     like $output, qr{\Aheapsnap: \S+\.snap: No space left on device$goes_on\nwent on: -5\n\z},
         'a full file system';

@@ -213,7 +213,8 @@ sub test_containers {
     like show_without_addresses($file, 'show', 'g_folders'),
         qr/children = std::vector of 2 \{.*children = std::vector of 1 \{.*id = 4\n/s,
         "$what: vectors of the class that they are in";
-    is_deeply [sort map { $_->{size} } @{ Heapsh::ask_json($file, 'find', 'untyped')->{objects} }],
+    # The list of exit handlers (1040 bytes) has its type where there is libc's debug information.
+    is_deeply [sort grep { $_ != 1040 } map { $_->{size} } @{ Heapsh::ask_json($file, 'find', 'untyped')->{objects} }],
         [72704],
         "$what: all is typed but for the C++ runtime's reserve" if $blocks;
     return unless $blocks;

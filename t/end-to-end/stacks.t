@@ -32,7 +32,9 @@ for my $compiler (qw(gcc clang)) {
             like $text, qr/\bwait_for_input handle .*\bcompare\b.* (msort|qsort|__GI___qsort)\S* .*sort (recurse ){11}main .*_start$/,
                 'through a signal, libc, recursion, to the start';
             like $text, qr/compare_inlined compare/, 'the inlined function has a frame' unless $flags =~ /-O0/;
-            like join(' ', functions($sleeper)), qr/nap sleep_for_ever start_thread/, 'a thread that sleeps';
+            # libc's start_thread is in its debug information alone, which not every machine has.
+            like join(' ', functions($sleeper)), qr/nap sleep_for_ever (?:start_thread| )/, 'a thread that sleeps';
+            cmp_ok scalar(functions($sleeper)), '>=', 5, 'up to where the thread began';
 
             for my $block ([qw(main main)], [qw(handler handle)], [qw(sleeper nap|sleep_for_ever)]) {
                 my ($name, $function) = @$block;
