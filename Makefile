@@ -5,6 +5,8 @@
 #   make check                       all tests; T='t/find.t build/t/unit/types.t' for some
 #   make check SANITIZE=address,undefined    the same, in a build directory of its own
 #   make readers                     fetches tools from npm that exports are tested with, too
+#   make bare                        make demo and make check in a bare Debian, in a chroot; takes
+#                                    root and debootstrap
 #   make check-real                  tests on real programs, fetched and built from Debian's sources
 #   make truth                       how good the inference of types is, which make check asks, too;
 #                                    V=1 says what is wrong
@@ -246,11 +248,13 @@ $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 # How many tests run at a time, but for some (t/testrules.yml).
 JOBS ?= 2
 T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/hostile/*.t t/shell/*.t t/truth/*.t $(UNITS)
+# What runs in the background of a script has SIGQUIT and SIGINT ignored, which tests are about.
+UNIGNORED := perl -e '$$SIG{INT} = $$SIG{QUIT} = "DEFAULT"; exec @ARGV or die' --
 check: dependencies
 	$(Q)$(MAKE) --no-print-directory check-built
 
 check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED:%=$(BUILD)/t/fuzz/%.replay) $(if $(findstring truth,$(T)),$(TRUTHS) truth-lua)
-	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' prove -e '' --timer -j$(JOBS) $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
+	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' $(UNIGNORED) prove -e '' --timer -j$(JOBS) $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
 
 # Those whom exports are for, from npm, for t/shell/readers.t: memlab brings a browser along
 # that is not wanted.
@@ -258,6 +262,9 @@ readers:
 	$(Q)mkdir -p $(BUILD)/readers
 	$(Q)cp t/readers/package.json $(BUILD)/readers
 	$(Q)PUPPETEER_SKIP_DOWNLOAD=1 npm install --silent --no-audit --no-fund --prefix $(BUILD)/readers
+
+bare:
+	$(Q)t/bare build/bare
 
 check-real: all
 	$(Q)BUILD=$(BUILD) prove -v t/real/*.t
@@ -320,7 +327,7 @@ lint:
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
-	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/real/fetch t/foreign/aarch64
+	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/real/fetch t/foreign/aarch64
 	shellcheck -s bash scripts/completion.bash
 	mandoc -Tlint -Wwarning man/*.[1-9]
 
@@ -386,6 +393,6 @@ FORCE:
 clean:
 	rm -rf build
 
-.PHONY: all check check-built check-real truth truth-lua bench demo dependencies soak aarch64 fuzz lint install readers clean FORCE
+.PHONY: all check check-built bare check-real truth truth-lua bench demo dependencies soak aarch64 fuzz lint install readers clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
