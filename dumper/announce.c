@@ -15,6 +15,10 @@ enum {
 
 struct heapsnap_announcement heapsnap_announcement;
 
+// For dumper/note.c: a name that no other module can take the place of.
+extern struct heapsnap_announcement heapsnap_announcement_here
+	__attribute__((alias("heapsnap_announcement"), visibility("hidden")));
+
 static void *named; // the mapping with the name
 
 // A per cent sign in the directory's name stands for itself.
