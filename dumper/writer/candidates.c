@@ -4,6 +4,10 @@
  */
 #include "dumper/writer/naming.h"
 
+#include "dumper/writer/progress.h"
+
+#include <stdlib.h>
+
 enum {
 	TEXT_SCORE = 3,
 };
@@ -31,17 +35,40 @@ struct candidate *candidates_add(struct candidates *candidates, struct layout_cl
 	return added;
 }
 
-// The types of a size that have the hinted part.
+static int compare_ids(const void *left, const void *right)
+{
+	heap_type_id a = *(const heap_type_id *)left, b = *(const heap_type_id *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+// The types of a size that have the hinted part, by their numbers. No more of them are looked at
+// than it takes to know that they are too many.
 static void add_wholes(const struct inference *inference, const struct hint *hint, uint64_t size,
 		       struct candidates *candidates)
 {
 	const struct layouts *layouts = &inference->layouts;
 	uint64_t interior = layouts_is_start(hint->interior) ? 0 : hint->interior;
-	size_t at;
-	size_t end = layouts_wholes(layouts, hint->type, interior, &at);
+	const struct layout_wholes runs[] = {
+		layouts_exact_wholes(layouts, hint->type, interior, size),
+		layouts_flexible_wholes(layouts, hint->type, interior, size),
+	};
+	heap_type_id wholes[2 * (CANDIDATES + 1)];
+	uint32_t count = 0;
 
-	for (; at < end; at++) {
-		struct layout_claim claim = layouts_fit(layouts, layouts->parts[at].whole, size);
+	for (int run = 0; run < 2; run++) {
+		const struct layout_part *end = runs[run].end;
+
+		if (end - runs[run].at > CANDIDATES)
+			end = runs[run].at + CANDIDATES + 1;
+		for (const struct layout_part *at = runs[run].at; at < end; at++)
+			wholes[count++] = at->whole;
+	}
+	progress_steps(count);
+	if (count > 1)
+		qsort(wholes, count, sizeof(*wholes), compare_ids);
+	for (uint32_t i = 0; i < count && !candidates->too_many; i++) {
+		struct layout_claim claim = layouts_fit(layouts, wholes[i], size);
 
 		if (claim.fit != LAYOUT_NONE)
 			candidates_add(candidates, claim);

@@ -11,6 +11,8 @@
  */
 #include "dumper/writer/inference.h"
 
+#include "dumper/writer/progress.h"
+
 #include <string.h>
 
 enum {
@@ -104,30 +106,15 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 
 	if (layouts_is_start(interior))
 		interior = 0;
-	if (heap_types_size(types, pointee) > objects_size(&capture->objects, target) - interior &&
-	    !heap_types_flexible(types, pointee, NULL, NULL))
+	if (layouts_size(&inference->layouts, pointee) >
+		    objects_size(&capture->objects, target) - interior &&
+	    !layouts_is_flexible(&inference->layouts, pointee))
 		return CONTRADICTED;
 	if (inference->rank[target] > RANK_VOTE ||
 	    inference_has(inference, target, pointee, interior) ||
 	    inference_is_raw(inference, target, interior))
 		return CONFIRMED;
 	return CONTRADICTED;
-}
-
-static bool is_enumerator(const struct heap_types *types, const struct heap_type *type,
-			  uint64_t value)
-{
-	uint64_t mask = ~UINT64_C(0) >> (64 - 8 * (type->size < 8 ? type->size : 8));
-	uint64_t flags = 0;
-
-	for (uint32_t i = 0; i < type->members; i++) {
-		uint64_t known = (uint64_t)types->enumerators[type->first_member + i].value & mask;
-
-		if (known == value)
-			return true;
-		flags |= known;
-	}
-	return type->members == 0 || (value & ~flags) == 0;
 }
 
 static int scalar_score(const struct check *check, uint64_t offset, heap_type_id id)
@@ -147,7 +134,10 @@ static int scalar_score(const struct check *check, uint64_t offset, heap_type_id
 	case HEAP_TYPE_REFERENCE:
 		return pointer_score(check, offset, heap_types_strip(types, type->target));
 	case HEAP_TYPE_ENUM:
-		return is_enumerator(types, type, value) ? 0 : CONTRADICTED;
+		return layouts_is_enumerator(&check->inference->layouts, id, value,
+					     ~UINT64_C(0) >> (64 - 8 * type->size))
+			       ? 0
+			       : CONTRADICTED;
 	case HEAP_TYPE_BASE:
 		if ((type->flags & HEAP_TYPE_BOOLEAN) && value > 1)
 			return CONTRADICTED;
@@ -185,7 +175,7 @@ static int array_score(const struct check *check, uint64_t offset, const struct 
 {
 	const struct layouts *layouts = &check->inference->layouts;
 	heap_type_id element = heap_types_strip(layouts->types, type->target);
-	uint64_t stride = heap_types_size(layouts->types, element);
+	uint64_t stride = layouts_size(layouts, element);
 	int score = 0;
 
 	if (layouts_is_character(layouts, element))
@@ -232,6 +222,10 @@ static int type_score(const struct check *check, uint64_t offset, heap_type_id i
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
+		if ((offset + member->offset) / 8 >= check->content->count &&
+		    check->inference->layouts.facts[id].is_ordered)
+			break;
+		progress_step();
 		score += member_score(check, offset + member->offset, member, depth);
 	}
 	return score;
@@ -243,7 +237,7 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 			  uint64_t elements)
 {
 	const struct heap_types *types = check->inference->layouts.types;
-	uint64_t stride = heap_types_size(types, type);
+	uint64_t stride = layouts_size(&check->inference->layouts, type);
 	bool strict = types->types[type].kind != HEAP_TYPE_POINTER ||
 		      heap_types_strip(types, types->types[type].target) != HEAP_NO_TYPE;
 	uint64_t checked = stride == 1 ? CHECKED_ELEMENTS * 8 : CHECKED_ELEMENTS;
@@ -288,14 +282,13 @@ int content_score(const struct inference *inference, const struct content *conte
 		  heap_type_id type, uint64_t elements)
 {
 	const struct check check = { inference, content };
-	uint64_t offset;
-	heap_type_id element;
+	const struct layout_facts *facts = &inference->layouts.facts[type];
 
-	if (!heap_types_flexible(inference->layouts.types, type, &offset, &element))
+	if (!facts->is_flexible)
 		return elements_score(&check, 0, type, elements);
 	return type_score(&check, 0, type, 0) +
 	       (counts_elements(&check, type, elements - 1) ? CONFIRMED : 0) +
-	       elements_score(&check, offset, element, elements - 1);
+	       elements_score(&check, facts->start, facts->element, elements - 1);
 }
 
 bool content_is_text(const struct inference *inference, const struct content *content,

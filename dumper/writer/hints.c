@@ -78,7 +78,7 @@ static enum word ask_pointer_hint(const struct inference *inference, const struc
 {
 	const struct heap_types *types = inference->layouts.types;
 	heap_type_id pointee = heap_types_strip(types, types->types[hint->type].target);
-	uint64_t stride = heap_types_size(types, type);
+	uint64_t stride = layouts_size(&inference->layouts, type);
 
 	if (!layouts_is_compound(&inference->layouts, pointee))
 		return WORD_NONE;
@@ -98,7 +98,7 @@ enum word hint_ask(const struct inference *inference, const struct hint *hint, h
 	if (types->types[hint->type].kind == HEAP_TYPE_POINTER)
 		return ask_pointer_hint(inference, hint, type);
 	// Bytes may be anything; a double * leads to a double.
-	if (heap_types_size(types, hint->type) < MIN_TELLING_SIZE)
+	if (layouts_size(&inference->layouts, hint->type) < MIN_TELLING_SIZE)
 		return WORD_NONE;
 	if (inference_type_has(inference, type, hint->type, interior))
 		return WORD_FOR;

@@ -190,18 +190,16 @@ heap_type_id inference_root_type(const struct inference *inference, const struct
 bool inference_type_has(const struct inference *inference, heap_type_id type, heap_type_id part,
 			uint64_t interior)
 {
-	const struct heap_types *types = inference->layouts.types;
-	uint64_t stride = heap_types_size(types, type);
-	uint64_t offset;
-	heap_type_id element;
+	const struct layouts *layouts = &inference->layouts;
+	const struct layout_facts *facts = &layouts->facts[type];
+	uint64_t stride = facts->size;
 
-	if (heap_types_flexible(types, type, &offset, &element) && interior >= offset) {
-		type = heap_types_strip(types, element);
-		stride = heap_types_size(types, type);
-		interior -= offset;
+	if (facts->is_flexible && interior >= facts->start) {
+		type = heap_types_strip(layouts->types, facts->element);
+		stride = layouts_size(layouts, type);
+		interior -= facts->start;
 	}
-	return layouts_has(&inference->layouts, type, part,
-			   stride > 0 ? interior % stride : interior);
+	return layouts_has(layouts, type, part, stride > 0 ? interior % stride : interior);
 }
 
 bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/layout.h"
 
+#include "dumper/writer/progress.h"
+
 #include <stdlib.h>
 
 enum {
-	// Of an array inside a struct, as many elements are known as parts.
-	MAX_PART_ELEMENTS = 64,
 	MAX_DEPTH = 16,
 
 	// Whether there are arrays of bytes in a type.
@@ -14,200 +14,53 @@ enum {
 	BYTES_FOUND,
 };
 
-// --- parts -------------------------------------------------------------------
-
 static bool is_compound(const struct heap_type *type)
 {
 	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
 	       type->kind == HEAP_TYPE_UNION;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *add_part(struct layouts *layouts, const struct layout_part *part)
-{
-	if (layouts->part_count == layouts->part_capacity) {
-		size_t capacity = layouts->part_capacity ? layouts->part_capacity * 2 : 1024;
-		void *larger = realloc(layouts->parts, capacity * sizeof(*layouts->parts));
+// --- facts -------------------------------------------------------------------
 
-		if (!larger)
-			return heap_error_out_of_memory();
-		layouts->parts = larger;
-		layouts->part_capacity = capacity;
-	}
-	layouts->parts[layouts->part_count++] = *part;
-	return NULL;
-}
-
-// Adds what lies at `offset` of `whole`: the type itself, its members, its elements.
-HEAP_MUST_CHECK
-static struct heap_error *add_parts(struct layouts *layouts, heap_type_id whole, heap_type_id id,
-				    uint64_t offset, int depth)
+static bool is_ordered(const struct layouts *layouts, const struct heap_type *type)
 {
 	const struct heap_types *types = layouts->types;
+	uint64_t offset = 0, end = 0;
 
-	id = heap_types_strip(types, id);
-
-	const struct heap_type *type = &types->types[id];
-	struct heap_error *error = NULL;
-
-	if (depth == MAX_DEPTH)
-		return NULL;
-	if (type->kind == HEAP_TYPE_ARRAY) {
-		uint64_t stride = heap_types_size(types, type->target);
-
-		for (uint64_t i = 0; !error && i < type->count && i < MAX_PART_ELEMENTS; i++)
-			error = add_parts(layouts, whole, type->target, offset + i * stride,
-					  depth + 1);
-		return error;
-	}
-	if (!is_compound(type))
-		return NULL;
-	if (id != whole)
-		error = add_part(layouts, &(struct layout_part){ id, whole, offset });
-	for (uint32_t i = 0; !error && i < type->members; i++) {
+	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
+		uint64_t own_end = member->offset + heap_types_size(types, member->type);
 
-		if (!(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)))
-			error = add_parts(layouts, whole, member->type, offset + member->offset,
-					  depth + 1);
+		if (member->offset < offset || own_end < end)
+			return false;
+		offset = member->offset;
+		end = own_end;
 	}
-	return error;
+	return true;
 }
 
-static int compare_parts(const void *left, const void *right)
+static uint64_t enumerated_bits(const struct heap_types *types, const struct heap_type *type)
 {
-	const struct layout_part *a = left, *b = right;
+	uint64_t bits = 0;
 
-	if (a->part != b->part)
-		return a->part < b->part ? -1 : 1;
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	return a->whole < b->whole ? -1 : a->whole > b->whole;
+	for (uint32_t i = 0; i < type->members; i++)
+		bits |= (uint64_t)types->enumerators[type->first_member + i].value;
+	return bits;
 }
 
-// --- common headers ----------------------------------------------------------
-
-/*
- * Inheritance as C does it: structs that begin with the same members, often by a macro,
- * are handled through pointers to a struct that has those alone. Each beginning of each
- * struct gets a hash; a struct whose members hash to another one's beginning is its header.
- */
-enum header {
-	HEADER_NONE,
-	HEADER,
-	HEADER_OF_ANY_SIZE, // of a struct with a flexible array
-};
-
-struct beginning {
-	uint64_t hash;
-	heap_type_id type;
-	uint32_t members;
-};
-
-struct beginnings {
-	struct beginning *all; // [count] by hash
-	size_t count;
-};
-
-static uint64_t add_to_hash(const struct heap_types *types, uint64_t hash,
-			    const struct heap_member *member)
-{
-	heap_type_id type = heap_types_strip(types, member->type);
-	uint64_t pointers = 0;
-
-	// One pointer may stand in the table several times: it counts by what it points to.
-	for (; types->types[type].kind == HEAP_TYPE_POINTER; pointers++)
-		type = heap_types_strip(types, types->types[type].target);
-
-	const uint64_t values[] = { member->offset, type, pointers,
-				    (uint64_t)member->bit_offset << 8 | member->bit_size };
-
-	for (const char *at = heap_types_string(types, member->name); *at; at++)
-		hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		hash = (hash ^ values[i]) * UINT64_C(0x9e3779b97f4a7c15) >> 1;
-	return hash;
-}
-
-static bool is_plain_struct(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT && type->members >= 2 && type->size > 0;
-}
-
-static int compare_beginnings(const void *left, const void *right)
-{
-	const struct beginning *a = left, *b = right;
-
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return a->type < b->type ? -1 : a->type > b->type;
-}
-
-static void find_beginnings(const struct heap_types *types, struct beginnings *beginnings)
-{
-	for (heap_type_id id = 1; id < types->count; id++) {
-		const struct heap_type *type = &types->types[id];
-		uint64_t hash = 0;
-
-		for (uint32_t i = 0; is_plain_struct(type) && i < type->members; i++) {
-			hash = add_to_hash(types, hash, &types->members[type->first_member + i]);
-			beginnings->all[beginnings->count++] =
-				(struct beginning){ hash, id, i + 1 };
-		}
-	}
-	if (beginnings->count > 0)
-		qsort(beginnings->all, beginnings->count, sizeof(*beginnings->all),
-		      compare_beginnings);
-}
-
-// Adds `header` as a part of all the longer structs of a run of equal beginnings.
-HEAP_MUST_CHECK
-static struct heap_error *add_header(struct layouts *layouts, const struct beginning *run,
-				     size_t length, heap_type_id header)
-{
-	const struct heap_type *types = layouts->types->types;
-	struct heap_error *error = NULL;
-
-	for (size_t i = 0; !error && i < length; i++) {
-		if (run[i].members == types[run[i].type].members)
-			continue;
-		if (layouts->header[header] != HEADER_OF_ANY_SIZE)
-			layouts->header[header] =
-				heap_types_flexible(layouts->types, run[i].type, NULL, NULL)
-					? HEADER_OF_ANY_SIZE
-					: HEADER;
-		error = add_part(layouts, &(struct layout_part){ header, run[i].type, 0 });
-	}
-	return error;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *add_headers(struct layouts *layouts)
+static void find_facts(struct layouts *layouts, heap_type_id id)
 {
 	const struct heap_types *types = layouts->types;
-	struct beginnings beginnings = {
-		.all = malloc(((size_t)types->member_count + 1) * sizeof(*beginnings.all)),
-	};
-	struct heap_error *error = NULL;
+	const struct heap_type *type = &types->types[id];
+	struct layout_facts *facts = &layouts->facts[id];
 
-	layouts->header = calloc(types->count, 1);
-	if (!beginnings.all || !layouts->header) {
-		free(beginnings.all);
-		return heap_error_out_of_memory();
-	}
-	find_beginnings(types, &beginnings);
-	for (size_t i = 0, end; !error && i < beginnings.count; i = end) {
-		const struct beginning *run = &beginnings.all[i];
-
-		for (end = i + 1; end < beginnings.count && beginnings.all[end].hash == run->hash;)
-			end++;
-		for (size_t j = 0; !error && j < end - i; j++) {
-			if (run[j].members == types->types[run[j].type].members)
-				error = add_header(layouts, run, end - i, run[j].type);
-		}
-	}
-	free(beginnings.all);
-	return error;
+	facts->size = heap_types_size(types, id);
+	facts->is_flexible = heap_types_flexible(types, id, &facts->start, &facts->element);
+	// Any block may be a counted array, by its size: only its content tells.
+	facts->fits_any = facts->is_flexible && heap_types_size(types, facts->element) > 0 &&
+			  heap_types_counted(types, id) == HEAP_NO_TYPE;
+	facts->is_ordered = is_compound(type) && is_ordered(layouts, type);
+	facts->bits = type->kind == HEAP_TYPE_ENUM ? enumerated_bits(types, type) : 0;
 }
 
 struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types *types)
@@ -217,49 +70,71 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 	*layouts = (struct layouts){
 		.types = types,
 		.bytes = calloc(types->count, sizeof(*layouts->bytes)),
+		.facts = calloc(types->count, sizeof(*layouts->facts)),
 	};
-	error = layouts->bytes ? heap_slot_table_init(&layouts->slots, types)
-			       : heap_error_out_of_memory();
-	for (heap_type_id id = 1; !error && id < types->count; id++) {
-		if (is_compound(&types->types[id]))
-			error = add_parts(layouts, id, id, 0, 0);
-	}
+	error = layouts->bytes && layouts->facts ? heap_slot_table_init(&layouts->slots, types)
+						 : heap_error_out_of_memory();
+	for (heap_type_id id = 0; !error && id < types->count; id++)
+		find_facts(layouts, id);
 	if (!error)
-		error = add_headers(layouts);
-	if (error) {
+		error = layouts_index_init(layouts);
+	if (error)
 		layouts_deinit(layouts);
-		return error;
-	}
-	if (layouts->part_count > 0)
-		qsort(layouts->parts, layouts->part_count, sizeof(*layouts->parts), compare_parts);
-	return NULL;
+	return error;
 }
 
 void layouts_deinit(struct layouts *layouts)
 {
 	heap_slot_table_deinit(&layouts->slots);
-	free(layouts->parts);
-	free(layouts->header);
+	layouts_index_deinit(layouts);
 	free(layouts->bytes);
+	free(layouts->facts);
 }
 
-// --- fitting -----------------------------------------------------------------
+// --- members -----------------------------------------------------------------
 
-static size_t first_part(const struct layouts *layouts, heap_type_id part, uint64_t offset)
+// The number of the first member that ends behind an offset. Where members overlap: 0.
+static uint32_t first_member(const struct layouts *layouts, heap_type_id id, uint64_t offset)
 {
-	const struct layout_part key = { .part = part, .offset = offset };
-	size_t low = 0, high = layouts->part_count;
+	const struct heap_type *type = &layouts->types->types[id];
+	const struct heap_member *members = layouts->types->members + type->first_member;
+	uint32_t low = 0, high = type->members;
 
+	if (!layouts->facts[id].is_ordered)
+		return 0;
 	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+		uint32_t middle = low + (high - low) / 2;
 
-		if (compare_parts(&layouts->parts[middle], &key) < 0)
+		if (members[middle].offset + layouts_size(layouts, members[middle].type) <= offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
 }
+
+// The next member, from number *at on, that holds an offset; NULL if there is none.
+static const struct heap_member *next_member(const struct layouts *layouts, heap_type_id id,
+					     uint64_t offset, uint32_t *at)
+{
+	const struct heap_type *type = &layouts->types->types[id];
+
+	while (*at < type->members) {
+		const struct heap_member *member =
+			&layouts->types->members[type->first_member + (*at)++];
+
+		progress_step();
+		if (offset < member->offset && layouts->facts[id].is_ordered)
+			return NULL;
+		if (offset >= member->offset &&
+		    offset - member->offset < layouts_size(layouts, member->type) &&
+		    !(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)))
+			return member;
+	}
+	return NULL;
+}
+
+// --- fitting -----------------------------------------------------------------
 
 static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offset, int depth)
 {
@@ -273,18 +148,19 @@ static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offs
 		return false;
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		heap_type_id element = heap_types_strip(types, type->target);
-		uint64_t stride = heap_types_size(types, element);
+		uint64_t stride = layouts_size(layouts, element);
 
 		return layouts_is_character(layouts, element) ||
 		       (stride > 0 && is_raw(layouts, element, offset % stride, depth + 1));
 	}
-	for (uint32_t i = 0; is_compound(type) && i < type->members; i++) {
-		const struct heap_member *member = &types->members[type->first_member + i];
+	if (!is_compound(type))
+		return false;
 
-		if (offset >= member->offset &&
-		    offset - member->offset < heap_types_size(types, member->type) &&
-		    !(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)) &&
-		    is_raw(layouts, member->type, offset - member->offset, depth + 1))
+	uint32_t at = first_member(layouts, id, offset);
+	const struct heap_member *member;
+
+	while ((member = next_member(layouts, id, offset, &at))) {
+		if (is_raw(layouts, member->type, offset - member->offset, depth + 1))
 			return true;
 	}
 	return false;
@@ -314,17 +190,16 @@ static bool has_bytes(const struct layouts *layouts, heap_type_id id)
 
 bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset)
 {
-	uint64_t size, start;
-	heap_type_id element;
+	const struct layout_facts *facts = &layouts->facts[whole];
 
 	if (layouts_is_character(layouts, whole))
 		return true;
 	if (!has_bytes(layouts, whole))
 		return false;
-	if (heap_types_flexible(layouts->types, whole, &start, &element) && offset >= start)
-		return layouts_is_character(layouts, heap_types_strip(layouts->types, element));
-	size = heap_types_size(layouts->types, whole);
-	return size > 0 && is_raw(layouts, whole, offset % size, 0);
+	if (facts->is_flexible && offset >= facts->start)
+		return layouts_is_character(layouts,
+					    heap_types_strip(layouts->types, facts->element));
+	return facts->size > 0 && is_raw(layouts, whole, offset % facts->size, 0);
 }
 
 bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
@@ -332,22 +207,21 @@ bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint
 {
 	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, whole);
 
-	for (uint32_t i = 0; slots && i < slots->count; i++) {
-		if (slots->list[i].offset == offset && slots->list[i].pointee == pointee)
+	uint32_t low = 0, high = slots ? slots->count : 0;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct heap_slot *slot = &slots->list[middle];
+
+		progress_step();
+		if (slot->offset == offset && slot->pointee == pointee)
 			return true;
+		if (slot->offset < offset || (slot->offset == offset && slot->pointee < pointee))
+			low = middle + 1;
+		else
+			high = middle;
 	}
 	return false;
-}
-
-size_t layouts_wholes(const struct layouts *layouts, heap_type_id part, uint64_t offset,
-		      size_t *first)
-{
-	size_t end = *first = first_part(layouts, part, offset);
-
-	while (end < layouts->part_count && layouts->parts[end].part == part &&
-	       layouts->parts[end].offset == offset)
-		end++;
-	return end;
 }
 
 bool layouts_is_compound(const struct layouts *layouts, heap_type_id type)
@@ -355,23 +229,6 @@ bool layouts_is_compound(const struct layouts *layouts, heap_type_id type)
 	const struct heap_type *found = &layouts->types->types[type];
 
 	return is_compound(found) && found->size > 0 && !(found->flags & HEAP_TYPE_DECLARATION);
-}
-
-static bool is_in_index(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
-			uint64_t offset)
-{
-	const struct layout_part key = { .part = part, .whole = whole, .offset = offset };
-	size_t low = 0, high = layouts->part_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_parts(&layouts->parts[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < layouts->part_count && compare_parts(&layouts->parts[low], &key) == 0;
 }
 
 // Containers have copies of some types, which differ in what their pointers point to.
@@ -395,19 +252,20 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 	if (offset == 0 && is_same(types, whole, part))
 		return true;
 	if (type->kind == HEAP_TYPE_ARRAY) {
-		uint64_t stride = heap_types_size(types, type->target);
+		uint64_t stride = layouts_size(layouts, type->target);
 
 		return stride > 0 && contains(layouts, heap_types_strip(types, type->target), part,
 					      offset % stride, depth + 1);
 	}
-	for (uint32_t i = 0; is_compound(type) && i < type->members; i++) {
-		const struct heap_member *member = &types->members[type->first_member + i];
-		heap_type_id inner = heap_types_strip(types, member->type);
+	if (!is_compound(type))
+		return false;
 
-		if (offset >= member->offset &&
-		    offset - member->offset < heap_types_size(types, inner) &&
-		    !(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)) &&
-		    contains(layouts, inner, part, offset - member->offset, depth + 1))
+	uint32_t at = first_member(layouts, whole, offset);
+	const struct heap_member *member;
+
+	while ((member = next_member(layouts, whole, offset, &at))) {
+		if (contains(layouts, heap_types_strip(types, member->type), part,
+			     offset - member->offset, depth + 1))
 			return true;
 	}
 	return false;
@@ -416,34 +274,20 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 		 uint64_t offset)
 {
-	return (whole == part && offset == 0) || is_in_index(layouts, whole, part, offset) ||
+	return (whole == part && offset == 0) || layouts_is_indexed(layouts, whole, part, offset) ||
 	       contains(layouts, whole, part, offset, 0);
 }
 
-static bool is_part_inside(const struct layouts *layouts, heap_type_id part)
-{
-	for (size_t i = first_part(layouts, part, 1);
-	     i < layouts->part_count && layouts->parts[i].part == part; i++)
-		return true;
-	return false;
-}
-
-static bool fit_flexible(const struct heap_types *types, heap_type_id type, uint64_t size,
+static bool fit_flexible(const struct layouts *layouts, heap_type_id type, uint64_t size,
 			 struct layout_claim *claim)
 {
-	uint64_t offset;
-	heap_type_id element;
+	const struct layout_facts *facts = &layouts->facts[type];
 
-	// Any block may be one of those, by its size: only its content tells.
-	if (heap_types_counted(types, type) != HEAP_NO_TYPE ||
-	    !heap_types_flexible(types, type, &offset, &element) || size < offset)
+	if (!facts->fits_any || size < facts->start)
 		return false;
-
-	uint64_t stride = heap_types_size(types, element);
-
-	if (stride == 0)
-		return false;
-	*claim = (struct layout_claim){ LAYOUT_FLEXIBLE, type, 1 + (size - offset) / stride };
+	*claim = (struct layout_claim){ LAYOUT_FLEXIBLE, type,
+					1 + (size - facts->start) /
+							layouts_size(layouts, facts->element) };
 	return true;
 }
 
@@ -479,7 +323,7 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 {
 	const struct heap_types *types = layouts->types;
 	heap_type_id type = meaning(types, pointee);
-	uint64_t stride = heap_types_size(types, type);
+	uint64_t stride = layouts_size(layouts, type);
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 
 	if (type == HEAP_NO_TYPE || layouts_is_character(layouts, type))
@@ -490,7 +334,7 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 	if (types->types[pointee].kind == HEAP_TYPE_ARRAY &&
 	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 && size % stride == 0)
 		return (struct layout_claim){ LAYOUT_EXACT, type, size / stride };
-	fit_flexible(types, type, size, &claim);
+	fit_flexible(layouts, type, size, &claim);
 	return claim;
 }
 
@@ -500,14 +344,15 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	const struct heap_types *types = layouts->types;
 	heap_type_id type = meaning(types, pointee);
-	uint64_t stride = heap_types_size(types, type);
+	uint64_t stride = layouts_size(layouts, type);
 
 	if (type == HEAP_NO_TYPE || stride == 0)
 		return none;
 	if (!layouts_is_start(interior)) {
 		// What is a part of structs elsewhere, a list's link, is one here too.
 		if (!is_compound(&types->types[type]) || interior % stride != 0 ||
-		    size % stride != 0 || is_part_inside(layouts, type) || is_link(types, type))
+		    size % stride != 0 || layouts_is_part_inside(layouts, type) ||
+		    is_link(types, type))
 			return none;
 		return (struct layout_claim){ LAYOUT_ELEMENT, type, size / stride };
 	}
@@ -515,11 +360,19 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 		return (struct layout_claim){ LAYOUT_TEXT, type, size };
 	// A header alone does not make up a larger block, unless that is a whole number of them
 	// and nothing that has the header can be so large.
-	if (size < stride || layouts->header[type] == HEADER_OF_ANY_SIZE || is_link(types, type) ||
-	    (layouts->header[type] == HEADER && size % stride != 0))
+	if (size < stride || layouts->header[type] == LAYOUT_HEADER_OF_ANY_SIZE ||
+	    is_link(types, type) || (layouts->header[type] == LAYOUT_HEADER && size % stride != 0))
 		return none;
 	return (struct layout_claim){ size % stride == 0 ? LAYOUT_ARRAY : LAYOUT_SLACK, type,
 				      size / stride };
+}
+
+// A combination has no bit that no enumerator has; nor has an enumerator.
+bool layouts_is_enumerator(const struct layouts *layouts, heap_type_id type, uint64_t value,
+			   uint64_t mask)
+{
+	return layouts->types->types[type].members == 0 ||
+	       (value & ~(layouts->facts[type].bits & mask)) == 0;
 }
 
 bool layouts_is_character(const struct layouts *layouts, heap_type_id type)

@@ -15,15 +15,41 @@ struct layout_part {
 	heap_type_id part;
 	heap_type_id whole;
 	uint64_t offset;
+	uint64_t size; /**< the whole's; of a flexible one, without its elements */
+};
+
+/** Parts in the order of part, offset, size, whole. */
+struct layout_index {
+	struct layout_part *parts; /**< [count] */
+	size_t count, capacity;
+};
+
+/** What is asked of each type again and again. */
+struct layout_facts {
+	uint64_t size;        /**< bytes; 0: unknown */
+	uint64_t start;       /**< bytes before the elements of a flexible array at its end */
+	heap_type_id element; /**< of that array, not stripped */
+	uint64_t bits;        /**< of an enum: those that its enumerators have */
+	bool is_flexible;     /**< there is such an array */
+	bool fits_any;        /**< blocks may have any number of its elements */
+	bool is_ordered;      /**< members neither begin nor end before those before them */
 };
 
 struct layouts {
 	const struct heap_types *types;
 	struct heap_slot_table slots;
-	struct layout_part *parts; /**< [part_count] by part, by offset */
+	struct layout_index index;    /**< all parts */
+	struct layout_index flexible; /**< those of wholes whose number of elements is open */
+	struct layout_facts *facts;   /**< [types->count] */
 	uint8_t *bytes;  /**< [types->count] private: whether there are arrays of bytes in it */
 	uint8_t *header; /**< [types->count] private: whether structs begin with its members */
-	size_t part_count, part_capacity;
+};
+
+/** Inheritance as C does it: what is known of a struct with whose members others begin. */
+enum layout_header {
+	LAYOUT_HEADER_NONE,
+	LAYOUT_HEADER,
+	LAYOUT_HEADER_OF_ANY_SIZE, /**< of a struct with a flexible array */
 };
 
 /** How well a type fits a block, best first. */
@@ -72,9 +98,52 @@ bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint
 /** Whether @p offset lies in an array of bytes, of which programs make what they like. */
 bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset);
 
-/** Where in parts the types begin that have a @p part at @p offset. @return the end */
-size_t layouts_wholes(const struct layouts *layouts, heap_type_id part, uint64_t offset,
-		      size_t *first);
+/* --- the index of parts: layout_index.c --- */
+
+HEAP_MUST_CHECK
+struct heap_error *layouts_index_init(struct layouts *layouts);
+
+void layouts_index_deinit(struct layouts *layouts);
+
+/** Whether the index knows a @p part at @p offset of a @p whole. */
+bool layouts_is_indexed(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+			uint64_t offset);
+
+/** Whether a type is a part of others that is not at their start. */
+bool layouts_is_part_inside(const struct layouts *layouts, heap_type_id part);
+
+/** Types, [at] to [end), that have a certain part at a certain place. */
+struct layout_wholes {
+	const struct layout_part *at, *end;
+};
+
+/** The types of just @p size bytes that have a @p part at @p offset. */
+struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,
+					  uint64_t offset, uint64_t size);
+
+/** The types with a flexible array that have a @p part at @p offset, and fit into @p size bytes. */
+struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap_type_id part,
+					     uint64_t offset, uint64_t size);
+
+/** A type's size in bytes, as heap_types_size() has it. */
+static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->facts[type].size;
+}
+
+/** Whether there is a flexible array at a type's end, as heap_types_flexible() has it. */
+static inline bool layouts_is_flexible(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->facts[type].is_flexible;
+}
+
+/**
+ * True if a value may be one of an enum: one of its enumerators, or several of them combined.
+ *
+ * @param mask  the bits that the enum has
+ */
+bool layouts_is_enumerator(const struct layouts *layouts, heap_type_id type, uint64_t value,
+			   uint64_t mask);
 
 /** Whether it has members: a struct, class or union whose definition is known. */
 bool layouts_is_compound(const struct layouts *layouts, heap_type_id type);

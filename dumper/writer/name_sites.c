@@ -134,8 +134,7 @@ static heap_type_id find_meant_element(const struct inference *inference,
 		for (uint32_t i = 0; i < site->meanings->count; i++) {
 			const struct meaning *meaning = &site->meanings->list[i];
 			bool text = layouts_is_character(&inference->layouts, meaning->type);
-			bool flexible = heap_types_flexible(inference->layouts.types, meaning->type,
-							    NULL, NULL);
+			bool flexible = layouts_is_flexible(&inference->layouts, meaning->type);
 
 			// Any function has pointers: for arrays only the one that gets the block
 			// counts.
