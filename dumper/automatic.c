@@ -10,6 +10,7 @@
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
+#include "dumper/signals.h"
 #include "dumper/timer.h"
 #include "dumper/trace.h"
 
@@ -223,6 +224,7 @@ HEAPSNAP_API int heapsnap_checkpoint(void)
 
 void heapsnap_automatic_look(uint64_t bytes)
 {
+	heapsnap_signals_look_sometimes();
 	if (heapsnap_automatic.every_ns > 0)
 		heapsnap_timer_start(); // in a child of fork() it has ended
 	if (heapsnap_automatic.growth_bytes | heapsnap_automatic.growth_percent)

@@ -6,13 +6,13 @@
 #include "dumper/protocol.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
+#include "dumper/signals.h"
 #include "dumper/system.h"
 #include "dumper/trigger.h"
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 static uint32_t ending; // pid of the process that takes its last snapshot
 static uint32_t dying;  // futex: pid of the process that does so because of a signal; then 0
@@ -79,27 +79,20 @@ static void take_last(const heapsnap_context *context)
 
 static void on_fatal(int number, siginfo_t *info, void *context)
 {
-	struct sigaction action = { .sa_handler = SIG_DFL };
-
 	if (heapsnap_automatic.at_end & HEAPSNAP_END_SIGNALS)
 		take_last(context);
 	// Blocked as long as this handler runs, and deadly when it returns: with the registers
 	// and the cause that it came with, for the core and whoever reads it.
-	sigaction(number, &action, NULL);
+	heapsnap_signals_drop(number);
 	HEAPSNAP_SYSTEM_4(SYS_rt_tgsigqueueinfo, heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0),
 			  heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0), number, info);
 }
 
 static void catch_signals(void)
 {
-	struct sigaction action = { .sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-	struct sigaction present;
-
-	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
-		if (fatal[i] != heapsnap_settings.signal &&
-		    sigaction(fatal[i], NULL, &present) == 0 && present.sa_handler == SIG_DFL)
-			sigaction(fatal[i], &action, NULL);
+		if (fatal[i] != heapsnap_settings.signal)
+			heapsnap_signals_claim(fatal[i], on_fatal, false);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include "dumper/frozen.h"
 #include "dumper/process.h"
 #include "dumper/settings.h"
+#include "dumper/signals.h"
 #include "dumper/system.h"
 #include "dumper/tasks.h"
 #include "dumper/timer.h"
@@ -90,8 +91,7 @@ static void wait_at_gate(int number, siginfo_t *info, void *context)
 	uint32_t generation = (uint32_t)(value >> 32);
 	struct heapsnap_thread *thread = &threads()[(uint32_t)value % HEAPSNAP_THREADS];
 
-	(void)number;
-	if (info->si_code != SI_QUEUE ||
+	if (heapsnap_signals_take_default(number, info) || info->si_code != SI_QUEUE ||
 	    generation != __atomic_load_n(&stop.gate, __ATOMIC_ACQUIRE) || generation == 0)
 		return;
 	note_registers(thread, context);
@@ -126,18 +126,9 @@ void heapsnap_freeze_note_nobody(void)
 // late, when it has been given up on, and must not die of it.
 static int install_handler(void)
 {
-	struct sigaction action = { .sa_sigaction = wait_at_gate,
-				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
-
-	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	for (int number = HIGHEST_SIGNAL; number >= LOWEST_SIGNAL; number--) {
-		struct sigaction present;
-
-		if (number == heapsnap_settings.signal || sigaction(number, NULL, &present) != 0)
-			continue;
-		if (present.sa_handler != SIG_DFL && present.sa_sigaction != wait_at_gate)
-			continue;
-		if (sigaction(number, &action, NULL) == 0)
+		if (number != heapsnap_settings.signal &&
+		    heapsnap_signals_claim(number, wait_at_gate, false))
 			return number;
 	}
 	return 0;

@@ -8,16 +8,25 @@
 #include "dumper/below.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
+#include "dumper/sandbox.h"
 #include "dumper/settings.h"
+#include "dumper/signals.h"
 #include "dumper/trigger.h"
+
+#include <errno.h>
 
 __attribute__((constructor)) static void load(void)
 {
+	int before = errno;
+
 	heapsnap_below_init();
+	heapsnap_sandbox_init();
+	heapsnap_signals_init();
 	heapsnap_report_init();
 	heapsnap_settings_read();
 	heapsnap_process_init();
 	heapsnap_backtraces_init();
 	heapsnap_trigger_init();
 	heapsnap_automatic_init();
+	errno = before;
 }

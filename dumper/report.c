@@ -3,6 +3,8 @@
 
 #include "dumper/system.h"
 
+#include <asm/ioctls.h>
+#include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -35,6 +37,14 @@ bool heapsnap_report_is_possible(void)
 		return true;
 	return S_ISREG(now.st_mode) &&
 	       HEAPSNAP_SYSTEM_2(SYS_fcntl, STDERR_FILENO, F_GETFL) & O_APPEND;
+}
+
+bool heapsnap_report_would_disturb(void)
+{
+	struct termios terminal;
+
+	return HEAPSNAP_SYSTEM_3(SYS_ioctl, STDERR_FILENO, TCGETS, &terminal) == 0 &&
+	       !(terminal.c_lflag & ICANON);
 }
 
 void heapsnap_report(const char *subject, const char *message, const char *end)

@@ -25,6 +25,12 @@ void heapsnap_report(const char *subject, const char *message, const char *end);
 /** Whether standard error still is what it was, or a terminal, null device or log since. */
 bool heapsnap_report_is_possible(void);
 
+/**
+ * True if standard error is a terminal that does not wait for whole lines: a full-screen program
+ * draws there. async-signal-safe.
+ */
+bool heapsnap_report_would_disturb(void);
+
 /** The text of an errno that clone, open and their like give. async-signal-safe. */
 const char *heapsnap_error_text(int number);
 

@@ -2,8 +2,10 @@
 #include "dumper/sampling.h"
 
 #include "dumper/process.h"
+#include "dumper/sandbox.h"
 #include "dumper/settings.h"
 #include "dumper/system.h"
+#include "dumper/trace.h"
 
 #include <pthread.h>
 
@@ -52,7 +54,7 @@ bool heapsnap_sampling_refill(void)
 	bool is_sampled = false;
 
 	if (random_state == 0) {
-		random_state = (heapsnap_monotonic_ns() ^ (uint64_t)&random_state) *
+		random_state = (heapsnap_trace_now_ns() ^ (uint64_t)&random_state) *
 				       heapsnap_process.secret |
 			       1;
 		beyond = draw_distance();
@@ -81,7 +83,7 @@ void heapsnap_sampling_init(void)
 
 uint32_t heapsnap_sampling_thread(void)
 {
-	if (thread_id == 0)
+	if (thread_id == 0 && !heapsnap_is_sandboxed())
 		thread_id = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	return thread_id;
 }

@@ -45,7 +45,7 @@ bool heapsnap_sampling_refill(void);
 /** Has heapsnap_sampling_thread() asked anew in children of fork(). At load time. */
 void heapsnap_sampling_init(void);
 
-/** The calling thread's id: asked for once. */
+/** The calling thread's id: asked for once. 0 if the program's sandbox came before that. */
 uint32_t heapsnap_sampling_thread(void);
 
 #endif

@@ -4,12 +4,14 @@
 #include "dumper/amount.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
+#include "dumper/system.h"
 #include "dumper/unwind.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 // Not the environment's own: programs write over that to set a title.
 static char file[HEAPSNAP_PATH_MAX] = "%e-%N.snap";
@@ -64,6 +66,18 @@ int heapsnap_signal_number(const char *name)
 			return signals[i].number;
 	}
 	return -1;
+}
+
+char *heapsnap_format_signal(char *at, const char *end, int number)
+{
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		if (signals[i].number == number) {
+			at = heapsnap_format_text(at, end, "SIG");
+			return heapsnap_format_text(at, end, signals[i].name);
+		}
+	}
+	at = heapsnap_format_text(at, end, "signal ");
+	return heapsnap_format_number(at, end, (uint64_t)number, 10);
 }
 
 static void read_signal(void)
@@ -209,6 +223,17 @@ static void read_threads(void)
 			": not a number from 1 to 64; as many as processors, 4 at most, are used");
 }
 
+// HEAPSNAP_RUN is the pid of the program that heapsnap run has started. What that starts in turn
+// may have its standard error read by others.
+static void read_run(void)
+{
+	const char *value = getenv("HEAPSNAP_RUN");
+	uint64_t number;
+
+	heapsnap_settings.tells_handlers =
+		!value || !parse_number(value, &number) || number == (uint64_t)getpid();
+}
+
 void heapsnap_settings_read(void)
 {
 	if (getauxval(AT_SECURE)) {
@@ -227,6 +252,7 @@ void heapsnap_settings_read(void)
 	read_rate();
 	read_threads();
 	read_bounds();
+	read_run();
 	heapsnap_settings.verbose = read_switch("HEAPSNAP_VERBOSE");
 	heapsnap_settings.wrappers = getenv("HEAPSNAP_WRAPPERS");
 }

@@ -19,6 +19,7 @@ struct heapsnap_settings {
 	bool has_types;          /**< HEAPSNAP_TYPES: types of objects are found */
 	uint64_t stacks;         /**< HEAPSNAP_STACKS: mean bytes between samples; 0: none */
 	const char *wrappers;    /**< HEAPSNAP_WRAPPERS: functions, by commas; NULL: none named */
+	bool tells_handlers;     /**< this is the process that heapsnap run started, or none has */
 	bool verbose;            /**< HEAPSNAP_VERBOSE: say when a snapshot has been written */
 	uint64_t writer_memory;  /**< HEAPSNAP_WRITER_MEMORY: bytes; 0: what is free */
 	uint64_t writer_time_ns; /**< HEAPSNAP_WRITER_TIME; 0: any */
@@ -29,6 +30,9 @@ extern struct heapsnap_settings heapsnap_settings;
 
 /** Reads the environment. A set-user-id program's is not trusted: the defaults, no signal. */
 void heapsnap_settings_read(void);
+
+/** Appends the name of a signal, "SIGQUIT" or "signal 40". @return where to go on */
+char *heapsnap_format_signal(char *at, const char *end, int number);
 
 /** The number of a signal by name ("QUIT", "SIGUSR2", "10"), or -1. */
 int heapsnap_signal_number(const char *name);

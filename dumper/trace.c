@@ -5,6 +5,7 @@
 #include "dumper/report.h"
 #include "dumper/sampling.h"
 #include "dumper/settings.h"
+#include "dumper/signals.h"
 #include "dumper/system.h"
 #include "dumper/trace_file.h"
 #include "dumper/trigger.h"
@@ -336,10 +337,10 @@ int heapsnap_trace_set(const char *value)
 // --- by signal -----------------------------------------------------------------------
 
 // Does not wait for the thread: the one that it interrupts may be what that waits for.
-static void toggle(int number)
+static void toggle(int number, siginfo_t *info, void *context)
 {
-	(void)number;
-	if (!heapsnap_trigger_is_own_process())
+	(void)context;
+	if (heapsnap_signals_take_default(number, info) || !heapsnap_trigger_is_own_process())
 		return;
 	if (!__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
 		begin();
@@ -352,8 +353,6 @@ static void toggle(int number)
 
 void heapsnap_trace_init(void)
 {
-	struct sigaction action = { .sa_handler = toggle, .sa_flags = SA_RESTART | SA_ONSTACK };
-	struct sigaction present;
 	int number = heapsnap_settings.trace_signal;
 
 	if (number == 0)
@@ -362,10 +361,7 @@ void heapsnap_trace_init(void)
 		heapsnap_report("HEAPSNAP_TRACE_SIGNAL", "no backtraces are taken", "; no trace");
 		return;
 	}
-	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
-	if (sigaction(number, NULL, &present) == 0 &&
-	    (present.sa_handler == SIG_DFL || present.sa_handler == SIG_IGN))
-		sigaction(number, &action, NULL);
+	heapsnap_signals_claim(number, toggle, true);
 }
 
 __attribute__((destructor)) static void unload(void)

@@ -10,11 +10,13 @@
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
+#include "dumper/signals.h"
 #include "dumper/system.h"
 #include "dumper/waiter.h"
 
 #include <errno.h>
 #include <linux/kcmp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -269,9 +271,7 @@ static void wait_in_turn(void)
 
 static void triggered(int number, siginfo_t *info, void *context)
 {
-	(void)number;
-	(void)info;
-	if (!own_process())
+	if (heapsnap_signals_take_default(number, info) || !own_process())
 		return;
 	if (begin()) {
 		take(heapsnap_settings.file, context);
@@ -287,22 +287,21 @@ static void triggered(int number, siginfo_t *info, void *context)
 	}
 }
 
+// Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
 static enum heapsnap_handler install_handler(void)
 {
-	struct sigaction action = { .sa_sigaction = triggered,
-				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
-	struct sigaction present;
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_settings.signal == 0)
+		return HEAPSNAP_HANDLER_NONE;
+	return heapsnap_signals_claim(heapsnap_settings.signal, triggered, true)
+		       ? HEAPSNAP_HANDLER_OURS
+		       : HEAPSNAP_HANDLER_EARLIER;
+}
 
-	if (heapsnap_settings.signal == 0 ||
-	    sigaction(heapsnap_settings.signal, NULL, &present) != 0)
-		return HEAPSNAP_HANDLER_NONE;
-	// Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
-	if (present.sa_handler != SIG_DFL && present.sa_handler != SIG_IGN)
-		return HEAPSNAP_HANDLER_EARLIER;
-	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
-	if (sigaction(heapsnap_settings.signal, &action, NULL) != 0)
-		return HEAPSNAP_HANDLER_NONE;
-	return HEAPSNAP_HANDLER_OURS;
+// In a child of fork(): its announcement is its own at once.
+static void begin_child(void)
+{
+	if (own_process())
+		heapsnap_signals_look();
 }
 
 void heapsnap_trigger_init(void)
@@ -317,8 +316,8 @@ void heapsnap_trigger_init(void)
 	clears_itself = madvise(page, sizeof(*state), MADV_WIPEONFORK) == 0;
 	state = page;
 	state->pid = (uint32_t)getpid();
-	heapsnap_announce(heapsnap_settings.signal,
-			  HEAPSNAP_TAKES_SNAPSHOTS ? install_handler() : HEAPSNAP_HANDLER_NONE);
+	heapsnap_announce(heapsnap_settings.signal, install_handler());
+	pthread_atfork(NULL, NULL, begin_child);
 }
 
 // --- without being asked ------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include "dumper/frame_rules.h"
 #include "dumper/process.h"
+#include "dumper/sandbox.h"
 #include "dumper/system.h"
 
 #include <stddef.h>
@@ -38,8 +39,8 @@ static bool is_readable(uint64_t address)
 	};
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
 
-	return HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, NO_OPERATION, page, NULL, sizeof(uint64_t)) ==
-	       INVALID;
+	return !heapsnap_is_sandboxed() && HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, NO_OPERATION, page,
+							     NULL, sizeof(uint64_t)) == INVALID;
 }
 
 static uint64_t thread_pointer(void)

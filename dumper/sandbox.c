@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/sandbox.h"
+
+#include "dumper/heapsnap.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+static bool is_sandboxed;
+
+static int (*next_prctl)(int option, ...);
+
+// What syscall() goes on to. Used by the code below.
+__attribute__((visibility("hidden"))) void *heapsnap_next_syscall;
+
+bool heapsnap_is_sandboxed(void)
+{
+	return __atomic_load_n(&is_sandboxed, __ATOMIC_RELAXED);
+}
+
+void heapsnap_sandbox_init(void)
+{
+	if (next_prctl)
+		return;
+	heapsnap_next_syscall = dlsym(RTLD_NEXT, "syscall");
+	*(void **)&next_prctl = dlsym(RTLD_NEXT, "prctl");
+}
+
+HEAPSNAP_API int prctl(int option, ...)
+{
+	unsigned long arguments[4];
+	va_list list;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		arguments[i] = va_arg(list, unsigned long);
+	va_end(list);
+	heapsnap_sandbox_init();
+	if (option == PR_SET_SECCOMP)
+		__atomic_store_n(&is_sandboxed, true, __ATOMIC_RELAXED);
+	return next_prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+}
+
+// A call that syscall() has been asked for, and that concerns us. @return where to go on
+__attribute__((visibility("hidden"))) void *heapsnap_note_syscall(long number, long first);
+
+void *heapsnap_note_syscall(long number, long first)
+{
+	heapsnap_sandbox_init();
+	if (number == SYS_seccomp || (number == SYS_prctl && first == PR_SET_SECCOMP))
+		__atomic_store_n(&is_sandboxed, true, __ATOMIC_RELAXED);
+	return heapsnap_next_syscall;
+}
+
+/*
+ * syscall() must leave the stack and all registers as it found them: the call may be one that
+ * returns twice. So it is a jump to libc's, by way of the function above for some calls.
+ */
+#if defined(__x86_64__)
+_Static_assert(SYS_seccomp == 317 && SYS_prctl == 157, "as the code has it");
+
+__asm__(".text\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	"syscall:\n\t"
+	".cfi_startproc\n\t"
+	"endbr64\n\t"
+	"cmp $317, %rdi\n\t"
+	"je 1f\n\t"
+	"cmp $157, %rdi\n\t"
+	"je 1f\n\t"
+	"mov heapsnap_next_syscall(%rip), %rax\n\t"
+	"test %rax, %rax\n\t"
+	"jz 1f\n\t"
+	"jmp *%rax\n"
+	"1:\n\t"
+	"push %rdi\n\t"
+	"push %rsi\n\t"
+	"push %rdx\n\t"
+	"push %rcx\n\t"
+	"push %r8\n\t"
+	"push %r9\n\t"
+	".cfi_adjust_cfa_offset 48\n\t"
+	"sub $8, %rsp\n\t"
+	".cfi_adjust_cfa_offset 8\n\t"
+	"call heapsnap_note_syscall\n\t"
+	"add $8, %rsp\n\t"
+	".cfi_adjust_cfa_offset -8\n\t"
+	"pop %r9\n\t"
+	"pop %r8\n\t"
+	"pop %rcx\n\t"
+	"pop %rdx\n\t"
+	"pop %rsi\n\t"
+	"pop %rdi\n\t"
+	".cfi_adjust_cfa_offset -48\n\t"
+	"jmp *%rax\n\t"
+	".cfi_endproc\n"
+	".size syscall, . - syscall\n");
+#else
+_Static_assert(SYS_seccomp == 277 && SYS_prctl == 167, "as the code has it");
+
+__asm__(".text\n"
+	".globl syscall\n"
+	".type syscall, %function\n"
+	"syscall:\n\t"
+	".cfi_startproc\n\t"
+	"hint #34\n\t" // bti c
+	"cmp x0, #277\n\t"
+	"b.eq 1f\n\t"
+	"cmp x0, #167\n\t"
+	"b.eq 1f\n\t"
+	"adrp x16, heapsnap_next_syscall\n\t"
+	"ldr x16, [x16, :lo12:heapsnap_next_syscall]\n\t"
+	"cbz x16, 1f\n\t"
+	"br x16\n"
+	"1:\n\t"
+	"stp x29, x30, [sp, #-80]!\n\t"
+	".cfi_adjust_cfa_offset 80\n\t"
+	".cfi_rel_offset x29, 0\n\t"
+	".cfi_rel_offset x30, 8\n\t"
+	"stp x0, x1, [sp, #16]\n\t"
+	"stp x2, x3, [sp, #32]\n\t"
+	"stp x4, x5, [sp, #48]\n\t"
+	"stp x6, x7, [sp, #64]\n\t"
+	"bl heapsnap_note_syscall\n\t"
+	"mov x16, x0\n\t"
+	"ldp x0, x1, [sp, #16]\n\t"
+	"ldp x2, x3, [sp, #32]\n\t"
+	"ldp x4, x5, [sp, #48]\n\t"
+	"ldp x6, x7, [sp, #64]\n\t"
+	"ldp x29, x30, [sp], #80\n\t"
+	".cfi_adjust_cfa_offset -80\n\t"
+	"br x16\n\t"
+	".cfi_endproc\n"
+	".size syscall, . - syscall\n");
+#endif

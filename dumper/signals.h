@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_SIGNALS_H
+#define HEAPSNAP_SIGNALS_H
+
+/**
+ * Handlers of ours in the program that hosts us, which must behave as if there were none.
+ *
+ * libc's functions that set handlers are interposed. For a signal that has a handler of ours
+ *
+ *	the program asks for the present action    gets SIG_DFL, or SIG_IGN if that was inherited
+ *	it installs a handler, or ignores it       is done, and ours is gone
+ *	it sets SIG_DFL                            ours comes back, or stays
+ *	it raises the signal after that            the signal's default action
+ *
+ * SIG_DFL gives the signal back to us because programs restore it after they have ignored a
+ * signal for a while. One that wants to die by the signal sets SIG_DFL and sends the signal to itself.
+ *
+ * Handlers installed past libc are not seen here; heapsnap_signals_look() asks the kernel.
+ */
+
+#include <signal.h>
+#include <stdbool.h>
+
+typedef void heapsnap_signal_handler(int number, siginfo_t *info, void *context);
+
+/** Finds libc's functions. When the library is loaded. */
+void heapsnap_signals_init(void);
+
+/**
+ * Installs a handler of ours where the program has none; all signals are blocked in it.
+ * async-signal-safe after heapsnap_signals_init(). Again for the same handler: does nothing.
+ *
+ * @param over_ignored  also where the signal is ignored
+ * @return whether it stands
+ */
+bool heapsnap_signals_claim(int number, heapsnap_signal_handler *handler, bool over_ignored);
+
+/**
+ * For a handler of ours, first of all: a signal that the program has sent itself after it had
+ * asked for SIG_DFL takes its default action when the handler returns. async-signal-safe.
+ *
+ * @return whether that is so, and the handler should return
+ */
+bool heapsnap_signals_take_default(int number, const siginfo_t *info);
+
+/** Removes our handler for good: the next such signal takes its default action. async-signal-safe. */
+void heapsnap_signals_drop(int number);
+
+/** Looks at who answers the signal that asks for snapshots, and announces it. async-signal-safe. */
+void heapsnap_signals_look(void);
+
+/** The same once in a while, for malloc's slow path: at most one system call a second. */
+void heapsnap_signals_look_sometimes(void);
+
+#endif

@@ -1,0 +1,130 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Programs that handle, ignore, reset or wait for the signal themselves: they behave as without the
+# library, and it knows whether the signal still takes snapshots.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $build = abs_path($ENV{BUILD} || 'build');
+my $program = "$build/t/programs/handlers";
+my $library = "$build/libheapsnap.so";
+my $directory = tempdir(CLEANUP => 1);
+$ENV{XDG_CACHE_HOME} = "$build/t/cache";
+delete $ENV{HEAPSNAP_RUN};
+
+# @return what it printed, its wait status, what was said on standard error
+sub run {
+    my ($environment, $shell, @words) = @_;
+    my $output = `cd $directory && ulimit -c 0 && $shell exec env $environment @words 2>.stderr`;
+    my $status = $?;
+    open my $errors, '<', "$directory/.stderr" or die $!;
+    return ($output, $status, join '', <$errors>);
+}
+
+# A way of the program's. @param states  as the library sees them, one after the other
+sub behaves {
+    my ($way, $states, $said_wanted, $shell) = @_;
+    $shell //= '';
+    subtest $shell ? "$way, after $shell" : $way => sub {
+        my ($bare, $bare_status) = run('', $shell, $program, $way);
+        my ($output, $status, $said) = run("LD_PRELOAD=$library", $shell, $program, $way);
+        is join(' ', $output =~ /^state: (.*)\n/mg), $states, 'the library knows whose the signal is';
+        is $output =~ s/^state: .*\n//mgr, $bare, 'the program finds what it would find alone';
+        is $status, $bare_status, 'and ends as it would';
+        is $said, $said_wanted, $said_wanted ? 'one line says so' : 'nothing is said';
+        is_deeply [glob "$directory/*.snap"], [], 'and no snapshot is taken';
+    };
+    return;
+}
+
+my $elsewhere = "for SIGQUIT; for snapshots by signal start it with --signal and another one\n";
+my $own = "heapsnap: the program has installed a handler of its own $elsewhere";
+my $waits = "heapsnap: the program waits itself $elsewhere";
+my $ignored = "trap '' QUIT;";
+
+behaves('functions', join(' ', ('replaced ignored ours') x 6), $own);
+behaves('functions', join(' ', ('replaced ignored ignored') x 6), $own, $ignored);
+behaves('sigaction', 'replaced ours replaced ours', $own);
+behaves('sigaction', 'replaced ignored replaced ignored', $own, $ignored);
+behaves('unless-ignored', 'replaced', $own);
+behaves('unless-ignored', 'ignored', '', $ignored);
+behaves('if-default', 'replaced', $own);
+behaves('if-default', 'ours', '', $ignored);
+behaves('sigignore', 'ignored', '');
+behaves('hold', 'ours', '');
+behaves('one-shot', '', $own);
+behaves('wrong', 'ours', '');
+behaves('reset-all', 'ours', '');
+behaves('reset-all', 'ours', '', $ignored);
+behaves('die', '', '');
+behaves('die', '', '', $ignored);
+behaves('die-in-handler', '', $own);
+behaves('die-of-thread', '', '');
+behaves('fork', 'replaced ours replaced', $own);
+behaves('vfork', 'ours ours', '');
+behaves('wait', 'ours waited', $waits);
+behaves('signalfd', 'waited', $waits);
+behaves('raw', 'ignored', '');
+behaves('other', 'ours', '');
+
+# Also where handlers of ours are on more signals than one.
+$ENV{HEAPSNAP_AT_EXIT} = 'signals';
+$ENV{HEAPSNAP_TRACE_SIGNAL} = '60';
+$ENV{HEAPSNAP_TRACE} = '/dev/null';
+behaves('other', 'ours', '');
+delete @ENV{qw(HEAPSNAP_AT_EXIT HEAPSNAP_TRACE_SIGNAL HEAPSNAP_TRACE)};
+
+# The line is for whoever has called heapsnap run; others may read a child's standard error.
+my ($output, $status, $said) = run("HEAPSNAP_RUN=1 LD_PRELOAD=$library", '', $program, 'unless-ignored');
+is $said, '', 'a program that another has started says nothing';
+($output, $status, $said) = run("LD_PRELOAD=$library", 'HEAPSNAP_RUN=$$', $program, 'unless-ignored');
+is $said, $own, 'one that heapsnap run has started does';
+
+# --- in other languages -----------------------------------------------------------
+
+my @languages = (
+    ['perl', 'perl', '-e', q{'$SIG{QUIT} = sub { print "own\n" }; kill QUIT => $$; select undef, undef, undef, 0.01;
+        $SIG{QUIT} = "DEFAULT"; kill QUIT => $$; sleep 1; print "lives\n"'}],
+    ['python', 'python3', '-c', q{'import signal, os
+print(signal.getsignal(signal.SIGQUIT) == signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, lambda *a: print("own", flush=True)); os.kill(os.getpid(), signal.SIGQUIT)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGQUIT); print("lives")'}],
+    ['sh', 'sh', '-c', q{'trap "echo own" QUIT; kill -QUIT $$; trap - QUIT; kill -QUIT $$; echo lives'}],
+    ['bash', 'bash', '-c', q{'trap "echo own" QUIT; kill -QUIT $$; trap - QUIT; kill -QUIT $$; echo lives'}],
+);
+for (@languages) {
+    my ($name, @words) = @$_;
+    SKIP: {
+        skip "no $name", 1 if system("command -v $words[0] >/dev/null 2>&1") != 0;
+        my ($bare, $bare_status) = run('', '', @words);
+        ($output, $status) = run("LD_PRELOAD=$library", '', @words);
+        is "$status $output", "$bare_status $bare", "$name: handles the signal as without the library";
+    }
+}
+
+open my $source, '>', "$directory/signals.cc" or die $!;
+print $source <<'END';
+#include <csignal>
+#include <cstdio>
+static void own(int) {}
+int main()
+{
+    std::printf("%d\n", std::signal(SIGQUIT, own) == SIG_DFL);
+    std::printf("%d\n", std::signal(SIGQUIT, SIG_DFL) == own);
+}
+END
+close $source;
+is system("c++ -o $directory/signals $directory/signals.cc"), 0, 'a C++ program';
+($output) = run("LD_PRELOAD=$library", '', "$directory/signals");
+is $output, "1\n1\n", 'finds by std::signal what it would find alone';
+
+# --- programs that restrict their system calls ----------------------------------------
+
+for my $way (qw(prctl syscall)) {
+    ($output, $status) = run("LD_PRELOAD=$library", '', "$build/t/programs/sandboxed", $way);
+    is "$status $output", "0 went on\n", "a sandbox by $way(): malloc makes no system call of its own";
+}
+done_testing;

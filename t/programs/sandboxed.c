@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * A program that allows itself no more system calls than malloc makes, and goes on allocating for
+ * longer than a second. Any other call ends it. Argument: prctl or syscall, which installs the filter.
+ */
+// CFLAGS: -D_GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct sock_filter rules[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 6, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 5, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 4, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 3, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+static void *blocks[1000];
+
+static void allocate(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		free(blocks[i]);
+		blocks[i] = malloc(16 + (size_t)i * 37 % 900);
+	}
+}
+
+static double now(void)
+{
+	struct timespec clock;
+
+	clock_gettime(CLOCK_MONOTONIC, &clock);
+	return (double)clock.tv_sec + (double)clock.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]),
+				      (struct sock_filter *)rules };
+	const char *how = argc > 1 ? argv[1] : "";
+	double end = now() + 1.5;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (strcmp(how, "prctl") == 0)
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	else if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+		return 1;
+	while (now() < end)
+		allocate();
+	write(1, "went on\n", 8);
+	syscall(SYS_exit, 0);
+}
