@@ -79,6 +79,7 @@ void heapsnap_backtraces_init(void)
 	process->kind_slots = KINDS;
 	process->sample_slots = SAMPLES;
 	process->wrapper_slots = HEAPSNAP_WRAPPER_SITES;
+	process->wrapper_names = (uint64_t)heapsnap_settings.wrappers;
 	tables = room;
 }
 

@@ -19,7 +19,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 6,
+	HEAPSNAP_PROTOCOL_VERSION = 7,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
@@ -224,6 +224,7 @@ struct heapsnap_process {
 	uint32_t kind_slots;
 	uint32_t sample_slots;
 	uint32_t wrapper_slots;
+	uint64_t wrapper_names; /**< address of what HEAPSNAP_WRAPPERS says; 0: nothing */
 
 	uint32_t epoch; /**< the current one */
 	uint32_t tls_module_count;

@@ -166,6 +166,7 @@ struct heap_error *heap_site_types_find(struct heap_debug_code *code, uint64_t p
 		search.depth++;
 	}
 	free(search.seen);
+	search.found.functions = search.depth;
 	if (error)
 		heap_site_types_deinit(&search.found);
 	else

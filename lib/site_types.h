@@ -33,6 +33,7 @@ struct heap_site_type {
 struct heap_site_types {
 	struct heap_site_type *types; /**< [count] innermost function first, as declared */
 	size_t count, capacity;
+	uint8_t functions; /**< at the pc: one, and those inlined there; 0: nothing is known of it */
 };
 
 /** @param pc  address in the file: a return address minus 1 */

@@ -132,6 +132,7 @@ void backtraces_deinit(struct backtraces *backtraces)
 	free(backtraces->kinds);
 	free(backtraces->unmapped);
 	free(backtraces->wrappers);
+	free(backtraces->passed);
 	free(backtraces->calls);
 	free(backtraces->steps);
 	free(backtraces->own);
@@ -153,16 +154,124 @@ static uint32_t find_kind(const struct backtraces *backtraces, uint64_t site, ui
 	return backtraces->kinds[kind_slot(backtraces, site, size)].backtrace;
 }
 
-uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+// The innermost call of a backtrace that is in no wrapper; 0 if there is none.
+static uint64_t find_asker(const struct backtraces *backtraces, uint32_t step)
 {
-	uint32_t step;
-
-	if (!is_wrapper(backtraces, site))
-		return site;
-	step = find_kind(backtraces, site, size);
 	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
 		if (!is_wrapper(backtraces, backtraces->taken[step].address))
 			return backtraces->taken[step].address;
+		step = backtraces->taken[step].caller;
+	}
+	return 0;
+}
+
+static int compare_passed(const void *left, const void *right)
+{
+	const struct passed *a = left, *b = right;
+
+	if (a->wrapper != b->wrapper)
+		return a->wrapper < b->wrapper ? -1 : 1;
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+// How many wrappers a kind's blocks have come through.
+static uint32_t count_wrappers(const struct backtraces *backtraces,
+			       const struct heapsnap_kind *kind)
+{
+	uint32_t step = kind->site ? kind->backtrace : 0, count = 0;
+
+	while (count < MAX_CHAIN && is_sound(backtraces, step) &&
+	       is_wrapper(backtraces, backtraces->taken[step].address)) {
+		step = backtraces->taken[step].caller;
+		count++;
+	}
+	return is_sound(backtraces, step) ? count : 0;
+}
+
+// Notes who has asked which wrapper for what size.
+HEAP_MUST_CHECK
+static struct heap_error *note_passed(struct backtraces *backtraces)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < backtraces->kind_slots; i++)
+		count += count_wrappers(backtraces, &backtraces->kinds[i]);
+	backtraces->passed = malloc((count + 1) * sizeof(*backtraces->passed));
+	if (!backtraces->passed)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < backtraces->kind_slots; i++) {
+		const struct heapsnap_kind *kind = &backtraces->kinds[i];
+		uint32_t step = kind->backtrace, wrappers = count_wrappers(backtraces, kind);
+		uint64_t site = find_asker(backtraces, step);
+
+		for (; wrappers > 0; wrappers--, step = backtraces->taken[step].caller)
+			backtraces->passed[backtraces->passed_count++] =
+				(struct passed){ backtraces->taken[step].address, kind->size,
+						 site };
+	}
+	if (backtraces->passed_count > 0)
+		qsort(backtraces->passed, backtraces->passed_count, sizeof(*backtraces->passed),
+		      compare_passed);
+	return NULL;
+}
+
+struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
+					      void *context)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < backtraces->wrapper_count; i++) {
+		if (test(context, backtraces->wrappers[i]))
+			backtraces->wrappers[kept++] = backtraces->wrappers[i];
+	}
+	backtraces->wrapper_count = kept;
+	return note_passed(backtraces);
+}
+
+// The only caller that has asked a wrapper for a size; the wrapper's own site if there are more.
+static uint64_t find_only_asker(const struct backtraces *backtraces, uint64_t wrapper,
+				uint64_t size)
+{
+	const struct passed *passed = backtraces->passed;
+	uint32_t low = 0, high = backtraces->passed_count;
+	const struct passed key = { wrapper, size, 0 };
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (compare_passed(&passed[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == backtraces->passed_count || passed[low].wrapper != wrapper ||
+	    passed[low].size != size)
+		return wrapper;
+	for (high = low; high < backtraces->passed_count && passed[high].wrapper == wrapper &&
+			 passed[high].size == size;
+	     high++) {
+		if (passed[high].site != passed[low].site)
+			return wrapper;
+	}
+	return passed[low].site;
+}
+
+uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	uint32_t step = find_kind(backtraces, site, size);
+	uint64_t asker;
+
+	if (is_wrapper(backtraces, site))
+		return find_only_asker(backtraces, site, size);
+	// What was looked through on the way there may be believed no more.
+	asker = find_asker(backtraces, step);
+	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
+		if (backtraces->taken[step].address == asker)
+			return asker;
+		if (backtraces->taken[step].address == site)
+			break;
 		step = backtraces->taken[step].caller;
 	}
 	return site;
@@ -178,18 +287,16 @@ uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, ui
 			  backtraces_knows *knows, void *context)
 {
 	struct heapsnap_kind *kind = &backtraces->kinds[kind_slot(backtraces, site, size)];
-	uint64_t innermost;
+	uint64_t asker = backtraces_site(backtraces, site, size);
+	uint64_t innermost = kind->site ? backtraces->taken[kind->backtrace].address : site;
 
-	// Who has called a wrapper that was not known for one yet is a guess, good enough to show
-	// but not to conclude from.
-	if (kind->site == 0 || is_wrapper(backtraces, site))
-		return site;
-	innermost = backtraces->taken[kind->backtrace].address;
-	if (innermost == site || !is_wrapper(backtraces, innermost))
-		return site;
+	if (innermost == asker || !is_wrapper(backtraces, innermost))
+		return asker;
+	if (kind->site == 0)
+		return knows(context, asker, size) ? asker : innermost;
 	if (kind->looks == NOT_ASKED)
-		kind->looks = knows(context, site, size) ? KNOWS : KNOWS_NOT;
-	return kind->looks == KNOWS ? site : innermost;
+		kind->looks = knows(context, asker, size) ? KNOWS : KNOWS_NOT;
+	return kind->looks == KNOWS ? asker : innermost;
 }
 
 // --- naming ------------------------------------------------------------------

@@ -11,10 +11,18 @@
  *	steps    return address, caller      a step per function, those inlined at the address
  *	                                     too, each with its caller
  *
- * It also knows the sites that are looked through: the blocks that a wrapper had made before
- * the library knew it for one get the site that the others have. For telling what a block is, a
- * wrapper is the better witness if its caller does not know: one that puts a header of its own
- * before what it makes knows the type, and blocks by one way are most of all alike.
+ * It also knows the sites that are looked through. When the library finds out that a function is
+ * a wrapper depends on which of its callers came first; so what it has noted is only what may be
+ * one, and which sites blocks get is decided here:
+ *
+ *	C ← zmalloc ← malloc    header: C, if zmalloc was known for a wrapper by then. It stays at C
+ *	                        if zmalloc is believed to be one, or goes back to zmalloc.
+ *	                        header: zmalloc, if not yet. It goes to C if nobody else has asked
+ *	                        zmalloc for that size, or stays where it is.
+ *
+ * For telling what a block is, a wrapper is the better witness if its caller does not know: one
+ * that puts a header of its own before what it makes knows the type, and blocks by one way are
+ * most of all alike.
  */
 
 #include "dumper/protocol.h"
@@ -29,6 +37,13 @@ struct own_backtrace {
 	uint32_t backtrace;
 };
 
+/** A caller of a wrapper. */
+struct passed {
+	uint64_t wrapper; /**< a site in it */
+	uint64_t size;    /**< that it was asked for */
+	uint64_t site;    /**< of the first caller that is no wrapper */
+};
+
 struct backtraces {
 	struct heapsnap_step *taken; /**< [taken_count] as the library has them; [0] is none */
 	uint32_t taken_count;
@@ -39,6 +54,8 @@ struct backtraces {
 	uint32_t unmapped_count;
 	uint64_t *wrappers; /**< [wrapper_count] ascending */
 	uint32_t wrapper_count;
+	struct passed *passed; /**< [passed_count] ascending: who has called wrappers */
+	uint32_t passed_count;
 
 	struct heap_call *calls; /**< [call_count] */
 	uint32_t call_count, call_capacity;
@@ -59,6 +76,17 @@ struct heap_error *backtraces_init(struct backtraces *backtraces, const struct i
 				   const struct heapsnap_process *process);
 
 void backtraces_deinit(struct backtraces *backtraces);
+
+/** Whether the function at a site may be a wrapper. */
+typedef bool backtraces_test(void *context, uint64_t site);
+
+/**
+ * Believes only some of the library's wrappers, of which each snapshot of a program says the same.
+ * To be called before sites are asked for.
+ */
+HEAP_MUST_CHECK
+struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
+					      void *context);
 
 /** The site that matters of a block: its own, or that of whoever called the wrapper it is in. */
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size);

@@ -597,3 +597,66 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 	*result = site_types;
 	return site_types ? NULL : heap_error_out_of_memory();
 }
+
+static bool is_void_or_character(const struct heap_types *types, heap_type_id pointee)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, pointee)];
+
+	return type->kind == HEAP_TYPE_UNKNOWN || (type->kind == HEAP_TYPE_BASE && type->size == 1);
+}
+
+// Whether it is that of a place into which a function puts any pointer: void **, char **.
+static bool is_place(const struct heap_types *types, heap_type_id declared)
+{
+	heap_type_id pointee = pointee_of(types, declared);
+
+	return is_pointer(types, pointee) &&
+	       is_void_or_character(types, pointee_of(types, pointee));
+}
+
+enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
+				   struct heap_types *types, heap_type_id *kept)
+{
+	struct heap_site_types found = { 0 };
+	struct heap_debug_code *code;
+	struct heap_error *error;
+	heap_type_id first = HEAP_NO_TYPE, result = HEAP_NO_TYPE;
+	bool has_first = false, has_place = false, is_known;
+
+	*kept = HEAP_NO_TYPE;
+	if (!module->dwarf)
+		return MODULE_PASSING_UNKNOWN;
+	isolation_suspect(module->start);
+	error = heap_dwarf_code(module->dwarf, &code);
+	if (!error)
+		error = heap_site_types_find(code, lookup_pc - module->bias, &found);
+	is_known = !error && found.functions > 0;
+	heap_error_destroy(error); // damaged information tells nothing
+	for (size_t i = 0; is_known && i < found.count; i++) {
+		const struct heap_site_type *type = &found.types[i];
+
+		if (type->depth + 1 < found.functions || type->kind == HEAP_SITE_LOCAL)
+			continue;
+
+		heap_type_id declared = module_type(module, type->type, types);
+
+		if (type->kind == HEAP_SITE_RETURN) {
+			result = declared;
+		} else {
+			first = has_first ? first : declared;
+			has_first = true;
+			has_place |= is_place(types, declared);
+		}
+	}
+	heap_site_types_deinit(&found);
+	if (!is_known)
+		return MODULE_PASSING_UNKNOWN;
+	if (!is_pointer(types, result))
+		return has_place ? MODULE_PASSES_ON : MODULE_KEEPS;
+	*kept = heap_types_strip(types, pointee_of(types, result));
+	if (*kept == HEAP_NO_TYPE)
+		return MODULE_PASSES_ON;
+	return is_void_or_character(types, *kept) && has_first && !is_pointer(types, first)
+		       ? MODULE_PASSES_ON
+		       : MODULE_KEEPS;
+}

@@ -114,4 +114,21 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 				     struct heap_types *types, struct module_site_type **result,
 				     size_t *count);
 
+/** What the debug information says of a function that allocates. */
+enum module_passing {
+	MODULE_PASSING_UNKNOWN,
+	MODULE_PASSES_ON, /**< it may only pass on what others ask for: its result has no type */
+	MODULE_KEEPS,     /**< it returns no block, or one of a type that it knows */
+};
+
+/**
+ * Whether the function at a pc, into which others may be inlined there, can be one like
+ * xmalloc(). That is a property of the code, the same in each run: it returns a void *, or a
+ * char * and is told a number first, or it has a place to put a pointer into.
+ *
+ * @param kept  what it returns a pointer to, if it keeps; HEAP_NO_TYPE: to nothing
+ */
+enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
+				   struct heap_types *types, heap_type_id *kept);
+
 #endif

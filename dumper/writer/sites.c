@@ -2,10 +2,12 @@
 #include "dumper/writer/sites.h"
 
 #include "dumper/writer/capture.h"
+#include "dumper/writer/headers.h"
 #include "dumper/writer/meanings.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // Open addressing by the site's address; a slot holds an id + 1.
 struct table {
@@ -88,29 +90,113 @@ static bool knows_type(void *context, uint64_t address, uint64_t size)
 	return meanings_know(context, address, size);
 }
 
+// --- which wrappers are believed ----------------------------------------------
+
+enum {
+	NAMES_SIZE = 4096, // of HEAPSNAP_WRAPPERS
+};
+
+struct belief {
+	struct capture *capture;
+	char names[NAMES_SIZE]; // of functions, by commas, that the user has named
+};
+
+static bool is_named(const struct belief *belief, const char *function)
+{
+	size_t length = strlen(function);
+
+	for (const char *at = belief->names; length > 0 && *at;) {
+		size_t end = strcspn(at, ",");
+
+		if (end == length && memcmp(at, function, length) == 0)
+			return true;
+		at += end + (at[end] == ',');
+	}
+	return false;
+}
+
+// Where debug information tells nothing, the library's word is all that there is. So it is with one
+// that returns what all blocks of a program begin with: luaC_newobj().
+static bool is_believed(void *context, uint64_t site)
+{
+	struct belief *belief = context;
+	struct capture *capture = belief->capture;
+	struct module *module = modules_find(&capture->modules, site - 1);
+	struct code_place places[MEANING_DEPTHS];
+	heap_type_id kept;
+	size_t count;
+
+	if (!module || module_passing(module, site - 1, &capture->types, &kept) != MODULE_KEEPS ||
+	    (kept != HEAP_NO_TYPE && headers_is_base(&capture->types, kept)))
+		return true;
+	if (belief->names[0] == '\0')
+		return false;
+	count = module_describe(module, site, site - 1, &capture->strings, places, MEANING_DEPTHS);
+	return count > 0 && is_named(belief, &capture->strings.bytes[places[count - 1].function]);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *choose_wrappers(struct capture *capture)
+{
+	struct belief belief = { .capture = capture };
+
+	if (capture->process.wrapper_names)
+		image_read_string(&capture->image, capture->process.wrapper_names, belief.names,
+				  sizeof(belief.names));
+	return backtraces_choose_wrappers(&capture->backtraces, is_believed, &belief);
+}
+
+// --- all sites ------------------------------------------------------------------
+
+static int compare_kinds(const void *left, const void *right, void *context)
+{
+	const struct object_kind *list = context;
+	const struct object_kind *a = &list[*(const uint32_t *)left];
+	const struct object_kind *b = &list[*(const uint32_t *)right];
+
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+// In the order of the code: that of the heap is another one in each run.
+static uint32_t *order_kinds(const struct object_kinds *kinds)
+{
+	uint32_t *order = malloc(((size_t)kinds->count + 1) * sizeof(*order));
+
+	for (uint32_t i = 0; order && i < kinds->count; i++)
+		order[i] = i;
+	if (order && kinds->count > 0)
+		qsort_r(order, kinds->count, sizeof(*order), compare_kinds, kinds->list);
+	return order;
+}
+
 struct heap_error *sites_init(struct capture *capture)
 {
 	struct sites *sites = &capture->sites;
 	const struct object_kinds *kinds = &capture->objects.kinds;
+	CLEANUP_FREE uint32_t *order = order_kinds(kinds);
 	struct table table = { 0 };
-	struct heap_error *error = NULL;
+	struct heap_error *error;
 
 	*sites = (struct sites){
 		.site = calloc((size_t)kinds->count + 1, sizeof(*sites->site)),
 		.maker = calloc((size_t)kinds->count + 1, sizeof(*sites->maker)),
 	};
-	if (!sites->site || !sites->maker)
+	if (!sites->site || !sites->maker || !order)
 		return heap_error_out_of_memory();
+	error = choose_wrappers(capture);
 	for (uint32_t i = 0; !error && i < kinds->count; i++) {
-		uint64_t site = kinds->list[i].site, size = kinds->list[i].size;
+		uint32_t kind = order[i];
+		uint64_t site = kinds->list[kind].site, size = kinds->list[kind].size;
 		uint64_t address = backtraces_site(&capture->backtraces, site, size);
 		uint64_t maker =
 			backtraces_maker(&capture->backtraces, site, size, knows_type, capture);
 
-		error = find_site(capture, &table, address, &sites->site[i]);
-		sites->maker[i] = sites->site[i];
+		error = find_site(capture, &table, address, &sites->site[kind]);
+		sites->maker[kind] = sites->site[kind];
 		if (!error && maker != address)
-			error = find_site(capture, &table, maker, &sites->maker[i]);
+			error = find_site(capture, &table, maker, &sites->maker[kind]);
 	}
 	free(table.slots);
 	return error;

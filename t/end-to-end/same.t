@@ -1,0 +1,83 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The same program with the same load gives the same answers, in each run: which type each block
+# has, how that is known, and where it was allocated. Neither addresses nor threads decide.
+use strict;
+use warnings;
+use lib 't/lib';
+use File::Temp qw(tempdir);
+use Heapsh;
+use Test::More;
+
+my $runs = 4;
+
+# A table of an export as CSV: of each row, what its columns say.
+sub table {
+    my ($file) = @_;
+    open my $in, '<', $file or die "$file: $!";
+    my @rows;
+    while (<$in>) {
+        chomp;
+        my @row;
+        push @row, defined $1 ? $1 =~ s/""/"/gr : $2 while /\G(?:"((?:[^"]|"")*)"|([^,]*))(?:,|$)/gc && @row < 64;
+        push @rows, \@row;
+    }
+    my @names = @{ shift @rows };
+    return map { my %row; @row{@names} = @$_; \%row } @rows;
+}
+
+# What a snapshot says of each block that the program has a name for.
+sub answers {
+    my ($snapshot, $log) = @_;
+    my $directory = tempdir(CLEANUP => 1);
+    system("$Heapsh::build/heapsh-export", '-q', '--format', 'csv', '-o', "$directory/csv", $snapshot) == 0
+        or die "heapsh-export failed";
+    my %type = map { $_->{id} => $_->{name} } table("$directory/csv/types.csv");
+    my %site = map { $_->{id} => "$_->{function} ($_->{line})" } table("$directory/csv/sites.csv");
+    my %name;
+    open my $in, '<', $log or die "$log: $!";
+    while (<$in>) {
+        my ($address, $name) = split;
+        no warnings 'portable';
+        $name{ hex $address } = $name;
+    }
+    my %answer;
+    for my $object (table("$directory/csv/objects.csv")) {
+        my $name = $name{ $object->{address} } // next;
+        $answer{$name} = { type => "$type{ $object->{type} } x $object->{elements}",
+            size => $object->{size}, evidence => $object->{evidence}, site => $site{ $object->{site} } };
+    }
+    return \%answer;
+}
+
+my @answers;
+for (1 .. $runs) {
+    my $program = Heapsh->start('same', run => ['--content', 'none']);
+    push @answers, answers($program->capture, "$program->{directory}/same.log");
+    $program->finish;
+}
+
+# Where two of them differ in a column: how many blocks, and the first of them.
+sub differences {
+    my ($column, @answers) = @_;
+    my @differing;
+    for my $name (sort keys %{ $answers[0] }) {
+        my %seen = map { ($_->{$name}{$column} // 'none') => 1 } @answers;
+        push @differing, "$name: " . join(' or ', sort keys %seen) if keys %seen > 1;
+    }
+    return @differing ? @differing . " blocks, of them $differing[0]" : '';
+}
+
+cmp_ok scalar keys %{ $answers[0] }, '>', 30_000, 'blocks were found';
+is scalar(grep { keys %$_ != keys %{ $answers[0] } } @answers), 0, 'as many in each run';
+is differences('size', @answers), '', 'the same sizes';
+
+# A function that returns its own type is no wrapper, however it was called first.
+my %site;
+for my $answer (@answers) {
+    $site{ $answer->{$_}{site} }++ for grep { /\.(?:key|member|element|query)\./ } keys %$answer;
+}
+my ($most) = sort { $site{$b} <=> $site{$a} } keys %site;
+like $most, qr/^sds_new_length /, 'texts are made by what makes texts';
+is scalar(grep { !/^(?:sds_new_length|try_allocate) / } keys %site), 0, 'and by none of its callers';
+done_testing;
