@@ -23,6 +23,9 @@
 #define FRAME_AT(site) ((struct heapsnap_frame){ 0 })
 #endif
 
+// True if blocks lie in chunks of glibc's, with their size in the word before.
+static bool has_chunks;
+
 /*
  * glibc puts a key into the second word of a block that is freed into a thread's cache, by
  * which it knows one that is freed twice. It lies where our origin was; wiped, glibc would know
@@ -30,25 +33,43 @@
  *
  * @return a bit that it has not set; 0 in one process of 4096
  */
-static uint16_t choose_mark(void)
+static uint16_t choose_mark(const char *freed)
 {
-	char *block = heapsnap_hot.malloc(2 * HEAPSNAP_HEADER_SIZE);
-	uint32_t unset;
+	uint32_t unset = ~(uint32_t)*heapsnap_signature_of(freed + HEAPSNAP_HEADER_SIZE);
+
+	unset &= HEAPSNAP_MARKS;
+	return unset ? (uint16_t)(1u << (31 - __builtin_clz(unset))) : 0;
+}
+
+/*
+ * valgrind and its like put code of their own in the place of glibc's, and report who reads
+ * before a block, or one that has been freed. They give a block as many bytes as it asked for;
+ * glibc rounds up to what a chunk holds.
+ */
+static void look_at_glibc(void)
+{
+	enum {
+		SIZE = 2 * HEAPSNAP_HEADER_SIZE,
+		ROUNDED = SIZE + 8
+	};
+	char *block = heapsnap_hot.malloc(SIZE);
 
 	if (!block)
-		return 0;
+		return;
+	has_chunks = heapsnap_below.usable_size && heapsnap_below.usable_size(block) == ROUNDED;
 	heapsnap_hot.free(block);
 	__asm__ volatile("" : "+r"(block) : : "memory");
-	unset = ~(uint32_t)*heapsnap_signature_of(block + HEAPSNAP_HEADER_SIZE) & HEAPSNAP_MARKS;
-	return unset ? (uint16_t)(1u << (31 - __builtin_clz(unset))) : 0;
+	if (has_chunks)
+		heapsnap_hot.plain = choose_mark(block);
 }
 
 void heapsnap_blocks_begin(void)
 {
 	if (heapsnap_is_above_glibc())
-		heapsnap_hot.plain = choose_mark();
+		look_at_glibc();
 	heapsnap_hot.mark = heapsnap_hot.plain ? heapsnap_hot.plain : 0x8000;
 	heapsnap_process.mark = heapsnap_hot.mark;
+	heapsnap_process.has_chunks = has_chunks;
 }
 
 // --- allocating ------------------------------------------------------------------
@@ -197,7 +218,7 @@ static void *dead_base(void *block)
 	// The word before a block that never was ours is glibc's size of it. A number that is
 	// no size means a header of ours, over which the program or glibc (a key, a pointer to
 	// the next free block) has written since.
-	if (heapsnap_is_above_glibc() && header->origin > HEAPSNAP_SIZE_MAX)
+	if (has_chunks && header->origin > HEAPSNAP_SIZE_MAX)
 		return (void *)header;
 	return block;
 }

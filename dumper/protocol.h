@@ -170,11 +170,12 @@ struct heapsnap_shared {
 };
 
 struct heapsnap_process {
-	uint64_t magic;   /**< HEAPSNAP_PROCESS_MAGIC */
-	uint32_t version; /**< HEAPSNAP_PROTOCOL_VERSION */
-	uint32_t bytes;   /**< sizeof(struct heapsnap_process) */
-	uint64_t secret;  /**< for header.h: odd */
-	uint64_t mark;    /**< for header.h: a bit */
+	uint64_t magic;      /**< HEAPSNAP_PROCESS_MAGIC */
+	uint32_t version;    /**< HEAPSNAP_PROTOCOL_VERSION */
+	uint32_t bytes;      /**< sizeof(struct heapsnap_process) */
+	uint64_t secret;     /**< for header.h: odd */
+	uint64_t mark;       /**< for header.h: a bit */
+	uint32_t has_chunks; /**< 1: the word before what libc gave is glibc's size of it */
 
 	uint32_t pid;           /**< of the program, not of its frozen copy */
 	uint32_t serial;        /**< how many snapshots it has asked for before this one */

@@ -13,6 +13,10 @@ enum {
 	// Ranges with fewer blocks per byte than this are searched, not indexed.
 	SPARSE_BYTES = 65536,
 	MAX_DAMAGES = 1000,
+	MAX_SUSPECTS = 1 << 20,
+	LEAST_CHUNK = 32,
+	CHUNK_FLAGS = 7,      // of glibc, in its size of a chunk
+	CHUNK_IN_USE = 1,     // of these: the chunk before
 	MAX_PIECES = 1 << 24, // the process's word on how many there are is not believed blindly
 	PIECE = 2 << 20,      // bytes that are scanned at once
 	LEAST_CODE = 65536,   // no code is below (vm.mmap_min_addr)
@@ -20,6 +24,17 @@ enum {
 
 // Code that has been unmapped was near what is mapped still.
 #define NEAR (UINT64_C(4) << 30)
+
+// Words that would be a header if they verified, and whose second names code.
+struct suspect {
+	uint64_t header; // address
+	uint64_t extent;
+};
+
+struct suspects {
+	struct suspect *list; // [count] by address
+	size_t count, capacity;
+};
 
 // A range of memory, and what is being found in it.
 struct scan {
@@ -31,6 +46,7 @@ struct scan {
 	uint64_t start, end;
 	uint64_t next;  // nothing can start before: inside a live block
 	uint64_t added; // where the last block that was added ends
+	struct suspects suspects;
 };
 
 struct header {
@@ -52,8 +68,7 @@ struct part {
 	struct header *headers;
 	size_t count, capacity;
 	const struct image_mapping *code; // in which the last site was
-	uint64_t damages[MAX_DAMAGES];
-	size_t damage_count;
+	struct suspects suspects;
 };
 
 HEAP_MUST_CHECK
@@ -210,15 +225,35 @@ static bool may_be_site(struct part *part, uint64_t site)
 	return site >= LEAST_CODE && (part->code || image_is_near(image, site, NEAR));
 }
 
-// A header whose second word still names code, but which does not verify: freed ones are
-// wiped, and copies elsewhere have no code address beside a signature.
-static void note_damage(struct part *part, uint64_t header, uint64_t origin)
+HEAP_MUST_CHECK
+static struct heap_error *note_suspect(struct suspects *suspects, struct suspect suspect)
+{
+	if (suspects->count == MAX_SUSPECTS)
+		return NULL;
+	if (suspects->count == suspects->capacity) {
+		size_t capacity = suspects->capacity ? suspects->capacity * 2 : 64;
+		void *larger = realloc(suspects->list, capacity * sizeof(*suspects->list));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		suspects->list = larger;
+		suspects->capacity = capacity;
+	}
+	suspects->list[suspects->count++] = suspect;
+	return NULL;
+}
+
+// A header that does not verify is no damage yet: other pairs of words look like that too. Freed
+// headers do not, they are wiped.
+HEAP_MUST_CHECK
+static struct heap_error *suspect_header(struct part *part, const struct header *header)
 {
 	const struct image_mapping *mapping =
-		image_find(part->scan->image, origin & HEAPSNAP_SITE_MASK);
+		image_find(part->scan->image, header->origin & HEAPSNAP_SITE_MASK);
+	struct suspect suspect = { header->block - HEAPSNAP_HEADER_SIZE, header->extent };
 
-	if (mapping && (mapping->protection & PROT_EXEC) && part->damage_count < MAX_DAMAGES)
-		part->damages[part->damage_count++] = header;
+	return mapping && (mapping->protection & PROT_EXEC) ? note_suspect(&part->suspects, suspect)
+							    : NULL;
 }
 
 // Of a block that is being moved: the header that it had, with the size that it certainly has.
@@ -258,6 +293,7 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 		struct header header = { address + at * 8 + HEAPSNAP_HEADER_SIZE, words[at],
 					 words[at + 1] };
 		uint64_t signature = header.origin >> HEAPSNAP_SITE_BITS;
+		struct heap_error *error;
 
 		if (signature == 0 || signature == HEAPSNAP_WIPED)
 			continue;
@@ -268,7 +304,9 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 		} else if (!heapsnap_verifies(part->scan->process->secret,
 					      part->scan->process->mark, header.block,
 					      header.extent, header.origin)) {
-			note_damage(part, header.block - HEAPSNAP_HEADER_SIZE, header.origin);
+			error = suspect_header(part, &header);
+			if (error)
+				return error;
 			continue;
 		}
 
@@ -278,8 +316,7 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 		    !may_be_site(part, header.origin & HEAPSNAP_SITE_MASK))
 			continue;
 
-		struct heap_error *error = note_header(part, header);
-
+		error = note_header(part, header);
 		if (error)
 			return error;
 		part->next = end_of_block(header.block, size);
@@ -294,7 +331,7 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 HEAP_MUST_CHECK
 static struct heap_error *scan_from(struct part *part, uint64_t start)
 {
-	part->count = part->damage_count = 0;
+	part->count = part->suspects.count = 0;
 	part->next = start;
 	return image_visit(part->scan->image, start & ~UINT64_C(4095), part->end, scan_words, part);
 }
@@ -317,25 +354,11 @@ HEAP_MUST_CHECK
 static struct heap_error *mend_piece(struct part *part, uint64_t start)
 {
 	if ((part->count == 0 || part->headers[0].block - HEAPSNAP_HEADER_SIZE >= start) &&
-	    (part->damage_count == 0 || part->damages[0] >= start))
+	    (part->suspects.count == 0 || part->suspects.list[0].header >= start))
 		return NULL;
 	if (start < part->end)
 		return scan_from(part, start);
-	part->count = part->damage_count = 0;
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *join_damages(struct objects *objects, const struct part *part)
-{
-	size_t count = objects->damage_count + part->damage_count;
-	uint64_t *damages = realloc(objects->damages, (count + 1) * sizeof(*damages));
-
-	if (!damages)
-		return heap_error_out_of_memory();
-	objects->damages = damages;
-	for (size_t i = 0; i < part->damage_count && objects->damage_count < MAX_DAMAGES; i++)
-		damages[objects->damage_count++] = part->damages[i];
+	part->count = part->suspects.count = 0;
 	return NULL;
 }
 
@@ -348,8 +371,8 @@ static struct heap_error *join_piece(void *context, void *result)
 
 	progress_add_done(PIECE);
 	progress_flush();
-	if (!error)
-		error = join_damages(scan->objects, part);
+	for (size_t i = 0; !error && i < part->suspects.count; i++)
+		error = note_suspect(&scan->suspects, part->suspects.list[i]);
 	for (size_t i = 0; !error && i < part->count; i++) {
 		const struct header *header = &part->headers[i];
 
@@ -366,6 +389,120 @@ static void release_piece(void *result)
 	struct part *part = result;
 
 	free(part->headers);
+	free(part->suspects.list);
+}
+
+// --- damage ------------------------------------------------------------------
+
+// The first of the range's blocks that begins after an address; the range's end if none does.
+static uint32_t first_after(const struct objects *objects, const struct object_range *range,
+			    uint64_t address)
+{
+	uint32_t low = range->first, high = range->first + range->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (objects->address[middle] <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// glibc's size of the chunk whose memory begins at `base`, with its flags: the word before. 0 if
+// there is no such chunk. The size counts that word, and the one before it.
+static uint64_t read_chunk(const struct scan *scan, uint64_t base)
+{
+	uint64_t word, size;
+
+	if (!image_read(scan->image, base - sizeof(word), &word, sizeof(word)))
+		return 0;
+	size = word & ~(uint64_t)CHUNK_FLAGS;
+	if (size % GRANULE != 0 || size < LEAST_CHUNK ||
+	    size - HEAPSNAP_HEADER_SIZE > scan->end - base)
+		return 0;
+	return word;
+}
+
+static uint64_t end_of_chunk(uint64_t base, uint64_t chunk)
+{
+	return base + (chunk & ~(uint64_t)CHUNK_FLAGS);
+}
+
+// True if glibc has given a chunk at `base` to somebody, and not got it back; or has it in a
+// cache. The bit that says so is in the size of the chunk behind it.
+static bool is_in_use(const struct scan *scan, uint64_t base, uint64_t chunk)
+{
+	return (read_chunk(scan, end_of_chunk(base, chunk)) & CHUNK_IN_USE) != 0;
+}
+
+/*
+ * In glibc's chunks, a header belongs just behind the chunk of a live block, or in a chunk just
+ * before one. What has been overrun from below has lost the size of its own chunk, too; else the
+ * chunk is in use.
+ */
+static bool is_damaged_chunk(const struct scan *scan, const struct suspect *suspect,
+			     uint64_t before, uint64_t after)
+{
+	uint64_t own = read_chunk(scan, suspect->header);
+	bool is_behind =
+		before != 0 && end_of_chunk(before, read_chunk(scan, before)) == suspect->header;
+
+	if (own == 0)
+		return is_behind;
+	return (is_behind || end_of_chunk(suspect->header, own) == after) &&
+	       is_in_use(scan, suspect->header, own);
+}
+
+// Other allocators round up to size classes, the coarsest by a quarter.
+static bool is_followed_by(uint64_t base, uint64_t size, uint64_t next)
+{
+	return base != 0 && next - base >= size &&
+	       next - base - size <= size / 4 + HEAPSNAP_HEADER_SIZE;
+}
+
+// True if the header belongs to a block: its neighbours tell.
+static bool is_damage(const struct scan *scan, const struct object_range *range,
+		      const struct suspect *suspect)
+{
+	const struct objects *objects = scan->objects;
+	uint32_t at = first_after(objects, range, suspect->header);
+	uint64_t before = 0, after = scan->end, size = 0;
+
+	if (at > range->first) {
+		before = objects->address[at - 1] - HEAPSNAP_HEADER_SIZE;
+		size = objects_size(objects, at - 1) + HEAPSNAP_HEADER_SIZE;
+	}
+	if (at < range->first + range->count)
+		after = objects->address[at] - HEAPSNAP_HEADER_SIZE;
+	if (scan->process->has_chunks)
+		return is_damaged_chunk(scan, suspect, before, after);
+	if (heapsnap_extent_birth(suspect->extent) > scan->process->epoch)
+		return false;
+	return is_followed_by(before, size, suspect->header) ||
+	       is_followed_by(suspect->header,
+			      heapsnap_extent_size(suspect->extent) + HEAPSNAP_HEADER_SIZE, after);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_damages(const struct scan *scan, const struct object_range *range)
+{
+	struct objects *objects = scan->objects;
+
+	if (scan->suspects.count > 0 && !objects->damages) {
+		objects->damages = calloc(MAX_DAMAGES, sizeof(*objects->damages));
+		if (!objects->damages)
+			return heap_error_out_of_memory();
+	}
+	for (size_t i = 0; i < scan->suspects.count; i++) {
+		const struct suspect *suspect = &scan->suspects.list[i];
+
+		if (objects->damage_count < MAX_DAMAGES && is_damage(scan, range, suspect))
+			objects->damages[objects->damage_count++] = suspect->header;
+	}
+	return NULL;
 }
 
 // --- all of it ---------------------------------------------------------------
@@ -418,27 +555,11 @@ static bool is_skipped(const struct image_mapping *mapping, const uint64_t (*ski
 	return false;
 }
 
+// Appends a range of the blocks from `first` on.
 HEAP_MUST_CHECK
-static struct heap_error *scan_range(struct objects *objects, const struct image *image,
-				     const struct heapsnap_process *process, struct moves *moves,
-				     struct tracked *tracked, uint64_t start, uint64_t end)
+static struct heap_error *add_range(struct scan *scan, uint32_t first)
 {
-	struct scan scan = { objects, image, process, moves, tracked, start, end, start, start };
-	uint32_t first = objects->count;
-	struct heap_error *error = pieces_run(&(struct piece_work){
-		.count = (end - start + PIECE - 1) / PIECE,
-		.part_size = sizeof(struct part),
-		.work = scan_piece,
-		.join = join_piece,
-		.release = release_piece,
-		.context = &scan,
-	});
-
-	if (!error)
-		error = add_tracked(objects, tracked, scan.added, end);
-	if (error || objects->count == first)
-		return error;
-
+	struct objects *objects = scan->objects;
 	struct object_range *ranges =
 		realloc(objects->ranges, (objects->range_count + 1) * sizeof(*ranges));
 
@@ -448,8 +569,33 @@ static struct heap_error *scan_range(struct objects *objects, const struct image
 
 	struct object_range *range = &ranges[objects->range_count++];
 
-	*range = (struct object_range){ start, end, first, objects->count - first, NULL };
-	return index_range(objects, range);
+	*range = (struct object_range){ scan->start, scan->end, first, objects->count - first,
+					NULL };
+
+	struct heap_error *error = find_damages(scan, range);
+
+	return error ? error : index_range(objects, range);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *scan_range(struct scan *scan)
+{
+	uint32_t first = scan->objects->count;
+	struct heap_error *error = pieces_run(&(struct piece_work){
+		.count = (scan->end - scan->start + PIECE - 1) / PIECE,
+		.part_size = sizeof(struct part),
+		.work = scan_piece,
+		.join = join_piece,
+		.release = release_piece,
+		.context = scan,
+	});
+
+	if (!error)
+		error = add_tracked(scan->objects, scan->tracked, scan->added, scan->end);
+	if (!error && scan->objects->count > first)
+		error = add_range(scan, first);
+	free(scan->suspects.list);
+	return error;
 }
 
 struct heap_error *objects_init(struct objects *objects, const struct image *image,
@@ -473,7 +619,17 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 		       holds_blocks(&image->mappings[i]) &&
 		       !is_skipped(&image->mappings[i], skip, skip_count))
 			end = image->mappings[i++].end;
-		error = scan_range(objects, image, process, moves, &tracked, mapping->start, end);
+		error = scan_range(&(struct scan){
+			.objects = objects,
+			.image = image,
+			.process = process,
+			.moves = moves,
+			.tracked = &tracked,
+			.start = mapping->start,
+			.end = end,
+			.next = mapping->start,
+			.added = mapping->start,
+		});
 	}
 	free(tracked.pieces);
 	return error;
@@ -495,20 +651,13 @@ void objects_deinit(struct objects *objects)
 heap_object_id objects_search(const struct objects *objects, const struct object_range *range,
 			      uint64_t address)
 {
-	uint32_t low = range->first, high = range->first + range->count;
+	uint32_t after = first_after(objects, range, address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (objects->address[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == range->first)
+	if (after == range->first)
 		return HEAP_NO_OBJECT;
 
-	uint64_t offset = address - objects->address[low - 1];
+	uint64_t offset = address - objects->address[after - 1];
 
-	return offset < objects_size(objects, low - 1) || offset == 0 ? low - 1 : HEAP_NO_OBJECT;
+	return offset < objects_size(objects, after - 1) || offset == 0 ? after - 1
+									: HEAP_NO_OBJECT;
 }

@@ -61,4 +61,17 @@ for my $name (qw(libjemalloc libtcmalloc_minimal libmimalloc)) {
             for @libraries;
     }
 }
+
+# valgrind says nothing of us if it leaves our malloc to us.
+SKIP: {
+    skip 'valgrind is not installed', scalar @libraries
+        if system('valgrind --version >/dev/null 2>&1') != 0;
+    my $valgrind = 'valgrind -q --soname-synonyms=somalloc=nouserintercepts';
+    for my $library (@libraries) {
+        local $ENV{HEAPSNAP_STACKS} = 0;
+        local $ENV{LD_PRELOAD} = $library;
+        is `$valgrind $build/t/programs/capture-malloc aligned 2>&1`,
+            "aligned blocks: 60\nwent on\n", 'valgrind has no complaint: ' . $library =~ s{.*/}{}r;
+    }
+}
 done_testing;

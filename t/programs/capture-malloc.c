@@ -232,8 +232,30 @@ static void fault(const char *name)
 	}
 }
 
+// No fault: blocks at all alignments, filled, and freed in another order.
+static void use_aligned(void)
+{
+	char *blocks[60];
+
+	for (size_t i = 0; i < 60; i++) {
+		blocks[i] = memalign((size_t)8 << i % 12, i * 37);
+		memset(blocks[i], 'x', malloc_usable_size(blocks[i]));
+	}
+	for (size_t i = 0; i < 60; i++) {
+		char *block = realloc(blocks[i * 7 % 60], 50 + i);
+
+		free(block);
+	}
+	show("aligned blocks", 60);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "aligned") == 0) {
+		use_aligned();
+		puts("went on");
+		return 0;
+	}
 	if (argc > 1) {
 		fault(argv[1]);
 		puts("went on");

@@ -363,6 +363,71 @@ void damage_header()
 	capture();
 }
 
+// A block is overrun by so much that the size of the one behind it is gone, but not its site.
+void overrun_block()
+{
+	constexpr size_t SIZE = 40, BEYOND = 16; // glibc's own word, and half of our header
+	auto *block = static_cast<unsigned char *>(malloc(SIZE));
+	auto *next = static_cast<unsigned char *>(malloc(SIZE));
+	unsigned char saved[BEYOND];
+
+	__asm__("" : "+r"(block)); // what it points to is not for the compiler to know
+
+	if (is_captured()) {
+		expect("the distance of two blocks", next - block,
+		       static_cast<long>(SIZE + 8 + HEADER_SIZE));
+		memcpy(saved, block + SIZE, BEYOND);
+		memset(block + SIZE, 'x', BEYOND);
+	}
+	capture();
+	if (is_captured())
+		memcpy(block + SIZE, saved, BEYOND);
+	capture();
+	free(block);
+	free(next);
+}
+
+// Pairs of a number and of a pointer to code with something in the bits that pointers do not
+// need: all that is left of a header when its block has been overrun.
+struct lookalike {
+	uint64_t number, tagged;
+};
+lookalike lookalikes[10000];
+
+void fill_with_lookalikes(void *memory, size_t size)
+{
+	auto *pairs = static_cast<lookalike *>(memory);
+
+	for (size_t i = 0; i < size / sizeof(*pairs); i++)
+		pairs[i] = { i * 8, (0x1000 + i * 7) << 48 |
+					    reinterpret_cast<uint64_t>(fill_with_lookalikes) };
+}
+
+// In static memory, in memory of the program's own, in what was freed between live blocks, in
+// what is left of larger blocks.
+void keep_lookalikes()
+{
+	constexpr size_t SIZE = 60000, COUNT = 20;
+	void *blocks[2 * COUNT];
+
+	fill_with_lookalikes(lookalikes, sizeof(lookalikes));
+	fill_with_lookalikes(map(1 << 20), 1 << 20);
+	for (void *&block : blocks) {
+		block = malloc(SIZE);
+		fill_with_lookalikes(block, SIZE);
+	}
+	for (size_t i = 0; i < COUNT; i++)
+		free(blocks[2 * i]);
+	for (size_t i = 0; i < COUNT; i++)
+		blocks[2 * i] = realloc(malloc(200 + i * 1000), 100 + i * 900);
+	for (size_t i = 0; i < COUNT; i++)
+		blocks[2 * i + 1] = realloc(blocks[2 * i + 1], 30000);
+	capture();
+	for (void *block : blocks)
+		free(block);
+	capture();
+}
+
 // --- what looks like blocks --------------------------------------------------------------
 
 // Four million pairs: a number that may be a size, and one that has all of its bits. Of what is
@@ -431,6 +496,8 @@ const struct way ways[] = {
 	{ "full", fill_up },
 	{ "fuller", fill_beyond },
 	{ "damage", damage_header },
+	{ "overrun", overrun_block },
+	{ "lookalikes", keep_lookalikes },
 	{ "numbers", keep_numbers },
 	{ "unload", unload },
 	{ "replaced", replace_itself },
