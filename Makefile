@@ -56,6 +56,7 @@ DUMPER := $(filter-out %/headless.o,$(call objects,dumper))
 TRACER := $(patsubst $(BUILD)/dumper/%,$(BUILD)/dumper/headless/%,\
             $(filter-out %/blocks.o,$(call objects,dumper)))
 WRITER := $(call objects,dumper/writer)
+COMMAND := $(call objects,dumper/command)
 LIB    := $(call objects,lib)
 SHELL_ := $(call objects,shell)
 BATCH  := $(patsubst shell/batch/%.c,$(BUILD)/%,$(wildcard shell/batch/*.c))
@@ -151,16 +152,17 @@ $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
-$(BUILD)/heapsnap: scripts/heapsnap
-	@mkdir -p $(@D)
-	$(Q)install -m 755 $< $@
+# It starts in milliseconds: libelf is all that it links.
+$(BUILD)/heapsnap: $(COMMAND) $(BUILD)/dumper/amount.o $(BUILD)/libheapgraph.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -pthread
 
 $(BUILD)/%.o: %.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(FLAGS) $(SANITIZERS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(foreach room,dumper dumper/headless dumper/writer lib shell shell/batch t/unit t/helper t/fuzz,\
+-include $(foreach room,dumper dumper/headless dumper/writer dumper/command lib shell shell/batch t/unit t/helper t/fuzz,\
 	$(wildcard $(BUILD)/$(room)/*.d))
 
 # --- tests -----------------------------------------------------------------
@@ -327,7 +329,7 @@ lint:
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
-	shellcheck scripts/heapsnap scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/real/fetch t/foreign/aarch64
+	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/real/fetch t/foreign/aarch64
 	shellcheck -s bash scripts/completion.bash
 	mandoc -Tlint -Wwarning man/*.[1-9]
 

@@ -22,6 +22,7 @@ enum {
 };
 
 static const uint64_t READY_WAIT_NS = 1000000000;
+static const uint64_t LINGER_NS = 250000000;
 
 // The program's files, sockets and pipes must close when the program closes them; all but its
 // standard error, if that is to get a report.
@@ -241,6 +242,16 @@ static long open_pipe(int pipe[2])
 	return 0;
 }
 
+// When the program has gone, this memory is the only place where heapsnap capture can still read
+// how the snapshot went.
+static void linger(void)
+{
+	struct timespec time = { 0, (long)LINGER_NS };
+
+	if (HEAPSNAP_SYSTEM_1(SYS_getppid, 0) != (long)heapsnap_process.pid)
+		HEAPSNAP_SYSTEM_2(SYS_nanosleep, &time, NULL);
+}
+
 void heapsnap_frozen(void)
 {
 	struct heapsnap_shared *shared = (struct heapsnap_shared *)heapsnap_process.shared;
@@ -266,7 +277,8 @@ void heapsnap_frozen(void)
 	read_answer(pipe[0], shared);
 	while (HEAPSNAP_SYSTEM_4(SYS_wait4, writer, &status, __WALL, NULL) == -EINTR)
 		;
-	note_phase(shared, HEAPSNAP_PHASE_NONE);
 	judge(shared, status);
+	note_phase(shared, HEAPSNAP_PHASE_NONE);
+	linger();
 	end(0);
 }

@@ -11,6 +11,7 @@
 #endif
 
 // In assembly, because the distance between two symbols is no constant expression of C.
+// clang-format off
 __asm__(".pushsection .note.heapsnap, \"a\", %note\n"
 	".balign 4\n"
 	".long 2f - 1f\n"
@@ -22,3 +23,4 @@ __asm__(".pushsection .note.heapsnap, \"a\", %note\n"
 	".long " TEXT(TAKES_SNAPSHOTS) "\n"
 	".quad heapsnap_announcement_here - .\n"
 	"4: .popsection\n");
+// clang-format on

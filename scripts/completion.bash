@@ -6,14 +6,16 @@ _heapsnap()
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	if [ "$COMP_CWORD" = 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'run capture list --help --version' -- "$word")
-	elif [ "$previous" = capture ]; then
+	elif [ "${COMP_WORDS[1]}" = capture ] && [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--timeout --verbose' -- "$word")
+	elif [ "${COMP_WORDS[1]}" = capture ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(heapsnap list 2>/dev/null | awk '{ print $1 }')" -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $previous == --signal || $previous == --trace-signal ]]; then
 		mapfile -t COMPREPLY < <(compgen -A signal -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --types --stacks --trace --trace-signal --no-snapshots --rate --wrappers --every --growth
 			--min-interval --at-exit --at-exit=signals --at-exit=all --report-at-exit --report-limit
-			--report-type --keep --verbose --' -- "$word")
+			--report-type --writer-time --keep --verbose --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ]; then
 		mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")
 	fi

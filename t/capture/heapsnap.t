@@ -140,7 +140,7 @@ kill 'KILL', $program->pid;
 
 # One that cannot write.
 $program = Heapsh->start('shapes', run => ['--file', 'nowhere/x.snap']);
-refuses('a snapshot that fails', 1, qr/\d+ wrote no snapshot; its standard error says why/, 'capture',
+refuses('a snapshot that fails', 1, qr{\d+ wrote no snapshot: /.*/nowhere/x.snap: No such file or directory}, 'capture',
     $program->pid);
 $program->finish;
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef HEAPSNAP_COMPLAIN_H
+#define HEAPSNAP_COMPLAIN_H
+
+/**
+ * The one line on standard error with which the command ends when it cannot do what was wanted.
+ * All texts are escaped: they may be of other processes.
+ */
+
+#include "lib/error.h"
+
+enum {
+	STATUS_DONE = 0,
+	STATUS_FAILED = 1,
+	STATUS_MISUSED = 2,
+};
+
+/** Prints and takes over @p error. @return STATUS_FAILED */
+int fail(struct heap_error *error);
+
+/** Prints the line, and where help is. @return STATUS_MISUSED */
+HEAP_PRINTF(1, 2)
+int misused(const char *format, ...);
+
+#endif

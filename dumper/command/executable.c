@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/command/executable.h"
+
+#include "lib/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum {
+	SCRIPT_LINE = 256, // BINPRM_BUF_SIZE of the kernel, which reads no more of the first line
+	SCRIPT_DEPTH = 5,  // interpreters of interpreters, beyond which the kernel gives ELOOP
+};
+
+#if defined(__x86_64__)
+static const int MACHINE = EM_X86_64;
+#else
+static const int MACHINE = EM_AARCH64;
+#endif
+
+// --- finding -----------------------------------------------------------------
+
+static bool is_program(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+// Looks through PATH. @return malloc'd; NULL if there is none
+static char *search(const char *name)
+{
+	const char *at = getenv("PATH");
+
+	for (at = at ? at : "/bin:/usr/bin"; at; at = *at ? at + 1 : NULL) {
+		size_t length = strcspn(at, ":");
+		char *path = NULL;
+
+		if (asprintf(&path, "%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? at : ".",
+			     name) < 0)
+			return NULL;
+		if (is_program(path))
+			return path;
+		free(path);
+		at += length;
+	}
+	return NULL;
+}
+
+// --- scripts -----------------------------------------------------------------
+
+struct shebang {
+	char interpreter[SCRIPT_LINE];
+	char argument[SCRIPT_LINE]; // all that follows, "" if nothing does
+};
+
+// Reads "#! INTERPRETER ARGUMENT" as the kernel does: blanks around, one argument.
+static bool read_shebang(const char *path, struct shebang *result)
+{
+	char line[SCRIPT_LINE + 1];
+	CLEANUP_CLOSE int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t size = file < 0 ? -1 : read(file, line, SCRIPT_LINE);
+
+	if (size < 2 || memcmp(line, "#!", 2) != 0)
+		return false;
+	line[size] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+
+	char *at = line + 2 + strspn(line + 2, " \t");
+	size_t length = strcspn(at, " \t");
+	char *end = at + strlen(at);
+
+	memcpy(result->interpreter, at, length);
+	result->interpreter[length] = '\0';
+	at += length + strspn(at + length, " \t");
+	while (end > at && strchr(" \t", end[-1]))
+		end--;
+	*end = '\0';
+	strcpy(result->argument, at);
+	return length > 0;
+}
+
+// The program that "env ARGUMENT" executes. @return malloc'd; NULL if that is not clear
+static char *program_of_env(const char *argument)
+{
+	char word[SCRIPT_LINE];
+
+	if (strncmp(argument, "-S", 2) == 0)
+		argument += 2;
+	for (;;) {
+		argument += strspn(argument, " \t");
+
+		size_t length = strcspn(argument, " \t");
+
+		if (length == 0 || *argument == '-')
+			return NULL;
+		memcpy(word, argument, length);
+		word[length] = '\0';
+		if (!strchr(word, '='))
+			return strchr(word, '/') ? strdup(word) : search(word);
+		argument += length;
+	}
+}
+
+static bool is_named(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash ? slash + 1 : path, name) == 0;
+}
+
+// Puts in the place of a script its interpreter, until that is none.
+HEAP_MUST_CHECK
+static struct heap_error *follow_scripts(struct executable *executable)
+{
+	struct shebang shebang;
+
+	for (int depth = 0; read_shebang(executable->file, &shebang); depth++) {
+		char *next = NULL;
+
+		if (depth == SCRIPT_DEPTH)
+			return heap_error_create(HEAP_ERROR_SYSTEM,
+						 "%s: interpreters of scripts are scripts, %d deep",
+						 executable->path, SCRIPT_DEPTH);
+		if (!is_program(shebang.interpreter))
+			return heap_error_create(HEAP_ERROR_ABSENT,
+						 "%s: its interpreter %s is no program",
+						 executable->path, shebang.interpreter);
+		if (is_named(shebang.interpreter, "env"))
+			next = program_of_env(shebang.argument);
+		if (!next)
+			next = strdup(shebang.interpreter);
+		if (!next)
+			return heap_error_out_of_memory();
+		free(executable->file);
+		executable->file = next;
+	}
+	return NULL;
+}
+
+struct heap_error *executable_find(const char *name, struct executable *result)
+{
+	memset(result, 0, sizeof(*result));
+	if (!strchr(name, '/'))
+		result->path = search(name);
+	else if (access(name, F_OK) == 0)
+		result->path = strdup(name);
+	if (!result->path)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no such program", name);
+	if (!is_program(result->path))
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: not a program", name);
+	result->file = strdup(result->path);
+	return result->file ? follow_scripts(result) : heap_error_out_of_memory();
+}
+
+void executable_deinit(struct executable *executable)
+{
+	free(executable->path);
+	free(executable->file);
+}
+
+// --- ELF files ---------------------------------------------------------------
+
+// What the dynamic linker would read of a program.
+struct image {
+	Elf *elf;
+	GElf_Ehdr header;
+	char interpreter[PATH_MAX]; // of PT_INTERP; "" if there is none
+	bool is_go;
+	bool has_own_malloc;
+	bool is_loader;        // the dynamic linker itself, run as a program
+	const char *sanitizer; // by name; NULL: none
+};
+
+// The sanitizers that bring a malloc along, by their libraries and by a symbol of each.
+static const struct {
+	const char *library, *other_library, *symbol, *name;
+} sanitizers[] = {
+	{ "libasan.so", "libclang_rt.asan", "__asan_init", "AddressSanitizer" },
+	{ "libhwasan.so", "libclang_rt.hwasan", "__hwasan_init", "HWAddressSanitizer" },
+	{ "libtsan.so", "libclang_rt.tsan", "__tsan_init", "ThreadSanitizer" },
+	{ "liblsan.so", "libclang_rt.lsan", "__lsan_init", "LeakSanitizer" },
+	{ "libmsan.so", "libclang_rt.msan", "__msan_init", "MemorySanitizer" },
+};
+
+static bool begins(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+static const char *sanitizer_of_library(const char *name)
+{
+	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++) {
+		if (begins(name, sanitizers[i].library) ||
+		    begins(name, sanitizers[i].other_library))
+			return sanitizers[i].name;
+	}
+	return NULL;
+}
+
+static void note_symbol(struct image *image, const char *name, bool is_defined)
+{
+	if (is_defined && strcmp(name, "malloc") == 0)
+		image->has_own_malloc = true;
+	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++) {
+		if (strcmp(name, sanitizers[i].symbol) == 0)
+			image->sanitizer = sanitizers[i].name;
+	}
+}
+
+static void read_symbols(struct image *image, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Sym symbol;
+
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		const char *name = elf_strptr(image->elf, header->sh_link, symbol.st_name);
+
+		if (name && *name)
+			note_symbol(image, name, symbol.st_shndx != SHN_UNDEF);
+	}
+}
+
+static void read_dynamic(struct image *image, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Dyn entry;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
+		const char *name = NULL;
+
+		if (entry.d_tag == DT_NEEDED || entry.d_tag == DT_SONAME)
+			name = elf_strptr(image->elf, header->sh_link, entry.d_un.d_val);
+		if (name && entry.d_tag == DT_NEEDED && sanitizer_of_library(name))
+			image->sanitizer = sanitizer_of_library(name);
+		if (name && entry.d_tag == DT_SONAME)
+			image->is_loader = begins(name, "ld-linux") || begins(name, "ld-musl");
+	}
+}
+
+static void read_sections(struct image *image)
+{
+	Elf_Scn *section = NULL;
+	size_t names = 0;
+	GElf_Shdr header;
+
+	elf_getshdrstrndx(image->elf, &names);
+	while ((section = elf_nextscn(image->elf, section)) && gelf_getshdr(section, &header)) {
+		const char *name = elf_strptr(image->elf, names, header.sh_name);
+
+		if (name && strcmp(name, ".go.buildinfo") == 0)
+			image->is_go = true;
+		if (header.sh_type == SHT_DYNSYM)
+			read_symbols(image, section, &header);
+		else if (header.sh_type == SHT_DYNAMIC)
+			read_dynamic(image, section, &header);
+	}
+}
+
+static void read_interpreter(struct image *image)
+{
+	size_t count = 0;
+	GElf_Phdr segment;
+
+	elf_getphdrnum(image->elf, &count);
+	for (size_t i = 0; i < count && gelf_getphdr(image->elf, (int)i, &segment); i++) {
+		Elf_Data *data;
+
+		if (segment.p_type != PT_INTERP)
+			continue;
+		data = elf_getdata_rawchunk(image->elf, (int64_t)segment.p_offset, segment.p_filesz,
+					    ELF_T_BYTE);
+		if (data && data->d_size > 0)
+			snprintf(image->interpreter, sizeof(image->interpreter), "%.*s",
+				 (int)data->d_size, (const char *)data->d_buf);
+	}
+}
+
+static void end_elf(Elf **elf)
+{
+	elf_end(*elf);
+}
+
+// --- obstacles ---------------------------------------------------------------
+
+// True if the kernel has the dynamic linker ignore LD_PRELOAD because of the file's
+// capabilities (capabilities(7)): not for root, who has them anyway.
+static bool gains_capabilities(const char *file)
+{
+	return getuid() != 0 && getxattr(file, "security.capability", NULL, 0) > 0;
+}
+
+static bool gains_identity(const char *file)
+{
+	struct stat status;
+
+	return stat(file, &status) == 0 &&
+	       (status.st_mode & S_ISUID || (status.st_mode & S_ISGID && status.st_mode & S_IXGRP));
+}
+
+// Programs that start others where our library cannot follow.
+HEAP_MUST_CHECK
+static struct heap_error *check_sandbox(const struct executable *executable, const char **remark)
+{
+	CLEANUP_FREE char *path = realpath(executable->path, NULL);
+
+	if (path && is_named(path, "snap"))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s: a snap is started by a set-user-id program, which "
+					 "takes no library from "
+					 "its user",
+					 executable->path);
+	if (path && (strstr(path, "/flatpak/exports/bin/") || is_named(path, "flatpak") ||
+		     is_named(path, "bwrap")))
+		*remark = "starts its program in a sandbox, where the library has to be, too";
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_preloaded(void)
+{
+	CLEANUP_FREE char *preloaded = strdup(getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "");
+	char *rest = preloaded, *path;
+
+	while ((path = strsep(&rest, " :"))) {
+		const char *slash = strrchr(path, '/');
+		const char *sanitizer = sanitizer_of_library(slash ? slash + 1 : path);
+
+		if (sanitizer)
+			return heap_error_create(
+				HEAP_ERROR_ARGUMENT,
+				"%s in LD_PRELOAD: %s has a malloc of its own, and "
+				"ends a program that has another",
+				path, sanitizer);
+	}
+	return NULL;
+}
+
+// The libc that a dynamic linker belongs to is told by its name.
+static bool is_other_libc(const char *interpreter)
+{
+#ifdef __GLIBC__
+	return strstr(interpreter, "/ld-musl");
+#else
+	return !strstr(interpreter, "/ld-musl");
+#endif
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_image(const char *file, const struct image *image)
+{
+	enum heap_error_code code = HEAP_ERROR_ARGUMENT;
+
+	if (image->header.e_ident[EI_CLASS] != ELFCLASS64)
+		return heap_error_create(code, "%s: not a 64-bit program", file);
+	if (image->header.e_machine != MACHINE)
+		return heap_error_create(code, "%s: not a program for this machine's processor",
+					 file);
+	if (image->is_loader)
+		return NULL;
+	if (!*image->interpreter)
+		return heap_error_create(
+			code, "%s: statically linked, so no library can be loaded into it", file);
+	if (access(image->interpreter, F_OK) != 0)
+		return heap_error_create(code, "%s: its dynamic linker %s is missing", file,
+					 image->interpreter);
+	if (is_other_libc(image->interpreter))
+		return heap_error_create(
+			code, "%s: its libc is not the library's (its dynamic linker is %s)", file,
+			image->interpreter);
+	if (image->sanitizer)
+		return heap_error_create(code,
+					 "%s: built with %s, which has a malloc of its own; build "
+					 "it without",
+					 file, image->sanitizer);
+	return NULL;
+}
+
+static const char *remark_on(const struct image *image)
+{
+	if (image->is_go)
+		return "Go's runtime handles nearly all signals itself, QUIT among them; "
+		       "--signal CONT is left alone";
+	if (image->has_own_malloc && !image->is_loader)
+		return "has a malloc of its own; of its blocks only those that come from a "
+		       "library's malloc will be seen";
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_file(const char *file, const char **remark)
+{
+	CLEANUP_CLOSE int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+	CLEANUP(end_elf) Elf *elf = NULL;
+	struct image image = { 0 };
+	struct heap_error *error;
+
+	if (gains_identity(file))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s: a set-user-id program takes no library from its user",
+					 file);
+	if (gains_capabilities(file))
+		return heap_error_create(
+			HEAP_ERROR_ARGUMENT,
+			"%s: a program with file capabilities (see getcap) takes no "
+			"library from its user, unless that is root",
+			file);
+	// A file that is not readable, or not ELF, is left to the kernel.
+	if (descriptor < 0 || elf_version(EV_CURRENT) == EV_NONE)
+		return NULL;
+	elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &image.header))
+		return NULL;
+	image.elf = elf;
+	read_interpreter(&image);
+	read_sections(&image);
+	error = check_image(file, &image);
+	if (!error)
+		*remark = remark_on(&image);
+	return error;
+}
+
+struct heap_error *executable_check(const struct executable *executable, const char **remark)
+{
+	struct heap_error *error = check_preloaded();
+
+	*remark = NULL;
+	if (!error)
+		error = check_file(executable->file, remark);
+	if (error && strcmp(executable->path, executable->file) != 0)
+		error = heap_error_within(error, "%s", executable->path);
+	return error ? error : check_sandbox(executable, remark);
+}

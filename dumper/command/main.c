@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * heapsnap: runs a program so that its heap can be captured, captures it, lists such programs.
+ */
+#include "dumper/command/capture.h"
+#include "dumper/command/complain.h"
+#include "dumper/command/list.h"
+#include "dumper/command/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+	"Usage: heapsnap run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+	"       heapsnap capture [--verbose] [--timeout TIME] PID\n"
+	"       heapsnap list\n"
+	"       heapsnap --help | --version\n"
+	"\n"
+	"run      starts PROGRAM so that kill -QUIT PID writes a snapshot of its heap\n"
+	"capture  has process PID write a snapshot, waits for it, prints its name\n"
+	"list     lists the processes that can be captured: pid, signal, program\n"
+	"\n"
+	"Options of capture:\n"
+	"  --timeout TIME        wait no longer than that (default: 2h; 0: as long as it takes)\n"
+	"  --verbose             say how far it is\n"
+	"\n"
+	"Options of run:\n"
+	"  --file PATTERN        name of the snapshots; %e program, %p pid, %h host, %t seconds\n"
+	"                        since 1970, %N serial number, %% a % (default: %e-%N.snap)\n"
+	"  --signal SIGNAL       the signal that asks for one (default: QUIT)\n"
+	"  --content none|N|all  bytes of each object to keep (default: 256)\n"
+	"  --types all|none      whether to find out of what types they are (default: all); "
+	"without,\n"
+	"                        large heaps take a third of the time\n"
+	"  --stacks SIZE         a backtrace for one in so many bytes allocated (default: 512K), "
+	"and\n"
+	"                        for the first block of each site and size; 0: none\n"
+	"  --trace PATTERN       a sample of what is allocated and freed, over time, into that "
+	"file\n"
+	"  --rate SIZE           one sample of that in so many bytes (default: as --stacks)\n"
+	"  --trace-signal SIGNAL traces begin and end with that, rather than with the program\n"
+	"  --no-snapshots        traces alone, which then cost next to nothing: blocks stay as "
+	"they are\n"
+	"  --wrappers NAMES      functions like xmalloc, with commas: blocks count for their "
+	"callers\n"
+	"  --every TIME          a snapshot each 30s, 500ms, 5m, 1h...\n"
+	"  --growth SIZE|SHARE   one each time that live bytes have grown by 64M, or by 10%\n"
+	"  --min-interval TIME   at least so long between those two kinds (default: 1s before one\n"
+	"                        because of growth)\n"
+	"  --at-exit[=WHEN]      one at the end: exit (which is meant if nothing is said), "
+	"signals\n"
+	"                        (abort, a fault, TERM, INT...), all\n"
+	"  --report-at-exit[=FILE]  what has not been freed, on standard error or in a file that "
+	"is\n"
+	"                        named as snapshots are\n"
+	"  --report-limit N      at most so many lines of each part (default: 20)\n"
+	"  --report-type NAME    of that type alone; a pattern as * and ? make it\n"
+	"  --writer-time TIME    a snapshot that takes longer is written without all types "
+	"(default:\n"
+	"                        10m; 0: any time)\n"
+	"  --keep N              only the last N snapshots of each process stay\n"
+	"  --verbose             say on standard error when a snapshot has been written\n";
+
+int main(int argc, char **argv)
+{
+	const char *command = argc > 1 ? argv[1] : NULL;
+
+	if (!command)
+		return misused("which command?");
+	if (strcmp(command, "run") == 0)
+		return run(argv + 2);
+	if (strcmp(command, "capture") == 0)
+		return capture(argv + 2);
+	if (strcmp(command, "list") == 0)
+		return list(argv + 2);
+	if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0 ||
+	    strcmp(command, "help") == 0) {
+		fputs(usage, stdout);
+		return STATUS_DONE;
+	}
+	if (strcmp(command, "--version") == 0) {
+		puts("heapsnap " HEAPSH_VERSION);
+		return STATUS_DONE;
+	}
+	return misused("unknown command %s", command);
+}

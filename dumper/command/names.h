@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef HEAPSNAP_NAMES_H
+#define HEAPSNAP_NAMES_H
+
+/**
+ * The files that snapshots of a process are written to, by the pattern of their names
+ * (HEAPSNAP_FILE in heapsnap(1)).
+ *
+ * For those who may not read the process's memory, where the name is told.
+ */
+
+#include "lib/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** What the letters of a pattern stand for in one process. */
+struct name_words {
+	const char *program; /**< %e */
+	const char *host;    /**< %h */
+	int pid;             /**< %p */
+};
+
+/** The files of one pattern in a directory. */
+struct names {
+	int directory;    /**< descriptor, as the process sees it; -1: there is none such */
+	char *folder;     /**< its path, with a slash at the end */
+	const char *last; /**< of the pattern: what follows the last slash */
+	char *pattern;
+	struct name_words words;
+	char **before; /**< [before_count] sorted: the names that were there */
+	size_t before_count;
+};
+
+/**
+ * True if a file may have got that name by the pattern. Takes time in proportion to the product of
+ * their lengths.
+ */
+bool name_fits(const char *pattern, const struct name_words *words, const char *name);
+
+/**
+ * Notes what is there.
+ *
+ * @param root   descriptor of the process's /proc/PID
+ * @param words  are borrowed
+ * @param names  to be given to names_deinit() in any case
+ */
+HEAP_MUST_CHECK
+struct heap_error *names_init(struct names *names, int root, const char *pattern,
+			      const struct name_words *words);
+
+void names_deinit(struct names *names);
+
+/** @param path  malloc'd: of a file that has come since; NULL if there is none */
+HEAP_MUST_CHECK
+struct heap_error *names_find_new(const struct names *names, char **path);
+
+#endif

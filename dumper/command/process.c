@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/command/process.h"
+
+#include "dumper/command/maps.h"
+#include "lib/cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct heap_error *process_open(pid_t pid, struct process *result)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	result->pid = pid;
+	result->memory = -1;
+	result->handle = (int)syscall(SYS_pidfd_open, pid, 0);
+	// Opened second: while the handle's process lives, /proc/PID is the same one's.
+	// Where the kernel, or a filter of system calls, has no handles, the pid has to do.
+	result->folder = result->handle >= 0 || (errno != ESRCH && errno != EINVAL)
+				 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				 : -1;
+	if (result->folder < 0 || process_has_ended(result)) {
+		process_close(result);
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d: no such process", (int)pid);
+	}
+	return NULL;
+}
+
+void process_close(struct process *process)
+{
+	if (process->pid == 0)
+		return;
+	cleanup_close(&process->memory);
+	cleanup_close(&process->folder);
+	cleanup_close(&process->handle);
+	memset(process, 0, sizeof(*process));
+}
+
+bool process_has_ended(const struct process *process)
+{
+	struct pollfd handle = { .fd = process->handle, .events = POLLIN };
+
+	if (process->handle >= 0)
+		return poll(&handle, 1, 0) > 0;
+	return process->folder < 0 || faccessat(process->folder, "status", F_OK, 0) != 0;
+}
+
+FILE *process_file(const struct process *process, const char *name)
+{
+	int descriptor = openat(process->folder, name, O_RDONLY | O_CLOEXEC);
+	FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "r");
+
+	if (!file)
+		cleanup_close(&descriptor);
+	return file;
+}
+
+static void end_file(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+bool process_read_status(const struct process *process, struct process_status *result)
+{
+	CLEANUP(end_file) FILE *file = process_file(process, "status");
+	CLEANUP_FREE char *line = NULL;
+	size_t size = 0;
+
+	memset(result, 0, sizeof(*result));
+	result->own_pid = process->pid;
+	while (file && getline(&line, &size, file) > 0) {
+		char *value = line + strcspn(line, "\t"), *last = strrchr(line, '\t');
+
+		if (strncmp(line, "State:\t", 7) == 0)
+			result->state = *(value + 1);
+		else if (strncmp(line, "PPid:\t", 6) == 0)
+			result->parent = atoi(value);
+		else if (strncmp(line, "NSpid:\t", 7) == 0)
+			result->own_pid = atoi(last);
+		else if (strncmp(line, "ShdPnd:\t", 8) == 0)
+			result->pending = strtoull(value, NULL, 16);
+		else if (strncmp(line, "SigIgn:\t", 8) == 0)
+			result->ignored = strtoull(value, NULL, 16);
+		else if (strncmp(line, "SigCgt:\t", 8) == 0)
+			result->caught = strtoull(value, NULL, 16);
+	}
+	return result->state != '\0';
+}
+
+bool process_read(struct process *process, uint64_t address, void *buffer, size_t size)
+{
+	if (process->memory < 0)
+		process->memory = openat(process->folder, "mem", O_RDONLY | O_CLOEXEC);
+	return process->memory >= 0 && address <= (uint64_t)INT64_MAX - size &&
+	       pread(process->memory, buffer, size, (off_t)address) == (ssize_t)size;
+}
+
+static void read_line(const struct process *process, const char *name, char *buffer, size_t size)
+{
+	CLEANUP(end_file) FILE *file = process_file(process, name);
+	// A name of a thread may hold newlines.
+	size_t length = file ? fread(buffer, 1, size - 1, file) : 0;
+
+	if (length > 0 && buffer[length - 1] == '\n')
+		length--;
+	buffer[length] = '\0';
+}
+
+void process_comm(const struct process *process, char *buffer, size_t size)
+{
+	read_line(process, "comm", buffer, size);
+}
+
+void process_name(const struct process *process, char *buffer, size_t size)
+{
+	char path[PATH_MAX + sizeof(" (deleted)")];
+	ssize_t length = readlinkat(process->folder, "exe", path, sizeof(path) - 1);
+	struct stat status;
+	const char *slash;
+
+	if (length <= 0) {
+		process_comm(process, buffer, size);
+		return;
+	}
+	path[length] = '\0';
+	// A file may be called so, too.
+	if (fstatat(process->folder, "exe", &status, 0) != 0 || status.st_nlink == 0)
+		mapping_strip_deleted(path);
+	slash = strrchr(path, '/');
+	snprintf(buffer, size, "%s", slash ? slash + 1 : path);
+}
+
+bool process_has_thread(const struct process *process, const char *name)
+{
+	int descriptor = openat(process->folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = descriptor < 0 ? NULL : fdopendir(descriptor);
+	bool found = false;
+	struct dirent *entry;
+
+	while (tasks && !found && (entry = readdir(tasks))) {
+		char path[300], comm[32];
+
+		snprintf(path, sizeof(path), "task/%s/comm", entry->d_name);
+		read_line(process, path, comm, sizeof(comm));
+		found = strcmp(comm, name) == 0;
+	}
+	if (tasks)
+		closedir(tasks);
+	else
+		cleanup_close(&descriptor);
+	return found;
+}
+
+bool process_send(const struct process *process, int signal)
+{
+	if (process->handle >= 0)
+		return syscall(SYS_pidfd_send_signal, process->handle, signal, NULL, 0) == 0;
+	return kill(process->pid, signal) == 0;
+}
+
+static int compare_pids(const void *left, const void *right)
+{
+	const pid_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+struct heap_error *process_list(pid_t **pids, size_t *count)
+{
+	CLEANUP_FREE pid_t *list = NULL;
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	size_t room = 0;
+
+	*count = 0;
+	if (!processes)
+		return heap_error_create_system("/proc");
+	while ((entry = readdir(processes))) {
+		pid_t pid = process_parse_pid(entry->d_name);
+
+		if (pid == 0)
+			continue;
+		if (*count == room) {
+			room = room * 2 + 64;
+
+			pid_t *larger = reallocarray(list, room, sizeof(*list));
+
+			if (!larger) {
+				closedir(processes);
+				return heap_error_out_of_memory();
+			}
+			list = larger;
+		}
+		list[(*count)++] = pid;
+	}
+	closedir(processes);
+	if (*count > 0)
+		qsort(list, *count, sizeof(*list), compare_pids);
+	*pids = keep(list);
+	return NULL;
+}
+
+pid_t process_parse_pid(const char *text)
+{
+	int64_t value = 0;
+
+	for (const char *at = text; *at; at++) {
+		if (*at < '0' || *at > '9')
+			return 0;
+		value = value * 10 + (*at - '0');
+		if (value > INT32_MAX)
+			return 0;
+	}
+	return (pid_t)value;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef HEAPSNAP_COMMAND_PROCESS_H
+#define HEAPSNAP_COMMAND_PROCESS_H
+
+/**
+ * Another process, which may be hostile, and may end at any time.
+ *
+ * All is read by way of descriptors that stay with this very process: when its pid has gone to
+ * another, reading and signalling fail.
+ */
+
+#include "lib/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct process {
+	pid_t pid;
+	int handle; /**< of pidfd_open(2); -1 if the kernel has none */
+	int folder; /**< /proc/PID */
+	int memory; /**< /proc/PID/mem; -1 while that has not been opened */
+};
+
+/** What /proc/PID/status says. Signal N is bit N - 1. */
+struct process_status {
+	char state; /**< a letter: R, S, D, T, Z... */
+	pid_t parent;
+	pid_t own_pid; /**< in its own pid namespace */
+	uint64_t pending, ignored, caught;
+};
+
+/** @return NULL, or HEAP_ERROR_ABSENT: there is no such process */
+HEAP_MUST_CHECK
+struct heap_error *process_open(pid_t pid, struct process *result);
+
+/** A process that has not been opened is fine, if all is 0. */
+void process_close(struct process *process);
+
+bool process_has_ended(const struct process *process);
+
+/** Opens a file of /proc/PID. @return NULL and errno */
+FILE *process_file(const struct process *process, const char *name);
+
+/** @return false if it has ended, or may not be looked at */
+bool process_read_status(const struct process *process, struct process_status *result);
+
+/**
+ * Reads memory, always of the program that ran at the first such call: after an exec() nothing can
+ * be read.
+ *
+ * @return false unless all of it can be read
+ */
+bool process_read(struct process *process, uint64_t address, void *buffer, size_t size);
+
+/** The name of its main thread, "" if that is unknown. @param size  at least 1 */
+void process_comm(const struct process *process, char *buffer, size_t size);
+
+/** The file name of its executable, or else the name of its main thread. */
+void process_name(const struct process *process, char *buffer, size_t size);
+
+/** True if one of its threads has that name. */
+bool process_has_thread(const struct process *process, const char *name);
+
+/** @return false and errno */
+bool process_send(const struct process *process, int signal);
+
+/** The pids that /proc lists, in ascending order. @param pids  malloc'd */
+HEAP_MUST_CHECK
+struct heap_error *process_list(pid_t **pids, size_t *count);
+
+/** The number of a pid in decimal digits. @return 0 if it is none */
+pid_t process_parse_pid(const char *text);
+
+#endif

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/command/run.h"
+
+#include "dumper/amount.h"
+#include "dumper/command/complain.h"
+#include "dumper/command/executable.h"
+#include "dumper/command/library.h"
+#include "lib/cleanup.h"
+#include "lib/escape.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// --- values ------------------------------------------------------------------
+
+static bool is_any(const char *value)
+{
+	(void)value;
+	return true;
+}
+
+static bool is_filled(const char *value)
+{
+	return *value != '\0';
+}
+
+static bool is_number(const char *value)
+{
+	static const struct heapsnap_unit units[] = { { "", 1 }, { NULL, 0 } };
+	uint64_t number;
+
+	return heapsnap_parse_amount(value, units, &number);
+}
+
+static bool is_size(const char *value)
+{
+	uint64_t bytes;
+
+	return heapsnap_parse_amount(value, heapsnap_sizes, &bytes);
+}
+
+static bool is_time(const char *value)
+{
+	uint64_t time;
+
+	return heapsnap_parse_amount(value, heapsnap_times, &time);
+}
+
+static bool is_growth(const char *value)
+{
+	static const struct heapsnap_unit share[] = { { "%", 1 }, { NULL, 0 } };
+	uint64_t number;
+
+	return is_size(value) || heapsnap_parse_amount(value, share, &number);
+}
+
+static bool is_rate(const char *value)
+{
+	return strncmp(value, "0.", 2) == 0 || strstr(value, "e-") || is_size(value);
+}
+
+static bool is_signal(const char *value)
+{
+	return *value && strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == strlen(value);
+}
+
+static bool is_content(const char *value)
+{
+	return strcmp(value, "none") == 0 || strcmp(value, "all") == 0 || is_number(value);
+}
+
+static bool is_types(const char *value)
+{
+	return strcmp(value, "none") == 0 || strcmp(value, "all") == 0;
+}
+
+static bool is_end(const char *value)
+{
+	return strcmp(value, "exit") == 0 || strcmp(value, "signals") == 0 ||
+	       strcmp(value, "all") == 0;
+}
+
+// --- options -----------------------------------------------------------------
+
+static const struct option {
+	const char *name;
+	const char *variable;
+	bool (*is_valid)(const char *value);
+	const char *expected;  // what a value that is not valid is not
+	const char *otherwise; // the value of the option alone; NULL: the next word is its value
+	bool wants_snapshots;
+} options[] = {
+	{ "--file", "HEAPSNAP_FILE", is_filled, "an empty name", NULL, false },
+	{ "--signal", "HEAPSNAP_SIGNAL", is_signal, "not the name of a signal", NULL, false },
+	{ "--content", "HEAPSNAP_CONTENT", is_content, "neither none, nor a number, nor all", NULL,
+	  false },
+	{ "--types", "HEAPSNAP_TYPES", is_types, "neither all nor none", NULL, false },
+	{ "--stacks", "HEAPSNAP_STACKS", is_size, "not a number of bytes, like 512K", NULL, false },
+	{ "--trace", "HEAPSNAP_TRACE", is_filled, "an empty name", NULL, false },
+	{ "--trace-signal", "HEAPSNAP_TRACE_SIGNAL", is_signal, "not the name of a signal", NULL,
+	  false },
+	{ "--rate", "HEAPSNAP_RATE", is_rate, "not a number of bytes, like 512K", NULL, false },
+	{ "--wrappers", "HEAPSNAP_WRAPPERS", is_any, NULL, NULL, false },
+	{ "--every", "HEAPSNAP_EVERY", is_time, "not a time, like 30s or 5m", NULL, true },
+	{ "--growth", "HEAPSNAP_GROWTH", is_growth,
+	  "neither bytes, like 64M, nor a share, like 10%", NULL, true },
+	{ "--min-interval", "HEAPSNAP_MIN_INTERVAL", is_time, "not a time, like 30s or 5m", NULL,
+	  false },
+	{ "--at-exit", "HEAPSNAP_AT_EXIT", is_end, "neither exit, nor signals, nor all", "exit",
+	  true },
+	{ "--report-at-exit", "HEAPSNAP_REPORT", is_filled, "an empty name", "1", true },
+	{ "--report-limit", "HEAPSNAP_REPORT_LIMIT", is_number, "not a number of lines", NULL,
+	  false },
+	{ "--report-type", "HEAPSNAP_REPORT_TYPE", is_any, NULL, NULL, false },
+	{ "--keep", "HEAPSNAP_KEEP", is_number, "not a number of files", NULL, false },
+	{ "--writer-time", "HEAPSNAP_WRITER_TIME", is_time, "not a time, like 30s or 5m", NULL,
+	  false },
+};
+
+struct request {
+	char **program;
+	bool has_no_snapshots;
+	const char *wants_snapshots; // an option that --no-snapshots contradicts; NULL: none
+};
+
+// The option of a word "--name" or "--name=value". @return NULL: there is none
+static const struct option *find_option(const char *word)
+{
+	size_t length = strcspn(word, "=");
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		if (strlen(options[i].name) == length && memcmp(options[i].name, word, length) == 0)
+			return &options[i];
+	}
+	return NULL;
+}
+
+// Applies the option at *words, and moves past it. @return an exit status
+static int apply(const struct option *option, char ***words)
+{
+	char *word = **words, *equals = strchr(word, '=');
+	const char *value = option->otherwise;
+
+	++*words;
+	if (equals)
+		value = equals + 1;
+	else if (!value)
+		value = *(*words) ? *(*words)++ : NULL;
+	if (!value)
+		return misused("run: %s needs a value", option->name);
+	if (!option->is_valid(value) && !*value)
+		return misused("run: %s: %s", option->name, option->expected);
+	if (!option->is_valid(value))
+		return option->otherwise
+			       ? misused("run: %s: %s", word, option->expected)
+			       : misused("run: %s %s: %s", option->name, value, option->expected);
+	return setenv(option->variable, value, 1) == 0 ? STATUS_DONE
+						       : fail(heap_error_out_of_memory());
+}
+
+static int read_options(char **words, struct request *request)
+{
+	int status = STATUS_DONE;
+
+	while (status == STATUS_DONE && *words && **words == '-') {
+		const struct option *option = find_option(*words);
+
+		if (strcmp(*words, "--") == 0) {
+			words++;
+			break;
+		}
+		if (option) {
+			if (option->wants_snapshots)
+				request->wants_snapshots = option->name;
+			status = apply(option, &words);
+		} else if (strcmp(*words, "--verbose") == 0) {
+			setenv("HEAPSNAP_VERBOSE", "1", 1);
+			words++;
+		} else if (strcmp(*words, "--no-snapshots") == 0) {
+			request->has_no_snapshots = true;
+			words++;
+		} else {
+			status = misused("run: unknown option %s", *words);
+		}
+	}
+	request->program = words;
+	if (status == STATUS_DONE && !*words)
+		return misused("run: which program?");
+	if (status == STATUS_DONE && request->has_no_snapshots && request->wants_snapshots)
+		return misused("run: %s asks for snapshots, and --no-snapshots for none",
+			       request->wants_snapshots);
+	return status;
+}
+
+// --- starting ----------------------------------------------------------------
+
+// Before other libraries: an allocator that is preloaded too then lies below ours.
+HEAP_MUST_CHECK
+static struct heap_error *preload(const char *library)
+{
+	const char *others = getenv("LD_PRELOAD");
+	CLEANUP_FREE char *value = NULL;
+
+	if (strpbrk(library, " :"))
+		return heap_error_create(
+			HEAP_ERROR_ARGUMENT,
+			"%s: the dynamic linker takes no path with a space or colon", library);
+	if (asprintf(&value, "%s%s%s", library, others && *others ? ":" : "",
+		     others ? others : "") < 0) {
+		value = NULL;
+		return heap_error_out_of_memory();
+	}
+	return setenv("LD_PRELOAD", value, 1) == 0 ? NULL : heap_error_out_of_memory();
+}
+
+int run(char **words)
+{
+	struct request request = { 0 };
+	CLEANUP(executable_deinit) struct executable executable = { 0 };
+	CLEANUP_FREE char *library = NULL;
+	const char *remark = NULL;
+	int status = read_options(words, &request);
+
+	if (status != STATUS_DONE)
+		return status;
+
+	struct heap_error *error = library_find(
+		request.has_no_snapshots ? LIBRARY_TRACE_NAME : LIBRARY_NAME, &library);
+
+	if (!error)
+		error = executable_find(*request.program, &executable);
+	if (!error)
+		error = executable_check(&executable, &remark);
+	if (!error)
+		error = preload(library);
+	if (error)
+		return fail(error);
+	if (remark)
+		heap_print(stderr, "heapsnap: %s: %s\n", executable.path, remark);
+	// A file that is neither ELF nor has "#!" is a script of sh, as everywhere.
+	execvp(executable.path, request.program);
+	return fail(heap_error_create_system("%s", executable.path));
+}
