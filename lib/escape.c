@@ -140,10 +140,10 @@ static size_t escape_one(char out[ESCAPED_MAX], size_t *length, enum heap_escape
 	size_t used = decode((const uint8_t *)at, size, &character);
 	const char *other = used == 1 ? replacement(style, *at) : NULL;
 
-	if (used == 0)
-		*length = (size_t)sprintf(out, "%sx%02x",
-					  style == HEAP_ESCAPE_JSON ? "\\\\" : backslash(style),
-					  (uint8_t)*at);
+	if (used == 0 && style == HEAP_ESCAPE_JSON)
+		*length = (size_t)escape_json(out, (uint8_t)*at);
+	else if (used == 0)
+		*length = (size_t)sprintf(out, "%sx%02x", backslash(style), (uint8_t)*at);
 	else if (is_harmful(character))
 		*length = (size_t)escape_harmful(out, style, character);
 	else

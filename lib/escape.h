@@ -28,7 +28,8 @@
 enum heap_escape {
 	HEAP_ESCAPE_NAME,   /**< for terminals: a name, nothing else is escaped */
 	HEAP_ESCAPE_QUOTED, /**< for terminals, between double quotes: also " and \ */
-	/** the inside of a JSON string: \u001b, \u202e; reads as it was if it was UTF-8 */
+	/** the inside of a JSON string: \u001b, \u202e; it reads as it was, but that a byte which
+	 *  is no UTF-8 becomes the character of its number: \u00ff */
 	HEAP_ESCAPE_JSON,
 	HEAP_ESCAPE_XML, /**< text and attributes of XML, SVG and HTML: &lt; */
 	/** a field of RFC 4180, quoted if need be; one that a spreadsheet would evaluate (that

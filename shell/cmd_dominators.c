@@ -532,7 +532,9 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 	struct output *output = session->output;
 	const char *site = describe_site(session, session->snapshot->site[suspect->example]);
 
-	output_text(output, "%s%zu. %.1f %% of the heap, %s: %s\n", number > 1 ? "\n" : "", number,
+	if (number > 1)
+		output_text(output, "\n");
+	output_text(output, "%zu. %.1f %% of the heap, %s: %s\n", number,
 		    per_cent(suspect->bytes, total), describe_bytes(session, suspect->bytes),
 		    suspect_text_describe(session, suspect));
 	output_text(output, "   %s comes from %s.\n   %s\n",

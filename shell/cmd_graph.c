@@ -216,7 +216,8 @@ static void print_paths(struct session *session, struct heap_path *paths, size_t
 		output_open_array(session->output, NULL);
 	for (size_t i = 0; i < count; i++) {
 		if (!session_must_stop(session)) {
-			output_text(session->output, "%s", i > 0 ? "\n" : "");
+			if (i > 0)
+				output_text(session->output, "\n");
 			path_print(session, NULL, &paths[i], "");
 		}
 		heap_path_deinit(&paths[i]);

@@ -18,7 +18,9 @@ static void help_one(struct session *session, const struct command *command)
 
 	output_text(output, "%s%s%s\n    %s\n", command->name, *command->synopsis ? " " : "",
 		    command->synopsis, command->summary);
-	output_text(output, "\n%s\n", command->details);
+	output_text(output, "\n");
+	output_lines(output, command->details);
+	output_text(output, "\n");
 	output_open_object(output, NULL);
 	output_string(output, "name", command->name);
 	output_string(output, "synopsis", command->synopsis);

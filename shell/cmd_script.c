@@ -2,6 +2,7 @@
 /*
  * last, alias, unalias, source, time: commands about commands.
  */
+#include "lib/escape.h"
 #include "shell/alias.h"
 #include "shell/command.h"
 #include "shell/describe.h"
@@ -150,7 +151,7 @@ static enum command_status run_lines(struct session *session, FILE *file, const 
 		number++;
 		status = command_run_line(session, line);
 		if (is_failure(status)) {
-			fprintf(session->errors, "heapsh: %s: line %u failed\n", name, number);
+			heap_print(session->errors, "heapsh: %s: line %u failed\n", name, number);
 			break;
 		}
 	}

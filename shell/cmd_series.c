@@ -2,6 +2,7 @@
 /*
  * snapshots, go, next, previous, compare, history: what there is over a series of snapshots.
  */
+#include "lib/escape.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/difference.h"
@@ -69,7 +70,7 @@ static enum command_status go_to(struct session *session, size_t number)
 
 static enum command_status no_such(struct session *session, const char *what)
 {
-	fprintf(session->errors, "heapsh: there is no %s snapshot\n", what);
+	heap_print(session->errors, "heapsh: there is no %s snapshot\n", what);
 	return COMMAND_FAILED;
 }
 

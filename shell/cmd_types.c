@@ -110,6 +110,20 @@ struct definition {
 
 static void print_members(struct definition *outer, heap_type_id id, uint64_t base);
 
+static void indent(const struct definition *definition)
+{
+	for (int i = 0; i < definition->indent; i++)
+		output_text(definition->session->output, "\t");
+}
+
+static void print_gap(const struct definition *definition, const char *before, uint64_t bytes,
+		      const char *after)
+{
+	indent(definition);
+	output_text(definition->session->output, "/* %s%s%" PRIu64 " byte%s%s */\n", before,
+		    *before ? " " : "", bytes, format_plural(bytes), after);
+}
+
 static void print_member_text(struct definition *definition, const struct heap_member *member,
 			      const char *name, uint64_t offset, uint64_t size)
 {
@@ -119,7 +133,7 @@ static void print_member_text(struct definition *definition, const struct heap_m
 	heap_type_id id = heap_types_strip(types, member->type);
 	bool is_bits = member->flags & HEAP_MEMBER_BIT_FIELD;
 
-	output_text(output, "%.*s", definition->indent, "\t\t\t\t\t\t\t\t");
+	indent(definition);
 	if (has_members(&types->types[id]) && !types->types[id].name &&
 	    !heap_types_alias(types, id) && types->types[member->type].kind != HEAP_TYPE_TYPEDEF &&
 	    definition->indent < MAX_INDENT) {
@@ -128,8 +142,8 @@ static void print_member_text(struct definition *definition, const struct heap_m
 
 		output_text(output, "%s {\n", keyword_of(&types->types[id]));
 		print_members(&inner, id, offset);
-		output_text(output, "%.*s}%s%s", definition->indent, "\t\t\t\t\t\t\t\t",
-			    *name ? " " : "", name);
+		indent(definition);
+		output_text(output, "}%s%s", *name ? " " : "", name);
 	} else if (member->flags & HEAP_MEMBER_BASE) {
 		output_text(output, "/* base */ %s", describe_type(session, member->type));
 	} else {
@@ -174,7 +188,6 @@ static void print_members(struct definition *definition, heap_type_id id, uint64
 {
 	const struct heap_types *types = &definition->session->snapshot->types;
 	const struct heap_type *type = &types->types[id];
-	struct output *output = definition->session->output;
 
 	definition->end = base;
 	for (uint32_t i = 0; i < type->members && session_take_line(definition->session); i++) {
@@ -185,10 +198,7 @@ static void print_members(struct definition *definition, heap_type_id id, uint64
 			definition->session, format_name(heap_types_string(types, member->name)));
 
 		if (!definition->is_union && offset > definition->end)
-			output_text(output, "%.*s/* a hole of %" PRIu64 " byte%s */\n",
-				    definition->indent, "\t\t\t\t\t\t\t\t",
-				    offset - definition->end,
-				    format_plural(offset - definition->end));
+			print_gap(definition, "a hole of", offset - definition->end, "");
 		print_member_text(definition, member, name, offset, size);
 		if (definition->indent == 1)
 			print_member_json(definition->session, member, size);
@@ -196,9 +206,7 @@ static void print_members(struct definition *definition, heap_type_id id, uint64
 			definition->end = end_of(member, offset, size);
 	}
 	if (!definition->is_union && definition->end - base < type->size)
-		output_text(output, "%.*s/* %" PRIu64 " byte%s of padding */\n", definition->indent,
-			    "\t\t\t\t\t\t\t\t", type->size - (definition->end - base),
-			    format_plural(type->size - (definition->end - base)));
+		print_gap(definition, "", type->size - (definition->end - base), " of padding");
 }
 
 static void print_enumerators(struct session *session, const struct heap_type *type)

@@ -3,6 +3,7 @@
  * A line as a person types it: words with quotes as in a shell, then perhaps `| program`
  * (handed to sh as it is) or `> file`, `>> file`.
  */
+#include "lib/escape.h"
 #include "shell/command.h"
 #include "shell/pager.h"
 
@@ -154,8 +155,8 @@ static enum command_status run_to_target(struct session *session, struct line *l
 	FILE *target = open_target(line);
 
 	if (!target) {
-		fprintf(session->errors, "heapsh: %s: %s\n", line->pipe ? line->pipe : line->file,
-			strerror(errno));
+		heap_print(session->errors, "heapsh: %s: %s\n",
+			   line->pipe ? line->pipe : line->file, strerror(errno));
 		return COMMAND_FAILED;
 	}
 
@@ -173,7 +174,7 @@ static enum command_status run_to_target(struct session *session, struct line *l
 	if (line->pipe) {
 		pclose(target);
 	} else if (fclose(target) != 0) {
-		fprintf(session->errors, "heapsh: %s: %s\n", line->file, strerror(errno));
+		heap_print(session->errors, "heapsh: %s: %s\n", line->file, strerror(errno));
 		status = COMMAND_FAILED;
 	}
 	signal(SIGPIPE, before);
@@ -188,7 +189,7 @@ enum command_status command_run_line(struct session *session, const char *text)
 	enum command_status status = COMMAND_OK;
 
 	if (wrong) {
-		fprintf(session->errors, "heapsh: %s\n", wrong);
+		heap_print(session->errors, "heapsh: %s\n", wrong);
 		status = COMMAND_USAGE;
 	} else if (line.count > 0) {
 		status = line.pipe || line.file ? run_to_target(session, &line)

@@ -3,6 +3,7 @@
  * heapsh: the shell over a heap snapshot.
  */
 #include "lib/column.h"
+#include "lib/escape.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
@@ -51,7 +52,7 @@ static bool set_memory(const char *text)
 		heap_column_limit(bytes);
 		return true;
 	}
-	fprintf(stderr, "heapsh: --memory %s: not a size such as 512M or 4G\n", text);
+	heap_print(stderr, "heapsh: --memory %s: not a size such as 512M or 4G\n", text);
 	return false;
 }
 
@@ -82,8 +83,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'c':
 			if (!parse_colour(optarg, &options->colours)) {
-				fprintf(stderr, "heapsh: --color=%s: not auto, always or never\n",
-					optarg);
+				heap_print(stderr,
+					   "heapsh: --color=%s: not auto, always or never\n",
+					   optarg);
 				return EXIT_USAGE;
 			}
 			break;
@@ -227,7 +229,7 @@ int main(int argc, char **argv)
 	struct heap_error *error = series_open(&session, argv + optind, (size_t)files);
 
 	if (error) {
-		fprintf(stderr, "heapsh: %s\n", heap_error_message(error));
+		heap_print(stderr, "heapsh: %s\n", heap_error_message(error));
 		heap_error_destroy(error);
 		return EXIT_USAGE;
 	}

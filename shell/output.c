@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/output.h"
 
-#include "shell/format.h"
+#include "lib/escape.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	MAX_DEPTH = 1024, // of JSON; `identify` nests two levels for each of its own
@@ -20,6 +21,11 @@ struct output {
 	bool has_members[MAX_DEPTH + 1];
 	void (*prepare)(void *context);
 	void *context;
+};
+
+static const char *const sequences[] = {
+	[COLOUR_TYPE] = "\x1b[36m", [COLOUR_ADDRESS] = "\x1b[33m", [COLOUR_FIELD] = "\x1b[32m",
+	[COLOUR_ROOT] = "\x1b[1m",  [COLOUR_PLAIN] = "\x1b[0m",    NULL,
 };
 
 struct output *output_create(FILE *stream, enum output_mode mode, bool colours)
@@ -90,18 +96,25 @@ void output_text(struct output *output, const char *format, ...)
 		return;
 	prepare_stream(output);
 	va_start(arguments, format);
-	vfprintf(output->stream, format, arguments);
+	heap_vprint(output->stream, output->colours ? sequences : NULL, format, arguments);
 	va_end(arguments);
+}
+
+void output_lines(struct output *output, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n\t");
+
+		output_text(output, "%.*s", (int)length, text);
+		text += length;
+		if (*text && output->mode == OUTPUT_TEXT)
+			putc(*text, output->stream);
+		text += *text != '\0';
+	}
 }
 
 const char *output_colour(const struct output *output, enum output_colour colour)
 {
-	static const char *const sequences[] = {
-		[COLOUR_TYPE] = "\x1b[36m",  [COLOUR_ADDRESS] = "\x1b[33m",
-		[COLOUR_FIELD] = "\x1b[32m", [COLOUR_ROOT] = "\x1b[1m",
-		[COLOUR_PLAIN] = "\x1b[0m",
-	};
-
 	return output->colours && output->mode == OUTPUT_TEXT ? sequences[colour] : "";
 }
 
@@ -109,10 +122,9 @@ const char *output_colour(const struct output *output, enum output_colour colour
 
 static void write_string(struct output *output, const char *text)
 {
-	char *escaped = format_json(text);
-
-	fprintf(output->stream, "\"%s\"", escaped ? escaped : "");
-	free(escaped);
+	putc('"', output->stream);
+	heap_escape_put(output->stream, HEAP_ESCAPE_JSON, text);
+	putc('"', output->stream);
 }
 
 // What goes before a value: a comma, and its key.

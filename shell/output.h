@@ -56,8 +56,12 @@ bool output_is_broken(const struct output *output);
 /** Ends a command's answer: closes what is open, flushes. @return false if it could not be written */
 bool output_finish(struct output *output);
 
+/** As heap_print() (lib/escape.h): texts are escaped, but for the sequences of output_colour(). */
 __attribute__((format(printf, 2, 3))) void output_text(struct output *output, const char *format,
 						       ...);
+
+/** Text of our own, which may have several lines, and tabs. */
+void output_lines(struct output *output, const char *text);
 
 /** The escape sequence of a colour, or "" where there are none. */
 const char *output_colour(const struct output *output, enum output_colour colour);
@@ -68,7 +72,7 @@ void output_open_array(struct output *output, const char *key);
 /** Closes the innermost object or array. */
 void output_close(struct output *output);
 
-/** @param text  any bytes: what is not UTF-8 is escaped */
+/** @param text  any bytes (HEAP_ESCAPE_JSON) */
 void output_string(struct output *output, const char *key, const char *text);
 __attribute__((format(printf, 3, 4))) void output_format(struct output *output, const char *key,
 							 const char *format, ...);

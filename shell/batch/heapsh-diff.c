@@ -2,6 +2,7 @@
 /*
  * heapsh-diff: what has changed from one snapshot to another.
  */
+#include "lib/escape.h"
 #include "shell/difference.h"
 #include "shell/difference_retained.h"
 #include "shell/format.h"
@@ -38,7 +39,8 @@ static bool parse_limit(const char *text, uint64_t *result)
 
 static bool complain(const char *option, const char *value)
 {
-	fprintf(stderr, "heapsh-diff: --%s %s: not known\n%s", option, value, usage);
+	heap_print(stderr, "heapsh-diff: --%s %s: not known\n", option, value);
+	fputs(usage, stderr);
 	return false;
 }
 
@@ -164,7 +166,7 @@ int main(int argc, char **argv)
 	session_close(&sessions[1]);
 	output_destroy(output);
 	if (error) {
-		fprintf(stderr, "heapsh-diff: %s\n", heap_error_message(error));
+		heap_print(stderr, "heapsh-diff: %s\n", heap_error_message(error));
 		heap_error_destroy(error);
 		return EXIT_TROUBLE;
 	}

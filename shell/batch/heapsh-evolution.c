@@ -3,6 +3,7 @@
  * heapsh-evolution: how memory has evolved along a series of snapshots, by who has it.
  */
 #include "lib/cleanup.h"
+#include "lib/escape.h"
 #include "lib/trend.h"
 #include "shell/chart.h"
 #include "shell/describe.h"
@@ -63,7 +64,8 @@ static const char usage[] =
 
 static bool complain(const char *option, const char *value)
 {
-	fprintf(stderr, "heapsh-evolution: --%s %s: not known\n%s", option, value, usage);
+	heap_print(stderr, "heapsh-evolution: --%s %s: not known\n", option, value);
+	fputs(usage, stderr);
 	return false;
 }
 
@@ -242,7 +244,7 @@ static struct heap_error *read_all(struct reading *reading, const struct options
 		if (progress) {
 			CLEANUP_FREE char *name = format_name(files[i]);
 
-			fprintf(stderr, "[%zu]: %s\n", i, name ? name : "");
+			heap_print(stderr, "[%zu]: %s\n", i, name ? name : "");
 		}
 		error = read_file(reading, options, files[i]);
 	}
@@ -564,7 +566,7 @@ int main(int argc, char **argv)
 	heap_census_destroy(reading.census);
 	free(reading.program);
 	if (error) {
-		fprintf(stderr, "heapsh-evolution: %s\n", heap_error_message(error));
+		heap_print(stderr, "heapsh-evolution: %s\n", heap_error_message(error));
 		heap_error_destroy(error);
 		return EXIT_TROUBLE;
 	}

@@ -2,6 +2,7 @@
 /*
  * heapsh-export: snapshots in the formats of other tools, a file each, or all in a database.
  */
+#include "lib/escape.h"
 #include "shell/export.h"
 
 #include <getopt.h>
@@ -188,7 +189,7 @@ int main(int argc, char **argv)
 		}
 		error = path ? export_one(argv[i], &options, path) : heap_error_out_of_memory();
 		if (error) {
-			fprintf(stderr, "heapsh-export: %s\n", heap_error_message(error));
+			heap_print(stderr, "heapsh-export: %s\n", heap_error_message(error));
 			heap_error_destroy(error);
 			status = EXIT_TROUBLE;
 		} else if (!options.quiet && strcmp(path, "-") != 0) {

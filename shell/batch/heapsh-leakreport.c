@@ -9,6 +9,7 @@
  * last may be as well, but nothing is left to acquit it, so it is not told. Behind these
  * come groups of them, with what the whole series says of their growth.
  */
+#include "lib/escape.h"
 #include "shell/describe.h"
 #include "shell/format.h"
 #include "shell/candidates.h"
@@ -70,7 +71,8 @@ static bool parse_min(const char *text, struct options *options)
 
 static bool complain(const char *option, const char *value)
 {
-	fprintf(stderr, "heapsh-leakreport: --%s %s: not known\n%s", option, value, usage);
+	heap_print(stderr, "heapsh-leakreport: --%s %s: not known\n", option, value);
+	fputs(usage, stderr);
 	return false;
 }
 
@@ -139,8 +141,9 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	options->candidates.filter = options->words;
 	if (argc - optind >= FEWEST)
 		return true;
-	fprintf(stderr, "heapsh-leakreport: %d file%s; it takes %d to tell a leak\n%s",
-		argc - optind, format_plural((uint64_t)(argc - optind)), FEWEST, usage);
+	heap_print(stderr, "heapsh-leakreport: %d file%s; it takes %d to tell a leak\n",
+		   argc - optind, format_plural((uint64_t)(argc - optind)), FEWEST);
+	fputs(usage, stderr);
 	return false;
 }
 
@@ -157,7 +160,7 @@ static void report_progress(uint32_t number, const char *file)
 {
 	char *name = format_name(file);
 
-	fprintf(stderr, "[%" PRIu32 "]: %s\n", number, name ? name : "");
+	heap_print(stderr, "[%" PRIu32 "]: %s\n", number, name ? name : "");
 	free(name);
 }
 
@@ -259,8 +262,10 @@ static void print_summary(struct session *session, const struct heap_census *cen
 	struct output *output = session->output;
 	uint64_t bytes = 0;
 
+	if (candidates->group_count > 0 && !is_alone)
+		output_text(output, "\n");
 	if (candidates->group_count > 0)
-		output_text(output, "%s%10s %12s  %s\n", is_alone ? "" : "\n", "objects", "bytes",
+		output_text(output, "%10s %12s  %s\n", "objects", "bytes",
 			    by == CANDIDATES_BY_KIND ? "type, site" : candidates_name(by));
 	output_open_array(output, "summary");
 	for (size_t i = 0; i < candidates->group_count; i++) {
@@ -349,7 +354,7 @@ int main(int argc, char **argv)
 	heap_series_destroy(reading.series);
 	output_destroy(session.output);
 	if (error) {
-		fprintf(stderr, "heapsh-leakreport: %s\n", heap_error_message(error));
+		heap_print(stderr, "heapsh-leakreport: %s\n", heap_error_message(error));
 		heap_error_destroy(error);
 		return EXIT_TROUBLE;
 	}

@@ -5,6 +5,7 @@
  * What is in the heap and what holds it is told of the last snapshot; the others tell how that
  * has come about, and with three or more what may leak.
  */
+#include "lib/escape.h"
 #include "shell/format.h"
 #include "shell/report.h"
 
@@ -56,7 +57,8 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	}
 	if (optind < argc)
 		return true;
-	fprintf(stderr, "heapsh-report: no snapshot\n%s", usage);
+	fputs("heapsh-report: no snapshot\n", stderr);
+	fputs(usage, stderr);
 	return false;
 }
 
@@ -65,7 +67,7 @@ static void report_progress(void *context, size_t number, const char *file)
 	char *name = format_name(file);
 
 	(void)context;
-	fprintf(stderr, "[%zu]: %s\n", number, name ? name : "");
+	heap_print(stderr, "[%zu]: %s\n", number, name ? name : "");
 	free(name);
 }
 
@@ -102,7 +104,7 @@ int main(int argc, char **argv)
 	output_destroy(session.output);
 	if (!error)
 		return 0;
-	fprintf(stderr, "heapsh-report: %s\n", heap_error_message(error));
+	heap_print(stderr, "heapsh-report: %s\n", heap_error_message(error));
 	heap_error_destroy(error);
 	return EXIT_TROUBLE;
 }

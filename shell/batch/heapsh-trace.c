@@ -10,6 +10,7 @@
  * deviations, so that 19 of 20 are that good.
  */
 #include "lib/cleanup.h"
+#include "lib/escape.h"
 #include "lib/filter.h"
 #include "shell/format.h"
 #include "shell/output.h"
@@ -72,7 +73,7 @@ static const char usage[] =
 
 static bool complain(const char *option, const char *value)
 {
-	fprintf(stderr, "heapsh-trace: --%s %s makes no sense\n", option, value);
+	heap_print(stderr, "heapsh-trace: --%s %s makes no sense\n", option, value);
 	return false;
 }
 
@@ -625,7 +626,7 @@ int main(int argc, char **argv)
 		false);
 	error = telling.output ? run(&telling, argv[optind]) : heap_error_out_of_memory();
 	if (error)
-		fprintf(stderr, "heapsh-trace: %s\n", heap_error_message(error));
+		heap_print(stderr, "heapsh-trace: %s\n", heap_error_message(error));
 	status = error ? EXIT_TROUBLE : telling.samples.count ? 0 : EXIT_NONE;
 	heap_error_destroy(error);
 	trace_holders_close(&telling.holders);

@@ -6,6 +6,7 @@
  * If the program has called heapsnap_checkpoint(), only what came after counts.
  */
 #include "lib/cleanup.h"
+#include "lib/escape.h"
 #include "shell/describe.h"
 #include "shell/format.h"
 #include "shell/tally.h"
@@ -41,7 +42,8 @@ static const char usage[] =
 
 static bool complain(const char *option, const char *value)
 {
-	fprintf(stderr, "heapsh-unfreed: --%s %s: not known\n%s", option, value, usage);
+	heap_print(stderr, "heapsh-unfreed: --%s %s: not known\n", option, value);
+	fputs(usage, stderr);
 	return false;
 }
 
@@ -310,7 +312,7 @@ int main(int argc, char **argv)
 	session_close(&session);
 	output_destroy(session.output);
 	if (error) {
-		fprintf(stderr, "heapsh-unfreed: %s\n", heap_error_message(error));
+		heap_print(stderr, "heapsh-unfreed: %s\n", heap_error_message(error));
 		heap_error_destroy(error);
 		return EXIT_TROUBLE;
 	}

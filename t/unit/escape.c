@@ -99,7 +99,7 @@ static void styles(void **state)
 	(void)state;
 	EXPECT(QUOTED, "say \"hi\\\"\n\x1b", "say \\\"hi\\\\\\\"\\n\\x1b");
 	EXPECT(JSON, "\"\\\n\x1b\u202e\xc2\x85\x7f", "\\\"\\\\\\n\\u001b\\u202e\\u0085\\u007f");
-	EXPECT(JSON, "\U000e0001 \U0001f980 \xff", "\\udb40\\udc01 \U0001f980 \\\\xff");
+	EXPECT(JSON, "\U000e0001 \U0001f980 \xff", "\\udb40\\udc01 \U0001f980 \\u00ff");
 	EXPECT(XML, "<a b=\"c\" d='e'>]]>&\n\ufffe",
 	       "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;]]&gt;&amp;\\n\\u{fffe}");
 	EXPECT(DOT, "a\"b\\n\n\x1b", "a\\\"b\\\\n\\\\n\\\\x1b");
