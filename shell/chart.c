@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/chart.h"
 
+#include "lib/escape.h"
 #include "shell/format.h"
 
 #include <inttypes.h>
@@ -116,7 +117,7 @@ static void print_rows(const struct chart *chart, FILE *stream, unsigned width, 
 	fprintf(stream, "%10s └", "0");
 	for (unsigned column = 0; column < width; column++)
 		fputs("─", stream);
-	fprintf(stream, "\n%11s %-*s%s\n", "", (int)width - 12, chart->first, chart->last);
+	heap_print(stream, "\n%11s %-*s%s\n", "", (int)width - 12, chart->first, chart->last);
 }
 
 static void print_legend(const struct chart *chart, FILE *stream, bool colours)
@@ -124,17 +125,15 @@ static void print_legend(const struct chart *chart, FILE *stream, bool colours)
 	for (size_t i = chart->band_count; i-- > 0;) {
 		const struct chart_band *band = &chart->bands[i];
 		char first[32], last[32];
-		char *name = format_name(band->name);
 
 		if (colours)
 			fprintf(stream, "\x1b[38;5;%dm█\x1b[0m",
 				colours_of_bands[i % CHART_COLOURS]);
 		else
 			putc(letters[i % (sizeof(letters) - 1)], stream);
-		fprintf(stream, " %10s → %10s  %s\n", chart_amount(chart, band->values[0], first),
-			chart_amount(chart, band->values[chart->points - 1], last),
-			name ? name : "");
-		free(name);
+		heap_print(stream, " %10s → %10s  %s\n",
+			   chart_amount(chart, band->values[0], first),
+			   chart_amount(chart, band->values[chart->points - 1], last), band->name);
 	}
 }
 

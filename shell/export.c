@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/export.h"
 
+#include "lib/escape.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
@@ -134,10 +135,9 @@ struct heap_error *export_run(struct session *session, const struct export_forma
 
 void export_json_string(FILE *stream, const char *text)
 {
-	char *escaped = format_json(text);
-
-	fprintf(stream, "\"%s\"", escaped ? escaped : "");
-	free(escaped);
+	putc('"', stream);
+	heap_escape_put(stream, HEAP_ESCAPE_JSON, text);
+	putc('"', stream);
 }
 
 const char *export_class(struct session *session, heap_object_id object)

@@ -2,6 +2,7 @@
 /*
  * Tables as comma-separated values (RFC 4180), a file per table in a directory.
  */
+#include "lib/escape.h"
 #include "shell/export_tables.h"
 
 #include <errno.h>
@@ -15,21 +16,6 @@ struct csv {
 	char *path; // of the table that is being written
 	FILE *file;
 };
-
-static void put_text(FILE *file, const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, file);
-		return;
-	}
-	fputc('"', file);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', file);
-		fputc(*text, file);
-	}
-	fputc('"', file);
-}
 
 HEAP_MUST_CHECK
 static struct heap_error *begin(void *context, const struct export_table *table)
@@ -64,7 +50,7 @@ static struct heap_error *row(void *context, const struct export_value *values, 
 		if (values[i].kind == EXPORT_NUMBER)
 			fprintf(csv->file, "%" PRIu64, values[i].number);
 		else if (values[i].kind == EXPORT_TEXT)
-			put_text(csv->file, values[i].text);
+			heap_escape_put(csv->file, HEAP_ESCAPE_CSV, values[i].text);
 	}
 	return fputs("\r\n", csv->file) == EOF ? heap_error_create_system("%s", csv->path) : NULL;
 }

@@ -3,6 +3,7 @@
  * Flame graphs: collapsed stacks, a line each, and the files of speedscope.app. The class of
  * the objects is the innermost frame; along owners it is so anyhow.
  */
+#include "lib/escape.h"
 #include "shell/export_stacks.h"
 
 #include "lib/cleanup.h"
@@ -39,8 +40,7 @@ static void put_frame(FILE *file, const char *name, bool is_first)
 {
 	if (!is_first)
 		fputc(';', file);
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : (unsigned char)*name < 0x20 ? ' ' : *name, file);
+	heap_escape_put(file, HEAP_ESCAPE_FOLDED, name);
 }
 
 static void put_stack(const struct export *export, const struct export_stacks *stacks,

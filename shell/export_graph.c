@@ -4,6 +4,7 @@
  * to the roots.
  */
 #include "lib/cleanup.h"
+#include "lib/escape.h"
 #include "shell/describe.h"
 #include "shell/export.h"
 #include "shell/field.h"
@@ -158,11 +159,7 @@ static struct heap_error *write_graph(struct export *export, const struct style 
 static void put_dot_text(FILE *file, const char *text)
 {
 	fputc('"', file);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', file);
-		fputc(*text, file);
-	}
+	heap_escape_put(file, HEAP_ESCAPE_DOT, text);
 	fputc('"', file);
 }
 
@@ -177,11 +174,9 @@ static void begin_dot(FILE *file, const char *name)
 
 static void put_dot_object(FILE *file, struct session *session, heap_object_id object)
 {
-	fprintf(file, "\to%" PRIu32 " [label=", object);
-	put_dot_text(file,
-		     session_format(session, "%s\n%s", describe_object(session, object),
-				    describe_bytes(session, session->snapshot->size[object])));
-	fputs("];\n", file);
+	fprintf(file, "\to%" PRIu32 " [label=\"", object);
+	heap_escape_put(file, HEAP_ESCAPE_DOT, describe_object(session, object));
+	fprintf(file, "\\n%s\"];\n", describe_bytes(session, session->snapshot->size[object]));
 }
 
 static void put_dot_root(FILE *file, struct session *session, heap_root_id root)
@@ -209,33 +204,10 @@ struct heap_error *export_dot(struct export *export)
 
 // --- graphml -----------------------------------------------------------------
 
-static void put_xml_text(FILE *file, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '<':
-			fputs("&lt;", file);
-			break;
-		case '>':
-			fputs("&gt;", file);
-			break;
-		case '&':
-			fputs("&amp;", file);
-			break;
-		case '"':
-			fputs("&quot;", file);
-			break;
-		default:
-			// XML has no other control characters, not even as references.
-			fputc((unsigned char)*text < 0x20 ? ' ' : *text, file);
-		}
-	}
-}
-
 static void put_xml_data(FILE *file, const char *key, const char *text)
 {
 	fprintf(file, "<data key=\"%s\">", key);
-	put_xml_text(file, text);
+	heap_escape_put(file, HEAP_ESCAPE_XML, text);
 	fputs("</data>", file);
 }
 
@@ -255,7 +227,7 @@ static void begin_graphml(FILE *file, const char *name)
 		fprintf(file, "<key id=\"%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n",
 			keys[i][0], keys[i][1], keys[i][0], keys[i][2]);
 	fputs("<graph id=\"", file);
-	put_xml_text(file, name);
+	heap_escape_put(file, HEAP_ESCAPE_XML, name);
 	fputs("\" edgedefault=\"directed\">\n", file);
 }
 

@@ -109,7 +109,7 @@ static void put_profile(struct profile *profile)
 	for (uint32_t i = 0; i < profile->texts.count; i++) {
 		const char *text = export_texts_get(&profile->texts, i);
 
-		protobuf_put_bytes(&profile->message, PROFILE_STRING, text, strlen(text));
+		protobuf_put_text(&profile->message, PROFILE_STRING, text);
 	}
 }
 

@@ -11,6 +11,7 @@
  */
 #include "lib/cleanup.h"
 #include "lib/column.h"
+#include "lib/escape.h"
 #include "shell/describe.h"
 #include "shell/export.h"
 #include "shell/field.h"
@@ -33,6 +34,7 @@ struct rows {
 	z_stream zlib;
 	char *lines; // [LINES_AT_ONCE] not compressed yet
 	size_t length;
+	bool failed;                 // memory was short
 	const char **types, **sites; // their names, as far as they have been asked for
 };
 
@@ -59,19 +61,21 @@ static void put_byte(struct rows *rows, char byte)
 	rows->lines[rows->length++] = byte;
 }
 
+static void put_bytes(struct rows *rows, const char *bytes)
+{
+	for (; *bytes; bytes++)
+		put_byte(rows, *bytes);
+}
+
 // A value, escaped, and the tab before the next one.
 static void put_text(struct rows *rows, const char *text)
 {
-	static const char special[] = "\t\n\r\\", letters[] = "tnr\\";
+	char *field = heap_escape(HEAP_ESCAPE_TSV, text, strlen(text));
 
-	for (; *text; text++) {
-		const char *found = strchr(special, *text);
-
-		if (found)
-			put_byte(rows, '\\');
-		put_byte(rows, found ? letters[found - special] : *text);
-	}
+	rows->failed |= !field;
+	put_bytes(rows, field ? field : "");
 	put_byte(rows, '\t');
+	free(field);
 }
 
 static void put_number(struct rows *rows, uint64_t number)
@@ -79,7 +83,8 @@ static void put_number(struct rows *rows, uint64_t number)
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, number);
-	put_text(rows, text);
+	put_bytes(rows, text);
+	put_byte(rows, '\t');
 }
 
 static void end_row(struct rows *rows)
@@ -146,6 +151,8 @@ static struct heap_error *write_rows(struct export *export,
 
 	compress_lines(&rows, Z_FINISH);
 	deflateEnd(&rows.zlib);
+	if (!error && rows.failed)
+		error = heap_error_out_of_memory();
 	// An error has nothing of the rows in it:
 	// cppcheck-suppress returnDanglingLifetime
 	return error;

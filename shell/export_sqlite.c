@@ -3,10 +3,12 @@
  * Tables in a database of SQLite, which may hold those of other snapshots already. A snapshot
  * is added as a whole or not at all.
  */
+#include "lib/escape.h"
 #include "shell/export_tables.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct database {
@@ -80,6 +82,15 @@ static struct heap_error *begin(void *context, const struct export_table *table)
 		       : fail(database);
 }
 
+// A name as terminals can show it, which is where sqlite3 shows it.
+static void bind_name(sqlite3_stmt *insert, int column, const char *text)
+{
+	char *name = heap_escape(HEAP_ESCAPE_NAME, text, strlen(text));
+
+	if (name)
+		sqlite3_bind_text(insert, column, name, -1, free);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *row(void *context, const struct export_value *values, size_t count)
 {
@@ -92,7 +103,7 @@ static struct heap_error *row(void *context, const struct export_value *values, 
 		if (values[i].kind == EXPORT_NUMBER)
 			sqlite3_bind_int64(insert, column, (sqlite3_int64)values[i].number);
 		else if (values[i].kind == EXPORT_TEXT)
-			sqlite3_bind_text(insert, column, values[i].text, -1, SQLITE_STATIC);
+			bind_name(insert, column, values[i].text);
 		else
 			sqlite3_bind_null(insert, column);
 	}

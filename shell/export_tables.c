@@ -214,14 +214,13 @@ static struct heap_error *write_sites(const struct tables *tables)
 	return error;
 }
 
-// Readers want UTF-8.
 static void put_characters(struct row *row, struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_type *type = &snapshot->types.types[snapshot->type[object]];
 
 	if ((type->flags & HEAP_TYPE_CHARACTER) && type->size == 1)
-		put_text(row, session_keep(session, format_name(describe_text(session, object))));
+		put_text(row, describe_text(session, object));
 	else
 		put_null(row);
 }

@@ -8,9 +8,9 @@
 #include "shell/describe.h"
 #include "shell/format.h"
 #include "shell/interactive.h"
+#include "shell/options.h"
 #include "shell/series.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 	options->colours = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
 	// The command's own options are not ours: stop at the file.
-	while ((option = getopt_long(argc, argv, "+qhV", known, NULL)) != -1) {
+	while ((option = options_next(argc, argv, "+qhV", known, NULL)) != -1) {
 		switch (option) {
 		case 'q':
 			options->quiet = true;

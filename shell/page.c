@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/page.h"
 
-#include "shell/format.h"
+#include "lib/escape.h"
 #include "shell/report_parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // "<" ends a script wherever it stands in it, but in JSON it stands in strings alone.
@@ -21,19 +20,6 @@ static void write_data(FILE *stream, const char *data, size_t size)
 			fputs("\\u003c", stream);
 		data += length + (next != NULL);
 	}
-}
-
-static void write_title(FILE *stream, const char *program)
-{
-	char *name = format_name(program);
-
-	for (const char *at = name; at && *at; at++) {
-		if (*at == '<' || *at == '&')
-			fputs(*at == '<' ? "&lt;" : "&amp;", stream);
-		else
-			putc(*at, stream);
-	}
-	free(name);
 }
 
 void page_write(FILE *stream, const char *frame, const char *program, const char *data, size_t size)
@@ -55,7 +41,7 @@ void page_write(FILE *stream, const char *frame, const char *program, const char
 		else if (strncmp(begin, "@data@", 6) == 0)
 			write_data(stream, data, size);
 		else
-			write_title(stream, program);
+			heap_escape_put(stream, HEAP_ESCAPE_XML, program);
 		at = end + 1;
 	}
 	fputs(at, stream);

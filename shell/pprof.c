@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/pprof.h"
 
+#include "lib/escape.h"
+
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 static void put_byte(struct protobuf *message, uint8_t byte)
@@ -41,6 +44,16 @@ void protobuf_put_bytes(struct protobuf *message, unsigned field, const void *by
 	protobuf_put_varint(message, size);
 	for (size_t i = 0; i < size; i++)
 		put_byte(message, ((const uint8_t *)bytes)[i]);
+}
+
+void protobuf_put_text(struct protobuf *message, unsigned field, const char *text)
+{
+	char *name = heap_escape(HEAP_ESCAPE_NAME, text, strlen(text));
+
+	message->failed |= !name;
+	if (name)
+		protobuf_put_bytes(message, field, name, strlen(name));
+	free(name);
 }
 
 void protobuf_put_message(struct protobuf *message, unsigned field, struct protobuf *inner)

@@ -66,6 +66,9 @@ void protobuf_put_number(struct protobuf *message, unsigned field, uint64_t valu
 
 void protobuf_put_bytes(struct protobuf *message, unsigned field, const void *bytes, size_t size);
 
+/** Puts text of the program, as UTF-8 that a terminal can show: pprof prints it there. */
+void protobuf_put_text(struct protobuf *message, unsigned field, const char *text);
+
 /** Puts a message into another one, and empties it. */
 void protobuf_put_message(struct protobuf *message, unsigned field, struct protobuf *inner);
 

@@ -6,8 +6,8 @@
 #include "shell/difference.h"
 #include "shell/difference_retained.h"
 #include "shell/format.h"
+#include "shell/options.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,7 +83,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = options_next(argc, argv, "", known, NULL)) != -1) {
 		if (!take_option(option, options))
 			return false;
 	}

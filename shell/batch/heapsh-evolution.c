@@ -8,9 +8,9 @@
 #include "shell/chart.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/options.h"
 #include "shell/tally.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -182,7 +182,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 
 	options->colours = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
 	options->width = terminal_width();
-	while ((option = getopt_long(argc, argv, "q", known, NULL)) != -1) {
+	while ((option = options_next(argc, argv, "q", known, NULL)) != -1) {
 		if (!take_option(option, options))
 			return false;
 	}
@@ -241,11 +241,8 @@ static struct heap_error *read_all(struct reading *reading, const struct options
 	struct heap_error *error = NULL;
 
 	for (size_t i = 0; files[i] && !error; i++) {
-		if (progress) {
-			CLEANUP_FREE char *name = format_name(files[i]);
-
-			heap_print(stderr, "[%zu]: %s\n", i, name ? name : "");
-		}
+		if (progress)
+			heap_print(stderr, "[%zu]: %s\n", i, files[i]);
 		error = read_file(reading, options, files[i]);
 	}
 	return error;
@@ -398,22 +395,6 @@ static struct heap_error *evolution_init(struct evolution *evolution, const stru
 
 // --- telling -------------------------------------------------------------------------
 
-// RFC 4180. What a spreadsheet would take for a formula gets an apostrophe before it.
-static void print_field(const char *text)
-{
-	CLEANUP_FREE char *name = format_name(text);
-
-	putchar('"');
-	if (name && *name && strchr("=+-@", *name))
-		putchar('\'');
-	for (const char *at = name; at && *at; at++) {
-		if (*at == '"')
-			putchar('"');
-		putchar(*at);
-	}
-	putchar('"');
-}
-
 static void print_csv(const struct evolution *evolution, const struct heap_census *census,
 		      char *const *files)
 {
@@ -422,11 +403,11 @@ static void print_csv(const struct evolution *evolution, const struct heap_censu
 	fputs("file,time", stdout);
 	for (size_t i = 0; i < chart->band_count; i++) {
 		putchar(',');
-		print_field(chart->bands[i].name);
+		heap_escape_put(stdout, HEAP_ESCAPE_CSV, chart->bands[i].name);
 	}
 	fputs("\r\n", stdout);
 	for (size_t i = 0; i < chart->points; i++) {
-		print_field(files[i]);
+		heap_escape_put(stdout, HEAP_ESCAPE_CSV, files[i]);
 		printf(",%.3f", (double)heap_census_times(census)[i] / 1e9);
 		for (size_t j = 0; j < chart->band_count; j++)
 			printf(",%" PRIu64, chart->bands[j].values[i]);
@@ -503,8 +484,6 @@ static struct heap_error *print(const struct evolution *evolution, const struct 
 				const struct options *options, char *const *files,
 				struct output *output)
 {
-	CLEANUP_FREE char *title = format_name(evolution->title);
-
 	switch (options->form) {
 	case FORM_SVG:
 		chart_print_svg(&evolution->chart, stdout);
@@ -518,7 +497,7 @@ static struct heap_error *print(const struct evolution *evolution, const struct 
 		print_json(output, evolution, reading->census, options, files);
 		return NULL;
 	default:
-		printf("%s\n", title ? title : "");
+		heap_print(stdout, "%s\n", evolution->title);
 		chart_print_text(&evolution->chart, stdout, (unsigned)options->width - MARGIN,
 				 HEIGHT, options->colours);
 		return NULL;

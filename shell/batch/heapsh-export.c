@@ -4,8 +4,8 @@
  */
 #include "lib/escape.h"
 #include "shell/export.h"
+#include "shell/options.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,7 +94,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "qo:hV", known, NULL)) != -1) {
+	while ((option = options_next(argc, argv, "qo:hV", known, NULL)) != -1) {
 		if (option == 'h') {
 			print_usage(stdout);
 			exit(0);
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 			heap_error_destroy(error);
 			status = EXIT_TROUBLE;
 		} else if (!options.quiet && strcmp(path, "-") != 0) {
-			printf("%s\n", path);
+			heap_print(stdout, "%s\n", path);
 		}
 	}
 	free(path);

@@ -14,8 +14,8 @@
 #include "shell/format.h"
 #include "shell/candidates.h"
 #include "shell/candidates_html.h"
+#include "shell/options.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -134,7 +134,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "1qs", known, NULL)) != -1) {
+	while ((option = options_next(argc, argv, "1qs", known, NULL)) != -1) {
 		if (!take_option(option, options))
 			return false;
 	}
@@ -158,10 +158,7 @@ struct reading {
 
 static void report_progress(uint32_t number, const char *file)
 {
-	char *name = format_name(file);
-
-	heap_print(stderr, "[%" PRIu32 "]: %s\n", number, name ? name : "");
-	free(name);
+	heap_print(stderr, "[%" PRIu32 "]: %s\n", number, file);
 }
 
 HEAP_MUST_CHECK

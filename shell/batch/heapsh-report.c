@@ -7,9 +7,9 @@
  */
 #include "lib/escape.h"
 #include "shell/format.h"
+#include "shell/options.h"
 #include "shell/report.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "qo:", known, NULL)) != -1) {
+	while ((option = options_next(argc, argv, "qo:", known, NULL)) != -1) {
 		switch (option) {
 		case 'q':
 			options->quiet = true;
@@ -64,11 +64,8 @@ static bool parse_options(int argc, char **argv, struct options *options)
 
 static void report_progress(void *context, size_t number, const char *file)
 {
-	char *name = format_name(file);
-
 	(void)context;
-	heap_print(stderr, "[%zu]: %s\n", number, name ? name : "");
-	free(name);
+	heap_print(stderr, "[%zu]: %s\n", number, file);
 }
 
 HEAP_MUST_CHECK
@@ -85,7 +82,7 @@ static struct heap_error *run(struct session *session, char *const *files, size_
 	error = report_write_series(options->output, session, files, count,
 				    progress ? report_progress : NULL, NULL, &bytes);
 	if (!error && !options->quiet)
-		printf("%s: %s\n", options->output, format_bytes(bytes, size));
+		heap_print(stdout, "%s: %s\n", options->output, format_bytes(bytes, size));
 	return error;
 }
 

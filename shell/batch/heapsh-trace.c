@@ -13,6 +13,7 @@
 #include "lib/escape.h"
 #include "lib/filter.h"
 #include "shell/format.h"
+#include "shell/options.h"
 #include "shell/output.h"
 #include "shell/trace_holders.h"
 #include "shell/trace_page.h"
@@ -20,7 +21,6 @@
 #include "shell/trace_samples.h"
 #include "shell/trace_tree.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -237,7 +237,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 {
 	int option, index = 0;
 
-	while ((option = getopt_long(argc, argv, "o:", known, &index)) != -1) {
+	while ((option = options_next(argc, argv, "o:", known, &index)) != -1) {
 		if (!take_option(option, index, options))
 			return false;
 	}

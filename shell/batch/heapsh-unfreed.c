@@ -9,9 +9,9 @@
 #include "lib/escape.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/options.h"
 #include "shell/tally.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = options_next(argc, argv, "", known, NULL)) != -1) {
 		if (!take_option(option, options))
 			return false;
 	}

@@ -12,6 +12,8 @@
  *	sample_snapshot FILE typed       backtraces, pools, conflicts: see sample_typed.h
  *	sample_snapshot FILE huge        a table of 5 GiB
  *	sample_snapshot FILE empty       nothing at all
+ *	sample_snapshot FILE hostile N [KIND...]   any of these, in which all names and texts mean
+ *	                                 harm (1), are wide (2), or are as long but harmless (0, 3)
  */
 #include "lib/snapshot.h"
 
@@ -55,9 +57,64 @@ static void *table(size_t size)
 	return memory;
 }
 
-static uint32_t string(const char *text)
+// --- names that mean harm -----------------------------------------------------
+
+// What all names end with.
+static const char *suffix = "";
+
+static const char *const suffixes[] = {
+	NULL,
+	// Terminals: a title, a cleared screen, C1 as bytes and as UTF-8, line ends; markup, quotes
+	// and separators; turned, invisible and malformed characters; half a character.
+	"\x1b]0;owned\a\x1b[2J\x9b"
+	"31m\xc2\x9b"
+	"1m\xc2\x85\n\r\t\v\b\x7f\"'<img src=x onerror=alert(1)>"
+	"</"
+	"script>]]>&amp;,;|\\%s%n{}[]()="
+	"\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\x8b\xef\xbb\xbf\xe2\x80\xa8"
+	"\xf3\xa0\x80\x81\xef\xbf\xbe\xc0\xaf\xe0\x80\x9b\xed\xa0\x80\xf4\x90\x80\x80\xff\xe2\x82",
+	"\xe5\xa4\xa7\xf0\x9f\xa6\x80"
+	"e\xcc\x81\xc3\xbc"
+	"\xe5\xa4\xa7\xf0\x9f\xa6\x80"
+	"e\xcc\x81\xc3\xbc"
+	"\xe5\xa4\xa7\xf0\x9f\xa6\x80"
+	"e\xcc\x81\xc3\xbc"
+	"\xe5\xa4\xa7\xf0\x9f\xa6\x80"
+	"e\xcc\x81\xc3\xbc",
+	NULL,
+};
+
+// 0 and 3 are 1 and 2, made harmless.
+static void choose_suffix(unsigned number)
 {
-	static char strings[65536];
+	static char harmless[512];
+	const char *from = suffixes[number % 3 ? number : number / 3 + 1];
+
+	suffix = from;
+	if (number % 3)
+		return;
+	for (size_t i = 0; from[i]; i++)
+		harmless[i] = from[i] == '/' || from[i] == ' ' ? from[i] : 'x';
+	suffix = harmless;
+}
+
+// A text with what all names end with. Never freed.
+static const char *hostile(const char *text)
+{
+	char *name = NULL;
+
+	if (!*suffix || !*text)
+		return text;
+	// A formula too, for spreadsheets.
+	if (asprintf(&name, "%s%s%s", strchr(suffix, '\x1b') ? "=" : "x", text, suffix) < 0)
+		check(heap_error_out_of_memory());
+	return name;
+}
+
+static uint32_t string(const char *plain)
+{
+	const char *text = hostile(plain);
+	static char strings[1 << 20];
 	uint32_t at = (uint32_t)snapshot.string_size;
 
 	snapshot.strings = strings;
@@ -76,7 +133,7 @@ static uint32_t type_string(const char *text)
 {
 	uint32_t result;
 
-	check(heap_types_add_string(&snapshot.types, text, &result));
+	check(heap_types_add_string(&snapshot.types, hostile(text), &result));
 	return result;
 }
 
@@ -349,6 +406,8 @@ static heap_object_id text(uint64_t address, const char *bytes, size_t size, hea
 	heap_object_id id = object(address, size, type, size, HEAP_EVIDENCE_POINTER, 2);
 
 	put_bytes(id, 0, bytes, size);
+	if (*suffix)
+		put_bytes(id, 1, suffix, strlen(suffix) < size - 2 ? strlen(suffix) : size - 2);
 	return id;
 }
 
@@ -558,11 +617,11 @@ static void make_columns(void)
 static void make_info(void)
 {
 	snapshot.info = (struct heap_info){
-		.program = "app",
-		.command = "/opt/demo/app --serve",
-		.host = "nowhere",
-		.maker = "heapsnap 0.1",
-		.id = "00112233445566778899aabbccddeeff",
+		.program = hostile("app"),
+		.command = hostile("/opt/demo/app --serve"),
+		.host = hostile("nowhere"),
+		.maker = hostile("heapsnap 0.1"),
+		.id = hostile("00112233445566778899aabbccddeeff"),
 		.pid = 4242,
 		.time_ns = TAKEN,
 		.start_time_ns = TAKEN - 3600 * SECOND,
@@ -995,13 +1054,21 @@ static struct heap_error *read_content(void *context, heap_object_id id, uint64_
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 2 ? argv[2] : "";
+	char *path = argv[1];
 
 	if (argc < 2) {
 		fputs("usage: sample_snapshot FILE [empty | typed | series N | flat N | huge | "
 		      "other |\n"
-		      "                            fleet HOST BUILD N | wild SEED]\n",
+		      "                            fleet HOST BUILD N | wild SEED]\n"
+		      "       sample_snapshot FILE hostile 0..3 [...]\n",
 		      stderr);
 		return 2;
+	}
+	if (strcmp(kind, "hostile") == 0 && argc > 3) {
+		choose_suffix((unsigned)atoi(argv[3]) % 4);
+		argc -= 2;
+		argv += 2;
+		kind = argc > 2 ? argv[2] : "";
 	}
 	make_info();
 	if (strcmp(kind, "series") == 0 && argc == 4)
@@ -1022,10 +1089,10 @@ int main(int argc, char **argv)
 	if (strcmp(kind, "wild") == 0 && argc == 4)
 		run_wild((uint32_t)atoi(argv[3]));
 
-	int descriptor = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	if (descriptor < 0) {
-		perror(argv[1]);
+		perror(path);
 		return 1;
 	}
 	check(heap_snapshot_write(&snapshot, descriptor,

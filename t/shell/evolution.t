@@ -48,13 +48,13 @@ A        0 B →      192 B  untyped
 END
 is "$err$status", 0, 'without a complaint';
 ($out) = says('--csv', @file);
-is $out =~ s/"[^"]*\.snap"/FILE/gr, join("\r\n",
-    'file,time,"untyped","struct node","struct table","char"',
+is $out =~ s/^[^",]*\.snap/FILE/gmr, join("\r\n",
+    'file,time,untyped,struct node,struct table,char',
     'FILE,1795201201.000,0,16,24,0', 'FILE,1795201202.000,48,32,24,17',
     'FILE,1795201203.000,96,48,24,0', 'FILE,1795201204.000,144,64,24,0',
     'FILE,1795201205.000,192,80,24,0', ''), '--csv';
 ($out) = says('--csv', '--top', 1, '--objects', '--by', 'kind', @file[0, 4]);
-is $out =~ s/"[^"]*\.snap"/FILE/gr, join("\r\n", 'file,time,"struct node, node_new (app.c:12)","2 others"',
+is $out =~ s/^[^",]*\.snap/FILE/gmr, join("\r\n", 'file,time,"struct node, node_new (app.c:12)",2 others',
     'FILE,1795201201.000,1,1', 'FILE,1795201205.000,5,5', ''), 'objects; the others together';
 
 my $json = JSON::PP->new->utf8->decode((Sample::run('', $evolution, '--json', '--by', 'site', @file))[0]);
@@ -67,7 +67,7 @@ is_deeply $roots, { measure => 'retained bytes', bands => [{ name =>
     'the global variable popular (cache.c:50, libutility.so)', values => [24, 24] }],
     snapshots => [map { { file => $file[$_], time_ns => (1795201201 + $_) * 1000000000 } } 0, 1] }, 'by root';
 ($out) = says('--csv', '--retained', $file[0]);
-is $out =~ s/"[^"]*\.snap"/FILE/gr, "file,time,\"struct table\"\r\nFILE,1795201201.000,24\r\n", '--retained, of one';
+is $out =~ s/^[^",]*\.snap/FILE/gmr, "file,time,struct table\r\nFILE,1795201201.000,24\r\n", '--retained, of one';
 
 my ($svg) = Sample::run('', $evolution, '--svg', @file);
 like $svg, qr/^<svg xmlns=.*<title>struct node<\/title><\/polygon>.*<\/svg>\n\z/s, '--svg';

@@ -259,10 +259,8 @@ digraph "app" {
 	rankdir=LR;
 	node [shape=box, fontname="sans-serif", fontsize=10];
 	edge [fontname="sans-serif", fontsize=9];
-	o4 [label="struct slot[4] at 0x5f00300
-64 B"];
-	o3 [label="struct table at 0x5f00200
-24 B"];
+	o4 [label="struct slot[4] at 0x5f00300\n64 B"];
+	o3 [label="struct table at 0x5f00200\n24 B"];
 	r1 [shape=ellipse, label="global variable popular (cache.c:50, libutility.so)"];
 	r1 -> o3 [label=""];
 	o3 -> o4 [label=".slots"];

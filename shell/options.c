@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/options.h"
+
+#include "lib/escape.h"
+
+#include <stdio.h>
+
+enum {
+	MAX_LETTERS = 32,
+};
+
+int options_next(int argc, char **argv, const char *letters, const struct option *known, int *index)
+{
+	char with_colon[MAX_LETTERS];
+	int is_ordered = letters[0] == '+', at = optind, option;
+
+	// A colon tells a missing value from an option that is not known.
+	snprintf(with_colon, sizeof(with_colon), "%s:%s", is_ordered ? "+" : "",
+		 letters + is_ordered);
+	opterr = 0;
+	option = getopt_long(argc, argv, with_colon, known, index);
+	if (option != '?' && option != ':')
+		return option;
+
+	// Of letters in one word, getopt may not yet have left it.
+	const char *word = argv[optind > at ? optind - 1 : optind];
+
+	if (option == ':')
+		heap_print(stderr, "%s: option '%s' requires an argument\n", argv[0], word);
+	else if (word[0] == '-' && word[1] != '-')
+		heap_print(stderr, "%s: invalid option -- '%c'\n", argv[0], optopt);
+	else
+		heap_print(stderr, "%s: unrecognized option '%s'\n", argv[0], word);
+	return '?';
+}
