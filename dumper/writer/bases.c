@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/bases.h"
 
+#include "dumper/writer/progress.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -12,15 +13,92 @@ enum {
 // --- which structs are bases -------------------------------------------------
 
 // A type's first number, by which types that cannot begin alike are told apart quickly.
-static uint64_t key_of(const struct heap_types *types, heap_type_id type)
+static uint64_t key_of(const struct header_members *members)
 {
-	struct header_members members = { .count = 0 };
-
-	headers_gather(types, type, &members);
-	if (members.count == 0)
+	if (members->count == 0)
 		return 0;
-	return (uint64_t)members.list[0].offset << 16 | (uint64_t)members.list[0].size << 8 |
-	       members.list[0].bits;
+	return (uint64_t)members->list[0].offset << 16 | (uint64_t)members->list[0].size << 8 |
+	       members->list[0].bits;
+}
+
+// A number in a type's header: what has the same name, place and size has the same hash.
+struct base_member {
+	uint64_t hash;
+	heap_type_id type;
+};
+
+static uint64_t hash_of(const struct header_member *member)
+{
+	uint64_t hash = (uint64_t)member->offset << 24 | (uint64_t)member->size << 16 |
+			(uint64_t)member->shift << 8 | member->bits;
+
+	for (const char *at = member->name; *at; at++)
+		hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static int compare_members(const void *left, const void *right)
+{
+	const struct base_member *a = left, *b = right;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *note_members(struct bases *bases, heap_type_id type,
+				       const struct header_members *members)
+{
+	if (bases->member_capacity - bases->member_count < members->count) {
+		size_t capacity = bases->member_capacity * 2 + HEADER_MEMBERS;
+		void *larger = realloc(bases->members, capacity * sizeof(*bases->members));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		bases->members = larger;
+		bases->member_capacity = capacity;
+	}
+	for (uint32_t i = 0; i < members->count; i++)
+		bases->members[bases->member_count++] =
+			(struct base_member){ hash_of(&members->list[i]), type };
+	return NULL;
+}
+
+// The first of the noted members that does not come before a key.
+static size_t find_member(const struct bases *bases, const struct base_member *key)
+{
+	size_t low = 0, high = bases->member_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_members(&bases->members[middle], key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// The types that have the rarest of some members: all others lack it.
+static size_t find_rarest(const struct bases *bases, const struct header_members *members,
+			  size_t *count)
+{
+	size_t best = 0;
+
+	*count = SIZE_MAX;
+	for (uint32_t i = 0; i < members->count; i++) {
+		uint64_t hash = hash_of(&members->list[i]);
+		size_t first = find_member(bases, &(struct base_member){ hash, 0 });
+		size_t end = find_member(bases, &(struct base_member){ hash, UINT32_MAX });
+
+		if (end - first < *count) {
+			*count = end - first;
+			best = first;
+		}
+	}
+	return best;
 }
 
 // Takes a struct for a base if others begin with it.
@@ -29,26 +107,35 @@ static void consider(struct inference *inference, heap_type_id type)
 	const struct heap_types *types = inference->layouts.types;
 	struct bases *bases = &inference->bases;
 	struct header_members members = { .count = 0 };
+	uint8_t number = (uint8_t)(bases->count + 1);
+	size_t count;
 	uint32_t found = 0;
 
 	headers_gather(types, type, &members);
 	if (members.count == 0 || bases->count == MAX_BASES || bases->of[type])
 		return;
-	bases->of[type] = (uint8_t)(bases->count + 1);
-	for (heap_type_id i = 1; i < types->count; i++) {
-		if (bases->of[i] || bases->keys[i] != bases->keys[type] ||
-		    !headers_begin(types, i, &members))
+
+	const struct base_member *others = bases->members + find_rarest(bases, &members, &count);
+
+	bases->of[type] = number;
+	progress_steps((uint32_t)count);
+	for (size_t i = 0; i < count; i++) {
+		heap_type_id other = others[i].type;
+
+		if (bases->of[other] || bases->keys[other] != bases->keys[type] ||
+		    !headers_begin(types, other, &members))
 			continue;
-		bases->of[i] = (uint8_t)(bases->count + 1);
+		bases->of[other] = number;
 		found++;
 	}
 	if (found >= HEADER_EXTENSIONS) {
 		bases->types[bases->count++] = type;
 		return;
 	}
-	for (heap_type_id i = 1; i < types->count; i++) {
-		if (bases->of[i] == bases->count + 1)
-			bases->of[i] = 0;
+	bases->of[type] = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (bases->of[others[i].type] == number)
+			bases->of[others[i].type] = 0;
 	}
 }
 
@@ -65,8 +152,20 @@ static struct heap_error *prepare(struct inference *inference)
 	bases->of = calloc((size_t)types->count + 1, sizeof(*bases->of));
 	if (!bases->keys || !bases->pointed || !bases->of)
 		return heap_error_out_of_memory();
-	for (heap_type_id i = 1; i < types->count; i++)
-		bases->keys[i] = key_of(types, i);
+	for (heap_type_id i = 1; i < types->count; i++) {
+		struct header_members members = { .count = 0 };
+		struct heap_error *error;
+
+		headers_gather(types, i, &members);
+		bases->keys[i] = key_of(&members);
+		error = note_members(bases, i, &members);
+		if (error)
+			return error;
+	}
+	progress_steps(types->count);
+	if (bases->member_count > 1)
+		qsort(bases->members, bases->member_count, sizeof(*bases->members),
+		      compare_members);
 	return NULL;
 }
 
@@ -95,6 +194,7 @@ uint32_t bases_of(const struct inference *inference, heap_object_id object)
 		return bases_of_type(inference, inference->capture->type[object]);
 	for (uint32_t at = inference->hint_head[object]; at != NO_HINT && !found;
 	     at = inference->hints[at].next) {
+		progress_step();
 		if (layouts_is_start(inference->hints[at].interior))
 			found = bases_of_type(inference, inference->hints[at].type);
 	}
@@ -173,6 +273,7 @@ void bases_release_samples(struct base_types *samples)
 void bases_deinit(struct bases *bases)
 {
 	free(bases->keys);
+	free(bases->members);
 	free(bases->pointed);
 	free(bases->of);
 }

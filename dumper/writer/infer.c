@@ -288,18 +288,23 @@ static struct heap_error *hear_best(struct inference *inference)
 struct heap_error *inference_settle(struct inference *inference)
 {
 	struct heap_error *error = NULL;
+	bool is_late = false;
 
 	for (;;) {
 		enum rank rank = best_rank(inference);
 
 		if (error)
 			return error;
-		if (rank > RANK_TAG && tags_wait(inference))
+		if (rank > RANK_TAG && tags_wait(inference)) {
 			error = tags_hear(inference);
-		else if (rank == RANK_NONE)
-			return NULL;
-		else
+		} else if (rank != RANK_NONE) {
 			error = hear_claim(inference, rank);
+		} else if (!is_late) {
+			is_late = true;
+			error = tags_hear_late(inference);
+		} else {
+			return NULL;
+		}
 	}
 }
 
@@ -483,6 +488,7 @@ static void release(struct inference *inference)
 	free(inference->rank);
 	free(inference->hint_head);
 	free(inference->hints);
+	free(inference->hint_table.slots);
 	kinds_deinit(&inference->kinds);
 	bases_deinit(&inference->bases);
 	tags_deinit(&inference->tags);

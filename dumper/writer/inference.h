@@ -69,6 +69,12 @@ struct hint {
 	bool either;       /**< a union's: this or another of its members */
 };
 
+/** Where the hints are on blocks that have more than a few: by all that they say. */
+struct hint_table {
+	uint32_t *slots; /**< [size] hash table of hints; NO_HINT: free */
+	size_t size, count;
+};
+
 #define NO_TAG UINT64_MAX
 
 /** How good the evidence is by which blocks are named. */
@@ -132,8 +138,10 @@ struct header_member {
 struct bases {
 	heap_type_id types[MAX_BASES]; /**< [count] */
 	uint32_t count;
-	uint8_t *of;       /**< [types] with which base one begins, counted from 1; 0: none */
-	uint64_t *keys;    /**< [types] that are equal if two begin alike */
+	uint8_t *of;    /**< [types] with which base one begins, counted from 1; 0: none */
+	uint64_t *keys; /**< [types] that are equal if two begin alike */
+	struct base_member *members; /**< [member_count] numbers in headers of types, by hash */
+	size_t member_count, member_capacity;
 	uint32_t *pointed; /**< [types] blocks to whose start pointers to one lead */
 	uint32_t hints_seen;
 };
@@ -150,13 +158,16 @@ struct tags {
 	bool has_member[MAX_BASES];
 	bool is_renewed[MAX_BASES]; /**< kinds have not been sorted by it yet */
 	uint32_t hints_heard;       /**< that led to claims */
-	struct tag_value *values;   /**< [count] */
-	uint32_t count;
+	struct tag_value *values;   /**< [count] by tag */
+	uint32_t count, capacity;
+	bool *is_told;        /**< [types] whether there is a value for it; NULL: none is known */
+	heap_object_id *late; /**< [late_count] blocks with many hints, which are heard last */
+	uint32_t late_count, late_capacity;
 };
 
 /** What the numbers of a base are in the blocks of one type. */
 struct profiles {
-	struct profile *list; /**< [count] */
+	struct profile *list; /**< [count] by type */
 	uint32_t count;
 };
 
@@ -179,6 +190,7 @@ enum news {
 	NEWS_SURE = 1 << NAMING_SURE,     /**< a new hint */
 	NEWS_LIKELY = 1 << NAMING_LIKELY, /**< likewise */
 	NEWS_TEXT = 1 << NAMINGS,         /**< a char * leads to its start */
+	NEWS_LATE = 1 << (NAMINGS + 1),   /**< it waits in tags.late */
 };
 
 struct inference {
@@ -193,6 +205,7 @@ struct inference {
 	uint8_t *news;       /**< [objects] enum news: what has been heard since naming looked */
 	struct hint *hints;  /**< [hint_count] [0] is none */
 	uint32_t hint_count, hint_capacity;
+	struct hint_table hint_table;
 	struct pages *pages;
 	struct kinds kinds;
 	struct bases bases;
@@ -320,9 +333,16 @@ static inline bool tags_wait(const struct inference *inference)
 	return inference->tags.count > 0 && inference->tags.hints_heard < inference->hint_count;
 }
 
-/** Claims that objects are what their tags say of which something is hinted. */
+/**
+ * Claims that objects are what their tags say of which something is hinted. Those with many
+ * hints wait, or each hint on one would lead to all of them.
+ */
 HEAP_MUST_CHECK
 struct heap_error *tags_hear(struct inference *inference);
+
+/** The same for those with many hints. */
+HEAP_MUST_CHECK
+struct heap_error *tags_hear_late(struct inference *inference);
 
 /** Whether the tag says that blocks of a kind are not of a type. */
 bool tags_exclude(const struct inference *inference, const struct kind *kind, heap_type_id type);
@@ -363,8 +383,13 @@ enum word hints_ask(const struct inference *inference, heap_object_id object, he
 /** The type of a char * that points to the start of an object, or HEAP_NO_TYPE. */
 heap_type_id hints_find_text(const struct inference *inference, heap_object_id object);
 
-/** The best that the hints on a block make of it alone; LAYOUT_NONE if that is nothing. */
-struct layout_claim hints_weigh(const struct inference *inference, const struct content *content);
+/** Finds the best that the hints on a block make of it alone; LAYOUT_NONE if that is nothing. */
+HEAP_MUST_CHECK
+struct heap_error *hints_weigh(const struct inference *inference, const struct content *content,
+			       struct layout_claim *result);
+
+/** Whether there are more than a few hints on a block, as on arenas and large arrays. */
+bool hints_are_many(const struct inference *inference, heap_object_id object);
 
 /* --- naming --- */
 

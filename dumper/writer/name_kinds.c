@@ -7,6 +7,8 @@
  */
 #include "dumper/writer/naming.h"
 
+#include "dumper/writer/progress.h"
+
 enum {
 	MANY_SIZES = 3, // a site with so many is not one that makes single structs
 };
@@ -149,17 +151,39 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 	return error;
 }
 
-// Whether nearly all blocks of a site with one tag are of sizes that a type may have.
+// The first kind of a site with one tag whose blocks have a size or more.
+static uint32_t find_size(const struct kind *kinds, uint32_t count, uint64_t size)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (kinds[middle].size < size)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// Whether nearly all blocks of a site with one tag are of sizes that a type may have: its own,
+// or any from that of a flexible one's header on.
 static bool fits_all(const struct inference *inference, const struct site_summary *site,
 		     heap_type_id type)
 {
 	const struct kind *kinds = &inference->kinds.kinds[site->first];
+	const struct layout_facts *facts = &inference->layouts.facts[type];
+	uint32_t own = find_size(kinds, site->sizes, facts->size);
+	uint32_t larger =
+		facts->fits_any ? find_size(kinds, site->sizes, facts->start) : site->sizes;
 	uint64_t fitting = 0;
 
-	for (uint32_t i = 0; i < site->sizes; i++) {
-		if (layouts_fit(&inference->layouts, type, kinds[i].size).fit != LAYOUT_NONE)
-			fitting += kinds[i].count;
-	}
+	progress_step();
+	if (larger < site->sizes)
+		fitting = kinds[0].first + site->objects - kinds[larger].first;
+	if (own < larger && kinds[own].size == facts->size)
+		fitting += kinds[own].count;
 	return fitting * 1000 >= site->objects * (uint64_t)NAMING_PER_MILLE;
 }
 

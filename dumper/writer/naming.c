@@ -9,6 +9,7 @@
 #include "dumper/writer/naming.h"
 
 #include "dumper/writer/pieces.h"
+#include "dumper/writer/progress.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -177,17 +178,21 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 		part->found = malloc(PIECE * sizeof(*part->found));
 	if (!part->pages || !part->found)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = first; i < first + (left < PIECE ? left : PIECE); i++) {
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = first; !error && i < first + (left < PIECE ? left : PIECE); i++) {
 		struct weighed *weighed = &part->found[part->count];
 		struct content content;
 
 		if (inference->rank[i] != RANK_NONE || inference->hint_head[i] == NO_HINT)
 			continue;
 		content_read_from(inference, part->pages, i, part->words, &content);
-		*weighed = (struct weighed){ i, hints_weigh(inference, &content) };
-		part->count += weighed->claim.fit != LAYOUT_NONE;
+		weighed->object = i;
+		error = hints_weigh(inference, &content, &weighed->claim);
+		part->count += !error && weighed->claim.fit != LAYOUT_NONE;
 	}
-	return NULL;
+	progress_flush();
+	return error;
 }
 
 HEAP_MUST_CHECK

@@ -9,6 +9,8 @@
  */
 #include "dumper/writer/bases.h"
 
+#include "dumper/writer/progress.h"
+
 #include <stdlib.h>
 
 enum {
@@ -68,6 +70,13 @@ static struct heap_error *learn_type(const struct base_samples *samples,
 	return NULL;
 }
 
+static int compare_types(const void *left, const void *right)
+{
+	const struct profile *a = left, *b = right;
+
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
 struct heap_error *profiles_learn(struct inference *inference, const struct base_types *samples)
 {
 	struct heap_error *error = NULL;
@@ -83,7 +92,26 @@ struct heap_error *profiles_learn(struct inference *inference, const struct base
 						   &inference->profiles);
 		}
 	}
+	if (inference->profiles.count > 1)
+		qsort(inference->profiles.list, inference->profiles.count,
+		      sizeof(*inference->profiles.list), compare_types);
 	return error;
+}
+
+// The first profile of a type; the number of all if there is none.
+static uint32_t find_first(const struct profiles *profiles, heap_type_id type)
+{
+	uint32_t low = 0, high = profiles->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (profiles->list[middle].type < type)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 bool profiles_exclude(const struct inference *inference, heap_object_id object, heap_type_id type)
@@ -94,11 +122,12 @@ bool profiles_exclude(const struct inference *inference, heap_object_id object, 
 
 	if (!bases_of_type(inference, type))
 		return false;
-	for (uint32_t i = 0; i < profiles->count; i++) {
+	for (uint32_t i = find_first(profiles, type); i < profiles->count; i++) {
 		const struct profile *profile = &profiles->list[i];
 
 		if (profile->type != type)
-			continue;
+			break;
+		progress_step();
 		if (!is_read)
 			headers_read(inference, object, &header);
 		is_read = true;

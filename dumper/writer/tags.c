@@ -12,6 +12,7 @@
  */
 #include "dumper/writer/bases.h"
 
+#include "dumper/writer/progress.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -33,25 +34,43 @@ static uint64_t tag_of_value(uint32_t base, uint64_t value)
 	return (uint64_t)base << BASE_SHIFT | value;
 }
 
-static struct tag_value *find_value(const struct tags *tags, uint64_t tag)
+static int compare_values(const void *left, const void *right)
 {
-	for (uint32_t i = 0; i < tags->count; i++) {
-		if (tags->values[i].tag == tag)
-			return &tags->values[i];
-	}
-	return NULL;
+	const struct tag_value *a = left, *b = right;
+
+	return a->tag < b->tag ? -1 : a->tag > b->tag;
 }
 
+static struct tag_value *find_value(const struct tags *tags, uint64_t tag)
+{
+	const struct tag_value key = { .tag = tag };
+
+	return tags->count == 0 ? NULL
+				: bsearch(&key, tags->values, tags->count, sizeof(*tags->values),
+					  compare_values);
+}
+
+// Adds a value at the end; sort_values() then makes it found.
 HEAP_MUST_CHECK
 static struct heap_error *add_value(struct tags *tags, const struct tag_value *value)
 {
-	void *more = realloc(tags->values, (tags->count + 1) * sizeof(*tags->values));
+	if (tags->count == tags->capacity) {
+		uint32_t capacity = tags->capacity ? tags->capacity * 2 : 64;
+		void *more = realloc(tags->values, capacity * sizeof(*tags->values));
 
-	if (!more)
-		return heap_error_out_of_memory();
-	tags->values = more;
+		if (!more)
+			return heap_error_out_of_memory();
+		tags->values = more;
+		tags->capacity = capacity;
+	}
 	tags->values[tags->count++] = *value;
 	return NULL;
+}
+
+static void sort_values(struct tags *tags)
+{
+	if (tags->count > 1)
+		qsort(tags->values, tags->count, sizeof(*tags->values), compare_values);
 }
 
 // --- how well a number tells types apart -------------------------------------
@@ -196,6 +215,7 @@ static struct heap_error *keep_tag(struct tags *tags, uint32_t base,
 							       known->types[owner]->type,
 							       known->trust[owner] != TRUST_SURE });
 	}
+	sort_values(tags);
 	return error;
 }
 
@@ -236,30 +256,6 @@ struct ballot {
 	uint64_t voters, votes, lead;
 };
 
-struct ballots {
-	struct ballot *list; // [count]
-	uint32_t count;
-};
-
-HEAP_MUST_CHECK
-static struct heap_error *find_ballot(struct ballots *ballots, uint64_t tag, struct ballot **result)
-{
-	struct ballot *more;
-
-	for (uint32_t i = 0; i < ballots->count; i++) {
-		*result = &ballots->list[i];
-		if ((*result)->tag == tag)
-			return NULL;
-	}
-	more = realloc(ballots->list, (ballots->count + 1) * sizeof(*more));
-	if (!more)
-		return heap_error_out_of_memory();
-	ballots->list = more;
-	*result = &more[ballots->count++];
-	**result = (struct ballot){ .tag = tag };
-	return NULL;
-}
-
 // The only type that can have a majority (Boyer and Moore, MJRTY, 1981).
 static void nominate(const struct inference *inference, const struct kind *kind,
 		     struct ballot *ballot)
@@ -293,33 +289,98 @@ static void vote(const struct inference *inference, const struct kind *kind, str
 	}
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *hold_election(const struct inference *inference, struct ballots *ballots)
+// The kinds that have a tag, by tag.
+struct tagged {
+	uint64_t tag;
+	uint32_t kind;
+};
+
+static int compare_tagged(const void *left, const void *right)
 {
-	const struct kinds *kinds = &inference->kinds;
-	struct heap_error *error = NULL;
-	struct ballot *ballot;
+	const struct tagged *a = left, *b = right;
 
-	for (uint32_t i = 0; !error && i < kinds->count; i++) {
-		const struct tag_value *value;
+	if (a->tag != b->tag)
+		return a->tag < b->tag ? -1 : 1;
+	return a->kind < b->kind ? -1 : a->kind > b->kind;
+}
 
-		if (kinds->kinds[i].tag == NO_TAG)
-			continue;
-		error = find_ballot(ballots, kinds->kinds[i].tag, &ballot);
-		value = find_value(&inference->tags, kinds->kinds[i].tag);
-		if (!error && value)
-			ballot->type = value->type;
-		else if (!error)
-			nominate(inference, &kinds->kinds[i], ballot);
+HEAP_MUST_CHECK
+static struct heap_error *sort_tagged(const struct kinds *kinds, struct tagged **result,
+				      uint32_t *count)
+{
+	struct tagged *list = malloc(((size_t)kinds->count + 1) * sizeof(*list));
+
+	*count = 0;
+	*result = list;
+	if (!list)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < kinds->count; i++) {
+		if (kinds->kinds[i].tag != NO_TAG)
+			list[(*count)++] = (struct tagged){ kinds->kinds[i].tag, i };
 	}
-	for (uint32_t i = 0; !error && i < kinds->count; i++) {
-		if (kinds->kinds[i].tag == NO_TAG)
-			continue;
-		error = find_ballot(ballots, kinds->kinds[i].tag, &ballot);
-		if (!error)
-			vote(inference, &kinds->kinds[i], ballot);
+	progress_steps(kinds->count);
+	qsort(list, *count, sizeof(*list), compare_tagged);
+	return NULL;
+}
+
+// What the blocks of one tag say. @param value  what is known of it; NULL: nothing
+static struct ballot hold_election(const struct inference *inference, const struct tagged *tagged,
+				   uint32_t count, const struct tag_value *value)
+{
+	const struct kind *kinds = inference->kinds.kinds;
+	struct ballot ballot = { .tag = tagged->tag };
+
+	if (value)
+		ballot.type = value->type;
+	for (uint32_t i = 0; !value && i < count; i++)
+		nominate(inference, &kinds[tagged[i].kind], &ballot);
+	for (uint32_t i = 0; i < count; i++)
+		vote(inference, &kinds[tagged[i].kind], &ballot);
+	return ballot;
+}
+
+// Drops a value that most blocks with its tag cannot mean, or adds one that they elect.
+HEAP_MUST_CHECK
+static struct heap_error *revise_value(struct inference *inference, const struct tagged *tagged,
+				       uint32_t count, struct tag_value *value)
+{
+	struct ballot ballot = hold_election(inference, tagged, count, value);
+	bool fits = ballot.fitting * 1000 >= ballot.blocks * PER_MILLE;
+
+	if (value && !fits)
+		value->type = HEAP_NO_TYPE;
+	if (value || !fits || ballot.votes < MIN_VOTES ||
+	    ballot.votes * 1000 < ballot.voters * PER_MILLE)
+		return NULL;
+	return add_value(&inference->tags, &(struct tag_value){ ballot.tag, ballot.type, true });
+}
+
+static void drop_untyped(struct tags *tags)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < tags->count; i++) {
+		if (tags->values[i].type != HEAP_NO_TYPE)
+			tags->values[kept++] = tags->values[i];
 	}
-	return error;
+	tags->count = kept;
+}
+
+// Notes which types have a value.
+HEAP_MUST_CHECK
+static struct heap_error *note_told(struct inference *inference)
+{
+	struct tags *tags = &inference->tags;
+	uint32_t types = inference->layouts.types->count;
+
+	if (!tags->is_told)
+		tags->is_told = malloc(types * sizeof(*tags->is_told));
+	if (!tags->is_told)
+		return heap_error_out_of_memory();
+	memset(tags->is_told, 0, types * sizeof(*tags->is_told));
+	for (uint32_t i = 0; i < tags->count; i++)
+		tags->is_told[tags->values[i].type] = true;
+	return NULL;
 }
 
 // What a value means must be possible for all blocks that have it. Where no block with a value
@@ -328,23 +389,24 @@ HEAP_MUST_CHECK
 static struct heap_error *revise(struct inference *inference)
 {
 	struct tags *tags = &inference->tags;
-	struct ballots ballots = { 0 };
-	struct heap_error *error = hold_election(inference, &ballots);
+	CLEANUP_FREE struct tagged *tagged = NULL;
+	uint32_t count, known = tags->count, at = 0;
+	struct heap_error *error = sort_tagged(&inference->kinds, &tagged, &count);
 
-	for (uint32_t i = 0; !error && i < ballots.count; i++) {
-		const struct ballot *ballot = &ballots.list[i];
-		struct tag_value *value = find_value(tags, ballot->tag);
-		bool fits = ballot->fitting * 1000 >= ballot->blocks * PER_MILLE;
-
-		if (value && !fits)
-			*value = tags->values[--tags->count];
-		else if (!value && fits && ballot->votes >= MIN_VOTES &&
-			 ballot->votes * 1000 >= ballot->voters * PER_MILLE)
-			error = add_value(tags,
-					  &(struct tag_value){ ballot->tag, ballot->type, true });
+	// Both are sorted by tag; what is added comes behind what was known.
+	for (uint32_t first = 0, end; !error && first < count; first = end) {
+		for (end = first; end < count && tagged[end].tag == tagged[first].tag; end++)
+			;
+		while (at < known && tags->values[at].tag < tagged[first].tag)
+			at++;
+		error = revise_value(inference, tagged + first, end - first,
+				     at < known && tags->values[at].tag == tagged[first].tag
+					     ? &tags->values[at]
+					     : NULL);
 	}
-	free(ballots.list);
-	return error;
+	drop_untyped(tags);
+	sort_values(tags);
+	return error ? error : note_told(inference);
 }
 
 // --- what blocks are by their tags -------------------------------------------
@@ -386,6 +448,35 @@ static struct heap_error *claim_tagged(struct inference *inference, heap_object_
 				 !value->is_elected });
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *put_off(struct inference *inference, heap_object_id object)
+{
+	struct tags *tags = &inference->tags;
+
+	if (inference->news[object] & NEWS_LATE)
+		return NULL;
+	if (tags->late_count == tags->late_capacity) {
+		uint32_t capacity = tags->late_capacity ? tags->late_capacity * 2 : 64;
+		void *larger = realloc(tags->late, capacity * sizeof(*tags->late));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		tags->late = larger;
+		tags->late_capacity = capacity;
+	}
+	tags->late[tags->late_count++] = object;
+	inference->news[object] |= NEWS_LATE;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *hear_object(struct inference *inference, heap_object_id object)
+{
+	progress_step();
+	return hints_are_many(inference, object) ? put_off(inference, object)
+						 : claim_tagged(inference, object);
+}
+
 struct heap_error *tags_hear(struct inference *inference)
 {
 	uint32_t objects = inference->capture->objects.count;
@@ -396,15 +487,29 @@ struct heap_error *tags_hear(struct inference *inference)
 	if ((end - first) * (uint64_t)FEW < objects) {
 		for (uint32_t i = first; !error && i < end; i++) {
 			if (i != NO_HINT && layouts_is_start(inference->hints[i].interior))
-				error = claim_tagged(inference, inference->hints[i].object);
+				error = hear_object(inference, inference->hints[i].object);
 		}
 		return error;
 	}
 	// Many are visited by address: memory is read once, and in order.
 	for (heap_object_id i = 0; !error && i < objects; i++) {
 		if (inference->hint_head[i] != NO_HINT && inference->hint_head[i] >= first)
-			error = claim_tagged(inference, i);
+			error = hear_object(inference, i);
 	}
+	return error;
+}
+
+struct heap_error *tags_hear_late(struct inference *inference)
+{
+	struct tags *tags = &inference->tags;
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; i < tags->late_count; i++) {
+		inference->news[tags->late[i]] &= (uint8_t)~NEWS_LATE;
+		if (!error)
+			error = claim_tagged(inference, tags->late[i]);
+	}
+	tags->late_count = 0;
 	return error;
 }
 
@@ -431,19 +536,17 @@ struct heap_error *tags_learn(struct inference *inference, const struct base_typ
 bool tags_exclude(const struct inference *inference, const struct kind *kind, heap_type_id type)
 {
 	const struct tags *tags = &inference->tags;
-	bool is_told = false;
+	const struct tag_value *value;
 
 	if (kind->tag == NO_TAG)
 		return false;
-	for (uint32_t i = 0; i < tags->count; i++) {
-		if (tags->values[i].tag == kind->tag)
-			return tags->values[i].type != type;
-		is_told |= tags->values[i].type == type;
-	}
-	return is_told;
+	value = find_value(tags, kind->tag);
+	return value ? value->type != type : tags->is_told && tags->is_told[type];
 }
 
 void tags_deinit(struct tags *tags)
 {
 	free(tags->values);
+	free(tags->is_told);
+	free(tags->late);
 }
