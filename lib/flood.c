@@ -250,7 +250,7 @@ static struct heap_error *follow(struct heap_flood *flood, const struct heap_flo
 struct heap_error *heap_flood_run(struct heap_flood *flood, const struct heap_flood_way *way)
 {
 	struct heap_error *error = NULL;
-	uint32_t number = 0;
+	uint32_t number = way->first_level;
 
 	for (; !error && flood->level.count > 0; number++) {
 		if (way->distance)

@@ -51,6 +51,7 @@ struct heap_flood {
 struct heap_flood_way {
 	const uint8_t *edges; /**< [edges] a bit for each that it may go by; or NULL: by all */
 	uint32_t *distance;   /**< [objects] is given the level of what is met; or NULL */
+	uint32_t first_level; /**< the number of the first level, in distance */
 	const struct heap_progress *progress; /**< or NULL */
 	const char *what;                     /**< for progress */
 };

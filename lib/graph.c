@@ -192,6 +192,37 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 	return error;
 }
 
+unsigned heap_root_rank(const struct heap_root *root)
+{
+	static const uint8_t ranks[HEAP_ROOT_KINDS] = {
+		[HEAP_ROOT_GLOBAL] = 0,   [HEAP_ROOT_THREAD_LOCAL] = 0, [HEAP_ROOT_LOCAL] = 0,
+		[HEAP_ROOT_REGISTER] = 1, [HEAP_ROOT_SEGMENT] = 2,      [HEAP_ROOT_STACK] = 2,
+		[HEAP_ROOT_MAPPING] = 3,
+	};
+
+	return ranks[root->kind];
+}
+
+// Goes on from the objects of roots that have a name, or from those of all others.
+HEAP_MUST_CHECK
+static struct heap_error *note_distances(const struct heap_graph *graph, struct heap_flood *flood,
+					 bool named, uint32_t *distance)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		if ((heap_root_rank(&snapshot->roots[edge->root]) == 0) == named)
+			heap_flood_add(flood, edge->target);
+	}
+	return heap_flood_run(
+		flood, &(struct heap_flood_way){ .distance = distance,
+						 .first_level = named ? 0 : HEAP_DISTANCE_NAMELESS,
+						 .progress = graph->progress,
+						 .what = "distances from roots" });
+}
+
 struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
@@ -208,11 +239,9 @@ struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
 	if (error)
 		return error;
 	memset(distance, 0xff, snapshot->object_count * sizeof(*distance));
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		heap_flood_add(&flood, snapshot->root_edges[i].target);
-	error = heap_flood_run(&flood, &(struct heap_flood_way){ .distance = distance,
-								 .progress = graph->progress,
-								 .what = "distances from roots" });
+	error = note_distances(graph, &flood, true, distance);
+	if (!error)
+		error = note_distances(graph, &flood, false, distance);
 	heap_flood_deinit(&flood);
 	if (!error)
 		graph->distance = keep(distance);

@@ -32,6 +32,9 @@ enum heap_reach {
 	HEAP_REACH_START,    /**< through pointers to starts alone */
 };
 
+/** Distances from here on are from a root without a name: heap_graph.distance. */
+#define HEAP_DISTANCE_NAMELESS (UINT32_C(1) << 31)
+
 struct heap_graph {
 	struct heap_snapshot *snapshot;       /**< with HEAP_COLUMN_SIZE and HEAP_COLUMN_EDGES */
 	const struct heap_progress *progress; /**< whom to tell in long work; may be NULL */
@@ -42,7 +45,8 @@ struct heap_graph {
 	uint32_t *root_in_first;   /**< [objects + 1] */
 	uint32_t *root_in; /**< [root_edge_count] index in snapshot->root_edges, by target */
 	uint8_t *reach;    /**< [objects] enum heap_reach; NULL until heap_graph_need_reach() */
-	/** [objects] edges from the nearest root's object; UINT32_MAX: leaked. NULL until
+	/** [objects] edges from the object of the nearest root with a name; of what only roots
+	 *  without one reach, HEAP_DISTANCE_NAMELESS more; UINT32_MAX: leaked. NULL until
 	 *  heap_graph_need_distance() */
 	uint32_t *distance;
 	/** how often all pointers were looked at for some objects' holders: see below */
@@ -86,9 +90,15 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
 /** The edge at so many bytes in an object, or UINT32_MAX: binary search. Needs SLOTS. */
 uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset);
 
-/** How far each object is from the roots; one pass over the edges. */
+/**
+ * How far each object is from the roots; one pass over the edges. Stale words of stacks and
+ * registers point into many a list, so that roots with names go first, however far they are.
+ */
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_distance(struct heap_graph *graph);
+
+/** How much a root's name says to a person: smaller is better, and 0 is a variable's. */
+unsigned heap_root_rank(const struct heap_root *root);
 
 /** The object that edge @p edge leaves: binary search. */
 heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge);

@@ -15,17 +15,6 @@ enum {
 	NEAR = 30,       // objects that are gone through rather than searched
 };
 
-unsigned heap_root_rank(const struct heap_root *root)
-{
-	static const uint8_t ranks[HEAP_ROOT_KINDS] = {
-		[HEAP_ROOT_GLOBAL] = 0,   [HEAP_ROOT_THREAD_LOCAL] = 0, [HEAP_ROOT_LOCAL] = 0,
-		[HEAP_ROOT_REGISTER] = 1, [HEAP_ROOT_SEGMENT] = 2,      [HEAP_ROOT_STACK] = 2,
-		[HEAP_ROOT_MAPPING] = 3,
-	};
-
-	return ranks[root->kind];
-}
-
 // How doubtful a pointer is: untyped is worse than into the middle. Low bits of a typed one may
 // be a tag.
 static uint32_t cost_of(uint32_t interior, uint8_t flags)

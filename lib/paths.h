@@ -72,7 +72,4 @@ struct heap_error *heap_path_mark_field(struct heap_snapshot *snapshot, const ch
 
 void heap_path_deinit(struct heap_path *path);
 
-/** How much a root's name says to a person: smaller is better. */
-unsigned heap_root_rank(const struct heap_root *root);
-
 #endif

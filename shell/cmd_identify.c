@@ -2,529 +2,546 @@
 /*
  * identify: the tree of who holds an object, up to the roots.
  *
- *	struct date at 0x5ed26d8 is:
- *	└─.month of struct utility at 0x5f02008, which is:
- *	  └─the global variable popular (cache.c:50, libutility.so)
+ *	struct session at 0x5ed26d8 is:
+ *	├─.next of struct session at 0x5ed2700, which is:
+ *	│ └─… 38 more by .next, the last of them struct session at 0x5f02008, which is:
+ *	│   └─the global variable sessions (server.c:50, server)
+ *	└─.owner of struct job at 0x5f07f20, 3 steps below the global variable queue (job.c:12, server)
+ *
+ * A list or a tree of one type takes two lines, however long it is. Once a screen is full, each
+ * further holder takes one line, which still names the root.
  */
-#include "lib/holders.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/field.h"
 #include "shell/format.h"
+#include "shell/holder_tree.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
-	DEFAULT_DEPTH = 12,
+	SCREEN = 20,     // lines, after which branches are cut short
+	MAX_LEVELS = 40, // shown below each other; then a branch is cut short, too
 	MAX_PREFIX = 512,
+	MIN_HIDDEN = 3, // objects of a run that are worth leaving out
+	MAX_PERIOD = 3, // types that take turns in a run
+	MAX_FIELDS = 3, // named of a run
+	MAX_GROUPS = 3, // of the holders that are not shown
 };
 
-// Holders shown of one object, by level: a tree that is wide everywhere says nothing.
-static const uint64_t widths[] = { 6, 3, 2, 1 };
+// Holders that are followed, by steps from the object: a tree that is wide everywhere says nothing.
+static const uint64_t default_widths[] = { 6, 3, 2 };
 
-struct tree {
+struct view {
 	struct session *session;
-	uint64_t depth; // levels that may still be shown
-	uint64_t width; // holders of each object; 0: fewer and fewer, as above
-	unsigned level;
-	const uint32_t *distance; // [objects] of the graph: the nearest holder to a root says most
-	struct heap_holders *all; // who points to whom, of those that have been looked at
-	struct heap_edge_quality *qualities; // [quality_count] by edge: of the level looked at
-	size_t quality_count;
-	struct holders **known; // [known_count] by object: all that may be shown
-	size_t known_count, known_capacity;
+	struct holder_tree tree;
+	struct holder_widths widths;
+	uint64_t depth; // levels that may be shown
+	bool all;       // nothing is left out
+	uint64_t level;
+	unsigned lines;
 	char prefix[MAX_PREFIX];
 };
 
-// Holders of one object: roots first, then objects; named, typed and near ones first. One that
-// holds it by several fields is there once.
-struct holders {
-	heap_object_id object;
-	uint8_t shown;    // 1: they are being shown, 2: they have been
-	uint32_t *edges;  // [roots] root edges
-	uint32_t *fields; // by how many fields, roots first
-	heap_object_id *sources;
-	struct heap_edge_quality *qualities; // [objects]
-	uint32_t roots, objects;
+// What has become of an object in the answer.
+enum shown {
+	SHOWN_NOT,
+	SHOWN_NOW, // its holders are being shown
+	SHOWN_DONE,
 };
 
-struct source {
-	uint64_t rank;
-	struct heap_edge_quality quality;
-	uint32_t fields;
-	heap_object_id object;
-};
-
-static int compare_objects(const void *left, const void *right)
+static void print_branch(struct view *view, bool last)
 {
-	const struct source *a = left, *b = right;
-
-	if (a->object != b->object)
-		return a->object < b->object ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return a->quality.edge < b->quality.edge ? -1 : a->quality.edge > b->quality.edge;
+	output_text(view->session->output, "%s%s", view->prefix, last ? "└─" : "├─");
+	view->lines++;
 }
 
-static int compare_sources(const void *left, const void *right)
+static size_t indent(struct view *view, bool last)
 {
-	const struct source *a = left, *b = right;
+	size_t length = strlen(view->prefix);
 
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return a->quality.edge < b->quality.edge ? -1 : a->quality.edge > b->quality.edge;
+	if (length + 5 < sizeof(view->prefix))
+		strcat(view->prefix, last ? "  " : "│ ");
+	view->level++;
+	return length;
 }
 
-// Leaves the best field of each source. @return how many sources
-static uint32_t merge_fields(struct source *sources, uint32_t count)
+static void unindent(struct view *view, size_t length)
 {
-	uint32_t kept = 0;
-
-	qsort(sources, count, sizeof(*sources), compare_objects);
-	for (uint32_t i = 0; i < count; i++) {
-		if (kept > 0 && sources[kept - 1].object == sources[i].object)
-			sources[kept - 1].fields++;
-		else
-			sources[kept++] = sources[i];
-	}
-	return kept;
+	view->prefix[length] = '\0';
+	view->level--;
 }
 
-static int compare_qualities(const void *left, const void *right)
+static const char *field_of(const struct view *view, const struct holder *holder)
 {
-	const struct heap_edge_quality *a = left, *b = right;
+	const struct heap_snapshot *snapshot = view->session->snapshot;
 
-	return a->edge < b->edge ? -1 : a->edge > b->edge;
+	return field_of_object(view->session, holder->object,
+			       (uint64_t)snapshot->edge_slot[holder->quality.edge] * 8);
 }
 
-static struct heap_edge_quality quality_of(const struct tree *tree, uint32_t edge)
-{
-	struct heap_edge_quality key = { .edge = edge };
-	const struct heap_edge_quality *found =
-		bsearch(&key, tree->qualities, tree->quality_count, sizeof(key), compare_qualities);
-
-	return found ? *found : key;
-}
-
-// Typed pointers before others, to the start before into the middle, then by distance; last what
-// it holds of itself.
-static void sort_sources(struct tree *tree, const struct heap_holders_of *of,
-			 struct holders *holders)
-{
-	struct source *sources = session_allocate(tree->session, of->count * sizeof(*sources));
-
-	for (uint32_t i = 0; sources && i < of->count; i++) {
-		struct heap_edge_quality quality = quality_of(tree, of->edges[i]);
-		uint64_t untyped = !(quality.flags & HEAP_EDGE_TYPED);
-		uint64_t interior = quality.interior != 0;
-		uint64_t itself = of->sources[i] == holders->object;
-
-		sources[i] = (struct source){
-			.rank = itself << 34 | untyped << 33 | interior << 32 |
-				tree->distance[of->sources[i]],
-			.quality = quality,
-			.fields = 1,
-			.object = of->sources[i],
-		};
-	}
-	if (!sources)
-		return;
-	holders->objects = merge_fields(sources, of->count);
-	qsort(sources, holders->objects, sizeof(*sources), compare_sources);
-	for (uint32_t i = 0; i < holders->objects; i++) {
-		holders->fields[holders->roots + i] = sources[i].fields;
-		holders->sources[i] = sources[i].object;
-		holders->qualities[i] = sources[i].quality;
-	}
-}
-
-// The edges of one root stand together.
-static void add_root_edge(const struct heap_snapshot *snapshot, struct holders *holders,
-			  uint32_t edge)
-{
-	const struct heap_root_edge *edges = snapshot->root_edges;
-
-	if (holders->roots > 0 &&
-	    edges[holders->edges[holders->roots - 1]].root == edges[edge].root) {
-		holders->fields[holders->roots - 1]++;
-		return;
-	}
-	holders->edges[holders->roots] = edge;
-	holders->fields[holders->roots++] = 1;
-}
-
-// Fills in the holders of an object of the level.
-HEAP_MUST_CHECK
-static struct heap_error *fill_holders(struct tree *tree, struct holders *holders)
-{
-	const struct heap_snapshot *snapshot = tree->session->snapshot;
-	struct heap_holders_of of = heap_holders_get(tree->all, holders->object);
-	size_t all = (size_t)of.root_count + of.count;
-
-	holders->edges = session_allocate(tree->session, of.root_count * sizeof(uint32_t));
-	holders->fields = session_allocate(tree->session, all * sizeof(uint32_t));
-	holders->sources = session_allocate(tree->session, of.count * sizeof(heap_object_id));
-	holders->qualities =
-		session_allocate(tree->session, of.count * sizeof(*holders->qualities));
-	if (!holders->edges || !holders->fields || !holders->sources || !holders->qualities)
-		return heap_error_out_of_memory();
-	for (unsigned rank = 0; rank < 4; rank++) {
-		for (uint32_t i = 0; i < of.root_count; i++) {
-			uint32_t root = snapshot->root_edges[of.root_edges[i]].root;
-
-			if (heap_root_rank(&snapshot->roots[root]) == rank)
-				add_root_edge(snapshot, holders, of.root_edges[i]);
-		}
-	}
-	sort_sources(tree, &of, holders);
-	return NULL;
-}
-
-// Where an object is among those that are known, or would be.
-static size_t place_of(const struct tree *tree, heap_object_id object)
-{
-	size_t low = 0, high = tree->known_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (tree->known[middle]->object < object)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static struct holders *find_known(const struct tree *tree, heap_object_id object)
-{
-	size_t place = place_of(tree, object);
-
-	return place < tree->known_count && tree->known[place]->object == object
-		       ? tree->known[place]
-		       : NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *add_known(struct tree *tree, heap_object_id object)
-{
-	size_t place = place_of(tree, object);
-	struct holders *holders = session_allocate(tree->session, sizeof(*holders));
-
-	if (tree->known_count == tree->known_capacity) {
-		size_t capacity = tree->known_capacity * 2 + 64;
-		void *larger = realloc(tree->known, capacity * sizeof(struct holders *));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		tree->known = larger;
-		tree->known_capacity = capacity;
-	}
-	if (!holders)
-		return heap_error_out_of_memory();
-	memmove(&tree->known[place + 1], &tree->known[place],
-		(tree->known_count++ - place) * sizeof(struct holders *));
-	tree->known[place] = holders;
-	holders->object = object;
-	return fill_holders(tree, holders);
-}
-
-static uint64_t width_of(const struct tree *tree, uint64_t level)
-{
-	return tree->width ? tree->width : widths[level < 3 ? level : 3];
-}
-
-// The objects of one level, and those of the next that may be shown below them.
-struct level {
-	heap_object_id *objects;
-	size_t count, capacity;
-};
-
-HEAP_MUST_CHECK
-static struct heap_error *add_to_level(struct level *level, heap_object_id object)
-{
-	if (level->count == level->capacity) {
-		size_t capacity = level->capacity * 2 + 64;
-		void *larger = realloc(level->objects, capacity * sizeof(*level->objects));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		level->objects = larger;
-		level->capacity = capacity;
-	}
-	level->objects[level->count++] = object;
-	return NULL;
-}
-
-// Looks up how good the pointers to a level's objects are, all together.
-HEAP_MUST_CHECK
-static struct heap_error *find_qualities(struct tree *tree, const struct level *level)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < level->count; i++)
-		count += heap_holders_get(tree->all, level->objects[i]).count;
-	free(tree->qualities);
-	tree->quality_count = 0;
-	tree->qualities = calloc(count + 1, sizeof(*tree->qualities));
-	if (!tree->qualities)
-		return heap_error_out_of_memory();
-	for (size_t i = 0; i < level->count; i++) {
-		struct heap_holders_of of = heap_holders_get(tree->all, level->objects[i]);
-
-		for (uint32_t j = 0; j < of.count; j++)
-			tree->qualities[tree->quality_count++].edge = of.edges[j];
-	}
-	qsort(tree->qualities, count, sizeof(*tree->qualities), compare_qualities);
-	return heap_snapshot_find_quality(tree->session->snapshot, tree->qualities, count);
-}
-
-// Makes a level known, and gathers the next one.
-HEAP_MUST_CHECK
-static struct heap_error *look_at_level(struct tree *tree, const struct level *level,
-					uint64_t number, struct level *next)
-{
-	struct heap_error *error = heap_holders_need(tree->all, level->objects, level->count);
-
-	if (!error)
-		error = find_qualities(tree, level);
-	for (size_t i = 0; !error && i < level->count; i++) {
-		if (!find_known(tree, level->objects[i]))
-			error = add_known(tree, level->objects[i]);
-	}
-	next->count = 0;
-	for (size_t i = 0; !error && i < level->count; i++) {
-		const struct holders *holders = find_known(tree, level->objects[i]);
-		uint64_t left = width_of(tree, number);
-
-		left -= left < holders->roots ? left : holders->roots;
-		for (uint32_t j = 0; !error && j < holders->objects && j < left; j++) {
-			if (!find_known(tree, holders->sources[j]))
-				error = add_to_level(next, holders->sources[j]);
-		}
-	}
-	return error;
-}
-
-// Loads what is said of all that may be shown.
-HEAP_MUST_CHECK
-static struct heap_error *load_known(struct tree *tree)
-{
-	struct level objects = { 0 };
-	struct heap_error *error = NULL;
-
-	for (size_t i = 0; !error && i < tree->known_count; i++)
-		error = add_to_level(&objects, tree->known[i]->object);
-	if (!error)
-		error = describe_load_around(tree->session, objects.objects, objects.count);
-	if (!error)
-		error = heap_snapshot_load_around(tree->session->snapshot, HEAP_COLUMN_SLOTS,
-						  objects.objects, objects.count);
-	free(objects.objects);
-	return error;
-}
-
-// Looks for the holders of all that may be shown, a level at a time: to look for those of one
-// object takes as long. What is shown first further down is shown no wider there.
-HEAP_MUST_CHECK
-static struct heap_error *look_for_holders(struct tree *tree, heap_object_id object)
-{
-	struct level level = { 0 }, next = { 0 };
-	struct heap_error *error = add_to_level(&level, object);
-
-	for (uint64_t i = 0; !error && i <= tree->depth + 1 && level.count > 0; i++) {
-		struct level looked_at = level;
-
-		error = look_at_level(tree, &level, i, &next);
-		level = next;
-		next = looked_at;
-		if (session_must_stop(tree->session))
-			break;
-	}
-	free(level.objects);
-	free(next.objects);
-	return error;
-}
-
-static void print_branch(struct tree *tree, bool last)
-{
-	output_text(tree->session->output, "%s%s", tree->prefix, last ? "└─" : "├─");
-}
-
-// " and 3 more fields of": of a holder that holds an object several times.
-static const char *more_fields(struct tree *tree, uint32_t fields)
+// " and 3 more fields": of a holder that holds an object several times.
+static const char *more_fields(const struct view *view, uint32_t fields)
 {
 	if (fields == 1)
 		return "";
-	return session_format(tree->session, " and %" PRIu32 " more field%s", fields - 1,
+	return session_format(view->session, " and %" PRIu32 " more field%s", fields - 1,
 			      format_plural(fields - 1));
 }
 
-static void show_root_holder(struct tree *tree, uint32_t edge_number, uint32_t fields, bool last)
+static void show_root(struct view *view, const struct holder *holder, bool last)
 {
-	struct session *session = tree->session;
-	const struct heap_root_edge *edge = &session->snapshot->root_edges[edge_number];
+	struct session *session = view->session;
+	const struct heap_root_edge *edge = &session->snapshot->root_edges[holder->root_edge];
 	const char *field = field_of_root(session, edge->root, edge->offset);
 
-	print_branch(tree, last);
-	output_text(session->output, "%s%s%s%s%s\n", field, more_fields(tree, fields),
+	print_branch(view, last);
+	output_text(session->output, "%s%s%s%s%s\n", field, more_fields(view, holder->fields),
 		    *field ? " of " : "", describe_root(session, edge->root),
 		    field_interior(session, edge->target, edge->interior));
 	output_open_object(session->output, NULL);
 	output_string(session->output, "field", field);
 	output_boolean(session->output, "typed", edge->flags & HEAP_EDGE_TYPED);
 	output_number(session->output, "interior", edge->interior);
-	if (fields > 1)
-		output_number(session->output, "fields", fields);
+	if (holder->fields > 1)
+		output_number(session->output, "fields", holder->fields);
 	describe_root_json(session, "root", edge->root);
 	output_close(session->output);
 }
 
-static void show_holders(struct tree *tree, struct holders *holders);
+// --- runs ---------------------------------------------------------------------
 
-// What is said of a holder whose own holders are not shown below it.
-static const char *why_not(const struct tree *tree, const struct holders *source)
+// Objects of one type, or of a few that take turns, that hold each other: a list, a tree.
+struct run {
+	uint64_t hidden;         // objects behind the first
+	const struct held *last; // of these
+	const char *fields;      // ".next", or ".left, .right"
+};
+
+// Blocks without a type are alike if they have one size.
+static bool is_alike(const struct view *view, const struct held *a, const struct held *b)
 {
-	if (source->shown == 1)
-		return ", itself (a cycle)";
-	if (source->shown)
-		return ", already shown";
-	if (source->roots == 0 && source->objects == 0)
-		return ", which nothing holds (leaked)";
-	return tree->depth == 0 ? ", which is held further up" : NULL;
+	const struct heap_snapshot *snapshot = view->session->snapshot;
+
+	if (snapshot->type[a->object] != snapshot->type[b->object])
+		return false;
+	return snapshot->type[a->object] != HEAP_NO_TYPE ||
+	       snapshot->size[a->object] == snapshot->size[b->object];
 }
 
-static void show_object_holder(struct tree *tree, heap_object_id source,
-			       const struct heap_edge_quality *quality, uint32_t fields, bool last)
+static const struct held *ahead(const struct view *view, const struct held *held, unsigned steps)
 {
-	struct session *session = tree->session;
-	const struct heap_snapshot *snapshot = session->snapshot;
-	uint32_t edge = quality->edge;
-	const char *field =
-		field_of_object(session, source, (uint64_t)snapshot->edge_slot[edge] * 8);
-	struct holders *above = find_known(tree, source);
-	const char *end = why_not(tree, above);
-	size_t length = strlen(tree->prefix);
+	while (held && steps-- > 0)
+		held = holder_tree_next(&view->tree, held);
+	return held;
+}
 
-	print_branch(tree, last);
-	output_text(session->output, "%s%s of %s%s%s\n", field, more_fields(tree, fields),
-		    describe_object(session, source),
-		    field_interior(session, snapshot->edge_target[edge], quality->interior),
+// How many objects behind this one are as those that many steps before them.
+static uint64_t count_alike(const struct view *view, const struct held *first, unsigned period,
+			    const struct held **last)
+{
+	const struct held *behind = first, *front = ahead(view, first, period);
+	uint64_t count = 0;
+
+	*last = first;
+	while (front && count < view->tree.known_count && is_alike(view, behind, front) &&
+	       front->shown == SHOWN_NOT) {
+		behind = holder_tree_next(&view->tree, behind);
+		*last = front;
+		front = holder_tree_next(&view->tree, front);
+		count++;
+	}
+	return count;
+}
+
+// Adds ".slots[]" for ".slots[3]" unless it is there. @return false if there are too many
+static bool add_field(struct view *view, const char **fields, unsigned *count, const char *field)
+{
+	char text[256];
+	size_t length = 0;
+	bool within = false;
+
+	for (; *field && length + 1 < sizeof(text); field++) {
+		within = within && *field != ']';
+		if (!within)
+			text[length++] = *field;
+		within = within || *field == '[';
+	}
+	text[length] = '\0';
+	for (unsigned i = 0; i < *count; i++) {
+		if (strcmp(fields[i], text) == 0)
+			return true;
+	}
+	if (*count == MAX_FIELDS)
+		return false;
+	fields[(*count)++] = session_format(view->session, "%s", text);
+	return true;
+}
+
+// By which fields the objects of a run hold each other.
+static const char *name_fields(struct view *view, const struct held *first, uint64_t steps)
+{
+	const char *fields[MAX_FIELDS] = { "", "", "" };
+	const char *text = "";
+	unsigned count = 0;
+	bool complete = true;
+
+	for (; complete && steps > 0; steps--) {
+		complete = add_field(view, fields, &count, field_of(view, &first->holders[0]));
+		first = holder_tree_next(&view->tree, first);
+	}
+	for (unsigned i = 0; i < count; i++)
+		text = session_format(view->session, "%s%s%s", text, i > 0 ? ", " : "", fields[i]);
+	return complete ? text : session_format(view->session, "%s and others", text);
+}
+
+// The run that begins with an object, if it hides enough.
+static struct run find_run(struct view *view, const struct held *first)
+{
+	struct run run = { 0 };
+
+	for (unsigned period = 1; !view->all && period <= MAX_PERIOD && run.hidden == 0; period++) {
+		const struct held *last;
+		uint64_t alike = count_alike(view, first, period, &last);
+
+		// A period is a run only if it comes back.
+		if (alike >= MIN_HIDDEN && alike >= period)
+			run = (struct run){ alike + period - 1, last, NULL };
+	}
+	if (run.hidden > 0)
+		run.fields = name_fields(view, first, run.hidden);
+	return run;
+}
+
+// --- branches -----------------------------------------------------------------
+
+static void show_holders(struct view *view, struct held *held);
+
+// Says why a holder's own holders are not shown below it; NULL: they are.
+static const char *why_not(const struct view *view, const struct held *holder)
+{
+	if (!holder)
+		return ", which was not followed";
+	if (holder->shown == SHOWN_NOW)
+		return ", itself (a cycle)";
+	if (holder->shown == SHOWN_DONE)
+		return ", already shown";
+	if (holder->count == 0)
+		return ", which nothing holds (leaked)";
+	return view->level >= view->depth ? ", which is held further up" : NULL;
+}
+
+// "3 steps below the global variable queue (job.c:12, server)": a whole branch in a line.
+static const char *summarize(struct view *view, const struct held *holder)
+{
+	struct session *session = view->session;
+	const struct held *end;
+	size_t steps = holder_tree_walk(&view->tree, holder, NULL, &end);
+
+	if (end->count == 0)
+		return session_format(session, ", %zu steps below %s, which nothing holds (leaked)",
+				      steps, describe_object(session, end->object));
+	if (end->holders[0].object != HEAP_NO_OBJECT)
+		return ", in a cycle that no root reaches";
+
+	uint32_t root = session->snapshot->root_edges[end->holders[0].root_edge].root;
+
+	return steps == 0 ? session_format(session, ", held by %s", describe_root(session, root))
+			  : session_format(session, ", %zu step%s below %s", steps,
+					   format_plural(steps), describe_root(session, root));
+}
+
+// The last object of a run, with its holders.
+static void show_run(struct view *view, const struct run *run)
+{
+	struct session *session = view->session;
+	struct held *last = holder_tree_get(&view->tree, run->last->object);
+	const char *end = why_not(view, last);
+
+	print_branch(view, true);
+	output_text(session->output, "… %" PRIu64 " more by %s, the last of them %s%s\n",
+		    run->hidden, run->fields, describe_object(session, last->object),
 		    end ? end : ", which is:");
-	session_remember(session, source);
+	session_remember(session, last->object);
+	output_open_object(session->output, "run");
+	output_number(session->output, "objects", run->hidden);
+	output_string(session->output, "fields", run->fields);
+	describe_object_json(session, "last", last->object);
+	output_close(session->output);
+	if (end) {
+		output_string(session->output, "end", end + 2);
+		return;
+	}
+
+	size_t length = indent(view, true);
+
+	show_holders(view, last);
+	unindent(view, length);
+}
+
+// Shows what holds a holder: a run first, if one begins there.
+static void show_further(struct view *view, struct held *holder, bool last)
+{
+	struct run run = find_run(view, holder);
+	size_t length = indent(view, last);
+
+	if (run.hidden > 0) {
+		const struct held *held = holder;
+
+		for (uint64_t i = 0; i < run.hidden; i++) {
+			holder_tree_get(&view->tree, held->object)->shown = SHOWN_DONE;
+			held = holder_tree_next(&view->tree, held);
+		}
+		show_run(view, &run);
+	} else {
+		show_holders(view, holder);
+	}
+	unindent(view, length);
+}
+
+// Prints one holder's line, and opens it in JSON.
+static void open_object(struct view *view, const struct holder *holder, const char *end, bool last)
+{
+	struct session *session = view->session;
+	heap_object_id held = session->snapshot->edge_target[holder->quality.edge];
+	const char *field = field_of(view, holder);
+
+	print_branch(view, last);
+	output_text(session->output, "%s%s of %s%s%s\n", field, more_fields(view, holder->fields),
+		    describe_object(session, holder->object),
+		    field_interior(session, held, holder->quality.interior),
+		    end ? end : ", which is:");
+	session_remember(session, holder->object);
 	output_open_object(session->output, NULL);
 	output_string(session->output, "field", field);
-	output_boolean(session->output, "typed", quality->flags & HEAP_EDGE_TYPED);
-	output_number(session->output, "interior", quality->interior);
-	if (fields > 1)
-		output_number(session->output, "fields", fields);
-	describe_object_json(session, "object", source);
+	output_boolean(session->output, "typed", holder->quality.flags & HEAP_EDGE_TYPED);
+	output_number(session->output, "interior", holder->quality.interior);
+	if (holder->fields > 1)
+		output_number(session->output, "fields", holder->fields);
+	describe_object_json(session, "object", holder->object);
 	if (end)
 		output_string(session->output, "end", end + 2);
-	if (!end) {
-		if (length + 5 < sizeof(tree->prefix))
-			strcat(tree->prefix, last ? "  " : "│ ");
-		tree->depth--;
-		tree->level++;
-		show_holders(tree, above);
-		tree->level--;
-		tree->depth++;
-		tree->prefix[length] = '\0';
-	}
-	output_close(session->output);
 }
 
-void show_holders(struct tree *tree, struct holders *holders)
+static void show_object(struct view *view, const struct holder *holder, bool last)
 {
-	uint64_t all = (uint64_t)holders->roots + holders->objects;
-	uint64_t width = width_of(tree, tree->level);
-	uint64_t shown = all < width ? all : width;
+	struct held *above = holder_tree_get(&view->tree, holder->object);
+	const char *end = why_not(view, above);
 
-	holders->shown = 1;
-	output_open_array(tree->session->output, "held_by");
-	for (uint64_t i = 0; i < shown && !session_must_stop(tree->session); i++) {
-		bool last = i + 1 == all;
+	if (!end && !view->all && (view->lines >= SCREEN || view->level >= MAX_LEVELS))
+		end = summarize(view, above);
+	open_object(view, holder, end, last);
+	if (!end)
+		show_further(view, above, last);
+	output_close(view->session->output);
+}
 
-		if (i < holders->roots)
-			show_root_holder(tree, holders->edges[i], holders->fields[i], last);
+// --- what does not lead to a root -----------------------------------------------
+
+// True if a holder is reached through what it holds: the next element of a list, a child.
+static bool leads_back(const struct view *view, const struct held *held,
+		       const struct holder *holder)
+{
+	const uint32_t *distance = view->session->graph->distance;
+	const struct held *above = holder_tree_get(&view->tree, holder->object);
+	const struct held *end;
+
+	if (!above || distance[held->object] == UINT32_MAX)
+		return false;
+	holder_tree_walk(&view->tree, above, held, &end);
+	return end == held;
+}
+
+static void show_back(struct view *view, const struct held *held, const struct holder *holder,
+		      bool last)
+{
+	const char *end = holder->object == held->object ? ", itself (a cycle)"
+							 : ", which it holds itself (a cycle)";
+
+	open_object(view, holder, end, last);
+	output_close(view->session->output);
+}
+
+// --- the holders of an object -----------------------------------------------------
+
+// Those of an object's holders that are shown, and what is left.
+struct choice {
+	uint32_t *holders; // [count] by number
+	uint32_t count;
+	const struct holder *back; // the first that leads back to the object
+	uint32_t more;             // that are not shown, and may lead elsewhere
+};
+
+static uint64_t width_at(const struct view *view, uint64_t step)
+{
+	return step < view->widths.levels ? view->widths.width[step] : 1;
+}
+
+// True of an object of the same type that is no nearer to a root: another element of a list says
+// nothing new, and has neighbours of its own.
+static bool is_sibling(const struct view *view, const struct held *held,
+		       const struct holder *holder)
+{
+	const struct heap_snapshot *snapshot = view->session->snapshot;
+	const uint32_t *distance = view->session->graph->distance;
+
+	return holder->object != HEAP_NO_OBJECT && distance[held->object] != UINT32_MAX &&
+	       distance[holder->object] >= distance[held->object] &&
+	       holder_tree_get(&view->tree, holder->object) &&
+	       snapshot->type[holder->object] == snapshot->type[held->object];
+}
+
+// Further up only ways to roots are told, and every root that has a name.
+static bool is_shown(const struct view *view, const struct holder *holder, uint64_t width,
+		     uint32_t chosen)
+{
+	const struct heap_snapshot *snapshot = view->session->snapshot;
+
+	if (chosen < width)
+		return true;
+	return holder->object == HEAP_NO_OBJECT && chosen < default_widths[1] &&
+	       heap_root_rank(&snapshot->roots[snapshot->root_edges[holder->root_edge].root]) == 0;
+}
+
+static struct choice choose(const struct view *view, const struct held *held)
+{
+	uint64_t width = width_at(view, view->level);
+	struct choice choice = { .holders = session_allocate(view->session,
+							     held->count * sizeof(uint32_t)) };
+
+	for (uint32_t i = 0; choice.holders && i < held->count; i++) {
+		const struct holder *holder = &held->holders[i];
+
+		if (!view->all && view->level > 0 && is_sibling(view, held, holder))
+			continue;
+		if (!is_shown(view, holder, width, choice.count))
+			choice.more++;
+		else if (holder->object == HEAP_NO_OBJECT || !leads_back(view, held, holder))
+			choice.holders[choice.count++] = i;
+		else if (!choice.back)
+			choice.back = holder;
+	}
+	return choice;
+}
+
+static void show_more(struct view *view, uint32_t more)
+{
+	if (more == 0)
+		return;
+	print_branch(view, true);
+	output_text(view->session->output, "and %" PRIu32 " more (--width shows them)\n", more);
+}
+
+void show_holders(struct view *view, struct held *held)
+{
+	struct choice choice = choose(view, held);
+	bool is_first = view->level == 0;
+	bool has_rest = is_first && (choice.back || choice.more > 0);
+
+	held->shown = SHOWN_NOW;
+	output_open_array(view->session->output, "held_by");
+	for (uint32_t i = 0; i < choice.count && !session_must_stop(view->session); i++) {
+		const struct holder *holder = &held->holders[choice.holders[i]];
+		bool last = i + 1 == choice.count && !has_rest;
+
+		if (holder->object == HEAP_NO_OBJECT)
+			show_root(view, holder, last);
 		else
-			show_object_holder(tree, holders->sources[i - holders->roots],
-					   &holders->qualities[i - holders->roots],
-					   holders->fields[i], last);
+			show_object(view, holder, last);
 	}
-	output_close(tree->session->output);
-	if (shown < all) {
-		output_number(tree->session->output, "more", all - shown);
-		print_branch(tree, true);
-		output_text(tree->session->output, "and %" PRIu64 " more (--width shows them)\n",
-			    all - shown);
-	}
-	holders->shown = 2;
+	if (is_first && choice.back)
+		show_back(view, held, choice.back, choice.more == 0);
+	output_close(view->session->output);
+	if (choice.more > 0)
+		output_number(view->session->output, "more", choice.more);
+	if (is_first)
+		show_more(view, choice.more);
+	held->shown = SHOWN_DONE;
 }
 
-static void show_tree(struct tree *tree, heap_object_id object)
+// --- the command --------------------------------------------------------------------
+
+static void show_tree(struct view *view, heap_object_id object)
 {
-	struct session *session = tree->session;
-	bool leaked = tree->distance[object] == UINT32_MAX;
+	struct session *session = view->session;
+	bool leaked = session->graph->distance[object] == UINT32_MAX;
 
 	output_open_object(session->output, NULL);
 	describe_object_json(session, "object", object);
 	output_text(session->output, "%s is:\n", describe_object(session, object));
-	show_holders(tree, find_known(tree, object));
+	show_holders(view, holder_tree_get(&view->tree, object));
 	if (leaked)
 		output_text(session->output, "no root reaches it: leaked\n");
 	output_boolean(session->output, "leaked", leaked);
 }
 
+// Sets how many holders are followed. @return false: there is no memory
+static bool set_widths(struct view *view, uint64_t width, bool is_wide)
+{
+	enum {
+		LEVELS = 12, // with --width
+	};
+	static const uint64_t every[] = { UINT64_MAX };
+	uint64_t *widths;
+
+	if (!is_wide) {
+		view->widths = (struct holder_widths){ default_widths, 3 };
+		return true;
+	}
+	widths = session_allocate(view->session, LEVELS * sizeof(*widths));
+	for (int i = 0; widths && i < LEVELS; i++)
+		widths[i] = view->all ? every[0] : width;
+	view->widths = (struct holder_widths){ widths, LEVELS };
+	return widths != NULL;
+}
+
 static enum command_status identify_run(struct session *session, int argc, char **argv)
 {
-	struct tree tree = { .session = session, .depth = DEFAULT_DEPTH };
+	struct view view = { .session = session, .depth = UINT64_MAX };
+	uint64_t width = 0;
 	heap_object_id object;
 
-	if (!command_number(&argc, argv, "--depth", &tree.depth) ||
-	    !command_number(&argc, argv, "--width", &tree.width) || argc != 2 || tree.depth > 200)
+	view.all = command_option(&argc, argv, "--all", NULL) == 1;
+	if (!command_number(&argc, argv, "--depth", &view.depth) ||
+	    !command_number(&argc, argv, "--width", &width) || argc != 2)
 		return COMMAND_USAGE;
 
 	struct heap_error *error = session_locate_object(session, argv[1], &object);
 
-	if (!error)
-		error = session_pointers(session);
-	if (!error)
-		error = heap_graph_need_distance(session->graph);
-	if (!error)
-		error = heap_holders_create(session->graph, &tree.all);
+	if (!error && !set_widths(&view, width, view.all || width > 0))
+		error = heap_error_out_of_memory();
 	if (error)
 		return command_fail(session, error);
-	tree.distance = session->graph->distance;
-	error = look_for_holders(&tree, object);
-	if (!error)
-		error = load_known(&tree);
-	if (!error)
-		show_tree(&tree, object);
-	if (!error)
+	error = holder_tree_find(&view.tree, session, object, &view.widths);
+	if (!error) {
+		show_tree(&view, object);
 		describe_sample(session, object);
-	heap_holders_destroy(tree.all);
-	free(tree.known);
-	free(tree.qualities);
+	}
+	holder_tree_deinit(&view.tree);
 	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
-static const char *const identify_options[] = { "--depth", "--width", NULL };
+static const char *const identify_options[] = { "--all", "--depth", "--width", NULL };
 
 const struct command identify_command = {
 	.name = "identify",
-	.synopsis = "[--depth N] [--width N] OBJ",
+	.synopsis = "[--all] [--depth N] [--width N] OBJ",
 	.summary = "who holds an object, up to the roots",
-	.details = "A tree: below each object those that hold it, named by their field. A branch "
-		   "ends\n"
-		   "at a root, at an object that has been shown, or after --depth levels. Of many "
-		   "holders\n"
-		   "those nearest to a root are shown, fewer on each level; --width N shows N on "
-		   "all.\n\n"
-		   "  identify 0x5ed26d8\n"
-		   "  identify --depth 3 $1",
+	.details =
+		"A tree: below each object those that hold it, named by their field. Each branch\n"
+		"ends at a root, at an object that is shown already, or at one that nothing "
+		"holds.\n"
+		"Variables come first, and the nearest to one before others; words of stacks and\n"
+		"registers come behind what has a name. A run of one type, as a list or a tree, "
+		"is\n"
+		"one line. When a screen is full, a line stands for a branch, and names its root.\n"
+		"\n"
+		"--all shows every holder and every step, --width N shows N holders of each "
+		"object,\n"
+		"--depth N ends each branch after N levels.\n\n"
+		"  identify 0x5ed26d8\n"
+		"  identify --all $1",
 	.run = identify_run,
 	.words = WORDS_OBJECT,
 	.options = identify_options,

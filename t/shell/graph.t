@@ -46,10 +46,9 @@ END
 is_text $file, 'identify 5f01100', <<'END';
 struct node at 0x5f01100 is:
 ├─the local variable ring of serve (app.c:29), thread 4242
-├─.next of struct node at 0x5f01120, which is:
-│ └─.next of struct node at 0x5f01100, itself (a cycle)
-└─+0x18 of block(48) at 0x5f02300 (points to .value), which is:
-  └─the register rbx in serve, thread 4242
+├─+0x18 of block(48) at 0x5f02300 (points to .value), which is:
+│ └─the register rbx in serve, thread 4242
+└─.next of struct node at 0x5f01120, which it holds itself (a cycle)
 END
 is_text $file, 'identify 5f01240', <<'END';
 struct node at 0x5f01240 is:
@@ -85,12 +84,8 @@ struct node at 0x5f01040 is:
 ├─the thread-local variable mine (app.c:10, app), thread 4243
 ├─.next of struct node at 0x5f01020, which is:
 │ ├─.next of the global variable first (app.c:9, app)
-│ ├─.next of struct node at 0x5f01000, which is:
-│ │ ├─the global variable list (app.c:5, app)
-│ │ ├─.next of struct all at 0x5f02000, which is:
-│ │ │ └─the global variable sample (app.c:6, app)
-│ │ └─and 1 more (--width shows them)
-│ └─.either.node of struct all at 0x5f02000, already shown
+│ └─.either.node of struct all at 0x5f02000, which is:
+│   └─the global variable sample (app.c:6, app)
 └─[511] of struct node *[512] at 0x5f03000, which is:
   └─the global variable vector (app.c:7, app)
 END

@@ -106,7 +106,7 @@ like complete("export speed\t --by so"), qr/^export speedscope  --by so\nusage: 
 like complete("find --count field colo\tBLUE"), qr/^find --count field colour=BLUE\nTotal: 1 object/, 'of fields';
 like complete("find untyped > $Sample::directory/redir\t"), qr{/redirected}, 'of files behind >';
 like complete("source $Sample::directory/redir\t"), qr{/redirected\s+heapsh: }, 'and of those to be run';
-like complete("help iden\t"), qr/^help identify \nidentify \[--depth N\]/, 'of commands for help';
+like complete("help iden\t"), qr/^help identify \nidentify \[--all\] \[--depth N\]/, 'of commands for help';
 
 # ^C at the prompt drops the line; ^D leaves.
 like type("half a line\x03"), qr/^(?:half a line)?\n$/, '^C at the prompt';
@@ -119,7 +119,7 @@ is sprintf('%o', (stat "$ENV{XDG_STATE_HOME}/heapsh/history")[2] & 0777), '600',
     'the history is its owner\'s';
 begin('-q', '--color=never', $file);
 await(qr/heapsh> $/);
-like type("\x10\n"), qr/\nidentify \[--depth N\]/, 'the last line of the session before';
+like type("\x10\n"), qr/\nidentify \[--all\] \[--depth N\]/, 'the last line of the session before';
 ($rest, $status) = leave("quit\n");
 is $status, 0, 'quit leaves';
 

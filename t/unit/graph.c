@@ -110,14 +110,25 @@ static void interior_pointers_reach_less_surely(void **state)
 	model_deinit(&model);
 }
 
+static bool has_name(const struct heap_root *root)
+{
+	return root->kind == HEAP_ROOT_GLOBAL || root->kind == HEAP_ROOT_THREAD_LOCAL ||
+	       root->kind == HEAP_ROOT_LOCAL;
+}
+
 // By relaxing all edges until nothing changes.
 static void find_distances(const struct heap_snapshot *model, uint32_t *distance)
 {
 	bool more = true;
 
 	memset(distance, 0xff, MAX_OBJECTS * sizeof(*distance));
-	for (uint64_t i = 0; i < model->root_edge_count; i++)
-		distance[model->root_edges[i].target] = 0;
+	for (uint64_t i = 0; i < model->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &model->root_edges[i];
+		uint32_t start = has_name(&model->roots[edge->root]) ? 0 : HEAP_DISTANCE_NAMELESS;
+
+		if (start < distance[edge->target])
+			distance[edge->target] = start;
+	}
 	while (more) {
 		more = false;
 		for (uint32_t i = 0; i < model->object_count; i++) {
@@ -143,6 +154,8 @@ static void distances_are_the_shortest(void **state)
 		uint32_t expected[MAX_OBJECTS];
 
 		model_init_random(&model);
+		for (uint32_t j = 0; j < model.root_count; j++)
+			model.roots[j].kind = (uint8_t)random_below(HEAP_ROOT_KINDS);
 		assert_null(heap_graph_create(&model, &graph));
 		assert_null(heap_graph_need_distance(graph));
 		find_distances(&model, expected);
