@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/announce.h"
 
+#include "dumper/first.h"
 #include "dumper/process.h"
 #include "dumper/settings.h"
 #include "dumper/system.h"
 
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -73,7 +73,11 @@ void heapsnap_announce(int signal, enum heapsnap_handler handler)
 	all->address = (uint64_t)all;
 	all->pid = (uint32_t)getpid();
 	all->signal = (uint32_t)signal;
-	all->takes_snapshots = HEAPSNAP_TAKES_SNAPSHOTS;
+	all->allocator = heapsnap_first();
+	heapsnap_format_text(all->allocator_file, all->allocator_file + sizeof(all->allocator_file),
+			     heapsnap_process.other_malloc);
+	all->takes_snapshots =
+		HEAPSNAP_TAKES_SNAPSHOTS && all->allocator != HEAPSNAP_ALLOCATOR_SANITIZER;
 	all->process = (uint64_t)&heapsnap_process;
 	set_pattern();
 	if (HEAPSNAP_TAKES_SNAPSHOTS)
@@ -82,21 +86,12 @@ void heapsnap_announce(int signal, enum heapsnap_handler handler)
 	__atomic_store_n(&all->magic, HEAPSNAP_ANNOUNCEMENT_MAGIC, __ATOMIC_RELEASE);
 }
 
-// From malloc, too: libc's function makes no system call, which a sandbox might not allow.
-static uint64_t now_ns(void)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void heapsnap_announce_handler(enum heapsnap_handler handler)
 {
 	struct heapsnap_announcement *all = &heapsnap_announcement;
 	uint32_t before = __atomic_exchange_n(&all->handler, handler, __ATOMIC_ACQ_REL);
 
-	__atomic_store_n(&all->looked_ns, now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&all->looked_ns, heapsnap_monotonic_ns(), __ATOMIC_RELAXED);
 	if (before == handler)
 		return;
 	__atomic_add_fetch(&all->changes, 1, __ATOMIC_RELAXED);

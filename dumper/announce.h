@@ -48,7 +48,7 @@ enum heapsnap_handler {
 };
 
 /** Whose blocks the program's are. */
-enum heapsnap_allocator {
+enum heapsnap_whose_malloc {
 	HEAPSNAP_ALLOCATOR_OURS,
 	HEAPSNAP_ALLOCATOR_OTHER,     /**< another malloc comes before ours: nothing is tracked */
 	HEAPSNAP_ALLOCATOR_SANITIZER, /**< ASan, TSan, MSan...: the library stays out */
@@ -68,7 +68,7 @@ struct heapsnap_announcement {
 	uint32_t pid;
 	uint32_t signal;    /**< that asks for a snapshot; 0: none */
 	uint32_t handler;   /**< enum heapsnap_handler */
-	uint32_t allocator; /**< enum heapsnap_allocator */
+	uint32_t allocator; /**< enum heapsnap_whose_malloc */
 	/** When the handler was last seen for certain, on CLOCK_MONOTONIC. */
 	uint64_t looked_ns;
 	uint32_t changes; /**< how often handler has changed */

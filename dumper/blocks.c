@@ -6,7 +6,6 @@
 #include "dumper/trace.h"
 
 #include <string.h>
-#include <time.h>
 
 /*
  * In a function that malloc and its like end with: mostly they have jumped to it, so that its caller
@@ -74,21 +73,12 @@ void heapsnap_blocks_begin(void)
 
 // --- allocating ------------------------------------------------------------------
 
-// By libc, which makes no system call: a program that restricts its own may die of one.
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 // Begins a new birth epoch if it is time.
 static void look_at_clock(void)
 {
 	static uint64_t epoch_start_ns;
 	static uint64_t first_ns;
-	uint64_t now = now_ns(CLOCK_MONOTONIC_COARSE);
+	uint64_t now = heapsnap_coarse_ns();
 	uint64_t start = __atomic_load_n(&epoch_start_ns, __ATOMIC_RELAXED);
 	uint64_t first = __atomic_load_n(&first_ns, __ATOMIC_RELAXED);
 
@@ -101,7 +91,7 @@ static void look_at_clock(void)
 	    !__atomic_compare_exchange_n(&epoch_start_ns, &start, now, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;
-	heapsnap_begin_epoch(now_ns(CLOCK_REALTIME_COARSE));
+	heapsnap_begin_epoch(heapsnap_coarse_realtime_ns());
 }
 
 static bool is_too_large(size_t size)

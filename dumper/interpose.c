@@ -5,6 +5,7 @@
 #include "dumper/heapsnap.h"
 
 #include "dumper/blocks.h"
+#include "dumper/first.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -26,23 +27,32 @@ HEAPSNAP_API void free(void *block)
 	heapsnap_release(block);
 }
 
+// For what the allocator that comes first may not have.
+static void release(void *block)
+{
+	if (heapsnap_first_is_other())
+		heapsnap_first_free(block);
+	else
+		heapsnap_release(block);
+}
+
 HEAPSNAP_API void cfree(void *block)
 {
-	heapsnap_release(block);
+	release(block);
 }
 
 // C23.
 HEAPSNAP_API void free_sized(void *block, size_t size)
 {
 	(void)size;
-	heapsnap_release(block);
+	release(block);
 }
 
 HEAPSNAP_API void free_aligned_sized(void *block, size_t alignment, size_t size)
 {
 	(void)alignment;
 	(void)size;
-	heapsnap_release(block);
+	release(block);
 }
 
 HEAPSNAP_API void *calloc(size_t count, size_t size)
@@ -81,6 +91,9 @@ HEAPSNAP_API void *reallocarray(void *block, size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
+	// An allocator that comes before ours may not have this function, as jemalloc.
+	if (heapsnap_first_is_other())
+		return heapsnap_first_realloc(block, bytes);
 	return reallocate(block, bytes, HEAPSNAP_SITE);
 }
 

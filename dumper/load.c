@@ -6,6 +6,7 @@
 #include "dumper/automatic.h"
 #include "dumper/backtraces.h"
 #include "dumper/below.h"
+#include "dumper/first.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/sandbox.h"
@@ -25,8 +26,10 @@ __attribute__((constructor)) static void load(void)
 	heapsnap_report_init();
 	heapsnap_settings_read();
 	heapsnap_process_init();
+	heapsnap_first_init();
 	heapsnap_backtraces_init();
 	heapsnap_trigger_init();
-	heapsnap_automatic_init();
+	if (heapsnap_first() != HEAPSNAP_ALLOCATOR_SANITIZER)
+		heapsnap_automatic_init();
 	errno = before;
 }

@@ -100,6 +100,13 @@ static void note_program(struct heapsnap_process *process)
 		strcpy(process->directory, ".");
 }
 
+const void *heapsnap_library_base(void)
+{
+	Dl_info info;
+
+	return dladdr(&heapsnap_process, &info) ? info.dli_fbase : NULL;
+}
+
 // The writer lies beside the library, or in its folder heapsnap.
 static void note_writer(void)
 {

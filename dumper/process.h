@@ -46,6 +46,9 @@ void *heapsnap_reserve_own(size_t bytes);
 /** Gives back what heapsnap_reserve() gave. */
 void heapsnap_unreserve(void *memory, size_t bytes);
 
+/** Where the library's first page is, as dladdr() has it. */
+const void *heapsnap_library_base(void);
+
 /** Fills it all in, once, when the library is loaded. */
 void heapsnap_process_init(void);
 

@@ -19,7 +19,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 7,
+	HEAPSNAP_PROTOCOL_VERSION = 8,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
@@ -191,7 +191,9 @@ struct heapsnap_process {
 	uint64_t writer_time_ns; /**< that it may take; 0: any */
 	uint32_t writer_nice; /**< 1: it takes the processor and the disk when nobody else does */
 
-	char program[HEAPSNAP_NAME_MAX];   /**< file name of the executable */
+	char program[HEAPSNAP_NAME_MAX]; /**< file name of the executable */
+	/** File of a malloc that comes before ours, whose blocks are not tracked; "": there is none */
+	char other_malloc[HEAPSNAP_PATH_MAX];
 	char directory[HEAPSNAP_PATH_MAX]; /**< where relative names begin */
 	char pattern[HEAPSNAP_PATH_MAX];   /**< of the file's name: %e %p %h %t %N */
 

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 
 typedef void (*simple_handler)(int number);
 
@@ -81,34 +80,80 @@ static struct claim *find_claim(int number)
 	return &claims[number];
 }
 
-static bool is_ours(const struct claim *claim, const struct sigaction *action)
-{
-	return action->sa_sigaction == claim->handler;
-}
-
 // --- what the library does itself ----------------------------------------------------
+
+/*
+ * By system call: a sanitizer's runtime, or libjsig, has a sigaction() that tells another truth than
+ * the kernel's.
+ */
+
+// The kernel's struct sigaction.
+struct kernel_action {
+	heapsnap_signal_handler *handler;
+	unsigned long flags;
+	void (*restorer)(void);
+	heapsnap_signals mask;
+};
+
+#if defined(__x86_64__)
+enum {
+	RESTORER = 0x04000000, // SA_RESTORER
+};
+
+void heapsnap_restorer(void);
+
+// As libc's, byte by byte: debuggers and unwinders know the frame of a signal by these.
+__asm__(".text\n"
+	".balign 16\n\t"
+	"nop\n" // unwinders look for the function of the byte before a return address
+	".hidden heapsnap_restorer\n"
+	".globl heapsnap_restorer\n"
+	".type heapsnap_restorer, @function\n"
+	"heapsnap_restorer:\n\t"
+	"mov $15, %rax\n\t" // SYS_rt_sigreturn
+	"syscall\n"
+	".size heapsnap_restorer, . - heapsnap_restorer\n");
+#else
+enum {
+	RESTORER = 0, // the vDSO has it
+};
+
+#define heapsnap_restorer NULL
+#endif
+
+static bool kernel_action(int number, const struct kernel_action *action,
+			  struct kernel_action *before)
+{
+	return HEAPSNAP_SYSTEM_4(SYS_rt_sigaction, number, action, before,
+				 sizeof(heapsnap_signals)) == 0;
+}
 
 static bool install(int number, heapsnap_signal_handler *handler)
 {
-	struct sigaction action = { .sa_sigaction = handler,
-				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+	struct kernel_action action = { .handler = handler,
+					.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | RESTORER,
+					.restorer = heapsnap_restorer,
+					.mask = ~UINT64_C(0) };
 
-	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
-	return next.sigaction(number, &action, NULL) == 0;
+	return kernel_action(number, &action, NULL);
 }
 
 bool heapsnap_signals_claim(int number, heapsnap_signal_handler *handler, bool over_ignored)
 {
 	struct claim *claim = &claims[number];
-	struct sigaction present;
+	struct kernel_action present;
 
-	if (next.sigaction(number, NULL, &present) != 0)
+	if (!kernel_action(number, NULL, &present))
 		return false;
-	if (present.sa_sigaction == handler)
+	if (present.handler == handler)
 		return true;
-	if (present.sa_handler != SIG_DFL && !(over_ignored && present.sa_handler == SIG_IGN))
+	if (present.handler != (void *)SIG_DFL &&
+	    !(over_ignored && present.handler == (void *)SIG_IGN))
 		return false;
-	claim->seen = present;
+	memset(&claim->seen, 0, sizeof(claim->seen));
+	claim->seen.sa_sigaction = present.handler;
+	claim->seen.sa_flags = (int)(present.flags & ~(unsigned long)RESTORER);
+	memcpy(&claim->seen.sa_mask, &present.mask, sizeof(present.mask));
 	claim->asked_for_default = false;
 	__atomic_store_n(&claim->handler, handler, __ATOMIC_RELEASE);
 	return install(number, handler);
@@ -116,9 +161,9 @@ bool heapsnap_signals_claim(int number, heapsnap_signal_handler *handler, bool o
 
 void heapsnap_signals_drop(int number)
 {
-	struct sigaction action = { .sa_handler = SIG_DFL };
+	struct kernel_action action = { .handler = (void *)SIG_DFL };
 
-	next.sigaction(number, &action, NULL);
+	kernel_action(number, &action, NULL);
 }
 
 bool heapsnap_signals_take_default(int number, const siginfo_t *info)
@@ -172,15 +217,15 @@ void heapsnap_signals_look(void)
 {
 	int number = heapsnap_settings.signal;
 	const struct claim *claim = find_claim(number);
-	struct sigaction present;
+	struct kernel_action present;
 
-	if (!HEAPSNAP_TAKES_SNAPSHOTS || !claim || next.sigaction(number, NULL, &present) != 0)
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || !claim || !kernel_action(number, NULL, &present))
 		return;
-	if (is_ours(claim, &present))
+	if (present.handler == claim->handler)
 		announce(HEAPSNAP_HANDLER_OURS);
-	else if (present.sa_handler == SIG_IGN)
+	else if (present.handler == (void *)SIG_IGN)
 		announce(HEAPSNAP_HANDLER_IGNORED);
-	else if (present.sa_handler == SIG_DFL)
+	else if (present.handler == (void *)SIG_DFL)
 		announce(HEAPSNAP_HANDLER_DEFAULT);
 	else
 		announce(HEAPSNAP_HANDLER_REPLACED);
@@ -189,12 +234,8 @@ void heapsnap_signals_look(void)
 void heapsnap_signals_look_sometimes(void)
 {
 	static uint64_t next_ns, interval_ns = FIRST_LOOK_NS;
-	struct timespec clock = { 0, 0 };
-	uint64_t due = __atomic_load_n(&next_ns, __ATOMIC_RELAXED), now;
-	int before = errno;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &clock);
-	now = (uint64_t)clock.tv_sec * 1000000000u + (uint64_t)clock.tv_nsec;
+	uint64_t due = __atomic_load_n(&next_ns, __ATOMIC_RELAXED);
+	uint64_t now = heapsnap_coarse_ns();
 	if (now < due || heapsnap_is_sandboxed() ||
 	    !__atomic_compare_exchange_n(&next_ns, &due, now + interval_ns, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
@@ -203,7 +244,6 @@ void heapsnap_signals_look_sometimes(void)
 		interval_ns *= 2;
 	if (heapsnap_trigger_is_own_process())
 		heapsnap_signals_look();
-	errno = before;
 }
 
 static void changed(int number)
@@ -217,7 +257,7 @@ static void changed(int number)
 // What the program finds where the kernel has @p action.
 static void translate(const struct claim *claim, struct sigaction *action)
 {
-	if (is_ours(claim, action))
+	if (action->sa_sigaction == claim->handler)
 		*action = claim->seen;
 }
 

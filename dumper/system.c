@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/system.h"
 
+#include "dumper/vdso.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -10,15 +12,27 @@
 
 static uint64_t clock_ns(int clock)
 {
-	struct __kernel_timespec now = { 0, 0 };
+	struct timespec now = { 0, 0 };
+	heapsnap_clock_function *function = heapsnap_vdso_clock();
 
-	HEAPSNAP_SYSTEM_2(SYS_clock_gettime, clock, &now);
+	if (!function || function(clock, &now) != 0)
+		HEAPSNAP_SYSTEM_2(SYS_clock_gettime, clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 uint64_t heapsnap_monotonic_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t heapsnap_coarse_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC_COARSE);
+}
+
+uint64_t heapsnap_coarse_realtime_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME_COARSE);
 }
 
 uint64_t heapsnap_realtime_ns(void)

@@ -72,6 +72,14 @@ uint64_t heapsnap_monotonic_ns(void);
 /** Since 1970, UTC. */
 uint64_t heapsnap_realtime_ns(void);
 
+/**
+ * The same clocks to within some milliseconds: for malloc, which must make no system call in a
+ * program that has restricted its own, and may read no processor clock there (prctl(2),
+ * PR_SET_TSC).
+ */
+uint64_t heapsnap_coarse_ns(void);
+uint64_t heapsnap_coarse_realtime_ns(void);
+
 /** Blocks all signals of this thread. @param before  gets the mask that was */
 void heapsnap_block_signals(heapsnap_signals *before);
 

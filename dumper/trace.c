@@ -241,10 +241,7 @@ uint32_t heapsnap_trace_allocated(uint64_t size, const struct heapsnap_sampled *
 
 uint64_t heapsnap_trace_now_ns(void)
 {
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(heapsnap_trace_is_on() ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return heapsnap_trace_is_on() ? heapsnap_monotonic_ns() : heapsnap_coarse_ns();
 }
 
 void heapsnap_trace_missed(void)

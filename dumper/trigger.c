@@ -4,6 +4,7 @@
 #include "dumper/announce.h"
 #include "dumper/automatic.h"
 #include "dumper/context.h"
+#include "dumper/first.h"
 #include "dumper/freeze.h"
 #include "dumper/heapsnap.h"
 #include "dumper/keep.h"
@@ -290,7 +291,8 @@ static void triggered(int number, siginfo_t *info, void *context)
 // Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
 static enum heapsnap_handler install_handler(void)
 {
-	if (!HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_settings.signal == 0)
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_settings.signal == 0 ||
+	    heapsnap_first() == HEAPSNAP_ALLOCATOR_SANITIZER)
 		return HEAPSNAP_HANDLER_NONE;
 	return heapsnap_signals_claim(heapsnap_settings.signal, triggered, true)
 		       ? HEAPSNAP_HANDLER_OURS
@@ -388,7 +390,7 @@ static int request(const char *name, const heapsnap_context *context)
 	heapsnap_signals mask;
 	int result = -EAGAIN;
 
-	if (!HEAPSNAP_TAKES_SNAPSHOTS)
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_first() == HEAPSNAP_ALLOCATOR_SANITIZER)
 		return -ENOTSUP;
 	if (name && (!*name || strlen(name) >= HEAPSNAP_PATH_MAX))
 		return -EINVAL;

@@ -212,6 +212,8 @@ struct heap_info {
 	uint64_t copied_bytes;   /**< pages that the program wrote to meanwhile: there were two */
 	uint64_t checkpoint_ns;  /**< since 1970, of heapsnap_checkpoint(); 0: there was none */
 	const char *trace;       /**< path of the trace of the process, the last; "": none */
+	/** File of a malloc that came before the library's, whose blocks are not here; "": none */
+	const char *other_malloc;
 	uint64_t trace_start_ns; /**< since 1970, when it began: as its file says; 0: none */
 };
 

@@ -7,7 +7,7 @@
 	}
 
 const struct heap_info_key heap_info_texts[] = {
-	KEY(program), KEY(command), KEY(host), KEY(maker), KEY(id), KEY(trace),
+	KEY(program), KEY(command), KEY(host), KEY(maker), KEY(id), KEY(trace), KEY(other_malloc),
 };
 const size_t heap_info_text_count = sizeof(heap_info_texts) / sizeof(heap_info_texts[0]);
 

@@ -153,6 +153,12 @@ static void info_heap(struct session *session)
 		    " pointers\n",
 		    snapshot->object_count, describe_bytes(session, bytes), typed,
 		    describe_bytes(session, typed_bytes), snapshot->edge_count);
+	if (*snapshot->info.other_malloc)
+		output_text(
+			output,
+			"malloc    is that of %s, which came before libheapsnap.so: its blocks\n"
+			"          are not in this snapshot\n",
+			session_keep(session, format_name(snapshot->info.other_malloc)));
 	if (snapshot->info.untyped)
 		output_text(output, "types     none: it was captured with HEAPSNAP_TYPES=none\n");
 	output_text(output, "contents  ");
@@ -161,6 +167,7 @@ static void info_heap(struct session *session)
 	else
 		output_text(output, "%" PRIu64 " bytes of each object are kept\n",
 			    snapshot->info.content_limit);
+	output_string(output, "other_malloc", snapshot->info.other_malloc);
 	output_number(output, "objects", snapshot->object_count);
 	output_number(output, "bytes", bytes);
 	output_number(output, "typed_objects", typed);

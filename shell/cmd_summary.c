@@ -287,11 +287,14 @@ static void print_totals(struct session *session, const struct amount *all,
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
 
+	output_text(output, "%" PRIu64 " object%s, %s", all->objects, format_plural(all->objects),
+		    describe_bytes(session, all->bytes));
+	if (all->objects > 0)
+		output_text(output, "; %.1f %% of them typed, %.1f %% of the bytes",
+			    percent(typed->objects, all->objects),
+			    percent(typed->bytes, all->bytes));
 	output_text(output,
-		    "%" PRIu64 " object%s, %s; %.1f %% of them typed, %.1f %% of the bytes\n"
-		    "%" PRIu32 " pointers between them, %" PRIu64 " from %" PRIu32 " roots\n",
-		    all->objects, format_plural(all->objects), describe_bytes(session, all->bytes),
-		    percent(typed->objects, all->objects), percent(typed->bytes, all->bytes),
+		    "\n%" PRIu32 " pointers between them, %" PRIu64 " from %" PRIu32 " roots\n",
 		    snapshot->edge_count, snapshot->root_edge_count, snapshot->root_count);
 	amount_json(output, all);
 	output_open_object(output, "typed");

@@ -142,13 +142,20 @@ static enum command_status print_banner(struct session *session)
 	output_text(session->output, "Heap snapshot of %s (pid %" PRIu64 "), %s, from %s\n",
 		    session_keep(session, format_name(info->program)), info->pid, when,
 		    session_keep(session, format_name(info->maker)));
-	output_text(session->output, "Heap contains %" PRIu32 " object%s, %s; ",
+	output_text(session->output, "Heap contains %" PRIu32 " object%s, %s",
 		    snapshot->object_count, format_plural(snapshot->object_count),
 		    format_bytes(total, bytes));
-	if (info->untyped)
-		output_text(session->output, "captured without their types\n");
+	if (snapshot->object_count == 0)
+		output_text(session->output, "\n");
+	else if (info->untyped)
+		output_text(session->output, "; captured without their types\n");
 	else
-		output_text(session->output, "%.1f %% of them typed\n", typed_share(snapshot));
+		output_text(session->output, "; %.1f %% of them typed\n", typed_share(snapshot));
+	if (*info->other_malloc)
+		output_text(
+			session->output,
+			"The program's malloc is that of %s: its blocks are not in the snapshot\n",
+			session_keep(session, format_name(info->other_malloc)));
 	session_end_command(session);
 	return COMMAND_OK;
 }

@@ -325,6 +325,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.content_limit = process->content_limit,
 		.untyped = !process->has_types,
 		.missed_threads = process->missed_threads,
+		.other_malloc = process->other_malloc,
 		.checkpoint_ns = process->checkpoint_ns,
 		.trace = has_trace ? process->traced.path : "",
 		.trace_start_ns = has_trace ? process->traced.start_ns : 0,

@@ -320,8 +320,10 @@ static void raw(void)
 	} action = { .handler = SIG_IGN };
 
 	syscall(SYS_rt_sigaction, SIGQUIT, &action, NULL, 8);
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 100; i++) {
 		free(malloc(100000));
+		usleep(1000);
+	}
 	look("now");
 	state();
 	raise_it();

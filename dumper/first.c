@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/first.h"
+
+#include "dumper/heapsnap.h"
+#include "dumper/process.h"
+#include "dumper/report.h"
+#include "dumper/settings.h"
+#include "dumper/system.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+static enum heapsnap_whose_malloc first;
+
+static void *(*first_realloc)(void *block, size_t size);
+static void (*first_free)(void *block);
+
+enum heapsnap_whose_malloc heapsnap_first(void)
+{
+	return first;
+}
+
+bool heapsnap_first_is_other(void)
+{
+	return first_realloc != NULL && first_free != NULL;
+}
+
+void *heapsnap_first_realloc(void *block, size_t size)
+{
+	return first_realloc(block, size);
+}
+
+void heapsnap_first_free(void *block)
+{
+	first_free(block);
+}
+
+// Runtimes that must see each allocation as it is, and that interpose signals.
+static const char *find_sanitizer(void)
+{
+	static const struct {
+		const char *symbol, *name;
+	} runtimes[] = {
+		{ "__asan_init", "AddressSanitizer" },
+		{ "__tsan_init", "ThreadSanitizer" },
+		{ "__msan_init", "MemorySanitizer" },
+		{ "__hwasan_init", "HWAddressSanitizer" },
+	};
+
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+		if (dlsym(RTLD_DEFAULT, runtimes[i].symbol))
+			return runtimes[i].name;
+	}
+	return NULL;
+}
+
+static const char *file_of(const void *function)
+{
+	Dl_info info;
+
+	return dladdr(function, &info) && info.dli_fname && *info.dli_fname ? info.dli_fname
+									    : "another library";
+}
+
+// Sets where the program's malloc is. @return false if it is ours
+static bool find_other(const char **file)
+{
+	Dl_info info;
+	void *function = dlsym(RTLD_DEFAULT, "malloc");
+
+	if (!function || !dladdr(function, &info) || info.dli_fbase == heapsnap_library_base())
+		return false;
+	*(void **)&first_realloc = dlsym(RTLD_DEFAULT, "realloc");
+	*(void **)&first_free = dlsym(RTLD_DEFAULT, "free");
+	*file = file_of(function);
+	return heapsnap_first_is_other();
+}
+
+void heapsnap_first_init(void)
+{
+	const char *file = NULL, *sanitizer = find_sanitizer();
+	char *copy = heapsnap_process.other_malloc;
+
+	if (find_other(&file)) {
+		first = HEAPSNAP_ALLOCATOR_OTHER;
+		heapsnap_format_text(copy, copy + sizeof(heapsnap_process.other_malloc), file);
+	}
+	if (sanitizer)
+		first = HEAPSNAP_ALLOCATOR_SANITIZER;
+	if (!heapsnap_settings.tells_handlers)
+		return;
+	if (sanitizer)
+		heapsnap_report(
+			NULL, sanitizer,
+			" is in the program: the library stays out of it, and takes no snapshots");
+	else if (first == HEAPSNAP_ALLOCATOR_OTHER)
+		heapsnap_report("malloc", file,
+				" comes before libheapsnap.so: its blocks are not tracked");
+}
