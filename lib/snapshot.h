@@ -159,11 +159,20 @@ struct heap_frame {
 	uint8_t flags; /**< enum heap_frame_flags */
 };
 
-/** A line of the memory map. */
+enum heap_mapping_protection {
+	HEAP_MAPPING_READ = 1,
+	HEAP_MAPPING_WRITE = 2,
+	HEAP_MAPPING_EXECUTE = 4,
+	HEAP_MAPPING_SHARED = 8,
+	HEAP_MAPPING_WIPED = 16,  /**< left out of copies of the process: zeros */
+	HEAP_MAPPING_UNREAD = 32, /**< pages that could not be read, such as guards: zeros */
+};
+
+/** A line of the memory map, or a part of one. */
 struct heap_mapping {
 	uint64_t start;
 	uint64_t end;
-	uint32_t protection; /**< PROT_READ | PROT_WRITE | PROT_EXEC, and 8 if shared */
+	uint32_t protection; /**< enum heap_mapping_protection */
 	uint32_t name;       /**< path, or [heap], [stack]...; "" for anonymous memory */
 };
 

@@ -2,6 +2,7 @@
 /*
  * help, info, quit: about the shell and the snapshot as a whole.
  */
+#include "lib/unreadable.h"
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
@@ -259,6 +260,28 @@ static void info_trace(struct session *session)
 	output_number(output, "traced", traced);
 }
 
+static void info_unreadable(struct session *session)
+{
+	struct output *output = session->output;
+	struct heap_unreadable unreadable;
+
+	heap_unreadable_count(session->snapshot, &unreadable);
+	if (unreadable.objects > 0)
+		output_text(output,
+			    "unread    %s of %" PRIu32
+			    " object%s: protected, or left out of copies\n",
+			    describe_bytes(session, unreadable.bytes), unreadable.objects,
+			    format_plural(unreadable.objects));
+	if (unreadable.wiped > 0)
+		output_text(
+			output,
+			"          %s by MADV_WIPEONFORK: blocks that begin there are missing\n",
+			describe_bytes(session, unreadable.wiped));
+	output_number(output, "unreadable_objects", unreadable.objects);
+	output_number(output, "unreadable_bytes", unreadable.bytes);
+	output_number(output, "wiped_bytes", unreadable.wiped);
+}
+
 static void info_damages(struct session *session)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -304,6 +327,7 @@ static enum command_status info_run(struct session *session, int argc, char **ar
 	info_modules(session);
 	info_threads(session);
 	info_trace(session);
+	info_unreadable(session);
 	info_damages(session);
 	return COMMAND_OK;
 }
@@ -315,7 +339,8 @@ const struct command info_command = {
 	.details = "Also how long the process stood still, how much of each object was kept, for "
 		   "which\n"
 		   "modules debug information was found, and blocks whose headers were "
-		   "overwritten.\n\n"
+		   "overwritten;\n"
+		   "and of how many objects parts could not be read.\n\n"
 		   "  info",
 	.run = info_run,
 };

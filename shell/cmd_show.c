@@ -2,6 +2,7 @@
 /*
  * show: an object or a variable, field by field.
  */
+#include "lib/unreadable.h"
 #include "shell/backtrace.h"
 #include "shell/command.h"
 #include "shell/describe.h"
@@ -54,6 +55,20 @@ static void show_origin(struct session *session, heap_object_id object)
 	backtrace_print(session, object);
 }
 
+static void show_unreadable(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t bytes =
+		heap_unreadable_bytes(snapshot, snapshot->address[object], snapshot->size[object]);
+
+	if (bytes == 0)
+		return;
+	output_text(session->output,
+		    "  %s of it could not be read: protected, or left out of copies\n",
+		    describe_bytes(session, bytes));
+	output_number(session->output, "unreadable_bytes", bytes);
+}
+
 static void show_header(struct session *session, heap_object_id object,
 			const struct heap_part *part)
 {
@@ -73,6 +88,7 @@ static void show_header(struct session *session, heap_object_id object,
 			    describe_bytes(session, snapshot->size[object]));
 	}
 	describe_object_json(session, "object", object);
+	show_unreadable(session, object);
 	show_origin(session, object);
 }
 

@@ -5,7 +5,9 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -13,6 +15,14 @@
 enum {
 	PAGE = 4096,       // of the kernel's page map; larger pages are multiples
 	PIECE = 128 << 10, // that is read at once; on a stack, so that it is not zeroed each time
+	MAX_UNREAD = 1 << 20,
+};
+
+// Pages that could not be read; threads visit memory side by side.
+struct image_unread {
+	pthread_mutex_t lock;
+	uint64_t *pages; // [count] in any order, some twice
+	size_t count, capacity;
 };
 
 #define PAGEMAP_TOUCHED (UINT64_C(3) << 62) // in memory, or swapped out
@@ -104,6 +114,38 @@ static struct heap_error *parse_maps(struct image *image)
 	return NULL;
 }
 
+// Marks the mapping that a line of smaps begins, or says the flags of. @param at  the one before
+static void apply_smaps_line(struct image *image, const char *line, size_t *at)
+{
+	uint64_t start, end;
+
+	if (strncmp(line, "VmFlags:", 8) == 0) {
+		if (*at < image->mapping_count && strstr(line, " wf"))
+			image->mappings[*at].wiped = true;
+	} else if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2) {
+		while (*at < image->mapping_count && image->mappings[*at].start < start)
+			++*at;
+	}
+}
+
+// Only smaps knows which mappings are left out. A kernel without it leaves that unknown.
+static void find_wiped(struct image *image)
+{
+	char path[64];
+	char *line = NULL;
+	size_t capacity = 0, at = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)image->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	while (getline(&line, &capacity, file) > 0)
+		apply_smaps_line(image, line, &at);
+	free(line);
+	fclose(file);
+}
+
 struct heap_error *image_init(struct image *image, pid_t pid)
 {
 	char path[64];
@@ -115,10 +157,17 @@ struct heap_error *image_init(struct image *image, pid_t pid)
 
 	if (!error)
 		error = parse_maps(image);
+	if (!error) {
+		image->unread = calloc(1, sizeof(*image->unread));
+		if (!image->unread)
+			error = heap_error_out_of_memory();
+	}
 	if (error) {
 		image_deinit(image);
 		return error;
 	}
+	pthread_mutex_init(&image->unread->lock, NULL);
+	find_wiped(image);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	image->memory = open(path, O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
@@ -130,6 +179,9 @@ void image_deinit(struct image *image)
 {
 	cleanup_close(&image->memory);
 	cleanup_close(&image->pagemap);
+	if (image->unread)
+		free(image->unread->pages);
+	free(image->unread);
 	free(image->mappings);
 	free(image->maps);
 }
@@ -155,7 +207,27 @@ bool image_read(const struct image *image, uint64_t address, void *buffer, size_
 	return read_some(image, address, buffer, size) == size;
 }
 
-void image_read_padded(const struct image *image, uint64_t address, void *buffer, size_t size)
+// More than there is room for is not noted: it is read as zeros all the same.
+static void note_unread(struct image_unread *unread, uint64_t page)
+{
+	pthread_mutex_lock(&unread->lock);
+	if (unread->count == unread->capacity && unread->count < MAX_UNREAD) {
+		size_t capacity = unread->capacity ? unread->capacity * 2 : 64;
+		void *larger = realloc(unread->pages, capacity * sizeof(*unread->pages));
+
+		if (larger) {
+			unread->pages = larger;
+			unread->capacity = capacity;
+		}
+	}
+	if (unread->count < unread->capacity)
+		unread->pages[unread->count++] = page;
+	pthread_mutex_unlock(&unread->lock);
+}
+
+// @param unread  gets the pages that cannot be read; NULL: they are not noted
+static void read_padded(const struct image *image, uint64_t address, void *buffer, size_t size,
+			struct image_unread *unread)
 {
 	uint8_t *at = buffer;
 
@@ -163,6 +235,8 @@ void image_read_padded(const struct image *image, uint64_t address, void *buffer
 		size_t got = read_some(image, address, at, size);
 
 		if (got == 0) {
+			if (unread)
+				note_unread(unread, address - address % PAGE);
 			got = PAGE - address % PAGE;
 			if (got > size)
 				got = size;
@@ -172,6 +246,11 @@ void image_read_padded(const struct image *image, uint64_t address, void *buffer
 		address += got;
 		size -= got;
 	}
+}
+
+void image_read_padded(const struct image *image, uint64_t address, void *buffer, size_t size)
+{
+	read_padded(image, address, buffer, size, NULL);
 }
 
 void image_read_string(const struct image *image, uint64_t address, char *buffer, size_t size)
@@ -294,7 +373,7 @@ struct heap_error *image_visit(const struct image *image, uint64_t start, uint64
 		if (touched) {
 			if (piece - start > PIECE)
 				piece = start + PIECE;
-			image_read_padded(image, start, words, piece - start);
+			read_padded(image, start, words, piece - start, image->unread);
 
 			struct heap_error *error =
 				visit(context, start, words, (piece - start) / 8);
@@ -305,4 +384,24 @@ struct heap_error *image_visit(const struct image *image, uint64_t start, uint64
 		start = piece;
 	}
 	return NULL;
+}
+
+static int compare_pages(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+void image_visit_unread(const struct image *image, image_unread_visitor *visit, void *context)
+{
+	struct image_unread *unread = image->unread;
+
+	if (unread->count == 0)
+		return;
+	qsort(unread->pages, unread->count, sizeof(*unread->pages), compare_pages);
+	for (size_t i = 0; i < unread->count; i++) {
+		if (i == 0 || unread->pages[i] != unread->pages[i - 1])
+			visit(context, unread->pages[i]);
+	}
 }

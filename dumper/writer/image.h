@@ -30,11 +30,14 @@ struct image_mapping {
 	uint64_t end;
 	uint8_t protection; /**< PROT_READ | PROT_WRITE | PROT_EXEC */
 	bool shared;
+	bool wiped;      /**< left out of copies (MADV_WIPEONFORK): zeros here */
 	uint8_t kind;    /**< enum image_kind */
 	uint64_t offset; /**< in the file */
 	uint64_t inode;
 	const char *name; /**< path, [heap]...; "" */
 };
+
+struct image_unread;
 
 struct image {
 	pid_t pid;
@@ -42,7 +45,8 @@ struct image {
 	int pagemap;                    /**< /proc/PID/pagemap, or -1 */
 	struct image_mapping *mappings; /**< [mapping_count] by address */
 	size_t mapping_count;
-	char *maps; /**< text of /proc/PID/maps, cut into the mappings' names */
+	char *maps;                  /**< text of /proc/PID/maps, cut into the mappings' names */
+	struct image_unread *unread; /**< private: what image_visit() could not read */
 };
 
 /** @return NULL, HEAP_ERROR_SYSTEM or HEAP_ERROR_MEMORY */
@@ -79,5 +83,11 @@ typedef struct heap_error *image_visitor(void *context, uint64_t address, const 
 HEAP_MUST_CHECK
 struct heap_error *image_visit(const struct image *image, uint64_t start, uint64_t end,
 			       image_visitor *visit, void *context);
+
+/** A page that image_visit() found in a mapping, and could not read. */
+typedef void image_unread_visitor(void *context, uint64_t page);
+
+/** Calls @p visit for each such page once, by address. */
+void image_visit_unread(const struct image *image, image_unread_visitor *visit, void *context);
 
 #endif

@@ -14,9 +14,11 @@ enum {
 	SPARSE_BYTES = 65536,
 	MAX_DAMAGES = 1000,
 	MAX_SUSPECTS = 1 << 20,
-	LEAST_CHUNK = 32,
-	CHUNK_FLAGS = 7,      // of glibc, in its size of a chunk
-	CHUNK_IN_USE = 1,     // of these: the chunk before
+	LEAST_CHUNK = 32,    // of glibc, bytes
+	CHUNK_FLAGS = 7,     // of its size of a chunk, the lowest bits
+	CHUNK_IN_USE = 1,    // of these: the chunk before
+	CHUNK_IS_MAPPED = 2, // this one has a mapping of its own
+	LARGEST_PAGE = 2 << 20,
 	MAX_PIECES = 1 << 24, // the process's word on how many there are is not believed blindly
 	PIECE = 2 << 20,      // bytes that are scanned at once
 	LEAST_CODE = 65536,   // no code is below (vm.mmap_min_addr)
@@ -275,6 +277,72 @@ static bool complete(const struct scan *scan, struct header *header)
 	return true;
 }
 
+// --- glibc's chunks ----------------------------------------------------------
+
+// The chunk that glibc says to begin 16 bytes before `base`, by the word before that: its size and
+// flags. 0 if there can be none.
+static uint64_t read_chunk(const struct image *image, uint64_t base)
+{
+	uint64_t word, size;
+
+	if (!image_read(image, base - sizeof(word), &word, sizeof(word)))
+		return 0;
+	size = word & ~(uint64_t)CHUNK_FLAGS;
+	return size % GRANULE == 0 && size >= LEAST_CHUNK && size < HEAPSNAP_SIZE_MAX ? word : 0;
+}
+
+static uint64_t end_of_chunk(uint64_t base, uint64_t chunk)
+{
+	return base + (chunk & ~(uint64_t)CHUNK_FLAGS);
+}
+
+// True if glibc has rounded so many bytes up to such a chunk.
+static bool chunk_fits(uint64_t chunk, uint64_t bytes)
+{
+	bool is_mapped = (chunk & CHUNK_IS_MAPPED) != 0;
+	uint64_t overhead = is_mapped ? 16 : 8;
+	uint64_t usable = (chunk & ~(uint64_t)CHUNK_FLAGS) - overhead;
+
+	return usable >= bytes && usable - bytes < (is_mapped ? LARGEST_PAGE : LEAST_CHUNK);
+}
+
+// --- blocks in several mappings ----------------------------------------------
+
+// True if an allocator may have got all of [start, end) from the kernel, and nobody replaced it.
+static bool is_anonymous(const struct image *image, uint64_t start, uint64_t end)
+{
+	while (start < end) {
+		const struct image_mapping *mapping = image_find(image, start);
+
+		if (!mapping || mapping->shared ||
+		    (mapping->kind != IMAGE_ANONYMOUS && mapping->kind != IMAGE_HEAP))
+			return false;
+		start = mapping->end;
+	}
+	return true;
+}
+
+/*
+ * True if a block may reach beyond the memory that was scanned: the program may have protected
+ * pages inside it, left them out of copies, or mapped something over them. What merely looks like
+ * a header must not hide what comes behind it. So the site has to be in code, and glibc's chunk,
+ * or what is mapped there, has to bear out the size.
+ */
+static bool reaches_beyond(const struct scan *scan, const struct header *header)
+{
+	const struct image_mapping *code =
+		image_find(scan->image, header->origin & HEAPSNAP_SITE_MASK);
+	unsigned alignment = heapsnap_extent_alignment(header->extent);
+	uint64_t before = alignment ? UINT64_C(1) << alignment : HEAPSNAP_HEADER_SIZE;
+	uint64_t size = heapsnap_extent_size(header->extent);
+
+	if (!code || !(code->protection & PROT_EXEC))
+		return false;
+	if (scan->process->has_chunks)
+		return chunk_fits(read_chunk(scan->image, header->block - before), before + size);
+	return is_anonymous(scan->image, scan->end, header->block + size);
+}
+
 static uint64_t end_of_block(uint64_t block, uint64_t size)
 {
 	return block + ((size + GRANULE - 1) & ~(uint64_t)(GRANULE - 1));
@@ -312,8 +380,8 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 
 		uint64_t size = heapsnap_extent_size(header.extent);
 
-		if (size > part->scan->end - header.block ||
-		    !may_be_site(part, header.origin & HEAPSNAP_SITE_MASK))
+		if (!may_be_site(part, header.origin & HEAPSNAP_SITE_MASK) ||
+		    (size > part->scan->end - header.block && !reaches_beyond(part->scan, &header)))
 			continue;
 
 		error = note_header(part, header);
@@ -411,31 +479,11 @@ static uint32_t first_after(const struct objects *objects, const struct object_r
 	return low;
 }
 
-// glibc's size of the chunk whose memory begins at `base`, with its flags: the word before. 0 if
-// there is no such chunk. The size counts that word, and the one before it.
-static uint64_t read_chunk(const struct scan *scan, uint64_t base)
-{
-	uint64_t word, size;
-
-	if (!image_read(scan->image, base - sizeof(word), &word, sizeof(word)))
-		return 0;
-	size = word & ~(uint64_t)CHUNK_FLAGS;
-	if (size % GRANULE != 0 || size < LEAST_CHUNK ||
-	    size - HEAPSNAP_HEADER_SIZE > scan->end - base)
-		return 0;
-	return word;
-}
-
-static uint64_t end_of_chunk(uint64_t base, uint64_t chunk)
-{
-	return base + (chunk & ~(uint64_t)CHUNK_FLAGS);
-}
-
 // True if glibc has given a chunk at `base` to somebody, and not got it back; or has it in a
 // cache. The bit that says so is in the size of the chunk behind it.
 static bool is_in_use(const struct scan *scan, uint64_t base, uint64_t chunk)
 {
-	return (read_chunk(scan, end_of_chunk(base, chunk)) & CHUNK_IN_USE) != 0;
+	return (read_chunk(scan->image, end_of_chunk(base, chunk)) & CHUNK_IN_USE) != 0;
 }
 
 /*
@@ -446,11 +494,11 @@ static bool is_in_use(const struct scan *scan, uint64_t base, uint64_t chunk)
 static bool is_damaged_chunk(const struct scan *scan, const struct suspect *suspect,
 			     uint64_t before, uint64_t after)
 {
-	uint64_t own = read_chunk(scan, suspect->header);
-	bool is_behind =
-		before != 0 && end_of_chunk(before, read_chunk(scan, before)) == suspect->header;
+	uint64_t own = read_chunk(scan->image, suspect->header);
+	bool is_behind = before != 0 &&
+			 end_of_chunk(before, read_chunk(scan->image, before)) == suspect->header;
 
-	if (own == 0)
+	if (own == 0 || end_of_chunk(suspect->header, own) > scan->end + HEAPSNAP_HEADER_SIZE)
 		return is_behind;
 	return (is_behind || end_of_chunk(suspect->header, own) == after) &&
 	       is_in_use(scan, suspect->header, own);
@@ -569,16 +617,21 @@ static struct heap_error *add_range(struct scan *scan, uint32_t first)
 
 	struct object_range *range = &ranges[objects->range_count++];
 
-	*range = (struct object_range){ scan->start, scan->end, first, objects->count - first,
-					NULL };
+	*range = (struct object_range){
+		.start = scan->start,
+		.end = scan->next > scan->end ? scan->next : scan->end,
+		.first = first,
+		.count = objects->count - first,
+	};
 
 	struct heap_error *error = find_damages(scan, range);
 
 	return error ? error : index_range(objects, range);
 }
 
+// @param scanned  gets where the range's last block ends
 HEAP_MUST_CHECK
-static struct heap_error *scan_range(struct scan *scan)
+static struct heap_error *scan_range(struct scan *scan, uint64_t *scanned)
 {
 	uint32_t first = scan->objects->count;
 	struct heap_error *error = pieces_run(&(struct piece_work){
@@ -594,6 +647,7 @@ static struct heap_error *scan_range(struct scan *scan)
 		error = add_tracked(scan->objects, scan->tracked, scan->added, scan->end);
 	if (!error && scan->objects->count > first)
 		error = add_range(scan, first);
+	*scanned = scan->next;
 	free(scan->suspects.list);
 	return error;
 }
@@ -603,6 +657,7 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 				const uint64_t (*skip)[2], size_t skip_count)
 {
 	struct tracked tracked = { 0 };
+	uint64_t scanned = 0; // where the last block ends, which may be in a later mapping
 	struct heap_error *error = grow(objects);
 
 	if (!error)
@@ -611,7 +666,7 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 	// may cross from one into the next.
 	for (size_t i = 0; !error && i < image->mapping_count;) {
 		const struct image_mapping *mapping = &image->mappings[i++];
-		uint64_t end = mapping->end;
+		uint64_t start = mapping->start, end = mapping->end;
 
 		if (!holds_blocks(mapping) || is_skipped(mapping, skip, skip_count))
 			continue;
@@ -619,17 +674,22 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 		       holds_blocks(&image->mappings[i]) &&
 		       !is_skipped(&image->mappings[i], skip, skip_count))
 			end = image->mappings[i++].end;
-		error = scan_range(&(struct scan){
-			.objects = objects,
-			.image = image,
-			.process = process,
-			.moves = moves,
-			.tracked = &tracked,
-			.start = mapping->start,
-			.end = end,
-			.next = mapping->start,
-			.added = mapping->start,
-		});
+		if (start < scanned)
+			start = scanned;
+		if (start < end)
+			error = scan_range(
+				&(struct scan){
+					.objects = objects,
+					.image = image,
+					.process = process,
+					.moves = moves,
+					.tracked = &tracked,
+					.start = start,
+					.end = end,
+					.next = start,
+					.added = start,
+				},
+				&scanned);
 	}
 	free(tracked.pieces);
 	return error;

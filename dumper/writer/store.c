@@ -140,25 +140,84 @@ static struct heap_error *fill_modules(struct capture *capture, struct heap_snap
 	return NULL;
 }
 
+// The memory map, in which pages that could not be read have lines of their own.
+struct map_lines {
+	const struct image *image;
+	struct strings *strings;
+	struct heap_mapping *lines; // [count]
+	uint32_t count;
+	size_t mapping; // the next of the image's
+	uint64_t start; // of what is not in a line yet
+};
+
+static void add_line(struct map_lines *map, uint64_t end, uint32_t flags)
+{
+	const struct image_mapping *mapping = &map->image->mappings[map->mapping];
+
+	if (end == map->start)
+		return;
+	map->lines[map->count++] = (struct heap_mapping){
+		.start = map->start,
+		.end = end,
+		.protection =
+			mapping->protection | (mapping->shared ? HEAP_MAPPING_SHARED : 0) | flags,
+		.name = strings_add(map->strings, mapping->name),
+	};
+	map->start = end;
+}
+
+static void add_lines_before(struct map_lines *map, uint64_t address, const struct objects *objects)
+{
+	for (; map->mapping < map->image->mapping_count; map->mapping++) {
+		const struct image_mapping *mapping = &map->image->mappings[map->mapping];
+		const struct object_range *range = objects_range(objects, mapping->start);
+		bool is_wiped = mapping->wiped && range;
+
+		if (map->start < mapping->start)
+			map->start = mapping->start;
+		if (mapping->end > address) {
+			if (address > map->start)
+				add_line(map, address, is_wiped ? HEAP_MAPPING_WIPED : 0);
+			return;
+		}
+		add_line(map, mapping->end, is_wiped ? HEAP_MAPPING_WIPED : 0);
+	}
+}
+
+struct map_context {
+	struct map_lines *map;
+	const struct objects *objects;
+	size_t pages; // counted if map is NULL
+};
+
+static void add_unread(void *context, uint64_t page)
+{
+	struct map_context *adding = context;
+
+	adding->pages++;
+	if (!adding->map)
+		return;
+	add_lines_before(adding->map, page, adding->objects);
+	if (adding->map->mapping < adding->map->image->mapping_count)
+		add_line(adding->map, page + 4096, HEAP_MAPPING_UNREAD);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *fill_mappings(struct capture *capture, struct heap_snapshot *snapshot)
 {
 	const struct image *image = &capture->image;
-	struct heap_mapping *mappings = calloc(image->mapping_count + 1, sizeof(*mappings));
+	struct map_lines map = { .image = image, .strings = &capture->strings };
+	struct map_context context = { .objects = &capture->objects };
 
-	if (!mappings)
+	image_visit_unread(image, add_unread, &context);
+	map.lines = calloc(image->mapping_count + 2 * context.pages + 1, sizeof(*map.lines));
+	if (!map.lines)
 		return heap_error_out_of_memory();
-	for (size_t i = 0; i < image->mapping_count; i++) {
-		mappings[i] = (struct heap_mapping){
-			.start = image->mappings[i].start,
-			.end = image->mappings[i].end,
-			.protection =
-				image->mappings[i].protection | (image->mappings[i].shared ? 8 : 0),
-			.name = strings_add(&capture->strings, image->mappings[i].name),
-		};
-	}
-	snapshot->mappings = mappings;
-	snapshot->mapping_count = (uint32_t)image->mapping_count;
+	context.map = &map;
+	image_visit_unread(image, add_unread, &context);
+	add_lines_before(&map, UINT64_MAX, context.objects);
+	snapshot->mappings = map.lines;
+	snapshot->mapping_count = map.count;
 	return NULL;
 }
 

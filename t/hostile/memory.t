@@ -36,6 +36,33 @@ survives('mappings with holes', $program, 'holes');
 survives('numbers that look like headers', $program, 'numbers', check => finds(0, 'size', '4001'));
 survives('modules that are unloaded', $program, 'unload', snapshots => 4);
 
+# Blocks of which a page cannot be read are there all the same: their sizes, what they hold, and
+# how many bytes are missing.
+sub finds_holed {
+    my ($file) = @_;
+    is Heapsh::ask_json($file, 'find', 'size', $_->[0], 'reachable')->{count}, $_->[1],
+        "$_->[1] blocks of $_->[0] bytes"
+        for [65552, 3], [300000, 3], [40000, 2], [4321, 8];
+    my $info = Heapsh::ask_json($file, 'info');
+    is $info->{unreadable_objects}, 8, 'info counts the blocks';
+    is $info->{unreadable_bytes}, 8 * 4096, 'and what is missing of them';
+    my $one = Heapsh::ask_json($file, 'find', 'size', '300000')->{objects}[0]{address};
+    is Heapsh::ask_json($file, 'show', $one)->{unreadable_bytes}, 4096, 'show says it, too';
+    return;
+}
+
+survives('protected pages in blocks', $program, 'protected', check => \&finds_holed);
+survives('pages that copies lack', $program, 'left-out', check => \&finds_holed);
+survives('pages that are empty in copies', $program, 'wiped', check => sub {
+    finds_holed(@_);
+    is Heapsh::ask_json($_[0], 'info')->{wiped_bytes}, 8 * 4096, 'info says how much is';
+});
+SKIP: {
+    my ($major, $minor) = `uname -r` =~ /^(\d+)\.(\d+)/;
+    skip 'no guard pages before Linux 6.13', 1 if $major * 1000 + $minor < 6013;
+    survives('guard pages in blocks', $program, 'guards', check => \&finds_holed);
+}
+
 # How many headers are said to be overwritten in the snapshots of a way, one by one.
 sub finds_damages {
     my @wanted = @_;

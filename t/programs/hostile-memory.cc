@@ -291,6 +291,82 @@ void give_back_in_pieces()
 	capture();
 }
 
+// --- blocks that cannot be read whole ----------------------------------------------------
+
+const size_t PAGE = 4096;
+
+// A block with a page that is made unreadable. Behind that page it holds another block of 4321
+// bytes.
+struct holed {
+	char *block, *page;
+
+	holed(void *memory, size_t size, size_t at, int (*change)(void *, size_t))
+	    : block(static_cast<char *>(memory))
+	{
+		auto start = reinterpret_cast<uintptr_t>(block) + at;
+
+		memset(block, 0, size);
+		page = reinterpret_cast<char *>((start + PAGE - 1) / PAGE * PAGE);
+		*reinterpret_cast<void **>(block + size - 8) = memset(malloc(4321), 0, 4321);
+		expect("a page changed", change(page, PAGE), 0);
+	}
+};
+
+int protect(void *page, size_t size)
+{
+	return mprotect(page, size, PROT_NONE);
+}
+
+int unprotect(void *page, size_t size)
+{
+	return mprotect(page, size, PROT_READ | PROT_WRITE);
+}
+
+template <int ADVICE> int advise(void *page, size_t size)
+{
+	return madvise(page, size, ADVICE);
+}
+
+// At the start, in the middle, at the end; in blocks of malloc's mappings and its heap, aligned
+// and not.
+void change_pages(int (*change)(void *, size_t), int (*restore)(void *, size_t))
+{
+	std::vector<holed> all;
+
+	for (size_t at : { size_t(0), size_t(32768), size_t(65536) - PAGE - 16 })
+		all.emplace_back(aligned_alloc(4096, 65536 + 16), 65536 + 16, at, change);
+	for (size_t at : { size_t(PAGE), size_t(150000), size_t(300000) - 2 * PAGE })
+		all.emplace_back(malloc(300000), 300000, at, change);
+	for (size_t at : { size_t(PAGE), size_t(20000) })
+		all.emplace_back(malloc(40000), 40000, at, change);
+	capture();
+	for (holed &each : all) {
+		expect("a page restored", restore(each.page, PAGE), 0);
+		free(each.block);
+	}
+}
+
+void protect_pages()
+{
+	change_pages(protect, unprotect);
+}
+
+void leave_pages_out()
+{
+	change_pages(advise<MADV_DONTFORK>, advise<MADV_DOFORK>);
+}
+
+void wipe_pages()
+{
+	change_pages(advise<MADV_WIPEONFORK>, advise<MADV_KEEPONFORK>);
+}
+
+// Linux 6.13.
+void guard_pages()
+{
+	change_pages(advise<102>, advise<103>);
+}
+
 // --- what it costs ---------------------------------------------------------------------
 
 // A heap that the writer needs memory for.
@@ -495,6 +571,10 @@ const struct way ways[] = {
 	{ "copied", write_to_copied },
 	{ "full", fill_up },
 	{ "fuller", fill_beyond },
+	{ "protected", protect_pages },
+	{ "left-out", leave_pages_out },
+	{ "wiped", wipe_pages },
+	{ "guards", guard_pages },
 	{ "damage", damage_header },
 	{ "overrun", overrun_block },
 	{ "lookalikes", keep_lookalikes },
