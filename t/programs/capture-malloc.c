@@ -217,7 +217,7 @@ static void fault(const char *name)
 		free(zeros + 8);
 	else if (strcmp(name, "realloc-freed") == 0) {
 		block = malloc(3000);
-		malloc(1);
+		malloc(3000); // so that it is not merged with what is behind
 		free(block);
 		block = realloc(block, 6000);
 	} else if (strcmp(name, "page") == 0)
