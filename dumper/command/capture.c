@@ -77,26 +77,29 @@ static int64_t now_ms(void)
 HEAP_MAKES_ERROR
 static struct heap_error *refuse_handler(const struct wait *wait, enum heapsnap_handler handler)
 {
-	char signal[SIGNAL_NAME_MAX];
+	const char *other = signal_left_alone(&wait->target);
+	char signal[SIGNAL_NAME_MAX], remedy[100];
 	int pid = (int)wait->target.pid;
 
 	signal_name(wait->announcement.signal, signal);
+	if (other)
+		snprintf(remedy, sizeof(remedy),
+			 "heapsnap run --signal %s names one that it leaves alone", other);
+	else
+		snprintf(remedy, sizeof(remedy),
+			 "no --signal is left, but heapsnap run --every and --growth need none");
 	if (wait->announcement.signal == 0)
-		return heap_error_create(
-			HEAP_ERROR_ABSENT,
-			"%d takes no signal: it had a handler of its own, or runs set-user-id; "
-			"heapsnap run --signal names another",
-			pid);
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%d takes no signal: it had a handler of its own, or runs "
+					 "set-user-id; %s",
+					 pid, remedy);
 	if (handler == HEAPSNAP_HANDLER_DEFAULT)
 		return heap_error_create(
 			HEAP_ERROR_ABSENT,
-			"%d would die of SIG%s: it has reset that signal's handler; heapsnap run "
-			"--signal names another",
-			pid, signal);
-	return heap_error_create(HEAP_ERROR_ABSENT,
-				 "%d (%s) %s SIG%s, which is not sent; heapsnap run --signal names "
-				 "another",
-				 pid, wait->name, handler_text(handler), signal);
+			"%d would die of SIG%s: it has reset that signal's handler; %s", pid,
+			signal, remedy);
+	return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) %s SIG%s, which is not sent; %s", pid,
+				 wait->name, handler_text(handler), signal, remedy);
 }
 
 HEAP_MUST_CHECK

@@ -173,7 +173,6 @@ struct image {
 	GElf_Ehdr header;
 	char interpreter[PATH_MAX]; // of PT_INTERP; "" if there is none
 	bool is_go;
-	bool has_own_malloc;
 	bool is_loader;        // the dynamic linker itself, run as a program
 	const char *sanitizer; // by name; NULL: none
 };
@@ -204,10 +203,8 @@ static const char *sanitizer_of_library(const char *name)
 	return NULL;
 }
 
-static void note_symbol(struct image *image, const char *name, bool is_defined)
+static void note_symbol(struct image *image, const char *name)
 {
-	if (is_defined && strcmp(name, "malloc") == 0)
-		image->has_own_malloc = true;
 	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++) {
 		if (strcmp(name, sanitizers[i].symbol) == 0)
 			image->sanitizer = sanitizers[i].name;
@@ -223,7 +220,7 @@ static void read_symbols(struct image *image, Elf_Scn *section, const GElf_Shdr 
 		const char *name = elf_strptr(image->elf, header->sh_link, symbol.st_name);
 
 		if (name && *name)
-			note_symbol(image, name, symbol.st_shndx != SHN_UNDEF);
+			note_symbol(image, name);
 	}
 }
 
@@ -384,12 +381,11 @@ static struct heap_error *check_image(const char *file, const struct image *imag
 
 static const char *remark_on(const struct image *image)
 {
-	if (image->is_go)
+	const char *signal = getenv("HEAPSNAP_SIGNAL");
+
+	if (image->is_go && (!signal || strcmp(signal, "CONT") != 0))
 		return "Go's runtime handles nearly all signals itself, QUIT among them; "
 		       "--signal CONT is left alone";
-	if (image->has_own_malloc && !image->is_loader)
-		return "has a malloc of its own; of its blocks only those that come from a "
-		       "library's malloc will be seen";
 	return NULL;
 }
 

@@ -41,6 +41,27 @@ const char *handler_text(enum heapsnap_handler handler)
 	}
 }
 
+const char *signal_left_alone(const struct process *process)
+{
+	// All known to dumper/settings.c by name; those that users send come first.
+	static const struct {
+		int number;
+		const char *name;
+	} candidates[] = {
+		{ SIGUSR2, "USR2" }, { SIGUSR1, "USR1" }, { SIGPWR, "PWR" }, { SIGCONT, "CONT" },
+		{ SIGXCPU, "XCPU" }, { SIGIO, "IO" },     { SIGURG, "URG" },
+	};
+	struct process_status status;
+
+	if (!process_read_status(process, &status))
+		return NULL;
+	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+		if (!((status.caught | status.ignored) >> (candidates[i].number - 1) & 1))
+			return candidates[i].name;
+	}
+	return NULL;
+}
+
 void signal_name(int number, char *buffer)
 {
 	static const char *const names[] = {

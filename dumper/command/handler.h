@@ -26,6 +26,9 @@ enum heapsnap_handler handler_now(const struct process *process,
 /** A verb for a process, to be followed by the signal: "ignores". */
 const char *handler_text(enum heapsnap_handler handler);
 
+/** A signal that the process neither handles nor ignores, as far as the kernel tells; or NULL. */
+const char *signal_left_alone(const struct process *process);
+
 /** QUIT, or a number. @param buffer  [SIGNAL_NAME_MAX] */
 void signal_name(int number, char *buffer);
 
