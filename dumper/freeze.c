@@ -408,10 +408,11 @@ long heapsnap_freeze(void)
 	// locks that a stopped thread may hold.
 	before = heapsnap_monotonic_ns();
 
+	uint32_t self = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	long pid = HEAPSNAP_SYSTEM_5(SYS_clone, 0, 0, 0, 0, 0);
 
 	if (pid == 0)
-		heapsnap_frozen();
+		heapsnap_frozen(self);
 	after = heapsnap_monotonic_ns();
 	mark_moved(shared);
 	release_others();

@@ -2,6 +2,7 @@
 #include "dumper/frozen.h"
 
 #include "dumper/process.h"
+#include "dumper/report.h"
 #include "dumper/system.h"
 
 #include <errno.h>
@@ -252,17 +253,31 @@ static void linger(void)
 		HEAPSNAP_SYSTEM_2(SYS_nanosleep, &time, NULL);
 }
 
-void heapsnap_frozen(void)
+// The thread of the program's that waits for this copy, and says how it went, may be gone.
+static void report_for_program(const struct heapsnap_shared *shared, uint32_t waiter)
+{
+	bool is_alone = heapsnap_system(SYS_getppid, 0, 0, 0, 0, 0, 0) != heapsnap_process.pid;
+
+	if (shared->status == 0 ||
+	    HEAPSNAP_SYSTEM_3(SYS_tgkill, heapsnap_process.pid, waiter, 0) != -ESRCH)
+		return;
+	heapsnap_report_by_name(shared->message,
+				is_alone ? "; the program has ended" : "; the program goes on");
+}
+
+void heapsnap_frozen(uint32_t waiter)
 {
 	struct heapsnap_shared *shared = (struct heapsnap_shared *)heapsnap_process.shared;
 	int pipe[2], status = -1;
 
 	note_phase(shared, HEAPSNAP_PHASE_STARTING);
 	complete_threads(shared);
+	heapsnap_report_note_name();
 	close_descriptors();
 	set_terms();
 	if (open_pipe(pipe) < 0) {
 		set_message(shared, "no pipe for heapsnap-writer");
+		report_for_program(shared, waiter);
 		end(1);
 	}
 	open_standard(pipe);
@@ -272,6 +287,7 @@ void heapsnap_frozen(void)
 	HEAPSNAP_SYSTEM_1(SYS_close, pipe[1]);
 	if (writer < 0) {
 		set_message(shared, "no process for heapsnap-writer");
+		report_for_program(shared, waiter);
 		end(1);
 	}
 	read_answer(pipe[0], shared);
@@ -279,6 +295,7 @@ void heapsnap_frozen(void)
 		;
 	judge(shared, status);
 	note_phase(shared, HEAPSNAP_PHASE_NONE);
+	report_for_program(shared, waiter);
 	linger();
 	end(0);
 }

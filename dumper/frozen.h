@@ -11,7 +11,14 @@
  * the kernel when memory runs out, before the program.
  */
 
-/** What the clone does instead of returning. The outcome goes to struct heapsnap_shared. */
-__attribute__((noreturn)) void heapsnap_frozen(void);
+#include <stdint.h>
+
+/**
+ * What the clone does instead of returning. The outcome goes to struct heapsnap_shared; a failure
+ * is reported from here if nobody waits any more.
+ *
+ * @param waiter  id of the thread that waits for the outcome
+ */
+__attribute__((noreturn)) void heapsnap_frozen(uint32_t waiter);
 
 #endif

@@ -13,10 +13,15 @@
 
 enum {
 	MAX_LINES = 32,
+	NAME_BYTES = 1024,
 };
 
 static uint32_t lines;
 static struct stat standard_error;
+
+// What heapsnap_report_by_name() writes to.
+static char name[NAME_BYTES];
+static struct stat named;
 
 void heapsnap_report_init(void)
 {
@@ -47,15 +52,12 @@ bool heapsnap_report_would_disturb(void)
 	       !(terminal.c_lflag & ICANON);
 }
 
-void heapsnap_report(const char *subject, const char *message, const char *end)
+static void write_line(long file, const char *subject, const char *message, const char *end)
 {
-	char line[1024];
+	char line[1024] = "";
 	char *at = line;
 	const char *limit = line + sizeof(line) - 1;
 
-	if (!heapsnap_report_is_possible() ||
-	    __atomic_fetch_add(&lines, 1, __ATOMIC_RELAXED) >= MAX_LINES)
-		return;
 	at = heapsnap_format_text(at, limit, "heapsnap: ");
 	if (subject) {
 		at = heapsnap_format_text(at, limit, subject);
@@ -64,7 +66,45 @@ void heapsnap_report(const char *subject, const char *message, const char *end)
 	at = heapsnap_format_text(at, limit, message);
 	at = heapsnap_format_text(at, limit, end);
 	*at++ = '\n';
-	HEAPSNAP_SYSTEM_3(SYS_write, STDERR_FILENO, line, at - line);
+	HEAPSNAP_SYSTEM_3(SYS_write, file, line, at - line);
+}
+
+void heapsnap_report(const char *subject, const char *message, const char *end)
+{
+	if (heapsnap_report_is_possible() &&
+	    __atomic_fetch_add(&lines, 1, __ATOMIC_RELAXED) < MAX_LINES)
+		write_line(STDERR_FILENO, subject, message, end);
+}
+
+void heapsnap_report_note_name(void)
+{
+	long length;
+
+	name[0] = '\0';
+	if (!heapsnap_report_is_possible() ||
+	    HEAPSNAP_SYSTEM_2(SYS_fstat, STDERR_FILENO, &named) != 0 ||
+	    (!S_ISREG(named.st_mode) && !S_ISCHR(named.st_mode)))
+		return;
+	length = HEAPSNAP_SYSTEM_4(SYS_readlinkat, AT_FDCWD, "/proc/self/fd/2", name,
+				   sizeof(name) - 1);
+	name[length > 0 ? length : 0] = '\0';
+}
+
+void heapsnap_report_by_name(const char *message, const char *end)
+{
+	struct stat now;
+	long file;
+
+	if (!name[0])
+		return;
+	file = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, name,
+				 O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0);
+	if (file < 0)
+		return;
+	if (HEAPSNAP_SYSTEM_2(SYS_fstat, file, &now) == 0 && now.st_dev == named.st_dev &&
+	    now.st_ino == named.st_ino)
+		write_line(file, NULL, message, end);
+	HEAPSNAP_SYSTEM_1(SYS_close, file);
 }
 
 const char *heapsnap_error_text(int number)

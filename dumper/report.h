@@ -22,6 +22,15 @@ void heapsnap_report_init(void);
  */
 void heapsnap_report(const char *subject, const char *message, const char *end);
 
+/** Notes the name of standard error if it is a file or terminal. async-signal-safe. */
+void heapsnap_report_note_name(void);
+
+/**
+ * Writes a line to the file or terminal that has been noted, if it is still there: for the frozen copy,
+ * which must not keep the program's pipes and terminals open. async-signal-safe.
+ */
+void heapsnap_report_by_name(const char *message, const char *end);
+
 /** Whether standard error still is what it was, or a terminal, null device or log since. */
 bool heapsnap_report_is_possible(void);
 

@@ -106,6 +106,32 @@ is $output, "went on: 0\n", 'and the snapshot is written';
 ($said, $files, $status, $output) = capture($build, 'ulimit -S -n 4');
 is $output, "went on: 0\n", 'so is a limit on descriptors';
 
+# A program that has ended, or become another, before the outcome is known.
+my $late = library_with("#!/bin/sh\nsleep 0.3\necho 'failed app-07.snap: No space left on device'\nexit 1\n");
+my $why = 'heapsnap: app-07.snap: No space left on device';
+# @return what is said on standard error at the end, and then
+sub say_late {
+    my ($environment, $redirection) = @_;
+    my $directory = tempdir(CLEANUP => 1);
+    my $run = "exec env $environment LD_PRELOAD=$late/libheapsnap.so $build/t/programs/capture-failure";
+    my $at_once = `cd $directory && { $run; } $redirection`;
+    my $said = '';
+    for (1 .. 50) {
+        $said = `cat $directory/.stderr 2>/dev/null`;
+        last if $said;
+        select undef, undef, undef, 0.1;
+    }
+    return ($at_once, $said);
+}
+my ($at_once, $later) = say_late('END=1', '2>.stderr');
+is $later, "$why; the program has ended\n", 'when the program ends first: one line all the same';
+(undef, $later) = say_late('END=1', '2>>.stderr');
+is $later, "$why; the program has ended\n", '... also in a log';
+(undef, $later) = say_late('EXEC=1', '2>.stderr');
+is $later, "$why$goes_on\n", 'when it has become another';
+($at_once) = say_late('END=1', '2>&1');
+is $at_once, '', 'a pipe is not kept open to say so';
+
 # Where something else has become descriptor 2, nothing is written to it.
 $ENV{CLOSE_ERRORS} = 1;
 ($said, $files, $status, $output) = capture(library_with("#!/bin/sh\nexit 1\n"));

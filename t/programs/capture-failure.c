@@ -19,6 +19,10 @@ int main(void)
 		open("mine", O_WRONLY | O_CREAT, 0600);
 	}
 	raise(SIGQUIT);
+	if (getenv("END")) // before the outcome is known
+		return 0;
+	if (getenv("EXEC"))
+		execl("/bin/sleep", "sleep", "2", NULL);
 
 	int result = heapsnap_wait();
 
