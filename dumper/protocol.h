@@ -153,6 +153,7 @@ struct heapsnap_progress {
 	uint64_t done;     /**< of the phase's total, in units of the phase */
 	uint64_t total;    /**< 0: unknown */
 	uint64_t steps;    /**< of all loops of type inference: a measure of its work */
+	uint64_t is_late;  /**< 1: time was up before all types had been found */
 };
 
 /** Memory that the program, its frozen copy and the library's own threads share. */
@@ -188,7 +189,7 @@ struct heapsnap_process {
 	uint32_t has_types;     /**< 1: of what types objects are is wanted */
 
 	uint64_t writer_memory;  /**< bytes that the writer may use at most; 0: what is free */
-	uint64_t writer_time_ns; /**< that it may take; 0: any */
+	uint64_t writer_time_ns; /**< after which it finds no more types; 0: any */
 	uint32_t writer_nice; /**< 1: it takes the processor and the disk when nobody else does */
 
 	char program[HEAPSNAP_NAME_MAX]; /**< file name of the executable */

@@ -21,7 +21,7 @@ struct heapsnap_settings heapsnap_settings = {
 	.signal = SIGQUIT,
 	.content_limit = 256,
 	.has_types = true,
-	.writer_time_ns = UINT64_C(3600000000000),
+	.writer_time_ns = UINT64_C(600000000000),
 	.stacks = HEAPSNAP_UNWINDS ? 512 << 10 : 0,
 };
 
@@ -207,7 +207,7 @@ static void read_bounds(void)
 		heapsnap_report("HEAPSNAP_WRITER_MEMORY", memory,
 				": not a size, like 512M; what is free is used");
 	if (time && !heapsnap_parse_amount(time, heapsnap_times, &heapsnap_settings.writer_time_ns))
-		heapsnap_report("HEAPSNAP_WRITER_TIME", time, ": not a time, like 60s; 1h is used");
+		heapsnap_report("HEAPSNAP_WRITER_TIME", time, ": not a time, like 60s; 10m is used");
 	heapsnap_settings.writer_nice = read_switch("HEAPSNAP_WRITER_NICE");
 }
 

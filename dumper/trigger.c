@@ -146,7 +146,10 @@ static int await(long frozen)
 	state->next_number = shared->number + 1;
 	heapsnap_keep(shared->message);
 	if (heapsnap_settings.verbose)
-		heapsnap_report(NULL, "wrote ", shared->message);
+		heapsnap_report(shared->progress.is_late
+					? "types are incomplete: HEAPSNAP_WRITER_TIME was over"
+					: NULL,
+				"wrote ", shared->message);
 	return 0;
 }
 

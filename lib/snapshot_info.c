@@ -16,6 +16,7 @@ const struct heap_info_key heap_info_numbers[] = {
 	KEY(start_time_ns), KEY(stop_ns),        KEY(clone_ns),
 	KEY(content_limit), KEY(untyped),        KEY(missed_threads),
 	KEY(writer_ns),     KEY(writer_bytes),   KEY(copied_bytes),
-	KEY(checkpoint_ns), KEY(trace_start_ns),
+	KEY(checkpoint_ns), KEY(trace_start_ns), KEY(late_ns),
+	KEY(steps),
 };
 const size_t heap_info_number_count = sizeof(heap_info_numbers) / sizeof(heap_info_numbers[0]);

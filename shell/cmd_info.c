@@ -133,6 +133,7 @@ static void info_process(struct session *session)
 	output_number(output, "writer_ns", info->writer_ns);
 	output_number(output, "writer_bytes", info->writer_bytes);
 	output_number(output, "copied_bytes", info->copied_bytes);
+	output_number(output, "steps", info->steps);
 }
 
 static void info_heap(struct session *session)
@@ -162,6 +163,11 @@ static void info_heap(struct session *session)
 			session_keep(session, format_name(snapshot->info.other_malloc)));
 	if (snapshot->info.untyped)
 		output_text(output, "types     none: it was captured with HEAPSNAP_TYPES=none\n");
+	if (snapshot->info.late_ns)
+		output_text(output,
+			    "types     incomplete: heapsnap-writer had no more than %g s for them "
+			    "(HEAPSNAP_WRITER_TIME)\n",
+			    (double)snapshot->info.late_ns / 1e9);
 	output_text(output, "contents  ");
 	if (snapshot->info.content_limit == UINT64_MAX)
 		output_text(output, "all bytes of each object are kept\n");
@@ -176,6 +182,7 @@ static void info_heap(struct session *session)
 	output_number(output, "edges", snapshot->edge_count);
 	output_number(output, "content_limit", snapshot->info.content_limit);
 	output_number(output, "untyped", snapshot->info.untyped);
+	output_number(output, "late_ns", snapshot->info.late_ns);
 }
 
 static void info_modules(struct session *session)

@@ -150,7 +150,8 @@ static enum command_status print_banner(struct session *session)
 	else if (info->untyped)
 		output_text(session->output, "; captured without their types\n");
 	else
-		output_text(session->output, "; %.1f %% of them typed\n", typed_share(snapshot));
+		output_text(session->output, "; %.1f %% of them typed%s\n", typed_share(snapshot),
+			    info->late_ns ? ", for want of time" : "");
 	if (*info->other_malloc)
 		output_text(
 			session->output,

@@ -308,19 +308,44 @@ static bool is_libc(const char *path)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *gather_segment(struct capture *capture, const struct module *module)
+static struct heap_error *gather_data(struct capture *capture, const struct module *module,
+				      uint64_t start, uint64_t end)
 {
 	struct heap_root root = {
 		.kind = HEAP_ROOT_SEGMENT,
 		.name = strings_add(&capture->strings, ".data"),
-		.address = module->elf->data_start + module->bias,
-		.size = module->elf->data_end - module->elf->data_start,
+		.address = start,
+		.size = end - start,
 		.module = module_index(capture, module),
 		.thread = HEAP_NO_INDEX,
 		.frame = HEAP_NO_INDEX,
 	};
 
 	return gather(capture, &root, is_libc(module->path) ? ROOTS_STARTS_ONLY : ROOTS_ALL_WORDS);
+}
+
+static bool is_writable(const struct image_mapping *mapping)
+{
+	return (mapping->protection & (PROT_READ | PROT_WRITE)) == (PROT_READ | PROT_WRITE);
+}
+
+// Of a module whose file could not be read, or was not to be, all that can be written is data.
+HEAP_MUST_CHECK
+static struct heap_error *gather_segment(struct capture *capture, const struct module *module)
+{
+	struct heap_error *error = NULL;
+
+	if (module->elf && module->elf->data_end > module->elf->data_start)
+		return gather_data(capture, module, module->elf->data_start + module->bias,
+				   module->elf->data_end + module->bias);
+	for (size_t i = 0; !error && !module->elf && i < capture->image.mapping_count; i++) {
+		const struct image_mapping *mapping = &capture->image.mappings[i];
+
+		if (mapping->start >= module->start && mapping->end <= module->end &&
+		    is_writable(mapping))
+			error = gather_data(capture, module, mapping->start, mapping->end);
+	}
+	return error;
 }
 
 static bool overlaps_module_data(const struct capture *capture, const struct image_mapping *mapping)
@@ -374,10 +399,10 @@ static bool is_other_memory(const struct capture *capture, const struct image_ma
 		if (own[i][0] >= mapping->start && own[i][0] < mapping->end)
 			return false;
 	}
-	return (mapping->protection & (PROT_READ | PROT_WRITE)) == (PROT_READ | PROT_WRITE) &&
-	       mapping->kind != IMAGE_SPECIAL && mapping->kind != IMAGE_HEAP &&
-	       !holds_blocks(capture, mapping) && !holds_stack(capture, mapping) &&
-	       !overlaps_module_data(capture, mapping) && !is_empty_arena(capture, mapping);
+	return is_writable(mapping) && mapping->kind != IMAGE_SPECIAL &&
+	       mapping->kind != IMAGE_HEAP && !holds_blocks(capture, mapping) &&
+	       !holds_stack(capture, mapping) && !overlaps_module_data(capture, mapping) &&
+	       !is_empty_arena(capture, mapping);
 }
 
 struct heap_error *globals_gather_rest(struct capture *capture)
@@ -387,8 +412,7 @@ struct heap_error *globals_gather_rest(struct capture *capture)
 	for (size_t i = 0; !error && i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
 
-		if (module->elf && module->elf->data_end > module->elf->data_start &&
-		    !is_own_module(capture, module))
+		if (!is_own_module(capture, module))
 			error = gather_segment(capture, module);
 	}
 	for (size_t i = 0; !error && i < capture->image.mapping_count; i++) {

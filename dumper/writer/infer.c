@@ -35,6 +35,8 @@
 #include "dumper/header.h"
 #include "dumper/writer/bases.h"
 #include "dumper/writer/counted.h"
+#include "dumper/writer/isolation.h"
+#include "dumper/writer/progress.h"
 #include "dumper/writer/libc_blocks.h"
 
 #include "lib/cleanup.h"
@@ -167,6 +169,7 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 			__builtin_prefetch(&inference->kinds.of[edges->target[i + AHEAD]]);
 		}
 		edges->flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
+		progress_step();
 		if (heap_repetition_has_slots(repetition))
 			error = inference_follow(
 				inference, repetition, (uint64_t)edges->slot[i] * 8,
@@ -225,9 +228,12 @@ static struct heap_error *apply(struct inference *inference, enum rank rank,
 	// A better claim may have come after this one was queued.
 	if (inference->rank[claim->object] < rank)
 		return NULL;
+	if (capture->type[claim->object] == HEAP_NO_TYPE)
+		progress_set_done(++inference->named);
 	capture->type[claim->object] = claim->type;
 	capture->elements[claim->object] = claim->elements;
 	capture->evidence[claim->object] = claim->evidence;
+	progress_step();
 	inference->is_sure[claim->object] = claim->is_sure;
 	kinds_note_news(inference, claim->object);
 	return follow_object(inference, claim->object);
@@ -280,7 +286,8 @@ static struct heap_error *hear_best(struct inference *inference)
 {
 	struct heap_error *error = NULL;
 
-	for (enum rank rank; !error && (rank = best_rank(inference)) <= RANK_EXACT;)
+	for (enum rank rank;
+	     !error && !progress_is_late() && (rank = best_rank(inference)) <= RANK_EXACT;)
 		error = hear_claim(inference, rank);
 	return error;
 }
@@ -293,7 +300,7 @@ struct heap_error *inference_settle(struct inference *inference)
 	for (;;) {
 		enum rank rank = best_rank(inference);
 
-		if (error)
+		if (error || progress_is_late())
 			return error;
 		if (rank > RANK_TAG && tags_wait(inference)) {
 			error = tags_hear(inference);
@@ -386,7 +393,7 @@ static struct heap_error *follow_roots(struct inference *inference)
 	struct roots *roots = &inference->capture->roots;
 	struct heap_error *error = NULL;
 
-	for (uint64_t i = 0; !error && i < roots->edge_count; i++) {
+	for (uint64_t i = 0; !error && i < roots->edge_count && !progress_is_late(); i++) {
 		struct heap_root_edge *edge = &roots->edges[i];
 		const struct heap_root *root = &roots->roots[edge->root];
 		heap_type_id type = inference_root_type(inference, root);
@@ -434,7 +441,7 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 	struct heap_error *error = inference_settle(inference);
 
 	*named = 0;
-	if (!error)
+	if (!error && !progress_is_late())
 		error = name_surely(inference, named);
 	if (!error && *named == 0)
 		error = naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named);
@@ -465,7 +472,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 		error = libc_blocks_claim(inference);
 	if (!error)
 		error = follow_roots(inference);
-	for (int small = 0; !error && named > 0 && small < SMALL_ROUNDS;) {
+	for (int small = 0; !error && named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
 		error = advance(inference, &named);
 		if (!error && named == 0)
 			error = rivals_weigh(inference, &named);
@@ -473,6 +480,8 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	}
 	if (!error)
 		error = inference_settle(inference);
+	if (progress_is_late())
+		progress_miss_types();
 	return error ? error : pools_finish(inference);
 }
 
@@ -523,6 +532,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		error = heap_error_out_of_memory();
 	if (!error)
 		error = kinds_init(&inference.kinds, capture);
+	isolation_suspect(0); // from here on no file is read
 	if (!error)
 		error = libc_blocks_add_types(capture);
 	inference.counted_types = capture->types.count;

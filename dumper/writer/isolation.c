@@ -21,6 +21,7 @@
 enum {
 	MAX_LEFT_OUT = 8, // modules, one by one; then all of them
 	REASON_SIZE = 128,
+	PATIENCE = 5, // seconds that a worker may stand still when its time is over
 };
 
 static const uint64_t SECOND = 1000000000; // ns
@@ -33,6 +34,7 @@ struct left_out {
 // What the supervisor and the worker share.
 struct page {
 	uint64_t suspect;
+	uint64_t beats;                        // of the worker's, while it goes on
 	struct left_out modules[MAX_LEFT_OUT]; // [count]
 	uint32_t count;
 	char all[REASON_SIZE]; // why all symbols are left out; "" if they are not
@@ -49,6 +51,12 @@ void isolation_suspect(uint64_t module)
 {
 	if (page)
 		__atomic_store_n(&page->suspect, module, __ATOMIC_RELAXED);
+}
+
+void isolation_beat(void)
+{
+	if (page)
+		__atomic_add_fetch(&page->beats, 1, __ATOMIC_RELAXED);
 }
 
 const char *isolation_reason(uint64_t module)
@@ -202,6 +210,22 @@ static int end_worker(pid_t worker)
 	return status;
 }
 
+// Waits for a worker whose time is over, but which may have much to write. @return false if it
+// has stood still for a while
+static bool await_last(const struct supervision *supervision, pid_t worker, int *status)
+{
+	uint64_t time_ns = supervision->process->writer_time_ns;
+	uint64_t patience = time_ns > PATIENCE * SECOND ? time_ns : PATIENCE * SECOND;
+	uint64_t beats;
+
+	do {
+		beats = __atomic_load_n(&page->beats, __ATOMIC_RELAXED);
+		if (await(worker, now_ns() + patience, status))
+			return true;
+	} while (__atomic_load_n(&page->beats, __ATOMIC_RELAXED) != beats);
+	return false;
+}
+
 // One attempt. @param again  set to whether another one is worth it
 HEAP_MUST_CHECK
 static struct heap_error *supervise(const struct supervision *supervision, pid_t worker,
@@ -223,6 +247,16 @@ static struct heap_error *supervise(const struct supervision *supervision, pid_t
 		return NULL;
 	}
 	if (await(worker, deadline, &status))
+		return judge(supervision, status, again);
+	// Symbols are for types, most of all.
+	if (page->suspect != 0 && page->all[0] == '\0') {
+		end_worker(worker);
+		*again = true;
+		leave_out(0, "not read: %.1f s were over",
+			  (double)supervision->process->writer_time_ns / 1e9);
+		return NULL;
+	}
+	if (await_last(supervision, worker, &status))
 		return judge(supervision, status, again);
 	end_worker(worker);
 	return too_late(supervision->process);

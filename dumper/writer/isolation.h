@@ -12,6 +12,9 @@
  *	           ◀──signal 11──
  *	           ──fork──▶ worker: does it without anybody's
  *
+ * When the time for types is over, the worker stops to find them by itself, and goes on with all
+ * else. Then it is ended only if it stands still.
+ *
  * Both share a page, on which the worker notes what it is about. The frozen copy stays as it is
  * meanwhile, so all attempts see the same.
  */
@@ -37,6 +40,9 @@ struct heap_error *isolation_run(const struct heapsnap_process *process, isolati
 
 /** In the worker: notes the module (its address) that is read from here on; 0: none. */
 void isolation_suspect(uint64_t module);
+
+/** In the worker: shows the supervisor that it goes on. */
+void isolation_beat(void);
 
 /** In the worker: why the symbols of a module must not be read; NULL if they may be. */
 const char *isolation_reason(uint64_t module);

@@ -4,6 +4,8 @@
  */
 #include "dumper/writer/inference.h"
 
+#include "dumper/writer/progress.h"
+
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -138,6 +140,8 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 
 	for (heap_object_id i = 0; !error && i < objects->count; i++) {
 		uint32_t base = tags_base(inference, i), of = objects->kind[i], number;
+
+		progress_step();
 		const struct kind *was = old ? &old[kinds->of[i]] : NULL;
 
 		if (base == 0 && without[of]) {
@@ -202,7 +206,7 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 	kinds->meanings = calloc((size_t)kinds->sites + 1, sizeof(*kinds->meanings));
 	if (!kinds->meanings)
 		return heap_error_out_of_memory();
-	for (heap_site_id i = 0; !error && i < kinds->sites; i++)
+	for (heap_site_id i = 0; !error && i < kinds->sites && !progress_is_late(); i++)
 		error = meanings_find(capture, i, &kinds->meanings[i]);
 	return error;
 }

@@ -290,6 +290,7 @@ int main(int argc, char **argv)
 	if (error)
 		return fail(error);
 	progress_init((pid_t)pid, &capture.process);
+	progress_set_beat(isolation_beat);
 	error = capture.process.report == HEAPSNAP_REPORT_NONE
 			? write_snapshot(&capture, &destination)
 			: write_report(&capture, &destination);

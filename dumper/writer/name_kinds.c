@@ -25,6 +25,7 @@ static struct unnamed count_unnamed(const struct inference *inference, const str
 	for (uint32_t i = 0; i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
+		progress_step();
 		if (!inference_is_named(inference, object))
 			unnamed.counts[inference->hint_head[object] != NO_HINT]++;
 	}
@@ -40,6 +41,7 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 	for (uint32_t i = 0; i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
+		progress_step();
 		if (!inference_is_named(inference, object))
 			continue;
 
@@ -136,6 +138,9 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 	for (uint32_t i = 0; !error && i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
+		progress_step();
+		if (progress_is_late())
+			break;
 		if (inference_is_named(inference, object))
 			continue;
 
@@ -238,6 +243,9 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 		heap_object_id object = inference->kinds.members[kind->first + i];
 		struct candidates candidates;
 
+		progress_step();
+		if (progress_is_late())
+			break;
 		if (inference_is_named(inference, object) ||
 		    !is_news(inference, object, evidence, site->pass))
 			continue;

@@ -5,6 +5,8 @@
  */
 #include "dumper/writer/naming.h"
 
+#include "dumper/writer/progress.h"
+
 enum {
 	BALLOTS = 8, // different names that are counted
 };
@@ -81,6 +83,7 @@ static bool samples_agree(const struct inference *inference, const heap_object_i
 	for (uint32_t i = 0; i < count; i++) {
 		struct content content;
 
+		progress_step();
 		content_read(inference, samples[i], words, &content);
 		good += may_repeat(inference, &content, type, must_prove);
 	}
@@ -101,6 +104,7 @@ static heap_type_id elect_element(const struct inference *inference,
 	for (uint32_t i = first; i < first + site->objects; i++) {
 		heap_object_id object = kinds->members[i];
 
+		progress_step();
 		if (inference->rank[object] == RANK_NONE)
 			continue;
 		voters++;
@@ -190,6 +194,9 @@ static struct heap_error *claim_site(struct inference *inference, const struct s
 		struct layout_claim claim = fit_any(&inference->layouts, type, size);
 		struct content content;
 
+		progress_step();
+		if (progress_is_late())
+			break;
 		if (inference->rank[object] != RANK_NONE)
 			continue;
 		content_read(inference, object, words, &content);

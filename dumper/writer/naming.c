@@ -26,6 +26,7 @@ static bool has_unnamed(const struct inference *inference, const struct site_sum
 	uint32_t first = kinds->kinds[site->first].first;
 
 	for (uint32_t i = first; i < first + site->objects; i++) {
+		progress_step();
 		if (!inference_is_named(inference, kinds->members[i]))
 			return true;
 	}
@@ -79,9 +80,11 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 	const struct objects *objects = &inference->capture->objects;
 	struct heap_error *error = NULL;
 
-	for (heap_object_id i = 0; !error && i < objects->count; i++) {
+	for (heap_object_id i = 0; !error && i < objects->count && !progress_is_late(); i++) {
 		uint64_t size = objects_size(objects, i);
 		struct content content;
+
+		progress_step();
 
 		if (!(inference->news[i] & NEWS_TEXT))
 			continue;
@@ -108,7 +111,8 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 
 	if (!error && evidence == NAMING_SURE)
 		error = claim_texts(inference, words, claimed);
-	for (uint32_t first = 0, end; !error && first < kinds->count; first = end) {
+	for (uint32_t first = 0, end; !error && first < kinds->count && !progress_is_late();
+	     first = end) {
 		struct site_summary site = {
 			.site = kinds->kinds[first].site,
 			.tag = kinds->kinds[first].tag,
@@ -180,10 +184,12 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 		return heap_error_out_of_memory();
 	struct heap_error *error = NULL;
 
-	for (heap_object_id i = first; !error && i < first + (left < PIECE ? left : PIECE); i++) {
+	for (heap_object_id i = first;
+	     !error && !progress_is_late() && i < first + (left < PIECE ? left : PIECE); i++) {
 		struct weighed *weighed = &part->found[part->count];
 		struct content content;
 
+		progress_step();
 		if (inference->rank[i] != RANK_NONE || inference->hint_head[i] == NO_HINT)
 			continue;
 		content_read_from(inference, part->pages, i, part->words, &content);
@@ -260,8 +266,10 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 
 	if (!words)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
 		struct content content;
+
+		progress_step();
 
 		if (inference->rank[i] < RANK_SITE || inference->rank[i] == RANK_NONE ||
 		    inference->hint_head[i] == NO_HINT || inference->renamed[i])

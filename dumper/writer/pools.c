@@ -8,6 +8,7 @@
  */
 #include "dumper/writer/inference.h"
 
+#include "dumper/writer/progress.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 	     !error && i < edges->first[part->object + 1]; i++) {
 		uint64_t slot = (uint64_t)edges->slot[i] * 8;
 
+		progress_step();
 		if (slot >= part->offset + size)
 			break;
 		error = inference_follow(
@@ -126,6 +128,7 @@ static bool is_pool(const struct inference *inference, heap_object_id object, bo
 	     at = inference->hints[at].next) {
 		const struct hint *hint = &inference->hints[at];
 
+		progress_step();
 		if (!is_part(inference, hint) || (hint->interior & ~UINT32_C(7)) == last)
 			continue;
 		last = hint->interior & ~UINT32_C(7);
@@ -148,6 +151,7 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 	     at = inference->hints[at].next) {
 		struct hint hint = inference->hints[at];
 
+		progress_step();
 		if (is_part(inference, &hint))
 			error = add_part(inference, &hint, cut);
 	}
@@ -163,6 +167,8 @@ static heap_type_id find_result(const struct inference *inference, heap_object_i
 
 	for (uint32_t i = 0; i < meanings->count; i++) {
 		heap_type_id type = meanings->list[i].type;
+
+		progress_step();
 
 		if (meanings->list[i].is_result && layouts_is_compound(&inference->layouts, type) &&
 		    heap_types_size(inference->layouts.types, type) <
@@ -204,14 +210,18 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 		return heap_error_out_of_memory();
 	if (at_the_end)
 		error = begin_with_results(inference);
-	for (heap_object_id i = 0; !error && i < objects; i++) {
+	for (heap_object_id i = 0; !error && i < objects && !progress_is_late(); i++) {
+		progress_step();
 		if (inference->hint_head[i] != NO_HINT && !pools->is_pool[i] &&
 		    is_pool(inference, i, at_the_end))
 			error = cut_pool(inference, i, cut);
 	}
 	// Parts lead to parts: what has been hinted since is looked at in turn.
-	for (; !error && pools->hints_seen < inference->hint_count; pools->hints_seen++) {
+	for (; !error && pools->hints_seen < inference->hint_count && !progress_is_late();
+	     pools->hints_seen++) {
 		struct hint hint = inference->hints[pools->hints_seen];
+
+		progress_step();
 
 		if (pools->is_pool[hint.object] && is_part(inference, &hint))
 			error = add_part(inference, &hint, cut);

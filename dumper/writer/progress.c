@@ -11,6 +11,7 @@
 static const uint64_t INTERVAL_NS = 100000000; // between two updates that the program sees
 
 __thread uint32_t progress_pending;
+bool progress_late;
 
 static struct {
 	pid_t frozen;
@@ -18,7 +19,6 @@ static struct {
 	uint64_t address;     // of struct heapsnap_progress; 0: nobody is told
 	uint64_t deadline_ns; // UINT64_MAX: none
 	uint64_t next_ns;     // when the program is told again
-	bool is_late;
 	void (*beat)(void);
 	struct heapsnap_progress progress;
 } state = { .memory = -1, .deadline_ns = UINT64_MAX };
@@ -76,7 +76,7 @@ void progress_begin(enum heapsnap_phase phase, uint64_t total)
 	state.progress.total = total;
 	state.next_ns = now + INTERVAL_NS;
 	if (now >= state.deadline_ns)
-		__atomic_store_n(&state.is_late, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&progress_late, true, __ATOMIC_RELAXED);
 	publish();
 	if (state.beat)
 		state.beat();
@@ -99,7 +99,7 @@ void progress_flush(void)
 	__atomic_add_fetch(&state.progress.steps, progress_pending, __ATOMIC_RELAXED);
 	progress_pending = 0;
 	if (now >= state.deadline_ns)
-		__atomic_store_n(&state.is_late, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&progress_late, true, __ATOMIC_RELAXED);
 	// One of several threads tells.
 	if (now < next || !__atomic_compare_exchange_n(&state.next_ns, &next, now + INTERVAL_NS,
 						       false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -114,7 +114,12 @@ uint64_t progress_total_steps(void)
 	return __atomic_load_n(&state.progress.steps, __ATOMIC_RELAXED) + progress_pending;
 }
 
-bool progress_is_late(void)
+void progress_miss_types(void)
 {
-	return __atomic_load_n(&state.is_late, __ATOMIC_RELAXED);
+	state.progress.is_late = 1;
+}
+
+bool progress_missed_types(void)
+{
+	return state.progress.is_late != 0;
 }

@@ -63,7 +63,18 @@ static inline void progress_step(void)
 /** All steps that were counted. */
 uint64_t progress_total_steps(void);
 
+extern bool progress_late; /**< private: the time is over */
+
 /** True when the time that types may take is over; never false again after that. */
-bool progress_is_late(void);
+static inline bool progress_is_late(void)
+{
+	return __atomic_load_n(&progress_late, __ATOMIC_RELAXED);
+}
+
+/** Notes that types are missing because the time is over. */
+void progress_miss_types(void);
+
+/** Whether that has been noted. */
+bool progress_missed_types(void);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "dumper/writer/inference.h"
 
+#include "dumper/writer/progress.h"
 #include "lib/cleanup.h"
 
 #include <stdlib.h>
@@ -104,6 +105,7 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 		error = heap_repetitions_find(&inference->repetitions, capture->type[i],
 					      &repetition);
 		for (uint32_t j = edges->first[i]; !error && j < edges->first[i + 1]; j++) {
+			progress_step();
 			if (j + AHEAD < edges->count)
 				fetch(inference, weights, edges->target[j + AHEAD]);
 			error = weigh_slot(inference, weights, repetition,
@@ -121,6 +123,7 @@ static struct heap_error *weigh_roots(struct inference *inference, struct weight
 	struct heap_error *error = NULL;
 
 	for (uint64_t i = 0; !error && i < roots->edge_count; i++) {
+		progress_step();
 		const struct heap_root_edge *edge = &roots->edges[i];
 		heap_type_id type = inference_root_type(inference, &roots->roots[edge->root]);
 		const struct heap_repetition *repetition;

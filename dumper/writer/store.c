@@ -383,6 +383,8 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.clone_ns = shared.clone_ns,
 		.content_limit = process->content_limit,
 		.untyped = !process->has_types,
+		.late_ns = progress_missed_types() ? process->writer_time_ns : 0,
+		.steps = progress_total_steps(),
 		.missed_threads = process->missed_threads,
 		.other_malloc = process->other_malloc,
 		.checkpoint_ns = process->checkpoint_ns,

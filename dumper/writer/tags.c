@@ -279,6 +279,7 @@ static void vote(const struct inference *inference, const struct kind *kind, str
 	if (layouts_fit(&inference->layouts, ballot->type, kind->size).fit != LAYOUT_NONE)
 		ballot->fitting += kind->count;
 	ballot->blocks += kind->count;
+	progress_steps(kind->count);
 	for (uint32_t i = kind->first; i < kind->first + kind->count; i++) {
 		heap_object_id object = inference->kinds.members[i];
 
@@ -485,14 +486,15 @@ struct heap_error *tags_hear(struct inference *inference)
 
 	inference->tags.hints_heard = end;
 	if ((end - first) * (uint64_t)FEW < objects) {
-		for (uint32_t i = first; !error && i < end; i++) {
+		for (uint32_t i = first; !error && i < end && !progress_is_late(); i++) {
 			if (i != NO_HINT && layouts_is_start(inference->hints[i].interior))
 				error = hear_object(inference, inference->hints[i].object);
 		}
 		return error;
 	}
 	// Many are visited by address: memory is read once, and in order.
-	for (heap_object_id i = 0; !error && i < objects; i++) {
+	for (heap_object_id i = 0; !error && i < objects && !progress_is_late(); i++) {
+		progress_step();
 		if (inference->hint_head[i] != NO_HINT && inference->hint_head[i] >= first)
 			error = hear_object(inference, i);
 	}
