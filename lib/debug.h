@@ -78,8 +78,4 @@ struct heap_error *heap_debug_store(const char *directory, const char *build_id,
 /** $XDG_CACHE_HOME/heapsh or ~/.cache/heapsh; malloc'd, NULL if neither can be had. */
 char *heap_debug_cache_directory(void);
 
-/** Makes a directory, and those above it, for the user alone; it may be there already. */
-HEAP_MUST_CHECK
-struct heap_error *heap_debug_make_directory(const char *directory);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/file.h"
+#include "lib/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -363,6 +364,11 @@ struct heap_error *heap_debug_load(const char *directory, const char *build_id,
 		return error;
 	if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s: not in the cache", build_id);
+	error = heap_trust_directory(directory);
+	if (!error)
+		error = heap_trust_file(path);
+	if (error)
+		return error;
 	error = heap_file_open(path, &file);
 	if (error)
 		return error;
@@ -429,7 +435,7 @@ struct heap_error *heap_debug_store(const char *directory, const char *build_id,
 	struct heap_error *error = make_path(directory, build_id, &path);
 
 	if (!error)
-		error = heap_debug_make_directory(directory);
+		error = heap_trust_make_directory(directory);
 	if (error)
 		return error;
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)

@@ -137,19 +137,41 @@ static struct heap_error *read_lines(struct heap_snapshot *snapshot, FILE *file,
 	return error;
 }
 
-// A file of that name that is none, a pipe say, is not waited for.
-static FILE *open_text(const char *path)
+// Who could change the snapshot may say what is in it: its owner, and those who may write it.
+// Root and the user need no leave.
+static bool may_declare(const struct heap_snapshot *snapshot, const struct stat *text)
 {
-	int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct stat status;
+	struct stat file;
 
-	if (descriptor < 0)
+	if (stat(snapshot->path, &file) != 0)
+		return false;
+	return (text->st_uid == file.st_uid || text->st_uid == geteuid() || text->st_uid == 0) &&
+	       !(text->st_mode & ~file.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+// A file of that name that is none, a pipe say, is not waited for, and a link is not followed:
+// in /tmp anybody can make them. @param file  NULL if there is none
+HEAP_MUST_CHECK
+static struct heap_error *open_text(struct heap_snapshot *snapshot, const char *path, FILE **file)
+{
+	int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+	struct heap_error *error = NULL;
+
+	*file = NULL;
+	if (descriptor < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG))
 		return NULL;
-	if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
-		return fdopen(descriptor, "r");
-	close(descriptor);
-	errno = ENOENT;
-	return NULL;
+	if (descriptor < 0 && errno == ELOOP)
+		snapshot->declarations_ignored = true;
+	else if (descriptor < 0 || fstat(descriptor, &status) != 0)
+		error = heap_error_create_system("%s", path);
+	else if (S_ISREG(status.st_mode) && !may_declare(snapshot, &status))
+		snapshot->declarations_ignored = true;
+	else if (S_ISREG(status.st_mode))
+		*file = fdopen(descriptor, "r");
+	if (!*file && descriptor >= 0)
+		close(descriptor);
+	return error;
 }
 
 struct heap_error *heap_declarations_read(struct heap_snapshot *snapshot)
@@ -161,11 +183,9 @@ struct heap_error *heap_declarations_read(struct heap_snapshot *snapshot)
 
 	if (error)
 		return error;
-	file = open_text(path);
-	if (!file)
-		return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
-			       ? NULL
-			       : heap_error_create_system("%s", path);
+	error = open_text(snapshot, path, &file);
+	if (error || !file)
+		return error;
 	declarations = calloc(1, sizeof(*declarations));
 	error = declarations ? read_lines(snapshot, file, declarations)
 			     : heap_error_out_of_memory();

@@ -5,6 +5,7 @@
 #include "lib/debug.h"
 #include "lib/file.h"
 #include "lib/parallel.h"
+#include "lib/trust.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -160,7 +161,7 @@ static struct heap_error *map(const char *path, const struct layout *layout, voi
 	if (descriptor < 0 || fstat(descriptor, &status) != 0)
 		return heap_error_create_system("it cannot be opened");
 	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-	    (uint64_t)status.st_size != layout->size)
+	    (status.st_mode & (S_IWGRP | S_IWOTH)) || (uint64_t)status.st_size != layout->size)
 		return heap_error_create(HEAP_ERROR_ABSENT, "it is not what is expected");
 	futimens(descriptor, NULL); // it is of use
 	// Nobody but us writes here, and we replace files: it will not shrink.
@@ -182,6 +183,11 @@ struct heap_error *heap_side_file_open(const struct heap_snapshot *snapshot, con
 		return error;
 	if (!lay_out(snapshot, result->columns, columns, &layout))
 		return heap_error_create(HEAP_ERROR_ABSENT, "nothing is as large");
+	if (access(path, F_OK) != 0)
+		return heap_error_create(HEAP_ERROR_ABSENT, "there is none");
+	error = heap_trust_directory(directory);
+	if (error)
+		return error;
 	error = map(path, &layout, &mapping);
 	if (error)
 		return heap_error_within(error, "%s", path);
@@ -303,7 +309,7 @@ struct heap_error *heap_side_file_store(const struct heap_snapshot *snapshot, co
 		return error;
 	if (!lay_out(snapshot, columns, count, &layout))
 		return heap_error_create(HEAP_ERROR_ABSENT, "nothing is as large");
-	error = heap_debug_make_directory(directory);
+	error = heap_trust_make_directory(directory);
 	if (error)
 		return error;
 	remove_old(directory);

@@ -312,6 +312,8 @@ struct heap_snapshot {
 	struct heap_around *around;     /**< private: columns that are loaded in part */
 	/** What people say that objects are: lib/declarations.h; NULL: nothing. */
 	struct heap_declarations *declarations;
+	/** There are some, written by somebody who could not write the snapshot: not believed. */
+	bool declarations_ignored;
 };
 
 /**

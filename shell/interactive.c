@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/interactive.h"
 
+#include "lib/trust.h"
 #include "shell/command.h"
 #include "shell/series.h"
 #include "shell/complete.h"
@@ -9,7 +10,6 @@
 #include <readline/readline.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -18,7 +18,8 @@ enum {
 
 // --- history -----------------------------------------------------------------
 
-// $XDG_STATE_HOME/heapsh/history (XDG Base Directory Specification 0.8); malloc'd or NULL.
+// $XDG_STATE_HOME/heapsh/history (XDG Base Directory Specification 0.8); malloc'd. NULL: none is
+// kept, as where root has the home directory of a user.
 static char *history_path(void)
 {
 	const char *state = getenv("XDG_STATE_HOME");
@@ -32,23 +33,22 @@ static char *history_path(void)
 		length = asprintf(&directory, "%s/.local/state", home);
 	if (length < 0)
 		return NULL;
-	for (char *slash = strchr(directory + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(directory, 0700);
-		*slash = '/';
-	}
-	mkdir(directory, 0700);
 	if (asprintf(&path, "%s/heapsh", directory) < 0)
 		path = NULL;
 	free(directory);
-	if (!path)
-		return NULL;
-	mkdir(path, 0700);
 
+	struct heap_error *error = path ? heap_trust_make_directory(path) : NULL;
 	char *file = NULL;
 
-	if (asprintf(&file, "%s/history", path) < 0)
+	if (path && !error && asprintf(&file, "%s/history", path) < 0)
 		file = NULL;
+	if (file && access(file, F_OK) == 0)
+		error = heap_trust_file(file);
+	if (error) {
+		free(file);
+		file = NULL;
+	}
+	heap_error_destroy(error);
 	free(path);
 	return file;
 }
@@ -98,8 +98,15 @@ static void run_startup_file(struct session *session)
 		length = asprintf(&path, "%s/.config/heapsh/heapshrc", home);
 	if (length < 0)
 		return;
-	if (access(path, F_OK) == 0)
-		command_run_file(session, path);
+	if (access(path, F_OK) == 0) {
+		// Its lines may run programs.
+		struct heap_error *error = heap_trust_file(path);
+
+		if (error)
+			command_fail(session, heap_error_within(error, "not run"));
+		else
+			command_run_file(session, path);
+	}
 	free(path);
 }
 

@@ -2,6 +2,7 @@
 #include "shell/session.h"
 
 #include "lib/cleanup.h"
+#include "lib/escape.h"
 #include "shell/series.h"
 
 #include <ctype.h>
@@ -22,7 +23,15 @@ volatile sig_atomic_t session_interrupted;
 struct heap_error *session_open(struct session *session, const char *path)
 {
 	progress_init(&session->progress, NULL);
-	return heap_snapshot_open(path, &session->snapshot);
+
+	struct heap_error *error = heap_snapshot_open(path, &session->snapshot);
+
+	if (!error && session->snapshot->declarations_ignored && session->errors)
+		heap_print(session->errors,
+			   "heapsh: %s.types is ignored: it is a link, or somebody who could not "
+			   "write the snapshot could write it\n",
+			   path);
+	return error;
 }
 
 const void *session_mark(const struct session *session)
