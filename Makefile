@@ -176,7 +176,7 @@ $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/isolation.o $(BUILD)/dumper/
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/pieces.o
 
 # The part of the library that can be had alone.
-$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,unwind.o frame_rules.o sandbox.o system.o vdso.o)
+$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,effort.o unwind.o frame_rules.o sandbox.o system.o vdso.o)
 
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)

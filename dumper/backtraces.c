@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/backtraces.h"
 
+#include "dumper/effort.h"
 #include "dumper/frame_rules.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
@@ -15,35 +16,58 @@
 enum {
 	STEPS = 1 << 20,
 	KINDS = 1 << 17,
+	FIRST_KINDS = 1 << 12, // slots for the first ones: few kinds touch few pages
 	SAMPLES = 1 << 17,
-	FIRST_SAMPLES = 1 << 12, // slots that are tried first: few samples touch few pages
+	FIRST_SAMPLES = 1 << 12, // slots that are tried first
 	CHAINS = 1 << 17,
+	FIRST_CHAINS = 1 << 12,
+	FIRST_STEPS = 1 << 13, // which are in the first chains
+	MAX_LINKS = 32,        // of a chain that are followed
 	UNMAPPED = 256,
+	KNOWN_SITES = 1 << 14,
+	AREA_SHIFT = 20, // of code, by address: 64 areas
 	PROBES = 16,     // slots of a table that may hold an entry
 	MAX_STEPS = 128, // of a backtrace: the innermost
 	FEW_STEPS = 12,  // enough to see who has called a wrapper
 	LOOKS = 4,       // at the callers of each kind
-	LOOK_BITS = 8,   // of heapsnap_kind.looks; the generation is above
+	LOOK_BITS = 8,   // of heapsnap_kind.looks; what is above, generation_of() says
+	PARTIAL = 0x80,  // among these bits: the backtrace is not whole
+	SWEPT_SLOTS = HEAPSNAP_SEEN_SLOTS + HEAPSNAP_DISPLACED_SLOTS,
+	SWEEP_STRETCH = 1024, // slots that are swept, each time that a thread has earned credit
+	SWEEP_EVENT = 128,    // and with each backtrace
+	SWEEP_STEP = 8,       // of them cost a step
+	POSTPONED_WORDS = HEAPSNAP_SEEN_SLOTS / 64,
+	RESUMED_STEPS = 64, // what one that has been postponed may cost
+	FIND_STEPS = 2,     // what a look at the kinds costs
+	EXAMINE_STEPS = 8,  // what a backtrace costs besides its frames
 };
 
 // One mapping: what of it is not used is never touched.
 struct tables {
 	struct heapsnap_step steps[STEPS];
-	struct heapsnap_kind kinds[KINDS];
+	struct heapsnap_kind kinds[FIRST_KINDS + KINDS];
 	struct heapsnap_sample samples[SAMPLES];
 	struct heapsnap_unmapped unmapped[UNMAPPED];
+	uint32_t first_chains[FIRST_CHAINS];
 	uint32_t chains[CHAINS]; // the first step of each hash; they go on with step.next
 	struct heapsnap_wrappers wrappers;
 	struct heapsnap_rule_slot rules[HEAPSNAP_RULE_SLOTS];
+	uint32_t known_sites[KNOWN_SITES];            // by hash: another part of the hash
+	uint64_t postponed[POSTPONED_WORDS];          // a bit for each slot of heapsnap_seen
+	uint64_t has_postponed[POSTPONED_WORDS / 64]; // a bit for each word with one
 };
 
 uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS];
+uint64_t heapsnap_displaced[HEAPSNAP_DISPLACED_SLOTS];
 uint64_t heapsnap_hops[HEAPSNAP_HOPS];
 
 static struct tables *tables;
 static bool is_ready;
-static uint32_t others;     // samples that did not find room among the first
-static uint32_t generation; // of what is known: one more when it has to be looked at anew
+static uint32_t others;               // samples that did not find room among the first
+static uint32_t kind_count;           // among the first
+static uint32_t wrapper_changes;      // what passes sizes on is looked at anew after each
+static uint32_t sweep_at, sweep_left; // slots of heapsnap_seen
+static uint64_t areas;                // a bit for code in which sites have been seen
 
 static uint64_t mix(uint64_t value)
 {
@@ -76,7 +100,7 @@ void heapsnap_backtraces_init(void)
 	process->wrappers = (uint64_t)room->wrappers.sites;
 	process->unmapped = (uint64_t)room->unmapped;
 	process->step_count = 1;
-	process->kind_slots = KINDS;
+	process->kind_slots = FIRST_KINDS + KINDS;
 	process->sample_slots = SAMPLES;
 	process->wrapper_slots = HEAPSNAP_WRAPPER_SITES;
 	process->wrapper_names = (uint64_t)heapsnap_settings.wrappers;
@@ -103,6 +127,9 @@ static bool is_of_unmapped(uint32_t step)
 	uint32_t count = __atomic_load_n(&heapsnap_process.unmapped_count, __ATOMIC_ACQUIRE);
 	uint64_t address = tables->steps[step].address;
 
+	if (count == 0 || heapsnap_code_age(address) == 0)
+		return false;
+	heapsnap_spend((int32_t)count / 8);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct heapsnap_unmapped *unmapped = &tables->unmapped[i];
 
@@ -116,19 +143,30 @@ static uint32_t find_step(uint32_t first, uint64_t address, uint32_t caller)
 {
 	uint32_t step = first;
 
-	while (step != 0 && (tables->steps[step].address != address ||
-			     tables->steps[step].caller != caller || is_of_unmapped(step)))
+	for (int i = 0; step != 0 && i < MAX_LINKS; i++) {
+		heapsnap_spend(1);
+		if (tables->steps[step].address == address &&
+		    tables->steps[step].caller == caller && !is_of_unmapped(step))
+			return step;
 		step = tables->steps[step].next;
-	return step;
+	}
+	return 0;
 }
 
 // The step of an address that was called from a step; 0 if there is no room for a new one.
 static uint32_t intern_step(uint64_t address, uint32_t caller)
 {
-	uint32_t *chain = &tables->chains[mix(address ^ mix(caller)) >> 40 & (CHAINS - 1)];
+	uint32_t hash = mix(address ^ mix(caller)) >> 40;
+	bool is_few = __atomic_load_n(&heapsnap_process.step_count, __ATOMIC_RELAXED) < FIRST_STEPS;
+	uint32_t *chain = is_few ? &tables->first_chains[hash & (FIRST_CHAINS - 1)]
+				 : &tables->chains[hash & (CHAINS - 1)];
 	uint32_t first = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
 	uint32_t step = find_step(first, address, caller);
 
+	if (step == 0 && !is_few)
+		step = find_step(__atomic_load_n(&tables->first_chains[hash & (FIRST_CHAINS - 1)],
+						 __ATOMIC_ACQUIRE),
+				 address, caller);
 	if (step != 0)
 		return step;
 	step = new_step();
@@ -159,67 +197,230 @@ static uint32_t intern(const uint64_t *addresses, unsigned count)
 
 // --- kinds -------------------------------------------------------------------------
 
-// The entry of a site and size, new ones included; NULL if there is no room.
-static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
+// Looks for a kind from a slot on. @return its entry, or the first free one; NULL if there is neither
+static struct heapsnap_kind *search_kinds(struct heapsnap_kind *kinds, uint64_t count, uint64_t at,
+					  uint64_t site, uint64_t size)
 {
-	// Sizes that one site asks for lie near each other, and so do their entries.
-	uint64_t at = (mix(site) >> 32) + size / 16 * 3 + size % 16;
-
-	for (int i = 0; i < PROBES; i++, at++) {
-		struct heapsnap_kind *kind = &tables->kinds[at & (KINDS - 1)];
+	for (uint64_t i = 0; i < PROBES; i++) {
+		struct heapsnap_kind *kind = &kinds[(at + i) & (count - 1)];
 		uint64_t present = __atomic_load_n(&kind->site, __ATOMIC_ACQUIRE);
 
-		if (present == site && __atomic_load_n(&kind->size, __ATOMIC_RELAXED) == size)
+		if (present == 0 ||
+		    (present == site && __atomic_load_n(&kind->size, __ATOMIC_RELAXED) == size))
 			return kind;
-		if (present != 0 ||
-		    !__atomic_compare_exchange_n(&kind->site, &present, site, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			continue;
-		// Who comes by meanwhile makes an entry of its own: two are as good as one.
-		__atomic_store_n(&kind->size, size, __ATOMIC_RELAXED);
-		return kind;
 	}
 	return NULL;
 }
 
-// How often this kind's callers have been looked at.
-static uint32_t count_looks(const struct heapsnap_kind *kind)
+static bool is_taken(const struct heapsnap_kind *kind)
+{
+	return kind && __atomic_load_n(&kind->site, __ATOMIC_RELAXED) != 0;
+}
+
+// The entry of a site and size, new ones included; NULL if there is no room.
+static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
+{
+	// Sizes that one site asks for lie near each other, and so do their entries.
+	uint64_t at = (mix(site) >> 32) + size / 16 * 3 + size % 16, present = 0;
+	bool is_few = __atomic_load_n(&kind_count, __ATOMIC_RELAXED) < FIRST_KINDS / 2;
+	struct heapsnap_kind *kind = NULL, *first;
+
+	heapsnap_spend(FIND_STEPS);
+	if (!is_few)
+		kind = search_kinds(tables->kinds + FIRST_KINDS, KINDS, at, site, size);
+	if (is_taken(kind))
+		return kind;
+	first = search_kinds(tables->kinds, FIRST_KINDS, at, site, size);
+	if (is_taken(first))
+		return first;
+	kind = is_few ? first : kind;
+	if (!kind || !__atomic_compare_exchange_n(&kind->site, &present, site, false,
+						  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return NULL; // or another thread was faster: the next time
+	// Who comes by meanwhile makes an entry of its own: two are as good as one.
+	__atomic_store_n(&kind->size, size, __ATOMIC_RELAXED);
+	if (is_few)
+		__atomic_add_fetch(&kind_count, 1, __ATOMIC_RELAXED);
+	return kind;
+}
+
+/*
+ * Looks at a kind count for nothing when its code has been unmapped since, or a function has become
+ * a wrapper and this one only passes sizes on.
+ */
+static uint32_t generation_of(uint64_t site)
+{
+	uint32_t changes = heapsnap_wrappers_passes(&tables->wrappers, site)
+				   ? __atomic_load_n(&wrapper_changes, __ATOMIC_RELAXED)
+				   : 0;
+
+	return (heapsnap_code_age(site) << 12 ^ changes) & (UINT32_MAX >> LOOK_BITS);
+}
+
+static uint32_t looks_of(const struct heapsnap_kind *kind)
 {
 	uint32_t looks = __atomic_load_n(&kind->looks, __ATOMIC_RELAXED);
 
-	if (looks >> LOOK_BITS != __atomic_load_n(&generation, __ATOMIC_RELAXED))
+	if (looks >> LOOK_BITS != generation_of(__atomic_load_n(&kind->site, __ATOMIC_RELAXED)))
 		return 0;
 	return looks & ((1 << LOOK_BITS) - 1);
 }
 
-static void add_look(struct heapsnap_kind *kind)
+// Whether this kind's callers have not been looked at often enough.
+static bool needs_look(const struct heapsnap_kind *kind)
 {
-	uint32_t looks = (count_looks(kind) + 1) | __atomic_load_n(&generation, __ATOMIC_RELAXED)
-							   << LOOK_BITS;
+	return (looks_of(kind) & ~(uint32_t)PARTIAL) < LOOKS;
+}
+
+static void add_look(struct heapsnap_kind *kind, bool is_partial)
+{
+	uint32_t generation = generation_of(__atomic_load_n(&kind->site, __ATOMIC_RELAXED));
+	uint32_t looks = (looks_of(kind) & ~(uint32_t)PARTIAL) + 1;
 
 	// Of two threads that look at the same time, one's look is lost.
-	__atomic_store_n(&kind->looks, looks, __ATOMIC_RELAXED);
+	__atomic_store_n(&kind->looks, looks | (is_partial ? PARTIAL : 0) | generation << LOOK_BITS,
+			 __ATOMIC_RELAXED);
+}
+
+// --- what has been seen ----------------------------------------------------------------
+
+static uint32_t seen_slot(uint64_t site, uint64_t size)
+{
+	return (uint16_t)(site + size);
 }
 
 // What the fast path asks, where blocks have headers.
 static void mark_seen(uint64_t site, uint64_t size)
 {
-	if (HEAPSNAP_TAKES_SNAPSHOTS && size < HEAPSNAP_SEEN_SLOTS)
-		__atomic_store_n(&heapsnap_seen[(uint16_t)(site + size)], site, __ATOMIC_RELAXED);
+	uint32_t slot = seen_slot(site, size);
+	uint64_t other;
+
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || size >= HEAPSNAP_SEEN_SLOTS)
+		return;
+	other = __atomic_exchange_n(&heapsnap_seen[slot], site, __ATOMIC_RELAXED);
+	if (other != 0 && other != site) {
+		uint64_t word = other | (uint64_t)(uint16_t)(slot - other) << HEAPSNAP_SITE_BITS;
+
+		__atomic_store_n(heapsnap_displaced_slot(word), word, __ATOMIC_RELAXED);
+	}
 }
 
-// Has each kind looked at anew the next time that it is allocated.
+// Counts as seen until there is credit again.
+static void postpone(uint64_t site, uint64_t size)
+{
+	uint32_t slot = seen_slot(site, size);
+
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || size >= HEAPSNAP_SEEN_SLOTS)
+		return;
+	__atomic_or_fetch(&tables->postponed[slot / 64], UINT64_C(1) << slot % 64,
+			  __ATOMIC_RELAXED);
+	__atomic_or_fetch(&tables->has_postponed[slot / 4096], UINT64_C(1) << slot / 64 % 64,
+			  __ATOMIC_RELEASE);
+	mark_seen(site, size);
+}
+
+// Has the slots of a word come by again. @return how many
+static int resume_word(uint32_t word)
+{
+	int count = 0;
+
+	__atomic_and_fetch(&tables->has_postponed[word / 64], ~(UINT64_C(1) << word % 64),
+			   __ATOMIC_ACQUIRE);
+	for (uint64_t bits = __atomic_exchange_n(&tables->postponed[word], 0, __ATOMIC_RELAXED);
+	     bits != 0; bits &= bits - 1, count++)
+		__atomic_store_n(&heapsnap_seen[word * 64 + (uint32_t)__builtin_ctzll(bits)], 0,
+				 __ATOMIC_RELAXED);
+	return count;
+}
+
+// Has some of what was postponed come by again: as much as there is credit for.
+static void resume(void)
+{
+	static uint32_t at;
+	int64_t credit =
+		__atomic_load_n(&heapsnap_effort.credit[HEAPSNAP_EFFORT_LOOKS], __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < POSTPONED_WORDS / 64 && credit > 0; i++) {
+		uint32_t group = __atomic_load_n(&at, __ATOMIC_RELAXED) % (POSTPONED_WORDS / 64);
+		uint64_t words = __atomic_load_n(&tables->has_postponed[group], __ATOMIC_RELAXED);
+
+		for (; words != 0 && credit > 0; words &= words - 1)
+			credit -= RESUMED_STEPS *
+				  resume_word(group * 64 + (uint32_t)__builtin_ctzll(words));
+		if (words == 0)
+			__atomic_store_n(&at, group + 1, __ATOMIC_RELAXED);
+	}
+}
+
+// All slots in which there is a site, one after the other.
+static uint64_t *swept_slot(uint32_t at)
+{
+	return at < HEAPSNAP_SEEN_SLOTS ? &heapsnap_seen[at]
+					: &heapsnap_displaced[at - HEAPSNAP_SEEN_SLOTS];
+}
+
+/*
+ * When sites have become a wrapper's, or may become one's, those that have been seen by then must
+ * not take the fast path any more. Goes through a part of them.
+ */
+static void sweep(uint32_t slots)
+{
+	uint32_t left = __atomic_load_n(&sweep_left, __ATOMIC_RELAXED);
+
+	if (left == 0)
+		return;
+	slots = left < slots ? left : slots;
+	// Another thread may begin anew at the same time; then the rest is not all.
+	if (!__atomic_compare_exchange_n(&sweep_left, &left, left - slots, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+
+	uint32_t at = __atomic_fetch_add(&sweep_at, slots, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < slots; i++, at++) {
+		uint64_t *slot = swept_slot(at % SWEPT_SLOTS);
+		uint64_t site = __atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK;
+
+		if (site != 0 && (heapsnap_wrappers_has(&tables->wrappers, site) ||
+				  heapsnap_wrappers_passes(&tables->wrappers, site)))
+			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+	}
+}
+
+void heapsnap_backtraces_earn(uint64_t bytes, uint64_t last)
+{
+	heapsnap_effort_earn(bytes, last);
+	if (!tables || !HEAPSNAP_TAKES_SNAPSHOTS)
+		return;
+	resume();
+	if (__atomic_load_n(&sweep_left, __ATOMIC_RELAXED) == 0)
+		return;
+	sweep(SWEEP_STRETCH);
+	heapsnap_effort_charge(HEAPSNAP_EFFORT_LOOKS, SWEEP_STRETCH / SWEEP_STEP);
+}
+
+// A function has become a wrapper.
 static void look_again(void)
 {
-	// Only so much of it fits beside the looks.
-	__atomic_store_n(&generation,
-			 (__atomic_load_n(&generation, __ATOMIC_RELAXED) + 1) &
-				 (UINT32_MAX >> LOOK_BITS),
-			 __ATOMIC_RELAXED);
-	for (uint32_t i = 0; HEAPSNAP_TAKES_SNAPSHOTS && i < HEAPSNAP_SEEN_SLOTS; i++) {
-		if (__atomic_load_n(&heapsnap_seen[i], __ATOMIC_RELAXED))
-			__atomic_store_n(&heapsnap_seen[i], 0, __ATOMIC_RELAXED);
-	}
+	__atomic_add_fetch(&wrapper_changes, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&sweep_left, HEAPSNAP_TAKES_SNAPSHOTS ? SWEPT_SLOTS : 0, __ATOMIC_RELAXED);
+}
+
+/*
+ * Whether a site is a new one. Another may have taken its place since; then it is new again, and
+ * costs credit, which is all that depends on it.
+ */
+static bool is_new_site(uint64_t site)
+{
+	uint64_t hash = mix(site);
+	uint32_t tag = (uint32_t)hash | 1;
+	uint32_t *known = &tables->known_sites[hash >> 50];
+
+	_Static_assert(KNOWN_SITES == 1 << (64 - 50), "bits of the hash");
+	if (__atomic_load_n(known, __ATOMIC_RELAXED) == tag)
+		return false;
+	__atomic_store_n(known, tag, __ATOMIC_RELAXED);
+	return true;
 }
 
 // --- looking through wrappers ----------------------------------------------------------
@@ -249,18 +450,49 @@ static bool is_no_wrapper(uint64_t address)
 }
 
 // The site that a block has: where the wrapper was called, if it is made in one.
-static uint64_t look_through(uint64_t size, uint64_t site, struct heapsnap_frame frame)
+static uint64_t look_through(uint64_t site, struct heapsnap_frame frame)
 {
-	uint64_t address = size < HEAPSNAP_SEEN_SLOTS ? heapsnap_hop(size, site, frame) : 0;
+	struct heapsnap_frame at = frame;
+	uint64_t address = site, left = heapsnap_stack_left(frame.sp);
 
-	if (!address && is_no_wrapper(site))
+	if (!heapsnap_wrappers_has(&tables->wrappers, site))
 		return site;
-	if (!address)
-		address = heapsnap_unwind_to(site, frame, is_no_wrapper, FEW_STEPS);
+	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
+		heapsnap_spend(1);
+		if (!heapsnap_hop_once(&address, &at, &left)) {
+			learn_hop(address);
+			if (!heapsnap_hop_once(&address, &at, &left))
+				break;
+		}
+		if (!heapsnap_wrappers_has(&tables->wrappers, address))
+			return address;
+	}
+	// There may be a system call for each page of another stack.
+	if (!heapsnap_effort_may(HEAPSNAP_EFFORT_LOOKS))
+		return site;
+	address = heapsnap_unwind_to(site, frame, is_no_wrapper, FEW_STEPS);
+	heapsnap_effort_charge(HEAPSNAP_EFFORT_LOOKS,
+			       (uint32_t)(HEAPSNAP_EFFORT_EVENT - heapsnap_effort_left));
 	return address ? address : site;
 }
 
 // --- code that goes --------------------------------------------------------------------
+
+static int note_unloaded(struct dl_phdr_info *info, size_t size, void *count)
+{
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		*(uint64_t *)count = info->dlpi_subs;
+	return 1; // it is the same for all modules
+}
+
+// How many modules have been unloaded so far. 0 where libc does not say.
+static uint64_t count_unloaded(void)
+{
+	uint64_t count = 0;
+
+	dl_iterate_phdr(note_unloaded, &count);
+	return count;
+}
 
 struct heapsnap_closing heapsnap_backtraces_close(void *handle)
 {
@@ -271,7 +503,10 @@ struct heapsnap_closing heapsnap_backtraces_close(void *handle)
 	if (!tables || !handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
 		return closing;
 	if (heapsnap_code_find((uint64_t)map->l_ld, &code))
-		closing = (struct heapsnap_closing){ (uint64_t)map->l_ld, code.start, code.end };
+		closing = (struct heapsnap_closing){ .inside = (uint64_t)map->l_ld,
+						     .start = code.start,
+						     .end = code.end };
+	closing.unloaded = count_unloaded();
 	return closing;
 }
 
@@ -292,19 +527,60 @@ static void note_unmapped(const struct heapsnap_closing *closing)
 		__atomic_store_n(count, at + 1, __ATOMIC_RELEASE);
 }
 
+static uint64_t area_of(uint64_t site)
+{
+	return UINT64_C(1) << (site >> AREA_SHIFT) % 64;
+}
+
+// Notes that something is known of code, which then is to be forgotten when that is unmapped.
+static void note_area(uint64_t site)
+{
+	if (!(__atomic_load_n(&areas, __ATOMIC_RELAXED) & area_of(site)))
+		__atomic_or_fetch(&areas, area_of(site), __ATOMIC_RELAXED);
+}
+
+static bool is_any_known(uint64_t start, uint64_t end)
+{
+	uint64_t known = 0;
+
+	for (uint64_t i = 0; i < 64 && start + (i << AREA_SHIFT) < end + (1 << AREA_SHIFT); i++)
+		known |= area_of(start + (i << AREA_SHIFT));
+	return __atomic_load_n(&areas, __ATOMIC_RELAXED) & known;
+}
+
+// Goes through all that is known: some 20 us, as long as dlclose() itself takes at least.
+static void forget(uint64_t start, uint64_t end)
+{
+	heapsnap_unwind_forget(start, end);
+	forget_hops();
+	if (!is_any_known(start, end))
+		return;
+	heapsnap_wrappers_forget(&tables->wrappers, start, end);
+	for (uint32_t i = 0; HEAPSNAP_TAKES_SNAPSHOTS && i < SWEPT_SLOTS; i++) {
+		uint64_t *slot = swept_slot(i);
+		uint64_t site = __atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK;
+
+		if (site >= start && site < end && site != 0)
+			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+	}
+}
+
 void heapsnap_backtraces_closed(const struct heapsnap_closing *closing)
 {
 	struct heapsnap_code code;
 	bool goes_on = closing->inside != 0 && heapsnap_code_find(closing->inside, &code) &&
 		       code.start == closing->start;
+	uint64_t gone;
 
-	if (!tables || goes_on)
+	if (!tables)
 		return;
-	if (closing->inside != 0)
+	gone = count_unloaded() - closing->unloaded;
+	if (closing->inside != 0 && !goes_on)
 		note_unmapped(closing);
-	heapsnap_unwind_forget();
-	forget_hops();
-	look_again();
+	if (closing->inside != 0 && !goes_on && gone <= 1)
+		forget(closing->start, closing->end);
+	else if (gone > 0 || closing->inside == 0)
+		forget(0, UINT64_MAX - (1 << AREA_SHIFT)); // with others that only it needed
 }
 
 // --- observing -------------------------------------------------------------------------
@@ -329,20 +605,24 @@ static unsigned look_at_callers(const uint64_t *addresses, unsigned count, unsig
 {
 	unsigned next = at;
 
-	while (next + 1 < count) {
+	while (next + 1 < count && next < FEW_STEPS) {
 		enum heapsnap_role role = heapsnap_wrappers_note(&tables->wrappers, addresses[next],
 								 addresses[next + 1], size);
+		bool is_wrapper =
+			role == HEAPSNAP_ROLE_WRAPPER || role == HEAPSNAP_ROLE_WRAPPER_NEW;
 
-		if (role == HEAPSNAP_ROLE_WRAPPER_NO_MORE) {
+		note_area(addresses[next]);
+		if (role == HEAPSNAP_ROLE_WRAPPER_NO_MORE)
 			forget_hops();
-			look_again();
-		}
-		if (role == HEAPSNAP_ROLE_OWN || role == HEAPSNAP_ROLE_WRAPPER_NO_MORE)
+		if (!is_wrapper && role != HEAPSNAP_ROLE_PASSES)
 			break;
-		if (role == HEAPSNAP_ROLE_WRAPPER) {
+		if (is_wrapper) {
+			bool is_new = role == HEAPSNAP_ROLE_WRAPPER_NEW || at < next;
+
 			for (; at < next; at++)
 				heapsnap_wrappers_add(&tables->wrappers, addresses[at]);
-			look_again(); // at the functions' other sites
+			if (is_new)
+				look_again(); // at the functions' other sites
 			at = skip_wrappers(addresses, count, next + 1);
 			next = at;
 		} else {
@@ -357,9 +637,11 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 		    bool is_sampled)
 {
 	uint64_t addresses[MAX_STEPS];
-	bool is_first = kind && count_looks(kind) == 0;
+	uint32_t looks = kind ? looks_of(kind) : LOOKS;
+	bool is_first = looks == 0 || looks & PARTIAL;
 	unsigned max = is_first || is_sampled ? MAX_STEPS : FEW_STEPS;
 	unsigned count = heapsnap_unwind(addresses, max);
+	bool is_partial = heapsnap_effort_left <= 0;
 	unsigned at = skip_wrappers(addresses, count, 0);
 	uint32_t backtrace = max == MAX_STEPS ? intern(addresses, count) : 0;
 
@@ -369,9 +651,9 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 		making->backtrace = backtrace;
 	if (is_sampled && backtrace == 0)
 		heapsnap_trace_missed();
-	if (!kind || count_looks(kind) >= LOOKS)
+	if (!kind || !needs_look(kind))
 		return;
-	add_look(kind);
+	add_look(kind, is_first && is_partial);
 	at = look_at_callers(addresses, count, at, size);
 	if (at >= count || addresses[at] == making->site)
 		return;
@@ -382,28 +664,59 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
 }
 
+// Takes a backtrace if there is credit for it. @return false if there is none
+static bool try_examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind,
+			bool is_sampled)
+{
+	enum heapsnap_effort_pool pool;
+
+	if (is_sampled) {
+		examine(making, size, kind, true);
+		return true;
+	}
+	pool = is_new_site(making->site) ? HEAPSNAP_EFFORT_SITES : HEAPSNAP_EFFORT_LOOKS;
+	if (!heapsnap_effort_may(pool))
+		return false;
+	examine(making, size, kind, false);
+	sweep(SWEEP_EVENT);
+	heapsnap_spend(EXAMINE_STEPS + SWEEP_EVENT / SWEEP_STEP);
+	heapsnap_effort_charge(pool, (uint32_t)(HEAPSNAP_EFFORT_EVENT - heapsnap_effort_left));
+	return true;
+}
+
+static struct heapsnap_making observe(uint64_t size, uint64_t site, struct heapsnap_frame frame,
+				      bool is_sampled)
+{
+	struct heapsnap_making making = { .site = look_through(site, frame) };
+	uint64_t looked_at = making.site;
+	struct heapsnap_kind *kind;
+
+	if (!is_sampled && size < HEAPSNAP_SEEN_SLOTS && heapsnap_is_known(making.site, size))
+		return making;
+	note_area(making.site);
+	kind = find_kind(making.site, size);
+	if ((is_sampled || (kind && needs_look(kind))) &&
+	    !try_examine(&making, size, kind, is_sampled))
+		postpone(making.site, size);
+	else if (making.site == looked_at && (!kind || !needs_look(kind)))
+		mark_seen(making.site, size);
+	return making;
+}
+
 struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, struct heapsnap_frame frame,
 					bool is_sampled)
 {
 	struct heapsnap_making making = { .site = site };
-	struct heapsnap_kind *kind;
+	int32_t before;
 
 	if (!tables) {
 		if (is_ready)
 			mark_seen(site, size);
 		return making;
 	}
-	making.site = look_through(size, site, frame);
-	if (!is_sampled && size < HEAPSNAP_SEEN_SLOTS && heapsnap_is_known(making.site, size))
-		return making;
-
-	uint64_t looked_at = making.site;
-
-	kind = find_kind(making.site, size);
-	if (is_sampled || (kind && count_looks(kind) < LOOKS))
-		examine(&making, size, kind, is_sampled);
-	if (making.site == looked_at && (!kind || count_looks(kind) >= LOOKS))
-		mark_seen(making.site, size);
+	before = heapsnap_effort_begin();
+	making = observe(size, site, frame, is_sampled);
+	heapsnap_effort_end(before);
 	return making;
 }
 

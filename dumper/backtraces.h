@@ -11,6 +11,9 @@
  *	steps     return address, caller       each backtrace is the number of its innermost step
  *	wrappers  sites that are looked through: the site of a block is who called them
  *
+ * What an allocation costs beyond its fast path is bounded (effort.h). When there is no credit for
+ * a backtrace, the site and size count as seen for the time being, and are looked at later.
+ *
  * All tables have a fixed size and lie in one mapping; what finds no room is left out. Entries
  * are taken by compare-and-swap, so that there is no lock; what the frozen copy may see of one
  * that is being filled in counts for nothing. The writer reads them (protocol.h).
@@ -27,6 +30,7 @@
 
 enum {
 	HEAPSNAP_SEEN_SLOTS = 1 << 16,
+	HEAPSNAP_DISPLACED_SLOTS = 1 << 14,
 	HEAPSNAP_HOPS = 1 << 9,
 	HEAPSNAP_NESTED = 12, /**< wrappers in wrappers */
 };
@@ -37,10 +41,24 @@ enum {
  */
 extern uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS] __attribute__((visibility("hidden")));
 
+/**
+ * Those that have lost their slot to another, by hash: the site and, in the upper 16 bits, the
+ * size. Neighbouring sites and sizes often have one slot.
+ */
+extern uint64_t heapsnap_displaced[HEAPSNAP_DISPLACED_SLOTS] __attribute__((visibility("hidden")));
+
+static inline uint64_t *heapsnap_displaced_slot(uint64_t word)
+{
+	return &heapsnap_displaced[word * UINT64_C(0x9e3779b97f4a7c15) >> 50];
+}
+
 /** Whether all is known of a site and a size below HEAPSNAP_SEEN_SLOTS. */
 static inline bool heapsnap_is_known(uint64_t site, uint64_t size)
 {
-	return __atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) == site;
+	uint64_t word = site | size << HEAPSNAP_SITE_BITS;
+
+	return __atomic_load_n(&heapsnap_seen[(uint16_t)(site + size)], __ATOMIC_RELAXED) == site ||
+	       __atomic_load_n(heapsnap_displaced_slot(word), __ATOMIC_RELAXED) == word;
 }
 
 /** What there is to know of a block when it is made. */
@@ -61,8 +79,36 @@ static inline uint64_t *heapsnap_hop_of(uint64_t site)
 }
 
 /**
- * Where a block belongs that is made in wrappers, in a few ns, if all of them are known, and the
- * site beyond them has been seen to ask for that size. What has been seen is no wrapper's.
+ * One hop, from a site to its caller's, if it is in a wrapper that can be hopped over.
+ *
+ * @param left  bytes that can be read at the frame's stack pointer
+ * @return whether site, frame and left are the caller's now
+ */
+static inline bool heapsnap_hop_once(uint64_t *site, struct heapsnap_frame *frame, uint64_t *left)
+{
+	uint64_t hop = __atomic_load_n(heapsnap_hop_of(*site), __ATOMIC_RELAXED);
+	uint64_t way = hop >> HEAPSNAP_SITE_BITS;
+	uint64_t bytes = (way & HEAPSNAP_HOP_WORDS) * sizeof(uint64_t);
+
+	if (way & HEAPSNAP_HOP_FRAME)
+		bytes = frame->fp - frame->sp + 2 * sizeof(uint64_t);
+	if ((hop & HEAPSNAP_SITE_MASK) != *site || bytes > *left || bytes < sizeof(uint64_t) ||
+	    bytes % sizeof(uint64_t))
+		return false;
+	if (way & HEAPSNAP_HOP_FRAME)
+		frame->fp = *(const uint64_t *)frame->fp;
+	else if (way & HEAPSNAP_HOP_LOSES)
+		frame->fp = 0;
+	frame->sp += bytes;
+	*left -= bytes;
+	*site = *(const uint64_t *)(frame->sp - sizeof(uint64_t));
+	return true;
+}
+
+/**
+ * Where a block belongs, in a few ns, if the site has been seen to ask for that size; or if all
+ * wrappers that it is made in are known, and the site beyond them has been. What has been seen is
+ * no wrapper's.
  *
  * @param size   below HEAPSNAP_SEEN_SLOTS
  * @param frame  at the site
@@ -73,24 +119,10 @@ static inline uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsna
 	uint64_t left = heapsnap_stack_left(frame.sp);
 
 	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
-		uint64_t hop = __atomic_load_n(heapsnap_hop_of(site), __ATOMIC_RELAXED);
-		uint64_t way = hop >> HEAPSNAP_SITE_BITS;
-		uint64_t bytes = (way & HEAPSNAP_HOP_WORDS) * sizeof(uint64_t);
-
-		if (way & HEAPSNAP_HOP_FRAME)
-			bytes = frame.fp - frame.sp + 2 * sizeof(uint64_t);
-		if ((hop & HEAPSNAP_SITE_MASK) != site || bytes > left ||
-		    bytes < sizeof(uint64_t) || bytes % sizeof(uint64_t))
-			return 0;
-		if (way & HEAPSNAP_HOP_FRAME)
-			frame.fp = *(const uint64_t *)frame.fp;
-		else if (way & HEAPSNAP_HOP_LOSES)
-			frame.fp = 0;
-		frame.sp += bytes;
-		left -= bytes;
-		site = *(const uint64_t *)(frame.sp - sizeof(uint64_t));
 		if (heapsnap_is_known(site, size))
 			return site;
+		if (!heapsnap_hop_once(&site, &frame, &left))
+			return 0;
 	}
 	return 0;
 }
@@ -99,8 +131,16 @@ static inline uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsna
 void heapsnap_backtraces_init(void);
 
 /**
+ * When a thread has allocated some 64 KiB more: looks at a part of what has been postponed.
+ *
+ * @param bytes  that it has allocated
+ * @param last   of these, those of the last block at least
+ */
+void heapsnap_backtraces_earn(uint64_t bytes, uint64_t last);
+
+/**
  * Notes a block that is about to be made, of a (site, size) that has not been seen, or that
- * is sampled. Up to 2 µs if it takes a backtrace.
+ * is sampled. Up to 2 µs if it takes a backtrace, 10 where no code on the stack is known yet.
  *
  * @param frame  at the site, if it is known
  */
@@ -138,6 +178,7 @@ struct heapsnap_sampled heapsnap_sample_remove(const void *block);
 struct heapsnap_closing {
 	uint64_t inside;     /**< an address of the module; 0: not known */
 	uint64_t start, end; /**< where it lies */
+	uint64_t unloaded;   /**< modules that have gone before */
 };
 
 /** Notes where a module lies before it is closed. @param handle  of dlopen() */

@@ -9,6 +9,9 @@
 enum {
 	MAX_MODULES = 1024,
 	MAX_REMEMBERED = 8, // states of DW_CFA_remember_state
+	MAX_INSTRUCTIONS = 1024,
+	MAX_GROUPS = 10,  // of a number of 64 bits
+	MAX_LETTERS = 16, // of an augmentation; compilers write up to 5
 };
 
 // --- modules -------------------------------------------------------------------
@@ -125,7 +128,8 @@ static uint64_t read_groups(struct reader *reader, unsigned *bits, bool *sign)
 		if (*bits < 64)
 			value |= (uint64_t)(byte & 0x7f) << *bits;
 		*bits += 7;
-	} while (byte & 0x80);
+	} while (byte & 0x80 && *bits < 7 * MAX_GROUPS);
+	reader->failed = reader->failed || byte & 0x80;
 	*sign = byte & 0x40;
 	return value;
 }
@@ -285,8 +289,10 @@ static uint8_t read_common(struct reader reader, struct description *description
 		return POINTER_OMITTED;
 	version = read_byte(&reader);
 	letters = (const char *)reader.at;
-	while (read_byte(&reader) != 0)
-		;
+	for (int i = 0; read_byte(&reader) != 0; i++) {
+		if (i == MAX_LETTERS)
+			return POINTER_OMITTED;
+	}
 	if (reader.failed || (version != 1 && version != 3))
 		return POINTER_OMITTED;
 	*sized = *letters == 'z';
@@ -636,10 +642,12 @@ static bool run(const struct description *description, struct reader reader,
 	unsigned depth = 0;
 	uint64_t at = description->start;
 
-	while (!reader.failed && reader.at < reader.end) {
+	for (int i = 0; !reader.failed && reader.at < reader.end; i++) {
 		uint8_t code = read_byte(&reader);
 		int64_t advance = read_advance(&reader, code);
 
+		if (i == MAX_INSTRUCTIONS)
+			return false;
 		if (advance >= 0) {
 			at += (uint64_t)advance * description->code_align;
 			if (at > address)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/sampling.h"
 
+#include "dumper/backtraces.h"
 #include "dumper/process.h"
 #include "dumper/sandbox.h"
 #include "dumper/settings.h"
@@ -11,7 +12,8 @@
 
 __thread uint64_t heapsnap_bytes_left;
 
-static __thread uint64_t beyond; // bytes from the end of the stretch to the next sample
+static __thread uint64_t stretch; // bytes that were left the last time
+static __thread uint64_t beyond;  // bytes from the end of the stretch to the next sample
 static __thread uint64_t random_state;
 static __thread uint32_t thread_id; // 0: not asked for
 
@@ -53,6 +55,8 @@ bool heapsnap_sampling_refill(void)
 	uint64_t taken = 0 - heapsnap_bytes_left; // beyond the stretch
 	bool is_sampled = false;
 
+	heapsnap_backtraces_earn(stretch + taken, taken);
+
 	if (random_state == 0) {
 		random_state = (heapsnap_trace_now_ns() ^ (uint64_t)&random_state) *
 				       heapsnap_process.secret |
@@ -67,6 +71,7 @@ bool heapsnap_sampling_refill(void)
 	}
 	heapsnap_bytes_left = beyond < HEAPSNAP_STRETCH ? beyond : HEAPSNAP_STRETCH;
 	beyond -= heapsnap_bytes_left;
+	stretch = heapsnap_bytes_left;
 	return is_sampled;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/unwind.h"
 
+#include "dumper/effort.h"
 #include "dumper/frame_rules.h"
 #include "dumper/process.h"
 #include "dumper/sandbox.h"
@@ -15,11 +16,13 @@ __thread struct heapsnap_own_stack heapsnap_own_stack;
 #if HEAPSNAP_UNWINDS
 
 enum {
-	PAGE = 4096,
-	MAX_PAGES = 16,        // that are asked for to find out whether a stack is the thread's
-	MAX_FRAME = 1 << 30,   // bytes from one frame to the next
-	NEARBY = 128 << 20,    // from one function to another, in code without tables
-	GENERATION_SHIFT = 48, // addresses of code have no more bits
+	PAGE = HEAPSNAP_STACK_PAGE,
+	MAX_PAGES = 16,      // that are asked for to find out whether a stack is the thread's
+	MAX_FRAME = 1 << 30, // bytes from one frame to the next
+	NEARBY = 128 << 20,  // from one function to another, in code without tables
+	AGE_SHIFT = 48,      // addresses of code have no more bits
+	AREAS = 64,          // of code, by address: each has an age
+	AREA_SHIFT = 20,
 };
 
 // --- what can be read ------------------------------------------------------------
@@ -39,6 +42,7 @@ static bool is_readable(uint64_t address)
 	};
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
 
+	heapsnap_spend(HEAPSNAP_EFFORT_SYSTEM);
 	return !heapsnap_is_sandboxed() && HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, NO_OPERATION, page,
 							     NULL, sizeof(uint64_t)) == INVALID;
 }
@@ -91,18 +95,30 @@ static bool read_word(struct heapsnap_walk *walk, uint64_t address, uint64_t *va
 	return true;
 }
 
-void heapsnap_walk_start(struct heapsnap_walk *walk)
+static void start(struct heapsnap_walk *walk, bool is_here)
 {
 	if (is_on_own_stack(&heapsnap_own_stack, walk->sp))
 		walk->top = heapsnap_own_stack.top & ~(uint64_t)7;
+	else if (is_here || is_readable(walk->sp))
+		walk->top = walk->sp + heapsnap_stack_left(walk->sp);
 	else
-		walk->top = (walk->sp & ~(uint64_t)(PAGE - 1)) + (is_readable(walk->sp) ? PAGE : 0);
+		walk->top = walk->sp;
+}
+
+void heapsnap_walk_start(struct heapsnap_walk *walk)
+{
+	start(walk, false);
+}
+
+void heapsnap_walk_start_here(struct heapsnap_walk *walk)
+{
+	start(walk, true);
 }
 
 // --- rules -------------------------------------------------------------------------
 
 static struct heapsnap_rule_slot *slots;
-static uint64_t generation = 1; // in the upper bits of keys: what is older counts for nothing
+static uint32_t ages[AREAS]; // in the upper bits of keys: what is older counts for nothing
 
 static uint64_t word_of(struct heapsnap_rule rule)
 {
@@ -112,9 +128,14 @@ static uint64_t word_of(struct heapsnap_rule rule)
 	return word;
 }
 
+uint32_t heapsnap_code_age(uint64_t address)
+{
+	return __atomic_load_n(&ages[(address >> AREA_SHIFT) % AREAS], __ATOMIC_RELAXED);
+}
+
 static struct heapsnap_rule rule_at(uint64_t address)
 {
-	uint64_t key = address | __atomic_load_n(&generation, __ATOMIC_RELAXED) << GENERATION_SHIFT;
+	uint64_t key = address | (uint64_t)(heapsnap_code_age(address) + 1) << AGE_SHIFT;
 	struct heapsnap_rule_slot *slot =
 		&slots[address * UINT64_C(0x9e3779b97f4a7c15) >> 50 & (HEAPSNAP_RULE_SLOTS - 1)];
 	uint64_t word = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
@@ -124,6 +145,7 @@ static struct heapsnap_rule rule_at(uint64_t address)
 		memcpy(&rule, &word, sizeof(rule));
 		return rule;
 	}
+	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
 	rule = heapsnap_rule_find(address);
 	word = word_of(rule);
 	__atomic_store_n(&slot->rule, word, __ATOMIC_RELAXED);
@@ -131,9 +153,12 @@ static struct heapsnap_rule rule_at(uint64_t address)
 	return rule;
 }
 
-void heapsnap_unwind_forget(void)
+void heapsnap_unwind_forget(uint64_t start, uint64_t end)
 {
-	__atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
+	uint64_t first = start >> AREA_SHIFT, last = end >> AREA_SHIFT;
+
+	for (uint64_t i = 0; i < AREAS && i <= last - first; i++)
+		__atomic_add_fetch(&ages[(first + i) % AREAS], 1, __ATOMIC_RELAXED);
 }
 
 uint16_t heapsnap_hop_at(uint64_t address)
@@ -212,6 +237,7 @@ static bool is_plausible(uint64_t pc, uint64_t caller)
 {
 	struct heapsnap_code code;
 
+	heapsnap_spend(2);
 	return caller - pc + NEARBY < 2 * (uint64_t)NEARBY || heapsnap_code_find(caller, &code);
 }
 
@@ -223,6 +249,10 @@ bool heapsnap_walk_next(struct heapsnap_walk *walk)
 		.frame_offset = -16,
 		.offset = 16,
 	};
+
+	if (!heapsnap_spend(1))
+		return false;
+
 	struct heapsnap_rule rule = rule_at(walk->pc - !walk->is_interrupted);
 	bool guessed = rule.kind == HEAPSNAP_RULE_GUESS;
 	uint64_t cfa, pc, fp;
@@ -234,7 +264,7 @@ bool heapsnap_walk_next(struct heapsnap_walk *walk)
 	if (!find_cfa(walk, &rule, &cfa) || cfa <= walk->sp || !read_word(walk, cfa - 8, &pc) ||
 	    !find_frame(walk, &rule, cfa, &fp))
 		return false;
-	if (pc < PAGE || pc >> GENERATION_SHIFT || (guessed && !is_plausible(walk->pc, pc)))
+	if (pc < PAGE || pc >> AGE_SHIFT || (guessed && !is_plausible(walk->pc, pc)))
 		return false;
 	walk->pc = pc;
 	walk->is_interrupted = false;
@@ -281,7 +311,7 @@ static uint64_t unwind_from(uint64_t site, struct heapsnap_frame frame,
 {
 	struct heapsnap_walk walk = { .pc = site, .sp = frame.sp, .fp = frame.fp };
 
-	heapsnap_walk_start(&walk);
+	heapsnap_walk_start_here(&walk);
 	for (unsigned count = 0; count < max && heapsnap_walk_next(&walk); count++) {
 		if (is_wanted(walk.pc + walk.is_interrupted))
 			return walk.pc + walk.is_interrupted;
@@ -318,8 +348,16 @@ bool heapsnap_unwind_init(struct heapsnap_rule_slot *room)
 	return false;
 }
 
-void heapsnap_unwind_forget(void)
+void heapsnap_unwind_forget(uint64_t start, uint64_t end)
 {
+	(void)start;
+	(void)end;
+}
+
+uint32_t heapsnap_code_age(uint64_t address)
+{
+	(void)address;
+	return 0;
 }
 
 bool heapsnap_walk_next(struct heapsnap_walk *walk)
@@ -335,6 +373,11 @@ uint16_t heapsnap_hop_at(uint64_t address)
 }
 
 void heapsnap_walk_start(struct heapsnap_walk *walk)
+{
+	(void)walk;
+}
+
+void heapsnap_walk_start_here(struct heapsnap_walk *walk)
 {
 	(void)walk;
 }

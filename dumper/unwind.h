@@ -14,6 +14,8 @@
  * for the place in the code, xor'ed with the rule, and the rule. Two threads that write at the
  * same time leave what belongs to neither (R. Hyatt, "A lockless transposition table").
  *
+ * A walk counts its steps, and ends when its event has taken too many (effort.h).
+ *
  * async-signal-safe, after heapsnap_unwind_init(). x86-64 alone; elsewhere walks are empty.
  */
 
@@ -27,6 +29,7 @@
 #endif
 
 enum {
+	HEAPSNAP_STACK_PAGE = 4096,
 	HEAPSNAP_RULE_SLOTS = 1 << 14, /**< 16 bytes each: 256 KiB, of which what is used counts */
 };
 
@@ -50,8 +53,11 @@ struct heapsnap_walk {
  */
 bool heapsnap_unwind_init(struct heapsnap_rule_slot *room);
 
-/** Forgets all rules: code may have been unmapped, and other code mapped there. */
-void heapsnap_unwind_forget(void);
+/** Forgets the rules of code that has been unmapped: other code may be mapped there. */
+void heapsnap_unwind_forget(uint64_t start, uint64_t end);
+
+/** How often code near an address has been forgotten. What is known of it is of one age. */
+uint32_t heapsnap_code_age(uint64_t address);
 
 /** The pointers at a place in the code that is on the stack. */
 struct heapsnap_frame {
@@ -77,20 +83,29 @@ struct heapsnap_own_stack {
 
 extern __thread struct heapsnap_own_stack heapsnap_own_stack __attribute__((visibility("hidden")));
 
-/** How many bytes can be read at @p sp, if that is known to lie on the thread's own stack; else 0. */
+/**
+ * How many bytes can be read at @p sp, the stack pointer of a frame whose callee has not returned:
+ * to the top of the thread's own stack; of another, a coroutine's for one, to the end of the page.
+ */
 static inline uint64_t heapsnap_stack_left(uint64_t sp)
 {
 	const struct heapsnap_own_stack *stack = &heapsnap_own_stack;
 
-	return sp >= stack->low && sp < stack->top && sp % sizeof(uint64_t) == 0 ? stack->top - sp
-										 : 0;
+	if (sp % sizeof(uint64_t))
+		return 0;
+	// The return address at sp - 8 is mapped, so the rest of its page is.
+	return sp >= stack->low && sp < stack->top ? stack->top - sp
+						   : -sp & (HEAPSNAP_STACK_PAGE - 1);
 }
 
 /** To the caller's frame. @return false if there is none, or it cannot be found */
 bool heapsnap_walk_next(struct heapsnap_walk *walk);
 
-/** Finds out how far the stack can be read. After pc, sp and fp are set. */
+/** Finds out how far the stack can be read. After pc, sp and fp are set, to anything. */
 void heapsnap_walk_start(struct heapsnap_walk *walk);
+
+/** The same, without a system call, where sp is a frame's that this thread has called from. */
+void heapsnap_walk_start_here(struct heapsnap_walk *walk);
 
 /** A walk that starts in the function that this is inlined into, which must not return first. */
 static inline __attribute__((always_inline)) struct heapsnap_walk heapsnap_walk_begin(void)
@@ -104,7 +119,7 @@ static inline __attribute__((always_inline)) struct heapsnap_walk heapsnap_walk_
 			 "movq %%rbp, %2"
 			 : "=&r"(walk.pc), "=&r"(walk.sp), "=&r"(walk.fp));
 	walk.pc++;
-	heapsnap_walk_start(&walk);
+	heapsnap_walk_start_here(&walk);
 #endif
 	return walk;
 }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/wrappers.h"
 
+#include "dumper/effort.h"
 #include "dumper/frame_rules.h"
 #include "dumper/symbols.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum {
 	PROBES = 16,
+	NONE = 0xffff, // the number of a function that is not known, or finds no room
+	NUMBER_SHIFT = 48,
 	CALLERS_NEEDED = 4,
 	SIZES_NEEDED = 3,
 	TIMES_NEEDED = 2, // that a caller must have asked for its size
@@ -32,12 +36,13 @@ static bool claim(uint64_t *word, uint64_t value)
 
 // --- sites -----------------------------------------------------------------------
 
-bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site)
+// Whether a table of 4096 sites has one.
+static bool has_site(const uint64_t *sites, uint64_t site)
 {
 	uint32_t at = hash(site, HEAPSNAP_WRAPPER_SITES);
 
 	for (int i = 0; i < PROBES; i++, at = (at + 1) & (HEAPSNAP_WRAPPER_SITES - 1)) {
-		uint64_t present = __atomic_load_n(&wrappers->sites[at], __ATOMIC_RELAXED);
+		uint64_t present = __atomic_load_n(&sites[at], __ATOMIC_RELAXED);
 
 		if (present == site)
 			return true;
@@ -47,25 +52,37 @@ bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t si
 	return false;
 }
 
-static bool add_site(struct heapsnap_wrappers *wrappers, uint64_t site)
+static bool add_site(uint64_t *sites, uint64_t site)
 {
 	uint32_t at = hash(site, HEAPSNAP_WRAPPER_SITES);
 
 	for (int i = 0; i < PROBES; i++, at = (at + 1) & (HEAPSNAP_WRAPPER_SITES - 1)) {
-		if (claim(&wrappers->sites[at], site))
+		if (claim(&sites[at], site))
 			return true;
 	}
 	return false;
 }
 
-static void remove_site(struct heapsnap_wrappers *wrappers, uint64_t site)
+static void remove_site(uint64_t *sites, uint64_t site)
 {
 	uint32_t at = hash(site, HEAPSNAP_WRAPPER_SITES);
 
 	for (int i = 0; i < PROBES; i++, at = (at + 1) & (HEAPSNAP_WRAPPER_SITES - 1)) {
-		if (__atomic_load_n(&wrappers->sites[at], __ATOMIC_RELAXED) == site)
-			__atomic_store_n(&wrappers->sites[at], REMOVED, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&sites[at], __ATOMIC_RELAXED) == site)
+			__atomic_store_n(&sites[at], REMOVED, __ATOMIC_RELAXED);
 	}
+}
+
+_Static_assert((int)HEAPSNAP_WRAPPER_PASSING == (int)HEAPSNAP_WRAPPER_SITES, "has_site()");
+
+bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	return has_site(wrappers->sites, site);
+}
+
+bool heapsnap_wrappers_passes(const struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	return has_site(wrappers->passing, site);
 }
 
 // Of what several threads write to, whole words or none.
@@ -74,19 +91,69 @@ static void remove_site(struct heapsnap_wrappers *wrappers, uint64_t site)
 
 // --- functions ---------------------------------------------------------------------
 
-static struct heapsnap_allocating *find_function(struct heapsnap_wrappers *wrappers,
-						 uint64_t function)
+static struct heapsnap_allocating *function_at(struct heapsnap_wrappers *wrappers, uint32_t number)
 {
-	uint32_t at = hash(function, HEAPSNAP_WRAPPER_FUNCTIONS);
-
-	for (int i = 0; i < PROBES; i++, at = (at + 1) & (HEAPSNAP_WRAPPER_FUNCTIONS - 1)) {
-		if (claim(&wrappers->functions[at].function, function))
-			return &wrappers->functions[at];
-	}
-	return NULL;
+	return number > 0 && number <= HEAPSNAP_WRAPPER_FUNCTIONS ? &wrappers->functions[number - 1]
+								  : NULL;
 }
 
-static void note_caller(struct heapsnap_allocating *function, uint64_t address, uint64_t size)
+// Takes the next entry. @return its number; NONE if there is no room
+static uint16_t new_function(struct heapsnap_wrappers *wrappers, uint64_t function)
+{
+	uint32_t count = load(wrappers->function_count);
+
+	while (count < HEAPSNAP_WRAPPER_FUNCTIONS &&
+	       !__atomic_compare_exchange_n(&wrappers->function_count, &count, count + 1, true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	if (count == HEAPSNAP_WRAPPER_FUNCTIONS)
+		return NONE;
+	__atomic_store_n(&wrappers->functions[count].function, function, __ATOMIC_RELEASE);
+	return (uint16_t)(count + 1);
+}
+
+// The number of a function, new ones included; NONE if there is no room.
+static uint16_t find_number(struct heapsnap_wrappers *wrappers, uint64_t function)
+{
+	uint32_t at = hash(function, HEAPSNAP_WRAPPER_NUMBERS);
+
+	for (int i = 0; i < PROBES; i++, at = (at + 1) & (HEAPSNAP_WRAPPER_NUMBERS - 1)) {
+		uint16_t present = __atomic_load_n(&wrappers->numbers[at], __ATOMIC_ACQUIRE);
+
+		if (present == 0) {
+			uint16_t number = new_function(wrappers, function);
+
+			// Another thread may have taken the place; then this entry remains unused.
+			if (number == NONE ||
+			    __atomic_compare_exchange_n(&wrappers->numbers[at], &present, number,
+							false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+				return number;
+		}
+		if (load(wrappers->functions[present - 1].function) == function)
+			return present;
+	}
+	return NONE;
+}
+
+// The function that a site is in, as far as the tables of its module tell; NULL if they don't.
+static struct heapsnap_allocating *find_function(struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	uint64_t *known = &wrappers->known[hash(site, HEAPSNAP_WRAPPER_KNOWN)];
+	uint64_t word = load(*known), start;
+	uint32_t number = (uint32_t)(word >> NUMBER_SHIFT);
+
+	heapsnap_spend(1);
+	if (word != 0 && (word ^ site) << (64 - NUMBER_SHIFT) == 0)
+		return function_at(wrappers, number);
+	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
+	start = heapsnap_function_find(site - 1);
+	number = start ? find_number(wrappers, start) : NONE;
+	store(*known, site | (uint64_t)number << NUMBER_SHIFT);
+	return function_at(wrappers, number);
+}
+
+// @return whether that may change what the function is taken for
+static bool note_caller(struct heapsnap_allocating *function, uint64_t address, uint64_t size)
 {
 	for (int i = 0; i < HEAPSNAP_WRAPPER_CALLERS; i++) {
 		struct heapsnap_allocating_caller *caller = &function->callers[i];
@@ -94,6 +161,7 @@ static void note_caller(struct heapsnap_allocating *function, uint64_t address, 
 		if (!claim(&caller->address, address))
 			continue;
 		uint32_t times = load(caller->times);
+		bool varied = load(caller->varies);
 
 		if (times == 0)
 			store(caller->size, size);
@@ -101,8 +169,9 @@ static void note_caller(struct heapsnap_allocating *function, uint64_t address, 
 			store(caller->times, times + 1);
 		else
 			store(caller->varies, true);
-		return;
+		return times < TIMES_NEEDED || (!varied && load(caller->varies));
 	}
+	return false;
 }
 
 // Whether a caller before this one asks for the same size.
@@ -161,50 +230,95 @@ static bool note_place(struct heapsnap_allocating *function, uint64_t site)
 static enum heapsnap_role refuse(struct heapsnap_wrappers *wrappers,
 				 struct heapsnap_allocating *function)
 {
-	if (!load(function->is_wrapper))
+	bool was_wrapper = load(function->verdict) == HEAPSNAP_VERDICT_WRAPPER;
+
+	store(function->verdict, HEAPSNAP_VERDICT_REFUSED);
+	for (int i = 0; i < HEAPSNAP_WRAPPER_PLACES && load(function->places[i]); i++) {
+		remove_site(wrappers->passing, load(function->places[i]));
+		if (was_wrapper)
+			remove_site(wrappers->sites, load(function->places[i]));
+	}
+	return was_wrapper ? HEAPSNAP_ROLE_WRAPPER_NO_MORE : HEAPSNAP_ROLE_OWN;
+}
+
+// All the function's sites are a wrapper's from now on.
+static void accept(struct heapsnap_wrappers *wrappers, struct heapsnap_allocating *function)
+{
+	store(function->verdict, HEAPSNAP_VERDICT_WRAPPER);
+	for (int i = 0; i < HEAPSNAP_WRAPPER_PLACES && load(function->places[i]); i++)
+		add_site(wrappers->sites, load(function->places[i]));
+}
+
+static enum heapsnap_role role_of_open(struct heapsnap_wrappers *wrappers,
+				       struct heapsnap_allocating *function, uint64_t site,
+				       uint64_t caller, uint64_t size)
+{
+	bool has_changed = note_caller(function, caller, size);
+
+	if (has_changed) {
+		heapsnap_spend(HEAPSNAP_WRAPPER_CALLERS);
+		if (is_used_as_wrapper(function)) {
+			accept(wrappers, function);
+			return HEAPSNAP_ROLE_WRAPPER_NEW;
+		}
+	}
+	if (!passes_on(function))
 		return HEAPSNAP_ROLE_OWN;
-	store(function->is_wrapper, false);
-	for (int i = 0; i < HEAPSNAP_WRAPPER_PLACES; i++)
-		remove_site(wrappers, load(function->places[i]));
-	return HEAPSNAP_ROLE_WRAPPER_NO_MORE;
+	add_site(wrappers->passing, site);
+	return HEAPSNAP_ROLE_PASSES;
 }
 
 enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site,
 					  uint64_t caller, uint64_t size)
 {
-	uint64_t start = heapsnap_function_find(site - 1);
-	struct heapsnap_allocating *function = start ? find_function(wrappers, start) : NULL;
+	struct heapsnap_allocating *function = caller ? find_function(wrappers, site) : NULL;
 
-	if (!function || caller == 0)
+	if (!function || load(function->verdict) == HEAPSNAP_VERDICT_REFUSED)
 		return HEAPSNAP_ROLE_OWN;
 	if (!note_place(function, site) && !load(function->is_named))
 		return refuse(wrappers, function);
-	if (!load(function->is_wrapper)) {
-		note_caller(function, caller, size);
-		store(function->is_wrapper, is_used_as_wrapper(function));
-	}
-	if (!load(function->is_wrapper))
-		return passes_on(function) ? HEAPSNAP_ROLE_PASSES : HEAPSNAP_ROLE_OWN;
-	return add_site(wrappers, site) ? HEAPSNAP_ROLE_WRAPPER : HEAPSNAP_ROLE_OWN;
+	if (load(function->verdict) == HEAPSNAP_VERDICT_OPEN)
+		return role_of_open(wrappers, function, site, caller, size);
+	return add_site(wrappers->sites, site) ? HEAPSNAP_ROLE_WRAPPER : HEAPSNAP_ROLE_OWN;
 }
 
 void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
-	uint64_t start = heapsnap_function_find(site - 1);
-	struct heapsnap_allocating *function = start ? find_function(wrappers, start) : NULL;
+	struct heapsnap_allocating *function = find_function(wrappers, site);
 
-	if (!function)
+	if (!function || load(function->verdict) == HEAPSNAP_VERDICT_REFUSED)
 		return;
-	store(function->is_wrapper, true);
-	add_site(wrappers, site);
+	accept(wrappers, function);
+	add_site(wrappers->sites, site);
+}
+
+void heapsnap_wrappers_forget(struct heapsnap_wrappers *wrappers, uint64_t start, uint64_t end)
+{
+	uint32_t count = load(wrappers->function_count);
+
+	memset(wrappers->known, 0, sizeof(wrappers->known));
+	for (uint32_t i = 0; i < count; i++) {
+		struct heapsnap_allocating *function = &wrappers->functions[i];
+		uint64_t address = load(function->function);
+
+		if (address < start || address >= end)
+			continue;
+		refuse(wrappers, function);
+		memset(function, 0, sizeof(*function));
+		function->function = address;
+	}
 }
 
 static void add_named(void *context, uint64_t address)
 {
-	struct heapsnap_allocating *function = find_function(context, address);
+	struct heapsnap_wrappers *wrappers = context;
+	struct heapsnap_allocating *function =
+		function_at(wrappers, find_number(wrappers, address));
 
-	if (function)
-		function->is_wrapper = function->is_named = true;
+	if (!function)
+		return;
+	function->verdict = HEAPSNAP_VERDICT_WRAPPER;
+	function->is_named = true;
 }
 
 void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *names)

@@ -14,6 +14,9 @@
  *
  * Functions are known by the address where they begin, sites by return addresses within them.
  * No locks: of two threads that note at the same time, one's look may be lost.
+ *
+ * A function becomes a wrapper at most once, and what has been refused as one stays refused. So
+ * there are at most twice as many changes as functions, whatever the program does.
  */
 
 #include <stdbool.h>
@@ -21,16 +24,25 @@
 
 enum {
 	HEAPSNAP_WRAPPER_SITES = 1 << 12,
+	HEAPSNAP_WRAPPER_PASSING = 1 << 12,
+	HEAPSNAP_WRAPPER_KNOWN = 1 << 13,
+	HEAPSNAP_WRAPPER_NUMBERS = 1 << 12,
 	HEAPSNAP_WRAPPER_FUNCTIONS = 1 << 11,
 	HEAPSNAP_WRAPPER_CALLERS = 12,
 	HEAPSNAP_WRAPPER_PLACES = 8,
 };
 
+enum heapsnap_verdict {
+	HEAPSNAP_VERDICT_OPEN,
+	HEAPSNAP_VERDICT_WRAPPER,
+	HEAPSNAP_VERDICT_REFUSED, /**< for ever */
+};
+
 /** What has been seen of a function that allocates. */
 struct heapsnap_allocating {
-	uint64_t function; /**< where it begins; 0: the entry is free */
-	bool is_wrapper;
-	bool is_named;                            /**< by the user */
+	uint64_t function;                        /**< where it begins; 0: the entry is free */
+	uint8_t verdict;                          /**< enum heapsnap_verdict */
+	bool is_named;                            /**< by the user: it is never refused */
 	uint64_t places[HEAPSNAP_WRAPPER_PLACES]; /**< sites in it; 0: the entry is free */
 	struct heapsnap_allocating_caller {
 		uint64_t address; /**< it returns to; 0: the entry is free */
@@ -41,7 +53,15 @@ struct heapsnap_allocating {
 };
 
 struct heapsnap_wrappers {
-	uint64_t sites[HEAPSNAP_WRAPPER_SITES]; /**< by hash; 0: free */
+	uint64_t sites[HEAPSNAP_WRAPPER_SITES];     /**< in wrappers, by hash; 0: free */
+	uint64_t passing[HEAPSNAP_WRAPPER_PASSING]; /**< in functions that pass sizes on */
+
+	/** A cache by hash: a site, and in the upper 16 bits the number of its function. */
+	uint64_t known[HEAPSNAP_WRAPPER_KNOWN];
+
+	/** By hash of a function's address: its number, which is one more than its index; 0: free. */
+	uint16_t numbers[HEAPSNAP_WRAPPER_NUMBERS];
+	uint32_t function_count;
 	struct heapsnap_allocating functions[HEAPSNAP_WRAPPER_FUNCTIONS];
 };
 
@@ -51,11 +71,18 @@ void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *name
 /** Whether a site is within a wrapper, as far as it has been noted. async-signal-safe. */
 bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site);
 
+/**
+ * Whether a site is in a function that passes on what its callers ask for: it becomes a wrapper
+ * when its caller does. async-signal-safe.
+ */
+bool heapsnap_wrappers_passes(const struct heapsnap_wrappers *wrappers, uint64_t site);
+
 /** What a function has to do with what it allocates. */
 enum heapsnap_role {
-	HEAPSNAP_ROLE_OWN,    /**< it chooses, or nothing is known yet */
-	HEAPSNAP_ROLE_PASSES, /**< each of its callers asks for many sizes */
-	HEAPSNAP_ROLE_WRAPPER,
+	HEAPSNAP_ROLE_OWN,         /**< it chooses, or nothing is known yet */
+	HEAPSNAP_ROLE_PASSES,      /**< each of its callers asks for many sizes */
+	HEAPSNAP_ROLE_WRAPPER,     /**< it has been found to be one already */
+	HEAPSNAP_ROLE_WRAPPER_NEW, /**< it has become one just now; sites in it are a wrapper's */
 	HEAPSNAP_ROLE_WRAPPER_NO_MORE, /**< it was taken for one; its sites are none any more */
 };
 
@@ -70,5 +97,8 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 
 /** Takes the function that a site is in for a wrapper. async-signal-safe. */
 void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site);
+
+/** Forgets functions that begin from @p start to @p end, whose code has been unmapped. */
+void heapsnap_wrappers_forget(struct heapsnap_wrappers *wrappers, uint64_t start, uint64_t end);
 
 #endif

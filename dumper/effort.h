@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_EFFORT_H
+#define HEAPSNAP_EFFORT_H
+
+/**
+ * Bounds what allocations cost beyond their fast path, whatever the program does.
+ *
+ * Work is counted in steps of some 10 ns: a frame that is unwound, a slot that is looked up. Two
+ * limits hold:
+ *
+ *   - An event (one allocation on the slow path) ends its walk after HEAPSNAP_EFFORT_EVENT steps.
+ *     What it has found out by then stays known, so that the next one gets further.
+ *   - All events together spend what the program has earned by allocating: a step for each
+ *     HEAPSNAP_EFFORT_BYTES bytes, and a sum to begin with. Allocations that come when nothing is
+ *     left are postponed (backtraces.c). The first backtrace of a site has a pool of its own.
+ *
+ * Credit depends on bytes and not on time, so that the same program gets the same backtraces.
+ *
+ * async-signal-safe.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	HEAPSNAP_EFFORT_EVENT = 1024,
+	HEAPSNAP_EFFORT_BYTES = 256,
+
+	/** What some things cost, in steps. */
+	HEAPSNAP_EFFORT_LOOKUP = 24, /**< in a module's tables, of which little is in the cache */
+	HEAPSNAP_EFFORT_SYSTEM = 16, /**< a system call */
+};
+
+/** Who pays. */
+enum heapsnap_effort_pool {
+	HEAPSNAP_EFFORT_SITES, /**< the first backtrace of each site */
+	HEAPSNAP_EFFORT_LOOKS, /**< everything else */
+	HEAPSNAP_EFFORT_POOLS,
+};
+
+/** What has been spent. Threads add to it from time to time. */
+struct heapsnap_effort {
+	int64_t credit[HEAPSNAP_EFFORT_POOLS]; /**< steps; less than 0 if the last one took more */
+	uint64_t events;
+	uint64_t steps;
+	uint64_t most; /**< steps of one event */
+};
+
+extern struct heapsnap_effort heapsnap_effort __attribute__((visibility("hidden")));
+
+/** Steps that this thread's event may still take. No limit outside of events. */
+extern __thread int32_t heapsnap_effort_left __attribute__((visibility("hidden")));
+
+/** Counts steps. @return false if the event has taken too many */
+static inline bool heapsnap_spend(int32_t steps)
+{
+	heapsnap_effort_left -= steps;
+	return heapsnap_effort_left > 0;
+}
+
+/** Begins an event. @return what heapsnap_effort_end() needs to know */
+int32_t heapsnap_effort_begin(void);
+
+/** Ends an event. @return steps that it has taken */
+uint32_t heapsnap_effort_end(int32_t before);
+
+/** Whether a pool has credit. Sites may also use what is left for looks. */
+bool heapsnap_effort_may(enum heapsnap_effort_pool pool);
+
+void heapsnap_effort_charge(enum heapsnap_effort_pool pool, uint32_t steps);
+
+/**
+ * Adds the credit for bytes that this thread has allocated, and its steps to the sum.
+ *
+ * @param last  of these bytes, those of the last block at least
+ */
+void heapsnap_effort_earn(uint64_t bytes, uint64_t last);
+
+#endif
