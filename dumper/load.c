@@ -7,6 +7,7 @@
 #include "dumper/backtraces.h"
 #include "dumper/below.h"
 #include "dumper/first.h"
+#include "dumper/go_runtime.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/sandbox.h"
@@ -23,6 +24,7 @@ __attribute__((constructor)) static void load(void)
 	heapsnap_below_init();
 	heapsnap_sandbox_init();
 	heapsnap_signals_init();
+	heapsnap_go_init();
 	heapsnap_report_init();
 	heapsnap_settings_read();
 	heapsnap_process_init();

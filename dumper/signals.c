@@ -2,6 +2,7 @@
 #include "dumper/signals.h"
 
 #include "dumper/announce.h"
+#include "dumper/go_runtime.h"
 #include "dumper/heapsnap.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
@@ -194,7 +195,8 @@ static void say(enum heapsnap_handler handler)
 
 	if ((handler != HEAPSNAP_HANDLER_REPLACED && handler != HEAPSNAP_HANDLER_WAITED) ||
 	    __atomic_exchange_n(&has_said, true, __ATOMIC_RELAXED) ||
-	    !heapsnap_settings.tells_handlers || heapsnap_report_would_disturb())
+	    !heapsnap_settings.tells_handlers || heapsnap_is_go() ||
+	    heapsnap_report_would_disturb())
 		return;
 	at = heapsnap_format_text(at, end,
 				  handler == HEAPSNAP_HANDLER_WAITED
@@ -209,6 +211,9 @@ static void announce(enum heapsnap_handler handler)
 {
 	if (is_waited_for && handler == HEAPSNAP_HANDLER_OURS)
 		handler = HEAPSNAP_HANDLER_WAITED;
+	// Its runtime sets itself up after the library, and may do so at any time.
+	if (handler == HEAPSNAP_HANDLER_OURS && heapsnap_go_takes(heapsnap_settings.signal))
+		handler = HEAPSNAP_HANDLER_UNSURE;
 	heapsnap_announce_handler(handler);
 	say(handler);
 }

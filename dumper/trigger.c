@@ -6,6 +6,7 @@
 #include "dumper/context.h"
 #include "dumper/first.h"
 #include "dumper/freeze.h"
+#include "dumper/go_runtime.h"
 #include "dumper/heapsnap.h"
 #include "dumper/keep.h"
 #include "dumper/process.h"
@@ -297,9 +298,10 @@ static enum heapsnap_handler install_handler(void)
 	if (!HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_settings.signal == 0 ||
 	    heapsnap_first() == HEAPSNAP_ALLOCATOR_SANITIZER)
 		return HEAPSNAP_HANDLER_NONE;
-	return heapsnap_signals_claim(heapsnap_settings.signal, triggered, true)
-		       ? HEAPSNAP_HANDLER_OURS
-		       : HEAPSNAP_HANDLER_EARLIER;
+	if (!heapsnap_signals_claim(heapsnap_settings.signal, triggered, true))
+		return HEAPSNAP_HANDLER_EARLIER;
+	return heapsnap_go_takes(heapsnap_settings.signal) ? HEAPSNAP_HANDLER_UNSURE
+							   : HEAPSNAP_HANDLER_OURS;
 }
 
 // In a child of fork(): its announcement is its own at once.

@@ -35,7 +35,7 @@ const char *handler_text(enum heapsnap_handler handler)
 	case HEAPSNAP_HANDLER_WAITED:
 		return "waits for";
 	case HEAPSNAP_HANDLER_UNSURE:
-		return "may have a handler of its own for";
+		return "has Go's runtime, which handles";
 	default:
 		return "does not take";
 	}

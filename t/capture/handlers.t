@@ -121,6 +121,29 @@ is system("c++ -o $directory/signals $directory/signals.cc"), 0, 'a C++ program'
 ($output) = run("LD_PRELOAD=$library", '', "$directory/signals");
 is $output, "1\n1\n", 'finds by std::signal what it would find alone';
 
+# --- Go's runtime, whose handlers nobody sees being installed ---------------------------
+
+for my $case (['QUIT', 7], ['USR2', 7], ['CONT', 1]) {
+    my ($signal, $state) = @$case;
+    my $file = "$directory/go.out";
+    my $pid = fork // die $!;
+    if ($pid == 0) {
+        open STDOUT, '>', $file or die $!;
+        @ENV{qw(LD_PRELOAD HEAPSNAP_SIGNAL)} = ($library, $signal);
+        exec "$build/t/programs/go-like";
+    }
+    for (1 .. 100) { last if -s $file; select undef, undef, undef, 0.05 }
+    my $announced = `cat $file`;
+    is $announced, "$state\n", $state == 1 ? "SIG$signal, which it leaves alone, is ours" : "SIG$signal is not relied on";
+    if ($state != 1) {
+        like `$build/heapsnap capture $pid 2>&1`, qr/\Aheapsnap: $pid .*Go.*\n\z/, 'and is not sent: one line says why';
+        ok kill(0, $pid), 'the program lives';
+    }
+    kill KILL => $pid;
+    waitpid $pid, 0;
+    unlink $file;
+}
+
 # --- programs that restrict their system calls ----------------------------------------
 
 for my $way (qw(prctl syscall)) {

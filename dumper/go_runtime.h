@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_GO_RUNTIME_H
+#define HEAPSNAP_GO_RUNTIME_H
+
+/**
+ * Go's runtime, which installs handlers for nearly all signals when the program starts: by system
+ * calls of its own where the program does not use cgo, so that interposing libc does not show it.
+ */
+
+#include <stdbool.h>
+
+/** Looks at the program's ELF notes. When the library is loaded. */
+void heapsnap_go_init(void);
+
+/** True if the program is written in Go, and its runtime takes the signal. async-signal-safe. */
+bool heapsnap_go_takes(int number);
+
+/** True if the program is written in Go. async-signal-safe. */
+bool heapsnap_is_go(void);
+
+#endif
