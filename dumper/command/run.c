@@ -217,6 +217,17 @@ static struct heap_error *preload(const char *library)
 	return setenv("LD_PRELOAD", value, 1) == 0 ? NULL : heap_error_out_of_memory();
 }
 
+// Exec keeps the pid. The library says in that process alone what no child's standard error should
+// have: others may read it.
+HEAP_MUST_CHECK
+static struct heap_error *name_process(void)
+{
+	char pid[24];
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	return setenv("HEAPSNAP_RUN", pid, 1) == 0 ? NULL : heap_error_out_of_memory();
+}
+
 int run(char **words)
 {
 	struct request request = { 0 };
@@ -237,6 +248,8 @@ int run(char **words)
 		error = executable_check(&executable, &remark);
 	if (!error)
 		error = preload(library);
+	if (!error)
+		error = name_process();
 	if (error)
 		return fail(error);
 	if (remark)

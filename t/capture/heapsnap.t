@@ -69,8 +69,8 @@ is $said, '', 'and says nothing itself';
 is $output, "$build/libheapsnap.so\n", 'run preloads the library';
 
 ($output) = run($heapsnap, 'run', '--file', '/tmp/%e', '--signal=USR1', '--content', 'all', '--verbose',
-    'sh', '-c', 'env | grep ^HEAPSNAP | sort');
-is $output, "HEAPSNAP_CONTENT=all\nHEAPSNAP_FILE=/tmp/%e\nHEAPSNAP_SIGNAL=USR1\nHEAPSNAP_VERBOSE=1\n",
+    'sh', '-c', 'env | grep ^HEAPSNAP | grep -v ^HEAPSNAP_RUN= | sort; test $HEAPSNAP_RUN = $$ && echo own');
+is $output, "HEAPSNAP_CONTENT=all\nHEAPSNAP_FILE=/tmp/%e\nHEAPSNAP_SIGNAL=USR1\nHEAPSNAP_VERBOSE=1\nown\n",
     'options are settings';
 
 copy('/bin/true', "$directory/setuid") or die $!;
