@@ -3,11 +3,13 @@
 # Every command says what it is for, with an example that works, and has its place in the manual.
 use strict;
 use warnings;
+use Cwd;
 use lib 't/lib';
 use Sample;
 use Test::More;
 
 my $file = Sample::make();
+my %before = map { $_ => 1 } glob '*';
 my $heapsh = "$Sample::build/heapsh";
 
 # The list in shell/command.h and what the shell says it has are one.
@@ -30,7 +32,11 @@ for my $name (@command) {
     ok scalar(@example), "$name: an example";
     is_deeply [grep { !/^\Q$name\E\b/ } @example], [], "$name: its examples are of it";
     for my $example (@example) {
+        # Examples write files, which must not stay in the checkout.
+        my $here = getcwd();
+        chdir $Sample::directory or die $!;
         my ($out, $err, $status) = Sample::run("$example\n", $heapsh, '-q', $file);
+        chdir $here or die $!;
         isnt $status, 2, "$name: $example is no misuse";
     }
     my ($out) = Sample::heapsh($file, 'help', $name);
@@ -56,4 +62,5 @@ for my $source (glob 'shell/cmd_*.c') {
     }
 }
 is_deeply [grep { $option{$_} } sort keys %option], [], 'no options that are not completed';
+is_deeply [grep { !$before{$_} } glob '*'], [], 'examples leave nothing in the checkout';
 done_testing;
