@@ -7,6 +7,7 @@
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/operand.h"
 #include "shell/path.h"
 #include "shell/suspect_text.h"
 
@@ -153,8 +154,8 @@ struct heap_error *show_children(struct tree *tree, heap_node_id node)
 HEAP_MUST_CHECK
 static struct heap_error *parse_node(struct session *session, const char *word, heap_node_id *node)
 {
-	struct session_operand operand;
-	struct heap_error *error = session_parse_operand(session, word, &operand);
+	struct operand operand;
+	struct heap_error *error = operand_parse(session, word, &operand);
 
 	if (error)
 		return error;
@@ -473,7 +474,7 @@ static enum command_status retained_run(struct session *session, int argc, char 
 	if (by)
 		return retained_by_group(session, by, limit);
 	if (argc == 2) {
-		error = session_parse_object(session, argv[1], &object);
+		error = operand_parse_object(session, argv[1], &object);
 		if (!error)
 			return retained_by_object(session, object);
 		if (!heap_filter_is_name(argv[1]))
@@ -502,6 +503,7 @@ const struct command retained_command = {
 	.words = WORDS_OBJECT | WORDS_FILTER,
 	.options = retained_options,
 	.is_table = true,
+	.keeps_answer = true,
 };
 
 // --- suspects ----------------------------------------------------------------

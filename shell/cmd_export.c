@@ -4,6 +4,7 @@
  */
 #include "shell/command.h"
 #include "shell/export.h"
+#include "shell/operand.h"
 
 static enum command_status export_command_run(struct session *session, int argc, char **argv)
 {
@@ -18,7 +19,7 @@ static enum command_status export_command_run(struct session *session, int argc,
 		return command_fail(session, heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not %s",
 							       argv[1], export_names(session)));
 	if (argc == 4)
-		error = session_parse_object(session, argv[3], &options.object);
+		error = operand_parse_object(session, argv[3], &options.object);
 	if (!error)
 		error = export_run(session, format, &options, argv[2]);
 	return error ? command_fail(session, error) : COMMAND_OK;

@@ -7,6 +7,7 @@
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/field.h"
+#include "shell/operand.h"
 #include "shell/path.h"
 
 #include <inttypes.h>
@@ -15,7 +16,7 @@
 HEAP_MUST_CHECK
 static struct heap_error *prepare(struct session *session, const char *word, heap_object_id *object)
 {
-	struct heap_error *error = session_locate_object(session, word, object);
+	struct heap_error *error = operand_locate_object(session, word, object);
 
 	return error ? error : session_pointers(session);
 }
@@ -38,42 +39,83 @@ static struct heap_error *load_around(struct session *session, const heap_object
 
 // --- outrefs -----------------------------------------------------------------
 
-static enum command_status outrefs_run(struct session *session, int argc, char **argv)
+static void print_pointee(struct session *session, const char *field, heap_object_id target,
+			  uint32_t interior, uint8_t flags)
 {
-	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
-	heap_object_id object;
 
-	if (argc != 2)
-		return COMMAND_USAGE;
+	output_text(output, "%s%s%s%s\n", field, *field ? " = " : "",
+		    describe_object(session, target), path_edge_remark(session, interior, flags));
+	session_remember(session, target);
+	output_open_object(output, NULL);
+	path_edge_json(session, field, interior, flags);
+	describe_object_json(session, "object", target);
+	output_close(output);
+}
 
-	struct heap_error *error = prepare(session, argv[1], &object);
+HEAP_MUST_CHECK
+static struct heap_error *print_object_pointees(struct session *session, heap_object_id object,
+						bool *found)
+{
+	struct heap_error *error = session_pointers(session);
+	const struct heap_snapshot *snapshot = session->snapshot;
 
 	if (error)
-		return command_fail(session, error);
+		return error;
 
 	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
 
 	error = load_around(session, snapshot->edge_target + first, end - first, &object, 1);
+	if (!error)
+		output_open_array(session->output, NULL);
+	for (uint32_t i = first; !error && i < end && !session_must_stop(session); i++)
+		print_pointee(
+			session,
+			field_of_object(session, object, (uint64_t)snapshot->edge_slot[i] * 8),
+			snapshot->edge_target[i], snapshot->edge_interior[i],
+			snapshot->edge_flags[i]);
+	*found = end > first;
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *print_root_pointees(struct session *session, heap_root_id root,
+					      bool *found)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_error *error = describe_load(session);
+
+	if (!error)
+		output_open_array(session->output, NULL);
+	for (uint64_t i = heap_snapshot_first_root_edge(snapshot, root);
+	     !error && i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		print_pointee(session, field_of_root(session, root, edge->offset), edge->target,
+			      edge->interior, edge->flags);
+		*found = true;
+	}
+	return error;
+}
+
+static enum command_status outrefs_run(struct session *session, int argc, char **argv)
+{
+	struct operand operand;
+	bool found = false;
+
+	if (argc != 2)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = operand_locate(session, argv[1], &operand);
+
+	if (!error)
+		error = operand.object != HEAP_NO_OBJECT
+				? print_object_pointees(session, operand.object, &found)
+				: print_root_pointees(session, operand.root, &found);
 	if (error)
 		return command_fail(session, error);
-	output_open_array(output, NULL);
-	for (uint32_t i = first; i < end && !session_must_stop(session); i++) {
-		const char *field =
-			field_of_object(session, object, (uint64_t)snapshot->edge_slot[i] * 8);
-
-		output_text(output, "%s = %s%s\n", field,
-			    describe_object(session, snapshot->edge_target[i]),
-			    path_edge_remark(session, snapshot->edge_interior[i],
-					     snapshot->edge_flags[i]));
-		session_remember(session, snapshot->edge_target[i]);
-		output_open_object(output, NULL);
-		path_edge_json(session, field, snapshot->edge_interior[i], snapshot->edge_flags[i]);
-		describe_object_json(session, "object", snapshot->edge_target[i]);
-		output_close(output);
-	}
-	output_close(output);
-	return end > first ? COMMAND_OK : COMMAND_NOTHING;
+	output_close(session->output);
+	return found ? COMMAND_OK : COMMAND_NOTHING;
 }
 
 const struct command outrefs_command = {
@@ -84,6 +126,7 @@ const struct command outrefs_command = {
 		   "  outrefs 0x5ed26d8",
 	.run = outrefs_run,
 	.words = WORDS_OBJECT,
+	.keeps_answer = true,
 };
 
 // --- inrefs ------------------------------------------------------------------
@@ -167,6 +210,7 @@ const struct command inrefs_command = {
 		   "  inrefs $1",
 	.run = inrefs_run,
 	.words = WORDS_OBJECT,
+	.keeps_answer = true,
 };
 
 // --- path --------------------------------------------------------------------
@@ -280,4 +324,5 @@ const struct command path_command = {
 	.run = path_run,
 	.words = WORDS_OBJECT,
 	.options = path_options,
+	.keeps_answer = true,
 };

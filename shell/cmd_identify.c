@@ -16,6 +16,7 @@
 #include "shell/field.h"
 #include "shell/format.h"
 #include "shell/holder_tree.h"
+#include "shell/operand.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -496,27 +497,43 @@ static bool set_widths(struct view *view, uint64_t width, bool is_wide)
 	return widths != NULL;
 }
 
+// A variable is where the search ends.
+static enum command_status identify_root(struct session *session, heap_root_id root)
+{
+	output_open_object(session->output, NULL);
+	describe_root_json(session, "root", root);
+	output_text(session->output, "%s is a root: nothing has to hold it\n",
+		    describe_root(session, root));
+	output_open_array(session->output, "held_by");
+	output_close(session->output);
+	return COMMAND_OK;
+}
+
 static enum command_status identify_run(struct session *session, int argc, char **argv)
 {
 	struct view view = { .session = session, .depth = UINT64_MAX };
 	uint64_t width = 0;
-	heap_object_id object;
+	struct operand operand;
 
 	view.all = command_option(&argc, argv, "--all", NULL) == 1;
 	if (!command_number(&argc, argv, "--depth", &view.depth) ||
 	    !command_number(&argc, argv, "--width", &width) || argc != 2)
 		return COMMAND_USAGE;
 
-	struct heap_error *error = session_locate_object(session, argv[1], &object);
+	struct heap_error *error = operand_locate(session, argv[1], &operand);
 
 	if (!error && !set_widths(&view, width, view.all || width > 0))
 		error = heap_error_out_of_memory();
 	if (error)
 		return command_fail(session, error);
-	error = holder_tree_find(&view.tree, session, object, &view.widths);
+	if (operand.object == HEAP_NO_OBJECT && argv[1][0] == '&')
+		return identify_root(session, operand.root);
+	if (operand.object == HEAP_NO_OBJECT)
+		return command_fail(session, operand_no_object(argv[1]));
+	error = holder_tree_find(&view.tree, session, operand.object, &view.widths);
 	if (!error) {
-		show_tree(&view, object);
-		describe_sample(session, object);
+		show_tree(&view, operand.object);
+		describe_sample(session, operand.object);
 	}
 	holder_tree_deinit(&view.tree);
 	return error ? command_fail(session, error) : COMMAND_OK;
@@ -545,4 +562,5 @@ const struct command identify_command = {
 	.run = identify_run,
 	.words = WORDS_OBJECT,
 	.options = identify_options,
+	.keeps_answer = true,
 };

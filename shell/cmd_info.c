@@ -66,7 +66,9 @@ static enum command_status help_run(struct session *session, int argc, char **ar
 		session->output,
 		"\n`help COMMAND` tells more. OBJ is an address (hex, also inside an object), a\n"
 		"variable's name (what it points to), &name (the variable itself), or $1, $2...:\n"
-		"an object of the last answer. `COMMAND | program` and `COMMAND > file` work.\n");
+		"an object of the last list, or one that was shown since. It may go on as in C:\n"
+		"sessions->next->peer, $2.slots[85]. `COMMAND | program` and `COMMAND > file` "
+		"work.\n");
 	return COMMAND_OK;
 }
 
@@ -78,6 +80,7 @@ const struct command help_command = {
 		   "  help find",
 	.run = help_run,
 	.words = WORDS_COMMAND,
+	.keeps_answer = true,
 };
 
 // --- info --------------------------------------------------------------------
@@ -350,6 +353,7 @@ const struct command info_command = {
 		   "and of how many objects parts could not be read.\n\n"
 		   "  info",
 	.run = info_run,
+	.keeps_answer = true,
 };
 
 // --- quit --------------------------------------------------------------------

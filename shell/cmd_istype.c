@@ -6,6 +6,7 @@
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/operand.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -106,7 +107,7 @@ static enum command_status list(struct session *session)
 static enum command_status forget(struct session *session, const char *word)
 {
 	heap_object_id object;
-	struct heap_error *error = session_parse_object(session, word, &object);
+	struct heap_error *error = operand_parse_object(session, word, &object);
 
 	if (!error)
 		error = heap_error_within(heap_declarations_remove(session->snapshot, object), "%s",
@@ -128,7 +129,7 @@ static enum command_status declare(struct session *session, const char *word, co
 	struct heap_declaration declaration = { .is_for_alike = is_for_alike };
 	heap_object_id object;
 	uint32_t named;
-	struct heap_error *error = session_parse_object(session, word, &object);
+	struct heap_error *error = operand_parse_object(session, word, &object);
 
 	if (!error)
 		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE);
@@ -188,4 +189,5 @@ const struct command istype_command = {
 	.run = istype_run,
 	.words = WORDS_OBJECT | WORDS_TYPE,
 	.options = istype_options,
+	.keeps_answer = true,
 };

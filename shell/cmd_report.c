@@ -15,7 +15,7 @@ static struct heap_error *write_series(const char *path, struct session *session
 	struct heap_error *error;
 
 	progress_init(&other.progress, session->progress.stream);
-	session_begin_command(&other);
+	session_begin_command(&other, false);
 	error = report_write_series(path, &other, session->series->paths, session->series->count,
 				    NULL, NULL, bytes);
 	session_close(&other);

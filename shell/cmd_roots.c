@@ -6,6 +6,7 @@
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/operand.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -398,8 +399,8 @@ HEAP_MUST_CHECK
 static struct heap_error *parse_operand(struct session *session, const char *word,
 					heap_node_id *node)
 {
-	struct session_operand operand;
-	struct heap_error *error = session_parse_operand(session, word, &operand);
+	struct operand operand;
+	struct heap_error *error = operand_parse(session, word, &operand);
 
 	if (!error)
 		*node = operand.object != HEAP_NO_OBJECT

@@ -23,6 +23,7 @@ enum {
 static enum command_status last_run(struct session *session, int argc, char **argv)
 {
 	struct output *output = session->output;
+	bool numbered = session->numbered;
 
 	(void)argv;
 	if (argc != 1)
@@ -32,6 +33,7 @@ static enum command_status last_run(struct session *session, int argc, char **ar
 
 	if (error)
 		return command_fail(session, error);
+	session->numbered = false; // the numbers stand before the objects here
 	output_open_array(output, NULL);
 	for (size_t i = 0; i < session->answer_count && !session_must_stop(session); i++) {
 		const struct session_answer *answer = &session->answer[i];
@@ -49,6 +51,7 @@ static enum command_status last_run(struct session *session, int argc, char **ar
 			describe_object_json(session, NULL, answer->object);
 		session_release(session, mark);
 	}
+	session->numbered = numbered;
 	output_close(output);
 	return session->answer_count ? COMMAND_OK : COMMAND_NOTHING;
 }
@@ -60,6 +63,7 @@ const struct command last_command = {
 	.details = "An answer's objects are $1, $2 and so on until the next that has some.\n\n"
 		   "  last",
 	.run = last_run,
+	.keeps_answer = true,
 };
 
 // --- alias -------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include "shell/describe.h"
 #include "shell/difference.h"
 #include "shell/format.h"
+#include "shell/operand.h"
 #include "shell/series.h"
 
 #include <inttypes.h>
@@ -354,7 +355,10 @@ static struct heap_error *visit_all(struct session *session, const struct identi
 {
 	struct moment moments[2];
 	size_t came_from = session->series->current, answers = session->answer_count;
+	bool numbered = session->numbered;
 	struct heap_error *error = NULL;
+
+	session->numbered = false; // numbers are of one snapshot's objects
 
 	for (size_t i = 0; !error && i < session->series->count && !session_must_stop(session);
 	     i++) {
@@ -374,6 +378,7 @@ static struct heap_error *visit_all(struct session *session, const struct identi
 			error = back;
 		session->answer_count = answers; // they are of this one
 	}
+	session->numbered = numbered;
 	return error;
 }
 
@@ -385,7 +390,7 @@ static enum command_status history_run(struct session *session, int argc, char *
 
 	if (argc != 2)
 		return COMMAND_USAGE;
-	error = session_parse_object(session, argv[1], &object);
+	error = operand_parse_object(session, argv[1], &object);
 	if (!error)
 		error = describe_load(session);
 	if (!error)
@@ -417,4 +422,5 @@ const struct command history_command = {
 		"  history $1",
 	.run = history_run,
 	.words = WORDS_OBJECT,
+	.keeps_answer = true,
 };

@@ -8,6 +8,7 @@
 #include "shell/describe.h"
 #include "shell/field.h"
 #include "shell/format.h"
+#include "shell/operand.h"
 #include "shell/part.h"
 #include "shell/value.h"
 
@@ -223,14 +224,14 @@ static void show_root(struct session *session, heap_root_id number, enum value_l
 
 // An address inside a pool means the part that is there; the pool's own means the pool.
 static const struct heap_part *find_part(const struct session *session,
-					 const struct session_operand *operand)
+					 const struct operand *operand)
 {
 	return operand->interior > 0 ? part_at(session, operand->object, operand->interior) : NULL;
 }
 
 static enum command_status show_run(struct session *session, int argc, char **argv)
 {
-	struct session_operand operand;
+	struct operand operand;
 	bool all = command_option(&argc, argv, "--all", NULL);
 	// What is cut short is cut for people's eyes.
 	enum value_limit limit = all || output_is_json(session->output) ? VALUE_ALL : VALUE_SHORT;
@@ -246,7 +247,9 @@ static enum command_status show_run(struct session *session, int argc, char **ar
 								      HEAP_COLUMN_RIVAL |
 								      HEAP_COLUMN_RIVALS);
 	if (!error)
-		error = session_parse_operand(session, argv[1], &operand);
+		error = operand_parse(session, argv[1], &operand);
+	if (!error && operand.object != HEAP_NO_OBJECT && operand.interior == 0)
+		session_remember(session, operand.object);
 	if (!error && operand.object != HEAP_NO_OBJECT)
 		error = show_object(session, operand.object, find_part(session, &operand), limit,
 				    all);
@@ -267,10 +270,12 @@ const struct command show_command = {
 		"  show 0x55d0c0ffee40   the object at that address, or around it\n"
 		"  show g_table          the object that the variable g_table points to\n"
 		"  show &g_table         the variable itself\n"
+		"  show g_table->slots[3].value    as C would write it\n"
 		"  show --all $1         all elements of the first object of the last answer\n\n"
 		"Of a pool its parts are shown; an address inside it is the part that is there.\n"
 		"The backtrace is the object's own, or of the first of its site and size.",
 	.run = show_run,
 	.words = WORDS_OBJECT,
 	.options = show_options,
+	.keeps_answer = true,
 };

@@ -14,6 +14,7 @@
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/operand.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -117,7 +118,7 @@ static struct heap_error *load_sizes(struct session *session, const char *word,
 	struct heap_error *error = describe_load(session);
 
 	if (!error)
-		error = session_parse_object(session, word, object);
+		error = operand_parse_object(session, word, object);
 	if (!error)
 		error = session_graph(session);
 	return error ? error : session_dominators(session);
@@ -183,4 +184,5 @@ const struct command sizes_command = {
 		   "  sizes g_table",
 	.run = sizes_run,
 	.words = WORDS_OBJECT,
+	.keeps_answer = true,
 };

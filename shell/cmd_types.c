@@ -400,4 +400,5 @@ const struct command types_command = {
 		   "  types 'struct *'",
 	.run = types_run,
 	.words = WORDS_TYPE,
+	.keeps_answer = true,
 };

@@ -50,6 +50,7 @@ struct command {
 	unsigned words;             /**< enum command_words, or'ed */
 	const char *const *options; /**< of the command, NULL-terminated; NULL: none */
 	bool is_table;              /**< on a terminal its lines end where that does */
+	bool keeps_answer;          /**< objects keep their numbers, and its own come behind */
 };
 
 /** Every command, in the order in which `help` lists them. */

@@ -137,6 +137,14 @@ const char *describe_text(struct session *session, heap_object_id object)
 	return text ? session_format(session, "%.*s", (int)length, text) : "";
 }
 
+// " ($3)" at a prompt, where a person wants to go on from there.
+static const char *number_of(struct session *session, heap_object_id object)
+{
+	size_t number = session->numbered ? session_remember(session, object) : 0;
+
+	return number == 0 ? "" : session_format(session, " ($%zu)", number);
+}
+
 const char *describe_object(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -145,11 +153,11 @@ const char *describe_object(struct session *session, heap_object_id object)
 				   : "";
 
 	return session_format(
-		session, "%s%s%s%s at %s%#" PRIx64 "%s",
+		session, "%s%s%s%s at %s%#" PRIx64 "%s%s",
 		output_colour(session->output, COLOUR_TYPE), describe_type_of(session, object),
 		output_colour(session->output, COLOUR_PLAIN), text,
 		output_colour(session->output, COLOUR_ADDRESS), snapshot->address[object],
-		output_colour(session->output, COLOUR_PLAIN));
+		output_colour(session->output, COLOUR_PLAIN), number_of(session, object));
 }
 
 // --- places ------------------------------------------------------------------

@@ -122,6 +122,7 @@ int interactive_run(struct session *session)
 	rl_signal_event_hook = look_at_interrupt;
 	sigaction(SIGINT, &action, NULL);
 	session->paged = is_able_terminal();
+	session->numbered = !output_is_json(session->output);
 	run_startup_file(session);
 	using_history();
 	stifle_history(MAX_HISTORY);

@@ -7,6 +7,7 @@
 #include "shell/command.h"
 #include "shell/pager.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -36,6 +37,13 @@ static bool compares(const char *word, size_t length)
 	return false;
 }
 
+// The arrow of "sessions->next": no redirection either.
+static bool is_arrow(const char *at, const char *word, const char *end)
+{
+	return *at == '>' && end - word > 1 && end[-1] == '-' &&
+	       (isalpha((unsigned char)at[1]) || at[1] == '_');
+}
+
 // Reads a word without its quotes, malloc'd. @return what is wrong with it, or NULL
 static const char *read_word(const char **at, bool comparison, char **result)
 {
@@ -48,7 +56,8 @@ static const char *read_word(const char **at, bool comparison, char **result)
 	for (; *from; from++) {
 		if (!quote && *from == '>')
 			comparison = comparison || compares(word, (size_t)(to - word));
-		if (!quote && strchr(comparison ? " \t\n|" : " \t\n|>", *from))
+		if (!quote && !is_arrow(from, word, to) &&
+		    strchr(comparison ? " \t\n|" : " \t\n|>", *from))
 			break;
 		if (quote ? *from == quote : *from == '\'' || *from == '"')
 			quote = quote ? '\0' : *from;
@@ -163,13 +172,14 @@ static enum command_status run_to_target(struct session *session, struct line *l
 	// A program that ends early (head) must not end the shell.
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 	FILE *stream = output_redirect(session->output, target, false);
-	bool colours = session->colours, paged = session->paged;
+	bool colours = session->colours, paged = session->paged, numbered = session->numbered;
 	enum command_status status;
 
-	session->colours = session->paged = false;
+	session->colours = session->paged = session->numbered = false;
 	status = command_run(session, line->count, line->words);
 	session->colours = colours;
 	session->paged = paged;
+	session->numbered = numbered;
 	output_redirect(session->output, stream, session->colours);
 	if (line->pipe) {
 		pclose(target);

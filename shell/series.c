@@ -128,7 +128,7 @@ struct heap_error *series_find_gone(struct session *session, int count, char **w
 		words[i] = new;
 		*other = &session->series->other;
 		(*other)->quiet = session->quiet;
-		session_begin_command(*other);
+		session_begin_command(*other, false);
 	}
 	return NULL;
 }

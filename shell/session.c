@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/operand.h"
 #include "shell/session.h"
 
+#include "lib/column.h"
 #include "lib/cleanup.h"
 #include "lib/escape.h"
 #include "shell/series.h"
@@ -67,6 +69,7 @@ void session_close(struct session *session)
 {
 	session_release(session, NULL);
 	free(session->answer);
+	heap_column_destroy(session->number);
 	aliases_deinit(&session->aliases);
 	close_snapshot(session);
 }
@@ -79,14 +82,16 @@ void session_switch(struct session *session, struct heap_snapshot *snapshot)
 	session->dominators = NULL;
 	session->holdings = NULL;
 	session->is_new = NULL;
+	heap_column_destroy(session->number);
+	session->number = NULL;
 	session->answer_count = 0;
 	memset(&session->tree, 0, sizeof(session->tree));
 	memset(session->mentions, 0, sizeof(session->mentions));
 }
 
-void session_begin_command(struct session *session)
+void session_begin_command(struct session *session, bool keeps_answer)
 {
-	session->answer_begun = false;
+	session->answer_begun = keeps_answer;
 	session->lines_left = MAX_LINES;
 	session_interrupted = 0;
 }
@@ -204,26 +209,62 @@ struct heap_error *session_dominators(struct session *session)
 	return NULL;
 }
 
-void session_remember(struct session *session, heap_object_id object)
+static void forget_answer(struct session *session)
 {
-	session_remember_part(session, object, 0);
+	for (size_t i = 0; session->number && i < session->answer_count; i++)
+		session->number[session->answer[i].object] = 0;
+	session->answer_count = 0;
 }
 
-void session_remember_part(struct session *session, heap_object_id object, uint64_t offset)
+// @return false if there is no memory
+static bool add_answer(struct session *session, heap_object_id object, uint64_t offset)
 {
 	if (!session->answer_begun)
-		session->answer_count = 0;
+		forget_answer(session);
 	session->answer_begun = true;
 	if (session->answer_count == session->answer_capacity) {
 		size_t capacity = session->answer_capacity ? session->answer_capacity * 2 : 64;
 		void *larger = realloc(session->answer, capacity * sizeof(*session->answer));
 
 		if (!larger)
-			return;
+			return false;
 		session->answer = larger;
 		session->answer_capacity = capacity;
 	}
 	session->answer[session->answer_count++] = (struct session_answer){ object, offset };
+	return true;
+}
+
+// Makes the table of numbers, and enters those of the present answer.
+static bool make_numbers(struct session *session)
+{
+	size_t objects = (size_t)session->snapshot->object_count + 1;
+	struct heap_error *error =
+		heap_column_create_sparse(objects, sizeof(*session->number), &session->number);
+
+	heap_error_destroy(error);
+	for (size_t i = 0; !error && i < session->answer_count; i++) {
+		if (session->answer[i].interior == 0)
+			session->number[session->answer[i].object] = (uint32_t)i + 1;
+	}
+	return !error;
+}
+
+size_t session_remember(struct session *session, heap_object_id object)
+{
+	if (!session->number && !make_numbers(session))
+		return 0;
+	if (!session->answer_begun)
+		forget_answer(session);
+	if (session->number[object] == 0 && add_answer(session, object, 0))
+		session->number[object] = (uint32_t)session->answer_count;
+	session->answer_begun = true;
+	return session->number[object];
+}
+
+void session_remember_part(struct session *session, heap_object_id object, uint64_t offset)
+{
+	add_answer(session, object, offset);
 }
 
 struct heap_error *session_dominator_tree(struct session *session)
@@ -252,7 +293,7 @@ struct heap_error *session_holdings(struct session *session, const struct heap_h
 HEAP_MUST_CHECK
 static struct heap_error *resolve_object(void *context, const char *word, heap_object_id *result)
 {
-	return session_parse_object(context, word, result);
+	return operand_parse_object(context, word, result);
 }
 
 struct heap_error *session_filter(struct session *session, int count, char **words,
@@ -279,175 +320,5 @@ struct heap_error *session_filter(struct session *session, int count, char **wor
 		return error;
 	}
 	*result = filter;
-	return NULL;
-}
-
-// --- operands ----------------------------------------------------------------
-
-static bool holds_object(const struct heap_snapshot *snapshot, heap_root_id root)
-{
-	uint64_t at = heap_snapshot_first_root_edge(snapshot, root);
-
-	return at < snapshot->root_edge_count && snapshot->root_edges[at].root == root;
-}
-
-heap_root_id session_find_root(const struct session *session, const char *name)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_root_id found = UINT32_MAX;
-	unsigned best = UINT32_MAX;
-
-	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
-		const struct heap_root *root = &snapshot->roots[i];
-		unsigned rank = root->kind * 2u;
-
-		if (root->kind > HEAP_ROOT_LOCAL ||
-		    strcmp(heap_snapshot_string(snapshot, root->name), name) != 0)
-			continue;
-		rank += !holds_object(snapshot, i);
-		if (rank < best) {
-			best = rank;
-			found = i;
-		}
-	}
-	return found;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_answer(struct session *session, const char *text,
-				       struct session_operand *result)
-{
-	char *end;
-	unsigned long number = strtoul(text + 1, &end, 10);
-
-	if (end == text + 1 || *end)
-		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a number after $", text);
-	if (number == 0 || number > session->answer_count)
-		return heap_error_create(HEAP_ERROR_ABSENT, "%s: the last answer had %zu objects",
-					 text, session->answer_count);
-	result->object = session->answer[number - 1].object;
-	result->interior = session->answer[number - 1].interior;
-	return NULL;
-}
-
-// Which object an address lies in, if any, and where.
-HEAP_MUST_CHECK
-static struct heap_error *locate(struct heap_snapshot *snapshot, uint64_t address,
-				 struct session_operand *result)
-{
-	struct heap_error *error = heap_snapshot_locate(snapshot, address, &result->object);
-
-	if (!error && result->object != HEAP_NO_OBJECT)
-		result->interior = address - snapshot->address[result->object];
-	return error;
-}
-
-// The object that a pointer variable points to; the variable itself if it points to none.
-HEAP_MUST_CHECK
-static struct heap_error *follow_root(struct heap_snapshot *snapshot, heap_root_id root,
-				      struct session_operand *result)
-{
-	uint64_t content;
-	const struct heap_root *variable = &snapshot->roots[root];
-	heap_type_id type = heap_types_strip(&snapshot->types, variable->type);
-
-	if (variable->content_size != 8 ||
-	    (type != HEAP_NO_TYPE && snapshot->types.types[type].kind != HEAP_TYPE_POINTER)) {
-		result->root = root;
-		return NULL;
-	}
-	memcpy(&content, snapshot->root_content + variable->content, 8);
-
-	struct heap_error *error = locate(snapshot, content, result);
-
-	if (!error && result->object == HEAP_NO_OBJECT)
-		result->root = root;
-	return error;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *parse_symbol(struct session *session, const char *text,
-				       struct session_operand *result)
-{
-	bool itself = text[0] == '&';
-	heap_root_id root = session_find_root(session, text + itself);
-
-	if (root == UINT32_MAX)
-		return heap_error_create(HEAP_ERROR_ABSENT, "%s: neither an address nor a variable",
-					 text);
-	if (!itself)
-		return follow_root(session->snapshot, root, result);
-	result->root = root;
-	return NULL;
-}
-
-static bool parse_hex(const char *text, uint64_t *result)
-{
-	char *end;
-
-	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-		text += 2;
-	if (!isxdigit((unsigned char)*text))
-		return false;
-	errno = 0;
-	*result = strtoull(text, &end, 16);
-	return errno == 0 && *end == '\0';
-}
-
-// Loads ADDRESS and SIZE around it alone.
-HEAP_MUST_CHECK
-static struct heap_error *parse_operand(struct session *session, const char *text,
-					struct session_operand *result)
-{
-	struct session_operand operand = { HEAP_NO_OBJECT, UINT32_MAX, 0 };
-	struct heap_error *error;
-	uint64_t address;
-	bool is_hex = parse_hex(text, &address);
-
-	if (is_hex && strncmp(text, "0x", 2) != 0 && session_find_root(session, text) != UINT32_MAX)
-		is_hex = false; // a variable may be called "face"
-	if (text[0] == '$')
-		error = parse_answer(session, text, &operand);
-	else if (is_hex)
-		error = locate(session->snapshot, address, &operand);
-	else
-		error = parse_symbol(session, text, &operand);
-	if (!error && is_hex && operand.object == HEAP_NO_OBJECT)
-		error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", text);
-	if (!error)
-		*result = operand;
-	return error;
-}
-
-struct heap_error *session_parse_operand(struct session *session, const char *text,
-					 struct session_operand *result)
-{
-	struct heap_error *error =
-		heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE);
-
-	return error ? error : parse_operand(session, text, result);
-}
-
-struct heap_error *session_parse_object(struct session *session, const char *text,
-					heap_object_id *result)
-{
-	struct heap_error *error =
-		heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE);
-
-	return error ? error : session_locate_object(session, text, result);
-}
-
-struct heap_error *session_locate_object(struct session *session, const char *text,
-					 heap_object_id *result)
-{
-	struct session_operand operand;
-	struct heap_error *error = parse_operand(session, text, &operand);
-
-	if (error)
-		return error;
-	if (operand.object == HEAP_NO_OBJECT)
-		return heap_error_create(HEAP_ERROR_ABSENT,
-					 "%s: a variable that points to no live object", text);
-	*result = operand.object;
 	return NULL;
 }

@@ -40,6 +40,8 @@ struct session {
 	} * answer;
 	size_t answer_count, answer_capacity;
 	bool answer_begun;
+	uint32_t *number; /**< [objects] N of $N; 0: none. NULL until an answer has objects */
+	bool numbered;    /**< descriptions of objects end with their $N: at a prompt */
 	struct session_series *series; /**< the snapshots beside this one; NULL: in batch tools */
 	uint8_t *is_new; /**< [objects] what the compared one lacks; NULL until it is asked for */
 	uint64_t lines_left;
@@ -64,8 +66,8 @@ void session_close(struct session *session);
 /** Goes on with another snapshot, and forgets all that was about the one before. */
 void session_switch(struct session *session, struct heap_snapshot *snapshot);
 
-/** Begins a new answer. */
-void session_begin_command(struct session *session);
+/** Begins a command. @param keeps_answer  its objects are added to those of the last answer */
+void session_begin_command(struct session *session, bool keeps_answer);
 
 /** Forgets all texts. */
 void session_end_command(struct session *session);
@@ -128,41 +130,10 @@ HEAP_MUST_CHECK
 struct heap_error *session_filter(struct session *session, int count, char **words,
 				  struct heap_filter **result);
 
-/** Notes an object as one of this answer. */
-void session_remember(struct session *session, heap_object_id object);
+/** Notes an object as one of this answer, once. @return N of its $N; 0: there is no memory */
+size_t session_remember(struct session *session, heap_object_id object);
 
 /** The same of a part of a pool. @param offset  bytes into it */
 void session_remember_part(struct session *session, heap_object_id object, uint64_t offset);
-
-/** What a word of the user's means. */
-struct session_operand {
-	heap_object_id object; /**< or HEAP_NO_OBJECT */
-	heap_root_id root;     /**< for &symbol, and symbols that are no pointers; or UINT32_MAX */
-	uint64_t interior;     /**< bytes into the object */
-};
-
-/**
- * Parses OBJ: an address in hex (also into an object), $N, a symbol (the object that the
- * variable points to), or &symbol (the variable itself).
- */
-HEAP_MUST_CHECK
-struct heap_error *session_parse_operand(struct session *session, const char *text,
-					 struct session_operand *result);
-
-/** The same where only an object will do. */
-HEAP_MUST_CHECK
-struct heap_error *session_parse_object(struct session *session, const char *text,
-					heap_object_id *result);
-
-/** The same where not all of ADDRESS and SIZE need be loaded. */
-HEAP_MUST_CHECK
-struct heap_error *session_locate_object(struct session *session, const char *text,
-					 heap_object_id *result);
-
-/**
- * A variable's root by name, or UINT32_MAX. Of several of that name a global goes before a
- * thread-local, and that before a local; one that holds an object before one that does not.
- */
-heap_root_id session_find_root(const struct session *session, const char *name);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "lib/escape.h"
 #include "shell/export.h"
+#include "shell/operand.h"
 #include "shell/options.h"
 
 #include <stdlib.h>
@@ -144,7 +145,7 @@ static struct heap_error *run(struct session *session, const struct options *opt
 	struct heap_error *error = NULL;
 
 	if (options->object)
-		error = session_parse_object(session, options->object, &export.object);
+		error = operand_parse_object(session, options->object, &export.object);
 	return error ? error : export_run(session, options->format, &export, path);
 }
 
@@ -158,7 +159,7 @@ static struct heap_error *export_one(const char *snapshot, const struct options 
 	if (error)
 		return error;
 	progress_init(&session.progress, !options->quiet && isatty(STDERR_FILENO) ? stderr : NULL);
-	session_begin_command(&session);
+	session_begin_command(&session, false);
 	session.output = output_create(stdout, OUTPUT_TEXT, false);
 	error = session.output ? run(&session, options, path) : heap_error_out_of_memory();
 	progress_end(&session.progress);

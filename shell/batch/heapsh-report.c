@@ -78,7 +78,7 @@ static struct heap_error *run(struct session *session, char *const *files, size_
 	struct heap_error *error;
 
 	progress_init(&session->progress, progress ? stderr : NULL);
-	session_begin_command(session);
+	session_begin_command(session, false);
 	error = report_write_series(options->output, session, files, count,
 				    progress ? report_progress : NULL, NULL, &bytes);
 	if (!error && !options->quiet)

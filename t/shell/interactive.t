@@ -69,7 +69,7 @@ is await(qr/heapsh> $/), <<'END' . 'heapsh> ', 'the banner and a prompt';
 Heap snapshot of app (pid 4242), 2026-11-20 19:00:01, from heapsnap 0.1
 Heap contains 20 objects, 4.7 KiB; 95.0 % of them typed
 END
-is type("find untyped\n"), "find untyped\nblock(48) at 0x5f02300\nTotal: 1 object, 48 B\n",
+is type("find untyped\n"), "find untyped\nblock(48) at 0x5f02300 (\$1)\nTotal: 1 object, 48 B\n",
     'a command and its answer';
 like type("frob\n"), qr/^frob\nheapsh: frob: no such command/, 'an error, and the next prompt';
 is type("\n"), "\n", 'an empty line';
@@ -83,7 +83,7 @@ like complete("find --count type 'struct ta\t"), qr/^find --count type 'struct t
     'of types in quotes';
 like complete("find --count type Ci\t"), qr/^find --count type Circle $total/s,
     'of types without their keyword';
-like complete("show pop\t"), qr/^show popular \nstruct table at 0x5f00400, 24 B\n/s,
+like complete("show pop\t"), qr/^show popular \nstruct table at 0x5f00400 \(\$\d+\), 24 B\n/s,
     'of variables';
 like complete("find points-to gre\t"), qr/^find points-to greeting \n/s, 'of variables in filters';
 like complete("find --count site cache_\t size 12"),
@@ -96,7 +96,7 @@ like complete("sites --by obj\t --limit 1"), qr/^sites --by objects  --limit 1\n
 like complete("show &pop\t"), qr/^show &popular \nthe global variable popular /, 'of variables themselves';
 like complete("find --count module app\t"), qr/^find --count module app \nTotal: 15 objects/, 'of modules';
 type("find type table or untyped\n");
-like complete("show \$\t2"), qr/^show \$\a?2 ?\nblock\(48\) at 0x5f02300, 48 B\n/, 'of the last answer';
+like complete("show \$\t2"), qr/^show \$\a?2 ?\nblock\(48\) at 0x5f02300 \(\$2\), 48 B\n/, 'of the last answer';
 type("alias slots 'find --count type slot'\n");
 like complete("slo\t"), qr/^slots \nTotal: 1 object, 224 B\n$/, 'of aliases';
 like complete("slots or unt\t"), qr/^slots or untyped \nTotal: 2 objects/, 'of what they take';
@@ -139,7 +139,7 @@ begin('-q', $file);
 await(qr/heapsh> $/);
 is type("find untyped | cat\n"), "find untyped | cat\nblock(48) at 0x5f02300\nTotal: 1 object, 48 B\n"
     =~ s/Total.*\n//r, 'no colours into a pipe';
-is type("find untyped\n"), "find untyped\n\e[36mblock(48)\e[0m at \e[33m0x5f02300\e[0m\n",
+is type("find untyped\n"), "find untyped\n\e[36mblock(48)\e[0m at \e[33m0x5f02300\e[0m (\$1)\n",
     'colours on a terminal';
 syswrite $to, "find | sleep 600\n";
 await(qr/sleep 600\r?\n/);

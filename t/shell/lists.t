@@ -253,7 +253,8 @@ quit         leave the shell
 
 `help COMMAND` tells more. OBJ is an address (hex, also inside an object), a
 variable's name (what it points to), &name (the variable itself), or $1, $2...:
-an object of the last answer. `COMMAND | program` and `COMMAND > file` work.
+an object of the last list, or one that was shown since. It may go on as in C:
+sessions->next->peer, $2.slots[85]. `COMMAND | program` and `COMMAND > file` work.
 END
 is_text $file, 'help find', <<'END';
 find [--count] [--limit N] [FILTER...]

@@ -93,16 +93,16 @@ heapsh>
 END
 
 # What fits on the screen just appears.
-is answer('find untyped'), "heapsh> find untyped\nblock(48) at 0x5f02300\nTotal: 1 object, 48 B\nheapsh>\n",
+is answer('find untyped'), "heapsh> find untyped\nblock(48) at 0x5f02300 (\$1)\nTotal: 1 object, 48 B\nheapsh>\n",
     'a short answer';
-like screen('-e'), qr/^\e\[36mblock\(48\)\e\[39m at \e\[33m0x5f02300$/m, 'in colours';
+like screen('-e'), qr/^\e\[36mblock\(48\)\e\[39m at \e\[33m0x5f02300\e\[39m \(\$1\)$/m, 'in colours';
 
 # What does not goes to less, which shows the first of it; q leaves it.
 type('C-l');
 await(qr/\Aheapsh> ?\n\z/);
 type('find', 'Enter');
 my $shown = await(qr/^:$/m);
-like $shown, qr/^struct date at 0x5f00100\n(?:.*\n){9}.*\n?:$/m, 'a long answer is paged';
+like $shown, qr/^struct date at 0x5f00100 \(\$1\)\n(?:.*\n){9}.*\n?:$/m, 'a long answer is paged';
 is scalar(split /\n/, $shown), 12, 'a screen at a time';
 type('G');
 like await(qr/Total: 20 objects.*\(END\)/s), qr/Total: 20 objects, 4\.7 KiB\n\(END\)/, 'up to its end';
@@ -137,15 +137,15 @@ tmux('resize-window', '-t', 'heapsh', '-x', '80', '-y', '24');
 # The start-up file's aliases; names of the last answer; completion of both.
 is answer('big'), <<'END', 'an alias';
 heapsh> big
-struct slot[14] at 0x5f00300
-struct all at 0x5f02000
-struct node *[512] at 0x5f03000
+struct slot[14] at 0x5f00300 ($1)
+struct all at 0x5f02000 ($2)
+struct node *[512] at 0x5f03000 ($3)
 Total: 3 objects, 4.4 KiB
 heapsh>
 END
 is answer('big type slot'), <<'END', 'with more behind it';
 heapsh> big type slot
-struct slot[14] at 0x5f00300
+struct slot[14] at 0x5f00300 ($1)
 Total: 1 object, 224 B
 heapsh>
 END
@@ -157,8 +157,8 @@ heapsh>
 END
 is answer('all untyped or type table'), <<'END', 'two objects';
 heapsh> all untyped or type table
-struct table at 0x5f00400
-block(48) at 0x5f02300
+struct table at 0x5f00400 ($1)
+block(48) at 0x5f02300 ($2)
 Total: 2 objects, 72 B
 heapsh>
 END

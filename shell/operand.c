@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/operand.h"
+
+#include "lib/member_path.h"
+#include "shell/describe.h"
+#include "shell/series.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_WORD = 1024,  // bytes of an operand
+	MEMBERS_TOLD = 8, // of a type that has no such member
+};
+
+// --- variables -----------------------------------------------------------------
+
+static bool holds_object(const struct heap_snapshot *snapshot, heap_root_id root)
+{
+	uint64_t at = heap_snapshot_first_root_edge(snapshot, root);
+
+	return at < snapshot->root_edge_count && snapshot->root_edges[at].root == root;
+}
+
+heap_root_id operand_find_root(const struct session *session, const char *name)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_root_id found = UINT32_MAX;
+	unsigned best = UINT32_MAX;
+
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+		unsigned rank = root->kind * 2u;
+
+		if (root->kind > HEAP_ROOT_LOCAL ||
+		    strcmp(heap_snapshot_string(snapshot, root->name), name) != 0)
+			continue;
+		rank += !holds_object(snapshot, i);
+		if (rank < best) {
+			best = rank;
+			found = i;
+		}
+	}
+	return found;
+}
+
+// --- where a path begins ---------------------------------------------------------
+
+// Where a path has come to: in an object, or in a variable.
+struct spot {
+	heap_object_id object; // or HEAP_NO_OBJECT
+	heap_root_id root;     // or UINT32_MAX
+	uint64_t offset;       // bytes from its start
+	heap_type_id type;     // of what is there; HEAP_NO_TYPE: unknown
+	bool is_located;       // by an address or a number, so that its own type is not known here
+};
+
+// Which object an address lies in, if any, and where.
+HEAP_MUST_CHECK
+static struct heap_error *locate(struct heap_snapshot *snapshot, uint64_t address,
+				 struct spot *result)
+{
+	struct heap_error *error = heap_snapshot_locate(snapshot, address, &result->object);
+
+	if (!error && result->object != HEAP_NO_OBJECT)
+		result->offset = address - snapshot->address[result->object];
+	result->is_located = true;
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_number(struct session *session, const char *word,
+				       struct spot *result)
+{
+	char *end;
+	unsigned long number = strtoul(word + 1, &end, 10);
+
+	if (end == word + 1 || *end)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a number after $", word);
+	if (number == 0 || number > session->answer_count)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: the last answer had %zu objects",
+					 word, session->answer_count);
+	result->object = session->answer[number - 1].object;
+	result->offset = session->answer[number - 1].interior;
+	result->is_located = true;
+	return NULL;
+}
+
+static bool parse_hex(const char *text, uint64_t *result)
+{
+	char *end;
+
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		text += 2;
+	if (!isxdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	*result = strtoull(text, &end, 16);
+	return errno == 0 && *end == '\0';
+}
+
+// An address, $N, or a variable.
+HEAP_MUST_CHECK
+static struct heap_error *parse_start(struct session *session, const char *word,
+				      struct spot *result)
+{
+	struct heap_error *error;
+	uint64_t address;
+	bool is_hex = parse_hex(word, &address);
+	heap_root_id root = UINT32_MAX;
+
+	if (word[0] == '$')
+		return parse_number(session, word, result);
+	if (!is_hex || strncmp(word, "0x", 2) != 0)
+		root = operand_find_root(session, word); // a variable may be called "face"
+	if (root != UINT32_MAX) {
+		result->root = root;
+		result->type = session->snapshot->roots[root].type;
+		return NULL;
+	}
+	if (!is_hex)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: neither an address nor a variable",
+					 word);
+	error = locate(session->snapshot, address, result);
+	if (!error && result->object == HEAP_NO_OBJECT)
+		error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", word);
+	return error;
+}
+
+// --- pointers --------------------------------------------------------------------
+
+// The object that a pointer variable points to; the variable itself if it points to none.
+HEAP_MUST_CHECK
+static struct heap_error *follow_variable(struct heap_snapshot *snapshot, struct spot *spot)
+{
+	const struct heap_root *variable = &snapshot->roots[spot->root];
+	heap_type_id type = heap_types_strip(&snapshot->types, variable->type);
+	struct spot target = { HEAP_NO_OBJECT, UINT32_MAX, 0, HEAP_NO_TYPE, false };
+	struct heap_error *error;
+	uint64_t content;
+
+	if (variable->content_size != 8 ||
+	    (type != HEAP_NO_TYPE && snapshot->types.types[type].kind != HEAP_TYPE_POINTER))
+		return NULL;
+	memcpy(&content, snapshot->root_content + variable->content, 8);
+	error = locate(snapshot, content, &target);
+	if (!error && target.object != HEAP_NO_OBJECT)
+		*spot = target;
+	return error;
+}
+
+static bool find_target(const struct heap_snapshot *snapshot, const struct spot *spot,
+			heap_object_id *object, uint64_t *interior)
+{
+	if (spot->object != HEAP_NO_OBJECT) {
+		uint32_t edge = heap_edge_at(snapshot, spot->object, spot->offset);
+
+		if (edge == UINT32_MAX)
+			return false;
+		*object = snapshot->edge_target[edge];
+		*interior = snapshot->edge_interior[edge];
+		return true;
+	}
+	for (uint64_t i = heap_snapshot_first_root_edge(snapshot, spot->root);
+	     i < snapshot->root_edge_count && snapshot->root_edges[i].root == spot->root; i++) {
+		if (snapshot->root_edges[i].offset == spot->offset) {
+			*object = snapshot->root_edges[i].target;
+			*interior = snapshot->root_edges[i].interior;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_pointer(const struct heap_types *types, heap_type_id type)
+{
+	uint8_t kind = types->types[heap_types_strip(types, type)].kind;
+
+	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
+}
+
+// What an object is by itself, where no pointer says.
+static void find_own_type(const struct heap_snapshot *snapshot, struct spot *spot)
+{
+	heap_type_id type = snapshot->type[spot->object];
+	uint64_t size = heap_types_size(&snapshot->types, type);
+
+	if (type == HEAP_NO_TYPE || size == 0)
+		return;
+	spot->offset -= spot->offset % size; // the element that an address lies in
+	spot->type = type;
+}
+
+// Goes to where a pointer points. @param so_far  how the path reads up to here
+HEAP_MUST_CHECK
+static struct heap_error *follow(struct session *session, struct spot *spot, const char *so_far)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_types *types = &snapshot->types;
+	heap_type_id pointer = heap_types_strip(types, spot->type);
+	struct spot target = { HEAP_NO_OBJECT, UINT32_MAX, 0, HEAP_NO_TYPE, false };
+
+	if (!find_target(snapshot, spot, &target.object, &target.offset))
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s is NULL, or points to no live object", so_far);
+	target.type = heap_types_strip(types, types->types[pointer].target);
+	if (heap_types_size(types, target.type) == 0)
+		find_own_type(snapshot, &target);
+	*spot = target;
+	return NULL;
+}
+
+// --- members and elements ---------------------------------------------------------
+
+HEAP_MAKES_ERROR
+static struct heap_error *no_member(struct session *session, heap_type_id type, const char *name)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *compound = &types->types[type];
+	const char *names = "";
+	uint32_t told = 0;
+
+	for (uint32_t i = 0; i < compound->members && told <= MEMBERS_TOLD; i++) {
+		const char *member =
+			heap_types_string(types, types->members[compound->first_member + i].name);
+
+		if (*member == '\0')
+			continue;
+		names = session_format(session, "%s%s%s", names, told == 0 ? "" : ", ",
+				       told == MEMBERS_TOLD ? "..." : member);
+		told++;
+	}
+	if (told == 0)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s has no members, and so no %s",
+					 describe_type(session, type), name);
+	return heap_error_create(HEAP_ERROR_ABSENT, "%s has no member %s: it has %s",
+				 describe_type(session, type), name, names);
+}
+
+// Bytes of the object or variable that a path has come to.
+static uint64_t size_around(const struct heap_snapshot *snapshot, const struct spot *spot)
+{
+	return spot->object != HEAP_NO_OBJECT ? snapshot->size[spot->object]
+					      : snapshot->roots[spot->root].size;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *enter_member(struct session *session, struct spot *spot, const char *name)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	heap_type_id type = heap_types_strip(types, spot->type);
+	struct heap_member_place place;
+
+	if (!heap_member_find(types, type, name, &place))
+		return no_member(session, type, name);
+	spot->offset += place.offset;
+	spot->type = place.type;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *enter_element(struct session *session, struct spot *spot, uint64_t index,
+					const char *so_far)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	heap_type_id type = heap_types_strip(types, spot->type);
+	uint64_t stride, left = size_around(session->snapshot, spot);
+
+	if (types->types[type].kind == HEAP_TYPE_ARRAY)
+		type = heap_types_strip(types, types->types[type].target);
+	stride = heap_types_size(types, type);
+	left = left > spot->offset ? left - spot->offset : 0;
+	if (stride == 0 || index >= left / stride)
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s[%" PRIu64 "]: there are %" PRIu64 " elements", so_far,
+					 index, stride == 0 ? 0 : left / stride);
+	spot->offset += index * stride;
+	spot->type = type;
+	return NULL;
+}
+
+// --- paths --------------------------------------------------------------------------
+
+// One step of a path: ".name", "->name" or "[3]". @return behind it; NULL: it is none
+static const char *take_step(const char *at, char *name, uint64_t *index, bool *is_index)
+{
+	size_t length;
+	char *end;
+
+	*is_index = *at == '[';
+	if (*is_index) {
+		errno = 0;
+		*index = strtoull(at + 1, &end, 0);
+		return isdigit((unsigned char)at[1]) && errno == 0 && *end == ']' ? end + 1 : NULL;
+	}
+	at += at[0] == '-' ? 2 : 1;
+	length = strcspn(at, ".[-");
+	if (length == 0 || length >= MAX_WORD)
+		return NULL;
+	memcpy(name, at, length);
+	name[length] = '\0';
+	return at + length;
+}
+
+// How much of a word comes before its first step. Compilers call a static variable of a function
+// "count.0".
+static size_t start_length(const struct session *session, const char *word)
+{
+	size_t length = strcspn(word, ".[");
+	const char *arrow = strstr(word, "->");
+
+	if (word[length] == '.' && operand_find_root(session, word) != UINT32_MAX)
+		return strlen(word);
+	return arrow && (size_t)(arrow - word) < length ? (size_t)(arrow - word) : length;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load(struct session *session)
+{
+	struct heap_error *error = describe_load(session);
+
+	return error ? error
+		     : heap_snapshot_load(session->snapshot,
+					  HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE |
+						  HEAP_COLUMN_TYPE | HEAP_COLUMN_EDGES |
+						  HEAP_COLUMN_SLOTS);
+}
+
+// Follows the steps of a word from where it begins.
+HEAP_MUST_CHECK
+static struct heap_error *walk(struct session *session, const char *word, const char *at,
+			       struct spot *spot)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	struct heap_error *error = load(session);
+
+	if (!error && spot->is_located)
+		find_own_type(session->snapshot, spot);
+	while (!error && *at) {
+		const char *so_far = session_format(session, "%.*s", (int)(at - word), word);
+		char name[MAX_WORD];
+		uint64_t index = 0;
+		bool is_index;
+		const char *next = take_step(at, name, &index, &is_index);
+
+		if (!next)
+			return heap_error_create(HEAP_ERROR_ARGUMENT,
+						 "%s: %s is neither .NAME, ->NAME nor [N]", word,
+						 at);
+		if (is_pointer(types, spot->type))
+			error = follow(session, spot, so_far);
+		if (!error && spot->type == HEAP_NO_TYPE)
+			return heap_error_create(HEAP_ERROR_ABSENT, "%s: its type is not known",
+						 so_far);
+		if (!error)
+			error = is_index ? enter_element(session, spot, index, so_far)
+					 : enter_member(session, spot, name);
+		at = next;
+	}
+	return error;
+}
+
+// The object that the end of a path leads to: what a pointer there points to.
+HEAP_MUST_CHECK
+static struct heap_error *finish(struct session *session, const char *word, struct spot *spot)
+{
+	return is_pointer(&session->snapshot->types, spot->type) ? follow(session, spot, word)
+								 : NULL;
+}
+
+struct heap_error *operand_locate(struct session *session, const char *text, struct operand *result)
+{
+	bool itself = text[0] == '&';
+	const char *word = text + itself;
+	size_t length = start_length(session, word);
+	struct spot spot = { HEAP_NO_OBJECT, UINT32_MAX, 0, HEAP_NO_TYPE, false };
+	struct heap_error *error;
+
+	if (strlen(word) >= MAX_WORD)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%.32s...: too long", word);
+	error = parse_start(session, session_format(session, "%.*s", (int)length, word), &spot);
+	if (!error && word[length])
+		error = walk(session, word, word + length, &spot);
+	if (!error && !itself && word[length])
+		error = finish(session, word, &spot);
+	else if (!error && !itself && spot.root != UINT32_MAX)
+		error = follow_variable(session->snapshot, &spot);
+	if (error)
+		return error;
+	*result = (struct operand){
+		.object = spot.object,
+		.root = spot.object == HEAP_NO_OBJECT ? spot.root : UINT32_MAX,
+		.interior = spot.offset,
+	};
+	return NULL;
+}
+
+struct heap_error *operand_parse(struct session *session, const char *text, struct operand *result)
+{
+	struct heap_error *error =
+		heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE);
+
+	return error ? error : operand_locate(session, text, result);
+}
+
+struct heap_error *operand_parse_object(struct session *session, const char *text,
+					heap_object_id *result)
+{
+	struct heap_error *error =
+		heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE);
+
+	return error ? error : operand_locate_object(session, text, result);
+}
+
+struct heap_error *operand_no_object(const char *text)
+{
+	if (text[0] == '&')
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s is a variable, not an object of the heap; %s is what "
+					 "it points to",
+					 text, text + 1);
+	return heap_error_create(HEAP_ERROR_ABSENT, "%s: a variable that points to no live object",
+				 text);
+}
+
+struct heap_error *operand_locate_object(struct session *session, const char *text,
+					 heap_object_id *result)
+{
+	struct operand operand;
+	struct heap_error *error = operand_locate(session, text, &operand);
+
+	if (error)
+		return error;
+	if (operand.object == HEAP_NO_OBJECT)
+		return operand_no_object(text);
+	*result = operand.object;
+	return NULL;
+}

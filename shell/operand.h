@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef OPERAND_H
+#define OPERAND_H
+
+/**
+ * OBJ: how a person names an object to a command.
+ *
+ *	0x55d0c0ffee40    an address, with or without 0x, also one inside an object
+ *	$3                by the number that an answer gave it
+ *	sessions          what the variable points to; a variable that is no pointer itself
+ *	&sessions         the variable itself
+ *
+ * Any of these may go on as in C. Pointers are followed as needed, so that . and -> are the same:
+ *
+ *	sessions->next->peer      $3.list.next      cache->slots[85].value
+ *
+ * What a pointer at the end leads to is meant, and with & before all of it the place itself.
+ */
+
+#include "shell/session.h"
+
+struct operand {
+	heap_object_id object; /**< or HEAP_NO_OBJECT */
+	heap_root_id root;     /**< where no object is meant; or UINT32_MAX */
+	uint64_t interior;     /**< bytes into the object, or into the variable */
+};
+
+/**
+ * Parses OBJ. Loads ADDRESS and SIZE.
+ *
+ * @return NULL; HEAP_ERROR_ARGUMENT: it cannot be read; HEAP_ERROR_ABSENT: the snapshot has no such
+ *         object, variable, member or element, or a pointer on the way leads nowhere
+ */
+HEAP_MUST_CHECK
+struct heap_error *operand_parse(struct session *session, const char *text, struct operand *result);
+
+/** The same where not all of ADDRESS and SIZE need be loaded. */
+HEAP_MUST_CHECK
+struct heap_error *operand_locate(struct session *session, const char *text,
+				  struct operand *result);
+
+/** operand_parse() where only an object will do. */
+HEAP_MUST_CHECK
+struct heap_error *operand_parse_object(struct session *session, const char *text,
+					heap_object_id *result);
+
+/** operand_locate() where only an object will do. */
+HEAP_MUST_CHECK
+struct heap_error *operand_locate_object(struct session *session, const char *text,
+					 heap_object_id *result);
+
+/** The error for a variable that no object can be meant by. @param text  as it was given */
+HEAP_MAKES_ERROR
+struct heap_error *operand_no_object(const char *text);
+
+/**
+ * A variable's root by name, or UINT32_MAX. Of several of that name a global goes before a
+ * thread-local, and that before a local; one that holds an object before one that does not.
+ */
+heap_root_id operand_find_root(const struct session *session, const char *name);
+
+#endif
