@@ -28,6 +28,7 @@ struct search {
 	const struct heap_types *types;
 	const char *name;
 	size_t length;
+	bool through_virtual; // bases whose offset is not known, too
 	unsigned visits;
 };
 
@@ -39,9 +40,9 @@ static bool is_named(const struct search *search, const struct heap_member *memb
 	       strncmp(name, search->name, search->length) == 0 && name[search->length] == '\0';
 }
 
-static bool is_transparent(const struct heap_member *member)
+static bool is_transparent(const struct search *search, const struct heap_member *member)
 {
-	return !(member->flags & HEAP_MEMBER_VIRTUAL_BASE) &&
+	return (search->through_virtual || !(member->flags & HEAP_MEMBER_VIRTUAL_BASE)) &&
 	       ((member->flags & HEAP_MEMBER_BASE) || member->name == 0);
 }
 
@@ -69,7 +70,8 @@ static bool find_member(struct search *search, int depth, struct heap_member_pla
 		struct heap_member_place inside = { members[i].type,
 						    place->offset + members[i].offset, 0, 0 };
 
-		if (is_transparent(&members[i]) && find_member(search, depth + 1, &inside)) {
+		if (is_transparent(search, &members[i]) &&
+		    find_member(search, depth + 1, &inside)) {
 			*place = inside;
 			return true;
 		}
@@ -112,33 +114,62 @@ static bool find_element(const struct heap_types *types, uint64_t index, bool in
 	return true;
 }
 
-bool heap_member_find(const struct heap_types *types, heap_type_id type, const char *path,
-		      struct heap_member_place *result)
+// Moves @p place to the member that `at` begins with: the shortest name of one, since that of a
+// pointer to a vtable has a dot in it. @return what follows the name, or NULL
+static const char *follow_name(struct search *search, const char *at,
+			       struct heap_member_place *place)
+{
+	search->name = at;
+	search->length = strcspn(at, ".[");
+	while (search->length > 0) {
+		const char *end = at + search->length;
+
+		search->visits = 0;
+		if (find_member(search, 0, place))
+			return end;
+		if (*end != '.')
+			break;
+		search->length += 1 + strcspn(end + 1, ".[");
+	}
+	return NULL;
+}
+
+static bool find_path(const struct heap_types *types, heap_type_id type, const char *path,
+		      bool through_virtual, struct heap_member_place *result)
 {
 	struct heap_member_place place = { .type = type };
+	struct search search = { .types = types, .through_virtual = through_virtual };
 
 	if (type == HEAP_NO_TYPE || type >= types->count)
 		return false;
-	for (const char *at = path; *at;) {
+	for (const char *at = path; at && *at;) {
 		uint64_t index;
 		const char *rest = parse_index(at, &index);
 
-		if (rest) {
-			if (!find_element(types, index, at == path, &place))
-				return false;
-			at = rest;
-			continue;
-		}
-		at += *at == '.';
-
-		struct search search = { types, at, strcspn(at, ".["), 0 };
-
-		if (search.length == 0 || !find_member(&search, 0, &place))
+		if (rest && !find_element(types, index, at == path, &place))
 			return false;
-		at += search.length;
+		if (!rest)
+			rest = follow_name(&search, at + (*at == '.'), &place);
+		if (!rest)
+			return false;
+		at = rest;
 	}
 	*result = place;
 	return true;
+}
+
+bool heap_member_find(const struct heap_types *types, heap_type_id type, const char *path,
+		      struct heap_member_place *result)
+{
+	return find_path(types, type, path, false, result);
+}
+
+bool heap_member_is_virtual(const struct heap_types *types, heap_type_id type, const char *path)
+{
+	struct heap_member_place place;
+
+	return !find_path(types, type, path, false, &place) &&
+	       find_path(types, type, path, true, &place);
 }
 
 // --- values ------------------------------------------------------------------

@@ -31,6 +31,9 @@ struct heap_member_place {
 bool heap_member_find(const struct heap_types *types, heap_type_id type, const char *path,
 		      struct heap_member_place *result);
 
+/** True if there is such a field, but in a virtual base, whose offset only the vtable knows. */
+bool heap_member_is_virtual(const struct heap_types *types, heap_type_id type, const char *path);
+
 enum heap_scalar_kind {
 	HEAP_SCALAR_UNSIGNED,
 	HEAP_SCALAR_SIGNED,

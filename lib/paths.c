@@ -6,6 +6,7 @@
 #include "lib/column.h"
 #include "lib/edge_bits.h"
 #include "lib/flood.h"
+#include "lib/member_path.h"
 #include "lib/parallel.h"
 
 #include <string.h>
@@ -468,44 +469,159 @@ struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id obje
 
 // --- fields ------------------------------------------------------------------
 
-// Where a field of a type is: "next", or "list.next". @return false if there is none
-static bool find_field(const struct heap_types *types, heap_type_id type, const char *field,
-		       uint64_t *start, uint64_t *size)
+enum {
+	MAX_BASES = 512, // visited for one class
+	MAX_DEPTH = 24,  // of base classes inside each other
+};
+
+// Bytes of objects of a type.
+struct range {
+	uint64_t start, size;
+	uint32_t next; // of the same type, a number; 0: none
+};
+
+struct ranges {
+	const struct heap_types *types;
+	uint32_t *first; // [types.count] the number of its first range; 0: none
+	struct range *list;
+	uint32_t count, capacity; // the first one is not used
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *add_range(struct ranges *ranges, heap_type_id type, uint64_t start,
+				    uint64_t size)
 {
-	size_t length = strcspn(field, ".");
-	const struct heap_type *all;
+	if (ranges->count == ranges->capacity) {
+		uint32_t capacity = ranges->capacity ? ranges->capacity * 2 : 64;
+		struct range *larger = realloc(ranges->list, capacity * sizeof(*larger));
 
-	type = heap_types_strip(types, type);
-	all = &types->types[type];
-	if (all->kind != HEAP_TYPE_STRUCT && all->kind != HEAP_TYPE_UNION)
-		return false;
-	for (uint32_t i = all->first_member; i < all->first_member + all->members; i++) {
-		const struct heap_member *member = &types->members[i];
-		const char *name = heap_types_string(types, member->name);
+		if (!larger)
+			return heap_error_out_of_memory();
+		ranges->list = larger;
+		ranges->capacity = capacity;
+	}
+	ranges->count += ranges->count == 0;
+	ranges->list[ranges->count] = (struct range){ start, size, ranges->first[type] };
+	ranges->first[type] = ranges->count++;
+	return NULL;
+}
 
-		if (strlen(name) != length || strncmp(name, field, length) != 0)
+// The field in all types of a name.
+HEAP_MUST_CHECK
+static struct heap_error *find_fields(struct ranges *ranges, const char *type_name,
+				      const char *field, bool *is_virtual)
+{
+	const struct heap_types *types = ranges->types;
+	struct heap_error *error = NULL;
+	heap_type_id type = HEAP_NO_TYPE;
+
+	while (!error &&
+	       (type = heap_types_find(types, type_name, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
+		struct heap_member_place place;
+
+		if (heap_member_find(types, type, field, &place))
+			error = add_range(ranges, heap_types_strip(types, type), place.offset,
+					  heap_types_size(types, place.type));
+		else
+			*is_virtual = *is_virtual || heap_member_is_virtual(types, type, field);
+	}
+	return error;
+}
+
+// Where type and field part is not clear: types have dots, too, as std::ratio<1.5> would.
+HEAP_MUST_CHECK
+static struct heap_error *find_named(struct ranges *ranges, const char *name)
+{
+	struct heap_error *error = NULL;
+	bool is_virtual = false;
+
+	for (const char *dot = strchr(name, '.'); dot && !error && ranges->count == 0;
+	     dot = strchr(dot + 1, '.')) {
+		CLEANUP_FREE char *type_name = strndup(name, (size_t)(dot - name));
+
+		if (!type_name)
+			return heap_error_out_of_memory();
+		if (dot > name && dot[1])
+			error = find_fields(ranges, type_name, dot + 1, &is_virtual);
+	}
+	if (error || ranges->count > 0)
+		return error;
+	return heap_error_create(HEAP_ERROR_ABSENT,
+				 is_virtual ? "%s: in a virtual base class, whose place in an "
+					      "object is not known"
+					    : "%s: no such type or field",
+				 name);
+}
+
+struct bases {
+	struct ranges *ranges;
+	heap_type_id class;
+	uint32_t own; // ranges below that number are of fields that were named
+	unsigned visits;
+};
+
+// What is named of a base is so of the classes that have it.
+HEAP_MUST_CHECK
+static struct heap_error *inherit(struct bases *bases, heap_type_id type, uint64_t offset,
+				  int depth)
+{
+	const struct heap_types *types = bases->ranges->types;
+	const struct heap_type *all = &types->types[type];
+	struct heap_error *error = NULL;
+
+	if ((all->kind != HEAP_TYPE_STRUCT && all->kind != HEAP_TYPE_CLASS) || depth > MAX_DEPTH ||
+	    bases->visits++ > MAX_BASES)
+		return NULL;
+	for (uint32_t i = 0; i < all->members && !error; i++) {
+		const struct heap_member *member = &types->members[all->first_member + i];
+		heap_type_id base = heap_types_strip(types, member->type);
+		uint64_t at = offset + member->offset;
+
+		if (!(member->flags & HEAP_MEMBER_BASE) ||
+		    (member->flags & HEAP_MEMBER_VIRTUAL_BASE))
 			continue;
-		*start += member->offset;
-		*size = heap_types_size(types, member->type);
-		return !field[length] ||
-		       find_field(types, member->type, field + length + 1, start, size);
+		for (uint32_t j = bases->ranges->first[base]; j && !error;
+		     j = bases->ranges->list[j].next) {
+			const struct range range = bases->ranges->list[j];
+
+			if (j < bases->own)
+				error = add_range(bases->ranges, bases->class, at + range.start,
+						  range.size);
+		}
+		if (!error)
+			error = inherit(bases, base, at, depth + 1);
+	}
+	return error;
+}
+
+static bool is_in_ranges(const struct ranges *ranges, heap_type_id type, uint64_t offset)
+{
+	for (uint32_t i = ranges->first[type]; i; i = ranges->list[i].next) {
+		if (offset >= ranges->list[i].start &&
+		    offset - ranges->list[i].start < ranges->list[i].size)
+			return true;
 	}
 	return false;
 }
 
-// Marks edges of the objects of one type by a field of it.
-static void mark_slots(const struct heap_snapshot *snapshot, heap_type_id type, uint64_t start,
-		       uint64_t size, uint8_t *bits)
+// Marks the edges that leave objects by the ranges of their types.
+static void mark_ranges(const struct heap_snapshot *snapshot, const struct ranges *ranges,
+			uint8_t *bits)
 {
-	uint64_t element = heap_types_size(&snapshot->types, type);
+	const struct heap_types *types = &snapshot->types;
 
-	for (heap_object_id i = 0; element > 0 && i < snapshot->object_count; i++) {
-		if (snapshot->type[i] != type)
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		heap_type_id type = heap_types_strip(types, snapshot->type[i]);
+		uint64_t element = heap_types_size(types, type);
+
+		if (!ranges->first[type] || element == 0)
 			continue;
+		// What follows a flexible structure is not another one.
+		if (heap_types_flexible(types, type, NULL, NULL))
+			element = UINT64_MAX;
 		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
-			uint64_t offset = (uint64_t)snapshot->edge_slot[j] * 8 % element;
-
-			if (offset >= start && offset - start < size)
+			if (is_in_ranges(ranges, type,
+					 (uint64_t)snapshot->edge_slot[j] * 8 % element))
 				heap_bit_set(bits, j);
 		}
 	}
@@ -514,30 +630,29 @@ static void mark_slots(const struct heap_snapshot *snapshot, heap_type_id type, 
 struct heap_error *heap_path_mark_field(struct heap_snapshot *snapshot, const char *name,
 					uint8_t *bits)
 {
-	const char *dot = strchr(name, '.');
 	const struct heap_types *types = &snapshot->types;
-	heap_type_id type = HEAP_NO_TYPE;
-	bool found = false;
+	const char *dot = strchr(name, '.');
+	CLEANUP_FREE uint32_t *first = NULL;
 
 	if (!dot || dot == name || !dot[1])
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not TYPE.FIELD", name);
+	first = calloc((size_t)types->count + 1, sizeof(*first));
+	if (!first)
+		return heap_error_out_of_memory();
 
-	CLEANUP_FREE char *type_name = strndup(name, (size_t)(dot - name));
+	struct ranges ranges = { .types = types, .first = first };
 	struct heap_error *error =
-		type_name ? heap_snapshot_load(snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_SLOTS)
-			  : heap_error_out_of_memory();
+		heap_snapshot_load(snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_SLOTS);
 
-	if (error)
-		return error;
-	while ((type = heap_types_find(types, type_name, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
-		uint64_t start = 0, size;
+	if (!error)
+		error = find_named(&ranges, name);
+	for (heap_type_id i = 1, own = ranges.count; !error && i < types->count; i++) {
+		struct bases bases = { &ranges, i, own, 0 };
 
-		if (!find_field(types, type, dot + 1, &start, &size))
-			continue;
-		found = true;
-		mark_slots(snapshot, heap_types_strip(types, type), start, size, bits);
+		error = inherit(&bases, i, 0, 0);
 	}
-	if (!found)
-		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no such type or field", name);
-	return NULL;
+	if (!error)
+		mark_ranges(snapshot, &ranges, bits);
+	free(ranges.list);
+	return error;
 }

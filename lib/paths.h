@@ -59,9 +59,11 @@ struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id obje
 				   size_t *count);
 
 /**
- * Marks edges that leave objects of a type by one of its fields.
+ * Marks edges that leave objects of a type, or of a class that has it as a base, by one of its
+ * fields.
  *
- * @param name  TYPE.FIELD, as "struct session.next" or "table.list.next"
+ * @param name  TYPE.FIELD, as "struct session.next" or "table.list.next"; the field as
+ *              heap_member_find() takes it
  * @param bits  a bit per edge
  * @return NULL; HEAP_ERROR_ARGUMENT, HEAP_ERROR_ABSENT: there is no such type or field; what
  *         heap_snapshot_load() says

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/place.h"
 
+#include "lib/member_path.h"
 #include "lib/templates.h"
 
 #include <string.h>
@@ -33,61 +34,21 @@ struct search {
 	unsigned visits;
 };
 
-static bool is_named(const struct search *search, const struct heap_member *member)
-{
-	const char *name = heap_types_string(&search->session->snapshot->types, member->name);
-
-	return !(member->flags & (HEAP_MEMBER_BASE | HEAP_MEMBER_BIT_FIELD)) &&
-	       strncmp(name, search->name, search->length) == 0 && name[search->length] == '\0';
-}
-
 static bool is_transparent(const struct heap_member *member)
 {
 	return !(member->flags & HEAP_MEMBER_VIRTUAL_BASE) &&
 	       ((member->flags & HEAP_MEMBER_BASE) || member->name == 0);
 }
 
-// A class's own members hide those of its bases.
-static bool find_member(struct search *search, const struct place *place, int depth,
-			struct place *result)
-{
-	const struct heap_type *type = type_of(search->session, place->type);
-	const struct heap_member *members =
-		search->session->snapshot->types.members + type->first_member;
-
-	if (!is_compound(type) || depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
-		return false;
-	for (uint32_t i = 0; i < type->members; i++) {
-		if (is_named(search, &members[i])) {
-			*result = (struct place){ place->value, place->offset + members[i].offset,
-						  members[i].type };
-			return true;
-		}
-	}
-	for (uint32_t i = 0; i < type->members; i++) {
-		const struct place inside = { place->value, place->offset + members[i].offset,
-					      members[i].type };
-
-		if (is_transparent(&members[i]) && find_member(search, &inside, depth + 1, result))
-			return true;
-	}
-	return false;
-}
-
 bool place_find(const struct session *session, const struct place *place, const char *path,
 		struct place *result)
 {
-	struct place at = *place;
+	struct heap_member_place found;
 
-	while (*path) {
-		struct search search = { session, path, strcspn(path, "."), 0 };
-
-		if (!find_member(&search, &at, 0, &at))
-			return false;
-		path += search.length;
-		path += *path == '.';
-	}
-	*result = at;
+	if (!heap_member_find(&session->snapshot->types, place->type, path, &found) ||
+	    found.bit_size > 0)
+		return false;
+	*result = (struct place){ place->value, place->offset + found.offset, found.type };
 	return true;
 }
 

@@ -27,11 +27,12 @@ enum {
 	ROW,
 	UNNAMED,
 	WHOLE,
+	VIRTUAL,
 	SELF, // a damaged one, that has itself as a member without a name
 	TYPES
 };
 
-static char strings[] = "\0id\0flags\0far\0x\0y\0row\0next";
+static char strings[] = "\0id\0flags\0far\0x\0y\0row\0next\0_vptr.whole";
 static struct heap_type type_table[TYPES] = {
 	[SHORT] = { .kind = HEAP_TYPE_BASE, .flags = HEAP_TYPE_SIGNED, .size = 2 },
 	[INT] = { .kind = HEAP_TYPE_BASE, .flags = HEAP_TYPE_SIGNED, .size = 4 },
@@ -44,6 +45,7 @@ static struct heap_type type_table[TYPES] = {
 	[UNNAMED] = { .kind = HEAP_TYPE_STRUCT, .size = 32, .first_member = 1, .members = 2 },
 	[WHOLE] = { .kind = HEAP_TYPE_CLASS, .size = 64, .first_member = 3, .members = 6 },
 	[SELF] = { .kind = HEAP_TYPE_UNION, .size = 8, .first_member = 9, .members = 2 },
+	[VIRTUAL] = { .kind = HEAP_TYPE_CLASS, .size = 24, .first_member = 11, .members = 2 },
 };
 static struct heap_member members[] = {
 	{ .name = 1, .type = SHORT },
@@ -67,6 +69,8 @@ static struct heap_member members[] = {
 	{ .name = 22, .type = POINTER, .offset = 56 },
 	{ .type = SELF },
 	{ .type = SELF },
+	{ .name = 27, .type = POINTER, .flags = HEAP_MEMBER_VTABLE },
+	{ .type = BASE, .flags = HEAP_MEMBER_BASE | HEAP_MEMBER_VIRTUAL_BASE },
 };
 static struct heap_types types = {
 	.types = type_table,
@@ -131,6 +135,19 @@ static void refuses_what_is_not_there(void **state)
 	lacks(TYPES, "id");
 }
 
+static void knows_virtual_bases(void **state)
+{
+	(void)state;
+	finds(VIRTUAL, "_vptr.whole", POINTER, 0);
+	lacks(VIRTUAL, "_vptr.other");
+	lacks(VIRTUAL, "_vptr");
+	lacks(VIRTUAL, "id");
+	assert_true(heap_member_is_virtual(&types, VIRTUAL, "id"));
+	assert_false(heap_member_is_virtual(&types, VIRTUAL, "_vptr.whole"));
+	assert_false(heap_member_is_virtual(&types, VIRTUAL, "colour"));
+	assert_false(heap_member_is_virtual(&types, WHOLE, "id"));
+}
+
 // Time does not grow with what a damaged table could be walked through.
 static void ends_in_circles(void **state)
 {
@@ -191,5 +208,5 @@ static void loads_values(void **state)
 }
 
 UNIT_TESTS("member_path", cmocka_unit_test(finds_by_path),
-	   cmocka_unit_test(refuses_what_is_not_there), cmocka_unit_test(ends_in_circles),
-	   cmocka_unit_test(loads_values))
+	   cmocka_unit_test(refuses_what_is_not_there), cmocka_unit_test(knows_virtual_bases),
+	   cmocka_unit_test(ends_in_circles), cmocka_unit_test(loads_values))
