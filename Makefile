@@ -198,6 +198,8 @@ $(BUILD)/t/programs/%: t/programs/%.c $(wildcard t/programs/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -g -O0 -pthread -iquote . $$(sed -n 's|^// CFLAGS: ||p' $<) -o $@ $< -ldl
 
+$(BUILD)/t/programs/hostile-announcer: $(addprefix dumper/,announce.h note.h protocol.h)
+
 $(BUILD)/t/programs/%: t/programs/%.cc
 	$(call say,PROG,$@)
 	@mkdir -p $(@D)

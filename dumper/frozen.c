@@ -243,26 +243,30 @@ static long open_pipe(int pipe[2])
 	return 0;
 }
 
-// When the program has gone, this memory is the only place where heapsnap capture can still read
-// how the snapshot went.
-static void linger(void)
+// The thread of the program that waits for this copy, and says how it went, ends with the program,
+// and with its exec.
+static bool is_awaited(uint32_t waiter)
 {
-	struct timespec time = { 0, (long)LINGER_NS };
-
-	if (HEAPSNAP_SYSTEM_1(SYS_getppid, 0) != (long)heapsnap_process.pid)
-		HEAPSNAP_SYSTEM_2(SYS_nanosleep, &time, NULL);
+	return HEAPSNAP_SYSTEM_3(SYS_tgkill, heapsnap_process.pid, waiter, 0) != -ESRCH;
 }
 
-// The thread of the program's that waits for this copy, and says how it went, may be gone.
 static void report_for_program(const struct heapsnap_shared *shared, uint32_t waiter)
 {
 	bool is_alone = heapsnap_system(SYS_getppid, 0, 0, 0, 0, 0, 0) != heapsnap_process.pid;
 
-	if (shared->status == 0 ||
-	    HEAPSNAP_SYSTEM_3(SYS_tgkill, heapsnap_process.pid, waiter, 0) != -ESRCH)
+	if (shared->status == 0 || is_awaited(waiter))
 		return;
 	heapsnap_report_by_name(shared->message,
 				is_alone ? "; the program has ended" : "; the program goes on");
+}
+
+// Where nobody waits, heapsnap capture can read only from this memory how the snapshot went.
+static void linger(uint32_t waiter)
+{
+	struct timespec time = { 0, (long)LINGER_NS };
+
+	if (!is_awaited(waiter))
+		HEAPSNAP_SYSTEM_2(SYS_nanosleep, &time, NULL);
 }
 
 void heapsnap_frozen(uint32_t waiter)
@@ -296,6 +300,6 @@ void heapsnap_frozen(uint32_t waiter)
 	judge(shared, status);
 	note_phase(shared, HEAPSNAP_PHASE_NONE);
 	report_for_program(shared, waiter);
-	linger();
+	linger(waiter);
 	end(0);
 }

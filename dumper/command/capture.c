@@ -54,8 +54,9 @@ struct wait {
 
 	// By memory, or else by names of files.
 	bool has_details;
-	uint32_t begun;  // snapshots of the process before this one
-	uint64_t shared; // address of its struct heapsnap_shared; 0: there is none yet
+	uint32_t own_pid; // in its own namespace
+	uint32_t begun;   // snapshots of the process before this one
+	uint64_t shared;  // address of its struct heapsnap_shared; 0: there is none yet
 	struct utsname host;
 	struct names names;
 
@@ -147,32 +148,43 @@ static struct heap_error *check(struct wait *wait)
 
 // --- how it goes, by memory ------------------------------------------------------
 
-// The child of the target that the writer reads, which outlives it.
+// A copy of the target as it was after the signal: a child of its, until it ends.
+static bool is_frozen(const struct wait *wait, struct process *process)
+{
+	struct heapsnap_announcement details;
+	struct process_status status;
+	char comm[32];
+
+	process_comm(process, comm, sizeof(comm));
+	if (strcmp(comm, FROZEN_COMM) != 0 || !process_read_status(process, &status))
+		return false;
+	if (status.parent == wait->target.pid)
+		return true;
+	return wait->has_details &&
+	       process_read(process, wait->announcement.address, &details, sizeof(details)) &&
+	       details.address == wait->announcement.address && details.pid == wait->own_pid &&
+	       details.begun != wait->begun;
+}
+
 static void find_frozen(struct wait *wait)
 {
 	CLEANUP_FREE pid_t *pids = NULL;
 	size_t count = 0;
 	struct heap_error *error = process_list(&pids, &count);
 
-	heap_error_destroy(error);
-	for (size_t i = count; !error && i-- > 0 && wait->frozen.pid == 0;) {
+	for (size_t i = count; !error && i-- > 0;) {
 		struct process process = { 0 };
-		struct process_status status;
-		char comm[32];
 
 		error = process_open(pids[i], &process);
-		if (!error && process_read_status(&process, &status) &&
-		    status.parent == wait->target.pid) {
-			process_comm(&process, comm, sizeof(comm));
-			if (strcmp(comm, FROZEN_COMM) == 0) {
-				wait->frozen = process;
-				return;
-			}
+		if (!error && is_frozen(wait, &process)) {
+			wait->frozen = process;
+			return;
 		}
 		heap_error_destroy(error);
 		error = NULL;
 		process_close(&process);
 	}
+	heap_error_destroy(error);
 }
 
 // The outcome of the last snapshot. @param path  set if it has been written
@@ -216,9 +228,15 @@ static enum sign look_at_target(struct wait *wait, struct heapsnap_progress *pro
 // The frozen copy, when the process has ended or become another program.
 static enum sign look_at_frozen(struct wait *wait, struct heapsnap_progress *progress)
 {
+	struct heapsnap_announcement details;
+
 	if (wait->frozen.pid == 0)
 		find_frozen(wait);
-	if (wait->frozen.pid == 0 || !progress_read(&wait->frozen, wait->shared, progress))
+	if (wait->frozen.pid == 0)
+		return SIGN_NONE;
+	if (process_read(&wait->frozen, wait->announcement.address, &details, sizeof(details)))
+		wait->shared = details.shared;
+	if (!progress_read(&wait->frozen, wait->shared, progress))
 		return SIGN_NONE;
 	return progress_is_writing(progress) ? SIGN_WRITING : SIGN_ENDED;
 }
@@ -349,8 +367,11 @@ static struct heap_error *prepare(struct wait *wait)
 	struct process_status status;
 	struct name_words words = { wait->name, wait->host.nodename, (int)wait->target.pid };
 
-	wait->names.directory = -1;
-	if (wait->announcement.address != 0) {
+	if (!process_read_status(&wait->target, &status))
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", words.pid);
+	wait->own_pid = (uint32_t)status.own_pid;
+	words.pid = (int)status.own_pid;
+	if (progress_is_understood(&wait->target, &wait->announcement)) {
 		wait->has_details = true;
 		if (progress_of_process(&wait->target, &wait->announcement, &details))
 			wait->begun = details.begun;
@@ -363,18 +384,29 @@ static struct heap_error *prepare(struct wait *wait)
 			"too long, and its memory may not be read",
 			(int)wait->target.pid);
 	uname(&wait->host);
-	if (process_read_status(&wait->target, &status))
-		words.pid = (int)status.own_pid;
 	return names_init(&wait->names, wait->target.folder, wait->announcement.pattern, &words);
 }
 
-// Where the process has another root than we, its path begins there.
+// True if a path may lead elsewhere in the process than here.
+static bool has_other_root(const struct wait *wait)
+{
+	static const char *const names[] = { "root", "ns/mnt" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char path[32];
+		struct stat own, its;
+
+		snprintf(path, sizeof(path), "/proc/self/%s", names[i]);
+		if (stat(path, &own) == 0 && fstatat(wait->target.folder, names[i], &its, 0) == 0 &&
+		    (own.st_dev != its.st_dev || own.st_ino != its.st_ino))
+			return true;
+	}
+	return false;
+}
+
 static void print_path(const struct wait *wait, const char *path)
 {
-	struct stat own, its;
-
-	if (stat("/", &own) == 0 && fstatat(wait->target.folder, "root", &its, 0) == 0 &&
-	    (own.st_dev != its.st_dev || own.st_ino != its.st_ino))
+	if (has_other_root(wait))
 		printf("/proc/%d/root", (int)wait->target.pid);
 	heap_print(stdout, "%s\n", path);
 }

@@ -19,7 +19,8 @@ static void print_progress(struct process *process, const struct announcement *a
 	struct heapsnap_progress progress;
 	char text[PROGRESS_TEXT_MAX];
 
-	if (!progress_of_process(process, announcement, &details) ||
+	if (!progress_is_understood(process, announcement) ||
+	    !progress_of_process(process, announcement, &details) ||
 	    !progress_read(process, details.shared, &progress) || !progress_is_writing(&progress))
 		return;
 	progress_format(&progress, text, sizeof(text));

@@ -29,11 +29,14 @@ struct heap_error *process_open(pid_t pid, struct process *result)
 	result->folder = result->handle >= 0 || (errno != ESRCH && errno != EINVAL)
 				 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 				 : -1;
-	if (result->folder < 0 || process_has_ended(result)) {
-		process_close(result);
-		return heap_error_create(HEAP_ERROR_ABSENT, "%d: no such process", (int)pid);
-	}
-	return NULL;
+	if (result->folder >= 0 && !process_has_ended(result))
+		return NULL;
+
+	// One that has ended stays there until its parent has been told.
+	const char *why = result->folder >= 0 ? " has ended" : ": no such process";
+
+	process_close(result);
+	return heap_error_create(HEAP_ERROR_ABSENT, "%d%s", (int)pid, why);
 }
 
 void process_close(struct process *process)

@@ -18,6 +18,20 @@ static const char *const phases[HEAPSNAP_PHASES] = {
 	[HEAPSNAP_PHASE_STORING] = "writing the file",
 };
 
+bool progress_is_understood(struct process *process, const struct announcement *announcement)
+{
+	struct heapsnap_announcement details;
+	struct {
+		uint64_t magic;
+		uint32_t version;
+	} start; // of struct heapsnap_process
+
+	return announcement->address != 0 &&
+	       process_read(process, announcement->address, &details, sizeof(details)) &&
+	       process_read(process, details.process, &start, sizeof(start)) &&
+	       start.magic == HEAPSNAP_PROCESS_MAGIC && start.version == HEAPSNAP_PROTOCOL_VERSION;
+}
+
 bool progress_of_process(struct process *process, const struct announcement *announcement,
 			 struct heapsnap_announcement *details)
 {

@@ -19,6 +19,12 @@ enum {
 	PROGRESS_TEXT_MAX = 80,
 };
 
+/**
+ * True if the library in the process speaks of its snapshots as this program understands: its
+ * memory may be read, and it is of the same version.
+ */
+bool progress_is_understood(struct process *process, const struct announcement *announcement);
+
 /** @return false if that cannot be known: memory may not be read, or a child not yet its own */
 bool progress_of_process(struct process *process, const struct announcement *announcement,
 			 struct heapsnap_announcement *details);

@@ -128,6 +128,9 @@ for my $shared (1, 4096, '0x7fffffffffffffff', '0xffffffffffffff00') {
 my $other = liar("library=$library", 'catch=10', 'pid=1');
 ($output, $said, $status) = run($heapsnap, 'capture', '--timeout', '3s', $other->pid);
 is "$status $output", '1 ', 'of an announcement with another pid only the handler holds';
+my $foreign = liar("library=$library", 'catch=10', 'version=99', 'message=/x');
+($output, $said, $status) = run($heapsnap, 'capture', '--timeout', '3s', $foreign->pid);
+is "$status $output", '1 ', 'of a library of another version only files are believed';
 my $names = liar((map { "name=heapsnap 10 /$_" } 1 .. 300), 'catch=10', "library=$library");
 ($output, $said, $status) = run($heapsnap, 'list');
 like $output, qr/^ *${\$names->pid} USR1 /m, 'hundreds of names do not hide the announcement';

@@ -4,7 +4,8 @@
  *
  *	name=TEXT       maps a memfd of that name; as often as wanted
  *	library=PATH    maps the first page of that file, as if the library were loaded, and forges its
- *	                announcement: signal, handler, pid, message, status, phase
+ *	                announcement: signal, handler, pid, shared, version,
+ *	                message, status, phase
  *	file=PATH       maps the first page of any file
  *	catch=N         handles signal N, by counting it as a snapshot
  *	comm=TEXT       renames the main thread
@@ -34,6 +35,10 @@ enum {
 
 static struct heapsnap_announcement forged_, *forged = &forged_;
 static struct heapsnap_shared *shared;
+static struct heapsnap_process process = {
+	.magic = HEAPSNAP_PROCESS_MAGIC,
+	.version = HEAPSNAP_PROTOCOL_VERSION,
+};
 static volatile int signals;
 
 static void count(int number)
@@ -90,6 +95,7 @@ static void map_library(const char *path)
 		.signal = SIGUSR1,
 		.handler = HEAPSNAP_HANDLER_OURS,
 		.takes_snapshots = 1,
+		.process = (uint64_t)&process,
 		.shared = (uint64_t)shared,
 		.pattern = "/x",
 	};
@@ -115,6 +121,8 @@ static void apply(const char *name, const char *value)
 		forged->pid = (uint32_t)strtoul(value, NULL, 0);
 	else if (strcmp(name, "shared") == 0)
 		forged->shared = strtoull(value, NULL, 0);
+	else if (strcmp(name, "version") == 0)
+		process.version = (uint32_t)atoi(value);
 	else if (strcmp(name, "message") == 0)
 		snprintf(shared->message, sizeof(shared->message), "%s", value);
 	else if (strcmp(name, "status") == 0)
