@@ -2,9 +2,10 @@
 #include "dumper/freeze.h"
 
 #include "dumper/frozen.h"
+#include "dumper/gate.h"
 #include "dumper/process.h"
+#include "dumper/report.h"
 #include "dumper/settings.h"
-#include "dumper/signals.h"
 #include "dumper/system.h"
 #include "dumper/tasks.h"
 #include "dumper/timer.h"
@@ -12,95 +13,85 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <ucontext.h>
 
 enum {
-	MAX_PASSES = 64,
-	HIGHEST_SIGNAL = 63, // one below the last: that one is popular
-	LOWEST_SIGNAL = 40,
+	MAX_PASSES = 1000,
+	CALM_PASSES = 3, // after which threads may wake and sleep again
+	SET_SLOTS = 4 * HEAPSNAP_THREADS,
+	MAX_TIDS = SET_SLOTS / 2,
+	FEW = 256,         // so many threads may be looked at while others stand
+	BUSY = 8,          // threads that run, from which on they compete for processors
+	SILENT_LOOKS = 32, // at threads that have not answered, each time
+	MAX_WOKEN = 128,   // sleeping threads that are woken to learn their registers
+#if defined(__x86_64__)
+	STACK_POINTER = 7,
+	PROGRAM_COUNTER = 16,
+#else
+	STACK_POINTER = 31,
+	PROGRAM_COUNTER = 32,
+#endif
 };
 
-static const uint64_t LOOK_AFTER_NS = 2000000; // at a thread that has not answered by then
-// On all that have not. Long, because on a loaded machine a thread that wants to run may
-// have to wait that long for a processor; the others stand meanwhile, but all are right.
-static const uint64_t GIVE_UP_AFTER_NS = 1000000000;
+static const uint64_t LOOK_AFTER_NS = 2000000; // at threads that have not answered by then
+// The look has used up the processor time that is this thread's among many. After a rest the
+// kernel gives it a whole time slice again, which is enough to ask thousands.
+static const uint64_t REST_NS = 1000000;
+static const uint64_t RETRY_AFTER_NS = 500000; // where no signal could be queued
 
-// What the handler of the stopping signal shares with the thread that stops the others.
+// Registers that hold a system call's arguments: syscall(2).
+static const uint8_t argument_registers[HEAPSNAP_TASK_ARGUMENTS] = {
+#if defined(__x86_64__)
+	5, 4, 1, 10, 8, 9,
+#else
+	0, 1, 2, 3, 4, 5,
+#endif
+};
+
+// Of a thread that is left alone: its processor time before it was looked at. 0: it is
+// stopped, or is to be.
+static uint64_t time_before[HEAPSNAP_THREADS];
+static uint8_t call_of[HEAPSNAP_THREADS]; // enum heapsnap_call, of those
+
+// The thread ids that have a place in the table: a hash table with linear probing.
+static uint32_t known_tids[SET_SLOTS];
+static uint32_t known_tid_count;
+
 static struct {
-	uint32_t generation; // of the stop that is under way; a late signal of another is void
-	uint32_t gate;       // futex: threads wait while it is the generation
-	uint32_t answered;   // futex: threads that wait
-	uint32_t asked;
+	struct heapsnap_tasks tasks;
+	uint32_t self;
 	int signal;
 	uint64_t deadline_ns;
+	uint32_t silent_at; // slot at which the next look at silent threads begins
 } stop;
-
-// Of the threads that are left alone: heapsnap_task_runs() before they were looked at.
-// 0: the thread is to be asked, or has been.
-static uint64_t runs_before[HEAPSNAP_THREADS];
 
 static struct heapsnap_thread *threads(void)
 {
 	return (struct heapsnap_thread *)heapsnap_process.threads;
 }
 
-// --- in the threads that are stopped -------------------------------------------
-
-// Not by way of the thread's storage: threads that libc did not make may have none.
-static uint64_t thread_pointer(void)
+static uint32_t state_of(uint32_t slot)
 {
-	uint64_t pointer = 0;
-#if defined(__x86_64__)
-	enum {
-		GET_FS = 0x1003, // ARCH_GET_FS of asm/prctl.h
-	};
-
-	HEAPSNAP_SYSTEM_2(SYS_arch_prctl, GET_FS, &pointer);
-#else
-	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
-#endif
-	return pointer;
+	return __atomic_load_n(&threads()[slot].state, __ATOMIC_ACQUIRE);
 }
 
-// By DWARF number: System V ABI, AMD64 supplement, figure 3.36; DWARF for the Arm 64-bit
-// Architecture, 4.1.
-static void note_registers(struct heapsnap_thread *thread, const ucontext_t *context)
+// --- the table -----------------------------------------------------------------
+
+// @return false: it is in the set already
+static bool add_tid(uint32_t tid)
 {
-#if defined(__x86_64__)
-	static const int order[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-				     REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-				     REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
+	uint32_t at = tid * UINT32_C(0x9e3779b1) % SET_SLOTS;
 
-	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		thread->registers[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
-#else
-	for (unsigned i = 0; i < 31; i++)
-		thread->registers[i] = context->uc_mcontext.regs[i];
-	thread->registers[31] = context->uc_mcontext.sp;
-	thread->registers[32] = context->uc_mcontext.pc;
-#endif
-	thread->thread_pointer = thread_pointer();
-}
-
-static void wait_at_gate(int number, siginfo_t *info, void *context)
-{
-	uint64_t value = (uint64_t)info->si_value.sival_ptr;
-	uint32_t generation = (uint32_t)(value >> 32);
-	struct heapsnap_thread *thread = &threads()[(uint32_t)value % HEAPSNAP_THREADS];
-
-	if (heapsnap_signals_take_default(number, info) || info->si_code != SI_QUEUE ||
-	    generation != __atomic_load_n(&stop.gate, __ATOMIC_ACQUIRE) || generation == 0)
-		return;
-	note_registers(thread, context);
-	__atomic_store_n(&thread->state, HEAPSNAP_THREAD_STOPPED, __ATOMIC_RELEASE);
-	if (__atomic_add_fetch(&stop.answered, 1, __ATOMIC_ACQ_REL) >=
-	    __atomic_load_n(&stop.asked, __ATOMIC_ACQUIRE))
-		heapsnap_futex_wake(&stop.answered);
-	while (__atomic_load_n(&stop.gate, __ATOMIC_ACQUIRE) == generation)
-		heapsnap_futex_wait(&stop.gate, generation, 0);
+	for (; known_tids[at]; at = (at + 1) % SET_SLOTS) {
+		if (known_tids[at] == tid)
+			return false;
+	}
+	if (known_tid_count == MAX_TIDS)
+		return false;
+	known_tids[at] = tid;
+	known_tid_count++;
+	return true;
 }
 
 void heapsnap_freeze_note_caller(const heapsnap_context *context)
@@ -110,8 +101,8 @@ void heapsnap_freeze_note_caller(const heapsnap_context *context)
 	memset(thread, 0, sizeof(*thread));
 	thread->tid = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	thread->state = HEAPSNAP_THREAD_STOPPED;
-	note_registers(thread, context);
-	runs_before[0] = 0;
+	heapsnap_gate_note(thread, context);
+	time_before[0] = 0;
 	heapsnap_process.thread_count = 1;
 }
 
@@ -120,81 +111,62 @@ void heapsnap_freeze_note_nobody(void)
 	heapsnap_process.thread_count = 0;
 }
 
-// --- looking and asking --------------------------------------------------------
-
-// Installed at each stop: programs reset handlers. Left there: a thread may get the signal
-// late, when it has been given up on, and must not die of it.
-static int install_handler(void)
+static void note_register(struct heapsnap_thread *thread, uint32_t number, uint64_t value)
 {
-	for (int number = HIGHEST_SIGNAL; number >= LOWEST_SIGNAL; number--) {
-		if (number != heapsnap_settings.signal &&
-		    heapsnap_signals_claim(number, wait_at_gate, false))
-			return number;
-	}
-	return 0;
+	thread->registers[number] = value;
+	thread->known |= UINT64_C(1) << number;
 }
 
-// Notes where it sleeps, if it does.
-static void leave_alone(uint32_t slot, const struct heapsnap_task *task, uint64_t runs)
+// Notes where it sleeps, if it does, and what it has given to the kernel.
+static void leave_alone(uint32_t slot, const struct heapsnap_task *task, uint64_t time)
 {
 	struct heapsnap_thread *thread = &threads()[slot];
 
-#if defined(__x86_64__)
-	thread->registers[7] = task->sp;
-	thread->registers[16] = task->pc;
-#else
-	thread->registers[31] = task->sp;
-	thread->registers[32] = task->pc;
-#endif
+	thread->known = 0;
+	note_register(thread, STACK_POINTER, task->sp);
+	note_register(thread, PROGRAM_COUNTER, task->pc);
+	for (int i = 0; task->has_arguments && i < HEAPSNAP_TASK_ARGUMENTS; i++)
+		note_register(thread, argument_registers[i], task->argument[i]);
 	thread->state = task->sleeps ? HEAPSNAP_THREAD_SLEEPING : HEAPSNAP_THREAD_ASKED;
-	runs_before[slot] = runs | 1;
+	time_before[slot] = time;
+	call_of[slot] = (uint8_t)task->call;
 }
 
-// @return whether the thread can be asked
-static bool classify(uint32_t slot)
+// Looks where a thread is: one that sleeps is left alone. @return whether it runs
+static bool look_at(uint32_t slot)
 {
 	struct heapsnap_thread *thread = &threads()[slot];
-	uint64_t runs = heapsnap_task_runs(thread->tid);
-	struct heapsnap_task task;
+	uint64_t time = heapsnap_task_time(thread->tid);
+	struct heapsnap_task task = { .gone = true };
 
-	heapsnap_task_look(thread->tid, stop.signal, &task);
-	runs_before[slot] = 0;
+	if (time)
+		heapsnap_task_look(&stop.tasks, thread->tid, &task);
+	time_before[slot] = 0;
 	thread->state = task.gone ? HEAPSNAP_THREAD_EMPTY : HEAPSNAP_THREAD_ASKED;
 	if (task.gone)
 		return false;
-	// One that runs may have the signal blocked because it is on its way out of the handler,
-	// after the stop before this one.
-	if (task.sleeps && (task.blocked || task.fragile)) {
-		leave_alone(slot, &task, runs);
-		return false;
-	}
-	return true;
+	if (task.sleeps)
+		leave_alone(slot, &task, time);
+	return !task.sleeps;
 }
 
-static bool is_known(uint32_t tid, uint32_t hint)
+static bool is_own_thread(uint32_t tid)
 {
-	uint32_t count = heapsnap_process.thread_count;
-
-	// The kernel lists threads in the order that the slots have.
-	for (uint32_t i = 0; i < count; i++) {
-		if (threads()[(hint + i) % count].tid == tid)
-			return true;
-	}
-	return false;
+	return tid == stop.self || tid == heapsnap_timer_thread() || tid == heapsnap_trace_thread();
 }
 
-// Gives each thread a slot that has none. @return how many those were
-static uint32_t find_threads(struct heapsnap_tasks *tasks, uint32_t self)
+// Gives each thread a slot that has none, and looks at it. @return how many those were
+static uint32_t find_threads(void)
 {
-	uint32_t found = 0, hint = 0, tid;
+	uint32_t found = 0, tid;
 
-	heapsnap_process.missed_threads = 0;
-	heapsnap_tasks_rewind(tasks);
-	while ((tid = heapsnap_tasks_next(tasks)) != 0) {
+	heapsnap_tasks_rewind(&stop.tasks);
+	while ((tid = heapsnap_tasks_next(&stop.tasks)) != 0) {
 		uint32_t slot = heapsnap_process.thread_count;
 
-		if (tid == self || tid == heapsnap_timer_thread() ||
-		    tid == heapsnap_trace_thread() || is_known(tid, hint++))
+		if (is_own_thread(tid))
+			continue;
+		if (!add_tid(tid))
 			continue;
 		if (slot == HEAPSNAP_THREADS) {
 			heapsnap_process.missed_threads++;
@@ -202,104 +174,104 @@ static uint32_t find_threads(struct heapsnap_tasks *tasks, uint32_t self)
 		}
 		memset(&threads()[slot], 0, sizeof(threads()[slot]));
 		threads()[slot].tid = tid;
-		classify(slot);
+		look_at(slot);
 		heapsnap_process.thread_count++;
 		found++;
 	}
 	return found;
 }
 
-static void ask(uint32_t slot)
+// Whether the table has all threads. To count them is cheap, but one that has ended and is
+// still there hides one that is new: then they are listed.
+static bool has_all_threads(void)
 {
-	struct heapsnap_thread *thread = &threads()[slot];
-	siginfo_t info;
+	uint32_t known = 1 + (heapsnap_timer_thread() != 0) + (heapsnap_trace_thread() != 0);
 
-	memset(&info, 0, sizeof(info));
-	info.si_signo = stop.signal;
-	info.si_code = SI_QUEUE;
-	info.si_pid = (int)heapsnap_process.pid;
-	info.si_value.sival_ptr = (void *)((uint64_t)stop.generation << 32 | slot);
-	__atomic_add_fetch(&stop.asked, 1, __ATOMIC_ACQ_REL);
-
-	long result = HEAPSNAP_SYSTEM_4(SYS_rt_tgsigqueueinfo, heapsnap_process.pid, thread->tid,
-					stop.signal, &info);
-
-	if (result < 0) {
-		__atomic_sub_fetch(&stop.asked, 1, __ATOMIC_ACQ_REL);
-		if (result == -ESRCH) // it has ended meanwhile
-			thread->state = HEAPSNAP_THREAD_EMPTY;
-	}
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
+		known += state_of(i) != HEAPSNAP_THREAD_EMPTY;
+	return known == heapsnap_tasks_count(&stop.tasks) || find_threads() == 0;
 }
 
-// Asks the threads from a slot on, but for those that are left alone.
-static void ask_from(uint32_t slot)
+static bool runs_on(uint32_t slot)
 {
-	for (; slot < heapsnap_process.thread_count; slot++) {
-		if (threads()[slot].state == HEAPSNAP_THREAD_ASKED && runs_before[slot] == 0)
-			ask(slot);
-	}
+	return state_of(slot) == HEAPSNAP_THREAD_ASKED && time_before[slot] == 0 &&
+	       heapsnap_gate_may_ask(slot);
 }
 
-// --- waiting -----------------------------------------------------------------
+static uint32_t count_running(void)
+{
+	uint32_t count = 0;
 
-// Looks again at the threads that have not answered: they may have ended, begun to sleep
-// where they should be left alone, or blocked the signal.
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
+		count += runs_on(i);
+	return count;
+}
+
+// --- asking and waiting ----------------------------------------------------------
+
+// Asks the threads that run. A few are looked at once more: one that has gone to sleep since
+// might get EINTR.
+static void ask_running(void)
+{
+	bool few = count_running() <= FEW;
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
+		if (!runs_on(i) || (few && !look_at(i)))
+			continue;
+		heapsnap_gate_ask(i);
+		if (few)
+			heapsnap_gate_send();
+	}
+	heapsnap_gate_send();
+}
+
+// Looks again at some of the threads that have not answered: they may have ended, or have
+// the signal blocked. A thread without the signal is on its way: the handler blocks all.
 static void look_at_silent(void)
 {
-	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
-		struct heapsnap_thread *thread = &threads()[i];
-		struct heapsnap_task task;
-		uint64_t runs;
+	uint32_t count = heapsnap_process.thread_count, looks = 0;
 
-		if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) != HEAPSNAP_THREAD_ASKED ||
-		    runs_before[i] != 0)
+	for (uint32_t i = 0; i < count && looks < SILENT_LOOKS; i++) {
+		uint32_t slot = stop.silent_at++ % count;
+		struct heapsnap_thread *thread = &threads()[slot];
+		struct heapsnap_task_signal signal;
+
+		if (!heapsnap_gate_is_expected(slot))
 			continue;
-		runs = heapsnap_task_runs(thread->tid);
-		heapsnap_task_look(thread->tid, stop.signal, &task);
-		// Without the signal it is on its way: the handler has all signals blocked.
-		if (!task.gone && !(task.pending && (task.blocked || task.fragile)))
+		looks++;
+		heapsnap_task_look_signal(&stop.tasks, thread->tid, stop.signal, &signal);
+		if (!signal.gone && !(signal.pending && signal.blocked))
 			continue;
-		__atomic_sub_fetch(&stop.asked, 1, __ATOMIC_ACQ_REL);
-		if (task.gone)
+		heapsnap_gate_excuse(slot);
+		if (signal.gone)
 			thread->state = HEAPSNAP_THREAD_EMPTY;
 		else
-			leave_alone(i, &task, runs);
+			look_at(slot);
 	}
 }
 
-static void wait_for_answers(void)
+static void wait_for_answers(uint64_t until_ns)
 {
-	uint64_t start = heapsnap_monotonic_ns();
+	uint64_t now = heapsnap_monotonic_ns(), look = now + LOOK_AFTER_NS;
 
-	for (;;) {
-		uint32_t answered = __atomic_load_n(&stop.answered, __ATOMIC_ACQUIRE);
-		uint64_t now = heapsnap_monotonic_ns();
-
-		if (answered >= __atomic_load_n(&stop.asked, __ATOMIC_ACQUIRE) ||
-		    now > stop.deadline_ns)
-			return;
-		if (now - start > LOOK_AFTER_NS) {
-			look_at_silent();
-			start = now;
+	while (!heapsnap_gate_wait(LOOK_AFTER_NS) && (now = heapsnap_monotonic_ns()) < until_ns) {
+		if (now < look)
 			continue;
-		}
-		heapsnap_futex_wait(&stop.answered, answered, LOOK_AFTER_NS);
+		look_at_silent();
+		look = heapsnap_monotonic_ns() + LOOK_AFTER_NS;
 	}
 }
 
-// Asks those that were asleep, and are no more. @return how many those are
-static uint32_t ask_awakened(void)
+// Looks at those that were asleep, and have run since. @return how many those are
+static uint32_t look_at_awakened(void)
 {
 	uint32_t awakened = 0;
 
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
-		if (runs_before[i] == 0 ||
-		    (heapsnap_task_runs(threads()[i].tid) | 1) == runs_before[i])
+		if (time_before[i] == 0 || heapsnap_task_time(threads()[i].tid) == time_before[i])
 			continue;
-		if (classify(i)) {
-			ask(i);
-			awakened++;
-		}
+		look_at(i);
+		awakened++;
 	}
 	return awakened;
 }
@@ -307,64 +279,90 @@ static uint32_t ask_awakened(void)
 // A thread that never answered, but sleeps now: where it does is half an answer.
 static void take_silent(void)
 {
-	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
-		struct heapsnap_thread *thread = &threads()[i];
+	uint32_t looks = 0;
 
-		if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == HEAPSNAP_THREAD_ASKED &&
-		    runs_before[i] == 0) {
-			uint64_t runs = heapsnap_task_runs(thread->tid);
-			struct heapsnap_task task;
-
-			heapsnap_task_look(thread->tid, stop.signal, &task);
-			if (task.sleeps)
-				leave_alone(i, &task, runs);
+	for (uint32_t i = 0; i < heapsnap_process.thread_count && looks < FEW; i++) {
+		if (state_of(i) == HEAPSNAP_THREAD_ASKED && time_before[i] == 0) {
+			look_at(i);
+			looks++;
 		}
+	}
+}
+
+// --- sleepers' registers -----------------------------------------------------------
+
+static bool can_be_woken(uint32_t slot)
+{
+	struct heapsnap_task_signal signal;
+
+	if (time_before[slot] == 0 || call_of[slot] != HEAPSNAP_CALL_RESTARTED)
+		return false;
+	heapsnap_task_look_signal(&stop.tasks, threads()[slot].tid, stop.signal, &signal);
+	return !signal.gone && !signal.blocked;
+}
+
+// Has some of the threads asked whose call goes on as if nothing had happened; so their
+// registers get known.
+static void choose_sleepers(void)
+{
+	uint32_t chosen = 0;
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count && chosen < MAX_WOKEN; i++) {
+		if (!can_be_woken(i) || !heapsnap_gate_ask(i))
+			continue;
+		time_before[i] = 0;
+		threads()[i].state = HEAPSNAP_THREAD_ASKED;
+		chosen++;
 	}
 }
 
 // --- freezing ----------------------------------------------------------------
 
-static void begin_stop(void)
+static bool begin_stop(void)
 {
-	stop.answered = 0;
-	stop.asked = 0;
-	if (++stop.generation == 0)
-		stop.generation = 1;
-	__atomic_store_n(&stop.gate, stop.generation, __ATOMIC_RELEASE);
+	stop.self = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	stop.signal = heapsnap_gate_install();
+	if (!stop.signal || heapsnap_tasks_open(&stop.tasks) != 0)
+		return false;
+	stop.silent_at = 0;
+	heapsnap_gate_shut();
+	memset(known_tids, 0, sizeof(known_tids));
+	known_tid_count = 0;
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
+		add_tid(threads()[i].tid);
+	return true;
 }
 
 // @return when the first thread was stopped
 static uint64_t stop_others(void)
 {
-	uint32_t self = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	struct heapsnap_tasks tasks;
+	uint32_t never = 0;
 	uint64_t start;
-	uint32_t asked = 0;
 
-	stop.signal = install_handler();
-	if (!stop.signal || heapsnap_tasks_open(&tasks) != 0) {
-		heapsnap_process.missed_threads = 1;
-		return heapsnap_monotonic_ns();
-	}
-	begin_stop();
 	// The long look is while all still run.
-	find_threads(&tasks, self);
+	find_threads();
+	choose_sleepers();
+	if (count_running() > BUSY)
+		heapsnap_futex_wait(&never, 0, REST_NS);
+	heapsnap_tasks_calls = heapsnap_gate_calls = 0;
 	start = heapsnap_monotonic_ns();
-	stop.deadline_ns = start + GIVE_UP_AFTER_NS;
-	for (int pass = 0; pass < MAX_PASSES; pass++) {
-		ask_from(asked);
-		asked = heapsnap_process.thread_count;
-		wait_for_answers();
+	stop.deadline_ns = start + heapsnap_settings.stop_ns;
+	for (int pass = 0; pass < MAX_PASSES && heapsnap_monotonic_ns() < stop.deadline_ns;
+	     pass++) {
+		ask_running();
+		wait_for_answers(stop.deadline_ns);
 
 		// A thread that ran till now may have started or woken another. When there
-		// is none of these, all stand.
-		uint32_t awakened = ask_awakened();
+		// is none of these, all stand. Some may always be waking: those are marked.
+		bool awakened = look_at_awakened() > 0 && pass < CALM_PASSES;
+		bool complete = has_all_threads();
 
-		if (find_threads(&tasks, self) == 0 && awakened == 0)
+		if (complete && !awakened && count_running() == 0)
 			break;
+		if (heapsnap_gate_was_refused())
+			heapsnap_futex_wait(&never, 0, RETRY_AFTER_NS);
 	}
 	take_silent();
-	heapsnap_tasks_close(&tasks);
 	return start;
 }
 
@@ -372,16 +370,32 @@ static uint64_t stop_others(void)
 static void mark_moved(struct heapsnap_shared *shared)
 {
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
-		if (runs_before[i] != 0 &&
-		    (heapsnap_task_runs(threads()[i].tid) | 1) != runs_before[i])
+		if (time_before[i] != 0 && heapsnap_task_time(threads()[i].tid) != time_before[i])
 			shared->moved[i / 8] |= (uint8_t)(1 << i % 8);
 	}
 }
 
-static void release_others(void)
+// One line, once: those of all snapshots of a process would be alike. Threads that block the
+// signal are not worth it; the snapshot tells of them.
+static void report_missed(void)
 {
-	__atomic_store_n(&stop.gate, 0, __ATOMIC_RELEASE);
-	heapsnap_futex_wake(&stop.gate);
+	static bool reported;
+	uint32_t missed = heapsnap_process.missed_threads;
+	char text[128], *at = text;
+	const char *end = text + sizeof(text);
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
+		missed += state_of(i) == HEAPSNAP_THREAD_ASKED &&
+			  (heapsnap_gate_is_expected(i) || heapsnap_gate_may_ask(i));
+	if (missed == 0 || reported)
+		return;
+	reported = true;
+	at = heapsnap_format_number(at, end, missed, 10);
+	at = heapsnap_format_text(at, end, " of ");
+	at = heapsnap_format_number(
+		at, end, heapsnap_process.thread_count + heapsnap_process.missed_threads, 10);
+	heapsnap_format_text(at, end, " threads did not stop in time (HEAPSNAP_STOP)");
+	heapsnap_report(NULL, text, "; the snapshot lacks their stacks");
 }
 
 static void prepare_answer(struct heapsnap_shared *shared)
@@ -396,10 +410,12 @@ static void prepare_answer(struct heapsnap_shared *shared)
 long heapsnap_freeze(void)
 {
 	struct heapsnap_shared *shared = (struct heapsnap_shared *)heapsnap_process.shared;
-	uint64_t start, before, after;
+	bool stops = begin_stop();
+	uint64_t start, before, end;
 
 	prepare_answer(shared);
-	start = stop_others();
+	heapsnap_process.missed_threads = stops ? 0 : 1;
+	start = stops ? stop_others() : heapsnap_monotonic_ns();
 	heapsnap_process.time_ns = heapsnap_realtime_ns();
 	heapsnap_process.clock_ns = heapsnap_monotonic_ns();
 	heapsnap_begin_epoch(heapsnap_process.time_ns);
@@ -408,17 +424,23 @@ long heapsnap_freeze(void)
 	// locks that a stopped thread may hold.
 	before = heapsnap_monotonic_ns();
 
-	uint32_t self = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	long pid = HEAPSNAP_SYSTEM_5(SYS_clone, 0, 0, 0, 0, 0);
 
 	if (pid == 0)
-		heapsnap_frozen(self);
-	after = heapsnap_monotonic_ns();
-	mark_moved(shared);
-	release_others();
-	shared->clone_ns = after - before;
-	shared->stop_ns = heapsnap_monotonic_ns() - start;
+		heapsnap_frozen(stop.self);
+	end = heapsnap_monotonic_ns();
+	shared->clone_ns = end - before;
+	if (stops) {
+		mark_moved(shared);
+		end = heapsnap_gate_open();
+	}
+	shared->stop_ns = end - start;
+	shared->stop_calls = heapsnap_tasks_calls + heapsnap_gate_calls;
 	__atomic_store_n(&shared->ready, 1, __ATOMIC_RELEASE);
 	HEAPSNAP_SYSTEM_3(SYS_futex, &shared->ready, FUTEX_WAKE, 1);
+	if (stops) {
+		report_missed();
+		heapsnap_tasks_close(&stop.tasks);
+	}
 	return pid;
 }

@@ -10,11 +10,12 @@
  *	the waiting thread  ── look ── ask all ── clone ── release all ──▶ waits for the writer
  *	                                           └────▶ the frozen copy: heapsnap_frozen()
  *
- * A thread is stopped by a real-time signal, whose handler notes the registers and waits.
- * Two kinds of threads are left alone: those that sleep in a system call which the signal
- * would end with EINTR, and those that block the signal (one of them may wait for any
- * signal at all with sigwait). The kernel tells where they sleep, and afterwards whether
- * they have run meanwhile; then what was noted of them does not hold, and is marked so.
+ * First it looks at all threads while they still run. One that runs is then stopped by a
+ * signal (gate.h). One that sleeps in the kernel is left alone: the kernel tells where it
+ * sleeps and, by its processor time, whether it has run since; then what was noted of it
+ * does not hold, and is marked so. So a sleeping thread costs the stop two system calls of a
+ * fraction of a microsecond each. The stop has a bound, HEAPSNAP_STOP; threads that have
+ * not stopped by then run on, and the snapshot lacks their stacks.
  *
  * async-signal-safe, all of it. Runs in the waiting thread (waiter.h), which has a stack,
  * descriptors and a signal mask of its own; so nothing of the program's is used up.

@@ -19,7 +19,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 8,
+	HEAPSNAP_PROTOCOL_VERSION = 9,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
@@ -29,11 +29,14 @@ enum {
 	HEAPSNAP_THREADS = 32768,       /**< the most that are noted of one process */
 };
 
+/** All bits of heapsnap_thread.known. */
+#define HEAPSNAP_ALL_REGISTERS ((UINT64_C(1) << HEAPSNAP_REGISTERS) - 1)
+
 enum heapsnap_thread_state {
 	HEAPSNAP_THREAD_EMPTY,
 	HEAPSNAP_THREAD_ASKED,    /**< signalled, has not answered: its registers are unknown */
 	HEAPSNAP_THREAD_STOPPED,  /**< registers are exact */
-	HEAPSNAP_THREAD_SLEEPING, /**< asleep in the kernel; only sp and pc are filled in */
+	HEAPSNAP_THREAD_SLEEPING, /**< asleep in the kernel; some registers are known */
 };
 
 /** What is wanted: a snapshot, or a report of what has not been freed. */
@@ -48,6 +51,7 @@ struct heapsnap_thread {
 	uint32_t tid;
 	uint32_t state; /**< enum heapsnap_thread_state */
 	uint64_t registers[HEAPSNAP_REGISTERS];
+	uint64_t known;          /**< a bit per register that is filled in */
 	uint64_t thread_pointer; /**< x86-64: fs base; 0 if unknown */
 };
 
@@ -161,6 +165,7 @@ struct heapsnap_shared {
 	struct heapsnap_progress progress;
 
 	uint64_t stop_ns;                /**< from the first thread's stop to the release of all */
+	uint64_t stop_calls;             /**< system calls that this took the thread that did it */
 	uint64_t clone_ns;               /**< of which the clone took */
 	int32_t status;                  /**< 0: the snapshot has been written; else not */
 	uint32_t number;                 /**< that the file got */

@@ -22,6 +22,7 @@ struct heapsnap_settings heapsnap_settings = {
 	.content_limit = 256,
 	.has_types = true,
 	.writer_time_ns = UINT64_C(600000000000),
+	.stop_ns = 250000000,
 	.stacks = HEAPSNAP_UNWINDS ? 512 << 10 : 0,
 };
 
@@ -199,6 +200,7 @@ static bool read_switch(const char *name)
 // What the writer may use.
 static void read_bounds(void)
 {
+	const char *stop = getenv("HEAPSNAP_STOP");
 	const char *memory = getenv("HEAPSNAP_WRITER_MEMORY");
 	const char *time = getenv("HEAPSNAP_WRITER_TIME");
 
@@ -207,7 +209,10 @@ static void read_bounds(void)
 		heapsnap_report("HEAPSNAP_WRITER_MEMORY", memory,
 				": not a size, like 512M; what is free is used");
 	if (time && !heapsnap_parse_amount(time, heapsnap_times, &heapsnap_settings.writer_time_ns))
-		heapsnap_report("HEAPSNAP_WRITER_TIME", time, ": not a time, like 60s; 10m is used");
+		heapsnap_report("HEAPSNAP_WRITER_TIME", time,
+				": not a time, like 60s; 10m is used");
+	if (stop && !heapsnap_parse_amount(stop, heapsnap_times, &heapsnap_settings.stop_ns))
+		heapsnap_report("HEAPSNAP_STOP", stop, ": not a time, like 100ms; 250ms is used");
 	heapsnap_settings.writer_nice = read_switch("HEAPSNAP_WRITER_NICE");
 }
 

@@ -23,6 +23,7 @@ struct heapsnap_settings {
 	bool verbose;            /**< HEAPSNAP_VERBOSE: say when a snapshot has been written */
 	uint64_t writer_memory;  /**< HEAPSNAP_WRITER_MEMORY: bytes; 0: what is free */
 	uint64_t writer_time_ns; /**< HEAPSNAP_WRITER_TIME, for types; 0: any */
+	uint64_t stop_ns;        /**< HEAPSNAP_STOP: that stopping the threads may take */
 	bool writer_nice;        /**< HEAPSNAP_WRITER_NICE: it takes what others leave */
 };
 

@@ -60,9 +60,14 @@ void heapsnap_futex_wait(volatile uint32_t *word, uint32_t value, uint64_t timeo
 	HEAPSNAP_SYSTEM_4(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns ? &timeout : NULL);
 }
 
+void heapsnap_futex_wake_some(volatile uint32_t *word, uint32_t count)
+{
+	HEAPSNAP_SYSTEM_3(SYS_futex, word, FUTEX_WAKE_PRIVATE, count);
+}
+
 void heapsnap_futex_wake(volatile uint32_t *word)
 {
-	HEAPSNAP_SYSTEM_3(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff);
+	heapsnap_futex_wake_some(word, 0x7fffffff);
 }
 
 char *heapsnap_format_text(char *at, const char *end, const char *text)
@@ -86,9 +91,9 @@ char *heapsnap_format_number(char *at, const char *end, uint64_t value, unsigned
 	return heapsnap_format_text(at, end, digit);
 }
 
-long heapsnap_read_file(const char *path, char *buffer, size_t size)
+long heapsnap_read_file_at(int directory, const char *path, char *buffer, size_t size)
 {
-	long file = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	long file = HEAPSNAP_SYSTEM_4(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC, 0);
 
 	if (file < 0)
 		return file;
@@ -98,4 +103,9 @@ long heapsnap_read_file(const char *path, char *buffer, size_t size)
 	HEAPSNAP_SYSTEM_1(SYS_close, file);
 	buffer[got < 0 ? 0 : got] = '\0';
 	return got;
+}
+
+long heapsnap_read_file(const char *path, char *buffer, size_t size)
+{
+	return heapsnap_read_file_at(AT_FDCWD, path, buffer, size);
 }

@@ -97,6 +97,12 @@ char *heapsnap_format_number(char *at, const char *end, uint64_t value, unsigned
 /** Appends text. @return where to go on; always leaves room for a NUL, which it writes */
 char *heapsnap_format_text(char *at, const char *end, const char *text);
 
+/** Wakes at most @p count that sleep on @p word. */
+void heapsnap_futex_wake_some(volatile uint32_t *word, uint32_t count);
+
+/** Reads a whole small file, at @p directory. @return bytes read, or -errno */
+long heapsnap_read_file_at(int directory, const char *path, char *buffer, size_t size);
+
 /** Reads a whole small file. @return bytes read, or -errno */
 long heapsnap_read_file(const char *path, char *buffer, size_t size);
 

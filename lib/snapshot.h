@@ -212,6 +212,7 @@ struct heap_info {
 	uint64_t start_time_ns;  /**< since 1970, when the library was loaded */
 	uint64_t stop_ns;        /**< how long threads were stopped */
 	uint64_t clone_ns;       /**< of which the clone took */
+	uint64_t stop_calls;     /**< system calls that stopping them took; 0: not noted */
 	uint64_t content_limit;  /**< bytes kept of each object; UINT64_MAX for all */
 	uint64_t untyped;        /**< 1: it was to be written without types of objects */
 	uint64_t missed_threads; /**< threads that could not be stopped */

@@ -17,6 +17,6 @@ const struct heap_info_key heap_info_numbers[] = {
 	KEY(content_limit), KEY(untyped),        KEY(missed_threads),
 	KEY(writer_ns),     KEY(writer_bytes),   KEY(copied_bytes),
 	KEY(checkpoint_ns), KEY(trace_start_ns), KEY(late_ns),
-	KEY(steps),
+	KEY(steps),         KEY(stop_calls),
 };
 const size_t heap_info_number_count = sizeof(heap_info_numbers) / sizeof(heap_info_numbers[0]);

@@ -11,6 +11,10 @@
 #include <string.h>
 #include <time.h>
 
+enum {
+	MAX_THREADS = 100, // that are listed; --json has all
+};
+
 // --- help --------------------------------------------------------------------
 
 static void help_one(struct session *session, const struct command *command)
@@ -133,6 +137,7 @@ static void info_process(struct session *session)
 	output_string(output, "maker", info->maker);
 	output_number(output, "stop_ns", info->stop_ns);
 	output_number(output, "clone_ns", info->clone_ns);
+	output_number(output, "stop_calls", info->stop_calls);
 	output_number(output, "writer_ns", info->writer_ns);
 	output_number(output, "writer_bytes", info->writer_bytes);
 	output_number(output, "copied_bytes", info->copied_bytes);
@@ -225,24 +230,47 @@ static void info_modules(struct session *session)
 	output_close(output);
 }
 
+static const char *const thread_states[] = { "stopped, registers exact",
+					     "asleep, stack pointer known",
+					     "could not be stopped" };
+
+static unsigned thread_state(const struct heap_thread *thread)
+{
+	return thread->state < 3 ? thread->state : 2;
+}
+
+static void info_thread_states(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint32_t count[3] = { 0 };
+
+	output_text(session->output, "threads   %" PRIu32 "\n", snapshot->thread_count);
+	for (uint32_t i = 0; i < snapshot->thread_count; i++)
+		count[thread_state(&snapshot->threads[i])]++;
+	for (int i = 0; i < 3; i++) {
+		if (count[i] > 0)
+			output_text(session->output, "  %" PRIu32 " %s\n", count[i],
+				    thread_states[i]);
+	}
+}
+
 static void info_threads(struct session *session)
 {
-	static const char *const states[] = { "stopped, registers exact",
-					      "asleep, stack pointer known",
-					      "could not be stopped" };
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
 
-	output_text(output, "threads   %" PRIu32 "\n", snapshot->thread_count);
+	info_thread_states(session);
 	output_open_array(output, "threads");
 	for (uint32_t i = 0; i < snapshot->thread_count; i++) {
 		const struct heap_thread *thread = &snapshot->threads[i];
-		const char *state = states[thread->state < 3 ? thread->state : 2];
+		const char *state = thread_states[thread_state(thread)];
 
-		output_text(output, "  %" PRIu32 " %s: %s, %" PRIu32 " frame%s\n", thread->tid,
-			    session_keep(session,
-					 format_name(heap_snapshot_string(snapshot, thread->name))),
-			    state, thread->frames, format_plural(thread->frames));
+		if (i < MAX_THREADS)
+			output_text(output, "  %" PRIu32 " %s: %s, %" PRIu32 " frame%s\n",
+				    thread->tid,
+				    session_keep(session, format_name(heap_snapshot_string(
+								  snapshot, thread->name))),
+				    state, thread->frames, format_plural(thread->frames));
 		output_open_object(output, NULL);
 		output_number(output, "tid", thread->tid);
 		output_string(output, "name", heap_snapshot_string(snapshot, thread->name));
@@ -250,6 +278,9 @@ static void info_threads(struct session *session)
 		output_close(output);
 	}
 	output_close(output);
+	if (snapshot->thread_count > MAX_THREADS)
+		output_text(output, "  and %" PRIu32 " more\n",
+			    snapshot->thread_count - MAX_THREADS);
 }
 
 static void info_trace(struct session *session)

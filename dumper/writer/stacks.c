@@ -337,7 +337,6 @@ static struct heap_error *unwind_thread(struct capture *capture, uint32_t index)
 	const struct heapsnap_thread *thread = &capture->threads[index];
 	struct heap_thread *stack = &capture->stacks[index];
 	struct walk walk = { .capture = capture, .thread = index, .exact_pc = true };
-	uint64_t known = (UINT64_C(1) << HEAP_REGISTER_SP) | (UINT64_C(1) << HEAP_REGISTER_PC);
 	char name[32];
 
 	read_thread_name(capture, thread->tid, name);
@@ -348,13 +347,11 @@ static struct heap_error *unwind_thread(struct capture *capture, uint32_t index)
 		.first_frame = capture->frame_count,
 		.stack_start = thread->registers[HEAP_REGISTER_SP],
 	};
-	if (stack->state == HEAP_THREAD_EXACT)
-		known = (UINT64_C(1) << HEAP_REGISTERS) - 1;
 	stack->stack_end = stack_end(capture, stack->stack_start);
 	if (stack->state == HEAP_THREAD_MISSING && stack->stack_start == 0)
 		return NULL;
 	memcpy(walk.registers.value, thread->registers, sizeof(walk.registers.value));
-	walk.registers.known = known;
+	walk.registers.known = thread->known;
 
 	struct heap_error *error = walk_thread(&walk);
 

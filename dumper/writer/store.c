@@ -381,6 +381,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.start_time_ns = process->start_time_ns,
 		.stop_ns = shared.stop_ns,
 		.clone_ns = shared.clone_ns,
+		.stop_calls = shared.stop_calls,
 		.content_limit = process->content_limit,
 		.untyped = !process->has_types,
 		.late_ns = progress_missed_types() ? process->writer_time_ns : 0,

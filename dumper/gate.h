@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_GATE_H
+#define HEAPSNAP_GATE_H
+
+/**
+ * The gate at which threads wait while the process is cloned.
+ *
+ * A thread is asked by a real-time signal. Its handler notes the registers and waits until
+ * the gate opens. With many threads on few processors the thread that asks would get its
+ * turn too rarely: then each thread that has stopped asks two more before it waits, and
+ * each that leaves wakes two more. So the time grows with the number of threads, not with
+ * the turns that they all take. async-signal-safe.
+ *
+ * Threads are named by their place in heapsnap_process.threads.
+ */
+
+#include "dumper/protocol.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+/** Notes a thread's registers. */
+void heapsnap_gate_note(struct heapsnap_thread *thread, const ucontext_t *context);
+
+/**
+ * Installs the handler, for a signal that the program does not handle. To be called before
+ * each stop: programs reset handlers. It stays: a thread may get its signal late.
+ *
+ * @return the signal; 0 if all are taken
+ */
+int heapsnap_gate_install(void);
+
+/** Shuts the gate. Nobody has been asked. */
+void heapsnap_gate_shut(void);
+
+/** Puts a thread on the list of those to ask. @return false: it has been asked already */
+bool heapsnap_gate_ask(uint32_t slot);
+
+/** Sends the signal to those that are new on the list. @return how many those are */
+uint32_t heapsnap_gate_send(void);
+
+/** @return whether a thread has not been asked, or could not be */
+bool heapsnap_gate_may_ask(uint32_t slot);
+
+/** @return whether a signal could not be queued since the last call: there are too many */
+bool heapsnap_gate_was_refused(void);
+
+/** @return whether a thread has been asked, and has not answered */
+bool heapsnap_gate_is_expected(uint32_t slot);
+
+/** Expects no answer of a thread any more. */
+void heapsnap_gate_excuse(uint32_t slot);
+
+/** Waits until all have answered, or for a while. @return whether all have */
+bool heapsnap_gate_wait(uint64_t wait_ns);
+
+/** Opens the gate. @return when: heapsnap_monotonic_ns() */
+uint64_t heapsnap_gate_open(void);
+
+/** System calls that asking, waiting and opening have taken so far in this thread. */
+extern uint64_t heapsnap_gate_calls;
+
+#endif
