@@ -141,7 +141,11 @@ static int in_sem_wait(void)
 static int in_sigwait(void)
 {
 	sigset_t all;
-	int number = sigwaitinfo((sigfillset(&all), &all), NULL);
+
+	sigfillset(&all);
+	sigdelset(&all, SIGQUIT); // the library would say that it may not have it
+
+	int number = sigwaitinfo(&all, NULL);
 
 	errno = number == SIGUSR1 ? 0 : EINTR;
 	return -1;
