@@ -110,6 +110,19 @@ void candidates_add_hinted(const struct inference *inference, heap_object_id obj
 	}
 }
 
+void candidates_drop_hinted(struct candidates *candidates)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *candidate = &candidates->list[i];
+
+		if (candidate->votes > 0 || candidate->is_result || candidate->depth != UINT32_MAX)
+			candidates->list[kept++] = *candidate;
+	}
+	candidates->count = kept;
+}
+
 enum word candidate_ask(const struct inference *inference, heap_object_id object,
 			const struct candidate *candidate)
 {

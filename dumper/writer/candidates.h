@@ -55,6 +55,12 @@ struct candidate *candidates_add(struct candidates *candidates, struct layout_cl
 void candidates_add_hinted(const struct inference *inference, heap_object_id object,
 			   struct candidates *candidates);
 
+/**
+ * Drops those for which hints alone speak. When there are too many candidates, none of these is
+ * chosen: no choice would be made by what is true, but by which were met first.
+ */
+void candidates_drop_hinted(struct candidates *candidates);
+
 /** What a block's hints say of a candidate, and what the like of it holds. */
 enum word candidate_ask(const struct inference *inference, heap_object_id object,
 			const struct candidate *candidate);

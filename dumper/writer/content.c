@@ -132,7 +132,8 @@ static int scalar_score(const struct check *check, uint64_t offset, heap_type_id
 	switch (type->kind) {
 	case HEAP_TYPE_POINTER:
 	case HEAP_TYPE_REFERENCE:
-		return pointer_score(check, offset, heap_types_strip(types, type->target));
+		return pointer_score(check, offset,
+				     layouts_strip(&check->inference->layouts, type->target));
 	case HEAP_TYPE_ENUM:
 		return layouts_is_enumerator(&check->inference->layouts, id, value,
 					     ~UINT64_C(0) >> (64 - 8 * type->size))
@@ -174,7 +175,7 @@ static int array_score(const struct check *check, uint64_t offset, const struct 
 		       int depth)
 {
 	const struct layouts *layouts = &check->inference->layouts;
-	heap_type_id element = heap_types_strip(layouts->types, type->target);
+	heap_type_id element = layouts_strip(layouts, type->target);
 	uint64_t stride = layouts_size(layouts, element);
 	int score = 0;
 
@@ -209,7 +210,7 @@ static int type_score(const struct check *check, uint64_t offset, heap_type_id i
 	const struct heap_types *types = check->inference->layouts.types;
 	int score = 0;
 
-	id = heap_types_strip(types, id);
+	id = layouts_strip(&check->inference->layouts, id);
 
 	const struct heap_type *type = &types->types[id];
 
@@ -239,7 +240,8 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 	const struct heap_types *types = check->inference->layouts.types;
 	uint64_t stride = layouts_size(&check->inference->layouts, type);
 	bool strict = types->types[type].kind != HEAP_TYPE_POINTER ||
-		      heap_types_strip(types, types->types[type].target) != HEAP_NO_TYPE;
+		      layouts_strip(&check->inference->layouts, types->types[type].target) !=
+			      HEAP_NO_TYPE;
 	uint64_t checked = stride == 1 ? CHECKED_ELEMENTS * 8 : CHECKED_ELEMENTS;
 	int score = 0;
 
@@ -264,7 +266,7 @@ static bool counts_elements(const struct check *check, heap_type_id header, uint
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 		const struct heap_type *number =
-			&types->types[heap_types_strip(types, member->type)];
+			&types->types[layouts_strip(&check->inference->layouts, member->type)];
 		uint64_t value = 0;
 
 		if (number->kind != HEAP_TYPE_BASE || number->size > 8 || number->size < 2 ||

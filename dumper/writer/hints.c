@@ -170,7 +170,7 @@ static enum word ask_pointer_hint(const struct inference *inference, const struc
 				  heap_type_id type)
 {
 	const struct heap_types *types = inference->layouts.types;
-	heap_type_id pointee = heap_types_strip(types, types->types[hint->type].target);
+	heap_type_id pointee = layouts_strip(&inference->layouts, types->types[hint->type].target);
 	uint64_t stride = layouts_size(&inference->layouts, type);
 
 	if (!layouts_is_compound(&inference->layouts, pointee))

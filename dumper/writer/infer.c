@@ -48,6 +48,8 @@ enum {
 	AHEAD = 12,        // edges, and claims, whose memory is asked for before they are looked at
 	SMALL_ROUNDS = 64, // that name less than one object in MANY
 	MANY = 1000,
+	FEW_NEW = 64,      // claims on less than one in so many objects are few
+	LOOKS_AT_ALL = 8,  // after which it takes more than few to look at all again
 	WAITING = 1 << 16, // claims, of the best that roots make
 };
 
@@ -183,10 +185,10 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root)
 {
 	const struct heap_types *types = inference->layouts.types;
-	heap_type_id type = heap_types_strip(types, root->type);
+	heap_type_id type = layouts_strip(&inference->layouts, root->type);
 
 	while (types->types[type].kind == HEAP_TYPE_ARRAY)
-		type = heap_types_strip(types, types->types[type].target);
+		type = layouts_strip(&inference->layouts, types->types[type].target);
 	return type;
 }
 
@@ -198,7 +200,7 @@ bool inference_type_has(const struct inference *inference, heap_type_id type, he
 	uint64_t stride = facts->size;
 
 	if (facts->is_flexible && interior >= facts->start) {
-		type = heap_types_strip(layouts->types, facts->element);
+		type = layouts_strip(layouts, facts->element);
 		stride = layouts_size(layouts, type);
 		interior -= facts->start;
 	}
@@ -235,6 +237,7 @@ static struct heap_error *apply(struct inference *inference, enum rank rank,
 	capture->evidence[claim->object] = claim->evidence;
 	progress_step();
 	inference->is_sure[claim->object] = claim->is_sure;
+	inference->claims_heard++;
 	kinds_note_news(inference, claim->object);
 	return follow_object(inference, claim->object);
 }
@@ -434,6 +437,19 @@ static struct heap_error *name_surely(struct inference *inference, uint64_t *nam
 	return error;
 }
 
+// Whether so much has been heard since all kinds were last looked at that it is worth doing again:
+// that costs as much as all else together. The first times it always is.
+static bool may_look_at_all(struct inference *inference)
+{
+	uint64_t heard = inference->claims_heard - inference->claims_seen;
+
+	if (heard < inference->capture->objects.count / FEW_NEW &&
+	    ++inference->looks_at_all > LOOKS_AT_ALL)
+		return false;
+	inference->claims_seen = inference->claims_heard;
+	return true;
+}
+
 // One step of the whole: the best evidence that is left, and what follows from it.
 HEAP_MUST_CHECK
 static struct heap_error *advance(struct inference *inference, uint64_t *named)
@@ -445,10 +461,11 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 		error = name_surely(inference, named);
 	if (!error && *named == 0)
 		error = naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named);
-	if (!error && *named == 0)
+	if (!error && *named == 0 && may_look_at_all(inference)) {
 		error = naming_claim(inference, NAMING_SURE, PASS_ALL, named);
-	if (!error && *named == 0)
-		error = naming_claim(inference, NAMING_LIKELY, PASS_ALL, named);
+		if (!error && *named == 0)
+			error = naming_claim(inference, NAMING_LIKELY, PASS_ALL, named);
+	}
 	if (!error && *named == 0)
 		error = naming_weigh_hints(inference, named);
 	if (!error && *named == 0)

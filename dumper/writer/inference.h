@@ -205,7 +205,10 @@ struct inference {
 	uint8_t *news;       /**< [objects] enum news: what has been heard since naming looked */
 	struct hint *hints;  /**< [hint_count] [0] is none */
 	uint32_t hint_count, hint_capacity;
-	uint64_t named; /**< how often an object without a type got one: for progress */
+	uint64_t claims_heard; /**< that have named objects */
+	uint64_t claims_seen;  /**< of them, those before all kinds were last looked at */
+	uint32_t looks_at_all; /**< for few claims */
+	uint64_t named;        /**< how often an object without a type got one: for progress */
 	struct hint_table hint_table;
 	struct pages *pages;
 	struct kinds kinds;

@@ -70,10 +70,16 @@ static bool is_stale(const struct inference *inference)
 
 	if (kinds->count == 0)
 		return true;
+	bool has_tags = false;
+
 	for (uint32_t i = 0; i < inference->bases.count; i++) {
 		if (inference->tags.is_renewed[i])
 			return true;
+		has_tags |= inference->tags.has_member[i];
 	}
+	if (!has_tags)
+		return false;
+	progress_steps(inference->capture->objects.count);
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
 		if (tags_base(inference, i) != kinds->base[i])
 			return true;

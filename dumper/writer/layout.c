@@ -55,6 +55,7 @@ static void find_facts(struct layouts *layouts, heap_type_id id)
 	struct layout_facts *facts = &layouts->facts[id];
 
 	facts->size = heap_types_size(types, id);
+	facts->stripped = heap_types_strip(types, id);
 	facts->is_flexible = heap_types_flexible(types, id, &facts->start, &facts->element);
 	// Any block may be a counted array, by its size: only its content tells.
 	facts->fits_any = facts->is_flexible && heap_types_size(types, facts->element) > 0 &&
@@ -140,14 +141,14 @@ static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offs
 {
 	const struct heap_types *types = layouts->types;
 
-	id = heap_types_strip(types, id);
+	id = layouts_strip(layouts, id);
 
 	const struct heap_type *type = &types->types[id];
 
 	if (depth == MAX_DEPTH)
 		return false;
 	if (type->kind == HEAP_TYPE_ARRAY) {
-		heap_type_id element = heap_types_strip(types, type->target);
+		heap_type_id element = layouts_strip(layouts, type->target);
 		uint64_t stride = layouts_size(layouts, element);
 
 		return layouts_is_character(layouts, element) ||
@@ -171,7 +172,7 @@ static bool has_bytes(const struct layouts *layouts, heap_type_id id)
 {
 	const struct heap_types *types = layouts->types;
 
-	id = heap_types_strip(types, id);
+	id = layouts_strip(layouts, id);
 
 	const struct heap_type *type = &types->types[id];
 	uint8_t known = __atomic_load_n(&layouts->bytes[id], __ATOMIC_RELAXED);
@@ -180,7 +181,7 @@ static bool has_bytes(const struct layouts *layouts, heap_type_id id)
 	if (known != BYTES_UNKNOWN)
 		return known == BYTES_FOUND;
 	if (type->kind == HEAP_TYPE_ARRAY)
-		found = layouts_is_character(layouts, heap_types_strip(types, type->target)) ||
+		found = layouts_is_character(layouts, layouts_strip(layouts, type->target)) ||
 			has_bytes(layouts, type->target);
 	for (uint32_t i = 0; !found && is_compound(type) && i < type->members; i++)
 		found = has_bytes(layouts, types->members[type->first_member + i].type);
@@ -197,8 +198,7 @@ bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t 
 	if (!has_bytes(layouts, whole))
 		return false;
 	if (facts->is_flexible && offset >= facts->start)
-		return layouts_is_character(layouts,
-					    heap_types_strip(layouts->types, facts->element));
+		return layouts_is_character(layouts, layouts_strip(layouts, facts->element));
 	return facts->size > 0 && is_raw(layouts, whole, offset % facts->size, 0);
 }
 
@@ -254,7 +254,7 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		uint64_t stride = layouts_size(layouts, type->target);
 
-		return stride > 0 && contains(layouts, heap_types_strip(types, type->target), part,
+		return stride > 0 && contains(layouts, layouts_strip(layouts, type->target), part,
 					      offset % stride, depth + 1);
 	}
 	if (!is_compound(type))
@@ -264,7 +264,7 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 	const struct heap_member *member;
 
 	while ((member = next_member(layouts, whole, offset, &at))) {
-		if (contains(layouts, heap_types_strip(types, member->type), part,
+		if (contains(layouts, layouts_strip(layouts, member->type), part,
 			     offset - member->offset, depth + 1))
 			return true;
 	}
@@ -293,36 +293,37 @@ static bool fit_flexible(const struct layouts *layouts, heap_type_id type, uint6
 
 // A struct of nothing but pointers to its own kind: the link of a list, of free blocks for
 // one, which lies over memory that is something else. It is never what an array is made of.
-static bool is_link(const struct heap_types *types, heap_type_id type)
+static bool is_link(const struct layouts *layouts, heap_type_id type)
 {
+	const struct heap_types *types = layouts->types;
 	const struct heap_type *compound = &types->types[type];
 
 	for (uint32_t i = 0; is_compound(compound) && i < compound->members; i++) {
 		heap_type_id member =
-			heap_types_strip(types, types->members[compound->first_member + i].type);
+			layouts_strip(layouts, types->members[compound->first_member + i].type);
 
 		if (types->types[member].kind != HEAP_TYPE_POINTER ||
-		    heap_types_strip(types, types->types[member].target) != type)
+		    layouts_strip(layouts, types->types[member].target) != type)
 			return false;
 	}
 	return is_compound(compound) && compound->members > 0;
 }
 
 // The pointee, if it says anything; a pointer to an array points to its first element.
-static heap_type_id meaning(const struct heap_types *types, heap_type_id pointee)
+static heap_type_id meaning(const struct layouts *layouts, heap_type_id pointee)
 {
-	const struct heap_type *type = &types->types[pointee];
+	const struct heap_type *type = &layouts->types->types[pointee];
 
 	if (type->kind == HEAP_TYPE_UNKNOWN || type->kind == HEAP_TYPE_FUNCTION ||
 	    (type->flags & HEAP_TYPE_DECLARATION))
 		return HEAP_NO_TYPE;
-	return type->kind == HEAP_TYPE_ARRAY ? heap_types_strip(types, type->target) : pointee;
+	return type->kind == HEAP_TYPE_ARRAY ? layouts_strip(layouts, type->target) : pointee;
 }
 
 struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size)
 {
 	const struct heap_types *types = layouts->types;
-	heap_type_id type = meaning(types, pointee);
+	heap_type_id type = meaning(layouts, pointee);
 	uint64_t stride = layouts_size(layouts, type);
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 
@@ -343,7 +344,7 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 {
 	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	const struct heap_types *types = layouts->types;
-	heap_type_id type = meaning(types, pointee);
+	heap_type_id type = meaning(layouts, pointee);
 	uint64_t stride = layouts_size(layouts, type);
 
 	if (type == HEAP_NO_TYPE || stride == 0)
@@ -352,7 +353,7 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 		// What is a part of structs elsewhere, a list's link, is one here too.
 		if (!is_compound(&types->types[type]) || interior % stride != 0 ||
 		    size % stride != 0 || layouts_is_part_inside(layouts, type) ||
-		    is_link(types, type))
+		    is_link(layouts, type))
 			return none;
 		return (struct layout_claim){ LAYOUT_ELEMENT, type, size / stride };
 	}
@@ -361,7 +362,8 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	// A header alone does not make up a larger block, unless that is a whole number of them
 	// and nothing that has the header can be so large.
 	if (size < stride || layouts->header[type] == LAYOUT_HEADER_OF_ANY_SIZE ||
-	    is_link(types, type) || (layouts->header[type] == LAYOUT_HEADER && size % stride != 0))
+	    is_link(layouts, type) ||
+	    (layouts->header[type] == LAYOUT_HEADER && size % stride != 0))
 		return none;
 	return (struct layout_claim){ size % stride == 0 ? LAYOUT_ARRAY : LAYOUT_SLACK, type,
 				      size / stride };

@@ -29,6 +29,7 @@ struct layout_facts {
 	uint64_t size;        /**< bytes; 0: unknown */
 	uint64_t start;       /**< bytes before the elements of a flexible array at its end */
 	heap_type_id element; /**< of that array, not stripped */
+	heap_type_id stripped; /**< the type without typedefs and qualifiers */
 	uint64_t bits;        /**< of an enum: those that its enumerators have */
 	bool is_flexible;     /**< there is such an array */
 	bool fits_any;        /**< blocks may have any number of its elements */
@@ -129,6 +130,12 @@ struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap
 static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id type)
 {
 	return layouts->facts[type].size;
+}
+
+/** A type without typedefs and qualifiers, as heap_types_strip() has it. */
+static inline heap_type_id layouts_strip(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->facts[type].stripped;
 }
 
 /** Whether there is a flexible array at a type's end, as heap_types_flexible() has it. */

@@ -252,7 +252,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 		candidates_init(&candidates);
 		candidates_add_hinted(inference, object, &candidates);
 		drop_excluded(inference, kind, site, &candidates);
-		if (candidates.count == 0)
+		if (candidates.count == 0 || candidates.too_many)
 			continue;
 		hold(inference, object, evidence, words, &candidates);
 
@@ -284,6 +284,8 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 	add_meanings(inference, kind, site, candidates);
 	for (uint32_t i = 0; i < count; i++)
 		candidates_add_hinted(inference, samples[i], candidates);
+	if (candidates->too_many)
+		candidates_drop_hinted(candidates);
 	drop_excluded(inference, kind, site, candidates);
 	for (uint32_t i = 0; candidates->count > 0 && i < count; i++)
 		hold(inference, samples[i], evidence, words, candidates);
