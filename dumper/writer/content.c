@@ -96,7 +96,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		return CONTRADICTED;
 	// A char * seldom points to what is known to be a structure.
 	if (!layouts_is_compound(&inference->layouts, pointee))
-		return inference->rank[target] <= RANK_VOTE &&
+		return inference->name_rank[target] <= RANK_VOTE &&
 				       layouts_is_compound(&inference->layouts,
 							   capture->type[target])
 			       ? CONTRADICTED
@@ -110,7 +110,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		    objects_size(&capture->objects, target) - interior &&
 	    !layouts_is_flexible(&inference->layouts, pointee))
 		return CONTRADICTED;
-	if (inference->rank[target] > RANK_VOTE ||
+	if (inference->name_rank[target] > RANK_VOTE ||
 	    inference_has(inference, target, pointee, interior) ||
 	    inference_is_raw(inference, target, interior))
 		return CONFIRMED;

@@ -28,6 +28,10 @@
  * (d) Stale pointers: a slot may still point to memory that has become something else. In the
  *     end each name is weighed against what all slots say (rivals.c).
  *
+ * Nothing here may depend on addresses or on the order in which blocks lie: the same program is to
+ * get the same answers in each run. So claims are heard level by level (hear_claims()), and of
+ * two that are as good the one that is taken follows from what they say.
+ *
  * Every block is renamed at most once per rank, so the work is linear in the edges.
  */
 #include "dumper/writer/inference.h"
@@ -45,21 +49,75 @@
 #include <string.h>
 
 enum {
+	MAX_FIRSTS = 16,   // structs in each other
 	AHEAD = 12,        // edges, and claims, whose memory is asked for before they are looked at
 	SMALL_ROUNDS = 64, // that name less than one object in MANY
 	MANY = 1000,
-	FEW_NEW = 64,      // claims on less than one in so many objects are few
-	LOOKS_AT_ALL = 8,  // after which it takes more than few to look at all again
-	WAITING = 1 << 16, // claims, of the best that roots make
+	FEW_NEW = 64,     // claims on less than one in so many objects are few
+	LOOKS_AT_ALL = 8, // after which it takes more than few to look at all again
 };
+
+// How many structs a type begins with, one in the other.
+static int count_firsts(const struct inference *inference, heap_type_id type)
+{
+	const struct heap_types *types = inference->layouts.types;
+	int count = 0;
+
+	while (count < MAX_FIRSTS && layouts_is_compound(&inference->layouts, type) &&
+	       types->types[type].members > 0) {
+		type = heap_types_strip(types,
+					types->members[types->types[type].first_member].type);
+		count++;
+	}
+	return count;
+}
+
+bool inference_prefers(const struct inference *inference, heap_type_id one, heap_type_id other)
+{
+	int firsts = count_firsts(inference, one), others = count_firsts(inference, other);
+
+	return firsts != others ? firsts > others : one < other;
+}
+
+// Whether a claim is to be believed rather than another one that is as good, by what they say and
+// not by which was made first.
+static bool is_preferred(const struct inference *inference, const struct claim *one,
+			 const struct claim *other)
+{
+	if (one->is_sure != other->is_sure)
+		return one->is_sure;
+	if (one->type != other->type)
+		return inference_prefers(inference, one->type, other->type);
+	if (one->elements != other->elements)
+		return one->elements > other->elements;
+	return one->evidence < other->evidence;
+}
+
+// The claim that waits for an object with the same rank; NULL if it has been heard already.
+static struct claim *find_waiting(const struct inference *inference, const struct queue *queue,
+				  heap_object_id object)
+{
+	uint32_t at = inference->waiting[object];
+
+	return at >= queue->head && at < queue->tail && queue->claims[at].object == object
+		       ? &queue->claims[at]
+		       : NULL;
+}
 
 struct heap_error *inference_claim(struct inference *inference, enum rank rank,
 				   const struct claim *claim)
 {
 	struct queue *queue = &inference->queues[rank];
 
-	if (inference->rank[claim->object] <= rank)
+	if (inference->rank[claim->object] < rank)
 		return NULL;
+	if (inference->rank[claim->object] == rank) {
+		struct claim *waiting = find_waiting(inference, queue, claim->object);
+
+		if (waiting && is_preferred(inference, claim, waiting))
+			*waiting = *claim;
+		return NULL;
+	}
 	if (queue->tail == queue->capacity) {
 		size_t capacity = queue->capacity ? queue->capacity * 2 : 4096;
 		void *larger = realloc(queue->claims, capacity * sizeof(*queue->claims));
@@ -69,6 +127,7 @@ struct heap_error *inference_claim(struct inference *inference, enum rank rank,
 		queue->claims = larger;
 		queue->capacity = capacity;
 	}
+	inference->waiting[claim->object] = (uint32_t)queue->tail;
 	queue->claims[queue->tail++] = *claim;
 	inference->rank[claim->object] = (uint8_t)rank;
 	return NULL;
@@ -215,21 +274,16 @@ bool inference_has(const struct inference *inference, heap_object_id object, hea
 
 bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior)
 {
-	return inference->rank[object] == RANK_NONE ||
+	return inference->capture->type[object] == HEAP_NO_TYPE ||
 	       layouts_is_raw(&inference->layouts, inference->capture->type[object], interior);
 }
 
 // --- hearing claims ----------------------------------------------------------
 
-HEAP_MUST_CHECK
-static struct heap_error *apply(struct inference *inference, enum rank rank,
-				const struct claim *claim)
+static void name(struct inference *inference, enum rank rank, const struct claim *claim)
 {
 	struct capture *capture = inference->capture;
 
-	// A better claim may have come after this one was queued.
-	if (inference->rank[claim->object] < rank)
-		return NULL;
 	if (capture->type[claim->object] == HEAP_NO_TYPE)
 		progress_set_done(++inference->named);
 	capture->type[claim->object] = claim->type;
@@ -238,8 +292,9 @@ static struct heap_error *apply(struct inference *inference, enum rank rank,
 	progress_step();
 	inference->is_sure[claim->object] = claim->is_sure;
 	inference->claims_heard++;
+	inference->name_rank[claim->object] = (uint8_t)rank;
+	inference->claims_heard++;
 	kinds_note_news(inference, claim->object);
-	return follow_object(inference, claim->object);
 }
 
 static void fetch(const struct inference *inference, heap_object_id object)
@@ -263,35 +318,40 @@ static enum rank best_rank(const struct inference *inference)
 	return rank;
 }
 
-static struct claim take_claim(struct inference *inference, enum rank rank)
+/*
+ * Hears all claims of a rank that wait, as if at once: first all get their names, then all names
+ * are followed. Claims that are made meanwhile wait for the next time. So it does not matter in
+ * what order these ones were made, which is that of addresses and differs in each run.
+ */
+HEAP_MUST_CHECK
+static struct heap_error *hear_claims(struct inference *inference, enum rank rank)
 {
 	struct queue *queue = &inference->queues[rank];
-	struct claim claim = queue->claims[queue->head++];
-
-	if (queue->head + AHEAD < queue->tail)
-		fetch(inference, queue->claims[queue->head + AHEAD].object);
-	if (queue->head == queue->tail)
-		queue->head = queue->tail = 0;
-	return claim;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *hear_claim(struct inference *inference, enum rank rank)
-{
-	struct claim claim = take_claim(inference, rank);
-
-	return apply(inference, rank, &claim);
-}
-
-// Hears the claims that no later one can better, so that they need not wait together.
-HEAP_MUST_CHECK
-static struct heap_error *hear_best(struct inference *inference)
-{
+	size_t first = queue->head, end = queue->tail;
 	struct heap_error *error = NULL;
 
-	for (enum rank rank;
-	     !error && !progress_is_late() && (rank = best_rank(inference)) <= RANK_EXACT;)
-		error = hear_claim(inference, rank);
+	queue->head = end; // they cannot be bettered any more
+	for (size_t i = first; i < end; i++) {
+		struct claim *claim = &queue->claims[i];
+
+		if (i + AHEAD < end)
+			fetch(inference, queue->claims[i + AHEAD].object);
+		// A better claim may have come after this one was queued.
+		if (inference->rank[claim->object] == rank &&
+		    inference->waiting[claim->object] == i)
+			name(inference, rank, claim);
+		else
+			claim->object = HEAP_NO_OBJECT;
+	}
+	progress_steps((uint32_t)(end - first));
+	for (size_t i = first; !error && i < end && !progress_is_late(); i++) {
+		heap_object_id object = queue->claims[i].object;
+
+		if (object != HEAP_NO_OBJECT)
+			error = follow_object(inference, object);
+	}
+	if (queue->head == queue->tail)
+		queue->head = queue->tail = 0;
 	return error;
 }
 
@@ -308,7 +368,7 @@ struct heap_error *inference_settle(struct inference *inference)
 		if (rank > RANK_TAG && tags_wait(inference)) {
 			error = tags_hear(inference);
 		} else if (rank != RANK_NONE) {
-			error = hear_claim(inference, rank);
+			error = hear_claims(inference, rank);
 		} else if (!is_late) {
 			is_late = true;
 			error = tags_hear_late(inference);
@@ -411,8 +471,6 @@ static struct heap_error *follow_roots(struct inference *inference)
 								    root->kind == HEAP_ROOT_LOCAL,
 								    true },
 						 &edge->flags);
-		if (!error && inference->queues[RANK_EXACT].tail >= WAITING)
-			error = hear_best(inference);
 	}
 	return error;
 }
@@ -512,6 +570,8 @@ static void release(struct inference *inference)
 	free(inference->is_sure);
 	free(inference->news);
 	free(inference->rank);
+	free(inference->name_rank);
+	free(inference->waiting);
 	free(inference->hint_head);
 	free(inference->hints);
 	free(inference->hint_table.slots);
@@ -531,6 +591,8 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		.capture = capture,
 		.pages = pages_create(&capture->image, PAGES_FOR_ALL),
 		.rank = malloc(count),
+		.name_rank = malloc(count),
+		.waiting = calloc(count, sizeof(*inference.waiting)),
 		.renamed = calloc(count, sizeof(*inference.renamed)),
 		.is_sure = calloc(count, sizeof(*inference.is_sure)),
 		.news = calloc(count, sizeof(*inference.news)),
@@ -543,9 +605,10 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	capture->evidence = calloc(count, sizeof(*capture->evidence));
 	capture->rival = calloc(count, sizeof(*capture->rival));
 	capture->rivals = calloc(count, sizeof(*capture->rivals));
-	if (!inference.pages || !inference.rank || !inference.renamed || !inference.is_sure ||
-	    !inference.news || !inference.hint_head || !capture->type || !capture->elements ||
-	    !capture->evidence || !capture->rival || !capture->rivals)
+	if (!inference.pages || !inference.rank || !inference.name_rank || !inference.waiting ||
+	    !inference.renamed || !inference.is_sure || !inference.news || !inference.hint_head ||
+	    !capture->type || !capture->elements || !capture->evidence || !capture->rival ||
+	    !capture->rivals)
 		error = heap_error_out_of_memory();
 	if (!error)
 		error = kinds_init(&inference.kinds, capture);
@@ -561,6 +624,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 		error = heap_repetitions_init(&inference.repetitions, &inference.layouts.slots);
 	if (!error) {
 		memset(inference.rank, RANK_NONE, count);
+		memset(inference.name_rank, RANK_NONE, count);
 		error = kinds_sort(&inference);
 	}
 	if (!error)

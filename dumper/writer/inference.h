@@ -18,7 +18,7 @@
 #include "dumper/writer/pages.h"
 #include "lib/repetitions.h"
 
-/** The ranks of names, best first. Within one rank the first that is heard stays. */
+/** The ranks of names, best first. Within one rank the first level that is heard stays. */
 enum rank {
 	RANK_DECLARED, /**< the program's word */
 	RANK_VTABLE,
@@ -55,7 +55,7 @@ struct claim {
 };
 
 struct queue {
-	struct claim *claims; // [head, tail) wait
+	struct claim *claims; // [head, tail) wait; those before are heard, or being heard
 	size_t head, tail, capacity;
 };
 
@@ -179,10 +179,13 @@ enum {
 struct pools {
 	struct heap_part *parts; /**< [count] as they were found */
 	uint32_t count, capacity;
+	uint32_t *changed; /**< [changed_count] parts that have not been followed yet */
+	uint32_t changed_count, changed_capacity;
 	uint32_t *slots; /**< [size] hash table by object and offset: part + 1 */
 	size_t size;
 	uint32_t hints_seen;
-	bool *is_pool; /**< [objects] */
+	bool *is_pool;      /**< [objects] */
+	bool *is_pool_kind; /**< [kinds of objects] whether blocks without a name are */
 };
 
 /** What there is to look at in a single object. */
@@ -201,6 +204,8 @@ struct inference {
 	bool *renamed;       /**< [objects] by its rivals */
 	bool *is_sure;       /**< [objects] as its claim */
 	uint8_t *rank;       /**< [objects] of its name, or of the best claim that waits for it */
+	uint8_t *name_rank;  /**< [objects] of its name */
+	uint32_t *waiting;   /**< [objects] where in the queue of its rank its last claim is */
 	uint32_t *hint_head; /**< [objects] its first hint, or NO_HINT */
 	uint8_t *news;       /**< [objects] enum news: what has been heard since naming looked */
 	struct hint *hints;  /**< [hint_count] [0] is none */
@@ -224,6 +229,12 @@ struct inference {
 HEAP_MUST_CHECK
 struct heap_error *inference_claim(struct inference *inference, enum rank rank,
 				   const struct claim *claim);
+
+/**
+ * Whether a type is taken rather than another one for which there is as much evidence: the one that
+ * has the other as its first part, or else any, but the same one in each run.
+ */
+bool inference_prefers(const struct inference *inference, heap_type_id one, heap_type_id other);
 
 /** Whether an object has a name that is better than what a single hint makes of it. */
 static inline bool inference_is_named(const struct inference *inference, heap_object_id object)
@@ -419,6 +430,12 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
  */
 HEAP_MUST_CHECK
 struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint64_t *cut);
+
+/** Whether a block has turned out to be one that the program cuts up itself. */
+static inline bool pools_has(const struct inference *inference, heap_object_id object)
+{
+	return inference->pools.is_pool && inference->pools.is_pool[object];
+}
 
 /** Puts the parts of all pools in order into capture. */
 HEAP_MUST_CHECK

@@ -190,7 +190,8 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 		struct content content;
 
 		progress_step();
-		if (inference->rank[i] != RANK_NONE || inference->hint_head[i] == NO_HINT)
+		if (inference->rank[i] != RANK_NONE || inference->hint_head[i] == NO_HINT ||
+		    pools_has(inference, i))
 			continue;
 		content_read_from(inference, part->pages, i, part->words, &content);
 		weighed->object = i;
@@ -284,7 +285,7 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 				continue;
 		}
 		inference->renamed[i] = true;
-		inference->rank[i] = RANK_NONE;
+		inference->rank[i] = inference->name_rank[i] = RANK_NONE;
 		capture->type[i] = HEAP_NO_TYPE;
 		capture->elements[i] = 0;
 		capture->evidence[i] = HEAP_EVIDENCE_NONE;

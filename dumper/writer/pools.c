@@ -52,6 +52,22 @@ static struct heap_error *grow(struct pools *pools)
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *note_changed(struct pools *pools, uint32_t part)
+{
+	if (pools->changed_count == pools->changed_capacity) {
+		uint32_t capacity = pools->changed_capacity ? pools->changed_capacity * 2 : 256;
+		void *larger = realloc(pools->changed, capacity * sizeof(*pools->changed));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		pools->changed = larger;
+		pools->changed_capacity = capacity;
+	}
+	pools->changed[pools->changed_count++] = part;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *follow_part(struct inference *inference, const struct heap_part *part)
 {
 	struct edges *edges = &inference->capture->edges;
@@ -75,14 +91,15 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 	return error;
 }
 
+// Notes what a hint says of its place. What is there is followed later, when all hints of the same
+// level have been heard: their order is another one in each run.
 HEAP_MUST_CHECK
-static struct heap_error *add_part(struct inference *inference, const struct hint *hint,
-				   uint64_t *cut)
+static struct heap_error *add_part(struct inference *inference, const struct hint *hint)
 {
 	struct pools *pools = &inference->pools;
 	uint64_t offset = hint->interior & ~UINT32_C(7);
-	struct heap_part part = { hint->object, offset, hint->type, 1, HEAP_EVIDENCE_POINTER };
-	uint64_t size = heap_types_size(inference->layouts.types, hint->type);
+	struct heap_part part = { hint->object, offset, hint->type, 1, HEAP_EVIDENCE_NONE };
+	uint64_t size = layouts_size(&inference->layouts, hint->type);
 
 	if (size > objects_size(&inference->capture->objects, hint->object) - offset)
 		return NULL;
@@ -95,18 +112,42 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 
 	size_t at = slot_of(pools, pools->slots, pools->size, hint->object, offset);
 
-	if (pools->slots[at]) {
-		struct heap_part *known = &pools->parts[pools->slots[at] - 1];
-
-		if (!layouts_says_more(&inference->layouts, part.type, known->type))
-			return NULL;
-		*known = part;
-	} else {
+	if (!pools->slots[at]) {
 		pools->parts[pools->count] = part;
 		pools->slots[at] = ++pools->count;
+		return note_changed(pools, pools->count - 1);
 	}
-	++*cut;
-	return follow_part(inference, &part);
+
+	struct heap_part *known = &pools->parts[pools->slots[at] - 1];
+	bool is_changed = known->evidence == HEAP_EVIDENCE_NONE; // in this level, already
+
+	if (part.type == known->type || !inference_prefers(inference, part.type, known->type))
+		return NULL;
+	// What has been followed gives way only to what has it as its first part.
+	if (!is_changed && !layouts_says_more(&inference->layouts, part.type, known->type))
+		return NULL;
+	*known = part;
+	return is_changed ? NULL : note_changed(pools, pools->slots[at] - 1);
+}
+
+// Follows the parts that are new, or have another type than before.
+HEAP_MUST_CHECK
+static struct heap_error *follow_changed(struct inference *inference, uint64_t *cut)
+{
+	struct pools *pools = &inference->pools;
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < pools->changed_count; i++) {
+		struct heap_part *part = &pools->parts[pools->changed[i]];
+
+		part->evidence = HEAP_EVIDENCE_POINTER;
+		if (inference->rank[part->object] == RANK_NONE)
+			pools->is_pool_kind[inference->capture->objects.kind[part->object]] = true;
+		error = follow_part(inference, part);
+	}
+	*cut += pools->changed_count;
+	pools->changed_count = 0;
+	return error;
 }
 
 static bool is_part(const struct inference *inference, const struct hint *hint)
@@ -116,8 +157,10 @@ static bool is_part(const struct inference *inference, const struct hint *hint)
 	       inference_is_raw(inference, hint->object, hint->interior & ~UINT32_C(7));
 }
 
-// Whether a block without a name has hints at several places, or, at the end, behind its start.
-static bool is_pool(const struct inference *inference, heap_object_id object, bool at_the_end)
+// Whether a block without a name has hints at several places.
+//
+// @param one_will_do  for a part behind the start
+static bool is_pool(const struct inference *inference, heap_object_id object, bool one_will_do)
 {
 	uint32_t places = 0, last = UINT32_MAX;
 
@@ -132,28 +175,24 @@ static bool is_pool(const struct inference *inference, heap_object_id object, bo
 		if (!is_part(inference, hint) || (hint->interior & ~UINT32_C(7)) == last)
 			continue;
 		last = hint->interior & ~UINT32_C(7);
-		places += at_the_end && last > 0 ? MIN_PARTS : 1;
+		places += one_will_do && last > 0 ? MIN_PARTS : 1;
 	}
 	return places >= MIN_PARTS;
 }
 
 // All hints on a block that has just turned out to be a pool.
 HEAP_MUST_CHECK
-static struct heap_error *cut_pool(struct inference *inference, heap_object_id object,
-				   uint64_t *cut)
+static struct heap_error *cut_pool(struct inference *inference, heap_object_id object)
 {
 	struct heap_error *error = NULL;
 
-	inference->pools.is_pool[object] = true;
 	if (inference->rank[object] == RANK_NONE)
 		inference->capture->evidence[object] = HEAP_EVIDENCE_POOL;
 	for (uint32_t at = inference->hint_head[object]; !error && at != NO_HINT;
 	     at = inference->hints[at].next) {
-		struct hint hint = inference->hints[at];
-
 		progress_step();
-		if (is_part(inference, &hint))
-			error = add_part(inference, &hint, cut);
+		if (is_part(inference, &inference->hints[at]))
+			error = add_part(inference, &inference->hints[at]);
 	}
 	return error;
 }
@@ -198,33 +237,65 @@ static struct heap_error *begin_with_results(struct inference *inference)
 	return error;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *cut_if_pool(struct inference *inference, heap_object_id object,
+				      bool at_the_end)
+{
+	struct pools *pools = &inference->pools;
+	bool has_siblings = pools->is_pool_kind[inference->capture->objects.kind[object]];
+
+	if (inference->hint_head[object] == NO_HINT || pools->is_pool[object] ||
+	    !is_pool(inference, object, at_the_end || has_siblings))
+		return NULL;
+	pools->is_pool[object] = true;
+	return cut_pool(inference, object);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct inference *inference)
+{
+	const struct objects *objects = &inference->capture->objects;
+	struct pools *pools = &inference->pools;
+
+	if (!pools->is_pool)
+		pools->is_pool = calloc((size_t)objects->count + 1, sizeof(*pools->is_pool));
+	if (!pools->is_pool_kind)
+		pools->is_pool_kind =
+			calloc((size_t)objects->kinds.count + 1, sizeof(*pools->is_pool_kind));
+	return pools->is_pool && pools->is_pool_kind ? NULL : heap_error_out_of_memory();
+}
+
 struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint64_t *cut)
 {
 	struct pools *pools = &inference->pools;
 	uint32_t objects = inference->capture->objects.count;
-	struct heap_error *error = NULL;
+	bool is_next = false; // all that was hinted before has been looked at
+	struct heap_error *error = prepare(inference);
 
-	if (!pools->is_pool)
-		pools->is_pool = calloc((size_t)objects + 1, sizeof(*pools->is_pool));
-	if (!pools->is_pool)
-		return heap_error_out_of_memory();
-	if (at_the_end)
+	if (!error && at_the_end)
 		error = begin_with_results(inference);
 	for (heap_object_id i = 0; !error && i < objects && !progress_is_late(); i++) {
 		progress_step();
-		if (inference->hint_head[i] != NO_HINT && !pools->is_pool[i] &&
-		    is_pool(inference, i, at_the_end))
-			error = cut_pool(inference, i, cut);
+		error = cut_if_pool(inference, i, at_the_end);
 	}
-	// Parts lead to parts: what has been hinted since is looked at in turn.
-	for (; !error && pools->hints_seen < inference->hint_count && !progress_is_late();
-	     pools->hints_seen++) {
-		struct hint hint = inference->hints[pools->hints_seen];
+	// Parts lead to parts, and to more pools: what has been hinted since is looked at in turn,
+	// level by level.
+	while (!error && !progress_is_late() &&
+	       (pools->changed_count > 0 || pools->hints_seen < inference->hint_count)) {
+		uint32_t first = pools->hints_seen, end = inference->hint_count;
 
-		progress_step();
+		for (; !error && pools->hints_seen < end; pools->hints_seen++) {
+			const struct hint *hint = &inference->hints[pools->hints_seen];
 
-		if (pools->is_pool[hint.object] && is_part(inference, &hint))
-			error = add_part(inference, &hint, cut);
+			progress_step();
+			if (pools->is_pool[hint->object] && is_part(inference, hint))
+				error = add_part(inference, hint);
+		}
+		for (uint32_t i = first; !error && is_next && i < end; i++)
+			error = cut_if_pool(inference, inference->hints[i].object, at_the_end);
+		is_next = true;
+		if (!error)
+			error = follow_changed(inference, cut);
 	}
 	return error;
 }
@@ -270,6 +341,8 @@ struct heap_error *pools_finish(struct inference *inference)
 void pools_deinit(struct pools *pools)
 {
 	free(pools->is_pool);
+	free(pools->changed);
+	free(pools->is_pool_kind);
 	free(pools->parts);
 	free(pools->slots);
 }

@@ -20,9 +20,26 @@ enum {
 
 struct weights {
 	uint32_t *support;     // [objects] slots that agree
-	uint32_t *rival_votes; // [objects] slots that agree with the first rival that fits
+	uint32_t *rival_votes; // [objects] slots that agree with the rival, if that fits
 	uint64_t *words;       // [CONTENT_WORDS]
 };
+
+// Of several rivals, one that fits, and of these the preferred one: not the first one that is seen.
+static void note_rival(struct inference *inference, struct weights *weights, heap_object_id target,
+		       heap_type_id type, bool fits)
+{
+	heap_type_id *rival = &inference->capture->rival[target];
+	uint32_t *votes = &weights->rival_votes[target];
+
+	if (!fits && *votes > 0)
+		return;
+	if (*rival == HEAP_NO_TYPE || (fits && *votes == 0) ||
+	    (*rival != type && inference_prefers(inference, type, *rival))) {
+		*rival = type;
+		*votes = 0;
+	}
+	*votes += fits && *rival == type;
+}
 
 // What the slots at one place say of what they point to.
 static void weigh(struct inference *inference, struct weights *weights,
@@ -56,14 +73,8 @@ static void weigh(struct inference *inference, struct weights *weights,
 	capture->rivals[target]++;
 	if (count > 1)
 		return;
-	if (claim.fit == LAYOUT_NONE) {
-		if (weights->rival_votes[target] == 0)
-			capture->rival[target] = against;
-		return;
-	}
-	if (weights->rival_votes[target] == 0)
-		capture->rival[target] = claim.type;
-	weights->rival_votes[target] += capture->rival[target] == claim.type;
+	note_rival(inference, weights, target, claim.fit == LAYOUT_NONE ? against : claim.type,
+		   claim.fit != LAYOUT_NONE);
 }
 
 HEAP_MUST_CHECK
