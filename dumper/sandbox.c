@@ -14,6 +14,7 @@ static bool is_sandboxed;
 static int (*next_prctl)(int option, ...);
 
 // What syscall() goes on to. Used by the code below.
+extern void *heapsnap_next_syscall;
 __attribute__((visibility("hidden"))) void *heapsnap_next_syscall;
 
 bool heapsnap_is_sandboxed(void)
