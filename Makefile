@@ -175,8 +175,10 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/isolation.o $(BUILD)/dumper/writer/bounds.o
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/pieces.o
 
+$(BUILD)/t/unit/filter.t: $(BUILD)/dumper/filter.o
+
 # The part of the library that can be had alone.
-$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,effort.o unwind.o frame_rules.o sandbox.o system.o vdso.o)
+$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,effort.o unwind.o frame_rules.o system.o vdso.o)
 
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)

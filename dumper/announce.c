@@ -86,6 +86,12 @@ void heapsnap_announce(int signal, enum heapsnap_handler handler)
 	__atomic_store_n(&all->magic, HEAPSNAP_ANNOUNCEMENT_MAGIC, __ATOMIC_RELEASE);
 }
 
+// While another call is still allowed.
+void heapsnap_announce_sandbox(void)
+{
+	heapsnap_announce_handler(HEAPSNAP_HANDLER_SANDBOX);
+}
+
 void heapsnap_announce_handler(enum heapsnap_handler handler)
 {
 	struct heapsnap_announcement *all = &heapsnap_announcement;

@@ -45,6 +45,7 @@ enum heapsnap_handler {
 	HEAPSNAP_HANDLER_DEFAULT,  /**< the signal would end it: it has removed our handler */
 	HEAPSNAP_HANDLER_WAITED,   /**< the program receives it by sigwait() or signalfd() */
 	HEAPSNAP_HANDLER_UNSURE,   /**< a runtime that takes all signals, past libc: Go */
+	HEAPSNAP_HANDLER_SANDBOX,  /**< the program's seccomp filter would end it for a snapshot */
 };
 
 /** Whose blocks the program's are. */
@@ -102,6 +103,9 @@ void heapsnap_announce(int signal, enum heapsnap_handler handler);
 
 /** The handler's state has been looked at, and may have changed. async-signal-safe. */
 void heapsnap_announce_handler(enum heapsnap_handler handler);
+
+/** The program is about to forbid itself what a snapshot takes: see sandbox.h. */
+void heapsnap_announce_sandbox(void);
 
 /** In a child of fork(): what was announced is its parent's. */
 void heapsnap_announce_child(void);

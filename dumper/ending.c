@@ -5,6 +5,7 @@
 #include "dumper/context.h"
 #include "dumper/protocol.h"
 #include "dumper/report.h"
+#include "dumper/sandbox.h"
 #include "dumper/settings.h"
 #include "dumper/signals.h"
 #include "dumper/system.h"
@@ -40,7 +41,8 @@ static void at_exit(void)
 {
 	ucontext_t context;
 
-	if ((!(heapsnap_automatic.at_end & HEAPSNAP_END_EXIT) &&
+	if (heapsnap_sandbox_forbids_snapshots() ||
+	    (!(heapsnap_automatic.at_end & HEAPSNAP_END_EXIT) &&
 	     heapsnap_automatic.report == HEAPSNAP_REPORT_NONE) ||
 	    !is_first())
 		return;

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/sandbox.h"
 
+#include "dumper/announce.h"
+#include "dumper/filter.h"
 #include "dumper/heapsnap.h"
+#include "dumper/trigger.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
-static bool is_sandboxed;
+static bool is_sandboxed, forbids_snapshots;
 
 static int (*next_prctl)(int option, ...);
 
@@ -30,6 +39,82 @@ void heapsnap_sandbox_init(void)
 	*(void **)&next_prctl = dlsym(RTLD_NEXT, "prctl");
 }
 
+bool heapsnap_sandbox_forbids_snapshots(void)
+{
+	return __atomic_load_n(&forbids_snapshots, __ATOMIC_ACQUIRE);
+}
+
+#if defined(__x86_64__)
+#define MACHINE AUDIT_ARCH_X86_64
+#else
+#define MACHINE AUDIT_ARCH_AARCH64
+#endif
+
+// What the threads of the program and those of ours call while a snapshot is taken.
+static const struct seccomp_data calls[] = {
+	{ .nr = SYS_getpid },
+	{ .nr = SYS_getppid },
+	{ .nr = SYS_gettid },
+	{ .nr = SYS_mmap, .args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS } },
+	{ .nr = SYS_clone },
+	{ .nr = SYS_futex },
+	{ .nr = SYS_prctl, .args = { PR_SET_NAME } },
+	{ .nr = SYS_close_range, .args = { 3 } },
+	{ .nr = SYS_close },
+	{ .nr = SYS_rt_sigaction, .args = { SIGQUIT } },
+	{ .nr = SYS_rt_sigprocmask },
+	{ .nr = SYS_rt_sigreturn },
+	{ .nr = SYS_rt_tgsigqueueinfo },
+	{ .nr = SYS_tgkill },
+	{ .nr = SYS_openat, .args = { (uint32_t)AT_FDCWD } },
+	{ .nr = SYS_getdents64 },
+	{ .nr = SYS_lseek },
+	{ .nr = SYS_read },
+	{ .nr = SYS_fstat },
+	{ .nr = SYS_fcntl },
+	{ .nr = SYS_write, .args = { STDERR_FILENO } },
+	{ .nr = SYS_wait4 },
+	{ .nr = SYS_exit },
+#if defined(__x86_64__)
+	{ .nr = SYS_arch_prctl },
+#endif
+};
+
+// An error is fine: then there is no snapshot, and a line says why.
+static bool lets_snapshots_be_taken(const struct sock_fprog *filter)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct seccomp_data call = calls[i];
+		uint32_t action;
+
+		call.arch = MACHINE;
+		action = heapsnap_filter_run(filter, &call) & SECCOMP_RET_ACTION_FULL;
+		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_ERRNO &&
+		    action != SECCOMP_RET_LOG)
+			return false;
+	}
+	return true;
+}
+
+// Before it is installed. @param filter  NULL: only read(), write() and exit() are left
+static void note(const struct sock_fprog *filter)
+{
+	__atomic_store_n(&is_sandboxed, true, __ATOMIC_RELAXED);
+	if (heapsnap_sandbox_forbids_snapshots() || (filter && lets_snapshots_be_taken(filter)))
+		return;
+	__atomic_store_n(&forbids_snapshots, true, __ATOMIC_RELEASE);
+	if (heapsnap_trigger_is_own_process())
+		heapsnap_announce_sandbox();
+}
+
+static void note_seccomp(long mode, const struct sock_fprog *filter)
+{
+	if (mode == SECCOMP_MODE_STRICT)
+		note(NULL);
+	else if (mode == SECCOMP_MODE_FILTER && filter) // NULL: libseccomp asks if there are such
+		note(filter);
+}
+
 HEAPSNAP_API int prctl(int option, ...)
 {
 	unsigned long arguments[4];
@@ -41,18 +126,23 @@ HEAPSNAP_API int prctl(int option, ...)
 	va_end(list);
 	heapsnap_sandbox_init();
 	if (option == PR_SET_SECCOMP)
-		__atomic_store_n(&is_sandboxed, true, __ATOMIC_RELAXED);
+		note_seccomp((long)arguments[0], (const struct sock_fprog *)arguments[1]);
 	return next_prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
 // A call that syscall() has been asked for, and that concerns us. @return where to go on
-__attribute__((visibility("hidden"))) void *heapsnap_note_syscall(long number, long first);
+__attribute__((visibility("hidden"))) void *heapsnap_note_syscall(long number, long first,
+								  long second, long third);
 
-void *heapsnap_note_syscall(long number, long first)
+void *heapsnap_note_syscall(long number, long first, long second, long third)
 {
 	heapsnap_sandbox_init();
-	if (number == SYS_seccomp || (number == SYS_prctl && first == PR_SET_SECCOMP))
-		__atomic_store_n(&is_sandboxed, true, __ATOMIC_RELAXED);
+	if (number == SYS_prctl && first == PR_SET_SECCOMP)
+		note_seccomp(second, (const struct sock_fprog *)third);
+	else if (number == SYS_seccomp && first == SECCOMP_SET_MODE_STRICT)
+		note(NULL);
+	else if (number == SYS_seccomp && first == SECCOMP_SET_MODE_FILTER && third)
+		note((const struct sock_fprog *)third);
 	return heapsnap_next_syscall;
 }
 

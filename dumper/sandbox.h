@@ -3,8 +3,9 @@
 #define HEAPSNAP_SANDBOX_H
 
 /**
- * Programs that restrict their own system calls. A filter may end the program for a call that is not
- * on its list; so in malloc the library makes none of its own after that.
+ * Programs that restrict their own system calls by seccomp(2). A filter may end the program for a call
+ * that is not on its list. So in malloc the library makes no call of its own after that, and no
+ * snapshot is taken if the filter would not let one be taken.
  */
 
 #include <stdbool.h>
@@ -14,5 +15,8 @@ void heapsnap_sandbox_init(void);
 
 /** True once the program has installed a seccomp filter, as far as it did so through libc. */
 bool heapsnap_is_sandboxed(void);
+
+/** True if a filter that the program has installed ends it for a call that a snapshot takes. */
+bool heapsnap_sandbox_forbids_snapshots(void);
 
 #endif

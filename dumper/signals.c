@@ -209,6 +209,8 @@ static void say(enum heapsnap_handler handler)
 
 static void announce(enum heapsnap_handler handler)
 {
+	if (heapsnap_sandbox_forbids_snapshots())
+		return; // this has been announced
 	if (is_waited_for && handler == HEAPSNAP_HANDLER_OURS)
 		handler = HEAPSNAP_HANDLER_WAITED;
 	// Its runtime sets itself up after the library, and may do so at any time.
@@ -259,6 +261,12 @@ static void changed(int number)
 
 // --- what the program does -----------------------------------------------------------
 
+// Asks the kernel, which a sandbox may not allow.
+static bool is_own_process(void)
+{
+	return !heapsnap_sandbox_forbids_snapshots() && heapsnap_trigger_is_own_process();
+}
+
 // What the program finds where the kernel has @p action.
 static void translate(const struct claim *claim, struct sigaction *action)
 {
@@ -270,7 +278,7 @@ static void translate(const struct claim *claim, struct sigaction *action)
 // own actions, but our memory is its parent's.
 static bool takes_back(const struct sigaction *action)
 {
-	return action->sa_handler == SIG_DFL && heapsnap_trigger_is_own_process();
+	return action->sa_handler == SIG_DFL && is_own_process();
 }
 
 static int set_default(int number, struct claim *claim, const struct sigaction *action)
@@ -302,7 +310,7 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
 	}
 	if (result == 0 && before)
 		*before = present;
-	if (action && heapsnap_trigger_is_own_process())
+	if (action && is_own_process())
 		changed(number);
 	return result;
 }
@@ -322,7 +330,7 @@ static simple_handler set_handler(int number, simple_handler handler, int flags,
 	result = function(number, handler);
 	if ((void *)result == (void *)claim->handler)
 		result = claim->seen.sa_handler;
-	if (heapsnap_trigger_is_own_process())
+	if (is_own_process())
 		changed(number);
 	return result;
 }
@@ -397,7 +405,7 @@ static void note_wait(const sigset_t *set)
 
 	heapsnap_signals_init();
 	if (!is_waited_for && find_claim(number) && set && sigismember(set, number) == 1 &&
-	    heapsnap_trigger_is_own_process()) {
+	    is_own_process()) {
 		is_waited_for = true;
 		heapsnap_signals_look();
 	}

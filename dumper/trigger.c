@@ -11,6 +11,7 @@
 #include "dumper/keep.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
+#include "dumper/sandbox.h"
 #include "dumper/settings.h"
 #include "dumper/signals.h"
 #include "dumper/system.h"
@@ -59,8 +60,7 @@ static bool shares_memory(uint32_t pid)
 	return HEAPSNAP_SYSTEM_5(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
 }
 
-// Whether this process may take snapshots. A child of fork() begins anew; one of vfork()
-// would take for its own what is its parent's.
+// A child of fork() begins anew; one of vfork() would take for its own what is its parent's.
 static bool own_process(void)
 {
 	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -78,6 +78,11 @@ static bool own_process(void)
 	__atomic_store_n(&state->pid, pid, __ATOMIC_RELEASE);
 	heapsnap_announce_child();
 	return true;
+}
+
+static bool may_take(void)
+{
+	return !heapsnap_sandbox_forbids_snapshots() && own_process();
 }
 
 static bool begin(void)
@@ -276,7 +281,8 @@ static void wait_in_turn(void)
 
 static void triggered(int number, siginfo_t *info, void *context)
 {
-	if (heapsnap_signals_take_default(number, info) || !own_process())
+	if (heapsnap_sandbox_forbids_snapshots() || heapsnap_signals_take_default(number, info) ||
+	    !own_process())
 		return;
 	if (begin()) {
 		take(heapsnap_settings.file, context);
@@ -349,8 +355,10 @@ int heapsnap_trigger_take(const heapsnap_context *context)
 	heapsnap_signals mask;
 	int result = -EAGAIN;
 
+	if (!may_take())
+		return -EPERM;
 	heapsnap_block_signals(&mask);
-	if (own_process() && begin())
+	if (begin())
 		result = take(heapsnap_settings.file, context);
 	heapsnap_restore_signals(&mask);
 	return result;
@@ -376,7 +384,7 @@ void heapsnap_trigger_last(const char *pattern, uint32_t report, const heapsnap_
 {
 	heapsnap_signals mask;
 
-	if (!own_process())
+	if (!may_take())
 		return;
 	heapsnap_block_signals(&mask);
 	while (!begin())
@@ -399,10 +407,10 @@ static int request(const char *name, const heapsnap_context *context)
 		return -ENOTSUP;
 	if (name && (!*name || strlen(name) >= HEAPSNAP_PATH_MAX))
 		return -EINVAL;
+	if (!may_take())
+		return state ? -EPERM : -ENOMEM;
 	heapsnap_block_signals(&mask);
-	if (!own_process())
-		result = state ? -EPERM : -ENOMEM;
-	else if (begin())
+	if (begin())
 		result = take(name ? name : heapsnap_settings.file, context);
 	heapsnap_restore_signals(&mask);
 	return result;

@@ -99,6 +99,11 @@ static struct heap_error *refuse_handler(const struct wait *wait, enum heapsnap_
 			HEAP_ERROR_ABSENT,
 			"%d would die of SIG%s: it has reset that signal's handler; %s", pid,
 			signal, remedy);
+	if (handler == HEAPSNAP_HANDLER_SANDBOX)
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%d (%s) restricts its system calls, and its filter "
+					 "would end it for a snapshot",
+					 pid, wait->name);
 	return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) %s SIG%s, which is not sent; %s", pid,
 				 wait->name, handler_text(handler), signal, remedy);
 }

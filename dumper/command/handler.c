@@ -36,6 +36,8 @@ const char *handler_text(enum heapsnap_handler handler)
 		return "waits for";
 	case HEAPSNAP_HANDLER_UNSURE:
 		return "has Go's runtime, which handles";
+	case HEAPSNAP_HANDLER_SANDBOX:
+		return "allows itself too few system calls to take";
 	default:
 		return "does not take";
 	}

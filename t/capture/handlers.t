@@ -148,6 +148,38 @@ for my $case (['QUIT', 7], ['USR2', 7], ['CONT', 1]) {
 
 for my $way (qw(prctl syscall)) {
     ($output, $status) = run("LD_PRELOAD=$library", '', "$build/t/programs/sandboxed", $way);
-    is "$status $output", "0 went on\n", "a sandbox by $way(): malloc makes no system call of its own";
+    is "$status $output", "0 ready\nwent on\n", "a sandbox by $way(): malloc makes no system call of its own";
 }
+
+# Whether a snapshot would end it is known before the filter is installed.
+sub sandbox {
+    my ($way, $what) = @_;
+    my $pid = open(my $out, '-|') // die $!;
+    if ($pid == 0) {
+        chdir $directory;
+        $ENV{LD_PRELOAD} = $library;
+        open STDERR, '>', "$directory/.stderr" or die $!;
+        exec "$build/t/programs/sandboxed", $way, $what, 3;
+    }
+    <$out>;
+    my $answer = `$build/heapsnap capture $pid 2>&1`;
+    my $alive = kill 0, $pid;
+    kill QUIT => $pid if $what eq 'malloc';
+    my $rest = join '', <$out>;
+    close $out;
+    return ($answer, "$? $rest", do { local (@ARGV, $/) = "$directory/.stderr"; <> // '' }, $pid);
+}
+for my $way (qw(prctl syscall)) {
+    my ($answer, $end, undef, $pid) = sandbox($way, 'malloc');
+    is $answer, "heapsnap: $pid (sandboxed) restricts its system calls, and its filter would end it for a snapshot\n",
+        "a filter by $way() that would end the program: one line says why there is no snapshot";
+    is $end, "0 went on\n", '... and the program goes on, even if the signal is sent';
+    is_deeply [glob "$directory/sandboxed*.snap"], [], '... without a snapshot';
+}
+my ($answer, $end, $late) = sandbox('prctl', 'ptrace');
+like $answer, qr{/sandboxed-00\.snap\n\z}, 'a filter that lets snapshots be taken: there is one';
+is $end, "0 went on\n", '... and the program goes on';
+(undef, $end, $late) = sandbox('prctl', 'errors');
+is $late, "heapsnap: no snapshot: operation not permitted; the program goes on\n", 'a filter that gives errors: one line says why';
+is $end, "0 went on\n", '... and the program goes on';
 done_testing;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * A program that allows itself no more system calls than malloc makes, and goes on allocating for
- * longer than a second. Any other call ends it. Argument: prctl or syscall, which installs the filter.
+ * Restricts its own system calls, and goes on allocating for longer than a second. Arguments: prctl or
+ * syscall, by which the filter is installed; and then
+ *
+ *	malloc SECONDS  allows itself no more than malloc calls; anything else ends it
+ *	ptrace SECONDS  only ptrace() ends it
+ *	errors SECONDS  clone() gives an error
  */
 // CFLAGS: -D_GNU_SOURCE
 #include <linux/filter.h>
@@ -17,13 +21,28 @@
 
 static const struct sock_filter rules[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 6, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 7, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 6, 0),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 5, 0),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 4, 0),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 3, 0),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+static const struct sock_filter no_ptrace[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+static const struct sock_filter no_clone[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1), // EPERM
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
@@ -49,14 +68,20 @@ int main(int argc, char **argv)
 {
 	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]),
 				      (struct sock_filter *)rules };
-	const char *how = argc > 1 ? argv[1] : "";
-	double end = now() + 1.5;
+	const char *how = argc > 1 ? argv[1] : "", *what = argc > 2 ? argv[2] : "";
+	double end = now() + (argc > 3 ? atof(argv[3]) : 1.5);
+
+	if (strcmp(what, "ptrace") == 0)
+		program = (struct sock_fprog){ 4, (struct sock_filter *)no_ptrace };
+	else if (strcmp(what, "errors") == 0)
+		program = (struct sock_fprog){ 4, (struct sock_filter *)no_clone };
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (strcmp(how, "prctl") == 0)
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 	else if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
 		return 1;
+	write(1, "ready\n", 6);
 	while (now() < end)
 		allocate();
 	write(1, "went on\n", 8);

@@ -4,6 +4,7 @@
 
 #include "dumper/frame_rules.h"
 #include "dumper/process.h"
+#include "dumper/sandbox.h"
 #include "dumper/unwind.h"
 
 #include <execinfo.h>
@@ -17,6 +18,11 @@ enum {
 };
 
 struct heapsnap_process heapsnap_process;
+
+bool heapsnap_is_sandboxed(void)
+{
+	return false;
+}
 
 #if HEAPSNAP_UNWINDS
 
