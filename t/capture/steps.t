@@ -1,0 +1,64 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# No pass of type inference may cost more than its input times a constant: its loops count their
+# steps, and a heap that is four times as large may take four times as many. Steps do not
+# depend on the machine; times would.
+use strict;
+use warnings;
+use lib 't/lib';
+use File::Temp qw(tempdir);
+use Heapsh;
+use Test::More;
+
+my $growth = 4;
+my $most = 4.5;      # times the steps, for so many times the input
+my $limit = 160;     # steps for each object, pointer and type
+my $directory = tempdir(CLEANUP => 1);
+
+sub info {
+    my ($path, @arguments) = @_;
+    my $program = Heapsh->start($path, args => [@arguments], run => [ '--stacks', 0 ]);
+    my $file = $program->capture;
+    $program->finish;
+    return Heapsh::ask_json($file, 'info');
+}
+
+sub check {
+    my ($name, $types, $small, $large) = @_;
+    my $input = $large->{objects} + $large->{edges} + $types;
+    note sprintf '%s: %d steps, %d steps; %.1f an object, pointer and type', $name, $small->{steps},
+        $large->{steps}, $large->{steps} / $input;
+    is "$small->{late_ns} $large->{late_ns}", '0 0', "$name: all types were looked for";
+    cmp_ok $small->{steps}, '>', 0, "$name: steps are counted";
+    cmp_ok $large->{steps}, '<=', $most * $small->{steps}, "$name: $growth times the input takes $growth times the steps";
+    cmp_ok $large->{steps}, '<=', $limit * $input, "$name: and not too many";
+}
+
+my %sizes = (arena => 25_000, many => 25_000, chain => 50_000, sizes => 2_000);
+for my $shape (sort keys %sizes) {
+    check($shape, 0, map { info('steps', $shape, $_) } $sizes{$shape}, $growth * $sizes{$shape});
+}
+
+# So many types that begin alike, each with a pointer to its beginning.
+sub make_types {
+    my ($count) = @_;
+    my $path = "$directory/types-$count";
+    open my $out, '>', "$path.c" or die "$path.c: $!";
+    print $out "#include <stdio.h>\n#include <stdlib.h>\nstruct base { int kind; int flags; };\n";
+    for my $i (1 .. $count) {
+        my $words = 1 + $i % 40;
+        print $out "struct t$i { int kind; int flags; long m$i; struct base *next; long rest[$words]; };\n",
+            "struct t$i *p$i;\n";
+    }
+    print $out "struct base *all[$count][2];\nint main(void)\n{\n";
+    print $out "p$_ = calloc(1, sizeof(*p$_)); all[$_ - 1][0] = (void *)p$_; all[$_ - 1][1] = calloc(1, sizeof(*p$_)); ",
+        "p$_\->next = all[$_ - 1][1]; p$_\->kind = $_; all[$_ - 1][1]->kind = $_;", $_ % 2 ? " p$_ = 0;\n" : "\n"
+        for 1 .. $count;
+    print $out "puts(\"ready\"); fflush(stdout); getchar(); return 0;\n}\n";
+    close $out;
+    system(($ENV{CC} || 'cc'), '-g', '-O0', '-o', $path, "$path.c") == 0 or die 'no compiler';
+    return $path;
+}
+
+check('types', 4_000, map { info(make_types($_)) } 1_000, 4_000);
+done_testing;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Heaps on which a careless inference takes time by the square of their size:
+ *
+ *	steps SHAPE NUMBER
+ *
+ *	arena  one block with as many pointers of several types into it as NUMBER says
+ *	many   one object that so many others point to, by several types of pointers
+ *	chain  a list of so many nodes, of which only the first has a typed pointer to it
+ *	sizes  so many blocks of one site, each of another size, that begin with a common header
+ */
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	STRIDE = 48,
+};
+
+struct red {
+	struct red *next;
+	long value;
+};
+
+struct green {
+	long value;
+	struct red *first, *last;
+};
+
+struct blue {
+	double x, y, z;
+};
+
+struct header {
+	int kind;
+	int length;
+};
+
+struct text {
+	int kind;
+	int length;
+	char bytes[];
+};
+
+struct vector {
+	int kind;
+	int length;
+	double elements[];
+};
+
+struct holder {
+	struct red *red;
+	struct green *green;
+	struct blue *blue;
+	struct header *header;
+	void *any;
+};
+
+static struct holder **holders;
+static struct header **headers;
+static struct red *first;
+
+static void *must(void *block)
+{
+	if (!block)
+		abort();
+	return block;
+}
+
+static struct holder *make_holder(char *at, size_t number)
+{
+	struct holder *holder = must(calloc(1, sizeof(*holder)));
+
+	switch (number % 4) {
+	case 0:
+		holder->red = (struct red *)at;
+		break;
+	case 1:
+		holder->green = (struct green *)at;
+		break;
+	case 2:
+		holder->blue = (struct blue *)at;
+		break;
+	default:
+		holder->header = (struct header *)at;
+		break;
+	}
+	return holder;
+}
+
+static void make_holders(char *at, size_t stride, size_t count)
+{
+	holders = must(calloc(count, sizeof(*holders)));
+	for (size_t i = 0; i < count; i++)
+		holders[i] = make_holder(at + i * stride, i);
+}
+
+static void make_chain(size_t count)
+{
+	struct red **place = &first;
+
+	for (size_t i = 0; i < count; i++) {
+		*place = must(calloc(1, sizeof(**place)));
+		place = &(*place)->next;
+	}
+}
+
+static void make_sizes(size_t count)
+{
+	headers = must(calloc(count, sizeof(*headers)));
+	for (size_t i = 0; i < count; i++) {
+		headers[i] = must(calloc(1, sizeof(**headers) + 8 * (i + 1)));
+		headers[i]->kind = (int)(i % 7);
+		headers[i]->length = (int)i + 1;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	size_t count = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+	static struct text *volatile text;
+	static struct vector *volatile vector;
+
+	(void)text;
+	(void)vector;
+	if (count == 0)
+		return 2;
+	if (strcmp(argv[1], "arena") == 0)
+		make_holders(must(calloc(count, STRIDE)), STRIDE, count);
+	else if (strcmp(argv[1], "many") == 0)
+		make_holders(must(calloc(1, 4 * STRIDE)), 0, count);
+	else if (strcmp(argv[1], "chain") == 0)
+		make_chain(count);
+	else
+		make_sizes(count);
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	return 0;
+}
