@@ -193,6 +193,12 @@ $(BUILD)/t/fuzz/command.o: $(filter-out $(BUILD)/shell/main.o,$(SHELL_))
 $(BUILD)/t/fuzz/command.replay build/fuzz/command: LIBS += $(SHELL_LIBS)
 $(BUILD)/t/fuzz/command.replay: FUZZED_TOO := $(filter-out $(BUILD)/shell/main.o,$(SHELL_))
 
+# The part of heapsnap that reads other processes.
+READS := $(addprefix dumper/command/,announcement.c library.c maps.c names.c process.c)
+$(BUILD)/t/fuzz/announcement.o: $(READS:%.c=$(BUILD)/%.o)
+$(BUILD)/t/fuzz/announcement.replay: FUZZED_TOO := $(READS:%.c=$(BUILD)/%.o)
+build/fuzz/announcement: $(patsubst %.c,build/fuzz/objects/%.o,$(READS))
+
 # Programs to capture are plain programs: unoptimised, so that what a test says of a local
 # variable holds; a line "// CFLAGS: ..." in the source changes that for one of them.
 $(BUILD)/t/programs/%: t/programs/%.c $(wildcard t/programs/*.h)

@@ -26,7 +26,7 @@ bool mapping_parse(char *line, struct mapping *result)
 	line[strcspn(line, "\n")] = '\0';
 	if (!read_number(&at, 16, '-', &result->start) || !read_number(&at, 16, ' ', &result->end))
 		return false;
-	if (strcspn(at, " ") != 4)
+	if (strcspn(at, " ") != 4 || at[4] != ' ')
 		return false;
 	result->is_accessible = memcmp(at, "---", 3) != 0;
 	at += 5;
