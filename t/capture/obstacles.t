@@ -103,6 +103,7 @@ SKIP: {
     my ($jemalloc) = map { m{=> (\S*/libjemalloc\.so\S*)} ? $1 : () } `PATH=\$PATH:/sbin:/usr/sbin ldconfig -p`;
     skip 'no libjemalloc', 4 unless $jemalloc && compiles('jemalloc', "cc -Wl,--no-as-needed $jemalloc");
     runs('a linked jemalloc, which lies below ours', './jemalloc');
+    skip 'a sanitizer is in heapsnap itself', 2 if $ENV{SANITIZE};
     my ($output, $said) = run("LD_PRELOAD=$jemalloc $build/heapsnap run --at-exit -- ./program");
     is $said, '', 'a preloaded jemalloc: heapsnap run puts ours before it';
     like scalar(Heapsh::ask("$directory/program-00.snap", 'find', '--count')), qr/^Total: [1-9]/m, '... so that blocks are seen';
