@@ -133,6 +133,7 @@ void backtraces_deinit(struct backtraces *backtraces)
 	free(backtraces->unmapped);
 	free(backtraces->wrappers);
 	free(backtraces->passed);
+	free(backtraces->paths);
 	free(backtraces->calls);
 	free(backtraces->steps);
 	free(backtraces->own);
@@ -217,6 +218,60 @@ static struct heap_error *note_passed(struct backtraces *backtraces)
 	return NULL;
 }
 
+static int compare_paths(const void *left, const void *right)
+{
+	const struct path *a = left, *b = right;
+
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+static int compare_path_sites(const void *left, const void *right)
+{
+	const struct path *a = left, *b = right;
+
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+// Keeps a backtrace of each site.
+HEAP_MUST_CHECK
+static struct heap_error *note_paths(struct backtraces *backtraces)
+{
+	struct path *paths = malloc(((size_t)backtraces->kind_slots + 1) * sizeof(*paths));
+	uint32_t count = 0, kept = 0;
+
+	if (!paths)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < backtraces->kind_slots; i++) {
+		const struct heapsnap_kind *kind = &backtraces->kinds[i];
+
+		if (kind->site != 0)
+			paths[count++] = (struct path){ kind->site, kind->size, kind->backtrace };
+	}
+	if (count > 0)
+		qsort(paths, count, sizeof(*paths), compare_paths);
+	for (uint32_t i = 0; i < count; i++) {
+		if (kept == 0 || paths[kept - 1].site != paths[i].site)
+			paths[kept++] = paths[i];
+	}
+	backtraces->paths = paths;
+	backtraces->path_count = kept;
+	return NULL;
+}
+
+// The backtrace of the first block of a site and size; if there is none, of another size; or 0.
+static uint32_t find_path(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	uint32_t step = find_kind(backtraces, site, size);
+	const struct path key = { .site = site }, *path = NULL;
+
+	if (step == 0 && backtraces->path_count > 0)
+		path = bsearch(&key, backtraces->paths, backtraces->path_count, sizeof(key),
+			       compare_path_sites);
+	return path ? path->backtrace : step;
+}
+
 struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
 					      void *context)
 {
@@ -227,7 +282,10 @@ struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, bac
 			backtraces->wrappers[kept++] = backtraces->wrappers[i];
 	}
 	backtraces->wrapper_count = kept;
-	return note_passed(backtraces);
+
+	struct heap_error *error = note_paths(backtraces);
+
+	return error ? error : note_passed(backtraces);
 }
 
 // The only caller that has asked a wrapper for a size; the wrapper's own site if there are more.
@@ -260,7 +318,7 @@ static uint64_t find_only_asker(const struct backtraces *backtraces, uint64_t wr
 
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size)
 {
-	uint32_t step = find_kind(backtraces, site, size);
+	uint32_t step = find_path(backtraces, site, size);
 	uint64_t asker;
 
 	if (is_wrapper(backtraces, site))
@@ -288,7 +346,8 @@ uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, ui
 {
 	struct heapsnap_kind *kind = &backtraces->kinds[kind_slot(backtraces, site, size)];
 	uint64_t asker = backtraces_site(backtraces, site, size);
-	uint64_t innermost = kind->site ? backtraces->taken[kind->backtrace].address : site;
+	uint32_t step = find_path(backtraces, site, size);
+	uint64_t innermost = step ? backtraces->taken[step].address : site;
 
 	if (innermost == asker || !is_wrapper(backtraces, innermost))
 		return asker;

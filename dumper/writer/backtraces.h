@@ -37,6 +37,13 @@ struct own_backtrace {
 	uint32_t backtrace;
 };
 
+/** How a site comes to malloc: by the same call in each case, whatever the size. */
+struct path {
+	uint64_t site;
+	uint64_t size; /**< the least that is known */
+	uint32_t backtrace;
+};
+
 /** A caller of a wrapper. */
 struct passed {
 	uint64_t wrapper; /**< a site in it */
@@ -54,6 +61,9 @@ struct backtraces {
 	uint32_t unmapped_count;
 	uint64_t *wrappers; /**< [wrapper_count] ascending */
 	uint32_t wrapper_count;
+	/** [path_count] ascending: a backtrace of each site, for the sizes that have none */
+	struct path *paths;
+	uint32_t path_count;
 	struct passed *passed; /**< [passed_count] ascending: who has called wrappers */
 	uint32_t passed_count;
 

@@ -9,7 +9,7 @@ use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
 
-my $runs = 4;
+my $runs = 10;
 
 # A table of an export as CSV: of each row, what its columns say.
 sub table {
@@ -50,10 +50,16 @@ sub answers {
     return \%answer;
 }
 
+# The writer has as many threads as it may use processors.
+my $taskset = (grep { -x } map { "$_/taskset" } split /:/, $ENV{PATH})[0];
 my @answers;
-for (1 .. $runs) {
-    my $program = Heapsh->start('same', run => ['--content', 'none']);
+for my $run (1 .. $runs) {
+    my $path = Heapsh::program_path('same');
+    my $program = $run % 2 && $taskset
+        ? Heapsh->start($taskset, args => ['-c', '0', $path], run => ['--content', 'none'])
+        : Heapsh->start('same', run => ['--content', 'none']);
     push @answers, answers($program->capture, "$program->{directory}/same.log");
+    push @answers, answers($program->capture, "$program->{directory}/same.log") if $run <= 2;
     $program->finish;
 }
 
@@ -70,7 +76,17 @@ sub differences {
 
 cmp_ok scalar keys %{ $answers[0] }, '>', 30_000, 'blocks were found';
 is scalar(grep { keys %$_ != keys %{ $answers[0] } } @answers), 0, 'as many in each run';
-is differences('size', @answers), '', 'the same sizes';
+is differences($_, @answers), '', "$runs runs, two of them captured twice: the same $_"
+    for qw(size type evidence site);
+
+# Blocks by type, size, evidence and site.
+sub rows {
+    my ($answer) = @_;
+    my %row;
+    $row{ join ' ', @{$_}{qw(type size evidence site)} }++ for values %$answer;
+    return \%row;
+}
+is_deeply rows($_), rows($answers[0]), 'the same rows' for @answers[1 .. $#answers];
 
 # A function that returns its own type is no wrapper, however it was called first.
 my %site;

@@ -664,7 +664,7 @@ static void churn(database *to)
 
 	for (int i = 0; i < 32; i++) {
 		dawdle(&to->seed);
-		blocks[i] = zmalloc(to->seed >> 16 & 511);
+		blocks[i] = zmalloc(1000 + (to->seed >> 16 & 7));
 	}
 	for (int i = 0; i < 32; i++)
 		free(blocks[i]);
@@ -685,6 +685,35 @@ static void *load(void *argument)
 	pthread_barrier_wait(&end);
 	pthread_barrier_wait(&end);
 	return NULL;
+}
+
+// What a server reads when it starts, by one thread. It uses the wrappers as all others do later, so
+// that they are known for what they are before threads come to them in whatever order.
+#define SETTING(n) \
+	struct setting_##n { \
+		struct setting_##n *next; \
+		char text[(n)*8]; \
+	}; \
+	static struct setting_##n *settings_##n; \
+	NOINLINE static void load_setting_##n(int i) \
+	{ \
+		struct setting_##n *made = \
+			i % 2 ? zcalloc(1, sizeof(*made)) : zmalloc(sizeof(*made)); \
+\
+		memset(made->text, 0, sizeof(made->text)); \
+		made->next = settings_##n; \
+		settings_##n = made; \
+		note(made, 0, "setting_" #n, i); \
+	}
+#define EIGHT(f) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8)
+EIGHT(SETTING)
+#define LOAD_SETTING(n) load_setting_##n(i);
+
+static void load_settings(void)
+{
+	for (int i = 0; i < 8; i++) {
+		EIGHT(LOAD_SETTING)
+	}
 }
 
 static void server_create(void)
@@ -730,6 +759,7 @@ int main(void)
 	setvbuf(log_file, log_buffer, _IOFBF, sizeof(log_buffer));
 	pthread_barrier_init(&start, NULL, THREADS);
 	pthread_barrier_init(&end, NULL, THREADS + 1);
+	load_settings();
 	server_create();
 	for (int i = 0; i < THREADS; i++)
 		databases[i] = database_create(i, (unsigned)now.tv_nsec);
