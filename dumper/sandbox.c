@@ -55,6 +55,7 @@ static const struct seccomp_data calls[] = {
 	{ .nr = SYS_getpid },
 	{ .nr = SYS_getppid },
 	{ .nr = SYS_gettid },
+	{ .nr = SYS_kcmp },
 	{ .nr = SYS_mmap, .args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS } },
 	{ .nr = SYS_clone },
 	{ .nr = SYS_futex },

@@ -323,11 +323,11 @@ static simple_handler set_handler(int number, simple_handler handler, int flags,
 	struct sigaction action = { .sa_handler = handler, .sa_flags = flags }, before;
 	simple_handler result;
 
-	if (!claim)
-		return function(number, handler);
-	if (handler == SIG_DFL)
+	if (claim && handler == SIG_DFL)
 		return set_action(number, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
 	result = function(number, handler);
+	if (!claim)
+		return result;
 	if ((void *)result == (void *)claim->handler)
 		result = claim->seen.sa_handler;
 	if (is_own_process())

@@ -60,6 +60,15 @@ static bool shares_memory(uint32_t pid)
 	return HEAPSNAP_SYSTEM_5(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
 }
 
+// Begins anew in a child of fork().
+static void adopt(uint32_t pid)
+{
+	if (!clears_itself)
+		memset(state, 0, sizeof(*state)); // a kernel before 4.14
+	__atomic_store_n(&state->pid, pid, __ATOMIC_RELEASE);
+	heapsnap_announce_child();
+}
+
 // A child of fork() begins anew; one of vfork() would take for its own what is its parent's.
 static bool own_process(void)
 {
@@ -73,10 +82,7 @@ static bool own_process(void)
 		return true;
 	if ((owner != 0 && clears_itself) || shares_memory(pid))
 		return false;
-	if (owner != 0)
-		memset(state, 0, sizeof(*state)); // a kernel before 4.14
-	__atomic_store_n(&state->pid, pid, __ATOMIC_RELEASE);
-	heapsnap_announce_child();
+	adopt(pid);
 	return true;
 }
 
@@ -310,11 +316,14 @@ static enum heapsnap_handler install_handler(void)
 							   : HEAPSNAP_HANDLER_OURS;
 }
 
-// In a child of fork(): its announcement is its own at once.
+// In a child of fork(), which needs no kcmp() to know that it is one: its announcement is its own at
+// once.
 static void begin_child(void)
 {
-	if (own_process())
-		heapsnap_signals_look();
+	if (!state || heapsnap_sandbox_forbids_snapshots())
+		return;
+	adopt((uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0));
+	heapsnap_signals_look();
 }
 
 void heapsnap_trigger_init(void)

@@ -176,6 +176,8 @@ for my $way (qw(prctl syscall)) {
     is $end, "0 went on\n", '... and the program goes on, even if the signal is sent';
     is_deeply [glob "$directory/sandboxed*.snap"], [], '... without a snapshot';
 }
+my ($output_of_fork) = run("LD_PRELOAD=$library", '', "$build/t/programs/sandboxed", 'prctl', 'fork', '0.1');
+is $output_of_fork, "ready\nwent on\n", 'a child of such a program lives, too';
 my ($answer, $end, $late) = sandbox('prctl', 'ptrace');
 like $answer, qr{/sandboxed-00\.snap\n\z}, 'a filter that lets snapshots be taken: there is one';
 is $end, "0 went on\n", '... and the program goes on';

@@ -6,16 +6,19 @@
  *	malloc SECONDS  allows itself no more than malloc calls; anything else ends it
  *	ptrace SECONDS  only ptrace() ends it
  *	errors SECONDS  clone() gives an error
+ *	fork SECONDS    only kcmp() ends it, or its child
  */
 // CFLAGS: -D_GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,6 +49,13 @@ static const struct sock_filter no_clone[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
+static const struct sock_filter no_kcmp[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kcmp, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
 static void *blocks[1000];
 
 static void allocate(void)
@@ -73,6 +83,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(what, "ptrace") == 0)
 		program = (struct sock_fprog){ 4, (struct sock_filter *)no_ptrace };
+	else if (strcmp(what, "fork") == 0)
+		program = (struct sock_fprog){ 4, (struct sock_filter *)no_kcmp };
 	else if (strcmp(what, "errors") == 0)
 		program = (struct sock_fprog){ 4, (struct sock_filter *)no_clone };
 
@@ -81,6 +93,18 @@ int main(int argc, char **argv)
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 	else if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
 		return 1;
+	if (strcmp(what, "fork") == 0) {
+		int status = 0;
+
+		if (fork() == 0) {
+			signal(SIGQUIT, SIG_DFL);
+			allocate();
+			_exit(7);
+		}
+		wait(&status);
+		if (WEXITSTATUS(status) != 7)
+			return 1;
+	}
 	write(1, "ready\n", 6);
 	while (now() < end)
 		allocate();
