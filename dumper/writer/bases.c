@@ -241,6 +241,9 @@ struct heap_error *bases_sample(const struct inference *inference, struct base_t
 
 	for (uint32_t i = 0; i < MAX_BASES; i++)
 		result[i].count = 0;
+	if (inference->bases.count == 0)
+		return NULL;
+	progress_steps(inference->capture->objects.count);
 	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
 		heap_type_id type = inference->capture->type[i];
 		uint32_t base = bases_of_type(inference, type);

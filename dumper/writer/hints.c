@@ -156,8 +156,11 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	inference->hint_head[pointer->target] = inference->hint_count;
 	inference->hints[inference->hint_count++] = hint;
 	kinds_note_news(inference, hint.object);
-	inference->news[hint.object] |=
-		NEWS_SURE | NEWS_LIKELY | (is_text(inference, &hint) ? NEWS_TEXT : 0);
+	inference->news[hint.object] |= NEWS_SURE | NEWS_LIKELY;
+	if (is_text(inference, &hint)) {
+		inference->news[hint.object] |= NEWS_TEXT;
+		inference->texts++;
+	}
 	if (few < FEW_HINTS)
 		return NULL;
 	return tabulate(inference, hint.object, few == FEW_HINTS ? FEW_HINTS + 1 : 1);

@@ -53,8 +53,9 @@ enum {
 	AHEAD = 12,        // edges, and claims, whose memory is asked for before they are looked at
 	SMALL_ROUNDS = 64, // that name less than one object in MANY
 	MANY = 1000,
-	FEW_NEW = 64,     // claims on less than one in so many objects are few
-	LOOKS_AT_ALL = 8, // after which it takes more than few to look at all again
+	FEW_NEW = 64,       // claims on less than one in so many objects are few
+	FEW_TO_LEARN = 512, // likewise, to learn from
+	PASSES_FOR_FEW = 8,
 };
 
 // How many structs a type begins with, one in the other.
@@ -475,37 +476,39 @@ static struct heap_error *follow_roots(struct inference *inference)
 	return error;
 }
 
+// Whether what costs as much as all else together is worth doing again.
+static bool pass(const struct inference *inference, struct gate *gate, uint32_t share)
+{
+	uint64_t heard = inference->claims_heard - gate->heard;
+
+	if (heard < inference->capture->objects.count / share && ++gate->few > PASSES_FOR_FEW)
+		return false;
+	gate->heard = inference->claims_heard;
+	return true;
+}
+
 // The best evidence: what leaves no choice, and what tells blocks with a common beginning apart.
 HEAP_MUST_CHECK
 static struct heap_error *name_surely(struct inference *inference, uint64_t *named)
 {
 	struct base_types samples[MAX_BASES];
 	struct heap_error *error = bases_find(inference);
+	bool learns = pass(inference, &inference->learning, FEW_TO_LEARN);
 
 	if (error)
 		return error;
-	error = bases_sample(inference, samples);
-	if (!error)
-		error = profiles_learn(inference, samples);
+	if (learns) {
+		error = bases_sample(inference, samples);
+		if (!error)
+			error = profiles_learn(inference, samples);
+	}
 	if (!error)
 		error = naming_claim(inference, NAMING_SURE, PASS_NEWS, named);
-	if (!error && *named == 0)
+	if (!error && learns && *named == 0)
 		error = tags_learn(inference, samples, named);
-	bases_release_samples(samples);
+	if (learns)
+		bases_release_samples(samples);
 	return error;
-}
-
-// Whether so much has been heard since all kinds were last looked at that it is worth doing again:
-// that costs as much as all else together. The first times it always is.
-static bool may_look_at_all(struct inference *inference)
-{
-	uint64_t heard = inference->claims_heard - inference->claims_seen;
-
-	if (heard < inference->capture->objects.count / FEW_NEW &&
-	    ++inference->looks_at_all > LOOKS_AT_ALL)
-		return false;
-	inference->claims_seen = inference->claims_heard;
-	return true;
 }
 
 // One step of the whole: the best evidence that is left, and what follows from it.
@@ -519,7 +522,7 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 		error = name_surely(inference, named);
 	if (!error && *named == 0)
 		error = naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named);
-	if (!error && *named == 0 && may_look_at_all(inference)) {
+	if (!error && *named == 0 && pass(inference, &inference->all_kinds, FEW_NEW)) {
 		error = naming_claim(inference, NAMING_SURE, PASS_ALL, named);
 		if (!error && *named == 0)
 			error = naming_claim(inference, NAMING_LIKELY, PASS_ALL, named);

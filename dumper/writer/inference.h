@@ -196,6 +196,12 @@ enum news {
 	NEWS_LATE = 1 << (NAMINGS + 1),   /**< it waits in tags.late */
 };
 
+/** Lets through what costs much: at first always, then when much has been heard since. */
+struct gate {
+	uint64_t heard; /**< claims, when it was last passed */
+	uint32_t few;   /**< how often it was passed for few claims */
+};
+
 struct inference {
 	struct capture *capture;
 	struct layouts layouts;
@@ -211,8 +217,9 @@ struct inference {
 	struct hint *hints;  /**< [hint_count] [0] is none */
 	uint32_t hint_count, hint_capacity;
 	uint64_t claims_heard; /**< that have named objects */
-	uint64_t claims_seen;  /**< of them, those before all kinds were last looked at */
-	uint32_t looks_at_all; /**< for few claims */
+	struct gate learning;  /**< what the blocks of a base have in common */
+	struct gate all_kinds; /**< looking at all kinds */
+	uint32_t texts;        /**< hints that were not looked at, by which blocks are texts */
 	uint64_t named;        /**< how often an object without a type got one: for progress */
 	struct hint_table hint_table;
 	struct pages *pages;

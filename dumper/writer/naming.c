@@ -33,6 +33,16 @@ static bool has_unnamed(const struct inference *inference, const struct site_sum
 	return false;
 }
 
+static bool has_news(const struct kind *kinds, uint32_t count, enum naming_evidence evidence)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		progress_step();
+		if (kinds[i].news[evidence] > 0)
+			return true;
+	}
+	return false;
+}
+
 // Whether news of so many blocks may change what is thought of all.
 static bool is_much(uint64_t news, uint64_t objects, enum naming_pass pass)
 {
@@ -48,7 +58,8 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 	struct heap_error *error = NULL;
 	uint64_t all_news = 0;
 
-	if (!has_unnamed(inference, site))
+	if ((site->pass == PASS_NEWS && !has_news(kinds, site->sizes, evidence)) ||
+	    !has_unnamed(inference, site))
 		return NULL;
 	for (uint32_t i = 0; !error && i < site->sizes; i++) {
 		uint64_t news = kinds[i].news[evidence];
@@ -80,12 +91,14 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 	const struct objects *objects = &inference->capture->objects;
 	struct heap_error *error = NULL;
 
+	if (inference->texts == 0)
+		return NULL;
+	inference->texts = 0;
 	for (heap_object_id i = 0; !error && i < objects->count && !progress_is_late(); i++) {
 		uint64_t size = objects_size(objects, i);
 		struct content content;
 
 		progress_step();
-
 		if (!(inference->news[i] & NEWS_TEXT))
 			continue;
 		inference->news[i] &= (uint8_t)~NEWS_TEXT;
