@@ -35,23 +35,20 @@ void heapsnap_first_free(void *block)
 	first_free(block);
 }
 
-// Runtimes that must see each allocation as it is, and that interpose signals.
+// Of runtimes that must see each allocation as it is, and that interpose signals. Weak references: dlsym()
+// would allocate a message for each that is not there, and leave the heap another than it was.
+void __asan_init(void) __attribute__((weak));
+void __tsan_init(void) __attribute__((weak));
+void __msan_init(void) __attribute__((weak));
+void __hwasan_init(void) __attribute__((weak));
+
 static const char *find_sanitizer(void)
 {
-	static const struct {
-		const char *symbol, *name;
-	} runtimes[] = {
-		{ "__asan_init", "AddressSanitizer" },
-		{ "__tsan_init", "ThreadSanitizer" },
-		{ "__msan_init", "MemorySanitizer" },
-		{ "__hwasan_init", "HWAddressSanitizer" },
-	};
-
-	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
-		if (dlsym(RTLD_DEFAULT, runtimes[i].symbol))
-			return runtimes[i].name;
-	}
-	return NULL;
+	return __asan_init     ? "AddressSanitizer"
+	       : __tsan_init   ? "ThreadSanitizer"
+	       : __msan_init   ? "MemorySanitizer"
+	       : __hwasan_init ? "HWAddressSanitizer"
+			       : NULL;
 }
 
 static const char *file_of(const void *function)
