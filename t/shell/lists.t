@@ -200,6 +200,8 @@ modules   2
   0x7f0000000000 /opt/demo/libutility.so
     build id fedcba9876543210; debug information: none; no debug information
 threads   2
+  1 stopped, registers exact
+  1 asleep, stack pointer known
   4242 app: stopped, registers exact, 2 frames
   4243 worker: asleep, stack pointer known, 1 frame
 damage    1 header of blocks overwritten

@@ -152,7 +152,7 @@ SKIP: {
 my $empty = Sample::make('empty');
 answers 'an empty heap', '', [$empty, 'info'], <<'END', '', 0;
 Heap snapshot of app (pid 4242), 2026-11-20 19:00:01, from heapsnap 0.1
-Heap contains 0 objects, 0 B; 100.0 % of them typed
+Heap contains 0 objects, 0 B
 program   app, pid 4242 on nowhere
 command   /opt/demo/app --serve
 time      2026-11-20 19:00:01, 1.0 h after the library was loaded
@@ -166,6 +166,8 @@ modules   2
   0x7f0000000000 /opt/demo/libutility.so
     build id fedcba9876543210; debug information: none; no debug information
 threads   2
+  1 stopped, registers exact
+  1 asleep, stack pointer known
   4242 app: stopped, registers exact, 2 frames
   4243 worker: asleep, stack pointer known, 1 frame
 END
