@@ -232,11 +232,14 @@ static void read_threads(void)
 // may have its standard error read by others.
 static void read_run(void)
 {
-	const char *value = getenv("HEAPSNAP_RUN");
+	const char *value = getenv("HEAPSNAP_RUN"), *start = getenv("HEAPSNAP_RUN_START");
 	uint64_t number;
 
 	heapsnap_settings.tells_handlers =
 		!value || !parse_number(value, &number) || number == (uint64_t)getpid();
+	if (value && start && parse_number(value, &number) &&
+	    parse_number(start, &heapsnap_settings.run_start_ns))
+		heapsnap_settings.run_pid = (uint32_t)number;
 }
 
 void heapsnap_settings_read(void)

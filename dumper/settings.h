@@ -18,6 +18,8 @@ struct heapsnap_settings {
 	uint64_t content_limit;  /**< HEAPSNAP_CONTENT: bytes; UINT64_MAX: all */
 	bool has_types;          /**< HEAPSNAP_TYPES: types of objects are found */
 	uint64_t stacks;         /**< HEAPSNAP_STACKS: mean bytes between samples; 0: none */
+	uint32_t run_pid;        /**< of what heapsnap run started; 0: it started nothing */
+	uint64_t run_start_ns;   /**< when that was, since 1970 */
 	const char *wrappers;    /**< HEAPSNAP_WRAPPERS: functions, by commas; NULL: none named */
 	bool tells_handlers;     /**< this is the process that heapsnap run started, or none has */
 	bool verbose;            /**< HEAPSNAP_VERBOSE: say when a snapshot has been written */

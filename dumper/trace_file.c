@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	HEAD = 8,          // bytes of a chunk before its records
@@ -19,6 +20,9 @@ enum {
 };
 
 static const uint64_t LOOK_NS = 100000000; // between two looks at the modules
+static const uint64_t TICK_NS = 10000000;  // by which the times of files may be late
+
+static bool has_begun; // a trace of this program
 
 // --- records -------------------------------------------------------------------
 
@@ -359,6 +363,62 @@ static bool tells_processes_apart(const char *pattern)
 	return false;
 }
 
+// A number as put_number() puts it. @return where to go on
+static const uint8_t *get_number(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+	*value = 0;
+	for (unsigned shift = 0; at < end && shift < 64; shift += 7) {
+		*value |= (uint64_t)(*at & 0x7f) << shift;
+		if (!(*at++ & 0x80))
+			break;
+	}
+	return at;
+}
+
+// True if this very process has begun the trace, before it became another program: a script that
+// starts the real one. Its exec may have come before the first chunk was written.
+static bool is_own(long descriptor, uint32_t pid)
+{
+	uint8_t start[2 * HEAD + 32]; // of the file, and of its first chunk
+	const uint8_t *at = start + 2 * HEAD, *end = start + sizeof(start);
+	long size = HEAPSNAP_SYSTEM_3(SYS_read, descriptor, start, sizeof(start));
+	uint64_t tag, version, owner, time_ns;
+	struct stat status;
+
+	if (size >= 0 && size <= HEAD)
+		return HEAPSNAP_SYSTEM_2(SYS_fstat, descriptor, &status) == 0 &&
+		       S_ISREG(status.st_mode) &&
+		       (uint64_t)status.st_mtim.tv_sec * 1000000000 +
+				       (uint64_t)status.st_mtim.tv_nsec + TICK_NS >=
+			       heapsnap_settings.run_start_ns;
+	at = get_number(at, end, &tag);
+	at = get_number(at, end, &version);
+	at = get_number(at, end, &owner);
+	get_number(at, end, &time_ns);
+	return size > 2 * HEAD + 16 && memcmp(start, HEAPSNAP_TRACE_MAGIC, HEAD) == 0 &&
+	       tag == HEAPSNAP_TRACE_BEGIN && owner == pid &&
+	       time_ns >= heapsnap_settings.run_start_ns;
+}
+
+// A trace that has been asked for by a signal, or begun by this program, is never replaced.
+// @return -EEXIST if the file is another
+static long replace_own(const char *name, uint32_t pid)
+{
+	long descriptor;
+
+	if (heapsnap_settings.run_pid == 0 || heapsnap_settings.trace_signal != 0 || has_begun)
+		return -EEXIST;
+	descriptor = HEAPSNAP_SYSTEM_4(SYS_openat, AT_FDCWD, name,
+				       O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	if (descriptor < 0)
+		return -EEXIST;
+	if (is_own(descriptor, pid) && HEAPSNAP_SYSTEM_2(SYS_ftruncate, descriptor, 0) == 0 &&
+	    HEAPSNAP_SYSTEM_3(SYS_lseek, descriptor, 0, SEEK_SET) == 0)
+		return descriptor;
+	HEAPSNAP_SYSTEM_1(SYS_close, descriptor);
+	return -EEXIST;
+}
+
 static long create(char *name, size_t size, const char *pattern, bool own_name, uint32_t pid)
 {
 	long descriptor = -EEXIST;
@@ -377,17 +437,23 @@ static long create(char *name, size_t size, const char *pattern, bool own_name, 
 		if (!has_serial)
 			break;
 	}
+	if (descriptor == -EEXIST)
+		descriptor = replace_own(name, pid);
 	return descriptor;
 }
 
 int heapsnap_trace_file_open(struct heapsnap_trace_file *file, const char *pattern, bool own_name)
 {
 	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	long descriptor = create(file->path, sizeof(file->path), pattern, own_name, pid);
+	uint32_t run_pid = heapsnap_settings.run_pid;
+	// The name is for the program that was meant, not for all that it starts.
+	bool is_other = own_name || (run_pid != 0 && run_pid != pid);
+	long descriptor = create(file->path, sizeof(file->path), pattern, is_other, pid);
 
 	file->descriptor = (int)descriptor;
 	if (descriptor < 0)
 		return (int)descriptor;
+	has_begun = true;
 	memcpy(file->chunk, HEAPSNAP_TRACE_MAGIC, HEAD);
 	if (HEAPSNAP_SYSTEM_3(SYS_write, descriptor, file->chunk, HEAD) != HEAD) {
 		HEAPSNAP_SYSTEM_1(SYS_close, descriptor);

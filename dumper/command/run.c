@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 // --- values ------------------------------------------------------------------
@@ -228,6 +229,21 @@ static struct heap_error *name_process(void)
 	return setenv("HEAPSNAP_RUN", pid, 1) == 0 ? NULL : heap_error_out_of_memory();
 }
 
+// For traces: the name that was given is for the process that this one becomes, through all its
+// execs; what that starts gets names of its own.
+HEAP_MUST_CHECK
+static struct heap_error *note_start(void)
+{
+	char start[32];
+	struct timespec now;
+
+	if (!getenv("HEAPSNAP_TRACE"))
+		return NULL;
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(start, sizeof(start), "%lld%09ld", (long long)now.tv_sec, now.tv_nsec);
+	return setenv("HEAPSNAP_RUN_START", start, 1) == 0 ? NULL : heap_error_out_of_memory();
+}
+
 int run(char **words)
 {
 	struct request request = { 0 };
@@ -250,6 +266,8 @@ int run(char **words)
 		error = preload(library);
 	if (!error)
 		error = name_process();
+	if (!error)
+		error = note_start();
 	if (error)
 		return fail(error);
 	if (remark)

@@ -301,6 +301,24 @@ is $found{killed}{allocated}{samples}, 1000, 'killed: all that is older than 50 
     run('steady', '10K', '', "heapsnap: HEAPSNAP_TRACE_SIGNAL: NONE: not a signal that can be caught; none is used\n");
 }
 
+# --- a script that becomes another program, after having started others
+
+{
+    $directory = tempdir(CLEANUP => 1);
+    open my $script, '>', "$directory/wrapper" or die $!;
+    print $script "#!/bin/sh\nfor i in 1 2 3 4 5; do basename /x/y >/dev/null; done\nexec $build/t/programs/trace-history peak\n";
+    close $script;
+    chmod 0755, "$directory/wrapper";
+    local $ENV{HEAPSNAP_TRACE} = 'a.trace';
+    is `cd $directory && $build/heapsnap run @options -- ./wrapper 2>&1` =~ s/^\S+ \S+\n//mgr, '', 'a wrapper: nothing is said';
+    like tool("$directory/a.trace"), qr/^trace-history \(pid \d+\)/, '... the name belongs to what it becomes';
+    is scalar(my @others = glob "$directory/a.trace.*"), 5, '... others have names of their own';
+    chmod 0644, "$directory/a.trace";
+    my $before = -s "$directory/a.trace";
+    like `cd $directory && $build/heapsnap run @options -- true 2>&1`, qr/there is such a file already/, 'a file of an earlier run';
+    is -s "$directory/a.trace", $before, '... stays as it is';
+}
+
 # --- damage
 
 ($exact, $file) = run('peak', '500K');
