@@ -25,13 +25,15 @@ enum {
 	MAX_LINKS = 32,        // of a chain that are followed
 	UNMAPPED = 256,
 	KNOWN_SITES = 1 << 14,
-	AREA_SHIFT = 20, // of code, by address: 64 areas
-	PROBES = 16,     // slots of a table that may hold an entry
-	MAX_STEPS = 128, // of a backtrace: the innermost
-	FEW_STEPS = 12,  // enough to see who has called a wrapper
-	LOOKS = 4,       // at the callers of each kind
-	LOOK_BITS = 8,   // of heapsnap_kind.looks; what is above, generation_of() says
-	PARTIAL = 0x80,  // among these bits: the backtrace is not whole
+	SEEN_SITES = 1 << 15,
+	AREA_SHIFT = 20,  // of code, by address: 64 areas
+	PROBES = 16,      // slots of a table that may hold an entry
+	MAX_STEPS = 128,  // of a backtrace: the innermost
+	FEW_STEPS = 12,   // enough to see who has called a wrapper
+	CALLER_STEPS = 3, // enough to see who has called a function
+	LOOKS = 4,        // at the callers of each kind
+	LOOK_BITS = 8,    // of heapsnap_kind.looks; what is above, generation_of() says
+	PARTIAL = 0x80,   // among these bits: the backtrace is not whole
 	SWEPT_SLOTS = HEAPSNAP_SEEN_SLOTS + HEAPSNAP_DISPLACED_SLOTS,
 	SWEEP_STRETCH = 1024, // slots that are swept, each time that a thread has earned credit
 	SWEEP_EVENT = 128,    // and with each backtrace
@@ -52,8 +54,9 @@ struct tables {
 	uint32_t chains[CHAINS]; // the first step of each hash; they go on with step.next
 	struct heapsnap_wrappers wrappers;
 	struct heapsnap_rule_slot rules[HEAPSNAP_RULE_SLOTS];
-	uint32_t known_sites[KNOWN_SITES];            // by hash: another part of the hash
-	uint64_t postponed[POSTPONED_WORDS];          // a bit for each slot of heapsnap_seen
+	uint64_t seen_sites[SEEN_SITES / 64]; // a bit by hash: the site may be in heapsnap_seen
+	uint32_t known_sites[KNOWN_SITES];    // by hash: another part of the hash
+	uint64_t postponed[POSTPONED_WORDS];  // a bit for each slot of heapsnap_seen
 	uint64_t has_postponed[POSTPONED_WORDS / 64]; // a bit for each word with one
 };
 
@@ -67,6 +70,7 @@ static uint32_t others;               // samples that did not find room among th
 static uint32_t kind_count;           // among the first
 static uint32_t wrapper_changes;      // what passes sizes on is looked at anew after each
 static uint32_t sweep_at, sweep_left; // slots of heapsnap_seen
+static bool passing_were_seen;        // since the last sweep began
 static uint64_t areas;                // a bit for code in which sites have been seen
 
 static uint64_t mix(uint64_t value)
@@ -272,14 +276,24 @@ static bool needs_look(const struct heapsnap_kind *kind)
 	return (looks_of(kind) & ~(uint32_t)PARTIAL) < LOOKS;
 }
 
-static void add_look(struct heapsnap_kind *kind, bool is_partial)
+static void set_looks(struct heapsnap_kind *kind, uint32_t looks)
 {
 	uint32_t generation = generation_of(__atomic_load_n(&kind->site, __ATOMIC_RELAXED));
-	uint32_t looks = (looks_of(kind) & ~(uint32_t)PARTIAL) + 1;
 
 	// Of two threads that look at the same time, one's look is lost.
-	__atomic_store_n(&kind->looks, looks | (is_partial ? PARTIAL : 0) | generation << LOOK_BITS,
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&kind->looks, looks | generation << LOOK_BITS, __ATOMIC_RELAXED);
+}
+
+static void add_look(struct heapsnap_kind *kind, bool is_partial)
+{
+	set_looks(kind, ((looks_of(kind) & ~(uint32_t)PARTIAL) + 1) | (is_partial ? PARTIAL : 0));
+}
+
+// Its function will never be a wrapper: one whole backtrace is enough.
+static void settle(struct heapsnap_kind *kind)
+{
+	if (!(looks_of(kind) & PARTIAL))
+		set_looks(kind, LOOKS);
 }
 
 // --- what has been seen ----------------------------------------------------------------
@@ -287,6 +301,31 @@ static void add_look(struct heapsnap_kind *kind, bool is_partial)
 static uint32_t seen_slot(uint64_t site, uint64_t size)
 {
 	return (uint16_t)(site + size);
+}
+
+static uint64_t *seen_site_word(uint64_t site, uint64_t *bit)
+{
+	uint64_t hash = mix(site) >> 40 & (SEEN_SITES - 1);
+
+	*bit = UINT64_C(1) << hash % 64;
+	return &tables->seen_sites[hash / 64];
+}
+
+static void note_seen_site(uint64_t site)
+{
+	uint64_t bit, *word = seen_site_word(site, &bit);
+
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+		__atomic_or_fetch(word, bit, __ATOMIC_RELAXED);
+	if (heapsnap_wrappers_passes(&tables->wrappers, site))
+		__atomic_store_n(&passing_were_seen, true, __ATOMIC_RELAXED);
+}
+
+static bool may_be_seen(uint64_t site)
+{
+	uint64_t bit, *word = seen_site_word(site, &bit);
+
+	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
 }
 
 // What the fast path asks, where blocks have headers.
@@ -297,6 +336,8 @@ static void mark_seen(uint64_t site, uint64_t size)
 
 	if (!HEAPSNAP_TAKES_SNAPSHOTS || size >= HEAPSNAP_SEEN_SLOTS)
 		return;
+	if (tables)
+		note_seen_site(site);
 	other = __atomic_exchange_n(&heapsnap_seen[slot], site, __ATOMIC_RELAXED);
 	if (other != 0 && other != site) {
 		uint64_t word = other | (uint64_t)(uint16_t)(slot - other) << HEAPSNAP_SITE_BITS;
@@ -377,8 +418,10 @@ static void sweep(uint32_t slots)
 
 	uint32_t at = __atomic_fetch_add(&sweep_at, slots, __ATOMIC_RELAXED);
 
-	for (uint32_t i = 0; i < slots; i++, at++) {
-		uint64_t *slot = swept_slot(at % SWEPT_SLOTS);
+	// Both tables are multiples of what is swept at a time.
+	at %= SWEPT_SLOTS;
+	slots = slots < SWEPT_SLOTS - at ? slots : SWEPT_SLOTS - at;
+	for (uint64_t *slot = swept_slot(at), *end = slot + slots; slot < end; slot++) {
 		uint64_t site = __atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK;
 
 		if (site != 0 && (heapsnap_wrappers_has(&tables->wrappers, site) ||
@@ -399,11 +442,20 @@ void heapsnap_backtraces_earn(uint64_t bytes, uint64_t last)
 	heapsnap_effort_charge(HEAPSNAP_EFFORT_LOOKS, SWEEP_STRETCH / SWEEP_STEP);
 }
 
-// A function has become a wrapper.
-static void look_again(void)
+// The function that a site is in has become a wrapper: if need be, what has been seen is swept.
+static void look_again(uint64_t of)
 {
+	const uint64_t *places = heapsnap_wrappers_places(&tables->wrappers, of);
+	bool were_seen = __atomic_exchange_n(&passing_were_seen, false, __ATOMIC_RELAXED);
+
 	__atomic_add_fetch(&wrapper_changes, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&sweep_left, HEAPSNAP_TAKES_SNAPSHOTS ? SWEPT_SLOTS : 0, __ATOMIC_RELAXED);
+	for (int i = 0; places && i < HEAPSNAP_WRAPPER_PLACES && !were_seen; i++) {
+		uint64_t site = __atomic_load_n(&places[i], __ATOMIC_RELAXED);
+
+		were_seen = site != 0 && may_be_seen(site);
+	}
+	if (were_seen && HEAPSNAP_TAKES_SNAPSHOTS)
+		__atomic_store_n(&sweep_left, SWEPT_SLOTS, __ATOMIC_RELAXED);
 }
 
 /*
@@ -585,27 +637,47 @@ void heapsnap_backtraces_closed(const struct heapsnap_closing *closing)
 
 // --- observing -------------------------------------------------------------------------
 
-// The first site from @p from on that is in no wrapper; count if there is none.
-static unsigned skip_wrappers(const uint64_t *addresses, unsigned count, unsigned from)
+// The calls that led here, as many of them as have been needed so far.
+struct trail {
+	uint64_t addresses[MAX_STEPS];
+	unsigned count;
+	unsigned wanted; // there are more if the count is this
+};
+
+// Goes on to the FEW_STEPS that matter, if there was no reason to before.
+static void extend(struct trail *trail)
 {
-	while (from < count && heapsnap_wrappers_has(&tables->wrappers, addresses[from]))
-		from++;
-	return from;
+	if (trail->count < trail->wanted || trail->wanted >= FEW_STEPS)
+		return;
+	trail->wanted = FEW_STEPS;
+	trail->count = heapsnap_unwind(trail->addresses, FEW_STEPS);
+}
+
+// The first site from @p from on that is in no wrapper; count if there is none.
+static unsigned skip_wrappers(struct trail *trail, unsigned from)
+{
+	for (;; from++) {
+		if (from + 1 >= trail->count)
+			extend(trail);
+		if (from >= trail->count ||
+		    !heapsnap_wrappers_has(&tables->wrappers, trail->addresses[from]))
+			return from;
+	}
 }
 
 /*
- * Looks at who has called the function at @p addresses[at]. If that proves it a wrapper, so
- * may be its caller, and so on. A function that only passes on what few callers ask for is one if
- * its caller is: allocators that are called through a pointer, for one.
+ * Looks at who has called the function at @p at. If that proves it a wrapper, so may be its caller,
+ * and so on. A function that only passes on what few callers ask for is one if its caller is:
+ * allocators that are called through a pointer, for one.
  *
  * @return where the site is that matters
  */
-static unsigned look_at_callers(const uint64_t *addresses, unsigned count, unsigned at,
-				uint64_t size)
+static unsigned look_at_callers(struct trail *trail, unsigned at, uint64_t size)
 {
+	const uint64_t *addresses = trail->addresses;
 	unsigned next = at;
 
-	while (next + 1 < count && next < FEW_STEPS) {
+	while (next + 1 < trail->count && next < FEW_STEPS) {
 		enum heapsnap_role role = heapsnap_wrappers_note(&tables->wrappers, addresses[next],
 								 addresses[next + 1], size);
 		bool is_wrapper =
@@ -616,17 +688,19 @@ static unsigned look_at_callers(const uint64_t *addresses, unsigned count, unsig
 			forget_hops();
 		if (!is_wrapper && role != HEAPSNAP_ROLE_PASSES)
 			break;
+		if (role == HEAPSNAP_ROLE_WRAPPER_NEW)
+			look_again(addresses[next]); // at the function's other sites
 		if (is_wrapper) {
-			bool is_new = role == HEAPSNAP_ROLE_WRAPPER_NEW || at < next;
-
-			for (; at < next; at++)
+			for (; at < next; at++) {
 				heapsnap_wrappers_add(&tables->wrappers, addresses[at]);
-			if (is_new)
-				look_again(); // at the functions' other sites
-			at = skip_wrappers(addresses, count, next + 1);
+				look_again(addresses[at]);
+			}
+			at = skip_wrappers(trail, next + 1);
 			next = at;
 		} else {
 			next++;
+			if (next + 1 >= trail->count)
+				extend(trail);
 		}
 	}
 	return at;
@@ -636,15 +710,16 @@ static unsigned look_at_callers(const uint64_t *addresses, unsigned count, unsig
 static void examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind,
 		    bool is_sampled)
 {
-	uint64_t addresses[MAX_STEPS];
 	uint32_t looks = kind ? looks_of(kind) : LOOKS;
-	bool is_first = looks == 0 || looks & PARTIAL;
-	unsigned max = is_first || is_sampled ? MAX_STEPS : FEW_STEPS;
-	unsigned count = heapsnap_unwind(addresses, max);
-	bool is_partial = heapsnap_effort_left <= 0;
-	unsigned at = skip_wrappers(addresses, count, 0);
-	uint32_t backtrace = max == MAX_STEPS ? intern(addresses, count) : 0;
+	bool is_first = looks == 0 || looks & PARTIAL, is_partial;
+	struct trail trail;
+	unsigned at;
+	uint32_t backtrace;
 
+	trail.wanted = is_first || is_sampled ? MAX_STEPS : CALLER_STEPS;
+	trail.count = heapsnap_unwind(trail.addresses, trail.wanted);
+	is_partial = heapsnap_effort_left <= 0;
+	backtrace = trail.wanted == MAX_STEPS ? intern(trail.addresses, trail.count) : 0;
 	if (is_first && backtrace != 0)
 		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
 	if (is_sampled)
@@ -654,11 +729,14 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 	if (!kind || !needs_look(kind))
 		return;
 	add_look(kind, is_first && is_partial);
-	at = look_at_callers(addresses, count, at, size);
-	if (at >= count || addresses[at] == making->site)
+	at = skip_wrappers(&trail, 0);
+	if (at < trail.count && heapsnap_wrappers_refuses(&tables->wrappers, trail.addresses[at]))
+		settle(kind);
+	at = look_at_callers(&trail, at, size);
+	if (at >= trail.count || trail.addresses[at] == making->site)
 		return;
 	// Found out just now: the block belongs to the caller already.
-	making->site = addresses[at];
+	making->site = trail.addresses[at];
 	kind = find_kind(making->site, size);
 	if (kind && __atomic_load_n(&kind->backtrace, __ATOMIC_RELAXED) == 0)
 		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);

@@ -118,11 +118,12 @@ static inline uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsna
 {
 	uint64_t left = heapsnap_stack_left(frame.sp);
 
+	// Most blocks that come here are made in wrappers, which are never known.
 	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
+		if (!heapsnap_hop_once(&site, &frame, &left))
+			return i == 0 && heapsnap_is_known(site, size) ? site : 0;
 		if (heapsnap_is_known(site, size))
 			return site;
-		if (!heapsnap_hop_once(&site, &frame, &left))
-			return 0;
 	}
 	return 0;
 }

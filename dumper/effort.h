@@ -24,7 +24,7 @@
 
 enum {
 	HEAPSNAP_EFFORT_EVENT = 1024,
-	HEAPSNAP_EFFORT_BYTES = 256,
+	HEAPSNAP_EFFORT_BYTES = 1024,
 
 	/** What some things cost, in steps. */
 	HEAPSNAP_EFFORT_LOOKUP = 24, /**< in a module's tables, of which little is in the cache */

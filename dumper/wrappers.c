@@ -262,8 +262,13 @@ static enum heapsnap_role role_of_open(struct heapsnap_wrappers *wrappers,
 			return HEAPSNAP_ROLE_WRAPPER_NEW;
 		}
 	}
-	if (!passes_on(function))
+	store(function->looks, (uint16_t)(load(function->looks) + 1));
+	if (!passes_on(function)) {
+		// Of its callers, the first have been noted by now.
+		if (load(function->looks) >= HEAPSNAP_WRAPPER_LOOKS)
+			refuse(wrappers, function);
 		return HEAPSNAP_ROLE_OWN;
+	}
 	add_site(wrappers->passing, site);
 	return HEAPSNAP_ROLE_PASSES;
 }
@@ -280,6 +285,20 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 	if (load(function->verdict) == HEAPSNAP_VERDICT_OPEN)
 		return role_of_open(wrappers, function, site, caller, size);
 	return add_site(wrappers->sites, site) ? HEAPSNAP_ROLE_WRAPPER : HEAPSNAP_ROLE_OWN;
+}
+
+bool heapsnap_wrappers_refuses(struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	const struct heapsnap_allocating *function = find_function(wrappers, site);
+
+	return function && load(function->verdict) == HEAPSNAP_VERDICT_REFUSED;
+}
+
+const uint64_t *heapsnap_wrappers_places(struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	struct heapsnap_allocating *function = find_function(wrappers, site);
+
+	return function ? function->places : NULL;
 }
 
 void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site)

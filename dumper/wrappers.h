@@ -30,6 +30,7 @@ enum {
 	HEAPSNAP_WRAPPER_FUNCTIONS = 1 << 11,
 	HEAPSNAP_WRAPPER_CALLERS = 12,
 	HEAPSNAP_WRAPPER_PLACES = 8,
+	HEAPSNAP_WRAPPER_LOOKS = 128, /**< after which a function that has shown nothing is none */
 };
 
 enum heapsnap_verdict {
@@ -43,6 +44,7 @@ struct heapsnap_allocating {
 	uint64_t function;                        /**< where it begins; 0: the entry is free */
 	uint8_t verdict;                          /**< enum heapsnap_verdict */
 	bool is_named;                            /**< by the user: it is never refused */
+	uint16_t looks;                           /**< at its callers */
 	uint64_t places[HEAPSNAP_WRAPPER_PLACES]; /**< sites in it; 0: the entry is free */
 	struct heapsnap_allocating_caller {
 		uint64_t address; /**< it returns to; 0: the entry is free */
@@ -94,6 +96,16 @@ enum heapsnap_role {
  */
 enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site,
 					  uint64_t caller, uint64_t size);
+
+/** Whether the function that a site is in will never be a wrapper. async-signal-safe. */
+bool heapsnap_wrappers_refuses(struct heapsnap_wrappers *wrappers, uint64_t site);
+
+/**
+ * The sites in the same function as a site. async-signal-safe.
+ *
+ * @return [HEAPSNAP_WRAPPER_PLACES], of which the first 0 is the end; NULL if it is not known
+ */
+const uint64_t *heapsnap_wrappers_places(struct heapsnap_wrappers *wrappers, uint64_t site);
 
 /** Takes the function that a site is in for a wrapper. async-signal-safe. */
 void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site);

@@ -17,7 +17,7 @@ ok $offset, 'the library counts its steps' or $offset = '-';
 # Of dumper/effort.h and effort.c: what one event may take, and what all may.
 my $event = 1024;
 my $start = (1 << 20) + (1 << 16);
-my $bytes_per_step = 256;
+my $bytes_per_step = 1024;
 
 my $directory = tempdir(CLEANUP => 1);
 my $plugin = "$directory/plugin.so";

@@ -28,7 +28,7 @@ enum {
 	FAKE_SIZE = 512,
 	FAKE_PLACES = 12,
 	LARGE = 32768,       // bytes; a larger block earns as much credit as
-	EARNED_LARGE = 1024, // this one
+	EARNED_LARGE = 4096, // this one
 };
 
 typedef void *allocates(size_t size, size_t place);
