@@ -217,13 +217,13 @@ struct heap_info {
 	uint64_t untyped;        /**< 1: it was to be written without types of objects */
 	uint64_t missed_threads; /**< threads that could not be stopped */
 	/* What writing it took; 0 in snapshots of before that was noted. */
-	uint64_t writer_ns;      /**< from the freezing to the storing */
-	uint64_t writer_bytes;   /**< the writer's memory, at most */
-	uint64_t copied_bytes;   /**< pages that the program wrote to meanwhile: there were two */
-	uint64_t late_ns;        /**< types are incomplete: that was its time; 0: they are not */
-	uint64_t steps;          /**< of the loops of type inference */
-	uint64_t checkpoint_ns;  /**< since 1970, of heapsnap_checkpoint(); 0: there was none */
-	const char *trace;       /**< path of the trace of the process, the last; "": none */
+	uint64_t writer_ns;     /**< from the freezing to the storing */
+	uint64_t writer_bytes;  /**< the writer's memory, at most */
+	uint64_t copied_bytes;  /**< pages that the program wrote to meanwhile: there were two */
+	uint64_t late_ns;       /**< types are incomplete: that was its time; 0: they are not */
+	uint64_t steps;         /**< of the loops of type inference */
+	uint64_t checkpoint_ns; /**< since 1970, of heapsnap_checkpoint(); 0: there was none */
+	const char *trace;      /**< path of the trace of the process, the last; "": none */
 	/** File of a malloc that came before the library's, whose blocks are not here; "": none */
 	const char *other_malloc;
 	uint64_t trace_start_ns; /**< since 1970, when it began: as its file says; 0: none */
