@@ -307,8 +307,11 @@ static enum command_status find_dangling(struct search *search, struct heap_filt
 	if (error)
 		return command_fail(search->session, error);
 	if (!search->session->quiet)
-		output_text(output, "Total: %" PRIu64 " dangling of %" PRIu64 " pointers\n",
+		output_text(output, "%s: %" PRIu64 " dangling of %" PRIu64 " pointers\n",
+			    session_interrupted ? "Found before the interruption" : "Total",
 			    search->found, search->looked_at);
+	if (session_interrupted)
+		output_boolean(output, "interrupted", true);
 	output_number(output, "count", search->found);
 	output_number(output, "looked_at", search->looked_at);
 	output_close(output);

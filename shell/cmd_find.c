@@ -143,9 +143,13 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 	heap_filter_destroy(finding.filter);
 	if (error)
 		return command_fail(session, error);
-	if (!session->quiet || finding.count_only)
-		output_text(session->output, "Total: %" PRIu64 " object%s, %s\n", found->objects,
-			    format_plural(found->objects), describe_bytes(session, found->bytes));
+	if (!session->quiet || finding.count_only || session_interrupted)
+		output_text(session->output, "%s: %" PRIu64 " object%s, %s\n",
+			    session_interrupted ? "Found before the interruption" : "Total",
+			    found->objects, format_plural(found->objects),
+			    describe_bytes(session, found->bytes));
+	if (session_interrupted)
+		output_boolean(session->output, "interrupted", true);
 	output_number(session->output, "count", found->objects);
 	output_number(session->output, "bytes", found->bytes);
 	return found->objects ? COMMAND_OK : COMMAND_NOTHING;

@@ -67,7 +67,7 @@ static struct heap_error *find_parts(struct structure *structure, heap_object_id
 		heap_object_id part = structure->parts[i];
 
 		if (session_must_stop(structure->session))
-			break;
+			return heap_error_create(HEAP_ERROR_INTERRUPTED, "interrupted");
 		for (uint32_t edge = snapshot->edge_first[part];
 		     !error && edge < snapshot->edge_first[part + 1]; edge++) {
 			heap_object_id target = snapshot->edge_target[edge];

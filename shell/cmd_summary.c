@@ -120,7 +120,8 @@ static struct heap_error *reach_by_kind(struct session *session, struct amount *
 
 	for (int i = 0; i < HEAP_ROOT_KINDS; i++)
 		follow(&reaching, i, &amounts[i]);
-	return NULL;
+	return session_must_stop(session) ? heap_error_create(HEAP_ERROR_INTERRUPTED, "interrupted")
+					  : NULL;
 }
 
 static void print_leak_class(struct session *session, const struct heap_leaks *leaks,

@@ -5,6 +5,7 @@
 #include "shell/command.h"
 #include "shell/describe.h"
 #include "shell/format.h"
+#include "shell/new_file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -86,26 +87,34 @@ static struct heap_error *load(struct session *session)
 	return error ? error : heap_graph_need_reach(session->graph);
 }
 
+struct heap_error *export_check_complete(struct session *session, const char *path,
+					 struct heap_error *error)
+{
+	if (error || !session_must_stop(session))
+		return error;
+	return heap_error_create(session_interrupted ? HEAP_ERROR_INTERRUPTED : HEAP_ERROR_SYSTEM,
+				 strcmp(path, "-") == 0 ? "interrupted; the export is not complete"
+							: "interrupted; %s is not written",
+				 path);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *run_to_stream(struct export *export, const struct export_format *format)
 {
-	bool to_output = strcmp(export->path, "-") == 0;
+	struct new_file file;
 	struct heap_error *error;
 
-	export->stream =
-		to_output ? output_stream(export->session->output) : fopen(export->path, "we");
-	if (!export->stream)
-		return heap_error_create_system("%s", export->path);
-	error = format->run(export);
-
-	// Whoever reads the session's answer sees to that.
-	if (to_output)
+	// Whoever reads the session's answer sees whether it could be written.
+	if (strcmp(export->path, "-") == 0) {
+		export->stream = output_stream(export->session->output);
+		return export_check_complete(export->session, export->path, format->run(export));
+	}
+	error = new_file_open(&file, export->path);
+	if (error)
 		return error;
-
-	bool failed = ferror(export->stream);
-
-	failed |= fclose(export->stream) != 0;
-	return !error && failed ? heap_error_create_system("%s", export->path) : error;
+	export->stream = file.stream;
+	return new_file_close(
+		&file, export_check_complete(export->session, export->path, format->run(export)));
 }
 
 struct heap_error *export_run(struct session *session, const struct export_format *format,
@@ -126,8 +135,6 @@ struct heap_error *export_run(struct session *session, const struct export_forma
 	error = format->target == EXPORT_TO_STREAM ? run_to_stream(&export, format)
 						   : format->run(&export);
 	output_redirect(session->output, stream, session->colours);
-	if (!error && session_interrupted)
-		return heap_error_create(HEAP_ERROR_INTERRUPTED, "%s is not complete", path);
 	return error;
 }
 

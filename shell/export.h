@@ -91,7 +91,8 @@ const struct export_format *export_find(const char *name);
 const char *export_names(struct session *session);
 
 /**
- * Writes the session's snapshot to a file, which is overwritten; databases are added to.
+ * Writes the session's snapshot to a file, which is overwritten once all is written; databases
+ * are added to. An export that fails or is interrupted leaves nothing.
  *
  * @param path  "-" for standard output, where the format is a stream
  */
@@ -103,6 +104,16 @@ struct heap_error *export_run(struct session *session, const struct export_forma
 bool export_parse_options(int *argc, char **argv, struct export_options *options);
 
 // --- what several formats have in common ---------------------------------------------------
+
+/**
+ * Before a file is put in its place.
+ *
+ * @param error  of writing it, given back if there is one
+ * @return HEAP_ERROR_INTERRUPTED if the export was stopped, and so lacks something
+ */
+HEAP_MUST_CHECK
+struct heap_error *export_check_complete(struct session *session, const char *path,
+					 struct heap_error *error);
 
 /** A JSON string with its quotes. */
 void export_json_string(FILE *stream, const char *text);

@@ -2,19 +2,25 @@
 /*
  * Tables as comma-separated values (RFC 4180), a file per table in a directory.
  */
+#include "lib/cleanup.h"
 #include "lib/escape.h"
 #include "shell/export_tables.h"
+#include "shell/new_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+enum {
+	MAX_TABLES = 15,
+};
+
+// The tables are put in their places together, when all are written.
 struct csv {
-	const char *directory;
-	char *path; // of the table that is being written
-	FILE *file;
+	char *directory;
+	struct new_file files[MAX_TABLES];
+	size_t count;
+	FILE *file; // of the table that is being written
 };
 
 HEAP_MUST_CHECK
@@ -24,13 +30,17 @@ static struct heap_error *begin(void *context, const struct export_table *table)
 	const char *columns = table->columns, *separator = "";
 	char name[32], kind;
 
-	if (asprintf(&csv->path, "%s/%s.csv", csv->directory, table->name) < 0) {
-		csv->path = NULL;
+	CLEANUP_FREE char *path = NULL;
+	struct heap_error *error;
+
+	if (asprintf(&path, "%s/%s.csv", csv->directory, table->name) < 0) {
+		path = NULL;
 		return heap_error_out_of_memory();
 	}
-	csv->file = fopen(csv->path, "we");
-	if (!csv->file)
-		return heap_error_create_system("%s", csv->path);
+	error = new_file_open(&csv->files[csv->count], path);
+	if (error)
+		return error;
+	csv->file = csv->files[csv->count++].stream;
 	while (export_next_column(&columns, name, &kind)) {
 		fprintf(csv->file, "%s%s", separator, name);
 		separator = ",";
@@ -52,34 +62,35 @@ static struct heap_error *row(void *context, const struct export_value *values, 
 		else if (values[i].kind == EXPORT_TEXT)
 			heap_escape_put(csv->file, HEAP_ESCAPE_CSV, values[i].text);
 	}
-	return fputs("\r\n", csv->file) == EOF ? heap_error_create_system("%s", csv->path) : NULL;
+	return fputs("\r\n", csv->file) == EOF
+		       ? heap_error_create_system("%s", csv->files[csv->count - 1].path)
+		       : NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *end(void *context)
 {
 	struct csv *csv = context;
-	bool failed = fclose(csv->file) != 0;
 
-	csv->file = NULL;
-	if (failed)
-		return heap_error_create_system("%s", csv->path);
-	free(csv->path);
-	csv->path = NULL;
-	return NULL;
+	return new_file_finish(&csv->files[csv->count - 1]);
 }
 
 struct heap_error *export_csv(struct export *export)
 {
-	struct csv csv = { .directory = export->path };
+	CLEANUP_FREE char *directory = strdup(export->path);
+	struct csv csv = { .directory = directory };
 	const struct export_sink sink = { 1, &csv, begin, row, end };
 	struct heap_error *error;
+	bool made;
 
-	if (mkdir(csv.directory, 0777) != 0 && errno != EEXIST)
-		return heap_error_create_system("%s", csv.directory);
-	error = export_write_tables(export->session, &sink);
-	if (csv.file)
-		fclose(csv.file);
-	free(csv.path);
-	return error;
+	if (!directory)
+		return heap_error_out_of_memory();
+	error = new_file_begin_directory(directory, &made);
+	if (error)
+		return error;
+	error = export_check_complete(export->session, directory,
+				      export_write_tables(export->session, &sink));
+	for (size_t i = 0; i < csv.count; i++)
+		error = new_file_close(&csv.files[i], error);
+	return new_file_end_directory(directory, made, error);
 }

@@ -5,11 +5,13 @@
  */
 #include "lib/escape.h"
 #include "shell/export_tables.h"
+#include "shell/new_file.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct database {
 	const char *path;
@@ -133,7 +135,7 @@ static bool ask(const struct database *database, const char *statement, const ch
 	if (sqlite3_prepare_v2(database->sqlite, statement, -1, &query, NULL) != SQLITE_OK)
 		return false;
 	if (parameter)
-		sqlite3_bind_text(query, 1, parameter, -1, SQLITE_STATIC);
+		bind_name(query, 1, parameter);
 	found = sqlite3_step(query) == SQLITE_ROW;
 	if (found)
 		*result = (uint64_t)sqlite3_column_int64(query, 0);
@@ -179,27 +181,47 @@ static struct heap_error *fill(struct database *database, struct session *sessio
 		error = export_write_tables(session, &sink);
 	if (!error)
 		error = execute(database, indexes);
-	if (!error && session_interrupted)
-		return heap_error_create(HEAP_ERROR_INTERRUPTED, "%s: nothing has been added",
-					 database->path);
+	if (!error)
+		error = export_check_complete(session, database->path, NULL);
 	return error ? error : execute(database, "COMMIT");
+}
+
+// @param is_new  nobody needs what was there before a failure
+HEAP_MUST_CHECK
+static struct heap_error *write_database(struct database *database, struct session *session,
+					 const char *name, bool is_new)
+{
+	struct heap_error *error = NULL;
+
+	// One thread writes it, which needs no locks against others of this process.
+	if (sqlite3_open_v2(name, &database->sqlite,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK)
+		error = fail(database);
+	// A journal would be left behind by a signal.
+	if (!error && is_new)
+		error = execute(database, "PRAGMA journal_mode = OFF");
+	if (!error)
+		error = fill(database, session);
+	sqlite3_finalize(database->insert);
+	// What has not been committed is undone.
+	if (sqlite3_close(database->sqlite) != SQLITE_OK && !error)
+		error = fail(database);
+	return error;
 }
 
 struct heap_error *export_sqlite(struct export *export)
 {
 	struct database database = { .path = export->path };
-	struct heap_error *error = NULL;
+	struct new_file file;
+	struct heap_error *error;
 
-	// One thread writes it, which needs no locks against others of this process.
-	if (sqlite3_open_v2(database.path, &database.sqlite,
-			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-			    NULL) != SQLITE_OK)
-		error = fail(&database);
-	if (!error)
-		error = fill(&database, export->session);
-	sqlite3_finalize(database.insert);
-	// What has not been committed is undone.
-	if (sqlite3_close(database.sqlite) != SQLITE_OK && !error)
-		error = fail(&database);
-	return error;
+	// A snapshot is added to a database that is there, in one transaction.
+	if (access(export->path, F_OK) == 0)
+		return write_database(&database, export->session, export->path, false);
+	error = new_file_reserve(&file, export->path);
+	if (error)
+		return error;
+	return new_file_close(&file,
+			      write_database(&database, export->session, file.written, true));
 }

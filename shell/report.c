@@ -2,6 +2,7 @@
 #include "shell/report.h"
 
 #include "shell/candidates.h"
+#include "shell/new_file.h"
 #include "shell/page.h"
 #include "shell/report_data.h"
 #include "shell/report_parts.h"
@@ -47,15 +48,18 @@ static struct heap_error *write_file(const char *path, struct session *session,
 	char *data = NULL;
 	size_t size = 0;
 	struct heap_error *error = make_data(session, series, leaks, &data, &size);
-	FILE *stream = error ? NULL : fopen(path, "we");
+	struct new_file file;
 
-	if (!error && !stream)
-		error = heap_error_create_system("%s", path);
-	if (stream) {
-		page_write(stream, report_frame(), session->snapshot->info.program, data, size);
-		*bytes = (uint64_t)ftell(stream);
-		if (ferror(stream) | fclose(stream))
-			error = heap_error_create_system("%s", path);
+	if (!error && session_interrupted)
+		error = heap_error_create(HEAP_ERROR_INTERRUPTED, "interrupted; %s is not written",
+					  path);
+	if (!error)
+		error = new_file_open(&file, path);
+	if (!error) {
+		page_write(file.stream, report_frame(), session->snapshot->info.program, data,
+			   size);
+		*bytes = (uint64_t)ftell(file.stream);
+		error = new_file_close(&file, NULL);
 	}
 	free(data);
 	return error;

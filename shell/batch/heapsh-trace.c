@@ -13,6 +13,7 @@
 #include "lib/escape.h"
 #include "lib/filter.h"
 #include "shell/format.h"
+#include "shell/new_file.h"
 #include "shell/options.h"
 #include "shell/output.h"
 #include "shell/trace_holders.h"
@@ -526,16 +527,19 @@ HEAP_MUST_CHECK
 static struct heap_error *write_page(const struct telling *telling, const char *name)
 {
 	const char *path = telling->options->page;
-	FILE *stream = path ? fopen(path, "we") : stdout;
+	struct new_file file;
 	struct heap_error *error;
 
-	if (!stream)
-		return heap_error_create_system("%s", path);
-	error = trace_page_write(stream, &telling->samples, telling->peak_us, name);
-	if (!error && (fflush(stream) != 0 || ferror(stream)))
-		error = heap_error_create_system("%s", path ? path : "standard output");
-	if (path && fclose(stream) != 0 && !error)
-		error = heap_error_create_system("%s", path);
+	if (path) {
+		error = new_file_open(&file, path);
+		if (error)
+			return error;
+		return new_file_close(&file, trace_page_write(file.stream, &telling->samples,
+							      telling->peak_us, name));
+	}
+	error = trace_page_write(stdout, &telling->samples, telling->peak_us, name);
+	if (!error && (fflush(stdout) != 0 || ferror(stdout)))
+		error = heap_error_create_system("standard output");
 	return error;
 }
 

@@ -1,0 +1,90 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Files that are written are whole, or not there: when the disk is full, when a signal ends the
+# program, when something fails. What was there before stays as it was.
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use Test::More;
+
+my $directory = $Sample::directory;
+my $build = $Sample::build;
+my $large = "$directory/large.snap";
+system("$build/t/bench/generate -n 320000 -w -o $large >/dev/null") == 0 or die 'generate failed';
+$ENV{XDG_CACHE_HOME} = "$directory/cache";
+
+my ($usage) = Sample::run('', "$build/heapsh-export", '--help');
+my @format = split ' ', ($usage =~ /^formats: (.*)/m)[0];
+my @all = ('--depth', 999, '--limit', 99999999);
+my %writer = (
+    (map { ("export $_" => ["$build/heapsh-export", '-q', @all, '--format', $_, '-o']) } @format),
+    report => ["$build/heapsh-report", '-q', '-o'],
+);
+
+# What there is of names that begin so.
+sub left { my ($to) = @_; return join ' ', map { m{([^/]*)$} } glob "$to*" }
+
+sub size_of { my ($path) = @_; my $size = 0; $size += -s for -d $path ? glob "$path/*" : glob $path; return $size }
+
+for my $name (sort keys %writer) {
+    my @command = @{ $writer{$name} };
+    my $to = "$directory/out-" . $name =~ s/ /-/r;
+
+    # A limit of the file's size is a full disk, but for the signal.
+    my ($out, $err, $status) = Sample::run('', 'sh', '-c', 'trap "" XFSZ; ulimit -f 4; exec "$@"', 'sh', @command, $to, $large);
+    isnt $status, 0, "$name, without space: fails";
+    like $err, qr/File too large|disk I\/O error|disk is full|\bfull\b/, '... and says so';
+    is left($to), '', '... and leaves nothing';
+
+    Sample::run('', @command, "$directory/whole", $large);
+    my $whole = size_of("$directory/whole");
+    system 'rm', '-rf', "$directory/whole";
+
+    # Interrupted as soon as there is something.
+    for my $signal (qw(INT TERM)) {
+        my $pid = fork() // die $!;
+        if (!$pid) {
+            open STDOUT, '>', '/dev/null';
+            open STDERR, '>', "$directory/err";
+            $SIG{INT} = $SIG{TERM} = 'DEFAULT';
+            exec @command, $to, $large;
+        }
+        my $until = time + 60;
+        select undef, undef, undef, 0.002 while !glob("$to*") && time < $until && kill 0, $pid;
+        kill $signal, $pid;
+        waitpid $pid, 0;
+        SKIP: {
+            skip "$name: it was too quick", 1 if $? == 0 || -e $to && size_of($to) == $whole;
+            is left($to), '', "$name, SIG$signal: nothing is left";
+        }
+        system 'rm', '-rf', glob "$to*";
+    }
+}
+
+# A file that is there stays until the new one is whole, and keeps its mode; a link leads to it.
+{
+    my $small = Sample::make();
+    my $to = "$directory/there.dot";
+    open my $file, '>', $to or die $!;
+    print $file "before\n";
+    close $file;
+    chmod 0640, $to;
+    my (undef, undef, $status) = Sample::run('', 'sh', '-c', 'trap "" XFSZ; ulimit -f 4; exec "$@"', 'sh', "$build/heapsh-export", '-q', @all, '--format', 'dot', '-o', $to, $large);
+    isnt $status, 0, 'an export over a file that fails';
+    is Sample::content($to), "before\n", '... leaves that as it was';
+    symlink $to, "$directory/link.dot";
+    Sample::run('', "$build/heapsh-export", '-q', '--format', 'dot', '-o', "$directory/link.dot", $small);
+    like Sample::content($to), qr/^digraph/, 'through a link the file is replaced';
+    ok -l "$directory/link.dot", '... and the link stays';
+    is sprintf('%o', (stat $to)[2] & 07777), '640', '... and its mode';
+    my $mask = umask 027;
+    Sample::run('', "$build/heapsh-export", '-q', '--format', 'dot', '-o', "$directory/new.dot", $small);
+    umask $mask;
+    is sprintf('%o', (stat "$directory/new.dot")[2] & 07777), '640', 'a new file heeds the umask';
+    my ($out) = Sample::run('', "$build/heapsh-export", '-q', '--format', 'dot', '-o', '/dev/stdout', $small);
+    like $out, qr/^digraph/, 'a device is written to';
+    my ($no, $err) = Sample::run('', "$build/heapsh-export", '-q', '--format', 'dot', '-o', '/nowhere/x.dot', $small);
+    is $err, "heapsh-export: /nowhere/x.dot: No such file or directory\n", 'a directory that is not there';
+}
+done_testing;
