@@ -99,7 +99,8 @@ static bool find_text(const struct heap_snapshot *snapshot, const char *buffer, 
 		      heap_object_id object, struct text *result)
 {
 	bool typed = snapshot->type[object] != HEAP_NO_TYPE;
-	size_t length = strnlen(buffer, kept);
+	// Without bytes there may be no buffer, which strnlen() does not allow.
+	size_t length = kept > 0 ? strnlen(buffer, kept) : 0;
 	bool ends = length < kept || kept == snapshot->size[object];
 
 	if (length == 0 || (!typed && (length < LEAST_UNTYPED || length == kept)) ||
