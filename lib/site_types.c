@@ -5,12 +5,17 @@
 #include "lib/dwarf.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum {
+	FIRST_SEEN = 64, // slots for variables of a function
+};
 
 struct search {
 	struct heap_debug_code *code;
 	struct heap_site_types found;
-	uint64_t *seen; // [seen_count] roots of variables of the function that is looked at
-	size_t seen_count, seen_capacity;
+	uint64_t *seen; // [seen_size] hash table: roots of variables of the function looked at
+	size_t seen_count, seen_size;
 	uint8_t depth;
 };
 
@@ -45,19 +50,64 @@ static struct heap_error *add(struct search *search, uint64_t type, uint32_t lin
 	return NULL;
 }
 
+// Where a root is among those seen, or where it would be: 0 stands for none.
+static uint64_t *find_seen(uint64_t *seen, size_t size, uint64_t root)
+{
+	size_t at = (root * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (size - 1);
+
+	while (seen[at] != 0 && seen[at] != root)
+		at = (at + 1) & (size - 1);
+	return &seen[at];
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow_seen(struct search *search)
+{
+	size_t size = search->seen_size ? search->seen_size * 2 : FIRST_SEEN;
+	uint64_t *larger = calloc(size, sizeof(*larger));
+
+	if (!larger)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < search->seen_size; i++) {
+		if (search->seen[i] != 0)
+			*find_seen(larger, size, search->seen[i]) = search->seen[i];
+	}
+	free(search->seen);
+	search->seen = larger;
+	search->seen_size = size;
+	return NULL;
+}
+
 // Whether a variable of the function was met already, as a copy or as the original.
 HEAP_MUST_CHECK
 static struct heap_error *note(struct search *search, uint64_t root, bool *is_new)
 {
-	*is_new = true;
-	for (size_t i = 0; i < search->seen_count; i++)
-		*is_new &= search->seen[i] != root;
-	if (!*is_new)
-		return NULL;
-	if (!grow(&search->seen, search->seen_count, &search->seen_capacity, sizeof(*search->seen)))
-		return heap_error_out_of_memory();
-	search->seen[search->seen_count++] = root;
+	uint64_t *seen;
+
+	if (search->seen_count * 2 >= search->seen_size) {
+		struct heap_error *error = grow_seen(search);
+
+		if (error)
+			return error;
+	}
+	seen = find_seen(search->seen, search->seen_size, root);
+	*is_new = *seen != root;
+	*seen = root;
+	search->seen_count += *is_new;
 	return NULL;
+}
+
+// Begins with another function. A table that a large one has made is not cleared for each.
+static void forget_seen(struct search *search)
+{
+	if (search->seen_size > FIRST_SEEN) {
+		free(search->seen);
+		search->seen = NULL;
+		search->seen_size = 0;
+	} else if (search->seen_count > 0) {
+		memset(search->seen, 0, search->seen_size * sizeof(*search->seen));
+	}
+	search->seen_count = 0;
 }
 
 HEAP_MUST_CHECK
@@ -138,7 +188,7 @@ static struct heap_error *add_function(struct search *search, const struct heap_
 	struct heap_code_entry entry;
 	struct heap_error *error = heap_debug_code_describe(search->code, scope->place, &entry);
 
-	search->seen_count = 0;
+	forget_seen(search);
 	for (uint32_t i = scope->first_variable; !error && i < scope->end_variable; i++)
 		if (function_of(unit, unit->variables[i].scope) == function)
 			error = add_variable(search, unit->variables[i].place,

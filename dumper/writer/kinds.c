@@ -212,8 +212,10 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 	kinds->meanings = calloc((size_t)kinds->sites + 1, sizeof(*kinds->meanings));
 	if (!kinds->meanings)
 		return heap_error_out_of_memory();
-	for (heap_site_id i = 0; !error && i < kinds->sites && !progress_is_late(); i++)
+	for (heap_site_id i = 0; !error && i < kinds->sites && !progress_is_late(); i++) {
+		progress_flush(); // one may take long: all variables of its function are read
 		error = meanings_find(capture, i, &kinds->meanings[i]);
+	}
 	return error;
 }
 

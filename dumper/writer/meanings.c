@@ -180,13 +180,14 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 		return heap_error_out_of_memory();
 
 	heap_type_id result = find_result(capture, module, address);
+	uint32_t last = last_depth(types, count);
 
 	if (result != HEAP_NO_TYPE)
 		add(meanings, &(struct meaning){ result, 0, true });
 	for (size_t i = 0; i < count; i++) {
 		heap_type_id type = heap_types_strip(&capture->types, types[i].pointee);
 
-		if (type != HEAP_NO_TYPE && types[i].depth <= last_depth(types, count))
+		if (type != HEAP_NO_TYPE && types[i].depth <= last)
 			add(meanings, &(struct meaning){ type, types[i].depth, false });
 	}
 	return NULL;
