@@ -98,9 +98,11 @@ static void choose_suffix(unsigned number)
 	suffix = harmless;
 }
 
-// A text with what all names end with. Never freed.
+// A text with what all names end with. Kept to the end.
 static const char *hostile(const char *text)
 {
+	static char *names[4096];
+	static size_t count;
 	char *name = NULL;
 
 	if (!*suffix || !*text)
@@ -108,6 +110,7 @@ static const char *hostile(const char *text)
 	// A formula too, for spreadsheets.
 	if (asprintf(&name, "%s%s%s", strchr(suffix, '\x1b') ? "=" : "x", text, suffix) < 0)
 		check(heap_error_out_of_memory());
+	names[count++ % (sizeof(names) / sizeof(names[0]))] = name;
 	return name;
 }
 
