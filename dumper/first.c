@@ -8,6 +8,7 @@
 #include "dumper/system.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 
 static enum heapsnap_whose_malloc first;
@@ -59,13 +60,33 @@ static const char *file_of(const void *function)
 									    : "another library";
 }
 
+/*
+ * Whether a function is where its module only calls another's: in an executable that is not
+ * position-independent and takes the function's address, that is its entry of the procedure linkage
+ * table, for all modules. CPython is such a program.
+ */
+static bool is_call_of_another(const void *function)
+{
+#ifdef __GLIBC__
+	Dl_info info;
+	const ElfW(Sym) *symbol = NULL;
+
+	return dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	       symbol->st_shndx == SHN_UNDEF;
+#else
+	(void)function;
+	return false;
+#endif
+}
+
 // Sets where the program's malloc is. @return false if it is ours
 static bool find_other(const char **file)
 {
 	Dl_info info;
 	void *function = dlsym(RTLD_DEFAULT, "malloc");
 
-	if (!function || !dladdr(function, &info) || info.dli_fbase == heapsnap_library_base())
+	if (!function || !dladdr(function, &info) || info.dli_fbase == heapsnap_library_base() ||
+	    is_call_of_another(function))
 		return false;
 	*(void **)&first_realloc = dlsym(RTLD_DEFAULT, "realloc");
 	*(void **)&first_free = dlsym(RTLD_DEFAULT, "free");

@@ -113,4 +113,12 @@ for my $case (['gcc', 'thread', 'ThreadSanitizer'], ['clang', 'thread', 'ThreadS
             '... and one line says why there are no snapshots';
     }
 }
+# An executable that takes malloc's address, and lies where it was linked: what it has is no malloc.
+SKIP: {
+    skip 'no such executables', 2 unless compile('gcc', 'fixed', '-no-pie -fno-pic',
+        "#include <stdlib.h>\nvoid *(*volatile make)(size_t) = malloc;\nint main(void) { return !make(10); }\n");
+    my (undef, $status, $errors) = run("LD_PRELOAD=$library", './fixed');
+    is $status, 0, 'an executable that takes the address of malloc';
+    is $errors, '', 'has none of its own, and nothing is said';
+}
 done_testing;
