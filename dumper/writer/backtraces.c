@@ -134,6 +134,7 @@ void backtraces_deinit(struct backtraces *backtraces)
 	free(backtraces->wrappers);
 	free(backtraces->passed);
 	free(backtraces->paths);
+	free(backtraces->refused);
 	free(backtraces->calls);
 	free(backtraces->steps);
 	free(backtraces->own);
@@ -272,16 +273,51 @@ static uint32_t find_path(const struct backtraces *backtraces, uint64_t site, ui
 	return path ? path->backtrace : step;
 }
 
+static int compare_refused(const void *left, const void *right)
+{
+	const struct refused *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee)
+{
+	for (uint32_t i = 0; callee && i < backtraces->refused_count; i++) {
+		if (backtraces->refused[i].start == callee)
+			return backtraces->refused[i].site;
+	}
+	return 0;
+}
+
+bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	return find_path(backtraces, site, size) != 0;
+}
+
 struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
 					      void *context)
 {
 	uint32_t kept = 0;
 
+	backtraces->refused =
+		malloc(((size_t)backtraces->wrapper_count + 1) * sizeof(*backtraces->refused));
+	if (!backtraces->refused)
+		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < backtraces->wrapper_count; i++) {
-		if (test(context, backtraces->wrappers[i]))
+		uint64_t start = 0;
+
+		if (test(context, backtraces->wrappers[i], &start))
 			backtraces->wrappers[kept++] = backtraces->wrappers[i];
+		else if (start != 0)
+			backtraces->refused[backtraces->refused_count++] =
+				(struct refused){ start, backtraces->wrappers[i] };
 	}
 	backtraces->wrapper_count = kept;
+	if (backtraces->refused_count > 0)
+		qsort(backtraces->refused, backtraces->refused_count, sizeof(*backtraces->refused),
+		      compare_refused);
 
 	struct heap_error *error = note_paths(backtraces);
 

@@ -44,6 +44,12 @@ struct path {
 	uint32_t backtrace;
 };
 
+/** A site in a function that the library took for a wrapper, and that is not believed to be one. */
+struct refused {
+	uint64_t start; /**< of the function */
+	uint64_t site;
+};
+
 /** A caller of a wrapper. */
 struct passed {
 	uint64_t wrapper; /**< a site in it */
@@ -64,6 +70,8 @@ struct backtraces {
 	/** [path_count] ascending: a backtrace of each site, for the sizes that have none */
 	struct path *paths;
 	uint32_t path_count;
+	struct refused *refused; /**< [refused_count] ascending */
+	uint32_t refused_count;
 	struct passed *passed; /**< [passed_count] ascending: who has called wrappers */
 	uint32_t passed_count;
 
@@ -87,8 +95,12 @@ struct heap_error *backtraces_init(struct backtraces *backtraces, const struct i
 
 void backtraces_deinit(struct backtraces *backtraces);
 
-/** Whether the function at a site may be a wrapper. */
-typedef bool backtraces_test(void *context, uint64_t site);
+/**
+ * Whether the function at a site may be a wrapper.
+ *
+ * @param start  gets where the function begins; 0: not known
+ */
+typedef bool backtraces_test(void *context, uint64_t site, uint64_t *start);
 
 /**
  * Believes only some of the library's wrappers, of which each snapshot of a program says the same.
@@ -97,6 +109,12 @@ typedef bool backtraces_test(void *context, uint64_t site);
 HEAP_MUST_CHECK
 struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
 					      void *context);
+
+/** Whether a backtrace shows how a site comes to malloc. */
+bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size);
+
+/** The site in a function that is no wrapper after all, by where it begins; 0: it is none. */
+uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee);
 
 /** The site that matters of a block: its own, or that of whoever called the wrapper it is in. */
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size);

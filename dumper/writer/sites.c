@@ -94,6 +94,8 @@ static bool knows_type(void *context, uint64_t address, uint64_t size)
 
 enum {
 	NAMES_SIZE = 4096, // of HEAPSNAP_WRAPPERS
+	CALL_BYTES = 5,    // of a call to an address relative to the next instruction
+	CALL_OPCODE = 0xe8,
 };
 
 struct belief {
@@ -117,7 +119,7 @@ static bool is_named(const struct belief *belief, const char *function)
 
 // Where debug information tells nothing, the library's word is all that there is. So it is with one
 // that returns what all blocks of a program begin with: luaC_newobj().
-static bool is_believed(void *context, uint64_t site)
+static bool is_believed(void *context, uint64_t site, uint64_t *start)
 {
 	struct belief *belief = context;
 	struct capture *capture = belief->capture;
@@ -129,10 +131,12 @@ static bool is_believed(void *context, uint64_t site)
 	if (!module || module_passing(module, site - 1, &capture->types, &kept) != MODULE_KEEPS ||
 	    (kept != HEAP_NO_TYPE && headers_is_base(&capture->types, kept)))
 		return true;
-	if (belief->names[0] == '\0')
-		return false;
 	count = module_describe(module, site, site - 1, &capture->strings, places, MEANING_DEPTHS);
-	return count > 0 && is_named(belief, &capture->strings.bytes[places[count - 1].function]);
+	if (count == 0)
+		return false;
+	// The symbol table knows the function that the others are inlined into.
+	*start = places[count - 1].offset ? site - places[count - 1].offset : 0;
+	return is_named(belief, &capture->strings.bytes[places[count - 1].function]);
 }
 
 HEAP_MUST_CHECK
@@ -144,6 +148,35 @@ static struct heap_error *choose_wrappers(struct capture *capture)
 		image_read_string(&capture->image, capture->process.wrapper_names, belief.names,
 				  sizeof(belief.names));
 	return backtraces_choose_wrappers(&capture->backtraces, is_believed, &belief);
+}
+
+// Where the call before a return address leads to; 0 if it is not a plain one.
+static uint64_t find_callee(const struct capture *capture, uint64_t address)
+{
+#if defined(__x86_64__)
+	uint8_t code[CALL_BYTES] = { 0 };
+	int32_t distance;
+
+	image_read_padded(&capture->image, address - CALL_BYTES, code, sizeof(code));
+	memcpy(&distance, code + 1, sizeof(distance));
+	return code[0] == CALL_OPCODE ? address + (uint64_t)(int64_t)distance : 0;
+#else
+	(void)capture;
+	(void)address;
+	return 0;
+#endif
+}
+
+// Where no backtrace shows how a site comes to malloc, its call does: if that is of a function that
+// is not believed to be a wrapper, the site there is meant.
+static uint64_t find_meant(const struct capture *capture, uint64_t site, uint64_t size)
+{
+	const struct backtraces *backtraces = &capture->backtraces;
+	uint64_t called = 0;
+
+	if (!backtraces_have_path(backtraces, site, size))
+		called = backtraces_called(backtraces, find_callee(capture, site));
+	return called ? called : site;
 }
 
 // --- all sites ------------------------------------------------------------------
@@ -188,7 +221,8 @@ struct heap_error *sites_init(struct capture *capture)
 	error = choose_wrappers(capture);
 	for (uint32_t i = 0; !error && i < kinds->count; i++) {
 		uint32_t kind = order[i];
-		uint64_t site = kinds->list[kind].site, size = kinds->list[kind].size;
+		uint64_t size = kinds->list[kind].size;
+		uint64_t site = find_meant(capture, kinds->list[kind].site, size);
 		uint64_t address = backtraces_site(&capture->backtraces, site, size);
 		uint64_t maker =
 			backtraces_maker(&capture->backtraces, site, size, knows_type, capture);
