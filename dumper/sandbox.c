@@ -72,6 +72,8 @@ static const struct seccomp_data calls[] = {
 	{ .nr = SYS_lseek },
 	{ .nr = SYS_read },
 	{ .nr = SYS_fstat },
+	{ .nr = SYS_newfstatat, .args = { (uint32_t)AT_FDCWD } },
+	{ .nr = SYS_mprotect },
 	{ .nr = SYS_fcntl },
 	{ .nr = SYS_write, .args = { STDERR_FILENO } },
 	{ .nr = SYS_wait4 },

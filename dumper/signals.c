@@ -195,7 +195,7 @@ static void say(enum heapsnap_handler handler)
 
 	if ((handler != HEAPSNAP_HANDLER_REPLACED && handler != HEAPSNAP_HANDLER_WAITED) ||
 	    __atomic_exchange_n(&has_said, true, __ATOMIC_RELAXED) ||
-	    !heapsnap_settings.tells_handlers || heapsnap_is_go() ||
+	    !heapsnap_settings.tells_handlers || heapsnap_is_sandboxed() || heapsnap_is_go() ||
 	    heapsnap_report_would_disturb())
 		return;
 	at = heapsnap_format_text(at, end,

@@ -19,12 +19,17 @@ __asm__(".pushsection .note.go.buildid, \"a\", %note\n"
 	".ascii \"an/id/ab\"\n"
 	".popsection\n");
 
+static void handle(int number)
+{
+	_exit(number);
+}
+
 int main(void)
 {
 	const struct heapsnap_announcement *all = dlsym(RTLD_DEFAULT, "heapsnap_announcement");
-	unsigned long ignore[4] = { (unsigned long)SIG_IGN, 0, 0, 0 };
+	unsigned long action[4] = { (unsigned long)handle, 0, 0, 0 };
 
-	syscall(SYS_rt_sigaction, SIGQUIT, ignore, NULL, 8);
+	syscall(SYS_rt_sigaction, SIGQUIT, action, NULL, 8);
 	printf("%d\n", all ? (int)all->handler : -1);
 	fflush(stdout);
 	sleep(100);
