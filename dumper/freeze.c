@@ -3,6 +3,7 @@
 
 #include "dumper/frozen.h"
 #include "dumper/gate.h"
+#include "dumper/hold.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/settings.h"
@@ -22,6 +23,7 @@ enum {
 	SET_SLOTS = 4 * HEAPSNAP_THREADS,
 	MAX_TIDS = SET_SLOTS / 2,
 	FEW = 256,         // so many threads may be looked at while others stand
+	MAX_BUSY = 64,     // threads that run, beside which no sleepers are held
 	BUSY = 8,          // threads that run, from which on they compete for processors
 	SILENT_LOOKS = 32, // at threads that have not answered, each time
 	MAX_WOKEN = 128,   // sleeping threads that are woken to learn their registers
@@ -195,7 +197,7 @@ static bool has_all_threads(void)
 static bool runs_on(uint32_t slot)
 {
 	return state_of(slot) == HEAPSNAP_THREAD_ASKED && time_before[slot] == 0 &&
-	       heapsnap_gate_may_ask(slot);
+	       heapsnap_gate_may_ask(slot) && !heapsnap_hold_has(slot);
 }
 
 static uint32_t count_running(void)
@@ -268,7 +270,8 @@ static uint32_t look_at_awakened(void)
 	uint32_t awakened = 0;
 
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
-		if (time_before[i] == 0 || heapsnap_task_time(threads()[i].tid) == time_before[i])
+		if (time_before[i] == 0 || heapsnap_hold_has(i) ||
+		    heapsnap_task_time(threads()[i].tid) == time_before[i])
 			continue;
 		look_at(i);
 		awakened++;
@@ -295,10 +298,28 @@ static bool can_be_woken(uint32_t slot)
 {
 	struct heapsnap_task_signal signal;
 
-	if (time_before[slot] == 0 || call_of[slot] != HEAPSNAP_CALL_RESTARTED)
+	if (time_before[slot] == 0 || call_of[slot] != HEAPSNAP_CALL_RESTARTED ||
+	    heapsnap_hold_has(slot))
 		return false;
 	heapsnap_task_look_signal(&stop.tasks, threads()[slot].tid, stop.signal, &signal);
 	return !signal.gone && !signal.blocked;
+}
+
+// Holds threads without a signal; the others still run. Among many that run it would take
+// too long until the sleepers have got their turn to stop. @return false: that is refused
+static bool hold_sleepers(void)
+{
+	static uint32_t slots[HEAPSNAP_THREADS];
+	uint32_t count = 0;
+
+	if (heapsnap_settings.registers_ns == 0 || count_running() > MAX_BUSY)
+		return true;
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
+		if (time_before[i] != 0 && call_of[i] != HEAPSNAP_CALL_FRAGILE)
+			slots[count++] = i;
+	}
+	return count == 0 ||
+	       heapsnap_hold(&stop.tasks, slots, count, heapsnap_settings.registers_ns);
 }
 
 // Has some of the threads asked whose call goes on as if nothing had happened; so their
@@ -341,7 +362,8 @@ static uint64_t stop_others(void)
 
 	// The long look is while all still run.
 	find_threads();
-	choose_sleepers();
+	if (!hold_sleepers())
+		choose_sleepers();
 	if (count_running() > BUSY)
 		heapsnap_futex_wait(&never, 0, REST_NS);
 	heapsnap_tasks_calls = heapsnap_gate_calls = 0;
@@ -433,6 +455,7 @@ long heapsnap_freeze(void)
 	if (stops) {
 		mark_moved(shared);
 		end = heapsnap_gate_open();
+		heapsnap_hold_release();
 	}
 	shared->stop_ns = end - start;
 	shared->stop_calls = heapsnap_tasks_calls + heapsnap_gate_calls;
@@ -440,6 +463,7 @@ long heapsnap_freeze(void)
 	HEAPSNAP_SYSTEM_3(SYS_futex, &shared->ready, FUTEX_WAKE, 1);
 	if (stops) {
 		report_missed();
+		heapsnap_hold_finish();
 		heapsnap_tasks_close(&stop.tasks);
 	}
 	return pid;

@@ -23,6 +23,7 @@ struct heapsnap_settings heapsnap_settings = {
 	.has_types = true,
 	.writer_time_ns = UINT64_C(600000000000),
 	.stop_ns = 250000000,
+	.registers_ns = 5000000,
 	.stacks = HEAPSNAP_UNWINDS ? 512 << 10 : 0,
 };
 
@@ -201,6 +202,7 @@ static bool read_switch(const char *name)
 static void read_bounds(void)
 {
 	const char *stop = getenv("HEAPSNAP_STOP");
+	const char *registers = getenv("HEAPSNAP_REGISTERS");
 	const char *memory = getenv("HEAPSNAP_WRITER_MEMORY");
 	const char *time = getenv("HEAPSNAP_WRITER_TIME");
 
@@ -213,6 +215,10 @@ static void read_bounds(void)
 				": not a time, like 60s; 10m is used");
 	if (stop && !heapsnap_parse_amount(stop, heapsnap_times, &heapsnap_settings.stop_ns))
 		heapsnap_report("HEAPSNAP_STOP", stop, ": not a time, like 100ms; 250ms is used");
+	if (registers &&
+	    !heapsnap_parse_amount(registers, heapsnap_times, &heapsnap_settings.registers_ns))
+		heapsnap_report("HEAPSNAP_REGISTERS", registers,
+				": not a time, like 100ms; 5ms is used");
 	heapsnap_settings.writer_nice = read_switch("HEAPSNAP_WRITER_NICE");
 }
 

@@ -26,6 +26,7 @@ struct heapsnap_settings {
 	uint64_t writer_memory;  /**< HEAPSNAP_WRITER_MEMORY: bytes; 0: what is free */
 	uint64_t writer_time_ns; /**< HEAPSNAP_WRITER_TIME, for types; 0: any */
 	uint64_t stop_ns;        /**< HEAPSNAP_STOP: that stopping the threads may take */
+	uint64_t registers_ns;   /**< HEAPSNAP_REGISTERS: that holding sleepers may take */
 	bool writer_nice;        /**< HEAPSNAP_WRITER_NICE: it takes what others leave */
 };
 

@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <linux/time_types.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 static uint64_t clock_ns(int clock)
@@ -108,4 +109,28 @@ long heapsnap_read_file_at(int directory, const char *path, char *buffer, size_t
 long heapsnap_read_file(const char *path, char *buffer, size_t size)
 {
 	return heapsnap_read_file_at(AT_FDCWD, path, buffer, size);
+}
+
+const char *heapsnap_find_line(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; *text; text++) {
+		if (strncmp(text, name, length) == 0)
+			return text + length;
+		while (*text && *text != '\n')
+			text++;
+		if (!*text)
+			break;
+	}
+	return NULL;
+}
+
+uint64_t heapsnap_parse_decimal(const char *text)
+{
+	uint64_t value = 0;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		value = value * 10 + (uint64_t)(*text - '0');
+	return value;
 }

@@ -106,4 +106,10 @@ long heapsnap_read_file_at(int directory, const char *path, char *buffer, size_t
 /** Reads a whole small file. @return bytes read, or -errno */
 long heapsnap_read_file(const char *path, char *buffer, size_t size);
 
+/** The rest of the line in a text that begins with @p name. @return NULL: there is none */
+const char *heapsnap_find_line(const char *text, const char *name);
+
+/** The number that a text begins with; 0 if there is none. */
+uint64_t heapsnap_parse_decimal(const char *text);
+
 #endif

@@ -182,6 +182,7 @@ static enum heapsnap_call classify_call(uint64_t call, const uint64_t argument[]
 #endif
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
+	case SYS_restart_syscall: // what these, poll and futex are once they have been restarted
 	case SYS_rt_sigsuspend:
 	case SYS_msgrcv:
 		return HEAPSNAP_CALL_TRACEABLE;
@@ -246,6 +247,7 @@ static void look_at_call(const struct heapsnap_tasks *tasks, uint32_t tid, const
 		for (int i = 0; i < HEAPSNAP_TASK_ARGUMENTS; i++)
 			text = parse_number(text, 16, &task->argument[i]);
 		task->has_arguments = true;
+		task->number = (uint32_t)call;
 		task->call = classify_call(call, task->argument);
 		if (reads_file(call) && is_pipe(tasks, tid, task->argument[0]))
 			task->call = HEAPSNAP_CALL_RESTARTED;
@@ -259,24 +261,9 @@ static void look_at_call(const struct heapsnap_tasks *tasks, uint32_t tid, const
 	task->sleeps = task->sp != 0;
 }
 
-static const char *find_line(const char *text, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (; *text; text++) {
-		if (strncmp(text, name, length) == 0)
-			return text + length;
-		while (*text && *text != '\n')
-			text++;
-		if (!*text)
-			break;
-	}
-	return NULL;
-}
-
 static bool has_signal(const char *text, const char *set, int signal)
 {
-	const char *found = find_line(text, set);
+	const char *found = heapsnap_find_line(text, set);
 	uint64_t mask = 0;
 
 	if (found)
@@ -306,7 +293,7 @@ void heapsnap_task_look_signal(const struct heapsnap_tasks *tasks, uint32_t tid,
 	result->gone = read_file(tasks, tid, "/status", text, sizeof(text)) <= 0;
 	if (result->gone)
 		return;
-	state = find_line(text, "State:\t");
+	state = heapsnap_find_line(text, "State:\t");
 	result->gone = state && (*state == 'Z' || *state == 'X');
 	result->blocked = has_signal(text, "SigBlk:\t", signal);
 	result->pending = has_signal(text, "SigPnd:\t", signal);

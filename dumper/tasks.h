@@ -30,6 +30,7 @@ struct heapsnap_task {
 	bool sleeps;                                /**< in the kernel, at these: */
 	enum heapsnap_call call;                    /**< that it sleeps in */
 	bool has_arguments;                         /**< it sleeps in a system call */
+	uint32_t number;                            /**< of that */
 	uint64_t argument[HEAPSNAP_TASK_ARGUMENTS]; /**< the registers that hold arguments */
 	uint64_t sp;                                /**< 0: unknown */
 	uint64_t pc;                                /**< 0: unknown */

@@ -8,6 +8,7 @@
 #include "dumper/freeze.h"
 #include "dumper/go_runtime.h"
 #include "dumper/heapsnap.h"
+#include "dumper/hold.h"
 #include "dumper/keep.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
@@ -335,6 +336,7 @@ void heapsnap_trigger_init(void)
 		heapsnap_report(NULL, "out of memory", "; no snapshots can be taken");
 		return;
 	}
+	heapsnap_hold_init();
 	clears_itself = madvise(page, sizeof(*state), MADV_WIPEONFORK) == 0;
 	state = page;
 	state->pid = (uint32_t)getpid();

@@ -66,21 +66,12 @@ void heapsnap_waiter_join(const struct heapsnap_waiter *waiter)
 		heapsnap_futex_wait(&never, 0, 20000);
 }
 
-long heapsnap_waiter_start(struct heapsnap_waiter *waiter, void (*function)(void))
+long heapsnap_clone_running(long flags, char *top, void (*function)(void), volatile uint32_t *tid,
+			    void *storage)
 {
-	volatile uint32_t *tid = waiter->tid;
-
-	if (!waiter->memory)
-		return -ENOMEM;
-	wait_for_end(tid);
-
-	char *storage = waiter->memory + STACK_SIZE + STORAGE_SIZE / 2;
-	void **stack = (void **)(waiter->memory + STACK_SIZE);
+	void **stack = (void **)top;
 	long result;
 
-	// The thread descriptor begins with its own address; so does its third word.
-	((void **)storage)[0] = storage;
-	((void **)storage)[2] = storage;
 #if defined(__x86_64__)
 	stack[-3] = (void *)function; // popped; the call then leaves the stack as the ABI wants it
 	stack -= 3;
@@ -99,7 +90,7 @@ long heapsnap_waiter_start(struct heapsnap_waiter *waiter, void (*function)(void
 			 "syscall\n\t"
 			 "1:"
 			 : "=a"(result)
-			 : "a"(SYS_clone), "D"(FLAGS), "S"(stack), "d"(tid), "r"(r10),
+			 : "a"(SYS_clone), "D"(flags), "S"(stack), "d"(tid), "r"(r10),
 			   "r"(r8), [exit] "i"(SYS_exit)
 			 : "rcx", "r11", "memory");
 #else
@@ -107,7 +98,7 @@ long heapsnap_waiter_start(struct heapsnap_waiter *waiter, void (*function)(void
 	stack -= 2;
 
 	register long x8 __asm__("x8") = SYS_clone;
-	register long x0 __asm__("x0") = FLAGS;
+	register long x0 __asm__("x0") = flags;
 	register long x1 __asm__("x1") = (long)stack;
 	register long x2 __asm__("x2") = (long)tid;
 	register long x3 __asm__("x3") = (long)storage;
@@ -127,6 +118,26 @@ long heapsnap_waiter_start(struct heapsnap_waiter *waiter, void (*function)(void
 			 : "x9", "memory");
 	result = x0;
 #endif
+	return result;
+}
+
+long heapsnap_waiter_start(struct heapsnap_waiter *waiter, void (*function)(void))
+{
+	volatile uint32_t *tid = waiter->tid;
+
+	if (!waiter->memory)
+		return -ENOMEM;
+	wait_for_end(tid);
+
+	char *storage = waiter->memory + STACK_SIZE + STORAGE_SIZE / 2;
+
+	// The thread descriptor begins with its own address; so does its third word.
+	((void **)storage)[0] = storage;
+	((void **)storage)[2] = storage;
+
+	long result =
+		heapsnap_clone_running(FLAGS, waiter->memory + STACK_SIZE, function, tid, storage);
+
 	if (result < 0)
 		return result;
 	waiter->latest = (uint32_t)result;

@@ -36,6 +36,18 @@ long heapsnap_waiter_init(struct heapsnap_waiter *waiter, volatile uint32_t *tid
  */
 long heapsnap_waiter_start(struct heapsnap_waiter *waiter, void (*function)(void));
 
+/**
+ * clone(2) with a stack of its own, on which the new thread or process runs @p function, and
+ * exits. async-signal-safe.
+ *
+ * @param top      end of the stack, aligned to 16 bytes
+ * @param tid      for CLONE_PARENT_SETTID and CLONE_CHILD_CLEARTID; else NULL
+ * @param storage  for CLONE_SETTLS; else NULL
+ * @return the id, or -errno
+ */
+long heapsnap_clone_running(long flags, char *top, void (*function)(void), volatile uint32_t *tid,
+			    void *storage);
+
 /** Waits until the thread is no more, also for the kernel. async-signal-safe. */
 void heapsnap_waiter_join(const struct heapsnap_waiter *waiter);
 
