@@ -163,6 +163,77 @@ static struct heap_error *take_circles(struct work *work)
 	return NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *take_leaked(struct work *work)
+{
+	struct heap_error *error = take_direct(work);
+
+	return error ? error : take_circles(work);
+}
+
+// --- perhaps held ------------------------------------------------------------------
+
+uint32_t heap_leaks_unknown_threads(const struct heap_snapshot *snapshot, uint32_t *thread)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = snapshot->thread_count; i-- > 0;) {
+		if (snapshot->threads[i].state == HEAP_THREAD_EXACT)
+			continue;
+		count++;
+		if (thread)
+			*thread = i;
+	}
+	return count;
+}
+
+static bool leads(const struct work *work, heap_object_id object)
+{
+	return work->class_of[object] == HEAP_LEAK_DIRECT ||
+	       work->class_of[object] == HEAP_LEAK_CYCLE;
+}
+
+// Sets apart what registers that are not known may hold. What is leaked has its classes
+// already; when some of it is set apart, the rest gets them anew.
+HEAP_MUST_CHECK
+static struct heap_error *take_perhaps(struct work *work, uint32_t threads)
+{
+	const struct heap_snapshot *snapshot = work->snapshot;
+	CLEANUP_COLUMN uint32_t *leaders = NULL; // [sites]
+	CLEANUP_COLUMN uint8_t *perhaps = NULL;  // a bit per object
+	bool any = false;
+	struct heap_error *error =
+		heap_column_create((size_t)snapshot->site_count + 1, sizeof(*leaders), &leaders);
+
+	if (!error)
+		error = heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &perhaps);
+	if (error)
+		return error;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (leads(work, i))
+			leaders[snapshot->site[i]]++;
+	}
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (!leads(work, i) || leaders[snapshot->site[i]] > threads)
+			continue;
+		heap_bit_set(perhaps, i);
+		any = true;
+	}
+	if (!any)
+		return NULL;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (work->class_of[i] < HEAP_LEAK_DIRECT)
+			continue;
+		work->class_of[i] = NOT_YET;
+		work->leader[i] = HEAP_NO_OBJECT;
+	}
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (heap_bit_get(perhaps, i))
+			flood(work, i, HEAP_LEAK_PERHAPS, HEAP_LEAK_PERHAPS);
+	}
+	return take_leaked(work);
+}
+
 // --- all of them -------------------------------------------------------------
 
 static void classify_reach(struct work *work, const uint8_t *reach)
@@ -188,7 +259,11 @@ struct heap_error *heap_leaks_find(struct heap_graph *graph, heap_leak_suppresso
 	CLEANUP_COLUMN heap_object_id *leader = NULL;
 	CLEANUP_COLUMN heap_object_id *stack = NULL;
 	struct heap_leaks leaks = { 0 };
+	uint32_t threads = heap_leaks_unknown_threads(snapshot, NULL);
 	struct heap_error *error = heap_graph_need_reach(graph);
+
+	if (!error && threads > 0)
+		error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SITE);
 
 	if (!error)
 		error = heap_column_create(objects, 1, &class_of);
@@ -203,9 +278,9 @@ struct heap_error *heap_leaks_find(struct heap_graph *graph, heap_leak_suppresso
 
 	classify_reach(&work, graph->reach);
 	take_suppressed(&work, suppress, context);
-	error = take_direct(&work);
-	if (!error)
-		error = take_circles(&work);
+	error = take_leaked(&work);
+	if (!error && threads > 0)
+		error = take_perhaps(&work, threads);
 	if (error)
 		return error;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {

@@ -10,6 +10,11 @@
  *	                                     it, e and f are indirect
  *	root ──▶ g (into its middle)         not leaked, if that pointer is meant as one
  *
+ * Where the registers of some threads are not known, what looks leaked may be held by one of
+ * them. As many threads hold no more than as many blocks of one kind, as a rule, each its own:
+ * a site of which at most so many look leaked, of those that nothing else leaked leads to, is
+ * taken for that. They, and what they lead to, are perhaps held.
+ *
  * Each indirect leak belongs to one that is direct, its leader: the first that leads to it,
  * by address. So what a direct leak takes with it adds up.
  *
@@ -24,11 +29,20 @@ enum heap_leak_class {
 	HEAP_LEAK_REACHABLE,
 	HEAP_LEAK_INTERIOR,   /**< reachable, but only through a pointer into a middle */
 	HEAP_LEAK_SUPPRESSED, /**< leaked, but nobody wants to know; and what only that leads to */
-	HEAP_LEAK_DIRECT,     /**< no other leaked object points to it */
-	HEAP_LEAK_CYCLE,      /**< first of a circle that no other leaked object points to */
-	HEAP_LEAK_INDIRECT,   /**< a leaked object points to it */
+	HEAP_LEAK_PERHAPS,  /**< perhaps held by a register that is not known; its leader is too */
+	HEAP_LEAK_DIRECT,   /**< no other leaked object points to it */
+	HEAP_LEAK_CYCLE,    /**< first of a circle that no other leaked object points to */
+	HEAP_LEAK_INDIRECT, /**< a leaked object points to it */
 	HEAP_LEAK_CLASSES,
 };
+
+/** Registers of a thread that a call keeps: what a sleeping thread has beside its stack. */
+enum {
+	HEAP_KEPT_REGISTERS = 6,
+};
+
+/** @return how many threads' registers are not known. @param thread  index of the first, or NULL */
+uint32_t heap_leaks_unknown_threads(const struct heap_snapshot *snapshot, uint32_t *thread);
 
 struct heap_leaks {
 	uint8_t *class_of;      /**< [objects] enum heap_leak_class */
@@ -43,7 +57,8 @@ struct heap_leaks {
 typedef bool heap_leak_suppressor(void *context, heap_object_id object);
 
 /**
- * Linear in objects and edges; asks the graph for heap_graph_need_reach().
+ * Linear in objects and edges; asks the graph for heap_graph_need_reach(), and loads
+ * HEAP_COLUMN_SITE where threads' registers are not known.
  *
  * @param suppress  asked of each leaked object; NULL: none is
  * @param result    filled on success; heap_leaks_deinit() frees it

@@ -252,6 +252,10 @@ static void info_thread_states(struct session *session)
 			output_text(session->output, "  %" PRIu32 " %s\n", count[i],
 				    thread_states[i]);
 	}
+	if (count[1] + count[2] > 0)
+		output_text(session->output, "  %" PRIu32 " of which not all registers are known\n",
+			    count[1] + count[2]);
+	output_number(session->output, "threads_with_unknown_registers", count[1] + count[2]);
 }
 
 static void info_threads(struct session *session)

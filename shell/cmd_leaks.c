@@ -22,8 +22,9 @@ static const char *const groupings[] = {
 
 static const char *const class_names[HEAP_LEAK_CLASSES] = {
 	[HEAP_LEAK_REACHABLE] = "reachable",   [HEAP_LEAK_INTERIOR] = "interior",
-	[HEAP_LEAK_SUPPRESSED] = "suppressed", [HEAP_LEAK_DIRECT] = "direct",
-	[HEAP_LEAK_CYCLE] = "cycle",           [HEAP_LEAK_INDIRECT] = "indirect",
+	[HEAP_LEAK_SUPPRESSED] = "suppressed", [HEAP_LEAK_PERHAPS] = "perhaps",
+	[HEAP_LEAK_DIRECT] = "direct",         [HEAP_LEAK_CYCLE] = "cycle",
+	[HEAP_LEAK_INDIRECT] = "indirect",
 };
 
 // --- showing -----------------------------------------------------------------
@@ -89,14 +90,16 @@ static struct heap_error *print_list(const struct leak_groups *reporting, uint64
 	if (!bytes)
 		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		if (leaks->class_of[i] == HEAP_LEAK_INDIRECT)
+		if (leaks->class_of[i] == HEAP_LEAK_INDIRECT ||
+		    (leaks->class_of[i] == HEAP_LEAK_PERHAPS && leaks->leader[i] != i))
 			bytes[leaks->leader[i]] += snapshot->size[i];
 	}
 	output_open_array(session->output, "leaks");
 	for (heap_object_id i = 0; i < snapshot->object_count && !session_must_stop(session); i++) {
 		const void *mark = session_mark(session);
 
-		if (leaks->class_of[i] < HEAP_LEAK_DIRECT || limit == 0)
+		if (leaks->class_of[i] < HEAP_LEAK_PERHAPS || limit == 0 ||
+		    (leaks->class_of[i] == HEAP_LEAK_PERHAPS && leaks->leader[i] != i))
 			continue;
 		limit--;
 		output_text(session->output, "%-8s %s", class_names[leaks->class_of[i]],
@@ -126,6 +129,27 @@ static const char *describe_sum(const struct leak_groups *reporting, enum heap_l
 	return session_format(
 		reporting->session, "%" PRIu64 " object%s, %s", objects, format_plural(objects),
 		describe_bytes(reporting->session, reporting->leaks.sums[class].bytes));
+}
+
+// Of how many threads which registers could hold what is perhaps held.
+static void print_perhaps(const struct leak_groups *reporting)
+{
+	struct session *session = reporting->session;
+	uint32_t thread = 0;
+	uint32_t threads = heap_leaks_unknown_threads(session->snapshot, &thread);
+
+	output_number(session->output, "threads_with_unknown_registers", threads);
+	if (reporting->leaks.sums[HEAP_LEAK_PERHAPS].objects == 0)
+		return;
+	if (threads == 1)
+		output_text(session->output,
+			    "perhaps held by a register of thread %" PRIu32 ": %s\n",
+			    session->snapshot->threads[thread].tid,
+			    describe_sum(reporting, HEAP_LEAK_PERHAPS));
+	else
+		output_text(session->output,
+			    "perhaps held by a register of %" PRIu32 " threads: %s\n", threads,
+			    describe_sum(reporting, HEAP_LEAK_PERHAPS));
 }
 
 static void print_sums(const struct leak_groups *reporting)
@@ -208,6 +232,7 @@ static enum command_status print_leaks(struct leak_groups *reporting, const stru
 	if (!any)
 		output_text(session->output, "Nothing is leaked.\n");
 	print_sums(reporting);
+	print_perhaps(reporting);
 	if (suppressions)
 		print_suppressions(session, suppressions);
 	return any ? COMMAND_OK : COMMAND_NOTHING;
@@ -271,7 +296,9 @@ const struct command leaks_command = {
 		"it\n"
 		"goes with one that is direct. Of a circle the first stands for all. --list shows "
 		"each\n"
-		"block. FILE has lines leak:PATTERN as LeakSanitizer's, which are looked for in\n"
+		"block. What only a register could hold, of a thread whose registers are not\n"
+		"known (see info), is perhaps held, and counted apart. FILE has lines leak:PATTERN "
+		"as LeakSanitizer's, which are looked for in\n"
 		"functions, files and modules on the way to the allocation.\n\n"
 		"  leaks\n"
 		"  leaks --by backtrace --limit 3\n"

@@ -154,6 +154,8 @@ static void print_reachability(struct session *session, const struct amount *rea
 	}
 	output_close(output);
 	output_open_array(output, "leaked");
+	print_leak_class(session, leaks, HEAP_LEAK_PERHAPS, "perhaps",
+			 "perhaps a register that is not known", all);
 	print_leak_class(session, leaks, HEAP_LEAK_DIRECT, "direct", "nothing", all);
 	print_leak_class(session, leaks, HEAP_LEAK_CYCLE, "cycle", "nothing but their own circle",
 			 all);
