@@ -22,8 +22,14 @@
 #define FRAME_AT(site) ((struct heapsnap_frame){ 0 })
 #endif
 
+// glibc's memalign by another name, which nobody replaces.
+extern void *__libc_memalign(size_t alignment, size_t size) __attribute__((weak));
+
 // True if blocks lie in chunks of glibc's, with their size in the word before.
 static bool has_chunks;
+
+// True if blocks at alignments beyond malloc's own have footers.
+static bool has_footers;
 
 /*
  * glibc puts a key into the second word of a block that is freed into a thread's cache, by
@@ -34,7 +40,7 @@ static bool has_chunks;
  */
 static uint16_t choose_mark(const char *freed)
 {
-	uint32_t unset = ~(uint32_t)*heapsnap_signature_of(freed + HEAPSNAP_HEADER_SIZE);
+	uint32_t unset = ~(uint32_t)*heapsnap_signature((const struct heapsnap_header *)freed);
 
 	unset &= HEAPSNAP_MARKS;
 	return unset ? (uint16_t)(1u << (31 - __builtin_clz(unset))) : 0;
@@ -68,7 +74,77 @@ void heapsnap_blocks_begin(void)
 		look_at_glibc();
 	heapsnap_hot.mark = heapsnap_hot.plain ? heapsnap_hot.plain : 0x8000;
 	heapsnap_process.mark = heapsnap_hot.mark;
+	has_footers = has_chunks && heapsnap_below.memalign == __libc_memalign;
 	heapsnap_process.has_chunks = has_chunks;
+	heapsnap_process.footers_start = UINT64_MAX;
+}
+
+// --- finding what describes a block ------------------------------------------------
+
+static bool verifies(const struct heapsnap_header *header, const void *block)
+{
+	return heapsnap_verifies(heapsnap_hot.secret, heapsnap_hot.mark, (uint64_t)block,
+				 header->extent, header->origin);
+}
+
+// At the end of what may be used of it. Its place must not depend on anything but the chunk.
+static struct heapsnap_header *footer_place(const void *block)
+{
+	size_t usable = heapsnap_below.usable_size((void *)block) & ~(size_t)7;
+
+	return (struct heapsnap_header *)((uintptr_t)block + usable - HEAPSNAP_HEADER_SIZE);
+}
+
+static uint64_t *distance_before(const struct heapsnap_header *footer)
+{
+	return (uint64_t *)footer - 1;
+}
+
+// Bytes from the block to its footer, as that says.
+static uint64_t footer_distance(const struct heapsnap_header *footer)
+{
+	return heapsnap_extent_place(footer->extent) == HEAPSNAP_FAR_BEHIND
+		       ? *distance_before(footer)
+		       : heapsnap_footer_distance(heapsnap_extent_size(footer->extent));
+}
+
+// True if a footer may be looked for: a wild pointer, which libc will report, must not lead us to
+// memory that is not there. The word before a block is glibc's size of its chunk, which counts 16
+// bytes before the block, and the lowest bits are flags.
+static bool may_have_footer(const void *block)
+{
+	uint64_t start = __atomic_load_n(&heapsnap_process.footers_start, __ATOMIC_RELAXED);
+	uint64_t end = __atomic_load_n(&heapsnap_process.footers_end, __ATOMIC_RELAXED);
+	uint64_t address = (uint64_t)block, chunk;
+
+	if (address < start || address >= end || address % (2 * HEAPSNAP_HEADER_SIZE))
+		return false;
+	chunk = ((const uint64_t *)block)[-1] & ~UINT64_C(7);
+	return chunk % HEAPSNAP_HEADER_SIZE == 0 && chunk >= 2 * HEAPSNAP_HEADER_SIZE &&
+	       chunk - HEAPSNAP_HEADER_SIZE <= end - address;
+}
+
+struct heapsnap_header *heapsnap_find_header(const void *block)
+{
+	struct heapsnap_header *header = heapsnap_header_of(block);
+
+	if (verifies(header, block) && !heapsnap_extent_is_behind(header->extent))
+		return header;
+	if (!may_have_footer(block))
+		return NULL;
+	header = footer_place(block);
+	return heapsnap_extent_is_behind(header->extent) && verifies(header, block) &&
+			       footer_distance(header) == (uint64_t)header - (uint64_t)block
+		       ? header
+		       : NULL;
+}
+
+// Where the allocator below has a live block begin.
+static void *base_of(const void *block, const struct heapsnap_header *header)
+{
+	if (heapsnap_extent_is_behind(header->extent))
+		return (void *)block;
+	return (char *)block - heapsnap_extent_lead(header->extent);
 }
 
 // --- allocating ------------------------------------------------------------------
@@ -123,19 +199,56 @@ static struct heapsnap_making make(size_t size, uint64_t site, struct heapsnap_f
 	return heapsnap_observe(size, site, frame, is_sampled);
 }
 
-// Signs what the allocator below has given. @param alignment  log2, 0 for its own
-static void *adopt(char *base, size_t size, unsigned alignment, unsigned flags,
+// Signs what the allocator below has given. @param place  before the block
+static void *adopt(char *base, size_t size, unsigned place, unsigned flags,
 		   struct heapsnap_making making)
 {
 	if (!base)
 		return NULL;
 
-	char *block = base + (alignment ? (size_t)1 << alignment : HEAPSNAP_HEADER_SIZE);
+	uint64_t extent = heapsnap_extent(size, 0, place, flags) | heapsnap_hot.birth;
+	char *block = base + heapsnap_extent_lead(extent);
 	bool is_special = heapsnap_sample_begin(block, size, making.backtrace, false) ||
-			  alignment || !heapsnap_is_found();
+			  place != HEAPSNAP_BEFORE || !heapsnap_is_found();
 
-	heapsnap_sign(block, heapsnap_extent(size, 0, alignment, flags) | heapsnap_hot.birth,
-		      making.site, is_special);
+	heapsnap_sign(heapsnap_header_of(block), block, extent, making.site, is_special);
+	return block;
+}
+
+// Notes, before it is signed, where a block with a footer lies.
+static void note_footer(uint64_t start, uint64_t end)
+{
+	uint64_t *low = &heapsnap_process.footers_start, *high = &heapsnap_process.footers_end;
+	uint64_t present = __atomic_load_n(low, __ATOMIC_RELAXED);
+
+	while (start < present && !__atomic_compare_exchange_n(low, &present, start, true,
+							       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	present = __atomic_load_n(high, __ATOMIC_RELAXED);
+	while (end > present && !__atomic_compare_exchange_n(high, &present, end, true,
+							     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+// The same with a footer.
+static void *adopt_aligned(void *block, size_t size, unsigned flags, struct heapsnap_making making)
+{
+	if (!block)
+		return NULL;
+
+	struct heapsnap_header *footer = footer_place(block);
+	uint64_t distance = (uint64_t)footer - (uint64_t)block;
+	unsigned place = HEAPSNAP_BEHIND;
+
+	if (distance != heapsnap_footer_distance(size)) {
+		place = HEAPSNAP_FAR_BEHIND;
+		__atomic_store_n(distance_before(footer), distance, __ATOMIC_RELAXED);
+	}
+	heapsnap_sample_begin(block, size, making.backtrace, false);
+	note_footer((uint64_t)block, (uint64_t)(footer + 1));
+	heapsnap_sign(footer, block, heapsnap_extent(size, 0, place, flags) | heapsnap_hot.birth,
+		      making.site, true);
 	return block;
 }
 
@@ -159,7 +272,8 @@ void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned fla
 		if (caller) {
 			heapsnap_bytes_left -= size;
 			base += HEAPSNAP_HEADER_SIZE;
-			heapsnap_sign(base, heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth,
+			heapsnap_sign(heapsnap_header_of(base), base,
+				      heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth,
 				      caller, false);
 			return base;
 		}
@@ -188,6 +302,11 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 	if (is_too_large(size) || is_too_large(alignment << (40 - 31))) // 31: the most of 5 bits
 		return NULL;
 	heapsnap_below_init();
+	if (has_footers)
+		return adopt_aligned(
+			heapsnap_below.memalign(alignment, heapsnap_footer_distance(size) +
+								   HEAPSNAP_HEADER_SIZE),
+			size, flags, make(size, site, FRAME_AT(site)));
 	// A whole alignment before the block, of which the header takes the last 16 bytes.
 	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
 		     (unsigned)__builtin_ctzll(alignment), flags, make(size, site, FRAME_AT(site)));
@@ -204,7 +323,7 @@ static void *dead_base(void *block)
 		return block;
 	if (header->origin >> HEAPSNAP_SITE_BITS == HEAPSNAP_WIPED ||
 	    header->origin >> HEAPSNAP_SITE_BITS == HEAPSNAP_MOVING)
-		return heapsnap_base(block, header->extent);
+		return (char *)block - heapsnap_extent_lead(header->extent);
 	// The word before a block that never was ours is glibc's size of it. A number that is
 	// no size means a header of ours, over which the program or glibc (a key, a pointer to
 	// the next free block) has written since.
@@ -218,25 +337,27 @@ void heapsnap_release_other(void *block)
 	if (heapsnap_is_in_arena(block))
 		return;
 	heapsnap_below_init();
-	if (!heapsnap_is_live(block)) {
+
+	struct heapsnap_header *header = heapsnap_find_header(block);
+
+	if (!header) {
 		// libc says of it what it would have said without us.
 		heapsnap_hot.free(dead_base(block));
 		return;
 	}
 
-	void *base = heapsnap_base(block, heapsnap_header_of(block)->extent);
+	void *base = base_of(block, header);
 
 	heapsnap_trace_freed(heapsnap_sample_remove(block).number, false);
-	heapsnap_wipe(block);
+	heapsnap_wipe(header);
 	heapsnap_hot.free(base);
 }
 
 // --- reallocating --------------------------------------------------------------------
 
 // To a new block by copying, where the allocator below cannot do it in place.
-static void *move_block(void *block, size_t size, uint64_t site)
+static void *move_block(void *block, size_t old_size, size_t size, uint64_t site)
 {
-	size_t old_size = heapsnap_extent_size(heapsnap_header_of(block)->extent);
 	void *moved = heapsnap_allocate_aligned(1, size, site, 0);
 
 	if (!moved)
@@ -256,7 +377,8 @@ static void *reallocate_dead(void *block, size_t size, uint64_t site)
 		return heapsnap_below.realloc(base, size);
 	base = heapsnap_below.realloc(base, size + before);
 	// It was damaged; from here on it is whole.
-	return adopt(base, size, before > HEAPSNAP_HEADER_SIZE ? __builtin_ctzll(before) : 0, 0,
+	return adopt(base, size,
+		     before > HEAPSNAP_HEADER_SIZE ? __builtin_ctzll(before) : HEAPSNAP_BEFORE, 0,
 		     make(size, site, (struct heapsnap_frame){ 0 }));
 }
 
@@ -291,12 +413,16 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	if (is_too_large(size))
 		return NULL;
 	if (heapsnap_is_in_arena(block))
-		return move_block(block, size, site);
+		return move_block(block, heapsnap_extent_size(heapsnap_header_of(block)->extent),
+				  size, site);
 	heapsnap_below_init();
-	if (!heapsnap_is_live(block))
+
+	struct heapsnap_header *header = heapsnap_find_header(block);
+
+	if (!header)
 		return reallocate_dead(block, size, site);
-	if (heapsnap_extent_alignment(heapsnap_header_of(block)->extent))
-		return move_block(block, size, site);
+	if (heapsnap_extent_place(header->extent) != HEAPSNAP_BEFORE)
+		return move_block(block, heapsnap_extent_size(header->extent), size, site);
 
 	struct heapsnap_making making = make(size, site, FRAME_AT(site));
 	struct heapsnap_sampled sampled = { 0 };
@@ -312,12 +438,12 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 
 	if (base) {
 		heapsnap_trace_freed(sampled.number, true);
-		heapsnap_sign(base + HEAPSNAP_HEADER_SIZE, heapsnap_extent(size, birth, 0, 0),
-			      making.site,
+		heapsnap_sign((struct heapsnap_header *)base, base + HEAPSNAP_HEADER_SIZE,
+			      heapsnap_extent(size, birth, 0, 0), making.site,
 			      heapsnap_sample_begin(base + HEAPSNAP_HEADER_SIZE, size,
 						    making.backtrace, true));
 	} else {
-		heapsnap_sign(block, heapsnap_move.extent, heapsnap_move.site,
+		heapsnap_sign(header, block, heapsnap_move.extent, heapsnap_move.site,
 			      heapsnap_sample_add(block, sampled) != NULL);
 	}
 	end_move();
@@ -328,10 +454,18 @@ size_t heapsnap_usable_size(void *block)
 {
 	if (!block || heapsnap_is_in_arena(block) || !heapsnap_below.usable_size)
 		return 0;
-	if (!heapsnap_is_live(block))
-		return heapsnap_below.usable_size(block);
 
-	char *base = heapsnap_base(block, heapsnap_header_of(block)->extent);
+	const struct heapsnap_header *header = heapsnap_find_header(block);
+
+	if (!header)
+		return heapsnap_below.usable_size(block);
+	if (header > (const struct heapsnap_header *)block) {
+		bool is_far = heapsnap_extent_place(header->extent) == HEAPSNAP_FAR_BEHIND;
+
+		return footer_distance(header) - (is_far ? sizeof(uint64_t) : 0);
+	}
+
+	char *base = base_of(block, header);
 
 	return heapsnap_below.usable_size(base) - (size_t)((char *)block - base);
 }

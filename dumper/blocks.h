@@ -49,25 +49,23 @@ static inline struct heapsnap_header *heapsnap_header_of(const void *block)
 	return (struct heapsnap_header *)((uintptr_t)block - HEAPSNAP_HEADER_SIZE);
 }
 
+/**
+ * The header or footer of a block of ours; NULL if it is not live.
+ *
+ * @param block  what the program calls a block: any address
+ */
+struct heapsnap_header *heapsnap_find_header(const void *block);
+
 /** The upper 16 bits of the origin: where a little-endian machine has them. */
-static inline uint16_t *heapsnap_signature_of(const void *block)
+static inline uint16_t *heapsnap_signature(const struct heapsnap_header *header)
 {
-	return (uint16_t *)((uintptr_t)block - sizeof(uint16_t));
-}
-
-static inline int heapsnap_is_live(const void *block)
-{
-	const struct heapsnap_header *header = heapsnap_header_of(block);
-
-	return heapsnap_verifies(heapsnap_hot.secret, heapsnap_hot.mark, (uint64_t)block,
-				 header->extent, header->origin);
+	return (uint16_t *)((uintptr_t)(header + 1) - sizeof(uint16_t));
 }
 
 /** Signs: from here on the block is live. The signature is the last store. */
-HEAPSNAP_INLINE void heapsnap_sign(void *block, uint64_t extent, uint64_t site, bool is_special)
+HEAPSNAP_INLINE void heapsnap_sign(struct heapsnap_header *header, const void *block,
+				   uint64_t extent, uint64_t site, bool is_special)
 {
-	struct heapsnap_header *header = heapsnap_header_of(block);
-
 	__atomic_store_n(&header->extent, extent, __ATOMIC_RELAXED);
 #if defined(__aarch64__)
 	site &= HEAPSNAP_SITE_MASK; // a return address may itself be signed
@@ -78,29 +76,20 @@ HEAPSNAP_INLINE void heapsnap_sign(void *block, uint64_t extent, uint64_t site, 
 	uint64_t hash = heapsnap_hash(heapsnap_hot.secret, (uint64_t)block, extent);
 
 	hash = is_special ? heapsnap_special(hash, heapsnap_hot.mark) : hash | heapsnap_hot.mark;
-	__atomic_store_n(heapsnap_signature_of(block), (uint16_t)hash, __ATOMIC_RELAXED);
+	__atomic_store_n(heapsnap_signature(header), (uint16_t)hash, __ATOMIC_RELAXED);
 }
 
 /** Whether free() takes the block to begin at its header. */
 static inline bool heapsnap_is_plain(const void *block)
 {
-	return *heapsnap_signature_of(block) & heapsnap_hot.plain;
+	return *heapsnap_signature(heapsnap_header_of(block)) & heapsnap_hot.plain;
 }
 
 /** Wipes: from here on the block is not live. Before the allocator below may reuse it. */
-HEAPSNAP_INLINE void heapsnap_wipe(void *block)
+HEAPSNAP_INLINE void heapsnap_wipe(struct heapsnap_header *header)
 {
-	__atomic_store_n(heapsnap_signature_of(block), HEAPSNAP_WIPED, __ATOMIC_RELAXED);
+	__atomic_store_n(heapsnap_signature(header), HEAPSNAP_WIPED, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-/** Where the allocator below has the block begin. */
-static inline void *heapsnap_base(const void *block, uint64_t extent)
-{
-	unsigned alignment = heapsnap_extent_alignment(extent);
-
-	return (void *)((uintptr_t)block -
-			(alignment ? (uintptr_t)1 << alignment : HEAPSNAP_HEADER_SIZE));
 }
 
 /**
@@ -137,7 +126,8 @@ HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)
 	char *block = base + HEAPSNAP_HEADER_SIZE;
 
 	__asm__("" : "+r"(block)); // one addition, not one per store
-	heapsnap_sign(block, heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth, site, false);
+	heapsnap_sign(heapsnap_header_of(block), block,
+		      heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth, site, false);
 	return block;
 }
 
@@ -152,7 +142,7 @@ HEAPSNAP_INLINE void heapsnap_release(void *block)
 		heapsnap_release_other(block);
 		return;
 	}
-	heapsnap_wipe(block);
+	heapsnap_wipe(heapsnap_header_of(block));
 	heapsnap_hot.free(heapsnap_header_of(block));
 }
 

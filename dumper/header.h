@@ -11,8 +11,22 @@
  *	  chunk head │ size, birth, shape │ site, signature    │ asked for
  *	└─ ─ ─ ─ ─ ─┴────────────────────┴────────────────────┴──────────────────
  *
- *	extent: size 40 bits | birth epoch 16 | alignment 5 | flags 3     (from bit 0 up)
+ *	extent: size 40 bits | birth epoch 16 | place 5 | flags 3         (from bit 0 up)
  *	origin: site 48 bits | signature 16
+ *
+ * A block that is aligned beyond malloc's own alignment would be pushed to the next page by a
+ * header. Above glibc such a block has the same 16 bytes behind it, as a footer, and begins where
+ * glibc's chunk does:
+ *
+ *	block                      footer - 8            footer
+ *	┌────────────────────────┬─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ┌────────────────────┬────────────────────┐
+ *	│ what the program       │ distance from the   │ extent             │ origin             │
+ *	│ asked for, up to 8     │ block, if chunk is  │ size, birth, kind  │ site, signature    │
+ *	└────────────────────────┴─ larger ─ ─ ─ ─ ─ ─ └────────────────────┴────────────────────┘
+ *	                                                                       end of usable memory
+ *
+ * free() finds it by glibc's word on how much is usable, the writer by its signature. What is
+ * below may not be glibc: then all of the alignment precedes the block, the header at its end.
  *
  * The signature is made from the block's address, the extent and a secret of the process;
  * one bit of it says how the block is freed (below). A block is live exactly when its
@@ -58,16 +72,23 @@ enum heapsnap_block_flags {
 	HEAPSNAP_BLOCK_NEW_ARRAY = 1 << 2, /**< from operator new[] */
 };
 
+/** Where the 16 bytes are. From 5 on: before the block, log2 of the alignment before that. */
+enum heapsnap_place {
+	HEAPSNAP_BEFORE = 0,     /**< the block begins 16 bytes into libc's */
+	HEAPSNAP_BEHIND = 1,     /**< behind the block's size, rounded up to 8 */
+	HEAPSNAP_FAR_BEHIND = 2, /**< further behind, as the word before them says */
+	HEAPSNAP_ALIGNED = 5,
+};
+
 struct heapsnap_header {
 	uint64_t extent;
 	uint64_t origin;
 };
 
-/** @param alignment  log2 of it, or 0 for malloc's own: the way back to libc's block */
-static inline uint64_t heapsnap_extent(uint64_t size, uint32_t birth, unsigned alignment,
+static inline uint64_t heapsnap_extent(uint64_t size, uint32_t birth, unsigned place,
 				       unsigned flags)
 {
-	return size | (uint64_t)birth << 40 | (uint64_t)alignment << 56 | (uint64_t)flags << 61;
+	return size | (uint64_t)birth << 40 | (uint64_t)place << 56 | (uint64_t)flags << 61;
 }
 
 static inline uint64_t heapsnap_extent_size(uint64_t extent)
@@ -80,9 +101,31 @@ static inline uint32_t heapsnap_extent_birth(uint64_t extent)
 	return extent >> 40 & 0xffff;
 }
 
-static inline unsigned heapsnap_extent_alignment(uint64_t extent)
+static inline unsigned heapsnap_extent_place(uint64_t extent)
 {
 	return extent >> 56 & 0x1f;
+}
+
+/** True if a footer has this extent. */
+static inline int heapsnap_extent_is_behind(uint64_t extent)
+{
+	unsigned place = heapsnap_extent_place(extent);
+
+	return place == HEAPSNAP_BEHIND || place == HEAPSNAP_FAR_BEHIND;
+}
+
+/** Bytes from the block that libc gave to the program's, which has a header. */
+static inline uint64_t heapsnap_extent_lead(uint64_t extent)
+{
+	unsigned place = heapsnap_extent_place(extent);
+
+	return place >= HEAPSNAP_ALIGNED ? UINT64_C(1) << place : HEAPSNAP_HEADER_SIZE;
+}
+
+/** The least distance of a footer from its block. */
+static inline uint64_t heapsnap_footer_distance(uint64_t size)
+{
+	return (size + 7) & ~UINT64_C(7);
 }
 
 static inline unsigned heapsnap_extent_flags(uint64_t extent)

@@ -129,6 +129,13 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	return is_enough ? moved : look_at(moved, size, site, true);
 }
 
+// No block has one.
+struct heapsnap_header *heapsnap_find_header(const void *block)
+{
+	(void)block;
+	return NULL;
+}
+
 size_t heapsnap_usable_size(void *block)
 {
 	if (!block || heapsnap_is_in_arena(block) || !heapsnap_below.usable_size)

@@ -66,9 +66,13 @@ HEAPSNAP_API int heapsnap_set_type(void *block, const char *type)
 	if (!HEAPSNAP_TAKES_SNAPSHOTS)
 		return -ENOTSUP;
 
-	bool is_piece = block && type && heapsnap_tracked_set_labelled(block);
+	if (!block || !type)
+		return -EINVAL;
 
-	if (!block || !type || (!is_piece && !heapsnap_is_live(block)))
+	bool is_piece = heapsnap_tracked_set_labelled(block);
+	struct heapsnap_header *header = is_piece ? NULL : heapsnap_find_header(block);
+
+	if (!is_piece && !header)
 		return -EINVAL;
 	labels = table();
 	label = labels ? find_entry(labels, (uint64_t)block) : NULL;
@@ -78,13 +82,12 @@ HEAPSNAP_API int heapsnap_set_type(void *block, const char *type)
 	if (is_piece)
 		return 0;
 
-	struct heapsnap_header *header = heapsnap_header_of(block);
 	uint64_t extent = header->extent | (uint64_t)HEAPSNAP_BLOCK_LABELLED << 61;
 	uint64_t site = header->origin & HEAPSNAP_SITE_MASK;
-	bool is_special = !(*heapsnap_signature_of(block) & heapsnap_hot.mark);
+	bool is_special = !(*heapsnap_signature(header) & heapsnap_hot.mark);
 
 	// Between the two words the block would look damaged; wiped it is merely not there.
-	heapsnap_wipe(block);
-	heapsnap_sign(block, extent, site, is_special);
+	heapsnap_wipe(header);
+	heapsnap_sign(header, block, extent, site, is_special);
 	return 0;
 }

@@ -182,6 +182,9 @@ struct heapsnap_process {
 	uint64_t secret;     /**< for header.h: odd */
 	uint64_t mark;       /**< for header.h: a bit */
 	uint32_t has_chunks; /**< 1: the word before what libc gave is glibc's size of it */
+	uint64_t
+		footers_start; /**< every block with a footer lies in [footers_start, footers_end) */
+	uint64_t footers_end;
 
 	uint32_t pid;           /**< of the program, not of its frozen copy */
 	uint32_t serial;        /**< how many snapshots it has asked for before this one */

@@ -13,7 +13,8 @@ enum {
 	// Ranges with fewer blocks per byte than this are searched, not indexed.
 	SPARSE_BYTES = 65536,
 	MAX_DAMAGES = 1000,
-	MAX_SUSPECTS = 1 << 20,
+	MAX_SUSPECTS = 1 << 16,
+	MAX_CHUNKS = 16,     // that are walked through from a live block
 	LEAST_CHUNK = 32,    // of glibc, bytes
 	CHUNK_FLAGS = 7,     // of its size of a chunk, the lowest bits
 	CHUNK_IN_USE = 1,    // of these: the chunk before
@@ -48,12 +49,17 @@ struct scan {
 	uint64_t start, end;
 	uint64_t next;  // nothing can start before: inside a live block
 	uint64_t added; // where the last block that was added ends
+	uint64_t low;   // where the first block with a footer begins, which may be before start
+	uint32_t first; // the range's first object
 	struct suspects suspects;
 };
 
+// A block's header or footer.
 struct header {
 	uint64_t block;
 	uint64_t extent, origin;
+	uint64_t address;
+	uint64_t next; // where another one may begin
 };
 
 // What heapsnap_track() was told of, by address; those before `at` have been added, or left out.
@@ -67,6 +73,8 @@ struct part {
 	const struct scan *scan;
 	uint64_t end;
 	uint64_t next; // as in the scan, which this one knows nothing of
+	bool has_footers;
+	uint64_t last_word, last_address; // the last word that was looked at
 	struct header *headers;
 	size_t count, capacity;
 	const struct image_mapping *code; // in which the last site was
@@ -164,7 +172,7 @@ static struct heap_error *add_tracked(struct objects *objects, struct tracked *t
 	     !error && tracked->at < tracked->count && tracked->pieces[tracked->at].address < end;
 	     leave_out(tracked, start)) {
 		const struct heapsnap_piece *piece = &tracked->pieces[tracked->at];
-		struct header header = { piece->address, piece->extent, piece->site };
+		struct header header = { piece->address, piece->extent, piece->site, 0, 0 };
 		uint64_t size = heapsnap_extent_size(piece->extent);
 
 		if (size > end - piece->address)
@@ -252,7 +260,7 @@ static struct heap_error *suspect_header(struct part *part, const struct header 
 {
 	const struct image_mapping *mapping =
 		image_find(part->scan->image, header->origin & HEAPSNAP_SITE_MASK);
-	struct suspect suspect = { header->block - HEAPSNAP_HEADER_SIZE, header->extent };
+	struct suspect suspect = { header->address, header->extent };
 
 	return mapping && (mapping->protection & PROT_EXEC) ? note_suspect(&part->suspects, suspect)
 							    : NULL;
@@ -323,24 +331,26 @@ static bool is_anonymous(const struct image *image, uint64_t start, uint64_t end
 }
 
 /*
- * True if a block may reach beyond the memory that was scanned: the program may have protected
- * pages inside it, left them out of copies, or mapped something over them. What merely looks like
- * a header must not hide what comes behind it. So the site has to be in code, and glibc's chunk,
- * or what is mapped there, has to bear out the size.
+ * True if a block may reach beyond the memory that was scanned, to `start` or `end`: the program
+ * may have protected pages inside it, left them out of copies, or mapped something over them. What
+ * merely looks like a header must not hide what comes behind it. So the site has to be in code,
+ * and glibc's chunk, or what is mapped there, has to bear out the size.
+ *
+ * @param base, bytes  what libc gave
  */
-static bool reaches_beyond(const struct scan *scan, const struct header *header)
+static bool may_reach(const struct scan *scan, const struct header *header, uint64_t base,
+		      uint64_t bytes)
 {
 	const struct image_mapping *code =
 		image_find(scan->image, header->origin & HEAPSNAP_SITE_MASK);
-	unsigned alignment = heapsnap_extent_alignment(header->extent);
-	uint64_t before = alignment ? UINT64_C(1) << alignment : HEAPSNAP_HEADER_SIZE;
-	uint64_t size = heapsnap_extent_size(header->extent);
+	uint64_t end = base + bytes;
 
 	if (!code || !(code->protection & PROT_EXEC))
 		return false;
-	if (scan->process->has_chunks)
-		return chunk_fits(read_chunk(scan->image, header->block - before), before + size);
-	return is_anonymous(scan->image, scan->end, header->block + size);
+	if (scan->process->has_chunks && chunk_fits(read_chunk(scan->image, base), bytes))
+		return true;
+	return is_anonymous(scan->image, base < scan->start ? base : scan->end,
+			    end > scan->end ? end : scan->start);
 }
 
 static uint64_t end_of_block(uint64_t block, uint64_t size)
@@ -348,60 +358,146 @@ static uint64_t end_of_block(uint64_t block, uint64_t size)
 	return block + ((size + GRANULE - 1) & ~(uint64_t)(GRANULE - 1));
 }
 
+// Whose footer the words would be; 0 if nobody's.
+static uint64_t find_footed(const struct part *part, const struct header *footer)
+{
+	uint64_t distance = heapsnap_footer_distance(heapsnap_extent_size(footer->extent));
+	uint64_t block;
+
+	if (heapsnap_extent_place(footer->extent) == HEAPSNAP_FAR_BEHIND) {
+		uint64_t far;
+
+		if (!image_read(part->scan->image, footer->address - 8, &far, sizeof(far)) ||
+		    far <= distance || far > HEAPSNAP_SIZE_MAX)
+			return 0;
+		distance = far;
+	}
+	block = footer->address - distance;
+	return block % (2 * GRANULE) == 0 && block < footer->address &&
+			       block >= part->scan->process->footers_start
+		       ? block
+		       : 0;
+}
+
+// What glibc may have left of what an aligned block holds does not count.
+static void forget_from(struct part *part, uint64_t block)
+{
+	while (part->count > 0 && part->headers[part->count - 1].block >= block)
+		part->count--;
+	while (part->suspects.count > 0 &&
+	       part->suspects.list[part->suspects.count - 1].header >= block)
+		part->suspects.count--;
+}
+
+// True if the words describe a live block, which is filled in.
+static bool read_header(struct part *part, struct header *header)
+{
+	const struct scan *scan = part->scan;
+
+	header->block = header->address + HEAPSNAP_HEADER_SIZE;
+	if (heapsnap_extent_is_behind(header->extent))
+		header->block = part->has_footers ? find_footed(part, header) : 0;
+	else if (header->address % GRANULE != 0)
+		return false;
+	return header->block != 0 &&
+	       heapsnap_verifies(scan->process->secret, scan->process->mark, header->block,
+				 header->extent, header->origin);
+}
+
+// True if the block can lie where it says. Fills in where the next one may begin.
+static bool has_place(struct part *part, struct header *header)
+{
+	const struct scan *scan = part->scan;
+	uint64_t size = heapsnap_extent_size(header->extent);
+
+	if (!may_be_site(part, header->origin & HEAPSNAP_SITE_MASK))
+		return false;
+	if (heapsnap_extent_is_behind(header->extent)) {
+		header->next = header->address + HEAPSNAP_HEADER_SIZE;
+		return header->block >= scan->start ||
+		       may_reach(scan, header, header->block, header->next - header->block);
+	}
+
+	uint64_t lead = heapsnap_extent_lead(header->extent);
+
+	header->next = end_of_block(header->block, size);
+	return size <= scan->end - header->block ||
+	       may_reach(scan, header, header->block - lead, lead + size);
+}
+
+static bool may_be_signed(uint64_t origin)
+{
+	uint64_t signature = origin >> HEAPSNAP_SITE_BITS;
+
+	return signature != 0 && signature != HEAPSNAP_WIPED;
+}
+
+// Two words that may be a header or footer.
+HEAP_MUST_CHECK
+static struct heap_error *look_at(struct part *part, uint64_t address, uint64_t extent,
+				  uint64_t origin)
+{
+	struct header header = { .address = address, .extent = extent, .origin = origin };
+
+	if (origin >> HEAPSNAP_SITE_BITS == HEAPSNAP_MOVING) {
+		header.block = address + HEAPSNAP_HEADER_SIZE;
+		if (address % GRANULE != 0 || !complete(part->scan, &header))
+			return NULL;
+	} else if (!read_header(part, &header)) {
+		return suspect_header(part, &header);
+	}
+	if (!has_place(part, &header))
+		return NULL;
+	if (heapsnap_extent_is_behind(extent))
+		forget_from(part, header.block);
+	if (part->count > 0 && part->headers[part->count - 1].next > header.block)
+		return NULL; // they overlap: one of them is left over, or an accident
+	part->next = header.next;
+	return note_header(part, header);
+}
+
+// Headers lie at multiples of 16; footers at multiples of 8, so that one may begin with the last
+// word of what was visited before.
 HEAP_MUST_CHECK
 static struct heap_error *scan_words(void *context, uint64_t address, const uint64_t *words,
 				     size_t count)
 {
 	struct part *part = context;
-	size_t at = 0;
+	size_t step = part->has_footers ? 1 : 2, at = 0;
+	struct heap_error *error = NULL;
 
+	if (part->has_footers && part->last_address + 8 == address &&
+	    part->last_address >= part->next && may_be_signed(words[0]))
+		error = look_at(part, part->last_address, part->last_word, words[0]);
 	if (part->next > address)
 		at = part->next - address < count * 8 ? (part->next - address) / 8 : count;
-	for (; at + 1 < count; at += 2) {
-		struct header header = { address + at * 8 + HEAPSNAP_HEADER_SIZE, words[at],
-					 words[at + 1] };
-		uint64_t signature = header.origin >> HEAPSNAP_SITE_BITS;
-		struct heap_error *error;
+	while (!error && at + 1 < count) {
+		uint64_t next = part->next;
 
-		if (signature == 0 || signature == HEAPSNAP_WIPED)
-			continue;
-
-		if (signature == HEAPSNAP_MOVING) {
-			if (!complete(part->scan, &header))
-				continue;
-		} else if (!heapsnap_verifies(part->scan->process->secret,
-					      part->scan->process->mark, header.block,
-					      header.extent, header.origin)) {
-			error = suspect_header(part, &header);
-			if (error)
-				return error;
-			continue;
-		}
-
-		uint64_t size = heapsnap_extent_size(header.extent);
-
-		if (!may_be_site(part, header.origin & HEAPSNAP_SITE_MASK) ||
-		    (size > part->scan->end - header.block && !reaches_beyond(part->scan, &header)))
-			continue;
-
-		error = note_header(part, header);
-		if (error)
-			return error;
-		part->next = end_of_block(header.block, size);
-		if (part->next - address >= count * 8)
+		if (may_be_signed(words[at + 1]))
+			error = look_at(part, address + at * 8, words[at], words[at + 1]);
+		if (part->next == next)
+			at += step;
+		else if (part->next - address >= count * 8)
 			break;
-		at = (part->next - address) / 8 - 2;
+		else
+			at = (part->next - address) / 8;
 	}
-	return NULL;
+	part->last_word = words[count - 1];
+	part->last_address = address + (count - 1) * 8;
+	return error;
 }
 
-// From @p start on, which no block may lie before.
+// From @p start on, which no header may lie before.
 HEAP_MUST_CHECK
 static struct heap_error *scan_from(struct part *part, uint64_t start)
 {
+	const struct scan *scan = part->scan;
+
 	part->count = part->suspects.count = 0;
 	part->next = start;
-	return image_visit(part->scan->image, start & ~UINT64_C(4095), part->end, scan_words, part);
+	part->last_address = 0;
+	return image_visit(scan->image, start & ~UINT64_C(4095), part->end, scan_words, part);
 }
 
 HEAP_MUST_CHECK
@@ -413,7 +509,10 @@ static struct heap_error *scan_piece(void *context, size_t number, void *result)
 
 	part->scan = scan;
 	part->end = scan->end - start < PIECE ? scan->end : start + PIECE;
-	return scan_from(part, start);
+	part->has_footers =
+		scan->process->footers_start < part->end && scan->process->footers_end > start;
+	// A footer may begin with the last word of the piece before this one.
+	return scan_from(part, part->has_footers && number > 0 ? start - 8 : start);
 }
 
 // Looks again at a piece that begins inside a block. What the block holds may have looked like
@@ -421,13 +520,37 @@ static struct heap_error *scan_piece(void *context, size_t number, void *result)
 HEAP_MUST_CHECK
 static struct heap_error *mend_piece(struct part *part, uint64_t start)
 {
-	if ((part->count == 0 || part->headers[0].block - HEAPSNAP_HEADER_SIZE >= start) &&
+	if ((part->count == 0 || part->headers[0].address >= start) &&
 	    (part->suspects.count == 0 || part->suspects.list[0].header >= start))
 		return NULL;
 	if (start < part->end)
 		return scan_from(part, start);
 	part->count = part->suspects.count = 0;
 	return NULL;
+}
+
+// A block with a footer is found at its end. What was taken for blocks inside it, in earlier
+// pieces, is none. False if one that begins before it reaches into it.
+static bool make_room(struct scan *scan, const struct header *header)
+{
+	struct objects *objects = scan->objects;
+	struct tracked *tracked = scan->tracked;
+	uint64_t end = 0;
+
+	while (objects->count > 0 && objects->address[objects->count - 1] >= header->block)
+		objects->count--;
+	while (tracked->at > 0 && tracked->pieces[tracked->at - 1].address >= header->block)
+		tracked->at--;
+	if (objects->count > 0)
+		end = objects->address[objects->count - 1] +
+		      objects_size(objects, objects->count - 1);
+	if (scan->added > header->block)
+		scan->added = end;
+	if (scan->low > header->block)
+		scan->low = header->block;
+	if (scan->first > objects->count)
+		scan->first = objects->count;
+	return end <= header->block;
 }
 
 HEAP_MUST_CHECK
@@ -444,6 +567,8 @@ static struct heap_error *join_piece(void *context, void *result)
 	for (size_t i = 0; !error && i < part->count; i++) {
 		const struct header *header = &part->headers[i];
 
+		if (heapsnap_extent_is_behind(header->extent) && !make_room(scan, header))
+			continue;
 		error = add_with_tracked(scan->objects, scan->tracked, *header, scan->added);
 		scan->added = header->block + heapsnap_extent_size(header->extent);
 	}
@@ -504,6 +629,23 @@ static bool is_damaged_chunk(const struct scan *scan, const struct suspect *susp
 	       is_in_use(scan, suspect->header, own);
 }
 
+// True if a footer belongs at the end of one of the chunks that follow that of a live block.
+static bool is_damaged_footer(const struct scan *scan, const struct suspect *suspect, uint64_t base)
+{
+	const uint64_t end = suspect->header + HEAPSNAP_HEADER_SIZE + sizeof(uint64_t);
+
+	for (int i = 0; i < MAX_CHUNKS; i++) {
+		uint64_t chunk = read_chunk(scan->image, base);
+
+		if (chunk == 0 || end_of_chunk(base, chunk) > end)
+			return false;
+		if (end_of_chunk(base, chunk) == end)
+			return is_in_use(scan, base, chunk);
+		base = end_of_chunk(base, chunk);
+	}
+	return false;
+}
+
 // Other allocators round up to size classes, the coarsest by a quarter.
 static bool is_followed_by(uint64_t base, uint64_t size, uint64_t next)
 {
@@ -525,6 +667,8 @@ static bool is_damage(const struct scan *scan, const struct object_range *range,
 	}
 	if (at < range->first + range->count)
 		after = objects->address[at] - HEAPSNAP_HEADER_SIZE;
+	if (scan->process->has_chunks && suspect->header % GRANULE == 8)
+		return before != 0 && is_damaged_footer(scan, suspect, before);
 	if (scan->process->has_chunks)
 		return is_damaged_chunk(scan, suspect, before, after);
 	if (heapsnap_extent_birth(suspect->extent) > scan->process->epoch)
@@ -603,11 +747,32 @@ static bool is_skipped(const struct image_mapping *mapping, const uint64_t (*ski
 	return false;
 }
 
-// Appends a range of the blocks from `first` on.
-HEAP_MUST_CHECK
-static struct heap_error *add_range(struct scan *scan, uint32_t first)
+// Makes one range of the scanned memory and those before it that its first block begins in.
+static void take_ranges_before(struct scan *scan)
 {
 	struct objects *objects = scan->objects;
+
+	while (objects->range_count > 0) {
+		struct object_range *range = &objects->ranges[objects->range_count - 1];
+
+		if (range->end <= scan->low)
+			break;
+		if (scan->low > range->start)
+			scan->low = range->start;
+		scan->first = range->first;
+		free(range->starts);
+		objects->range_count--;
+	}
+}
+
+// Appends the range of the blocks that were found.
+HEAP_MUST_CHECK
+static struct heap_error *add_range(struct scan *scan)
+{
+	struct objects *objects = scan->objects;
+
+	take_ranges_before(scan);
+
 	struct object_range *ranges =
 		realloc(objects->ranges, (objects->range_count + 1) * sizeof(*ranges));
 
@@ -618,10 +783,10 @@ static struct heap_error *add_range(struct scan *scan, uint32_t first)
 	struct object_range *range = &ranges[objects->range_count++];
 
 	*range = (struct object_range){
-		.start = scan->start,
+		.start = scan->low,
 		.end = scan->next > scan->end ? scan->next : scan->end,
-		.first = first,
-		.count = objects->count - first,
+		.first = scan->first,
+		.count = objects->count - scan->first,
 	};
 
 	struct heap_error *error = find_damages(scan, range);
@@ -633,7 +798,6 @@ static struct heap_error *add_range(struct scan *scan, uint32_t first)
 HEAP_MUST_CHECK
 static struct heap_error *scan_range(struct scan *scan, uint64_t *scanned)
 {
-	uint32_t first = scan->objects->count;
 	struct heap_error *error = pieces_run(&(struct piece_work){
 		.count = (scan->end - scan->start + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct part),
@@ -645,8 +809,8 @@ static struct heap_error *scan_range(struct scan *scan, uint64_t *scanned)
 
 	if (!error)
 		error = add_tracked(scan->objects, scan->tracked, scan->added, scan->end);
-	if (!error && scan->objects->count > first)
-		error = add_range(scan, first);
+	if (!error && scan->objects->count > scan->first)
+		error = add_range(scan);
 	*scanned = scan->next;
 	free(scan->suspects.list);
 	return error;
@@ -688,6 +852,8 @@ struct heap_error *objects_init(struct objects *objects, const struct image *ima
 					.end = end,
 					.next = start,
 					.added = start,
+					.low = start,
+					.first = objects->count,
 				},
 				&scanned);
 	}
