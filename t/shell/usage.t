@@ -168,6 +168,7 @@ modules   2
 threads   2
   1 stopped, registers exact
   1 asleep, stack pointer known
+  1 of which not all registers are known
   4242 app: stopped, registers exact, 2 frames
   4243 worker: asleep, stack pointer known, 1 frame
 END
