@@ -16,7 +16,7 @@
 #include "lib/cleanup.h"
 #include "lib/column.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 enum {
 	NOT_YET = HEAP_LEAK_CLASSES, // leaked, of no class so far
@@ -193,34 +193,71 @@ static bool leads(const struct work *work, heap_object_id object)
 	       work->class_of[object] == HEAP_LEAK_CYCLE;
 }
 
+struct site_heads {
+	heap_site_id site;
+	uint32_t heads;
+};
+
+static int compare_heads(const void *left, const void *right)
+{
+	const struct site_heads *a = left, *b = right;
+
+	if (a->heads != b->heads)
+		return a->heads < b->heads ? -1 : 1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+// Counts the heads of each site, and marks the sites whose heads registers may hold: those with
+// the fewest heads first, until there are more heads than registers.
+//
+// @param heads  [site_count]
+// @param held   a bit per site
+// @return whether there are any
+static bool choose_sites(const struct work *work, uint32_t threads, struct site_heads *heads,
+			 uint8_t *held)
+{
+	const struct heap_snapshot *snapshot = work->snapshot;
+	uint64_t registers = (uint64_t)HEAP_KEPT_REGISTERS * threads, taken = 0;
+
+	for (heap_site_id i = 0; i < snapshot->site_count; i++)
+		heads[i].site = i;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (leads(work, i))
+			heads[snapshot->site[i]].heads++;
+	}
+	qsort(heads, snapshot->site_count, sizeof(*heads), compare_heads);
+	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
+		if (heads[i].heads > threads || taken + heads[i].heads > registers)
+			break;
+		if (heads[i].heads > 0)
+			heap_bit_set(held, heads[i].site);
+		taken += heads[i].heads;
+	}
+	return taken > 0;
+}
+
 // Sets apart what registers that are not known may hold. What is leaked has its classes
 // already; when some of it is set apart, the rest gets them anew.
 HEAP_MUST_CHECK
 static struct heap_error *take_perhaps(struct work *work, uint32_t threads)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
-	CLEANUP_COLUMN uint32_t *leaders = NULL; // [sites]
-	CLEANUP_COLUMN uint8_t *perhaps = NULL;  // a bit per object
-	bool any = false;
+	CLEANUP_COLUMN struct site_heads *heads = NULL;
+	CLEANUP_COLUMN uint8_t *held = NULL;    // a bit per site
+	CLEANUP_COLUMN uint8_t *perhaps = NULL; // a bit per object
 	struct heap_error *error =
-		heap_column_create((size_t)snapshot->site_count + 1, sizeof(*leaders), &leaders);
+		heap_column_create((size_t)snapshot->site_count + 1, sizeof(*heads), &heads);
 
 	if (!error)
+		error = heap_column_create((size_t)snapshot->site_count / 8 + 1, 1, &held);
+	if (!error)
 		error = heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &perhaps);
-	if (error)
+	if (error || !choose_sites(work, threads, heads, held))
 		return error;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		if (leads(work, i))
-			leaders[snapshot->site[i]]++;
+		if (leads(work, i) && heap_bit_get(held, snapshot->site[i]))
+			heap_bit_set(perhaps, i);
 	}
-	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		if (!leads(work, i) || leaders[snapshot->site[i]] > threads)
-			continue;
-		heap_bit_set(perhaps, i);
-		any = true;
-	}
-	if (!any)
-		return NULL;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (work->class_of[i] < HEAP_LEAK_DIRECT)
 			continue;

@@ -11,9 +11,12 @@
  *	root ──▶ g (into its middle)         not leaked, if that pointer is meant as one
  *
  * Where the registers of some threads are not known, what looks leaked may be held by one of
- * them. As many threads hold no more than as many blocks of one kind, as a rule, each its own:
- * a site of which at most so many look leaked, of those that nothing else leaked leads to, is
- * taken for that. They, and what they lead to, are perhaps held.
+ * them. Call a direct leak, or the first of a circle, a head. A thread rarely holds two blocks
+ * of one site in registers alone, so a site with more heads than there are such threads leaks.
+ * And a register holds one pointer at most: the heads that are taken for held are no more than
+ * the registers, HEAP_KEPT_REGISTERS of each such thread. Sites with the fewest heads come
+ * first, of as many in the order of the snapshot, and each wholly or not at all. These heads,
+ * and what they lead to, are perhaps held.
  *
  * Each indirect leak belongs to one that is direct, its leader: the first that leads to it,
  * by address. So what a direct leak takes with it adds up.
@@ -36,7 +39,11 @@ enum heap_leak_class {
 	HEAP_LEAK_CLASSES,
 };
 
-/** Registers of a thread that a call keeps: what a sleeping thread has beside its stack. */
+/**
+ * Registers of a thread that a call keeps, and so may hold what its stack does not: rbx, rbp and
+ * r12 to r15 by the x86-64 ABI. AArch64 keeps ten, x19 to x28; a snapshot does not say of which
+ * machine it is, so six are taken for both.
+ */
 enum {
 	HEAP_KEPT_REGISTERS = 6,
 };

@@ -6,6 +6,8 @@
 #include "lib/suppressions.h"
 #include "t/unit/graph_model.h"
 
+#include <inttypes.h>
+
 enum {
 	GRAPHS = 3000,
 };
@@ -149,6 +151,167 @@ static void random_graphs_have_the_classes_of_the_definition(void **state)
 	}
 }
 
+// --- threads whose registers are not known -------------------------------------------------
+
+enum {
+	MOST_THREADS = 10000,
+	X = HEAP_LEAK_PERHAPS,
+	D = HEAP_LEAK_DIRECT,
+	C = HEAP_LEAK_CYCLE,
+	I = HEAP_LEAK_INDIRECT,
+};
+
+static struct heap_thread threads[MOST_THREADS + 1];
+
+// Finds the leaks of a model without roots, of which so many threads' registers are not known.
+static void find_with_threads(struct heap_snapshot *model, uint32_t unknown,
+			      struct heap_leaks *leaks)
+{
+	struct heap_graph *graph = model_graph(model);
+
+	// One more is known, and every third of the others was never stopped.
+	memset(threads, 0, sizeof(threads));
+	for (uint32_t i = 1; i <= unknown; i++)
+		threads[i].state = i % 3 ? HEAP_THREAD_SLEEPING : HEAP_THREAD_MISSING;
+	model->threads = threads;
+	model->thread_count = unknown + 1;
+	assert_null(heap_leaks_find(graph, NULL, NULL, leaks));
+	heap_graph_destroy(graph);
+}
+
+// Objects 0 to 15:
+//
+//	site 0   0 ──▶ 9 ──▶ 10            one head
+//	site 1   1, 2 ──▶ 10               two
+//	site 2   3, 4, 5 ──▶ 11            three
+//	site 3   6 ⇄ 7 ──▶ 12              a circle, one head, and its member, which is none
+//	site 4   8 ──▶ 6                   leads to the circle in the second model alone
+//	site 5   9 to 12                   led to
+//	site 6   13 (reached), 14, 15      two
+static const heap_site_id sites_of[] = { 0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 5, 5, 5, 6, 6, 6 };
+
+enum {
+	NUMBER = sizeof(sites_of) / sizeof(sites_of[0]),
+};
+
+static void expect_classes(bool leads_to_circle, uint32_t unknown, const uint8_t *classes,
+			   const heap_object_id *leaders)
+{
+	static const struct model_edge edges[] = { { 0, 9, 0, 0 },  { 2, 10, 0, 0 },
+						   { 5, 11, 0, 0 }, { 6, 7, 0, 0 },
+						   { 7, 6, 0, 0 },  { 7, 12, 0, 0 },
+						   { 9, 10, 0, 0 }, { 8, 6, 0, 0 } };
+	struct model_edge sorted[8];
+	uint32_t count = leads_to_circle ? 8 : 7;
+	heap_site_id sites[NUMBER];
+	struct heap_snapshot model;
+	struct heap_leaks leaks;
+
+	memcpy(sorted, edges, sizeof(edges));
+	qsort(sorted, count, sizeof(*sorted), compare_sources);
+	memcpy(sites, sites_of, sizeof(sites));
+	model_init(&model, NUMBER, count, 1, 1);
+	model_set_edges(&model, sorted);
+	model.root_edges[0] = (struct heap_root_edge){ .target = 13 };
+	model.site = sites;
+	model.site_count = 7;
+	find_with_threads(&model, unknown, &leaks);
+	check_sums(&model, &leaks);
+	for (uint32_t i = 0; i < NUMBER; i++) {
+		if (leaks.class_of[i] != classes[i] || leaks.leader[i] != leaders[i])
+			fail_msg("%" PRIu32 " threads, object %" PRIu32
+				 ": class %d, leader %" PRIu32,
+				 unknown, i, leaks.class_of[i], leaks.leader[i]);
+	}
+	heap_leaks_deinit(&leaks);
+	model_deinit(&model);
+}
+
+static void unknown_registers_may_hold_as_many_of_a_site_as_there_are_threads(void **state)
+{
+	enum {
+		R = HEAP_LEAK_REACHABLE,
+		NO = HEAP_NO_OBJECT,
+	};
+
+	(void)state;
+	expect_classes(
+		false, 0, (const uint8_t[]){ D, D, D, D, D, D, C, I, D, I, I, I, I, R, D, D },
+		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 6, 6, 8, 0, 0, 5, 6, NO, 14, 15 });
+	// What 0 leads to is perhaps held although 2, which is leaked, leads to it as well.
+	expect_classes(
+		false, 1, (const uint8_t[]){ X, D, D, D, D, D, X, X, X, X, X, I, X, R, D, D },
+		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 6, 6, 8, 0, 0, 5, 6, NO, 14, 15 });
+	expect_classes(
+		false, 2, (const uint8_t[]){ X, X, X, D, D, D, X, X, X, X, X, I, X, R, X, X },
+		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 6, 6, 8, 0, 0, 5, 6, NO, 14, 15 });
+	expect_classes(
+		false, 3, (const uint8_t[]){ X, X, X, X, X, X, X, X, X, X, X, X, X, R, X, X },
+		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 6, 6, 8, 0, 0, 5, 6, NO, 14, 15 });
+	// Another leads to the circle: it has no head of its own, and goes with that.
+	expect_classes(
+		true, 0, (const uint8_t[]){ D, D, D, D, D, D, I, I, D, I, I, I, I, R, D, D },
+		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 8, 8, 8, 0, 0, 5, 8, NO, 14, 15 });
+	expect_classes(
+		true, 1, (const uint8_t[]){ X, D, D, D, D, D, X, X, X, X, X, I, X, R, D, D },
+		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 8, 8, 8, 0, 0, 5, 8, NO, 14, 15 });
+}
+
+// A model of so many heads of each site, and nothing else. A site is perhaps held wholly, or not.
+// @return how many heads are
+static uint32_t count_perhaps(const uint32_t *heads, uint32_t site_count, uint32_t unknown)
+{
+	uint32_t objects = 0, at = 0, result;
+	struct heap_snapshot model;
+	struct heap_leaks leaks;
+
+	for (uint32_t i = 0; i < site_count; i++)
+		objects += heads[i];
+	model_init(&model, objects, 0, 1, 0);
+	model.site = calloc(objects, sizeof(*model.site));
+	model.site_count = site_count;
+	for (uint32_t i = 0; i < site_count; i++) {
+		for (uint32_t j = 0; j < heads[i]; j++)
+			model.site[at++] = i;
+	}
+	find_with_threads(&model, unknown, &leaks);
+	check_sums(&model, &leaks);
+	for (uint32_t i = 1; i < objects; i++) {
+		if (model.site[i] == model.site[i - 1])
+			assert_int_equal(leaks.class_of[i], leaks.class_of[i - 1]);
+	}
+	result = (uint32_t)leaks.sums[HEAP_LEAK_PERHAPS].objects;
+	assert_int_equal(leaks.sums[HEAP_LEAK_DIRECT].objects, objects - result);
+	heap_leaks_deinit(&leaks);
+	free(model.site);
+	model_deinit(&model);
+	return result;
+}
+
+static void no_more_is_perhaps_held_than_there_are_registers(void **state)
+{
+	static const uint32_t ones[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+	static const uint32_t mixed[] = { 3, 2, 3, 2, 1, 3, 3, 2, 1 };
+	static const uint32_t many[] = {
+		9000, 20, 10001, 30000, 9990, 10000, 9999, 9998, 9997, 9996
+	};
+
+	(void)state;
+	assert_int_equal(count_perhaps(ones, 5, 1), 5);
+	assert_int_equal(count_perhaps(ones, 6, 1), 6);
+	assert_int_equal(count_perhaps(ones, 7, 1), 6);
+	assert_int_equal(count_perhaps(ones, 10, 1), 6);
+	assert_int_equal(count_perhaps(ones, 10, 2), 10);
+	assert_int_equal(count_perhaps(mixed, 9, 0), 0);
+	assert_int_equal(count_perhaps(mixed, 9, 1), 2);
+	assert_int_equal(count_perhaps(mixed, 9, 2), 8);
+	// Of 18 registers 1 + 1 + 2 + 2 + 2 + 3 + 3 + 3 are 17; the last three do not fit.
+	assert_int_equal(count_perhaps(mixed, 9, 3), 17);
+	assert_int_equal(count_perhaps(mixed, 9, 4), 20);
+	// Of 60,000 registers seven sites take 59,000, and the next would take 10,000.
+	assert_int_equal(count_perhaps(many, 10, MOST_THREADS), 59000);
+}
+
 static void patterns_fit_as_leak_sanitizers_do(void **state)
 {
 	static const struct {
@@ -185,4 +348,6 @@ static void patterns_fit_as_leak_sanitizers_do(void **state)
 }
 
 UNIT_TESTS("leaks", cmocka_unit_test(random_graphs_have_the_classes_of_the_definition),
+	   cmocka_unit_test(unknown_registers_may_hold_as_many_of_a_site_as_there_are_threads),
+	   cmocka_unit_test(no_more_is_perhaps_held_than_there_are_registers),
 	   cmocka_unit_test(patterns_fit_as_leak_sanitizers_do))
