@@ -27,6 +27,12 @@ static const char *const class_names[HEAP_LEAK_CLASSES] = {
 	[HEAP_LEAK_INDIRECT] = "indirect",
 };
 
+struct asked {
+	const char *suppressions;
+	uint64_t limit;
+	bool list;
+};
+
 // --- showing -----------------------------------------------------------------
 
 static void print_group(const struct leak_groups *reporting, const struct leak_group *group)
@@ -62,7 +68,7 @@ static void print_group(const struct leak_groups *reporting, const struct leak_g
 	session_remember(session, group->example);
 }
 
-static void print_groups(const struct leak_groups *reporting, uint64_t limit)
+static void print_groups(const struct leak_groups *reporting, const char *name, uint64_t limit)
 {
 	struct session *session = reporting->session;
 
@@ -72,7 +78,7 @@ static void print_groups(const struct leak_groups *reporting, uint64_t limit)
 			    reporting->grouping == LEAKS_BY_TYPE   ? "type"
 			    : reporting->grouping == LEAKS_BY_SITE ? "site"
 								   : "type, site");
-	output_open_array(session->output, "groups");
+	output_open_array(session->output, name);
 	for (size_t i = 0; i < reporting->count && i < limit && !session_must_stop(session); i++)
 		print_group(reporting, &reporting->all[i]);
 	output_close(session->output);
@@ -131,17 +137,20 @@ static const char *describe_sum(const struct leak_groups *reporting, enum heap_l
 		describe_bytes(reporting->session, reporting->leaks.sums[class].bytes));
 }
 
-// Of how many threads which registers could hold what is perhaps held.
-static void print_perhaps(const struct leak_groups *reporting)
+// What registers of how many threads may hold, in groups if there is no list. Makes these groups
+// in place of those of the leaks.
+HEAP_MUST_CHECK
+static struct heap_error *print_perhaps(struct leak_groups *reporting, const struct asked *asked)
 {
 	struct session *session = reporting->session;
 	uint32_t thread = 0;
 	uint32_t threads = heap_leaks_unknown_threads(session->snapshot, &thread);
+	struct heap_error *error;
 
 	output_number(session->output, "threads_with_unknown_registers", threads);
 	if (reporting->leaks.sums[HEAP_LEAK_PERHAPS].objects == 0)
-		return;
-	if (threads == 1)
+		; // an empty array in JSON
+	else if (threads == 1)
 		output_text(session->output,
 			    "perhaps held by a register of thread %" PRIu32 ": %s\n",
 			    session->snapshot->threads[thread].tid,
@@ -150,6 +159,13 @@ static void print_perhaps(const struct leak_groups *reporting)
 		output_text(session->output,
 			    "perhaps held by a register of %" PRIu32 " threads: %s\n", threads,
 			    describe_sum(reporting, HEAP_LEAK_PERHAPS));
+	if (asked->list)
+		return NULL;
+	reporting->perhaps = true;
+	error = leak_groups_make(reporting);
+	if (!error)
+		print_groups(reporting, "perhaps", asked->limit);
+	return error;
 }
 
 static void print_sums(const struct leak_groups *reporting)
@@ -206,12 +222,6 @@ static void print_suppressions(struct session *session,
 
 // --- the command -------------------------------------------------------------
 
-struct asked {
-	const char *suppressions;
-	uint64_t limit;
-	bool list;
-};
-
 static enum command_status print_leaks(struct leak_groups *reporting, const struct asked *asked,
 				       const struct heap_suppressions *suppressions)
 {
@@ -226,15 +236,18 @@ static enum command_status print_leaks(struct leak_groups *reporting, const stru
 	if (asked->list)
 		error = print_list(reporting, asked->limit);
 	else
-		print_groups(reporting, asked->limit);
+		print_groups(reporting, "groups", asked->limit);
 	if (error)
 		return command_fail(session, error);
 	if (!any)
-		output_text(session->output, "Nothing is leaked.\n");
+		output_text(session->output, "Nothing is %sleaked.\n",
+			    leaks->sums[HEAP_LEAK_PERHAPS].objects ? "certainly " : "");
 	print_sums(reporting);
-	print_perhaps(reporting);
 	if (suppressions)
 		print_suppressions(session, suppressions);
+	error = print_perhaps(reporting, asked);
+	if (error)
+		return command_fail(session, error);
 	return any ? COMMAND_OK : COMMAND_NOTHING;
 }
 
@@ -296,10 +309,10 @@ const struct command leaks_command = {
 		"it\n"
 		"goes with one that is direct. Of a circle the first stands for all. --list shows "
 		"each\n"
-		"block. What only a register could hold, of a thread whose registers are not\n"
-		"known (see info), is perhaps held, and counted apart. FILE has lines leak:PATTERN "
-		"as LeakSanitizer's, which are looked for in\n"
-		"functions, files and modules on the way to the allocation.\n\n"
+		"block. What a register may hold, of a thread whose registers are not known (see\n"
+		"info), is perhaps held, and shown apart. FILE has lines leak:PATTERN as\n"
+		"LeakSanitizer's, which are looked for in functions, files and modules on the way\n"
+		"to the allocation.\n\n"
 		"  leaks\n"
 		"  leaks --by backtrace --limit 3\n"
 		"  leaks --list | head",

@@ -276,10 +276,17 @@ static const char *module_name(struct session *session, uint32_t key)
 	return key == 0 ? "(no module)" : describe_module(session, key - 1);
 }
 
+// Keys of reachability: enum heap_reach, and one more.
+enum {
+	REACH_PERHAPS = HEAP_REACH_START + 1,
+	REACH_KEYS,
+};
+
 static const char *reach_name(struct session *session, uint32_t key)
 {
 	(void)session;
 	return key == HEAP_REACH_NOT     ? "leaked"
+	       : key == REACH_PERHAPS    ? "perhaps held by a register"
 	       : key == HEAP_REACH_START ? "reachable"
 					 : "reachable, only through pointers into objects";
 }
@@ -319,6 +326,29 @@ static struct heap_error *load_summary(struct session *session)
 	return error ? error : heap_graph_need_reach(session->graph);
 }
 
+// Counts each object by its reachability. Classes of leaks are found only where there may be
+// more to tell than reachability does.
+//
+// @param reaches  [REACH_KEYS]
+HEAP_MUST_CHECK
+static struct heap_error *count_reaches(struct session *session, struct entry *reaches)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_leaks leaks = { 0 };
+	struct heap_error *error = NULL;
+
+	if (heap_leaks_unknown_threads(snapshot, NULL) > 0)
+		error = heap_leaks_find(session->graph, NULL, NULL, &leaks);
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+		bool perhaps = leaks.class_of && leaks.class_of[i] == HEAP_LEAK_PERHAPS;
+
+		add(&reaches[perhaps ? REACH_PERHAPS : session->graph->reach[i]].amount,
+		    snapshot->size[i]);
+	}
+	heap_leaks_deinit(&leaks);
+	return error;
+}
+
 static enum command_status summary_run(struct session *session, int argc, char **argv)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -329,12 +359,14 @@ static enum command_status summary_run(struct session *session, int argc, char *
 		return COMMAND_USAGE;
 
 	struct heap_error *error = load_summary(session);
-	struct entry *reaches = make_entries(session, HEAP_REACH_START + 1);
+	struct entry *reaches = make_entries(session, REACH_KEYS);
 	struct entry *modules = make_entries(session, snapshot->module_count + 1);
 	struct entry *types = make_entries(session, snapshot->types.count);
 
 	if (!error && (!reaches || !modules || !types))
 		error = heap_error_out_of_memory();
+	if (!error)
+		error = count_reaches(session, reaches);
 	if (error)
 		return command_fail(session, error);
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
@@ -343,13 +375,12 @@ static enum command_status summary_run(struct session *session, int argc, char *
 		add(&all, size);
 		if (snapshot->type[i] != HEAP_NO_TYPE)
 			add(&typed, size);
-		add(&reaches[session->graph->reach[i]].amount, size);
 		add(&modules[snapshot->sites[snapshot->site[i]].module + 1].amount, size);
 		add(&types[snapshot->type[i]].amount, size);
 	}
 	output_open_object(session->output, NULL);
 	print_totals(session, &all, &typed);
-	print_table(session, "reachability", reaches, HEAP_REACH_START + 1, all.bytes, reach_name);
+	print_table(session, "reachability", reaches, REACH_KEYS, all.bytes, reach_name);
 	print_table(session, "module", modules, snapshot->module_count + 1, all.bytes, module_name);
 	print_table(session, "type", types, snapshot->types.count, all.bytes, type_name);
 	output_close(session->output);

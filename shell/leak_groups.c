@@ -86,7 +86,7 @@ static struct heap_error *add_leak(struct leak_groups *groups, heap_object_id ob
 
 	if (error)
 		return error;
-	if (class == HEAP_LEAK_INDIRECT) {
+	if (groups->leaks.leader[object] != object) {
 		group->indirect_objects++;
 		group->indirect_bytes += bytes;
 		return NULL;
@@ -110,10 +110,13 @@ static int compare_groups(const void *left, const void *right)
 struct heap_error *leak_groups_make(struct leak_groups *groups)
 {
 	uint32_t objects = groups->session->snapshot->object_count;
-	struct heap_error *error = grow(groups);
+	struct heap_error *error;
 
+	groups->count = 0;
+	error = grow(groups);
 	for (heap_object_id i = 0; !error && i < objects; i++) {
-		if (groups->leaks.class_of[i] >= HEAP_LEAK_DIRECT)
+		if (groups->perhaps ? groups->leaks.class_of[i] == HEAP_LEAK_PERHAPS
+				    : groups->leaks.class_of[i] >= HEAP_LEAK_DIRECT)
 			error = add_leak(groups, i);
 	}
 	if (!error)

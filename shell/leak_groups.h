@@ -25,6 +25,7 @@ struct leak_group {
 struct leak_groups {
 	struct session *session;
 	enum leak_grouping grouping;
+	bool perhaps;            /**< of what is perhaps held by a register, instead of leaks */
 	struct heap_leaks leaks; /**< the caller's to find */
 	struct leak_group *all;  /**< [count] those that take most first */
 	size_t count, capacity;
@@ -34,10 +35,10 @@ struct leak_groups {
 };
 
 /**
- * Makes groups of the leaks that have been found.
+ * Makes groups of the leaks that have been found, in place of those made before.
  *
- * @param groups  with session, grouping and leaks; the rest is filled in. Needs the columns
- *                TYPE, SITE and BACKTRACE.
+ * @param groups  with session, grouping, perhaps and leaks; the rest is filled in. Needs the
+ *                columns TYPE, SITE and BACKTRACE.
  */
 HEAP_MUST_CHECK
 struct heap_error *leak_groups_make(struct leak_groups *groups);

@@ -217,6 +217,18 @@ static void write_unreachable_group(struct data *data, const struct leak_groups 
 	output_close(output);
 }
 
+// What the groups leave out of what no root reaches.
+static void write_perhaps(const struct data *data, const struct heap_leaks *leaks)
+{
+	struct output *output = data->session->output;
+
+	output_open_object(output, "perhaps_held");
+	output_number(output, "objects", leaks->sums[HEAP_LEAK_PERHAPS].objects);
+	output_number(output, "bytes", leaks->sums[HEAP_LEAK_PERHAPS].bytes);
+	output_number(output, "threads", heap_leaks_unknown_threads(data->session->snapshot, NULL));
+	output_close(output);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *write_unreachable(struct data *data)
 {
@@ -230,6 +242,8 @@ static struct heap_error *write_unreachable(struct data *data)
 	for (size_t i = 0; !error && i < groups.count && i < MAX_LEAKS; i++)
 		write_unreachable_group(data, &groups, &groups.all[i]);
 	output_close(session->output);
+	if (!error)
+		write_perhaps(data, &groups.leaks);
 	leak_groups_deinit(&groups);
 	return error;
 }

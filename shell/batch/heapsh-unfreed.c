@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * heapsh-unfreed: what there is in a snapshot, leaked and reachable apart. Of the snapshot that is
- * taken when a program ends, that is what was never freed: heapsnap run --report-at-exit.
+ * heapsh-unfreed: what there is in a snapshot, leaked, perhaps held by a register that is not
+ * known (lib/leaks.h), and reachable apart. Of the snapshot that is taken when a program ends, that is what was never freed: heapsnap run --report-at-exit.
  *
  * If the program has called heapsnap_checkpoint(), only what came after counts.
  */
 #include "lib/cleanup.h"
 #include "lib/escape.h"
+#include "lib/leaks.h"
 #include "shell/describe.h"
 #include "shell/format.h"
 #include "shell/options.h"
@@ -24,6 +25,7 @@ enum {
 
 enum part {
 	LEAKED,
+	PERHAPS,
 	REACHABLE,
 	PARTS,
 };
@@ -113,6 +115,7 @@ struct row {
 
 struct unfreed {
 	struct heap_census *census; // for kinds and their names alone
+	struct heap_leaks leaks;
 	struct tally tally;
 	struct row *rows; // [row_count]
 	heap_kind_id row_count;
@@ -136,11 +139,25 @@ static struct heap_error *widen_rows(struct unfreed *unfreed, heap_kind_id count
 	return NULL;
 }
 
+static enum part part_of(enum heap_leak_class class)
+{
+	switch (class) {
+	case HEAP_LEAK_DIRECT:
+	case HEAP_LEAK_CYCLE:
+	case HEAP_LEAK_INDIRECT:
+		return LEAKED;
+	case HEAP_LEAK_PERHAPS:
+		return PERHAPS;
+	default:
+		return REACHABLE;
+	}
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add(struct unfreed *unfreed, struct session *session,
 			      heap_object_id object)
 {
-	enum part part = session->graph->reach[object] == HEAP_REACH_NOT ? LEAKED : REACHABLE;
+	enum part part = part_of(unfreed->leaks.class_of[object]);
 	uint64_t size = session->snapshot->size[object];
 	heap_kind_id kind;
 	struct heap_error *error =
@@ -171,7 +188,7 @@ static struct heap_error *prepare(struct unfreed *unfreed, struct session *sessi
 	if (!error)
 		error = session_edges(session);
 	if (!error)
-		error = heap_graph_need_reach(session->graph);
+		error = heap_leaks_find(session->graph, NULL, NULL, &unfreed->leaks);
 	if (!error && options->type)
 		error = session_filter(session, 2, words, filter);
 	if (!error)
@@ -229,14 +246,16 @@ static void print_row(struct session *session, const char *name, const struct he
 static void print_part(struct session *session, struct unfreed *unfreed, enum part part,
 		       uint64_t limit)
 {
-	static const char *const names[] = { "leaked", "reachable" };
-	static const char *const titles[] = { "Leaked", "Still reachable" };
+	static const char *const names[] = { "leaked", "perhaps", "reachable" };
+	static const char *const titles[] = { "Leaked", "Perhaps held by a register",
+					      "Still reachable" };
 	const struct heap_amount *all = &unfreed->of[part];
 	struct output *output = session->output;
 	heap_kind_id shown = 0, left_out = 0;
 
-	output_text(output, "%s: %" PRIu64 " object%s, %s\n", titles[part], all->objects,
-		    format_plural(all->objects), describe_bytes(session, all->bytes));
+	if (part != PERHAPS || all->objects > 0)
+		output_text(output, "%s: %" PRIu64 " object%s, %s\n", titles[part], all->objects,
+			    format_plural(all->objects), describe_bytes(session, all->bytes));
 	output_open_object(output, names[part]);
 	output_number(output, "objects", all->objects);
 	output_number(output, "bytes", all->bytes);
@@ -305,7 +324,10 @@ int main(int argc, char **argv)
 	session.output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);
 	error = session.output ? run(&session, &options, argv[optind], &unfreed)
 			       : heap_error_out_of_memory();
-	objects = unfreed.of[LEAKED].objects + unfreed.of[REACHABLE].objects;
+	objects = 0;
+	for (enum part part = 0; part < PARTS; part++)
+		objects += unfreed.of[part].objects;
+	heap_leaks_deinit(&unfreed.leaks);
 	tally_deinit(&unfreed.tally);
 	heap_census_destroy(unfreed.census);
 	free(unfreed.rows);

@@ -89,10 +89,13 @@ function cameAndStayed() {
 
 function unreachable() {
 	const { unreachable_objects: objects, unreachable_bytes: bytes } = data.totals;
+	const held = data.perhaps_held;
 
 	if (objects === 0)
 		return null;
-	return [element('p', { class: 'apart' }, `No root leads to ${plural(objects, 'object')}, ${formatBytes(bytes)}: leaked.`),
+	return [element('p', { class: 'apart' }, `No root leads to ${plural(objects, 'object')}, ${formatBytes(bytes)}: leaked` +
+			(held.objects ? `, but for ${plural(held.objects, 'object')}, ${formatBytes(held.bytes)}, that a register may hold ` +
+				`of ${plural(held.threads, 'thread')} whose registers are not known. Those are not in the table.` : '.')),
 		unreachableTable()];
 }
 

@@ -68,6 +68,7 @@ my $json = JSON::PP->new->utf8->decode(scalar `$build/heapsh-unfreed --json --ty
 is_deeply $json, { program => 'capture-automatic', pid => $json->{pid}, since_checkpoint => JSON::PP::true,
     leaked => { objects => 5, bytes => 80, kinds => [{ name => $json->{leaked}{kinds}[0]{name},
         objects => 5, bytes => 80 }] },
+    perhaps => { objects => 0, bytes => 0, kinds => [] },
     reachable => { objects => 0, bytes => 0, kinds => [] } }, 'JSON';
 
 # Limits and names.

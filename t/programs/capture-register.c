@@ -3,7 +3,9 @@
  * A thread asleep in a system call, and a block that only one of its registers holds; beside it
  * blocks that nothing holds. Has itself captured. t/capture/registers.t runs it.
  *
- *	capture-register poll|recv
+ *	capture-register poll|recv [alone]
+ *
+ * alone: without the blocks that nothing holds.
  */
 #include "dumper/heapsnap.h"
 
@@ -25,10 +27,10 @@ enum {
 static uint64_t hidden; // the complement of the block's address
 static long call, arguments[4];
 
-static __attribute__((noinline)) void make_blocks(void)
+static __attribute__((noinline)) void make_blocks(int lost)
 {
 	hidden = ~(uint64_t)(uintptr_t)malloc(HELD);
-	for (int i = 0; i < LOST_COUNT; i++)
+	for (int i = 0; i < lost; i++)
 		memset(malloc(LOST), 1, LOST);
 }
 
@@ -94,7 +96,7 @@ int main(int argc, char **argv)
 	} else {
 		call = SYS_ppoll; // of nothing, for ever
 	}
-	make_blocks();
+	make_blocks(argc > 2 ? 0 : LOST_COUNT);
 	scrub();
 	pthread_create(&thread, NULL, sleep_with_register, NULL);
 	usleep(200000);
