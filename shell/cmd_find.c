@@ -53,7 +53,9 @@ static void find_parts(struct finding *finding, heap_object_id end)
 	struct session *session = finding->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
 
-	for (; snapshot->parts && finding->part < snapshot->part_count; finding->part++) {
+	for (;
+	     snapshot->parts && finding->part < snapshot->part_count && !session_must_stop(session);
+	     finding->part++) {
 		const struct heap_part *part = &snapshot->parts[finding->part];
 		const void *mark = session_mark(session);
 
@@ -87,7 +89,8 @@ static void find_all(struct finding *finding)
 	for (heap_object_id i = 0; i < count && !session_must_stop(session);) {
 		heap_object_id end = count - i > FIND_STEP ? i + FIND_STEP : count;
 
-		for (i = heap_filter_next(finding->filter, i, end); i < end;
+		for (i = heap_filter_next(finding->filter, i, end);
+		     i < end && !session_must_stop(session);
 		     i = heap_filter_next(finding->filter, i + 1, end)) {
 			const void *mark = session_mark(session);
 

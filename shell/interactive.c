@@ -76,6 +76,26 @@ static int look_at_interrupt(void)
 	return 0;
 }
 
+// A ^C that came before a key belongs to the prompt, and not to the command that the line will
+// become; readline looks only when a read is interrupted.
+static int read_key(FILE *stream)
+{
+	int key;
+
+	look_at_interrupt();
+	key = rl_getc(stream);
+	look_at_interrupt();
+	return key;
+}
+
+// A line, malloc'd. A ^C from its last key on is for its command.
+static char *read_line(struct session *session)
+{
+	session_interrupted = 0;
+	clearerr(stdout); // a write that ^C ended is no fault of the terminal
+	return readline(series_prompt(session));
+}
+
 // One that can show a screen of text.
 static bool is_able_terminal(void)
 {
@@ -120,6 +140,7 @@ int interactive_run(struct session *session)
 	complete_begin(session);
 	rl_catch_signals = 0;
 	rl_signal_event_hook = look_at_interrupt;
+	rl_getc_function = read_key;
 	sigaction(SIGINT, &action, NULL);
 	session->paged = is_able_terminal();
 	session->numbered = !output_is_json(session->output);
@@ -128,7 +149,7 @@ int interactive_run(struct session *session)
 	stifle_history(MAX_HISTORY);
 	if (path)
 		read_history(path);
-	while (!session->quit && (line = readline(series_prompt(session)))) {
+	while (!session->quit && (line = read_line(session))) {
 		if (line[strspn(line, " \t")]) {
 			add_history(line);
 			command_run_line(session, line);

@@ -206,6 +206,9 @@ enum command_status command_run_line(struct session *session, const char *text)
 			 : session->paged       ? run_to_pager(session, &line)
 						: command_run(session, line.count, line.words);
 	}
+	// After the pager, whose screen it would disturb.
+	if (session_interrupted && session->nesting == 0)
+		fputs("interrupted\n", session->errors);
 	free_line(&line);
 	free(expanded);
 	return status;

@@ -93,7 +93,6 @@ void session_begin_command(struct session *session, bool keeps_answer)
 {
 	session->answer_begun = keeps_answer;
 	session->lines_left = MAX_LINES;
-	session_interrupted = 0;
 }
 
 void session_end_command(struct session *session)
@@ -106,7 +105,7 @@ bool session_take_line(struct session *session)
 {
 	if (session->lines_left > 0)
 		session->lines_left--;
-	return session->lines_left > 0;
+	return !session_must_stop(session);
 }
 
 void session_allow_lines(struct session *session, uint64_t bytes)

@@ -18,6 +18,13 @@ my $patience = 60;    # seconds; a loaded machine under a sanitizer is slow
 
 my ($pid, $from, $to);
 
+# Whatever happens, this ends: without its terminal the shell does, too.
+$SIG{ALRM} = sub {
+    kill 'KILL', $pid if $pid;
+    die "the prompt does not come back\n";
+};
+alarm 600;
+
 sub begin {
     my (@arguments) = @_;
     $pid = open2($from, $to, "$Sample::build/t/helper/terminal", $heapsh, @arguments);
@@ -147,5 +154,43 @@ select undef, undef, undef, 0.5;
 like type("\x03"), qr/\^C/, '^C ends what runs';
 is type("find --count untyped\n"), "find --count untyped\nTotal: 1 object, 48 B\n",
     'and not the shell';
+leave("quit\n");
+
+# ^C in a long answer: at any moment from Enter on, and while nobody reads what has been printed.
+my $large = "$Sample::directory/large.snap";
+my $many = 200_000;
+system("$Sample::build/t/bench/generate -p -n $many -o $large >/dev/null") == 0 or die 'generate failed';
+
+# What is left of a long answer when the prompt is back, its end alone.
+sub rest_of_answer {
+    my $until = time + $patience;
+    my $text = '';
+    while ($text !~ /(?:interrupted|Total: .*|written: .*)\n(?:.*\n)?heapsh> \z/) {
+        last if time > $until || !IO::Select->new($from)->can_read($until - time);
+        sysread($from, my $more, 65536) or last;
+        $text = substr $text . $more =~ tr/\r//dr, -300;
+    }
+    return $text;
+}
+
+begin('-q', '--color=never', $large);
+await(qr/heapsh> $/);
+for my $wait (0, 0.0002, 0.001, 0.3) {
+    my (%came, $found);
+    for my $round (1 .. 5) {
+        syswrite $to, "find\n";
+        await(qr/find\r?\n/);
+        select undef, undef, undef, $wait if $wait;
+        syswrite $to, "\x03";
+        my $text = rest_of_answer();
+        $came{ $text =~ /((?:interrupted|written).*)\nheapsh> $/ ? $1 : $text }++;
+        $found = $1 if $text =~ /before the interruption: (\d+)/;
+    }
+    is_deeply \%came, { interrupted => 5 }, "^C $wait s behind Enter";
+    next if $wait < 0.1;
+    cmp_ok $found, '<', $many / 10, 'stops a command that nobody reads';
+}
+syswrite $to, "find --count\n";
+like rest_of_answer(), qr/^Total: $many objects, .*\nheapsh> $/m, 'which does not spoil the next';
 leave("quit\n");
 done_testing;
