@@ -6,7 +6,6 @@
 #include "dumper/symbols.h"
 
 #include <stddef.h>
-#include <string.h>
 
 enum {
 	PROBES = 16,
@@ -158,8 +157,16 @@ static bool note_caller(struct heapsnap_allocating *function, uint64_t address, 
 	for (int i = 0; i < HEAPSNAP_WRAPPER_CALLERS; i++) {
 		struct heapsnap_allocating_caller *caller = &function->callers[i];
 
+		bool was_free = load(caller->address) == 0;
+
 		if (!claim(&caller->address, address))
 			continue;
+		// A thread that came late may have written to an entry that was being forgotten.
+		if (was_free) {
+			store(caller->times, 0);
+			store(caller->varies, false);
+		}
+
 		uint32_t times = load(caller->times);
 		bool varied = load(caller->varies);
 
@@ -311,20 +318,40 @@ void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site)
 	add_site(wrappers->sites, site);
 }
 
+/*
+ * Others may read the entry meanwhile: each word is stored as a whole, and the function is refused
+ * until the last. It keeps its address, and so its number, which others may hold.
+ */
+static void forget_function(struct heapsnap_wrappers *wrappers,
+			    struct heapsnap_allocating *function)
+{
+	refuse(wrappers, function);
+	store(function->is_named, false);
+	store(function->looks, 0);
+	for (int i = 0; i < HEAPSNAP_WRAPPER_PLACES; i++)
+		store(function->places[i], 0);
+	for (int i = 0; i < HEAPSNAP_WRAPPER_CALLERS; i++) {
+		store(function->callers[i].address, 0);
+		store(function->callers[i].size, 0);
+		store(function->callers[i].times, 0);
+		store(function->callers[i].varies, false);
+	}
+	__atomic_store_n(&function->verdict, HEAPSNAP_VERDICT_OPEN, __ATOMIC_RELEASE);
+}
+
 void heapsnap_wrappers_forget(struct heapsnap_wrappers *wrappers, uint64_t start, uint64_t end)
 {
 	uint32_t count = load(wrappers->function_count);
 
-	memset(wrappers->known, 0, sizeof(wrappers->known));
+	for (uint32_t i = 0; i < HEAPSNAP_WRAPPER_KNOWN; i++)
+		store(wrappers->known[i], 0);
 	for (uint32_t i = 0; i < count; i++) {
 		struct heapsnap_allocating *function = &wrappers->functions[i];
 		uint64_t address = load(function->function);
 
-		if (address < start || address >= end)
-			continue;
-		refuse(wrappers, function);
-		memset(function, 0, sizeof(*function));
-		function->function = address;
+		// An entry that another thread is just taking has no address yet.
+		if (address != 0 && address >= start && address < end)
+			forget_function(wrappers, function);
 	}
 }
 
