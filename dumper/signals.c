@@ -155,7 +155,7 @@ bool heapsnap_signals_claim(int number, heapsnap_signal_handler *handler, bool o
 	claim->seen.sa_sigaction = present.handler;
 	claim->seen.sa_flags = (int)(present.flags & ~(unsigned long)RESTORER);
 	memcpy(&claim->seen.sa_mask, &present.mask, sizeof(present.mask));
-	claim->asked_for_default = false;
+	__atomic_store_n(&claim->asked_for_default, false, __ATOMIC_RELAXED);
 	__atomic_store_n(&claim->handler, handler, __ATOMIC_RELEASE);
 	return install(number, handler);
 }
@@ -172,8 +172,8 @@ bool heapsnap_signals_take_default(int number, const siginfo_t *info)
 	const struct claim *claim = find_claim(number);
 	long pid = heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
 
-	if (!claim || !claim->asked_for_default || info->si_pid != (int)pid ||
-	    (info->si_code != SI_USER && info->si_code != SI_TKILL))
+	if (!claim || !__atomic_load_n(&claim->asked_for_default, __ATOMIC_RELAXED) ||
+	    info->si_pid != (int)pid || (info->si_code != SI_USER && info->si_code != SI_TKILL))
 		return false;
 	if (number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH)
 		return true; // by default they do nothing
@@ -211,10 +211,12 @@ static void announce(enum heapsnap_handler handler)
 {
 	if (heapsnap_sandbox_forbids_snapshots())
 		return; // this has been announced
-	if (is_waited_for && handler == HEAPSNAP_HANDLER_OURS)
+	if (handler == HEAPSNAP_HANDLER_OURS && __atomic_load_n(&is_waited_for, __ATOMIC_RELAXED))
 		handler = HEAPSNAP_HANDLER_WAITED;
-	// Its runtime sets itself up after the library, and may do so at any time.
-	if (handler == HEAPSNAP_HANDLER_OURS && heapsnap_go_takes(heapsnap_settings.signal))
+	// Its runtime sets itself up after the library, and may do so at any time. The answer is the
+	// same before and after.
+	if ((handler == HEAPSNAP_HANDLER_OURS || handler == HEAPSNAP_HANDLER_REPLACED) &&
+	    heapsnap_go_takes(heapsnap_settings.signal))
 		handler = HEAPSNAP_HANDLER_UNSURE;
 	heapsnap_announce_handler(handler);
 	say(handler);
@@ -243,12 +245,14 @@ void heapsnap_signals_look_sometimes(void)
 	static uint64_t next_ns, interval_ns = FIRST_LOOK_NS;
 	uint64_t due = __atomic_load_n(&next_ns, __ATOMIC_RELAXED);
 	uint64_t now = heapsnap_coarse_ns();
+	uint64_t interval = __atomic_load_n(&interval_ns, __ATOMIC_RELAXED);
+
 	if (now < due || heapsnap_is_sandboxed() ||
-	    !__atomic_compare_exchange_n(&next_ns, &due, now + interval_ns, false, __ATOMIC_RELAXED,
+	    !__atomic_compare_exchange_n(&next_ns, &due, now + interval, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;
-	if (interval_ns < LOOK_NS)
-		interval_ns *= 2;
+	if (interval < LOOK_NS)
+		__atomic_store_n(&interval_ns, 2 * interval, __ATOMIC_RELAXED);
 	if (heapsnap_trigger_is_own_process())
 		heapsnap_signals_look();
 }
@@ -284,7 +288,7 @@ static bool takes_back(const struct sigaction *action)
 static int set_default(int number, struct claim *claim, const struct sigaction *action)
 {
 	claim->seen = *action;
-	claim->asked_for_default = true;
+	__atomic_store_n(&claim->asked_for_default, true, __ATOMIC_RELAXED);
 	return install(number, claim->handler) ? 0 : -1;
 }
 
@@ -404,9 +408,9 @@ static void note_wait(const sigset_t *set)
 	int before = errno;
 
 	heapsnap_signals_init();
-	if (!is_waited_for && find_claim(number) && set && sigismember(set, number) == 1 &&
-	    is_own_process()) {
-		is_waited_for = true;
+	if (!__atomic_load_n(&is_waited_for, __ATOMIC_RELAXED) && find_claim(number) && set &&
+	    sigismember(set, number) == 1 && is_own_process()) {
+		__atomic_store_n(&is_waited_for, true, __ATOMIC_RELAXED);
 		heapsnap_signals_look();
 	}
 	errno = before;
