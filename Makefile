@@ -176,6 +176,7 @@ $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/isolation.o $(BUILD)/dumper/
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/pieces.o
 
 $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/filter.o
+$(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,gate.o system.o vdso.o)
 
 # The part of the library that can be had alone.
 $(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,effort.o unwind.o frame_rules.o system.o vdso.o)

@@ -99,7 +99,7 @@ static bool change_answer(uint32_t slot, enum answer to)
 }
 
 // Small: it also runs in the handler, on a stack that may be tiny.
-static void send_to(uint32_t slot)
+static void send_to(uint32_t slot, uint32_t generation)
 {
 	struct heapsnap_thread *thread = thread_at(slot);
 	siginfo_t info;
@@ -109,7 +109,7 @@ static void send_to(uint32_t slot)
 	info.si_signo = stop.signal;
 	info.si_code = SI_QUEUE;
 	info.si_pid = (int)heapsnap_process.pid;
-	info.si_value.sival_ptr = (void *)((uint64_t)stop.generation << 32 | slot);
+	info.si_value.sival_ptr = (void *)((uint64_t)generation << 32 | slot);
 	result = HEAPSNAP_SYSTEM_4(SYS_rt_tgsigqueueinfo, heapsnap_process.pid, thread->tid,
 				   stop.signal, &info);
 	if (result >= 0)
@@ -133,8 +133,14 @@ static bool send_next(uint32_t generation)
 			return false;
 	} while (!__atomic_compare_exchange_n(&stop.next, &next, next + 1, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_ACQUIRE));
-	send_to(list[(uint32_t)next]);
+	// The next stop may have begun: then the signal is of the one before, and void.
+	send_to(__atomic_load_n(&list[(uint32_t)next], __ATOMIC_RELAXED), generation);
 	return true;
+}
+
+static bool is_crowded(void)
+{
+	return __atomic_load_n(&stop.crowded, __ATOMIC_RELAXED);
 }
 
 static void wait_at_gate(int number, siginfo_t *info, void *context)
@@ -148,7 +154,7 @@ static void wait_at_gate(int number, siginfo_t *info, void *context)
 		return;
 	heapsnap_gate_note(thread, context);
 	__atomic_store_n(&thread->state, HEAPSNAP_THREAD_STOPPED, __ATOMIC_RELEASE);
-	for (int i = 0; stop.crowded && i < SPREAD && send_next(generation); i++)
+	for (int i = 0; is_crowded() && i < SPREAD && send_next(generation); i++)
 		;
 	if (change_answer(slot, ANSWERED) &&
 	    __atomic_add_fetch(&stop.answered, 1, __ATOMIC_ACQ_REL) >=
@@ -156,7 +162,7 @@ static void wait_at_gate(int number, siginfo_t *info, void *context)
 		heapsnap_futex_wake(&stop.answered);
 	while (__atomic_load_n(&stop.gate, __ATOMIC_ACQUIRE) == generation)
 		heapsnap_futex_wait(&stop.gate, generation, 0);
-	if (stop.crowded)
+	if (is_crowded())
 		heapsnap_futex_wake_some(&stop.gate, SPREAD);
 }
 
@@ -175,11 +181,11 @@ int heapsnap_gate_install(void)
 
 void heapsnap_gate_shut(void)
 {
-	stop.answered = 0;
-	stop.expected = 0;
-	stop.count = 0;
+	__atomic_store_n(&stop.answered, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&stop.expected, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&stop.count, 0, __ATOMIC_RELAXED);
 	stop.prepared = 0;
-	stop.crowded = false;
+	__atomic_store_n(&stop.crowded, false, __ATOMIC_RELAXED);
 	memset(answer_of, NOT_ASKED, sizeof(answer_of));
 	if (++stop.generation == 0)
 		stop.generation = 1;
@@ -195,7 +201,7 @@ bool heapsnap_gate_ask(uint32_t slot)
 	    !__atomic_compare_exchange_n(&answer_of[slot], &none, EXPECTED, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
 		return false;
-	list[stop.prepared++] = slot;
+	__atomic_store_n(&list[stop.prepared++], slot, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -218,7 +224,7 @@ uint32_t heapsnap_gate_send(void)
 {
 	uint32_t added = stop.prepared - stop.count;
 
-	stop.crowded = stop.prepared > CROWD;
+	__atomic_store_n(&stop.crowded, stop.prepared > CROWD, __ATOMIC_RELAXED);
 	// All of them before the first: whoever answers last wakes who waits.
 	__atomic_add_fetch(&stop.expected, added, __ATOMIC_ACQ_REL);
 	__atomic_store_n(&stop.count, stop.prepared, __ATOMIC_RELEASE);
@@ -257,5 +263,8 @@ uint64_t heapsnap_gate_open(void)
 		heapsnap_gate_calls++;
 		heapsnap_futex_wake_some(&stop.gate, CHUNK);
 	}
+	// Also those that are not among the counted: excused, or stopped just now.
+	heapsnap_gate_calls++;
+	heapsnap_futex_wake(&stop.gate);
 	return now;
 }

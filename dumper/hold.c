@@ -182,7 +182,7 @@ static void interrupt(uint32_t slot)
 	long result = trace(PTRACE_SEIZE, slot, 0, 0);
 
 	if (result == 0) {
-		hold.seized = true;
+		__atomic_store_n(&hold.seized, true, __ATOMIC_RELEASE);
 		call_of[slot] = task.call == HEAPSNAP_CALL_REPAIRED ? task.number : 0;
 		signal_of[slot] = 0;
 		trace(PTRACE_INTERRUPT, slot, 0, 0);
@@ -412,7 +412,7 @@ bool heapsnap_hold(const struct heapsnap_tasks *tasks, const uint32_t *slots, ui
 		if (hold.holder == 0)
 			return false;
 	}
-	return hold.seized;
+	return __atomic_load_n(&hold.seized, __ATOMIC_ACQUIRE);
 }
 
 bool heapsnap_hold_has(uint32_t slot)
