@@ -303,12 +303,13 @@ int heapsnap_trace_name(const char *value)
 	return 0;
 }
 
-// @return whether the thread runs; else it begins with the next sample
+// @return whether the thread runs, or has said why there is no trace, and has ended; else it
+// begins with the next sample
 static bool begin(void)
 {
 	first_pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	__atomic_store_n(&is_wanted, 1, __ATOMIC_RELEASE);
-	return heapsnap_trace_is_on();
+	return heapsnap_trace_is_on() || !__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE);
 }
 
 int heapsnap_trace_set(const char *value)
