@@ -207,7 +207,8 @@ $(BUILD)/t/programs/%: t/programs/%.c $(wildcard t/programs/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -g -O0 -pthread -iquote . $$(sed -n 's|^// CFLAGS: ||p' $<) -o $@ $< -ldl
 
-$(BUILD)/t/programs/hostile-announcer: $(addprefix dumper/,announce.h note.h protocol.h)
+# Those that include the library's headers, wherever these include others.
+$(patsubst %.c,$(BUILD)/%,$(shell grep -lE '"(dumper|t/programs)/' t/programs/*.c)): $(wildcard dumper/*.h)
 
 $(BUILD)/t/programs/%: t/programs/%.cc
 	$(call say,PROG,$@)
