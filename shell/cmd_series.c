@@ -376,8 +376,8 @@ static struct heap_error *visit_all(struct session *session, const struct identi
 			heap_error_destroy(back);
 		else
 			error = back;
-		session->answer_count = answers; // they are of this one
 	}
+	session->answer_count = answers; // they are of the one that it came from
 	session->numbered = numbered;
 	return error;
 }

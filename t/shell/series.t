@@ -34,6 +34,12 @@ says 'not beyond the ends', "previous\ngo 4\ngo x\ngo 3\nnext\n", "[3] $file[3]:
     "heapsh: there is no earlier snapshot\nheapsh: there is no such snapshot\n"
     . "heapsh: there is no such snapshot\nheapsh: there is no later snapshot\n", 1;
 
+# The numbers of an answer outlast a command that visits the other snapshots, from the last one too.
+for my $from (0, 3) {
+    my ($out) = Sample::run("go $from\nfind --limit 1 type node\nhistory \$1\nlast\n", $heapsh, '-q', @file);
+    like $out, qr/^\$1    struct node at 0x/m, "history from [$from] keeps the last answer";
+}
+
 # Compared: a node and a block come with each, the char was in [1] alone.
 says 'new and gone', "go 2\ncompare 1\nfind new\nfind gone\nfind --count not new\nfind gone type char\n",
     <<"END";
