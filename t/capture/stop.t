@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use lib 't/lib';
 use Cwd qw(abs_path);
+use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
@@ -15,11 +16,25 @@ $ENV{XDG_CACHE_HOME} = "$build/t/cache";
 $ENV{HEAPSNAP_CONTENT} = 'none';
 $ENV{HEAPSNAP_TYPES} = 'none';
 
+# Signals are counted by user, and other processes of this one have some queued: as root, a user
+# that has no others. @return what comes before the program, the library, the program
+sub programs {
+    my ($limited) = @_;
+    return ('', "$build/libheapsnap.so", "$build/t/programs/capture-many") unless $limited && $> == 0;
+    my $public = Heapsh::public_build();
+    my $user = 20000 + $$ % 40000;
+    copy("$build/t/programs/capture-many", $public) or die $!;
+    chmod 0755, "$public/capture-many";
+    chmod 0777, $directory;
+    return ("setpriv --reuid $user --clear-groups", "$public/libheapsnap.so", "$public/capture-many");
+}
+
 # @return what info says of the snapshot, and what was said on standard error
 sub capture {
     my (@arguments) = @_;
     unlink glob "$directory/*.snap";
-    my $output = `cd $directory && LD_PRELOAD=$build/libheapsnap.so $build/t/programs/capture-many @arguments 2>errors`;
+    my ($as, $library, $program) = programs(@arguments > 2 && $arguments[2] ne '');
+    my $output = `cd $directory && $as env LD_PRELOAD=$library $program @arguments 2>errors`;
     is $output, "done\n", "@arguments: the program did not notice";
     open my $errors, '<', "$directory/errors" or die $!;
     my $said = join '', <$errors>;
