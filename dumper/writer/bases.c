@@ -227,12 +227,32 @@ static struct heap_error *find_samples(struct base_types *types, heap_type_id ty
 		if (!types->types[at])
 			return heap_error_out_of_memory();
 		types->types[at]->type = type;
-		for (enum trust trust = 0; trust < TRUSTS; trust++)
-			types->types[at]->counts[trust] = 0;
+		for (enum trust trust = 0; trust < TRUSTS; trust++) {
+			types->types[at]->counts[trust] = types->types[at]->kept[trust] = 0;
+			types->types[at]->steps[trust] = 1;
+		}
 		types->count++;
 	}
 	*samples = types->types[at];
 	return NULL;
+}
+
+// Keeps a block as a sample if it is one in so many. When there is no room, half of the samples go.
+static void keep_sample(const struct inference *inference, struct base_samples *samples,
+			enum trust trust, heap_object_id object)
+{
+	struct header *headers = samples->headers[trust];
+	uint32_t *kept = &samples->kept[trust];
+
+	if (samples->counts[trust]++ % samples->steps[trust] != 0)
+		return;
+	headers_read(inference, object, &headers[(*kept)++]);
+	if (*kept < BASE_SAMPLES)
+		return;
+	for (uint32_t i = 0; i < BASE_SAMPLES / 2; i++)
+		headers[i] = headers[2 * i];
+	*kept = BASE_SAMPLES / 2;
+	samples->steps[trust] *= 2;
 }
 
 struct heap_error *bases_sample(const struct inference *inference, struct base_types *result)
@@ -248,18 +268,12 @@ struct heap_error *bases_sample(const struct inference *inference, struct base_t
 		heap_type_id type = inference->capture->type[i];
 		uint32_t base = bases_of_type(inference, type);
 		struct base_samples *samples;
-		enum trust trust;
 
 		if (!base || !inference_is_named(inference, i))
 			continue;
 		error = find_samples(&result[base - 1], type, &samples);
-		if (error || !samples)
-			continue;
-		trust = trust_in(inference, i);
-		if (samples->counts[trust] < BASE_SAMPLES)
-			headers_read(inference, i,
-				     &samples->headers[trust][samples->counts[trust]]);
-		samples->counts[trust]++;
+		if (!error && samples)
+			keep_sample(inference, samples, trust_in(inference, i), i);
 	}
 	return error;
 }

@@ -14,8 +14,8 @@
 #include "dumper/writer/headers.h"
 
 enum {
-	BASE_TYPES = 32,   /**< of a base, that are looked at */
-	BASE_SAMPLES = 64, /**< of a type */
+	BASE_TYPES = 32,    /**< of a base, that are looked at */
+	BASE_SAMPLES = 256, /**< of a type, at most; even */
 };
 
 /** How much the name of a block is worth to learn from. */
@@ -26,10 +26,15 @@ enum trust {
 	TRUSTS,
 };
 
-/** Some of the blocks of a type. */
+/**
+ * Some of the blocks of a type, evenly spread over all of them. The first ones are often special:
+ * they were allocated before the allocating functions were known to be wrappers.
+ */
 struct base_samples {
 	heap_type_id type;
-	uint32_t counts[TRUSTS]; /**< how many there are; BASE_SAMPLES at most have been kept */
+	uint32_t counts[TRUSTS]; /**< how many blocks there are */
+	uint32_t kept[TRUSTS];   /**< and how many of them are samples */
+	uint32_t steps[TRUSTS];  /**< one block in so many is a sample */
 	struct header headers[TRUSTS][BASE_SAMPLES];
 };
 

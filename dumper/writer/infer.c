@@ -487,7 +487,18 @@ static bool pass(const struct inference *inference, struct gate *gate, uint32_t 
 	return true;
 }
 
+// Looks at what the blocks of each type with a base have in common.
+HEAP_MUST_CHECK
+static struct heap_error *learn(struct inference *inference, struct base_types *samples)
+{
+	struct heap_error *error = bases_sample(inference, samples);
+
+	return error ? error : profiles_learn(inference, samples);
+}
+
 // The best evidence: what leaves no choice, and what tells blocks with a common beginning apart.
+// Tags are learned before any weaker evidence is heard, which would blur what they tell apart. The
+// other rounds do not count for that: how many there are hangs on chains of single claims.
 HEAP_MUST_CHECK
 static struct heap_error *name_surely(struct inference *inference, uint64_t *named)
 {
@@ -497,13 +508,15 @@ static struct heap_error *name_surely(struct inference *inference, uint64_t *nam
 
 	if (error)
 		return error;
-	if (learns) {
-		error = bases_sample(inference, samples);
-		if (!error)
-			error = profiles_learn(inference, samples);
-	}
+	if (learns)
+		error = learn(inference, samples);
 	if (!error)
 		error = naming_claim(inference, NAMING_SURE, PASS_NEWS, named);
+	if (!error && !learns && *named == 0) {
+		learns = pass(inference, &inference->telling, FEW_TO_LEARN);
+		if (learns)
+			error = learn(inference, samples);
+	}
 	if (!error && learns && *named == 0)
 		error = tags_learn(inference, samples, named);
 	if (learns)

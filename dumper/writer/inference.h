@@ -218,6 +218,7 @@ struct inference {
 	uint32_t hint_count, hint_capacity;
 	uint64_t claims_heard; /**< that have named objects */
 	struct gate learning;  /**< what the blocks of a base have in common */
+	struct gate telling;   /**< the same, where only weaker evidence is left */
 	struct gate all_kinds; /**< looking at all kinds */
 	uint32_t texts;        /**< hints that were not looked at, by which blocks are texts */
 	uint64_t named;        /**< how often an object without a type got one: for progress */

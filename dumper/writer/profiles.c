@@ -39,10 +39,10 @@ static bool holds(const struct profile *profile, uint64_t value)
 static bool make(const struct base_samples *samples, const struct header_member *member,
 		 struct profile *profile)
 {
-	uint32_t count = samples->counts[TRUST_SURE];
+	uint32_t count = samples->kept[TRUST_SURE];
 
 	*profile = (struct profile){ .type = samples->type, .member = *member };
-	for (uint32_t i = 0; i < count && i < BASE_SAMPLES; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uint64_t value = headers_value(member, &samples->headers[TRUST_SURE][i]);
 
 		if (holds(profile, value))

@@ -97,8 +97,7 @@ static void choose(const struct base_types *samples, struct known *known)
 			continue;
 		known->types[known->count] = type;
 		known->trust[known->count] = trust;
-		known->counts[known->count++] =
-			type->counts[trust] < BASE_SAMPLES ? type->counts[trust] : BASE_SAMPLES;
+		known->counts[known->count++] = type->kept[trust];
 	}
 }
 
@@ -138,6 +137,13 @@ static bool tally_values(const struct known *known, const struct header_member *
 		}
 	}
 	return true;
+}
+
+// Whether so many blocks of a type are enough to say what a value means. Where names are not sure,
+// a few of them are wrong. A value that is rare is left to votes.
+static bool is_enough(enum trust trust, uint32_t count)
+{
+	return count >= (trust == TRUST_SURE ? 1 : MIN_VOTES);
 }
 
 // The type to which a value belongs, or BASE_TYPES if it is found in several.
@@ -209,7 +215,7 @@ static struct heap_error *keep_tag(struct tags *tags, uint32_t base,
 	for (uint32_t i = 0; !error && i < tally->count; i++) {
 		uint32_t owner = owner_of(known, tally, i);
 
-		if (owner != BASE_TYPES)
+		if (owner != BASE_TYPES && is_enough(known->trust[owner], tally->counts[i][owner]))
 			error = add_value(tags,
 					  &(struct tag_value){ tag_of_value(base, tally->values[i]),
 							       known->types[owner]->type,
