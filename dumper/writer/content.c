@@ -195,13 +195,41 @@ static int bit_field_score(const struct check *check, uint64_t offset,
 	return points_into_heap(check, offset) ? CONTRADICTED : 0;
 }
 
-static int member_score(const struct check *check, uint64_t offset,
+// Whether a member of a byte or two has nothing but padding behind it, up to the end of the word.
+static bool is_before_padding(const struct layouts *layouts, heap_type_id whole,
+			      const struct heap_member *member)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[whole];
+	heap_type_id id = layouts_strip(layouts, member->type);
+	const struct heap_member *end = &types->members[type->first_member + type->members];
+	uint64_t next = member + 1 < end ? member[1].offset : type->size;
+
+	return types->types[id].kind == HEAP_TYPE_BASE && types->types[id].size <= 2 &&
+	       !(member->flags & HEAP_MEMBER_BIT_FIELD) && layouts->facts[whole].is_ordered &&
+	       next >= member->offset + 8;
+}
+
+// A word with such a member may hold the rest of an old pointer, which may still lead to somewhere.
+static int padded_score(const struct check *check, uint64_t offset, heap_type_id id)
+{
+	const struct heap_type *type = &check->inference->layouts.types->types[id];
+	const char *bytes = (const char *)check->content->words;
+
+	return (type->flags & HEAP_TYPE_BOOLEAN) && (bytes[offset] & ~1) ? CONTRADICTED : 0;
+}
+
+static int member_score(const struct check *check, uint64_t offset, heap_type_id whole,
 			const struct heap_member *member, int depth)
 {
+	const struct layouts *layouts = &check->inference->layouts;
+
 	if (member->flags & HEAP_MEMBER_VIRTUAL_BASE || offset / 8 >= check->content->count)
 		return 0;
 	if (member->flags & HEAP_MEMBER_BIT_FIELD)
 		return bit_field_score(check, offset, member);
+	if (is_before_padding(layouts, whole, member))
+		return padded_score(check, offset, layouts_strip(layouts, member->type));
 	return type_score(check, offset, member->type, depth + 1);
 }
 
@@ -227,7 +255,7 @@ static int type_score(const struct check *check, uint64_t offset, heap_type_id i
 		    check->inference->layouts.facts[id].is_ordered)
 			break;
 		progress_step();
-		score += member_score(check, offset + member->offset, member, depth);
+		score += member_score(check, offset + member->offset, id, member, depth);
 	}
 	return score;
 }

@@ -1,0 +1,20 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What lies in padding, left there by what the memory was before, says nothing of a block's type.
+use strict;
+use warnings;
+use lib 't/lib';
+use Heapsh;
+use Test::More;
+
+my $program = Heapsh->start('leftovers');
+my $file = $program->capture;
+$program->finish;
+
+my $tables = Heapsh::ask_json($file, 'find', '--count', 'type', 'struct table');
+is $tables->{count}, 20, 'all tables';
+my $values = Heapsh::ask_json($file, 'find', 'type', 'struct value');
+is $values->{count}, 20, 'all arrays of values, whatever was there before';
+is_deeply [ sort { $a <=> $b } map { $_->{elements} } @{ $values->{objects} } ], [ 3 .. 22 ],
+    'of as many values as there are';
+done_testing;
