@@ -183,7 +183,7 @@ static enum command_status run_to_target(struct session *session, struct line *l
 	output_redirect(session->output, stream, session->colours);
 	if (line->pipe) {
 		pclose(target);
-	} else if (fclose(target) != 0) {
+	} else if (fclose(target) != 0 && status <= COMMAND_NOTHING) {
 		heap_print(session->errors, "heapsh: %s: %s\n", line->file, strerror(errno));
 		status = COMMAND_FAILED;
 	}

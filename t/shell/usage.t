@@ -145,7 +145,32 @@ is Sample::content("$directory/answer"), "block(48) at 0x5f02300\n", 'it begins 
 SKIP: {
     skip 'no /dev/full', 1 unless -c '/dev/full';
     ($out, $err, $status) = Sample::run("find > /dev/full\n", $heapsh, '-q', $file);
-    like "$status$out$err", qr/^1heapsh: .*No space left on device\n/, 'a full disk is said';
+    is "$status$out$err", "1heapsh: the answer could not be written: No space left on device\n", 'a full disk is said';
+}
+
+# An answer that cannot be written: one line and a status say so, whatever the command and the way.
+my %unwritten = (
+    '> /dev/full' => 'No space left on device',
+    '>&-'         => 'Bad file descriptor',
+    '| :'         => 'Broken pipe',
+);
+for my $to (sort keys %unwritten) {
+    next if $to =~ /full/ && !-c '/dev/full';
+    my @wrong;
+    for my $command ('find', 'count', 'time count', 'types', 'info', 'help', 'find --count', '--json find', '--json time find') {
+        my ($json, $words) = $command =~ /^(--json )?(.*)/;
+        # The reader is gone before the answer comes; SIGPIPE is ignored.
+        my ($before, $behind) = $to =~ /^\|/ ? ('trap "" PIPE; { sleep 0.2; ', '; echo $? >&3; }') : ('', '; echo $? >&3');
+        my $line = "$before$heapsh -q " . ($json // '') . "$file $words " . ($to =~ /^>/ ? $to : '') . $behind . ($to =~ /^\|/ ? $to : '');
+        my (undef, $said) = Sample::run('', 'bash', '-c', "exec 3>$directory/status; $line");
+        chomp(my $came = Sample::content("$directory/status"));
+        push @wrong, "$command: $came, $said" if $came ne '1' || $said ne "heapsh: the answer could not be written: $unwritten{$to}\n";
+    }
+    is join('', @wrong), '', "$to is told in one line";
+}
+{
+    my (undef, undef, $ended) = Sample::run('', 'bash', '-c', "{ sleep 0.2; $heapsh -q $file find; echo \$? >&2; } 2> $directory/status | :");
+    is Sample::content("$directory/status"), 128 + 13 . "\n", 'SIGPIPE ends it, as any program';
 }
 
 # A snapshot of nothing.
