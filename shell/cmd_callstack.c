@@ -131,8 +131,8 @@ static void print_locals(struct session *session, const struct held *held, uint3
 		if (root->frame != frame || root->kind != HEAP_ROOT_LOCAL)
 			continue;
 
-		const char *name = session_keep(
-			session, format_name(heap_snapshot_string(snapshot, root->name)));
+		const char *name =
+			describe_name(session, heap_snapshot_string(snapshot, root->name));
 		const char *value = describe_root_value(session, root);
 
 		output_text(output, "        %s: %s%s%s\n", name,
@@ -190,8 +190,8 @@ static enum command_status callstack_run(struct session *session, int argc, char
 	output_open_array(output, NULL);
 	for (uint32_t i = 0; i < snapshot->thread_count && !session_must_stop(session); i++) {
 		const struct heap_thread *thread = &snapshot->threads[i];
-		const char *name = session_keep(
-			session, format_name(heap_snapshot_string(snapshot, thread->name)));
+		const char *name =
+			describe_name(session, heap_snapshot_string(snapshot, thread->name));
 
 		if (only && thread->tid != only)
 			continue;
@@ -262,7 +262,7 @@ static enum command_status symbols_run(struct session *session, int argc, char *
 		found = true;
 
 		const char *value = describe_root_value(session, root);
-		const char *shown = session_keep(session, format_name(name));
+		const char *shown = describe_name(session, name);
 
 		output_text(output, "%#" PRIx64 " %s: %s%s\n", root->address, shown,
 			    describe_type(session, root->type), value);

@@ -104,19 +104,19 @@ static void info_process(struct session *session)
 {
 	const struct heap_info *info = &session->snapshot->info;
 	struct output *output = session->output;
-	const char *program = session_keep(session, format_name(info->program));
+	const char *program = describe_name(session, info->program);
 
 	output_text(output, "program   %s, pid %" PRIu64 " on %s\n", program, info->pid,
-		    session_keep(session, format_name(info->host)));
-	output_text(output, "command   %s\n", session_keep(session, format_name(info->command)));
+		    describe_name(session, info->host));
+	output_text(output, "command   %s\n", describe_name(session, info->command));
 	output_text(output, "time      %s, %s after the library was loaded\n",
 		    format_time(session, info->time_ns),
 		    describe_duration(session, info->time_ns > info->start_time_ns
 						       ? info->time_ns - info->start_time_ns
 						       : 0));
 	output_text(output, "snapshot  number %" PRIu64 " of the process, id %s, by %s\n",
-		    info->serial, session_keep(session, format_name(info->id)),
-		    session_keep(session, format_name(info->maker)));
+		    info->serial, describe_name(session, info->id),
+		    describe_name(session, info->maker));
 	output_text(output, "pause     %.3f ms, of which the clone took %.3f ms\n",
 		    info->stop_ns / 1e6, info->clone_ns / 1e6);
 	if (info->writer_ns)
@@ -168,7 +168,7 @@ static void info_heap(struct session *session)
 			output,
 			"malloc    is that of %s, which came before libheapsnap.so: its blocks\n"
 			"          are not in this snapshot\n",
-			session_keep(session, format_name(snapshot->info.other_malloc)));
+			describe_name(session, snapshot->info.other_malloc));
 	if (snapshot->info.untyped)
 		output_text(output, "types     none: it was captured with HEAPSNAP_TYPES=none\n");
 	if (snapshot->info.late_ns)
@@ -202,14 +202,14 @@ static void info_modules(struct session *session)
 	output_open_array(output, "modules");
 	for (uint32_t i = 0; i < snapshot->module_count; i++) {
 		const struct heap_module *module = &snapshot->modules[i];
-		const char *path = session_keep(
-			session, format_name(heap_snapshot_string(snapshot, module->path)));
-		const char *debug = session_keep(
-			session, format_name(heap_snapshot_string(snapshot, module->debug)));
-		const char *note = session_keep(
-			session, format_name(heap_snapshot_string(snapshot, module->note)));
-		const char *build_id = session_keep(
-			session, format_name(heap_snapshot_string(snapshot, module->build_id)));
+		const char *path =
+			describe_name(session, heap_snapshot_string(snapshot, module->path));
+		const char *debug =
+			describe_name(session, heap_snapshot_string(snapshot, module->debug));
+		const char *note =
+			describe_name(session, heap_snapshot_string(snapshot, module->note));
+		const char *build_id =
+			describe_name(session, heap_snapshot_string(snapshot, module->build_id));
 		bool own = strcmp(path, debug) == 0;
 
 		output_text(output, "  %#" PRIx64 " %s\n", module->start, path);
@@ -272,8 +272,8 @@ static void info_threads(struct session *session)
 		if (i < MAX_THREADS)
 			output_text(output, "  %" PRIu32 " %s: %s, %" PRIu32 " frame%s\n",
 				    thread->tid,
-				    session_keep(session, format_name(heap_snapshot_string(
-								  snapshot, thread->name))),
+				    describe_name(session,
+						  heap_snapshot_string(snapshot, thread->name)),
 				    state, thread->frames, format_plural(thread->frames));
 		output_open_object(output, NULL);
 		output_number(output, "tid", thread->tid);
@@ -298,7 +298,7 @@ static void info_trace(struct session *session)
 	for (uint32_t i = 0; i < snapshot->sample_count; i++)
 		traced += snapshot->samples[i].number != 0;
 	output_text(output, "trace     %s, since %s: %" PRIu32 " objects are in it\n",
-		    session_keep(session, format_name(snapshot->info.trace)),
+		    describe_name(session, snapshot->info.trace),
 		    format_time(session, snapshot->info.trace_start_ns), traced);
 	output_string(output, "trace", snapshot->info.trace);
 	output_number(output, "trace_start_ns", snapshot->info.trace_start_ns);
@@ -339,8 +339,8 @@ static void info_damages(struct session *session)
 	for (uint32_t i = 0; i < snapshot->damage_count; i++) {
 		const struct heap_damage *damage = &snapshot->damages[i];
 		heap_object_id before = heap_snapshot_find_before(snapshot, damage->address);
-		const char *note = session_keep(
-			session, format_name(heap_snapshot_string(snapshot, damage->note)));
+		const char *note =
+			describe_name(session, heap_snapshot_string(snapshot, damage->note));
 
 		output_text(output, "  %#" PRIx64 "%s%s%s%s\n", damage->address,
 			    before == HEAP_NO_OBJECT ? "" : ", after ",

@@ -46,7 +46,7 @@ static const char *const kind_names[HEAP_ROOT_KINDS] = {
 
 static const char *name_of(struct session *session, uint32_t offset)
 {
-	return session_keep(session, format_name(heap_snapshot_string(session->snapshot, offset)));
+	return describe_name(session, heap_snapshot_string(session->snapshot, offset));
 }
 
 static const char *base_name(const char *path)

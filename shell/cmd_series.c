@@ -16,7 +16,7 @@
 
 static const char *name_of(struct session *session, size_t number)
 {
-	return session_keep(session, format_name(session->series->paths[number]));
+	return describe_name(session, session->series->paths[number]);
 }
 
 // --- which there are -----------------------------------------------------------------
@@ -153,7 +153,7 @@ static enum command_status show_compared(struct session *session)
 		return COMMAND_NOTHING;
 	}
 	output_text(session->output, "Compared with %s: %" PRIu32 " object%s\n",
-		    session_keep(session, format_name(other->path)), other->object_count,
+		    describe_name(session, other->path), other->object_count,
 		    format_plural(other->object_count));
 	output_open_object(session->output, NULL);
 	output_string(session->output, "file", other->path);

@@ -15,8 +15,7 @@ static const char *describe_slot(struct session *session, const struct heap_root
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_root *root = &snapshot->roots[edge->root];
-	const char *name =
-		session_keep(session, format_name(heap_snapshot_string(snapshot, root->name)));
+	const char *name = describe_name(session, heap_snapshot_string(snapshot, root->name));
 
 	if (root->kind == HEAP_ROOT_STACK)
 		return session_format(session, "%#" PRIx64, root->address + edge->offset);
@@ -92,7 +91,7 @@ static void open_thread(struct session *session, uint32_t number)
 	const char *name = heap_snapshot_string(snapshot, thread->name);
 
 	output_text(session->output, "thread %" PRIu32 " (%s)\n", thread->tid,
-		    session_keep(session, format_name(name)));
+		    describe_name(session, name));
 	output_open_object(session->output, NULL);
 	output_number(session->output, "thread", thread->tid);
 	output_string(session->output, "name", name);

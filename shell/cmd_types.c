@@ -194,8 +194,8 @@ static void print_members(struct definition *definition, heap_type_id id, uint64
 		const struct heap_member *member = &types->members[type->first_member + i];
 		uint64_t size = heap_types_size(types, member->type);
 		uint64_t offset = base + member->offset;
-		const char *name = session_keep(
-			definition->session, format_name(heap_types_string(types, member->name)));
+		const char *name =
+			describe_name(definition->session, heap_types_string(types, member->name));
 
 		if (!definition->is_union && offset > definition->end)
 			print_gap(definition, "a hole of", offset - definition->end, "");
@@ -219,8 +219,8 @@ static void print_enumerators(struct session *session, const struct heap_type *t
 			&types->enumerators[type->first_member + i];
 		const char *name = heap_types_string(types, enumerator->name);
 
-		output_text(output, "\t%s = %" PRId64 ",\n",
-			    session_keep(session, format_name(name)), enumerator->value);
+		output_text(output, "\t%s = %" PRId64 ",\n", describe_name(session, name),
+			    enumerator->value);
 		output_open_object(output, NULL);
 		output_string(output, "name", name);
 		output_signed(output, "value", enumerator->value);
@@ -285,7 +285,7 @@ static void print_type(struct session *session, heap_type_id id, const struct ta
 	const struct heap_type *type =
 		&types->types[named_by(types, id) ? named_by(types, id) : id];
 	struct output *output = session->output;
-	const char *file = session_keep(session, format_name(heap_types_string(types, type->file)));
+	const char *file = describe_name(session, heap_types_string(types, type->file));
 
 	output_open_object(output, NULL);
 	output_string(output, "type", describe_type(session, id));

@@ -42,12 +42,18 @@ struct heap_error *describe_load_around(struct session *session, const heap_obje
 	return error;
 }
 
+const char *describe_name(struct session *session, const char *name)
+{
+	return session_keep(session,
+			    output_is_json(session->output) ? strdup(name) : format_name(name));
+}
+
 const char *describe_type(struct session *session, heap_type_id type)
 {
 	char name[MAX_TYPE_NAME];
 
 	heap_types_format(&session->snapshot->types, type, name, sizeof(name));
-	return session_keep(session, format_name(name));
+	return describe_name(session, name);
 }
 
 static bool is_text(const struct heap_types *types, heap_type_id type)
@@ -164,7 +170,7 @@ const char *describe_object(struct session *session, heap_object_id object)
 
 static const char *safe_string(struct session *session, uint32_t offset)
 {
-	return session_keep(session, format_name(heap_snapshot_string(session->snapshot, offset)));
+	return describe_name(session, heap_snapshot_string(session->snapshot, offset));
 }
 
 const char *describe_module(struct session *session, uint32_t module)
@@ -301,11 +307,10 @@ void describe_sample(struct session *session, heap_object_id object)
 	if (sample->number > 0) {
 		uint64_t us = heap_sample_trace_us(snapshot, sample);
 
-		output_text(
-			session->output, "  sample %" PRIu32 " of %s, at %.6f s of it\n",
-			sample->number,
-			session_keep(session, format_name(name ? name + 1 : snapshot->info.trace)),
-			(double)us / 1e6);
+		output_text(session->output, "  sample %" PRIu32 " of %s, at %.6f s of it\n",
+			    sample->number,
+			    describe_name(session, name ? name + 1 : snapshot->info.trace),
+			    (double)us / 1e6);
 		output_string(session->output, "trace", snapshot->info.trace);
 		output_number(session->output, "number", sample->number);
 		output_number(session->output, "trace_us", us);

@@ -25,6 +25,12 @@ HEAP_MUST_CHECK
 struct heap_error *describe_load_around(struct session *session, const heap_object_id *objects,
 					size_t count);
 
+/**
+ * A name from outside, as a part of other texts. It is escaped for a terminal; JSON has it as it
+ * is, as output_string() escapes it.
+ */
+const char *describe_name(struct session *session, const char *name);
+
 const char *describe_object(struct session *session, heap_object_id object);
 
 /** Its type alone: "struct slot[12]", "block(48)", "char[17]". */

@@ -212,8 +212,7 @@ const char *field_describe_address(struct session *session, uint64_t address, he
 	const struct heap_root *root = &snapshot->roots[found];
 	struct target target = { root->type, 1, address - root->address };
 	const char *way = target.offset ? way_to(session, &target, pointee) : "";
-	const char *name =
-		session_keep(session, format_name(heap_snapshot_string(snapshot, root->name)));
+	const char *name = describe_name(session, heap_snapshot_string(snapshot, root->name));
 
 	if (target.offset == 0 || *way)
 		return session_format(session, "&%s%s", name, way);

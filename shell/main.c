@@ -140,8 +140,8 @@ static enum command_status print_banner(struct session *session)
 	if (localtime_r(&seconds, &local))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
 	output_text(session->output, "Heap snapshot of %s (pid %" PRIu64 "), %s, from %s\n",
-		    session_keep(session, format_name(info->program)), info->pid, when,
-		    session_keep(session, format_name(info->maker)));
+		    describe_name(session, info->program), info->pid, when,
+		    describe_name(session, info->maker));
 	output_text(session->output, "Heap contains %" PRIu32 " object%s, %s",
 		    snapshot->object_count, format_plural(snapshot->object_count),
 		    format_bytes(total, bytes));
@@ -156,7 +156,7 @@ static enum command_status print_banner(struct session *session)
 		output_text(
 			session->output,
 			"The program's malloc is that of %s: its blocks are not in the snapshot\n",
-			session_keep(session, format_name(info->other_malloc)));
+			describe_name(session, info->other_malloc));
 	session_end_command(session);
 	return COMMAND_OK;
 }
@@ -181,7 +181,8 @@ static enum command_status run_script(struct session *session)
 	char *line = NULL;
 	size_t capacity = 0;
 
-	while (!session->quit && getline(&line, &capacity, stdin) >= 0)
+	while (!session->quit && !output_is_broken(session->output) &&
+	       getline(&line, &capacity, stdin) >= 0)
 		status = command_run_line(session, line);
 	free(line);
 	return status;

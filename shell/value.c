@@ -143,8 +143,7 @@ static const char *describe_enumerator(struct session *session, const struct hea
 
 	for (uint32_t i = 0; i < type->members; i++) {
 		if (all[i].value == value)
-			return session_keep(session,
-					    format_name(heap_types_string(types, all[i].name)));
+			return describe_name(session, heap_types_string(types, all[i].name));
 	}
 	for (uint32_t i = 0; i < type->members; i++) {
 		uint64_t bit = (uint64_t)all[i].value;
@@ -153,7 +152,7 @@ static const char *describe_enumerator(struct session *session, const struct hea
 			continue;
 		text = session_format(
 			session, "%s%s%s", text, *text ? "|" : "",
-			session_keep(session, format_name(heap_types_string(types, all[i].name))));
+			describe_name(session, heap_types_string(types, all[i].name)));
 		rest &= ~bit;
 	}
 	return *text && rest == 0 ? text : session_format(session, "%" PRId64, value);
@@ -271,7 +270,7 @@ static const char *member_name(struct session *session, const struct heap_member
 	if (member->flags & HEAP_MEMBER_BASE)
 		return describe_type(session, member->type);
 	if (member->name)
-		return session_keep(session, format_name(heap_types_string(types, member->name)));
+		return describe_name(session, heap_types_string(types, member->name));
 	// An anonymous struct or union.
 	return types->types[heap_types_strip(types, member->type)].kind == HEAP_TYPE_UNION
 		       ? "(union)"

@@ -285,7 +285,7 @@ static void print(struct session *session, struct unfreed *unfreed, const struct
 	bool since = info->checkpoint_ns && !options->all;
 
 	output_text(output, "Heap of %s (pid %" PRIu64 "): what has not been freed%s\n",
-		    session_keep(session, format_name(info->program)), info->pid,
+		    describe_name(session, info->program), info->pid,
 		    since ? ", of what came after the checkpoint" : "");
 	output_open_object(output, NULL);
 	output_string(output, "program", info->program);

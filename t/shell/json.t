@@ -171,4 +171,19 @@ my @lines = split /\n/, $out;
 is scalar @lines, 5, 'a line for each command that has an answer';
 ok eval { JSON::PP->new->utf8->decode($_); 1 }, 'which is JSON' for @lines;
 is scalar(() = $err =~ /\n/g), 2, 'what goes wrong is said elsewhere';
+
+# Names come out as they went in, whatever they are made of, and are not escaped for a terminal.
+my $hostile = Sample::make('hostile', 1);
+my ($end) = Sample::json($hostile, 'info')->{program} =~ /^=app(.*)/s;
+like $end, qr/^\e\]0;owned\a\e\[2J\x{9b}31m\x{9b}1m\x{85}\n\r\t\x0b\x08\x7f"'<img .*\|\\%s.*\x{202e}/s,
+    'a name that means harm';
+is Sample::json($hostile, qw(show 5f00100))->{object}{type}, "struct =date$end", 'a type, as it is';
+is join(' ', sort keys %{ Sample::json($hostile, qw(show 5f00100))->{fields} }),
+    join(' ', map { "=$_$end" } qw(day month year)), 'members';
+is Sample::json($hostile, qw(show 5f00100))->{site}, "=cache_insert$end (=cache.c$end:88)", 'a place';
+my ($known) = grep { $_->{root}{name} eq "=popular$end" } @{ Sample::json($hostile, 'roots') };
+is $known->{root}{description},
+    "the global variable =popular$end (=cache.c$end:50, " . ("=/opt/demo/libutility.so$end" =~ s{.*/}{}sr) . ')',
+    'a description';
+is Sample::json($hostile, 'callstack')->[0]{frames}[0]{locals}[0]{type}, "struct =node$end *", 'of a local variable';
 done_testing;
