@@ -3,6 +3,7 @@
 
 #include "shell/command.h"
 #include "shell/export.h"
+#include "shell/format.h"
 
 #include <readline/readline.h>
 #include <stdlib.h>
@@ -28,9 +29,19 @@ static struct {
 	size_t next;        // where the list that is being gone through goes on
 } completion;
 
+// Readline would write a name to the terminal as it is: one that needs escaping is not offered.
+static bool is_harmless(const char *name)
+{
+	char *escaped = format_name(name);
+	bool same = escaped && strcmp(escaped, name) == 0;
+
+	free(escaped);
+	return same;
+}
+
 static char *match(const char *name, const char *text)
 {
-	return strncmp(name, text, strlen(text)) == 0 ? strdup(name) : NULL;
+	return strncmp(name, text, strlen(text)) == 0 && is_harmless(name) ? strdup(name) : NULL;
 }
 
 // Commands, and behind them aliases.

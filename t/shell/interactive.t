@@ -156,6 +156,15 @@ is type("find --count untyped\n"), "find --count untyped\nTotal: 1 object, 48 B\
     'and not the shell';
 leave("quit\n");
 
+# What readline would write as it is, is not offered: names that mean harm.
+begin('-q', '--color=never', Sample::make('hostile', 1));
+await(qr/heapsh> $/);
+for my $words ('show =', 'find type =', 'find type struct =', 'find site =', 'find module =', 'find field =', 'types =') {
+    my $text = complete("$words\t\t\t\x15");
+    unlike $text, qr/owned|\x9b|\xe2\x80\xae/, "no completion of $words";
+}
+leave("quit\n");
+
 # ^C in a long answer: at any moment from Enter on, and while nobody reads what has been printed.
 my $large = "$Sample::directory/large.snap";
 my $many = 200_000;

@@ -12,6 +12,10 @@ use Test::More;
 # --- the sample --------------------------------------------------------------
 
 my $file = Sample::make();
+# A first object of no bytes, for which there is no buffer (a sanitizer looks at it).
+system("$Sample::build/t/bench/generate -n 100 -o $Sample::directory/none.snap >/dev/null") == 0 or die 'generate failed';
+is_deeply [(Sample::heapsh("$Sample::directory/none.snap", 'strings'))[1, 2]], ['', 1], 'no bytes of any object';
+
 is_text $file, 'strings', <<'END';
      count  length       bytes     wasted  text
          1      12        17 B        0 B  "hello, world" at 0x5f00500
