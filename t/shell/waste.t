@@ -13,7 +13,7 @@ use Test::More;
 
 my $file = Sample::make();
 # A first object of no bytes, for which there is no buffer (a sanitizer looks at it).
-system("$Sample::build/t/bench/generate -n 100 -o $Sample::directory/none.snap >/dev/null") == 0 or die 'generate failed';
+system("$Sample::build/t/bench/generate -p -n 3000 -o $Sample::directory/none.snap >/dev/null") == 0 or die 'generate failed';
 is_deeply [(Sample::heapsh("$Sample::directory/none.snap", 'strings'))[1, 2]], ['', 1], 'no bytes of any object';
 
 is_text $file, 'strings', <<'END';
