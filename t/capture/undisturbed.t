@@ -40,7 +40,12 @@ sub exact {
 is `cd $directory && $program`, "done\n", 'without us';
 
 # Left alone: what a stop would give a new timeout or EINTR, and sockets, which may have one.
-cmp_ok exact('held', '1s'), '>=', 16, 'most sleeping threads are held';
+# On a busy machine a thread may not get a processor in time to be held: then once more.
+my $held = 0;
+for my $attempt (1 .. 3) {
+    $held = exact('held', '1s') if $held < 16;
+}
+cmp_ok $held, '>=', 16, 'most sleeping threads are held';
 is exact('without time for it', '0ms'), 1, 'none is held';
 
 SKIP: {

@@ -8,6 +8,7 @@ use Heapsh;
 use Hostile;
 use Test::More;
 
+$ENV{HEAPSNAP_STOP} = '20s';    # on a busy machine 250 ms are not enough for every thread
 my $program = 'hostile-threads';
 
 # Each thread is in the snapshot, and its state is known. @return a check of a snapshot
@@ -17,8 +18,6 @@ sub all_known {
         my %state;
         my $info = Heapsh::ask_json($_[0], 'info');
         $state{ $_->{state} }++ for @{ $info->{threads} };
-        # On a busy machine not all of them get a processor in the second that they are given.
-        return is scalar @{ $info->{threads} }, $count, 'all threads are listed' if $info->{stop_ns} >= 1e9;
         my $known = ($state{'asleep, stack pointer known'} // 0) + ($state{'stopped, registers exact'} // 0);
         is $known, $count, 'all threads are known' or diag explain \%state;
         return;
