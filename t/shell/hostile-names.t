@@ -222,6 +222,27 @@ for my $tool (sort keys %file) {
     }
 }
 
+# A trace: of a program whose file's name means harm, and so is the name of the trace.
+SKIP: {
+    skip "no backtraces are taken on this processor", 3 unless `uname -m` =~ /^x86_64/;
+    my $name = $evil =~ s/[\/\xff]//gr =~ s/\x9b31m//r;
+    my ($program, $trace) = ("$directory/$name", "$directory/$name.trace");
+    system('cp', "$build/t/programs/trace-history", $program) == 0 or die 'cp';
+    {
+        local $ENV{HEAPSNAP_TRACE} = $trace;
+        is((Sample::run('', "$build/heapsnap", 'run', '--', $program, 'leak'))[2], 0, 'a trace of it');
+    }
+    my (@wrong, $told);
+    for my $way ('', '--sites', '--tree', '--callers', '--timeline', '--lifetimes', '--json', '--json --tree', '--json --sites', '--html', '--sites --frame *') {
+        my ($out, $err, $status) = Sample::run('', "$build/heapsh-trace", (split ' ', $way), $trace);
+        push @wrong, map { "$way: $_" } grep { $_ } wrong($out, tabs => $way eq '--html'), wrong($err);
+        push @wrong, "$way: status $status: $err" if $status;
+        $told++ if $out =~ /owned/;
+    }
+    is_fine 'heapsh-trace', @wrong;
+    cmp_ok $told, '>=', 8, 'which has told the name';
+}
+
 # --- exports ---------------------------------------------------------------------------------
 
 my %check = (
