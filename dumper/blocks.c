@@ -70,9 +70,12 @@ static void look_at_glibc(void)
 
 void heapsnap_blocks_begin(void)
 {
+	// An allocator that has glibc's names besides its own may call us while it starts.
+	heapsnap_hot.mark = 0x8000;
 	if (heapsnap_is_above_glibc())
 		look_at_glibc();
-	heapsnap_hot.mark = heapsnap_hot.plain ? heapsnap_hot.plain : 0x8000;
+	if (heapsnap_hot.plain)
+		heapsnap_hot.mark = heapsnap_hot.plain;
 	heapsnap_process.mark = heapsnap_hot.mark;
 	has_footers = has_chunks && heapsnap_below.memalign == __libc_memalign;
 	heapsnap_process.has_chunks = has_chunks;
@@ -299,9 +302,12 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 		return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags,
 			     make(size, site, FRAME_AT(site)));
 	}
-	if (is_too_large(size) || is_too_large(alignment << (40 - 31))) // 31: the most of 5 bits
+	if (is_too_large(size))
 		return NULL;
 	heapsnap_below_init();
+	// A header in front says the alignment in 5 bits.
+	if (!has_footers && is_too_large(alignment << (40 - 31)))
+		return NULL;
 	if (has_footers)
 		return adopt_aligned(
 			heapsnap_below.memalign(alignment, heapsnap_footer_distance(size) +
@@ -367,6 +373,13 @@ static void *move_block(void *block, size_t old_size, size_t size, uint64_t site
 	return moved;
 }
 
+// All that malloc_usable_size() has promised may hold data.
+static size_t size_in_use(void *block, const struct heapsnap_header *header)
+{
+	return heapsnap_below.usable_size ? heapsnap_usable_size(block)
+					  : heapsnap_extent_size(header->extent);
+}
+
 // Of a block that is not live: libc decides, as it would without us.
 static void *reallocate_dead(void *block, size_t size, uint64_t site)
 {
@@ -422,7 +435,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	if (!header)
 		return reallocate_dead(block, size, site);
 	if (heapsnap_extent_place(header->extent) != HEAPSNAP_BEFORE)
-		return move_block(block, heapsnap_extent_size(header->extent), size, site);
+		return move_block(block, size_in_use(block, header), size, site);
 
 	struct heapsnap_making making = make(size, site, FRAME_AT(site));
 	struct heapsnap_sampled sampled = { 0 };

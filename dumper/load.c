@@ -6,6 +6,7 @@
 #include "dumper/automatic.h"
 #include "dumper/backtraces.h"
 #include "dumper/below.h"
+#include "dumper/deepbind.h"
 #include "dumper/first.h"
 #include "dumper/go_runtime.h"
 #include "dumper/process.h"
@@ -23,6 +24,7 @@ __attribute__((constructor)) static void load(void)
 
 	heapsnap_below_init();
 	heapsnap_sandbox_init();
+	heapsnap_deepbind_init();
 	heapsnap_signals_init();
 	heapsnap_go_init();
 	heapsnap_report_init();

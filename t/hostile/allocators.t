@@ -113,6 +113,37 @@ for my $case (['gcc', 'thread', 'ThreadSanitizer'], ['clang', 'thread', 'ThreadS
             '... and one line says why there are no snapshots';
     }
 }
+# --- modules that look for libc's names first -------------------------------------------
+
+SKIP: {
+    skip 'no shared objects', 5 unless compile('gcc', 'module.so', '-shared -fPIC',
+        "#include <stdlib.h>\nvoid release(void *block) { free(block); }\nvoid *make(size_t size) { return malloc(size); }\n");
+    my $program = "$build/t/programs/deepbind $directory/module.so";
+    my ($bare, undef) = run('', $program);
+    ($output, $status, $said) = run("LD_PRELOAD=$library", $program);
+    is "$status $output$said", "0 $bare", 'RTLD_DEEPBIND, realloc of aligned blocks: as bare';
+
+    # Where a module is looked for depends on who calls dlopen().
+    mkdir "$directory/modules";
+    rename "$directory/module.so", "$directory/modules/module.so";
+    compile('gcc', 'opens', "-Wl,-rpath,'\$ORIGIN/modules'",
+        "#include <dlfcn.h>\nint main(void) { return !dlopen(\"module.so\", RTLD_NOW); }\n");
+    (undef, $status) = run('', './opens');
+    is $status, 0, 'a module in the RUNPATH of its caller';
+    (undef, $status, $said) = run("LD_PRELOAD=$library", './opens');
+    is "$status $said", '0 ', '... is found with the library, too';
+}
+
+# An allocator that has glibc's names besides its own, and allocates while it starts.
+SKIP: {
+    my ($tcmalloc) = glob '/usr/lib/*/libtcmalloc_minimal.so.4';
+    skip 'no tcmalloc', 2 unless $tcmalloc;
+    run("LD_PRELOAD=$library:$tcmalloc HEAPSNAP_AT_EXIT=exit HEAPSNAP_FILE=below.snap", 'sort', '/etc/passwd');
+    my $info = `$build/heapsh -q $directory/below.snap info`;
+    like $info, qr/^heap +[1-9]/m, 'above tcmalloc: blocks are tracked';
+    unlike $info, qr/^damage/m, '... and none of its own is damaged';
+}
+
 # An executable that takes malloc's address, and lies where it was linked: what it has is no malloc.
 SKIP: {
     skip 'no such executables', 2 unless compile('gcc', 'fixed', '-no-pie -fno-pic',
