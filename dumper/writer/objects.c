@@ -14,7 +14,7 @@ enum {
 	SPARSE_BYTES = 65536,
 	MAX_DAMAGES = 1000,
 	MAX_SUSPECTS = 1 << 16,
-	MAX_CHUNKS = 16,     // that are walked through from a live block
+	MAX_CHUNKS = 65536,  // that are walked through for one suspect
 	LEAST_CHUNK = 32,    // of glibc, bytes
 	CHUNK_FLAGS = 7,     // of its size of a chunk, the lowest bits
 	CHUNK_IN_USE = 1,    // of these: the chunk before
@@ -379,6 +379,20 @@ static uint64_t find_footed(const struct part *part, const struct header *footer
 		       : 0;
 }
 
+// False if glibc's chunk of a block with a footer is known to end elsewhere. A size that has been
+// overwritten moves where the block would begin by as much: the signature may not tell.
+static bool chunk_ends_behind(const struct part *part, const struct header *footer)
+{
+	const uint64_t end = footer->address + HEAPSNAP_HEADER_SIZE;
+	uint64_t chunk, word;
+
+	if (!image_read(part->scan->image, footer->block - sizeof(word), &word, sizeof(word)))
+		return true;
+	chunk = read_chunk(part->scan->image, footer->block);
+	return end_of_chunk(footer->block, chunk) ==
+	       end + (chunk & CHUNK_IS_MAPPED ? GRANULE : sizeof(word));
+}
+
 // What glibc may have left of what an aligned block holds does not count.
 static void forget_from(struct part *part, uint64_t block)
 {
@@ -401,7 +415,8 @@ static bool read_header(struct part *part, struct header *header)
 		return false;
 	return header->block != 0 &&
 	       heapsnap_verifies(scan->process->secret, scan->process->mark, header->block,
-				 header->extent, header->origin);
+				 header->extent, header->origin) &&
+	       (!heapsnap_extent_is_behind(header->extent) || chunk_ends_behind(part, header));
 }
 
 // True if the block can lie where it says. Fills in where the next one may begin.
@@ -629,21 +644,48 @@ static bool is_damaged_chunk(const struct scan *scan, const struct suspect *susp
 	       is_in_use(scan, suspect->header, own);
 }
 
-// True if a footer belongs at the end of one of the chunks that follow that of a live block.
-static bool is_damaged_footer(const struct scan *scan, const struct suspect *suspect, uint64_t base)
+// Walks from chunk to chunk, none of which begins beyond `end`. @return the last one that it reached
+static uint64_t walk_chunks(const struct scan *scan, uint64_t base, uint64_t end)
 {
-	const uint64_t end = suspect->header + HEAPSNAP_HEADER_SIZE + sizeof(uint64_t);
-
-	for (int i = 0; i < MAX_CHUNKS; i++) {
+	for (int i = 0; i < MAX_CHUNKS && base < end; i++) {
 		uint64_t chunk = read_chunk(scan->image, base);
 
 		if (chunk == 0 || end_of_chunk(base, chunk) > end)
-			return false;
-		if (end_of_chunk(base, chunk) == end)
-			return is_in_use(scan, base, chunk);
+			break;
 		base = end_of_chunk(base, chunk);
 	}
-	return false;
+	return base;
+}
+
+/*
+ * True if a chunk that is in use ends where a footer does. The chunks from a live block on lead
+ * there, or those from there on lead to a live block.
+ *
+ * @param walked  the last chunk that was reached so far, at or behind the live block before
+ */
+static bool is_damaged_footer(const struct scan *scan, const struct suspect *suspect,
+			      uint64_t *walked, uint64_t after)
+{
+	const uint64_t end = suspect->header + HEAPSNAP_HEADER_SIZE + sizeof(uint64_t);
+
+	if ((read_chunk(scan->image, end) & CHUNK_IN_USE) == 0)
+		return false;
+	*walked = walk_chunks(scan, *walked, end);
+	return *walked == end || walk_chunks(scan, end, after) == after;
+}
+
+// Where glibc's chunk of a block begins. The word before the block is glibc's own if the block has
+// a footer; else it is signed, and no size.
+static uint64_t base_of(const struct scan *scan, uint64_t block)
+{
+	uint64_t extent;
+
+	if (scan->process->has_chunks && read_chunk(scan->image, block) != 0)
+		return block;
+	if (!image_read(scan->image, block - HEAPSNAP_HEADER_SIZE, &extent, sizeof(extent)))
+		extent = 0;
+	return block -
+	       (scan->process->has_chunks ? heapsnap_extent_lead(extent) : HEAPSNAP_HEADER_SIZE);
 }
 
 // Other allocators round up to size classes, the coarsest by a quarter.
@@ -654,21 +696,25 @@ static bool is_followed_by(uint64_t base, uint64_t size, uint64_t next)
 }
 
 // True if the header belongs to a block: its neighbours tell.
+// @param walked  the last chunk that was reached for the suspects before this one
 static bool is_damage(const struct scan *scan, const struct object_range *range,
-		      const struct suspect *suspect)
+		      const struct suspect *suspect, uint64_t *walked)
 {
 	const struct objects *objects = scan->objects;
 	uint32_t at = first_after(objects, range, suspect->header);
 	uint64_t before = 0, after = scan->end, size = 0;
 
 	if (at > range->first) {
-		before = objects->address[at - 1] - HEAPSNAP_HEADER_SIZE;
+		before = base_of(scan, objects->address[at - 1]);
 		size = objects_size(objects, at - 1) + HEAPSNAP_HEADER_SIZE;
 	}
 	if (at < range->first + range->count)
-		after = objects->address[at] - HEAPSNAP_HEADER_SIZE;
-	if (scan->process->has_chunks && suspect->header % GRANULE == 8)
-		return before != 0 && is_damaged_footer(scan, suspect, before);
+		after = base_of(scan, objects->address[at]);
+	if (scan->process->has_chunks && suspect->header % GRANULE == 8) {
+		if (*walked < before)
+			*walked = before;
+		return is_damaged_footer(scan, suspect, walked, after);
+	}
 	if (scan->process->has_chunks)
 		return is_damaged_chunk(scan, suspect, before, after);
 	if (heapsnap_extent_birth(suspect->extent) > scan->process->epoch)
@@ -682,6 +728,7 @@ HEAP_MUST_CHECK
 static struct heap_error *find_damages(const struct scan *scan, const struct object_range *range)
 {
 	struct objects *objects = scan->objects;
+	uint64_t walked = scan->start + GRANULE; // where the first chunk of a heap begins
 
 	if (scan->suspects.count > 0 && !objects->damages) {
 		objects->damages = calloc(MAX_DAMAGES, sizeof(*objects->damages));
@@ -691,7 +738,7 @@ static struct heap_error *find_damages(const struct scan *scan, const struct obj
 	for (size_t i = 0; i < scan->suspects.count; i++) {
 		const struct suspect *suspect = &scan->suspects.list[i];
 
-		if (objects->damage_count < MAX_DAMAGES && is_damage(scan, range, suspect))
+		if (objects->damage_count < MAX_DAMAGES && is_damage(scan, range, suspect, &walked))
 			objects->damages[objects->damage_count++] = suspect->header;
 	}
 	return NULL;

@@ -77,4 +77,25 @@ for ([4096, 4096, 50000], [4096, 8192, 5000], [64, 64, 50000], [64, 1000, 20000]
     is scalar @{ Heapsh::ask_json($file, 'info')->{damages} }, 1, 'the overrun is told';
     is +($run->finish)[1], 0, 'the program ends well';
 }
+
+# Each block that is overrun is either there, of the size that was asked for, or told of.
+for my $case (map { my $mixed = $_; map { [$_, $mixed] } 0, 1, 4, 8 } 0, 1) {
+    my ($bytes, $mixed) = @$case;
+    my $what = 'blocks ' . ($mixed ? 'among others' : 'side by side') . ", overrun by $bytes bytes";
+    my $run = Heapsh->start('aligned', args => ['neighbours', $bytes, $mixed]);
+    my $file = $run->capture;
+    my ($log, $status) = $run->finish;
+    my ($whole) = $log =~ /^(\d+)/;
+    my %count;
+    $count{ $_->{size} }++
+        for @{ Heapsh::ask_json($file, 'find', '--limit', '100000', 'site', 'make')->{objects} || [] };
+    my $found = 0;
+    $found += $_ for values %count;
+    is $found, $whole, "$what: those that are whole are found";
+    is scalar(grep { $_ < 1 || $_ > 200 || $count{$_} > 5 } keys %count), 0, 'with their sizes';
+    is scalar @{ Heapsh::ask_json($file, 'info')->{damages} }, 1000 - $whole, 'the others are told';
+    is Heapsh::ask_json($file, 'find', 'site', 'overrun_neighbours')->{count}, $mixed ? 1000 : 0,
+        'those between them are found';
+    is $status, 0, 'the program ends well';
+}
 done_testing;

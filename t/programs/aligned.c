@@ -8,6 +8,9 @@
  *	threads                     50 threads that keep KEPT blocks each, of a size of their own, and
  *	                            make and free others
  *	overrun                     a block that is overrun by a byte, and one that is whole
+ *	neighbours BYTES MIXED      1000 blocks of 1 to 200 bytes that are all overrun by so many; if
+ *	                            MIXED, with one of malloc's behind each. It logs how many of the
+ *	                            aligned ones still have what describes them
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -161,6 +164,40 @@ static void overrun(void)
 	free(last);
 }
 
+// What describes a block lies in the last 16 bytes of its chunk that glibc does not use, in the 8
+// before them is their distance, if there is room. The compiler must not know what is written to.
+static void overrun_neighbours(size_t bytes, bool is_mixed)
+{
+	static unsigned char *aligned[1000], *plain[1000];
+	int whole = 0;
+
+	for (size_t i = 0; i < 1000; i++) {
+		size_t size = 1 + i % 200;
+		unsigned char before[24], *end;
+
+		aligned[i] = make(64, size);
+		if (is_mixed)
+			plain[i] = malloc(24);
+		// glibc's size of the chunk, without its flags, counts the word that holds it.
+		end = aligned[i] + (((size_t *)aligned[i])[-1] & ~(size_t)7) - 8;
+		__asm__("" : "+r"(end));
+		memcpy(before, end - 24, 24);
+		for (size_t at = 0; at < bytes; at++) {
+			unsigned char *to = aligned[i] + size + at;
+
+			__asm__("" : "+r"(to));
+			*to = 'A';
+		}
+		// The 8 bytes before are padding if what was asked for reaches into them.
+		whole += memcmp(before + 8, end - 16, 16) == 0 &&
+			 (end - 24 < aligned[i] + size || memcmp(before, end - 24, 8) == 0);
+	}
+	printf("ready\n%d\n", whole);
+	fflush(stdout);
+	while (getchar() != '\n')
+		;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 4 && strcmp(argv[1], "space") == 0)
@@ -172,5 +209,7 @@ int main(int argc, char **argv)
 		run_threads();
 	else if (argc > 1 && strcmp(argv[1], "overrun") == 0)
 		overrun();
+	else if (argc > 3 && strcmp(argv[1], "neighbours") == 0)
+		overrun_neighbours(strtoul(argv[2], NULL, 0), atoi(argv[3]) != 0);
 	return 0;
 }
