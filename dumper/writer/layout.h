@@ -26,14 +26,14 @@ struct layout_index {
 
 /** What is asked of each type again and again. */
 struct layout_facts {
-	uint64_t size;        /**< bytes; 0: unknown */
-	uint64_t start;       /**< bytes before the elements of a flexible array at its end */
-	heap_type_id element; /**< of that array, not stripped */
+	uint64_t size;         /**< bytes; 0: unknown */
+	uint64_t start;        /**< bytes before the elements of a flexible array at its end */
+	heap_type_id element;  /**< of that array, not stripped */
 	heap_type_id stripped; /**< the type without typedefs and qualifiers */
-	uint64_t bits;        /**< of an enum: those that its enumerators have */
-	bool is_flexible;     /**< there is such an array */
-	bool fits_any;        /**< blocks may have any number of its elements */
-	bool is_ordered;      /**< members neither begin nor end before those before them */
+	uint64_t bits;         /**< of an enum: those that its enumerators have */
+	bool is_flexible;      /**< there is such an array */
+	bool fits_any;         /**< blocks may have any number of its elements */
+	bool is_ordered;       /**< members neither begin nor end before those before them */
 };
 
 struct layouts {
