@@ -5,11 +5,13 @@
 #include "lib/cleanup.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum {
@@ -79,27 +81,36 @@ static bool is_named_so(const char *path)
 	return slash && strncmp(slash + 1, "libheapsnap", strlen("libheapsnap")) == 0;
 }
 
+// Opens the file of a mapping. The process may have put anything in its place since, a device for
+// one, whose opening alone may have effects: so the file is looked at before it is opened. Where
+// stat() shows another device than maps (overlayfs, subvolumes of btrfs), it is not trusted.
+// @return a descriptor, or -1
+static int open_mapped(const struct process *process, const struct mapping *mapping)
+{
+	char path[PATH_MAX + sizeof("root")];
+	struct stat status;
+	int length = snprintf(path, sizeof(path), "root%s", mapping->path);
+
+	if (mapping->path[0] != '/' || length < 0 || (size_t)length >= sizeof(path))
+		return -1;
+
+	CLEANUP_CLOSE int place = openat(process->folder, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (place < 0 || fstat(place, &status) != 0 || !S_ISREG(status.st_mode) ||
+	    status.st_ino != mapping->inode || major(status.st_dev) != mapping->major ||
+	    minor(status.st_dev) != mapping->minor)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 // From the file, which the process sees: for a user who may not read the memory of processes of
 // his own. @return how many bytes
 static size_t read_file_start(const struct process *process, const struct mapping *mapping,
 			      uint8_t *buffer, size_t size)
 {
-	CLEANUP_FREE char *path = NULL;
-	struct stat status;
-
-	if (mapping->path[0] != '/' || asprintf(&path, "root%s", mapping->path) < 0) {
-		path = NULL;
-		return 0;
-	}
-
-	CLEANUP_CLOSE int file =
-		openat(process->folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
-	    status.st_ino != mapping->inode)
-		return 0;
-
-	ssize_t length = pread(file, buffer, size, 0);
+	CLEANUP_CLOSE int file = open_mapped(process, mapping);
+	ssize_t length = file < 0 ? -1 : pread(file, buffer, size, 0);
 
 	return length < 0 ? 0 : (size_t)length;
 }
