@@ -173,6 +173,7 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 		$(LDFLAGS) $(UNIT_LIBS) $(LIBS)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/isolation.o $(BUILD)/dumper/writer/bounds.o
+$(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/pieces.o
 
 $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/filter.o

@@ -336,7 +336,7 @@ static struct heap_error *await(struct wait *wait, const struct options *options
 	const struct timespec pause = {
 		.tv_nsec = (wait->has_details ? LOOK_MS : LOOK_NAMES_MS) * 1000000L,
 	};
-	int64_t idle_since = wait->start_ms;
+	int64_t idle_since = now_ms();
 
 	for (;;) {
 		struct heapsnap_progress progress = { 0 };
@@ -366,7 +366,7 @@ static struct heap_error *await(struct wait *wait, const struct options *options
 
 // Notes what there is, so that the new can be told from it.
 HEAP_MUST_CHECK
-static struct heap_error *prepare(struct wait *wait)
+static struct heap_error *prepare(struct wait *wait, const struct options *options)
 {
 	struct heapsnap_announcement details;
 	struct process_status status;
@@ -389,7 +389,8 @@ static struct heap_error *prepare(struct wait *wait)
 			"too long, and its memory may not be read",
 			(int)wait->target.pid);
 	uname(&wait->host);
-	return names_init(&wait->names, wait->target.folder, wait->announcement.pattern, &words);
+	return names_init(&wait->names, wait->target.folder, wait->announcement.pattern, &words,
+			  options->timeout_ms > 0 ? wait->start_ms + options->timeout_ms : 0);
 }
 
 // True if a path may lead elsewhere in the process than here.
@@ -424,11 +425,11 @@ static struct heap_error *take(struct wait *wait, const struct options *options)
 
 	if (!error)
 		error = check(wait);
+	wait->start_ms = now_ms();
 	if (!error)
-		error = prepare(wait);
+		error = prepare(wait, options);
 	if (error)
 		return error;
-	wait->start_ms = now_ms();
 	if (!process_send(&wait->target, wait->announcement.signal))
 		return heap_error_create_system("%d cannot be signalled", (int)options->pid);
 	error = await(wait, options, &path);
@@ -453,6 +454,10 @@ static int read_options(char **words, struct options *options)
 	int status = STATUS_DONE;
 
 	for (; *words && **words == '-'; words++) {
+		if (strcmp(*words, "--") == 0) {
+			words++;
+			break;
+		}
 		if (strcmp(*words, "--verbose") == 0)
 			options->is_verbose = true;
 		else if (strcmp(*words, "--timeout") == 0 && words[1])

@@ -12,7 +12,7 @@
 
 static const char usage[] =
 	"Usage: heapsnap run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
-	"       heapsnap capture [--verbose] [--timeout TIME] PID\n"
+	"       heapsnap capture [--verbose] [--timeout TIME] [--] PID\n"
 	"       heapsnap list\n"
 	"       heapsnap --help | --version\n"
 	"\n"

@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-	DIGITS = 256, // in an expanded pattern: one digit or more
+	DIGITS = 256,       // in an expanded pattern: one digit or more
+	WORD_BITS = 64,     // of a set of states
+	CLOCK_EVERY = 1024, // names between two looks at the clock
 };
 
 // --- patterns ----------------------------------------------------------------
@@ -82,35 +85,81 @@ static bool is_digit(char byte)
 	return byte >= '0' && byte <= '9';
 }
 
-// All ways of matching at once: reached[i] says that the parts before i can make up the bytes of
-// the name so far.
-static bool fits(const struct expansion *pattern, const char *name)
+// A set of parts of a pattern.
+struct parts {
+	uint64_t words[(NAME_MAX + WORD_BITS - 1) / WORD_BITS];
+};
+
+enum {
+	PARTS_WORDS = sizeof(struct parts) / sizeof(uint64_t),
+};
+
+// A pattern that is ready to be matched by the Shift-And algorithm (Baeza-Yates and Gonnet, "A new
+// approach to text searching", 1992): all ways of matching at once, in a few steps for each byte.
+struct matcher {
+	size_t count;             // of parts
+	struct parts takes[256];  // by byte: the parts that it can begin
+	struct parts takes_again; // those that further digits may belong to
+};
+
+static void add_part(struct parts *set, size_t part)
 {
-	CLEANUP_FREE bool *reached = calloc(pattern->count + 1, sizeof(*reached));
+	set->words[part / WORD_BITS] |= UINT64_C(1) << part % WORD_BITS;
+}
 
-	if (!reached)
-		return false;
-	reached[0] = true;
-	for (; *name; name++) {
-		for (size_t i = pattern->count; i > 0; i--) {
-			uint16_t part = pattern->parts[i - 1];
+static bool has_part(const struct parts *set, size_t part)
+{
+	return set->words[part / WORD_BITS] >> part % WORD_BITS & 1;
+}
 
-			if (part == DIGITS)
-				reached[i] = is_digit(*name) && (reached[i] || reached[i - 1]);
-			else
-				reached[i] = reached[i - 1] && part == (unsigned char)*name;
+static void prepare(const struct expansion *pattern, struct matcher *result)
+{
+	memset(result, 0, sizeof(*result));
+	result->count = pattern->count;
+	// Each part takes a byte at least, so a longer pattern fits no name.
+	for (size_t i = 0; i < pattern->count && pattern->count <= NAME_MAX; i++) {
+		if (pattern->parts[i] != DIGITS) {
+			add_part(&result->takes[pattern->parts[i]], i);
+			continue;
 		}
-		reached[0] = false;
+		for (int digit = '0'; digit <= '9'; digit++)
+			add_part(&result->takes[digit], i);
+		add_part(&result->takes_again, i);
 	}
-	return reached[pattern->count];
+}
+
+// Part i is in the set of those reached if the parts up to it can make up the bytes of the name so
+// far.
+static bool fits(const struct matcher *matcher, const char *name)
+{
+	struct parts reached = { 0 };
+	uint64_t carry = 1; // the first part may begin at the first byte alone
+
+	if (matcher->count == 0 || matcher->count > NAME_MAX)
+		return matcher->count == 0 && *name == '\0';
+	for (; *name; name++, carry = 0) {
+		const struct parts *takes = &matcher->takes[(unsigned char)*name];
+
+		for (size_t i = 0; i < PARTS_WORDS; i++) {
+			uint64_t before = reached.words[i];
+			uint64_t again = is_digit(*name) ? matcher->takes_again.words[i] : 0;
+
+			reached.words[i] =
+				((before << 1 | carry) & takes->words[i]) | (before & again);
+			carry = before >> (WORD_BITS - 1);
+		}
+	}
+	return has_part(&reached, matcher->count - 1);
 }
 
 bool name_fits(const char *pattern, const struct name_words *words, const char *name)
 {
 	struct expansion expansion;
+	struct matcher matcher;
 
 	expand(pattern, words, &expansion);
-	return fits(&expansion, name);
+	prepare(&expansion, &matcher);
+	return fits(&matcher, name);
 }
 
 // --- the directory -----------------------------------------------------------
@@ -121,20 +170,36 @@ static void end_directory(DIR **directory)
 		closedir(*directory);
 }
 
+static bool is_late(const struct names *names)
+{
+	struct timespec now;
+
+	if (names->until_ms == 0)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 > names->until_ms;
+}
+
 // The names that fit, one after the other, until the function returns false.
-static void each_name(const struct names *names, bool (*function)(void *context, const char *name),
+// @return false if the time was up before
+static bool each_name(const struct names *names, bool (*function)(void *context, const char *name),
 		      void *context)
 {
 	int descriptor = openat(names->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(end_directory) DIR *directory = descriptor < 0 ? NULL : fdopendir(descriptor);
 	struct expansion expansion;
+	struct matcher matcher;
 	struct dirent *entry;
 
 	expand(names->last, &names->words, &expansion);
-	while (directory && (entry = readdir(directory))) {
-		if (fits(&expansion, entry->d_name) && !function(context, entry->d_name))
-			return;
+	prepare(&expansion, &matcher);
+	for (size_t i = 0; directory && (entry = readdir(directory)); i++) {
+		if (i % CLOCK_EVERY == 0 && is_late(names))
+			return false;
+		if (fits(&matcher, entry->d_name) && !function(context, entry->d_name))
+			return true;
 	}
+	return true;
 }
 
 static int compare_names(const void *left, const void *right)
@@ -200,7 +265,7 @@ static struct heap_error *open_directory(struct names *names, int root)
 }
 
 struct heap_error *names_init(struct names *names, int root, const char *pattern,
-			      const struct name_words *words)
+			      const struct name_words *words, int64_t until_ms)
 {
 	struct gathering gathering = { .names = names };
 	struct heap_error *error;
@@ -208,6 +273,7 @@ struct heap_error *names_init(struct names *names, int root, const char *pattern
 	memset(names, 0, sizeof(*names));
 	names->directory = -1;
 	names->words = *words;
+	names->until_ms = until_ms;
 	names->pattern = strdup(pattern);
 	if (!names->pattern)
 		return heap_error_out_of_memory();
@@ -215,7 +281,10 @@ struct heap_error *names_init(struct names *names, int root, const char *pattern
 	error = open_directory(names, root);
 	if (error || names->directory < 0)
 		return error;
-	each_name(names, gather, &gathering);
+	if (!each_name(names, gather, &gathering))
+		return heap_error_create(HEAP_ERROR_INTERRUPTED,
+					 "%s: not all of its names could be read in time",
+					 names->folder);
 	if (gathering.is_out_of_memory)
 		return heap_error_out_of_memory();
 	if (names->before_count > 0)
@@ -260,7 +329,8 @@ struct heap_error *names_find_new(const struct names *names, char **path)
 	*path = NULL;
 	if (names->directory < 0)
 		return NULL;
-	each_name(names, note_new, &search);
+	// What has been found is new, even if the time is up.
+	(void)each_name(names, note_new, &search);
 
 	CLEANUP_FREE char *first = search.first;
 

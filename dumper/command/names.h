@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** What the letters of a pattern stand for in one process. */
 struct name_words {
@@ -30,11 +31,12 @@ struct names {
 	struct name_words words;
 	char **before; /**< [before_count] sorted: the names that were there */
 	size_t before_count;
+	int64_t until_ms;
 };
 
 /**
- * True if a file may have got that name by the pattern. Takes time in proportion to the product of
- * their lengths.
+ * True if a file may have got that name by the pattern. Takes time in proportion to the sum of
+ * their lengths. A name is at most NAME_MAX bytes long.
  */
 bool name_fits(const char *pattern, const struct name_words *words, const char *name);
 
@@ -44,14 +46,20 @@ bool name_fits(const char *pattern, const struct name_words *words, const char *
  * @param root   descriptor of the process's /proc/PID
  * @param words  are borrowed
  * @param names  to be given to names_deinit() in any case
+ * @param until_ms  by CLOCK_MONOTONIC, when to give up here and in names_find_new(); 0: never
+ * @return NULL, or HEAP_ERROR_INTERRUPTED: the directory could not be read in that time
  */
 HEAP_MUST_CHECK
 struct heap_error *names_init(struct names *names, int root, const char *pattern,
-			      const struct name_words *words);
+			      const struct name_words *words, int64_t until_ms);
 
 void names_deinit(struct names *names);
 
-/** @param path  malloc'd: of a file that has come since; NULL if there is none */
+/**
+ * Looks for a file that has come since.
+ *
+ * @param path  malloc'd; NULL if there is none, or none was found in time
+ */
 HEAP_MUST_CHECK
 struct heap_error *names_find_new(const struct names *names, char **path);
 

@@ -79,6 +79,40 @@ copy('/bin/true', "$directory/false/libheapsnap.so") or die $!;
 refuses('a file of that name', liar("file=$directory/false/libheapsnap.so", 'name=heapsnap 10 /x', 'catch=10'),
     qr/\d+ \(hostile-announcer\) runs without libheapsnap\.so.*/);
 
+# What has taken the place of a file that cannot be read in memory is not even opened: a device may
+# do things when it is.
+my ($inotify_init1, $inotify_add_watch) = `uname -m` eq "x86_64\n" ? (294, 254) : (26, 27);
+my ($is_opened, $not_blocking, $opened_size) = (0x20, 04000, 64);
+my $place = "$directory/false/libheapsnap.so";
+my $found = "$place (deleted)"; # as maps names it then
+my $special = "$directory/special";
+my $watches = syscall $inotify_init1, $not_blocking;
+open my $watched, '<&=', $watches or die $!;
+system('mkfifo', $special) == 0 or die;
+my $own_path = "$special\0";
+syscall($inotify_add_watch, $watches, $own_path, $is_opened) > 0 or die $!;
+
+# @return how often the special file has been opened since the last call
+sub opens {
+    my $count = 0;
+    $count += length($_) / 16 while sysread $watched, $_, $opened_size * 16;
+    return $count;
+}
+sysopen my $once, $special, $not_blocking or die $!;
+is opens(), 1, 'an open of a special file is seen';
+close $once;
+for my $how ('a link to it', 'the file itself') {
+    unlink $found;
+    copy('/bin/true', $place) or die $!;
+    my $liar = liar("file=$place", 'name=heapsnap 10 /x', 'catch=10');
+    truncate $place, 0 or die $!;
+    unlink $place;
+    ($how eq 'a link to it' ? symlink $special, $found : rename $special, $found) or die $!;
+    refuses("a special file in the library's place ($how)", $liar, qr/\d+ \(hostile-announcer\) runs without libheapsnap\.so.*/);
+    $liar = undef;
+    is opens(), 0, '... which is not opened';
+}
+
 # --- what is printed --------------------------------------------------------------------
 
 my $evil = "a\n  4242 QUIT   root\e[2J\x{9b}31m\x{202e}b\r";
@@ -131,6 +165,16 @@ is "$status $output", '1 ', 'of an announcement with another pid only the handle
 my $foreign = liar("library=$library", 'catch=10', 'version=99', 'message=/x');
 ($output, $said, $status) = run($heapsnap, 'capture', '--timeout', '3s', $foreign->pid);
 is "$status $output", '1 ', 'of a library of another version only files are believed';
+# A directory of names as long as can be, and a pattern of nearly as many letters as go into one.
+mkdir "$directory/long";
+for (1 .. 20_000) {
+    open my $file, '>', sprintf("%s/long/%0254d", $directory, $_) or die $!;
+}
+my $long = liar("library=$library", 'catch=10', 'version=99', "pattern=$directory/long/" . '%e' x 1000);
+my $before = (times)[2];
+($output, $said, $status) = run($heapsnap, 'capture', '--timeout', '1s', $long->pid);
+is "$status $output", '1 ', 'a directory of many long names holds nothing';
+cmp_ok +(times)[2] - $before, '<', 5, '... which takes hundredths of a second, not half a minute, of the processor';
 my $names = liar((map { "name=heapsnap 10 /$_" } 1 .. 300), 'catch=10', "library=$library");
 ($output, $said, $status) = run($heapsnap, 'list');
 like $output, qr/^ *${\$names->pid} USR1 /m, 'hundreds of names do not hide the announcement';

@@ -4,7 +4,7 @@
  *
  *	name=TEXT       maps a memfd of that name; as often as wanted
  *	library=PATH    maps the first page of that file, as if the library were loaded, and forges its
- *	                announcement: signal, handler, pid, shared, version,
+ *	                announcement: signal, handler, pid, shared, version, pattern,
  *	                message, status, phase
  *	file=PATH       maps the first page of any file
  *	catch=N         handles signal N, by counting it as a snapshot
@@ -123,6 +123,8 @@ static void apply(const char *name, const char *value)
 		forged->shared = strtoull(value, NULL, 0);
 	else if (strcmp(name, "version") == 0)
 		process.version = (uint32_t)atoi(value);
+	else if (strcmp(name, "pattern") == 0)
+		snprintf(forged->pattern, sizeof(forged->pattern), "%s", value);
 	else if (strcmp(name, "message") == 0)
 		snprintf(shared->message, sizeof(shared->message), "%s", value);
 	else if (strcmp(name, "status") == 0)
