@@ -103,7 +103,9 @@ static char *program_of_env(const char *argument)
 		memcpy(word, argument, length);
 		word[length] = '\0';
 		if (!strchr(word, '='))
-			return strchr(word, '/') ? strdup(word) : search(word);
+			return !strchr(word, '/') ? search(word)
+			       : is_program(word) ? strdup(word)
+						  : NULL;
 		argument += length;
 	}
 }
@@ -389,10 +391,34 @@ static const char *remark_on(const struct image *image)
 	return NULL;
 }
 
+// True if the file ends before its program headers, or before the name of its dynamic linker,
+// without which it would be taken for statically linked.
+static bool is_cut_short(const struct image *image, int file)
+{
+	const GElf_Ehdr *header = &image->header;
+	GElf_Phdr segment;
+	struct stat status;
+
+	if (fstat(file, &status) != 0)
+		return false;
+
+	uint64_t size = (uint64_t)status.st_size;
+	uint64_t headers = (uint64_t)header->e_phnum * header->e_phentsize;
+
+	if (headers > size || header->e_phoff > size - headers)
+		return true;
+	for (int i = 0; i < header->e_phnum && gelf_getphdr(image->elf, i, &segment); i++) {
+		if (segment.p_type == PT_INTERP &&
+		    (segment.p_filesz > size || segment.p_offset > size - segment.p_filesz))
+			return true;
+	}
+	return false;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *check_file(const char *file, const char **remark)
 {
-	CLEANUP_CLOSE int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	CLEANUP(end_elf) Elf *elf = NULL;
 	struct image image = { 0 };
 	struct heap_error *error;
@@ -414,6 +440,9 @@ static struct heap_error *check_file(const char *file, const char **remark)
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &image.header))
 		return NULL;
 	image.elf = elf;
+	if (is_cut_short(&image, descriptor))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s: cut short, so it is no whole program", file);
 	read_interpreter(&image);
 	read_sections(&image);
 	error = check_image(file, &image);

@@ -147,6 +147,7 @@ for my $length (3, 10, 63, 64, 100, 700) {
     system("cd $directory && head -c $length program >cut && chmod +x cut");
     my ($output, $said, $status) = run("$build/heapsnap run -- ./cut");
     cmp_ok $status, '<=', 127, "a program of $length bytes ends heapsnap in good order";
+    is $said, "heapsnap: ./cut: cut short, so it is no whole program\n", '... and is not taken for another kind' if $length >= 64;
 }
 my ($loader) = glob '/lib64/ld-linux-*.so.* /lib/ld-linux-*.so.*';
 SKIP: {
@@ -191,6 +192,10 @@ write_file('outer', "#!$directory/inner x\n");
 write_file('inner', "#!$directory/foreign\n");
 refuses('the interpreter of an interpreter', './outer', qr{\./outer: $directory/foreign: not a program for .*});
 write_file('foreign-env', "#!/usr/bin/env foreign\n");
+write_file('pipe-env', "#!/usr/bin/env $directory/pipe\n");
+system('mkfifo', '-m', '755', "$directory/pipe");
+my (undef, undef, $piped) = run("timeout 20 $build/heapsnap run -- ./pipe-env");
+is $piped, 126, 'a pipe is no program that env would start, and not waited for';
 refuses('a program that env finds', './foreign-env', qr{\./foreign-env: $directory/foreign: not a .*}, before => "PATH=$directory:\$PATH");
 
 # --- wrappers ------------------------------------------------------------------------
