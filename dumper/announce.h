@@ -62,7 +62,7 @@ struct heapsnap_announcement {
 	uint64_t address; /**< of this structure itself */
 
 	/**
-	 * Of this process in its own pid namespace: the last number in NSpid of
+	 * This process in its own pid namespace: the last number in NSpid of
 	 * /proc/PID/status. Another number: a child that has not run library code since it was
 	 * made (a raw clone(), vfork()); then all else is as its parent had it.
 	 */

@@ -270,7 +270,7 @@ static uint32_t looks_of(const struct heapsnap_kind *kind)
 	return looks & ((1 << LOOK_BITS) - 1);
 }
 
-// Whether this kind's callers have not been looked at often enough.
+// True if this kind's callers have not been looked at often enough.
 static bool needs_look(const struct heapsnap_kind *kind)
 {
 	return (looks_of(kind) & ~(uint32_t)PARTIAL) < LOOKS;
@@ -459,7 +459,7 @@ static void look_again(uint64_t of)
 }
 
 /*
- * Whether a site is a new one. Another may have taken its place since; then it is new again, and
+ * True if a site is a new one. Another may have taken its place since; then it is new again, and
  * costs credit, which is all that depends on it.
  */
 static bool is_new_site(uint64_t site)

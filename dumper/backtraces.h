@@ -11,7 +11,7 @@
  *	steps     return address, caller       each backtrace is the number of its innermost step
  *	wrappers  sites that are looked through: the site of a block is who called them
  *
- * What an allocation costs beyond its fast path is bounded (effort.h). When there is no credit for
+ * The cost of an allocation beyond its fast path is bounded (effort.h). When there is no credit for
  * a backtrace, the site and size count as seen for the time being, and are looked at later.
  *
  * All tables have a fixed size and lie in one mapping; what finds no room is left out. Entries

@@ -43,7 +43,7 @@ uint32_t heapsnap_effort_end(int32_t before)
 	heapsnap_effort_left = before;
 	events++;
 	steps += taken;
-	// Of two threads that reach it at the same time, one is lost.
+	// If two threads reach it at the same time, one update is lost.
 	if (taken > __atomic_load_n(&heapsnap_effort.most, __ATOMIC_RELAXED))
 		__atomic_store_n(&heapsnap_effort.most, taken, __ATOMIC_RELAXED);
 	if (events == ADDED_EVENTS)

@@ -9,7 +9,7 @@
  * limits hold:
  *
  *   - An event (one allocation on the slow path) ends its walk after HEAPSNAP_EFFORT_EVENT steps.
- *     What it has found out by then stays known, so that the next one gets further.
+ *     Results up to there stay known, so that the next one gets further.
  *   - All events together spend what the program has earned by allocating: a step for each
  *     HEAPSNAP_EFFORT_BYTES bytes, and a sum to begin with. Allocations that come when nothing is
  *     left are postponed (backtraces.c). The first backtrace of a site has a pool of its own.
@@ -26,7 +26,7 @@ enum {
 	HEAPSNAP_EFFORT_EVENT = 1024,
 	HEAPSNAP_EFFORT_BYTES = 1024,
 
-	/** What some things cost, in steps. */
+	/** The cost of some operations, in steps. */
 	HEAPSNAP_EFFORT_LOOKUP = 24, /**< in a module's tables, of which little is in the cache */
 	HEAPSNAP_EFFORT_SYSTEM = 16, /**< a system call */
 };
@@ -38,7 +38,7 @@ enum heapsnap_effort_pool {
 	HEAPSNAP_EFFORT_POOLS,
 };
 
-/** What has been spent. Threads add to it from time to time. */
+/** Steps that have been spent. Threads add to it from time to time. */
 struct heapsnap_effort {
 	int64_t credit[HEAPSNAP_EFFORT_POOLS]; /**< steps; less than 0 if the last one took more */
 	uint64_t events;
@@ -64,7 +64,7 @@ int32_t heapsnap_effort_begin(void);
 /** Ends an event. @return steps that it has taken */
 uint32_t heapsnap_effort_end(int32_t before);
 
-/** Whether a pool has credit. Sites may also use what is left for looks. */
+/** True if a pool has credit. Sites may also use what is left for looks. */
 bool heapsnap_effort_may(enum heapsnap_effort_pool pool);
 
 void heapsnap_effort_charge(enum heapsnap_effort_pool pool, uint32_t steps);

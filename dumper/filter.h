@@ -3,7 +3,7 @@
 #define HEAPSNAP_FILTER_H
 
 /**
- * What a seccomp filter does with a system call: its program, run as the kernel would run it
+ * The effect of a seccomp filter on a system call: its program, run as the kernel would run it
  * (classic BPF; Documentation/userspace-api/seccomp_filter.rst and networking/filter.rst).
  */
 

@@ -61,7 +61,7 @@ static const char *file_of(const void *function)
 }
 
 /*
- * Whether a function is where its module only calls another's: in an executable that is not
+ * True if a function is where its module only calls another's: in an executable that is not
  * position-independent and takes the function's address, that is its entry of the procedure linkage
  * table, for all modules. CPython is such a program.
  */

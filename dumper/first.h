@@ -3,7 +3,7 @@
 #define HEAPSNAP_FIRST_H
 
 /**
- * Whether the program's malloc is ours. It is not if another library comes before this one in
+ * True if the program's malloc is ours. It is not if another library comes before this one in
  * LD_PRELOAD, or if the program has a malloc of its own. Then the few functions of ours that the
  * other does not have must serve its blocks, and the user is told.
  */

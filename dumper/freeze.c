@@ -51,7 +51,7 @@ static const uint8_t argument_registers[HEAPSNAP_TASK_ARGUMENTS] = {
 #endif
 };
 
-// Of a thread that is left alone: its processor time before it was looked at. 0: it is
+// The processor time of a thread that is left alone, before it was looked at. 0: it is
 // stopped, or is to be.
 static uint64_t time_before[HEAPSNAP_THREADS];
 static uint8_t call_of[HEAPSNAP_THREADS]; // enum heapsnap_call, of those
@@ -183,7 +183,7 @@ static uint32_t find_threads(void)
 	return found;
 }
 
-// Whether the table has all threads. To count them is cheap, but one that has ended and is
+// True if the table has all threads. To count them is cheap, but one that has ended and is
 // still there hides one that is new: then they are listed.
 static bool has_all_threads(void)
 {

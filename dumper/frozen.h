@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /**
- * What the clone does instead of returning. The outcome goes to struct heapsnap_shared; a failure
+ * The clone runs this instead of returning. The outcome goes to struct heapsnap_shared; a failure
  * is reported from here if nobody waits any more.
  *
  * @param waiter  id of the thread that waits for the outcome

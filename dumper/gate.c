@@ -26,7 +26,7 @@ enum answer {
 	ANSWERED,
 };
 
-// What the handler shares with the thread that stops the others.
+// State that the handler shares with the thread that stops the others.
 static struct {
 	uint32_t generation; // of the stop that is under way; a late signal of another is void
 	uint32_t gate;       // futex: threads wait while it is the generation

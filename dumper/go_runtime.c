@@ -66,7 +66,7 @@ bool heapsnap_is_go(void)
 	return is_go;
 }
 
-// What the table of runtime/sigtab_linux_generic.go leaves to the kernel and to libc.
+// Signals that the table of runtime/sigtab_linux_generic.go leaves to the kernel and to libc.
 bool heapsnap_go_takes(int number)
 {
 	return is_go && number != SIGCONT && number != SIGTSTP && number != SIGTTIN &&

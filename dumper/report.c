@@ -19,7 +19,7 @@ enum {
 static uint32_t lines;
 static struct stat standard_error;
 
-// What heapsnap_report_by_name() writes to.
+// The file that heapsnap_report_by_name() writes to.
 static char name[NAME_BYTES];
 static struct stat named;
 

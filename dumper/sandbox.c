@@ -50,7 +50,7 @@ bool heapsnap_sandbox_forbids_snapshots(void)
 #define MACHINE AUDIT_ARCH_AARCH64
 #endif
 
-// What the threads of the program and those of ours call while a snapshot is taken.
+// System calls that the threads of the program and our own make while a snapshot is taken.
 static const struct seccomp_data calls[] = {
 	{ .nr = SYS_getpid },
 	{ .nr = SYS_getppid },

@@ -271,14 +271,14 @@ static bool is_own_process(void)
 	return !heapsnap_sandbox_forbids_snapshots() && heapsnap_trigger_is_own_process();
 }
 
-// What the program finds where the kernel has @p action.
+// The action that the program is shown where the kernel has @p action.
 static void translate(const struct claim *claim, struct sigaction *action)
 {
 	if (action->sa_sigaction == claim->handler)
 		*action = claim->seen;
 }
 
-// Whether the program's request for SIG_DFL is answered by our handler. A child of vfork() has its
+// True if the program's request for SIG_DFL is answered by our handler. A child of vfork() has its
 // own actions, but our memory is its parent's.
 static bool takes_back(const struct sigaction *action)
 {

@@ -132,7 +132,7 @@ static const char *parse_number(const char *at, int base, uint64_t *result)
 	return at;
 }
 
-// Whether a futex call waits. With a timeout (the fourth argument) it ends at a signal.
+// True if a futex call waits. With a timeout (the fourth argument) it ends at a signal.
 static enum heapsnap_call classify_futex(const uint64_t argument[])
 {
 	switch (argument[1] & FUTEX_CMD_MASK) {
@@ -221,7 +221,7 @@ static bool reads_file(uint64_t call)
 	return call == SYS_read || call == SYS_readv;
 }
 
-// Whether a descriptor of the thread's is a pipe.
+// True if a descriptor of the thread's is a pipe.
 static bool is_pipe(const struct heapsnap_tasks *tasks, uint32_t tid, uint64_t descriptor)
 {
 	char file[32] = "/fd/", path[64], target[16];

@@ -36,7 +36,7 @@ struct heapsnap_task {
 	uint64_t pc;                                /**< 0: unknown */
 };
 
-/** What has become of a signal that a thread was sent. */
+/** The fate of a signal that a thread was sent. */
 struct heapsnap_task_signal {
 	bool gone;    /**< the thread has ended, or is about to */
 	bool blocked; /**< the thread has it blocked */

@@ -14,7 +14,7 @@
 #define NAME "__kernel_clock_gettime"
 #endif
 
-// What to add to the addresses in the image's headers.
+// The difference between addresses in memory and in the image's headers.
 static uintptr_t find_bias(uintptr_t image)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)image;

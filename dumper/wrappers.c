@@ -35,7 +35,7 @@ static bool claim(uint64_t *word, uint64_t value)
 
 // --- sites -----------------------------------------------------------------------
 
-// Whether a table of 4096 sites has one.
+// True if a table of 4096 sites has one.
 static bool has_site(const uint64_t *sites, uint64_t site)
 {
 	uint32_t at = hash(site, HEAPSNAP_WRAPPER_SITES);
@@ -271,7 +271,7 @@ static enum heapsnap_role role_of_open(struct heapsnap_wrappers *wrappers,
 	}
 	store(function->looks, (uint16_t)(load(function->looks) + 1));
 	if (!passes_on(function)) {
-		// Of its callers, the first have been noted by now.
+		// The first of its callers have been noted by now.
 		if (load(function->looks) >= HEAPSNAP_WRAPPER_LOOKS)
 			refuse(wrappers, function);
 		return HEAPSNAP_ROLE_OWN;

@@ -74,7 +74,7 @@ void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *name
 bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site);
 
 /**
- * Whether a site is in a function that passes on what its callers ask for: it becomes a wrapper
+ * True if a site is in a function that passes on what its callers ask for: it becomes a wrapper
  * when its caller does. async-signal-safe.
  */
 bool heapsnap_wrappers_passes(const struct heapsnap_wrappers *wrappers, uint64_t site);
@@ -97,7 +97,7 @@ enum heapsnap_role {
 enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site,
 					  uint64_t caller, uint64_t size);
 
-/** Whether the function that a site is in will never be a wrapper. async-signal-safe. */
+/** True if the function that a site is in will never be a wrapper. async-signal-safe. */
 bool heapsnap_wrappers_refuses(struct heapsnap_wrappers *wrappers, uint64_t site);
 
 /**

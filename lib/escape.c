@@ -152,7 +152,7 @@ static size_t escape_one(char out[ESCAPED_MAX], size_t *length, enum heap_escape
 	return used ? used : 1;
 }
 
-// What stands around a field of CSV.
+// The quotes around a field of CSV.
 static const char *quotes_before(enum heap_escape style, const char *text, size_t size)
 {
 	if (style != HEAP_ESCAPE_CSV || size == 0)

@@ -560,7 +560,7 @@ struct bases {
 	unsigned visits;
 };
 
-// What is named of a base is so of the classes that have it.
+// A field of a base is one of the classes that have it.
 HEAP_MUST_CHECK
 static struct heap_error *inherit(struct bases *bases, heap_type_id type, uint64_t offset,
 				  int depth)
@@ -616,7 +616,7 @@ static void mark_ranges(const struct heap_snapshot *snapshot, const struct range
 
 		if (!ranges->first[type] || element == 0)
 			continue;
-		// What follows a flexible structure is not another one.
+		// No second structure follows a flexible one.
 		if (heap_types_flexible(types, type, NULL, NULL))
 			element = UINT64_MAX;
 		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {

@@ -5,7 +5,7 @@
 /**
  * Files and directories that nobody but the user can have changed.
  *
- * What a cache, a history or a start-up file says is believed, or run. So it has to belong to the
+ * The contents of a cache, a history or a start-up file are believed, or run. So it has to belong to the
  * effective user or root, nobody else may write it, and each directory above it has to be the user's or
  * root's, and not writable by others unless it is sticky, as /tmp. Then nobody else can exchange
  * what was checked, either, and a path may be used after the check.

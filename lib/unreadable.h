@@ -15,7 +15,7 @@
 uint64_t heap_unreadable_bytes(const struct heap_snapshot *snapshot, uint64_t address,
 			       uint64_t size);
 
-/** What of all objects that is. */
+/** Bytes of all objects that could not be read. */
 struct heap_unreadable {
 	uint32_t objects; /**< that have such bytes */
 	uint64_t bytes;

@@ -45,7 +45,7 @@ struct view {
 	char prefix[MAX_PREFIX];
 };
 
-// What has become of an object in the answer.
+// Progress of an object in the answer.
 enum shown {
 	SHOWN_NOT,
 	SHOWN_NOW, // its holders are being shown

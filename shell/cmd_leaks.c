@@ -137,7 +137,7 @@ static const char *describe_sum(const struct leak_groups *reporting, enum heap_l
 		describe_bytes(reporting->session, reporting->leaks.sums[class].bytes));
 }
 
-// What registers of how many threads may hold, in groups if there is no list. Makes these groups
+// Blocks that the registers of so many threads may hold, in groups if there is no list. Makes these groups
 // in place of those of the leaks.
 HEAP_MUST_CHECK
 static struct heap_error *print_perhaps(struct leak_groups *reporting, const struct asked *asked)

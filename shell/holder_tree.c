@@ -339,7 +339,7 @@ struct held *holder_tree_next(const struct holder_tree *tree, const struct held 
 	return held->count > 0 ? holder_tree_get(tree, held->holders[0].object) : NULL;
 }
 
-// Of leaked objects a way may lead in a circle; it is no longer than there are objects.
+// A path of leaked objects may be a cycle; it is no longer than there are objects.
 size_t holder_tree_walk(const struct holder_tree *tree, const struct held *held,
 			const struct held *through, const struct held **end)
 {

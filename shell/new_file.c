@@ -15,7 +15,7 @@ enum {
 
 // --- signals -----------------------------------------------------------------
 
-// What to remove when a signal ends the program.
+// Files to remove when a signal ends the program.
 static char *volatile pending[MAX_PENDING];
 
 static void remove_pending(int number)
@@ -72,7 +72,7 @@ static void remove_from_pending(const char *path)
 
 // --- names -------------------------------------------------------------------
 
-// What there is already: a link leads to the file that is to be replaced.
+// The file that is there already: a link leads to the one to be replaced.
 static bool is_written_in_place(const char *path)
 {
 	struct stat status;

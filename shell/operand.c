@@ -182,7 +182,7 @@ static bool is_pointer(const struct heap_types *types, heap_type_id type)
 	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
 }
 
-// What an object is by itself, where no pointer says.
+// An object's own type, where no pointer says.
 static void find_own_type(const struct heap_snapshot *snapshot, struct spot *spot)
 {
 	heap_type_id type = snapshot->type[spot->object];

@@ -14,7 +14,7 @@
  *
  *	sessions->next->peer      $3.list.next      cache->slots[85].value
  *
- * What a pointer at the end leads to is meant, and with & before all of it the place itself.
+ * A pointer at the end stands for the object that it leads to; after & it stands for itself.
  */
 
 #include "shell/session.h"

@@ -22,7 +22,7 @@ int options_next(int argc, char **argv, const char *letters, const struct option
 	if (option != '?' && option != ':')
 		return option;
 
-	// Of letters in one word, getopt may not yet have left it.
+	// getopt stays at a word until it has taken all of its letters.
 	const char *word = argv[optind > at ? optind - 1 : optind];
 
 	if (option == ':')

@@ -217,7 +217,7 @@ static void write_unreachable_group(struct data *data, const struct leak_groups 
 	output_close(output);
 }
 
-// What the groups leave out of what no root reaches.
+// Unreachable objects that the groups leave out.
 static void write_perhaps(const struct data *data, const struct heap_leaks *leaks)
 {
 	struct output *output = data->session->output;

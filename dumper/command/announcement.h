@@ -3,7 +3,7 @@
 #define HEAPSNAP_ANNOUNCEMENT_H
 
 /**
- * What another process says of how it can be captured, as far as that can be verified.
+ * Another process's word on how it can be captured, as far as that can be verified.
  *
  * The library in a process is recognised by the device and inode of the one beside this program,
  * or by its note (dumper/note.h). It answers by a structure in its memory and, for those who may

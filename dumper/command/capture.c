@@ -37,7 +37,7 @@ struct options {
 	pid_t pid;
 };
 
-// What a look tells of the snapshot.
+// The state of the snapshot, as one look shows it.
 enum sign {
 	SIGN_NONE,
 	SIGN_WRITING,

@@ -169,7 +169,7 @@ void executable_deinit(struct executable *executable)
 
 // --- ELF files ---------------------------------------------------------------
 
-// What the dynamic linker would read of a program.
+// The parts of a program that the dynamic linker reads.
 struct image {
 	Elf *elf;
 	GElf_Ehdr header;

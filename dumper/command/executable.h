@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-/** What is known of a program before it runs. */
+/** Facts about a program before it runs. */
 struct executable {
 	char *path; /**< as found: absolute, or as the user wrote it */
 	char *file; /**< the file that the kernel loads: the same, or a script's interpreter */

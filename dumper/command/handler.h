@@ -18,7 +18,7 @@ enum {
 #define WAITING_COMM "heapsnap-wait"
 
 /**
- * What the library announces, unless the kernel says that nothing handles the signal.
+ * The state that the library announces, unless the kernel says that nothing handles the signal.
  */
 enum heapsnap_handler handler_now(const struct process *process,
 				  const struct announcement *announcement);

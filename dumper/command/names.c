@@ -329,7 +329,7 @@ struct heap_error *names_find_new(const struct names *names, char **path)
 	*path = NULL;
 	if (names->directory < 0)
 		return NULL;
-	// What has been found is new, even if the time is up.
+	// A name that was found is new, even if the time is up.
 	(void)each_name(names, note_new, &search);
 
 	CLEANUP_FREE char *first = search.first;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What the letters of a pattern stand for in one process. */
+/** The values that the letters of a pattern stand for in one process. */
 struct name_words {
 	const char *program; /**< %e */
 	const char *host;    /**< %h */

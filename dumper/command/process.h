@@ -24,7 +24,7 @@ struct process {
 	int memory; /**< /proc/PID/mem; -1 while that has not been opened */
 };
 
-/** What /proc/PID/status says. Signal N is bit N - 1. */
+/** The fields of /proc/PID/status. Signal N is bit N - 1. */
 struct process_status {
 	char state; /**< a letter: R, S, D, T, Z... */
 	pid_t parent;

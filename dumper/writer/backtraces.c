@@ -359,7 +359,7 @@ uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uin
 
 	if (is_wrapper(backtraces, site))
 		return find_only_asker(backtraces, site, size);
-	// What was looked through on the way there may be believed no more.
+	// A function that was looked through on the way may no longer count as a wrapper.
 	asker = find_asker(backtraces, step);
 	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
 		if (backtraces->taken[step].address == asker)

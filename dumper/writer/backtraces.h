@@ -96,7 +96,7 @@ struct heap_error *backtraces_init(struct backtraces *backtraces, const struct i
 void backtraces_deinit(struct backtraces *backtraces);
 
 /**
- * Whether the function at a site may be a wrapper.
+ * True if the function at a site may be a wrapper.
  *
  * @param start  gets where the function begins; 0: not known
  */
@@ -110,7 +110,7 @@ HEAP_MUST_CHECK
 struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
 					      void *context);
 
-/** Whether a backtrace shows how a site comes to malloc. */
+/** True if a backtrace shows how a site comes to malloc. */
 bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size);
 
 /** The site in a function that is no wrapper after all, by where it begins; 0: it is none. */

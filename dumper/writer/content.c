@@ -195,7 +195,7 @@ static int bit_field_score(const struct check *check, uint64_t offset,
 	return points_into_heap(check, offset) ? CONTRADICTED : 0;
 }
 
-// Whether a member of a byte or two has nothing but padding behind it, up to the end of the word.
+// True if a member of a byte or two has nothing but padding behind it, up to the end of the word.
 static bool is_before_padding(const struct layouts *layouts, heap_type_id whole,
 			      const struct heap_member *member)
 {

@@ -246,7 +246,7 @@ heap_type_id hints_find_text(const struct inference *inference, heap_object_id o
 
 // --- single hints ------------------------------------------------------------
 
-// What hints make of a block: those that make the same of it count together.
+// Readings of a block by its hints: equal readings count together.
 struct weak_claim {
 	struct layout_claim claim;
 	bool either;
@@ -254,7 +254,7 @@ struct weak_claim {
 	uint32_t count; // slots
 };
 
-// What a single hint makes of a block of a size. @return false: nothing
+// The reading of a block of a size by one hint. @return false: there is none
 static bool make_weak_claim(const struct inference *inference, const struct hint *hint,
 			    uint64_t size, struct weak_claim *result)
 {

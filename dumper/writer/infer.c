@@ -80,7 +80,7 @@ bool inference_prefers(const struct inference *inference, heap_type_id one, heap
 	return firsts != others ? firsts > others : one < other;
 }
 
-// Whether a claim is to be believed rather than another one that is as good, by what they say and
+// True if a claim is to be believed rather than another one that is as good, by what they say and
 // not by which was made first.
 static bool is_preferred(const struct inference *inference, const struct claim *one,
 			 const struct claim *other)
@@ -476,7 +476,7 @@ static struct heap_error *follow_roots(struct inference *inference)
 	return error;
 }
 
-// Whether what costs as much as all else together is worth doing again.
+// True if a pass that costs as much as all others together is worth repeating.
 static bool pass(const struct inference *inference, struct gate *gate, uint32_t share)
 {
 	uint64_t heard = inference->claims_heard - gate->heard;

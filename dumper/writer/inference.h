@@ -239,7 +239,7 @@ struct heap_error *inference_claim(struct inference *inference, enum rank rank,
 				   const struct claim *claim);
 
 /**
- * Whether a type is taken rather than another one for which there is as much evidence: the one that
+ * True if a type is taken rather than another one for which there is as much evidence: the one that
  * has the other as its first part, or else any, but the same one in each run.
  */
 bool inference_prefers(const struct inference *inference, heap_type_id one, heap_type_id other);
@@ -411,7 +411,7 @@ HEAP_MUST_CHECK
 struct heap_error *hints_weigh(const struct inference *inference, const struct content *content,
 			       struct layout_claim *result);
 
-/** Whether there are more than a few hints on a block, as on arenas and large arrays. */
+/** True if there are more than a few hints on a block, as on arenas and large arrays. */
 bool hints_are_many(const struct inference *inference, heap_object_id object);
 
 /* --- naming --- */
@@ -439,7 +439,7 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 HEAP_MUST_CHECK
 struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint64_t *cut);
 
-/** Whether a block has turned out to be one that the program cuts up itself. */
+/** True if a block has turned out to be one that the program cuts up itself. */
 static inline bool pools_has(const struct inference *inference, heap_object_id object)
 {
 	return inference->pools.is_pool && inference->pools.is_pool[object];

@@ -24,7 +24,7 @@ struct layout_index {
 	size_t count, capacity;
 };
 
-/** What is asked of each type again and again. */
+/** Facts about each type that are needed again and again. */
 struct layout_facts {
 	uint64_t size;         /**< bytes; 0: unknown */
 	uint64_t start;        /**< bytes before the elements of a flexible array at its end */
@@ -106,11 +106,11 @@ struct heap_error *layouts_index_init(struct layouts *layouts);
 
 void layouts_index_deinit(struct layouts *layouts);
 
-/** Whether the index knows a @p part at @p offset of a @p whole. */
+/** True if the index knows a @p part at @p offset of a @p whole. */
 bool layouts_is_indexed(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 			uint64_t offset);
 
-/** Whether a type is a part of others that is not at their start. */
+/** True if a type is a part of others that is not at their start. */
 bool layouts_is_part_inside(const struct layouts *layouts, heap_type_id part);
 
 /** Types, [at] to [end), that have a certain part at a certain place. */
@@ -138,7 +138,7 @@ static inline heap_type_id layouts_strip(const struct layouts *layouts, heap_typ
 	return layouts->facts[type].stripped;
 }
 
-/** Whether there is a flexible array at a type's end, as heap_types_flexible() has it. */
+/** True if there is a flexible array at a type's end, as heap_types_flexible() has it. */
 static inline bool layouts_is_flexible(const struct layouts *layouts, heap_type_id type)
 {
 	return layouts->facts[type].is_flexible;

@@ -605,7 +605,7 @@ static bool is_void_or_character(const struct heap_types *types, heap_type_id po
 	return type->kind == HEAP_TYPE_UNKNOWN || (type->kind == HEAP_TYPE_BASE && type->size == 1);
 }
 
-// Whether it is that of a place into which a function puts any pointer: void **, char **.
+// True if it is that of a place into which a function puts any pointer: void **, char **.
 static bool is_place(const struct heap_types *types, heap_type_id declared)
 {
 	heap_type_id pointee = pointee_of(types, declared);

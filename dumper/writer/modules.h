@@ -114,7 +114,7 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 				     struct heap_types *types, struct module_site_type **result,
 				     size_t *count);
 
-/** What the debug information says of a function that allocates. */
+/** The debug information about a function that allocates. */
 enum module_passing {
 	MODULE_PASSING_UNKNOWN,
 	MODULE_PASSES_ON, /**< it may only pass on what others ask for: its result has no type */
@@ -122,7 +122,7 @@ enum module_passing {
 };
 
 /**
- * Whether the function at a pc, into which others may be inlined there, can be one like
+ * True if the function at a pc, into which others may be inlined there, can be one like
  * xmalloc(). That is a property of the code, the same in each run: it returns a void *, or a
  * char * and is told a number first, or it has a place to put a pointer into.
  *

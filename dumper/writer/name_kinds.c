@@ -172,7 +172,7 @@ static uint32_t find_size(const struct kind *kinds, uint32_t count, uint64_t siz
 	return low;
 }
 
-// Whether nearly all blocks of a site with one tag are of sizes that a type may have: its own,
+// True if nearly all blocks of a site with one tag are of sizes that a type may have: its own,
 // or any from that of a flexible one's header on.
 static bool fits_all(const struct inference *inference, const struct site_summary *site,
 		     heap_type_id type)

@@ -393,7 +393,7 @@ static bool chunk_ends_behind(const struct part *part, const struct header *foot
 	       end + (chunk & CHUNK_IS_MAPPED ? GRANULE : sizeof(word));
 }
 
-// What glibc may have left of what an aligned block holds does not count.
+// Remains of an aligned block that glibc has left in free memory do not count.
 static void forget_from(struct part *part, uint64_t block)
 {
 	while (part->count > 0 && part->headers[part->count - 1].block >= block)

@@ -157,7 +157,7 @@ static bool is_part(const struct inference *inference, const struct hint *hint)
 	       inference_is_raw(inference, hint->object, hint->interior & ~UINT32_C(7));
 }
 
-// Whether a block without a name has hints at several places.
+// True if a block without a name has hints at several places.
 //
 // @param one_will_do  for a part behind the start
 static bool is_pool(const struct inference *inference, heap_object_id object, bool one_will_do)

@@ -74,7 +74,7 @@ static inline bool progress_is_late(void)
 /** Notes that types are missing because the time is over. */
 void progress_miss_types(void);
 
-/** Whether that has been noted. */
+/** True if that has been noted. */
 bool progress_missed_types(void);
 
 #endif

@@ -139,7 +139,7 @@ static bool tally_values(const struct known *known, const struct header_member *
 	return true;
 }
 
-// Whether so many blocks of a type are enough to say what a value means. Where names are not sure,
+// True if so many blocks of a type are enough to say what a value means. Where names are not sure,
 // a few of them are wrong. A value that is rare is left to votes.
 static bool is_enough(enum trust trust, uint32_t count)
 {
@@ -330,7 +330,7 @@ static struct heap_error *sort_tagged(const struct kinds *kinds, struct tagged *
 	return NULL;
 }
 
-// What the blocks of one tag say. @param value  what is known of it; NULL: nothing
+// The types of the blocks of one tag. @param value  its known meaning; NULL: none
 static struct ballot hold_election(const struct inference *inference, const struct tagged *tagged,
 				   uint32_t count, const struct tag_value *value)
 {

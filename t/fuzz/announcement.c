@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What heapsnap reads of another process: lines of its maps, the library's note, its announcement,
+// The input that heapsnap reads of another process: lines of its maps, the library's note, its announcement,
 // and names of files against the pattern that it announces. The first byte says which.
 #include "dumper/command/announcement.h"
 #include "dumper/command/library.h"
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (size == 0)
 		return 0;
 
-	// Of just that size, so that what reads beyond it is seen.
+	// Exactly that size, so that a read beyond it is seen.
 	char *text = malloc(size);
 
 	if (!text)

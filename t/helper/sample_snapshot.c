@@ -59,7 +59,7 @@ static void *table(size_t size)
 
 // --- names that mean harm -----------------------------------------------------
 
-// What all names end with.
+// The end of all names.
 static const char *suffix = "";
 
 static const char *const suffixes[] = {

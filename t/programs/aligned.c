@@ -164,7 +164,7 @@ static void overrun(void)
 	free(last);
 }
 
-// What describes a block lies in the last 16 bytes of its chunk that glibc does not use, in the 8
+// The description of a block lies in the last 16 bytes of its chunk that glibc does not use, in the 8
 // before them is their distance, if there is room. The compiler must not know what is written to.
 static void overrun_neighbours(size_t bytes, bool is_mixed)
 {

@@ -687,7 +687,7 @@ static void *load(void *argument)
 	return NULL;
 }
 
-// What a server reads when it starts, by one thread. It uses the wrappers as all others do later, so
+// Settings that a server reads when it starts, by one thread. It uses the wrappers as all others do later, so
 // that they are known for what they are before threads come to them in whatever order.
 #define SETTING(n) \
 	struct setting_##n { \

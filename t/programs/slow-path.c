@@ -223,7 +223,7 @@ static void on_other_stack(void)
 		recurse(400, 3000 + 8 * i);
 }
 
-// Of another stack, nothing is known of what can be read.
+// Nothing is known of which parts of another stack can be read.
 static void coroutines(void)
 {
 	size_t size = 1 << 20;
@@ -312,7 +312,7 @@ static const struct way {
 
 #endif
 
-// What this thread has spent is in the sum after so many bytes.
+// The steps of this thread are in the sum after so many bytes.
 static struct heapsnap_effort now(struct heapsnap_effort *effort)
 {
 	free(malloc(1 << 20));

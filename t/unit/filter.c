@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a seccomp filter does with a call, as the library finds it out.
+// The effect of a seccomp filter on a call, as the library finds it out.
 #include "t/unit/unit.h"
 
 #include "dumper/filter.h"
@@ -69,7 +69,7 @@ static void calculates(void **state)
 	assert_int_equal(run(rules, LENGTH(rules), 0, 0), 0);
 }
 
-// What the kernel would not take.
+// Filters that the kernel would not take.
 static void refuses(void **state)
 {
 	struct sock_filter beyond[] = {
