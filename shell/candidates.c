@@ -129,13 +129,19 @@ struct keyed {
 	size_t at; // in candidates->objects
 };
 
-// The nearest dominator that has been there from the beginning; 2^32 - 1 for none.
+// Stands for the holder of what no root reaches. No node has this number.
+#define NO_HOLDER (HEAP_NO_NODE - 1)
+
+// The nearest dominator that has been there from the beginning. HEAP_NO_NODE: several roots hold the
+// object together; NO_HOLDER: nothing does.
 static uint64_t holder_of(const struct session *session, const struct heap_series *series,
 			  heap_object_id object)
 {
 	const struct heap_dominators *dominators = session->dominators;
 	heap_node_id node = dominators->nearest[object];
 
+	if (dominators->retained[object] == 0)
+		return NO_HOLDER;
 	while (node < dominators->objects && heap_series_first_seen(series, node) > 0)
 		node = dominators->nearest[node];
 	return node;
@@ -309,7 +315,7 @@ static const char *name_holder(struct session *session, const struct candidate_g
 		return describe_object(session, (heap_object_id)group->key);
 	if (group->key < objects + session->dominators->roots)
 		return describe_root(session, (heap_root_id)(group->key - objects));
-	return session->dominators->retained[group->example] ? "several roots" : "nothing (leaked)";
+	return group->key == NO_HOLDER ? "nothing (leaked)" : "several roots";
 }
 
 static void name_groups(struct candidates *candidates, enum candidates_by by,

@@ -87,4 +87,18 @@ is $row{sample}{resized}{objects} + $row{sample}{moved}{objects}, 1, 'the vector
 is $row{sample}{added}{objects}, 0, 'and is not another';
 is_deeply [@{ $row{renewed} }{qw(added freed)}], [({ objects => 1, bytes => 16 }) x 2],
     'what is renewed is another, at the address that it had';
+# By holder: what several variables hold together is not what nothing holds.
+{
+    my $growing = Heapsh->start('shared-growth');
+    my @file = ($growing->capture);
+    for (1, 2) {
+        print { $growing->{in} } "\n";
+        $growing->line;
+        push @file, $growing->capture;
+    }
+    $growing->finish;
+    my $summary = report('-s', '--by', 'dominator', @file)->{summary};
+    is_deeply { map { $_->{dominator} => $_->{objects} } @$summary },
+        { 'several roots' => 20, 'nothing (leaked)' => 8 }, 'by dominator: several roots, and nothing';
+}
 done_testing;
