@@ -167,12 +167,12 @@ SKIP: {
     ($output, $said, $status) = run("$nobody list");
     is "$status $output$said", '1 ', '... is not listed';
 
-    skip 'no namespaces', 3 if system('unshare --pid --mount --fork true 2>/dev/null') != 0;
+    skip 'no namespaces', 3 if system('unshare --pid --mount-proc --fork true 2>/dev/null') != 0;
     my $inside = tempdir(CLEANUP => 1);
     my $child = fork // die;
     if (!$child) {
         open STDOUT, '>', '/dev/null';
-        exec 'unshare', '--pid', '--mount', '--fork', '--kill-child', 'sh', '-c',
+        exec 'unshare', '--pid', '--mount-proc', '--fork', '--kill-child', 'sh', '-c',
             "mount -t tmpfs none $inside && cd $inside && exec $heapsnap run --file '%p-%N.snap' sleep 100";
     }
     my $until = time + 20;
