@@ -44,7 +44,6 @@ enum grip {
 	FREE,
 	INTERRUPTED, // will stop as soon as it gets a processor
 	STOPPED,
-	REPAIRED, // the same, and its call is repaired if it returned EINTR
 };
 
 static struct {

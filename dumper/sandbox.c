@@ -22,7 +22,7 @@ static bool is_sandboxed, forbids_snapshots;
 
 static int (*next_prctl)(int option, ...);
 
-// What syscall() goes on to. Used by the code below.
+// libc's syscall(), which the code below goes on to.
 extern void *heapsnap_next_syscall;
 __attribute__((visibility("hidden"))) void *heapsnap_next_syscall;
 

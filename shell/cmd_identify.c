@@ -28,7 +28,6 @@ enum {
 	MIN_HIDDEN = 3, // objects of a run that are worth leaving out
 	MAX_PERIOD = 3, // types that take turns in a run
 	MAX_FIELDS = 3, // named of a run
-	MAX_GROUPS = 3, // of the holders that are not shown
 };
 
 // Holders that are followed, by steps from the object: a tree that is wide everywhere says nothing.
@@ -483,7 +482,6 @@ static bool set_widths(struct view *view, uint64_t width, bool is_wide)
 	enum {
 		LEVELS = 12, // with --width
 	};
-	static const uint64_t every[] = { UINT64_MAX };
 	uint64_t *widths;
 
 	if (!is_wide) {
@@ -492,7 +490,7 @@ static bool set_widths(struct view *view, uint64_t width, bool is_wide)
 	}
 	widths = session_allocate(view->session, LEVELS * sizeof(*widths));
 	for (int i = 0; widths && i < LEVELS; i++)
-		widths[i] = view->all ? every[0] : width;
+		widths[i] = view->all ? UINT64_MAX : width;
 	view->widths = (struct holder_widths){ widths, LEVELS };
 	return widths != NULL;
 }

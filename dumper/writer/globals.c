@@ -329,7 +329,7 @@ static bool is_writable(const struct image_mapping *mapping)
 	return (mapping->protection & (PROT_READ | PROT_WRITE)) == (PROT_READ | PROT_WRITE);
 }
 
-// Of a module whose file could not be read, or was not to be, all that can be written is data.
+// If the file of a module could not be read, or was not to be, all that can be written is data.
 HEAP_MUST_CHECK
 static struct heap_error *gather_segment(struct capture *capture, const struct module *module)
 {

@@ -24,7 +24,7 @@ struct weights {
 	uint64_t *words;       // [CONTENT_WORDS]
 };
 
-// Of several rivals, one that fits, and of these the preferred one: not the first one that is seen.
+// The preferred one of the rivals that fit, rather than the first one that is seen.
 static void note_rival(struct inference *inference, struct weights *weights, heap_object_id target,
 		       heap_type_id type, bool fits)
 {
