@@ -49,16 +49,24 @@ UNIT_LIBS ?= -lcmocka
 Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-5s %s\n' $(1) $(2))
 
-objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)/*.c))
+# The sources of a part of the program. Its rooms are folders; a new one is picked up by itself.
+sources = $(wildcard $(1:%=%/*.c))
+objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
+rooms_of = $(filter-out $(2:%=$(1)/%/),$(sort $(dir $(wildcard $(1)/*.c $(1)/*/*.c))))
 
-DUMPER := $(filter-out %/headless.o,$(call objects,dumper))
-# The same for traces alone, without headers: dumper/headless.h.
-TRACER := $(patsubst $(BUILD)/dumper/%,$(BUILD)/dumper/headless/%,\
-            $(filter-out %/blocks.o,$(call objects,dumper)))
-WRITER := $(call objects,dumper/writer)
+DUMPER_ROOMS := $(patsubst %/,%,$(call rooms_of,dumper,writer command))
+WRITER_ROOMS := $(patsubst %/,%,$(call rooms_of,dumper/writer,))
+LIB_ROOMS := $(patsubst %/,%,$(call rooms_of,lib,))
+SHELL_ROOMS := $(patsubst %/,%,$(call rooms_of,shell,batch))
+
+DUMPER := $(filter-out %/untracked.o,$(call objects,$(DUMPER_ROOMS)))
+# The same for traces alone, without headers: dumper/alloc/untracked.h.
+TRACER := $(patsubst $(BUILD)/dumper/%,$(BUILD)/untracked/%,\
+            $(filter-out %/blocks.o,$(call objects,$(DUMPER_ROOMS))))
+WRITER := $(call objects,$(WRITER_ROOMS))
 COMMAND := $(call objects,dumper/command)
-LIB    := $(call objects,lib)
-SHELL_ := $(call objects,shell)
+LIB    := $(call objects,$(LIB_ROOMS))
+SHELL_ := $(call objects,$(SHELL_ROOMS))
 BATCH  := $(patsubst shell/batch/%.c,$(BUILD)/%,$(wildcard shell/batch/*.c))
 UNITS  := $(patsubst %.c,$(BUILD)/%.t,$(wildcard t/unit/*.c))
 FUZZED := $(filter-out replay,$(basename $(notdir $(wildcard t/fuzz/*.c))))
@@ -90,7 +98,7 @@ $(DUMPER) $(TRACER): FLAGS += -fPIC -fvisibility=hidden -DHEAPSNAP_BUILD -ftls-m
 
 $(TRACER): FLAGS += -DHEAPSNAP_HEADLESS
 
-$(BUILD)/dumper/headless/%.o: dumper/%.c
+$(BUILD)/untracked/%.o: dumper/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(FLAGS) $(SANITIZERS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -114,29 +122,29 @@ $(BUILD)/libheapgraph.a: $(LIB)
 
 # For analyses of one's own: heapgraph.h, and from the archive what that needs, which is how
 # snapshots are read, and nothing of debug information.
-PUBLIC := $(filter $(BUILD)/lib/heapgraph%,$(LIB))
-$(BUILD)/libheapgraph.so: $(PUBLIC) $(BUILD)/libheapgraph.a lib/heapgraph.map
+PUBLIC := $(filter $(BUILD)/lib/api/heapgraph%,$(LIB))
+$(BUILD)/libheapgraph.so: $(PUBLIC) $(BUILD)/libheapgraph.a lib/api/heapgraph.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -shared $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) \
-		-Wl,-z,now -Wl,-soname,libheapgraph.so.0 -Wl,--version-script=lib/heapgraph.map -o $@ \
+		-Wl,-z,now -Wl,-soname,libheapgraph.so.0 -Wl,--version-script=lib/api/heapgraph.map -o $@ \
 		$(PUBLIC) $(BUILD)/libheapgraph.a $(LDFLAGS) $(shell pkg-config --libs zlib) -lm -pthread
 	$(Q)ln -sf libheapgraph.so $@.0
 
 # The same for traces, which name code, so that it needs what reads debug information.
-PUBLIC_TRACE := $(filter $(BUILD)/lib/trace%,$(LIB))
-$(BUILD)/libheaptrace.so: $(PUBLIC_TRACE) $(BUILD)/libheapgraph.a lib/heaptrace.map
+PUBLIC_TRACE := $(filter $(BUILD)/lib/trace/%,$(LIB))
+$(BUILD)/libheaptrace.so: $(PUBLIC_TRACE) $(BUILD)/libheapgraph.a lib/api/heaptrace.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -shared $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) \
-		-Wl,-z,now -Wl,-soname,libheaptrace.so.0 -Wl,--version-script=lib/heaptrace.map -o $@ \
+		-Wl,-z,now -Wl,-soname,libheaptrace.so.0 -Wl,--version-script=lib/api/heaptrace.map -o $@ \
 		$(PUBLIC_TRACE) $(BUILD)/libheapgraph.a $(LDFLAGS) $(shell pkg-config --libs libelf zlib) \
 		-liberty -lm -pthread
 	$(Q)ln -sf libheaptrace.so $@.0
 
-# Its large arrays are columns: dumper/writer/large.c.
+# Its large arrays are columns: dumper/writer/wrapped_malloc.c.
 WRITER_WRAPS := $(if $(SANITIZE),,-Wl$(patsubst %,$(comma)--wrap=%,malloc calloc realloc reallocarray free))
 WRITER_WRAPS := $(subst $() ,,$(WRITER_WRAPS))
 
-$(BUILD)/heapsnap-writer: $(if $(SANITIZE),$(filter-out %/large.o,$(WRITER)),$(WRITER)) $(BUILD)/libheapgraph.a
+$(BUILD)/heapsnap-writer: $(if $(SANITIZE),$(filter-out %/wrapped_malloc.o,$(WRITER)),$(WRITER)) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) $(WRITER_WRAPS) -o $@ $^ $(LDFLAGS) $(LIBS)
 
@@ -145,7 +153,7 @@ $(BUILD)/heapsh: $(SHELL_) $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
 # The files of the pages of heapsh-report and heapsh-trace are in the programs.
-$(BUILD)/shell/report_parts.o: $(wildcard shell/report/*.* shell/report/*/*.* shell/report/vendor/*/*)
+$(BUILD)/shell/web/parts.o: $(wildcard shell/web/*.* shell/web/*/*.* shell/web/vendor/*/*)
 
 $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.o,$(SHELL_)) \
 		$(BUILD)/libheapgraph.a
@@ -153,7 +161,7 @@ $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
 # It starts in milliseconds: libelf is all that it links.
-$(BUILD)/heapsnap: $(COMMAND) $(BUILD)/dumper/amount.o $(BUILD)/libheapgraph.a
+$(BUILD)/heapsnap: $(COMMAND) $(BUILD)/dumper/units.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -pthread
 
@@ -162,8 +170,8 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(FLAGS) $(SANITIZERS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(foreach room,dumper dumper/headless dumper/writer dumper/command lib shell shell/batch t/unit t/helper t/fuzz,\
-	$(wildcard $(BUILD)/$(room)/*.d))
+-include $(wildcard $(patsubst %,$(BUILD)/%/*.d,$(DUMPER_ROOMS) $(DUMPER_ROOMS:dumper%=untracked%) $(WRITER_ROOMS) \
+	dumper/command $(LIB_ROOMS) $(SHELL_ROOMS) shell/batch t/unit t/helper t/fuzz))
 
 # --- tests -----------------------------------------------------------------
 
@@ -172,15 +180,15 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) \
 		$(LDFLAGS) $(UNIT_LIBS) $(LIBS)
 
-$(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/isolation.o $(BUILD)/dumper/writer/bounds.o
+$(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/supervisor.o $(BUILD)/dumper/writer/bounds.o
 $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/pieces.o
 
-$(BUILD)/t/unit/filter.t: $(BUILD)/dumper/filter.o
-$(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,gate.o system.o vdso.o)
+$(BUILD)/t/unit/filter.t: $(BUILD)/dumper/host/filter.o
+$(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o system.o vdso.o)
 
 # The part of the library that can be had alone.
-$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,effort.o unwind.o frame_rules.o system.o vdso.o)
+$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,stacks/effort.o stacks/unwind.o stacks/frame_rules.o system.o vdso.o)
 
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
@@ -209,7 +217,7 @@ $(BUILD)/t/programs/%: t/programs/%.c $(wildcard t/programs/*.h)
 	$(Q)$(CC) -g -O0 -pthread -iquote . $$(sed -n 's|^// CFLAGS: ||p' $<) -o $@ $< -ldl
 
 # Those that include the library's headers, wherever these include others.
-$(patsubst %.c,$(BUILD)/%,$(shell grep -lE '"(dumper|t/programs)/' t/programs/*.c)): $(wildcard dumper/*.h)
+$(patsubst %.c,$(BUILD)/%,$(shell grep -lE '"(dumper|t/programs)/' t/programs/*.c)): $(wildcard dumper/*.h dumper/*/*.h)
 
 $(BUILD)/t/programs/%: t/programs/%.cc
 	$(call say,PROG,$@)
@@ -326,19 +334,19 @@ build/fuzz/objects/%.o: %.c
 	$(Q)clang -g -O1 $(FLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZERS) -fno-sanitize-recover=all \
 		-MMD -MP -c -o $@ $<
 
-build/fuzz/command: $(call fuzz_objects,$(filter-out shell/main.c,$(wildcard shell/*.c)))
+build/fuzz/command: $(call fuzz_objects,$(filter-out shell/main.c,$(call sources,$(SHELL_ROOMS))))
 
-build/fuzz/%: build/fuzz/objects/t/fuzz/%.o $(call fuzz_objects,$(wildcard lib/*.c))
+build/fuzz/%: build/fuzz/objects/t/fuzz/%.o $(call fuzz_objects,$(call sources,$(LIB_ROOMS)))
 	$(call say,LINK,$@)
 	@mkdir -p $@.corpus
 	$(Q)clang -fsanitize=fuzzer,$(FUZZ_SANITIZERS) -o $@ $^ $(LIBS)
 
--include $(wildcard build/fuzz/objects/*/*.d build/fuzz/objects/*/*/*.d)
+-include $(wildcard build/fuzz/objects/*/*.d build/fuzz/objects/*/*/*.d build/fuzz/objects/*/*/*/*.d)
 
 # cppcheck knows nothing of clean-up guards (memleak), and is wrong about the conditional
 # expressions and out parameters that the other two suppressions are for.
 lint:
-	clang-format --dry-run --Werror $(wildcard */*.[ch] */*/*.[ch])
+	clang-format --dry-run --Werror $(wildcard */*.[ch] */*/*.[ch] */*/*/*.[ch])
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
@@ -349,8 +357,8 @@ lint:
 # --- installation ------------------------------------------------------------
 
 $(BUILD)/heapsnap.pc: dumper/heapsnap.pc.in
-$(BUILD)/heapgraph.pc: lib/heapgraph.pc.in
-$(BUILD)/heaptrace.pc: lib/heaptrace.pc.in
+$(BUILD)/heapgraph.pc: lib/api/heapgraph.pc.in
+$(BUILD)/heaptrace.pc: lib/api/heaptrace.pc.in
 # Made each time: PREFIX may have changed.
 $(BUILD)/%.pc: FORCE
 	@mkdir -p $(@D)
@@ -366,19 +374,15 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc $(BUILD)/heaptrace.pc
 	install -D -m 644 $(BUILD)/heapsnap.pc $(DESTDIR)$(LIBDIR)/pkgconfig/heapsnap.pc
 	install -D -m 755 $(BUILD)/libheapgraph.so $(DESTDIR)$(LIBDIR)/libheapgraph.so.0
 	ln -sf libheapgraph.so.0 $(DESTDIR)$(LIBDIR)/libheapgraph.so
-	install -D -m 644 lib/heapgraph.h $(DESTDIR)$(PREFIX)/include/heapgraph.h
+	install -D -m 644 lib/api/heapgraph.h $(DESTDIR)$(PREFIX)/include/heapgraph.h
 	install -D -m 755 $(BUILD)/libheaptrace.so $(DESTDIR)$(LIBDIR)/libheaptrace.so.0
 	ln -sf libheaptrace.so.0 $(DESTDIR)$(LIBDIR)/libheaptrace.so
 	install -d $(DESTDIR)$(PREFIX)/include/heapsnap
-	for header in trace error; do \
-		sed 's|"lib/error.h"|<heapsnap/error.h>|' lib/$$header.h \
-			>$(DESTDIR)$(PREFIX)/include/heapsnap/$$header.h || exit 1; \
+	for header in trace/trace base/error; do \
+		sed 's|"lib/base/error.h"|<heapsnap/error.h>|' lib/$$header.h \
+			>$(DESTDIR)$(PREFIX)/include/heapsnap/$${header##*/}.h || exit 1; \
 	done
 	install -D -m 644 $(BUILD)/heaptrace.pc $(DESTDIR)$(LIBDIR)/pkgconfig/heaptrace.pc
-	install -d $(DESTDIR)$(PREFIX)/include/heapsnap
-	for header in trace error; do \
-		sed 's|"lib/|"heapsnap/|' lib/$$header.h >$(DESTDIR)$(PREFIX)/include/heapsnap/$$header.h || exit 1; \
-	done
 	install -D -m 644 $(BUILD)/libheapgraph.a $(DESTDIR)$(LIBDIR)/libheapgraph.a
 	install -D -m 644 $(BUILD)/heapgraph.pc $(DESTDIR)$(LIBDIR)/pkgconfig/heapgraph.pc
 	for program in $(PROGRAMS); do \

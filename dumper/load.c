@@ -3,18 +3,18 @@
  * What happens when the library is loaded. malloc works before: the dynamic linker itself
  * and other libraries' constructors use it.
  */
-#include "dumper/automatic.h"
-#include "dumper/backtraces.h"
-#include "dumper/below.h"
-#include "dumper/deepbind.h"
-#include "dumper/first.h"
-#include "dumper/go_runtime.h"
+#include "dumper/capture/automatic.h"
+#include "dumper/stacks/backtraces.h"
+#include "dumper/alloc/next_allocator.h"
+#include "dumper/host/deepbind.h"
+#include "dumper/alloc/first.h"
+#include "dumper/host/go_runtime.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
-#include "dumper/sandbox.h"
+#include "dumper/host/sandbox.h"
 #include "dumper/settings.h"
-#include "dumper/signals.h"
-#include "dumper/trigger.h"
+#include "dumper/host/signals.h"
+#include "dumper/capture/trigger.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/process.h"
 
-#include "dumper/blocks.h"
+#include "dumper/alloc/blocks.h"
 #include "dumper/settings.h"
 #include "dumper/system.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/settings.h"
 
-#include "dumper/amount.h"
+#include "dumper/units.h"
 #include "dumper/process.h"
 #include "dumper/report.h"
 #include "dumper/system.h"
-#include "dumper/unwind.h"
+#include "dumper/stacks/unwind.h"
 
 #include <signal.h>
 #include <stdlib.h>

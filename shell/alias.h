@@ -10,7 +10,7 @@
  * an alias is not replaced inside itself: `alias find 'find --limit 20'` is fine.
  */
 
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #include "shell/complete.h"
 
 #include "shell/command.h"
-#include "shell/export.h"
+#include "shell/export/export.h"
 #include "shell/format.h"
 
 #include <readline/readline.h>

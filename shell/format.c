@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/format.h"
 
-#include "lib/escape.h"
+#include "lib/base/escape.h"
 
 #include <inttypes.h>
 #include <stdio.h>

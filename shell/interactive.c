@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/interactive.h"
 
-#include "lib/trust.h"
+#include "lib/base/trust.h"
 #include "shell/command.h"
-#include "shell/series.h"
+#include "shell/series/series.h"
 #include "shell/complete.h"
 
 #include <readline/history.h>

@@ -3,7 +3,7 @@
  * A line as a person types it: words with quotes as in a shell, then perhaps `| program`
  * (handed to sh as it is) or `> file`, `>> file`.
  */
-#include "lib/escape.h"
+#include "lib/base/escape.h"
 #include "shell/command.h"
 #include "shell/pager.h"
 

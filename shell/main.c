@@ -2,14 +2,14 @@
 /*
  * heapsh: the shell over a heap snapshot.
  */
-#include "lib/column.h"
-#include "lib/escape.h"
+#include "lib/base/column.h"
+#include "lib/base/escape.h"
 #include "shell/command.h"
-#include "shell/describe.h"
+#include "shell/print/describe.h"
 #include "shell/format.h"
 #include "shell/interactive.h"
 #include "shell/options.h"
-#include "shell/series.h"
+#include "shell/series/series.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

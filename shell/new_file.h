@@ -16,7 +16,7 @@
  *	return new_file_close(&file, error);
  */
 
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/operand.h"
 
-#include "lib/member_path.h"
-#include "shell/describe.h"
-#include "shell/series.h"
+#include "lib/types/member_path.h"
+#include "shell/print/describe.h"
+#include "shell/series/series.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/options.h"
 
-#include "lib/escape.h"
+#include "lib/base/escape.h"
 
 #include <stdio.h>
 

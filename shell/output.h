@@ -56,7 +56,7 @@ bool output_is_broken(const struct output *output);
 /** Ends a command's answer: closes what is open, flushes. @return false if it could not be written */
 bool output_finish(struct output *output);
 
-/** As heap_print() (lib/escape.h): texts are escaped, but for the sequences of output_colour(). */
+/** As heap_print() (lib/base/escape.h): texts are escaped, but for the sequences of output_colour(). */
 __attribute__((format(printf, 2, 3))) void output_text(struct output *output, const char *format,
 						       ...);
 

@@ -11,7 +11,7 @@
  * before the answer comes. ^C makes the work stop.
  */
 
-#include "lib/progress.h"
+#include "lib/base/progress.h"
 
 #include <stdio.h>
 

@@ -2,10 +2,10 @@
 #include "shell/operand.h"
 #include "shell/session.h"
 
-#include "lib/column.h"
-#include "lib/cleanup.h"
-#include "lib/escape.h"
-#include "shell/series.h"
+#include "lib/base/column.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
+#include "shell/series/series.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -9,11 +9,11 @@
  * kept. Texts that a command makes with session_…() live until the command ends.
  */
 
-#include "lib/dominator_tree.h"
-#include "lib/filter.h"
-#include "lib/holdings.h"
-#include "lib/paths.h"
-#include "lib/reachable.h"
+#include "lib/graph/dominator_tree.h"
+#include "lib/query/filter.h"
+#include "lib/graph/holdings.h"
+#include "lib/graph/paths.h"
+#include "lib/graph/reachable.h"
 #include "shell/alias.h"
 #include "shell/output.h"
 #include "shell/progress.h"

@@ -2,7 +2,7 @@
 #include "dumper/command/announcement.h"
 
 #include "dumper/command/library.h"
-#include "lib/cleanup.h"
+#include "lib/base/cleanup.h"
 
 #include <fcntl.h>
 #include <limits.h>

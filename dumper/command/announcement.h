@@ -7,16 +7,16 @@
  *
  * The library in a process is recognised by the device and inode of the one beside this program,
  * or by its note (dumper/note.h). It answers by a structure in its memory and, for those who may
- * not read that, by the name and the permissions of a mapping (dumper/announce.h).
+ * not read that, by the name and the permissions of a mapping (dumper/capture/announce.h).
  *
  * A hostile process can forge all of it, and gets no more by that than a signal of its own choice
  * among those that a library of ours takes.
  */
 
-#include "dumper/announce.h"
+#include "dumper/capture/announce.h"
 #include "dumper/command/maps.h"
 #include "dumper/command/process.h"
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/capture.h"
 
-#include "dumper/amount.h"
+#include "dumper/units.h"
 #include "dumper/command/announcement.h"
 #include "dumper/command/complain.h"
 #include "dumper/command/handler.h"
 #include "dumper/command/names.h"
 #include "dumper/command/process.h"
 #include "dumper/command/progress.h"
-#include "lib/cleanup.h"
-#include "lib/escape.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
  * All texts are escaped: they may be of other processes.
  */
 
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 enum {
 	STATUS_DONE = 0,

@@ -9,7 +9,7 @@
  * a script itself, and env(1) in a script for the program that it names.
  */
 
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
  */
 
 #include "dumper/note.h"
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

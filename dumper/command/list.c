@@ -6,8 +6,8 @@
 #include "dumper/command/handler.h"
 #include "dumper/command/process.h"
 #include "dumper/command/progress.h"
-#include "lib/cleanup.h"
-#include "lib/escape.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/names.h"
 
-#include "lib/cleanup.h"
+#include "lib/base/cleanup.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
  * For those who may not read the process's memory, where the name is told.
  */
 
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

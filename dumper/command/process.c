@@ -2,7 +2,7 @@
 #include "dumper/command/process.h"
 
 #include "dumper/command/maps.h"
-#include "lib/cleanup.h"
+#include "lib/base/cleanup.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
  * another, reading and signalling fail.
  */
 
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/run.h"
 
-#include "dumper/amount.h"
+#include "dumper/units.h"
 #include "dumper/command/complain.h"
 #include "dumper/command/executable.h"
 #include "dumper/command/library.h"
-#include "lib/cleanup.h"
-#include "lib/escape.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/bounds.h"
 
-#include "lib/cleanup.h"
-#include "lib/memory_left.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/memory_left.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

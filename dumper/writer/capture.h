@@ -9,16 +9,16 @@
  */
 
 #include "dumper/protocol.h"
-#include "dumper/writer/backtraces.h"
-#include "dumper/writer/edges.h"
-#include "dumper/writer/functions.h"
-#include "dumper/writer/image.h"
-#include "dumper/writer/modules.h"
-#include "dumper/writer/objects.h"
-#include "dumper/writer/roots.h"
-#include "dumper/writer/sites.h"
+#include "dumper/writer/scan/backtraces.h"
+#include "dumper/writer/scan/edges.h"
+#include "dumper/writer/scan/functions.h"
+#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/modules.h"
+#include "dumper/writer/scan/objects.h"
+#include "dumper/writer/scan/roots.h"
+#include "dumper/writer/scan/sites.h"
 #include "dumper/writer/strings.h"
-#include "lib/snapshot.h"
+#include "lib/snapshot/snapshot.h"
 
 struct capture {
 	uint64_t process_address;

@@ -6,17 +6,17 @@
  * so that its memory, its threads and its crashes are not those of the program.
  */
 #include "dumper/writer/bounds.h"
-#include "dumper/writer/containers.h"
-#include "dumper/writer/destination.h"
-#include "dumper/writer/globals.h"
-#include "dumper/writer/infer.h"
-#include "dumper/writer/isolation.h"
+#include "dumper/writer/infer/containers.h"
+#include "dumper/writer/output_file.h"
+#include "dumper/writer/scan/globals.h"
+#include "dumper/writer/infer/infer.h"
+#include "dumper/writer/supervisor.h"
 #include "dumper/writer/progress.h"
-#include "dumper/writer/stacks.h"
+#include "dumper/writer/scan/stacks.h"
 #include "dumper/writer/store.h"
 #include "dumper/writer/unfreed.h"
-#include "lib/cleanup.h"
-#include "lib/parallel.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/parallel.h"
 
 #include <errno.h>
 #include <stdio.h>

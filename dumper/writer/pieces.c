@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/pieces.h"
 
-#include "lib/parallel.h"
+#include "lib/base/parallel.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -13,7 +13,7 @@
  * Whoever is free joins what is next, if that is done, or works on a further piece.
  */
 
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 #include <stddef.h>
 

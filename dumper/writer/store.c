@@ -3,9 +3,9 @@
 
 #include "dumper/writer/bounds.h"
 #include "dumper/writer/progress.h"
-#include "dumper/writer/prune.h"
-#include "dumper/writer/samples.h"
-#include "lib/cleanup.h"
+#include "dumper/writer/infer/prune.h"
+#include "dumper/writer/scan/samples.h"
+#include "lib/base/cleanup.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
  * The strings of a snapshot while it is made: each text is stored once.
  */
 
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>

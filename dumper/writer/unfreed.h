@@ -5,7 +5,7 @@
 /** The report of what has not been freed: has heapsh-unfreed look at a snapshot. */
 
 #include "dumper/protocol.h"
-#include "lib/error.h"
+#include "lib/base/error.h"
 
 /**
  * @param snapshot  descriptor of a whole snapshot

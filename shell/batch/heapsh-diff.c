@@ -2,9 +2,9 @@
 /*
  * heapsh-diff: what has changed from one snapshot to another.
  */
-#include "lib/escape.h"
-#include "shell/difference.h"
-#include "shell/difference_retained.h"
+#include "lib/base/escape.h"
+#include "shell/series/difference.h"
+#include "shell/series/difference_retained.h"
 #include "shell/format.h"
 #include "shell/options.h"
 

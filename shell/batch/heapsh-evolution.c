@@ -2,14 +2,14 @@
 /*
  * heapsh-evolution: how memory has evolved along a series of snapshots, by who has it.
  */
-#include "lib/cleanup.h"
-#include "lib/escape.h"
-#include "lib/trend.h"
-#include "shell/chart.h"
-#include "shell/describe.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
+#include "lib/series/trend.h"
+#include "shell/series/chart.h"
+#include "shell/print/describe.h"
 #include "shell/format.h"
 #include "shell/options.h"
-#include "shell/tally.h"
+#include "shell/tables/tally.h"
 
 #include <inttypes.h>
 #include <signal.h>

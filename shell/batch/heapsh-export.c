@@ -2,8 +2,8 @@
 /*
  * heapsh-export: snapshots in the formats of other tools, a file each, or all in a database.
  */
-#include "lib/escape.h"
-#include "shell/export.h"
+#include "lib/base/escape.h"
+#include "shell/export/export.h"
 #include "shell/operand.h"
 #include "shell/options.h"
 

@@ -9,11 +9,11 @@
  * last may be as well, but nothing is left to acquit it, so it is not told. Behind these
  * come groups of them, with what the whole series says of their growth.
  */
-#include "lib/escape.h"
-#include "shell/describe.h"
+#include "lib/base/escape.h"
+#include "shell/print/describe.h"
 #include "shell/format.h"
-#include "shell/candidates.h"
-#include "shell/candidates_html.h"
+#include "shell/series/candidates.h"
+#include "shell/series/candidates_html.h"
 #include "shell/options.h"
 
 #include <inttypes.h>

@@ -5,10 +5,10 @@
  * What is in the heap and what holds it is told of the last snapshot; the others tell how that
  * has come about, and with three or more what may leak.
  */
-#include "lib/escape.h"
+#include "lib/base/escape.h"
 #include "shell/format.h"
 #include "shell/options.h"
-#include "shell/report.h"
+#include "shell/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

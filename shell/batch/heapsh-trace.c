@@ -9,18 +9,18 @@
  * Sums are estimates from a sample; behind ± is what they may be wrong by: two standard
  * deviations, so that 19 of 20 are that good.
  */
-#include "lib/cleanup.h"
-#include "lib/escape.h"
-#include "lib/filter.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
+#include "lib/query/filter.h"
 #include "shell/format.h"
 #include "shell/new_file.h"
 #include "shell/options.h"
 #include "shell/output.h"
-#include "shell/trace_holders.h"
-#include "shell/trace_page.h"
-#include "shell/trace_pprof.h"
-#include "shell/trace_samples.h"
-#include "shell/trace_tree.h"
+#include "shell/trace/holders.h"
+#include "shell/trace/page.h"
+#include "shell/trace/pprof.h"
+#include "shell/trace/samples.h"
+#include "shell/trace/tree.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * heapsh-unfreed: what there is in a snapshot, leaked, perhaps held by a register that is not
- * known (lib/leaks.h), and reachable apart. Of the snapshot that is taken when a program ends, that is what was never freed: heapsnap run --report-at-exit.
+ * known (lib/graph/leaks.h), and reachable apart. Of the snapshot that is taken when a program ends, that is what was never freed: heapsnap run --report-at-exit.
  *
  * If the program has called heapsnap_checkpoint(), only what came after counts.
  */
-#include "lib/cleanup.h"
-#include "lib/escape.h"
-#include "lib/leaks.h"
-#include "shell/describe.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
+#include "lib/graph/leaks.h"
+#include "shell/print/describe.h"
 #include "shell/format.h"
 #include "shell/options.h"
-#include "shell/tally.h"
+#include "shell/tables/tally.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

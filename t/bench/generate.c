@@ -12,7 +12,7 @@
 // shortly before, or a container with thousands of elements, or any; other pointers lead back
 // up, to neighbours, and to things that many share. 3 % are leaked.
 // -w: only writes FILE, and does not open it again.
-#include "lib/snapshot.h"
+#include "lib/snapshot/snapshot.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 //	graph FILE
 //
 // A line per question: seconds on the clock, seconds of processors, peak memory in MiB.
-#include "lib/column.h"
-#include "lib/dominators.h"
+#include "lib/base/column.h"
+#include "lib/graph/dominators.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@ my $library = "$Heapsh::build/libheapsnap.so";
 my ($offset) = `nm $library` =~ /^([0-9a-f]+) \w heapsnap_effort$/m;
 ok $offset, 'the library counts its steps' or $offset = '-';
 
-# Of dumper/effort.h and effort.c: what one event may take, and what all may.
+# Of dumper/stacks/effort.h and effort.c: what one event may take, and what all may.
 my $event = 1024;
 my $start = (1 << 20) + (1 << 16);
 my $bytes_per_step = 1024;

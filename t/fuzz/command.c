@@ -2,7 +2,7 @@
 // Lines as a person types them, to the whole shell, on a snapshot; as text, then as JSON. Lines
 // that would run programs or write files are left out, and files are not sourced.
 #include "shell/command.h"
-#include "shell/series.h"
+#include "shell/series/series.h"
 
 #include <stdlib.h>
 #include <string.h>

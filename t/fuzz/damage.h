@@ -7,8 +7,8 @@
  * gets past the checksums to what stands behind them, and uses all that can be opened.
  */
 
-#include "lib/file_format.h"
-#include "lib/snapshot.h"
+#include "lib/file/file_format.h"
+#include "lib/snapshot/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>

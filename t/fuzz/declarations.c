@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Any bytes as what people say that objects are: read, applied, added to and taken back.
-#include "lib/declarations.h"
+#include "lib/snapshot/declarations.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Symbols, build id, the link to a debug file and call frame information of any ELF file.
-#include "lib/call_frames.h"
-#include "lib/elf_file.h"
+#include "lib/dwarf/call_frames.h"
+#include "lib/dwarf/elf_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

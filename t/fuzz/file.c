@@ -3,7 +3,7 @@
 // all ways, whole and in part.
 #include "t/fuzz/damage.h"
 
-#include "lib/file.h"
+#include "lib/file/file.h"
 
 enum {
 	// Elements; larger sections are read in part only, to stay quick.

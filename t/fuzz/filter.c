@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Words as a filter: parsed, and asked of each object of a snapshot and of each part of a pool.
-#include "lib/filter.h"
+#include "lib/query/filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

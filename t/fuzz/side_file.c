@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What lies in the cache under the name of something that was computed, with any of its bytes
 // changed: the first two of the input say from where on.
-#include "lib/side_file.h"
+#include "lib/snapshot/side_file.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Any bytes as a file of suppressions: read, asked of each object, and its patterns of texts.
-#include "lib/suppressions.h"
+#include "lib/graph/suppressions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A trace of any bytes, as they are, and as the records of one chunk with a sound checksum.
-#include "lib/trace.h"
+#include "lib/trace/trace.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *	root cursor (local) ───────────────▶ (8 bytes into it)       array 4: node[3]
  */
 
-#include "lib/snapshot.h"
+#include "lib/snapshot/snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

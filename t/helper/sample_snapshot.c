@@ -15,7 +15,7 @@
  *	sample_snapshot FILE hostile N [KIND...]   any of these, in which all names and texts mean
  *	                                 harm (1), are wide (2), or are as long but harmless (0, 3)
  */
-#include "lib/snapshot.h"
+#include "lib/snapshot/snapshot.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // An analysis of one's own: how long blocks live, by when they were allocated. Where a queue's
 // consumer is too slow, the later they come the longer they stay. Usage: trace_queue FILE
-#include "lib/trace.h"
+#include "lib/trace/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>

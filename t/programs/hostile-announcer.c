@@ -14,7 +14,7 @@
  * It prints "ready", and on its next line of input how many signals came.
  */
 #define _GNU_SOURCE
-#include "dumper/announce.h"
+#include "dumper/capture/announce.h"
 #include "dumper/note.h"
 
 #include <fcntl.h>

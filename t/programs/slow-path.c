@@ -8,7 +8,7 @@
  */
 // CFLAGS: -O1 -fno-builtin -rdynamic
 #define _GNU_SOURCE
-#include "dumper/effort.h"
+#include "dumper/stacks/effort.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

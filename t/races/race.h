@@ -7,7 +7,7 @@
  * allocator that the sanitizer knows, and threads that meet in it.
  */
 
-#include "dumper/blocks.h"
+#include "dumper/alloc/blocks.h"
 #include "dumper/settings.h"
 
 #include <malloc.h>

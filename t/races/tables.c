@@ -4,8 +4,8 @@
  * labels, backtraces, samples, wrappers, tracked pieces, epochs. The library's code is linked in, and is not malloc
  * here. t/races.t builds and runs it.
  */
-#include "dumper/automatic.h"
-#include "dumper/backtraces.h"
+#include "dumper/capture/automatic.h"
+#include "dumper/stacks/backtraces.h"
 #include "dumper/heapsnap.h"
 #include "t/races/race.h"
 

@@ -16,7 +16,7 @@ use Test::More;
 my $build = $Sample::build;
 my $directory = $Sample::directory;
 
-# As lib/escape.c has it, from Unicode's own tables.
+# As lib/base/escape.c has it, from Unicode's own tables.
 my $harmful = qr/[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]|[^\P{Cf}\x{600}-\x{605}\x{6dd}\x{70f}\x{8e2}\x{110bd}]|\p{Zl}|\p{Zp}|\p{Noncharacter_Code_Point}/;
 my $colour = qr/\e\[(?:0|1|3[236])m/;
 

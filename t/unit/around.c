@@ -2,11 +2,11 @@
 // Columns that are loaded around some objects alone: what is there is what the whole has.
 #include "t/unit/unit.h"
 
-#include "lib/bits.h"
-#include "lib/column.h"
-#include "lib/declarations.h"
-#include "lib/edge_bits.h"
-#include "lib/snapshot.h"
+#include "lib/base/bits.h"
+#include "lib/base/column.h"
+#include "lib/snapshot/declarations.h"
+#include "lib/graph/edge_bits.h"
+#include "lib/snapshot/snapshot.h"
 #include "t/helper/sample.h"
 #include "t/unit/graph_model.h"
 

@@ -2,7 +2,7 @@
 // Columns: zeros, ordinary memory or temporary files, and errors where there is no room.
 #include "t/unit/unit.h"
 
-#include "lib/column.h"
+#include "lib/base/column.h"
 
 #include <stdbool.h>
 #include <stdio.h>

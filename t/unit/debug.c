@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
-#include "lib/debug.h"
+#include "lib/dwarf/debug.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 // be reached once it is taken away.
 #include "t/unit/unit.h"
 
-#include "lib/column.h"
-#include "lib/dominators.h"
+#include "lib/base/column.h"
+#include "lib/graph/dominators.h"
 #include "t/unit/graph_model.h"
 
 enum {
@@ -86,7 +86,7 @@ static void random_graphs_have_the_dominators_of_the_definition(void **state)
 	}
 }
 
-// The picture of lib/dominators.h: root → a → b → d, a → c → d, and a leaked e → d.
+// The picture of lib/graph/dominators.h: root → a → b → d, a → c → d, and a leaked e → d.
 static void the_picture_is_right(void **state)
 {
 	enum {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
-#include "lib/debug_code.h"
-#include "lib/dwarf_types.h"
-#include "lib/dwarf_types_reader.h"
-#include "lib/dwarf.h"
+#include "lib/dwarf/debug_code.h"
+#include "lib/dwarf/dwarf_types.h"
+#include "lib/dwarf/dwarf_types_reader.h"
+#include "lib/dwarf/dwarf.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
-#include "lib/elf_file.h"
+#include "lib/dwarf/elf_file.h"
 
 #include <elf.h>
 #include <stdbool.h>

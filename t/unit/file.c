@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
-#include "lib/file.h"
-#include "lib/file_format.h"
+#include "lib/file/file.h"
+#include "lib/file/file_format.h"
 #include "t/helper/sample.h"
 
 #include <fcntl.h>

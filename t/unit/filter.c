@@ -2,7 +2,7 @@
 // The effect of a seccomp filter on a call, as the library finds it out.
 #include "t/unit/unit.h"
 
-#include "dumper/filter.h"
+#include "dumper/host/filter.h"
 
 #include <stddef.h>
 #include <stdlib.h>

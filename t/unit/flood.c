@@ -4,11 +4,11 @@
 // edges say.
 #include "t/unit/unit.h"
 
-#include "lib/column.h"
-#include "lib/edge_bits.h"
-#include "lib/flood.h"
-#include "lib/holders.h"
-#include "lib/parallel.h"
+#include "lib/base/column.h"
+#include "lib/graph/edge_bits.h"
+#include "lib/graph/bfs.h"
+#include "lib/graph/referrers.h"
+#include "lib/base/parallel.h"
 #include "t/unit/graph_model.h"
 
 enum {

@@ -2,10 +2,10 @@
 // Threads that wait at the gate of a snapshot go on when it opens, whoever was counted.
 #include "t/unit/unit.h"
 
-#include "dumper/gate.h"
+#include "dumper/capture/gate.h"
 #include "dumper/process.h"
 #include "dumper/settings.h"
-#include "dumper/signals.h"
+#include "dumper/host/signals.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 // against answers that are obviously right.
 #include "t/unit/unit.h"
 
-#include "lib/reachable.h"
+#include "lib/graph/reachable.h"
 #include "t/unit/graph_model.h"
 
 enum {

@@ -7,7 +7,7 @@
  * in them, found in a way that is obviously right.
  */
 
-#include "lib/graph.h"
+#include "lib/graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // What groups of roots hold: random graphs against a search for each group.
 #include "t/unit/unit.h"
 
-#include "lib/holdings.h"
+#include "lib/graph/holdings.h"
 #include "t/unit/graph_model.h"
 
 enum {

@@ -2,8 +2,8 @@
 // Classes of leaks, against their definitions, on random graphs; and patterns of suppressions.
 #include "t/unit/unit.h"
 
-#include "lib/leaks.h"
-#include "lib/suppressions.h"
+#include "lib/graph/leaks.h"
+#include "lib/graph/suppressions.h"
 #include "t/unit/graph_model.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
-#include "lib/elf_file.h"
-#include "lib/lines.h"
+#include "lib/dwarf/elf_file.h"
+#include "lib/dwarf/lines.h"
 
 #include <stdbool.h>
 

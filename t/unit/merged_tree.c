@@ -2,7 +2,7 @@
 // Dominator trees with their objects merged: heaps of known shapes.
 #include "t/unit/unit.h"
 
-#include "lib/merged_tree.h"
+#include "lib/graph/merged_tree.h"
 #include "t/unit/graph_model.h"
 
 enum {

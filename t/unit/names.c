@@ -2,7 +2,7 @@
 #include "t/unit/unit.h"
 
 #include "dumper/command/names.h"
-#include "lib/cleanup.h"
+#include "lib/base/cleanup.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
 // Ways from roots to all objects at once: each as good as the one that is found for it alone.
 #include "t/unit/unit.h"
 
-#include "lib/path_tree.h"
+#include "lib/graph/path_tree.h"
 #include "t/unit/graph_model.h"
 
 enum {
@@ -10,7 +10,7 @@ enum {
 	LONG = 1000000,
 };
 
-// How good a way is, as lib/paths.h has it.
+// How good a way is, as lib/graph/paths.h has it.
 struct measure {
 	size_t length;
 	uint32_t rank, doubt;

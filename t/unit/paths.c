@@ -3,8 +3,8 @@
 // one length is preferred.
 #include "t/unit/unit.h"
 
-#include "lib/parallel.h"
-#include "lib/paths.h"
+#include "lib/base/parallel.h"
+#include "lib/graph/paths.h"
 #include "t/unit/graph_model.h"
 
 enum {

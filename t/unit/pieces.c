@@ -3,7 +3,7 @@
 #include "t/unit/unit.h"
 
 #include "dumper/writer/pieces.h"
-#include "lib/parallel.h"
+#include "lib/base/parallel.h"
 
 #include <sched.h>
 #include <stdatomic.h>

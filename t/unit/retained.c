@@ -3,9 +3,9 @@
 // are obviously right.
 #include "t/unit/unit.h"
 
-#include "lib/bits.h"
-#include "lib/dominator_tree.h"
-#include "lib/retained.h"
+#include "lib/base/bits.h"
+#include "lib/graph/dominator_tree.h"
+#include "lib/graph/retained.h"
 #include "t/unit/graph_model.h"
 
 enum {

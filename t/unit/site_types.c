@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
-#include "lib/dwarf_types.h"
-#include "lib/elf_file.h"
-#include "lib/site_types.h"
+#include "lib/dwarf/dwarf_types.h"
+#include "lib/dwarf/elf_file.h"
+#include "lib/dwarf/site_types.h"
 
 #include <stdbool.h>
 

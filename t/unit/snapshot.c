@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
-#include "lib/snapshot.h"
+#include "lib/snapshot/snapshot.h"
 #include "t/helper/sample.h"
 
 #include <fcntl.h>

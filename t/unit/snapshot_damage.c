@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
-#include "lib/file.h"
-#include "lib/file_format.h"
-#include "lib/snapshot.h"
+#include "lib/file/file.h"
+#include "lib/file/file_format.h"
+#include "lib/snapshot/snapshot.h"
 #include "t/helper/sample.h"
 
 static struct heap_snapshot sample;

@@ -3,7 +3,7 @@
 // have been stored as they were found.
 #include "t/unit/unit.h"
 
-#include "lib/stored_edges.h"
+#include "lib/snapshot/stored_edges.h"
 #include "t/helper/sample.h"
 
 #include <fcntl.h>

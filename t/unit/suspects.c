@@ -2,7 +2,7 @@
 // Where a heap gathers: heaps of known shapes.
 #include "t/unit/unit.h"
 
-#include "lib/suspects.h"
+#include "lib/graph/suspects.h"
 #include "t/unit/graph_model.h"
 
 enum {

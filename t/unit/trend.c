@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
-#include "lib/trend.h"
+#include "lib/series/trend.h"
 
 #include <math.h>
 

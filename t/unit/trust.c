@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
-#include "lib/trust.h"
+#include "lib/base/trust.h"
 
 #include <fcntl.h>
 #include <stdio.h>

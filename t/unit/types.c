@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/unit.h"
 
-#include "lib/types.h"
+#include "lib/types/types.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 // The unwinder of the library: against libc's, against all of libc's code, and against nonsense.
 #include "t/unit/unit.h"
 
-#include "dumper/frame_rules.h"
+#include "dumper/stacks/frame_rules.h"
 #include "dumper/process.h"
-#include "dumper/sandbox.h"
-#include "dumper/unwind.h"
+#include "dumper/host/sandbox.h"
+#include "dumper/stacks/unwind.h"
 
 #include <execinfo.h>
 #include <stdlib.h>

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_FIRST_H
+#define HEAPSNAP_FIRST_H
+
+/**
+ * True if the program's malloc is ours. It is not if another library comes before this one in
+ * LD_PRELOAD, or if the program has a malloc of its own. Then the few functions of ours that the
+ * other does not have must serve its blocks, and the user is told.
+ */
+
+#include "dumper/capture/announce.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Finds out, and says so in one line if it is not. When the library is loaded. */
+void heapsnap_first_init(void);
+
+/** Whose it is; HEAPSNAP_ALLOCATOR_OURS before heapsnap_first_init(). */
+enum heapsnap_whose_malloc heapsnap_first(void);
+
+/** True if malloc is not ours, a sanitizer's or another. */
+bool heapsnap_first_is_other(void);
+
+/** The program's realloc and free, where malloc is not ours. */
+void *heapsnap_first_realloc(void *block, size_t size);
+void heapsnap_first_free(void *block);
+
+#endif

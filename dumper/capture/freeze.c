@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/capture/freeze.h"
+
+#include "dumper/capture/frozen.h"
+#include "dumper/capture/gate.h"
+#include "dumper/capture/hold.h"
+#include "dumper/process.h"
+#include "dumper/report.h"
+#include "dumper/settings.h"
+#include "dumper/system.h"
+#include "dumper/capture/threads.h"
+#include "dumper/capture/timer.h"
+#include "dumper/trace/trace.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+	MAX_PASSES = 1000,
+	CALM_PASSES = 3, // after which threads may wake and sleep again
+	SET_SLOTS = 4 * HEAPSNAP_THREADS,
+	MAX_TIDS = SET_SLOTS / 2,
+	FEW = 256,         // so many threads may be looked at while others stand
+	MAX_BUSY = 64,     // threads that run, beside which no sleepers are held
+	BUSY = 8,          // threads that run, from which on they compete for processors
+	SILENT_LOOKS = 32, // at threads that have not answered, each time
+	MAX_WOKEN = 128,   // sleeping threads that are woken to learn their registers
+#if defined(__x86_64__)
+	STACK_POINTER = 7,
+	PROGRAM_COUNTER = 16,
+#else
+	STACK_POINTER = 31,
+	PROGRAM_COUNTER = 32,
+#endif
+};
+
+static const uint64_t LOOK_AFTER_NS = 2000000; // at threads that have not answered by then
+// The look has used up the processor time that is this thread's among many. After a rest the
+// kernel gives it a whole time slice again, which is enough to ask thousands.
+static const uint64_t REST_NS = 1000000;
+static const uint64_t RETRY_AFTER_NS = 500000; // where no signal could be queued
+
+// Registers that hold a system call's arguments: syscall(2).
+static const uint8_t argument_registers[HEAPSNAP_TASK_ARGUMENTS] = {
+#if defined(__x86_64__)
+	5, 4, 1, 10, 8, 9,
+#else
+	0, 1, 2, 3, 4, 5,
+#endif
+};
+
+// The processor time of a thread that is left alone, before it was looked at. 0: it is
+// stopped, or is to be.
+static uint64_t time_before[HEAPSNAP_THREADS];
+static uint8_t call_of[HEAPSNAP_THREADS]; // enum heapsnap_call, of those
+
+// The thread ids that have a place in the table: a hash table with linear probing.
+static uint32_t known_tids[SET_SLOTS];
+static uint32_t known_tid_count;
+
+static struct {
+	struct heapsnap_tasks tasks;
+	uint32_t self;
+	int signal;
+	uint64_t deadline_ns;
+	uint32_t silent_at; // slot at which the next look at silent threads begins
+} stop;
+
+static struct heapsnap_thread *threads(void)
+{
+	return (struct heapsnap_thread *)heapsnap_process.threads;
+}
+
+static uint32_t state_of(uint32_t slot)
+{
+	return __atomic_load_n(&threads()[slot].state, __ATOMIC_ACQUIRE);
+}
+
+// --- the table -----------------------------------------------------------------
+
+// @return false: it is in the set already
+static bool add_tid(uint32_t tid)
+{
+	uint32_t at = tid * UINT32_C(0x9e3779b1) % SET_SLOTS;
+
+	for (; known_tids[at]; at = (at + 1) % SET_SLOTS) {
+		if (known_tids[at] == tid)
+			return false;
+	}
+	if (known_tid_count == MAX_TIDS)
+		return false;
+	known_tids[at] = tid;
+	known_tid_count++;
+	return true;
+}
+
+void heapsnap_freeze_note_caller(const heapsnap_context *context)
+{
+	struct heapsnap_thread *thread = &threads()[0];
+
+	memset(thread, 0, sizeof(*thread));
+	thread->tid = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	thread->state = HEAPSNAP_THREAD_STOPPED;
+	heapsnap_gate_note(thread, context);
+	time_before[0] = 0;
+	heapsnap_process.thread_count = 1;
+}
+
+void heapsnap_freeze_note_nobody(void)
+{
+	heapsnap_process.thread_count = 0;
+}
+
+static void note_register(struct heapsnap_thread *thread, uint32_t number, uint64_t value)
+{
+	thread->registers[number] = value;
+	thread->known |= UINT64_C(1) << number;
+}
+
+// Notes where it sleeps, if it does, and what it has given to the kernel.
+static void leave_alone(uint32_t slot, const struct heapsnap_task *task, uint64_t time)
+{
+	struct heapsnap_thread *thread = &threads()[slot];
+
+	thread->known = 0;
+	note_register(thread, STACK_POINTER, task->sp);
+	note_register(thread, PROGRAM_COUNTER, task->pc);
+	for (int i = 0; task->has_arguments && i < HEAPSNAP_TASK_ARGUMENTS; i++)
+		note_register(thread, argument_registers[i], task->argument[i]);
+	thread->state = task->sleeps ? HEAPSNAP_THREAD_SLEEPING : HEAPSNAP_THREAD_ASKED;
+	time_before[slot] = time;
+	call_of[slot] = (uint8_t)task->call;
+}
+
+// Looks where a thread is: one that sleeps is left alone. @return whether it runs
+static bool look_at(uint32_t slot)
+{
+	struct heapsnap_thread *thread = &threads()[slot];
+	uint64_t time = heapsnap_task_time(thread->tid);
+	struct heapsnap_task task = { .gone = true };
+
+	if (time)
+		heapsnap_task_look(&stop.tasks, thread->tid, &task);
+	time_before[slot] = 0;
+	thread->state = task.gone ? HEAPSNAP_THREAD_EMPTY : HEAPSNAP_THREAD_ASKED;
+	if (task.gone)
+		return false;
+	if (task.sleeps)
+		leave_alone(slot, &task, time);
+	return !task.sleeps;
+}
+
+static bool is_own_thread(uint32_t tid)
+{
+	return tid == stop.self || tid == heapsnap_timer_thread() || tid == heapsnap_trace_thread();
+}
+
+// Gives each thread a slot that has none, and looks at it. @return how many those were
+static uint32_t find_threads(void)
+{
+	uint32_t found = 0, tid;
+
+	heapsnap_tasks_rewind(&stop.tasks);
+	while ((tid = heapsnap_tasks_next(&stop.tasks)) != 0) {
+		uint32_t slot = heapsnap_process.thread_count;
+
+		if (is_own_thread(tid))
+			continue;
+		if (!add_tid(tid))
+			continue;
+		if (slot == HEAPSNAP_THREADS) {
+			heapsnap_process.missed_threads++;
+			continue;
+		}
+		memset(&threads()[slot], 0, sizeof(threads()[slot]));
+		threads()[slot].tid = tid;
+		look_at(slot);
+		heapsnap_process.thread_count++;
+		found++;
+	}
+	return found;
+}
+
+// True if the table has all threads. To count them is cheap, but one that has ended and is
+// still there hides one that is new: then they are listed.
+static bool has_all_threads(void)
+{
+	uint32_t known = 1 + (heapsnap_timer_thread() != 0) + (heapsnap_trace_thread() != 0);
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
+		known += state_of(i) != HEAPSNAP_THREAD_EMPTY;
+	return known == heapsnap_tasks_count(&stop.tasks) || find_threads() == 0;
+}
+
+static bool runs_on(uint32_t slot)
+{
+	return state_of(slot) == HEAPSNAP_THREAD_ASKED && time_before[slot] == 0 &&
+	       heapsnap_gate_may_ask(slot) && !heapsnap_hold_has(slot);
+}
+
+static uint32_t count_running(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
+		count += runs_on(i);
+	return count;
+}
+
+// --- asking and waiting ----------------------------------------------------------
+
+// Asks the threads that run. A few are looked at once more: one that has gone to sleep since
+// might get EINTR.
+static void ask_running(void)
+{
+	bool few = count_running() <= FEW;
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
+		if (!runs_on(i) || (few && !look_at(i)))
+			continue;
+		heapsnap_gate_ask(i);
+		if (few)
+			heapsnap_gate_send();
+	}
+	heapsnap_gate_send();
+}
+
+// Looks again at some of the threads that have not answered: they may have ended, or have
+// the signal blocked. A thread without the signal is on its way: the handler blocks all.
+static void look_at_silent(void)
+{
+	uint32_t count = heapsnap_process.thread_count, looks = 0;
+
+	for (uint32_t i = 0; i < count && looks < SILENT_LOOKS; i++) {
+		uint32_t slot = stop.silent_at++ % count;
+		struct heapsnap_thread *thread = &threads()[slot];
+		struct heapsnap_task_signal signal;
+
+		if (!heapsnap_gate_is_expected(slot))
+			continue;
+		looks++;
+		heapsnap_task_look_signal(&stop.tasks, thread->tid, stop.signal, &signal);
+		if (!signal.gone && !(signal.pending && signal.blocked))
+			continue;
+		heapsnap_gate_excuse(slot);
+		if (signal.gone)
+			thread->state = HEAPSNAP_THREAD_EMPTY;
+		else
+			look_at(slot);
+	}
+}
+
+static void wait_for_answers(uint64_t until_ns)
+{
+	uint64_t now = heapsnap_monotonic_ns(), look = now + LOOK_AFTER_NS;
+
+	while (!heapsnap_gate_wait(LOOK_AFTER_NS) && (now = heapsnap_monotonic_ns()) < until_ns) {
+		if (now < look)
+			continue;
+		look_at_silent();
+		look = heapsnap_monotonic_ns() + LOOK_AFTER_NS;
+	}
+}
+
+// Looks at those that were asleep, and have run since. @return how many those are
+static uint32_t look_at_awakened(void)
+{
+	uint32_t awakened = 0;
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
+		if (time_before[i] == 0 || heapsnap_hold_has(i) ||
+		    heapsnap_task_time(threads()[i].tid) == time_before[i])
+			continue;
+		look_at(i);
+		awakened++;
+	}
+	return awakened;
+}
+
+// A thread that never answered, but sleeps now: where it does is half an answer.
+static void take_silent(void)
+{
+	uint32_t looks = 0;
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count && looks < FEW; i++) {
+		if (state_of(i) == HEAPSNAP_THREAD_ASKED && time_before[i] == 0) {
+			look_at(i);
+			looks++;
+		}
+	}
+}
+
+// --- sleepers' registers -----------------------------------------------------------
+
+static bool can_be_woken(uint32_t slot)
+{
+	struct heapsnap_task_signal signal;
+
+	if (time_before[slot] == 0 || call_of[slot] != HEAPSNAP_CALL_RESTARTED ||
+	    heapsnap_hold_has(slot))
+		return false;
+	heapsnap_task_look_signal(&stop.tasks, threads()[slot].tid, stop.signal, &signal);
+	return !signal.gone && !signal.blocked;
+}
+
+// Holds threads without a signal; the others still run. Among many that run it would take
+// too long until the sleepers have got their turn to stop. @return false: that is refused
+static bool hold_sleepers(void)
+{
+	static uint32_t slots[HEAPSNAP_THREADS];
+	uint32_t count = 0;
+
+	if (heapsnap_settings.registers_ns == 0 || count_running() > MAX_BUSY)
+		return true;
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
+		if (time_before[i] != 0 && call_of[i] != HEAPSNAP_CALL_FRAGILE)
+			slots[count++] = i;
+	}
+	return count == 0 ||
+	       heapsnap_hold(&stop.tasks, slots, count, heapsnap_settings.registers_ns);
+}
+
+// Has some of the threads asked whose call goes on as if nothing had happened; so their
+// registers get known.
+static void choose_sleepers(void)
+{
+	uint32_t chosen = 0;
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count && chosen < MAX_WOKEN; i++) {
+		if (!can_be_woken(i) || !heapsnap_gate_ask(i))
+			continue;
+		time_before[i] = 0;
+		threads()[i].state = HEAPSNAP_THREAD_ASKED;
+		chosen++;
+	}
+}
+
+// --- freezing ----------------------------------------------------------------
+
+static bool begin_stop(void)
+{
+	stop.self = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	stop.signal = heapsnap_gate_install();
+	if (!stop.signal || heapsnap_tasks_open(&stop.tasks) != 0)
+		return false;
+	stop.silent_at = 0;
+	heapsnap_gate_shut();
+	memset(known_tids, 0, sizeof(known_tids));
+	known_tid_count = 0;
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
+		add_tid(threads()[i].tid);
+	return true;
+}
+
+// @return when the first thread was stopped
+static uint64_t stop_others(void)
+{
+	uint32_t never = 0;
+	uint64_t start;
+
+	// The long look is while all still run.
+	find_threads();
+	if (!hold_sleepers())
+		choose_sleepers();
+	if (count_running() > BUSY)
+		heapsnap_futex_wait(&never, 0, REST_NS);
+	heapsnap_tasks_calls = heapsnap_gate_calls = 0;
+	start = heapsnap_monotonic_ns();
+	stop.deadline_ns = start + heapsnap_settings.stop_ns;
+	for (int pass = 0; pass < MAX_PASSES && heapsnap_monotonic_ns() < stop.deadline_ns;
+	     pass++) {
+		ask_running();
+		wait_for_answers(stop.deadline_ns);
+
+		// A thread that ran till now may have started or woken another. When there
+		// is none of these, all stand. Some may always be waking: those are marked.
+		bool awakened = look_at_awakened() > 0 && pass < CALM_PASSES;
+		bool complete = has_all_threads();
+
+		if (complete && !awakened && count_running() == 0)
+			break;
+		if (heapsnap_gate_was_refused())
+			heapsnap_futex_wait(&never, 0, RETRY_AFTER_NS);
+	}
+	take_silent();
+	return start;
+}
+
+// What was noted of a thread that has run since does not hold.
+static void mark_moved(struct heapsnap_shared *shared)
+{
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {
+		if (time_before[i] != 0 && heapsnap_task_time(threads()[i].tid) != time_before[i])
+			shared->moved[i / 8] |= (uint8_t)(1 << i % 8);
+	}
+}
+
+// One line, once: those of all snapshots of a process would be alike. Threads that block the
+// signal are not worth it; the snapshot tells of them.
+static void report_missed(void)
+{
+	static bool reported;
+	uint32_t missed = heapsnap_process.missed_threads;
+	char text[128], *at = text;
+	const char *end = text + sizeof(text);
+
+	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++)
+		missed += state_of(i) == HEAPSNAP_THREAD_ASKED &&
+			  (heapsnap_gate_is_expected(i) || heapsnap_gate_may_ask(i));
+	if (missed == 0 || reported)
+		return;
+	reported = true;
+	at = heapsnap_format_number(at, end, missed, 10);
+	at = heapsnap_format_text(at, end, " of ");
+	at = heapsnap_format_number(
+		at, end, heapsnap_process.thread_count + heapsnap_process.missed_threads, 10);
+	heapsnap_format_text(at, end, " threads did not stop in time (HEAPSNAP_STOP)");
+	heapsnap_report(NULL, text, "; the snapshot lacks their stacks");
+}
+
+static void prepare_answer(struct heapsnap_shared *shared)
+{
+	static const char ended[] = "the frozen copy was ended";
+
+	memset(shared, 0, sizeof(*shared));
+	shared->status = -EIO;
+	memcpy(shared->message, ended, sizeof(ended));
+}
+
+long heapsnap_freeze(void)
+{
+	struct heapsnap_shared *shared = (struct heapsnap_shared *)heapsnap_process.shared;
+	bool stops = begin_stop();
+	uint64_t start, before, end;
+
+	prepare_answer(shared);
+	heapsnap_process.missed_threads = stops ? 0 : 1;
+	start = stops ? stop_others() : heapsnap_monotonic_ns();
+	heapsnap_process.time_ns = heapsnap_realtime_ns();
+	heapsnap_process.clock_ns = heapsnap_monotonic_ns();
+	heapsnap_begin_epoch(heapsnap_process.time_ns);
+
+	// No exit signal: the program must not see a child end. Not libc's fork(): it takes
+	// locks that a stopped thread may hold.
+	before = heapsnap_monotonic_ns();
+
+	long pid = HEAPSNAP_SYSTEM_5(SYS_clone, 0, 0, 0, 0, 0);
+
+	if (pid == 0)
+		heapsnap_frozen(stop.self);
+	end = heapsnap_monotonic_ns();
+	shared->clone_ns = end - before;
+	if (stops) {
+		mark_moved(shared);
+		end = heapsnap_gate_open();
+		heapsnap_hold_release();
+	}
+	shared->stop_ns = end - start;
+	shared->stop_calls = heapsnap_tasks_calls + heapsnap_gate_calls;
+	__atomic_store_n(&shared->ready, 1, __ATOMIC_RELEASE);
+	HEAPSNAP_SYSTEM_3(SYS_futex, &shared->ready, FUTEX_WAKE, 1);
+	if (stops) {
+		report_missed();
+		heapsnap_hold_finish();
+		heapsnap_tasks_close(&stop.tasks);
+	}
+	return pid;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/capture/timer.h"
+
+#include "dumper/capture/automatic.h"
+#include "dumper/process.h"
+#include "dumper/system.h"
+#include "dumper/capture/trigger.h"
+#include "dumper/capture/waiter.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum {
+	STATUS_BYTES = 4096,
+};
+
+static struct state {
+	uint32_t tid;
+	uint32_t started;
+	uint32_t change; // futex: of the setting, or of
+	uint32_t stop;   // it shall end
+} * state;               // zeros in a child
+
+static struct heapsnap_waiter timer;
+
+uint32_t heapsnap_timer_thread(void)
+{
+	return state ? __atomic_load_n(&state->tid, __ATOMIC_ACQUIRE) : 0;
+}
+
+// --- in the thread -------------------------------------------------------------
+
+// The line of a status file that begins with @p label; "" if there is none.
+static const char *find_line(const char *text, const char *label)
+{
+	size_t length = strlen(label);
+
+	while (*text && strncmp(text, label, length) != 0) {
+		while (*text && *text != '\n')
+			text++;
+		text += *text == '\n';
+	}
+	return text;
+}
+
+static bool is_same_line(const char *a, const char *b)
+{
+	for (; *a == *b && *a && *a != '\n'; a++, b++)
+		;
+	return *a == *b;
+}
+
+// Whether this thread still is who the program is.
+static bool has_same_rights(void)
+{
+	static const char *const labels[] = { "Uid:", "Gid:", "Groups:", "CapEff:" };
+	char program[STATUS_BYTES], own[STATUS_BYTES];
+
+	if (heapsnap_read_file("/proc/self/status", program, sizeof(program)) <= 0 ||
+	    heapsnap_read_file("/proc/thread-self/status", own, sizeof(own)) <= 0)
+		return heapsnap_system(SYS_geteuid, 0, 0, 0, 0, 0, 0) != 0;
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+		if (!is_same_line(find_line(program, labels[i]), find_line(own, labels[i])))
+			return false;
+	}
+	return true;
+}
+
+static bool shall_stop(void)
+{
+	return __atomic_load_n(&state->stop, __ATOMIC_ACQUIRE);
+}
+
+// Sleeps until then. @return false if the setting has changed meanwhile, or it shall stop
+static bool sleep_until(uint64_t then)
+{
+	uint32_t change = __atomic_load_n(&state->change, __ATOMIC_ACQUIRE);
+	uint64_t now;
+
+	if (shall_stop())
+		return false;
+	while ((now = heapsnap_monotonic_ns()) < then) {
+		heapsnap_futex_wait(&state->change, change, then - now);
+		if (__atomic_load_n(&state->change, __ATOMIC_ACQUIRE) != change)
+			return false;
+	}
+	return true;
+}
+
+// When the next is due after the one of @p due: those that were missed are not made up for.
+static uint64_t next_after(uint64_t due, uint64_t every)
+{
+	uint64_t now = heapsnap_monotonic_ns();
+
+	return now < due + every ? due + every : now + every - (now - due) % every;
+}
+
+static void keep_time(void)
+{
+	uint64_t due = heapsnap_monotonic_ns(), earliest;
+
+	HEAPSNAP_SYSTEM_2(SYS_prctl, PR_SET_NAME, "heapsnap-timer");
+	while (!shall_stop()) {
+		uint64_t every = __atomic_load_n(&heapsnap_automatic.every_ns, __ATOMIC_ACQUIRE);
+
+		due = every ? next_after(due, every) : UINT64_MAX;
+		if (!sleep_until(due)) {
+			due = heapsnap_monotonic_ns();
+			continue;
+		}
+		earliest = heapsnap_trigger_latest_ns() + heapsnap_automatic.timer_interval_ns;
+		if (!sleep_until(earliest))
+			continue;
+		if (!has_same_rights())
+			break;
+		heapsnap_trigger_take(NULL);
+	}
+	__atomic_store_n(&state->started, 0, __ATOMIC_RELEASE);
+}
+
+// --- in the program's threads ----------------------------------------------------
+
+static bool init(void)
+{
+	struct state *memory;
+
+	if (state)
+		return true;
+	memory = heapsnap_reserve_own(sizeof(*memory));
+	if (!memory || heapsnap_waiter_init(&timer, &memory->tid) != 0)
+		return false;
+	state = memory;
+	return true;
+}
+
+void heapsnap_timer_start(void)
+{
+	heapsnap_signals mask;
+
+	if (!state && (heapsnap_automatic.every_ns == 0 || !init()))
+		return;
+	if (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE) ||
+	    !heapsnap_trigger_is_own_process())
+		return;
+	heapsnap_block_signals(&mask);
+	if (__atomic_exchange_n(&state->started, 1, __ATOMIC_ACQ_REL) == 0 &&
+	    heapsnap_waiter_start(&timer, keep_time) != 0)
+		__atomic_store_n(&state->started, 0, __ATOMIC_RELEASE);
+	heapsnap_restore_signals(&mask);
+}
+
+void heapsnap_timer_changed(void)
+{
+	if (!state)
+		return;
+	__atomic_add_fetch(&state->change, 1, __ATOMIC_ACQ_REL);
+	heapsnap_futex_wake(&state->change);
+}
+
+void heapsnap_timer_stop(void)
+{
+	if (!state || !heapsnap_trigger_is_own_process())
+		return;
+	__atomic_store_n(&state->stop, 1, __ATOMIC_RELEASE);
+	heapsnap_timer_changed();
+	heapsnap_waiter_join(&timer);
+	__atomic_store_n(&state->stop, 0, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/capture/trigger.h"
+
+#include "dumper/capture/announce.h"
+#include "dumper/capture/automatic.h"
+#include "dumper/capture/context.h"
+#include "dumper/alloc/first.h"
+#include "dumper/capture/freeze.h"
+#include "dumper/host/go_runtime.h"
+#include "dumper/heapsnap.h"
+#include "dumper/capture/hold.h"
+#include "dumper/capture/retention.h"
+#include "dumper/process.h"
+#include "dumper/report.h"
+#include "dumper/host/sandbox.h"
+#include "dumper/settings.h"
+#include "dumper/host/signals.h"
+#include "dumper/system.h"
+#include "dumper/capture/waiter.h"
+
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	MAX_WAITING = 16,
+};
+
+// What a child must not inherit: the kernel clears it in one (MADV_WIPEONFORK).
+struct state {
+	uint32_t pid;     // of the process that this is about; 0 in a child that is new to it
+	uint32_t busy;    // futex: 1 while a snapshot is being taken or written
+	uint32_t waiting; // signals that came meanwhile, and are served next
+	uint32_t refused; // beyond MAX_WAITING
+	uint32_t taken;   // futex: 1 when the program has been frozen and goes on, or will not be
+	uint32_t serial;
+	uint32_t waiter;      // its thread id
+	int32_t taking;       // how the freezing went: 0 or -errno
+	int32_t writing;      // how the last snapshot went: 0 or -errno
+	bool has_shared;      // memory to share with the frozen copy
+	bool has_asked;       // for a snapshot, ever
+	uint64_t latest_ns;   // when the last was taken, on the clock that never jumps
+	uint32_t next_number; // of the next file
+};
+
+static struct state *state;
+static struct heapsnap_waiter waiter;
+static bool clears_itself;
+
+// A child of vfork() runs in the memory of its parent.
+static bool shares_memory(uint32_t pid)
+{
+	long parent = heapsnap_system(SYS_getppid, 0, 0, 0, 0, 0, 0);
+
+	return HEAPSNAP_SYSTEM_5(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+}
+
+// Begins anew in a child of fork().
+static void adopt(uint32_t pid)
+{
+	if (!clears_itself)
+		memset(state, 0, sizeof(*state)); // a kernel before 4.14
+	__atomic_store_n(&state->pid, pid, __ATOMIC_RELEASE);
+	heapsnap_announce_child();
+}
+
+// A child of fork() begins anew; one of vfork() would take for its own what is its parent's.
+static bool own_process(void)
+{
+	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	uint32_t owner;
+
+	if (!state)
+		return false;
+	owner = __atomic_load_n(&state->pid, __ATOMIC_ACQUIRE);
+	if (owner == pid)
+		return true;
+	if ((owner != 0 && clears_itself) || shares_memory(pid))
+		return false;
+	adopt(pid);
+	return true;
+}
+
+static bool may_take(void)
+{
+	return !heapsnap_sandbox_forbids_snapshots() && own_process();
+}
+
+static bool begin(void)
+{
+	if (__atomic_exchange_n(&state->busy, 1, __ATOMIC_ACQ_REL) != 0)
+		return false;
+	__atomic_store_n(&heapsnap_announcement.writing, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void announce_begin(void)
+{
+	__atomic_add_fetch(&heapsnap_announcement.begun, 1, __ATOMIC_RELAXED);
+}
+
+// One snapshot has been written, or has failed.
+static void announce_end(int result)
+{
+	__atomic_store_n(&heapsnap_announcement.outcome, result, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&heapsnap_announcement.ended, 1, __ATOMIC_RELEASE);
+}
+
+static void finish(int result)
+{
+	state->writing = result;
+	state->has_asked = true;
+	__atomic_store_n(&heapsnap_announcement.writing, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+	heapsnap_futex_wake(&state->busy);
+}
+
+// --- in the waiting thread -----------------------------------------------------
+
+// Freezes the program. @return pid of the frozen copy, or -errno
+static long freeze(void)
+{
+	heapsnap_process.pid = state->pid;
+	heapsnap_process.serial = state->serial;
+	// Where the oldest go their numbers must stay taken, or the files would be out of order.
+	heapsnap_process.first_number = heapsnap_automatic.keep ? state->next_number : 0;
+
+	long frozen = heapsnap_freeze();
+
+	if (frozen < 0)
+		heapsnap_report("no snapshot", heapsnap_error_text((int)-frozen),
+				"; the program goes on");
+	else
+		__atomic_store_n(&state->serial, state->serial + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&state->latest_ns, heapsnap_monotonic_ns(), __ATOMIC_RELEASE);
+	return frozen;
+}
+
+// Waits for the writer, and tells how it went. @return 0 or -errno
+static int await(long frozen)
+{
+	const struct heapsnap_shared *shared =
+		(const struct heapsnap_shared *)heapsnap_process.shared;
+
+	while (HEAPSNAP_SYSTEM_4(SYS_wait4, frozen, NULL, __WCLONE, NULL) == -EINTR)
+		;
+	if (shared->status != 0) {
+		heapsnap_report(NULL, shared->message, "; the program goes on");
+		return -EIO;
+	}
+	if (heapsnap_process.report != HEAPSNAP_REPORT_NONE)
+		return 0;
+	state->next_number = shared->number + 1;
+	heapsnap_keep(shared->message);
+	if (heapsnap_settings.verbose)
+		heapsnap_report(shared->progress.is_late
+					? "types are incomplete: HEAPSNAP_WRITER_TIME was over"
+					: NULL,
+				"wrote ", shared->message);
+	return 0;
+}
+
+static bool take_waiting(void)
+{
+	uint32_t count = __atomic_load_n(&state->waiting, __ATOMIC_ACQUIRE);
+
+	while (count > 0) {
+		if (__atomic_compare_exchange_n(&state->waiting, &count, count - 1, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return true;
+	}
+	return false;
+}
+
+static void set_pattern(const char *pattern)
+{
+	heapsnap_format_text(heapsnap_process.pattern,
+			     heapsnap_process.pattern + sizeof(heapsnap_process.pattern), pattern);
+}
+
+static int serve_waiting(void)
+{
+	set_pattern(heapsnap_settings.file);
+	heapsnap_freeze_note_nobody();
+	announce_begin();
+
+	long frozen = freeze();
+	int result = frozen < 0 ? (int)frozen : await(frozen);
+
+	announce_end(result);
+	return result;
+}
+
+static void report_refused(void)
+{
+	uint32_t count = __atomic_exchange_n(&state->refused, 0, __ATOMIC_ACQ_REL);
+	char number[24];
+
+	if (count == 0)
+		return;
+	heapsnap_format_number(number, number + sizeof(number), count, 10);
+	heapsnap_report(NULL, number, " signals refused: too many were waiting for a snapshot");
+}
+
+// This snapshot, and those that are asked for until it is written.
+static void serve(void)
+{
+	heapsnap_waiter_detach();
+
+	long frozen = freeze();
+	int result = frozen < 0 ? (int)frozen : 0;
+
+	state->taking = result;
+	__atomic_store_n(&state->taken, 1, __ATOMIC_RELEASE);
+	heapsnap_futex_wake(&state->taken);
+	if (result == 0)
+		result = await(frozen);
+	announce_end(result);
+	for (;;) {
+		while (take_waiting())
+			result = serve_waiting();
+		report_refused();
+		finish(result);
+		// A signal may have come between the last look and the end.
+		if (__atomic_load_n(&state->waiting, __ATOMIC_ACQUIRE) == 0 || !begin())
+			return;
+	}
+}
+
+// --- in the thread that triggers -------------------------------------------------
+
+static long map_shared(void)
+{
+	long result;
+
+	if (state->has_shared)
+		return 0;
+	result = heapsnap_system(SYS_mmap, 0, sizeof(struct heapsnap_shared),
+				 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (result < 0 && result > -4096)
+		return result;
+	heapsnap_process.shared = (uint64_t)result;
+	heapsnap_announcement.shared = (uint64_t)result;
+	state->has_shared = true;
+	return 0;
+}
+
+// Takes a snapshot, at which the calling thread is at @p context, or is none of the program's.
+// Returns when the program is frozen and goes on. @return 0 or -errno
+static int take(const char *pattern, const heapsnap_context *context)
+{
+	long result = map_shared();
+
+	announce_begin();
+	set_pattern(pattern);
+	if (context)
+		heapsnap_freeze_note_caller(context);
+	else
+		heapsnap_freeze_note_nobody();
+	__atomic_store_n(&state->taken, 0, __ATOMIC_RELEASE);
+	if (result == 0)
+		result = heapsnap_waiter_start(&waiter, serve);
+	if (result < 0) {
+		heapsnap_report("no snapshot", heapsnap_error_text((int)-result),
+				"; the program goes on");
+		announce_end((int)result);
+		finish((int)result);
+		return (int)result;
+	}
+	while (__atomic_load_n(&state->taken, __ATOMIC_ACQUIRE) == 0)
+		heapsnap_futex_wait(&state->taken, 0, 0);
+	return state->taking;
+}
+
+static void wait_in_turn(void)
+{
+	if (__atomic_add_fetch(&state->waiting, 1, __ATOMIC_ACQ_REL) > MAX_WAITING) {
+		__atomic_sub_fetch(&state->waiting, 1, __ATOMIC_ACQ_REL);
+		__atomic_add_fetch(&state->refused, 1, __ATOMIC_ACQ_REL);
+	}
+}
+
+static void triggered(int number, siginfo_t *info, void *context)
+{
+	if (heapsnap_sandbox_forbids_snapshots() || heapsnap_signals_take_default(number, info) ||
+	    !own_process())
+		return;
+	if (begin()) {
+		take(heapsnap_settings.file, context);
+		return;
+	}
+	wait_in_turn();
+	// The one before may have ended just now, without having seen this one.
+	if (__atomic_load_n(&state->busy, __ATOMIC_ACQUIRE) == 0 && begin()) {
+		if (take_waiting())
+			take(heapsnap_settings.file, context);
+		else
+			finish(state->writing);
+	}
+}
+
+// Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
+static enum heapsnap_handler install_handler(void)
+{
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_settings.signal == 0 ||
+	    heapsnap_first() == HEAPSNAP_ALLOCATOR_SANITIZER)
+		return HEAPSNAP_HANDLER_NONE;
+	if (!heapsnap_signals_claim(heapsnap_settings.signal, triggered, true))
+		return HEAPSNAP_HANDLER_EARLIER;
+	return heapsnap_go_takes(heapsnap_settings.signal) ? HEAPSNAP_HANDLER_UNSURE
+							   : HEAPSNAP_HANDLER_OURS;
+}
+
+// In a child of fork(), which needs no kcmp() to know that it is one: its announcement is its own at
+// once.
+static void begin_child(void)
+{
+	if (!state || heapsnap_sandbox_forbids_snapshots())
+		return;
+	adopt((uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0));
+	heapsnap_signals_look();
+}
+
+void heapsnap_trigger_init(void)
+{
+	void *page = heapsnap_reserve(sizeof(*state));
+
+	if (!page || heapsnap_process.threads == 0 ||
+	    heapsnap_waiter_init(&waiter, &((struct state *)page)->waiter) != 0) {
+		heapsnap_report(NULL, "out of memory", "; no snapshots can be taken");
+		return;
+	}
+	heapsnap_hold_init();
+	clears_itself = madvise(page, sizeof(*state), MADV_WIPEONFORK) == 0;
+	state = page;
+	state->pid = (uint32_t)getpid();
+	heapsnap_announce(heapsnap_settings.signal, install_handler());
+	pthread_atfork(NULL, NULL, begin_child);
+}
+
+// --- without being asked ------------------------------------------------------------
+
+bool heapsnap_trigger_is_own_process(void)
+{
+	return own_process();
+}
+
+uint32_t heapsnap_trigger_count(void)
+{
+	return state ? __atomic_load_n(&state->serial, __ATOMIC_ACQUIRE) : 0;
+}
+
+uint64_t heapsnap_trigger_latest_ns(void)
+{
+	return state ? __atomic_load_n(&state->latest_ns, __ATOMIC_ACQUIRE) : 0;
+}
+
+int heapsnap_trigger_take(const heapsnap_context *context)
+{
+	heapsnap_signals mask;
+	int result = -EAGAIN;
+
+	if (!may_take())
+		return -EPERM;
+	heapsnap_block_signals(&mask);
+	if (begin())
+		result = take(heapsnap_settings.file, context);
+	heapsnap_restore_signals(&mask);
+	return result;
+}
+
+static void wait_until_written(void)
+{
+	uint32_t value;
+
+	while ((value = __atomic_load_n(&state->busy, __ATOMIC_ACQUIRE)) != 0)
+		heapsnap_futex_wait(&state->busy, value, 0);
+}
+
+void heapsnap_trigger_rest(void)
+{
+	if (!own_process())
+		return;
+	wait_until_written();
+	heapsnap_waiter_join(&waiter);
+}
+
+void heapsnap_trigger_last(const char *pattern, uint32_t report, const heapsnap_context *context)
+{
+	heapsnap_signals mask;
+
+	if (!may_take())
+		return;
+	heapsnap_block_signals(&mask);
+	while (!begin())
+		wait_until_written();
+	heapsnap_process.report = report;
+	take(pattern, context);
+	wait_until_written();
+	heapsnap_process.report = HEAPSNAP_REPORT_NONE;
+	heapsnap_restore_signals(&mask);
+}
+
+// --- the program's own wish --------------------------------------------------------
+
+static int request(const char *name, const heapsnap_context *context)
+{
+	heapsnap_signals mask;
+	int result = -EAGAIN;
+
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_first() == HEAPSNAP_ALLOCATOR_SANITIZER)
+		return -ENOTSUP;
+	if (name && (!*name || strlen(name) >= HEAPSNAP_PATH_MAX))
+		return -EINVAL;
+	if (!may_take())
+		return state ? -EPERM : -ENOMEM;
+	heapsnap_block_signals(&mask);
+	if (begin())
+		result = take(name ? name : heapsnap_settings.file, context);
+	heapsnap_restore_signals(&mask);
+	return result;
+}
+
+HEAPSNAP_API int heapsnap_dump(const char *name)
+{
+	ucontext_t context;
+
+	heapsnap_context_here(&context);
+	return request(name, &context);
+}
+
+HEAPSNAP_API int heapsnap_wait(void)
+{
+	if (!own_process())
+		return -ENOENT;
+	wait_until_written();
+	return state->has_asked ? state->writing : -ENOENT;
+}

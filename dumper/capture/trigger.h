@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_TRIGGER_H
+#define HEAPSNAP_TRIGGER_H
+
+/**
+ * What asks for a snapshot: the signal, and the program itself (heapsnap.h).
+ *
+ * One snapshot is written at a time. A signal that comes meanwhile is counted, and its
+ * snapshot is taken as soon as the one before is done; a call by the program is refused.
+ * While a snapshot is being written a thread of ours, which blocks all signals and has no
+ * part in the program, waits for the frozen copy: the program has no child to reap.
+ */
+
+#include "dumper/capture/freeze.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Installs the handler, unless the program has one of its own by now. */
+void heapsnap_trigger_init(void);
+
+/** False in a child of vfork(), which runs in its parent's memory. async-signal-safe. */
+bool heapsnap_trigger_is_own_process(void);
+
+/** Waits until no snapshot is being written, and the thread that waits for it has ended. */
+void heapsnap_trigger_rest(void);
+
+/** How many snapshots this process has taken. */
+uint32_t heapsnap_trigger_count(void);
+
+/** When it took the last, on the clock that never jumps; 0: never. */
+uint64_t heapsnap_trigger_latest_ns(void);
+
+/**
+ * Takes a snapshot, and returns when the program is frozen. async-signal-safe.
+ *
+ * @param context  of the calling thread; NULL for a thread of ours
+ * @return 0, -EAGAIN while another is being written, or another -errno, which has been reported
+ */
+int heapsnap_trigger_take(const heapsnap_context *context);
+
+/**
+ * The same for a program that is about to end: waits its turn, and until it is written.
+ *
+ * @param pattern  of the file's name
+ * @param report   enum heapsnap_report
+ */
+void heapsnap_trigger_last(const char *pattern, uint32_t report, const heapsnap_context *context);
+
+#endif

@@ -1,0 +1,871 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/stacks/backtraces.h"
+
+#include "dumper/stacks/effort.h"
+#include "dumper/stacks/frame_rules.h"
+#include "dumper/process.h"
+#include "dumper/report.h"
+#include "dumper/stacks/sampling.h"
+#include "dumper/settings.h"
+#include "dumper/trace/trace.h"
+#include "dumper/stacks/wrappers.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+enum {
+	STEPS = 1 << 20,
+	KINDS = 1 << 17,
+	FIRST_KINDS = 1 << 12, // slots for the first ones: few kinds touch few pages
+	SAMPLES = 1 << 17,
+	FIRST_SAMPLES = 1 << 12, // slots that are tried first
+	CHAINS = 1 << 17,
+	FIRST_CHAINS = 1 << 12,
+	FIRST_STEPS = 1 << 13, // which are in the first chains
+	MAX_LINKS = 32,        // of a chain that are followed
+	UNMAPPED = 256,
+	KNOWN_SITES = 1 << 14,
+	SEEN_SITES = 1 << 15,
+	AREA_SHIFT = 20,  // of code, by address: 64 areas
+	PROBES = 16,      // slots of a table that may hold an entry
+	MAX_STEPS = 128,  // of a backtrace: the innermost
+	FEW_STEPS = 12,   // enough to see who has called a wrapper
+	CALLER_STEPS = 3, // enough to see who has called a function
+	LOOKS = 4,        // at the callers of each kind
+	LOOK_BITS = 8,    // of heapsnap_kind.looks; what is above, generation_of() says
+	PARTIAL = 0x80,   // among these bits: the backtrace is not whole
+	SWEPT_SLOTS = HEAPSNAP_SEEN_SLOTS + HEAPSNAP_DISPLACED_SLOTS,
+	SWEEP_STRETCH = 1024, // slots that are swept, each time that a thread has earned credit
+	SWEEP_EVENT = 128,    // and with each backtrace
+	SWEEP_STEP = 8,       // of them cost a step
+	POSTPONED_WORDS = HEAPSNAP_SEEN_SLOTS / 64,
+	RESUMED_STEPS = 64, // what one that has been postponed may cost
+	FIND_STEPS = 2,     // what a look at the kinds costs
+	EXAMINE_STEPS = 8,  // what a backtrace costs besides its frames
+};
+
+// One mapping: what of it is not used is never touched.
+struct tables {
+	struct heapsnap_step steps[STEPS];
+	struct heapsnap_kind kinds[FIRST_KINDS + KINDS];
+	struct heapsnap_sample samples[SAMPLES];
+	struct heapsnap_unmapped unmapped[UNMAPPED];
+	uint32_t first_chains[FIRST_CHAINS];
+	uint32_t chains[CHAINS]; // the first step of each hash; they go on with step.next
+	struct heapsnap_wrappers wrappers;
+	struct heapsnap_rule_slot rules[HEAPSNAP_RULE_SLOTS];
+	uint64_t seen_sites[SEEN_SITES / 64]; // a bit by hash: the site may be in heapsnap_seen
+	uint32_t known_sites[KNOWN_SITES];    // by hash: another part of the hash
+	uint64_t postponed[POSTPONED_WORDS];  // a bit for each slot of heapsnap_seen
+	uint64_t has_postponed[POSTPONED_WORDS / 64]; // a bit for each word with one
+};
+
+uint64_t heapsnap_seen[HEAPSNAP_SEEN_SLOTS];
+uint64_t heapsnap_displaced[HEAPSNAP_DISPLACED_SLOTS];
+uint64_t heapsnap_hops[HEAPSNAP_HOPS];
+
+static struct tables *tables;
+static bool is_ready;
+static uint32_t others;               // samples that did not find room among the first
+static uint32_t kind_count;           // among the first
+static uint32_t wrapper_changes;      // what passes sizes on is looked at anew after each
+static uint32_t sweep_at, sweep_left; // slots of heapsnap_seen
+static bool passing_were_seen;        // since the last sweep began
+static uint64_t areas;                // a bit for code in which sites have been seen
+
+static uint64_t mix(uint64_t value)
+{
+	return value * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+void heapsnap_backtraces_init(void)
+{
+	struct heapsnap_process *process = &heapsnap_process;
+	struct tables *room;
+
+	is_ready = true;
+	if (heapsnap_settings.stacks == 0)
+		return;
+	room = heapsnap_reserve(sizeof(*room));
+	if (!room) {
+		heapsnap_report(NULL, "out of memory", "; no backtraces can be taken");
+		return;
+	}
+	// Not on every machine; heapsnap(1) says where.
+	if (!heapsnap_unwind_init(room->rules)) {
+		heapsnap_unreserve(room, sizeof(*room));
+		return;
+	}
+	heapsnap_wrappers_init(&room->wrappers, heapsnap_settings.wrappers);
+	heapsnap_sampling_init();
+	process->steps = (uint64_t)room->steps;
+	process->kinds = (uint64_t)room->kinds;
+	process->samples = (uint64_t)room->samples;
+	process->wrappers = (uint64_t)room->wrappers.sites;
+	process->unmapped = (uint64_t)room->unmapped;
+	process->step_count = 1;
+	process->kind_slots = FIRST_KINDS + KINDS;
+	process->sample_slots = SAMPLES;
+	process->wrapper_slots = HEAPSNAP_WRAPPER_SITES;
+	process->wrapper_names = (uint64_t)heapsnap_settings.wrappers;
+	tables = room;
+}
+
+// --- steps -------------------------------------------------------------------------
+
+// @return 0 if there is no room left
+static uint32_t new_step(void)
+{
+	uint32_t *count = &heapsnap_process.step_count;
+	uint32_t step = __atomic_load_n(count, __ATOMIC_RELAXED);
+
+	while (step < STEPS && !__atomic_compare_exchange_n(count, &step, step + 1, true,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return step < STEPS ? step : 0;
+}
+
+// Whether a step is of code that has been unmapped since.
+static bool is_of_unmapped(uint32_t step)
+{
+	uint32_t count = __atomic_load_n(&heapsnap_process.unmapped_count, __ATOMIC_ACQUIRE);
+	uint64_t address = tables->steps[step].address;
+
+	if (count == 0 || heapsnap_code_age(address) == 0)
+		return false;
+	heapsnap_spend((int32_t)count / 8);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct heapsnap_unmapped *unmapped = &tables->unmapped[i];
+
+		if (address >= unmapped->start && address < unmapped->end && step < unmapped->step)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t find_step(uint32_t first, uint64_t address, uint32_t caller)
+{
+	uint32_t step = first;
+
+	for (int i = 0; step != 0 && i < MAX_LINKS; i++) {
+		heapsnap_spend(1);
+		if (tables->steps[step].address == address &&
+		    tables->steps[step].caller == caller && !is_of_unmapped(step))
+			return step;
+		step = tables->steps[step].next;
+	}
+	return 0;
+}
+
+// The step of an address that was called from a step; 0 if there is no room for a new one.
+static uint32_t intern_step(uint64_t address, uint32_t caller)
+{
+	uint32_t hash = mix(address ^ mix(caller)) >> 40;
+	bool is_few = __atomic_load_n(&heapsnap_process.step_count, __ATOMIC_RELAXED) < FIRST_STEPS;
+	uint32_t *chain = is_few ? &tables->first_chains[hash & (FIRST_CHAINS - 1)]
+				 : &tables->chains[hash & (CHAINS - 1)];
+	uint32_t first = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
+	uint32_t step = find_step(first, address, caller);
+
+	if (step == 0 && !is_few)
+		step = find_step(__atomic_load_n(&tables->first_chains[hash & (FIRST_CHAINS - 1)],
+						 __ATOMIC_ACQUIRE),
+				 address, caller);
+	if (step != 0)
+		return step;
+	step = new_step();
+	if (step == 0)
+		return 0;
+	tables->steps[step].caller = caller;
+	__atomic_store_n(&tables->steps[step].address, address, __ATOMIC_RELEASE);
+	// Another thread may have added the same one meanwhile. Two are as good as one.
+	do
+		tables->steps[step].next = first;
+	while (!__atomic_compare_exchange_n(chain, &first, step, true, __ATOMIC_RELEASE,
+					    __ATOMIC_ACQUIRE));
+	return step;
+}
+
+// The innermost step of a backtrace; 0 if there is no room.
+static uint32_t intern(const uint64_t *addresses, unsigned count)
+{
+	uint32_t step = 0;
+
+	for (unsigned i = count; i > 0; i--) {
+		step = intern_step(addresses[i - 1], step);
+		if (step == 0)
+			return 0;
+	}
+	return step;
+}
+
+// --- kinds -------------------------------------------------------------------------
+
+// Looks for a kind from a slot on. @return its entry, or the first free one; NULL if there is neither
+static struct heapsnap_kind *search_kinds(struct heapsnap_kind *kinds, uint64_t count, uint64_t at,
+					  uint64_t site, uint64_t size)
+{
+	for (uint64_t i = 0; i < PROBES; i++) {
+		struct heapsnap_kind *kind = &kinds[(at + i) & (count - 1)];
+		uint64_t present = __atomic_load_n(&kind->site, __ATOMIC_ACQUIRE);
+
+		if (present == 0 ||
+		    (present == site && __atomic_load_n(&kind->size, __ATOMIC_RELAXED) == size))
+			return kind;
+	}
+	return NULL;
+}
+
+static bool is_taken(const struct heapsnap_kind *kind)
+{
+	return kind && __atomic_load_n(&kind->site, __ATOMIC_RELAXED) != 0;
+}
+
+// The entry of a site and size, new ones included; NULL if there is no room.
+static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
+{
+	// Sizes that one site asks for lie near each other, and so do their entries.
+	uint64_t at = (mix(site) >> 32) + size / 16 * 3 + size % 16, present = 0;
+	bool is_few = __atomic_load_n(&kind_count, __ATOMIC_RELAXED) < FIRST_KINDS / 2;
+	struct heapsnap_kind *kind = NULL, *first;
+
+	heapsnap_spend(FIND_STEPS);
+	if (!is_few)
+		kind = search_kinds(tables->kinds + FIRST_KINDS, KINDS, at, site, size);
+	if (is_taken(kind))
+		return kind;
+	first = search_kinds(tables->kinds, FIRST_KINDS, at, site, size);
+	if (is_taken(first))
+		return first;
+	kind = is_few ? first : kind;
+	if (!kind || !__atomic_compare_exchange_n(&kind->site, &present, site, false,
+						  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return NULL; // or another thread was faster: the next time
+	// Who comes by meanwhile makes an entry of its own: two are as good as one.
+	__atomic_store_n(&kind->size, size, __ATOMIC_RELAXED);
+	if (is_few)
+		__atomic_add_fetch(&kind_count, 1, __ATOMIC_RELAXED);
+	return kind;
+}
+
+/*
+ * Looks at a kind count for nothing when its code has been unmapped since, or a function has become
+ * a wrapper and this one only passes sizes on.
+ */
+static uint32_t generation_of(uint64_t site)
+{
+	uint32_t changes = heapsnap_wrappers_passes(&tables->wrappers, site)
+				   ? __atomic_load_n(&wrapper_changes, __ATOMIC_RELAXED)
+				   : 0;
+
+	return (heapsnap_code_age(site) << 12 ^ changes) & (UINT32_MAX >> LOOK_BITS);
+}
+
+static uint32_t looks_of(const struct heapsnap_kind *kind)
+{
+	uint32_t looks = __atomic_load_n(&kind->looks, __ATOMIC_RELAXED);
+
+	if (looks >> LOOK_BITS != generation_of(__atomic_load_n(&kind->site, __ATOMIC_RELAXED)))
+		return 0;
+	return looks & ((1 << LOOK_BITS) - 1);
+}
+
+// True if this kind's callers have not been looked at often enough.
+static bool needs_look(const struct heapsnap_kind *kind)
+{
+	return (looks_of(kind) & ~(uint32_t)PARTIAL) < LOOKS;
+}
+
+static void set_looks(struct heapsnap_kind *kind, uint32_t looks)
+{
+	uint32_t generation = generation_of(__atomic_load_n(&kind->site, __ATOMIC_RELAXED));
+
+	// Of two threads that look at the same time, one's look is lost.
+	__atomic_store_n(&kind->looks, looks | generation << LOOK_BITS, __ATOMIC_RELAXED);
+}
+
+static void add_look(struct heapsnap_kind *kind, bool is_partial)
+{
+	set_looks(kind, ((looks_of(kind) & ~(uint32_t)PARTIAL) + 1) | (is_partial ? PARTIAL : 0));
+}
+
+// Its function will never be a wrapper: one whole backtrace is enough.
+static void settle(struct heapsnap_kind *kind)
+{
+	if (!(looks_of(kind) & PARTIAL))
+		set_looks(kind, LOOKS);
+}
+
+// --- what has been seen ----------------------------------------------------------------
+
+static uint32_t seen_slot(uint64_t site, uint64_t size)
+{
+	return (uint16_t)(site + size);
+}
+
+static uint64_t *seen_site_word(uint64_t site, uint64_t *bit)
+{
+	uint64_t hash = mix(site) >> 40 & (SEEN_SITES - 1);
+
+	*bit = UINT64_C(1) << hash % 64;
+	return &tables->seen_sites[hash / 64];
+}
+
+static void note_seen_site(uint64_t site)
+{
+	uint64_t bit, *word = seen_site_word(site, &bit);
+
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+		__atomic_or_fetch(word, bit, __ATOMIC_RELAXED);
+	if (heapsnap_wrappers_passes(&tables->wrappers, site))
+		__atomic_store_n(&passing_were_seen, true, __ATOMIC_RELAXED);
+}
+
+static bool may_be_seen(uint64_t site)
+{
+	uint64_t bit, *word = seen_site_word(site, &bit);
+
+	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
+}
+
+// What the fast path asks, where blocks have headers.
+static void mark_seen(uint64_t site, uint64_t size)
+{
+	uint32_t slot = seen_slot(site, size);
+	uint64_t other;
+
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || size >= HEAPSNAP_SEEN_SLOTS)
+		return;
+	if (tables)
+		note_seen_site(site);
+	other = __atomic_exchange_n(&heapsnap_seen[slot], site, __ATOMIC_RELAXED);
+	if (other != 0 && other != site) {
+		uint64_t word = other | (uint64_t)(uint16_t)(slot - other) << HEAPSNAP_SITE_BITS;
+
+		__atomic_store_n(heapsnap_displaced_slot(word), word, __ATOMIC_RELAXED);
+	}
+}
+
+// Counts as seen until there is credit again.
+static void postpone(uint64_t site, uint64_t size)
+{
+	uint32_t slot = seen_slot(site, size);
+
+	if (!HEAPSNAP_TAKES_SNAPSHOTS || size >= HEAPSNAP_SEEN_SLOTS)
+		return;
+	__atomic_or_fetch(&tables->postponed[slot / 64], UINT64_C(1) << slot % 64,
+			  __ATOMIC_RELAXED);
+	__atomic_or_fetch(&tables->has_postponed[slot / 4096], UINT64_C(1) << slot / 64 % 64,
+			  __ATOMIC_RELEASE);
+	mark_seen(site, size);
+}
+
+// Has the slots of a word come by again. @return how many
+static int resume_word(uint32_t word)
+{
+	int count = 0;
+
+	__atomic_and_fetch(&tables->has_postponed[word / 64], ~(UINT64_C(1) << word % 64),
+			   __ATOMIC_ACQUIRE);
+	for (uint64_t bits = __atomic_exchange_n(&tables->postponed[word], 0, __ATOMIC_RELAXED);
+	     bits != 0; bits &= bits - 1, count++)
+		__atomic_store_n(&heapsnap_seen[word * 64 + (uint32_t)__builtin_ctzll(bits)], 0,
+				 __ATOMIC_RELAXED);
+	return count;
+}
+
+// Has some of what was postponed come by again: as much as there is credit for.
+static void resume(void)
+{
+	static uint32_t at;
+	int64_t credit =
+		__atomic_load_n(&heapsnap_effort.credit[HEAPSNAP_EFFORT_LOOKS], __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < POSTPONED_WORDS / 64 && credit > 0; i++) {
+		uint32_t group = __atomic_load_n(&at, __ATOMIC_RELAXED) % (POSTPONED_WORDS / 64);
+		uint64_t words = __atomic_load_n(&tables->has_postponed[group], __ATOMIC_RELAXED);
+
+		for (; words != 0 && credit > 0; words &= words - 1)
+			credit -= RESUMED_STEPS *
+				  resume_word(group * 64 + (uint32_t)__builtin_ctzll(words));
+		if (words == 0)
+			__atomic_store_n(&at, group + 1, __ATOMIC_RELAXED);
+	}
+}
+
+// All slots in which there is a site, one after the other.
+static uint64_t *swept_slot(uint32_t at)
+{
+	return at < HEAPSNAP_SEEN_SLOTS ? &heapsnap_seen[at]
+					: &heapsnap_displaced[at - HEAPSNAP_SEEN_SLOTS];
+}
+
+/*
+ * When sites have become a wrapper's, or may become one's, those that have been seen by then must
+ * not take the fast path any more. Goes through a part of them.
+ */
+static void sweep(uint32_t slots)
+{
+	uint32_t left = __atomic_load_n(&sweep_left, __ATOMIC_RELAXED);
+
+	if (left == 0)
+		return;
+	slots = left < slots ? left : slots;
+	// Another thread may begin anew at the same time; then the rest is not all.
+	if (!__atomic_compare_exchange_n(&sweep_left, &left, left - slots, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+
+	uint32_t at = __atomic_fetch_add(&sweep_at, slots, __ATOMIC_RELAXED);
+
+	// Both tables are multiples of what is swept at a time.
+	at %= SWEPT_SLOTS;
+	slots = slots < SWEPT_SLOTS - at ? slots : SWEPT_SLOTS - at;
+	for (uint64_t *slot = swept_slot(at), *end = slot + slots; slot < end; slot++) {
+		uint64_t site = __atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK;
+
+		if (site != 0 && (heapsnap_wrappers_has(&tables->wrappers, site) ||
+				  heapsnap_wrappers_passes(&tables->wrappers, site)))
+			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+	}
+}
+
+void heapsnap_backtraces_earn(uint64_t bytes, uint64_t last)
+{
+	heapsnap_effort_earn(bytes, last);
+	if (!tables || !HEAPSNAP_TAKES_SNAPSHOTS)
+		return;
+	resume();
+	if (__atomic_load_n(&sweep_left, __ATOMIC_RELAXED) == 0)
+		return;
+	sweep(SWEEP_STRETCH);
+	heapsnap_effort_charge(HEAPSNAP_EFFORT_LOOKS, SWEEP_STRETCH / SWEEP_STEP);
+}
+
+// The function that a site is in has become a wrapper: if need be, what has been seen is swept.
+static void look_again(uint64_t of)
+{
+	const uint64_t *places = heapsnap_wrappers_places(&tables->wrappers, of);
+	bool were_seen = __atomic_exchange_n(&passing_were_seen, false, __ATOMIC_RELAXED);
+
+	__atomic_add_fetch(&wrapper_changes, 1, __ATOMIC_RELAXED);
+	for (int i = 0; places && i < HEAPSNAP_WRAPPER_PLACES && !were_seen; i++) {
+		uint64_t site = __atomic_load_n(&places[i], __ATOMIC_RELAXED);
+
+		were_seen = site != 0 && may_be_seen(site);
+	}
+	if (were_seen && HEAPSNAP_TAKES_SNAPSHOTS)
+		__atomic_store_n(&sweep_left, SWEPT_SLOTS, __ATOMIC_RELAXED);
+}
+
+/*
+ * True if a site is a new one. Another may have taken its place since; then it is new again, and
+ * costs credit, which is all that depends on it.
+ */
+static bool is_new_site(uint64_t site)
+{
+	uint64_t hash = mix(site);
+	uint32_t tag = (uint32_t)hash | 1;
+	uint32_t *known = &tables->known_sites[hash >> 50];
+
+	_Static_assert(KNOWN_SITES == 1 << (64 - 50), "bits of the hash");
+	if (__atomic_load_n(known, __ATOMIC_RELAXED) == tag)
+		return false;
+	__atomic_store_n(known, tag, __ATOMIC_RELAXED);
+	return true;
+}
+
+// --- looking through wrappers ----------------------------------------------------------
+
+static void learn_hop(uint64_t site)
+{
+	uint64_t way = heapsnap_hop_at(site);
+
+	if (way != 0 && site <= HEAPSNAP_SITE_MASK)
+		__atomic_store_n(heapsnap_hop_of(site), site | way << HEAPSNAP_SITE_BITS,
+				 __ATOMIC_RELAXED);
+}
+
+static void forget_hops(void)
+{
+	for (int i = 0; i < HEAPSNAP_HOPS; i++)
+		__atomic_store_n(&heapsnap_hops[i], 0, __ATOMIC_RELAXED);
+}
+
+// Whether it is in none; if it is in one, that is hopped over from then on.
+static bool is_no_wrapper(uint64_t address)
+{
+	if (!heapsnap_wrappers_has(&tables->wrappers, address))
+		return true;
+	learn_hop(address);
+	return false;
+}
+
+// The site that a block has: where the wrapper was called, if it is made in one.
+static uint64_t look_through(uint64_t site, struct heapsnap_frame frame)
+{
+	struct heapsnap_frame at = frame;
+	uint64_t address = site, left = heapsnap_stack_left(frame.sp);
+
+	if (!heapsnap_wrappers_has(&tables->wrappers, site))
+		return site;
+	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
+		heapsnap_spend(1);
+		if (!heapsnap_hop_once(&address, &at, &left)) {
+			learn_hop(address);
+			if (!heapsnap_hop_once(&address, &at, &left))
+				break;
+		}
+		if (!heapsnap_wrappers_has(&tables->wrappers, address))
+			return address;
+	}
+	// There may be a system call for each page of another stack.
+	if (!heapsnap_effort_may(HEAPSNAP_EFFORT_LOOKS))
+		return site;
+	address = heapsnap_unwind_to(site, frame, is_no_wrapper, FEW_STEPS);
+	heapsnap_effort_charge(HEAPSNAP_EFFORT_LOOKS,
+			       (uint32_t)(HEAPSNAP_EFFORT_EVENT - heapsnap_effort_left));
+	return address ? address : site;
+}
+
+// --- code that goes --------------------------------------------------------------------
+
+static int note_unloaded(struct dl_phdr_info *info, size_t size, void *count)
+{
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		*(uint64_t *)count = info->dlpi_subs;
+	return 1; // it is the same for all modules
+}
+
+// How many modules have been unloaded so far. 0 where libc does not say.
+static uint64_t count_unloaded(void)
+{
+	uint64_t count = 0;
+
+	dl_iterate_phdr(note_unloaded, &count);
+	return count;
+}
+
+struct heapsnap_closing heapsnap_backtraces_close(void *handle)
+{
+	struct heapsnap_closing closing = { 0 };
+	struct heapsnap_code code;
+	struct link_map *map;
+
+	if (!tables || !handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+		return closing;
+	if (heapsnap_code_find((uint64_t)map->l_ld, &code))
+		closing = (struct heapsnap_closing){ .inside = (uint64_t)map->l_ld,
+						     .start = code.start,
+						     .end = code.end };
+	closing.unloaded = count_unloaded();
+	return closing;
+}
+
+static void note_unmapped(const struct heapsnap_closing *closing)
+{
+	uint32_t *count = &heapsnap_process.unmapped_count;
+	uint32_t steps = __atomic_load_n(&heapsnap_process.step_count, __ATOMIC_RELAXED);
+	uint32_t at = 0;
+
+	// The same place again: there is nothing else to say of it.
+	while (at < *count && (tables->unmapped[at].start != closing->start ||
+			       tables->unmapped[at].end != closing->end))
+		at++;
+	if (at == UNMAPPED)
+		return;
+	tables->unmapped[at] = (struct heapsnap_unmapped){ closing->start, closing->end, steps, 0 };
+	if (at == *count)
+		__atomic_store_n(count, at + 1, __ATOMIC_RELEASE);
+}
+
+static uint64_t area_of(uint64_t site)
+{
+	return UINT64_C(1) << (site >> AREA_SHIFT) % 64;
+}
+
+// Notes that something is known of code, which then is to be forgotten when that is unmapped.
+static void note_area(uint64_t site)
+{
+	if (!(__atomic_load_n(&areas, __ATOMIC_RELAXED) & area_of(site)))
+		__atomic_or_fetch(&areas, area_of(site), __ATOMIC_RELAXED);
+}
+
+static bool is_any_known(uint64_t start, uint64_t end)
+{
+	uint64_t known = 0;
+
+	for (uint64_t i = 0; i < 64 && start + (i << AREA_SHIFT) < end + (1 << AREA_SHIFT); i++)
+		known |= area_of(start + (i << AREA_SHIFT));
+	return __atomic_load_n(&areas, __ATOMIC_RELAXED) & known;
+}
+
+// Goes through all that is known: some 20 us, as long as dlclose() itself takes at least.
+static void forget(uint64_t start, uint64_t end)
+{
+	heapsnap_unwind_forget(start, end);
+	forget_hops();
+	if (!is_any_known(start, end))
+		return;
+	heapsnap_wrappers_forget(&tables->wrappers, start, end);
+	for (uint32_t i = 0; HEAPSNAP_TAKES_SNAPSHOTS && i < SWEPT_SLOTS; i++) {
+		uint64_t *slot = swept_slot(i);
+		uint64_t site = __atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK;
+
+		if (site >= start && site < end && site != 0)
+			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+	}
+}
+
+void heapsnap_backtraces_closed(const struct heapsnap_closing *closing)
+{
+	struct heapsnap_code code;
+	bool goes_on = closing->inside != 0 && heapsnap_code_find(closing->inside, &code) &&
+		       code.start == closing->start;
+	uint64_t gone;
+
+	if (!tables)
+		return;
+	gone = count_unloaded() - closing->unloaded;
+	if (closing->inside != 0 && !goes_on)
+		note_unmapped(closing);
+	if (closing->inside != 0 && !goes_on && gone <= 1)
+		forget(closing->start, closing->end);
+	else if (gone > 0 || closing->inside == 0)
+		forget(0, UINT64_MAX - (1 << AREA_SHIFT)); // with others that only it needed
+}
+
+// --- observing -------------------------------------------------------------------------
+
+// The calls that led here, as many of them as have been needed so far.
+struct trail {
+	uint64_t addresses[MAX_STEPS];
+	unsigned count;
+	unsigned wanted; // there are more if the count is this
+};
+
+// Goes on to the FEW_STEPS that matter, if there was no reason to before.
+static void extend(struct trail *trail)
+{
+	if (trail->count < trail->wanted || trail->wanted >= FEW_STEPS)
+		return;
+	trail->wanted = FEW_STEPS;
+	trail->count = heapsnap_unwind(trail->addresses, FEW_STEPS);
+}
+
+// The first site from @p from on that is in no wrapper; count if there is none.
+static unsigned skip_wrappers(struct trail *trail, unsigned from)
+{
+	for (;; from++) {
+		if (from + 1 >= trail->count)
+			extend(trail);
+		if (from >= trail->count ||
+		    !heapsnap_wrappers_has(&tables->wrappers, trail->addresses[from]))
+			return from;
+	}
+}
+
+/*
+ * Looks at who has called the function at @p at. If that proves it a wrapper, so may be its caller,
+ * and so on. A function that only passes on what few callers ask for is one if its caller is:
+ * allocators that are called through a pointer, for one.
+ *
+ * @return where the site is that matters
+ */
+static unsigned look_at_callers(struct trail *trail, unsigned at, uint64_t size)
+{
+	const uint64_t *addresses = trail->addresses;
+	unsigned next = at;
+
+	while (next + 1 < trail->count && next < FEW_STEPS) {
+		enum heapsnap_role role = heapsnap_wrappers_note(&tables->wrappers, addresses[next],
+								 addresses[next + 1], size);
+		bool is_wrapper =
+			role == HEAPSNAP_ROLE_WRAPPER || role == HEAPSNAP_ROLE_WRAPPER_NEW;
+
+		note_area(addresses[next]);
+		if (role == HEAPSNAP_ROLE_WRAPPER_NO_MORE)
+			forget_hops();
+		if (!is_wrapper && role != HEAPSNAP_ROLE_PASSES)
+			break;
+		if (role == HEAPSNAP_ROLE_WRAPPER_NEW)
+			look_again(addresses[next]); // at the function's other sites
+		if (is_wrapper) {
+			for (; at < next; at++) {
+				heapsnap_wrappers_add(&tables->wrappers, addresses[at]);
+				look_again(addresses[at]);
+			}
+			at = skip_wrappers(trail, next + 1);
+			next = at;
+		} else {
+			next++;
+			if (next + 1 >= trail->count)
+				extend(trail);
+		}
+	}
+	return at;
+}
+
+// Takes a backtrace: for a sample, for the first of a kind, or to look at its callers.
+static void examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind,
+		    bool is_sampled)
+{
+	uint32_t looks = kind ? looks_of(kind) : LOOKS;
+	bool is_first = looks == 0 || looks & PARTIAL, is_partial;
+	struct trail trail;
+	unsigned at;
+	uint32_t backtrace;
+
+	trail.wanted = is_first || is_sampled ? MAX_STEPS : CALLER_STEPS;
+	trail.count = heapsnap_unwind(trail.addresses, trail.wanted);
+	is_partial = heapsnap_effort_left <= 0;
+	backtrace = trail.wanted == MAX_STEPS ? intern(trail.addresses, trail.count) : 0;
+	if (is_first && backtrace != 0)
+		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
+	if (is_sampled)
+		making->backtrace = backtrace;
+	if (is_sampled && backtrace == 0)
+		heapsnap_trace_missed();
+	if (!kind || !needs_look(kind))
+		return;
+	add_look(kind, is_first && is_partial);
+	at = skip_wrappers(&trail, 0);
+	if (at < trail.count && heapsnap_wrappers_refuses(&tables->wrappers, trail.addresses[at]))
+		settle(kind);
+	at = look_at_callers(&trail, at, size);
+	if (at >= trail.count || trail.addresses[at] == making->site)
+		return;
+	// Found out just now: the block belongs to the caller already.
+	making->site = trail.addresses[at];
+	kind = find_kind(making->site, size);
+	if (kind && __atomic_load_n(&kind->backtrace, __ATOMIC_RELAXED) == 0)
+		__atomic_store_n(&kind->backtrace, backtrace, __ATOMIC_RELAXED);
+}
+
+// Takes a backtrace if there is credit for it. @return false if there is none
+static bool try_examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind,
+			bool is_sampled)
+{
+	enum heapsnap_effort_pool pool;
+
+	if (is_sampled) {
+		examine(making, size, kind, true);
+		return true;
+	}
+	pool = is_new_site(making->site) ? HEAPSNAP_EFFORT_SITES : HEAPSNAP_EFFORT_LOOKS;
+	if (!heapsnap_effort_may(pool))
+		return false;
+	examine(making, size, kind, false);
+	sweep(SWEEP_EVENT);
+	heapsnap_spend(EXAMINE_STEPS + SWEEP_EVENT / SWEEP_STEP);
+	heapsnap_effort_charge(pool, (uint32_t)(HEAPSNAP_EFFORT_EVENT - heapsnap_effort_left));
+	return true;
+}
+
+static struct heapsnap_making observe(uint64_t size, uint64_t site, struct heapsnap_frame frame,
+				      bool is_sampled)
+{
+	struct heapsnap_making making = { .site = look_through(site, frame) };
+	uint64_t looked_at = making.site;
+	struct heapsnap_kind *kind;
+
+	if (!is_sampled && size < HEAPSNAP_SEEN_SLOTS && heapsnap_is_known(making.site, size))
+		return making;
+	note_area(making.site);
+	kind = find_kind(making.site, size);
+	if ((is_sampled || (kind && needs_look(kind))) &&
+	    !try_examine(&making, size, kind, is_sampled))
+		postpone(making.site, size);
+	else if (making.site == looked_at && (!kind || !needs_look(kind)))
+		mark_seen(making.site, size);
+	return making;
+}
+
+struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, struct heapsnap_frame frame,
+					bool is_sampled)
+{
+	struct heapsnap_making making = { .site = site };
+	int32_t before;
+
+	if (!tables) {
+		if (is_ready)
+			mark_seen(site, size);
+		return making;
+	}
+	before = heapsnap_effort_begin();
+	making = observe(size, site, frame, is_sampled);
+	heapsnap_effort_end(before);
+	return making;
+}
+
+// --- samples -------------------------------------------------------------------------
+
+static struct heapsnap_sample *sample_slot(const void *block, int probe)
+{
+	uint64_t hash = (mix((uint64_t)block) >> 32) + (uint64_t)probe;
+
+	if (probe < PROBES)
+		return &tables->samples[hash % FIRST_SAMPLES];
+	return &tables->samples[FIRST_SAMPLES + hash % (SAMPLES - FIRST_SAMPLES)];
+}
+
+uint32_t *heapsnap_sample_add(const void *block, struct heapsnap_sampled sampled)
+{
+	for (int i = 0; tables && sampled.backtrace && i < 2 * PROBES; i++) {
+		struct heapsnap_sample *sample = sample_slot(block, i);
+		uint64_t free = 0;
+
+		if (__atomic_compare_exchange_n(&sample->block, &free, (uint64_t)block, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			sample->time_ns = sampled.time_ns;
+			sample->backtrace = sampled.backtrace;
+			sample->number = sampled.number;
+			sample->thread = sampled.thread;
+			if (i >= PROBES)
+				__atomic_add_fetch(&others, 1, __ATOMIC_RELAXED);
+			return &sample->number;
+		}
+	}
+	return NULL;
+}
+
+bool heapsnap_sample_begin(const void *block, uint64_t size, uint32_t backtrace, bool moved)
+{
+	struct heapsnap_sampled sampled = { .backtrace = backtrace };
+	uint32_t *number;
+
+	if (backtrace == 0)
+		return false;
+	sampled.time_ns = heapsnap_trace_now_ns();
+	sampled.thread = heapsnap_sampling_thread();
+	number = heapsnap_sample_add(block, sampled);
+	if (!number) {
+		heapsnap_trace_missed();
+		return false;
+	}
+	*number = heapsnap_trace_allocated(size, &sampled, moved);
+	return true;
+}
+
+struct heapsnap_sampled heapsnap_sample_remove(const void *block)
+{
+	int probes = __atomic_load_n(&others, __ATOMIC_RELAXED) ? 2 * PROBES : PROBES;
+
+	for (int i = 0; tables && i < probes; i++) {
+		struct heapsnap_sample *sample = sample_slot(block, i);
+
+		if (__atomic_load_n(&sample->block, __ATOMIC_RELAXED) == (uint64_t)block) {
+			struct heapsnap_sampled sampled = { .backtrace = sample->backtrace,
+							    .number = sample->number,
+							    .time_ns = sample->time_ns,
+							    .thread = sample->thread };
+
+			sample->backtrace = 0;
+			__atomic_store_n(&sample->block, 0, __ATOMIC_RELEASE);
+			if (i >= PROBES)
+				__atomic_sub_fetch(&others, 1, __ATOMIC_RELAXED);
+			return sampled;
+		}
+	}
+	return (struct heapsnap_sampled){ 0 };
+}

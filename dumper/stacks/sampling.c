@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/stacks/sampling.h"
+
+#include "dumper/stacks/backtraces.h"
+#include "dumper/process.h"
+#include "dumper/host/sandbox.h"
+#include "dumper/settings.h"
+#include "dumper/system.h"
+#include "dumper/trace/trace.h"
+
+#include <pthread.h>
+
+__thread uint64_t heapsnap_bytes_left;
+
+static __thread uint64_t stretch; // bytes that were left the last time
+static __thread uint64_t beyond;  // bytes from the end of the stretch to the next sample
+static __thread uint64_t random_state;
+static __thread uint32_t thread_id; // 0: not asked for
+
+// xorshift64*: G. Marsaglia, "Xorshift RNGs"; S. Vigna, "An experimental exploration".
+static uint64_t next_random(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+// -ln(value / 2^64), good to 1e-6. @param value  not 0
+static double negative_logarithm(uint64_t value)
+{
+	int shift = __builtin_clzll(value);
+	double fraction = (double)(value << shift) / 9223372036854775808.0; // 1 .. 2
+	double t = (fraction - 1) / (fraction + 1), square = t * t;
+	// ln x = 2 atanh((x - 1) / (x + 1))
+	double series = 1.0 / 9 + square / 11;
+
+	series = 1.0 / 7 + square * series;
+	series = 1.0 / 5 + square * series;
+	series = 1.0 / 3 + square * series;
+	return (shift + 1) * 0.693147180559945309 - 2 * t * (1 + square * series);
+}
+
+static uint64_t draw_distance(void)
+{
+	uint64_t mean = heapsnap_settings.stacks;
+
+	if (mean == 0)
+		return UINT64_MAX / 2;
+	return (uint64_t)(negative_logarithm(next_random() | 1) * (double)mean);
+}
+
+bool heapsnap_sampling_refill(void)
+{
+	uint64_t taken = 0 - heapsnap_bytes_left; // beyond the stretch
+	bool is_sampled = false;
+
+	heapsnap_backtraces_earn(stretch + taken, taken);
+
+	if (random_state == 0) {
+		random_state = (heapsnap_trace_now_ns() ^ (uint64_t)&random_state) *
+				       heapsnap_process.secret |
+			       1;
+		beyond = draw_distance();
+	}
+	if (beyond < taken) {
+		is_sampled = true;
+		beyond = draw_distance();
+	} else {
+		beyond -= taken;
+	}
+	heapsnap_bytes_left = beyond < HEAPSNAP_STRETCH ? beyond : HEAPSNAP_STRETCH;
+	beyond -= heapsnap_bytes_left;
+	stretch = heapsnap_bytes_left;
+	return is_sampled;
+}
+
+// In a child, the thread that is left has another id.
+static void forget_thread(void)
+{
+	thread_id = 0;
+}
+
+void heapsnap_sampling_init(void)
+{
+	pthread_atfork(NULL, NULL, forget_thread);
+}
+
+uint32_t heapsnap_sampling_thread(void)
+{
+	if (thread_id == 0 && !heapsnap_is_sandboxed())
+		thread_id = (uint32_t)heapsnap_system(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	return thread_id;
+}

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "dumper/stacks/unwind.h"
+
+#include "dumper/stacks/effort.h"
+#include "dumper/stacks/frame_rules.h"
+#include "dumper/process.h"
+#include "dumper/host/sandbox.h"
+#include "dumper/system.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+__thread struct heapsnap_own_stack heapsnap_own_stack;
+
+#if HEAPSNAP_UNWINDS
+
+enum {
+	PAGE = HEAPSNAP_STACK_PAGE,
+	MAX_PAGES = 16,      // that are asked for to find out whether a stack is the thread's
+	MAX_FRAME = 1 << 30, // bytes from one frame to the next
+	NEARBY = 128 << 20,  // from one function to another, in code without tables
+	AGE_SHIFT = 48,      // addresses of code have no more bits
+	AREAS = 64,          // of code, by address: each has an age
+	AREA_SHIFT = 20,
+};
+
+// --- what can be read ------------------------------------------------------------
+
+static uint64_t main_stack_top;
+
+/*
+ * Whether a page can be read: the kernel looks for a signal set there, and at what to do with
+ * it only then. That is no signal operation, so that nothing happens either way. (Known from
+ * Abseil's AddressIsReadable.)
+ */
+static bool is_readable(uint64_t address)
+{
+	enum {
+		NO_OPERATION = ~0,
+		INVALID = -22, // EINVAL
+	};
+	uint64_t page = address & ~(uint64_t)(PAGE - 1);
+
+	heapsnap_spend(HEAPSNAP_EFFORT_SYSTEM);
+	return !heapsnap_is_sandboxed() && HEAPSNAP_SYSTEM_4(SYS_rt_sigprocmask, NO_OPERATION, page,
+							     NULL, sizeof(uint64_t)) == INVALID;
+}
+
+static uint64_t thread_pointer(void)
+{
+	uint64_t pointer;
+
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
+// glibc has a thread's control block at the top of its stack. The main thread's lies elsewhere.
+static uint64_t find_top(void)
+{
+	uint64_t pointer = thread_pointer();
+
+	if (pointer == heapsnap_process.main_thread_pointer || pointer == 0)
+		return main_stack_top;
+	return pointer;
+}
+
+// Whether an address lies on the thread's own stack: no gap between there and its top.
+static bool is_on_own_stack(struct heapsnap_own_stack *stack, uint64_t address)
+{
+	if (stack->top == 0) {
+		stack->top = find_top();
+		stack->low = stack->top & ~(uint64_t)(PAGE - 1);
+	}
+	if (address >= stack->top)
+		return false;
+	for (int i = 0; i < MAX_PAGES && address < stack->low && is_readable(stack->low - PAGE);
+	     i++)
+		stack->low -= PAGE;
+	return address >= stack->low;
+}
+
+static bool read_word(struct heapsnap_walk *walk, uint64_t address, uint64_t *value)
+{
+	if (address % sizeof(*value) || address < walk->sp)
+		return false;
+	if (address >= walk->top) {
+		if (address - walk->sp > MAX_FRAME || !is_readable(address))
+			return false;
+		// Of a stack that is not the thread's own, as far as it goes without a gap.
+		if (address - walk->top < PAGE)
+			walk->top = (address & ~(uint64_t)(PAGE - 1)) + PAGE;
+	}
+	memcpy(value, (const void *)address, sizeof(*value));
+	return true;
+}
+
+static void start(struct heapsnap_walk *walk, bool is_here)
+{
+	if (is_on_own_stack(&heapsnap_own_stack, walk->sp))
+		walk->top = heapsnap_own_stack.top & ~(uint64_t)7;
+	else if (is_here || is_readable(walk->sp))
+		walk->top = walk->sp + heapsnap_stack_left(walk->sp);
+	else
+		walk->top = walk->sp;
+}
+
+void heapsnap_walk_start(struct heapsnap_walk *walk)
+{
+	start(walk, false);
+}
+
+void heapsnap_walk_start_here(struct heapsnap_walk *walk)
+{
+	start(walk, true);
+}
+
+// --- rules -------------------------------------------------------------------------
+
+static struct heapsnap_rule_slot *slots;
+static uint32_t ages[AREAS]; // in the upper bits of keys: what is older counts for nothing
+
+static uint64_t word_of(struct heapsnap_rule rule)
+{
+	uint64_t word;
+
+	memcpy(&word, &rule, sizeof(word));
+	return word;
+}
+
+uint32_t heapsnap_code_age(uint64_t address)
+{
+	return __atomic_load_n(&ages[(address >> AREA_SHIFT) % AREAS], __ATOMIC_RELAXED);
+}
+
+static struct heapsnap_rule rule_at(uint64_t address)
+{
+	uint64_t key = address | (uint64_t)(heapsnap_code_age(address) + 1) << AGE_SHIFT;
+	struct heapsnap_rule_slot *slot =
+		&slots[address * UINT64_C(0x9e3779b97f4a7c15) >> 50 & (HEAPSNAP_RULE_SLOTS - 1)];
+	uint64_t word = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
+	struct heapsnap_rule rule;
+
+	if ((__atomic_load_n(&slot->key, __ATOMIC_RELAXED) ^ word) == key) {
+		memcpy(&rule, &word, sizeof(rule));
+		return rule;
+	}
+	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
+	rule = heapsnap_rule_find(address);
+	word = word_of(rule);
+	__atomic_store_n(&slot->rule, word, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->key, key ^ word, __ATOMIC_RELAXED);
+	return rule;
+}
+
+void heapsnap_unwind_forget(uint64_t start, uint64_t end)
+{
+	uint64_t first = start >> AREA_SHIFT, last = end >> AREA_SHIFT;
+
+	for (uint64_t i = 0; i < AREAS && i <= last - first; i++)
+		__atomic_add_fetch(&ages[(first + i) % AREAS], 1, __ATOMIC_RELAXED);
+}
+
+uint16_t heapsnap_hop_at(uint64_t address)
+{
+	struct heapsnap_rule rule = rule_at(address - 1);
+	uint32_t words = (uint32_t)rule.offset / sizeof(uint64_t);
+
+	if (rule.kind == HEAPSNAP_RULE_STACK && rule.offset > 0 &&
+	    rule.offset % (int32_t)sizeof(uint64_t) == 0 && words <= HEAPSNAP_HOP_WORDS)
+		return (uint16_t)(words |
+				  (rule.frame == HEAPSNAP_FRAME_SAME ? 0 : HEAPSNAP_HOP_LOSES));
+	if (rule.kind == HEAPSNAP_RULE_FRAME && rule.offset == 16 &&
+	    rule.frame == HEAPSNAP_FRAME_AT_CFA && rule.frame_offset == -16)
+		return HEAPSNAP_HOP_FRAME;
+	return 0;
+}
+
+// --- the walk ----------------------------------------------------------------------
+
+// Where the kernel has put the registers of the interrupted code: struct ucontext at sp.
+static bool leave_signal(struct heapsnap_walk *walk)
+{
+	enum {
+		CONTEXT_RBP = 120,
+		CONTEXT_RSP = 160,
+		CONTEXT_RIP = 168,
+	};
+	uint64_t pc, sp, fp;
+
+	if (!read_word(walk, walk->sp + CONTEXT_RBP, &fp) ||
+	    !read_word(walk, walk->sp + CONTEXT_RSP, &sp) ||
+	    !read_word(walk, walk->sp + CONTEXT_RIP, &pc) || pc == 0)
+		return false;
+	*walk = (struct heapsnap_walk){ .pc = pc, .is_interrupted = true, .sp = sp, .fp = fp };
+	heapsnap_walk_start(walk); // most likely another stack
+	return true;
+}
+
+static bool find_frame(struct heapsnap_walk *walk, const struct heapsnap_rule *rule, uint64_t cfa,
+		       uint64_t *fp)
+{
+	switch (rule->frame) {
+	case HEAPSNAP_FRAME_SAME:
+		*fp = walk->fp;
+		return true;
+	case HEAPSNAP_FRAME_AT_CFA:
+		return read_word(walk, cfa + (uint64_t)(int64_t)rule->frame_offset, fp);
+	case HEAPSNAP_FRAME_AT_FRAME:
+		return read_word(walk, walk->fp + (uint64_t)(int64_t)rule->frame_offset, fp);
+	default:
+		*fp = 0; // which no rule of the caller's will be able to use
+		return true;
+	}
+}
+
+static bool find_cfa(struct heapsnap_walk *walk, const struct heapsnap_rule *rule, uint64_t *cfa)
+{
+	uint64_t offset = (uint64_t)(int64_t)rule->offset;
+
+	switch (rule->kind) {
+	case HEAPSNAP_RULE_STACK:
+		*cfa = walk->sp + offset;
+		return true;
+	case HEAPSNAP_RULE_FRAME:
+		*cfa = walk->fp + offset;
+		return true;
+	case HEAPSNAP_RULE_SAVED:
+		return read_word(walk, walk->fp + offset, cfa);
+	default:
+		return false;
+	}
+}
+
+// Whether code without tables has plausibly been called from an address.
+static bool is_plausible(uint64_t pc, uint64_t caller)
+{
+	struct heapsnap_code code;
+
+	heapsnap_spend(2);
+	return caller - pc + NEARBY < 2 * (uint64_t)NEARBY || heapsnap_code_find(caller, &code);
+}
+
+bool heapsnap_walk_next(struct heapsnap_walk *walk)
+{
+	static const struct heapsnap_rule by_frame = {
+		.kind = HEAPSNAP_RULE_FRAME,
+		.frame = HEAPSNAP_FRAME_AT_CFA,
+		.frame_offset = -16,
+		.offset = 16,
+	};
+
+	if (!heapsnap_spend(1))
+		return false;
+
+	struct heapsnap_rule rule = rule_at(walk->pc - !walk->is_interrupted);
+	bool guessed = rule.kind == HEAPSNAP_RULE_GUESS;
+	uint64_t cfa, pc, fp;
+
+	if (rule.kind == HEAPSNAP_RULE_SIGNAL)
+		return leave_signal(walk);
+	if (guessed)
+		rule = by_frame;
+	if (!find_cfa(walk, &rule, &cfa) || cfa <= walk->sp || !read_word(walk, cfa - 8, &pc) ||
+	    !find_frame(walk, &rule, cfa, &fp))
+		return false;
+	if (pc < PAGE || pc >> AGE_SHIFT || (guessed && !is_plausible(walk->pc, pc)))
+		return false;
+	walk->pc = pc;
+	walk->is_interrupted = false;
+	walk->sp = cfa;
+	walk->fp = fp;
+	return true;
+}
+
+// --- within the library --------------------------------------------------------------
+
+static struct heapsnap_code own_code;
+
+static bool is_own(uint64_t pc)
+{
+	return pc - own_code.start < own_code.end - own_code.start;
+}
+
+bool heapsnap_unwind_init(struct heapsnap_rule_slot *room)
+{
+	slots = room;
+	// What the kernel puts at the very top of the main thread's stack is the program's name. The
+	// frames of a program with a small environment are in the same page.
+	main_stack_top = getauxval(AT_EXECFN) & ~(uint64_t)7;
+	heapsnap_code_init();
+	return heapsnap_code_find((uint64_t)is_own, &own_code);
+}
+
+unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
+{
+	struct heapsnap_walk walk = heapsnap_walk_begin();
+	unsigned count = 0;
+
+	while (count < max && heapsnap_walk_next(&walk)) {
+		if (count > 0 || !is_own(walk.pc))
+			addresses[count++] = walk.pc + walk.is_interrupted;
+	}
+	return count;
+}
+
+// From a frame of which the stack pointer is known, and the frame pointer perhaps not: as far as
+// one goes without that.
+static uint64_t unwind_from(uint64_t site, struct heapsnap_frame frame,
+			    bool (*is_wanted)(uint64_t address), unsigned max)
+{
+	struct heapsnap_walk walk = { .pc = site, .sp = frame.sp, .fp = frame.fp };
+
+	heapsnap_walk_start_here(&walk);
+	for (unsigned count = 0; count < max && heapsnap_walk_next(&walk); count++) {
+		if (is_wanted(walk.pc + walk.is_interrupted))
+			return walk.pc + walk.is_interrupted;
+	}
+	return 0;
+}
+
+uint64_t heapsnap_unwind_to(uint64_t site, struct heapsnap_frame frame,
+			    bool (*is_wanted)(uint64_t address), unsigned max)
+{
+	uint64_t found = frame.sp ? unwind_from(site, frame, is_wanted, max) : 0;
+	unsigned count = 0;
+
+	if (found)
+		return found;
+
+	struct heapsnap_walk walk = heapsnap_walk_begin();
+
+	while (count < max && heapsnap_walk_next(&walk)) {
+		if (count == 0 && is_own(walk.pc))
+			continue;
+		if (is_wanted(walk.pc + walk.is_interrupted))
+			return walk.pc + walk.is_interrupted;
+		count++;
+	}
+	return 0;
+}
+
+#else
+
+bool heapsnap_unwind_init(struct heapsnap_rule_slot *room)
+{
+	(void)room;
+	return false;
+}
+
+void heapsnap_unwind_forget(uint64_t start, uint64_t end)
+{
+	(void)start;
+	(void)end;
+}
+
+uint32_t heapsnap_code_age(uint64_t address)
+{
+	(void)address;
+	return 0;
+}
+
+bool heapsnap_walk_next(struct heapsnap_walk *walk)
+{
+	(void)walk;
+	return false;
+}
+
+uint16_t heapsnap_hop_at(uint64_t address)
+{
+	(void)address;
+	return 0;
+}
+
+void heapsnap_walk_start(struct heapsnap_walk *walk)
+{
+	(void)walk;
+}
+
+void heapsnap_walk_start_here(struct heapsnap_walk *walk)
+{
+	(void)walk;
+}
+
+unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
+{
+	(void)addresses;
+	(void)max;
+	return 0;
+}
+
+uint64_t heapsnap_unwind_to(uint64_t site, struct heapsnap_frame frame,
+			    bool (*is_wanted)(uint64_t address), unsigned max)
+{
+	(void)site;
+	(void)frame;
+	(void)is_wanted;
+	(void)max;
+	return 0;
+}
+
+#endif

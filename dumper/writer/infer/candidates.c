@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Candidates: what the blocks of a kind may be, and what speaks for each.
+ */
+#include "dumper/writer/infer/naming.h"
+
+#include "dumper/writer/progress.h"
+
+#include <stdlib.h>
+
+enum {
+	TEXT_SCORE = 3,
+};
+
+struct candidate *candidates_add(struct candidates *candidates, struct layout_claim claim)
+{
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		if (candidates->list[i].type == claim.type &&
+		    candidates->list[i].elements == claim.elements)
+			return &candidates->list[i];
+	}
+	if (candidates->count == CANDIDATES) {
+		candidates->too_many = true;
+		return NULL;
+	}
+
+	struct candidate *added = &candidates->list[candidates->count++];
+
+	*added = (struct candidate){
+		.type = claim.type,
+		.fit = claim.fit,
+		.elements = claim.elements,
+		.depth = UINT32_MAX,
+	};
+	return added;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+	heap_type_id a = *(const heap_type_id *)left, b = *(const heap_type_id *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+// The types of a size that have the hinted part, by their numbers. No more of them are looked at
+// than it takes to know that they are too many.
+static void add_wholes(const struct inference *inference, const struct hint *hint, uint64_t size,
+		       struct candidates *candidates)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t interior = layouts_is_start(hint->interior) ? 0 : hint->interior;
+	const struct layout_wholes runs[] = {
+		layouts_exact_wholes(layouts, hint->type, interior, size),
+		layouts_flexible_wholes(layouts, hint->type, interior, size),
+	};
+	heap_type_id wholes[2 * (CANDIDATES + 1)];
+	uint32_t count = 0;
+
+	for (int run = 0; run < 2; run++) {
+		const struct layout_part *end = runs[run].end;
+
+		if (end - runs[run].at > CANDIDATES)
+			end = runs[run].at + CANDIDATES + 1;
+		for (const struct layout_part *at = runs[run].at; at < end; at++)
+			wholes[count++] = at->whole;
+	}
+	progress_steps(count);
+	if (count > 1)
+		qsort(wholes, count, sizeof(*wholes), compare_ids);
+	for (uint32_t i = 0; i < count && !candidates->too_many; i++) {
+		struct layout_claim claim = layouts_fit(layouts, wholes[i], size);
+
+		if (claim.fit != LAYOUT_NONE)
+			candidates_add(candidates, claim);
+	}
+}
+
+// What a union's slot may point to itself.
+static void add_alternative(const struct inference *inference, const struct hint *hint,
+			    uint64_t size, struct candidates *candidates)
+{
+	struct layout_claim claim = layouts_fit(&inference->layouts, hint->type, size);
+
+	if (!layouts_is_start(hint->interior))
+		return;
+	if (claim.fit == LAYOUT_NONE && layouts_is_character(&inference->layouts, hint->type))
+		claim = (struct layout_claim){ LAYOUT_TEXT, hint->type, size };
+	if (claim.fit == LAYOUT_NONE)
+		return;
+
+	struct candidate *candidate = candidates_add(candidates, claim);
+
+	if (candidate)
+		candidate->alternative = true;
+}
+
+void candidates_add_hinted(const struct inference *inference, heap_object_id object,
+			   struct candidates *candidates)
+{
+	uint64_t size = objects_size(&inference->capture->objects, object);
+
+	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
+	     at = inference->hints[at].next) {
+		const struct hint *hint = &inference->hints[at];
+
+		if (hint->either)
+			add_alternative(inference, hint, size, candidates);
+		if (layouts_is_compound(&inference->layouts, hint->type))
+			add_wholes(inference, hint, size, candidates);
+	}
+}
+
+void candidates_drop_hinted(struct candidates *candidates)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *candidate = &candidates->list[i];
+
+		if (candidate->votes > 0 || candidate->is_result || candidate->depth != UINT32_MAX)
+			candidates->list[kept++] = *candidate;
+	}
+	candidates->count = kept;
+}
+
+enum word candidate_ask(const struct inference *inference, heap_object_id object,
+			const struct candidate *candidate)
+{
+	return profiles_exclude(inference, object, candidate->type)
+		       ? WORD_AGAINST
+		       : hints_ask(inference, object, candidate->type);
+}
+
+int candidate_score(const struct inference *inference, const struct content *content,
+		    const struct candidate *candidate)
+{
+	uint64_t size = objects_size(&inference->capture->objects, content->object);
+
+	if (candidate->fit == LAYOUT_TEXT)
+		return content_is_text(inference, content, size) ? TEXT_SCORE : -TEXT_SCORE;
+	return content_score(inference, content, candidate->type, candidate->elements);
+}
+
+static enum word count_word(const struct inference *inference, heap_object_id object,
+			    struct candidate *candidate)
+{
+	enum word word = candidate_ask(inference, object, candidate);
+
+	candidate->parts += word == WORD_FOR;
+	candidate->against += word == WORD_AGAINST;
+	return word;
+}
+
+void candidates_ask(const struct inference *inference, heap_object_id object,
+		    struct candidates *candidates)
+{
+	candidates->samples++;
+	for (uint32_t i = 0; i < candidates->count; i++)
+		count_word(inference, object, &candidates->list[i]);
+}
+
+// Holds all candidates against one block: how well each fits, and which of those that have the
+// hinted parts fits best.
+void candidates_hold(const struct inference *inference, const struct content *content,
+		     struct candidates *candidates)
+{
+	struct candidate *best = NULL;
+	int best_score = 0;
+	bool several = false;
+
+	candidates->samples++;
+	candidates->hinted += inference->hint_head[content->object] != NO_HINT;
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		struct candidate *candidate = &candidates->list[i];
+		enum word word = count_word(inference, content->object, candidate);
+		int own = candidate_score(inference, content, candidate);
+
+		candidate->fitting += own >= 0;
+		candidate->parts_fitting += word == WORD_FOR && own >= 0;
+		candidate->proving += own > 0;
+		candidate->score += own;
+		if (word != WORD_FOR || (best && own < best_score))
+			continue;
+		if (best && own == best_score) {
+			if (layouts_says_more(&inference->layouts, best->type, candidate->type))
+				continue;
+			several = !layouts_says_more(&inference->layouts, candidate->type,
+						     best->type);
+		} else {
+			several = false;
+		}
+		best = candidate;
+		best_score = own;
+	}
+	if (best && !several) {
+		best->wins++;
+		candidates->won++;
+	}
+}
+
+// What must speak for a candidate. Contents are a weak witness: a member that the program has
+// not set yet holds anything.
+enum witness {
+	HINTS,
+	HINTS_AND_CONTENT,
+};
+
+static bool is_accepted(const struct candidates *candidates, const struct candidate *candidate,
+			enum witness witness)
+{
+	uint64_t enough = (uint64_t)candidates->samples * NAMING_PER_MILLE;
+
+	return (candidates->samples - candidate->against) * UINT64_C(1000) >= enough &&
+	       (witness == HINTS || candidate->fitting * UINT64_C(1000) >= enough);
+}
+
+typedef bool candidate_test(const struct candidates *candidates, const struct candidate *candidate);
+
+static bool has_parts(const struct candidates *candidates, const struct candidate *candidate)
+{
+	return candidate->parts > 0 && is_accepted(candidates, candidate, HINTS);
+}
+
+static bool has_parts_exactly(const struct candidates *candidates,
+			      const struct candidate *candidate)
+{
+	return candidate->parts > 0 && candidate->fit == LAYOUT_EXACT &&
+	       candidate->parts_fitting * UINT64_C(1000) >=
+		       candidate->parts * (uint64_t)NAMING_PER_MILLE &&
+	       is_accepted(candidates, candidate, HINTS_AND_CONTENT);
+}
+
+// Any size may be that of a header and elements. So a variable that happens to be about is not
+// enough for one: the contents must prove it.
+static bool is_meant(const struct candidates *candidates, const struct candidate *candidate)
+{
+	return candidate->depth != UINT32_MAX &&
+	       is_accepted(candidates, candidate, HINTS_AND_CONTENT) &&
+	       (candidate->fit != LAYOUT_FLEXIBLE || candidate->parts > 0 ||
+		candidate->proving * UINT64_C(1000) >=
+			candidates->samples * (uint64_t)NAMING_PER_MILLE);
+}
+
+// The one candidate that passes, or of several the one that says more than the others; NULL if
+// there is none, or no such one.
+static const struct candidate *only_accepted(const struct inference *inference,
+					     const struct candidates *candidates,
+					     candidate_test *test)
+{
+	const struct candidate *found = NULL;
+	bool several = false;
+
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *candidate = &candidates->list[i];
+
+		if (!test(candidates, candidate))
+			continue;
+		if (!found ||
+		    layouts_says_more(&inference->layouts, candidate->type, found->type)) {
+			found = candidate;
+		} else if (!layouts_says_more(&inference->layouts, found->type, candidate->type)) {
+			several = true;
+		}
+	}
+	return several ? NULL : found;
+}
+
+// The type that fits best nearly wherever one does.
+static const struct candidate *winning_candidate(const struct candidates *candidates)
+{
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *candidate = &candidates->list[i];
+
+		if (candidates->won * 2 >= candidates->hinted && candidate->wins > 0 &&
+		    candidate->wins * UINT64_C(1000) >=
+			    candidates->won * (uint64_t)NAMING_PER_MILLE)
+			return candidate;
+	}
+	return NULL;
+}
+
+// The only type that has the parts.
+const struct candidate *candidates_only_whole(const struct inference *inference,
+					      const struct candidates *candidates)
+{
+	const struct candidate *found =
+		candidates->too_many ? NULL : only_accepted(inference, candidates, has_parts);
+
+	return found && !found->alternative ? found : NULL;
+}
+
+// Of several types that have the parts, the one that agrees best with the contents.
+const struct candidate *candidates_best_whole(const struct inference *inference,
+					      const struct candidates *candidates)
+{
+	const struct candidate *found;
+
+	if (candidates->too_many)
+		return NULL;
+	found = winning_candidate(candidates);
+	if (found)
+		return !found->alternative || is_accepted(candidates, found, HINTS_AND_CONTENT)
+			       ? found
+			       : NULL;
+	// A size that is just a struct's is seldom a header's with that many elements by chance.
+	return only_accepted(inference, candidates, has_parts_exactly);
+}
+
+// The type of the variable that gets the block.
+const struct candidate *candidates_result(const struct candidates *candidates)
+{
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		if (candidates->list[i].is_result &&
+		    is_accepted(candidates, &candidates->list[i], HINTS))
+			return &candidates->list[i];
+	}
+	return NULL;
+}
+
+// Whether one type is to be preferred to another: by what it says, or by the contents.
+static bool is_preferred(const struct inference *inference, const struct candidates *candidates,
+			 const struct candidate *one, const struct candidate *other)
+{
+	return layouts_says_more(&inference->layouts, one->type, other->type) ||
+	       (one->score - other->score >= (int64_t)candidates->samples &&
+		!layouts_says_more(&inference->layouts, other->type, one->type));
+}
+
+static bool is_preferred_to_all(const struct inference *inference,
+				const struct candidates *candidates, const struct candidate *one)
+{
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *other = &candidates->list[i];
+
+		if (other != one && other->depth == one->depth && is_meant(candidates, other) &&
+		    !is_preferred(inference, candidates, one, other))
+			return false;
+	}
+	return true;
+}
+
+const struct candidate *candidates_meant(const struct inference *inference,
+					 const struct candidates *candidates)
+{
+	uint32_t depth = UINT32_MAX;
+
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *one = &candidates->list[i];
+
+		if (one->depth < depth && is_meant(candidates, one))
+			depth = one->depth;
+	}
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *one = &candidates->list[i];
+
+		if (one->depth == depth && is_meant(candidates, one) &&
+		    is_preferred_to_all(inference, candidates, one))
+			return one;
+	}
+	return NULL;
+}
+
+const struct candidate *candidates_elected(const struct candidates *candidates)
+{
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *candidate = &candidates->list[i];
+
+		if (candidate->votes >= NAMING_VOTERS &&
+		    candidate->votes * UINT64_C(1000) >=
+			    candidates->voters * (uint64_t)NAMING_PER_MILLE &&
+		    is_accepted(candidates, candidate, HINTS))
+			return candidate;
+	}
+	return NULL;
+}

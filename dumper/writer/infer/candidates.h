@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CANDIDATES_H
+#define CANDIDATES_H
+
+/**
+ * What blocks may be, and what speaks for each: candidates are gathered from hints, code and
+ * siblings, held against the hints and contents of some of the blocks, and then chosen from.
+ */
+
+#include "dumper/writer/infer/inference.h"
+
+enum {
+	CANDIDATES = 32, /**< at a time */
+};
+
+struct candidate {
+	heap_type_id type;
+	enum layout_fit fit;
+	uint64_t elements;
+	uint32_t votes;   /**< siblings that have this name */
+	uint32_t depth;   /**< of the code's meaning; UINT32_MAX if the code does not say so */
+	uint32_t parts;   /**< samples that have a hint of a part of it */
+	uint32_t against; /**< samples whose hints speak against it */
+	uint32_t fitting; /**< samples whose contents agree, or say nothing */
+	uint32_t parts_fitting; /**< of those that have hinted parts */
+	uint32_t proving;       /**< samples whose contents agree */
+	uint32_t wins;          /**< samples whose contents agree with it best */
+	int64_t score;          /**< how much the contents of all samples agree */
+	bool is_result;         /**< the variable that gets the block points to one */
+	bool alternative;       /**< one of a union's */
+};
+
+struct candidates {
+	struct candidate list[CANDIDATES];
+	uint32_t count;
+	bool too_many;
+	uint32_t samples; /**< that they were held against */
+	uint32_t hinted;  /**< of them, those with hints */
+	uint32_t won;     /**< of them, those with one that fits best */
+	uint32_t voters;  /**< siblings with a name */
+};
+
+/** Begins without any. */
+static inline void candidates_init(struct candidates *candidates)
+{
+	candidates->count = candidates->samples = candidates->hinted = 0;
+	candidates->won = candidates->voters = 0;
+	candidates->too_many = false;
+}
+
+/** @return the candidate, which may have been there before; NULL if there are too many */
+struct candidate *candidates_add(struct candidates *candidates, struct layout_claim claim);
+
+/** Adds what the hints on a block leave open: the types that have the hinted parts. */
+void candidates_add_hinted(const struct inference *inference, heap_object_id object,
+			   struct candidates *candidates);
+
+/**
+ * Drops those for which hints alone speak. When there are too many candidates, none of these is
+ * chosen: no choice would be made by what is true, but by which were met first.
+ */
+void candidates_drop_hinted(struct candidates *candidates);
+
+/** What a block's hints say of a candidate, and what the like of it holds. */
+enum word candidate_ask(const struct inference *inference, heap_object_id object,
+			const struct candidate *candidate);
+
+/** How much a block's content speaks for a candidate: below 0 if it contradicts. */
+int candidate_score(const struct inference *inference, const struct content *content,
+		    const struct candidate *candidate);
+
+/** Counts what one block's hints say of each. */
+void candidates_ask(const struct inference *inference, heap_object_id object,
+		    struct candidates *candidates);
+
+/** Likewise, with its content: how well it fits, and which that has parts fits best. */
+void candidates_hold(const struct inference *inference, const struct content *content,
+		     struct candidates *candidates);
+
+/* Choices: NULL if no candidate, or no single one, is it. */
+
+/** The type of the variable that gets the block. */
+const struct candidate *candidates_result(const struct candidates *candidates);
+
+/** The only type that has the hinted parts. */
+const struct candidate *candidates_only_whole(const struct inference *inference,
+					      const struct candidates *candidates);
+
+/** What the code means: what the innermost function says that says anything. */
+const struct candidate *candidates_meant(const struct inference *inference,
+					 const struct candidates *candidates);
+
+/** What nearly all siblings are. */
+const struct candidate *candidates_elected(const struct candidates *candidates);
+
+/** Of several types that have the hinted parts, the one that agrees best with the contents. */
+const struct candidate *candidates_best_whole(const struct inference *inference,
+					      const struct candidates *candidates);
+
+#endif

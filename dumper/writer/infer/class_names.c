@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/class_names.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_NAME = 4096, // of one spelling; longer ones are as good as none
+};
+
+struct entry {
+	uint32_t hash;
+	heap_type_id type;
+};
+
+struct class_names {
+	const struct heap_types *types;
+	struct entry *entries; // [mask + 1] open addressing; type HEAP_NO_TYPE: free
+	uint32_t mask;
+};
+
+// --- spelling ----------------------------------------------------------------
+
+struct spelling {
+	char text[MAX_NAME];
+	size_t length;
+	bool too_long;
+};
+
+static void put(struct spelling *spelling, const char *text, size_t length)
+{
+	if (length >= sizeof(spelling->text) - spelling->length) {
+		spelling->too_long = true;
+		return;
+	}
+	memcpy(spelling->text + spelling->length, text, length);
+	spelling->length += length;
+	spelling->text[spelling->length] = '\0';
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
+}
+
+static bool equals(const char *word, size_t length, const char *other)
+{
+	return strlen(other) == length && strncmp(word, other, length) == 0;
+}
+
+// What several words in a row say of an integer: "long unsigned int", "unsigned long".
+struct integer {
+	bool any, is_unsigned, is_signed, is_short, is_char, is_double;
+	unsigned longs;
+};
+
+static bool take_integer(struct integer *integer, const char *word, size_t length)
+{
+	if (equals(word, length, "unsigned"))
+		integer->is_unsigned = true;
+	else if (equals(word, length, "signed"))
+		integer->is_signed = true;
+	else if (equals(word, length, "short"))
+		integer->is_short = true;
+	else if (equals(word, length, "char"))
+		integer->is_char = true;
+	else if (equals(word, length, "double"))
+		integer->is_double = true;
+	else if (equals(word, length, "long"))
+		integer->longs++;
+	else if (!equals(word, length, "int"))
+		return false;
+	integer->any = true;
+	return true;
+}
+
+static void put_integer(struct spelling *spelling, const struct integer *integer)
+{
+	if (!integer->any)
+		return;
+	if (integer->is_unsigned)
+		put(spelling, "unsigned ", 9);
+	// A char that is signed is another type than char; an int is the same.
+	if (integer->is_signed && integer->is_char)
+		put(spelling, "signed ", 7);
+	for (unsigned i = 0; i < integer->longs && i < 2; i++)
+		put(spelling, "long ", 5);
+	if (integer->is_short)
+		put(spelling, "short ", 6);
+	if (integer->is_char)
+		put(spelling, "char", 4);
+	else if (integer->is_double)
+		put(spelling, "double", 6);
+	else
+		put(spelling, "int", 3);
+}
+
+// "(policy)2" is 2: takes back what has been put of the parentheses.
+static void drop_cast(struct spelling *spelling)
+{
+	size_t at = spelling->length;
+	unsigned open = 0;
+
+	if (at == 0 || spelling->text[at - 1] != ')')
+		return;
+	while (at > 0) {
+		at--;
+		open += spelling->text[at] == ')';
+		open -= spelling->text[at] == '(';
+		if (open == 0)
+			break;
+	}
+	spelling->text[at] = '\0';
+	spelling->length = at;
+}
+
+static void put_word(struct spelling *spelling, const char *word, size_t length)
+{
+	static const char *const dropped[] = { "const", "volatile", "struct",
+					       "class", "union",    "enum" };
+
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++) {
+		if (equals(word, length, dropped[i]))
+			return;
+	}
+	if (isdigit((unsigned char)*word)) {
+		drop_cast(spelling);
+		while (length > 1 && strchr("uUlL", word[length - 1]))
+			length--;
+	} else if (equals(word, length, "true")) {
+		word = "1";
+		length = 1;
+	} else if (equals(word, length, "false")) {
+		word = "0";
+		length = 1;
+	} else if (spelling->length > 0 && is_word(spelling->text[spelling->length - 1])) {
+		put(spelling, " ", 1);
+	}
+	put(spelling, word, length);
+}
+
+static void spell(struct spelling *spelling, const char *name, size_t length)
+{
+	struct integer integer = { 0 };
+
+	spelling->length = 0;
+	spelling->text[0] = '\0';
+	spelling->too_long = false;
+	for (size_t i = 0; i < length;) {
+		size_t end = i;
+
+		while (end < length && is_word(name[end]))
+			end++;
+		if (end > i) {
+			if (!take_integer(&integer, name + i, end - i))
+				put_word(spelling, name + i, end - i);
+			i = end;
+			continue;
+		}
+		if (name[i] != ' ') {
+			put_integer(spelling, &integer);
+			integer = (struct integer){ 0 };
+			put(spelling, &name[i], 1);
+		}
+		i++;
+	}
+	put_integer(spelling, &integer);
+}
+
+// --- index -------------------------------------------------------------------
+
+// FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/
+static uint32_t hash_of(const char *text)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *text; text++)
+		hash = (hash ^ (uint8_t)*text) * 16777619u;
+	return hash;
+}
+
+static bool is_indexed(const struct heap_type *type)
+{
+	switch (type->kind) {
+	case HEAP_TYPE_BASE:
+	case HEAP_TYPE_STRUCT:
+	case HEAP_TYPE_CLASS:
+	case HEAP_TYPE_UNION:
+	case HEAP_TYPE_ENUM:
+		return type->name != 0 && type->size > 0;
+	default:
+		return false;
+	}
+}
+
+struct heap_error *class_names_create(const struct heap_types *types, struct class_names **result)
+{
+	struct class_names *names = calloc(1, sizeof(*names));
+	struct spelling *spelling = malloc(sizeof(*spelling));
+	uint32_t size = 64;
+
+	while (size / 2 < types->count && size < UINT32_C(1) << 31)
+		size *= 2;
+	if (names) {
+		names->types = types;
+		names->mask = size - 1;
+		names->entries = calloc(size, sizeof(*names->entries));
+	}
+	if (!names || !spelling || !names->entries) {
+		free(spelling);
+		class_names_destroy(names);
+		return heap_error_out_of_memory();
+	}
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const char *name = heap_types_string(types, types->types[id].name);
+
+		if (!is_indexed(&types->types[id]))
+			continue;
+		spell(spelling, name, strlen(name));
+		if (spelling->too_long)
+			continue;
+
+		uint32_t hash = hash_of(spelling->text), at = hash & names->mask;
+
+		while (names->entries[at].type != HEAP_NO_TYPE)
+			at = (at + 1) & names->mask;
+		names->entries[at] = (struct entry){ hash, id };
+	}
+	free(spelling);
+	*result = names;
+	return NULL;
+}
+
+void class_names_destroy(struct class_names *names)
+{
+	if (!names)
+		return;
+	free(names->entries);
+	free(names);
+}
+
+heap_type_id class_names_find(const struct class_names *names, const char *name, size_t length)
+{
+	struct spelling wanted, other;
+	heap_type_id found = HEAP_NO_TYPE;
+	unsigned count = 0;
+
+	spell(&wanted, name, length);
+	if (wanted.too_long || length == 0)
+		return HEAP_NO_TYPE;
+
+	uint32_t hash = hash_of(wanted.text);
+
+	for (uint32_t at = hash & names->mask; names->entries[at].type != HEAP_NO_TYPE;
+	     at = (at + 1) & names->mask) {
+		heap_type_id id = names->entries[at].type;
+		const char *text = heap_types_string(names->types, names->types->types[id].name);
+
+		if (names->entries[at].hash != hash)
+			continue;
+		if (equals(name, length, text))
+			return id;
+		spell(&other, text, strlen(text));
+		if (strcmp(wanted.text, other.text) == 0) {
+			found = id;
+			count++;
+		}
+	}
+	return count == 1 ? found : HEAP_NO_TYPE;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CLASS_NAMES_H
+#define CLASS_NAMES_H
+
+/**
+ * Types by their C++ names, however those are written.
+ *
+ * A demangled symbol, gcc's debug information and clang's have three spellings of one type:
+ *
+ *	foo<char const*, unsigned long, 4ul>     the symbol's, demangled
+ *	foo<const char*, long unsigned int, 4>   gcc's
+ *	foo<const char *, unsigned long, 4>      clang's
+ *
+ * They are compared without spaces, qualifiers and suffixes, and with one order of words.
+ */
+
+#include "lib/types/types.h"
+
+struct class_names;
+
+/** Of all structs, classes, unions, enums and base types; @p types must outlive it. */
+HEAP_MUST_CHECK
+struct heap_error *class_names_create(const struct heap_types *types, struct class_names **result);
+
+/** NULL is fine. */
+void class_names_destroy(struct class_names *names);
+
+/**
+ * The type of that name: of several one that is spelled the very same, and defined rather
+ * than declared.
+ *
+ * @param length  of the name, which need not end there
+ * @return HEAP_NO_TYPE if there is none, or several that are only spelled alike
+ */
+heap_type_id class_names_find(const struct class_names *names, const char *name, size_t length);
+
+#endif

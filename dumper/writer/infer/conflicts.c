@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Conflicts: typed slots that speak against the names of what they point to.
+ *
+ * A stale pointer, a union's other member, a void * that was cast: each may have named a block
+ * first. When all names are there, all slots are heard once more, each for or against the name.
+ * What is left against is kept for people to see.
+ */
+#include "dumper/writer/infer/inference.h"
+
+#include "dumper/writer/progress.h"
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	AHEAD = 12, // edges whose memory is asked for before they are looked at
+};
+
+struct weights {
+	uint32_t *support;     // [objects] slots that agree
+	uint32_t *rival_votes; // [objects] slots that agree with the rival, if that fits
+	uint64_t *words;       // [CONTENT_WORDS]
+};
+
+// The preferred one of the rivals that fit, rather than the first one that is seen.
+static void note_rival(struct inference *inference, struct weights *weights, heap_object_id target,
+		       heap_type_id type, bool fits)
+{
+	heap_type_id *rival = &inference->capture->rival[target];
+	uint32_t *votes = &weights->rival_votes[target];
+
+	if (!fits && *votes > 0)
+		return;
+	if (*rival == HEAP_NO_TYPE || (fits && *votes == 0) ||
+	    (*rival != type && inference_prefers(inference, type, *rival))) {
+		*rival = type;
+		*votes = 0;
+	}
+	*votes += fits && *rival == type;
+}
+
+// What the slots at one place say of what they point to.
+static void weigh(struct inference *inference, struct weights *weights,
+		  const struct heap_slot *slots, uint32_t count, heap_object_id target,
+		  uint64_t interior)
+{
+	struct capture *capture = inference->capture;
+	const struct layouts *layouts = &inference->layouts;
+	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	heap_type_id against = HEAP_NO_TYPE;
+
+	if (layouts_is_start(interior))
+		interior = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		heap_type_id pointee = slots[i].pointee;
+
+		if (!layouts_is_compound(layouts, pointee))
+			return;
+		if (capture->type[target] == pointee ||
+		    inference_has(inference, target, pointee, interior)) {
+			weights->support[target]++;
+			return;
+		}
+		if (interior > 0 && inference_is_raw(inference, target, interior))
+			return;
+		against = pointee;
+		if (interior == 0)
+			claim = layouts_fit(layouts, pointee,
+					    objects_size(&capture->objects, target));
+	}
+	capture->rivals[target]++;
+	if (count > 1)
+		return;
+	note_rival(inference, weights, target, claim.fit == LAYOUT_NONE ? against : claim.type,
+		   claim.fit != LAYOUT_NONE);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *weigh_slot(struct inference *inference, struct weights *weights,
+				     const struct heap_repetition *repetition, uint64_t offset,
+				     heap_object_id target, uint64_t interior)
+{
+	uint32_t first, end;
+	const struct heap_slots *slots;
+
+	if (inference->rank[target] == RANK_NONE)
+		return NULL;
+	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
+	if (slots)
+		weigh(inference, weights, slots->list + first, end - first, target, interior);
+	return NULL;
+}
+
+static void fetch(const struct inference *inference, const struct weights *weights,
+		  heap_object_id object)
+{
+	__builtin_prefetch(&inference->rank[object]);
+	__builtin_prefetch(&inference->capture->type[object]);
+	__builtin_prefetch(&weights->support[object], 1);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *weigh_objects(struct inference *inference, struct weights *weights)
+{
+	const struct capture *capture = inference->capture;
+	const struct edges *edges = &capture->edges;
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = 0; !error && i < capture->objects.count; i++) {
+		const struct heap_repetition *repetition;
+
+		if (capture->type[i] == HEAP_NO_TYPE || edges->first[i] == edges->first[i + 1])
+			continue;
+		error = heap_repetitions_find(&inference->repetitions, capture->type[i],
+					      &repetition);
+		for (uint32_t j = edges->first[i]; !error && j < edges->first[i + 1]; j++) {
+			progress_step();
+			if (j + AHEAD < edges->count)
+				fetch(inference, weights, edges->target[j + AHEAD]);
+			error = weigh_slot(inference, weights, repetition,
+					   (uint64_t)edges->slot[j] * 8, edges->target[j],
+					   edges->interior[j]);
+		}
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *weigh_roots(struct inference *inference, struct weights *weights)
+{
+	const struct roots *roots = &inference->capture->roots;
+	struct heap_error *error = NULL;
+
+	for (uint64_t i = 0; !error && i < roots->edge_count; i++) {
+		progress_step();
+		const struct heap_root_edge *edge = &roots->edges[i];
+		heap_type_id type = inference_root_type(inference, &roots->roots[edge->root]);
+		const struct heap_repetition *repetition;
+
+		if (type == HEAP_NO_TYPE)
+			continue;
+		error = heap_repetitions_find(&inference->repetitions, type, &repetition);
+		if (!error)
+			error = weigh_slot(inference, weights, repetition, edge->offset,
+					   edge->target, edge->interior);
+	}
+	return error;
+}
+
+// Whether the name that slots speak for instead is to be believed.
+static bool is_outvoted(const struct inference *inference, const struct weights *weights,
+			heap_object_id object)
+{
+	const struct capture *capture = inference->capture;
+	struct layout_claim claim;
+	struct content content;
+
+	if (weights->rival_votes[object] <= weights->support[object] ||
+	    inference->rank[object] < RANK_EXACT || inference->renamed[object])
+		return false;
+	claim = layouts_fit(&inference->layouts, capture->rival[object],
+			    objects_size(&capture->objects, object));
+	content_read(inference, object, weights->words, &content);
+	return claim.fit != LAYOUT_NONE &&
+	       content_score(inference, &content, claim.type, claim.elements) >= 0;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *rename_outvoted(struct inference *inference,
+					  const struct weights *weights, uint64_t *renamed)
+{
+	struct capture *capture = inference->capture;
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = 0; !error && i < capture->objects.count; i++) {
+		if (!is_outvoted(inference, weights, i))
+			continue;
+
+		struct layout_claim claim = layouts_fit(&inference->layouts, capture->rival[i],
+							objects_size(&capture->objects, i));
+
+		inference->renamed[i] = true; // once: what it says of others may come back
+		inference->rank[i] = RANK_NONE;
+		++*renamed;
+		error = inference_claim(inference, RANK_EXACT,
+					&(struct claim){ i, claim.type, claim.elements,
+							 HEAP_EVIDENCE_POINTER, false });
+	}
+	return error;
+}
+
+struct heap_error *rivals_weigh(struct inference *inference, uint64_t *renamed)
+{
+	struct capture *capture = inference->capture;
+	size_t count = (size_t)capture->objects.count + 1;
+	CLEANUP_FREE uint32_t *support = calloc(count, sizeof(*support));
+	CLEANUP_FREE uint32_t *rival_votes = calloc(count, sizeof(*rival_votes));
+	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+	struct weights weights = { support, rival_votes, words };
+
+	if (!support || !rival_votes || !words)
+		return heap_error_out_of_memory();
+	memset(capture->rival, 0, count * sizeof(*capture->rival));
+	memset(capture->rivals, 0, count * sizeof(*capture->rivals));
+
+	struct heap_error *error = weigh_objects(inference, &weights);
+
+	if (!error)
+		error = weigh_roots(inference, &weights);
+	return error ? error : rename_outvoted(inference, &weights, renamed);
+}

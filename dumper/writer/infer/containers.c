@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/containers.h"
+
+#include "dumper/writer/infer/class_names.h"
+#include "lib/types/templates.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_COPIES = 32, // types that one container has in it and that point to nodes
+	MAX_DEPTH = 24,
+	MAX_VISITS = 4096, // types looked at for one container
+	MAX_NAME = 4096,
+};
+
+static const char *name_of(const struct heap_types *types, heap_type_id id)
+{
+	return heap_types_string(types, types->types[id].name);
+}
+
+static bool is_compound(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
+	       type->kind == HEAP_TYPE_UNION;
+}
+
+static bool begins(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+// --- types by name -----------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *add_pointer(struct heap_types *types, heap_type_id target,
+				      heap_type_id *result)
+{
+	// A second one like it does no harm; to look for it would take longer than all the rest.
+	return heap_types_add(
+		types,
+		&(struct heap_type){ .kind = HEAP_TYPE_POINTER, .size = 8, .target = target },
+		result);
+}
+
+static size_t without_const(const char *name, size_t length)
+{
+	static const char word[] = "const";
+
+	while (length > 0 && name[length - 1] == ' ')
+		length--;
+	if (length > strlen(word) &&
+	    strncmp(name + length - strlen(word), word, strlen(word)) == 0 &&
+	    strchr(" *>", name[length - strlen(word) - 1]))
+		return without_const(name, length - strlen(word));
+	return length;
+}
+
+// A template's argument as a type: a class, a base type, or a pointer to one of them.
+HEAP_MUST_CHECK
+static struct heap_error *find_type(struct heap_types *types, const struct class_names *names,
+				    const char *name, size_t length, heap_type_id *result)
+{
+	unsigned pointers = 0;
+	struct heap_error *error = NULL;
+
+	length = without_const(name, length);
+	while (length > 0 && name[length - 1] == '*') {
+		pointers++;
+		length = without_const(name, length - 1);
+	}
+	*result = class_names_find(names, name, length);
+	if (*result == HEAP_NO_TYPE)
+		return NULL;
+	for (; !error && pointers > 0; pointers--)
+		error = add_pointer(types, *result, result);
+	return error;
+}
+
+// --- buffers -----------------------------------------------------------------
+
+// The number of a type's own member; UINT32_MAX if it has none of that name.
+static uint32_t find_member(const struct heap_types *types, heap_type_id id, const char *name)
+{
+	const struct heap_type *type = &types->types[id];
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if (strcmp(heap_types_string(types, member->name), name) == 0)
+			return type->first_member + i;
+	}
+	return UINT32_MAX;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *fill_buffer(struct heap_types *types, const struct class_names *names,
+				      heap_type_id id)
+{
+	size_t length;
+	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	heap_type_id content = HEAP_NO_TYPE;
+	uint32_t storage = find_member(types, id, "_M_storage");
+
+	if (!argument || storage == UINT32_MAX)
+		return NULL;
+
+	struct heap_error *error = find_type(types, names, argument, length, &content);
+	uint64_t size = heap_types_size(types, content);
+
+	if (!error && size > 0 && size <= types->types[id].size)
+		types->members[storage].type = content;
+	return error;
+}
+
+// --- buffers of elements -----------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *add_array(struct heap_types *types, heap_type_id element,
+				    heap_type_id *result)
+{
+	return heap_types_add(types,
+			      &(struct heap_type){ .kind = HEAP_TYPE_ARRAY,
+						   .flags = HEAP_TYPE_FLEXIBLE,
+						   .target = element },
+			      result);
+}
+
+// A vector points to an array, never to a part of something larger.
+HEAP_MUST_CHECK
+static struct heap_error *lead_to_array(struct heap_types *types, const struct class_names *names,
+					heap_type_id id)
+{
+	uint32_t member = find_member(types, id, "_M_start");
+	heap_type_id pointer, array;
+
+	(void)names;
+	if (member == UINT32_MAX)
+		member = find_member(types, id, "__begin_");
+	if (member == UINT32_MAX)
+		return NULL;
+	pointer = heap_types_strip(types, types->members[member].type);
+
+	heap_type_id target = types->types[pointer].target;
+
+	if (types->types[pointer].kind != HEAP_TYPE_POINTER || target == HEAP_NO_TYPE ||
+	    types->types[heap_types_strip(types, target)].kind == HEAP_TYPE_ARRAY)
+		return NULL;
+
+	struct heap_error *error = add_array(types, target, &array);
+
+	if (!error)
+		error = add_pointer(types, array, &pointer);
+	if (!error)
+		types->members[member].type = pointer;
+	return error;
+}
+
+// --- what clang leaves out ---------------------------------------------------
+
+// clang only declares classes whose constructors a unit does not call, and most units do not
+// call those of a string's or an owner's parts.
+
+HEAP_MUST_CHECK
+static struct heap_error *complete_string(struct heap_types *types, const struct class_names *names,
+					  heap_type_id id)
+{
+	uint32_t member = find_member(types, id, "_M_dataplus");
+	size_t length;
+	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	heap_type_id character = HEAP_NO_TYPE, added;
+	struct heap_member text = { 0 };
+
+	if (member == UINT32_MAX || !argument ||
+	    heap_types_size(types, types->members[member].type) > 0)
+		return NULL;
+
+	struct heap_type hider = types->types[heap_types_strip(types, types->members[member].type)];
+	struct heap_error *error = find_type(types, names, argument, length, &character);
+
+	if (error || character == HEAP_NO_TYPE)
+		return error;
+	error = add_pointer(types, character, &text.type);
+	if (!error)
+		error = heap_types_add_string(types, "_M_p", &text.name);
+	hider.kind = HEAP_TYPE_STRUCT;
+	hider.flags &= (uint8_t)~HEAP_TYPE_DECLARATION;
+	hider.size = 8;
+	hider.first_member = types->member_count;
+	hider.members = 1;
+	if (!error)
+		error = heap_types_add_member(types, &text);
+	if (!error)
+		error = heap_types_add(types, &hider, &added);
+	if (!error)
+		types->members[member].type = added;
+	return error;
+}
+
+static bool stop_at_pointer(void *context, uint64_t offset, heap_type_id pointer)
+{
+	(void)context;
+	(void)offset;
+	(void)pointer;
+	return false;
+}
+
+// An owner whose deleter takes no room is its pointer.
+HEAP_MUST_CHECK
+static struct heap_error *complete_owner(struct heap_types *types, const struct class_names *names,
+					 heap_type_id id)
+{
+	uint32_t member = find_member(types, id, "_M_t");
+	size_t length;
+	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	heap_type_id target = HEAP_NO_TYPE;
+
+	if (member == UINT32_MAX || !argument || types->types[id].size != 8 ||
+	    !heap_types_visit_pointers(types, id, stop_at_pointer, NULL))
+		return NULL;
+	if (length > 2 && strncmp(argument + length - 2, "[]", 2) == 0)
+		length -= 2;
+
+	struct heap_error *error = find_type(types, names, argument, length, &target);
+
+	if (!error && target != HEAP_NO_TYPE)
+		error = add_pointer(types, target, &target);
+	if (!error && target != HEAP_NO_TYPE)
+		types->members[member].type = target;
+	return error;
+}
+
+// --- nodes -------------------------------------------------------------------
+
+// Types that are copied with their pointers to `base` leading to `node`.
+struct copies {
+	struct heap_types *types;
+	heap_type_id base; // HEAP_NO_TYPE: all pointers
+	heap_type_id node;
+	heap_type_id pointer; // to node; HEAP_NO_TYPE: not made yet
+	struct {
+		heap_type_id from, to;
+	} made[MAX_COPIES];
+	size_t count;
+	unsigned visits;
+};
+
+static bool is_pointer_to_base(const struct copies *copies, const struct heap_type *type)
+{
+	const struct heap_types *types = copies->types;
+	heap_type_id target = heap_types_strip(types, type->target);
+
+	if (copies->base == HEAP_NO_TYPE)
+		return type->kind == HEAP_TYPE_POINTER;
+	// One name may stand for a declaration too.
+	return type->kind == HEAP_TYPE_POINTER &&
+	       types->types[target].name == types->types[copies->base].name &&
+	       target != HEAP_NO_TYPE;
+}
+
+static bool points_to_base(struct copies *copies, heap_type_id id, int depth)
+{
+	const struct heap_types *types = copies->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	if (depth > MAX_DEPTH || copies->visits++ > MAX_VISITS)
+		return false;
+	for (uint32_t i = 0; is_compound(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if (!(member->flags & HEAP_MEMBER_VIRTUAL_BASE) &&
+		    points_to_base(copies, member->type, depth + 1))
+			return true;
+	}
+	return is_pointer_to_base(copies, type);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *copy_type(struct copies *copies, heap_type_id id, int depth,
+				    heap_type_id *result);
+
+// The members of a type itself: a copy, or what holds copies.
+HEAP_MUST_CHECK
+static struct heap_error *change_members(struct copies *copies, heap_type_id id, int depth)
+{
+	struct heap_types *types = copies->types;
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < types->types[id].members; i++) {
+		uint32_t number = types->types[id].first_member + i;
+		heap_type_id changed = types->members[number].type;
+
+		if (!(types->members[number].flags & HEAP_MEMBER_VIRTUAL_BASE))
+			error = copy_type(copies, changed, depth, &changed);
+		// Copying may have moved the members.
+		types->members[number].type = changed;
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *duplicate(struct heap_types *types, heap_type_id id, heap_type_id *result)
+{
+	struct heap_type copy = types->types[id];
+	uint32_t first = copy.first_member;
+	struct heap_error *error = NULL;
+
+	copy.first_member = types->member_count;
+	for (uint32_t i = 0; !error && i < copy.members; i++) {
+		struct heap_member member = types->members[first + i];
+
+		error = heap_types_add_member(types, &member);
+	}
+	return error ? error : heap_types_add(types, &copy, result);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *copy_type(struct copies *copies, heap_type_id id, int depth,
+				    heap_type_id *result)
+{
+	heap_type_id stripped = heap_types_strip(copies->types, id), copy;
+	struct heap_error *error;
+
+	if (!points_to_base(copies, stripped, depth)) {
+		*result = id;
+		return NULL;
+	}
+	if (copies->types->types[stripped].kind == HEAP_TYPE_POINTER) {
+		error = copies->pointer
+				? NULL
+				: add_pointer(copies->types, copies->node, &copies->pointer);
+		*result = copies->pointer;
+		return error;
+	}
+	for (size_t i = 0; i < copies->count; i++) {
+		if (copies->made[i].from == stripped) {
+			*result = copies->made[i].to;
+			return NULL;
+		}
+	}
+	if (copies->count == MAX_COPIES) {
+		*result = id;
+		return NULL;
+	}
+	error = duplicate(copies->types, stripped, &copy);
+	if (error)
+		return error;
+	copies->made[copies->count].from = stripped;
+	copies->made[copies->count++].to = copy;
+	*result = copy;
+	return change_members(copies, copy, depth + 1);
+}
+
+// The base class at a node's start by which the library points to nodes.
+static heap_type_id find_base(const struct heap_types *types, heap_type_id node, const char *name)
+{
+	const struct heap_type *type = &types->types[node];
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		heap_type_id base = heap_types_strip(types, member->type);
+
+		if ((member->flags & HEAP_MEMBER_BASE) && member->offset == 0 &&
+		    begins(name_of(types, base), name))
+			return base;
+	}
+	return HEAP_NO_TYPE;
+}
+
+struct rule {
+	const char *holder; // classes that point to nodes
+	const char *node;   // classes of nodes, which the holder's parts mention
+	const char *base;   // what nodes are pointed to by
+};
+
+static const struct rule rules[] = {
+	{ "std::_Rb_tree<", "std::_Rb_tree_node<", "std::_Rb_tree_node_base" },
+	{ "std::_List_base<", "std::_List_node<", "std::__detail::_List_node_base" },
+	{ "std::__cxx11::_List_base<", "std::_List_node<", "std::__detail::_List_node_base" },
+	{ "std::_Fwd_list_base<", "std::_Fwd_list_node<", "std::_Fwd_list_node_base" },
+	{ "std::_Hashtable<", "std::__detail::_Hash_node<", "std::__detail::_Hash_node_base" },
+	{ "std::__1::__tree<", "std::__1::__tree_node<", "std::__1::__tree_node_base<" },
+	{ "std::__1::__list_imp<", "std::__1::__list_node<", "std::__1::__list_node_base<" },
+	// Iterators mention what they lead to, as their first argument.
+	{ "std::_Rb_tree_iterator<", NULL, "std::_Rb_tree_node_base" },
+	{ "std::_Rb_tree_const_iterator<", NULL, "std::_Rb_tree_node_base" },
+	{ "std::_List_iterator<", NULL, "std::__detail::_List_node_base" },
+	{ "std::_List_const_iterator<", NULL, "std::__detail::_List_node_base" },
+	{ "std::_Fwd_list_iterator<", NULL, "std::_Fwd_list_node_base" },
+	{ "std::_Fwd_list_const_iterator<", NULL, "std::_Fwd_list_node_base" },
+};
+
+// The node that an iterator leads to: of the rule for its container, with its argument.
+static heap_type_id find_iterated(const struct heap_types *types, const struct class_names *names,
+				  heap_type_id id, const struct rule *rule)
+{
+	size_t length;
+	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	char name[MAX_NAME];
+
+	for (const struct rule *other = rules; argument && other->node; other++) {
+		if (strcmp(other->base, rule->base) != 0)
+			continue;
+
+		int written =
+			snprintf(name, sizeof(name), "%s%.*s>", other->node, (int)length, argument);
+
+		return written > 0 && (size_t)written < sizeof(name)
+			       ? class_names_find(names, name, (size_t)written)
+			       : HEAP_NO_TYPE;
+	}
+	return HEAP_NO_TYPE;
+}
+
+static heap_type_id find_node(const struct heap_types *types, const struct class_names *names,
+			      heap_type_id id, const struct rule *rule)
+{
+	size_t length;
+	const char *mention;
+
+	if (!rule->node)
+		return find_iterated(types, names, id, rule);
+	mention = heap_template_mention(types, id, rule->node, &length);
+	return mention ? class_names_find(names, mention, length) : HEAP_NO_TYPE;
+}
+
+// Lets a container's pointers lead to its nodes, and those of the nodes to each other.
+HEAP_MUST_CHECK
+static struct heap_error *lead_to_nodes(struct heap_types *types, const struct class_names *names,
+					heap_type_id holder, const struct rule *rule)
+{
+	heap_type_id node = find_node(types, names, holder, rule);
+	heap_type_id base = node ? find_base(types, node, rule->base) : HEAP_NO_TYPE;
+	struct copies copies = { .types = types, .base = base, .node = node };
+
+	if (base == HEAP_NO_TYPE)
+		return NULL;
+
+	struct heap_error *error = change_members(&copies, holder, 0);
+
+	return error ? error : change_members(&copies, node, 0);
+}
+
+static const struct rule *find_rule(const char *name)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		// Not a class inside it.
+		if (begins(name, rules[i].holder) && heap_template_length(name) == strlen(name))
+			return &rules[i];
+	}
+	return NULL;
+}
+
+// --- Rust --------------------------------------------------------------------
+
+// A Vec<T>'s buffer is bytes until one looks at T.
+HEAP_MUST_CHECK
+static struct heap_error *complete_vec(struct heap_types *types, const struct class_names *names,
+				       heap_type_id id)
+{
+	uint32_t member = find_member(types, id, "buf");
+	size_t length;
+	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+	heap_type_id element = HEAP_NO_TYPE, buffer;
+
+	if (member == UINT32_MAX || !argument)
+		return NULL;
+
+	struct heap_error *error = find_type(types, names, argument, length, &element);
+
+	if (error || heap_types_size(types, element) == 0)
+		return error;
+
+	struct copies copies = { .types = types };
+
+	error = add_array(types, element, &copies.node);
+	if (!error)
+		error = copy_type(&copies, types->members[member].type, 0, &buffer);
+	if (!error)
+		types->members[member].type = buffer;
+	return error;
+}
+
+// Which classes are completed by themselves, and how.
+static const struct {
+	const char *name;
+	bool parts; // also classes inside it
+	struct heap_error *(*complete)(struct heap_types *types, const struct class_names *names,
+				       heap_type_id id);
+} completions[] = {
+	{ "__gnu_cxx::__aligned_membuf<", false, fill_buffer },
+	{ "__gnu_cxx::__aligned_buffer<", false, fill_buffer },
+	{ "std::_Vector_base<", true, lead_to_array },
+	{ "std::__1::vector<", false, lead_to_array },
+	{ "std::__1::__vector_base<", false, lead_to_array },
+	{ "std::__cxx11::basic_string<", false, complete_string },
+	{ "std::basic_string<", false, complete_string },
+	{ "std::unique_ptr<", false, complete_owner },
+	{ "alloc::vec::Vec<", false, complete_vec },
+	{ "alloc::collections::vec_deque::VecDeque<", false, complete_vec },
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *complete(struct heap_types *types, const struct class_names *names,
+				   heap_type_id id)
+{
+	const char *name = name_of(types, id);
+	const struct rule *rule = find_rule(name);
+
+	if (rule)
+		return lead_to_nodes(types, names, id, rule);
+	for (size_t i = 0; i < sizeof(completions) / sizeof(*completions); i++) {
+		if (begins(name, completions[i].name) &&
+		    (completions[i].parts || heap_template_length(name) == strlen(name)))
+			return completions[i].complete(types, names, id);
+	}
+	return NULL;
+}
+
+struct heap_error *containers_complete_types(struct heap_types *types)
+{
+	struct class_names *names = NULL;
+	struct heap_error *error = class_names_create(types, &names);
+	heap_type_id count = types->count; // without those that are added here
+
+	for (heap_type_id id = 1; !error && id < count; id++) {
+		if (is_compound(&types->types[id]) && types->types[id].size > 0)
+			error = complete(types, names, id);
+	}
+	class_names_destroy(names);
+	return error;
+}

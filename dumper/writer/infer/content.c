@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Evidence by content: never names a type, only chooses among candidates.
+ *
+ * Each word that the candidate has a member at may confirm, doubt or contradict it. What is
+ * strict: a pointer member holds null or a pointer that can be one of that type; a bool, an enum
+ * and a small number are no halves of pointers into the heap, and hold values of theirs. What is
+ * lenient: unions, integers as wide as a pointer (many a program keeps pointers there) and
+ * padding, in which old bytes of the heap may lie about; such bytes may also lie in members that
+ * the program has not set yet, so that one contradiction alone proves nothing.
+ */
+#include "dumper/writer/infer/inference.h"
+
+#include "dumper/writer/progress.h"
+
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 16,
+	CHECKED_ELEMENTS = 8, // of an array
+	PAGE = 4096,          // no pointer points below
+
+	// What one word says of a candidate.
+	CONFIRMED = 1,
+	DOUBTED = -1,
+	CONTRADICTED = -2,
+};
+
+#define ADDRESSES (UINT64_C(1) << 47) // of user space, on x86-64 and most aarch64
+
+struct check {
+	const struct inference *inference;
+	const struct content *content;
+};
+
+void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
+		  struct content *result)
+{
+	content_read_from(inference, inference->pages, object, words, result);
+}
+
+void content_read_from(const struct inference *inference, struct pages *pages,
+		       heap_object_id object, uint64_t *words, struct content *result)
+{
+	const struct objects *objects = &inference->capture->objects;
+	uint64_t count = (objects_size(objects, object) + 7) / 8; // texts end within a word
+
+	if (count > CONTENT_WORDS)
+		count = CONTENT_WORDS;
+	pages_read(pages, objects->address[object], words, count * 8);
+	*result = (struct content){ object, words, count };
+}
+
+// What programs keep in a void * besides pointers: numbers, and addresses of anything.
+static bool is_number(uint64_t word)
+{
+	return word < ADDRESSES || word >= UINT64_MAX - UINT32_MAX;
+}
+
+// The object into which a word of a block points. That has been looked up already: it is an edge.
+static heap_object_id find_target(const struct inference *inference, heap_object_id object,
+				  uint64_t offset)
+{
+	const struct edges *edges = &inference->capture->edges;
+	uint32_t at = edges_find(edges, object, offset);
+
+	return at < edges->first[object + 1] && edges->slot[at] == offset / 8 ? edges->target[at]
+									      : HEAP_NO_OBJECT;
+}
+
+static bool points_into_heap(const struct check *check, uint64_t offset)
+{
+	return find_target(check->inference, check->content->object, offset) != HEAP_NO_OBJECT;
+}
+
+// What a pointer speaks for: a word that may be one to something of that type.
+static int pointer_score(const struct check *check, uint64_t offset, heap_type_id pointee)
+{
+	const struct inference *inference = check->inference;
+	const struct capture *capture = inference->capture;
+	const struct heap_types *types = inference->layouts.types;
+	uint64_t word = check->content->words[offset / 8];
+	heap_object_id target;
+
+	if (word == 0)
+		return 0;
+	target = find_target(inference, check->content->object, offset);
+	if (target == HEAP_NO_OBJECT) {
+		if (pointee == HEAP_NO_TYPE)
+			return is_number(word) ? 0 : DOUBTED;
+		return word >= PAGE && image_find(&capture->image, word) ? 0 : CONTRADICTED;
+	}
+	if (pointee == HEAP_NO_TYPE)
+		return CONFIRMED;
+	if (types->types[pointee].kind == HEAP_TYPE_FUNCTION)
+		return CONTRADICTED;
+	// A char * seldom points to what is known to be a structure.
+	if (!layouts_is_compound(&inference->layouts, pointee))
+		return inference->name_rank[target] <= RANK_VOTE &&
+				       layouts_is_compound(&inference->layouts,
+							   capture->type[target])
+			       ? CONTRADICTED
+			       : CONFIRMED;
+
+	uint64_t interior = word - capture->objects.address[target];
+
+	if (layouts_is_start(interior))
+		interior = 0;
+	if (layouts_size(&inference->layouts, pointee) >
+		    objects_size(&capture->objects, target) - interior &&
+	    !layouts_is_flexible(&inference->layouts, pointee))
+		return CONTRADICTED;
+	if (inference->name_rank[target] > RANK_VOTE ||
+	    inference_has(inference, target, pointee, interior) ||
+	    inference_is_raw(inference, target, interior))
+		return CONFIRMED;
+	return CONTRADICTED;
+}
+
+static int scalar_score(const struct check *check, uint64_t offset, heap_type_id id)
+{
+	const struct heap_types *types = check->inference->layouts.types;
+	const struct heap_type *type = &types->types[id];
+	const struct content *content = check->content;
+	uint64_t value = 0;
+
+	if (offset / 8 >= content->count || type->size == 0 || type->size > 8 ||
+	    offset % type->size != 0)
+		return 0;
+
+	memcpy(&value, (const char *)content->words + offset, type->size);
+	switch (type->kind) {
+	case HEAP_TYPE_POINTER:
+	case HEAP_TYPE_REFERENCE:
+		return pointer_score(check, offset,
+				     layouts_strip(&check->inference->layouts, type->target));
+	case HEAP_TYPE_ENUM:
+		return layouts_is_enumerator(&check->inference->layouts, id, value,
+					     ~UINT64_C(0) >> (64 - 8 * type->size))
+			       ? 0
+			       : CONTRADICTED;
+	case HEAP_TYPE_BASE:
+		if ((type->flags & HEAP_TYPE_BOOLEAN) && value > 1)
+			return CONTRADICTED;
+		// An integer as wide as a pointer may be one; of others, only the first of a word
+		// is asked, so that a pointer that lies over two of them counts once.
+		if (offset % 8 != 0 || (type->size == 8 && !(type->flags & HEAP_TYPE_FLOAT)) ||
+		    !points_into_heap(check, offset))
+			return 0;
+		return type->size == 1 ? DOUBTED : CONTRADICTED;
+	default:
+		return 0;
+	}
+}
+
+static int type_score(const struct check *check, uint64_t offset, heap_type_id id, int depth);
+
+// Characters that hold a pointer are none, unless it is left over behind the end of a text.
+static int characters_score(const struct check *check, uint64_t offset, uint64_t count)
+{
+	const struct content *content = check->content;
+	const char *bytes = (const char *)content->words;
+	int score = 0;
+
+	for (uint64_t at = (offset + 7) / 8 * 8; at + 8 <= offset + count; at += 8) {
+		if (at / 8 >= content->count || memchr(bytes + offset, '\0', at - offset))
+			break;
+		if (points_into_heap(check, at))
+			score += DOUBTED;
+	}
+	return score;
+}
+
+static int array_score(const struct check *check, uint64_t offset, const struct heap_type *type,
+		       int depth)
+{
+	const struct layouts *layouts = &check->inference->layouts;
+	heap_type_id element = layouts_strip(layouts, type->target);
+	uint64_t stride = layouts_size(layouts, element);
+	int score = 0;
+
+	if (layouts_is_character(layouts, element))
+		return characters_score(check, offset, type->count);
+	for (uint64_t i = 0; stride > 0 && i < type->count && i < CHECKED_ELEMENTS * 8; i++)
+		score += type_score(check, offset + i * stride, element, depth + 1);
+	return score;
+}
+
+// Of a word's bit-fields the first is asked, and only whether they are a pointer.
+static int bit_field_score(const struct check *check, uint64_t offset,
+			   const struct heap_member *member)
+{
+	if (member->bit_offset != 0 || offset % 8 != 0)
+		return 0;
+	return points_into_heap(check, offset) ? CONTRADICTED : 0;
+}
+
+// True if a member of a byte or two has nothing but padding behind it, up to the end of the word.
+static bool is_before_padding(const struct layouts *layouts, heap_type_id whole,
+			      const struct heap_member *member)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[whole];
+	heap_type_id id = layouts_strip(layouts, member->type);
+	const struct heap_member *end = &types->members[type->first_member + type->members];
+	uint64_t next = member + 1 < end ? member[1].offset : type->size;
+
+	return types->types[id].kind == HEAP_TYPE_BASE && types->types[id].size <= 2 &&
+	       !(member->flags & HEAP_MEMBER_BIT_FIELD) && layouts->facts[whole].is_ordered &&
+	       next >= member->offset + 8;
+}
+
+// A word with such a member may hold the rest of an old pointer, which may still lead to somewhere.
+static int padded_score(const struct check *check, uint64_t offset, heap_type_id id)
+{
+	const struct heap_type *type = &check->inference->layouts.types->types[id];
+	const char *bytes = (const char *)check->content->words;
+
+	return (type->flags & HEAP_TYPE_BOOLEAN) && (bytes[offset] & ~1) ? CONTRADICTED : 0;
+}
+
+static int member_score(const struct check *check, uint64_t offset, heap_type_id whole,
+			const struct heap_member *member, int depth)
+{
+	const struct layouts *layouts = &check->inference->layouts;
+
+	if (member->flags & HEAP_MEMBER_VIRTUAL_BASE || offset / 8 >= check->content->count)
+		return 0;
+	if (member->flags & HEAP_MEMBER_BIT_FIELD)
+		return bit_field_score(check, offset, member);
+	if (is_before_padding(layouts, whole, member))
+		return padded_score(check, offset, layouts_strip(layouts, member->type));
+	return type_score(check, offset, member->type, depth + 1);
+}
+
+static int type_score(const struct check *check, uint64_t offset, heap_type_id id, int depth)
+{
+	const struct heap_types *types = check->inference->layouts.types;
+	int score = 0;
+
+	id = layouts_strip(&check->inference->layouts, id);
+
+	const struct heap_type *type = &types->types[id];
+
+	if (depth == MAX_DEPTH || offset / 8 >= check->content->count)
+		return 0;
+	if (type->kind == HEAP_TYPE_ARRAY)
+		return array_score(check, offset, type, depth);
+	if (type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS)
+		return type->kind == HEAP_TYPE_UNION ? 0 : scalar_score(check, offset, id);
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if ((offset + member->offset) / 8 >= check->content->count &&
+		    check->inference->layouts.facts[id].is_ordered)
+			break;
+		progress_step();
+		score += member_score(check, offset + member->offset, id, member, depth);
+	}
+	return score;
+}
+
+// So many values of a type. The last ones may not be in use yet, and hold what was there
+// before: they may confirm, but not contradict. Nor may any void *.
+static int elements_score(const struct check *check, uint64_t offset, heap_type_id type,
+			  uint64_t elements)
+{
+	const struct heap_types *types = check->inference->layouts.types;
+	uint64_t stride = layouts_size(&check->inference->layouts, type);
+	bool strict = types->types[type].kind != HEAP_TYPE_POINTER ||
+		      layouts_strip(&check->inference->layouts, types->types[type].target) !=
+			      HEAP_NO_TYPE;
+	uint64_t checked = stride == 1 ? CHECKED_ELEMENTS * 8 : CHECKED_ELEMENTS;
+	int score = 0;
+
+	if (elements < checked)
+		checked = elements;
+	for (uint64_t i = 0; stride > 0 && i < checked; i++) {
+		int one = type_score(check, offset + i * stride, type, 0);
+
+		score += one > 0 || (strict && i * 2 < checked) ? one : 0;
+	}
+	return score;
+}
+
+// Whether a number among a header's members says how many elements follow: as many as there is
+// room for, or one less, where a NUL ends them.
+static bool counts_elements(const struct check *check, heap_type_id header, uint64_t elements)
+{
+	const struct heap_types *types = check->inference->layouts.types;
+	const struct heap_type *type = &types->types[header];
+	uint64_t bytes = check->content->count * 8;
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		const struct heap_type *number =
+			&types->types[layouts_strip(&check->inference->layouts, member->type)];
+		uint64_t value = 0;
+
+		if (number->kind != HEAP_TYPE_BASE || number->size > 8 || number->size < 2 ||
+		    (member->flags & HEAP_MEMBER_BIT_FIELD) ||
+		    member->offset + number->size > bytes)
+			continue;
+		memcpy(&value, (const char *)check->content->words + member->offset, number->size);
+		if (value > 0 && (value == elements || value + 1 == elements))
+			return true;
+	}
+	return false;
+}
+
+int content_score(const struct inference *inference, const struct content *content,
+		  heap_type_id type, uint64_t elements)
+{
+	const struct check check = { inference, content };
+	const struct layout_facts *facts = &inference->layouts.facts[type];
+
+	if (!facts->is_flexible)
+		return elements_score(&check, 0, type, elements);
+	return type_score(&check, 0, type, 0) +
+	       (counts_elements(&check, type, elements - 1) ? CONFIRMED : 0) +
+	       elements_score(&check, facts->start, facts->element, elements - 1);
+}
+
+bool content_is_text(const struct inference *inference, const struct content *content,
+		     uint64_t size)
+{
+	const struct edges *edges = &inference->capture->edges;
+	heap_object_id object = content->object;
+	const unsigned char *bytes = (const unsigned char *)content->words;
+	uint64_t seen = content->count * 8 < size ? content->count * 8 : size;
+	uint64_t length = 0;
+
+	while (length < seen && bytes[length] != '\0') {
+		if (bytes[length] < ' ' && !(bytes[length] >= '\t' && bytes[length] <= '\r'))
+			return false;
+		length++;
+	}
+	if (length == 0 || (length == seen && seen == size))
+		return false;
+	// Pointers have zeros in them, too, and what goes before may look like text.
+	return edges->first[object] == edges->first[object + 1] ||
+	       edges->slot[edges->first[object]] >= content->count;
+}

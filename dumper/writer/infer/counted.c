@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/counted.h"
+
+#include "dumper/alloc/header.h"
+
+#include <stdlib.h>
+
+static bool has_new_arrays(const struct objects *objects)
+{
+	for (heap_object_id i = 0; i < objects->count; i++) {
+		if (objects->flags[i] & HEAPSNAP_BLOCK_NEW_ARRAY)
+			return true;
+	}
+	return false;
+}
+
+// Whether it is a class to which something points: else no array of it is ever found.
+static bool may_be_element(const struct heap_types *types, heap_type_id pointer)
+{
+	const struct heap_type *type =
+		&types->types[heap_types_strip(types, types->types[pointer].target)];
+
+	return types->types[pointer].kind == HEAP_TYPE_POINTER && type->size > 0 &&
+	       (type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
+		type->kind == HEAP_TYPE_UNION);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_counted(struct heap_types *types, heap_type_id element,
+				      heap_type_id number, heap_type_id *result)
+{
+	struct heap_type counted = { .kind = HEAP_TYPE_STRUCT,
+				     .size = COUNTED_START,
+				     .first_member = types->member_count,
+				     .members = 2 };
+	struct heap_member count = { .type = number };
+	struct heap_member elements = { .offset = COUNTED_START };
+	struct heap_error *error = heap_types_add(types,
+						  &(struct heap_type){ .kind = HEAP_TYPE_ARRAY,
+								       .flags = HEAP_TYPE_FLEXIBLE,
+								       .target = element },
+						  &elements.type);
+
+	if (!error)
+		error = heap_types_add_string(types, "count", &count.name);
+	if (!error)
+		error = heap_types_add_member(types, &count);
+	if (!error)
+		error = heap_types_add_member(types, &elements);
+	return error ? error : heap_types_add(types, &counted, result);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_all(struct heap_types *types, uint32_t known, heap_type_id *counted)
+{
+	struct heap_type number = { .kind = HEAP_TYPE_BASE, .size = sizeof(uint64_t) };
+	heap_type_id number_id;
+	struct heap_error *error = heap_types_add_string(types, "unsigned long", &number.name);
+
+	if (!error)
+		error = heap_types_add(types, &number, &number_id);
+	for (heap_type_id i = 1; !error && i < known; i++) {
+		heap_type_id element = heap_types_strip(types, types->types[i].target);
+
+		if (may_be_element(types, i) && counted[element] == HEAP_NO_TYPE)
+			error = add_counted(types, element, number_id, &counted[element]);
+	}
+	return error;
+}
+
+struct heap_error *counted_add_types(struct capture *capture, heap_type_id **counted)
+{
+	uint32_t known = capture->types.count;
+
+	*counted = NULL;
+	if (!has_new_arrays(&capture->objects))
+		return NULL;
+	*counted = calloc(known, sizeof(**counted));
+	return *counted ? add_all(&capture->types, known, *counted) : heap_error_out_of_memory();
+}

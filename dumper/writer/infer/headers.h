@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef HEADERS_H
+#define HEADERS_H
+
+/**
+ * The scalar members with which structs begin, and their values in blocks. Programs that make
+ * objects of many types begin all of them with the same members.
+ */
+
+#include "dumper/writer/infer/inference.h"
+
+enum {
+	HEADER_BYTES = 64,     /**< of a block, that count as its header */
+	HEADER_MEMBERS = 64,   /**< at most */
+	HEADER_EXTENSIONS = 2, /**< types that must begin with a base */
+};
+
+struct header_members {
+	struct header_member list[HEADER_MEMBERS];
+	uint32_t count;
+};
+
+struct header {
+	uint64_t words[HEADER_BYTES / 8];
+};
+
+/** Adds the numbers in a struct's header to those that are known already. */
+void headers_gather(const struct heap_types *types, heap_type_id type,
+		    struct header_members *members);
+
+/** Whether a member of this name, place and size is among them. */
+bool headers_have(const struct header_members *members, const struct header_member *member);
+
+/** Whether a type begins with such a member. */
+bool headers_type_has(const struct heap_types *types, heap_type_id type,
+		      const struct header_member *member);
+
+/** Whether a type begins with all of these. */
+bool headers_begin(const struct heap_types *types, heap_type_id type,
+		   const struct header_members *base);
+
+/** Whether larger types begin with the numbers of this one. Looks at all types. */
+bool headers_is_base(const struct heap_types *types, heap_type_id type);
+
+void headers_read(const struct inference *inference, heap_object_id object, struct header *result);
+
+uint64_t headers_value(const struct header_member *member, const struct header *header);
+
+#endif

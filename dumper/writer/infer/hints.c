@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Hints: what typed slots say of blocks that they do not name.
+ */
+#include "dumper/writer/infer/inference.h"
+
+#include "dumper/writer/progress.h"
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+
+enum {
+	FEW_HINTS = 8,        // on a block, that are found without the table
+	WEAK_CLAIMS = 32,     // of a block, that are weighed: those with most slots
+	MIN_TELLING_SIZE = 2, // bytes of a type that says something
+	TEXT_SCORE = 3,
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *grow_hints(struct inference *inference)
+{
+	uint32_t capacity = inference->hint_capacity ? inference->hint_capacity * 2 : 4096;
+	void *larger = capacity ? realloc(inference->hints, capacity * sizeof(struct hint)) : NULL;
+
+	if (!larger)
+		return heap_error_out_of_memory();
+	inference->hints = larger;
+	inference->hint_capacity = capacity;
+	if (inference->hint_count == 0)
+		inference->hints[inference->hint_count++] = (struct hint){ 0 };
+	return NULL;
+}
+
+// Whether a char * leads to the start.
+static bool is_text(const struct inference *inference, const struct hint *hint)
+{
+	return layouts_is_start(hint->interior) && !hint->either &&
+	       layouts_is_character(&inference->layouts, hint->type);
+}
+
+// --- the table of hints on blocks that have more than a few -------------------
+
+static bool is_same(const struct hint *one, const struct hint *other)
+{
+	return one->object == other->object && one->type == other->type &&
+	       one->interior == other->interior && one->either == other->either;
+}
+
+// Where a hint is in the table, or where it would be.
+static uint32_t *find_slot(const struct inference *inference, const struct hint *hint)
+{
+	const struct hint_table *table = &inference->hint_table;
+	const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = (uint64_t)hint->object << 32 | hint->interior;
+	size_t at;
+
+	hash = (hash * golden ^ ((uint64_t)hint->type << 1 | hint->either)) * golden;
+	at = (hash >> 20) & (table->size - 1);
+	while (table->slots[at] != NO_HINT && !is_same(&inference->hints[table->slots[at]], hint)) {
+		progress_step();
+		at = (at + 1) & (table->size - 1);
+	}
+	return &table->slots[at];
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow_table(struct inference *inference)
+{
+	struct hint_table *table = &inference->hint_table, old = *table;
+
+	table->size = old.size ? old.size * 2 : 4096;
+	table->slots = calloc(table->size, sizeof(*table->slots));
+	if (!table->slots) {
+		*table = old;
+		return heap_error_out_of_memory();
+	}
+	for (size_t i = 0; i < old.size; i++) {
+		if (old.slots[i] != NO_HINT)
+			*find_slot(inference, &inference->hints[old.slots[i]]) = old.slots[i];
+	}
+	free(old.slots);
+	return NULL;
+}
+
+// Puts the newest hints on a block into the table.
+HEAP_MUST_CHECK
+static struct heap_error *tabulate(struct inference *inference, heap_object_id object, int count)
+{
+	struct hint_table *table = &inference->hint_table;
+	uint32_t at = inference->hint_head[object];
+	struct heap_error *error = NULL;
+
+	for (int i = 0; !error && i < count; i++, at = inference->hints[at].next) {
+		if (table->count * 2 >= table->size)
+			error = grow_table(inference);
+		if (error)
+			break;
+		*find_slot(inference, &inference->hints[at]) = at;
+		table->count++;
+	}
+	return error;
+}
+
+bool hints_are_many(const struct inference *inference, heap_object_id object)
+{
+	uint32_t at = inference->hint_head[object];
+
+	for (int i = 0; i < FEW_HINTS && at != NO_HINT; i++)
+		at = inference->hints[at].next;
+	return at != NO_HINT;
+}
+
+// --- adding ------------------------------------------------------------------
+
+// The hint that says the same, or NO_HINT. @param few  how many there are; FEW_HINTS + 1: more
+static uint32_t find_same(const struct inference *inference, const struct hint *hint, int *few)
+{
+	uint32_t at = inference->hint_head[hint->object];
+
+	for (*few = 0; *few < FEW_HINTS && at != NO_HINT; ++*few) {
+		if (is_same(&inference->hints[at], hint))
+			return at;
+		at = inference->hints[at].next;
+	}
+	if (at == NO_HINT)
+		return NO_HINT;
+	*few = FEW_HINTS + 1;
+	return *find_slot(inference, hint);
+}
+
+HEAP_MUST_CHECK
+struct heap_error *hints_add(struct inference *inference, heap_type_id type,
+			     const struct pointer *pointer, bool either)
+{
+	struct hint hint = {
+		.next = inference->hint_head[pointer->target],
+		.object = pointer->target,
+		.type = type,
+		.interior = (uint32_t)pointer->interior,
+		.count = 1,
+		.either = either,
+	};
+
+	struct heap_error *error = NULL;
+	int few;
+	uint32_t same = find_same(inference, &hint, &few);
+
+	if (same != NO_HINT) {
+		inference->hints[same].count++;
+		return NULL;
+	}
+	if (inference->hint_count == inference->hint_capacity)
+		error = grow_hints(inference);
+	if (error)
+		return error;
+	inference->hint_head[pointer->target] = inference->hint_count;
+	inference->hints[inference->hint_count++] = hint;
+	kinds_note_news(inference, hint.object);
+	inference->news[hint.object] |= NEWS_SURE | NEWS_LIKELY;
+	if (is_text(inference, &hint)) {
+		inference->news[hint.object] |= NEWS_TEXT;
+		inference->texts++;
+	}
+	if (few < FEW_HINTS)
+		return NULL;
+	return tabulate(inference, hint.object, few == FEW_HINTS ? FEW_HINTS + 1 : 1);
+}
+
+// --- asking ------------------------------------------------------------------
+
+// A T ** leads to a T *, be it alone, in an array or in a struct.
+static enum word ask_pointer_hint(const struct inference *inference, const struct hint *hint,
+				  heap_type_id type)
+{
+	const struct heap_types *types = inference->layouts.types;
+	heap_type_id pointee = layouts_strip(&inference->layouts, types->types[hint->type].target);
+	uint64_t stride = layouts_size(&inference->layouts, type);
+
+	if (!layouts_is_compound(&inference->layouts, pointee))
+		return WORD_NONE;
+	if (stride > 0 && layouts_has_pointer(&inference->layouts, type,
+					      (hint->interior & ~UINT32_C(7)) % stride, pointee))
+		return WORD_FOR;
+	return hint->either ? WORD_NONE : WORD_AGAINST;
+}
+
+enum word hint_ask(const struct inference *inference, const struct hint *hint, heap_type_id type)
+{
+	const struct heap_types *types = inference->layouts.types;
+	uint64_t interior = layouts_is_start(hint->interior) ? 0 : hint->interior;
+
+	if (interior == 0 && hint->type == type)
+		return WORD_FOR;
+	if (types->types[hint->type].kind == HEAP_TYPE_POINTER)
+		return ask_pointer_hint(inference, hint, type);
+	// Bytes may be anything; a double * leads to a double.
+	if (layouts_size(&inference->layouts, hint->type) < MIN_TELLING_SIZE)
+		return WORD_NONE;
+	if (inference_type_has(inference, type, hint->type, interior))
+		return WORD_FOR;
+	return hint->either ? WORD_NONE : WORD_AGAINST;
+}
+
+// All the words of hints on an object: the majority's.
+enum word hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	uint32_t in_favour = 0, against = 0;
+
+	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
+	     at = inference->hints[at].next) {
+		const struct hint *hint = &inference->hints[at];
+
+		progress_step();
+		switch (hint_ask(inference, hint, type)) {
+		case WORD_FOR:
+			in_favour += hint->count;
+			break;
+		case WORD_AGAINST:
+			against += hint->count;
+			break;
+		default:
+			break;
+		}
+	}
+	if (in_favour + against == 0)
+		return WORD_NONE;
+	return in_favour > against ? WORD_FOR : WORD_AGAINST;
+}
+
+// The type of a char * that points to the start of a block, or HEAP_NO_TYPE. Of several, one
+// that does not depend on which hint came first.
+heap_type_id hints_find_text(const struct inference *inference, heap_object_id object)
+{
+	heap_type_id found = HEAP_NO_TYPE;
+
+	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
+	     at = inference->hints[at].next) {
+		const struct hint *hint = &inference->hints[at];
+
+		progress_step();
+		if (is_text(inference, hint) && (found == HEAP_NO_TYPE || hint->type < found))
+			found = hint->type;
+	}
+	return found;
+}
+
+// --- single hints ------------------------------------------------------------
+
+// Readings of a block by its hints: equal readings count together.
+struct weak_claim {
+	struct layout_claim claim;
+	bool either;
+	bool is_read;   // a pointer into the middle of a text that is being read
+	uint32_t count; // slots
+};
+
+// The reading of a block of a size by one hint. @return false: there is none
+static bool make_weak_claim(const struct inference *inference, const struct hint *hint,
+			    uint64_t size, struct weak_claim *result)
+{
+	const struct layouts *layouts = &inference->layouts;
+	struct layout_claim claim = layouts_fit_weakly(layouts, hint->type, hint->interior, size);
+	bool is_read = claim.fit == LAYOUT_NONE && layouts_is_character(layouts, hint->type);
+
+	if (is_read)
+		claim = (struct layout_claim){ LAYOUT_TEXT, hint->type, size };
+	*result = (struct weak_claim){ claim, hint->either, is_read, hint->count };
+	return claim.fit != LAYOUT_NONE;
+}
+
+static int compare_what(const void *left, const void *right)
+{
+	const struct weak_claim *a = left, *b = right;
+
+	if (a->claim.type != b->claim.type)
+		return a->claim.type < b->claim.type ? -1 : 1;
+	if (a->claim.fit != b->claim.fit)
+		return a->claim.fit < b->claim.fit ? -1 : 1;
+	return a->either != b->either ? a->either - b->either : a->is_read - b->is_read;
+}
+
+static int compare_counts(const void *left, const void *right)
+{
+	const struct weak_claim *a = left, *b = right;
+
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	return compare_what(left, right);
+}
+
+// Gathers what all hints on a block make of it, so that each thing is weighed once, however
+// many hints there are. @return how many things that are, of [count] hints
+static uint32_t gather(const struct inference *inference, heap_object_id object,
+		       struct weak_claim *list)
+{
+	uint64_t size = objects_size(&inference->capture->objects, object);
+	uint32_t count = 0, kept = 0;
+
+	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
+	     at = inference->hints[at].next)
+		count += make_weak_claim(inference, &inference->hints[at], size, &list[count]);
+	progress_steps(count);
+	if (count > 1)
+		qsort(list, count, sizeof(*list), compare_what);
+	for (uint32_t i = 0; i < count; i++) {
+		if (kept > 0 && compare_what(&list[kept - 1], &list[i]) == 0)
+			list[kept - 1].count += list[i].count;
+		else
+			list[kept++] = list[i];
+	}
+	if (kept <= WEAK_CLAIMS)
+		return kept;
+	qsort(list, kept, sizeof(*list), compare_counts);
+	return WEAK_CLAIMS;
+}
+
+// How much contents speak for a claim; below 0 if anything contradicts it.
+static int weigh(const struct inference *inference, const struct content *content,
+		 const struct weak_claim *weak)
+{
+	uint64_t size = objects_size(&inference->capture->objects, content->object);
+	bool is_text = weak->claim.fit == LAYOUT_TEXT;
+
+	if (!weak->is_read &&
+	    hints_ask(inference, content->object, weak->claim.type) == WORD_AGAINST)
+		return -1;
+	if (weak->is_read || (is_text && weak->either))
+		return content_is_text(inference, content, size) ? TEXT_SCORE : -1;
+	return content_score(inference, content, weak->claim.type, weak->claim.elements);
+}
+
+// A struct says more than a pointer, as which its first member may be seen.
+static bool is_better(const struct inference *inference, const struct weak_claim *one,
+		      const struct weak_claim *best)
+{
+	bool compound = layouts_is_compound(&inference->layouts, one->claim.type);
+	bool best_compound = layouts_is_compound(&inference->layouts, best->claim.type);
+
+	if (one->claim.fit != best->claim.fit)
+		return one->claim.fit < best->claim.fit;
+	return compound != best_compound ? compound : one->count > best->count;
+}
+
+// The best of them. Of a union's, the one that agrees best.
+static struct layout_claim choose(const struct inference *inference, const struct content *content,
+				  const struct weak_claim *list, uint32_t count)
+{
+	static const struct weak_claim nothing = { .claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 } };
+	struct weak_claim best = nothing, either = nothing;
+	int either_score = 0;
+	bool several = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int score = weigh(inference, content, &list[i]);
+
+		if (score < 0)
+			continue;
+		if (!list[i].either) {
+			if (is_better(inference, &list[i], &best))
+				best = list[i];
+		} else if (either.claim.fit == LAYOUT_NONE || score > either_score) {
+			either = list[i];
+			either_score = score;
+			several = false;
+		} else if (score == either_score && list[i].claim.type != either.claim.type) {
+			several = true;
+		}
+	}
+	if (best.claim.fit != LAYOUT_NONE)
+		return best.claim;
+	return several ? nothing.claim : either.claim;
+}
+
+struct heap_error *hints_weigh(const struct inference *inference, const struct content *content,
+			       struct layout_claim *result)
+{
+	struct weak_claim few[FEW_HINTS];
+	CLEANUP_FREE struct weak_claim *many = NULL;
+	struct weak_claim *list = few;
+	uint32_t count = 0;
+
+	for (uint32_t at = inference->hint_head[content->object]; at != NO_HINT;
+	     at = inference->hints[at].next)
+		count++;
+	if (count > FEW_HINTS) {
+		list = many = malloc(count * sizeof(*many));
+		if (!many)
+			return heap_error_out_of_memory();
+	}
+	count = gather(inference, content->object, list);
+	*result = choose(inference, content, list, count);
+	return NULL;
+}

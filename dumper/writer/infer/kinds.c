@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Which blocks are of one kind.
+ */
+#include "dumper/writer/infer/inference.h"
+
+#include "dumper/writer/progress.h"
+
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kind_table {
+	uint32_t *slots; // [size] kind + 1
+	size_t size;
+};
+
+static bool is_same(const struct kind *one, const struct kind *other)
+{
+	return one->site == other->site && one->tag == other->tag && one->size == other->size;
+}
+
+static size_t slot_of(const struct kind_table *table, const struct kinds *kinds,
+		      const struct kind *kind)
+{
+	const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = ((kind->site * golden ^ kind->tag) * golden ^ kind->size) * golden;
+	size_t at = (hash >> 20) & (table->size - 1);
+
+	while (table->slots[at] && !is_same(&kinds->kinds[table->slots[at] - 1], kind))
+		at = (at + 1) & (table->size - 1);
+	return at;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow(struct kind_table *table, struct kinds *kinds)
+{
+	struct kind_table larger = { .size = table->size ? table->size * 2 : 1024 };
+	struct kind *more = realloc(kinds->kinds, larger.size / 2 * sizeof(*more));
+
+	if (!more)
+		return heap_error_out_of_memory();
+	kinds->kinds = more;
+	larger.slots = calloc(larger.size, sizeof(*larger.slots));
+	if (!larger.slots)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < kinds->count; i++)
+		larger.slots[slot_of(&larger, kinds, &more[i])] = i + 1;
+	free(table->slots);
+	*table = larger;
+	return NULL;
+}
+
+static int compare_kinds(const void *left, const void *right)
+{
+	const struct kind *a = left, *b = right;
+
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	if (a->tag != b->tag)
+		return a->tag < b->tag ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+// Whether a tag has become known, or another one, since kinds were sorted.
+static bool is_stale(const struct inference *inference)
+{
+	const struct kinds *kinds = &inference->kinds;
+
+	if (kinds->count == 0)
+		return true;
+	bool has_tags = false;
+
+	for (uint32_t i = 0; i < inference->bases.count; i++) {
+		if (inference->tags.is_renewed[i])
+			return true;
+		has_tags |= inference->tags.has_member[i];
+	}
+	if (!has_tags)
+		return false;
+	progress_steps(inference->capture->objects.count);
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		if (tags_base(inference, i) != kinds->base[i])
+			return true;
+	}
+	return false;
+}
+
+// An object's tag, which is not read again if its kind tells it.
+static uint64_t find_tag(const struct inference *inference, const struct kind *old,
+			 heap_object_id object, uint32_t base)
+{
+	if (base == 0)
+		return NO_TAG;
+	if (old && inference->kinds.base[object] == base && !inference->tags.is_renewed[base - 1])
+		return old->tag;
+	return tags_read(inference, object, base);
+}
+
+// What is known of a kind stays known while it is of the same blocks.
+static void keep_news(struct kind *kind, const struct kind *old)
+{
+	bool is_kept = old && is_same(kind, old) && kind->count == old->count;
+
+	for (enum naming_evidence i = 0; i < NAMINGS; i++) {
+		kind->news[i] = is_kept ? old->news[i] : kind->count;
+		kind->is_mixed[i] = is_kept && old->is_mixed[i];
+	}
+}
+
+// The number of a kind, which is a new one if it has none.
+HEAP_MUST_CHECK
+static struct heap_error *find_kind(struct kind_table *table, struct kinds *kinds,
+				    const struct kind *kind, uint32_t *result)
+{
+	if ((size_t)kinds->count * 2 >= table->size) {
+		struct heap_error *error = grow(table, kinds);
+
+		if (error)
+			return error;
+	}
+
+	size_t at = slot_of(table, kinds, kind);
+
+	if (!table->slots[at]) {
+		kinds->kinds[kinds->count] = *kind;
+		table->slots[at] = ++kinds->count;
+	}
+	*result = table->slots[at] - 1;
+	return NULL;
+}
+
+// Finds all kinds, and notes for each object which is its.
+//
+// @param old  as they were; NULL: there were none
+HEAP_MUST_CHECK
+static struct heap_error *find_kinds(struct inference *inference, const struct kind *old,
+				     struct kind_table *table)
+{
+	const struct objects *objects = &inference->capture->objects;
+	struct kinds *kinds = &inference->kinds;
+	// By kind of objects: that of those without a tag, counted from 1.
+	CLEANUP_FREE uint32_t *without = calloc((size_t)objects->kinds.count + 1, sizeof(*without));
+	struct heap_error *error = without ? NULL : heap_error_out_of_memory();
+
+	for (heap_object_id i = 0; !error && i < objects->count; i++) {
+		uint32_t base = tags_base(inference, i), of = objects->kind[i], number;
+
+		progress_step();
+		const struct kind *was = old ? &old[kinds->of[i]] : NULL;
+
+		if (base == 0 && without[of]) {
+			number = without[of] - 1;
+		} else {
+			struct kind kind = {
+				.site = inference->capture->sites.maker[of],
+				.tag = find_tag(inference, was, i, base),
+				.size = objects->kinds.list[of].size,
+				.first = old ? kinds->of[i] : 0,
+			};
+
+			error = find_kind(table, kinds, &kind, &number);
+			if (error)
+				return error;
+			if (base == 0)
+				without[of] = number + 1;
+		}
+		kinds->base[i] = (uint8_t)base;
+		kinds->of[i] = number;
+		kinds->kinds[number].count++;
+	}
+	for (uint32_t i = 0; !error && i < kinds->count; i++)
+		keep_news(&kinds->kinds[i], old ? &old[kinds->kinds[i].first] : NULL);
+	return error;
+}
+
+// Sorts kinds by site and size, and objects by kind.
+HEAP_MUST_CHECK
+static struct heap_error *sort_members(struct kinds *kinds, heap_object_id objects)
+{
+	CLEANUP_FREE uint32_t *place = malloc(((size_t)kinds->count + 1) * sizeof(*place));
+	CLEANUP_FREE uint32_t *next = malloc(((size_t)kinds->count + 1) * sizeof(*next));
+
+	if (!place || !next)
+		return heap_error_out_of_memory();
+	// `first` keeps where each kind was, until it is sorted.
+	for (uint32_t i = 0; i < kinds->count; i++)
+		kinds->kinds[i].first = i;
+	if (kinds->count > 0)
+		qsort(kinds->kinds, kinds->count, sizeof(*kinds->kinds), compare_kinds);
+
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < kinds->count; i++) {
+		place[kinds->kinds[i].first] = i;
+		kinds->kinds[i].first = next[i] = first;
+		first += kinds->kinds[i].count;
+	}
+	for (heap_object_id i = 0; i < objects; i++) {
+		kinds->of[i] = place[kinds->of[i]];
+		kinds->members[next[kinds->of[i]]++] = i;
+	}
+	return NULL;
+}
+
+struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
+{
+	struct heap_error *error = NULL;
+
+	kinds->sites = capture->sites.count;
+	kinds->meanings = calloc((size_t)kinds->sites + 1, sizeof(*kinds->meanings));
+	if (!kinds->meanings)
+		return heap_error_out_of_memory();
+	for (heap_site_id i = 0; !error && i < kinds->sites && !progress_is_late(); i++) {
+		progress_flush(); // one may take long: all variables of its function are read
+		error = meanings_find(capture, i, &kinds->meanings[i]);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct kinds *kinds, heap_object_id objects)
+{
+	size_t count = (size_t)objects + 1;
+
+	if (!kinds->of)
+		kinds->of = malloc(count * sizeof(*kinds->of));
+	if (!kinds->members)
+		kinds->members = malloc(count * sizeof(*kinds->members));
+	if (!kinds->base)
+		kinds->base = calloc(count, sizeof(*kinds->base));
+	return kinds->of && kinds->members && kinds->base ? NULL : heap_error_out_of_memory();
+}
+
+struct heap_error *kinds_sort(struct inference *inference)
+{
+	struct kinds *kinds = &inference->kinds;
+	heap_object_id objects = inference->capture->objects.count;
+	CLEANUP_FREE struct kind *old = NULL;
+	struct kind_table table = { 0 };
+	struct heap_error *error = prepare(kinds, objects);
+
+	if (error || !is_stale(inference))
+		return error;
+	old = kinds->kinds;
+	kinds->kinds = NULL;
+	kinds->count = 0;
+	error = find_kinds(inference, old, &table);
+	free(table.slots);
+	memset(inference->tags.is_renewed, 0, sizeof(inference->tags.is_renewed));
+	return error ? error : sort_members(kinds, objects);
+}
+
+void kinds_deinit(struct kinds *kinds)
+{
+	for (uint32_t i = 0; kinds->meanings && i < kinds->sites; i++)
+		free(kinds->meanings[i].list);
+	free(kinds->meanings);
+	free(kinds->kinds);
+	free(kinds->members);
+	free(kinds->of);
+	free(kinds->base);
+}

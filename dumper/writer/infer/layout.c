@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/layout.h"
+
+#include "dumper/writer/progress.h"
+
+#include <stdlib.h>
+
+enum {
+	MAX_DEPTH = 16,
+
+	// Whether there are arrays of bytes in a type.
+	BYTES_UNKNOWN = 0,
+	BYTES_NONE,
+	BYTES_FOUND,
+};
+
+static bool is_compound(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
+	       type->kind == HEAP_TYPE_UNION;
+}
+
+// --- facts -------------------------------------------------------------------
+
+static bool is_ordered(const struct layouts *layouts, const struct heap_type *type)
+{
+	const struct heap_types *types = layouts->types;
+	uint64_t offset = 0, end = 0;
+
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		uint64_t own_end = member->offset + heap_types_size(types, member->type);
+
+		if (member->offset < offset || own_end < end)
+			return false;
+		offset = member->offset;
+		end = own_end;
+	}
+	return true;
+}
+
+static uint64_t enumerated_bits(const struct heap_types *types, const struct heap_type *type)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < type->members; i++)
+		bits |= (uint64_t)types->enumerators[type->first_member + i].value;
+	return bits;
+}
+
+static void find_facts(struct layouts *layouts, heap_type_id id)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[id];
+	struct layout_facts *facts = &layouts->facts[id];
+
+	facts->size = heap_types_size(types, id);
+	facts->stripped = heap_types_strip(types, id);
+	facts->is_flexible = heap_types_flexible(types, id, &facts->start, &facts->element);
+	// Any block may be a counted array, by its size: only its content tells.
+	facts->fits_any = facts->is_flexible && heap_types_size(types, facts->element) > 0 &&
+			  heap_types_counted(types, id) == HEAP_NO_TYPE;
+	facts->is_ordered = is_compound(type) && is_ordered(layouts, type);
+	facts->bits = type->kind == HEAP_TYPE_ENUM ? enumerated_bits(types, type) : 0;
+}
+
+struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types *types)
+{
+	struct heap_error *error;
+
+	*layouts = (struct layouts){
+		.types = types,
+		.bytes = calloc(types->count, sizeof(*layouts->bytes)),
+		.facts = calloc(types->count, sizeof(*layouts->facts)),
+	};
+	error = layouts->bytes && layouts->facts ? heap_slot_table_init(&layouts->slots, types)
+						 : heap_error_out_of_memory();
+	for (heap_type_id id = 0; !error && id < types->count; id++)
+		find_facts(layouts, id);
+	if (!error)
+		error = layouts_index_init(layouts);
+	if (error)
+		layouts_deinit(layouts);
+	return error;
+}
+
+void layouts_deinit(struct layouts *layouts)
+{
+	heap_slot_table_deinit(&layouts->slots);
+	layouts_index_deinit(layouts);
+	free(layouts->bytes);
+	free(layouts->facts);
+}
+
+// --- members -----------------------------------------------------------------
+
+// The number of the first member that ends behind an offset. Where members overlap: 0.
+static uint32_t first_member(const struct layouts *layouts, heap_type_id id, uint64_t offset)
+{
+	const struct heap_type *type = &layouts->types->types[id];
+	const struct heap_member *members = layouts->types->members + type->first_member;
+	uint32_t low = 0, high = type->members;
+
+	if (!layouts->facts[id].is_ordered)
+		return 0;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (members[middle].offset + layouts_size(layouts, members[middle].type) <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// The next member, from number *at on, that holds an offset; NULL if there is none.
+static const struct heap_member *next_member(const struct layouts *layouts, heap_type_id id,
+					     uint64_t offset, uint32_t *at)
+{
+	const struct heap_type *type = &layouts->types->types[id];
+
+	while (*at < type->members) {
+		const struct heap_member *member =
+			&layouts->types->members[type->first_member + (*at)++];
+
+		progress_step();
+		if (offset < member->offset && layouts->facts[id].is_ordered)
+			return NULL;
+		if (offset >= member->offset &&
+		    offset - member->offset < layouts_size(layouts, member->type) &&
+		    !(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)))
+			return member;
+	}
+	return NULL;
+}
+
+// --- fitting -----------------------------------------------------------------
+
+static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offset, int depth)
+{
+	const struct heap_types *types = layouts->types;
+
+	id = layouts_strip(layouts, id);
+
+	const struct heap_type *type = &types->types[id];
+
+	if (depth == MAX_DEPTH)
+		return false;
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		heap_type_id element = layouts_strip(layouts, type->target);
+		uint64_t stride = layouts_size(layouts, element);
+
+		return layouts_is_character(layouts, element) ||
+		       (stride > 0 && is_raw(layouts, element, offset % stride, depth + 1));
+	}
+	if (!is_compound(type))
+		return false;
+
+	uint32_t at = first_member(layouts, id, offset);
+	const struct heap_member *member;
+
+	while ((member = next_member(layouts, id, offset, &at))) {
+		if (is_raw(layouts, member->type, offset - member->offset, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+// Whether there is an array of bytes anywhere in a type. Most have none.
+static bool has_bytes(const struct layouts *layouts, heap_type_id id)
+{
+	const struct heap_types *types = layouts->types;
+
+	id = layouts_strip(layouts, id);
+
+	const struct heap_type *type = &types->types[id];
+	uint8_t known = __atomic_load_n(&layouts->bytes[id], __ATOMIC_RELAXED);
+	bool found = false;
+
+	if (known != BYTES_UNKNOWN)
+		return known == BYTES_FOUND;
+	if (type->kind == HEAP_TYPE_ARRAY)
+		found = layouts_is_character(layouts, layouts_strip(layouts, type->target)) ||
+			has_bytes(layouts, type->target);
+	for (uint32_t i = 0; !found && is_compound(type) && i < type->members; i++)
+		found = has_bytes(layouts, types->members[type->first_member + i].type);
+	__atomic_store_n(&layouts->bytes[id], found ? BYTES_FOUND : BYTES_NONE, __ATOMIC_RELAXED);
+	return found;
+}
+
+bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset)
+{
+	const struct layout_facts *facts = &layouts->facts[whole];
+
+	if (layouts_is_character(layouts, whole))
+		return true;
+	if (!has_bytes(layouts, whole))
+		return false;
+	if (facts->is_flexible && offset >= facts->start)
+		return layouts_is_character(layouts, layouts_strip(layouts, facts->element));
+	return facts->size > 0 && is_raw(layouts, whole, offset % facts->size, 0);
+}
+
+bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
+			 heap_type_id pointee)
+{
+	const struct heap_slots *slots = heap_slot_table_get(&layouts->slots, whole);
+
+	uint32_t low = 0, high = slots ? slots->count : 0;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct heap_slot *slot = &slots->list[middle];
+
+		progress_step();
+		if (slot->offset == offset && slot->pointee == pointee)
+			return true;
+		if (slot->offset < offset || (slot->offset == offset && slot->pointee < pointee))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+bool layouts_is_compound(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_type *found = &layouts->types->types[type];
+
+	return is_compound(found) && found->size > 0 && !(found->flags & HEAP_TYPE_DECLARATION);
+}
+
+// Containers have copies of some types, which differ in what their pointers point to.
+static bool is_same(const struct heap_types *types, heap_type_id one, heap_type_id other)
+{
+	const struct heap_type *a = &types->types[one], *b = &types->types[other];
+
+	return one == other || (is_compound(a) && a->kind == b->kind && a->name != 0 &&
+				a->name == b->name && a->size == b->size);
+}
+
+// The long way, for elements of large arrays that the index leaves out, and for copies.
+static bool contains(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+		     uint64_t offset, int depth)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *type = &types->types[whole];
+
+	if (depth == MAX_DEPTH)
+		return false;
+	if (offset == 0 && is_same(types, whole, part))
+		return true;
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		uint64_t stride = layouts_size(layouts, type->target);
+
+		return stride > 0 && contains(layouts, layouts_strip(layouts, type->target), part,
+					      offset % stride, depth + 1);
+	}
+	if (!is_compound(type))
+		return false;
+
+	uint32_t at = first_member(layouts, whole, offset);
+	const struct heap_member *member;
+
+	while ((member = next_member(layouts, whole, offset, &at))) {
+		if (contains(layouts, layouts_strip(layouts, member->type), part,
+			     offset - member->offset, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+		 uint64_t offset)
+{
+	return (whole == part && offset == 0) || layouts_is_indexed(layouts, whole, part, offset) ||
+	       contains(layouts, whole, part, offset, 0);
+}
+
+static bool fit_flexible(const struct layouts *layouts, heap_type_id type, uint64_t size,
+			 struct layout_claim *claim)
+{
+	const struct layout_facts *facts = &layouts->facts[type];
+
+	if (!facts->fits_any || size < facts->start)
+		return false;
+	*claim = (struct layout_claim){ LAYOUT_FLEXIBLE, type,
+					1 + (size - facts->start) /
+							layouts_size(layouts, facts->element) };
+	return true;
+}
+
+// A struct of nothing but pointers to its own kind: the link of a list, of free blocks for
+// one, which lies over memory that is something else. It is never what an array is made of.
+static bool is_link(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_types *types = layouts->types;
+	const struct heap_type *compound = &types->types[type];
+
+	for (uint32_t i = 0; is_compound(compound) && i < compound->members; i++) {
+		heap_type_id member =
+			layouts_strip(layouts, types->members[compound->first_member + i].type);
+
+		if (types->types[member].kind != HEAP_TYPE_POINTER ||
+		    layouts_strip(layouts, types->types[member].target) != type)
+			return false;
+	}
+	return is_compound(compound) && compound->members > 0;
+}
+
+// The pointee, if it says anything; a pointer to an array points to its first element.
+static heap_type_id meaning(const struct layouts *layouts, heap_type_id pointee)
+{
+	const struct heap_type *type = &layouts->types->types[pointee];
+
+	if (type->kind == HEAP_TYPE_UNKNOWN || type->kind == HEAP_TYPE_FUNCTION ||
+	    (type->flags & HEAP_TYPE_DECLARATION))
+		return HEAP_NO_TYPE;
+	return type->kind == HEAP_TYPE_ARRAY ? layouts_strip(layouts, type->target) : pointee;
+}
+
+struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size)
+{
+	const struct heap_types *types = layouts->types;
+	heap_type_id type = meaning(layouts, pointee);
+	uint64_t stride = layouts_size(layouts, type);
+	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+
+	if (type == HEAP_NO_TYPE || layouts_is_character(layouts, type))
+		return claim;
+	if (stride > 0 && size == stride)
+		return (struct layout_claim){ LAYOUT_EXACT, type, 1 };
+	// What a vector has, it has of however many.
+	if (types->types[pointee].kind == HEAP_TYPE_ARRAY &&
+	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 && size % stride == 0)
+		return (struct layout_claim){ LAYOUT_EXACT, type, size / stride };
+	fit_flexible(layouts, type, size, &claim);
+	return claim;
+}
+
+struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_id pointee,
+				       uint64_t interior, uint64_t size)
+{
+	const struct layout_claim none = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	const struct heap_types *types = layouts->types;
+	heap_type_id type = meaning(layouts, pointee);
+	uint64_t stride = layouts_size(layouts, type);
+
+	if (type == HEAP_NO_TYPE || stride == 0)
+		return none;
+	if (!layouts_is_start(interior)) {
+		// What is a part of structs elsewhere, a list's link, is one here too.
+		if (!is_compound(&types->types[type]) || interior % stride != 0 ||
+		    size % stride != 0 || layouts_is_part_inside(layouts, type) ||
+		    is_link(layouts, type))
+			return none;
+		return (struct layout_claim){ LAYOUT_ELEMENT, type, size / stride };
+	}
+	if (layouts_is_character(layouts, type))
+		return (struct layout_claim){ LAYOUT_TEXT, type, size };
+	// A header alone does not make up a larger block, unless that is a whole number of them
+	// and nothing that has the header can be so large.
+	if (size < stride || layouts->header[type] == LAYOUT_HEADER_OF_ANY_SIZE ||
+	    is_link(layouts, type) ||
+	    (layouts->header[type] == LAYOUT_HEADER && size % stride != 0))
+		return none;
+	return (struct layout_claim){ size % stride == 0 ? LAYOUT_ARRAY : LAYOUT_SLACK, type,
+				      size / stride };
+}
+
+// A combination has no bit that no enumerator has; nor has an enumerator.
+bool layouts_is_enumerator(const struct layouts *layouts, heap_type_id type, uint64_t value,
+			   uint64_t mask)
+{
+	return layouts->types->types[type].members == 0 ||
+	       (value & ~(layouts->facts[type].bits & mask)) == 0;
+}
+
+bool layouts_is_character(const struct layouts *layouts, heap_type_id type)
+{
+	const struct heap_type *found = &layouts->types->types[type];
+
+	return found->kind == HEAP_TYPE_BASE && found->size == 1;
+}
+
+bool layouts_says_more(const struct layouts *layouts, heap_type_id more, heap_type_id less)
+{
+	return more != less && layouts_has(layouts, more, less, 0);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef LAYOUT_H
+#define LAYOUT_H
+
+/**
+ * What inference asks of types: where pointers are in them, what they are parts of, and
+ * how a type fits into a block of a given size.
+ */
+
+#include "lib/types/slots.h"
+#include "lib/snapshot/snapshot.h"
+
+/** A type that has another one as a part, at any depth. */
+struct layout_part {
+	heap_type_id part;
+	heap_type_id whole;
+	uint64_t offset;
+	uint64_t size; /**< the whole's; of a flexible one, without its elements */
+};
+
+/** Parts in the order of part, offset, size, whole. */
+struct layout_index {
+	struct layout_part *parts; /**< [count] */
+	size_t count, capacity;
+};
+
+/** Facts about each type that are needed again and again. */
+struct layout_facts {
+	uint64_t size;         /**< bytes; 0: unknown */
+	uint64_t start;        /**< bytes before the elements of a flexible array at its end */
+	heap_type_id element;  /**< of that array, not stripped */
+	heap_type_id stripped; /**< the type without typedefs and qualifiers */
+	uint64_t bits;         /**< of an enum: those that its enumerators have */
+	bool is_flexible;      /**< there is such an array */
+	bool fits_any;         /**< blocks may have any number of its elements */
+	bool is_ordered;       /**< members neither begin nor end before those before them */
+};
+
+struct layouts {
+	const struct heap_types *types;
+	struct heap_slot_table slots;
+	struct layout_index index;    /**< all parts */
+	struct layout_index flexible; /**< those of wholes whose number of elements is open */
+	struct layout_facts *facts;   /**< [types->count] */
+	uint8_t *bytes;  /**< [types->count] private: whether there are arrays of bytes in it */
+	uint8_t *header; /**< [types->count] private: whether structs begin with its members */
+};
+
+/** Inheritance as C does it: what is known of a struct with whose members others begin. */
+enum layout_header {
+	LAYOUT_HEADER_NONE,
+	LAYOUT_HEADER,
+	LAYOUT_HEADER_OF_ANY_SIZE, /**< of a struct with a flexible array */
+};
+
+/** How well a type fits a block, best first. */
+enum layout_fit {
+	LAYOUT_EXACT,    /**< the very size */
+	LAYOUT_FLEXIBLE, /**< header and elements of a flexible array member */
+	LAYOUT_ARRAY,    /**< a whole number of elements */
+	LAYOUT_TEXT,     /**< characters */
+	LAYOUT_SLACK,    /**< elements and a rest */
+	LAYOUT_ELEMENT,  /**< an element in the middle of an array */
+	LAYOUT_NONE,
+};
+
+struct layout_claim {
+	enum layout_fit fit;
+	heap_type_id type;
+	uint64_t elements;
+};
+
+HEAP_MUST_CHECK
+struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types *types);
+
+void layouts_deinit(struct layouts *layouts);
+
+/**
+ * What a block of @p size bytes is, if a slot that may point to a @p pointee points to its
+ * start: EXACT, FLEXIBLE or NONE. Neither void nor an incomplete type says anything.
+ */
+struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size);
+
+/**
+ * What a block is if nothing better is known than that there is a @p pointee at @p interior:
+ * ARRAY, TEXT, SLACK, ELEMENT or NONE.
+ */
+struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_id pointee,
+				       uint64_t interior, uint64_t size);
+
+/** Whether there is a @p part at @p offset of a @p whole, at any depth; or it is the whole. */
+bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+		 uint64_t offset);
+
+/** Whether there is a pointer to @p pointee at @p offset of a @p whole. */
+bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
+			 heap_type_id pointee);
+
+/** Whether @p offset lies in an array of bytes, of which programs make what they like. */
+bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset);
+
+/* --- the index of parts: layout_index.c --- */
+
+HEAP_MUST_CHECK
+struct heap_error *layouts_index_init(struct layouts *layouts);
+
+void layouts_index_deinit(struct layouts *layouts);
+
+/** True if the index knows a @p part at @p offset of a @p whole. */
+bool layouts_is_indexed(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+			uint64_t offset);
+
+/** True if a type is a part of others that is not at their start. */
+bool layouts_is_part_inside(const struct layouts *layouts, heap_type_id part);
+
+/** Types, [at] to [end), that have a certain part at a certain place. */
+struct layout_wholes {
+	const struct layout_part *at, *end;
+};
+
+/** The types of just @p size bytes that have a @p part at @p offset. */
+struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,
+					  uint64_t offset, uint64_t size);
+
+/** The types with a flexible array that have a @p part at @p offset, and fit into @p size bytes. */
+struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap_type_id part,
+					     uint64_t offset, uint64_t size);
+
+/** A type's size in bytes, as heap_types_size() has it. */
+static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->facts[type].size;
+}
+
+/** A type without typedefs and qualifiers, as heap_types_strip() has it. */
+static inline heap_type_id layouts_strip(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->facts[type].stripped;
+}
+
+/** True if there is a flexible array at a type's end, as heap_types_flexible() has it. */
+static inline bool layouts_is_flexible(const struct layouts *layouts, heap_type_id type)
+{
+	return layouts->facts[type].is_flexible;
+}
+
+/**
+ * True if a value may be one of an enum: one of its enumerators, or several of them combined.
+ *
+ * @param mask  the bits that the enum has
+ */
+bool layouts_is_enumerator(const struct layouts *layouts, heap_type_id type, uint64_t value,
+			   uint64_t mask);
+
+/** Whether it has members: a struct, class or union whose definition is known. */
+bool layouts_is_compound(const struct layouts *layouts, heap_type_id type);
+
+/** Whether it is one byte wide, as the elements of texts are. */
+bool layouts_is_character(const struct layouts *layouts, heap_type_id type);
+
+/** Of two types at one place, whether the first has the second as its first part. */
+bool layouts_says_more(const struct layouts *layouts, heap_type_id more, heap_type_id less);
+
+/** Less than a pointer's alignment into a block is a tag in the low bits, not a place. */
+static inline bool layouts_is_start(uint64_t interior)
+{
+	return interior < 8;
+}
+
+#endif

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * The index of parts: which types have another one as a part, where, and of what size they are.
+ */
+#include "dumper/writer/infer/layout.h"
+
+#include "dumper/writer/progress.h"
+
+#include <stdlib.h>
+
+enum {
+	MAX_PART_ELEMENTS = 64, // of an array inside a struct, that are known as parts
+	MAX_PARTS = 1 << 16,    // of one type; what lies behind them is searched for
+	MAX_HEADERS = 16,       // structs of the same members; more of them are no headers
+	MAX_DEPTH = 16,
+};
+
+// --- parts -------------------------------------------------------------------
+
+static bool is_compound(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
+	       type->kind == HEAP_TYPE_UNION;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *append(struct layout_index *index, const struct layout_part *part)
+{
+	if (index->count == index->capacity) {
+		size_t capacity = index->capacity ? index->capacity * 2 : 1024;
+		void *larger = realloc(index->parts, capacity * sizeof(*index->parts));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		index->parts = larger;
+		index->capacity = capacity;
+	}
+	index->parts[index->count++] = *part;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_part(struct layouts *layouts, heap_type_id part, heap_type_id whole,
+				   uint64_t offset)
+{
+	const struct layout_facts *facts = &layouts->facts[whole];
+	struct heap_error *error =
+		append(&layouts->index, &(struct layout_part){ part, whole, offset, facts->size });
+
+	if (!error && facts->fits_any)
+		error = append(&layouts->flexible,
+			       &(struct layout_part){ part, whole, offset, facts->start });
+	return error;
+}
+
+// Adds what lies at `offset` of `whole`: the type itself, its members, its elements.
+//
+// @param first  where the whole's own parts begin in the index
+HEAP_MUST_CHECK
+static struct heap_error *add_parts(struct layouts *layouts, heap_type_id whole, heap_type_id id,
+				    uint64_t offset, size_t first, int depth)
+{
+	const struct heap_types *types = layouts->types;
+
+	id = heap_types_strip(types, id);
+
+	const struct heap_type *type = &types->types[id];
+	struct heap_error *error = NULL;
+
+	if (depth == MAX_DEPTH || layouts->index.count - first >= MAX_PARTS)
+		return NULL;
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		heap_type_id element = heap_types_strip(types, type->target);
+		uint64_t stride = layouts_size(layouts, element);
+		bool has_parts = is_compound(&types->types[element]) ||
+				 types->types[element].kind == HEAP_TYPE_ARRAY;
+
+		for (uint64_t i = 0;
+		     !error && has_parts && i < type->count && i < MAX_PART_ELEMENTS; i++)
+			error = add_parts(layouts, whole, element, offset + i * stride, first,
+					  depth + 1);
+		return error;
+	}
+	if (!is_compound(type))
+		return NULL;
+	if (id != whole)
+		error = add_part(layouts, id, whole, offset);
+	for (uint32_t i = 0; !error && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if (!(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)))
+			error = add_parts(layouts, whole, member->type, offset + member->offset,
+					  first, depth + 1);
+	}
+	return error;
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+	const struct layout_part *a = left, *b = right;
+
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return a->whole < b->whole ? -1 : a->whole > b->whole;
+}
+
+// --- common headers ----------------------------------------------------------
+
+/*
+ * Inheritance as C does it: structs that begin with the same members, often by a macro,
+ * are handled through pointers to a struct that has those alone. Each beginning of each
+ * struct gets a hash; a struct whose members hash to another one's beginning is its header.
+ */
+struct beginning {
+	uint64_t hash;
+	heap_type_id type;
+	uint32_t members;
+};
+
+struct beginnings {
+	struct beginning *all; // [count] by hash
+	size_t count;
+};
+
+static uint64_t add_to_hash(const struct heap_types *types, uint64_t hash,
+			    const struct heap_member *member)
+{
+	heap_type_id type = heap_types_strip(types, member->type);
+	uint64_t pointers = 0;
+
+	// One pointer may stand in the table several times: it counts by what it points to.
+	for (; types->types[type].kind == HEAP_TYPE_POINTER; pointers++)
+		type = heap_types_strip(types, types->types[type].target);
+
+	const uint64_t values[] = { member->offset, type, pointers,
+				    (uint64_t)member->bit_offset << 8 | member->bit_size };
+
+	for (const char *at = heap_types_string(types, member->name); *at; at++)
+		hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		hash = (hash ^ values[i]) * UINT64_C(0x9e3779b97f4a7c15) >> 1;
+	return hash;
+}
+
+static bool is_plain_struct(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_STRUCT && type->members >= 2 && type->size > 0;
+}
+
+static int compare_beginnings(const void *left, const void *right)
+{
+	const struct beginning *a = left, *b = right;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+static void find_beginnings(const struct heap_types *types, struct beginnings *beginnings)
+{
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const struct heap_type *type = &types->types[id];
+		uint64_t hash = 0;
+
+		for (uint32_t i = 0; is_plain_struct(type) && i < type->members; i++) {
+			hash = add_to_hash(types, hash, &types->members[type->first_member + i]);
+			beginnings->all[beginnings->count++] =
+				(struct beginning){ hash, id, i + 1 };
+		}
+	}
+	if (beginnings->count > 0)
+		qsort(beginnings->all, beginnings->count, sizeof(*beginnings->all),
+		      compare_beginnings);
+}
+
+// Adds `header` as a part of all the longer structs of a run of equal beginnings.
+HEAP_MUST_CHECK
+static struct heap_error *add_header(struct layouts *layouts, const struct beginning *run,
+				     size_t length, heap_type_id header)
+{
+	const struct heap_type *types = layouts->types->types;
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < length; i++) {
+		if (run[i].members == types[run[i].type].members)
+			continue;
+		if (layouts->header[header] != LAYOUT_HEADER_OF_ANY_SIZE)
+			layouts->header[header] = layouts_is_flexible(layouts, run[i].type)
+							  ? LAYOUT_HEADER_OF_ANY_SIZE
+							  : LAYOUT_HEADER;
+		error = add_part(layouts, header, run[i].type, 0);
+	}
+	return error;
+}
+
+// How many structs of a run of equal beginnings have nothing else.
+static size_t count_headers(const struct heap_types *types, const struct beginning *run,
+			    size_t length)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < length; i++)
+		count += run[i].members == types->types[run[i].type].members;
+	return count;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_headers(struct layouts *layouts)
+{
+	const struct heap_types *types = layouts->types;
+	struct beginnings beginnings = {
+		.all = malloc(((size_t)types->member_count + 1) * sizeof(*beginnings.all)),
+	};
+	struct heap_error *error = NULL;
+
+	layouts->header = calloc(types->count, 1);
+	if (!beginnings.all || !layouts->header) {
+		free(beginnings.all);
+		return heap_error_out_of_memory();
+	}
+	find_beginnings(types, &beginnings);
+	for (size_t i = 0, end; !error && i < beginnings.count; i = end) {
+		const struct beginning *run = &beginnings.all[i];
+
+		for (end = i + 1; end < beginnings.count && beginnings.all[end].hash == run->hash;)
+			end++;
+		if (count_headers(types, run, end - i) > MAX_HEADERS)
+			continue;
+		for (size_t j = 0; !error && j < end - i; j++) {
+			if (run[j].members == types->types[run[j].type].members)
+				error = add_header(layouts, run, end - i, run[j].type);
+		}
+	}
+	free(beginnings.all);
+	return error;
+}
+
+static void sort(struct layout_index *index)
+{
+	if (index->count > 0)
+		qsort(index->parts, index->count, sizeof(*index->parts), compare_parts);
+}
+
+struct heap_error *layouts_index_init(struct layouts *layouts)
+{
+	const struct heap_types *types = layouts->types;
+	struct heap_error *error = NULL;
+
+	for (heap_type_id id = 1; !error && id < types->count; id++) {
+		if (is_compound(&types->types[id]))
+			error = add_parts(layouts, id, id, 0, layouts->index.count, 0);
+	}
+	if (!error)
+		error = add_headers(layouts);
+	progress_steps((uint32_t)layouts->index.count);
+	sort(&layouts->index);
+	sort(&layouts->flexible);
+	return error;
+}
+
+void layouts_index_deinit(struct layouts *layouts)
+{
+	free(layouts->index.parts);
+	free(layouts->flexible.parts);
+	free(layouts->header);
+}
+
+// --- looking up --------------------------------------------------------------
+
+// The first part that does not come before a key.
+static const struct layout_part *lower_bound(const struct layout_index *index,
+					     const struct layout_part *key)
+{
+	size_t low = 0, high = index->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_parts(&index->parts[middle], key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return index->parts + low;
+}
+
+struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,
+					  uint64_t offset, uint64_t size)
+{
+	const struct layout_part first = { .part = part, .offset = offset, .size = size };
+	const struct layout_part last = { part, UINT32_MAX, offset, size };
+
+	return (struct layout_wholes){ lower_bound(&layouts->index, &first),
+				       lower_bound(&layouts->index, &last) };
+}
+
+struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap_type_id part,
+					     uint64_t offset, uint64_t size)
+{
+	const struct layout_part first = { .part = part, .offset = offset };
+	const struct layout_part last = { part, UINT32_MAX, offset, size };
+
+	return (struct layout_wholes){ lower_bound(&layouts->flexible, &first),
+				       lower_bound(&layouts->flexible, &last) };
+}
+
+bool layouts_is_indexed(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
+			uint64_t offset)
+{
+	const struct layout_part key = { part, whole, offset, layouts_size(layouts, whole) };
+	const struct layout_part *found = lower_bound(&layouts->index, &key);
+
+	return found < layouts->index.parts + layouts->index.count &&
+	       compare_parts(found, &key) == 0;
+}
+
+bool layouts_is_part_inside(const struct layouts *layouts, heap_type_id part)
+{
+	const struct layout_part key = { .part = part, .offset = 1 };
+	const struct layout_part *found = lower_bound(&layouts->index, &key);
+
+	return found < layouts->index.parts + layouts->index.count && found->part == part;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/meanings.h"
+
+#include "dumper/writer/infer/headers.h"
+#include "lib/base/cleanup.h"
+#include "lib/dwarf/debug_code.h"
+#include "lib/dwarf/locals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CODE_BYTES = 16, // after the call, in which its result is stored
+	CODE_AHEAD = 32, // after the call, in which the variable's life may begin
+	CALL_BYTES = 5,  // of the shortest call that is not through a pointer
+	RESULT_REGISTER = 0,
+	FAKE_STACK = 0x40000000, // anywhere: only differences count
+};
+
+// --- the variable that gets the block ----------------------------------------
+
+/*
+ * Debug information says at each address where variables are. Right after the call, the one
+ * that is in the register of its result is the one that gets the block; in code that is not
+ * optimised it is the one at the place on the stack to which the next instruction moves that
+ * register (System V ABI, AMD64 supplement, 3.2.3: results are in rax).
+ */
+static bool read_nothing(void *context, uint64_t address, void *buffer, size_t size)
+{
+	(void)context;
+	(void)address;
+	memset(buffer, 0, size);
+	return false;
+}
+
+// Where the code at @p address stores the result, relative to the frame pointer.
+static bool find_store(const struct capture *capture, uint64_t address, int64_t *offset)
+{
+#if defined(__x86_64__)
+	uint8_t code[CODE_BYTES] = { 0 };
+
+	image_read_padded(&capture->image, address, code, sizeof(code));
+	if (code[0] != 0x48 || code[1] != 0x89) // mov %rax, …
+		return false;
+	if (code[2] == 0x45) { // disp8(%rbp)
+		*offset = (int8_t)code[3];
+		return true;
+	}
+	if (code[2] == 0x85) { // disp32(%rbp)
+		int32_t displacement;
+
+		memcpy(&displacement, code + 3, sizeof(displacement));
+		*offset = displacement;
+		return true;
+	}
+#else
+	(void)capture;
+	(void)address;
+	(void)offset;
+#endif
+	return false;
+}
+
+static heap_type_id pointee_of(struct capture *capture, struct module *module, uint64_t place)
+{
+	struct heap_types *types = &capture->types;
+	heap_type_id type = heap_types_strip(types, module_type(module, place, types));
+
+	if (types->types[type].kind != HEAP_TYPE_POINTER)
+		return HEAP_NO_TYPE;
+	return heap_types_strip(types, types->types[type].target);
+}
+
+// The pointee of the variable that has the result of a call at an address, or HEAP_NO_TYPE.
+//
+// @param stored  NULL, or where on the stack, relative to the frame pointer, it is kept
+static heap_type_id find_holder(struct capture *capture, struct module *module, uint64_t address,
+				const int64_t *stored)
+{
+	struct heap_registers registers = { .known = UINT64_MAX };
+	struct heap_locals locals = { 0 };
+	heap_type_id result = HEAP_NO_TYPE;
+	struct heap_locals_frame frame = {
+		.pc = address - module->bias,
+		.bias = module->bias,
+		.cfa = FAKE_STACK + 16,
+		.registers = &registers,
+		.read = read_nothing,
+	};
+
+	for (int i = 0; i < HEAP_REGISTERS; i++)
+		registers.value[i] = UINT64_C(0x100000000) * (uint64_t)(i + 1);
+	registers.value[HEAP_REGISTER_FRAME] = FAKE_STACK;
+	// Damage in a function's information costs the types that it would have told.
+	heap_error_destroy(heap_locals_find(module->dwarf, &frame, &locals));
+	for (size_t i = 0; i < locals.count && result == HEAP_NO_TYPE; i++) {
+		const struct heap_local *local = &locals.locals[i];
+
+		if ((local->kind == HEAP_LOCATION_REGISTER && local->reg == RESULT_REGISTER) ||
+		    (stored && local->kind == HEAP_LOCATION_MEMORY &&
+		     local->address == FAKE_STACK + (uint64_t)*stored))
+			result = pointee_of(capture, module, local->type);
+	}
+	heap_locals_deinit(&locals);
+	return result;
+}
+
+// How far after a call its result may still be in its register: the next call changes that.
+static uint64_t find_reach(struct module *module, uint64_t address)
+{
+	uint64_t pc = address - module->bias, reach = CODE_AHEAD;
+	struct heap_debug_code *code;
+	const struct heap_code_unit *unit = NULL;
+	struct heap_error *error = heap_dwarf_code(module->dwarf, &code);
+
+	if (!error)
+		error = heap_debug_code_unit(code, pc - 1, &unit);
+	heap_error_destroy(error); // as above
+	for (uint32_t i = 0; unit && i < unit->call_count; i++) {
+		uint64_t next = unit->calls[i].pc;
+
+		if (next > pc && next - pc - 1 < reach)
+			reach = next - pc > CALL_BYTES ? next - pc - CALL_BYTES : 0;
+	}
+	return reach;
+}
+
+// The pointee of the variable that gets the block, or HEAP_NO_TYPE. Compilers may let its life
+// begin only when it is first copied from the register.
+static heap_type_id find_result(struct capture *capture, struct module *module, uint64_t address)
+{
+	int64_t offset = 0;
+	bool stored = find_store(capture, address, &offset);
+	heap_type_id result = find_holder(capture, module, address, stored ? &offset : NULL);
+	uint64_t reach = stored || result != HEAP_NO_TYPE ? 0 : find_reach(module, address);
+
+	for (uint64_t i = 1; i <= reach && result == HEAP_NO_TYPE; i++)
+		result = find_holder(capture, module, address + i, NULL);
+	return result;
+}
+
+// --- all that the code handles -----------------------------------------------
+
+static void add(struct meanings *meanings, const struct meaning *meaning)
+{
+	for (uint32_t i = 0; i < meanings->count; i++) {
+		if (meanings->list[i].type == meaning->type)
+			return;
+	}
+	meanings->list[meanings->count++] = *meaning;
+}
+
+// A function that does not return a pointer keeps the block to itself: the functions that it
+// is inlined into do not get it.
+static uint32_t last_depth(const struct module_site_type *types, size_t count)
+{
+	uint32_t depth = 0;
+
+	for (size_t i = 0; i < count && depth + 1 < MEANING_DEPTHS; i++)
+		depth += types[i].kind == HEAP_SITE_RETURN && types[i].depth == depth;
+	return depth;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *fill(struct capture *capture, struct module *module, uint64_t address,
+			       struct meanings *meanings)
+{
+	CLEANUP_FREE struct module_site_type *types = NULL;
+	size_t count = 0;
+	struct heap_error *error =
+		module_site_types(module, address - 1, &capture->types, &types, &count);
+
+	// As above: what is damaged tells nothing.
+	if (error) {
+		heap_error_destroy(error);
+		return NULL;
+	}
+	meanings->list = calloc(count + 1, sizeof(*meanings->list));
+	if (!meanings->list)
+		return heap_error_out_of_memory();
+
+	heap_type_id result = find_result(capture, module, address);
+	uint32_t last = last_depth(types, count);
+
+	if (result != HEAP_NO_TYPE)
+		add(meanings, &(struct meaning){ result, 0, true });
+	for (size_t i = 0; i < count; i++) {
+		heap_type_id type = heap_types_strip(&capture->types, types[i].pointee);
+
+		if (type != HEAP_NO_TYPE && types[i].depth <= last)
+			add(meanings, &(struct meaning){ type, types[i].depth, false });
+	}
+	return NULL;
+}
+
+struct heap_error *meanings_find(struct capture *capture, heap_site_id site,
+				 struct meanings *result)
+{
+	uint64_t address = capture->sites.sites[site].address;
+	struct module *module = modules_find(&capture->modules, address - 1);
+
+	*result = (struct meanings){ 0 };
+	return module && module->dwarf ? fill(capture, module, address, result) : NULL;
+}
+
+bool meanings_know(struct capture *capture, uint64_t address, uint64_t size)
+{
+	struct module *module = modules_find(&capture->modules, address - 1);
+	heap_type_id id =
+		module && module->dwarf ? find_result(capture, module, address) : HEAP_NO_TYPE;
+	const struct heap_type *type = &capture->types.types[id];
+
+	if (id == HEAP_NO_TYPE || type->size == 0 || type->flags & HEAP_TYPE_CHARACTER)
+		return false;
+	return type->size == size || (type->size < size && !headers_is_base(&capture->types, id));
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Naming kind by kind. Each candidate is held against the hints and the contents of a sample of
+ * the kind's blocks that have no name; one that hardly any of them contradicts is accepted. If
+ * several are, the code's word counts first, then the siblings' vote, then the parts. Kinds that
+ * are mixed, where a program makes nodes of several types by one function, are named one by one.
+ */
+#include "dumper/writer/infer/naming.h"
+
+#include "dumper/writer/progress.h"
+
+enum {
+	MANY_SIZES = 3, // a site with so many is not one that makes single structs
+};
+
+// Those of a kind that have no name, by whether there are hints on them.
+struct unnamed {
+	uint32_t counts[2];
+};
+
+static struct unnamed count_unnamed(const struct inference *inference, const struct kind *kind)
+{
+	struct unnamed unnamed = { { 0, 0 } };
+
+	for (uint32_t i = 0; i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+
+		progress_step();
+		if (!inference_is_named(inference, object))
+			unnamed.counts[inference->hint_head[object] != NO_HINT]++;
+	}
+	return unnamed;
+}
+
+// The votes of those that have a name.
+static void add_votes(const struct inference *inference, const struct kind *kind,
+		      struct candidates *candidates)
+{
+	const struct capture *capture = inference->capture;
+
+	for (uint32_t i = 0; i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+
+		progress_step();
+		if (!inference_is_named(inference, object))
+			continue;
+
+		struct candidate *candidate = candidates_add(
+			candidates, (struct layout_claim){ LAYOUT_EXACT, capture->type[object],
+							   capture->elements[object] });
+
+		candidates->voters++;
+		if (candidate)
+			candidate->votes++;
+	}
+}
+
+// What the code means, if a block of that size can be that.
+static void add_meanings(const struct inference *inference, const struct kind *kind,
+			 const struct site_summary *site, struct candidates *candidates)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct meanings *meanings = site->meanings;
+
+	for (uint32_t i = 0; i < meanings->count; i++) {
+		const struct meaning *meaning = &meanings->list[i];
+		struct layout_claim claim = layouts_fit(layouts, meaning->type, kind->size);
+
+		if (claim.fit == LAYOUT_NONE ||
+		    (claim.fit == LAYOUT_EXACT && site->sizes >= MANY_SIZES && !meaning->is_result))
+			continue;
+
+		struct candidate *candidate = candidates_add(candidates, claim);
+
+		if (!candidate)
+			continue;
+		candidate->is_result |= meaning->is_result;
+		if (meaning->depth < candidate->depth)
+			candidate->depth = meaning->depth;
+	}
+}
+
+// Every so many of the blocks without a name. Those with hints and those without may be of
+// different types: some of both.
+static uint32_t sample(const struct inference *inference, const struct kind *kind,
+		       const struct unnamed *unnamed, heap_object_id *samples)
+{
+	uint32_t seen[2] = { 0, 0 }, left[2] = { NAMING_SAMPLES / 2, NAMING_SAMPLES / 2 };
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < kind->count && left[0] + left[1] > 0; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+		bool hinted = inference->hint_head[object] != NO_HINT;
+
+		if (inference_is_named(inference, object) || left[hinted] == 0 ||
+		    seen[hinted]++ % (unnamed->counts[hinted] / (NAMING_SAMPLES / 2) + 1) != 0)
+			continue;
+		left[hinted]--;
+		samples[count++] = object;
+	}
+	return count;
+}
+
+HEAP_MUST_CHECK
+struct heap_error *naming_claim_member(struct inference *inference, heap_object_id object,
+				       const struct candidate *candidate, enum rank rank,
+				       uint64_t *claimed)
+{
+	static const uint8_t evidence[] = {
+		[RANK_EMBEDDED] = HEAP_EVIDENCE_EMBEDDING,
+		[RANK_SITE] = HEAP_EVIDENCE_SITE,
+		[RANK_VOTE] = HEAP_EVIDENCE_VOTE,
+	};
+
+	++*claimed;
+	return inference_claim(inference, rank,
+			       &(struct claim){ object, candidate->type, candidate->elements,
+						evidence[rank], false });
+}
+
+static bool agrees(const struct inference *inference, heap_object_id object,
+		   const struct candidate *candidate, uint64_t *words)
+{
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	return candidate_score(inference, &content, candidate) >= 0;
+}
+
+// Names those of a kind that have no name. By parts, only those that have hints of them.
+HEAP_MUST_CHECK
+static struct heap_error *claim_kind(struct inference *inference, const struct kind *kind,
+				     const struct candidate *candidate, enum rank rank,
+				     uint64_t *words, uint64_t *claimed)
+{
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+
+		progress_step();
+		if (progress_is_late())
+			break;
+		if (inference_is_named(inference, object))
+			continue;
+
+		enum word word = candidate_ask(inference, object, candidate);
+
+		if (word == WORD_FOR)
+			error = naming_claim_member(inference, object, candidate, RANK_EMBEDDED,
+						    claimed);
+		else if (word == WORD_NONE && rank != RANK_EMBEDDED &&
+			 (candidate->is_result || agrees(inference, object, candidate, words)))
+			error = naming_claim_member(inference, object, candidate, rank, claimed);
+	}
+	return error;
+}
+
+// The first kind of a site with one tag whose blocks have a size or more.
+static uint32_t find_size(const struct kind *kinds, uint32_t count, uint64_t size)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (kinds[middle].size < size)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// True if nearly all blocks of a site with one tag are of sizes that a type may have: its own,
+// or any from that of a flexible one's header on.
+static bool fits_all(const struct inference *inference, const struct site_summary *site,
+		     heap_type_id type)
+{
+	const struct kind *kinds = &inference->kinds.kinds[site->first];
+	const struct layout_facts *facts = &inference->layouts.facts[type];
+	uint32_t own = find_size(kinds, site->sizes, facts->size);
+	uint32_t larger =
+		facts->fits_any ? find_size(kinds, site->sizes, facts->start) : site->sizes;
+	uint64_t fitting = 0;
+
+	progress_step();
+	if (larger < site->sizes)
+		fitting = kinds[0].first + site->objects - kinds[larger].first;
+	if (own < larger && kinds[own].size == facts->size)
+		fitting += kinds[own].count;
+	return fitting * 1000 >= site->objects * (uint64_t)NAMING_PER_MILLE;
+}
+
+// Drops the candidates that the blocks' tag speaks against.
+static void drop_excluded(const struct inference *inference, const struct kind *kind,
+			  const struct site_summary *site, struct candidates *candidates)
+{
+	uint32_t kept = 0;
+
+	if (kind->tag == NO_TAG)
+		return;
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		heap_type_id type = candidates->list[i].type;
+
+		if (!tags_exclude(inference, kind, type) && fits_all(inference, site, type))
+			candidates->list[kept++] = candidates->list[i];
+	}
+	candidates->count = kept;
+}
+
+// Whether a block is to be looked at, which it then counts as having been.
+static bool is_news(struct inference *inference, heap_object_id object,
+		    enum naming_evidence evidence, enum naming_pass pass)
+{
+	uint8_t news = inference->news[object] & (1 << evidence);
+
+	inference->news[object] &= (uint8_t)~news;
+	return news || (pass == PASS_ALL && inference->hint_head[object] != NO_HINT);
+}
+
+// Holds candidates against one block. What is sure does not hang on contents.
+static void hold(const struct inference *inference, heap_object_id object,
+		 enum naming_evidence evidence, uint64_t *words, struct candidates *candidates)
+{
+	struct content content;
+
+	if (evidence == NAMING_SURE) {
+		candidates_ask(inference, object, candidates);
+		return;
+	}
+	content_read(inference, object, words, &content);
+	candidates_hold(inference, &content, candidates);
+}
+
+struct heap_error *name_singly(struct inference *inference, const struct kind *kind,
+			       const struct site_summary *site, enum naming_evidence evidence,
+			       uint64_t *words, uint64_t *claimed)
+{
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < kind->count; i++) {
+		heap_object_id object = inference->kinds.members[kind->first + i];
+		struct candidates candidates;
+
+		progress_step();
+		if (progress_is_late())
+			break;
+		if (inference_is_named(inference, object) ||
+		    !is_news(inference, object, evidence, site->pass))
+			continue;
+		candidates_init(&candidates);
+		candidates_add_hinted(inference, object, &candidates);
+		drop_excluded(inference, kind, site, &candidates);
+		if (candidates.count == 0 || candidates.too_many)
+			continue;
+		hold(inference, object, evidence, words, &candidates);
+
+		const struct candidate *only =
+			evidence == NAMING_SURE ? candidates_only_whole(inference, &candidates)
+						: candidates_best_whole(inference, &candidates);
+
+		if (only)
+			error = naming_claim_member(inference, object, only, RANK_EMBEDDED,
+						    claimed);
+	}
+	return error;
+}
+
+// Gathers what those of a kind that have no name may be. @return whether there is anything
+static bool gather(const struct inference *inference, const struct kind *kind,
+		   const struct site_summary *site, enum naming_evidence evidence, uint64_t *words,
+		   struct candidates *candidates)
+{
+	heap_object_id samples[NAMING_SAMPLES];
+	struct unnamed unnamed = count_unnamed(inference, kind);
+	uint32_t count = unnamed.counts[0] + unnamed.counts[1];
+
+	if (count == 0)
+		return false;
+	if (count < kind->count)
+		add_votes(inference, kind, candidates);
+	count = sample(inference, kind, &unnamed, samples);
+	add_meanings(inference, kind, site, candidates);
+	for (uint32_t i = 0; i < count; i++)
+		candidates_add_hinted(inference, samples[i], candidates);
+	if (candidates->too_many)
+		candidates_drop_hinted(candidates);
+	drop_excluded(inference, kind, site, candidates);
+	for (uint32_t i = 0; candidates->count > 0 && i < count; i++)
+		hold(inference, samples[i], evidence, words, candidates);
+	return candidates->count > 0;
+}
+
+// What all of a kind are, by what leaves no choice. @param rank  how good that is
+static const struct candidate *find_surely(const struct inference *inference,
+					   const struct candidates *candidates, enum rank *rank)
+{
+	const struct candidate *found = candidates_result(candidates);
+
+	*rank = RANK_SITE;
+	if (found)
+		return found;
+	*rank = RANK_EMBEDDED;
+	return candidates_only_whole(inference, candidates);
+}
+
+// What all of a kind are, by what is likely.
+static const struct candidate *find_likely(const struct inference *inference,
+					   const struct candidates *candidates, enum rank *rank)
+{
+	const struct candidate *found = candidates_meant(inference, candidates);
+
+	*rank = RANK_SITE;
+	if (found)
+		return found;
+	found = candidates_elected(candidates);
+	*rank = RANK_VOTE;
+	if (found)
+		return found;
+	*rank = RANK_EMBEDDED;
+	return candidates_best_whole(inference, candidates);
+}
+
+struct heap_error *name_kind(struct inference *inference, struct kind *kind,
+			     const struct site_summary *site, enum naming_evidence evidence,
+			     uint64_t *words, uint64_t *claimed)
+{
+	struct candidates candidates;
+	const struct candidate *found;
+	enum rank rank;
+
+	candidates_init(&candidates);
+	kind->is_mixed[evidence] = false;
+	if (!gather(inference, kind, site, evidence, words, &candidates))
+		return NULL;
+	found = evidence == NAMING_SURE ? find_surely(inference, &candidates, &rank)
+					: find_likely(inference, &candidates, &rank);
+	if (found)
+		return claim_kind(inference, kind, found, rank, words, claimed);
+	kind->is_mixed[evidence] = true;
+	return name_singly(inference, kind, site, evidence, words, claimed);
+}

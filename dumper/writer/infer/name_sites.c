@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Naming all of a site. One that is called with many sizes makes arrays, texts or headers with
+ * elements: of what type the elements are is asked of all of its blocks together.
+ */
+#include "dumper/writer/infer/naming.h"
+
+#include "dumper/writer/progress.h"
+
+enum {
+	BALLOTS = 8, // different names that are counted
+};
+
+// What an element's type makes of a block of a size.
+static struct layout_claim fit_any(const struct layouts *layouts, heap_type_id type, uint64_t size)
+{
+	struct layout_claim claim = layouts_fit(layouts, type, size);
+
+	return claim.fit == LAYOUT_NONE ? layouts_fit_weakly(layouts, type, 0, size) : claim;
+}
+
+// Whether a slot says that the block is some other struct, or has one at its start.
+static bool has_whole_hint(const struct inference *inference, heap_object_id object,
+			   heap_type_id type)
+{
+	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
+	     at = inference->hints[at].next) {
+		const struct hint *hint = &inference->hints[at];
+
+		if (hint->type != type && !hint->either && layouts_is_start(hint->interior) &&
+		    (layouts_is_compound(&inference->layouts, hint->type) ||
+		     hint_ask(inference, hint, type) == WORD_AGAINST))
+			return true;
+	}
+	return hints_ask(inference, object, type) == WORD_AGAINST;
+}
+
+// Whether a block may be one or several of a type, by its size, hints and content.
+//
+// @param must_prove  the content must speak for it: a text must read like one
+static bool may_repeat(const struct inference *inference, const struct content *content,
+		       heap_type_id type, bool must_prove)
+{
+	const struct capture *capture = inference->capture;
+	heap_object_id object = content->object;
+	uint64_t size = objects_size(&capture->objects, object);
+	struct layout_claim claim = fit_any(&inference->layouts, type, size);
+
+	if (claim.fit == LAYOUT_NONE || claim.fit == LAYOUT_SLACK ||
+	    has_whole_hint(inference, object, type))
+		return false;
+	if (layouts_is_character(&inference->layouts, type))
+		return capture->edges.first[object] == capture->edges.first[object + 1] &&
+		       (!must_prove || content_is_text(inference, content, size));
+	return content_score(inference, content, type, claim.elements) >= must_prove;
+}
+
+static void sample_site(const struct inference *inference, const struct site_summary *site,
+			heap_object_id *samples, uint32_t *count)
+{
+	const struct kinds *kinds = &inference->kinds;
+	uint32_t first = kinds->kinds[site->first].first, unnamed = 0, seen = 0;
+	uint32_t end = first + site->objects;
+
+	*count = 0;
+	for (uint32_t i = first; i < end; i++)
+		unnamed += inference->rank[kinds->members[i]] == RANK_NONE;
+
+	uint32_t step = unnamed / NAMING_SAMPLES + 1;
+
+	for (uint32_t i = first; i < end && *count < NAMING_SAMPLES; i++) {
+		if (inference->rank[kinds->members[i]] == RANK_NONE && seen++ % step == 0)
+			samples[(*count)++] = kinds->members[i];
+	}
+}
+
+// How many samples may be one or several of a type.
+static bool samples_agree(const struct inference *inference, const heap_object_id *samples,
+			  uint32_t count, heap_type_id type, bool must_prove, uint64_t *words)
+{
+	uint32_t good = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct content content;
+
+		progress_step();
+		content_read(inference, samples[i], words, &content);
+		good += may_repeat(inference, &content, type, must_prove);
+	}
+	return good > 0 && good * UINT64_C(1000) >= count * (uint64_t)NAMING_PER_MILLE;
+}
+
+// The element's type that nearly all named blocks of the site have.
+static heap_type_id elect_element(const struct inference *inference,
+				  const struct site_summary *site)
+{
+	const struct kinds *kinds = &inference->kinds;
+	struct {
+		heap_type_id type;
+		uint32_t votes;
+	} ballots[BALLOTS] = { { HEAP_NO_TYPE, 0 } };
+	uint32_t first = kinds->kinds[site->first].first, voters = 0;
+
+	for (uint32_t i = first; i < first + site->objects; i++) {
+		heap_object_id object = kinds->members[i];
+
+		progress_step();
+		if (inference->rank[object] == RANK_NONE)
+			continue;
+		voters++;
+		for (int j = 0; j < BALLOTS; j++) {
+			if (ballots[j].votes == 0)
+				ballots[j].type = inference->capture->type[object];
+			if (ballots[j].type == inference->capture->type[object]) {
+				ballots[j].votes++;
+				break;
+			}
+		}
+	}
+	for (int j = 0; j < BALLOTS; j++) {
+		if (ballots[j].votes >= NAMING_VOTERS &&
+		    ballots[j].votes * UINT64_C(1000) >= voters * (uint64_t)NAMING_PER_MILLE)
+			return ballots[j].type;
+	}
+	return HEAP_NO_TYPE;
+}
+
+// The element's type that the code means: the only one of the innermost function that has one
+// which agrees.
+static heap_type_id find_meant_element(const struct inference *inference,
+				       const struct site_summary *site,
+				       const heap_object_id *samples, uint32_t count,
+				       uint64_t *words)
+{
+	for (uint32_t depth = 0; depth < MEANING_DEPTHS; depth++) {
+		heap_type_id found = HEAP_NO_TYPE;
+
+		for (uint32_t i = 0; i < site->meanings->count; i++) {
+			const struct meaning *meaning = &site->meanings->list[i];
+			bool text = layouts_is_character(&inference->layouts, meaning->type);
+			bool flexible = layouts_is_flexible(&inference->layouts, meaning->type);
+
+			// Any function has pointers: for arrays only the one that gets the block
+			// counts.
+			if (meaning->depth != depth || meaning->type == found ||
+			    !(meaning->is_result || text || flexible) ||
+			    !samples_agree(inference, samples, count, meaning->type,
+					   !meaning->is_result, words))
+				continue;
+			if (meaning->is_result)
+				return meaning->type;
+			if (found != HEAP_NO_TYPE)
+				return HEAP_NO_TYPE;
+			found = meaning->type;
+		}
+		if (found != HEAP_NO_TYPE)
+			return found;
+	}
+	return HEAP_NO_TYPE;
+}
+
+// The character's type, if the code has pointers to nothing else that the blocks may be.
+static heap_type_id find_meant_bytes(const struct inference *inference,
+				     const struct site_summary *site, const heap_object_id *samples,
+				     uint32_t count, uint64_t *words)
+{
+	heap_type_id found = HEAP_NO_TYPE;
+
+	for (uint32_t i = 0; i < site->meanings->count; i++) {
+		const struct meaning *meaning = &site->meanings->list[i];
+
+		if (!samples_agree(inference, samples, count, meaning->type, false, words))
+			continue;
+		if (!layouts_is_character(&inference->layouts, meaning->type))
+			return HEAP_NO_TYPE;
+		if (found == HEAP_NO_TYPE)
+			found = meaning->type;
+	}
+	return found;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *claim_site(struct inference *inference, const struct site_summary *site,
+				     heap_type_id type, enum rank rank, uint64_t *words,
+				     uint64_t *claimed)
+{
+	const struct kinds *kinds = &inference->kinds;
+	uint32_t first = kinds->kinds[site->first].first;
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = first; !error && i < first + site->objects; i++) {
+		heap_object_id object = kinds->members[i];
+		uint64_t size = objects_size(&inference->capture->objects, object);
+		struct layout_claim claim = fit_any(&inference->layouts, type, size);
+		struct content content;
+
+		progress_step();
+		if (progress_is_late())
+			break;
+		if (inference->rank[object] != RANK_NONE)
+			continue;
+		content_read(inference, object, words, &content);
+		if (!may_repeat(inference, &content, type, false))
+			continue;
+		error = naming_claim_member(
+			inference, object,
+			&(struct candidate){ .type = type, .elements = claim.elements }, rank,
+			claimed);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+struct heap_error *name_site(struct inference *inference, const struct site_summary *site,
+			     uint64_t *words, uint64_t *claimed)
+{
+	heap_object_id samples[NAMING_SAMPLES];
+	uint32_t count;
+	heap_type_id type;
+
+	sample_site(inference, site, samples, &count);
+	if (count == 0)
+		return NULL;
+	type = find_meant_element(inference, site, samples, count, words);
+	if (type != HEAP_NO_TYPE)
+		return claim_site(inference, site, type, RANK_SITE, words, claimed);
+	type = elect_element(inference, site);
+	if (type != HEAP_NO_TYPE && samples_agree(inference, samples, count, type, false, words))
+		return claim_site(inference, site, type, RANK_VOTE, words, claimed);
+	type = find_meant_bytes(inference, site, samples, count, words);
+	if (type != HEAP_NO_TYPE)
+		return claim_site(inference, site, type, RANK_SITE, words, claimed);
+	return NULL;
+}

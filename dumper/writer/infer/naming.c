@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Evidence by kind: what the blocks of one site and size are.
+ *
+ * One call with one size nearly always makes objects of one type. So what is known of some
+ * tells of all: candidates are the types that have the parts which hints say are there, the
+ * types that the allocating code has variables of, and the names that siblings have already.
+ */
+#include "dumper/writer/infer/naming.h"
+
+#include "dumper/writer/pieces.h"
+#include "dumper/writer/progress.h"
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FEW = 256,    // news of less than one in so many blocks is of these alone
+	PIECE = 4096, // blocks whose hints are weighed by one thread
+};
+
+static bool has_unnamed(const struct inference *inference, const struct site_summary *site)
+{
+	const struct kinds *kinds = &inference->kinds;
+	uint32_t first = kinds->kinds[site->first].first;
+
+	for (uint32_t i = first; i < first + site->objects; i++) {
+		progress_step();
+		if (!inference_is_named(inference, kinds->members[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool has_news(const struct kind *kinds, uint32_t count, enum naming_evidence evidence)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		progress_step();
+		if (kinds[i].news[evidence] > 0)
+			return true;
+	}
+	return false;
+}
+
+// Whether news of so many blocks may change what is thought of all.
+static bool is_much(uint64_t news, uint64_t objects, enum naming_pass pass)
+{
+	return pass == PASS_ALL || news * FEW >= objects;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *name_kinds(struct inference *inference, enum naming_evidence evidence,
+				     const struct site_summary *site, uint64_t *words,
+				     uint64_t *claimed)
+{
+	struct kind *kinds = &inference->kinds.kinds[site->first];
+	struct heap_error *error = NULL;
+	uint64_t all_news = 0;
+
+	if ((site->pass == PASS_NEWS && !has_news(kinds, site->sizes, evidence)) ||
+	    !has_unnamed(inference, site))
+		return NULL;
+	for (uint32_t i = 0; !error && i < site->sizes; i++) {
+		uint64_t news = kinds[i].news[evidence];
+		bool singly =
+			kinds[i].is_mixed[evidence] && !is_much(news, kinds[i].count, site->pass);
+
+		kinds[i].news[evidence] = 0;
+		all_news += news;
+		if (news == 0 && site->pass == PASS_NEWS)
+			continue;
+		error = singly ? name_singly(inference, &kinds[i], site, evidence, words, claimed)
+			       : name_kind(inference, &kinds[i], site, evidence, words, claimed);
+	}
+	if (!error && evidence == NAMING_LIKELY && is_much(all_news, site->objects, site->pass))
+		error = name_site(inference, site, words, claimed);
+	return error;
+}
+
+static bool is_of(const struct kind *kind, const struct site_summary *site)
+{
+	return kind->site == site->site && kind->tag == site->tag;
+}
+
+// What a char * points to is a text, if it reads like one.
+HEAP_MUST_CHECK
+static struct heap_error *claim_texts(struct inference *inference, uint64_t *words,
+				      uint64_t *claimed)
+{
+	const struct objects *objects = &inference->capture->objects;
+	struct heap_error *error = NULL;
+
+	if (inference->texts == 0)
+		return NULL;
+	inference->texts = 0;
+	for (heap_object_id i = 0; !error && i < objects->count && !progress_is_late(); i++) {
+		uint64_t size = objects_size(objects, i);
+		struct content content;
+
+		progress_step();
+		if (!(inference->news[i] & NEWS_TEXT))
+			continue;
+		inference->news[i] &= (uint8_t)~NEWS_TEXT;
+		if (inference_is_named(inference, i))
+			continue;
+		content_read(inference, i, words, &content);
+		if (!content_is_text(inference, &content, size))
+			continue;
+		++*claimed;
+		error = inference_claim(inference, RANK_STRING,
+					&(struct claim){ i, hints_find_text(inference, i), size,
+							 HEAP_EVIDENCE_POINTER, false });
+	}
+	return error;
+}
+
+struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
+				enum naming_pass pass, uint64_t *claimed)
+{
+	const struct kinds *kinds = &inference->kinds;
+	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+	struct heap_error *error = words ? NULL : heap_error_out_of_memory();
+
+	if (!error && evidence == NAMING_SURE)
+		error = claim_texts(inference, words, claimed);
+	for (uint32_t first = 0, end; !error && first < kinds->count && !progress_is_late();
+	     first = end) {
+		struct site_summary site = {
+			.site = kinds->kinds[first].site,
+			.tag = kinds->kinds[first].tag,
+			.first = first,
+			.pass = pass,
+			.meanings = &kinds->meanings[kinds->kinds[first].site],
+		};
+
+		for (end = first; end < kinds->count && is_of(&kinds->kinds[end], &site); end++)
+			site.objects += kinds->kinds[end].count;
+		site.sizes = end - first;
+		error = name_kinds(inference, evidence, &site, words, claimed);
+	}
+	return error;
+}
+
+// --- single hints ------------------------------------------------------------
+
+static enum rank weak_rank(enum layout_fit fit)
+{
+	switch (fit) {
+	case LAYOUT_ARRAY:
+		return RANK_ARRAY;
+	case LAYOUT_TEXT:
+		return RANK_TEXT;
+	case LAYOUT_SLACK:
+		return RANK_SLACK;
+	default:
+		return RANK_ELEMENT;
+	}
+}
+
+// What single hints make of an object.
+struct weighed {
+	heap_object_id object;
+	struct layout_claim claim;
+};
+
+struct weighing {
+	struct inference *inference;
+	struct weighed *found; // [count]
+	size_t count, capacity;
+};
+
+// Of a piece: the same, of its objects.
+struct part {
+	struct pages *pages;
+	struct weighed *found; // [count]
+	size_t count;
+	uint64_t words[CONTENT_WORDS + 1];
+};
+
+// Several threads look at pieces, and none changes what another one asks.
+HEAP_MUST_CHECK
+static struct heap_error *weigh_piece(void *context, size_t number, void *result)
+{
+	const struct weighing *weighing = context;
+	const struct inference *inference = weighing->inference;
+	heap_object_id first = (heap_object_id)number * PIECE;
+	heap_object_id left = inference->capture->objects.count - first;
+	struct part *part = result;
+
+	part->count = 0;
+	if (!part->pages)
+		part->pages = pages_create(&inference->capture->image, PAGES_IN_ORDER);
+	if (!part->found)
+		part->found = malloc(PIECE * sizeof(*part->found));
+	if (!part->pages || !part->found)
+		return heap_error_out_of_memory();
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = first;
+	     !error && !progress_is_late() && i < first + (left < PIECE ? left : PIECE); i++) {
+		struct weighed *weighed = &part->found[part->count];
+		struct content content;
+
+		progress_step();
+		if (inference->rank[i] != RANK_NONE || inference->hint_head[i] == NO_HINT ||
+		    pools_has(inference, i))
+			continue;
+		content_read_from(inference, part->pages, i, part->words, &content);
+		weighed->object = i;
+		error = hints_weigh(inference, &content, &weighed->claim);
+		part->count += !error && weighed->claim.fit != LAYOUT_NONE;
+	}
+	progress_flush();
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *join_piece(void *context, void *result)
+{
+	struct weighing *weighing = context;
+	const struct part *part = result;
+
+	if (weighing->capacity - weighing->count < part->count) {
+		size_t capacity = weighing->capacity * 2 + PIECE;
+		void *larger = realloc(weighing->found, capacity * sizeof(*weighing->found));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		weighing->found = larger;
+		weighing->capacity = capacity;
+	}
+	if (part->count > 0)
+		memcpy(&weighing->found[weighing->count], part->found,
+		       part->count * sizeof(*part->found));
+	weighing->count += part->count;
+	return NULL;
+}
+
+static void release_piece(void *result)
+{
+	struct part *part = result;
+
+	pages_destroy(part->pages);
+	free(part->found);
+}
+
+struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed)
+{
+	struct weighing weighing = { .inference = inference };
+	// By address: memory is read once, and in order.
+	struct heap_error *error = pieces_run(&(struct piece_work){
+		.count = ((size_t)inference->capture->objects.count + PIECE - 1) / PIECE,
+		.part_size = sizeof(struct part),
+		.work = weigh_piece,
+		.join = join_piece,
+		.release = release_piece,
+		.context = &weighing,
+	});
+
+	for (size_t i = 0; !error && i < weighing.count; i++) {
+		const struct weighed *weighed = &weighing.found[i];
+
+		++*claimed;
+		error = inference_claim(inference, weak_rank(weighed->claim.fit),
+					&(struct claim){ weighed->object, weighed->claim.type,
+							 weighed->claim.elements,
+							 HEAP_EVIDENCE_POINTER, false });
+	}
+	free(weighing.found);
+	return error;
+}
+
+// --- second thoughts ---------------------------------------------------------
+
+struct heap_error *naming_reconsider(struct inference *inference, uint64_t *dropped)
+{
+	struct capture *capture = inference->capture;
+	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+
+	if (!words)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < capture->objects.count && !progress_is_late(); i++) {
+		struct content content;
+
+		progress_step();
+
+		if (inference->rank[i] < RANK_SITE || inference->rank[i] == RANK_NONE ||
+		    inference->hint_head[i] == NO_HINT || inference->renamed[i])
+			continue;
+		if (hints_ask(inference, i, capture->type[i]) != WORD_AGAINST) {
+			if (layouts_is_character(&inference->layouts, capture->type[i]) ||
+			    hints_find_text(inference, i) == HEAP_NO_TYPE)
+				continue;
+			content_read(inference, i, words, &content);
+			if (!content_is_text(inference, &content,
+					     objects_size(&capture->objects, i)))
+				continue;
+		}
+		inference->renamed[i] = true;
+		inference->rank[i] = inference->name_rank[i] = RANK_NONE;
+		capture->type[i] = HEAP_NO_TYPE;
+		capture->elements[i] = 0;
+		capture->evidence[i] = HEAP_EVIDENCE_NONE;
+		++*dropped;
+	}
+	return NULL;
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Pools: blocks that the program cuts up itself, as slabs, obstacks and arenas are.
+ *
+ * Such a block has no type, but typed slots point to places in it: each is a part, of the type
+ * that the slot says. Parts have slots of their own, which lead to other blocks, and to other
+ * parts of the same one, so that a list whose nodes all lie in one pool is found from its head.
+ */
+#include "dumper/writer/infer/inference.h"
+
+#include "dumper/writer/progress.h"
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+
+enum {
+	MIN_PARTS = 2, // at different places; else it is a header with something behind it
+};
+
+static size_t slot_of(const struct pools *pools, const uint32_t *slots, size_t size,
+		      heap_object_id object, uint64_t offset)
+{
+	uint64_t hash =
+		(object * UINT64_C(0x9e3779b97f4a7c15) ^ offset) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t at = (hash >> 20) & (size - 1);
+
+	while (slots[at] && (pools->parts[slots[at] - 1].object != object ||
+			     pools->parts[slots[at] - 1].offset != offset))
+		at = (at + 1) & (size - 1);
+	return at;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow(struct pools *pools)
+{
+	size_t size = pools->size ? pools->size * 2 : 1024;
+	struct heap_part *parts = realloc(pools->parts, size / 2 * sizeof(*parts));
+	uint32_t *slots;
+
+	if (!parts)
+		return heap_error_out_of_memory();
+	pools->parts = parts;
+	slots = calloc(size, sizeof(*slots));
+	if (!slots)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < pools->count; i++)
+		slots[slot_of(pools, slots, size, parts[i].object, parts[i].offset)] = i + 1;
+	free(pools->slots);
+	pools->slots = slots;
+	pools->size = size;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *note_changed(struct pools *pools, uint32_t part)
+{
+	if (pools->changed_count == pools->changed_capacity) {
+		uint32_t capacity = pools->changed_capacity ? pools->changed_capacity * 2 : 256;
+		void *larger = realloc(pools->changed, capacity * sizeof(*pools->changed));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		pools->changed = larger;
+		pools->changed_capacity = capacity;
+	}
+	pools->changed[pools->changed_count++] = part;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow_part(struct inference *inference, const struct heap_part *part)
+{
+	struct edges *edges = &inference->capture->edges;
+	uint64_t size = heap_types_size(inference->layouts.types, part->type);
+	const struct heap_repetition *repetition;
+	struct heap_error *error =
+		heap_repetitions_find(&inference->repetitions, part->type, &repetition);
+
+	for (uint32_t i = edges_find(edges, part->object, part->offset);
+	     !error && i < edges->first[part->object + 1]; i++) {
+		uint64_t slot = (uint64_t)edges->slot[i] * 8;
+
+		progress_step();
+		if (slot >= part->offset + size)
+			break;
+		error = inference_follow(
+			inference, repetition, slot - part->offset,
+			&(struct pointer){ edges->target[i], edges->interior[i], false, false },
+			&edges->flags[i]);
+	}
+	return error;
+}
+
+// Notes what a hint says of its place. What is there is followed later, when all hints of the same
+// level have been heard: their order is another one in each run.
+HEAP_MUST_CHECK
+static struct heap_error *add_part(struct inference *inference, const struct hint *hint)
+{
+	struct pools *pools = &inference->pools;
+	uint64_t offset = hint->interior & ~UINT32_C(7);
+	struct heap_part part = { hint->object, offset, hint->type, 1, HEAP_EVIDENCE_NONE };
+	uint64_t size = layouts_size(&inference->layouts, hint->type);
+
+	if (size > objects_size(&inference->capture->objects, hint->object) - offset)
+		return NULL;
+	if ((size_t)pools->count * 2 >= pools->size) {
+		struct heap_error *error = grow(pools);
+
+		if (error)
+			return error;
+	}
+
+	size_t at = slot_of(pools, pools->slots, pools->size, hint->object, offset);
+
+	if (!pools->slots[at]) {
+		pools->parts[pools->count] = part;
+		pools->slots[at] = ++pools->count;
+		return note_changed(pools, pools->count - 1);
+	}
+
+	struct heap_part *known = &pools->parts[pools->slots[at] - 1];
+	bool is_changed = known->evidence == HEAP_EVIDENCE_NONE; // in this level, already
+
+	if (part.type == known->type || !inference_prefers(inference, part.type, known->type))
+		return NULL;
+	// What has been followed gives way only to what has it as its first part.
+	if (!is_changed && !layouts_says_more(&inference->layouts, part.type, known->type))
+		return NULL;
+	*known = part;
+	return is_changed ? NULL : note_changed(pools, pools->slots[at] - 1);
+}
+
+// Follows the parts that are new, or have another type than before.
+HEAP_MUST_CHECK
+static struct heap_error *follow_changed(struct inference *inference, uint64_t *cut)
+{
+	struct pools *pools = &inference->pools;
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < pools->changed_count; i++) {
+		struct heap_part *part = &pools->parts[pools->changed[i]];
+
+		part->evidence = HEAP_EVIDENCE_POINTER;
+		if (inference->rank[part->object] == RANK_NONE)
+			pools->is_pool_kind[inference->capture->objects.kind[part->object]] = true;
+		error = follow_part(inference, part);
+	}
+	*cut += pools->changed_count;
+	pools->changed_count = 0;
+	return error;
+}
+
+static bool is_part(const struct inference *inference, const struct hint *hint)
+{
+	return layouts_is_compound(&inference->layouts, hint->type) && !hint->either &&
+	       hint->interior < objects_size(&inference->capture->objects, hint->object) &&
+	       inference_is_raw(inference, hint->object, hint->interior & ~UINT32_C(7));
+}
+
+// True if a block without a name has hints at several places.
+//
+// @param one_will_do  for a part behind the start
+static bool is_pool(const struct inference *inference, heap_object_id object, bool one_will_do)
+{
+	uint32_t places = 0, last = UINT32_MAX;
+
+	// A struct that ends in bytes tells with one part that it is more than it says.
+	if (inference->rank[object] != RANK_NONE)
+		places = MIN_PARTS - 1;
+	for (uint32_t at = inference->hint_head[object]; at != NO_HINT && places < MIN_PARTS;
+	     at = inference->hints[at].next) {
+		const struct hint *hint = &inference->hints[at];
+
+		progress_step();
+		if (!is_part(inference, hint) || (hint->interior & ~UINT32_C(7)) == last)
+			continue;
+		last = hint->interior & ~UINT32_C(7);
+		places += one_will_do && last > 0 ? MIN_PARTS : 1;
+	}
+	return places >= MIN_PARTS;
+}
+
+// All hints on a block that has just turned out to be a pool.
+HEAP_MUST_CHECK
+static struct heap_error *cut_pool(struct inference *inference, heap_object_id object)
+{
+	struct heap_error *error = NULL;
+
+	if (inference->rank[object] == RANK_NONE)
+		inference->capture->evidence[object] = HEAP_EVIDENCE_POOL;
+	for (uint32_t at = inference->hint_head[object]; !error && at != NO_HINT;
+	     at = inference->hints[at].next) {
+		progress_step();
+		if (is_part(inference, &inference->hints[at]))
+			error = add_part(inference, &inference->hints[at]);
+	}
+	return error;
+}
+
+// The struct that gets a block of its site, if there is more in the block.
+static heap_type_id find_result(const struct inference *inference, heap_object_id object)
+{
+	const struct capture *capture = inference->capture;
+	const struct meanings *meanings =
+		&inference->kinds.meanings[capture->sites.maker[capture->objects.kind[object]]];
+
+	for (uint32_t i = 0; i < meanings->count; i++) {
+		heap_type_id type = meanings->list[i].type;
+
+		progress_step();
+
+		if (meanings->list[i].is_result && layouts_is_compound(&inference->layouts, type) &&
+		    heap_types_size(inference->layouts.types, type) <
+			    objects_size(&capture->objects, object))
+			return type;
+	}
+	return HEAP_NO_TYPE;
+}
+
+// Notes that what gets a block is at its start, as another slot would.
+HEAP_MUST_CHECK
+static struct heap_error *begin_with_results(struct inference *inference)
+{
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
+		heap_type_id type = inference->rank[i] == RANK_NONE && !inference->pools.is_pool[i]
+					    ? find_result(inference, i)
+					    : HEAP_NO_TYPE;
+
+		if (type == HEAP_NO_TYPE)
+			continue;
+		inference->pools.is_pool[i] = true;
+		inference->capture->evidence[i] = HEAP_EVIDENCE_POOL;
+		error = hints_add(inference, type, &(struct pointer){ .target = i }, false);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *cut_if_pool(struct inference *inference, heap_object_id object,
+				      bool at_the_end)
+{
+	struct pools *pools = &inference->pools;
+	bool has_siblings = pools->is_pool_kind[inference->capture->objects.kind[object]];
+
+	if (inference->hint_head[object] == NO_HINT || pools->is_pool[object] ||
+	    !is_pool(inference, object, at_the_end || has_siblings))
+		return NULL;
+	pools->is_pool[object] = true;
+	return cut_pool(inference, object);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct inference *inference)
+{
+	const struct objects *objects = &inference->capture->objects;
+	struct pools *pools = &inference->pools;
+
+	if (!pools->is_pool)
+		pools->is_pool = calloc((size_t)objects->count + 1, sizeof(*pools->is_pool));
+	if (!pools->is_pool_kind)
+		pools->is_pool_kind =
+			calloc((size_t)objects->kinds.count + 1, sizeof(*pools->is_pool_kind));
+	return pools->is_pool && pools->is_pool_kind ? NULL : heap_error_out_of_memory();
+}
+
+struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint64_t *cut)
+{
+	struct pools *pools = &inference->pools;
+	uint32_t objects = inference->capture->objects.count;
+	bool is_next = false; // all that was hinted before has been looked at
+	struct heap_error *error = prepare(inference);
+
+	if (!error && at_the_end)
+		error = begin_with_results(inference);
+	for (heap_object_id i = 0; !error && i < objects && !progress_is_late(); i++) {
+		progress_step();
+		error = cut_if_pool(inference, i, at_the_end);
+	}
+	// Parts lead to parts, and to more pools: what has been hinted since is looked at in turn,
+	// level by level.
+	while (!error && !progress_is_late() &&
+	       (pools->changed_count > 0 || pools->hints_seen < inference->hint_count)) {
+		uint32_t first = pools->hints_seen, end = inference->hint_count;
+
+		for (; !error && pools->hints_seen < end; pools->hints_seen++) {
+			const struct hint *hint = &inference->hints[pools->hints_seen];
+
+			progress_step();
+			if (pools->is_pool[hint->object] && is_part(inference, hint))
+				error = add_part(inference, hint);
+		}
+		for (uint32_t i = first; !error && is_next && i < end; i++)
+			error = cut_if_pool(inference, inference->hints[i].object, at_the_end);
+		is_next = true;
+		if (!error)
+			error = follow_changed(inference, cut);
+	}
+	return error;
+}
+
+// --- the end -----------------------------------------------------------------
+
+static int compare_parts(const void *left, const void *right)
+{
+	const struct heap_part *a = left, *b = right;
+
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+struct heap_error *pools_finish(struct inference *inference)
+{
+	struct pools *pools = &inference->pools;
+	struct capture *capture = inference->capture;
+	const struct heap_part *last = NULL;
+	uint32_t count = 0;
+
+	if (pools->count > 0)
+		qsort(pools->parts, pools->count, sizeof(*pools->parts), compare_parts);
+	for (uint32_t i = 0; i < pools->count; i++) {
+		const struct heap_part *part = &pools->parts[i];
+
+		// A better claim may have come since; and what lies in a part is no part beside it.
+		if (!inference_is_raw(inference, part->object, part->offset) ||
+		    (last && last->object == part->object &&
+		     part->offset - last->offset <
+			     heap_types_size(inference->layouts.types, last->type)))
+			continue;
+		pools->parts[count] = *part;
+		last = &pools->parts[count++];
+	}
+	capture->parts = pools->parts;
+	capture->part_count = count;
+	pools->parts = NULL;
+	return NULL;
+}
+
+void pools_deinit(struct pools *pools)
+{
+	free(pools->is_pool);
+	free(pools->changed);
+	free(pools->is_pool_kind);
+	free(pools->parts);
+	free(pools->slots);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Profiles: what the numbers with which all types of a base begin are in the blocks of one type.
+ *
+ * A pointer to a base speaks for all types that begin with it alike, and the blocks that have a
+ * name may all be of one type, since only that one is pointed to by its own. Yet something in
+ * the common part tells the types apart. So a number that has but a few values in the blocks of a
+ * type whose names are sure speaks against all other blocks that have another value there.
+ */
+#include "dumper/writer/infer/common_prefixes.h"
+
+#include "dumper/writer/progress.h"
+
+#include <stdlib.h>
+
+enum {
+	VALUES = 4,      // of a number, that tell something
+	MIN_BLOCKS = 32, // of a type
+};
+
+// What a number is in the blocks of one type.
+struct profile {
+	heap_type_id type;
+	struct header_member member;
+	uint64_t values[VALUES];
+	uint32_t count;
+};
+
+static bool holds(const struct profile *profile, uint64_t value)
+{
+	for (uint32_t i = 0; i < profile->count; i++) {
+		if (profile->values[i] == value)
+			return true;
+	}
+	return false;
+}
+
+// @return false if there are too many values
+static bool make(const struct base_samples *samples, const struct header_member *member,
+		 struct profile *profile)
+{
+	uint32_t count = samples->kept[TRUST_SURE];
+
+	*profile = (struct profile){ .type = samples->type, .member = *member };
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t value = headers_value(member, &samples->headers[TRUST_SURE][i]);
+
+		if (holds(profile, value))
+			continue;
+		if (profile->count == VALUES)
+			return false;
+		profile->values[profile->count++] = value;
+	}
+	return true;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *learn_type(const struct base_samples *samples,
+				     const struct header_members *members,
+				     struct profiles *profiles)
+{
+	struct profile *more =
+		realloc(profiles->list, (profiles->count + members->count) * sizeof(*more));
+
+	if (!more)
+		return heap_error_out_of_memory();
+	profiles->list = more;
+	for (uint32_t i = 0; i < members->count; i++)
+		profiles->count += make(samples, &members->list[i], &more[profiles->count]);
+	return NULL;
+}
+
+static int compare_types(const void *left, const void *right)
+{
+	const struct profile *a = left, *b = right;
+
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+struct heap_error *profiles_learn(struct inference *inference, const struct base_types *samples)
+{
+	struct heap_error *error = NULL;
+
+	inference->profiles.count = 0;
+	for (uint32_t i = 0; i < inference->bases.count; i++) {
+		struct header_members members = { .count = 0 };
+
+		headers_gather(inference->layouts.types, inference->bases.types[i], &members);
+		for (uint32_t j = 0; !error && j < samples[i].count; j++) {
+			if (samples[i].types[j]->counts[TRUST_SURE] >= MIN_BLOCKS)
+				error = learn_type(samples[i].types[j], &members,
+						   &inference->profiles);
+		}
+	}
+	if (inference->profiles.count > 1)
+		qsort(inference->profiles.list, inference->profiles.count,
+		      sizeof(*inference->profiles.list), compare_types);
+	return error;
+}
+
+// The first profile of a type; the number of all if there is none.
+static uint32_t find_first(const struct profiles *profiles, heap_type_id type)
+{
+	uint32_t low = 0, high = profiles->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (profiles->list[middle].type < type)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool profiles_exclude(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	const struct profiles *profiles = &inference->profiles;
+	struct header header;
+	bool is_read = false;
+
+	if (!bases_of_type(inference, type))
+		return false;
+	for (uint32_t i = find_first(profiles, type); i < profiles->count; i++) {
+		const struct profile *profile = &profiles->list[i];
+
+		if (profile->type != type)
+			break;
+		progress_step();
+		if (!is_read)
+			headers_read(inference, object, &header);
+		is_read = true;
+		if (!holds(profile, headers_value(&profile->member, &header)))
+			return true;
+	}
+	return false;
+}
+
+void profiles_deinit(struct profiles *profiles)
+{
+	free(profiles->list);
+}

@@ -1,0 +1,648 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/backtraces.h"
+
+#include "dumper/writer/scan/samples.h"
+
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+
+enum {
+	MAX_INLINED = 32,    // functions at one address
+	MAX_STEPS = 1 << 22, // of any table; the process's word on its size is not believed blindly
+	MAX_CHAIN = 64,      // wrappers in wrappers
+};
+
+// --- reading -----------------------------------------------------------------
+
+// Reads a table of the process's. One that cannot be read is as good as none.
+HEAP_MUST_CHECK
+static struct heap_error *read_table(const struct image *image, uint64_t address, uint32_t count,
+				     size_t row, void *result, uint32_t *rows)
+{
+	void *table;
+
+	*rows = 0;
+	if (address == 0 || count > MAX_STEPS)
+		count = 0;
+	table = malloc(count * row + 1);
+	if (!table)
+		return heap_error_out_of_memory();
+	image_read_padded(image, address, table, count * row);
+	*(void **)result = table;
+	*rows = count;
+	return NULL;
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+// A step must lead to one before it: the library makes them from the outermost in.
+static bool is_sound(const struct backtraces *backtraces, uint32_t step)
+{
+	return step > 0 && step < backtraces->taken_count && backtraces->taken[step].address != 0 &&
+	       backtraces->taken[step].caller < step;
+}
+
+static uint32_t kind_slot(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	uint64_t hash = (site + size * UINT64_C(0x100000001b3)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t at = (uint32_t)(hash >> 32) & (backtraces->kind_slots - 1);
+
+	while (backtraces->kinds[at].site != 0 &&
+	       (backtraces->kinds[at].site != site || backtraces->kinds[at].size != size))
+		at = (at + 1) & (backtraces->kind_slots - 1);
+	return at;
+}
+
+// What the library has for a table may be full, or damaged: so it goes into one of our own.
+HEAP_MUST_CHECK
+static struct heap_error *index_kinds(struct backtraces *backtraces,
+				      const struct heapsnap_kind *kinds, uint32_t count)
+{
+	uint32_t sound = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sound += kinds[i].site != 0 && is_sound(backtraces, kinds[i].backtrace);
+	backtraces->kind_slots = 16;
+	while (backtraces->kind_slots < 2 * sound)
+		backtraces->kind_slots *= 2;
+	backtraces->kinds = calloc(backtraces->kind_slots, sizeof(*backtraces->kinds));
+	if (!backtraces->kinds)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < count; i++) {
+		struct heapsnap_kind *slot =
+			&backtraces->kinds[kind_slot(backtraces, kinds[i].site, kinds[i].size)];
+
+		if (kinds[i].site != 0 && is_sound(backtraces, kinds[i].backtrace))
+			*slot = (struct heapsnap_kind){ .site = kinds[i].site,
+							.size = kinds[i].size,
+							.backtrace = kinds[i].backtrace };
+	}
+	return NULL;
+}
+
+static void sort_wrappers(struct backtraces *backtraces, uint32_t slots)
+{
+	for (uint32_t i = 0; i < slots; i++) {
+		if (backtraces->wrappers[i] != 0)
+			backtraces->wrappers[backtraces->wrapper_count++] = backtraces->wrappers[i];
+	}
+	if (backtraces->wrapper_count > 0)
+		qsort(backtraces->wrappers, backtraces->wrapper_count, sizeof(uint64_t),
+		      compare_addresses);
+}
+
+struct heap_error *backtraces_init(struct backtraces *backtraces, const struct image *image,
+				   const struct heapsnap_process *process)
+{
+	CLEANUP_FREE struct heapsnap_kind *kinds = NULL;
+	uint32_t kind_count = 0, wrapper_slots = 0;
+	struct heap_error *error;
+
+	*backtraces = (struct backtraces){ 0 };
+	error = read_table(image, process->steps, process->step_count, sizeof(*backtraces->taken),
+			   &backtraces->taken, &backtraces->taken_count);
+	if (!error)
+		error = read_table(image, process->kinds, process->kind_slots, sizeof(*kinds),
+				   &kinds, &kind_count);
+	if (!error)
+		error = read_table(image, process->wrappers, process->wrapper_slots,
+				   sizeof(*backtraces->wrappers), &backtraces->wrappers,
+				   &wrapper_slots);
+	if (!error)
+		error = read_table(image, process->unmapped, process->unmapped_count,
+				   sizeof(*backtraces->unmapped), &backtraces->unmapped,
+				   &backtraces->unmapped_count);
+	if (!error)
+		error = index_kinds(backtraces, kinds, kind_count);
+	if (error)
+		return error;
+	sort_wrappers(backtraces, wrapper_slots);
+	return NULL;
+}
+
+void backtraces_deinit(struct backtraces *backtraces)
+{
+	free(backtraces->taken);
+	free(backtraces->kinds);
+	free(backtraces->unmapped);
+	free(backtraces->wrappers);
+	free(backtraces->passed);
+	free(backtraces->paths);
+	free(backtraces->refused);
+	free(backtraces->calls);
+	free(backtraces->steps);
+	free(backtraces->own);
+	free(backtraces->of_kind);
+}
+
+// --- sites -------------------------------------------------------------------
+
+static bool is_wrapper(const struct backtraces *backtraces, uint64_t site)
+{
+	return backtraces->wrapper_count > 0 &&
+	       bsearch(&site, backtraces->wrappers, backtraces->wrapper_count, sizeof(site),
+		       compare_addresses);
+}
+
+// The backtrace of the first block of a site and size, or 0.
+static uint32_t find_kind(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	return backtraces->kinds[kind_slot(backtraces, site, size)].backtrace;
+}
+
+// The innermost call of a backtrace that is in no wrapper; 0 if there is none.
+static uint64_t find_asker(const struct backtraces *backtraces, uint32_t step)
+{
+	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
+		if (!is_wrapper(backtraces, backtraces->taken[step].address))
+			return backtraces->taken[step].address;
+		step = backtraces->taken[step].caller;
+	}
+	return 0;
+}
+
+static int compare_passed(const void *left, const void *right)
+{
+	const struct passed *a = left, *b = right;
+
+	if (a->wrapper != b->wrapper)
+		return a->wrapper < b->wrapper ? -1 : 1;
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+// How many wrappers a kind's blocks have come through.
+static uint32_t count_wrappers(const struct backtraces *backtraces,
+			       const struct heapsnap_kind *kind)
+{
+	uint32_t step = kind->site ? kind->backtrace : 0, count = 0;
+
+	while (count < MAX_CHAIN && is_sound(backtraces, step) &&
+	       is_wrapper(backtraces, backtraces->taken[step].address)) {
+		step = backtraces->taken[step].caller;
+		count++;
+	}
+	return is_sound(backtraces, step) ? count : 0;
+}
+
+// Notes who has asked which wrapper for what size.
+HEAP_MUST_CHECK
+static struct heap_error *note_passed(struct backtraces *backtraces)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < backtraces->kind_slots; i++)
+		count += count_wrappers(backtraces, &backtraces->kinds[i]);
+	backtraces->passed = malloc((count + 1) * sizeof(*backtraces->passed));
+	if (!backtraces->passed)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < backtraces->kind_slots; i++) {
+		const struct heapsnap_kind *kind = &backtraces->kinds[i];
+		uint32_t step = kind->backtrace, wrappers = count_wrappers(backtraces, kind);
+		uint64_t site = find_asker(backtraces, step);
+
+		for (; wrappers > 0; wrappers--, step = backtraces->taken[step].caller)
+			backtraces->passed[backtraces->passed_count++] =
+				(struct passed){ backtraces->taken[step].address, kind->size,
+						 site };
+	}
+	if (backtraces->passed_count > 0)
+		qsort(backtraces->passed, backtraces->passed_count, sizeof(*backtraces->passed),
+		      compare_passed);
+	return NULL;
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+	const struct path *a = left, *b = right;
+
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+static int compare_path_sites(const void *left, const void *right)
+{
+	const struct path *a = left, *b = right;
+
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+// Keeps a backtrace of each site.
+HEAP_MUST_CHECK
+static struct heap_error *note_paths(struct backtraces *backtraces)
+{
+	struct path *paths = malloc(((size_t)backtraces->kind_slots + 1) * sizeof(*paths));
+	uint32_t count = 0, kept = 0;
+
+	if (!paths)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < backtraces->kind_slots; i++) {
+		const struct heapsnap_kind *kind = &backtraces->kinds[i];
+
+		if (kind->site != 0)
+			paths[count++] = (struct path){ kind->site, kind->size, kind->backtrace };
+	}
+	if (count > 0)
+		qsort(paths, count, sizeof(*paths), compare_paths);
+	for (uint32_t i = 0; i < count; i++) {
+		if (kept == 0 || paths[kept - 1].site != paths[i].site)
+			paths[kept++] = paths[i];
+	}
+	backtraces->paths = paths;
+	backtraces->path_count = kept;
+	return NULL;
+}
+
+// The backtrace of the first block of a site and size; if there is none, of another size; or 0.
+static uint32_t find_path(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	uint32_t step = find_kind(backtraces, site, size);
+	const struct path key = { .site = site }, *path = NULL;
+
+	if (step == 0 && backtraces->path_count > 0)
+		path = bsearch(&key, backtraces->paths, backtraces->path_count, sizeof(key),
+			       compare_path_sites);
+	return path ? path->backtrace : step;
+}
+
+static int compare_refused(const void *left, const void *right)
+{
+	const struct refused *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee)
+{
+	for (uint32_t i = 0; callee && i < backtraces->refused_count; i++) {
+		if (backtraces->refused[i].start == callee)
+			return backtraces->refused[i].site;
+	}
+	return 0;
+}
+
+bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	return find_path(backtraces, site, size) != 0;
+}
+
+struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
+					      void *context)
+{
+	uint32_t kept = 0;
+
+	backtraces->refused =
+		malloc(((size_t)backtraces->wrapper_count + 1) * sizeof(*backtraces->refused));
+	if (!backtraces->refused)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < backtraces->wrapper_count; i++) {
+		uint64_t start = 0;
+
+		if (test(context, backtraces->wrappers[i], &start))
+			backtraces->wrappers[kept++] = backtraces->wrappers[i];
+		else if (start != 0)
+			backtraces->refused[backtraces->refused_count++] =
+				(struct refused){ start, backtraces->wrappers[i] };
+	}
+	backtraces->wrapper_count = kept;
+	if (backtraces->refused_count > 0)
+		qsort(backtraces->refused, backtraces->refused_count, sizeof(*backtraces->refused),
+		      compare_refused);
+
+	struct heap_error *error = note_paths(backtraces);
+
+	return error ? error : note_passed(backtraces);
+}
+
+// The only caller that has asked a wrapper for a size; the wrapper's own site if there are more.
+static uint64_t find_only_asker(const struct backtraces *backtraces, uint64_t wrapper,
+				uint64_t size)
+{
+	const struct passed *passed = backtraces->passed;
+	uint32_t low = 0, high = backtraces->passed_count;
+	const struct passed key = { wrapper, size, 0 };
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (compare_passed(&passed[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == backtraces->passed_count || passed[low].wrapper != wrapper ||
+	    passed[low].size != size)
+		return wrapper;
+	for (high = low; high < backtraces->passed_count && passed[high].wrapper == wrapper &&
+			 passed[high].size == size;
+	     high++) {
+		if (passed[high].site != passed[low].site)
+			return wrapper;
+	}
+	return passed[low].site;
+}
+
+uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	uint32_t step = find_path(backtraces, site, size);
+	uint64_t asker;
+
+	if (is_wrapper(backtraces, site))
+		return find_only_asker(backtraces, site, size);
+	// A function that was looked through on the way may no longer count as a wrapper.
+	asker = find_asker(backtraces, step);
+	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
+		if (backtraces->taken[step].address == asker)
+			return asker;
+		if (backtraces->taken[step].address == site)
+			break;
+		step = backtraces->taken[step].caller;
+	}
+	return site;
+}
+
+enum answer {
+	NOT_ASKED,
+	KNOWS,
+	KNOWS_NOT,
+};
+
+uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
+			  backtraces_knows *knows, void *context)
+{
+	struct heapsnap_kind *kind = &backtraces->kinds[kind_slot(backtraces, site, size)];
+	uint64_t asker = backtraces_site(backtraces, site, size);
+	uint32_t step = find_path(backtraces, site, size);
+	uint64_t innermost = step ? backtraces->taken[step].address : site;
+
+	if (innermost == asker || !is_wrapper(backtraces, innermost))
+		return asker;
+	if (kind->site == 0)
+		return knows(context, asker, size) ? asker : innermost;
+	if (kind->looks == NOT_ASKED)
+		kind->looks = knows(context, asker, size) ? KNOWS : KNOWS_NOT;
+	return kind->looks == KNOWS ? asker : innermost;
+}
+
+// --- naming ------------------------------------------------------------------
+
+// What calls have been named: by address, for the innermost of each.
+struct naming {
+	struct backtraces *backtraces;
+	const struct modules *modules;
+	struct strings *strings;
+	uint32_t *named; // [taken_count] the snapshot's step of each of the library's; 0: not yet
+	uint32_t *first; // [taken_count] the first call of its address
+	uint8_t *places; // [taken_count] and how many there are; 0: not yet
+	uint32_t *slots; // [slot_count] hash table by address: step of the library's
+	uint32_t slot_count;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *add_call(struct backtraces *backtraces, const struct heap_call *call)
+{
+	if (backtraces->call_count == backtraces->call_capacity) {
+		uint32_t capacity = backtraces->call_capacity ? backtraces->call_capacity * 2 : 256;
+		void *larger = realloc(backtraces->calls, capacity * sizeof(*backtraces->calls));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		backtraces->calls = larger;
+		backtraces->call_capacity = capacity;
+	}
+	backtraces->calls[backtraces->call_count++] = *call;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_step(struct backtraces *backtraces, uint32_t caller, uint32_t call,
+				   uint32_t *result)
+{
+	if (backtraces->step_count == backtraces->step_capacity) {
+		uint32_t capacity = backtraces->step_capacity ? backtraces->step_capacity * 2 : 256;
+		void *larger = realloc(backtraces->steps, capacity * sizeof(*backtraces->steps));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		backtraces->steps = larger;
+		backtraces->step_capacity = capacity;
+	}
+	*result = backtraces->step_count;
+	backtraces->steps[backtraces->step_count++] = (struct heap_step){ caller, call };
+	return NULL;
+}
+
+// Names the code at a return address: a call per function that is inlined there.
+HEAP_MUST_CHECK
+static struct heap_error *name_address(struct naming *naming, uint64_t address, uint32_t *first,
+				       uint8_t *count)
+{
+	struct backtraces *backtraces = naming->backtraces;
+	struct module *module = modules_find(naming->modules, address - 1);
+	struct code_place places[MAX_INLINED] = { { 0 } };
+	size_t found = module ? module_describe(module, address, address - 1, naming->strings,
+						places, MAX_INLINED)
+			      : 1;
+	struct heap_error *error = NULL;
+
+	*first = backtraces->call_count;
+	*count = (uint8_t)found;
+	for (size_t i = 0; !error && i < found; i++)
+		error = add_call(
+			backtraces,
+			&(struct heap_call){
+				.address = address,
+				.module = module ? (uint32_t)(module - naming->modules->modules)
+						 : HEAP_NO_INDEX,
+				.function = places[i].function,
+				.offset = places[i].offset,
+				.file = places[i].file,
+				.line = places[i].line,
+				.flags = i + 1 < found ? HEAP_FRAME_INLINED : 0,
+			});
+	return error;
+}
+
+// Whether a step is of code that had been unmapped before the snapshot.
+static bool is_of_unmapped(const struct backtraces *backtraces, uint32_t step)
+{
+	uint64_t address = backtraces->taken[step].address;
+
+	for (uint32_t i = 0; i < backtraces->unmapped_count; i++) {
+		const struct heapsnap_unmapped *unmapped = &backtraces->unmapped[i];
+
+		if (address >= unmapped->start && address < unmapped->end && step < unmapped->step)
+			return true;
+	}
+	return false;
+}
+
+// The calls of a step's address, named once however many steps have it.
+HEAP_MUST_CHECK
+static struct heap_error *name_step(struct naming *naming, uint32_t step)
+{
+	const struct heapsnap_step *taken = naming->backtraces->taken;
+	uint64_t address = taken[step].address;
+	uint32_t at =
+		(uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (naming->slot_count - 1);
+
+	if (is_of_unmapped(naming->backtraces, step)) {
+		naming->first[step] = naming->backtraces->call_count;
+		naming->places[step] = 1;
+		return add_call(naming->backtraces,
+				&(struct heap_call){ .address = address, .module = HEAP_NO_INDEX });
+	}
+	while (naming->slots[at] && taken[naming->slots[at]].address != address)
+		at = (at + 1) & (naming->slot_count - 1);
+	if (naming->slots[at]) {
+		naming->first[step] = naming->first[naming->slots[at]];
+		naming->places[step] = naming->places[naming->slots[at]];
+		return NULL;
+	}
+	naming->slots[at] = step;
+	return name_address(naming, address, &naming->first[step], &naming->places[step]);
+}
+
+// The snapshot's step for one of the library's, whose caller has one.
+HEAP_MUST_CHECK
+static struct heap_error *convert_one(struct naming *naming, uint32_t step)
+{
+	uint32_t caller = naming->backtraces->taken[step].caller;
+	uint32_t result = caller ? naming->named[caller] : 0;
+	struct heap_error *error = name_step(naming, step);
+
+	for (uint8_t i = naming->places[step]; !error && i > 0; i--)
+		error = add_step(naming->backtraces, result, naming->first[step] + i - 1, &result);
+	naming->named[step] = result;
+	return error;
+}
+
+// Converts a backtrace from its outermost step in.
+HEAP_MUST_CHECK
+static struct heap_error *convert(struct naming *naming, uint32_t step)
+{
+	struct heap_error *error = NULL;
+
+	while (!error && naming->named[step] == 0) {
+		uint32_t next = step;
+
+		// As many walks as there are steps without a name: paths are short, and shared.
+		while (is_sound(naming->backtraces, naming->backtraces->taken[next].caller) &&
+		       naming->named[naming->backtraces->taken[next].caller] == 0)
+			next = naming->backtraces->taken[next].caller;
+		if (!is_sound(naming->backtraces, naming->backtraces->taken[next].caller))
+			naming->backtraces->taken[next].caller = 0;
+		error = convert_one(naming, next);
+	}
+	return error;
+}
+
+// A backtrace as the snapshot has it; 0: none.
+HEAP_MUST_CHECK
+static struct heap_error *find_named(struct naming *naming, uint32_t step, bool is_own,
+				     uint32_t *result)
+{
+	struct heap_error *error;
+
+	*result = 0;
+	if (!is_sound(naming->backtraces, step))
+		return NULL;
+	error = convert(naming, step);
+	if (!error)
+		*result = naming->named[step] * 2 + is_own;
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_own(struct backtraces *backtraces, struct own_backtrace own)
+{
+	if (backtraces->own_count == backtraces->own_capacity) {
+		uint32_t capacity = backtraces->own_capacity ? backtraces->own_capacity * 2 : 256;
+		void *larger = realloc(backtraces->own, capacity * sizeof(*backtraces->own));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		backtraces->own = larger;
+		backtraces->own_capacity = capacity;
+	}
+	backtraces->own[backtraces->own_count++] = own;
+	return NULL;
+}
+
+// One that was sampled itself.
+HEAP_MUST_CHECK
+static struct heap_error *set_sample(void *context, heap_object_id object,
+				     const struct heapsnap_sample *sample)
+{
+	struct naming *naming = context;
+	struct own_backtrace own = { object, 0 };
+	struct heap_error *error = find_named(naming, sample->backtrace, true, &own.backtrace);
+
+	return error || own.backtrace == 0 ? error : add_own(naming->backtraces, own);
+}
+
+static int compare_own(const void *left, const void *right)
+{
+	const struct own_backtrace *a = left, *b = right;
+
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *set_all(struct naming *naming, const struct image *image,
+				  const struct heapsnap_process *process,
+				  const struct objects *objects)
+{
+	struct backtraces *backtraces = naming->backtraces;
+	const struct object_kind *kinds = objects->kinds.list;
+	uint32_t none;
+	struct heap_error *error =
+		add_call(backtraces, &(struct heap_call){ .module = HEAP_NO_INDEX });
+
+	if (!error)
+		error = add_step(backtraces, 0, 0, &none);
+	if (!error)
+		error = samples_visit(image, process, objects, set_sample, naming);
+	if (backtraces->own_count > 0)
+		qsort(backtraces->own, backtraces->own_count, sizeof(*backtraces->own),
+		      compare_own);
+	for (uint32_t i = 0; !error && i < objects->kinds.count; i++)
+		error = find_named(naming, find_kind(backtraces, kinds[i].site, kinds[i].size),
+				   false, &backtraces->of_kind[i]);
+	return error;
+}
+
+struct heap_error *backtraces_describe(struct backtraces *backtraces, const struct image *image,
+				       const struct heapsnap_process *process,
+				       const struct objects *objects, const struct modules *modules,
+				       struct strings *strings)
+{
+	size_t count = (size_t)backtraces->taken_count + 1;
+	uint32_t slot_count = 16;
+
+	while (slot_count < 2 * count)
+		slot_count *= 2;
+
+	CLEANUP_FREE uint32_t *named = calloc(count, sizeof(*named));
+	CLEANUP_FREE uint32_t *first = calloc(count, sizeof(*first));
+	CLEANUP_FREE uint8_t *places = calloc(count, sizeof(*places));
+	CLEANUP_FREE uint32_t *slots = calloc(slot_count, sizeof(*slots));
+	struct naming naming = { backtraces, modules, strings, named,
+				 first,      places,  slots,   slot_count };
+
+	backtraces->of_kind =
+		calloc((size_t)objects->kinds.count + 1, sizeof(*backtraces->of_kind));
+	if (!named || !first || !places || !slots || !backtraces->of_kind)
+		return heap_error_out_of_memory();
+	return set_all(&naming, image, process, objects);
+}

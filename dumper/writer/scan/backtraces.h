@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef BACKTRACES_H
+#define BACKTRACES_H
+
+/**
+ * How blocks came to be: the backtraces that the library has taken, for the snapshot.
+ *
+ *	library                              snapshot
+ *	samples  block → step                own[]: object → step ─▶ call, named
+ *	kinds    site, size → step           of_kind[]: that of the first of its kind
+ *	steps    return address, caller      a step per function, those inlined at the address
+ *	                                     too, each with its caller
+ *
+ * It also knows the sites that are looked through. When the library finds out that a function is
+ * a wrapper depends on which of its callers came first; so what it has noted is only what may be
+ * one, and which sites blocks get is decided here:
+ *
+ *	C ← zmalloc ← malloc    header: C, if zmalloc was known for a wrapper by then. It stays at C
+ *	                        if zmalloc is believed to be one, or goes back to zmalloc.
+ *	                        header: zmalloc, if not yet. It goes to C if nobody else has asked
+ *	                        zmalloc for that size, or stays where it is.
+ *
+ * For telling what a block is, a wrapper is the better witness if its caller does not know: one
+ * that puts a header of its own before what it makes knows the type, and blocks by one way are
+ * most of all alike.
+ */
+
+#include "dumper/protocol.h"
+#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/modules.h"
+#include "dumper/writer/scan/objects.h"
+#include "lib/snapshot/snapshot.h"
+
+/** Of an object that was sampled. */
+struct own_backtrace {
+	heap_object_id object;
+	uint32_t backtrace;
+};
+
+/** How a site comes to malloc: by the same call in each case, whatever the size. */
+struct path {
+	uint64_t site;
+	uint64_t size; /**< the least that is known */
+	uint32_t backtrace;
+};
+
+/** A site in a function that the library took for a wrapper, and that is not believed to be one. */
+struct refused {
+	uint64_t start; /**< of the function */
+	uint64_t site;
+};
+
+/** A caller of a wrapper. */
+struct passed {
+	uint64_t wrapper; /**< a site in it */
+	uint64_t size;    /**< that it was asked for */
+	uint64_t site;    /**< of the first caller that is no wrapper */
+};
+
+struct backtraces {
+	struct heapsnap_step *taken; /**< [taken_count] as the library has them; [0] is none */
+	uint32_t taken_count;
+	struct heapsnap_kind *kinds; /**< [kind_slots] hash table by site and size; site 0: free;
+				      *   looks: the answer of a backtraces_knows */
+	uint32_t kind_slots;
+	struct heapsnap_unmapped *unmapped; /**< [unmapped_count] */
+	uint32_t unmapped_count;
+	uint64_t *wrappers; /**< [wrapper_count] ascending */
+	uint32_t wrapper_count;
+	/** [path_count] ascending: a backtrace of each site, for the sizes that have none */
+	struct path *paths;
+	uint32_t path_count;
+	struct refused *refused; /**< [refused_count] ascending */
+	uint32_t refused_count;
+	struct passed *passed; /**< [passed_count] ascending: who has called wrappers */
+	uint32_t passed_count;
+
+	struct heap_call *calls; /**< [call_count] */
+	uint32_t call_count, call_capacity;
+	struct heap_step *steps; /**< [step_count] [0] is none */
+	uint32_t step_count, step_capacity;
+	/** As the snapshot has them of objects: those that were sampled, and all others. */
+	struct own_backtrace *own; /**< [own_count] by object */
+	uint32_t own_count, own_capacity;
+	uint32_t *of_kind; /**< [kinds of objects] */
+};
+
+/**
+ * Reads what the library has taken. What of it makes no sense, since the program has written
+ * over it, is left out.
+ */
+HEAP_MUST_CHECK
+struct heap_error *backtraces_init(struct backtraces *backtraces, const struct image *image,
+				   const struct heapsnap_process *process);
+
+void backtraces_deinit(struct backtraces *backtraces);
+
+/**
+ * True if the function at a site may be a wrapper.
+ *
+ * @param start  gets where the function begins; 0: not known
+ */
+typedef bool backtraces_test(void *context, uint64_t site, uint64_t *start);
+
+/**
+ * Believes only some of the library's wrappers, of which each snapshot of a program says the same.
+ * To be called before sites are asked for.
+ */
+HEAP_MUST_CHECK
+struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
+					      void *context);
+
+/** True if a backtrace shows how a site comes to malloc. */
+bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size);
+
+/** The site in a function that is no wrapper after all, by where it begins; 0: it is none. */
+uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee);
+
+/** The site that matters of a block: its own, or that of whoever called the wrapper it is in. */
+uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size);
+
+/** Whether the code at a return address knows what the block is, of @p size, that it gets. */
+typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
+
+/** Where to look for what a block is: its site that matters if that knows, or the wrapper's. */
+uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
+			  backtraces_knows *knows, void *context);
+
+/** Names all calls on the way to each block: fills calls, steps, own and of_kind. */
+HEAP_MUST_CHECK
+struct heap_error *backtraces_describe(struct backtraces *backtraces, const struct image *image,
+				       const struct heapsnap_process *process,
+				       const struct objects *objects, const struct modules *modules,
+				       struct strings *strings);
+
+#endif

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/globals.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/demangle.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	// glibc's struct pthread is about this long; it holds the dtv, the start routine's
+	// argument and the pthread_setspecific() values.
+	THREAD_CONTROL_BLOCK = 2304,
+	// glibc gives each arena but the first heaps of this size and alignment.
+	ARENA_HEAP = 64 << 20,
+};
+
+// glibc's own first arena, whose bins point to free blocks. Its words stay among the unnamed
+// ones of libc's data, of which only pointers to starts count.
+static const char ARENA_VARIABLE[] = "main_arena";
+
+static bool is_own_module(const struct capture *capture, const struct module *module)
+{
+	return capture->process_address >= module->start && capture->process_address < module->end;
+}
+
+static uint32_t module_index(const struct capture *capture, const struct module *module)
+{
+	return (uint32_t)(module - capture->modules.modules);
+}
+
+static bool in_data(const struct module *module, uint64_t address)
+{
+	return address >= module->elf->data_start && address < module->elf->data_end;
+}
+
+// --- variables ---------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *add_variable(struct capture *capture, const struct heap_root *root)
+{
+	return roots_add_variable(&capture->roots, root, &capture->image, &capture->objects,
+				  CAPTURE_VARIABLE_BYTES);
+}
+
+static struct heap_root describe_variable(struct capture *capture, const struct module *module,
+					  const struct heap_variable *variable)
+{
+	const struct heap_types *types = &module->debug.types;
+
+	return (struct heap_root){
+		.kind = HEAP_ROOT_GLOBAL,
+		.name = strings_add(&capture->strings, heap_types_string(types, variable->name)),
+		.type = module->type_map[variable->type],
+		.size = heap_types_size(types, variable->type),
+		.module = module_index(capture, module),
+		.file = strings_add(&capture->strings, heap_types_string(types, variable->file)),
+		.line = variable->line,
+		.thread = HEAP_NO_INDEX,
+		.frame = HEAP_NO_INDEX,
+	};
+}
+
+// The variable's symbol says how large it is where its type does not (extern int table[]).
+static uint64_t symbol_size(const struct module *module, enum heap_symbol_kind kind,
+			    uint64_t address)
+{
+	const struct heap_symbol *symbol = heap_elf_find_symbol(module->elf, kind, address);
+
+	return symbol && symbol->address == address ? symbol->size : 0;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_debug_globals(struct capture *capture, const struct module *module)
+{
+	for (uint32_t i = 0; i < module->debug.variable_count; i++) {
+		const struct heap_variable *variable = &module->debug.variables[i];
+
+		if ((variable->flags & HEAP_VARIABLE_THREAD_LOCAL) ||
+		    !in_data(module, variable->address))
+			continue;
+
+		const char *name = heap_types_string(&module->debug.types, variable->name);
+
+		if (strcmp(name, ARENA_VARIABLE) == 0)
+			continue;
+
+		struct heap_root root = describe_variable(capture, module, variable);
+
+		root.address = variable->address + module->bias;
+		if (root.size == 0)
+			root.size = symbol_size(module, HEAP_SYMBOL_OBJECT, variable->address);
+		if (root.size > module->elf->data_end - variable->address)
+			continue;
+
+		struct heap_error *error = add_variable(capture, &root);
+
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+struct pointer_search {
+	const struct objects *objects;
+	bool found;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *find_pointer(void *context, uint64_t address, const uint64_t *words,
+				       size_t count)
+{
+	struct pointer_search *search = context;
+
+	(void)address;
+	for (size_t i = 0; !search->found && i < count; i++)
+		search->found = objects_find(search->objects, words[i]) != HEAP_NO_OBJECT;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_symbol(struct capture *capture, const struct module *module,
+				     const struct heap_symbol *symbol)
+{
+	struct pointer_search search = { .objects = &capture->objects };
+	uint64_t address = symbol->address + module->bias;
+	struct heap_error *error =
+		image_visit(&capture->image, (address + 7) & ~UINT64_C(7),
+			    (address + symbol->size) & ~UINT64_C(7), find_pointer, &search);
+
+	if (error || !search.found)
+		return error;
+
+	CLEANUP_FREE char *name = heap_demangle(symbol->name);
+	struct heap_root root = {
+		.kind = HEAP_ROOT_GLOBAL,
+		.name = strings_add(&capture->strings, name),
+		.address = address,
+		.size = symbol->size,
+		.module = module_index(capture, module),
+		.thread = HEAP_NO_INDEX,
+		.frame = HEAP_NO_INDEX,
+	};
+
+	return add_variable(capture, &root);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_symbol_globals(struct capture *capture, const struct module *module)
+{
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < module->elf->symbol_count; i++) {
+		const struct heap_symbol *symbol = &module->elf->symbols[i];
+
+		if (symbol->kind == HEAP_SYMBOL_OBJECT && symbol->size >= 8 &&
+		    in_data(module, symbol->address) &&
+		    symbol->size <= module->elf->data_end - symbol->address &&
+		    !roots_is_claimed(&capture->roots, symbol->address + module->bias) &&
+		    strcmp(symbol->name, ARENA_VARIABLE) != 0)
+			error = add_symbol(capture, module, symbol);
+	}
+	return error;
+}
+
+// --- thread-locals -----------------------------------------------------------
+
+static const struct heapsnap_tls_module *find_tls(const struct capture *capture,
+						  const struct module *module)
+{
+	for (uint32_t i = 0; i < capture->process.tls_module_count; i++) {
+		if (capture->process.tls_modules[i].bias == module->bias)
+			return &capture->process.tls_modules[i];
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_thread_local(struct capture *capture, struct heap_root root,
+					   const struct heapsnap_tls_module *tls, uint64_t offset)
+{
+	root.kind = HEAP_ROOT_THREAD_LOCAL;
+	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
+		if (capture->threads[i].thread_pointer == 0)
+			continue;
+		root.address = capture->threads[i].thread_pointer + (uint64_t)tls->offset + offset;
+		root.thread = i;
+
+		struct heap_error *error = add_variable(capture, &root);
+
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_thread_locals(struct capture *capture, const struct module *module)
+{
+	const struct heapsnap_tls_module *tls = find_tls(capture, module);
+
+	if (!tls)
+		return NULL;
+	for (uint32_t i = 0; i < module->debug.variable_count; i++) {
+		const struct heap_variable *variable = &module->debug.variables[i];
+
+		if (!(variable->flags & HEAP_VARIABLE_THREAD_LOCAL) ||
+		    variable->address >= module->elf->tls_size)
+			continue;
+
+		struct heap_root root = describe_variable(capture, module, variable);
+
+		if (root.size > module->elf->tls_size - variable->address)
+			continue;
+
+		struct heap_error *error = add_thread_local(capture, root, tls, variable->address);
+
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+struct heap_error *globals_gather_variables(struct capture *capture)
+{
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < capture->modules.count; i++) {
+		const struct module *module = &capture->modules.modules[i];
+
+		if (!module->has_debug || is_own_module(capture, module))
+			continue;
+		error = add_debug_globals(capture, module);
+		if (!error)
+			error = add_thread_locals(capture, module);
+	}
+	// Symbols only name what debug information left unnamed.
+	roots_sort_claims(&capture->roots);
+	for (size_t i = 0; !error && i < capture->modules.count; i++) {
+		const struct module *module = &capture->modules.modules[i];
+
+		if (module->elf && !is_own_module(capture, module))
+			error = add_symbol_globals(capture, module);
+	}
+	return error;
+}
+
+// --- unnamed words -----------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *gather(struct capture *capture, const struct heap_root *root,
+				 enum roots_words which)
+{
+	return roots_gather(&capture->roots, root, &capture->image, &capture->objects, which);
+}
+
+struct heap_error *globals_gather_thread_storage(struct capture *capture)
+{
+	int64_t lowest = 0;
+
+	for (uint32_t i = 0; i < capture->process.tls_module_count; i++) {
+		if (capture->process.tls_modules[i].offset < lowest)
+			lowest = capture->process.tls_modules[i].offset;
+	}
+	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
+		uint64_t pointer = capture->threads[i].thread_pointer;
+		const struct image_mapping *mapping = image_find(&capture->image, pointer);
+
+		if (pointer == 0 || !mapping)
+			continue;
+
+		uint64_t start = pointer + (uint64_t)lowest;
+		uint64_t end = pointer + THREAD_CONTROL_BLOCK;
+
+		if (start < mapping->start)
+			start = mapping->start;
+		if (end > mapping->end)
+			end = mapping->end;
+
+		struct heap_root root = {
+			.kind = HEAP_ROOT_MAPPING,
+			.name = strings_add(&capture->strings, "thread storage"),
+			.address = start,
+			.size = end - start,
+			.module = HEAP_NO_INDEX,
+			.thread = i,
+			.frame = HEAP_NO_INDEX,
+		};
+		struct heap_error *error = gather(capture, &root, ROOTS_ALL_WORDS);
+
+		if (!error)
+			error = roots_claim(&capture->roots, start, end - start);
+		if (error)
+			return error;
+	}
+	roots_sort_claims(&capture->roots);
+	return NULL;
+}
+
+static bool is_libc(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *gather_data(struct capture *capture, const struct module *module,
+				      uint64_t start, uint64_t end)
+{
+	struct heap_root root = {
+		.kind = HEAP_ROOT_SEGMENT,
+		.name = strings_add(&capture->strings, ".data"),
+		.address = start,
+		.size = end - start,
+		.module = module_index(capture, module),
+		.thread = HEAP_NO_INDEX,
+		.frame = HEAP_NO_INDEX,
+	};
+
+	return gather(capture, &root, is_libc(module->path) ? ROOTS_STARTS_ONLY : ROOTS_ALL_WORDS);
+}
+
+static bool is_writable(const struct image_mapping *mapping)
+{
+	return (mapping->protection & (PROT_READ | PROT_WRITE)) == (PROT_READ | PROT_WRITE);
+}
+
+// If the file of a module could not be read, or was not to be, all that can be written is data.
+HEAP_MUST_CHECK
+static struct heap_error *gather_segment(struct capture *capture, const struct module *module)
+{
+	struct heap_error *error = NULL;
+
+	if (module->elf && module->elf->data_end > module->elf->data_start)
+		return gather_data(capture, module, module->elf->data_start + module->bias,
+				   module->elf->data_end + module->bias);
+	for (size_t i = 0; !error && !module->elf && i < capture->image.mapping_count; i++) {
+		const struct image_mapping *mapping = &capture->image.mappings[i];
+
+		if (mapping->start >= module->start && mapping->end <= module->end &&
+		    is_writable(mapping))
+			error = gather_data(capture, module, mapping->start, mapping->end);
+	}
+	return error;
+}
+
+static bool overlaps_module_data(const struct capture *capture, const struct image_mapping *mapping)
+{
+	for (size_t i = 0; i < capture->modules.count; i++) {
+		const struct module *module = &capture->modules.modules[i];
+
+		if (mapping->start < module->end && mapping->end > module->start)
+			return true;
+	}
+	return false;
+}
+
+static bool holds_stack(const struct capture *capture, const struct image_mapping *mapping)
+{
+	if (mapping->kind == IMAGE_STACK)
+		return true;
+	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
+		uint64_t sp = capture->stacks[i].stack_start;
+
+		if (sp >= mapping->start && sp < mapping->end)
+			return true;
+	}
+	return false;
+}
+
+static bool holds_blocks(const struct capture *capture, const struct image_mapping *mapping)
+{
+	const struct object_range *range = objects_range(&capture->objects, mapping->start);
+
+	return range && range->count > 0;
+}
+
+// A heap of one of glibc's arenas in which no block is live: its first word points to the
+// arena, which lies in the same heap or in that of another one.
+static bool is_empty_arena(const struct capture *capture, const struct image_mapping *mapping)
+{
+	uint64_t arena;
+
+	return mapping->start % ARENA_HEAP == 0 && mapping->end - mapping->start <= ARENA_HEAP &&
+	       image_read(&capture->image, mapping->start, &arena, 8) &&
+	       arena % ARENA_HEAP < 4096 && arena != 0;
+}
+
+static bool is_other_memory(const struct capture *capture, const struct image_mapping *mapping)
+{
+	uint64_t own[9][2];
+	size_t own_count = capture_own_ranges(capture, own);
+
+	for (size_t i = 0; i < own_count; i++) {
+		if (own[i][0] >= mapping->start && own[i][0] < mapping->end)
+			return false;
+	}
+	return is_writable(mapping) && mapping->kind != IMAGE_SPECIAL &&
+	       mapping->kind != IMAGE_HEAP && !holds_blocks(capture, mapping) &&
+	       !holds_stack(capture, mapping) && !overlaps_module_data(capture, mapping) &&
+	       !is_empty_arena(capture, mapping);
+}
+
+struct heap_error *globals_gather_rest(struct capture *capture)
+{
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < capture->modules.count; i++) {
+		const struct module *module = &capture->modules.modules[i];
+
+		if (!is_own_module(capture, module))
+			error = gather_segment(capture, module);
+	}
+	for (size_t i = 0; !error && i < capture->image.mapping_count; i++) {
+		const struct image_mapping *mapping = &capture->image.mappings[i];
+
+		if (!is_other_memory(capture, mapping))
+			continue;
+
+		struct heap_root root = {
+			.kind = HEAP_ROOT_MAPPING,
+			.name = strings_add(&capture->strings, mapping->name),
+			.address = mapping->start,
+			.size = mapping->end - mapping->start,
+			.module = HEAP_NO_INDEX,
+			.thread = HEAP_NO_INDEX,
+			.frame = HEAP_NO_INDEX,
+		};
+
+		error = gather(capture, &root, ROOTS_ALL_WORDS);
+	}
+	return error;
+}

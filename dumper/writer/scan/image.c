@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/image.h"
+
+#include "lib/base/cleanup.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+enum {
+	PAGE = 4096,       // of the kernel's page map; larger pages are multiples
+	PIECE = 128 << 10, // that is read at once; on a stack, so that it is not zeroed each time
+	MAX_UNREAD = 1 << 20,
+};
+
+// Pages that could not be read; threads visit memory side by side.
+struct image_unread {
+	pthread_mutex_t lock;
+	uint64_t *pages; // [count] in any order, some twice
+	size_t count, capacity;
+};
+
+#define PAGEMAP_TOUCHED (UINT64_C(3) << 62) // in memory, or swapped out
+
+HEAP_MUST_CHECK
+static struct heap_error *read_whole_file(const char *path, char **result)
+{
+	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_FREE char *text = NULL;
+	size_t size = 0, capacity = 0;
+
+	if (descriptor < 0)
+		return heap_error_create_system("%s", path);
+	for (;;) {
+		if (capacity - size < 65536) {
+			capacity = capacity * 2 + 131072;
+			char *larger = realloc(text, capacity);
+
+			if (!larger)
+				return heap_error_out_of_memory();
+			text = larger;
+		}
+		ssize_t got = read(descriptor, text + size, capacity - size - 1);
+
+		if (got < 0)
+			return heap_error_create_system("%s", path);
+		if (got == 0)
+			break;
+		size += got;
+	}
+	text[size] = '\0';
+	*result = keep(text);
+	return NULL;
+}
+
+static enum image_kind kind_of(const char *name)
+{
+	if (name[0] == '\0' || strncmp(name, "[anon:", 6) == 0)
+		return IMAGE_ANONYMOUS;
+	if (strcmp(name, "[heap]") == 0)
+		return IMAGE_HEAP;
+	if (strcmp(name, "[stack]") == 0)
+		return IMAGE_STACK;
+	if (name[0] == '[')
+		return IMAGE_SPECIAL;
+	// Devices may act when they are read; shared memory that lives there does not.
+	if (strncmp(name, "/dev/", 5) == 0 && strncmp(name, "/dev/shm/", 9) != 0 &&
+	    strncmp(name, "/dev/zero", 9) != 0)
+		return IMAGE_SPECIAL;
+	return IMAGE_FILE;
+}
+
+static bool parse_line(char *line, struct image_mapping *result)
+{
+	char permissions[5];
+	unsigned major, minor;
+	int name_at = -1;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &result->start, &result->end, permissions, &result->offset, &major, &minor,
+		   &result->inode, &name_at) < 7)
+		return false;
+	result->name = name_at < 0 ? "" : line + name_at;
+	result->protection = (permissions[0] == 'r' ? PROT_READ : 0) |
+			     (permissions[1] == 'w' ? PROT_WRITE : 0) |
+			     (permissions[2] == 'x' ? PROT_EXEC : 0);
+	result->shared = permissions[3] == 's';
+	result->kind = kind_of(result->name);
+	return true;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_maps(struct image *image)
+{
+	size_t lines = 0;
+
+	for (const char *at = image->maps; (at = strchr(at, '\n')); at++)
+		lines++;
+	image->mappings = calloc(lines + 1, sizeof(*image->mappings));
+	if (!image->mappings)
+		return heap_error_out_of_memory();
+
+	char *rest = image->maps;
+
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		if (parse_line(line, &image->mappings[image->mapping_count]))
+			image->mapping_count++;
+	}
+	return NULL;
+}
+
+// Marks the mapping that a line of smaps begins, or says the flags of. @param at  the one before
+static void apply_smaps_line(struct image *image, const char *line, size_t *at)
+{
+	uint64_t start, end;
+
+	if (strncmp(line, "VmFlags:", 8) == 0) {
+		if (*at < image->mapping_count && strstr(line, " wf"))
+			image->mappings[*at].wiped = true;
+	} else if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2) {
+		while (*at < image->mapping_count && image->mappings[*at].start < start)
+			++*at;
+	}
+}
+
+// Only smaps knows which mappings are left out. A kernel without it leaves that unknown.
+static void find_wiped(struct image *image)
+{
+	char path[64];
+	char *line = NULL;
+	size_t capacity = 0, at = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)image->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	while (getline(&line, &capacity, file) > 0)
+		apply_smaps_line(image, line, &at);
+	free(line);
+	fclose(file);
+}
+
+struct heap_error *image_init(struct image *image, pid_t pid)
+{
+	char path[64];
+
+	*image = (struct image){ .pid = pid, .memory = -1, .pagemap = -1 };
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+
+	struct heap_error *error = read_whole_file(path, &image->maps);
+
+	if (!error)
+		error = parse_maps(image);
+	if (!error) {
+		image->unread = calloc(1, sizeof(*image->unread));
+		if (!image->unread)
+			error = heap_error_out_of_memory();
+	}
+	if (error) {
+		image_deinit(image);
+		return error;
+	}
+	pthread_mutex_init(&image->unread->lock, NULL);
+	find_wiped(image);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	image->memory = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+	image->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	return NULL;
+}
+
+void image_deinit(struct image *image)
+{
+	cleanup_close(&image->memory);
+	cleanup_close(&image->pagemap);
+	if (image->unread)
+		free(image->unread->pages);
+	free(image->unread);
+	free(image->mappings);
+	free(image->maps);
+}
+
+// How much of it could be read, from the start on. process_vm_readv(2) pins the pages that it
+// reads, for which the kernel (since 5.19) first makes a copy of each that the frozen copy has
+// in common with the program: all the memory once more, and huge pages in pieces.
+static size_t read_some(const struct image *image, uint64_t address, void *buffer, size_t size)
+{
+	struct iovec local = { buffer, size };
+	struct iovec remote = { (void *)(uintptr_t)address, size };
+	ssize_t got = -1;
+
+	if (image->memory >= 0)
+		got = pread(image->memory, buffer, size, (off_t)address);
+	else
+		got = process_vm_readv(image->pid, &local, 1, &remote, 1, 0);
+	return got < 0 ? 0 : (size_t)got;
+}
+
+bool image_read(const struct image *image, uint64_t address, void *buffer, size_t size)
+{
+	return read_some(image, address, buffer, size) == size;
+}
+
+// More than there is room for is not noted: it is read as zeros all the same.
+static void note_unread(struct image_unread *unread, uint64_t page)
+{
+	pthread_mutex_lock(&unread->lock);
+	if (unread->count == unread->capacity && unread->count < MAX_UNREAD) {
+		size_t capacity = unread->capacity ? unread->capacity * 2 : 64;
+		void *larger = realloc(unread->pages, capacity * sizeof(*unread->pages));
+
+		if (larger) {
+			unread->pages = larger;
+			unread->capacity = capacity;
+		}
+	}
+	if (unread->count < unread->capacity)
+		unread->pages[unread->count++] = page;
+	pthread_mutex_unlock(&unread->lock);
+}
+
+// @param unread  gets the pages that cannot be read; NULL: they are not noted
+static void read_padded(const struct image *image, uint64_t address, void *buffer, size_t size,
+			struct image_unread *unread)
+{
+	uint8_t *at = buffer;
+
+	while (size > 0) {
+		size_t got = read_some(image, address, at, size);
+
+		if (got == 0) {
+			if (unread)
+				note_unread(unread, address - address % PAGE);
+			got = PAGE - address % PAGE;
+			if (got > size)
+				got = size;
+			memset(at, 0, got);
+		}
+		at += got;
+		address += got;
+		size -= got;
+	}
+}
+
+void image_read_padded(const struct image *image, uint64_t address, void *buffer, size_t size)
+{
+	read_padded(image, address, buffer, size, NULL);
+}
+
+void image_read_string(const struct image *image, uint64_t address, char *buffer, size_t size)
+{
+	size_t got = read_some(image, address, buffer, size - 1);
+
+	buffer[got] = '\0';
+}
+
+// The first mapping that ends behind an address; mapping_count if there is none.
+static size_t first_behind(const struct image *image, uint64_t address)
+{
+	size_t low = 0, high = image->mapping_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (image->mappings[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct image_mapping *image_find(const struct image *image, uint64_t address)
+{
+	size_t at = first_behind(image, address);
+
+	if (at == image->mapping_count || image->mappings[at].start > address)
+		return NULL;
+	return &image->mappings[at];
+}
+
+bool image_is_near(const struct image *image, uint64_t address, uint64_t distance)
+{
+	size_t at = first_behind(image, address);
+
+	if (at > 0 && address - image->mappings[at - 1].end < distance)
+		return true;
+	return at < image->mapping_count && (image->mappings[at].start <= address ||
+					     image->mappings[at].start - address < distance);
+}
+
+// The end of the run of pages from `start` on that are alike, and whether they were touched.
+static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end, bool *touched)
+{
+	uint64_t entries[512];
+	uint64_t page = start / PAGE;
+	uint64_t last = (end + PAGE - 1) / PAGE;
+	size_t at_once = PIECE / PAGE; // mostly these will do; runs never touched are long
+	bool first = true;
+
+	*touched = true;
+	while (page < last) {
+		size_t wanted = last - page < at_once ? last - page : at_once;
+		ssize_t got = pread(image->pagemap, entries, wanted * 8, (off_t)(page * 8));
+
+		if (got < 8)
+			return end;
+		at_once = sizeof(entries) / 8;
+		for (ssize_t i = 0; i < got / 8; i++, page++) {
+			bool is_touched = (entries[i] & PAGEMAP_TOUCHED) != 0;
+
+			if (first)
+				*touched = is_touched;
+			else if (is_touched != *touched)
+				return page * PAGE;
+			first = false;
+			if (*touched && (page + 1) * PAGE - start >= PIECE)
+				return (page + 1) * PAGE < end ? (page + 1) * PAGE : end;
+		}
+	}
+	return end;
+}
+
+// Whether only pages that were touched can hold anything: private memory of no file.
+static bool is_anonymous(const struct image_mapping *mapping)
+{
+	return !mapping->shared && (mapping->kind == IMAGE_ANONYMOUS ||
+				    mapping->kind == IMAGE_HEAP || mapping->kind == IMAGE_STACK);
+}
+
+// Where the first mapping behind an address begins; UINT64_MAX if there is none.
+static uint64_t next_mapping(const struct image *image, uint64_t address)
+{
+	size_t at = first_behind(image, address);
+
+	// The one that holds it does not begin behind it.
+	at += at < image->mapping_count && image->mappings[at].start <= address;
+	return at < image->mapping_count ? image->mappings[at].start : UINT64_MAX;
+}
+
+// What of [start, end) can be visited at once: of one mapping, touched all along or not at all.
+static uint64_t find_piece(const struct image *image, uint64_t start, uint64_t end, bool *touched)
+{
+	const struct image_mapping *mapping = image_find(image, start);
+
+	*touched = mapping != NULL;
+	if (!mapping) {
+		uint64_t next = next_mapping(image, start);
+
+		return next < end ? next : end;
+	}
+	if (end > mapping->end)
+		end = mapping->end;
+	return is_anonymous(mapping) && image->pagemap >= 0 ? find_run(image, start, end, touched)
+							    : end;
+}
+
+struct heap_error *image_visit(const struct image *image, uint64_t start, uint64_t end,
+			       image_visitor *visit, void *context)
+{
+	uint64_t words[PIECE / 8];
+
+	while (start < end) {
+		bool touched;
+		uint64_t piece = find_piece(image, start, end, &touched);
+
+		if (touched) {
+			if (piece - start > PIECE)
+				piece = start + PIECE;
+			read_padded(image, start, words, piece - start, image->unread);
+
+			struct heap_error *error =
+				visit(context, start, words, (piece - start) / 8);
+
+			if (error)
+				return error;
+		}
+		start = piece;
+	}
+	return NULL;
+}
+
+static int compare_pages(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+void image_visit_unread(const struct image *image, image_unread_visitor *visit, void *context)
+{
+	struct image_unread *unread = image->unread;
+
+	if (unread->count == 0)
+		return;
+	qsort(unread->pages, unread->count, sizeof(*unread->pages), compare_pages);
+	for (size_t i = 0; i < unread->count; i++) {
+		if (i == 0 || unread->pages[i] != unread->pages[i - 1])
+			visit(context, unread->pages[i]);
+	}
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef IMAGE_H
+#define IMAGE_H
+
+/**
+ * The frozen copy: its memory map, and its memory.
+ *
+ * Memory comes from /proc/PID/mem, or by process_vm_readv(2) where that cannot be opened.
+ * Pages of anonymous memory that were never touched are not read (/proc/PID/pagemap
+ * knows them), so that a huge, mostly empty mapping costs nothing.
+ */
+
+#include "lib/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum image_kind {
+	IMAGE_ANONYMOUS, /**< malloc's, thread stacks, the program's own mmap */
+	IMAGE_HEAP,      /**< brk */
+	IMAGE_STACK,     /**< the main thread's */
+	IMAGE_FILE,
+	IMAGE_SPECIAL, /**< [vdso], [vvar], devices: never read */
+};
+
+struct image_mapping {
+	uint64_t start;
+	uint64_t end;
+	uint8_t protection; /**< PROT_READ | PROT_WRITE | PROT_EXEC */
+	bool shared;
+	bool wiped;      /**< left out of copies (MADV_WIPEONFORK): zeros here */
+	uint8_t kind;    /**< enum image_kind */
+	uint64_t offset; /**< in the file */
+	uint64_t inode;
+	const char *name; /**< path, [heap]...; "" */
+};
+
+struct image_unread;
+
+struct image {
+	pid_t pid;
+	int memory;                     /**< /proc/PID/mem, or -1 */
+	int pagemap;                    /**< /proc/PID/pagemap, or -1 */
+	struct image_mapping *mappings; /**< [mapping_count] by address */
+	size_t mapping_count;
+	char *maps;                  /**< text of /proc/PID/maps, cut into the mappings' names */
+	struct image_unread *unread; /**< private: what image_visit() could not read */
+};
+
+/** @return NULL, HEAP_ERROR_SYSTEM or HEAP_ERROR_MEMORY */
+HEAP_MUST_CHECK
+struct heap_error *image_init(struct image *image, pid_t pid);
+
+void image_deinit(struct image *image);
+
+/** Reads exactly @p size bytes. @return false if not all of them are there */
+bool image_read(const struct image *image, uint64_t address, void *buffer, size_t size);
+
+/** Reads what is there; pages that cannot be read are zeros. */
+void image_read_padded(const struct image *image, uint64_t address, void *buffer, size_t size);
+
+/** Reads a string of at most @p size - 1 bytes; "" if it cannot be read. */
+void image_read_string(const struct image *image, uint64_t address, char *buffer, size_t size);
+
+/** The mapping that holds @p address, or NULL. */
+const struct image_mapping *image_find(const struct image *image, uint64_t address);
+
+/** Whether there is a mapping within @p distance bytes of @p address. */
+bool image_is_near(const struct image *image, uint64_t address, uint64_t distance);
+
+/** Memory that was read ahead; see image_visit(). */
+typedef struct heap_error *image_visitor(void *context, uint64_t address, const uint64_t *words,
+					 size_t count);
+
+/**
+ * Visits the words of [start, end) in pieces, in order, leaving out what is not mapped and pages
+ * of anonymous memory that were never touched.
+ *
+ * @param start, end  multiples of 8
+ */
+HEAP_MUST_CHECK
+struct heap_error *image_visit(const struct image *image, uint64_t start, uint64_t end,
+			       image_visitor *visit, void *context);
+
+/** A page that image_visit() found in a mapping, and could not read. */
+typedef void image_unread_visitor(void *context, uint64_t page);
+
+/** Calls @p visit for each such page once, by address. */
+void image_visit_unread(const struct image *image, image_unread_visitor *visit, void *context);
+
+#endif

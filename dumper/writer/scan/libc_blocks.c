@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/libc_blocks.h"
+
+#include <string.h>
+
+// Functions whose blocks hold characters and nothing else, without the prefixes that libc gives to
+// the several names of each.
+static const char *const text_functions[] = {
+	"file_doallocate",                                    // buffers of streams: setvbuf(3)
+	"getdelim",        "getline",                         // getline(3)
+	"strdup",          "strndup",                         // strdup(3)
+	"asprintf",        "vasprintf", "vasprintf_internal", // asprintf(3)
+	"getcwd",          "realpath",  "realpath_chk",       // getcwd(3), realpath(3)
+};
+
+static const char *skip_prefix(const char *name, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return strncmp(name, prefix, length) == 0 ? name + length : name;
+}
+
+// glibc's libc.so.6, and musl's, which is the dynamic linker as well.
+static bool is_libc(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "libc.", 5) == 0 || strncmp(name, "libc-", 5) == 0 ||
+	       strncmp(name, "ld-musl-", 8) == 0;
+}
+
+static bool allocates_text(const struct capture *capture, heap_site_id id)
+{
+	const struct heap_site *site = &capture->sites.sites[id];
+	const char *name = capture->strings.bytes + site->function;
+
+	if (site->module == HEAP_NO_INDEX || !is_libc(capture->modules.modules[site->module].path))
+		return false;
+	name = skip_prefix(name, "__GI_"); // in glibc's debug information
+	name = skip_prefix(name, "_IO_");
+	name += strspn(name, "_");
+	for (size_t i = 0; i < sizeof(text_functions) / sizeof(*text_functions); i++) {
+		if (strcmp(text_functions[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct heap_error *libc_blocks_add_types(struct capture *capture)
+{
+	struct heap_type character = { .kind = HEAP_TYPE_BASE,
+				       .flags = HEAP_TYPE_SIGNED | HEAP_TYPE_CHARACTER,
+				       .size = 1 };
+	heap_type_id ignored;
+	struct heap_error *error;
+
+	if (heap_types_find(&capture->types, "char", 0) != HEAP_NO_TYPE)
+		return NULL;
+	error = heap_types_add_string(&capture->types, "char", &character.name);
+	return error ? error : heap_types_add(&capture->types, &character, &ignored);
+}
+
+struct heap_error *libc_blocks_claim(struct inference *inference)
+{
+	const struct kinds *kinds = &inference->kinds;
+	heap_type_id character = heap_types_find(inference->layouts.types, "char", 0);
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < kinds->count; i++) {
+		const struct kind *kind = &kinds->kinds[i];
+
+		if (!allocates_text(inference->capture, kind->site))
+			continue;
+		for (uint32_t j = 0; !error && j < kind->count; j++)
+			error = inference_claim(inference, RANK_SITE,
+						&(struct claim){ kinds->members[kind->first + j],
+								 character, kind->size,
+								 HEAP_EVIDENCE_SITE, false });
+	}
+	return error;
+}

@@ -1,0 +1,662 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/modules.h"
+
+#include "dumper/writer/supervisor.h"
+#include "dumper/writer/progress.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/demangle.h"
+#include "lib/dwarf/dwarf_types.h"
+#include "lib/dwarf/dwarf_types_reader.h"
+
+#include <elf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const char DEBUG_DIRECTORY[] = "/usr/lib/debug";
+
+struct module_unit {
+	struct heap_unit_types types; // which entries are which types of the snapshot's
+};
+
+__attribute__((format(printf, 2, 3))) static void add_note(struct module *module,
+							   const char *format, ...)
+{
+	va_list arguments;
+	char *text, *both = NULL;
+
+	va_start(arguments, format);
+	int length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		return;
+	if (module->note && asprintf(&both, "%s; %s", module->note, text) >= 0) {
+		free(module->note);
+		free(text);
+		module->note = both;
+	} else if (!module->note) {
+		module->note = text;
+	} else {
+		free(text);
+	}
+}
+
+static void note_error(struct module *module, struct heap_error *error)
+{
+	add_note(module, "%s", heap_error_message(error));
+	heap_error_destroy(error);
+}
+
+// Calls @p visit with each program header of what is in memory: they were mapped along. Its
+// addresses are relative to that of the first segment.
+static void visit_segments(const struct image *image, uint64_t start,
+			   void (*visit)(void *context, const Elf64_Phdr *segment), void *context)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	uint64_t first = UINT64_MAX;
+
+	if (!image_read(image, start, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(segment) ||
+	    header.e_phoff > 65536)
+		return;
+	for (int i = 0; i < header.e_phnum && first == UINT64_MAX; i++) {
+		if (!image_read(image, start + header.e_phoff + i * sizeof(segment), &segment,
+				sizeof(segment)))
+			return;
+		if (segment.p_type == PT_LOAD)
+			first = segment.p_vaddr & ~UINT64_C(4095);
+	}
+	for (int i = 0; i < header.e_phnum; i++) {
+		if (!image_read(image, start + header.e_phoff + i * sizeof(segment), &segment,
+				sizeof(segment)))
+			return;
+		segment.p_vaddr -= first;
+		visit(context, &segment);
+	}
+}
+
+struct notes {
+	const struct image *image;
+	uint64_t start;
+	struct heap_build_id *build_id;
+};
+
+static void read_notes(void *context, const Elf64_Phdr *segment)
+{
+	const struct notes *notes = context;
+	uint8_t bytes[4096];
+
+	if (segment->p_type != PT_NOTE || segment->p_filesz > sizeof(bytes) ||
+	    notes->build_id->size)
+		return;
+	if (image_read(notes->image, notes->start + segment->p_vaddr, bytes, segment->p_filesz))
+		heap_build_id_parse(bytes, segment->p_filesz, (uint32_t)segment->p_align,
+				    notes->build_id);
+}
+
+// The build id of what is in memory.
+static void read_build_id(const struct image *image, uint64_t start, struct heap_build_id *result)
+{
+	struct notes notes = { image, start, result };
+
+	visit_segments(image, start, read_notes, &notes);
+}
+
+static void extend(void *context, const Elf64_Phdr *segment)
+{
+	uint64_t *size = context, end = segment->p_vaddr + segment->p_memsz;
+
+	if (segment->p_type == PT_LOAD && end >= segment->p_memsz && end > *size)
+		*size = end;
+}
+
+static bool same_build_id(const struct heap_build_id *a, const struct heap_build_id *b)
+{
+	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+// Opens the module's file, or says why not.
+HEAP_MUST_CHECK
+static struct heap_error *open_file(struct module *module, const struct image *image)
+{
+	CLEANUP_FREE char *path = strdup(module->path);
+	char *deleted = path ? strstr(path, " (deleted)") : NULL;
+	struct heap_error *error;
+
+	if (!path)
+		return heap_error_out_of_memory();
+	if (deleted) {
+		// Of the executable alone the kernel keeps a way to open it.
+		char executable[64];
+		char target[4096];
+		ssize_t length;
+
+		snprintf(executable, sizeof(executable), "/proc/%d/exe", (int)image->pid);
+		length = readlink(executable, target, sizeof(target) - 1);
+		target[length < 0 ? 0 : length] = '\0';
+		if (strcmp(target, path) != 0)
+			return heap_error_create(HEAP_ERROR_ABSENT, "the file has been deleted");
+		free(path);
+		path = strdup(executable);
+		if (!path)
+			return heap_error_out_of_memory();
+	}
+	error = heap_elf_open(path, &module->elf);
+	if (error)
+		return error;
+	if (module->build_id.size > 0 &&
+	    !same_build_id(&module->build_id, &module->elf->build_id)) {
+		heap_elf_close(module->elf);
+		module->elf = NULL;
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "the file on disk is not the one that was loaded");
+	}
+	module->bias = module->elf->is_executable ? 0 : module->start - module->elf->first_address;
+	return NULL;
+}
+
+static void add_packed_symbols(struct module *module)
+{
+	struct heap_error *error =
+		module->elf->has_packed_symbols ? heap_elf_add_packed_symbols(module->elf) : NULL;
+
+	if (error)
+		note_error(module, error);
+}
+
+// Takes the symbols of the separate debug file; forgets that if it has nothing else.
+HEAP_MUST_CHECK
+static struct heap_error *add_separate(struct module *module)
+{
+	struct heap_elf_file *separate;
+	struct heap_error *error = heap_elf_open(module->debug_path, &separate);
+
+	if (error)
+		return error;
+
+	bool is_of_it = separate->build_id.size == 0 ||
+			same_build_id(&separate->build_id, &module->elf->build_id);
+
+	if (is_of_it)
+		error = heap_elf_add_symbols(module->elf, separate);
+	if (!is_of_it || !separate->has_debug_info) {
+		add_note(module, "%s %s", module->debug_path,
+			 is_of_it ? "has symbols only" : "is of another build");
+		free(module->debug_path);
+		module->debug_path = NULL;
+	}
+	heap_elf_close(separate);
+	return error;
+}
+
+// Where the debug information is: in the file itself, or in a file of its own.
+HEAP_MUST_CHECK
+static struct heap_error *find_debug_path(struct module *module)
+{
+	struct heap_error *error = NULL;
+
+	if (module->elf->has_debug_info) {
+		module->debug_path = strdup(module->elf->path);
+		return module->debug_path ? NULL : heap_error_out_of_memory();
+	}
+	error = heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, &module->debug_path);
+	if (!error && !module->debug_path) {
+		add_note(module, "no debug information");
+		add_packed_symbols(module);
+	}
+	return error || !module->debug_path ? error : add_separate(module);
+}
+
+// Reads types and variables, from the cache if it has them.
+HEAP_MUST_CHECK
+static struct heap_error *read_debug(struct module *module, const char *cache)
+{
+	char id[2 * HEAP_BUILD_ID_MAX + 1];
+	bool cached = cache && module->elf->build_id.size > 0;
+	struct heap_error *error;
+
+	heap_build_id_format(&module->elf->build_id, id, sizeof(id));
+	if (cached) {
+		error = heap_debug_load(cache, id, &module->debug);
+		if (!error)
+			return NULL;
+		heap_error_destroy(error);
+	}
+	error = heap_debug_read(module->dwarf, &module->debug);
+	if (error)
+		return error;
+	// A cache that cannot be written costs time, nothing else. What is missing may be there
+	// the next time.
+	if (cached && !module->debug.incomplete)
+		heap_error_destroy(heap_debug_store(cache, id, &module->debug));
+	return NULL;
+}
+
+static void note_debug(struct module *module)
+{
+	const struct heap_debug *debug = &module->debug;
+
+	if (debug->unreadable_units > 0)
+		add_note(module, "%llu of %llu compilation units are damaged",
+			 (unsigned long long)debug->unreadable_units,
+			 (unsigned long long)(debug->units + debug->unreadable_units));
+	if (debug->missing)
+		add_note(module, "%s", debug->missing);
+	else if (debug->types.count <= 1 && debug->units)
+		add_note(module, "lines only (no types)");
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *open_debug(struct module *module, const char *cache,
+				     struct heap_types *types)
+{
+	struct heap_error *error = find_debug_path(module);
+
+	if (error || !module->debug_path)
+		return error;
+	error = heap_dwarf_open(module->debug_path, &module->dwarf);
+	if (error)
+		return error;
+	module->dwarf->program = module->elf->path;
+	error = read_debug(module, cache);
+	if (error)
+		return error;
+	module->has_debug = true;
+	note_debug(module);
+	module->type_map = calloc(module->debug.types.count, sizeof(*module->type_map));
+	if (!module->type_map)
+		return heap_error_out_of_memory();
+	return heap_types_merge(types, &module->debug.types, module->type_map);
+}
+
+static void open_module(struct module *module, const struct image *image, const char *cache,
+			struct heap_types *types)
+{
+	const char *reason = isolation_reason(module->start);
+	struct heap_error *error;
+
+	if (reason) {
+		add_note(module, "%s", reason);
+		return;
+	}
+	isolation_suspect(module->start);
+	read_build_id(image, module->start, &module->build_id);
+	error = open_file(module, image);
+	if (!error)
+		error = open_debug(module, cache, types);
+	if (error)
+		note_error(module, error);
+}
+
+// A file is a module if some of it is executable and it begins with an ELF header.
+static bool is_module(const struct image *image, size_t first, size_t end)
+{
+	char magic[SELFMAG];
+	bool executable = false;
+
+	for (size_t i = first; i < end; i++)
+		executable |= (image->mappings[i].protection & PROT_EXEC) != 0;
+	return executable && image_read(image, image->mappings[first].start, magic, SELFMAG) &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+struct heap_error *modules_init(struct modules *modules, const struct image *image,
+				const char *cache, struct heap_types *types)
+{
+	*modules = (struct modules){ .image = image };
+	modules->modules = calloc(image->mapping_count + 1, sizeof(*modules->modules));
+	if (!modules->modules)
+		return heap_error_out_of_memory();
+
+	for (size_t i = 0; i < image->mapping_count;) {
+		const struct image_mapping *first = &image->mappings[i];
+		uint64_t size = 0;
+		size_t end = i + 1;
+
+		// The mappings of a module stand together but for its .bss, which is anonymous.
+		// Small segments may all be of the file's first page.
+		visit_segments(image, first->start, extend, &size);
+		while (end < image->mapping_count && first->kind == IMAGE_FILE &&
+		       strcmp(image->mappings[end].name, first->name) == 0 &&
+		       (image->mappings[end].offset > 0 ||
+			image->mappings[end].start - first->start < size))
+			end++;
+		if (first->kind == IMAGE_FILE && first->offset == 0 && is_module(image, i, end)) {
+			struct module *module = &modules->modules[modules->count++];
+
+			module->path = first->name;
+			module->start = first->start;
+			module->end = image->mappings[end - 1].end;
+			open_module(module, image, cache, types);
+			progress_set_done(modules->count);
+			progress_flush();
+			if (module->elf && module->elf->data_end + module->bias > module->end)
+				module->end = module->elf->data_end + module->bias;
+		}
+		i = end;
+	}
+	return NULL;
+}
+
+static void free_units(struct module *module)
+{
+	for (size_t i = 0; i < module->unit_count; i++) {
+		if (!module->units[i])
+			continue;
+		heap_unit_types_deinit(&module->units[i]->types);
+		free(module->units[i]);
+	}
+	free(module->units);
+}
+
+void modules_deinit(struct modules *modules)
+{
+	for (size_t i = 0; i < modules->count; i++) {
+		struct module *module = &modules->modules[i];
+
+		free_units(module);
+		heap_unwinder_destroy(module->unwinder);
+		heap_line_finder_destroy(module->lines);
+		if (module->has_debug)
+			heap_debug_deinit(&module->debug);
+		heap_dwarf_close(module->dwarf);
+		heap_elf_close(module->elf);
+		free(module->type_map);
+		free(module->debug_path);
+		free(module->note);
+	}
+	free(modules->modules);
+}
+
+struct module *modules_find(const struct modules *modules, uint64_t address)
+{
+	size_t low = 0, high = modules->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (modules->modules[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == modules->count || modules->modules[low].start > address)
+		return NULL;
+	return &modules->modules[low];
+}
+
+// Made for the first address in the module: with the types from the cache, the others' debug
+// information need not even be decompressed.
+static struct heap_line_finder *get_lines(struct module *module)
+{
+	struct heap_error *error = NULL;
+
+	if (module->has_debug && !module->lines_tried)
+		error = heap_line_finder_create(module->dwarf, &module->lines);
+	module->lines_tried = true;
+	if (error)
+		note_error(module, error);
+	return module->lines;
+}
+
+static size_t describe_by_lines(struct module *module, uint64_t lookup, struct strings *strings,
+				struct code_place *places, size_t max)
+{
+	struct heap_line_finder *finder = get_lines(module);
+	struct heap_lines lines = { 0 };
+	size_t count = 0;
+
+	if (!finder)
+		return 0;
+
+	struct heap_error *error = heap_line_finder_find(finder, lookup - module->bias, &lines);
+
+	if (error) {
+		heap_error_destroy(error);
+		return 0;
+	}
+	for (; count < lines.count && count < max; count++) {
+		places[count] = (struct code_place){
+			.function = strings_add(strings, lines.lines[count].function),
+			.file = strings_add(strings, lines.lines[count].file),
+			.line = lines.lines[count].line,
+		};
+	}
+	heap_lines_deinit(&lines);
+	return count;
+}
+
+size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
+		       struct strings *strings, struct code_place *places, size_t max)
+{
+	const struct heap_symbol *symbol = NULL;
+	size_t count;
+
+	isolation_suspect(module->start);
+	count = describe_by_lines(module, lookup, strings, places, max);
+
+	if (module->elf)
+		symbol = heap_elf_find_symbol(module->elf, HEAP_SYMBOL_FUNCTION,
+					      lookup - module->bias);
+	if (count == 0) {
+		places[0] = (struct code_place){ 0 };
+		count = 1;
+	}
+	if (symbol) {
+		// The symbol is of the function that was compiled, the outermost of the places.
+		struct code_place *place = &places[count - 1];
+
+		place->offset = address - module->bias - symbol->address;
+		if (!place->function) {
+			CLEANUP_FREE char *name = heap_demangle(symbol->name);
+
+			place->function = strings_add(strings, name);
+		}
+	} else {
+		places[count - 1].offset = address - module->start;
+	}
+	return count;
+}
+
+struct heap_unwinder *module_unwinder(struct module *module)
+{
+	isolation_suspect(module->start);
+	if (!module->unwinder_tried && module->elf) {
+		struct heap_error *error = heap_unwinder_create(
+			module->elf->path, module->debug_path, &module->unwinder);
+
+		module->unwinder_tried = true;
+		if (error)
+			note_error(module, error);
+	}
+	return module->unwinder;
+}
+
+// Reads the types of one unit into the snapshot's table. Of a damaged one there are none.
+HEAP_MUST_CHECK
+static struct heap_error *read_unit(struct module *module, uint64_t place, struct heap_types *types,
+				    struct module_unit *unit)
+{
+	CLEANUP_FREE heap_type_id *map = NULL;
+	struct heap_error *error = heap_unit_types_read(module->dwarf, place, &unit->types);
+
+	if (error)
+		return error;
+	map = calloc(unit->types.types.count, sizeof(*map));
+	error = map ? heap_types_merge(types, &unit->types.types, map) : heap_error_out_of_memory();
+	if (error) {
+		heap_unit_types_deinit(&unit->types);
+		return error;
+	}
+	for (size_t i = 0; i < unit->types.die_count; i++)
+		unit->types.dies[i].type = map[unit->types.dies[i].type];
+	// Its own table has done its work; a large program has thousands of units.
+	heap_types_deinit(&unit->types.types);
+	return NULL;
+}
+
+// The unit that an entry is in, its types read; NULL if there is none.
+HEAP_MUST_CHECK
+static struct heap_error *get_unit(struct module *module, uint64_t place, struct heap_types *types,
+				   const struct module_unit **result)
+{
+	struct heap_debug_units *units;
+	struct heap_error *error = heap_dwarf_debug_units(module->dwarf, &units);
+	const struct heap_debug_unit *header;
+
+	*result = NULL;
+	if (error)
+		return error;
+	if (!module->units) {
+		module->units = calloc(units->count + 1, sizeof(*module->units));
+		if (!module->units)
+			return heap_error_out_of_memory();
+		module->unit_count = units->count;
+	}
+	header = heap_debug_units_find(units, place);
+	if (!header)
+		return NULL;
+
+	struct module_unit **unit = &module->units[header - units->units];
+
+	if (!*unit) {
+		*unit = calloc(1, sizeof(**unit));
+		error = *unit ? read_unit(module, header->die, types, *unit)
+			      : heap_error_out_of_memory();
+	}
+	if (!error)
+		*result = *unit;
+	return error;
+}
+
+heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types)
+{
+	const struct module_unit *unit;
+
+	if (place == 0)
+		return HEAP_NO_TYPE;
+	isolation_suspect(module->start);
+
+	struct heap_error *error = get_unit(module, place, types, &unit);
+
+	if (error)
+		note_error(module, error);
+	if (error || !unit)
+		return HEAP_NO_TYPE;
+	return heap_unit_types_find(&unit->types, place);
+}
+
+static bool is_pointer(const struct heap_types *types, heap_type_id id)
+{
+	uint8_t kind = types->types[heap_types_strip(types, id)].kind;
+
+	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
+}
+
+// What a pointer or reference points to, HEAP_NO_TYPE if the type is none or void's.
+static heap_type_id pointee_of(const struct heap_types *types, heap_type_id id)
+{
+	return is_pointer(types, id) ? types->types[heap_types_strip(types, id)].target
+				     : HEAP_NO_TYPE;
+}
+
+struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
+				     struct heap_types *types, struct module_site_type **result,
+				     size_t *count)
+{
+	struct heap_site_types found = { 0 };
+	struct heap_debug_code *code;
+	struct heap_error *error = NULL;
+
+	*result = NULL;
+	*count = 0;
+	if (!module->dwarf)
+		return NULL;
+	isolation_suspect(module->start);
+	error = heap_dwarf_code(module->dwarf, &code);
+	if (!error)
+		error = heap_site_types_find(code, lookup_pc - module->bias, &found);
+	if (error)
+		return error;
+
+	struct module_site_type *site_types = calloc(found.count + 1, sizeof(*site_types));
+
+	for (size_t i = 0; site_types && i < found.count; i++) {
+		const struct heap_site_type *type = &found.types[i];
+		heap_type_id declared = module_type(module, type->type, types);
+		heap_type_id pointee = pointee_of(types, declared);
+
+		if (pointee || (type->kind == HEAP_SITE_RETURN && is_pointer(types, declared)))
+			site_types[(*count)++] =
+				(struct module_site_type){ pointee, type->depth, type->kind,
+							   type->line };
+	}
+	heap_site_types_deinit(&found);
+	*result = site_types;
+	return site_types ? NULL : heap_error_out_of_memory();
+}
+
+static bool is_void_or_character(const struct heap_types *types, heap_type_id pointee)
+{
+	const struct heap_type *type = &types->types[heap_types_strip(types, pointee)];
+
+	return type->kind == HEAP_TYPE_UNKNOWN || (type->kind == HEAP_TYPE_BASE && type->size == 1);
+}
+
+// True if it is that of a place into which a function puts any pointer: void **, char **.
+static bool is_place(const struct heap_types *types, heap_type_id declared)
+{
+	heap_type_id pointee = pointee_of(types, declared);
+
+	return is_pointer(types, pointee) &&
+	       is_void_or_character(types, pointee_of(types, pointee));
+}
+
+enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
+				   struct heap_types *types, heap_type_id *kept)
+{
+	struct heap_site_types found = { 0 };
+	struct heap_debug_code *code;
+	struct heap_error *error;
+	heap_type_id first = HEAP_NO_TYPE, result = HEAP_NO_TYPE;
+	bool has_first = false, has_place = false, is_known;
+
+	*kept = HEAP_NO_TYPE;
+	if (!module->dwarf)
+		return MODULE_PASSING_UNKNOWN;
+	isolation_suspect(module->start);
+	error = heap_dwarf_code(module->dwarf, &code);
+	if (!error)
+		error = heap_site_types_find(code, lookup_pc - module->bias, &found);
+	is_known = !error && found.functions > 0;
+	heap_error_destroy(error); // damaged information tells nothing
+	for (size_t i = 0; is_known && i < found.count; i++) {
+		const struct heap_site_type *type = &found.types[i];
+
+		if (type->depth + 1 < found.functions || type->kind == HEAP_SITE_LOCAL)
+			continue;
+
+		heap_type_id declared = module_type(module, type->type, types);
+
+		if (type->kind == HEAP_SITE_RETURN) {
+			result = declared;
+		} else {
+			first = has_first ? first : declared;
+			has_first = true;
+			has_place |= is_place(types, declared);
+		}
+	}
+	heap_site_types_deinit(&found);
+	if (!is_known)
+		return MODULE_PASSING_UNKNOWN;
+	if (!is_pointer(types, result))
+		return has_place ? MODULE_PASSES_ON : MODULE_KEEPS;
+	*kept = heap_types_strip(types, pointee_of(types, result));
+	if (*kept == HEAP_NO_TYPE)
+		return MODULE_PASSES_ON;
+	return is_void_or_character(types, *kept) && has_first && !is_pointer(types, first)
+		       ? MODULE_PASSES_ON
+		       : MODULE_KEEPS;
+}

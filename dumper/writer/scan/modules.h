@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef MODULES_H
+#define MODULES_H
+
+/**
+ * The executable and the shared libraries of the frozen copy, and what their files say.
+ *
+ * A module's file is only believed if its build id is that of the memory: a library that
+ * was replaced on disk since it was loaded would name everything wrongly. What could not
+ * be read costs its names, never the snapshot, and is told in the module's note.
+ */
+
+#include "dumper/writer/scan/image.h"
+#include "dumper/writer/strings.h"
+#include "lib/dwarf/debug.h"
+#include "lib/dwarf/elf_file.h"
+#include "lib/dwarf/lines.h"
+#include "lib/dwarf/site_types.h"
+#include "lib/dwarf/unwind.h"
+
+/** Types of one unit, kept because locals of its functions need them. */
+struct module_unit;
+
+struct module {
+	const char *path;
+	uint64_t start; /**< of the first mapping */
+	uint64_t end;
+	uint64_t bias; /**< address in memory minus address in the file */
+	struct heap_build_id build_id;
+	struct heap_elf_file *elf;     /**< NULL if the file could not be used */
+	char *debug_path;              /**< where debug information came from, or NULL */
+	struct heap_dwarf_file *dwarf; /**< NULL without debug information */
+	struct heap_debug debug;       /**< types and variables; empty if there are none */
+	bool has_debug;
+	heap_type_id *type_map;         /**< [debug.types.count] in the snapshot's table */
+	struct heap_line_finder *lines; /**< NULL until the first is asked for */
+	bool lines_tried;
+	struct heap_unwinder *unwinder;
+	bool unwinder_tried;
+	struct module_unit **units; /**< [unit_count] NULL until one is asked for */
+	size_t unit_count;
+	char *note; /**< what was missed, for people; or NULL */
+};
+
+struct modules {
+	struct module *modules; /**< [count] by address */
+	size_t count;
+	const struct image *image;
+};
+
+/**
+ * Opens all modules, and merges the types of their debug information into @p types.
+ *
+ * @param cache  directory for parsed debug information, or NULL
+ */
+HEAP_MUST_CHECK
+struct heap_error *modules_init(struct modules *modules, const struct image *image,
+				const char *cache, struct heap_types *types);
+
+void modules_deinit(struct modules *modules);
+
+/** The module whose mappings hold @p address, or NULL. */
+struct module *modules_find(const struct modules *modules, uint64_t address);
+
+/** What the code at an address is. */
+struct code_place {
+	uint32_t function; /**< in strings */
+	uint64_t offset;   /**< in that function, if the symbol table knows it */
+	uint32_t file;
+	uint32_t line;
+};
+
+/**
+ * Names the code at @p address, innermost inlined function first.
+ *
+ * @param lookup  address to look lines up by: a return address minus 1
+ * @param places  [max] the caller's
+ * @return how many were filled, at least 1 if the module is known
+ */
+size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
+		       struct strings *strings, struct code_place *places, size_t max);
+
+/** For unwinding; NULL if the module has nothing to unwind by. */
+struct heap_unwinder *module_unwinder(struct module *module);
+
+/**
+ * The type in the snapshot's table that an entry of the debug information is.
+ *
+ * @param place  as struct heap_local has it
+ */
+heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types);
+
+/** A type that the code at an allocation site may mean. */
+struct module_site_type {
+	heap_type_id pointee; /**< as declared: typedefs and qualifiers are still there */
+	uint8_t depth; /**< 0: innermost inlined function at the pc, 1: the one it is inlined into */
+	uint8_t kind;  /**< enum heap_site_type_kind */
+	uint32_t line; /**< of the declaration */
+};
+
+/**
+ * The types that the code at an allocation site may mean: pointees of pointers that are
+ * variables, parameters and results of the functions at a pc.
+ *
+ * All variables of the functions count, not only those that live at the pc. Pointers to
+ * void say nothing and are left out, but as results: there they say that it is a pointer. A unit is read when the first site in it is asked for.
+ *
+ * @param lookup_pc  in memory: a return address minus 1
+ * @param types      the snapshot's; may grow
+ * @param result     [*count] malloc'd; innermost function first
+ */
+HEAP_MUST_CHECK
+struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
+				     struct heap_types *types, struct module_site_type **result,
+				     size_t *count);
+
+/** The debug information about a function that allocates. */
+enum module_passing {
+	MODULE_PASSING_UNKNOWN,
+	MODULE_PASSES_ON, /**< it may only pass on what others ask for: its result has no type */
+	MODULE_KEEPS,     /**< it returns no block, or one of a type that it knows */
+};
+
+/**
+ * True if the function at a pc, into which others may be inlined there, can be one like
+ * xmalloc(). That is a property of the code, the same in each run: it returns a void *, or a
+ * char * and is told a number first, or it has a place to put a pointer into.
+ *
+ * @param kept  what it returns a pointer to, if it keeps; HEAP_NO_TYPE: to nothing
+ */
+enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
+				   struct heap_types *types, heap_type_id *kept);
+
+#endif

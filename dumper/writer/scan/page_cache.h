@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef PAGES_H
+#define PAGES_H
+
+/**
+ * Pages of the frozen copy that have been read already.
+ *
+ * Inference asks for the contents of blocks in no order of addresses, a few bytes at a time, and
+ * for many of them again. A call into the kernel for each would cost more than all else. So
+ * pages are kept, each where its number says, until another one needs the place.
+ */
+
+#include "dumper/writer/scan/image.h"
+
+struct pages;
+
+enum {
+	PAGES_FOR_ALL = 8192, /**< 32 MiB, of which only what is used is memory */
+	PAGES_IN_ORDER = 64,  /**< for who reads by ascending address */
+};
+
+/**
+ * @param image  must live as long as the result
+ * @param most   pages that are kept, a power of two; fewer where memory is short
+ * @return NULL: memory is short
+ */
+struct pages *pages_create(const struct image *image, size_t most);
+
+/** NULL is fine. */
+void pages_destroy(struct pages *pages);
+
+/** Reads what lies at an address; zeros where there is nothing. Fast if addresses ascend. */
+void pages_read(struct pages *pages, uint64_t address, void *buffer, size_t size);
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef MOVES_H
+#define MOVES_H
+
+/**
+ * Blocks that a thread's realloc was just moving: live, though no header says so.
+ *
+ *	old place   [extent, stamp]contents          the thread's note: extent, site, stamp
+ *	new place   [extent, stamp]conte             libc copies headers along
+ *
+ * Where the block is found: at its old place while the stamp stands there; else wherever it
+ * stands. dumper/protocol.h has the note.
+ */
+
+#include "dumper/protocol.h"
+#include "dumper/writer/scan/image.h"
+
+struct move {
+	struct heapsnap_move note;
+	uint64_t place; /**< where the block is; 0: not found yet */
+};
+
+struct moves {
+	struct move *moves; /**< [count] */
+	size_t count;
+};
+
+/** Reads the notes of all threads whose storage is known. */
+HEAP_MUST_CHECK
+struct heap_error *moves_init(struct moves *moves, const struct image *image,
+			      const struct heapsnap_process *process,
+			      const struct heapsnap_thread *threads);
+
+void moves_deinit(struct moves *moves);
+
+/** The note whose block is at @p block, of which that is the header; NULL if there is none. */
+const struct heapsnap_move *moves_find(struct moves *moves, uint64_t block, uint64_t extent,
+				       uint64_t stamp);
+
+#endif

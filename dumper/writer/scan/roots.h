@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef ROOTS_H
+#define ROOTS_H
+
+/**
+ * Roots while they are gathered, and the pointers from them into the heap.
+ *
+ * A word belongs to one root: variables claim their memory, and what no variable claims
+ * goes to the frame, the segment or the mapping that it lies in.
+ */
+
+#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/objects.h"
+
+struct roots {
+	struct heap_root *roots; /**< [count] */
+	uint32_t count, capacity;
+	struct heap_root_edge *edges; /**< [edge_count] */
+	uint64_t edge_count, edge_capacity;
+	uint8_t *content; /**< [content_size] values of variables */
+	uint64_t content_size, content_capacity;
+	/** [claim_count] memory that variables have claimed, by address once sorted */
+	struct root_claim {
+		uint64_t start;
+		uint64_t end;
+	} * claims;
+	size_t claim_count, claim_capacity;
+};
+
+void roots_deinit(struct roots *roots);
+
+HEAP_MUST_CHECK
+struct heap_error *roots_add(struct roots *roots, const struct heap_root *root,
+			     heap_root_id *result);
+
+/** Notes a pointer, if @p word is one. @param offset  bytes into the root */
+HEAP_MUST_CHECK
+struct heap_error *roots_add_word(struct roots *roots, heap_root_id root, uint64_t offset,
+				  uint64_t word, const struct objects *objects);
+
+/**
+ * Adds a variable that lies in memory: its value, its pointers, and its claim to the words.
+ *
+ * @param limit  bytes of its value to keep
+ */
+HEAP_MUST_CHECK
+struct heap_error *roots_add_variable(struct roots *roots, const struct heap_root *root,
+				      const struct image *image, const struct objects *objects,
+				      uint64_t limit);
+
+/** Keeps @p size bytes as the root's value. */
+HEAP_MUST_CHECK
+struct heap_error *roots_set_content(struct roots *roots, heap_root_id root, const void *bytes,
+				     size_t size);
+
+/** Claims memory that has been seen to otherwise. */
+HEAP_MUST_CHECK
+struct heap_error *roots_claim(struct roots *roots, uint64_t start, uint64_t size);
+
+/** Sorts the claims; to be called after variables were added, before roots_is_claimed(). */
+void roots_sort_claims(struct roots *roots);
+
+/** Whether a variable has claimed the word at @p address. */
+bool roots_is_claimed(const struct roots *roots, uint64_t address);
+
+enum roots_words {
+	ROOTS_ALL_WORDS,
+	ROOTS_STARTS_ONLY, /**< only pointers to the very start of a block */
+};
+
+/**
+ * Gathers the pointers among the unclaimed words of @p root's memory. The root is added
+ * with the first of them, and not at all if there is none.
+ */
+HEAP_MUST_CHECK
+struct heap_error *roots_gather(struct roots *roots, const struct heap_root *root,
+				const struct image *image, const struct objects *objects,
+				enum roots_words which);
+
+/** Sorts the edges by root and offset; when all is gathered. */
+void roots_sort_edges(struct roots *roots);
+
+#endif

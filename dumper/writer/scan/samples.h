@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef SAMPLES_H
+#define SAMPLES_H
+
+/**
+ * The sampled objects that are still there: when and by whom they were allocated, and what they
+ * are called in the trace that is, or was, written of the process.
+ */
+
+#include "dumper/protocol.h"
+#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/objects.h"
+#include "lib/snapshot/snapshot.h"
+
+/** Whether the library's trace is one of the process itself. */
+bool samples_has_trace(const struct heapsnap_process *process);
+
+/** Told of a sample and the live object that it is of. */
+typedef struct heap_error *samples_visitor(void *context, heap_object_id object,
+					   const struct heapsnap_sample *sample);
+
+/** Visits the samples of live objects, in no order, until the visitor returns an error. */
+HEAP_MUST_CHECK
+struct heap_error *samples_visit(const struct image *image, const struct heapsnap_process *process,
+				 const struct objects *objects, samples_visitor *visit,
+				 void *context);
+
+/**
+ * @param result  [*count] by object; the caller's
+ */
+HEAP_MUST_CHECK
+struct heap_error *samples_read(const struct image *image, const struct heapsnap_process *process,
+				const struct objects *objects, struct heap_sample **result,
+				uint32_t *count);
+
+#endif

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/stacks.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/dwarf/locals.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	MAX_FRAMES = 4096, // of a thread; what lies above is still searched
+	MAX_INLINED = 32,
+	// A leaf function may use this much below the stack pointer (System V ABI, AMD64
+	// supplement, 3.2.2).
+	RED_ZONE = 128,
+};
+
+#if defined(__aarch64__)
+static const char *const register_names[HEAP_REGISTERS] = {
+	"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
+	"x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
+	"x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30",
+};
+#else
+static const char *const register_names[HEAP_REGISTERS] = {
+	"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", NULL,
+	"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
+};
+#endif
+
+struct walk {
+	struct capture *capture;
+	uint32_t thread;
+	struct heap_registers registers;
+	bool exact_pc; // not a return address: innermost, or interrupted by a signal
+	bool guessed;
+	uint32_t claimed_registers; // of the innermost frame, by variables
+};
+
+static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
+{
+	return image_read(context, address, buffer, size);
+}
+
+static bool is_code(void *context, uint64_t address)
+{
+	const struct image_mapping *mapping = image_find(context, address);
+
+	return mapping && (mapping->protection & PROT_EXEC);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_frame(struct capture *capture, const struct heap_frame *frame)
+{
+	if (capture->frame_count == capture->frame_capacity) {
+		uint32_t capacity = capture->frame_capacity ? capture->frame_capacity * 2 : 1024;
+		void *larger = realloc(capture->frames, capacity * sizeof(*capture->frames));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		capture->frames = larger;
+		capture->frame_capacity = capacity;
+	}
+	capture->frames[capture->frame_count++] = *frame;
+	return NULL;
+}
+
+// Adds the frame that the registers stand in, and those inlined into it before it.
+HEAP_MUST_CHECK
+static struct heap_error *add_frames(struct walk *walk, struct module *module, uint64_t pc,
+				     uint64_t cfa)
+{
+	struct capture *capture = walk->capture;
+	struct code_place places[MAX_INLINED] = { { 0 } };
+	size_t count = 1;
+
+	if (module)
+		count = module_describe(module, pc, walk->exact_pc ? pc : pc - 1, &capture->strings,
+					places, MAX_INLINED);
+	for (size_t i = 0; i < count; i++) {
+		struct heap_error *error = add_frame(
+			capture,
+			&(struct heap_frame){
+				.pc = pc,
+				.cfa = cfa,
+				.module = module ? (uint32_t)(module - capture->modules.modules)
+						 : HEAP_NO_INDEX,
+				.function = places[i].function,
+				.offset = places[i].offset,
+				.file = places[i].file,
+				.line = places[i].line,
+				.flags = (i + 1 < count ? HEAP_FRAME_INLINED : 0) |
+					 (walk->guessed ? HEAP_FRAME_GUESSED : 0),
+			});
+
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+// The frame, among those just added, of the function that a variable belongs to.
+static uint32_t frame_of(const struct capture *capture, uint32_t first, const char *function)
+{
+	for (uint32_t i = first; i < capture->frame_count; i++) {
+		if (strcmp(capture->strings.bytes + capture->frames[i].function, function) == 0)
+			return i;
+	}
+	return capture->frame_count - 1;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_valued_local(struct walk *walk, struct heap_root *root,
+					   uint64_t value)
+{
+	struct capture *capture = walk->capture;
+	heap_root_id id;
+
+	if (root->size == 0 || root->size > 8)
+		root->size = 8;
+
+	struct heap_error *error = roots_add(&capture->roots, root, &id);
+
+	if (!error)
+		error = roots_set_content(&capture->roots, id, &value, root->size);
+	if (!error && root->size == 8)
+		error = roots_add_word(&capture->roots, id, 0, value, &capture->objects);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_local(struct walk *walk, struct module *module,
+				    const struct heap_local *local, uint32_t first_frame)
+{
+	struct capture *capture = walk->capture;
+	heap_type_id type = module_type(module, local->type, &capture->types);
+	struct heap_root root = {
+		.kind = HEAP_ROOT_LOCAL,
+		.name = strings_add(&capture->strings, local->name),
+		.type = type,
+		.size = heap_types_size(&capture->types, type),
+		.module = (uint32_t)(module - capture->modules.modules),
+		.file = strings_add(&capture->strings, local->file),
+		.line = local->line,
+		.thread = walk->thread,
+		.frame = frame_of(capture, first_frame, local->function),
+	};
+
+	switch ((enum heap_location_kind)local->kind) {
+	case HEAP_LOCATION_MEMORY:
+		if (root.size == 0)
+			return NULL;
+		root.address = local->address;
+		return roots_add_variable(&capture->roots, &root, &capture->image,
+					  &capture->objects, CAPTURE_VARIABLE_BYTES);
+	case HEAP_LOCATION_REGISTER:
+		if (local->reg >= HEAP_REGISTERS || !(walk->registers.known >> local->reg & 1))
+			return NULL;
+		walk->claimed_registers |= UINT32_C(1) << (local->reg & 31);
+		return add_valued_local(walk, &root, walk->registers.value[local->reg]);
+	case HEAP_LOCATION_VALUE:
+		return add_valued_local(walk, &root, local->value);
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_locals(struct walk *walk, struct module *module, uint64_t pc,
+				     uint64_t cfa, uint32_t first_frame,
+				     const struct heap_registers *caller)
+{
+	struct heap_locals locals = { 0 };
+	struct heap_locals_frame frame = {
+		.pc = (walk->exact_pc ? pc : pc - 1) - module->bias,
+		.bias = module->bias,
+		.cfa = cfa,
+		.registers = &walk->registers,
+		.caller = caller,
+		.read = read_memory,
+		.context = &walk->capture->image,
+	};
+	// Damage in one function's information costs its variables' names.
+	struct heap_error *error = heap_locals_find(module->dwarf, &frame, &locals);
+
+	if (error) {
+		heap_error_destroy(error);
+		return NULL;
+	}
+	for (size_t i = 0; !error && i < locals.count; i++)
+		error = add_local(walk, module, &locals.locals[i], first_frame);
+	heap_locals_deinit(&locals);
+	return error;
+}
+
+// One frame up; by the frame pointer where call frame information does not lead on.
+static bool step(struct walk *walk, struct module *module, uint64_t pc, uint64_t *cfa)
+{
+	const struct image *image = &walk->capture->image;
+	struct heap_unwinder *unwinder = module ? module_unwinder(module) : NULL;
+	bool is_signal = false;
+
+	*cfa = 0;
+	if (unwinder) {
+		uint64_t lookup = (walk->exact_pc ? pc : pc - 1) - module->bias;
+		enum heap_unwind_result result =
+			heap_unwinder_step(unwinder, lookup, read_memory, (void *)image,
+					   &walk->registers, cfa, &is_signal);
+
+		if (result == HEAP_UNWIND_LOST &&
+		    !(walk->registers.known >> HEAP_REGISTER_FRAME & 1) &&
+		    heap_unwinder_guess_frame_pointer(read_memory, is_code, (void *)image,
+						      &walk->registers)) {
+			walk->guessed = true;
+			result = heap_unwinder_step(unwinder, lookup, read_memory, (void *)image,
+						    &walk->registers, cfa, &is_signal);
+		}
+		walk->exact_pc = is_signal;
+		return result == HEAP_UNWIND_CALLER;
+	}
+	return false;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_registers(struct walk *walk, uint32_t frame)
+{
+	struct capture *capture = walk->capture;
+
+	for (uint32_t i = 0; i < HEAP_REGISTERS; i++) {
+		if (!register_names[i] || !(walk->registers.known >> i & 1) ||
+		    (walk->claimed_registers >> i & 1) ||
+		    objects_find(&capture->objects, walk->registers.value[i]) == HEAP_NO_OBJECT)
+			continue;
+
+		struct heap_root root = {
+			.kind = HEAP_ROOT_REGISTER,
+			.name = strings_add(&capture->strings, register_names[i]),
+			.size = 8,
+			.module = HEAP_NO_INDEX,
+			.thread = walk->thread,
+			.frame = frame,
+		};
+		struct heap_error *error = add_valued_local(walk, &root, walk->registers.value[i]);
+
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *walk_thread(struct walk *walk)
+{
+	struct capture *capture = walk->capture;
+	uint64_t last_sp = 0;
+
+	for (int depth = 0; depth < MAX_FRAMES; depth++) {
+		uint64_t pc = walk->registers.value[HEAP_REGISTER_PC];
+		uint64_t sp = walk->registers.value[HEAP_REGISTER_SP];
+		struct module *module =
+			modules_find(&capture->modules, walk->exact_pc ? pc : pc - 1);
+		struct walk before = *walk;
+		uint32_t first_frame = capture->frame_count;
+		uint64_t cfa;
+
+		// Stacks grow down: what does not lead up leads nowhere.
+		if (pc == 0 || (depth > 0 && sp <= last_sp))
+			break;
+		last_sp = sp;
+
+		bool more = step(walk, module, pc, &cfa);
+
+		before.guessed = walk->guessed;
+		if (walk->guessed && !(before.registers.known >> HEAP_REGISTER_FRAME & 1) && more) {
+			// The guess is what its variables are relative to.
+			before.registers.known |= UINT64_C(1) << HEAP_REGISTER_FRAME;
+			before.registers.value[HEAP_REGISTER_FRAME] = cfa - 16;
+		}
+
+		struct heap_error *error = add_frames(&before, module, pc, cfa);
+
+		if (!error && module && module->dwarf)
+			error = add_locals(&before, module, pc, cfa, first_frame,
+					   more ? &walk->registers : NULL);
+		if (!error && depth == 0)
+			error = add_registers(&before, capture->frame_count - 1);
+		if (error)
+			return error;
+		if (!more)
+			break;
+	}
+	return NULL;
+}
+
+static void read_thread_name(const struct capture *capture, uint32_t tid, char name[32])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", capture->process.pid, tid);
+	name[0] = '\0';
+
+	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = descriptor < 0 ? 0 : read(descriptor, name, 31);
+
+	name[length < 0 ? 0 : length] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+}
+
+// The end of the stack that sp points into: of its mapping, or of the block that a
+// coroutine's stack is.
+static uint64_t stack_end(const struct capture *capture, uint64_t sp)
+{
+	heap_object_id object = objects_find(&capture->objects, sp);
+	const struct image_mapping *mapping = image_find(&capture->image, sp);
+
+	if (object != HEAP_NO_OBJECT)
+		return capture->objects.address[object] + objects_size(&capture->objects, object);
+	return mapping ? mapping->end : sp;
+}
+
+static enum heap_thread_state thread_state(const struct heapsnap_thread *thread)
+{
+	switch (thread->state) {
+	case HEAPSNAP_THREAD_STOPPED:
+		return HEAP_THREAD_EXACT;
+	case HEAPSNAP_THREAD_SLEEPING:
+		return HEAP_THREAD_SLEEPING;
+	default:
+		return HEAP_THREAD_MISSING;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *unwind_thread(struct capture *capture, uint32_t index)
+{
+	const struct heapsnap_thread *thread = &capture->threads[index];
+	struct heap_thread *stack = &capture->stacks[index];
+	struct walk walk = { .capture = capture, .thread = index, .exact_pc = true };
+	char name[32];
+
+	read_thread_name(capture, thread->tid, name);
+	*stack = (struct heap_thread){
+		.tid = thread->tid,
+		.name = strings_add(&capture->strings, name),
+		.state = (uint8_t)thread_state(thread),
+		.first_frame = capture->frame_count,
+		.stack_start = thread->registers[HEAP_REGISTER_SP],
+	};
+	stack->stack_end = stack_end(capture, stack->stack_start);
+	if (stack->state == HEAP_THREAD_MISSING && stack->stack_start == 0)
+		return NULL;
+	memcpy(walk.registers.value, thread->registers, sizeof(walk.registers.value));
+	walk.registers.known = thread->known;
+
+	struct heap_error *error = walk_thread(&walk);
+
+	stack->frames = capture->frame_count - stack->first_frame;
+	return error;
+}
+
+struct heap_error *stacks_unwind(struct capture *capture)
+{
+	struct heap_error *error = NULL;
+
+	_Static_assert((int)HEAP_REGISTERS == (int)HEAPSNAP_REGISTERS, "one set of registers");
+	capture->stacks = calloc(capture->process.thread_count + 1, sizeof(*capture->stacks));
+	if (!capture->stacks)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; !error && i < capture->process.thread_count; i++)
+		error = unwind_thread(capture, i);
+	return error;
+}
+
+// --- words -------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *gather_range(struct capture *capture, uint32_t thread, uint32_t frame,
+				       uint64_t low, uint64_t high)
+{
+	low = (low + 7) & ~UINT64_C(7);
+	high &= ~UINT64_C(7);
+	if (low >= high)
+		return NULL;
+
+	struct heap_root root = {
+		.kind = HEAP_ROOT_STACK,
+		.address = low,
+		.size = high - low,
+		.module = HEAP_NO_INDEX,
+		.thread = thread,
+		.frame = frame,
+	};
+
+	if (frame != HEAP_NO_INDEX) {
+		root.name = capture->frames[frame].function;
+		root.module = capture->frames[frame].module;
+	}
+	return roots_gather(&capture->roots, &root, &capture->image, &capture->objects,
+			    ROOTS_ALL_WORDS);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *gather_thread(struct capture *capture, uint32_t index)
+{
+	const struct heap_thread *stack = &capture->stacks[index];
+	uint64_t low = stack->stack_start;
+	struct heap_error *error = NULL;
+
+	if (low == 0)
+		return NULL;
+	low = low > RED_ZONE ? low - RED_ZONE : 0;
+	for (uint32_t i = 0; !error && i < stack->frames; i++) {
+		const struct heap_frame *frame = &capture->frames[stack->first_frame + i];
+
+		if ((frame->flags & HEAP_FRAME_INLINED) || frame->cfa <= low ||
+		    frame->cfa > stack->stack_end)
+			continue;
+		error = gather_range(capture, index, stack->first_frame + i, low, frame->cfa);
+		low = frame->cfa;
+	}
+	if (!error)
+		error = gather_range(capture, index, HEAP_NO_INDEX, low, stack->stack_end);
+	return error;
+}
+
+struct heap_error *stacks_gather_words(struct capture *capture)
+{
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < capture->process.thread_count; i++)
+		error = gather_thread(capture, i);
+	return error;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef ISOLATION_H
+#define ISOLATION_H
+
+/**
+ * What is done by symbols and debug information may fail in any way, for files are what they
+ * are: then it costs types, never the snapshot.
+ *
+ *	supervisor ──fork──▶ worker: does the work          suspect: the module that it reads
+ *	           ◀──signal 11, too long, out of memory──
+ *	           ──fork──▶ worker: does it without that module's symbols
+ *	           ◀──signal 11──
+ *	           ──fork──▶ worker: does it without anybody's
+ *
+ * When the time for types is over, the worker stops to find them by itself, and goes on with all
+ * else. Then it is ended only if it stands still.
+ *
+ * Both share a page, on which the worker notes what it is about. The frozen copy stays as it is
+ * meanwhile, so all attempts see the same.
+ */
+
+#include "dumper/protocol.h"
+#include "lib/base/error.h"
+
+#include <stdint.h>
+
+/** Does all the work; in the worker. What it leaves behind must not hinder the next attempt. */
+typedef struct heap_error *isolation_work(void *context);
+
+/**
+ * Does the work in a process of its own; again, with less, if that fails for reasons which may
+ * lie in symbols. Where no process can be had, does it here.
+ *
+ * @param process  has the bound of time; that of memory is this process' own
+ * @return what the work returned; or why it could not be done
+ */
+HEAP_MUST_CHECK
+struct heap_error *isolation_run(const struct heapsnap_process *process, isolation_work *work,
+				 void *context);
+
+/** In the worker: notes the module (its address) that is read from here on; 0: none. */
+void isolation_suspect(uint64_t module);
+
+/** In the worker: shows the supervisor that it goes on. */
+void isolation_beat(void);
+
+/** In the worker: why the symbols of a module must not be read; NULL if they may be. */
+const char *isolation_reason(uint64_t module);
+
+#endif

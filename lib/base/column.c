@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/base/column.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/memory_left.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	SMALL = 1 << 20,  // bytes up to which a column is malloc's, whatever the budget
+	PIECE = 16 << 20, // bytes that are written to a file at a time
+	SPARSE = 16,      // a sparse column counts as one of so many of its bytes
+};
+
+// Columns that are mappings of their own.
+struct mapping {
+	struct mapping *next;
+	void *start;
+	size_t size;
+	size_t charged; // of the budget; 0: it is a file's
+	bool rests;
+};
+
+// Columns may be made by several threads.
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct mapping *mappings;
+static uint64_t budget;
+static bool budget_known;
+
+// --- files -------------------------------------------------------------------
+
+// A file without a name, with so much room.
+HEAP_MUST_CHECK
+static struct heap_error *make_file(size_t size, int *result)
+{
+	const char *directory = getenv("TMPDIR");
+
+	if (!directory || !*directory)
+		directory = "/var/tmp";
+
+	CLEANUP_CLOSE int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (descriptor < 0) {
+		// Not all file systems can make files without a name.
+		CLEANUP_FREE char *path = NULL;
+
+		if (asprintf(&path, "%s/heapsh-XXXXXX", directory) < 0) {
+			path = NULL;
+			return heap_error_out_of_memory();
+		}
+		descriptor = mkostemp(path, O_CLOEXEC);
+		if (descriptor < 0)
+			return heap_error_create_system("%s: no temporary file", directory);
+		unlink(path);
+	}
+
+	int problem = posix_fallocate(descriptor, 0, (off_t)size);
+
+	if (problem)
+		return heap_error_create(HEAP_ERROR_SYSTEM,
+					 "%s: no room for a temporary file of %zu MiB: %s",
+					 directory, size >> 20, strerror(problem));
+	*result = descriptor;
+	descriptor = -1;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *map_file(size_t size, void **start)
+{
+	CLEANUP_CLOSE int descriptor = -1;
+	struct heap_error *error = make_file(size, &descriptor);
+
+	if (error)
+		return error;
+	*start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	if (*start == MAP_FAILED)
+		return heap_error_create_system("a temporary file cannot be mapped");
+	return NULL;
+}
+
+static bool write_all(int descriptor, const char *bytes, size_t size, off_t offset)
+{
+	while (size > 0) {
+		ssize_t written = pwrite(descriptor, bytes, size, offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		bytes += written;
+		size -= (size_t)written;
+		offset += written;
+	}
+	return true;
+}
+
+// --- memory ------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *map_memory(size_t size, void **start)
+{
+	*start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return *start == MAP_FAILED ? heap_error_out_of_memory() : NULL;
+}
+
+// Columns are gone through at random: with huge pages that costs half.
+static void ask_for_huge_pages(void *start, size_t size)
+{
+	madvise(start, size, MADV_HUGEPAGE);
+}
+
+// Puts a file with the same bytes in the place of a column's memory, a piece after the other. Where
+// that fails, what has been done until then stays.
+static bool move_to_file(struct mapping *mapping)
+{
+	CLEANUP_CLOSE int descriptor = -1;
+	struct heap_error *error = make_file(mapping->size, &descriptor);
+
+	if (error) {
+		heap_error_destroy(error);
+		return false;
+	}
+	for (size_t done = 0; done < mapping->size; done += PIECE) {
+		char *piece = (char *)mapping->start + done;
+		size_t size = mapping->size - done < PIECE ? mapping->size - done : PIECE;
+
+		if (!write_all(descriptor, piece, size, (off_t)done) ||
+		    mmap(piece, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor,
+			 (off_t)done) == MAP_FAILED)
+			return false;
+		// On its way at once, its pages can be taken away soon.
+		sync_file_range(descriptor, (off_t)done, (off_t)size, SYNC_FILE_RANGE_WRITE);
+	}
+	madvise(mapping->start, mapping->size, MADV_SEQUENTIAL);
+	return true;
+}
+
+static bool move_to_memory(struct mapping *mapping)
+{
+	void *memory;
+	struct heap_error *error = map_memory(mapping->size, &memory);
+
+	if (error) {
+		heap_error_destroy(error);
+		return false;
+	}
+	ask_for_huge_pages(memory, mapping->size);
+	memcpy(memory, mapping->start, mapping->size);
+	if (mremap(memory, mapping->size, mapping->size, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   mapping->start) != MAP_FAILED)
+		return true;
+	munmap(memory, mapping->size);
+	return false;
+}
+
+// --- the budget --------------------------------------------------------------
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void heap_column_limit(uint64_t bytes)
+{
+	pthread_mutex_lock(&mutex);
+	budget = bytes;
+	for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
+		budget -= least(budget, mapping->charged);
+	budget_known = true;
+	pthread_mutex_unlock(&mutex);
+}
+
+// What is to make way for so many bytes: the smallest column at rest that is enough, or else the
+// largest. @return NULL if all of them are not enough
+static struct mapping *find_resting(uint64_t bytes)
+{
+	struct mapping *best = NULL;
+	uint64_t all = 0;
+
+	for (struct mapping *mapping = mappings; mapping; mapping = mapping->next) {
+		uint64_t size = mapping->rests ? mapping->charged : 0;
+		uint64_t before = best ? best->charged : 0;
+
+		all += size;
+		if (before < bytes ? size > before : size >= bytes && size < before)
+			best = mapping;
+	}
+	return all < bytes ? NULL : best;
+}
+
+// Takes bytes off the budget, if there are as many or columns at rest that can make way. With the
+// mutex.
+static bool charge(size_t bytes)
+{
+	if (!budget_known)
+		budget = heap_memory_budget();
+	budget_known = true;
+	while (bytes > budget) {
+		struct mapping *resting = find_resting(bytes - budget);
+
+		if (!resting)
+			return false;
+		if (!move_to_file(resting)) {
+			resting->rests = false;
+			return false;
+		}
+		budget += resting->charged;
+		resting->charged = 0;
+	}
+	budget -= bytes;
+	return true;
+}
+
+// --- columns -----------------------------------------------------------------
+
+// Memory within the budget, or a file. With the mutex. @param charged  bytes that it counts as
+HEAP_MUST_CHECK
+static struct heap_error *map(struct mapping *mapping, size_t charged)
+{
+	struct heap_error *error;
+
+	if (!charge(charged))
+		return map_file(mapping->size, &mapping->start);
+	error = map_memory(mapping->size, &mapping->start);
+	if (error) {
+		heap_error_destroy(error);
+		budget += charged;
+		return map_file(mapping->size, &mapping->start);
+	}
+	if (charged == mapping->size)
+		ask_for_huge_pages(mapping->start, mapping->size);
+	mapping->charged = charged;
+	return NULL;
+}
+
+// @param share  one of so many of its bytes counts
+HEAP_MUST_CHECK
+static struct heap_error *create(size_t count, size_t width, size_t share, void *column)
+{
+	struct heap_error *error;
+	size_t size;
+
+	if (__builtin_mul_overflow(count, width, &size) || size > PTRDIFF_MAX)
+		return heap_error_out_of_memory();
+	if (size <= SMALL) {
+		void *start = calloc(1, size ? size : 1);
+
+		if (!start)
+			return heap_error_out_of_memory();
+		*(void **)column = start;
+		return NULL;
+	}
+
+	CLEANUP_FREE struct mapping *mapping = calloc(1, sizeof(*mapping));
+
+	if (!mapping)
+		return heap_error_out_of_memory();
+	mapping->size = size;
+	pthread_mutex_lock(&mutex);
+	error = map(mapping, size / share);
+	if (!error) {
+		*(void **)column = mapping->start;
+		mapping->next = mappings;
+		mappings = keep(mapping);
+	}
+	pthread_mutex_unlock(&mutex);
+	return error;
+}
+
+struct heap_error *heap_column_create(size_t count, size_t width, void *column)
+{
+	return create(count, width, 1, column);
+}
+
+struct heap_error *heap_column_create_sparse(size_t count, size_t width, void *column)
+{
+	return create(count, width, SPARSE, column);
+}
+
+// Where a column's mapping is in the list: at NULL if it is malloc's. With the mutex.
+static struct mapping **find(const void *column)
+{
+	struct mapping **place = &mappings;
+
+	while (*place && (*place)->start != column)
+		place = &(*place)->next;
+	return place;
+}
+
+// Ordinary memory can grow where it is, without a copy. With the mutex.
+static bool grow_memory(struct mapping *mapping, size_t size)
+{
+	if (mapping->charged < mapping->size || size < mapping->size ||
+	    !charge(size - mapping->size))
+		return false;
+
+	void *start = mremap(mapping->start, mapping->size, size, MREMAP_MAYMOVE);
+
+	if (start == MAP_FAILED) {
+		budget += size - mapping->size;
+		return false;
+	}
+	ask_for_huge_pages(start, size);
+	mapping->start = start;
+	mapping->size = mapping->charged = size;
+	return true;
+}
+
+// @param kept  is given the size of what there is
+static bool grow(size_t bytes, void **place, size_t *kept)
+{
+	struct mapping *mapping;
+	bool is_done;
+
+	pthread_mutex_lock(&mutex);
+	mapping = *find(*place);
+	is_done = mapping && grow_memory(mapping, bytes);
+	if (is_done)
+		*place = mapping->start;
+	*kept = mapping ? mapping->size : malloc_usable_size(*place);
+	pthread_mutex_unlock(&mutex);
+	return is_done;
+}
+
+struct heap_error *heap_column_resize(size_t bytes, void *column)
+{
+	void **place = column, *larger;
+	struct heap_error *error;
+	size_t kept = 0;
+
+	if (*place && grow(bytes, place, &kept))
+		return NULL;
+	error = heap_column_create(bytes, 1, &larger);
+	if (error)
+		return error;
+	if (kept > 0)
+		memcpy(larger, *place, kept < bytes ? kept : bytes);
+	heap_column_destroy(*place);
+	*place = larger;
+	return NULL;
+}
+
+bool heap_column_is_mapped(const void *column)
+{
+	bool is_mapped;
+
+	pthread_mutex_lock(&mutex);
+	is_mapped = *find(column) != NULL;
+	pthread_mutex_unlock(&mutex);
+	return is_mapped;
+}
+
+void heap_column_rest(const void *column)
+{
+	struct mapping *mapping;
+
+	pthread_mutex_lock(&mutex);
+	mapping = *find(column);
+	if (mapping)
+		mapping->rests = true;
+	if (mapping && !mapping->charged)
+		madvise(mapping->start, mapping->size, MADV_SEQUENTIAL);
+	pthread_mutex_unlock(&mutex);
+}
+
+void heap_column_wake(const void *column)
+{
+	struct mapping *mapping;
+
+	pthread_mutex_lock(&mutex);
+	mapping = *find(column);
+	if (mapping)
+		mapping->rests = false;
+	if (mapping && !mapping->charged) {
+		madvise(mapping->start, mapping->size, MADV_NORMAL);
+		if (charge(mapping->size)) {
+			if (move_to_memory(mapping))
+				mapping->charged = mapping->size;
+			else
+				budget += mapping->size;
+		}
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+void heap_column_destroy(void *column)
+{
+	struct mapping **place, *found = NULL;
+
+	if (!column)
+		return;
+	pthread_mutex_lock(&mutex);
+	place = find(column);
+	found = *place;
+	if (found) {
+		*place = found->next;
+		budget += found->charged;
+		munmap(found->start, found->size);
+	}
+	pthread_mutex_unlock(&mutex);
+	if (!found)
+		free(column);
+	free(found);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/dwarf/dwarf_file.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/dwarf/debug_code.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <string.h>
+
+static bool is_debug_section(const char *name)
+{
+	static const char *const names[] = { ".debug_info", ".zdebug_info", ".debug_types",
+					     ".zdebug_types", ".debug_info.dwo" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool has_debug_section(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, names, header.sh_name)
+					   : NULL;
+
+		if (name && header.sh_type != SHT_NOBITS && is_debug_section(name))
+			return true;
+	}
+	return false;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_file(int descriptor, const char *path)
+{
+	struct heap_error *error = NULL;
+
+	elf_version(EV_CURRENT);
+
+	Elf *elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
+		error = heap_error_create(HEAP_ERROR_FORMAT, "%s: not an ELF file", path);
+	else if (!has_debug_section(elf))
+		error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no debug information", path);
+	elf_end(elf);
+	return error;
+}
+
+struct heap_error *heap_dwarf_open(const char *path, struct heap_dwarf_file **result)
+{
+	CLEANUP_FREE struct heap_dwarf_file *file = calloc(1, sizeof(*file));
+	CLEANUP_FREE char *name = strdup(path);
+	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (!file || !name)
+		return heap_error_out_of_memory();
+	if (descriptor < 0)
+		return heap_error_create_system("%s", path);
+
+	struct heap_error *error = check_file(descriptor, path);
+
+	if (error)
+		return error;
+	file->path = keep(name);
+	file->descriptor = descriptor;
+	descriptor = -1;
+	*result = keep(file);
+	return NULL;
+}
+
+void heap_dwarf_close(struct heap_dwarf_file *file)
+{
+	if (!file)
+		return;
+	heap_debug_code_destroy(file->code);
+	if (file->debug_units)
+		heap_debug_units_close(file->debug_units);
+	free(file->debug_units);
+	close(file->descriptor);
+	free(file->path);
+	free(file);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/dwarf/dwarf_types.h"
+
+#include "lib/dwarf/dwarf_types_reader.h"
+#include "lib/types/types_index.h"
+
+#include <stdlib.h>
+
+// The unit's entries, and those of other units that were read along.
+HEAP_MUST_CHECK
+static struct heap_error *gather_entries(const struct heap_types_reader *reader,
+					 struct heap_unit_types *result)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < reader->units->count; i++)
+		count += reader->states[i].count;
+	result->dies = calloc(count + 1, sizeof(*result->dies));
+	if (!result->dies)
+		return heap_error_out_of_memory();
+	result->die_capacity = count + 1;
+	// Units are by place, and so are entries; .debug_info comes first.
+	for (size_t i = 0; i < reader->units->count; i++) {
+		const struct heap_types_reader_unit *unit = &reader->states[i];
+
+		for (uint32_t j = 0; j < unit->count; j++) {
+			result->dies[result->die_count].place = unit->found[j].place;
+			result->dies[result->die_count++].type = unit->found[j].type;
+		}
+	}
+	return NULL;
+}
+
+struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, uint64_t place,
+					struct heap_unit_types *result)
+{
+	struct heap_unit_types types = { 0 };
+	struct heap_types_reader reader;
+	struct heap_error *error = heap_types_reader_init(&reader, file);
+
+	if (error)
+		return error;
+
+	const struct heap_debug_unit *unit = heap_debug_units_find(reader.units, place);
+
+	reader.all_references = true;
+	error = unit ? heap_types_reader_read(&reader, unit, true)
+		     : heap_error_create(HEAP_ERROR_FORMAT, "there is no such unit");
+	if (!error)
+		error = gather_entries(&reader, &types);
+	if (!error) {
+		heap_types_resolve(&reader.types);
+		heap_types_drop_index(&reader.types);
+		types.types = reader.types;
+		reader.types = (struct heap_types){ 0 };
+		*result = types;
+	}
+	heap_types_reader_deinit(&reader);
+	return heap_error_within(error, "%s", file->path);
+}
+
+void heap_unit_types_deinit(struct heap_unit_types *types)
+{
+	heap_types_deinit(&types->types);
+	free(types->dies);
+	*types = (struct heap_unit_types){ 0 };
+}
+
+heap_type_id heap_unit_types_find(const struct heap_unit_types *types, uint64_t place)
+{
+	size_t low = 0, high = types->die_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (types->dies[middle].place == place)
+			return types->dies[middle].type;
+		if (types->dies[middle].place < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return HEAP_NO_TYPE;
+}

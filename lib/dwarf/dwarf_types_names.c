@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/dwarf/dwarf_types_unit.h"
+
+#include "lib/dwarf/dwarf.h"
+#include "lib/types/types_index.h"
+
+#include <string.h>
+
+enum {
+	NAME_BYTES_MAX = 1 << 20, // of a qualified name
+	SIGNATURES_MAX = 8,       // classes known by signature inside each other
+};
+
+// --- strings -------------------------------------------------------------------------------
+
+struct heap_error *heap_unit_strings_add(struct heap_unit_strings *strings, const char *text,
+					 uint32_t *result)
+{
+	if (!text || !*text) {
+		*result = 0;
+		return NULL;
+	}
+
+	size_t slot = heap_types_mix(0, (uintptr_t)text) % HEAP_UNIT_STRING_SLOTS;
+
+	if (strings->slots[slot].text != text) {
+		uint32_t offset;
+		struct heap_error *error = heap_types_add_string(strings->pool, text, &offset);
+
+		if (error)
+			return error;
+		strings->slots[slot].text = text;
+		strings->slots[slot].offset = offset;
+	}
+	*result = strings->slots[slot].offset;
+	return NULL;
+}
+
+// --- entries and files, also of other units ---------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *turn_to(struct heap_unit_reader *reader,
+				  struct heap_debug_entries *entries,
+				  const struct heap_debug_unit *unit)
+{
+	struct heap_debug_entry first;
+
+	return entries->unit == unit
+		       ? NULL
+		       : heap_debug_entries_begin(entries, reader->units, unit, &first);
+}
+
+struct heap_error *heap_unit_reader_entry(struct heap_unit_reader *reader, uint64_t place,
+					  struct heap_debug_entry *result)
+{
+	const struct heap_debug_unit *unit = reader->unit;
+	struct heap_debug_entries *entries = &reader->entries;
+	struct heap_error *error = NULL;
+	uint64_t next;
+
+	// A reference may lead to the end of some children, or to a file that is not there.
+	*result = (struct heap_debug_entry){ 0 };
+	if (place < unit->die || place >= unit->end) {
+		entries = &reader->others;
+		unit = heap_debug_units_find(reader->units, place);
+		if (!unit)
+			return NULL;
+		error = turn_to(reader, entries, unit);
+	}
+	return error ? error : heap_debug_entries_read(entries, place, true, result, &next);
+}
+
+struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
+					 const struct heap_debug_entry *entry, uint32_t *result)
+{
+	const struct heap_debug_unit *unit = reader->unit;
+	struct heap_debug_files *files = &reader->files;
+	struct heap_error *error = NULL;
+
+	*result = 0;
+	if (!entry->line)
+		return NULL;
+	if (entry->place < unit->die || entry->place >= unit->end) {
+		struct heap_debug_entry first;
+
+		files = &reader->other_files;
+		unit = heap_debug_units_find(reader->units, entry->place);
+		if (unit != reader->other_files_unit) {
+			reader->other_files_unit = NULL;
+			files->count = 0;
+			error = heap_unit_reader_entry(reader, unit->die, &first);
+			if (!error)
+				error = heap_debug_entries_files(&reader->others, files);
+			if (error)
+				return error;
+			reader->other_files_unit = unit;
+		}
+	}
+	return heap_unit_strings_add(reader->strings, heap_debug_files_name(files, entry->file),
+				     result);
+}
+
+// --- names ---------------------------------------------------------------------------------
+
+struct heap_error *heap_unit_qualify(struct heap_unit_reader *reader, uint32_t scope,
+				     const char *name, uint32_t *result)
+{
+	if (!scope || !name)
+		return heap_unit_strings_add(reader->strings, name, result);
+
+	size_t length = strlen(heap_types_string(reader->strings->pool, scope));
+	size_t size = length + 2 + strlen(name) + 1;
+	struct heap_error *error = NULL;
+
+	// Names grow with each level; damaged ones must not do so without end.
+	if (size > NAME_BYTES_MAX)
+		return heap_unit_strings_add(reader->strings, name, result);
+	error = heap_types_grow(&reader->text, 0, size, &reader->text_capacity, 1);
+	if (error)
+		return error;
+	memcpy(reader->text, heap_types_string(reader->strings->pool, scope), length);
+	memcpy(reader->text + length, "::", 2);
+	strcpy(reader->text + length + 2, name);
+	return heap_types_add_string(reader->strings->pool, reader->text, result);
+}
+
+const char *heap_unit_scope_text(const struct heap_debug_entry *entry)
+{
+	bool is_namespace = entry->tag == DW_TAG_namespace || entry->tag == DW_TAG_module;
+
+	return is_namespace && !entry->name ? "(anonymous namespace)" : entry->name;
+}
+
+static bool is_scope(uint16_t tag)
+{
+	return heap_unit_is_aggregate(tag) || tag == DW_TAG_namespace || tag == DW_TAG_module;
+}
+
+// The innermost scope of this unit, as far as it was read, that holds a place.
+static const struct heap_unit_scope *scope_of(const struct heap_unit_reader *reader, uint64_t place)
+{
+	uint32_t low = 0, high = reader->scope_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (reader->scopes[middle].start < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	low = low ? low - 1 : 0;
+	while (low && reader->scopes[low].end <= place)
+		low = reader->scopes[low].parent;
+	return &reader->scopes[low];
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place, int depth,
+				      uint32_t *result);
+
+// The name that an entry's children are qualified by.
+HEAP_MUST_CHECK
+static struct heap_error *scope_name(struct heap_unit_reader *reader,
+				     const struct heap_debug_entry *entry, uint32_t outer,
+				     int depth, uint32_t *result)
+{
+	*result = outer;
+	if (entry->tag == DW_TAG_subprogram)
+		*result = 0;
+	else if (is_scope(entry->tag) && heap_unit_scope_text(entry))
+		return heap_unit_qualify(reader, outer, heap_unit_scope_text(entry), result);
+	else if (is_scope(entry->tag) && entry->signature)
+		return search_name(reader, entry->signature, depth + 1, result);
+	return NULL;
+}
+
+// Goes through a unit from its start to find what an entry is in.
+HEAP_MUST_CHECK
+static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place, int level,
+				      uint32_t *result)
+{
+	const struct heap_debug_unit *unit = heap_debug_units_find(reader->units, place);
+	struct heap_debug_entries *entries =
+		unit == reader->unit ? &reader->entries : &reader->others;
+	uint32_t names[64] = { 0 };
+	unsigned depth = 0, limit = sizeof(names) / sizeof(*names);
+	struct heap_debug_entry entry;
+	struct heap_error *error = NULL;
+
+	*result = 0;
+	if (!unit || level > SIGNATURES_MAX)
+		return NULL;
+	for (uint64_t next, at = unit->die; !error && at < place; at = next) {
+		// A name may have been looked for in yet another unit.
+		error = turn_to(reader, entries, unit);
+		if (!error)
+			error = heap_debug_entries_read(entries, at, false, &entry, &next);
+		if (error)
+			break;
+		if (!entry.tag)
+			depth -= depth > 0;
+		else if (entry.children && ++depth < limit)
+			error = scope_name(reader, &entry, names[depth - 1], level, &names[depth]);
+	}
+	if (!error)
+		error = heap_unit_reader_entry(reader, place, &entry);
+	return error ? error
+		     : heap_unit_qualify(reader, names[depth < limit ? depth : 0], entry.name,
+					 result);
+}
+
+struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64_t place,
+					 uint32_t *result)
+{
+	bool was_read = place >= reader->unit->die && place < reader->position;
+	struct heap_debug_entry entry;
+
+	if (!was_read)
+		return search_name(reader, place, 0, result);
+
+	struct heap_error *error = heap_unit_reader_entry(reader, place, &entry);
+
+	return error ? error
+		     : heap_unit_qualify(reader, scope_of(reader, place)->name, entry.name, result);
+}

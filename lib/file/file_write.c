@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/file/file.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/file/file_format.h"
+#include "lib/base/parallel.h"
+#include "lib/base/varint.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+enum {
+	// Blocks that are compressed together, in parallel, and written in order: two a thread, so
+	// that none waits long for another, and no more, since a block has over a megabyte.
+	BATCH_PER_THREAD = 2,
+	BATCH_MAX = 16,
+	LEVEL = 1,
+	WINDOW_BITS = 15,
+	MEMORY_LEVEL = 9,
+	// A strategy that no section has yet.
+	UNDECIDED = -1,
+	IN_MEMORY = -1,
+	LEAST_MEMORY = 65536,
+};
+
+struct block {
+	uint8_t *raw;    // [HEAP_BLOCK_BYTES_MAX]
+	uint8_t *stored; // [compressBound(HEAP_BLOCK_BYTES_MAX)]
+	uint32_t raw_length;
+	uint32_t stored_length;
+	uint32_t crc;
+};
+
+struct entry {
+	uint32_t tag;
+	uint16_t encoding, fields;
+	uint64_t offset, length, count;
+	uint32_t blocks, table_crc;
+};
+
+struct heap_file_writer {
+	int descriptor;  // or IN_MEMORY
+	uint8_t *memory; // [position], then
+	size_t capacity;
+	uint64_t position;
+	struct heap_error *error; // the first
+	struct entry entries[HEAP_SECTIONS_MAX];
+	size_t entry_count;
+	struct entry *current;
+	int strategy;                  // zlib's, for the current section
+	struct block batch[BATCH_MAX]; // [batch_size]
+	size_t batch_size;
+	size_t filled;   // blocks of the batch that are full
+	size_t elements; // in the block that is being filled
+	uint64_t last;   // value, for differences
+	uint8_t *table;  // of the current section
+	size_t table_size, table_capacity;
+};
+
+static void put_header(uint8_t at[HEAP_HEADER_SIZE])
+{
+	memcpy(at, HEAP_FILE_MAGIC, HEAP_MAGIC_SIZE);
+	heap_put_u32(at + 8, HEAP_FILE_VERSION);
+	heap_put_u32(at + 12, 0);
+}
+
+static void keep_bytes(struct heap_file_writer *writer, const void *bytes, size_t size)
+{
+	size_t capacity = writer->capacity ? writer->capacity : LEAST_MEMORY;
+
+	while (capacity - writer->position < size)
+		capacity *= 2;
+	if (capacity > writer->capacity) {
+		uint8_t *larger = realloc(writer->memory, capacity);
+
+		if (!larger) {
+			writer->error = heap_error_out_of_memory();
+			return;
+		}
+		writer->memory = larger;
+		writer->capacity = capacity;
+	}
+	memcpy(writer->memory + writer->position, bytes, size);
+	writer->position += size;
+}
+
+static void write_bytes(struct heap_file_writer *writer, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+
+	if (writer->descriptor == IN_MEMORY) {
+		if (!writer->error && size > 0)
+			keep_bytes(writer, bytes, size);
+		return;
+	}
+
+	while (size > 0 && !writer->error) {
+		ssize_t written = write(writer->descriptor, at, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0) {
+			writer->error = heap_error_create(HEAP_ERROR_SYSTEM, "%s",
+							  strerror(written < 0 ? errno : EIO));
+			return;
+		}
+		at += written;
+		size -= (size_t)written;
+		writer->position += (uint64_t)written;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *create(int descriptor, size_t batch_size,
+				 struct heap_file_writer **result)
+{
+	struct heap_file_writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return heap_error_out_of_memory();
+	writer->descriptor = descriptor;
+	writer->batch_size = batch_size < BATCH_MAX ? batch_size : BATCH_MAX;
+	for (size_t i = 0; i < writer->batch_size; i++) {
+		writer->batch[i].raw = malloc(HEAP_BLOCK_BYTES_MAX + HEAP_VARINT_MAX);
+		writer->batch[i].stored = malloc(compressBound(HEAP_BLOCK_BYTES_MAX));
+		if (!writer->batch[i].raw || !writer->batch[i].stored) {
+			heap_file_writer_destroy(writer);
+			return heap_error_out_of_memory();
+		}
+	}
+	*result = writer;
+	return NULL;
+}
+
+struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writer **result)
+{
+	uint8_t header[HEAP_HEADER_SIZE];
+	struct heap_error *error =
+		create(descriptor, heap_parallel_threads() * (size_t)BATCH_PER_THREAD, result);
+
+	if (error)
+		return error;
+	put_header(header);
+	write_bytes(*result, header, sizeof(header));
+	return NULL;
+}
+
+struct heap_error *heap_file_writer_create_part(struct heap_file_writer **result)
+{
+	// Several are filled at once, mostly with small numbers.
+	return create(IN_MEMORY, heap_parallel_threads(), result);
+}
+
+void heap_file_writer_destroy(struct heap_file_writer *writer)
+{
+	if (!writer)
+		return;
+	for (size_t i = 0; i < BATCH_MAX; i++) {
+		free(writer->batch[i].raw);
+		free(writer->batch[i].stored);
+	}
+	heap_error_destroy(writer->error);
+	free(writer->memory);
+	free(writer->table);
+	free(writer);
+}
+
+// --- blocks ------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *deflate_block(struct block *block, int strategy)
+{
+	z_stream stream = {
+		.next_in = block->raw,
+		.avail_in = block->raw_length,
+		.next_out = block->stored,
+		.avail_out = (uInt)compressBound(HEAP_BLOCK_BYTES_MAX),
+	};
+
+	if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, strategy) != Z_OK)
+		return heap_error_out_of_memory();
+	// No end means no room: it grows, and is stored as it is.
+	block->stored_length = deflate(&stream, Z_FINISH) == Z_STREAM_END
+				       ? (uint32_t)stream.total_out
+				       : UINT32_MAX;
+	deflateEnd(&stream);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *compress_block(void *context, size_t number)
+{
+	struct heap_file_writer *writer = context;
+	struct block *block = &writer->batch[number];
+	struct heap_error *error = deflate_block(block, writer->strategy);
+
+	if (error)
+		return error;
+	if (block->stored_length >= block->raw_length) {
+		memcpy(block->stored, block->raw, block->raw_length);
+		block->stored_length = block->raw_length;
+	}
+	block->crc = (uint32_t)crc32(0, block->stored, block->stored_length);
+	return NULL;
+}
+
+// Most columns are small numbers in which only runs repeat: there, looking for no other
+// repetitions takes half the time and leaves longer codes out, which makes it smaller too.
+// Addresses and contents are otherwise. The first block of a section shows which it is.
+HEAP_MUST_CHECK
+static struct heap_error *choose_strategy(struct heap_file_writer *writer)
+{
+	struct block *block = &writer->batch[0];
+	uint32_t runs_only;
+	struct heap_error *error = deflate_block(block, Z_RLE);
+
+	runs_only = block->stored_length;
+	if (!error)
+		error = deflate_block(block, Z_DEFAULT_STRATEGY);
+	writer->strategy = runs_only <= block->stored_length ? Z_RLE : Z_DEFAULT_STRATEGY;
+	return error;
+}
+
+static void add_to_table(struct heap_file_writer *writer, const struct block *block)
+{
+	if (writer->table_capacity - writer->table_size < HEAP_BLOCK_ENTRY_SIZE) {
+		size_t capacity = writer->table_capacity * 2 + 4096;
+		uint8_t *larger = realloc(writer->table, capacity);
+
+		if (!larger) {
+			writer->error = heap_error_out_of_memory();
+			return;
+		}
+		writer->table = larger;
+		writer->table_capacity = capacity;
+	}
+
+	uint8_t *at = writer->table + writer->table_size;
+
+	heap_put_u32(at, block->stored_length);
+	heap_put_u32(at + 4, block->raw_length);
+	heap_put_u32(at + 8, block->crc);
+	writer->table_size += HEAP_BLOCK_ENTRY_SIZE;
+	writer->current->blocks++;
+}
+
+static void write_batch(struct heap_file_writer *writer)
+{
+	if (!writer->error && writer->filled > 0 && writer->strategy == UNDECIDED)
+		writer->error = choose_strategy(writer);
+	if (!writer->error)
+		writer->error = heap_parallel_run(writer->filled, compress_block, writer);
+	for (size_t i = 0; i < writer->filled && !writer->error; i++) {
+		write_bytes(writer, writer->batch[i].stored, writer->batch[i].stored_length);
+		if (!writer->error)
+			add_to_table(writer, &writer->batch[i]);
+	}
+	writer->filled = 0;
+}
+
+static void begin_block(struct heap_file_writer *writer)
+{
+	writer->elements = 0;
+	writer->last = 0;
+	writer->batch[writer->filled].raw_length = 0;
+}
+
+static void end_block(struct heap_file_writer *writer)
+{
+	if (++writer->filled == writer->batch_size)
+		write_batch(writer);
+	begin_block(writer);
+}
+
+// --- sections ----------------------------------------------------------------
+
+void heap_file_writer_begin(struct heap_file_writer *writer, uint32_t tag,
+			    enum heap_encoding encoding, uint16_t fields)
+{
+	if (!writer->error && writer->entry_count == HEAP_SECTIONS_MAX)
+		writer->error = heap_error_create(HEAP_ERROR_ARGUMENT, "too many sections");
+	if (writer->error)
+		return;
+	writer->current = &writer->entries[writer->entry_count++];
+	*writer->current = (struct entry){
+		.tag = tag,
+		.encoding = (uint16_t)encoding,
+		.fields = fields,
+		.offset = writer->position,
+	};
+	writer->table_size = 0;
+	writer->strategy = UNDECIDED;
+	begin_block(writer);
+}
+
+// @return where the bytes end
+static uint8_t *encode_varints(uint8_t *at, const uint64_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		at += heap_varint_put(at, values[i]);
+	return at;
+}
+
+static uint8_t *encode_differences(uint8_t *at, const uint64_t *values, size_t count,
+				   uint64_t *last)
+{
+	for (size_t i = 0; i < count; i++) {
+		at += heap_varint_put(at, heap_zigzag((int64_t)(values[i] - *last)));
+		*last = values[i];
+	}
+	return at;
+}
+
+void heap_file_writer_put_values(struct heap_file_writer *writer, const uint64_t *values,
+				 size_t count)
+{
+	while (count > 0 && !writer->error) {
+		struct block *block = &writer->batch[writer->filled];
+		size_t room = HEAP_BLOCK_ELEMENTS - writer->elements;
+		size_t piece = count < room ? count : room;
+		uint8_t *at = block->raw + block->raw_length;
+
+		if (writer->current->encoding == HEAP_ENCODING_DELTA)
+			at = encode_differences(at, values, piece, &writer->last);
+		else
+			at = encode_varints(at, values, piece);
+		block->raw_length = (uint32_t)(at - block->raw);
+		writer->elements += piece;
+		writer->current->count += piece;
+		values += piece;
+		count -= piece;
+		if (writer->elements == HEAP_BLOCK_ELEMENTS)
+			end_block(writer);
+	}
+}
+
+void heap_file_writer_put(struct heap_file_writer *writer, uint64_t value)
+{
+	heap_file_writer_put_values(writer, &value, 1);
+}
+
+void heap_file_writer_put_bytes(struct heap_file_writer *writer, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+
+	while (size > 0 && !writer->error) {
+		struct block *block = &writer->batch[writer->filled];
+		size_t room = HEAP_BLOCK_ELEMENTS - writer->elements;
+		size_t piece = size < room ? size : room;
+
+		memcpy(block->raw + block->raw_length, at, piece);
+		block->raw_length += (uint32_t)piece;
+		writer->elements += piece;
+		writer->current->count += piece;
+		at += piece;
+		size -= piece;
+		if (writer->elements == HEAP_BLOCK_ELEMENTS)
+			end_block(writer);
+	}
+}
+
+void heap_file_writer_end(struct heap_file_writer *writer)
+{
+	if (writer->error)
+		return;
+	if (writer->elements > 0)
+		writer->filled++;
+	write_batch(writer);
+	if (writer->error)
+		return;
+	writer->current->table_crc = (uint32_t)crc32_z(0, writer->table, writer->table_size);
+	write_bytes(writer, writer->table, writer->table_size);
+	writer->current->length = writer->position - writer->current->offset;
+	writer->current = NULL;
+}
+
+void heap_file_writer_append(struct heap_file_writer *writer, struct heap_file_writer *part)
+{
+	if (!writer->error)
+		writer->error = keep(part->error);
+	if (!writer->error && HEAP_SECTIONS_MAX - writer->entry_count < part->entry_count)
+		writer->error = heap_error_create(HEAP_ERROR_ARGUMENT, "too many sections");
+	for (size_t i = 0; i < part->entry_count && !writer->error; i++) {
+		struct entry *entry = &writer->entries[writer->entry_count++];
+
+		*entry = part->entries[i];
+		entry->offset += writer->position;
+	}
+	write_bytes(writer, part->memory, part->position);
+	free(part->memory);
+	part->memory = NULL;
+	part->position = part->capacity = part->entry_count = 0;
+}
+
+static void put_entry(uint8_t *at, const struct entry *entry)
+{
+	heap_put_u32(at, entry->tag);
+	heap_put_u16(at + 4, entry->encoding);
+	heap_put_u16(at + 6, entry->fields);
+	heap_put_u64(at + 8, entry->offset);
+	heap_put_u64(at + 16, entry->length);
+	heap_put_u64(at + 24, entry->count);
+	heap_put_u32(at + 32, entry->blocks);
+	heap_put_u32(at + 36, entry->table_crc);
+}
+
+struct heap_error *heap_file_writer_finish(struct heap_file_writer *writer)
+{
+	size_t size = writer->entry_count * HEAP_ENTRY_SIZE;
+	CLEANUP_FREE uint8_t *directory = malloc(HEAP_HEADER_SIZE + size + HEAP_TRAILER_SIZE);
+
+	if (writer->error)
+		return keep(writer->error);
+	if (!directory)
+		return heap_error_out_of_memory();
+
+	// The header stands before it only to be part of the CRC.
+	uint8_t *entries = directory + HEAP_HEADER_SIZE;
+	uint8_t *trailer = entries + size;
+
+	put_header(directory);
+	for (size_t i = 0; i < writer->entry_count; i++)
+		put_entry(entries + i * HEAP_ENTRY_SIZE, &writer->entries[i]);
+	heap_put_u64(trailer, writer->position);
+	heap_put_u64(trailer + 8, size);
+	heap_put_u32(trailer + 16, (uint32_t)writer->entry_count);
+	heap_put_u32(
+		trailer + 20,
+		(uint32_t)crc32_z(0, directory, HEAP_HEADER_SIZE + size + HEAP_TRAILER_CHECKED));
+	memcpy(trailer + 24, HEAP_FILE_MAGIC, HEAP_MAGIC_SIZE);
+	write_bytes(writer, entries, size + HEAP_TRAILER_SIZE);
+	return keep(writer->error);
+}

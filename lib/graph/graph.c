@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/graph/graph.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+#include "lib/graph/edge_bits.h"
+#include "lib/graph/offsets.h"
+#include "lib/graph/bfs.h"
+
+#include <string.h>
+
+struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
+					  struct heap_graph **result)
+{
+	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES);
+
+	if (error)
+		return error;
+
+	// Root edges are counted in 32 bits here, like all others.
+	if (snapshot->root_edge_count > UINT32_MAX)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers in roots");
+
+	struct heap_graph *graph = calloc(1, sizeof(*graph));
+
+	if (!graph)
+		return heap_error_out_of_memory();
+	graph->snapshot = snapshot;
+	*result = graph;
+	return NULL;
+}
+
+struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result)
+{
+	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE);
+
+	return error ? error : heap_graph_create_bare(snapshot, result);
+}
+
+void heap_graph_destroy(struct heap_graph *graph)
+{
+	if (!graph)
+		return;
+	heap_column_destroy(graph->in_first);
+	heap_column_destroy(graph->in_edge);
+	heap_column_destroy(graph->in_source);
+	heap_column_destroy(graph->root_in_first);
+	heap_column_destroy(graph->root_in);
+	heap_column_destroy(graph->reach);
+	heap_column_destroy(graph->distance);
+	free(graph);
+}
+
+// The edges' own columns are gone through in order here, and the new ones at random; afterwards it
+// is the other way round.
+static void change_places(const struct heap_graph *graph)
+{
+	heap_column_rest(graph->in_edge);
+	heap_column_rest(graph->in_source);
+	heap_column_wake(graph->snapshot->edge_first);
+	heap_column_wake(graph->snapshot->edge_target);
+}
+
+static void turn_edges_around(const struct heap_snapshot *snapshot, uint32_t *in_first,
+			      uint32_t *in_edge, heap_object_id *in_source)
+{
+	for (uint32_t i = 0; i < snapshot->edge_count; i++)
+		in_first[snapshot->edge_target[i] + 1]++;
+	heap_firsts_sum_up(in_first, snapshot->object_count);
+	for (heap_object_id source = 0; source < snapshot->object_count; source++) {
+		for (uint32_t i = snapshot->edge_first[source];
+		     i < snapshot->edge_first[source + 1]; i++) {
+			uint32_t place = in_first[snapshot->edge_target[i]]++;
+
+			in_edge[place] = i;
+			in_source[place] = source;
+		}
+	}
+	heap_firsts_rewind(in_first, snapshot->object_count);
+}
+
+static void turn_root_edges_around(const struct heap_snapshot *snapshot, uint32_t *root_in_first,
+				   uint32_t *root_in)
+{
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		root_in_first[snapshot->root_edges[i].target + 1]++;
+	heap_firsts_sum_up(root_in_first, snapshot->object_count);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		root_in[root_in_first[snapshot->root_edges[i].target]++] = (uint32_t)i;
+	heap_firsts_rewind(root_in_first, snapshot->object_count);
+}
+
+struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	size_t objects = snapshot->object_count;
+
+	if (graph->in_first)
+		return NULL;
+
+	CLEANUP_COLUMN uint32_t *in_first = NULL;
+	CLEANUP_COLUMN uint32_t *in_edge = NULL;
+	CLEANUP_COLUMN heap_object_id *in_source = NULL;
+	CLEANUP_COLUMN uint32_t *root_in_first = NULL;
+	CLEANUP_COLUMN uint32_t *root_in = NULL;
+	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS);
+
+	heap_column_rest(snapshot->edge_first);
+	heap_column_rest(snapshot->edge_target);
+	if (!error)
+		error = heap_column_create(objects + 1, sizeof(*in_first), &in_first);
+	if (!error)
+		error = heap_column_create(snapshot->edge_count, sizeof(*in_edge), &in_edge);
+	if (!error)
+		error = heap_column_create(snapshot->edge_count, sizeof(*in_source), &in_source);
+	if (!error)
+		error = heap_column_create(objects + 1, sizeof(*root_in_first), &root_in_first);
+	if (!error)
+		error = heap_column_create(snapshot->root_edge_count, sizeof(*root_in), &root_in);
+	if (error)
+		return error;
+	turn_edges_around(snapshot, in_first, in_edge, in_source);
+	turn_root_edges_around(snapshot, root_in_first, root_in);
+	graph->in_first = keep(in_first);
+	graph->in_edge = keep(in_edge);
+	graph->in_source = keep(in_source);
+	graph->root_in_first = keep(root_in_first);
+	graph->root_in = keep(root_in);
+	change_places(graph);
+	return NULL;
+}
+
+static uint8_t reach_of(const struct heap_flood *flood, heap_object_id object, uint8_t reach)
+{
+	return reach != HEAP_REACH_NOT || !heap_flood_has(flood, object) ? reach
+									 : HEAP_REACH_INTERIOR;
+}
+
+// By pointers to starts first, then whatever any pointer reaches from there.
+HEAP_MUST_CHECK
+static struct heap_error *find_reach(const struct heap_graph *graph, const uint8_t *to_starts,
+				     struct heap_flood *flood, uint8_t *reach)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	struct heap_flood_way way = { .edges = to_starts,
+				      .progress = graph->progress,
+				      .what = "what is reachable" };
+
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		if (heap_edge_is_start(edge->interior, edge->flags))
+			heap_flood_add(flood, edge->target);
+	}
+
+	struct heap_error *error = heap_flood_run(flood, &way);
+
+	if (error)
+		return error;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		reach[i] = heap_flood_has(flood, i) ? HEAP_REACH_START : HEAP_REACH_NOT;
+	heap_flood_again(flood);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		heap_flood_add(flood, snapshot->root_edges[i].target);
+	way.edges = NULL;
+	error = heap_flood_run(flood, &way);
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++)
+		reach[i] = reach_of(flood, i, reach[i]);
+	return error;
+}
+
+struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
+{
+	CLEANUP_COLUMN uint8_t *reach = NULL;
+	CLEANUP_COLUMN uint8_t *to_starts = NULL;
+	struct heap_flood flood;
+	struct heap_error *error;
+
+	if (graph->reach)
+		return NULL;
+	error = heap_edge_bits_create(graph->snapshot, HEAP_EDGE_TO_START, &to_starts);
+	if (!error)
+		error = heap_column_create((size_t)graph->snapshot->object_count + 1, 1, &reach);
+	if (!error)
+		error = heap_flood_init(&flood, graph->snapshot);
+	if (error)
+		return error;
+	error = find_reach(graph, to_starts, &flood, reach);
+	heap_flood_deinit(&flood);
+	if (!error)
+		graph->reach = keep(reach);
+	return error;
+}
+
+unsigned heap_root_rank(const struct heap_root *root)
+{
+	static const uint8_t ranks[HEAP_ROOT_KINDS] = {
+		[HEAP_ROOT_GLOBAL] = 0,   [HEAP_ROOT_THREAD_LOCAL] = 0, [HEAP_ROOT_LOCAL] = 0,
+		[HEAP_ROOT_REGISTER] = 1, [HEAP_ROOT_SEGMENT] = 2,      [HEAP_ROOT_STACK] = 2,
+		[HEAP_ROOT_MAPPING] = 3,
+	};
+
+	return ranks[root->kind];
+}
+
+// Goes on from the objects of roots that have a name, or from those of all others.
+HEAP_MUST_CHECK
+static struct heap_error *note_distances(const struct heap_graph *graph, struct heap_flood *flood,
+					 bool named, uint32_t *distance)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		if ((heap_root_rank(&snapshot->roots[edge->root]) == 0) == named)
+			heap_flood_add(flood, edge->target);
+	}
+	return heap_flood_run(
+		flood, &(struct heap_flood_way){ .distance = distance,
+						 .first_level = named ? 0 : HEAP_DISTANCE_NAMELESS,
+						 .progress = graph->progress,
+						 .what = "distances from roots" });
+}
+
+struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	CLEANUP_COLUMN uint32_t *distance = NULL;
+	struct heap_flood flood;
+	struct heap_error *error;
+
+	if (graph->distance)
+		return NULL;
+	error = heap_column_create((size_t)snapshot->object_count + 1, sizeof(*distance),
+				   &distance);
+	if (!error)
+		error = heap_flood_init(&flood, snapshot);
+	if (error)
+		return error;
+	memset(distance, 0xff, snapshot->object_count * sizeof(*distance));
+	error = note_distances(graph, &flood, true, distance);
+	if (!error)
+		error = note_distances(graph, &flood, false, distance);
+	heap_flood_deinit(&flood);
+	if (!error)
+		graph->distance = keep(distance);
+	return error;
+}
+
+heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge)
+{
+	return heap_edge_source(graph->snapshot->edge_first, graph->snapshot->object_count, edge);
+}
+
+uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset)
+{
+	uint32_t low = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+	uint32_t high = end;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if ((uint64_t)snapshot->edge_slot[middle] * 8 < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < end && (uint64_t)snapshot->edge_slot[low] * 8 == offset ? low : UINT32_MAX;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_GRAPH_H
+#define HEAP_GRAPH_H
+
+/**
+ * The pointer graph of a snapshot: who points to whom, both ways, roots included.
+ *
+ * Forward edges are the snapshot's own columns. The graph adds the reverse direction (by
+ * counting sort), the roots' edges, and who is reachable:
+ *
+ *	roots ──▶ objects ──▶ objects
+ *
+ *	holders of object o:  in_source[in_first[o] .. in_first[o + 1])   objects
+ *	                      root edges root_in[root_in_first[o] .. )    roots
+ *
+ * Ids are 32-bit, arrays are flat, and every pass runs over them in order.
+ */
+
+#include "lib/base/error.h"
+#include "lib/base/progress.h"
+#include "lib/snapshot/snapshot.h"
+
+/** A node of the graph: an object's id, or the number of objects + a root's id. */
+typedef uint32_t heap_node_id;
+
+#define HEAP_NO_NODE UINT32_MAX
+
+/** How an object can be reached from the roots. */
+enum heap_reach {
+	HEAP_REACH_NOT,      /**< leaked */
+	HEAP_REACH_INTERIOR, /**< only through a pointer into its middle somewhere on the way */
+	HEAP_REACH_START,    /**< through pointers to starts alone */
+};
+
+/** Distances from here on are from a root without a name: heap_graph.distance. */
+#define HEAP_DISTANCE_NAMELESS (UINT32_C(1) << 31)
+
+struct heap_graph {
+	struct heap_snapshot *snapshot;       /**< with HEAP_COLUMN_SIZE and HEAP_COLUMN_EDGES */
+	const struct heap_progress *progress; /**< whom to tell in long work; may be NULL */
+	/** [objects + 1] reverse edges; NULL until heap_graph_need_reverse() */
+	uint32_t *in_first;
+	uint32_t *in_edge;         /**< [edges] index of the forward edge, by target, by source */
+	heap_object_id *in_source; /**< [edges] the object that edge leaves */
+	uint32_t *root_in_first;   /**< [objects + 1] */
+	uint32_t *root_in; /**< [root_edge_count] index in snapshot->root_edges, by target */
+	uint8_t *reach;    /**< [objects] enum heap_reach; NULL until heap_graph_need_reach() */
+	/** [objects] edges from the object of the nearest root with a name; of what only roots
+	 *  without one reach, HEAP_DISTANCE_NAMELESS more; UINT32_MAX: leaked. NULL until
+	 *  heap_graph_need_distance() */
+	uint32_t *distance;
+	/** how often all pointers were looked at for some objects' holders: see below */
+	unsigned passes;
+};
+
+enum {
+	/**
+	 * A question about few objects looks at all pointers in turn instead of turning them
+	 * around, which takes as long as forty such passes, and eight bytes for each pointer. After
+	 * so many passes they are turned around all the same.
+	 */
+	HEAP_GRAPH_PASSES = 32,
+};
+
+/**
+ * Loads what it needs of the snapshot, which must outlive the graph.
+ *
+ * @return NULL, what heap_snapshot_load() says, HEAP_ERROR_MEMORY, or HEAP_ERROR_ARGUMENT: there
+ *         are 2^32 root edges or more
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result);
+
+/** The same without sizes: for who asks neither for dominators nor for bytes. */
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
+					  struct heap_graph **result);
+
+/** NULL is fine. */
+void heap_graph_destroy(struct heap_graph *graph);
+
+/** Also loads HEAP_COLUMN_SLOTS, which who asks for holders wants to know of. */
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_need_reverse(struct heap_graph *graph);
+
+/** A bit per edge, and a byte and a half per object, while it works. */
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
+
+/** The edge at so many bytes in an object, or UINT32_MAX: binary search. Needs SLOTS. */
+uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset);
+
+/**
+ * How far each object is from the roots; one pass over the edges. Stale words of stacks and
+ * registers point into many a list, so that roots with names go first, however far they are.
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_graph_need_distance(struct heap_graph *graph);
+
+/** How much a root's name says to a person: smaller is better, and 0 is a variable's. */
+unsigned heap_root_rank(const struct heap_root *root);
+
+/** The object that edge @p edge leaves: binary search. */
+heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge);
+
+#endif

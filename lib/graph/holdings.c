@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The graph is made small in two steps.
+ *
+ * (a) Tops. Each reachable object lies below one child of the virtual root in the dominator
+ *     tree, its top: a root, or an object that several roots hold. Whoever reaches an object
+ *     reaches its top, and so all that the top dominates: they are one. An edge from one
+ *     top's subtree into another's can only lead to that other top itself.
+ * (b) Components. Tops that reach each other are one as well. Tarjan's algorithm ("Depth-first
+ *     search and linear graph algorithms", SIAM J. Comput. 1(2), 1972), with one number per top
+ *     as in Pearce's variant ("A space-efficient algorithm for finding strongly connected
+ *     components", Inf. Process. Lett. 116(1), 2016), finds them, each after all that it leads
+ *     to: an edge always leads to a component of a lower number.
+ *
+ * A pass from the highest number down meets each component after all that lead to it.
+ */
+#include "lib/graph/holdings.h"
+
+#include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+#include "lib/graph/offsets.h"
+
+#include <string.h>
+
+#define NO_TOP UINT32_MAX      // not reachable
+#define NOT_KNOWN (NO_TOP - 1) // nobody has asked yet
+#define SEVERAL (NO_TOP - 1)   // groups
+#define NOBODY NO_TOP          // of them
+
+enum {
+	BATCH = 64, // groups whose reach one pass finds
+	ASKED = 16, // targets that memory is asked for when their top is met
+	BELOW = 4,  // tops on the way before their turn that their edges are asked for again
+};
+
+// A function that does nothing but prefetch has no effect, as gcc sees it, and is not called.
+#define ALWAYS_INLINED __attribute__((always_inline))
+
+struct holding_size {
+	uint64_t objects;
+	uint64_t bytes;
+};
+
+struct heap_holdings {
+	const struct heap_graph *graph;
+	uint32_t components;
+	struct holding_size *sizes;  // [components]
+	uint32_t *first;             // [components + 1] edges of a component
+	uint32_t *targets;           // components of lower numbers
+	uint32_t *component_of_root; // [roots]
+	uint8_t *pointed;            // a bit per object: some object points to it
+};
+
+// The small graph while it is being made. Tops are numbered: roots first.
+struct tops {
+	const struct heap_snapshot *snapshot;
+	const struct heap_progress *progress;
+	const struct heap_dominators *dominators;
+	uint32_t *top_of; // [objects]
+	uint32_t count;
+	uint32_t *first;     // [count + 1]
+	uint32_t *targets;   // tops
+	uint32_t *component; // [count]
+};
+
+// --- tops --------------------------------------------------------------------
+
+// Climbs to the top, or to an object whose top is known; then that is known of all on the way.
+static void find_top(struct tops *tops, heap_object_id object)
+{
+	const struct heap_dominators *dominators = tops->dominators;
+	uint32_t objects = tops->snapshot->object_count, top;
+	heap_node_id at = object;
+	size_t steps = 0;
+
+	// A side file that somebody has made up may go round in circles.
+	while (at < objects && tops->top_of[at] == NOT_KNOWN &&
+	       dominators->nearest[at] != HEAP_NO_NODE && steps++ < objects)
+		at = dominators->nearest[at];
+	if (at >= objects)
+		top = at - objects;
+	else if (tops->top_of[at] != NOT_KNOWN)
+		top = tops->top_of[at];
+	else
+		top = dominators->retained[at] > 0 ? tops->count++ : NO_TOP;
+	for (heap_node_id i = object; i != at && steps-- > 0; i = dominators->nearest[i])
+		tops->top_of[i] = top;
+	if (at < objects)
+		tops->top_of[at] = top;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_tops(struct tops *tops)
+{
+	const struct heap_snapshot *snapshot = tops->snapshot;
+	struct heap_error *error = heap_column_create((size_t)snapshot->object_count + 1,
+						      sizeof(*tops->top_of), &tops->top_of);
+
+	if (error)
+		return error;
+	tops->count = snapshot->root_count;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		tops->top_of[i] = NOT_KNOWN;
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+		if (tops->top_of[i] == NOT_KNOWN)
+			find_top(tops, i);
+		error = heap_progress_step(tops->progress, "roots: who holds what", i,
+					   snapshot->object_count);
+	}
+	return error;
+}
+
+static void note_edge(struct tops *tops, uint32_t source, heap_object_id object)
+{
+	uint32_t target = tops->top_of[object];
+
+	if (source == target || target == NO_TOP)
+		return;
+	if (tops->targets)
+		tops->targets[tops->first[source]++] = target;
+	else
+		tops->first[source + 1]++;
+}
+
+// Counts edges between tops, or, once there is room for them, writes them down.
+static void note_edges(struct tops *tops)
+{
+	const struct heap_snapshot *snapshot = tops->snapshot;
+
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		note_edge(tops, snapshot->root_edges[i].root, snapshot->root_edges[i].target);
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		uint32_t source = tops->top_of[i];
+
+		if (source == NO_TOP)
+			continue;
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++)
+			note_edge(tops, source, snapshot->edge_target[j]);
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *connect_tops(struct tops *tops)
+{
+	uint32_t *first;
+	struct heap_error *error =
+		heap_column_create((size_t)tops->count + 2, sizeof(*first), &tops->first);
+
+	if (error)
+		return error;
+	first = tops->first;
+	note_edges(tops);
+	heap_firsts_sum_up(first, tops->count);
+	error = heap_column_create((size_t)first[tops->count] + 1, sizeof(*tops->targets),
+				   &tops->targets);
+	if (error)
+		return error;
+	note_edges(tops);
+	heap_firsts_rewind(first, tops->count);
+	return NULL;
+}
+
+// --- components --------------------------------------------------------------
+
+struct search {
+	/*
+	 * [tops] 0: not met. While it is open, the lowest place in the order of meeting that is
+	 * known to be reached, of those that are open. Then its component, counted down from the
+	 * number of tops, which is more than any such place.
+	 */
+	uint32_t *low;
+	uint8_t *moved; // a bit per top: its own place was not the lowest
+	uint32_t *way;  // [tops] from the start of the search to where it is
+	uint32_t *next; // [tops] edge to be followed next, of those
+	uint32_t *left; // [tops] those that the search has left, and that are open
+	uint32_t depth, open;
+	uint32_t place; // in the order of meeting: the next one's
+	uint32_t components;
+};
+
+// What the search waits for is whether targets have been met, and their edges: so they are asked
+// for when their holder is met.
+static ALWAYS_INLINED inline void ask_for_targets(const struct tops *tops,
+						  const struct search *search, uint32_t top)
+{
+	uint32_t first = tops->first[top], end = tops->first[top + 1];
+
+	for (uint32_t i = first; i < end && i - first < ASKED; i++) {
+		__builtin_prefetch(&search->low[tops->targets[i]], 0, 1);
+		__builtin_prefetch(&tops->first[tops->targets[i]], 0, 1);
+	}
+}
+
+static void meet_top(const struct tops *tops, struct search *search, uint32_t top)
+{
+	search->low[top] = search->place++;
+	search->way[search->depth] = top;
+	search->next[search->depth++] = tops->first[top];
+	ask_for_targets(tops, search, top);
+}
+
+static void add_member(const struct tops *tops, struct search *search, uint32_t top)
+{
+	search->low[top] = tops->count - search->components;
+	search->place--;
+}
+
+// The search leaves a top. If none that was met before it can be reached from it, then it is the
+// first of a component, and whoever was left since is of it.
+static void leave_top(const struct tops *tops, struct search *search, uint32_t top)
+{
+	uint32_t low = search->low[top];
+
+	search->depth--;
+	if (search->depth > BELOW)
+		__builtin_prefetch(&tops->targets[search->next[search->depth - BELOW]], 0, 1);
+	if (heap_bit_get(search->moved, top)) {
+		search->left[search->open++] = top;
+		return;
+	}
+	while (search->open > 0 && search->low[search->left[search->open - 1]] >= low)
+		add_member(tops, search, search->left[--search->open]);
+	add_member(tops, search, top);
+	search->components++;
+}
+
+static void lower(struct search *search, uint32_t top, uint32_t low)
+{
+	if (low >= search->low[top])
+		return;
+	search->low[top] = low;
+	heap_bit_set(search->moved, top);
+}
+
+static void search_tops(const struct tops *tops, struct search *search, uint32_t start)
+{
+	meet_top(tops, search, start);
+	while (search->depth > 0) {
+		uint32_t top = search->way[search->depth - 1];
+		uint32_t *next = &search->next[search->depth - 1];
+
+		if (*next < tops->first[top + 1]) {
+			uint32_t target = tops->targets[(*next)++];
+
+			if (!search->low[target])
+				meet_top(tops, search, target);
+			else
+				lower(search, top, search->low[target]);
+			continue;
+		}
+		leave_top(tops, search, top);
+		if (search->depth > 0)
+			lower(search, search->way[search->depth - 1], search->low[top]);
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_components(struct tops *tops, uint32_t *components)
+{
+	size_t count = (size_t)tops->count + 1;
+	CLEANUP_COLUMN uint32_t *low = NULL;
+	CLEANUP_COLUMN uint8_t *moved = NULL;
+	CLEANUP_COLUMN uint32_t *way = NULL;
+	CLEANUP_COLUMN uint32_t *next = NULL;
+	CLEANUP_COLUMN uint32_t *left = NULL;
+	struct heap_error *error = heap_column_create(count, sizeof(*low), &low);
+
+	if (!error)
+		error = heap_column_create(count / 8 + 1, 1, &moved);
+	if (!error)
+		error = heap_column_create(count, sizeof(*way), &way);
+	if (!error)
+		error = heap_column_create(count, sizeof(*next), &next);
+	if (!error)
+		error = heap_column_create(count, sizeof(*left), &left);
+	if (error)
+		return error;
+
+	struct search search = { low, moved, way, next, left, .place = 1 };
+
+	for (uint32_t i = 0; i < tops->count; i++) {
+		if (!low[i])
+			search_tops(tops, &search, i);
+	}
+	for (uint32_t i = 0; i < tops->count; i++)
+		low[i] = tops->count - low[i];
+	tops->component = keep(low);
+	*components = search.components;
+	return NULL;
+}
+
+static void add_sizes(const struct tops *tops, struct holding_size *sizes)
+{
+	const struct heap_snapshot *snapshot = tops->snapshot;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (tops->top_of[i] != NO_TOP) {
+			sizes[tops->component[tops->top_of[i]]].objects++;
+			sizes[tops->component[tops->top_of[i]]].bytes += snapshot->size[i];
+		}
+	}
+}
+
+// Counts edges between components, or, once there is room for them, writes them down.
+static void note_component_edges(const struct tops *tops, struct heap_holdings *holdings)
+{
+	uint32_t *first = holdings->first, *targets = holdings->targets;
+
+	for (uint32_t top = 0; top < tops->count; top++) {
+		uint32_t source = tops->component[top];
+
+		for (uint32_t i = tops->first[top]; i < tops->first[top + 1]; i++) {
+			uint32_t target = tops->component[tops->targets[i]];
+
+			if (target == source)
+				continue;
+			if (targets)
+				targets[first[source]++] = target;
+			else
+				first[source + 1]++;
+		}
+	}
+}
+
+// Each edge once. @param seen  [components] 1 + the last that has led there
+static void leave_out_doubles(struct heap_holdings *holdings, uint32_t *seen)
+{
+	uint32_t *first = holdings->first, *targets = holdings->targets, edges = 0;
+
+	for (uint32_t i = 0; i < holdings->components; i++) {
+		uint32_t begin = first[i];
+
+		first[i] = edges;
+		for (uint32_t j = begin; j < first[i + 1]; j++) {
+			if (seen[targets[j]] == i + 1)
+				continue;
+			seen[targets[j]] = i + 1;
+			targets[edges++] = targets[j];
+		}
+	}
+	first[holdings->components] = edges;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *connect_components(const struct tops *tops,
+					     struct heap_holdings *holdings)
+{
+	size_t components = (size_t)holdings->components + 1;
+	CLEANUP_COLUMN uint32_t *seen = NULL;
+	uint32_t *first;
+	struct heap_error *error = heap_column_create(components, sizeof(*seen), &seen);
+
+	if (!error)
+		error = heap_column_create(components, sizeof(*first), &holdings->first);
+	if (!error)
+		error = heap_column_create(components, sizeof(*holdings->sizes), &holdings->sizes);
+	if (error)
+		return error;
+	first = holdings->first;
+	note_component_edges(tops, holdings);
+	heap_firsts_sum_up(first, holdings->components);
+	error = heap_column_create((size_t)first[holdings->components] + 1,
+				   sizeof(*holdings->targets), &holdings->targets);
+	if (error)
+		return error;
+	note_component_edges(tops, holdings);
+	heap_firsts_rewind(first, holdings->components);
+	leave_out_doubles(holdings, seen);
+	add_sizes(tops, holdings->sizes);
+	return NULL;
+}
+
+static void tops_deinit(struct tops *tops)
+{
+	heap_column_destroy(tops->top_of);
+	heap_column_destroy(tops->first);
+	heap_column_destroy(tops->targets);
+	heap_column_destroy(tops->component);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *make_small(struct heap_holdings *holdings,
+				     const struct heap_dominators *dominators)
+{
+	const struct heap_snapshot *snapshot = holdings->graph->snapshot;
+	struct tops tops = { .snapshot = snapshot,
+			     .progress = holdings->graph->progress,
+			     .dominators = dominators };
+	struct heap_error *error = find_tops(&tops);
+
+	if (!error)
+		error = heap_progress_report(tops.progress, "roots: tops", 0, 1);
+	if (!error)
+		error = connect_tops(&tops);
+	// The objects' own edges are only gone through in order from now on, and so is this.
+	heap_column_rest(tops.top_of);
+	heap_column_rest(snapshot->edge_first);
+	heap_column_rest(snapshot->edge_target);
+	if (!error)
+		error = heap_progress_report(tops.progress, "roots: circles", 0, 1);
+	if (!error)
+		error = find_components(&tops, &holdings->components);
+	if (!error)
+		error = connect_components(&tops, holdings);
+	if (!error)
+		error = heap_column_create((size_t)snapshot->root_count + 1,
+					   sizeof(*holdings->component_of_root),
+					   &holdings->component_of_root);
+	for (uint32_t i = 0; !error && i < snapshot->root_count; i++)
+		holdings->component_of_root[i] = tops.component[i];
+	tops_deinit(&tops);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_pointed(struct heap_holdings *holdings)
+{
+	const struct heap_snapshot *snapshot = holdings->graph->snapshot;
+	struct heap_error *error =
+		heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &holdings->pointed);
+
+	for (uint32_t i = 0; !error && i < snapshot->edge_count; i++)
+		heap_bit_set(holdings->pointed, snapshot->edge_target[i]);
+	return error;
+}
+
+struct heap_error *heap_holdings_create(const struct heap_graph *graph,
+					const struct heap_dominators *dominators,
+					struct heap_holdings **result)
+{
+	struct heap_holdings *holdings = calloc(1, sizeof(*holdings));
+	struct heap_error *error;
+
+	if (!holdings)
+		return heap_error_out_of_memory();
+	holdings->graph = graph;
+	error = make_small(holdings, dominators);
+	if (!error)
+		error = find_pointed(holdings);
+	heap_column_wake(graph->snapshot->edge_first);
+	heap_column_wake(graph->snapshot->edge_target);
+	if (error) {
+		heap_holdings_destroy(holdings);
+		return error;
+	}
+	*result = holdings;
+	return NULL;
+}
+
+void heap_holdings_destroy(struct heap_holdings *holdings)
+{
+	if (!holdings)
+		return;
+	heap_column_destroy(holdings->sizes);
+	heap_column_destroy(holdings->first);
+	heap_column_destroy(holdings->targets);
+	heap_column_destroy(holdings->component_of_root);
+	heap_column_destroy(holdings->pointed);
+	free(holdings);
+}
+
+// --- measuring ---------------------------------------------------------------
+
+// What only one group leads to: each component takes over who leads to it.
+static void measure_retained(const struct heap_holdings *holdings, const uint32_t *group,
+			     uint32_t *holder, struct heap_holding *result)
+{
+	uint32_t roots = holdings->graph->snapshot->root_count;
+
+	memset(holder, 0xff, ((size_t)holdings->components + 1) * sizeof(*holder));
+	for (uint32_t i = 0; i < roots; i++)
+		holder[holdings->component_of_root[i]] =
+			group[i] == HEAP_NO_GROUP ? SEVERAL : group[i];
+	for (uint32_t i = holdings->components; i-- > 0;) {
+		if (holder[i] == NOBODY)
+			continue;
+		for (uint32_t j = holdings->first[i]; j < holdings->first[i + 1]; j++) {
+			uint32_t *other = &holder[holdings->targets[j]];
+
+			*other = *other == NOBODY || *other == holder[i] ? holder[i] : SEVERAL;
+		}
+		if (holder[i] != SEVERAL) {
+			result[holder[i]].retained += holdings->sizes[i].bytes;
+			result[holder[i]].retained_objects += holdings->sizes[i].objects;
+		}
+	}
+}
+
+static void add_reach(uint64_t groups, const struct holding_size *size, struct heap_holding *result)
+{
+	for (; groups; groups &= groups - 1) {
+		struct heap_holding *holding = &result[__builtin_ctzll(groups)];
+
+		holding->reachable += size->bytes;
+		holding->reachable_objects += size->objects;
+	}
+}
+
+// What the groups from `from` on reach, BATCH of them.
+static void measure_reach(const struct heap_holdings *holdings, const uint32_t *group,
+			  uint32_t from, uint64_t *reached, struct heap_holding *result)
+{
+	struct holding_size alike = { 0, 0 }; // of components in a row that the same groups reach
+	uint64_t last = 0;
+
+	memset(reached, 0, ((size_t)holdings->components + 1) * sizeof(*reached));
+	for (uint32_t i = 0; i < holdings->graph->snapshot->root_count; i++) {
+		if (group[i] >= from && group[i] - from < BATCH)
+			reached[holdings->component_of_root[i]] |= UINT64_C(1) << (group[i] - from);
+	}
+	for (uint32_t i = holdings->components; i-- > 0;) {
+		if (!reached[i])
+			continue;
+		for (uint32_t j = holdings->first[i]; j < holdings->first[i + 1]; j++)
+			reached[holdings->targets[j]] |= reached[i];
+		if (reached[i] != last) {
+			add_reach(last, &alike, result + from);
+			alike = (struct holding_size){ 0, 0 };
+			last = reached[i];
+		}
+		alike.bytes += holdings->sizes[i].bytes;
+		alike.objects += holdings->sizes[i].objects;
+	}
+	add_reach(last, &alike, result + from);
+}
+
+struct held {
+	heap_object_id object;
+	uint32_t group;
+};
+
+static int compare_held(const void *left, const void *right)
+{
+	const struct held *a = left, *b = right;
+
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *measure_exclusive(const struct heap_holdings *holdings,
+					    const uint32_t *group, struct heap_holding *result)
+{
+	const struct heap_snapshot *snapshot = holdings->graph->snapshot;
+	CLEANUP_FREE struct held *held = malloc((snapshot->root_edge_count + 1) * sizeof(*held));
+	size_t count = 0;
+
+	if (!held)
+		return heap_error_out_of_memory();
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		if (!heap_bit_get(holdings->pointed, edge->target))
+			held[count++] = (struct held){ edge->target, group[edge->root] };
+	}
+	qsort(held, count, sizeof(*held), compare_held);
+	for (size_t i = 0, next; i < count; i = next) {
+		bool alone = held[i].group != HEAP_NO_GROUP;
+
+		for (next = i + 1; next < count && held[next].object == held[i].object; next++)
+			alone &= held[next].group == held[i].group;
+		if (alone)
+			result[held[i].group].exclusive += snapshot->size[held[i].object];
+	}
+	return NULL;
+}
+
+struct heap_error *heap_holdings_measure(const struct heap_holdings *holdings,
+					 const uint32_t *group, uint32_t count,
+					 struct heap_holding *result)
+{
+	CLEANUP_COLUMN uint64_t *reached = NULL;
+	struct heap_error *error =
+		heap_column_create((size_t)holdings->components + 1, sizeof(*reached), &reached);
+
+	if (error)
+		return error;
+	memset(result, 0, count * sizeof(*result));
+	// The same memory serves both.
+	measure_retained(holdings, group, (uint32_t *)reached, result);
+	for (uint32_t i = 0; !error && i < count; i += BATCH) {
+		error = heap_progress_report(holdings->graph->progress, "roots: what they reach", i,
+					     count);
+		if (!error)
+			measure_reach(holdings, group, i, reached, result);
+	}
+	return error ? error : measure_exclusive(holdings, group, result);
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Three floods over what is leaked, each of what the ones before have left:
+ *
+ * (a) from objects that no other leaked object points to, which are direct;
+ * (b) what is left is reachable from circles alone. A depth-first search over it, from low
+ *     addresses to high ones, notes the order in which it leaves objects. Backwards in that
+ *     order, the first object that no flood has met yet is of a circle that no other one
+ *     leads to (as in Kosaraju's algorithm; Sharir, "A strong-connectivity algorithm and its
+ *     applications in data flow analysis", 1981), and it is the first of it by address: the
+ *     search can have come in only there.
+ */
+#include "lib/graph/leaks.h"
+
+#include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+
+#include <stdlib.h>
+
+enum {
+	NOT_YET = HEAP_LEAK_CLASSES, // leaked, of no class so far
+};
+
+struct work {
+	const struct heap_snapshot *snapshot;
+	uint8_t *class_of;
+	heap_object_id *leader;
+	heap_object_id *stack; // [objects]
+};
+
+// Gives all that `start` leads to and that has no class yet to it.
+static void flood(struct work *work, heap_object_id start, enum heap_leak_class first,
+		  enum heap_leak_class others)
+{
+	const struct heap_snapshot *snapshot = work->snapshot;
+	size_t top = 0;
+
+	work->class_of[start] = (uint8_t)first;
+	work->leader[start] = start;
+	work->stack[top++] = start;
+	while (top > 0) {
+		heap_object_id object = work->stack[--top];
+
+		for (uint32_t i = snapshot->edge_first[object];
+		     i < snapshot->edge_first[object + 1]; i++) {
+			heap_object_id target = snapshot->edge_target[i];
+
+			if (work->class_of[target] != NOT_YET)
+				continue;
+			work->class_of[target] = (uint8_t)others;
+			work->leader[target] = start;
+			work->stack[top++] = target;
+		}
+	}
+}
+
+static void take_suppressed(struct work *work, heap_leak_suppressor *suppress, void *context)
+{
+	for (heap_object_id i = 0; suppress && i < work->snapshot->object_count; i++) {
+		if (work->class_of[i] == NOT_YET && suppress(context, i))
+			flood(work, i, HEAP_LEAK_SUPPRESSED, HEAP_LEAK_SUPPRESSED);
+	}
+}
+
+// --- (a) ---------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *take_direct(struct work *work)
+{
+	const struct heap_snapshot *snapshot = work->snapshot;
+	CLEANUP_COLUMN uint8_t *pointed = NULL;
+	struct heap_error *error =
+		heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &pointed);
+
+	if (error)
+		return error;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (work->class_of[i] != NOT_YET)
+			continue;
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			if (snapshot->edge_target[j] != i)
+				heap_bit_set(pointed, snapshot->edge_target[j]);
+		}
+	}
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (work->class_of[i] == NOT_YET && !heap_bit_get(pointed, i))
+			flood(work, i, HEAP_LEAK_DIRECT, HEAP_LEAK_INDIRECT);
+	}
+	return NULL;
+}
+
+// --- (b) ---------------------------------------------------------------------
+
+struct leaving {
+	const struct work *work;
+	uint8_t *met;          // a bit per object
+	uint32_t *next;        // [depth] edge that the search follows next
+	heap_object_id *order; // [objects] as they were left
+	size_t left;
+};
+
+static void leave_in_order(struct leaving *leaving, heap_object_id start)
+{
+	const struct heap_snapshot *snapshot = leaving->work->snapshot;
+	heap_object_id *way = leaving->work->stack;
+	size_t depth = 0;
+
+	heap_bit_set(leaving->met, start);
+	way[depth] = start;
+	leaving->next[depth++] = snapshot->edge_first[start];
+	while (depth > 0) {
+		heap_object_id object = way[depth - 1], target;
+
+		if (leaving->next[depth - 1] == snapshot->edge_first[object + 1]) {
+			leaving->order[leaving->left++] = object;
+			depth--;
+			continue;
+		}
+		target = snapshot->edge_target[leaving->next[depth - 1]++];
+		if (leaving->work->class_of[target] != NOT_YET ||
+		    heap_bit_get(leaving->met, target))
+			continue;
+		heap_bit_set(leaving->met, target);
+		way[depth] = target;
+		leaving->next[depth++] = snapshot->edge_first[target];
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *take_circles(struct work *work)
+{
+	size_t objects = work->snapshot->object_count, left = 0;
+	CLEANUP_COLUMN uint8_t *met = NULL;
+	CLEANUP_COLUMN uint32_t *next = NULL;
+	CLEANUP_COLUMN heap_object_id *order = NULL;
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = 0; i < objects; i++)
+		left += work->class_of[i] == NOT_YET;
+	if (left == 0)
+		return NULL;
+	error = heap_column_create(objects / 8 + 1, 1, &met);
+	if (!error)
+		error = heap_column_create(left, sizeof(*next), &next);
+	if (!error)
+		error = heap_column_create(left, sizeof(*order), &order);
+	if (error)
+		return error;
+
+	struct leaving leaving = { work, met, next, order, 0 };
+
+	for (heap_object_id i = 0; i < objects; i++) {
+		if (work->class_of[i] == NOT_YET && !heap_bit_get(met, i))
+			leave_in_order(&leaving, i);
+	}
+	while (leaving.left > 0) {
+		heap_object_id object = order[--leaving.left];
+
+		if (work->class_of[object] == NOT_YET)
+			flood(work, object, HEAP_LEAK_CYCLE, HEAP_LEAK_INDIRECT);
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *take_leaked(struct work *work)
+{
+	struct heap_error *error = take_direct(work);
+
+	return error ? error : take_circles(work);
+}
+
+// --- perhaps held ------------------------------------------------------------------
+
+uint32_t heap_leaks_unknown_threads(const struct heap_snapshot *snapshot, uint32_t *thread)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = snapshot->thread_count; i-- > 0;) {
+		if (snapshot->threads[i].state == HEAP_THREAD_EXACT)
+			continue;
+		count++;
+		if (thread)
+			*thread = i;
+	}
+	return count;
+}
+
+static bool leads(const struct work *work, heap_object_id object)
+{
+	return work->class_of[object] == HEAP_LEAK_DIRECT ||
+	       work->class_of[object] == HEAP_LEAK_CYCLE;
+}
+
+struct site_heads {
+	heap_site_id site;
+	uint32_t heads;
+};
+
+static int compare_heads(const void *left, const void *right)
+{
+	const struct site_heads *a = left, *b = right;
+
+	if (a->heads != b->heads)
+		return a->heads < b->heads ? -1 : 1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+// Counts the heads of each site, and marks the sites whose heads registers may hold: those with
+// the fewest heads first, until there are more heads than registers.
+//
+// @param heads  [site_count]
+// @param held   a bit per site
+// @return whether there are any
+static bool choose_sites(const struct work *work, uint32_t threads, struct site_heads *heads,
+			 uint8_t *held)
+{
+	const struct heap_snapshot *snapshot = work->snapshot;
+	uint64_t registers = (uint64_t)HEAP_KEPT_REGISTERS * threads, taken = 0;
+
+	for (heap_site_id i = 0; i < snapshot->site_count; i++)
+		heads[i].site = i;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (leads(work, i))
+			heads[snapshot->site[i]].heads++;
+	}
+	qsort(heads, snapshot->site_count, sizeof(*heads), compare_heads);
+	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
+		if (heads[i].heads > threads || taken + heads[i].heads > registers)
+			break;
+		if (heads[i].heads > 0)
+			heap_bit_set(held, heads[i].site);
+		taken += heads[i].heads;
+	}
+	return taken > 0;
+}
+
+// Sets apart what registers that are not known may hold. What is leaked has its classes
+// already; when some of it is set apart, the rest gets them anew.
+HEAP_MUST_CHECK
+static struct heap_error *take_perhaps(struct work *work, uint32_t threads)
+{
+	const struct heap_snapshot *snapshot = work->snapshot;
+	CLEANUP_COLUMN struct site_heads *heads = NULL;
+	CLEANUP_COLUMN uint8_t *held = NULL;    // a bit per site
+	CLEANUP_COLUMN uint8_t *perhaps = NULL; // a bit per object
+	struct heap_error *error =
+		heap_column_create((size_t)snapshot->site_count + 1, sizeof(*heads), &heads);
+
+	if (!error)
+		error = heap_column_create((size_t)snapshot->site_count / 8 + 1, 1, &held);
+	if (!error)
+		error = heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &perhaps);
+	if (error || !choose_sites(work, threads, heads, held))
+		return error;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (leads(work, i) && heap_bit_get(held, snapshot->site[i]))
+			heap_bit_set(perhaps, i);
+	}
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (work->class_of[i] < HEAP_LEAK_DIRECT)
+			continue;
+		work->class_of[i] = NOT_YET;
+		work->leader[i] = HEAP_NO_OBJECT;
+	}
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (heap_bit_get(perhaps, i))
+			flood(work, i, HEAP_LEAK_PERHAPS, HEAP_LEAK_PERHAPS);
+	}
+	return take_leaked(work);
+}
+
+// --- all of them -------------------------------------------------------------
+
+static void classify_reach(struct work *work, const uint8_t *reach)
+{
+	static const uint8_t classes[] = {
+		[HEAP_REACH_NOT] = NOT_YET,
+		[HEAP_REACH_INTERIOR] = HEAP_LEAK_INTERIOR,
+		[HEAP_REACH_START] = HEAP_LEAK_REACHABLE,
+	};
+
+	for (heap_object_id i = 0; i < work->snapshot->object_count; i++) {
+		work->class_of[i] = classes[reach[i]];
+		work->leader[i] = HEAP_NO_OBJECT;
+	}
+}
+
+struct heap_error *heap_leaks_find(struct heap_graph *graph, heap_leak_suppressor *suppress,
+				   void *context, struct heap_leaks *result)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	size_t objects = (size_t)snapshot->object_count + 1;
+	CLEANUP_COLUMN uint8_t *class_of = NULL;
+	CLEANUP_COLUMN heap_object_id *leader = NULL;
+	CLEANUP_COLUMN heap_object_id *stack = NULL;
+	struct heap_leaks leaks = { 0 };
+	uint32_t threads = heap_leaks_unknown_threads(snapshot, NULL);
+	struct heap_error *error = heap_graph_need_reach(graph);
+
+	if (!error && threads > 0)
+		error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SITE);
+
+	if (!error)
+		error = heap_column_create(objects, 1, &class_of);
+	if (!error)
+		error = heap_column_create(objects, sizeof(*leader), &leader);
+	if (!error)
+		error = heap_column_create(objects, sizeof(*stack), &stack);
+	if (error)
+		return error;
+
+	struct work work = { snapshot, class_of, leader, stack };
+
+	classify_reach(&work, graph->reach);
+	take_suppressed(&work, suppress, context);
+	error = take_leaked(&work);
+	if (!error && threads > 0)
+		error = take_perhaps(&work, threads);
+	if (error)
+		return error;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		leaks.sums[class_of[i]].objects++;
+		leaks.sums[class_of[i]].bytes += snapshot->size[i];
+	}
+	leaks.class_of = keep(class_of);
+	leaks.leader = keep(leader);
+	*result = leaks;
+	return NULL;
+}
+
+void heap_leaks_deinit(struct heap_leaks *leaks)
+{
+	heap_column_destroy(leaks->class_of);
+	heap_column_destroy(leaks->leader);
+}

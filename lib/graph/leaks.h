@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_LEAKS_H
+#define HEAP_LEAKS_H
+
+/**
+ * Leaked objects, in the classes that LeakSanitizer and Valgrind have made known.
+ *
+ *	nothing ──▶ a ──▶ b ──▶ c            a directly; b and c indirectly: they go with a
+ *	nothing ──▶ d ⇄ e ──▶ f              a circle that nothing else points to: d stands for
+ *	                                     it, e and f are indirect
+ *	root ──▶ g (into its middle)         not leaked, if that pointer is meant as one
+ *
+ * Where the registers of some threads are not known, what looks leaked may be held by one of
+ * them. Call a direct leak, or the first of a circle, a head. A thread rarely holds two blocks
+ * of one site in registers alone, so a site with more heads than there are such threads leaks.
+ * And a register holds one pointer at most: the heads that are taken for held are no more than
+ * the registers, HEAP_KEPT_REGISTERS of each such thread. Sites with the fewest heads come
+ * first, of as many in the order of the snapshot, and each wholly or not at all. These heads,
+ * and what they lead to, are perhaps held.
+ *
+ * Each indirect leak belongs to one that is direct, its leader: the first that leads to it,
+ * by address. So what a direct leak takes with it adds up.
+ *
+ * LeakSanitizer counts all of such a circle as indirect; Valgrind takes one of it as direct, as
+ * is done here, but any. What both call reachable through a pointer into the middle alone,
+ * Valgrind says may be lost.
+ */
+
+#include "lib/graph/graph.h"
+
+enum heap_leak_class {
+	HEAP_LEAK_REACHABLE,
+	HEAP_LEAK_INTERIOR,   /**< reachable, but only through a pointer into a middle */
+	HEAP_LEAK_SUPPRESSED, /**< leaked, but nobody wants to know; and what only that leads to */
+	HEAP_LEAK_PERHAPS,  /**< perhaps held by a register that is not known; its leader is too */
+	HEAP_LEAK_DIRECT,   /**< no other leaked object points to it */
+	HEAP_LEAK_CYCLE,    /**< first of a circle that no other leaked object points to */
+	HEAP_LEAK_INDIRECT, /**< a leaked object points to it */
+	HEAP_LEAK_CLASSES,
+};
+
+/**
+ * Registers of a thread that a call keeps, and so may hold what its stack does not: rbx, rbp and
+ * r12 to r15 by the x86-64 ABI. AArch64 keeps ten, x19 to x28; a snapshot does not say of which
+ * machine it is, so six are taken for both.
+ */
+enum {
+	HEAP_KEPT_REGISTERS = 6,
+};
+
+/** @return how many threads' registers are not known. @param thread  index of the first, or NULL */
+uint32_t heap_leaks_unknown_threads(const struct heap_snapshot *snapshot, uint32_t *thread);
+
+struct heap_leaks {
+	uint8_t *class_of;      /**< [objects] enum heap_leak_class */
+	heap_object_id *leader; /**< [objects] its direct leak; itself; HEAP_NO_OBJECT */
+	struct {
+		uint64_t objects;
+		uint64_t bytes;
+	} sums[HEAP_LEAK_CLASSES];
+};
+
+/** Whether an object, which is leaked, is not to be reported. */
+typedef bool heap_leak_suppressor(void *context, heap_object_id object);
+
+/**
+ * Linear in objects and edges; asks the graph for heap_graph_need_reach(), and loads
+ * HEAP_COLUMN_SITE where threads' registers are not known.
+ *
+ * @param suppress  asked of each leaked object; NULL: none is
+ * @param result    filled on success; heap_leaks_deinit() frees it
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_leaks_find(struct heap_graph *graph, heap_leak_suppressor *suppress,
+				   void *context, struct heap_leaks *result);
+
+void heap_leaks_deinit(struct heap_leaks *leaks);
+
+#endif

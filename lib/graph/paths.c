@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/graph/paths.h"
+
+#include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+#include "lib/graph/edge_bits.h"
+#include "lib/graph/bfs.h"
+#include "lib/types/member_path.h"
+#include "lib/base/parallel.h"
+
+#include <string.h>
+
+enum {
+	PIECE = 1 << 14, // objects whose pointers a thread looks at at a time
+	NEAR = 30,       // objects that are gone through rather than searched
+};
+
+// How doubtful a pointer is: untyped is worse than into the middle. Low bits of a typed one may
+// be a tag.
+static uint32_t cost_of(uint32_t interior, uint8_t flags)
+{
+	bool typed = flags & HEAP_EDGE_TYPED;
+
+	return (typed ? 0 : 2) + (interior >= (typed ? 8 : 1));
+}
+
+// Objects that are as far from the end.
+struct level {
+	heap_object_id *objects; // ascending
+	size_t count, capacity;
+};
+
+// A search backwards from the object, a level at a time. As long as the graph has no reverse edges,
+// the holders of a level are found by a pass over all pointers.
+struct search {
+	struct heap_graph *graph;
+	const struct heap_path_limits *limits;
+	uint32_t *next_edge;  // [objects] edge that leads on; UINT32_MAX: not met
+	uint32_t *cost;       // [objects] of all edges from it on
+	uint8_t *settled;     // [objects / 8 + 1] bitmap: of this level or an earlier one
+	uint8_t *is_in_level; // [objects / 8 + 1] bitmap: of this level; 0 outside a pass
+	struct level level;
+};
+
+static bool is_allowed(const struct search *search, uint32_t edge)
+{
+	const struct heap_path_limits *limits = search->limits;
+
+	return (!limits->typed_only ||
+		(search->graph->snapshot->edge_flags[edge] & HEAP_EDGE_TYPED)) &&
+	       !(limits->no_edge && heap_bit_get(limits->no_edge, edge));
+}
+
+static bool is_root_allowed(const struct search *search, uint32_t edge)
+{
+	const struct heap_path_limits *limits = search->limits;
+
+	return (!limits->typed_only ||
+		(search->graph->snapshot->root_edges[edge].flags & HEAP_EDGE_TYPED)) &&
+	       !(limits->no_root_edge && heap_bit_get(limits->no_root_edge, edge));
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_to_level(struct level *level, heap_object_id object)
+{
+	if (level->count == level->capacity) {
+		size_t capacity = level->capacity * 2 + 64;
+		struct heap_error *error =
+			heap_column_resize(capacity * sizeof(*level->objects), &level->objects);
+
+		if (error)
+			return error;
+		level->capacity = capacity;
+	}
+	level->objects[level->count++] = object;
+	return NULL;
+}
+
+// An object that points to one of this level is of the next level, unless it was met before. Of
+// its pointers the one with the best way on counts, or else the first.
+HEAP_MUST_CHECK
+static struct heap_error *look_at_holder(const struct search *search, heap_object_id holder,
+					 uint32_t edge, struct level *next)
+{
+	const struct heap_snapshot *snapshot = search->graph->snapshot;
+	uint32_t best = search->next_edge[holder];
+	uint32_t cost;
+
+	if (heap_bit_get(search->settled, holder) || !is_allowed(search, edge))
+		return NULL;
+	cost = search->cost[snapshot->edge_target[edge]] +
+	       cost_of(snapshot->edge_interior[edge], snapshot->edge_flags[edge]);
+	if (best != UINT32_MAX &&
+	    (search->cost[holder] < cost || (search->cost[holder] == cost && best < edge)))
+		return NULL;
+	search->next_edge[holder] = edge;
+	search->cost[holder] = cost;
+	return best == UINT32_MAX ? add_to_level(next, holder) : NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow_reverse(const struct search *search, struct level *next)
+{
+	const struct heap_graph *graph = search->graph;
+	const struct level *level = &search->level;
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < level->count; i++) {
+		heap_object_id object = level->objects[i];
+
+		for (uint32_t j = graph->in_first[object];
+		     !error && j < graph->in_first[object + 1]; j++)
+			error = look_at_holder(search, graph->in_source[j], graph->in_edge[j],
+					       next);
+	}
+	return error;
+}
+
+// --- a pass ------------------------------------------------------------------
+
+// The object that an edge leaves, from that of an earlier edge on: mostly one of the next.
+static heap_object_id source_after(const struct heap_graph *graph, heap_object_id source,
+				   uint32_t edge)
+{
+	const uint32_t *first = graph->snapshot->edge_first;
+
+	for (unsigned i = 0; i < NEAR; i++) {
+		if (edge < first[source + 1])
+			return source;
+		source++;
+	}
+	return heap_graph_source(graph, edge);
+}
+
+// Threads take pieces of objects, so that each object's holding is looked at by one of them.
+struct pass {
+	const struct search *search;
+	struct level *found; // [pieces]
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *look_at_piece(void *context, size_t number)
+{
+	const struct pass *pass = context;
+	const struct heap_graph *graph = pass->search->graph;
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	heap_object_id source = (heap_object_id)number * PIECE;
+	heap_object_id end =
+		snapshot->object_count - source < PIECE ? snapshot->object_count : source + PIECE;
+	const uint8_t *is_in_level = pass->search->is_in_level;
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = snapshot->edge_first[source]; !error && i < snapshot->edge_first[end];
+	     i++) {
+		if (!heap_bit_get(is_in_level, snapshot->edge_target[i]))
+			continue;
+		source = source_after(graph, source, i);
+		error = look_at_holder(pass->search, source, i, &pass->found[number]);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *join(const struct pass *pass, size_t pieces, struct level *next)
+{
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < pieces; i++) {
+		for (size_t j = 0; !error && j < pass->found[i].count; j++)
+			error = add_to_level(next, pass->found[i].objects[j]);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow_by_pass(struct search *search, struct level *next)
+{
+	size_t pieces = ((size_t)search->graph->snapshot->object_count + PIECE - 1) / PIECE;
+	CLEANUP_FREE struct level *found = calloc(pieces + 1, sizeof(*found));
+	struct pass pass = { search, found };
+	const struct level *level = &search->level;
+	struct heap_error *error;
+
+	if (!found)
+		return heap_error_out_of_memory();
+	search->graph->passes++;
+	for (size_t i = 0; i < level->count; i++)
+		heap_bit_set(search->is_in_level, level->objects[i]);
+	error = heap_parallel_run(pieces, look_at_piece, &pass);
+	for (size_t i = 0; i < level->count; i++)
+		search->is_in_level[level->objects[i] / 8] = 0;
+	if (!error)
+		error = join(&pass, pieces, next);
+	for (size_t i = 0; i < pieces; i++)
+		heap_column_destroy(found[i].objects);
+	return error;
+}
+
+// --- levels ------------------------------------------------------------------
+
+// Offers a root edge into the level: by the root's rank, then by the cost of the whole way.
+static void look_at_root(const struct search *search, uint64_t index, uint64_t *best,
+			 uint64_t *root_edge)
+{
+	const struct heap_snapshot *snapshot = search->graph->snapshot;
+	const struct heap_root_edge *edge = &snapshot->root_edges[index];
+	uint64_t rank = heap_root_rank(&snapshot->roots[edge->root]);
+	uint64_t offer =
+		(rank << 48) + search->cost[edge->target] + cost_of(edge->interior, edge->flags);
+
+	if ((offer < *best || (offer == *best && index < *root_edge)) &&
+	    is_root_allowed(search, (uint32_t)index)) {
+		*best = offer;
+		*root_edge = index;
+	}
+}
+
+// The best of the root edges into the level. @return whether there are any
+static bool look_at_roots(const struct search *search, uint64_t *root_edge)
+{
+	const struct heap_graph *graph = search->graph;
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	uint64_t best = UINT64_MAX;
+
+	for (size_t i = 0; graph->in_first && i < search->level.count; i++) {
+		heap_object_id object = search->level.objects[i];
+
+		for (uint32_t j = graph->root_in_first[object];
+		     j < graph->root_in_first[object + 1]; j++)
+			look_at_root(search, graph->root_in[j], &best, root_edge);
+	}
+	for (uint64_t i = 0; !graph->in_first && i < snapshot->root_edge_count; i++) {
+		// What was settled in earlier levels has none that is allowed.
+		if (heap_bit_get(search->settled, snapshot->root_edges[i].target))
+			look_at_root(search, i, &best, root_edge);
+	}
+	return best != UINT64_MAX;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *follow(struct search *search, struct level *next)
+{
+	struct heap_graph *graph = search->graph;
+	struct heap_error *error = NULL;
+
+	if (!graph->in_first && graph->passes >= HEAP_GRAPH_PASSES)
+		error = heap_graph_need_reverse(graph);
+	if (error)
+		return error;
+	return graph->in_first ? follow_reverse(search, next) : follow_by_pass(search, next);
+}
+
+// The best of the root edges into the first level that has any.
+HEAP_MUST_CHECK
+static struct heap_error *find_root_edge(struct search *search, uint64_t *root_edge)
+{
+	const struct heap_graph *graph = search->graph;
+	struct level next = { 0 };
+	struct heap_error *error = NULL;
+	uint64_t settled = 0, reported = 0;
+
+	while (!error && search->level.count > 0) {
+		struct level level = search->level;
+
+		for (size_t i = 0; i < level.count; i++)
+			heap_bit_set(search->settled, level.objects[i]);
+		if (look_at_roots(search, root_edge))
+			break;
+		next.count = 0;
+		error = follow(search, &next);
+		search->level = next;
+		next = level;
+		settled += level.count;
+		if (!error && settled - reported >= HEAP_PROGRESS_STEP) {
+			reported = settled;
+			error = heap_progress_report(graph->progress, "a way from a root", settled,
+						     graph->snapshot->object_count);
+		}
+	}
+	heap_column_destroy(next.objects);
+	if (!error && search->level.count == 0)
+		error = heap_error_create(HEAP_ERROR_ABSENT, "no root reaches it");
+	return error;
+}
+
+// Follows the way that was found, in two rounds: to count, and to write it down.
+HEAP_MUST_CHECK
+static struct heap_error *write_down(const struct search *search, uint64_t root_edge,
+				     heap_object_id object, struct heap_path *result)
+{
+	const struct heap_snapshot *snapshot = search->graph->snapshot;
+	heap_object_id start = snapshot->root_edges[root_edge].target;
+	struct heap_path path = { .root_edge = root_edge };
+
+	for (heap_object_id at = start; at != object;
+	     at = snapshot->edge_target[search->next_edge[at]])
+		path.count++;
+	path.edges = malloc((path.count + 1) * sizeof(*path.edges));
+	if (!path.edges)
+		return heap_error_out_of_memory();
+
+	uint32_t *edge = path.edges;
+
+	for (heap_object_id at = start; at != object; at = snapshot->edge_target[*edge++])
+		*edge = search->next_edge[at];
+	*result = path;
+	return NULL;
+}
+
+struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_id object,
+					 const struct heap_path_limits *limits,
+					 struct heap_path *result)
+{
+	size_t objects = (size_t)graph->snapshot->object_count + 1;
+	CLEANUP_COLUMN uint32_t *next_edge = NULL;
+	CLEANUP_COLUMN uint32_t *cost = NULL;
+	CLEANUP_COLUMN uint8_t *settled = NULL;
+	CLEANUP_COLUMN uint8_t *is_in_level = NULL;
+	uint64_t root_edge = 0;
+	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
+
+	if (!error)
+		error = heap_column_create(objects, sizeof(*next_edge), &next_edge);
+	if (!error)
+		error = heap_column_create(objects, sizeof(*cost), &cost);
+	if (!error)
+		error = heap_column_create(objects / 8 + 1, 1, &settled);
+	if (!error)
+		error = heap_column_create(objects / 8 + 1, 1, &is_in_level);
+	if (error)
+		return error;
+
+	struct search search = { graph, limits, next_edge, cost, settled, is_in_level, { 0 } };
+
+	memset(next_edge, 0xff, objects * sizeof(*next_edge));
+	error = add_to_level(&search.level, object);
+	if (!error)
+		error = find_root_edge(&search, &root_edge);
+	heap_column_destroy(search.level.objects);
+	return error ? error : write_down(&search, root_edge, object, result);
+}
+
+struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
+				  struct heap_path *result)
+{
+	static const struct heap_path_limits none = { 0 };
+
+	return heap_path_find_within(graph, object, &none, result);
+}
+
+void heap_path_deinit(struct heap_path *path)
+{
+	free(path->edges);
+}
+
+// --- several ways ------------------------------------------------------------
+
+// The next ways are to come by another holder: by other roots, or from another object.
+static void forbid(const struct heap_graph *graph, heap_object_id object,
+		   const struct heap_path *path, uint8_t *no_edge, uint8_t *no_root_edge)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	heap_object_id holder;
+
+	if (path->count == 0) {
+		heap_root_id root = snapshot->root_edges[path->root_edge].root;
+
+		for (uint64_t i = heap_snapshot_first_root_edge(snapshot, root);
+		     i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++) {
+			if (snapshot->root_edges[i].target == object)
+				heap_bit_set(no_root_edge, (uint32_t)i);
+		}
+		return;
+	}
+	holder = heap_graph_source(graph, path->edges[path->count - 1]);
+	for (uint32_t i = snapshot->edge_first[holder]; i < snapshot->edge_first[holder + 1]; i++) {
+		if (snapshot->edge_target[i] == object)
+			heap_bit_set(no_edge, i);
+	}
+}
+
+// All ways of one quality.
+HEAP_MUST_CHECK
+static struct heap_error *find_ways(struct heap_graph *graph, heap_object_id object,
+				    const struct heap_path_limits *limits, size_t limit,
+				    struct heap_path *result, size_t *count)
+{
+	while (*count < limit) {
+		struct heap_error *error =
+			heap_path_find_within(graph, object, limits, &result[*count]);
+
+		if (error && heap_error_code(error) == HEAP_ERROR_ABSENT) {
+			heap_error_destroy(error);
+			return NULL;
+		}
+		if (error)
+			return error;
+		forbid(graph, object, &result[(*count)++], (uint8_t *)(uintptr_t)limits->no_edge,
+		       (uint8_t *)(uintptr_t)limits->no_root_edge);
+	}
+	return NULL;
+}
+
+// Whether typed pointers alone lead from a root to an object, as far as no edge is forbidden: to
+// find that out backwards takes a level after the other up to the last.
+HEAP_MUST_CHECK
+static struct heap_error *is_held_by_types(const struct heap_graph *graph, heap_object_id object,
+					   bool *result)
+{
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	CLEANUP_COLUMN uint8_t *typed = NULL;
+	struct heap_flood flood;
+	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
+
+	if (!error)
+		error = heap_edge_bits_create(graph->snapshot, HEAP_EDGE_BY_TYPE, &typed);
+	if (!error)
+		error = heap_flood_init(&flood, snapshot);
+	if (error)
+		return error;
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		if (snapshot->root_edges[i].flags & HEAP_EDGE_TYPED)
+			heap_flood_add(&flood, snapshot->root_edges[i].target);
+	}
+	error = heap_flood_run(&flood, &(struct heap_flood_way){ .edges = typed,
+								 .progress = graph->progress,
+								 .what = "what types hold" });
+	*result = heap_flood_has(&flood, object);
+	heap_flood_deinit(&flood);
+	return error;
+}
+
+struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id object,
+				   const uint8_t *no_edge, size_t limit, struct heap_path *result,
+				   size_t *count)
+{
+	size_t edge_bytes = (size_t)graph->snapshot->edge_count / 8 + 1;
+	CLEANUP_COLUMN uint8_t *edges = NULL;
+	CLEANUP_COLUMN uint8_t *root_edges = NULL;
+	size_t found = 0;
+	bool by_types = false;
+	struct heap_error *error = heap_column_create(edge_bytes, 1, &edges);
+
+	if (!error)
+		error = heap_column_create(graph->snapshot->root_edge_count / 8 + 1, 1,
+					   &root_edges);
+	if (error)
+		return error;
+	if (no_edge)
+		memcpy(edges, no_edge, edge_bytes);
+
+	struct heap_path_limits limits = { true, edges, root_edges };
+
+	error = is_held_by_types(graph, object, &by_types);
+	if (!error && by_types)
+		error = find_ways(graph, object, &limits, limit, result, &found);
+	limits.typed_only = false;
+	if (!error)
+		error = find_ways(graph, object, &limits, limit, result, &found);
+	if (!error) {
+		*count = found;
+		return NULL;
+	}
+	while (found > 0)
+		heap_path_deinit(&result[--found]);
+	return error;
+}
+
+// --- fields ------------------------------------------------------------------
+
+enum {
+	MAX_BASES = 512, // visited for one class
+	MAX_DEPTH = 24,  // of base classes inside each other
+};
+
+// Bytes of objects of a type.
+struct range {
+	uint64_t start, size;
+	uint32_t next; // of the same type, a number; 0: none
+};
+
+struct ranges {
+	const struct heap_types *types;
+	uint32_t *first; // [types.count] the number of its first range; 0: none
+	struct range *list;
+	uint32_t count, capacity; // the first one is not used
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *add_range(struct ranges *ranges, heap_type_id type, uint64_t start,
+				    uint64_t size)
+{
+	if (ranges->count == ranges->capacity) {
+		uint32_t capacity = ranges->capacity ? ranges->capacity * 2 : 64;
+		struct range *larger = realloc(ranges->list, capacity * sizeof(*larger));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		ranges->list = larger;
+		ranges->capacity = capacity;
+	}
+	ranges->count += ranges->count == 0;
+	ranges->list[ranges->count] = (struct range){ start, size, ranges->first[type] };
+	ranges->first[type] = ranges->count++;
+	return NULL;
+}
+
+// The field in all types of a name.
+HEAP_MUST_CHECK
+static struct heap_error *find_fields(struct ranges *ranges, const char *type_name,
+				      const char *field, bool *is_virtual)
+{
+	const struct heap_types *types = ranges->types;
+	struct heap_error *error = NULL;
+	heap_type_id type = HEAP_NO_TYPE;
+
+	while (!error &&
+	       (type = heap_types_find(types, type_name, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
+		struct heap_member_place place;
+
+		if (heap_member_find(types, type, field, &place))
+			error = add_range(ranges, heap_types_strip(types, type), place.offset,
+					  heap_types_size(types, place.type));
+		else
+			*is_virtual = *is_virtual || heap_member_is_virtual(types, type, field);
+	}
+	return error;
+}
+
+// Where type and field part is not clear: types have dots, too, as std::ratio<1.5> would.
+HEAP_MUST_CHECK
+static struct heap_error *find_named(struct ranges *ranges, const char *name)
+{
+	struct heap_error *error = NULL;
+	bool is_virtual = false;
+
+	for (const char *dot = strchr(name, '.'); dot && !error && ranges->count == 0;
+	     dot = strchr(dot + 1, '.')) {
+		CLEANUP_FREE char *type_name = strndup(name, (size_t)(dot - name));
+
+		if (!type_name)
+			return heap_error_out_of_memory();
+		if (dot > name && dot[1])
+			error = find_fields(ranges, type_name, dot + 1, &is_virtual);
+	}
+	if (error || ranges->count > 0)
+		return error;
+	return heap_error_create(HEAP_ERROR_ABSENT,
+				 is_virtual ? "%s: in a virtual base class, whose place in an "
+					      "object is not known"
+					    : "%s: no such type or field",
+				 name);
+}
+
+struct bases {
+	struct ranges *ranges;
+	heap_type_id class;
+	uint32_t own; // ranges below that number are of fields that were named
+	unsigned visits;
+};
+
+// A field of a base is one of the classes that have it.
+HEAP_MUST_CHECK
+static struct heap_error *inherit(struct bases *bases, heap_type_id type, uint64_t offset,
+				  int depth)
+{
+	const struct heap_types *types = bases->ranges->types;
+	const struct heap_type *all = &types->types[type];
+	struct heap_error *error = NULL;
+
+	if ((all->kind != HEAP_TYPE_STRUCT && all->kind != HEAP_TYPE_CLASS) || depth > MAX_DEPTH ||
+	    bases->visits++ > MAX_BASES)
+		return NULL;
+	for (uint32_t i = 0; i < all->members && !error; i++) {
+		const struct heap_member *member = &types->members[all->first_member + i];
+		heap_type_id base = heap_types_strip(types, member->type);
+		uint64_t at = offset + member->offset;
+
+		if (!(member->flags & HEAP_MEMBER_BASE) ||
+		    (member->flags & HEAP_MEMBER_VIRTUAL_BASE))
+			continue;
+		for (uint32_t j = bases->ranges->first[base]; j && !error;
+		     j = bases->ranges->list[j].next) {
+			const struct range range = bases->ranges->list[j];
+
+			if (j < bases->own)
+				error = add_range(bases->ranges, bases->class, at + range.start,
+						  range.size);
+		}
+		if (!error)
+			error = inherit(bases, base, at, depth + 1);
+	}
+	return error;
+}
+
+static bool is_in_ranges(const struct ranges *ranges, heap_type_id type, uint64_t offset)
+{
+	for (uint32_t i = ranges->first[type]; i; i = ranges->list[i].next) {
+		if (offset >= ranges->list[i].start &&
+		    offset - ranges->list[i].start < ranges->list[i].size)
+			return true;
+	}
+	return false;
+}
+
+// Marks the edges that leave objects by the ranges of their types.
+static void mark_ranges(const struct heap_snapshot *snapshot, const struct ranges *ranges,
+			uint8_t *bits)
+{
+	const struct heap_types *types = &snapshot->types;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		heap_type_id type = heap_types_strip(types, snapshot->type[i]);
+		uint64_t element = heap_types_size(types, type);
+
+		if (!ranges->first[type] || element == 0)
+			continue;
+		// No second structure follows a flexible one.
+		if (heap_types_flexible(types, type, NULL, NULL))
+			element = UINT64_MAX;
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			if (is_in_ranges(ranges, type,
+					 (uint64_t)snapshot->edge_slot[j] * 8 % element))
+				heap_bit_set(bits, j);
+		}
+	}
+}
+
+struct heap_error *heap_path_mark_field(struct heap_snapshot *snapshot, const char *name,
+					uint8_t *bits)
+{
+	const struct heap_types *types = &snapshot->types;
+	const char *dot = strchr(name, '.');
+	CLEANUP_FREE uint32_t *first = NULL;
+
+	if (!dot || dot == name || !dot[1])
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not TYPE.FIELD", name);
+	first = calloc((size_t)types->count + 1, sizeof(*first));
+	if (!first)
+		return heap_error_out_of_memory();
+
+	struct ranges ranges = { .types = types, .first = first };
+	struct heap_error *error =
+		heap_snapshot_load(snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_SLOTS);
+
+	if (!error)
+		error = find_named(&ranges, name);
+	for (heap_type_id i = 1, own = ranges.count; !error && i < types->count; i++) {
+		struct bases bases = { &ranges, i, own, 0 };
+
+		error = inherit(&bases, i, 0, 0);
+	}
+	if (!error)
+		mark_ranges(snapshot, &ranges, bits);
+	free(ranges.list);
+	return error;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_PATHS_H
+#define HEAP_PATHS_H
+
+/**
+ * Shortest ways from a root to an object.
+ *
+ *	root ─ root edge ─▶ object ─ edge ─▶ object ─ edge ─▶ the object asked for
+ *
+ * Of the shortest ways one from a root with a name comes first, before words of stacks and
+ * segments; then the one with the fewest doubtful pointers on it: those that no type says are
+ * pointers, and those into the middle of an object; then that by the first pointers.
+ */
+
+#include "lib/graph/graph.h"
+
+struct heap_path {
+	uint64_t root_edge; /**< in snapshot->root_edges */
+	uint32_t *edges;    /**< [count] in the snapshot's edges, from the root's object on */
+	size_t count;
+};
+
+/**
+ * A pass over the edges for each of the first levels, or one over reverse edges if the graph has
+ * them; 12 bytes per object at most while it works. Loads HEAP_COLUMN_QUALITY.
+ *
+ * @param result  filled if there is a way; heap_path_deinit() frees it
+ * @return NULL, HEAP_ERROR_ABSENT if no root reaches the object, HEAP_ERROR_MEMORY
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
+				  struct heap_path *result);
+
+/** Which ways count. */
+struct heap_path_limits {
+	bool typed_only;             /**< only by pointers of typed objects and variables */
+	const uint8_t *no_edge;      /**< a bit per edge that does not count; NULL: all do */
+	const uint8_t *no_root_edge; /**< the same for root edges */
+};
+
+/** The same among ways that keep to limits. */
+HEAP_MUST_CHECK
+struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_id object,
+					 const struct heap_path_limits *limits,
+					 struct heap_path *result);
+
+/**
+ * Finds up to @p limit ways to an object, each by another holder: typed ones first, then the
+ * others, of both the shortest first.
+ *
+ * @param no_edge  a bit per edge that no way may use, or NULL
+ * @param result   [limit] filled from its start; the caller frees each by heap_path_deinit()
+ * @param count    gets their number
+ * @return NULL, also if there is none; HEAP_ERROR_MEMORY, HEAP_ERROR_INTERRUPTED
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id object,
+				   const uint8_t *no_edge, size_t limit, struct heap_path *result,
+				   size_t *count);
+
+/**
+ * Marks edges that leave objects of a type, or of a class that has it as a base, by one of its
+ * fields.
+ *
+ * @param name  TYPE.FIELD, as "struct session.next" or "table.list.next"; the field as
+ *              heap_member_find() takes it
+ * @param bits  a bit per edge
+ * @return NULL; HEAP_ERROR_ARGUMENT, HEAP_ERROR_ABSENT: there is no such type or field; what
+ *         heap_snapshot_load() says
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_path_mark_field(struct heap_snapshot *snapshot, const char *name,
+					uint8_t *bits);
+
+void heap_path_deinit(struct heap_path *path);
+
+#endif

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/graph/referrers.h"
+
+#include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+#include "lib/graph/offsets.h"
+#include "lib/base/parallel.h"
+
+enum {
+	PIECE = 1 << 15, // pointers that a thread looks at at a time
+};
+
+// What one pass has found, as in reverse edges.
+struct batch {
+	struct batch *next;
+	heap_object_id *objects; // [count] ascending
+	size_t count;
+	uint32_t *first; // [count + 1] in edges and sources
+	uint32_t *edges;
+	heap_object_id *sources;
+	uint32_t *root_first; // [count + 1]
+	uint32_t *root_edges;
+};
+
+struct heap_holders {
+	struct heap_graph *graph;
+	struct batch *batches;
+	uint8_t *wanted; // a bit per object; 0 between passes
+};
+
+struct heap_error *heap_holders_create(struct heap_graph *graph, struct heap_holders **result)
+{
+	struct heap_holders *holders = calloc(1, sizeof(*holders));
+	struct heap_error *error;
+
+	if (!holders)
+		return heap_error_out_of_memory();
+	holders->graph = graph;
+	error = heap_column_create((size_t)graph->snapshot->object_count / 8 + 1, 1,
+				   &holders->wanted);
+	if (error)
+		free(holders);
+	else
+		*result = holders;
+	return error;
+}
+
+static void destroy_batch(struct batch *batch)
+{
+	if (!batch)
+		return;
+	free(batch->objects);
+	free(batch->first);
+	free(batch->edges);
+	free(batch->sources);
+	free(batch->root_first);
+	free(batch->root_edges);
+	free(batch);
+}
+
+void heap_holders_destroy(struct heap_holders *holders)
+{
+	if (!holders)
+		return;
+	while (holders->batches) {
+		struct batch *batch = holders->batches;
+
+		holders->batches = batch->next;
+		destroy_batch(batch);
+	}
+	heap_column_destroy(holders->wanted);
+	free(holders);
+}
+
+// --- a pass ------------------------------------------------------------------
+
+// The pointers to wanted objects among some.
+struct found {
+	uint32_t *edges;
+	size_t count, capacity;
+};
+
+struct pass {
+	const struct heap_holders *holders;
+	struct found *found; // [pieces]
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *note(struct found *found, uint32_t edge)
+{
+	if (found->count == found->capacity) {
+		size_t capacity = found->capacity ? found->capacity * 2 : 64;
+		void *larger = realloc(found->edges, capacity * sizeof(*found->edges));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		found->edges = larger;
+		found->capacity = capacity;
+	}
+	found->edges[found->count++] = edge;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *look_at_piece(void *context, size_t number)
+{
+	const struct pass *pass = context;
+	const struct heap_snapshot *snapshot = pass->holders->graph->snapshot;
+	const heap_object_id *target = snapshot->edge_target;
+	const uint8_t *wanted = pass->holders->wanted;
+	uint32_t start = (uint32_t)number * PIECE;
+	uint32_t end = snapshot->edge_count - start < PIECE ? snapshot->edge_count : start + PIECE;
+
+	for (uint32_t i = start; i < end; i++) {
+		if (!heap_bit_get(wanted, target[i]))
+			continue;
+
+		struct heap_error *error = note(&pass->found[number], i);
+
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+static size_t place_of(const struct batch *batch, heap_object_id object)
+{
+	size_t low = 0, high = batch->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (batch->objects[middle] < object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// Sorts what pieces have found by object.
+HEAP_MUST_CHECK
+static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, struct batch *batch)
+{
+	const struct heap_graph *graph = pass->holders->graph;
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	heap_object_id source = 0;
+	uint32_t count;
+
+	for (size_t i = 0; i < pieces; i++) {
+		for (size_t j = 0; j < pass->found[i].count; j++)
+			batch->first[place_of(batch,
+					      snapshot->edge_target[pass->found[i].edges[j]]) +
+				     1]++;
+	}
+	count = heap_firsts_sum_up(batch->first, batch->count);
+	batch->edges = calloc((size_t)count + 1, sizeof(*batch->edges));
+	batch->sources = calloc((size_t)count + 1, sizeof(*batch->sources));
+	if (!batch->edges || !batch->sources)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < pieces; i++) {
+		for (size_t j = 0; j < pass->found[i].count; j++) {
+			uint32_t edge = pass->found[i].edges[j];
+			size_t place = place_of(batch, snapshot->edge_target[edge]);
+
+			if (edge >= snapshot->edge_first[source + 1])
+				source = heap_graph_source(graph, edge);
+			batch->edges[batch->first[place]] = edge;
+			batch->sources[batch->first[place]++] = source;
+		}
+	}
+	heap_firsts_rewind(batch->first, batch->count);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_root_edges(const struct heap_holders *holders, struct batch *batch)
+{
+	const struct heap_snapshot *snapshot = holders->graph->snapshot;
+	uint32_t count;
+
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		heap_object_id target = snapshot->root_edges[i].target;
+
+		if (heap_bit_get(holders->wanted, target))
+			batch->root_first[place_of(batch, target) + 1]++;
+	}
+	count = heap_firsts_sum_up(batch->root_first, batch->count);
+	batch->root_edges = calloc((size_t)count + 1, sizeof(*batch->root_edges));
+	if (!batch->root_edges)
+		return heap_error_out_of_memory();
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		heap_object_id target = snapshot->root_edges[i].target;
+
+		if (heap_bit_get(holders->wanted, target))
+			batch->root_edges[batch->root_first[place_of(batch, target)]++] =
+				(uint32_t)i;
+	}
+	heap_firsts_rewind(batch->root_first, batch->count);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_edges(struct heap_holders *holders, struct batch *batch)
+{
+	size_t pieces = ((size_t)holders->graph->snapshot->edge_count + PIECE - 1) / PIECE;
+	CLEANUP_FREE struct found *found = calloc(pieces + 1, sizeof(*found));
+	struct pass pass = { holders, found };
+	struct heap_error *error;
+
+	if (!found)
+		return heap_error_out_of_memory();
+	error = heap_parallel_run(pieces, look_at_piece, &pass);
+	if (!error)
+		error = sort_edges(&pass, pieces, batch);
+	for (size_t i = 0; i < pieces; i++)
+		free(found[i].edges);
+	return error;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+	heap_object_id a = *(const heap_object_id *)left, b = *(const heap_object_id *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static const struct batch *batch_of(const struct heap_holders *holders, heap_object_id object,
+				    size_t *place)
+{
+	for (const struct batch *batch = holders->batches; batch; batch = batch->next) {
+		*place = place_of(batch, object);
+		if (*place < batch->count && batch->objects[*place] == object)
+			return batch;
+	}
+	return NULL;
+}
+
+static void keep_each_once(struct batch *batch)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		if (kept == 0 || batch->objects[kept - 1] != batch->objects[i])
+			batch->objects[kept++] = batch->objects[i];
+	}
+	batch->count = kept;
+}
+
+// A batch of what no earlier one has.
+HEAP_MUST_CHECK
+static struct heap_error *create_batch(const struct heap_holders *holders,
+				       const heap_object_id *objects, size_t count,
+				       struct batch **result)
+{
+	struct batch *batch = calloc(1, sizeof(*batch));
+	size_t place;
+
+	if (!batch)
+		return heap_error_out_of_memory();
+	batch->objects = calloc(count + 1, sizeof(*batch->objects));
+	batch->first = calloc(count + 1, sizeof(*batch->first));
+	batch->root_first = calloc(count + 1, sizeof(*batch->root_first));
+	if (!batch->objects || !batch->first || !batch->root_first) {
+		destroy_batch(batch);
+		return heap_error_out_of_memory();
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!batch_of(holders, objects[i], &place))
+			batch->objects[batch->count++] = objects[i];
+	}
+	qsort(batch->objects, batch->count, sizeof(*batch->objects), compare_ids);
+	keep_each_once(batch);
+	*result = batch;
+	return NULL;
+}
+
+struct heap_error *heap_holders_need(struct heap_holders *holders, const heap_object_id *objects,
+				     size_t count)
+{
+	struct batch *batch;
+	struct heap_error *error;
+
+	if (holders->graph->in_first)
+		return NULL;
+	if (holders->graph->passes >= HEAP_GRAPH_PASSES)
+		return heap_graph_need_reverse(holders->graph);
+	error = create_batch(holders, objects, count, &batch);
+	if (error)
+		return error;
+	if (batch->count == 0) {
+		destroy_batch(batch);
+		return NULL;
+	}
+	holders->graph->passes++;
+	for (size_t i = 0; i < batch->count; i++)
+		heap_bit_set(holders->wanted, batch->objects[i]);
+	error = find_edges(holders, batch);
+	if (!error)
+		error = find_root_edges(holders, batch);
+	for (size_t i = 0; i < batch->count; i++)
+		holders->wanted[batch->objects[i] / 8] = 0;
+	if (error) {
+		destroy_batch(batch);
+		return error;
+	}
+	batch->next = holders->batches;
+	holders->batches = batch;
+	return NULL;
+}
+
+// --- answers -----------------------------------------------------------------
+
+struct heap_holders_of heap_holders_get(const struct heap_holders *holders, heap_object_id object)
+{
+	const struct heap_graph *graph = holders->graph;
+	size_t place;
+	const struct batch *batch = batch_of(holders, object, &place);
+
+	if (!batch)
+		return (struct heap_holders_of){
+			.edges = graph->in_edge + graph->in_first[object],
+			.sources = graph->in_source + graph->in_first[object],
+			.count = graph->in_first[object + 1] - graph->in_first[object],
+			.root_edges = graph->root_in + graph->root_in_first[object],
+			.root_count =
+				graph->root_in_first[object + 1] - graph->root_in_first[object],
+		};
+	return (struct heap_holders_of){
+		.edges = batch->edges + batch->first[place],
+		.sources = batch->sources + batch->first[place],
+		.count = batch->first[place + 1] - batch->first[place],
+		.root_edges = batch->root_edges + batch->root_first[place],
+		.root_count = batch->root_first[place + 1] - batch->root_first[place],
+	};
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_SUPPRESSIONS_H
+#define HEAP_SUPPRESSIONS_H
+
+/**
+ * Which leaks nobody wants to know of, in LeakSanitizer's file format:
+ *
+ *	# the plugin's tables live as long as the program
+ *	leak:plugin_register
+ *	leak:libcrypto.so
+ *	leak:^src/cache*.c$
+ *
+ * A line's pattern is looked for in the function, the source file and the module of each call
+ * that led to an allocation, as far as they are known: of its backtrace, and of the site. It may
+ * stand anywhere in the name; * is any text, ^ at its start and $ at its end tie it there.
+ */
+
+#include "lib/snapshot/snapshot.h"
+
+struct heap_suppressions;
+
+/**
+ * Reads a file of them and finds the sites and calls that they mean. Loads SITE and BACKTRACE.
+ *
+ * @return NULL, HEAP_ERROR_SYSTEM, HEAP_ERROR_ARGUMENT (a line is none; the message has its
+ *         number), HEAP_ERROR_MEMORY, what heap_snapshot_load() says
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_suppressions_read(const char *path, struct heap_snapshot *snapshot,
+					  struct heap_suppressions **result);
+
+/** NULL is fine. */
+void heap_suppressions_destroy(struct heap_suppressions *suppressions);
+
+/** Whether an object's leak is suppressed; for heap_leaks_find(). Counts it for its line. */
+bool heap_suppressions_match(void *suppressions, heap_object_id object);
+
+/** One line, and how many objects it has matched. */
+struct heap_suppression {
+	const char *pattern;
+	uint64_t objects;
+	uint64_t bytes;
+};
+
+/** @param count  gets their number @return [count] in the file's order */
+const struct heap_suppression *heap_suppressions_used(const struct heap_suppressions *suppressions,
+						      size_t *count);
+
+/** Whether a pattern is in a text. */
+bool heap_suppression_fits(const char *pattern, const char *text);
+
+#endif

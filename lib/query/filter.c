@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/query/filter.h"
+
+#include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
+#include "lib/graph/dominator_tree.h"
+#include "lib/query/field_test.h"
+#include "lib/query/filter_terms.h"
+
+#include <string.h>
+
+struct heap_filter {
+	struct heap_snapshot *snapshot;
+	struct heap_graph *graph;
+	const struct heap_dominators *dominators;
+	const uint8_t *is_new;   // [objects], or NULL
+	struct heap_term *terms; // [count]
+	size_t count;
+	uint8_t *content; // room for an object's bytes
+	size_t content_capacity;
+	struct heap_error *error; // the first that reading contents met
+};
+
+// --- parsing -----------------------------------------------------------------
+
+// Words that begin a type's name and cannot end it.
+static bool is_keyword(const char *word)
+{
+	static const char *const keywords[] = { "struct",   "union",  "class", "enum",
+						"unsigned", "signed", "const", "volatile" };
+
+	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+		if (strcmp(keywords[i], word) == 0)
+			return true;
+	}
+	return false;
+}
+
+// Words that only continue what stands before them: the * and [12] of a type.
+static bool continues_type(const char *word)
+{
+	return (*word == '*' || *word == '[') && strspn(word, "*[]0123456789") == strlen(word);
+}
+
+// size>1K is size >1K.
+static bool ends_name(const struct heap_term_kind_description *kind, const char *rest)
+{
+	return !*rest || (kind->words == WORDS_COMPARISON && strchr("<>=", *rest));
+}
+
+/*
+ * What follows a filter's name, malloc'd: a word; but a comparison may stand apart from its
+ * number (size > 1K), and a type's words from each other (type struct date), as nobody
+ * types quotes who need not.
+ */
+HEAP_MUST_CHECK
+static struct heap_error *take_argument(const struct heap_term_kind_description *kind,
+					const char *rest, int count, char *const *words, int *at,
+					char **result)
+{
+	size_t room = strlen(rest) + 1;
+
+	for (int i = *at; i < count; i++)
+		room += strlen(words[i]) + 1;
+
+	CLEANUP_FREE char *argument = malloc(room);
+
+	if (!argument)
+		return heap_error_out_of_memory();
+	strcpy(argument, rest);
+	if (!*rest) {
+		if (*at == count)
+			return heap_error_create(HEAP_ERROR_ARGUMENT,
+						 "filter %s: what follows it is missing",
+						 kind->name);
+		strcpy(argument, words[(*at)++]);
+	}
+	if (kind->words == WORDS_TYPE) {
+		while (*at < count && (is_keyword(words[*at - 1]) || continues_type(words[*at]))) {
+			strcat(argument, *words[*at] == '[' ? "" : " ");
+			strcat(argument, words[(*at)++]);
+		}
+	} else if (kind->words == WORDS_COMPARISON && *argument &&
+		   strspn(argument, "<>=") == strlen(argument) && *at < count) {
+		strcat(argument, words[(*at)++]);
+	}
+	*result = keep(argument);
+	return NULL;
+}
+
+// Parses one term. @param at  index of its first word; set past its last
+HEAP_MUST_CHECK
+static struct heap_error *parse_term(const struct heap_filter_parsing *parsing, int count,
+				     char *const *words, int *at, struct heap_term *term)
+{
+	const char *name = words[(*at)++];
+
+	for (size_t i = 0; i < heap_term_kind_count; i++) {
+		size_t length = strlen(heap_term_kinds[i].name);
+		CLEANUP_FREE char *argument = NULL;
+
+		if (strncmp(heap_term_kinds[i].name, name, length) != 0 ||
+		    !ends_name(&heap_term_kinds[i], name + length))
+			continue;
+		if (heap_term_kinds[i].words == WORDS_NONE)
+			return heap_term_kinds[i].parse(parsing, NULL, term);
+
+		struct heap_error *error = take_argument(&heap_term_kinds[i], name + length, count,
+							 words, at, &argument);
+
+		return error ? error : heap_term_kinds[i].parse(parsing, argument, term);
+	}
+	return heap_error_create(
+		HEAP_ERROR_ARGUMENT,
+		"%s: no such filter; there are type, untyped, under-typed, "
+		"conflict, evidence, size, site, frame, module, age, string, field, "
+		"points-to, pointed-by, under, retained, leaked, reachable, new, "
+		"gone, traced, allocated, not, "
+		"or",
+		name);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_terms(const struct heap_filter_parsing *parsing, int count,
+				      char *const *words, struct heap_filter *filter)
+{
+	bool begins_group = true;
+
+	for (int at = 0; at < count;) {
+		struct heap_term *term = &filter->terms[filter->count];
+
+		if (strcmp(words[at], "or") == 0) {
+			if (begins_group)
+				return heap_error_create(HEAP_ERROR_ARGUMENT,
+							 "or: it stands between two filters");
+			begins_group = true;
+			at++;
+			continue;
+		}
+		filter->count++;
+		term->begins_group = begins_group;
+		begins_group = false;
+		while (at < count && strcmp(words[at], "not") == 0) {
+			term->negated = !term->negated;
+			at++;
+		}
+		if (at == count)
+			return heap_error_create(HEAP_ERROR_ARGUMENT,
+						 "not: a filter must follow it");
+
+		struct heap_error *error = parse_term(parsing, count, words, &at, term);
+
+		if (error)
+			return error;
+	}
+	if (begins_group && count > 0)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "or: a filter must follow it");
+	return NULL;
+}
+
+struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, char *const *words,
+				     heap_filter_resolver *resolve, void *context,
+				     struct heap_filter **result)
+{
+	const struct heap_filter_parsing parsing = { snapshot, resolve, context };
+	struct heap_filter *filter = calloc(1, sizeof(*filter));
+
+	if (!filter)
+		return heap_error_out_of_memory();
+	filter->snapshot = snapshot;
+	filter->terms = calloc((size_t)count + 1, sizeof(*filter->terms));
+
+	struct heap_error *error = filter->terms ? parse_terms(&parsing, count, words, filter)
+						 : heap_error_out_of_memory();
+
+	if (error) {
+		heap_filter_destroy(filter);
+		return error;
+	}
+	*result = filter;
+	return NULL;
+}
+
+void heap_filter_destroy(struct heap_filter *filter)
+{
+	if (!filter)
+		return;
+	for (size_t i = 0; filter->terms && i < filter->count; i++)
+		heap_term_deinit(&filter->terms[i]);
+	free(filter->terms);
+	free(filter->content);
+	heap_error_destroy(filter->error);
+	free(filter);
+}
+
+struct heap_error *heap_filter_finish(struct heap_filter *filter)
+{
+	return keep(filter->error);
+}
+
+bool heap_filter_needs_graph(const struct heap_filter *filter)
+{
+	for (size_t i = 0; i < filter->count; i++) {
+		if (filter->terms[i].kind == TERM_REACH)
+			return true;
+	}
+	return false;
+}
+
+bool heap_filter_needs_dominators(const struct heap_filter *filter)
+{
+	for (size_t i = 0; i < filter->count; i++) {
+		if (filter->terms[i].kind == TERM_RETAINED || filter->terms[i].kind == TERM_UNDER)
+			return true;
+	}
+	return false;
+}
+
+bool heap_filter_needs_new(const struct heap_filter *filter)
+{
+	for (size_t i = 0; i < filter->count; i++) {
+		if (filter->terms[i].kind == TERM_NEW)
+			return true;
+	}
+	return false;
+}
+
+void heap_filter_set_new(struct heap_filter *filter, const uint8_t *is_new)
+{
+	filter->is_new = is_new;
+}
+
+bool heap_filter_is_name(const char *word)
+{
+	if (strcmp(word, "not") == 0)
+		return true;
+	for (size_t i = 0; i < heap_term_kind_count; i++) {
+		size_t length = strlen(heap_term_kinds[i].name);
+
+		if (strncmp(heap_term_kinds[i].name, word, length) == 0 &&
+		    ends_name(&heap_term_kinds[i], word + length))
+			return true;
+	}
+	return false;
+}
+
+static unsigned columns_of(const struct heap_term *term)
+{
+	switch (term->kind) {
+	case TERM_TYPE:
+		return HEAP_COLUMN_TYPE | (term->number ? HEAP_COLUMN_ELEMENTS : 0);
+	case TERM_SITE:
+		return HEAP_COLUMN_SITE;
+	case TERM_FRAME:
+		return HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE;
+	case TERM_EVIDENCE:
+		return HEAP_COLUMN_EVIDENCE;
+	case TERM_CONFLICT:
+		return HEAP_COLUMN_RIVALS;
+	case TERM_UNDER_TYPED:
+		return HEAP_COLUMN_TYPE | HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_SIZE;
+	case TERM_AGE:
+		return HEAP_COLUMN_BIRTH;
+	case TERM_SIZE:
+	case TERM_STRING:
+		return HEAP_COLUMN_SIZE;
+	case TERM_POINTS_TO:
+	case TERM_POINTED_BY:
+		return HEAP_COLUMN_SLOTS; // of parts, which slot counts
+	case TERM_FIELD:                  // heap_field_test_prepare() does it
+	case TERM_REACH:
+	case TERM_RETAINED:
+	case TERM_UNDER:
+	case TERM_NEW:
+	case TERM_TRACED:
+		break;
+	}
+	return 0;
+}
+
+// The objects that the filter's terms say they lie under.
+HEAP_MUST_CHECK
+static struct heap_error *mark_under(struct heap_filter *filter)
+{
+	struct heap_error *error = NULL;
+
+	for (size_t i = 0; !error && i < filter->count; i++) {
+		struct heap_term *term = &filter->terms[i];
+
+		if (term->kind != TERM_UNDER || term->set)
+			continue;
+		term->set = calloc(filter->snapshot->object_count / 8 + 1, 1);
+		error = term->set
+				? heap_dominators_mark(filter->dominators, term->object, term->set)
+				: heap_error_out_of_memory();
+	}
+	return error;
+}
+
+struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph,
+				       const struct heap_dominators *dominators)
+{
+	unsigned needed = 0;
+
+	for (size_t i = 0; i < filter->count; i++)
+		needed |= columns_of(&filter->terms[i]);
+	filter->graph = graph;
+	filter->dominators = dominators;
+
+	struct heap_error *error = heap_snapshot_load(filter->snapshot, needed);
+
+	if (!error && heap_filter_needs_graph(filter))
+		error = heap_graph_need_reach(graph);
+	if (!error)
+		error = mark_under(filter);
+	for (size_t i = 0; !error && i < filter->count; i++) {
+		if (filter->terms[i].kind == TERM_FIELD)
+			error = heap_field_test_prepare(filter->terms[i].field);
+	}
+	return error;
+}
+
+// --- matching ----------------------------------------------------------------
+
+// What is held against the terms: an object, or a part of one.
+struct subject {
+	heap_object_id object;
+	const struct heap_part *part; // NULL: the whole
+};
+
+static heap_type_id type_of(const struct heap_snapshot *snapshot, const struct subject *subject)
+{
+	return subject->part ? subject->part->type : snapshot->type[subject->object];
+}
+
+static uint64_t elements_of(const struct heap_snapshot *snapshot, const struct subject *subject)
+{
+	return subject->part ? subject->part->elements : snapshot->elements[subject->object];
+}
+
+static uint64_t size_of(const struct heap_snapshot *snapshot, const struct subject *subject)
+{
+	return subject->part ? heap_snapshot_part_size(snapshot, subject->part)
+			     : snapshot->size[subject->object];
+}
+
+static bool is_within(const struct heap_snapshot *snapshot, const struct subject *subject,
+		      uint64_t offset)
+{
+	const struct heap_part *part = subject->part;
+
+	return !part || (offset >= part->offset &&
+			 offset - part->offset < heap_snapshot_part_size(snapshot, part));
+}
+
+static bool points_to(const struct heap_snapshot *snapshot, const struct subject *subject,
+		      heap_object_id to)
+{
+	heap_object_id from = subject->object;
+
+	for (uint32_t i = snapshot->edge_first[from]; i < snapshot->edge_first[from + 1]; i++) {
+		if (snapshot->edge_target[i] == to &&
+		    (!subject->part ||
+		     is_within(snapshot, subject, (uint64_t)snapshot->edge_slot[i] * 8)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_pointed_by(const struct heap_snapshot *snapshot, const struct subject *subject,
+			  heap_object_id from)
+{
+	for (uint32_t i = snapshot->edge_first[from]; i < snapshot->edge_first[from + 1]; i++) {
+		if (snapshot->edge_target[i] == subject->object &&
+		    (!subject->part || is_within(snapshot, subject, snapshot->edge_interior[i])))
+			return true;
+	}
+	return false;
+}
+
+// Reads an object's bytes, from where the subject begins. @return how many there are
+static size_t read_subject(struct heap_filter *filter, const struct subject *subject,
+			   const uint8_t **bytes)
+{
+	struct heap_snapshot *snapshot = filter->snapshot;
+	uint64_t size = snapshot->size[subject->object];
+	uint64_t from = subject->part ? subject->part->offset : 0;
+	size_t kept;
+
+	if (size > snapshot->info.content_limit)
+		size = snapshot->info.content_limit;
+	if (filter->error)
+		return 0;
+	if (size > filter->content_capacity) {
+		uint8_t *larger = realloc(filter->content, size);
+
+		if (!larger) {
+			filter->error = heap_error_out_of_memory();
+			return 0;
+		}
+		filter->content = larger;
+		filter->content_capacity = size;
+	}
+	filter->error =
+		heap_snapshot_read_content(snapshot, subject->object, filter->content, size, &kept);
+	if (filter->error || from >= kept)
+		return 0;
+	kept -= from;
+	if (subject->part && kept > heap_snapshot_part_size(snapshot, subject->part))
+		kept = heap_snapshot_part_size(snapshot, subject->part);
+	*bytes = filter->content + from;
+	return kept;
+}
+
+static bool holds_text(struct heap_filter *filter, const struct subject *subject, const char *text)
+{
+	const uint8_t *bytes;
+	size_t kept = read_subject(filter, subject, &bytes);
+
+	return kept > 0 && memmem(bytes, kept, text, strlen(text));
+}
+
+static bool has_field(struct heap_filter *filter, const struct subject *subject,
+		      struct heap_field_test *test)
+{
+	const struct heap_snapshot *snapshot = filter->snapshot;
+	struct heap_field_subject field = { subject->object,
+					    subject->part ? subject->part->offset : 0,
+					    size_of(snapshot, subject),
+					    type_of(snapshot, subject),
+					    elements_of(snapshot, subject),
+					    NULL,
+					    0 };
+
+	if (field.type == HEAP_NO_TYPE)
+		return false;
+	field.kept = read_subject(filter, subject, &field.bytes);
+	return heap_field_test_matches(test, &field, &filter->error);
+}
+
+// A type that is only the header of what is there: half of the object at most.
+static bool is_under_typed(const struct heap_snapshot *snapshot, const struct subject *subject)
+{
+	heap_type_id type = type_of(snapshot, subject);
+	uint64_t size = heap_types_size(&snapshot->types, type);
+
+	return type != HEAP_NO_TYPE && size > 0 && elements_of(snapshot, subject) <= 1 &&
+	       size <= size_of(snapshot, subject) / 2 &&
+	       !heap_types_flexible(&snapshot->types, type, NULL, NULL);
+}
+
+static bool is_of_type(const struct heap_snapshot *snapshot, const struct subject *subject,
+		       const struct heap_term *term)
+{
+	heap_type_id type = type_of(snapshot, subject);
+	// A header counts as one.
+	uint64_t header = heap_types_counted(&snapshot->types, type) != HEAP_NO_TYPE;
+
+	switch (term->set[type]) {
+	case IF_AS_MANY:
+		return elements_of(snapshot, subject) - header == term->number;
+	case ALWAYS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_frame(const struct heap_snapshot *snapshot, heap_object_id object,
+		      const struct heap_term *term)
+{
+	uint32_t step = heap_backtrace_step(snapshot->backtrace[object]);
+
+	return term->set[snapshot->site[object]] || (step > 0 && term->steps[step]);
+}
+
+static bool is_sample(const struct heap_snapshot *snapshot, heap_object_id object,
+		      const struct heap_term *term)
+{
+	const struct heap_sample *sample = heap_snapshot_sample(snapshot, object);
+
+	return sample && term->set[sample - snapshot->samples];
+}
+
+static bool term_matches(struct heap_filter *filter, const struct heap_term *term,
+			 const struct subject *subject)
+{
+	const struct heap_snapshot *snapshot = filter->snapshot;
+	heap_object_id object = subject->object;
+
+	switch (term->kind) {
+	case TERM_TYPE:
+		return is_of_type(snapshot, subject, term);
+	case TERM_SITE:
+		return term->set[snapshot->site[object]];
+	case TERM_FRAME:
+		return has_frame(snapshot, object, term);
+	case TERM_EVIDENCE:
+		return (subject->part ? subject->part->evidence : snapshot->evidence[object]) ==
+		       term->number;
+	case TERM_CONFLICT:
+		return !subject->part && snapshot->rivals[object] > 0;
+	case TERM_NEW:
+		return filter->is_new && filter->is_new[object];
+	case TERM_TRACED:
+		return is_sample(snapshot, object, term);
+	case TERM_UNDER_TYPED:
+		return is_under_typed(snapshot, subject);
+	case TERM_SIZE:
+		return heap_compare(size_of(snapshot, subject), term->comparison, term->number);
+	case TERM_AGE:
+		return term->set[snapshot->birth[object]];
+	case TERM_STRING:
+		return holds_text(filter, subject, term->text);
+	case TERM_FIELD:
+		return has_field(filter, subject, term->field);
+	case TERM_REACH:
+		return (filter->graph->reach[object] != HEAP_REACH_NOT) == (term->number != 0);
+	case TERM_POINTS_TO:
+		return points_to(snapshot, subject, term->object);
+	case TERM_POINTED_BY:
+		return is_pointed_by(snapshot, subject, term->object);
+	case TERM_RETAINED:
+		return !subject->part && heap_compare(filter->dominators->retained[object],
+						      term->comparison, term->number);
+	case TERM_UNDER:
+		return heap_bit_get(term->set, object);
+	}
+	return false;
+}
+
+static bool subject_matches(struct heap_filter *filter, const struct subject *subject)
+{
+	bool matches = filter->count == 0;
+
+	for (size_t i = 0; i < filter->count; i++) {
+		const struct heap_term *term = &filter->terms[i];
+
+		if (term->begins_group) {
+			if (i > 0 && matches)
+				return true;
+			matches = true;
+		}
+		if (matches)
+			matches = term_matches(filter, term, subject) != term->negated;
+	}
+	return matches;
+}
+
+bool heap_filter_matches(struct heap_filter *filter, heap_object_id object)
+{
+	return subject_matches(filter, &(struct subject){ object, NULL });
+}
+
+bool heap_filter_matches_part(struct heap_filter *filter, const struct heap_part *part)
+{
+	return subject_matches(filter, &(struct subject){ part->object, part });
+}
+
+heap_object_id heap_filter_next(struct heap_filter *filter, heap_object_id from, heap_object_id end)
+{
+	const struct heap_term *term = filter->terms;
+
+	// The commonest question has a loop of its own, without a call for each object.
+	if (filter->count == 1 && term->kind == TERM_TYPE && !term->negated && !term->number) {
+		const heap_type_id *type = filter->snapshot->type;
+
+		while (from < end && !term->set[type[from]])
+			from++;
+		return from;
+	}
+	while (from < end && !heap_filter_matches(filter, from))
+		from++;
+	return from;
+}

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/query/filter_terms.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/query/field_test.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+static const char *const evidence_names[HEAP_EVIDENCE_KINDS] = {
+	[HEAP_EVIDENCE_NONE] = "none",           [HEAP_EVIDENCE_DECLARED] = "declared",
+	[HEAP_EVIDENCE_VTABLE] = "vtable",       [HEAP_EVIDENCE_POINTER] = "pointer",
+	[HEAP_EVIDENCE_EMBEDDING] = "embedding", [HEAP_EVIDENCE_SITE] = "site",
+	[HEAP_EVIDENCE_VOTE] = "vote",           [HEAP_EVIDENCE_POOL] = "pool",
+};
+
+const char *heap_evidence_name(enum heap_evidence evidence)
+{
+	return evidence < HEAP_EVIDENCE_KINDS ? evidence_names[evidence] : "unknown";
+}
+
+// A number and its unit. @return false unless that is all
+static bool parse_scaled(const char *text, const char *units, const double *scales, double *result)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || !(value >= 0) || isinf(value))
+		return false;
+	if (*end) {
+		const char *unit = strchr(units, *end);
+
+		if (!unit || !*unit)
+			return false;
+		value *= scales[unit - units];
+		end++;
+		if (*end == 'i')
+			end++;
+		if (*end == 'B')
+			end++;
+	}
+	*result = value;
+	return *end == '\0';
+}
+
+bool heap_parse_size(const char *text, uint64_t *result)
+{
+	static const double scales[] = { 1, 1024, 1024, 1 << 20, 1 << 20, 1 << 30, 1 << 30 };
+	double value;
+
+	if (!parse_scaled(text, "BkKmMgG", scales, &value) || value >= 1.8e19)
+		return false;
+	*result = (uint64_t)value;
+	return true;
+}
+
+static bool parse_duration(const char *text, uint64_t *nanoseconds)
+{
+	static const double scales[] = { 1, 60, 3600, 86400 };
+	double value;
+
+	if (!parse_scaled(text, "smhd", scales, &value) || value >= 1e10)
+		return false;
+	*nanoseconds = (uint64_t)(value * 1e9);
+	return true;
+}
+
+bool heap_parse_time(const char *text, const char *end, uint64_t *us)
+{
+	static const struct {
+		const char *name;
+		double us;
+	} units[] = { { "", 1e6 }, { "s", 1e6 },  { "ms", 1e3 },
+		      { "us", 1 }, { "m", 60e6 }, { "h", 3600e6 } };
+	char *after;
+	double value = strtod(text, &after);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(units[i].name);
+
+		if (after > text && value >= 0 && value < 1e9 && after + length == end &&
+		    memcmp(after, units[i].name, length) == 0) {
+			*us = (uint64_t)(value * units[i].us + 0.5);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool heap_parse_times(const char *text, uint64_t *range)
+{
+	const char *comma = strchr(text, ',');
+
+	range[0] = 0;
+	range[1] = INT64_MAX;
+	return comma && (comma == text || heap_parse_time(text, comma, &range[0])) &&
+	       (!comma[1] || heap_parse_time(comma + 1, text + strlen(text), &range[1]));
+}
+
+enum heap_comparison heap_parse_comparison(const char **text)
+{
+	char first = **text;
+
+	if (first == '<' || first == '>') {
+		bool equal = (*text)[1] == '=';
+
+		*text += equal ? 2 : 1;
+		if (first == '<')
+			return equal ? AT_MOST : LESS;
+		return equal ? AT_LEAST : GREATER;
+	}
+	if (first == '=')
+		(*text)++;
+	return EQUAL;
+}
+
+bool heap_compare(uint64_t value, enum heap_comparison comparison, uint64_t with)
+{
+	switch (comparison) {
+	case EQUAL:
+		return value == with;
+	case LESS:
+		return value < with;
+	case GREATER:
+		return value > with;
+	case AT_MOST:
+		return value <= with;
+	default:
+		return value >= with;
+	}
+}
+
+// --- terms -------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *make_set(uint8_t **set, size_t count)
+{
+	*set = calloc(count + 1, 1);
+	return *set ? NULL : heap_error_out_of_memory();
+}
+
+static void add_types(const struct heap_filter_parsing *parsing, const char *word, uint8_t how,
+		      struct heap_term *term)
+{
+	const struct heap_types *types = &parsing->snapshot->types;
+	heap_type_id type = HEAP_NO_TYPE;
+
+	while ((type = heap_types_find(types, word, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
+		// Objects have the type behind the typedef.
+		term->set[heap_types_strip(types, type)] = how;
+		term->set[type] = how;
+	}
+	for (type = 1; type < types->count; type++) {
+		heap_type_id element = heap_types_counted(types, type);
+
+		if (element != HEAP_NO_TYPE && term->set[element])
+			term->set[type] = how;
+	}
+}
+
+// NAME, or NAME[] and NAME[N] for an array of that type, as objects print.
+HEAP_MUST_CHECK
+static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, const char *word,
+				     struct heap_term *term)
+{
+	const char *bracket = strrchr(word, '[');
+	size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
+	struct heap_error *error = make_set(&term->set, parsing->snapshot->types.count);
+
+	term->kind = TERM_TYPE;
+	if (error)
+		return error;
+	if (bracket && bracket > word && strcmp(bracket + 1 + digits, "]") == 0) {
+		CLEANUP_FREE char *element = strndup(word, (size_t)(bracket - word));
+
+		if (!element)
+			return heap_error_out_of_memory();
+		term->number = strtoull(bracket + 1, NULL, 10);
+		add_types(parsing, element, digits > 0 ? IF_AS_MANY : ALWAYS, term);
+	}
+	add_types(parsing, word, ALWAYS, term);
+	return NULL;
+}
+
+static bool matches_name(const char *pattern, const char *name)
+{
+	return *name && fnmatch(pattern, name, 0) == 0;
+}
+
+// A place in the code as users name it: FUNCTION, FILE or FILE:LINE.
+struct place {
+	const char *pattern;
+	size_t file_length; // before the colon
+	uint32_t line;      // 0: none
+};
+
+static struct place parse_place(const char *word)
+{
+	const char *colon = strrchr(word, ':');
+
+	return (struct place){ word, colon ? (size_t)(colon - word) : 0,
+			       colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0 };
+}
+
+// A file's name with its directories, or without.
+static bool matches_place(const struct heap_snapshot *snapshot, const struct place *place,
+			  uint32_t function, uint32_t file, uint32_t line)
+{
+	const char *path = heap_snapshot_string(snapshot, file);
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	if (matches_name(place->pattern, heap_snapshot_string(snapshot, function)) ||
+	    matches_name(place->pattern, path) || matches_name(place->pattern, name))
+		return true;
+	if (place->line == 0 || place->line != line)
+		return false;
+	return (strlen(path) == place->file_length &&
+		memcmp(path, place->pattern, place->file_length) == 0) ||
+	       (strlen(name) == place->file_length &&
+		memcmp(name, place->pattern, place->file_length) == 0);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, const char *word,
+				     struct heap_term *term)
+{
+	const struct heap_snapshot *snapshot = parsing->snapshot;
+	const struct place place = parse_place(word);
+	struct heap_error *error = make_set(&term->set, snapshot->site_count);
+
+	term->kind = TERM_SITE;
+	for (heap_site_id i = 0; !error && i < snapshot->site_count; i++) {
+		const struct heap_site *site = &snapshot->sites[i];
+
+		term->set[i] =
+			matches_place(snapshot, &place, site->function, site->file, site->line);
+	}
+	return error;
+}
+
+// Any step on the way to the allocation; of a step all that lie outwards of it count.
+HEAP_MUST_CHECK
+static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing, const char *word,
+				      struct heap_term *term)
+{
+	const struct heap_snapshot *snapshot = parsing->snapshot;
+	const struct place place = parse_place(word);
+	struct heap_error *error = parse_site(parsing, word, term);
+
+	term->kind = TERM_FRAME;
+	if (!error)
+		error = make_set(&term->steps, snapshot->step_count);
+	// Callers have lower numbers.
+	for (uint32_t i = 1; !error && i < snapshot->step_count; i++) {
+		const struct heap_step *step = &snapshot->steps[i];
+		const struct heap_call *call = &snapshot->calls[step->call];
+
+		term->steps[i] =
+			term->steps[step->caller] ||
+			matches_place(snapshot, &place, call->function, call->file, call->line);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_module(const struct heap_filter_parsing *parsing, const char *word,
+				       struct heap_term *term)
+{
+	const struct heap_snapshot *snapshot = parsing->snapshot;
+	struct heap_error *error = make_set(&term->set, snapshot->site_count);
+
+	term->kind = TERM_SITE;
+	for (heap_site_id i = 0; !error && i < snapshot->site_count; i++) {
+		uint32_t module = snapshot->sites[i].module;
+
+		if (module == HEAP_NO_INDEX)
+			continue;
+
+		const char *path = heap_snapshot_string(snapshot, snapshot->modules[module].path);
+		const char *slash = strrchr(path, '/');
+
+		term->set[i] =
+			matches_name(word, path) || matches_name(word, slash ? slash + 1 : path);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_bytes(const char *name, const char *word, struct heap_term *term)
+{
+	const char *number = word;
+
+	term->comparison = heap_parse_comparison(&number);
+	if (!heap_parse_size(number, &term->number))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s %s: not a size such as 64, >4K or <=1M", name, word);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_size(const struct heap_filter_parsing *parsing, const char *word,
+				     struct heap_term *term)
+{
+	(void)parsing;
+	term->kind = TERM_SIZE;
+	return parse_bytes("size", word, term);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_retained(const struct heap_filter_parsing *parsing,
+					 const char *word, struct heap_term *term)
+{
+	(void)parsing;
+	term->kind = TERM_RETAINED;
+	return parse_bytes("retained", word, term);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_under(const struct heap_filter_parsing *parsing, const char *word,
+				      struct heap_term *term)
+{
+	term->kind = TERM_UNDER;
+	return parsing->resolve(parsing->context, word, &term->object);
+}
+
+// An object is as old as its epoch: between two epochs nothing is known.
+HEAP_MUST_CHECK
+static struct heap_error *parse_age(const struct heap_filter_parsing *parsing, const char *word,
+				    struct heap_term *term)
+{
+	const struct heap_snapshot *snapshot = parsing->snapshot;
+	const char *duration = word;
+	enum heap_comparison comparison = heap_parse_comparison(&duration);
+	uint64_t wanted;
+
+	if (!parse_duration(duration, &wanted))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "age %s: not a duration such as >10s, <5m, >=2h", word);
+
+	struct heap_error *error = make_set(&term->set, snapshot->epoch_count);
+
+	term->kind = TERM_AGE;
+	for (uint32_t i = 0; !error && i < snapshot->epoch_count; i++) {
+		uint64_t age = snapshot->info.time_ns > snapshot->epochs[i]
+				       ? snapshot->info.time_ns - snapshot->epochs[i]
+				       : 0;
+
+		term->set[i] = heap_compare(age, comparison, wanted);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_evidence(const struct heap_filter_parsing *parsing,
+					 const char *word, struct heap_term *term)
+{
+	(void)parsing;
+	term->kind = TERM_EVIDENCE;
+	for (term->number = 0; term->number < HEAP_EVIDENCE_KINDS; term->number++) {
+		if (strcmp(evidence_names[term->number], word) == 0)
+			return NULL;
+	}
+	return heap_error_create(HEAP_ERROR_ARGUMENT,
+				 "evidence %s: not one of none, declared, vtable, pointer, "
+				 "embedding, site, vote, pool",
+				 word);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_string(const struct heap_filter_parsing *parsing, const char *word,
+				       struct heap_term *term)
+{
+	(void)parsing;
+	term->kind = TERM_STRING;
+	term->text = strdup(word);
+	if (!term->text)
+		return heap_error_out_of_memory();
+	if (!*word)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "string: the text is empty");
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_field(const struct heap_filter_parsing *parsing, const char *word,
+				      struct heap_term *term)
+{
+	term->kind = TERM_FIELD;
+	return heap_field_test_create(parsing->snapshot, word, &term->field);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_points_to(const struct heap_filter_parsing *parsing,
+					  const char *word, struct heap_term *term)
+{
+	term->kind = TERM_POINTS_TO;
+	return parsing->resolve(parsing->context, word, &term->object);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_pointed_by(const struct heap_filter_parsing *parsing,
+					   const char *word, struct heap_term *term)
+{
+	term->kind = TERM_POINTED_BY;
+	return parsing->resolve(parsing->context, word, &term->object);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_untyped(const struct heap_filter_parsing *parsing, const char *word,
+					struct heap_term *term)
+{
+	(void)parsing;
+	(void)word;
+	term->kind = TERM_EVIDENCE;
+	term->number = HEAP_EVIDENCE_NONE;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_new(const struct heap_filter_parsing *parsing, const char *word,
+				    struct heap_term *term)
+{
+	(void)parsing;
+	(void)word;
+	term->kind = TERM_NEW;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_conflict(const struct heap_filter_parsing *parsing,
+					 const char *word, struct heap_term *term)
+{
+	(void)parsing;
+	(void)word;
+	term->kind = TERM_CONFLICT;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_under_typed(const struct heap_filter_parsing *parsing,
+					    const char *word, struct heap_term *term)
+{
+	(void)parsing;
+	(void)word;
+	term->kind = TERM_UNDER_TYPED;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_leaked(const struct heap_filter_parsing *parsing, const char *word,
+				       struct heap_term *term)
+{
+	(void)parsing;
+	(void)word;
+	term->kind = TERM_REACH;
+	term->number = false;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_reachable(const struct heap_filter_parsing *parsing,
+					  const char *word, struct heap_term *term)
+{
+	(void)parsing;
+	(void)word;
+	term->kind = TERM_REACH;
+	term->number = true;
+	return NULL;
+}
+
+// The samples that the trace knows, of some time of it.
+HEAP_MUST_CHECK
+static struct heap_error *mark_samples(const struct heap_snapshot *snapshot,
+				       const uint64_t range[2], struct heap_term *term)
+{
+	struct heap_error *error = make_set(&term->set, snapshot->sample_count);
+
+	term->kind = TERM_TRACED;
+	for (uint32_t i = 0; !error && i < snapshot->sample_count; i++) {
+		uint64_t time = heap_sample_trace_us(snapshot, &snapshot->samples[i]);
+
+		term->set[i] =
+			snapshot->samples[i].number != 0 && time >= range[0] && time <= range[1];
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_traced(const struct heap_filter_parsing *parsing, const char *word,
+				       struct heap_term *term)
+{
+	static const uint64_t always[2] = { 0, UINT64_MAX };
+
+	(void)word;
+	return mark_samples(parsing->snapshot, always, term);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_allocated(const struct heap_filter_parsing *parsing,
+					  const char *word, struct heap_term *term)
+{
+	uint64_t range[2];
+
+	if (!heap_parse_times(word, range))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "allocated %s: not two times of the trace such as "
+					 "1.5s,2m, or one such as 90s, with the comma",
+					 word);
+	return mark_samples(parsing->snapshot, range, term);
+}
+
+const struct heap_term_kind_description heap_term_kinds[] = {
+	{ "type", WORDS_TYPE, parse_type },
+	{ "untyped", WORDS_NONE, parse_untyped },
+	{ "under-typed", WORDS_NONE, parse_under_typed },
+	{ "conflict", WORDS_NONE, parse_conflict },
+	{ "evidence", WORDS_ONE, parse_evidence },
+	{ "size", WORDS_COMPARISON, parse_size },
+	{ "site", WORDS_ONE, parse_site },
+	{ "frame", WORDS_ONE, parse_frame },
+	{ "module", WORDS_ONE, parse_module },
+	{ "age", WORDS_COMPARISON, parse_age },
+	{ "string", WORDS_ONE, parse_string },
+	{ "field", WORDS_ONE, parse_field },
+	{ "points-to", WORDS_ONE, parse_points_to },
+	{ "pointed-by", WORDS_ONE, parse_pointed_by },
+	{ "under", WORDS_ONE, parse_under },
+	{ "retained", WORDS_COMPARISON, parse_retained },
+	{ "leaked", WORDS_NONE, parse_leaked },
+	{ "reachable", WORDS_NONE, parse_reachable },
+	{ "new", WORDS_NONE, parse_new },
+	{ "traced", WORDS_NONE, parse_traced },
+	{ "allocated", WORDS_ONE, parse_allocated },
+};
+
+const size_t heap_term_kind_count = sizeof(heap_term_kinds) / sizeof(heap_term_kinds[0]);
+
+void heap_term_deinit(struct heap_term *term)
+{
+	free(term->set);
+	free(term->steps);
+	free(term->text);
+	heap_field_test_destroy(term->field);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/series/compare.h"
+
+#include "lib/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool heap_comparison_is_of_one(const struct heap_snapshot *a, const struct heap_snapshot *b)
+{
+	return a->info.pid == b->info.pid && a->info.start_time_ns == b->info.start_time_ns &&
+	       strcmp(a->info.host, b->info.host) == 0;
+}
+
+// Epochs have the same times in all snapshots of a process.
+static uint64_t birth_of(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	return snapshot->epochs[snapshot->birth[object]];
+}
+
+// Both by ascending address, in step.
+static void match(struct heap_comparison *comparison)
+{
+	const struct heap_snapshot *before = comparison->before, *after = comparison->after;
+	heap_object_id at = 0;
+
+	for (heap_object_id i = 0; i < after->object_count; i++) {
+		while (at < before->object_count && before->address[at] < after->address[i])
+			at++;
+		if (at < before->object_count && before->address[at] == after->address[i] &&
+		    birth_of(before, at) == birth_of(after, i)) {
+			comparison->earlier[i] = at;
+			comparison->later[at] = i;
+		}
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *make_none(heap_object_id count, heap_object_id **result)
+{
+	size_t bytes = ((size_t)count + 1) * sizeof(**result);
+
+	*result = malloc(bytes);
+	if (!*result)
+		return heap_error_out_of_memory();
+	memset(*result, 0xff, bytes); // HEAP_NO_OBJECT
+	return NULL;
+}
+
+struct heap_error *heap_comparison_init(struct heap_comparison *result,
+					struct heap_snapshot *before, struct heap_snapshot *after)
+{
+	static const unsigned columns = HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_BIRTH;
+	struct heap_comparison comparison = { .before = before, .after = after };
+	struct heap_error *error = heap_snapshot_load(before, columns);
+
+	if (!error)
+		error = heap_snapshot_load(after, columns);
+	if (!error)
+		error = make_none(after->object_count, &comparison.earlier);
+	if (!error)
+		error = make_none(before->object_count, &comparison.later);
+	if (error) {
+		heap_comparison_deinit(&comparison);
+		return error;
+	}
+	if (heap_comparison_is_of_one(before, after))
+		match(&comparison);
+	*result = comparison;
+	return NULL;
+}
+
+void heap_comparison_deinit(struct heap_comparison *comparison)
+{
+	free(comparison->earlier);
+	free(comparison->later);
+}
+
+enum heap_change heap_comparison_change(const struct heap_comparison *comparison,
+					heap_object_id object)
+{
+	const struct heap_snapshot *before = comparison->before, *after = comparison->after;
+	heap_object_id earlier = comparison->earlier[object];
+
+	if (earlier != HEAP_NO_OBJECT)
+		return before->size[earlier] == after->size[object] ? HEAP_CHANGE_KEPT
+								    : HEAP_CHANGE_RESIZED;
+	return heap_comparison_is_of_one(before, after) &&
+			       before->info.time_ns < after->info.time_ns &&
+			       birth_of(after, object) < before->info.time_ns
+		       ? HEAP_CHANGE_MOVED
+		       : HEAP_CHANGE_ADDED;
+}

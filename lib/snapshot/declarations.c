@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/snapshot/declarations.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+#include "lib/snapshot/snapshot_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+	NAME_BYTES = 4096, // of a type's name; longer ones are known by their beginning
+	MAX_DECLARATIONS = 100000,
+};
+
+static const char heading[] = "heapsh types 1 ";
+static const char like[] = "like ";
+
+void heap_declarations_destroy(struct heap_declarations *declarations)
+{
+	if (declarations)
+		free(declarations->list);
+	free(declarations);
+}
+
+// The text's path. @param suffix  after that
+HEAP_MUST_CHECK
+static struct heap_error *make_path(const struct heap_snapshot *snapshot, const char *suffix,
+				    char **result)
+{
+	if (asprintf(result, "%s.types%s", snapshot->path, suffix) >= 0)
+		return NULL;
+	*result = NULL;
+	return heap_error_out_of_memory();
+}
+
+// Puts one into the list, in place of an earlier one of the object.
+HEAP_MUST_CHECK
+static struct heap_error *put(struct heap_declarations *declarations,
+			      struct heap_declaration declaration)
+{
+	struct heap_declaration *list = declarations->list;
+
+	for (size_t i = 0; i < declarations->count; i++) {
+		if (list[i].object == declaration.object) {
+			list[i] = declaration;
+			return NULL;
+		}
+	}
+	if (declarations->count == MAX_DECLARATIONS)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "more than %d declarations",
+					 MAX_DECLARATIONS);
+	list = realloc(list, (declarations->count + 1) * sizeof(*list));
+	if (!list)
+		return heap_error_out_of_memory();
+	declarations->list = list;
+	list[declarations->count++] = declaration;
+	return NULL;
+}
+
+// --- reading -----------------------------------------------------------------
+
+static heap_type_id find_type(const struct heap_types *types, const char *name)
+{
+	char text[NAME_BYTES];
+
+	for (heap_type_id id = 1; id < types->count; id++) {
+		heap_types_format(types, id, text, sizeof(text));
+		if (strcmp(text, name) == 0)
+			return heap_types_strip(types, id);
+	}
+	return HEAP_NO_TYPE;
+}
+
+// "0x55d0c0ffee40 struct session", "like 0x55d0c0ffee40 struct session"
+HEAP_MUST_CHECK
+static struct heap_error *parse_line(struct heap_snapshot *snapshot,
+				     struct heap_declarations *declarations, const char *line,
+				     unsigned number)
+{
+	struct heap_declaration declaration = { .is_for_alike =
+							strncmp(line, like, strlen(like)) == 0 };
+	struct heap_error *error;
+	uint64_t address;
+	char *end;
+
+	line += declaration.is_for_alike ? strlen(like) : 0;
+	address = strtoull(line, &end, 16);
+	if (end == line || *end != ' ')
+		return heap_error_create(HEAP_ERROR_FORMAT, "line %u: no address and type", number);
+	error = heap_snapshot_locate(snapshot, address, &declaration.object);
+	if (error)
+		return error;
+	if (declaration.object == HEAP_NO_OBJECT ||
+	    snapshot->address[declaration.object] != address)
+		return heap_error_create(HEAP_ERROR_FORMAT,
+					 "line %u: no object begins at 0x%" PRIx64, number,
+					 address);
+	declaration.type = find_type(&snapshot->types, end + 1);
+	if (declaration.type == HEAP_NO_TYPE)
+		return heap_error_create(HEAP_ERROR_FORMAT, "line %u: the snapshot has no type %s",
+					 number, end + 1);
+	if (!heap_declarations_fit(&snapshot->types, declaration.type,
+				   snapshot->size[declaration.object]))
+		return heap_error_create(HEAP_ERROR_FORMAT, "line %u: %s does not fit", number,
+					 end + 1);
+	return put(declarations, declaration);
+}
+
+static bool is_of(const struct heap_snapshot *snapshot, const char *line)
+{
+	return strncmp(line, heading, strlen(heading)) == 0 &&
+	       strcmp(line + strlen(heading), snapshot->info.id) == 0;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_lines(struct heap_snapshot *snapshot, FILE *file,
+				     struct heap_declarations *declarations)
+{
+	CLEANUP_FREE char *line = NULL;
+	size_t capacity = 0;
+	struct heap_error *error = NULL;
+
+	for (unsigned number = 1; !error && getline(&line, &capacity, file) >= 0; number++) {
+		line[strcspn(line, "\n")] = '\0';
+		if (number == 1 && !is_of(snapshot, line))
+			break;
+		if (number > 1 && *line)
+			error = parse_line(snapshot, declarations, line, number);
+	}
+	if (!error && ferror(file))
+		error = heap_error_create_system("cannot be read");
+	return error;
+}
+
+// Who could change the snapshot may say what is in it: its owner, and those who may write it.
+// Root and the user need no leave.
+static bool may_declare(const struct heap_snapshot *snapshot, const struct stat *text)
+{
+	struct stat file;
+
+	if (stat(snapshot->path, &file) != 0)
+		return false;
+	return (text->st_uid == file.st_uid || text->st_uid == geteuid() || text->st_uid == 0) &&
+	       !(text->st_mode & ~file.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+// A file of that name that is none, a pipe say, is not waited for, and a link is not followed:
+// in /tmp anybody can make them. @param file  NULL if there is none
+HEAP_MUST_CHECK
+static struct heap_error *open_text(struct heap_snapshot *snapshot, const char *path, FILE **file)
+{
+	int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+	struct heap_error *error = NULL;
+
+	*file = NULL;
+	if (descriptor < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG))
+		return NULL;
+	if (descriptor < 0 && errno == ELOOP)
+		snapshot->declarations_ignored = true;
+	else if (descriptor < 0 || fstat(descriptor, &status) != 0)
+		error = heap_error_create_system("%s", path);
+	else if (S_ISREG(status.st_mode) && !may_declare(snapshot, &status))
+		snapshot->declarations_ignored = true;
+	else if (S_ISREG(status.st_mode))
+		*file = fdopen(descriptor, "r");
+	if (!*file && descriptor >= 0)
+		close(descriptor);
+	return error;
+}
+
+struct heap_error *heap_declarations_read(struct heap_snapshot *snapshot)
+{
+	struct heap_declarations *declarations;
+	CLEANUP_FREE char *path = NULL;
+	struct heap_error *error = make_path(snapshot, "", &path);
+	FILE *file;
+
+	if (error)
+		return error;
+	error = open_text(snapshot, path, &file);
+	if (error || !file)
+		return error;
+	declarations = calloc(1, sizeof(*declarations));
+	error = declarations ? read_lines(snapshot, file, declarations)
+			     : heap_error_out_of_memory();
+	fclose(file);
+	if (error || declarations->count == 0)
+		heap_declarations_destroy(declarations);
+	else
+		snapshot->declarations = declarations;
+	return heap_error_within(error, "%s", path);
+}
+
+// --- storing -----------------------------------------------------------------
+
+static bool write_text(const struct heap_snapshot *snapshot, FILE *file)
+{
+	const struct heap_declarations *declarations = snapshot->declarations;
+	char name[NAME_BYTES];
+
+	fprintf(file, "%s%s\n", heading, snapshot->info.id);
+	for (size_t i = 0; i < declarations->count; i++) {
+		const struct heap_declaration *declaration = &declarations->list[i];
+
+		heap_types_format(&snapshot->types, declaration->type, name, sizeof(name));
+		fprintf(file, "%s0x%" PRIx64 " %s\n", declaration->is_for_alike ? like : "",
+			snapshot->address[declaration->object], name);
+	}
+	return fflush(file) == 0 && !ferror(file);
+}
+
+// Under a name of its own first, so that there is never half a text.
+HEAP_MUST_CHECK
+static struct heap_error *store(const struct heap_snapshot *snapshot)
+{
+	CLEANUP_FREE char *path = NULL;
+	CLEANUP_FREE char *temporary = NULL;
+	struct heap_error *error = make_path(snapshot, "", &path);
+	int descriptor;
+	FILE *file;
+
+	if (!error)
+		error = make_path(snapshot, "-XXXXXX", &temporary);
+	if (error)
+		return error;
+	if (snapshot->declarations->count == 0)
+		return unlink(path) == 0 || errno == ENOENT
+			       ? NULL
+			       : heap_error_create_system("%s: cannot be removed", path);
+	descriptor = mkostemp(temporary, O_CLOEXEC);
+	file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+	if (!file)
+		return heap_error_create_system("%s: cannot be written", path);
+
+	bool is_written = write_text(snapshot, file);
+
+	if (fclose(file) == 0 && is_written && rename(temporary, path) == 0)
+		return NULL;
+	error = heap_error_create_system("%s: cannot be written", path);
+	unlink(temporary);
+	return error;
+}
+
+// --- adding and removing -----------------------------------------------------
+
+// So that they are loaded again, as they were inferred.
+static void forget_columns(struct heap_snapshot *snapshot)
+{
+	void *columns[] = { snapshot->type, snapshot->elements, snapshot->evidence,
+			    snapshot->edge_interior, snapshot->edge_flags };
+
+	heap_snapshot_drop_partial(snapshot, HEAP_DECLARED_COLUMNS);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		heap_column_destroy(columns[i]);
+	snapshot->type = NULL;
+	snapshot->elements = NULL;
+	snapshot->evidence = NULL;
+	snapshot->edge_interior = NULL;
+	snapshot->edge_flags = NULL;
+	snapshot->declarations->are_applied = false;
+}
+
+// Stores the list as it is now, or has it as it was again.
+HEAP_MUST_CHECK
+static struct heap_error *change(struct heap_snapshot *snapshot,
+				 struct heap_declarations *declarations)
+{
+	struct heap_declarations *before = snapshot->declarations;
+	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_ADDRESS);
+
+	snapshot->declarations = declarations;
+	if (!error)
+		error = store(snapshot);
+	if (error) {
+		snapshot->declarations = before;
+		heap_declarations_destroy(declarations);
+		return error;
+	}
+	heap_declarations_destroy(before);
+	forget_columns(snapshot);
+	if (declarations->count == 0) {
+		heap_declarations_destroy(declarations);
+		snapshot->declarations = NULL;
+	}
+	return heap_snapshot_load(snapshot, HEAP_DECLARED_COLUMNS);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *copy(const struct heap_snapshot *snapshot,
+			       struct heap_declarations **result)
+{
+	const struct heap_declarations *now = snapshot->declarations;
+	struct heap_declarations *made = calloc(1, sizeof(*made));
+	struct heap_error *error = made ? NULL : heap_error_out_of_memory();
+
+	for (size_t i = 0; !error && now && i < now->count; i++)
+		error = put(made, now->list[i]);
+	if (error)
+		heap_declarations_destroy(made);
+	else
+		*result = made;
+	return error;
+}
+
+struct heap_error *heap_declarations_add(struct heap_snapshot *snapshot,
+					 struct heap_declaration declaration, uint32_t *named)
+{
+	struct heap_declarations *declarations;
+	uint32_t before;
+	struct heap_error *error;
+
+	if (!snapshot->path)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "the snapshot is no file");
+	declaration.type = heap_types_strip(&snapshot->types, declaration.type);
+	error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_DECLARED_COLUMNS);
+	if (!error && !heap_declarations_fit(&snapshot->types, declaration.type,
+					     snapshot->size[declaration.object]))
+		error = heap_error_create(HEAP_ERROR_ARGUMENT,
+					  "a value has %" PRIu64 " bytes, the object %" PRIu64,
+					  heap_types_size(&snapshot->types, declaration.type),
+					  snapshot->size[declaration.object]);
+	if (!error)
+		error = copy(snapshot, &declarations);
+	if (error)
+		return error;
+	error = put(declarations, declaration);
+	if (error) {
+		heap_declarations_destroy(declarations);
+		return error;
+	}
+	before = snapshot->declarations ? snapshot->declarations->derived : 0;
+	error = change(snapshot, declarations);
+	if (error)
+		return error;
+	*named = declarations->derived > before ? declarations->derived - before : 0;
+	return NULL;
+}
+
+struct heap_error *heap_declarations_remove(struct heap_snapshot *snapshot, heap_object_id object)
+{
+	struct heap_declarations *declarations;
+	struct heap_error *error = copy(snapshot, &declarations);
+	size_t kept = 0;
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < declarations->count; i++) {
+		if (declarations->list[i].object != object)
+			declarations->list[kept++] = declarations->list[i];
+	}
+	if (kept == declarations->count) {
+		heap_declarations_destroy(declarations);
+		return heap_error_create(HEAP_ERROR_ABSENT, "nothing is declared of it");
+	}
+	declarations->count = kept;
+	return change(snapshot, declarations);
+}

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/snapshot/snapshot.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+#include "lib/snapshot/declarations.h"
+#include "lib/base/parallel.h"
+#include "lib/snapshot/snapshot_read.h"
+#include "lib/snapshot/snapshot_tables.h"
+#include "lib/base/varint.h"
+
+#include <string.h>
+
+enum {
+	PIECE = HEAP_BLOCK_ELEMENTS, // objects or edges that one thread decodes at a time
+};
+
+// --- reading -----------------------------------------------------------------
+
+struct heap_error *heap_snapshot_read_values(const struct heap_snapshot *snapshot,
+					     const struct heap_section *section, uint8_t width,
+					     uint64_t first, uint64_t count, void *values)
+{
+	switch (width) {
+	case 1:
+		return heap_file_read_bytes(snapshot->file, section, first, count, values);
+	case 4:
+		return heap_file_read_u32(snapshot->file, section, first, count, values);
+	default:
+		return heap_file_read_u64(snapshot->file, section, first, count, values);
+	}
+}
+
+// Reads a section of `count` values of `width` bytes. The result is a pointer to them.
+HEAP_MUST_CHECK
+static struct heap_error *read_column(const struct heap_snapshot *snapshot, uint32_t tag,
+				      uint8_t width, uint32_t count, void *result)
+{
+	const struct heap_section *section;
+	struct heap_error *error = heap_snapshot_section(snapshot, tag, &section);
+
+	if (error)
+		return error;
+	if (section->count != count)
+		return heap_section_damaged(tag, "it has too few or too many values");
+
+	CLEANUP_COLUMN void *values = NULL;
+
+	error = heap_column_create(count, width, &values);
+	if (!error)
+		error = heap_snapshot_read_values(snapshot, section, width, 0, count, values);
+	if (!error)
+		*(void **)result = keep(values);
+	return error;
+}
+
+// --- objects -----------------------------------------------------------------
+
+static bool are_below(const uint32_t *values, uint32_t count, uint32_t limit)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		largest = values[i] > largest ? values[i] : largest;
+	return count == 0 || largest < limit;
+}
+
+static bool are_kinds(const uint8_t *values, uint32_t count, uint8_t limit)
+{
+	uint8_t largest = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		largest = values[i] > largest ? values[i] : largest;
+	return count == 0 || largest < limit;
+}
+
+static bool ascend(const uint64_t *values, uint32_t count)
+{
+	bool good = true;
+
+	for (uint32_t i = 1; i < count; i++)
+		good &= values[i] > values[i - 1];
+	return good;
+}
+
+// Whether no object reaches beyond the end of the address space.
+static bool do_not_wrap(const uint64_t *address, const uint64_t *size, uint32_t count)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < count; i++)
+		good &= size[i] <= UINT64_MAX - address[i];
+	return good;
+}
+
+struct heap_error *heap_snapshot_check_values(const struct heap_snapshot *snapshot, uint32_t tag,
+					      uint32_t start, uint32_t count, const void *values)
+{
+	bool good = true;
+
+	switch (tag) {
+	case HEAP_TAG_ADDRESSES:
+		if (!ascend(values, count))
+			return heap_section_damaged(tag, "its addresses do not ascend");
+		good = !snapshot->size || do_not_wrap(values, snapshot->size + start, count);
+		break;
+	case HEAP_TAG_SIZES:
+		good = !snapshot->address || do_not_wrap(snapshot->address + start, values, count);
+		break;
+	case HEAP_TAG_OBJECT_TYPES:
+		good = are_below(values, count, snapshot->types.count);
+		break;
+	case HEAP_TAG_EVIDENCE:
+		good = are_kinds(values, count, HEAP_EVIDENCE_KINDS);
+		break;
+	case HEAP_TAG_OBJECT_SITES:
+		good = are_below(values, count, snapshot->site_count);
+		break;
+	case HEAP_TAG_BACKTRACES:
+		// Twice the step, and a bit; without steps, only 0.
+		good = are_below(values, count,
+				 snapshot->step_count ? 2 * snapshot->step_count : 1);
+		break;
+	case HEAP_TAG_RIVALS:
+		good = are_below(values, count, snapshot->types.count);
+		break;
+	case HEAP_TAG_BIRTHS:
+		good = are_below(values, count, snapshot->epoch_count);
+		break;
+	}
+	return good ? NULL : heap_section_damaged(tag, "a value is out of range");
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned bit,
+				      const struct heap_column *column)
+{
+	void **place = (void **)((char *)snapshot + column->array_offset);
+	CLEANUP_COLUMN void *values = NULL;
+	struct heap_error *error;
+
+	if (*place && !heap_snapshot_is_partial(snapshot, bit))
+		return NULL;
+	heap_snapshot_drop_partial(snapshot, bit);
+	if (column->since > HEAP_SINCE_FIRST && !heap_file_find(snapshot->file, column->tag))
+		return heap_column_create(snapshot->object_count, column->width, place);
+	error = read_column(snapshot, column->tag, column->width, snapshot->object_count, &values);
+	if (!error)
+		error = heap_snapshot_check_values(snapshot, column->tag, 0, snapshot->object_count,
+						   values);
+	if (error)
+		return error;
+	heap_column_rest(values);
+	*place = keep(values);
+	return NULL;
+}
+
+struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes)
+{
+	uint32_t objects = snapshot->object_count;
+	const struct heap_section *section;
+	struct heap_error *error;
+
+	if (snapshot->size && !heap_snapshot_is_partial(snapshot, HEAP_COLUMN_SIZE)) {
+		memcpy(sizes, snapshot->size, objects * sizeof(*sizes));
+		return NULL;
+	}
+	error = heap_snapshot_section(snapshot, HEAP_TAG_SIZES, &section);
+	if (!error && section->count != objects)
+		error = heap_section_damaged(HEAP_TAG_SIZES, "it has too few or too many values");
+	if (!error)
+		error = heap_snapshot_read_values(snapshot, section, sizeof(*sizes), 0, objects,
+						  sizes);
+	return heap_snapshot_within(snapshot, error);
+}
+
+// --- edges -------------------------------------------------------------------
+
+// Reads counts, and turns them into where each object's edges begin.
+HEAP_MUST_CHECK
+static struct heap_error *read_first_edges(const struct heap_snapshot *snapshot, uint32_t **result)
+{
+	const struct heap_section *section;
+	CLEANUP_COLUMN uint32_t *first = NULL;
+	uint64_t sum = 0;
+	struct heap_error *error = heap_snapshot_section(snapshot, HEAP_TAG_EDGE_COUNTS, &section);
+
+	if (error)
+		return error;
+	if (section->count != snapshot->object_count)
+		return heap_section_damaged(HEAP_TAG_EDGE_COUNTS,
+					    "it has too few or too many values");
+	error = heap_column_create((size_t)snapshot->object_count + 1, sizeof(*first), &first);
+	if (!error)
+		error = heap_snapshot_read_values(snapshot, section, sizeof(*first), 0,
+						  snapshot->object_count, first + 1);
+	if (error)
+		return error;
+	for (uint32_t i = 1; i <= snapshot->object_count; i++) {
+		sum += first[i];
+		first[i] = (uint32_t)sum;
+	}
+	if (sum != snapshot->edge_count)
+		return heap_section_damaged(HEAP_TAG_EDGE_COUNTS,
+					    "its sum is not the number of edges");
+	*result = keep(first);
+	return NULL;
+}
+
+// Targets are stored as the difference to their source. A block of them is made whole while it
+// is in the cache.
+struct targets {
+	const struct heap_snapshot *snapshot;
+	const struct heap_section *section;
+	const uint32_t *first;
+	uint32_t *values;
+};
+
+heap_object_id heap_edge_source(const uint32_t *first, uint32_t objects, uint32_t edge)
+{
+	uint32_t low = 0, high = objects;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (first[middle] <= edge)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// Makes differences to sources targets. How many edges the next object has would be guessed wrong
+// for each: so objects are counted where their edges begin first.
+static bool add_sources(const struct targets *targets, uint32_t start, uint32_t end,
+			uint32_t *begun)
+{
+	uint32_t objects = targets->snapshot->object_count, largest = 0;
+	uint32_t source = heap_edge_source(targets->first, objects, start);
+	uint32_t *values = targets->values + start;
+
+	for (uint32_t i = source + 1; i < objects && targets->first[i] < end; i++)
+		begun[targets->first[i] - start]++;
+	for (uint32_t i = 0; i < end - start; i++) {
+		source += begun[i];
+		values[i] = source + heap_unzigzag_u32(values[i]);
+		largest = values[i] > largest ? values[i] : largest;
+	}
+	return largest < objects;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_targets(void *context, size_t number)
+{
+	const struct targets *targets = context;
+	const struct heap_snapshot *snapshot = targets->snapshot;
+	uint32_t start = (uint32_t)number * PIECE;
+	uint32_t count =
+		snapshot->edge_count - start < PIECE ? snapshot->edge_count - start : PIECE;
+	CLEANUP_FREE uint32_t *begun = calloc(count, sizeof(*begun));
+	struct heap_error *error;
+
+	if (!begun)
+		return heap_error_out_of_memory();
+	error = heap_file_read_u32(snapshot->file, targets->section, start, count,
+				   targets->values + start);
+	if (!error && !add_sources(targets, start, start + count, begun))
+		error = heap_section_damaged(HEAP_TAG_EDGE_TARGETS, "a value is out of range");
+	return error;
+}
+
+// Slots are stored as the difference to the one before of the same object.
+struct heap_error *heap_snapshot_add_slots(const struct heap_snapshot *snapshot, uint32_t start,
+					   uint32_t end, uint32_t *values)
+{
+	for (uint32_t i = start; i < end; i++) {
+		uint32_t slot = 0;
+
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			if (__builtin_add_overflow(slot, values[j], &slot))
+				return heap_section_damaged(HEAP_TAG_EDGE_SLOTS,
+							    "a value is out of range");
+			values[j] = slot;
+		}
+	}
+	return NULL;
+}
+
+struct slots {
+	const struct heap_snapshot *snapshot;
+	uint32_t *values;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *add_slots(void *context, size_t number)
+{
+	const struct slots *slots = context;
+	uint32_t start = (uint32_t)number * PIECE, objects = slots->snapshot->object_count;
+
+	return heap_snapshot_add_slots(slots->snapshot, start,
+				       objects - start < PIECE ? objects : start + PIECE,
+				       slots->values);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_edges(struct heap_snapshot *snapshot)
+{
+	CLEANUP_COLUMN uint32_t *first = NULL;
+	CLEANUP_COLUMN heap_object_id *target = NULL;
+	struct targets targets = { .snapshot = snapshot };
+	size_t pieces = ((size_t)snapshot->edge_count + PIECE - 1) / PIECE;
+	struct heap_error *error;
+
+	if (snapshot->edge_target)
+		return NULL;
+	error = read_first_edges(snapshot, &first);
+	if (!error)
+		error = heap_snapshot_section(snapshot, HEAP_TAG_EDGE_TARGETS, &targets.section);
+	if (!error && targets.section->count != snapshot->edge_count)
+		error = heap_section_damaged(HEAP_TAG_EDGE_TARGETS,
+					     "it has too few or too many values");
+	if (!error)
+		error = heap_column_create(snapshot->edge_count, sizeof(*target), &target);
+	targets.first = first;
+	targets.values = target;
+	if (!error)
+		error = heap_parallel_run(pieces, read_targets, &targets);
+	if (error)
+		return error;
+	snapshot->edge_first = keep(first);
+	snapshot->edge_target = keep(target);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_quality(struct heap_snapshot *snapshot)
+{
+	CLEANUP_COLUMN uint32_t *interior = NULL;
+	CLEANUP_COLUMN uint8_t *flags = NULL;
+	struct heap_error *error;
+
+	if (snapshot->edge_interior)
+		return NULL;
+	error = read_column(snapshot, HEAP_TAG_EDGE_INTERIORS, sizeof(*interior),
+			    snapshot->edge_count, &interior);
+	if (!error)
+		error = read_column(snapshot, HEAP_TAG_EDGE_FLAGS, sizeof(*flags),
+				    snapshot->edge_count, &flags);
+	if (error)
+		return error;
+	heap_column_rest(interior);
+	heap_column_rest(flags);
+	snapshot->edge_interior = keep(interior);
+	snapshot->edge_flags = keep(flags);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_slots(struct heap_snapshot *snapshot)
+{
+	CLEANUP_COLUMN uint32_t *slot = NULL;
+	struct heap_error *error;
+
+	if (snapshot->edge_slot && !heap_snapshot_is_partial(snapshot, HEAP_COLUMN_SLOTS))
+		return NULL;
+	heap_snapshot_drop_partial(snapshot, HEAP_COLUMN_SLOTS);
+	error = read_column(snapshot, HEAP_TAG_EDGE_SLOTS, sizeof(*slot), snapshot->edge_count,
+			    &slot);
+	if (!error)
+		error = heap_parallel_run(((size_t)snapshot->object_count + PIECE - 1) / PIECE,
+					  add_slots, &(struct slots){ snapshot, slot });
+	if (error)
+		return error;
+	heap_column_rest(slot);
+	snapshot->edge_slot = keep(slot);
+	return NULL;
+}
+
+// --- parts -------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *load_parts(struct heap_snapshot *snapshot)
+{
+	struct heap_error *error = heap_snapshot_read_table(snapshot, &heap_parts_table);
+
+	for (uint32_t i = 0; !error && i < snapshot->part_count; i++) {
+		const struct heap_part *part = &snapshot->parts[i];
+
+		if (part->evidence >= HEAP_EVIDENCE_KINDS)
+			error = heap_section_damaged(HEAP_TAG_PARTS, "a value is out of range");
+		else if (i > 0 &&
+			 (part->object < part[-1].object ||
+			  (part->object == part[-1].object && part->offset <= part[-1].offset)))
+			error = heap_section_damaged(HEAP_TAG_PARTS, "it is not sorted");
+	}
+	if (!error)
+		return NULL;
+	free(snapshot->parts);
+	snapshot->parts = NULL;
+	snapshot->part_count = 0;
+	return error;
+}
+
+uint64_t heap_snapshot_first_root_edge(const struct heap_snapshot *snapshot, heap_root_id root)
+{
+	uint64_t low = 0, high = snapshot->root_edge_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (snapshot->root_edges[middle].root < root)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct heap_sample *heap_snapshot_sample(const struct heap_snapshot *snapshot,
+					       heap_object_id object)
+{
+	uint32_t low = 0, high = snapshot->sample_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (snapshot->samples[middle].object < object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < snapshot->sample_count && snapshot->samples[low].object == object
+		       ? &snapshot->samples[low]
+		       : NULL;
+}
+
+uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
+			     uint32_t *first)
+{
+	uint32_t low = 0, high = snapshot->part_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (snapshot->parts[middle].object < object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*first = low;
+	while (low < snapshot->part_count && snapshot->parts[low].object == object)
+		low++;
+	return low;
+}
+
+// What a value and its repetitions take up; UINT64_MAX: more than there can be.
+static uint64_t extent(const struct heap_types *types, heap_type_id type, uint64_t elements)
+{
+	uint64_t size = heap_types_size(types, type), start = 0, result;
+	heap_type_id element;
+
+	if (elements <= 1)
+		return size;
+	if (heap_types_flexible(types, type, &start, &element)) {
+		size = heap_types_size(types, element);
+		elements--;
+	}
+	if (__builtin_mul_overflow(size, elements, &result) ||
+	    __builtin_add_overflow(start, result, &result))
+		return UINT64_MAX;
+	return result;
+}
+
+uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot, const struct heap_part *part)
+{
+	uint64_t size = extent(&snapshot->types, part->type, part->elements);
+	uint64_t object = snapshot->size[part->object];
+	uint64_t left = object > part->offset ? object - part->offset : 0;
+
+	return size < left ? size : left;
+}
+
+// --- loading -----------------------------------------------------------------
+
+struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned columns)
+{
+	struct heap_error *error = NULL;
+
+	if (!snapshot->file)
+		return NULL; // made in memory: all is there
+	for (unsigned i = 0; !error && i < HEAP_OBJECT_COLUMNS; i++) {
+		if (columns & 1u << i)
+			error = load_column(snapshot, 1u << i, &heap_object_columns[i]);
+	}
+	if (!error && (columns & (HEAP_COLUMN_EDGES | HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS)))
+		error = load_edges(snapshot);
+	if (!error && (columns & (HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS)))
+		error = load_quality(snapshot);
+	if (!error && (columns & HEAP_COLUMN_SLOTS))
+		error = load_slots(snapshot);
+	if (!error && (columns & HEAP_COLUMN_PARTS) && !snapshot->parts)
+		error = load_parts(snapshot);
+	if (!error && snapshot->declarations && (columns & HEAP_DECLARED_COLUMNS))
+		return heap_declarations_apply(snapshot);
+	return heap_snapshot_within(snapshot, error);
+}
+
+heap_object_id heap_snapshot_find_before(const struct heap_snapshot *snapshot, uint64_t address)
+{
+	uint32_t low = 0, high = snapshot->object_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (snapshot->address[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low == 0 ? HEAP_NO_OBJECT : low - 1;
+}
+
+const struct heap_call *heap_snapshot_function(const struct heap_snapshot *snapshot,
+					       uint64_t address)
+{
+	uint32_t low = 0, high = snapshot->function_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (snapshot->functions[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < snapshot->function_count && snapshot->functions[low].address == address
+		       ? &snapshot->functions[low]
+		       : NULL;
+}
+
+heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address)
+{
+	heap_object_id object = address == UINT64_MAX
+					? HEAP_NO_OBJECT
+					: heap_snapshot_find_before(snapshot, address + 1);
+
+	if (object == HEAP_NO_OBJECT)
+		return HEAP_NO_OBJECT;
+
+	uint64_t offset = address - snapshot->address[object];
+
+	// Of an object of no bytes one can only know the start.
+	return offset < snapshot->size[object] || offset == 0 ? object : HEAP_NO_OBJECT;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/snapshot/snapshot_info.h"
+
+#define KEY(name) \
+	{ \
+#name, offsetof(struct heap_info, name) \
+	}
+
+const struct heap_info_key heap_info_texts[] = {
+	KEY(program), KEY(command), KEY(host), KEY(maker), KEY(id), KEY(trace), KEY(other_malloc),
+};
+const size_t heap_info_text_count = sizeof(heap_info_texts) / sizeof(heap_info_texts[0]);
+
+const struct heap_info_key heap_info_numbers[] = {
+	KEY(pid),           KEY(serial),         KEY(time_ns),
+	KEY(start_time_ns), KEY(stop_ns),        KEY(clone_ns),
+	KEY(content_limit), KEY(untyped),        KEY(missed_threads),
+	KEY(writer_ns),     KEY(writer_bytes),   KEY(copied_bytes),
+	KEY(checkpoint_ns), KEY(trace_start_ns), KEY(late_ns),
+	KEY(steps),         KEY(stop_calls),
+};
+const size_t heap_info_number_count = sizeof(heap_info_numbers) / sizeof(heap_info_numbers[0]);

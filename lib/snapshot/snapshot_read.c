@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/snapshot/snapshot.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+#include "lib/snapshot/declarations.h"
+#include "lib/snapshot/snapshot_info.h"
+#include "lib/snapshot/snapshot_read.h"
+#include "lib/snapshot/snapshot_tables.h"
+#include "lib/base/varint.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct heap_error *heap_snapshot_section(const struct heap_snapshot *snapshot, uint32_t tag,
+					 const struct heap_section **result)
+{
+	const struct heap_section *section = heap_file_find(snapshot->file, tag);
+	struct heap_error *error;
+
+	if (!section)
+		return heap_section_damaged(tag, "it is missing");
+	error = heap_file_check(snapshot->file, section);
+	if (!error)
+		*result = section;
+	return error;
+}
+
+struct heap_error *heap_snapshot_within(const struct heap_snapshot *snapshot,
+					struct heap_error *error)
+{
+	return snapshot->path ? heap_error_within(error, "%s", snapshot->path) : error;
+}
+
+// Reads a whole section of bytes, and a NUL after them. The result is a pointer to them.
+HEAP_MUST_CHECK
+static struct heap_error *read_bytes(const struct heap_snapshot *snapshot, uint32_t tag,
+				     void *result, uint64_t *size)
+{
+	const struct heap_section *section;
+	struct heap_error *error = heap_snapshot_section(snapshot, tag, &section);
+
+	if (error)
+		return error;
+
+	CLEANUP_FREE uint8_t *bytes = malloc(section->count + 1);
+
+	if (!bytes)
+		return heap_error_out_of_memory();
+	error = heap_file_read_bytes(snapshot->file, section, 0, section->count, bytes);
+	if (error)
+		return error;
+	bytes[section->count] = '\0';
+	*size = section->count;
+	*(uint8_t **)result = keep(bytes);
+	return NULL;
+}
+
+// Strings must begin with the empty one and end with a NUL.
+HEAP_MUST_CHECK
+static struct heap_error *read_strings(const struct heap_snapshot *snapshot, uint32_t tag,
+				       char **strings, uint64_t *size)
+{
+	struct heap_error *error = read_bytes(snapshot, tag, strings, size);
+
+	if (error)
+		return error;
+	if (*size == 0 || *size > UINT32_MAX || (*strings)[0] != '\0' ||
+	    (*strings)[*size - 1] != '\0')
+		return heap_section_damaged(tag, "its strings have no end");
+	return NULL;
+}
+
+// --- info --------------------------------------------------------------------
+
+static void set_info(struct heap_info *info, const char *key, size_t key_length, const char *value)
+{
+	for (size_t i = 0; i < heap_info_text_count; i++) {
+		if (strlen(heap_info_texts[i].key) == key_length &&
+		    memcmp(heap_info_texts[i].key, key, key_length) == 0)
+			*(const char **)((char *)info + heap_info_texts[i].offset) = value;
+	}
+	for (size_t i = 0; i < heap_info_number_count; i++) {
+		if (strlen(heap_info_numbers[i].key) == key_length &&
+		    memcmp(heap_info_numbers[i].key, key, key_length) == 0)
+			*(uint64_t *)((char *)info + heap_info_numbers[i].offset) =
+				strtoull(value, NULL, 10);
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_info(struct heap_snapshot *snapshot)
+{
+	uint64_t size;
+	struct heap_error *error =
+		read_bytes(snapshot, HEAP_TAG_INFO, &snapshot->info_bytes, &size);
+
+	for (size_t i = 0; i < heap_info_text_count; i++)
+		*(const char **)((char *)&snapshot->info + heap_info_texts[i].offset) = "";
+	if (error)
+		return error;
+	for (char *at = snapshot->info_bytes; at < snapshot->info_bytes + size;
+	     at += strlen(at) + 1) {
+		char *equals = strchr(at, '=');
+
+		if (equals)
+			set_info(&snapshot->info, at, (size_t)(equals - at), equals + 1);
+	}
+	return NULL;
+}
+
+// --- tables ------------------------------------------------------------------
+
+static void store(uint8_t *at, uint8_t size, uint64_t value)
+{
+	switch (size) {
+	case 1:
+		*at = (uint8_t)value;
+		break;
+	case 4:
+		*(uint32_t *)at = (uint32_t)value;
+		break;
+	default:
+		*(uint64_t *)at = value;
+	}
+}
+
+static bool fits(uint8_t size, uint64_t value)
+{
+	return size == 8 || value < UINT64_C(1) << 8 * size;
+}
+
+// Whether a field may hold that, given the tables that have been read.
+static bool decode_field(const struct heap_snapshot *snapshot, const struct heap_field *field,
+			 uint64_t value, uint8_t *row)
+{
+	bool good = true;
+	uint64_t limit = UINT64_MAX;
+
+	switch (field->kind) {
+	case HEAP_FIELD_SIGNED:
+		value = (uint64_t)heap_unzigzag(value);
+		break;
+	case HEAP_FIELD_STRING:
+		good = value < snapshot->string_size;
+		break;
+	case HEAP_FIELD_TYPE_STRING:
+		good = value < snapshot->types.string_size;
+		break;
+	case HEAP_FIELD_TYPE:
+		good = value < snapshot->types.count;
+		break;
+	case HEAP_FIELD_ROOT:
+		good = value < snapshot->root_count;
+		break;
+	case HEAP_FIELD_OBJECT:
+		good = value < snapshot->object_count;
+		break;
+	case HEAP_FIELD_CALL:
+		good = value < snapshot->call_count;
+		break;
+	case HEAP_FIELD_MODULE:
+		limit = snapshot->module_count;
+		break;
+	case HEAP_FIELD_THREAD:
+		limit = snapshot->thread_count;
+		break;
+	case HEAP_FIELD_FRAME:
+		limit = snapshot->frame_count;
+		break;
+	}
+	if (limit != UINT64_MAX) {
+		good = value <= limit;
+		value = value == 0 ? HEAP_NO_INDEX : value - 1;
+	}
+	if (!good || !fits(field->size, value))
+		return false;
+	store(row + field->offset, field->size, value);
+	return true;
+}
+
+struct heap_error *heap_snapshot_read_table(struct heap_snapshot *snapshot,
+					    const struct heap_table *table)
+{
+	uint8_t *base = (uint8_t *)snapshot;
+	const struct heap_section *section;
+
+	if (table->since > HEAP_SINCE_FIRST && !heap_file_find(snapshot->file, table->tag))
+		return NULL;
+
+	struct heap_error *error = heap_snapshot_section(snapshot, table->tag, &section);
+
+	if (error)
+		return error;
+	if (section->fields < table->field_count)
+		return heap_section_damaged(table->tag, "its rows are too short");
+
+	uint64_t count = section->count / section->fields;
+	CLEANUP_FREE uint64_t *values = malloc(section->count * sizeof(*values) + 1);
+	CLEANUP_FREE uint8_t *rows = calloc(count + 1, table->row_size);
+
+	if (!values || !rows)
+		return heap_error_out_of_memory();
+	if (table->count_size == 4 && count >= UINT32_MAX)
+		return heap_section_damaged(table->tag, "it has too many rows");
+	error = heap_file_read_u64(snapshot->file, section, 0, section->count, values);
+	if (error)
+		return error;
+	for (uint64_t i = 0; i < count; i++) {
+		for (uint16_t j = 0; j < table->field_count; j++) {
+			if (!decode_field(snapshot, &table->fields[j],
+					  values[i * section->fields + j],
+					  rows + i * table->row_size))
+				return heap_section_damaged(table->tag, "a value is out of range");
+		}
+	}
+	*(uint8_t **)(base + table->array_offset) = keep(rows);
+	store(base + table->count_offset, table->count_size, count);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_epochs(struct heap_snapshot *snapshot)
+{
+	const struct heap_section *section;
+	struct heap_error *error = heap_snapshot_section(snapshot, HEAP_TAG_EPOCHS, &section);
+
+	if (error)
+		return error;
+	if (section->count >= UINT32_MAX)
+		return heap_section_damaged(HEAP_TAG_EPOCHS, "it has too many epochs");
+	snapshot->epochs = malloc(section->count * sizeof(*snapshot->epochs) + 1);
+	if (!snapshot->epochs)
+		return heap_error_out_of_memory();
+	snapshot->epoch_count = (uint32_t)section->count;
+	error = heap_file_read_u64(snapshot->file, section, 0, section->count, snapshot->epochs);
+	if (error)
+		return error;
+	for (uint32_t i = 1; i < snapshot->epoch_count; i++) {
+		if (snapshot->epochs[i] < snapshot->epochs[i - 1])
+			return heap_section_damaged(HEAP_TAG_EPOCHS, "its epochs do not ascend");
+	}
+	return NULL;
+}
+
+// How many values a column has, which are numbered by 32 bits.
+HEAP_MUST_CHECK
+static struct heap_error *read_count(const struct heap_snapshot *snapshot, uint32_t tag,
+				     uint32_t *result)
+{
+	const struct heap_section *section = heap_file_find(snapshot->file, tag);
+
+	if (!section)
+		return heap_section_damaged(tag, "it is missing");
+	if (section->count >= UINT32_MAX)
+		return heap_section_damaged(tag, "it has too many values");
+	*result = (uint32_t)section->count;
+	return NULL;
+}
+
+// --- what descriptions of single fields cannot say ----------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *check_threads(const struct heap_snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+		const struct heap_thread *thread = &snapshot->threads[i];
+
+		if (thread->state > HEAP_THREAD_MISSING)
+			return heap_section_damaged(HEAP_TAG_THREADS,
+						    "a thread is in an unknown state");
+		if (thread->first_frame > snapshot->frame_count ||
+		    thread->frames > snapshot->frame_count - thread->first_frame)
+			return heap_section_damaged(HEAP_TAG_THREADS,
+						    "a thread's frames do not exist");
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_roots(const struct heap_snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->root_count; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+
+		if (root->kind >= HEAP_ROOT_KINDS)
+			return heap_section_damaged(HEAP_TAG_ROOTS, "a root is of an unknown kind");
+		if (root->size > UINT64_MAX - root->address)
+			return heap_section_damaged(HEAP_TAG_ROOTS, "a root is too large");
+		if (root->content > snapshot->root_content_size ||
+		    root->content_size > snapshot->root_content_size - root->content)
+			return heap_section_damaged(HEAP_TAG_ROOTS,
+						    "a root's value does not exist");
+	}
+	for (uint64_t i = 1; i < snapshot->root_edge_count; i++) {
+		if (snapshot->root_edges[i].root < snapshot->root_edges[i - 1].root)
+			return heap_section_damaged(HEAP_TAG_ROOT_EDGES, "it is not sorted");
+	}
+	return NULL;
+}
+
+// No backtrace may run in circles.
+HEAP_MUST_CHECK
+static struct heap_error *check_steps(const struct heap_snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->step_count; i++) {
+		if (snapshot->steps[i].caller >= i && i > 0)
+			return heap_section_damaged(HEAP_TAG_STEPS,
+						    "a step's caller comes after it");
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_samples(const struct heap_snapshot *snapshot)
+{
+	for (uint32_t i = 1; i < snapshot->sample_count; i++) {
+		if (snapshot->samples[i].object <= snapshot->samples[i - 1].object)
+			return heap_section_damaged(HEAP_TAG_SAMPLES, "it is not sorted");
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_ranges(const struct heap_snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->module_count; i++) {
+		if (snapshot->modules[i].end < snapshot->modules[i].start)
+			return heap_section_damaged(HEAP_TAG_MODULES,
+						    "a module ends before it starts");
+	}
+	for (uint32_t i = 0; i < snapshot->mapping_count; i++) {
+		if (snapshot->mappings[i].end < snapshot->mappings[i].start)
+			return heap_section_damaged(HEAP_TAG_MAPPINGS,
+						    "a mapping ends before it starts");
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_tables(const struct heap_snapshot *snapshot)
+{
+	struct heap_error *error = heap_types_check(&snapshot->types);
+
+	if (!error)
+		error = check_threads(snapshot);
+	if (!error)
+		error = check_roots(snapshot);
+	if (!error)
+		error = check_steps(snapshot);
+	if (!error)
+		error = check_samples(snapshot);
+	return error ? error : check_ranges(snapshot);
+}
+
+// --- opening -----------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *read_all_strings(struct heap_snapshot *snapshot)
+{
+	uint64_t size;
+	struct heap_error *error = read_info(snapshot);
+
+	if (!error)
+		error = read_strings(snapshot, HEAP_TAG_STRINGS, &snapshot->strings,
+				     &snapshot->string_size);
+	if (!error)
+		error = read_strings(snapshot, HEAP_TAG_TYPE_STRINGS, &snapshot->types.strings,
+				     &size);
+	if (!error)
+		snapshot->types.string_size = (uint32_t)size;
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_tables(struct heap_snapshot *snapshot)
+{
+	struct heap_error *error = read_all_strings(snapshot);
+
+	if (!error)
+		error = read_count(snapshot, HEAP_TAG_ADDRESSES, &snapshot->object_count);
+	if (!error)
+		error = read_count(snapshot, HEAP_TAG_EDGE_TARGETS, &snapshot->edge_count);
+	for (size_t i = 0; !error && i < heap_table_count; i++)
+		error = heap_snapshot_read_table(snapshot, &heap_tables[i]);
+	if (!error)
+		error = read_epochs(snapshot);
+	if (!error)
+		error = read_bytes(snapshot, HEAP_TAG_ROOT_CONTENT, &snapshot->root_content,
+				   &snapshot->root_content_size);
+	if (!error)
+		error = check_tables(snapshot);
+	return error ? error : heap_types_name_unnamed(&snapshot->types);
+}
+
+struct heap_error *heap_snapshot_open(const char *path, struct heap_snapshot **result)
+{
+	struct heap_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	struct heap_error *error;
+
+	if (!snapshot)
+		return heap_error_out_of_memory();
+	snapshot->path = strdup(path);
+	error = snapshot->path ? heap_file_open(path, &snapshot->file) : heap_error_out_of_memory();
+	if (!error)
+		error = heap_snapshot_within(snapshot, read_tables(snapshot));
+	if (!error)
+		error = heap_declarations_read(snapshot);
+	if (error) {
+		heap_snapshot_close(snapshot);
+		return error;
+	}
+	*result = snapshot;
+	return NULL;
+}
+
+struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,
+					     struct heap_snapshot **result)
+{
+	struct heap_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	struct heap_error *error;
+
+	if (!snapshot)
+		return heap_error_out_of_memory();
+	error = heap_file_open_memory(bytes, size, &snapshot->file);
+	if (!error)
+		error = read_tables(snapshot);
+	if (error) {
+		heap_snapshot_close(snapshot);
+		return error;
+	}
+	*result = snapshot;
+	return NULL;
+}
+
+void heap_snapshot_close(struct heap_snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	heap_types_deinit(&snapshot->types);
+	heap_file_close(snapshot->file);
+	free(snapshot->path);
+	free(snapshot->info_bytes);
+	free(snapshot->strings);
+	free(snapshot->modules);
+	free(snapshot->sites);
+	free(snapshot->calls);
+	free(snapshot->functions);
+	free(snapshot->steps);
+	free(snapshot->roots);
+	free(snapshot->root_edges);
+	free(snapshot->threads);
+	free(snapshot->frames);
+	free(snapshot->mappings);
+	free(snapshot->damages);
+	free(snapshot->samples);
+	free(snapshot->epochs);
+	free(snapshot->root_content);
+	for (size_t i = 0; i < HEAP_OBJECT_COLUMNS; i++)
+		heap_column_destroy(
+			*(void **)((char *)snapshot + heap_object_columns[i].array_offset));
+	heap_column_destroy(snapshot->edge_first);
+	heap_column_destroy(snapshot->edge_target);
+	heap_column_destroy(snapshot->edge_slot);
+	heap_column_destroy(snapshot->edge_interior);
+	heap_column_destroy(snapshot->edge_flags);
+	free(snapshot->parts);
+	heap_contents_destroy(snapshot->contents);
+	heap_around_destroy(snapshot->around);
+	heap_declarations_destroy(snapshot->declarations);
+	free(snapshot);
+}

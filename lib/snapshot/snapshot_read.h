@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_SNAPSHOT_READ_H
+#define HEAP_SNAPSHOT_READ_H
+
+/** What the parts that read a snapshot share: tables, columns, contents. */
+
+#include "lib/file/file.h"
+#include "lib/snapshot/snapshot.h"
+#include "lib/snapshot/snapshot_tables.h"
+
+/** A section that must be there. Its count has been checked, and may be allocated by. */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_section(const struct heap_snapshot *snapshot, uint32_t tag,
+					 const struct heap_section **result);
+
+/** Reads a table and checks its fields. One that older snapshots lack stays empty. */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_read_table(struct heap_snapshot *snapshot,
+					    const struct heap_table *table);
+
+/** Puts the snapshot's path before an error's message. NULL stays NULL. */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_within(const struct heap_snapshot *snapshot,
+					struct heap_error *error);
+
+/** Decodes values [first, first + count) of a section, each of so many bytes: 1, 4 or 8. */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_read_values(const struct heap_snapshot *snapshot,
+					     const struct heap_section *section, uint8_t width,
+					     uint64_t first, uint64_t count, void *values);
+
+/** Whether values of objects, from @p start on, are within bounds. @param values  [count] */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_check_values(const struct heap_snapshot *snapshot, uint32_t tag,
+					      uint32_t start, uint32_t count, const void *values);
+
+/** Makes differences slots, for the edges of objects [start, end). @param values  [edges] */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_add_slots(const struct heap_snapshot *snapshot, uint32_t start,
+					   uint32_t end, uint32_t *values);
+
+/** Whether a column (one of enum heap_columns) is loaded in part. */
+bool heap_snapshot_is_partial(const struct heap_snapshot *snapshot, unsigned column);
+
+/** Frees what has been loaded of columns that are loaded in part. */
+void heap_snapshot_drop_partial(struct heap_snapshot *snapshot, unsigned columns);
+
+/** NULL is fine. */
+void heap_around_destroy(struct heap_around *around);
+
+/** NULL is fine. */
+void heap_contents_destroy(struct heap_contents *contents);
+
+#endif

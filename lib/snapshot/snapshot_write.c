@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/snapshot/snapshot.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/snapshot/snapshot_info.h"
+#include "lib/snapshot/snapshot_tables.h"
+#include "lib/snapshot/stored_edges.h"
+#include "lib/base/varint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	CONTENT_PIECE = 65536,
+	BATCH = 1024, // values of a column that are made, or gone through, at a time
+	ADDRESS = 0,  // columns, in the order of enum heap_columns
+	SIZE = 1,
+};
+
+static uint64_t load(const uint8_t *at, uint8_t size)
+{
+	switch (size) {
+	case 1:
+		return *at;
+	case 4:
+		return *(const uint32_t *)at;
+	default:
+		return *(const uint64_t *)at;
+	}
+}
+
+static uint64_t encode_field(const uint8_t *row, const struct heap_field *field)
+{
+	uint64_t value = load(row + field->offset, field->size);
+
+	switch (field->kind) {
+	case HEAP_FIELD_SIGNED:
+		return heap_zigzag((int64_t)value);
+	case HEAP_FIELD_MODULE:
+	case HEAP_FIELD_THREAD:
+	case HEAP_FIELD_FRAME:
+		return value == HEAP_NO_INDEX ? 0 : value + 1;
+	default:
+		return value;
+	}
+}
+
+static void write_table(struct heap_file_writer *writer, const struct heap_snapshot *snapshot,
+			const struct heap_table *table)
+{
+	const uint8_t *base = (const uint8_t *)snapshot;
+	const uint8_t *row = *(const uint8_t *const *)(base + table->array_offset);
+	uint64_t rows = load(base + table->count_offset, table->count_size);
+
+	heap_file_writer_begin(writer, table->tag, HEAP_ENCODING_VARINT, table->field_count);
+	for (uint64_t i = 0; i < rows; i++, row += table->row_size) {
+		for (uint16_t j = 0; j < table->field_count; j++)
+			heap_file_writer_put(writer, encode_field(row, &table->fields[j]));
+	}
+	heap_file_writer_end(writer);
+}
+
+static void write_bytes(struct heap_file_writer *writer, uint32_t tag, const void *bytes,
+			size_t size)
+{
+	heap_file_writer_begin(writer, tag, HEAP_ENCODING_BYTES, 1);
+	heap_file_writer_put_bytes(writer, bytes, size);
+	heap_file_writer_end(writer);
+}
+
+static void write_info(struct heap_file_writer *writer, const struct heap_info *info)
+{
+	heap_file_writer_begin(writer, HEAP_TAG_INFO, HEAP_ENCODING_BYTES, 1);
+	for (size_t i = 0; i < heap_info_text_count; i++) {
+		const char *key = heap_info_texts[i].key;
+		const char *value =
+			*(const char *const *)((const char *)info + heap_info_texts[i].offset);
+
+		value = value ? value : "";
+		heap_file_writer_put_bytes(writer, key, strlen(key));
+		heap_file_writer_put_bytes(writer, "=", 1);
+		heap_file_writer_put_bytes(writer, value, strlen(value) + 1);
+	}
+	for (size_t i = 0; i < heap_info_number_count; i++) {
+		char pair[64];
+		int length = snprintf(
+			pair, sizeof(pair), "%s=%llu", heap_info_numbers[i].key,
+			(unsigned long long)*(const uint64_t *)((const char *)info +
+								heap_info_numbers[i].offset));
+
+		heap_file_writer_put_bytes(writer, pair, (size_t)length + 1);
+	}
+	heap_file_writer_end(writer);
+}
+
+// What is written, and where it comes from.
+struct job {
+	struct heap_file_writer *writer;
+	const struct heap_snapshot *snapshot;
+	const struct heap_snapshot_source *source;
+};
+
+// --- columns -----------------------------------------------------------------
+
+// Values of a column of objects. @param number  of its bit in enum heap_columns
+static void get_values(const struct job *job, unsigned number, uint32_t first, uint32_t count,
+		       uint64_t values[BATCH])
+{
+	const struct heap_column *column = &heap_object_columns[number];
+	const uint8_t *array =
+		*(const uint8_t *const *)((const uint8_t *)job->snapshot + column->array_offset);
+
+	if (array) {
+		for (uint32_t i = 0; i < count; i++)
+			values[i] =
+				load(array + (size_t)(first + i) * column->width, column->width);
+		return;
+	}
+	memset(values, 0, count * sizeof(*values));
+	if (job->source->column)
+		job->source->column(job->source->context, 1u << number, first, count, values);
+}
+
+static uint32_t batch_from(const struct job *job, uint32_t first)
+{
+	uint32_t left = job->snapshot->object_count - first;
+
+	return left < BATCH ? left : BATCH;
+}
+
+static void write_as_bytes(struct heap_file_writer *writer, const uint64_t *values, uint32_t count)
+{
+	uint8_t bytes[BATCH];
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes[i] = (uint8_t)values[i];
+	heap_file_writer_put_bytes(writer, bytes, count);
+}
+
+static void write_column(const struct job *job, unsigned number)
+{
+	const struct heap_column *column = &heap_object_columns[number];
+	uint64_t values[BATCH];
+
+	heap_file_writer_begin(job->writer, column->tag, column->encoding, 1);
+	for (uint32_t first = 0, count; first < job->snapshot->object_count; first += count) {
+		count = batch_from(job, first);
+		get_values(job, number, first, count, values);
+		if (column->encoding == HEAP_ENCODING_BYTES)
+			write_as_bytes(job->writer, values, count);
+		else
+			heap_file_writer_put_values(job->writer, values, count);
+	}
+	heap_file_writer_end(job->writer);
+}
+
+// --- edges -------------------------------------------------------------------
+
+static void write_counts(const struct job *job)
+{
+	const uint32_t *first = job->snapshot->edge_first;
+
+	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_COUNTS, HEAP_ENCODING_VARINT, 1);
+	for (uint32_t i = 0; i < job->snapshot->object_count; i++)
+		heap_file_writer_put(job->writer, first[i + 1] - first[i]);
+	heap_file_writer_end(job->writer);
+}
+
+static void write_slots(const struct job *job)
+{
+	const uint32_t *first = job->snapshot->edge_first, *slot = job->snapshot->edge_slot;
+
+	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_SLOTS, HEAP_ENCODING_VARINT, 1);
+	for (uint32_t i = 0; i < job->snapshot->object_count; i++) {
+		for (uint32_t j = first[i]; j < first[i + 1]; j++)
+			heap_file_writer_put(job->writer,
+					     slot[j] - (j > first[i] ? slot[j - 1] : 0));
+	}
+	heap_file_writer_end(job->writer);
+}
+
+static void write_targets(const struct job *job)
+{
+	const uint32_t *first = job->snapshot->edge_first;
+
+	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_TARGETS, HEAP_ENCODING_VARINT, 1);
+	for (uint32_t i = 0; i < job->snapshot->object_count; i++) {
+		for (uint32_t j = first[i]; j < first[i + 1]; j++)
+			heap_file_writer_put(job->writer,
+					     heap_zigzag_u32(job->snapshot->edge_target[j] - i));
+	}
+	heap_file_writer_end(job->writer);
+}
+
+static void write_interiors(const struct job *job)
+{
+	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_INTERIORS, HEAP_ENCODING_VARINT, 1);
+	for (uint32_t i = 0; i < job->snapshot->edge_count; i++)
+		heap_file_writer_put(job->writer, job->snapshot->edge_interior[i]);
+	heap_file_writer_end(job->writer);
+}
+
+// Of edges whose slots nobody knows to be pointers.
+static void write_no_flags(const struct job *job, uint64_t count)
+{
+	static const uint8_t none[BATCH];
+
+	heap_file_writer_begin(job->writer, HEAP_TAG_EDGE_FLAGS, HEAP_ENCODING_BYTES, 1);
+	for (; count >= BATCH; count -= BATCH)
+		heap_file_writer_put_bytes(job->writer, none, BATCH);
+	heap_file_writer_put_bytes(job->writer, none, count);
+	heap_file_writer_end(job->writer);
+}
+
+// Slots as differences within their object, targets as differences to it: both small.
+static void write_edges(const struct job *job)
+{
+	const struct heap_snapshot *snapshot = job->snapshot;
+	struct heap_stored_edges *stored = job->source->edges;
+
+	if (stored) {
+		heap_stored_edges_write(stored, snapshot->object_count, job->writer);
+		write_no_flags(job, heap_stored_edges_count(stored));
+		return;
+	}
+	write_counts(job);
+	write_slots(job);
+	write_targets(job);
+	write_interiors(job);
+	write_bytes(job->writer, HEAP_TAG_EDGE_FLAGS, snapshot->edge_flags, snapshot->edge_count);
+}
+
+// --- contents ----------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *write_content(const struct job *job, heap_object_id object,
+					uint64_t address, uint64_t size, uint8_t *piece)
+{
+	for (uint64_t at = 0; at < size; at += CONTENT_PIECE) {
+		size_t part = size - at < CONTENT_PIECE ? size - at : CONTENT_PIECE;
+		struct heap_error *error = job->source->content(job->source->context, object,
+								address + at, piece, part);
+
+		if (error)
+			return error;
+		heap_file_writer_put_bytes(job->writer, piece, part);
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_contents(const struct job *job)
+{
+	CLEANUP_FREE uint8_t *piece = malloc(CONTENT_PIECE);
+	uint64_t limit = job->source->content ? job->snapshot->info.content_limit : 0;
+	uint32_t objects = limit > 0 ? job->snapshot->object_count : 0;
+	struct heap_error *error = piece ? NULL : heap_error_out_of_memory();
+	uint64_t addresses[BATCH], sizes[BATCH];
+
+	heap_file_writer_begin(job->writer, HEAP_TAG_CONTENT, HEAP_ENCODING_BYTES, 1);
+	for (uint32_t first = 0, count; !error && first < objects; first += count) {
+		count = batch_from(job, first);
+		get_values(job, ADDRESS, first, count, addresses);
+		get_values(job, SIZE, first, count, sizes);
+		for (uint32_t i = 0; !error && i < count; i++)
+			error = write_content(job, first + i, addresses[i],
+					      sizes[i] < limit ? sizes[i] : limit, piece);
+	}
+	if (!error)
+		heap_file_writer_end(job->writer);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_all(const struct job *job)
+{
+	struct heap_file_writer *writer = job->writer;
+	const struct heap_snapshot *snapshot = job->snapshot;
+	struct heap_error *error;
+
+	write_info(writer, &snapshot->info);
+	write_bytes(writer, HEAP_TAG_STRINGS, snapshot->strings, snapshot->string_size);
+	write_bytes(writer, HEAP_TAG_TYPE_STRINGS, snapshot->types.strings,
+		    snapshot->types.string_size);
+	for (size_t i = 0; i < heap_table_count; i++)
+		write_table(writer, snapshot, &heap_tables[i]);
+	heap_file_writer_begin(writer, HEAP_TAG_EPOCHS, HEAP_ENCODING_DELTA, 1);
+	for (uint32_t i = 0; i < snapshot->epoch_count; i++)
+		heap_file_writer_put(writer, snapshot->epochs[i]);
+	heap_file_writer_end(writer);
+	write_bytes(writer, HEAP_TAG_ROOT_CONTENT, snapshot->root_content,
+		    snapshot->root_content_size);
+	for (unsigned i = 0; i < HEAP_OBJECT_COLUMNS; i++)
+		write_column(job, i);
+	write_edges(job);
+	write_table(writer, snapshot, &heap_parts_table);
+	error = write_contents(job);
+	return error ? error : heap_file_writer_finish(writer);
+}
+
+struct heap_error *heap_snapshot_write(const struct heap_snapshot *snapshot, int descriptor,
+				       const struct heap_snapshot_source *source)
+{
+	struct heap_file_writer *writer;
+	struct heap_error *error = heap_file_writer_create(descriptor, &writer);
+
+	if (error)
+		return error;
+	error = write_all(&(struct job){ writer, snapshot, source });
+	heap_file_writer_destroy(writer);
+	return error;
+}

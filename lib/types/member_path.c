@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/types/member_path.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 24,   // classes and unnamed members inside each other
+	MAX_VISITS = 512, // classes looked at for one name
+};
+
+static const struct heap_type *stripped(const struct heap_types *types, heap_type_id type)
+{
+	return &types->types[heap_types_strip(types, type)];
+}
+
+static bool has_members(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
+	       type->kind == HEAP_TYPE_UNION;
+}
+
+// --- names -------------------------------------------------------------------
+
+struct search {
+	const struct heap_types *types;
+	const char *name;
+	size_t length;
+	bool through_virtual; // bases whose offset is not known, too
+	unsigned visits;
+};
+
+static bool is_named(const struct search *search, const struct heap_member *member)
+{
+	const char *name = heap_types_string(search->types, member->name);
+
+	return !(member->flags & HEAP_MEMBER_BASE) &&
+	       strncmp(name, search->name, search->length) == 0 && name[search->length] == '\0';
+}
+
+static bool is_transparent(const struct search *search, const struct heap_member *member)
+{
+	return (search->through_virtual || !(member->flags & HEAP_MEMBER_VIRTUAL_BASE)) &&
+	       ((member->flags & HEAP_MEMBER_BASE) || member->name == 0);
+}
+
+// Moves @p place to the member. A class's own members hide those of its bases.
+static bool find_member(struct search *search, int depth, struct heap_member_place *place)
+{
+	const struct heap_type *type = stripped(search->types, place->type);
+	const struct heap_member *members = search->types->members + type->first_member;
+
+	if (!has_members(type) || depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
+		return false;
+	for (uint32_t i = 0; i < type->members; i++) {
+		if (!is_named(search, &members[i]))
+			continue;
+
+		bool is_bits = members[i].flags & HEAP_MEMBER_BIT_FIELD;
+
+		place->type = members[i].type;
+		place->offset += members[i].offset;
+		place->bit_offset = is_bits ? members[i].bit_offset : 0;
+		place->bit_size = is_bits ? members[i].bit_size : 0;
+		return true;
+	}
+	for (uint32_t i = 0; i < type->members; i++) {
+		struct heap_member_place inside = { members[i].type,
+						    place->offset + members[i].offset, 0, 0 };
+
+		if (is_transparent(search, &members[i]) &&
+		    find_member(search, depth + 1, &inside)) {
+			*place = inside;
+			return true;
+		}
+	}
+	return false;
+}
+
+// --- indices -----------------------------------------------------------------
+
+// Reads "[12]". @return what follows it, or NULL
+static const char *parse_index(const char *text, uint64_t *result)
+{
+	char *end;
+
+	if (*text != '[' || !isdigit((unsigned char)text[1]))
+		return NULL;
+	errno = 0;
+	*result = strtoull(text + 1, &end, 10);
+	return errno == 0 && *end == ']' ? end + 1 : NULL;
+}
+
+// Moves @p place to an element of the array that it is, or of those that stand in a row there.
+static bool find_element(const struct heap_types *types, uint64_t index, bool in_a_row,
+			 struct heap_member_place *place)
+{
+	const struct heap_type *type = stripped(types, place->type);
+	bool is_array = type->kind == HEAP_TYPE_ARRAY;
+	heap_type_id element = is_array ? type->target : place->type;
+	uint64_t size = heap_types_size(types, element), offset;
+
+	if (!is_array && !in_a_row)
+		return false;
+	if (is_array && !(type->flags & HEAP_TYPE_FLEXIBLE) && index >= type->count)
+		return false;
+	if (size == 0 || __builtin_mul_overflow(index, size, &offset) ||
+	    __builtin_add_overflow(place->offset, offset, &place->offset))
+		return false;
+	place->type = element;
+	place->bit_size = 0;
+	return true;
+}
+
+// Moves @p place to the member that `at` begins with: the shortest name of one, since that of a
+// pointer to a vtable has a dot in it. @return what follows the name, or NULL
+static const char *follow_name(struct search *search, const char *at,
+			       struct heap_member_place *place)
+{
+	search->name = at;
+	search->length = strcspn(at, ".[");
+	while (search->length > 0) {
+		const char *end = at + search->length;
+
+		search->visits = 0;
+		if (find_member(search, 0, place))
+			return end;
+		if (*end != '.')
+			break;
+		search->length += 1 + strcspn(end + 1, ".[");
+	}
+	return NULL;
+}
+
+static bool find_path(const struct heap_types *types, heap_type_id type, const char *path,
+		      bool through_virtual, struct heap_member_place *result)
+{
+	struct heap_member_place place = { .type = type };
+	struct search search = { .types = types, .through_virtual = through_virtual };
+
+	if (type == HEAP_NO_TYPE || type >= types->count)
+		return false;
+	for (const char *at = path; at && *at;) {
+		uint64_t index;
+		const char *rest = parse_index(at, &index);
+
+		if (rest && !find_element(types, index, at == path, &place))
+			return false;
+		if (!rest)
+			rest = follow_name(&search, at + (*at == '.'), &place);
+		if (!rest)
+			return false;
+		at = rest;
+	}
+	*result = place;
+	return true;
+}
+
+bool heap_member_find(const struct heap_types *types, heap_type_id type, const char *path,
+		      struct heap_member_place *result)
+{
+	return find_path(types, type, path, false, result);
+}
+
+bool heap_member_is_virtual(const struct heap_types *types, heap_type_id type, const char *path)
+{
+	struct heap_member_place place;
+
+	return !find_path(types, type, path, false, &place) &&
+	       find_path(types, type, path, true, &place);
+}
+
+// --- values ------------------------------------------------------------------
+
+bool heap_scalar_is(const struct heap_types *types, heap_type_id type)
+{
+	const struct heap_type *bare = stripped(types, type);
+
+	switch (bare->kind) {
+	case HEAP_TYPE_BASE:
+		return (bare->size > 0 && bare->size <= 8) ||
+		       ((bare->flags & HEAP_TYPE_FLOAT) && bare->size == 16);
+	case HEAP_TYPE_ENUM:
+		return bare->size > 0 && bare->size <= 8;
+	case HEAP_TYPE_POINTER:
+	case HEAP_TYPE_REFERENCE:
+		return bare->size == 8;
+	default:
+		return false;
+	}
+}
+
+static bool is_signed(const struct heap_types *types, const struct heap_type *type)
+{
+	if (type->kind == HEAP_TYPE_ENUM && type->target != HEAP_NO_TYPE)
+		type = stripped(types, type->target);
+	return type->flags & HEAP_TYPE_SIGNED;
+}
+
+static bool load_real(const uint8_t *bytes, uint64_t size, struct heap_scalar *result)
+{
+	float single;
+	long double extended;
+
+	result->kind = HEAP_SCALAR_REAL;
+	if (size == sizeof(single)) {
+		memcpy(&single, bytes, sizeof(single));
+		result->real = single;
+	} else if (size == sizeof(result->real)) {
+		memcpy(&result->real, bytes, sizeof(result->real));
+	} else if (size == sizeof(extended)) {
+		memcpy(&extended, bytes, sizeof(extended));
+		result->real = (double)extended;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+bool heap_scalar_load(const struct heap_types *types, const struct heap_member_place *place,
+		      const uint8_t *bytes, uint64_t kept, struct heap_scalar *result)
+{
+	const struct heap_type *type = stripped(types, place->type);
+	struct heap_scalar scalar = { .kind = HEAP_SCALAR_UNSIGNED };
+	unsigned bits = place->bit_size ? place->bit_size : (unsigned)type->size * 8;
+	// A bit-field may end in the byte after its type's size.
+	uint64_t size = place->bit_size ? (place->bit_offset + bits + 7u) / 8 : type->size;
+
+	if (!heap_scalar_is(types, place->type) || place->offset > kept ||
+	    size > kept - place->offset)
+		return false;
+	if (type->kind == HEAP_TYPE_BASE && (type->flags & HEAP_TYPE_FLOAT)) {
+		if (!load_real(bytes + place->offset, size, &scalar))
+			return false;
+		*result = scalar;
+		return true;
+	}
+	if (size > 8 || bits > 64)
+		return false;
+	memcpy(&scalar.number, bytes + place->offset, size);
+	scalar.number >>= place->bit_offset;
+	if (bits < 64)
+		scalar.number &= (UINT64_C(1) << bits) - 1;
+	if (type->kind == HEAP_TYPE_POINTER || type->kind == HEAP_TYPE_REFERENCE) {
+		scalar.kind = HEAP_SCALAR_POINTER;
+	} else if (is_signed(types, type)) {
+		scalar.kind = HEAP_SCALAR_SIGNED;
+		if (bits < 64 && scalar.number >> (bits - 1) & 1)
+			scalar.number |= ~UINT64_C(0) << bits;
+		scalar.real = (double)(int64_t)scalar.number;
+	} else {
+		scalar.real = (double)scalar.number;
+	}
+	*result = scalar;
+	return true;
+}

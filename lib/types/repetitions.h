@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_REPETITIONS_H
+#define HEAP_REPETITIONS_H
+
+/**
+ * Where pointers are in a block of a type, whatever its size: values repeat as in an array, or
+ * a header stands before elements that do.
+ *
+ *	type   T │ T │ T │ …        header │ element │ element │ …
+ *	       └ stride ┘                  └ flexible_stride ┘
+ */
+
+#include "lib/types/slots.h"
+
+struct heap_repetition {
+	const struct heap_slots *slots; /**< of one value; NULL in none that has been found */
+	uint64_t stride;
+	const struct heap_slots *flexible_slots; /**< of an element; NULL: there are none */
+	uint64_t flexible_offset;
+	uint64_t flexible_stride;
+};
+
+/** Those that have been asked for. */
+struct heap_repetitions {
+	const struct heap_slot_table *table;
+	struct heap_repetition *known; /**< [types] */
+};
+
+/** @param table  must live as long as the result */
+HEAP_MUST_CHECK
+struct heap_error *heap_repetitions_init(struct heap_repetitions *repetitions,
+					 const struct heap_slot_table *table);
+
+void heap_repetitions_deinit(struct heap_repetitions *repetitions);
+
+/** Finds how values of a type repeat. @param result  lives as long as the repetitions */
+HEAP_MUST_CHECK
+struct heap_error *heap_repetitions_find(struct heap_repetitions *repetitions, heap_type_id type,
+					 const struct heap_repetition **result);
+
+/** Whether there is any pointer. */
+bool heap_repetition_has_slots(const struct heap_repetition *repetition);
+
+/** The slots at an offset of a block: [*first, *end) of the result; NULL if there is none. */
+const struct heap_slots *heap_repetition_slots_at(const struct heap_repetition *repetition,
+						  uint64_t offset, uint32_t *first, uint32_t *end);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_SLOTS_H
+#define HEAP_SLOTS_H
+
+/**
+ * Where pointers are in a value of a type: found once for each type that is asked for.
+ */
+
+#include "lib/types/types.h"
+
+#include <stdbool.h>
+
+/** A place inside a type that holds a pointer. */
+struct heap_slot {
+	uint64_t offset;
+	heap_type_id pointee; /**< stripped; HEAP_NO_TYPE for void * */
+};
+
+struct heap_slots {
+	struct heap_slot *list; /**< [count] by offset; of a union, several at one */
+	uint32_t count;
+	bool are_known; /**< private: they have been worked out */
+};
+
+struct heap_slot_table {
+	const struct heap_types *types;
+	struct heap_slots *slots; /**< [types->count] those that have been asked for */
+};
+
+/** @param types  must live as long as the result */
+HEAP_MUST_CHECK
+struct heap_error *heap_slot_table_init(struct heap_slot_table *table,
+					const struct heap_types *types);
+
+void heap_slot_table_deinit(struct heap_slot_table *table);
+
+/** The pointers in one value of @p type. NULL if memory is short. Several threads may ask. */
+const struct heap_slots *heap_slot_table_get(const struct heap_slot_table *table,
+					     heap_type_id type);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/types/templates.h"
+
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 24,
+	MAX_VISITS = 512, // types looked at for one mention
+};
+
+// How much deeper in brackets we are behind a character. "operator->" and "->" are no brackets.
+static int nesting(const char *name, size_t at)
+{
+	switch (name[at]) {
+	case '<':
+	case '(':
+	case '[':
+	case '{':
+		return 1;
+	case '>':
+		return at > 0 && name[at - 1] == '-' ? 0 : -1;
+	case ')':
+	case ']':
+	case '}':
+		return -1;
+	default:
+		return 0;
+	}
+}
+
+// A character as a template argument, which may be a bracket: '<'.
+static size_t skip_quoted(const char *name, size_t at)
+{
+	return name[at] == '\'' && name[at + 1] && name[at + 2] == '\'' ? at + 2 : at;
+}
+
+size_t heap_template_length(const char *name)
+{
+	int open = 0;
+
+	for (size_t i = strcspn(name, "<"); name[i]; i++) {
+		i = skip_quoted(name, i);
+		open += nesting(name, i);
+		if (open == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+static const char *trim(const char *start, const char *end, size_t *length)
+{
+	while (start < end && *start == ' ')
+		start++;
+	while (end > start && end[-1] == ' ')
+		end--;
+	*length = (size_t)(end - start);
+	return start;
+}
+
+const char *heap_template_argument(const char *name, unsigned index, size_t *length)
+{
+	const char *start = strchr(name, '<');
+	int open = 0;
+
+	if (!start)
+		return NULL;
+	start++;
+	for (size_t i = (size_t)(start - name); name[i]; i++) {
+		i = skip_quoted(name, i);
+		open += nesting(name, i);
+		if (open < 0)
+			return index == 0 ? trim(start, name + i, length) : NULL;
+		if (open == 0 && name[i] == ',') {
+			if (index-- == 0)
+				return trim(start, name + i, length);
+			start = name + i + 1;
+		}
+	}
+	return NULL;
+}
+
+struct search {
+	const struct heap_types *types;
+	const char *name;
+	unsigned visits;
+};
+
+static const char *find(struct search *search, heap_type_id id, int depth)
+{
+	const struct heap_types *types = search->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
+
+	if ((type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS &&
+	     type->kind != HEAP_TYPE_UNION) ||
+	    depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
+		return NULL;
+
+	const char *found = strstr(heap_types_string(types, type->name), search->name);
+
+	for (uint32_t i = 0; !found && i < type->members; i++)
+		found = find(search, types->members[type->first_member + i].type, depth + 1);
+	return found;
+}
+
+const char *heap_template_mention(const struct heap_types *types, heap_type_id type,
+				  const char *name, size_t *length)
+{
+	struct search search = { types, name, 0 };
+	const char *found = find(&search, type, 0);
+
+	*length = found ? heap_template_length(found) : 0;
+	return *length > 0 ? found : NULL;
+}

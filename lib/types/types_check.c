@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/types/types.h"
+
+#include "lib/base/cleanup.h"
+
+enum {
+	// Types nest by value less deeply than this: compilers stop at templates of 900 levels.
+	// More would only be there to exhaust the stack.
+	MAX_NESTING = 2048,
+};
+
+// How many types stand inside each other in a type, itself included, once that is known.
+enum height {
+	UNSEEN = 0,
+	OPEN = UINT16_MAX, // being looked at: a type that meets it again contains itself
+};
+
+static bool has_members(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
+	       type->kind == HEAP_TYPE_UNION;
+}
+
+// Kinds whose target is part of them, not merely referred to.
+static bool contains_target(const struct heap_type *type)
+{
+	return type->kind == HEAP_TYPE_ARRAY || type->kind == HEAP_TYPE_TYPEDEF ||
+	       type->kind == HEAP_TYPE_CONST || type->kind == HEAP_TYPE_VOLATILE ||
+	       type->kind == HEAP_TYPE_ATOMIC || type->kind == HEAP_TYPE_ENUM;
+}
+
+HEAP_MAKES_ERROR
+static struct heap_error *damaged(heap_type_id type, const char *why)
+{
+	return heap_error_create(HEAP_ERROR_FORMAT, "section 'type' is damaged: type %u %s",
+				 (unsigned)type, why);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_type(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+	uint32_t limit =
+		type->kind == HEAP_TYPE_ENUM ? types->enumerator_count : types->member_count;
+
+	if (type->kind >= HEAP_TYPE_KINDS)
+		return damaged(id, "is of an unknown kind");
+	if (type->name >= types->string_size || type->file >= types->string_size)
+		return damaged(id, "has a name outside the strings");
+	if (type->target >= types->count)
+		return damaged(id, "refers to no type");
+	if ((has_members(type) || type->kind == HEAP_TYPE_ENUM) &&
+	    (type->first_member > limit || type->members > limit - type->first_member))
+		return damaged(id, "has members that do not exist");
+	if (type->size > UINT64_MAX / 16 || type->count > UINT64_MAX / 16)
+		return damaged(id, "is too large");
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_members(const struct heap_types *types)
+{
+	for (uint32_t i = 0; i < types->member_count; i++) {
+		const struct heap_member *member = &types->members[i];
+
+		if (member->name >= types->string_size || member->type >= types->count ||
+		    member->offset > UINT64_MAX / 16 || member->bit_offset >= 128 ||
+		    member->bit_size > 128)
+			return heap_error_create(HEAP_ERROR_FORMAT,
+						 "section 'memb' is damaged: member %u is out of "
+						 "range",
+						 (unsigned)i);
+	}
+	for (uint32_t i = 0; i < types->enumerator_count; i++) {
+		if (types->enumerators[i].name >= types->string_size)
+			return heap_error_create(HEAP_ERROR_FORMAT,
+						 "section 'enum' is damaged: enumerator %u is out "
+						 "of range",
+						 (unsigned)i);
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_height(const struct heap_types *types, heap_type_id id,
+				      uint16_t *heights, int depth);
+
+// Makes `height` that of the inner type if that is higher.
+HEAP_MUST_CHECK
+static struct heap_error *raise_height(const struct heap_types *types, heap_type_id inner,
+				       uint16_t *heights, int depth, uint16_t *height)
+{
+	struct heap_error *error = find_height(types, inner, heights, depth);
+
+	if (!error && heights[inner] > *height)
+		*height = heights[inner];
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_height(const struct heap_types *types, heap_type_id id,
+				      uint16_t *heights, int depth)
+{
+	const struct heap_type *type = &types->types[id];
+	struct heap_error *error = NULL;
+	uint16_t height = 0;
+
+	if (heights[id] == OPEN)
+		return damaged(id, "contains itself");
+	if (heights[id] != UNSEEN)
+		return NULL;
+	if (depth == MAX_NESTING)
+		return damaged(id, "is nested too deeply");
+	heights[id] = OPEN;
+	if (contains_target(type))
+		error = raise_height(types, type->target, heights, depth + 1, &height);
+	for (uint32_t i = 0; !error && has_members(type) && i < type->members; i++)
+		error = raise_height(types, types->members[type->first_member + i].type, heights,
+				     depth + 1, &height);
+	if (!error && height == MAX_NESTING)
+		return damaged(id, "is nested too deeply");
+	heights[id] = height + 1;
+	return error;
+}
+
+// Members belong to one type each, so that going through all types' takes linear time.
+HEAP_MUST_CHECK
+static struct heap_error *check_sums(const struct heap_types *types)
+{
+	uint64_t members = 0, enumerators = 0;
+
+	for (heap_type_id id = 0; id < types->count; id++) {
+		if (has_members(&types->types[id]))
+			members += types->types[id].members;
+		else if (types->types[id].kind == HEAP_TYPE_ENUM)
+			enumerators += types->types[id].members;
+	}
+	if (members > types->member_count)
+		return heap_error_create(HEAP_ERROR_FORMAT,
+					 "section 'memb' is damaged: types share members");
+	if (enumerators > types->enumerator_count)
+		return heap_error_create(HEAP_ERROR_FORMAT,
+					 "section 'enum' is damaged: types share enumerators");
+	return NULL;
+}
+
+// An array's bytes must be countable. What is nested has been checked by then.
+HEAP_MUST_CHECK
+static struct heap_error *check_array(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+	uint64_t bytes;
+
+	if (type->kind == HEAP_TYPE_ARRAY &&
+	    (__builtin_mul_overflow(heap_types_size(types, type->target), type->count, &bytes) ||
+	     bytes > UINT64_MAX / 16))
+		return damaged(id, "is too large");
+	return NULL;
+}
+
+struct heap_error *heap_types_check(const struct heap_types *types)
+{
+	CLEANUP_FREE uint16_t *heights = calloc((size_t)types->count + 1, sizeof(*heights));
+	struct heap_error *error = NULL;
+
+	if (!heights)
+		return heap_error_out_of_memory();
+	if (types->count == 0 || types->types[0].kind != HEAP_TYPE_UNKNOWN ||
+	    types->string_size == 0)
+		return heap_error_create(
+			HEAP_ERROR_FORMAT,
+			"section 'type' is damaged: type 0 is not the unknown one");
+	for (heap_type_id id = 0; !error && id < types->count; id++)
+		error = check_type(types, id);
+	if (!error)
+		error = check_members(types);
+	if (!error)
+		error = check_sums(types);
+	for (heap_type_id id = 0; !error && id < types->count; id++)
+		error = find_height(types, id, heights, 0);
+	for (heap_type_id id = 0; !error && id < types->count; id++)
+		error = check_array(types, id);
+	return error;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/types/types.h"
+
+#include "lib/types/types_index.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <string.h>
+
+enum {
+	NAME_MAX_BYTES = 4096,   // a type's formatted name; longer ones match by their beginning
+	DEPTH_MAX = 64,          // values inside each other; more is damage
+	FRUITLESS_MAX = 1 << 20, // values in a row that are no pointers; likewise
+};
+
+// --- by name -------------------------------------------------------------------------------
+
+static const char *const keywords[] = { "struct", "union", "class", "enum" };
+
+// What follows a leading "struct " and the like, or NULL if there is none.
+static const char *after_keyword(const char *name, size_t *keyword)
+{
+	for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++) {
+		size_t length = strlen(keywords[i]);
+
+		if (strncmp(name, keywords[i], length) == 0 && name[length] == ' ') {
+			*keyword = i;
+			return name + length + 1;
+		}
+	}
+	return NULL;
+}
+
+// Whether the stars, brackets and parentheses are those of a declarator: "char *[12]", but
+// not "struct *", "ns::*" or "entry_[ab]".
+static bool is_declarator(const char *name)
+{
+	size_t keyword, start = strcspn(name, "*&[(");
+	const char *bare = after_keyword(name, &keyword), *rest = name + start;
+
+	if (!start || strspn(rest, "*&[]() .0123456789") != strlen(rest))
+		return false;
+	if (*rest != '[' && (name[start - 1] != ' ' || bare == rest))
+		return false;
+	for (; *rest; rest++)
+		if (*rest == '[' && rest[1] != ']' && !isdigit((unsigned char)rest[1]))
+			return false;
+	return true;
+}
+
+struct pattern {
+	const char *name;
+	const char *bare; // without its keyword
+	uint8_t kind;     // that the keyword asks for; HEAP_TYPE_UNKNOWN: any
+	bool glob;
+	bool derived; // may be the name of a pointer, an array, a struct without a name...
+};
+
+static struct pattern parse(const char *name)
+{
+	static const uint8_t kinds[] = { HEAP_TYPE_STRUCT, HEAP_TYPE_UNION, HEAP_TYPE_CLASS,
+					 HEAP_TYPE_ENUM };
+	size_t keyword = 0;
+	const char *bare = after_keyword(name, &keyword);
+	struct pattern result = {
+		.name = name,
+		.bare = bare ? bare : name,
+		.kind = bare ? kinds[keyword] : HEAP_TYPE_UNKNOWN,
+	};
+
+	result.glob = strpbrk(name, "*?[") && !is_declarator(name);
+	result.derived = strpbrk(name, "*&[(") || strncmp(name, "const ", 6) == 0 ||
+			 strncmp(name, "volatile ", 9) == 0 || strncmp(name, "_Atomic ", 8) == 0;
+	return result;
+}
+
+static bool matches_text(const struct pattern *pattern, const char *wanted, const char *text)
+{
+	return strcmp(wanted, text) == 0 || (pattern->glob && fnmatch(wanted, text, 0) == 0);
+}
+
+// Takes "(cache.c:12)" out of "struct entry (cache.c:12) *": people ask for all of a name.
+static void strip_place(char *text)
+{
+	char *open = strstr(text, " (");
+	char *close = open ? strchr(open, ')') : NULL;
+
+	// Not the parentheses of a function.
+	if (close && memchr(open, ':', (size_t)(close - open)) && isdigit((unsigned char)close[-1]))
+		memmove(open, close + 1, strlen(close + 1) + 1);
+}
+
+// A derived type's name, also without the keyword of what it derives from.
+static bool matches_derived(const struct pattern *pattern, const struct heap_types *types,
+			    heap_type_id id)
+{
+	char text[NAME_MAX_BYTES];
+	size_t keyword;
+
+	heap_types_format(types, id, text, sizeof(text));
+
+	if (matches_text(pattern, pattern->name, text))
+		return true;
+	strip_place(text);
+
+	const char *bare = after_keyword(text, &keyword);
+
+	return matches_text(pattern, pattern->name, text) ||
+	       (bare && matches_text(pattern, pattern->name, bare));
+}
+
+static bool matches(const struct pattern *pattern, const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+
+	if (type->name && (pattern->kind == HEAP_TYPE_UNKNOWN || pattern->kind == type->kind) &&
+	    matches_text(pattern, pattern->bare, heap_types_string(types, type->name)))
+		return true;
+	if (!pattern->derived || (type->name && !(type->flags & HEAP_TYPE_AMBIGUOUS)))
+		return false;
+	return matches_derived(pattern, types, id);
+}
+
+heap_type_id heap_types_find(const struct heap_types *types, const char *name, heap_type_id next)
+{
+	struct pattern pattern = parse(name);
+
+	for (heap_type_id id = next ? next : 1; id < types->count; id++)
+		if (matches(&pattern, types, id))
+			return id;
+	return HEAP_NO_TYPE;
+}
+
+// --- pointer slots -------------------------------------------------------------------------
+
+struct walk {
+	const struct heap_types *types;
+	bool (*visit)(void *context, uint64_t offset, heap_type_id pointer);
+	void *context;
+	bool found; // a pointer, since it was last cleared
+	uint32_t fruitless;
+};
+
+static bool walk_type(struct walk *walk, heap_type_id id, uint64_t offset, int depth);
+
+static bool walk_array(struct walk *walk, const struct heap_type *type, uint64_t offset, int depth)
+{
+	uint64_t size = heap_types_size(walk->types, type->target);
+	bool found = walk->found;
+
+	for (uint64_t i = 0; i < type->count && size; i++) {
+		walk->found = false;
+		if (!walk_type(walk, type->target, offset + i * size, depth + 1))
+			return false;
+		// An element without pointers is like all others.
+		if (!walk->found)
+			break;
+		found = true;
+	}
+	walk->found = found;
+	return true;
+}
+
+static bool walk_members(struct walk *walk, const struct heap_type *type, uint64_t offset,
+			 int depth)
+{
+	const struct heap_member *members = &walk->types->members[type->first_member];
+
+	for (uint32_t i = 0; i < type->members; i++)
+		if (!(members[i].flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)) &&
+		    !walk_type(walk, members[i].type, offset + members[i].offset, depth + 1))
+			return false;
+	return true;
+}
+
+static bool walk_type(struct walk *walk, heap_type_id id, uint64_t offset, int depth)
+{
+	heap_type_id stripped = heap_types_strip(walk->types, id);
+	const struct heap_type *type = &walk->types->types[stripped];
+
+	// Structs that hold each other twice, time and again, would take for ever.
+	if (depth > DEPTH_MAX || walk->fruitless++ > FRUITLESS_MAX)
+		return true;
+	switch (type->kind) {
+	case HEAP_TYPE_POINTER:
+	case HEAP_TYPE_REFERENCE:
+		walk->found = true;
+		walk->fruitless = 0;
+		return walk->visit(walk->context, offset, stripped);
+	case HEAP_TYPE_ARRAY:
+		return walk_array(walk, type, offset, depth);
+	case HEAP_TYPE_STRUCT:
+	case HEAP_TYPE_CLASS:
+	case HEAP_TYPE_UNION:
+		return walk_members(walk, type, offset, depth);
+	default:
+		return true;
+	}
+}
+
+bool heap_types_visit_pointers(const struct heap_types *types, heap_type_id type,
+			       bool (*visit)(void *context, uint64_t offset, heap_type_id pointer),
+			       void *context)
+{
+	struct walk walk = { .types = types, .visit = visit, .context = context };
+
+	return walk_type(&walk, type, 0, 0);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/types/types.h"
+
+enum {
+	MAX_NESTING = 16,
+};
+
+bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint64_t *offset,
+			 heap_type_id *element)
+{
+	const struct heap_type *compound = &types->types[type];
+	uint64_t start = 0;
+
+	for (int depth = 0; depth < MAX_NESTING; depth++) {
+		if ((compound->kind != HEAP_TYPE_STRUCT && compound->kind != HEAP_TYPE_CLASS) ||
+		    compound->members == 0)
+			return false;
+
+		const struct heap_member *last =
+			&types->members[compound->first_member + compound->members - 1];
+		const struct heap_type *member = &types->types[heap_types_strip(types, last->type)];
+
+		start += last->offset;
+		if (member->kind == HEAP_TYPE_ARRAY) {
+			if (offset)
+				*offset = start;
+			if (element)
+				*element = member->target;
+			return (member->flags & HEAP_TYPE_FLEXIBLE) || member->count <= 1;
+		}
+		compound = member;
+	}
+	return false;
+}
+
+heap_type_id heap_types_counted(const struct heap_types *types, heap_type_id type)
+{
+	const struct heap_type *counted = &types->types[type];
+	const struct heap_member *array;
+
+	if (counted->kind != HEAP_TYPE_STRUCT || counted->name != 0 || counted->members != 2)
+		return HEAP_NO_TYPE;
+	array = &types->members[counted->first_member + 1];
+	return array->name == 0 && types->types[array->type].kind == HEAP_TYPE_ARRAY
+		       ? types->types[array->type].target
+		       : HEAP_NO_TYPE;
+}

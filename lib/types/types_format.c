@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/types/types.h"
+
+#include "lib/types/types_index.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	DEPTH_MAX = 64, // declarators inside each other; more is damage
+};
+
+// A name that grows, of which as much is written as there is room for.
+struct text {
+	char *buffer;
+	size_t size;
+	size_t length;
+	char last;
+};
+
+HEAP_PRINTF(2, 3)
+static void add(struct text *text, const char *format, ...)
+{
+	char *at = text->length < text->size ? text->buffer + text->length : NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	int length = vsnprintf(at, at ? text->size - text->length : 0, format, arguments);
+	va_end(arguments);
+	if (length > 0)
+		text->length += length;
+}
+
+static void add_text(struct text *text, const char *more)
+{
+	if (*more)
+		text->last = more[strlen(more) - 1];
+	add(text, "%s", more);
+}
+
+static const char *keyword(uint8_t kind)
+{
+	switch (kind) {
+	case HEAP_TYPE_STRUCT:
+		return "struct ";
+	case HEAP_TYPE_CLASS:
+		return "class ";
+	case HEAP_TYPE_UNION:
+		return "union ";
+	case HEAP_TYPE_ENUM:
+		return "enum ";
+	default:
+		return "";
+	}
+}
+
+static void add_named(struct text *text, const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+	heap_type_id alias = heap_types_alias(types, id);
+
+	if (!alias)
+		add_text(text, keyword(type->kind));
+	if (type->name || alias)
+		add_text(text,
+			 heap_types_string(types, alias ? types->types[alias].name : type->name));
+	else
+		add_text(text, *keyword(type->kind) ? "{…}" : "?");
+	if (type->file && ((!type->name && !alias) || type->flags & HEAP_TYPE_AMBIGUOUS)) {
+		add_text(text, " (");
+		add_text(text, heap_types_string(types, type->file));
+		add(text, ":%" PRIu32, type->line);
+		add_text(text, ")");
+	}
+}
+
+static bool is_qualifier(uint8_t kind)
+{
+	return kind == HEAP_TYPE_CONST || kind == HEAP_TYPE_VOLATILE || kind == HEAP_TYPE_ATOMIC;
+}
+
+static const char *qualifier(uint8_t kind)
+{
+	return kind == HEAP_TYPE_CONST      ? "const"
+	       : kind == HEAP_TYPE_VOLATILE ? "volatile"
+					    : "_Atomic";
+}
+
+// What stands for the type in a declarator: "*", "&".
+static const char *sign(uint8_t kind)
+{
+	switch (kind) {
+	case HEAP_TYPE_POINTER:
+		return "*";
+	case HEAP_TYPE_REFERENCE:
+		return "&";
+	case HEAP_TYPE_MEMBER_POINTER:
+		return "::*";
+	default:
+		return NULL;
+	}
+}
+
+// Whether a pointer to it needs parentheses: int (*)[3].
+static bool binds_closer(const struct heap_types *types, heap_type_id id)
+{
+	for (int i = 0; i < DEPTH_MAX && is_qualifier(types->types[id].kind); i++)
+		id = types->types[id].target;
+	return types->types[id].kind == HEAP_TYPE_ARRAY ||
+	       types->types[id].kind == HEAP_TYPE_FUNCTION;
+}
+
+// A constant array has constant elements, and compilers say both.
+static bool qualifies_elements(const struct heap_types *types, heap_type_id id)
+{
+	uint8_t kind = types->types[id].kind;
+
+	id = types->types[id].target;
+	for (int i = 0; i < DEPTH_MAX && types->types[id].kind == HEAP_TYPE_ARRAY; i++)
+		id = types->types[id].target;
+	return types->types[id].kind == kind;
+}
+
+static void add_left(struct text *text, const struct heap_types *types, heap_type_id id, int depth)
+{
+	const struct heap_type *type = &types->types[id];
+
+	if (depth > DEPTH_MAX) {
+		add_text(text, "…");
+	} else if (id == HEAP_NO_TYPE) {
+		add_text(text, "void");
+	} else if (sign(type->kind)) {
+		add_left(text, types, type->target, depth + 1);
+		if (!strchr("*&(", text->last))
+			add_text(text, " ");
+		if (binds_closer(types, type->target))
+			add_text(text, "(");
+		add_text(text, sign(type->kind));
+	} else if (type->kind == HEAP_TYPE_ARRAY || type->kind == HEAP_TYPE_FUNCTION) {
+		add_left(text, types, type->target, depth + 1);
+	} else if (is_qualifier(type->kind) && qualifies_elements(types, id)) {
+		add_left(text, types, type->target, depth + 1);
+	} else if (is_qualifier(type->kind) && sign(types->types[type->target].kind)) {
+		add_left(text, types, type->target, depth + 1);
+		add_text(text, text->last == 't' || text->last == 'e' ? " " : "");
+		add_text(text, qualifier(type->kind));
+	} else if (is_qualifier(type->kind)) {
+		add_text(text, qualifier(type->kind));
+		add_text(text, " ");
+		add_left(text, types, type->target, depth + 1);
+	} else {
+		add_named(text, types, id);
+	}
+}
+
+static void add_right(struct text *text, const struct heap_types *types, heap_type_id id)
+{
+	for (int depth = 0; depth <= DEPTH_MAX; depth++) {
+		const struct heap_type *type = &types->types[id];
+
+		if (sign(type->kind)) {
+			if (binds_closer(types, type->target))
+				add_text(text, ")");
+		} else if (type->kind == HEAP_TYPE_ARRAY) {
+			if (type->flags & HEAP_TYPE_FLEXIBLE)
+				add_text(text, "[]");
+			else
+				add(text, "[%" PRIu64 "]", type->count);
+		} else if (type->kind == HEAP_TYPE_FUNCTION) {
+			add_text(text, "(...)");
+		} else if (!is_qualifier(type->kind)) {
+			break;
+		}
+		id = type->target;
+	}
+}
+
+size_t heap_types_format(const struct heap_types *types, heap_type_id type, char *buffer,
+			 size_t size)
+{
+	struct text text = { .buffer = buffer, .size = size };
+
+	if (size)
+		buffer[0] = '\0';
+	if (heap_types_counted(types, type) != HEAP_NO_TYPE)
+		type = types->members[types->types[type].first_member + 1].type;
+	add_left(&text, types, type, 0);
+	add_right(&text, types, type);
+	return text.length;
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * callstack, symbols: the variables outside the heap, and what they hold.
+ */
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+#include "shell/print/value.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- callstack ---------------------------------------------------------------
+
+// " = VALUE", or "" if it is a structure, or was not kept.
+static const char *describe_root_value(struct session *session, const struct heap_root *root)
+{
+	const struct value value = {
+		.bytes = session->snapshot->root_content + root->content,
+		.kept = root->content_size,
+		.size = root->size,
+		.object = HEAP_NO_OBJECT,
+		.address = root->address,
+	};
+	const char *text = value_describe(session, &value, root->type, 0);
+
+	return *text ? session_format(session, " = %s", text) : "";
+}
+
+static void print_value_json(struct session *session, const struct heap_root *root,
+			     const char *text)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_object_id object = HEAP_NO_OBJECT;
+	uint64_t pointer;
+
+	output_string(session->output, "value", *text ? text + 3 : "");
+	if (root->content_size == sizeof(pointer)) {
+		memcpy(&pointer, snapshot->root_content + root->content, sizeof(pointer));
+		object = heap_snapshot_find(snapshot, pointer);
+	}
+	if (object != HEAP_NO_OBJECT)
+		describe_object_json(session, "object", object);
+}
+
+// What roots hold, with --reachable; else all are NULL.
+struct held {
+	const struct heap_holding *by_root;   // [roots]
+	const struct heap_holding *by_frame;  // [frames]
+	const struct heap_holding *by_thread; // [threads]
+};
+
+enum part {
+	ROOTS,
+	FRAMES,
+	THREADS,
+};
+
+static uint32_t group_of(const struct heap_snapshot *snapshot, heap_root_id root, enum part part)
+{
+	// HEAP_NO_INDEX is HEAP_NO_GROUP.
+	return part == ROOTS    ? root
+	       : part == FRAMES ? snapshot->roots[root].frame
+				: snapshot->roots[root].thread;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *measure(struct session *session, enum part part, uint32_t count,
+				  const struct heap_holding **result)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_holdings *holdings;
+	uint32_t *group = session_allocate(session, (snapshot->root_count + 1u) * sizeof(*group));
+	struct heap_holding *measured = session_allocate(session, (count + 1u) * sizeof(*measured));
+	struct heap_error *error = session_holdings(session, &holdings);
+
+	if (!error && (!group || !measured))
+		error = heap_error_out_of_memory();
+	if (error)
+		return error;
+	for (heap_root_id i = 0; i < snapshot->root_count; i++)
+		group[i] = group_of(snapshot, i, part);
+	error = heap_holdings_measure(holdings, group, count, measured);
+	*result = measured;
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *measure_all(struct session *session, struct held *held)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_error *error = measure(session, ROOTS, snapshot->root_count, &held->by_root);
+
+	if (!error)
+		error = measure(session, FRAMES, snapshot->frame_count, &held->by_frame);
+	if (!error)
+		error = measure(session, THREADS, snapshot->thread_count, &held->by_thread);
+	return error;
+}
+
+// ", reaches 80 B, 32 B of it alone"; "" without --reachable, and for what holds nothing.
+static const char *held_text(struct session *session, const struct heap_holding *held,
+			     uint32_t number)
+{
+	if (!held || held[number].reachable == 0)
+		return "";
+	return session_format(session, ", reaches %s, %s of it alone",
+			      describe_bytes(session, held[number].reachable),
+			      describe_bytes(session, held[number].retained));
+}
+
+static void held_json(struct session *session, const struct heap_holding *held, uint32_t number)
+{
+	if (!held)
+		return;
+	output_number(session->output, "reachable", held[number].reachable);
+	output_number(session->output, "retained", held[number].retained);
+}
+
+static void print_locals(struct session *session, const struct held *held, uint32_t frame)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	output_open_array(output, "locals");
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+
+		if (root->frame != frame || root->kind != HEAP_ROOT_LOCAL)
+			continue;
+
+		const char *name =
+			describe_name(session, heap_snapshot_string(snapshot, root->name));
+		const char *value = describe_root_value(session, root);
+
+		output_text(output, "        %s: %s%s%s\n", name,
+			    describe_type(session, root->type), value,
+			    held_text(session, held->by_root, i));
+		output_open_object(output, NULL);
+		output_string(output, "name", heap_snapshot_string(snapshot, root->name));
+		output_string(output, "type", describe_type(session, root->type));
+		print_value_json(session, root, value);
+		held_json(session, held->by_root, i);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+static void print_frame(struct session *session, const struct held *held, uint32_t number,
+			uint32_t index)
+{
+	const struct heap_frame *frame = &session->snapshot->frames[number];
+	struct output *output = session->output;
+
+	output_text(output, "  #%-3" PRIu32 " %s%s%s%s%s\n", index, describe_frame(session, number),
+		    frame->flags & HEAP_FRAME_INLINED ? ", inlined" : "",
+		    frame->flags & HEAP_FRAME_SIGNAL ? ", signal" : "",
+		    frame->flags & HEAP_FRAME_GUESSED ? ", guessed" : "",
+		    held_text(session, held->by_frame, number));
+	output_open_object(output, NULL);
+	output_string(output, "function", heap_snapshot_string(session->snapshot, frame->function));
+	output_string(output, "file", heap_snapshot_string(session->snapshot, frame->file));
+	output_number(output, "line", frame->line);
+	output_address(output, "pc", frame->pc);
+	output_boolean(output, "inlined", frame->flags & HEAP_FRAME_INLINED);
+	held_json(session, held->by_frame, number);
+	print_locals(session, held, number);
+	output_close(output);
+}
+
+static enum command_status callstack_run(struct session *session, int argc, char **argv)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	uint64_t only = 0;
+	struct held held = { NULL, NULL, NULL };
+	bool reachable = command_option(&argc, argv, "--reachable", NULL);
+
+	if (!command_number(&argc, argv, "--thread", &only) || argc != 1)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = describe_load(session);
+
+	if (!error && reachable)
+		error = measure_all(session, &held);
+	if (error)
+		return command_fail(session, error);
+	output_open_array(output, NULL);
+	for (uint32_t i = 0; i < snapshot->thread_count && !session_must_stop(session); i++) {
+		const struct heap_thread *thread = &snapshot->threads[i];
+		const char *name =
+			describe_name(session, heap_snapshot_string(snapshot, thread->name));
+
+		if (only && thread->tid != only)
+			continue;
+		output_text(output, "thread %" PRIu32 " (%s)%s%s\n", thread->tid, name,
+			    thread->state == HEAP_THREAD_MISSING ? ", could not be stopped" : "",
+			    held_text(session, held.by_thread, i));
+		output_open_object(output, NULL);
+		output_number(output, "thread", thread->tid);
+		output_string(output, "name", heap_snapshot_string(snapshot, thread->name));
+		held_json(session, held.by_thread, i);
+		output_open_array(output, "frames");
+		for (uint32_t j = 0; j < thread->frames; j++)
+			print_frame(session, &held, thread->first_frame + j, j);
+		output_close(output);
+		output_close(output);
+	}
+	output_close(output);
+	return snapshot->thread_count ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static const char *const callstack_options[] = { "--reachable", "--thread", NULL };
+
+const struct command callstack_command = {
+	.name = "callstack",
+	.synopsis = "[--reachable] [--thread TID]",
+	.summary = "the threads, their frames and the frames' variables",
+	.details =
+		"Innermost first. Functions that were inlined have a line of their own.\n"
+		"--reachable says what each thread, frame and variable leads to, and how much of "
+		"that\n"
+		"nothing else does.\n\n"
+		"  callstack\n"
+		"  callstack --reachable --thread 4242",
+	.run = callstack_run,
+	.options = callstack_options,
+};
+
+// --- symbols -----------------------------------------------------------------
+
+static enum command_status symbols_run(struct session *session, int argc, char **argv)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	bool all = command_option(&argc, argv, "--all", NULL) || argc == 2;
+	const char *pattern = argc == 2 ? argv[1] : "*";
+	bool found = false;
+
+	if (argc > 2)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = describe_load(session);
+	uint8_t *holds = session_allocate(session, snapshot->root_count);
+
+	if (!error && !holds)
+		error = heap_error_out_of_memory();
+	if (error)
+		return command_fail(session, error);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
+		holds[snapshot->root_edges[i].root] = 1;
+	output_open_array(output, NULL);
+	for (heap_root_id i = 0; i < snapshot->root_count && !session_must_stop(session); i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+		const char *name = heap_snapshot_string(snapshot, root->name);
+
+		if (root->kind > HEAP_ROOT_THREAD_LOCAL || (!holds[i] && !all) ||
+		    fnmatch(pattern, name, 0) != 0)
+			continue;
+		found = true;
+
+		const char *value = describe_root_value(session, root);
+		const char *shown = describe_name(session, name);
+
+		output_text(output, "%#" PRIx64 " %s: %s%s\n", root->address, shown,
+			    describe_type(session, root->type), value);
+		output_open_object(output, NULL);
+		describe_root_json(session, "root", i);
+		print_value_json(session, root, value);
+		output_close(output);
+	}
+	output_close(output);
+	return found ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static const char *const symbols_options[] = { "--all", NULL };
+
+const struct command symbols_command = {
+	.name = "symbols",
+	.synopsis = "[--all] [GLOB]",
+	.summary = "global, static and thread-local variables that hold objects",
+	.details = "With GLOB or --all those too that hold none.\n\n"
+		   "  symbols\n"
+		   "  symbols 'g_*'",
+	.run = symbols_run,
+	.words = WORDS_OBJECT,
+	.options = symbols_options,
+};

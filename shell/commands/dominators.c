@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * dominators, retained, suspects: what would be free if something were not there.
+ */
+#include "lib/base/bits.h"
+#include "lib/graph/retained.h"
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+#include "shell/operand.h"
+#include "shell/print/path.h"
+#include "shell/print/suspect_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t total_bytes(const struct heap_snapshot *snapshot)
+{
+	uint64_t total = 0;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		total += snapshot->size[i];
+	return total;
+}
+
+static double per_cent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static enum command_status say_leaked(struct session *session, heap_object_id object)
+{
+	struct output *output = session->output;
+
+	output_text(output, "no root reaches %s: leaked\n", describe_object(session, object));
+	output_open_object(output, NULL);
+	describe_object_json(session, "object", object);
+	output_number(output, "own", session->snapshot->size[object]);
+	output_number(output, "retained", 0);
+	return COMMAND_NOTHING;
+}
+
+// --- dominators --------------------------------------------------------------
+
+enum {
+	MAX_DEPTH = 200,
+	MAX_PREFIX = 1024,
+	DEFAULT_CHILDREN = 10,
+};
+
+struct child {
+	uint64_t bytes;
+	heap_node_id node;
+};
+
+struct tree {
+	struct session *session;
+	uint64_t depth; // levels that may still be shown
+	uint64_t limit; // children shown of each node
+	uint64_t whole; // bytes that shares are of
+	char prefix[MAX_PREFIX];
+};
+
+static int compare_children(const void *left, const void *right)
+{
+	const struct child *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+static void print_node(struct tree *tree, heap_node_id node, const char *branch)
+{
+	struct session *session = tree->session;
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t retained = session->dominators->retained[node];
+
+	output_text(session->output, "%12s %6.1f  %s%s%s\n", describe_bytes(session, retained),
+		    per_cent(retained, tree->whole), tree->prefix, branch,
+		    describe_node(session, node));
+	describe_node_json(session, "", node);
+	output_number(session->output, "retained", retained);
+	if (node < snapshot->object_count) {
+		output_number(session->output, "own", snapshot->size[node]);
+		session_remember(session, node);
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *show_children(struct tree *tree, heap_node_id node);
+
+HEAP_MUST_CHECK
+static struct heap_error *show_child(struct tree *tree, heap_node_id node, bool last)
+{
+	size_t length = strlen(tree->prefix);
+	struct heap_error *error = NULL;
+
+	output_open_object(tree->session->output, NULL);
+	print_node(tree, node, last ? "└─" : "├─");
+	if (tree->depth > 1 && length + 5 < sizeof(tree->prefix)) {
+		strcat(tree->prefix, last ? "  " : "│ ");
+		tree->depth--;
+		error = show_children(tree, node);
+		tree->depth++;
+		tree->prefix[length] = '\0';
+	}
+	output_close(tree->session->output);
+	return error;
+}
+
+static void say_more(struct tree *tree, const struct child *children, uint32_t from, uint32_t count)
+{
+	struct session *session = tree->session;
+	uint64_t bytes = 0;
+
+	if (from >= count)
+		return;
+	for (uint32_t i = from; i < count; i++)
+		bytes += children[i].bytes;
+	output_text(session->output, "%12s %6.1f  %s└─%" PRIu32 " more\n",
+		    describe_bytes(session, bytes), per_cent(bytes, tree->whole), tree->prefix,
+		    count - from);
+	output_number(session->output, "more", count - from);
+	output_number(session->output, "more_retained", bytes);
+}
+
+struct heap_error *show_children(struct tree *tree, heap_node_id node)
+{
+	struct session *session = tree->session;
+	const struct heap_dominator_tree *dominated = &session->tree;
+	uint32_t first = dominated->first[node], count = dominated->first[node + 1] - first;
+	struct child *children = session_allocate(session, (count + 1u) * sizeof(*children));
+	struct heap_error *error = NULL;
+	uint32_t shown = count < tree->limit ? count : (uint32_t)tree->limit;
+
+	if (!children)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < count; i++) {
+		heap_node_id child = dominated->child[first + i];
+
+		children[i] = (struct child){ session->dominators->retained[child], child };
+	}
+	qsort(children, count, sizeof(*children), compare_children);
+	output_open_array(session->output, "dominates");
+	for (uint32_t i = 0; !error && i < shown && !session_must_stop(session); i++)
+		error = show_child(tree, children[i].node, i + 1 == count);
+	output_close(session->output);
+	say_more(tree, children, shown, count);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_node(struct session *session, const char *word, heap_node_id *node)
+{
+	struct operand operand;
+	struct heap_error *error = operand_parse(session, word, &operand);
+
+	if (error)
+		return error;
+	*node = operand.object != HEAP_NO_OBJECT ? operand.object
+						 : session->snapshot->object_count + operand.root;
+	return NULL;
+}
+
+static enum command_status dominators_run(struct session *session, int argc, char **argv)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct tree tree = { .session = session, .depth = 1, .limit = DEFAULT_CHILDREN };
+	heap_node_id node = HEAP_NO_NODE;
+
+	if (!command_number(&argc, argv, "--depth", &tree.depth) ||
+	    !command_number(&argc, argv, "--limit", &tree.limit) || argc > 2 ||
+	    tree.depth > MAX_DEPTH)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = describe_load(session);
+
+	if (!error && argc == 2)
+		error = parse_node(session, argv[1], &node);
+	if (!error)
+		error = session_dominator_tree(session);
+	if (error)
+		return command_fail(session, error);
+	if (node < snapshot->object_count && session->dominators->nearest[node] == HEAP_NO_NODE &&
+	    session->dominators->retained[node] == 0)
+		return say_leaked(session, node);
+	output_text(session->output, "%12s %6s  %s\n", "retained", "%", "by");
+	output_open_object(session->output, NULL);
+	if (node == HEAP_NO_NODE) {
+		tree.whole = total_bytes(snapshot);
+		node = session->tree.nodes;
+	} else {
+		tree.whole = session->dominators->retained[node];
+		print_node(&tree, node, "");
+	}
+	if (tree.depth > 0)
+		error = show_children(&tree, node);
+	return error ? command_fail(session, error) : COMMAND_OK;
+}
+
+static const char *const dominators_options[] = { "--depth", "--limit", NULL };
+
+const struct command dominators_command = {
+	.name = "dominators",
+	.synopsis = "[--depth N] [--limit N] [OBJ]",
+	.summary = "what an object or a variable holds alone, as a tree",
+	.details = "Below each what would be free with it and is not below another of them; the\n"
+		   "largest first, 10 of each. Without OBJ, from the roots on; % is of the first\n"
+		   "line, or of the heap.\n\n"
+		   "  dominators g_table\n"
+		   "  dominators --depth 3 &popular\n"
+		   "  dominators",
+	.run = dominators_run,
+	.is_table = true,
+	.words = WORDS_OBJECT,
+	.options = dominators_options,
+};
+
+// --- retained ----------------------------------------------------------------
+
+static enum command_status retained_by_object(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	struct heap_error *error = session_dominators(session);
+
+	if (error)
+		return command_fail(session, error);
+
+	heap_node_id holder = session->dominators->nearest[object];
+	uint64_t retained = session->dominators->retained[object];
+
+	if (holder == HEAP_NO_NODE && retained == 0)
+		return say_leaked(session, object);
+	output_text(output, "%s: own %s, retained %s, ", describe_object(session, object),
+		    describe_bytes(session, snapshot->size[object]),
+		    describe_bytes(session, retained));
+	output_open_object(output, NULL);
+	describe_object_json(session, "object", object);
+	output_number(output, "own", snapshot->size[object]);
+	output_number(output, "retained", retained);
+	if (holder == HEAP_NO_NODE) {
+		output_text(output, "held by several roots\n");
+		return COMMAND_OK;
+	}
+	output_text(output, "held by %s\n", describe_node(session, holder));
+	describe_node_json(session, "held_by_", holder);
+	if (holder < snapshot->object_count)
+		session_remember(session, holder);
+	return COMMAND_OK;
+}
+
+// What a set retains, by type.
+struct type_sum {
+	uint64_t objects;
+	uint64_t bytes;
+	heap_type_id type;
+};
+
+static int compare_sums(const void *left, const void *right)
+{
+	const struct type_sum *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+static void print_sums(struct session *session, struct type_sum *sums, uint64_t limit)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	qsort(sums, snapshot->types.count, sizeof(*sums), compare_sums);
+	output_text(output, "%10s %12s  %s\n", "objects", "bytes", "type");
+	output_open_array(output, "types");
+	for (uint32_t i = 0; i < snapshot->types.count && i < limit && sums[i].objects; i++) {
+		const char *type = sums[i].type == HEAP_NO_TYPE
+					   ? "(untyped)"
+					   : describe_type(session, sums[i].type);
+
+		output_text(output, "%10" PRIu64 " %12s  %s\n", sums[i].objects,
+			    describe_bytes(session, sums[i].bytes), type);
+		output_open_object(output, NULL);
+		output_string(output, "type", type);
+		output_number(output, "objects", sums[i].objects);
+		output_number(output, "bytes", sums[i].bytes);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *show_set(struct session *session, const uint8_t *set, uint64_t limit,
+				   uint64_t *count)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	uint8_t *retained = session_allocate(session, snapshot->object_count / 8 + 1);
+	struct type_sum *sums =
+		session_allocate(session, (snapshot->types.count + 1) * sizeof(*sums));
+	struct heap_retained own = { 0, 0 }, all;
+	struct heap_error *error = !retained || !sums ? heap_error_out_of_memory() : NULL;
+
+	if (!error)
+		error = heap_retained_by_set(session->graph, set, retained, &all);
+	if (error)
+		return error;
+	for (heap_type_id i = 0; i < snapshot->types.count; i++)
+		sums[i].type = i;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		own.objects += heap_bit_get(set, i);
+		own.bytes += heap_bit_get(set, i) ? snapshot->size[i] : 0;
+		if (heap_bit_get(retained, i)) {
+			sums[snapshot->type[i]].objects++;
+			sums[snapshot->type[i]].bytes += snapshot->size[i];
+		}
+	}
+	output_open_object(output, NULL);
+	print_sums(session, sums, limit);
+	output_text(output,
+		    "Total: %" PRIu64 " object%s, own %s; together they retain %" PRIu64
+		    " object%s, %s\n",
+		    own.objects, format_plural(own.objects), describe_bytes(session, own.bytes),
+		    all.objects, format_plural(all.objects), describe_bytes(session, all.bytes));
+	output_number(output, "count", own.objects);
+	output_number(output, "own", own.bytes);
+	output_number(output, "retained_objects", all.objects);
+	output_number(output, "retained", all.bytes);
+	*count = own.objects;
+	return NULL;
+}
+
+static enum command_status retained_by_filter(struct session *session, int argc, char **argv,
+					      uint64_t limit)
+{
+	struct heap_filter *filter;
+	uint8_t *set = session_allocate(session, session->snapshot->object_count / 8 + 1);
+	uint64_t count = 0;
+	struct heap_error *error =
+		!set ? heap_error_out_of_memory() : session_filter(session, argc, argv, &filter);
+
+	if (error)
+		return command_fail(session, error);
+	for (heap_object_id i = 0, end = session->snapshot->object_count; i < end; i++) {
+		i = heap_filter_next(filter, i, end);
+		if (i < end)
+			heap_bit_set(set, i);
+	}
+	error = heap_filter_finish(filter);
+	heap_filter_destroy(filter);
+	if (!error)
+		error = session_edges(session);
+	if (!error)
+		error = show_set(session, set, limit, &count);
+	if (error)
+		return command_fail(session, error);
+	return count ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+// --- what all of a type or a site retain
+
+struct group_sum {
+	uint64_t objects;
+	uint64_t bytes;
+	uint64_t retained;
+	uint32_t key;
+};
+
+static int compare_group_sums(const void *left, const void *right)
+{
+	const struct group_sum *a = left, *b = right;
+
+	if (a->retained != b->retained)
+		return a->retained > b->retained ? -1 : 1;
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *sum_groups(struct session *session, const uint32_t *group, uint32_t count,
+				     struct group_sum **result)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct group_sum *sums = session_allocate(session, (count + 1u) * sizeof(*sums));
+	uint64_t *retained = session_allocate(session, (count + 1u) * sizeof(*retained));
+	struct heap_error *error = !sums || !retained ? heap_error_out_of_memory() : NULL;
+
+	if (!error)
+		error = heap_dominator_tree_sum(&session->tree, group, count, retained);
+	if (error)
+		return error;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		sums[group[i]].objects++;
+		sums[group[i]].bytes += snapshot->size[i];
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		sums[i].retained = retained[i];
+		sums[i].key = i;
+	}
+	qsort(sums, count, sizeof(*sums), compare_group_sums);
+	*result = sums;
+	return NULL;
+}
+
+static void print_group_sum(struct session *session, const struct group_sum *sum, const char *by,
+			    const char *name)
+{
+	struct output *output = session->output;
+
+	output_text(output, "%10" PRIu64 " %12s %12s  %s\n", sum->objects,
+		    describe_bytes(session, sum->bytes), describe_bytes(session, sum->retained),
+		    name);
+	output_open_object(output, NULL);
+	output_string(output, by, name);
+	output_number(output, "objects", sum->objects);
+	output_number(output, "bytes", sum->bytes);
+	output_number(output, "retained", sum->retained);
+	output_close(output);
+}
+
+static enum command_status retained_by_group(struct session *session, const char *by,
+					     uint64_t limit)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	bool by_site = strcmp(by, "site") == 0;
+	uint32_t count = by_site ? snapshot->site_count : snapshot->types.count;
+	struct group_sum *sums;
+	struct heap_error *error = NULL;
+
+	if (!by_site && strcmp(by, "type") != 0)
+		error = heap_error_create(HEAP_ERROR_ARGUMENT, "--by %s: not type or site", by);
+	if (!error)
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE);
+	if (!error)
+		error = session_dominator_tree(session);
+	if (!error)
+		error = sum_groups(session, by_site ? snapshot->site : snapshot->type, count,
+				   &sums);
+	if (error)
+		return command_fail(session, error);
+	output_text(session->output, "%10s %12s %12s  %s\n", "objects", "bytes", "retained", by);
+	output_open_array(session->output, NULL);
+	for (uint32_t i = 0; i < count && limit > 0; i++) {
+		uint32_t key = sums[i].key;
+
+		if (sums[i].objects == 0)
+			continue;
+		print_group_sum(session, &sums[i], by,
+				by_site               ? describe_site(session, key)
+				: key == HEAP_NO_TYPE ? "(untyped)"
+						      : describe_type(session, key));
+		limit--;
+	}
+	output_close(session->output);
+	return snapshot->object_count ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static enum command_status retained_run(struct session *session, int argc, char **argv)
+{
+	uint64_t limit = DEFAULT_CHILDREN;
+	const char *by = NULL;
+	heap_object_id object;
+
+	if (command_option(&argc, argv, "--by", &by) < 0 ||
+	    !command_number(&argc, argv, "--limit", &limit) || (by ? argc != 1 : argc < 2))
+		return COMMAND_USAGE;
+
+	struct heap_error *error = describe_load(session);
+
+	if (error)
+		return command_fail(session, error);
+	if (by)
+		return retained_by_group(session, by, limit);
+	if (argc == 2) {
+		error = operand_parse_object(session, argv[1], &object);
+		if (!error)
+			return retained_by_object(session, object);
+		if (!heap_filter_is_name(argv[1]))
+			return command_fail(session, error);
+		heap_error_destroy(error);
+	}
+	return retained_by_filter(session, argc - 1, argv + 1, limit);
+}
+
+static const char *const retained_options[] = { "--by", "--limit", NULL };
+
+const struct command retained_command = {
+	.name = "retained",
+	.synopsis = "[--limit N] OBJ|FILTER...|--by type|site",
+	.summary = "bytes that would be free without an object, or without all that match",
+	.details = "Of an object also what holds it: the nearest object or root that all ways to\n"
+		   "it lead through. Of a filter's objects what they retain together, by type; it\n"
+		   "may be more than the sum of what each retains. --by shows what all of each\n"
+		   "type, or site, retain at least; what several of them hold only together is\n"
+		   "not counted there.\n\n"
+		   "  retained g_table\n"
+		   "  retained type 'struct date'\n"
+		   "  retained --limit 3 size '>1K' reachable\n"
+		   "  retained --by type",
+	.run = retained_run,
+	.words = WORDS_OBJECT | WORDS_FILTER,
+	.options = retained_options,
+	.is_table = true,
+	.keeps_answer = true,
+};
+
+// --- suspects ----------------------------------------------------------------
+
+enum {
+	DEFAULT_SHARE = 10, // per cent of the heap
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *print_way(struct session *session, const struct heap_suspect *suspect)
+{
+	struct heap_path path;
+	size_t count = 0;
+	struct heap_error *error =
+		heap_paths_find(session->graph, suspect->example, NULL, 1, &path, &count);
+
+	if (error || count == 0)
+		return error;
+	path_print(session, "path", &path, "   ");
+	heap_path_deinit(&path);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *print_suspect(struct session *session, const struct heap_suspect *suspect,
+					size_t number, uint64_t total)
+{
+	struct output *output = session->output;
+	const char *site = describe_site(session, session->snapshot->site[suspect->example]);
+
+	if (number > 1)
+		output_text(output, "\n");
+	output_text(output, "%zu. %.1f %% of the heap, %s: %s\n", number,
+		    per_cent(suspect->bytes, total), describe_bytes(session, suspect->bytes),
+		    suspect_text_describe(session, suspect));
+	output_text(output, "   %s comes from %s.\n   %s\n",
+		    suspect->kind == HEAP_SUSPECT_CHAIN ? "The first of them"
+		    : suspect->members > 1              ? "The largest of them"
+							: "It",
+		    site, suspect_text_advice(session, suspect));
+	output_open_object(output, NULL);
+	output_string(output, "kind", suspect_text_kind(suspect->kind));
+	output_number(output, "bytes", suspect->bytes);
+	output_real(output, "per_cent", per_cent(suspect->bytes, total));
+	output_number(output, "members", suspect->members);
+	output_string(output, "type", suspect_text_type(session, suspect->example));
+	output_string(output, "site", site);
+	if (suspect->place != HEAP_NO_NODE)
+		describe_node_json(session, "held_by_", suspect->place);
+	describe_object_json(session, "example", suspect->example);
+
+	struct heap_error *error = print_way(session, suspect);
+
+	output_close(output);
+	return error;
+}
+
+// "10%", or a size. @return false if it is neither
+static bool parse_minimum(const char *text, uint64_t total, uint64_t *least)
+{
+	char *end;
+	double share = strtod(text, &end);
+
+	if (end != text && strcmp(end, "%") == 0 && share > 0 && share <= 100) {
+		*least = (uint64_t)((double)total * share / 100);
+		return true;
+	}
+	return heap_parse_size(text, least);
+}
+
+static enum command_status suspects_run(struct session *session, int argc, char **argv)
+{
+	const char *minimum = NULL;
+	struct heap_suspect *suspects = NULL;
+	size_t count = 0;
+	uint64_t total, least;
+
+	if (command_option(&argc, argv, "--min", &minimum) < 0 || argc != 1)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = describe_load(session);
+
+	if (!error)
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE);
+	if (!error)
+		error = session_dominator_tree(session);
+	if (error)
+		return command_fail(session, error);
+	total = total_bytes(session->snapshot);
+	least = total / 100 * DEFAULT_SHARE;
+	if (minimum && !parse_minimum(minimum, total, &least))
+		return COMMAND_USAGE;
+	error = heap_suspects_find(session->snapshot, &session->tree, least, &suspects, &count);
+	if (!error && count > 0)
+		error = session_edges(session);
+	if (!error && count > 0)
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS);
+	output_open_array(session->output, NULL);
+	for (size_t i = 0; !error && i < count && !session_must_stop(session); i++)
+		error = print_suspect(session, &suspects[i], i + 1, total);
+	output_close(session->output);
+	free(suspects);
+	if (error)
+		return command_fail(session, error);
+	if (count == 0)
+		output_text(session->output, "Nothing holds %s or more of one kind.\n",
+			    describe_bytes(session, least));
+	return count ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static const char *const suspects_options[] = { "--min", NULL };
+
+const struct command suspects_command = {
+	.name = "suspects",
+	.synopsis = "[--min SIZE|PERCENT%]",
+	.summary = "the few places where most of the heap gathers",
+	.details = "Objects of one type below one object, chains of them, and single large ones\n"
+		   "that hold 10 % of the heap and more; each with a way from a root to its "
+		   "largest\n"
+		   "member.\n\n"
+		   "  suspects\n"
+		   "  suspects --min 1M",
+	.run = suspects_run,
+	.options = suspects_options,
+};

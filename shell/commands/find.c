@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * find, largest: which objects there are.
+ */
+#include "lib/base/cleanup.h"
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+#include "shell/print/part.h"
+#include "shell/series/series.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- find --------------------------------------------------------------------
+
+enum {
+	FIND_STEP = 4096, // objects between two looks at whether to go on
+};
+
+struct found {
+	uint64_t objects;
+	uint64_t bytes;
+};
+
+static void print_found(struct session *session, heap_object_id object)
+{
+	output_text(session->output, "%s\n", describe_object(session, object));
+	describe_object_json(session, NULL, object);
+	session_remember(session, object);
+}
+
+struct finding {
+	struct session *session;
+	struct heap_filter *filter;
+	bool count_only;
+	uint64_t limit;
+	uint32_t part; // the next one to look at
+	struct found found;
+};
+
+static void print_found_part(struct session *session, const struct heap_part *part)
+{
+	output_text(session->output, "%s, part of a pool\n", part_describe(session, part));
+	part_json(session, NULL, part);
+	session_remember_part(session, part->object, part->offset);
+}
+
+// Of pools that do not match themselves the parts may, up to those of an object.
+static void find_parts(struct finding *finding, heap_object_id end)
+{
+	struct session *session = finding->session;
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	for (;
+	     snapshot->parts && finding->part < snapshot->part_count && !session_must_stop(session);
+	     finding->part++) {
+		const struct heap_part *part = &snapshot->parts[finding->part];
+		const void *mark = session_mark(session);
+
+		if (part->object >= end)
+			return;
+		if (!heap_filter_matches_part(finding->filter, part))
+			continue;
+		if (!finding->count_only && finding->found.objects < finding->limit)
+			print_found_part(session, part);
+		session_release(session, mark);
+		finding->found.objects++;
+		finding->found.bytes += heap_snapshot_part_size(snapshot, part);
+	}
+}
+
+static void skip_parts(struct finding *finding, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = finding->session->snapshot;
+
+	while (snapshot->parts && finding->part < snapshot->part_count &&
+	       snapshot->parts[finding->part].object == object)
+		finding->part++;
+}
+
+static void find_all(struct finding *finding)
+{
+	struct session *session = finding->session;
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_object_id count = snapshot->object_count;
+
+	for (heap_object_id i = 0; i < count && !session_must_stop(session);) {
+		heap_object_id end = count - i > FIND_STEP ? i + FIND_STEP : count;
+
+		for (i = heap_filter_next(finding->filter, i, end);
+		     i < end && !session_must_stop(session);
+		     i = heap_filter_next(finding->filter, i + 1, end)) {
+			const void *mark = session_mark(session);
+
+			find_parts(finding, i);
+			if (!finding->count_only && finding->found.objects < finding->limit)
+				print_found(session, i);
+			session_release(session, mark);
+			skip_parts(finding, i);
+			finding->found.objects++;
+			finding->found.bytes += snapshot->size[i];
+		}
+		find_parts(finding, end);
+	}
+}
+
+// What counting needs; without its parts a pool is a block.
+HEAP_MUST_CHECK
+static struct heap_error *load_sizes(struct heap_snapshot *snapshot)
+{
+	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE);
+
+	if (!error)
+		heap_error_destroy(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
+	return error;
+}
+
+static enum command_status find_in(struct session *session, int argc, char **argv)
+{
+	struct finding finding = { .session = session, .limit = UINT64_MAX };
+	const struct found *found = &finding.found;
+
+	finding.count_only = command_option(&argc, argv, "--count", NULL);
+
+	// What is not an option of ours and comes first is a mistake; later it may be a text.
+	if (!command_number(&argc, argv, "--limit", &finding.limit) ||
+	    (argc > 1 && argv[1][0] == '-'))
+		return COMMAND_USAGE;
+
+	struct heap_error *error = session_filter(session, argc - 1, argv + 1, &finding.filter);
+
+	if (error)
+		return command_fail(session, error);
+	error = finding.count_only ? load_sizes(session->snapshot) : describe_load(session);
+	if (error) {
+		heap_filter_destroy(finding.filter);
+		return command_fail(session, error);
+	}
+	output_open_object(session->output, NULL);
+	output_open_array(session->output, "objects");
+	find_all(&finding);
+	output_close(session->output);
+	error = heap_filter_finish(finding.filter);
+	heap_filter_destroy(finding.filter);
+	if (error)
+		return command_fail(session, error);
+	if (!session->quiet || finding.count_only || session_interrupted)
+		output_text(session->output, "%s: %" PRIu64 " object%s, %s\n",
+			    session_interrupted ? "Found before the interruption" : "Total",
+			    found->objects, format_plural(found->objects),
+			    describe_bytes(session, found->bytes));
+	if (session_interrupted)
+		output_boolean(session->output, "interrupted", true);
+	output_number(session->output, "count", found->objects);
+	output_number(session->output, "bytes", found->bytes);
+	return found->objects ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static enum command_status find_run(struct session *session, int argc, char **argv)
+{
+	struct session *other;
+	struct heap_error *error = series_find_gone(session, argc, argv, &other);
+	enum command_status status;
+
+	if (error)
+		return command_fail(session, error);
+	if (!other)
+		return find_in(session, argc, argv);
+	status = find_in(other, argc, argv);
+	session_end_command(other);
+	return status;
+}
+
+static const char *const find_options[] = { "--count", "--limit", NULL };
+
+const struct command find_command = {
+	.name = "find",
+	.synopsis = "[--count] [--limit N] [FILTER...]",
+	.summary = "the objects that all filters match",
+	.details =
+		"Filters: type NAME (exact, or a glob), untyped, under-typed (the type covers\n"
+		"half of it at most), conflict (pointers take it for something else),\n"
+		"evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),\n"
+		"frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,\n"
+		"age [<>]DURATION, string TEXT, field NAME=VALUE (also != < > <= >=),\n"
+		"points-to OBJ, pointed-by OBJ, under OBJ (held by it alone, itself included),\n"
+		"retained [<>=]N, leaked, reachable, new and gone (see compare), traced (a\n"
+		"sample of the trace), allocated TIME,TIME (of it, then);\n"
+		"`not` negates the next, `or` stands between groups.\n\n"
+		"  find --count type 'struct date'\n"
+		"  find --limit 10 size '>1M' or untyped not reachable\n"
+		"  find type 'struct *' site session_new age '<1m'\n"
+		"  find type 'struct request' field path=/login\n"
+		"  find frame serve not site xmalloc\n"
+		"  find allocated 10s,20s frame serve",
+	.run = find_run,
+	.words = WORDS_FILTER,
+	.options = find_options,
+};
+
+// --- largest -----------------------------------------------------------------
+
+enum {
+	DEFAULT_LARGEST = 10,
+};
+
+struct ranked {
+	uint64_t bytes;
+	heap_object_id object;
+};
+
+// A heap with the smallest on top, of at most `limit` objects.
+static void sift_down(struct ranked *heap, size_t count)
+{
+	for (size_t at = 0;;) {
+		size_t child = at * 2 + 1;
+
+		if (child >= count)
+			return;
+		if (child + 1 < count && heap[child + 1].bytes < heap[child].bytes)
+			child++;
+		if (heap[at].bytes <= heap[child].bytes)
+			return;
+
+		struct ranked other = heap[at];
+
+		heap[at] = heap[child];
+		heap[child] = other;
+		at = child;
+	}
+}
+
+static void sift_up(struct ranked *heap, size_t at)
+{
+	while (at > 0 && heap[at].bytes < heap[(at - 1) / 2].bytes) {
+		struct ranked other = heap[at];
+
+		heap[at] = heap[(at - 1) / 2];
+		heap[(at - 1) / 2] = other;
+		at = (at - 1) / 2;
+	}
+}
+
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+static size_t find_largest(const struct heap_snapshot *snapshot, const uint64_t *bytes,
+			   struct ranked *heap, size_t limit)
+{
+	size_t count = 0;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (count < limit) {
+			heap[count] = (struct ranked){ bytes[i], i };
+			sift_up(heap, count++);
+		} else if (count > 0 && bytes[i] > heap[0].bytes) {
+			heap[0] = (struct ranked){ bytes[i], i };
+			sift_down(heap, count);
+		}
+	}
+	qsort(heap, count, sizeof(*heap), compare_ranked);
+	return count;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_ranked(struct session *session, const struct ranked *ranked,
+				      size_t count)
+{
+	CLEANUP_FREE heap_object_id *objects = calloc(count + 1, sizeof(*objects));
+
+	if (!objects)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < count; i++)
+		objects[i] = ranked[i].object;
+	return describe_load_around(session, objects, count);
+}
+
+static void print_ranked(struct session *session, const struct ranked *ranked, size_t count,
+			 const char *key)
+{
+	output_open_array(session->output, NULL);
+	for (size_t i = 0; i < count; i++) {
+		output_text(session->output, "%12s  %s\n", describe_bytes(session, ranked[i].bytes),
+			    describe_object(session, ranked[i].object));
+		session_remember(session, ranked[i].object);
+		output_open_object(session->output, NULL);
+		output_number(session->output, key, ranked[i].bytes);
+		describe_object_json(session, "object", ranked[i].object);
+		output_close(session->output);
+	}
+	output_close(session->output);
+}
+
+static enum command_status largest_run(struct session *session, int argc, char **argv)
+{
+	bool retained = command_option(&argc, argv, "--retained", NULL);
+	char *end = NULL;
+	size_t limit = argc == 2 ? strtoul(argv[1], &end, 10) : DEFAULT_LARGEST;
+
+	if (argc > 2 || (end && (*end || end == argv[1] || argv[1][0] == '-')))
+		return COMMAND_USAGE;
+
+	struct heap_error *error =
+		retained ? session_dominators(session)
+			 : heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE);
+
+	if (error)
+		return command_fail(session, error);
+	if (limit > session->snapshot->object_count)
+		limit = session->snapshot->object_count;
+
+	struct ranked *ranked = session_allocate(session, (limit + 1) * sizeof(*ranked));
+
+	if (!ranked)
+		return command_fail(session, heap_error_out_of_memory());
+
+	size_t count = find_largest(
+		session->snapshot,
+		retained ? session->dominators->retained : session->snapshot->size, ranked, limit);
+
+	error = load_ranked(session, ranked, count);
+	if (error)
+		return command_fail(session, error);
+	print_ranked(session, ranked, count, retained ? "retained" : "bytes");
+	return count ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static const char *const largest_options[] = { "--retained", NULL };
+
+const struct command largest_command = {
+	.name = "largest",
+	.synopsis = "[--retained] [N]",
+	.summary = "the largest objects, by their own or by their retained size",
+	.details = "The 10 largest, unless N says how many.\n\n"
+		   "  largest 20\n"
+		   "  largest --retained",
+	.run = largest_run,
+	.options = largest_options,
+	.is_table = true,
+};

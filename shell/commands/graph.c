@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * inrefs, outrefs, path: an object's place in the graph.
+ */
+#include "lib/base/cleanup.h"
+#include "lib/graph/referrers.h"
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/print/field.h"
+#include "shell/operand.h"
+#include "shell/print/path.h"
+
+#include <inttypes.h>
+
+// What all of them begin with: one operand, and the graph.
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct session *session, const char *word, heap_object_id *object)
+{
+	struct heap_error *error = operand_locate_object(session, word, object);
+
+	return error ? error : session_pointers(session);
+}
+
+// What is said of objects, and of the pointers that leave some of them.
+HEAP_MUST_CHECK
+static struct heap_error *load_around(struct session *session, const heap_object_id *objects,
+				      size_t count, const heap_object_id *sources,
+				      size_t source_count)
+{
+	struct heap_error *error = describe_load_around(session, objects, count);
+
+	if (!error)
+		error = describe_load_around(session, sources, source_count);
+	return error ? error
+		     : heap_snapshot_load_around(session->snapshot,
+						 HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS, sources,
+						 source_count);
+}
+
+// --- outrefs -----------------------------------------------------------------
+
+static void print_pointee(struct session *session, const char *field, heap_object_id target,
+			  uint32_t interior, uint8_t flags)
+{
+	struct output *output = session->output;
+
+	output_text(output, "%s%s%s%s\n", field, *field ? " = " : "",
+		    describe_object(session, target), path_edge_remark(session, interior, flags));
+	session_remember(session, target);
+	output_open_object(output, NULL);
+	path_edge_json(session, field, interior, flags);
+	describe_object_json(session, "object", target);
+	output_close(output);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *print_object_pointees(struct session *session, heap_object_id object,
+						bool *found)
+{
+	struct heap_error *error = session_pointers(session);
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	if (error)
+		return error;
+
+	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
+
+	error = load_around(session, snapshot->edge_target + first, end - first, &object, 1);
+	if (!error)
+		output_open_array(session->output, NULL);
+	for (uint32_t i = first; !error && i < end && !session_must_stop(session); i++)
+		print_pointee(
+			session,
+			field_of_object(session, object, (uint64_t)snapshot->edge_slot[i] * 8),
+			snapshot->edge_target[i], snapshot->edge_interior[i],
+			snapshot->edge_flags[i]);
+	*found = end > first;
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *print_root_pointees(struct session *session, heap_root_id root,
+					      bool *found)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_error *error = describe_load(session);
+
+	if (!error)
+		output_open_array(session->output, NULL);
+	for (uint64_t i = heap_snapshot_first_root_edge(snapshot, root);
+	     !error && i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		print_pointee(session, field_of_root(session, root, edge->offset), edge->target,
+			      edge->interior, edge->flags);
+		*found = true;
+	}
+	return error;
+}
+
+static enum command_status outrefs_run(struct session *session, int argc, char **argv)
+{
+	struct operand operand;
+	bool found = false;
+
+	if (argc != 2)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = operand_locate(session, argv[1], &operand);
+
+	if (!error)
+		error = operand.object != HEAP_NO_OBJECT
+				? print_object_pointees(session, operand.object, &found)
+				: print_root_pointees(session, operand.root, &found);
+	if (error)
+		return command_fail(session, error);
+	output_close(session->output);
+	return found ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+const struct command outrefs_command = {
+	.name = "outrefs",
+	.synopsis = "OBJ",
+	.summary = "the objects that an object points to",
+	.details = "Field by field, marked as `inrefs` does.\n\n"
+		   "  outrefs 0x5ed26d8",
+	.run = outrefs_run,
+	.words = WORDS_OBJECT,
+	.keeps_answer = true,
+};
+
+// --- inrefs ------------------------------------------------------------------
+
+static void print_root_reference(struct session *session, const struct heap_root_edge *edge)
+{
+	const char *field = field_of_root(session, edge->root, edge->offset);
+
+	output_text(session->output, "%s%s%s%s\n", field, *field ? " of " : "",
+		    describe_root(session, edge->root),
+		    path_edge_remark(session, edge->interior, edge->flags));
+	output_open_object(session->output, NULL);
+	path_edge_json(session, field, edge->interior, edge->flags);
+	describe_root_json(session, "root", edge->root);
+	output_close(session->output);
+}
+
+static void print_reference(struct session *session, uint32_t edge, heap_object_id source)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const char *field =
+		field_of_object(session, source, (uint64_t)snapshot->edge_slot[edge] * 8);
+
+	output_text(session->output, "%s of %s%s\n", field, describe_object(session, source),
+		    path_edge_remark(session, snapshot->edge_interior[edge],
+				     snapshot->edge_flags[edge]));
+	session_remember(session, source);
+	output_open_object(session->output, NULL);
+	path_edge_json(session, field, snapshot->edge_interior[edge], snapshot->edge_flags[edge]);
+	describe_object_json(session, "object", source);
+	output_close(session->output);
+}
+
+static void print_holders(struct session *session, const struct heap_holders_of *of)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	output_open_array(session->output, NULL);
+	for (uint32_t i = 0; i < of->root_count; i++)
+		print_root_reference(session, &snapshot->root_edges[of->root_edges[i]]);
+	for (uint32_t i = 0; i < of->count && !session_must_stop(session); i++)
+		print_reference(session, of->edges[i], of->sources[i]);
+	output_close(session->output);
+}
+
+static enum command_status inrefs_run(struct session *session, int argc, char **argv)
+{
+	struct heap_holders *holders = NULL;
+	struct heap_holders_of of = { 0 };
+	heap_object_id object;
+
+	if (argc != 2)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = prepare(session, argv[1], &object);
+
+	if (!error)
+		error = heap_holders_create(session->graph, &holders);
+	if (!error)
+		error = heap_holders_need(holders, &object, 1);
+	if (!error) {
+		of = heap_holders_get(holders, object);
+		error = load_around(session, &object, 1, of.sources, of.count);
+	}
+	if (!error)
+		print_holders(session, &of);
+	heap_holders_destroy(holders);
+	if (error)
+		return command_fail(session, error);
+	return of.root_count > 0 || of.count > 0 ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+const struct command inrefs_command = {
+	.name = "inrefs",
+	.synopsis = "OBJ",
+	.summary = "the roots and objects that point to an object",
+	.details = "A pointer into its middle is said by + BYTES, one that the holder's type does "
+		   "not\n"
+		   "know of by (untyped).\n\n"
+		   "  inrefs 0x5ed26d8\n"
+		   "  inrefs $1",
+	.run = inrefs_run,
+	.words = WORDS_OBJECT,
+	.keeps_answer = true,
+};
+
+// --- path --------------------------------------------------------------------
+
+enum {
+	MAX_WAYS = 1000,
+};
+
+// Marks the fields of all --avoid. @param bits  NULL if there is none
+HEAP_MUST_CHECK
+static struct heap_error *take_avoided(struct session *session, int *argc, char **argv,
+				       uint8_t **bits)
+{
+	const char *field;
+	int found;
+
+	while ((found = command_option(argc, argv, "--avoid", &field)) > 0) {
+		struct heap_error *error = session_edges(session);
+
+		if (!error && !*bits) {
+			*bits = session_allocate(session, session->snapshot->edge_count / 8 + 1);
+			error = *bits ? NULL : heap_error_out_of_memory();
+		}
+		if (!error)
+			error = heap_path_mark_field(session->snapshot, field, *bits);
+		if (error)
+			return error;
+	}
+	return found < 0 ? heap_error_create(HEAP_ERROR_ARGUMENT,
+					     "--avoid: TYPE.FIELD must follow it")
+			 : NULL;
+}
+
+static enum command_status say_none(struct session *session, heap_object_id object, const char *why)
+{
+	output_text(session->output, "no root reaches %s%s\n", describe_object(session, object),
+		    why);
+	output_open_array(session->output, NULL);
+	return COMMAND_NOTHING;
+}
+
+// One way is an array of its steps; several are an array of such.
+static void print_paths(struct session *session, struct heap_path *paths, size_t count,
+			bool several)
+{
+	if (several)
+		output_open_array(session->output, NULL);
+	for (size_t i = 0; i < count; i++) {
+		if (!session_must_stop(session)) {
+			if (i > 0)
+				output_text(session->output, "\n");
+			path_print(session, NULL, &paths[i], "");
+		}
+		heap_path_deinit(&paths[i]);
+	}
+	if (several)
+		output_close(session->output);
+}
+
+static enum command_status path_run(struct session *session, int argc, char **argv)
+{
+	uint64_t limit = 0;
+	uint8_t *avoided = NULL;
+	heap_object_id object;
+	size_t count;
+
+	if (!command_number(&argc, argv, "--all", &limit) || limit > MAX_WAYS)
+		return COMMAND_USAGE;
+
+	bool several = limit > 0;
+	struct heap_error *error = take_avoided(session, &argc, argv, &avoided);
+	struct heap_path *paths = session_allocate(session, (limit + 1) * sizeof(*paths));
+
+	if (!error && argc != 2)
+		return COMMAND_USAGE;
+	if (!error && !paths)
+		error = heap_error_out_of_memory();
+	if (!error)
+		error = prepare(session, argv[1], &object);
+	if (!error)
+		error = heap_paths_find(session->graph, object, avoided, several ? limit : 1, paths,
+					&count);
+	if (error)
+		return command_fail(session, error);
+	error = count ? path_load(session, paths, count)
+		      : describe_load_around(session, &object, 1);
+	for (size_t i = 0; error && i < count; i++)
+		heap_path_deinit(&paths[i]);
+	if (error)
+		return command_fail(session, error);
+	if (count == 0)
+		return say_none(session, object, avoided ? " without what is avoided" : ": leaked");
+	print_paths(session, paths, count, several);
+	return COMMAND_OK;
+}
+
+static const char *const path_options[] = { "--all", "--avoid", NULL };
+
+const struct command path_command = {
+	.name = "path",
+	.synopsis = "[--all N] [--avoid TYPE.FIELD]... OBJ",
+	.summary = "a shortest way from a root to an object",
+	.details = "A way by typed pointers goes before one by others, a shorter one before a "
+		   "longer\n"
+		   "one; of several of one length that from a named variable. --all shows up to N, "
+		   "each\n"
+		   "by another holder of the object; --avoid leaves pointers in a field out.\n\n"
+		   "  path 0x5ed26d8\n"
+		   "  path --all 5 $1\n"
+		   "  path --avoid 'struct node.next' $1",
+	.run = path_run,
+	.words = WORDS_OBJECT,
+	.options = path_options,
+	.keeps_answer = true,
+};

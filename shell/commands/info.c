@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * help, info, quit: about the shell and the snapshot as a whole.
+ */
+#include "lib/snapshot/unreadable.h"
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	MAX_THREADS = 100, // that are listed; --json has all
+};
+
+// --- help --------------------------------------------------------------------
+
+static void help_one(struct session *session, const struct command *command)
+{
+	struct output *output = session->output;
+
+	output_text(output, "%s%s%s\n    %s\n", command->name, *command->synopsis ? " " : "",
+		    command->synopsis, command->summary);
+	output_text(output, "\n");
+	output_lines(output, command->details);
+	output_text(output, "\n");
+	output_open_object(output, NULL);
+	output_string(output, "name", command->name);
+	output_string(output, "synopsis", command->synopsis);
+	output_string(output, "summary", command->summary);
+	output_string(output, "details", command->details);
+	output_close(output);
+}
+
+static enum command_status help_run(struct session *session, int argc, char **argv)
+{
+	size_t count, width = 0;
+	const struct command *const *all = command_all(&count);
+
+	if (argc > 2)
+		return COMMAND_USAGE;
+	if (argc == 2) {
+		const struct command *command = command_find(argv[1]);
+
+		if (!command)
+			return command_fail(session,
+					    heap_error_create(HEAP_ERROR_ARGUMENT,
+							      "%s: no such command", argv[1]));
+		help_one(session, command);
+		return COMMAND_OK;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (strlen(all[i]->name) > width)
+			width = strlen(all[i]->name);
+	}
+	output_open_array(session->output, NULL);
+	for (size_t i = 0; i < count; i++) {
+		output_text(session->output, "%-*s %s\n", (int)width, all[i]->name,
+			    all[i]->summary);
+		output_open_object(session->output, NULL);
+		output_string(session->output, "name", all[i]->name);
+		output_string(session->output, "synopsis", all[i]->synopsis);
+		output_string(session->output, "summary", all[i]->summary);
+		output_close(session->output);
+	}
+	output_close(session->output);
+	output_text(
+		session->output,
+		"\n`help COMMAND` tells more. OBJ is an address (hex, also inside an object), a\n"
+		"variable's name (what it points to), &name (the variable itself), or $1, $2...:\n"
+		"an object of the last list, or one that was shown since. It may go on as in C:\n"
+		"sessions->next->peer, $2.slots[85]. `COMMAND | program` and `COMMAND > file` "
+		"work.\n");
+	return COMMAND_OK;
+}
+
+const struct command help_command = {
+	.name = "help",
+	.synopsis = "[COMMAND]",
+	.summary = "what commands there are, or what one does",
+	.details = "  help\n"
+		   "  help find",
+	.run = help_run,
+	.words = WORDS_COMMAND,
+	.keeps_answer = true,
+};
+
+// --- info --------------------------------------------------------------------
+
+static const char *format_time(struct session *session, uint64_t time_ns)
+{
+	time_t seconds = (time_t)(time_ns / UINT64_C(1000000000));
+	struct tm local;
+	char text[40] = "";
+
+	if (localtime_r(&seconds, &local))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local);
+	return session_format(session, "%s", text);
+}
+
+static void info_process(struct session *session)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	struct output *output = session->output;
+	const char *program = describe_name(session, info->program);
+
+	output_text(output, "program   %s, pid %" PRIu64 " on %s\n", program, info->pid,
+		    describe_name(session, info->host));
+	output_text(output, "command   %s\n", describe_name(session, info->command));
+	output_text(output, "time      %s, %s after the library was loaded\n",
+		    format_time(session, info->time_ns),
+		    describe_duration(session, info->time_ns > info->start_time_ns
+						       ? info->time_ns - info->start_time_ns
+						       : 0));
+	output_text(output, "snapshot  number %" PRIu64 " of the process, id %s, by %s\n",
+		    info->serial, describe_name(session, info->id),
+		    describe_name(session, info->maker));
+	output_text(output, "pause     %.3f ms, of which the clone took %.3f ms\n",
+		    info->stop_ns / 1e6, info->clone_ns / 1e6);
+	if (info->writer_ns)
+		output_text(
+			output,
+			"writing   %s, %s in heapsnap-writer, %s copied by the program's writes\n",
+			describe_duration(session, info->writer_ns),
+			describe_bytes(session, info->writer_bytes),
+			describe_bytes(session, info->copied_bytes));
+	output_string(output, "program", info->program);
+	output_number(output, "pid", info->pid);
+	output_string(output, "host", info->host);
+	output_string(output, "command", info->command);
+	output_number(output, "time_ns", info->time_ns);
+	output_number(output, "start_time_ns", info->start_time_ns);
+	output_number(output, "serial", info->serial);
+	output_string(output, "id", info->id);
+	output_string(output, "maker", info->maker);
+	output_number(output, "stop_ns", info->stop_ns);
+	output_number(output, "clone_ns", info->clone_ns);
+	output_number(output, "stop_calls", info->stop_calls);
+	output_number(output, "writer_ns", info->writer_ns);
+	output_number(output, "writer_bytes", info->writer_bytes);
+	output_number(output, "copied_bytes", info->copied_bytes);
+	output_number(output, "steps", info->steps);
+}
+
+static void info_heap(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	uint64_t bytes = 0, typed_bytes = 0;
+	uint32_t typed = 0;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		bytes += snapshot->size[i];
+		if (snapshot->type[i] != HEAP_NO_TYPE) {
+			typed++;
+			typed_bytes += snapshot->size[i];
+		}
+	}
+	output_text(output,
+		    "heap      %" PRIu32 " objects, %s; %" PRIu32 " of them typed, %s; %" PRIu32
+		    " pointers\n",
+		    snapshot->object_count, describe_bytes(session, bytes), typed,
+		    describe_bytes(session, typed_bytes), snapshot->edge_count);
+	if (*snapshot->info.other_malloc)
+		output_text(
+			output,
+			"malloc    is that of %s, which came before libheapsnap.so: its blocks\n"
+			"          are not in this snapshot\n",
+			describe_name(session, snapshot->info.other_malloc));
+	if (snapshot->info.untyped)
+		output_text(output, "types     none: it was captured with HEAPSNAP_TYPES=none\n");
+	if (snapshot->info.late_ns)
+		output_text(output,
+			    "types     incomplete: heapsnap-writer had no more than %g s for them "
+			    "(HEAPSNAP_WRITER_TIME)\n",
+			    (double)snapshot->info.late_ns / 1e9);
+	output_text(output, "contents  ");
+	if (snapshot->info.content_limit == UINT64_MAX)
+		output_text(output, "all bytes of each object are kept\n");
+	else
+		output_text(output, "%" PRIu64 " bytes of each object are kept\n",
+			    snapshot->info.content_limit);
+	output_string(output, "other_malloc", snapshot->info.other_malloc);
+	output_number(output, "objects", snapshot->object_count);
+	output_number(output, "bytes", bytes);
+	output_number(output, "typed_objects", typed);
+	output_number(output, "typed_bytes", typed_bytes);
+	output_number(output, "edges", snapshot->edge_count);
+	output_number(output, "content_limit", snapshot->info.content_limit);
+	output_number(output, "untyped", snapshot->info.untyped);
+	output_number(output, "late_ns", snapshot->info.late_ns);
+}
+
+static void info_modules(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	output_text(output, "modules   %" PRIu32 "\n", snapshot->module_count);
+	output_open_array(output, "modules");
+	for (uint32_t i = 0; i < snapshot->module_count; i++) {
+		const struct heap_module *module = &snapshot->modules[i];
+		const char *path =
+			describe_name(session, heap_snapshot_string(snapshot, module->path));
+		const char *debug =
+			describe_name(session, heap_snapshot_string(snapshot, module->debug));
+		const char *note =
+			describe_name(session, heap_snapshot_string(snapshot, module->note));
+		const char *build_id =
+			describe_name(session, heap_snapshot_string(snapshot, module->build_id));
+		bool own = strcmp(path, debug) == 0;
+
+		output_text(output, "  %#" PRIx64 " %s\n", module->start, path);
+		output_text(output, "    build id %s; debug information: %s%s%s\n",
+			    *build_id ? build_id : "none",
+			    own      ? "its own"
+			    : *debug ? debug
+				     : "none",
+			    *note ? "; " : "", note);
+		output_open_object(output, NULL);
+		output_string(output, "path", heap_snapshot_string(snapshot, module->path));
+		output_string(output, "build_id", heap_snapshot_string(snapshot, module->build_id));
+		output_string(output, "debug", heap_snapshot_string(snapshot, module->debug));
+		output_string(output, "note", heap_snapshot_string(snapshot, module->note));
+		output_address(output, "start", module->start);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+static const char *const thread_states[] = { "stopped, registers exact",
+					     "asleep, stack pointer known",
+					     "could not be stopped" };
+
+static unsigned thread_state(const struct heap_thread *thread)
+{
+	return thread->state < 3 ? thread->state : 2;
+}
+
+static void info_thread_states(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint32_t count[3] = { 0 };
+
+	output_text(session->output, "threads   %" PRIu32 "\n", snapshot->thread_count);
+	for (uint32_t i = 0; i < snapshot->thread_count; i++)
+		count[thread_state(&snapshot->threads[i])]++;
+	for (int i = 0; i < 3; i++) {
+		if (count[i] > 0)
+			output_text(session->output, "  %" PRIu32 " %s\n", count[i],
+				    thread_states[i]);
+	}
+	if (count[1] + count[2] > 0)
+		output_text(session->output, "  %" PRIu32 " of which not all registers are known\n",
+			    count[1] + count[2]);
+	output_number(session->output, "threads_with_unknown_registers", count[1] + count[2]);
+}
+
+static void info_threads(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	info_thread_states(session);
+	output_open_array(output, "threads");
+	for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+		const struct heap_thread *thread = &snapshot->threads[i];
+		const char *state = thread_states[thread_state(thread)];
+
+		if (i < MAX_THREADS)
+			output_text(output, "  %" PRIu32 " %s: %s, %" PRIu32 " frame%s\n",
+				    thread->tid,
+				    describe_name(session,
+						  heap_snapshot_string(snapshot, thread->name)),
+				    state, thread->frames, format_plural(thread->frames));
+		output_open_object(output, NULL);
+		output_number(output, "tid", thread->tid);
+		output_string(output, "name", heap_snapshot_string(snapshot, thread->name));
+		output_string(output, "state", state);
+		output_close(output);
+	}
+	output_close(output);
+	if (snapshot->thread_count > MAX_THREADS)
+		output_text(output, "  and %" PRIu32 " more\n",
+			    snapshot->thread_count - MAX_THREADS);
+}
+
+static void info_trace(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	uint32_t traced = 0;
+
+	if (snapshot->info.trace_start_ns == 0)
+		return;
+	for (uint32_t i = 0; i < snapshot->sample_count; i++)
+		traced += snapshot->samples[i].number != 0;
+	output_text(output, "trace     %s, since %s: %" PRIu32 " objects are in it\n",
+		    describe_name(session, snapshot->info.trace),
+		    format_time(session, snapshot->info.trace_start_ns), traced);
+	output_string(output, "trace", snapshot->info.trace);
+	output_number(output, "trace_start_ns", snapshot->info.trace_start_ns);
+	output_number(output, "traced", traced);
+}
+
+static void info_unreadable(struct session *session)
+{
+	struct output *output = session->output;
+	struct heap_unreadable unreadable;
+
+	heap_unreadable_count(session->snapshot, &unreadable);
+	if (unreadable.objects > 0)
+		output_text(output,
+			    "unread    %s of %" PRIu32
+			    " object%s: protected, or left out of copies\n",
+			    describe_bytes(session, unreadable.bytes), unreadable.objects,
+			    format_plural(unreadable.objects));
+	if (unreadable.wiped > 0)
+		output_text(
+			output,
+			"          %s by MADV_WIPEONFORK: blocks that begin there are missing\n",
+			describe_bytes(session, unreadable.wiped));
+	output_number(output, "unreadable_objects", unreadable.objects);
+	output_number(output, "unreadable_bytes", unreadable.bytes);
+	output_number(output, "wiped_bytes", unreadable.wiped);
+}
+
+static void info_damages(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+
+	if (snapshot->damage_count > 0)
+		output_text(output, "damage    %" PRIu32 " header%s of blocks overwritten\n",
+			    snapshot->damage_count, format_plural(snapshot->damage_count));
+	output_open_array(output, "damages");
+	for (uint32_t i = 0; i < snapshot->damage_count; i++) {
+		const struct heap_damage *damage = &snapshot->damages[i];
+		heap_object_id before = heap_snapshot_find_before(snapshot, damage->address);
+		const char *note =
+			describe_name(session, heap_snapshot_string(snapshot, damage->note));
+
+		output_text(output, "  %#" PRIx64 "%s%s%s%s\n", damage->address,
+			    before == HEAP_NO_OBJECT ? "" : ", after ",
+			    before == HEAP_NO_OBJECT ? "" : describe_object(session, before),
+			    *note ? ": " : "", note);
+		output_open_object(output, NULL);
+		output_address(output, "address", damage->address);
+		output_string(output, "note", heap_snapshot_string(snapshot, damage->note));
+		if (before != HEAP_NO_OBJECT)
+			describe_object_json(session, "after", before);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+static enum command_status info_run(struct session *session, int argc, char **argv)
+{
+	struct heap_error *error;
+
+	(void)argv;
+	if (argc != 1)
+		return COMMAND_USAGE;
+	error = describe_load(session);
+	if (error)
+		return command_fail(session, error);
+	output_open_object(session->output, NULL);
+	info_process(session);
+	info_heap(session);
+	info_modules(session);
+	info_threads(session);
+	info_trace(session);
+	info_unreadable(session);
+	info_damages(session);
+	return COMMAND_OK;
+}
+
+const struct command info_command = {
+	.name = "info",
+	.synopsis = "",
+	.summary = "the process, its modules and threads, and what was found of them",
+	.details = "Also how long the process stood still, how much of each object was kept, for "
+		   "which\n"
+		   "modules debug information was found, and blocks whose headers were "
+		   "overwritten;\n"
+		   "and of how many objects parts could not be read.\n\n"
+		   "  info",
+	.run = info_run,
+	.keeps_answer = true,
+};
+
+// --- quit --------------------------------------------------------------------
+
+static enum command_status quit_run(struct session *session, int argc, char **argv)
+{
+	(void)argv;
+	if (argc != 1)
+		return COMMAND_USAGE;
+	session->quit = true;
+	return COMMAND_OK;
+}
+
+const struct command quit_command = {
+	.name = "quit",
+	.synopsis = "",
+	.summary = "leave the shell",
+	.details = "So does the end of the input (^D).\n\n"
+		   "  quit",
+	.run = quit_run,
+};

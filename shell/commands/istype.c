@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * istype: what a person knows of an object's type.
+ */
+#include "lib/snapshot/declarations.h"
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+#include "shell/operand.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NAME_BYTES = 4096,
+};
+
+// --- the type that is meant --------------------------------------------------
+
+// The words of a type's name, as they were typed: "struct", "session".
+static const char *join(struct session *session, int count, char **words)
+{
+	const char *text = words[0];
+
+	for (int i = 1; i < count; i++)
+		text = session_format(session, "%s %s", text, words[i]);
+	return text;
+}
+
+static bool has_name(const struct heap_snapshot *snapshot, heap_type_id type, const char *name)
+{
+	char text[NAME_BYTES];
+
+	heap_types_format(&snapshot->types, type, text, sizeof(text));
+	return strcmp(text, name) == 0;
+}
+
+HEAP_MAKES_ERROR
+static struct heap_error *say_ambiguous(struct session *session, const char *name,
+					heap_type_id first, heap_type_id second)
+{
+	return heap_error_create(HEAP_ERROR_ARGUMENT, "%s may be %s, or %s", name,
+				 describe_type(session, first), describe_type(session, second));
+}
+
+// The type of that very name, or the only one that goes by it and fits the object.
+HEAP_MUST_CHECK
+static struct heap_error *find_type(struct session *session, const char *name, uint64_t size,
+				    heap_type_id *result)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_type_id unfit = HEAP_NO_TYPE, type = HEAP_NO_TYPE;
+
+	*result = HEAP_NO_TYPE;
+	while ((type = heap_types_find(&snapshot->types, name, type + 1)) != HEAP_NO_TYPE) {
+		heap_type_id meant = heap_types_strip(&snapshot->types, type);
+
+		if (has_name(snapshot, type, name)) {
+			*result = meant;
+			return NULL;
+		}
+		if (!heap_declarations_fit(&snapshot->types, meant, size))
+			unfit = meant;
+		else if (*result == HEAP_NO_TYPE)
+			*result = meant;
+		else if (*result != meant)
+			return say_ambiguous(session, name, *result, meant);
+	}
+	if (*result == HEAP_NO_TYPE)
+		*result = unfit; // which is told by whoever declares it
+	if (*result == HEAP_NO_TYPE)
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s: the snapshot has no such type; it has those that its "
+					 "objects, variables and their pointers are of",
+					 name);
+	return NULL;
+}
+
+// --- the command -------------------------------------------------------------
+
+static enum command_status list(struct session *session)
+{
+	const struct heap_declarations *declarations = session->snapshot->declarations;
+	struct output *output = session->output;
+	struct heap_error *error = describe_load(session);
+
+	if (error)
+		return command_fail(session, error);
+	output_open_array(output, NULL);
+	for (size_t i = 0; declarations && i < declarations->count; i++) {
+		output_text(output, "%s\n", describe_object(session, declarations->list[i].object));
+		output_open_object(output, NULL);
+		describe_object_json(session, "object", declarations->list[i].object);
+		output_close(output);
+		session_remember(session, declarations->list[i].object);
+	}
+	output_close(output);
+	if (!declarations)
+		output_text(output, "nothing has been declared\n");
+	else
+		output_text(output, "%" PRIu32 " other object%s a type because of that\n",
+			    declarations->derived, declarations->derived == 1 ? " has" : "s have");
+	return declarations ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static enum command_status forget(struct session *session, const char *word)
+{
+	heap_object_id object;
+	struct heap_error *error = operand_parse_object(session, word, &object);
+
+	if (!error)
+		error = heap_error_within(heap_declarations_remove(session->snapshot, object), "%s",
+					  word);
+	if (!error)
+		error = describe_load(session);
+	if (error)
+		return command_fail(session, error);
+	output_text(session->output, "%s again\n", describe_object(session, object));
+	output_open_object(session->output, NULL);
+	describe_object_json(session, "object", object);
+	return COMMAND_OK;
+}
+
+static enum command_status declare(struct session *session, const char *word, const char *name,
+				   bool is_for_alike)
+{
+	struct output *output = session->output;
+	struct heap_declaration declaration = { .is_for_alike = is_for_alike };
+	heap_object_id object;
+	uint32_t named;
+	struct heap_error *error = operand_parse_object(session, word, &object);
+
+	if (!error)
+		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE);
+	if (!error)
+		error = find_type(session, name, session->snapshot->size[object],
+				  &declaration.type);
+	declaration.object = object;
+	if (!error)
+		error = heap_error_within(
+			heap_declarations_add(session->snapshot, declaration, &named), "%s", name);
+	if (!error)
+		error = describe_load(session);
+	if (error)
+		return command_fail(session, error);
+	output_text(output, "%s\n", describe_object(session, object));
+	if (named > 0)
+		output_text(output, "%" PRIu32 " other object%s a type now\n", named,
+			    named == 1 ? " has" : "s have");
+	output_open_object(output, NULL);
+	describe_object_json(session, "object", object);
+	output_number(output, "named", named);
+	session_remember(session, object);
+	return COMMAND_OK;
+}
+
+static enum command_status istype_run(struct session *session, int argc, char **argv)
+{
+	int forgets = command_option(&argc, argv, "--forget", NULL);
+	int is_for_alike = command_option(&argc, argv, "--alike", NULL);
+
+	if (argc == 1 && !forgets && !is_for_alike)
+		return list(session);
+	if (forgets)
+		return argc == 2 && !is_for_alike ? forget(session, argv[1]) : COMMAND_USAGE;
+	if (argc < 3)
+		return COMMAND_USAGE;
+	return declare(session, argv[1], join(session, argc - 2, argv + 2), is_for_alike);
+}
+
+static const char *const istype_options[] = { "--alike", "--forget", NULL };
+
+const struct command istype_command = {
+	.name = "istype",
+	.synopsis = "[[--alike] OBJ TYPE | --forget OBJ]",
+	.summary = "say of what type an object is, where you know better",
+	.details =
+		"What its pointers lead to gets their types, if it had none, and so on. It is kept "
+		"beside the\n"
+		"snapshot, in a file of its name and .types, and holds for whoever opens it: in "
+		"this shell\n"
+		"and in all other tools. Without arguments: what has been declared. `suggest` says "
+		"of which\n"
+		"objects it would help most to know.\n\n"
+		"  istype 0x5ed26d8 struct session\n"
+		"  istype $1 'struct slot (cache.c:12)'     where there are two of that name\n"
+		"  istype --forget 0x5ed26d8",
+	.run = istype_run,
+	.words = WORDS_OBJECT | WORDS_TYPE,
+	.options = istype_options,
+	.keeps_answer = true,
+};

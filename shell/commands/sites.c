@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * sites: which code asked for the memory, and on whose behalf.
+ */
+#include "shell/trace/call_tree.h"
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 200,       // of a tree; its JSON nests two levels for each
+	DEFAULT_PRUNING = 200, // branches of less than this part of all are left out
+};
+
+struct options {
+	bool by_objects;
+	bool tree;
+	bool callers;
+	uint64_t limit;
+	uint64_t min; // bytes; UINT64_MAX: a part of all
+	uint64_t depth;
+};
+
+struct sum {
+	uint32_t id;
+	uint64_t objects;
+	uint64_t bytes;
+};
+
+static int compare_by_bytes(const void *left, const void *right)
+{
+	const struct sum *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static int compare_by_objects(const void *left, const void *right)
+{
+	const struct sum *a = left, *b = right;
+
+	if (a->objects != b->objects)
+		return a->objects > b->objects ? -1 : 1;
+	return compare_by_bytes(left, right);
+}
+
+static void sort(struct sum *sums, size_t count, const struct options *options)
+{
+	qsort(sums, count, sizeof(*sums),
+	      options->by_objects ? compare_by_objects : compare_by_bytes);
+}
+
+static double per_cent(const struct sum *sum, const struct sum *all, const struct options *options)
+{
+	uint64_t part = options->by_objects ? sum->objects : sum->bytes;
+	uint64_t whole = options->by_objects ? all->objects : all->bytes;
+
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+// The columns of a line, without its end.
+static void print_sum(struct session *session, const struct sum *sum, const struct sum *all,
+		      const struct options *options)
+{
+	double share = per_cent(sum, all, options);
+
+	output_text(session->output, "%10" PRIu64 " %12s   %5.1f  ", sum->objects,
+		    describe_bytes(session, sum->bytes), share);
+	output_number(session->output, "objects", sum->objects);
+	output_number(session->output, "bytes", sum->bytes);
+	output_real(session->output, "per_cent", share);
+}
+
+// --- the list ----------------------------------------------------------------
+
+static enum command_status print_list(struct session *session, const struct options *options)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct output *output = session->output;
+	struct sum *sums = session_allocate(session, (snapshot->site_count + 1) * sizeof(*sums));
+	struct sum all = { 0 };
+
+	if (!sums)
+		return command_fail(session, heap_error_out_of_memory());
+	for (heap_site_id i = 0; i < snapshot->site_count; i++)
+		sums[i].id = i;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		sums[snapshot->site[i]].objects++;
+		sums[snapshot->site[i]].bytes += snapshot->size[i];
+		all.objects++;
+		all.bytes += snapshot->size[i];
+	}
+	sort(sums, snapshot->site_count, options);
+	output_text(output, "%10s %12s   %5s  %s\n", "objects", "bytes", "%", "site");
+	output_open_array(output, NULL);
+	for (uint32_t i = 0; i < snapshot->site_count && i < options->limit && sums[i].objects &&
+			     !session_must_stop(session);
+	     i++) {
+		output_open_object(output, NULL);
+		print_sum(session, &sums[i], &all, options);
+		output_text(output, "%s\n", describe_site(session, sums[i].id));
+		output_string(output, "site", describe_site(session, sums[i].id));
+		output_close(output);
+	}
+	output_close(output);
+	return all.objects ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+// --- the tree ----------------------------------------------------------------
+
+struct printing {
+	struct session *session;
+	const struct call_tree *tree;
+	const struct options *options;
+	struct sum all;
+};
+
+static struct sum sum_of(const struct call_tree *tree, uint32_t node)
+{
+	return (struct sum){ node, tree->nodes[node].objects, tree->nodes[node].bytes };
+}
+
+// A node's children in order. @return [*count] until the command ends, or NULL
+static struct sum *sort_children(const struct printing *printing, uint32_t node, uint32_t *count)
+{
+	const struct call_tree_node *nodes = printing->tree->nodes;
+	struct sum *children;
+
+	*count = 0;
+	for (uint32_t i = nodes[node].child; i > 0; i = nodes[i].next)
+		++*count;
+	children = session_allocate(printing->session, *count * sizeof(*children));
+	if (!children)
+		return NULL;
+	*count = 0;
+	for (uint32_t i = nodes[node].child; i > 0; i = nodes[i].next)
+		children[(*count)++] = sum_of(printing->tree, i);
+	sort(children, *count, printing->options);
+	return children;
+}
+
+// Puts those that are large enough before the others, in order. @return how many
+static uint32_t put_large_first(const struct printing *printing, struct sum *children,
+				uint32_t count)
+{
+	struct sum *small = session_allocate(printing->session, count * sizeof(*small));
+	uint32_t kept = 0, left = 0;
+
+	if (!small)
+		return count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (children[i].bytes >= printing->options->min)
+			children[kept++] = children[i];
+		else
+			small[left++] = children[i];
+	}
+	memcpy(children + kept, small, left * sizeof(*small));
+	return kept;
+}
+
+static void print_children(const struct printing *printing, uint32_t node, const char *indent,
+			   unsigned depth);
+
+static void print_node(const struct printing *printing, const struct sum *sum, const char *indent,
+		       const char *branch, const char *below, unsigned depth)
+{
+	struct session *session = printing->session;
+	struct output *output = session->output;
+	uint32_t place = printing->tree->nodes[sum->id].place;
+	bool inlined = call_tree_is_inlined(session, place);
+
+	output_open_object(output, NULL);
+	print_sum(session, sum, &printing->all, printing->options);
+	output_text(output, "%s%s%s%s\n", indent, branch, call_tree_describe(session, place),
+		    inlined ? ", inlined" : "");
+	output_string(output, "place", call_tree_describe(session, place));
+	output_boolean(output, "inlined", inlined);
+	print_children(printing, sum->id, session_format(session, "%s%s", indent, below),
+		       depth + 1);
+	output_close(output);
+}
+
+// What is not shown of a node's children.
+static void print_rest(const struct printing *printing, const struct sum *children, uint32_t from,
+		       uint32_t count, const char *indent, bool at_root)
+{
+	struct sum rest = { 0 };
+
+	for (uint32_t i = from; i < count; i++) {
+		rest.objects += children[i].objects;
+		rest.bytes += children[i].bytes;
+	}
+	if (rest.objects == 0 || output_is_json(printing->session->output))
+		return;
+	print_sum(printing->session, &rest, &printing->all, printing->options);
+	output_text(printing->session->output, "%s%s… %" PRIu32 " more\n", indent,
+		    at_root ? "" : "└─", count - from);
+}
+
+static void print_children(const struct printing *printing, uint32_t node, const char *indent,
+			   unsigned depth)
+{
+	struct session *session = printing->session;
+	const struct options *options = printing->options;
+	uint32_t count, shown;
+	struct sum *children = sort_children(printing, node, &count);
+	bool at_root = depth == 0;
+
+	if (!children)
+		return;
+	shown = depth < options->depth ? put_large_first(printing, children, count) : 0;
+	if (shown > options->limit)
+		shown = (uint32_t)options->limit;
+	output_open_array(session->output, "calls");
+	for (uint32_t i = 0; i < shown && session_take_line(session); i++) {
+		bool last = i + 1 == count;
+
+		print_node(printing, &children[i], indent,
+			   at_root ? ""
+			   : last  ? "└─"
+				   : "├─",
+			   at_root ? ""
+			   : last  ? "  "
+				   : "│ ",
+			   depth);
+	}
+	output_close(session->output);
+	print_rest(printing, children, shown, count, indent, at_root);
+}
+
+static enum command_status print_tree(struct session *session, struct options *options)
+{
+	struct call_tree tree;
+	struct heap_error *error = call_tree_init(&tree, session, options->callers);
+	struct output *output = session->output;
+
+	if (error)
+		return command_fail(session, error);
+
+	struct printing printing = { session, &tree, options, sum_of(&tree, 0) };
+
+	if (options->min == UINT64_MAX)
+		options->min = printing.all.bytes / DEFAULT_PRUNING;
+	output_text(output, "%10s %12s   %5s  %s\n", "objects", "bytes", "%",
+		    options->callers ? "site, and who calls it" : "call");
+	output_open_object(output, NULL);
+	output_number(output, "objects", printing.all.objects);
+	output_number(output, "bytes", printing.all.bytes);
+	print_children(&printing, 0, "", 0);
+	output_number(output, "own_backtraces", tree.own);
+	output_number(output, "backtraces_of_kind", tree.similar);
+	output_number(output, "sites_alone", tree.bare);
+	if (!session->quiet)
+		output_text(output,
+			    "%" PRIu64 " object%s by their own backtrace, %" PRIu64
+			    " by that of the first of their site and size, %" PRIu64
+			    " by their site alone\n",
+			    tree.own, format_plural(tree.own), tree.similar, tree.bare);
+	call_tree_deinit(&tree);
+	return printing.all.objects ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+// --- the command -------------------------------------------------------------
+
+// @return false if they are wrong
+static bool parse_options(int *argc, char **argv, struct options *options)
+{
+	const char *by = "bytes", *min = NULL;
+
+	options->tree = command_option(argc, argv, "--tree", NULL);
+	options->callers = command_option(argc, argv, "--callers", NULL);
+	if (command_option(argc, argv, "--by", &by) < 0 ||
+	    command_option(argc, argv, "--min", &min) < 0 ||
+	    !command_number(argc, argv, "--limit", &options->limit) ||
+	    !command_number(argc, argv, "--depth", &options->depth))
+		return false;
+	options->by_objects = strcmp(by, "objects") == 0;
+	if (options->depth > MAX_DEPTH)
+		options->depth = MAX_DEPTH;
+	if (min && !heap_parse_size(min, &options->min))
+		return false;
+	return *argc == 1 && (options->by_objects || strcmp(by, "bytes") == 0);
+}
+
+static enum command_status sites_run(struct session *session, int argc, char **argv)
+{
+	struct options options = { .limit = UINT64_MAX, .min = UINT64_MAX, .depth = MAX_DEPTH };
+
+	if (!parse_options(&argc, argv, &options))
+		return COMMAND_USAGE;
+
+	struct heap_error *error = heap_snapshot_load(
+		session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE);
+
+	if (error)
+		return command_fail(session, error);
+	return options.tree || options.callers ? print_tree(session, &options)
+					       : print_list(session, &options);
+}
+
+static const char *const sites_options[] = { "--by",    "--limit", "--tree", "--callers",
+					     "--depth", "--min",   NULL };
+
+const struct command sites_command = {
+	.name = "sites",
+	.synopsis = "[--by bytes|objects] [--limit N] [--tree | --callers] [--depth N] "
+		    "[--min SIZE]",
+	.summary = "objects and bytes per allocation site, or along the calls that led there",
+	.details = "The code that asked for the memory, with what it holds now; the most first.\n"
+		   "--tree unfolds the calls from main down, --callers from the sites up, by the\n"
+		   "backtraces that were taken; branches of less than SIZE (a 200th of all) are\n"
+		   "left out. Objects without a backtrace are there by their site alone.\n\n"
+		   "  sites --limit 10\n"
+		   "  sites --tree --min 1M\n"
+		   "  sites --callers --depth 3",
+	.run = sites_run,
+	.options = sites_options,
+	.is_table = true,
+};

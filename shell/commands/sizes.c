@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * sizes: how large an object is, alone, as a structure, and with all that it owns.
+ *
+ *	table ─▶ slots ─▶ entry ─▶ name          own: the table alone
+ *	              └─▶ entry ─▶ user ◀─ x     structure: with the slots, the entries, the name,
+ *	                                         each of which one other part alone points to
+ *	                                         owned: all that would be free without it
+ *
+ * The next one of a list is no part of the one before: what is of the object's own type is not
+ * of its structure, though it may be owned.
+ */
+#include "lib/base/bits.h"
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+#include "shell/operand.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct structure {
+	struct session *session;
+	uint8_t *met;          // [objects / 8 + 1] a bit for each part
+	heap_object_id *parts; // [count] in the order in which they were found
+	size_t count, capacity;
+	uint64_t bytes;
+};
+
+// Whether one object, and no root, has all pointers to an object.
+static bool is_held_by(const struct heap_graph *graph, heap_object_id object, heap_object_id holder)
+{
+	if (graph->root_in_first[object] != graph->root_in_first[object + 1])
+		return false;
+	for (uint32_t i = graph->in_first[object]; i < graph->in_first[object + 1]; i++) {
+		if (graph->in_source[i] != holder && graph->in_source[i] != object)
+			return false;
+	}
+	return true;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_part(struct structure *structure, heap_object_id object)
+{
+	if (structure->count == structure->capacity) {
+		size_t capacity = structure->capacity ? structure->capacity * 2 : 256;
+		void *larger = realloc(structure->parts, capacity * sizeof(*structure->parts));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		structure->parts = larger;
+		structure->capacity = capacity;
+	}
+	heap_bit_set(structure->met, object);
+	structure->parts[structure->count++] = object;
+	structure->bytes += structure->session->snapshot->size[object];
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_parts(struct structure *structure, heap_object_id whole)
+{
+	const struct heap_snapshot *snapshot = structure->session->snapshot;
+	struct heap_error *error = add_part(structure, whole);
+
+	for (size_t i = 0; !error && i < structure->count; i++) {
+		heap_object_id part = structure->parts[i];
+
+		if (session_must_stop(structure->session))
+			return heap_error_create(HEAP_ERROR_INTERRUPTED, "interrupted");
+		for (uint32_t edge = snapshot->edge_first[part];
+		     !error && edge < snapshot->edge_first[part + 1]; edge++) {
+			heap_object_id target = snapshot->edge_target[edge];
+			bool is_alike = snapshot->type[target] != HEAP_NO_TYPE &&
+					snapshot->type[target] == snapshot->type[whole];
+
+			if (!heap_bit_get(structure->met, target) && !is_alike &&
+			    is_held_by(structure->session->graph, target, part))
+				error = add_part(structure, target);
+		}
+	}
+	return error;
+}
+
+static void print_size(struct session *session, const char *name, uint64_t bytes, uint64_t objects,
+		       const char *text)
+{
+	struct output *output = session->output;
+
+	output_text(output, "%-10s %12s  %" PRIu64 " object%s%s\n", name,
+		    describe_bytes(session, bytes), objects, format_plural(objects), text);
+	output_open_object(output, name);
+	output_number(output, "bytes", bytes);
+	output_number(output, "objects", objects);
+	output_close(output);
+}
+
+// Objects that a node dominates, itself included.
+HEAP_MUST_CHECK
+static struct heap_error *count_owned(struct session *session, heap_object_id object,
+				      uint64_t *result)
+{
+	size_t size = (size_t)session->snapshot->object_count / 8 + 1;
+	uint8_t *marks = session_allocate(session, size);
+	struct heap_error *error = marks ? heap_dominators_mark(session->dominators, object, marks)
+					 : heap_error_out_of_memory();
+
+	*result = 0;
+	for (size_t i = 0; !error && i < size; i++)
+		*result += (uint64_t)__builtin_popcount(marks[i]);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_sizes(struct session *session, const char *word,
+				     heap_object_id *object)
+{
+	struct heap_error *error = describe_load(session);
+
+	if (!error)
+		error = operand_parse_object(session, word, object);
+	if (!error)
+		error = session_graph(session);
+	return error ? error : session_dominators(session);
+}
+
+static void print_sizes(struct session *session, heap_object_id object,
+			const struct structure *structure, uint64_t owned)
+{
+	struct output *output = session->output;
+	uint64_t retained = session->dominators->retained[object];
+
+	output_text(output, "%s\n", describe_object(session, object));
+	output_open_object(output, NULL);
+	describe_object_json(session, "object", object);
+	print_size(session, "own", session->snapshot->size[object], 1, "");
+	print_size(session, "structure", structure->bytes, structure->count,
+		   structure->count > 1 ? ", each but the first held by one other of them alone"
+					: "");
+	if (retained > 0)
+		print_size(session, "owned", retained, owned, ", that would be free without it");
+	else
+		output_text(output, "%-10s %12s  it is leaked itself\n", "owned", "-");
+	output_close(output);
+}
+
+static enum command_status sizes_run(struct session *session, int argc, char **argv)
+{
+	heap_object_id object;
+	uint64_t owned = 0;
+
+	if (argc != 2)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = load_sizes(session, argv[1], &object);
+
+	if (error)
+		return command_fail(session, error);
+
+	struct structure structure = {
+		.session = session,
+		.met = session_allocate(session, (size_t)session->snapshot->object_count / 8 + 1),
+	};
+
+	error = structure.met ? find_parts(&structure, object) : heap_error_out_of_memory();
+	if (!error)
+		error = count_owned(session, object, &owned);
+	if (!error)
+		print_sizes(session, object, &structure, owned);
+	free(structure.parts);
+	return error ? command_fail(session, error) : COMMAND_OK;
+}
+
+const struct command sizes_command = {
+	.name = "sizes",
+	.synopsis = "OBJ",
+	.summary = "how large an object is: alone, with its parts, with all that it owns",
+	.details = "Its structure is what it is made of: what it alone points to, what only that "
+		   "points to,\n"
+		   "and so on, but for objects of its own type, as a list has them. It owns what "
+		   "would\n"
+		   "be free without it (see retained).\n\n"
+		   "  sizes 0x5ed26d8\n"
+		   "  sizes g_table",
+	.run = sizes_run,
+	.words = WORDS_OBJECT,
+	.keeps_answer = true,
+};

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * strings: the texts of the heap, and those that are there more than once.
+ */
+#include "lib/series/census.h"
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SHORT_LIST = 25,     // texts that are shown unless more are asked for
+	MAX_SHOWN = 72,      // bytes of each, on a line of text
+	LEAST_UNTYPED = 4,   // characters that make a block without a type a text
+	FIRST_SLOTS = 1024,  // of the table of texts
+	MAX_READ = 16 << 20, // bytes of an object
+};
+
+enum order {
+	BY_LENGTH,
+	BY_COUNT,
+	BY_WASTE,
+};
+
+static const char *const orders[] = { "length", "count", "waste" };
+
+/*
+ * A text and its copies. What it says is read again when it is shown: two texts are one if
+ * 64 bits of hash and their lengths agree.
+ */
+struct text {
+	uint64_t hash;
+	uint64_t length;  // as far as it was kept
+	uint64_t count;   // 0: a free slot
+	uint64_t bytes;   // of the blocks
+	uint64_t largest; // of them
+	heap_object_id example;
+	bool cut; // there is more of it than was kept: it is equal to no other
+};
+
+struct texts {
+	struct text *slots; // [slot_count] a power of two
+	size_t slot_count, used;
+	char *buffer; // [capacity] an object's bytes
+	size_t capacity;
+};
+
+// --- which objects are texts -------------------------------------------------
+
+static bool is_printable(const char *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		uint8_t byte = (uint8_t)bytes[i];
+
+		if ((byte < 0x20 && !strchr("\t\n\r", byte)) || byte >= 0x7f)
+			return false;
+	}
+	return true;
+}
+
+static bool may_be_text(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	heap_type_id type = snapshot->type[object];
+	const struct heap_type *description = &snapshot->types.types[type];
+
+	if (type == HEAP_NO_TYPE)
+		return snapshot->evidence[object] == HEAP_EVIDENCE_NONE;
+	return (description->flags & HEAP_TYPE_CHARACTER) && description->size == 1;
+}
+
+// Reads an object's bytes into the buffer. @param kept  gets how many there are
+HEAP_MUST_CHECK
+static struct heap_error *read_object(struct session *session, struct texts *texts,
+				      heap_object_id object, size_t *kept)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t size = snapshot->size[object];
+
+	if (size > snapshot->info.content_limit)
+		size = snapshot->info.content_limit;
+	if (size > MAX_READ)
+		size = MAX_READ;
+	if (size > texts->capacity) {
+		char *larger = realloc(texts->buffer, size);
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		texts->buffer = larger;
+		texts->capacity = size;
+	}
+	return heap_snapshot_read_content(session->snapshot, object, texts->buffer, size, kept);
+}
+
+// What an object says, if that is a text. @param kept  bytes in the buffer
+static bool find_text(const struct heap_snapshot *snapshot, const char *buffer, size_t kept,
+		      heap_object_id object, struct text *result)
+{
+	bool typed = snapshot->type[object] != HEAP_NO_TYPE;
+	// Without bytes there may be no buffer, which strnlen() does not allow.
+	size_t length = kept > 0 ? strnlen(buffer, kept) : 0;
+	bool ends = length < kept || kept == snapshot->size[object];
+
+	if (length == 0 || (!typed && (length < LEAST_UNTYPED || length == kept)) ||
+	    (!typed && !is_printable(buffer, length)))
+		return false;
+	*result = (struct text){
+		.hash = heap_hash_bytes(HEAP_HASH_START, buffer, length),
+		.length = length,
+		.count = 1,
+		.bytes = snapshot->size[object],
+		.largest = snapshot->size[object],
+		.example = object,
+		.cut = !ends,
+	};
+	if (!ends) // or all that begin alike would stand in each other's way
+		result->hash = heap_hash_bytes(result->hash, &object, sizeof(object));
+	return true;
+}
+
+// --- the table of them -------------------------------------------------------
+
+// @return whether it is a new one
+static bool put(struct text *slots, size_t slot_count, const struct text *text)
+{
+	size_t at = (text->hash ^ text->length) & (slot_count - 1);
+
+	for (; slots[at].count > 0; at = (at + 1) & (slot_count - 1)) {
+		struct text *slot = &slots[at];
+
+		if (slot->hash != text->hash || slot->length != text->length || slot->cut ||
+		    text->cut)
+			continue;
+		slot->count += text->count;
+		slot->bytes += text->bytes;
+		if (text->largest > slot->largest)
+			slot->largest = text->largest;
+		return false;
+	}
+	slots[at] = *text;
+	return true;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow(struct texts *texts)
+{
+	size_t larger = texts->slot_count ? texts->slot_count * 2 : FIRST_SLOTS;
+	struct text *slots = calloc(larger, sizeof(*slots));
+
+	if (!slots)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < texts->slot_count; i++) {
+		if (texts->slots[i].count > 0)
+			put(slots, larger, &texts->slots[i]);
+	}
+	free(texts->slots);
+	texts->slots = slots;
+	texts->slot_count = larger;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add(struct texts *texts, const struct text *text)
+{
+	if ((texts->used + 1) * 2 > texts->slot_count) {
+		struct heap_error *error = grow(texts);
+
+		if (error)
+			return error;
+	}
+	texts->used += put(texts->slots, texts->slot_count, text);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *collect(struct session *session, struct heap_filter *filter,
+				  struct texts *texts)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_error *error = NULL;
+	struct text text;
+	size_t kept;
+
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+		error = heap_progress_step(&session->progress.progress, "strings", i,
+					   snapshot->object_count);
+		if (error || !may_be_text(snapshot, i) || !heap_filter_matches(filter, i))
+			continue;
+		error = read_object(session, texts, i, &kept);
+		if (!error && find_text(snapshot, texts->buffer, kept, i, &text))
+			error = add(texts, &text);
+	}
+	return error ? error : heap_filter_finish(filter);
+}
+
+// --- the answer --------------------------------------------------------------
+
+static uint64_t wasted(const struct text *text)
+{
+	return text->bytes - text->largest;
+}
+
+static uint64_t rank(const struct text *text, enum order order)
+{
+	return order == BY_LENGTH ? text->length : order == BY_COUNT ? text->count : wasted(text);
+}
+
+static int compare(const void *left, const void *right, void *context)
+{
+	const struct text *a = left, *b = right;
+	uint64_t first = rank(a, *(enum order *)context), second = rank(b, *(enum order *)context);
+
+	if (first != second)
+		return first > second ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->example < b->example ? -1 : a->example > b->example;
+}
+
+// Moves what is asked for to the front. @return how many there are
+static size_t select_texts(struct texts *texts, bool duplicates)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < texts->slot_count; i++) {
+		if (texts->slots[i].count > (duplicates ? 1 : 0))
+			texts->slots[count++] = texts->slots[i];
+	}
+	return count;
+}
+
+static void print_text(struct session *session, struct texts *texts, const struct text *text)
+{
+	struct output *output = session->output;
+	const void *mark = session_mark(session);
+	size_t kept = 0;
+
+	heap_error_destroy(read_object(session, texts, text->example, &kept));
+
+	size_t length = kept < text->length ? kept : text->length;
+	size_t shown = length < MAX_SHOWN ? length : MAX_SHOWN;
+	const char *escaped = session_keep(session, format_escaped(texts->buffer, shown));
+
+	output_text(output,
+		    "%10" PRIu64 " %7" PRIu64 "%s %10s %10s  \"%s\"%s at %s%#" PRIx64 "%s\n",
+		    text->count, text->length, text->cut ? "+" : " ",
+		    describe_bytes(session, text->bytes), describe_bytes(session, wasted(text)),
+		    escaped, shown < length || text->cut ? "…" : "",
+		    output_colour(output, COLOUR_ADDRESS),
+		    session->snapshot->address[text->example], output_colour(output, COLOUR_PLAIN));
+	session_remember(session, text->example);
+	output_open_object(output, NULL);
+	output_string(output, "text", session_keep(session, strndup(texts->buffer, length)));
+	output_number(output, "count", text->count);
+	output_number(output, "length", text->length);
+	output_boolean(output, "cut", text->cut);
+	output_number(output, "bytes", text->bytes);
+	output_number(output, "wasted", wasted(text));
+	describe_object_json(session, "example", text->example);
+	output_close(output);
+	session_release(session, mark);
+}
+
+static void print_texts(struct session *session, struct texts *texts, size_t count, uint64_t limit)
+{
+	struct output *output = session->output;
+	uint64_t objects = 0, bytes = 0, waste = 0;
+
+	output_open_object(output, NULL);
+	output_text(output, "%10s %7s  %10s %10s  text\n", "count", "length", "bytes", "wasted");
+	output_open_array(output, "strings");
+	for (size_t i = 0; i < count && i < limit && !session_must_stop(session); i++)
+		print_text(session, texts, &texts->slots[i]);
+	output_close(output);
+	for (size_t i = 0; i < count; i++) {
+		objects += texts->slots[i].count;
+		bytes += texts->slots[i].bytes;
+		waste += wasted(&texts->slots[i]);
+	}
+	if (!session->quiet)
+		output_text(output,
+			    "Total: %zu text%s in %" PRIu64 " object%s, %s, of which copies %s\n",
+			    count, format_plural(count), objects, format_plural(objects),
+			    describe_bytes(session, bytes), describe_bytes(session, waste));
+	output_number(output, "texts", count);
+	output_number(output, "objects", objects);
+	output_number(output, "bytes", bytes);
+	output_number(output, "wasted", waste);
+	output_close(output);
+}
+
+static enum command_status list_texts(struct session *session, struct heap_filter *filter,
+				      bool duplicates, enum order order, uint64_t limit)
+{
+	struct texts texts = { 0 };
+	struct heap_error *error = collect(session, filter, &texts);
+	size_t count = 0;
+
+	if (!error) {
+		count = select_texts(&texts, duplicates);
+		if (count > 0)
+			qsort_r(texts.slots, count, sizeof(*texts.slots), compare, &order);
+		print_texts(session, &texts, count, limit);
+	}
+	free(texts.slots);
+	free(texts.buffer);
+	if (error)
+		return command_fail(session, error);
+	return count ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static bool parse_order(const char *word, enum order *result)
+{
+	for (int i = BY_LENGTH; i <= BY_WASTE; i++) {
+		if (strcmp(orders[i], word) == 0) {
+			*result = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum command_status strings_run(struct session *session, int argc, char **argv)
+{
+	bool duplicates = command_option(&argc, argv, "--duplicates", NULL);
+	enum order order = duplicates ? BY_WASTE : BY_LENGTH;
+	uint64_t limit = output_is_json(session->output) ? UINT64_MAX : SHORT_LIST;
+	const char *by = orders[order];
+	struct heap_filter *filter;
+
+	if (command_option(&argc, argv, "--by", &by) < 0 ||
+	    !command_number(&argc, argv, "--limit", &limit) || (argc > 1 && argv[1][0] == '-'))
+		return COMMAND_USAGE;
+	if (!parse_order(by, &order))
+		return command_fail(session,
+				    heap_error_create(HEAP_ERROR_ARGUMENT,
+						      "--by %s: not length, count or waste", by));
+
+	struct heap_error *error = describe_load(session);
+
+	if (!error)
+		error = session_filter(session, argc - 1, argv + 1, &filter);
+	if (error)
+		return command_fail(session, error);
+
+	enum command_status status = list_texts(session, filter, duplicates, order, limit);
+
+	heap_filter_destroy(filter);
+	return status;
+}
+
+static const char *const strings_options[] = { "--duplicates", "--by", "--limit", NULL };
+
+const struct command strings_command = {
+	.name = "strings",
+	.synopsis = "[--duplicates] [--by length|count|waste] [--limit N] [FILTER...]",
+	.summary = "the texts of the heap, the longest or the most frequent first",
+	.details =
+		"Blocks of characters, and blocks without a type that hold nothing but a text;\n"
+		"equal ones on one line. With --duplicates those that are there more than once,\n"
+		"by what that wastes: all but the largest copy. Texts that are longer than what\n"
+		"was kept of them (a + behind their length) are equal to no other. The 25 first\n"
+		"are shown.\n\n"
+		"  strings --duplicates\n"
+		"  strings --by count --limit 10\n"
+		"  strings site read_header",
+	.run = strings_run,
+	.words = WORDS_FILTER,
+	.options = strings_options,
+	.is_table = true,
+};

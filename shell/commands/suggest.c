@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * suggest: of which objects it would help most to know the type.
+ *
+ * Types spread along pointers, so an object is worth what it alone leads to: all objects without a
+ * type below it in the dominator tree. Below another one without a type it is not told, since
+ * that one comes first.
+ */
+#include "lib/base/column.h"
+#include "lib/snapshot/declarations.h"
+#include "shell/command.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	DEFAULT_LIMIT = 10,
+	MAX_LIMIT = 1000,
+	TYPES = 3, // that it may be
+};
+
+// An object without a type, and what would be known with it.
+struct suggestion {
+	uint64_t bytes;
+	heap_object_id object;
+	uint32_t objects;
+	uint32_t alike; // without a type, of its site and size
+};
+
+struct search {
+	struct session *session;
+	uint64_t *bytes;   // [nodes + 1] without a type, at a node of the dominator tree and below
+	uint32_t *objects; // [nodes + 1] likewise
+	heap_node_id *order; // [nodes] each after those that dominate it
+	uint32_t ordered;
+	struct suggestion *list; // [count]
+	size_t count, capacity;
+	struct heap_slot_table slots;
+	struct heap_repetitions repetitions;
+};
+
+static bool is_unknown(const struct heap_snapshot *snapshot, heap_node_id node)
+{
+	return node < snapshot->object_count && snapshot->type[node] == HEAP_NO_TYPE &&
+	       snapshot->evidence[node] == HEAP_EVIDENCE_NONE;
+}
+
+// --- what they are worth -----------------------------------------------------
+
+static void order_children(struct search *search, heap_node_id node)
+{
+	const struct heap_dominator_tree *tree = &search->session->tree;
+
+	for (uint32_t i = tree->first[node]; i < tree->first[node + 1]; i++)
+		search->order[search->ordered++] = tree->child[i];
+}
+
+static void order_nodes(struct search *search)
+{
+	order_children(search, search->session->tree.nodes);
+	for (uint32_t i = 0; i < search->ordered; i++)
+		order_children(search, search->order[i]);
+}
+
+static void add_up(struct search *search)
+{
+	const struct heap_snapshot *snapshot = search->session->snapshot;
+	const heap_node_id *nearest = search->session->dominators->nearest;
+
+	for (uint32_t i = search->ordered; i > 0; i--) {
+		heap_node_id node = search->order[i - 1];
+
+		if (is_unknown(snapshot, node)) {
+			search->bytes[node] += snapshot->size[node];
+			search->objects[node]++;
+		}
+		if (nearest[node] == HEAP_NO_NODE)
+			continue;
+		search->bytes[nearest[node]] += search->bytes[node];
+		search->objects[nearest[node]] += search->objects[node];
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add(struct search *search, heap_object_id object, uint64_t bytes,
+			      uint32_t objects)
+{
+	if (search->count == search->capacity) {
+		size_t capacity = search->capacity * 2 + 256;
+		void *larger = realloc(search->list, capacity * sizeof(*search->list));
+
+		if (!larger)
+			return heap_error_out_of_memory();
+		search->list = larger;
+		search->capacity = capacity;
+	}
+	search->list[search->count++] = (struct suggestion){ bytes, object, objects, 0 };
+	return NULL;
+}
+
+// The first ones without a type on the way down. Of what is leaked each stands for itself.
+HEAP_MUST_CHECK
+static struct heap_error *collect(struct search *search)
+{
+	const struct heap_snapshot *snapshot = search->session->snapshot;
+	const struct heap_dominators *dominators = search->session->dominators;
+	CLEANUP_COLUMN uint8_t *below = NULL;
+	struct heap_error *error =
+		heap_column_create((size_t)search->session->tree.nodes + 1, 1, &below);
+
+	for (uint32_t i = 0; !error && i < search->ordered; i++) {
+		heap_node_id node = search->order[i], above = dominators->nearest[node];
+
+		below[node] =
+			above != HEAP_NO_NODE && (below[above] || is_unknown(snapshot, above));
+		if (!below[node] && is_unknown(snapshot, node))
+			error = add(search, node, search->bytes[node], search->objects[node]);
+	}
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+		if (dominators->retained[i] == 0 && is_unknown(snapshot, i))
+			error = add(search, i, snapshot->size[i], 1);
+	}
+	return error;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct suggestion *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+// Of each kind, by site and size, the best alone: what is said of it is likely to hold for others.
+static void keep_best(struct search *search, uint64_t limit)
+{
+	const struct heap_snapshot *snapshot = search->session->snapshot;
+	size_t kept = 0;
+
+	if (search->count > 0)
+		qsort(search->list, search->count, sizeof(*search->list), compare);
+	for (size_t i = 0; i < search->count && kept < limit; i++) {
+		heap_object_id object = search->list[i].object;
+		size_t same = 0;
+
+		while (same < kept &&
+		       (snapshot->site[search->list[same].object] != snapshot->site[object] ||
+			snapshot->size[search->list[same].object] != snapshot->size[object]))
+			same++;
+		if (same == kept)
+			search->list[kept++] = search->list[i];
+	}
+	search->count = kept;
+}
+
+static void count_alike(struct search *search)
+{
+	const struct heap_snapshot *snapshot = search->session->snapshot;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (!is_unknown(snapshot, i))
+			continue;
+		for (size_t j = 0; j < search->count; j++) {
+			heap_object_id object = search->list[j].object;
+
+			search->list[j].alike += snapshot->site[object] == snapshot->site[i] &&
+						 snapshot->size[object] == snapshot->size[i];
+		}
+	}
+}
+
+// --- what they may be --------------------------------------------------------
+
+struct guess {
+	heap_type_id type;
+	int64_t score;
+};
+
+static bool is_struct_of(const struct heap_types *types, heap_type_id type, uint64_t size)
+{
+	uint8_t kind = types->types[type].kind;
+	uint64_t start;
+	heap_type_id element;
+
+	if (size == 0 ||
+	    (kind != HEAP_TYPE_STRUCT && kind != HEAP_TYPE_CLASS && kind != HEAP_TYPE_UNION))
+		return false;
+	if (types->types[type].size == size)
+		return true;
+	return heap_types_flexible(types, type, &start, &element) && size > start &&
+	       heap_types_size(types, element) > 1 &&
+	       (size - start) % heap_types_size(types, element) == 0;
+}
+
+// The structs of the object's size, or that grow to it, that have pointers where it has some, the best first.
+HEAP_MUST_CHECK
+static struct heap_error *guess(struct search *search, heap_object_id object,
+				struct guess guesses[TYPES], size_t *count)
+{
+	struct heap_snapshot *snapshot = search->session->snapshot;
+
+	*count = 0;
+	for (heap_type_id type = 1; type < snapshot->types.count; type++) {
+		struct guess one = { type, 0 };
+		struct heap_error *error;
+		bool is_exact;
+		size_t place;
+
+		if (!is_struct_of(&snapshot->types, type, snapshot->size[object]))
+			continue;
+		error = heap_declarations_weigh(snapshot, object, type, &search->repetitions,
+						&one.score);
+		if (error)
+			return error;
+		is_exact = snapshot->types.types[type].size == snapshot->size[object];
+		if (one.score < !is_exact)
+			continue;
+		one.score = one.score * 2 + is_exact;
+		for (place = *count; place > 0 && guesses[place - 1].score < one.score; place--) {
+			if (place < TYPES)
+				guesses[place] = guesses[place - 1];
+		}
+		if (place < TYPES)
+			guesses[place] = one;
+		*count += *count < TYPES;
+	}
+	return NULL;
+}
+
+// --- the command -------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *print_guesses(struct search *search, heap_object_id object)
+{
+	struct session *session = search->session;
+	struct guess guesses[TYPES];
+	size_t count;
+	struct heap_error *error = guess(search, object, guesses, &count);
+
+	if (error)
+		return error;
+	output_open_array(session->output, "may_be");
+	for (size_t i = 0; i < count; i++) {
+		const char *name = describe_type(session, guesses[i].type);
+
+		output_text(session->output, "%s%s",
+			    i == 0 ? "                             may be " : ", ", name);
+		output_string(session->output, NULL, name);
+	}
+	output_close(session->output);
+	if (count > 0)
+		output_text(session->output, "\n");
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *print(struct search *search)
+{
+	struct session *session = search->session;
+	struct output *output = session->output;
+	struct heap_error *error = NULL;
+
+	output_open_array(output, NULL);
+	if (search->count > 0)
+		output_text(output, "%12s %8s %8s  object\n", "bytes", "objects", "alike");
+	for (size_t i = 0; !error && i < search->count; i++) {
+		const struct suggestion *one = &search->list[i];
+
+		output_text(output, "%12s %8" PRIu32 " %8" PRIu32 "  %s from %s\n",
+			    describe_bytes(session, one->bytes), one->objects, one->alike,
+			    describe_object(session, one->object),
+			    describe_site(session, session->snapshot->site[one->object]));
+		output_open_object(output, NULL);
+		describe_object_json(session, "object", one->object);
+		output_number(output, "bytes", one->bytes);
+		output_number(output, "objects", one->objects);
+		output_number(output, "alike", one->alike);
+		error = print_guesses(search, one->object);
+		output_close(output);
+		session_remember(session, one->object);
+	}
+	output_close(output);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct search *search)
+{
+	struct session *session = search->session;
+	struct heap_error *error = session_dominator_tree(session);
+	size_t nodes;
+
+	if (!error)
+		error = describe_load(session);
+	if (!error)
+		error = heap_snapshot_load(session->snapshot,
+					   HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_SITE);
+	if (error)
+		return error;
+	nodes = (size_t)session->tree.nodes + 1;
+	error = heap_column_create(nodes, sizeof(*search->bytes), &search->bytes);
+	if (!error)
+		error = heap_column_create(nodes, sizeof(*search->objects), &search->objects);
+	if (!error)
+		error = heap_column_create(nodes, sizeof(*search->order), &search->order);
+	if (!error)
+		error = heap_slot_table_init(&search->slots, &session->snapshot->types);
+	return error ? error : heap_repetitions_init(&search->repetitions, &search->slots);
+}
+
+static void release(struct search *search)
+{
+	heap_column_destroy(search->bytes);
+	heap_column_destroy(search->objects);
+	heap_column_destroy(search->order);
+	heap_repetitions_deinit(&search->repetitions);
+	heap_slot_table_deinit(&search->slots);
+	free(search->list);
+}
+
+static enum command_status suggest_run(struct session *session, int argc, char **argv)
+{
+	struct search search = { .session = session };
+	uint64_t limit = DEFAULT_LIMIT;
+	struct heap_error *error;
+
+	if (!command_number(&argc, argv, "--limit", &limit) || argc != 1 || limit > MAX_LIMIT)
+		return COMMAND_USAGE;
+	error = prepare(&search);
+	if (!error) {
+		order_nodes(&search);
+		add_up(&search);
+		error = collect(&search);
+	}
+	if (!error) {
+		keep_best(&search, limit);
+		count_alike(&search);
+		error = print(&search);
+	}
+	release(&search);
+	if (error)
+		return command_fail(session, error);
+	return search.count > 0 ? COMMAND_OK : COMMAND_NOTHING;
+}
+
+static const char *const suggest_options[] = { "--limit", NULL };
+
+const struct command suggest_command = {
+	.name = "suggest",
+	.synopsis = "[--limit N]",
+	.summary = "the objects of which it would help most to know the type",
+	.details = "Of each object without a type: the bytes and objects without one that only it "
+		   "leads to, itself\n"
+		   "included; how many are alike, of its site and size; and which structs have its "
+		   "size, with\n"
+		   "pointers where it has some. Tell with `istype`.\n\n"
+		   "  suggest\n"
+		   "  suggest --limit 30",
+	.run = suggest_run,
+	.options = suggest_options,
+	.is_table = true,
+};

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Rows for a column store that has the snapshots of many machines: tab-separated values as
+ * ClickHouse reads them, compressed by gzip. scripts/clickhouse has its tables and questions.
+ *
+ *	rows         a row per type and site: what of a snapshot is kept for years
+ *	object_rows  a row per object
+ *	edge_rows    a row per pointer between objects
+ *
+ * Each row says by itself what it is of: several files, one after the other, are one.
+ */
+#include "lib/base/cleanup.h"
+#include "lib/base/column.h"
+#include "lib/base/escape.h"
+#include "shell/print/describe.h"
+#include "shell/export/export.h"
+#include "shell/print/field.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+// --- lines, compressed -------------------------------------------------------
+
+enum {
+	LINES_AT_ONCE = 64 << 10, // bytes
+};
+
+struct rows {
+	struct session *session;
+	FILE *stream;
+	z_stream zlib;
+	char *lines; // [LINES_AT_ONCE] not compressed yet
+	size_t length;
+	bool failed;                 // memory was short
+	const char **types, **sites; // their names, as far as they have been asked for
+};
+
+// Compresses what there is. @param flush  Z_NO_FLUSH or Z_FINISH
+static void compress_lines(struct rows *rows, int flush)
+{
+	uint8_t buffer[16384];
+
+	rows->zlib.next_in = (Bytef *)rows->lines;
+	rows->zlib.avail_in = (uInt)rows->length;
+	rows->length = 0;
+	do {
+		rows->zlib.next_out = buffer;
+		rows->zlib.avail_out = sizeof(buffer);
+		deflate(&rows->zlib, flush);
+		fwrite(buffer, 1, sizeof(buffer) - rows->zlib.avail_out, rows->stream);
+	} while (rows->zlib.avail_out == 0);
+}
+
+static void put_byte(struct rows *rows, char byte)
+{
+	if (rows->length == LINES_AT_ONCE)
+		compress_lines(rows, Z_NO_FLUSH);
+	rows->lines[rows->length++] = byte;
+}
+
+static void put_bytes(struct rows *rows, const char *bytes)
+{
+	for (; *bytes; bytes++)
+		put_byte(rows, *bytes);
+}
+
+// A value, escaped, and the tab before the next one.
+static void put_text(struct rows *rows, const char *text)
+{
+	char *field = heap_escape(HEAP_ESCAPE_TSV, text, strlen(text));
+
+	rows->failed |= !field;
+	put_bytes(rows, field ? field : "");
+	put_byte(rows, '\t');
+	free(field);
+}
+
+static void put_number(struct rows *rows, uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	put_bytes(rows, text);
+	put_byte(rows, '\t');
+}
+
+static void end_row(struct rows *rows)
+{
+	rows->lines[rows->length - 1] = '\n'; // in place of the last tab
+}
+
+// --- names, made once --------------------------------------------------------
+
+static const char *type_name(struct rows *rows, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = rows->session->snapshot;
+	heap_type_id type = snapshot->type[object];
+
+	if (type == HEAP_NO_TYPE)
+		return snapshot->evidence[object] == HEAP_EVIDENCE_POOL ? "(pool)" : "(untyped)";
+	if (!rows->types[type])
+		rows->types[type] = describe_type(rows->session, type);
+	return rows->types[type];
+}
+
+static const char *site_name(struct rows *rows, heap_site_id site)
+{
+	if (!rows->sites[site])
+		rows->sites[site] = describe_site(rows->session, site);
+	return rows->sites[site];
+}
+
+// The build id of the program itself: the module of that name.
+static const char *find_build(const struct heap_snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->module_count; i++) {
+		const char *path = heap_snapshot_string(snapshot, snapshot->modules[i].path);
+		const char *slash = strrchr(path, '/');
+
+		if (strcmp(path, snapshot->info.program) == 0 ||
+		    strcmp(slash ? slash + 1 : path, snapshot->info.program) == 0)
+			return heap_snapshot_string(snapshot, snapshot->modules[i].build_id);
+	}
+	return "";
+}
+
+// Runs a writer of lines.
+HEAP_MUST_CHECK
+static struct heap_error *write_rows(struct export *export,
+				     struct heap_error *(*put_rows)(struct rows *rows))
+{
+	const struct heap_snapshot *snapshot = export->session->snapshot;
+	CLEANUP_FREE char *lines = malloc(LINES_AT_ONCE);
+	CLEANUP_FREE const char **types = calloc(snapshot->types.count + 1, sizeof(*types));
+	CLEANUP_FREE const char **sites = calloc((size_t)snapshot->site_count + 1, sizeof(*sites));
+	struct rows rows = { .session = export->session,
+			     .stream = export->stream,
+			     .lines = lines,
+			     .types = types,
+			     .sites = sites };
+
+	if (!lines || !types || !sites ||
+	    deflateInit2(&rows.zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		return heap_error_out_of_memory();
+
+	struct heap_error *error = put_rows(&rows);
+
+	compress_lines(&rows, Z_FINISH);
+	deflateEnd(&rows.zlib);
+	if (!error && rows.failed)
+		error = heap_error_out_of_memory();
+	// An error has nothing of the rows in it:
+	// cppcheck-suppress returnDanglingLifetime
+	return error;
+}
+
+// --- groups ------------------------------------------------------------------
+
+// Objects of one type and site.
+struct group {
+	heap_object_id example;
+	uint32_t active; // members that are dominators of where the walk is
+	uint64_t objects, bytes, retained, leaked;
+};
+
+struct groups {
+	struct group *groups; // [count]
+	uint32_t count, capacity;
+	uint32_t *slots; // [mask + 1] numbers of groups, plus 1; 0: free
+	uint32_t mask;
+	uint32_t *of; // [objects] each one's group
+};
+
+static bool is_alike(const struct heap_snapshot *snapshot, heap_object_id a, heap_object_id b)
+{
+	return snapshot->type[a] == snapshot->type[b] && snapshot->site[a] == snapshot->site[b] &&
+	       (snapshot->evidence[a] == HEAP_EVIDENCE_POOL) ==
+		       (snapshot->evidence[b] == HEAP_EVIDENCE_POOL);
+}
+
+static uint32_t *find_slot(const struct heap_snapshot *snapshot, struct groups *groups,
+			   heap_object_id object)
+{
+	uint64_t key = (uint64_t)snapshot->type[object] << 32 | snapshot->site[object];
+	uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & groups->mask;
+
+	while (groups->slots[at] &&
+	       !is_alike(snapshot, groups->groups[groups->slots[at] - 1].example, object))
+		at = (at + 1) & groups->mask;
+	return &groups->slots[at];
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow(const struct heap_snapshot *snapshot, struct groups *groups)
+{
+	uint32_t capacity = groups->capacity ? groups->capacity * 2 : 256;
+	struct group *larger = realloc(groups->groups, capacity * sizeof(*larger));
+	uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
+
+	if (larger)
+		groups->groups = larger;
+	if (!larger || !slots) {
+		free(slots);
+		return heap_error_out_of_memory();
+	}
+	free(groups->slots);
+	groups->slots = slots;
+	groups->mask = capacity * 2 - 1;
+	groups->capacity = capacity;
+	for (uint32_t i = 0; i < groups->count; i++)
+		*find_slot(snapshot, groups, groups->groups[i].example) = i + 1;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_objects(const struct session *session, struct groups *groups)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_error *error = NULL;
+
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+		if (groups->count == groups->capacity)
+			error = grow(snapshot, groups);
+		if (error)
+			break;
+
+		uint32_t *slot = find_slot(snapshot, groups, i);
+
+		if (!*slot) {
+			groups->groups[groups->count] = (struct group){ .example = i };
+			*slot = ++groups->count;
+		}
+
+		struct group *group = &groups->groups[*slot - 1];
+
+		groups->of[i] = *slot - 1;
+		group->objects++;
+		group->bytes += snapshot->size[i];
+		if (session->graph->reach[i] == HEAP_REACH_NOT)
+			group->leaked += snapshot->size[i];
+	}
+	return error;
+}
+
+// --- what groups retain ------------------------------------------------------
+
+/*
+ * What a member retains is counted for its group unless another member, which dominates it,
+ * has counted it already: on a walk through the dominator tree, unless there is one on the way
+ * down. What only several members hold together, and none of them alone, is not counted.
+ */
+static void enter(const struct session *session, struct groups *groups, heap_node_id node)
+{
+	if (node >= session->snapshot->object_count)
+		return;
+
+	struct group *group = &groups->groups[groups->of[node]];
+
+	if (group->active++ == 0)
+		group->retained += session->dominators->retained[node];
+}
+
+static void leave(const struct session *session, struct groups *groups, heap_node_id node)
+{
+	if (node < session->snapshot->object_count)
+		groups->groups[groups->of[node]].active--;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_retained(struct session *session, struct groups *groups)
+{
+	struct heap_error *error = session_dominator_tree(session);
+	const struct heap_dominator_tree *tree = &session->tree;
+	CLEANUP_COLUMN uint32_t *next = NULL; // [nodes] the child to go to next
+
+	if (!error)
+		error = heap_column_create((size_t)tree->nodes + 1, sizeof(*next), &next);
+	if (error)
+		return error;
+	memcpy(next, tree->first, ((size_t)tree->nodes + 1) * sizeof(*next));
+	for (uint32_t i = tree->first[tree->nodes]; i < tree->first[tree->nodes + 1]; i++) {
+		heap_node_id at = tree->child[i];
+
+		enter(session, groups, at);
+		while (at != HEAP_NO_NODE) {
+			if (next[at] < tree->first[at + 1]) {
+				at = tree->child[next[at]++];
+				enter(session, groups, at);
+			} else {
+				leave(session, groups, at);
+				at = session->dominators->nearest[at];
+			}
+		}
+	}
+	return NULL;
+}
+
+// --- rows --------------------------------------------------------------------
+
+static int compare_groups(const void *left, const void *right)
+{
+	const struct group *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->example < b->example ? -1 : a->example > b->example;
+}
+
+static void put_group(struct rows *rows, const struct group *group, const char *build)
+{
+	const struct heap_snapshot *snapshot = rows->session->snapshot;
+	const struct heap_info *info = &snapshot->info;
+	heap_site_id site = snapshot->site[group->example];
+
+	put_text(rows, info->host);
+	put_text(rows, info->program);
+	put_text(rows, build);
+	put_number(rows, info->pid);
+	put_number(rows, info->start_time_ns / 1000000000);
+	put_number(rows, info->serial);
+	put_text(rows, info->id);
+	put_number(rows, info->time_ns / 1000000000);
+	put_text(rows, type_name(rows, group->example));
+	put_text(rows, site_name(rows, site));
+	put_text(rows, describe_module(rows->session, snapshot->sites[site].module));
+	put_number(rows, group->objects);
+	put_number(rows, group->bytes);
+	put_number(rows, group->retained);
+	put_number(rows, group->leaked);
+	end_row(rows);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_groups(struct rows *rows)
+{
+	struct session *session = rows->session;
+	struct groups groups = { .count = 0 };
+	const char *build = find_build(session->snapshot);
+	struct heap_error *error = heap_column_create((size_t)session->snapshot->object_count + 1,
+						      sizeof(*groups.of), &groups.of);
+
+	if (!error)
+		error = count_objects(session, &groups);
+	if (!error)
+		error = add_retained(session, &groups);
+	if (!error && groups.count > 0)
+		qsort(groups.groups, groups.count, sizeof(*groups.groups), compare_groups);
+	for (uint32_t i = 0; !error && i < groups.count; i++)
+		put_group(rows, &groups.groups[i], build);
+	heap_column_destroy(groups.of);
+	free(groups.groups);
+	free(groups.slots);
+	return error;
+}
+
+struct heap_error *export_rows(struct export *export)
+{
+	return write_rows(export, write_groups);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_objects(struct rows *rows)
+{
+	static const char *const reaches[] = { "leaked", "interior", "start" };
+	const struct session *session = rows->session;
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	for (heap_object_id i = 0; i < snapshot->object_count && !session_must_stop(session); i++) {
+		put_text(rows, snapshot->info.id);
+		put_number(rows, snapshot->address[i]);
+		put_text(rows, type_name(rows, i));
+		put_number(rows, snapshot->elements[i]);
+		put_number(rows, snapshot->size[i]);
+		put_text(rows, site_name(rows, snapshot->site[i]));
+		put_number(rows, snapshot->epochs[snapshot->birth[i]] / 1000000000);
+		put_text(rows, reaches[session->graph->reach[i]]);
+		put_number(rows, session->dominators->retained[i]);
+		end_row(rows);
+	}
+	return NULL;
+}
+
+struct heap_error *export_object_rows(struct export *export)
+{
+	return write_rows(export, write_objects);
+}
+
+static void put_edge(struct rows *rows, heap_object_id source, uint32_t edge)
+{
+	const struct heap_snapshot *snapshot = rows->session->snapshot;
+	uint64_t offset = (uint64_t)snapshot->edge_slot[edge] * 8;
+	const void *mark = session_mark(rows->session);
+
+	put_text(rows, snapshot->info.id);
+	put_number(rows, snapshot->address[source]);
+	put_number(rows, offset);
+	put_text(rows, field_of_object(rows->session, source, offset));
+	put_number(rows, snapshot->address[snapshot->edge_target[edge]]);
+	put_number(rows, snapshot->edge_interior[edge]);
+	put_number(rows, snapshot->edge_flags[edge] & HEAP_EDGE_TYPED);
+	end_row(rows);
+	session_release(rows->session, mark);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_edges(struct rows *rows)
+{
+	const struct heap_snapshot *snapshot = rows->session->snapshot;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (session_must_stop(rows->session))
+			break;
+		for (uint32_t edge = snapshot->edge_first[i]; edge < snapshot->edge_first[i + 1];
+		     edge++)
+			put_edge(rows, i, edge);
+	}
+	return NULL;
+}
+
+struct heap_error *export_edge_rows(struct export *export)
+{
+	return write_rows(export, write_edges);
+}

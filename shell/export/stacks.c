@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/export/stacks.h"
+
+#include "lib/base/cleanup.h"
+#include "shell/print/describe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 200, // frames of a stack; what is deeper ends there
+};
+
+static const uint32_t NONE = UINT32_MAX;
+
+void export_stacks_deinit(struct export_stacks *stacks)
+{
+	free(stacks->frames);
+	free(stacks->nodes);
+	free(stacks->slots);
+	free(stacks->of_object);
+	free(stacks->samples);
+}
+
+// --- the tree ----------------------------------------------------------------
+
+static bool grow(void **array, uint32_t *capacity, uint32_t count, size_t size)
+{
+	uint32_t larger_capacity = *capacity ? *capacity * 2 : 256;
+	void *larger;
+
+	if (count < *capacity)
+		return true;
+	larger = realloc(*array, larger_capacity * size);
+	if (!larger)
+		return false;
+	*array = larger;
+	*capacity = larger_capacity;
+	return true;
+}
+
+// @return its number; 0 if memory is short
+static uint32_t add_frame(struct export_stacks *stacks, const struct export_frame *frame)
+{
+	if (!grow((void **)&stacks->frames, &stacks->frame_capacity, stacks->frame_count,
+		  sizeof(*stacks->frames)))
+		return 0;
+	stacks->frames[stacks->frame_count] = *frame;
+	return stacks->frame_count++;
+}
+
+static uint32_t find_slot(const struct export_stacks *stacks, uint32_t parent, uint32_t frame)
+{
+	uint64_t hash = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t slot = (uint32_t)(hash >> 32) & (stacks->slot_count - 1);
+
+	while (stacks->slots[slot] && (stacks->nodes[stacks->slots[slot]].parent != parent ||
+				       stacks->nodes[stacks->slots[slot]].frame != frame))
+		slot = (slot + 1) & (stacks->slot_count - 1);
+	return slot;
+}
+
+static bool grow_slots(struct export_stacks *stacks)
+{
+	uint32_t count = stacks->slot_count ? stacks->slot_count * 2 : 1024;
+	uint32_t *larger = calloc(count, sizeof(*larger));
+
+	if (!larger)
+		return false;
+	free(stacks->slots);
+	stacks->slots = larger;
+	stacks->slot_count = count;
+	for (uint32_t i = 1; i < stacks->count; i++)
+		larger[find_slot(stacks, stacks->nodes[i].parent, stacks->nodes[i].frame)] = i;
+	return true;
+}
+
+// The node of a frame below another; the root if memory is short.
+static uint32_t get_child(struct export_stacks *stacks, uint32_t parent, uint32_t frame)
+{
+	uint32_t slot;
+
+	if ((stacks->count >= stacks->slot_count / 2 && !grow_slots(stacks)) ||
+	    !grow((void **)&stacks->nodes, &stacks->capacity, stacks->count,
+		  sizeof(*stacks->nodes))) {
+		stacks->texts->failed = true;
+		return 0;
+	}
+	slot = find_slot(stacks, parent, frame);
+	if (stacks->slots[slot])
+		return stacks->slots[slot];
+	stacks->nodes[stacks->count] = (struct export_stack_node){ parent, frame, 0, 0 };
+	stacks->slots[slot] = stacks->count;
+	return stacks->count++;
+}
+
+// --- by sites ----------------------------------------------------------------
+
+struct sites {
+	struct export_stacks *stacks;
+	struct session *session;
+	uint32_t *of_call; // [calls] frame, or NONE
+	uint32_t *of_step; // [steps] node, or NONE
+	uint32_t *of_site; // [sites] node, or NONE
+};
+
+// A function's name, or the best that is known of the place.
+static uint32_t place_name(struct session *session, struct export_texts *texts,
+			   const struct described_place *place)
+{
+	const char *name = heap_snapshot_string(session->snapshot, place->function);
+
+	return export_texts_add(texts, *name ? name : describe_place(session, place));
+}
+
+static uint32_t place_frame(const struct sites *sites, const struct described_place *place)
+{
+	struct export_texts *texts = sites->stacks->texts;
+	const void *mark = session_mark(sites->session);
+	const struct export_frame frame = {
+		.name = place_name(sites->session, texts, place),
+		.file = export_texts_add(
+			texts, heap_snapshot_string(sites->session->snapshot, place->file)),
+		.line = place->line,
+		.module = place->module,
+		.address = place->address,
+	};
+
+	session_release(sites->session, mark);
+	return add_frame(sites->stacks, &frame);
+}
+
+static uint32_t call_frame(const struct sites *sites, uint32_t number)
+{
+	const struct heap_call *call = &sites->session->snapshot->calls[number];
+
+	if (sites->of_call[number] == NONE)
+		sites->of_call[number] = place_frame(
+			sites,
+			&(struct described_place){ call->function, call->offset, call->file,
+						   call->line, call->module, call->address });
+	return sites->of_call[number];
+}
+
+// Callers have lower numbers: none waits for a later one.
+static void place_steps(const struct sites *sites)
+{
+	const struct heap_snapshot *snapshot = sites->session->snapshot;
+
+	for (uint32_t i = 1; i < snapshot->step_count; i++) {
+		const struct heap_step *step = &snapshot->steps[i];
+		uint32_t parent = step->caller ? sites->of_step[step->caller] : 0;
+
+		sites->of_step[i] = get_child(sites->stacks, parent, call_frame(sites, step->call));
+	}
+}
+
+static uint32_t site_node(const struct sites *sites, heap_site_id number)
+{
+	const struct heap_site *site = &sites->session->snapshot->sites[number];
+
+	if (sites->of_site[number] == NONE)
+		sites->of_site[number] = get_child(
+			sites->stacks, 0,
+			place_frame(sites, &(struct described_place){
+						   site->function, site->offset, site->file,
+						   site->line, site->module, site->address }));
+	return sites->of_site[number];
+}
+
+static uint32_t *none_of(size_t count)
+{
+	uint32_t *array = malloc((count + 1) * sizeof(*array));
+
+	if (array)
+		memset(array, 0xff, (count + 1) * sizeof(*array));
+	return array;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *place_by_sites(struct export_stacks *stacks, struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	CLEANUP_FREE uint32_t *of_call = none_of(snapshot->call_count);
+	CLEANUP_FREE uint32_t *of_step = none_of(snapshot->step_count);
+	CLEANUP_FREE uint32_t *of_site = none_of(snapshot->site_count);
+	const struct sites sites = { stacks, session, of_call, of_step, of_site };
+
+	if (!of_call || !of_step || !of_site)
+		return heap_error_out_of_memory();
+	place_steps(&sites);
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		uint32_t step = heap_backtrace_step(snapshot->backtrace[i]);
+
+		stacks->of_object[i] = step ? of_step[step] : site_node(&sites, snapshot->site[i]);
+	}
+	return NULL;
+}
+
+// --- by owners ---------------------------------------------------------------
+
+struct owners {
+	struct export_stacks *stacks;
+	struct session *session;
+	uint32_t *of_node;  // [objects + roots] node of the tree, or NONE
+	uint32_t *of_class; // [classes] frame by number of its text
+	uint32_t class_capacity;
+	heap_node_id *path;       // [objects + roots] those whose node is not known yet
+	uint32_t leaked, several; // frames
+};
+
+static uint32_t named_frame(struct export_stacks *stacks, const char *name)
+{
+	const struct export_frame frame = {
+		.name = export_texts_add(stacks->texts, name),
+		.module = HEAP_NO_INDEX,
+	};
+
+	return add_frame(stacks, &frame);
+}
+
+static bool has_class_room(struct owners *owners, uint32_t class)
+{
+	uint32_t capacity = owners->class_capacity;
+	uint32_t *larger;
+
+	if (class < capacity)
+		return true;
+	capacity = class * 2 + 256;
+	larger = realloc(owners->of_class, capacity * sizeof(*larger));
+	if (!larger)
+		return false;
+	memset(larger + owners->class_capacity, 0xff,
+	       (capacity - owners->class_capacity) * sizeof(*larger));
+	owners->of_class = larger;
+	owners->class_capacity = capacity;
+	return true;
+}
+
+// The frame of an object's class.
+static uint32_t class_frame(struct owners *owners, heap_object_id object)
+{
+	const void *mark = session_mark(owners->session);
+	const char *name = export_class(owners->session, object);
+	uint32_t class = export_texts_add(owners->stacks->texts, name);
+	uint32_t frame = 0;
+
+	if (has_class_room(owners, class)) {
+		if (owners->of_class[class] == NONE)
+			owners->of_class[class] = named_frame(owners->stacks, name);
+		frame = owners->of_class[class];
+	}
+	session_release(owners->session, mark);
+	return frame;
+}
+
+static uint32_t depth_of(const struct export_stacks *stacks, uint32_t node)
+{
+	uint32_t depth = 0;
+
+	for (; node > 0; node = stacks->nodes[node].parent)
+		depth++;
+	return depth;
+}
+
+// The node of an object or a root below that of its dominator.
+static uint32_t place_node(struct owners *owners, heap_node_id node, uint32_t parent)
+{
+	const struct heap_dominators *dominators = owners->session->dominators;
+	struct export_stacks *stacks = owners->stacks;
+
+	if (node >= dominators->objects) {
+		const void *mark = session_mark(owners->session);
+		uint32_t frame = named_frame(
+			stacks, export_root_name(owners->session,
+						 (heap_root_id)(node - dominators->objects)));
+
+		session_release(owners->session, mark);
+		return get_child(stacks, 0, frame);
+	}
+
+	uint32_t frame = class_frame(owners, node);
+
+	if (parent == NONE)
+		parent = get_child(stacks, 0,
+				   owners->session->graph->reach[node] == HEAP_REACH_NOT
+					   ? owners->leaked
+					   : owners->several);
+	if ((parent > 0 && stacks->nodes[parent].frame == frame) ||
+	    depth_of(stacks, parent) >= MAX_DEPTH)
+		return parent;
+	return get_child(stacks, parent, frame);
+}
+
+static void place_with_owners(struct owners *owners, heap_node_id node)
+{
+	const struct heap_dominators *dominators = owners->session->dominators;
+	size_t length = 0;
+	uint32_t above = NONE;
+
+	for (; node != HEAP_NO_NODE; node = dominators->nearest[node]) {
+		above = owners->of_node[node];
+		if (above != NONE)
+			break;
+		owners->path[length++] = node;
+	}
+	while (length > 0) {
+		above = place_node(owners, owners->path[--length], above);
+		owners->of_node[owners->path[length]] = above;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *place_by_owners(struct export_stacks *stacks, struct session *session)
+{
+	const struct heap_dominators *dominators = session->dominators;
+	size_t nodes = dominators->objects + dominators->roots;
+	CLEANUP_FREE uint32_t *of_node = none_of(nodes);
+	CLEANUP_FREE heap_node_id *path = calloc(nodes + 1, sizeof(*path));
+	struct owners owners = {
+		.stacks = stacks, .session = session, .of_node = of_node, .path = path
+	};
+
+	if (!of_node || !path)
+		return heap_error_out_of_memory();
+	owners.leaked = named_frame(stacks, "(leaked)");
+	owners.several = named_frame(stacks, "(several roots)");
+	for (heap_object_id i = 0; i < dominators->objects && !session_must_stop(session); i++) {
+		place_with_owners(&owners, i);
+		stacks->of_object[i] = of_node[i];
+	}
+	free(owners.of_class);
+	return NULL;
+}
+
+// --- samples -----------------------------------------------------------------
+
+struct sample_key {
+	uint32_t node;
+	uint32_t class;
+	uint64_t bytes;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+	const struct sample_key *a = left, *b = right;
+
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	return a->class < b->class ? -1 : a->class > b->class;
+}
+
+static uint32_t class_text(struct session *session, struct export_texts *texts,
+			   heap_object_id object)
+{
+	const void *mark = session_mark(session);
+	uint32_t class = export_texts_add(texts, session->snapshot->type[object] == HEAP_NO_TYPE
+							 ? "(untyped)"
+							 : export_class(session, object));
+
+	session_release(session, mark);
+	return class;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_up(struct export_stacks *stacks, struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	size_t count = snapshot->object_count;
+	CLEANUP_FREE struct sample_key *keys = calloc(count + 1, sizeof(*keys));
+
+	stacks->samples = calloc(count + 1, sizeof(*stacks->samples));
+	if (!keys || !stacks->samples)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < count; i++) {
+		struct export_stack_node *node = &stacks->nodes[stacks->of_object[i]];
+
+		node->objects++;
+		node->bytes += snapshot->size[i];
+		keys[i] = (struct sample_key){ stacks->of_object[i],
+					       class_text(session, stacks->texts, i),
+					       snapshot->size[i] };
+	}
+	qsort(keys, count, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < count; i++) {
+		struct export_sample *sample = &stacks->samples[stacks->sample_count];
+
+		if (i == 0 || compare_keys(&keys[i], &keys[i - 1]) != 0) {
+			*sample = (struct export_sample){ keys[i].node, keys[i].class, 0, 0 };
+			stacks->sample_count++;
+		}
+		sample = &stacks->samples[stacks->sample_count - 1];
+		sample->objects++;
+		sample->bytes += keys[i].bytes;
+	}
+	return NULL;
+}
+
+struct heap_error *export_stacks_init(struct export_stacks *result, struct session *session,
+				      enum export_by by, struct export_texts *texts)
+{
+	struct export_stacks stacks = { .texts = texts, .count = 1 };
+	struct heap_error *error;
+
+	stacks.capacity = 256;
+	stacks.nodes = calloc(stacks.capacity, sizeof(*stacks.nodes));
+	stacks.of_object =
+		calloc((size_t)session->snapshot->object_count + 1, sizeof(*stacks.of_object));
+	error = !stacks.nodes || !stacks.of_object || named_frame(&stacks, "(root)") != 0
+			? heap_error_out_of_memory()
+			: NULL;
+	if (!error)
+		error = by == EXPORT_BY_OWNERS ? place_by_owners(&stacks, session)
+					       : place_by_sites(&stacks, session);
+	if (!error)
+		error = add_up(&stacks, session);
+	if (!error && texts->failed)
+		error = heap_error_out_of_memory();
+	if (error) {
+		export_stacks_deinit(&stacks);
+		return error;
+	}
+	*result = stacks;
+	return NULL;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/print/backtrace.h"
+
+#include "shell/print/describe.h"
+
+#include <string.h>
+
+enum {
+	MAX_STEPS = 1024, // of one backtrace; the library takes far fewer
+};
+
+uint32_t backtrace_caller(const struct heap_snapshot *snapshot, uint32_t step)
+{
+	const struct heap_call *call = &snapshot->calls[snapshot->steps[step].call];
+
+	return strcmp(heap_snapshot_string(snapshot, call->function), "main") == 0
+		       ? 0
+		       : snapshot->steps[step].caller;
+}
+
+const char *backtrace_call(struct session *session, uint32_t number)
+{
+	const struct heap_call *call = &session->snapshot->calls[number];
+
+	return describe_place(session, &(struct described_place){
+					       .function = call->function,
+					       .offset = call->offset,
+					       .file = call->file,
+					       .line = call->line,
+					       .module = call->module,
+					       .address = call->address,
+				       });
+}
+
+static void print_step(struct session *session, unsigned number, uint32_t id)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_call *call = &snapshot->calls[id];
+	struct output *output = session->output;
+	bool inlined = call->flags & HEAP_FRAME_INLINED;
+
+	output_text(output, "    #%-3u %s%s\n", number, backtrace_call(session, id),
+		    inlined ? ", inlined" : "");
+	output_open_object(output, NULL);
+	output_string(output, "function", heap_snapshot_string(snapshot, call->function));
+	output_string(output, "file", heap_snapshot_string(snapshot, call->file));
+	output_number(output, "line", call->line);
+	output_string(output, "module", describe_module(session, call->module));
+	output_address(output, "address", call->address);
+	output_boolean(output, "inlined", inlined);
+	output_close(output);
+}
+
+void backtrace_print(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint32_t step = heap_backtrace_step(snapshot->backtrace[object]);
+	bool is_own = heap_backtrace_is_own(snapshot->backtrace[object]);
+
+	if (step == 0)
+		return;
+	output_text(session->output, "  backtrace%s:\n",
+		    is_own ? "" : " of the first of that site and size");
+	output_string(session->output, "backtrace_of", is_own ? "object" : "first of its kind");
+	output_open_array(session->output, "backtrace");
+	for (unsigned i = 0; step > 0 && i < MAX_STEPS && !session_must_stop(session); i++) {
+		print_step(session, i, snapshot->steps[step].call);
+		step = backtrace_caller(snapshot, step);
+	}
+	output_close(session->output);
+}

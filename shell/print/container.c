@@ -1,0 +1,764 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/print/container.h"
+
+#include "shell/print/container_text.h"
+#include "shell/print/container_walk.h"
+#include "shell/print/describe.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+// What is printed, and how: the same for all kinds.
+struct printing {
+	struct session *session;
+	struct place place;
+	const char *name; // of the field
+	int indent;
+	enum value_limit limit;
+};
+
+static void print_place(const struct printing *printing, const struct place *place,
+			const char *name, int indent)
+{
+	value_print(printing->session, place->value, place->type, place->offset, name, indent,
+		    printing->limit);
+}
+
+// The same on the line of the container itself: optionals, atomics.
+static bool print_inside(const struct printing *printing, const struct place *place)
+{
+	print_place(printing, place, printing->name, printing->indent);
+	return true;
+}
+
+static bool print_word(const struct printing *printing, const char *word)
+{
+	value_print_word(printing->session, printing->name, printing->indent, word);
+	return true;
+}
+
+// --- elements ----------------------------------------------------------------
+
+static const char *describe_length(struct session *session, const struct container_walk *walk)
+{
+	const char *capacity =
+		walk->capacity > walk->length
+			? session_format(session, " (capacity %" PRIu64 ")", walk->capacity)
+			: "";
+
+	if (!walk->has_length)
+		return walk->name;
+	return session_format(session, "%s of %" PRIu64 "%s", walk->name, walk->length, capacity);
+}
+
+static void open_elements(const struct printing *printing, const struct container_walk *walk)
+{
+	struct session *session = printing->session;
+	struct output *output = session->output;
+
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(output, "%s {\n", describe_length(session, walk));
+	output_open_object(output, printing->name);
+	output_string(output, "container", walk->name);
+	if (walk->has_length)
+		output_number(output, "length", walk->length);
+	if (walk->has_capacity)
+		output_number(output, "capacity", walk->capacity);
+	output_open_array(output, "elements");
+}
+
+// What ended the elements before their end.
+static void close_elements(const struct printing *printing, const struct container_walk *walk,
+			   uint64_t shown)
+{
+	struct output *output = printing->session->output;
+	bool rest = walk->has_length ? walk->index < walk->length : walk->at != 0;
+	const char *why = walk->unknown          ? ", of unknown type"
+			  : walk->index == shown ? " (--all shows them)"
+						 : ", not kept";
+
+	output_close(output);
+	if (rest && walk->has_length) {
+		output_text(output, "%*s… %" PRIu64 " more%s\n", printing->indent + 2, "",
+			    walk->length - walk->index, why);
+		output_number(output, "missing", walk->length - walk->index);
+	} else if (rest) {
+		output_text(output, "%*s… more%s\n", printing->indent + 2, "", why);
+	}
+	output_text(output, "%*s}\n", printing->indent, "");
+	output_close(output);
+}
+
+// libc++ keeps a map's pair in a structure of its own.
+static void find_pair(const struct session *session, struct place *element, struct place *key,
+		      struct place *value, bool *found)
+{
+	struct place pair;
+
+	if (place_find(session, element, "__cc", &pair) ||
+	    place_find(session, element, "__cc_", &pair))
+		*element = pair;
+	*found = place_find(session, element, "first", key) &&
+		 place_find(session, element, "second", value);
+}
+
+static void print_pair(const struct printing *printing, const struct place *key,
+		       const struct place *value, uint64_t index)
+{
+	struct session *session = printing->session;
+	int indent = printing->indent + 2;
+	const char *text = value_describe(session, key->value, key->type, key->offset);
+
+	if (output_is_json(session->output)) {
+		output_open_object(session->output, NULL);
+		print_place(printing, key, "key", indent);
+		print_place(printing, value, "value", indent);
+		output_close(session->output);
+	} else if (*text && strncmp(text, "std::", strlen("std::")) != 0) {
+		print_place(printing, value, session_format(session, "[%s]", text), indent);
+	} else {
+		output_text(session->output, "%*s[%" PRIu64 "] = {\n", indent, "", index);
+		print_place(printing, key, "key", indent + 2);
+		print_place(printing, value, "value", indent + 2);
+		output_text(session->output, "%*s}\n", indent, "");
+	}
+}
+
+static void print_element(const struct printing *printing, const struct container_walk *walk,
+			  struct place *element)
+{
+	struct session *session = printing->session;
+	uint64_t index = walk->index - 1;
+	struct place key, value;
+	bool is_pair = false;
+
+	find_pair(session, element, &key, &value, &is_pair);
+	if (walk->keyed && is_pair)
+		print_pair(printing, &key, &value, index);
+	else
+		print_place(printing, element,
+			    output_is_json(session->output)
+				    ? NULL
+				    : session_format(session, "[%" PRIu64 "]", index),
+			    printing->indent + 2);
+}
+
+static bool print_elements(const struct printing *printing, struct container_walk *walk)
+{
+	struct session *session = printing->session;
+	uint64_t shown = value_shown(printing->place.value, walk->length, printing->limit);
+
+	if (walk->has_length && walk->length == 0 && !output_is_json(session->output))
+		return print_word(printing, session_format(session, "%s, empty", walk->name));
+	open_elements(printing, walk);
+	while (walk->index < shown && !session_must_stop(session)) {
+		const void *mark = session_mark(session);
+		struct place element;
+		bool found = container_walk_next(session, walk, &element);
+
+		if (found)
+			print_element(printing, walk, &element);
+		session_release(session, mark);
+		if (!found)
+			break;
+	}
+	close_elements(printing, walk, shown);
+	return true;
+}
+
+// A tuple's elements are base classes; the name of each begins with its number.
+static bool find_tuple_element(struct session *session, const struct place *tuple, unsigned index,
+			       struct place *result)
+{
+	static const struct {
+		const char *begin, *member;
+	} forms[] = {
+		{ "_Head_base<%u,", "_M_head_impl" },
+		{ "_Head_base<%uUL,", "_M_head_impl" },
+		{ "__tuple_leaf<%u,", "__value_" },
+		{ "__tuple_leaf<%uUL,", "__value_" },
+	};
+	struct place leaves = *tuple, leaf;
+
+	if (place_find(session, tuple, "__base_", &leaf))
+		leaves = leaf;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		char begin[64];
+
+		snprintf(begin, sizeof(begin), forms[i].begin, index);
+		if (place_find_base(session, &leaves, begin, &leaf) &&
+		    place_find(session, &leaf, forms[i].member, result))
+			return true;
+	}
+	return false;
+}
+
+static bool print_tuple(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	struct place element;
+
+	if (!find_tuple_element(session, &printing->place, 0, &element))
+		return false;
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "std::tuple {\n");
+	output_open_object(session->output, printing->name);
+	output_string(session->output, "container", "std::tuple");
+	output_open_array(session->output, "elements");
+	for (unsigned i = 0; find_tuple_element(session, &printing->place, i, &element) &&
+			     !session_must_stop(session);
+	     i++)
+		print_place(printing, &element,
+			    output_is_json(session->output) ? NULL
+							    : session_format(session, "[%u]", i),
+			    printing->indent + 2);
+	output_close(session->output);
+	output_close(session->output);
+	output_text(session->output, "%*s}\n", printing->indent, "");
+	return true;
+}
+
+static bool load_bit(const struct place *words, uint64_t bit, bool *result)
+{
+	uint64_t word;
+
+	if (!value_load_number(words->value, words->offset + bit / 64 * 8, 8, &word))
+		return false;
+	*result = word >> bit % 64 & 1;
+	return true;
+}
+
+// A std::vector<bool> is made of words.
+static bool print_bits(const struct printing *printing, struct container_walk *walk,
+		       const struct place *words)
+{
+	struct session *session = printing->session;
+	uint64_t shown = value_shown(printing->place.value, walk->length, printing->limit);
+	bool bit;
+
+	if (walk->length == 0 && !output_is_json(session->output))
+		return print_word(printing, "std::vector<bool>, empty");
+	open_elements(printing, walk);
+	for (; walk->index < shown && session_take_line(session); walk->index++) {
+		if (!load_bit(words, walk->index, &bit))
+			break;
+		output_text(session->output, "%*s[%" PRIu64 "] = %s\n", printing->indent + 2, "",
+			    walk->index, bit ? "true" : "false");
+		output_boolean(session->output, NULL, bit);
+	}
+	close_elements(printing, walk, shown);
+	return true;
+}
+
+static bool find_bits(struct session *session, const struct place *place,
+		      struct container_walk *walk, struct place *words)
+{
+	uint64_t start, finish, offset;
+
+	*walk = (struct container_walk){ .name = "std::vector<bool>", .has_length = true };
+	if (place_find_pointer(session, place, "_M_impl._M_start._M_p", &start) &&
+	    place_find_pointer(session, place, "_M_impl._M_finish._M_p", &finish) &&
+	    place_find_number(session, place, "_M_impl._M_finish._M_offset", &offset)) {
+		if (finish < start || offset >= 64)
+			return false;
+		walk->length = (finish - start) * 8 + offset;
+	} else if (!place_find_pointer(session, place, "__begin_", &start) ||
+		   !place_find_number(session, place, "__size_", &walk->length)) {
+		return false;
+	}
+	return walk->length == 0 ||
+	       (walk->length < UINT64_MAX - 63 &&
+		place_follow(session, place, start, (walk->length + 63) / 64 * 8, words));
+}
+
+// --- owners ------------------------------------------------------------------
+
+static bool find_tuple_head(struct session *session, const struct place *place,
+			    struct place *result)
+{
+	struct place tuple;
+
+	return place_find(session, place, "_M_t._M_t", &tuple) &&
+	       find_tuple_element(session, &tuple, 0, result);
+}
+
+static bool find_unique(struct session *session, const struct place *place, uint64_t *pointer)
+{
+	struct place found;
+
+	return (find_tuple_head(session, place, &found) ||
+		place_find(session, place, "__ptr_.__value_", &found) ||
+		place_find(session, place, "__ptr_", &found) ||
+		place_find(session, place, "_M_t", &found)) &&
+	       place_pointer(session, &found, pointer);
+}
+
+static bool print_unique(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	uint64_t pointer;
+
+	if (!find_unique(session, &printing->place, &pointer))
+		return false;
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "%s\n",
+		    value_describe_pointer(session, pointer, HEAP_NO_TYPE));
+	output_open_object(session->output, printing->name);
+	output_string(session->output, "container", "std::unique_ptr");
+	value_pointer_json(session, pointer);
+	output_close(session->output);
+	return true;
+}
+
+struct counts {
+	uint64_t uses, weak;
+};
+
+// libstdc++ counts all owners together as one more weak one; libc++ counts from -1.
+static bool find_counts(struct session *session, const struct place *place, uint64_t control,
+			struct counts *counts)
+{
+	struct place block;
+	uint64_t uses, weak;
+
+	// Two words behind the vtable pointer: of 4 bytes in libstdc++, of 8 in libc++.
+	if (place_find_pointer(session, place, "_M_refcount._M_pi", &uses)) {
+		if (!place_follow(session, place, control, 16, &block) ||
+		    !value_load_number(block.value, block.offset + 8, 4, &uses) ||
+		    !value_load_number(block.value, block.offset + 12, 4, &weak))
+			return false;
+		weak -= uses > 0;
+	} else {
+		if (!place_follow(session, place, control, 24, &block) ||
+		    !value_load_number(block.value, block.offset + 8, 8, &uses) ||
+		    !value_load_number(block.value, block.offset + 16, 8, &weak))
+			return false;
+		uses++;
+	}
+	*counts = (struct counts){ uses, weak };
+	return true;
+}
+
+// What make_shared() makes is behind the counts, in one block with them.
+static const char *describe_shared(struct session *session, const struct place *place,
+				   uint64_t pointer, uint64_t control)
+{
+	heap_object_id object = heap_snapshot_find(session->snapshot, pointer);
+	struct place found;
+
+	if (object == HEAP_NO_OBJECT || pointer <= control ||
+	    heap_snapshot_find(session->snapshot, control) != object ||
+	    (!place_find(session, place, "_M_ptr", &found) &&
+	     !place_find(session, place, "__ptr_", &found)))
+		return value_describe_pointer(session, pointer, HEAP_NO_TYPE);
+	session_remember(session, object);
+	return session_format(session, "%s%s%s at %s%#" PRIx64 "%s, made with its counts",
+			      output_colour(session->output, COLOUR_TYPE),
+			      describe_type(session, place_pointee(session, &found)),
+			      output_colour(session->output, COLOUR_PLAIN),
+			      output_colour(session->output, COLOUR_ADDRESS), pointer,
+			      output_colour(session->output, COLOUR_PLAIN));
+}
+
+static bool find_shared(const struct session *session, const struct place *place, uint64_t *pointer,
+			uint64_t *control)
+{
+	return (place_find_pointer(session, place, "_M_ptr", pointer) &&
+		place_find_pointer(session, place, "_M_refcount._M_pi", control)) ||
+	       (place_find_pointer(session, place, "__ptr_", pointer) &&
+		place_find_pointer(session, place, "__cntrl_", control));
+}
+
+static bool print_shared_pointer(const struct printing *printing, const char *kind)
+{
+	struct session *session = printing->session;
+	struct output *output = session->output;
+	const struct place *place = &printing->place;
+	uint64_t pointer, control;
+	struct counts counts;
+
+	if (!find_shared(session, place, &pointer, &control))
+		return false;
+
+	bool counted = control != 0 && find_counts(session, place, control, &counts);
+
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(output, "%s", describe_shared(session, place, pointer, control));
+	if (counted)
+		output_text(output, " (use count %" PRIu64 ", weak count %" PRIu64 ")", counts.uses,
+			    counts.weak);
+	output_text(output, "\n");
+	output_open_object(output, printing->name);
+	output_string(output, "container", kind);
+	value_pointer_json(session, pointer);
+	if (counted) {
+		output_number(output, "use_count", counts.uses);
+		output_number(output, "weak_count", counts.weak);
+	}
+	output_close(output);
+	return true;
+}
+
+static bool print_shared(const struct printing *printing)
+{
+	return print_shared_pointer(printing, "std::shared_ptr");
+}
+
+static bool print_weak(const struct printing *printing)
+{
+	return print_shared_pointer(printing, "std::weak_ptr");
+}
+
+// --- one value, or none ------------------------------------------------------
+
+static bool print_optional(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	const struct place *place = &printing->place;
+	uint64_t engaged;
+	struct place value;
+
+	if (!place_find_number(session, place, "_M_payload._M_engaged", &engaged) &&
+	    !place_find_number(session, place, "__engaged_", &engaged))
+		return false;
+	if (engaged == 0) {
+		value_begin_line(session, printing->name, printing->indent);
+		output_text(session->output, "std::optional, empty\n");
+		output_null(session->output, printing->name);
+		return true;
+	}
+	return (place_find(session, place, "_M_payload._M_payload._M_value", &value) ||
+		place_find(session, place, "__val_", &value)) &&
+	       print_inside(printing, &value);
+}
+
+// A union of the first alternative and of the union of the others, and so on.
+static bool find_alternative(const struct session *session, const struct place *place,
+			     uint64_t index, struct place *result)
+{
+	struct place at;
+	bool gnu = place_find(session, place, "_M_u", &at);
+
+	if (!gnu && !place_find(session, place, "__impl.__data", &at) &&
+	    !place_find(session, place, "__impl_.__data", &at))
+		return false;
+	for (uint64_t i = 0; i < index; i++) {
+		if (!place_find(session, &at, gnu ? "_M_rest" : "__tail", &at))
+			return false;
+	}
+	return gnu ? place_find(session, &at, "_M_first._M_storage._M_storage", result) ||
+			       place_find(session, &at, "_M_first._M_storage", result)
+		   : place_find(session, &at, "__head.__value", result);
+}
+
+static bool print_variant(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	const struct place *place = &printing->place;
+	struct place found;
+	uint64_t index;
+
+	if (!place_find(session, place, "_M_index", &found) &&
+	    !place_find(session, place, "__impl.__index", &found) &&
+	    !place_find(session, place, "__impl_.__index", &found))
+		return false;
+	if (!place_number(session, &found, &index) ||
+	    !find_alternative(session, place, index, &found))
+		return false;
+	return print_inside(printing, &found);
+}
+
+static bool print_atomic(const struct printing *printing)
+{
+	static const char *const paths[] = { "_M_base._M_i", "_M_b._M_p", "_M_i", "_M_fp",
+					     "__a_.__a_value" };
+	struct place value;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		if (place_find(printing->session, &printing->place, paths[i], &value))
+			return print_inside(printing, &value);
+	}
+	return false;
+}
+
+// A function's target: what is called is known by its address; what it was given, when that
+// is in the heap, by its block.
+static bool print_function(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	const struct place *place = &printing->place;
+	uint64_t target, code;
+
+	if (!place_find_pointer(session, place, "_M_manager", &target) &&
+	    !place_find_pointer(session, place, "__f_.__f_", &target))
+		return false;
+	if (target == 0)
+		return print_word(printing, "std::function, empty");
+	if (!place_find_pointer(session, place, "_M_invoker", &code))
+		code = target;
+
+	uint64_t kept = target;
+	struct place data;
+
+	if (place_find(session, place, "_M_functor", &data) &&
+	    !value_load_pointer(session, data.value, data.offset, &kept))
+		kept = 0;
+
+	const char *text = heap_snapshot_find(session->snapshot, kept) != HEAP_NO_OBJECT
+				   ? value_describe_pointer(session, kept, HEAP_NO_TYPE)
+			   : heap_snapshot_function(session->snapshot, kept)
+				   ? describe_address(session, kept)
+				   : describe_address(session, code);
+
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "std::function of %s\n", text);
+	output_open_object(session->output, printing->name);
+	output_string(session->output, "container", "std::function");
+	output_string(session->output, "target", text);
+	value_pointer_json(session, kept);
+	output_close(session->output);
+	return true;
+}
+
+// --- all of them -------------------------------------------------------------
+
+static bool print_string(const struct printing *printing)
+{
+	return container_text_print(printing->session, &printing->place, printing->name,
+				    printing->indent, printing->limit);
+}
+
+// Rust's Rc and Arc: counts before the value, of which all owners together are one weak one.
+static bool find_counted(struct session *session, const struct place *place, uint64_t *pointer,
+			 struct counts *counts)
+{
+	struct place block;
+
+	if (!place_find_pointer(session, place, "ptr.pointer", pointer) ||
+	    !place_follow(session, place, *pointer, 16, &block) ||
+	    !value_load_number(block.value, block.offset, 8, &counts->uses) ||
+	    !value_load_number(block.value, block.offset + 8, 8, &counts->weak))
+		return false;
+	counts->weak -= counts->uses > 0;
+	return true;
+}
+
+static bool print_counted(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	struct counts counts;
+	uint64_t pointer;
+
+	if (!find_counted(session, &printing->place, &pointer, &counts))
+		return false;
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "%s (strong count %" PRIu64 ", weak count %" PRIu64 ")\n",
+		    value_describe_pointer(session, pointer, HEAP_NO_TYPE), counts.uses,
+		    counts.weak);
+	output_open_object(session->output, printing->name);
+	value_pointer_json(session, pointer);
+	output_number(session->output, "strong_count", counts.uses);
+	output_number(session->output, "weak_count", counts.weak);
+	output_close(session->output);
+	return true;
+}
+
+// --- variants ----------------------------------------------------------------
+
+static bool pick_variant(const struct heap_types *types, const struct place *place,
+			 const struct heap_type *all, const struct heap_type *kinds, uint64_t value,
+			 struct place *variant, const char **name)
+{
+	uint64_t mask = kinds->size < 8 ? (UINT64_C(1) << kinds->size * 8) - 1 : UINT64_MAX;
+	const char *wanted = NULL;
+
+	for (uint32_t i = 0; i < kinds->members; i++) {
+		const struct heap_enumerator *kind = &types->enumerators[kinds->first_member + i];
+
+		if (((uint64_t)kind->value & mask) == value)
+			wanted = heap_types_string(types, kind->name);
+	}
+	for (uint32_t i = 0; i < all->members; i++) {
+		const struct heap_member *member = &types->members[all->first_member + i];
+		bool has_value;
+
+		*name = heap_types_string(types, member->name);
+		has_value = strcmp(*name, "discriminant") == 0;
+		for (uint32_t j = 0; !has_value && j < kinds->members; j++)
+			has_value =
+				types->enumerators[kinds->first_member + j].name == member->name;
+		if (wanted ? strcmp(*name, wanted) == 0 : !has_value) {
+			*variant = (struct place){ place->value, place->offset + member->offset,
+						   member->type };
+			return true;
+		}
+	}
+	return false;
+}
+
+// Of a Rust enum the one variant that there is: that of the discriminant's value, or the one
+// which the discriminant has no value for.
+static bool find_variant(const struct session *session, const struct place *place,
+			 struct place *variant, const char **name)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, place->type)];
+	const struct heap_type *all, *kinds;
+	struct place discriminant;
+	uint64_t value;
+
+	if (type->members != 1 || types->members[type->first_member].name != 0)
+		return false;
+	all = &types->types[heap_types_strip(types, types->members[type->first_member].type)];
+	if (all->kind != HEAP_TYPE_UNION ||
+	    !place_find(session, place, "discriminant", &discriminant))
+		return false;
+	kinds = &types->types[heap_types_strip(types, discriminant.type)];
+	if (kinds->kind != HEAP_TYPE_ENUM ||
+	    (!place_number(session, &discriminant, &value) &&
+	     !value_load_pointer(session, place->value, discriminant.offset, &value)))
+		return false;
+	return pick_variant(types, place, all, kinds, value, variant, name);
+}
+
+// What a variant holds, in parentheses if that is one value on one line: Some(7).
+static const char *describe_variant(struct session *session, const struct place *variant,
+				    const char *name)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, variant->type)];
+	struct place only;
+
+	if (type->members != 1 || !place_find(session, variant, "__0", &only))
+		return "";
+
+	const char *text = value_describe(session, only.value, only.type, only.offset);
+
+	return *text ? session_format(session, "%s(%s)", name, text) : "";
+}
+
+static bool print_variants(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	const struct heap_types *types = &session->snapshot->types;
+	struct place variant;
+	const char *name;
+
+	if (!find_variant(session, &printing->place, &variant, &name))
+		return false;
+
+	const char *text = describe_variant(session, &variant, name);
+	bool is_empty = types->types[heap_types_strip(types, variant.type)].members == 0;
+
+	value_begin_line(session, printing->name, printing->indent);
+	output_open_object(session->output, printing->name);
+	output_string(session->output, "variant", name);
+	if (is_empty || (*text && !output_is_json(session->output))) {
+		output_text(session->output, "%s\n", *text ? text : name);
+	} else {
+		output_text(session->output, "%s {\n", name);
+		value_print_fields(session, variant.value, variant.type, variant.offset,
+				   printing->indent + 2, printing->limit);
+		output_text(session->output, "%*s}\n", printing->indent, "");
+	}
+	output_close(session->output);
+	return true;
+}
+
+static const struct {
+	const char *name;
+	bool (*print)(const struct printing *printing);
+} printers[] = {
+	{ "String", print_string },
+	{ "Rc", print_counted },
+	{ "Arc", print_counted },
+	{ "basic_string", print_string },
+	{ "basic_string_view", print_string },
+	{ "tuple", print_tuple },
+	{ "unique_ptr", print_unique },
+	{ "shared_ptr", print_shared },
+	{ "weak_ptr", print_weak },
+	{ "optional", print_optional },
+	{ "variant", print_variant },
+	{ "atomic", print_atomic },
+	{ "function", print_function },
+};
+
+static bool print_kind(const struct printing *printing, const char *kind, size_t length,
+		       bool *known)
+{
+	struct session *session = printing->session;
+	struct container_walk walk;
+	struct place words;
+
+	*known = true;
+	for (size_t i = 0; i < sizeof(printers) / sizeof(*printers); i++) {
+		if (strncmp(printers[i].name, kind, length) == 0 &&
+		    printers[i].name[length] == '\0')
+			return printers[i].print(printing);
+	}
+	if (strncmp(kind, "vector<bool,", strlen("vector<bool,")) == 0)
+		return find_bits(session, &printing->place, &walk, &words) &&
+		       print_bits(printing, &walk, &words);
+	*known = container_walk_is_known(kind, length);
+	return *known && container_walk_begin(session, &printing->place, kind, length, &walk) &&
+	       print_elements(printing, &walk);
+}
+
+bool container_print(struct session *session, const struct value *value, heap_type_id type,
+		     uint64_t offset, const char *name, int indent, enum value_limit limit)
+{
+	const struct printing printing = { session, { value, offset, type }, name, indent, limit };
+	uint64_t size = heap_types_size(&session->snapshot->types, type);
+	size_t length;
+	const char *kind = place_standard_name(session, type, &length);
+	bool known;
+
+	if (length == 0)
+		return print_variants(&printing);
+	if (print_kind(&printing, kind, length, &known))
+		return true;
+	// Its members would only say the same.
+	return known && (offset > value->kept || size > value->kept - offset) &&
+	       print_word(&printing, "(not kept)");
+}
+
+// Those that stand on one line: strings and owners.
+static const char *describe_short(struct session *session, const struct place *place,
+				  const char *kind, size_t length)
+{
+	uint64_t pointer, control;
+
+	if ((length == strlen("basic_string") && strncmp(kind, "basic_string", length) == 0) ||
+	    (length == strlen("String") && strncmp(kind, "String", length) == 0))
+		return container_text_describe(session, place);
+	if (length == strlen("unique_ptr") && strncmp(kind, "unique_ptr", length) == 0)
+		return find_unique(session, place, &pointer)
+			       ? value_describe_pointer(session, pointer, HEAP_NO_TYPE)
+			       : "";
+	if (length == strlen("shared_ptr") && strncmp(kind, "shared_ptr", length) == 0)
+		return find_shared(session, place, &pointer, &control)
+			       ? describe_shared(session, place, pointer, control)
+			       : "";
+	return "";
+}
+
+const char *container_describe(struct session *session, const struct value *value,
+			       heap_type_id type, uint64_t offset)
+{
+	const struct place place = { value, offset, type };
+	size_t length;
+	const char *kind = place_standard_name(session, type, &length);
+	const char *text = describe_short(session, &place, kind, length);
+	struct container_walk walk;
+	struct place words;
+
+	if (*text || length == 0)
+		return text;
+	if (strncmp(kind, "vector<bool,", strlen("vector<bool,")) == 0)
+		return find_bits(session, &place, &walk, &words) ? describe_length(session, &walk)
+								 : "";
+	return container_walk_begin(session, &place, kind, length, &walk)
+		       ? describe_length(session, &walk)
+		       : "";
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CONTAINER_TEXT_H
+#define CONTAINER_TEXT_H
+
+/**
+ * The text of strings: std::string and its likes, short ones that are in the string itself
+ * and long ones that are in a block; std::string_view; and those of Rust.
+ */
+
+#include "shell/print/place.h"
+
+/** Prints a line: name = "text". @return false if that does not look like a string */
+bool container_text_print(struct session *session, const struct place *place, const char *name,
+			  int indent, enum value_limit limit);
+
+/** The text, quoted, its first 48 bytes; "" if that does not look like a string. */
+const char *container_text_describe(struct session *session, const struct place *place);
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef PLACE_H
+#define PLACE_H
+
+/**
+ * A value inside another one, found by the names of members, and followed through pointers.
+ *
+ *	place_find(&map, "_M_t._M_impl._M_node_count", &count)
+ *	place_follow(session, &map, node, type, &found)
+ *
+ * Base classes and unnamed members are looked through, as C++ does. Nothing is believed: a
+ * place that does not lie wholly inside an object of the snapshot is not found.
+ */
+
+#include "shell/print/value.h"
+
+struct place {
+	const struct value *value;
+	uint64_t offset; /**< bytes from the value's start */
+	heap_type_id type;
+};
+
+/** @param path  names separated by dots @return whether there is such a member */
+bool place_find(const struct session *session, const struct place *place, const char *path,
+		struct place *result);
+
+/** The first base class, at any depth, whose name without `std::` begins so. */
+bool place_find_base(const struct session *session, const struct place *place, const char *begin,
+		     struct place *result);
+
+/** Its pointer. @return false if it is none, or was not kept */
+bool place_pointer(const struct session *session, const struct place *place, uint64_t *result);
+
+/** Its number, of 1 to 8 bytes. @return false if it is none, or was not kept */
+bool place_number(const struct session *session, const struct place *place, uint64_t *result);
+
+/** The pointer of a member: both in one. */
+bool place_find_pointer(const struct session *session, const struct place *place, const char *path,
+			uint64_t *result);
+
+bool place_find_number(const struct session *session, const struct place *place, const char *path,
+		       uint64_t *result);
+
+/** Where it is in the program's memory; 0 if that is not known. */
+uint64_t place_address(const struct place *place);
+
+/** What a pointer of that place points to, stripped; HEAP_NO_TYPE if it is no pointer. */
+heap_type_id place_pointee(const struct session *session, const struct place *place);
+
+/**
+ * What is at an address, as a value that lives until the session's texts are released.
+ *
+ * @param from   what holds the pointer: the new value is one container deeper
+ * @param bytes  how many of them there must be in one object
+ * @return false if no object has them all, or memory is short
+ */
+bool place_follow(struct session *session, const struct place *from, uint64_t address,
+		  uint64_t bytes, struct place *result);
+
+/**
+ * The class of a type's name without the arguments, `std::` and the versions of the library:
+ * "vector" of "std::__1::vector<int>"; "" if it is not of the standard library. It ends where
+ * *length says.
+ */
+const char *place_standard_name(const struct session *session, heap_type_id type, size_t *length);
+
+/**
+ * The type with the name that a container's own type mentions, such as its nodes'
+ * "std::_Rb_tree_node<…>" in that of its allocator. HEAP_NO_TYPE if nothing has that type.
+ *
+ * @param name  up to its first "<"
+ */
+heap_type_id place_mentioned_type(struct session *session, heap_type_id type, const char *name);
+
+#endif

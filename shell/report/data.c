@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/report/data.h"
+
+#include "lib/base/cleanup.h"
+#include "shell/print/describe.h"
+#include "shell/tables/leak_groups.h"
+#include "shell/report/details.h"
+#include "shell/report/holdings.h"
+#include "shell/report/kinds.h"
+#include "shell/report/text.h"
+#include "shell/tables/root_sizes.h"
+#include "shell/print/suspect_text.h"
+
+#include <math.h>
+
+enum {
+	MAX_ROOTS = 250,
+	MAX_SUSPECTS = 30,
+	MAX_LEAKS = 100,
+	MAX_LARGEST = 50,
+	SUSPECT_SHARE = 10, // per cent of the heap, as `suspects` has it
+};
+
+struct data {
+	struct session *session;
+	struct report_series *series;
+	const struct candidates *leaks;
+	struct report_details details;
+	uint64_t total; // bytes
+};
+
+static double per_cent(const struct data *data, uint64_t bytes)
+{
+	return data->total ? 100.0 * (double)bytes / (double)data->total : 0;
+}
+
+// --- summary --------------------------------------------------------------------
+
+static void write_program(const struct data *data)
+{
+	const struct heap_info *info = &data->session->snapshot->info;
+	struct output *output = data->session->output;
+
+	output_string(output, "heapsh", HEAPSH_VERSION);
+	output_number(output, "files", data->series->count);
+	output_open_object(output, "program");
+	output_string(output, "name", info->program);
+	output_format(output, "command", "%.1000s", info->command);
+	output_string(output, "host", info->host);
+	output_string(output, "maker", info->maker);
+	output_string(output, "id", info->id);
+	output_number(output, "pid", info->pid);
+	output_number(output, "time_ms", info->time_ns / 1000000);
+	output_number(output, "start_ms", info->start_time_ns / 1000000);
+	output_number(output, "stop_us", info->stop_ns / 1000);
+	output_number(output, "threads", data->session->snapshot->thread_count);
+	output_number(output, "damages", data->session->snapshot->damage_count);
+	output_close(output);
+}
+
+static void write_totals(const struct data *data)
+{
+	const struct heap_snapshot *snapshot = data->session->snapshot;
+	struct output *output = data->session->output;
+	uint64_t typed = 0, typed_bytes = 0, unreachable = 0, unreachable_bytes = 0;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		bool leaked = !data->session->graph->reach[i];
+		bool has_type = snapshot->type[i] != HEAP_NO_TYPE;
+
+		typed += has_type;
+		typed_bytes += has_type ? snapshot->size[i] : 0;
+		unreachable += leaked;
+		unreachable_bytes += leaked ? snapshot->size[i] : 0;
+	}
+	output_open_object(output, "totals");
+	output_number(output, "objects", snapshot->object_count);
+	output_number(output, "bytes", data->total);
+	output_number(output, "typed_objects", typed);
+	output_number(output, "typed_bytes", typed_bytes);
+	output_number(output, "unreachable_objects", unreachable);
+	output_number(output, "unreachable_bytes", unreachable_bytes);
+	output_number(output, "pointers", snapshot->edge_count);
+	output_number(output, "roots", snapshot->root_count);
+	output_close(output);
+}
+
+static void write_snapshots(const struct data *data)
+{
+	struct output *output = data->session->output;
+
+	output_open_array(output, "snapshots");
+	for (size_t i = 0; i < report_series_points(data->series); i++) {
+		const struct report_snapshot *snapshot =
+			&data->series->snapshots[report_series_snapshot(data->series, i)];
+
+		output_open_object(output, NULL);
+		output_string(output, "file", snapshot->file);
+		output_number(output, "time_ms", snapshot->time_ns / 1000000);
+		output_number(output, "objects", snapshot->objects);
+		output_number(output, "bytes", snapshot->bytes);
+		output_close(output);
+	}
+	output_close(output);
+}
+
+// --- suspects, leaks, roots --------------------------------------------------------
+
+static void write_suspect(struct data *data, const struct heap_suspect *suspect)
+{
+	struct session *session = data->session;
+	struct output *output = session->output;
+
+	output_open_object(output, NULL);
+	output_string(output, "text", suspect_text_describe(session, suspect));
+	output_string(output, "advice", suspect_text_advice(session, suspect));
+	output_string(output, "site",
+		      describe_site(session, session->snapshot->site[suspect->example]));
+	output_string(output, "kind", suspect_text_kind(suspect->kind));
+	output_string(output, "type", suspect_text_type(session, suspect->example));
+	output_number(output, "members", suspect->members);
+	output_number(output, "bytes", suspect->bytes);
+	output_real(output, "per_cent", per_cent(data, suspect->bytes));
+	report_details_refer(&data->details, session, "example", suspect->example);
+	if (suspect->kind != HEAP_SUSPECT_ONE && suspect->place < session->snapshot->object_count)
+		report_details_refer(&data->details, session, "place", suspect->place);
+	output_close(output);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_suspects(struct data *data)
+{
+	struct session *session = data->session;
+	CLEANUP_FREE struct heap_suspect *suspects = NULL;
+	size_t count = 0;
+	struct heap_error *error =
+		heap_suspects_find(session->snapshot, &session->tree,
+				   data->total / 100 * SUSPECT_SHARE, &suspects, &count);
+
+	output_open_array(session->output, "suspects");
+	for (size_t i = 0; !error && i < count && i < MAX_SUSPECTS; i++)
+		write_suspect(data, &suspects[i]);
+	output_close(session->output);
+	return error;
+}
+
+static struct heap_amount amount_at(const struct data *data, heap_kind_id kind, size_t point)
+{
+	return heap_census_amount(data->series->by_kind, kind,
+				  report_series_snapshot(data->series, point));
+}
+
+static void write_history(const struct data *data, heap_kind_id kind)
+{
+	struct output *output = data->session->output;
+
+	output_open_array(output, "objects_then");
+	for (size_t i = 0; i < report_series_points(data->series); i++)
+		output_number(output, NULL, amount_at(data, kind, i).objects);
+	output_close(output);
+	output_open_array(output, "bytes_then");
+	for (size_t i = 0; i < report_series_points(data->series); i++)
+		output_number(output, NULL, amount_at(data, kind, i).bytes);
+	output_close(output);
+}
+
+static void write_leak(struct data *data, const struct candidate_group *group)
+{
+	struct session *session = data->session;
+	struct output *output = session->output;
+
+	output_open_object(output, NULL);
+	output_string(output, "name", report_name(session, group->name));
+	output_string(output, "trend", heap_trend_name(candidates_trend(group)));
+	output_string(output, "judgement", candidates_judgement(group));
+	output_string(output, "verdict", candidates_verdict(session, data->series->by_kind, group));
+	output_number(output, "objects", group->objects);
+	output_number(output, "bytes", group->bytes);
+	output_real(output, "objects_per_hour", round(group->count_trend.rate * 1000) / 1000);
+	output_real(output, "bytes_per_hour", round(group->bytes_trend.rate * 1000) / 1000);
+	write_history(data, group->kind);
+	report_details_refer(&data->details, session, "example", group->example);
+	output_close(output);
+}
+
+static void write_leaks(struct data *data)
+{
+	struct output *output = data->session->output;
+
+	if (!data->leaks)
+		return;
+	output_open_object(output, "leaks");
+	output_number(output, "objects", data->leaks->count);
+	output_number(output, "groups_count", data->leaks->group_count);
+	output_open_array(output, "groups");
+	for (size_t i = 0; i < data->leaks->group_count && i < MAX_LEAKS; i++)
+		write_leak(data, &data->leaks->groups[i]);
+	output_close(output);
+	output_close(output);
+}
+
+// What no root reaches: sure leaks, as far as all roots are known.
+static void write_unreachable_group(struct data *data, const struct leak_groups *groups,
+				    const struct leak_group *group)
+{
+	struct session *session = data->session;
+	struct output *output = session->output;
+
+	output_open_object(output, NULL);
+	output_string(output, "name", report_name(session, leak_groups_name(groups, group)));
+	output_number(output, "direct_objects", group->objects);
+	output_number(output, "direct_bytes", group->bytes);
+	output_number(output, "indirect_objects", group->indirect_objects);
+	output_number(output, "indirect_bytes", group->indirect_bytes);
+	output_number(output, "circles", group->circles);
+	report_details_refer(&data->details, session, "example", group->example);
+	output_close(output);
+}
+
+// Unreachable objects that the groups leave out.
+static void write_perhaps(const struct data *data, const struct heap_leaks *leaks)
+{
+	struct output *output = data->session->output;
+
+	output_open_object(output, "perhaps_held");
+	output_number(output, "objects", leaks->sums[HEAP_LEAK_PERHAPS].objects);
+	output_number(output, "bytes", leaks->sums[HEAP_LEAK_PERHAPS].bytes);
+	output_number(output, "threads", heap_leaks_unknown_threads(data->session->snapshot, NULL));
+	output_close(output);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_unreachable(struct data *data)
+{
+	struct session *session = data->session;
+	struct leak_groups groups = { .session = session, .grouping = LEAKS_BY_KIND };
+	struct heap_error *error = heap_leaks_find(session->graph, NULL, NULL, &groups.leaks);
+
+	if (!error)
+		error = leak_groups_make(&groups);
+	output_open_array(session->output, "unreachable");
+	for (size_t i = 0; !error && i < groups.count && i < MAX_LEAKS; i++)
+		write_unreachable_group(data, &groups, &groups.all[i]);
+	output_close(session->output);
+	if (!error)
+		write_perhaps(data, &groups.leaks);
+	leak_groups_deinit(&groups);
+	return error;
+}
+
+static void write_root(const struct data *data, const struct root_sizes *sizes)
+{
+	struct session *session = data->session;
+	struct output *output = session->output;
+
+	output_open_object(output, NULL);
+	output_string(output, "name", report_name(session, describe_root(session, sizes->root)));
+	output_number(output, "retained", sizes->retained);
+	output_number(output, "reachable", sizes->reachable.bytes);
+	output_number(output, "reachable_objects", sizes->reachable.objects);
+	output_number(output, "exclusive", sizes->exclusive);
+	output_real(output, "per_cent", per_cent(data, sizes->retained));
+	output_close(output);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_roots(const struct data *data)
+{
+	struct root_sizes *roots;
+	size_t count = 0;
+	struct heap_error *error = root_sizes_measure(data->session, 0, MAX_ROOTS, &roots, &count);
+
+	output_open_array(data->session->output, "roots");
+	for (size_t i = 0; !error && i < count; i++)
+		write_root(data, &roots[i]);
+	output_close(data->session->output);
+	return error;
+}
+
+// --- the largest objects -------------------------------------------------------------
+
+// The objects that retain most, by insertion into a short list. @return how many
+static int find_largest(const struct data *data, heap_object_id *largest)
+{
+	const uint64_t *retained = data->session->dominators->retained;
+	int count = 0;
+
+	for (heap_object_id i = 0; i < data->session->snapshot->object_count; i++) {
+		int at = count;
+
+		if (count == MAX_LARGEST && retained[i] <= retained[largest[count - 1]])
+			continue;
+		if (count < MAX_LARGEST)
+			count++;
+		else
+			at--;
+		for (; at > 0 && retained[largest[at - 1]] < retained[i]; at--)
+			largest[at] = largest[at - 1];
+		largest[at] = i;
+	}
+	return count;
+}
+
+static void write_largest(struct data *data)
+{
+	heap_object_id largest[MAX_LARGEST];
+	int count = find_largest(data, largest);
+	struct output *output = data->session->output;
+
+	output_open_array(output, "largest");
+	for (int i = 0; i < count; i++) {
+		int number = report_details_add(&data->details, largest[i]);
+
+		if (number != REPORT_NO_DETAIL)
+			output_number(output, NULL, (uint64_t)number);
+	}
+	output_close(output);
+}
+
+// --- together --------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct data *data)
+{
+	struct session *session = data->session;
+	struct heap_error *error = describe_load(session);
+
+	if (!error)
+		error = heap_snapshot_load(session->snapshot,
+					   HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE);
+	if (!error)
+		error = session_graph(session);
+	if (!error)
+		error = heap_graph_need_reach(session->graph);
+	if (!error)
+		error = session_dominator_tree(session);
+	for (heap_object_id i = 0; !error && i < session->snapshot->object_count; i++)
+		data->total += session->snapshot->size[i];
+	return error;
+}
+
+// What is most looked at first: there may not be room for the details of all.
+HEAP_MUST_CHECK
+static struct heap_error *write_all(struct data *data)
+{
+	struct heap_error *error;
+
+	write_program(data);
+	write_totals(data);
+	write_snapshots(data);
+	error = write_suspects(data);
+	write_leaks(data);
+	if (!error)
+		error = write_unreachable(data);
+	if (!error)
+		error = write_roots(data);
+	write_largest(data);
+	if (!error)
+		error = report_kinds_write(data->session, data->series, &data->details);
+	if (!error)
+		error = report_holdings_write(data->session, &data->details);
+	return error ? error : report_details_write(&data->details, data->session);
+}
+
+struct heap_error *report_data_write(struct session *session, struct report_series *series,
+				     const struct candidates *leaks)
+{
+	struct data data = { .session = session, .series = series, .leaks = leaks };
+	struct heap_error *error = prepare(&data);
+
+	if (error)
+		return error;
+	output_open_object(session->output, NULL);
+	error = write_all(&data);
+	output_close(session->output);
+	return error;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/report/holdings.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/graph/merged_tree.h"
+#include "shell/print/describe.h"
+#include "shell/report/text.h"
+
+#include <stdlib.h>
+
+enum {
+	MAX_SHOWN = 2500,
+	SMALLEST = 50000, // this part of the heap is too small to be seen
+};
+
+static const char *const kinds[] = {
+	[HEAP_MERGED_ALL] = "all",         [HEAP_MERGED_ROOT] = "root",
+	[HEAP_MERGED_SEVERAL] = "several", [HEAP_MERGED_UNREACHABLE] = "unreachable",
+	[HEAP_MERGED_TYPE] = "type",       [HEAP_MERGED_SITE] = "site",
+};
+
+static const char *describe_holding(struct session *session, const struct heap_merged *holding)
+{
+	switch (holding->kind) {
+	case HEAP_MERGED_ROOT:
+		return describe_root(session, holding->what);
+	case HEAP_MERGED_TYPE:
+		return describe_type(session, holding->what);
+	case HEAP_MERGED_SITE:
+		return session_format(session, "untyped, %s",
+				      describe_site(session, holding->what));
+	case HEAP_MERGED_SEVERAL:
+		return "held by several roots";
+	case HEAP_MERGED_UNREACHABLE:
+		return "unreachable";
+	default:
+		return "the heap";
+	}
+}
+
+struct ranked {
+	uint64_t bytes;
+	uint32_t holding;
+};
+
+// The largest first; a holding before what it holds, which has a higher number.
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->holding < b->holding ? -1 : a->holding > b->holding;
+}
+
+static void write_holding(struct session *session, const struct heap_merged *holding,
+			  uint32_t parent, struct report_details *details)
+{
+	struct output *output = session->output;
+
+	output_open_object(output, NULL);
+	if (holding->kind != HEAP_MERGED_ALL)
+		output_number(output, "parent", parent);
+	output_string(output, "name", report_name(session, describe_holding(session, holding)));
+	output_string(output, "kind", kinds[holding->kind]);
+	output_number(output, "objects", holding->objects);
+	output_number(output, "own", holding->own);
+	output_number(output, "bytes", holding->bytes);
+	report_details_refer(details, session, "example", holding->example);
+	output_close(output);
+}
+
+// Where each of those that are shown is in the answer: its parent is before it.
+HEAP_MUST_CHECK
+static struct heap_error *write_largest(struct session *session, const struct heap_merged *holdings,
+					uint32_t count, struct report_details *details)
+{
+	CLEANUP_FREE struct ranked *ranked = calloc(count, sizeof(*ranked));
+	CLEANUP_FREE uint32_t *place = calloc(count, sizeof(*place));
+
+	if (!ranked || !place)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < count; i++)
+		ranked[i] = (struct ranked){ holdings[i].bytes, i };
+	qsort(ranked, count, sizeof(*ranked), compare_ranked);
+	output_open_array(session->output, "holdings");
+	for (uint32_t i = 0; i < count && i < MAX_SHOWN; i++) {
+		const struct heap_merged *holding = &holdings[ranked[i].holding];
+		const void *mark = session_mark(session);
+
+		if (i > 0 && holding->bytes <= holdings[0].bytes / SMALLEST)
+			break;
+		place[ranked[i].holding] = i;
+		write_holding(session, holding, place[holding->parent], details);
+		session_release(session, mark);
+	}
+	output_close(session->output);
+	return NULL;
+}
+
+struct heap_error *report_holdings_write(struct session *session, struct report_details *details)
+{
+	struct heap_merged *holdings = NULL;
+	uint32_t count;
+	struct heap_error *error = heap_merged_tree_find(
+		session->snapshot, &session->tree, &session->progress.progress, &holdings, &count);
+
+	if (error)
+		return error;
+	error = write_largest(session, holdings, count, details);
+	free(holdings);
+	return error;
+}

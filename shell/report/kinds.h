@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef REPORT_KINDS_H
+#define REPORT_KINDS_H
+
+/**
+ * The members "types", "sites" and "evolution" of a report's data: how much there is of each, with
+ * examples, and how that has come about.
+ */
+
+#include "shell/report/details.h"
+#include "shell/report/series.h"
+
+HEAP_MUST_CHECK
+struct heap_error *report_kinds_write(struct session *session, struct report_series *series,
+				      struct report_details *details);
+
+#endif

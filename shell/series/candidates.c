@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/series/candidates.h"
+
+#include "lib/base/cleanup.h"
+#include "shell/print/backtrace.h"
+#include "shell/print/describe.h"
+#include "shell/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+	CALLS_SHOWN = 4, // of a backtrace, innermost first
+};
+
+static const char *const ways[] = { "kind", "type", "site", "backtrace", "dominator" };
+
+enum candidates_by candidates_parse(const char *word)
+{
+	enum candidates_by by = 0;
+
+	while (by < CANDIDATES_WAYS && strcmp(ways[by], word) != 0)
+		by++;
+	return by;
+}
+
+const char *candidates_name(enum candidates_by by)
+{
+	return ways[by];
+}
+
+void candidates_deinit(struct candidates *candidates)
+{
+	free(candidates->objects);
+	free(candidates->groups);
+}
+
+// --- candidates ----------------------------------------------------------------------
+
+// Sorted by counting: one pass for each snapshot would take as long as the series is.
+HEAP_MUST_CHECK
+static struct heap_error *find_candidates(struct candidates *candidates,
+					  const struct heap_series *series, uint32_t end,
+					  struct heap_filter *filter)
+{
+	uint32_t objects = heap_series_latest(series)->object_count;
+	CLEANUP_FREE size_t *next = calloc((size_t)end + 1, sizeof(*next));
+	CLEANUP_FREE uint8_t *passes = calloc((size_t)objects + 1, 1);
+
+	if (!next || !passes)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++) {
+		uint32_t first = heap_series_first_seen(series, i);
+
+		passes[i] = first > 0 && first < end && (!filter || heap_filter_matches(filter, i));
+		if (passes[i])
+			next[first + 1]++;
+	}
+	for (uint32_t i = 1; i <= end; i++)
+		next[i] += next[i - 1];
+	candidates->count = next[end];
+	candidates->objects = malloc((candidates->count + 1) * sizeof(*candidates->objects));
+	if (!candidates->objects)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects; i++) {
+		if (passes[i])
+			candidates->objects[next[heap_series_first_seen(series, i)]++] = i;
+	}
+	return filter ? heap_filter_finish(filter) : NULL;
+}
+
+// --- kinds and their growth ----------------------------------------------------------
+
+struct growth {
+	struct heap_trend count, bytes;
+	uint64_t fresh;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *judge_kinds(struct growth *growths, const struct heap_census *census)
+{
+	size_t length = heap_census_length(census);
+	CLEANUP_FREE uint64_t *objects = calloc(length, sizeof(*objects));
+	CLEANUP_FREE uint64_t *bytes = calloc(length, sizeof(*bytes));
+
+	if (!objects || !bytes)
+		return heap_error_out_of_memory();
+	for (heap_kind_id i = 0; i < heap_census_kinds(census); i++) {
+		for (size_t j = 0; j < length; j++) {
+			struct heap_amount amount = heap_census_amount(census, i, j);
+
+			objects[j] = amount.objects;
+			bytes[j] = amount.bytes;
+		}
+		growths[i].count = heap_trend_of(heap_census_times(census), objects, length);
+		growths[i].bytes = heap_trend_of(heap_census_times(census), bytes, length);
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_fresh(struct growth *growths, struct session *session,
+				      const struct heap_series *series, struct tally *tally,
+				      struct heap_census *census)
+{
+	uint32_t last = heap_series_length(series) - 1;
+
+	for (heap_object_id i = 0; i < session->snapshot->object_count; i++) {
+		struct heap_error *error;
+		heap_kind_id kind;
+
+		if (heap_series_first_seen(series, i) != last)
+			continue;
+		error = tally_kind(tally, session, census, i, &kind);
+		if (error)
+			return error;
+		growths[kind].fresh++;
+	}
+	return NULL;
+}
+
+// --- groups --------------------------------------------------------------------------
+
+struct keyed {
+	uint64_t key;
+	heap_object_id object;
+	heap_kind_id kind;
+	size_t at; // in candidates->objects
+};
+
+// Stands for the holder of what no root reaches. No node has this number.
+#define NO_HOLDER (HEAP_NO_NODE - 1)
+
+// The nearest dominator that has been there from the beginning. HEAP_NO_NODE: several roots hold the
+// object together; NO_HOLDER: nothing does.
+static uint64_t holder_of(const struct session *session, const struct heap_series *series,
+			  heap_object_id object)
+{
+	const struct heap_dominators *dominators = session->dominators;
+	heap_node_id node = dominators->nearest[object];
+
+	if (dominators->retained[object] == 0)
+		return NO_HOLDER;
+	while (node < dominators->objects && heap_series_first_seen(series, node) > 0)
+		node = dominators->nearest[node];
+	return node;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *make_keys(const struct candidates *candidates, enum candidates_by by,
+				    struct session *session, const struct heap_series *series,
+				    struct tally *tally, struct heap_census *census,
+				    struct keyed *keys)
+{
+	for (size_t i = 0; i < candidates->count; i++) {
+		heap_object_id object = candidates->objects[i];
+		struct heap_error *error;
+
+		keys[i] = (struct keyed){ .object = object, .at = i };
+		error = tally_kind(tally, session, census, object, &keys[i].kind);
+		if (error)
+			return error;
+		if (by == CANDIDATES_BY_BACKTRACE)
+			keys[i].key = heap_backtrace_step(session->snapshot->backtrace[object]);
+		else if (by == CANDIDATES_BY_DOMINATOR)
+			keys[i].key = holder_of(session, series, object);
+		else
+			keys[i].key = keys[i].kind;
+	}
+	return NULL;
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+	const struct keyed *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->object < b->object ? -1 : a->object > b->object;
+}
+
+static bool is_worse(const struct growth *a, const struct growth *b)
+{
+	if (a->count.kind != b->count.kind)
+		return a->count.kind < b->count.kind;
+	return a->bytes.rate > b->bytes.rate;
+}
+
+static void gather_groups(struct candidates *candidates, const struct keyed *keys,
+			  const struct growth *growths, const struct session *session)
+{
+	struct candidate_group *group = NULL;
+
+	for (size_t i = 0; i < candidates->count; i++) {
+		const struct keyed *key = &keys[i];
+
+		if (i == 0 || keys[i - 1].key != key->key) {
+			group = &candidates->groups[candidates->group_count++];
+			*group = (struct candidate_group){ .key = key->key,
+							   .example = key->object,
+							   .kind = key->kind };
+		}
+		group->objects++;
+		group->bytes += session->snapshot->size[key->object];
+		if (is_worse(&growths[key->kind], &growths[group->kind]))
+			group->kind = key->kind;
+	}
+	for (size_t i = 0; i < candidates->group_count; i++) {
+		const struct growth *growth = &growths[candidates->groups[i].kind];
+
+		candidates->groups[i].count_trend = growth->count;
+		candidates->groups[i].bytes_trend = growth->bytes;
+		candidates->groups[i].fresh = growth->fresh;
+	}
+}
+
+// What comes and stays may be one object that grows: kinds without candidates whose bytes grow.
+HEAP_MUST_CHECK
+static struct heap_error *add_growing(struct candidates *candidates, const struct growth *growths,
+				      const struct heap_census *census)
+{
+	heap_kind_id kinds = heap_census_kinds(census);
+	CLEANUP_FREE uint8_t *is_there = calloc((size_t)kinds + 1, 1);
+	struct candidate_group *groups = realloc(
+		candidates->groups, (candidates->group_count + kinds + 1) * sizeof(*groups));
+
+	if (!is_there || !groups)
+		return heap_error_out_of_memory();
+	candidates->groups = groups;
+	for (size_t i = 0; i < candidates->group_count; i++)
+		is_there[groups[i].kind] = 1;
+	for (heap_kind_id i = 0; i < kinds; i++) {
+		if (is_there[i] || growths[i].bytes.kind != HEAP_TREND_STEADY ||
+		    growths[i].count.kind != HEAP_TREND_NONE)
+			continue;
+		groups[candidates->group_count++] = (struct candidate_group){
+			.kind = i,
+			.example = HEAP_NO_OBJECT,
+			.count_trend = growths[i].count,
+			.bytes_trend = growths[i].bytes,
+		};
+	}
+	return NULL;
+}
+
+static int compare_groups(const void *left, const void *right)
+{
+	const struct candidate_group *a = left, *b = right;
+
+	if (candidates_trend(a) != candidates_trend(b))
+		return candidates_trend(a) < candidates_trend(b) ? -1 : 1;
+	if (a->bytes_trend.rate != b->bytes_trend.rate)
+		return a->bytes_trend.rate > b->bytes_trend.rate ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->example < b->example ? -1 : a->example > b->example;
+}
+
+// Leaves out groups that are too small, and their objects.
+HEAP_MUST_CHECK
+static struct heap_error *select_groups(struct candidates *candidates,
+					const struct candidates_options *options,
+					const struct keyed *keys)
+{
+	size_t kept = 0, objects = 0;
+	CLEANUP_FREE uint8_t *is_kept = calloc(candidates->group_count + 1, 1);
+	CLEANUP_FREE size_t *group_of = calloc(candidates->count + 1, sizeof(*group_of));
+
+	if (!is_kept || !group_of)
+		return heap_error_out_of_memory();
+	// Groups stand in the order of their keys.
+	for (size_t i = 0, group = 0; i < candidates->count; i++) {
+		group += i > 0 && keys[i - 1].key != keys[i].key;
+		group_of[keys[i].at] = group;
+	}
+	for (size_t i = 0; i < candidates->group_count; i++) {
+		struct candidate_group group = candidates->groups[i];
+
+		if (group.objects < options->min_objects || group.bytes < options->min_bytes)
+			continue;
+		candidates->groups[kept++] = group;
+		is_kept[i] = 1;
+	}
+	candidates->group_count = kept;
+	for (size_t i = 0; i < candidates->count; i++) {
+		if (is_kept[group_of[i]])
+			candidates->objects[objects++] = candidates->objects[i];
+	}
+	candidates->count = objects;
+	return NULL;
+}
+
+// --- names ---------------------------------------------------------------------------
+
+static const char *name_backtrace(struct session *session, const struct candidate_group *group)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const char *name = "";
+	uint32_t step = (uint32_t)group->key;
+
+	if (step == 0)
+		return describe_site(session, snapshot->site[group->example]);
+	for (int i = 0; i < CALLS_SHOWN && step; i++, step = snapshot->steps[step].caller)
+		name = session_format(session, "%s%s%s", name, i ? " < " : "",
+				      backtrace_call(session, snapshot->steps[step].call));
+	return step ? session_format(session, "%s < ...", name) : name;
+}
+
+static const char *name_holder(struct session *session, const struct candidate_group *group)
+{
+	uint64_t objects = session->dominators->objects;
+
+	if (group->key < objects)
+		return describe_object(session, (heap_object_id)group->key);
+	if (group->key < objects + session->dominators->roots)
+		return describe_root(session, (heap_root_id)(group->key - objects));
+	return group->key == NO_HOLDER ? "nothing (leaked)" : "several roots";
+}
+
+static void name_groups(struct candidates *candidates, enum candidates_by by,
+			struct session *session, const struct heap_census *census)
+{
+	for (size_t i = 0; i < candidates->group_count; i++) {
+		struct candidate_group *group = &candidates->groups[i];
+
+		if (by == CANDIDATES_BY_BACKTRACE)
+			group->name = name_backtrace(session, group);
+		else if (by == CANDIDATES_BY_DOMINATOR)
+			group->name = name_holder(session, group);
+		else
+			group->name = heap_census_name_of(census, group->kind);
+	}
+}
+
+// --- together ------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *load(struct session *session, enum candidates_by by)
+{
+	struct heap_error *error = describe_load(session);
+
+	if (!error)
+		error = heap_snapshot_load(
+			session->snapshot,
+			HEAP_COLUMN_SITE |
+				(by == CANDIDATES_BY_BACKTRACE ? HEAP_COLUMN_BACKTRACE : 0));
+	if (!error && by == CANDIDATES_BY_DOMINATOR)
+		error = session_dominators(session);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *make_groups(struct candidates *candidates,
+				      const struct candidates_options *options,
+				      struct session *session, const struct heap_series *series,
+				      struct tally *tally, struct heap_census *census)
+{
+	CLEANUP_FREE struct keyed *keys = malloc((candidates->count + 1) * sizeof(*keys));
+	CLEANUP_FREE struct growth *growths =
+		calloc((size_t)heap_census_kinds(census) + 1, sizeof(*growths));
+	struct heap_error *error;
+
+	candidates->groups = calloc(candidates->count + 1, sizeof(*candidates->groups));
+	if (!keys || !growths || !candidates->groups)
+		return heap_error_out_of_memory();
+	error = make_keys(candidates, options->by, session, series, tally, census, keys);
+	if (!error)
+		error = judge_kinds(growths, census);
+	if (!error)
+		error = count_fresh(growths, session, series, tally, census);
+	if (error)
+		return error;
+	qsort(keys, candidates->count, sizeof(*keys), compare_keys);
+	gather_groups(candidates, keys, growths, session);
+	error = select_groups(candidates, options, keys);
+	if (!error && options->by <= CANDIDATES_BY_SITE && !options->second_only &&
+	    options->filter_count == 0 && options->min_objects == 0 && options->min_bytes == 0)
+		error = add_growing(candidates, growths, census);
+	return error;
+}
+
+struct heap_error *candidates_find(struct candidates *result,
+				   const struct candidates_options *options,
+				   struct session *session, const struct heap_series *series,
+				   struct tally *tally, struct heap_census *census)
+{
+	uint32_t end = options->second_only ? 2 : heap_series_length(series) - 1;
+	struct candidates candidates = { 0 };
+	struct heap_filter *filter = NULL;
+	struct heap_error *error = load(session, options->by);
+
+	if (!error && options->filter_count > 0)
+		error = session_filter(session, options->filter_count, options->filter, &filter);
+	if (!error)
+		error = find_candidates(&candidates, series, end, filter);
+	heap_filter_destroy(filter);
+	if (!error)
+		error = make_groups(&candidates, options, session, series, tally, census);
+	if (error) {
+		candidates_deinit(&candidates);
+		return error;
+	}
+	qsort(candidates.groups, candidates.group_count, sizeof(*candidates.groups),
+	      compare_groups);
+	name_groups(&candidates, options->by, session, census);
+	*result = candidates;
+	return NULL;
+}
+
+// --- in words ------------------------------------------------------------------------
+
+static bool grows_in_size(const struct candidate_group *group)
+{
+	return group->count_trend.kind == HEAP_TREND_NONE &&
+	       group->bytes_trend.kind == HEAP_TREND_STEADY;
+}
+
+enum heap_trend_kind candidates_trend(const struct candidate_group *group)
+{
+	return grows_in_size(group) ? HEAP_TREND_STEADY : group->count_trend.kind;
+}
+
+const char *candidates_judgement(const struct candidate_group *group)
+{
+	switch (group->count_trend.kind) {
+	case HEAP_TREND_STEADY:
+		return "steady growth";
+	case HEAP_TREND_SLOWING:
+		return "slowing growth";
+	case HEAP_TREND_SETTLED:
+		return group->fresh ? "a full cache" : "a warm-up";
+	case HEAP_TREND_NONE:
+		return grows_in_size(group) ? "steady growth in size" : "no growth";
+	default:
+		return "unclear";
+	}
+}
+
+static const char *format_rate(struct session *session, double rate)
+{
+	bool is_whole = fabs(rate) >= 100 || fabs(rate - round(rate)) < 0.05;
+
+	return session_format(session, is_whole ? "%.0f" : "%.1f", fabs(rate) < 0.05 ? 0 : rate);
+}
+
+static const char *format_bytes_rate(struct session *session, double rate)
+{
+	const char *bytes = describe_bytes(session, (uint64_t)fmin(round(fabs(rate)), 9e18));
+
+	return rate < 0 ? session_format(session, "-%s", bytes) : bytes;
+}
+
+static const char *describe_growth(struct session *session, const struct heap_census *census,
+				   const struct candidate_group *group)
+{
+	const struct heap_trend *count = &group->count_trend;
+	struct heap_amount last =
+		heap_census_amount(census, group->kind, heap_census_length(census) - 1);
+
+	if (count->kind == HEAP_TREND_SETTLED)
+		return session_format(session, "%s: %" PRIu64 " object%s, no more than in [%zu]%s",
+				      candidates_judgement(group), last.objects,
+				      format_plural(last.objects), count->since,
+				      group->fresh ? "; old ones go, new ones come"
+						   : "; none is new");
+	if (grows_in_size(group))
+		return session_format(session, "%s: %" PRIu64 " object%s, %s an hour",
+				      candidates_judgement(group), last.objects,
+				      format_plural(last.objects),
+				      format_bytes_rate(session, group->bytes_trend.rate));
+	if (count->kind == HEAP_TREND_NONE)
+		return session_format(session, "no growth: %" PRIu64 " object%s", last.objects,
+				      format_plural(last.objects));
+	return session_format(
+		session, "%s: %s ±%s objects, %s an hour%s", candidates_judgement(group),
+		format_rate(session, count->rate), format_rate(session, count->margin),
+		format_bytes_rate(session, group->bytes_trend.rate),
+		count->kind == HEAP_TREND_SLOWING ? "; a cache that fills, or a warm-up" : "");
+}
+
+const char *candidates_verdict(struct session *session, const struct heap_census *census,
+			       const struct candidate_group *group)
+{
+	const char *kind = heap_census_name_of(census, group->kind);
+	const char *growth = describe_growth(session, census, group);
+
+	return strcmp(kind, group->name) == 0 ? growth
+					      : session_format(session, "%s: %s", kind, growth);
+}

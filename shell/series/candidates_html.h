@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CANDIDATES_HTML_H
+#define CANDIDATES_HTML_H
+
+/** The groups of candidates as a page, with a small picture of how each kind has grown. */
+
+#include "shell/series/candidates.h"
+
+void candidates_print_html(FILE *stream, struct session *session, const struct heap_census *census,
+			   const struct candidates *candidates);
+
+#endif

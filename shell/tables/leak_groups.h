@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef LEAK_GROUPS_H
+#define LEAK_GROUPS_H
+
+/** Leaks (lib/graph/leaks.h) by what they are alike in: direct ones, with what they take with them. */
+
+#include "lib/graph/leaks.h"
+#include "shell/session.h"
+
+enum leak_grouping {
+	LEAKS_BY_KIND, /**< type and site */
+	LEAKS_BY_TYPE,
+	LEAKS_BY_SITE,
+	LEAKS_BY_BACKTRACE,
+};
+
+struct leak_group {
+	uint64_t key;
+	heap_object_id example; /**< the first by address */
+	uint64_t objects, bytes;
+	uint64_t indirect_objects, indirect_bytes;
+	uint64_t circles; /**< of the direct ones */
+};
+
+struct leak_groups {
+	struct session *session;
+	enum leak_grouping grouping;
+	bool perhaps;            /**< of what is perhaps held by a register, instead of leaks */
+	struct heap_leaks leaks; /**< the caller's to find */
+	struct leak_group *all;  /**< [count] those that take most first */
+	size_t count, capacity;
+	uint32_t
+		*slots; /**< [slot_count] by hash of the key, in all + 1; a power of two; private */
+	size_t slot_count;
+};
+
+/**
+ * Makes groups of the leaks that have been found, in place of those made before.
+ *
+ * @param groups  with session, grouping, perhaps and leaks; the rest is filled in. Needs the
+ *                columns TYPE, SITE and BACKTRACE.
+ */
+HEAP_MUST_CHECK
+struct heap_error *leak_groups_make(struct leak_groups *groups);
+
+/** "struct node, node_new (app.c:12)"; the session's. */
+const char *leak_groups_name(const struct leak_groups *groups, const struct leak_group *group);
+
+/** Also of the leaks. */
+void leak_groups_deinit(struct leak_groups *groups);
+
+#endif

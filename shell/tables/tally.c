@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/tables/tally.h"
+
+#include "lib/base/cleanup.h"
+#include "shell/print/describe.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	FIRST_SLOTS = 1024,
+	NAME_MAX_BYTES = 1024, // of a type; longer names count by their beginning
+};
+
+static const char *const ways[] = { "kind", "type", "site", "module" };
+
+enum tally_by tally_parse(const char *word)
+{
+	enum tally_by by = 0;
+
+	while (by < TALLY_WAYS && strcmp(ways[by], word) != 0)
+		by++;
+	return by;
+}
+
+static void forget_snapshot(struct tally *tally)
+{
+	free(tally->slots);
+	free(tally->type_keys);
+	free(tally->site_keys);
+	tally->slots = NULL;
+	tally->type_keys = tally->site_keys = NULL;
+	tally->slot_count = tally->used = 0;
+	tally->latest.kind = 0;
+}
+
+void tally_deinit(struct tally *tally)
+{
+	forget_snapshot(tally);
+}
+
+// --- keys that hold for all snapshots ----------------------------------------------
+
+static uint64_t hash_text(const char *text)
+{
+	return heap_hash_bytes(HEAP_HASH_START, text, strlen(text)) | 1;
+}
+
+static uint64_t type_key(struct tally *tally, const struct heap_snapshot *snapshot,
+			 heap_type_id type)
+{
+	char name[NAME_MAX_BYTES];
+
+	if (type == HEAP_NO_TYPE)
+		return 0;
+	if (!tally->type_keys[type]) {
+		heap_types_format(&snapshot->types, type, name, sizeof(name));
+		tally->type_keys[type] = hash_text(name);
+	}
+	return tally->type_keys[type];
+}
+
+static const char *module_name(struct session *session, heap_site_id site)
+{
+	uint32_t module = session->snapshot->sites[site].module;
+
+	return module == HEAP_NO_INDEX ? "no module" : describe_module(session, module);
+}
+
+// Sites of one line are one, and so are they where the module lies elsewhere.
+static uint64_t site_key(struct tally *tally, struct session *session, heap_site_id site)
+{
+	if (!tally->site_keys[site])
+		tally->site_keys[site] =
+			hash_text(tally->by == TALLY_MODULE ? module_name(session, site)
+							    : describe_site(session, site));
+	return tally->site_keys[site];
+}
+
+// --- kinds ---------------------------------------------------------------------------
+
+static const char *name_kind(const struct tally *tally, struct session *session,
+			     heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_type_id type = snapshot->type[object];
+	heap_site_id site = snapshot->site[object];
+
+	switch (tally->by) {
+	case TALLY_TYPE:
+		return type == HEAP_NO_TYPE ? "untyped" : describe_type(session, type);
+	case TALLY_SITE:
+		return describe_site(session, site);
+	case TALLY_MODULE:
+		return module_name(session, site);
+	default:
+		if (type == HEAP_NO_TYPE)
+			return session_format(session, "block(%" PRIu64 "), %s",
+					      snapshot->size[object], describe_site(session, site));
+		return session_format(session, "%s, %s", describe_type(session, type),
+				      describe_site(session, site));
+	}
+}
+
+static uint64_t key_of(struct tally *tally, struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t parts[3] = { 0 };
+
+	if (tally->by == TALLY_KIND || tally->by == TALLY_TYPE)
+		parts[0] = type_key(tally, snapshot, snapshot->type[object]);
+	if (tally->by == TALLY_KIND && snapshot->type[object] == HEAP_NO_TYPE)
+		parts[1] = snapshot->size[object];
+	if (tally->by != TALLY_TYPE)
+		parts[2] = site_key(tally, session, snapshot->site[object]);
+	return heap_hash_bytes(HEAP_HASH_START, parts, sizeof(parts));
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_kind(struct tally *tally, struct session *session,
+				    struct heap_census *census, heap_object_id object,
+				    heap_kind_id *result)
+{
+	const void *mark = session_mark(session);
+	bool is_new;
+	struct heap_error *error =
+		heap_census_kind(census, key_of(tally, session, object), result, &is_new);
+
+	if (!error && is_new)
+		error = heap_census_name(census, *result, name_kind(tally, session, object));
+	session_release(session, mark);
+	return error;
+}
+
+static size_t find_slot(const struct tally *tally, uint64_t what, uint64_t size)
+{
+	uint64_t hash = (what ^ size * UINT64_C(0xff51afd7ed558ccd)) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t at = (size_t)(hash >> 24) & (tally->slot_count - 1);
+
+	while (tally->slots[at].kind &&
+	       (tally->slots[at].what != what || tally->slots[at].size != size))
+		at = (at + 1) & (tally->slot_count - 1);
+	return at;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow(struct tally *tally)
+{
+	struct tally old = *tally;
+
+	tally->slots = calloc(old.slot_count * 2, sizeof(*tally->slots));
+	if (!tally->slots) {
+		tally->slots = old.slots;
+		return heap_error_out_of_memory();
+	}
+	tally->slot_count = old.slot_count * 2;
+	for (size_t i = 0; i < old.slot_count; i++) {
+		if (old.slots[i].kind)
+			tally->slots[find_slot(tally, old.slots[i].what, old.slots[i].size)] =
+				old.slots[i];
+	}
+	free(old.slots);
+	return NULL;
+}
+
+struct heap_error *tally_kind(struct tally *tally, struct session *session,
+			      struct heap_census *census, heap_object_id object,
+			      heap_kind_id *result)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t what = (uint64_t)snapshot->type[object] << 32 | snapshot->site[object];
+	uint64_t size = snapshot->type[object] == HEAP_NO_TYPE ? snapshot->size[object] : 0;
+	struct tally_slot *slot;
+
+	if (tally->latest.kind && tally->latest.what == what && tally->latest.size == size) {
+		*result = tally->latest.kind - 1;
+		return NULL;
+	}
+	slot = &tally->slots[find_slot(tally, what, size)];
+	if (!slot->kind) {
+		heap_kind_id kind;
+		struct heap_error *error = find_kind(tally, session, census, object, &kind);
+
+		if (!error && (tally->used + 1) * 2 > tally->slot_count)
+			error = grow(tally);
+		if (error)
+			return error;
+		slot = &tally->slots[find_slot(tally, what, size)];
+		*slot = (struct tally_slot){ what, size, kind + 1 };
+		tally->used++;
+	}
+	tally->latest = *slot;
+	*result = slot->kind - 1;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct tally *tally, const struct heap_snapshot *snapshot)
+{
+	forget_snapshot(tally);
+	tally->slot_count = FIRST_SLOTS;
+	tally->slots = calloc(tally->slot_count, sizeof(*tally->slots));
+	tally->type_keys = calloc(snapshot->types.count + 1, sizeof(*tally->type_keys));
+	tally->site_keys = calloc((size_t)snapshot->site_count + 1, sizeof(*tally->site_keys));
+	if (!tally->slots || !tally->type_keys || !tally->site_keys)
+		return heap_error_out_of_memory();
+	return NULL;
+}
+
+struct heap_error *tally_begin(struct tally *tally, struct session *session,
+			       struct heap_census *census)
+{
+	struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_error *error = heap_snapshot_load(
+		snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE);
+
+	if (!error)
+		error = prepare(tally, snapshot);
+	return error ? error : heap_census_next(census, snapshot->info.time_ns);
+}
+
+struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
+				  struct heap_census *census)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_error *error = tally_begin(tally, session, census);
+
+	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+		heap_kind_id kind;
+
+		error = tally_kind(tally, session, census, i, &kind);
+		if (!error)
+			heap_census_add(census, kind, 1, snapshot->size[i]);
+	}
+	return error;
+}
+
+// --- what is retained ----------------------------------------------------------------
+
+struct heap_error *tally_roots(struct session *session, struct heap_census *census)
+{
+	struct heap_error *error = session_dominators(session);
+
+	if (!error)
+		error = heap_census_next(census, session->snapshot->info.time_ns);
+	for (heap_root_id i = 0; !error && i < session->snapshot->root_count; i++) {
+		const struct heap_dominators *dominators = session->dominators;
+		uint64_t retained = dominators->retained[dominators->objects + i];
+		const void *mark = session_mark(session);
+		const char *name;
+		heap_kind_id kind;
+		bool is_new;
+
+		if (retained == 0)
+			continue;
+		name = describe_root(session, i);
+		error = heap_census_kind(census, hash_text(name), &kind, &is_new);
+		if (!error && is_new)
+			error = heap_census_name(census, kind, name);
+		if (!error)
+			heap_census_add(census, kind, 1, retained);
+		session_release(session, mark);
+	}
+	return error;
+}
+
+// A walk down the dominator tree.
+struct walk {
+	const struct heap_dominator_tree *tree;
+	struct walk_step {
+		heap_node_id node;
+		uint32_t next; // in tree->child
+	} * path;              // [tree->nodes + 1]
+	uint32_t depth;
+	uint32_t *inside; // [kinds] how many of the nodes on the path are of the kind
+	size_t kinds;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *widen_inside(struct walk *walk, size_t kinds)
+{
+	uint32_t *wider;
+
+	if (kinds <= walk->kinds)
+		return NULL;
+	wider = realloc(walk->inside, kinds * 2 * sizeof(*wider));
+	if (!wider)
+		return heap_error_out_of_memory();
+	memset(wider + walk->kinds, 0, (kinds * 2 - walk->kinds) * sizeof(*wider));
+	walk->inside = wider;
+	walk->kinds = kinds * 2;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *enter(struct walk *walk, heap_node_id node, struct tally *tally,
+				struct session *session, struct heap_census *census)
+{
+	const struct heap_dominators *dominators = session->dominators;
+	heap_kind_id kind;
+	struct heap_error *error;
+
+	walk->path[walk->depth++] = (struct walk_step){ node, walk->tree->first[node] };
+	if (node >= dominators->objects)
+		return NULL;
+	error = tally_kind(tally, session, census, node, &kind);
+	if (!error)
+		error = widen_inside(walk, (size_t)kind + 1);
+	if (!error && walk->inside[kind]++ == 0)
+		heap_census_add(census, kind, 1, dominators->retained[node]);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *leave(struct walk *walk, struct tally *tally, struct session *session,
+				struct heap_census *census)
+{
+	heap_node_id node = walk->path[--walk->depth].node;
+	heap_kind_id kind;
+	struct heap_error *error;
+
+	if (node >= session->dominators->objects)
+		return NULL;
+	error = tally_kind(tally, session, census, node, &kind);
+	if (!error)
+		walk->inside[kind]--;
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *walk_down(struct walk *walk, struct tally *tally, struct session *session,
+				    struct heap_census *census)
+{
+	const struct heap_dominator_tree *tree = walk->tree;
+	struct heap_error *error = enter(walk, tree->nodes, tally, session, census);
+
+	while (!error && walk->depth > 0) {
+		struct walk_step *step = &walk->path[walk->depth - 1];
+
+		if (step->next < tree->first[step->node + 1])
+			error = enter(walk, tree->child[step->next++], tally, session, census);
+		else
+			error = leave(walk, tally, session, census);
+	}
+	return error;
+}
+
+struct heap_error *tally_retained(struct tally *tally, struct session *session,
+				  struct heap_census *census)
+{
+	struct heap_error *error = session_dominators(session);
+
+	if (!error)
+		error = session_dominator_tree(session);
+	if (!error)
+		error = tally_begin(tally, session, census);
+	if (error)
+		return error;
+
+	CLEANUP_FREE struct walk_step *path =
+		malloc(((size_t)session->tree.nodes + 2) * sizeof(*path));
+	struct walk walk = { .tree = &session->tree, .path = path };
+
+	error = path ? walk_down(&walk, tally, session, census) : heap_error_out_of_memory();
+	free(walk.inside);
+	return error;
+}

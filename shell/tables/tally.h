@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef TALLY_H
+#define TALLY_H
+
+/**
+ * Counts the objects of one snapshot after another into a census, by what they are alike in.
+ *
+ *	TALLY_KIND     type and site; without a type, size and site    struct node, node_new (app.c:12)
+ *	TALLY_TYPE     type                                            struct node
+ *	TALLY_SITE     site                                            node_new (app.c:12)
+ *	TALLY_MODULE   the module of the site                          app
+ */
+
+#include "lib/series/census.h"
+#include "shell/session.h"
+
+enum tally_by {
+	TALLY_KIND,
+	TALLY_TYPE,
+	TALLY_SITE,
+	TALLY_MODULE,
+	TALLY_WAYS,
+};
+
+/** Which objects of a snapshot are of which kind of a census. */
+struct tally {
+	enum tally_by by;
+	/** Of the latest snapshot: what (type, site, size) has been found to be; private. */
+	struct tally_slot {
+		uint64_t what, size;
+		heap_kind_id kind; /**< plus 1; 0: free */
+	} * slots;                 /**< [slot_count] a power of two */
+	struct tally_slot latest;  /**< what was asked for last: neighbours are often alike */
+	size_t slot_count, used;
+	/** [types.count], [site_count] what their names hash to, 0: not yet; private */
+	uint64_t *type_keys, *site_keys;
+};
+
+/** "kind", "type", "site", "module". @return TALLY_WAYS for another word */
+enum tally_by tally_parse(const char *word);
+
+void tally_deinit(struct tally *tally);
+
+/**
+ * Counts all objects of the session's snapshot into @p census, as its next one.
+ *
+ * @param tally  { .by = ... } at first; afterwards tally_kind() answers about this snapshot
+ */
+HEAP_MUST_CHECK
+struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
+				  struct heap_census *census);
+
+/** The same without counting: for who asks tally_kind(), and counts something else. */
+HEAP_MUST_CHECK
+struct heap_error *tally_begin(struct tally *tally, struct session *session,
+			       struct heap_census *census);
+
+/**
+ * Counts, as the next snapshot of @p census, how many bytes each root retains. Roots are told
+ * apart by what they are called.
+ */
+HEAP_MUST_CHECK
+struct heap_error *tally_roots(struct session *session, struct heap_census *census);
+
+/**
+ * Counts the bytes that all objects of a kind retain: an object that another of its kind holds
+ * is not counted again.
+ */
+HEAP_MUST_CHECK
+struct heap_error *tally_retained(struct tally *tally, struct session *session,
+				  struct heap_census *census);
+
+/** The kind of an object of the latest snapshot. */
+HEAP_MUST_CHECK
+struct heap_error *tally_kind(struct tally *tally, struct session *session,
+			      struct heap_census *census, heap_object_id object,
+			      heap_kind_id *result);
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef TRACE_HOLDERS_H
+#define TRACE_HOLDERS_H
+
+/**
+ * What became of a trace's samples that are still there in a snapshot of the same process: of
+ * which types they are, and who holds them.
+ *
+ *	trace      sample 17 ─ site, calls, times
+ *	             │ by number
+ *	snapshot   object ─ type, best way from a root
+ */
+
+#include "shell/session.h"
+#include "shell/trace/tree.h"
+
+struct trace_holders {
+	struct session session;
+	const struct heap_sample **by_number; /**< [count] of the snapshot, those in the trace */
+	uint32_t count;
+};
+
+/**
+ * Opens a snapshot. trace_holders_close() in any case.
+ *
+ * @param output  where texts will go; must outlive the result
+ * @return HEAP_ERROR_ARGUMENT if it is not of the process that the trace is of, or was taken
+ *         before that began
+ */
+HEAP_MUST_CHECK
+struct heap_error *trace_holders_open(struct trace_holders *holders, const char *path,
+				      const struct heap_trace_info *trace, struct output *output);
+
+void trace_holders_close(struct trace_holders *holders);
+
+/** When the snapshot was taken, since the trace began. */
+uint64_t trace_holders_time_us(const struct trace_holders *holders);
+
+/** Leaves only the samples that are there in the snapshot. */
+void trace_holders_filter(const struct trace_holders *holders, struct trace_samples *samples);
+
+/**
+ * Sites, below each the types of what is there, and below each of these who holds it: the last
+ * pointer of the best way from a root (lib/graph/paths.h) and that root.
+ *
+ * @param samples  after trace_holders_filter()
+ * @param tree     the caller's, to be freed by trace_tree_deinit()
+ */
+HEAP_MUST_CHECK
+struct heap_error *trace_holders_tree(struct trace_holders *holders,
+				      const struct trace_samples *samples, struct trace_tree *tree);
+
+#endif

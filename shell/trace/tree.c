@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/trace/tree.h"
+
+#include "lib/base/cleanup.h"
+
+#include <string.h>
+
+enum {
+	TEXT_MAX = 1024,
+};
+
+static uint32_t slot_of(const struct trace_tree *tree, uint32_t parent, const char *text)
+{
+	uint64_t hash = parent + UINT64_C(0xcbf29ce484222325);
+	uint32_t at;
+
+	for (const char *c = text; *c; c++)
+		hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+	at = (uint32_t)(hash >> 32) & (tree->slot_count - 1);
+	while (tree->slots[at] && (tree->nodes[tree->slots[at]].parent != parent ||
+				   strcmp(tree->nodes[tree->slots[at]].text, text) != 0))
+		at = (at + 1) & (tree->slot_count - 1);
+	return at;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow(struct trace_tree *tree)
+{
+	uint32_t capacity = tree->capacity ? tree->capacity * 2 : 256;
+	void *larger = realloc(tree->nodes, (size_t)capacity * sizeof(*tree->nodes));
+
+	if (!larger)
+		return heap_error_out_of_memory();
+	tree->nodes = larger;
+	tree->capacity = capacity;
+	free(tree->slots);
+	tree->slot_count = capacity * 2;
+	tree->slots = calloc(tree->slot_count, sizeof(*tree->slots));
+	if (!tree->slots)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 1; i < tree->count; i++)
+		tree->slots[slot_of(tree, tree->nodes[i].parent, tree->nodes[i].text)] = i;
+	return NULL;
+}
+
+// A node's child with a text, made if there is none.
+HEAP_MUST_CHECK
+static struct heap_error *find_child(struct trace_tree *tree, uint32_t *node, const char *text)
+{
+	struct heap_error *error = tree->count == tree->capacity ? grow(tree) : NULL;
+	uint32_t at;
+
+	if (error)
+		return error;
+	at = slot_of(tree, *node, text);
+	if (!tree->slots[at]) {
+		char *copy = strdup(text);
+
+		if (!copy)
+			return heap_error_out_of_memory();
+		tree->nodes[tree->count] = (struct trace_node){ .text = copy, .parent = *node };
+		tree->slots[at] = tree->count++;
+	}
+	*node = tree->slots[at];
+	return NULL;
+}
+
+static void add(struct trace_estimate *sum, const struct trace_estimate *more)
+{
+	sum->samples += more->samples;
+	sum->objects += more->objects;
+	sum->bytes += more->bytes;
+	sum->variance += more->variance;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_way(struct trace_tree *tree, const struct trace_samples *samples,
+				  uint32_t step, const struct trace_estimate *sum, bool upwards,
+				  uint32_t depth)
+{
+	CLEANUP_FREE const struct heap_trace_place **places = NULL;
+	char text[TEXT_MAX];
+	size_t count;
+	uint32_t node = 0;
+	struct heap_error *error = trace_way(samples, step, &places, &count);
+
+	add(&tree->nodes[0].sum, sum);
+	for (size_t i = 0; !error && i < count && i < depth; i++) {
+		const struct heap_trace_place *place = places[upwards ? i : count - 1 - i];
+
+		error = find_child(tree, &node, trace_place_text(place, text, sizeof(text)));
+		if (!error)
+			add(&tree->nodes[node].sum, sum);
+	}
+	return error;
+}
+
+struct heap_error *trace_tree_begin(struct trace_tree *tree)
+{
+	struct heap_error *error;
+
+	*tree = (struct trace_tree){ 0 };
+	error = grow(tree);
+	if (error)
+		return error;
+	tree->nodes[0] = (struct trace_node){ 0 };
+	tree->count = 1;
+	return NULL;
+}
+
+struct heap_error *trace_tree_add(struct trace_tree *tree, const char *const *texts, size_t count,
+				  const struct trace_estimate *sum)
+{
+	struct heap_error *error = NULL;
+	uint32_t node = 0;
+
+	add(&tree->nodes[0].sum, sum);
+	for (size_t i = 0; !error && i < count; i++) {
+		error = find_child(tree, &node, texts[i]);
+		if (!error)
+			add(&tree->nodes[node].sum, sum);
+	}
+	return error;
+}
+
+// Puts each node among its parent's children, where its bytes belong.
+void trace_tree_finish(struct trace_tree *tree)
+{
+	for (uint32_t i = 1; i < tree->count; i++) {
+		uint32_t *at = &tree->nodes[tree->nodes[i].parent].child;
+
+		while (*at && tree->nodes[*at].sum.bytes >= tree->nodes[i].sum.bytes)
+			at = &tree->nodes[*at].next;
+		tree->nodes[i].next = *at;
+		*at = i;
+	}
+}
+
+struct heap_error *trace_tree_init(struct trace_tree *tree, const struct trace_samples *samples,
+				   enum trace_moment moment, uint64_t time_us, bool upwards,
+				   uint32_t depth)
+{
+	uint32_t steps = trace_samples_steps(samples) + 1;
+	CLEANUP_FREE struct trace_estimate *sums = calloc(steps, sizeof(*sums));
+	struct heap_error *error;
+
+	*tree = (struct trace_tree){ 0 };
+	error = sums ? trace_tree_begin(tree) : heap_error_out_of_memory();
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < samples->count; i++) {
+		const struct trace_sample *sample = &samples->samples[i];
+
+		if (moment == TRACE_ALLOCATED || trace_is_live(sample, time_us))
+			trace_estimate_add(&sums[sample->step], samples, sample);
+	}
+	for (uint32_t i = 0; !error && i < steps; i++) {
+		if (sums[i].samples)
+			error = add_way(tree, samples, i, &sums[i], upwards, depth);
+	}
+	trace_tree_finish(tree);
+	return error;
+}
+
+void trace_tree_deinit(struct trace_tree *tree)
+{
+	for (uint32_t i = 1; i < tree->count; i++)
+		free(tree->nodes[i].text);
+	free(tree->nodes);
+	free(tree->slots);
+}
