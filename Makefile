@@ -161,7 +161,7 @@ $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
 # It starts in milliseconds: libelf is all that it links.
-$(BUILD)/heapsnap: $(COMMAND) $(BUILD)/dumper/units.o $(BUILD)/libheapgraph.a
+$(BUILD)/heapsnap: $(COMMAND) $(BUILD)/dumper/base/units.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -pthread
 
@@ -185,10 +185,10 @@ $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/pieces.o
 
 $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/host/filter.o
-$(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o system.o vdso.o)
+$(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o base/system.o base/vdso.o)
 
 # The part of the library that can be had alone.
-$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,stacks/effort.o stacks/unwind.o stacks/frame_rules.o system.o vdso.o)
+$(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,stacks/effort.o stacks/unwind.o stacks/frame_rules.o base/system.o base/vdso.o)
 
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)

@@ -9,10 +9,10 @@
 #include "dumper/host/deepbind.h"
 #include "dumper/alloc/first.h"
 #include "dumper/host/go_runtime.h"
-#include "dumper/process.h"
-#include "dumper/report.h"
+#include "dumper/base/process.h"
+#include "dumper/base/report.h"
 #include "dumper/host/sandbox.h"
-#include "dumper/settings.h"
+#include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
 #include "dumper/capture/trigger.h"
 

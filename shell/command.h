@@ -17,7 +17,7 @@
  * JSON and colour. It does not print, read files or exit.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** What a command came to; as the exit status of `heapsh FILE COMMAND`: 0, 1, 1, 2, 2. */
 enum command_status {

@@ -3,7 +3,7 @@
 
 #include "shell/command.h"
 #include "shell/export/export.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <readline/readline.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * them, types, functions, modules, variables, $1...), and files behind `source` and `>`.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** Sets readline up. @param session  must outlive the prompt */
 void complete_begin(struct session *session);

@@ -4,7 +4,7 @@
 
 /** The prompt: readline with history and completion. ^C ends a command, not the shell. */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** @return the exit status */
 int interactive_run(struct session *session);

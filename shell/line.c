@@ -5,7 +5,7 @@
  */
 #include "lib/base/escape.h"
 #include "shell/command.h"
-#include "shell/pager.h"
+#include "shell/base/pager.h"
 
 #include <ctype.h>
 #include <errno.h>

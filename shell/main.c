@@ -6,9 +6,9 @@
 #include "lib/base/escape.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/interactive.h"
-#include "shell/options.h"
+#include "shell/base/options.h"
 #include "shell/series/series.h"
 
 #include <inttypes.h>

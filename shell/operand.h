@@ -17,7 +17,7 @@
  * A pointer at the end stands for the object that it leads to; after & it stands for itself.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 struct operand {
 	heap_object_id object; /**< or HEAP_NO_OBJECT */

@@ -1,33 +1,62 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Arrows go one way: shell -> lib, writer -> lib, dumper -> libc alone.
+# Arrows go one way: shell -> lib, writer -> lib, dumper -> libc alone; and between their rooms.
 use strict;
 use warnings;
 use Test::More;
 
+# What each room may include beside its own. Everybody may include dumper/heapsnap.h, which is public.
+my $base = 'lib/base';
+my @lib = qw(lib/api lib/base lib/dwarf lib/file lib/graph lib/query lib/series lib/snapshot lib/trace lib/types);
+my @dumper = map { "dumper/$_" } qw(alloc base capture host stacks trace);
+my @writer = map { "dumper/writer$_" } '', '/infer', '/scan';
+my @pages = qw(shell/print shell/series shell/tables shell/web);
 my %may_include = (
-    'dumper'        => qr{^dumper/(?!writer/)},
-    'dumper/writer' => qr{^(dumper/writer|lib)/|^dumper/(header|protocol).h$},
-    'dumper/command' => qr{^(dumper/command|lib)/|^dumper/(amount|announce|note|protocol).h$},
-    'lib'           => qr{^lib/},
-    'shell'         => qr{^(shell|lib)/},
-    'shell/batch'   => qr{^(shell|lib)/},
+    'lib/base' => [],
+    'lib/file' => [$base],
+    'lib/types' => [$base],
+    'lib/dwarf' => [$base, 'lib/file', 'lib/types'],
+    'lib/snapshot' => [$base, 'lib/file', 'lib/types'],
+    'lib/graph' => [$base, 'lib/types', 'lib/snapshot'],
+    'lib/query' => [$base, 'lib/types', 'lib/snapshot', 'lib/graph'],
+    'lib/series' => [$base, 'lib/snapshot'],
+    'lib/trace' => [$base, 'lib/dwarf'],
+    'lib/api' => [$base, 'lib/types', 'lib/snapshot', 'lib/graph', 'lib/query'],
+    'dumper' => \@dumper,
+    (map { $_ => \@dumper } @dumper),
+    'dumper/command' => ['dumper/base', 'dumper/capture', $base],
+    (map { $_ => ['dumper/alloc', 'dumper/base', @writer, @lib] } @writer),
+    'shell' => ['shell/base', 'shell/export', @pages, @lib],
+    'shell/base' => ['shell', 'shell/series', @lib],
+    'shell/web' => [$base],
+    'shell/print' => ['shell/base', @lib],
+    'shell/tables' => ['shell/base', 'shell/print', @lib],
+    'shell/series' => ['shell/base', @pages, @lib],
+    'shell/export' => ['shell', 'shell/base', 'shell/print', @lib],
+    'shell/report' => ['shell', 'shell/base', @pages, @lib],
+    'shell/trace' => ['shell/base', 'shell/export', @pages, @lib],
+    'shell/commands' => ['shell', 'shell/base', 'shell/export', 'shell/report', 'shell/trace', @pages, @lib],
+    'shell/batch' => ['shell', 'shell/base', 'shell/export', 'shell/report', 'shell/trace', @pages, @lib],
 );
 
-for my $room (sort keys %may_include) {
-    my @wrong;
-    for my $file (glob("$room/*.[ch]")) {
-        open my $in, '<', $file or die "$file: $!";
-        while (<$in>) {
-            push @wrong, "$file:$.: $1" if /^#include "([^"]+)"/ && $1 !~ $may_include{$room};
-        }
+my @sources = grep { !m{/vendor/} } glob '{lib,dumper,shell}{,/*,/*/*}/*.[ch]';
+my %includes;
+for my $file (@sources) {
+    open my $in, '<', $file or die "$file: $!";
+    while (<$in>) {
+        push @{ $includes{ $file =~ s{/[^/]+$}{}r } }, "$file:$.: $1" if /^#include "([^"]+)"/;
     }
+}
+is_deeply [sort keys %includes], [sort keys %may_include], 'every room says what it may include';
+for my $room (sort keys %may_include) {
+    my %may = map { $_ => 1 } $room, @{ $may_include{$room} };
+    my @wrong = grep { m{: ((?:lib|dumper|shell)\b.*)/[^/]+$} && !$may{$1} && !m{: dumper/heapsnap\.h$} } @{ $includes{$room} };
     is join("\n", @wrong), '', "$room includes only its own and what it may";
 }
 
 # A dropped error is a bug, which the compiler sees only where the function says so.
 my @silent;
-for my $file (glob('lib/*.[ch] dumper/writer/*.[ch] dumper/command/*.[ch] shell/*.[ch]')) {
+for my $file (grep { m{^(lib|shell|dumper/writer|dumper/command)/} } @sources) {
     my $place = $file =~ /\.h$/ ? qr{^} : qr{^static };
     my $before = '';
     open my $in, '<', $file or die "$file: $!";

@@ -20,9 +20,9 @@ my $runner = system("setarch -R $program >/dev/null 2>&1") == 0 ? 'setarch -R' :
 plan skip_all => 'ThreadSanitizer does not run here' if system("$runner $program >/dev/null 2>&1") != 0;
 
 $ENV{TSAN_OPTIONS} = 'suppressions=t/races/suppressions history_size=7';
-for ([tables => 'headless'], [headless => 'blocks', '-DHEAPSNAP_HEADLESS']) {
+for ([tables => 'untracked'], [untracked => 'blocks', '-DHEAPSNAP_UNTRACKED']) {
     my ($name, $other, @options) = @$_;
-    my @sources = grep { !m{/(interpose|load|$other)\.c$} } glob 'dumper/*.c dumper/{alloc,capture,host,stacks,trace}/*.c';
+    my @sources = grep { !m{/(interpose|load|$other)\.c$} } glob 'dumper/*.c dumper/{alloc,base,capture,host,stacks,trace}/*.c';
     is system("$cc @flags @options -fsanitize=thread -o $program t/races/$name.c @sources -ldl"), 0,
         "$name: it is built";
     my $output = `$runner $program 2>&1`;

@@ -2,7 +2,7 @@
 #include "dumper/alloc/blocks.h"
 
 #include "dumper/capture/automatic.h"
-#include "dumper/system.h"
+#include "dumper/base/system.h"
 #include "dumper/trace/trace.h"
 
 #include <string.h>

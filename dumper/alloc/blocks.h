@@ -18,7 +18,7 @@
 #include "dumper/stacks/backtraces.h"
 #include "dumper/alloc/next_allocator.h"
 #include "dumper/alloc/header.h"
-#include "dumper/process.h"
+#include "dumper/base/process.h"
 #include "dumper/stacks/sampling.h"
 
 #include <errno.h>

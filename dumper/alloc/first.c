@@ -2,10 +2,10 @@
 #include "dumper/alloc/first.h"
 
 #include "dumper/heapsnap.h"
-#include "dumper/process.h"
-#include "dumper/report.h"
-#include "dumper/settings.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/report.h"
+#include "dumper/base/settings.h"
+#include "dumper/base/system.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -3,8 +3,8 @@
 
 #include "dumper/alloc/blocks.h"
 #include "dumper/alloc/operators.h"
-#include "dumper/process.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/system.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "dumper/stacks/backtraces.h"
 #include "dumper/alloc/blocks.h"
 #include "dumper/heapsnap.h"
-#include "dumper/process.h"
+#include "dumper/base/process.h"
 
 #include <errno.h>
 

@@ -2,9 +2,9 @@
 #include "dumper/capture/announce.h"
 
 #include "dumper/alloc/first.h"
-#include "dumper/process.h"
-#include "dumper/settings.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/settings.h"
+#include "dumper/base/system.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ enum {
 
 struct heapsnap_announcement heapsnap_announcement;
 
-// For dumper/note.c: a name that no other module can take the place of.
+// For dumper/base/note.c: a name that no other module can take the place of.
 extern struct heapsnap_announcement heapsnap_announcement_here
 	__attribute__((alias("heapsnap_announcement"), visibility("hidden")));
 

@@ -25,7 +25,7 @@
  * ours, and that file's symbol table has the offset.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 
 #include <stdint.h>
 

@@ -3,12 +3,12 @@
 
 #include "dumper/capture/automatic.h"
 #include "dumper/capture/context.h"
-#include "dumper/protocol.h"
-#include "dumper/report.h"
+#include "dumper/base/protocol.h"
+#include "dumper/base/report.h"
 #include "dumper/host/sandbox.h"
-#include "dumper/settings.h"
+#include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
-#include "dumper/system.h"
+#include "dumper/base/system.h"
 #include "dumper/capture/trigger.h"
 
 #include <signal.h>

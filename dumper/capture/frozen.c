@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/capture/frozen.h"
 
-#include "dumper/process.h"
-#include "dumper/report.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/report.h"
+#include "dumper/base/system.h"
 
 #include <errno.h>
 #include <fcntl.h>

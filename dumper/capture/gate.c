@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/capture/gate.h"
 
-#include "dumper/process.h"
-#include "dumper/settings.h"
+#include "dumper/base/process.h"
+#include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
-#include "dumper/system.h"
+#include "dumper/base/system.h"
 
 #include <errno.h>
 #include <signal.h>

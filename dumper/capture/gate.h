@@ -14,7 +14,7 @@
  * Threads are named by their place in heapsnap_process.threads.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
 #include "dumper/capture/automatic.h"
 #include "dumper/alloc/blocks.h"
 #include "dumper/capture/context.h"
-#include "dumper/process.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/system.h"
 #include "dumper/capture/trigger.h"
 
 #include <dlfcn.h>

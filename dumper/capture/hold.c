@@ -2,8 +2,8 @@
 #include "dumper/capture/hold.h"
 
 #include "dumper/capture/gate.h"
-#include "dumper/process.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/system.h"
 #include "dumper/capture/waiter.h"
 
 #include <elf.h>

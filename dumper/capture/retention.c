@@ -2,8 +2,8 @@
 #include "dumper/capture/retention.h"
 
 #include "dumper/capture/automatic.h"
-#include "dumper/process.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/system.h"
 
 #include <fcntl.h>
 #include <string.h>

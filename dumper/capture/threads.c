@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/capture/threads.h"
 
-#include "dumper/system.h"
+#include "dumper/base/system.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -2,8 +2,8 @@
 #include "dumper/capture/timer.h"
 
 #include "dumper/capture/automatic.h"
-#include "dumper/process.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/system.h"
 #include "dumper/capture/trigger.h"
 #include "dumper/capture/waiter.h"
 

@@ -10,12 +10,12 @@
 #include "dumper/heapsnap.h"
 #include "dumper/capture/hold.h"
 #include "dumper/capture/retention.h"
-#include "dumper/process.h"
-#include "dumper/report.h"
+#include "dumper/base/process.h"
+#include "dumper/base/report.h"
 #include "dumper/host/sandbox.h"
-#include "dumper/settings.h"
+#include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
-#include "dumper/system.h"
+#include "dumper/base/system.h"
 #include "dumper/capture/waiter.h"
 
 #include <errno.h>

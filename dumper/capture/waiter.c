@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/capture/waiter.h"
 
-#include "dumper/process.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/system.h"
 
 #include <errno.h>
 #include <linux/close_range.h>

@@ -6,7 +6,7 @@
  * Another process's word on how it can be captured, as far as that can be verified.
  *
  * The library in a process is recognised by the device and inode of the one beside this program,
- * or by its note (dumper/note.h). It answers by a structure in its memory and, for those who may
+ * or by its note (dumper/base/note.h). It answers by a structure in its memory and, for those who may
  * not read that, by the name and the permissions of a mapping (dumper/capture/announce.h).
  *
  * A hostile process can forge all of it, and gets no more by that than a signal of its own choice

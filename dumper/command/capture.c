@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/capture.h"
 
-#include "dumper/units.h"
+#include "dumper/base/units.h"
 #include "dumper/command/announcement.h"
 #include "dumper/command/complain.h"
 #include "dumper/command/handler.h"

@@ -45,7 +45,7 @@ const char *handler_text(enum heapsnap_handler handler)
 
 const char *signal_left_alone(const struct process *process)
 {
-	// All known to dumper/settings.c by name; those that users send come first.
+	// All known to dumper/base/settings.c by name; those that users send come first.
 	static const struct {
 		int number;
 		const char *name;

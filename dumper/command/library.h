@@ -6,7 +6,7 @@
  * libheapsnap.so: where it lies beside this program, and how it is recognised in another process.
  */
 
-#include "dumper/note.h"
+#include "dumper/base/note.h"
 #include "lib/base/error.h"
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #include "dumper/capture/announce.h"
 #include "dumper/command/announcement.h"
 #include "dumper/command/process.h"
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,11 +4,11 @@
 #include "dumper/capture/announce.h"
 #include "dumper/host/go_runtime.h"
 #include "dumper/heapsnap.h"
-#include "dumper/process.h"
-#include "dumper/report.h"
+#include "dumper/base/process.h"
+#include "dumper/base/report.h"
 #include "dumper/host/sandbox.h"
-#include "dumper/settings.h"
-#include "dumper/system.h"
+#include "dumper/base/settings.h"
+#include "dumper/base/system.h"
 #include "dumper/capture/trigger.h"
 
 #include <dlfcn.h>

@@ -3,10 +3,10 @@
 
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
-#include "dumper/process.h"
-#include "dumper/report.h"
+#include "dumper/base/process.h"
+#include "dumper/base/report.h"
 #include "dumper/stacks/sampling.h"
-#include "dumper/settings.h"
+#include "dumper/base/settings.h"
 #include "dumper/trace/trace.h"
 #include "dumper/stacks/wrappers.h"
 

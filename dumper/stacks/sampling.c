@@ -2,10 +2,10 @@
 #include "dumper/stacks/sampling.h"
 
 #include "dumper/stacks/backtraces.h"
-#include "dumper/process.h"
+#include "dumper/base/process.h"
 #include "dumper/host/sandbox.h"
-#include "dumper/settings.h"
-#include "dumper/system.h"
+#include "dumper/base/settings.h"
+#include "dumper/base/system.h"
 #include "dumper/trace/trace.h"
 
 #include <pthread.h>

@@ -3,9 +3,9 @@
 
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
-#include "dumper/process.h"
+#include "dumper/base/process.h"
 #include "dumper/host/sandbox.h"
-#include "dumper/system.h"
+#include "dumper/base/system.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/trace/trace.h"
 
-#include "dumper/process.h"
-#include "dumper/report.h"
+#include "dumper/base/process.h"
+#include "dumper/base/report.h"
 #include "dumper/stacks/sampling.h"
-#include "dumper/settings.h"
+#include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
-#include "dumper/system.h"
+#include "dumper/base/system.h"
 #include "dumper/trace/trace_file.h"
 #include "dumper/capture/trigger.h"
 #include "dumper/capture/waiter.h"

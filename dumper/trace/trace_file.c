@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/trace/trace_file.h"
 
-#include "dumper/process.h"
-#include "dumper/settings.h"
-#include "dumper/system.h"
+#include "dumper/base/process.h"
+#include "dumper/base/settings.h"
+#include "dumper/base/system.h"
 
 #include <errno.h>
 #include <fcntl.h>

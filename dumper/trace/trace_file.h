@@ -6,7 +6,7 @@
  * Writes a trace's file (trace_format.h), in a thread of the library's: system calls alone.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 #include "dumper/trace/trace_format.h"
 
 #include <stdbool.h>

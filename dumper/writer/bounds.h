@@ -10,7 +10,7 @@
  * to swap, or end one of its cgroup. Beyond that malloc fails, which costs a snapshot at most.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -8,7 +8,7 @@
  *	process ▶ image ▶ modules ▶ objects ▶ backtraces ▶ sites ▶ edges ▶ globals, stacks ▶ types ▶ the file
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 #include "dumper/writer/scan/backtraces.h"
 #include "dumper/writer/scan/edges.h"
 #include "dumper/writer/scan/functions.h"

@@ -2,7 +2,7 @@
 /*
  * heapsnap-writer: reads a frozen process, and writes its snapshot.
  *
- * Started by libheapsnap.so alone; dumper/protocol.h says how. It is a program of its own
+ * Started by libheapsnap.so alone; dumper/base/protocol.h says how. It is a program of its own
  * so that its memory, its threads and its crashes are not those of the program.
  */
 #include "dumper/writer/bounds.h"
@@ -16,6 +16,7 @@
 #include "dumper/writer/store.h"
 #include "dumper/writer/unfreed.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/cache_directory.h"
 #include "lib/base/parallel.h"
 
 #include <errno.h>
@@ -136,7 +137,7 @@ static struct heap_error *find_roots(struct capture *capture)
 HEAP_MUST_CHECK
 static struct heap_error *gather(struct capture *capture)
 {
-	CLEANUP_FREE char *cache = heap_debug_cache_directory();
+	CLEANUP_FREE char *cache = heap_cache_directory();
 	CLEANUP_FREE heap_type_id *classes = NULL;
 	struct heap_error *error;
 

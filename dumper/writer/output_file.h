@@ -10,7 +10,7 @@
  * free. Nothing that exists is ever replaced.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 #include "lib/base/error.h"
 
 #include <stdbool.h>

@@ -12,7 +12,7 @@
  *	loop ──progress_step()──▶ counter of the thread ──each 4096──▶ clock ──each 100 ms──▶ program
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 
 #include <stdbool.h>
 #include <stdint.h>

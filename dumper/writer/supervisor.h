@@ -19,7 +19,7 @@
  * meanwhile, so all attempts see the same.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 #include "lib/base/error.h"
 
 #include <stdint.h>

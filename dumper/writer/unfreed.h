@@ -4,7 +4,7 @@
 
 /** The report of what has not been freed: has heapsh-unfreed look at a snapshot. */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 #include "lib/base/error.h"
 
 /**

@@ -75,7 +75,4 @@ HEAP_MUST_CHECK
 struct heap_error *heap_debug_store(const char *directory, const char *build_id,
 				    const struct heap_debug *debug);
 
-/** $XDG_CACHE_HOME/heapsh or ~/.cache/heapsh; malloc'd, NULL if neither can be had. */
-char *heap_debug_cache_directory(void);
-
 #endif

@@ -2,7 +2,7 @@
 #include "lib/snapshot/side_file.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/dwarf/debug.h"
+#include "lib/base/cache_directory.h"
 #include "lib/file/file.h"
 #include "lib/base/parallel.h"
 #include "lib/base/trust.h"
@@ -91,7 +91,7 @@ static struct heap_error *make_path(const struct heap_snapshot *snapshot, const 
 	if (!is_worth_it(snapshot) || !length || length > MAX_ID ||
 	    strspn(id, "0123456789abcdef") != length)
 		return heap_error_create(HEAP_ERROR_ABSENT, "nothing is kept of this snapshot");
-	*directory = heap_debug_cache_directory();
+	*directory = heap_cache_directory();
 	if (!*directory)
 		return heap_error_create(HEAP_ERROR_ABSENT, "there is no cache directory");
 	if (asprintf(path, "%s/%s-%08" PRIx32 ".%s", *directory, id,

@@ -188,9 +188,9 @@ struct heap_part {
 /** An object of the sample whose backtraces are taken: when it was allocated, and by whom. */
 struct heap_sample {
 	heap_object_id object; /**< samples stand by object */
-	uint32_t number;       /**< in the trace (lib/trace/trace.h) that info tells of; 0: not in it */
-	uint64_t time_ns;      /**< since 1970 */
-	uint32_t thread;       /**< id */
+	uint32_t number;  /**< in the trace (lib/trace/trace.h) that info tells of; 0: not in it */
+	uint64_t time_ns; /**< since 1970 */
+	uint32_t thread;  /**< id */
 };
 
 /** A block whose header was damaged when the snapshot was taken. */

@@ -5,8 +5,8 @@
 #include "lib/base/escape.h"
 #include "shell/series/difference.h"
 #include "shell/series/difference_retained.h"
-#include "shell/format.h"
-#include "shell/options.h"
+#include "shell/base/format.h"
+#include "shell/base/options.h"
 
 #include <stdlib.h>
 #include <string.h>

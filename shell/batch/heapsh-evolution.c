@@ -7,8 +7,8 @@
 #include "lib/series/trend.h"
 #include "shell/series/chart.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
-#include "shell/options.h"
+#include "shell/base/format.h"
+#include "shell/base/options.h"
 #include "shell/tables/tally.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "lib/base/escape.h"
 #include "shell/export/export.h"
 #include "shell/operand.h"
-#include "shell/options.h"
+#include "shell/base/options.h"
 
 #include <stdlib.h>
 #include <string.h>

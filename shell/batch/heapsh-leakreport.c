@@ -11,10 +11,10 @@
  */
 #include "lib/base/escape.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/series/candidates.h"
 #include "shell/series/candidates_html.h"
-#include "shell/options.h"
+#include "shell/base/options.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,8 +6,8 @@
  * has come about, and with three or more what may leak.
  */
 #include "lib/base/escape.h"
-#include "shell/format.h"
-#include "shell/options.h"
+#include "shell/base/format.h"
+#include "shell/base/options.h"
 #include "shell/report/report.h"
 
 #include <stdlib.h>

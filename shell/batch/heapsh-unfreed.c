@@ -9,8 +9,8 @@
 #include "lib/base/escape.h"
 #include "lib/graph/leaks.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
-#include "shell/options.h"
+#include "shell/base/format.h"
+#include "shell/base/options.h"
 #include "shell/tables/tally.h"
 
 #include <inttypes.h>

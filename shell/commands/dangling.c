@@ -15,7 +15,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

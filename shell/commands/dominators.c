@@ -6,7 +6,7 @@
 #include "lib/graph/retained.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/operand.h"
 #include "shell/print/path.h"
 #include "shell/print/suspect_text.h"

@@ -5,7 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/print/part.h"
 #include "shell/series/series.h"
 

@@ -14,7 +14,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/print/referrer_tree.h"
 #include "shell/operand.h"
 

@@ -7,7 +7,7 @@
 #include "shell/print/backtrace.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/tables/leak_groups.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "lib/graph/holdings.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/operand.h"
 
 #include <inttypes.h>

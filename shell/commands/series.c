@@ -6,7 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/series/difference.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/operand.h"
 #include "shell/series/series.h"
 

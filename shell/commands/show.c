@@ -7,7 +7,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/operand.h"
 #include "shell/print/part.h"
 #include "shell/print/value.h"

@@ -5,7 +5,7 @@
 #include "shell/trace/call_tree.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "lib/base/bits.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/operand.h"
 
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include "lib/snapshot/declarations.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

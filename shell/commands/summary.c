@@ -7,7 +7,7 @@
 #include "lib/graph/leaks.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "shell/export/tables.h"
-#include "shell/new_file.h"
+#include "shell/base/new_file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

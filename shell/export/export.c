@@ -4,8 +4,8 @@
 #include "lib/base/escape.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
-#include "shell/new_file.h"
+#include "shell/base/format.h"
+#include "shell/base/new_file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

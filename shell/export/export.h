@@ -17,7 +17,7 @@
  * describe it in man/heapsh-export.1.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>

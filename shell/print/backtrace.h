@@ -10,7 +10,7 @@
  *	#2   main (app.c:44)
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** The step that follows outwards; 0 after main(): what calls that is the same in all programs. */
 uint32_t backtrace_caller(const struct heap_snapshot *snapshot, uint32_t step);

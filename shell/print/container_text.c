@@ -2,7 +2,7 @@
 #include "shell/print/container_text.h"
 
 #include "shell/print/container_walk.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  * All texts belong to the session, until the command ends.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** Loads the columns that descriptions need; to be called before the others. */
 HEAP_MUST_CHECK

@@ -2,7 +2,7 @@
 #include "shell/print/field.h"
 
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/print/part.h"
 
 #include <inttypes.h>

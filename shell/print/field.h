@@ -7,7 +7,7 @@
  * ".list.next"; "+0x18" where the type does not say.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** @param offset  bytes from the object's start */
 const char *field_of_object(struct session *session, heap_object_id object, uint64_t offset);

@@ -11,7 +11,7 @@
  * All need PARTS, which describe_load() loads if they can be had.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 #include "shell/print/value.h"
 
 /** How many parts an object has. */

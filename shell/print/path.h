@@ -12,7 +12,7 @@
  *	  .next → struct slot at 0x5f00700
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /**
  * Prints a way; its objects are remembered. A list's nodes are left out in text, but for the

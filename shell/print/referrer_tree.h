@@ -13,7 +13,7 @@
  * takes a pass over all pointers of the heap, however few objects it is for.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** One that holds an object. If it holds it by several fields, the best of these stands here. */
 struct holder {

@@ -10,7 +10,7 @@
  */
 
 #include "lib/graph/suspects.h"
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** "one", "group", "chain". */
 const char *suspect_text_kind(enum heap_suspect_kind kind);

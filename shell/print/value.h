@@ -13,7 +13,7 @@
  *	}
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** Bytes of a value; those after `kept` were not stored in the snapshot. */
 struct value {

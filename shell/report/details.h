@@ -9,7 +9,7 @@
  * for: who asks first is served.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 enum {
 	REPORT_MAX_DETAILS = 700,

@@ -2,7 +2,7 @@
 #include "shell/report/report.h"
 
 #include "shell/series/candidates.h"
-#include "shell/new_file.h"
+#include "shell/base/new_file.h"
 #include "shell/web/page.h"
 #include "shell/report/data.h"
 #include "shell/web/parts.h"

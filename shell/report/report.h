@@ -12,7 +12,7 @@
  *	            └ page.js                draws it
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /**
  * Writes the page of one snapshot, the session's.

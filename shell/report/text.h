@@ -7,7 +7,7 @@
  * has.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** How many bytes a text takes in the page: some characters have to be escaped there. */
 size_t report_weight(const char *text);

@@ -4,7 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 #include "shell/web/html.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "shell/series/chart.h"
 
 #include "lib/base/escape.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,7 @@
  */
 
 #include "lib/series/compare.h"
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 /** Says it. @param limit  how many roots, and how many objects */
 HEAP_MUST_CHECK

@@ -2,7 +2,7 @@
 #include "shell/series/series.h"
 
 #include "lib/base/cleanup.h"
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
  */
 
 #include "lib/series/compare.h"
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 struct session_series {
 	char **paths; /**< [count] the caller's */

@@ -5,7 +5,7 @@
 /** Leaks (lib/graph/leaks.h) by what they are alike in: direct ones, with what they take with them. */
 
 #include "lib/graph/leaks.h"
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 enum leak_grouping {
 	LEAKS_BY_KIND, /**< type and site */

@@ -10,7 +10,7 @@
  *	g_names ─────────────────────────┘           reachable from both, retained by neither
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 struct root_sizes {
 	heap_root_id root;

@@ -12,7 +12,7 @@
  */
 
 #include "lib/series/census.h"
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 enum tally_by {
 	TALLY_KIND,

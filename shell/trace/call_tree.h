@@ -16,7 +16,7 @@
  * from sites up, in the lengths of all different backtraces.
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 struct call_tree_node {
 	uint32_t place;  /**< a call, or call_count + a site */

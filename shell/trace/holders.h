@@ -11,7 +11,7 @@
  *	snapshot   object ─ type, best way from a root
  */
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 #include "shell/trace/tree.h"
 
 struct trace_holders {

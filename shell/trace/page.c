@@ -2,7 +2,7 @@
 #include "shell/trace/page.h"
 
 #include "lib/base/cleanup.h"
-#include "shell/output.h"
+#include "shell/base/output.h"
 #include "shell/web/page.h"
 #include "shell/web/parts.h"
 

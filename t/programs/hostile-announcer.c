@@ -15,7 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "dumper/capture/announce.h"
-#include "dumper/note.h"
+#include "dumper/base/note.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
  */
 
 #include "dumper/alloc/blocks.h"
-#include "dumper/settings.h"
+#include "dumper/base/settings.h"
 
 #include <malloc.h>
 #include <pthread.h>

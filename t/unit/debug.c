@@ -592,17 +592,17 @@ static void the_cache_is_in_the_users_directory(void **state)
 	char *directory;
 
 	setenv("XDG_CACHE_HOME", "/tmp/x", 1);
-	directory = heap_debug_cache_directory();
+	directory = heap_cache_directory();
 	assert_string_equal(directory, "/tmp/x/heapsh");
 	free(directory);
 	setenv("XDG_CACHE_HOME", "relative", 1);
 	setenv("HOME", "/home/u", 1);
-	directory = heap_debug_cache_directory();
+	directory = heap_cache_directory();
 	assert_string_equal(directory, "/home/u/.cache/heapsh");
 	free(directory);
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
-	assert_null(heap_debug_cache_directory());
+	assert_null(heap_cache_directory());
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, compile_begin, compile_end)

@@ -3,8 +3,8 @@
 #include "t/unit/unit.h"
 
 #include "dumper/capture/gate.h"
-#include "dumper/process.h"
-#include "dumper/settings.h"
+#include "dumper/base/process.h"
+#include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #include "t/unit/unit.h"
 
 #include "dumper/stacks/frame_rules.h"
-#include "dumper/process.h"
+#include "dumper/base/process.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/stacks/unwind.h"
 

@@ -25,7 +25,7 @@
  * most of all alike.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/modules.h"
 #include "dumper/writer/scan/objects.h"

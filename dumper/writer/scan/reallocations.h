@@ -9,10 +9,10 @@
  *	new place   [extent, stamp]conte             libc copies headers along
  *
  * Where the block is found: at its old place while the stamp stands there; else wherever it
- * stands. dumper/protocol.h has the note.
+ * stands. dumper/base/protocol.h has the note.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 #include "dumper/writer/scan/image.h"
 
 struct move {

@@ -7,7 +7,7 @@
  * are called in the trace that is, or was, written of the process.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/objects.h"
 #include "lib/snapshot/snapshot.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/pager.h"
+#include "shell/base/pager.h"
 
 #include <errno.h>
 #include <stdlib.h>

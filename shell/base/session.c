@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/operand.h"
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 #include "lib/base/column.h"
 #include "lib/base/cleanup.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/report.h"
+#include "dumper/base/report.h"
 
-#include "dumper/system.h"
+#include "dumper/base/system.h"
 
 #include <asm/ioctls.h>
 #include <asm/termbits.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/system.h"
+#include "dumper/base/system.h"
 
-#include "dumper/vdso.h"
+#include "dumper/base/vdso.h"
 
 #include <errno.h>
 #include <fcntl.h>

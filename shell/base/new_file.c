@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/new_file.h"
+#include "shell/base/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

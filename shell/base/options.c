@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/options.h"
+#include "shell/base/options.h"
 
 #include "lib/base/escape.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/format.h"
+#include "shell/base/format.h"
 
 #include "lib/base/escape.h"
 

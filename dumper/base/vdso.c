@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/vdso.h"
+#include "dumper/base/vdso.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/output.h"
+#include "shell/base/output.h"
 
 #include "lib/base/escape.h"
 

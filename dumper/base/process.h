@@ -6,7 +6,7 @@
  * What the library notes of its process, for tracking and for the writer.
  */
 
-#include "dumper/protocol.h"
+#include "dumper/base/protocol.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,8 +15,8 @@
 #include "lib/graph/paths.h"
 #include "lib/graph/reachable.h"
 #include "shell/alias.h"
-#include "shell/output.h"
-#include "shell/progress.h"
+#include "shell/base/output.h"
+#include "shell/base/progress.h"
 
 #include <signal.h>
 

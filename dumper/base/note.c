@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/note.h"
+#include "dumper/base/note.h"
 
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/settings.h"
+#include "dumper/base/settings.h"
 
-#include "dumper/units.h"
-#include "dumper/process.h"
-#include "dumper/report.h"
-#include "dumper/system.h"
+#include "dumper/base/units.h"
+#include "dumper/base/process.h"
+#include "dumper/base/report.h"
+#include "dumper/base/system.h"
 #include "dumper/stacks/unwind.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/progress.h"
+#include "shell/base/progress.h"
 
-#include "shell/session.h"
+#include "shell/base/session.h"
 
 #include <time.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/units.h"
+#include "dumper/base/units.h"
 
 #include <stddef.h>
 #include <string.h>

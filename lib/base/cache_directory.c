@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Where caches are. By itself, so that who only needs this links nothing of debug information.
- */
-#include "lib/dwarf/debug.h"
+#include "lib/base/cache_directory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-char *heap_debug_cache_directory(void)
+char *heap_cache_directory(void)
 {
 	const char *base = secure_getenv("XDG_CACHE_HOME"), *between = "";
 	char *result;
