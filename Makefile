@@ -96,7 +96,7 @@ $(DUMPER) $(TRACER): SANITIZERS :=
 $(DUMPER) $(TRACER): FLAGS += -fPIC -fvisibility=hidden -DHEAPSNAP_BUILD -ftls-model=initial-exec \
 	-fno-stack-protector -fno-builtin-malloc -fno-builtin-calloc
 
-$(TRACER): FLAGS += -DHEAPSNAP_HEADLESS
+$(TRACER): FLAGS += -DHEAPSNAP_UNTRACKED
 
 $(BUILD)/untracked/%.o: dumper/%.c
 	$(call say,CC,$<)

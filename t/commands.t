@@ -52,7 +52,7 @@ for my $name (@command) {
     my $synopsis = Sample::json($file, 'help', $name)->{synopsis};
     $option{$name} = join ' ', sort $synopsis =~ /(--\w+)/g;
 }
-for my $source (glob 'shell/cmd_*.c') {
+for my $source (glob 'shell/commands/*.c') {
     my $text = Sample::content($source);
     my %listed = $text =~ /^static const char \*const (\w+)_options\[\] = \{ ([^}]*)NULL \};/mg;
     for my $name (sort keys %listed) {

@@ -4,7 +4,7 @@
 
 /**
  * Blocks with a signed header, made from those of the allocator below us. (Where only traces are
- * wanted, those blocks themselves: headless.h.)
+ * wanted, those blocks themselves: untracked.h.)
  *
  * The fast path (here, inlined into malloc, free and operator new) takes no lock and no atomic
  * read-modify-write. It is written for few instructions rather than for short latency: what a
@@ -12,7 +12,7 @@
  * Zen 5, 1 M live blocks replaced at random: 38 instructions more than glibc cost 6 %, a dozen
  * beyond these 40 %, and two beyond these 20 %. So there are two libraries rather than a test
  * whether blocks have headers: libheapsnap.so, and libheapsnap-trace.so, which is built with
- * HEAPSNAP_HEADLESS defined.
+ * HEAPSNAP_UNTRACKED defined.
  */
 
 #include "dumper/stacks/backtraces.h"
@@ -101,7 +101,7 @@ HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
 	return heapsnap_seen[(uint16_t)(site + size)] == site;
 }
 
-#ifndef HEAPSNAP_HEADLESS
+#ifndef HEAPSNAP_UNTRACKED
 
 /**
  * Makes a block of what the allocator below has given, when heapsnap_bytes_left has run out,

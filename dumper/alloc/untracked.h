@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef HEAPSNAP_HEADLESS_H
-#define HEAPSNAP_HEADLESS_H
+#ifndef HEAPSNAP_UNTRACKED_H
+#define HEAPSNAP_UNTRACKED_H
 
 /**
  * Blocks without a header, where only traces are wanted (libheapsnap-trace.so): those of the
- * allocator below, as they are. Part of blocks.h, whose functions headless.c has instead of
+ * allocator below, as they are. Part of blocks.h, whose functions untracked.c has instead of
  * blocks.c.
  *
  *	malloc   counts the bytes; where a point of sampling.h falls, the block is a sample

@@ -4,7 +4,7 @@
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
 
-#ifdef HEAPSNAP_HEADLESS
+#ifdef HEAPSNAP_UNTRACKED
 #define TAKES_SNAPSHOTS 0
 #else
 #define TAKES_SNAPSHOTS 1

@@ -18,8 +18,8 @@ extern struct heapsnap_process heapsnap_process;
 extern __thread struct heapsnap_move heapsnap_move;
 
 enum {
-#ifdef HEAPSNAP_HEADLESS
-	HEAPSNAP_TAKES_SNAPSHOTS = 0, /**< this is the library for traces alone (headless.h) */
+#ifdef HEAPSNAP_UNTRACKED
+	HEAPSNAP_TAKES_SNAPSHOTS = 0, /**< this is the library for traces alone (untracked.h) */
 #else
 	HEAPSNAP_TAKES_SNAPSHOTS = 1,
 #endif

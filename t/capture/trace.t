@@ -13,7 +13,7 @@ use Test::More;
 plan skip_all => 'no backtraces are taken on this processor' unless `uname -m` =~ /^x86_64/;
 my $build = abs_path($ENV{BUILD} || 'build');
 my $directory;
-our @options;    # of heapsnap run: trace-headless.t has some
+our @options;    # of heapsnap run: trace-untracked.t has some
 
 # Runs a history. @return what it says of itself, its trace's path, its wait status
 sub run {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
+#include "lib/base/cache_directory.h"
 #include "lib/dwarf/debug.h"
 
 #include <fcntl.h>

@@ -22,7 +22,7 @@ sub run_traced { return run("$build/heapsnap run --no-snapshots --trace '%N.trac
 
 # --- what the program sees
 
-my $program = "$build/t/programs/headless";
+my $program = "$build/t/programs/untracked";
 my ($bare) = run("$program sizes");
 like $bare, qr/^malloc 24 .*^valloc .*^refused 1$/ms, 'the program works without';
 for ([no => "LD_PRELOAD=$library"], ['few' => "LD_PRELOAD=$library HEAPSNAP_TRACE=few.trace"],
@@ -41,7 +41,7 @@ is_deeply [run_traced("$program calls")], [join('', map { "$_\n" } 'dump 1', 'du
     'checkpoint 0'), 0], 'calls for snapshots are refused';
 
 # Of a program that is linked with the other library, this one takes the place.
-is system("cc -w -iquote . -pthread -o $directory/linked t/programs/headless.c -L$build -lheapsnap -Wl,-rpath,$build"), 0,
+is system("cc -w -iquote . -pthread -o $directory/linked t/programs/untracked.c -L$build -lheapsnap -Wl,-rpath,$build"), 0,
     'a program is linked with libheapsnap';
 like +(run("./linked calls"))[0], qr/^dump 0$/m, 'which takes snapshots';
 like +(run_traced("./linked calls"))[0], qr/^dump 1$/m, 'but is traced alone';
