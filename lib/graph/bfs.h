@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef HEAP_FLOOD_H
-#define HEAP_FLOOD_H
+#ifndef HEAP_BFS_H
+#define HEAP_BFS_H
 
 /**
- * What can be reached from some objects, level by level.
+ * Breadth-first search over the objects of a snapshot, level by level.
  *
- *	level 0     1       2           met: a bit for each object of these
+ *	level 0     1       2           visited: a bit for each object of these
  *	      a ──▶ b ──▶ d
  *	      └───▶ c ──┘
  *
- * Method: breadth-first search. What is met is a bit, and so is what belongs to a level of many
- * objects: such a level is gone through by ascending number, so that objects and their pointers
- * are read in the order in which they lie in memory, by several threads; each notes what it
- * meets in bits of its own. Only bits are looked up at random, and those fit into caches where
- * numbers of 32 bits do not. A level of few objects is a list, since long lists have as many
- * levels as elements.
+ * Visited objects are bits, and so are the objects of a wide level: such a level is processed by
+ * ascending id, so that objects and their edges are read in the order in which they lie in
+ * memory, by several threads, each of which collects the next level in bits of its own. Only bits
+ * are accessed at random, and they fit into caches where 32-bit ids do not. A narrow level is a
+ * list, since a linked list has as many levels as elements.
  */
 
 #include "lib/base/error.h"
@@ -22,67 +21,68 @@
 #include "lib/snapshot/snapshot.h"
 
 enum {
-	HEAP_FLOOD_SHARES = 4, /**< threads, at most */
+	HEAP_BFS_SHARES = 4, /**< threads, at most */
 };
 
 /** The objects of a level. */
-struct heap_flood_level {
+struct heap_bfs_level {
 	heap_object_id *list; /**< [capacity] unless it is wide */
 	size_t count;
-	bool is_wide; /**< they are bits of flood->wide */
+	bool is_wide; /**< its objects are the bits of bfs->wide */
 };
 
-struct heap_flood {
-	uint64_t *met; /**< [words] bit o % 64 of word o / 64: object o has been met */
+struct heap_bfs {
+	uint64_t *visited; /**< [words] bit o % 64 of word o / 64: object o has been visited */
 	size_t words;
-	size_t met_count;
+	size_t visited_count;
 
 	/* private */
 	const struct heap_snapshot *snapshot;
-	uint64_t *wide;                    // [words] 0 unless the level is wide
-	uint64_t *next[HEAP_FLOOD_SHARES]; // [words] what each thread meets; 0 between levels
+	uint64_t *wide;                  // [words] 0 unless the level is wide
+	uint64_t *next[HEAP_BFS_SHARES]; // [words] found by each thread; 0 between levels
 	unsigned shares;
-	struct heap_flood_level level, after;
+	struct heap_bfs_level level, after;
 	size_t capacity; // of lists
-	size_t reported; // of met_count
+	size_t reported; // of visited_count
 };
 
-/** How to go on. */
-struct heap_flood_way {
-	const uint8_t *edges; /**< [edges] a bit for each that it may go by; or NULL: by all */
-	uint32_t *distance;   /**< [objects] is given the level of what is met; or NULL */
-	uint32_t first_level; /**< the number of the first level, in distance */
+/** How to search. */
+struct heap_bfs_options {
+	const uint8_t
+		*edges; /**< [edges] a bit for each edge that may be followed; or NULL: all may */
+	uint32_t *distance;   /**< [objects] gets the level of each visited object; or NULL */
+	uint32_t first_level; /**< the first level's number in distance */
 	const struct heap_progress *progress; /**< or NULL */
-	const char *what;                     /**< for progress */
+	const char *what;                     /**< the label of progress */
 };
 
 /**
- * Nothing has been met. Takes a byte for each object at most.
+ * Starts with nothing visited. Takes a byte for each object at most.
  *
- * @param snapshot  with EDGES; must outlive the flood
+ * @param snapshot  with EDGES; must outlive the search
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_flood_init(struct heap_flood *flood, const struct heap_snapshot *snapshot);
+struct heap_error *heap_bfs_init(struct heap_bfs *bfs, const struct heap_snapshot *snapshot);
 
-void heap_flood_deinit(struct heap_flood *flood);
+void heap_bfs_deinit(struct heap_bfs *bfs);
 
-/** Adds an object to the first level, unless it has been met. */
-void heap_flood_add(struct heap_flood *flood, heap_object_id object);
+/** Adds an object to the first level, unless it has been visited. */
+void heap_bfs_add(struct heap_bfs *bfs, heap_object_id object);
 
-/** Makes all that has been met the first level, to go on another way. */
-void heap_flood_again(struct heap_flood *flood);
+/** Makes all visited objects the first level, to go on by other edges. */
+void heap_bfs_continue(struct heap_bfs *bfs);
 
 /**
- * Meets all that the first level leads to. Linear.
+ * Visits all that is reachable from the first level. Linear.
  *
- * @return NULL or HEAP_ERROR_INTERRUPTED: it is of no more use
+ * @return NULL or HEAP_ERROR_INTERRUPTED: the search is of no more use
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_flood_run(struct heap_flood *flood, const struct heap_flood_way *way);
+struct heap_error *heap_bfs_run(struct heap_bfs *bfs, const struct heap_bfs_options *options);
 
-static inline bool heap_flood_has(const struct heap_flood *flood, heap_object_id object)
+static inline bool heap_bfs_has(const struct heap_bfs *bfs, heap_object_id object)
 {
-	return flood->met[object / 64] >> object % 64 & 1;
+	return bfs->visited[object / 64] >> object % 64 & 1;
 }
 
 #endif

@@ -35,12 +35,12 @@ struct heap_error *heap_dominator_tree_init(struct heap_dominator_tree *result,
 		if (is_in_tree(dominators, i))
 			first[parent_of(dominators, i, nodes) + 1]++;
 	}
-	heap_firsts_sum_up(first, (size_t)nodes + 1);
+	heap_offsets_from_counts(first, (size_t)nodes + 1);
 	for (uint32_t i = 0; i < nodes; i++) {
 		if (is_in_tree(dominators, i))
 			child[first[parent_of(dominators, i, nodes)]++] = i;
 	}
-	heap_firsts_rewind(first, (size_t)nodes + 1);
+	heap_offsets_rewind(first, (size_t)nodes + 1);
 	*result = (struct heap_dominator_tree){ dominators, keep(first), keep(child), nodes };
 	return NULL;
 }

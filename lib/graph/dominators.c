@@ -318,7 +318,7 @@ static void sort_bucket(const struct work *work, const struct bucket *bucket, st
 
 	memset(sorted->first, 0, sizeof(sorted->first));
 	count_edges(work, bucket, sorted->first);
-	heap_firsts_sum_up(sorted->first, BUCKET);
+	heap_offsets_from_counts(sorted->first, BUCKET);
 	// From their ends: then they begin where they end now.
 	for (uint32_t i = bucket->chunk; i != NO_CHUNK; used = CHUNK) {
 		const struct chunk *chunk = get_chunk(work, i);

@@ -61,12 +61,12 @@ static void change_places(const struct heap_graph *graph)
 	heap_column_wake(graph->snapshot->edge_target);
 }
 
-static void turn_edges_around(const struct heap_snapshot *snapshot, uint32_t *in_first,
-			      uint32_t *in_edge, heap_object_id *in_source)
+static void transpose_edges(const struct heap_snapshot *snapshot, uint32_t *in_first,
+			    uint32_t *in_edge, heap_object_id *in_source)
 {
 	for (uint32_t i = 0; i < snapshot->edge_count; i++)
 		in_first[snapshot->edge_target[i] + 1]++;
-	heap_firsts_sum_up(in_first, snapshot->object_count);
+	heap_offsets_from_counts(in_first, snapshot->object_count);
 	for (heap_object_id source = 0; source < snapshot->object_count; source++) {
 		for (uint32_t i = snapshot->edge_first[source];
 		     i < snapshot->edge_first[source + 1]; i++) {
@@ -76,18 +76,18 @@ static void turn_edges_around(const struct heap_snapshot *snapshot, uint32_t *in
 			in_source[place] = source;
 		}
 	}
-	heap_firsts_rewind(in_first, snapshot->object_count);
+	heap_offsets_rewind(in_first, snapshot->object_count);
 }
 
-static void turn_root_edges_around(const struct heap_snapshot *snapshot, uint32_t *root_in_first,
-				   uint32_t *root_in)
+static void transpose_root_edges(const struct heap_snapshot *snapshot, uint32_t *root_in_first,
+				 uint32_t *root_in)
 {
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		root_in_first[snapshot->root_edges[i].target + 1]++;
-	heap_firsts_sum_up(root_in_first, snapshot->object_count);
+	heap_offsets_from_counts(root_in_first, snapshot->object_count);
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		root_in[root_in_first[snapshot->root_edges[i].target]++] = (uint32_t)i;
-	heap_firsts_rewind(root_in_first, snapshot->object_count);
+	heap_offsets_rewind(root_in_first, snapshot->object_count);
 }
 
 struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
@@ -119,8 +119,8 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
 		error = heap_column_create(snapshot->root_edge_count, sizeof(*root_in), &root_in);
 	if (error)
 		return error;
-	turn_edges_around(snapshot, in_first, in_edge, in_source);
-	turn_root_edges_around(snapshot, root_in_first, root_in);
+	transpose_edges(snapshot, in_first, in_edge, in_source);
+	transpose_root_edges(snapshot, root_in_first, root_in);
 	graph->in_first = keep(in_first);
 	graph->in_edge = keep(in_edge);
 	graph->in_source = keep(in_source);
@@ -130,42 +130,41 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
 	return NULL;
 }
 
-static uint8_t reach_of(const struct heap_flood *flood, heap_object_id object, uint8_t reach)
+static uint8_t reach_of(const struct heap_bfs *bfs, heap_object_id object, uint8_t reach)
 {
-	return reach != HEAP_REACH_NOT || !heap_flood_has(flood, object) ? reach
-									 : HEAP_REACH_INTERIOR;
+	return reach != HEAP_REACH_NOT || !heap_bfs_has(bfs, object) ? reach : HEAP_REACH_INTERIOR;
 }
 
 // By pointers to starts first, then whatever any pointer reaches from there.
 HEAP_MUST_CHECK
 static struct heap_error *find_reach(const struct heap_graph *graph, const uint8_t *to_starts,
-				     struct heap_flood *flood, uint8_t *reach)
+				     struct heap_bfs *bfs, uint8_t *reach)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
-	struct heap_flood_way way = { .edges = to_starts,
-				      .progress = graph->progress,
-				      .what = "what is reachable" };
+	struct heap_bfs_options options = { .edges = to_starts,
+					    .progress = graph->progress,
+					    .what = "what is reachable" };
 
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
 		if (heap_edge_is_start(edge->interior, edge->flags))
-			heap_flood_add(flood, edge->target);
+			heap_bfs_add(bfs, edge->target);
 	}
 
-	struct heap_error *error = heap_flood_run(flood, &way);
+	struct heap_error *error = heap_bfs_run(bfs, &options);
 
 	if (error)
 		return error;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		reach[i] = heap_flood_has(flood, i) ? HEAP_REACH_START : HEAP_REACH_NOT;
-	heap_flood_again(flood);
+		reach[i] = heap_bfs_has(bfs, i) ? HEAP_REACH_START : HEAP_REACH_NOT;
+	heap_bfs_continue(bfs);
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		heap_flood_add(flood, snapshot->root_edges[i].target);
-	way.edges = NULL;
-	error = heap_flood_run(flood, &way);
+		heap_bfs_add(bfs, snapshot->root_edges[i].target);
+	options.edges = NULL;
+	error = heap_bfs_run(bfs, &options);
 	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++)
-		reach[i] = reach_of(flood, i, reach[i]);
+		reach[i] = reach_of(bfs, i, reach[i]);
 	return error;
 }
 
@@ -173,7 +172,7 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 {
 	CLEANUP_COLUMN uint8_t *reach = NULL;
 	CLEANUP_COLUMN uint8_t *to_starts = NULL;
-	struct heap_flood flood;
+	struct heap_bfs bfs;
 	struct heap_error *error;
 
 	if (graph->reach)
@@ -182,11 +181,11 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 	if (!error)
 		error = heap_column_create((size_t)graph->snapshot->object_count + 1, 1, &reach);
 	if (!error)
-		error = heap_flood_init(&flood, graph->snapshot);
+		error = heap_bfs_init(&bfs, graph->snapshot);
 	if (error)
 		return error;
-	error = find_reach(graph, to_starts, &flood, reach);
-	heap_flood_deinit(&flood);
+	error = find_reach(graph, to_starts, &bfs, reach);
+	heap_bfs_deinit(&bfs);
 	if (!error)
 		graph->reach = keep(reach);
 	return error;
@@ -205,7 +204,7 @@ unsigned heap_root_rank(const struct heap_root *root)
 
 // Goes on from the objects of roots that have a name, or from those of all others.
 HEAP_MUST_CHECK
-static struct heap_error *note_distances(const struct heap_graph *graph, struct heap_flood *flood,
+static struct heap_error *note_distances(const struct heap_graph *graph, struct heap_bfs *bfs,
 					 bool named, uint32_t *distance)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
@@ -214,10 +213,10 @@ static struct heap_error *note_distances(const struct heap_graph *graph, struct 
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
 		if ((heap_root_rank(&snapshot->roots[edge->root]) == 0) == named)
-			heap_flood_add(flood, edge->target);
+			heap_bfs_add(bfs, edge->target);
 	}
-	return heap_flood_run(
-		flood, &(struct heap_flood_way){ .distance = distance,
+	return heap_bfs_run(
+		bfs, &(struct heap_bfs_options){ .distance = distance,
 						 .first_level = named ? 0 : HEAP_DISTANCE_NAMELESS,
 						 .progress = graph->progress,
 						 .what = "distances from roots" });
@@ -227,7 +226,7 @@ struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	CLEANUP_COLUMN uint32_t *distance = NULL;
-	struct heap_flood flood;
+	struct heap_bfs bfs;
 	struct heap_error *error;
 
 	if (graph->distance)
@@ -235,14 +234,14 @@ struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
 	error = heap_column_create((size_t)snapshot->object_count + 1, sizeof(*distance),
 				   &distance);
 	if (!error)
-		error = heap_flood_init(&flood, snapshot);
+		error = heap_bfs_init(&bfs, snapshot);
 	if (error)
 		return error;
 	memset(distance, 0xff, snapshot->object_count * sizeof(*distance));
-	error = note_distances(graph, &flood, true, distance);
+	error = note_distances(graph, &bfs, true, distance);
 	if (!error)
-		error = note_distances(graph, &flood, false, distance);
-	heap_flood_deinit(&flood);
+		error = note_distances(graph, &bfs, false, distance);
+	heap_bfs_deinit(&bfs);
 	if (!error)
 		graph->distance = keep(distance);
 	return error;

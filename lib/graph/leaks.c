@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Three floods over what is leaked, each of what the ones before have left:
+ * Three searches over the leaked objects, each of those that the ones before left unvisited:
  *
- * (a) from objects that no other leaked object points to, which are direct;
- * (b) what is left is reachable from circles alone. A depth-first search over it, from low
- *     addresses to high ones, notes the order in which it leaves objects. Backwards in that
- *     order, the first object that no flood has met yet is of a circle that no other one
- *     leads to (as in Kosaraju's algorithm; Sharir, "A strong-connectivity algorithm and its
- *     applications in data flow analysis", 1981), and it is the first of it by address: the
- *     search can have come in only there.
+ * (a) from objects that no other leaked object points to: these are direct leaks;
+ * (b) all that is left is reachable from cycles alone. A depth-first search over it, by ascending
+ *     address, notes the order in which it leaves objects. In the reverse of that order, the first
+ *     object that is not visited yet belongs to a cycle that no other cycle leads to (as in
+ *     Kosaraju's algorithm; Sharir, "A strong-connectivity algorithm and its applications in data
+ *     flow analysis", 1981), and has the lowest address of it: the search can only have entered
+ *     the cycle there.
  */
 #include "lib/graph/leaks.h"
 
@@ -30,8 +30,8 @@ struct work {
 };
 
 // Gives all that `start` leads to and that has no class yet to it.
-static void flood(struct work *work, heap_object_id start, enum heap_leak_class first,
-		  enum heap_leak_class others)
+static void mark_reachable(struct work *work, heap_object_id start, enum heap_leak_class first,
+			   enum heap_leak_class others)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
 	size_t top = 0;
@@ -59,7 +59,7 @@ static void take_suppressed(struct work *work, heap_leak_suppressor *suppress, v
 {
 	for (heap_object_id i = 0; suppress && i < work->snapshot->object_count; i++) {
 		if (work->class_of[i] == NOT_YET && suppress(context, i))
-			flood(work, i, HEAP_LEAK_SUPPRESSED, HEAP_LEAK_SUPPRESSED);
+			mark_reachable(work, i, HEAP_LEAK_SUPPRESSED, HEAP_LEAK_SUPPRESSED);
 	}
 }
 
@@ -85,7 +85,7 @@ static struct heap_error *take_direct(struct work *work)
 	}
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (work->class_of[i] == NOT_YET && !heap_bit_get(pointed, i))
-			flood(work, i, HEAP_LEAK_DIRECT, HEAP_LEAK_INDIRECT);
+			mark_reachable(work, i, HEAP_LEAK_DIRECT, HEAP_LEAK_INDIRECT);
 	}
 	return NULL;
 }
@@ -103,14 +103,14 @@ struct leaving {
 static void leave_in_order(struct leaving *leaving, heap_object_id start)
 {
 	const struct heap_snapshot *snapshot = leaving->work->snapshot;
-	heap_object_id *way = leaving->work->stack;
+	heap_object_id *path = leaving->work->stack;
 	size_t depth = 0;
 
 	heap_bit_set(leaving->met, start);
-	way[depth] = start;
+	path[depth] = start;
 	leaving->next[depth++] = snapshot->edge_first[start];
 	while (depth > 0) {
-		heap_object_id object = way[depth - 1], target;
+		heap_object_id object = path[depth - 1], target;
 
 		if (leaving->next[depth - 1] == snapshot->edge_first[object + 1]) {
 			leaving->order[leaving->left++] = object;
@@ -122,13 +122,13 @@ static void leave_in_order(struct leaving *leaving, heap_object_id start)
 		    heap_bit_get(leaving->met, target))
 			continue;
 		heap_bit_set(leaving->met, target);
-		way[depth] = target;
+		path[depth] = target;
 		leaving->next[depth++] = snapshot->edge_first[target];
 	}
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *take_circles(struct work *work)
+static struct heap_error *take_cycles(struct work *work)
 {
 	size_t objects = work->snapshot->object_count, left = 0;
 	CLEANUP_COLUMN uint8_t *met = NULL;
@@ -158,7 +158,7 @@ static struct heap_error *take_circles(struct work *work)
 		heap_object_id object = order[--leaving.left];
 
 		if (work->class_of[object] == NOT_YET)
-			flood(work, object, HEAP_LEAK_CYCLE, HEAP_LEAK_INDIRECT);
+			mark_reachable(work, object, HEAP_LEAK_CYCLE, HEAP_LEAK_INDIRECT);
 	}
 	return NULL;
 }
@@ -168,7 +168,7 @@ static struct heap_error *take_leaked(struct work *work)
 {
 	struct heap_error *error = take_direct(work);
 
-	return error ? error : take_circles(work);
+	return error ? error : take_cycles(work);
 }
 
 // --- perhaps held ------------------------------------------------------------------
@@ -266,7 +266,7 @@ static struct heap_error *take_perhaps(struct work *work, uint32_t threads)
 	}
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (heap_bit_get(perhaps, i))
-			flood(work, i, HEAP_LEAK_PERHAPS, HEAP_LEAK_PERHAPS);
+			mark_reachable(work, i, HEAP_LEAK_PERHAPS, HEAP_LEAK_PERHAPS);
 	}
 	return take_leaked(work);
 }

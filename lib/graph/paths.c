@@ -410,24 +410,24 @@ static struct heap_error *is_held_by_types(const struct heap_graph *graph, heap_
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	CLEANUP_COLUMN uint8_t *typed = NULL;
-	struct heap_flood flood;
+	struct heap_bfs bfs;
 	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
 
 	if (!error)
 		error = heap_edge_bits_create(graph->snapshot, HEAP_EDGE_BY_TYPE, &typed);
 	if (!error)
-		error = heap_flood_init(&flood, snapshot);
+		error = heap_bfs_init(&bfs, snapshot);
 	if (error)
 		return error;
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		if (snapshot->root_edges[i].flags & HEAP_EDGE_TYPED)
-			heap_flood_add(&flood, snapshot->root_edges[i].target);
+			heap_bfs_add(&bfs, snapshot->root_edges[i].target);
 	}
-	error = heap_flood_run(&flood, &(struct heap_flood_way){ .edges = typed,
-								 .progress = graph->progress,
-								 .what = "what types hold" });
-	*result = heap_flood_has(&flood, object);
-	heap_flood_deinit(&flood);
+	error = heap_bfs_run(&bfs, &(struct heap_bfs_options){ .edges = typed,
+							       .progress = graph->progress,
+							       .what = "what types hold" });
+	*result = heap_bfs_has(&bfs, object);
+	heap_bfs_deinit(&bfs);
 	return error;
 }
 

@@ -23,26 +23,26 @@ struct batch {
 	uint32_t *root_edges;
 };
 
-struct heap_holders {
+struct heap_referrers {
 	struct heap_graph *graph;
 	struct batch *batches;
 	uint8_t *wanted; // a bit per object; 0 between passes
 };
 
-struct heap_error *heap_holders_create(struct heap_graph *graph, struct heap_holders **result)
+struct heap_error *heap_referrers_create(struct heap_graph *graph, struct heap_referrers **result)
 {
-	struct heap_holders *holders = calloc(1, sizeof(*holders));
+	struct heap_referrers *referrers = calloc(1, sizeof(*referrers));
 	struct heap_error *error;
 
-	if (!holders)
+	if (!referrers)
 		return heap_error_out_of_memory();
-	holders->graph = graph;
+	referrers->graph = graph;
 	error = heap_column_create((size_t)graph->snapshot->object_count / 8 + 1, 1,
-				   &holders->wanted);
+				   &referrers->wanted);
 	if (error)
-		free(holders);
+		free(referrers);
 	else
-		*result = holders;
+		*result = referrers;
 	return error;
 }
 
@@ -59,18 +59,18 @@ static void destroy_batch(struct batch *batch)
 	free(batch);
 }
 
-void heap_holders_destroy(struct heap_holders *holders)
+void heap_referrers_destroy(struct heap_referrers *referrers)
 {
-	if (!holders)
+	if (!referrers)
 		return;
-	while (holders->batches) {
-		struct batch *batch = holders->batches;
+	while (referrers->batches) {
+		struct batch *batch = referrers->batches;
 
-		holders->batches = batch->next;
+		referrers->batches = batch->next;
 		destroy_batch(batch);
 	}
-	heap_column_destroy(holders->wanted);
-	free(holders);
+	heap_column_destroy(referrers->wanted);
+	free(referrers);
 }
 
 // --- a pass ------------------------------------------------------------------
@@ -82,7 +82,7 @@ struct found {
 };
 
 struct pass {
-	const struct heap_holders *holders;
+	const struct heap_referrers *referrers;
 	struct found *found; // [pieces]
 };
 
@@ -106,9 +106,9 @@ HEAP_MUST_CHECK
 static struct heap_error *look_at_piece(void *context, size_t number)
 {
 	const struct pass *pass = context;
-	const struct heap_snapshot *snapshot = pass->holders->graph->snapshot;
+	const struct heap_snapshot *snapshot = pass->referrers->graph->snapshot;
 	const heap_object_id *target = snapshot->edge_target;
-	const uint8_t *wanted = pass->holders->wanted;
+	const uint8_t *wanted = pass->referrers->wanted;
 	uint32_t start = (uint32_t)number * PIECE;
 	uint32_t end = snapshot->edge_count - start < PIECE ? snapshot->edge_count : start + PIECE;
 
@@ -143,7 +143,7 @@ static size_t place_of(const struct batch *batch, heap_object_id object)
 HEAP_MUST_CHECK
 static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, struct batch *batch)
 {
-	const struct heap_graph *graph = pass->holders->graph;
+	const struct heap_graph *graph = pass->referrers->graph;
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	heap_object_id source = 0;
 	uint32_t count;
@@ -154,7 +154,7 @@ static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, str
 					      snapshot->edge_target[pass->found[i].edges[j]]) +
 				     1]++;
 	}
-	count = heap_firsts_sum_up(batch->first, batch->count);
+	count = heap_offsets_from_counts(batch->first, batch->count);
 	batch->edges = calloc((size_t)count + 1, sizeof(*batch->edges));
 	batch->sources = calloc((size_t)count + 1, sizeof(*batch->sources));
 	if (!batch->edges || !batch->sources)
@@ -170,43 +170,44 @@ static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, str
 			batch->sources[batch->first[place]++] = source;
 		}
 	}
-	heap_firsts_rewind(batch->first, batch->count);
+	heap_offsets_rewind(batch->first, batch->count);
 	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *find_root_edges(const struct heap_holders *holders, struct batch *batch)
+static struct heap_error *find_root_edges(const struct heap_referrers *referrers,
+					  struct batch *batch)
 {
-	const struct heap_snapshot *snapshot = holders->graph->snapshot;
+	const struct heap_snapshot *snapshot = referrers->graph->snapshot;
 	uint32_t count;
 
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		heap_object_id target = snapshot->root_edges[i].target;
 
-		if (heap_bit_get(holders->wanted, target))
+		if (heap_bit_get(referrers->wanted, target))
 			batch->root_first[place_of(batch, target) + 1]++;
 	}
-	count = heap_firsts_sum_up(batch->root_first, batch->count);
+	count = heap_offsets_from_counts(batch->root_first, batch->count);
 	batch->root_edges = calloc((size_t)count + 1, sizeof(*batch->root_edges));
 	if (!batch->root_edges)
 		return heap_error_out_of_memory();
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		heap_object_id target = snapshot->root_edges[i].target;
 
-		if (heap_bit_get(holders->wanted, target))
+		if (heap_bit_get(referrers->wanted, target))
 			batch->root_edges[batch->root_first[place_of(batch, target)]++] =
 				(uint32_t)i;
 	}
-	heap_firsts_rewind(batch->root_first, batch->count);
+	heap_offsets_rewind(batch->root_first, batch->count);
 	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *find_edges(struct heap_holders *holders, struct batch *batch)
+static struct heap_error *find_edges(struct heap_referrers *referrers, struct batch *batch)
 {
-	size_t pieces = ((size_t)holders->graph->snapshot->edge_count + PIECE - 1) / PIECE;
+	size_t pieces = ((size_t)referrers->graph->snapshot->edge_count + PIECE - 1) / PIECE;
 	CLEANUP_FREE struct found *found = calloc(pieces + 1, sizeof(*found));
-	struct pass pass = { holders, found };
+	struct pass pass = { referrers, found };
 	struct heap_error *error;
 
 	if (!found)
@@ -226,10 +227,10 @@ static int compare_ids(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static const struct batch *batch_of(const struct heap_holders *holders, heap_object_id object,
+static const struct batch *batch_of(const struct heap_referrers *referrers, heap_object_id object,
 				    size_t *place)
 {
-	for (const struct batch *batch = holders->batches; batch; batch = batch->next) {
+	for (const struct batch *batch = referrers->batches; batch; batch = batch->next) {
 		*place = place_of(batch, object);
 		if (*place < batch->count && batch->objects[*place] == object)
 			return batch;
@@ -250,7 +251,7 @@ static void keep_each_once(struct batch *batch)
 
 // A batch of what no earlier one has.
 HEAP_MUST_CHECK
-static struct heap_error *create_batch(const struct heap_holders *holders,
+static struct heap_error *create_batch(const struct heap_referrers *referrers,
 				       const heap_object_id *objects, size_t count,
 				       struct batch **result)
 {
@@ -267,7 +268,7 @@ static struct heap_error *create_batch(const struct heap_holders *holders,
 		return heap_error_out_of_memory();
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (!batch_of(holders, objects[i], &place))
+		if (!batch_of(referrers, objects[i], &place))
 			batch->objects[batch->count++] = objects[i];
 	}
 	qsort(batch->objects, batch->count, sizeof(*batch->objects), compare_ids);
@@ -276,50 +277,51 @@ static struct heap_error *create_batch(const struct heap_holders *holders,
 	return NULL;
 }
 
-struct heap_error *heap_holders_need(struct heap_holders *holders, const heap_object_id *objects,
-				     size_t count)
+struct heap_error *heap_referrers_need(struct heap_referrers *referrers,
+				       const heap_object_id *objects, size_t count)
 {
 	struct batch *batch;
 	struct heap_error *error;
 
-	if (holders->graph->in_first)
+	if (referrers->graph->in_first)
 		return NULL;
-	if (holders->graph->passes >= HEAP_GRAPH_PASSES)
-		return heap_graph_need_reverse(holders->graph);
-	error = create_batch(holders, objects, count, &batch);
+	if (referrers->graph->passes >= HEAP_GRAPH_PASSES)
+		return heap_graph_need_reverse(referrers->graph);
+	error = create_batch(referrers, objects, count, &batch);
 	if (error)
 		return error;
 	if (batch->count == 0) {
 		destroy_batch(batch);
 		return NULL;
 	}
-	holders->graph->passes++;
+	referrers->graph->passes++;
 	for (size_t i = 0; i < batch->count; i++)
-		heap_bit_set(holders->wanted, batch->objects[i]);
-	error = find_edges(holders, batch);
+		heap_bit_set(referrers->wanted, batch->objects[i]);
+	error = find_edges(referrers, batch);
 	if (!error)
-		error = find_root_edges(holders, batch);
+		error = find_root_edges(referrers, batch);
 	for (size_t i = 0; i < batch->count; i++)
-		holders->wanted[batch->objects[i] / 8] = 0;
+		referrers->wanted[batch->objects[i] / 8] = 0;
 	if (error) {
 		destroy_batch(batch);
 		return error;
 	}
-	batch->next = holders->batches;
-	holders->batches = batch;
+	batch->next = referrers->batches;
+	referrers->batches = batch;
 	return NULL;
 }
 
 // --- answers -----------------------------------------------------------------
 
-struct heap_holders_of heap_holders_get(const struct heap_holders *holders, heap_object_id object)
+struct heap_referrer_list heap_referrers_get(const struct heap_referrers *referrers,
+					     heap_object_id object)
 {
-	const struct heap_graph *graph = holders->graph;
+	const struct heap_graph *graph = referrers->graph;
 	size_t place;
-	const struct batch *batch = batch_of(holders, object, &place);
+	const struct batch *batch = batch_of(referrers, object, &place);
 
 	if (!batch)
-		return (struct heap_holders_of){
+		return (struct heap_referrer_list){
 			.edges = graph->in_edge + graph->in_first[object],
 			.sources = graph->in_source + graph->in_first[object],
 			.count = graph->in_first[object + 1] - graph->in_first[object],
@@ -327,7 +329,7 @@ struct heap_holders_of heap_holders_get(const struct heap_holders *holders, heap
 			.root_count =
 				graph->root_in_first[object + 1] - graph->root_in_first[object],
 		};
-	return (struct heap_holders_of){
+	return (struct heap_referrer_list){
 		.edges = batch->edges + batch->first[place],
 		.sources = batch->sources + batch->first[place],
 		.count = batch->first[place + 1] - batch->first[place],

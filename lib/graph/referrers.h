@@ -1,51 +1,52 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef HEAP_HOLDERS_H
-#define HEAP_HOLDERS_H
+#ifndef HEAP_REFERRERS_H
+#define HEAP_REFERRERS_H
 
 /**
- * Who points to a few objects, without turning all pointers around.
+ * The referrers of a few objects, without reverse edges for all.
  *
- * To turn them around takes as long as forty looks at all of them, and eight bytes for each. Who
- * asks for a few objects' holders, and then for some of theirs, asks for those of one level
- * together:
+ * To transpose the graph takes as long as forty passes over all edges, and eight bytes for each.
+ * If you only ask who holds a few objects, and then who holds those, ask for one level at a time:
  *
- *	need { d }        one pass over all pointers, by all threads: b, c
+ *	need { d }        one pass over all edges, by all threads: b, c
  *	need { b, c }     another: a
  *
- * After more passes than pay, or where the graph has its reverse edges already, those answer.
+ * After HEAP_GRAPH_PASSES passes, or where the graph is transposed already, the reverse edges
+ * answer.
  */
 
 #include "lib/graph/graph.h"
 
-/** Pointers to one object. */
-struct heap_holders_of {
+/** The edges that lead to one object. */
+struct heap_referrer_list {
 	const uint32_t *edges;         /**< [count] ascending */
-	const heap_object_id *sources; /**< [count] that these leave */
+	const heap_object_id *sources; /**< [count] the objects that these edges leave */
 	uint32_t count;
 	const uint32_t *root_edges; /**< [root_count] in snapshot->root_edges, ascending */
 	uint32_t root_count;
 };
 
-struct heap_holders;
+struct heap_referrers;
 
 /** @param graph  must outlive the result */
 HEAP_MUST_CHECK
-struct heap_error *heap_holders_create(struct heap_graph *graph, struct heap_holders **result);
+struct heap_error *heap_referrers_create(struct heap_graph *graph, struct heap_referrers **result);
 
 /** NULL is fine. */
-void heap_holders_destroy(struct heap_holders *holders);
+void heap_referrers_destroy(struct heap_referrers *holders);
 
 /**
- * Finds out who points to some objects; those that have been asked for already cost nothing.
+ * Finds the referrers of some objects. Objects of earlier calls cost nothing.
  *
  * @param objects  [count]
  * @return NULL, HEAP_ERROR_MEMORY, or what heap_graph_need_reverse() says
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_holders_need(struct heap_holders *holders, const heap_object_id *objects,
-				     size_t count);
+struct heap_error *heap_referrers_need(struct heap_referrers *holders,
+				       const heap_object_id *objects, size_t count);
 
-/** Who points to an object that heap_holders_need() was given; valid as long as the holders. */
-struct heap_holders_of heap_holders_get(const struct heap_holders *holders, heap_object_id object);
+/** The referrers of an object that heap_referrers_need() was given; valid as long as @p referrers. */
+struct heap_referrer_list heap_referrers_get(const struct heap_referrers *holders,
+					     heap_object_id object);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Two floods from the roots. To the first, members of the set count as met already, so that it
- * does not go through them: all that it meets stays reachable without them. The second goes on from
- * there with all pointers: what it meets besides has only been waiting for them.
+ * Two searches from the roots. The first counts members of the set as visited already, so that it
+ * does not pass through them: whatever it visits stays reachable without them. The second goes on
+ * from there through the set: whatever it visits besides is reachable through the set alone.
  */
 #include "lib/graph/retained.h"
 
@@ -13,10 +13,10 @@
 
 #include <string.h>
 
-static void add_roots(struct heap_flood *flood, const struct heap_snapshot *snapshot)
+static void add_roots(struct heap_bfs *bfs, const struct heap_snapshot *snapshot)
 {
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		heap_flood_add(flood, snapshot->root_edges[i].target);
+		heap_bfs_add(bfs, snapshot->root_edges[i].target);
 }
 
 // The bits of 64 objects, of a set that has a byte for each eight.
@@ -32,24 +32,24 @@ static uint64_t word_of(const uint8_t *set, size_t word, size_t bytes)
 // @param others  [words] is given what is reachable without the set
 HEAP_MUST_CHECK
 static struct heap_error *find_reachable(const struct heap_graph *graph, const uint8_t *set,
-					 struct heap_flood *flood, uint64_t *others)
+					 struct heap_bfs *bfs, uint64_t *others)
 {
 	size_t bytes = (size_t)graph->snapshot->object_count / 8 + 1;
-	struct heap_flood_way way = { .progress = graph->progress, .what = "retained set" };
+	struct heap_bfs_options options = { .progress = graph->progress, .what = "retained set" };
 	struct heap_error *error;
 
-	for (size_t i = 0; i < flood->words; i++)
-		flood->met[i] = word_of(set, i, bytes);
-	add_roots(flood, graph->snapshot);
-	error = heap_flood_run(flood, &way);
+	for (size_t i = 0; i < bfs->words; i++)
+		bfs->visited[i] = word_of(set, i, bytes);
+	add_roots(bfs, graph->snapshot);
+	error = heap_bfs_run(bfs, &options);
 	if (error)
 		return error;
-	for (size_t i = 0; i < flood->words; i++)
-		flood->met[i] &= ~word_of(set, i, bytes);
-	memcpy(others, flood->met, flood->words * sizeof(*others));
-	heap_flood_again(flood);
-	add_roots(flood, graph->snapshot);
-	return heap_flood_run(flood, &way);
+	for (size_t i = 0; i < bfs->words; i++)
+		bfs->visited[i] &= ~word_of(set, i, bytes);
+	memcpy(others, bfs->visited, bfs->words * sizeof(*others));
+	heap_bfs_continue(bfs);
+	add_roots(bfs, graph->snapshot);
+	return heap_bfs_run(bfs, &options);
 }
 
 struct heap_error *heap_retained_by_set(const struct heap_graph *graph, const uint8_t *set,
@@ -58,16 +58,16 @@ struct heap_error *heap_retained_by_set(const struct heap_graph *graph, const ui
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	CLEANUP_COLUMN uint64_t *others = NULL;
 	struct heap_retained answer = { 0, 0 };
-	struct heap_flood flood;
-	struct heap_error *error = heap_flood_init(&flood, snapshot);
+	struct heap_bfs bfs;
+	struct heap_error *error = heap_bfs_init(&bfs, snapshot);
 
 	if (error)
 		return error;
-	error = heap_column_create(flood.words, sizeof(*others), &others);
+	error = heap_column_create(bfs.words, sizeof(*others), &others);
 	if (!error)
-		error = find_reachable(graph, set, &flood, others);
-	for (size_t i = 0; !error && i < flood.words; i++) {
-		uint64_t bits = flood.met[i] & ~others[i];
+		error = find_reachable(graph, set, &bfs, others);
+	for (size_t i = 0; !error && i < bfs.words; i++) {
+		uint64_t bits = bfs.visited[i] & ~others[i];
 
 		answer.objects += (uint64_t)__builtin_popcountll(bits);
 		for (; bits; bits &= bits - 1) {
@@ -77,7 +77,7 @@ struct heap_error *heap_retained_by_set(const struct heap_graph *graph, const ui
 			heap_bit_set(retained, object);
 		}
 	}
-	heap_flood_deinit(&flood);
+	heap_bfs_deinit(&bfs);
 	if (!error)
 		*result = answer;
 	return error;

@@ -55,7 +55,7 @@ void session_release(struct session *session, const void *mark)
 // What has been computed, and the snapshot.
 static void close_snapshot(struct session *session)
 {
-	heap_holdings_destroy(session->holdings);
+	heap_root_sizes_destroy(session->root_sizes);
 	heap_dominator_tree_deinit(&session->tree);
 	if (session->dominators)
 		heap_dominators_deinit(session->dominators);
@@ -80,7 +80,7 @@ void session_switch(struct session *session, struct heap_snapshot *snapshot)
 	session->snapshot = snapshot;
 	session->graph = NULL;
 	session->dominators = NULL;
-	session->holdings = NULL;
+	session->root_sizes = NULL;
 	session->is_new = NULL;
 	heap_column_destroy(session->number);
 	session->number = NULL;
@@ -275,17 +275,18 @@ struct heap_error *session_dominator_tree(struct session *session)
 	return error;
 }
 
-struct heap_error *session_holdings(struct session *session, const struct heap_holdings **result)
+struct heap_error *session_root_sizes(struct session *session,
+				      const struct heap_root_sizes **result)
 {
-	struct heap_error *error = session->holdings ? NULL : session_dominators(session);
+	struct heap_error *error = session->root_sizes ? NULL : session_dominators(session);
 
-	if (!error && !session->holdings)
+	if (!error && !session->root_sizes)
 		error = session_edges(session);
-	if (!error && !session->holdings)
-		error = heap_holdings_create(session->graph, session->dominators,
-					     &session->holdings);
+	if (!error && !session->root_sizes)
+		error = heap_root_sizes_create(session->graph, session->dominators,
+					       &session->root_sizes);
 	if (!error)
-		*result = session->holdings;
+		*result = session->root_sizes;
 	return error;
 }
 

@@ -11,7 +11,7 @@
 
 #include "lib/graph/dominator_tree.h"
 #include "lib/query/filter.h"
-#include "lib/graph/holdings.h"
+#include "lib/graph/root_sizes.h"
 #include "lib/graph/paths.h"
 #include "lib/graph/reachable.h"
 #include "shell/alias.h"
@@ -31,7 +31,7 @@ struct session {
 	bool colours;                       /**< where the output is now */
 	struct heap_graph *graph;           /**< NULL until session_graph() */
 	struct heap_dominators *dominators; /**< NULL until session_dominators() */
-	struct heap_holdings *holdings;     /**< NULL until session_holdings() */
+	struct heap_root_sizes *root_sizes; /**< NULL until session_root_sizes() */
 	struct heap_dominator_tree tree;    /**< all 0 until session_dominator_tree() */
 	/** [answer_count] objects of the last answer: $1, $2..., or parts of pools */
 	struct session_answer {
@@ -123,7 +123,8 @@ struct heap_error *session_dominator_tree(struct session *session);
 
 /** What roots hold. @param result  the session's */
 HEAP_MUST_CHECK
-struct heap_error *session_holdings(struct session *session, const struct heap_holdings **result);
+struct heap_error *session_root_sizes(struct session *session,
+				      const struct heap_root_sizes **result);
 
 /** Parses a filter, and computes and loads what it needs. @param result  the caller's */
 HEAP_MUST_CHECK

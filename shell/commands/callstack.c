@@ -47,9 +47,9 @@ static void print_value_json(struct session *session, const struct heap_root *ro
 
 // What roots hold, with --reachable; else all are NULL.
 struct held {
-	const struct heap_holding *by_root;   // [roots]
-	const struct heap_holding *by_frame;  // [frames]
-	const struct heap_holding *by_thread; // [threads]
+	const struct heap_root_size *by_root;   // [roots]
+	const struct heap_root_size *by_frame;  // [frames]
+	const struct heap_root_size *by_thread; // [threads]
 };
 
 enum part {
@@ -68,13 +68,14 @@ static uint32_t group_of(const struct heap_snapshot *snapshot, heap_root_id root
 
 HEAP_MUST_CHECK
 static struct heap_error *measure(struct session *session, enum part part, uint32_t count,
-				  const struct heap_holding **result)
+				  const struct heap_root_size **result)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_holdings *holdings;
+	const struct heap_root_sizes *sizes;
 	uint32_t *group = session_allocate(session, (snapshot->root_count + 1u) * sizeof(*group));
-	struct heap_holding *measured = session_allocate(session, (count + 1u) * sizeof(*measured));
-	struct heap_error *error = session_holdings(session, &holdings);
+	struct heap_root_size *measured =
+		session_allocate(session, (count + 1u) * sizeof(*measured));
+	struct heap_error *error = session_root_sizes(session, &sizes);
 
 	if (!error && (!group || !measured))
 		error = heap_error_out_of_memory();
@@ -82,7 +83,7 @@ static struct heap_error *measure(struct session *session, enum part part, uint3
 		return error;
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
 		group[i] = group_of(snapshot, i, part);
-	error = heap_holdings_measure(holdings, group, count, measured);
+	error = heap_root_sizes_measure(sizes, group, count, measured);
 	*result = measured;
 	return error;
 }
@@ -101,7 +102,7 @@ static struct heap_error *measure_all(struct session *session, struct held *held
 }
 
 // ", reaches 80 B, 32 B of it alone"; "" without --reachable, and for what holds nothing.
-static const char *held_text(struct session *session, const struct heap_holding *held,
+static const char *held_text(struct session *session, const struct heap_root_size *held,
 			     uint32_t number)
 {
 	if (!held || held[number].reachable == 0)
@@ -111,7 +112,7 @@ static const char *held_text(struct session *session, const struct heap_holding 
 			      describe_bytes(session, held[number].retained));
 }
 
-static void held_json(struct session *session, const struct heap_holding *held, uint32_t number)
+static void held_json(struct session *session, const struct heap_root_size *held, uint32_t number)
 {
 	if (!held)
 		return;

@@ -160,7 +160,7 @@ static void print_reference(struct session *session, uint32_t edge, heap_object_
 	output_close(session->output);
 }
 
-static void print_holders(struct session *session, const struct heap_holders_of *of)
+static void print_holders(struct session *session, const struct heap_referrer_list *of)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 
@@ -174,8 +174,8 @@ static void print_holders(struct session *session, const struct heap_holders_of 
 
 static enum command_status inrefs_run(struct session *session, int argc, char **argv)
 {
-	struct heap_holders *holders = NULL;
-	struct heap_holders_of of = { 0 };
+	struct heap_referrers *holders = NULL;
+	struct heap_referrer_list of = { 0 };
 	heap_object_id object;
 
 	if (argc != 2)
@@ -184,16 +184,16 @@ static enum command_status inrefs_run(struct session *session, int argc, char **
 	struct heap_error *error = prepare(session, argv[1], &object);
 
 	if (!error)
-		error = heap_holders_create(session->graph, &holders);
+		error = heap_referrers_create(session->graph, &holders);
 	if (!error)
-		error = heap_holders_need(holders, &object, 1);
+		error = heap_referrers_need(holders, &object, 1);
 	if (!error) {
-		of = heap_holders_get(holders, object);
+		of = heap_referrers_get(holders, object);
 		error = load_around(session, &object, 1, of.sources, of.count);
 	}
 	if (!error)
 		print_holders(session, &of);
-	heap_holders_destroy(holders);
+	heap_referrers_destroy(holders);
 	if (error)
 		return command_fail(session, error);
 	return of.root_count > 0 || of.count > 0 ? COMMAND_OK : COMMAND_NOTHING;

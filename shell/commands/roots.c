@@ -2,7 +2,7 @@
 /*
  * roots, shared: what holds the heap from outside, and how much.
  */
-#include "lib/graph/holdings.h"
+#include "lib/graph/root_sizes.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -129,7 +129,7 @@ static const char *label(struct session *session, enum grouping grouping,
 struct group {
 	const char *label;
 	heap_root_id root; // the first of it
-	struct heap_holding holding;
+	struct heap_root_size holding;
 };
 
 struct labelled {
@@ -229,15 +229,15 @@ static struct heap_error *make_groups(struct asked *asked)
 HEAP_MUST_CHECK
 static struct heap_error *measure_groups(struct asked *asked)
 {
-	const struct heap_holdings *holdings;
-	struct heap_holding *results =
+	const struct heap_root_sizes *sizes;
+	struct heap_root_size *results =
 		session_allocate(asked->session, (asked->count + 1u) * sizeof(*results));
-	struct heap_error *error = session_holdings(asked->session, &holdings);
+	struct heap_error *error = session_root_sizes(asked->session, &sizes);
 
 	if (!error && !results)
 		error = heap_error_out_of_memory();
 	if (!error)
-		error = heap_holdings_measure(holdings, asked->group, asked->count, results);
+		error = heap_root_sizes_measure(sizes, asked->group, asked->count, results);
 	for (uint32_t i = 0; !error && i < asked->count; i++)
 		asked->groups[i].holding = results[i];
 	return error;
@@ -269,7 +269,7 @@ static void print_group(const struct asked *asked, const struct group *group, ui
 {
 	struct session *session = asked->session;
 	struct output *output = session->output;
-	const struct heap_holding *holding = &group->holding;
+	const struct heap_root_size *holding = &group->holding;
 	double share = total ? 100.0 * (double)holding->retained / (double)total : 0;
 
 	output_text(output, "%10s %10s %10s %10s %6.1f  %s\n",

@@ -134,7 +134,7 @@ static uint32_t merge(const struct holder_tree *tree, struct pointer *pointers, 
 HEAP_MUST_CHECK
 static struct heap_error *fill(struct holder_tree *tree, struct held *held)
 {
-	struct heap_holders_of of = heap_holders_get(tree->all, held->object);
+	struct heap_referrer_list of = heap_referrers_get(tree->all, held->object);
 	uint32_t count = of.root_count + of.count;
 	CLEANUP_FREE struct pointer *pointers = calloc((size_t)count + 1, sizeof(*pointers));
 
@@ -187,14 +187,14 @@ static struct heap_error *find_qualities(struct holder_tree *tree, const struct 
 	size_t count = 0;
 
 	for (size_t i = 0; i < level->count; i++)
-		count += heap_holders_get(tree->all, level->objects[i]).count;
+		count += heap_referrers_get(tree->all, level->objects[i]).count;
 	free(tree->qualities);
 	tree->quality_count = 0;
 	tree->qualities = calloc(count + 1, sizeof(*tree->qualities));
 	if (!tree->qualities)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < level->count; i++) {
-		struct heap_holders_of of = heap_holders_get(tree->all, level->objects[i]);
+		struct heap_referrer_list of = heap_referrers_get(tree->all, level->objects[i]);
 
 		for (uint32_t j = 0; j < of.count; j++)
 			tree->qualities[tree->quality_count++].edge = of.edges[j];
@@ -247,7 +247,7 @@ static struct heap_error *find_level(struct holder_tree *tree, const struct leve
 				     uint64_t width, struct level *next)
 {
 	size_t first = tree->known_count;
-	struct heap_error *error = heap_holders_need(tree->all, level->objects, level->count);
+	struct heap_error *error = heap_referrers_need(tree->all, level->objects, level->count);
 
 	if (!error)
 		error = find_qualities(tree, level);
@@ -308,7 +308,7 @@ struct heap_error *holder_tree_find(struct holder_tree *result, struct session *
 	if (!error)
 		error = heap_graph_need_distance(session->graph);
 	if (!error)
-		error = heap_holders_create(session->graph, &result->all);
+		error = heap_referrers_create(session->graph, &result->all);
 	if (!error)
 		error = heap_column_create_sparse((size_t)session->snapshot->object_count + 1,
 						  sizeof(*result->place), &result->place);
@@ -319,7 +319,7 @@ struct heap_error *holder_tree_find(struct holder_tree *result, struct session *
 
 void holder_tree_deinit(struct holder_tree *tree)
 {
-	heap_holders_destroy(tree->all);
+	heap_referrers_destroy(tree->all);
 	heap_column_destroy(tree->place);
 	free(tree->known);
 	free(tree->qualities);

@@ -45,7 +45,7 @@ struct holder_tree {
 	/* private */
 	size_t known_capacity;
 	uint32_t *place; // [objects] in known, counted from 1; 0: unknown
-	struct heap_holders *all;
+	struct heap_referrers *all;
 	struct heap_edge_quality *qualities; // [quality_count] by edge: of one level
 	size_t quality_count;
 };

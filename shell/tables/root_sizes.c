@@ -16,13 +16,13 @@ static int compare_roots(const void *left, const void *right)
 
 // What each root holds, by root; all are measured at once.
 HEAP_MUST_CHECK
-static struct heap_error *measure(struct session *session, struct heap_holding **result)
+static struct heap_error *measure(struct session *session, struct heap_root_size **result)
 {
-	const struct heap_holdings *holdings;
+	const struct heap_root_sizes *sizes;
 	size_t count = (size_t)session->snapshot->root_count + 1;
 	uint32_t *group = session_allocate(session, count * sizeof(*group));
-	struct heap_holding *measured = session_allocate(session, count * sizeof(*measured));
-	struct heap_error *error = session_holdings(session, &holdings);
+	struct heap_root_size *measured = session_allocate(session, count * sizeof(*measured));
+	struct heap_error *error = session_root_sizes(session, &sizes);
 
 	if (!error && (!group || !measured))
 		error = heap_error_out_of_memory();
@@ -31,14 +31,14 @@ static struct heap_error *measure(struct session *session, struct heap_holding *
 	for (heap_root_id i = 0; i < session->snapshot->root_count; i++)
 		group[i] = i;
 	*result = measured;
-	return heap_holdings_measure(holdings, group, session->snapshot->root_count, measured);
+	return heap_root_sizes_measure(sizes, group, session->snapshot->root_count, measured);
 }
 
 struct heap_error *root_sizes_measure(struct session *session, uint64_t minimum, size_t limit,
 				      struct root_sizes **result, size_t *count)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_holding *measured;
+	struct heap_root_size *measured;
 	struct heap_error *error = measure(session, &measured);
 	struct root_sizes *roots =
 		session_allocate(session, ((size_t)snapshot->root_count + 1) * sizeof(*roots));
@@ -49,7 +49,7 @@ struct heap_error *root_sizes_measure(struct session *session, uint64_t minimum,
 	if (error)
 		return error;
 	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
-		const struct heap_holding *held = &measured[i];
+		const struct heap_root_size *held = &measured[i];
 
 		if (held->reachable_objects == 0 || held->retained < minimum)
 			continue;

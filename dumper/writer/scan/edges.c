@@ -396,7 +396,7 @@ struct heap_error *edges_init(struct edges *edges, const struct objects *objects
 		});
 	free(scan.pieces);
 	if (!error && !is_stored)
-		heap_firsts_sum_up(edges->first, objects->count);
+		heap_offsets_from_counts(edges->first, objects->count);
 	return error;
 }
 

@@ -2,7 +2,7 @@
 // What groups of roots hold: random graphs against a search for each group.
 #include "t/unit/unit.h"
 
-#include "lib/graph/holdings.h"
+#include "lib/graph/root_sizes.h"
 #include "t/unit/graph_model.h"
 
 enum {
@@ -59,10 +59,10 @@ static bool is_exclusive(const struct heap_snapshot *model, const uint32_t *grou
 	return found && !is_pointed_to(model, object);
 }
 
-static struct heap_holding expect(const struct heap_snapshot *model, const uint32_t *group,
-				  uint32_t groups, uint32_t of)
+static struct heap_root_size expect(const struct heap_snapshot *model, const uint32_t *group,
+				    uint32_t groups, uint32_t of)
 {
-	struct heap_holding holding = { 0 };
+	struct heap_root_size holding = { 0 };
 
 	for (uint32_t i = 0; i < model->object_count; i++) {
 		uint32_t holders = 0;
@@ -80,15 +80,15 @@ static struct heap_holding expect(const struct heap_snapshot *model, const uint3
 	return holding;
 }
 
-static void check_groups(const struct heap_holdings *holdings, const struct heap_snapshot *model,
+static void check_groups(const struct heap_root_sizes *sizes, const struct heap_snapshot *model,
 			 const uint32_t *group, uint32_t groups)
 {
-	struct heap_holding found[MAX_GROUPS];
+	struct heap_root_size found[MAX_GROUPS];
 
 	find_reached(model, group, groups);
-	assert_null(heap_holdings_measure(holdings, group, groups, found));
+	assert_null(heap_root_sizes_measure(sizes, group, groups, found));
 	for (uint32_t i = 0; i < groups; i++) {
-		struct heap_holding expected = expect(model, group, groups, i);
+		struct heap_root_size expected = expect(model, group, groups, i);
 
 		assert_int_equal(found[i].reachable, expected.reachable);
 		assert_int_equal(found[i].reachable_objects, expected.reachable_objects);
@@ -102,7 +102,7 @@ static void check_model(struct heap_snapshot *model)
 {
 	struct heap_graph *graph = model_graph(model);
 	struct heap_dominators dominators;
-	struct heap_holdings *holdings;
+	struct heap_root_sizes *sizes;
 	uint32_t alone[MAX_GROUPS], grouped[MAX_GROUPS];
 	uint32_t groups = 1 + random_below(model->root_count);
 
@@ -111,10 +111,10 @@ static void check_model(struct heap_snapshot *model)
 		grouped[i] = random_below(5) ? random_below(groups) : HEAP_NO_GROUP;
 	}
 	assert_null(heap_dominators_init(&dominators, graph));
-	assert_null(heap_holdings_create(graph, &dominators, &holdings));
-	check_groups(holdings, model, alone, model->root_count);
-	check_groups(holdings, model, grouped, groups);
-	heap_holdings_destroy(holdings);
+	assert_null(heap_root_sizes_create(graph, &dominators, &sizes));
+	check_groups(sizes, model, alone, model->root_count);
+	check_groups(sizes, model, grouped, groups);
+	heap_root_sizes_destroy(sizes);
 	heap_dominators_deinit(&dominators);
 	heap_graph_destroy(graph);
 }
@@ -162,8 +162,8 @@ static void nothing_is_no_trouble(void **state)
 	model_init(&model, 0, 0, 1, 0);
 	check_model(&model);
 	model_deinit(&model);
-	heap_holdings_destroy(NULL);
+	heap_root_sizes_destroy(NULL);
 }
 
-UNIT_TESTS("holdings", cmocka_unit_test(groups_hold_what_a_search_for_each_finds),
+UNIT_TESTS("root-sizes", cmocka_unit_test(groups_hold_what_a_search_for_each_finds),
 	   cmocka_unit_test(there_may_be_many_groups), cmocka_unit_test(nothing_is_no_trouble))

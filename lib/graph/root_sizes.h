@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#ifndef HEAP_HOLDINGS_H
-#define HEAP_HOLDINGS_H
+#ifndef HEAP_ROOT_SIZES_H
+#define HEAP_ROOT_SIZES_H
 
 /**
  * What roots hold, one by one or in groups (all of a file, of a thread, of a frame): what they
@@ -17,12 +17,12 @@
 
 #include "lib/graph/dominators.h"
 
-struct heap_holdings;
+struct heap_root_sizes;
 
 /** A group of roots that is none: they hold, but nobody asks how much. */
 #define HEAP_NO_GROUP UINT32_MAX
 
-struct heap_holding {
+struct heap_root_size {
 	uint64_t reachable;         /**< bytes that the group's roots lead to */
 	uint64_t reachable_objects; /**< and how many objects they are */
 	uint64_t retained;          /**< of which no root outside the group leads to */
@@ -37,20 +37,20 @@ struct heap_holding {
  * @param graph  whose snapshot has SIZE; must outlive the holdings
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_holdings_create(const struct heap_graph *graph,
-					const struct heap_dominators *dominators,
-					struct heap_holdings **result);
+struct heap_error *heap_root_sizes_create(const struct heap_graph *graph,
+					  const struct heap_dominators *dominators,
+					  struct heap_root_sizes **result);
 
 /** NULL is fine. */
-void heap_holdings_destroy(struct heap_holdings *holdings);
+void heap_root_sizes_destroy(struct heap_root_sizes *holdings);
 
 /**
  * @param group   [roots] below @p count, or HEAP_NO_GROUP
  * @param result  [count]
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_holdings_measure(const struct heap_holdings *holdings,
-					 const uint32_t *group, uint32_t count,
-					 struct heap_holding *result);
+struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *holdings,
+					   const uint32_t *group, uint32_t count,
+					   struct heap_root_size *result);
 
 #endif

@@ -68,26 +68,26 @@ static void find_distances(const struct heap_snapshot *model, bool starts_only, 
 	}
 }
 
-static void check_flood(struct heap_snapshot *model, bool starts_only, bool typed_only)
+static void check_bfs(struct heap_snapshot *model, bool starts_only, bool typed_only)
 {
 	static uint32_t expected[OBJECTS], found[OBJECTS];
-	struct heap_flood_way way = { .distance = found };
+	struct heap_bfs_options options = { .distance = found };
 	unsigned demands =
 		(starts_only ? HEAP_EDGE_TO_START : 0u) | (typed_only ? HEAP_EDGE_BY_TYPE : 0u);
 	uint8_t *edges = NULL;
-	struct heap_flood flood;
+	struct heap_bfs bfs;
 
 	memset(expected, 0xff, sizeof(expected));
 	memset(found, 0xff, sizeof(found));
-	assert_null(heap_flood_init(&flood, model));
+	assert_null(heap_bfs_init(&bfs, model));
 	for (uint32_t i = 0; i < ROOT_EDGES; i++) {
-		heap_flood_add(&flood, model->root_edges[i].target);
+		heap_bfs_add(&bfs, model->root_edges[i].target);
 		expected[model->root_edges[i].target] = 0;
 	}
 	if (demands)
 		assert_null(heap_edge_bits_create(model, demands, &edges));
-	way.edges = edges;
-	assert_null(heap_flood_run(&flood, &way));
+	options.edges = edges;
+	assert_null(heap_bfs_run(&bfs, &options));
 	heap_column_destroy(edges);
 	find_distances(model, starts_only, typed_only, expected);
 	assert_memory_equal(found, expected, sizeof(found));
@@ -95,15 +95,15 @@ static void check_flood(struct heap_snapshot *model, bool starts_only, bool type
 	// Then by all pointers, from all of them on: the first level is wide.
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		expected[i] = expected[i] == UINT32_MAX ? UINT32_MAX : 0;
-	heap_flood_again(&flood);
-	assert_null(heap_flood_run(&flood, &(struct heap_flood_way){ .distance = NULL }));
+	heap_bfs_continue(&bfs);
+	assert_null(heap_bfs_run(&bfs, &(struct heap_bfs_options){ .distance = NULL }));
 	find_distances(model, false, false, expected);
 	for (uint32_t i = 0; i < OBJECTS; i++)
-		assert_int_equal(heap_flood_has(&flood, i), expected[i] != UINT32_MAX);
-	heap_flood_deinit(&flood);
+		assert_int_equal(heap_bfs_has(&bfs, i), expected[i] != UINT32_MAX);
+	heap_bfs_deinit(&bfs);
 }
 
-static void floods_meet_what_a_queue_meets(void **state)
+static void bfs_visits_what_a_queue_visits(void **state)
 {
 	static const uint32_t nearness[] = { 0, 50, 98, 100 };
 
@@ -114,10 +114,10 @@ static void floods_meet_what_a_queue_meets(void **state)
 			struct heap_snapshot model;
 
 			make_graph(&model, nearness[i]);
-			check_flood(&model, true, false);
-			check_flood(&model, false, false);
-			check_flood(&model, false, true);
-			check_flood(&model, true, true);
+			check_bfs(&model, true, false);
+			check_bfs(&model, false, false);
+			check_bfs(&model, false, true);
+			check_bfs(&model, true, true);
 			model_deinit(&model);
 		}
 	}
@@ -132,12 +132,12 @@ static bool stop(void *context, const char *what, double share)
 	return false;
 }
 
-static void a_flood_can_be_interrupted(void **state)
+static void a_search_can_be_interrupted(void **state)
 {
 	static const struct heap_progress progress = { stop, NULL };
-	struct heap_flood_way way = { .progress = &progress, .what = "flood" };
+	struct heap_bfs_options options = { .progress = &progress, .what = "bfs" };
 	struct heap_snapshot model;
-	struct heap_flood flood;
+	struct heap_bfs bfs;
 
 	(void)state;
 	model_init(&model, HEAP_PROGRESS_STEP + 10, HEAP_PROGRESS_STEP + 9, 0, 0);
@@ -146,19 +146,19 @@ static void a_flood_can_be_interrupted(void **state)
 		model.edge_target[i] = i + 1;
 	}
 	model.edge_first[model.object_count] = model.edge_count;
-	assert_null(heap_flood_init(&flood, &model));
-	heap_flood_add(&flood, 0);
-	assert_error(heap_flood_run(&flood, &way), HEAP_ERROR_INTERRUPTED, "interrupted");
-	heap_flood_deinit(&flood);
+	assert_null(heap_bfs_init(&bfs, &model));
+	heap_bfs_add(&bfs, 0);
+	assert_error(heap_bfs_run(&bfs, &options), HEAP_ERROR_INTERRUPTED, "interrupted");
+	heap_bfs_deinit(&bfs);
 	model_deinit(&model);
 }
 
-// --- holders -----------------------------------------------------------------
+// --- referrers -----------------------------------------------------------------
 
-static void check_holders(const struct heap_graph *reverse, const struct heap_holders *holders,
-			  heap_object_id object)
+static void check_referrers(const struct heap_graph *reverse,
+			    const struct heap_referrers *referrers, heap_object_id object)
 {
-	struct heap_holders_of of = heap_holders_get(holders, object);
+	struct heap_referrer_list of = heap_referrers_get(referrers, object);
 	uint32_t first = reverse->in_first[object], root_first = reverse->root_in_first[object];
 
 	assert_int_equal(of.count, reverse->in_first[object + 1] - first);
@@ -172,36 +172,36 @@ static void check_holders(const struct heap_graph *reverse, const struct heap_ho
 }
 
 // More passes than pay, each for some that are known and some that are not.
-static void holders_are_the_reverse_edges(void **state)
+static void referrers_are_the_reverse_edges(void **state)
 {
 	struct heap_snapshot model;
 	struct heap_graph *graph, *other;
-	struct heap_holders *holders;
+	struct heap_referrers *referrers;
 
 	(void)state;
 	heap_parallel_set_threads(2);
 	make_graph(&model, 50);
 	graph = model_graph(&model);
 	assert_null(heap_graph_create(&model, &other));
-	assert_null(heap_holders_create(other, &holders));
+	assert_null(heap_referrers_create(other, &referrers));
 	for (uint32_t pass = 0; pass < 40; pass++) {
 		heap_object_id objects[50];
 		uint32_t start = random_below(OBJECTS / 20);
 
 		for (uint32_t i = 0; i < 50; i++)
 			objects[i] = start + 49 - i / 2;
-		assert_null(heap_holders_need(holders, objects, 50));
+		assert_null(heap_referrers_need(referrers, objects, 50));
 		for (uint32_t i = 0; i < 50; i++)
-			check_holders(graph, holders, objects[i]);
+			check_referrers(graph, referrers, objects[i]);
 	}
 	assert_non_null(other->in_first);
-	heap_holders_destroy(holders);
+	heap_referrers_destroy(referrers);
 	heap_graph_destroy(other);
 	heap_graph_destroy(graph);
 	model_deinit(&model);
 	heap_parallel_set_threads(0);
 }
 
-UNIT_TESTS("flood", cmocka_unit_test(floods_meet_what_a_queue_meets),
-	   cmocka_unit_test(a_flood_can_be_interrupted),
-	   cmocka_unit_test(holders_are_the_reverse_edges))
+UNIT_TESTS("bfs", cmocka_unit_test(bfs_visits_what_a_queue_visits),
+	   cmocka_unit_test(a_search_can_be_interrupted),
+	   cmocka_unit_test(referrers_are_the_reverse_edges))

@@ -14,7 +14,7 @@
  *
  * A pass from the highest number down meets each component after all that lead to it.
  */
-#include "lib/graph/holdings.h"
+#include "lib/graph/root_sizes.h"
 
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
@@ -31,25 +31,25 @@
 enum {
 	BATCH = 64, // groups whose reach one pass finds
 	ASKED = 16, // targets that memory is asked for when their top is met
-	BELOW = 4,  // tops on the way before their turn that their edges are asked for again
+	BELOW = 4,  // tops on the stack before their turn that their edges are asked for again
 };
 
 // A function that does nothing but prefetch has no effect, as gcc sees it, and is not called.
 #define ALWAYS_INLINED __attribute__((always_inline))
 
-struct holding_size {
+struct component_size {
 	uint64_t objects;
 	uint64_t bytes;
 };
 
-struct heap_holdings {
+struct heap_root_sizes {
 	const struct heap_graph *graph;
 	uint32_t components;
-	struct holding_size *sizes;  // [components]
-	uint32_t *first;             // [components + 1] edges of a component
-	uint32_t *targets;           // components of lower numbers
-	uint32_t *component_of_root; // [roots]
-	uint8_t *pointed;            // a bit per object: some object points to it
+	struct component_size *component_sizes; // [components]
+	uint32_t *first;                        // [components + 1] edges of a component
+	uint32_t *targets;                      // components of lower numbers
+	uint32_t *component_of_root;            // [roots]
+	uint8_t *pointed;                       // a bit per object: some object points to it
 };
 
 // The small graph while it is being made. Tops are numbered: roots first.
@@ -66,7 +66,7 @@ struct tops {
 
 // --- tops --------------------------------------------------------------------
 
-// Climbs to the top, or to an object whose top is known; then that is known of all on the way.
+// Climbs to the top, or to an object whose top is known; then that is known of all on the path.
 static void find_top(struct tops *tops, heap_object_id object)
 {
 	const struct heap_dominators *dominators = tops->dominators;
@@ -74,7 +74,7 @@ static void find_top(struct tops *tops, heap_object_id object)
 	heap_node_id at = object;
 	size_t steps = 0;
 
-	// A side file that somebody has made up may go round in circles.
+	// A side file that somebody has made up may go round in cycles.
 	while (at < objects && tops->top_of[at] == NOT_KNOWN &&
 	       dominators->nearest[at] != HEAP_NO_NODE && steps++ < objects)
 		at = dominators->nearest[at];
@@ -151,13 +151,13 @@ static struct heap_error *connect_tops(struct tops *tops)
 		return error;
 	first = tops->first;
 	note_edges(tops);
-	heap_firsts_sum_up(first, tops->count);
+	heap_offsets_from_counts(first, tops->count);
 	error = heap_column_create((size_t)first[tops->count] + 1, sizeof(*tops->targets),
 				   &tops->targets);
 	if (error)
 		return error;
 	note_edges(tops);
-	heap_firsts_rewind(first, tops->count);
+	heap_offsets_rewind(first, tops->count);
 	return NULL;
 }
 
@@ -170,10 +170,10 @@ struct search {
 	 * number of tops, which is more than any such place.
 	 */
 	uint32_t *low;
-	uint8_t *moved; // a bit per top: its own place was not the lowest
-	uint32_t *way;  // [tops] from the start of the search to where it is
-	uint32_t *next; // [tops] edge to be followed next, of those
-	uint32_t *left; // [tops] those that the search has left, and that are open
+	uint8_t *moved;  // a bit per top: its own place was not the lowest
+	uint32_t *stack; // [tops] from the start of the search to where it is
+	uint32_t *next;  // [tops] edge to be followed next, of those
+	uint32_t *left;  // [tops] those that the search has left, and that are open
 	uint32_t depth, open;
 	uint32_t place; // in the order of meeting: the next one's
 	uint32_t components;
@@ -195,7 +195,7 @@ static ALWAYS_INLINED inline void ask_for_targets(const struct tops *tops,
 static void meet_top(const struct tops *tops, struct search *search, uint32_t top)
 {
 	search->low[top] = search->place++;
-	search->way[search->depth] = top;
+	search->stack[search->depth] = top;
 	search->next[search->depth++] = tops->first[top];
 	ask_for_targets(tops, search, top);
 }
@@ -237,7 +237,7 @@ static void search_tops(const struct tops *tops, struct search *search, uint32_t
 {
 	meet_top(tops, search, start);
 	while (search->depth > 0) {
-		uint32_t top = search->way[search->depth - 1];
+		uint32_t top = search->stack[search->depth - 1];
 		uint32_t *next = &search->next[search->depth - 1];
 
 		if (*next < tops->first[top + 1]) {
@@ -251,7 +251,7 @@ static void search_tops(const struct tops *tops, struct search *search, uint32_t
 		}
 		leave_top(tops, search, top);
 		if (search->depth > 0)
-			lower(search, search->way[search->depth - 1], search->low[top]);
+			lower(search, search->stack[search->depth - 1], search->low[top]);
 	}
 }
 
@@ -261,7 +261,7 @@ static struct heap_error *find_components(struct tops *tops, uint32_t *component
 	size_t count = (size_t)tops->count + 1;
 	CLEANUP_COLUMN uint32_t *low = NULL;
 	CLEANUP_COLUMN uint8_t *moved = NULL;
-	CLEANUP_COLUMN uint32_t *way = NULL;
+	CLEANUP_COLUMN uint32_t *stack = NULL;
 	CLEANUP_COLUMN uint32_t *next = NULL;
 	CLEANUP_COLUMN uint32_t *left = NULL;
 	struct heap_error *error = heap_column_create(count, sizeof(*low), &low);
@@ -269,7 +269,7 @@ static struct heap_error *find_components(struct tops *tops, uint32_t *component
 	if (!error)
 		error = heap_column_create(count / 8 + 1, 1, &moved);
 	if (!error)
-		error = heap_column_create(count, sizeof(*way), &way);
+		error = heap_column_create(count, sizeof(*stack), &stack);
 	if (!error)
 		error = heap_column_create(count, sizeof(*next), &next);
 	if (!error)
@@ -277,7 +277,7 @@ static struct heap_error *find_components(struct tops *tops, uint32_t *component
 	if (error)
 		return error;
 
-	struct search search = { low, moved, way, next, left, .place = 1 };
+	struct search search = { low, moved, stack, next, left, .place = 1 };
 
 	for (uint32_t i = 0; i < tops->count; i++) {
 		if (!low[i])
@@ -290,7 +290,7 @@ static struct heap_error *find_components(struct tops *tops, uint32_t *component
 	return NULL;
 }
 
-static void add_sizes(const struct tops *tops, struct holding_size *sizes)
+static void add_sizes(const struct tops *tops, struct component_size *sizes)
 {
 	const struct heap_snapshot *snapshot = tops->snapshot;
 
@@ -303,9 +303,9 @@ static void add_sizes(const struct tops *tops, struct holding_size *sizes)
 }
 
 // Counts edges between components, or, once there is room for them, writes them down.
-static void note_component_edges(const struct tops *tops, struct heap_holdings *holdings)
+static void note_component_edges(const struct tops *tops, struct heap_root_sizes *sizes)
 {
-	uint32_t *first = holdings->first, *targets = holdings->targets;
+	uint32_t *first = sizes->first, *targets = sizes->targets;
 
 	for (uint32_t top = 0; top < tops->count; top++) {
 		uint32_t source = tops->component[top];
@@ -324,11 +324,11 @@ static void note_component_edges(const struct tops *tops, struct heap_holdings *
 }
 
 // Each edge once. @param seen  [components] 1 + the last that has led there
-static void leave_out_doubles(struct heap_holdings *holdings, uint32_t *seen)
+static void leave_out_doubles(struct heap_root_sizes *sizes, uint32_t *seen)
 {
-	uint32_t *first = holdings->first, *targets = holdings->targets, edges = 0;
+	uint32_t *first = sizes->first, *targets = sizes->targets, edges = 0;
 
-	for (uint32_t i = 0; i < holdings->components; i++) {
+	for (uint32_t i = 0; i < sizes->components; i++) {
 		uint32_t begin = first[i];
 
 		first[i] = edges;
@@ -339,35 +339,35 @@ static void leave_out_doubles(struct heap_holdings *holdings, uint32_t *seen)
 			targets[edges++] = targets[j];
 		}
 	}
-	first[holdings->components] = edges;
+	first[sizes->components] = edges;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *connect_components(const struct tops *tops,
-					     struct heap_holdings *holdings)
+static struct heap_error *connect_components(const struct tops *tops, struct heap_root_sizes *sizes)
 {
-	size_t components = (size_t)holdings->components + 1;
+	size_t components = (size_t)sizes->components + 1;
 	CLEANUP_COLUMN uint32_t *seen = NULL;
 	uint32_t *first;
 	struct heap_error *error = heap_column_create(components, sizeof(*seen), &seen);
 
 	if (!error)
-		error = heap_column_create(components, sizeof(*first), &holdings->first);
+		error = heap_column_create(components, sizeof(*first), &sizes->first);
 	if (!error)
-		error = heap_column_create(components, sizeof(*holdings->sizes), &holdings->sizes);
+		error = heap_column_create(components, sizeof(*sizes->component_sizes),
+					   &sizes->component_sizes);
 	if (error)
 		return error;
-	first = holdings->first;
-	note_component_edges(tops, holdings);
-	heap_firsts_sum_up(first, holdings->components);
-	error = heap_column_create((size_t)first[holdings->components] + 1,
-				   sizeof(*holdings->targets), &holdings->targets);
+	first = sizes->first;
+	note_component_edges(tops, sizes);
+	heap_offsets_from_counts(first, sizes->components);
+	error = heap_column_create((size_t)first[sizes->components] + 1, sizeof(*sizes->targets),
+				   &sizes->targets);
 	if (error)
 		return error;
-	note_component_edges(tops, holdings);
-	heap_firsts_rewind(first, holdings->components);
-	leave_out_doubles(holdings, seen);
-	add_sizes(tops, holdings->sizes);
+	note_component_edges(tops, sizes);
+	heap_offsets_rewind(first, sizes->components);
+	leave_out_doubles(sizes, seen);
+	add_sizes(tops, sizes->component_sizes);
 	return NULL;
 }
 
@@ -380,12 +380,12 @@ static void tops_deinit(struct tops *tops)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *make_small(struct heap_holdings *holdings,
+static struct heap_error *make_small(struct heap_root_sizes *sizes,
 				     const struct heap_dominators *dominators)
 {
-	const struct heap_snapshot *snapshot = holdings->graph->snapshot;
+	const struct heap_snapshot *snapshot = sizes->graph->snapshot;
 	struct tops tops = { .snapshot = snapshot,
-			     .progress = holdings->graph->progress,
+			     .progress = sizes->graph->progress,
 			     .dominators = dominators };
 	struct heap_error *error = find_tops(&tops);
 
@@ -398,129 +398,130 @@ static struct heap_error *make_small(struct heap_holdings *holdings,
 	heap_column_rest(snapshot->edge_first);
 	heap_column_rest(snapshot->edge_target);
 	if (!error)
-		error = heap_progress_report(tops.progress, "roots: circles", 0, 1);
+		error = heap_progress_report(tops.progress, "roots: cycles", 0, 1);
 	if (!error)
-		error = find_components(&tops, &holdings->components);
+		error = find_components(&tops, &sizes->components);
 	if (!error)
-		error = connect_components(&tops, holdings);
+		error = connect_components(&tops, sizes);
 	if (!error)
 		error = heap_column_create((size_t)snapshot->root_count + 1,
-					   sizeof(*holdings->component_of_root),
-					   &holdings->component_of_root);
+					   sizeof(*sizes->component_of_root),
+					   &sizes->component_of_root);
 	for (uint32_t i = 0; !error && i < snapshot->root_count; i++)
-		holdings->component_of_root[i] = tops.component[i];
+		sizes->component_of_root[i] = tops.component[i];
 	tops_deinit(&tops);
 	return error;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *find_pointed(struct heap_holdings *holdings)
+static struct heap_error *find_pointed(struct heap_root_sizes *sizes)
 {
-	const struct heap_snapshot *snapshot = holdings->graph->snapshot;
+	const struct heap_snapshot *snapshot = sizes->graph->snapshot;
 	struct heap_error *error =
-		heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &holdings->pointed);
+		heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &sizes->pointed);
 
 	for (uint32_t i = 0; !error && i < snapshot->edge_count; i++)
-		heap_bit_set(holdings->pointed, snapshot->edge_target[i]);
+		heap_bit_set(sizes->pointed, snapshot->edge_target[i]);
 	return error;
 }
 
-struct heap_error *heap_holdings_create(const struct heap_graph *graph,
-					const struct heap_dominators *dominators,
-					struct heap_holdings **result)
+struct heap_error *heap_root_sizes_create(const struct heap_graph *graph,
+					  const struct heap_dominators *dominators,
+					  struct heap_root_sizes **result)
 {
-	struct heap_holdings *holdings = calloc(1, sizeof(*holdings));
+	struct heap_root_sizes *sizes = calloc(1, sizeof(*sizes));
 	struct heap_error *error;
 
-	if (!holdings)
+	if (!sizes)
 		return heap_error_out_of_memory();
-	holdings->graph = graph;
-	error = make_small(holdings, dominators);
+	sizes->graph = graph;
+	error = make_small(sizes, dominators);
 	if (!error)
-		error = find_pointed(holdings);
+		error = find_pointed(sizes);
 	heap_column_wake(graph->snapshot->edge_first);
 	heap_column_wake(graph->snapshot->edge_target);
 	if (error) {
-		heap_holdings_destroy(holdings);
+		heap_root_sizes_destroy(sizes);
 		return error;
 	}
-	*result = holdings;
+	*result = sizes;
 	return NULL;
 }
 
-void heap_holdings_destroy(struct heap_holdings *holdings)
+void heap_root_sizes_destroy(struct heap_root_sizes *sizes)
 {
-	if (!holdings)
+	if (!sizes)
 		return;
-	heap_column_destroy(holdings->sizes);
-	heap_column_destroy(holdings->first);
-	heap_column_destroy(holdings->targets);
-	heap_column_destroy(holdings->component_of_root);
-	heap_column_destroy(holdings->pointed);
-	free(holdings);
+	heap_column_destroy(sizes->component_sizes);
+	heap_column_destroy(sizes->first);
+	heap_column_destroy(sizes->targets);
+	heap_column_destroy(sizes->component_of_root);
+	heap_column_destroy(sizes->pointed);
+	free(sizes);
 }
 
 // --- measuring ---------------------------------------------------------------
 
 // What only one group leads to: each component takes over who leads to it.
-static void measure_retained(const struct heap_holdings *holdings, const uint32_t *group,
-			     uint32_t *holder, struct heap_holding *result)
+static void measure_retained(const struct heap_root_sizes *sizes, const uint32_t *group,
+			     uint32_t *holder, struct heap_root_size *result)
 {
-	uint32_t roots = holdings->graph->snapshot->root_count;
+	uint32_t roots = sizes->graph->snapshot->root_count;
 
-	memset(holder, 0xff, ((size_t)holdings->components + 1) * sizeof(*holder));
+	memset(holder, 0xff, ((size_t)sizes->components + 1) * sizeof(*holder));
 	for (uint32_t i = 0; i < roots; i++)
-		holder[holdings->component_of_root[i]] =
+		holder[sizes->component_of_root[i]] =
 			group[i] == HEAP_NO_GROUP ? SEVERAL : group[i];
-	for (uint32_t i = holdings->components; i-- > 0;) {
+	for (uint32_t i = sizes->components; i-- > 0;) {
 		if (holder[i] == NOBODY)
 			continue;
-		for (uint32_t j = holdings->first[i]; j < holdings->first[i + 1]; j++) {
-			uint32_t *other = &holder[holdings->targets[j]];
+		for (uint32_t j = sizes->first[i]; j < sizes->first[i + 1]; j++) {
+			uint32_t *other = &holder[sizes->targets[j]];
 
 			*other = *other == NOBODY || *other == holder[i] ? holder[i] : SEVERAL;
 		}
 		if (holder[i] != SEVERAL) {
-			result[holder[i]].retained += holdings->sizes[i].bytes;
-			result[holder[i]].retained_objects += holdings->sizes[i].objects;
+			result[holder[i]].retained += sizes->component_sizes[i].bytes;
+			result[holder[i]].retained_objects += sizes->component_sizes[i].objects;
 		}
 	}
 }
 
-static void add_reach(uint64_t groups, const struct holding_size *size, struct heap_holding *result)
+static void add_reach(uint64_t groups, const struct component_size *component,
+		      struct heap_root_size *result)
 {
 	for (; groups; groups &= groups - 1) {
-		struct heap_holding *holding = &result[__builtin_ctzll(groups)];
+		struct heap_root_size *size = &result[__builtin_ctzll(groups)];
 
-		holding->reachable += size->bytes;
-		holding->reachable_objects += size->objects;
+		size->reachable += component->bytes;
+		size->reachable_objects += component->objects;
 	}
 }
 
 // What the groups from `from` on reach, BATCH of them.
-static void measure_reach(const struct heap_holdings *holdings, const uint32_t *group,
-			  uint32_t from, uint64_t *reached, struct heap_holding *result)
+static void measure_reach(const struct heap_root_sizes *sizes, const uint32_t *group, uint32_t from,
+			  uint64_t *reached, struct heap_root_size *result)
 {
-	struct holding_size alike = { 0, 0 }; // of components in a row that the same groups reach
+	struct component_size alike = { 0, 0 }; // of components in a row that the same groups reach
 	uint64_t last = 0;
 
-	memset(reached, 0, ((size_t)holdings->components + 1) * sizeof(*reached));
-	for (uint32_t i = 0; i < holdings->graph->snapshot->root_count; i++) {
+	memset(reached, 0, ((size_t)sizes->components + 1) * sizeof(*reached));
+	for (uint32_t i = 0; i < sizes->graph->snapshot->root_count; i++) {
 		if (group[i] >= from && group[i] - from < BATCH)
-			reached[holdings->component_of_root[i]] |= UINT64_C(1) << (group[i] - from);
+			reached[sizes->component_of_root[i]] |= UINT64_C(1) << (group[i] - from);
 	}
-	for (uint32_t i = holdings->components; i-- > 0;) {
+	for (uint32_t i = sizes->components; i-- > 0;) {
 		if (!reached[i])
 			continue;
-		for (uint32_t j = holdings->first[i]; j < holdings->first[i + 1]; j++)
-			reached[holdings->targets[j]] |= reached[i];
+		for (uint32_t j = sizes->first[i]; j < sizes->first[i + 1]; j++)
+			reached[sizes->targets[j]] |= reached[i];
 		if (reached[i] != last) {
 			add_reach(last, &alike, result + from);
-			alike = (struct holding_size){ 0, 0 };
+			alike = (struct component_size){ 0, 0 };
 			last = reached[i];
 		}
-		alike.bytes += holdings->sizes[i].bytes;
-		alike.objects += holdings->sizes[i].objects;
+		alike.bytes += sizes->component_sizes[i].bytes;
+		alike.objects += sizes->component_sizes[i].objects;
 	}
 	add_reach(last, &alike, result + from);
 }
@@ -538,10 +539,10 @@ static int compare_held(const void *left, const void *right)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *measure_exclusive(const struct heap_holdings *holdings,
-					    const uint32_t *group, struct heap_holding *result)
+static struct heap_error *measure_exclusive(const struct heap_root_sizes *sizes,
+					    const uint32_t *group, struct heap_root_size *result)
 {
-	const struct heap_snapshot *snapshot = holdings->graph->snapshot;
+	const struct heap_snapshot *snapshot = sizes->graph->snapshot;
 	CLEANUP_FREE struct held *held = malloc((snapshot->root_edge_count + 1) * sizeof(*held));
 	size_t count = 0;
 
@@ -550,7 +551,7 @@ static struct heap_error *measure_exclusive(const struct heap_holdings *holdings
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
-		if (!heap_bit_get(holdings->pointed, edge->target))
+		if (!heap_bit_get(sizes->pointed, edge->target))
 			held[count++] = (struct held){ edge->target, group[edge->root] };
 	}
 	qsort(held, count, sizeof(*held), compare_held);
@@ -565,24 +566,24 @@ static struct heap_error *measure_exclusive(const struct heap_holdings *holdings
 	return NULL;
 }
 
-struct heap_error *heap_holdings_measure(const struct heap_holdings *holdings,
-					 const uint32_t *group, uint32_t count,
-					 struct heap_holding *result)
+struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *sizes,
+					   const uint32_t *group, uint32_t count,
+					   struct heap_root_size *result)
 {
 	CLEANUP_COLUMN uint64_t *reached = NULL;
 	struct heap_error *error =
-		heap_column_create((size_t)holdings->components + 1, sizeof(*reached), &reached);
+		heap_column_create((size_t)sizes->components + 1, sizeof(*reached), &reached);
 
 	if (error)
 		return error;
 	memset(result, 0, count * sizeof(*result));
 	// The same memory serves both.
-	measure_retained(holdings, group, (uint32_t *)reached, result);
+	measure_retained(sizes, group, (uint32_t *)reached, result);
 	for (uint32_t i = 0; !error && i < count; i += BATCH) {
-		error = heap_progress_report(holdings->graph->progress, "roots: what they reach", i,
+		error = heap_progress_report(sizes->graph->progress, "roots: what they reach", i,
 					     count);
 		if (!error)
-			measure_reach(holdings, group, i, reached, result);
+			measure_reach(sizes, group, i, reached, result);
 	}
-	return error ? error : measure_exclusive(holdings, group, result);
+	return error ? error : measure_exclusive(sizes, group, result);
 }
