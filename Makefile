@@ -140,7 +140,7 @@ $(BUILD)/libheaptrace.so: $(PUBLIC_TRACE) $(BUILD)/libheapgraph.a lib/api/heaptr
 		-liberty -lm -pthread
 	$(Q)ln -sf libheaptrace.so $@.0
 
-# Its large arrays are columns: dumper/writer/wrapped_malloc.c.
+# Its large arrays are columns: dumper/writer/base/wrapped_malloc.c.
 WRITER_WRAPS := $(if $(SANITIZE),,-Wl$(patsubst %,$(comma)--wrap=%,malloc calloc realloc reallocarray free))
 WRITER_WRAPS := $(subst $() ,,$(WRITER_WRAPS))
 
@@ -180,9 +180,9 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) \
 		$(LDFLAGS) $(UNIT_LIBS) $(LIBS)
 
-$(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/supervisor.o $(BUILD)/dumper/writer/bounds.o
+$(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
-$(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/pieces.o
+$(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/base/pieces.o
 
 $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/host/filter.o
 $(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o base/system.o base/vdso.o)

@@ -5,13 +5,13 @@
  * Started by libheapsnap.so alone; dumper/base/protocol.h says how. It is a program of its own
  * so that its memory, its threads and its crashes are not those of the program.
  */
-#include "dumper/writer/bounds.h"
+#include "dumper/writer/base/bounds.h"
 #include "dumper/writer/infer/containers.h"
 #include "dumper/writer/output_file.h"
 #include "dumper/writer/scan/globals.h"
 #include "dumper/writer/infer/infer.h"
-#include "dumper/writer/supervisor.h"
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/supervisor.h"
+#include "dumper/writer/base/progress.h"
 #include "dumper/writer/scan/stacks.h"
 #include "dumper/writer/store.h"
 #include "dumper/writer/unfreed.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/store.h"
 
-#include "dumper/writer/bounds.h"
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/bounds.h"
+#include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/prune.h"
 #include "dumper/writer/scan/samples.h"
 #include "lib/base/cleanup.h"

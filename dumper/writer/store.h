@@ -4,7 +4,7 @@
 
 /** Hands what a capture has found to lib/'s snapshot, and that to a file. */
 
-#include "dumper/writer/capture.h"
+#include "dumper/writer/scan/capture.h"
 
 HEAP_MUST_CHECK
 struct heap_error *store_snapshot(struct capture *capture, int descriptor);

@@ -2,7 +2,7 @@
 // Work that crashes, hangs or runs out of memory by a module's symbols is done without them.
 #include "t/unit/unit.h"
 
-#include "dumper/writer/supervisor.h"
+#include "dumper/writer/base/supervisor.h"
 
 #include <signal.h>
 #include <stdbool.h>

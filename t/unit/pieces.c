@@ -2,7 +2,7 @@
 // Pieces of work: done by several threads, joined once each, in order, one at a time.
 #include "t/unit/unit.h"
 
-#include "dumper/writer/pieces.h"
+#include "dumper/writer/base/pieces.h"
 #include "lib/base/parallel.h"
 
 #include <sched.h>

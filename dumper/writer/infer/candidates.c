@@ -4,7 +4,7 @@
  */
 #include "dumper/writer/infer/naming.h"
 
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 
 #include <stdlib.h>
 

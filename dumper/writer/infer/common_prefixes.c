@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/common_prefixes.h"
 
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>

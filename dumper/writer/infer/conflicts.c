@@ -8,7 +8,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>

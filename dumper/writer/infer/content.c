@@ -11,7 +11,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 
 #include <string.h>
 

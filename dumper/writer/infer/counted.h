@@ -8,7 +8,7 @@
  * Operator new Cookies"). No debug information has such types, so they are made here.
  */
 
-#include "dumper/writer/capture.h"
+#include "dumper/writer/scan/capture.h"
 
 enum {
 	COUNTED_START = 8, /**< bytes before the elements; more only at alignments beyond 8 */

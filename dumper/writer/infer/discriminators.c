@@ -12,7 +12,7 @@
  */
 #include "dumper/writer/infer/common_prefixes.h"
 
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>

@@ -39,9 +39,9 @@
 #include "dumper/alloc/header.h"
 #include "dumper/writer/infer/common_prefixes.h"
 #include "dumper/writer/infer/counted.h"
-#include "dumper/writer/supervisor.h"
-#include "dumper/writer/progress.h"
-#include "dumper/writer/scan/libc_blocks.h"
+#include "dumper/writer/base/supervisor.h"
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/libc_blocks.h"
 
 #include "lib/base/cleanup.h"
 

@@ -11,7 +11,7 @@
  * names others in turn, until nothing changes. infer.c has the method and its risks.
  */
 
-#include "dumper/writer/capture.h"
+#include "dumper/writer/scan/capture.h"
 
 /** Where classes' vtables are, so that a block's first word can be looked up. */
 struct vtables;

@@ -4,7 +4,7 @@
  */
 #include "dumper/writer/infer/layout.h"
 
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 
 #include <stdlib.h>
 

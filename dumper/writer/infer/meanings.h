@@ -7,7 +7,7 @@
  * have pointers to, as variables, parameters, or what they return.
  */
 
-#include "dumper/writer/capture.h"
+#include "dumper/writer/scan/capture.h"
 
 enum {
 	/** Functions inlined into each other are asked from the inside out, so many at most. */

@@ -7,7 +7,7 @@
  */
 #include "dumper/writer/infer/naming.h"
 
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 
 enum {
 	MANY_SIZES = 3, // a site with so many is not one that makes single structs

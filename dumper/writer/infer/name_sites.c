@@ -5,7 +5,7 @@
  */
 #include "dumper/writer/infer/naming.h"
 
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 
 enum {
 	BALLOTS = 8, // different names that are counted

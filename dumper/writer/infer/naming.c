@@ -8,8 +8,8 @@
  */
 #include "dumper/writer/infer/naming.h"
 
-#include "dumper/writer/pieces.h"
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/pieces.h"
+#include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  */
 #include "dumper/writer/infer/common_prefixes.h"
 
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 
 #include <stdlib.h>
 

@@ -14,7 +14,7 @@
  * of libc only those count that point to a block's start.
  */
 
-#include "dumper/writer/capture.h"
+#include "dumper/writer/scan/capture.h"
 
 /** Global, static and thread-local variables. */
 HEAP_MUST_CHECK

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/modules.h"
 
-#include "dumper/writer/supervisor.h"
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/supervisor.h"
+#include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
 #include "lib/dwarf/dwarf_types.h"

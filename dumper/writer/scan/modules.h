@@ -11,7 +11,7 @@
  */
 
 #include "dumper/writer/scan/image.h"
-#include "dumper/writer/strings.h"
+#include "dumper/writer/base/strings.h"
 #include "lib/dwarf/debug.h"
 #include "lib/dwarf/elf_file.h"
 #include "lib/dwarf/lines.h"

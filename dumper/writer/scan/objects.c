@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/objects.h"
 
-#include "dumper/writer/pieces.h"
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/pieces.h"
+#include "dumper/writer/base/progress.h"
 
 #include <pthread.h>
 #include <stdlib.h>

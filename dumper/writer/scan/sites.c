@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/sites.h"
 
-#include "dumper/writer/capture.h"
+#include "dumper/writer/scan/capture.h"
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/infer/meanings.h"
 #include "lib/base/cleanup.h"

@@ -11,7 +11,7 @@
  * name, and nothing that it holds.
  */
 
-#include "dumper/writer/capture.h"
+#include "dumper/writer/scan/capture.h"
 
 /** Finds all frames, the variables that are live in them, and what registers hold. */
 HEAP_MUST_CHECK

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/progress.h"
+#include "dumper/writer/base/progress.h"
 
 #include <fcntl.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/strings.h"
+#include "dumper/writer/base/strings.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/bounds.h"
+#include "dumper/writer/base/bounds.h"
 
 #include "lib/base/cleanup.h"
 #include "lib/base/memory_left.h"

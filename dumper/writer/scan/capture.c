@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/capture.h"
+#include "dumper/writer/scan/capture.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include "dumper/writer/scan/objects.h"
 #include "dumper/writer/scan/roots.h"
 #include "dumper/writer/scan/sites.h"
-#include "dumper/writer/strings.h"
+#include "dumper/writer/base/strings.h"
 #include "lib/snapshot/snapshot.h"
 
 struct capture {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/pieces.h"
+#include "dumper/writer/base/pieces.h"
 
 #include "lib/base/parallel.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/supervisor.h"
+#include "dumper/writer/base/supervisor.h"
 
-#include "dumper/writer/bounds.h"
+#include "dumper/writer/base/bounds.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/scan/libc_blocks.h"
+#include "dumper/writer/infer/libc_blocks.h"
 
 #include <string.h>
 
