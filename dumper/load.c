@@ -5,9 +5,10 @@
  */
 #include "dumper/capture/automatic.h"
 #include "dumper/stacks/backtraces.h"
+#include "dumper/alloc/epochs.h"
 #include "dumper/alloc/next_allocator.h"
 #include "dumper/host/deepbind.h"
-#include "dumper/alloc/first.h"
+#include "dumper/host/first.h"
 #include "dumper/host/go_runtime.h"
 #include "dumper/base/process.h"
 #include "dumper/base/report.h"
@@ -30,6 +31,7 @@ __attribute__((constructor)) static void load(void)
 	heapsnap_report_init();
 	heapsnap_settings_read();
 	heapsnap_process_init();
+	heapsnap_epochs_init();
 	heapsnap_first_init();
 	heapsnap_backtraces_init();
 	heapsnap_trigger_init();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/alloc/blocks.h"
 
-#include "dumper/capture/automatic.h"
+#include "dumper/alloc/epochs.h"
 #include "dumper/base/system.h"
 #include "dumper/trace/trace.h"
 
@@ -184,11 +184,13 @@ static bool is_too_large(size_t size)
 // When the bytes left have run out: whether this allocation is sampled.
 static bool begin_stretch(void)
 {
-	uint64_t beyond = 0 - heapsnap_bytes_left;
-	bool is_sampled = heapsnap_sampling_refill();
+	struct heapsnap_stretch ended;
+	bool is_sampled = heapsnap_sampling_refill(&ended);
 
+	heapsnap_backtraces_earn(ended.bytes, ended.last);
 	look_at_clock();
-	heapsnap_automatic_look(beyond + heapsnap_bytes_left);
+	if (heapsnap_each_stretch)
+		heapsnap_each_stretch(ended.last + heapsnap_bytes_left);
 	return is_sampled;
 }
 

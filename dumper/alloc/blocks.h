@@ -17,9 +17,9 @@
 
 #include "dumper/stacks/backtraces.h"
 #include "dumper/alloc/next_allocator.h"
-#include "dumper/alloc/header.h"
+#include "dumper/base/header.h"
 #include "dumper/base/process.h"
-#include "dumper/stacks/sampling.h"
+#include "dumper/trace/sampling.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #include "dumper/heapsnap.h"
 
 #include "dumper/alloc/blocks.h"
-#include "dumper/alloc/first.h"
+#include "dumper/host/first.h"
 
 #include <dlfcn.h>
 #include <malloc.h>

@@ -53,7 +53,11 @@ void heapsnap_blocks_begin(void)
 // When the bytes left have run out, of a block that has just been made; NULL is fine.
 static void *look_at(void *block, size_t size, uint64_t site, bool moved)
 {
-	if (heapsnap_sampling_refill() && block && heapsnap_trace_is_on())
+	struct heapsnap_stretch ended;
+	bool is_sampled = heapsnap_sampling_refill(&ended);
+
+	heapsnap_backtraces_earn(ended.bytes, ended.last);
+	if (is_sampled && block && heapsnap_trace_is_on())
 		heapsnap_watch(block, size, site, moved);
 	return block;
 }

@@ -4,7 +4,7 @@
 
 /**
  * An ELF note by which other processes recognise the library in memory, whatever its file is
- * called and wherever it has been copied to, and find its announcement (dumper/capture/announce.h).
+ * called and wherever it has been copied to, and find its announcement (dumper/host/announce.h).
  *
  * The note lies in the first page of the library; its owner is HEAPSNAP_NOTE_OWNER, its type
  * HEAPSNAP_NOTE_TYPE, its description a struct heapsnap_note.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/base/process.h"
 
-#include "dumper/alloc/blocks.h"
 #include "dumper/base/settings.h"
 #include "dumper/base/system.h"
 
@@ -21,8 +20,6 @@ char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 static char writer_tunables[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
 
 char *heapsnap_writer_environment[5] = { writer_tunables };
-
-static uint64_t *epochs; // [HEAPSNAP_EPOCHS]
 
 static size_t guarded_size(size_t bytes)
 {
@@ -170,33 +167,4 @@ void heapsnap_process_init(void)
 	dl_iterate_phdr(note_tls_module, process);
 	process->threads =
 		(uint64_t)heapsnap_reserve(HEAPSNAP_THREADS * sizeof(struct heapsnap_thread));
-	epochs = heapsnap_reserve(HEAPSNAP_EPOCHS * sizeof(*epochs));
-	process->epochs = (uint64_t)epochs;
-	if (epochs)
-		epochs[0] = process->start_time_ns;
-}
-
-void heapsnap_begin_epoch(uint64_t time_ns)
-{
-	uint32_t epoch = __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_RELAXED);
-
-	if (!epochs || epoch + 1 >= HEAPSNAP_EPOCHS)
-		return;
-	// Two threads may begin one at the same time: both would write nearly the same time.
-	__atomic_store_n(&epochs[epoch + 1], time_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&heapsnap_process.epoch, epoch + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&heapsnap_hot.birth, heapsnap_extent(0, epoch + 1, 0, 0),
-			 __ATOMIC_RELAXED);
-}
-
-bool heapsnap_begin_checkpoint(void)
-{
-	uint32_t before = __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_RELAXED), now;
-
-	heapsnap_begin_epoch(heapsnap_realtime_ns());
-	now = __atomic_load_n(&heapsnap_process.epoch, __ATOMIC_RELAXED);
-	if (now == before)
-		return false;
-	__atomic_store_n(&heapsnap_process.checkpoint_ns, epochs[now], __ATOMIC_RELAXED);
-	return true;
 }

@@ -17,14 +17,6 @@ extern struct heapsnap_process heapsnap_process;
 /** What this thread's realloc is moving. */
 extern __thread struct heapsnap_move heapsnap_move;
 
-enum {
-#ifdef HEAPSNAP_UNTRACKED
-	HEAPSNAP_TAKES_SNAPSHOTS = 0, /**< this is the library for traces alone (untracked.h) */
-#else
-	HEAPSNAP_TAKES_SNAPSHOTS = 1,
-#endif
-};
-
 /** Absolute path of heapsnap-writer. */
 extern char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 
@@ -51,11 +43,5 @@ const void *heapsnap_library_base(void);
 
 /** Fills it all in, once, when the library is loaded. */
 void heapsnap_process_init(void);
-
-/** Begins one now, and notes when as the checkpoint. @return false if there can be no more */
-bool heapsnap_begin_checkpoint(void);
-
-/** Begins a new birth epoch, at @p time_ns since 1970. async-signal-safe. */
-void heapsnap_begin_epoch(uint64_t time_ns);
 
 #endif

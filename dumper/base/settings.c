@@ -2,10 +2,9 @@
 #include "dumper/base/settings.h"
 
 #include "dumper/base/units.h"
-#include "dumper/base/process.h"
+#include "dumper/base/protocol.h"
 #include "dumper/base/report.h"
 #include "dumper/base/system.h"
-#include "dumper/stacks/unwind.h"
 
 #include <signal.h>
 #include <stdlib.h>

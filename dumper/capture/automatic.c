@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/capture/automatic.h"
 
+#include "dumper/alloc/epochs.h"
 #include "dumper/base/units.h"
 #include "dumper/alloc/blocks.h"
 #include "dumper/capture/at_exit.h"
@@ -12,6 +13,7 @@
 #include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
 #include "dumper/capture/timer.h"
+#include "dumper/trace/sampling.h"
 #include "dumper/trace/trace.h"
 
 #include <errno.h>
@@ -188,6 +190,16 @@ static int set(const struct setting *setting, const char *value)
 	return setting->set(value) ? 0 : -EINVAL;
 }
 
+// heapsnap_each_stretch, from the slow path of allocation.
+static void look(uint64_t bytes)
+{
+	heapsnap_signals_look_sometimes();
+	if (heapsnap_automatic.every_ns > 0)
+		heapsnap_timer_start(); // in a child of fork() it has ended
+	if (heapsnap_automatic.growth_bytes | heapsnap_automatic.growth_percent)
+		heapsnap_growth_look(bytes);
+}
+
 void heapsnap_automatic_init(void)
 {
 	if (getauxval(AT_SECURE))
@@ -203,6 +215,7 @@ void heapsnap_automatic_init(void)
 						: settings[i].complaint);
 	}
 	is_loaded = true;
+	heapsnap_each_stretch = look;
 	heapsnap_trace_init();
 }
 
@@ -220,13 +233,4 @@ HEAPSNAP_API int heapsnap_set(const char *name, const char *value)
 HEAPSNAP_API int heapsnap_checkpoint(void)
 {
 	return heapsnap_begin_checkpoint() ? 0 : -ENOSPC;
-}
-
-void heapsnap_automatic_look(uint64_t bytes)
-{
-	heapsnap_signals_look_sometimes();
-	if (heapsnap_automatic.every_ns > 0)
-		heapsnap_timer_start(); // in a child of fork() it has ended
-	if (heapsnap_automatic.growth_bytes | heapsnap_automatic.growth_percent)
-		heapsnap_growth_look(bytes);
 }

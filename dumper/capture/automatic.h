@@ -39,11 +39,4 @@ extern struct heapsnap_automatic heapsnap_automatic __attribute__((visibility("h
 /** Reads the environment, and begins. A set-user-id program's is not read. */
 void heapsnap_automatic_init(void);
 
-/**
- * For the slow path of allocation, which comes each HEAPSNAP_STRETCH bytes or sooner.
- *
- * @param bytes  the most that the thread has allocated since, or will before the next time
- */
-void heapsnap_automatic_look(uint64_t bytes);
-
 #endif

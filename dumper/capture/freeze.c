@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/capture/freeze.h"
 
+#include "dumper/alloc/epochs.h"
 #include "dumper/capture/frozen.h"
 #include "dumper/capture/gate.h"
 #include "dumper/capture/hold.h"

@@ -4,6 +4,7 @@
 #include "dumper/capture/automatic.h"
 #include "dumper/alloc/blocks.h"
 #include "dumper/capture/context.h"
+#include "dumper/base/owner.h"
 #include "dumper/base/process.h"
 #include "dumper/base/system.h"
 #include "dumper/capture/trigger.h"
@@ -154,8 +155,7 @@ void heapsnap_growth_look(uint64_t bytes)
 
 	if (base_is_known && allocated < __atomic_load_n(&state->next_check, __ATOMIC_RELAXED))
 		return;
-	if (!heapsnap_trigger_is_own_process() ||
-	    __atomic_exchange_n(&state->measuring, 1, __ATOMIC_ACQUIRE))
+	if (!heapsnap_is_owner() || __atomic_exchange_n(&state->measuring, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (!base_is_known)
 		measure();

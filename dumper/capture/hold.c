@@ -4,7 +4,7 @@
 #include "dumper/capture/gate.h"
 #include "dumper/base/process.h"
 #include "dumper/base/system.h"
-#include "dumper/capture/waiter.h"
+#include "dumper/base/waiter.h"
 
 #include <elf.h>
 #include <errno.h>

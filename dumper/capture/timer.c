@@ -2,10 +2,11 @@
 #include "dumper/capture/timer.h"
 
 #include "dumper/capture/automatic.h"
+#include "dumper/base/owner.h"
 #include "dumper/base/process.h"
 #include "dumper/base/system.h"
 #include "dumper/capture/trigger.h"
-#include "dumper/capture/waiter.h"
+#include "dumper/base/waiter.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -140,8 +141,7 @@ void heapsnap_timer_start(void)
 
 	if (!state && (heapsnap_automatic.every_ns == 0 || !init()))
 		return;
-	if (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE) ||
-	    !heapsnap_trigger_is_own_process())
+	if (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE) || !heapsnap_is_owner())
 		return;
 	heapsnap_block_signals(&mask);
 	if (__atomic_exchange_n(&state->started, 1, __ATOMIC_ACQ_REL) == 0 &&
@@ -160,7 +160,7 @@ void heapsnap_timer_changed(void)
 
 void heapsnap_timer_stop(void)
 {
-	if (!state || !heapsnap_trigger_is_own_process())
+	if (!state || !heapsnap_is_owner())
 		return;
 	__atomic_store_n(&state->stop, 1, __ATOMIC_RELEASE);
 	heapsnap_timer_changed();

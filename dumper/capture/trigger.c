@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/capture/trigger.h"
 
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 #include "dumper/capture/automatic.h"
 #include "dumper/capture/context.h"
-#include "dumper/alloc/first.h"
+#include "dumper/host/first.h"
 #include "dumper/capture/freeze.h"
 #include "dumper/host/go_runtime.h"
 #include "dumper/heapsnap.h"
 #include "dumper/capture/hold.h"
 #include "dumper/capture/retention.h"
+#include "dumper/base/owner.h"
 #include "dumper/base/process.h"
 #include "dumper/base/report.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
 #include "dumper/base/system.h"
-#include "dumper/capture/waiter.h"
+#include "dumper/base/waiter.h"
 
 #include <errno.h>
-#include <linux/kcmp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -34,7 +34,6 @@ enum {
 
 // What a child must not inherit: the kernel clears it in one (MADV_WIPEONFORK).
 struct state {
-	uint32_t pid;     // of the process that this is about; 0 in a child that is new to it
 	uint32_t busy;    // futex: 1 while a snapshot is being taken or written
 	uint32_t waiting; // signals that came meanwhile, and are served next
 	uint32_t refused; // beyond MAX_WAITING
@@ -51,45 +50,18 @@ struct state {
 
 static struct state *state;
 static struct heapsnap_waiter waiter;
-static bool clears_itself;
-
-// A child of vfork() runs in the memory of its parent.
-static bool shares_memory(uint32_t pid)
-{
-	long parent = heapsnap_system(SYS_getppid, 0, 0, 0, 0, 0, 0);
-
-	return HEAPSNAP_SYSTEM_5(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
-}
 
 // Begins anew in a child of fork().
-static void adopt(uint32_t pid)
+static void begin_anew(bool is_wiped)
 {
-	if (!clears_itself)
-		memset(state, 0, sizeof(*state)); // a kernel before 4.14
-	__atomic_store_n(&state->pid, pid, __ATOMIC_RELEASE);
+	if (!is_wiped)
+		memset(state, 0, sizeof(*state));
 	heapsnap_announce_child();
-}
-
-// A child of fork() begins anew; one of vfork() would take for its own what is its parent's.
-static bool own_process(void)
-{
-	uint32_t pid = (uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	uint32_t owner;
-
-	if (!state)
-		return false;
-	owner = __atomic_load_n(&state->pid, __ATOMIC_ACQUIRE);
-	if (owner == pid)
-		return true;
-	if ((owner != 0 && clears_itself) || shares_memory(pid))
-		return false;
-	adopt(pid);
-	return true;
 }
 
 static bool may_take(void)
 {
-	return !heapsnap_sandbox_forbids_snapshots() && own_process();
+	return !heapsnap_sandbox_forbids_snapshots() && heapsnap_is_owner();
 }
 
 static bool begin(void)
@@ -126,7 +98,7 @@ static void finish(int result)
 // Freezes the program. @return pid of the frozen copy, or -errno
 static long freeze(void)
 {
-	heapsnap_process.pid = state->pid;
+	heapsnap_process.pid = heapsnap_owner_pid();
 	heapsnap_process.serial = state->serial;
 	// Where the oldest go their numbers must stay taken, or the files would be out of order.
 	heapsnap_process.first_number = heapsnap_automatic.keep ? state->next_number : 0;
@@ -289,7 +261,7 @@ static void wait_in_turn(void)
 static void triggered(int number, siginfo_t *info, void *context)
 {
 	if (heapsnap_sandbox_forbids_snapshots() || heapsnap_signals_take_default(number, info) ||
-	    !own_process())
+	    !heapsnap_is_owner())
 		return;
 	if (begin()) {
 		take(heapsnap_settings.file, context);
@@ -323,33 +295,26 @@ static void begin_child(void)
 {
 	if (!state || heapsnap_sandbox_forbids_snapshots())
 		return;
-	adopt((uint32_t)heapsnap_system(SYS_getpid, 0, 0, 0, 0, 0, 0));
+	heapsnap_owner_fork();
 	heapsnap_signals_look();
 }
 
 void heapsnap_trigger_init(void)
 {
-	void *page = heapsnap_reserve(sizeof(*state));
+	struct state *page = heapsnap_reserve_own(sizeof(*state));
 
 	if (!page || heapsnap_process.threads == 0 ||
-	    heapsnap_waiter_init(&waiter, &((struct state *)page)->waiter) != 0) {
+	    heapsnap_waiter_init(&waiter, &page->waiter) != 0 || !heapsnap_owner_init(begin_anew)) {
 		heapsnap_report(NULL, "out of memory", "; no snapshots can be taken");
 		return;
 	}
 	heapsnap_hold_init();
-	clears_itself = madvise(page, sizeof(*state), MADV_WIPEONFORK) == 0;
 	state = page;
-	state->pid = (uint32_t)getpid();
-	heapsnap_announce(heapsnap_settings.signal, install_handler());
+	heapsnap_announce(heapsnap_settings.signal, install_handler(), heapsnap_first());
 	pthread_atfork(NULL, NULL, begin_child);
 }
 
 // --- without being asked ------------------------------------------------------------
-
-bool heapsnap_trigger_is_own_process(void)
-{
-	return own_process();
-}
 
 uint32_t heapsnap_trigger_count(void)
 {
@@ -385,7 +350,7 @@ static void wait_until_written(void)
 
 void heapsnap_trigger_rest(void)
 {
-	if (!own_process())
+	if (!heapsnap_is_owner())
 		return;
 	wait_until_written();
 	heapsnap_waiter_join(&waiter);
@@ -437,7 +402,7 @@ HEAPSNAP_API int heapsnap_dump(const char *name)
 
 HEAPSNAP_API int heapsnap_wait(void)
 {
-	if (!own_process())
+	if (!heapsnap_is_owner())
 		return -ENOENT;
 	wait_until_written();
 	return state->has_asked ? state->writing : -ENOENT;

@@ -19,9 +19,6 @@
 /** Installs the handler, unless the program has one of its own by now. */
 void heapsnap_trigger_init(void);
 
-/** False in a child of vfork(), which runs in its parent's memory. async-signal-safe. */
-bool heapsnap_trigger_is_own_process(void);
-
 /** Waits until no snapshot is being written, and the thread that waits for it has ended. */
 void heapsnap_trigger_rest(void);
 

@@ -7,13 +7,13 @@
  *
  * The library in a process is recognised by the device and inode of the one beside this program,
  * or by its note (dumper/base/note.h). It answers by a structure in its memory and, for those who may
- * not read that, by the name and the permissions of a mapping (dumper/capture/announce.h).
+ * not read that, by the name and the permissions of a mapping (dumper/host/announce.h).
  *
  * A hostile process can forge all of it, and gets no more by that than a signal of its own choice
  * among those that a library of ours takes.
  */
 
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 #include "dumper/command/maps.h"
 #include "dumper/command/process.h"
 #include "lib/base/error.h"

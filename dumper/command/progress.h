@@ -6,7 +6,7 @@
  * How the snapshots of another process go, read from its memory or from that of its frozen copy.
  */
 
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 #include "dumper/command/announcement.h"
 #include "dumper/command/process.h"
 #include "dumper/base/protocol.h"

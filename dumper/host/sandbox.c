@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/host/sandbox.h"
 
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 #include "dumper/host/filter.h"
 #include "dumper/heapsnap.h"
-#include "dumper/capture/trigger.h"
+#include "dumper/base/owner.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -106,7 +106,7 @@ static void note(const struct sock_fprog *filter)
 	if (heapsnap_sandbox_forbids_snapshots() || (filter && lets_snapshots_be_taken(filter)))
 		return;
 	__atomic_store_n(&forbids_snapshots, true, __ATOMIC_RELEASE);
-	if (heapsnap_trigger_is_own_process())
+	if (heapsnap_is_owner())
 		heapsnap_announce_sandbox();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/host/signals.h"
 
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 #include "dumper/host/go_runtime.h"
 #include "dumper/heapsnap.h"
 #include "dumper/base/process.h"
@@ -9,7 +9,7 @@
 #include "dumper/host/sandbox.h"
 #include "dumper/base/settings.h"
 #include "dumper/base/system.h"
-#include "dumper/capture/trigger.h"
+#include "dumper/base/owner.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -253,7 +253,7 @@ void heapsnap_signals_look_sometimes(void)
 		return;
 	if (interval < LOOK_NS)
 		__atomic_store_n(&interval_ns, 2 * interval, __ATOMIC_RELAXED);
-	if (heapsnap_trigger_is_own_process())
+	if (heapsnap_is_owner())
 		heapsnap_signals_look();
 }
 
@@ -268,7 +268,7 @@ static void changed(int number)
 // Asks the kernel, which a sandbox may not allow.
 static bool is_own_process(void)
 {
-	return !heapsnap_sandbox_forbids_snapshots() && heapsnap_trigger_is_own_process();
+	return !heapsnap_sandbox_forbids_snapshots() && heapsnap_is_owner();
 }
 
 // The action that the program is shown where the kernel has @p action.

@@ -5,7 +5,7 @@
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/base/process.h"
 #include "dumper/base/report.h"
-#include "dumper/stacks/sampling.h"
+#include "dumper/trace/sampling.h"
 #include "dumper/base/settings.h"
 #include "dumper/trace/trace.h"
 #include "dumper/stacks/wrappers.h"

@@ -21,8 +21,9 @@
  * Everything but heapsnap_backtraces_init() is async-signal-safe.
  */
 
-#include "dumper/alloc/header.h"
+#include "dumper/base/header.h"
 #include "dumper/stacks/unwind.h"
+#include "dumper/trace/sampling.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,14 +148,6 @@ void heapsnap_backtraces_earn(uint64_t bytes, uint64_t last);
  */
 struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, struct heapsnap_frame frame,
 					bool is_sampled);
-
-/** What is known of a sample. */
-struct heapsnap_sampled {
-	uint32_t backtrace; /**< 0: the block is none */
-	uint32_t number;    /**< in the trace; 0: none */
-	uint64_t time_ns;   /**< when it was allocated: monotonic */
-	uint32_t thread;    /**< that has allocated it */
-};
 
 /**
  * Notes that a block is a sample.

@@ -19,14 +19,10 @@
  * async-signal-safe, after heapsnap_unwind_init(). x86-64 alone; elsewhere walks are empty.
  */
 
+#include "dumper/base/settings.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#if defined(__x86_64__)
-#define HEAPSNAP_UNWINDS 1
-#else
-#define HEAPSNAP_UNWINDS 0
-#endif
 
 enum {
 	HEAPSNAP_STACK_PAGE = 4096,

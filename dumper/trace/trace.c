@@ -3,13 +3,13 @@
 
 #include "dumper/base/process.h"
 #include "dumper/base/report.h"
-#include "dumper/stacks/sampling.h"
+#include "dumper/trace/sampling.h"
 #include "dumper/base/settings.h"
 #include "dumper/host/signals.h"
 #include "dumper/base/system.h"
 #include "dumper/trace/trace_file.h"
-#include "dumper/capture/trigger.h"
-#include "dumper/capture/waiter.h"
+#include "dumper/base/owner.h"
+#include "dumper/base/waiter.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -175,7 +175,7 @@ bool heapsnap_trace_is_on(void)
 		return false;
 	if (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE))
 		return !has_to_stop();
-	if (!heapsnap_trigger_is_own_process())
+	if (!heapsnap_is_owner())
 		return false;
 	heapsnap_block_signals(&mask);
 	if (__atomic_exchange_n(&state->started, 1, __ATOMIC_ACQ_REL) == 0) {
@@ -338,7 +338,7 @@ int heapsnap_trace_set(const char *value)
 static void toggle(int number, siginfo_t *info, void *context)
 {
 	(void)context;
-	if (heapsnap_signals_take_default(number, info) || !heapsnap_trigger_is_own_process())
+	if (heapsnap_signals_take_default(number, info) || !heapsnap_is_owner())
 		return;
 	if (!__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
 		begin();

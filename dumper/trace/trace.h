@@ -18,7 +18,7 @@
  * async-signal-safe.
  */
 
-#include "dumper/stacks/backtraces.h"
+#include "dumper/trace/sampling.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * Looks like a program in Go that does not use cgo: it has Go's note, and installs a handler without
  * libc when it starts. Then it sleeps.
  */
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 
 #include <dlfcn.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
  * which only the library's announcement gives.
  */
 // CFLAGS: -D_GNU_SOURCE -Wno-deprecated-declarations
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
  * It prints "ready", and on its next line of input how many signals came.
  */
 #define _GNU_SOURCE
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 #include "dumper/base/note.h"
 
 #include <fcntl.h>

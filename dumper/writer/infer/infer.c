@@ -36,7 +36,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
-#include "dumper/alloc/header.h"
+#include "dumper/base/header.h"
 #include "dumper/writer/infer/common_prefixes.h"
 #include "dumper/writer/infer/counted.h"
 #include "dumper/writer/base/supervisor.h"

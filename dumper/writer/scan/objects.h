@@ -5,7 +5,7 @@
 /**
  * The live blocks of the frozen copy, by address; and whose block an address lies in.
  *
- * Blocks are found by their signed headers (dumper/alloc/header.h): every 16th byte of private
+ * Blocks are found by their signed headers (dumper/base/header.h): every 16th byte of private
  * anonymous memory is looked at, live blocks are stepped over. For the way back, from an
  * address to its block, each range of memory has a bit per 16 bytes, set where a block
  * starts, and a running count per 1 KiB:
@@ -19,7 +19,7 @@
  * pieces lie in ends where the first of them begins.
  */
 
-#include "dumper/alloc/header.h"
+#include "dumper/base/header.h"
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/reallocations.h"
 #include "dumper/writer/scan/object_kinds.h"

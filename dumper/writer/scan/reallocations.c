@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/reallocations.h"
 
-#include "dumper/alloc/header.h"
+#include "dumper/base/header.h"
 
 #include <stdlib.h>
 

@@ -35,12 +35,32 @@ static inline __attribute__((always_inline)) bool heapsnap_take_bytes(uint64_t s
 	return !too_many;
 }
 
+/** What a thread has allocated since it last took the slow path. */
+struct heapsnap_stretch {
+	uint64_t bytes;
+	uint64_t last; /**< of these, those of the last block at least */
+};
+
 /**
  * After an allocation has taken more than was left: sets heapsnap_bytes_left anew.
  *
- * @return whether the allocation is sampled
+ * @return true if the allocation is sampled
  */
-bool heapsnap_sampling_refill(void);
+bool heapsnap_sampling_refill(struct heapsnap_stretch *ended);
+
+/**
+ * Called on the slow path of allocation of blocks with a header, each HEAPSNAP_STRETCH bytes of a thread or sooner. It gets
+ * the most that the thread has allocated since, or will before the next call. NULL: nobody is.
+ */
+extern void (*heapsnap_each_stretch)(uint64_t bytes);
+
+/** A sampled allocation. */
+struct heapsnap_sampled {
+	uint32_t backtrace; /**< 0: the block is not a sample */
+	uint32_t number;    /**< in the trace; 0: none */
+	uint64_t time_ns;   /**< of the allocation: monotonic */
+	uint32_t thread;    /**< that allocated it */
+};
 
 /** Has heapsnap_sampling_thread() asked anew in children of fork(). At load time. */
 void heapsnap_sampling_init(void);

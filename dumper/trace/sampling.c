@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/stacks/sampling.h"
+#include "dumper/trace/sampling.h"
 
-#include "dumper/stacks/backtraces.h"
 #include "dumper/base/process.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/base/settings.h"
 #include "dumper/base/system.h"
-#include "dumper/trace/trace.h"
 
 #include <pthread.h>
 
 __thread uint64_t heapsnap_bytes_left;
+void (*heapsnap_each_stretch)(uint64_t bytes);
 
 static __thread uint64_t stretch; // bytes that were left the last time
 static __thread uint64_t beyond;  // bytes from the end of the stretch to the next sample
@@ -50,17 +49,16 @@ static uint64_t draw_distance(void)
 	return (uint64_t)(negative_logarithm(next_random() | 1) * (double)mean);
 }
 
-bool heapsnap_sampling_refill(void)
+bool heapsnap_sampling_refill(struct heapsnap_stretch *ended)
 {
 	uint64_t taken = 0 - heapsnap_bytes_left; // beyond the stretch
 	bool is_sampled = false;
 
-	heapsnap_backtraces_earn(stretch + taken, taken);
-
+	*ended = (struct heapsnap_stretch){ .bytes = stretch + taken, .last = taken };
 	if (random_state == 0) {
-		random_state = (heapsnap_trace_now_ns() ^ (uint64_t)&random_state) *
-				       heapsnap_process.secret |
-			       1;
+		random_state =
+			(heapsnap_coarse_ns() ^ (uint64_t)&random_state) * heapsnap_process.secret |
+			1;
 		beyond = draw_distance();
 	}
 	if (beyond < taken) {

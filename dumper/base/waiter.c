@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/capture/waiter.h"
+#include "dumper/base/waiter.h"
 
 #include "dumper/base/process.h"
 #include "dumper/base/system.h"

@@ -8,7 +8,7 @@
  * other does not have must serve its blocks, and the user is told.
  */
 
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 
 #include <stdbool.h>
 #include <stddef.h>

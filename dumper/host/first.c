@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/alloc/first.h"
+#include "dumper/host/first.h"
 
 #include "dumper/heapsnap.h"
 #include "dumper/base/process.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/capture/announce.h"
+#include "dumper/host/announce.h"
 
-#include "dumper/alloc/first.h"
 #include "dumper/base/process.h"
 #include "dumper/base/settings.h"
 #include "dumper/base/system.h"
@@ -64,7 +63,8 @@ static void map_name(int signal)
 		named = NULL;
 }
 
-void heapsnap_announce(int signal, enum heapsnap_handler handler)
+void heapsnap_announce(int signal, enum heapsnap_handler handler,
+		       enum heapsnap_whose_malloc allocator)
 {
 	struct heapsnap_announcement *all = &heapsnap_announcement;
 
@@ -73,7 +73,7 @@ void heapsnap_announce(int signal, enum heapsnap_handler handler)
 	all->address = (uint64_t)all;
 	all->pid = (uint32_t)getpid();
 	all->signal = (uint32_t)signal;
-	all->allocator = heapsnap_first();
+	all->allocator = allocator;
 	heapsnap_format_text(all->allocator_file, all->allocator_file + sizeof(all->allocator_file),
 			     heapsnap_process.other_malloc);
 	all->takes_snapshots =

@@ -97,9 +97,11 @@ extern struct heapsnap_announcement heapsnap_announcement __attribute__((visibil
 /**
  * Fills it in, and maps the name. Once, when the library is set up.
  *
- * @param signal  number, or 0
+ * @param signal     number, or 0
+ * @param allocator  the program's
  */
-void heapsnap_announce(int signal, enum heapsnap_handler handler);
+void heapsnap_announce(int signal, enum heapsnap_handler handler,
+		       enum heapsnap_whose_malloc allocator);
 
 /** The handler's state has been looked at, and may have changed. async-signal-safe. */
 void heapsnap_announce_handler(enum heapsnap_handler handler);
