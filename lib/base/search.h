@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_SEARCH_H
+#define HEAP_SEARCH_H
+
+/** Binary search. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * The first index in [@p first, @p end) for which a condition does not hold, or @p end; the
+ * condition must hold for a prefix of the range only (std::partition_point). So the first module
+ * that ends behind an address is
+ *
+ *	heap_partition_point(i, 0, count, modules[i].end <= address)
+ *
+ * @param index      the name of the variable that the condition refers to, of the type of @p end
+ * @param condition  evaluated log2(end - first) times
+ */
+#define heap_partition_point(index, first, end, condition) \
+	({ \
+		typeof((end) + 0) low_ = (first), high_ = (end); \
+		while (low_ < high_) { \
+			const typeof(low_) index = low_ + (high_ - low_) / 2; \
+			if (condition) \
+				low_ = index + 1; \
+			else \
+				high_ = index; \
+		} \
+		low_; \
+	})
+
+/** The index of the first of @p count sorted numbers that is not less than @p key, or @p count. */
+static inline size_t heap_lower_bound_u32(const uint32_t *sorted, size_t count, uint32_t key)
+{
+	return heap_partition_point(i, 0, count, sorted[i] < key);
+}
+
+/** The same for 64 bits. */
+static inline size_t heap_lower_bound_u64(const uint64_t *sorted, size_t count, uint64_t key)
+{
+	return heap_partition_point(i, 0, count, sorted[i] < key);
+}
+
+/** True if @p key is one of @p count sorted numbers. */
+static inline bool heap_sorted_has_u32(const uint32_t *sorted, size_t count, uint32_t key)
+{
+	size_t at = heap_lower_bound_u32(sorted, count, key);
+
+	return at < count && sorted[at] == key;
+}
+
+/** The same for 64 bits. */
+static inline bool heap_sorted_has_u64(const uint64_t *sorted, size_t count, uint64_t key)
+{
+	size_t at = heap_lower_bound_u64(sorted, count, key);
+
+	return at < count && sorted[at] == key;
+}
+
+#endif
