@@ -8,8 +8,9 @@
 #include "dumper/writer/base/bounds.h"
 #include "dumper/writer/infer/containers.h"
 #include "dumper/writer/output_file.h"
-#include "dumper/writer/scan/globals.h"
 #include "dumper/writer/infer/infer.h"
+#include "dumper/writer/scan/globals.h"
+#include "dumper/writer/scan/object_scan.h"
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/scan/stacks.h"
@@ -74,8 +75,10 @@ static struct heap_error *find_objects(struct capture *capture)
 		moves_init(&moves, &capture->image, &capture->process, capture->threads);
 
 	if (!error)
-		error = objects_init(&capture->objects, &capture->image, &capture->process, &moves,
-				     own, own_count);
+		error = objects_init(&capture->objects);
+	if (!error)
+		error = object_scan_run(&capture->objects, &capture->image, &capture->process,
+					&moves, own, own_count);
 	moves_deinit(&moves);
 	return error;
 }

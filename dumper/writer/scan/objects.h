@@ -5,23 +5,17 @@
 /**
  * The live blocks of the frozen copy, by address; and whose block an address lies in.
  *
- * Blocks are found by their signed headers (dumper/base/header.h): every 16th byte of private
- * anonymous memory is looked at, live blocks are stepped over. For the way back, from an
- * address to its block, each range of memory has a bit per 16 bytes, set where a block
- * starts, and a running count per 1 KiB:
+ * To find the block that an address lies in, each range of memory has a bit per 16 bytes, set
+ * where a block starts, and a running count per 1 KiB:
  *
  *	granules   bits   0100000001000100…  ranks[g]: blocks that start in granules before g
  *	                       ▲ address     block = first + rank + bits up to here − 1
  *
  * That is one or two cache misses for any pointer, for 1.6 % of the heap's size.
- *
- * Pieces that the program has told of (heapsnap_track()) are blocks, too; one of malloc's that such
- * pieces lie in ends where the first of them begins.
  */
 
 #include "dumper/base/header.h"
 #include "dumper/writer/scan/image.h"
-#include "dumper/writer/scan/reallocations.h"
 #include "dumper/writer/scan/object_kinds.h"
 #include "lib/snapshot/snapshot.h"
 
@@ -59,22 +53,25 @@ struct objects {
 	size_t damage_count;
 };
 
-/** Whether an address is in a mapping of code: what a site must be. */
-typedef bool objects_code_test(const struct image *image, uint64_t address);
-
-/**
- * Finds all blocks.
- *
- * @param process  whose headers verify
- * @param moves  blocks that are just being moved
- * @param skip  [skip_count] ranges (start, end) of the library's own memory: not looked at
- */
+/** Makes an empty set of blocks. */
 HEAP_MUST_CHECK
-struct heap_error *objects_init(struct objects *objects, const struct image *image,
-				const struct heapsnap_process *process, struct moves *moves,
-				const uint64_t (*skip)[2], size_t skip_count);
+struct heap_error *objects_init(struct objects *objects);
 
 void objects_deinit(struct objects *objects);
+
+/**
+ * Adds a block behind all others.
+ *
+ * @param extent  its size, birth and flags, as its header has them
+ * @param site    the return address of its allocation
+ */
+HEAP_MUST_CHECK
+struct heap_error *objects_add(struct objects *objects, uint64_t block, uint64_t extent,
+			       uint64_t site);
+
+/** Adds a range of memory behind all others, whose blocks have been added. */
+HEAP_MUST_CHECK
+struct heap_error *objects_add_range(struct objects *objects, const struct object_range *range);
 
 /** Bytes of a block. */
 static inline uint64_t objects_size(const struct objects *objects, heap_object_id object)
@@ -82,7 +79,11 @@ static inline uint64_t objects_size(const struct objects *objects, heap_object_i
 	return objects->kinds.list[objects->kind[object]].size;
 }
 
-/** The slow way, for ranges with few blocks. */
+/** The first of the range's blocks that begins after an address; the range's end if none does. */
+uint32_t objects_first_after(const struct objects *objects, const struct object_range *range,
+			     uint64_t address);
+
+/** Finds the block by binary search, for ranges with few blocks. */
 heap_object_id objects_search(const struct objects *objects, const struct object_range *range,
 			      uint64_t address);
 
@@ -125,7 +126,7 @@ static inline heap_object_id objects_find_before(const struct objects *objects, 
 	return rank == 0 ? HEAP_NO_OBJECT : range->first + rank - 1;
 }
 
-/** Whether a block that starts at or before @p address holds it; an empty one its very start. */
+/** True if a block that starts at or before @p address holds it; an empty one its very start. */
 static inline bool objects_holds(const struct objects *objects, heap_object_id object,
 				 uint64_t address)
 {
@@ -134,7 +135,7 @@ static inline bool objects_holds(const struct objects *objects, heap_object_id o
 	return offset < objects_size(objects, object) || offset == 0;
 }
 
-/** Has what objects_find_before() needs fetched into the cache. */
+/** Prefetches what objects_find_before() needs. */
 static inline void objects_prefetch_starts(const struct objects *objects, uint64_t address)
 {
 	const struct object_range *range = objects_range(objects, address);

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/object_scan.h"
+
+#include "dumper/writer/base/pieces.h"
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/scan/damage.h"
+#include "dumper/writer/scan/header_scan.h"
+#include "dumper/writer/scan/tracked.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+	PIECE = 2 << 20, // bytes that are scanned at once
+};
+
+// A range of memory, and the blocks that are being found in it.
+struct scan {
+	struct objects *objects;
+	struct scanned_memory memory;
+	struct moves *moves;
+	struct tracked *tracked;
+	uint64_t next;  // nothing can start before: inside a live block
+	uint64_t added; // where the last block that was added ends
+	uint64_t low; // where the first block with a footer begins, which may be before the memory
+	uint32_t first; // the range's first object
+	struct suspects suspects;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *add(struct objects *objects, const struct found_header *header)
+{
+	return objects_add(objects, header->block, header->extent,
+			   header->origin & HEAPSNAP_SITE_MASK);
+}
+
+// Adds the pieces that lie in [start, end), up to there at most, and not within each other.
+HEAP_MUST_CHECK
+static struct heap_error *add_tracked(struct objects *objects, struct tracked *tracked,
+				      uint64_t start, uint64_t end)
+{
+	struct heap_error *error = NULL;
+
+	for (tracked_skip(tracked, start); !error && tracked_next(tracked) < end;
+	     tracked_skip(tracked, start)) {
+		const struct heapsnap_piece *piece = &tracked->pieces[tracked->at];
+		struct found_header header = { piece->address, piece->extent, piece->site, 0, 0 };
+		uint64_t size = heapsnap_extent_size(piece->extent);
+
+		if (size > end - piece->address)
+			header.extent -= size - (end - piece->address);
+		error = add(objects, &header);
+		start = piece->address + heapsnap_extent_size(header.extent);
+		tracked->at++;
+	}
+	return error;
+}
+
+// Adds a block and the pieces in it. It ends where the first of them begins.
+// @param after  the end of the block before
+HEAP_MUST_CHECK
+static struct heap_error *add_with_tracked(struct objects *objects, struct tracked *tracked,
+					   struct found_header header, uint64_t after)
+{
+	uint64_t size = heapsnap_extent_size(header.extent);
+	struct heap_error *error =
+		add_tracked(objects, tracked, after, header.block - HEAPSNAP_HEADER_SIZE);
+	uint64_t first;
+
+	tracked_skip(tracked, header.block);
+	first = tracked_next(tracked);
+	if (first - header.block >= size)
+		return error ? error : add(objects, &header);
+	if (!error && first > header.block) {
+		header.extent -= size - (first - header.block);
+		error = add(objects, &header);
+	}
+	return error ? error : add_tracked(objects, tracked, first, header.block + size);
+}
+
+// A block with a footer is found at its end: removes blocks that were found inside it, in earlier
+// pieces. False if one that begins before it reaches into it.
+static bool make_room(struct scan *scan, const struct found_header *header)
+{
+	struct objects *objects = scan->objects;
+	struct tracked *tracked = scan->tracked;
+	uint64_t end = 0;
+
+	while (objects->count > 0 && objects->address[objects->count - 1] >= header->block)
+		objects->count--;
+	tracked_rewind(tracked, header->block);
+	if (objects->count > 0)
+		end = objects->address[objects->count - 1] +
+		      objects_size(objects, objects->count - 1);
+	if (scan->added > header->block)
+		scan->added = end;
+	if (scan->low > header->block)
+		scan->low = header->block;
+	if (scan->first > objects->count)
+		scan->first = objects->count;
+	return end <= header->block;
+}
+
+// --- a range of memory ---------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *scan_piece(void *context, size_t number, void *result)
+{
+	const struct scan *scan = context;
+	const struct scanned_memory *memory = &scan->memory;
+	uint64_t start = memory->start + number * (uint64_t)PIECE;
+	uint64_t end = memory->end - start < PIECE ? memory->end : start + PIECE;
+
+	return header_scan_run(result, memory, scan->moves, start, end);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *join_piece(void *context, void *result)
+{
+	struct scan *scan = context;
+	struct header_scan *piece = result;
+	struct heap_error *error = header_scan_mend(piece, scan->next);
+
+	progress_add_done(PIECE);
+	progress_flush();
+	for (size_t i = 0; !error && i < piece->suspects.count; i++)
+		error = suspects_add(&scan->suspects, piece->suspects.list[i]);
+	for (size_t i = 0; !error && i < piece->count; i++) {
+		const struct found_header *header = &piece->headers[i];
+
+		if (heapsnap_extent_is_behind(header->extent) && !make_room(scan, header))
+			continue;
+		error = add_with_tracked(scan->objects, scan->tracked, *header, scan->added);
+		scan->added = header->block + heapsnap_extent_size(header->extent);
+	}
+	if (piece->count > 0)
+		scan->next = piece->next;
+	return error;
+}
+
+static void release_piece(void *result)
+{
+	header_scan_deinit(result);
+}
+
+static bool holds_blocks(const struct image_mapping *mapping)
+{
+	return !mapping->shared && (mapping->protection & PROT_READ) &&
+	       (mapping->kind == IMAGE_ANONYMOUS || mapping->kind == IMAGE_HEAP);
+}
+
+static bool is_skipped(const struct image_mapping *mapping, const uint64_t (*skip)[2],
+		       size_t skip_count)
+{
+	for (size_t i = 0; i < skip_count; i++) {
+		if (mapping->start >= skip[i][0] && mapping->start < skip[i][1])
+			return true;
+	}
+	return false;
+}
+
+// Makes one range of the scanned memory and those before it that its first block begins in.
+static void take_ranges_before(struct scan *scan)
+{
+	struct objects *objects = scan->objects;
+
+	while (objects->range_count > 0) {
+		struct object_range *range = &objects->ranges[objects->range_count - 1];
+
+		if (range->end <= scan->low)
+			break;
+		if (scan->low > range->start)
+			scan->low = range->start;
+		scan->first = range->first;
+		free(range->starts);
+		objects->range_count--;
+	}
+}
+
+// Appends the range of the blocks that were found.
+HEAP_MUST_CHECK
+static struct heap_error *add_range(struct scan *scan)
+{
+	const struct scanned_memory *memory = &scan->memory;
+
+	take_ranges_before(scan);
+
+	struct object_range range = {
+		.start = scan->low,
+		.end = scan->next > memory->end ? scan->next : memory->end,
+		.first = scan->first,
+		.count = scan->objects->count - scan->first,
+	};
+	struct heap_error *error = damage_find(scan->objects, memory, &range, &scan->suspects);
+
+	return error ? error : objects_add_range(scan->objects, &range);
+}
+
+// @param scanned  gets where the range's last block ends
+HEAP_MUST_CHECK
+static struct heap_error *scan_range(struct scan *scan, uint64_t *scanned)
+{
+	const struct scanned_memory *memory = &scan->memory;
+	struct heap_error *error = pieces_run(&(struct piece_work){
+		.count = (memory->end - memory->start + PIECE - 1) / PIECE,
+		.part_size = sizeof(struct header_scan),
+		.work = scan_piece,
+		.join = join_piece,
+		.release = release_piece,
+		.context = scan,
+	});
+
+	if (!error)
+		error = add_tracked(scan->objects, scan->tracked, scan->added, memory->end);
+	if (!error && scan->objects->count > scan->first)
+		error = add_range(scan);
+	*scanned = scan->next;
+	suspects_deinit(&scan->suspects);
+	return error;
+}
+
+struct heap_error *object_scan_run(struct objects *objects, const struct image *image,
+				   const struct heapsnap_process *process, struct moves *moves,
+				   const uint64_t (*skip)[2], size_t skip_count)
+{
+	struct tracked tracked = { 0 };
+	uint64_t scanned = 0; // where the last block ends, which may be in a later mapping
+	struct heap_error *error = tracked_init(&tracked, image, process);
+
+	// malloc's memory may lie in several mappings that touch (mprotect, madvise): a block
+	// may cross from one into the next.
+	for (size_t i = 0; !error && i < image->mapping_count;) {
+		const struct image_mapping *mapping = &image->mappings[i++];
+		uint64_t start = mapping->start, end = mapping->end;
+
+		if (!holds_blocks(mapping) || is_skipped(mapping, skip, skip_count))
+			continue;
+		while (i < image->mapping_count && image->mappings[i].start == end &&
+		       holds_blocks(&image->mappings[i]) &&
+		       !is_skipped(&image->mappings[i], skip, skip_count))
+			end = image->mappings[i++].end;
+		if (start < scanned)
+			start = scanned;
+		if (start < end)
+			error = scan_range(
+				&(struct scan){
+					.objects = objects,
+					.memory = { image, process, start, end },
+					.moves = moves,
+					.tracked = &tracked,
+					.next = start,
+					.added = start,
+					.low = start,
+					.first = objects->count,
+				},
+				&scanned);
+	}
+	tracked_deinit(&tracked);
+	return error;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef TRACKED_H
+#define TRACKED_H
+
+/**
+ * The pieces of memory that the program hands out itself and has told of: heapsnap_track().
+ */
+
+#include "dumper/base/protocol.h"
+#include "dumper/writer/scan/image.h"
+
+#include <stddef.h>
+
+struct tracked {
+	struct heapsnap_piece *pieces; /**< [count] by address */
+	size_t count;
+	size_t at; /**< those before it have been added to the objects, or left out */
+};
+
+/** Reads the process' table. What makes no sense in it is left out. */
+HEAP_MUST_CHECK
+struct heap_error *tracked_init(struct tracked *tracked, const struct image *image,
+				const struct heapsnap_process *process);
+
+void tracked_deinit(struct tracked *tracked);
+
+/** Leaves out the pieces that begin before an address. */
+void tracked_skip(struct tracked *tracked, uint64_t before);
+
+/** Takes back the pieces that begin at or after an address: they may be added again. */
+void tracked_rewind(struct tracked *tracked, uint64_t after);
+
+/** The address of the next piece; UINT64_MAX if there is none. */
+uint64_t tracked_next(const struct tracked *tracked);
+
+#endif
