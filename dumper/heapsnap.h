@@ -41,12 +41,12 @@ HEAPSNAP_API int heapsnap_dump(const char *name);
 /**
  * Waits until no snapshot is being written.
  *
- * @return 0 if the last one was written, -errno if it failed or none was asked for
+ * @return 0 if the last one was written, -errno if it failed or there was none
  */
 HEAPSNAP_API int heapsnap_wait(void);
 
 /**
- * Marks what exists: reports of what has not been freed then count only what comes after, as in
+ * Marks the blocks that exist: reports of unfreed blocks then count only later ones, as in
  * a program that has set itself up, or between two phases of a test.
  *
  * @return 0, or -ENOSPC if there have been too many
@@ -54,7 +54,7 @@ HEAPSNAP_API int heapsnap_wait(void);
 HEAPSNAP_API int heapsnap_checkpoint(void);
 
 /**
- * Sets when snapshots are taken without being asked for: the same names and values as in the
+ * Sets when automatic snapshots are taken: the same names and values as in the
  * environment.
  *
  *	heapsnap_set("HEAPSNAP_GROWTH", "64M");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What happens when the library is loaded. malloc works before: the dynamic linker itself
+ * Sets everything up when the library is loaded. malloc works before: the dynamic linker itself
  * and other libraries' constructors use it.
  */
 #include "dumper/capture/automatic.h"

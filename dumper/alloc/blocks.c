@@ -48,7 +48,7 @@ static uint16_t choose_mark(const char *freed)
 
 /*
  * valgrind and its like put code of their own in the place of glibc's, and report who reads
- * before a block, or one that has been freed. They give a block as many bytes as it asked for;
+ * before a block, or one that has been freed. They give a block exactly the requested bytes;
  * glibc rounds up to what a chunk holds.
  */
 static void look_at_glibc(void)
@@ -90,7 +90,7 @@ static bool verifies(const struct heapsnap_header *header, const void *block)
 				 header->extent, header->origin);
 }
 
-// At the end of what may be used of it. Its place must not depend on anything but the chunk.
+// At the end of the usable bytes. Its place must depend on the chunk alone.
 static struct heapsnap_header *footer_place(const void *block)
 {
 	size_t usable = heapsnap_below.usable_size((void *)block) & ~(size_t)7;
@@ -194,7 +194,7 @@ static bool begin_stretch(void)
 	return is_sampled;
 }
 
-// What there is to know of a block that is about to be made.
+// Observes a block that is about to be made.
 static struct heapsnap_making make(size_t size, uint64_t site, struct heapsnap_frame frame)
 {
 	bool is_sampled = !heapsnap_take_bytes(size) && begin_stretch();
@@ -315,7 +315,7 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 			heapsnap_below.memalign(alignment, heapsnap_footer_distance(size) +
 								   HEAPSNAP_HEADER_SIZE),
 			size, flags, make(size, site, FRAME_AT(site)));
-	// A whole alignment before the block, of which the header takes the last 16 bytes.
+	// A whole alignment before the block; the header takes its last 16 bytes.
 	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
 		     (unsigned)__builtin_ctzll(alignment), flags, make(size, site, FRAME_AT(site)));
 }
@@ -382,7 +382,7 @@ static size_t size_in_use(void *block, const struct heapsnap_header *header)
 					  : heapsnap_extent_size(header->extent);
 }
 
-// Of a block that is not live: libc decides, as it would without us.
+// For a block that is not live libc decides, as it would without us.
 static void *reallocate_dead(void *block, size_t size, uint64_t site)
 {
 	char *base = dead_base(block);

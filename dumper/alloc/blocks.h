@@ -79,7 +79,7 @@ HEAPSNAP_INLINE void heapsnap_sign(struct heapsnap_header *header, const void *b
 	__atomic_store_n(heapsnap_signature(header), (uint16_t)hash, __ATOMIC_RELAXED);
 }
 
-/** Whether free() takes the block to begin at its header. */
+/** True if free() takes the block to begin at its header. */
 static inline bool heapsnap_is_plain(const void *block)
 {
 	return *heapsnap_signature(heapsnap_header_of(block)) & heapsnap_hot.plain;
@@ -93,7 +93,7 @@ HEAPSNAP_INLINE void heapsnap_wipe(struct heapsnap_header *header)
 }
 
 /**
- * Whether all is known of a site and size, below 2^16, that backtraces.h wants to know. A plain
+ * True if backtraces.h knows all it needs of a site and a size below 2^16. A plain
  * read, of a word that others write whole: one instruction, with the comparison.
  */
 HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
@@ -104,7 +104,7 @@ HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
 #ifndef HEAPSNAP_UNTRACKED
 
 /**
- * Makes a block of what the allocator below has given, when heapsnap_bytes_left has run out,
+ * Makes a block from memory of the allocator below when heapsnap_bytes_left has run out,
  * or the size is beyond it, or the site and size have not been seen. NULL if it is too large.
  */
 void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags);

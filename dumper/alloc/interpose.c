@@ -149,7 +149,7 @@ HEAPSNAP_API void *pvalloc(size_t size)
 	return heapsnap_allocate_aligned(page, (size + page - 1) & ~(page - 1), HEAPSNAP_SITE, 0);
 }
 
-// What was known of the code that it unmaps says nothing of what is mapped there next.
+// Facts about the code that it unmaps do not hold for code that is mapped there next.
 HEAPSNAP_API int dlclose(void *handle)
 {
 	static int (*next)(void *);

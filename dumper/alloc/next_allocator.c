@@ -22,14 +22,14 @@ static void *first_calloc(size_t count, size_t size);
 struct heapsnap_hot heapsnap_hot __attribute__((aligned(64))) = {
 	.malloc = first_malloc,
 	.free = first_free,
-	.mark = HEAPSNAP_MARKS, // of what is signed before one is chosen none will look plain
+	.mark = HEAPSNAP_MARKS, // no block that is signed before one is chosen will look plain
 };
 struct heapsnap_allocator heapsnap_below = { .calloc = first_calloc };
 
 // glibc's malloc by another name, which nobody replaces.
 extern void *__libc_malloc(size_t size) __attribute__((weak));
 
-// What the dynamic linker allocates while it looks for malloc; never freed.
+// Memory that the dynamic linker allocates while it looks for malloc; never freed.
 static struct {
 	char bytes[ARENA_SIZE];
 	size_t used;
@@ -84,7 +84,7 @@ static void *first_calloc(size_t count, size_t size)
 				   : allocate_in_arena(count * size); // count is 1
 }
 
-// Of the arena.
+// Allocates from the arena.
 static void first_free(void *block)
 {
 	(void)block;

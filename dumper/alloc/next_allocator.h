@@ -18,7 +18,7 @@
 #define HEAPSNAP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define HEAPSNAP_INLINE static inline __attribute__((always_inline))
 
-/** What the fast path needs; one cache line. */
+/** All that the fast path needs, in one cache line. */
 struct heapsnap_hot {
 	void *(*malloc)(size_t size); /**< of the allocator below; finds it, to begin with */
 	void (*free)(void *block);
@@ -45,12 +45,12 @@ void heapsnap_below_init(void);
 
 bool heapsnap_is_found(void);
 
-/** Whether it is glibc's. */
+/** True if it is glibc's. */
 bool heapsnap_is_above_glibc(void);
 
 bool heapsnap_is_in_arena(const void *block);
 
-/** What of the arena has been handed out; never given back. @param size  gets bytes */
+/** The part of the arena that has been handed out; never given back. @param size  gets bytes */
 const char *heapsnap_arena(size_t *size);
 
 #endif

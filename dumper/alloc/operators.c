@@ -138,7 +138,7 @@ DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, alignment, nothrow, uintptr_t alignm
 
 // --- who else ------------------------------------------------------------------------
 
-// Whether the program finds a function of another module under the name than ours.
+// True if the program's calls of that name reach another module's function, not ours.
 static bool is_replaced(const char *name)
 {
 	void *found = dlsym(RTLD_DEFAULT, name);

@@ -58,7 +58,7 @@ static uint32_t new_piece(struct tables *all, uint64_t address)
 // The piece at an address, made if there is none and @p makes. NULL if there is none, or no room.
 static struct heapsnap_piece *find(struct tables *all, uint64_t address, bool makes)
 {
-	// What lies in one page of memory lies together here, too, so that few pieces touch few.
+	// Pieces of one page of memory lie together here, too, so that few pieces touch few pages.
 	uint64_t page = address / PAGE * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 	uint64_t at = page * (PAGE / 16) + address % PAGE / 16;
 	uint32_t number = PIECES;

@@ -38,7 +38,7 @@ struct heapsnap_sampled heapsnap_unwatch(const void *block)
 	return sampled;
 }
 
-// What of the arena has been handed out is not for the allocator below to free.
+// The allocator below must not free blocks of the arena.
 void heapsnap_blocks_begin(void)
 {
 	size_t size;
@@ -102,7 +102,7 @@ void heapsnap_release_watched(void *block)
 	heapsnap_hot.free(block);
 }
 
-// Of the arena: no size is known, but where that ends.
+// For a block of the arena only the arena's end is known, not the block's size.
 static void *move_out(const char *block, size_t size, uint64_t site)
 {
 	size_t used, most;

@@ -15,7 +15,7 @@
  *	            │0│0│0│1│0│0│2│0    │ else the table of samples knows (backtraces.h)
  *	            └─┴─┴─┴─┴─┴─┴─┴─ ─ ─┘
  *
- * There is one sample in 512 KiB of what is live: of a heap of 1 GiB, 3 blocks in 100 are looked
+ * There is one sample in 512 KiB of live memory: in a heap of 1 GiB, 3 blocks in 100 are looked
  * up in vain. Neighbours in memory have their counts beside each other.
  *
  * A count is raised before malloc returns the address by which it is found; so whoever frees the

@@ -150,7 +150,7 @@ static inline uint64_t heapsnap_special(uint64_t hash, uint64_t mark)
 	return (hash & ~mark) | HEAPSNAP_SPECIAL;
 }
 
-/** Whether these 16 bytes, just before @p block, are a live block's header. */
+/** True if these 16 bytes, just before @p block, are a live block's header. */
 static inline int heapsnap_verifies(uint64_t secret, uint64_t mark, uint64_t block, uint64_t extent,
 				    uint64_t origin)
 {

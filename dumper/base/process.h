@@ -3,7 +3,7 @@
 #define HEAPSNAP_PROCESS_H
 
 /**
- * What the library notes of its process, for tracking and for the writer.
+ * Facts about the process, for tracking and for the writer.
  */
 
 #include "dumper/base/protocol.h"
@@ -14,7 +14,7 @@
 /** The one instance; the writer reads it from the frozen copy. */
 extern struct heapsnap_process heapsnap_process;
 
-/** What this thread's realloc is moving. */
+/** The block that this thread's realloc is moving. */
 extern __thread struct heapsnap_move heapsnap_move;
 
 /** Absolute path of heapsnap-writer. */

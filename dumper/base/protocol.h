@@ -3,7 +3,7 @@
 #define HEAPSNAP_PROTOCOL_H
 
 /**
- * What the library tells the writer, and how the writer answers.
+ * The data that the library hands to the writer, and the writer's answer.
  *
  *	frozen copy ──▶ exec  heapsnap-writer PID ADDRESS
  *	                      PID: of the frozen copy; ADDRESS: hex, of its struct heapsnap_process
@@ -39,7 +39,7 @@ enum heapsnap_thread_state {
 	HEAPSNAP_THREAD_SLEEPING, /**< asleep in the kernel; some registers are known */
 };
 
-/** What is wanted: a snapshot, or a report of what has not been freed. */
+/** The result that the writer makes: a snapshot, or a report of unfreed blocks. */
 enum heapsnap_report {
 	HEAPSNAP_REPORT_NONE,
 	HEAPSNAP_REPORT_STANDARD_ERROR,
@@ -67,7 +67,7 @@ struct heapsnap_label {
 	uint64_t type; /**< address of the type's name, NUL-terminated */
 };
 
-/** What heapsnap_track() was told. */
+/** A piece of memory that the program registered with heapsnap_track(). */
 struct heapsnap_piece {
 	uint64_t address;
 	uint64_t
@@ -166,7 +166,7 @@ struct heapsnap_shared {
 
 	uint64_t stop_ns;                /**< from the first thread's stop to the release of all */
 	uint64_t stop_calls;             /**< system calls that this took the thread that did it */
-	uint64_t clone_ns;               /**< of which the clone took */
+	uint64_t clone_ns;               /**< the clone's part of it */
 	int32_t status;                  /**< 0: the snapshot has been written; else not */
 	uint32_t number;                 /**< that the file got */
 	char message[HEAPSNAP_PATH_MAX]; /**< the file's path; or why there is none */
@@ -187,14 +187,14 @@ struct heapsnap_process {
 	uint64_t footers_end;
 
 	uint32_t pid;           /**< of the program, not of its frozen copy */
-	uint32_t serial;        /**< how many snapshots it has asked for before this one */
+	uint32_t serial;        /**< snapshots of this process before this one */
 	uint32_t first_number;  /**< the lowest that the file may get */
 	uint64_t start_time_ns; /**< since 1970 */
 	uint64_t time_ns;
 	uint64_t clock_ns;      /**< the same moment on a clock that is never set */
 	uint64_t checkpoint_ns; /**< of heapsnap_checkpoint(): when its epoch began; 0: never */
 	uint64_t content_limit; /**< bytes of each object to keep; UINT64_MAX for all */
-	uint32_t has_types;     /**< 1: of what types objects are is wanted */
+	uint32_t has_types;     /**< 1: infer the types of objects */
 
 	uint64_t writer_memory;  /**< bytes that the writer may use at most; 0: what is free */
 	uint64_t writer_time_ns; /**< after which it finds no more types; 0: any */
@@ -236,7 +236,7 @@ struct heapsnap_process {
 	uint32_t kind_slots;
 	uint32_t sample_slots;
 	uint32_t wrapper_slots;
-	uint64_t wrapper_names; /**< address of what HEAPSNAP_WRAPPERS says; 0: nothing */
+	uint64_t wrapper_names; /**< address of the value of HEAPSNAP_WRAPPERS; 0: not set */
 
 	uint32_t epoch; /**< the current one */
 	uint32_t tls_module_count;

@@ -3,7 +3,7 @@
 #define HEAPSNAP_REPORT_H
 
 /**
- * What the library says on the program's standard error: one line at a time, and few.
+ * The library's messages on the program's standard error: one line at a time, and few.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ void heapsnap_report_note_name(void);
  */
 void heapsnap_report_by_name(const char *message, const char *end);
 
-/** Whether standard error still is what it was, or a terminal, null device or log since. */
+/** True if standard error is still what it was, or is a terminal, null device or log by now. */
 bool heapsnap_report_is_possible(void);
 
 /**

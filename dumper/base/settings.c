@@ -197,7 +197,7 @@ static bool read_switch(const char *name)
 	return false;
 }
 
-// What the writer may use.
+// Limits for the writer.
 static void read_bounds(void)
 {
 	const char *stop = getenv("HEAPSNAP_STOP");

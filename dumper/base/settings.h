@@ -3,7 +3,7 @@
 #define HEAPSNAP_SETTINGS_H
 
 /**
- * What the user has set: the HEAPSNAP_… environment, read once when the library is loaded.
+ * The user's settings: the HEAPSNAP_… environment, read once when the library is loaded.
  *
  * A value that makes no sense costs one line on standard error, and the default is used.
  */
@@ -33,7 +33,7 @@ struct heapsnap_settings {
 	uint64_t content_limit;  /**< HEAPSNAP_CONTENT: bytes; UINT64_MAX: all */
 	bool has_types;          /**< HEAPSNAP_TYPES: types of objects are found */
 	uint64_t stacks;         /**< HEAPSNAP_STACKS: mean bytes between samples; 0: none */
-	uint32_t run_pid;        /**< of what heapsnap run started; 0: it started nothing */
+	uint32_t run_pid;        /**< the process that heapsnap run started; 0: none */
 	uint64_t run_start_ns;   /**< when that was, since 1970 */
 	const char *wrappers;    /**< HEAPSNAP_WRAPPERS: functions, by commas; NULL: none named */
 	bool tells_handlers;     /**< this is the process that heapsnap run started, or none has */

@@ -5,7 +5,7 @@
 /**
  * The kernel's clock without a system call: a function in the vDSO, vdso(7).
  *
- * Not by way of libc's clock_gettime(): other libraries interpose it, some of which (a sanitizer's
+ * libc's clock_gettime() does not serve: other libraries interpose it, some of which (a sanitizer's
  * runtime, libfaketime) cannot be called from malloc.
  */
 

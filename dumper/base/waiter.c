@@ -14,7 +14,7 @@
 
 enum {
 	STACK_SIZE = 64 << 10,
-	// What stands for a thread's storage: libc's thread descriptor fits behind the middle.
+	// Stands in for thread-local storage: libc's thread descriptor fits behind the middle.
 	STORAGE_SIZE = 8 << 10,
 	MAX_DESCRIPTORS = 65536, // to close one by one, on a kernel before 5.9
 };

@@ -7,10 +7,10 @@
  *
  *	HEAPSNAP_EVERY=30s        timer.h     each so often
  *	HEAPSNAP_GROWTH=64M, 10%  growth.h    each time that live bytes have grown by so much
- *	HEAPSNAP_AT_EXIT=1        ending.h    when the program ends; =signals, =all: also killed
+ *	HEAPSNAP_AT_EXIT=1        at_exit.h   when the program ends; =signals, =all: also killed
  *	HEAPSNAP_MIN_INTERVAL=1s              these two no sooner than this after the one before
- *	HEAPSNAP_REPORT=1         ending.h    and a report of what has not been freed
- *	HEAPSNAP_KEEP=10          keep.h      the oldest files of this process go
+ *	HEAPSNAP_REPORT=1         at_exit.h   and a report of unfreed blocks
+ *	HEAPSNAP_KEEP=10          retention.h the oldest files of this process go
  *
  * The program may set the same by heapsnap_set().
  */

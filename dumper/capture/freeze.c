@@ -23,7 +23,7 @@ enum {
 	CALM_PASSES = 3, // after which threads may wake and sleep again
 	SET_SLOTS = 4 * HEAPSNAP_THREADS,
 	MAX_TIDS = SET_SLOTS / 2,
-	FEW = 256,         // so many threads may be looked at while others stand
+	FEW = 256,         // so many threads may be examined while others stand
 	MAX_BUSY = 64,     // threads that run, beside which no sleepers are held
 	BUSY = 8,          // threads that run, from which on they compete for processors
 	SILENT_LOOKS = 32, // at threads that have not answered, each time
@@ -52,7 +52,7 @@ static const uint8_t argument_registers[HEAPSNAP_TASK_ARGUMENTS] = {
 #endif
 };
 
-// The processor time of a thread that is left alone, before it was looked at. 0: it is
+// The processor time of a thread that is left alone, before it was examined. 0: it is
 // stopped, or is to be.
 static uint64_t time_before[HEAPSNAP_THREADS];
 static uint8_t call_of[HEAPSNAP_THREADS]; // enum heapsnap_call, of those
@@ -212,7 +212,7 @@ static uint32_t count_running(void)
 
 // --- asking and waiting ----------------------------------------------------------
 
-// Asks the threads that run. A few are looked at once more: one that has gone to sleep since
+// Signals the threads that run. A few are examined once more: one that has gone to sleep since
 // might get EINTR.
 static void ask_running(void)
 {
@@ -389,7 +389,7 @@ static uint64_t stop_others(void)
 	return start;
 }
 
-// What was noted of a thread that has run since does not hold.
+// Registers of a thread that has run since are stale.
 static void mark_moved(struct heapsnap_shared *shared)
 {
 	for (uint32_t i = 0; i < heapsnap_process.thread_count; i++) {

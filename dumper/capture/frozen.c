@@ -147,7 +147,7 @@ static void note_phase(struct heapsnap_shared *shared, enum heapsnap_phase phase
 	__atomic_store_n(&shared->progress.phase, phase, __ATOMIC_RELEASE);
 }
 
-// What the program's thread learnt after the clone, which is not in this copy of the table.
+// Adds facts that the program's thread learnt after the clone, and this copy therefore lacks.
 static void complete_threads(struct heapsnap_shared *shared)
 {
 	struct heapsnap_thread *threads = (struct heapsnap_thread *)heapsnap_process.threads;
@@ -185,7 +185,7 @@ static void set_action(int signal, void (*handler)(int))
 	HEAPSNAP_SYSTEM_4(SYS_rt_sigaction, signal, action, NULL, sizeof(heapsnap_signals));
 }
 
-// What the program has set for itself must not hinder the writer, and what befalls the
+// Limits that the program has set for itself must not hinder the writer, and what befalls the
 // writer must not befall the program.
 static void set_terms(void)
 {

@@ -17,7 +17,7 @@
 
 enum {
 	TIME_SHARE = 200, // one part in so many for measuring
-	STEPS = 16,       // a limit is not looked at more often than in so many steps
+	STEPS = 16,       // the limit is checked in at most so many steps
 };
 
 static const uint64_t SMALLEST_HEAP = 1 << 20; // per cent of less would be noise
@@ -27,7 +27,7 @@ static struct state {
 	uint64_t next_check; // when allocated is this
 	uint64_t next_check_ns;
 	uint64_t base;      // live bytes at the last snapshot
-	uint32_t snapshots; // of which base is the last, plus 1; 0: base is unknown
+	uint32_t snapshots; // number of the snapshot that base is of, plus 1; 0: base is unknown
 	uint32_t measuring; // by one thread at a time
 } * state;                  // zeros in a child
 
@@ -91,7 +91,7 @@ static uint64_t growth_limit(uint64_t base)
 	return bytes ? bytes : heap / 100 * heapsnap_automatic.growth_percent;
 }
 
-// What the thread has computed: while others have the processor, measuring costs nothing.
+// The thread's processor time: while others have the processor, measuring costs nothing.
 static uint64_t busy_ns(void)
 {
 	struct timespec time = { 0 };

@@ -52,7 +52,7 @@ static bool is_same_line(const char *a, const char *b)
 	return *a == *b;
 }
 
-// Whether this thread still is who the program is.
+// True if this thread still has the program's user and group.
 static bool has_same_rights(void)
 {
 	static const char *const labels[] = { "Uid:", "Gid:", "Groups:", "CapEff:" };

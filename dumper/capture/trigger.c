@@ -32,7 +32,7 @@ enum {
 	MAX_WAITING = 16,
 };
 
-// What a child must not inherit: the kernel clears it in one (MADV_WIPEONFORK).
+// State that a child must not inherit: the kernel clears it there (MADV_WIPEONFORK).
 struct state {
 	uint32_t busy;    // futex: 1 while a snapshot is being taken or written
 	uint32_t waiting; // signals that came meanwhile, and are served next
@@ -180,7 +180,7 @@ static void report_refused(void)
 	heapsnap_report(NULL, number, " signals refused: too many were waiting for a snapshot");
 }
 
-// This snapshot, and those that are asked for until it is written.
+// Takes this snapshot, and those that are requested until it is written.
 static void serve(void)
 {
 	heapsnap_waiter_detach();

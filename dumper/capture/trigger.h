@@ -3,7 +3,7 @@
 #define HEAPSNAP_TRIGGER_H
 
 /**
- * What asks for a snapshot: the signal, and the program itself (heapsnap.h).
+ * The two ways to trigger a snapshot: the signal, and the program's own call (heapsnap.h).
  *
  * One snapshot is written at a time. A signal that comes meanwhile is counted, and its
  * snapshot is taken as soon as the one before is done; a call by the program is refused.

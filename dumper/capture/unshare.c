@@ -2,7 +2,7 @@
 /*
  * unshare() and setns(): what the kernel refuses to a process of several threads. One that
  * has a single thread of its own must not be refused it because of ours: that of the timer,
- * which rests meanwhile, and that which waits for a snapshot to be written.
+ * which rests meanwhile, and the one that waits for a snapshot to be written.
  */
 #include "dumper/heapsnap.h"
 

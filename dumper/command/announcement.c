@@ -82,7 +82,7 @@ static bool is_named_so(const char *path)
 }
 
 // Opens the file of a mapping. The process may have put anything in its place since, a device for
-// one, whose opening alone may have effects: so the file is looked at before it is opened. Where
+// one, whose opening alone may have effects: so the file is examined before it is opened. Where
 // stat() shows another device than maps (overlayfs, subvolumes of btrfs), it is not trusted.
 // @return a descriptor, or -1
 static int open_mapped(const struct process *process, const struct mapping *mapping)
@@ -157,7 +157,7 @@ static void look_at_library(struct process *process, const struct mapping *mappi
 
 // --- its announcement --------------------------------------------------------
 
-// A signal that a library of ours may have asked for.
+// A signal that a library of ours may have set.
 static bool is_signal(uint64_t number)
 {
 	return number > 0 && number < 64 && number != SIGKILL && number != SIGSTOP;

@@ -54,7 +54,7 @@ void own_libraries_find(struct own_libraries *result);
  * Reads a process's announcement.
  *
  * @param result  to be given to announcement_deinit() in any case
- * @return NULL, or HEAP_ERROR_SYSTEM: the process may not be looked at
+ * @return NULL, or HEAP_ERROR_SYSTEM: the process may not be examined
  */
 HEAP_MUST_CHECK
 struct heap_error *announcement_read(struct process *process, const struct own_libraries *own,

@@ -3,7 +3,7 @@
 #define HEAPSNAP_LIST_H
 
 /**
- * heapsnap list: the processes that have the library and can be looked at, one per line: pid,
+ * heapsnap list: the processes that have the library and can be examined, one per line: pid,
  * signal, program; then, in parentheses, why it takes no signal, and how far the snapshot is that
  * is being written.
  */

@@ -44,7 +44,7 @@ bool process_has_ended(const struct process *process);
 /** Opens a file of /proc/PID. @return NULL and errno */
 FILE *process_file(const struct process *process, const char *name);
 
-/** @return false if it has ended, or may not be looked at */
+/** @return false if it has ended, or may not be examined */
 bool process_read_status(const struct process *process, struct process_status *result);
 
 /**

@@ -103,7 +103,7 @@ extern struct heapsnap_announcement heapsnap_announcement __attribute__((visibil
 void heapsnap_announce(int signal, enum heapsnap_handler handler,
 		       enum heapsnap_whose_malloc allocator);
 
-/** The handler's state has been looked at, and may have changed. async-signal-safe. */
+/** Notes the handler's state, which may have changed. async-signal-safe. */
 void heapsnap_announce_handler(enum heapsnap_handler handler);
 
 /** The program is about to forbid itself what a snapshot takes: see sandbox.h. */

@@ -36,7 +36,7 @@ void heapsnap_first_free(void *block)
 	first_free(block);
 }
 
-// Of runtimes that must see each allocation as it is, and that interpose signals. Weak references: dlsym()
+// Functions of runtimes that must see each allocation unchanged, and that interpose signals. Weak references: dlsym()
 // would allocate a message for each that is not there, and leave the heap another than it was.
 void __asan_init(void) __attribute__((weak));
 void __tsan_init(void) __attribute__((weak));

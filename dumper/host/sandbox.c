@@ -133,7 +133,7 @@ HEAPSNAP_API int prctl(int option, ...)
 	return next_prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
-// A call that syscall() has been asked for, and that concerns us. @return where to go on
+// A call by syscall() that concerns us. @return where to go on
 __attribute__((visibility("hidden"))) void *heapsnap_note_syscall(long number, long first,
 								  long second, long third);
 

@@ -37,7 +37,7 @@ bool heapsnap_signals_claim(int number, heapsnap_signal_handler *handler, bool o
 
 /**
  * For a handler of ours, first of all: a signal that the program has sent itself after it had
- * asked for SIG_DFL takes its default action when the handler returns. async-signal-safe.
+ * set SIG_DFL takes its default action when the handler returns. async-signal-safe.
  *
  * @return whether that is so, and the handler should return
  */

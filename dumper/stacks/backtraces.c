@@ -68,7 +68,7 @@ static struct tables *tables;
 static bool is_ready;
 static uint32_t others;               // samples that did not find room among the first
 static uint32_t kind_count;           // among the first
-static uint32_t wrapper_changes;      // what passes sizes on is looked at anew after each
+static uint32_t wrapper_changes;      // functions that pass sizes on are judged anew after each
 static uint32_t sweep_at, sweep_left; // slots of heapsnap_seen
 static bool passing_were_seen;        // since the last sweep began
 static uint64_t areas;                // a bit for code in which sites have been seen
@@ -125,7 +125,7 @@ static uint32_t new_step(void)
 	return step < STEPS ? step : 0;
 }
 
-// Whether a step is of code that has been unmapped since.
+// True if a step's code has been unmapped since.
 static bool is_of_unmapped(uint32_t step)
 {
 	uint32_t count = __atomic_load_n(&heapsnap_process.unmapped_count, __ATOMIC_ACQUIRE);
@@ -270,7 +270,7 @@ static uint32_t looks_of(const struct heapsnap_kind *kind)
 	return looks & ((1 << LOOK_BITS) - 1);
 }
 
-// True if this kind's callers have not been looked at often enough.
+// True if this kind's callers have not been observed often enough.
 static bool needs_look(const struct heapsnap_kind *kind)
 {
 	return (looks_of(kind) & ~(uint32_t)PARTIAL) < LOOKS;
@@ -280,7 +280,7 @@ static void set_looks(struct heapsnap_kind *kind, uint32_t looks)
 {
 	uint32_t generation = generation_of(__atomic_load_n(&kind->site, __ATOMIC_RELAXED));
 
-	// Of two threads that look at the same time, one's look is lost.
+	// When two threads look at the same time, the look of one is lost.
 	__atomic_store_n(&kind->looks, looks | generation << LOOK_BITS, __ATOMIC_RELAXED);
 }
 
@@ -328,7 +328,7 @@ static bool may_be_seen(uint64_t site)
 	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
 }
 
-// What the fast path asks, where blocks have headers.
+// The question of the fast path, where blocks have headers.
 static void mark_seen(uint64_t site, uint64_t size)
 {
 	uint32_t slot = seen_slot(site, size);
@@ -374,7 +374,7 @@ static int resume_word(uint32_t word)
 	return count;
 }
 
-// Has some of what was postponed come by again: as much as there is credit for.
+// Lets postponed sites be observed again, as many as there is credit for.
 static void resume(void)
 {
 	static uint32_t at;
@@ -418,7 +418,7 @@ static void sweep(uint32_t slots)
 
 	uint32_t at = __atomic_fetch_add(&sweep_at, slots, __ATOMIC_RELAXED);
 
-	// Both tables are multiples of what is swept at a time.
+	// Both tables' sizes are multiples of one sweep.
 	at %= SWEPT_SLOTS;
 	slots = slots < SWEPT_SLOTS - at ? slots : SWEPT_SLOTS - at;
 	for (uint64_t *slot = swept_slot(at), *end = slot + slots; slot < end; slot++) {
@@ -492,7 +492,7 @@ static void forget_hops(void)
 		__atomic_store_n(&heapsnap_hops[i], 0, __ATOMIC_RELAXED);
 }
 
-// Whether it is in none; if it is in one, that is hopped over from then on.
+// True if it is in no wrapper; a wrapper is looked through from then on.
 static bool is_no_wrapper(uint64_t address)
 {
 	if (!heapsnap_wrappers_has(&tables->wrappers, address))

@@ -12,7 +12,7 @@
  *	wrappers  sites that are looked through: the site of a block is who called them
  *
  * The cost of an allocation beyond its fast path is bounded (effort.h). When there is no credit for
- * a backtrace, the site and size count as seen for the time being, and are looked at later.
+ * a backtrace, the site and size count as seen for the time being, and are observed later.
  *
  * All tables have a fixed size and lie in one mapping; what finds no room is left out. Entries
  * are taken by compare-and-swap, so that there is no lock; what the frozen copy may see of one
@@ -53,7 +53,7 @@ static inline uint64_t *heapsnap_displaced_slot(uint64_t word)
 	return &heapsnap_displaced[word * UINT64_C(0x9e3779b97f4a7c15) >> 50];
 }
 
-/** Whether all is known of a site and a size below HEAPSNAP_SEEN_SLOTS. */
+/** True if all is known of a site and a size below HEAPSNAP_SEEN_SLOTS. */
 static inline bool heapsnap_is_known(uint64_t site, uint64_t size)
 {
 	uint64_t word = site | size << HEAPSNAP_SITE_BITS;
@@ -62,14 +62,14 @@ static inline bool heapsnap_is_known(uint64_t site, uint64_t size)
 	       __atomic_load_n(heapsnap_displaced_slot(word), __ATOMIC_RELAXED) == word;
 }
 
-/** What there is to know of a block when it is made. */
+/** The facts that are noted of a block when it is made. */
 struct heapsnap_making {
 	uint64_t site;      /**< that matters */
 	uint32_t backtrace; /**< of a sampled one; else 0 */
 };
 
 /**
- * Of sites in wrappers, by hash: the site and, in the upper 16 bits, how to get to the caller's
+ * For sites in wrappers, by hash: the site and, in the upper 16 bits, how to get to the caller's
  * (unwind.h). One word, so that threads need no lock.
  */
 extern uint64_t heapsnap_hops[HEAPSNAP_HOPS] __attribute__((visibility("hidden")));
@@ -133,7 +133,7 @@ static inline uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsna
 void heapsnap_backtraces_init(void);
 
 /**
- * When a thread has allocated some 64 KiB more: looks at a part of what has been postponed.
+ * Observes some of the postponed sites, once a thread has allocated some 64 KiB more.
  *
  * @param bytes  that it has allocated
  * @param last   of these, those of the last block at least
@@ -168,7 +168,7 @@ bool heapsnap_sample_begin(const void *block, uint64_t size, uint32_t backtrace,
 /** Forgets a sample, if the block is one. Before it is freed. */
 struct heapsnap_sampled heapsnap_sample_remove(const void *block);
 
-/** What dlclose() is about to unmap, perhaps. */
+/** A module that dlclose() may be about to unmap. */
 struct heapsnap_closing {
 	uint64_t inside;     /**< an address of the module; 0: not known */
 	uint64_t start, end; /**< where it lies */

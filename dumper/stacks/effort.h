@@ -27,7 +27,7 @@ enum {
 	HEAPSNAP_EFFORT_BYTES = 1024,
 
 	/** The cost of some operations, in steps. */
-	HEAPSNAP_EFFORT_LOOKUP = 24, /**< in a module's tables, of which little is in the cache */
+	HEAPSNAP_EFFORT_LOOKUP = 24, /**< in a module's tables, mostly not in the cache */
 	HEAPSNAP_EFFORT_SYSTEM = 16, /**< a system call */
 };
 

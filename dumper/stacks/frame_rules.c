@@ -396,7 +396,7 @@ enum {
 	WORD = 8,
 };
 
-// What the instructions have said so far.
+// The state of the table's program after the instructions so far.
 struct state {
 	struct heapsnap_rule rule;
 	uint8_t base;         // register that a CFA is relative to; rule.kind follows from it

@@ -14,7 +14,7 @@
  *	       │ …              │ ◀─ rsp
  *	low    └────────────────┘
  *
- * Of all that the tables can say, a rule holds what nearly all code needs: where the canonical
+ * A rule holds the part of the tables that nearly all code needs: where the canonical
  * frame address (CFA) is in terms of rsp or rbp, and where the caller's rbp is. Sources: Linux
  * Standard Base 5.0, 10.6 (.eh_frame); DWARF 5, 6.4; System V ABI, AMD64 supplement, 3.7.
  *
@@ -57,7 +57,7 @@ struct heapsnap_code {
 	uint64_t table;      /**< its .eh_frame_hdr; 0: it has none */
 };
 
-/** Notes the modules, where libc cannot be asked for them at any time (before glibc 2.35). */
+/** Notes the modules, where libc cannot list them at any time (before glibc 2.35). */
 void heapsnap_code_init(void);
 
 /** @return whether a module has code at @p address; if not, @p result is untouched */

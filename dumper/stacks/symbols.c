@@ -23,7 +23,7 @@ struct module_file {
 	size_t size;
 };
 
-// Whether a name is one of those in a list.
+// True if a name is in a list.
 static bool is_listed(const char *names, const char *name)
 {
 	size_t length = strlen(name);

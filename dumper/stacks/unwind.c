@@ -17,7 +17,7 @@ __thread struct heapsnap_own_stack heapsnap_own_stack;
 
 enum {
 	PAGE = HEAPSNAP_STACK_PAGE,
-	MAX_PAGES = 16,      // that are asked for to find out whether a stack is the thread's
+	MAX_PAGES = 16,      // probed to find out whether a stack is the thread's
 	MAX_FRAME = 1 << 30, // bytes from one frame to the next
 	NEARBY = 128 << 20,  // from one function to another, in code without tables
 	AGE_SHIFT = 48,      // addresses of code have no more bits
@@ -30,7 +30,7 @@ enum {
 static uint64_t main_stack_top;
 
 /*
- * Whether a page can be read: the kernel looks for a signal set there, and at what to do with
+ * True if a page can be read: the kernel looks for a signal set there, and at what to do with
  * it only then. That is no signal operation, so that nothing happens either way. (Known from
  * Abseil's AddressIsReadable.)
  */
@@ -65,7 +65,7 @@ static uint64_t find_top(void)
 	return pointer;
 }
 
-// Whether an address lies on the thread's own stack: no gap between there and its top.
+// True if an address lies on the thread's own stack: no gap between there and its top.
 static bool is_on_own_stack(struct heapsnap_own_stack *stack, uint64_t address)
 {
 	if (stack->top == 0) {
@@ -87,7 +87,7 @@ static bool read_word(struct heapsnap_walk *walk, uint64_t address, uint64_t *va
 	if (address >= walk->top) {
 		if (address - walk->sp > MAX_FRAME || !is_readable(address))
 			return false;
-		// Of a stack that is not the thread's own, as far as it goes without a gap.
+		// A stack that is not the thread's own, up to its first gap.
 		if (address - walk->top < PAGE)
 			walk->top = (address & ~(uint64_t)(PAGE - 1)) + PAGE;
 	}
@@ -232,7 +232,7 @@ static bool find_cfa(struct heapsnap_walk *walk, const struct heapsnap_rule *rul
 	}
 }
 
-// Whether code without tables has plausibly been called from an address.
+// True if code without tables may have been called from an address.
 static bool is_plausible(uint64_t pc, uint64_t caller)
 {
 	struct heapsnap_code code;
@@ -285,7 +285,7 @@ static bool is_own(uint64_t pc)
 bool heapsnap_unwind_init(struct heapsnap_rule_slot *room)
 {
 	slots = room;
-	// What the kernel puts at the very top of the main thread's stack is the program's name. The
+	// The kernel puts the program's name at the very top of the main thread's stack. The
 	// frames of a program with a small environment are in the same page.
 	main_stack_top = getauxval(AT_EXECFN) & ~(uint64_t)7;
 	heapsnap_code_init();
@@ -304,7 +304,7 @@ unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
 	return count;
 }
 
-// From a frame of which the stack pointer is known, and the frame pointer perhaps not: as far as
+// From a frame whose stack pointer is known, and whose frame pointer may not be: as far as
 // one goes without that.
 static uint64_t unwind_from(uint64_t site, struct heapsnap_frame frame,
 			    bool (*is_wanted)(uint64_t address), unsigned max)

@@ -26,7 +26,7 @@
 
 enum {
 	HEAPSNAP_STACK_PAGE = 4096,
-	HEAPSNAP_RULE_SLOTS = 1 << 14, /**< 16 bytes each: 256 KiB, of which what is used counts */
+	HEAPSNAP_RULE_SLOTS = 1 << 14, /**< 16 bytes each: 256 KiB, resident as far as used */
 };
 
 struct heapsnap_rule_slot {
@@ -72,7 +72,7 @@ enum {
 /** @return 0: not in one of these ways */
 uint16_t heapsnap_hop_at(uint64_t address);
 
-/** What is known of a thread's own stack: between them it can be read. */
+/** The readable part of a thread's own stack, as far as it is known. */
 struct heapsnap_own_stack {
 	uint64_t low, top; /**< top is 0: not found out yet */
 };

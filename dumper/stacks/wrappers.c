@@ -13,7 +13,7 @@ enum {
 	NUMBER_SHIFT = 48,
 	CALLERS_NEEDED = 4,
 	SIZES_NEEDED = 3,
-	TIMES_NEEDED = 2, // that a caller must have asked for its size
+	TIMES_NEEDED = 2, // requests of one size by a caller
 	REMOVED = 1,      // instead of a site: those behind it are still found
 };
 
@@ -84,7 +84,7 @@ bool heapsnap_wrappers_passes(const struct heapsnap_wrappers *wrappers, uint64_t
 	return has_site(wrappers->passing, site);
 }
 
-// Of what several threads write to, whole words or none.
+// Reads memory that several threads write to: whole words or none.
 #define load(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #define store(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
@@ -181,7 +181,7 @@ static bool note_caller(struct heapsnap_allocating *function, uint64_t address, 
 	return false;
 }
 
-// Whether a caller before this one asks for the same size.
+// True if a caller before this one asks for the same size.
 static bool is_size_known(const struct heapsnap_allocating *function, int caller)
 {
 	for (int i = 0; i < caller; i++) {
@@ -211,7 +211,7 @@ static bool is_used_as_wrapper(const struct heapsnap_allocating *function)
 					     (steady > 0 && sizes + varying >= CALLERS_NEEDED));
 }
 
-// Whether it has callers, and all of them ask for many sizes.
+// True if it has callers, and all of them ask for many sizes.
 static bool passes_on(const struct heapsnap_allocating *function)
 {
 	int callers = 0;

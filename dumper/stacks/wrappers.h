@@ -3,12 +3,12 @@
 #define HEAPSNAP_WRAPPERS_H
 
 /**
- * Functions like xmalloc() and g_malloc(): what they allocate, others have asked for.
+ * Functions like xmalloc() and g_malloc(), which allocate on behalf of their callers.
  *
- * One is known by how it is used: several callers, of which each asks for one size time and
+ * One is known by how it is used: several callers, each of which asks for one size time and
  * again, and the sizes differ. The function does not choose the size then; its callers do. A
  * constructor is called from many places too, but always asks for the same size; and one that
- * makes strings is asked for many sizes by each of its callers. One that allocates at many places
+ * makes strings gets many sizes from each of its callers. One that allocates at many places
  * chooses what it does: the loop of an interpreter, which all allocations go through, is none.
  * HEAPSNAP_WRAPPERS names more.
  *
@@ -39,7 +39,7 @@ enum heapsnap_verdict {
 	HEAPSNAP_VERDICT_REFUSED, /**< for ever */
 };
 
-/** What has been seen of a function that allocates. */
+/** Observations of a function that allocates. */
 struct heapsnap_allocating {
 	uint64_t function;                        /**< where it begins; 0: the entry is free */
 	uint8_t verdict;                          /**< enum heapsnap_verdict */
@@ -48,9 +48,9 @@ struct heapsnap_allocating {
 	uint64_t places[HEAPSNAP_WRAPPER_PLACES]; /**< sites in it; 0: the entry is free */
 	struct heapsnap_allocating_caller {
 		uint64_t address; /**< it returns to; 0: the entry is free */
-		uint64_t size;    /**< that it has asked for first */
-		uint32_t times;   /**< that it has asked for this size */
-		bool varies;      /**< it has asked for another */
+		uint64_t size;    /**< of its first request */
+		uint32_t times;   /**< requests of this size */
+		bool varies;      /**< it has requested another */
 	} callers[HEAPSNAP_WRAPPER_CALLERS];
 };
 
@@ -70,7 +70,7 @@ struct heapsnap_wrappers {
 /** Takes the functions that are named, separated by commas, for wrappers. At load time. */
 void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *names);
 
-/** Whether a site is within a wrapper, as far as it has been noted. async-signal-safe. */
+/** True if a site is within a known wrapper. async-signal-safe. */
 bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site);
 
 /**
@@ -79,7 +79,7 @@ bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t si
  */
 bool heapsnap_wrappers_passes(const struct heapsnap_wrappers *wrappers, uint64_t site);
 
-/** What a function has to do with what it allocates. */
+/** A function's part in the blocks that it allocates. */
 enum heapsnap_role {
 	HEAPSNAP_ROLE_OWN,         /**< it chooses, or nothing is known yet */
 	HEAPSNAP_ROLE_PASSES,      /**< each of its callers asks for many sizes */
@@ -103,7 +103,7 @@ bool heapsnap_wrappers_refuses(struct heapsnap_wrappers *wrappers, uint64_t site
 /**
  * The sites in the same function as a site. async-signal-safe.
  *
- * @return [HEAPSNAP_WRAPPER_PLACES], of which the first 0 is the end; NULL if it is not known
+ * @return [HEAPSNAP_WRAPPER_PLACES], ended by 0 if there are fewer; NULL if it is not known
  */
 const uint64_t *heapsnap_wrappers_places(struct heapsnap_wrappers *wrappers, uint64_t site);
 

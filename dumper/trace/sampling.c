@@ -14,7 +14,7 @@ void (*heapsnap_each_stretch)(uint64_t bytes);
 static __thread uint64_t stretch; // bytes that were left the last time
 static __thread uint64_t beyond;  // bytes from the end of the stretch to the next sample
 static __thread uint64_t random_state;
-static __thread uint32_t thread_id; // 0: not asked for
+static __thread uint32_t thread_id; // 0: not known yet
 
 // xorshift64*: G. Marsaglia, "Xorshift RNGs"; S. Vigna, "An experimental exploration".
 static uint64_t next_random(void)

@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) bool heapsnap_take_bytes(uint64_t s
 	return !too_many;
 }
 
-/** What a thread has allocated since it last took the slow path. */
+/** A thread's allocations since it last took the slow path. */
 struct heapsnap_stretch {
 	uint64_t bytes;
 	uint64_t last; /**< of these, those of the last block at least */
@@ -65,7 +65,7 @@ struct heapsnap_sampled {
 /** Has heapsnap_sampling_thread() asked anew in children of fork(). At load time. */
 void heapsnap_sampling_init(void);
 
-/** The calling thread's id: asked for once. 0 if the program's sandbox came before that. */
+/** The calling thread's id, read once. 0 if the program's sandbox came before that. */
 uint32_t heapsnap_sampling_thread(void);
 
 #endif

@@ -65,7 +65,7 @@ static void complain(int error)
 	__atomic_store_n(&is_wanted, 0, __ATOMIC_RELEASE);
 }
 
-// Whether a sample is of this trace: neither of an earlier one, nor of a parent's.
+// True if a sample belongs to this trace: neither to an earlier one, nor to a parent's.
 static bool is_ours(uint32_t number)
 {
 	return number - state->first <= UINT32_MAX / 2;
@@ -122,7 +122,7 @@ static void wait_for_last_events(void)
 	}
 }
 
-// Of the trace, for snapshots. One that is taken in between knows of none.
+// Publishes the trace for snapshots. A snapshot that is taken in between knows of none.
 static void tell_writer(void)
 {
 	struct heapsnap_traced *traced = &heapsnap_process.traced;
@@ -260,7 +260,7 @@ void heapsnap_trace_freed(uint32_t number, bool moved)
 						  .moved = moved });
 }
 
-// What heapsnap_trace_is_on() begins ends soon.
+// A trace that heapsnap_trace_is_on() begins ends soon.
 static void ask_to_stop(void)
 {
 	__atomic_store_n(&state->stops, 1, __ATOMIC_RELEASE);

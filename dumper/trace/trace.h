@@ -40,7 +40,7 @@ void heapsnap_trace_init(void);
 /** Ends the trace: what there is of it is in the file when this returns, or 2 s have passed. */
 void heapsnap_trace_stop(void);
 
-/** Whether there is a trace; in a child of fork() its own begins. */
+/** True if there is a trace; in a child of fork() its own begins. */
 bool heapsnap_trace_is_on(void);
 
 /**

@@ -400,7 +400,7 @@ static bool is_own(long descriptor, uint32_t pid)
 	       time_ns >= heapsnap_settings.run_start_ns;
 }
 
-// A trace that has been asked for by a signal, or begun by this program, is never replaced.
+// A trace that a signal or this program has begun is never replaced.
 // @return -EEXIST if the file is another
 static long replace_own(const char *name, uint32_t pid)
 {

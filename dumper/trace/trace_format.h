@@ -4,7 +4,7 @@
 
 /**
  * A trace's file: 8 bytes of magic, then chunks, each with its length and checksum (two
- * little-endian 32-bit numbers; FNV-1a of what follows). A chunk that is cut off ends the file;
+ * little-endian 32-bit numbers; FNV-1a of the rest). A chunk that is cut off ends the file;
  * all before it can be read.
  *
  * A chunk holds whole records. A record is a tag and varints (LEB128); "±" are differences,
