@@ -4,10 +4,10 @@
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/graph/graph.h"
+#include "lib/query/text_pattern.h"
 #include "lib/types/member_path.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <string.h>
 
 enum {
@@ -33,7 +33,8 @@ struct heap_field_test {
 	char *name;
 	char *value;
 	enum heap_comparison comparison;
-	bool negated;              // !=
+	bool negated; // !=
+	struct heap_text_pattern *pattern;
 	struct found_field *found; // [types.count]
 	uint8_t *is_text; // [objects / 8 + 1] whose text matches; NULL: no field points to one
 	bool is_integer, is_real; // what the value may be
@@ -63,6 +64,7 @@ static void parse_value(struct heap_field_test *test)
 }
 
 struct heap_error *heap_field_test_create(struct heap_snapshot *snapshot, const char *text,
+					  const struct heap_text_options *options,
 					  struct heap_field_test **result)
 {
 	size_t length = strcspn(text, "=<>!");
@@ -93,6 +95,17 @@ struct heap_error *heap_field_test_create(struct heap_snapshot *snapshot, const 
 		return heap_error_out_of_memory();
 	}
 	parse_value(test);
+
+	struct heap_error *error = heap_text_pattern_create(test->value,
+							    options->regex   ? HEAP_TEXT_REGEX
+							    : options->exact ? HEAP_TEXT_EXACT
+									     : HEAP_TEXT_GLOB,
+							    options->ignore_case, &test->pattern);
+
+	if (error) {
+		heap_field_test_destroy(test);
+		return error;
+	}
 	*result = test;
 	return NULL;
 }
@@ -105,6 +118,7 @@ void heap_field_test_destroy(struct heap_field_test *test)
 	free(test->value);
 	free(test->found);
 	free(test->is_text);
+	heap_text_pattern_destroy(test->pattern);
 	free(test);
 }
 
@@ -161,12 +175,11 @@ static const struct found_field *find_field(struct heap_field_test *test, heap_t
 
 static bool text_matches(const struct heap_field_test *test, const char *bytes, uint64_t size)
 {
-	char text[MAX_TEXT + 1];
 	size_t length = strnlen(bytes, size < MAX_TEXT ? size : MAX_TEXT);
 
-	memcpy(text, bytes, length);
-	text[length] = '\0';
-	return test->comparison == EQUAL && fnmatch(test->value, text, 0) == 0;
+	// A string that is longer than what is known of it counts as far as it is known.
+	return test->comparison == EQUAL &&
+	       heap_text_pattern_matches(test->pattern, bytes, length, true);
 }
 
 static bool may_be_text(const struct heap_snapshot *snapshot, heap_object_id object)
@@ -291,6 +304,25 @@ static bool target_matches(struct heap_field_test *test, heap_object_id object, 
 	       text_matches(test, (many ? many : bytes) + interior, kept - interior);
 }
 
+// Bytes of an array of characters that are known; one without a length goes up to the end.
+static uint64_t bytes_of_array(const struct heap_field_test *test,
+			       const struct heap_field_subject *subject,
+			       const struct heap_member_place *place)
+{
+	uint64_t size = heap_types_size(&test->snapshot->types, place->type);
+	uint64_t known = subject->kept - place->offset;
+
+	return size > 0 && size < known ? size : known;
+}
+
+static bool is_named_function(const struct heap_field_test *test, uint64_t address)
+{
+	const struct heap_call *code = heap_snapshot_function(test->snapshot, address);
+
+	return code && test->comparison == EQUAL &&
+	       heap_function_is(test->snapshot, code, test->value);
+}
+
 // The value of a field in one of the structures that begin at `start` in the subject.
 static bool element_matches(struct heap_field_test *test, const struct heap_field_subject *subject,
 			    const struct found_field *field, uint64_t start,
@@ -306,7 +338,7 @@ static bool element_matches(struct heap_field_test *test, const struct heap_fiel
 	if (field->meaning == TEXT)
 		return place.offset < subject->kept &&
 		       text_matches(test, (const char *)subject->bytes + place.offset,
-				    subject->kept - place.offset) != test->negated;
+				    bytes_of_array(test, subject, &place)) != test->negated;
 	if (field->meaning == NUMBER)
 		return heap_scalar_load(&snapshot->types, &place, subject->bytes, subject->kept,
 					&value) &&
@@ -322,6 +354,8 @@ static bool element_matches(struct heap_field_test *test, const struct heap_fiel
 	else if (!has_value)
 		return false;
 	if (test->is_integer && heap_compare(value.number, test->comparison, test->integer))
+		return !test->negated;
+	if (is_named_function(test, value.number))
 		return !test->negated;
 	if (field->meaning == POINTED_TO_TEXT && edge != UINT32_MAX &&
 	    target_matches(test, snapshot->edge_target[edge], snapshot->edge_interior[edge], error))

@@ -7,7 +7,7 @@
  * "ratio>0.5", "path=/login", "name=user*", "[3].value=0x5f0010".
  *
  * What the value means depends on the field's type, of which there may be several: a number, an
- * enumerator's name, true or false, NULL or an address, or a text. A text is that of an array of
+ * enumerator's name, true or false, NULL or an address, the name of a function, or a text. A text is that of an array of
  * characters, of what a pointer to characters points to, or of a std::string; it may be a glob.
  * Of several structures in a row one will do. What was not kept is not known, and matches nothing.
  */
@@ -20,6 +20,7 @@ struct heap_field_test;
 /** @return NULL, HEAP_ERROR_ARGUMENT if @p text is no name, comparison and value */
 HEAP_MUST_CHECK
 struct heap_error *heap_field_test_create(struct heap_snapshot *snapshot, const char *text,
+					  const struct heap_text_options *options,
 					  struct heap_field_test **result);
 
 /** NULL is fine. */

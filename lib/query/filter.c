@@ -6,6 +6,7 @@
 #include "lib/graph/dominator_tree.h"
 #include "lib/query/field_test.h"
 #include "lib/query/filter_terms.h"
+#include "lib/query/text_pattern.h"
 
 #include <string.h>
 
@@ -88,11 +89,42 @@ static struct heap_error *take_argument(const struct heap_term_kind_description 
 	return NULL;
 }
 
+static bool take_text_option(const char *word, struct heap_text_options *options)
+{
+	if (strcmp(word, "--regex") == 0)
+		options->regex = true;
+	else if (strcmp(word, "--exact") == 0)
+		options->exact = true;
+	else if (strcmp(word, "-i") == 0 || strcmp(word, "--ignore-case") == 0)
+		options->ignore_case = true;
+	else
+		return false;
+	return true;
+}
+
+bool heap_filter_is_option(const char *word)
+{
+	struct heap_text_options options;
+
+	return take_text_option(word, &options);
+}
+
+// Takes the options in front of a text, if a word for the text is left.
+static void take_text_options(int count, char *const *words, int *at,
+			      struct heap_text_options *options)
+{
+	while (*at + 1 < count && take_text_option(words[*at], options))
+		(*at)++;
+	if (*at + 1 < count && strcmp(words[*at], "--") == 0)
+		(*at)++;
+}
+
 // Parses one term. @param at  index of its first word; set past its last
 HEAP_MUST_CHECK
-static struct heap_error *parse_term(const struct heap_filter_parsing *parsing, int count,
+static struct heap_error *parse_term(const struct heap_filter_parsing *common, int count,
 				     char *const *words, int *at, struct heap_term *term)
 {
+	struct heap_filter_parsing own = *common, *parsing = &own;
 	const char *name = words[(*at)++];
 
 	for (size_t i = 0; i < heap_term_kind_count; i++) {
@@ -104,6 +136,8 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *parsing, 
 			continue;
 		if (heap_term_kinds[i].words == WORDS_NONE)
 			return heap_term_kinds[i].parse(parsing, NULL, term);
+		if (heap_term_kinds[i].words == WORDS_TEXT)
+			take_text_options(count, words, at, &parsing->text);
 
 		struct heap_error *error = take_argument(&heap_term_kinds[i], name + length, count,
 							 words, at, &argument);
@@ -114,14 +148,14 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *parsing, 
 		HEAP_ERROR_ARGUMENT,
 		"%s: no such filter; there are type, untyped, under-typed, "
 		"conflict, evidence, size, site, frame, module, age, string, field, "
-		"points-to, pointed-by, under, retained, leaked, reachable, new, "
+		"points-to, pointed-by, local, under, retained, leaked, reachable, new, "
 		"gone, traced, allocated, not, "
 		"or",
 		name);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *parse_terms(const struct heap_filter_parsing *parsing, int count,
+static struct heap_error *parse_terms(struct heap_filter_parsing *parsing, int count,
 				      char *const *words, struct heap_filter *filter)
 {
 	bool begins_group = true;
@@ -129,6 +163,10 @@ static struct heap_error *parse_terms(const struct heap_filter_parsing *parsing,
 	for (int at = 0; at < count;) {
 		struct heap_term *term = &filter->terms[filter->count];
 
+		if (take_text_option(words[at], &parsing->text)) {
+			at++;
+			continue;
+		}
 		if (strcmp(words[at], "or") == 0) {
 			if (begins_group)
 				return heap_error_create(HEAP_ERROR_ARGUMENT,
@@ -162,7 +200,11 @@ struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, 
 				     heap_filter_resolver *resolve, void *context,
 				     struct heap_filter **result)
 {
-	const struct heap_filter_parsing parsing = { snapshot, resolve, context };
+	struct heap_filter_parsing parsing = {
+		.snapshot = snapshot,
+		.resolve = resolve,
+		.context = context,
+	};
 	struct heap_filter *filter = calloc(1, sizeof(*filter));
 
 	if (!filter)
@@ -265,9 +307,11 @@ static unsigned columns_of(const struct heap_term *term)
 	case TERM_STRING:
 		return HEAP_COLUMN_SIZE;
 	case TERM_POINTS_TO:
+		return term->set ? HEAP_COLUMN_SIZE : HEAP_COLUMN_SLOTS;
 	case TERM_POINTED_BY:
 		return HEAP_COLUMN_SLOTS; // of parts, which slot counts
-	case TERM_FIELD:                  // heap_field_test_prepare() does it
+	case TERM_LOCAL:
+	case TERM_FIELD: // heap_field_test_prepare() does it
 	case TERM_REACH:
 	case TERM_RETAINED:
 	case TERM_UNDER:
@@ -412,12 +456,35 @@ static size_t read_subject(struct heap_filter *filter, const struct subject *sub
 	return kept;
 }
 
-static bool holds_text(struct heap_filter *filter, const struct subject *subject, const char *text)
+static bool holds_text(struct heap_filter *filter, const struct subject *subject,
+		       const struct heap_text_pattern *pattern)
 {
 	const uint8_t *bytes;
 	size_t kept = read_subject(filter, subject, &bytes);
 
-	return kept > 0 && memmem(bytes, kept, text, strlen(text));
+	return kept > 0 && heap_text_pattern_matches(pattern, (const char *)bytes, kept,
+						     kept == size_of(filter->snapshot, subject));
+}
+
+// True if one of the words that were kept is the address of one of the functions.
+static bool holds_function(struct heap_filter *filter, const struct subject *subject,
+			   const uint8_t *functions)
+{
+	const struct heap_snapshot *snapshot = filter->snapshot;
+	const uint8_t *bytes;
+	size_t kept = read_subject(filter, subject, &bytes);
+
+	for (size_t at = 0; at + sizeof(uint64_t) <= kept; at += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, bytes + at, sizeof(word));
+
+		const struct heap_call *code = heap_snapshot_function(snapshot, word);
+
+		if (code && functions[code - snapshot->functions])
+			return true;
+	}
+	return false;
 }
 
 static bool has_field(struct heap_filter *filter, const struct subject *subject,
@@ -511,13 +578,16 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 	case TERM_AGE:
 		return term->set[snapshot->birth[object]];
 	case TERM_STRING:
-		return holds_text(filter, subject, term->text);
+		return holds_text(filter, subject, term->pattern);
 	case TERM_FIELD:
 		return has_field(filter, subject, term->field);
 	case TERM_REACH:
 		return (filter->graph->reach[object] != HEAP_REACH_NOT) == (term->number != 0);
+	case TERM_LOCAL:
+		return heap_bit_get(term->set, object);
 	case TERM_POINTS_TO:
-		return points_to(snapshot, subject, term->object);
+		return term->set ? holds_function(filter, subject, term->set)
+				 : points_to(snapshot, subject, term->object);
 	case TERM_POINTED_BY:
 		return is_pointed_by(snapshot, subject, term->object);
 	case TERM_RETAINED:

@@ -34,6 +34,9 @@ void heap_filter_destroy(struct heap_filter *filter);
 /** Whether a word is the name of a filter, perhaps with a comparison behind it: "size>64". */
 bool heap_filter_is_name(const char *word);
 
+/** True for --regex, --exact and -i, which say how the texts of the filters that follow match. */
+bool heap_filter_is_option(const char *word);
+
 /**
  * Loads what it needs.
  *

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/query/filter_terms.h"
 
+#include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/query/field_test.h"
+#include "lib/query/text_pattern.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -186,6 +188,13 @@ static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, 
 static bool matches_name(const char *pattern, const char *name)
 {
 	return *name && fnmatch(pattern, name, 0) == 0;
+}
+
+bool heap_function_is(const struct heap_snapshot *snapshot, const struct heap_call *code,
+		      const char *name)
+{
+	return code->offset == 0 &&
+	       matches_name(name, heap_snapshot_string(snapshot, code->function));
 }
 
 // A place in the code as users name it: FUNCTION, FILE or FILE:LINE.
@@ -372,14 +381,16 @@ HEAP_MUST_CHECK
 static struct heap_error *parse_string(const struct heap_filter_parsing *parsing, const char *word,
 				       struct heap_term *term)
 {
-	(void)parsing;
+	const struct heap_text_options *text = &parsing->text;
+
 	term->kind = TERM_STRING;
-	term->text = strdup(word);
-	if (!term->text)
-		return heap_error_out_of_memory();
 	if (!*word)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "string: the text is empty");
-	return NULL;
+	return heap_text_pattern_create(word,
+					text->regex   ? HEAP_TEXT_REGEX
+					: text->exact ? HEAP_TEXT_EXACT
+						      : HEAP_TEXT_SUBSTRING,
+					text->ignore_case, &term->pattern);
 }
 
 HEAP_MUST_CHECK
@@ -387,15 +398,43 @@ static struct heap_error *parse_field(const struct heap_filter_parsing *parsing,
 				      struct heap_term *term)
 {
 	term->kind = TERM_FIELD;
-	return heap_field_test_create(parsing->snapshot, word, &term->field);
+	return heap_field_test_create(parsing->snapshot, word, &parsing->text, &term->field);
+}
+
+// Marks the functions of that name, of those that words of the program point to.
+HEAP_MUST_CHECK
+static struct heap_error *mark_functions(const struct heap_snapshot *snapshot, const char *word,
+					 struct heap_term *term, bool *found)
+{
+	const char *name = word + (word[0] == '&');
+	struct heap_error *error = make_set(&term->set, snapshot->function_count);
+
+	*found = false;
+	for (uint32_t i = 0; !error && i < snapshot->function_count; i++) {
+		term->set[i] = heap_function_is(snapshot, &snapshot->functions[i], name);
+		*found |= term->set[i];
+	}
+	return error;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *parse_points_to(const struct heap_filter_parsing *parsing,
 					  const char *word, struct heap_term *term)
 {
+	struct heap_error *error = parsing->resolve(parsing->context, word, &term->object);
+	bool found;
+
 	term->kind = TERM_POINTS_TO;
-	return parsing->resolve(parsing->context, word, &term->object);
+	if (!error || (heap_error_code(error) != HEAP_ERROR_ABSENT &&
+		       heap_error_code(error) != HEAP_ERROR_ARGUMENT))
+		return error;
+
+	struct heap_error *other = mark_functions(parsing->snapshot, word, term, &found);
+
+	if (!other && !found)
+		return error;
+	heap_error_destroy(error);
+	return other;
 }
 
 HEAP_MUST_CHECK
@@ -404,6 +443,39 @@ static struct heap_error *parse_pointed_by(const struct heap_filter_parsing *par
 {
 	term->kind = TERM_POINTED_BY;
 	return parsing->resolve(parsing->context, word, &term->object);
+}
+
+HEAP_MAKES_ERROR
+static struct heap_error *no_local(const char *name)
+{
+	return heap_error_create(
+		HEAP_ERROR_ABSENT,
+		"local %s: no local variable is called that; `callstack` lists them", name);
+}
+
+// Marks the objects that local variables of that name point to, of any frame and thread.
+HEAP_MUST_CHECK
+static struct heap_error *parse_local(const struct heap_filter_parsing *parsing, const char *word,
+				      struct heap_term *term)
+{
+	const struct heap_snapshot *snapshot = parsing->snapshot;
+	struct heap_error *error = make_set(&term->set, snapshot->object_count / 8);
+	bool found = false;
+
+	term->kind = TERM_LOCAL;
+	for (heap_root_id i = 0; !error && i < snapshot->root_count; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+
+		if (root->kind != HEAP_ROOT_LOCAL ||
+		    !matches_name(word, heap_snapshot_string(snapshot, root->name)))
+			continue;
+		found = true;
+		for (uint64_t edge = heap_snapshot_first_root_edge(snapshot, i);
+		     edge < snapshot->root_edge_count && snapshot->root_edges[edge].root == i;
+		     edge++)
+			heap_bit_set(term->set, snapshot->root_edges[edge].target);
+	}
+	return error || found ? error : no_local(word);
 }
 
 HEAP_MUST_CHECK
@@ -521,10 +593,11 @@ const struct heap_term_kind_description heap_term_kinds[] = {
 	{ "frame", WORDS_ONE, parse_frame },
 	{ "module", WORDS_ONE, parse_module },
 	{ "age", WORDS_COMPARISON, parse_age },
-	{ "string", WORDS_ONE, parse_string },
-	{ "field", WORDS_ONE, parse_field },
+	{ "string", WORDS_TEXT, parse_string },
+	{ "field", WORDS_TEXT, parse_field },
 	{ "points-to", WORDS_ONE, parse_points_to },
 	{ "pointed-by", WORDS_ONE, parse_pointed_by },
+	{ "local", WORDS_ONE, parse_local },
 	{ "under", WORDS_ONE, parse_under },
 	{ "retained", WORDS_COMPARISON, parse_retained },
 	{ "leaked", WORDS_NONE, parse_leaked },
@@ -540,6 +613,6 @@ void heap_term_deinit(struct heap_term *term)
 {
 	free(term->set);
 	free(term->steps);
-	free(term->text);
+	heap_text_pattern_destroy(term->pattern);
 	heap_field_test_destroy(term->field);
 }

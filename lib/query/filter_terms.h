@@ -18,15 +18,16 @@ enum heap_term_kind {
 	TERM_UNDER_TYPED, /**< nothing */
 	TERM_SIZE,        /**< comparison, number */
 	TERM_AGE,         /**< set: epochs */
-	TERM_STRING,      /**< text */
+	TERM_STRING,      /**< pattern */
 	TERM_FIELD,       /**< field */
 	TERM_REACH,       /**< number: wanted or not */
-	TERM_POINTS_TO,   /**< object */
+	TERM_POINTS_TO,   /**< object; or set: functions */
 	TERM_POINTED_BY,  /**< object */
 	TERM_RETAINED,    /**< comparison, number */
 	TERM_UNDER,       /**< object; set: a bit per object that it dominates */
 	TERM_NEW,         /**< nothing */
 	TERM_TRACED,      /**< set: samples */
+	TERM_LOCAL,       /**< set: a bit per object that such a variable points to */
 };
 
 /** Values of a set of types. */
@@ -52,21 +53,28 @@ struct heap_term {
 	uint64_t number;
 	uint8_t *set;   /**< [of types, sites, epochs or samples] 1: matches */
 	uint8_t *steps; /**< [of steps] 1: it or one outwards of it matches */
-	char *text;
+	struct heap_text_pattern *pattern;
 	struct heap_field_test *field;
 	heap_object_id object;
+};
+
+/** How texts are compared: --regex, --exact, -i. */
+struct heap_text_options {
+	bool regex, exact, ignore_case;
 };
 
 struct heap_filter_parsing {
 	struct heap_snapshot *snapshot;
 	heap_filter_resolver *resolve;
 	void *context;
+	struct heap_text_options text; /**< for the term that is being parsed */
 };
 
 /** What stands after a term's name. */
 enum heap_term_words {
 	WORDS_NONE,
 	WORDS_ONE,
+	WORDS_TEXT,       /**< options of texts, and a word */
 	WORDS_COMPARISON, /**< a comparison and its number, together or apart */
 	WORDS_TYPE,       /**< a type's name, of one word or several */
 };
@@ -86,6 +94,10 @@ void heap_term_deinit(struct heap_term *term);
 
 /** Takes <, >, =, <= or >= off the front. */
 enum heap_comparison heap_parse_comparison(const char **text);
+
+/** True if code is the beginning of a function of that name. @param name  may be a glob */
+bool heap_function_is(const struct heap_snapshot *snapshot, const struct heap_call *code,
+		      const char *name);
 
 /** Whether `value comparison with`, such as 7 < 9. */
 bool heap_compare(uint64_t value, enum heap_comparison comparison, uint64_t with);

@@ -126,7 +126,7 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 
 	// What is not an option of ours and comes first is a mistake; later it may be a text.
 	if (!command_number(&argc, argv, "--limit", &finding.limit) ||
-	    (argc > 1 && argv[1][0] == '-'))
+	    (argc > 1 && argv[1][0] == '-' && !heap_filter_is_option(argv[1])))
 		return COMMAND_USAGE;
 
 	struct heap_error *error = session_filter(session, argc - 1, argv + 1, &finding.filter);
@@ -173,11 +173,12 @@ static enum command_status find_run(struct session *session, int argc, char **ar
 	return status;
 }
 
-static const char *const find_options[] = { "--count", "--limit", NULL };
+static const char *const find_options[] = { "--count", "--limit",       "--regex",
+					    "--exact", "--ignore-case", NULL };
 
 const struct command find_command = {
 	.name = "find",
-	.synopsis = "[--count] [--limit N] [FILTER...]",
+	.synopsis = "[--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]",
 	.summary = "the objects that all filters match",
 	.details =
 		"Filters: type NAME (exact, or a glob), untyped, under-typed (the type covers\n"
@@ -185,14 +186,19 @@ const struct command find_command = {
 		"evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),\n"
 		"frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,\n"
 		"age [<>]DURATION, string TEXT, field NAME=VALUE (also != < > <= >=),\n"
-		"points-to OBJ, pointed-by OBJ, under OBJ (held by it alone, itself included),\n"
+		"points-to OBJ|FUNCTION, pointed-by OBJ, local NAME (a local variable of that\n"
+		"name points to it), under OBJ (held by it alone, itself included),\n"
 		"retained [<>=]N, leaked, reachable, new and gone (see compare), traced (a\n"
 		"sample of the trace), allocated TIME,TIME (of it, then);\n"
-		"`not` negates the next, `or` stands between groups.\n\n"
+		"`not` negates the next, `or` stands between groups.\n"
+		"Texts after string and field: --regex (POSIX, extended), --exact (the whole\n"
+		"string, no glob), -i (upper or lower case).\n\n"
 		"  find --count type 'struct date'\n"
 		"  find --limit 10 size '>1M' or untyped not reachable\n"
 		"  find type 'struct *' site session_new age '<1m'\n"
 		"  find type 'struct request' field path=/login\n"
+		"  find --regex -i string '^(get|post) /api/'\n"
+		"  find field callback=on_timeout\n"
 		"  find frame serve not site xmalloc\n"
 		"  find allocated 10s,20s frame serve",
 	.run = find_run,

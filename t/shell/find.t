@@ -220,11 +220,11 @@ is join('|', (Sample::heapsh($file, 'find', '--count', 'type', 'nothing'))),
     "Total: 0 objects, 0 B\n||1", 'nothing found, counted';
 
 fails_with $file, 'find frob', 'heapsh: frob: no such filter; there are type, untyped, under-typed,'
-    . ' conflict, evidence, size, site, frame, module, age, string, field, points-to, pointed-by, under,'
+    . ' conflict, evidence, size, site, frame, module, age, string, field, points-to, pointed-by, local, under,'
     . ' retained, leaked, reachable, new, gone, traced, allocated, not, or', 2;
-fails_with $file, 'find --frob', 'usage: find [--count] [--limit N] [FILTER...]', 2;
-fails_with $file, 'find --limit', 'usage: find [--count] [--limit N] [FILTER...]', 2;
-fails_with $file, 'find --limit -1', 'usage: find [--count] [--limit N] [FILTER...]', 2;
+fails_with $file, 'find --frob', 'usage: find [--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]', 2;
+fails_with $file, 'find --limit', 'usage: find [--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]', 2;
+fails_with $file, 'find --limit -1', 'usage: find [--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]', 2;
 fails_with $file, 'find type', 'heapsh: filter type: what follows it is missing', 2;
 fails_with $file, 'find not', 'heapsh: not: a filter must follow it', 2;
 fails_with $file, 'find or untyped', 'heapsh: or: it stands between two filters', 2;

@@ -260,7 +260,7 @@ an object of the last list, or one that was shown since. It may go on as in C:
 sessions->next->peer, $2.slots[85]. `COMMAND | program` and `COMMAND > file` work.
 END
 is_text $file, 'help find', <<'END';
-find [--count] [--limit N] [FILTER...]
+find [--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]
     the objects that all filters match
 
 Filters: type NAME (exact, or a glob), untyped, under-typed (the type covers
@@ -268,15 +268,20 @@ half of it at most), conflict (pointers take it for something else),
 evidence KIND, size [<>=]N[K|M|G], site FUNCTION|FILE[:LINE] (allocated there),
 frame FUNCTION|FILE[:LINE] (allocated on behalf of it), module NAME,
 age [<>]DURATION, string TEXT, field NAME=VALUE (also != < > <= >=),
-points-to OBJ, pointed-by OBJ, under OBJ (held by it alone, itself included),
+points-to OBJ|FUNCTION, pointed-by OBJ, local NAME (a local variable of that
+name points to it), under OBJ (held by it alone, itself included),
 retained [<>=]N, leaked, reachable, new and gone (see compare), traced (a
 sample of the trace), allocated TIME,TIME (of it, then);
 `not` negates the next, `or` stands between groups.
+Texts after string and field: --regex (POSIX, extended), --exact (the whole
+string, no glob), -i (upper or lower case).
 
   find --count type 'struct date'
   find --limit 10 size '>1M' or untyped not reachable
   find type 'struct *' site session_new age '<1m'
   find type 'struct request' field path=/login
+  find --regex -i string '^(get|post) /api/'
+  find field callback=on_timeout
   find frame serve not site xmalloc
   find allocated 10s,20s frame serve
 END
