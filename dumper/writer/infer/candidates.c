@@ -42,7 +42,7 @@ static int compare_ids(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-// The types of a size that have the hinted part, by their numbers. No more of them are looked at
+// The types of a size that have the hinted part, by their numbers. No more of them are read
 // than it takes to know that they are too many.
 static void add_wholes(const struct inference *inference, const struct hint *hint, uint64_t size,
 		       struct candidates *candidates)
@@ -99,9 +99,9 @@ void candidates_add_hinted(const struct inference *inference, heap_object_id obj
 {
 	uint64_t size = objects_size(&inference->capture->objects, object);
 
-	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
-	     at = inference->hints[at].next) {
-		const struct hint *hint = &inference->hints[at];
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
 
 		if (hint->either)
 			add_alternative(inference, hint, size, candidates);
@@ -123,11 +123,11 @@ void candidates_drop_hinted(struct candidates *candidates)
 	candidates->count = kept;
 }
 
-enum word candidate_ask(const struct inference *inference, heap_object_id object,
-			const struct candidate *candidate)
+enum verdict candidate_ask(const struct inference *inference, heap_object_id object,
+			   const struct candidate *candidate)
 {
 	return profiles_exclude(inference, object, candidate->type)
-		       ? WORD_AGAINST
+		       ? VERDICT_AGAINST
 		       : hints_ask(inference, object, candidate->type);
 }
 
@@ -141,13 +141,13 @@ int candidate_score(const struct inference *inference, const struct content *con
 	return content_score(inference, content, candidate->type, candidate->elements);
 }
 
-static enum word count_word(const struct inference *inference, heap_object_id object,
-			    struct candidate *candidate)
+static enum verdict count_verdict(const struct inference *inference, heap_object_id object,
+				  struct candidate *candidate)
 {
-	enum word word = candidate_ask(inference, object, candidate);
+	enum verdict word = candidate_ask(inference, object, candidate);
 
-	candidate->parts += word == WORD_FOR;
-	candidate->against += word == WORD_AGAINST;
+	candidate->parts += word == VERDICT_FOR;
+	candidate->against += word == VERDICT_AGAINST;
 	return word;
 }
 
@@ -156,7 +156,7 @@ void candidates_ask(const struct inference *inference, heap_object_id object,
 {
 	candidates->samples++;
 	for (uint32_t i = 0; i < candidates->count; i++)
-		count_word(inference, object, &candidates->list[i]);
+		count_verdict(inference, object, &candidates->list[i]);
 }
 
 // Holds all candidates against one block: how well each fits, and which of those that have the
@@ -169,17 +169,17 @@ void candidates_hold(const struct inference *inference, const struct content *co
 	bool several = false;
 
 	candidates->samples++;
-	candidates->hinted += inference->hint_head[content->object] != NO_HINT;
+	candidates->hinted += inference->hints.head[content->object] != NO_HINT;
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		struct candidate *candidate = &candidates->list[i];
-		enum word word = count_word(inference, content->object, candidate);
+		enum verdict word = count_verdict(inference, content->object, candidate);
 		int own = candidate_score(inference, content, candidate);
 
 		candidate->fitting += own >= 0;
-		candidate->parts_fitting += word == WORD_FOR && own >= 0;
+		candidate->parts_fitting += word == VERDICT_FOR && own >= 0;
 		candidate->proving += own > 0;
 		candidate->score += own;
-		if (word != WORD_FOR || (best && own < best_score))
+		if (word != VERDICT_FOR || (best && own < best_score))
 			continue;
 		if (best && own == best_score) {
 			if (layouts_says_more(&inference->layouts, best->type, candidate->type))
@@ -317,7 +317,7 @@ const struct candidate *candidates_result(const struct candidates *candidates)
 	return NULL;
 }
 
-// Whether one type is to be preferred to another: by what it says, or by the contents.
+// True if one type is to be preferred to another: by what it says, or by the contents.
 static bool is_preferred(const struct inference *inference, const struct candidates *candidates,
 			 const struct candidate *one, const struct candidate *other)
 {

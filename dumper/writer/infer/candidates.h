@@ -62,8 +62,8 @@ void candidates_add_hinted(const struct inference *inference, heap_object_id obj
 void candidates_drop_hinted(struct candidates *candidates);
 
 /** What a block's hints say of a candidate, and what the like of it holds. */
-enum word candidate_ask(const struct inference *inference, heap_object_id object,
-			const struct candidate *candidate);
+enum verdict candidate_ask(const struct inference *inference, heap_object_id object,
+			   const struct candidate *candidate);
 
 /** How much a block's content speaks for a candidate: below 0 if it contradicts. */
 int candidate_score(const struct inference *inference, const struct content *content,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#ifndef BASES_H
-#define BASES_H
+#ifndef COMMON_PREFIXES_H
+#define COMMON_PREFIXES_H
 
 /**
  * Bases: structs with whose numbers other structs begin, and to which slots point that do not
@@ -14,8 +14,9 @@
 #include "dumper/writer/infer/headers.h"
 
 enum {
-	BASE_TYPES = 32,    /**< of a base, that are looked at */
-	BASE_SAMPLES = 256, /**< of a type, at most; even */
+	MAX_COMMON_PREFIXES = 32,
+	PREFIX_TYPES = 32,    /**< of a base, that are sampled */
+	PREFIX_SAMPLES = 256, /**< of a type, at most; even */
 };
 
 /** How much the name of a block is worth to learn from. */
@@ -30,37 +31,53 @@ enum trust {
  * Some of the blocks of a type, evenly spread over all of them. The first ones are often special:
  * they were allocated before the allocating functions were known to be wrappers.
  */
-struct base_samples {
+struct prefix_samples {
 	heap_type_id type;
 	uint32_t counts[TRUSTS]; /**< how many blocks there are */
 	uint32_t kept[TRUSTS];   /**< and how many of them are samples */
 	uint32_t steps[TRUSTS];  /**< one block in so many is a sample */
-	struct header headers[TRUSTS][BASE_SAMPLES];
+	struct header headers[TRUSTS][PREFIX_SAMPLES];
 };
 
 /** The types of a base, of which there are blocks that have a name. */
-struct base_types {
-	struct base_samples *types[BASE_TYPES]; /**< [count] */
+struct prefix_types {
+	struct prefix_samples *types[PREFIX_TYPES]; /**< [count] */
 	uint32_t count;
 };
 
+/** Structs with which others begin, and to which slots point that do not know more. */
+struct common_prefixes {
+	heap_type_id types[MAX_COMMON_PREFIXES]; /**< [count] */
+	uint32_t count;
+	uint8_t *of;    /**< [types] with which base one begins, counted from 1; 0: none */
+	uint64_t *keys; /**< [types] that are equal if two begin alike */
+	struct prefix_member *members; /**< [member_count] numbers in headers of types, by hash */
+	size_t member_count, member_capacity;
+	uint32_t *pointed; /**< [types] blocks to whose start pointers to one lead */
+	uint32_t hints_seen;
+};
+
+void common_prefixes_deinit(struct common_prefixes *prefixes);
+
 /** Finds the bases that slots have pointed to since it was last asked. */
 HEAP_MUST_CHECK
-struct heap_error *bases_find(struct inference *inference);
+struct heap_error *common_prefixes_find(struct inference *inference);
 
 /** The base with which a type begins, counted from 1; 0: none. */
-static inline uint32_t bases_of_type(const struct inference *inference, heap_type_id type)
+static inline uint32_t common_prefixes_of_type(const struct common_prefixes *prefixes,
+					       heap_type_id type)
 {
-	return inference->bases.of ? inference->bases.of[type] : 0;
+	return prefixes->of ? prefixes->of[type] : 0;
 }
 
 /** The base with which a block begins, as far as is known, counted from 1; 0: none. */
-uint32_t bases_of(const struct inference *inference, heap_object_id object);
+uint32_t common_prefixes_of(const struct inference *inference, heap_object_id object);
 
-/** Looks at some blocks of each type that has a base. @param result  [MAX_BASES] by base */
+/** Looks at some blocks of each type that has a base. @param result  [MAX_COMMON_PREFIXES] by base */
 HEAP_MUST_CHECK
-struct heap_error *bases_sample(const struct inference *inference, struct base_types *result);
+struct heap_error *common_prefixes_sample(const struct inference *inference,
+					  struct prefix_types *result);
 
-void bases_release_samples(struct base_types *samples);
+void common_prefixes_release_samples(struct prefix_types *samples);
 
 #endif

@@ -3,10 +3,10 @@
  * Conflicts: typed slots that speak against the names of what they point to.
  *
  * A stale pointer, a union's other member, a void * that was cast: each may have named a block
- * first. When all names are there, all slots are heard once more, each for or against the name.
+ * first. When all names are there, all slots are applied once more, each for or against the name.
  * What is left against is kept for people to see.
  */
-#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/conflicts.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-	AHEAD = 12, // edges whose memory is asked for before they are looked at
+	PREFETCH_DISTANCE = 12, // edges
 };
 
 struct weights {
@@ -34,7 +34,7 @@ static void note_rival(struct inference *inference, struct weights *weights, hea
 	if (!fits && *votes > 0)
 		return;
 	if (*rival == HEAP_NO_TYPE || (fits && *votes == 0) ||
-	    (*rival != type && inference_prefers(inference, type, *rival))) {
+	    (*rival != type && claims_prefer(&inference->layouts, type, *rival))) {
 		*rival = type;
 		*votes = 0;
 	}
@@ -85,7 +85,7 @@ static struct heap_error *weigh_slot(struct inference *inference, struct weights
 	uint32_t first, end;
 	const struct heap_slots *slots;
 
-	if (inference->rank[target] == RANK_NONE)
+	if (inference->claims.rank[target] == RANK_NONE)
 		return NULL;
 	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
 	if (slots)
@@ -96,7 +96,7 @@ static struct heap_error *weigh_slot(struct inference *inference, struct weights
 static void fetch(const struct inference *inference, const struct weights *weights,
 		  heap_object_id object)
 {
-	__builtin_prefetch(&inference->rank[object]);
+	__builtin_prefetch(&inference->claims.rank[object]);
 	__builtin_prefetch(&inference->capture->type[object]);
 	__builtin_prefetch(&weights->support[object], 1);
 }
@@ -117,8 +117,8 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 					      &repetition);
 		for (uint32_t j = edges->first[i]; !error && j < edges->first[i + 1]; j++) {
 			progress_step();
-			if (j + AHEAD < edges->count)
-				fetch(inference, weights, edges->target[j + AHEAD]);
+			if (j + PREFETCH_DISTANCE < edges->count)
+				fetch(inference, weights, edges->target[j + PREFETCH_DISTANCE]);
 			error = weigh_slot(inference, weights, repetition,
 					   (uint64_t)edges->slot[j] * 8, edges->target[j],
 					   edges->interior[j]);
@@ -149,7 +149,7 @@ static struct heap_error *weigh_roots(struct inference *inference, struct weight
 	return error;
 }
 
-// Whether the name that slots speak for instead is to be believed.
+// True if the name that slots speak for instead is to be believed.
 static bool is_outvoted(const struct inference *inference, const struct weights *weights,
 			heap_object_id object)
 {
@@ -158,7 +158,7 @@ static bool is_outvoted(const struct inference *inference, const struct weights 
 	struct content content;
 
 	if (weights->rival_votes[object] <= weights->support[object] ||
-	    inference->rank[object] < RANK_EXACT || inference->renamed[object])
+	    inference->claims.rank[object] < RANK_EXACT || inference->claims.is_renamed[object])
 		return false;
 	claim = layouts_fit(&inference->layouts, capture->rival[object],
 			    objects_size(&capture->objects, object));
@@ -181,17 +181,18 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 		struct layout_claim claim = layouts_fit(&inference->layouts, capture->rival[i],
 							objects_size(&capture->objects, i));
 
-		inference->renamed[i] = true; // once: what it says of others may come back
-		inference->rank[i] = RANK_NONE;
+		inference->claims.is_renamed[i] =
+			true; // once: what it says of others may come back
+		inference->claims.rank[i] = RANK_NONE;
 		++*renamed;
-		error = inference_claim(inference, RANK_EXACT,
-					&(struct claim){ i, claim.type, claim.elements,
-							 HEAP_EVIDENCE_POINTER, false });
+		error = claims_add(&inference->claims, RANK_EXACT,
+				   &(struct claim){ i, claim.type, claim.elements,
+						    HEAP_EVIDENCE_POINTER, false });
 	}
 	return error;
 }
 
-struct heap_error *rivals_weigh(struct inference *inference, uint64_t *renamed)
+struct heap_error *conflicts_weigh(struct inference *inference, uint64_t *renamed)
 {
 	struct capture *capture = inference->capture;
 	size_t count = (size_t)capture->objects.count + 1;

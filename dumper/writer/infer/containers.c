@@ -11,7 +11,7 @@
 enum {
 	MAX_COPIES = 32, // types that one container has in it and that point to nodes
 	MAX_DEPTH = 24,
-	MAX_VISITS = 4096, // types looked at for one container
+	MAX_VISITS = 4096, // types visited for one container
 	MAX_NAME = 4096,
 };
 

@@ -96,7 +96,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		return CONTRADICTED;
 	// A char * seldom points to what is known to be a structure.
 	if (!layouts_is_compound(&inference->layouts, pointee))
-		return inference->name_rank[target] <= RANK_VOTE &&
+		return inference->claims.name_rank[target] <= RANK_VOTE &&
 				       layouts_is_compound(&inference->layouts,
 							   capture->type[target])
 			       ? CONTRADICTED
@@ -110,7 +110,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		    objects_size(&capture->objects, target) - interior &&
 	    !layouts_is_flexible(&inference->layouts, pointee))
 		return CONTRADICTED;
-	if (inference->name_rank[target] > RANK_VOTE ||
+	if (inference->claims.name_rank[target] > RANK_VOTE ||
 	    inference_has(inference, target, pointee, interior) ||
 	    inference_is_raw(inference, target, interior))
 		return CONFIRMED;
@@ -283,7 +283,7 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 	return score;
 }
 
-// Whether a number among a header's members says how many elements follow: as many as there is
+// True if a number among a header's members says how many elements follow: as many as there is
 // room for, or one less, where a NUL ends them.
 static bool counts_elements(const struct check *check, heap_type_id header, uint64_t elements)
 {

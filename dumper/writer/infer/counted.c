@@ -14,7 +14,7 @@ static bool has_new_arrays(const struct objects *objects)
 	return false;
 }
 
-// Whether it is a class to which something points: else no array of it is ever found.
+// True if it is a class to which something points: else no array of it is ever found.
 static bool may_be_element(const struct heap_types *types, heap_type_id pointer)
 {
 	const struct heap_type *type =

@@ -10,7 +10,7 @@
  * A value's types are weighed by how much of a type has the value, not by how many blocks of
  * the type there are: else any number would do where nearly all sure blocks are of one type.
  */
-#include "dumper/writer/infer/common_prefixes.h"
+#include "dumper/writer/infer/inference.h"
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
@@ -20,12 +20,12 @@
 
 enum {
 	TAG_BYTES = 4,   // of a tag, at most
-	BASE_SHIFT = 56, // of kinds' tags, above the value
+	BASE_SHIFT = 56, // of kinds' discriminators, above the value
 	VALUES = 128,    // of a number, if it is a tag
 	MIN_SURE = 3,    // blocks of a type
 	MIN_VOTES = 8,   // blocks of a type that are not sure, and for a value that no sure one has
 	PER_MILLE = 950, // of a type's blocks, that must have values of its own
-	FEW = 64,        // hints on less than one in so many objects are looked at one by one
+	FEW = 64,        // hints on less than one in so many objects are applied one by one
 	MOST = 800,      // per mille of the types, that must be told apart
 };
 
@@ -41,53 +41,57 @@ static int compare_values(const void *left, const void *right)
 	return a->tag < b->tag ? -1 : a->tag > b->tag;
 }
 
-static struct tag_value *find_value(const struct tags *tags, uint64_t tag)
+static struct tag_value *find_value(const struct discriminators *discriminators, uint64_t tag)
 {
 	const struct tag_value key = { .tag = tag };
 
-	return tags->count == 0 ? NULL
-				: bsearch(&key, tags->values, tags->count, sizeof(*tags->values),
-					  compare_values);
+	return discriminators->count == 0
+		       ? NULL
+		       : bsearch(&key, discriminators->values, discriminators->count,
+				 sizeof(*discriminators->values), compare_values);
 }
 
 // Adds a value at the end; sort_values() then makes it found.
 HEAP_MUST_CHECK
-static struct heap_error *add_value(struct tags *tags, const struct tag_value *value)
+static struct heap_error *add_value(struct discriminators *discriminators,
+				    const struct tag_value *value)
 {
-	if (tags->count == tags->capacity) {
-		uint32_t capacity = tags->capacity ? tags->capacity * 2 : 64;
-		void *more = realloc(tags->values, capacity * sizeof(*tags->values));
+	if (discriminators->count == discriminators->capacity) {
+		uint32_t capacity = discriminators->capacity ? discriminators->capacity * 2 : 64;
+		void *more =
+			realloc(discriminators->values, capacity * sizeof(*discriminators->values));
 
 		if (!more)
 			return heap_error_out_of_memory();
-		tags->values = more;
-		tags->capacity = capacity;
+		discriminators->values = more;
+		discriminators->capacity = capacity;
 	}
-	tags->values[tags->count++] = *value;
+	discriminators->values[discriminators->count++] = *value;
 	return NULL;
 }
 
-static void sort_values(struct tags *tags)
+static void sort_values(struct discriminators *discriminators)
 {
-	if (tags->count > 1)
-		qsort(tags->values, tags->count, sizeof(*tags->values), compare_values);
+	if (discriminators->count > 1)
+		qsort(discriminators->values, discriminators->count,
+		      sizeof(*discriminators->values), compare_values);
 }
 
 // --- how well a number tells types apart -------------------------------------
 
 // The blocks of one base that are worth most, by type.
 struct known {
-	const struct base_samples *types[BASE_TYPES];
-	enum trust trust[BASE_TYPES];
-	uint32_t counts[BASE_TYPES]; // of samples
+	const struct prefix_samples *types[PREFIX_TYPES];
+	enum trust trust[PREFIX_TYPES];
+	uint32_t counts[PREFIX_TYPES]; // of samples
 	uint32_t count;
 };
 
-static void choose(const struct base_types *samples, struct known *known)
+static void choose(const struct prefix_types *samples, struct known *known)
 {
 	known->count = 0;
 	for (uint32_t i = 0; i < samples->count; i++) {
-		const struct base_samples *type = samples->types[i];
+		const struct prefix_samples *type = samples->types[i];
 		enum trust trust = TRUST_SURE;
 
 		while (trust < TRUSTS &&
@@ -103,7 +107,7 @@ static void choose(const struct base_types *samples, struct known *known)
 
 struct tally {
 	uint64_t values[VALUES];
-	uint32_t counts[VALUES][BASE_TYPES]; // blocks with this value, by type
+	uint32_t counts[VALUES][PREFIX_TYPES]; // blocks with this value, by type
 	uint32_t count;
 };
 
@@ -146,11 +150,11 @@ static bool is_enough(enum trust trust, uint32_t count)
 	return count >= (trust == TRUST_SURE ? 1 : MIN_VOTES);
 }
 
-// The type to which a value belongs, or BASE_TYPES if it is found in several.
+// The type to which a value belongs, or PREFIX_TYPES if it is found in several.
 static uint32_t owner_of(const struct known *known, const struct tally *tally, uint32_t value)
 {
 	double sum = 0, most = 0;
-	uint32_t owner = BASE_TYPES;
+	uint32_t owner = PREFIX_TYPES;
 
 	for (uint32_t i = 0; i < known->count; i++) {
 		double share = (double)tally->counts[value][i] / known->counts[i];
@@ -161,11 +165,11 @@ static uint32_t owner_of(const struct known *known, const struct tally *tally, u
 			owner = i;
 		}
 	}
-	return most * 1000 >= sum * PER_MILLE ? owner : BASE_TYPES;
+	return most * 1000 >= sum * PER_MILLE ? owner : PREFIX_TYPES;
 }
 
 // How many types a number tells apart; 0 if it is no tag.
-static uint32_t count_told(const struct known *known, const struct tally *tally)
+static uint32_t count_discriminated(const struct known *known, const struct tally *tally)
 {
 	uint32_t told = 0;
 
@@ -183,15 +187,15 @@ static uint32_t count_told(const struct known *known, const struct tally *tally)
 
 // --- learning ----------------------------------------------------------------
 
-static void drop_values(struct tags *tags, uint32_t base)
+static void drop_values(struct discriminators *discriminators, uint32_t base)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < tags->count; i++) {
-		if (tags->values[i].tag >> BASE_SHIFT != base)
-			tags->values[kept++] = tags->values[i];
+	for (uint32_t i = 0; i < discriminators->count; i++) {
+		if (discriminators->values[i].tag >> BASE_SHIFT != base)
+			discriminators->values[kept++] = discriminators->values[i];
 	}
-	tags->count = kept;
+	discriminators->count = kept;
 }
 
 static bool is_same_place(const struct header_member *one, const struct header_member *other)
@@ -201,34 +205,36 @@ static bool is_same_place(const struct header_member *one, const struct header_m
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *keep_tag(struct tags *tags, uint32_t base,
+static struct heap_error *keep_tag(struct discriminators *discriminators, uint32_t base,
 				   const struct header_member *member, const struct known *known,
 				   const struct tally *tally)
 {
 	struct heap_error *error = NULL;
 
-	drop_values(tags, base);
-	tags->is_renewed[base - 1] |=
-		!tags->has_member[base - 1] || !is_same_place(&tags->members[base - 1], member);
-	tags->members[base - 1] = *member;
-	tags->has_member[base - 1] = true;
+	drop_values(discriminators, base);
+	discriminators->is_renewed[base - 1] |=
+		!discriminators->has_member[base - 1] ||
+		!is_same_place(&discriminators->members[base - 1], member);
+	discriminators->members[base - 1] = *member;
+	discriminators->has_member[base - 1] = true;
 	for (uint32_t i = 0; !error && i < tally->count; i++) {
 		uint32_t owner = owner_of(known, tally, i);
 
-		if (owner != BASE_TYPES && is_enough(known->trust[owner], tally->counts[i][owner]))
-			error = add_value(tags,
+		if (owner != PREFIX_TYPES &&
+		    is_enough(known->trust[owner], tally->counts[i][owner]))
+			error = add_value(discriminators,
 					  &(struct tag_value){ tag_of_value(base, tally->values[i]),
 							       known->types[owner]->type,
 							       known->trust[owner] != TRUST_SURE });
 	}
-	sort_values(tags);
+	sort_values(discriminators);
 	return error;
 }
 
 // Finds the number that tells most types of a base apart.
 HEAP_MUST_CHECK
-static struct heap_error *learn_base(struct inference *inference, uint32_t base,
-				     const struct base_types *samples, struct tally *tally)
+static struct heap_error *learn_prefix(struct inference *inference, uint32_t base,
+				       const struct prefix_types *samples, struct tally *tally)
 {
 	struct header_members members = { .count = 0 };
 	struct known known;
@@ -236,18 +242,19 @@ static struct heap_error *learn_base(struct inference *inference, uint32_t base,
 	struct heap_error *error = NULL;
 
 	choose(samples, &known);
-	headers_gather(inference->layouts.types, inference->bases.types[base - 1], &members);
+	headers_gather(inference->layouts.types, inference->common_prefixes.types[base - 1],
+		       &members);
 	for (uint32_t i = 0; !error && known.count >= 2 && i < members.count; i++) {
 		const struct header_member *member = &members.list[i];
 		uint32_t told;
 
 		if (member->size > TAG_BYTES || !tally_values(&known, member, tally))
 			continue;
-		told = count_told(&known, tally);
+		told = count_discriminated(&known, tally);
 		if (told <= best)
 			continue;
 		best = told;
-		error = keep_tag(&inference->tags, base, member, &known, tally);
+		error = keep_tag(&inference->discriminators, base, member, &known, tally);
 	}
 	return error;
 }
@@ -269,7 +276,7 @@ static void nominate(const struct inference *inference, const struct kind *kind,
 	for (uint32_t i = kind->first; i < kind->first + kind->count; i++) {
 		heap_object_id object = inference->kinds.members[i];
 
-		if (!inference_is_named(inference, object))
+		if (!claims_are_good(&inference->claims, object))
 			continue;
 		if (ballot->lead == 0)
 			ballot->type = inference->capture->type[object];
@@ -289,7 +296,7 @@ static void vote(const struct inference *inference, const struct kind *kind, str
 	for (uint32_t i = kind->first; i < kind->first + kind->count; i++) {
 		heap_object_id object = inference->kinds.members[i];
 
-		if (!inference_is_named(inference, object))
+		if (!claims_are_good(&inference->claims, object))
 			continue;
 		ballot->voters++;
 		ballot->votes += inference->capture->type[object] == ballot->type;
@@ -359,34 +366,37 @@ static struct heap_error *revise_value(struct inference *inference, const struct
 	if (value || !fits || ballot.votes < MIN_VOTES ||
 	    ballot.votes * 1000 < ballot.voters * PER_MILLE)
 		return NULL;
-	return add_value(&inference->tags, &(struct tag_value){ ballot.tag, ballot.type, true });
+	return add_value(&inference->discriminators,
+			 &(struct tag_value){ ballot.tag, ballot.type, true });
 }
 
-static void drop_untyped(struct tags *tags)
+static void drop_untyped(struct discriminators *discriminators)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < tags->count; i++) {
-		if (tags->values[i].type != HEAP_NO_TYPE)
-			tags->values[kept++] = tags->values[i];
+	for (uint32_t i = 0; i < discriminators->count; i++) {
+		if (discriminators->values[i].type != HEAP_NO_TYPE)
+			discriminators->values[kept++] = discriminators->values[i];
 	}
-	tags->count = kept;
+	discriminators->count = kept;
 }
 
 // Notes which types have a value.
 HEAP_MUST_CHECK
-static struct heap_error *note_told(struct inference *inference)
+static struct heap_error *note_discriminated(struct inference *inference)
 {
-	struct tags *tags = &inference->tags;
+	struct discriminators *discriminators = &inference->discriminators;
 	uint32_t types = inference->layouts.types->count;
 
-	if (!tags->is_told)
-		tags->is_told = malloc(types * sizeof(*tags->is_told));
-	if (!tags->is_told)
+	if (!discriminators->is_discriminated)
+		discriminators->is_discriminated =
+			malloc(types * sizeof(*discriminators->is_discriminated));
+	if (!discriminators->is_discriminated)
 		return heap_error_out_of_memory();
-	memset(tags->is_told, 0, types * sizeof(*tags->is_told));
-	for (uint32_t i = 0; i < tags->count; i++)
-		tags->is_told[tags->values[i].type] = true;
+	memset(discriminators->is_discriminated, 0,
+	       types * sizeof(*discriminators->is_discriminated));
+	for (uint32_t i = 0; i < discriminators->count; i++)
+		discriminators->is_discriminated[discriminators->values[i].type] = true;
 	return NULL;
 }
 
@@ -395,61 +405,70 @@ static struct heap_error *note_told(struct inference *inference)
 HEAP_MUST_CHECK
 static struct heap_error *revise(struct inference *inference)
 {
-	struct tags *tags = &inference->tags;
+	struct discriminators *discriminators = &inference->discriminators;
 	CLEANUP_FREE struct tagged *tagged = NULL;
-	uint32_t count, known = tags->count, at = 0;
+	uint32_t count, known = discriminators->count, at = 0;
 	struct heap_error *error = sort_tagged(&inference->kinds, &tagged, &count);
 
 	// Both are sorted by tag; what is added comes behind what was known.
 	for (uint32_t first = 0, end; !error && first < count; first = end) {
 		for (end = first; end < count && tagged[end].tag == tagged[first].tag; end++)
 			;
-		while (at < known && tags->values[at].tag < tagged[first].tag)
+		while (at < known && discriminators->values[at].tag < tagged[first].tag)
 			at++;
 		error = revise_value(inference, tagged + first, end - first,
-				     at < known && tags->values[at].tag == tagged[first].tag
-					     ? &tags->values[at]
+				     at < known && discriminators->values[at].tag ==
+							     tagged[first].tag
+					     ? &discriminators->values[at]
 					     : NULL);
 	}
-	drop_untyped(tags);
-	sort_values(tags);
-	return error ? error : note_told(inference);
+	drop_untyped(discriminators);
+	sort_values(discriminators);
+	return error ? error : note_discriminated(inference);
 }
 
 // --- what blocks are by their tags -------------------------------------------
 
-uint32_t tags_base(const struct inference *inference, heap_object_id object)
+uint32_t discriminators_prefix(const struct inference *inference, heap_object_id object)
 {
-	uint32_t base = bases_of(inference, object);
+	uint32_t base = common_prefixes_of(inference, object);
 
-	return base && inference->tags.has_member[base - 1] ? base : 0;
+	return base && inference->discriminators.has_member[base - 1] ? base : 0;
 }
 
-uint64_t tags_read(const struct inference *inference, heap_object_id object, uint32_t base)
+uint64_t discriminators_read(const struct inference *inference, heap_object_id object,
+			     uint32_t base)
 {
 	struct header header;
 
 	headers_read(inference, object, &header);
-	return tag_of_value(base, headers_value(&inference->tags.members[base - 1], &header));
+	return tag_of_value(base,
+			    headers_value(&inference->discriminators.members[base - 1], &header));
 }
 
 // Claims that an object that is not better known is what its tag says.
 HEAP_MUST_CHECK
 static struct heap_error *claim_tagged(struct inference *inference, heap_object_id object)
 {
-	uint32_t base = inference->rank[object] <= RANK_TAG ? 0 : tags_base(inference, object);
+	uint32_t base = inference->claims.rank[object] <= RANK_DISCRIMINATOR
+				? 0
+				: discriminators_prefix(inference, object);
 	const struct tag_value *value =
-		base ? find_value(&inference->tags, tags_read(inference, object, base)) : NULL;
+		base ? find_value(&inference->discriminators,
+				  discriminators_read(inference, object, base))
+		     : NULL;
 	struct layout_claim claim;
 
 	if (!value)
 		return NULL;
 	claim = layouts_fit(&inference->layouts, value->type,
 			    objects_size(&inference->capture->objects, object));
-	if (claim.fit == LAYOUT_NONE || hints_ask(inference, object, value->type) == WORD_AGAINST)
+	if (claim.fit == LAYOUT_NONE ||
+	    hints_ask(inference, object, value->type) == VERDICT_AGAINST)
 		return NULL;
-	return inference_claim(
-		inference, value->is_elected ? RANK_TAG_LIKELY : RANK_TAG,
+	return claims_add(
+		&inference->claims,
+		value->is_elected ? RANK_DISCRIMINATOR_LIKELY : RANK_DISCRIMINATOR,
 		&(struct claim){ object, claim.type, claim.elements,
 				 value->is_elected ? HEAP_EVIDENCE_VOTE : HEAP_EVIDENCE_EMBEDDING,
 				 !value->is_elected });
@@ -458,103 +477,114 @@ static struct heap_error *claim_tagged(struct inference *inference, heap_object_
 HEAP_MUST_CHECK
 static struct heap_error *put_off(struct inference *inference, heap_object_id object)
 {
-	struct tags *tags = &inference->tags;
+	struct discriminators *discriminators = &inference->discriminators;
 
 	if (inference->news[object] & NEWS_LATE)
 		return NULL;
-	if (tags->late_count == tags->late_capacity) {
-		uint32_t capacity = tags->late_capacity ? tags->late_capacity * 2 : 64;
-		void *larger = realloc(tags->late, capacity * sizeof(*tags->late));
+	if (discriminators->late_count == discriminators->late_capacity) {
+		uint32_t capacity =
+			discriminators->late_capacity ? discriminators->late_capacity * 2 : 64;
+		void *larger =
+			realloc(discriminators->late, capacity * sizeof(*discriminators->late));
 
 		if (!larger)
 			return heap_error_out_of_memory();
-		tags->late = larger;
-		tags->late_capacity = capacity;
+		discriminators->late = larger;
+		discriminators->late_capacity = capacity;
 	}
-	tags->late[tags->late_count++] = object;
+	discriminators->late[discriminators->late_count++] = object;
 	inference->news[object] |= NEWS_LATE;
 	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *hear_object(struct inference *inference, heap_object_id object)
+static struct heap_error *apply_object(struct inference *inference, heap_object_id object)
 {
 	progress_step();
 	return hints_are_many(inference, object) ? put_off(inference, object)
 						 : claim_tagged(inference, object);
 }
 
-struct heap_error *tags_hear(struct inference *inference)
+bool discriminators_wait(const struct inference *inference)
+{
+	const struct discriminators *discriminators = &inference->discriminators;
+
+	return discriminators->count > 0 && discriminators->hints_applied < inference->hints.count;
+}
+
+struct heap_error *discriminators_apply(struct inference *inference)
 {
 	uint32_t objects = inference->capture->objects.count;
-	uint32_t first = inference->tags.hints_heard, end = inference->hint_count;
+	uint32_t first = inference->discriminators.hints_applied, end = inference->hints.count;
 	struct heap_error *error = NULL;
 
-	inference->tags.hints_heard = end;
+	inference->discriminators.hints_applied = end;
 	if ((end - first) * (uint64_t)FEW < objects) {
 		for (uint32_t i = first; !error && i < end && !progress_is_late(); i++) {
-			if (i != NO_HINT && layouts_is_start(inference->hints[i].interior))
-				error = hear_object(inference, inference->hints[i].object);
+			if (i != NO_HINT && layouts_is_start(inference->hints.list[i].interior))
+				error = apply_object(inference, inference->hints.list[i].object);
 		}
 		return error;
 	}
 	// Many are visited by address: memory is read once, and in order.
 	for (heap_object_id i = 0; !error && i < objects && !progress_is_late(); i++) {
 		progress_step();
-		if (inference->hint_head[i] != NO_HINT && inference->hint_head[i] >= first)
-			error = hear_object(inference, i);
+		if (inference->hints.head[i] != NO_HINT && inference->hints.head[i] >= first)
+			error = apply_object(inference, i);
 	}
 	return error;
 }
 
-struct heap_error *tags_hear_late(struct inference *inference)
+struct heap_error *discriminators_apply_late(struct inference *inference)
 {
-	struct tags *tags = &inference->tags;
+	struct discriminators *discriminators = &inference->discriminators;
 	struct heap_error *error = NULL;
 
-	for (uint32_t i = 0; i < tags->late_count; i++) {
-		inference->news[tags->late[i]] &= (uint8_t)~NEWS_LATE;
+	for (uint32_t i = 0; i < discriminators->late_count; i++) {
+		inference->news[discriminators->late[i]] &= (uint8_t)~NEWS_LATE;
 		if (!error)
-			error = claim_tagged(inference, tags->late[i]);
+			error = claim_tagged(inference, discriminators->late[i]);
 	}
-	tags->late_count = 0;
+	discriminators->late_count = 0;
 	return error;
 }
 
-struct heap_error *tags_learn(struct inference *inference, const struct base_types *samples,
-			      uint64_t *learned)
+struct heap_error *discriminators_learn(struct inference *inference,
+					const struct prefix_types *samples, uint64_t *learned)
 {
 	CLEANUP_FREE struct tally *tally = malloc(sizeof(*tally));
-	uint32_t known = inference->tags.count;
+	uint32_t known = inference->discriminators.count;
 	struct heap_error *error = tally ? NULL : heap_error_out_of_memory();
 
-	for (uint32_t i = 0; !error && i < inference->bases.count; i++)
-		error = learn_base(inference, i + 1, &samples[i], tally);
-	if (!error && inference->bases.count > 0)
+	for (uint32_t i = 0; !error && i < inference->common_prefixes.count; i++)
+		error = learn_prefix(inference, i + 1, &samples[i], tally);
+	if (!error && inference->common_prefixes.count > 0)
 		error = kinds_sort(inference);
 	if (!error)
 		error = revise(inference);
-	if (error || inference->tags.count <= known)
+	if (error || inference->discriminators.count <= known)
 		return error;
-	*learned += inference->tags.count - known;
-	inference->tags.hints_heard = 0; // what had no tag may have one
+	*learned += inference->discriminators.count - known;
+	inference->discriminators.hints_applied = 0; // what had no tag may have one
 	return NULL;
 }
 
-bool tags_exclude(const struct inference *inference, const struct kind *kind, heap_type_id type)
+bool discriminators_exclude(const struct inference *inference, const struct kind *kind,
+			    heap_type_id type)
 {
-	const struct tags *tags = &inference->tags;
+	const struct discriminators *discriminators = &inference->discriminators;
 	const struct tag_value *value;
 
 	if (kind->tag == NO_TAG)
 		return false;
-	value = find_value(tags, kind->tag);
-	return value ? value->type != type : tags->is_told && tags->is_told[type];
+	value = find_value(discriminators, kind->tag);
+	return value ? value->type != type
+		     : discriminators->is_discriminated && discriminators->is_discriminated[type];
 }
 
-void tags_deinit(struct tags *tags)
+void discriminators_deinit(struct discriminators *discriminators)
 {
-	free(tags->values);
-	free(tags->is_told);
-	free(tags->late);
+	free(discriminators->values);
+	free(discriminators->is_discriminated);
+	free(discriminators->late);
 }

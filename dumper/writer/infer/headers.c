@@ -2,7 +2,7 @@
 /*
  * Headers: the scalar members with which structs begin, and their values in blocks.
  */
-#include "dumper/writer/infer/headers.h"
+#include "dumper/writer/infer/inference.h"
 
 #include <string.h>
 
@@ -89,7 +89,7 @@ bool headers_begin(const struct heap_types *types, heap_type_id type,
 	return true;
 }
 
-bool headers_is_base(const struct heap_types *types, heap_type_id type)
+bool headers_is_prefix(const struct heap_types *types, heap_type_id type)
 {
 	struct header_members members = { .count = 0 };
 	uint32_t found = 0;

@@ -7,12 +7,22 @@
  * objects of many types begin all of them with the same members.
  */
 
-#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/layout.h"
+
+struct inference;
 
 enum {
 	HEADER_BYTES = 64,     /**< of a block, that count as its header */
 	HEADER_MEMBERS = 64,   /**< at most */
 	HEADER_EXTENSIONS = 2, /**< types that must begin with a base */
+};
+
+/** A number in the header of a struct. */
+struct header_member {
+	const char *name; /**< the types' */
+	uint32_t offset;  /**< bytes */
+	uint8_t size;     /**< bytes */
+	uint8_t shift, bits;
 };
 
 struct header_members {
@@ -28,19 +38,19 @@ struct header {
 void headers_gather(const struct heap_types *types, heap_type_id type,
 		    struct header_members *members);
 
-/** Whether a member of this name, place and size is among them. */
+/** True if a member of this name, place and size is among them. */
 bool headers_have(const struct header_members *members, const struct header_member *member);
 
-/** Whether a type begins with such a member. */
+/** True if a type begins with such a member. */
 bool headers_type_has(const struct heap_types *types, heap_type_id type,
 		      const struct header_member *member);
 
-/** Whether a type begins with all of these. */
+/** True if a type begins with all of these. */
 bool headers_begin(const struct heap_types *types, heap_type_id type,
 		   const struct header_members *base);
 
-/** Whether larger types begin with the numbers of this one. Looks at all types. */
-bool headers_is_base(const struct heap_types *types, heap_type_id type);
+/** True if larger types begin with the numbers of this one. Reads all types. */
+bool headers_is_prefix(const struct heap_types *types, heap_type_id type);
 
 void headers_read(const struct inference *inference, heap_object_id object, struct header *result);
 

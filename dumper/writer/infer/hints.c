@@ -16,22 +16,36 @@ enum {
 	TEXT_SCORE = 3,
 };
 
+struct heap_error *hints_init(struct hints *hints, heap_object_id objects)
+{
+	*hints = (struct hints){ .head = calloc((size_t)objects + 1, sizeof(*hints->head)) };
+	return hints->head ? NULL : heap_error_out_of_memory();
+}
+
+void hints_deinit(struct hints *hints)
+{
+	free(hints->head);
+	free(hints->list);
+	free(hints->table.slots);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *grow_hints(struct inference *inference)
 {
-	uint32_t capacity = inference->hint_capacity ? inference->hint_capacity * 2 : 4096;
-	void *larger = capacity ? realloc(inference->hints, capacity * sizeof(struct hint)) : NULL;
+	uint32_t capacity = inference->hints.capacity ? inference->hints.capacity * 2 : 4096;
+	void *larger =
+		capacity ? realloc(inference->hints.list, capacity * sizeof(struct hint)) : NULL;
 
 	if (!larger)
 		return heap_error_out_of_memory();
-	inference->hints = larger;
-	inference->hint_capacity = capacity;
-	if (inference->hint_count == 0)
-		inference->hints[inference->hint_count++] = (struct hint){ 0 };
+	inference->hints.list = larger;
+	inference->hints.capacity = capacity;
+	if (inference->hints.count == 0)
+		inference->hints.list[inference->hints.count++] = (struct hint){ 0 };
 	return NULL;
 }
 
-// Whether a char * leads to the start.
+// True if a char * leads to the start.
 static bool is_text(const struct inference *inference, const struct hint *hint)
 {
 	return layouts_is_start(hint->interior) && !hint->either &&
@@ -49,14 +63,15 @@ static bool is_same(const struct hint *one, const struct hint *other)
 // Where a hint is in the table, or where it would be.
 static uint32_t *find_slot(const struct inference *inference, const struct hint *hint)
 {
-	const struct hint_table *table = &inference->hint_table;
+	const struct hint_table *table = &inference->hints.table;
 	const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t hash = (uint64_t)hint->object << 32 | hint->interior;
 	size_t at;
 
 	hash = (hash * golden ^ ((uint64_t)hint->type << 1 | hint->either)) * golden;
 	at = (hash >> 20) & (table->size - 1);
-	while (table->slots[at] != NO_HINT && !is_same(&inference->hints[table->slots[at]], hint)) {
+	while (table->slots[at] != NO_HINT &&
+	       !is_same(&inference->hints.list[table->slots[at]], hint)) {
 		progress_step();
 		at = (at + 1) & (table->size - 1);
 	}
@@ -66,7 +81,7 @@ static uint32_t *find_slot(const struct inference *inference, const struct hint 
 HEAP_MUST_CHECK
 static struct heap_error *grow_table(struct inference *inference)
 {
-	struct hint_table *table = &inference->hint_table, old = *table;
+	struct hint_table *table = &inference->hints.table, old = *table;
 
 	table->size = old.size ? old.size * 2 : 4096;
 	table->slots = calloc(table->size, sizeof(*table->slots));
@@ -76,7 +91,7 @@ static struct heap_error *grow_table(struct inference *inference)
 	}
 	for (size_t i = 0; i < old.size; i++) {
 		if (old.slots[i] != NO_HINT)
-			*find_slot(inference, &inference->hints[old.slots[i]]) = old.slots[i];
+			*find_slot(inference, &inference->hints.list[old.slots[i]]) = old.slots[i];
 	}
 	free(old.slots);
 	return NULL;
@@ -86,16 +101,16 @@ static struct heap_error *grow_table(struct inference *inference)
 HEAP_MUST_CHECK
 static struct heap_error *tabulate(struct inference *inference, heap_object_id object, int count)
 {
-	struct hint_table *table = &inference->hint_table;
-	uint32_t at = inference->hint_head[object];
+	struct hint_table *table = &inference->hints.table;
+	uint32_t at = inference->hints.head[object];
 	struct heap_error *error = NULL;
 
-	for (int i = 0; !error && i < count; i++, at = inference->hints[at].next) {
+	for (int i = 0; !error && i < count; i++, at = inference->hints.list[at].next) {
 		if (table->count * 2 >= table->size)
 			error = grow_table(inference);
 		if (error)
 			break;
-		*find_slot(inference, &inference->hints[at]) = at;
+		*find_slot(inference, &inference->hints.list[at]) = at;
 		table->count++;
 	}
 	return error;
@@ -103,10 +118,10 @@ static struct heap_error *tabulate(struct inference *inference, heap_object_id o
 
 bool hints_are_many(const struct inference *inference, heap_object_id object)
 {
-	uint32_t at = inference->hint_head[object];
+	uint32_t at = inference->hints.head[object];
 
 	for (int i = 0; i < FEW_HINTS && at != NO_HINT; i++)
-		at = inference->hints[at].next;
+		at = inference->hints.list[at].next;
 	return at != NO_HINT;
 }
 
@@ -115,12 +130,12 @@ bool hints_are_many(const struct inference *inference, heap_object_id object)
 // The hint that says the same, or NO_HINT. @param few  how many there are; FEW_HINTS + 1: more
 static uint32_t find_same(const struct inference *inference, const struct hint *hint, int *few)
 {
-	uint32_t at = inference->hint_head[hint->object];
+	uint32_t at = inference->hints.head[hint->object];
 
 	for (*few = 0; *few < FEW_HINTS && at != NO_HINT; ++*few) {
-		if (is_same(&inference->hints[at], hint))
+		if (is_same(&inference->hints.list[at], hint))
 			return at;
-		at = inference->hints[at].next;
+		at = inference->hints.list[at].next;
 	}
 	if (at == NO_HINT)
 		return NO_HINT;
@@ -133,7 +148,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 			     const struct pointer *pointer, bool either)
 {
 	struct hint hint = {
-		.next = inference->hint_head[pointer->target],
+		.next = inference->hints.head[pointer->target],
 		.object = pointer->target,
 		.type = type,
 		.interior = (uint32_t)pointer->interior,
@@ -146,20 +161,20 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	uint32_t same = find_same(inference, &hint, &few);
 
 	if (same != NO_HINT) {
-		inference->hints[same].count++;
+		inference->hints.list[same].count++;
 		return NULL;
 	}
-	if (inference->hint_count == inference->hint_capacity)
+	if (inference->hints.count == inference->hints.capacity)
 		error = grow_hints(inference);
 	if (error)
 		return error;
-	inference->hint_head[pointer->target] = inference->hint_count;
-	inference->hints[inference->hint_count++] = hint;
-	kinds_note_news(inference, hint.object);
+	inference->hints.head[pointer->target] = inference->hints.count;
+	inference->hints.list[inference->hints.count++] = hint;
+	kinds_note_news(&inference->kinds, hint.object);
 	inference->news[hint.object] |= NEWS_SURE | NEWS_LIKELY;
 	if (is_text(inference, &hint)) {
 		inference->news[hint.object] |= NEWS_TEXT;
-		inference->texts++;
+		inference->hints.texts++;
 	}
 	if (few < FEW_HINTS)
 		return NULL;
@@ -169,53 +184,53 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 // --- asking ------------------------------------------------------------------
 
 // A T ** leads to a T *, be it alone, in an array or in a struct.
-static enum word ask_pointer_hint(const struct inference *inference, const struct hint *hint,
-				  heap_type_id type)
+static enum verdict ask_pointer_hint(const struct inference *inference, const struct hint *hint,
+				     heap_type_id type)
 {
 	const struct heap_types *types = inference->layouts.types;
 	heap_type_id pointee = layouts_strip(&inference->layouts, types->types[hint->type].target);
 	uint64_t stride = layouts_size(&inference->layouts, type);
 
 	if (!layouts_is_compound(&inference->layouts, pointee))
-		return WORD_NONE;
+		return VERDICT_NONE;
 	if (stride > 0 && layouts_has_pointer(&inference->layouts, type,
 					      (hint->interior & ~UINT32_C(7)) % stride, pointee))
-		return WORD_FOR;
-	return hint->either ? WORD_NONE : WORD_AGAINST;
+		return VERDICT_FOR;
+	return hint->either ? VERDICT_NONE : VERDICT_AGAINST;
 }
 
-enum word hint_ask(const struct inference *inference, const struct hint *hint, heap_type_id type)
+enum verdict hint_ask(const struct inference *inference, const struct hint *hint, heap_type_id type)
 {
 	const struct heap_types *types = inference->layouts.types;
 	uint64_t interior = layouts_is_start(hint->interior) ? 0 : hint->interior;
 
 	if (interior == 0 && hint->type == type)
-		return WORD_FOR;
+		return VERDICT_FOR;
 	if (types->types[hint->type].kind == HEAP_TYPE_POINTER)
 		return ask_pointer_hint(inference, hint, type);
 	// Bytes may be anything; a double * leads to a double.
 	if (layouts_size(&inference->layouts, hint->type) < MIN_TELLING_SIZE)
-		return WORD_NONE;
+		return VERDICT_NONE;
 	if (inference_type_has(inference, type, hint->type, interior))
-		return WORD_FOR;
-	return hint->either ? WORD_NONE : WORD_AGAINST;
+		return VERDICT_FOR;
+	return hint->either ? VERDICT_NONE : VERDICT_AGAINST;
 }
 
 // All the words of hints on an object: the majority's.
-enum word hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type)
+enum verdict hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type)
 {
 	uint32_t in_favour = 0, against = 0;
 
-	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
-	     at = inference->hints[at].next) {
-		const struct hint *hint = &inference->hints[at];
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
 
 		progress_step();
 		switch (hint_ask(inference, hint, type)) {
-		case WORD_FOR:
+		case VERDICT_FOR:
 			in_favour += hint->count;
 			break;
-		case WORD_AGAINST:
+		case VERDICT_AGAINST:
 			against += hint->count;
 			break;
 		default:
@@ -223,8 +238,8 @@ enum word hints_ask(const struct inference *inference, heap_object_id object, he
 		}
 	}
 	if (in_favour + against == 0)
-		return WORD_NONE;
-	return in_favour > against ? WORD_FOR : WORD_AGAINST;
+		return VERDICT_NONE;
+	return in_favour > against ? VERDICT_FOR : VERDICT_AGAINST;
 }
 
 // The type of a char * that points to the start of a block, or HEAP_NO_TYPE. Of several, one
@@ -233,9 +248,9 @@ heap_type_id hints_find_text(const struct inference *inference, heap_object_id o
 {
 	heap_type_id found = HEAP_NO_TYPE;
 
-	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
-	     at = inference->hints[at].next) {
-		const struct hint *hint = &inference->hints[at];
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
 
 		progress_step();
 		if (is_text(inference, hint) && (found == HEAP_NO_TYPE || hint->type < found))
@@ -296,9 +311,9 @@ static uint32_t gather(const struct inference *inference, heap_object_id object,
 	uint64_t size = objects_size(&inference->capture->objects, object);
 	uint32_t count = 0, kept = 0;
 
-	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
-	     at = inference->hints[at].next)
-		count += make_weak_claim(inference, &inference->hints[at], size, &list[count]);
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next)
+		count += make_weak_claim(inference, &inference->hints.list[at], size, &list[count]);
 	progress_steps(count);
 	if (count > 1)
 		qsort(list, count, sizeof(*list), compare_what);
@@ -322,7 +337,7 @@ static int weigh(const struct inference *inference, const struct content *conten
 	bool is_text = weak->claim.fit == LAYOUT_TEXT;
 
 	if (!weak->is_read &&
-	    hints_ask(inference, content->object, weak->claim.type) == WORD_AGAINST)
+	    hints_ask(inference, content->object, weak->claim.type) == VERDICT_AGAINST)
 		return -1;
 	if (weak->is_read || (is_text && weak->either))
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -1;
@@ -379,8 +394,8 @@ struct heap_error *hints_weigh(const struct inference *inference, const struct c
 	struct weak_claim *list = few;
 	uint32_t count = 0;
 
-	for (uint32_t at = inference->hint_head[content->object]; at != NO_HINT;
-	     at = inference->hints[at].next)
+	for (uint32_t at = inference->hints.head[content->object]; at != NO_HINT;
+	     at = inference->hints.list[at].next)
 		count++;
 	if (count > FEW_HINTS) {
 		list = many = malloc(count * sizeof(*many));

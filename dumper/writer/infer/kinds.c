@@ -63,7 +63,7 @@ static int compare_kinds(const void *left, const void *right)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-// Whether a tag has become known, or another one, since kinds were sorted.
+// True if a tag has become known, or another one, since kinds were sorted.
 static bool is_stale(const struct inference *inference)
 {
 	const struct kinds *kinds = &inference->kinds;
@@ -72,16 +72,16 @@ static bool is_stale(const struct inference *inference)
 		return true;
 	bool has_tags = false;
 
-	for (uint32_t i = 0; i < inference->bases.count; i++) {
-		if (inference->tags.is_renewed[i])
+	for (uint32_t i = 0; i < inference->common_prefixes.count; i++) {
+		if (inference->discriminators.is_renewed[i])
 			return true;
-		has_tags |= inference->tags.has_member[i];
+		has_tags |= inference->discriminators.has_member[i];
 	}
 	if (!has_tags)
 		return false;
 	progress_steps(inference->capture->objects.count);
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		if (tags_base(inference, i) != kinds->base[i])
+		if (discriminators_prefix(inference, i) != kinds->prefix[i])
 			return true;
 	}
 	return false;
@@ -93,9 +93,10 @@ static uint64_t find_tag(const struct inference *inference, const struct kind *o
 {
 	if (base == 0)
 		return NO_TAG;
-	if (old && inference->kinds.base[object] == base && !inference->tags.is_renewed[base - 1])
+	if (old && inference->kinds.prefix[object] == base &&
+	    !inference->discriminators.is_renewed[base - 1])
 		return old->tag;
-	return tags_read(inference, object, base);
+	return discriminators_read(inference, object, base);
 }
 
 // What is known of a kind stays known while it is of the same blocks.
@@ -145,7 +146,7 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 	struct heap_error *error = without ? NULL : heap_error_out_of_memory();
 
 	for (heap_object_id i = 0; !error && i < objects->count; i++) {
-		uint32_t base = tags_base(inference, i), of = objects->kind[i], number;
+		uint32_t base = discriminators_prefix(inference, i), of = objects->kind[i], number;
 
 		progress_step();
 		const struct kind *was = old ? &old[kinds->of[i]] : NULL;
@@ -166,7 +167,7 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 			if (base == 0)
 				without[of] = number + 1;
 		}
-		kinds->base[i] = (uint8_t)base;
+		kinds->prefix[i] = (uint8_t)base;
 		kinds->of[i] = number;
 		kinds->kinds[number].count++;
 	}
@@ -209,12 +210,12 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 	struct heap_error *error = NULL;
 
 	kinds->sites = capture->sites.count;
-	kinds->meanings = calloc((size_t)kinds->sites + 1, sizeof(*kinds->meanings));
-	if (!kinds->meanings)
+	kinds->site_types = calloc((size_t)kinds->sites + 1, sizeof(*kinds->site_types));
+	if (!kinds->site_types)
 		return heap_error_out_of_memory();
 	for (heap_site_id i = 0; !error && i < kinds->sites && !progress_is_late(); i++) {
 		progress_flush(); // one may take long: all variables of its function are read
-		error = meanings_find(capture, i, &kinds->meanings[i]);
+		error = site_types_find(capture, i, &kinds->site_types[i]);
 	}
 	return error;
 }
@@ -228,9 +229,9 @@ static struct heap_error *prepare(struct kinds *kinds, heap_object_id objects)
 		kinds->of = malloc(count * sizeof(*kinds->of));
 	if (!kinds->members)
 		kinds->members = malloc(count * sizeof(*kinds->members));
-	if (!kinds->base)
-		kinds->base = calloc(count, sizeof(*kinds->base));
-	return kinds->of && kinds->members && kinds->base ? NULL : heap_error_out_of_memory();
+	if (!kinds->prefix)
+		kinds->prefix = calloc(count, sizeof(*kinds->prefix));
+	return kinds->of && kinds->members && kinds->prefix ? NULL : heap_error_out_of_memory();
 }
 
 struct heap_error *kinds_sort(struct inference *inference)
@@ -248,17 +249,18 @@ struct heap_error *kinds_sort(struct inference *inference)
 	kinds->count = 0;
 	error = find_kinds(inference, old, &table);
 	free(table.slots);
-	memset(inference->tags.is_renewed, 0, sizeof(inference->tags.is_renewed));
+	memset(inference->discriminators.is_renewed, 0,
+	       sizeof(inference->discriminators.is_renewed));
 	return error ? error : sort_members(kinds, objects);
 }
 
 void kinds_deinit(struct kinds *kinds)
 {
-	for (uint32_t i = 0; kinds->meanings && i < kinds->sites; i++)
-		free(kinds->meanings[i].list);
-	free(kinds->meanings);
+	for (uint32_t i = 0; kinds->site_types && i < kinds->sites; i++)
+		free(kinds->site_types[i].list);
+	free(kinds->site_types);
 	free(kinds->kinds);
 	free(kinds->members);
 	free(kinds->of);
-	free(kinds->base);
+	free(kinds->prefix);
 }

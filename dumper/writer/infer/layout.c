@@ -8,7 +8,7 @@
 enum {
 	MAX_DEPTH = 16,
 
-	// Whether there are arrays of bytes in a type.
+	// True if there are arrays of bytes in a type.
 	BYTES_UNKNOWN = 0,
 	BYTES_NONE,
 	BYTES_FOUND,
@@ -167,7 +167,7 @@ static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offs
 	return false;
 }
 
-// Whether there is an array of bytes anywhere in a type. Most have none.
+// True if there is an array of bytes anywhere in a type. Most have none.
 static bool has_bytes(const struct layouts *layouts, heap_type_id id)
 {
 	const struct heap_types *types = layouts->types;

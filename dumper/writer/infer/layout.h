@@ -88,15 +88,15 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_id pointee,
 				       uint64_t interior, uint64_t size);
 
-/** Whether there is a @p part at @p offset of a @p whole, at any depth; or it is the whole. */
+/** True if there is a @p part at @p offset of a @p whole, at any depth; or it is the whole. */
 bool layouts_has(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 		 uint64_t offset);
 
-/** Whether there is a pointer to @p pointee at @p offset of a @p whole. */
+/** True if there is a pointer to @p pointee at @p offset of a @p whole. */
 bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint64_t offset,
 			 heap_type_id pointee);
 
-/** Whether @p offset lies in an array of bytes, of which programs make what they like. */
+/** True if @p offset lies in an array of bytes, of which programs make what they like. */
 bool layouts_is_raw(const struct layouts *layouts, heap_type_id whole, uint64_t offset);
 
 /* --- the index of parts: layout_index.c --- */
@@ -152,10 +152,10 @@ static inline bool layouts_is_flexible(const struct layouts *layouts, heap_type_
 bool layouts_is_enumerator(const struct layouts *layouts, heap_type_id type, uint64_t value,
 			   uint64_t mask);
 
-/** Whether it has members: a struct, class or union whose definition is known. */
+/** True if it has members: a struct, class or union whose definition is known. */
 bool layouts_is_compound(const struct layouts *layouts, heap_type_id type);
 
-/** Whether it is one byte wide, as the elements of texts are. */
+/** True if it is one byte wide, as the elements of texts are. */
 bool layouts_is_character(const struct layouts *layouts, heap_type_id type);
 
 /** Of two types at one place, whether the first has the second as its first part. */

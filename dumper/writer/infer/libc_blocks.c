@@ -73,10 +73,10 @@ struct heap_error *libc_blocks_claim(struct inference *inference)
 		if (!allocates_text(inference->capture, kind->site))
 			continue;
 		for (uint32_t j = 0; !error && j < kind->count; j++)
-			error = inference_claim(inference, RANK_SITE,
-						&(struct claim){ kinds->members[kind->first + j],
-								 character, kind->size,
-								 HEAP_EVIDENCE_SITE, false });
+			error = claims_add(&inference->claims, RANK_SITE,
+					   &(struct claim){ kinds->members[kind->first + j],
+							    character, kind->size,
+							    HEAP_EVIDENCE_SITE, false });
 	}
 	return error;
 }

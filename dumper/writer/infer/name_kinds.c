@@ -26,8 +26,8 @@ static struct unnamed count_unnamed(const struct inference *inference, const str
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
 		progress_step();
-		if (!inference_is_named(inference, object))
-			unnamed.counts[inference->hint_head[object] != NO_HINT]++;
+		if (!claims_are_good(&inference->claims, object))
+			unnamed.counts[inference->hints.head[object] != NO_HINT]++;
 	}
 	return unnamed;
 }
@@ -42,7 +42,7 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
 		progress_step();
-		if (!inference_is_named(inference, object))
+		if (!claims_are_good(&inference->claims, object))
 			continue;
 
 		struct candidate *candidate = candidates_add(
@@ -56,27 +56,28 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 }
 
 // What the code means, if a block of that size can be that.
-static void add_meanings(const struct inference *inference, const struct kind *kind,
-			 const struct site_summary *site, struct candidates *candidates)
+static void add_site_types(const struct inference *inference, const struct kind *kind,
+			   const struct site_summary *site, struct candidates *candidates)
 {
 	const struct layouts *layouts = &inference->layouts;
-	const struct meanings *meanings = site->meanings;
+	const struct site_types *site_types = site->site_types;
 
-	for (uint32_t i = 0; i < meanings->count; i++) {
-		const struct meaning *meaning = &meanings->list[i];
-		struct layout_claim claim = layouts_fit(layouts, meaning->type, kind->size);
+	for (uint32_t i = 0; i < site_types->count; i++) {
+		const struct site_type *site_type = &site_types->list[i];
+		struct layout_claim claim = layouts_fit(layouts, site_type->type, kind->size);
 
 		if (claim.fit == LAYOUT_NONE ||
-		    (claim.fit == LAYOUT_EXACT && site->sizes >= MANY_SIZES && !meaning->is_result))
+		    (claim.fit == LAYOUT_EXACT && site->sizes >= MANY_SIZES &&
+		     !site_type->is_result))
 			continue;
 
 		struct candidate *candidate = candidates_add(candidates, claim);
 
 		if (!candidate)
 			continue;
-		candidate->is_result |= meaning->is_result;
-		if (meaning->depth < candidate->depth)
-			candidate->depth = meaning->depth;
+		candidate->is_result |= site_type->is_result;
+		if (site_type->depth < candidate->depth)
+			candidate->depth = site_type->depth;
 	}
 }
 
@@ -90,9 +91,9 @@ static uint32_t sample(const struct inference *inference, const struct kind *kin
 
 	for (uint32_t i = 0; i < kind->count && left[0] + left[1] > 0; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
-		bool hinted = inference->hint_head[object] != NO_HINT;
+		bool hinted = inference->hints.head[object] != NO_HINT;
 
-		if (inference_is_named(inference, object) || left[hinted] == 0 ||
+		if (claims_are_good(&inference->claims, object) || left[hinted] == 0 ||
 		    seen[hinted]++ % (unnamed->counts[hinted] / (NAMING_SAMPLES / 2) + 1) != 0)
 			continue;
 		left[hinted]--;
@@ -113,9 +114,9 @@ struct heap_error *naming_claim_member(struct inference *inference, heap_object_
 	};
 
 	++*claimed;
-	return inference_claim(inference, rank,
-			       &(struct claim){ object, candidate->type, candidate->elements,
-						evidence[rank], false });
+	return claims_add(&inference->claims, rank,
+			  &(struct claim){ object, candidate->type, candidate->elements,
+					   evidence[rank], false });
 }
 
 static bool agrees(const struct inference *inference, heap_object_id object,
@@ -141,15 +142,15 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 		progress_step();
 		if (progress_is_late())
 			break;
-		if (inference_is_named(inference, object))
+		if (claims_are_good(&inference->claims, object))
 			continue;
 
-		enum word word = candidate_ask(inference, object, candidate);
+		enum verdict word = candidate_ask(inference, object, candidate);
 
-		if (word == WORD_FOR)
+		if (word == VERDICT_FOR)
 			error = naming_claim_member(inference, object, candidate, RANK_EMBEDDED,
 						    claimed);
-		else if (word == WORD_NONE && rank != RANK_EMBEDDED &&
+		else if (word == VERDICT_NONE && rank != RANK_EMBEDDED &&
 			 (candidate->is_result || agrees(inference, object, candidate, words)))
 			error = naming_claim_member(inference, object, candidate, rank, claimed);
 	}
@@ -203,20 +204,21 @@ static void drop_excluded(const struct inference *inference, const struct kind *
 	for (uint32_t i = 0; i < candidates->count; i++) {
 		heap_type_id type = candidates->list[i].type;
 
-		if (!tags_exclude(inference, kind, type) && fits_all(inference, site, type))
+		if (!discriminators_exclude(inference, kind, type) &&
+		    fits_all(inference, site, type))
 			candidates->list[kept++] = candidates->list[i];
 	}
 	candidates->count = kept;
 }
 
-// Whether a block is to be looked at, which it then counts as having been.
+// True if a block is due for naming, and marks it as seen.
 static bool is_news(struct inference *inference, heap_object_id object,
 		    enum naming_evidence evidence, enum naming_pass pass)
 {
 	uint8_t news = inference->news[object] & (1 << evidence);
 
 	inference->news[object] &= (uint8_t)~news;
-	return news || (pass == PASS_ALL && inference->hint_head[object] != NO_HINT);
+	return news || (pass == PASS_ALL && inference->hints.head[object] != NO_HINT);
 }
 
 // Holds candidates against one block. What is sure does not hang on contents.
@@ -246,7 +248,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 		progress_step();
 		if (progress_is_late())
 			break;
-		if (inference_is_named(inference, object) ||
+		if (claims_are_good(&inference->claims, object) ||
 		    !is_news(inference, object, evidence, site->pass))
 			continue;
 		candidates_init(&candidates);
@@ -281,7 +283,7 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 	if (count < kind->count)
 		add_votes(inference, kind, candidates);
 	count = sample(inference, kind, &unnamed, samples);
-	add_meanings(inference, kind, site, candidates);
+	add_site_types(inference, kind, site, candidates);
 	for (uint32_t i = 0; i < count; i++)
 		candidates_add_hinted(inference, samples[i], candidates);
 	if (candidates->too_many)

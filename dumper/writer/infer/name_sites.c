@@ -19,23 +19,23 @@ static struct layout_claim fit_any(const struct layouts *layouts, heap_type_id t
 	return claim.fit == LAYOUT_NONE ? layouts_fit_weakly(layouts, type, 0, size) : claim;
 }
 
-// Whether a slot says that the block is some other struct, or has one at its start.
+// True if a slot says that the block is some other struct, or has one at its start.
 static bool has_whole_hint(const struct inference *inference, heap_object_id object,
 			   heap_type_id type)
 {
-	for (uint32_t at = inference->hint_head[object]; at != NO_HINT;
-	     at = inference->hints[at].next) {
-		const struct hint *hint = &inference->hints[at];
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
 
 		if (hint->type != type && !hint->either && layouts_is_start(hint->interior) &&
 		    (layouts_is_compound(&inference->layouts, hint->type) ||
-		     hint_ask(inference, hint, type) == WORD_AGAINST))
+		     hint_ask(inference, hint, type) == VERDICT_AGAINST))
 			return true;
 	}
-	return hints_ask(inference, object, type) == WORD_AGAINST;
+	return hints_ask(inference, object, type) == VERDICT_AGAINST;
 }
 
-// Whether a block may be one or several of a type, by its size, hints and content.
+// True if a block may be one or several of a type, by its size, hints and content.
 //
 // @param must_prove  the content must speak for it: a text must read like one
 static bool may_repeat(const struct inference *inference, const struct content *content,
@@ -64,12 +64,12 @@ static void sample_site(const struct inference *inference, const struct site_sum
 
 	*count = 0;
 	for (uint32_t i = first; i < end; i++)
-		unnamed += inference->rank[kinds->members[i]] == RANK_NONE;
+		unnamed += inference->claims.rank[kinds->members[i]] == RANK_NONE;
 
 	uint32_t step = unnamed / NAMING_SAMPLES + 1;
 
 	for (uint32_t i = first; i < end && *count < NAMING_SAMPLES; i++) {
-		if (inference->rank[kinds->members[i]] == RANK_NONE && seen++ % step == 0)
+		if (inference->claims.rank[kinds->members[i]] == RANK_NONE && seen++ % step == 0)
 			samples[(*count)++] = kinds->members[i];
 	}
 }
@@ -105,7 +105,7 @@ static heap_type_id elect_element(const struct inference *inference,
 		heap_object_id object = kinds->members[i];
 
 		progress_step();
-		if (inference->rank[object] == RANK_NONE)
+		if (inference->claims.rank[object] == RANK_NONE)
 			continue;
 		voters++;
 		for (int j = 0; j < BALLOTS; j++) {
@@ -132,26 +132,26 @@ static heap_type_id find_meant_element(const struct inference *inference,
 				       const heap_object_id *samples, uint32_t count,
 				       uint64_t *words)
 {
-	for (uint32_t depth = 0; depth < MEANING_DEPTHS; depth++) {
+	for (uint32_t depth = 0; depth < SITE_TYPE_DEPTHS; depth++) {
 		heap_type_id found = HEAP_NO_TYPE;
 
-		for (uint32_t i = 0; i < site->meanings->count; i++) {
-			const struct meaning *meaning = &site->meanings->list[i];
-			bool text = layouts_is_character(&inference->layouts, meaning->type);
-			bool flexible = layouts_is_flexible(&inference->layouts, meaning->type);
+		for (uint32_t i = 0; i < site->site_types->count; i++) {
+			const struct site_type *site_type = &site->site_types->list[i];
+			bool text = layouts_is_character(&inference->layouts, site_type->type);
+			bool flexible = layouts_is_flexible(&inference->layouts, site_type->type);
 
 			// Any function has pointers: for arrays only the one that gets the block
 			// counts.
-			if (meaning->depth != depth || meaning->type == found ||
-			    !(meaning->is_result || text || flexible) ||
-			    !samples_agree(inference, samples, count, meaning->type,
-					   !meaning->is_result, words))
+			if (site_type->depth != depth || site_type->type == found ||
+			    !(site_type->is_result || text || flexible) ||
+			    !samples_agree(inference, samples, count, site_type->type,
+					   !site_type->is_result, words))
 				continue;
-			if (meaning->is_result)
-				return meaning->type;
+			if (site_type->is_result)
+				return site_type->type;
 			if (found != HEAP_NO_TYPE)
 				return HEAP_NO_TYPE;
-			found = meaning->type;
+			found = site_type->type;
 		}
 		if (found != HEAP_NO_TYPE)
 			return found;
@@ -166,15 +166,15 @@ static heap_type_id find_meant_bytes(const struct inference *inference,
 {
 	heap_type_id found = HEAP_NO_TYPE;
 
-	for (uint32_t i = 0; i < site->meanings->count; i++) {
-		const struct meaning *meaning = &site->meanings->list[i];
+	for (uint32_t i = 0; i < site->site_types->count; i++) {
+		const struct site_type *site_type = &site->site_types->list[i];
 
-		if (!samples_agree(inference, samples, count, meaning->type, false, words))
+		if (!samples_agree(inference, samples, count, site_type->type, false, words))
 			continue;
-		if (!layouts_is_character(&inference->layouts, meaning->type))
+		if (!layouts_is_character(&inference->layouts, site_type->type))
 			return HEAP_NO_TYPE;
 		if (found == HEAP_NO_TYPE)
-			found = meaning->type;
+			found = site_type->type;
 	}
 	return found;
 }
@@ -197,7 +197,7 @@ static struct heap_error *claim_site(struct inference *inference, const struct s
 		progress_step();
 		if (progress_is_late())
 			break;
-		if (inference->rank[object] != RANK_NONE)
+		if (inference->claims.rank[object] != RANK_NONE)
 			continue;
 		content_read(inference, object, words, &content);
 		if (!may_repeat(inference, &content, type, false))

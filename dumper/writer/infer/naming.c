@@ -27,7 +27,7 @@ static bool has_unnamed(const struct inference *inference, const struct site_sum
 
 	for (uint32_t i = first; i < first + site->objects; i++) {
 		progress_step();
-		if (!inference_is_named(inference, kinds->members[i]))
+		if (!claims_are_good(&inference->claims, kinds->members[i]))
 			return true;
 	}
 	return false;
@@ -43,7 +43,7 @@ static bool has_news(const struct kind *kinds, uint32_t count, enum naming_evide
 	return false;
 }
 
-// Whether news of so many blocks may change what is thought of all.
+// True if news of so many blocks may change what is thought of all.
 static bool is_much(uint64_t news, uint64_t objects, enum naming_pass pass)
 {
 	return pass == PASS_ALL || news * FEW >= objects;
@@ -91,9 +91,9 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 	const struct objects *objects = &inference->capture->objects;
 	struct heap_error *error = NULL;
 
-	if (inference->texts == 0)
+	if (inference->hints.texts == 0)
 		return NULL;
-	inference->texts = 0;
+	inference->hints.texts = 0;
 	for (heap_object_id i = 0; !error && i < objects->count && !progress_is_late(); i++) {
 		uint64_t size = objects_size(objects, i);
 		struct content content;
@@ -102,15 +102,15 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 		if (!(inference->news[i] & NEWS_TEXT))
 			continue;
 		inference->news[i] &= (uint8_t)~NEWS_TEXT;
-		if (inference_is_named(inference, i))
+		if (claims_are_good(&inference->claims, i))
 			continue;
 		content_read(inference, i, words, &content);
 		if (!content_is_text(inference, &content, size))
 			continue;
 		++*claimed;
-		error = inference_claim(inference, RANK_STRING,
-					&(struct claim){ i, hints_find_text(inference, i), size,
-							 HEAP_EVIDENCE_POINTER, false });
+		error = claims_add(&inference->claims, RANK_STRING,
+				   &(struct claim){ i, hints_find_text(inference, i), size,
+						    HEAP_EVIDENCE_POINTER, false });
 	}
 	return error;
 }
@@ -131,7 +131,7 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 			.tag = kinds->kinds[first].tag,
 			.first = first,
 			.pass = pass,
-			.meanings = &kinds->meanings[kinds->kinds[first].site],
+			.site_types = &kinds->site_types[kinds->kinds[first].site],
 		};
 
 		for (end = first; end < kinds->count && is_of(&kinds->kinds[end], &site); end++)
@@ -203,8 +203,8 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 		struct content content;
 
 		progress_step();
-		if (inference->rank[i] != RANK_NONE || inference->hint_head[i] == NO_HINT ||
-		    pools_has(inference, i))
+		if (inference->claims.rank[i] != RANK_NONE || inference->hints.head[i] == NO_HINT ||
+		    pools_have(&inference->pools, i))
 			continue;
 		content_read_from(inference, part->pages, i, part->words, &content);
 		weighed->object = i;
@@ -262,10 +262,10 @@ struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *cla
 		const struct weighed *weighed = &weighing.found[i];
 
 		++*claimed;
-		error = inference_claim(inference, weak_rank(weighed->claim.fit),
-					&(struct claim){ weighed->object, weighed->claim.type,
-							 weighed->claim.elements,
-							 HEAP_EVIDENCE_POINTER, false });
+		error = claims_add(&inference->claims, weak_rank(weighed->claim.fit),
+				   &(struct claim){ weighed->object, weighed->claim.type,
+						    weighed->claim.elements, HEAP_EVIDENCE_POINTER,
+						    false });
 	}
 	free(weighing.found);
 	return error;
@@ -285,10 +285,11 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 
 		progress_step();
 
-		if (inference->rank[i] < RANK_SITE || inference->rank[i] == RANK_NONE ||
-		    inference->hint_head[i] == NO_HINT || inference->renamed[i])
+		if (inference->claims.rank[i] < RANK_SITE ||
+		    inference->claims.rank[i] == RANK_NONE || inference->hints.head[i] == NO_HINT ||
+		    inference->claims.is_renamed[i])
 			continue;
-		if (hints_ask(inference, i, capture->type[i]) != WORD_AGAINST) {
+		if (hints_ask(inference, i, capture->type[i]) != VERDICT_AGAINST) {
 			if (layouts_is_character(&inference->layouts, capture->type[i]) ||
 			    hints_find_text(inference, i) == HEAP_NO_TYPE)
 				continue;
@@ -297,8 +298,7 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 					     objects_size(&capture->objects, i)))
 				continue;
 		}
-		inference->renamed[i] = true;
-		inference->rank[i] = inference->name_rank[i] = RANK_NONE;
+		claims_withdraw(&inference->claims, i);
 		capture->type[i] = HEAP_NO_TYPE;
 		capture->elements[i] = 0;
 		capture->evidence[i] = HEAP_EVIDENCE_NONE;

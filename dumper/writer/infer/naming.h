@@ -10,10 +10,42 @@
 #include "dumper/writer/infer/candidates.h"
 
 enum {
-	NAMING_SAMPLES = 64,    /**< of the blocks in question, so many are looked at */
+	NAMING_SAMPLES = 64,    /**< blocks that stand for all unnamed ones */
 	NAMING_VOTERS = 5,      /**< at least */
 	NAMING_PER_MILLE = 950, /**< of votes, and of samples, that must agree */
 };
+
+/** The blocks that a pass considers. */
+enum naming_pass {
+	PASS_NEWS, /**< kinds, and single ones, of which something has been applied since */
+	PASS_ALL,
+};
+
+/** All kinds of a site with one tag. */
+struct site_summary {
+	heap_site_id site;
+	uint64_t tag;
+	uint32_t first; /**< of its kinds */
+	uint32_t sizes; /**< and how many it has */
+	uint32_t objects;
+	const struct site_types *site_types;
+	enum naming_pass pass;
+};
+
+/** Claims what blocks without a name are by their kinds (evidence 4 to 7). */
+HEAP_MUST_CHECK
+struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
+				enum naming_pass pass, uint64_t *claimed);
+
+/** Claims what single hints make of blocks that have no name: arrays and bytes. */
+HEAP_MUST_CHECK
+struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed);
+
+/** Drops likely names that what has been named since speaks against. */
+HEAP_MUST_CHECK
+struct heap_error *naming_reconsider(struct inference *inference, uint64_t *dropped);
+
+/* --- between the files of naming --- */
 
 /** Names those of a kind that what is known leaves no choice for, or by what is likely. */
 HEAP_MUST_CHECK

@@ -92,7 +92,7 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 }
 
 // Notes what a hint says of its place. What is there is followed later, when all hints of the same
-// level have been heard: their order is another one in each run.
+// level have been applied: their order is another one in each run.
 HEAP_MUST_CHECK
 static struct heap_error *add_part(struct inference *inference, const struct hint *hint)
 {
@@ -121,7 +121,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	struct heap_part *known = &pools->parts[pools->slots[at] - 1];
 	bool is_changed = known->evidence == HEAP_EVIDENCE_NONE; // in this level, already
 
-	if (part.type == known->type || !inference_prefers(inference, part.type, known->type))
+	if (part.type == known->type || !claims_prefer(&inference->layouts, part.type, known->type))
 		return NULL;
 	// What has been followed gives way only to what has it as its first part.
 	if (!is_changed && !layouts_says_more(&inference->layouts, part.type, known->type))
@@ -141,7 +141,7 @@ static struct heap_error *follow_changed(struct inference *inference, uint64_t *
 		struct heap_part *part = &pools->parts[pools->changed[i]];
 
 		part->evidence = HEAP_EVIDENCE_POINTER;
-		if (inference->rank[part->object] == RANK_NONE)
+		if (inference->claims.rank[part->object] == RANK_NONE)
 			pools->is_pool_kind[inference->capture->objects.kind[part->object]] = true;
 		error = follow_part(inference, part);
 	}
@@ -165,11 +165,11 @@ static bool is_pool(const struct inference *inference, heap_object_id object, bo
 	uint32_t places = 0, last = UINT32_MAX;
 
 	// A struct that ends in bytes tells with one part that it is more than it says.
-	if (inference->rank[object] != RANK_NONE)
+	if (inference->claims.rank[object] != RANK_NONE)
 		places = MIN_PARTS - 1;
-	for (uint32_t at = inference->hint_head[object]; at != NO_HINT && places < MIN_PARTS;
-	     at = inference->hints[at].next) {
-		const struct hint *hint = &inference->hints[at];
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT && places < MIN_PARTS;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
 
 		progress_step();
 		if (!is_part(inference, hint) || (hint->interior & ~UINT32_C(7)) == last)
@@ -186,13 +186,13 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 {
 	struct heap_error *error = NULL;
 
-	if (inference->rank[object] == RANK_NONE)
+	if (inference->claims.rank[object] == RANK_NONE)
 		inference->capture->evidence[object] = HEAP_EVIDENCE_POOL;
-	for (uint32_t at = inference->hint_head[object]; !error && at != NO_HINT;
-	     at = inference->hints[at].next) {
+	for (uint32_t at = inference->hints.head[object]; !error && at != NO_HINT;
+	     at = inference->hints.list[at].next) {
 		progress_step();
-		if (is_part(inference, &inference->hints[at]))
-			error = add_part(inference, &inference->hints[at]);
+		if (is_part(inference, &inference->hints.list[at]))
+			error = add_part(inference, &inference->hints.list[at]);
 	}
 	return error;
 }
@@ -201,15 +201,16 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 static heap_type_id find_result(const struct inference *inference, heap_object_id object)
 {
 	const struct capture *capture = inference->capture;
-	const struct meanings *meanings =
-		&inference->kinds.meanings[capture->sites.maker[capture->objects.kind[object]]];
+	const struct site_types *site_types =
+		&inference->kinds.site_types[capture->sites.maker[capture->objects.kind[object]]];
 
-	for (uint32_t i = 0; i < meanings->count; i++) {
-		heap_type_id type = meanings->list[i].type;
+	for (uint32_t i = 0; i < site_types->count; i++) {
+		heap_type_id type = site_types->list[i].type;
 
 		progress_step();
 
-		if (meanings->list[i].is_result && layouts_is_compound(&inference->layouts, type) &&
+		if (site_types->list[i].is_result &&
+		    layouts_is_compound(&inference->layouts, type) &&
 		    heap_types_size(inference->layouts.types, type) <
 			    objects_size(&capture->objects, object))
 			return type;
@@ -224,9 +225,10 @@ static struct heap_error *begin_with_results(struct inference *inference)
 	struct heap_error *error = NULL;
 
 	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
-		heap_type_id type = inference->rank[i] == RANK_NONE && !inference->pools.is_pool[i]
-					    ? find_result(inference, i)
-					    : HEAP_NO_TYPE;
+		heap_type_id type =
+			inference->claims.rank[i] == RANK_NONE && !inference->pools.is_pool[i]
+				? find_result(inference, i)
+				: HEAP_NO_TYPE;
 
 		if (type == HEAP_NO_TYPE)
 			continue;
@@ -244,7 +246,7 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	struct pools *pools = &inference->pools;
 	bool has_siblings = pools->is_pool_kind[inference->capture->objects.kind[object]];
 
-	if (inference->hint_head[object] == NO_HINT || pools->is_pool[object] ||
+	if (inference->hints.head[object] == NO_HINT || pools->is_pool[object] ||
 	    !is_pool(inference, object, at_the_end || has_siblings))
 		return NULL;
 	pools->is_pool[object] = true;
@@ -269,7 +271,7 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 {
 	struct pools *pools = &inference->pools;
 	uint32_t objects = inference->capture->objects.count;
-	bool is_next = false; // all that was hinted before has been looked at
+	bool is_next = false; // all that was hinted before has been read
 	struct heap_error *error = prepare(inference);
 
 	if (!error && at_the_end)
@@ -278,21 +280,21 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 		progress_step();
 		error = cut_if_pool(inference, i, at_the_end);
 	}
-	// Parts lead to parts, and to more pools: what has been hinted since is looked at in turn,
+	// Parts lead to parts, and to more pools: what has been hinted since is read in turn,
 	// level by level.
 	while (!error && !progress_is_late() &&
-	       (pools->changed_count > 0 || pools->hints_seen < inference->hint_count)) {
-		uint32_t first = pools->hints_seen, end = inference->hint_count;
+	       (pools->changed_count > 0 || pools->hints_seen < inference->hints.count)) {
+		uint32_t first = pools->hints_seen, end = inference->hints.count;
 
 		for (; !error && pools->hints_seen < end; pools->hints_seen++) {
-			const struct hint *hint = &inference->hints[pools->hints_seen];
+			const struct hint *hint = &inference->hints.list[pools->hints_seen];
 
 			progress_step();
 			if (pools->is_pool[hint->object] && is_part(inference, hint))
 				error = add_part(inference, hint);
 		}
 		for (uint32_t i = first; !error && is_next && i < end; i++)
-			error = cut_if_pool(inference, inference->hints[i].object, at_the_end);
+			error = cut_if_pool(inference, inference->hints.list[i].object, at_the_end);
 		is_next = true;
 		if (!error)
 			error = follow_changed(inference, cut);

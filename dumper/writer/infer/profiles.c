@@ -7,7 +7,7 @@
  * the common part tells the types apart. So a number that has but a few values in the blocks of a
  * type whose names are sure speaks against all other blocks that have another value there.
  */
-#include "dumper/writer/infer/common_prefixes.h"
+#include "dumper/writer/infer/inference.h"
 
 #include "dumper/writer/base/progress.h"
 
@@ -36,7 +36,7 @@ static bool holds(const struct profile *profile, uint64_t value)
 }
 
 // @return false if there are too many values
-static bool make(const struct base_samples *samples, const struct header_member *member,
+static bool make(const struct prefix_samples *samples, const struct header_member *member,
 		 struct profile *profile)
 {
 	uint32_t count = samples->kept[TRUST_SURE];
@@ -55,7 +55,7 @@ static bool make(const struct base_samples *samples, const struct header_member 
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *learn_type(const struct base_samples *samples,
+static struct heap_error *learn_type(const struct prefix_samples *samples,
 				     const struct header_members *members,
 				     struct profiles *profiles)
 {
@@ -77,15 +77,16 @@ static int compare_types(const void *left, const void *right)
 	return a->type < b->type ? -1 : a->type > b->type;
 }
 
-struct heap_error *profiles_learn(struct inference *inference, const struct base_types *samples)
+struct heap_error *profiles_learn(struct inference *inference, const struct prefix_types *samples)
 {
 	struct heap_error *error = NULL;
 
 	inference->profiles.count = 0;
-	for (uint32_t i = 0; i < inference->bases.count; i++) {
+	for (uint32_t i = 0; i < inference->common_prefixes.count; i++) {
 		struct header_members members = { .count = 0 };
 
-		headers_gather(inference->layouts.types, inference->bases.types[i], &members);
+		headers_gather(inference->layouts.types, inference->common_prefixes.types[i],
+			       &members);
 		for (uint32_t j = 0; !error && j < samples[i].count; j++) {
 			if (samples[i].types[j]->counts[TRUST_SURE] >= MIN_BLOCKS)
 				error = learn_type(samples[i].types[j], &members,
@@ -120,7 +121,7 @@ bool profiles_exclude(const struct inference *inference, heap_object_id object, 
 	struct header header;
 	bool is_read = false;
 
-	if (!bases_of_type(inference, type))
+	if (!common_prefixes_of_type(&inference->common_prefixes, type))
 		return false;
 	for (uint32_t i = find_first(profiles, type); i < profiles->count; i++) {
 		const struct profile *profile = &profiles->list[i];

@@ -3,7 +3,7 @@
 
 #include "dumper/writer/scan/capture.h"
 #include "dumper/writer/infer/headers.h"
-#include "dumper/writer/infer/meanings.h"
+#include "dumper/writer/infer/site_types.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static struct heap_error *find_site(struct capture *capture, struct table *table
 
 static bool knows_type(void *context, uint64_t address, uint64_t size)
 {
-	return meanings_know(context, address, size);
+	return site_types_know(context, address, size);
 }
 
 // --- which wrappers are believed ----------------------------------------------
@@ -124,14 +124,15 @@ static bool is_believed(void *context, uint64_t site, uint64_t *start)
 	struct belief *belief = context;
 	struct capture *capture = belief->capture;
 	struct module *module = modules_find(&capture->modules, site - 1);
-	struct code_place places[MEANING_DEPTHS];
+	struct code_place places[SITE_TYPE_DEPTHS];
 	heap_type_id kept;
 	size_t count;
 
 	if (!module || module_passing(module, site - 1, &capture->types, &kept) != MODULE_KEEPS ||
-	    (kept != HEAP_NO_TYPE && headers_is_base(&capture->types, kept)))
+	    (kept != HEAP_NO_TYPE && headers_is_prefix(&capture->types, kept)))
 		return true;
-	count = module_describe(module, site, site - 1, &capture->strings, places, MEANING_DEPTHS);
+	count = module_describe(module, site, site - 1, &capture->strings, places,
+				SITE_TYPE_DEPTHS);
 	if (count == 0)
 		return false;
 	// The symbol table knows the function that the others are inlined into.

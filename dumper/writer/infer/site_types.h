@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#ifndef MEANINGS_H
-#define MEANINGS_H
+#ifndef SITE_TYPES_H
+#define SITE_TYPES_H
 
 /**
  * What the code at an allocation site may mean by the block: the types that its functions
@@ -11,29 +11,29 @@
 
 enum {
 	/** Functions inlined into each other are asked from the inside out, so many at most. */
-	MEANING_DEPTHS = 16,
+	SITE_TYPE_DEPTHS = 16,
 };
 
-struct meaning {
+struct site_type {
 	heap_type_id type; /**< stripped */
 	uint32_t depth;    /**< 0: of the innermost function */
 	bool is_result;    /**< the very variable that gets the address of the block */
 };
 
-struct meanings {
-	struct meaning *list; /**< [count] */
+struct site_types {
+	struct site_type *list; /**< [count] */
 	uint32_t count;
 };
 
 /** @param result  gets a malloc'd list; empty if nothing is known of the code */
 HEAP_MUST_CHECK
-struct heap_error *meanings_find(struct capture *capture, heap_site_id site,
-				 struct meanings *result);
+struct heap_error *site_types_find(struct capture *capture, heap_site_id site,
+				   struct site_types *result);
 
 /**
- * Whether the variable that gets a block, of @p size, at a return address points to just that, or
+ * True if the variable that gets a block, of @p size, at a return address points to just that, or
  * to its first part. What other types begin with is not just that.
  */
-bool meanings_know(struct capture *capture, uint64_t address, uint64_t size);
+bool site_types_know(struct capture *capture, uint64_t address, uint64_t size);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "dumper/writer/infer/meanings.h"
+#include "dumper/writer/infer/site_types.h"
 
 #include "dumper/writer/infer/headers.h"
 #include "lib/base/cleanup.h"
@@ -141,13 +141,13 @@ static heap_type_id find_result(struct capture *capture, struct module *module, 
 
 // --- all that the code handles -----------------------------------------------
 
-static void add(struct meanings *meanings, const struct meaning *meaning)
+static void add(struct site_types *site_types, const struct site_type *site_type)
 {
-	for (uint32_t i = 0; i < meanings->count; i++) {
-		if (meanings->list[i].type == meaning->type)
+	for (uint32_t i = 0; i < site_types->count; i++) {
+		if (site_types->list[i].type == site_type->type)
 			return;
 	}
-	meanings->list[meanings->count++] = *meaning;
+	site_types->list[site_types->count++] = *site_type;
 }
 
 // A function that does not return a pointer keeps the block to itself: the functions that it
@@ -156,14 +156,14 @@ static uint32_t last_depth(const struct module_site_type *types, size_t count)
 {
 	uint32_t depth = 0;
 
-	for (size_t i = 0; i < count && depth + 1 < MEANING_DEPTHS; i++)
+	for (size_t i = 0; i < count && depth + 1 < SITE_TYPE_DEPTHS; i++)
 		depth += types[i].kind == HEAP_SITE_RETURN && types[i].depth == depth;
 	return depth;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *fill(struct capture *capture, struct module *module, uint64_t address,
-			       struct meanings *meanings)
+			       struct site_types *site_types)
 {
 	CLEANUP_FREE struct module_site_type *types = NULL;
 	size_t count = 0;
@@ -175,35 +175,35 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 		heap_error_destroy(error);
 		return NULL;
 	}
-	meanings->list = calloc(count + 1, sizeof(*meanings->list));
-	if (!meanings->list)
+	site_types->list = calloc(count + 1, sizeof(*site_types->list));
+	if (!site_types->list)
 		return heap_error_out_of_memory();
 
 	heap_type_id result = find_result(capture, module, address);
 	uint32_t last = last_depth(types, count);
 
 	if (result != HEAP_NO_TYPE)
-		add(meanings, &(struct meaning){ result, 0, true });
+		add(site_types, &(struct site_type){ result, 0, true });
 	for (size_t i = 0; i < count; i++) {
 		heap_type_id type = heap_types_strip(&capture->types, types[i].pointee);
 
 		if (type != HEAP_NO_TYPE && types[i].depth <= last)
-			add(meanings, &(struct meaning){ type, types[i].depth, false });
+			add(site_types, &(struct site_type){ type, types[i].depth, false });
 	}
 	return NULL;
 }
 
-struct heap_error *meanings_find(struct capture *capture, heap_site_id site,
-				 struct meanings *result)
+struct heap_error *site_types_find(struct capture *capture, heap_site_id site,
+				   struct site_types *result)
 {
 	uint64_t address = capture->sites.sites[site].address;
 	struct module *module = modules_find(&capture->modules, address - 1);
 
-	*result = (struct meanings){ 0 };
+	*result = (struct site_types){ 0 };
 	return module && module->dwarf ? fill(capture, module, address, result) : NULL;
 }
 
-bool meanings_know(struct capture *capture, uint64_t address, uint64_t size)
+bool site_types_know(struct capture *capture, uint64_t address, uint64_t size)
 {
 	struct module *module = modules_find(&capture->modules, address - 1);
 	heap_type_id id =
@@ -212,5 +212,5 @@ bool meanings_know(struct capture *capture, uint64_t address, uint64_t size)
 
 	if (id == HEAP_NO_TYPE || type->size == 0 || type->flags & HEAP_TYPE_CHARACTER)
 		return false;
-	return type->size == size || (type->size < size && !headers_is_base(&capture->types, id));
+	return type->size == size || (type->size < size && !headers_is_prefix(&capture->types, id));
 }

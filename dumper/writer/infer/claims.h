@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CLAIMS_H
+#define CLAIMS_H
+
+/**
+ * Claims: "this block is a T". The best claim on a block waits in the queue of its rank until it
+ * is applied, that is, until the block gets that name.
+ *
+ * A queue is applied as a whole, best rank first, and claims that are made meanwhile wait for the
+ * next time. Of two claims of one rank the preferred one stays, so the order in which they are
+ * made, which is that of addresses and differs in each run, does not matter.
+ */
+
+#include "dumper/writer/infer/layout.h"
+
+/** The ranks of names, best first. */
+enum rank {
+	RANK_DECLARED, /**< the program's word */
+	RANK_VTABLE,
+	RANK_EXACT,         /**< a typed slot points to its start, and the size is the type's */
+	RANK_FLEXIBLE,      /**< likewise, of a header and elements */
+	RANK_LOCAL,         /**< either of these by a local variable, which may not be set yet */
+	RANK_STRING,        /**< a char * points to its start, and it reads like text */
+	RANK_DISCRIMINATOR, /**< its discriminator is that of blocks whose types are known */
+	RANK_DISCRIMINATOR_LIKELY,
+	RANK_PASSED_EXACT,    /**< as RANK_EXACT, but what holds the slot has a lesser name */
+	RANK_PASSED_FLEXIBLE, /**< likewise */
+	RANK_EMBEDDED,        /**< the only type of its size that has the hinted parts */
+	RANK_SITE,            /**< what the code that allocated it means by it */
+	RANK_VOTE,            /**< what its siblings are */
+	RANK_ARRAY,           /**< a whole number of what a typed slot points to */
+	RANK_TEXT,
+	RANK_SLACK,   /**< elements and a rest */
+	RANK_ELEMENT, /**< a typed slot points to an element in its middle */
+	RANK_NONE,
+	RANKS = RANK_NONE,
+};
+
+/** Many may wait at once: 16 bytes. */
+struct claim {
+	heap_object_id object;
+	heap_type_id type;
+	uint64_t elements : 55;
+	uint64_t evidence : 8;
+	uint64_t is_sure : 1; /**< nothing has been guessed on the way from a root to this claim */
+};
+
+struct claim_queue {
+	struct claim *claims; /**< [head, tail) wait; those before are being applied, or were */
+	size_t head, tail, capacity;
+};
+
+struct claims {
+	const struct layouts *layouts;
+	struct claim_queue queues[RANKS];
+	uint8_t *rank;      /**< [objects] of its name, or of the best claim that waits for it */
+	uint8_t *name_rank; /**< [objects] of its name */
+	uint32_t *waiting;  /**< [objects] where in the queue of its rank its last claim is */
+	bool *is_sure;      /**< [objects] as its claim */
+	bool *is_renamed;   /**< [objects] its name was withdrawn once: that happens only once */
+	uint64_t applied;   /**< claims that have named objects */
+};
+
+/** @param layouts  must outlive it. claims_deinit() frees it, also after an error. */
+HEAP_MUST_CHECK
+struct heap_error *claims_init(struct claims *claims, const struct layouts *layouts,
+			       heap_object_id objects);
+
+void claims_deinit(struct claims *claims);
+
+/** Puts a claim into the queue of its rank, unless the object has a name as good. */
+HEAP_MUST_CHECK
+struct heap_error *claims_add(struct claims *claims, enum rank rank, const struct claim *claim);
+
+/** The rank of the best claim that waits; RANK_NONE if there is none. */
+enum rank claims_best(const struct claims *claims);
+
+/**
+ * Takes the claims of a rank that wait, to be applied: [*first, *end) of its queue. Those that a
+ * better one has overtaken have HEAP_NO_OBJECT. Until claims_taken() no other may be taken.
+ */
+void claims_take(struct claims *claims, enum rank rank, size_t *first, size_t *end);
+
+/** Ends what claims_take() began. */
+void claims_taken(struct claims *claims, enum rank rank);
+
+/** Forgets an object's name, once and for all: see is_renamed. */
+void claims_withdraw(struct claims *claims, heap_object_id object);
+
+/** True if an object has a name that is better than what a single hint makes of it. */
+static inline bool claims_are_good(const struct claims *claims, heap_object_id object)
+{
+	return claims->rank[object] < RANK_ARRAY;
+}
+
+/**
+ * True if a type is taken rather than another one for which there is as much evidence: the one
+ * that has the other as its first part, or else any, but the same one in each run.
+ */
+bool claims_prefer(const struct layouts *layouts, heap_type_id one, heap_type_id other);
+
+#endif

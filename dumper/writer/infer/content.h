@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CONTENT_H
+#define CONTENT_H
+
+/**
+ * Content: does what a block holds agree with its being of a type? It chooses among candidates,
+ * and alone never names a type.
+ */
+
+#include "dumper/writer/infer/layout.h"
+#include "dumper/writer/scan/page_cache.h"
+
+struct inference;
+struct pointer;
+
+enum {
+	CONTENT_WORDS = 512, /**< of a block, as many are read */
+};
+
+/** What a block holds, read once to be held against several types. */
+struct content {
+	heap_object_id object;
+	uint64_t *words; /**< [count] */
+	size_t count;
+};
+
+/**
+ * How much a block's words speak for its being of a type: below 0 if more of them contradict.
+ *
+ * @param elements  of the type, as capture's column of that name has it
+ */
+int content_score(const struct inference *inference, const struct content *content,
+		  heap_type_id type, uint64_t elements);
+
+/** Reads a block's first words. @param words  [CONTENT_WORDS + 1] the caller's */
+void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
+		  struct content *result);
+
+/** The same with pages of the caller's own, for threads. */
+void content_read_from(const struct inference *inference, struct pages *pages,
+		       heap_object_id object, uint64_t *words, struct content *result);
+
+/** True for a string: text up to a NUL, and nothing but NULs or leftovers after that. */
+bool content_is_text(const struct inference *inference, const struct content *content,
+		     uint64_t size);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef DISCRIMINATORS_H
+#define DISCRIMINATORS_H
+
+/**
+ * Discriminators: the number in a common prefix that tells what a block is, such as an enum kind.
+ * What is known of some blocks with a value of it holds for all of them.
+ */
+
+#include "dumper/writer/infer/common_prefixes.h"
+#include "dumper/writer/infer/kinds.h"
+
+struct tag_value {
+	uint64_t tag;      /**< the base, and the number that it has there */
+	heap_type_id type; /**< of nearly all blocks with that tag whose types are sure */
+	bool is_elected;   /**< there are none: of those that have a name */
+};
+
+/** The numbers that tell what a block is. */
+struct discriminators {
+	struct header_member members[MAX_COMMON_PREFIXES]; /**< by base, if */
+	bool has_member[MAX_COMMON_PREFIXES];
+	bool is_renewed[MAX_COMMON_PREFIXES]; /**< kinds have not been sorted by it yet */
+	uint32_t hints_applied;               /**< that led to claims */
+	struct tag_value *values;             /**< [count] by tag */
+	uint32_t count, capacity;
+	bool *is_discriminated; /**< [types] whether there is a value for it; NULL: none is known */
+	heap_object_id *late;   /**< [late_count] blocks with many hints, which are applied last */
+	uint32_t late_count, late_capacity;
+};
+
+/** Finds the numbers that tell what blocks are. @param learned  adds how many values */
+HEAP_MUST_CHECK
+struct heap_error *discriminators_learn(struct inference *inference,
+					const struct prefix_types *samples, uint64_t *learned);
+
+/** The base by whose number an object has its tag; 0: none is known. */
+uint32_t discriminators_prefix(const struct inference *inference, heap_object_id object);
+
+/** An object's tag, of a base that is not 0. */
+uint64_t discriminators_read(const struct inference *inference, heap_object_id object,
+			     uint32_t base);
+
+/** True if there are hints that discriminators_apply() has not applied. */
+bool discriminators_wait(const struct inference *inference);
+
+/**
+ * Claims that objects are what their tags say of which something is hinted. Those with many
+ * hints wait, or each hint on one would lead to all of them.
+ */
+HEAP_MUST_CHECK
+struct heap_error *discriminators_apply(struct inference *inference);
+
+/** The same for those with many hints. */
+HEAP_MUST_CHECK
+struct heap_error *discriminators_apply_late(struct inference *inference);
+
+/** True if the tag says that blocks of a kind are not of a type. */
+bool discriminators_exclude(const struct inference *inference, const struct kind *kind,
+			    heap_type_id type);
+
+void discriminators_deinit(struct discriminators *discriminators);
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Following typed slots: each is a claim on what it points to, or a hint.
+ */
+#include "dumper/writer/infer/inference.h"
+
+#include "dumper/base/header.h"
+#include "dumper/writer/infer/counted.h"
+
+// The slots of a union at one place: any of them may be meant.
+HEAP_MUST_CHECK
+static struct heap_error *hint_at_all(struct inference *inference, const struct heap_slot *slots,
+				      uint32_t count, const struct pointer *pointer)
+{
+	struct heap_error *error = NULL;
+
+	for (uint32_t i = 0; !error && i < count; i++) {
+		if (slots[i].pointee != HEAP_NO_TYPE)
+			error = hints_add(inference, slots[i].pointee, pointer, true);
+	}
+	return error;
+}
+
+// An array behind its number, if that agrees with the block's size.
+static struct layout_claim fit_counted(const struct inference *inference, heap_type_id element,
+				       heap_object_id object)
+{
+	const struct objects *objects = &inference->capture->objects;
+	uint64_t stride = heap_types_size(inference->layouts.types, element);
+	uint64_t count, size = objects_size(objects, object) - COUNTED_START;
+	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+
+	if (!(objects->flags[object] & HEAPSNAP_BLOCK_NEW_ARRAY) || !inference->counted ||
+	    element >= inference->counted_types || inference->counted[element] == HEAP_NO_TYPE ||
+	    size % stride != 0)
+		return claim;
+	pages_read(inference->pages, objects->address[object], &count, sizeof(count));
+	if (count == size / stride)
+		claim = (struct layout_claim){ LAYOUT_EXACT, inference->counted[element],
+					       count + 1 };
+	return claim;
+}
+
+// What one slot says: a claim if it points to the start and the sizes agree, or a hint.
+HEAP_MUST_CHECK
+static struct heap_error *apply(struct inference *inference, heap_type_id pointee,
+				const struct pointer *pointer)
+{
+	uint64_t size = objects_size(&inference->capture->objects, pointer->target);
+	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
+	enum rank rank;
+
+	if (layouts_is_start(pointer->interior))
+		claim = layouts_fit(&inference->layouts, pointee, size);
+	else if (pointer->interior == COUNTED_START)
+		claim = fit_counted(inference, pointee, pointer->target);
+	if (claim.fit == LAYOUT_NONE)
+		return pointee == HEAP_NO_TYPE ? NULL
+					       : hints_add(inference, pointee, pointer, false);
+	if (pointer->local)
+		rank = RANK_LOCAL;
+	else if (pointer->is_sure)
+		rank = claim.fit == LAYOUT_EXACT ? RANK_EXACT : RANK_FLEXIBLE;
+	else
+		rank = claim.fit == LAYOUT_EXACT ? RANK_PASSED_EXACT : RANK_PASSED_FLEXIBLE;
+	return claims_add(&inference->claims, rank,
+			  &(struct claim){ pointer->target, claim.type, claim.elements,
+					   HEAP_EVIDENCE_POINTER, pointer->is_sure });
+}
+
+struct heap_error *inference_follow(struct inference *inference,
+				    const struct heap_repetition *repetition, uint64_t offset,
+				    const struct pointer *pointer, uint8_t *flags)
+{
+	uint32_t first, end;
+	const struct heap_slots *slots = heap_repetition_slots_at(repetition, offset, &first, &end);
+
+	if (!slots)
+		return NULL;
+	*flags |= HEAP_EDGE_TYPED;
+	if (inference->claims.rank[pointer->target] < RANK_EXACT)
+		return NULL;
+	if (end - first == 1)
+		return apply(inference, slots->list[first].pointee, pointer);
+	return hint_at_all(inference, slots->list + first, end - first, pointer);
+}
+
+heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root)
+{
+	const struct heap_types *types = inference->layouts.types;
+	heap_type_id type = layouts_strip(&inference->layouts, root->type);
+
+	while (types->types[type].kind == HEAP_TYPE_ARRAY)
+		type = layouts_strip(&inference->layouts, types->types[type].target);
+	return type;
+}
+
+bool inference_type_has(const struct inference *inference, heap_type_id type, heap_type_id part,
+			uint64_t interior)
+{
+	const struct layouts *layouts = &inference->layouts;
+	const struct layout_facts *facts = &layouts->facts[type];
+	uint64_t stride = facts->size;
+
+	if (facts->is_flexible && interior >= facts->start) {
+		type = layouts_strip(layouts, facts->element);
+		stride = layouts_size(layouts, type);
+		interior -= facts->start;
+	}
+	return layouts_has(layouts, type, part, stride > 0 ? interior % stride : interior);
+}
+
+bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,
+		   uint64_t interior)
+{
+	return inference_type_has(inference, inference->capture->type[object], part, interior);
+}
+
+bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior)
+{
+	return inference->capture->type[object] == HEAP_NO_TYPE ||
+	       layouts_is_raw(&inference->layouts, inference->capture->type[object], interior);
+}

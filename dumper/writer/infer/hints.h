@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef HINTS_H
+#define HINTS_H
+
+/**
+ * Hints: "there is a T at this offset of the block, whatever the block is". Typed slots that do not
+ * say what a block is leave them. They are asked whether a block may be of a type, and as a last
+ * resort what the block is by them alone.
+ */
+
+#include "dumper/writer/infer/content.h"
+
+enum {
+	NO_HINT = 0,
+};
+
+/** What a typed slot says of a block that it does not name. */
+struct hint {
+	uint32_t next; /**< of the same block, or NO_HINT */
+	heap_object_id object;
+	heap_type_id type;
+	uint32_t interior; /**< in bytes, behind the block's prefix */
+	uint32_t count;    /**< slots that said so */
+	bool either;       /**< a union's: this or another of its members */
+};
+
+/** Finds the hints on blocks that have more than a few, by all that they say. */
+struct hint_table {
+	uint32_t *slots; /**< [size] hash table of hints; NO_HINT: free */
+	size_t size, count;
+};
+
+struct hints {
+	uint32_t *head;    /**< [objects] its first hint, or NO_HINT */
+	struct hint *list; /**< [count] [0] is none */
+	uint32_t count, capacity;
+	uint32_t texts; /**< hints of blocks that may be texts, since they were last read */
+	struct hint_table table;
+};
+
+/** hints_deinit() frees it, also after an error. */
+HEAP_MUST_CHECK
+struct heap_error *hints_init(struct hints *hints, heap_object_id objects);
+
+void hints_deinit(struct hints *hints);
+
+/** Notes that there is something of a type where a pointer points to. */
+HEAP_MUST_CHECK
+struct heap_error *hints_add(struct inference *inference, heap_type_id type,
+			     const struct pointer *pointer, bool either);
+
+/** What evidence says of an object's being of a type. */
+enum verdict {
+	VERDICT_NONE,
+	VERDICT_FOR,
+	VERDICT_AGAINST,
+};
+
+/** What one hint says. Only structs speak clearly: an int * may point anywhere. */
+enum verdict hint_ask(const struct inference *inference, const struct hint *hint,
+		      heap_type_id type);
+
+/** What all hints on an object say: the majority's verdict. */
+enum verdict hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type);
+
+/** The type of a char * that points to the start of an object, or HEAP_NO_TYPE. */
+heap_type_id hints_find_text(const struct inference *inference, heap_object_id object);
+
+/** Finds the best that the hints on a block make of it alone; LAYOUT_NONE if that is nothing. */
+HEAP_MUST_CHECK
+struct heap_error *hints_weigh(const struct inference *inference, const struct content *content,
+			       struct layout_claim *result);
+
+/** True if there are more than a few hints on a block, as on arenas and large arrays. */
+bool hints_are_many(const struct inference *inference, heap_object_id object);
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef KINDS_H
+#define KINDS_H
+
+/**
+ * Kinds: the blocks of one site and size, and with one discriminator, which are nearly always of
+ * one type.
+ */
+
+#include "dumper/writer/infer/site_types.h"
+
+struct inference;
+
+#define NO_TAG UINT64_MAX
+
+/** How good the evidence is by which blocks are named. */
+enum naming_evidence {
+	NAMING_SURE,   /**< texts, the only types that have the hinted parts, results of calls */
+	NAMING_LIKELY, /**< what the code handles, what siblings are, what agrees best */
+	NAMINGS,
+};
+
+/** The blocks of one site and size, and with one tag. */
+struct kind {
+	heap_site_id site;
+	uint64_t tag; /**< its discriminator's value; NO_TAG: none is known */
+	uint32_t count;
+	uint32_t first;         /**< in kinds.members */
+	uint64_t size;          /**< bytes of each */
+	uint32_t news[NAMINGS]; /**< hints and names of them since naming looked */
+	bool is_mixed[NAMINGS]; /**< there was no one name for all */
+};
+
+struct kinds {
+	struct kind *kinds; /**< [count] by site, by tag, by size */
+	uint32_t count;
+	heap_object_id *members;       /**< [objects] by kind */
+	uint32_t *of;                  /**< [objects] its kind */
+	uint8_t *prefix;               /**< [objects] the common prefix that has its tag; 0: none */
+	struct site_types *site_types; /**< [sites] */
+	uint32_t sites;
+};
+
+/** Finds the types that the sites' code handles, which may add types to the capture's. */
+HEAP_MUST_CHECK
+struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture);
+
+void kinds_deinit(struct kinds *kinds);
+
+/** Notes a new hint or name: its object's kind is to be considered again. */
+static inline void kinds_note_news(struct kinds *kinds, heap_object_id object)
+{
+	struct kind *kind = &kinds->kinds[kinds->of[object]];
+
+	kind->news[NAMING_SURE]++;
+	kind->news[NAMING_LIKELY]++;
+}
+
+/** Finds the kinds of all blocks, or finds them again when discriminators have become known. */
+HEAP_MUST_CHECK
+struct heap_error *kinds_sort(struct inference *inference);
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef POOLS_H
+#define POOLS_H
+
+/**
+ * Pools: blocks without a type that the program cuts up itself, and their parts, which typed slots
+ * point to.
+ */
+
+#include "dumper/writer/infer/layout.h"
+
+struct inference;
+
+/** The parts of blocks that the program cuts up. */
+struct pools {
+	struct heap_part *parts; /**< [count] as they were found */
+	uint32_t count, capacity;
+	uint32_t *changed; /**< [changed_count] parts that have not been followed yet */
+	uint32_t changed_count, changed_capacity;
+	uint32_t *slots; /**< [size] hash table by object and offset: part + 1 */
+	size_t size;
+	uint32_t hints_seen;
+	bool *is_pool;      /**< [objects] */
+	bool *is_pool_kind; /**< [kinds of objects] whether blocks without a name are */
+};
+
+/**
+ * Cuts blocks that have no name, but several hints, into parts.
+ *
+ * @param at_the_end  nothing else is left to try: one part will do
+ */
+HEAP_MUST_CHECK
+struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint64_t *cut);
+
+/** Puts the parts of all pools in order into capture. */
+HEAP_MUST_CHECK
+struct heap_error *pools_finish(struct inference *inference);
+
+/** True if a block has turned out to be one that the program cuts up itself. */
+static inline bool pools_have(const struct pools *pools, heap_object_id object)
+{
+	return pools->is_pool && pools->is_pool[object];
+}
+
+void pools_deinit(struct pools *pools);
+
+#endif
