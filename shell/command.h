@@ -6,7 +6,7 @@
  * The shell's commands.
  *
  * To add one:
- *  1. write shell/cmd_NAME.c, or add to the file of its family; it ends with the
+ *  1. write shell/commands/NAME.c, or add to the file of its family; it ends with the
  *     command's description, `const struct command NAME_command`;
  *  2. add its line to COMMANDS below, where `help` should list it;
  *  3. add it to man/heapsh.1, and a test to t/shell/.
@@ -18,6 +18,7 @@
  */
 
 #include "shell/base/session.h"
+#include "shell/words/grammar.h"
 
 /** What a command came to; as the exit status of `heapsh FILE COMMAND`: 0, 1, 1, 2, 2. */
 enum command_status {
@@ -42,15 +43,14 @@ enum command_words {
 
 struct command {
 	const char *name;
-	const char *synopsis; /**< arguments, as in the manual: "[--limit N] FILTER..." */
+	const char *synopsis; /**< as in the manual: "[--limit N] FILTER..."; see grammar.h */
 	const char *summary;  /**< for `help`: lower case, no full stop */
 	const char *details;  /**< for `help NAME`: sentences, and examples indented by two */
 	/** argv[0] is the name; argv[argc] is NULL. */
 	enum command_status (*run)(struct session *session, int argc, char **argv);
-	unsigned words;             /**< enum command_words, or'ed */
-	const char *const *options; /**< of the command, NULL-terminated; NULL: none */
-	bool is_table;              /**< on a terminal its lines end where that does */
-	bool keeps_answer;          /**< objects keep their numbers, and its own come behind */
+	unsigned words;    /**< enum command_words, or'ed */
+	bool is_table;     /**< on a terminal its lines end where that does */
+	bool keeps_answer; /**< objects keep their numbers, and its own come behind */
 };
 
 /** Every command, in the order in which `help` lists them. */
@@ -130,16 +130,5 @@ enum command_status command_fail(struct session *session, struct heap_error *err
 
 /** `count --delta`, which is of the family of compare. */
 enum command_status command_count_delta(struct session *session, const char *by, uint64_t limit);
-
-/**
- * Takes an option off the arguments.
- *
- * @param argument  gets what follows it (also --option=word); NULL: the option has none
- * @return 1 if it was there, 0 if not, -1 if its argument is missing
- */
-int command_option(int *argc, char **argv, const char *option, const char **argument);
-
-/** Takes an option with a number off. @param number  kept if it is absent @return false: bad */
-bool command_number(int *argc, char **argv, const char *option, uint64_t *number);
 
 #endif

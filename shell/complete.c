@@ -6,6 +6,7 @@
 #include "shell/base/format.h"
 
 #include <readline/readline.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +25,10 @@ static struct {
 	struct session *session;
 	const struct command *command;
 	unsigned words;
-	char *alternatives; // of an option's argument, as its synopsis has them; or NULL
-	bool variables;     // after other words
-	size_t next;        // where the list that is being gone through goes on
+	char *alternatives;  // of an option's argument, as its synopsis has them; or NULL
+	bool variables;      // after other words
+	size_t next;         // where the list that is being gone through goes on
+	const char *options; // the same of a synopsis
 } completion;
 
 // Readline would write a name to the terminal as it is: one that needs escaping is not offered.
@@ -112,12 +114,30 @@ static char *next_answer(const char *text, int state)
 	return NULL;
 }
 
+// Options of the synopsis, and behind them those of all commands.
 static char *next_option(const char *text, int state)
 {
-	if (state == 0)
+	static const char *const for_all[] = { "--json", "--each" };
+	struct grammar_option option;
+
+	if (state == 0) {
+		completion.options = completion.command->synopsis;
 		completion.next = 0;
-	while (completion.command->options && completion.command->options[completion.next]) {
-		char *found = match(completion.command->options[completion.next++], text);
+	}
+	while (completion.options) {
+		char name[64];
+		char *found;
+
+		completion.options = grammar_next(completion.options, &option);
+		if (!completion.options)
+			break;
+		snprintf(name, sizeof(name), "%.*s", (int)option.length, option.name);
+		found = match(name, text);
+		if (found)
+			return found;
+	}
+	while (completion.next < sizeof(for_all) / sizeof(for_all[0])) {
+		char *found = match(for_all[completion.next++], text);
 
 		if (found)
 			return found;
@@ -323,18 +343,16 @@ static char *next_module(const char *text, int state)
 	return NULL;
 }
 
-// What a synopsis says that may follow an option: malloc'd "bytes|objects", or NULL.
-static char *find_alternatives(const char *synopsis, const char *option)
+// The choices that a synopsis gives for an option: malloc'd "bytes|objects", or NULL.
+static char *find_alternatives(const char *synopsis, const char *word)
 {
-	const char *at = strstr(synopsis, option);
+	struct grammar_option option;
 
-	if (!at || at[strlen(option)] != ' ')
+	if (!grammar_find(synopsis, word, &option) ||
+	    !memchr(option.argument, '|', option.argument_length) ||
+	    !islower((unsigned char)*option.argument))
 		return NULL;
-	at += strlen(option) + 1;
-
-	size_t length = strcspn(at, " ]");
-
-	return memchr(at, '|', length) && *at != '[' ? strndup(at, length) : NULL;
+	return strndup(option.argument, option.argument_length);
 }
 
 // What may follow a filter's name.

@@ -73,6 +73,11 @@ bool output_is_json(const struct output *output)
 	return output->mode == OUTPUT_JSON;
 }
 
+void output_set_json(struct output *output, bool json)
+{
+	output->mode = json ? OUTPUT_JSON : OUTPUT_TEXT;
+}
+
 bool output_is_broken(const struct output *output)
 {
 	return ferror(output->stream);

@@ -50,6 +50,9 @@ FILE *output_stream(const struct output *output);
 
 bool output_is_json(const struct output *output);
 
+/** Goes on in JSON, or in text: between two answers. */
+void output_set_json(struct output *output, bool json);
+
 /** Whether writing has failed, as when the program at the other end of a pipe is gone. */
 bool output_is_broken(const struct output *output);
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/operand.h"
 #include "shell/base/session.h"
 
 #include "lib/base/column.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
-#include "shell/series/series.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -288,37 +286,4 @@ struct heap_error *session_root_sizes(struct session *session,
 	if (!error)
 		*result = session->root_sizes;
 	return error;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *resolve_object(void *context, const char *word, heap_object_id *result)
-{
-	return operand_parse_object(context, word, result);
-}
-
-struct heap_error *session_filter(struct session *session, int count, char **words,
-				  struct heap_filter **result)
-{
-	struct heap_filter *filter;
-	struct heap_error *error = heap_filter_parse(session->snapshot, count, words,
-						     resolve_object, session, &filter);
-
-	if (error)
-		return error;
-	if (heap_filter_needs_graph(filter))
-		error = session_edges(session);
-	if (!error && heap_filter_needs_dominators(filter))
-		error = session_dominators(session);
-	if (!error)
-		error = heap_filter_prepare(filter, session->graph, session->dominators);
-	if (!error && heap_filter_needs_new(filter)) {
-		error = series_need_new(session);
-		heap_filter_set_new(filter, session->is_new);
-	}
-	if (error) {
-		heap_filter_destroy(filter);
-		return error;
-	}
-	*result = filter;
-	return NULL;
 }

@@ -14,7 +14,7 @@
 #include "lib/graph/root_sizes.h"
 #include "lib/graph/paths.h"
 #include "lib/graph/reachable.h"
-#include "shell/alias.h"
+#include "shell/base/alias.h"
 #include "shell/base/output.h"
 #include "shell/base/progress.h"
 
@@ -125,11 +125,6 @@ struct heap_error *session_dominator_tree(struct session *session);
 HEAP_MUST_CHECK
 struct heap_error *session_root_sizes(struct session *session,
 				      const struct heap_root_sizes **result);
-
-/** Parses a filter, and computes and loads what it needs. @param result  the caller's */
-HEAP_MUST_CHECK
-struct heap_error *session_filter(struct session *session, int count, char **words,
-				  struct heap_filter **result);
 
 /** Notes an object as one of this answer, once. @return N of its $N; 0: there is no memory */
 size_t session_remember(struct session *session, heap_object_id object);

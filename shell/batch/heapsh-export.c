@@ -4,7 +4,7 @@
  */
 #include "lib/base/escape.h"
 #include "shell/export/export.h"
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 #include "shell/base/options.h"
 
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/options.h"
+#include "shell/series/filter.h"
 #include "shell/tables/tally.h"
 
 #include <inttypes.h>

@@ -213,8 +213,6 @@ static enum command_status callstack_run(struct session *session, int argc, char
 	return snapshot->thread_count ? COMMAND_OK : COMMAND_NOTHING;
 }
 
-static const char *const callstack_options[] = { "--reachable", "--thread", NULL };
-
 const struct command callstack_command = {
 	.name = "callstack",
 	.synopsis = "[--reachable] [--thread TID]",
@@ -227,7 +225,6 @@ const struct command callstack_command = {
 		"  callstack\n"
 		"  callstack --reachable --thread 4242",
 	.run = callstack_run,
-	.options = callstack_options,
 };
 
 // --- symbols -----------------------------------------------------------------
@@ -276,8 +273,6 @@ static enum command_status symbols_run(struct session *session, int argc, char *
 	return found ? COMMAND_OK : COMMAND_NOTHING;
 }
 
-static const char *const symbols_options[] = { "--all", NULL };
-
 const struct command symbols_command = {
 	.name = "symbols",
 	.synopsis = "[--all] [GLOB]",
@@ -287,5 +282,4 @@ const struct command symbols_command = {
 		   "  symbols 'g_*'",
 	.run = symbols_run,
 	.words = WORDS_OBJECT,
-	.options = symbols_options,
 };

@@ -360,8 +360,8 @@ static enum command_status count_run(struct session *session, int argc, char **a
 	uint64_t limit = UINT64_MAX;
 	bool delta = command_option(&argc, argv, "--delta", NULL);
 
-	if (command_option(&argc, argv, "--by", &by) < 0 ||
-	    !command_number(&argc, argv, "--limit", &limit) || argc != 1)
+	if (command_option(&argc, argv, "--by", &by) < 0 || !command_limit(&argc, argv, &limit) ||
+	    argc != 1)
 		return COMMAND_USAGE;
 	if (delta)
 		return command_count_delta(session, by, limit);
@@ -374,11 +374,9 @@ static enum command_status count_run(struct session *session, int argc, char **a
 					      "--by %s: not type, site, size, module or age", by));
 }
 
-static const char *const count_options[] = { "--delta", "--by", "--limit", NULL };
-
 const struct command count_command = {
 	.name = "count",
-	.synopsis = "[--delta] [--by type|site|size|module|age] [--limit N]",
+	.synopsis = "[--delta] [--by type|site|size|module|age] [--all | --limit N]",
 	.summary = "objects and bytes per type, site, size, module or age",
 	.details =
 		"The largest first. After a type stands the evidence that named its objects; "
@@ -389,6 +387,5 @@ const struct command count_command = {
 		"  count | head\n"
 		"  count --by site --limit 20",
 	.run = count_run,
-	.options = count_options,
 	.is_table = true,
 };

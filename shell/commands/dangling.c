@@ -16,6 +16,7 @@
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
 #include "shell/base/format.h"
+#include "shell/series/filter.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -326,8 +327,7 @@ static enum command_status dangling_run(struct session *session, int argc, char 
 	};
 	struct heap_filter *filter;
 
-	if (!command_number(&argc, argv, "--limit", &search.limit) ||
-	    (argc > 1 && argv[1][0] == '-'))
+	if (!command_limit(&argc, argv, &search.limit))
 		return COMMAND_USAGE;
 
 	struct heap_error *error = describe_load(session);
@@ -343,11 +343,9 @@ static enum command_status dangling_run(struct session *session, int argc, char 
 	return status;
 }
 
-static const char *const dangling_options[] = { "--limit", NULL };
-
 const struct command dangling_command = {
 	.name = "dangling",
-	.synopsis = "[--limit N] [FILTER...]",
+	.synopsis = "[--all | --limit N] [FILTER...]",
 	.summary = "pointers into the heap, to where no object lives any more",
 	.details =
 		"What is left of something that was freed: a use after free, if it is followed.\n"
@@ -359,5 +357,4 @@ const struct command dangling_command = {
 		"  dangling type 'struct session'",
 	.run = dangling_run,
 	.words = WORDS_FILTER,
-	.options = dangling_options,
 };

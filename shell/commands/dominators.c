@@ -7,7 +7,8 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
-#include "shell/operand.h"
+#include "shell/series/filter.h"
+#include "shell/words/operand.h"
 #include "shell/print/path.h"
 #include "shell/print/suspect_text.h"
 
@@ -171,8 +172,7 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 	heap_node_id node = HEAP_NO_NODE;
 
 	if (!command_number(&argc, argv, "--depth", &tree.depth) ||
-	    !command_number(&argc, argv, "--limit", &tree.limit) || argc > 2 ||
-	    tree.depth > MAX_DEPTH)
+	    !command_limit(&argc, argv, &tree.limit) || argc > 2 || tree.depth > MAX_DEPTH)
 		return COMMAND_USAGE;
 
 	struct heap_error *error = describe_load(session);
@@ -200,11 +200,9 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
-static const char *const dominators_options[] = { "--depth", "--limit", NULL };
-
 const struct command dominators_command = {
 	.name = "dominators",
-	.synopsis = "[--depth N] [--limit N] [OBJ]",
+	.synopsis = "[--depth N] [--all | --limit N] [OBJ]",
 	.summary = "what an object or a variable holds alone, as a tree",
 	.details = "Below each what would be free with it and is not below another of them; the\n"
 		   "largest first, 10 of each. Without OBJ, from the roots on; % is of the first\n"
@@ -215,7 +213,6 @@ const struct command dominators_command = {
 	.run = dominators_run,
 	.is_table = true,
 	.words = WORDS_OBJECT,
-	.options = dominators_options,
 };
 
 // --- retained ----------------------------------------------------------------
@@ -463,8 +460,8 @@ static enum command_status retained_run(struct session *session, int argc, char 
 	const char *by = NULL;
 	heap_object_id object;
 
-	if (command_option(&argc, argv, "--by", &by) < 0 ||
-	    !command_number(&argc, argv, "--limit", &limit) || (by ? argc != 1 : argc < 2))
+	if (command_option(&argc, argv, "--by", &by) < 0 || !command_limit(&argc, argv, &limit) ||
+	    (by ? argc != 1 : argc < 2))
 		return COMMAND_USAGE;
 
 	struct heap_error *error = describe_load(session);
@@ -484,11 +481,9 @@ static enum command_status retained_run(struct session *session, int argc, char 
 	return retained_by_filter(session, argc - 1, argv + 1, limit);
 }
 
-static const char *const retained_options[] = { "--by", "--limit", NULL };
-
 const struct command retained_command = {
 	.name = "retained",
-	.synopsis = "[--limit N] OBJ|FILTER...|--by type|site",
+	.synopsis = "[--all | --limit N] OBJ|FILTER...|--by type|site",
 	.summary = "bytes that would be free without an object, or without all that match",
 	.details = "Of an object also what holds it: the nearest object or root that all ways to\n"
 		   "it lead through. Of a filter's objects what they retain together, by type; it\n"
@@ -501,7 +496,6 @@ const struct command retained_command = {
 		   "  retained --by type",
 	.run = retained_run,
 	.words = WORDS_OBJECT | WORDS_FILTER,
-	.options = retained_options,
 	.is_table = true,
 	.keeps_answer = true,
 };
@@ -614,8 +608,6 @@ static enum command_status suspects_run(struct session *session, int argc, char 
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 
-static const char *const suspects_options[] = { "--min", NULL };
-
 const struct command suspects_command = {
 	.name = "suspects",
 	.synopsis = "[--min SIZE|PERCENT%]",
@@ -627,5 +619,4 @@ const struct command suspects_command = {
 		   "  suspects\n"
 		   "  suspects --min 1M",
 	.run = suspects_run,
-	.options = suspects_options,
 };

@@ -4,7 +4,7 @@
  */
 #include "shell/command.h"
 #include "shell/export/export.h"
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 
 static enum command_status export_command_run(struct session *session, int argc, char **argv)
 {
@@ -25,8 +25,6 @@ static enum command_status export_command_run(struct session *session, int argc,
 	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
-static const char *const export_options[] = { "--by", "--depth", "--limit", "--min", NULL };
-
 const struct command export_command = {
 	.name = "export",
 	.synopsis = "[--by sites|owners] [--depth N] [--limit N] [--min SIZE] FORMAT FILE [OBJ]",
@@ -44,5 +42,4 @@ const struct command export_command = {
 		   "  export --depth 2 dot - 0x5ed26d8",
 	.run = export_command_run,
 	.words = WORDS_FORMAT,
-	.options = export_options,
 };

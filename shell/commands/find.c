@@ -6,6 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/series/filter.h"
 #include "shell/print/part.h"
 #include "shell/series/series.h"
 
@@ -123,10 +124,7 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 	const struct found *found = &finding.found;
 
 	finding.count_only = command_option(&argc, argv, "--count", NULL);
-
-	// What is not an option of ours and comes first is a mistake; later it may be a text.
-	if (!command_number(&argc, argv, "--limit", &finding.limit) ||
-	    (argc > 1 && argv[1][0] == '-' && !heap_filter_is_option(argv[1])))
+	if (!command_limit(&argc, argv, &finding.limit))
 		return COMMAND_USAGE;
 
 	struct heap_error *error = session_filter(session, argc - 1, argv + 1, &finding.filter);
@@ -173,12 +171,10 @@ static enum command_status find_run(struct session *session, int argc, char **ar
 	return status;
 }
 
-static const char *const find_options[] = { "--count", "--limit",       "--regex",
-					    "--exact", "--ignore-case", NULL };
-
 const struct command find_command = {
 	.name = "find",
-	.synopsis = "[--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]",
+	.synopsis = "[--count] [--all | --limit N] [--regex] [--exact] [-i|--ignore-case] "
+		    "[FILTER...]",
 	.summary = "the objects that all filters match",
 	.details =
 		"Filters: type NAME (exact, or a glob), untyped, under-typed (the type covers\n"
@@ -203,7 +199,6 @@ const struct command find_command = {
 		"  find allocated 10s,20s frame serve",
 	.run = find_run,
 	.words = WORDS_FILTER,
-	.options = find_options,
 };
 
 // --- largest -----------------------------------------------------------------
@@ -308,11 +303,13 @@ static void print_ranked(struct session *session, const struct ranked *ranked, s
 static enum command_status largest_run(struct session *session, int argc, char **argv)
 {
 	bool retained = command_option(&argc, argv, "--retained", NULL);
-	char *end = NULL;
-	size_t limit = argc == 2 ? strtoul(argv[1], &end, 10) : DEFAULT_LARGEST;
+	uint64_t limit = DEFAULT_LARGEST;
 
-	if (argc > 2 || (end && (*end || end == argv[1] || argv[1][0] == '-')))
+	if (!command_limit(&argc, argv, &limit))
 		return COMMAND_USAGE;
+	if (argc == 2 && !grammar_parse_number(argv[1], &limit))
+		return command_fail(session, heap_error_create(HEAP_ERROR_ARGUMENT,
+							       "%s: not a number", argv[1]));
 
 	struct heap_error *error =
 		retained ? session_dominators(session)
@@ -339,16 +336,14 @@ static enum command_status largest_run(struct session *session, int argc, char *
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 
-static const char *const largest_options[] = { "--retained", NULL };
-
 const struct command largest_command = {
 	.name = "largest",
-	.synopsis = "[--retained] [N]",
+	.synopsis = "[--retained] [--all | --limit N] [N]",
 	.summary = "the largest objects, by their own or by their retained size",
 	.details = "The 10 largest, unless N says how many.\n\n"
 		   "  largest 20\n"
+		   "  largest --limit 20\n"
 		   "  largest --retained",
 	.run = largest_run,
-	.options = largest_options,
 	.is_table = true,
 };

@@ -7,7 +7,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 #include "shell/print/path.h"
 
 #include <inttypes.h>
@@ -307,8 +307,6 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 	return COMMAND_OK;
 }
 
-static const char *const path_options[] = { "--all", "--avoid", NULL };
-
 const struct command path_command = {
 	.name = "path",
 	.synopsis = "[--all N] [--avoid TYPE.FIELD]... OBJ",
@@ -323,6 +321,5 @@ const struct command path_command = {
 		   "  path --avoid 'struct node.next' $1",
 	.run = path_run,
 	.words = WORDS_OBJECT,
-	.options = path_options,
 	.keeps_answer = true,
 };

@@ -16,7 +16,7 @@
 #include "shell/print/field.h"
 #include "shell/base/format.h"
 #include "shell/print/referrer_tree.h"
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -537,8 +537,6 @@ static enum command_status identify_run(struct session *session, int argc, char 
 	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
-static const char *const identify_options[] = { "--all", "--depth", "--width", NULL };
-
 const struct command identify_command = {
 	.name = "identify",
 	.synopsis = "[--all] [--depth N] [--width N] OBJ",
@@ -559,6 +557,5 @@ const struct command identify_command = {
 		"  identify --all $1",
 	.run = identify_run,
 	.words = WORDS_OBJECT,
-	.options = identify_options,
 	.keeps_answer = true,
 };

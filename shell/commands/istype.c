@@ -6,7 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -169,8 +169,6 @@ static enum command_status istype_run(struct session *session, int argc, char **
 	return declare(session, argv[1], join(session, argc - 2, argv + 2), is_for_alike);
 }
 
-static const char *const istype_options[] = { "--alike", "--forget", NULL };
-
 const struct command istype_command = {
 	.name = "istype",
 	.synopsis = "[[--alike] OBJ TYPE | --forget OBJ]",
@@ -188,6 +186,5 @@ const struct command istype_command = {
 		"  istype --forget 0x5ed26d8",
 	.run = istype_run,
 	.words = WORDS_OBJECT | WORDS_TYPE,
-	.options = istype_options,
 	.keeps_answer = true,
 };

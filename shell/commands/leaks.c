@@ -286,7 +286,7 @@ static enum command_status leaks_run(struct session *session, int argc, char **a
 	asked.list = command_option(&argc, argv, "--list", NULL);
 	if (command_option(&argc, argv, "--by", &by) < 0 ||
 	    command_option(&argc, argv, "--suppressions", &asked.suppressions) < 0 ||
-	    !command_number(&argc, argv, "--limit", &asked.limit) || argc != 1)
+	    !command_limit(&argc, argv, &asked.limit) || argc != 1)
 		return COMMAND_USAGE;
 	for (int i = LEAKS_BY_KIND; i <= LEAKS_BY_BACKTRACE; i++) {
 		reporting.grouping = i;
@@ -298,11 +298,10 @@ static enum command_status leaks_run(struct session *session, int argc, char **a
 					      "--by %s: not kind, type, site or backtrace", by));
 }
 
-static const char *const leaks_options[] = { "--by", "--limit", "--list", "--suppressions", NULL };
-
 const struct command leaks_command = {
 	.name = "leaks",
-	.synopsis = "[--by kind|type|site|backtrace] [--limit N] [--list] [--suppressions FILE]",
+	.synopsis = "[--by kind|type|site|backtrace] [--all | --limit N] [--list] [--suppressions "
+		    "FILE]",
 	.summary = "what no root reaches, by type and site",
 	.details =
 		"A block is leaked directly if no other leaked one points to it, else indirectly: "
@@ -317,6 +316,5 @@ const struct command leaks_command = {
 		"  leaks --by backtrace --limit 3\n"
 		"  leaks --list | head",
 	.run = leaks_run,
-	.options = leaks_options,
 	.is_table = true,
 };

@@ -44,8 +44,6 @@ static enum command_status report_run(struct session *session, int argc, char **
 	return COMMAND_OK;
 }
 
-static const char *const report_options[] = { "--output", NULL };
-
 const struct command report_command = {
 	.name = "report",
 	.synopsis = "[-o|--output FILE]",
@@ -55,5 +53,4 @@ const struct command report_command = {
 		"Of a series it shows what is in the last, what grows and what may leak.\n\n"
 		"  report -o /tmp/report.html",
 	.run = report_run,
-	.options = report_options,
 };

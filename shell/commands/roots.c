@@ -6,7 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -359,9 +359,6 @@ static enum command_status roots_run(struct session *session, int argc, char **a
 	return print_groups(&asked, minimum, all ? UINT64_MAX : limit);
 }
 
-static const char *const roots_options[] = { "--all", "--by",    "--globals", "--limit",
-					     "--min", "--stack", NULL };
-
 const struct command roots_command = {
 	.name = "roots",
 	.synopsis = "[--all] [--by root|variable|file|module|thread|frame|kind] [--globals] "
@@ -382,7 +379,6 @@ const struct command roots_command = {
 		"  roots --by thread --stack",
 	.run = roots_run,
 	.is_table = true,
-	.options = roots_options,
 };
 
 // --- shared ------------------------------------------------------------------

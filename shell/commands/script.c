@@ -3,7 +3,7 @@
  * last, alias, unalias, source, time: commands about commands.
  */
 #include "lib/base/escape.h"
-#include "shell/alias.h"
+#include "shell/base/alias.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/part.h"

@@ -7,7 +7,7 @@
 #include "shell/print/describe.h"
 #include "shell/series/difference.h"
 #include "shell/base/format.h"
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 #include "shell/series/series.h"
 
 #include <inttypes.h>

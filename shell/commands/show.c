@@ -8,7 +8,7 @@
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
 #include "shell/base/format.h"
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 #include "shell/print/part.h"
 #include "shell/print/value.h"
 
@@ -260,8 +260,6 @@ static enum command_status show_run(struct session *session, int argc, char **ar
 	return COMMAND_OK;
 }
 
-static const char *const show_options[] = { "--all", NULL };
-
 const struct command show_command = {
 	.name = "show",
 	.synopsis = "[--all] OBJ",
@@ -276,6 +274,5 @@ const struct command show_command = {
 		"The backtrace is the object's own, or of the first of its site and size.",
 	.run = show_run,
 	.words = WORDS_OBJECT,
-	.options = show_options,
 	.keeps_answer = true,
 };

@@ -276,7 +276,7 @@ static bool parse_options(int *argc, char **argv, struct options *options)
 	options->callers = command_option(argc, argv, "--callers", NULL);
 	if (command_option(argc, argv, "--by", &by) < 0 ||
 	    command_option(argc, argv, "--min", &min) < 0 ||
-	    !command_number(argc, argv, "--limit", &options->limit) ||
+	    !command_limit(argc, argv, &options->limit) ||
 	    !command_number(argc, argv, "--depth", &options->depth))
 		return false;
 	options->by_objects = strcmp(by, "objects") == 0;
@@ -303,12 +303,9 @@ static enum command_status sites_run(struct session *session, int argc, char **a
 					       : print_list(session, &options);
 }
 
-static const char *const sites_options[] = { "--by",    "--limit", "--tree", "--callers",
-					     "--depth", "--min",   NULL };
-
 const struct command sites_command = {
 	.name = "sites",
-	.synopsis = "[--by bytes|objects] [--limit N] [--tree | --callers] [--depth N] "
+	.synopsis = "[--by bytes|objects] [--all | --limit N] [--tree | --callers] [--depth N] "
 		    "[--min SIZE]",
 	.summary = "objects and bytes per allocation site, or along the calls that led there",
 	.details = "The code that asked for the memory, with what it holds now; the most first.\n"
@@ -319,6 +316,5 @@ const struct command sites_command = {
 		   "  sites --tree --min 1M\n"
 		   "  sites --callers --depth 3",
 	.run = sites_run,
-	.options = sites_options,
 	.is_table = true,
 };

@@ -14,7 +14,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -167,8 +167,6 @@ static enum command_status stack_run(struct session *session, int argc, char **a
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 
-static const char *const stack_options[] = { "--thread", NULL };
-
 const struct command stack_command = {
 	.name = "stack",
 	.synopsis = "[--thread TID]",
@@ -178,7 +176,6 @@ const struct command stack_command = {
 		   "  stack\n"
 		   "  stack --thread 4242",
 	.run = stack_run,
-	.options = stack_options,
 };
 
 // --- callers -----------------------------------------------------------------
@@ -188,8 +185,6 @@ static enum command_status callers_run(struct session *session, int argc, char *
 	return callstack_command.run(session, argc, argv);
 }
 
-static const char *const callers_options[] = { "--reachable", "--thread", NULL };
-
 const struct command callers_command = {
 	.name = "callers",
 	.synopsis = "[--reachable] [--thread TID]",
@@ -197,5 +192,4 @@ const struct command callers_command = {
 	.details = "  callers\n"
 		   "  callers --thread 4242",
 	.run = callers_run,
-	.options = callers_options,
 };

@@ -6,6 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/series/filter.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -330,8 +331,7 @@ static enum command_status strings_run(struct session *session, int argc, char *
 	const char *by = orders[order];
 	struct heap_filter *filter;
 
-	if (command_option(&argc, argv, "--by", &by) < 0 ||
-	    !command_number(&argc, argv, "--limit", &limit) || (argc > 1 && argv[1][0] == '-'))
+	if (command_option(&argc, argv, "--by", &by) < 0 || !command_limit(&argc, argv, &limit))
 		return COMMAND_USAGE;
 	if (!parse_order(by, &order))
 		return command_fail(session,
@@ -351,11 +351,9 @@ static enum command_status strings_run(struct session *session, int argc, char *
 	return status;
 }
 
-static const char *const strings_options[] = { "--duplicates", "--by", "--limit", NULL };
-
 const struct command strings_command = {
 	.name = "strings",
-	.synopsis = "[--duplicates] [--by length|count|waste] [--limit N] [FILTER...]",
+	.synopsis = "[--duplicates] [--by length|count|waste] [--all | --limit N] [FILTER...]",
 	.summary = "the texts of the heap, the longest or the most frequent first",
 	.details =
 		"Blocks of characters, and blocks without a type that hold nothing but a text;\n"
@@ -368,6 +366,5 @@ const struct command strings_command = {
 		"  strings site read_header",
 	.run = strings_run,
 	.words = WORDS_FILTER,
-	.options = strings_options,
 	.is_table = true,
 };

@@ -328,8 +328,10 @@ static enum command_status suggest_run(struct session *session, int argc, char *
 	uint64_t limit = DEFAULT_LIMIT;
 	struct heap_error *error;
 
-	if (!command_number(&argc, argv, "--limit", &limit) || argc != 1 || limit > MAX_LIMIT)
+	if (!command_limit(&argc, argv, &limit) || argc != 1)
 		return COMMAND_USAGE;
+	if (limit > MAX_LIMIT)
+		limit = MAX_LIMIT;
 	error = prepare(&search);
 	if (!error) {
 		order_nodes(&search);
@@ -347,11 +349,9 @@ static enum command_status suggest_run(struct session *session, int argc, char *
 	return search.count > 0 ? COMMAND_OK : COMMAND_NOTHING;
 }
 
-static const char *const suggest_options[] = { "--limit", NULL };
-
 const struct command suggest_command = {
 	.name = "suggest",
-	.synopsis = "[--limit N]",
+	.synopsis = "[--all | --limit N]",
 	.summary = "the objects of which it would help most to know the type",
 	.details = "Of each object without a type: the bytes and objects without one that only it "
 		   "leads to, itself\n"
@@ -361,6 +361,5 @@ const struct command suggest_command = {
 		   "  suggest\n"
 		   "  suggest --limit 30",
 	.run = suggest_run,
-	.options = suggest_options,
 	.is_table = true,
 };

@@ -27,6 +27,7 @@
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
 #include "shell/base/format.h"
+#include "shell/series/filter.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -603,7 +604,7 @@ static enum command_status waste_run(struct session *session, int argc, char **a
 	uint64_t limit = output_is_json(session->output) ? UINT64_MAX : SHORT_LIST;
 	struct heap_filter *filter;
 
-	if (!command_number(&argc, argv, "--limit", &limit) || (argc > 1 && argv[1][0] == '-'))
+	if (!command_number(&argc, argv, "--limit", &limit))
 		return COMMAND_USAGE;
 
 	struct heap_error *error = describe_load(session);
@@ -621,8 +622,6 @@ static enum command_status waste_run(struct session *session, int argc, char **a
 	return status;
 }
 
-static const char *const waste_options[] = { "--all", "--limit", NULL };
-
 const struct command waste_command = {
 	.name = "waste",
 	.synopsis = "[--all] [--limit N] [FILTER...]",
@@ -637,6 +636,5 @@ const struct command waste_command = {
 		"  waste --limit 5 type 'struct slot'",
 	.run = waste_run,
 	.words = WORDS_FILTER,
-	.options = waste_options,
 	.is_table = true,
 };

@@ -2,7 +2,7 @@
 #include "shell/export/export.h"
 
 #include "lib/base/escape.h"
-#include "shell/command.h"
+#include "shell/words/grammar.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/new_file.h"

@@ -5,6 +5,7 @@
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/series/filter.h"
 
 #include <inttypes.h>
 #include <math.h>

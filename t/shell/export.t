@@ -337,7 +337,7 @@ fails_with $typed, 'export svg x', 'heapsh: svg: not heapsnapshot, pprof, collap
 fails_with $typed, 'export csv -', 'heapsh: csv needs a file\'s name', 2;
 fails_with $typed, 'export dot /proc/none/x', 'heapsh: /proc/none/x: No such file or directory', 1;
 fails_with $typed, 'export --by weight dot x',
-    'usage: export [--by sites|owners] [--depth N] [--limit N] [--min SIZE] FORMAT FILE [OBJ]', 2;
+    'heapsh: --by weight: not sites or owners', 2;
 ($out, $err, $status) = Sample::run('', $heapsh_export, '--format', 'dot', '-o', 'x', $typed, $sample);
 is "$err$status", "heapsh-export: -o names one file, and there are several snapshots\n2", 'one name for two';
 ($out, $err, $status) = Sample::run('', $heapsh_export, '--format', 'dot', "$directory/none");

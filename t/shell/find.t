@@ -222,9 +222,9 @@ is join('|', (Sample::heapsh($file, 'find', '--count', 'type', 'nothing'))),
 fails_with $file, 'find frob', 'heapsh: frob: no such filter; there are type, untyped, under-typed,'
     . ' conflict, evidence, size, site, frame, module, age, string, field, points-to, pointed-by, local, under,'
     . ' retained, leaked, reachable, new, gone, traced, allocated, not, or', 2;
-fails_with $file, 'find --frob', 'usage: find [--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]', 2;
-fails_with $file, 'find --limit', 'usage: find [--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]', 2;
-fails_with $file, 'find --limit -1', 'usage: find [--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]', 2;
+fails_with $file, 'find --frob', 'heapsh: --frob: find has no such option; it has --count, --all, --limit, --regex, --exact, -i, --ignore-case', 2;
+fails_with $file, 'find --limit', 'heapsh: --limit: a number must follow it', 2;
+fails_with $file, 'find --limit -1', 'heapsh: --limit -1: not a number', 2;
 fails_with $file, 'find type', 'heapsh: filter type: what follows it is missing', 2;
 fails_with $file, 'find not', 'heapsh: not: a filter must follow it', 2;
 fails_with $file, 'find or untyped', 'heapsh: or: it stands between two filters', 2;

@@ -169,7 +169,7 @@ END
 is_deeply [Sample::heapsh($file, 'dominators', '5f01240')],
     ["no root reaches struct node at 0x5f01240: leaked\n", '', 1], 'dominators of what is leaked';
 fails_with $file, 'dominators 5f00100 5f00200',
-    "usage: dominators [--depth N] [--limit N] [OBJ]", 2;
+    "heapsh: 5f00200 is one word too many; usage: dominators [--depth N] [--all | --limit N] [OBJ]", 2;
 
 # Sets: the two nodes that only the ring's two objects hold go with both of them.
 is_text $file, "retained type 'struct node'", <<'END';
@@ -197,7 +197,7 @@ is_text $file, 'retained --by site --limit 2', <<'END';
          3         60 B        284 B  cache_insert (cache.c:88)
 END
 fails_with $file, 'retained --by moon', 'heapsh: --by moon: not type or site', 2;
-fails_with $file, 'retained', 'usage: retained [--limit N] OBJ|FILTER...|--by type|site', 2;
+fails_with $file, 'retained', 'usage: retained [--all | --limit N] OBJ|FILTER...|--by type|site', 2;
 fails_with $file, 'retained size many', "heapsh: size many: not a size such as 64, >4K or <=1M", 2;
 fails_with $file, 'retained nowhere', "heapsh: nowhere: neither an address nor a variable", 1;
 
@@ -342,7 +342,7 @@ is_deeply [Sample::heapsh($file, qw(path --avoid node.next 5f01120))],
     ["no root reaches struct node at 0x5f01120 without what is avoided\n", '', 1], 'none is left';
 fails_with $file, 'path --avoid node.prev 5f01120', 'heapsh: node.prev: no such type or field', 1;
 fails_with $file, 'path --avoid node 5f01120', 'heapsh: node: not TYPE.FIELD', 2;
-fails_with $file, 'path --all many 5f01120', 'usage: path [--all N] [--avoid TYPE.FIELD]... OBJ', 2;
+fails_with $file, 'path --all many 5f01120', 'heapsh: --all many: not a number', 2;
 # Leaks.
 is_text $file, 'leaks', <<'END';
     direct        bytes   indirect        bytes  type, site

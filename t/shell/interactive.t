@@ -109,7 +109,7 @@ like complete("slo\t"), qr/^slots \nTotal: 1 object, 224 B\n$/, 'of aliases';
 like complete("slots or unt\t"), qr/^slots or untyped \nTotal: 2 objects/, 'of what they take';
 like complete("time ret pop\t"), qr/^time ret popular \nstruct table .*\n.*processor time\n$/s,
     'of a command behind time';
-like complete("export speed\t --by so"), qr/^export speedscope  --by so\nusage: export/, 'of formats';
+like complete("export speed\t --by so"), qr/^export speedscope  --by so\nheapsh: --by so: not sites or owners/, 'of formats';
 like complete("find --count field colo\tBLUE"), qr/^find --count field colour=BLUE\nTotal: 1 object/, 'of fields';
 like complete("find untyped > $Sample::directory/redir\t"), qr{/redirected}, 'of files behind >';
 like complete("source $Sample::directory/redir\t"), qr{/redirected\s+heapsh: }, 'and of those to be run';

@@ -260,7 +260,7 @@ an object of the last list, or one that was shown since. It may go on as in C:
 sessions->next->peer, $2.slots[85]. `COMMAND | program` and `COMMAND > file` work.
 END
 is_text $file, 'help find', <<'END';
-find [--count] [--limit N] [--regex] [--exact] [-i] [FILTER...]
+find [--count] [--all | --limit N] [--regex] [--exact] [-i|--ignore-case] [FILTER...]
     the objects that all filters match
 
 Filters: type NAME (exact, or a glob), untyped, under-typed (the type covers

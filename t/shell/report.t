@@ -107,7 +107,7 @@ is_deeply [Sample::run('', "$Sample::build/heapsh", '-q', '--json', @series, 're
 $page = Sample::content($html);
 is_deeply [Sample::run('', $report, '-q', @series, '-o', $html)], ['', '', 0], 'heapsh-report of it';
 is Sample::content($html), $page, 'is the same, too';
-fails_with($file, 'report x', 'usage: report [-o|--output FILE]', 2);
+fails_with($file, 'report x', 'heapsh: x is one word too many; usage: report [-o|--output FILE]', 2);
 
 # --- a series ---
 

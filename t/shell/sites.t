@@ -108,7 +108,12 @@ is_text Sample::make(), 'sites --tree --limit 1', <<'END';
 END
 is((Sample::heapsh(Sample::make('empty'), 'sites', @$_))[2], 1, "sites @$_: nothing")
     for [], ['--tree'], ['--callers'];
-my $usage = 'usage: sites [--by bytes|objects] [--limit N] [--tree | --callers] [--depth N] '
-    . '[--min SIZE]';
-fails_with $file, "sites $_", $usage, 2 for '--by age', '--min big', '--depth', 'node_new';
+my %wrong = (
+    '--by age' => '--by age: not bytes or objects',
+    '--min big' => '--min big: not a size such as 64, 4K or 1M',
+    '--depth' => '--depth: a number must follow it',
+    '--depth 1 two' => 'two is one word too many; usage: sites [--by bytes|objects] [--all | --limit N] '
+        . '[--tree | --callers] [--depth N] [--min SIZE]',
+);
+fails_with $file, "sites $_", "heapsh: $wrong{$_}", 2 for sort keys %wrong;
 done_testing;

@@ -85,7 +85,7 @@ SKIP: {
 fails_with $file, 'frobnicate', 'heapsh: frobnicate: no such command; `help` lists them', 2;
 fails_with $file, 's', 'heapsh: s: could be summary, show, stack, symbols, sizes, shared, suspects, suggest, sites, strings, source, snapshots', 2;
 fails_with $file, 'show', 'usage: show [--all] OBJ', 2;
-fails_with $file, 'info all', 'usage: info', 2;
+fails_with $file, 'info all', 'heapsh: all is one word too many; usage: info', 2;
 fails_with $file, 'count --by weight',
     'heapsh: --by weight: not type, site, size, module or age', 2;
 fails_with $file, 'help frob', 'heapsh: frob: no such command', 2;

@@ -36,8 +36,8 @@ is_text $file, 'waste --limit 1 type slot', <<'END';
        208 B        1          1 of 14         slots  .slots of struct table: struct slot[14] at 0x5f00300
 END
 fails_with $file, 'strings --by colour', 'heapsh: --by colour: not length, count or waste', 2;
-fails_with $file, 'strings --limit many', 'usage: strings [--duplicates] [--by length|count|waste] [--limit N] [FILTER...]', 2;
-fails_with $file, 'waste --some', 'usage: waste [--all] [--limit N] [FILTER...]', 2;
+fails_with $file, 'strings --limit many', 'heapsh: --limit many: not a number', 2;
+fails_with $file, 'waste --some', 'heapsh: --some: waste has no such option; it has --all, --limit', 2;
 is_deeply [map { (Sample::heapsh($file, @$_))[2] } ['strings', '--duplicates'], ['waste', 'type', 'node']],
     [1, 1], 'nothing found';
 my $strings = Sample::json($file, 'strings', '--limit', '1');

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/operand.h"
+#include "shell/words/operand.h"
 
 #include "lib/types/member_path.h"
 #include "shell/print/describe.h"
-#include "shell/series/series.h"
 
 #include <ctype.h>
 #include <errno.h>

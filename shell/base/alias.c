@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "shell/alias.h"
+#include "shell/base/alias.h"
 
 #include <ctype.h>
 #include <stdio.h>

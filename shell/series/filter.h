@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef FILTER_H
+#define FILTER_H
+
+/** Filters as a person types them: their objects may be any OBJ, and `new` compares snapshots. */
+
+#include "lib/query/filter.h"
+#include "shell/base/session.h"
+
+/**
+ * Parses a filter, computes what it needs, and loads it.
+ *
+ * @param words   [count]
+ * @param result  the caller's, for heap_filter_destroy()
+ * @return NULL; HEAP_ERROR_ARGUMENT: it cannot be read; HEAP_ERROR_ABSENT: it names an object that
+ *         the snapshot does not have
+ */
+HEAP_MUST_CHECK
+struct heap_error *session_filter(struct session *session, int count, char **words,
+				  struct heap_filter **result);
+
+#endif
