@@ -29,8 +29,13 @@ struct heap_error *heap_array_grow(void **items, size_t *capacity, size_t wanted
 				   size_t max)
 {
 	size_t next = heap_array_next_capacity(*capacity, wanted, width, max);
-	void *larger = next ? realloc(*items, next * width) : NULL;
+	void *larger;
 
+	if (next == 0)
+		return heap_error_create(HEAP_ERROR_MEMORY,
+					 "out of memory: an array of %zu elements of %zu bytes",
+					 wanted, width);
+	larger = realloc(*items, next * width);
 	if (!larger)
 		return heap_error_out_of_memory();
 	*items = larger;

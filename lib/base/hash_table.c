@@ -59,6 +59,15 @@ struct heap_error *heap_hash_add(struct heap_hash_table *table, uint64_t hash, u
 	return NULL;
 }
 
+void heap_hash_replace(struct heap_hash_table *table, uint64_t hash, uint32_t old, uint32_t number)
+{
+	uint32_t at = heap_hash_fold(hash) & table->mask;
+
+	while (table->slots[at].number != old + 1)
+		at = (at + 1) & table->mask;
+	table->slots[at].number = number + 1;
+}
+
 void heap_hash_clear(struct heap_hash_table *table)
 {
 	if (table->slots)

@@ -102,6 +102,9 @@ static inline bool heap_hash_next(const struct heap_hash_table *table, uint32_t 
 HEAP_MUST_CHECK
 struct heap_error *heap_hash_add(struct heap_hash_table *table, uint64_t hash, uint32_t number);
 
+/** Puts @p number in the place of @p old, which is in the table with that hash. */
+void heap_hash_replace(struct heap_hash_table *table, uint64_t hash, uint32_t old, uint32_t number);
+
 /** Makes room for @p more numbers, so that so many heap_hash_add() cannot fail. */
 HEAP_MUST_CHECK
 struct heap_error *heap_hash_reserve(struct heap_hash_table *table, uint32_t more);

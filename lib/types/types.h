@@ -185,6 +185,18 @@ static inline const char *heap_types_string(const struct heap_types *types, uint
 	return types->strings + offset;
 }
 
+/** True if a type is a struct, union, class or enum that has a name. */
+static inline bool heap_types_is_named(const struct heap_type *type)
+{
+	return type->name && type->kind >= HEAP_TYPE_STRUCT && type->kind <= HEAP_TYPE_ENUM;
+}
+
+/** True if a type is a struct, a class or a union. */
+static inline bool heap_types_has_members(const struct heap_type *type)
+{
+	return type->kind >= HEAP_TYPE_STRUCT && type->kind <= HEAP_TYPE_UNION;
+}
+
 /** The type behind typedefs, const, volatile and atomic. */
 heap_type_id heap_types_strip(const struct heap_types *types, heap_type_id type);
 

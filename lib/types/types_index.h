@@ -3,38 +3,33 @@
 #define HEAP_TYPES_INDEX_H
 
 /**
- * How a type table finds what it already has; for the table's own files only.
+ * The index of a type table, which finds equal strings and types; for the table's own files only.
  *
- * Made when it is first needed, and again for whatever was added behind its back.
+ * It is made when it is first needed, and brought up to date with what has been added since.
  */
 
+#include "lib/base/hash_table.h"
 #include "lib/types/types.h"
 
-/** A hash table of numbers (ids, offsets); 0 is an empty slot. */
-struct heap_types_slots {
-	uint32_t *slots; /**< [mask + 1] */
-	uint32_t mask;
-	uint32_t used;
-};
-
-/** What the index keeps for each type. */
+/** The index's entry for a type. */
 struct heap_types_entry {
-	uint64_t hash;      /**< named ones: of the layout; others: of what they refer to */
-	uint64_t reference; /**< as others see it that refer to it: named ones by name alone */
-	uint32_t next;      /**< next of that name; of those a declaration comes first */
-	uint32_t stamp;     /**< the merge that last met it */
-	uint32_t origin;    /**< what it came from, if that merge made it */
+	uint64_t hash;      /**< of a named type: of its layout; of others: of what they refer to */
+	uint64_t reference; /**< the type's part in the hash of one that refers to it: of a named
+			     *   type, its name alone */
+	uint32_t next;      /**< the next type of that name; a declaration comes first */
+	uint32_t stamp;     /**< the last merge that matched it */
+	uint32_t origin;    /**< the type that it was copied from, if that merge added it */
 	bool several;       /**< another definition of that name has another layout */
 };
 
 struct heap_types_index {
-	struct heap_types_slots strings;  /**< offsets of strings */
-	uint32_t strings_end;             /**< the strings before it are in */
-	struct heap_types_slots layouts;  /**< types but declarations, by hash */
-	struct heap_types_slots names;    /**< named structs, unions, classes, enums */
+	struct heap_hash_table strings;   /**< offsets of strings */
+	uint32_t strings_end;             /**< the strings before it are indexed */
+	struct heap_hash_table layouts;   /**< types except declarations, by hash */
+	struct heap_hash_table names;     /**< the first of the named types of each name */
 	struct heap_types_entry *entries; /**< [capacity] by type */
 	uint32_t capacity;
-	uint32_t types_end; /**< the types before it are in */
+	uint32_t types_end; /**< the types before it are indexed */
 	uint32_t stamp;     /**< of the last merge */
 };
 
@@ -44,13 +39,6 @@ struct heap_error *heap_types_make_index(struct heap_types *types);
 
 void heap_types_drop_index(struct heap_types *types);
 
-/** Makes room for one more number. */
-HEAP_MUST_CHECK
-struct heap_error *heap_types_slots_reserve(struct heap_types_slots *slots,
-					    uint64_t (*hash)(const struct heap_types *types,
-							     uint32_t number),
-					    const struct heap_types *types);
-
 /** Makes room for @p more in an array that has @p count of @p capacity. */
 HEAP_MUST_CHECK
 struct heap_error *heap_types_grow(void *array, uint32_t count, uint32_t more, uint32_t *capacity,
@@ -58,19 +46,7 @@ struct heap_error *heap_types_grow(void *array, uint32_t count, uint32_t more, u
 
 static inline uint64_t heap_types_mix(uint64_t hash, uint64_t value)
 {
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15;
-	return hash ^ hash >> 29;
-}
-
-/** A struct, union, class or enum that has a name. */
-static inline bool heap_types_is_named(const struct heap_type *type)
-{
-	return type->name && type->kind >= HEAP_TYPE_STRUCT && type->kind <= HEAP_TYPE_ENUM;
-}
-
-static inline bool heap_types_has_members(const struct heap_type *type)
-{
-	return type->kind >= HEAP_TYPE_STRUCT && type->kind <= HEAP_TYPE_UNION;
+	return heap_hash_mix(hash, value);
 }
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "lib/types/types_index.h"
 
 #include <stdlib.h>
@@ -7,32 +7,31 @@
 
 // Merging two type tables.
 //
-// Types refer to each other in circles, so equality cannot be found by descending. What
-// breaks the circles is that a struct with a name is known by it:
+// References between types form cycles, so equality cannot be found by descending. Names break
+// the cycles:
 //
 // (a) Structs, unions, classes and enums with a name are matched by layout: a hash over
-//     their members, where a type that has a name counts by that name alone. A match is
+//     their members, in which a type that has a name counts by that name alone. A match is
 //     provisional.
 //
 // (b) One name may have several layouts ("struct node" of two files), so that two equal
-//     "struct list { struct node *head; }" may yet mean different nodes. Where a unit meets
-//     such names, what the members refer to is compared with what the match refers to, by
-//     layout again: that does not change when other matches do, so that one pass will do.
-//     (Two structs that differ only in what a pointer's pointer leads to stay one.)
+//     "struct list { struct node *head; }" may yet mean different nodes. Where a unit has
+//     such names, the types that its members refer to are compared with those of the match,
+//     by layout again: layouts do not change when other matches do, so one pass is enough.
+//     (Two structs that differ only in the target of a pointer to a pointer stay one.)
 //
 // (c) All others (pointers, typedefs, arrays, structs without a name...) consist of types
-//     that are matched now: each is looked up by what exactly it refers to, depth first.
+//     that are matched by now. Each is looked up by exactly those, depth first.
 //
 // (a) alone would be wrong in the rare case of (b); (b) costs nothing where no name has two
-// layouts. Hashes have 64 bits and stand for equality of what members refer to; all else
-// is compared.
+// layouts. Members' types are equal if their hashes of 64 bits are; all else is compared.
 
 enum {
 	DEPTH_MAX = 128,    // of types without a name inside each other; more is damage
 	STEPS_MAX = 4096,   // of (b) for one type; structs without a name may fan out
-	NAMESAKES_MAX = 64, // how many of one name are looked at for a declaration
+	NAMESAKES_MAX = 64, // types of one name that are tried for a declaration
 
-	IN_PROGRESS = 1, // as a hash: its computation has begun
+	IN_PROGRESS = 1, // in place of a hash that is being computed
 };
 
 struct merge {
@@ -42,9 +41,9 @@ struct merge {
 	heap_type_id *map;
 	uint32_t *names;  // [from->string_size] in types; NULL if strings are shared
 	uint64_t *hashes; // [from->count] as in heap_types_entry.reference; 0: not yet
-	uint8_t *visited; // [from->count] by (c)
-	bool ambiguous;   // there is something for (b) to do
-	unsigned steps;   // that (b) may still take for the type at hand
+	uint8_t *visited; // [from->count] true: (c) has been there
+	bool ambiguous;   // (b) is needed
+	unsigned steps;   // that (b) may still take for the current type
 };
 
 // Flags that are the type's own, not its table's.
@@ -61,17 +60,12 @@ static int kind_for_name(uint8_t kind)
 
 static uint64_t hash_name(uint8_t kind, uint32_t name)
 {
-	return heap_types_mix(heap_types_mix(kind_for_name(kind), name), 0x6e616d65);
+	return heap_hash_mix(heap_hash_mix(kind_for_name(kind), name), 0x6e616d65);
 }
 
 static uint64_t hash_of(const struct heap_types *types, uint32_t id)
 {
 	return types->index->entries[id].hash;
-}
-
-static uint64_t hash_of_name(const struct heap_types *types, uint32_t id)
-{
-	return hash_name(types->types[id].kind, types->types[id].name);
 }
 
 static uint32_t name_of(const struct merge *merge, uint32_t offset)
@@ -90,38 +84,38 @@ static uint64_t reference(struct merge *merge, heap_type_id id, int depth);
 
 static uint64_t mix_member(uint64_t hash, const struct heap_member *member, uint32_t name)
 {
-	hash = heap_types_mix(hash, (uint64_t)name << 32 | member->flags << 16 |
-					    member->bit_offset << 8 | member->bit_size);
-	return heap_types_mix(hash, member->offset);
+	hash = heap_hash_mix(hash, (uint64_t)name << 32 | member->flags << 16 |
+					   member->bit_offset << 8 | member->bit_size);
+	return heap_hash_mix(hash, member->offset);
 }
 
-// Over everything but what it is a hash of: @p reference says how members' types count.
+// The hash of all that a type consists of, with reference() for its members' types.
 static uint64_t hash_layout(struct merge *merge, heap_type_id id, int depth)
 {
 	const struct heap_type *type = &merge->from->types[id];
-	uint64_t hash = heap_types_mix(type->kind, name_of(merge, type->name));
+	uint64_t hash = heap_hash_mix(type->kind, name_of(merge, type->name));
 
-	hash = heap_types_mix(hash, type->size);
-	hash = heap_types_mix(hash, (uint64_t)type->members << 32 | own_flags(type));
+	hash = heap_hash_mix(hash, type->size);
+	hash = heap_hash_mix(hash, (uint64_t)type->members << 32 | own_flags(type));
 	if (type->kind == HEAP_TYPE_ENUM) {
 		const struct heap_enumerator *values =
 			&merge->from->enumerators[type->first_member];
 
 		for (uint32_t i = 0; i < type->members; i++)
-			hash = heap_types_mix(heap_types_mix(hash, name_of(merge, values[i].name)),
-					      values[i].value);
+			hash = heap_hash_mix(heap_hash_mix(hash, name_of(merge, values[i].name)),
+					     values[i].value);
 	} else {
 		const struct heap_member *members = &merge->from->members[type->first_member];
 
 		for (uint32_t i = 0; i < type->members; i++) {
 			hash = mix_member(hash, &members[i], name_of(merge, members[i].name));
-			hash = heap_types_mix(hash, reference(merge, members[i].type, depth));
+			hash = heap_hash_mix(hash, reference(merge, members[i].type, depth));
 		}
 	}
 	return hash;
 }
 
-// How a type counts where another one refers to it.
+// The hash of a type as a part of those that refer to it.
 static uint64_t reference(struct merge *merge, heap_type_id id, int depth)
 {
 	const struct heap_type *type = &merge->from->types[id];
@@ -140,11 +134,11 @@ static uint64_t reference(struct merge *merge, heap_type_id id, int depth)
 		if (heap_types_has_members(type) || type->kind == HEAP_TYPE_ENUM) {
 			hash = hash_layout(merge, id, depth + 1);
 		} else {
-			hash = heap_types_mix(type->kind << 8 | own_flags(type),
-					      name_of(merge, type->name));
-			hash = heap_types_mix(heap_types_mix(hash, type->size), type->count);
-			hash = heap_types_mix(hash,
-					      id ? reference(merge, type->target, depth + 1) : 0);
+			hash = heap_hash_mix(type->kind << 8 | own_flags(type),
+					     name_of(merge, type->name));
+			hash = heap_hash_mix(heap_hash_mix(hash, type->size), type->count);
+			hash = heap_hash_mix(hash,
+					     id ? reference(merge, type->target, depth + 1) : 0);
 		}
 	}
 	merge->hashes[id] = hash;
@@ -154,49 +148,17 @@ static uint64_t reference(struct merge *merge, heap_type_id id, int depth)
 // --- entering types into the index ---------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *reserve(struct heap_types *types)
+static struct heap_error *reserve_entries(struct heap_types *types)
 {
-	struct heap_types_index *index = types->index;
-	struct heap_error *error = NULL;
-
-	if (types->type_capacity > index->capacity) {
-		void *bigger =
-			reallocarray(index->entries, types->type_capacity, sizeof(*index->entries));
-
-		if (!bigger)
-			return heap_error_out_of_memory();
-		index->entries = bigger;
-		index->capacity = types->type_capacity;
-	}
-	error = heap_types_slots_reserve(&index->layouts, hash_of, types);
-	if (!error)
-		error = heap_types_slots_reserve(&index->names, hash_of_name, types);
-	return error;
+	return heap_reserve(types->index->entries, types->index->capacity, types->type_capacity);
 }
 
-static void enter_layout(struct heap_types *types, heap_type_id id)
+// The first type of that name in the table, or HEAP_HASH_NONE.
+static heap_type_id find_name(const struct heap_types *types, uint8_t kind, uint32_t name)
 {
-	struct heap_types_slots *layouts = &types->index->layouts;
-	uint32_t at = hash_of(types, id) & layouts->mask;
-
-	while (layouts->slots[at])
-		at = (at + 1) & layouts->mask;
-	layouts->slots[at] = id;
-	layouts->used++;
-}
-
-// The slot with the first of all types of that name, or where it should be.
-static uint32_t *name_slot(const struct heap_types *types, uint8_t kind, uint32_t name)
-{
-	const struct heap_types_slots *names = &types->index->names;
-
-	for (uint32_t at = hash_name(kind, name) & names->mask;; at = (at + 1) & names->mask) {
-		const struct heap_type *type = &types->types[names->slots[at]];
-
-		if (!names->slots[at] ||
-		    (type->name == name && kind_for_name(type->kind) == kind_for_name(kind)))
-			return &names->slots[at];
-	}
+	return heap_hash_find(&types->index->names, hash_name(kind, name), id,
+			      types->types[id].name == name &&
+				      kind_for_name(types->types[id].kind) == kind_for_name(kind));
 }
 
 static bool is_declaration(const struct heap_types *types, heap_type_id id)
@@ -204,7 +166,7 @@ static bool is_declaration(const struct heap_types *types, heap_type_id id)
 	return types->types[id].flags & HEAP_TYPE_DECLARATION;
 }
 
-// Whoever formats types of one name must say which, if file and line can say it.
+// Marks types of one name that file and line can tell apart: their formatted names say both.
 static void tell_apart(struct heap_types *types, heap_type_id first, heap_type_id id)
 {
 	struct heap_type *type = &types->types[id], *other = &types->types[first];
@@ -218,18 +180,20 @@ static void tell_apart(struct heap_types *types, heap_type_id first, heap_type_i
 	type->flags |= HEAP_TYPE_AMBIGUOUS;
 }
 
-static void enter_name(struct heap_types *types, heap_type_id id)
+HEAP_MUST_CHECK
+static struct heap_error *enter_name(struct heap_types *types, heap_type_id id)
 {
-	struct heap_type *type = &types->types[id];
+	const struct heap_type *type = &types->types[id];
 	struct heap_types_entry *entries = types->index->entries;
-	uint32_t *slot = name_slot(types, type->kind, type->name);
-	heap_type_id first = *slot, declaration = 0;
+	uint64_t hash = hash_name(type->kind, type->name);
+	heap_type_id head = find_name(types, type->kind, type->name), first, declaration = 0;
 
 	entries[id].next = 0;
 	entries[id].several = false;
-	if (!first)
-		types->index->names.used++;
-	if (first && is_declaration(types, first)) {
+	if (head == HEAP_HASH_NONE)
+		return heap_hash_add(&types->index->names, hash, id);
+	first = head;
+	if (is_declaration(types, first)) {
 		declaration = first;
 		first = entries[first].next;
 	}
@@ -241,15 +205,22 @@ static void enter_name(struct heap_types *types, heap_type_id id)
 	if (declaration)
 		entries[declaration].next = id;
 	else
-		*slot = id;
+		heap_hash_replace(&types->index->names, hash, head, id);
+	return NULL;
 }
 
-static void enter(struct heap_types *types, heap_type_id id)
+HEAP_MUST_CHECK
+static struct heap_error *enter_layout(struct heap_types *types, heap_type_id id)
+{
+	return heap_hash_add(&types->index->layouts, hash_of(types, id), id);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *enter(struct heap_types *types, heap_type_id id)
 {
 	if (!is_declaration(types, id))
-		enter_layout(types, id);
-	if (heap_types_is_named(&types->types[id]))
-		enter_name(types, id);
+		HEAP_TRY(enter_layout(types, id));
+	return heap_types_is_named(&types->types[id]) ? enter_name(types, id) : NULL;
 }
 
 // --- (a) by layout -------------------------------------------------------------------------
@@ -284,7 +255,7 @@ static bool same_enumerators(const struct merge *merge, const struct heap_type *
 	return true;
 }
 
-// The same but for what members refer to.
+// True if two types are equal except for the types of their members.
 static bool same_shape(const struct merge *merge, heap_type_id mine_id, heap_type_id theirs_id)
 {
 	const struct heap_type *mine = &merge->types->types[mine_id];
@@ -298,7 +269,7 @@ static bool same_shape(const struct merge *merge, heap_type_id mine_id, heap_typ
 					    : same_members(merge, mine, theirs);
 }
 
-static void meet(struct merge *merge, heap_type_id theirs, heap_type_id mine)
+static void match(struct merge *merge, heap_type_id theirs, heap_type_id mine)
 {
 	struct heap_types_index *index = merge->types->index;
 
@@ -310,13 +281,37 @@ static void meet(struct merge *merge, heap_type_id theirs, heap_type_id mine)
 	merge->ambiguous |= index->entries[mine].several;
 }
 
-// Copies a type; what it and its members refer to is filled in by (c).
+HEAP_MUST_CHECK
+static struct heap_error *copy_enumerators(struct merge *merge, const struct heap_type *type)
+{
+	for (uint32_t i = 0; i < type->members; i++) {
+		struct heap_enumerator value = merge->from->enumerators[type->first_member + i];
+
+		value.name = name_of(merge, value.name);
+		HEAP_TRY(heap_types_add_enumerator(merge->types, &value));
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *copy_members(struct merge *merge, const struct heap_type *type)
+{
+	for (uint32_t i = 0; i < type->members; i++) {
+		struct heap_member member = merge->from->members[type->first_member + i];
+
+		member.name = name_of(merge, member.name);
+		member.type = HEAP_NO_TYPE;
+		HEAP_TRY(heap_types_add_member(merge->types, &member));
+	}
+	return NULL;
+}
+
+// Copies a type; (c) fills in its target and its members' types.
 HEAP_MUST_CHECK
 static struct heap_error *copy_type(struct merge *merge, heap_type_id id, struct heap_type *result)
 {
 	struct heap_types *types = merge->types;
 	const struct heap_type *type = &merge->from->types[id];
-	struct heap_error *error = NULL;
 	struct heap_type copy = *type;
 
 	copy.flags = own_flags(type);
@@ -327,52 +322,40 @@ static struct heap_error *copy_type(struct merge *merge, heap_type_id id, struct
 		copy.first_member = types->enumerator_count;
 	else
 		copy.first_member = type->members ? types->member_count : 0;
-	for (uint32_t i = 0; !error && i < type->members; i++) {
-		if (type->kind == HEAP_TYPE_ENUM) {
-			struct heap_enumerator value =
-				merge->from->enumerators[type->first_member + i];
-
-			value.name = name_of(merge, value.name);
-			error = heap_types_add_enumerator(types, &value);
-		} else {
-			struct heap_member member = merge->from->members[type->first_member + i];
-
-			member.name = name_of(merge, member.name);
-			member.type = HEAP_NO_TYPE;
-			error = heap_types_add_member(types, &member);
-		}
-	}
 	*result = copy;
-	return error;
+	return type->kind == HEAP_TYPE_ENUM ? copy_enumerators(merge, type)
+					    : copy_members(merge, type);
 }
 
-// Makes a type of the table of theirs: a new one, or what until now was only declared.
+// The declaration that a copied definition takes the place of, or 0.
+static heap_type_id find_declaration(const struct heap_types *types, const struct heap_type *copy)
+{
+	heap_type_id id = HEAP_HASH_NONE;
+
+	if (heap_types_is_named(copy) && !(copy->flags & HEAP_TYPE_DECLARATION))
+		id = find_name(types, copy->kind, copy->name);
+	if (id == HEAP_HASH_NONE || !is_declaration(types, id) || types->index->entries[id].next)
+		return 0;
+	return id;
+}
+
+// Adds one of their types to the table, or completes a declaration with it.
 HEAP_MUST_CHECK
 static struct heap_error *adopt(struct merge *merge, heap_type_id theirs, uint64_t hash)
 {
 	struct heap_types *types = merge->types;
 	struct heap_type copy;
-	struct heap_error *error = copy_type(merge, theirs, &copy);
-	heap_type_id id = 0;
 
-	if (error)
-		return error;
-	if (heap_types_is_named(&copy) && !(copy.flags & HEAP_TYPE_DECLARATION)) {
-		id = *name_slot(types, copy.kind, copy.name);
-		if (id && (!is_declaration(types, id) || types->index->entries[id].next))
-			id = 0;
-	}
+	HEAP_TRY(copy_type(merge, theirs, &copy));
 
+	heap_type_id id = find_declaration(types, &copy);
 	bool was_declared = id;
 
 	if (was_declared)
 		types->types[id] = copy;
 	else
-		error = heap_types_add(types, &copy, &id);
-	if (!error)
-		error = reserve(types);
-	if (error)
-		return error;
+		HEAP_TRY(heap_types_add(types, &copy, &id));
+	HEAP_TRY(reserve_entries(types));
 
 	struct heap_types_entry *entry = &types->index->entries[id];
 
@@ -382,11 +365,8 @@ static struct heap_error *adopt(struct merge *merge, heap_type_id theirs, uint64
 	entry->origin = theirs;
 	entry->several = false;
 	types->index->types_end = types->count;
-	if (was_declared)
-		enter_layout(types, id);
-	else
-		enter(types, id);
-	meet(merge, theirs, id);
+	HEAP_TRY(was_declared ? enter_layout(types, id) : enter(types, id));
+	match(merge, theirs, id);
 	return NULL;
 }
 
@@ -394,15 +374,12 @@ static struct heap_error *adopt(struct merge *merge, heap_type_id theirs, uint64
 static heap_type_id find_layout(struct merge *merge, heap_type_id theirs, uint64_t hash,
 				heap_type_id after)
 {
-	const struct heap_types_slots *layouts = &merge->types->index->layouts;
-	bool wait = after;
+	uint32_t folded = heap_hash_fold(hash), at = folded, id;
+	bool is_before = after;
 
-	for (uint32_t at = hash & layouts->mask; layouts->slots[at];
-	     at = (at + 1) & layouts->mask) {
-		heap_type_id id = layouts->slots[at];
-
-		if (wait)
-			wait = id != after;
+	while (heap_hash_next(&merge->types->index->layouts, folded, &at, &id)) {
+		if (is_before)
+			is_before = id != after;
 		else if (hash_of(merge->types, id) == hash && same_shape(merge, id, theirs))
 			return id;
 	}
@@ -418,33 +395,34 @@ static struct heap_error *match_definition(struct merge *merge, heap_type_id the
 
 	if (!mine)
 		return adopt(merge, theirs, hash);
-	meet(merge, theirs, mine);
+	match(merge, theirs, mine);
 	return NULL;
 }
 
-// A declaration stands for the definition that the same unit has, or else the only one.
+// A declaration stands for the definition that the same unit has, or else for the only one.
 HEAP_MUST_CHECK
 static struct heap_error *match_declaration(struct merge *merge, heap_type_id theirs)
 {
 	struct heap_types *types = merge->types;
 	const struct heap_types_entry *entries = types->index->entries;
 	const struct heap_type *type = &merge->from->types[theirs];
-	heap_type_id first = *name_slot(types, type->kind, name_of(merge, type->name));
-	heap_type_id found = first;
+	heap_type_id first = find_name(types, type->kind, name_of(merge, type->name));
+	heap_type_id found;
 
-	if (first && is_declaration(types, first))
-		found = entries[first].next;
+	if (first == HEAP_HASH_NONE)
+		return adopt(merge, theirs, 0);
+	found = is_declaration(types, first) ? entries[first].next : first;
 	if (found && entries[found].next) {
-		int seen = 0;
+		int visited = 0;
 
 		while (found && entries[found].stamp != types->index->stamp)
-			found = ++seen < NAMESAKES_MAX ? entries[found].next : 0;
+			found = ++visited < NAMESAKES_MAX ? entries[found].next : 0;
 	}
-	if (!found && first && is_declaration(types, first))
+	if (!found && is_declaration(types, first))
 		found = first;
 	if (!found)
 		return adopt(merge, theirs, 0);
-	meet(merge, theirs, found);
+	match(merge, theirs, found);
 	return NULL;
 }
 
@@ -452,26 +430,25 @@ HEAP_MUST_CHECK
 static struct heap_error *match_named(struct merge *merge)
 {
 	const struct heap_types *from = merge->from;
-	struct heap_error *error = NULL;
 
-	for (heap_type_id id = 1; !error && id < from->count; id++)
+	for (heap_type_id id = 1; id < from->count; id++)
 		if (known(merge, id))
-			meet(merge, id, known(merge, id));
+			match(merge, id, known(merge, id));
 		else if (heap_types_is_named(&from->types[id]) && !is_declaration(from, id))
-			error = match_definition(merge, id, 0);
-	for (heap_type_id id = 1; !error && id < from->count; id++)
+			HEAP_TRY(match_definition(merge, id, 0));
+	for (heap_type_id id = 1; id < from->count; id++)
 		if (!known(merge, id) && heap_types_is_named(&from->types[id]) &&
 		    is_declaration(from, id))
-			error = match_declaration(merge, id);
-	return error;
+			HEAP_TRY(match_declaration(merge, id));
+	return NULL;
 }
 
 // --- (b) ambiguous names -------------------------------------------------------------------
 
-// A type as one of the two tables has it, and as the merged one knows those with a name.
+// One of the two tables, and how its named types map to the merged one.
 struct side {
 	const struct heap_types *types;
-	const heap_type_id *map; // NULL: they are merged
+	const heap_type_id *map; // NULL: it is the merged one
 };
 
 static heap_type_id merged(struct side side, heap_type_id id)
@@ -497,7 +474,7 @@ static bool same_members_references(struct merge *merge, struct side left, heap_
 	return true;
 }
 
-// Whether two types of one hash, as members have them, mean the same definitions.
+// True if two types of equal hash, of two members, mean the same definitions.
 static bool same_reference(struct merge *merge, struct side left, heap_type_id a, struct side right,
 			   heap_type_id b, int depth)
 {
@@ -529,7 +506,7 @@ static bool same_reference(struct merge *merge, struct side left, heap_type_id a
 	return true;
 }
 
-// Whether the match that (a) made still holds.
+// True if a match that (a) made still holds.
 static bool holds(struct merge *merge, heap_type_id theirs)
 {
 	heap_type_id mine = merge->map[theirs];
@@ -537,7 +514,7 @@ static bool holds(struct merge *merge, heap_type_id theirs)
 	struct side left = { merge->types, NULL }, right = { merge->from, merge->map };
 
 	if (entry->stamp == merge->types->index->stamp && entry->origin) {
-		// Its members are not filled in yet: look where it comes from.
+		// Its members are not filled in yet: use those that it was copied from.
 		mine = entry->origin;
 		left = right;
 	}
@@ -550,16 +527,15 @@ HEAP_MUST_CHECK
 static struct heap_error *withdraw_matches(struct merge *merge)
 {
 	const struct heap_types *from = merge->from;
-	struct heap_error *error = NULL;
 
-	for (heap_type_id id = 1; merge->ambiguous && !error && id < from->count; id++) {
+	for (heap_type_id id = 1; merge->ambiguous && id < from->count; id++) {
 		if (known(merge, id) || !heap_types_is_named(&from->types[id]) ||
 		    !heap_types_has_members(&from->types[id]) || is_declaration(from, id))
 			continue;
-		while (!error && !holds(merge, id))
-			error = match_definition(merge, id, merge->map[id]);
+		while (!holds(merge, id))
+			HEAP_TRY(match_definition(merge, id, merge->map[id]));
 	}
-	return error;
+	return NULL;
 }
 
 // --- (c) all others ------------------------------------------------------------------------
@@ -568,18 +544,18 @@ static uint64_t hash_exactly(const struct merge *merge, heap_type_id id)
 {
 	const struct heap_type *type = &merge->from->types[id];
 	uint64_t hash =
-		heap_types_mix(type->kind << 8 | own_flags(type), name_of(merge, type->name));
+		heap_hash_mix(type->kind << 8 | own_flags(type), name_of(merge, type->name));
 
-	hash = heap_types_mix(heap_types_mix(hash, type->size), type->count);
+	hash = heap_hash_mix(heap_hash_mix(hash, type->size), type->count);
 	if (type->kind == HEAP_TYPE_ENUM)
-		return heap_types_mix(hash, merge->hashes[id]);
+		return heap_hash_mix(hash, merge->hashes[id]);
 	if (!heap_types_has_members(type))
-		return heap_types_mix(hash, merge->map[type->target]);
+		return heap_hash_mix(hash, merge->map[type->target]);
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &merge->from->members[type->first_member + i];
 
 		hash = mix_member(hash, member, name_of(merge, member->name));
-		hash = heap_types_mix(hash, merge->map[member->type]);
+		hash = heap_hash_mix(hash, merge->map[member->type]);
 	}
 	return hash;
 }
@@ -602,16 +578,14 @@ static bool same_exactly(const struct merge *merge, heap_type_id mine_id, heap_t
 
 static heap_type_id find_exactly(const struct merge *merge, heap_type_id theirs, uint64_t hash)
 {
-	const struct heap_types_slots *layouts = &merge->types->index->layouts;
+	uint32_t found = heap_hash_find(&merge->types->index->layouts, hash, id,
+					hash_of(merge->types, id) == hash &&
+						same_exactly(merge, id, theirs));
 
-	for (uint32_t at = hash & layouts->mask; layouts->slots[at]; at = (at + 1) & layouts->mask)
-		if (hash_of(merge->types, layouts->slots[at]) == hash &&
-		    same_exactly(merge, layouts->slots[at], theirs))
-			return layouts->slots[at];
-	return 0;
+	return found == HEAP_HASH_NONE ? 0 : found;
 }
 
-// Where a part of a copied type is; what has no name cannot be a part of itself.
+// Maps a part of a copied type. A type without a name cannot be a part of itself.
 static heap_type_id part_of(const struct merge *merge, heap_type_id theirs, heap_type_id part)
 {
 	bool named = heap_types_is_named(&merge->from->types[theirs]);
@@ -619,7 +593,7 @@ static heap_type_id part_of(const struct merge *merge, heap_type_id theirs, heap
 	return part == theirs && !named ? HEAP_NO_TYPE : merge->map[part];
 }
 
-// Fills in what a copied type and its members refer to, once all that is mapped.
+// Fills in the target of a copied type and its members' types, once these are mapped.
 static void fill_in(struct merge *merge, heap_type_id theirs)
 {
 	const struct heap_type *type = &merge->from->types[theirs];
@@ -637,15 +611,14 @@ static struct heap_error *match_other(struct merge *merge, heap_type_id theirs, 
 HEAP_MUST_CHECK
 static struct heap_error *match_parts(struct merge *merge, const struct heap_type *type, int depth)
 {
-	struct heap_error *error = match_other(merge, type->target, depth + 1);
-
-	for (uint32_t i = 0; !error && heap_types_has_members(type) && i < type->members; i++)
-		error = match_other(merge, merge->from->members[type->first_member + i].type,
-				    depth + 1);
-	return error;
+	HEAP_TRY(match_other(merge, type->target, depth + 1));
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++)
+		HEAP_TRY(match_other(merge, merge->from->members[type->first_member + i].type,
+				     depth + 1));
+	return NULL;
 }
 
-// What is too deep, or contains itself, is unknown where that happens.
+// A type that nests too deeply, or contains itself, is unknown where that happens.
 HEAP_MUST_CHECK
 static struct heap_error *match_other(struct merge *merge, heap_type_id theirs, int depth)
 {
@@ -655,11 +628,7 @@ static struct heap_error *match_other(struct merge *merge, heap_type_id theirs, 
 	    depth > DEPTH_MAX)
 		return NULL;
 	merge->visited[theirs] = true;
-
-	struct heap_error *error = match_parts(merge, type, depth);
-
-	if (error)
-		return error;
+	HEAP_TRY(match_parts(merge, type, depth));
 	reference(merge, theirs, 0);
 
 	uint64_t hash = hash_exactly(merge, theirs);
@@ -669,10 +638,9 @@ static struct heap_error *match_other(struct merge *merge, heap_type_id theirs, 
 		merge->map[theirs] = mine;
 		return NULL;
 	}
-	error = adopt(merge, theirs, hash);
-	if (!error)
-		fill_in(merge, theirs);
-	return error;
+	HEAP_TRY(adopt(merge, theirs, hash));
+	fill_in(merge, theirs);
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -680,50 +648,46 @@ static struct heap_error *match_others(struct merge *merge)
 {
 	const struct heap_types *from = merge->from;
 	const struct heap_types_index *index = merge->types->index;
-	struct heap_error *error = NULL;
 
-	for (heap_type_id id = 1; !error && id < from->count; id++)
-		error = match_other(merge, id, 0);
-	for (heap_type_id id = 1; !error && id < from->count; id++) {
+	for (heap_type_id id = 1; id < from->count; id++)
+		HEAP_TRY(match_other(merge, id, 0));
+	for (heap_type_id id = 1; id < from->count; id++) {
 		const struct heap_types_entry *entry = &index->entries[merge->map[id]];
 
 		if (!heap_types_is_named(&from->types[id]) || known(merge, id) ||
 		    entry->stamp != index->stamp || entry->origin != id)
 			continue;
-		error = match_parts(merge, &from->types[id], 0);
-		if (!error)
-			fill_in(merge, id);
+		HEAP_TRY(match_parts(merge, &from->types[id], 0));
+		fill_in(merge, id);
 	}
-	return error;
+	return NULL;
 }
 
-// --- all of it -----------------------------------------------------------------------------
+// --- merging -------------------------------------------------------------------------------
 
 HEAP_MUST_CHECK
 static struct heap_error *map_names(struct heap_types *types, const struct heap_types *from,
 				    uint32_t *names)
 {
-	struct heap_error *error = NULL;
+	for (uint32_t offset = 1; offset < from->string_size;) {
+		const char *string = heap_types_string(from, offset);
 
-	for (uint32_t offset = 1; !error && offset < from->string_size;) {
-		const char *text = heap_types_string(from, offset);
-
-		error = heap_types_add_string(types, text, &names[offset]);
-		offset += strlen(text) + 1;
+		HEAP_TRY(heap_types_add_string(types, string, &names[offset]));
+		offset += strlen(string) + 1;
 	}
-	return error;
+	return NULL;
 }
 
-// Enters what was added to the table other than by merging.
+// Indexes types that were added to the table other than by merging.
 HEAP_MUST_CHECK
 static struct heap_error *index_types(struct heap_types *types)
 {
 	struct heap_types_index *index = types->index;
 	heap_type_id start = index->types_end;
-	struct heap_error *error = reserve(types);
 
-	if (error || (start == types->count && start > 1))
-		return error;
+	HEAP_TRY(reserve_entries(types));
+	if (start == types->count && start > 1)
+		return NULL;
 
 	CLEANUP_FREE uint64_t *hashes = calloc(types->count, sizeof(*hashes));
 	CLEANUP_FREE heap_type_id *identity = calloc(types->count, sizeof(*identity));
@@ -741,12 +705,7 @@ static struct heap_error *index_types(struct heap_types *types)
 		*entry = (struct heap_types_entry){ .reference = reference(&merge, id, 0) };
 		entry->hash = heap_types_is_named(type) ? hash_layout(&merge, id, 0)
 							: hash_exactly(&merge, id);
-		error = heap_types_slots_reserve(&index->layouts, hash_of, types);
-		if (!error)
-			error = heap_types_slots_reserve(&index->names, hash_of_name, types);
-		if (error)
-			return error;
-		enter(types, id);
+		HEAP_TRY(enter(types, id));
 		index->types_end = id + 1;
 	}
 	return NULL;
@@ -766,25 +725,18 @@ struct heap_error *heap_types_merge_known(struct heap_types *types, const struct
 			       .names = shared ? NULL : names,
 			       .hashes = hashes,
 			       .visited = visited };
-	struct heap_error *error = NULL;
 
 	if (!names || !hashes || !visited)
 		return heap_error_out_of_memory();
 	memset(map, 0, from->count * sizeof(*map));
-	error = heap_types_make_index(types);
-	if (!error && !shared)
-		error = map_names(types, from, names);
-	if (!error)
-		error = index_types(types);
-	if (error)
-		return error;
+	HEAP_TRY(heap_types_make_index(types));
+	if (!shared)
+		HEAP_TRY(map_names(types, from, names));
+	HEAP_TRY(index_types(types));
 	types->index->stamp++;
-	error = match_named(&merge);
-	if (!error)
-		error = withdraw_matches(&merge);
-	if (!error)
-		error = match_others(&merge);
-	return error;
+	HEAP_TRY(match_named(&merge));
+	HEAP_TRY(withdraw_matches(&merge));
+	return match_others(&merge);
 }
 
 struct heap_error *heap_types_merge(struct heap_types *types, const struct heap_types *from,

@@ -58,6 +58,10 @@ static void equal_hashes_are_told_apart(void **state)
 	for (uint32_t i = 0; i < 300; i++)
 		assert_int_equal(heap_hash_find(&table, 5, n, n == i), i);
 	assert_int_equal(heap_hash_find(&table, 5, n, n == 1000), HEAP_HASH_NONE);
+	heap_hash_replace(&table, 5, 77, 301);
+	assert_int_equal(heap_hash_find(&table, 5, n, n == 77), HEAP_HASH_NONE);
+	heap_hash_replace(&table, 5, 301, 77);
+	assert_int_equal(heap_hash_find(&table, 5, n, n == 77), 77);
 	while (heap_hash_next(&table, heap_hash_fold(5), &at, &number))
 		seen += number < 300;
 	assert_int_equal(seen, 300);
