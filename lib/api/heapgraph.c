@@ -98,8 +98,6 @@ static struct heap_error *need_dominators(struct heapgraph *graph)
 HEAP_MUST_CHECK
 static struct heap_error *prepare_one(struct heapgraph *graph, unsigned need)
 {
-	struct heap_error *error = NULL;
-
 	switch (need) {
 	case HEAPGRAPH_OBJECTS:
 		return heap_snapshot_load(
@@ -107,9 +105,7 @@ static struct heap_error *prepare_one(struct heapgraph *graph, unsigned need)
 						 HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE |
 						 HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH);
 	case HEAPGRAPH_EDGES:
-		error = heap_graph_create(graph->snapshot, &graph->graph);
-		if (error)
-			return error;
+		HEAP_TRY(heap_graph_create(graph->snapshot, &graph->graph));
 		graph->graph->progress = graph->has_progress ? &graph->progress : NULL;
 		return heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS);
 	case HEAPGRAPH_HOLDERS:

@@ -132,10 +132,7 @@ static struct heap_error *resolve_address(void *context, const char *word, heap_
 	if (errno || end == word || *end || *word == '-')
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not an address", word);
 
-	struct heap_error *error = heapgraph_prepare(graph, HEAPGRAPH_OBJECTS);
-
-	if (error)
-		return error;
+	HEAP_TRY(heapgraph_prepare(graph, HEAPGRAPH_OBJECTS));
 	*result = heap_snapshot_find(graph->snapshot, address);
 	if (*result == HEAP_NO_OBJECT)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", word);
@@ -150,9 +147,8 @@ static struct heap_error *prepare_filter(struct heapgraph *graph, struct heap_fi
 	if (heap_filter_needs_dominators(filter))
 		needs |= HEAPGRAPH_RETAINED;
 
-	struct heap_error *error = heapgraph_prepare(graph, needs);
-
-	return error ? error : heap_filter_prepare(filter, graph->graph, &graph->dominators);
+	HEAP_TRY(heapgraph_prepare(graph, needs));
+	return heap_filter_prepare(filter, graph->graph, &graph->dominators);
 }
 
 HEAP_MUST_CHECK
@@ -161,14 +157,15 @@ static struct heap_error *apply(struct heapgraph *graph, struct heap_filter *fil
 {
 	const struct heap_progress *progress = graph->has_progress ? &graph->progress : NULL;
 	uint32_t objects = graph->snapshot->object_count;
-	struct heap_error *error = prepare_filter(graph, filter);
 
-	for (heap_object_id i = 0; !error && i < objects; i++) {
-		error = heap_progress_step(progress, "finding", i, objects);
+	HEAP_TRY(prepare_filter(graph, filter));
+
+	for (heap_object_id i = 0; i < objects; i++) {
+		HEAP_TRY(heap_progress_step(progress, "finding", i, objects));
 		if (heap_filter_matches(filter, i))
 			heap_bit_set(set->bits, i);
 	}
-	return error ? error : heap_filter_finish(filter);
+	return heap_filter_finish(filter);
 }
 
 struct heapgraph_error *heapgraph_find(struct heapgraph *graph, const char *text,

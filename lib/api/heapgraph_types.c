@@ -146,10 +146,8 @@ static struct heap_error *read_scalar(struct heapgraph *graph, heapgraph_object_
 {
 	const struct heap_types *types = &graph->snapshot->types;
 	struct heap_member_place place;
-	struct heap_error *error = find_place(graph, object, path, &place);
 
-	if (error)
-		return error;
+	HEAP_TRY(find_place(graph, object, path, &place));
 	if (!heap_scalar_is(types, place.type))
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a number", path);
 
@@ -168,10 +166,8 @@ static struct heap_error *read_scalar(struct heapgraph *graph, heapgraph_object_
 		if (!many)
 			return heap_error_out_of_memory();
 	}
-	error = heap_snapshot_read_content(graph->snapshot, object, many ? many : few, wanted,
-					   &kept);
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_read_content(graph->snapshot, object, many ? many : few, wanted,
+					    &kept));
 	if (!heap_scalar_load(types, &place, many ? many : few, kept, result))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s: its bytes were not kept", path);
 	return NULL;
@@ -216,10 +212,8 @@ static struct heap_error *find_pointer(const struct heapgraph *graph, heapgraph_
 				       const char *path, uint32_t *edge)
 {
 	struct heap_member_place place;
-	struct heap_error *error = find_place(graph, object, path, &place);
 
-	if (error)
-		return error;
+	HEAP_TRY(find_place(graph, object, path, &place));
 	if (!(graph->has & HEAPGRAPH_EDGES))
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "edges were not asked for");
 	if (!is_pointer(&graph->snapshot->types, place.type))

@@ -75,10 +75,8 @@ HEAP_MUST_CHECK
 static struct heap_error *map_file(size_t size, void **start)
 {
 	CLEANUP_CLOSE int descriptor = -1;
-	struct heap_error *error = make_file(size, &descriptor);
 
-	if (error)
-		return error;
+	HEAP_TRY(make_file(size, &descriptor));
 	*start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
 	if (*start == MAP_FAILED)
 		return heap_error_create_system("a temporary file cannot be mapped");

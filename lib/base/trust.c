@@ -54,13 +54,10 @@ static struct heap_error *check(const char *path, mode_t kind)
 {
 	CLEANUP_FREE char *real = realpath(path, NULL);
 	struct stat status;
-	struct heap_error *error;
 
 	if (!real)
 		return heap_error_create_system("%s", path);
-	error = check_way(real);
-	if (error)
-		return error;
+	HEAP_TRY(check_way(real));
 	if (lstat(real, &status) != 0)
 		return heap_error_create_system("%s", path);
 	if ((status.st_mode & S_IFMT) != kind || !is_users_or_roots(&status) ||
@@ -105,9 +102,8 @@ struct heap_error *heap_trust_directory(const char *path)
 
 struct heap_error *heap_trust_file(const char *path)
 {
-	struct heap_error *error = check_link(path);
-
-	return error ? error : check(path, S_IFREG);
+	HEAP_TRY(check_link(path));
+	return check(path, S_IFREG);
 }
 
 // The directory in which the first one that is missing will be made has to be trusted.
@@ -136,10 +132,8 @@ static struct heap_error *check_existing(const char *path)
 struct heap_error *heap_trust_make_directory(const char *path)
 {
 	CLEANUP_FREE char *part = strdup(path);
-	struct heap_error *error = check_existing(path);
 
-	if (error)
-		return error;
+	HEAP_TRY(check_existing(path));
 	if (!part)
 		return heap_error_out_of_memory();
 	for (char *slash = part + 1; *slash; slash++) {

@@ -90,15 +90,13 @@ static struct heap_error *read_trailer(const struct heap_file *file, struct trai
 	uint8_t buffer[HEAP_TRAILER_SIZE];
 	const uint8_t *at;
 	uint64_t room = file->size - HEAP_HEADER_SIZE; // for directory and trailer
-	struct heap_error *error;
 
 	if (room < HEAP_TRAILER_SIZE)
 		return heap_error_create(HEAP_ERROR_FORMAT,
 					 "no directory at the end: the file is truncated");
 	room -= HEAP_TRAILER_SIZE;
-	error = heap_file_fetch(file, file->size - HEAP_TRAILER_SIZE, sizeof(buffer), buffer, &at);
-	if (error)
-		return error;
+	HEAP_TRY(
+		heap_file_fetch(file, file->size - HEAP_TRAILER_SIZE, sizeof(buffer), buffer, &at));
 	if (memcmp(at + HEAP_TRAILER_SIZE - HEAP_MAGIC_SIZE, HEAP_FILE_MAGIC, HEAP_MAGIC_SIZE) != 0)
 		return heap_error_create(HEAP_ERROR_FORMAT,
 					 "no directory at the end: the file is truncated");
@@ -204,16 +202,11 @@ static struct heap_error *read_directory(struct heap_file *file)
 	uint8_t buffer[HEAP_HEADER_SIZE];
 	const uint8_t *header = buffer;
 	struct trailer trailer;
-	struct heap_error *error = NULL;
 
 	if (file->size >= HEAP_HEADER_SIZE)
-		error = heap_file_fetch(file, 0, HEAP_HEADER_SIZE, buffer, &header);
-	if (!error)
-		error = check_header(header, file->size);
-	if (!error)
-		error = read_trailer(file, &trailer);
-	if (error)
-		return error;
+		HEAP_TRY(heap_file_fetch(file, 0, HEAP_HEADER_SIZE, buffer, &header));
+	HEAP_TRY(check_header(header, file->size));
+	HEAP_TRY(read_trailer(file, &trailer));
 	if (trailer.length > HEAP_SECTIONS_MAX * HEAP_ENTRY_SIZE_MAX)
 		return heap_error_create(HEAP_ERROR_FORMAT,
 					 "directory is damaged: it is too large");

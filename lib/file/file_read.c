@@ -98,19 +98,14 @@ static struct heap_error *read_table(const struct heap_file *file,
 	CLEANUP_FREE uint8_t *buffer = malloc(size + 1);
 	CLEANUP_FREE struct heap_block *table = calloc(entry->blocks + (size_t)1, sizeof(*table));
 	const uint8_t *bytes;
-	struct heap_error *error;
 
 	if (!buffer || !table)
 		return heap_error_out_of_memory();
-	error = heap_file_fetch(file, entry->section.offset + entry->section.length - size, size,
-				buffer, &bytes);
-	if (error)
-		return error;
+	HEAP_TRY(heap_file_fetch(file, entry->section.offset + entry->section.length - size, size,
+				 buffer, &bytes));
 	if (crc32_z(0, bytes, size) != entry->table_crc)
 		return damaged(&entry->section, "CRC of its block table differs");
-	error = parse_table(entry, bytes, table);
-	if (error)
-		return error;
+	HEAP_TRY(parse_table(entry, bytes, table));
 	*result = keep(table);
 	return NULL;
 }
@@ -181,14 +176,11 @@ static struct heap_error *inflate_block(const struct reading *reading,
 {
 	CLEANUP_FREE uint8_t *buffer = malloc(block->stored_length);
 	const uint8_t *stored;
-	struct heap_error *error;
 
 	if (!buffer)
 		return heap_error_out_of_memory();
-	error = heap_file_fetch(reading->file, block->offset, block->stored_length, buffer,
-				&stored);
-	if (error)
-		return error;
+	HEAP_TRY(heap_file_fetch(reading->file, block->offset, block->stored_length, buffer,
+				 &stored));
 	if (crc32(0, stored, block->stored_length) != block->crc)
 		return damaged(reading->section, "CRC differs");
 	// As long as it was: it did not shrink, and is stored as it is.
@@ -331,10 +323,7 @@ static struct heap_error *read_block(void *context, size_t number)
 	if (!raw)
 		return heap_error_out_of_memory();
 
-	struct heap_error *error = inflate_block(reading, block, raw);
-
-	if (error)
-		return error;
+	HEAP_TRY(inflate_block(reading, block, raw));
 	if (!bytes)
 		return decode_values(reading, raw, block->raw_length, part);
 	memcpy(result + part.index, raw + part.skip, part.count);

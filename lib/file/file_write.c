@@ -193,10 +193,8 @@ static struct heap_error *compress_block(void *context, size_t number)
 {
 	struct heap_file_writer *writer = context;
 	struct block *block = &writer->batch[number];
-	struct heap_error *error = deflate_block(block, writer->strategy);
 
-	if (error)
-		return error;
+	HEAP_TRY(deflate_block(block, writer->strategy));
 	if (block->stored_length >= block->raw_length) {
 		memcpy(block->stored, block->raw, block->raw_length);
 		block->stored_length = block->raw_length;
@@ -213,13 +211,12 @@ static struct heap_error *choose_strategy(struct heap_file_writer *writer)
 {
 	struct block *block = &writer->batch[0];
 	uint32_t runs_only;
-	struct heap_error *error = deflate_block(block, Z_RLE);
 
+	HEAP_TRY(deflate_block(block, Z_RLE));
 	runs_only = block->stored_length;
-	if (!error)
-		error = deflate_block(block, Z_DEFAULT_STRATEGY);
+	HEAP_TRY(deflate_block(block, Z_DEFAULT_STRATEGY));
 	writer->strategy = runs_only <= block->stored_length ? Z_RLE : Z_DEFAULT_STRATEGY;
-	return error;
+	return NULL;
 }
 
 static void add_to_table(struct heap_file_writer *writer, const struct block *block)

@@ -194,35 +194,35 @@ HEAP_MUST_CHECK
 static struct heap_error *find_texts(struct heap_field_test *test)
 {
 	struct heap_snapshot *snapshot = test->snapshot;
-	struct heap_error *error = NULL;
 	char bytes[MAX_TEXT];
 	size_t kept;
 
 	test->is_text = calloc((size_t)snapshot->object_count / 8 + 1, 1);
 	if (!test->is_text)
 		return heap_error_out_of_memory();
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (!may_be_text(snapshot, i))
 			continue;
-		error = heap_snapshot_read_content(snapshot, i, bytes, sizeof(bytes), &kept);
-		if (!error && kept > 0 && text_matches(test, bytes, kept))
+		HEAP_TRY(heap_snapshot_read_content(snapshot, i, bytes, sizeof(bytes), &kept));
+		if (kept > 0 && text_matches(test, bytes, kept))
 			heap_bit_set(test->is_text, i);
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_field_test_prepare(struct heap_field_test *test)
 {
 	const struct heap_types *types = &test->snapshot->types;
-	struct heap_error *error = heap_snapshot_load(
-		test->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
-					HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_SLOTS);
 
-	for (heap_type_id i = 1; !error && !test->is_text && i < types->count; i++) {
+	HEAP_TRY(heap_snapshot_load(test->snapshot,
+				    HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
+					    HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_SLOTS));
+
+	for (heap_type_id i = 1; !test->is_text && i < types->count; i++) {
 		if (find_field(test, i)->meaning == POINTED_TO_TEXT)
-			error = find_texts(test);
+			HEAP_TRY(find_texts(test));
 	}
-	return error;
+	return NULL;
 }
 
 // --- values ------------------------------------------------------------------

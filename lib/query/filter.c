@@ -326,19 +326,17 @@ static unsigned columns_of(const struct heap_term *term)
 HEAP_MUST_CHECK
 static struct heap_error *mark_under(struct heap_filter *filter)
 {
-	struct heap_error *error = NULL;
-
-	for (size_t i = 0; !error && i < filter->count; i++) {
+	for (size_t i = 0; i < filter->count; i++) {
 		struct heap_term *term = &filter->terms[i];
 
 		if (term->kind != TERM_UNDER || term->set)
 			continue;
 		term->set = calloc(filter->snapshot->object_count / 8 + 1, 1);
-		error = term->set
-				? heap_dominators_mark(filter->dominators, term->object, term->set)
-				: heap_error_out_of_memory();
+		HEAP_TRY(term->set
+				 ? heap_dominators_mark(filter->dominators, term->object, term->set)
+				 : heap_error_out_of_memory());
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph,
@@ -351,17 +349,15 @@ struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_g
 	filter->graph = graph;
 	filter->dominators = dominators;
 
-	struct heap_error *error = heap_snapshot_load(filter->snapshot, needed);
-
-	if (!error && heap_filter_needs_graph(filter))
-		error = heap_graph_need_reach(graph);
-	if (!error)
-		error = mark_under(filter);
-	for (size_t i = 0; !error && i < filter->count; i++) {
+	HEAP_TRY(heap_snapshot_load(filter->snapshot, needed));
+	if (heap_filter_needs_graph(filter))
+		HEAP_TRY(heap_graph_need_reach(graph));
+	HEAP_TRY(mark_under(filter));
+	for (size_t i = 0; i < filter->count; i++) {
 		if (filter->terms[i].kind == TERM_FIELD)
-			error = heap_field_test_prepare(filter->terms[i].field);
+			HEAP_TRY(heap_field_test_prepare(filter->terms[i].field));
 	}
-	return error;
+	return NULL;
 }
 
 // --- matching ----------------------------------------------------------------

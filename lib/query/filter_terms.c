@@ -168,11 +168,9 @@ static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, 
 {
 	const char *bracket = strrchr(word, '[');
 	size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
-	struct heap_error *error = make_set(&term->set, parsing->snapshot->types.count);
 
+	HEAP_TRY(make_set(&term->set, parsing->snapshot->types.count));
 	term->kind = TERM_TYPE;
-	if (error)
-		return error;
 	if (bracket && bracket > word && strcmp(bracket + 1 + digits, "]") == 0) {
 		CLEANUP_FREE char *element = strndup(word, (size_t)(bracket - word));
 
@@ -237,16 +235,16 @@ static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, 
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
 	const struct place place = parse_place(word);
-	struct heap_error *error = make_set(&term->set, snapshot->site_count);
 
+	HEAP_TRY(make_set(&term->set, snapshot->site_count));
 	term->kind = TERM_SITE;
-	for (heap_site_id i = 0; !error && i < snapshot->site_count; i++) {
+	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
 		const struct heap_site *site = &snapshot->sites[i];
 
 		term->set[i] =
 			matches_place(snapshot, &place, site->function, site->file, site->line);
 	}
-	return error;
+	return NULL;
 }
 
 // Any step on the way to the allocation; of a step all that lie outwards of it count.
@@ -256,13 +254,12 @@ static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing,
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
 	const struct place place = parse_place(word);
-	struct heap_error *error = parse_site(parsing, word, term);
 
+	HEAP_TRY(parse_site(parsing, word, term));
 	term->kind = TERM_FRAME;
-	if (!error)
-		error = make_set(&term->steps, snapshot->step_count);
+	HEAP_TRY(make_set(&term->steps, snapshot->step_count));
 	// Callers have lower numbers.
-	for (uint32_t i = 1; !error && i < snapshot->step_count; i++) {
+	for (uint32_t i = 1; i < snapshot->step_count; i++) {
 		const struct heap_step *step = &snapshot->steps[i];
 		const struct heap_call *call = &snapshot->calls[step->call];
 
@@ -270,7 +267,7 @@ static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing,
 			term->steps[step->caller] ||
 			matches_place(snapshot, &place, call->function, call->file, call->line);
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -278,10 +275,10 @@ static struct heap_error *parse_module(const struct heap_filter_parsing *parsing
 				       struct heap_term *term)
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
-	struct heap_error *error = make_set(&term->set, snapshot->site_count);
 
+	HEAP_TRY(make_set(&term->set, snapshot->site_count));
 	term->kind = TERM_SITE;
-	for (heap_site_id i = 0; !error && i < snapshot->site_count; i++) {
+	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
 		uint32_t module = snapshot->sites[i].module;
 
 		if (module == HEAP_NO_INDEX)
@@ -293,7 +290,7 @@ static struct heap_error *parse_module(const struct heap_filter_parsing *parsing
 		term->set[i] =
 			matches_name(word, path) || matches_name(word, slash ? slash + 1 : path);
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -348,17 +345,16 @@ static struct heap_error *parse_age(const struct heap_filter_parsing *parsing, c
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "age %s: not a duration such as >10s, <5m, >=2h", word);
 
-	struct heap_error *error = make_set(&term->set, snapshot->epoch_count);
-
+	HEAP_TRY(make_set(&term->set, snapshot->epoch_count));
 	term->kind = TERM_AGE;
-	for (uint32_t i = 0; !error && i < snapshot->epoch_count; i++) {
+	for (uint32_t i = 0; i < snapshot->epoch_count; i++) {
 		uint64_t age = snapshot->info.time_ns > snapshot->epochs[i]
 				       ? snapshot->info.time_ns - snapshot->epochs[i]
 				       : 0;
 
 		term->set[i] = heap_compare(age, comparison, wanted);
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -546,16 +542,15 @@ HEAP_MUST_CHECK
 static struct heap_error *mark_samples(const struct heap_snapshot *snapshot,
 				       const uint64_t range[2], struct heap_term *term)
 {
-	struct heap_error *error = make_set(&term->set, snapshot->sample_count);
-
+	HEAP_TRY(make_set(&term->set, snapshot->sample_count));
 	term->kind = TERM_TRACED;
-	for (uint32_t i = 0; !error && i < snapshot->sample_count; i++) {
+	for (uint32_t i = 0; i < snapshot->sample_count; i++) {
 		uint64_t time = heap_sample_trace_us(snapshot, &snapshot->samples[i]);
 
 		term->set[i] =
 			snapshot->samples[i].number != 0 && time >= range[0] && time <= range[1];
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/series/census.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,8 +124,6 @@ static struct heap_error *grow_slots(struct heap_census *census)
 HEAP_MUST_CHECK
 static struct heap_error *add_kind(struct heap_census *census, uint64_t key)
 {
-	struct heap_error *error = NULL;
-
 	if (census->kind_count == census->kind_capacity) {
 		heap_kind_id capacity = census->kind_capacity ? census->kind_capacity * 2 : 64;
 		struct kind *kinds = realloc(census->kinds, capacity * sizeof(*kinds));
@@ -134,17 +134,14 @@ static struct heap_error *add_kind(struct heap_census *census, uint64_t key)
 		census->kind_capacity = capacity;
 	}
 	if ((size_t)census->kind_count * 2 >= census->slot_count)
-		error = grow_slots(census);
-	if (error)
-		return error;
+		HEAP_TRY(grow_slots(census));
 
 	struct kind *kind = &census->kinds[census->kind_count];
 
 	*kind = (struct kind){ .key = key };
-	error = widen(census, kind);
-	if (!error)
-		census->slots[find_slot(census, key)] = ++census->kind_count;
-	return error;
+	HEAP_TRY(widen(census, kind));
+	census->slots[find_slot(census, key)] = ++census->kind_count;
+	return NULL;
 }
 
 struct heap_error *heap_census_kind(struct heap_census *census, uint64_t key, heap_kind_id *result,

@@ -84,7 +84,6 @@ static struct heap_error *parse_line(struct heap_snapshot *snapshot,
 {
 	struct heap_declaration declaration = { .is_for_alike =
 							strncmp(line, like, strlen(like)) == 0 };
-	struct heap_error *error;
 	uint64_t address;
 	char *end;
 
@@ -92,9 +91,7 @@ static struct heap_error *parse_line(struct heap_snapshot *snapshot,
 	address = strtoull(line, &end, 16);
 	if (end == line || *end != ' ')
 		return heap_error_create(HEAP_ERROR_FORMAT, "line %u: no address and type", number);
-	error = heap_snapshot_locate(snapshot, address, &declaration.object);
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_locate(snapshot, address, &declaration.object));
 	if (declaration.object == HEAP_NO_OBJECT ||
 	    snapshot->address[declaration.object] != address)
 		return heap_error_create(HEAP_ERROR_FORMAT,
@@ -123,18 +120,17 @@ static struct heap_error *read_lines(struct heap_snapshot *snapshot, FILE *file,
 {
 	CLEANUP_FREE char *line = NULL;
 	size_t capacity = 0;
-	struct heap_error *error = NULL;
 
-	for (unsigned number = 1; !error && getline(&line, &capacity, file) >= 0; number++) {
+	for (unsigned number = 1; getline(&line, &capacity, file) >= 0; number++) {
 		line[strcspn(line, "\n")] = '\0';
 		if (number == 1 && !is_of(snapshot, line))
 			break;
 		if (number > 1 && *line)
-			error = parse_line(snapshot, declarations, line, number);
+			HEAP_TRY(parse_line(snapshot, declarations, line, number));
 	}
-	if (!error && ferror(file))
-		error = heap_error_create_system("cannot be read");
-	return error;
+	if (ferror(file))
+		return heap_error_create_system("cannot be read");
+	return NULL;
 }
 
 // Who could change the snapshot may say what is in it: its owner, and those who may write it.

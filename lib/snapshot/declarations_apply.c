@@ -120,12 +120,11 @@ static struct heap_error *find_slots(const struct heap_snapshot *snapshot,
 				     uint32_t *first, uint32_t *end)
 {
 	const struct heap_repetition *repetition;
-	struct heap_error *error = heap_repetitions_find(repetitions, type, &repetition);
 
-	if (!error)
-		*slots = heap_repetition_slots_at(
-			repetition, (uint64_t)snapshot->edge_slot[edge] * 8, first, end);
-	return error;
+	HEAP_TRY(heap_repetitions_find(repetitions, type, &repetition));
+	*slots = heap_repetition_slots_at(repetition, (uint64_t)snapshot->edge_slot[edge] * 8,
+					  first, end);
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -162,25 +161,22 @@ static struct heap_error *name_alike(struct applying *applying,
 {
 	const struct heap_snapshot *snapshot = applying->snapshot;
 	heap_object_id like = declaration->object;
-	struct heap_error *error = NULL;
 
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (snapshot->site[i] == snapshot->site[like] &&
 		    snapshot->size[i] == snapshot->size[like] && is_unknown(snapshot, i))
-			error = name(applying, i, declaration->type, HEAP_EVIDENCE_VOTE);
+			HEAP_TRY(name(applying, i, declaration->type, HEAP_EVIDENCE_VOTE));
 	}
-	return error;
+	return NULL;
 }
 
 // @param first  in the queue
 HEAP_MUST_CHECK
 static struct heap_error *follow_from(struct applying *applying, size_t first)
 {
-	struct heap_error *error = NULL;
-
-	for (size_t i = first; !error && i < applying->queued; i++)
-		error = follow(applying, applying->queue[i]);
-	return error;
+	for (size_t i = first; i < applying->queued; i++)
+		HEAP_TRY(follow(applying, applying->queue[i]));
+	return NULL;
 }
 
 // What pointers say goes before what is merely alike.
@@ -188,24 +184,21 @@ HEAP_MUST_CHECK
 static struct heap_error *apply(struct applying *applying)
 {
 	struct heap_declarations *declarations = applying->snapshot->declarations;
-	struct heap_error *error = NULL;
 
-	for (size_t i = 0; !error && i < declarations->count; i++)
-		error = name(applying, declarations->list[i].object, declarations->list[i].type,
-			     HEAP_EVIDENCE_DECLARED);
-	if (!error)
-		error = follow_from(applying, 0);
-	for (size_t i = 0; !error && i < declarations->count; i++) {
+	for (size_t i = 0; i < declarations->count; i++)
+		HEAP_TRY(name(applying, declarations->list[i].object, declarations->list[i].type,
+			      HEAP_EVIDENCE_DECLARED));
+	HEAP_TRY(follow_from(applying, 0));
+	for (size_t i = 0; i < declarations->count; i++) {
 		size_t queued = applying->queued;
 
 		if (!declarations->list[i].is_for_alike)
 			continue;
-		error = name_alike(applying, &declarations->list[i]);
-		if (!error)
-			error = follow_from(applying, queued);
+		HEAP_TRY(name_alike(applying, &declarations->list[i]));
+		HEAP_TRY(follow_from(applying, queued));
 	}
 	declarations->derived = (uint32_t)(applying->queued - declarations->count);
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK

@@ -259,14 +259,12 @@ HEAP_MUST_CHECK
 static struct heap_error *write_file(int descriptor, const struct heap_side_column *columns,
 				     size_t count, struct layout *layout)
 {
-	struct heap_error *error = NULL;
-
 	if (ftruncate(descriptor, (off_t)layout->size) != 0)
 		return heap_error_create_system("it cannot be written");
-	for (size_t i = 0; !error && i < count; i++)
-		error = write_at(descriptor, columns[i].values, columns[i].count * columns[i].width,
-				 layout->start[i]);
-	return error ? error : write_header(descriptor, layout);
+	for (size_t i = 0; i < count; i++)
+		HEAP_TRY(write_at(descriptor, columns[i].values,
+				  columns[i].count * columns[i].width, layout->start[i]));
+	return write_header(descriptor, layout);
 }
 
 // Whether a file of the cache directory is a side file: ID-FINGERPRINT.NAME.

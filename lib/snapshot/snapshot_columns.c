@@ -37,21 +37,17 @@ static struct heap_error *read_column(const struct heap_snapshot *snapshot, uint
 				      uint8_t width, uint32_t count, void *result)
 {
 	const struct heap_section *section;
-	struct heap_error *error = heap_snapshot_section(snapshot, tag, &section);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_section(snapshot, tag, &section));
 	if (section->count != count)
 		return heap_section_damaged(tag, "it has too few or too many values");
 
 	CLEANUP_COLUMN void *values = NULL;
 
-	error = heap_column_create(count, width, &values);
-	if (!error)
-		error = heap_snapshot_read_values(snapshot, section, width, 0, count, values);
-	if (!error)
-		*(void **)result = keep(values);
-	return error;
+	HEAP_TRY(heap_column_create(count, width, &values));
+	HEAP_TRY(heap_snapshot_read_values(snapshot, section, width, 0, count, values));
+	*(void **)result = keep(values);
+	return NULL;
 }
 
 // --- objects -----------------------------------------------------------------
@@ -137,19 +133,16 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned b
 {
 	void **place = (void **)((char *)snapshot + column->array_offset);
 	CLEANUP_COLUMN void *values = NULL;
-	struct heap_error *error;
 
 	if (*place && !heap_snapshot_is_partial(snapshot, bit))
 		return NULL;
 	heap_snapshot_drop_partial(snapshot, bit);
 	if (column->since > HEAP_SINCE_FIRST && !heap_file_find(snapshot->file, column->tag))
 		return heap_column_create(snapshot->object_count, column->width, place);
-	error = read_column(snapshot, column->tag, column->width, snapshot->object_count, &values);
-	if (!error)
-		error = heap_snapshot_check_values(snapshot, column->tag, 0, snapshot->object_count,
-						   values);
-	if (error)
-		return error;
+	HEAP_TRY(
+		read_column(snapshot, column->tag, column->width, snapshot->object_count, &values));
+	HEAP_TRY(heap_snapshot_check_values(snapshot, column->tag, 0, snapshot->object_count,
+					    values));
 	heap_column_rest(values);
 	*place = keep(values);
 	return NULL;
@@ -183,19 +176,14 @@ static struct heap_error *read_first_edges(const struct heap_snapshot *snapshot,
 	const struct heap_section *section;
 	CLEANUP_COLUMN uint32_t *first = NULL;
 	uint64_t sum = 0;
-	struct heap_error *error = heap_snapshot_section(snapshot, HEAP_TAG_EDGE_COUNTS, &section);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_section(snapshot, HEAP_TAG_EDGE_COUNTS, &section));
 	if (section->count != snapshot->object_count)
 		return heap_section_damaged(HEAP_TAG_EDGE_COUNTS,
 					    "it has too few or too many values");
-	error = heap_column_create((size_t)snapshot->object_count + 1, sizeof(*first), &first);
-	if (!error)
-		error = heap_snapshot_read_values(snapshot, section, sizeof(*first), 0,
-						  snapshot->object_count, first + 1);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count + 1, sizeof(*first), &first));
+	HEAP_TRY(heap_snapshot_read_values(snapshot, section, sizeof(*first), 0,
+					   snapshot->object_count, first + 1));
 	for (uint32_t i = 1; i <= snapshot->object_count; i++) {
 		sum += first[i];
 		first[i] = (uint32_t)sum;
@@ -259,15 +247,14 @@ static struct heap_error *read_targets(void *context, size_t number)
 	uint32_t count =
 		snapshot->edge_count - start < PIECE ? snapshot->edge_count - start : PIECE;
 	CLEANUP_FREE uint32_t *begun = calloc(count, sizeof(*begun));
-	struct heap_error *error;
 
 	if (!begun)
 		return heap_error_out_of_memory();
-	error = heap_file_read_u32(snapshot->file, targets->section, start, count,
-				   targets->values + start);
-	if (!error && !add_sources(targets, start, start + count, begun))
-		error = heap_section_damaged(HEAP_TAG_EDGE_TARGETS, "a value is out of range");
-	return error;
+	HEAP_TRY(heap_file_read_u32(snapshot->file, targets->section, start, count,
+				    targets->values + start));
+	if (!add_sources(targets, start, start + count, begun))
+		return heap_section_damaged(HEAP_TAG_EDGE_TARGETS, "a value is out of range");
+	return NULL;
 }
 
 // Slots are stored as the difference to the one before of the same object.
@@ -310,24 +297,18 @@ static struct heap_error *load_edges(struct heap_snapshot *snapshot)
 	CLEANUP_COLUMN heap_object_id *target = NULL;
 	struct targets targets = { .snapshot = snapshot };
 	size_t pieces = ((size_t)snapshot->edge_count + PIECE - 1) / PIECE;
-	struct heap_error *error;
 
 	if (snapshot->edge_target)
 		return NULL;
-	error = read_first_edges(snapshot, &first);
-	if (!error)
-		error = heap_snapshot_section(snapshot, HEAP_TAG_EDGE_TARGETS, &targets.section);
-	if (!error && targets.section->count != snapshot->edge_count)
-		error = heap_section_damaged(HEAP_TAG_EDGE_TARGETS,
-					     "it has too few or too many values");
-	if (!error)
-		error = heap_column_create(snapshot->edge_count, sizeof(*target), &target);
+	HEAP_TRY(read_first_edges(snapshot, &first));
+	HEAP_TRY(heap_snapshot_section(snapshot, HEAP_TAG_EDGE_TARGETS, &targets.section));
+	if (targets.section->count != snapshot->edge_count)
+		return heap_section_damaged(HEAP_TAG_EDGE_TARGETS,
+					    "it has too few or too many values");
+	HEAP_TRY(heap_column_create(snapshot->edge_count, sizeof(*target), &target));
 	targets.first = first;
 	targets.values = target;
-	if (!error)
-		error = heap_parallel_run(pieces, read_targets, &targets);
-	if (error)
-		return error;
+	HEAP_TRY(heap_parallel_run(pieces, read_targets, &targets));
 	snapshot->edge_first = keep(first);
 	snapshot->edge_target = keep(target);
 	return NULL;
@@ -338,17 +319,13 @@ static struct heap_error *load_quality(struct heap_snapshot *snapshot)
 {
 	CLEANUP_COLUMN uint32_t *interior = NULL;
 	CLEANUP_COLUMN uint8_t *flags = NULL;
-	struct heap_error *error;
 
 	if (snapshot->edge_interior)
 		return NULL;
-	error = read_column(snapshot, HEAP_TAG_EDGE_INTERIORS, sizeof(*interior),
-			    snapshot->edge_count, &interior);
-	if (!error)
-		error = read_column(snapshot, HEAP_TAG_EDGE_FLAGS, sizeof(*flags),
-				    snapshot->edge_count, &flags);
-	if (error)
-		return error;
+	HEAP_TRY(read_column(snapshot, HEAP_TAG_EDGE_INTERIORS, sizeof(*interior),
+			     snapshot->edge_count, &interior));
+	HEAP_TRY(read_column(snapshot, HEAP_TAG_EDGE_FLAGS, sizeof(*flags), snapshot->edge_count,
+			     &flags));
 	heap_column_rest(interior);
 	heap_column_rest(flags);
 	snapshot->edge_interior = keep(interior);
@@ -360,18 +337,14 @@ HEAP_MUST_CHECK
 static struct heap_error *load_slots(struct heap_snapshot *snapshot)
 {
 	CLEANUP_COLUMN uint32_t *slot = NULL;
-	struct heap_error *error;
 
 	if (snapshot->edge_slot && !heap_snapshot_is_partial(snapshot, HEAP_COLUMN_SLOTS))
 		return NULL;
 	heap_snapshot_drop_partial(snapshot, HEAP_COLUMN_SLOTS);
-	error = read_column(snapshot, HEAP_TAG_EDGE_SLOTS, sizeof(*slot), snapshot->edge_count,
-			    &slot);
-	if (!error)
-		error = heap_parallel_run(((size_t)snapshot->object_count + PIECE - 1) / PIECE,
-					  add_slots, &(struct slots){ snapshot, slot });
-	if (error)
-		return error;
+	HEAP_TRY(read_column(snapshot, HEAP_TAG_EDGE_SLOTS, sizeof(*slot), snapshot->edge_count,
+			     &slot));
+	HEAP_TRY(heap_parallel_run(((size_t)snapshot->object_count + PIECE - 1) / PIECE, add_slots,
+				   &(struct slots){ snapshot, slot }));
 	heap_column_rest(slot);
 	snapshot->edge_slot = keep(slot);
 	return NULL;

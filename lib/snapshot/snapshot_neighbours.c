@@ -88,16 +88,12 @@ static struct heap_error *read_objects(const struct heap_snapshot *snapshot,
 {
 	char *values = *(char **)((char *)(uintptr_t)snapshot + column->array_offset);
 	const struct heap_section *section;
-	struct heap_error *error = heap_snapshot_section(snapshot, column->tag, &section);
 
-	if (!error)
-		error = heap_snapshot_read_values(snapshot, section, column->width, start,
-						  end - start,
-						  values + (size_t)start * column->width);
-	if (!error)
-		error = heap_snapshot_check_values(snapshot, column->tag, start, end - start,
-						   values + (size_t)start * column->width);
-	return error;
+	HEAP_TRY(heap_snapshot_section(snapshot, column->tag, &section));
+	HEAP_TRY(heap_snapshot_read_values(snapshot, section, column->width, start, end - start,
+					   values + (size_t)start * column->width));
+	return heap_snapshot_check_values(snapshot, column->tag, start, end - start,
+					  values + (size_t)start * column->width);
 }
 
 HEAP_MUST_CHECK
@@ -105,10 +101,8 @@ static struct heap_error *read_edges(const struct heap_snapshot *snapshot, uint3
 				     uint8_t width, uint32_t start, uint32_t end, void *values)
 {
 	const struct heap_section *section;
-	struct heap_error *error = heap_snapshot_section(snapshot, tag, &section);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_section(snapshot, tag, &section));
 	return heap_snapshot_read_values(snapshot, section, width, start, end - start, values);
 }
 
@@ -119,16 +113,15 @@ static struct heap_error *read_piece(void *context, size_t number)
 	const struct heap_snapshot *snapshot = pieces->snapshot;
 	uint32_t start = pieces->numbers[number] * PIECE, end = end_of(snapshot, start);
 	uint32_t first, last;
-	struct heap_error *error;
 
 	if (pieces->column != HEAP_COLUMN_SLOTS)
 		return read_objects(snapshot, &heap_object_columns[number_of(pieces->column)],
 				    start, end);
 	first = snapshot->edge_first[start];
 	last = snapshot->edge_first[end];
-	error = read_edges(snapshot, HEAP_TAG_EDGE_SLOTS, sizeof(*snapshot->edge_slot), first, last,
-			   snapshot->edge_slot + first);
-	return error ? error : heap_snapshot_add_slots(snapshot, start, end, snapshot->edge_slot);
+	HEAP_TRY(read_edges(snapshot, HEAP_TAG_EDGE_SLOTS, sizeof(*snapshot->edge_slot), first,
+			    last, snapshot->edge_slot + first));
+	return heap_snapshot_add_slots(snapshot, start, end, snapshot->edge_slot);
 }
 
 // An array of zeros for a section, which must have as many values.
@@ -137,11 +130,11 @@ static struct heap_error *make_array(const struct heap_snapshot *snapshot, uint3
 				     uint32_t count, size_t width, void *place)
 {
 	const struct heap_section *section;
-	struct heap_error *error = heap_snapshot_section(snapshot, tag, &section);
 
-	if (!error && section->count != count)
-		error = heap_section_damaged(tag, "it has too few or too many values");
-	return error ? error : heap_column_create_sparse(count, width, place);
+	HEAP_TRY(heap_snapshot_section(snapshot, tag, &section));
+	if (section->count != count)
+		return heap_section_damaged(tag, "it has too few or too many values");
+	return heap_column_create_sparse(count, width, place);
 }
 
 HEAP_MUST_CHECK
@@ -292,20 +285,18 @@ static struct heap_error *find_in_block(void *context, size_t number)
 	uint32_t start = first->edge, edges = end[-1].edge - start + 1;
 	CLEANUP_FREE uint32_t *interior = malloc(edges * sizeof(*interior));
 	CLEANUP_FREE uint8_t *flags = malloc(edges);
-	struct heap_error *error;
 
 	if (!interior || !flags)
 		return heap_error_out_of_memory();
-	error = read_edges(snapshot, HEAP_TAG_EDGE_INTERIORS, sizeof(*interior), start,
-			   start + edges, interior);
-	if (!error)
-		error = read_edges(snapshot, HEAP_TAG_EDGE_FLAGS, sizeof(*flags), start,
-				   start + edges, flags);
-	for (; !error && first < end; first++) {
+	HEAP_TRY(read_edges(snapshot, HEAP_TAG_EDGE_INTERIORS, sizeof(*interior), start,
+			    start + edges, interior));
+	HEAP_TRY(read_edges(snapshot, HEAP_TAG_EDGE_FLAGS, sizeof(*flags), start, start + edges,
+			    flags));
+	for (; first < end; first++) {
 		first->interior = interior[first->edge - start];
 		first->flags = flags[first->edge - start];
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_snapshot_find_quality(struct heap_snapshot *snapshot,
@@ -349,21 +340,22 @@ static struct heap_error *find_piece(const struct heap_snapshot *snapshot, uint6
 {
 	uint32_t low = 0, high = (snapshot->object_count + (PIECE - 1)) / PIECE;
 	const struct heap_section *section;
-	struct heap_error *error = heap_snapshot_section(snapshot, HEAP_TAG_ADDRESSES, &section);
 
-	while (!error && low < high) {
+	HEAP_TRY(heap_snapshot_section(snapshot, HEAP_TAG_ADDRESSES, &section));
+
+	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		uint64_t first = 0;
 
-		error = heap_file_read_u64(snapshot->file, section, (uint64_t)middle * PIECE, 1,
-					   &first);
+		HEAP_TRY(heap_file_read_u64(snapshot->file, section, (uint64_t)middle * PIECE, 1,
+					    &first));
 		if (first <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	*result = low - 1;
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_snapshot_locate(struct heap_snapshot *snapshot, uint64_t address,

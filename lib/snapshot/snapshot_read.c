@@ -16,14 +16,12 @@ struct heap_error *heap_snapshot_section(const struct heap_snapshot *snapshot, u
 					 const struct heap_section **result)
 {
 	const struct heap_section *section = heap_file_find(snapshot->file, tag);
-	struct heap_error *error;
 
 	if (!section)
 		return heap_section_damaged(tag, "it is missing");
-	error = heap_file_check(snapshot->file, section);
-	if (!error)
-		*result = section;
-	return error;
+	HEAP_TRY(heap_file_check(snapshot->file, section));
+	*result = section;
+	return NULL;
 }
 
 struct heap_error *heap_snapshot_within(const struct heap_snapshot *snapshot,
@@ -38,18 +36,14 @@ static struct heap_error *read_bytes(const struct heap_snapshot *snapshot, uint3
 				     void *result, uint64_t *size)
 {
 	const struct heap_section *section;
-	struct heap_error *error = heap_snapshot_section(snapshot, tag, &section);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_section(snapshot, tag, &section));
 
 	CLEANUP_FREE uint8_t *bytes = malloc(section->count + 1);
 
 	if (!bytes)
 		return heap_error_out_of_memory();
-	error = heap_file_read_bytes(snapshot->file, section, 0, section->count, bytes);
-	if (error)
-		return error;
+	HEAP_TRY(heap_file_read_bytes(snapshot->file, section, 0, section->count, bytes));
 	bytes[section->count] = '\0';
 	*size = section->count;
 	*(uint8_t **)result = keep(bytes);
@@ -61,10 +55,7 @@ HEAP_MUST_CHECK
 static struct heap_error *read_strings(const struct heap_snapshot *snapshot, uint32_t tag,
 				       char **strings, uint64_t *size)
 {
-	struct heap_error *error = read_bytes(snapshot, tag, strings, size);
-
-	if (error)
-		return error;
+	HEAP_TRY(read_bytes(snapshot, tag, strings, size));
 	if (*size == 0 || *size > UINT32_MAX || (*strings)[0] != '\0' ||
 	    (*strings)[*size - 1] != '\0')
 		return heap_section_damaged(tag, "its strings have no end");
@@ -188,10 +179,7 @@ struct heap_error *heap_snapshot_read_table(struct heap_snapshot *snapshot,
 	if (table->since > HEAP_SINCE_FIRST && !heap_file_find(snapshot->file, table->tag))
 		return NULL;
 
-	struct heap_error *error = heap_snapshot_section(snapshot, table->tag, &section);
-
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_section(snapshot, table->tag, &section));
 	if (section->fields < table->field_count)
 		return heap_section_damaged(table->tag, "its rows are too short");
 
@@ -203,9 +191,7 @@ struct heap_error *heap_snapshot_read_table(struct heap_snapshot *snapshot,
 		return heap_error_out_of_memory();
 	if (table->count_size == 4 && count >= UINT32_MAX)
 		return heap_section_damaged(table->tag, "it has too many rows");
-	error = heap_file_read_u64(snapshot->file, section, 0, section->count, values);
-	if (error)
-		return error;
+	HEAP_TRY(heap_file_read_u64(snapshot->file, section, 0, section->count, values));
 	for (uint64_t i = 0; i < count; i++) {
 		for (uint16_t j = 0; j < table->field_count; j++) {
 			if (!decode_field(snapshot, &table->fields[j],
@@ -223,19 +209,15 @@ HEAP_MUST_CHECK
 static struct heap_error *read_epochs(struct heap_snapshot *snapshot)
 {
 	const struct heap_section *section;
-	struct heap_error *error = heap_snapshot_section(snapshot, HEAP_TAG_EPOCHS, &section);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_section(snapshot, HEAP_TAG_EPOCHS, &section));
 	if (section->count >= UINT32_MAX)
 		return heap_section_damaged(HEAP_TAG_EPOCHS, "it has too many epochs");
 	snapshot->epochs = malloc(section->count * sizeof(*snapshot->epochs) + 1);
 	if (!snapshot->epochs)
 		return heap_error_out_of_memory();
 	snapshot->epoch_count = (uint32_t)section->count;
-	error = heap_file_read_u64(snapshot->file, section, 0, section->count, snapshot->epochs);
-	if (error)
-		return error;
+	HEAP_TRY(heap_file_read_u64(snapshot->file, section, 0, section->count, snapshot->epochs));
 	for (uint32_t i = 1; i < snapshot->epoch_count; i++) {
 		if (snapshot->epochs[i] < snapshot->epochs[i - 1])
 			return heap_section_damaged(HEAP_TAG_EPOCHS, "its epochs do not ascend");
@@ -340,17 +322,12 @@ static struct heap_error *check_ranges(const struct heap_snapshot *snapshot)
 HEAP_MUST_CHECK
 static struct heap_error *check_tables(const struct heap_snapshot *snapshot)
 {
-	struct heap_error *error = heap_types_check(&snapshot->types);
-
-	if (!error)
-		error = check_threads(snapshot);
-	if (!error)
-		error = check_roots(snapshot);
-	if (!error)
-		error = check_steps(snapshot);
-	if (!error)
-		error = check_samples(snapshot);
-	return error ? error : check_ranges(snapshot);
+	HEAP_TRY(heap_types_check(&snapshot->types));
+	HEAP_TRY(check_threads(snapshot));
+	HEAP_TRY(check_roots(snapshot));
+	HEAP_TRY(check_steps(snapshot));
+	HEAP_TRY(check_samples(snapshot));
+	return check_ranges(snapshot);
 }
 
 // --- opening -----------------------------------------------------------------
@@ -359,38 +336,28 @@ HEAP_MUST_CHECK
 static struct heap_error *read_all_strings(struct heap_snapshot *snapshot)
 {
 	uint64_t size;
-	struct heap_error *error = read_info(snapshot);
 
-	if (!error)
-		error = read_strings(snapshot, HEAP_TAG_STRINGS, &snapshot->strings,
-				     &snapshot->string_size);
-	if (!error)
-		error = read_strings(snapshot, HEAP_TAG_TYPE_STRINGS, &snapshot->types.strings,
-				     &size);
-	if (!error)
-		snapshot->types.string_size = (uint32_t)size;
-	return error;
+	HEAP_TRY(read_info(snapshot));
+	HEAP_TRY(read_strings(snapshot, HEAP_TAG_STRINGS, &snapshot->strings,
+			      &snapshot->string_size));
+	HEAP_TRY(read_strings(snapshot, HEAP_TAG_TYPE_STRINGS, &snapshot->types.strings, &size));
+	snapshot->types.string_size = (uint32_t)size;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *read_tables(struct heap_snapshot *snapshot)
 {
-	struct heap_error *error = read_all_strings(snapshot);
-
-	if (!error)
-		error = read_count(snapshot, HEAP_TAG_ADDRESSES, &snapshot->object_count);
-	if (!error)
-		error = read_count(snapshot, HEAP_TAG_EDGE_TARGETS, &snapshot->edge_count);
-	for (size_t i = 0; !error && i < heap_table_count; i++)
-		error = heap_snapshot_read_table(snapshot, &heap_tables[i]);
-	if (!error)
-		error = read_epochs(snapshot);
-	if (!error)
-		error = read_bytes(snapshot, HEAP_TAG_ROOT_CONTENT, &snapshot->root_content,
-				   &snapshot->root_content_size);
-	if (!error)
-		error = check_tables(snapshot);
-	return error ? error : heap_types_name_unnamed(&snapshot->types);
+	HEAP_TRY(read_all_strings(snapshot));
+	HEAP_TRY(read_count(snapshot, HEAP_TAG_ADDRESSES, &snapshot->object_count));
+	HEAP_TRY(read_count(snapshot, HEAP_TAG_EDGE_TARGETS, &snapshot->edge_count));
+	for (size_t i = 0; i < heap_table_count; i++)
+		HEAP_TRY(heap_snapshot_read_table(snapshot, &heap_tables[i]));
+	HEAP_TRY(read_epochs(snapshot));
+	HEAP_TRY(read_bytes(snapshot, HEAP_TAG_ROOT_CONTENT, &snapshot->root_content,
+			    &snapshot->root_content_size));
+	HEAP_TRY(check_tables(snapshot));
+	return heap_types_name_unnamed(&snapshot->types);
 }
 
 struct heap_error *heap_snapshot_open(const char *path, struct heap_snapshot **result)

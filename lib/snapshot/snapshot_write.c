@@ -254,21 +254,20 @@ static struct heap_error *write_contents(const struct job *job)
 	CLEANUP_FREE uint8_t *piece = malloc(CONTENT_PIECE);
 	uint64_t limit = job->source->content ? job->snapshot->info.content_limit : 0;
 	uint32_t objects = limit > 0 ? job->snapshot->object_count : 0;
-	struct heap_error *error = piece ? NULL : heap_error_out_of_memory();
 	uint64_t addresses[BATCH], sizes[BATCH];
 
+	HEAP_TRY(piece ? NULL : heap_error_out_of_memory());
 	heap_file_writer_begin(job->writer, HEAP_TAG_CONTENT, HEAP_ENCODING_BYTES, 1);
-	for (uint32_t first = 0, count; !error && first < objects; first += count) {
+	for (uint32_t first = 0, count; first < objects; first += count) {
 		count = batch_from(job, first);
 		get_values(job, ADDRESS, first, count, addresses);
 		get_values(job, SIZE, first, count, sizes);
-		for (uint32_t i = 0; !error && i < count; i++)
-			error = write_content(job, first + i, addresses[i],
-					      sizes[i] < limit ? sizes[i] : limit, piece);
+		for (uint32_t i = 0; i < count; i++)
+			HEAP_TRY(write_content(job, first + i, addresses[i],
+					       sizes[i] < limit ? sizes[i] : limit, piece));
 	}
-	if (!error)
-		heap_file_writer_end(job->writer);
-	return error;
+	heap_file_writer_end(job->writer);
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -276,7 +275,6 @@ static struct heap_error *write_all(const struct job *job)
 {
 	struct heap_file_writer *writer = job->writer;
 	const struct heap_snapshot *snapshot = job->snapshot;
-	struct heap_error *error;
 
 	write_info(writer, &snapshot->info);
 	write_bytes(writer, HEAP_TAG_STRINGS, snapshot->strings, snapshot->string_size);
@@ -294,8 +292,8 @@ static struct heap_error *write_all(const struct job *job)
 		write_column(job, i);
 	write_edges(job);
 	write_table(writer, snapshot, &heap_parts_table);
-	error = write_contents(job);
-	return error ? error : heap_file_writer_finish(writer);
+	HEAP_TRY(write_contents(job));
+	return heap_file_writer_finish(writer);
 }
 
 struct heap_error *heap_snapshot_write(const struct heap_snapshot *snapshot, int descriptor,

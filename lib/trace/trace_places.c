@@ -128,22 +128,19 @@ struct heap_error *heap_trace_places(struct heap_trace *trace, uint32_t number,
 				     const struct heap_trace_place **places, size_t *count)
 {
 	struct heap_trace_step *step = &trace->steps[number < trace->step_count ? number : 0];
-	struct heap_error *error = NULL;
 
 	if (!step->places && step->module == UINT32_MAX) {
-		error = keep_places(step,
-				    &(struct heap_trace_place){ .function = "",
-								.file = "",
-								.module = "",
-								.address = step->address,
-								.offset = step->address },
-				    1);
+		HEAP_TRY(keep_places(step,
+				     &(struct heap_trace_place){ .function = "",
+								 .file = "",
+								 .module = "",
+								 .address = step->address,
+								 .offset = step->address },
+				     1));
 	} else if (!step->places) {
 		open_module(&trace->modules[step->module]);
-		error = find_places(step, &trace->modules[step->module]);
+		HEAP_TRY(find_places(step, &trace->modules[step->module]));
 	}
-	if (error)
-		return error;
 	*places = step->places;
 	*count = step->place_count;
 	return NULL;

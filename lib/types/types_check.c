@@ -90,11 +90,10 @@ HEAP_MUST_CHECK
 static struct heap_error *raise_height(const struct heap_types *types, heap_type_id inner,
 				       uint16_t *heights, int depth, uint16_t *height)
 {
-	struct heap_error *error = find_height(types, inner, heights, depth);
-
-	if (!error && heights[inner] > *height)
+	HEAP_TRY(find_height(types, inner, heights, depth));
+	if (heights[inner] > *height)
 		*height = heights[inner];
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -102,7 +101,6 @@ static struct heap_error *find_height(const struct heap_types *types, heap_type_
 				      uint16_t *heights, int depth)
 {
 	const struct heap_type *type = &types->types[id];
-	struct heap_error *error = NULL;
 	uint16_t height = 0;
 
 	if (heights[id] == OPEN)
@@ -113,14 +111,14 @@ static struct heap_error *find_height(const struct heap_types *types, heap_type_
 		return damaged(id, "is nested too deeply");
 	heights[id] = OPEN;
 	if (contains_target(type))
-		error = raise_height(types, type->target, heights, depth + 1, &height);
-	for (uint32_t i = 0; !error && has_members(type) && i < type->members; i++)
-		error = raise_height(types, types->members[type->first_member + i].type, heights,
-				     depth + 1, &height);
-	if (!error && height == MAX_NESTING)
+		HEAP_TRY(raise_height(types, type->target, heights, depth + 1, &height));
+	for (uint32_t i = 0; has_members(type) && i < type->members; i++)
+		HEAP_TRY(raise_height(types, types->members[type->first_member + i].type, heights,
+				      depth + 1, &height));
+	if (height == MAX_NESTING)
 		return damaged(id, "is nested too deeply");
 	heights[id] = height + 1;
-	return error;
+	return NULL;
 }
 
 // Members belong to one type each, so that going through all types' takes linear time.
@@ -161,7 +159,6 @@ static struct heap_error *check_array(const struct heap_types *types, heap_type_
 struct heap_error *heap_types_check(const struct heap_types *types)
 {
 	CLEANUP_FREE uint16_t *heights = calloc((size_t)types->count + 1, sizeof(*heights));
-	struct heap_error *error = NULL;
 
 	if (!heights)
 		return heap_error_out_of_memory();
@@ -170,15 +167,13 @@ struct heap_error *heap_types_check(const struct heap_types *types)
 		return heap_error_create(
 			HEAP_ERROR_FORMAT,
 			"section 'type' is damaged: type 0 is not the unknown one");
-	for (heap_type_id id = 0; !error && id < types->count; id++)
-		error = check_type(types, id);
-	if (!error)
-		error = check_members(types);
-	if (!error)
-		error = check_sums(types);
-	for (heap_type_id id = 0; !error && id < types->count; id++)
-		error = find_height(types, id, heights, 0);
-	for (heap_type_id id = 0; !error && id < types->count; id++)
-		error = check_array(types, id);
-	return error;
+	for (heap_type_id id = 0; id < types->count; id++)
+		HEAP_TRY(check_type(types, id));
+	HEAP_TRY(check_members(types));
+	HEAP_TRY(check_sums(types));
+	for (heap_type_id id = 0; id < types->count; id++)
+		HEAP_TRY(find_height(types, id, heights, 0));
+	for (heap_type_id id = 0; id < types->count; id++)
+		HEAP_TRY(check_array(types, id));
+	return NULL;
 }
