@@ -83,14 +83,15 @@ void heapgraph_error_free(struct heapgraph_error *error)
 HEAP_MUST_CHECK
 static struct heap_error *need_dominators(struct heapgraph *graph)
 {
-	struct heap_error *error = heap_dominators_load(&graph->dominators, graph->snapshot);
+	struct heap_error *error = heap_dominators_load(&graph->dominators, graph->snapshot, false);
 
 	if (!error)
 		return NULL;
 	heap_error_destroy(error);
 	error = heap_dominators_init(&graph->dominators, graph->graph);
 	if (!error)
-		heap_error_destroy(heap_dominators_store(&graph->dominators, graph->snapshot));
+		heap_error_destroy(
+			heap_dominators_store(&graph->dominators, graph->snapshot, false));
 	return error;
 }
 

@@ -91,11 +91,14 @@ void heap_bfs_add(struct heap_bfs *bfs, heap_object_id object)
 	visit(bfs, &bfs->level, object);
 }
 
-void heap_bfs_continue(struct heap_bfs *bfs)
+void heap_bfs_continue(struct heap_bfs *bfs, const uint64_t *but)
 {
-	memcpy(bfs->wide, bfs->visited, bfs->words * sizeof(*bfs->wide));
 	bfs->level.is_wide = true;
-	bfs->level.count = bfs->visited_count;
+	bfs->level.count = 0;
+	for (size_t i = 0; i < bfs->words; i++) {
+		bfs->wide[i] = bfs->visited[i] & ~(but ? but[i] : 0);
+		bfs->level.count += (size_t)__builtin_popcountll(bfs->wide[i]);
+	}
 }
 
 // Few bits become a list.

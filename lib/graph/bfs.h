@@ -69,8 +69,12 @@ void heap_bfs_deinit(struct heap_bfs *bfs);
 /** Adds an object to the first level, unless it has been visited. */
 void heap_bfs_add(struct heap_bfs *bfs, heap_object_id object);
 
-/** Makes all visited objects the first level, to go on by other edges. */
-void heap_bfs_continue(struct heap_bfs *bfs);
+/**
+ * Makes visited objects the first level, to go on by other edges.
+ *
+ * @param but  [words] a bit for each object that is left out; NULL: none is
+ */
+void heap_bfs_continue(struct heap_bfs *bfs, const uint64_t *but);
 
 /**
  * Visits all that is reachable from the first level. Linear.

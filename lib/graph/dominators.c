@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Semi-NCA. Nodes are numbered in the order in which a depth-first search meets them
+ * Semi-NCA. Nodes are numbered in the order in which a depth-first search visits them
  * ("number" below, the virtual root is 0), and all arrays are indexed by that number, so
- * that the passes, which go through it from the end or from the beginning, go through
- * memory in order too.
+ * that the passes, which run over the numbers from either end, run over memory in order too.
  *
  *	semi[w]   smallest v with a path v → … → w whose inner nodes all come after w
  *	idom[w]   nearest ancestor of w in the tree, from its parent up, that is ≤ semi[w]
@@ -11,18 +10,23 @@
  * semi is found backwards, with path compression as in Lengauer and Tarjan's simple
  * algorithm; idom forwards, by climbing. Nothing recurses: lists are millions long.
  *
- * What costs time is to wait for memory, once per edge: has its target been met? So
+ * Levels of roots take one search each, from the surest down. Each search numbers what the ones
+ * before have not reached, and drops edges to what they have: no search leaves its own numbers, and
+ * the rest is one run of Semi-NCA over them all. A root with edges of two levels is a node of both
+ * searches and has two numbers, since all numbers below a node must follow its own.
  *
- * (a) the search puts all edges of a node on its stack when it meets the node, and asks for
- *     what it will want to know of their targets then, long before they are taken off. The
- *     tree is a depth-first one still: whoever is taken off first is the parent.
- * (b) both ends of an edge have their numbers when it is taken off. No reverse edges of the
- *     graph are needed: an edge to a node that has been met is put into that node's bucket.
+ * The cost is that of waiting for memory, once per edge: has its target been visited? So
+ *
+ * (a) the search pushes all edges of a node when it visits the node, and prefetches then what it
+ *     will need to know of their targets, long before they are popped. The tree is a depth-first
+ *     one still: the edge that is popped first makes the parent.
+ * (b) both ends of an edge have their numbers when it is popped. No reverse edges of the graph
+ *     are needed: an edge to a visited node goes into the bucket of that node.
  * (c) a bucket has the edges to 65,536 numbers in turn, so that they are written one after the
  *     other, and is sorted by number when its turn comes, in the cache.
  *
- * What has to be memory, and not a file, is what is looked up at random. That is little at a
- * time, so two columns serve one purpose after the other:
+ * What is accessed at random has to be memory, and not a file. That is little at a time, so two
+ * columns serve one purpose after the other:
  *
  *	                search       semidominators   dominators   sizes
  *	numbers         number_of    semi             semi         nearest
@@ -31,7 +35,7 @@
  *	node_of         in order                                   in order, mostly
  *	buckets         in order     in order
  *
- * They are made in this order. What is no longer within the budget of memory (lib/base/column.h) is
+ * They are made in this order. A column that exceeds the budget of memory (lib/base/column.h) is
  * written once then, and read once.
  */
 #include "lib/graph/dominators.h"
@@ -44,61 +48,65 @@
 
 enum {
 	VIRTUAL_ROOT = 0,
-	AHEAD = 12,     // nodes or edges before their turn that memory is asked for what they need
-	STEPS = 4,      // of a way up that are asked for
-	BUCKET = 65536, // numbers
-	CHUNK = 2730,   // edges, which are 16 KiB
-	SEGMENT = 1024, // chunks that memory is asked for at a time
-	FAR_BELOW = 8,  // the top of the stack
+	PREFETCH_DISTANCE = 12, // in nodes or edges
+	STEPS = 4,              // of a path up that are prefetched
+	BUCKET = 65536,         // numbers
+	CHUNK = 2730,           // edges, which are 16 KiB
+	SEGMENT = 1024,         // chunks that are allocated together
+	FAR_BELOW = 8,          // the top of the stack
 	NEAR_BELOW = 3,
 };
 
 #define NO_CHUNK UINT32_MAX
-#define BY_ROOTS (HEAP_NO_NODE - 1) // nearest, while nothing is known of others
+#define BY_ROOTS (HEAP_NO_NODE - 1) // nearest, until all nodes are known
 
 union pair {
 	struct {
 		uint32_t from; // on the stack: number of the node that an edge leaves
 		heap_object_id target;
 	};
-	struct { // of a node of the search tree, in the forest of those that have been gone through
-		uint32_t ancestor; // the way up, compressed
-		uint32_t label;    // the best semi on that way
+	struct { // of a node of the search tree, in the forest of the nodes that are linked
+		uint32_t ancestor; // the path up, compressed
+		uint32_t label;    // the best semi on that path
 	};
 	uint64_t retained;
 };
 
 // Edges to nodes of one bucket.
 struct chunk {
-	uint32_t next; // the one that was filled before, or NO_CHUNK
+	uint32_t next; // the chunk that was filled before, or NO_CHUNK
 	uint32_t from[CHUNK];
 	uint16_t to[CHUNK]; // number in its bucket
 };
 
 // Edges to BUCKET numbers.
 struct bucket {
-	uint32_t chunk; // the one that is being filled, or NO_CHUNK
+	uint32_t chunk; // the chunk that is being filled, or NO_CHUNK
 	uint32_t used;  // edges in it
 	uint32_t count; // edges in all chunks
 };
 
 struct work {
+	const struct heap_graph *graph;
 	const struct heap_snapshot *snapshot;
 	const struct heap_progress *progress;
 	uint32_t objects, nodes;
-	uint32_t *numbers;       // [nodes + 1] number of a node; 0: not met. Then semi, by number
-	union pair *pairs;       // [capacity] the stack from 1 on. Then links, by number
-	uint32_t *parent;        // [nodes + 1] in the search tree, by number; later idom
-	uint32_t *node_of;       // [nodes + 1] node of a number
-	struct bucket *buckets;  // [nodes / BUCKET + 1]
-	struct chunk **segments; // [segment_count] of segment_size; NULL: not made yet
+	uint32_t most;          // numbers, at most
+	uint32_t *numbers;      // [most + 1] number of a node; 0: not visited. Then semi, by number
+	union pair *pairs;      // [capacity] the stack from 1 on. Then links, by number
+	uint32_t *parent;       // [most + 1] in the search tree, by number; later idom
+	uint32_t *node_of;      // [most + 1] node of a number
+	uint8_t *levels;        // [objects / 4 + 1] of the result
+	struct bucket *buckets; // [most / BUCKET + 1]
+	struct chunk **segments; // [segment_count] of segment_size; NULL: not allocated yet
 	size_t capacity, segment_count;
 	uint32_t segment_size, chunk_count;
-	uint32_t top; // of the stack: its last entry
-	uint32_t met;
+	uint32_t top;                 // of the stack: its last entry
+	uint32_t visited;             // the last number
+	uint32_t before[HEAP_LEVELS]; // the last number before each level's search
 };
 
-// A function that does nothing but prefetch has no effect, as gcc sees it, and is not called.
+// gcc sees no effect in a function that only prefetches, and drops calls of it.
 #define ALWAYS_INLINED __attribute__((always_inline))
 
 static inline void prefetch(const void *address)
@@ -108,9 +116,9 @@ static inline void prefetch(const void *address)
 
 // --- depth-first search ------------------------------------------------------
 
-static uint32_t meet(struct work *work, uint32_t node, uint32_t parent)
+static uint32_t visit(struct work *work, uint32_t node, uint32_t parent)
 {
-	uint32_t number = ++work->met;
+	uint32_t number = ++work->visited;
 
 	work->numbers[node] = number;
 	work->node_of[number] = node;
@@ -118,7 +126,7 @@ static uint32_t meet(struct work *work, uint32_t node, uint32_t parent)
 	return number;
 }
 
-// Makes room for so many more edges.
+// Makes room for more edges on the stack.
 HEAP_MUST_CHECK
 static struct heap_error *widen_stack(struct work *work, size_t more)
 {
@@ -140,7 +148,7 @@ static void push(struct work *work, uint32_t from, heap_object_id target)
 	work->pairs[++work->top] = (union pair){ .from = from, .target = target };
 }
 
-// The last one pushed is followed first: from the last edge on, the first.
+// Pushes the last edge first, so that the first is popped first.
 HEAP_MUST_CHECK
 static struct heap_error *push_edges(struct work *work, heap_object_id object, uint32_t number)
 {
@@ -175,7 +183,7 @@ static struct heap_error *add_chunk(struct work *work, struct bucket *bucket)
 	return NULL;
 }
 
-// An edge to a node that has been met.
+// Adds an edge to a visited node to that node's bucket.
 HEAP_MUST_CHECK
 static struct heap_error *note_edge(struct work *work, uint32_t from, uint32_t to)
 {
@@ -195,8 +203,8 @@ static struct heap_error *note_edge(struct work *work, uint32_t from, uint32_t t
 	return NULL;
 }
 
-// What was asked for when an edge was pushed may be gone from the cache until its turn comes: so
-// again, a few turns before; and, when that is there, the target's own edges.
+// What push() prefetched may have left the cache by the time the edge is popped: so prefetch it again
+// a few edges before, and, once that has arrived, the target's own edges.
 static inline ALWAYS_INLINED void look_ahead(const struct work *work)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
@@ -211,68 +219,76 @@ static inline ALWAYS_INLINED void look_ahead(const struct work *work)
 	prefetch(&snapshot->edge_target[snapshot->edge_first[near]]);
 }
 
+// @param before  the last number before this level's search
 HEAP_MUST_CHECK
-static struct heap_error *follow_stack(struct work *work)
+static struct heap_error *follow_stack(struct work *work, uint32_t before)
 {
 	while (work->top > 0) {
 		union pair edge = work->pairs[work->top];
 		uint32_t number = work->numbers[edge.target];
-		struct heap_error *error;
 
 		look_ahead(work);
 		work->top--;
 		if (number) {
-			error = note_edge(work, edge.from, number);
-			if (error)
-				return error;
+			if (number > before)
+				HEAP_TRY(note_edge(work, edge.from, number));
 			continue;
 		}
-		number = meet(work, edge.target, edge.from);
-		error = push_edges(work, edge.target, number);
-		if (!error)
-			error = heap_progress_step(work->progress, "searching", number,
-						   work->nodes);
-		if (error)
-			return error;
+		number = visit(work, edge.target, edge.from);
+		HEAP_TRY(push_edges(work, edge.target, number));
+		HEAP_TRY(heap_progress_step(work->progress, "searching", number, work->nodes));
 	}
 	return NULL;
+}
+
+// Searches from a root by its edges [first, end) of one level.
+HEAP_MUST_CHECK
+static struct heap_error *search_root(struct work *work, uint64_t first, uint64_t end,
+				      enum heap_root_level level)
+{
+	const struct heap_root_edge *edges = work->snapshot->root_edges;
+	uint32_t number = 0;
+
+	HEAP_TRY(widen_stack(work, end - first));
+	for (uint64_t i = first; i < end; i++) {
+		if (heap_root_edge_level(work->graph, &edges[i]) != level)
+			continue;
+		if (!number)
+			number = visit(work, work->objects + edges[i].root, VIRTUAL_ROOT);
+		push(work, number, edges[i].target);
+	}
+	return follow_stack(work, work->before[level]);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *search(struct work *work)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
-	uint64_t first = 0, end;
 
-	for (uint32_t root = 0; root < snapshot->root_count; root++, first = end) {
-		uint32_t number = meet(work, work->objects + root, VIRTUAL_ROOT);
-		struct heap_error *error;
-
-		// Root edges stand by root.
-		end = first;
-		while (end < snapshot->root_edge_count && snapshot->root_edges[end].root == root)
-			end++;
-		error = widen_stack(work, end - first);
-		for (uint64_t i = first; !error && i < end; i++)
-			push(work, number, snapshot->root_edges[i].target);
-		if (!error)
-			error = follow_stack(work);
-		if (error)
-			return error;
+	for (enum heap_root_level level = 0; level < HEAP_LEVELS; level++) {
+		work->before[level] = work->visited;
+		// Root edges are sorted by root.
+		for (uint64_t first = 0, end; first < snapshot->root_edge_count; first = end) {
+			for (end = first + 1;
+			     end < snapshot->root_edge_count &&
+			     snapshot->root_edges[end].root == snapshot->root_edges[first].root;)
+				end++;
+			HEAP_TRY(search_root(work, first, end, level));
+		}
 	}
 	return NULL;
 }
 
 // --- semidominators ----------------------------------------------------------
 
-// Compresses the way from v up to the last linked ancestor (those after `last` are linked).
+// Compresses the path from v up to the last linked ancestor (those after `last` are linked).
 static uint32_t evaluate(union pair *links, uint32_t v, uint32_t last)
 {
 	uint32_t below = 0;
 
 	if (v <= last)
 		return v;
-	// Going up, each node's ancestor is made to be the one that it was reached from...
+	// Going up, each node's ancestor becomes the node that it was reached from...
 	while (links[v].ancestor > last) {
 		uint32_t above = links[v].ancestor;
 
@@ -280,7 +296,7 @@ static uint32_t evaluate(union pair *links, uint32_t v, uint32_t last)
 		below = v;
 		v = above;
 	}
-	// ...which is the way back down; all get the topmost one's.
+	// ...which is the path back down; all get the topmost ancestor.
 	while (below) {
 		uint32_t next = links[below].ancestor;
 
@@ -293,10 +309,10 @@ static uint32_t evaluate(union pair *links, uint32_t v, uint32_t last)
 	return links[v].label;
 }
 
-// A bucket's edges by the number that they lead to.
+// A bucket's edges, sorted by the number that they lead to.
 struct sorted {
 	uint32_t first[BUCKET + 1]; // in from
-	uint32_t *from;             // [as many as the largest bucket has]
+	uint32_t *from;             // [edges of the largest bucket]
 };
 
 static void count_edges(const struct work *work, const struct bucket *bucket, uint32_t *first)
@@ -331,13 +347,13 @@ static void sort_bucket(const struct work *work, const struct bucket *bucket, st
 	sorted->first[BUCKET] = bucket->count;
 }
 
-// Asks for what the ways up from some edges' ends begin with, several steps of each: the further
-// ahead an edge is, the fewer of them are here already. What is not linked has old numbers of the
-// stack there, which do no harm.
-static inline ALWAYS_INLINED void ask_ahead(const union pair *links, const uint32_t *from)
+// Prefetches the beginnings of the paths up from some edges' sources, several steps of each: the
+// further away an edge, the fewer of its steps have arrived. A link of a node that is not linked yet
+// is an old entry of the stack, which does no harm.
+static inline ALWAYS_INLINED void prefetch_paths(const union pair *links, const uint32_t *from)
 {
 	for (int steps = 0; steps < STEPS; steps++) {
-		uint32_t at = from[(steps - STEPS) * AHEAD];
+		uint32_t at = from[(steps - STEPS) * PREFETCH_DISTANCE];
 
 		for (int i = 0; i < steps; i++)
 			at = links[at].ancestor;
@@ -345,14 +361,14 @@ static inline ALWAYS_INLINED void ask_ahead(const union pair *links, const uint3
 	}
 }
 
-// Of the numbers of a bucket, from the last one down.
+// Finds the semidominators of a bucket's numbers, from the last one down.
 HEAP_MUST_CHECK
 static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
 					 const struct sorted *sorted)
 {
 	union pair *links = work->pairs;
 	uint32_t start = number / BUCKET * BUCKET;
-	uint32_t end = work->met - start < BUCKET ? work->met + 1 : start + BUCKET;
+	uint32_t end = work->visited - start < BUCKET ? work->visited + 1 : start + BUCKET;
 
 	for (number = end - 1; number >= start && number > VIRTUAL_ROOT; number--) {
 		uint32_t best = work->parent[number];
@@ -361,8 +377,8 @@ static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
 		for (uint32_t i = sorted->first[number - start + 1]; i > first; i--) {
 			uint32_t candidate;
 
-			if (i > STEPS * AHEAD)
-				ask_ahead(links, &sorted->from[i - 1]);
+			if (i > STEPS * PREFETCH_DISTANCE)
+				prefetch_paths(links, &sorted->from[i - 1]);
 			candidate = evaluate(links, sorted->from[i - 1], number);
 			if (candidate < best)
 				best = candidate;
@@ -370,11 +386,8 @@ static struct heap_error *find_in_bucket(struct work *work, uint32_t number,
 		work->numbers[number] = best;
 		links[number] = (union pair){ .ancestor = work->parent[number], .label = best };
 
-		struct heap_error *error = heap_progress_step(work->progress, "dominators",
-							      work->met - number, work->met);
-
-		if (error)
-			return error;
+		HEAP_TRY(heap_progress_step(work->progress, "dominators", work->visited - number,
+					    work->visited));
 	}
 	return NULL;
 }
@@ -384,20 +397,19 @@ static struct heap_error *find_semidominators(struct work *work)
 {
 	CLEANUP_FREE struct sorted *sorted = malloc(sizeof(*sorted));
 	CLEANUP_COLUMN uint32_t *from = NULL;
-	uint32_t last = work->met / BUCKET, largest = 0;
-	struct heap_error *error;
+	uint32_t last = work->visited / BUCKET, largest = 0;
 
 	if (!sorted)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i <= last; i++)
 		largest = work->buckets[i].count > largest ? work->buckets[i].count : largest;
-	error = heap_column_create((size_t)largest + 1, sizeof(*from), &from);
+	HEAP_TRY(heap_column_create((size_t)largest + 1, sizeof(*from), &from));
 	sorted->from = from;
-	for (uint32_t i = last + 1; !error && i > 0; i--) {
+	for (uint32_t i = last + 1; i > 0; i--) {
 		sort_bucket(work, &work->buckets[i - 1], sorted);
-		error = find_in_bucket(work, (i - 1) * BUCKET, sorted);
+		HEAP_TRY(find_in_bucket(work, (i - 1) * BUCKET, sorted));
 	}
-	return error;
+	return NULL;
 }
 
 // --- dominators and sizes ----------------------------------------------------
@@ -407,10 +419,19 @@ static void find_dominators(struct work *work)
 	const uint32_t *semi = work->numbers;
 	uint32_t *idom = work->parent;
 
-	for (uint32_t number = 1; number <= work->met; number++) {
+	for (uint32_t number = 1; number <= work->visited; number++) {
 		while (idom[number] > semi[number])
 			idom[number] = idom[idom[number]];
 	}
+}
+
+static enum heap_root_level level_of(const struct work *work, uint32_t number)
+{
+	enum heap_root_level level = HEAP_LEVELS - 1;
+
+	while (number <= work->before[level])
+		level--;
+	return level;
 }
 
 // @param retained  has each node's own bytes
@@ -419,17 +440,20 @@ static void fill(struct work *work, heap_node_id *nearest, uint64_t *retained)
 	memset(nearest, 0xff, work->nodes * sizeof(*nearest));
 	work->node_of[VIRTUAL_ROOT] = 0;
 	// Whatever a node dominates comes after it.
-	for (uint32_t number = work->met; number > 0; number--) {
+	for (uint32_t number = work->visited; number > 0; number--) {
 		uint32_t node = work->node_of[number];
 		uint32_t above = work->parent[number];
 
-		if (number > AHEAD) {
-			prefetch(&retained[work->node_of[number - AHEAD]]);
-			prefetch(&retained[work->node_of[work->parent[number - AHEAD]]]);
+		if (number > PREFETCH_DISTANCE) {
+			prefetch(&retained[work->node_of[number - PREFETCH_DISTANCE]]);
+			prefetch(
+				&retained[work->node_of[work->parent[number - PREFETCH_DISTANCE]]]);
 		}
 		nearest[node] = above == VIRTUAL_ROOT ? BY_ROOTS : work->node_of[above];
 		if (above != VIRTUAL_ROOT)
 			retained[work->node_of[above]] += retained[node];
+		if (number > work->before[HEAP_LEVEL_VARIABLE + 1] && node < work->objects)
+			work->levels[node / 4] |= (uint8_t)(level_of(work, number) << node % 4 * 2);
 	}
 	for (uint32_t node = 0; node < work->nodes; node++) {
 		if (nearest[node] == HEAP_NO_NODE)
@@ -443,12 +467,9 @@ HEAP_MUST_CHECK
 static struct heap_error *add_up(struct work *work)
 {
 	uint64_t *retained = &work->pairs->retained;
-	struct heap_error *error = heap_progress_report(work->progress, "retained sizes", 0, 1);
 
-	if (!error)
-		error = heap_snapshot_read_sizes(work->snapshot, retained);
-	if (error)
-		return error;
+	HEAP_TRY(heap_progress_report(work->progress, "retained sizes", 0, 1));
+	HEAP_TRY(heap_snapshot_read_sizes(work->snapshot, retained));
 	memset(retained + work->objects, 0,
 	       (size_t)(work->nodes - work->objects) * sizeof(*retained));
 	fill(work, work->numbers, retained);
@@ -461,7 +482,7 @@ HEAP_MUST_CHECK
 static struct heap_error *prepare_buckets(struct work *work)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
-	size_t buckets = work->nodes / BUCKET + (size_t)1;
+	size_t buckets = work->most / BUCKET + (size_t)1;
 	// The last chunk of each bucket may have room for more.
 	uint64_t chunks =
 		((uint64_t)snapshot->edge_count + snapshot->root_edge_count) / CHUNK + buckets;
@@ -490,78 +511,78 @@ static void free_buckets(struct work *work)
 HEAP_MUST_CHECK
 static struct heap_error *prepare(struct work *work)
 {
-	size_t nodes = (size_t)work->nodes + 1;
-	struct heap_error *error = heap_column_create(nodes, sizeof(uint32_t), &work->numbers);
+	size_t numbers = (size_t)work->most + 1;
 
-	work->capacity = nodes;
-	if (!error)
-		error = heap_column_create(nodes, sizeof(union pair), &work->pairs);
-	if (!error)
-		error = heap_column_create(nodes, sizeof(uint32_t), &work->parent);
-	if (!error)
-		error = heap_column_create(nodes, sizeof(uint32_t), &work->node_of);
-	return error ? error : prepare_buckets(work);
+	HEAP_TRY(heap_column_create(numbers, sizeof(uint32_t), &work->numbers));
+	HEAP_TRY(heap_column_create(numbers, sizeof(union pair), &work->pairs));
+	work->capacity = numbers;
+	HEAP_TRY(heap_column_create(numbers, sizeof(uint32_t), &work->parent));
+	HEAP_TRY(heap_column_create(numbers, sizeof(uint32_t), &work->node_of));
+	HEAP_TRY(heap_column_create((size_t)work->objects / 4 + 1, 1, &work->levels));
+	return prepare_buckets(work);
 }
 
-// A stack that has needed more room than what comes after it gives it back.
+// A stack that has outgrown what comes after it gives the room back.
 HEAP_MUST_CHECK
 static struct heap_error *narrow_stack(struct work *work)
 {
-	size_t nodes = (size_t)work->nodes + 1;
+	size_t numbers = (size_t)work->most + 1;
 
-	if (work->capacity == nodes)
+	if (work->capacity == numbers)
 		return NULL;
 	heap_column_destroy(work->pairs);
 	work->pairs = NULL;
-	return heap_column_create(nodes, sizeof(*work->pairs), &work->pairs);
+	return heap_column_create(numbers, sizeof(*work->pairs), &work->pairs);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *compute(struct work *work)
 {
-	struct heap_error *error = prepare(work);
-
-	if (!error)
-		error = search(work);
-	if (!error)
-		error = narrow_stack(work);
-	if (!error)
-		error = find_semidominators(work);
+	HEAP_TRY(prepare(work));
+	HEAP_TRY(search(work));
+	HEAP_TRY(narrow_stack(work));
+	HEAP_TRY(find_semidominators(work));
 	free_buckets(work);
-	if (!error)
-		error = heap_progress_report(work->progress, "dominators", 1, 1);
-	if (error)
-		return error;
+	HEAP_TRY(heap_progress_report(work->progress, "dominators", 1, 1));
 	find_dominators(work);
 	return add_up(work);
+}
+
+static void work_deinit(struct work *work)
+{
+	free_buckets(work);
+	heap_column_destroy(work->numbers);
+	heap_column_destroy(work->pairs);
+	heap_column_destroy(work->parent);
+	heap_column_destroy(work->node_of);
+	heap_column_destroy(work->levels);
 }
 
 struct heap_error *heap_dominators_init(struct heap_dominators *result,
 					const struct heap_graph *graph)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
-	struct work work = { .snapshot = snapshot, .progress = graph->progress };
-	struct heap_error *error;
+	__attribute__((cleanup(work_deinit))) struct work work = {
+		.graph = graph,
+		.snapshot = snapshot,
+		.progress = graph->progress,
+	};
 
-	if (snapshot->root_count > UINT32_MAX - 2 - snapshot->object_count)
+	// A root may have two numbers.
+	if (snapshot->root_count > (UINT32_MAX - 2 - snapshot->object_count) / 2)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many objects and roots");
 	if (snapshot->root_edge_count > UINT32_MAX - 2 - snapshot->edge_count)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many pointers");
 	work.objects = snapshot->object_count;
 	work.nodes = snapshot->object_count + snapshot->root_count;
-	error = compute(&work);
-	heap_column_destroy(work.parent);
-	heap_column_destroy(work.node_of);
-	if (error) {
-		heap_column_destroy(work.numbers);
-		heap_column_destroy(work.pairs);
-		return error;
-	}
+	work.most = work.nodes + snapshot->root_count;
+	HEAP_TRY(compute(&work));
 	heap_column_rest(work.numbers);
 	heap_column_rest(work.pairs);
 	*result = (struct heap_dominators){
-		.nearest = work.numbers,
-		.retained = &work.pairs->retained,
+		.nearest = keep(work.numbers),
+		.retained = &keep(work.pairs)->retained,
+		.levels = keep(work.levels),
 		.objects = work.objects,
 		.roots = snapshot->root_count,
 	};
@@ -570,9 +591,12 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 
 // --- the side file -----------------------------------------------------------
 
-static const char side_name[] = "dominators";
+static const char *side_name(bool is_conservative)
+{
+	return is_conservative ? "conservative.dominators" : "dominators";
+}
 
-// What its CRCs cannot say: whether all that is in it is within bounds.
+// Checks what CRCs cannot: that all nodes are within bounds.
 static bool are_nodes(const heap_node_id *nearest, size_t count)
 {
 	bool good = true;
@@ -583,15 +607,16 @@ static bool are_nodes(const heap_node_id *nearest, size_t count)
 }
 
 struct heap_error *heap_dominators_load(struct heap_dominators *result,
-					const struct heap_snapshot *snapshot)
+					const struct heap_snapshot *snapshot, bool is_conservative)
 {
 	size_t nodes = (size_t)snapshot->object_count + snapshot->root_count;
-	struct heap_side_file side = { .columns = { { NULL, nodes, sizeof(*result->nearest) },
-						    { NULL, nodes, sizeof(*result->retained) } } };
-	struct heap_error *error = heap_side_file_open(snapshot, side_name, 2, &side);
+	struct heap_side_file side = {
+		.columns = { { NULL, nodes, sizeof(*result->nearest) },
+			     { NULL, nodes, sizeof(*result->retained) },
+			     { NULL, (size_t)snapshot->object_count / 4 + 1, 1 } },
+	};
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_side_file_open(snapshot, side_name(is_conservative), 3, &side));
 	if (!are_nodes(side.columns[0].values, nodes)) {
 		heap_side_file_close(&side);
 		return heap_error_create(HEAP_ERROR_FORMAT, "the kept dominators make no sense");
@@ -599,6 +624,7 @@ struct heap_error *heap_dominators_load(struct heap_dominators *result,
 	*result = (struct heap_dominators){
 		.nearest = side.columns[0].values,
 		.retained = side.columns[1].values,
+		.levels = side.columns[2].values,
 		.objects = snapshot->object_count,
 		.roots = snapshot->root_count,
 		.side = side,
@@ -607,15 +633,16 @@ struct heap_error *heap_dominators_load(struct heap_dominators *result,
 }
 
 struct heap_error *heap_dominators_store(const struct heap_dominators *dominators,
-					 const struct heap_snapshot *snapshot)
+					 const struct heap_snapshot *snapshot, bool is_conservative)
 {
 	size_t nodes = dominators->objects + dominators->roots;
 	const struct heap_side_column columns[] = {
 		{ dominators->nearest, nodes, sizeof(*dominators->nearest) },
 		{ dominators->retained, nodes, sizeof(*dominators->retained) },
+		{ dominators->levels, dominators->objects / 4 + 1, 1 },
 	};
 
-	return heap_side_file_store(snapshot, side_name, columns, 2);
+	return heap_side_file_store(snapshot, side_name(is_conservative), columns, 3);
 }
 
 void heap_dominators_deinit(struct heap_dominators *dominators)
@@ -626,4 +653,5 @@ void heap_dominators_deinit(struct heap_dominators *dominators)
 	}
 	heap_column_destroy((void *)(uintptr_t)dominators->nearest);
 	heap_column_destroy((void *)(uintptr_t)dominators->retained);
+	heap_column_destroy((void *)(uintptr_t)dominators->levels);
 }

@@ -16,7 +16,8 @@
  *
  * b alone retains only b, because d would still be held by c.
  *
- * Roots are nodes of the graph as well, so a root that alone holds an object retains it.
+ * Roots are nodes of the graph as well, so a root that alone holds an object retains it. Roots
+ * have levels (enum heap_root_level): paths count that begin at a root of the object's own level.
  *
  * Method: Semi-NCA, in "Finding Dominators in Practice" (Georgiadis, Tarjan,
  * Werneck; JGAA 10(1), 2006), over flat arrays, from one virtual root above all
@@ -35,19 +36,30 @@ struct heap_dominators {
 	const heap_node_id *nearest;
 	/** [objects + roots] bytes, an object's own included; 0: unreachable */
 	const uint64_t *retained;
+	/** [objects / 4 + 1] two bits per object: heap_dominators_level() */
+	const uint8_t *levels;
 	size_t objects;
 	size_t roots;
-	struct heap_side_file side; /**< that nearest and retained lie in, if they do */
+	struct heap_side_file side; /**< the side file that holds the arrays, if one does */
 };
+
+/** The surest level of roots that reaches an object; HEAP_LEVEL_VARIABLE if none does. */
+static inline enum heap_root_level heap_dominators_level(const struct heap_dominators *dominators,
+							 heap_object_id object)
+{
+	unsigned level = dominators->levels[object / 4] >> object % 4 * 2 & 3u;
+
+	return level < HEAP_LEVELS ? level : HEAP_LEVEL_WORD; // a side file may have been made up
+}
 
 /**
  * Computes the dominators of all objects.
  *
- * Takes 20 bytes per node while it works, and 6 for each edge that leads to a node which has been
- * met (of two and a half per object, one and a half), besides the edges themselves; it leaves 12
- * per node. 16 per node, and the edges, are looked up at random and should be memory; what else
- * there is may as well be in files. Where more edges than there are nodes are ahead of a search at
- * one time, 16 bytes more for each.
+ * While it works it takes 20 bytes per node, and 6 for each edge to a node that has been visited
+ * (one and a half per object, where objects have two and a half edges), besides the edges
+ * themselves; the result takes 12 and a quarter per node. 16 bytes per node, and the edges, are
+ * accessed at random and should be memory; the rest may as well be in files. A search with more
+ * pending edges than there are nodes takes 16 bytes for each of these.
  *
  * @param graph   reports to graph->progress
  * @param result  filled on success, untouched otherwise
@@ -60,18 +72,20 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 					const struct heap_graph *graph);
 
 /**
- * Takes them from the snapshot's side file, if there is one that is whole.
+ * Loads the dominators from the snapshot's side file, if there is one.
  *
+ * @param is_conservative  those of a conservative graph
  * @return NULL, HEAP_ERROR_ABSENT or another error: they have to be computed
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_dominators_load(struct heap_dominators *result,
-					const struct heap_snapshot *snapshot);
+					const struct heap_snapshot *snapshot, bool is_conservative);
 
-/** Puts them into the snapshot's side file. */
+/** Stores the dominators in the snapshot's side file. */
 HEAP_MUST_CHECK
 struct heap_error *heap_dominators_store(const struct heap_dominators *dominators,
-					 const struct heap_snapshot *snapshot);
+					 const struct heap_snapshot *snapshot,
+					 bool is_conservative);
 
 void heap_dominators_deinit(struct heap_dominators *dominators);
 

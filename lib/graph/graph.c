@@ -158,7 +158,7 @@ static struct heap_error *find_reach(const struct heap_graph *graph, const uint8
 		return error;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
 		reach[i] = heap_bfs_has(bfs, i) ? HEAP_REACH_START : HEAP_REACH_NOT;
-	heap_bfs_continue(bfs);
+	heap_bfs_continue(bfs, NULL);
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		heap_bfs_add(bfs, snapshot->root_edges[i].target);
 	options.edges = NULL;
@@ -200,6 +200,28 @@ unsigned heap_root_rank(const struct heap_root *root)
 	};
 
 	return ranks[root->kind];
+}
+
+enum heap_root_level heap_root_edge_level(const struct heap_graph *graph,
+					  const struct heap_root_edge *edge)
+{
+	static const uint8_t levels[HEAP_ROOT_KINDS] = {
+		[HEAP_ROOT_GLOBAL] = HEAP_LEVEL_VARIABLE,
+		[HEAP_ROOT_THREAD_LOCAL] = HEAP_LEVEL_VARIABLE,
+		[HEAP_ROOT_LOCAL] = HEAP_LEVEL_VARIABLE,
+		[HEAP_ROOT_SEGMENT] = HEAP_LEVEL_DATA,
+		[HEAP_ROOT_REGISTER] = HEAP_LEVEL_WORD,
+		[HEAP_ROOT_STACK] = HEAP_LEVEL_WORD,
+		[HEAP_ROOT_MAPPING] = HEAP_LEVEL_WORD,
+	};
+	uint8_t level;
+
+	if (graph->is_conservative)
+		return HEAP_LEVEL_VARIABLE;
+	level = levels[graph->snapshot->roots[edge->root].kind];
+	if (level == HEAP_LEVEL_VARIABLE && edge->interior > 0 && !(edge->flags & HEAP_EDGE_TYPED))
+		return HEAP_LEVEL_DATA;
+	return level;
 }
 
 // Goes on from the objects of roots that have a name, or from those of all others.

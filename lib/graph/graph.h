@@ -49,8 +49,28 @@ struct heap_graph {
 	 *  without one reach, HEAP_DISTANCE_NAMELESS more; UINT32_MAX: leaked. NULL until
 	 *  heap_graph_need_distance() */
 	uint32_t *distance;
-	/** how often all pointers were looked at for some objects' holders: see below */
+	/** passes over all edges that were made for the referrers of a few objects: see below */
 	unsigned passes;
+	/** all roots are of one level: set it before the first answer, or never */
+	bool is_conservative;
+};
+
+/**
+ * Levels of roots, by how surely a person would say that they hold something.
+ *
+ * A stale word on a stack that points into a list would otherwise share the list with the
+ * variable that owns it, and neither would retain it. So each object belongs to the surest level
+ * that reaches it, and only pointers from its own level count for who dominates it: those of its
+ * level's roots, and those of objects of that level. Unsurer roots keep alive what nothing surer
+ * reaches, and break no dominance.
+ */
+enum heap_root_level {
+	HEAP_LEVEL_VARIABLE, /**< variables; where all roots count alike, all roots */
+	/** data of modules that no symbol names; what a variable's untyped pointer into the middle
+	 *  of an object leads to */
+	HEAP_LEVEL_DATA,
+	HEAP_LEVEL_WORD, /**< words of stacks, registers and mappings that no variable explains */
+	HEAP_LEVELS,
 };
 
 enum {
@@ -99,6 +119,10 @@ struct heap_error *heap_graph_need_distance(struct heap_graph *graph);
 
 /** How much a root's name says to a person: smaller is better, and 0 is a variable's. */
 unsigned heap_root_rank(const struct heap_root *root);
+
+/** The level of a root edge; HEAP_LEVEL_VARIABLE for all if the graph is conservative. */
+enum heap_root_level heap_root_edge_level(const struct heap_graph *graph,
+					  const struct heap_root_edge *edge);
 
 /** The object that edge @p edge leaves: binary search. */
 heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge);

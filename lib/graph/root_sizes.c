@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The graph is made small in two steps.
+ * The graph is condensed in two steps.
  *
  * (a) Tops. Each reachable object lies below one child of the virtual root in the dominator
  *     tree, its top: a root, or an object that several roots hold. Whoever reaches an object
- *     reaches its top, and so all that the top dominates: they are one. An edge from one
- *     top's subtree into another's can only lead to that other top itself.
- * (b) Components. Tops that reach each other are one as well. Tarjan's algorithm ("Depth-first
- *     search and linear graph algorithms", SIAM J. Comput. 1(2), 1972), with one number per top
- *     as in Pearce's variant ("A space-efficient algorithm for finding strongly connected
- *     components", Inf. Process. Lett. 116(1), 2016), finds them, each after all that it leads
- *     to: an edge always leads to a component of a lower number.
+ *     reaches its top, and so all that the top dominates: they become one node. An edge from one
+ *     top's subtree into another's can only lead to that other top itself. (Edges from one level of
+ *     roots to a surer one are left out: none of this would hold for them.)
+ * (b) Components. Tops that reach each other become one node as well. Tarjan's algorithm
+ *     ("Depth-first search and linear graph algorithms", SIAM J. Comput. 1(2), 1972), with one
+ *     number per top as in Pearce's variant ("A space-efficient algorithm for finding strongly
+ *     connected components", Inf. Process. Lett. 116(1), 2016), finds each component after all
+ *     that it leads to: an edge always leads to a component of a lower number.
  *
- * A pass from the highest number down meets each component after all that lead to it.
+ * A pass from the highest number down visits each component after all that lead to it.
  */
 #include "lib/graph/root_sizes.h"
 
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
+#include "lib/graph/group_sets.h"
 #include "lib/graph/offsets.h"
 
 #include <string.h>
 
 #define NO_TOP UINT32_MAX      // not reachable
-#define NOT_KNOWN (NO_TOP - 1) // nobody has asked yet
-#define SEVERAL (NO_TOP - 1)   // groups
-#define NOBODY NO_TOP          // of them
+#define NOT_KNOWN (NO_TOP - 1) // not found yet
 
 enum {
-	BATCH = 64, // groups whose reach one pass finds
-	ASKED = 16, // targets that memory is asked for when their top is met
-	BELOW = 4,  // tops on the stack before their turn that their edges are asked for again
+	BATCH = 64,      // groups whose reach one pass finds
+	PREFETCHED = 16, // targets of a top that are prefetched when it is visited
+	BELOW = 4,       // distance on the stack at which a top's edges are prefetched again
 };
 
-// A function that does nothing but prefetch has no effect, as gcc sees it, and is not called.
+// gcc sees no effect in a function that only prefetches, and drops calls of it.
 #define ALWAYS_INLINED __attribute__((always_inline))
 
 struct component_size {
@@ -44,6 +44,7 @@ struct component_size {
 
 struct heap_root_sizes {
 	const struct heap_graph *graph;
+	const struct heap_dominators *dominators;
 	uint32_t components;
 	struct component_size *component_sizes; // [components]
 	uint32_t *first;                        // [components + 1] edges of a component
@@ -52,8 +53,9 @@ struct heap_root_sizes {
 	uint8_t *pointed;                       // a bit per object: some object points to it
 };
 
-// The small graph while it is being made. Tops are numbered: roots first.
+// The condensed graph in the making. Tops are numbered: roots first.
 struct tops {
+	const struct heap_graph *graph;
 	const struct heap_snapshot *snapshot;
 	const struct heap_progress *progress;
 	const struct heap_dominators *dominators;
@@ -74,7 +76,7 @@ static void find_top(struct tops *tops, heap_object_id object)
 	heap_node_id at = object;
 	size_t steps = 0;
 
-	// A side file that somebody has made up may go round in cycles.
+	// A forged side file may have cycles.
 	while (at < objects && tops->top_of[at] == NOT_KNOWN &&
 	       dominators->nearest[at] != HEAP_NO_NODE && steps++ < objects)
 		at = dominators->nearest[at];
@@ -111,11 +113,14 @@ static struct heap_error *find_tops(struct tops *tops)
 	return error;
 }
 
-static void note_edge(struct tops *tops, uint32_t source, heap_object_id object)
+// @param level  of what the edge leaves
+static void note_edge(struct tops *tops, uint32_t source, enum heap_root_level level,
+		      heap_object_id object)
 {
 	uint32_t target = tops->top_of[object];
 
-	if (source == target || target == NO_TOP)
+	if (source == target || target == NO_TOP ||
+	    heap_dominators_level(tops->dominators, object) != level)
 		return;
 	if (tops->targets)
 		tops->targets[tops->first[source]++] = target;
@@ -123,20 +128,24 @@ static void note_edge(struct tops *tops, uint32_t source, heap_object_id object)
 		tops->first[source + 1]++;
 }
 
-// Counts edges between tops, or, once there is room for them, writes them down.
+// Counts the edges between tops, or, once they have been allocated, fills them in.
 static void note_edges(struct tops *tops)
 {
 	const struct heap_snapshot *snapshot = tops->snapshot;
 
-	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		note_edge(tops, snapshot->root_edges[i].root, snapshot->root_edges[i].target);
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		note_edge(tops, edge->root, heap_root_edge_level(tops->graph, edge), edge->target);
+	}
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		enum heap_root_level level = heap_dominators_level(tops->dominators, i);
 		uint32_t source = tops->top_of[i];
 
 		if (source == NO_TOP)
 			continue;
 		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++)
-			note_edge(tops, source, snapshot->edge_target[j]);
+			note_edge(tops, source, level, snapshot->edge_target[j]);
 	}
 }
 
@@ -165,39 +174,38 @@ static struct heap_error *connect_tops(struct tops *tops)
 
 struct search {
 	/*
-	 * [tops] 0: not met. While it is open, the lowest place in the order of meeting that is
-	 * known to be reached, of those that are open. Then its component, counted down from the
-	 * number of tops, which is more than any such place.
+	 * [tops] 0: not visited. While a top is open, the lowest place, in the order of visits, of
+	 * an open top that it is known to reach. Then its component, counted down from the number
+	 * of tops, which is more than any such place.
 	 */
 	uint32_t *low;
 	uint8_t *moved;  // a bit per top: its own place was not the lowest
 	uint32_t *stack; // [tops] from the start of the search to where it is
-	uint32_t *next;  // [tops] edge to be followed next, of those
-	uint32_t *left;  // [tops] those that the search has left, and that are open
+	uint32_t *next;  // [tops] the next edge to follow, of each top on the stack
+	uint32_t *left;  // [tops] open tops that the search has left
 	uint32_t depth, open;
-	uint32_t place; // in the order of meeting: the next one's
+	uint32_t place; // the next visit's
 	uint32_t components;
 };
 
-// What the search waits for is whether targets have been met, and their edges: so they are asked
-// for when their holder is met.
-static ALWAYS_INLINED inline void ask_for_targets(const struct tops *tops,
-						  const struct search *search, uint32_t top)
+// The search would wait to learn whether targets have been visited, and for their edges.
+static ALWAYS_INLINED inline void prefetch_targets(const struct tops *tops,
+						   const struct search *search, uint32_t top)
 {
 	uint32_t first = tops->first[top], end = tops->first[top + 1];
 
-	for (uint32_t i = first; i < end && i - first < ASKED; i++) {
+	for (uint32_t i = first; i < end && i - first < PREFETCHED; i++) {
 		__builtin_prefetch(&search->low[tops->targets[i]], 0, 1);
 		__builtin_prefetch(&tops->first[tops->targets[i]], 0, 1);
 	}
 }
 
-static void meet_top(const struct tops *tops, struct search *search, uint32_t top)
+static void visit_top(const struct tops *tops, struct search *search, uint32_t top)
 {
 	search->low[top] = search->place++;
 	search->stack[search->depth] = top;
 	search->next[search->depth++] = tops->first[top];
-	ask_for_targets(tops, search, top);
+	prefetch_targets(tops, search, top);
 }
 
 static void add_member(const struct tops *tops, struct search *search, uint32_t top)
@@ -206,8 +214,8 @@ static void add_member(const struct tops *tops, struct search *search, uint32_t 
 	search->place--;
 }
 
-// The search leaves a top. If none that was met before it can be reached from it, then it is the
-// first of a component, and whoever was left since is of it.
+// The search leaves a top. If it reaches no top that was visited before, then it is the first of a
+// component, and the others are those that have been left since.
 static void leave_top(const struct tops *tops, struct search *search, uint32_t top)
 {
 	uint32_t low = search->low[top];
@@ -235,7 +243,7 @@ static void lower(struct search *search, uint32_t top, uint32_t low)
 
 static void search_tops(const struct tops *tops, struct search *search, uint32_t start)
 {
-	meet_top(tops, search, start);
+	visit_top(tops, search, start);
 	while (search->depth > 0) {
 		uint32_t top = search->stack[search->depth - 1];
 		uint32_t *next = &search->next[search->depth - 1];
@@ -244,7 +252,7 @@ static void search_tops(const struct tops *tops, struct search *search, uint32_t
 			uint32_t target = tops->targets[(*next)++];
 
 			if (!search->low[target])
-				meet_top(tops, search, target);
+				visit_top(tops, search, target);
 			else
 				lower(search, top, search->low[target]);
 			continue;
@@ -302,7 +310,7 @@ static void add_sizes(const struct tops *tops, struct component_size *sizes)
 	}
 }
 
-// Counts edges between components, or, once there is room for them, writes them down.
+// Counts the edges between components, or, once they have been allocated, fills them in.
 static void note_component_edges(const struct tops *tops, struct heap_root_sizes *sizes)
 {
 	uint32_t *first = sizes->first, *targets = sizes->targets;
@@ -323,8 +331,8 @@ static void note_component_edges(const struct tops *tops, struct heap_root_sizes
 	}
 }
 
-// Each edge once. @param seen  [components] 1 + the last that has led there
-static void leave_out_doubles(struct heap_root_sizes *sizes, uint32_t *seen)
+// Drops parallel edges. @param seen  [components] 1 + the last component that has led there
+static void drop_parallel_edges(struct heap_root_sizes *sizes, uint32_t *seen)
 {
 	uint32_t *first = sizes->first, *targets = sizes->targets, edges = 0;
 
@@ -366,7 +374,7 @@ static struct heap_error *connect_components(const struct tops *tops, struct hea
 		return error;
 	note_component_edges(tops, sizes);
 	heap_offsets_rewind(first, sizes->components);
-	leave_out_doubles(sizes, seen);
+	drop_parallel_edges(sizes, seen);
 	add_sizes(tops, sizes->component_sizes);
 	return NULL;
 }
@@ -380,11 +388,12 @@ static void tops_deinit(struct tops *tops)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *make_small(struct heap_root_sizes *sizes,
-				     const struct heap_dominators *dominators)
+static struct heap_error *condense(struct heap_root_sizes *sizes,
+				   const struct heap_dominators *dominators)
 {
 	const struct heap_snapshot *snapshot = sizes->graph->snapshot;
-	struct tops tops = { .snapshot = snapshot,
+	struct tops tops = { .graph = sizes->graph,
+			     .snapshot = snapshot,
 			     .progress = sizes->graph->progress,
 			     .dominators = dominators };
 	struct heap_error *error = find_tops(&tops);
@@ -393,7 +402,7 @@ static struct heap_error *make_small(struct heap_root_sizes *sizes,
 		error = heap_progress_report(tops.progress, "roots: tops", 0, 1);
 	if (!error)
 		error = connect_tops(&tops);
-	// The objects' own edges are only gone through in order from now on, and so is this.
+	// From now on these are only read in order.
 	heap_column_rest(tops.top_of);
 	heap_column_rest(snapshot->edge_first);
 	heap_column_rest(snapshot->edge_target);
@@ -435,7 +444,8 @@ struct heap_error *heap_root_sizes_create(const struct heap_graph *graph,
 	if (!sizes)
 		return heap_error_out_of_memory();
 	sizes->graph = graph;
-	error = make_small(sizes, dominators);
+	sizes->dominators = dominators;
+	error = condense(sizes, dominators);
 	if (!error)
 		error = find_pointed(sizes);
 	heap_column_wake(graph->snapshot->edge_first);
@@ -462,29 +472,104 @@ void heap_root_sizes_destroy(struct heap_root_sizes *sizes)
 
 // --- measuring ---------------------------------------------------------------
 
-// What only one group leads to: each component takes over who leads to it.
-static void measure_retained(const struct heap_root_sizes *sizes, const uint32_t *group,
-			     uint32_t *holder, struct heap_root_size *result)
+static void add_component(const struct component_size *component, uint64_t *bytes,
+			  uint64_t *objects)
 {
-	uint32_t roots = sizes->graph->snapshot->root_count;
+	*bytes += component->bytes;
+	*objects += component->objects;
+}
 
-	memset(holder, 0xff, ((size_t)sizes->components + 1) * sizeof(*holder));
-	for (uint32_t i = 0; i < roots; i++)
-		holder[sizes->component_of_root[i]] =
-			group[i] == HEAP_NO_GROUP ? SEVERAL : group[i];
+// Adds a component to the class of the groups that lead to it.
+static void add_to_class(const struct component_size *component, uint32_t set,
+			 struct heap_root_size *result, struct heap_joint_sizes *joint)
+{
+	uint32_t groups = joint->sets->groups;
+	struct heap_joint_size *class;
+
+	if (set == HEAP_NO_GROUP_SET)
+		return;
+	if (set < groups) {
+		add_component(component, &result[set].retained, &result[set].retained_objects);
+		return;
+	}
+	class = set == heap_group_sets_outside(joint->sets) ? &joint->outside
+		: set == heap_group_sets_many(joint->sets)  ? &joint->many
+							    : &joint->joints[set - groups - 2];
+	add_component(component, &class->retained, &class->retained_objects);
+}
+
+// Each component takes over who leads to it. @param holders  [components] gets sets of groups
+HEAP_MUST_CHECK
+static struct heap_error *find_holders(const struct heap_root_sizes *sizes, const uint32_t *group,
+				       struct heap_group_sets *sets, uint32_t *holders)
+{
+	memset(holders, 0xff, ((size_t)sizes->components + 1) * sizeof(*holders));
+	for (uint32_t i = 0; i < sizes->graph->snapshot->root_count; i++)
+		holders[sizes->component_of_root[i]] =
+			group[i] == HEAP_NO_GROUP ? heap_group_sets_outside(sets) : group[i];
 	for (uint32_t i = sizes->components; i-- > 0;) {
-		if (holder[i] == NOBODY)
+		if (holders[i] == HEAP_NO_GROUP_SET)
 			continue;
 		for (uint32_t j = sizes->first[i]; j < sizes->first[i + 1]; j++) {
-			uint32_t *other = &holder[sizes->targets[j]];
+			uint32_t *other = &holders[sizes->targets[j]];
 
-			*other = *other == NOBODY || *other == holder[i] ? holder[i] : SEVERAL;
-		}
-		if (holder[i] != SEVERAL) {
-			result[holder[i]].retained += sizes->component_sizes[i].bytes;
-			result[holder[i]].retained_objects += sizes->component_sizes[i].objects;
+			HEAP_TRY(heap_group_sets_unite(sets, *other, holders[i], other));
 		}
 	}
+	return NULL;
+}
+
+static int compare_joints(const void *left, const void *right)
+{
+	const struct heap_joint_size *a = left, *b = right;
+
+	if (a->retained != b->retained)
+		return a->retained > b->retained ? -1 : 1;
+	if (a->count != b->count)
+		return a->count < b->count ? -1 : 1;
+	for (uint32_t i = 0; i < a->count; i++) {
+		if (a->groups[i] != b->groups[i])
+			return a->groups[i] < b->groups[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+// Sorts objects into classes by the set of groups that lead to them.
+HEAP_MUST_CHECK
+static struct heap_error *measure_retained(const struct heap_root_sizes *sizes,
+					   const uint32_t *group, uint32_t *holders,
+					   struct heap_root_size *result,
+					   struct heap_joint_sizes *joint)
+{
+	struct heap_group_sets *sets = joint->sets;
+	size_t kept = 0;
+
+	HEAP_TRY(find_holders(sizes, group, sets, holders));
+	joint->joints = calloc(sets->sets.count + 1, sizeof(*joint->joints));
+	if (!joint->joints)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < sets->sets.count; i++) {
+		joint->joints[i].groups = sets->members.items + sets->sets.items[i].first;
+		joint->joints[i].count = sets->sets.items[i].count;
+	}
+	for (uint32_t i = 0; i < sizes->components; i++)
+		add_to_class(&sizes->component_sizes[i], holders[i], result, joint);
+	// Sets that have grown on the way to a component need not have kept one of their own.
+	for (size_t i = 0; i < sets->sets.count; i++) {
+		if (joint->joints[i].retained_objects > 0)
+			joint->joints[kept++] = joint->joints[i];
+	}
+	joint->count = kept;
+	qsort(joint->joints, kept, sizeof(*joint->joints), compare_joints);
+	return NULL;
+}
+
+void heap_joint_sizes_deinit(struct heap_joint_sizes *joint)
+{
+	free(joint->joints);
+	if (joint->sets)
+		heap_group_sets_deinit(joint->sets);
+	free(joint->sets);
 }
 
 static void add_reach(uint64_t groups, const struct component_size *component,
@@ -551,7 +636,9 @@ static struct heap_error *measure_exclusive(const struct heap_root_sizes *sizes,
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
-		if (!heap_bit_get(sizes->pointed, edge->target))
+		if (!heap_bit_get(sizes->pointed, edge->target) &&
+		    heap_root_edge_level(sizes->graph, edge) ==
+			    heap_dominators_level(sizes->dominators, edge->target))
 			held[count++] = (struct held){ edge->target, group[edge->root] };
 	}
 	qsort(held, count, sizeof(*held), compare_held);
@@ -568,22 +655,29 @@ static struct heap_error *measure_exclusive(const struct heap_root_sizes *sizes,
 
 struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *sizes,
 					   const uint32_t *group, uint32_t count,
-					   struct heap_root_size *result)
+					   struct heap_root_size *result,
+					   struct heap_joint_sizes *joint)
 {
+	__attribute__((cleanup(heap_joint_sizes_deinit))) struct heap_joint_sizes found = { 0 };
 	CLEANUP_COLUMN uint64_t *reached = NULL;
-	struct heap_error *error =
-		heap_column_create((size_t)sizes->components + 1, sizeof(*reached), &reached);
 
-	if (error)
-		return error;
+	found.sets = calloc(1, sizeof(*found.sets));
+	if (!found.sets)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_group_sets_init(found.sets, count, joint ? HEAP_JOINT_MOST : 1));
+	HEAP_TRY(heap_column_create((size_t)sizes->components + 1, sizeof(*reached), &reached));
 	memset(result, 0, count * sizeof(*result));
 	// The same memory serves both.
-	measure_retained(sizes, group, (uint32_t *)reached, result);
-	for (uint32_t i = 0; !error && i < count; i += BATCH) {
-		error = heap_progress_report(sizes->graph->progress, "roots: what they reach", i,
-					     count);
-		if (!error)
-			measure_reach(sizes, group, i, reached, result);
+	HEAP_TRY(measure_retained(sizes, group, (uint32_t *)reached, result, &found));
+	for (uint32_t i = 0; i < count; i += BATCH) {
+		HEAP_TRY(heap_progress_report(sizes->graph->progress, "roots: what they reach", i,
+					      count));
+		measure_reach(sizes, group, i, reached, result);
 	}
-	return error ? error : measure_exclusive(sizes, group, result);
+	HEAP_TRY(measure_exclusive(sizes, group, result));
+	if (joint) {
+		*joint = found;
+		found = (struct heap_joint_sizes){ 0 };
+	}
+	return NULL;
 }

@@ -3,38 +3,67 @@
 #define HEAP_ROOT_SIZES_H
 
 /**
- * What roots hold, one by one or in groups (all of a file, of a thread, of a frame): what they
- * reach, what they alone reach, and what nobody else points to.
+ * How much roots hold, one by one or in groups (all of a file, of a thread, of a frame): what they
+ * reach, what they alone reach, what several of them reach together, and what nobody else points
+ * to.
  *
- *	f ──▶ a ──▶ c ◀── b ◀── g        f reaches a, c, retains a, shares c;
+ *	f ──▶ a ──▶ c ◀── b ◀── g        f reaches a, c, retains a, and retains c together with g;
  *	                                 f and g, as one group, retain all
  *
  * To search from each root would take as many searches as there are roots. Instead the graph is
- * made small first: whatever one object or root dominates is one with it, and so is whatever
- * points at each other in circles. What is left has no circles; one pass over it says for
- * all groups what each alone reaches, and one pass per 64 groups what each reaches.
+ * condensed first: an object or root becomes one node with all that it dominates, and with the
+ * other nodes of its cycles. The condensed graph is acyclic: one pass over it finds the set of
+ * groups that reach each node, and one pass per 64 groups how much each group reaches.
+ *
+ * The smallest set of groups without which an object would be free is the set of all that reach
+ * it. So objects fall into classes by that set, and the classes add up to all that is reachable:
+ * what each group retains, what each set of several groups retains, and the rest, which more than
+ * HEAP_JOINT_MOST groups reach, or a root of no group.
+ *
+ * Only pointers from an object's own level of roots count (enum heap_root_level).
  */
 
 #include "lib/graph/dominators.h"
 
 struct heap_root_sizes;
 
-/** A group of roots that is none: they hold, but nobody asks how much. */
+/** The group of roots that belong to none: they hold, but their sizes are not asked for. */
 #define HEAP_NO_GROUP UINT32_MAX
 
 struct heap_root_size {
-	uint64_t reachable;         /**< bytes that the group's roots lead to */
-	uint64_t reachable_objects; /**< and how many objects they are */
-	uint64_t retained;          /**< of which no root outside the group leads to */
+	uint64_t reachable; /**< bytes that the group's roots lead to */
+	uint64_t reachable_objects;
+	uint64_t retained; /**< bytes that no root outside the group leads to */
 	uint64_t retained_objects;
 	uint64_t exclusive; /**< bytes of objects that only the group's roots point to */
+};
+
+enum {
+	HEAP_JOINT_MOST = 8, /**< groups that retain something together */
+};
+
+/** What several groups retain together: all of them lead to it, and no other root. */
+struct heap_joint_size {
+	const uint32_t *groups; /**< [count] ascending; NULL for a rest */
+	uint32_t count;
+	uint64_t retained; /**< bytes */
+	uint64_t retained_objects;
+};
+
+struct heap_joint_sizes {
+	struct heap_joint_size *joints; /**< [count] by bytes, the most first */
+	size_t count;
+	struct heap_joint_size many;    /**< reached by more groups than HEAP_JOINT_MOST */
+	struct heap_joint_size outside; /**< reached by roots of no group */
+	struct heap_group_sets *sets;   /**< private */
 };
 
 /**
  * Linear in objects and edges; 4 bytes per object while it works, and, for what is held by
  * several roots, 16 bytes per object and 4 per edge.
  *
- * @param graph  whose snapshot has SIZE; must outlive the holdings
+ * @param graph       whose snapshot has SIZE; must outlive the result
+ * @param dominators  of the graph; must outlive the result
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_root_sizes_create(const struct heap_graph *graph,
@@ -45,12 +74,20 @@ struct heap_error *heap_root_sizes_create(const struct heap_graph *graph,
 void heap_root_sizes_destroy(struct heap_root_sizes *holdings);
 
 /**
+ * One pass over the condensed graph per 64 groups, and one for all; that one takes O(k) for each
+ * edge, if k is HEAP_JOINT_MOST, and for each distinct set (a million at most) 4 k + 16
+ * bytes. 8 bytes per node of the condensed graph while it works.
+ *
  * @param group   [roots] below @p count, or HEAP_NO_GROUP
  * @param result  [count]
+ * @param joint   freed by heap_joint_sizes_deinit(); or NULL
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *holdings,
+struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *sizes,
 					   const uint32_t *group, uint32_t count,
-					   struct heap_root_size *result);
+					   struct heap_root_size *result,
+					   struct heap_joint_sizes *joint);
+
+void heap_joint_sizes_deinit(struct heap_joint_sizes *joint);
 
 #endif

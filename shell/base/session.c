@@ -190,7 +190,7 @@ struct heap_error *session_dominators(struct session *session)
 
 	if (!dominators)
 		return heap_error_out_of_memory();
-	error = heap_dominators_load(dominators, session->snapshot);
+	error = heap_dominators_load(dominators, session->snapshot, false);
 	if (!error) {
 		session->dominators = keep(dominators);
 		return NULL;
@@ -201,7 +201,7 @@ struct heap_error *session_dominators(struct session *session)
 		error = heap_dominators_init(dominators, session->graph);
 	if (error)
 		return error;
-	heap_error_destroy(heap_dominators_store(dominators, session->snapshot));
+	heap_error_destroy(heap_dominators_store(dominators, session->snapshot, false));
 	session->dominators = keep(dominators);
 	return NULL;
 }

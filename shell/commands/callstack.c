@@ -83,7 +83,7 @@ static struct heap_error *measure(struct session *session, enum part part, uint3
 		return error;
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
 		group[i] = group_of(snapshot, i, part);
-	error = heap_root_sizes_measure(sizes, group, count, measured);
+	error = heap_root_sizes_measure(sizes, group, count, measured, NULL);
 	*result = measured;
 	return error;
 }

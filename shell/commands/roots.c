@@ -237,7 +237,7 @@ static struct heap_error *measure_groups(struct asked *asked)
 	if (!error && !results)
 		error = heap_error_out_of_memory();
 	if (!error)
-		error = heap_root_sizes_measure(sizes, asked->group, asked->count, results);
+		error = heap_root_sizes_measure(sizes, asked->group, asked->count, results, NULL);
 	for (uint32_t i = 0; !error && i < asked->count; i++)
 		asked->groups[i].holding = results[i];
 	return error;

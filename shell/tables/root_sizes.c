@@ -31,7 +31,7 @@ static struct heap_error *measure(struct session *session, struct heap_root_size
 	for (heap_root_id i = 0; i < session->snapshot->root_count; i++)
 		group[i] = i;
 	*result = measured;
-	return heap_root_sizes_measure(sizes, group, session->snapshot->root_count, measured);
+	return heap_root_sizes_measure(sizes, group, session->snapshot->root_count, measured, NULL);
 }
 
 struct heap_error *root_sizes_measure(struct session *session, uint64_t minimum, size_t limit,

@@ -136,7 +136,7 @@ is_text $file, 'retained popular', <<'END';
 struct table at 0x5f00400: own 24 B, retained 284 B, held by the global variable popular (cache.c:50, libutility.so)
 END
 is_text $file, 'retained 5f01100', <<'END';
-struct node at 0x5f01100: own 16 B, retained 32 B, held by several roots
+struct node at 0x5f01100: own 16 B, retained 32 B, held by the local variable ring of serve (app.c:29), thread 4242
 END
 is_text $file, 'retained 5f00100', <<'END';
 struct date at 0x5f00100: own 12 B, retained 12 B, held by struct utility at 0x5f00200
@@ -225,13 +225,13 @@ is_text $file, 'roots', <<'END';
    4.0 KiB    4.0 KiB       48 B    4.0 KiB   85.2  the global variable vector (app.c:7, app)
      284 B      301 B       17 B       24 B    5.9  the global variable popular (cache.c:50, libutility.so)
      152 B      217 B       65 B      152 B    3.2  the global variable sample (app.c:6, app)
-      48 B       80 B       32 B       48 B    1.0  the register rbx in serve, thread 4242
-      32 B       49 B       17 B       32 B    0.7  unnamed data of app
+      48 B       48 B        0 B       48 B    1.0  the register rbx in serve, thread 4242
+      32 B       32 B        0 B        0 B    0.7  the local variable ring of serve (app.c:29), thread 4242
+      32 B       32 B        0 B       32 B    0.7  unnamed data of app
       24 B       24 B        0 B       24 B    0.5  the stack of main, thread 4242
       13 B       13 B        0 B       13 B    0.3  the global variable greeting (app)
        0 B       48 B       48 B        0 B    0.0  the global variable list (app.c:5, app)
        0 B       32 B       32 B        0 B    0.0  the global variable first (app.c:9, app)
-       0 B       32 B       32 B        0 B    0.0  the local variable ring of serve (app.c:29), thread 4242
        0 B       16 B       16 B        0 B    0.0  the thread-local variable mine (app.c:10, app), thread 4243
 END
 is_text $file, 'roots --limit 1', <<'END';
@@ -245,11 +245,11 @@ is_text $file, 'roots --min 250', <<'END';
 END
 is_text $file, 'roots --by kind', <<'END';
   retained  reachable     shared  exclusive      %  kind
-   4.5 KiB    4.5 KiB       33 B    4.2 KiB   95.2  global variables
-      48 B       80 B       32 B       48 B    1.0  registers
-      32 B       49 B       17 B       32 B    0.7  unnamed data of modules
+   4.5 KiB    4.5 KiB       16 B    4.2 KiB   95.5  global variables
+      48 B       48 B        0 B       48 B    1.0  registers
+      32 B       32 B        0 B        0 B    0.7  local variables
+      32 B       32 B        0 B       32 B    0.7  unnamed data of modules
       24 B       24 B        0 B       24 B    0.5  words of stacks
-       0 B       32 B       32 B        0 B    0.0  local variables
        0 B       16 B       16 B        0 B    0.0  thread-local variables
 END
 is_text $file, 'roots --by thread', <<'END';
@@ -277,7 +277,7 @@ is_text $file, 'roots --globals --by file', <<'END';
   retained  reachable     shared  exclusive      %  file
    4.2 KiB    4.2 KiB       17 B    4.1 KiB   89.3  app.c
      284 B      301 B       17 B       24 B    5.9  cache.c
-      45 B       62 B       17 B       45 B    0.9  (no file)
+      45 B       45 B        0 B       45 B    0.9  (no file)
 END
 is_text $file, 'shared &popular &sample', <<'END';
         17 B  1 object that both lead to
@@ -300,7 +300,7 @@ END
 is_text $file, 'callstack --reachable', <<'END';
 thread 4242 (app), reaches 104 B, 104 B of it alone
   #0   serve (app.c:30), reaches 80 B, 80 B of it alone
-        ring: struct node * = struct node at 0x5f01100, reaches 32 B, 0 B of it alone
+        ring: struct node * = struct node at 0x5f01100, reaches 32 B, 32 B of it alone
   #1   main (app.c:44), reaches 24 B, 24 B of it alone
 thread 4243 (worker), reaches 16 B, 0 B of it alone
   #0   poll+0x10 (libutility.so)

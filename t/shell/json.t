@@ -89,7 +89,7 @@ is_deeply [map { $_->{kind}, $_->{bytes}, $_->{members}, $_->{held_by_object}, $
 says { both => { objects => 1, bytes => 17 }, first => { objects => 4, bytes => 284 },
     second => { objects => 4, bytes => 200 } } => qw(shared &popular &sample);
 is_deeply [map { $_->{kind}, $_->{retained} } @{ Sample::json($file, qw(roots --by kind --limit 1)) }],
-    ['global variables', 4577], 'roots --by kind';
+    ['global variables', 4594], 'roots --by kind';
 my $tree = Sample::json($file, qw(dominators --depth 2 popular));
 is_deeply [@$tree{qw(retained own)}], [284, 24], 'dominators';
 is_deeply [@{ $tree->{dominates}[0] }{qw(retained own)}], [260, 224], 'dominators: below';

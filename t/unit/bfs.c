@@ -95,7 +95,7 @@ static void check_bfs(struct heap_snapshot *model, bool starts_only, bool typed_
 	// Then by all pointers, from all of them on: the first level is wide.
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		expected[i] = expected[i] == UINT32_MAX ? UINT32_MAX : 0;
-	heap_bfs_continue(&bfs);
+	heap_bfs_continue(&bfs, NULL);
 	assert_null(heap_bfs_run(&bfs, &(struct heap_bfs_options){ .distance = NULL }));
 	find_distances(model, false, false, expected);
 	for (uint32_t i = 0; i < OBJECTS; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Dominators and retained sizes, against their definition: a node dominates what can no longer
-// be reached once it is taken away.
+// be reached once it is taken away, by pointers that count.
 #include "t/unit/unit.h"
 
 #include "lib/base/column.h"
@@ -16,15 +16,17 @@ enum {
 
 // lost[node][object]: the object goes when the node goes.
 static uint8_t lost[MAX_NODES][MAX_OBJECTS];
-static uint8_t reached[MAX_OBJECTS];
+static uint8_t reached[MAX_OBJECTS], levels[MAX_OBJECTS];
 
-static void find_lost(const struct heap_snapshot *model)
+static void find_lost(const struct heap_snapshot *model, bool is_conservative)
 {
 	model_reach(model, MODEL_NO_LIMITS, reached);
+	model_find_levels(model, levels);
 	for (uint32_t node = 0; node < model->object_count + model->root_count; node++) {
 		struct model_limits limits = MODEL_NO_LIMITS;
 
 		limits.without = node;
+		limits.levels = is_conservative ? NULL : levels;
 		model_reach(model, limits, lost[node]);
 		for (uint32_t i = 0; i < model->object_count; i++)
 			lost[node][i] = reached[i] && !lost[node][i];
@@ -49,11 +51,12 @@ static void check_nearest(const struct heap_snapshot *model,
 	assert_int_equal(found, expected);
 }
 
-static void check(const struct heap_snapshot *model, const struct heap_dominators *dominators)
+static void check(const struct heap_snapshot *model, const struct heap_dominators *dominators,
+		  bool is_conservative)
 {
 	assert_int_equal(dominators->objects, model->object_count);
 	assert_int_equal(dominators->roots, model->root_count);
-	find_lost(model);
+	find_lost(model, is_conservative);
 	for (uint32_t node = 0; node < model->object_count + model->root_count; node++) {
 		uint64_t bytes = 0;
 
@@ -62,7 +65,10 @@ static void check(const struct heap_snapshot *model, const struct heap_dominator
 		assert_int_equal(dominators->retained[node], bytes);
 		if (node < model->object_count)
 			check_nearest(model, dominators, node);
-		else
+		if (node < model->object_count && reached[node])
+			assert_int_equal(heap_dominators_level(dominators, node),
+					 is_conservative ? 0 : levels[node]);
+		if (node >= model->object_count)
 			assert_int_equal(dominators->nearest[node], HEAP_NO_NODE);
 	}
 }
@@ -78,8 +84,9 @@ static void random_graphs_have_the_dominators_of_the_definition(void **state)
 
 		struct heap_graph *graph = model_graph(&model);
 
+		graph->is_conservative = i % 3 == 0;
 		assert_null(heap_dominators_init(&dominators, graph));
-		check(&model, &dominators);
+		check(&model, &dominators, graph->is_conservative);
 		heap_dominators_deinit(&dominators);
 		heap_graph_destroy(graph);
 		model_deinit(&model);
@@ -450,6 +457,50 @@ static void work_that_is_stopped_ends_with_an_error(void **state)
 	model_deinit(&model);
 }
 
+// A stale word of a stack points to the head of a list, and another one to something that nothing
+// else holds.
+static void a_word_of_a_stack_takes_nothing_from_a_variable(void **state)
+{
+	enum {
+		HEAD,
+		NEXT,
+		ALONE,
+		OBJECTS,
+		VARIABLE = OBJECTS,
+		WORD
+	};
+	static const struct model_edge edges[] = { { HEAD, NEXT, 0, 0 }, { ALONE, NEXT, 0, 0 } };
+	static const heap_node_id nearest[] = { VARIABLE, HEAD, WORD, HEAP_NO_NODE, HEAP_NO_NODE };
+	// Sizes are 1, 2, 3.
+	static const uint64_t retained[] = { 3, 2, 3, 3, 3 };
+	struct heap_snapshot model;
+	struct heap_dominators dominators;
+
+	(void)state;
+	model_init(&model, OBJECTS, 2, 2, 3);
+	model_set_edges(&model, edges);
+	model.roots[1].kind = HEAP_ROOT_STACK;
+	model.root_edges[0] = (struct heap_root_edge){ .root = 0, .target = HEAD };
+	model.root_edges[1] = (struct heap_root_edge){ .root = 1, .target = HEAD };
+	model.root_edges[2] = (struct heap_root_edge){ .root = 1, .target = ALONE };
+
+	struct heap_graph *graph = model_graph(&model);
+
+	assert_null(heap_dominators_init(&dominators, graph));
+	assert_memory_equal(dominators.nearest, nearest, sizeof(nearest));
+	assert_memory_equal(dominators.retained, retained, sizeof(retained));
+	assert_int_equal(heap_dominators_level(&dominators, HEAD), HEAP_LEVEL_VARIABLE);
+	assert_int_equal(heap_dominators_level(&dominators, ALONE), HEAP_LEVEL_WORD);
+	heap_dominators_deinit(&dominators);
+	graph->is_conservative = true;
+	assert_null(heap_dominators_init(&dominators, graph));
+	assert_int_equal(dominators.nearest[HEAD], HEAP_NO_NODE);
+	assert_int_equal(dominators.retained[VARIABLE], 0);
+	heap_dominators_deinit(&dominators);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+}
+
 static void sizes_may_be_huge(void **state)
 {
 	static const struct model_edge edge = { 0, 1, 0, 0 };
@@ -494,6 +545,7 @@ static void nothing_is_no_trouble(void **state)
 
 UNIT_TESTS("dominators", cmocka_unit_test(random_graphs_have_the_dominators_of_the_definition),
 	   cmocka_unit_test(the_picture_is_right),
+	   cmocka_unit_test(a_word_of_a_stack_takes_nothing_from_a_variable),
 	   cmocka_unit_test(a_long_list_held_at_both_ends_retains_nothing_together),
 	   cmocka_unit_test(in_a_long_list_held_at_its_head_each_node_retains_the_rest),
 	   cmocka_unit_test(many_nodes_have_the_dominators_that_another_method_finds),

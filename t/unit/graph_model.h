@@ -135,12 +135,26 @@ static inline bool model_is_start(uint32_t interior, uint8_t flags)
 }
 
 struct model_limits {
-	bool starts_only; /**< by pointers to starts alone */
-	uint32_t without; /**< not through this node: object, or objects + root; UINT32_MAX */
-	uint32_t root;    /**< from this root alone; UINT32_MAX: from all */
+	bool starts_only;      /**< by pointers to starts alone */
+	const uint8_t *levels; /**< [objects] by pointers of an object's own level; NULL: by all */
+	uint32_t without;      /**< not through this node: object, or objects + root; UINT32_MAX */
+	uint32_t root;         /**< from this root alone; UINT32_MAX: from all */
 };
 
 #define MODEL_NO_LIMITS ((struct model_limits){ .without = UINT32_MAX, .root = UINT32_MAX })
+
+/** A root edge's level as lib/graph/graph.h tells it. */
+static inline uint8_t model_edge_level(const struct heap_snapshot *model,
+				       const struct heap_root_edge *edge)
+{
+	uint8_t kind = model->roots[edge->root].kind;
+
+	if (kind == HEAP_ROOT_REGISTER || kind == HEAP_ROOT_STACK || kind == HEAP_ROOT_MAPPING)
+		return 2;
+	if (kind == HEAP_ROOT_SEGMENT)
+		return 1;
+	return edge->interior && !(edge->flags & HEAP_EDGE_TYPED) ? 1 : 0;
+}
 
 /** Marks in reached[objects] whatever can be reached within limits. */
 static inline void model_reach(const struct heap_snapshot *model, struct model_limits limits,
@@ -155,6 +169,8 @@ static inline void model_reach(const struct heap_snapshot *model, struct model_l
 		if ((limits.starts_only && !model_is_start(edge->interior, edge->flags)) ||
 		    model->object_count + edge->root == limits.without ||
 		    edge->target == limits.without || reached[edge->target] ||
+		    (limits.levels &&
+		     limits.levels[edge->target] != model_edge_level(model, edge)) ||
 		    (limits.root != UINT32_MAX && limits.root != edge->root))
 			continue;
 		reached[edge->target] = 1;
@@ -169,10 +185,39 @@ static inline void model_reach(const struct heap_snapshot *model, struct model_l
 
 			if ((limits.starts_only &&
 			     !model_is_start(model->edge_interior[i], model->edge_flags[i])) ||
+			    (limits.levels && limits.levels[object] != limits.levels[target]) ||
 			    target == limits.without || reached[target])
 				continue;
 			reached[target] = 1;
 			pending[count++] = target;
+		}
+	}
+}
+
+/** The surest level of root edges that reach each object; UINT8_MAX: none does. */
+static inline void model_find_levels(const struct heap_snapshot *model, uint8_t *levels)
+{
+	memset(levels, UINT8_MAX, model->object_count);
+	for (uint8_t level = 0; level < HEAP_LEVELS; level++) {
+		bool changed = true;
+
+		for (uint64_t i = 0; i < model->root_edge_count; i++) {
+			const struct heap_root_edge *edge = &model->root_edges[i];
+
+			if (levels[edge->target] > level && model_edge_level(model, edge) == level)
+				levels[edge->target] = level;
+		}
+		while (changed) {
+			changed = false;
+			for (uint32_t i = 0; i < model->object_count; i++) {
+				for (uint32_t j = model->edge_first[i];
+				     levels[i] == level && j < model->edge_first[i + 1]; j++) {
+					if (levels[model->edge_target[j]] > level) {
+						levels[model->edge_target[j]] = level;
+						changed = true;
+					}
+				}
+			}
 		}
 	}
 }

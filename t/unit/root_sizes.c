@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What groups of roots hold: random graphs against a search for each group.
+// What groups of roots hold, alone and together: random graphs against a search for each group.
 #include "t/unit/unit.h"
 
 #include "lib/graph/root_sizes.h"
@@ -11,10 +11,14 @@ enum {
 };
 
 static uint8_t reached[MAX_GROUPS + 1][MAX_OBJECTS];
+static uint8_t levels[MAX_OBJECTS];
 
-// What the roots of one group reach; those of no group are the last one.
-static void find_reached(const struct heap_snapshot *model, const uint32_t *group, uint32_t groups)
+// What the roots of one group reach by pointers that count; those of no group are the last one.
+static void find_reached(const struct heap_graph *graph, const uint32_t *group, uint32_t groups)
 {
+	const struct heap_snapshot *model = graph->snapshot;
+
+	model_find_levels(model, levels);
 	for (uint32_t i = 0; i <= groups; i++) {
 		uint8_t one[MAX_OBJECTS];
 
@@ -25,6 +29,7 @@ static void find_reached(const struct heap_snapshot *model, const uint32_t *grou
 			if (group[root] != (i < groups ? i : HEAP_NO_GROUP))
 				continue;
 			limits.root = root;
+			limits.levels = graph->is_conservative ? NULL : levels;
 			model_reach(model, limits, one);
 			for (uint32_t j = 0; j < model->object_count; j++)
 				reached[i][j] |= one[j];
@@ -42,15 +47,17 @@ static bool is_pointed_to(const struct heap_snapshot *model, uint32_t object)
 }
 
 // Whether roots of this group point to an object, and nothing else.
-static bool is_exclusive(const struct heap_snapshot *model, const uint32_t *group, uint32_t of,
+static bool is_exclusive(const struct heap_graph *graph, const uint32_t *group, uint32_t of,
 			 uint32_t object)
 {
+	const struct heap_snapshot *model = graph->snapshot;
 	bool found = false;
 
 	for (uint64_t i = 0; i < model->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &model->root_edges[i];
 
-		if (edge->target != object)
+		if (edge->target != object ||
+		    (!graph->is_conservative && model_edge_level(model, edge) != levels[object]))
 			continue;
 		if (group[edge->root] != of)
 			return false;
@@ -59,9 +66,10 @@ static bool is_exclusive(const struct heap_snapshot *model, const uint32_t *grou
 	return found && !is_pointed_to(model, object);
 }
 
-static struct heap_root_size expect(const struct heap_snapshot *model, const uint32_t *group,
+static struct heap_root_size expect(const struct heap_graph *graph, const uint32_t *group,
 				    uint32_t groups, uint32_t of)
 {
+	const struct heap_snapshot *model = graph->snapshot;
 	struct heap_root_size holding = { 0 };
 
 	for (uint32_t i = 0; i < model->object_count; i++) {
@@ -75,20 +83,83 @@ static struct heap_root_size expect(const struct heap_snapshot *model, const uin
 		holding.reachable += model->size[i];
 		holding.retained_objects += holders == 1;
 		holding.retained += holders == 1 ? model->size[i] : 0;
-		holding.exclusive += is_exclusive(model, group, of, i) ? model->size[i] : 0;
+		holding.exclusive += is_exclusive(graph, group, of, i) ? model->size[i] : 0;
 	}
 	return holding;
 }
 
-static void check_groups(const struct heap_root_sizes *sizes, const struct heap_snapshot *model,
+// The class of an object: all groups that reach it. @return how many, or UINT32_MAX if one of them
+// is of roots of no group
+static uint32_t find_class(uint32_t object, uint32_t groups, uint32_t *class)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < groups; i++) {
+		if (reached[i][object])
+			class[count++] = i;
+	}
+	return reached[groups][object] ? UINT32_MAX : count;
+}
+
+// Takes what is expected away from what was found: nothing must be left.
+static void take_away(struct heap_joint_size *joint, uint64_t bytes)
+{
+	assert_true(joint->retained >= bytes && joint->retained_objects > 0);
+	joint->retained -= bytes;
+	joint->retained_objects--;
+}
+
+static struct heap_joint_size *find_joint(const struct heap_joint_sizes *joint,
+					  const uint32_t *class, uint32_t count)
+{
+	struct heap_joint_size *found = NULL;
+
+	for (size_t i = 0; i < joint->count; i++) {
+		if (joint->joints[i].count != count ||
+		    memcmp(joint->joints[i].groups, class, count * sizeof(*class)) != 0)
+			continue;
+		assert_null(found);
+		found = &joint->joints[i];
+	}
+	assert_non_null(found);
+	return found;
+}
+
+static void check_joints(const struct heap_snapshot *model, struct heap_joint_sizes *joint,
+			 uint32_t groups)
+{
+	for (size_t i = 1; i < joint->count; i++)
+		assert_true(joint->joints[i].retained <= joint->joints[i - 1].retained);
+	for (uint32_t i = 0; i < model->object_count; i++) {
+		uint32_t class[MAX_GROUPS], count = find_class(i, groups, class);
+
+		if (count == UINT32_MAX)
+			take_away(&joint->outside, model->size[i]);
+		else if (count > HEAP_JOINT_MOST)
+			take_away(&joint->many, model->size[i]);
+		else if (count > 1)
+			take_away(find_joint(joint, class, count), model->size[i]);
+	}
+	for (size_t i = 0; i < joint->count; i++)
+		assert_int_equal(joint->joints[i].retained_objects, 0);
+	assert_int_equal(joint->many.retained_objects, 0);
+	assert_int_equal(joint->outside.retained_objects, 0);
+}
+
+static void check_groups(const struct heap_root_sizes *sizes, const struct heap_graph *graph,
 			 const uint32_t *group, uint32_t groups)
 {
-	struct heap_root_size found[MAX_GROUPS];
+	struct heap_root_size found[MAX_GROUPS], alone[MAX_GROUPS];
+	struct heap_joint_sizes joint;
 
-	find_reached(model, group, groups);
-	assert_null(heap_root_sizes_measure(sizes, group, groups, found));
+	find_reached(graph, group, groups);
+	assert_null(heap_root_sizes_measure(sizes, group, groups, alone, NULL));
+	assert_null(heap_root_sizes_measure(sizes, group, groups, found, &joint));
+	assert_memory_equal(found, alone, groups * sizeof(*found));
+	check_joints(graph->snapshot, &joint, groups);
+	heap_joint_sizes_deinit(&joint);
 	for (uint32_t i = 0; i < groups; i++) {
-		struct heap_root_size expected = expect(model, group, groups, i);
+		struct heap_root_size expected = expect(graph, group, groups, i);
 
 		assert_int_equal(found[i].reachable, expected.reachable);
 		assert_int_equal(found[i].reachable_objects, expected.reachable_objects);
@@ -110,10 +181,11 @@ static void check_model(struct heap_snapshot *model)
 		alone[i] = i;
 		grouped[i] = random_below(5) ? random_below(groups) : HEAP_NO_GROUP;
 	}
+	graph->is_conservative = random_below(3) == 0;
 	assert_null(heap_dominators_init(&dominators, graph));
 	assert_null(heap_root_sizes_create(graph, &dominators, &sizes));
-	check_groups(sizes, model, alone, model->root_count);
-	check_groups(sizes, model, grouped, groups);
+	check_groups(sizes, graph, alone, model->root_count);
+	check_groups(sizes, graph, grouped, groups);
 	heap_root_sizes_destroy(sizes);
 	heap_dominators_deinit(&dominators);
 	heap_graph_destroy(graph);
