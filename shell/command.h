@@ -49,7 +49,6 @@ struct command {
 	/** argv[0] is the name; argv[argc] is NULL. */
 	enum command_status (*run)(struct session *session, int argc, char **argv);
 	unsigned words;    /**< enum command_words, or'ed */
-	bool is_table;     /**< on a terminal its lines end where that does */
 	bool keeps_answer; /**< objects keep their numbers, and its own come behind */
 };
 

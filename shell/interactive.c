@@ -139,6 +139,7 @@ int interactive_run(struct session *session)
 	rl_readline_name = "heapsh";
 	complete_begin(session);
 	rl_catch_signals = 0;
+	rl_change_environment = 0; // COLUMNS is the user's word
 	rl_signal_event_hook = look_at_interrupt;
 	rl_getc_function = read_key;
 	sigaction(SIGINT, &action, NULL);

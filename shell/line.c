@@ -137,11 +137,9 @@ static FILE *open_target(const struct line *line)
 // What a pager shows; one program is enough where the line has one of its own.
 static enum command_status run_to_pager(struct session *session, struct line *line)
 {
-	const struct command *command = command_find(line->words[0]);
 	FILE *terminal = output_redirect(session->output, stdout, session->colours);
 	struct pager *pager;
-	FILE *stream = pager_open(
-		terminal, command && command->is_table && !output_is_json(session->output), &pager);
+	FILE *stream = pager_open(terminal, &pager);
 	enum command_status status;
 
 	if (!stream)
@@ -150,6 +148,7 @@ static enum command_status run_to_pager(struct session *session, struct line *li
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 
 	output_redirect(session->output, stream, session->colours);
+	output_set_columns(session->output, pager_columns(pager));
 	session->paged = false;
 	status = command_run(session, line->count, line->words);
 	session->paged = true;

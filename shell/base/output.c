@@ -4,9 +4,12 @@
 #include "lib/base/escape.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 enum {
 	MAX_DEPTH = 1024, // of JSON; `identify` nests two levels for each of its own
@@ -21,6 +24,8 @@ struct output {
 	bool has_members[MAX_DEPTH + 1];
 	void (*prepare)(void *context);
 	void *context;
+	unsigned columns; // that it was told; 0: none
+	uint32_t dropped_columns;
 };
 
 static const char *const sequences[] = {
@@ -60,6 +65,7 @@ FILE *output_redirect(struct output *output, FILE *stream, bool colours)
 
 	output->stream = stream;
 	output->colours = colours;
+	output->columns = 0;
 	return before;
 }
 
@@ -90,7 +96,62 @@ bool output_finish(struct output *output)
 	if (output->mode == OUTPUT_JSON && output->has_members[0])
 		fputc('\n', output->stream);
 	output->has_members[0] = false;
+	output->dropped_columns = 0;
 	return fflush(output->stream) == 0 && !ferror(output->stream);
+}
+
+char *output_format_text(const struct output *output, const char *format, va_list arguments)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = output->mode == OUTPUT_TEXT ? open_memstream(&text, &size) : NULL;
+
+	if (!stream)
+		return NULL;
+	heap_vprint(stream, output->colours ? sequences : NULL, format, arguments);
+	if (fclose(stream) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+void output_bytes(struct output *output, const char *bytes, size_t size)
+{
+	if (output->mode != OUTPUT_TEXT)
+		return;
+	prepare_stream(output);
+	fwrite(bytes, 1, size, output->stream);
+}
+
+unsigned output_terminal_columns(FILE *terminal)
+{
+	const char *told = getenv("COLUMNS");
+	unsigned long columns = told ? strtoul(told, NULL, 10) : 0;
+	struct winsize size = { 0 };
+
+	if (columns > 0 && columns <= USHRT_MAX)
+		return (unsigned)columns;
+	return ioctl(fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+										  : 80;
+}
+
+unsigned output_columns(const struct output *output)
+{
+	int descriptor = fileno(output->stream);
+
+	if (output->columns > 0)
+		return output->columns;
+	return descriptor >= 0 && isatty(descriptor) ? output_terminal_columns(output->stream) : 0;
+}
+
+void output_set_columns(struct output *output, unsigned columns)
+{
+	output->columns = columns;
+}
+
+uint32_t *output_dropped_columns(struct output *output)
+{
+	return &output->dropped_columns;
 }
 
 void output_text(struct output *output, const char *format, ...)

@@ -63,6 +63,29 @@ bool output_finish(struct output *output);
 __attribute__((format(printf, 2, 3))) void output_text(struct output *output, const char *format,
 						       ...);
 
+/**
+ * The text that output_text() would write, for tables (shell/base/table.h). malloc'd; NULL in JSON
+ * mode, or if memory is short.
+ */
+__attribute__((format(printf, 2, 0))) char *output_format_text(const struct output *output,
+							       const char *format,
+							       va_list arguments);
+
+/** Writes text that is escaped already, in text mode. */
+void output_bytes(struct output *output, const char *bytes, size_t size);
+
+/** Columns of the terminal that it goes to; 0: it goes to none, and lines may have any length. */
+unsigned output_columns(const struct output *output);
+
+/** Says so for a stream that is no terminal itself, up to the next output_redirect(). */
+void output_set_columns(struct output *output, unsigned columns);
+
+/** Columns of a terminal: what COLUMNS says, else the terminal; 80 if neither knows. */
+unsigned output_terminal_columns(FILE *terminal);
+
+/** The columns that the present table leaves out, a bit for each; for shell/base/table.c. */
+uint32_t *output_dropped_columns(struct output *output);
+
 /** Text of our own, which may have several lines, and tabs. */
 void output_lines(struct output *output, const char *text);
 

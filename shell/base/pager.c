@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/base/pager.h"
 
+#include "shell/base/output.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-enum {
-	MIN_COLUMNS = 40, // narrower ones are not cut to
-};
 
 struct bytes {
 	char *bytes; // [size]
@@ -24,7 +22,6 @@ struct pager {
 	struct bytes line; // the one that is being written
 	unsigned rows, columns;
 	unsigned row; // on the screen
-	bool cut;
 };
 
 static bool is_on_path(const char *program)
@@ -123,50 +120,15 @@ static unsigned width_of(const struct bytes *line)
 	return width;
 }
 
-// Passes a line without its middle, if it is too wide. All its colours stay.
-static bool pass_cut(struct pager *pager, const struct bytes *line)
-{
-	unsigned width = width_of(line), column = 0;
-	unsigned tail = pager->columns / 4;
-	unsigned from = width, to = width;
-	bool in_escape = false, is_left_out = false;
-
-	if (width > pager->columns) {
-		from = pager->columns - tail - 1;
-		to = width - tail;
-	}
-	for (size_t i = 0; i < line->size; i++) {
-		bool is_colour = in_escape || line->bytes[i] == '\x1b';
-
-		if (!takes_none(&in_escape, line->bytes[i])) {
-			is_left_out = column >= from && column < to;
-			for (const char *dots = column == from && from < to ? "…" : ""; *dots;
-			     dots++) {
-				if (!pass(pager, *dots))
-					return false;
-			}
-			column++;
-		}
-		if ((is_colour || !is_left_out) && !pass(pager, line->bytes[i]))
-			return false;
-	}
-	return true;
-}
-
 static bool pass_line(struct pager *pager)
 {
 	struct bytes *line = &pager->line;
 	unsigned width = width_of(line);
-	bool passed;
+	bool passed = true;
 
-	if (pager->cut) {
-		passed = pass_cut(pager, line);
-	} else {
-		passed = true;
-		for (size_t i = 0; passed && i < line->size; i++)
-			passed = pass(pager, line->bytes[i]);
-		pager->row += width > 0 ? (width - 1) / pager->columns : 0;
-	}
+	for (size_t i = 0; passed && i < line->size; i++)
+		passed = pass(pager, line->bytes[i]);
+	pager->row += width > 0 ? (width - 1) / pager->columns : 0;
 	line->size = 0;
 	return passed;
 }
@@ -194,7 +156,7 @@ static ssize_t write_to(void *cookie, const char *bytes, size_t size)
 	return (ssize_t)size;
 }
 
-FILE *pager_open(FILE *terminal, bool cut, struct pager **result)
+FILE *pager_open(FILE *terminal, struct pager **result)
 {
 	struct winsize size = { 0 };
 	struct pager *pager = calloc(1, sizeof(*pager));
@@ -206,8 +168,7 @@ FILE *pager_open(FILE *terminal, bool cut, struct pager **result)
 	pager->terminal = terminal;
 	pager->command = choose_command();
 	pager->rows = size.ws_row > 2 ? size.ws_row - 1u : 23;
-	pager->columns = size.ws_col > 0 ? size.ws_col : 80;
-	pager->cut = cut && pager->columns >= MIN_COLUMNS;
+	pager->columns = output_terminal_columns(terminal);
 	stream = fopencookie(pager, "w", (cookie_io_functions_t){ .write = write_to });
 	if (!stream) {
 		free(pager);
@@ -215,6 +176,11 @@ FILE *pager_open(FILE *terminal, bool cut, struct pager **result)
 	}
 	*result = pager;
 	return stream;
+}
+
+unsigned pager_columns(const struct pager *pager)
+{
+	return pager->columns;
 }
 
 void pager_close(FILE *stream, struct pager *pager)

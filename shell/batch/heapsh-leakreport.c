@@ -12,6 +12,7 @@
 #include "lib/base/escape.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 #include "shell/series/candidates.h"
 #include "shell/series/candidates_html.h"
 #include "shell/base/options.h"
@@ -240,9 +241,9 @@ static void print_group(struct session *session, const struct heap_census *censu
 {
 	struct output *output = session->output;
 
-	output_text(output, "%10" PRIu64 " %12s  %s\n%25s%s\n", group->objects,
-		    describe_bytes(session, group->bytes), group->name, "",
-		    candidates_verdict(session, census, group));
+	table_row(output, "%10" PRIu64 "\t%12s\t%s", group->objects,
+		  describe_bytes(session, group->bytes), group->name);
+	table_row(output, "%10s\t%12s\t%s", "", "", candidates_verdict(session, census, group));
 	output_open_object(output, NULL);
 	output_string(output, candidates_name(by), group->name);
 	output_number(output, "objects", group->objects);
@@ -262,8 +263,8 @@ static void print_summary(struct session *session, const struct heap_census *cen
 	if (candidates->group_count > 0 && !is_alone)
 		output_text(output, "\n");
 	if (candidates->group_count > 0)
-		output_text(output, "%10s %12s  %s\n", "objects", "bytes",
-			    by == CANDIDATES_BY_KIND ? "type, site" : candidates_name(by));
+		table_header(output, "10", "%10s\t%12s\t%s", "objects", "bytes",
+			     by == CANDIDATES_BY_KIND ? "type, site" : candidates_name(by));
 	output_open_array(output, "summary");
 	for (size_t i = 0; i < candidates->group_count; i++) {
 		print_group(session, census, &candidates->groups[i], by);

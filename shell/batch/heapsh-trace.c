@@ -12,6 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/query/filter.h"
+#include "shell/base/table.h"
 #include "shell/base/format.h"
 #include "shell/base/new_file.h"
 #include "shell/base/options.h"
@@ -448,11 +449,10 @@ static void tell_nodes(struct telling *telling, const struct trace_tree *tree, u
 		if (told++ == telling->options->limit ||
 		    (depth && prunes && node->sum.bytes < all / PRUNING))
 			break;
-		output_text(telling->output, "%12s %10s %12.0f %5.1f  %s%s\n",
-			    bytes_text(telling, node->sum.bytes),
-			    bytes_text(telling, trace_estimate_error(&node->sum)),
-			    node->sum.objects, all > 0 ? 100 * node->sum.bytes / all : 0, indent,
-			    node->text);
+		table_row(telling->output, "%12s\t%10s\t%12.0f\t%5.1f\t%s%s",
+			  bytes_text(telling, node->sum.bytes),
+			  bytes_text(telling, trace_estimate_error(&node->sum)), node->sum.objects,
+			  all > 0 ? 100 * node->sum.bytes / all : 0, indent, node->text);
 		output_open_object(telling->output, NULL);
 		output_string(telling->output, "place", node->text);
 		tell_estimate(telling, "sum", &node->sum);
@@ -474,8 +474,8 @@ static struct heap_error *tell_tree(struct telling *telling, bool upwards, uint3
 		trace_tree_init(&tree, &telling->samples, moment, time_us, upwards, depth);
 
 	if (!error) {
-		output_text(telling->output, "%12s %11s %12s %5s  %s\n", "bytes", "±", "objects",
-			    "%", upwards ? "site" : "call");
+		table_header(telling->output, "0231", "%12s\t%10s\t%12s\t%5s\t%s", "bytes", "±",
+			     "objects", "%", upwards ? "site" : "call");
 		tell_nodes(telling, &tree, 0, "", 0, call_keys);
 	}
 	trace_tree_deinit(&tree);
@@ -491,11 +491,11 @@ static struct heap_error *tell_holders(struct telling *telling)
 
 	if (!error) {
 		output_text(telling->output,
-			    "%s, %s from the trace's beginning: %" PRIu32
-			    " samples are there\n\n%12s %11s %12s %5s  %s\n",
+			    "%s, %s from the trace's beginning: %" PRIu32 " samples are there\n\n",
 			    telling->options->snapshot, time_text(telling, time_us),
-			    telling->samples.count, "bytes", "±", "objects", "%",
-			    "site, type, held by");
+			    telling->samples.count);
+		table_header(telling->output, "0231", "%12s\t%10s\t%12s\t%5s\t%s", "bytes", "±",
+			     "objects", "%", "site, type, held by");
 		output_string(telling->output, "snapshot", telling->options->snapshot);
 		output_number(telling->output, "time_us", time_us);
 		output_number(telling->output, "samples", telling->samples.count);

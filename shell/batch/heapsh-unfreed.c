@@ -10,6 +10,7 @@
 #include "lib/graph/leaks.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 #include "shell/base/options.h"
 #include "shell/series/filter.h"
 #include "shell/tables/tally.h"
@@ -235,8 +236,8 @@ static void print_row(struct session *session, const char *name, const struct he
 {
 	struct output *output = session->output;
 
-	output_text(output, "%10" PRIu64 " %12s  %s\n", amount->objects,
-		    describe_bytes(session, amount->bytes), name);
+	table_row(output, "%10" PRIu64 "\t%12s\t%s", amount->objects,
+		  describe_bytes(session, amount->bytes), name);
 	output_open_object(output, NULL);
 	output_string(output, "name", name);
 	output_number(output, "objects", amount->objects);
@@ -276,7 +277,7 @@ static void print_part(struct session *session, struct unfreed *unfreed, enum pa
 	output_close(output);
 	output_close(output);
 	if (left_out > 0)
-		output_text(output, "%10s %12s  and %" PRIu32 " more\n", "", "", left_out);
+		table_row(output, "%10s\t%12s\tand %" PRIu32 " more", "", "", left_out);
 }
 
 static void print(struct session *session, struct unfreed *unfreed, const struct options *options)

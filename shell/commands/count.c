@@ -5,6 +5,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -235,8 +236,8 @@ static void print_blocks(struct session *session)
 		const char *block = describe_class(session, &classes[i]);
 		const char *site = describe_site(session, classes[i].site);
 
-		output_text(output, "%10" PRIu64 " %12s    %s from %s\n", classes[i].objects,
-			    describe_bytes(session, classes[i].bytes), block, site);
+		table_row(output, "%10" PRIu64 "\t%12s\t  %s from %s", classes[i].objects,
+			  describe_bytes(session, classes[i].bytes), block, site);
 		output_open_object(output, NULL);
 		output_string(output, "block", block);
 		output_string(output, "site", site);
@@ -246,8 +247,8 @@ static void print_blocks(struct session *session)
 	}
 	output_close(output);
 	if (shown < count)
-		output_text(output, "%10s %12s    … %" PRIu32 " more (find untyped, sites)\n", "",
-			    "", count - shown);
+		table_row(output, "%10s\t%12s\t  … %" PRIu32 " more (find untyped, sites)", "", "",
+			  count - shown);
 }
 
 // --- all groups --------------------------------------------------------------
@@ -293,18 +294,19 @@ static void print_groups(struct session *session, const struct group *groups, ui
 	struct output *output = session->output;
 	bool has_evidence = grouping == BY_TYPE;
 
-	output_text(output, "%10s %12s  %s%s\n", "objects", "bytes", groupings[grouping],
-		    has_evidence ? " (evidence)" : "");
+	table_header(output, "10", "%10s\t%12s\t%s%s", "objects", "bytes", groupings[grouping],
+		     has_evidence ? " (evidence)" : "");
 	output_open_array(output, NULL);
 	for (uint32_t i = 0; i < count && i < limit && groups[i].objects; i++) {
 		const char *name = group_name(session, grouping, groups[i].key);
 		const char *evidence = evidence_summary(session, &groups[i]);
 
-		output_text(output, "%10" PRIu64 " %12s  %s", groups[i].objects,
-			    describe_bytes(session, groups[i].bytes), name);
 		if (has_evidence && *evidence && groups[i].key != HEAP_NO_TYPE)
-			output_text(output, " (%s)", evidence);
-		output_text(output, "\n");
+			table_row(output, "%10" PRIu64 "\t%12s\t%s (%s)", groups[i].objects,
+				  describe_bytes(session, groups[i].bytes), name, evidence);
+		else
+			table_row(output, "%10" PRIu64 "\t%12s\t%s", groups[i].objects,
+				  describe_bytes(session, groups[i].bytes), name);
 		output_open_object(output, NULL);
 		output_string(output, groupings[grouping], name);
 		output_number(output, "objects", groups[i].objects);
@@ -387,5 +389,4 @@ const struct command count_command = {
 		"  count | head\n"
 		"  count --by site --limit 20",
 	.run = count_run,
-	.is_table = true,
 };

@@ -7,6 +7,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 #include "shell/series/filter.h"
 #include "shell/words/operand.h"
 #include "shell/print/path.h"
@@ -78,9 +79,9 @@ static void print_node(struct tree *tree, heap_node_id node, const char *branch)
 	const struct heap_snapshot *snapshot = session->snapshot;
 	uint64_t retained = session->dominators->retained[node];
 
-	output_text(session->output, "%12s %6.1f  %s%s%s\n", describe_bytes(session, retained),
-		    per_cent(retained, tree->whole), tree->prefix, branch,
-		    describe_node(session, node));
+	table_row(session->output, "%12s\t%6.1f\t%s%s%s", describe_bytes(session, retained),
+		  per_cent(retained, tree->whole), tree->prefix, branch,
+		  describe_node(session, node));
 	describe_node_json(session, "", node);
 	output_number(session->output, "retained", retained);
 	if (node < snapshot->object_count) {
@@ -120,9 +121,9 @@ static void say_more(struct tree *tree, const struct child *children, uint32_t f
 		return;
 	for (uint32_t i = from; i < count; i++)
 		bytes += children[i].bytes;
-	output_text(session->output, "%12s %6.1f  %s└─%" PRIu32 " more\n",
-		    describe_bytes(session, bytes), per_cent(bytes, tree->whole), tree->prefix,
-		    count - from);
+	table_row(session->output, "%12s\t%6.1f\t%s└─%" PRIu32 " more",
+		  describe_bytes(session, bytes), per_cent(bytes, tree->whole), tree->prefix,
+		  count - from);
 	output_number(session->output, "more", count - from);
 	output_number(session->output, "more_retained", bytes);
 }
@@ -186,7 +187,7 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 	if (node < snapshot->object_count && session->dominators->nearest[node] == HEAP_NO_NODE &&
 	    session->dominators->retained[node] == 0)
 		return say_leaked(session, node);
-	output_text(session->output, "%12s %6s  %s\n", "retained", "%", "by");
+	table_header(session->output, "01", "%12s\t%6s\t%s", "retained", "%", "by");
 	output_open_object(session->output, NULL);
 	if (node == HEAP_NO_NODE) {
 		tree.whole = total_bytes(snapshot);
@@ -211,7 +212,6 @@ const struct command dominators_command = {
 		   "  dominators --depth 3 &popular\n"
 		   "  dominators",
 	.run = dominators_run,
-	.is_table = true,
 	.words = WORDS_OBJECT,
 };
 
@@ -406,9 +406,9 @@ static void print_group_sum(struct session *session, const struct group_sum *sum
 {
 	struct output *output = session->output;
 
-	output_text(output, "%10" PRIu64 " %12s %12s  %s\n", sum->objects,
-		    describe_bytes(session, sum->bytes), describe_bytes(session, sum->retained),
-		    name);
+	table_row(output, "%10" PRIu64 "\t%12s\t%12s\t%s", sum->objects,
+		  describe_bytes(session, sum->bytes), describe_bytes(session, sum->retained),
+		  name);
 	output_open_object(output, NULL);
 	output_string(output, by, name);
 	output_number(output, "objects", sum->objects);
@@ -437,7 +437,8 @@ static enum command_status retained_by_group(struct session *session, const char
 				   &sums);
 	if (error)
 		return command_fail(session, error);
-	output_text(session->output, "%10s %12s %12s  %s\n", "objects", "bytes", "retained", by);
+	table_header(session->output, "210", "%10s\t%12s\t%12s\t%s", "objects", "bytes", "retained",
+		     by);
 	output_open_array(session->output, NULL);
 	for (uint32_t i = 0; i < count && limit > 0; i++) {
 		uint32_t key = sums[i].key;
@@ -496,7 +497,6 @@ const struct command retained_command = {
 		   "  retained --by type",
 	.run = retained_run,
 	.words = WORDS_OBJECT | WORDS_FILTER,
-	.is_table = true,
 	.keeps_answer = true,
 };
 

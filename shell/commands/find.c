@@ -6,6 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 #include "shell/series/filter.h"
 #include "shell/print/part.h"
 #include "shell/series/series.h"
@@ -289,8 +290,8 @@ static void print_ranked(struct session *session, const struct ranked *ranked, s
 {
 	output_open_array(session->output, NULL);
 	for (size_t i = 0; i < count; i++) {
-		output_text(session->output, "%12s  %s\n", describe_bytes(session, ranked[i].bytes),
-			    describe_object(session, ranked[i].object));
+		table_row(session->output, "%12s\t%s", describe_bytes(session, ranked[i].bytes),
+			  describe_object(session, ranked[i].object));
 		session_remember(session, ranked[i].object);
 		output_open_object(session->output, NULL);
 		output_number(session->output, key, ranked[i].bytes);
@@ -345,5 +346,4 @@ const struct command largest_command = {
 		   "  largest --limit 20\n"
 		   "  largest --retained",
 	.run = largest_run,
-	.is_table = true,
 };

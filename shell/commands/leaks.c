@@ -8,6 +8,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 #include "shell/tables/leak_groups.h"
 
 #include <inttypes.h>
@@ -42,13 +43,13 @@ static void print_group(const struct leak_groups *reporting, const struct leak_g
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_type_id type = snapshot->type[group->example];
 
-	output_text(output, "%10" PRIu64 " %12s %10" PRIu64 " %12s  %s%s\n", group->objects,
-		    describe_bytes(session, group->bytes), group->indirect_objects,
-		    describe_bytes(session, group->indirect_bytes),
-		    leak_groups_name(reporting, group),
-		    group->circles == 0                ? ""
-		    : group->circles == group->objects ? ", in circles"
-						       : ", some in circles");
+	table_row(output, "%10" PRIu64 "\t%12s\t%10" PRIu64 "\t%12s\t%s%s", group->objects,
+		  describe_bytes(session, group->bytes), group->indirect_objects,
+		  describe_bytes(session, group->indirect_bytes),
+		  leak_groups_name(reporting, group),
+		  group->circles == 0                ? ""
+		  : group->circles == group->objects ? ", in circles"
+						     : ", some in circles");
 	output_open_object(output, NULL);
 	if (reporting->grouping != LEAKS_BY_SITE)
 		output_string(output, "type",
@@ -73,11 +74,11 @@ static void print_groups(const struct leak_groups *reporting, const char *name, 
 	struct session *session = reporting->session;
 
 	if (reporting->count > 0)
-		output_text(session->output, "%10s %12s %10s %12s  %s\n", "direct", "bytes",
-			    "indirect", "bytes",
-			    reporting->grouping == LEAKS_BY_TYPE   ? "type"
-			    : reporting->grouping == LEAKS_BY_SITE ? "site"
-								   : "type, site");
+		table_header(session->output, "0021", "%10s\t%12s\t%10s\t%12s\t%s", "direct",
+			     "bytes", "indirect", "bytes",
+			     reporting->grouping == LEAKS_BY_TYPE   ? "type"
+			     : reporting->grouping == LEAKS_BY_SITE ? "site"
+								    : "type, site");
 	output_open_array(session->output, name);
 	for (size_t i = 0; i < reporting->count && i < limit && !session_must_stop(session); i++)
 		print_group(reporting, &reporting->all[i]);
@@ -316,5 +317,4 @@ const struct command leaks_command = {
 		"  leaks --by backtrace --limit 3\n"
 		"  leaks --list | head",
 	.run = leaks_run,
-	.is_table = true,
 };

@@ -6,6 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 #include "shell/words/operand.h"
 
 #include <inttypes.h>
@@ -272,12 +273,12 @@ static void print_group(const struct asked *asked, const struct group *group, ui
 	const struct heap_root_size *holding = &group->holding;
 	double share = total ? 100.0 * (double)holding->retained / (double)total : 0;
 
-	output_text(output, "%10s %10s %10s %10s %6.1f  %s\n",
-		    describe_bytes(session, holding->retained),
-		    describe_bytes(session, holding->reachable),
-		    describe_bytes(session, holding->reachable - holding->retained),
-		    describe_bytes(session, holding->exclusive), share,
-		    group->label ? group->label : describe_root(session, group->root));
+	table_row(output, "%10s\t%10s\t%10s\t%10s\t%6.1f\t%s",
+		  describe_bytes(session, holding->retained),
+		  describe_bytes(session, holding->reachable),
+		  describe_bytes(session, holding->reachable - holding->retained),
+		  describe_bytes(session, holding->exclusive), share,
+		  group->label ? group->label : describe_root(session, group->root));
 	output_open_object(output, NULL);
 	output_number(output, "retained", holding->retained);
 	output_number(output, "retained_objects", holding->retained_objects);
@@ -299,8 +300,8 @@ static enum command_status print_groups(struct asked *asked, uint64_t minimum, u
 	uint64_t total = total_bytes(session->snapshot), shown = 0;
 
 	qsort(asked->groups, asked->count, sizeof(*asked->groups), compare_groups);
-	output_text(session->output, "%10s %10s %10s %10s %6s  %s\n", "retained", "reachable",
-		    "shared", "exclusive", "%", groupings[asked->grouping]);
+	table_header(session->output, "02341", "%10s\t%10s\t%10s\t%10s\t%6s\t%s", "retained",
+		     "reachable", "shared", "exclusive", "%", groupings[asked->grouping]);
 	output_open_array(session->output, NULL);
 	for (uint32_t i = 0; i < asked->count && shown < limit && !session_must_stop(session);
 	     i++) {
@@ -378,7 +379,6 @@ const struct command roots_command = {
 		"  roots --min 1M --all\n"
 		"  roots --by thread --stack",
 	.run = roots_run,
-	.is_table = true,
 };
 
 // --- shared ------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,14 +64,13 @@ static double per_cent(const struct sum *sum, const struct sum *all, const struc
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-// The columns of a line, without its end.
 static void print_sum(struct session *session, const struct sum *sum, const struct sum *all,
-		      const struct options *options)
+		      const struct options *options, const char *name)
 {
 	double share = per_cent(sum, all, options);
 
-	output_text(session->output, "%10" PRIu64 " %12s   %5.1f  ", sum->objects,
-		    describe_bytes(session, sum->bytes), share);
+	table_row(session->output, "%10" PRIu64 "\t%12s\t  %5.1f\t%s", sum->objects,
+		  describe_bytes(session, sum->bytes), share, name);
 	output_number(session->output, "objects", sum->objects);
 	output_number(session->output, "bytes", sum->bytes);
 	output_real(session->output, "per_cent", share);
@@ -96,14 +96,13 @@ static enum command_status print_list(struct session *session, const struct opti
 		all.bytes += snapshot->size[i];
 	}
 	sort(sums, snapshot->site_count, options);
-	output_text(output, "%10s %12s   %5s  %s\n", "objects", "bytes", "%", "site");
+	table_header(output, "201", "%10s\t%12s\t  %5s\t%s", "objects", "bytes", "%", "site");
 	output_open_array(output, NULL);
 	for (uint32_t i = 0; i < snapshot->site_count && i < options->limit && sums[i].objects &&
 			     !session_must_stop(session);
 	     i++) {
 		output_open_object(output, NULL);
-		print_sum(session, &sums[i], &all, options);
-		output_text(output, "%s\n", describe_site(session, sums[i].id));
+		print_sum(session, &sums[i], &all, options, describe_site(session, sums[i].id));
 		output_string(output, "site", describe_site(session, sums[i].id));
 		output_close(output);
 	}
@@ -175,9 +174,9 @@ static void print_node(const struct printing *printing, const struct sum *sum, c
 	bool inlined = call_tree_is_inlined(session, place);
 
 	output_open_object(output, NULL);
-	print_sum(session, sum, &printing->all, printing->options);
-	output_text(output, "%s%s%s%s\n", indent, branch, call_tree_describe(session, place),
-		    inlined ? ", inlined" : "");
+	print_sum(session, sum, &printing->all, printing->options,
+		  session_format(session, "%s%s%s%s", indent, branch,
+				 call_tree_describe(session, place), inlined ? ", inlined" : ""));
 	output_string(output, "place", call_tree_describe(session, place));
 	output_boolean(output, "inlined", inlined);
 	print_children(printing, sum->id, session_format(session, "%s%s", indent, below),
@@ -197,9 +196,9 @@ static void print_rest(const struct printing *printing, const struct sum *childr
 	}
 	if (rest.objects == 0 || output_is_json(printing->session->output))
 		return;
-	print_sum(printing->session, &rest, &printing->all, printing->options);
-	output_text(printing->session->output, "%s%s… %" PRIu32 " more\n", indent,
-		    at_root ? "" : "└─", count - from);
+	print_sum(printing->session, &rest, &printing->all, printing->options,
+		  session_format(printing->session, "%s%s… %" PRIu32 " more", indent,
+				 at_root ? "" : "└─", count - from));
 }
 
 static void print_children(const struct printing *printing, uint32_t node, const char *indent,
@@ -246,8 +245,8 @@ static enum command_status print_tree(struct session *session, struct options *o
 
 	if (options->min == UINT64_MAX)
 		options->min = printing.all.bytes / DEFAULT_PRUNING;
-	output_text(output, "%10s %12s   %5s  %s\n", "objects", "bytes", "%",
-		    options->callers ? "site, and who calls it" : "call");
+	table_header(output, "201", "%10s\t%12s\t  %5s\t%s", "objects", "bytes", "%",
+		     options->callers ? "site, and who calls it" : "call");
 	output_open_object(output, NULL);
 	output_number(output, "objects", printing.all.objects);
 	output_number(output, "bytes", printing.all.bytes);
@@ -316,5 +315,4 @@ const struct command sites_command = {
 		   "  sites --tree --min 1M\n"
 		   "  sites --callers --depth 3",
 	.run = sites_run,
-	.is_table = true,
 };

@@ -6,6 +6,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 #include "shell/series/filter.h"
 
 #include <inttypes.h>
@@ -244,13 +245,12 @@ static void print_text(struct session *session, struct texts *texts, const struc
 	size_t shown = length < MAX_SHOWN ? length : MAX_SHOWN;
 	const char *escaped = session_keep(session, format_escaped(texts->buffer, shown));
 
-	output_text(output,
-		    "%10" PRIu64 " %7" PRIu64 "%s %10s %10s  \"%s\"%s at %s%#" PRIx64 "%s\n",
-		    text->count, text->length, text->cut ? "+" : " ",
-		    describe_bytes(session, text->bytes), describe_bytes(session, wasted(text)),
-		    escaped, shown < length || text->cut ? "…" : "",
-		    output_colour(output, COLOUR_ADDRESS),
-		    session->snapshot->address[text->example], output_colour(output, COLOUR_PLAIN));
+	table_row(output, "%10" PRIu64 "\t%7" PRIu64 "%s\t%10s\t%10s\t\"%s\"%s at %s%#" PRIx64 "%s",
+		  text->count, text->length, text->cut ? "+" : " ",
+		  describe_bytes(session, text->bytes), describe_bytes(session, wasted(text)),
+		  escaped, shown < length || text->cut ? "…" : "",
+		  output_colour(output, COLOUR_ADDRESS), session->snapshot->address[text->example],
+		  output_colour(output, COLOUR_PLAIN));
 	session_remember(session, text->example);
 	output_open_object(output, NULL);
 	output_string(output, "text", session_keep(session, strndup(texts->buffer, length)));
@@ -270,7 +270,8 @@ static void print_texts(struct session *session, struct texts *texts, size_t cou
 	uint64_t objects = 0, bytes = 0, waste = 0;
 
 	output_open_object(output, NULL);
-	output_text(output, "%10s %7s  %10s %10s  text\n", "count", "length", "bytes", "wasted");
+	table_header(output, "1230", "%10s\t%7s \t%10s\t%10s\ttext", "count", "length", "bytes",
+		     "wasted");
 	output_open_array(output, "strings");
 	for (size_t i = 0; i < count && i < limit && !session_must_stop(session); i++)
 		print_text(session, texts, &texts->slots[i]);
@@ -366,5 +367,4 @@ const struct command strings_command = {
 		"  strings site read_header",
 	.run = strings_run,
 	.words = WORDS_FILTER,
-	.is_table = true,
 };

@@ -11,6 +11,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -266,14 +267,14 @@ static struct heap_error *print(struct search *search)
 
 	output_open_array(output, NULL);
 	if (search->count > 0)
-		output_text(output, "%12s %8s %8s  object\n", "bytes", "objects", "alike");
+		table_header(output, "012", "%12s\t%8s\t%8s\tobject", "bytes", "objects", "alike");
 	for (size_t i = 0; !error && i < search->count; i++) {
 		const struct suggestion *one = &search->list[i];
 
-		output_text(output, "%12s %8" PRIu32 " %8" PRIu32 "  %s from %s\n",
-			    describe_bytes(session, one->bytes), one->objects, one->alike,
-			    describe_object(session, one->object),
-			    describe_site(session, session->snapshot->site[one->object]));
+		table_row(output, "%12s\t%8" PRIu32 "\t%8" PRIu32 "\t%s from %s",
+			  describe_bytes(session, one->bytes), one->objects, one->alike,
+			  describe_object(session, one->object),
+			  describe_site(session, session->snapshot->site[one->object]));
 		output_open_object(output, NULL);
 		describe_object_json(session, "object", one->object);
 		output_number(output, "bytes", one->bytes);
@@ -361,5 +362,4 @@ const struct command suggest_command = {
 		   "  suggest\n"
 		   "  suggest --limit 30",
 	.run = suggest_run,
-	.is_table = true,
 };

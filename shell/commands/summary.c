@@ -8,6 +8,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,8 +42,8 @@ static void print_amount(struct session *session, const char *key, const char *n
 {
 	struct output *output = session->output;
 
-	output_text(output, "%10" PRIu64 " %12s %6.1f  %s\n", amount->objects,
-		    describe_bytes(session, amount->bytes), percent(amount->bytes, all), text);
+	table_row(output, "%10" PRIu64 "\t%12s\t%6.1f\t%s", amount->objects,
+		  describe_bytes(session, amount->bytes), percent(amount->bytes, all), text);
 	output_open_object(output, NULL);
 	output_string(output, key, name);
 	amount_json(output, amount);
@@ -144,7 +145,7 @@ static void print_reachability(struct session *session, const struct amount *rea
 
 	for (heap_object_id i = 0; i < session->snapshot->object_count; i++)
 		all += session->snapshot->size[i];
-	output_text(output, "%10s %12s %6s  %s\n", "objects", "bytes", "%", "reached from");
+	table_header(output, "201", "%10s\t%12s\t%6s\t%s", "objects", "bytes", "%", "reached from");
 	output_open_object(output, NULL);
 	output_open_array(output, "reached");
 	for (int i = 0; i < HEAP_ROOT_KINDS; i++) {
@@ -205,7 +206,6 @@ const struct command reachability_command = {
 		   "before those of a call, and words without a name last.\n\n"
 		   "  reachability",
 	.run = reachability_run,
-	.is_table = true,
 };
 
 // --- summary -----------------------------------------------------------------
@@ -247,7 +247,8 @@ static void print_table(struct session *session, const char *key, struct entry *
 	struct amount rest = { 0, 0 };
 
 	qsort(entries, count, sizeof(*entries), compare_entries);
-	output_text(output, "\n%10s %12s %6s  %s\n", "objects", "bytes", "%", key);
+	output_text(output, "\n");
+	table_header(output, "201", "%10s\t%12s\t%6s\t%s", "objects", "bytes", "%", key);
 	output_open_array(output, key);
 	for (uint32_t i = 0; i < count && entries[i].amount.objects > 0; i++) {
 		if (i < limit) {
@@ -262,8 +263,8 @@ static void print_table(struct session *session, const char *key, struct entry *
 	}
 	output_close(output);
 	if (others > 0)
-		output_text(output, "%10" PRIu64 " %12s %6.1f  %" PRIu32 " more\n", rest.objects,
-			    describe_bytes(session, rest.bytes), percent(rest.bytes, all), others);
+		table_row(output, "%10" PRIu64 "\t%12s\t%6.1f\t%" PRIu32 " more", rest.objects,
+			  describe_bytes(session, rest.bytes), percent(rest.bytes, all), others);
 }
 
 static const char *type_name(struct session *session, uint32_t key)
@@ -395,5 +396,4 @@ const struct command summary_command = {
 		   "the rest.\n\n"
 		   "  summary",
 	.run = summary_run,
-	.is_table = true,
 };

@@ -27,6 +27,7 @@
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 #include "shell/series/filter.h"
 
 #include <ctype.h>
@@ -536,9 +537,9 @@ static void print_group(struct session *session, const struct group *group)
 	const char *holder = describe_holder(session, group->worst);
 	const char *by = measures[group->worst->by];
 
-	output_text(output, "%12s %8" PRIu64 " %10" PRIu64 " of %-10" PRIu64 " %-5s  %s: %s\n",
-		    describe_bytes(session, group->wasted), group->arrays, group->used,
-		    group->elements, by, holder, describe_object(session, group->worst->object));
+	table_row(output, "%12s\t%8" PRIu64 "\t%10" PRIu64 " of %-10" PRIu64 "\t%-5s\t%s: %s",
+		  describe_bytes(session, group->wasted), group->arrays, group->used,
+		  group->elements, by, holder, describe_object(session, group->worst->object));
 	session_remember(session, group->worst->object);
 	output_open_object(output, NULL);
 	output_string(output, "held_by", holder);
@@ -558,8 +559,8 @@ static void print_groups(struct session *session, const struct group *groups, si
 	uint64_t arrays = 0, wasted = 0;
 
 	output_open_object(output, NULL);
-	output_text(output, "%12s %8s %10s of %-10s %-5s  held by, and the worst\n", "wasted",
-		    "arrays", "used", "elements", "as by");
+	table_header(output, "0213", "%12s\t%8s\t%10s of %-10s\t%-5s\theld by, and the worst",
+		     "wasted", "arrays", "used", "elements", "as by");
 	output_open_array(output, "groups");
 	for (size_t i = 0; i < count && i < limit && !session_must_stop(session); i++)
 		print_group(session, &groups[i]);
@@ -636,5 +637,4 @@ const struct command waste_command = {
 		"  waste --limit 5 type 'struct slot'",
 	.run = waste_run,
 	.words = WORDS_FILTER,
-	.is_table = true,
 };

@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
+#include "shell/base/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -164,12 +165,12 @@ static void print_row(const struct difference *difference, struct session *sessi
 	const char *name = heap_census_name_of(difference->census, row->kind);
 	uint64_t same = row->of[HEAP_CHANGE_RESIZED].objects + row->of[HEAP_CHANGE_MOVED].objects;
 
-	output_text(output,
-		    "%10s %12s %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %s\n",
-		    difference_number(session, before.objects, after.objects),
-		    difference_bytes(session, before.bytes, after.bytes),
-		    row->of[HEAP_CHANGE_ADDED].objects, row->of[HEAP_CHANGE_FREED].objects,
-		    row->of[HEAP_CHANGE_KEPT].objects, same, name);
+	table_row(output,
+		  "%10s\t%12s\t%10" PRIu64 "\t%10" PRIu64 "\t%10" PRIu64 "\t%10" PRIu64 "\t%s",
+		  difference_number(session, before.objects, after.objects),
+		  difference_bytes(session, before.bytes, after.bytes),
+		  row->of[HEAP_CHANGE_ADDED].objects, row->of[HEAP_CHANGE_FREED].objects,
+		  row->of[HEAP_CHANGE_KEPT].objects, same, name);
 	output_open_object(output, NULL);
 	output_string(output, "name", name);
 	print_amount(output, "before", &before);
@@ -189,8 +190,8 @@ void difference_print(const struct difference *difference, struct session *sessi
 	struct heap_amount before = { 0 }, after = { 0 };
 	uint64_t shown = 0;
 
-	output_text(output, "%10s %12s %10s %10s %10s %10s  %s\n", "objects", "bytes", "added",
-		    "freed", "kept", "resized", titles[by]);
+	table_header(output, "201134", "%10s\t%12s\t%10s\t%10s\t%10s\t%10s\t%s", "objects", "bytes",
+		     "added", "freed", "kept", "resized", titles[by]);
 	output_open_array(output, "rows");
 	for (size_t i = 0; i < difference->row_count; i++) {
 		const struct difference_row *row = &difference->rows[i];

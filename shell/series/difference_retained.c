@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
+#include "shell/base/table.h"
 #include "shell/series/difference.h"
 
 #include <inttypes.h>
@@ -32,10 +33,10 @@ static void print_pair(struct session *session, const struct pair *pair, const c
 {
 	struct output *output = session->output;
 
-	output_text(output, "%12s %12s %12s  %s\n",
-		    difference_bytes(session, pair->before, pair->after),
-		    describe_bytes(session, pair->before), describe_bytes(session, pair->after),
-		    name);
+	table_row(output, "%12s\t%12s\t%12s\t%s",
+		  difference_bytes(session, pair->before, pair->after),
+		  describe_bytes(session, pair->before), describe_bytes(session, pair->after),
+		  name);
 	output_open_object(output, NULL);
 	output_string(output, "name", name);
 	output_number(output, "before", pair->before);
@@ -45,7 +46,9 @@ static void print_pair(struct session *session, const struct pair *pair, const c
 
 static void print_title(struct session *session, const char *key)
 {
-	output_text(session->output, "\n%12s %12s %12s  %s\n", "retained", "before", "after", key);
+	output_text(session->output, "\n");
+	table_header(session->output, "021", "%12s\t%12s\t%12s\t%s", "retained", "before", "after",
+		     key);
 	output_open_array(session->output, key);
 }
 

@@ -123,13 +123,14 @@ struct utility at 0x5f00200
 heapsh>
 END
 
-# Tables end where the terminal does.
+# Tables leave out columns before a name goes on in a line of its own.
 tmux('resize-window', '-t', 'heapsh', '-x', '75', '-y', '40');
-is answer('roots --limit 2'), <<'END', 'lines of tables are cut';
+is answer('roots --limit 2'), <<'END', 'names are whole';
 heapsh> roots --limit 2
-  retained  reachable     shared  exclusive      %  root
-   4.0 KiB    4.0 KiB       48 B    4.0 KiB   85.2  the …tor (app.c:7, app)
-     284 B      301 B       17 B       24 B    5.9  the …50, libutility.so)
+  retained  reachable      %  root
+   4.0 KiB    4.0 KiB   85.2  the global variable vector (app.c:7, app)
+     284 B      301 B    5.9  the global variable popular (cache.c:50,
+                              libutility.so)
 heapsh>
 END
 tmux('resize-window', '-t', 'heapsh', '-x', '80', '-y', '24');
