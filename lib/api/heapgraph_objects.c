@@ -50,7 +50,7 @@ uint64_t heapgraph_object_age(const struct heapgraph *graph, heapgraph_object_id
 	if (!heapgraph_has(graph, object, HEAPGRAPH_OBJECTS))
 		return 0;
 
-	uint64_t born = snapshot->epochs[snapshot->birth[object]];
+	uint64_t born = heap_snapshot_birth_ns(snapshot, object);
 
 	return snapshot->info.time_ns > born ? snapshot->info.time_ns - born : 0;
 }

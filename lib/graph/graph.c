@@ -273,19 +273,3 @@ heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge)
 {
 	return heap_edge_source(graph->snapshot->edge_first, graph->snapshot->object_count, edge);
 }
-
-uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset)
-{
-	uint32_t low = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
-	uint32_t high = end;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if ((uint64_t)snapshot->edge_slot[middle] * 8 < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < end && (uint64_t)snapshot->edge_slot[low] * 8 == offset ? low : UINT32_MAX;
-}

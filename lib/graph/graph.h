@@ -107,9 +107,6 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph);
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
 
-/** The edge at so many bytes in an object, or UINT32_MAX: binary search. Needs SLOTS. */
-uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset);
-
 /**
  * How far each object is from the roots; one pass over the edges. Stale words of stacks and
  * registers point into many a list, so that roots with names go first, however far they are.

@@ -32,7 +32,7 @@ struct heap_field_test {
 	struct heap_snapshot *snapshot;
 	char *name;
 	char *value;
-	enum heap_comparison comparison;
+	enum heap_operator comparison;
 	bool negated; // !=
 	struct heap_text_pattern *pattern;
 	struct found_field *found; // [types.count]
@@ -70,15 +70,15 @@ struct heap_error *heap_field_test_create(struct heap_snapshot *snapshot, const 
 	size_t length = strcspn(text, "=<>!");
 	const char *value = text + length;
 	bool negated = value[0] == '!' && value[1] == '=';
-	enum heap_comparison comparison;
+	enum heap_operator comparison;
 
 	value += negated;
 	if (length == 0 || !strchr("=<>", *value) || *value == '\0')
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "field %s: not NAME=VALUE, NAME!=VALUE, NAME<VALUE...",
 					 text);
-	comparison = heap_parse_comparison(&value);
-	value += comparison == EQUAL && *value == '='; // as in C
+	comparison = heap_parse_operator(&value);
+	value += comparison == HEAP_EQUAL && *value == '='; // as in C
 
 	struct heap_field_test *test = calloc(1, sizeof(*test));
 
@@ -178,7 +178,7 @@ static bool text_matches(const struct heap_field_test *test, const char *bytes, 
 	size_t length = strnlen(bytes, size < MAX_TEXT ? size : MAX_TEXT);
 
 	// A string that is longer than what is known of it counts as far as it is known.
-	return test->comparison == EQUAL &&
+	return test->comparison == HEAP_EQUAL &&
 	       heap_text_pattern_matches(test->pattern, bytes, length, true);
 }
 
@@ -244,16 +244,16 @@ static bool names_enumerator(const struct heap_types *types, heap_type_id type, 
 	return false;
 }
 
-static bool compare_reals(double value, enum heap_comparison comparison, double with)
+static bool compare_reals(double value, enum heap_operator comparison, double with)
 {
 	switch (comparison) {
-	case EQUAL:
+	case HEAP_EQUAL:
 		return value == with;
-	case LESS:
+	case HEAP_LESS:
 		return value < with;
-	case GREATER:
+	case HEAP_GREATER:
 		return value > with;
-	case AT_MOST:
+	case HEAP_AT_MOST:
 		return value <= with;
 	default:
 		return value >= with;
@@ -319,7 +319,7 @@ static bool is_named_function(const struct heap_field_test *test, uint64_t addre
 {
 	const struct heap_call *code = heap_snapshot_function(test->snapshot, address);
 
-	return code && test->comparison == EQUAL &&
+	return code && test->comparison == HEAP_EQUAL &&
 	       heap_function_is(test->snapshot, code, test->value);
 }
 

@@ -46,7 +46,7 @@ static bool continues_type(const char *word)
 // size>1K is size >1K.
 static bool ends_name(const struct heap_term_kind_description *kind, const char *rest)
 {
-	return !*rest || (kind->words == WORDS_COMPARISON && strchr("<>=", *rest));
+	return !*rest || (kind->words == HEAP_WORDS_COMPARISON && strchr("<>=", *rest));
 }
 
 /*
@@ -76,12 +76,12 @@ static struct heap_error *take_argument(const struct heap_term_kind_description 
 						 kind->name);
 		strcpy(argument, words[(*at)++]);
 	}
-	if (kind->words == WORDS_TYPE) {
+	if (kind->words == HEAP_WORDS_TYPE) {
 		while (*at < count && (is_keyword(words[*at - 1]) || continues_type(words[*at]))) {
 			strcat(argument, *words[*at] == '[' ? "" : " ");
 			strcat(argument, words[(*at)++]);
 		}
-	} else if (kind->words == WORDS_COMPARISON && *argument &&
+	} else if (kind->words == HEAP_WORDS_COMPARISON && *argument &&
 		   strspn(argument, "<>=") == strlen(argument) && *at < count) {
 		strcat(argument, words[(*at)++]);
 	}
@@ -134,9 +134,9 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *common, i
 		if (strncmp(heap_term_kinds[i].name, name, length) != 0 ||
 		    !ends_name(&heap_term_kinds[i], name + length))
 			continue;
-		if (heap_term_kinds[i].words == WORDS_NONE)
+		if (heap_term_kinds[i].words == HEAP_WORDS_NONE)
 			return heap_term_kinds[i].parse(parsing, NULL, term);
-		if (heap_term_kinds[i].words == WORDS_TEXT)
+		if (heap_term_kinds[i].words == HEAP_WORDS_TEXT)
 			take_text_options(count, words, at, &parsing->text);
 
 		struct heap_error *error = take_argument(&heap_term_kinds[i], name + length, count,
@@ -243,7 +243,7 @@ struct heap_error *heap_filter_finish(struct heap_filter *filter)
 bool heap_filter_needs_graph(const struct heap_filter *filter)
 {
 	for (size_t i = 0; i < filter->count; i++) {
-		if (filter->terms[i].kind == TERM_REACH)
+		if (filter->terms[i].kind == HEAP_TERM_REACH)
 			return true;
 	}
 	return false;
@@ -252,7 +252,8 @@ bool heap_filter_needs_graph(const struct heap_filter *filter)
 bool heap_filter_needs_dominators(const struct heap_filter *filter)
 {
 	for (size_t i = 0; i < filter->count; i++) {
-		if (filter->terms[i].kind == TERM_RETAINED || filter->terms[i].kind == TERM_UNDER)
+		if (filter->terms[i].kind == HEAP_TERM_RETAINED ||
+		    filter->terms[i].kind == HEAP_TERM_UNDER)
 			return true;
 	}
 	return false;
@@ -261,7 +262,7 @@ bool heap_filter_needs_dominators(const struct heap_filter *filter)
 bool heap_filter_needs_new(const struct heap_filter *filter)
 {
 	for (size_t i = 0; i < filter->count; i++) {
-		if (filter->terms[i].kind == TERM_NEW)
+		if (filter->terms[i].kind == HEAP_TERM_NEW)
 			return true;
 	}
 	return false;
@@ -289,34 +290,34 @@ bool heap_filter_is_name(const char *word)
 static unsigned columns_of(const struct heap_term *term)
 {
 	switch (term->kind) {
-	case TERM_TYPE:
+	case HEAP_TERM_TYPE:
 		return HEAP_COLUMN_TYPE | (term->number ? HEAP_COLUMN_ELEMENTS : 0);
-	case TERM_SITE:
+	case HEAP_TERM_SITE:
 		return HEAP_COLUMN_SITE;
-	case TERM_FRAME:
+	case HEAP_TERM_FRAME:
 		return HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE;
-	case TERM_EVIDENCE:
+	case HEAP_TERM_EVIDENCE:
 		return HEAP_COLUMN_EVIDENCE;
-	case TERM_CONFLICT:
+	case HEAP_TERM_CONFLICT:
 		return HEAP_COLUMN_RIVALS;
-	case TERM_UNDER_TYPED:
+	case HEAP_TERM_UNDER_TYPED:
 		return HEAP_COLUMN_TYPE | HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_SIZE;
-	case TERM_AGE:
+	case HEAP_TERM_AGE:
 		return HEAP_COLUMN_BIRTH;
-	case TERM_SIZE:
-	case TERM_STRING:
+	case HEAP_TERM_SIZE:
+	case HEAP_TERM_STRING:
 		return HEAP_COLUMN_SIZE;
-	case TERM_POINTS_TO:
+	case HEAP_TERM_POINTS_TO:
 		return term->set ? HEAP_COLUMN_SIZE : HEAP_COLUMN_SLOTS;
-	case TERM_POINTED_BY:
+	case HEAP_TERM_POINTED_BY:
 		return HEAP_COLUMN_SLOTS; // of parts, which slot counts
-	case TERM_LOCAL:
-	case TERM_FIELD: // heap_field_test_prepare() does it
-	case TERM_REACH:
-	case TERM_RETAINED:
-	case TERM_UNDER:
-	case TERM_NEW:
-	case TERM_TRACED:
+	case HEAP_TERM_LOCAL:
+	case HEAP_TERM_FIELD: // heap_field_test_prepare() does it
+	case HEAP_TERM_REACH:
+	case HEAP_TERM_RETAINED:
+	case HEAP_TERM_UNDER:
+	case HEAP_TERM_NEW:
+	case HEAP_TERM_TRACED:
 		break;
 	}
 	return 0;
@@ -329,7 +330,7 @@ static struct heap_error *mark_under(struct heap_filter *filter)
 	for (size_t i = 0; i < filter->count; i++) {
 		struct heap_term *term = &filter->terms[i];
 
-		if (term->kind != TERM_UNDER || term->set)
+		if (term->kind != HEAP_TERM_UNDER || term->set)
 			continue;
 		term->set = calloc(filter->snapshot->object_count / 8 + 1, 1);
 		HEAP_TRY(term->set
@@ -354,7 +355,7 @@ struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_g
 		HEAP_TRY(heap_graph_need_reach(graph));
 	HEAP_TRY(mark_under(filter));
 	for (size_t i = 0; i < filter->count; i++) {
-		if (filter->terms[i].kind == TERM_FIELD)
+		if (filter->terms[i].kind == HEAP_TERM_FIELD)
 			HEAP_TRY(heap_field_test_prepare(filter->terms[i].field));
 	}
 	return NULL;
@@ -520,9 +521,9 @@ static bool is_of_type(const struct heap_snapshot *snapshot, const struct subjec
 	uint64_t header = heap_types_counted(&snapshot->types, type) != HEAP_NO_TYPE;
 
 	switch (term->set[type]) {
-	case IF_AS_MANY:
+	case HEAP_IF_AS_MANY:
 		return elements_of(snapshot, subject) - header == term->number;
-	case ALWAYS:
+	case HEAP_ALWAYS:
 		return true;
 	default:
 		return false;
@@ -552,44 +553,44 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 	heap_object_id object = subject->object;
 
 	switch (term->kind) {
-	case TERM_TYPE:
+	case HEAP_TERM_TYPE:
 		return is_of_type(snapshot, subject, term);
-	case TERM_SITE:
+	case HEAP_TERM_SITE:
 		return term->set[snapshot->site[object]];
-	case TERM_FRAME:
+	case HEAP_TERM_FRAME:
 		return has_frame(snapshot, object, term);
-	case TERM_EVIDENCE:
+	case HEAP_TERM_EVIDENCE:
 		return (subject->part ? subject->part->evidence : snapshot->evidence[object]) ==
 		       term->number;
-	case TERM_CONFLICT:
+	case HEAP_TERM_CONFLICT:
 		return !subject->part && snapshot->rivals[object] > 0;
-	case TERM_NEW:
+	case HEAP_TERM_NEW:
 		return filter->is_new && filter->is_new[object];
-	case TERM_TRACED:
+	case HEAP_TERM_TRACED:
 		return is_sample(snapshot, object, term);
-	case TERM_UNDER_TYPED:
+	case HEAP_TERM_UNDER_TYPED:
 		return is_under_typed(snapshot, subject);
-	case TERM_SIZE:
+	case HEAP_TERM_SIZE:
 		return heap_compare(size_of(snapshot, subject), term->comparison, term->number);
-	case TERM_AGE:
+	case HEAP_TERM_AGE:
 		return term->set[snapshot->birth[object]];
-	case TERM_STRING:
+	case HEAP_TERM_STRING:
 		return holds_text(filter, subject, term->pattern);
-	case TERM_FIELD:
+	case HEAP_TERM_FIELD:
 		return has_field(filter, subject, term->field);
-	case TERM_REACH:
+	case HEAP_TERM_REACH:
 		return (filter->graph->reach[object] != HEAP_REACH_NOT) == (term->number != 0);
-	case TERM_LOCAL:
+	case HEAP_TERM_LOCAL:
 		return heap_bit_get(term->set, object);
-	case TERM_POINTS_TO:
+	case HEAP_TERM_POINTS_TO:
 		return term->set ? holds_function(filter, subject, term->set)
 				 : points_to(snapshot, subject, term->object);
-	case TERM_POINTED_BY:
+	case HEAP_TERM_POINTED_BY:
 		return is_pointed_by(snapshot, subject, term->object);
-	case TERM_RETAINED:
+	case HEAP_TERM_RETAINED:
 		return !subject->part && heap_compare(filter->dominators->retained[object],
 						      term->comparison, term->number);
-	case TERM_UNDER:
+	case HEAP_TERM_UNDER:
 		return heap_bit_get(term->set, object);
 	}
 	return false;
@@ -628,7 +629,7 @@ heap_object_id heap_filter_next(struct heap_filter *filter, heap_object_id from,
 	const struct heap_term *term = filter->terms;
 
 	// The commonest question has a loop of its own, without a call for each object.
-	if (filter->count == 1 && term->kind == TERM_TYPE && !term->negated && !term->number) {
+	if (filter->count == 1 && term->kind == HEAP_TERM_TYPE && !term->negated && !term->number) {
 		const heap_type_id *type = filter->snapshot->type;
 
 		while (from < end && !term->set[type[from]])

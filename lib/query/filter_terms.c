@@ -100,7 +100,7 @@ bool heap_parse_times(const char *text, uint64_t *range)
 	       (!comma[1] || heap_parse_time(comma + 1, text + strlen(text), &range[1]));
 }
 
-enum heap_comparison heap_parse_comparison(const char **text)
+enum heap_operator heap_parse_operator(const char **text)
 {
 	char first = **text;
 
@@ -109,24 +109,24 @@ enum heap_comparison heap_parse_comparison(const char **text)
 
 		*text += equal ? 2 : 1;
 		if (first == '<')
-			return equal ? AT_MOST : LESS;
-		return equal ? AT_LEAST : GREATER;
+			return equal ? HEAP_AT_MOST : HEAP_LESS;
+		return equal ? HEAP_AT_LEAST : HEAP_GREATER;
 	}
 	if (first == '=')
 		(*text)++;
-	return EQUAL;
+	return HEAP_EQUAL;
 }
 
-bool heap_compare(uint64_t value, enum heap_comparison comparison, uint64_t with)
+bool heap_compare(uint64_t value, enum heap_operator comparison, uint64_t with)
 {
 	switch (comparison) {
-	case EQUAL:
+	case HEAP_EQUAL:
 		return value == with;
-	case LESS:
+	case HEAP_LESS:
 		return value < with;
-	case GREATER:
+	case HEAP_GREATER:
 		return value > with;
-	case AT_MOST:
+	case HEAP_AT_MOST:
 		return value <= with;
 	default:
 		return value >= with;
@@ -170,16 +170,16 @@ static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, 
 	size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
 
 	HEAP_TRY(make_set(&term->set, parsing->snapshot->types.count));
-	term->kind = TERM_TYPE;
+	term->kind = HEAP_TERM_TYPE;
 	if (bracket && bracket > word && strcmp(bracket + 1 + digits, "]") == 0) {
 		CLEANUP_FREE char *element = strndup(word, (size_t)(bracket - word));
 
 		if (!element)
 			return heap_error_out_of_memory();
 		term->number = strtoull(bracket + 1, NULL, 10);
-		add_types(parsing, element, digits > 0 ? IF_AS_MANY : ALWAYS, term);
+		add_types(parsing, element, digits > 0 ? HEAP_IF_AS_MANY : HEAP_ALWAYS, term);
 	}
-	add_types(parsing, word, ALWAYS, term);
+	add_types(parsing, word, HEAP_ALWAYS, term);
 	return NULL;
 }
 
@@ -237,7 +237,7 @@ static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, 
 	const struct place place = parse_place(word);
 
 	HEAP_TRY(make_set(&term->set, snapshot->site_count));
-	term->kind = TERM_SITE;
+	term->kind = HEAP_TERM_SITE;
 	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
 		const struct heap_site *site = &snapshot->sites[i];
 
@@ -256,7 +256,7 @@ static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing,
 	const struct place place = parse_place(word);
 
 	HEAP_TRY(parse_site(parsing, word, term));
-	term->kind = TERM_FRAME;
+	term->kind = HEAP_TERM_FRAME;
 	HEAP_TRY(make_set(&term->steps, snapshot->step_count));
 	// Callers have lower numbers.
 	for (uint32_t i = 1; i < snapshot->step_count; i++) {
@@ -277,7 +277,7 @@ static struct heap_error *parse_module(const struct heap_filter_parsing *parsing
 	const struct heap_snapshot *snapshot = parsing->snapshot;
 
 	HEAP_TRY(make_set(&term->set, snapshot->site_count));
-	term->kind = TERM_SITE;
+	term->kind = HEAP_TERM_SITE;
 	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
 		uint32_t module = snapshot->sites[i].module;
 
@@ -298,7 +298,7 @@ static struct heap_error *parse_bytes(const char *name, const char *word, struct
 {
 	const char *number = word;
 
-	term->comparison = heap_parse_comparison(&number);
+	term->comparison = heap_parse_operator(&number);
 	if (!heap_parse_size(number, &term->number))
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "%s %s: not a size such as 64, >4K or <=1M", name, word);
@@ -310,7 +310,7 @@ static struct heap_error *parse_size(const struct heap_filter_parsing *parsing, 
 				     struct heap_term *term)
 {
 	(void)parsing;
-	term->kind = TERM_SIZE;
+	term->kind = HEAP_TERM_SIZE;
 	return parse_bytes("size", word, term);
 }
 
@@ -319,7 +319,7 @@ static struct heap_error *parse_retained(const struct heap_filter_parsing *parsi
 					 const char *word, struct heap_term *term)
 {
 	(void)parsing;
-	term->kind = TERM_RETAINED;
+	term->kind = HEAP_TERM_RETAINED;
 	return parse_bytes("retained", word, term);
 }
 
@@ -327,7 +327,7 @@ HEAP_MUST_CHECK
 static struct heap_error *parse_under(const struct heap_filter_parsing *parsing, const char *word,
 				      struct heap_term *term)
 {
-	term->kind = TERM_UNDER;
+	term->kind = HEAP_TERM_UNDER;
 	return parsing->resolve(parsing->context, word, &term->object);
 }
 
@@ -338,7 +338,7 @@ static struct heap_error *parse_age(const struct heap_filter_parsing *parsing, c
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
 	const char *duration = word;
-	enum heap_comparison comparison = heap_parse_comparison(&duration);
+	enum heap_operator comparison = heap_parse_operator(&duration);
 	uint64_t wanted;
 
 	if (!parse_duration(duration, &wanted))
@@ -346,7 +346,7 @@ static struct heap_error *parse_age(const struct heap_filter_parsing *parsing, c
 					 "age %s: not a duration such as >10s, <5m, >=2h", word);
 
 	HEAP_TRY(make_set(&term->set, snapshot->epoch_count));
-	term->kind = TERM_AGE;
+	term->kind = HEAP_TERM_AGE;
 	for (uint32_t i = 0; i < snapshot->epoch_count; i++) {
 		uint64_t age = snapshot->info.time_ns > snapshot->epochs[i]
 				       ? snapshot->info.time_ns - snapshot->epochs[i]
@@ -362,7 +362,7 @@ static struct heap_error *parse_evidence(const struct heap_filter_parsing *parsi
 					 const char *word, struct heap_term *term)
 {
 	(void)parsing;
-	term->kind = TERM_EVIDENCE;
+	term->kind = HEAP_TERM_EVIDENCE;
 	for (term->number = 0; term->number < HEAP_EVIDENCE_KINDS; term->number++) {
 		if (strcmp(evidence_names[term->number], word) == 0)
 			return NULL;
@@ -379,7 +379,7 @@ static struct heap_error *parse_string(const struct heap_filter_parsing *parsing
 {
 	const struct heap_text_options *text = &parsing->text;
 
-	term->kind = TERM_STRING;
+	term->kind = HEAP_TERM_STRING;
 	if (!*word)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "string: the text is empty");
 	return heap_text_pattern_create(word,
@@ -393,7 +393,7 @@ HEAP_MUST_CHECK
 static struct heap_error *parse_field(const struct heap_filter_parsing *parsing, const char *word,
 				      struct heap_term *term)
 {
-	term->kind = TERM_FIELD;
+	term->kind = HEAP_TERM_FIELD;
 	return heap_field_test_create(parsing->snapshot, word, &parsing->text, &term->field);
 }
 
@@ -420,7 +420,7 @@ static struct heap_error *parse_points_to(const struct heap_filter_parsing *pars
 	struct heap_error *error = parsing->resolve(parsing->context, word, &term->object);
 	bool found;
 
-	term->kind = TERM_POINTS_TO;
+	term->kind = HEAP_TERM_POINTS_TO;
 	if (!error || (heap_error_code(error) != HEAP_ERROR_ABSENT &&
 		       heap_error_code(error) != HEAP_ERROR_ARGUMENT))
 		return error;
@@ -437,7 +437,7 @@ HEAP_MUST_CHECK
 static struct heap_error *parse_pointed_by(const struct heap_filter_parsing *parsing,
 					   const char *word, struct heap_term *term)
 {
-	term->kind = TERM_POINTED_BY;
+	term->kind = HEAP_TERM_POINTED_BY;
 	return parsing->resolve(parsing->context, word, &term->object);
 }
 
@@ -458,7 +458,7 @@ static struct heap_error *parse_local(const struct heap_filter_parsing *parsing,
 	struct heap_error *error = make_set(&term->set, snapshot->object_count / 8);
 	bool found = false;
 
-	term->kind = TERM_LOCAL;
+	term->kind = HEAP_TERM_LOCAL;
 	for (heap_root_id i = 0; !error && i < snapshot->root_count; i++) {
 		const struct heap_root *root = &snapshot->roots[i];
 
@@ -480,7 +480,7 @@ static struct heap_error *parse_untyped(const struct heap_filter_parsing *parsin
 {
 	(void)parsing;
 	(void)word;
-	term->kind = TERM_EVIDENCE;
+	term->kind = HEAP_TERM_EVIDENCE;
 	term->number = HEAP_EVIDENCE_NONE;
 	return NULL;
 }
@@ -491,7 +491,7 @@ static struct heap_error *parse_new(const struct heap_filter_parsing *parsing, c
 {
 	(void)parsing;
 	(void)word;
-	term->kind = TERM_NEW;
+	term->kind = HEAP_TERM_NEW;
 	return NULL;
 }
 
@@ -501,7 +501,7 @@ static struct heap_error *parse_conflict(const struct heap_filter_parsing *parsi
 {
 	(void)parsing;
 	(void)word;
-	term->kind = TERM_CONFLICT;
+	term->kind = HEAP_TERM_CONFLICT;
 	return NULL;
 }
 
@@ -511,7 +511,7 @@ static struct heap_error *parse_under_typed(const struct heap_filter_parsing *pa
 {
 	(void)parsing;
 	(void)word;
-	term->kind = TERM_UNDER_TYPED;
+	term->kind = HEAP_TERM_UNDER_TYPED;
 	return NULL;
 }
 
@@ -521,7 +521,7 @@ static struct heap_error *parse_leaked(const struct heap_filter_parsing *parsing
 {
 	(void)parsing;
 	(void)word;
-	term->kind = TERM_REACH;
+	term->kind = HEAP_TERM_REACH;
 	term->number = false;
 	return NULL;
 }
@@ -532,7 +532,7 @@ static struct heap_error *parse_reachable(const struct heap_filter_parsing *pars
 {
 	(void)parsing;
 	(void)word;
-	term->kind = TERM_REACH;
+	term->kind = HEAP_TERM_REACH;
 	term->number = true;
 	return NULL;
 }
@@ -543,7 +543,7 @@ static struct heap_error *mark_samples(const struct heap_snapshot *snapshot,
 				       const uint64_t range[2], struct heap_term *term)
 {
 	HEAP_TRY(make_set(&term->set, snapshot->sample_count));
-	term->kind = TERM_TRACED;
+	term->kind = HEAP_TERM_TRACED;
 	for (uint32_t i = 0; i < snapshot->sample_count; i++) {
 		uint64_t time = heap_sample_trace_us(snapshot, &snapshot->samples[i]);
 
@@ -578,28 +578,28 @@ static struct heap_error *parse_allocated(const struct heap_filter_parsing *pars
 }
 
 const struct heap_term_kind_description heap_term_kinds[] = {
-	{ "type", WORDS_TYPE, parse_type },
-	{ "untyped", WORDS_NONE, parse_untyped },
-	{ "under-typed", WORDS_NONE, parse_under_typed },
-	{ "conflict", WORDS_NONE, parse_conflict },
-	{ "evidence", WORDS_ONE, parse_evidence },
-	{ "size", WORDS_COMPARISON, parse_size },
-	{ "site", WORDS_ONE, parse_site },
-	{ "frame", WORDS_ONE, parse_frame },
-	{ "module", WORDS_ONE, parse_module },
-	{ "age", WORDS_COMPARISON, parse_age },
-	{ "string", WORDS_TEXT, parse_string },
-	{ "field", WORDS_TEXT, parse_field },
-	{ "points-to", WORDS_ONE, parse_points_to },
-	{ "pointed-by", WORDS_ONE, parse_pointed_by },
-	{ "local", WORDS_ONE, parse_local },
-	{ "under", WORDS_ONE, parse_under },
-	{ "retained", WORDS_COMPARISON, parse_retained },
-	{ "leaked", WORDS_NONE, parse_leaked },
-	{ "reachable", WORDS_NONE, parse_reachable },
-	{ "new", WORDS_NONE, parse_new },
-	{ "traced", WORDS_NONE, parse_traced },
-	{ "allocated", WORDS_ONE, parse_allocated },
+	{ "type", HEAP_WORDS_TYPE, parse_type },
+	{ "untyped", HEAP_WORDS_NONE, parse_untyped },
+	{ "under-typed", HEAP_WORDS_NONE, parse_under_typed },
+	{ "conflict", HEAP_WORDS_NONE, parse_conflict },
+	{ "evidence", HEAP_WORDS_ONE, parse_evidence },
+	{ "size", HEAP_WORDS_COMPARISON, parse_size },
+	{ "site", HEAP_WORDS_ONE, parse_site },
+	{ "frame", HEAP_WORDS_ONE, parse_frame },
+	{ "module", HEAP_WORDS_ONE, parse_module },
+	{ "age", HEAP_WORDS_COMPARISON, parse_age },
+	{ "string", HEAP_WORDS_TEXT, parse_string },
+	{ "field", HEAP_WORDS_TEXT, parse_field },
+	{ "points-to", HEAP_WORDS_ONE, parse_points_to },
+	{ "pointed-by", HEAP_WORDS_ONE, parse_pointed_by },
+	{ "local", HEAP_WORDS_ONE, parse_local },
+	{ "under", HEAP_WORDS_ONE, parse_under },
+	{ "retained", HEAP_WORDS_COMPARISON, parse_retained },
+	{ "leaked", HEAP_WORDS_NONE, parse_leaked },
+	{ "reachable", HEAP_WORDS_NONE, parse_reachable },
+	{ "new", HEAP_WORDS_NONE, parse_new },
+	{ "traced", HEAP_WORDS_NONE, parse_traced },
+	{ "allocated", HEAP_WORDS_ONE, parse_allocated },
 };
 
 const size_t heap_term_kind_count = sizeof(heap_term_kinds) / sizeof(heap_term_kinds[0]);

@@ -10,46 +10,46 @@
 #include "lib/query/filter.h"
 
 enum heap_term_kind {
-	TERM_TYPE,        /**< set: types; number: elements, for IF_AS_MANY */
-	TERM_SITE,        /**< set: sites; also for module */
-	TERM_FRAME,       /**< set: sites, of what has no backtrace; steps: of what has */
-	TERM_EVIDENCE,    /**< number */
-	TERM_CONFLICT,    /**< nothing */
-	TERM_UNDER_TYPED, /**< nothing */
-	TERM_SIZE,        /**< comparison, number */
-	TERM_AGE,         /**< set: epochs */
-	TERM_STRING,      /**< pattern */
-	TERM_FIELD,       /**< field */
-	TERM_REACH,       /**< number: wanted or not */
-	TERM_POINTS_TO,   /**< object; or set: functions */
-	TERM_POINTED_BY,  /**< object */
-	TERM_RETAINED,    /**< comparison, number */
-	TERM_UNDER,       /**< object; set: a bit per object that it dominates */
-	TERM_NEW,         /**< nothing */
-	TERM_TRACED,      /**< set: samples */
-	TERM_LOCAL,       /**< set: a bit per object that such a variable points to */
+	HEAP_TERM_TYPE,        /**< set: types; number: elements, for HEAP_IF_AS_MANY */
+	HEAP_TERM_SITE,        /**< set: sites; also for module */
+	HEAP_TERM_FRAME,       /**< set: sites, of what has no backtrace; steps: of what has */
+	HEAP_TERM_EVIDENCE,    /**< number */
+	HEAP_TERM_CONFLICT,    /**< nothing */
+	HEAP_TERM_UNDER_TYPED, /**< nothing */
+	HEAP_TERM_SIZE,        /**< comparison, number */
+	HEAP_TERM_AGE,         /**< set: epochs */
+	HEAP_TERM_STRING,      /**< pattern */
+	HEAP_TERM_FIELD,       /**< field */
+	HEAP_TERM_REACH,       /**< number: wanted or not */
+	HEAP_TERM_POINTS_TO,   /**< object; or set: functions */
+	HEAP_TERM_POINTED_BY,  /**< object */
+	HEAP_TERM_RETAINED,    /**< comparison, number */
+	HEAP_TERM_UNDER,       /**< object; set: a bit per object that it dominates */
+	HEAP_TERM_NEW,         /**< nothing */
+	HEAP_TERM_TRACED,      /**< set: samples */
+	HEAP_TERM_LOCAL,       /**< set: a bit per object that such a variable points to */
 };
 
 /** Values of a set of types. */
 enum {
-	NEVER,
-	ALWAYS,
-	IF_AS_MANY,
+	HEAP_NEVER,
+	HEAP_ALWAYS,
+	HEAP_IF_AS_MANY,
 };
 
-enum heap_comparison {
-	EQUAL,
-	LESS,
-	GREATER,
-	AT_MOST,
-	AT_LEAST,
+enum heap_operator {
+	HEAP_EQUAL,
+	HEAP_LESS,
+	HEAP_GREATER,
+	HEAP_AT_MOST,
+	HEAP_AT_LEAST,
 };
 
 struct heap_term {
 	enum heap_term_kind kind;
 	bool negated;
 	bool begins_group; /**< after `or` */
-	enum heap_comparison comparison;
+	enum heap_operator comparison;
 	uint64_t number;
 	uint8_t *set;   /**< [of types, sites, epochs or samples] 1: matches */
 	uint8_t *steps; /**< [of steps] 1: it or one outwards of it matches */
@@ -72,11 +72,11 @@ struct heap_filter_parsing {
 
 /** What stands after a term's name. */
 enum heap_term_words {
-	WORDS_NONE,
-	WORDS_ONE,
-	WORDS_TEXT,       /**< options of texts, and a word */
-	WORDS_COMPARISON, /**< a comparison and its number, together or apart */
-	WORDS_TYPE,       /**< a type's name, of one word or several */
+	HEAP_WORDS_NONE,
+	HEAP_WORDS_ONE,
+	HEAP_WORDS_TEXT,       /**< options of texts, and a word */
+	HEAP_WORDS_COMPARISON, /**< a comparison and its number, together or apart */
+	HEAP_WORDS_TYPE,       /**< a type's name, of one word or several */
 };
 
 struct heap_term_kind_description {
@@ -93,13 +93,13 @@ extern const size_t heap_term_kind_count;
 void heap_term_deinit(struct heap_term *term);
 
 /** Takes <, >, =, <= or >= off the front. */
-enum heap_comparison heap_parse_comparison(const char **text);
+enum heap_operator heap_parse_operator(const char **text);
 
 /** True if code is the beginning of a function of that name. @param name  may be a glob */
 bool heap_function_is(const struct heap_snapshot *snapshot, const struct heap_call *code,
 		      const char *name);
 
 /** Whether `value comparison with`, such as 7 < 9. */
-bool heap_compare(uint64_t value, enum heap_comparison comparison, uint64_t with);
+bool heap_compare(uint64_t value, enum heap_operator comparison, uint64_t with);
 
 #endif

@@ -12,13 +12,7 @@ bool heap_comparison_is_of_one(const struct heap_snapshot *a, const struct heap_
 	       strcmp(a->info.host, b->info.host) == 0;
 }
 
-// Epochs have the same times in all snapshots of a process.
-static uint64_t birth_of(const struct heap_snapshot *snapshot, heap_object_id object)
-{
-	return snapshot->epochs[snapshot->birth[object]];
-}
-
-// Both by ascending address, in step.
+// Merges the objects of both snapshots, which are sorted by address.
 static void match(struct heap_comparison *comparison)
 {
 	const struct heap_snapshot *before = comparison->before, *after = comparison->after;
@@ -28,7 +22,7 @@ static void match(struct heap_comparison *comparison)
 		while (at < before->object_count && before->address[at] < after->address[i])
 			at++;
 		if (at < before->object_count && before->address[at] == after->address[i] &&
-		    birth_of(before, at) == birth_of(after, i)) {
+		    heap_snapshot_birth_ns(before, at) == heap_snapshot_birth_ns(after, i)) {
 			comparison->earlier[i] = at;
 			comparison->later[at] = i;
 		}
@@ -51,22 +45,17 @@ struct heap_error *heap_comparison_init(struct heap_comparison *result,
 					struct heap_snapshot *before, struct heap_snapshot *after)
 {
 	static const unsigned columns = HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_BIRTH;
+	CLEANUP(heap_comparison_deinit)
 	struct heap_comparison comparison = { .before = before, .after = after };
-	struct heap_error *error = heap_snapshot_load(before, columns);
 
-	if (!error)
-		error = heap_snapshot_load(after, columns);
-	if (!error)
-		error = make_none(after->object_count, &comparison.earlier);
-	if (!error)
-		error = make_none(before->object_count, &comparison.later);
-	if (error) {
-		heap_comparison_deinit(&comparison);
-		return error;
-	}
+	HEAP_TRY(heap_snapshot_load(before, columns));
+	HEAP_TRY(heap_snapshot_load(after, columns));
+	HEAP_TRY(make_none(after->object_count, &comparison.earlier));
+	HEAP_TRY(make_none(before->object_count, &comparison.later));
 	if (heap_comparison_is_of_one(before, after))
 		match(&comparison);
 	*result = comparison;
+	comparison = (struct heap_comparison){ 0 };
 	return NULL;
 }
 
@@ -87,7 +76,7 @@ enum heap_change heap_comparison_change(const struct heap_comparison *comparison
 								    : HEAP_CHANGE_RESIZED;
 	return heap_comparison_is_of_one(before, after) &&
 			       before->info.time_ns < after->info.time_ns &&
-			       birth_of(after, object) < before->info.time_ns
+			       heap_snapshot_birth_ns(after, object) < before->info.time_ns
 		       ? HEAP_CHANGE_MOVED
 		       : HEAP_CHANGE_ADDED;
 }

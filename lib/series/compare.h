@@ -3,15 +3,14 @@
 #define HEAP_COMPARE_H
 
 /**
- * What became of each object between two snapshots of a process.
+ * Compares two snapshots of a process, object by object.
  *
  *	before   a ──── b ──── c            after   a ──── B ────────── d     e
  *	         kept   grown  freed                kept   grown       added  moved
  *
- * An object is the same if address and birth are: an address that is freed and handed out
- * again has another birth, since each snapshot begins a new birth epoch. realloc() keeps the
- * birth. So an object that is not in the first snapshot, and was born before it, is one that
- * realloc() has moved: it was there, elsewhere.
+ * An object is the same if its address and birth are. Memory that is freed and allocated again has
+ * another birth, since each snapshot begins a new birth epoch. realloc() keeps the birth. So an
+ * object that is missing in the first snapshot, but was born before it, has been moved by realloc().
  *
  * Snapshots of different processes have no object in common.
  */
@@ -20,22 +19,22 @@
 
 enum heap_change {
 	HEAP_CHANGE_KEPT,
-	HEAP_CHANGE_RESIZED, /**< in its place */
-	HEAP_CHANGE_MOVED,   /**< of the second snapshot: born before the first, elsewhere in it */
-	HEAP_CHANGE_ADDED,   /**< of the second snapshot */
-	HEAP_CHANGE_FREED,   /**< of the first; or moved away */
+	HEAP_CHANGE_RESIZED, /**< in place */
+	HEAP_CHANGE_MOVED,   /**< in the second snapshot: was in the first, at another address */
+	HEAP_CHANGE_ADDED,   /**< in the second snapshot */
+	HEAP_CHANGE_FREED,   /**< in the first snapshot: freed, or moved */
 	HEAP_CHANGES,
 };
 
 struct heap_comparison {
 	struct heap_snapshot *before, *after;
-	heap_object_id *earlier; /**< [after's objects] the same one before, or HEAP_NO_OBJECT */
-	heap_object_id *later;   /**< [before's objects] the same one after, or HEAP_NO_OBJECT */
+	heap_object_id *earlier; /**< [after's objects] the same object before, or HEAP_NO_OBJECT */
+	heap_object_id *later;   /**< [before's objects] the same object after, or HEAP_NO_OBJECT */
 };
 
 /**
- * Compares two snapshots, which must outlive the result. Linear in their objects, of which
- * it loads addresses, sizes and births; 4 bytes for each.
+ * Compares two snapshots, which must outlive the result, and loads their addresses, sizes and births.
+ * Takes linear time, and 4 bytes for each object.
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_comparison_init(struct heap_comparison *result,
@@ -43,10 +42,10 @@ struct heap_error *heap_comparison_init(struct heap_comparison *result,
 
 void heap_comparison_deinit(struct heap_comparison *comparison);
 
-/** Whether both are of one process. */
+/** True if both are of one process. */
 bool heap_comparison_is_of_one(const struct heap_snapshot *a, const struct heap_snapshot *b);
 
-/** What became of an object of the second snapshot: anything but FREED. */
+/** The change of an object of the second snapshot: anything but FREED. */
 enum heap_change heap_comparison_change(const struct heap_comparison *comparison,
 					heap_object_id object);
 

@@ -2,6 +2,7 @@
 #include "lib/series/series.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/hash.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,11 +11,11 @@ enum {
 	NAME_MAX_BYTES = 1024, // of a type; longer names count by their beginning
 };
 
-// A snapshot, in terms that hold for all of the series. Types have other ids in each
-// snapshot, so they are compared by what their names hash to.
+// A snapshot of the series. The ids of a type differ between snapshots, so types are compared by
+// the hashes of their names.
 struct member {
 	struct heap_snapshot *snapshot;
-	uint64_t *type;  // [types.count] 0 for the unknown one
+	uint64_t *type;  // [types.count] hash of its name; 0: unknown, or no object has it
 	uint32_t *first; // [object_count]
 };
 
@@ -48,19 +49,9 @@ void heap_series_destroy(struct heap_series *series)
 	free(series);
 }
 
-// FNV-1a, 64 bits (Fowler, Noll, Vo), never 0.
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-	return hash ? hash : 1;
-}
-
-// Names only the types that objects have; there may be a hundred times as many.
+// Hashes the names of those types only that objects have; there may be a hundred times as many.
 HEAP_MUST_CHECK
-static struct heap_error *member_name_types(struct member *member)
+static struct heap_error *member_hash_types(struct member *member)
 {
 	const struct heap_snapshot *snapshot = member->snapshot;
 	char name[NAME_MAX_BYTES];
@@ -74,7 +65,7 @@ static struct heap_error *member_name_types(struct member *member)
 		if (type == HEAP_NO_TYPE || member->type[type])
 			continue;
 		heap_types_format(&snapshot->types, type, name, sizeof(name));
-		member->type[type] = hash_text(name);
+		member->type[type] = heap_hash_string(name) | 1;
 	}
 	return NULL;
 }
@@ -84,23 +75,12 @@ static struct heap_error *member_init(struct member *member, struct heap_snapsho
 {
 	*member = (struct member){ .snapshot = snapshot };
 
-	struct heap_error *error =
-		heap_snapshot_load(snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_TYPE |
-						     HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH);
-
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_TYPE |
+						      HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH));
 	member->first = malloc(((size_t)snapshot->object_count + 1) * sizeof(*member->first));
 	if (!member->first)
 		return heap_error_out_of_memory();
-	return member_name_types(member);
-}
-
-// A birth is told by when its epoch began; epochs themselves are numbered anew only in
-// another process.
-static uint64_t birth_of(const struct heap_snapshot *snapshot, heap_object_id object)
-{
-	return snapshot->epochs[snapshot->birth[object]];
+	return member_hash_types(member);
 }
 
 static uint64_t site_of(const struct heap_snapshot *snapshot, heap_object_id object)
@@ -114,12 +94,13 @@ static bool is_same(const struct member *before, heap_object_id old, const struc
 	uint64_t old_type = before->type[before->snapshot->type[old]];
 	uint64_t new_type = now->type[now->snapshot->type[new]];
 
-	return birth_of(before->snapshot, old) == birth_of(now->snapshot, new) &&
+	return heap_snapshot_birth_ns(before->snapshot, old) ==
+		       heap_snapshot_birth_ns(now->snapshot, new) &&
 	       site_of(before->snapshot, old) == site_of(now->snapshot, new) &&
 	       (old_type == new_type || !old_type || !new_type);
 }
 
-// Both by ascending address, in step.
+// Merges the objects of both snapshots, which are sorted by address.
 static void find_first_seen(const struct member *before, struct member *now, uint32_t number)
 {
 	const struct heap_snapshot *old = before->snapshot, *new = now->snapshot;
@@ -157,22 +138,19 @@ static struct heap_error *check_order(const struct heap_snapshot *before,
 
 struct heap_error *heap_series_add(struct heap_series *series, struct heap_snapshot *snapshot)
 {
-	struct member member;
-	struct heap_error *error = member_init(&member, snapshot);
+	CLEANUP(member_deinit) struct member member = { 0 };
 
-	if (!error && series->length > 0)
-		error = check_order(series->latest.snapshot, snapshot);
-	if (error) {
-		member_deinit(&member);
-		return error;
-	}
-	if (series->length > 0)
+	HEAP_TRY(member_init(&member, snapshot));
+	if (series->length > 0) {
+		HEAP_TRY(check_order(series->latest.snapshot, snapshot));
 		find_first_seen(&series->latest, &member, series->length);
-	else
+	} else {
 		memset(member.first, 0, snapshot->object_count * sizeof(*member.first));
+	}
 	member_deinit(&series->latest);
 	series->latest = member;
 	series->length++;
+	member = (struct member){ 0 };
 	return NULL;
 }
 

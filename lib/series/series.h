@@ -3,21 +3,19 @@
 #define HEAP_SERIES_H
 
 /**
- * What comes and stays: objects that are new in one snapshot of a series, and are there in
- * all that follow.
+ * Finds objects that come and stay: that are new in one snapshot of a series, and in all later ones.
  *
  *	snapshot        0    1    2    3         first seen in
- *	object a        ●────●────●────●         0: it was there from the beginning
+ *	object a        ●────●────●────●         0: there from the beginning
  *	object b             ●────●────●         1: a candidate
  *	object c             ●────●              gone
- *	object d                       ●         3: nothing is left to acquit it
+ *	object d                       ●         3: too new to tell
  *
- * An object is the same in two snapshots when address, birth, site and type agree: an
- * address that was freed and handed out again has another birth. A type that is unknown in
- * one of them contradicts nothing.
+ * An object is the same in two snapshots if its address, birth, site and type are equal. Memory that
+ * was freed and allocated again has another birth. An unknown type is equal to any other.
  *
- * So each object of the last snapshot needs one number, where it was first seen, and that
- * comes from the snapshot before by walking both in step. Two snapshots are open at a time,
+ * Each object of the latest snapshot has one number, the snapshot in which it was first seen. It
+ * comes from the snapshot before, by merging the two by address. So at most two snapshots are open,
  * however long the series is.
  */
 
@@ -34,20 +32,20 @@ void heap_series_destroy(struct heap_series *series);
 /**
  * Goes on to the next snapshot. Linear in its objects.
  *
- * @param snapshot  the series' from now on, also on failure
+ * @param snapshot  owned by the series from now on, also on failure
  * @return NULL; HEAP_ERROR_ARGUMENT if it is of another process than the one before, or not
- *         later than that; what heap_snapshot_load() may fail with
+ *         later than that; the errors of heap_snapshot_load()
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_series_add(struct heap_series *series, struct heap_snapshot *snapshot);
 
-/** How many snapshots there have been. */
+/** The number of snapshots so far. */
 uint32_t heap_series_length(const struct heap_series *series);
 
-/** The latest snapshot; the series'. NULL before the first. */
+/** The latest snapshot, owned by the series; NULL before the first. */
 struct heap_snapshot *heap_series_latest(const struct heap_series *series);
 
-/** Where an object of the latest snapshot was first seen. */
+/** The number of the snapshot in which an object of the latest one was first seen. */
 uint32_t heap_series_first_seen(const struct heap_series *series, heap_object_id object);
 
 #endif

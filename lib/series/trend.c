@@ -6,10 +6,10 @@
 
 static const double NS_PER_HOUR = 3600e9;
 static const double SETTLED_WITHIN = 0.02; // of the last value
-static const double SETTLED_FOR = 0.25;    // of the whole time
+static const double SETTLED_FOR = 0.25;    // of the time between the first and the last value
 static const double SLOWING_BELOW = 0.5;   // of the former rate
 
-// Student's t, two-sided 95 %, by degrees of freedom from 1; what is beyond is normal.
+// Student's t, two-sided 95 %, by degrees of freedom from 1; beyond the table, nearly normal.
 static double student(size_t freedom)
 {
 	static const double table[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
@@ -60,7 +60,7 @@ static double rate_between(const uint64_t *times, const uint64_t *values, size_t
 	return time > 0 ? ((double)values[to] - (double)values[from]) / time : 0;
 }
 
-// The first of the last values that are all alike.
+// The first value from which on all are nearly equal to the last.
 static size_t find_settled(const uint64_t *values, size_t count)
 {
 	double last = (double)values[count - 1];

@@ -3,31 +3,32 @@
 #define HEAP_TREND_H
 
 /**
- * Whether a number that was looked at now and then grows, how fast, and how sure that is.
+ * Judges whether a number that was sampled over time grows, how fast, and how certain that is.
  *
  *	steady       ╱     slowing    ╭─╴    settled   ╭────    unclear  ╱╲╱    none  ────
  *	           ╱                ╱                ╱                  ╱
  *
  * The rate is the slope of the least-squares line, with the half-width of its 95 % confidence
- * interval (Student's t, n - 2 degrees of freedom). The line alone takes a cache that has
- * filled for a leak, so what the number has done lately decides as well:
+ * interval (Student's t, n - 2 degrees of freedom). By the line alone, a cache that has filled up
+ * would look like a leak. So the latest values decide, too:
  *
- *	settled  it grew, and has stayed within 2 % for the last quarter of the time or longer,
- *	         in which at its former rate it would have grown by more than that
- *	slowing  in the second half of the time it grew, at less than half the rate of the first
- *	steady   it grows, and the confidence interval says so too
- *	none     it is not more than it was at first
- *	unclear  all else
+ *	settled  it grew, and has stayed within 2 % for the last quarter of the time or longer; at
+ *	         its former rate it would have grown by more than that
+ *	slowing  it grew in the second half of the time, at less than half the rate of the first
+ *	steady   it grows, and the confidence interval excludes 0
+ *	none     the last value is not above the first
+ *	unclear  anything else
  *
- * Slowing and steady are looked for over the time, and over the numbers of the snapshots: what
- * grows with the work that is done is steady over these, if they are taken at each so much work.
+ * Slowing and steady are tested twice, by time and by the numbers of the snapshots, and the worse
+ * one counts: memory that grows with each request grows steadily from snapshot to snapshot if one
+ * is taken every so many requests.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum heap_trend_kind {
-	HEAP_TREND_STEADY, /**< the worst first */
+	HEAP_TREND_STEADY, /**< worst first */
 	HEAP_TREND_SLOWING,
 	HEAP_TREND_UNCLEAR,
 	HEAP_TREND_SETTLED,
@@ -38,11 +39,11 @@ struct heap_trend {
 	enum heap_trend_kind kind;
 	double rate;   /**< per hour */
 	double margin; /**< per hour: the rate is within rate - margin to rate + margin at 95 % */
-	size_t since;  /**< SETTLED: the first of the values that have stayed */
+	size_t since;  /**< SETTLED: the first value from which on it has stayed */
 };
 
 /**
- * Judges @p count values, three at least.
+ * Judges @p count values, at least three.
  *
  * @param times  [count] ns, ascending
  */

@@ -3,21 +3,21 @@
 #define HEAP_SNAPSHOT_H
 
 /**
- * What a snapshot says: objects, edges, roots, types and where all of them come from.
+ * A snapshot: objects, edges, roots, types, and the code that they come from.
  *
- * Small tables (types, sites, modules, roots, threads, frames...) are there once a
- * snapshot is open. The columns that have an entry per object or edge are loaded when a
- * question asks for them, by heap_snapshot_load(). Objects are numbered from 0 by
- * ascending address; the edges of one object stand together, by ascending slot:
+ * Opening a snapshot reads its small tables (types, sites, modules, roots, threads, frames...).
+ * Columns, which have a value per object or edge, are loaded on demand by heap_snapshot_load().
+ * Objects are numbered from 0 by ascending address. Edges are a compressed sparse row (CSR) matrix:
+ * sorted by the object that they leave, then by slot.
  *
  *	object      0        1     2          address[1], size[1], type[1]...
  *	edge_first  0        2     2     5    edges 0 and 1 leave object 0, 2..4 leave object 2
  *
- * The same structure is what heap_snapshot_write() stores, so whoever makes snapshots
- * (heapsnap-writer, a generator of test data) fills it and needs to know no format.
+ * heap_snapshot_write() stores the same structure, so programs that make snapshots (heapsnap-writer,
+ * a generator of test data) fill it and need not know the format.
  *
- * After heap_snapshot_open(), and after each heap_snapshot_load(), every id and range in
- * what has been loaded is inside its table: hostile files end here.
+ * heap_snapshot_open() and heap_snapshot_load() check every id and range that they read, so nothing
+ * else needs to distrust a file.
  */
 
 #include "lib/base/error.h"
@@ -34,7 +34,7 @@ typedef uint32_t heap_root_id;
 #define HEAP_NO_OBJECT UINT32_MAX
 #define HEAP_NO_INDEX UINT32_MAX /**< no module, thread, frame... */
 
-/** Why an object has its type, strongest first. The values stand in snapshots. */
+/** Why an object has its type, strongest first. The values are stored in snapshots. */
 enum heap_evidence {
 	HEAP_EVIDENCE_NONE,      /**< no type */
 	HEAP_EVIDENCE_DECLARED,  /**< the program said so: heapsnap_set_type() */
@@ -43,19 +43,19 @@ enum heap_evidence {
 	HEAP_EVIDENCE_EMBEDDING, /**< a typed slot points to a part of it */
 	HEAP_EVIDENCE_SITE,      /**< the code that allocated it has such a variable */
 	HEAP_EVIDENCE_VOTE,      /**< its siblings of the same site and size are of that type */
-	HEAP_EVIDENCE_POOL,      /**< no type itself: the program cuts it up into parts */
+	HEAP_EVIDENCE_POOL,      /**< no type itself: the program divides it into parts */
 	HEAP_EVIDENCE_KINDS,
 };
 
 enum heap_edge_flags {
-	HEAP_EDGE_TYPED = 1 << 0, /**< the slot is a pointer by its object's type */
+	HEAP_EDGE_TYPED = 1 << 0, /**< the type of the object has a pointer at that slot */
 };
 
 struct heap_module {
 	uint32_t path;     /**< strings are offsets in snapshot->strings */
 	uint32_t build_id; /**< lower-case hex; "" if it has none */
 	uint32_t debug;    /**< file that its debug information came from; "" if there is none */
-	uint32_t note;     /**< what was missed, for people; "" if nothing */
+	uint32_t note;     /**< what is missing, for people; "" if nothing */
 	uint64_t start;    /**< of its first mapping */
 	uint64_t end;
 	uint64_t bias; /**< address in memory minus address in the file */
@@ -64,15 +64,15 @@ struct heap_module {
 struct heap_site {
 	uint64_t address;  /**< the return address of the call that allocated */
 	uint32_t module;   /**< or HEAP_NO_INDEX */
-	uint32_t function; /**< as debug information or the symbol table has it; "" if unknown */
+	uint32_t function; /**< from debug information or the symbol table; "" if unknown */
 	uint64_t offset;   /**< of the address in that function */
 	uint32_t file;     /**< "" if unknown */
 	uint32_t line;
 };
 
-/** A place in the code that led to an allocation, or that is pointed to. */
+/** A place in the code: a call that led to an allocation, or the target of a code pointer. */
 struct heap_call {
-	uint64_t address; /**< a return address; of what is pointed to, that */
+	uint64_t address; /**< the return address; of a target, its own */
 	uint32_t module;  /**< or HEAP_NO_INDEX */
 	uint32_t function;
 	uint64_t offset; /**< of the address in that function */
@@ -82,21 +82,21 @@ struct heap_call {
 };
 
 /**
- * A step of a backtrace. Backtraces that end alike share steps, so a backtrace is its
- * innermost step, and goes on with the caller's; step 0 is none.
+ * A step of a backtrace. Backtraces with the same outer calls share steps: they are a tree (a trie),
+ * and a backtrace is its innermost step. Step 0 is none.
  */
 struct heap_step {
-	uint32_t caller; /**< a step with a lower number; 0: the outermost that is known */
+	uint32_t caller; /**< a step with a lower number; 0: this is the outermost known */
 	uint32_t call;   /**< in calls */
 };
 
-/** The values stand in snapshots. */
+/** The values are stored in snapshots. */
 enum heap_root_kind {
 	HEAP_ROOT_GLOBAL,       /**< a global or static variable */
 	HEAP_ROOT_THREAD_LOCAL, /**< a thread's copy of a thread-local variable */
 	HEAP_ROOT_LOCAL,        /**< a variable or parameter of a live frame */
-	HEAP_ROOT_REGISTER,     /**< a register of a thread, where no variable is known to be */
-	HEAP_ROOT_STACK,        /**< a word of a frame, where no variable is known to be */
+	HEAP_ROOT_REGISTER,     /**< a register of a thread that holds no known variable */
+	HEAP_ROOT_STACK,        /**< a word of a frame that belongs to no known variable */
 	HEAP_ROOT_SEGMENT,      /**< words of a module's data that belong to no known variable */
 	HEAP_ROOT_MAPPING,      /**< another writable mapping */
 	HEAP_ROOT_KINDS,
@@ -107,7 +107,7 @@ struct heap_root {
 	uint8_t kind;      /**< enum heap_root_kind */
 	uint32_t name;     /**< variable, register or section ("rbx", ".data") */
 	heap_type_id type; /**< or HEAP_NO_TYPE */
-	uint64_t address;  /**< 0 for what lives in a register */
+	uint64_t address;  /**< 0 if it is in a register */
 	uint64_t size;     /**< bytes */
 	uint32_t module;   /**< or HEAP_NO_INDEX */
 	uint32_t file;     /**< where it is declared; "" if unknown */
@@ -119,17 +119,17 @@ struct heap_root {
 };
 
 struct heap_root_edge {
-	heap_root_id root; /**< root edges stand by root, by offset */
+	heap_root_id root; /**< root edges are sorted by root, then by offset */
 	heap_object_id target;
 	uint64_t offset;   /**< bytes into the root */
-	uint32_t interior; /**< bytes into the target that the pointer points */
+	uint32_t interior; /**< bytes from the start of the target to what the pointer points to */
 	uint8_t flags;     /**< enum heap_edge_flags */
 };
 
 enum heap_thread_state {
 	HEAP_THREAD_EXACT,    /**< stopped, all registers known */
 	HEAP_THREAD_SLEEPING, /**< left asleep in the kernel: stack pointer and pc are known */
-	HEAP_THREAD_MISSING,  /**< could not be stopped; its whole stack was taken */
+	HEAP_THREAD_MISSING,  /**< could not be stopped; its whole stack was scanned */
 };
 
 struct heap_thread {
@@ -143,7 +143,7 @@ struct heap_thread {
 };
 
 enum heap_frame_flags {
-	HEAP_FRAME_INLINED = 1 << 0, /**< no frame of its own: inlined into the next one */
+	HEAP_FRAME_INLINED = 1 << 0, /**< has no frame of its own: inlined into the next one */
 	HEAP_FRAME_SIGNAL = 1 << 1,  /**< called by the kernel to deliver a signal */
 	HEAP_FRAME_GUESSED = 1 << 2, /**< found by a heuristic, not by call frame information */
 };
@@ -164,7 +164,7 @@ enum heap_mapping_protection {
 	HEAP_MAPPING_WRITE = 2,
 	HEAP_MAPPING_EXECUTE = 4,
 	HEAP_MAPPING_SHARED = 8,
-	HEAP_MAPPING_WIPED = 16,  /**< left out of copies of the process: zeros */
+	HEAP_MAPPING_WIPED = 16,  /**< excluded from copies of the process: zeros */
 	HEAP_MAPPING_UNREAD = 32, /**< pages that could not be read, such as guards: zeros */
 };
 
@@ -176,19 +176,19 @@ struct heap_mapping {
 	uint32_t name;       /**< path, or [heap], [stack]...; "" for anonymous memory */
 };
 
-/** A typed place inside a block that the program cuts up itself: a pool's element. */
+/** A typed part of a block that the program divides itself: an element of a pool. */
 struct heap_part {
-	heap_object_id object; /**< parts stand by object, by offset */
+	heap_object_id object; /**< parts are sorted by object, then by offset */
 	uint64_t offset;       /**< in bytes */
 	heap_type_id type;
-	uint64_t elements; /**< of that type, as the column of that name has it */
+	uint64_t elements; /**< of that type, as in the column of that name */
 	uint8_t evidence;  /**< enum heap_evidence */
 };
 
-/** An object of the sample whose backtraces are taken: when it was allocated, and by whom. */
+/** A sampled object, with the time and the thread of its allocation. */
 struct heap_sample {
-	heap_object_id object; /**< samples stand by object */
-	uint32_t number;  /**< in the trace (lib/trace/trace.h) that info tells of; 0: not in it */
+	heap_object_id object; /**< samples are sorted by object */
+	uint32_t number;  /**< in the trace (lib/trace/trace.h) that info names; 0: not in it */
 	uint64_t time_ns; /**< since 1970 */
 	uint32_t thread;  /**< id */
 };
@@ -210,26 +210,27 @@ struct heap_info {
 	uint64_t serial;         /**< 0 for the first of a process */
 	uint64_t time_ns;        /**< since 1970, UTC, when the program was frozen */
 	uint64_t start_time_ns;  /**< since 1970, when the library was loaded */
-	uint64_t stop_ns;        /**< how long threads were stopped */
-	uint64_t clone_ns;       /**< of which the clone took */
-	uint64_t stop_calls;     /**< system calls that stopping them took; 0: not noted */
+	uint64_t stop_ns;        /**< time that threads were stopped */
+	uint64_t clone_ns;       /**< part of that: the clone */
+	uint64_t stop_calls;     /**< system calls for stopping them; 0: not recorded */
 	uint64_t content_limit;  /**< bytes kept of each object; UINT64_MAX for all */
-	uint64_t untyped;        /**< 1: it was to be written without types of objects */
+	uint64_t untyped;        /**< 1: written without types of objects, as requested */
 	uint64_t missed_threads; /**< threads that could not be stopped */
-	/* What writing it took; 0 in snapshots of before that was noted. */
-	uint64_t writer_ns;     /**< from the freezing to the storing */
-	uint64_t writer_bytes;  /**< the writer's memory, at most */
-	uint64_t copied_bytes;  /**< pages that the program wrote to meanwhile: there were two */
-	uint64_t late_ns;       /**< types are incomplete: that was its time; 0: they are not */
-	uint64_t steps;         /**< of the loops of type inference */
+	/* The costs of writing; 0 in snapshots of older versions. */
+	uint64_t writer_ns;    /**< from the stop to the end of writing */
+	uint64_t writer_bytes; /**< peak memory of the writer */
+	uint64_t
+		copied_bytes; /**< pages that the program wrote to meanwhile: copied by the kernel */
+	uint64_t late_ns; /**< the time limit that left types incomplete; 0: they are complete */
+	uint64_t steps;   /**< of the loops of type inference */
 	uint64_t checkpoint_ns; /**< since 1970, of heapsnap_checkpoint(); 0: there was none */
-	const char *trace;      /**< path of the trace of the process, the last; "": none */
-	/** File of a malloc that came before the library's, whose blocks are not here; "": none */
+	const char *trace;      /**< path of the process's latest trace; "": none */
+	/** File of a malloc that precedes the library's, whose blocks are missing here; "": none */
 	const char *other_malloc;
-	uint64_t trace_start_ns; /**< since 1970, when it began: as its file says; 0: none */
+	uint64_t trace_start_ns; /**< since 1970, when the trace began: as in its file; 0: none */
 };
 
-/** What heap_snapshot_load() loads. */
+/** Columns for heap_snapshot_load(). */
 enum heap_columns {
 	HEAP_COLUMN_ADDRESS = 1 << 0,
 	HEAP_COLUMN_SIZE = 1 << 1,
@@ -251,7 +252,7 @@ enum heap_columns {
 struct heap_snapshot {
 	char *path; /**< as it was opened; NULL if made in memory */
 	struct heap_info info;
-	char *info_bytes; /**< private: what info's strings are in */
+	char *info_bytes; /**< private: the strings of info */
 	char *strings;    /**< [string_size]; [0] is "" */
 	uint64_t string_size;
 	struct heap_types types;
@@ -263,7 +264,7 @@ struct heap_snapshot {
 	uint32_t call_count;
 	struct heap_step *steps; /**< [step_count] [0] is none, where there are any */
 	uint32_t step_count;
-	struct heap_call *functions; /**< [function_count] that words point to, by address */
+	struct heap_call *functions; /**< [function_count] targets of code pointers, by address */
 	uint32_t function_count;
 	struct heap_root *roots; /**< [root_count] */
 	uint32_t root_count;
@@ -290,43 +291,43 @@ struct heap_snapshot {
 
 	/* Columns: NULL until loaded. */
 	uint64_t *address;    /**< [object_count] ascending */
-	uint64_t *size;       /**< [object_count] bytes that were asked for */
+	uint64_t *size;       /**< [object_count] bytes, as requested by the program */
 	heap_type_id *type;   /**< [object_count] the element's type; HEAP_NO_TYPE: unknown */
-	uint64_t *elements;   /**< [object_count] of that type; 1 unless an array; flexible
-				   array members count here: 1 + their elements */
+	uint64_t *elements;   /**< [object_count] of that type; 1 unless an array; with a flexible
+				   array member, 1 + its elements */
 	uint8_t *evidence;    /**< [object_count] enum heap_evidence */
 	heap_site_id *site;   /**< [object_count] in sites */
 	uint32_t *birth;      /**< [object_count] epoch in which it was allocated */
-	uint32_t *backtrace;  /**< [object_count] how it came to be: see heap_backtrace_step() */
-	heap_type_id *rival;  /**< [object_count] what else typed pointers took it for */
-	uint32_t *rivals;     /**< [object_count] how many of them did, whatever for */
+	uint32_t *backtrace;  /**< [object_count] of its allocation: see heap_backtrace_step() */
+	heap_type_id *rival;  /**< [object_count] another type that typed pointers to it have */
+	uint32_t *rivals;     /**< [object_count] pointers with other types than the object's */
 	uint32_t *edge_first; /**< [object_count + 1] */
 	heap_object_id *edge_target; /**< [edge_count] */
-	uint32_t *edge_slot;         /**< [edge_count] where in the source: byte offset / 8 */
+	uint32_t *edge_slot;         /**< [edge_count] byte offset in the source, / 8 */
 	uint32_t *edge_interior;     /**< [edge_count] bytes into the target; UINT32_MAX: or more */
 	uint8_t *edge_flags;         /**< [edge_count] enum heap_edge_flags */
 	struct heap_part *parts;     /**< [part_count] */
 	uint32_t part_count;
 
-	struct heap_file *file;         /**< open for what is not loaded; NULL if made in memory */
-	struct heap_contents *contents; /**< private: what is known of where contents are */
-	struct heap_around *around;     /**< private: columns that are loaded in part */
-	/** What people say that objects are: lib/snapshot/declarations.h; NULL: nothing. */
+	struct heap_file *file;             /**< for loading columns; NULL if made in memory */
+	struct heap_contents *contents;     /**< private: the index of contents */
+	struct heap_neighbours *neighbours; /**< private: columns that are loaded in part */
+	/** Types that people have declared objects to be of: lib/snapshot/declarations.h, or NULL. */
 	struct heap_declarations *declarations;
-	/** There are some, written by somebody who could not write the snapshot: not believed. */
+	/** True if declarations were ignored: their author could not have written the snapshot. */
 	bool declarations_ignored;
 };
 
 /**
- * Opens a snapshot and reads its tables; columns stay where they are.
+ * Opens a snapshot and reads its tables, but no columns.
  *
  * @return NULL; or an error that begins with the path: HEAP_ERROR_SYSTEM, HEAP_ERROR_FORMAT
- *         (what heap_file_open() says; a table is damaged, and which), HEAP_ERROR_MEMORY
+ *         (of heap_file_open(), or naming the damaged table), HEAP_ERROR_MEMORY
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_open(const char *path, struct heap_snapshot **result);
 
-/** The same of bytes in memory, which must outlive the result; for tests and fuzzing. */
+/** The same from bytes in memory, which must outlive the result; for tests and fuzzing. */
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,
 					     struct heap_snapshot **result);
@@ -335,10 +336,9 @@ struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,
 void heap_snapshot_close(struct heap_snapshot *snapshot);
 
 /**
- * Loads columns that are not loaded yet.
+ * Loads those of the columns that are not loaded yet.
  *
- * An error names the section; the other columns can still be loaded, and those that have
- * been loaded stay.
+ * An error names the section. Columns that have been loaded stay, and others can still be loaded.
  *
  * @param columns  enum heap_columns, or'ed
  */
@@ -346,8 +346,8 @@ HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned columns);
 
 /**
- * Gives the sizes of all objects to who needs them once and in order: the column is not loaded
- * for that.
+ * Reads the sizes of all objects without loading the column, for callers that need them once and
+ * in order.
  *
  * @param sizes  [objects] in bytes
  */
@@ -355,36 +355,34 @@ HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes);
 
 /**
- * Loads columns around some objects: their values are there then, and those of the pointers that
- * leave them. Of other objects, values may be 0 until heap_snapshot_load() is asked for the
- * columns. EDGES, QUALITY and PARTS are loaded as a whole, and so is what would be loaded for the
- * most part.
+ * Loads columns for some objects: their values, and those of the edges that leave them. Values of
+ * other objects may be 0 until heap_snapshot_load() loads the columns. EDGES, QUALITY and PARTS are
+ * loaded as a whole, and so is a column of which a large part is needed.
  *
  * @param objects  [count]
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_snapshot_load_around(struct heap_snapshot *snapshot, unsigned columns,
-					     const heap_object_id *objects, size_t count);
+struct heap_error *heap_snapshot_load_neighbours(struct heap_snapshot *snapshot, unsigned columns,
+						 const heap_object_id *objects, size_t count);
 
-/** How good a pointer is. */
+/** The quality of a pointer: whether it is typed, and where in its target it points to. */
 struct heap_edge_quality {
-	uint32_t edge;     /**< of which it is asked */
+	uint32_t edge;     /**< set by the caller */
 	uint32_t interior; /**< as in edge_interior */
 	uint8_t flags;     /**< enum heap_edge_flags */
 };
 
 /**
- * Looks up how good some pointers are, where QUALITY need not be loaded and is not: what is
- * decoded for it is forgotten again.
+ * Looks up the quality of some pointers without loading QUALITY.
  *
- * @param qualities  [count] their edges ascend; the rest is filled in
+ * @param qualities  [count] with ascending edges; the other members are filled in
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_find_quality(struct heap_snapshot *snapshot,
 					      struct heap_edge_quality *qualities, size_t count);
 
 /**
- * heap_snapshot_find() where not all of ADDRESS and SIZE need be loaded: loads them around it.
+ * Does what heap_snapshot_find() does, but loads only a part of ADDRESS and SIZE.
  *
  * @param result  the object, or HEAP_NO_OBJECT
  */
@@ -393,13 +391,13 @@ struct heap_error *heap_snapshot_locate(struct heap_snapshot *snapshot, uint64_t
 					heap_object_id *result);
 
 /**
- * Reads what was kept of an object's bytes. Loads SIZE if it is not loaded.
+ * Reads the kept bytes of an object. Loads SIZE if it is not loaded.
  *
- * Reading objects in ascending order costs little more than decompressing all contents
- * once; in another order, a block of 64 KiB per call.
+ * Reading objects in ascending order costs little more than decompressing all contents once; in
+ * another order, each call decompresses a block of 64 KiB.
  *
  * @param buffer  [size] the caller's
- * @param kept    how many bytes it got: min(size, object's size, info.content_limit)
+ * @param kept    gets the number of bytes read: min(size, object's size, info.content_limit)
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_read_content(struct heap_snapshot *snapshot, heap_object_id object,
@@ -410,26 +408,26 @@ typedef struct heap_error *heap_content_reader(void *context, heap_object_id obj
 					       uint64_t address, uint8_t *buffer, size_t size);
 
 /**
- * Gives it the values of a column (one of enum heap_columns) that is no array.
+ * Gives heap_snapshot_write() values of a column (one of enum heap_columns) that is NULL.
  *
- * @param values  [count] zeros, the caller's: of the objects from @p first on
+ * @param values  [count] zeros to fill in, of the objects from @p first on
  */
 typedef void heap_column_maker(void *context, enum heap_columns column, heap_object_id first,
 			       uint32_t count, uint64_t *values);
 
 struct heap_stored_edges; // lib/snapshot/stored_edges.h
 
-/** Where heap_snapshot_write() gets what is not in the structure. */
+/** The source of data that heap_snapshot_write() does not find in the structure. */
 struct heap_snapshot_source {
-	heap_content_reader *content; /**< asked for each object in order; NULL: nothing is kept */
-	heap_column_maker *column;    /**< asked for what is NULL; NULL: it is all zeros */
+	heap_content_reader *content; /**< called for each object in order; NULL: nothing is kept */
+	heap_column_maker *column; /**< called for columns that are NULL; NULL: these are zeros */
 	struct heap_stored_edges *edges; /**< of all objects; NULL: they are in the snapshot */
 	void *context;
 };
 
 /**
- * Stores a snapshot whose tables and columns are filled in, or those of objects left NULL for the
- * source to make.
+ * Writes a snapshot whose tables and columns are filled in. Columns of objects may be NULL: the
+ * source makes these.
  *
  * @param descriptor  open for writing, empty; neither synced nor closed
  */
@@ -449,27 +447,41 @@ static inline uint32_t heap_backtrace_step(uint32_t backtrace)
 	return backtrace >> 1;
 }
 
-/** Whether it is its own: else it is the one of the first block of its site and size. */
+/** True if the backtrace is the object's own; else it is that of the first block of its site and size. */
 static inline bool heap_backtrace_is_own(uint32_t backtrace)
 {
 	return backtrace & 1;
 }
 
+/** The time at which an object's birth epoch began, ns since 1970. Needs BIRTH. */
+static inline uint64_t heap_snapshot_birth_ns(const struct heap_snapshot *snapshot,
+					      heap_object_id object)
+{
+	return snapshot->epochs[snapshot->birth[object]];
+}
+
+/** The first edge of an object at @p offset bytes or above, or the end of its edges. Needs SLOTS. */
+uint32_t heap_edge_from(const struct heap_snapshot *snapshot, heap_object_id object,
+			uint64_t offset);
+
+/** The edge of an object at @p offset bytes, or UINT32_MAX. Needs SLOTS. */
+uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset);
+
 /**
- * The object that an edge leaves: the last one whose edges begin there or before.
+ * The object that an edge leaves.
  *
  * @param first  [objects] number of each object's first edge
  */
 heap_object_id heap_edge_source(const uint32_t *first, uint32_t objects, uint32_t edge);
 
-/** The first edge of a root, or of a later one: they stand by root. */
+/** The first edge of a root, or of the next root that has edges. */
 uint64_t heap_snapshot_first_root_edge(const struct heap_snapshot *snapshot, heap_root_id root);
 
-/** What is known of an object as a sample; NULL if it is none. */
+/** The sample of an object, or NULL if it was not sampled. */
 const struct heap_sample *heap_snapshot_sample(const struct heap_snapshot *snapshot,
 					       heap_object_id object);
 
-/** µs from the beginning of the trace to its allocation. @param sample  has a number */
+/** µs from the start of the trace to the allocation. @param sample  has a number */
 static inline uint64_t heap_sample_trace_us(const struct heap_snapshot *snapshot,
 					    const struct heap_sample *sample)
 {
@@ -482,15 +494,15 @@ static inline uint64_t heap_sample_trace_us(const struct heap_snapshot *snapshot
 uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
 			     uint32_t *first);
 
-/** Bytes of a part; never more than are left of its object. Needs SIZE. */
+/** Bytes of a part, up to the end of its object at most. Needs SIZE. */
 uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot,
 				 const struct heap_part *part);
 
-/** What is known of the code at an address that words of the program point to, or NULL. */
+/** The code at an address, if a word of the program points to it, or NULL. */
 const struct heap_call *heap_snapshot_function(const struct heap_snapshot *snapshot,
 					       uint64_t address);
 
-/** The object that @p address lies in, or HEAP_NO_OBJECT. Needs ADDRESS and SIZE. */
+/** The object that contains @p address, or HEAP_NO_OBJECT. Needs ADDRESS and SIZE. */
 heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t address);
 
 /** The last object that begins before @p address, or HEAP_NO_OBJECT. Needs ADDRESS. */

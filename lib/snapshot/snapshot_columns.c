@@ -7,12 +7,13 @@
 #include "lib/base/parallel.h"
 #include "lib/snapshot/snapshot_read.h"
 #include "lib/snapshot/snapshot_tables.h"
+#include "lib/base/search.h"
 #include "lib/base/varint.h"
 
 #include <string.h>
 
 enum {
-	PIECE = HEAP_BLOCK_ELEMENTS, // objects or edges that one thread decodes at a time
+	PIECE = HEAP_BLOCK_ELEMENTS, // objects or edges that a thread decodes at a time
 };
 
 // --- reading -----------------------------------------------------------------
@@ -31,19 +32,16 @@ struct heap_error *heap_snapshot_read_values(const struct heap_snapshot *snapsho
 	}
 }
 
-// Reads a section of `count` values of `width` bytes. The result is a pointer to them.
+// Reads a section of `count` values of `width` bytes. @param result  gets a column
 HEAP_MUST_CHECK
 static struct heap_error *read_column(const struct heap_snapshot *snapshot, uint32_t tag,
 				      uint8_t width, uint32_t count, void *result)
 {
 	const struct heap_section *section;
 
-	HEAP_TRY(heap_snapshot_section(snapshot, tag, &section));
-	if (section->count != count)
-		return heap_section_damaged(tag, "it has too few or too many values");
-
 	CLEANUP_COLUMN void *values = NULL;
 
+	HEAP_TRY(heap_snapshot_counted_section(snapshot, tag, count, &section));
 	HEAP_TRY(heap_column_create(count, width, &values));
 	HEAP_TRY(heap_snapshot_read_values(snapshot, section, width, 0, count, values));
 	*(void **)result = keep(values);
@@ -79,7 +77,7 @@ static bool ascend(const uint64_t *values, uint32_t count)
 	return good;
 }
 
-// Whether no object reaches beyond the end of the address space.
+// True if no object reaches beyond the end of the address space.
 static bool do_not_wrap(const uint64_t *address, const uint64_t *size, uint32_t count)
 {
 	bool good = true;
@@ -113,7 +111,7 @@ struct heap_error *heap_snapshot_check_values(const struct heap_snapshot *snapsh
 		good = are_below(values, count, snapshot->site_count);
 		break;
 	case HEAP_TAG_BACKTRACES:
-		// Twice the step, and a bit; without steps, only 0.
+		// Twice the step, plus a bit; without steps, only 0.
 		good = are_below(values, count,
 				 snapshot->step_count ? 2 * snapshot->step_count : 1);
 		break;
@@ -129,7 +127,7 @@ struct heap_error *heap_snapshot_check_values(const struct heap_snapshot *snapsh
 
 HEAP_MUST_CHECK
 static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned bit,
-				      const struct heap_column *column)
+				      const struct heap_object_column *column)
 {
 	void **place = (void **)((char *)snapshot + column->array_offset);
 	CLEANUP_COLUMN void *values = NULL;
@@ -148,28 +146,28 @@ static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned b
 	return NULL;
 }
 
-struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes)
+HEAP_MUST_CHECK
+static struct heap_error *read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes)
 {
 	uint32_t objects = snapshot->object_count;
 	const struct heap_section *section;
-	struct heap_error *error;
 
+	HEAP_TRY(heap_snapshot_counted_section(snapshot, HEAP_TAG_SIZES, objects, &section));
+	return heap_snapshot_read_values(snapshot, section, sizeof(*sizes), 0, objects, sizes);
+}
+
+struct heap_error *heap_snapshot_read_sizes(const struct heap_snapshot *snapshot, uint64_t *sizes)
+{
 	if (snapshot->size && !heap_snapshot_is_partial(snapshot, HEAP_COLUMN_SIZE)) {
-		memcpy(sizes, snapshot->size, objects * sizeof(*sizes));
+		memcpy(sizes, snapshot->size, snapshot->object_count * sizeof(*sizes));
 		return NULL;
 	}
-	error = heap_snapshot_section(snapshot, HEAP_TAG_SIZES, &section);
-	if (!error && section->count != objects)
-		error = heap_section_damaged(HEAP_TAG_SIZES, "it has too few or too many values");
-	if (!error)
-		error = heap_snapshot_read_values(snapshot, section, sizeof(*sizes), 0, objects,
-						  sizes);
-	return heap_snapshot_within(snapshot, error);
+	return heap_snapshot_within(snapshot, read_sizes(snapshot, sizes));
 }
 
 // --- edges -------------------------------------------------------------------
 
-// Reads counts, and turns them into where each object's edges begin.
+// Reads the numbers of edges of each object, and sums them up: to each object's first edge.
 HEAP_MUST_CHECK
 static struct heap_error *read_first_edges(const struct heap_snapshot *snapshot, uint32_t **result)
 {
@@ -177,10 +175,8 @@ static struct heap_error *read_first_edges(const struct heap_snapshot *snapshot,
 	CLEANUP_COLUMN uint32_t *first = NULL;
 	uint64_t sum = 0;
 
-	HEAP_TRY(heap_snapshot_section(snapshot, HEAP_TAG_EDGE_COUNTS, &section));
-	if (section->count != snapshot->object_count)
-		return heap_section_damaged(HEAP_TAG_EDGE_COUNTS,
-					    "it has too few or too many values");
+	HEAP_TRY(heap_snapshot_counted_section(snapshot, HEAP_TAG_EDGE_COUNTS,
+					       snapshot->object_count, &section));
 	HEAP_TRY(heap_column_create((size_t)snapshot->object_count + 1, sizeof(*first), &first));
 	HEAP_TRY(heap_snapshot_read_values(snapshot, section, sizeof(*first), 0,
 					   snapshot->object_count, first + 1));
@@ -195,8 +191,7 @@ static struct heap_error *read_first_edges(const struct heap_snapshot *snapshot,
 	return NULL;
 }
 
-// Targets are stored as the difference to their source. A block of them is made whole while it
-// is in the cache.
+// Targets are stored as differences to their source, which are added while a block is in the cache.
 struct targets {
 	const struct heap_snapshot *snapshot;
 	const struct heap_section *section;
@@ -206,21 +201,31 @@ struct targets {
 
 heap_object_id heap_edge_source(const uint32_t *first, uint32_t objects, uint32_t edge)
 {
-	uint32_t low = 0, high = objects;
+	uint32_t after = heap_partition_point(i, 1, objects, first[i] <= edge);
 
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (first[middle] <= edge)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return after - 1;
 }
 
-// Makes differences to sources targets. How many edges the next object has would be guessed wrong
-// for each: so objects are counted where their edges begin first.
+uint32_t heap_edge_from(const struct heap_snapshot *snapshot, heap_object_id object,
+			uint64_t offset)
+{
+	return heap_partition_point(i, snapshot->edge_first[object],
+				    snapshot->edge_first[object + 1],
+				    (uint64_t)snapshot->edge_slot[i] * 8 < offset);
+}
+
+uint32_t heap_edge_at(const struct heap_snapshot *snapshot, heap_object_id object, uint64_t offset)
+{
+	uint32_t edge = heap_edge_from(snapshot, object, offset);
+
+	return edge < snapshot->edge_first[object + 1] &&
+			       (uint64_t)snapshot->edge_slot[edge] * 8 == offset
+		       ? edge
+		       : UINT32_MAX;
+}
+
+// Adds sources to differences. A loop over the edges of each object would mispredict a branch for
+// each; so objects are first counted at the edges that they begin with.
 static bool add_sources(const struct targets *targets, uint32_t start, uint32_t end,
 			uint32_t *begun)
 {
@@ -257,7 +262,7 @@ static struct heap_error *read_targets(void *context, size_t number)
 	return NULL;
 }
 
-// Slots are stored as the difference to the one before of the same object.
+// Slots are stored as differences to the slot before, of the same object.
 struct heap_error *heap_snapshot_add_slots(const struct heap_snapshot *snapshot, uint32_t start,
 					   uint32_t end, uint32_t *values)
 {
@@ -301,10 +306,8 @@ static struct heap_error *load_edges(struct heap_snapshot *snapshot)
 	if (snapshot->edge_target)
 		return NULL;
 	HEAP_TRY(read_first_edges(snapshot, &first));
-	HEAP_TRY(heap_snapshot_section(snapshot, HEAP_TAG_EDGE_TARGETS, &targets.section));
-	if (targets.section->count != snapshot->edge_count)
-		return heap_section_damaged(HEAP_TAG_EDGE_TARGETS,
-					    "it has too few or too many values");
+	HEAP_TRY(heap_snapshot_counted_section(snapshot, HEAP_TAG_EDGE_TARGETS,
+					       snapshot->edge_count, &targets.section));
 	HEAP_TRY(heap_column_create(snapshot->edge_count, sizeof(*target), &target));
 	targets.first = first;
 	targets.values = target;
@@ -353,20 +356,27 @@ static struct heap_error *load_slots(struct heap_snapshot *snapshot)
 // --- parts -------------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *load_parts(struct heap_snapshot *snapshot)
+static struct heap_error *check_parts(const struct heap_snapshot *snapshot)
 {
-	struct heap_error *error = heap_snapshot_read_table(snapshot, &heap_parts_table);
-
-	for (uint32_t i = 0; !error && i < snapshot->part_count; i++) {
+	for (uint32_t i = 0; i < snapshot->part_count; i++) {
 		const struct heap_part *part = &snapshot->parts[i];
 
 		if (part->evidence >= HEAP_EVIDENCE_KINDS)
-			error = heap_section_damaged(HEAP_TAG_PARTS, "a value is out of range");
-		else if (i > 0 &&
-			 (part->object < part[-1].object ||
-			  (part->object == part[-1].object && part->offset <= part[-1].offset)))
-			error = heap_section_damaged(HEAP_TAG_PARTS, "it is not sorted");
+			return heap_section_damaged(HEAP_TAG_PARTS, "a value is out of range");
+		if (i > 0 && (part->object < part[-1].object ||
+			      (part->object == part[-1].object && part->offset <= part[-1].offset)))
+			return heap_section_damaged(HEAP_TAG_PARTS, "it is not sorted");
 	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_parts(struct heap_snapshot *snapshot)
+{
+	HEAP_TRY(heap_snapshot_read_table(snapshot, &heap_parts_table));
+
+	struct heap_error *error = check_parts(snapshot);
+
 	if (!error)
 		return NULL;
 	free(snapshot->parts);
@@ -377,57 +387,34 @@ static struct heap_error *load_parts(struct heap_snapshot *snapshot)
 
 uint64_t heap_snapshot_first_root_edge(const struct heap_snapshot *snapshot, heap_root_id root)
 {
-	uint64_t low = 0, high = snapshot->root_edge_count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (snapshot->root_edges[middle].root < root)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, 0, snapshot->root_edge_count,
+				    snapshot->root_edges[i].root < root);
 }
 
 const struct heap_sample *heap_snapshot_sample(const struct heap_snapshot *snapshot,
 					       heap_object_id object)
 {
-	uint32_t low = 0, high = snapshot->sample_count;
+	uint32_t at = heap_partition_point(i, 0, snapshot->sample_count,
+					   snapshot->samples[i].object < object);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (snapshot->samples[middle].object < object)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < snapshot->sample_count && snapshot->samples[low].object == object
-		       ? &snapshot->samples[low]
+	return at < snapshot->sample_count && snapshot->samples[at].object == object
+		       ? &snapshot->samples[at]
 		       : NULL;
 }
 
 uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
 			     uint32_t *first)
 {
-	uint32_t low = 0, high = snapshot->part_count;
+	uint32_t end = heap_partition_point(i, 0, snapshot->part_count,
+					    snapshot->parts[i].object < object);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (snapshot->parts[middle].object < object)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*first = low;
-	while (low < snapshot->part_count && snapshot->parts[low].object == object)
-		low++;
-	return low;
+	*first = end;
+	while (end < snapshot->part_count && snapshot->parts[end].object == object)
+		end++;
+	return end;
 }
 
-// What a value and its repetitions take up; UINT64_MAX: more than there can be.
+// Bytes of so many elements of a type; UINT64_MAX on overflow.
 static uint64_t extent(const struct heap_types *types, heap_type_id type, uint64_t elements)
 {
 	uint64_t size = heap_types_size(types, type), start = 0, result;
@@ -456,59 +443,50 @@ uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot, const str
 
 // --- loading -----------------------------------------------------------------
 
+HEAP_MUST_CHECK
+static struct heap_error *load(struct heap_snapshot *snapshot, unsigned columns)
+{
+	for (unsigned i = 0; i < HEAP_OBJECT_COLUMNS; i++) {
+		if (columns & 1u << i)
+			HEAP_TRY(load_column(snapshot, 1u << i, &heap_object_columns[i]));
+	}
+	if (columns & (HEAP_COLUMN_EDGES | HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS))
+		HEAP_TRY(load_edges(snapshot));
+	if (columns & (HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS))
+		HEAP_TRY(load_quality(snapshot));
+	if (columns & HEAP_COLUMN_SLOTS)
+		HEAP_TRY(load_slots(snapshot));
+	if ((columns & HEAP_COLUMN_PARTS) && !snapshot->parts)
+		HEAP_TRY(load_parts(snapshot));
+	return NULL;
+}
+
 struct heap_error *heap_snapshot_load(struct heap_snapshot *snapshot, unsigned columns)
 {
-	struct heap_error *error = NULL;
-
 	if (!snapshot->file)
-		return NULL; // made in memory: all is there
-	for (unsigned i = 0; !error && i < HEAP_OBJECT_COLUMNS; i++) {
-		if (columns & 1u << i)
-			error = load_column(snapshot, 1u << i, &heap_object_columns[i]);
-	}
-	if (!error && (columns & (HEAP_COLUMN_EDGES | HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS)))
-		error = load_edges(snapshot);
-	if (!error && (columns & (HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS)))
-		error = load_quality(snapshot);
-	if (!error && (columns & HEAP_COLUMN_SLOTS))
-		error = load_slots(snapshot);
-	if (!error && (columns & HEAP_COLUMN_PARTS) && !snapshot->parts)
-		error = load_parts(snapshot);
-	if (!error && snapshot->declarations && (columns & HEAP_DECLARED_COLUMNS))
+		return NULL; // made in memory: everything is there
+	HEAP_TRY(heap_snapshot_within(snapshot, load(snapshot, columns)));
+	if (snapshot->declarations && (columns & HEAP_DECLARED_COLUMNS))
 		return heap_declarations_apply(snapshot);
-	return heap_snapshot_within(snapshot, error);
+	return NULL;
 }
 
 heap_object_id heap_snapshot_find_before(const struct heap_snapshot *snapshot, uint64_t address)
 {
-	uint32_t low = 0, high = snapshot->object_count;
+	uint32_t after =
+		heap_partition_point(i, 0, snapshot->object_count, snapshot->address[i] < address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (snapshot->address[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low == 0 ? HEAP_NO_OBJECT : low - 1;
+	return after == 0 ? HEAP_NO_OBJECT : after - 1;
 }
 
 const struct heap_call *heap_snapshot_function(const struct heap_snapshot *snapshot,
 					       uint64_t address)
 {
-	uint32_t low = 0, high = snapshot->function_count;
+	uint32_t at = heap_partition_point(i, 0, snapshot->function_count,
+					   snapshot->functions[i].address < address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (snapshot->functions[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < snapshot->function_count && snapshot->functions[low].address == address
-		       ? &snapshot->functions[low]
+	return at < snapshot->function_count && snapshot->functions[at].address == address
+		       ? &snapshot->functions[at]
 		       : NULL;
 }
 
@@ -523,6 +501,6 @@ heap_object_id heap_snapshot_find(const struct heap_snapshot *snapshot, uint64_t
 
 	uint64_t offset = address - snapshot->address[object];
 
-	// Of an object of no bytes one can only know the start.
+	// An object of no bytes has only its start.
 	return offset < snapshot->size[object] || offset == 0 ? object : HEAP_NO_OBJECT;
 }

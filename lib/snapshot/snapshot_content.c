@@ -8,15 +8,14 @@
 #include <string.h>
 
 enum {
-	STRIDE = 1024,  // objects between two whose contents' start is known
-	AHEAD_MAX = 16, // blocks that are decompressed at once, when all are read in turn
+	STRIDE = 1024,      // objects between two whose contents' start is known
+	READAHEAD_MAX = 16, // blocks that are decompressed at once when reads are sequential
 	BLOCK = HEAP_BLOCK_ELEMENTS,
 };
 
-// Contents stand one after the other without a gap: an object's start is the sum of what
-// was kept of all before it. So that not all of them need to be added up each time, every
-// STRIDE-th sum is kept, and the last; and of the bytes, those around the last that were
-// asked for, ever more of them ahead while reading goes forward.
+// Contents follow each other without gaps: an object's start is the sum of the kept bytes of all
+// objects before it. Every STRIDE-th sum is stored, and the last one. Decompressed bytes stay in a
+// window from the last block on; sequential reads make it grow.
 struct heap_contents {
 	const struct heap_section *section;
 	uint64_t *starts; // [object_count / STRIDE + 1]
@@ -24,7 +23,7 @@ struct heap_contents {
 	uint64_t last_start;
 	uint8_t *window; // [window_size] from window_start, which begins a block
 	uint64_t window_start, window_size;
-	unsigned ahead; // blocks
+	unsigned readahead; // blocks
 };
 
 void heap_contents_destroy(struct heap_contents *contents)
@@ -34,6 +33,11 @@ void heap_contents_destroy(struct heap_contents *contents)
 	free(contents->starts);
 	free(contents->window);
 	free(contents);
+}
+
+static void destroy_contents(struct heap_contents **contents)
+{
+	heap_contents_destroy(*contents);
 }
 
 static uint64_t kept_of(const struct heap_snapshot *snapshot, heap_object_id object)
@@ -69,23 +73,16 @@ static struct heap_error *find_starts(const struct heap_snapshot *snapshot,
 HEAP_MUST_CHECK
 static struct heap_error *find_contents(struct heap_snapshot *snapshot)
 {
-	struct heap_error *error;
-
 	if (snapshot->contents)
 		return NULL;
 
-	struct heap_contents *contents = calloc(1, sizeof(*contents));
+	CLEANUP(destroy_contents) struct heap_contents *contents = calloc(1, sizeof(*contents));
 
 	if (!contents)
 		return heap_error_out_of_memory();
-	error = heap_snapshot_section(snapshot, HEAP_TAG_CONTENT, &contents->section);
-	if (!error)
-		error = find_starts(snapshot, contents);
-	if (error) {
-		heap_contents_destroy(contents);
-		return error;
-	}
-	snapshot->contents = contents;
+	HEAP_TRY(heap_snapshot_section(snapshot, HEAP_TAG_CONTENT, &contents->section));
+	HEAP_TRY(find_starts(snapshot, contents));
+	snapshot->contents = keep(contents);
 	return NULL;
 }
 
@@ -112,21 +109,17 @@ static struct heap_error *fill_window(const struct heap_file *file, struct heap_
 {
 	uint64_t size = contents->section->count - start;
 
-	if (size > contents->ahead * (uint64_t)BLOCK)
-		size = contents->ahead * (uint64_t)BLOCK;
+	if (size > contents->readahead * (uint64_t)BLOCK)
+		size = contents->readahead * (uint64_t)BLOCK;
 	contents->window_size = 0;
 
-	struct heap_error *error =
-		heap_file_read_bytes(file, contents->section, start, size, contents->window);
-
-	if (error)
-		return error;
+	HEAP_TRY(heap_file_read_bytes(file, contents->section, start, size, contents->window));
 	contents->window_start = start;
 	contents->window_size = size;
 	return NULL;
 }
 
-// Makes the window begin with the block of `start`.
+// Moves the window to the block of `start`.
 HEAP_MUST_CHECK
 static struct heap_error *move_window(const struct heap_file *file, struct heap_contents *contents,
 				      uint64_t start)
@@ -137,19 +130,19 @@ static struct heap_error *move_window(const struct heap_file *file, struct heap_
 	struct heap_error *error;
 
 	if (!contents->window)
-		contents->window = malloc(AHEAD_MAX * BLOCK);
+		contents->window = malloc(READAHEAD_MAX * BLOCK);
 	if (!contents->window)
 		return heap_error_out_of_memory();
 	if (!forward)
-		contents->ahead = 1;
-	else if (contents->ahead < AHEAD_MAX)
-		contents->ahead *= 2;
+		contents->readahead = 1;
+	else if (contents->readahead < READAHEAD_MAX)
+		contents->readahead *= 2;
 	error = fill_window(file, contents, block);
-	if (!error || contents->ahead == 1)
+	if (!error || contents->readahead == 1)
 		return error;
-	// It may be a later block that is damaged, which nobody has asked for yet.
+	// The damaged block may be one of the readahead, which nobody has asked for yet.
 	heap_error_destroy(error);
-	contents->ahead = 1;
+	contents->readahead = 1;
 	return fill_window(file, contents, block);
 }
 
@@ -159,12 +152,8 @@ static struct heap_error *copy_bytes(const struct heap_file *file, struct heap_c
 {
 	while (size > 0) {
 		if (start < contents->window_start ||
-		    start - contents->window_start >= contents->window_size) {
-			struct heap_error *error = move_window(file, contents, start);
-
-			if (error)
-				return error;
-		}
+		    start - contents->window_start >= contents->window_size)
+			HEAP_TRY(move_window(file, contents, start));
 
 		uint64_t skip = start - contents->window_start;
 		size_t part = size;
@@ -182,24 +171,17 @@ static struct heap_error *copy_bytes(const struct heap_file *file, struct heap_c
 struct heap_error *heap_snapshot_read_content(struct heap_snapshot *snapshot, heap_object_id object,
 					      void *buffer, size_t size, size_t *kept)
 {
-	struct heap_error *error;
-
 	if (!snapshot->file || snapshot->info.content_limit == 0) {
 		*kept = 0;
 		return NULL;
 	}
-	error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE);
-	if (error)
-		return error;
-	error = find_contents(snapshot);
-	if (error)
-		return heap_snapshot_within(snapshot, error);
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE));
+	HEAP_TRY(heap_snapshot_within(snapshot, find_contents(snapshot)));
 	if (size > kept_of(snapshot, object))
 		size = (size_t)kept_of(snapshot, object);
-	error = copy_bytes(snapshot->file, snapshot->contents, start_of(snapshot, object), buffer,
-			   size);
-	if (error)
-		return heap_snapshot_within(snapshot, error);
+	HEAP_TRY(heap_snapshot_within(snapshot,
+				      copy_bytes(snapshot->file, snapshot->contents,
+						 start_of(snapshot, object), buffer, size)));
 	*kept = size;
 	return NULL;
 }

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Columns that are loaded in part: for a question about a few objects of many. A column has its
- * full length then, most of which is never touched and takes no memory; what has been decoded of
- * it, a block of objects or the edges that leave them at a time, is noted in a bit.
+ * Columns that are loaded in part, to answer a question about a few objects of many. Such a column
+ * has its full length, most of which is never touched and takes no memory. It is decoded in blocks,
+ * of objects or of the edges that leave them; a bit tells which blocks are there.
  */
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
-#include "lib/snapshot/declarations.h"
 #include "lib/base/parallel.h"
+#include "lib/base/search.h"
+#include "lib/snapshot/declarations.h"
 #include "lib/snapshot/snapshot_read.h"
 
 enum {
 	PIECE = HEAP_BLOCK_ELEMENTS, // objects, or edges
-	MANY = 3,                    // one of so many pieces: then all of them
+	MANY = 3,                    // if one in so many pieces is needed, all are loaded
 	COLUMNS = 14,
 };
 
-struct heap_around {
-	unsigned columns;         // enum heap_columns that are loaded in part
-	uint8_t *loaded[COLUMNS]; // a bit per piece, of these
-	size_t pieces[COLUMNS];   // how many have been loaded, of these
+struct heap_neighbours {
+	unsigned columns;         // enum heap_columns: loaded in part
+	uint8_t *loaded[COLUMNS]; // of these, a bit per piece
+	size_t pieces[COLUMNS];   // of these, the number of pieces that are loaded
 };
 
 bool heap_snapshot_is_partial(const struct heap_snapshot *snapshot, unsigned column)
 {
-	return snapshot->around && (snapshot->around->columns & column);
+	return snapshot->neighbours && (snapshot->neighbours->columns & column);
 }
 
 static unsigned number_of(unsigned column)
@@ -43,12 +44,12 @@ static void *take(void *place)
 
 void heap_snapshot_drop_partial(struct heap_snapshot *snapshot, unsigned columns)
 {
-	unsigned partial = snapshot->around ? snapshot->around->columns & columns : 0;
+	unsigned partial = snapshot->neighbours ? snapshot->neighbours->columns & columns : 0;
 
 	for (unsigned i = 0; i < COLUMNS; i++) {
 		if (!(partial & 1u << i))
 			continue;
-		free(take(&snapshot->around->loaded[i]));
+		free(take(&snapshot->neighbours->loaded[i]));
 		if (i < HEAP_OBJECT_COLUMNS)
 			heap_column_destroy(
 				take((char *)snapshot + heap_object_columns[i].array_offset));
@@ -56,19 +57,19 @@ void heap_snapshot_drop_partial(struct heap_snapshot *snapshot, unsigned columns
 	if (partial & HEAP_COLUMN_SLOTS)
 		heap_column_destroy(take(&snapshot->edge_slot));
 	if (partial)
-		snapshot->around->columns &= ~partial;
+		snapshot->neighbours->columns &= ~partial;
 }
 
-void heap_around_destroy(struct heap_around *around)
+void heap_neighbours_destroy(struct heap_neighbours *neighbours)
 {
-	for (unsigned i = 0; around && i < COLUMNS; i++)
-		free(around->loaded[i]);
-	free(around);
+	for (unsigned i = 0; neighbours && i < COLUMNS; i++)
+		free(neighbours->loaded[i]);
+	free(neighbours);
 }
 
 // --- pieces ------------------------------------------------------------------
 
-// Those of one column that are to be decoded.
+// Pieces of one column that are to be decoded.
 struct pieces {
 	struct heap_snapshot *snapshot;
 	unsigned column;
@@ -83,7 +84,7 @@ static uint32_t end_of(const struct heap_snapshot *snapshot, uint32_t start)
 
 HEAP_MUST_CHECK
 static struct heap_error *read_objects(const struct heap_snapshot *snapshot,
-				       const struct heap_column *column, uint32_t start,
+				       const struct heap_object_column *column, uint32_t start,
 				       uint32_t end)
 {
 	char *values = *(char **)((char *)(uintptr_t)snapshot + column->array_offset);
@@ -124,23 +125,21 @@ static struct heap_error *read_piece(void *context, size_t number)
 	return heap_snapshot_add_slots(snapshot, start, end, snapshot->edge_slot);
 }
 
-// An array of zeros for a section, which must have as many values.
+// Makes a column of zeros for a section, which must have as many values.
 HEAP_MUST_CHECK
 static struct heap_error *make_array(const struct heap_snapshot *snapshot, uint32_t tag,
 				     uint32_t count, size_t width, void *place)
 {
 	const struct heap_section *section;
 
-	HEAP_TRY(heap_snapshot_section(snapshot, tag, &section));
-	if (section->count != count)
-		return heap_section_damaged(tag, "it has too few or too many values");
+	HEAP_TRY(heap_snapshot_counted_section(snapshot, tag, count, &section));
 	return heap_column_create_sparse(count, width, place);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *make_column(struct heap_snapshot *snapshot, unsigned column)
 {
-	const struct heap_column *objects;
+	const struct heap_object_column *objects;
 
 	if (column == HEAP_COLUMN_SLOTS)
 		return make_array(snapshot, HEAP_TAG_EDGE_SLOTS, snapshot->edge_count,
@@ -150,7 +149,7 @@ static struct heap_error *make_column(struct heap_snapshot *snapshot, unsigned c
 			  (char *)snapshot + objects->array_offset);
 }
 
-// Makes a column one that is loaded in part: nothing of it so far.
+// Makes a column that is loaded in part: none of its pieces so far.
 HEAP_MUST_CHECK
 static struct heap_error *begin(struct heap_snapshot *snapshot, unsigned column)
 {
@@ -159,14 +158,14 @@ static struct heap_error *begin(struct heap_snapshot *snapshot, unsigned column)
 
 	if (heap_snapshot_is_partial(snapshot, column))
 		return NULL;
-	if (!snapshot->around)
-		snapshot->around = calloc(1, sizeof(*snapshot->around));
-	if (!snapshot->around)
+	if (!snapshot->neighbours)
+		snapshot->neighbours = calloc(1, sizeof(*snapshot->neighbours));
+	if (!snapshot->neighbours)
 		return heap_error_out_of_memory();
-	snapshot->around->loaded[number_of(column)] = calloc(pieces / 8 + 1, 1);
-	if (!snapshot->around->loaded[number_of(column)])
+	snapshot->neighbours->loaded[number_of(column)] = calloc(pieces / 8 + 1, 1);
+	if (!snapshot->neighbours->loaded[number_of(column)])
 		return heap_error_out_of_memory();
-	snapshot->around->columns |= column;
+	snapshot->neighbours->columns |= column;
 	error = make_column(snapshot, column);
 	if (error)
 		heap_snapshot_drop_partial(snapshot, column);
@@ -176,10 +175,10 @@ static struct heap_error *begin(struct heap_snapshot *snapshot, unsigned column)
 static bool is_loaded(const struct heap_snapshot *snapshot, unsigned column, uint32_t piece)
 {
 	return heap_snapshot_is_partial(snapshot, column) &&
-	       heap_bit_get(snapshot->around->loaded[number_of(column)], piece);
+	       heap_bit_get(snapshot->neighbours->loaded[number_of(column)], piece);
 }
 
-// Notes which pieces of a column are missing, each once.
+// Lists the pieces of a column that are missing, each once.
 HEAP_MUST_CHECK
 static struct heap_error *find_missing(struct pieces *pieces, const heap_object_id *objects,
 				       size_t count)
@@ -214,44 +213,44 @@ static bool has_whole(const struct heap_snapshot *snapshot, unsigned column)
 	return snapshot->edge_slot != NULL;
 }
 
+static void free_numbers(struct pieces *pieces)
+{
+	free(pieces->numbers);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *load_column(struct heap_snapshot *snapshot, unsigned column,
 				      const heap_object_id *objects, size_t count)
 {
-	struct pieces pieces = { .snapshot = snapshot, .column = column };
+	CLEANUP(free_numbers) struct pieces pieces = { .snapshot = snapshot, .column = column };
 	unsigned number = number_of(column);
-	struct heap_error *error;
 	size_t loaded = 0;
 
 	if (has_whole(snapshot, column))
 		return NULL;
-	// What older snapshots lack is all zeros.
+	// A column that older snapshots lack is all zeros.
 	if (number < HEAP_OBJECT_COLUMNS &&
 	    !heap_file_find(snapshot->file, heap_object_columns[number].tag))
 		return heap_snapshot_load(snapshot, column);
 	if (heap_snapshot_is_partial(snapshot, column))
-		loaded = snapshot->around->pieces[number];
-	error = find_missing(&pieces, objects, count);
-	if (!error && loaded + pieces.count > snapshot->object_count / PIECE / MANY + 1)
-		error = heap_snapshot_load(snapshot, column);
-	else if (!error && pieces.count > 0) {
-		error = begin(snapshot, column);
-		if (!error)
-			error = heap_parallel_run(pieces.count, read_piece, &pieces);
-		for (size_t i = 0; !error && i < pieces.count; i++)
-			heap_bit_set(snapshot->around->loaded[number], pieces.numbers[i]);
-		if (!error)
-			snapshot->around->pieces[number] = loaded + pieces.count;
-	}
-	free(pieces.numbers);
-	return error;
+		loaded = snapshot->neighbours->pieces[number];
+	HEAP_TRY(find_missing(&pieces, objects, count));
+	if (loaded + pieces.count > snapshot->object_count / PIECE / MANY + 1)
+		return heap_snapshot_load(snapshot, column);
+	if (pieces.count == 0)
+		return NULL;
+	HEAP_TRY(begin(snapshot, column));
+	HEAP_TRY(heap_parallel_run(pieces.count, read_piece, &pieces));
+	for (size_t i = 0; i < pieces.count; i++)
+		heap_bit_set(snapshot->neighbours->loaded[number], pieces.numbers[i]);
+	snapshot->neighbours->pieces[number] = loaded + pieces.count;
+	return NULL;
 }
 
-struct heap_error *heap_snapshot_load_around(struct heap_snapshot *snapshot, unsigned columns,
-					     const heap_object_id *objects, size_t count)
+struct heap_error *heap_snapshot_load_neighbours(struct heap_snapshot *snapshot, unsigned columns,
+						 const heap_object_id *objects, size_t count)
 {
 	unsigned whole = columns & (HEAP_COLUMN_EDGES | HEAP_COLUMN_QUALITY | HEAP_COLUMN_PARTS);
-	struct heap_error *error;
 
 	if (!snapshot->file)
 		return NULL;
@@ -259,16 +258,16 @@ struct heap_error *heap_snapshot_load_around(struct heap_snapshot *snapshot, uns
 		whole |= HEAP_COLUMN_EDGES;
 	if (snapshot->declarations && (columns & HEAP_DECLARED_COLUMNS))
 		whole = columns;
-	error = heap_snapshot_load(snapshot, whole);
-	for (unsigned left = columns & ~whole; !error && left; left &= left - 1)
-		error = heap_snapshot_within(snapshot,
-					     load_column(snapshot, left & -left, objects, count));
-	return error;
+	HEAP_TRY(heap_snapshot_load(snapshot, whole));
+	for (unsigned left = columns & ~whole; left; left &= left - 1)
+		HEAP_TRY(heap_snapshot_within(snapshot,
+					      load_column(snapshot, left & -left, objects, count)));
+	return NULL;
 }
 
 // --- the quality of edges ----------------------------------------------------
 
-// Those that are asked of, by the block that they stand in.
+// Edges whose quality is wanted, by the block that they are in.
 struct blocks {
 	const struct heap_snapshot *snapshot;
 	struct heap_edge_quality *qualities;
@@ -305,12 +304,8 @@ struct heap_error *heap_snapshot_find_quality(struct heap_snapshot *snapshot,
 	CLEANUP_FREE size_t *first = NULL;
 	size_t blocks = 0;
 
-	if (snapshot->declarations) {
-		struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_QUALITY);
-
-		if (error)
-			return error;
-	}
+	if (snapshot->declarations)
+		HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_QUALITY));
 	if (snapshot->edge_interior) {
 		for (size_t i = 0; i < count; i++) {
 			qualities[i].interior = snapshot->edge_interior[qualities[i].edge];
@@ -333,7 +328,7 @@ struct heap_error *heap_snapshot_find_quality(struct heap_snapshot *snapshot,
 
 // --- addresses ---------------------------------------------------------------
 
-// The last piece whose objects begin at or before an address; UINT32_MAX: none does.
+// The last piece that begins at or before an address; UINT32_MAX: none does.
 HEAP_MUST_CHECK
 static struct heap_error *find_piece(const struct heap_snapshot *snapshot, uint64_t address,
 				     uint32_t *result)
@@ -362,9 +357,9 @@ struct heap_error *heap_snapshot_locate(struct heap_snapshot *snapshot, uint64_t
 					heap_object_id *result)
 {
 	enum heap_columns columns = HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE;
-	heap_object_id object, low, high;
+	heap_object_id first, object;
 	struct heap_error *error;
-	uint32_t piece;
+	uint32_t piece = UINT32_MAX;
 
 	*result = HEAP_NO_OBJECT;
 	if (!snapshot->file ||
@@ -375,21 +370,14 @@ struct heap_error *heap_snapshot_locate(struct heap_snapshot *snapshot, uint64_t
 	error = find_piece(snapshot, address, &piece);
 	if (error || piece == UINT32_MAX)
 		return heap_snapshot_within(snapshot, error);
-	low = piece * PIECE;
-	high = end_of(snapshot, low);
-	error = heap_snapshot_load_around(snapshot, columns, &low, 1);
-	if (error)
-		return error;
-	// Its first object begins at or before the address.
-	while (high - low > 1) {
-		object = low + (high - low) / 2;
-		if (snapshot->address[object] <= address)
-			low = object;
-		else
-			high = object;
-	}
-	if (address == snapshot->address[low] ||
-	    address - snapshot->address[low] < snapshot->size[low])
-		*result = low;
+	first = piece * PIECE;
+	HEAP_TRY(heap_snapshot_load_neighbours(snapshot, columns, &first, 1));
+	// The first object of the piece begins at or before the address.
+	object = heap_partition_point(i, first + 1, end_of(snapshot, first),
+				      snapshot->address[i] <= address) -
+		 1;
+	if (address == snapshot->address[object] ||
+	    address - snapshot->address[object] < snapshot->size[object])
+		*result = object;
 	return NULL;
 }

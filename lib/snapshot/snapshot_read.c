@@ -24,13 +24,22 @@ struct heap_error *heap_snapshot_section(const struct heap_snapshot *snapshot, u
 	return NULL;
 }
 
+struct heap_error *heap_snapshot_counted_section(const struct heap_snapshot *snapshot, uint32_t tag,
+						 uint64_t count, const struct heap_section **result)
+{
+	HEAP_TRY(heap_snapshot_section(snapshot, tag, result));
+	if ((*result)->count != count)
+		return heap_section_damaged(tag, "it has too few or too many values");
+	return NULL;
+}
+
 struct heap_error *heap_snapshot_within(const struct heap_snapshot *snapshot,
 					struct heap_error *error)
 {
 	return snapshot->path ? heap_error_within(error, "%s", snapshot->path) : error;
 }
 
-// Reads a whole section of bytes, and a NUL after them. The result is a pointer to them.
+// Reads a whole section of bytes, and appends a NUL. @param result  gets a malloc'd array
 HEAP_MUST_CHECK
 static struct heap_error *read_bytes(const struct heap_snapshot *snapshot, uint32_t tag,
 				     void *result, uint64_t *size)
@@ -50,7 +59,7 @@ static struct heap_error *read_bytes(const struct heap_snapshot *snapshot, uint3
 	return NULL;
 }
 
-// Strings must begin with the empty one and end with a NUL.
+// Reads strings, which must begin with the empty one and end with a NUL.
 HEAP_MUST_CHECK
 static struct heap_error *read_strings(const struct heap_snapshot *snapshot, uint32_t tag,
 				       char **strings, uint64_t *size)
@@ -121,7 +130,7 @@ static bool fits(uint8_t size, uint64_t value)
 	return size == 8 || value < UINT64_C(1) << 8 * size;
 }
 
-// Whether a field may hold that, given the tables that have been read.
+// Stores a value in a row. @return false if the field cannot hold it, given the tables read so far
 static bool decode_field(const struct heap_snapshot *snapshot, const struct heap_field *field,
 			 uint64_t value, uint8_t *row)
 {
@@ -225,7 +234,7 @@ static struct heap_error *read_epochs(struct heap_snapshot *snapshot)
 	return NULL;
 }
 
-// How many values a column has, which are numbered by 32 bits.
+// Reads the number of values of a column, which must fit 32 bits.
 HEAP_MUST_CHECK
 static struct heap_error *read_count(const struct heap_snapshot *snapshot, uint32_t tag,
 				     uint32_t *result)
@@ -240,7 +249,7 @@ static struct heap_error *read_count(const struct heap_snapshot *snapshot, uint3
 	return NULL;
 }
 
-// --- what descriptions of single fields cannot say ----------------------------
+// --- checks across fields and rows -------------------------------------------
 
 HEAP_MUST_CHECK
 static struct heap_error *check_threads(const struct heap_snapshot *snapshot)
@@ -281,7 +290,7 @@ static struct heap_error *check_roots(const struct heap_snapshot *snapshot)
 	return NULL;
 }
 
-// No backtrace may run in circles.
+// Backtraces must not contain cycles.
 HEAP_MUST_CHECK
 static struct heap_error *check_steps(const struct heap_snapshot *snapshot)
 {
@@ -360,43 +369,37 @@ static struct heap_error *read_tables(struct heap_snapshot *snapshot)
 	return heap_types_name_unnamed(&snapshot->types);
 }
 
+static void close_snapshot(struct heap_snapshot **snapshot)
+{
+	heap_snapshot_close(*snapshot);
+}
+
 struct heap_error *heap_snapshot_open(const char *path, struct heap_snapshot **result)
 {
-	struct heap_snapshot *snapshot = calloc(1, sizeof(*snapshot));
-	struct heap_error *error;
+	CLEANUP(close_snapshot) struct heap_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 
 	if (!snapshot)
 		return heap_error_out_of_memory();
 	snapshot->path = strdup(path);
-	error = snapshot->path ? heap_file_open(path, &snapshot->file) : heap_error_out_of_memory();
-	if (!error)
-		error = heap_snapshot_within(snapshot, read_tables(snapshot));
-	if (!error)
-		error = heap_declarations_read(snapshot);
-	if (error) {
-		heap_snapshot_close(snapshot);
-		return error;
-	}
-	*result = snapshot;
+	if (!snapshot->path)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_file_open(path, &snapshot->file));
+	HEAP_TRY(heap_snapshot_within(snapshot, read_tables(snapshot)));
+	HEAP_TRY(heap_declarations_read(snapshot));
+	*result = keep(snapshot);
 	return NULL;
 }
 
 struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,
 					     struct heap_snapshot **result)
 {
-	struct heap_snapshot *snapshot = calloc(1, sizeof(*snapshot));
-	struct heap_error *error;
+	CLEANUP(close_snapshot) struct heap_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 
 	if (!snapshot)
 		return heap_error_out_of_memory();
-	error = heap_file_open_memory(bytes, size, &snapshot->file);
-	if (!error)
-		error = read_tables(snapshot);
-	if (error) {
-		heap_snapshot_close(snapshot);
-		return error;
-	}
-	*result = snapshot;
+	HEAP_TRY(heap_file_open_memory(bytes, size, &snapshot->file));
+	HEAP_TRY(read_tables(snapshot));
+	*result = keep(snapshot);
 	return NULL;
 }
 
@@ -433,7 +436,7 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	heap_column_destroy(snapshot->edge_flags);
 	free(snapshot->parts);
 	heap_contents_destroy(snapshot->contents);
-	heap_around_destroy(snapshot->around);
+	heap_neighbours_destroy(snapshot->neighbours);
 	heap_declarations_destroy(snapshot->declarations);
 	free(snapshot);
 }

@@ -144,7 +144,7 @@ const struct heap_table heap_parts_table =
 			offsetof(struct heap_snapshot, array), HEAP_SINCE_##since \
 	}
 
-const struct heap_column heap_object_columns[HEAP_OBJECT_COLUMNS] = {
+const struct heap_object_column heap_object_columns[HEAP_OBJECT_COLUMNS] = {
 	COLUMN(ADDRESSES, DELTA, address, FIRST),
 	COLUMN(SIZES, VARINT, size, FIRST),
 	COLUMN(OBJECT_TYPES, VARINT, type, FIRST),

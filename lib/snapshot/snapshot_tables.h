@@ -3,11 +3,11 @@
 #define HEAP_SNAPSHOT_TABLES_H
 
 /**
- * The small tables of a snapshot, described once for writing, reading and checking.
+ * Descriptions of a snapshot's tables, for writing, reading and checking them.
  *
- * A table is a section with a row per structure and a value per field. What a field may
- * hold (a string's offset, a type's id, another table's index) is part of its description,
- * so no reader can forget to check it.
+ * A table is a section with a row per structure and a value per field. A field's description tells
+ * which values it may hold (a string's offset, a type's id, an index of another table), so no reader
+ * can forget to check it.
  */
 
 #include "lib/file/file.h"
@@ -19,7 +19,7 @@ enum heap_field_kind {
 	HEAP_FIELD_STRING,      /**< offset in the snapshot's strings */
 	HEAP_FIELD_TYPE_STRING, /**< offset in the types' strings */
 	HEAP_FIELD_TYPE,        /**< id */
-	HEAP_FIELD_MODULE,      /**< index + 1; 0 is HEAP_NO_INDEX; also the next two */
+	HEAP_FIELD_MODULE,      /**< index + 1, or 0 for HEAP_NO_INDEX; as the next two */
 	HEAP_FIELD_THREAD,
 	HEAP_FIELD_FRAME,
 	HEAP_FIELD_ROOT,   /**< id */
@@ -44,22 +44,22 @@ struct heap_table {
 	uint8_t since;         /**< enum heap_section_age */
 };
 
-/** Snapshots of older makers lack what came later: it is empty, or all zeros. */
+/** The version that a section came with: in older snapshots it is empty, or all zeros. */
 enum heap_section_age {
 	HEAP_SINCE_FIRST,
 	HEAP_SINCE_BACKTRACES,
 	HEAP_SINCE_SAMPLES,
 };
 
-/** All tables, in an order in which each only refers to tables before it. */
+/** All tables, in an order in which each refers only to those before it. */
 extern const struct heap_table heap_tables[];
 extern const size_t heap_table_count;
 
-/** Parts, which may be many: loaded when they are asked for. */
+/** Parts, of which there may be many: loaded on demand. */
 extern const struct heap_table heap_parts_table;
 
-/** A column with an entry per object. */
-struct heap_column {
+/** A column with a value per object. */
+struct heap_object_column {
 	uint32_t tag;
 	uint8_t encoding;      /**< enum heap_encoding */
 	uint8_t width;         /**< bytes of an element in memory: 1, 4 or 8 */
@@ -72,7 +72,7 @@ enum {
 };
 
 /** In the order of enum heap_columns. */
-extern const struct heap_column heap_object_columns[HEAP_OBJECT_COLUMNS];
+extern const struct heap_object_column heap_object_columns[HEAP_OBJECT_COLUMNS];
 
 enum {
 	HEAP_TAG_TYPES = HEAP_TAG('t', 'y', 'p', 'e'),

@@ -12,8 +12,8 @@
 
 enum {
 	CONTENT_PIECE = 65536,
-	BATCH = 1024, // values of a column that are made, or gone through, at a time
-	ADDRESS = 0,  // columns, in the order of enum heap_columns
+	BATCH = 1024, // values of a column that are handled at a time
+	ADDRESS = 0,  // bits of enum heap_columns
 	SIZE = 1,
 };
 
@@ -93,7 +93,7 @@ static void write_info(struct heap_file_writer *writer, const struct heap_info *
 	heap_file_writer_end(writer);
 }
 
-// What is written, and where it comes from.
+// A snapshot that is being written, and its source.
 struct job {
 	struct heap_file_writer *writer;
 	const struct heap_snapshot *snapshot;
@@ -102,11 +102,11 @@ struct job {
 
 // --- columns -----------------------------------------------------------------
 
-// Values of a column of objects. @param number  of its bit in enum heap_columns
+// Gets values of a column of objects. @param number  its bit in enum heap_columns
 static void get_values(const struct job *job, unsigned number, uint32_t first, uint32_t count,
 		       uint64_t values[BATCH])
 {
-	const struct heap_column *column = &heap_object_columns[number];
+	const struct heap_object_column *column = &heap_object_columns[number];
 	const uint8_t *array =
 		*(const uint8_t *const *)((const uint8_t *)job->snapshot + column->array_offset);
 
@@ -139,7 +139,7 @@ static void write_as_bytes(struct heap_file_writer *writer, const uint64_t *valu
 
 static void write_column(const struct job *job, unsigned number)
 {
-	const struct heap_column *column = &heap_object_columns[number];
+	const struct heap_object_column *column = &heap_object_columns[number];
 	uint64_t values[BATCH];
 
 	heap_file_writer_begin(job->writer, column->tag, column->encoding, 1);
@@ -200,7 +200,7 @@ static void write_interiors(const struct job *job)
 	heap_file_writer_end(job->writer);
 }
 
-// Of edges whose slots nobody knows to be pointers.
+// Writes the flags of edges whose slots are not known to be pointers: zeros.
 static void write_no_flags(const struct job *job, uint64_t count)
 {
 	static const uint8_t none[BATCH];
@@ -212,7 +212,7 @@ static void write_no_flags(const struct job *job, uint64_t count)
 	heap_file_writer_end(job->writer);
 }
 
-// Slots as differences within their object, targets as differences to it: both small.
+// Slots are stored as differences within their object, targets as differences to it: both are small.
 static void write_edges(const struct job *job)
 {
 	const struct heap_snapshot *snapshot = job->snapshot;
@@ -238,11 +238,9 @@ static struct heap_error *write_content(const struct job *job, heap_object_id ob
 {
 	for (uint64_t at = 0; at < size; at += CONTENT_PIECE) {
 		size_t part = size - at < CONTENT_PIECE ? size - at : CONTENT_PIECE;
-		struct heap_error *error = job->source->content(job->source->context, object,
-								address + at, piece, part);
 
-		if (error)
-			return error;
+		HEAP_TRY(job->source->content(job->source->context, object, address + at, piece,
+					      part));
 		heap_file_writer_put_bytes(job->writer, piece, part);
 	}
 	return NULL;
@@ -256,7 +254,8 @@ static struct heap_error *write_contents(const struct job *job)
 	uint32_t objects = limit > 0 ? job->snapshot->object_count : 0;
 	uint64_t addresses[BATCH], sizes[BATCH];
 
-	HEAP_TRY(piece ? NULL : heap_error_out_of_memory());
+	if (!piece)
+		return heap_error_out_of_memory();
 	heap_file_writer_begin(job->writer, HEAP_TAG_CONTENT, HEAP_ENCODING_BYTES, 1);
 	for (uint32_t first = 0, count; first < objects; first += count) {
 		count = batch_from(job, first);
@@ -300,11 +299,11 @@ struct heap_error *heap_snapshot_write(const struct heap_snapshot *snapshot, int
 				       const struct heap_snapshot_source *source)
 {
 	struct heap_file_writer *writer;
-	struct heap_error *error = heap_file_writer_create(descriptor, &writer);
 
-	if (error)
-		return error;
-	error = write_all(&(struct job){ writer, snapshot, source });
+	HEAP_TRY(heap_file_writer_create(descriptor, &writer));
+
+	struct heap_error *error = write_all(&(struct job){ writer, snapshot, source });
+
 	heap_file_writer_destroy(writer);
 	return error;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/snapshot/stored_edges.h"
 
-#include "lib/snapshot/snapshot_tables.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/varint.h"
+#include "lib/snapshot/snapshot_tables.h"
 
 #include <stdlib.h>
 
@@ -25,7 +26,7 @@ static const uint32_t tags[SECTIONS] = {
 	[INTERIORS] = HEAP_TAG_EDGE_INTERIORS,
 };
 
-// Values are gathered, so that they are encoded in one loop.
+// Values are buffered, so that a loop encodes many of them.
 struct column {
 	struct heap_file_writer *section;
 	uint64_t values[BATCH]; // [count]
@@ -34,31 +35,31 @@ struct column {
 
 struct heap_stored_edges {
 	struct column columns[SECTIONS];
-	heap_object_id object; // the one whose edges are being added
-	uint32_t count;        // of them, so far
-	uint32_t slot;         // of the last
+	heap_object_id object; // whose edges are being added
+	uint32_t count;        // edges of the object so far
+	uint32_t slot;         // of the last edge
 	uint64_t total;
 };
 
+static void destroy(struct heap_stored_edges **edges)
+{
+	heap_stored_edges_destroy(*edges);
+}
+
 struct heap_error *heap_stored_edges_create(struct heap_stored_edges **result)
 {
-	struct heap_stored_edges *edges = calloc(1, sizeof(*edges));
-	struct heap_error *error = NULL;
+	CLEANUP(destroy) struct heap_stored_edges *edges = calloc(1, sizeof(*edges));
 
 	if (!edges)
 		return heap_error_out_of_memory();
-	for (enum section i = 0; !error && i < SECTIONS; i++) {
+	for (enum section i = 0; i < SECTIONS; i++) {
 		struct column *column = &edges->columns[i];
 
-		error = heap_file_writer_create_part(&column->section);
-		if (!error)
-			heap_file_writer_begin(column->section, tags[i], HEAP_ENCODING_VARINT, 1);
+		HEAP_TRY(heap_file_writer_create_part(&column->section));
+		heap_file_writer_begin(column->section, tags[i], HEAP_ENCODING_VARINT, 1);
 	}
-	if (error)
-		heap_stored_edges_destroy(edges);
-	else
-		*result = edges;
-	return error;
+	*result = keep(edges);
+	return NULL;
 }
 
 void heap_stored_edges_destroy(struct heap_stored_edges *edges)
@@ -81,7 +82,7 @@ static inline void put(struct column *column, uint64_t value)
 		flush(column);
 }
 
-// All objects before this one have all their edges.
+// Completes the objects before @p object: no more of their edges follow.
 static void advance(struct heap_stored_edges *edges, heap_object_id object)
 {
 	for (; edges->object < object; edges->object++) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "lib/snapshot/unreadable.h"
 
+#include "lib/base/search.h"
+
 static bool is_readable(const struct heap_mapping *mapping)
 {
 	return (mapping->protection & HEAP_MAPPING_READ) &&
 	       !(mapping->protection & (HEAP_MAPPING_WIPED | HEAP_MAPPING_UNREAD));
 }
 
-// The first mapping, from `at` on, that ends behind an address.
+// The first mapping, from `at` on, that ends above an address.
 static uint32_t skip_before(const struct heap_snapshot *snapshot, uint32_t at, uint64_t address)
 {
 	while (at < snapshot->mapping_count && snapshot->mappings[at].end <= address)
@@ -15,7 +17,7 @@ static uint32_t skip_before(const struct heap_snapshot *snapshot, uint32_t at, u
 	return at;
 }
 
-// Bytes of [start, end) that can be read. @param at  the first mapping that ends behind start
+// Counts readable bytes of [start, end). @param at  the first mapping that ends above start
 static uint64_t count_readable(const struct heap_snapshot *snapshot, uint32_t at, uint64_t start,
 			       uint64_t end)
 {
@@ -40,17 +42,8 @@ static uint64_t beyond(uint64_t size, uint64_t readable)
 
 static uint32_t find_mapping(const struct heap_snapshot *snapshot, uint64_t address)
 {
-	uint32_t low = 0, high = snapshot->mapping_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (snapshot->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, 0, snapshot->mapping_count,
+				    snapshot->mappings[i].end <= address);
 }
 
 uint64_t heap_unreadable_bytes(const struct heap_snapshot *snapshot, uint64_t address,

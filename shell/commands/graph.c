@@ -32,9 +32,9 @@ static struct heap_error *load_around(struct session *session, const heap_object
 	if (!error)
 		error = describe_load_around(session, sources, source_count);
 	return error ? error
-		     : heap_snapshot_load_around(session->snapshot,
-						 HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS, sources,
-						 source_count);
+		     : heap_snapshot_load_neighbours(session->snapshot,
+						     HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS,
+						     sources, source_count);
 }
 
 // --- outrefs -----------------------------------------------------------------

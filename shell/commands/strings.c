@@ -2,7 +2,7 @@
 /*
  * strings: the texts of the heap, and those that are there more than once.
  */
-#include "lib/series/census.h"
+#include "lib/base/hash.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"

@@ -35,7 +35,7 @@ struct heap_error *describe_load_around(struct session *session, const heap_obje
 					size_t count)
 {
 	struct heap_error *error =
-		heap_snapshot_load_around(session->snapshot, columns, objects, count);
+		heap_snapshot_load_neighbours(session->snapshot, columns, objects, count);
 
 	if (!error)
 		load_parts(session);

@@ -52,8 +52,8 @@ struct heap_error *path_load(struct session *session, const struct heap_path *pa
 	struct heap_error *error = describe_load_around(session, objects, all);
 
 	return error ? error
-		     : heap_snapshot_load_around(snapshot, HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS,
-						 objects, all);
+		     : heap_snapshot_load_neighbours(
+			       snapshot, HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS, objects, all);
 }
 
 // How many steps from this one on lead by one and the same field from one type to itself.

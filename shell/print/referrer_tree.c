@@ -295,8 +295,8 @@ static struct heap_error *load(const struct holder_tree *tree)
 		objects[i] = tree->known[i]->object;
 	error = describe_load_around(tree->session, objects, tree->known_count);
 	return error ? error
-		     : heap_snapshot_load_around(tree->session->snapshot, HEAP_COLUMN_SLOTS,
-						 objects, tree->known_count);
+		     : heap_snapshot_load_neighbours(tree->session->snapshot, HEAP_COLUMN_SLOTS,
+						     objects, tree->known_count);
 }
 
 struct heap_error *holder_tree_find(struct holder_tree *result, struct session *session,

@@ -2,6 +2,7 @@
 #include "shell/tables/tally.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/hash.h"
 #include "shell/print/describe.h"
 
 #include <inttypes.h>
@@ -43,7 +44,7 @@ void tally_deinit(struct tally *tally)
 
 static uint64_t hash_text(const char *text)
 {
-	return heap_hash_bytes(HEAP_HASH_START, text, strlen(text)) | 1;
+	return heap_hash_string(text) | 1;
 }
 
 static uint64_t type_key(struct tally *tally, const struct heap_snapshot *snapshot,

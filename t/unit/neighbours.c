@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Columns that are loaded around some objects alone: what is there is what the whole has.
+// Columns that are loaded for some objects alone have the values of the whole columns.
 #include "t/unit/unit.h"
 
 #include "lib/base/bits.h"
@@ -133,7 +133,7 @@ static void check_object(const struct heap_snapshot *snapshot, heap_object_id ob
 	assert_memory_equal(&snapshot->edge_slot[first], &whole->edge_slot[first], edges * 4);
 }
 
-static void what_is_loaded_around_objects_is_right(void **state)
+static void neighbours_are_loaded_right(void **state)
 {
 	struct heap_snapshot *snapshot = opened();
 	heap_object_id objects[40];
@@ -143,8 +143,8 @@ static void what_is_loaded_around_objects_is_right(void **state)
 	for (uint32_t i = 0; i < 40; i++) {
 		objects[i] = i < 20 ? 65536 + random_below(131072)
 				    : (uint32_t)((uint64_t)i * (OBJECTS - 1) / 39);
-		sample_check(heap_snapshot_load_around(snapshot, OBJECT_COLUMNS | HEAP_COLUMN_SLOTS,
-						       &objects[i], 1));
+		sample_check(heap_snapshot_load_neighbours(
+			snapshot, OBJECT_COLUMNS | HEAP_COLUMN_SLOTS, &objects[i], 1));
 		for (uint32_t j = 0; j <= i; j++)
 			check_object(snapshot, objects[j]);
 	}
@@ -166,7 +166,7 @@ static void many_blocks_are_loaded_as_a_whole(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 11; i++)
 		objects[i] = i * 65536 - (i > 0);
-	sample_check(heap_snapshot_load_around(snapshot, HEAP_COLUMN_SIZE, objects, 11));
+	sample_check(heap_snapshot_load_neighbours(snapshot, HEAP_COLUMN_SIZE, objects, 11));
 	assert_memory_equal(snapshot->size, whole->size, OBJECTS * 8);
 	before = snapshot->size;
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE));
@@ -269,8 +269,8 @@ static void sizes_are_read_without_their_column(void **state)
 	assert_memory_equal(sizes, whole->size, sizeof(sizes));
 	assert_null(snapshot->size);
 	memset(sizes, 0, sizeof(sizes));
-	sample_check(
-		heap_snapshot_load_around(snapshot, HEAP_COLUMN_SIZE, &(heap_object_id){ 0 }, 1));
+	sample_check(heap_snapshot_load_neighbours(snapshot, HEAP_COLUMN_SIZE,
+						   &(heap_object_id){ 0 }, 1));
 	sample_check(heap_snapshot_read_sizes(snapshot, sizes));
 	assert_memory_equal(sizes, whole->size, sizeof(sizes));
 	memset(sizes, 0, sizeof(sizes));
@@ -317,7 +317,7 @@ static void addresses_are_located(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_loaded_around_objects_is_right),
+		cmocka_unit_test(neighbours_are_loaded_right),
 		cmocka_unit_test(many_blocks_are_loaded_as_a_whole),
 		cmocka_unit_test(qualities_are_found_without_their_column),
 		cmocka_unit_test(edges_are_chosen_without_their_columns),
@@ -327,5 +327,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("around", tests, write_model, drop_model);
+	return cmocka_run_group_tests_name("neighbours", tests, write_model, drop_model);
 }
