@@ -40,8 +40,11 @@ WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wwrite-strings -Wmissi
 FLAGS    := -std=gnu11 -D_GNU_SOURCE -DHEAPSH_VERSION='"$(VERSION)"' -iquote . $(WARNINGS) \
             $(if $(WERROR),-Werror)
 SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+# libdwarf has had a file for pkg-config since 2022 only; Debian 12's is older.
+DWARF_LIBS   := $(or $(shell pkg-config --libs libdwarf 2>/dev/null),-ldwarf)
+DWARF_CFLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null)
 # libiberty is gcc's own demangler.
-LIBS      = $(shell pkg-config --libs $(PKGS)) -liberty -ldl -lm -pthread
+LIBS      = $(DWARF_LIBS) $(shell pkg-config --libs $(PKGS)) -liberty -ldl -lm -pthread
 # Of heapsh and the batch tools alone.
 SHELL_LIBS = $(shell pkg-config --libs sqlite3)
 UNIT_LIBS ?= -lcmocka
@@ -115,6 +118,7 @@ $(BUILD)/libheapsnap.so $(BUILD)/libheapsnap-trace.so: dumper/heapsnap.map
 
 # Position-independent for the shared library; hidden, so that calls inside stay direct ones.
 $(LIB): FLAGS += -fPIC -fvisibility=hidden
+$(BUILD)/lib/dwarf/%.o build/fuzz/objects/lib/dwarf/%.o: FLAGS += $(DWARF_CFLAGS)
 
 $(BUILD)/libheapgraph.a: $(LIB)
 	$(call say,AR,$@)
@@ -136,7 +140,7 @@ $(BUILD)/libheaptrace.so: $(PUBLIC_TRACE) $(BUILD)/libheapgraph.a lib/api/heaptr
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -shared $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) \
 		-Wl,-z,now -Wl,-soname,libheaptrace.so.0 -Wl,--version-script=lib/api/heaptrace.map -o $@ \
-		$(PUBLIC_TRACE) $(BUILD)/libheapgraph.a $(LDFLAGS) $(shell pkg-config --libs libelf zlib) \
+		$(PUBLIC_TRACE) $(BUILD)/libheapgraph.a $(LDFLAGS) $(DWARF_LIBS) $(shell pkg-config --libs libelf zlib) \
 		-liberty -lm -pthread
 	$(Q)ln -sf libheaptrace.so $@.0
 

@@ -23,6 +23,12 @@ struct unit_range {
 	uint32_t unit;
 };
 
+// libdwarf's view of one file.
+struct object {
+	struct heap_dwarf_object *object; // NULL if there is none
+	bool is_tried;
+};
+
 struct heap_debug_code {
 	struct heap_debug_units *units;
 	struct heap_code_unit **read;    // [units->count] NULL until it is asked for
@@ -30,7 +36,15 @@ struct heap_debug_code {
 	struct unit_range *ranges;       // [range_count] by address
 	size_t range_count, range_capacity;
 	struct heap_debug_entries readers[READERS];
+	struct object *objects; // [object_count] by object_number()
+	size_t object_count;
 };
+
+// Each file has two numbers of sections: heap_debug_place.
+static size_t object_number(const struct heap_debug_unit *unit)
+{
+	return unit->start >> HEAP_DEBUG_PLACE_SHIFT >> 1;
+}
 
 // --- creation ------------------------------------------------------------------------------
 
@@ -48,7 +62,9 @@ static struct heap_error *create(struct heap_debug_units *units, struct heap_deb
 	code->units = units;
 	code->read = calloc(units->count + 1, sizeof(*code->read));
 	code->files = calloc(units->count + 1, sizeof(*code->files));
-	if (!code->read || !code->files)
+	code->object_count = HEAP_DEBUG_SPLIT / 2 + units->split_count;
+	code->objects = calloc(code->object_count, sizeof(*code->objects));
+	if (!code->read || !code->files || !code->objects)
 		error = heap_error_out_of_memory();
 	if (!error) {
 		heap_debug_units_load_late(units);
@@ -89,6 +105,9 @@ void heap_debug_code_destroy(struct heap_debug_code *code)
 	}
 	for (int i = 0; i < READERS; i++)
 		heap_debug_entries_deinit(&code->readers[i]);
+	for (size_t i = 0; code->objects && i < code->object_count; i++)
+		heap_dwarf_object_close(code->objects[i].object);
+	free(code->objects);
 	free(code->read);
 	free(code->files);
 	free(code->ranges);
@@ -128,16 +147,23 @@ struct heap_error *heap_debug_code_visit(struct heap_debug_code *code, uint64_t 
 	return heap_debug_entries_visit(reader, place, visit, context, tag, children, next);
 }
 
-struct heap_error *heap_debug_code_bases(struct heap_debug_code *code,
-					 const struct heap_debug_unit *unit,
-					 struct heap_debug_bases *result)
+struct heap_error *heap_debug_code_object(struct heap_debug_code *code,
+					  const struct heap_debug_unit *unit,
+					  const struct heap_dwarf_object **result)
 {
-	struct heap_debug_entries *entries;
-	struct heap_error *error = turn_to(code, unit, &entries);
+	struct object *object = &code->objects[object_number(unit)];
 
-	if (!error)
-		*result = entries->bases;
-	return error;
+	if (!object->is_tried) {
+		struct heap_error *error = heap_dwarf_object_open_file(
+			heap_debug_units_sections(code->units, unit), &object->object);
+
+		if (error && heap_error_code(error) == HEAP_ERROR_MEMORY)
+			return error;
+		heap_error_destroy(error);
+		object->is_tried = true;
+	}
+	*result = object->object;
+	return NULL;
 }
 
 struct heap_error *heap_debug_code_file(struct heap_debug_code *code,

@@ -18,6 +18,7 @@
 #include "lib/dwarf/debug_entries.h"
 #include "lib/dwarf/debug_files.h"
 #include "lib/dwarf/dwarf_file.h"
+#include "lib/dwarf/dwarf_object.h"
 
 enum heap_code_kind {
 	HEAP_CODE_FUNCTION,
@@ -128,11 +129,16 @@ struct heap_error *heap_debug_code_visit(struct heap_debug_code *code, uint64_t 
 					 const struct heap_debug_entries **entries, uint16_t *tag,
 					 bool *children, uint64_t *next);
 
-/** Where a unit's indexes and offsets count from. */
+/**
+ * libdwarf's view of the file that a unit is in.
+ *
+ * @param result  gets NULL if libdwarf can make nothing of it
+ * @return NULL or HEAP_ERROR_MEMORY
+ */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_code_bases(struct heap_debug_code *code,
-					 const struct heap_debug_unit *unit,
-					 struct heap_debug_bases *result);
+struct heap_error *heap_debug_code_object(struct heap_debug_code *code,
+					  const struct heap_debug_unit *unit,
+					  const struct heap_dwarf_object **result);
 
 /** The name of a file that entries of that unit count in; "" if there is none such. */
 HEAP_MUST_CHECK

@@ -3,10 +3,10 @@
 #define HEAP_DEBUG_FILES_H
 
 /**
- * Line tables: the names of the files that a unit's DW_AT_decl_file counts in, and which
- * line an address belongs to.
+ * The names of the files that a unit's DW_AT_decl_file counts in.
  *
- * (DWARF 5, section 6.2.4.) Of a line table only the header is read for the names.
+ * (DWARF 5, section 6.2.4.) They stand in the header of the unit's line table. The types of all
+ * units need them: libdwarf would join each with its directory in a string of its own.
  */
 
 #include "lib/dwarf/debug_units.h"
@@ -28,27 +28,6 @@ struct heap_error *heap_debug_files_read(struct heap_debug_files *files,
 					 uint64_t lines);
 
 void heap_debug_files_deinit(struct heap_debug_files *files);
-
-/** A row of a line table: what is at an address, up to that of the next row. */
-struct heap_debug_line {
-	uint64_t address;
-	uint32_t file;
-	uint32_t line;
-	bool is_end; /**< of a sequence: nothing is at its address */
-};
-
-/**
- * Runs a line table's program.
- *
- * (DWARF 5, section 6.2.5.) Damage ends it. Sequences of code that the linker left out,
- * which start at 0 or 1, have no rows.
- *
- * @param lines   DW_AT_stmt_list
- * @param result  [*count] malloc'd; by address
- */
-HEAP_MUST_CHECK
-struct heap_error *heap_debug_lines_read(const struct heap_debug_sections *sections, uint64_t lines,
-					 struct heap_debug_line **result, size_t *count);
 
 /** The name of file @p number, "" if there is none such. */
 const char *heap_debug_files_name(const struct heap_debug_files *files, uint64_t number);

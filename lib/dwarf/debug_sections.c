@@ -13,12 +13,14 @@ enum {
 static const struct {
 	const char *name;
 	const char *compressed; // the old way; the new way is SHF_COMPRESSED
+	const char *split;      // in split files
 	size_t at;
 	bool late;
 } known[] = {
 #define SECTION(name, field, late) \
 	{ \
-		"." name, ".z" name, offsetof(struct heap_debug_sections, field), late \
+		"." name, ".z" name, "." name ".dwo", offsetof(struct heap_debug_sections, field), \
+			late \
 	}
 	SECTION("debug_info", info, false),
 	SECTION("debug_types", types, false),
@@ -182,6 +184,24 @@ struct heap_error *heap_debug_sections_open(int descriptor, const char *path, bo
 	end_with_nul(&sections.line_strings);
 	*result = sections;
 	return NULL;
+}
+
+size_t heap_debug_sections_list(const struct heap_debug_sections *sections,
+				struct heap_dwarf_section *result, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && count < max; i++) {
+		const struct heap_debug_bytes *bytes =
+			(const void *)((const char *)sections + known[i].at);
+		bool is_index = bytes == &sections->unit_index || bytes == &sections->type_index;
+
+		result[count++] = (struct heap_dwarf_section){
+			.name = sections->split && !is_index ? known[i].split : known[i].name,
+			.bytes = *bytes,
+		};
+	}
+	return count;
 }
 
 void heap_debug_sections_close(struct heap_debug_sections *sections)

@@ -48,6 +48,22 @@ void heap_debug_sections_load_late(struct heap_debug_sections *sections);
 
 void heap_debug_sections_close(struct heap_debug_sections *sections);
 
+/** A section as libdwarf wants to see it. */
+struct heap_dwarf_section {
+	const char *name; /**< as in a file: ".debug_line", ".debug_loc.dwo" */
+	struct heap_debug_bytes bytes;
+	uint64_t address; /**< of the section; matters for .eh_frame */
+};
+
+/**
+ * Lists the sections by the names that they have in a file.
+ *
+ * @param result  [max]
+ * @return how many there are
+ */
+size_t heap_debug_sections_list(const struct heap_debug_sections *sections,
+				struct heap_dwarf_section *result, size_t max);
+
 /** Whether the file has that build id. */
 bool heap_debug_sections_is(const struct heap_debug_sections *sections, const uint8_t *build_id,
 			    size_t size);

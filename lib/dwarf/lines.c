@@ -3,36 +3,28 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/debug_code.h"
+#include "lib/dwarf/dwarf_line_table.h"
 #include "lib/dwarf/dwarf_types_reader.h"
 
 #include <string.h>
 
-// The line table of a unit that was looked at.
-struct unit {
-	struct heap_debug_line *rows; // [count] by address
-	size_t count;
-};
-
 struct heap_line_finder {
 	struct heap_debug_units *units;
 	struct heap_debug_code *code;
-	struct unit **read; // [units->count]
+	struct heap_dwarf_line_table **tables; // [units->count] NULL until they are read
 };
 
 struct heap_error *heap_line_finder_create(struct heap_dwarf_file *file,
 					   struct heap_line_finder **result)
 {
 	CLEANUP_FREE struct heap_line_finder *finder = calloc(1, sizeof(*finder));
-	struct heap_error *error = finder ? NULL : heap_error_out_of_memory();
 
-	if (!error)
-		error = heap_dwarf_debug_units(file, &finder->units);
-	if (!error)
-		error = heap_dwarf_code(file, &finder->code);
-	if (error)
-		return error;
-	finder->read = calloc(finder->units->count + 1, sizeof(*finder->read));
-	if (!finder->read)
+	if (!finder)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_dwarf_debug_units(file, &finder->units));
+	HEAP_TRY(heap_dwarf_code(file, &finder->code));
+	finder->tables = calloc(finder->units->count + 1, sizeof(struct heap_dwarf_line_table *));
+	if (!finder->tables)
 		return heap_error_out_of_memory();
 	*result = keep(finder);
 	return NULL;
@@ -43,48 +35,35 @@ void heap_line_finder_destroy(struct heap_line_finder *finder)
 	if (!finder)
 		return;
 	for (size_t i = 0; i < finder->units->count; i++) {
-		if (finder->read[i])
-			free(finder->read[i]->rows);
-		free(finder->read[i]);
+		if (finder->tables[i])
+			heap_dwarf_line_table_deinit(finder->tables[i]);
+		free(finder->tables[i]);
 	}
-	free(finder->read);
+	free(finder->tables);
 	free(finder);
 }
 
+// @param unit  of the main file: line tables are not split
 HEAP_MUST_CHECK
-static struct heap_error *read_unit(struct heap_line_finder *finder,
-				    const struct heap_debug_unit *header,
-				    const struct unit **result)
+static struct heap_error *read_table(struct heap_line_finder *finder,
+				     const struct heap_debug_unit *unit,
+				     const struct heap_dwarf_line_table **result)
 {
-	struct unit **unit = &finder->read[header - finder->units->units];
-	struct heap_debug_bases bases;
-	struct heap_error *error = NULL;
+	struct heap_dwarf_line_table **table = &finder->tables[unit - finder->units->units];
+	const struct heap_dwarf_object *object;
 
-	if (!*unit) {
-		*unit = calloc(1, sizeof(**unit));
-		error = *unit ? heap_debug_code_bases(finder->code, header, &bases)
-			      : heap_error_out_of_memory();
-		if (!error && bases.has_lines)
-			error = heap_debug_lines_read(&finder->units->main, bases.lines,
-						      &(*unit)->rows, &(*unit)->count);
+	if (!*table) {
+		*table = calloc(1, sizeof(**table));
+		if (!*table)
+			return heap_error_out_of_memory();
+		HEAP_TRY(heap_debug_code_object(finder->code, unit, &object));
+		if (object)
+			HEAP_TRY(heap_dwarf_line_table_read(object, finder->units->main.lines,
+							    unit->die & HEAP_DEBUG_OFFSET_MASK,
+							    *table));
 	}
-	*result = *unit;
-	return error;
-}
-
-static const struct heap_debug_line *find_row(const struct unit *unit, uint64_t pc)
-{
-	size_t low = 0, high = unit->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (unit->rows[middle].address <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && !unit->rows[low - 1].is_end ? &unit->rows[low - 1] : NULL;
+	*result = *table;
+	return NULL;
 }
 
 static bool set_line(struct heap_line *line, char *function, const char *file, uint32_t number)
@@ -125,9 +104,9 @@ static struct heap_error *answer(struct heap_line_finder *finder, const struct h
 {
 	uint32_t scopes[HEAP_CODE_DEPTH];
 	size_t count = heap_code_unit_find(unit, pc, scopes);
-	const struct unit *table;
-	struct heap_error *error = read_unit(finder, unit->skeleton, &table);
-	const struct heap_debug_line *row = error ? NULL : find_row(table, pc);
+	const struct heap_dwarf_line_table *table;
+	struct heap_error *error = read_table(finder, unit->skeleton, &table);
+	const struct heap_dwarf_row *row = error ? NULL : heap_dwarf_line_table_find(table, pc);
 	uint32_t file = row ? row->file : 0, line = row ? row->line : 0;
 
 	if (error || (count == 0 && !row))
