@@ -39,6 +39,7 @@ enum command_words {
 	WORDS_ALIAS = 1 << 4,
 	WORDS_FILE = 1 << 5,
 	WORDS_FORMAT = 1 << 6, /**< of exports, then a file */
+	WORDS_TOPIC = 1 << 7,  /**< of help */
 };
 
 struct command {
@@ -52,53 +53,92 @@ struct command {
 	bool keeps_answer; /**< objects keep their numbers, and its own come behind */
 };
 
-/** Every command, in the order in which `help` lists them. */
+/** Every command by what it is for, in the order in which `help` lists them. */
 // clang-format off
-#define COMMANDS(_) \
-	_(help) \
+#define COMMANDS_START(_) \
 	_(info) \
 	_(summary) \
-	_(show) \
-	_(identify) \
-	_(find) \
 	_(count) \
 	_(largest) \
-	_(roots) \
-	_(callstack) \
-	_(callers) \
-	_(stack) \
-	_(symbols) \
+	_(types) \
+	_(strings) \
+	_(sites)
+
+#define COMMANDS_FIND(_) \
+	_(find) \
+	_(show) \
+	_(last) \
+	_(symbols)
+
+#define COMMANDS_HOLD(_) \
+	_(identify) \
+	_(path) \
 	_(inrefs) \
 	_(outrefs) \
-	_(path) \
-	_(dominators) \
+	_(dominators)
+
+#define COMMANDS_ROOTS(_) \
+	_(roots) \
+	_(suspects) \
+	_(reachability) \
 	_(retained) \
 	_(sizes) \
 	_(shared) \
-	_(suspects) \
+	_(callstack) \
+	_(callers) \
+	_(stack)
+
+#define COMMANDS_FAULTS(_) \
 	_(leaks) \
 	_(dangling) \
-	_(reachability) \
-	_(types) \
+	_(waste)
+
+#define COMMANDS_TYPES(_) \
 	_(istype) \
-	_(suggest) \
-	_(sites) \
-	_(report) \
-	_(strings) \
-	_(waste) \
-	_(export) \
-	_(last) \
-	_(alias) \
-	_(unalias) \
-	_(source) \
-	_(time) \
+	_(suggest)
+
+#define COMMANDS_SERIES(_) \
 	_(snapshots) \
 	_(go) \
 	_(next) \
 	_(previous) \
 	_(compare) \
-	_(history) \
+	_(history)
+
+#define COMMANDS_OUT(_) \
+	_(report) \
+	_(export)
+
+#define COMMANDS_SHELL(_) \
+	_(help) \
+	_(alias) \
+	_(unalias) \
+	_(source) \
+	_(time) \
 	_(quit)
+
+/** The groups: GROUP(heading, list). */
+#define COMMAND_GROUPS(GROUP) \
+	GROUP("The heap at a glance", COMMANDS_START) \
+	GROUP("Objects", COMMANDS_FIND) \
+	GROUP("Who holds an object", COMMANDS_HOLD) \
+	GROUP("What holds the heap", COMMANDS_ROOTS) \
+	GROUP("What is wrong", COMMANDS_FAULTS) \
+	GROUP("Types that you know better", COMMANDS_TYPES) \
+	GROUP("Several snapshots", COMMANDS_SERIES) \
+	GROUP("For others", COMMANDS_OUT) \
+	GROUP("The shell", COMMANDS_SHELL)
+
+#define COMMANDS(_) \
+	COMMANDS_START(_) \
+	COMMANDS_FIND(_) \
+	COMMANDS_HOLD(_) \
+	COMMANDS_ROOTS(_) \
+	COMMANDS_FAULTS(_) \
+	COMMANDS_TYPES(_) \
+	COMMANDS_SERIES(_) \
+	COMMANDS_OUT(_) \
+	COMMANDS_SHELL(_)
 // clang-format on
 
 #define DECLARE(name) extern const struct command name##_command;
@@ -108,8 +148,14 @@ COMMANDS(DECLARE)
 /** All of them. @param count  gets their number */
 const struct command *const *command_all(size_t *count);
 
-/** @return the command of that name or unique beginning, or NULL */
+/** The heading of a command's group in `help`. */
+const char *command_group(const struct command *command);
+
+/** @return the command of that name, synonym or unique beginning, or NULL */
 const struct command *command_find(const char *name);
+
+/** Says on the session's errors that there is no such command, or which it could be. */
+void command_report_unknown(struct session *session, const char *name);
 
 /** Runs a command given as words; reports what went wrong on the session's errors. */
 enum command_status command_run(struct session *session, int argc, char **argv);
@@ -119,6 +165,9 @@ enum command_status command_run_line(struct session *session, const char *line);
 
 /** Runs the lines of a file, up to the first that fails. */
 enum command_status command_run_file(struct session *session, const char *path);
+
+/** Names of the topics of `help`, NULL-terminated. */
+extern const char *const help_topics[];
 
 /**
  * Reports @p error on standard error, and ends it.

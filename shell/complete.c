@@ -26,7 +26,7 @@ static struct {
 	const struct command *command;
 	unsigned words;
 	char *alternatives;  // of an option's argument, as its synopsis has them; or NULL
-	bool variables;      // after other words
+	bool is_second;      // of two lists, one behind the other
 	size_t next;         // where the list that is being gone through goes on
 	const char *options; // the same of a synopsis
 } completion;
@@ -44,6 +44,19 @@ static bool is_harmless(const char *name)
 static char *match(const char *name, const char *text)
 {
 	return strncmp(name, text, strlen(text)) == 0 && is_harmless(name) ? strdup(name) : NULL;
+}
+
+static char *next_word(const char *const *words, const char *text, int state)
+{
+	if (state == 0)
+		completion.next = 0;
+	while (words[completion.next]) {
+		char *found = match(words[completion.next++], text);
+
+		if (found)
+			return found;
+	}
+	return NULL;
 }
 
 // Commands, and behind them aliases.
@@ -64,6 +77,21 @@ static char *next_command_name(const char *text, int state)
 			return found;
 	}
 	return NULL;
+}
+
+static char *next_command_or_topic(const char *text, int state)
+{
+	char *found = NULL;
+
+	if (state == 0)
+		completion.is_second = false;
+	if (!completion.is_second)
+		found = next_command_name(text, state);
+	if (found)
+		return found;
+	state = completion.is_second;
+	completion.is_second = true;
+	return next_word(help_topics, text, state);
 }
 
 static char *next_alias(const char *text, int state)
@@ -145,19 +173,6 @@ static char *next_option(const char *text, int state)
 	return NULL;
 }
 
-static char *next_word(const char *const *words, const char *text, int state)
-{
-	if (state == 0)
-		completion.next = 0;
-	while (words[completion.next]) {
-		char *found = match(words[completion.next++], text);
-
-		if (found)
-			return found;
-	}
-	return NULL;
-}
-
 static char *next_filter(const char *text, int state)
 {
 	return next_word(filter_words, text, state);
@@ -229,13 +244,13 @@ static char *next_filter_or_variable(const char *text, int state)
 	char *found = NULL;
 
 	if (state == 0)
-		completion.variables = false;
-	if (!completion.variables)
+		completion.is_second = false;
+	if (!completion.is_second)
 		found = next_filter(text, state);
 	if (found)
 		return found;
-	state = completion.variables;
-	completion.variables = true;
+	state = completion.is_second;
+	completion.is_second = true;
 	return next_variable(text, state);
 }
 
@@ -395,6 +410,8 @@ static rl_compentry_func_t *choose(const char *text, const char *previous)
 		return choose_for_filter(previous);
 	if (words & WORDS_TYPE)
 		return next_type;
+	if (words & WORDS_TOPIC)
+		return next_command_or_topic;
 	if (words & WORDS_COMMAND)
 		return next_command_name;
 	if (words & WORDS_ALIAS)

@@ -11,6 +11,7 @@
 #include "shell/base/options.h"
 #include "shell/series/series.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,15 @@ static int count_files(int argc, char **argv)
 	return count;
 }
 
+// A word behind the files that is no command is one more file, which is missing, if it looks like it.
+static bool looks_like_file(const char *word)
+{
+	size_t length = strlen(word);
+
+	return !command_find(word) && !strpbrk(word, " |>") &&
+	       (strchr(word, '/') || (length > 5 && strcmp(word + length - 5, ".snap") == 0));
+}
+
 // How far work has come is shown where its answer will be.
 static void wipe_progress(void *context)
 {
@@ -235,6 +245,13 @@ int main(int argc, char **argv)
 		return status;
 
 	int files = count_files(argc - optind, argv + optind);
+
+	if (optind + files < argc && looks_like_file(argv[optind + files])) {
+		heap_print(stderr, "heapsh: %s: %s, and no command\n", argv[optind + files],
+			   strerror(ENOENT));
+		return EXIT_USAGE;
+	}
+
 	struct heap_error *error = series_open(&session, argv + optind, (size_t)files);
 
 	if (error) {

@@ -19,6 +19,22 @@ cmp_ok scalar @command, '>=', 17, 'there are commands';
 is_deeply [map { $_->{name} } @{ Sample::json($file, 'help') }], \@command,
     'help lists all of them, in that order';
 
+# Each stands in a group of `help`; topics name all that they are about.
+is_deeply [map { $_->{name} } grep { !$_->{group} } @{ Sample::json($file, 'help') }], [], 'every command has a group';
+my @filters = (Sample::run("find nosuchfilter\n", $heapsh, '-q', $file))[1] =~ /; there are (.*)/ ? split /, /, $1 : ();
+cmp_ok scalar @filters, '>', 20, 'filters';
+my $help = (Sample::heapsh($file, 'help', 'filters'))[0];
+is_deeply [grep { $help !~ /(?:^  |, |`)\Q$_\E\b/m } @filters], [], 'help filters has them all';
+my @evidence = (Sample::run("find evidence x\n", $heapsh, '-q', $file))[1] =~ /not one of (.*)/ ? split /, /, $1 : ();
+cmp_ok scalar @evidence, '>', 6, 'evidence';
+$help = (Sample::heapsh($file, 'help', 'evidence'))[0];
+is_deeply [grep { $help !~ /^  \Q$_\E\b/m } @evidence], [], 'help evidence has it all';
+for my $topic (qw(operands filters evidence types)) {
+    my ($out, $err, $status) = Sample::heapsh($file, 'help', $topic);
+    is "$status$err", 0, "help $topic";
+    is_deeply [grep { length > 88 } split /\n/, $out], [], 'fits a terminal';
+}
+
 # Forms that the manual has: .It Ic name, with or without arguments.
 my $manual = Sample::content('man/heapsh.1') // '';
 my @in_manual = $manual =~ /^\.It (?:Ic|Cm) (\w+)/mg;

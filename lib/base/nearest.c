@@ -2,7 +2,6 @@
 #include "lib/base/nearest.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +66,19 @@ static bool compare(const char *word, const char *name, unsigned *result)
 	return length >= MIN_CONTAINED && strcasestr(name, word);
 }
 
+bool heap_nearest_is_near(const struct heap_nearest *nearest, const char *name)
+{
+	unsigned far;
+
+	return compare(nearest->word, name, &far);
+}
+
 void heap_nearest_offer(struct heap_nearest *nearest, const char *name)
+{
+	heap_nearest_offer_as(nearest, name, name);
+}
+
+void heap_nearest_offer_as(struct heap_nearest *nearest, const char *name, const char *shown)
 {
 	unsigned far;
 	size_t at;
@@ -76,12 +87,12 @@ void heap_nearest_offer(struct heap_nearest *nearest, const char *name)
 	if (!*name || !compare(nearest->word, name, &far))
 		return;
 	for (size_t i = 0; i < nearest->count; i++) {
-		if (strcmp(nearest->names[i], name) == 0)
+		if (strcmp(nearest->names[i], shown) == 0)
 			return;
 	}
 	if (nearest->count == HEAP_NEAREST_MAX && nearest->distances[HEAP_NEAREST_MAX - 1] <= far)
 		return;
-	copy = strdup(name);
+	copy = strdup(shown);
 	if (!copy)
 		return;
 	if (nearest->count == HEAP_NEAREST_MAX)
@@ -98,6 +109,11 @@ char *heap_nearest_hint(struct heap_nearest *nearest)
 {
 	char *hint = NULL;
 	int length = 0;
+
+	// Names that contain the word are for want of any that are alike.
+	while (nearest->count > 1 && nearest->distances[0] < CONTAINED &&
+	       nearest->distances[nearest->count - 1] >= CONTAINED)
+		free(nearest->names[--nearest->count]);
 
 	switch (nearest->count) {
 	case 0:

@@ -16,6 +16,7 @@
  * word. Case does not count.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -34,6 +35,12 @@ void heap_nearest_init(struct heap_nearest *nearest, const char *word);
 
 /** Considers a name, which is copied. Of two that are equally near the first one wins. */
 void heap_nearest_offer(struct heap_nearest *nearest, const char *name);
+
+/** The same for a name that the hint tells in another form, such as "struct session". */
+void heap_nearest_offer_as(struct heap_nearest *nearest, const char *name, const char *shown);
+
+/** True if a name is like the word: for names that are dear to format. */
+bool heap_nearest_is_near(const struct heap_nearest *nearest, const char *name);
 
 /**
  * Ends the search, and frees the names.

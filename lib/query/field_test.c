@@ -4,6 +4,7 @@
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/graph/graph.h"
+#include "lib/query/absent.h"
 #include "lib/query/text_pattern.h"
 #include "lib/types/member_path.h"
 
@@ -171,6 +172,49 @@ static const struct found_field *find_field(struct heap_field_test *test, heap_t
 	return found;
 }
 
+static bool names_enumerator(const struct heap_types *types, heap_type_id type, const char *name,
+			     uint64_t *result)
+{
+	const struct heap_type *bare = &types->types[heap_types_strip(types, type)];
+
+	for (uint32_t i = 0; bare->kind == HEAP_TYPE_ENUM && i < bare->members; i++) {
+		const struct heap_enumerator *enumerator =
+			&types->enumerators[bare->first_member + i];
+
+		if (strcmp(heap_types_string(types, enumerator->name), name) == 0) {
+			*result = (uint64_t)enumerator->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct heap_error *heap_field_test_absent(struct heap_field_test *test, const uint8_t *among)
+{
+	const struct heap_types *types = &test->snapshot->types;
+	heap_type_id enumeration = HEAP_NO_TYPE;
+	bool found = false;
+	uint64_t value;
+
+	for (heap_type_id i = 1; i < types->count; i++) {
+		const struct found_field *field = !among || among[i] ? find_field(test, i) : NULL;
+
+		if (!field || field->meaning == NO_FIELD)
+			continue;
+		found = true;
+		if (types->types[heap_types_strip(types, field->place.type)].kind !=
+			    HEAP_TYPE_ENUM ||
+		    names_enumerator(types, field->place.type, test->value, &value))
+			return NULL;
+		enumeration = field->place.type;
+	}
+	if (!found)
+		return heap_absent_member(types, among, test->name);
+	return test->is_integer || test->is_real
+		       ? NULL
+		       : heap_absent_enumerator(types, enumeration, test->name, test->value);
+}
+
 // --- texts -------------------------------------------------------------------
 
 static bool text_matches(const struct heap_field_test *test, const char *bytes, uint64_t size)
@@ -226,23 +270,6 @@ struct heap_error *heap_field_test_prepare(struct heap_field_test *test)
 }
 
 // --- values ------------------------------------------------------------------
-
-static bool names_enumerator(const struct heap_types *types, heap_type_id type, const char *name,
-			     uint64_t *result)
-{
-	const struct heap_type *bare = &types->types[heap_types_strip(types, type)];
-
-	for (uint32_t i = 0; bare->kind == HEAP_TYPE_ENUM && i < bare->members; i++) {
-		const struct heap_enumerator *enumerator =
-			&types->enumerators[bare->first_member + i];
-
-		if (strcmp(heap_types_string(types, enumerator->name), name) == 0) {
-			*result = (uint64_t)enumerator->value;
-			return true;
-		}
-	}
-	return false;
-}
 
 static bool compare_reals(double value, enum heap_operator comparison, double with)
 {

@@ -30,6 +30,16 @@ void heap_field_test_destroy(struct heap_field_test *test);
 HEAP_MUST_CHECK
 struct heap_error *heap_field_test_prepare(struct heap_field_test *test);
 
+/**
+ * Says if the question cannot be answered by any object: no type has such a field, or it is an
+ * enumeration that has no such value.
+ *
+ * @param among  [types.count + 1] the types that are asked are not 0; NULL: all are
+ * @return HEAP_ERROR_ABSENT, or NULL
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_field_test_absent(struct heap_field_test *test, const uint8_t *among);
+
 /** Something typed: an object, or a part of one. */
 struct heap_field_subject {
 	heap_object_id object;

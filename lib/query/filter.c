@@ -3,6 +3,7 @@
 
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/nearest.h"
 #include "lib/graph/dominator_tree.h"
 #include "lib/query/field_test.h"
 #include "lib/query/filter_terms.h"
@@ -19,7 +20,8 @@ struct heap_filter {
 	size_t count;
 	uint8_t *content; // room for an object's bytes
 	size_t content_capacity;
-	struct heap_error *error; // the first that reading contents met
+	struct heap_error *error;  // the first that reading contents met
+	struct heap_error *absent; // the first name that the snapshot does not have
 };
 
 // --- parsing -----------------------------------------------------------------
@@ -119,6 +121,26 @@ static void take_text_options(int count, char *const *words, int *at,
 		(*at)++;
 }
 
+HEAP_MAKES_ERROR
+static struct heap_error *no_filter(const char *name)
+{
+	struct heap_nearest nearest;
+
+	heap_nearest_init(&nearest, name);
+	for (size_t i = 0; i < heap_term_kind_count; i++)
+		heap_nearest_offer(&nearest, heap_term_kinds[i].name);
+
+	CLEANUP_FREE char *hint = heap_nearest_hint(&nearest);
+
+	return heap_error_create(
+		HEAP_ERROR_ARGUMENT, "%s: no such filter%s", name,
+		hint && *hint
+			? hint
+			: "; there are type, untyped, under-typed, conflict, evidence, size, site, "
+			  "frame, module, age, string, field, points-to, pointed-by, local, under, "
+			  "retained, leaked, reachable, new, gone, traced, allocated, not, or");
+}
+
 // Parses one term. @param at  index of its first word; set past its last
 HEAP_MUST_CHECK
 static struct heap_error *parse_term(const struct heap_filter_parsing *common, int count,
@@ -144,14 +166,7 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *common, i
 
 		return error ? error : heap_term_kinds[i].parse(parsing, argument, term);
 	}
-	return heap_error_create(
-		HEAP_ERROR_ARGUMENT,
-		"%s: no such filter; there are type, untyped, under-typed, "
-		"conflict, evidence, size, site, frame, module, age, string, field, "
-		"points-to, pointed-by, local, under, retained, leaked, reachable, new, "
-		"gone, traced, allocated, not, "
-		"or",
-		name);
+	return no_filter(name);
 }
 
 HEAP_MUST_CHECK
@@ -196,6 +211,33 @@ static struct heap_error *parse_terms(struct heap_filter_parsing *parsing, int c
 	return NULL;
 }
 
+// The fields are those of the types that the same group asks for.
+static void check_fields(const struct heap_filter_parsing *parsing,
+			 const struct heap_filter *filter)
+{
+	const uint8_t *types = NULL;
+
+	for (size_t i = 0; i < filter->count && !filter->absent; i++) {
+		const struct heap_term *term = &filter->terms[i];
+
+		if (term->begins_group)
+			types = NULL;
+		for (size_t j = i; term->begins_group && j < filter->count; j++) {
+			if (j > i && filter->terms[j].begins_group)
+				break;
+			if (filter->terms[j].kind == HEAP_TERM_TYPE && !filter->terms[j].negated)
+				types = filter->terms[j].set;
+		}
+		if (term->kind != HEAP_TERM_FIELD)
+			continue;
+
+		struct heap_error *error = heap_field_test_absent(term->field, types);
+
+		if (error)
+			heap_filter_note_absent(parsing, error);
+	}
+}
+
 struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, char *const *words,
 				     heap_filter_resolver *resolve, void *context,
 				     struct heap_filter **result)
@@ -212,8 +254,13 @@ struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, 
 	filter->snapshot = snapshot;
 	filter->terms = calloc((size_t)count + 1, sizeof(*filter->terms));
 
+	parsing.absent = &filter->absent;
+
 	struct heap_error *error = filter->terms ? parse_terms(&parsing, count, words, filter)
 						 : heap_error_out_of_memory();
+
+	if (!error)
+		check_fields(&parsing, filter);
 
 	if (error) {
 		heap_filter_destroy(filter);
@@ -232,12 +279,18 @@ void heap_filter_destroy(struct heap_filter *filter)
 	free(filter->terms);
 	free(filter->content);
 	heap_error_destroy(filter->error);
+	heap_error_destroy(filter->absent);
 	free(filter);
 }
 
 struct heap_error *heap_filter_finish(struct heap_filter *filter)
 {
 	return keep(filter->error);
+}
+
+struct heap_error *heap_filter_absent(struct heap_filter *filter)
+{
+	return keep(filter->absent);
 }
 
 bool heap_filter_needs_graph(const struct heap_filter *filter)

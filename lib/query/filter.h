@@ -28,6 +28,15 @@ struct heap_error *heap_filter_parse(struct heap_snapshot *snapshot, int count, 
 				     heap_filter_resolver *resolve, void *context,
 				     struct heap_filter **result);
 
+/**
+ * Says which name the snapshot does not have: of a type, field, enumerator, site or module. A filter
+ * that has such names parses, and matches as if nothing were called that.
+ *
+ * @return HEAP_ERROR_ABSENT for the first, and for the caller to destroy; NULL: it has them all
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_filter_absent(struct heap_filter *filter);
+
 /** NULL is fine. */
 void heap_filter_destroy(struct heap_filter *filter);
 

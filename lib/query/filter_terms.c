@@ -3,6 +3,8 @@
 
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/nearest.h"
+#include "lib/query/absent.h"
 #include "lib/query/field_test.h"
 #include "lib/query/text_pattern.h"
 
@@ -142,6 +144,23 @@ static struct heap_error *make_set(uint8_t **set, size_t count)
 	return *set ? NULL : heap_error_out_of_memory();
 }
 
+static bool is_empty(const uint8_t *set, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (set[i])
+			return false;
+	}
+	return true;
+}
+
+void heap_filter_note_absent(const struct heap_filter_parsing *parsing, struct heap_error *error)
+{
+	if (*parsing->absent)
+		heap_error_destroy(error);
+	else
+		*parsing->absent = error;
+}
+
 static void add_types(const struct heap_filter_parsing *parsing, const char *word, uint8_t how,
 		      struct heap_term *term)
 {
@@ -180,6 +199,8 @@ static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, 
 		add_types(parsing, element, digits > 0 ? HEAP_IF_AS_MANY : HEAP_ALWAYS, term);
 	}
 	add_types(parsing, word, HEAP_ALWAYS, term);
+	if (is_empty(term->set, parsing->snapshot->types.count))
+		heap_filter_note_absent(parsing, heap_absent_type(&parsing->snapshot->types, word));
 	return NULL;
 }
 
@@ -230,7 +251,7 @@ static bool matches_place(const struct heap_snapshot *snapshot, const struct pla
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, const char *word,
+static struct heap_error *mark_sites(const struct heap_filter_parsing *parsing, const char *word,
 				     struct heap_term *term)
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
@@ -247,6 +268,18 @@ static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, 
 	return NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, const char *word,
+				     struct heap_term *term)
+{
+	const struct heap_snapshot *snapshot = parsing->snapshot;
+
+	HEAP_TRY(mark_sites(parsing, word, term));
+	if (is_empty(term->set, snapshot->site_count))
+		heap_filter_note_absent(parsing, heap_absent_place(snapshot, "site", word, false));
+	return NULL;
+}
+
 // Any step on the way to the allocation; of a step all that lie outwards of it count.
 HEAP_MUST_CHECK
 static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing, const char *word,
@@ -255,7 +288,7 @@ static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing,
 	const struct heap_snapshot *snapshot = parsing->snapshot;
 	const struct place place = parse_place(word);
 
-	HEAP_TRY(parse_site(parsing, word, term));
+	HEAP_TRY(mark_sites(parsing, word, term));
 	term->kind = HEAP_TERM_FRAME;
 	HEAP_TRY(make_set(&term->steps, snapshot->step_count));
 	// Callers have lower numbers.
@@ -267,7 +300,23 @@ static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing,
 			term->steps[step->caller] ||
 			matches_place(snapshot, &place, call->function, call->file, call->line);
 	}
+	if (is_empty(term->set, snapshot->site_count) &&
+	    is_empty(term->steps, snapshot->step_count))
+		heap_filter_note_absent(parsing, heap_absent_place(snapshot, "frame", word, true));
 	return NULL;
+}
+
+// A module may be there without having allocated anything.
+static bool has_module(const struct heap_snapshot *snapshot, const char *word)
+{
+	for (uint32_t i = 0; i < snapshot->module_count; i++) {
+		const char *path = heap_snapshot_string(snapshot, snapshot->modules[i].path);
+		const char *slash = strrchr(path, '/');
+
+		if (matches_name(word, path) || matches_name(word, slash ? slash + 1 : path))
+			return true;
+	}
+	return false;
 }
 
 HEAP_MUST_CHECK
@@ -290,6 +339,8 @@ static struct heap_error *parse_module(const struct heap_filter_parsing *parsing
 		term->set[i] =
 			matches_name(word, path) || matches_name(word, slash ? slash + 1 : path);
 	}
+	if (is_empty(term->set, snapshot->site_count) && !has_module(snapshot, word))
+		heap_filter_note_absent(parsing, heap_absent_module(snapshot, word));
 	return NULL;
 }
 
@@ -361,16 +412,25 @@ HEAP_MUST_CHECK
 static struct heap_error *parse_evidence(const struct heap_filter_parsing *parsing,
 					 const char *word, struct heap_term *term)
 {
+	struct heap_nearest nearest;
+
 	(void)parsing;
 	term->kind = HEAP_TERM_EVIDENCE;
+	heap_nearest_init(&nearest, word);
 	for (term->number = 0; term->number < HEAP_EVIDENCE_KINDS; term->number++) {
-		if (strcmp(evidence_names[term->number], word) == 0)
+		if (strcmp(evidence_names[term->number], word) == 0) {
+			free(heap_nearest_hint(&nearest));
 			return NULL;
+		}
+		heap_nearest_offer(&nearest, evidence_names[term->number]);
 	}
+
+	CLEANUP_FREE char *hint = heap_nearest_hint(&nearest);
+
 	return heap_error_create(HEAP_ERROR_ARGUMENT,
 				 "evidence %s: not one of none, declared, vtable, pointer, "
-				 "embedding, site, vote, pool",
-				 word);
+				 "embedding, site, vote, pool%s",
+				 word, hint ? hint : "");
 }
 
 HEAP_MUST_CHECK

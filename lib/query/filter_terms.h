@@ -68,6 +68,7 @@ struct heap_filter_parsing {
 	heap_filter_resolver *resolve;
 	void *context;
 	struct heap_text_options text; /**< for the term that is being parsed */
+	struct heap_error **absent;    /**< the first name that the snapshot does not have */
 };
 
 /** What stands after a term's name. */
@@ -88,6 +89,9 @@ struct heap_term_kind_description {
 
 extern const struct heap_term_kind_description heap_term_kinds[];
 extern const size_t heap_term_kind_count;
+
+/** Notes a name that the snapshot does not have. @param error  is taken over */
+void heap_filter_note_absent(const struct heap_filter_parsing *parsing, struct heap_error *error);
 
 /** Frees what a term holds. */
 void heap_term_deinit(struct heap_term *term);

@@ -192,7 +192,7 @@ static struct heap_error *prepare(struct unfreed *unfreed, struct session *sessi
 	if (!error)
 		error = heap_leaks_find(session->graph, NULL, NULL, &unfreed->leaks);
 	if (!error && options->type)
-		error = session_filter(session, 2, words, filter);
+		error = session_filter_leniently(session, 2, words, filter);
 	if (!error)
 		error = heap_census_create(&unfreed->census);
 	return error ? error : tally_begin(&unfreed->tally, session, unfreed->census);

@@ -128,13 +128,21 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 	if (!command_limit(&argc, argv, &finding.limit))
 		return COMMAND_USAGE;
 
-	struct heap_error *error = session_filter(session, argc - 1, argv + 1, &finding.filter);
+	struct heap_error *absent = NULL;
+	struct heap_error *error =
+		session_filter_leniently(session, argc - 1, argv + 1, &finding.filter);
 
 	if (error)
 		return command_fail(session, error);
+	absent = heap_filter_absent(finding.filter);
+	if (absent && !finding.count_only && !output_is_json(session->output)) {
+		heap_filter_destroy(finding.filter);
+		return command_fail(session, absent);
+	}
 	error = finding.count_only ? load_sizes(session->snapshot) : describe_load(session);
 	if (error) {
 		heap_filter_destroy(finding.filter);
+		heap_error_destroy(absent);
 		return command_fail(session, error);
 	}
 	output_open_object(session->output, NULL);
@@ -143,8 +151,10 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 	output_close(session->output);
 	error = heap_filter_finish(finding.filter);
 	heap_filter_destroy(finding.filter);
-	if (error)
+	if (error) {
+		heap_error_destroy(absent);
 		return command_fail(session, error);
+	}
 	if (!session->quiet || finding.count_only || session_interrupted)
 		output_text(session->output, "%s: %" PRIu64 " object%s, %s\n",
 			    session_interrupted ? "Found before the interruption" : "Total",
@@ -154,6 +164,9 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 		output_boolean(session->output, "interrupted", true);
 	output_number(session->output, "count", found->objects);
 	output_number(session->output, "bytes", found->bytes);
+	// An answer all the same: a loop over a series begins before the first object of a type.
+	if (absent)
+		return command_fail(session, absent);
 	return found->objects ? COMMAND_OK : COMMAND_NOTHING;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * help, info, quit: about the shell and the snapshot as a whole.
+ * info, quit: about the snapshot as a whole, and the end.
  */
 #include "lib/snapshot/unreadable.h"
 #include "shell/command.h"
@@ -13,78 +13,6 @@
 
 enum {
 	MAX_THREADS = 100, // that are listed; --json has all
-};
-
-// --- help --------------------------------------------------------------------
-
-static void help_one(struct session *session, const struct command *command)
-{
-	struct output *output = session->output;
-
-	output_text(output, "%s%s%s\n    %s\n", command->name, *command->synopsis ? " " : "",
-		    command->synopsis, command->summary);
-	output_text(output, "\n");
-	output_lines(output, command->details);
-	output_text(output, "\n");
-	output_open_object(output, NULL);
-	output_string(output, "name", command->name);
-	output_string(output, "synopsis", command->synopsis);
-	output_string(output, "summary", command->summary);
-	output_string(output, "details", command->details);
-	output_close(output);
-}
-
-static enum command_status help_run(struct session *session, int argc, char **argv)
-{
-	size_t count, width = 0;
-	const struct command *const *all = command_all(&count);
-
-	if (argc > 2)
-		return COMMAND_USAGE;
-	if (argc == 2) {
-		const struct command *command = command_find(argv[1]);
-
-		if (!command)
-			return command_fail(session,
-					    heap_error_create(HEAP_ERROR_ARGUMENT,
-							      "%s: no such command", argv[1]));
-		help_one(session, command);
-		return COMMAND_OK;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (strlen(all[i]->name) > width)
-			width = strlen(all[i]->name);
-	}
-	output_open_array(session->output, NULL);
-	for (size_t i = 0; i < count; i++) {
-		output_text(session->output, "%-*s %s\n", (int)width, all[i]->name,
-			    all[i]->summary);
-		output_open_object(session->output, NULL);
-		output_string(session->output, "name", all[i]->name);
-		output_string(session->output, "synopsis", all[i]->synopsis);
-		output_string(session->output, "summary", all[i]->summary);
-		output_close(session->output);
-	}
-	output_close(session->output);
-	output_text(
-		session->output,
-		"\n`help COMMAND` tells more. OBJ is an address (hex, also inside an object), a\n"
-		"variable's name (what it points to), &name (the variable itself), or $1, $2...:\n"
-		"an object of the last list, or one that was shown since. It may go on as in C:\n"
-		"sessions->next->peer, $2.slots[85]. `COMMAND | program` and `COMMAND > file` "
-		"work.\n");
-	return COMMAND_OK;
-}
-
-const struct command help_command = {
-	.name = "help",
-	.synopsis = "[COMMAND]",
-	.summary = "what commands there are, or what one does",
-	.details = "  help\n"
-		   "  help find",
-	.run = help_run,
-	.words = WORDS_COMMAND,
-	.keeps_answer = true,
 };
 
 // --- info --------------------------------------------------------------------

@@ -3,6 +3,7 @@
  * istype: what a person knows of an object's type.
  */
 #include "lib/snapshot/declarations.h"
+#include "lib/query/absent.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -70,10 +71,7 @@ static struct heap_error *find_type(struct session *session, const char *name, u
 	if (*result == HEAP_NO_TYPE)
 		*result = unfit; // which is told by whoever declares it
 	if (*result == HEAP_NO_TYPE)
-		return heap_error_create(HEAP_ERROR_ABSENT,
-					 "%s: the snapshot has no such type; it has those that its "
-					 "objects, variables and their pointers are of",
-					 name);
+		return heap_absent_type(&snapshot->types, name);
 	return NULL;
 }
 

@@ -2,6 +2,7 @@
 /*
  * types: of what the objects are.
  */
+#include "lib/query/absent.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -336,9 +337,7 @@ static enum command_status print_types_named(struct session *session, struct tal
 	}
 	output_close(session->output);
 	if (!found)
-		return command_fail(session,
-				    heap_error_create(HEAP_ERROR_ABSENT,
-						      "%s: no such type in the snapshot", name));
+		return command_fail(session, heap_absent_type(types, name));
 	return COMMAND_OK;
 }
 

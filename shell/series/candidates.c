@@ -392,7 +392,8 @@ struct heap_error *candidates_find(struct candidates *result,
 	struct heap_error *error = load(session, options->by);
 
 	if (!error && options->filter_count > 0)
-		error = session_filter(session, options->filter_count, options->filter, &filter);
+		error = session_filter_leniently(session, options->filter_count, options->filter,
+						 &filter);
 	if (!error)
 		error = find_candidates(&candidates, series, end, filter);
 	heap_filter_destroy(filter);

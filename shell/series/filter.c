@@ -14,6 +14,22 @@ struct heap_error *session_filter(struct session *session, int count, char **wor
 				  struct heap_filter **result)
 {
 	struct heap_filter *filter;
+	struct heap_error *error = session_filter_leniently(session, count, words, &filter);
+
+	if (error)
+		return error;
+	error = heap_filter_absent(filter);
+	if (error)
+		heap_filter_destroy(filter);
+	else
+		*result = filter;
+	return error;
+}
+
+struct heap_error *session_filter_leniently(struct session *session, int count, char **words,
+					    struct heap_filter **result)
+{
+	struct heap_filter *filter;
 	struct heap_error *error = heap_filter_parse(session->snapshot, count, words,
 						     resolve_object, session, &filter);
 

@@ -12,11 +12,16 @@
  *
  * @param words   [count]
  * @param result  the caller's, for heap_filter_destroy()
- * @return NULL; HEAP_ERROR_ARGUMENT: it cannot be read; HEAP_ERROR_ABSENT: it names an object that
- *         the snapshot does not have
+ * @return NULL; HEAP_ERROR_ARGUMENT: it cannot be read; HEAP_ERROR_ABSENT: it names an object, a
+ *         type, a field... that the snapshot does not have
  */
 HEAP_MUST_CHECK
 struct heap_error *session_filter(struct session *session, int count, char **words,
 				  struct heap_filter **result);
+
+/** The same, but names other than of objects may be absent; see heap_filter_absent(). */
+HEAP_MUST_CHECK
+struct heap_error *session_filter_leniently(struct session *session, int count, char **words,
+					    struct heap_filter **result);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/words/operand.h"
 
+#include "lib/base/cleanup.h"
+#include "lib/base/nearest.h"
 #include "lib/types/member_path.h"
 #include "shell/print/describe.h"
 
@@ -101,6 +103,24 @@ static bool parse_hex(const char *text, uint64_t *result)
 	return errno == 0 && *end == '\0';
 }
 
+HEAP_MAKES_ERROR
+static struct heap_error *no_variable(const struct heap_snapshot *snapshot, const char *word)
+{
+	struct heap_nearest nearest;
+
+	heap_nearest_init(&nearest, word);
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
+		if (snapshot->roots[i].kind <= HEAP_ROOT_LOCAL)
+			heap_nearest_offer(&nearest,
+					   heap_snapshot_string(snapshot, snapshot->roots[i].name));
+	}
+
+	CLEANUP_FREE char *hint = heap_nearest_hint(&nearest);
+
+	return heap_error_create(HEAP_ERROR_ABSENT, "%s: neither an address nor a variable%s", word,
+				 hint ? hint : "");
+}
+
 // An address, $N, or a variable.
 HEAP_MUST_CHECK
 static struct heap_error *parse_start(struct session *session, const char *word,
@@ -121,8 +141,7 @@ static struct heap_error *parse_start(struct session *session, const char *word,
 		return NULL;
 	}
 	if (!is_hex)
-		return heap_error_create(HEAP_ERROR_ABSENT, "%s: neither an address nor a variable",
-					 word);
+		return no_variable(session->snapshot, word);
 	error = locate(session->snapshot, address, result);
 	if (!error && result->object == HEAP_NO_OBJECT)
 		error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", word);
@@ -220,13 +239,16 @@ static struct heap_error *no_member(struct session *session, heap_type_id type, 
 	const struct heap_types *types = &session->snapshot->types;
 	const struct heap_type *compound = &types->types[type];
 	const char *names = "";
+	struct heap_nearest nearest;
 	uint32_t told = 0;
 
-	for (uint32_t i = 0; i < compound->members && told <= MEMBERS_TOLD; i++) {
+	heap_nearest_init(&nearest, name);
+	for (uint32_t i = 0; i < compound->members; i++) {
 		const char *member =
 			heap_types_string(types, types->members[compound->first_member + i].name);
 
-		if (*member == '\0')
+		heap_nearest_offer(&nearest, member);
+		if (*member == '\0' || told > MEMBERS_TOLD)
 			continue;
 		names = session_format(session, "%s%s%s", names, told == 0 ? "" : ", ",
 				       told == MEMBERS_TOLD ? "..." : member);
@@ -235,8 +257,11 @@ static struct heap_error *no_member(struct session *session, heap_type_id type, 
 	if (told == 0)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s has no members, and so no %s",
 					 describe_type(session, type), name);
-	return heap_error_create(HEAP_ERROR_ABSENT, "%s has no member %s: it has %s",
-				 describe_type(session, type), name, names);
+
+	CLEANUP_FREE char *hint = heap_nearest_hint(&nearest);
+
+	return heap_error_create(HEAP_ERROR_ABSENT, "%s has no member %s: it has %s%s",
+				 describe_type(session, type), name, names, hint ? hint : "");
 }
 
 // Bytes of the object or variable that a path has come to.

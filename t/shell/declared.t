@@ -87,7 +87,7 @@ is slurp(), "heapsh types 1 $id\n$chest struct chest\n", 'and it stands there on
 
 # --- what cannot be ------------------------------------------------------------------
 
-is_refused('istype chest struct nobody', 'struct nobody: the snapshot has no such type; it has those that its objects, variables and their pointers are of', 'no such type');
+is_refused('istype chest struct nobody', 'struct nobody: no such type in the snapshot; `types` lists those of objects', 'no such type');
 is_refused("istype $text struct chest", 'struct chest: a value has 64 bytes, the object 12', 'too large a type');
 Heapsh::ask($file, 'istype', 'chest');
 is "$Heapsh::status $Heapsh::complaint", "2 usage: istype [[--alike] OBJ TYPE | --forget OBJ]\n", 'no type at all';

@@ -215,8 +215,8 @@ block(48) at 0x5f02300
 END
 
 # Nothing found is status 1, and no error.
-is join('|', (Sample::heapsh($file, 'find', 'type', 'nothing'))), '||1', 'nothing found';
-is join('|', (Sample::heapsh($file, 'find', '--count', 'type', 'nothing'))),
+is join('|', (Sample::heapsh($file, 'find', 'type', 'mode'))), '||1', 'nothing found';
+is join('|', (Sample::heapsh($file, 'find', '--count', 'type', 'mode'))),
     "Total: 0 objects, 0 B\n||1", 'nothing found, counted';
 
 fails_with $file, 'find frob', 'heapsh: frob: no such filter; there are type, untyped, under-typed,'

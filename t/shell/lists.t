@@ -209,55 +209,66 @@ damage    1 header of blocks overwritten
   0x5f05ff0, after struct node *[512] at 0x5f03000: the block below it has overrun its end
 END
 is_text $file, 'help', <<'END';
-help         what commands there are, or what one does
-info         the process, its modules and threads, and what was found of them
-summary      the whole heap at a glance: by reachability, module and type
-show         an object's fields, or a variable's value
-identify     who holds an object, up to the roots
-find         the objects that all filters match
-count        objects and bytes per type, site, size, module or age
-largest      the largest objects, by their own or by their retained size
-roots        the roots by what they hold: retained, reachable, shared, exclusive
-callstack    the threads, their frames and the frames' variables
-callers      the same as callstack
-stack        the values on the threads' stacks and in registers that point into the heap
-symbols      global, static and thread-local variables that hold objects
-inrefs       the roots and objects that point to an object
-outrefs      the objects that an object points to
-path         a shortest way from a root to an object
-dominators   what an object or a variable holds alone, as a tree
-retained     bytes that would be free without an object, or without all that match
-sizes        how large an object is: alone, with its parts, with all that it owns
-shared       how much two objects or variables have in common
-suspects     the few places where most of the heap gathers
-leaks        what no root reaches, by type and site
-dangling     pointers into the heap, to where no object lives any more
-reachability how much is reached from which kind of roots, and how much from none
-types        a type as C source with offsets, or all types that objects have
-istype       say of what type an object is, where you know better
-suggest      the objects of which it would help most to know the type
-sites        objects and bytes per allocation site, or along the calls that led there
-report       a page for a browser: what is in the heap, and what holds it
-strings      the texts of the heap, the longest or the most frequent first
-waste        arrays, lists and hash tables that are less than half full
-export       the snapshot in the format of another tool
-last         the objects of the last answer, with their names
-alias        a name for the beginning of a line, or what names there are
-unalias      forget an alias
-source       run the commands in a file
-time         run a command, and say how long it took
-snapshots    the snapshots that were opened together, and which is the current one
-go           go to another snapshot of those that were opened, by its number
-next         go to the next of the snapshots that were opened
-previous     go to the snapshot before
-compare      compare with another snapshot: find new, find gone, count --delta
-history      what became of an object over all snapshots that were opened
-quit         leave the shell
-
-`help COMMAND` tells more. OBJ is an address (hex, also inside an object), a
-variable's name (what it points to), &name (the variable itself), or $1, $2...:
-an object of the last list, or one that was shown since. It may go on as in C:
-sessions->next->peer, $2.slots[85]. `COMMAND | program` and `COMMAND > file` work.
+The heap at a glance
+  info         the process, its modules and threads, and what was found of them
+  summary      the whole heap at a glance: by reachability, module and type
+  count        objects and bytes per type, site, size, module or age
+  largest      the largest objects, by their own or by their retained size
+  types        a type as C source with offsets, or all types that objects have
+  strings      the texts of the heap, the longest or the most frequent first
+  sites        objects and bytes per allocation site, or along the calls that led there
+Objects
+  find         the objects that all filters match
+  show         an object's fields, or a variable's value
+  last         the objects of the last answer, with their names
+  symbols      global, static and thread-local variables that hold objects
+Who holds an object
+  identify     who holds an object, up to the roots
+  path         a shortest way from a root to an object
+  inrefs       the roots and objects that point to an object
+  outrefs      the objects that an object points to
+  dominators   what an object or a variable holds alone, as a tree
+What holds the heap
+  roots        the roots by what they hold: retained, reachable, shared, exclusive
+  suspects     the few places where most of the heap gathers
+  reachability how much is reached from which kind of roots, and how much from none
+  retained     bytes that would be free without an object, or without all that match
+  sizes        how large an object is: alone, with its parts, with all that it owns
+  shared       how much two objects or variables have in common
+  callstack    the threads, their frames and the frames' variables
+  callers      the same as callstack
+  stack        the values on the threads' stacks and in registers that point into the heap
+What is wrong
+  leaks        what no root reaches, by type and site
+  dangling     pointers into the heap, to where no object lives any more
+  waste        arrays, lists and hash tables that are less than half full
+Types that you know better
+  istype       say of what type an object is, where you know better
+  suggest      the objects of which it would help most to know the type
+Several snapshots
+  snapshots    the snapshots that were opened together, and which is the current one
+  go           go to another snapshot of those that were opened, by its number
+  next         go to the next of the snapshots that were opened
+  previous     go to the snapshot before
+  compare      compare with another snapshot: find new, find gone, count --delta
+  history      what became of an object over all snapshots that were opened
+For others
+  report       a page for a browser: what is in the heap, and what holds it
+  export       the snapshot in the format of another tool
+The shell
+  help         the commands by task, one of them, or a topic
+  alias        a name for the beginning of a line, or what names there are
+  unalias      forget an alias
+  source       run the commands in a file
+  time         run a command, and say how long it took
+  quit         leave the shell
+Topics
+  operands     how objects are named: addresses, $1, variables, paths
+  filters      how objects are selected: find, strings, waste, retained...
+  evidence     how types become known, and how certain they are
+  types        how types are named
+`help COMMAND` and `help TOPIC` tell more; `COMMAND | program` and
+`COMMAND > file` work; every command takes --json.
 END
 is_text $file, 'help find', <<'END';
 find [--count] [--all | --limit N] [--regex] [--exact] [-i|--ignore-case] [FILTER...]

@@ -65,7 +65,8 @@ is_text $file, 'find --count frame main', "Total: 6 objects, 200 B\n";
 is_text $file, 'find --count frame app.c:46', "Total: 3 objects, 152 B\n";
 is_text $file, 'find frame serve type slot', "struct slot[4] at 0x5f00300\n";
 is_text $file, 'find frame copy_text', "pool of 4 typed parts at 0x5f01000\n";
-is join('|', Sample::heapsh($file, qw(find site add))), '||1', 'a site is the innermost that matters';
+fails_with $file, 'find site add', 'heapsh: site add: nothing was allocated in a function or file of that name'
+    . ' itself; `frame` finds what calls from there allocated', 1;
 
 # What speaks against a type.
 is_text $file, 'find conflict', "struct table at 0x5f00200\n";

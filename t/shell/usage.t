@@ -83,13 +83,13 @@ SKIP: {
 
 # Commands that cannot be.
 fails_with $file, 'frobnicate', 'heapsh: frobnicate: no such command; `help` lists them', 2;
-fails_with $file, 's', 'heapsh: s: could be summary, show, stack, symbols, sizes, shared, suspects, suggest, sites, strings, source, snapshots', 2;
+fails_with $file, 's', 'heapsh: s: could be summary, strings, sites, show, symbols, suspects, sizes, shared, stack, suggest, snapshots, source', 2;
 fails_with $file, 'show', 'usage: show [--all] OBJ', 2;
 fails_with $file, 'info all', 'heapsh: all is one word too many; usage: info', 2;
 fails_with $file, 'count --by weight',
     'heapsh: --by weight: not type, site, size, module or age', 2;
-fails_with $file, 'help frob', 'heapsh: frob: no such command', 2;
-fails_with $file, 'types nothing', 'heapsh: nothing: no such type in the snapshot', 1;
+fails_with $file, 'help frob', 'heapsh: frob: no such command; `help` lists them', 2;
+fails_with $file, 'types nothing', 'heapsh: nothing: no such type in the snapshot; `types` lists those of objects', 1;
 
 # Objects that are not there.
 fails_with $file, 'show 0x10', 'heapsh: 0x10: no live object is there', 1;

@@ -31,7 +31,7 @@ static void nearest_names(void **state)
 	hints("HUNGUP", "; did you mean HANGUP or HUNG_UP?");
 	hints("hungup", "; did you mean HANGUP or HUNG_UP?");
 	hints("sesion", "; did you mean session or sessions?");
-	hints("sessio", "; did you mean session, sessions or struct session?");
+	hints("sessio", "; did you mean session or sessions?");
 	hints("slot", "; did you mean struct slot?");
 	hints("sit", "; did you mean site?");
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_ABSENT_H
+#define HEAP_ABSENT_H
+
+/**
+ * Errors for names that a snapshot does not have: each says which names are near, or where all of
+ * them are listed.
+ */
+
+#include "lib/snapshot/snapshot.h"
+
+/** No type is called @p word. @return HEAP_ERROR_ABSENT, as all of these do */
+HEAP_MAKES_ERROR
+struct heap_error *heap_absent_type(const struct heap_types *types, const char *word);
+
+/**
+ * Nothing was allocated in a function or file of that name.
+ *
+ * @param filter      "site" or "frame"
+ * @param with_calls  the calls on the way to allocations were searched as well
+ */
+HEAP_MAKES_ERROR
+struct heap_error *heap_absent_place(const struct heap_snapshot *snapshot, const char *filter,
+				     const char *word, bool with_calls);
+
+/** No module is called @p word. */
+HEAP_MAKES_ERROR
+struct heap_error *heap_absent_module(const struct heap_snapshot *snapshot, const char *word);
+
+/**
+ * No type has such a member.
+ *
+ * @param types  [types.count + 1] those that may have it are not 0; NULL: all may
+ */
+HEAP_MAKES_ERROR
+struct heap_error *heap_absent_member(const struct heap_types *types, const uint8_t *among,
+				      const char *name);
+
+/** An enumeration has no such value. @param type  the enumeration, or a typedef of it */
+HEAP_MAKES_ERROR
+struct heap_error *heap_absent_enumerator(const struct heap_types *types, heap_type_id type,
+					  const char *field, const char *value);
+
+#endif
