@@ -45,7 +45,7 @@ DWARF_LIBS   := $(or $(shell pkg-config --libs libdwarf 2>/dev/null),-ldwarf)
 DWARF_CFLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null)
 # libiberty is gcc's own demangler.
 LIBS      = $(DWARF_LIBS) $(shell pkg-config --libs $(PKGS)) -liberty -ldl -lm -pthread
-# Of heapsh and the batch tools alone.
+# For heapsh and the batch tools alone.
 SHELL_LIBS = $(shell pkg-config --libs sqlite3)
 UNIT_LIBS ?= -lcmocka
 
@@ -275,7 +275,7 @@ $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 # How many tests run at a time, but for some (t/testrules.yml).
 JOBS ?= 2
 T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/hostile/*.t t/shell/*.t t/truth/*.t $(UNITS)
-# What runs in the background of a script has SIGQUIT and SIGINT ignored, which tests are about.
+# A job in the background of a script ignores SIGQUIT and SIGINT, which tests are about.
 UNIGNORED := perl -e '$$SIG{INT} = $$SIG{QUIT} = "DEFAULT"; exec @ARGV or die' --
 check: dependencies
 	$(Q)$(MAKE) --no-print-directory check-built
@@ -328,7 +328,7 @@ fuzz: $(patsubst %,build/fuzz/%,$(or $(F),$(FUZZED)))
 			{ tail -n 60 build/fuzz/$$target.log; exit 1; }; \
 	done
 
-# Of an empty table, NULL + 0 is what clang counts as an overflow; the next C defines it.
+# clang counts NULL + 0, for an empty table, as an overflow; the next C defines it.
 FUZZ_SANITIZERS := address,undefined -fno-sanitize=pointer-overflow
 fuzz_objects = $(patsubst %.c,build/fuzz/objects/%.o,$(1))
 

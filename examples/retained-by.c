@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What one request retains, or a session, or whatever a filter finds: all that would be free
+// Prints what one request retains, or a session, or whatever a filter finds: all that would be free
 // without it, by type.
 //
 //	cc -o retained-by retained-by.c $(pkg-config --cflags --libs heapgraph)

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What heapsnap(5) says of the format is what is written: its example reads a snapshot, and its
+# heapsnap(5) describes the format as it is written: its example reads a snapshot, and its
 # list of sections is the directory's.
 use strict;
 use warnings;

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use Test::More;
 
-# What each room may include beside its own. Everybody may include dumper/heapsnap.h, which is public.
+# The rooms that each room may include. Everybody may include dumper/heapsnap.h, which is public.
 my $base = 'lib/base';
 my @lib = qw(lib/api lib/base lib/dwarf lib/file lib/graph lib/query lib/series lib/snapshot lib/trace lib/types);
 my @writer_base = qw(dumper/base lib/base dumper/writer/base);

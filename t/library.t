@@ -44,7 +44,7 @@ sub compile {
 
 # --- the ABI -----------------------------------------------------------------
 
-# What the header says, one declaration a line, without comments.
+# The header's declarations, one a line, without comments.
 my $header = Sample::content("$place/usr/include/heapgraph.h");
 $header =~ s{/\*.*?\*/}{}gs;
 $header =~ s{^#.*\n}{}mg;

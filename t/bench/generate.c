@@ -265,7 +265,7 @@ static void write_pointers(struct heap_snapshot *snapshot)
 		for (uint32_t j = first[i]; j < first[i + 1]; j++)
 			snapshot->edge_slot[j] = j - first[i];
 	}
-	// What does not lie in a container is held by roots through one of the first objects.
+	// Objects outside containers are held by roots through one of the first objects.
 	for (uint32_t i = 0; i < snapshot->root_edge_count; i++)
 		snapshot->root_edges[i].target = i % options.objects;
 }

@@ -35,7 +35,7 @@ for ([4096, 4096, 50000], [4096, 8192, 5000], [64, 64, 50000], [64, 1000, 20000]
 
 # --- truth -------------------------------------------------------------------
 
-# What of a heap that the program logs the snapshot has otherwise.
+# Differences between the heap that a program logs and its snapshot.
 {
     my $run = Heapsh->start('aligned', args => ['known']);
     my $file = $run->capture;

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What a program sees of malloc and new with the library is what it sees without.
+# malloc and new look the same to a program with the library and without.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -10,7 +10,7 @@ my $build = abs_path($ENV{BUILD} || 'build');
 
 my @libraries = map { "$build/libheapsnap$_.so" } '', '-trace';
 
-# What a program prints on both outputs, and how it ends.
+# Runs a program. @return its output, its errors, its status
 sub run {
     my ($preload, $name, @arguments) = @_;
     local $ENV{LD_PRELOAD} = $preload;

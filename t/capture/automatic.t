@@ -18,7 +18,7 @@ $ENV{XDG_CACHE_HOME} = "$build/t/cache";
 
 our $directory;
 
-# Whether frozen copies or writers are about: some have no file yet. A daemon never ends.
+# True while frozen copies or writers run: some have no file yet. A daemon never ends.
 sub is_being_written {
     my ($way) = @_;
     return 1 if grep { /\.snap\.[0-9a-f]+$/ } glob "$directory/.*";

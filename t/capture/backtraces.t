@@ -190,7 +190,7 @@ for my $flags ('-O0', '-O2 -fomit-frame-pointer', '-O2 -fno-omit-frame-pointer')
     is_deeply sites(2005), { make_five => 100 }, 'and of another';
 }
 
-# What makes no sense costs a line.
+# A senseless value costs a line.
 $program = Heapsh->start('backtraces', args => \@plugin, env => { HEAPSNAP_STACKS => 'many' });
 like $program->errors, qr/^heapsnap: HEAPSNAP_STACKS: many: .*; 512K is used$/m, 'a bad value is named';
 $program->finish;

@@ -151,7 +151,7 @@ for my $way (qw(prctl syscall)) {
     is "$status $output", "0 ready\nwent on\n", "a sandbox by $way(): malloc makes no system call of its own";
 }
 
-# Whether a snapshot would end it is known before the filter is installed.
+# The library knows before a filter is installed that a snapshot would end the program.
 sub sandbox {
     my ($way, $what) = @_;
     my $pid = open(my $out, '-|') // die $!;

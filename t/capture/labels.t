@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the program says of its blocks with heapsnap_set_type().
+# A program's own word about its blocks: heapsnap_set_type().
 use strict;
 use warnings;
 use lib 't/lib';

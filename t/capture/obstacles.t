@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What keeps the library out of a program: heapsnap run says so in one line, before it starts.
+# Obstacles that keep the library out of a program: heapsnap run names them in one line, before it starts.
 use strict;
 use warnings;
 use lib 't/lib';

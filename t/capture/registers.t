@@ -29,7 +29,7 @@ sub leaks {
 
 sub sum { my $sum = 0; $sum += $_ for @_; return $sum }
 
-# What other commands and programs make of the same snapshot adds up to the same.
+# Other commands and programs give sums that agree for the same snapshot.
 sub everything_agrees {
     my ($file) = @_;
     my $classes = Heapsh::ask_json($file, 'leaks')->{classes};

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What has not been freed, told when a program exits: heapsnap run --report-at-exit.
+# The report of unfreed blocks at a program's exit: heapsnap run --report-at-exit.
 use strict;
 use warnings;
 use Cwd qw(abs_path);

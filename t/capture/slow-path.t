@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What allocations cost beyond their fast path, in a program that does what it can to make that slow.
+# The cost of allocations beyond their fast path, in a program that does what it can to raise it.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -14,7 +14,7 @@ my $library = "$Heapsh::build/libheapsnap.so";
 my ($offset) = `nm $library` =~ /^([0-9a-f]+) \w heapsnap_effort$/m;
 ok $offset, 'the library counts its steps' or $offset = '-';
 
-# Of dumper/stacks/effort.h and effort.c: what one event may take, and what all may.
+# Limits of dumper/stacks/effort.h and effort.c: for one event, and for all.
 my $event = 1024;
 my $start = (1 << 20) + (1 << 16);
 my $bytes_per_step = 1024;
@@ -54,7 +54,7 @@ for (sort keys %way) {
     cmp_ok $way{$_}{events}, '>', 0, 'steps are counted';
 }
 
-# What is not paid for by credit is a look at the tables.
+# A look at the tables is not paid for by credit.
 my ($allocations, $bytes, $steps) = map { my $k = $_; sum(0, map { $_->{$k} } values %way) } qw(allocations bytes steps);
 cmp_ok $steps, '<=', $start + $bytes / $bytes_per_step + 6 * $allocations, 'all of them stay within their credit';
 

@@ -40,7 +40,7 @@ is_deeply [run_traced("$program calls")], [join('', map { "$_\n" } 'dump 1', 'du
     'every 1', 'growth 1', 'at exit 1', 'no longer at exit 0', 'report 1', 'unknown 1', 'track 0', 'untrack 0',
     'checkpoint 0'), 0], 'calls for snapshots are refused';
 
-# Of a program that is linked with the other library, this one takes the place.
+# In a program that is linked with the other library, this one takes its place.
 is system("cc -w -iquote . -pthread -o $directory/linked t/programs/untracked.c -L$build -lheapsnap -Wl,-rpath,$build"), 0,
     'a program is linked with libheapsnap';
 like +(run("./linked calls"))[0], qr/^dump 0$/m, 'which takes snapshots';

@@ -17,7 +17,7 @@ sub wait_until_asleep {
     }
 }
 
-# What a program's snapshot says that does not need types, by question.
+# Answers of a snapshot that need no types, by question.
 sub answers {
     my ($types, $name, @arguments) = @_;
     my $program = Heapsh->start($name, args => [@arguments], run => [ '--types', $types ]);

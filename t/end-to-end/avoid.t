@@ -18,7 +18,7 @@ my %target = map {
     my $address = $_->{address};
     (Heapsh::ask_json($file, 'show', $address)->{fields}{number} => $address)
 } @{ Heapsh::ask_json($file, 'find', 'type', 'struct target')->{objects} };
-# What only a virtual base points to has no type.
+# An object that only a virtual base points to has no type.
 is_deeply [sort { $a <=> $b } keys %target], [1 .. 5, 7 .. 10], 'the targets';
 
 sub avoids {

@@ -85,7 +85,7 @@ for my $compiler (@compilers) {
 
 # --- containers ------------------------------------------------------------------------------
 
-# What `show` prints of each variable, but for addresses; the same for all libraries.
+# The output of `show` for each variable, but for addresses; the same for all libraries.
 my $long = '"a text that is far too long for the small buffer"';
 my @shown = (
     g_short => '"short"', g_long => $long, g_empty => '""', g_wide => '"wide"',

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What is large: a block of noise that other blocks lie behind, and a mostly empty table.
+# Large blocks: one of noise that other blocks lie behind, and a mostly empty table.
 use strict;
 use warnings;
 use lib 't/lib';
@@ -16,7 +16,7 @@ is Heapsh::ask($file, 'find', '--count', 'leaked'), "Total: 0 objects, 0 B\n", '
 $program->finish;
 is $program->errors, '', 'nothing was said';
 
-# What has an entry per block goes to a temporary file when memory does not suffice.
+# Arrays with an entry per block go to a temporary file when memory does not suffice.
 SKIP: {
     skip 'a sanitizer takes all memory', 4 if $ENV{SANITIZE};
     $program = Heapsh->start('large', args => [400_000],

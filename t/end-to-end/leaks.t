@@ -13,7 +13,7 @@ my $directory = tempdir(CLEANUP => 1);
 my $program = Heapsh::program_path('leaks');
 $ENV{XDG_CACHE_HOME} ||= "$Heapsh::build/t/cache";
 
-# What each block is, as its size says. Those that are not here are held.
+# Each block's class, by its size. Blocks that are not listed are held.
 my %expected = (
     104 => 'direct',
     112 => 'direct', 120 => 'indirect', 128 => 'indirect',
@@ -39,7 +39,7 @@ my $list = Heapsh::ask_json($file, 'leaks', '--list');
 my (%class, %count);
 for my $leak (@{ $list->{leaks} }) {
     next unless $leak->{size} >= 104 && $leak->{size} <= 304; # libc has blocks of its own
-    # Of the two in the circle either may come first.
+    # Either of the two in the cycle may come first.
     my $size = $leak->{class} eq 'cycle' && $leak->{size} == 144 ? 136
         : $leak->{class} eq 'indirect' && $leak->{size} == 136 ? 144 : $leak->{size};
     $class{$size} = $leak->{class};

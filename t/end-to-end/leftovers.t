@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What lies in padding, left there by what the memory was before, says nothing of a block's type.
+# Words in padding, left from an earlier use of the memory, are no evidence for a block's type.
 use strict;
 use warnings;
 use lib 't/lib';

@@ -26,7 +26,7 @@ for (1 .. 3) {
 is +($program->finish)[0], "more\n80\n", 'the program goes on';
 my $build = $Sample::build;
 
-# What a command prints on a terminal of that many columns, without colours.
+# The output of a command on a terminal of that many columns, without colours.
 sub on_terminal {
     my ($columns, @command) = @_;
     my $line = join ' ', map { "'$_'" } @command;
@@ -88,7 +88,7 @@ for my $name (sort keys %table, keys %prose) {
     }
 }
 
-# What is left of a narrow table are its most important columns.
+# A narrow table keeps its most important columns.
 like on_terminal(132, @heapsh, 'roots'), qr/^ *retained  reachable     shared  exclusive      %  root$/m, 'all columns';
 like on_terminal(80, @heapsh, 'roots'), qr/^ *retained  reachable      %  root$/m, 'fewer columns';
 like on_terminal(40, @heapsh, 'roots'), qr/^ *retained  root$/m, 'one column';

@@ -29,7 +29,7 @@ sub report {
         scalar `$Heapsh::build/heapsh-leakreport --quiet --json @arguments`);
 }
 
-# What each group of the summary comes to, by type.
+# The sums of each group of the summary, by type.
 sub judgements {
     my ($report) = @_;
     return { map { ($_->{kind} =~ s/^struct (\w+), .*/$1/r) => $_ } @{ $report->{summary} } };

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What heapsh says of types, of the fields of a real program (t/programs/typed.c), exactly.
+# Types and fields of a real program (t/programs/typed.c), exactly as heapsh prints them.
 use strict;
 use warnings;
 use lib 't/lib';
@@ -12,7 +12,7 @@ my $program = Heapsh->start('typed');
 my $file = $program->capture;
 is(($program->finish)[0], "done 1\n", 'the program goes on');
 
-# What differs from run to run: addresses, and how long ago it was.
+# Addresses and ages differ from run to run.
 sub plain {
     my ($text) = @_;
     $text =~ s/\b0x[0-9a-f]{4,}/0x…/g;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-/* What app.c, other.c and library.c share; see t/lib/Forms.pm. */
+/* Shared by app.c, other.c and library.c; see t/lib/Forms.pm. */
 #ifndef SHARED_H
 #define SHARED_H
 

@@ -42,7 +42,7 @@ static void parse(const uint8_t *bytes, size_t size, bool is_debug)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	// Of its own size, for a sanitizer to see its end.
+	// A copy of exactly this size, for a sanitizer to see its end.
 	uint8_t *copy = malloc(size ? size : 1);
 
 	if (size)

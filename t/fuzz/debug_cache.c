@@ -13,7 +13,7 @@ static bool note_pointer(void *context, uint64_t offset, heap_type_id pointer)
 	return --*(int *)context > 0;
 }
 
-// What a table that was accepted must bear.
+// Uses an accepted table in every way that it must bear.
 static void use_types(struct heap_types *types)
 {
 	heap_type_id *map = calloc(types->count, sizeof(*map));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What lies in the cache under the name of something that was computed, with any of its bytes
+// Files in the cache under the name of something that was computed, with any of their bytes
 // changed: the first two of the input say from where on.
 #include "lib/snapshot/side_file.h"
 

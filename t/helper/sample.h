@@ -274,7 +274,7 @@ static inline struct heap_snapshot sample_crowd(void)
 	return result;
 }
 
-/** What stands at an address of the sample's heap. */
+/** The byte at an address of the sample's heap. */
 static inline uint8_t sample_byte(uint64_t address)
 {
 	return (uint8_t)(address * 7 + (address >> 8));

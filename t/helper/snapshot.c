@@ -70,7 +70,7 @@ static int damage_often(const char *path, uint64_t times)
 	uint64_t refused = 0, opened = 0, sum = 0;
 
 	for (uint64_t i = 0; i < times; i++) {
-		// Of just that size, for ASan to see a read beyond it.
+		// A block of exactly that size, for ASan to see a read beyond it.
 		uint8_t *work = malloc(size + 1);
 		size_t left;
 		struct heap_snapshot *snapshot;

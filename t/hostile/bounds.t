@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What writing a snapshot may cost: memory, time, processor. And what damaged symbols may cost:
+# Bounds on the cost of writing a snapshot: memory, time, processor. And on that of damaged symbols:
 # types, never the snapshot.
 use strict;
 use warnings;

@@ -79,7 +79,7 @@ copy('/bin/true', "$directory/false/libheapsnap.so") or die $!;
 refuses('a file of that name', liar("file=$directory/false/libheapsnap.so", 'name=heapsnap 10 /x', 'catch=10'),
     qr/\d+ \(hostile-announcer\) runs without libheapsnap\.so.*/);
 
-# What has taken the place of a file that cannot be read in memory is not even opened: a device may
+# A file that has taken the place of an unreadable one is not even opened: a device may
 # do things when it is.
 my ($inotify_init1, $inotify_add_watch) = `uname -m` eq "x86_64\n" ? (294, 254) : (26, 27);
 my ($is_opened, $not_blocking, $opened_size) = (0x20, 04000, 64);

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What a snapshot may do to files, and what others may do to us by them: nothing is overwritten,
+# Snapshots and the files of others: nothing is overwritten,
 # followed, or readable by others; set-user-id programs and the writer trust no environment.
 use strict;
 use warnings;

@@ -12,7 +12,7 @@ use Test::More;
 my $program = 'hostile-processes';
 my $goes_on = '; the program goes on\n';
 
-# Whether a command works; for what may not be had.
+# True if a command works, for facilities that may be missing.
 sub can { return system("$_[0] >/dev/null 2>&1") == 0 }
 
 survives('a program of which all is known', $program, 'plain');

@@ -57,7 +57,7 @@ sub create {
     return;
 }
 
-# What to put before a command.
+# The words to put before a command.
 sub enter {
     my ($self) = @_;
     return ('sh', '-c', 'echo $$ >"$0" && exec "$@"', "$self->{path}/cgroup.procs");

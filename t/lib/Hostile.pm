@@ -32,7 +32,7 @@ our @EXPORT = qw(survives run_way);
 my $build = $Heapsh::build;
 my $runs = 0;
 
-# What is left of a run: processes that have its mark in their environment.
+# Processes that a run left behind: they have its mark in their environment.
 sub left_over {
     my ($mark) = @_;
     my @left;

@@ -64,7 +64,7 @@ sub json {
     return JSON::PP->new->utf8->decode($out);
 }
 
-# What a line of commands prints, and that it succeeds.
+# The output of a line of commands, which must succeed.
 sub is_text {
     my ($file, $line, $expected) = @_;
     my ($out, $err, $status) = run("$line\n", "$build/heapsh", '--quiet', $file);

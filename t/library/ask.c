@@ -243,7 +243,7 @@ static void ask_sets(void)
 	refused("bad object", heapgraph_find(graph, "under popular", &set));
 }
 
-// What there is not is nothing, whatever is asked about it.
+// Every question about something that does not exist is answered by nothing.
 static void ask_nonsense(void)
 {
 	heapgraph_object_id object = heapgraph_object_count(graph);

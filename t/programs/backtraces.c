@@ -260,7 +260,7 @@ static void use_indirect_wrapper(void)
 		make_rye();
 }
 
-// What always asks for the same is no wrapper, however many call it.
+// A function that always requests one size is no wrapper, however many call it.
 APART static void *new_node(void)
 {
 	void *node = malloc(2100);

@@ -228,7 +228,7 @@ static void *hold_on(void *unused)
 	return unused;
 }
 
-// What the kernel allows only a program of one thread.
+// The kernel allows this only to a program of one thread.
 static void in_a_namespace(void)
 {
 	pthread_t thread;

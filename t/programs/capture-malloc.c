@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // CFLAGS: -fno-builtin -w
 /*
- * What a program can see of its allocator. t/capture/allocator.t runs it with the library and
+ * Prints all that a program can see of its allocator. t/capture/allocator.t runs it with the library and
  * without, and compares. An argument names one of the faults at the end.
  */
 #include <dlfcn.h>

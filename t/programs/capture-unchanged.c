@@ -96,7 +96,7 @@ static void check_waits(void)
 	expect("errno of waitid", errno, ECHILD);
 }
 
-// What one way to take a snapshot changes.
+// Prints what one way to take a snapshot changes.
 static void check(const char *name, void (*trigger)(void))
 {
 	sigset_t before = { 0 }, after = { 0 };

@@ -96,7 +96,7 @@ static void in_a_changed_root(void)
 	rmdir(directory);
 }
 
-// Of a process' own, since the limit is the user's.
+// A user of its own, since the limit is the user's.
 static void without_processes(void)
 {
 	struct rlimit none = { 0, 0 };
@@ -156,7 +156,7 @@ static void without_clone(int error)
 	puts("went on");
 }
 
-// What a kernel without memory to spare, or one that is strict about it, answers.
+// The answer of a kernel that has no memory to spare, or is strict about it.
 static void clone_without_memory(void)
 {
 	without_clone(ENOMEM);

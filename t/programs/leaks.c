@@ -136,7 +136,7 @@ NOINLINE static void plugin_register(void)
 	known->next = new_link(288);
 }
 
-// What the functions above have left on the stack below us.
+// Words that the functions above left on the stack below us.
 NOINLINE static void clean_stack(void)
 {
 	volatile char stale[STALE];

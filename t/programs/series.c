@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * What a series of snapshots has to tell apart: a leak, a cache that fills and then replaces
+ * Growth that a series of snapshots has to tell apart: a leak, a cache that fills and then replaces
  * its oldest entry, a steady state, a vector that grows, and a block that is freed and
  * allocated again at the same address. From one snapshot to the next, which are taken without
  * being asked for, each grows by the same, however long that takes; the argument says how many

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * What the shell says of types, line by line: t/end-to-end/typed.t knows each of these.
+ * Objects of every kind of type: t/end-to-end/typed.t knows the shell's answer for each, line by line.
  */
 #include <stdio.h>
 #include <stdlib.h>

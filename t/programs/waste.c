@@ -97,7 +97,7 @@ static void make_table(void)
 	}
 }
 
-// What is not used yet is not zero either.
+// Unused bytes are not zero either.
 static void make_samples(void)
 {
 	samples = malloc(sizeof(*samples));

@@ -3,7 +3,7 @@
 #define RACE_H
 
 /**
- * What the programs for ThreadSanitizer begin with: the library as it is in a process, above an
+ * Common start of the programs for ThreadSanitizer: the library as in a process, above an
  * allocator that the sanitizer knows, and threads that meet in it.
  */
 
@@ -24,7 +24,7 @@ static inline void run_threads(void *(*work)(void *number))
 	pthread_t threads[THREADS];
 
 	heapsnap_below_init();
-	// What ThreadSanitizer knows: what goes through free() has been handed on.
+	// ThreadSanitizer knows that memory which goes through free() has been handed on.
 	heapsnap_hot.malloc = malloc;
 	heapsnap_hot.free = free;
 	heapsnap_below =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What Chrome's DevTools make of a .heapsnapshot, by their own code:
+// Reads a .heapsnapshot by the code of Chrome's DevTools:
 //
 //	node devtools.mjs DIRECTORY-OF-NODE_MODULES FILE
 import { createReadStream } from 'node:fs'

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What memlab makes of a .heapsnapshot:
+// Reads a .heapsnapshot by memlab:
 //
 //	node memlab.mjs DIRECTORY-OF-NODE_MODULES FILE
 import { createRequire } from 'node:module'

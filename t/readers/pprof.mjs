@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a decoder of pprof's profiles makes of one:
+// Reads a profile by a decoder of pprof's:
 //
 //	node pprof.mjs DIRECTORY-OF-NODE_MODULES FILE
 import { readFileSync } from 'node:fs'

@@ -96,7 +96,7 @@ chmod 0755, "$bin/rsvg-convert";
 ($out) = says('--color=always', '--width', 30, @file);
 like $out, qr/\x1b\[38;5;33m[▁▂▃▄▅▆▇█]/, 'colours';
 
-# What cannot be.
+# Impossible requests.
 my ($usage) = says('--help');
 for (['--by', 'size', '--by size: not known'], ['--top', '0', '--top 0: not known'],
     ['--width', '3', '--width 3: not known'], ['--x', 'y', '--x y: not known'],

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What other tools are given: every format, of snapshots that are known to the last byte, read by
+# Exports for other tools: every format, of snapshots that are known to the last byte, read by
 # readers of our own here and by those tools' in readers.t.
 use strict;
 use warnings;
@@ -205,7 +205,7 @@ my ($of_several) = grep { $_->{name} eq '(several roots)' } @$merged;
 is_deeply [map { "$_->[1] $merged->[$_->[2]]{name}" } @{ $of_several->{holds} }], ['(3 merged) struct node (merged)'],
     'which holds them';
 
-# What 32 bits cannot count is in pieces, which the object owns.
+# An object too large for 32 bits is in pieces, which the object owns.
 {
     my $huge = Sample::make('huge');
     my ($nodes, $file) = read_heapsnapshot(export($huge, 'heapsnapshot'));

@@ -77,7 +77,7 @@ is_text $file, 'find --count field count>13', <<'END';
 Total: 2 objects, 176 B
 END
 
-# Of parts of pools, too, and of each of two in a row.
+# Fields of parts of pools, too, and of each of two in a row.
 my $typed = Sample::make('typed');
 is_text $typed, 'find type node field value=0', <<'END';
 struct node at 0x5f00100

@@ -149,7 +149,7 @@ is_text $file, 'find --count evidence vote', <<'END';
 Total: 4 objects, 64 B
 END
 
-# What it holds, who holds it.
+# Its contents, its holders.
 is_text $file, 'find string hello', <<'END';
 char[17] "hello, world" at 0x5f00500
 END

@@ -142,7 +142,7 @@ is_text $file, 'retained 5f00100', <<'END';
 struct date at 0x5f00100: own 12 B, retained 12 B, held by struct utility at 0x5f00200
 END
 
-# What they hold alone, as a tree.
+# The bytes that they hold alone, as a tree.
 is_text $file, 'dominators popular', <<'END';
     retained      %  by
        284 B  100.0  struct table at 0x5f00400
@@ -219,7 +219,7 @@ END
 is_deeply [Sample::heapsh($file, 'suspects', '--min', '1M')],
     ["Nothing holds 1.0 MiB or more of one kind.\n", '', 1], 'no suspects';
 fails_with $file, 'suspects --min much', "usage: suspects [--min SIZE|PERCENT%]", 2;
-# What roots hold, one by one and together.
+# Sizes of roots, one by one and together.
 is_text $file, 'roots', <<'END';
   retained  reachable     shared  exclusive      %  root
    4.0 KiB    4.0 KiB       48 B    4.0 KiB   85.2  the global variable vector (app.c:7, app)

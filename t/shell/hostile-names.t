@@ -20,7 +20,7 @@ my $directory = $Sample::directory;
 my $harmful = qr/[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]|[^\P{Cf}\x{600}-\x{605}\x{6dd}\x{70f}\x{8e2}\x{110bd}]|\p{Zl}|\p{Zp}|\p{Noncharacter_Code_Point}/;
 my $colour = qr/\e\[(?:0|1|3[236])m/;
 
-# What is wrong with what was written, in a word; '' if nothing.
+# Names the fault of a text in a word; '' if there is none.
 sub wrong {
     my ($bytes, %option) = @_;
     $bytes =~ s/$colour|\e\[[34]8;5;\d+m//g if $option{colours};
@@ -32,7 +32,7 @@ sub wrong {
     return '';
 }
 
-# What each placeholder of a synopsis may be.
+# Words that may stand for each placeholder of a synopsis.
 my %value = (
     N => [2], OBJ => ['5f02000', '5f00300', '5f00500', '5f02300', '5f02100'], TID => [4242], SIZE => [1],
     'SIZE|PERCENT%' => ['1%'], 'FILTER...' => ['leaked', 'reachable'], NAME => ['*'], GLOB => ['*'],
@@ -46,7 +46,7 @@ sub values_of {
     return $value{$word} ? @{ $value{$word} } : $word =~ /^[a-z]+(\|[a-z]+)*$/ ? split(/\|/, $word) : die "what is $word?\n";
 }
 
-# Of those whose synopsis is beyond the following.
+# Commands whose synopsis the following cannot read.
 my %ways = (alias => ['', 'zebra', "zebra 'count'"], istype => ['', '5f02300 int', '--alike 5f02300 int', '--forget 5f02300']);
 
 # All ways of calling, by a synopsis: each option with each of its values, and what must be there.
@@ -125,7 +125,7 @@ for my $name (@help) {
     my %seen;
     my @ways = grep { !$seen{$_}++ } map { "$name $_" =~ s/\s+/ /gr =~ s/ $//r }
         $ways{$name} ? @{ $ways{$name} } : ways($help->{synopsis});
-    # What the examples show is more than a synopsis: their filters, types and names.
+    # Examples show more than a synopsis: filters, types and names.
     push @ways, grep { !/[|>]|\.snap|\bFILE\b/ } map { /^  (\Q$name\E.*?)(?:   .*)?$/ ? $1 =~ s/'/"/gr : () } split /\n/, $help->{details};
     my @shown = grep { $_ !~ $other_rows } @ways;
     for my $number (1, 2) {

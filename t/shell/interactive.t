@@ -30,7 +30,7 @@ sub begin {
     $pid = open2($from, $to, "$Sample::build/t/helper/terminal", $heapsh, @arguments);
 }
 
-# What comes until a pattern matches it.
+# Reads until a pattern matches.
 sub await {
     my ($pattern) = @_;
     my $text = '';
@@ -156,7 +156,7 @@ is type("find --count untyped\n"), "find --count untyped\nTotal: 1 object, 48 B\
     'and not the shell';
 leave("quit\n");
 
-# What readline would write as it is, is not offered: names that mean harm.
+# Names that readline would write unescaped are not offered: they mean harm.
 begin('-q', '--color=never', Sample::make('hostile', 1));
 await(qr/heapsh> $/);
 for my $words ('show =', 'find type =', 'find type struct =', 'find site =', 'find module =', 'find field =', 'types =') {
@@ -170,7 +170,7 @@ my $large = "$Sample::directory/large.snap";
 my $many = 200_000;
 system("$Sample::build/t/bench/generate -p -n $many -o $large >/dev/null") == 0 or die 'generate failed';
 
-# What is left of a long answer when the prompt is back, its end alone.
+# Only the end of a long answer is left when the prompt is back.
 sub rest_of_answer {
     my $until = time + $patience;
     my $text = '';

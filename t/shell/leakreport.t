@@ -122,7 +122,7 @@ answers 'no leaks', [@flat], "Total: 0 objects, 0 B\n", '', 1;
 is_deeply(JSON::PP->new->utf8->decode((Sample::run('', $report, '--json', @flat))[0]),
     { files => 3, leaks => [], summary => [], objects => 0, bytes => 0 }, 'no leaks in JSON');
 
-# What cannot be.
+# Impossible requests.
 answers 'too few', [@file[0, 1]], '',
     "heapsh-leakreport: 2 files; it takes 3 to tell a leak\n$usage", 2;
 answers 'none', [], '', "heapsh-leakreport: 0 files; it takes 3 to tell a leak\n$usage", 2;

@@ -31,7 +31,7 @@ means '&sample->next', 'struct all at 0x5f02000, ';
 means 'list->next->next', 'struct node at 0x5f01040, ';
 means 'vector[511]', 'struct node at 0x5f01040, ';
 
-# What is wrong is named.
+# Errors name the wrong word.
 fails_with $file, 'show popular->slot', 'heapsh: struct table has no member slot: it has slots, count, name; did you mean slots?', 1;
 fails_with $file, 'show popular->slots[14]', 'heapsh: popular->slots[14]: there are 14 elements', 1;
 fails_with $file, 'show popular.', 'heapsh: popular.: . is neither .NAME, ->NAME nor [N]', 2;

@@ -15,7 +15,7 @@ plan skip_all => '`make readers` has not been run' if !-d "$modules/heap-snapsho
 
 my $directory = $Sample::directory;
 
-# What a reader says of a snapshot in a format.
+# A reader's account of a snapshot in a format.
 sub read_by {
     my ($reader, $snapshot, $format) = @_;
     my $file = "$directory/of.$format";

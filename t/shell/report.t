@@ -30,7 +30,7 @@ sub data {
     return JSON::PP->new->utf8->decode($data);
 }
 
-# What must hold of any data: numbers of objects are of objects, holdings add up.
+# Invariants of any data: numbers of objects are of objects, holdings add up.
 sub check {
     my ($data) = @_;
     my $objects = @{ $data->{objects} };

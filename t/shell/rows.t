@@ -55,7 +55,7 @@ is scalar @row, 19, 'a row per pointer';
 is_deeply $row[2], [$common[6], 0x5f00300, 56, '[3].value', 0x5f00200, 0, 1], 'a pointer';
 is_deeply [map { $_->[0] } rows('rows', Sample::make('empty'))], [], 'nothing is no rows';
 
-# What a type holds is not counted twice: each of the list's nodes holds all behind it.
+# A type's retained bytes are not counted twice: each of the list's nodes holds all behind it.
 my $list = Sample::make('fleet', 'web1', 'bad', 0);
 @row = rows('rows', $list);
 is_deeply [grep { $_->[8] eq 'struct node' } @row],

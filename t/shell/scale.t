@@ -76,7 +76,7 @@ for my $what (sort keys %damage) {
     ok answers_as_before($what) eq $good, "$what: made anew";
 }
 
-# What leads elsewhere is not followed, and the place of the cache may be of no use.
+# Links are not followed, and the cache's directory may be unusable.
 unlink $kept;
 rename $kept, "$kept.away";
 put($good);
@@ -152,7 +152,7 @@ $ENV{TERM} = 'dumb';
 $ENV{XDG_STATE_HOME} = "$Sample::directory/state";
 my $pid = open2(my $from, my $to, "$Sample::build/t/helper/terminal", $heapsh, '-q', $file);
 
-# What comes until a pattern matches it.
+# Reads until a pattern matches.
 sub await {
     my ($pattern) = @_;
     my $text = '';

@@ -20,7 +20,7 @@ sub script {
     return "$directory/$name";
 }
 
-# What lines from standard input print on both streams, and the status.
+# Runs lines from standard input. @return the output, the errors, the status
 sub says {
     my ($name, $lines, $expected, $wanted) = @_;
     my ($out, $err, $status) = Sample::run($lines, $heapsh, '-q', $file);

@@ -12,7 +12,7 @@ my $heapsh = "$Sample::build/heapsh";
 my @file = map { Sample::make('series', $_) } 0 .. 3;
 my @name = map { s{.*/}{}r } @file;
 
-# What lines of commands print about all of them.
+# The output of lines of commands about all of them.
 sub says {
     my ($name, $lines, $expected, $complaint, $wanted) = @_;
     my ($out, $err, $status) = Sample::run($lines, $heapsh, '-q', @file);

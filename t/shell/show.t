@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What show prints of each kind of value.
+# The output of show for each kind of value.
 use strict;
 use warnings;
 use lib 't/lib';

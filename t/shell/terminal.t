@@ -92,12 +92,12 @@ Heap contains 20 objects, 4.7 KiB; 95.0 % of them typed
 heapsh>
 END
 
-# What fits on the screen just appears.
+# An answer that fits on the screen just appears.
 is answer('find untyped'), "heapsh> find untyped\nblock(48) at 0x5f02300 (\$1)\nTotal: 1 object, 48 B\nheapsh>\n",
     'a short answer';
 like screen('-e'), qr/^\e\[36mblock\(48\)\e\[39m at \e\[33m0x5f02300\e\[39m \(\$1\)$/m, 'in colours';
 
-# What does not goes to less, which shows the first of it; q leaves it.
+# A longer one goes to less, which shows its beginning; q leaves it.
 type('C-l');
 await(qr/\Aheapsh> ?\n\z/);
 type('find', 'Enter');

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What is known of objects beyond their types: backtraces, conflicts, parts of pools.
+# Facts about objects beyond their types: backtraces, conflicts, parts of pools.
 use strict;
 use warnings;
 use lib 't/lib';
@@ -68,7 +68,7 @@ is_text $file, 'find frame copy_text', "pool of 4 typed parts at 0x5f01000\n";
 fails_with $file, 'find site add', 'heapsh: site add: nothing was allocated in a function or file of that name'
     . ' itself; `frame` finds what calls from there allocated', 1;
 
-# What speaks against a type.
+# Evidence against a type.
 is_text $file, 'find conflict', "struct table at 0x5f00200\n";
 is_text $file, 'find --count conflict', "Total: 1 object, 24 B\n";
 is_text $file, 'show popular | head -2', <<'END';

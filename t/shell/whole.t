@@ -22,7 +22,7 @@ my %writer = (
     report => ["$build/heapsh-report", '-q', '-o'],
 );
 
-# What there is of names that begin so.
+# The files whose names begin so.
 sub left { my ($to) = @_; return join ' ', map { m{([^/]*)$} } glob "$to*" }
 
 sub size_of { my ($path) = @_; my $size = 0; $size += -s for -d $path ? glob "$path/*" : glob $path; return $size }

@@ -322,7 +322,7 @@ sub begin {
     return;
 }
 
-# What is the server's: threads and descriptors by process.
+# The server's own threads and descriptors, by process.
 sub state {
     my ($self) = @_;
     my %state;

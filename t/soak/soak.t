@@ -26,7 +26,7 @@ sub run_server {
     my ($name, $captured) = @_;
     my $server = Server->start($name, captured_too => $captured);
     my @stops;
-    # What is made at the first time may stay: a mapping, a cache.
+    # Things that the first snapshot makes may stay: a mapping, a cache.
     my @files = $captured ? $server->capture : ();
     sleep 0.5;
     my $before = $server->state;
@@ -96,7 +96,7 @@ sub compare_with_fork {
     }
     $grown = $server->resident - $grown;
     $server->finish;
-    # What else runs on the machine only ever adds.
+    # Other load on the machine only ever adds.
     my $ratio = min(@ours) / min(@theirs);
     diag sprintf 'redis of %d keys: fork %.2f ms, our stop %.2f ms at least: %.2f times', $keys,
         min(@theirs), min(@ours), $ratio;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 package Judge;
 
-# What heapsh says of each block, held against what the program that allocated it says.
+# Compares heapsh's answer for each block with the log of the program that allocated it.
 #
 #	my $result = Judge::program('json', 'gcc-O2');      # runs, captures, compares
 #	print Judge::heading(), Judge::row('json.gcc-O2', $result);
@@ -119,7 +119,7 @@ sub name_of {
     };
 }
 
-# Of several types with the name heapsh adds "(json.c:12)"; the log adds the file only where
+# heapsh adds "(json.c:12)" to the names of several types of one name; the log adds the file only where
 # the program itself has several.
 sub is_right {
     my ($name, $object, $kind, $type) = @_;

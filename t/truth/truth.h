@@ -3,7 +3,7 @@
 #define TRUTH_H
 
 /**
- * What the type of each block really is, said by the program that allocates it.
+ * Logs the true type of each block, from within the program that allocates it.
  *
  *	struct session *session = NEW(struct session);
  *	...
@@ -68,10 +68,10 @@ void truth_capture(void);
 #define RENEW_TEXT(old, bytes) \
 	((char *)truth_moved(truth_forget(old), realloc(old, bytes), TRUTH_TEXT, "char", bytes))
 
-/** What strdup() and its like have allocated. */
+/** Logs a string of strdup() and its like. */
 #define TEXT(string) ((char *)truth_log(string, TRUTH_TEXT, "char", 0))
 
-/** What a function of the program allocated that does not know the type: xmalloc(). */
+/** Logs a block of a function that does not know the type: xmalloc(). */
 #define OF(T, block) ((T *)truth_log(block, TRUTH_ARRAY, #T, 1))
 #define ARRAY_OF(T, n, block) ((T *)truth_log(block, TRUTH_ARRAY, #T, n))
 #define FLEXIBLE_OF(T, block) ((T *)truth_log(block, TRUTH_FLEXIBLE, #T, 0))

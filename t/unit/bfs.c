@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is reachable from some objects, by wide levels and by narrow ones, by one thread and by
+// Reachability from some objects, by wide levels and by narrow ones, by one thread and by
 // several: the same as a queue finds. And who points to some objects: the same as all reverse
 // edges say.
 #include "t/unit/unit.h"

@@ -38,7 +38,7 @@ static void number(uint64_t value)
 	bytes(&value, 8);
 }
 
-// What begins at @p start gets its length, and is filled up with DW_CFA_nop.
+// Ends the entry that begins at @p start: sets its length, and pads it with DW_CFA_nop.
 static void end_entry(size_t start)
 {
 	uint32_t length;
@@ -248,7 +248,7 @@ static void functions_may_be_in_any_order(void **state)
 	check_cfa(7, 24);
 	assert_true(find(FUNCTION));
 	check_cfa(7, 32);
-	// What the linker has left out.
+	// An entry that the linker has left out.
 	assert_false(find(0));
 	heap_call_frames_close(frames);
 }

@@ -13,7 +13,7 @@ enum {
 	LARGE = 8 << 20,
 };
 
-// Whether an address lies in a mapping of a file that has no name any more.
+// True if an address lies in a mapping of a file that has no name any more.
 static bool is_in_file(const void *address)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");

@@ -157,7 +157,7 @@ static void check_units(void)
 		   0);
 	check_that(strcmp(name_of(variable("second_nodes")->type), "struct node (second.c:2) *") ==
 		   0);
-	// What holds pointers to either; but the linker takes such type units for one.
+	// A holder of pointers to either; but the linker takes such type units for one.
 	check_that(count_types("struct list") == (strstr(compiler, "types-section") ? 1 : 2));
 	check_that(strcmp(name_of(variable("first_hidden")->type), "struct hidden *") == 0);
 	check_that(variable("first_hidden")->type == variable("third_hidden")->type);
@@ -541,7 +541,7 @@ static void damaged_caches_are_refused(void **state)
 
 		struct heap_error *error = heap_debug_load_memory(bytes, size, build_id, &debug);
 
-		// What no checksum covers is not read either.
+		// Bytes that no checksum covers are not read either.
 		if (error)
 			assert_int_equal(heap_error_code(error), HEAP_ERROR_FORMAT);
 		else
@@ -552,7 +552,7 @@ static void damaged_caches_are_refused(void **state)
 	free(bytes);
 }
 
-// What is stored is stored as it is, so that a table can be broken before.
+// Stores a table without checking it, so that a test can break it first.
 static void assert_refused(const char *why)
 {
 	assert_null(heap_debug_store(cache, "bad", &stored));

@@ -294,7 +294,7 @@ static void check_flow(const struct heap_graph *graph)
 	flow.above = calloc(MANY + 2, sizeof(*flow.above));
 	find_by_flow(&flow, graph);
 	assert_null(heap_dominators_init(&dominators, graph));
-	// What a node dominates is left before it.
+	// Dominated nodes are left before their dominator.
 	for (uint32_t i = 0; i < flow.count; i++) {
 		uint32_t object = flow.order[i], above = flow.above[object + 1];
 

@@ -53,7 +53,7 @@ static void open_file(const char *object)
 	assert_null(heap_dwarf_code(file, &code));
 }
 
-// Whether it is a unit of that source.
+// True if it is a unit of that source.
 static bool is_of(const struct heap_debug_unit *header, const char *source)
 {
 	struct heap_code_entry entry;

@@ -456,7 +456,7 @@ static void damage_is_named(void **state)
 			place[damage->offset + j] = (uint8_t)(damage->value >> 8 * j);
 		if (damage->place == 'b')
 			sign_table();
-		// What the trailer says is wrong is found before the CRC, but for the count.
+		// Errors in the trailer are found before the CRC, but for the count.
 		if (damage->place != 't' || damage->offset == 16)
 			sign();
 		assert_error(open_and_read(bytes, size), HEAP_ERROR_FORMAT, damage->message);

@@ -177,7 +177,7 @@ static struct heap_reachable sum_up(const struct heap_snapshot *model, const uin
 	return sum;
 }
 
-// What one node reaches, an object or a root, by a search that is obviously right.
+// Marks what one node reaches, an object or a root, by a search that is obviously right.
 static void reach_from(const struct heap_snapshot *model, uint32_t node, uint8_t *reached)
 {
 	struct heap_root_edge edge = { .target = node };

@@ -128,7 +128,7 @@ static inline void model_init_random(struct heap_snapshot *model)
 	}
 }
 
-/** Whether a pointer counts as one to a start: low bits of a typed one may be a tag. */
+/** True if a pointer counts as one to a start: low bits of a typed one may be a tag. */
 static inline bool model_is_start(uint32_t interior, uint8_t flags)
 {
 	return interior == 0 || (interior < 8 && flags == HEAP_EDGE_TYPED);

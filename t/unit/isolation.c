@@ -18,7 +18,7 @@ enum {
 	WORSE = 3000,
 };
 
-// What the attempts tell each other.
+// Memory that the attempts share.
 struct history {
 	int attempts;
 	char reasons[8][200]; // by attempt: why BAD is left out; "" if it is not

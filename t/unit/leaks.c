@@ -238,7 +238,7 @@ static void unknown_registers_may_hold_as_many_of_a_site_as_there_are_threads(vo
 	expect_classes(
 		false, 0, (const uint8_t[]){ D, D, D, D, D, D, C, I, D, I, I, I, I, R, D, D },
 		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 6, 6, 8, 0, 0, 5, 6, NO, 14, 15 });
-	// What 0 leads to is perhaps held although 2, which is leaked, leads to it as well.
+	// Objects that 0 reaches are perhaps held although 2, which is leaked, reaches them as well.
 	expect_classes(
 		false, 1, (const uint8_t[]){ X, D, D, D, D, D, X, X, X, X, X, I, X, R, D, D },
 		(const heap_object_id[]){ 0, 1, 2, 3, 4, 5, 6, 6, 8, 0, 0, 5, 6, NO, 14, 15 });
@@ -305,10 +305,10 @@ static void no_more_is_perhaps_held_than_there_are_registers(void **state)
 	assert_int_equal(count_perhaps(mixed, 9, 0), 0);
 	assert_int_equal(count_perhaps(mixed, 9, 1), 2);
 	assert_int_equal(count_perhaps(mixed, 9, 2), 8);
-	// Of 18 registers 1 + 1 + 2 + 2 + 2 + 3 + 3 + 3 are 17; the last three do not fit.
+	// There are 18 registers: 1 + 1 + 2 + 2 + 2 + 3 + 3 + 3 are 17, and the last three do not fit.
 	assert_int_equal(count_perhaps(mixed, 9, 3), 17);
 	assert_int_equal(count_perhaps(mixed, 9, 4), 20);
-	// Of 60,000 registers seven sites take 59,000, and the next would take 10,000.
+	// There are 60,000 registers: seven sites take 59,000, and the next would take 10,000.
 	assert_int_equal(count_perhaps(many, 10, MOST_THREADS), 59000);
 }
 

@@ -116,7 +116,7 @@ static void check_marks(void)
 								     : "renamed other name.c:1000");
 	if (strstr(compiler, "-O0"))
 		check_at(address_of("outer"), "outer source.c:12");
-	// What has no debug information: the file's header, the C library's start-up code.
+	// Places without debug information: the file's header, the C library's start-up code.
 	check_at(0, "");
 	check_at(0x40, "");
 	check_at(address_of("_init"), "");

@@ -224,7 +224,7 @@ static uint64_t read_address(const char *command)
 	return strtoull(line, NULL, 16);
 }
 
-// What is nowhere any more is what the caller passed, if that can still be told.
+// A parameter that is nowhere any more has the value that the caller passed, if that is known.
 static void parameters_are_what_was_passed(void **state)
 {
 	// clang does not say what address is passed.

@@ -235,7 +235,7 @@ static void edges_are_chosen_without_their_columns(void **state)
 	heap_snapshot_close(snapshot);
 }
 
-// What people have said of objects is in the columns alone.
+// Declarations of people are in the columns alone.
 static void edges_are_chosen_as_they_are_declared(void **state)
 {
 	struct heap_snapshot *snapshot = opened();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What sets of objects retain, and whom a node dominates: random graphs against searches that
+// Retained sets and dominated nodes: random graphs against searches that
 // are obviously right.
 #include "t/unit/unit.h"
 
@@ -12,7 +12,7 @@ enum {
 	GRAPHS = 3000,
 };
 
-// What roots reach without passing through the set, by pointers that count.
+// Marks objects that roots reach without passing through the set, by pointers that count.
 static void reach_without(const struct heap_snapshot *model, const uint8_t *levels,
 			  const uint8_t *set, uint8_t *reached)
 {
@@ -123,7 +123,7 @@ static void check_marks(const struct heap_dominators *dominators, heap_node_id n
 	}
 }
 
-// What objects of each group retain that have none of their group above them.
+// Sums what objects of each group retain that have none of their group above them.
 static void check_sums(const struct heap_dominators *dominators)
 {
 	struct heap_dominator_tree tree;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What groups of roots hold, alone and together: random graphs against a search for each group.
+// Sizes that groups of roots hold, alone and together: random graphs against a search for each group.
 #include "t/unit/unit.h"
 
 #include "lib/graph/root_sizes.h"
@@ -13,7 +13,7 @@ enum {
 static uint8_t reached[MAX_GROUPS + 1][MAX_OBJECTS];
 static uint8_t levels[MAX_OBJECTS];
 
-// What the roots of one group reach by pointers that count; those of no group are the last one.
+// Marks what the roots of one group reach by pointers that count; roots of no group are the last one.
 static void find_reached(const struct heap_graph *graph, const uint32_t *group, uint32_t groups)
 {
 	const struct heap_snapshot *model = graph->snapshot;
@@ -46,7 +46,7 @@ static bool is_pointed_to(const struct heap_snapshot *model, uint32_t object)
 	return false;
 }
 
-// Whether roots of this group point to an object, and nothing else.
+// True if roots of this group point to an object, and nothing else does.
 static bool is_exclusive(const struct heap_graph *graph, const uint32_t *group, uint32_t of,
 			 uint32_t object)
 {

@@ -136,7 +136,7 @@ static void old_snapshots_open(void **state)
 	assert_rows(address, object_count);
 	assert_rows(edge_target, edge_count);
 	assert_rows(edge_slot, edge_count);
-	// What came later is empty.
+	// Later tables are empty.
 	assert_int_equal(snapshot->step_count, 0);
 	assert_int_equal(snapshot->part_count, 0);
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {

@@ -332,7 +332,7 @@ static void damage_is_named(void **state)
 	}
 }
 
-// Whether it says the same as the sample where a wider table could have shifted it.
+// True if it agrees with the sample where a wider table could have shifted it.
 static void assert_sample(const uint8_t *file, size_t length)
 {
 	struct heap_snapshot *snapshot;
