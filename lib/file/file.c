@@ -144,7 +144,7 @@ static void parse_entry(const uint8_t *at, struct heap_file_entry *entry)
 	entry->table_crc = heap_get_u32(at + 36);
 }
 
-// `end`: where the directory begins. The block table is checked when the section is read.
+// @param end  the start of the directory. The block table is checked when the section is read.
 HEAP_MUST_CHECK
 static struct heap_error *check_entry(const struct heap_file_entry *entries, size_t last,
 				      uint64_t end)
@@ -174,26 +174,21 @@ HEAP_MUST_CHECK
 static struct heap_error *parse_directory(struct heap_file *file, const uint8_t *header,
 					  const struct trailer *trailer, uint8_t *buffer)
 {
-	const uint8_t *at;
-	struct heap_error *error =
-		heap_file_fetch(file, trailer->offset, trailer->length, buffer, &at);
-
-	if (error)
-		return error;
-
 	uint32_t crc = (uint32_t)crc32(0, header, HEAP_HEADER_SIZE);
+	const uint8_t *at;
 
+	HEAP_TRY(heap_file_fetch(file, trailer->offset, trailer->length, buffer, &at));
 	crc = (uint32_t)crc32(crc, at, (uInt)trailer->length);
 	if (crc32(crc, trailer->checked, sizeof(trailer->checked)) != trailer->crc)
 		return heap_error_create(HEAP_ERROR_FORMAT, "directory is damaged: CRC differs");
 	file->fingerprint = trailer->crc;
-	error = check_size(trailer);
-	for (size_t i = 0; !error && i < trailer->count; i++) {
+	HEAP_TRY(check_size(trailer));
+	for (size_t i = 0; i < trailer->count; i++) {
 		parse_entry(at + i * (trailer->length / trailer->count), &file->entries[i]);
-		error = check_entry(file->entries, i, trailer->offset);
+		HEAP_TRY(check_entry(file->entries, i, trailer->offset));
 		file->count = i + 1;
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -221,7 +216,7 @@ static struct heap_error *read_directory(struct heap_file *file)
 
 // --- opening -----------------------------------------------------------------
 
-// Takes over the descriptor.
+// Takes ownership of the descriptor.
 HEAP_MUST_CHECK
 static struct heap_error *open_file(int descriptor, const uint8_t *bytes, uint64_t size,
 				    struct heap_file **result)
@@ -253,7 +248,7 @@ struct heap_error *heap_file_open_memory(const uint8_t *bytes, size_t size,
 
 struct heap_error *heap_file_open(const char *path, struct heap_file **result)
 {
-	// Not to wait for somebody to write into a pipe of that name.
+	// O_NONBLOCK: opening a pipe of that name must not wait for its writer.
 	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 

@@ -3,21 +3,21 @@
 #define HEAP_FILE_H
 
 /**
- * The container that a snapshot is stored in: sections of compressed, checked blocks.
+ * The container of a snapshot: sections of compressed blocks with checksums.
  *
  *	┌───────┬──────────────────────────────┬─────┬───────────┬─────────┐
  *	│ magic │ section: block block … table │  …  │ directory │ trailer │
  *	└───────┴──────────────────────────────┴─────┴───────────┴─────────┘
  *
  * A section is a sequence of unsigned 64-bit values (a column, or a table stored row by
- * row with a fixed number of fields) or of bytes. It is cut into blocks of a fixed number
- * of elements, each compressed by itself and with its own CRC, so that one element can be
- * had without the rest, and damage costs one section at most. heapsnap(5) has every byte.
+ * row with a fixed number of fields) or of bytes. It is divided into blocks of a fixed number
+ * of elements, each compressed on its own and with its own CRC. So an element can be read without
+ * the others, and damage affects one section only. heapsnap(5) describes every byte.
  *
- * This module knows nothing of heaps. It trusts nothing that it reads: counts, offsets
- * and lengths are checked against the file's size before use, and what a reader allocates
- * is bounded by that size (a block inflates to HEAP_BLOCK_BYTES_MAX at most). Files are read,
- * not mapped: one that is cut short by others while it is open gives an error, not SIGBUS.
+ * This module knows nothing of heaps. It trusts nothing that it reads: counts, offsets and lengths
+ * are checked against the file's size before use, and that size bounds what a reader allocates (a
+ * block inflates to HEAP_BLOCK_BYTES_MAX at most). Files are read, not mapped: truncating an open
+ * file causes an error, not SIGBUS.
  *
  * One open file may be read by several threads.
  */
@@ -27,21 +27,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Four letters, as they stand in the file: HEAP_TAG('o','a','d','r'). */
+/** Four letters, in the order of the file: HEAP_TAG('o','a','d','r'). */
 #define HEAP_TAG(a, b, c, d) \
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 
-/** How elements become bytes before compression. The values stand in files. */
+/** The encoding of elements before compression. The values are stored in files. */
 enum heap_encoding {
 	HEAP_ENCODING_BYTES = 1,  /**< an element is a byte */
 	HEAP_ENCODING_VARINT = 2, /**< unsigned LEB128 */
-	/** zigzag LEB128 of the difference to the element before; the first of a block to 0 */
+	/** zigzag LEB128 of the difference to the element before; for the first of a block, to 0 */
 	HEAP_ENCODING_DELTA = 3,
 };
 
 enum {
 	HEAP_FILE_VERSION = 1,
-	HEAP_BLOCK_ELEMENTS = 65536, /**< elements of each block of a section but the last */
+	HEAP_BLOCK_ELEMENTS = 65536, /**< elements of each block except a section's last one */
 	HEAP_BLOCK_BYTES_MAX = HEAP_BLOCK_ELEMENTS * 10, /**< decompressed */
 };
 
@@ -50,7 +50,7 @@ struct heap_section {
 	uint16_t encoding; /**< enum heap_encoding */
 	uint16_t fields;   /**< values per row of a table; 1 for a column */
 	uint64_t offset;   /**< bytes from the start of the file */
-	uint64_t length;   /**< bytes, as stored, block table included */
+	uint64_t length;   /**< stored bytes, including the block table */
 	uint64_t count;    /**< elements: for a table, rows × fields */
 };
 
@@ -59,7 +59,7 @@ struct heap_section {
 struct heap_file;
 
 /**
- * Opens a file and reads its directory; nothing else is touched.
+ * Opens a file and reads its directory, nothing else.
  *
  * @return NULL; or HEAP_ERROR_SYSTEM (cannot be opened, is a directory...), HEAP_ERROR_FORMAT
  *         (empty, not a snapshot, truncated, of a newer version, damaged directory),
@@ -68,17 +68,17 @@ struct heap_file;
 HEAP_MUST_CHECK
 struct heap_error *heap_file_open(const char *path, struct heap_file **result);
 
-/** The same over bytes in memory, which must outlive the result; for tests and fuzzing. */
+/** The same for bytes in memory, which must outlive the result; for tests and fuzzing. */
 HEAP_MUST_CHECK
 struct heap_error *heap_file_open_memory(const uint8_t *bytes, size_t size,
 					 struct heap_file **result);
 
 void heap_file_close(struct heap_file *file);
 
-/** A number that depends on every byte of the file: its directory's CRC, which has all others. */
+/** A checksum of the whole file: its directory's CRC, which covers all other CRCs. */
 uint32_t heap_file_fingerprint(const struct heap_file *file);
 
-/** @return the section, owned by the file, or NULL if there is none such */
+/** @return the section of that tag, owned by the file, or NULL if there is none */
 const struct heap_section *heap_file_find(const struct heap_file *file, uint32_t tag);
 
 /** "section 'otyp' is damaged: @p why", HEAP_ERROR_FORMAT. */
@@ -86,22 +86,21 @@ HEAP_MAKES_ERROR
 struct heap_error *heap_section_damaged(uint32_t tag, const char *why);
 
 /**
- * Checks that a section's blocks lie in it and are large enough for its elements.
+ * Checks that a section's blocks are inside it and large enough for its elements.
  *
- * Whoever allocates by section->count calls this first: deflate makes 1032 bytes of one at
- * most, so that a count which passes is at most about so many times the file's size.
- * Cheap; the elements themselves are not touched.
+ * To be called before allocating by section->count. A byte of deflated data inflates to at most
+ * 1032, so a count that passes is at most about that many times the file's size. Cheap: reads no
+ * elements.
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_file_check(const struct heap_file *file,
 				   const struct heap_section *section);
 
 /**
- * Decodes elements [first, first + count) of a section; touches only their blocks.
+ * Decodes elements [first, first + count) of a section; reads only their blocks.
  *
- * Several blocks are decoded by several threads. The 32-bit form fails with
- * HEAP_ERROR_FORMAT on a value that does not fit. After an error, what result holds is
- * undefined.
+ * Several threads decode several blocks. The 32-bit form fails with HEAP_ERROR_FORMAT on a value
+ * that does not fit. After an error, the contents of @p result are undefined.
  *
  * @param result  [count] the caller's
  * @return NULL, HEAP_ERROR_FORMAT (the message names the section), HEAP_ERROR_SYSTEM,
@@ -127,9 +126,8 @@ struct heap_file_writer;
 /**
  * Starts a file on an open, empty descriptor (the caller's; not closed).
  *
- * Sections are written one after the other: begin, put..., end. After the first error
- * all further puts do nothing and heap_file_writer_finish() returns it, so that a column
- * is written in a plain loop.
+ * Sections are written one after the other: begin, put..., end. After an error all further calls do
+ * nothing, and heap_file_writer_finish() returns it. So a column is written in a plain loop.
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writer **result);
@@ -138,25 +136,27 @@ struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writ
 void heap_file_writer_begin(struct heap_file_writer *writer, uint32_t tag,
 			    enum heap_encoding encoding, uint16_t fields);
 
+/** Appends a value to the section. */
 void heap_file_writer_put(struct heap_file_writer *writer, uint64_t value);
 
-/** The same for many, in half the time. */
+/** The same for many values, in half the time. */
 void heap_file_writer_put_values(struct heap_file_writer *writer, const uint64_t *values,
 				 size_t count);
 
 /** For HEAP_ENCODING_BYTES. */
 void heap_file_writer_put_bytes(struct heap_file_writer *writer, const void *bytes, size_t size);
 
+/** Completes a section. */
 void heap_file_writer_end(struct heap_file_writer *writer);
 
-/** Starts sections in memory, which heap_file_writer_append() puts into a file. */
+/** Starts sections in memory, which heap_file_writer_append() appends to a file. */
 HEAP_MUST_CHECK
 struct heap_error *heap_file_writer_create_part(struct heap_file_writer **result);
 
-/** Puts all sections of a part behind those of a file, and releases the part's memory. */
+/** Appends all sections of a part to a file, and frees the part's memory. */
 void heap_file_writer_append(struct heap_file_writer *writer, struct heap_file_writer *part);
 
-/** Writes directory and trailer; does not sync. @return the first error of all, or NULL */
+/** Writes directory and trailer; does not sync. @return NULL, or the first error of all calls */
 HEAP_MUST_CHECK
 struct heap_error *heap_file_writer_finish(struct heap_file_writer *writer);
 

@@ -2,13 +2,13 @@
 #ifndef HEAP_FILE_BLOCKS_H
 #define HEAP_FILE_BLOCKS_H
 
-/** The inside of an open file, shared by who opens it (file.c) and who decodes (file_read.c). */
+/** The structure of an open file, for file.c and file_read.c. Private to this room. */
 
 #include "lib/file/file.h"
 
 #include <stdatomic.h>
 
-/** A block as its section's table has it, checked. */
+/** A block, from its section's table, checked. */
 struct heap_block {
 	uint64_t offset; /**< bytes from the start of the file */
 	uint32_t stored_length;
@@ -17,15 +17,15 @@ struct heap_block {
 };
 
 struct heap_file_entry {
-	struct heap_section section; /**< what users see: first */
+	struct heap_section section; /**< for users; first, so that it can be cast back */
 	uint32_t blocks;
 	uint32_t table_crc;
-	_Atomic(struct heap_block *) table; /**< [blocks] NULL until it is asked for */
+	_Atomic(struct heap_block *) table; /**< [blocks] NULL until it is needed */
 };
 
 struct heap_file {
 	int descriptor;       /**< or -1 */
-	const uint8_t *bytes; /**< without a descriptor */
+	const uint8_t *bytes; /**< [size] if there is no descriptor */
 	uint64_t size;
 	struct heap_file_entry *entries; /**< [count] */
 	size_t count;
@@ -33,10 +33,10 @@ struct heap_file {
 };
 
 /**
- * Gets bytes of the file, which must lie in it.
+ * Reads bytes of the file, whose range must be inside it.
  *
- * @param buffer  [size] where to put them if they have to be put anywhere
- * @param result  where they are
+ * @param buffer  [size] for the bytes, if they are not in memory
+ * @param result  gets a pointer to them
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_file_fetch(const struct heap_file *file, uint64_t offset, size_t size,

@@ -3,7 +3,7 @@
 #define HEAP_FILE_FORMAT_H
 
 /**
- * The bytes of the container, for those who read and write it; heapsnap(5) explains them.
+ * The bytes of the container, for its reader and writer. heapsnap(5) explains them.
  *
  *	header     magic 8, version u32, flags u32
  *	block      a zlib stream, or the raw bytes if that is not shorter
@@ -28,12 +28,12 @@ enum {
 	HEAP_ENTRY_SIZE = 40,      /**< of the directory; a later version's may be longer */
 	HEAP_ENTRY_SIZE_MAX = 256,
 	HEAP_BLOCK_ENTRY_SIZE = 12,
-	/** A snapshot has some thirty sections; more than this is not ours. */
+	/** A snapshot has about thirty sections; a file with more than this is none. */
 	HEAP_SECTIONS_MAX = 1024,
 	HEAP_DEFLATE_RATIO_MAX = 1032, /**< zlib's technical notes */
 };
 
-/** What a reader that does not know the bit may ignore, and what it may not. */
+/** A reader must refuse a file with an unknown flag of these; it may ignore others. */
 #define HEAP_FLAGS_REFUSE UINT32_C(0xffff0000)
 
 static inline uint16_t heap_get_u16(const uint8_t *at)

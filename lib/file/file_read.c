@@ -33,10 +33,10 @@ struct reading {
 	void *result;
 };
 
-// What of a block belongs to the range.
+// The elements of a block that belong to the range.
 struct part {
-	size_t skip, count; // elements of the block
-	uint64_t index;     // of the result, where they go
+	size_t skip, count;
+	uint64_t index; // of the first one, in the result
 };
 
 HEAP_MAKES_ERROR
@@ -54,7 +54,7 @@ static size_t elements_of(const struct heap_section *section, uint64_t block)
 
 // --- block tables ------------------------------------------------------------
 
-// Whether so many bytes can hold the elements, and can have become so many.
+// True if a block's lengths are possible: those of its elements, and of compressed data.
 static bool is_possible(const struct heap_block *block, size_t elements, uint16_t encoding)
 {
 	if (encoding == HEAP_ENCODING_BYTES && block->raw_length != elements)
@@ -110,7 +110,7 @@ static struct heap_error *read_table(const struct heap_file *file,
 	return NULL;
 }
 
-// The table, which is read when it is first asked for, by whichever thread is first.
+// Returns a section's table. The first thread that needs it reads it.
 HEAP_MUST_CHECK
 static struct heap_error *find_table(const struct heap_file *file,
 				     const struct heap_section *section,
@@ -121,10 +121,8 @@ static struct heap_error *find_table(const struct heap_file *file,
 
 	if (!table) {
 		struct heap_block *other = NULL;
-		struct heap_error *error = read_table(file, entry, &table);
 
-		if (error)
-			return error;
+		HEAP_TRY(read_table(file, entry, &table));
 		if (!atomic_compare_exchange_strong(&entry->table, &other, table)) {
 			free(table);
 			table = other;
@@ -143,7 +141,7 @@ struct heap_error *heap_file_check(const struct heap_file *file, const struct he
 
 // --- blocks ------------------------------------------------------------------
 
-// As uncompress(), but for the checksum at the end: the CRC of these bytes has been looked at.
+// Does what uncompress() does without its checksum: the CRC of these bytes has been checked.
 HEAP_MUST_CHECK
 static struct heap_error *inflate_bytes(const struct reading *reading, const uint8_t *stored,
 					uint32_t stored_length, uint8_t *raw, uint32_t raw_length)
@@ -183,7 +181,7 @@ static struct heap_error *inflate_block(const struct reading *reading,
 				 &stored));
 	if (crc32(0, stored, block->stored_length) != block->crc)
 		return damaged(reading->section, "CRC differs");
-	// As long as it was: it did not shrink, and is stored as it is.
+	// A block that does not shrink is stored raw.
 	if (block->stored_length == block->raw_length) {
 		memcpy(raw, stored, block->raw_length);
 		return NULL;
@@ -198,7 +196,7 @@ struct output {
 	uint64_t all;  // values, or'ed
 };
 
-// Stores a value that has been read; a copy of it is made for each way of doing so.
+// Stores a value. It is inlined into four specialized loops.
 __attribute__((always_inline)) static inline void store(struct output *output, size_t index,
 							uint64_t next, bool delta, bool wide)
 {
@@ -210,8 +208,8 @@ __attribute__((always_inline)) static inline void store(struct output *output, s
 	output->all |= output->last;
 }
 
-// Decodes one value after the other. Most columns are of small values, so that eight stand in
-// eight bytes; those of others are of any length, which would be guessed wrong by turns.
+// Decodes values. Most columns have small values, of which eight bytes hold eight. Others have values
+// of any length, which a loop over bytes would mispredict; so these are decoded without a branch.
 __attribute__((always_inline)) static inline const uint8_t *decode_loop(const uint8_t *at,
 									const uint8_t *end,
 									size_t count, bool delta,
@@ -248,7 +246,7 @@ __attribute__((always_inline)) static inline const uint8_t *decode_loop(const ui
 	return at;
 }
 
-// Goes past values. @param last  gets the last one, of differences their sum
+// Skips values. @param last  gets the last one; with @p delta, the sum of the differences
 static const uint8_t *skip_values(const uint8_t *at, const uint8_t *end, size_t count, bool delta,
 				  uint64_t *last)
 {
@@ -314,7 +312,7 @@ static struct heap_error *read_block(void *context, size_t number)
 	bool bytes = reading->width == WIDTH_BYTES;
 	uint8_t *result = reading->result;
 
-	// A whole block of bytes needs no other place.
+	// A whole block of bytes is decompressed in place.
 	if (bytes && part.count == block->raw_length)
 		return inflate_block(reading, block, result + part.index);
 
@@ -336,16 +334,15 @@ static struct heap_error *read_elements(struct reading *reading)
 	const struct heap_section *section = reading->section;
 	bool bytes = section->encoding == HEAP_ENCODING_BYTES;
 	uint64_t last_block;
-	struct heap_error *error;
 
 	if (reading->first > section->count || reading->count > section->count - reading->first)
 		return damaged(section, "it has fewer elements than others say");
 	if (bytes != (reading->width == WIDTH_BYTES) || section->encoding > HEAP_ENCODING_DELTA ||
 	    section->encoding == 0)
 		return damaged(section, "it has an unexpected encoding");
-	error = find_table(reading->file, section, &reading->table);
-	if (error || reading->count == 0)
-		return error;
+	HEAP_TRY(find_table(reading->file, section, &reading->table));
+	if (reading->count == 0)
+		return NULL;
 	reading->first_block = reading->first / HEAP_BLOCK_ELEMENTS;
 	last_block = (reading->first + reading->count - 1) / HEAP_BLOCK_ELEMENTS;
 	return heap_parallel_run(last_block - reading->first_block + 1, read_block, reading);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/file/file.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "lib/file/file_format.h"
 #include "lib/base/parallel.h"
 #include "lib/base/varint.h"
@@ -11,17 +11,15 @@
 #include <zlib.h>
 
 enum {
-	// Blocks that are compressed together, in parallel, and written in order: two a thread, so
-	// that none waits long for another, and no more, since a block has over a megabyte.
+	// Blocks are compressed in parallel and written in order, a batch at a time. Two per thread
+	// keep all threads busy; more would cost memory, over a megabyte each.
 	BATCH_PER_THREAD = 2,
 	BATCH_MAX = 16,
 	LEVEL = 1,
 	WINDOW_BITS = 15,
 	MEMORY_LEVEL = 9,
-	// A strategy that no section has yet.
-	UNDECIDED = -1,
-	IN_MEMORY = -1,
-	LEAST_MEMORY = 65536,
+	UNDECIDED = -1, // no strategy of zlib
+	IN_MEMORY = -1, // no descriptor
 };
 
 struct block {
@@ -41,10 +39,10 @@ struct entry {
 
 struct heap_file_writer {
 	int descriptor;  // or IN_MEMORY
-	uint8_t *memory; // [position], then
+	uint8_t *memory; // [position] if IN_MEMORY
 	size_t capacity;
 	uint64_t position;
-	struct heap_error *error; // the first
+	struct heap_error *error; // the first one
 	struct entry entries[HEAP_SECTIONS_MAX];
 	size_t entry_count;
 	struct entry *current;
@@ -54,7 +52,7 @@ struct heap_file_writer {
 	size_t filled;   // blocks of the batch that are full
 	size_t elements; // in the block that is being filled
 	uint64_t last;   // value, for differences
-	uint8_t *table;  // of the current section
+	uint8_t *table;  // [table_size] of the current section
 	size_t table_size, table_capacity;
 };
 
@@ -67,20 +65,9 @@ static void put_header(uint8_t at[HEAP_HEADER_SIZE])
 
 static void keep_bytes(struct heap_file_writer *writer, const void *bytes, size_t size)
 {
-	size_t capacity = writer->capacity ? writer->capacity : LEAST_MEMORY;
-
-	while (capacity - writer->position < size)
-		capacity *= 2;
-	if (capacity > writer->capacity) {
-		uint8_t *larger = realloc(writer->memory, capacity);
-
-		if (!larger) {
-			writer->error = heap_error_out_of_memory();
-			return;
-		}
-		writer->memory = larger;
-		writer->capacity = capacity;
-	}
+	writer->error = heap_reserve(writer->memory, writer->capacity, writer->position + size);
+	if (writer->error)
+		return;
 	memcpy(writer->memory + writer->position, bytes, size);
 	writer->position += size;
 }
@@ -94,7 +81,6 @@ static void write_bytes(struct heap_file_writer *writer, const void *bytes, size
 			keep_bytes(writer, bytes, size);
 		return;
 	}
-
 	while (size > 0 && !writer->error) {
 		ssize_t written = write(writer->descriptor, at, size);
 
@@ -111,11 +97,16 @@ static void write_bytes(struct heap_file_writer *writer, const void *bytes, size
 	}
 }
 
+static void destroy(struct heap_file_writer **writer)
+{
+	heap_file_writer_destroy(*writer);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *create(int descriptor, size_t batch_size,
 				 struct heap_file_writer **result)
 {
-	struct heap_file_writer *writer = calloc(1, sizeof(*writer));
+	CLEANUP(destroy) struct heap_file_writer *writer = calloc(1, sizeof(*writer));
 
 	if (!writer)
 		return heap_error_out_of_memory();
@@ -124,23 +115,18 @@ static struct heap_error *create(int descriptor, size_t batch_size,
 	for (size_t i = 0; i < writer->batch_size; i++) {
 		writer->batch[i].raw = malloc(HEAP_BLOCK_BYTES_MAX + HEAP_VARINT_MAX);
 		writer->batch[i].stored = malloc(compressBound(HEAP_BLOCK_BYTES_MAX));
-		if (!writer->batch[i].raw || !writer->batch[i].stored) {
-			heap_file_writer_destroy(writer);
+		if (!writer->batch[i].raw || !writer->batch[i].stored)
 			return heap_error_out_of_memory();
-		}
 	}
-	*result = writer;
+	*result = keep(writer);
 	return NULL;
 }
 
 struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writer **result)
 {
 	uint8_t header[HEAP_HEADER_SIZE];
-	struct heap_error *error =
-		create(descriptor, heap_parallel_threads() * (size_t)BATCH_PER_THREAD, result);
 
-	if (error)
-		return error;
+	HEAP_TRY(create(descriptor, heap_parallel_threads() * (size_t)BATCH_PER_THREAD, result));
 	put_header(header);
 	write_bytes(*result, header, sizeof(header));
 	return NULL;
@@ -148,7 +134,7 @@ struct heap_error *heap_file_writer_create(int descriptor, struct heap_file_writ
 
 struct heap_error *heap_file_writer_create_part(struct heap_file_writer **result)
 {
-	// Several are filled at once, mostly with small numbers.
+	// Several parts are filled at once, mostly with small numbers.
 	return create(IN_MEMORY, heap_parallel_threads(), result);
 }
 
@@ -180,7 +166,7 @@ static struct heap_error *deflate_block(struct block *block, int strategy)
 
 	if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, strategy) != Z_OK)
 		return heap_error_out_of_memory();
-	// No end means no room: it grows, and is stored as it is.
+	// If it does not fit, it would grow, and is stored raw.
 	block->stored_length = deflate(&stream, Z_FINISH) == Z_STREAM_END
 				       ? (uint32_t)stream.total_out
 				       : UINT32_MAX;
@@ -203,9 +189,9 @@ static struct heap_error *compress_block(void *context, size_t number)
 	return NULL;
 }
 
-// Most columns are small numbers in which only runs repeat: there, looking for no other
-// repetitions takes half the time and leaves longer codes out, which makes it smaller too.
-// Addresses and contents are otherwise. The first block of a section shows which it is.
+// Chooses zlib's strategy by the first block of a section. Most columns are small numbers in which
+// only runs repeat: Z_RLE takes half the time, and makes them smaller, too, since it needs no codes
+// for distances. Addresses and contents are better with the default strategy.
 HEAP_MUST_CHECK
 static struct heap_error *choose_strategy(struct heap_file_writer *writer)
 {
@@ -221,20 +207,13 @@ static struct heap_error *choose_strategy(struct heap_file_writer *writer)
 
 static void add_to_table(struct heap_file_writer *writer, const struct block *block)
 {
-	if (writer->table_capacity - writer->table_size < HEAP_BLOCK_ENTRY_SIZE) {
-		size_t capacity = writer->table_capacity * 2 + 4096;
-		uint8_t *larger = realloc(writer->table, capacity);
+	uint8_t *at;
 
-		if (!larger) {
-			writer->error = heap_error_out_of_memory();
-			return;
-		}
-		writer->table = larger;
-		writer->table_capacity = capacity;
-	}
-
-	uint8_t *at = writer->table + writer->table_size;
-
+	writer->error = heap_reserve(writer->table, writer->table_capacity,
+				     writer->table_size + HEAP_BLOCK_ENTRY_SIZE);
+	if (writer->error)
+		return;
+	at = writer->table + writer->table_size;
 	heap_put_u32(at, block->stored_length);
 	heap_put_u32(at + 4, block->raw_length);
 	heap_put_u32(at + 8, block->crc);
@@ -291,7 +270,7 @@ void heap_file_writer_begin(struct heap_file_writer *writer, uint32_t tag,
 	begin_block(writer);
 }
 
-// @return where the bytes end
+// @return the end of the bytes
 static uint8_t *encode_varints(uint8_t *at, const uint64_t *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -412,7 +391,7 @@ struct heap_error *heap_file_writer_finish(struct heap_file_writer *writer)
 	if (!directory)
 		return heap_error_out_of_memory();
 
-	// The header stands before it only to be part of the CRC.
+	// The header is in front of it only for the CRC, which covers it.
 	uint8_t *entries = directory + HEAP_HEADER_SIZE;
 	uint8_t *trailer = entries + size;
 

@@ -4,9 +4,10 @@
  */
 #include "lib/trace/trace.h"
 
-#include "lib/base/cleanup.h"
-#include "lib/trace/trace_parts.h"
+#include "lib/base/array.h"
+#include "lib/base/search.h"
 #include "lib/base/varint.h"
+#include "lib/trace/trace_parts.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -46,7 +47,7 @@ static struct heap_error *damaged(const struct heap_trace *trace, const char *wh
 				 (size_t)(trace->at - trace->bytes), what);
 }
 
-// --- numbers and texts -----------------------------------------------------------
+// --- numbers and strings ---------------------------------------------------------
 
 static bool get_number(struct heap_trace *trace, uint64_t *result)
 {
@@ -78,7 +79,7 @@ static bool get_difference(struct heap_trace *trace, uint64_t *value)
 	return true;
 }
 
-// Of 32-bit numbers, which are written as differences of 64.
+// The same for 32-bit numbers, whose differences have 64 bits.
 static bool get_difference_u32(struct heap_trace *trace, uint32_t *value)
 {
 	uint64_t wide = *value;
@@ -89,8 +90,8 @@ static bool get_difference_u32(struct heap_trace *trace, uint32_t *value)
 	return true;
 }
 
-// @return malloc'd; NULL if it is not whole, or there is no memory
-static char *get_text(struct heap_trace *trace)
+// @return malloc'd; NULL if it is cut off, or memory is short
+static char *get_string(struct heap_trace *trace)
 {
 	uint64_t length;
 	char *text;
@@ -116,7 +117,7 @@ static struct heap_error *read_begin(struct heap_trace *trace)
 	if (!get_u32(trace, &trace->info.pid) || !get_number(trace, &trace->info.start_ns) ||
 	    !get_number(trace, &trace->info.mean) || trace->info.mean == 0)
 		return damaged(trace, "its beginning");
-	trace->program = get_text(trace);
+	trace->program = get_string(trace);
 	if (!trace->program)
 		return damaged(trace, "the program's name");
 	trace->info.program = trace->program;
@@ -129,21 +130,13 @@ static struct heap_error *read_module(struct heap_trace *trace)
 	struct heap_trace_module module = { 0 };
 	uint64_t size;
 
-	if (trace->module_count == trace->module_capacity) {
-		uint32_t capacity = trace->module_capacity ? trace->module_capacity * 2 : 16;
-		void *larger = capacity > MAX_MODULES
-				       ? NULL
-				       : realloc(trace->modules, capacity * sizeof(module));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		trace->modules = larger;
-		trace->module_capacity = capacity;
-	}
+	if (trace->module_count == MAX_MODULES)
+		return damaged(trace, "too many modules");
+	HEAP_TRY(heap_reserve(trace->modules, trace->module_capacity, trace->module_count + 1));
 	if (!get_number(trace, &module.start) || !get_number(trace, &size) ||
 	    __builtin_add_overflow(module.start, size, &module.end))
 		return damaged(trace, "a module");
-	module.path = get_text(trace);
+	module.path = get_string(trace);
 	if (!module.path)
 		return damaged(trace, "a module's path");
 	trace->modules[trace->module_count++] = module;
@@ -164,17 +157,9 @@ static struct heap_error *read_step(struct heap_trace *trace)
 {
 	uint32_t back;
 
-	if (trace->step_count == trace->step_capacity) {
-		uint32_t capacity = trace->step_capacity * 2;
-		void *larger = capacity > MAX_STEPS
-				       ? NULL
-				       : realloc(trace->steps, capacity * sizeof(*trace->steps));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		trace->steps = larger;
-		trace->step_capacity = capacity;
-	}
+	if (trace->step_count == MAX_STEPS)
+		return damaged(trace, "too many calls");
+	HEAP_TRY(heap_reserve(trace->steps, trace->step_capacity, trace->step_count + 1));
 	if (!get_difference(trace, &trace->address) || !get_u32(trace, &back) ||
 	    back >= trace->step_count)
 		return damaged(trace, "a call");
@@ -187,34 +172,16 @@ static struct heap_error *read_step(struct heap_trace *trace)
 	return NULL;
 }
 
-// Where an address is among the wrappers, or would be.
-static uint32_t place_of_wrapper(const struct heap_trace *trace, uint64_t address)
-{
-	uint32_t low = 0, high = trace->wrapper_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (trace->wrappers[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool has_wrapper(const struct heap_trace *trace, uint64_t address)
 {
-	uint32_t place = place_of_wrapper(trace, address);
-
-	return place < trace->wrapper_count && trace->wrappers[place] == address;
+	return heap_sorted_has_u64(trace->wrappers, trace->wrapper_count, address);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *read_wrapper(struct heap_trace *trace)
 {
 	uint64_t address = trace->address;
-	uint32_t place;
+	size_t place;
 
 	if (!get_difference(trace, &address))
 		return damaged(trace, "a wrapper");
@@ -224,7 +191,7 @@ static struct heap_error *read_wrapper(struct heap_trace *trace)
 		trace->wrappers = malloc(MAX_WRAPPERS * sizeof(*trace->wrappers));
 	if (!trace->wrappers)
 		return heap_error_out_of_memory();
-	place = place_of_wrapper(trace, address);
+	place = heap_lower_bound_u64(trace->wrappers, trace->wrapper_count, address);
 	memmove(&trace->wrappers[place + 1], &trace->wrappers[place],
 		(trace->wrapper_count++ - place) * sizeof(*trace->wrappers));
 	trace->wrappers[place] = address;
@@ -235,7 +202,7 @@ static bool get_time(struct heap_trace *trace)
 {
 	if (!get_difference(trace, &trace->time_us))
 		return false;
-	// Two threads may note what they do a moment later than the other.
+	// A thread may record its events a moment later than another one.
 	if ((int64_t)trace->time_us > (int64_t)trace->info.end_us)
 		trace->info.end_us = trace->time_us;
 	return true;
@@ -264,7 +231,7 @@ static struct heap_error *read_freed(struct heap_trace *trace, struct heap_trace
 	return NULL;
 }
 
-// What is no event.
+// Reads a record that is no event.
 HEAP_MUST_CHECK
 static struct heap_error *read_other(struct heap_trace *trace, uint8_t tag)
 {
@@ -305,7 +272,7 @@ static uint32_t checksum(const uint8_t *bytes, uint32_t size)
 	return sum;
 }
 
-// @return false where there is no whole one any more
+// @return false at the end of the last complete chunk
 static bool enter_chunk(struct heap_trace *trace, struct heap_error **error)
 {
 	size_t left = trace->size - (size_t)(trace->at - trace->bytes);
@@ -396,12 +363,8 @@ static struct heap_error *begin(struct heap_trace *trace)
 	if (trace->size < MAGIC_SIZE || memcmp(trace->bytes, magic, MAGIC_SIZE) != 0)
 		return heap_error_create(HEAP_ERROR_FORMAT, "not a trace of heapsnap");
 	trace->at = trace->chunk_end = trace->bytes + MAGIC_SIZE;
-	trace->step_capacity = 64;
-	trace->step_count = 1;
-	trace->steps = calloc(trace->step_capacity, sizeof(*trace->steps));
-	if (!trace->steps)
-		return heap_error_out_of_memory();
-	trace->steps[0].module = UINT32_MAX;
+	HEAP_TRY(heap_reserve(trace->steps, trace->step_capacity, 1));
+	trace->steps[trace->step_count++] = (struct heap_trace_step){ .module = UINT32_MAX };
 	if (!enter_chunk(trace, &error) || trace->at == trace->chunk_end || *trace->at != TAG_BEGIN)
 		return error ? error
 			     : heap_error_create(HEAP_ERROR_FORMAT, "cut off at its beginning");
@@ -409,40 +372,38 @@ static struct heap_error *begin(struct heap_trace *trace)
 	return read_begin(trace);
 }
 
-// Takes over the trace.
-HEAP_MUST_CHECK
-static struct heap_error *hand_out(struct heap_trace *trace, struct heap_error *error,
-				   struct heap_trace **result)
+static void close_trace(struct heap_trace **trace)
 {
-	if (error)
-		heap_trace_close(trace);
-	else
-		*result = trace;
-	return error;
+	heap_trace_close(*trace);
 }
 
 struct heap_error *heap_trace_open(const char *path, struct heap_trace **result)
 {
-	struct heap_trace *trace = calloc(1, sizeof(*trace));
-	struct heap_error *error = trace ? read_all(path, trace) : heap_error_out_of_memory();
+	CLEANUP(close_trace) struct heap_trace *trace = calloc(1, sizeof(*trace));
 
-	if (!error)
-		error = heap_error_within(begin(trace), "%s", path);
-	return hand_out(trace, error, result);
+	if (!trace)
+		return heap_error_out_of_memory();
+	HEAP_TRY(read_all(path, trace));
+	HEAP_TRY(heap_error_within(begin(trace), "%s", path));
+	*result = keep(trace);
+	return NULL;
 }
 
 struct heap_error *heap_trace_open_memory(const void *bytes, size_t size,
 					  struct heap_trace **result)
 {
-	struct heap_trace *trace = calloc(1, sizeof(*trace));
+	CLEANUP(close_trace) struct heap_trace *trace = calloc(1, sizeof(*trace));
 
-	if (trace)
-		trace->bytes = malloc(size + 1);
-	if (!trace || !trace->bytes)
-		return hand_out(trace, heap_error_out_of_memory(), result);
+	if (!trace)
+		return heap_error_out_of_memory();
+	trace->bytes = malloc(size + 1);
+	if (!trace->bytes)
+		return heap_error_out_of_memory();
 	memcpy(trace->bytes, bytes, size);
 	trace->size = size;
-	return hand_out(trace, begin(trace), result);
+	HEAP_TRY(begin(trace));
+	*result = keep(trace);
+	return NULL;
 }
 
 void heap_trace_close(struct heap_trace *trace)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Names the code that a trace's calls are in.
+ * Names the functions and lines of a trace's calls.
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
@@ -21,7 +21,7 @@ void heap_trace_module_deinit(struct heap_trace_module *module)
 	free(module->path);
 }
 
-// What cannot be read is shown by address: that is no reason to show nothing.
+// Ignores an error: without debug information, a call is still shown by its address.
 static void forgive(struct heap_error *error)
 {
 	heap_error_destroy(error);
@@ -59,13 +59,13 @@ static void open_module(struct heap_trace_module *module)
 		forgive(heap_line_finder_create(module->dwarf, &module->lines));
 }
 
-// The places, followed by their texts in one block.
+// Copies the places, followed by their strings, into one block.
 HEAP_MUST_CHECK
 static struct heap_error *keep_places(struct heap_trace_step *step,
 				      const struct heap_trace_place *places, size_t count)
 {
 	size_t bytes = count * sizeof(*places);
-	char *texts;
+	char *strings;
 
 	for (size_t i = 0; i < count; i++)
 		bytes += strlen(places[i].function) + strlen(places[i].file) + 2;
@@ -73,12 +73,12 @@ static struct heap_error *keep_places(struct heap_trace_step *step,
 	if (!step->places)
 		return heap_error_out_of_memory();
 	memcpy(step->places, places, count * sizeof(*places));
-	texts = (char *)(step->places + count);
+	strings = (char *)(step->places + count);
 	for (size_t i = 0; i < count; i++) {
-		step->places[i].function = strcpy(texts, places[i].function);
-		texts += strlen(texts) + 1;
-		step->places[i].file = strcpy(texts, places[i].file);
-		texts += strlen(texts) + 1;
+		step->places[i].function = strcpy(strings, places[i].function);
+		strings += strlen(strings) + 1;
+		step->places[i].file = strcpy(strings, places[i].file);
+		strings += strlen(strings) + 1;
 	}
 	step->place_count = count;
 	return NULL;
@@ -93,15 +93,16 @@ static struct heap_error *find_places(struct heap_trace_step *step,
 		module->elf ? heap_elf_find_symbol(module->elf, HEAP_SYMBOL_FUNCTION, pc) : NULL;
 	CLEANUP_FREE char *name = symbol ? heap_demangle(symbol->name) : NULL;
 	CLEANUP_FREE struct heap_trace_place *places = NULL;
-	struct heap_lines lines = { 0 };
-	struct heap_error *error;
+	CLEANUP(heap_lines_deinit) struct heap_lines lines = { 0 };
 	size_t count;
 
 	if (module->lines)
 		forgive(heap_line_finder_find(module->lines, pc, &lines));
 	count = lines.count ? lines.count : 1;
 	places = calloc(count, sizeof(*places));
-	for (size_t i = 0; places && i < count; i++) {
+	if (!places)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < count; i++) {
 		bool known = i < lines.count;
 
 		places[i] = (struct heap_trace_place){
@@ -114,14 +115,12 @@ static struct heap_error *find_places(struct heap_trace_step *step,
 			.inlined = i + 1 < count,
 		};
 	}
-	if (places && symbol) {
+	if (symbol) {
 		places[count - 1].offset = step->address - module->bias - symbol->address;
 		if (!*places[count - 1].function && name)
 			places[count - 1].function = name;
 	}
-	error = places ? keep_places(step, places, count) : heap_error_out_of_memory();
-	heap_lines_deinit(&lines);
-	return error;
+	return keep_places(step, places, count);
 }
 
 struct heap_error *heap_trace_places(struct heap_trace *trace, uint32_t number,
