@@ -79,7 +79,7 @@ void heapgraph_error_free(struct heapgraph_error *error)
 
 // --- opening -----------------------------------------------------------------
 
-// From the snapshot's side file if they are there, and into it otherwise.
+// Loads dominators from the snapshot's side file, or computes and stores them.
 HEAP_MUST_CHECK
 static struct heap_error *need_dominators(struct heapgraph *graph)
 {
@@ -88,14 +88,13 @@ static struct heap_error *need_dominators(struct heapgraph *graph)
 	if (!error)
 		return NULL;
 	heap_error_destroy(error);
-	error = heap_dominators_init(&graph->dominators, graph->graph);
-	if (!error)
-		heap_error_destroy(
-			heap_dominators_store(&graph->dominators, graph->snapshot, false));
-	return error;
+	HEAP_TRY(heap_dominators_init(&graph->dominators, graph->graph));
+	// The cache may be read-only.
+	heap_error_destroy(heap_dominators_store(&graph->dominators, graph->snapshot, false));
+	return NULL;
 }
 
-// Does one of the needs.
+// Prepares one of the needs.
 HEAP_MUST_CHECK
 static struct heap_error *prepare_one(struct heapgraph *graph, unsigned need)
 {
@@ -142,10 +141,7 @@ struct heap_error *heapgraph_prepare(struct heapgraph *graph, unsigned needs)
 			graph->graph = NULL;
 		}
 
-		struct heap_error *error = prepare_one(graph, all[i]);
-
-		if (error)
-			return error;
+		HEAP_TRY(prepare_one(graph, all[i]));
 		graph->has |= all[i];
 	}
 	return NULL;
@@ -156,19 +152,20 @@ struct heapgraph_error *heapgraph_need(struct heapgraph *graph, unsigned needs)
 	return heapgraph_public(heapgraph_prepare(graph, needs));
 }
 
+static void close_graph(struct heapgraph **graph)
+{
+	heapgraph_close(*graph);
+}
+
 struct heapgraph_error *heapgraph_open(const char *path, unsigned needs, struct heapgraph **result)
 {
-	struct heapgraph *graph = calloc(1, sizeof(*graph));
-	struct heap_error *error =
-		graph ? heap_snapshot_open(path, &graph->snapshot) : heap_error_out_of_memory();
+	CLEANUP(close_graph) struct heapgraph *graph = calloc(1, sizeof(*graph));
 
-	if (!error)
-		error = heapgraph_prepare(graph, needs);
-	if (error) {
-		heapgraph_close(graph);
-		return heapgraph_public(error);
-	}
-	*result = graph;
+	if (!graph)
+		return heapgraph_public(heap_error_out_of_memory());
+	HEAPGRAPH_TRY(heap_snapshot_open(path, &graph->snapshot));
+	HEAPGRAPH_TRY(heapgraph_prepare(graph, needs));
+	*result = keep(graph);
 	return NULL;
 }
 

@@ -3,11 +3,11 @@
 #define HEAPGRAPH_PRIVATE_H
 
 /**
- * What is behind libheapgraph's handles; for heapgraph_*.c only.
+ * The structures behind libheapgraph's handles; for heapgraph_*.c only.
  *
- * The public functions check every id that they are given, and whether what they answer from
- * is there, so that no use of them can read outside a table. Errors and enumerators are those
- * of the rest of lib/ by another name; heapgraph.c asserts that their values agree.
+ * The public functions check every id that they are given, and that the data for an answer is loaded.
+ * So no call can read outside a table. Errors and enumerators are those of the rest of lib/ by another
+ * name; heapgraph.c asserts that their values are equal.
  */
 
 #include "lib/graph/dominators.h"
@@ -28,21 +28,29 @@ struct heapgraph_set {
 	uint8_t *bits; /**< [objects / 8 + 1] */
 };
 
-/** Errors leave the library by this name. */
+/** Converts an error to its public type. */
 HEAP_MUST_CHECK
 static inline struct heapgraph_error *heapgraph_public(struct heap_error *error)
 {
 	return (struct heapgraph_error *)error;
 }
 
-/** Whether there is such an object, and all that @p needs names. */
+/** HEAP_TRY() for functions that return a public error. */
+#define HEAPGRAPH_TRY(expression) \
+	do { \
+		struct heap_error *tried_ = (expression); \
+		if (tried_) \
+			return heapgraph_public(tried_); \
+	} while (0)
+
+/** True if there is such an object, and all that @p needs names is loaded. */
 static inline bool heapgraph_has(const struct heapgraph *graph, heapgraph_object_id object,
 				 unsigned needs)
 {
 	return (graph->has & needs) == needs && object < graph->snapshot->object_count;
 }
 
-/** heapgraph_need() with the other kind of error. */
+/** heapgraph_need() with an error of the library's own type. */
 HEAP_MUST_CHECK
 struct heap_error *heapgraph_prepare(struct heapgraph *graph, unsigned needs);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * libheapgraph: sets of objects, by filters and by what they retain.
+ * libheapgraph: sets of objects, by filters and by retention.
  */
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
@@ -15,19 +15,23 @@ enum {
 	MAX_WORDS = 256, // of a filter
 };
 
+static void free_set(struct heapgraph_set **set)
+{
+	heapgraph_set_free(*set);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *create_set(struct heapgraph *graph, struct heapgraph_set **result)
 {
-	struct heapgraph_set *set = calloc(1, sizeof(*set));
+	CLEANUP(free_set) struct heapgraph_set *set = calloc(1, sizeof(*set));
 
-	if (set)
-		set->bits = calloc((size_t)graph->snapshot->object_count / 8 + 1, 1);
-	if (!set || !set->bits) {
-		heapgraph_set_free(set);
+	if (!set)
 		return heap_error_out_of_memory();
-	}
+	set->bits = calloc((size_t)graph->snapshot->object_count / 8 + 1, 1);
+	if (!set->bits)
+		return heap_error_out_of_memory();
 	set->graph = graph;
-	*result = set;
+	*result = keep(set);
 	return NULL;
 }
 
@@ -96,8 +100,8 @@ uint64_t heapgraph_set_bytes(const struct heapgraph_set *set)
 
 // --- filters -----------------------------------------------------------------
 
-// Takes a word off the text, without its quotes; *word is where it is written to. @return false
-// if there is none, or its quote is not closed
+// Takes the next word off the text, without its quotes. @param word  points to the room for it, and is
+// advanced. @return false if there is no word, or a quote is not closed
 static bool take_word(const char **text, char **word)
 {
 	const char *at = *text + strspn(*text, " \t\n");
@@ -159,7 +163,6 @@ static struct heap_error *apply(struct heapgraph *graph, struct heap_filter *fil
 	uint32_t objects = graph->snapshot->object_count;
 
 	HEAP_TRY(prepare_filter(graph, filter));
-
 	for (heap_object_id i = 0; i < objects; i++) {
 		HEAP_TRY(heap_progress_step(progress, "finding", i, objects));
 		if (heap_filter_matches(filter, i))
@@ -168,56 +171,55 @@ static struct heap_error *apply(struct heapgraph *graph, struct heap_filter *fil
 	return heap_filter_finish(filter);
 }
 
-struct heapgraph_error *heapgraph_find(struct heapgraph *graph, const char *text,
-				       struct heapgraph_set **result)
+static void destroy_filter(struct heap_filter **filter)
+{
+	heap_filter_destroy(*filter);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find(struct heapgraph *graph, const char *text,
+			       struct heapgraph_set **result)
 {
 	CLEANUP_FREE char *copy = malloc(strlen(text) + 1);
 	char *words[MAX_WORDS + 1], *to = copy;
 	int count = 0;
 
 	if (!copy)
-		return heapgraph_public(heap_error_out_of_memory());
+		return heap_error_out_of_memory();
 	for (words[0] = to; count < MAX_WORDS && take_word(&text, &to); words[++count] = to)
 		;
 	if (text[strspn(text, " \t\n")])
-		return heapgraph_public(heap_error_create(
-			HEAP_ERROR_ARGUMENT, "too many words, or a quote is not closed"));
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "too many words, or a quote is not closed");
 
-	struct heap_filter *filter;
-	struct heapgraph_set *set = NULL;
-	struct heap_error *error =
-		heap_filter_parse(graph->snapshot, count, words, resolve_address, graph, &filter);
+	CLEANUP(destroy_filter) struct heap_filter *filter = NULL;
+	CLEANUP(free_set) struct heapgraph_set *set = NULL;
 
-	if (error)
-		return heapgraph_public(error);
-	error = create_set(graph, &set);
-	if (!error)
-		error = apply(graph, filter, set);
-	heap_filter_destroy(filter);
-	if (error)
-		heapgraph_set_free(set);
-	else
-		*result = set;
-	return heapgraph_public(error);
+	HEAP_TRY(heap_filter_parse(graph->snapshot, count, words, resolve_address, graph, &filter));
+	HEAP_TRY(create_set(graph, &set));
+	HEAP_TRY(apply(graph, filter, set));
+	*result = keep(set);
+	return NULL;
 }
 
-// --- what they retain --------------------------------------------------------
+struct heapgraph_error *heapgraph_find(struct heapgraph *graph, const char *text,
+				       struct heapgraph_set **result)
+{
+	return heapgraph_public(find(graph, text, result));
+}
+
+// --- retention ---------------------------------------------------------------
 
 struct heapgraph_error *heapgraph_set_retained(struct heapgraph_set *set,
 					       struct heapgraph_set **result)
 {
 	struct heapgraph *graph = set->graph;
-	struct heapgraph_set *retained = NULL;
+	CLEANUP(free_set) struct heapgraph_set *retained = NULL;
 	struct heap_retained amount;
-	struct heap_error *error = heapgraph_prepare(graph, HEAPGRAPH_EDGES);
 
-	if (!error)
-		error = create_set(graph, &retained);
-	if (!error)
-		error = heap_retained_by_set(graph->graph, set->bits, retained->bits, &amount);
-	if (error)
-		heapgraph_set_free(retained);
-	else
-		*result = retained;
-	return heapgraph_public(error);
+	HEAPGRAPH_TRY(heapgraph_prepare(graph, HEAPGRAPH_EDGES));
+	HEAPGRAPH_TRY(create_set(graph, &retained));
+	HEAPGRAPH_TRY(heap_retained_by_set(graph->graph, set->bits, retained->bits, &amount));
+	*result = keep(retained);
+	return NULL;
 }

@@ -8,12 +8,12 @@
 #include <string.h>
 
 enum {
-	READ_AT_ONCE = 4096, // bytes of an object, most of which are smaller
+	READ_AT_ONCE = 4096, // bytes of an object; most are smaller
 };
 
 // --- types -------------------------------------------------------------------
 
-// Type 0, which is unknown, stands for those that are not there.
+// Ids that do not exist give type 0, which is unknown.
 static const struct heap_type *find_type(const struct heapgraph *graph, heapgraph_type_id type)
 {
 	const struct heap_types *types = &graph->snapshot->types;
@@ -72,17 +72,11 @@ heapgraph_type_id heapgraph_type_find(const struct heapgraph *graph, const char 
 
 // --- fields ------------------------------------------------------------------
 
-static bool has_members(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 uint32_t heapgraph_field_count(const struct heapgraph *graph, heapgraph_type_id type)
 {
 	const struct heap_type *bare = find_type(graph, heapgraph_type_strip(graph, type));
 
-	return has_members(bare) ? bare->members : 0;
+	return heap_types_has_members(bare) ? bare->members : 0;
 }
 
 bool heapgraph_field(const struct heapgraph *graph, heapgraph_type_id type, uint32_t index,
@@ -155,7 +149,7 @@ static struct heap_error *read_scalar(struct heapgraph *graph, heapgraph_object_
 	CLEANUP_FREE uint8_t *many = NULL;
 	size_t kept, wanted = sizeof(few);
 
-	// What was kept is never more than there is, however far away the field claims to be.
+	// The field of a hostile file may be far away, but no more bytes are kept than the object has.
 	if (place.offset + 16 > wanted && place.offset < graph->snapshot->size[object]) {
 		wanted = graph->snapshot->size[object] < place.offset + 16
 				 ? graph->snapshot->size[object]
@@ -177,26 +171,26 @@ struct heapgraph_error *heapgraph_field_integer(struct heapgraph *graph, heapgra
 						const char *path, int64_t *result)
 {
 	struct heap_scalar scalar;
-	struct heap_error *error = read_scalar(graph, object, path, &scalar);
 
-	if (!error && scalar.kind != HEAP_SCALAR_UNSIGNED && scalar.kind != HEAP_SCALAR_SIGNED)
-		error = heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not an integer", path);
-	if (!error)
-		*result = (int64_t)scalar.number;
-	return heapgraph_public(error);
+	HEAPGRAPH_TRY(read_scalar(graph, object, path, &scalar));
+	if (scalar.kind != HEAP_SCALAR_UNSIGNED && scalar.kind != HEAP_SCALAR_SIGNED)
+		return heapgraph_public(
+			heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not an integer", path));
+	*result = (int64_t)scalar.number;
+	return NULL;
 }
 
 struct heapgraph_error *heapgraph_field_real(struct heapgraph *graph, heapgraph_object_id object,
 					     const char *path, double *result)
 {
 	struct heap_scalar scalar;
-	struct heap_error *error = read_scalar(graph, object, path, &scalar);
 
-	if (!error && scalar.kind == HEAP_SCALAR_POINTER)
-		error = heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a number", path);
-	if (!error)
-		*result = scalar.real;
-	return heapgraph_public(error);
+	HEAPGRAPH_TRY(read_scalar(graph, object, path, &scalar));
+	if (scalar.kind == HEAP_SCALAR_POINTER)
+		return heapgraph_public(
+			heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a number", path));
+	*result = scalar.real;
+	return NULL;
 }
 
 static bool is_pointer(const struct heap_types *types, heap_type_id type)
@@ -228,19 +222,17 @@ struct heapgraph_error *heapgraph_field_object(struct heapgraph *graph, heapgrap
 					       const char *path, heapgraph_object_id *result)
 {
 	uint32_t edge;
-	struct heap_error *error = find_pointer(graph, object, path, &edge);
 
-	if (!error)
-		*result = edge == UINT32_MAX ? HEAPGRAPH_NO_OBJECT
-					     : graph->snapshot->edge_target[edge];
-	return heapgraph_public(error);
+	HEAPGRAPH_TRY(find_pointer(graph, object, path, &edge));
+	*result = edge == UINT32_MAX ? HEAPGRAPH_NO_OBJECT : graph->snapshot->edge_target[edge];
+	return NULL;
 }
 
-// Reads the text that begins somewhere in an object and has room for so many bytes.
+// Reads a string at an offset of an object. @param room  bytes that it may have at most
 HEAP_MUST_CHECK
-static struct heap_error *read_text(struct heapgraph *graph, heapgraph_object_id object,
-				    uint64_t offset, uint64_t room, char *buffer, size_t size,
-				    size_t *length)
+static struct heap_error *read_string(struct heapgraph *graph, heapgraph_object_id object,
+				      uint64_t offset, uint64_t room, char *buffer, size_t size,
+				      size_t *length)
 {
 	struct heap_snapshot *snapshot = graph->snapshot;
 	uint64_t kept_at_most = snapshot->size[object] < snapshot->info.content_limit
@@ -251,12 +243,7 @@ static struct heap_error *read_text(struct heapgraph *graph, heapgraph_object_id
 
 	if (!bytes)
 		return heap_error_out_of_memory();
-
-	struct heap_error *error =
-		heap_snapshot_read_content(snapshot, object, bytes, kept_at_most, &kept);
-
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_read_content(snapshot, object, bytes, kept_at_most, &kept));
 	if (offset >= kept)
 		return heap_error_create(HEAP_ERROR_ABSENT, "the text was not kept");
 
@@ -277,41 +264,40 @@ static bool is_character(const struct heap_types *types, heap_type_id type)
 	return (bare->flags & HEAP_TYPE_CHARACTER) && bare->size == 1;
 }
 
-struct heapgraph_error *heapgraph_field_text(struct heapgraph *graph, heapgraph_object_id object,
-					     const char *path, char *buffer, size_t size,
-					     size_t *length)
+HEAP_MUST_CHECK
+static struct heap_error *find_string(struct heapgraph *graph, heapgraph_object_id object,
+				      const char *path, char *buffer, size_t size, size_t *length)
 {
 	const struct heap_types *types = &graph->snapshot->types;
 	struct heap_member_place place;
-	struct heap_error *error = find_place(graph, object, path, &place);
 
-	if (!error && size == 0)
-		error = heap_error_create(HEAP_ERROR_ARGUMENT, "a buffer without room");
-	if (error)
-		return heapgraph_public(error);
+	if (size == 0)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "a buffer without room");
+	HEAP_TRY(find_place(graph, object, path, &place));
 
 	const struct heap_type *type = &types->types[heap_types_strip(types, place.type)];
 	bool is_array = type->kind == HEAP_TYPE_ARRAY;
 	uint32_t edge;
 
-	// "" of an object that is a character is all its characters.
+	// The path "" of an object that is a character stands for all its characters.
 	if (is_character(types, place.type) && place.offset == 0)
-		return heapgraph_public(
-			read_text(graph, object, 0, UINT64_MAX, buffer, size, length));
+		return read_string(graph, object, 0, UINT64_MAX, buffer, size, length);
 	if (!(is_array || is_pointer(types, place.type)) || !is_character(types, type->target))
-		return heapgraph_public(
-			heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not characters", path));
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not characters", path);
 	if (is_array)
-		return heapgraph_public(
-			read_text(graph, object, place.offset,
-				  type->flags & HEAP_TYPE_FLEXIBLE ? UINT64_MAX : type->count,
-				  buffer, size, length));
-	error = find_pointer(graph, object, path, &edge);
-	if (!error && edge == UINT32_MAX)
-		error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no text in the heap", path);
-	if (!error)
-		error = read_text(graph, graph->snapshot->edge_target[edge],
-				  graph->snapshot->edge_interior[edge], UINT64_MAX, buffer, size,
-				  length);
-	return heapgraph_public(error);
+		return read_string(graph, object, place.offset,
+				   type->flags & HEAP_TYPE_FLEXIBLE ? UINT64_MAX : type->count,
+				   buffer, size, length);
+	HEAP_TRY(find_pointer(graph, object, path, &edge));
+	if (edge == UINT32_MAX)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no text in the heap", path);
+	return read_string(graph, graph->snapshot->edge_target[edge],
+			   graph->snapshot->edge_interior[edge], UINT64_MAX, buffer, size, length);
+}
+
+struct heapgraph_error *heapgraph_field_text(struct heapgraph *graph, heapgraph_object_id object,
+					     const char *path, char *buffer, size_t size,
+					     size_t *length)
+{
+	return heapgraph_public(find_string(graph, object, path, buffer, size, length));
 }

@@ -216,12 +216,17 @@ static struct heap_error *read_directory(struct heap_file *file)
 
 // --- opening -----------------------------------------------------------------
 
+static void close_file(struct heap_file **file)
+{
+	heap_file_close(*file);
+}
+
 // Takes ownership of the descriptor.
 HEAP_MUST_CHECK
 static struct heap_error *open_file(int descriptor, const uint8_t *bytes, uint64_t size,
 				    struct heap_file **result)
 {
-	struct heap_file *file = calloc(1, sizeof(*file));
+	CLEANUP(close_file) struct heap_file *file = calloc(1, sizeof(*file));
 
 	if (!file) {
 		if (descriptor >= 0)
@@ -229,14 +234,8 @@ static struct heap_error *open_file(int descriptor, const uint8_t *bytes, uint64
 		return heap_error_out_of_memory();
 	}
 	*file = (struct heap_file){ .descriptor = descriptor, .bytes = bytes, .size = size };
-
-	struct heap_error *error = read_directory(file);
-
-	if (error) {
-		heap_file_close(file);
-		return error;
-	}
-	*result = file;
+	HEAP_TRY(read_directory(file));
+	*result = keep(file);
 	return NULL;
 }
 
