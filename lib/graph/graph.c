@@ -202,8 +202,7 @@ unsigned heap_root_rank(const struct heap_root *root)
 	return ranks[root->kind];
 }
 
-enum heap_root_level heap_root_edge_level(const struct heap_graph *graph,
-					  const struct heap_root_edge *edge)
+enum heap_root_level heap_root_level(const struct heap_graph *graph, const struct heap_root *root)
 {
 	static const uint8_t levels[HEAP_ROOT_KINDS] = {
 		[HEAP_ROOT_GLOBAL] = HEAP_LEVEL_VARIABLE,
@@ -214,12 +213,17 @@ enum heap_root_level heap_root_edge_level(const struct heap_graph *graph,
 		[HEAP_ROOT_STACK] = HEAP_LEVEL_WORD,
 		[HEAP_ROOT_MAPPING] = HEAP_LEVEL_WORD,
 	};
-	uint8_t level;
 
-	if (graph->is_conservative)
-		return HEAP_LEVEL_VARIABLE;
-	level = levels[graph->snapshot->roots[edge->root].kind];
-	if (level == HEAP_LEVEL_VARIABLE && edge->interior > 0 && !(edge->flags & HEAP_EDGE_TYPED))
+	return graph->is_conservative ? HEAP_LEVEL_VARIABLE : levels[root->kind];
+}
+
+enum heap_root_level heap_root_edge_level(const struct heap_graph *graph,
+					  const struct heap_root_edge *edge)
+{
+	enum heap_root_level level = heap_root_level(graph, &graph->snapshot->roots[edge->root]);
+
+	if (level == HEAP_LEVEL_VARIABLE && !graph->is_conservative && edge->interior > 0 &&
+	    !(edge->flags & HEAP_EDGE_TYPED))
 		return HEAP_LEVEL_DATA;
 	return level;
 }

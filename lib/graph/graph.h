@@ -117,7 +117,10 @@ struct heap_error *heap_graph_need_distance(struct heap_graph *graph);
 /** How much a root's name says to a person: smaller is better, and 0 is a variable's. */
 unsigned heap_root_rank(const struct heap_root *root);
 
-/** The level of a root edge; HEAP_LEVEL_VARIABLE for all if the graph is conservative. */
+/** The level of most edges of a root; HEAP_LEVEL_VARIABLE for all if the graph is conservative. */
+enum heap_root_level heap_root_level(const struct heap_graph *graph, const struct heap_root *root);
+
+/** The level of a root edge. */
 enum heap_root_level heap_root_edge_level(const struct heap_graph *graph,
 					  const struct heap_root_edge *edge);
 

@@ -50,6 +50,7 @@ struct heap_root_sizes {
 	uint32_t *first;                        // [components + 1] edges of a component
 	uint32_t *targets;                      // components of lower numbers
 	uint32_t *component_of_root;            // [roots]
+	uint32_t *component_of;                 // [objects] or NO_TOP
 	uint8_t *pointed;                       // a bit per object: some object points to it
 };
 
@@ -298,15 +299,17 @@ static struct heap_error *find_components(struct tops *tops, uint32_t *component
 	return NULL;
 }
 
+// Sums up components, and makes the tops of objects their components.
 static void add_sizes(const struct tops *tops, struct component_size *sizes)
 {
 	const struct heap_snapshot *snapshot = tops->snapshot;
 
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		if (tops->top_of[i] != NO_TOP) {
-			sizes[tops->component[tops->top_of[i]]].objects++;
-			sizes[tops->component[tops->top_of[i]]].bytes += snapshot->size[i];
-		}
+		if (tops->top_of[i] == NO_TOP)
+			continue;
+		tops->top_of[i] = tops->component[tops->top_of[i]];
+		sizes[tops->top_of[i]].objects++;
+		sizes[tops->top_of[i]].bytes += snapshot->size[i];
 	}
 }
 
@@ -418,6 +421,8 @@ static struct heap_error *condense(struct heap_root_sizes *sizes,
 					   &sizes->component_of_root);
 	for (uint32_t i = 0; !error && i < snapshot->root_count; i++)
 		sizes->component_of_root[i] = tops.component[i];
+	if (!error)
+		sizes->component_of = keep(tops.top_of);
 	tops_deinit(&tops);
 	return error;
 }
@@ -466,6 +471,7 @@ void heap_root_sizes_destroy(struct heap_root_sizes *sizes)
 	heap_column_destroy(sizes->first);
 	heap_column_destroy(sizes->targets);
 	heap_column_destroy(sizes->component_of_root);
+	heap_column_destroy(sizes->component_of);
 	heap_column_destroy(sizes->pointed);
 	free(sizes);
 }
@@ -534,42 +540,73 @@ static int compare_joints(const void *left, const void *right)
 	return 0;
 }
 
-// Sorts objects into classes by the set of groups that lead to them.
+// Sorts joint sizes, leaving out sets that grew on the way and that no component kept.
 HEAP_MUST_CHECK
-static struct heap_error *measure_retained(const struct heap_root_sizes *sizes,
-					   const uint32_t *group, uint32_t *holders,
-					   struct heap_root_size *result,
-					   struct heap_joint_sizes *joint)
+static struct heap_error *rank_joints(struct heap_joint_sizes *joint)
 {
-	struct heap_group_sets *sets = joint->sets;
+	const struct heap_group_sets *sets = joint->sets;
 	size_t kept = 0;
 
-	HEAP_TRY(find_holders(sizes, group, sets, holders));
-	joint->joints = calloc(sets->sets.count + 1, sizeof(*joint->joints));
-	if (!joint->joints)
-		return heap_error_out_of_memory();
 	for (size_t i = 0; i < sets->sets.count; i++) {
 		joint->joints[i].groups = sets->members.items + sets->sets.items[i].first;
 		joint->joints[i].count = sets->sets.items[i].count;
-	}
-	for (uint32_t i = 0; i < sizes->components; i++)
-		add_to_class(&sizes->component_sizes[i], holders[i], result, joint);
-	// Sets that have grown on the way to a component need not have kept one of their own.
-	for (size_t i = 0; i < sets->sets.count; i++) {
+		joint->joints[i].set = (uint32_t)i;
 		if (joint->joints[i].retained_objects > 0)
 			joint->joints[kept++] = joint->joints[i];
 	}
 	joint->count = kept;
 	qsort(joint->joints, kept, sizeof(*joint->joints), compare_joints);
+	joint->class_of = calloc(sets->sets.count + 1, sizeof(*joint->class_of));
+	if (!joint->class_of)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < kept; i++)
+		joint->class_of[joint->joints[i].set] =
+			HEAP_CLASS_JOINT(sets->groups) + (uint32_t)i;
 	return NULL;
+}
+
+// Sorts objects into classes by the set of groups that lead to them.
+HEAP_MUST_CHECK
+static struct heap_error *measure_retained(const struct heap_root_sizes *sizes,
+					   const uint32_t *group, struct heap_root_size *result,
+					   struct heap_joint_sizes *joint)
+{
+	HEAP_TRY(heap_column_create((size_t)sizes->components + 1, sizeof(*joint->holders),
+				    &joint->holders));
+	HEAP_TRY(find_holders(sizes, group, joint->sets, joint->holders));
+	joint->joints = calloc(joint->sets->sets.count + 1, sizeof(*joint->joints));
+	if (!joint->joints)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < sizes->components; i++)
+		add_to_class(&sizes->component_sizes[i], joint->holders[i], result, joint);
+	return rank_joints(joint);
 }
 
 void heap_joint_sizes_deinit(struct heap_joint_sizes *joint)
 {
 	free(joint->joints);
+	free(joint->class_of);
+	heap_column_destroy(joint->holders);
 	if (joint->sets)
 		heap_group_sets_deinit(joint->sets);
 	free(joint->sets);
+}
+
+uint32_t heap_joint_class(const struct heap_root_sizes *sizes, const struct heap_joint_sizes *joint,
+			  heap_object_id object)
+{
+	uint32_t component = sizes->component_of[object], groups = joint->sets->groups, set;
+
+	if (component == NO_TOP)
+		return HEAP_CLASS_LEAKED;
+	set = joint->holders[component];
+	if (set < groups || set == HEAP_NO_GROUP_SET)
+		return set;
+	if (set == heap_group_sets_outside(joint->sets))
+		return HEAP_CLASS_OUTSIDE(groups);
+	if (set == heap_group_sets_many(joint->sets))
+		return HEAP_CLASS_MANY(groups);
+	return joint->class_of[set - HEAP_CLASS_JOINT(groups)];
 }
 
 static void add_reach(uint64_t groups, const struct component_size *component,
@@ -665,10 +702,9 @@ struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *sizes,
 	if (!found.sets)
 		return heap_error_out_of_memory();
 	HEAP_TRY(heap_group_sets_init(found.sets, count, joint ? HEAP_JOINT_MOST : 1));
-	HEAP_TRY(heap_column_create((size_t)sizes->components + 1, sizeof(*reached), &reached));
 	memset(result, 0, count * sizeof(*result));
-	// The same memory serves both.
-	HEAP_TRY(measure_retained(sizes, group, (uint32_t *)reached, result, &found));
+	HEAP_TRY(measure_retained(sizes, group, result, &found));
+	HEAP_TRY(heap_column_create((size_t)sizes->components + 1, sizeof(*reached), &reached));
 	for (uint32_t i = 0; i < count; i += BATCH) {
 		HEAP_TRY(heap_progress_report(sizes->graph->progress, "roots: what they reach", i,
 					      count));

@@ -48,19 +48,33 @@ struct heap_joint_size {
 	uint32_t count;
 	uint64_t retained; /**< bytes */
 	uint64_t retained_objects;
+	uint32_t set; /**< private */
 };
+
+/**
+ * The classes of objects by the set of groups that reach them: that of group g is g, and then
+ * follow these.
+ */
+#define HEAP_CLASS_OUTSIDE(groups) (groups)     /**< reached by roots of no group, whoever else */
+#define HEAP_CLASS_MANY(groups) ((groups) + 1)  /**< by more groups than HEAP_JOINT_MOST */
+#define HEAP_CLASS_JOINT(groups) ((groups) + 2) /**< by those of joints[0], and so on */
+#define HEAP_CLASS_LEAKED UINT32_MAX
 
 struct heap_joint_sizes {
 	struct heap_joint_size *joints; /**< [count] by bytes, the most first */
 	size_t count;
 	struct heap_joint_size many;    /**< reached by more groups than HEAP_JOINT_MOST */
 	struct heap_joint_size outside; /**< reached by roots of no group */
-	struct heap_group_sets *sets;   /**< private */
+
+	/* private */
+	struct heap_group_sets *sets;
+	uint32_t *holders;  // [components] sets of groups
+	uint32_t *class_of; // [sets of two groups or more]
 };
 
 /**
- * Linear in objects and edges; 4 bytes per object while it works, and, for what is held by
- * several roots, 16 bytes per object and 4 per edge.
+ * Linear in objects and edges; 4 bytes per object, and, for what is held by several roots, 16 bytes
+ * per object and 4 per edge.
  *
  * @param graph       whose snapshot has SIZE; must outlive the result
  * @param dominators  of the graph; must outlive the result
@@ -76,7 +90,7 @@ void heap_root_sizes_destroy(struct heap_root_sizes *holdings);
 /**
  * One pass over the condensed graph per 64 groups, and one for all; that one takes O(k) for each
  * edge, if k is HEAP_JOINT_MOST, and for each distinct set (a million at most) 4 k + 16
- * bytes. 8 bytes per node of the condensed graph while it works.
+ * bytes. 12 bytes per node of the condensed graph while it works; the joint sizes keep 4.
  *
  * @param group   [roots] below @p count, or HEAP_NO_GROUP
  * @param result  [count]
@@ -89,5 +103,9 @@ struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *sizes,
 					   struct heap_joint_sizes *joint);
 
 void heap_joint_sizes_deinit(struct heap_joint_sizes *joint);
+
+/** The class of an object. */
+uint32_t heap_joint_class(const struct heap_root_sizes *sizes, const struct heap_joint_sizes *joint,
+			  heap_object_id object);
 
 #endif

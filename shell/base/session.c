@@ -50,14 +50,34 @@ void session_release(struct session *session, const void *mark)
 	}
 }
 
-// What has been computed, and the snapshot.
-static void close_snapshot(struct session *session)
+static void destroy_holders(struct session_holders *holders)
 {
+	if (!holders)
+		return;
+	free(holders->group);
+	free(holders->sizes);
+	heap_joint_sizes_deinit(&holders->joint);
+	free(holders);
+}
+
+// Forgets the dominators, and what follows from them.
+static void forget_dominators(struct session *session)
+{
+	destroy_holders(session->holders);
 	heap_root_sizes_destroy(session->root_sizes);
 	heap_dominator_tree_deinit(&session->tree);
 	if (session->dominators)
 		heap_dominators_deinit(session->dominators);
 	free(session->dominators);
+	session->holders = NULL;
+	session->root_sizes = NULL;
+	session->dominators = NULL;
+	memset(&session->tree, 0, sizeof(session->tree));
+}
+
+static void close_snapshot(struct session *session)
+{
+	forget_dominators(session);
 	heap_graph_destroy(session->graph);
 	heap_snapshot_close(session->snapshot);
 	free(session->is_new);
@@ -77,19 +97,17 @@ void session_switch(struct session *session, struct heap_snapshot *snapshot)
 	close_snapshot(session);
 	session->snapshot = snapshot;
 	session->graph = NULL;
-	session->dominators = NULL;
-	session->root_sizes = NULL;
 	session->is_new = NULL;
 	heap_column_destroy(session->number);
 	session->number = NULL;
 	session->answer_count = 0;
-	memset(&session->tree, 0, sizeof(session->tree));
 	memset(session->mentions, 0, sizeof(session->mentions));
 }
 
 void session_begin_command(struct session *session, bool keeps_answer)
 {
 	session->answer_begun = keeps_answer;
+	session->is_conservative = false;
 	session->lines_left = MAX_LINES;
 }
 
@@ -160,9 +178,11 @@ struct heap_error *session_pointers(struct session *session)
 	struct heap_error *error =
 		session->graph ? NULL : heap_graph_create_bare(session->snapshot, &session->graph);
 
-	if (!error)
-		session->graph->progress = &session->progress.progress;
-	return error;
+	if (error)
+		return error;
+	session->graph->progress = &session->progress.progress;
+	session->graph->is_conservative = session->is_conservative;
+	return NULL;
 }
 
 struct heap_error *session_edges(struct session *session)
@@ -181,27 +201,27 @@ struct heap_error *session_graph(struct session *session)
 
 struct heap_error *session_dominators(struct session *session)
 {
-	struct heap_error *error;
+	bool is_conservative = session->is_conservative;
 
-	if (session->dominators)
+	if (session->dominators && session->had_conservative == is_conservative)
 		return NULL;
+	forget_dominators(session);
 
 	CLEANUP_FREE struct heap_dominators *dominators = calloc(1, sizeof(*dominators));
+	struct heap_error *error;
 
 	if (!dominators)
 		return heap_error_out_of_memory();
-	error = heap_dominators_load(dominators, session->snapshot, false);
+	session->had_conservative = is_conservative;
+	error = heap_dominators_load(dominators, session->snapshot, is_conservative);
 	if (!error) {
 		session->dominators = keep(dominators);
 		return NULL;
 	}
-	heap_error_destroy(error); // whatever is wrong with the side file: compute it anew
-	error = session_pointers(session);
-	if (!error)
-		error = heap_dominators_init(dominators, session->graph);
-	if (error)
-		return error;
-	heap_error_destroy(heap_dominators_store(dominators, session->snapshot, false));
+	heap_error_destroy(error); // whatever is wrong with the side file: compute them again
+	HEAP_TRY(session_pointers(session));
+	HEAP_TRY(heap_dominators_init(dominators, session->graph));
+	heap_error_destroy(heap_dominators_store(dominators, session->snapshot, is_conservative));
 	session->dominators = keep(dominators);
 	return NULL;
 }
@@ -266,24 +286,61 @@ void session_remember_part(struct session *session, heap_object_id object, uint6
 
 struct heap_error *session_dominator_tree(struct session *session)
 {
-	struct heap_error *error = session_dominators(session);
-
-	if (!error && !session->tree.dominators)
-		error = heap_dominator_tree_init(&session->tree, session->dominators);
-	return error;
+	HEAP_TRY(session_dominators(session));
+	if (session->tree.dominators)
+		return NULL;
+	return heap_dominator_tree_init(&session->tree, session->dominators);
 }
 
 struct heap_error *session_root_sizes(struct session *session,
 				      const struct heap_root_sizes **result)
 {
-	struct heap_error *error = session->root_sizes ? NULL : session_dominators(session);
+	HEAP_TRY(session_dominators(session));
+	HEAP_TRY(session_edges(session));
+	if (!session->root_sizes)
+		HEAP_TRY(heap_root_sizes_create(session->graph, session->dominators,
+						&session->root_sizes));
+	*result = session->root_sizes;
+	return NULL;
+}
 
-	if (!error && !session->root_sizes)
-		error = session_edges(session);
-	if (!error && !session->root_sizes)
-		error = heap_root_sizes_create(session->graph, session->dominators,
-					       &session->root_sizes);
-	if (!error)
-		*result = session->root_sizes;
-	return error;
+HEAP_MUST_CHECK
+static struct heap_error *find_holders(struct session *session, struct session_holders *holders)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint32_t roots = snapshot->root_count;
+
+	HEAP_TRY(session_root_sizes(session, &holders->all));
+	holders->groups = roots + 1;
+	holders->words = roots;
+	holders->group = calloc((size_t)roots + 1, sizeof(*holders->group));
+	holders->sizes = calloc((size_t)roots + 1, sizeof(*holders->sizes));
+	if (!holders->group || !holders->sizes)
+		return heap_error_out_of_memory();
+	for (heap_root_id i = 0; i < roots; i++) {
+		bool is_word =
+			heap_root_level(session->graph, &snapshot->roots[i]) == HEAP_LEVEL_WORD;
+
+		holders->group[i] = is_word ? holders->words : i;
+	}
+	return heap_root_sizes_measure(holders->all, holders->group, holders->groups,
+				       holders->sizes, &holders->joint);
+}
+
+struct heap_error *session_holders(struct session *session, const struct session_holders **result)
+{
+	HEAP_TRY(session_dominators(session));
+	if (!session->holders) {
+		struct session_holders *holders = calloc(1, sizeof(*holders));
+		struct heap_error *error =
+			holders ? find_holders(session, holders) : heap_error_out_of_memory();
+
+		if (error) {
+			destroy_holders(holders);
+			return error;
+		}
+		session->holders = holders;
+	}
+	*result = session->holders;
+	return NULL;
 }

@@ -20,6 +20,16 @@
 
 #include <signal.h>
 
+/** Who holds what: each root is a group, but words of stacks and registers are one together. */
+struct session_holders {
+	uint32_t *group; /**< [roots] */
+	uint32_t groups; /**< roots, and one more */
+	uint32_t words;  /**< the group of the words: the last one; empty if nothing is one */
+	const struct heap_root_sizes *all;
+	struct heap_root_size *sizes; /**< [groups] */
+	struct heap_joint_sizes joint;
+};
+
 struct session {
 	struct heap_snapshot *snapshot;
 	struct output *output;
@@ -27,11 +37,15 @@ struct session {
 	bool quit;  /**< set by `quit` */
 	bool paged; /**< long answers go to a pager: at a prompt */
 	struct aliases aliases;
-	unsigned nesting;                   /**< files that are being sourced */
-	bool colours;                       /**< where the output is now */
+	unsigned nesting; /**< files that are being sourced */
+	bool colours;     /**< where the output is now */
+	/** this command: words of stacks count like variables (enum heap_root_level) */
+	bool is_conservative;
+	bool had_conservative;              /**< so do dominators and what follows */
 	struct heap_graph *graph;           /**< NULL until session_graph() */
 	struct heap_dominators *dominators; /**< NULL until session_dominators() */
 	struct heap_root_sizes *root_sizes; /**< NULL until session_root_sizes() */
+	struct session_holders *holders;    /**< NULL until session_holders() */
 	struct heap_dominator_tree tree;    /**< all 0 until session_dominator_tree() */
 	/** [answer_count] objects of the last answer: $1, $2..., or parts of pools */
 	struct session_answer {
@@ -125,6 +139,10 @@ struct heap_error *session_dominator_tree(struct session *session);
 HEAP_MUST_CHECK
 struct heap_error *session_root_sizes(struct session *session,
 				      const struct heap_root_sizes **result);
+
+/** Who holds what, alone and together. @param result  the session's */
+HEAP_MUST_CHECK
+struct heap_error *session_holders(struct session *session, const struct session_holders **result);
 
 /** Notes an object as one of this answer, once. @return N of its $N; 0: there is no memory */
 size_t session_remember(struct session *session, heap_object_id object);

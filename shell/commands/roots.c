@@ -2,11 +2,12 @@
 /*
  * roots, shared: what holds the heap from outside, and how much.
  */
-#include "lib/graph/root_sizes.h"
+#include "lib/base/cleanup.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
+#include "shell/tables/root_sizes.h"
 #include "shell/words/operand.h"
 
 #include <inttypes.h>
@@ -127,12 +128,6 @@ static const char *label(struct session *session, enum grouping grouping,
 	}
 }
 
-struct group {
-	const char *label;
-	heap_root_id root; // the first of it
-	struct heap_root_size holding;
-};
-
 struct labelled {
 	const char *label;
 	heap_root_id root;
@@ -171,13 +166,15 @@ static unsigned which_of(const struct heap_root *root)
 struct asked {
 	struct session *session;
 	enum grouping grouping;
-	unsigned which;  // enum which, or'ed
-	uint32_t *group; // [roots]
-	struct group *groups;
+	unsigned which;     // enum which, or'ed
+	uint32_t *group;    // [roots]
+	heap_root_id *root; // [count] the first of each group
+	const char **label; // [count] NULL: the root's
 	uint32_t count;
 };
 
-// Those that hold something and were asked for, by label. @return how many, or -1
+// Labels the roots that hold something and are to be shown, and sorts them by label. @return how
+// many, or -1
 static int64_t label_roots(const struct asked *asked, struct labelled *labelled)
 {
 	struct session *session = asked->session;
@@ -209,8 +206,9 @@ static struct heap_error *make_groups(struct asked *asked)
 	int64_t count;
 
 	asked->group = session_allocate(session, roots * sizeof(*asked->group));
-	asked->groups = session_allocate(session, roots * sizeof(*asked->groups));
-	if (!labelled || !asked->group || !asked->groups)
+	asked->root = session_allocate(session, roots * sizeof(*asked->root));
+	asked->label = session_allocate(session, roots * sizeof(*asked->label));
+	if (!labelled || !asked->group || !asked->root || !asked->label)
 		return heap_error_out_of_memory();
 	memset(asked->group, 0xff, roots * sizeof(*asked->group));
 	count = label_roots(asked, labelled);
@@ -219,43 +217,43 @@ static struct heap_error *make_groups(struct asked *asked)
 	for (int64_t i = 0; i < count; i++) {
 		const char *name = labelled[i].label;
 
-		if (i == 0 || !name || strcmp(name, labelled[i - 1].label) != 0)
-			asked->groups[asked->count++] =
-				(struct group){ .label = name, .root = labelled[i].root };
+		if (i == 0 || !name || strcmp(name, labelled[i - 1].label) != 0) {
+			asked->label[asked->count] = name;
+			asked->root[asked->count++] = labelled[i].root;
+		}
 		asked->group[labelled[i].root] = asked->count - 1;
 	}
 	return NULL;
 }
 
+// @param joint  gets what groups->joint points to; all 0 before
 HEAP_MUST_CHECK
-static struct heap_error *measure_groups(struct asked *asked)
+static struct heap_error *measure_groups(struct asked *asked, struct root_groups *groups,
+					 struct heap_joint_sizes *joint)
 {
+	struct session *session = asked->session;
 	const struct heap_root_sizes *sizes;
-	struct heap_root_size *results =
-		session_allocate(asked->session, (asked->count + 1u) * sizeof(*results));
-	struct heap_error *error = session_root_sizes(asked->session, &sizes);
+	struct heap_root_size *results;
 
-	if (!error && !results)
-		error = heap_error_out_of_memory();
-	if (!error)
-		error = heap_root_sizes_measure(sizes, asked->group, asked->count, results, NULL);
-	for (uint32_t i = 0; !error && i < asked->count; i++)
-		asked->groups[i].holding = results[i];
-	return error;
+	HEAP_TRY(make_groups(asked));
+	results = session_allocate(session, (asked->count + 1u) * sizeof(*results));
+	if (!results)
+		return heap_error_out_of_memory();
+	HEAP_TRY(session_root_sizes(session, &sizes));
+	HEAP_TRY(heap_root_sizes_measure(sizes, asked->group, asked->count, results, joint));
+	*groups = (struct root_groups){
+		.count = asked->count,
+		.words = HEAP_NO_GROUP,
+		.all = sizes,
+		.sizes = results,
+		.joint = joint,
+		.roots = asked->root,
+		.labels = asked->label,
+	};
+	return NULL;
 }
 
 // --- roots -------------------------------------------------------------------
-
-static int compare_groups(const void *left, const void *right)
-{
-	const struct group *a = left, *b = right;
-
-	if (a->holding.retained != b->holding.retained)
-		return a->holding.retained > b->holding.retained ? -1 : 1;
-	if (a->holding.reachable != b->holding.reachable)
-		return a->holding.reachable > b->holding.reachable ? -1 : 1;
-	return a->root < b->root ? -1 : a->root > b->root;
-}
 
 static uint64_t total_bytes(const struct heap_snapshot *snapshot)
 {
@@ -266,52 +264,78 @@ static uint64_t total_bytes(const struct heap_snapshot *snapshot)
 	return total;
 }
 
-static void print_group(const struct asked *asked, const struct group *group, uint64_t total)
+static void print_sizes(struct session *session, const struct root_row *row, double share,
+			const char *name)
+{
+	const struct heap_root_size *size = &row->size;
+
+	if (row->kind != ROOT_ROW_GROUP && row->kind != ROOT_ROW_WORDS)
+		table_row(session->output, "%10s\t%10s\t%10s\t%10s\t%6.1f\t%s",
+			  describe_bytes(session, size->retained), "", "", "", share, name);
+	else
+		table_row(session->output, "%10s\t%10s\t%10s\t%10s\t%6.1f\t%s",
+			  describe_bytes(session, size->retained),
+			  describe_bytes(session, size->reachable),
+			  describe_bytes(session, size->reachable - size->retained),
+			  describe_bytes(session, size->exclusive), share, name);
+}
+
+static void print_sizes_json(struct output *output, const struct root_row *row, double share)
+{
+	const struct heap_root_size *size = &row->size;
+
+	output_number(output, "retained", size->retained);
+	output_number(output, "retained_objects", size->retained_objects);
+	if (row->kind == ROOT_ROW_GROUP || row->kind == ROOT_ROW_WORDS) {
+		output_number(output, "reachable", size->reachable);
+		output_number(output, "reachable_objects", size->reachable_objects);
+		output_number(output, "shared", size->reachable - size->retained);
+		output_number(output, "exclusive", size->exclusive);
+	}
+	output_real(output, "per_cent", share);
+}
+
+static void print_row(const struct asked *asked, const struct root_groups *groups,
+		      const struct root_row *row, uint64_t total)
 {
 	struct session *session = asked->session;
 	struct output *output = session->output;
-	const struct heap_root_size *holding = &group->holding;
-	double share = total ? 100.0 * (double)holding->retained / (double)total : 0;
+	const char *name = root_row_name(session, groups, row);
+	double share = total ? 100.0 * (double)row->size.retained / (double)total : 0;
 
-	table_row(output, "%10s\t%10s\t%10s\t%10s\t%6.1f\t%s",
-		  describe_bytes(session, holding->retained),
-		  describe_bytes(session, holding->reachable),
-		  describe_bytes(session, holding->reachable - holding->retained),
-		  describe_bytes(session, holding->exclusive), share,
-		  group->label ? group->label : describe_root(session, group->root));
+	print_sizes(session, row, share, name);
 	output_open_object(output, NULL);
-	output_number(output, "retained", holding->retained);
-	output_number(output, "retained_objects", holding->retained_objects);
-	output_number(output, "reachable", holding->reachable);
-	output_number(output, "reachable_objects", holding->reachable_objects);
-	output_number(output, "shared", holding->reachable - holding->retained);
-	output_number(output, "exclusive", holding->exclusive);
-	output_real(output, "per_cent", share);
-	if (group->label)
-		output_string(output, groupings[asked->grouping], group->label);
-	else
-		describe_root_json(session, "root", group->root);
+	output_string(output, "name", name);
+	print_sizes_json(output, row, share);
+	if (row->kind == ROOT_ROW_JOINT) {
+		output_open_array(output, "together");
+		root_row_json_names(session, groups, row->joint);
+		output_close(output);
+		output_string(output, "types", row->types);
+	} else if (row->kind != ROOT_ROW_GROUP) {
+		output_string(output, "rest", root_row_word(row->kind));
+	} else if (groups->labels && groups->labels[row->group]) {
+		output_string(output, groupings[asked->grouping], name);
+	} else {
+		describe_root_json(session, "root",
+				   groups->roots ? groups->roots[row->group] : row->group);
+	}
 	output_close(output);
 }
 
-static enum command_status print_groups(struct asked *asked, uint64_t minimum, uint64_t limit)
+static enum command_status print_rows(const struct asked *asked, const struct root_groups *groups,
+				      const struct root_row *rows, size_t count)
 {
 	struct session *session = asked->session;
-	uint64_t total = total_bytes(session->snapshot), shown = 0;
+	uint64_t total = total_bytes(session->snapshot);
 
-	qsort(asked->groups, asked->count, sizeof(*asked->groups), compare_groups);
 	table_header(session->output, "02341", "%10s\t%10s\t%10s\t%10s\t%6s\t%s", "retained",
 		     "reachable", "shared", "exclusive", "%", groupings[asked->grouping]);
 	output_open_array(session->output, NULL);
-	for (uint32_t i = 0; i < asked->count && shown < limit && !session_must_stop(session);
-	     i++) {
-		if (asked->groups[i].holding.reachable < minimum)
-			continue;
-		print_group(asked, &asked->groups[i], total);
-		shown++;
-	}
+	for (size_t i = 0; i < count && !session_must_stop(session); i++)
+		print_row(asked, groups, &rows[i], total);
 	output_close(session->output);
-	return shown ? COMMAND_OK : COMMAND_NOTHING;
+	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 
 HEAP_MUST_CHECK
@@ -333,48 +357,63 @@ static enum command_status roots_run(struct session *session, int argc, char **a
 	const char *minimum_text = NULL, *by = "root";
 	uint64_t minimum = 0, limit = DEFAULT_SHOWN;
 	struct asked asked = { .session = session };
-	bool all = command_option(&argc, argv, "--all", NULL);
+	struct heap_joint_sizes joint = { 0 };
+	struct root_groups groups;
+	struct root_row *rows;
+	size_t count;
 
+	session->is_conservative = command_option(&argc, argv, "--conservative", NULL);
 	if (command_option(&argc, argv, "--globals", NULL))
 		asked.which |= GLOBALS;
 	if (command_option(&argc, argv, "--stack", NULL))
 		asked.which |= STACKS;
-	if (!asked.which)
-		asked.which = GLOBALS | STACKS | OTHERS;
 	if (command_option(&argc, argv, "--min", &minimum_text) < 0 ||
 	    command_option(&argc, argv, "--by", &by) < 0 ||
 	    (minimum_text && !heap_parse_size(minimum_text, &minimum)) ||
-	    !command_number(&argc, argv, "--limit", &limit) || argc != 1)
+	    !command_limit(&argc, argv, &limit) || argc != 1)
 		return COMMAND_USAGE;
 
 	struct heap_error *error = parse_grouping(by, &asked.grouping);
+	bool by_root = asked.grouping == BY_ROOT && !asked.which;
 
+	if (!asked.which)
+		asked.which = GLOBALS | STACKS | OTHERS;
 	if (!error)
 		error = describe_load(session);
+	if (!error && by_root)
+		error = root_groups_by_root(session, &groups);
+	else if (!error)
+		error = measure_groups(&asked, &groups, &joint);
 	if (!error)
-		error = make_groups(&asked);
-	if (!error)
-		error = measure_groups(&asked);
-	if (error)
-		return command_fail(session, error);
-	return print_groups(&asked, minimum, all ? UINT64_MAX : limit);
+		error = root_rows_make(session, &groups, minimum, limit, &rows, &count);
+
+	enum command_status status =
+		error ? command_fail(session, error) : print_rows(&asked, &groups, rows, count);
+
+	heap_joint_sizes_deinit(&joint);
+	return status;
 }
 
 const struct command roots_command = {
 	.name = "roots",
-	.synopsis = "[--all] [--by root|variable|file|module|thread|frame|kind] [--globals] "
-		    "[--limit N] [--min SIZE] [--stack]",
+	.synopsis = "[--all | --limit N] [--by root|variable|file|module|thread|frame|kind] "
+		    "[--conservative] [--globals] [--min SIZE] [--stack]",
 	.summary = "the roots by what they hold: retained, reachable, shared, exclusive",
 	.details =
 		"retained: bytes that would be free without this root; reachable: bytes that it "
 		"leads\n"
 		"to; shared: those that others lead to as well; exclusive: bytes of the objects "
 		"that\n"
-		"it alone points to. %: retained, of the heap. The 25 largest are shown that lead "
-		"to\n"
-		"--min SIZE or more. --by takes all of a file, a thread... together; --globals "
-		"shows\n"
-		"variables of modules alone, --stack those of threads' frames.\n\n"
+		"it alone points to. %: retained, of the heap. \"a and b, together\" is what would "
+		"be\n"
+		"free without both, with its largest types. The 25 largest are shown that lead to\n"
+		"--min SIZE or more; then the rest, so that % adds up to 100. --by takes all of a\n"
+		"file, a thread... together; --globals shows variables of modules alone, --stack\n"
+		"those of threads' frames, and words of stacks one by one.\n\n"
+		"Words of stacks and registers that no variable explains are often stale. They "
+		"hold\n"
+		"what nothing else does, and take nothing from a variable; with --conservative\n"
+		"they count like variables.\n\n"
 		"  roots\n"
 		"  roots --min 1M --all\n"
 		"  roots --by thread --stack",

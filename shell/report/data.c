@@ -248,33 +248,40 @@ static struct heap_error *write_unreachable(struct data *data)
 	return error;
 }
 
-static void write_root(const struct data *data, const struct root_sizes *sizes)
+static void write_root(const struct data *data, const struct root_groups *groups,
+		       const struct root_row *row)
 {
 	struct session *session = data->session;
 	struct output *output = session->output;
 
 	output_open_object(output, NULL);
-	output_string(output, "name", report_name(session, describe_root(session, sizes->root)));
-	output_number(output, "retained", sizes->retained);
-	output_number(output, "reachable", sizes->reachable.bytes);
-	output_number(output, "reachable_objects", sizes->reachable.objects);
-	output_number(output, "exclusive", sizes->exclusive);
-	output_real(output, "per_cent", per_cent(data, sizes->retained));
+	output_string(output, "name", report_name(session, root_row_name(session, groups, row)));
+	output_number(output, "retained", row->size.retained);
+	if (row->kind == ROOT_ROW_GROUP || row->kind == ROOT_ROW_WORDS) {
+		output_number(output, "reachable", row->size.reachable);
+		output_number(output, "reachable_objects", row->size.reachable_objects);
+		output_number(output, "exclusive", row->size.exclusive);
+	}
+	output_real(output, "per_cent", per_cent(data, row->size.retained));
+	if (root_row_word(row->kind))
+		output_string(output, "rest", root_row_word(row->kind));
 	output_close(output);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *write_roots(const struct data *data)
 {
-	struct root_sizes *roots;
+	struct root_groups groups;
+	struct root_row *rows;
 	size_t count = 0;
-	struct heap_error *error = root_sizes_measure(data->session, 0, MAX_ROOTS, &roots, &count);
 
+	HEAP_TRY(root_groups_by_root(data->session, &groups));
+	HEAP_TRY(root_rows_make(data->session, &groups, 0, MAX_ROOTS, &rows, &count));
 	output_open_array(data->session->output, "roots");
-	for (size_t i = 0; !error && i < count; i++)
-		write_root(data, &roots[i]);
+	for (size_t i = 0; i < count; i++)
+		write_root(data, &groups, &rows[i]);
 	output_close(data->session->output);
-	return error;
+	return NULL;
 }
 
 // --- the largest objects -------------------------------------------------------------

@@ -3,31 +3,79 @@
 #define ROOT_SIZES_H
 
 /**
- * What each root holds, in three measures: the bytes that would be free without it, those that
- * it leads to, and those of the objects that it alone points to.
+ * Rows that say who holds the heap: roots or groups of them, those that hold something together, and
+ * the rest. The rows' retained bytes add up to all bytes of the heap.
  *
  *	g_table ──▶ table ──▶ slots ──▶ names        retained, if nothing else holds them
- *	g_names ─────────────────────────┘           reachable from both, retained by neither
+ *	g_names ─────────────────────────┘           retained by g_table and g_names together
  */
 
 #include "shell/base/session.h"
 
-struct root_sizes {
-	heap_root_id root;
-	uint64_t retained;  /**< bytes, as all of these */
-	uint64_t exclusive; /**< of objects that only this root points to itself */
-	struct heap_reachable reachable;
+enum root_row_kind {
+	ROOT_ROW_GROUP,
+	ROOT_ROW_JOINT,   /**< several groups together */
+	ROOT_ROW_MORE,    /**< rows that are not shown */
+	ROOT_ROW_MANY,    /**< more groups together than HEAP_JOINT_MOST */
+	ROOT_ROW_OUTSIDE, /**< roots that were not asked for, alone or with others */
+	ROOT_ROW_WORDS,   /**< words of stacks and registers alone */
+	ROOT_ROW_LEAKED,
 };
 
+struct root_row {
+	enum root_row_kind kind;
+	uint32_t group;                      /**< of GROUP */
+	const struct heap_joint_size *joint; /**< of JOINT */
+	struct heap_root_size size;          /**< of JOINT and the rest only what is retained */
+	uint64_t count;                      /**< MORE: rows; WORDS: roots */
+	const char *types;                   /**< of JOINT: "2000 struct order, 10 char[]" */
+};
+
+/** Groups of roots, measured. */
+struct root_groups {
+	uint32_t count;
+	uint32_t words; /**< the group that is the row WORDS, or HEAP_NO_GROUP */
+	const struct heap_root_sizes *all;
+	const struct heap_root_size *sizes;   /**< [count] */
+	const struct heap_joint_sizes *joint; /**< what several of them retain together */
+	const heap_root_id *roots; /**< [count] the first root of each; NULL: groups are roots */
+	const char *const *labels; /**< [count] names, some NULL: that of the root; or NULL */
+};
+
+/** The groups of session_holders(). */
+HEAP_MUST_CHECK
+struct heap_error *root_groups_by_root(struct session *session, struct root_groups *result);
+
 /**
- * Measures the roots that hold something.
+ * Makes the rows.
  *
- * @param minimum  bytes that a root must retain
- * @param limit    how many of them there may be in the answer
- * @param result   [*count] by what they retain, then by what they reach, the most first; the session's
+ * @param minimum  bytes that a group reaches, or several hold together, for a row of their own
+ * @param limit    rows for groups and several groups together
+ * @param result   [*count] the session's: by bytes retained, the most first; then the rest
  */
 HEAP_MUST_CHECK
-struct heap_error *root_sizes_measure(struct session *session, uint64_t minimum, size_t limit,
-				      struct root_sizes **result, size_t *count);
+struct heap_error *root_rows_make(struct session *session, const struct root_groups *groups,
+				  uint64_t minimum, uint64_t limit, struct root_row **result,
+				  size_t *count);
+
+/** A row's name: a root or group, "a and b, together: 10 struct c", or what the rest is. */
+const char *root_row_name(struct session *session, const struct root_groups *groups,
+			  const struct root_row *row);
+
+/** Names of the groups that hold something together, in an array of the output. */
+void root_row_json_names(struct session *session, const struct root_groups *groups,
+			 const struct heap_joint_size *joint);
+
+/** A word for a row that is neither a group nor joint: "more", "many", "others"...; else NULL. */
+const char *root_row_word(enum root_row_kind kind);
+
+/** Who holds the objects of a class: "a and b, together". @param groups  root_groups_by_root() */
+const char *root_class_name(struct session *session, const struct root_groups *groups,
+			    uint32_t class);
+
+/** Who holds an object that session->dominators has at the top of the tree. */
+HEAP_MUST_CHECK
+struct heap_error *root_holders_of(struct session *session, heap_object_id object,
+				   const char **result);
 
 #endif

@@ -19,7 +19,7 @@ function changeNote(measure, format) {
 
 function tiles() {
 	const { totals, program } = data;
-	const root = data.roots[0];
+	const root = data.roots.find((row) => !row.rest);
 
 	return element('div', { class: 'tiles' },
 		tile('heap', element('span', { id: 'total-bytes', 'data-bytes': totals.bytes }, formatBytes(totals.bytes)),

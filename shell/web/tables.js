@@ -94,12 +94,15 @@ function shareBar(part, whole) {
 		formatShare(part, whole));
 }
 
+// Rows without the figure have an empty cell.
 function bytesColumn(name, key, title) {
-	return { name, title, number: true, value: (row) => row[key], show: (row) => formatBytes(row[key]) };
+	return { name, title, number: true, value: (row) => row[key] || 0,
+		show: (row) => row[key] === undefined ? '' : formatBytes(row[key]) };
 }
 
 function numberColumn(name, key, title) {
-	return { name, title, number: true, value: (row) => row[key] };
+	return { name, title, number: true, value: (row) => row[key] || 0,
+		show: (row) => row[key] === undefined ? '' : formatNumber(row[key]) };
 }
 
 // --- roots ----------------------------------------------------------------------------
@@ -109,9 +112,8 @@ function rootsTable() {
 		id: 'roots-table',
 		caption: 'Roots by what they hold',
 		rows: data.roots,
-		by: 0,
 		columns: [
-			bytesColumn('retained', 'retained', 'bytes that would be free without this root'),
+			bytesColumn('retained', 'retained', 'bytes that would be free without this root, or without these'),
 			{ name: '%', number: true, value: (row) => row.retained,
 				show: (row) => shareBar(row.retained, data.totals.bytes) },
 			bytesColumn('reachable', 'reachable', 'bytes that it leads to'),

@@ -225,23 +225,33 @@ is_text $file, 'roots', <<'END';
    4.0 KiB    4.0 KiB       48 B    4.0 KiB   85.2  the global variable vector (app.c:7, app)
      284 B      301 B       17 B       24 B    5.9  the global variable popular (cache.c:50, libutility.so)
      152 B      217 B       65 B      152 B    3.2  the global variable sample (app.c:6, app)
-      48 B       48 B        0 B       48 B    1.0  the register rbx in serve, thread 4242
       32 B       32 B        0 B        0 B    0.7  the local variable ring of serve (app.c:29), thread 4242
       32 B       32 B        0 B       32 B    0.7  unnamed data of app
-      24 B       24 B        0 B       24 B    0.5  the stack of main, thread 4242
+      17 B                                     0.4  popular and sample, together: 1 char
+      16 B                                     0.3  list, sample and vector, together: 1 struct node
+      16 B                                     0.3  list, sample, vector and first, together: 1 struct node
+      16 B                                     0.3  list, sample, vector, first and mine, together: 1 struct node
       13 B       13 B        0 B       13 B    0.3  the global variable greeting (app)
        0 B       48 B       48 B        0 B    0.0  the global variable list (app.c:5, app)
        0 B       32 B       32 B        0 B    0.0  the global variable first (app.c:9, app)
        0 B       16 B       16 B        0 B    0.0  the thread-local variable mine (app.c:10, app), thread 4243
+      72 B       72 B        0 B       72 B    1.5  words of stacks, registers and mappings alone (2; see roots --stack)
+      64 B                                     1.3  leaked: no root leads to it
 END
 is_text $file, 'roots --limit 1', <<'END';
   retained  reachable     shared  exclusive      %  root
    4.0 KiB    4.0 KiB       48 B    4.0 KiB   85.2  the global variable vector (app.c:7, app)
+     578 B                                    12.0  12 more
+      72 B       72 B        0 B       72 B    1.5  words of stacks, registers and mappings alone (2; see roots --stack)
+      64 B                                     1.3  leaked: no root leads to it
 END
 is_text $file, 'roots --min 250', <<'END';
   retained  reachable     shared  exclusive      %  root
    4.0 KiB    4.0 KiB       48 B    4.0 KiB   85.2  the global variable vector (app.c:7, app)
      284 B      301 B       17 B       24 B    5.9  the global variable popular (cache.c:50, libutility.so)
+     294 B                                     6.1  11 more
+      72 B       72 B        0 B       72 B    1.5  words of stacks, registers and mappings alone (2; see roots --stack)
+      64 B                                     1.3  leaked: no root leads to it
 END
 is_text $file, 'roots --by kind', <<'END';
   retained  reachable     shared  exclusive      %  kind
@@ -250,34 +260,48 @@ is_text $file, 'roots --by kind', <<'END';
       32 B       32 B        0 B        0 B    0.7  local variables
       32 B       32 B        0 B       32 B    0.7  unnamed data of modules
       24 B       24 B        0 B       24 B    0.5  words of stacks
+      16 B                                     0.3  global variables and thread-local variables, together: 1 struct node
        0 B       16 B       16 B        0 B    0.0  thread-local variables
+      64 B                                     1.3  leaked: no root leads to it
 END
 is_text $file, 'roots --by thread', <<'END';
   retained  reachable     shared  exclusive      %  thread
    4.5 KiB    4.5 KiB       16 B    4.2 KiB   96.2  (no thread)
      104 B      104 B        0 B       72 B    2.2  thread 4242 (app)
+      16 B                                     0.3  (no thread) and thread 4243 (worker), together: 1 struct node
        0 B       16 B       16 B        0 B    0.0  thread 4243 (worker)
+      64 B                                     1.3  leaked: no root leads to it
 END
 is_text $file, 'roots --by frame --stack', <<'END';
   retained  reachable     shared  exclusive      %  frame
       80 B       80 B        0 B       48 B    1.7  serve (app.c:30), thread 4242 (app)
       24 B       24 B        0 B       24 B    0.5  main (app.c:44), thread 4242 (app)
+   4.5 KiB                                    96.5  other roots, alone or with these
+      64 B                                     1.3  leaked: no root leads to it
 END
 is_text $file, 'roots --by variable --limit 2', <<'END';
   retained  reachable     shared  exclusive      %  variable
    4.0 KiB    4.0 KiB       48 B    4.0 KiB   85.2  vector (app.c:7)
      284 B      301 B       17 B       24 B    5.9  popular (cache.c:50)
+     366 B                                     7.6  13 more
+      64 B                                     1.3  leaked: no root leads to it
 END
 is_text $file, 'roots --by module --globals', <<'END';
   retained  reachable     shared  exclusive      %  module
    4.2 KiB    4.3 KiB       17 B    4.2 KiB   90.2  app
      284 B      301 B       17 B       24 B    5.9  libutility.so
+      17 B                                     0.4  app and libutility.so, together: 1 char
+     104 B                                     2.2  other roots, alone or with these
+      64 B                                     1.3  leaked: no root leads to it
 END
 is_text $file, 'roots --globals --by file', <<'END';
   retained  reachable     shared  exclusive      %  file
    4.2 KiB    4.2 KiB       17 B    4.1 KiB   89.3  app.c
      284 B      301 B       17 B       24 B    5.9  cache.c
       45 B       45 B        0 B       45 B    0.9  (no file)
+      17 B                                     0.4  app.c and cache.c, together: 1 char
+     104 B                                     2.2  other roots, alone or with these
+      64 B                                     1.3  leaked: no root leads to it
 END
 is_text $file, 'shared &popular &sample', <<'END';
         17 B  1 object that both lead to

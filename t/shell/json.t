@@ -6,6 +6,7 @@ use warnings;
 use lib 't/lib';
 use Sample;
 use JSON::PP;
+use List::Util;
 use Test::More;
 
 my $file = Sample::make();
@@ -88,15 +89,21 @@ is_deeply [map { $_->{kind}, $_->{bytes}, $_->{members}, $_->{held_by_object}, $
     ['one', 4096, 1, $vector, $vector, 2], 'suspects';
 says { both => { objects => 1, bytes => 17 }, first => { objects => 4, bytes => 284 },
     second => { objects => 4, bytes => 200 } } => qw(shared &popular &sample);
-is_deeply [map { $_->{kind}, $_->{retained} } @{ Sample::json($file, qw(roots --by kind --limit 1)) }],
-    ['global variables', 4594], 'roots --by kind';
+is_deeply [map { [@$_{qw(kind rest retained)}] } @{ Sample::json($file, qw(roots --by kind --limit 1)) }],
+    [['global variables', undef, 4594], [undef, 'more', 152], [undef, 'leaked', 64]], 'roots --by kind';
+my ($joint) = grep { $_->{together} } @{ Sample::json($file, 'roots') };
+delete $joint->{per_cent};
+is_deeply $joint, { name => 'popular and sample, together: 1 char', together => [qw(popular sample)],
+    types => '1 char', retained => 17, retained_objects => 1 }, 'roots: several together';
+is List::Util::sum(map { $_->{retained} } @{ Sample::json($file, qw(roots --limit 2)) }),
+    Sample::json($file, 'info')->{bytes}, 'roots: rows add up to the heap';
 my $tree = Sample::json($file, qw(dominators --depth 2 popular));
 is_deeply [@$tree{qw(retained own)}], [284, 24], 'dominators';
 is_deeply [@{ $tree->{dominates}[0] }{qw(retained own)}], [260, 224], 'dominators: below';
 is_deeply $tree->{dominates}[0]{dominates}[0]{retained}, 36, 'dominators: further below';
 my ($root) = grep { $_->{root}{name} eq 'popular' } @{ Sample::json($file, 'roots') };
 is sprintf('%.3f', delete $root->{per_cent}), '5.904', 'roots: per cent';
-is_deeply $root, { retained => 284, retained_objects => 4, reachable => 301,
+is_deeply $root, { name => 'the global variable popular (cache.c:50, libutility.so)', retained => 284, retained_objects => 4, reachable => 301,
     reachable_objects => 5, shared => 17, exclusive => 24,
     root => $popular }, 'roots';
 

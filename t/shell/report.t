@@ -80,7 +80,7 @@ my $leaked = Sample::json($file, 'find', '--count', 'leaked');
 is $data->{totals}{unreachable_objects}, $leaked->{count}, 'one: unreachable objects';
 is $data->{totals}{unreachable_bytes}, $leaked->{bytes}, 'one: unreachable bytes';
 is_deeply [map { [@$_{qw(retained reachable exclusive)}, $_->{name}] } @{ $data->{roots} }],
-    [map { [@$_{qw(retained reachable exclusive)}, $_->{root}{description}] } @{ Sample::json($file, 'roots', '--all') }],
+    [map { [@$_{qw(retained reachable exclusive)}, $_->{name}] } @{ Sample::json($file, 'roots', '--all') }],
     'one: roots';
 is_deeply [map { [@$_{qw(direct_objects direct_bytes indirect_objects indirect_bytes circles name)}] } @{ $data->{unreachable} }],
     [map { [@$_{qw(direct_objects direct_bytes indirect_objects indirect_bytes circles)}, "$_->{type}, $_->{site}"] }

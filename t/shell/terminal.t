@@ -131,6 +131,10 @@ heapsh> roots --limit 2
    4.0 KiB    4.0 KiB   85.2  the global variable vector (app.c:7, app)
      284 B      301 B    5.9  the global variable popular (cache.c:50,
                               libutility.so)
+     294 B               6.1  11 more
+      72 B       72 B    1.5  words of stacks, registers and mappings
+                              alone (2; see roots --stack)
+      64 B               1.3  leaked: no root leads to it
 heapsh>
 END
 tmux('resize-window', '-t', 'heapsh', '-x', '80', '-y', '24');

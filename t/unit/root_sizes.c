@@ -109,10 +109,10 @@ static void take_away(struct heap_joint_size *joint, uint64_t bytes)
 	joint->retained_objects--;
 }
 
-static struct heap_joint_size *find_joint(const struct heap_joint_sizes *joint,
-					  const uint32_t *class, uint32_t count)
+static const struct heap_joint_size *find_joint(const struct heap_joint_sizes *joint,
+						const uint32_t *class, uint32_t count)
 {
-	struct heap_joint_size *found = NULL;
+	const struct heap_joint_size *found = NULL;
 
 	for (size_t i = 0; i < joint->count; i++) {
 		if (joint->joints[i].count != count ||
@@ -138,12 +138,37 @@ static void check_joints(const struct heap_snapshot *model, struct heap_joint_si
 		else if (count > HEAP_JOINT_MOST)
 			take_away(&joint->many, model->size[i]);
 		else if (count > 1)
-			take_away(find_joint(joint, class, count), model->size[i]);
+			take_away(&joint->joints[find_joint(joint, class, count) - joint->joints],
+				  model->size[i]);
 	}
 	for (size_t i = 0; i < joint->count; i++)
 		assert_int_equal(joint->joints[i].retained_objects, 0);
 	assert_int_equal(joint->many.retained_objects, 0);
 	assert_int_equal(joint->outside.retained_objects, 0);
+}
+
+// Each object's class is that of the groups that reach it.
+static void check_classes(const struct heap_root_sizes *sizes, const struct heap_graph *graph,
+			  const struct heap_joint_sizes *joint, uint32_t groups)
+{
+	const struct heap_snapshot *model = graph->snapshot;
+
+	for (uint32_t i = 0; i < model->object_count; i++) {
+		uint32_t class[MAX_GROUPS], count = find_class(i, groups, class);
+		uint32_t found = heap_joint_class(sizes, joint, i);
+
+		if (count == UINT32_MAX)
+			assert_int_equal(found, HEAP_CLASS_OUTSIDE(groups));
+		else if (count == 0)
+			assert_int_equal(found, HEAP_CLASS_LEAKED);
+		else if (count == 1)
+			assert_int_equal(found, class[0]);
+		else if (count > HEAP_JOINT_MOST)
+			assert_int_equal(found, HEAP_CLASS_MANY(groups));
+		else
+			assert_ptr_equal(&joint->joints[found - HEAP_CLASS_JOINT(groups)],
+					 find_joint(joint, class, count));
+	}
 }
 
 static void check_groups(const struct heap_root_sizes *sizes, const struct heap_graph *graph,
@@ -156,6 +181,7 @@ static void check_groups(const struct heap_root_sizes *sizes, const struct heap_
 	assert_null(heap_root_sizes_measure(sizes, group, groups, alone, NULL));
 	assert_null(heap_root_sizes_measure(sizes, group, groups, found, &joint));
 	assert_memory_equal(found, alone, groups * sizeof(*found));
+	check_classes(sizes, graph, &joint, groups);
 	check_joints(graph->snapshot, &joint, groups);
 	heap_joint_sizes_deinit(&joint);
 	for (uint32_t i = 0; i < groups; i++) {
