@@ -46,6 +46,7 @@ struct command {
 	const char *name;
 	const char *synopsis; /**< as in the manual: "[--limit N] FILTER..."; see grammar.h */
 	const char *summary;  /**< for `help`: lower case, no full stop */
+	const char *nothing;  /**< said at COMMAND_NOTHING; NULL: the command says so itself */
 	const char *details;  /**< for `help NAME`: sentences, and examples indented by two */
 	/** argv[0] is the name; argv[argc] is NULL. */
 	enum command_status (*run)(struct session *session, int argc, char **argv);
@@ -175,6 +176,10 @@ extern const char *const help_topics[];
  * @return COMMAND_FAILED, or COMMAND_MISUSED if it is HEAP_ERROR_ARGUMENT
  */
 enum command_status command_fail(struct session *session, struct heap_error *error);
+
+/** Checks the argument of --thread: HEAP_ERROR_ABSENT if no thread has that id. */
+HEAP_MUST_CHECK
+struct heap_error *command_check_thread(const struct session *session, uint64_t tid);
 
 /** `count --delta`, which is of the family of compare. */
 enum command_status command_count_delta(struct session *session, const char *by, uint64_t limit);

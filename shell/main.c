@@ -4,6 +4,7 @@
  */
 #include "lib/base/column.h"
 #include "lib/base/escape.h"
+#include "lib/snapshot/declarations.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -158,6 +159,13 @@ static enum command_status print_banner(struct session *session)
 			session->output,
 			"The program's malloc is that of %s: its blocks are not in the snapshot\n",
 			describe_name(session, info->other_malloc));
+	if (snapshot->declarations)
+		output_text(session->output,
+			    "%zu type%s declared in %s.types hold%s; `istype` lists them\n",
+			    snapshot->declarations->count,
+			    snapshot->declarations->count == 1 ? "" : "s",
+			    describe_name(session, snapshot->path),
+			    snapshot->declarations->count == 1 ? "s" : "");
 	session_end_command(session);
 	return COMMAND_OK;
 }

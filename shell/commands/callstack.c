@@ -171,6 +171,18 @@ static void print_frame(struct session *session, const struct held *held, uint32
 	output_close(output);
 }
 
+struct heap_error *command_check_thread(const struct session *session, uint64_t tid)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+		if (snapshot->threads[i].tid == tid)
+			return NULL;
+	}
+	return heap_error_create(HEAP_ERROR_ABSENT,
+				 "--thread %" PRIu64 ": no such thread; `info` lists them", tid);
+}
+
 static enum command_status callstack_run(struct session *session, int argc, char **argv)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -184,6 +196,8 @@ static enum command_status callstack_run(struct session *session, int argc, char
 
 	struct heap_error *error = describe_load(session);
 
+	if (!error && only)
+		error = command_check_thread(session, only);
 	if (!error && reachable)
 		error = measure_all(session, &held);
 	if (error)
@@ -281,5 +295,6 @@ const struct command symbols_command = {
 		   "  symbols\n"
 		   "  symbols 'g_*'",
 	.run = symbols_run,
+	.nothing = "There are no such variables.",
 	.words = WORDS_OBJECT,
 };

@@ -320,6 +320,28 @@ static void print_groups(struct session *session, const struct group *groups, ui
 	output_close(output);
 }
 
+// Epochs may be too short to be told apart by their names: they become one row.
+static void merge_ages(struct session *session, struct group *groups, uint32_t count)
+{
+	const char *before = "";
+	struct group *first = NULL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const char *name = group_name(session, BY_AGE, i);
+
+		if (groups[i].objects == 0)
+			continue;
+		if (!first || strcmp(name, before) != 0) {
+			first = &groups[i];
+			before = name;
+			continue;
+		}
+		first->objects += groups[i].objects;
+		first->bytes += groups[i].bytes;
+		groups[i].objects = groups[i].bytes = 0;
+	}
+}
+
 static enum command_status count_by(struct session *session, enum grouping grouping, uint64_t limit)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -351,6 +373,8 @@ static enum command_status count_by(struct session *session, enum grouping group
 	}
 	if (grouping == BY_TYPE)
 		count_parts(snapshot, groups);
+	if (grouping == BY_AGE)
+		merge_ages(session, groups, count);
 	qsort(groups, count, sizeof(*groups), compare_groups);
 	print_groups(session, groups, count, grouping, limit);
 	return snapshot->object_count ? COMMAND_OK : COMMAND_NOTHING;
@@ -389,4 +413,5 @@ const struct command count_command = {
 		"  count | head\n"
 		"  count --by site --limit 20",
 	.run = count_run,
+	.nothing = "There are no objects.",
 };

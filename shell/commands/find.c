@@ -359,4 +359,5 @@ const struct command largest_command = {
 		   "  largest --limit 20\n"
 		   "  largest --retained",
 	.run = largest_run,
+	.nothing = "There are no objects.",
 };

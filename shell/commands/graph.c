@@ -125,6 +125,7 @@ const struct command outrefs_command = {
 	.details = "Field by field, marked as `inrefs` does.\n\n"
 		   "  outrefs 0x5ed26d8",
 	.run = outrefs_run,
+	.nothing = "It points to no object.",
 	.words = WORDS_OBJECT,
 	.keeps_answer = true,
 };
@@ -209,6 +210,7 @@ const struct command inrefs_command = {
 		   "  inrefs 0x5ed26d8\n"
 		   "  inrefs $1",
 	.run = inrefs_run,
+	.nothing = "Nothing points to it.",
 	.words = WORDS_OBJECT,
 	.keeps_answer = true,
 };

@@ -2,7 +2,10 @@
 /*
  * istype: what a person knows of an object's type.
  */
+#include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
 #include "lib/snapshot/declarations.h"
+#include "lib/types/repetitions.h"
 #include "lib/query/absent.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
@@ -120,6 +123,54 @@ static enum command_status forget(struct session *session, const char *word)
 	return COMMAND_OK;
 }
 
+// How well the object's pointers agree with the type.
+HEAP_MUST_CHECK
+static struct heap_error *weigh(struct session *session, const struct heap_declaration *declaration,
+				int64_t *score)
+{
+	struct heap_snapshot *snapshot = session->snapshot;
+	struct heap_slot_table slots;
+	struct heap_repetitions repetitions;
+	struct heap_error *error = heap_slot_table_init(&slots, &snapshot->types);
+
+	if (error)
+		return error;
+	error = heap_repetitions_init(&repetitions, &slots);
+	if (!error) {
+		error = heap_declarations_weigh(snapshot, declaration->object, declaration->type,
+						&repetitions, score);
+		heap_repetitions_deinit(&repetitions);
+	}
+	heap_slot_table_deinit(&slots);
+	return error;
+}
+
+// A person may know better than what is left over, or stands elsewhere, suggests.
+HEAP_MUST_CHECK
+static struct heap_error *warn_of_misfit(struct session *session,
+					 const struct heap_declaration *declaration)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	uint64_t size = session->snapshot->size[declaration->object];
+	uint64_t value = heap_types_size(types, declaration->type);
+	const char *name = describe_type(session, declaration->type);
+	int64_t score = 0;
+
+	if (value > 0 && size % value != 0 &&
+	    !heap_types_flexible(types, declaration->type, NULL, NULL))
+		heap_print(session->errors,
+			   "heapsh: %s has %" PRIu64 " bytes, the object %" PRIu64 ": %" PRIu64
+			   " are left over; istype --forget takes it back\n",
+			   name, value, size, size % value);
+	HEAP_TRY(weigh(session, declaration, &score));
+	if (score < 0)
+		heap_print(session->errors,
+			   "heapsh: most pointers of the object are not where %s has any; istype "
+			   "--forget takes it back\n",
+			   name);
+	return NULL;
+}
+
 static enum command_status declare(struct session *session, const char *word, const char *name,
 				   bool is_for_alike)
 {
@@ -138,6 +189,8 @@ static enum command_status declare(struct session *session, const char *word, co
 	if (!error)
 		error = heap_error_within(
 			heap_declarations_add(session->snapshot, declaration, &named), "%s", name);
+	if (!error)
+		error = warn_of_misfit(session, &declaration);
 	if (!error)
 		error = describe_load(session);
 	if (error)

@@ -418,6 +418,7 @@ const struct command roots_command = {
 		"  roots --min 1M --all\n"
 		"  roots --by thread --stack",
 	.run = roots_run,
+	.nothing = "No such root leads to an object.",
 };
 
 // --- shared ------------------------------------------------------------------

@@ -63,6 +63,7 @@ const struct command last_command = {
 	.details = "An answer's objects are $1, $2 and so on until the next that has some.\n\n"
 		   "  last",
 	.run = last_run,
+	.nothing = "No answer has had objects yet.",
 	.keeps_answer = true,
 };
 
@@ -114,6 +115,7 @@ const struct command alias_command = {
 		"  alias big 'find size >1M'\n"
 		"  alias top 'count | head -n 20'",
 	.run = alias_run,
+	.nothing = "There are no aliases.",
 	.words = WORDS_ALIAS,
 };
 

@@ -93,7 +93,10 @@ static enum command_status go_run(struct session *session, int argc, char **argv
 	if (argc != 2)
 		return COMMAND_USAGE;
 	if (!parse_number(session->series, argv[1], &number))
-		return no_such(session, "such");
+		return command_fail(
+			session, heap_error_create(HEAP_ERROR_ABSENT,
+						   "%s: no such snapshot; there are [0] to [%zu]",
+						   argv[1], session->series->count - 1));
 	return go_to(session, number);
 }
 
@@ -162,6 +165,21 @@ static enum command_status show_compared(struct session *session)
 	return COMMAND_OK;
 }
 
+// Objects are told apart by address and birth, which mean nothing in another process.
+static void warn_of_other_process(struct session *session)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	const struct heap_info *other = &session->series->other.snapshot->info;
+
+	if (info->pid == other->pid && info->start_time_ns == other->start_time_ns)
+		return;
+	heap_print(session->errors,
+		   "heapsh: %s is of another process (%s, pid %" PRIu64 ", not %s, pid %" PRIu64
+		   "): all objects count as new or gone; count --delta still compares numbers\n",
+		   session->series->other.snapshot->path, other->program, other->pid, info->program,
+		   info->pid);
+}
+
 static enum command_status compare_run(struct session *session, int argc, char **argv)
 {
 	size_t number;
@@ -175,6 +193,7 @@ static enum command_status compare_run(struct session *session, int argc, char *
 							: argv[1]);
 		if (error)
 			return command_fail(session, error);
+		warn_of_other_process(session);
 	}
 	return show_compared(session);
 }

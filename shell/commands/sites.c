@@ -315,4 +315,5 @@ const struct command sites_command = {
 		   "  sites --tree --min 1M\n"
 		   "  sites --callers --depth 3",
 	.run = sites_run,
+	.nothing = "There are no objects.",
 };

@@ -158,6 +158,8 @@ static enum command_status stack_run(struct session *session, int argc, char **a
 
 	struct heap_error *error = describe_load(session);
 
+	if (!error && only)
+		error = command_check_thread(session, only);
 	if (error)
 		return command_fail(session, error);
 	slots = find_slots(session, only, &count);
@@ -176,6 +178,7 @@ const struct command stack_command = {
 		   "  stack\n"
 		   "  stack --thread 4242",
 	.run = stack_run,
+	.nothing = "No value on these stacks points into the heap.",
 };
 
 // --- callers -----------------------------------------------------------------

@@ -366,5 +366,6 @@ const struct command strings_command = {
 		"  strings --by count --limit 10\n"
 		"  strings site read_header",
 	.run = strings_run,
+	.nothing = "There are no such texts.",
 	.words = WORDS_FILTER,
 };

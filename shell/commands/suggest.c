@@ -362,4 +362,5 @@ const struct command suggest_command = {
 		   "  suggest\n"
 		   "  suggest --limit 30",
 	.run = suggest_run,
+	.nothing = "No object lacks a type.",
 };

@@ -636,5 +636,6 @@ const struct command waste_command = {
 		"  waste\n"
 		"  waste --limit 5 type 'struct slot'",
 	.run = waste_run,
+	.nothing = "There are no such arrays, lists or hash tables.",
 	.words = WORDS_FILTER,
 };

@@ -453,6 +453,27 @@ static const char *format_bytes_rate(struct session *session, double rate)
 	return rate < 0 ? session_format(session, "-%s", bytes) : bytes;
 }
 
+// A rate that its margin exceeds says nothing: how much more there is than at first does.
+static const char *describe_difference(struct session *session, const struct heap_census *census,
+				       const struct candidate_group *group)
+{
+	struct heap_amount first = heap_census_amount(census, group->kind, 0);
+	struct heap_amount last =
+		heap_census_amount(census, group->kind, heap_census_length(census) - 1);
+	int64_t objects = (int64_t)(last.objects - first.objects);
+	int64_t bytes = (int64_t)(last.bytes - first.bytes);
+
+	return session_format(session, "%s: %+" PRIi64 " object%s, %s%s since [0]",
+			      candidates_judgement(group), objects,
+			      objects == 1 || objects == -1 ? "" : "s", bytes < 0 ? "-" : "+",
+			      describe_bytes(session, (uint64_t)(bytes < 0 ? -bytes : bytes)));
+}
+
+static bool is_certain(const struct heap_trend *trend)
+{
+	return trend->margin < fabs(trend->rate);
+}
+
 static const char *describe_growth(struct session *session, const struct heap_census *census,
 				   const struct candidate_group *group)
 {
@@ -466,6 +487,9 @@ static const char *describe_growth(struct session *session, const struct heap_ce
 				      format_plural(last.objects), count->since,
 				      group->fresh ? "; old ones go, new ones come"
 						   : "; none is new");
+	if (grows_in_size(group) ? !is_certain(&group->bytes_trend)
+				 : count->kind != HEAP_TREND_NONE && !is_certain(count))
+		return describe_difference(session, census, group);
 	if (grows_in_size(group))
 		return session_format(session, "%s: %" PRIu64 " object%s, %s an hour",
 				      candidates_judgement(group), last.objects,

@@ -26,7 +26,8 @@ sub alike {
     my ($text) = @_;
     $text =~ s/\b0x[0-9a-f]+/0x.../g;
     $text =~ s/at most [\d.]+ \w+ ago/at most ... ago/g;
-    $text =~ s/growth(.*): [\d.]+ (?:±[\d.]+ )?objects?, [\d.]+ \w+ an hour/growth$1: ... an hour/g;
+    # A rate is told where its margin is smaller.
+    $text =~ s/growth(.*): \+?[\d.]+ (?:±[\d.]+ )?objects?, \+?[\d.]+ \w+ (?:an hour|since \[0\])/growth$1: .../g;
     $text =~ s/born [\d.]+ \w+ after/born ... after/g;
     return $text;
 }

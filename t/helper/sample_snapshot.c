@@ -4,7 +4,8 @@
  * tests of the shell, which say what is in it.
  *
  *	sample_snapshot FILE             the heap that the functions below build
- *	sample_snapshot FILE series N    the Nth of a series, for heapsh-leakreport
+ *	sample_snapshot FILE series N    the Nth of a series, for heapsh-leakreport; taken as many
+ *	                                 seconds late as a number behind it says
  *	sample_snapshot FILE flat N      the Nth of one in which nothing grows
  *	sample_snapshot FILE other       a later one of another process
  *	sample_snapshot FILE fleet HOST BUILD N    the Nth of a server on one of many machines
@@ -1060,7 +1061,8 @@ int main(int argc, char **argv)
 	char *path = argv[1];
 
 	if (argc < 2) {
-		fputs("usage: sample_snapshot FILE [empty | typed | series N | flat N | huge | "
+		fputs("usage: sample_snapshot FILE [empty | typed | series N [LATE] | flat N | "
+		      "huge | "
 		      "other |\n"
 		      "                            fleet HOST BUILD N | wild SEED]\n"
 		      "       sample_snapshot FILE hostile 0..3 [...]\n",
@@ -1074,9 +1076,11 @@ int main(int argc, char **argv)
 		kind = argc > 2 ? argv[2] : "";
 	}
 	make_info();
-	if (strcmp(kind, "series") == 0 && argc == 4)
+	if (strcmp(kind, "series") == 0 && (argc == 4 || argc == 5)) {
 		make_series((uint32_t)atoi(argv[3]));
-	else if (strcmp(kind, "flat") == 0 && argc == 4)
+		if (argc == 5)
+			snapshot.info.time_ns += (uint64_t)atoi(argv[4]) * SECOND;
+	} else if (strcmp(kind, "flat") == 0 && argc == 4)
 		make_flat((uint32_t)atoi(argv[3]));
 	else if (strcmp(kind, "fleet") == 0 && argc == 6)
 		make_fleet(argv[3], argv[4], (uint32_t)atoi(argv[5]));

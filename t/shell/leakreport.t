@@ -116,6 +116,17 @@ my ($page) = Sample::run('', $report, '--html', @file);
 like $page, qr/^<!DOCTYPE html>.*<h1>What grows in app<\/h1>.*<polyline points="1\.0,23\.0 [^"]* 119\.0,1\.0".*<\/html>\n\z/s, '--html';
 unlike $page, qr/<script|https?:/, 'a page without scripts or anything from elsewhere';
 
+# Where the margin is no smaller than the rate, what was measured is said instead: a node in three
+# seconds, and one more in half a minute.
+answers 'no rate that is a guess', ['-s', map { Sample::make('series', @$_) } [0, 0], [1, 2], [2, 40]], <<'END', '', 0;
+   objects        bytes  type, site
+         1         48 B  block(48), 0x12345678
+                         steady growth: +2 objects, +96 B since [0]
+         1         16 B  struct node, node_new (app.c:12)
+                         steady growth: +2 objects, +32 B since [0]
+Total: 2 objects, 64 B
+END
+
 # No candidates: status 1.
 my @flat = map { Sample::make('flat', $_) } 0 .. 2;
 answers 'no leaks', [@flat], "Total: 0 objects, 0 B\n", '', 1;

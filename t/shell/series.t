@@ -31,8 +31,8 @@ Total: 6 objects, 168 B
 Total: 8 objects, 232 B
 END
 says 'not beyond the ends', "previous\ngo 4\ngo x\ngo 3\nnext\n", "[3] $file[3]: 8 objects\n",
-    "heapsh: there is no earlier snapshot\nheapsh: there is no such snapshot\n"
-    . "heapsh: there is no such snapshot\nheapsh: there is no later snapshot\n", 1;
+    "heapsh: there is no earlier snapshot\nheapsh: 4: no such snapshot; there are [0] to [3]\n"
+    . "heapsh: x: no such snapshot; there are [0] to [3]\nheapsh: there is no later snapshot\n", 1;
 
 # The numbers of an answer outlast a command that visits the other snapshots, from the last one too.
 for my $from (0, 3) {
