@@ -148,7 +148,7 @@ static enum command_status run_to_pager(struct session *session, struct line *li
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 
 	output_redirect(session->output, stream, session->colours);
-	output_set_columns(session->output, pager_columns(pager));
+	output_set_size(session->output, pager_columns(pager), pager_rows(pager));
 	session->paged = false;
 	status = command_run(session, line->count, line->words);
 	session->paged = true;

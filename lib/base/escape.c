@@ -265,6 +265,13 @@ size_t heap_text_fit(const char *text, size_t columns)
 	return fit(text, &columns);
 }
 
+size_t heap_utf8_length(const char *text, size_t size)
+{
+	uint32_t character;
+
+	return decode((const uint8_t *)text, size, &character);
+}
+
 size_t heap_text_whole(const char *bytes, size_t size)
 {
 	for (size_t back = 1; back <= 3 && back <= size; back++) {

@@ -62,6 +62,9 @@ __attribute__((format(printf, 2, 3))) void heap_print(FILE *stream, const char *
 __attribute__((format(printf, 3, 0))) void heap_vprint(FILE *stream, const char *const *verbatim,
 						       const char *format, va_list arguments);
 
+/** Bytes of the character that a text begins with; 0 if that is no UTF-8. @param size  at least 1 */
+size_t heap_utf8_length(const char *text, size_t size);
+
 /** How many bytes of a text that was cut to @p size end with a whole character. */
 size_t heap_text_whole(const char *bytes, size_t size);
 

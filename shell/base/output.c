@@ -24,7 +24,7 @@ struct output {
 	bool has_members[MAX_DEPTH + 1];
 	void (*prepare)(void *context);
 	void *context;
-	unsigned columns; // that it was told; 0: none
+	unsigned columns, rows; // that it was told; 0: none
 	uint32_t dropped_columns;
 };
 
@@ -65,7 +65,7 @@ FILE *output_redirect(struct output *output, FILE *stream, bool colours)
 
 	output->stream = stream;
 	output->colours = colours;
-	output->columns = 0;
+	output->columns = output->rows = 0;
 	return before;
 }
 
@@ -123,30 +123,62 @@ void output_bytes(struct output *output, const char *bytes, size_t size)
 	fwrite(bytes, 1, size, output->stream);
 }
 
+// What the environment says, or 0.
+static unsigned told_size(const char *variable)
+{
+	const char *told = getenv(variable);
+	unsigned long size = told ? strtoul(told, NULL, 10) : 0;
+
+	return size <= USHRT_MAX ? (unsigned)size : 0;
+}
+
 unsigned output_terminal_columns(FILE *terminal)
 {
-	const char *told = getenv("COLUMNS");
-	unsigned long columns = told ? strtoul(told, NULL, 10) : 0;
+	unsigned told = told_size("COLUMNS");
 	struct winsize size = { 0 };
 
-	if (columns > 0 && columns <= USHRT_MAX)
-		return (unsigned)columns;
+	if (told > 0)
+		return told;
 	return ioctl(fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
 										  : 80;
 }
 
-unsigned output_columns(const struct output *output)
+unsigned output_terminal_rows(FILE *terminal)
+{
+	unsigned told = told_size("LINES");
+	struct winsize size = { 0 };
+
+	if (told > 0)
+		return told;
+	return ioctl(fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row
+										  : 24;
+}
+
+static bool is_terminal(const struct output *output)
 {
 	int descriptor = fileno(output->stream);
 
-	if (output->columns > 0)
-		return output->columns;
-	return descriptor >= 0 && isatty(descriptor) ? output_terminal_columns(output->stream) : 0;
+	return descriptor >= 0 && isatty(descriptor);
 }
 
-void output_set_columns(struct output *output, unsigned columns)
+unsigned output_columns(const struct output *output)
+{
+	if (output->columns > 0)
+		return output->columns;
+	return is_terminal(output) ? output_terminal_columns(output->stream) : 0;
+}
+
+unsigned output_rows(const struct output *output)
+{
+	if (output->rows > 0)
+		return output->rows;
+	return is_terminal(output) ? output_terminal_rows(output->stream) : 0;
+}
+
+void output_set_size(struct output *output, unsigned columns, unsigned rows)
 {
 	output->columns = columns;
+	output->rows = rows;
 }
 
 uint32_t *output_dropped_columns(struct output *output)

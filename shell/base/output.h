@@ -77,11 +77,17 @@ void output_bytes(struct output *output, const char *bytes, size_t size);
 /** Columns of the terminal that it goes to; 0: it goes to none, and lines may have any length. */
 unsigned output_columns(const struct output *output);
 
-/** Says so for a stream that is no terminal itself, up to the next output_redirect(). */
-void output_set_columns(struct output *output, unsigned columns);
+/** Rows of that terminal; 0: it goes to none. */
+unsigned output_rows(const struct output *output);
+
+/** Sets both for a stream that is no terminal itself, up to the next output_redirect(). */
+void output_set_size(struct output *output, unsigned columns, unsigned rows);
 
 /** Columns of a terminal: what COLUMNS says, else the terminal; 80 if neither knows. */
 unsigned output_terminal_columns(FILE *terminal);
+
+/** Rows of a terminal: what LINES says, else the terminal; 24 if neither knows. */
+unsigned output_terminal_rows(FILE *terminal);
 
 /** The columns that the present table leaves out, a bit for each; for shell/base/table.c. */
 uint32_t *output_dropped_columns(struct output *output);

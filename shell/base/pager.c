@@ -183,6 +183,11 @@ unsigned pager_columns(const struct pager *pager)
 	return pager->columns;
 }
 
+unsigned pager_rows(const struct pager *pager)
+{
+	return pager->rows + 1;
+}
+
 void pager_close(FILE *stream, struct pager *pager)
 {
 	fclose(stream);

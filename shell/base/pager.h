@@ -20,8 +20,9 @@ struct pager;
  */
 FILE *pager_open(FILE *terminal, struct pager **result);
 
-/** The width of the terminal. */
+/** The size of the terminal. */
 unsigned pager_columns(const struct pager *pager);
+unsigned pager_rows(const struct pager *pager);
 
 /** Writes what is left, and waits until it has been read. */
 void pager_close(FILE *stream, struct pager *pager);

@@ -269,6 +269,8 @@ static bool make_numbers(struct session *session)
 
 size_t session_remember(struct session *session, heap_object_id object)
 {
+	if (session->forgets)
+		return session->number ? session->number[object] : 0;
 	if (!session->number && !make_numbers(session))
 		return 0;
 	if (!session->answer_begun)
@@ -281,7 +283,8 @@ size_t session_remember(struct session *session, heap_object_id object)
 
 void session_remember_part(struct session *session, heap_object_id object, uint64_t offset)
 {
-	add_answer(session, object, offset);
+	if (!session->forgets)
+		add_answer(session, object, offset);
 }
 
 struct heap_error *session_dominator_tree(struct session *session)

@@ -59,6 +59,8 @@ struct session {
 	struct session_series *series; /**< the snapshots beside this one; NULL: in batch tools */
 	uint8_t *is_new; /**< [objects] what the compared one lacks; NULL until it is asked for */
 	uint64_t lines_left;
+	bool forgets;  /**< session_remember() notes nothing: what is printed goes nowhere */
+	uint64_t room; /**< lines that the next value may take; 0: any number */
 	struct session_text *texts;
 	FILE *errors;
 	struct progress progress; /**< given to the graph */

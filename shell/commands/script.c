@@ -33,6 +33,8 @@ static enum command_status last_run(struct session *session, int argc, char **ar
 
 	if (error)
 		return command_fail(session, error);
+	if (session->answer_count == 0)
+		output_text(output, "no answer has listed objects yet\n");
 	session->numbered = false; // the numbers stand before the objects here
 	output_open_array(output, NULL);
 	for (size_t i = 0; i < session->answer_count && !session_must_stop(session); i++) {

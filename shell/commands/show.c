@@ -2,6 +2,7 @@
 /*
  * show: an object or a variable, field by field.
  */
+#include "lib/base/escape.h"
 #include "lib/snapshot/unreadable.h"
 #include "shell/print/backtrace.h"
 #include "shell/command.h"
@@ -16,6 +17,20 @@
 
 enum {
 	SHORT_CONTENT = 16 << 20, // bytes read of an object, without --all
+	LEAST_LINES = 16,         // for values, on a small screen
+	FILE_LINES = 100,         // the same where there is no screen
+};
+
+enum form {
+	FORM_VALUE, // by its type
+	FORM_HEX,
+	FORM_RAW,
+};
+
+struct asked {
+	enum form form;
+	enum value_limit limit;
+	bool all;
 };
 
 // Why it is what it is said to be, and what speaks against it.
@@ -143,63 +158,220 @@ static void show_typed(struct session *session, heap_object_id object, const str
 	}
 }
 
+// --- the value, in a screenful of lines -----------------------------------------
+
+struct shown {
+	struct session *session;
+	heap_object_id object; // or HEAP_NO_OBJECT
+	heap_root_id root;     // where there is no object
+	const struct heap_part *part;
+	const struct value *value;
+	enum value_limit limit;
+};
+
+// False of a class without debug information, of which only the name is known.
+static bool has_layout(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	return heap_types_size(&snapshot->types, snapshot->type[object]) > 0;
+}
+
+static void print_value(const struct shown *shown)
+{
+	struct session *session = shown->session;
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	if (shown->object == HEAP_NO_OBJECT) {
+		value_print_members(session, shown->value, snapshot->roots[shown->root].type, 2,
+				    shown->limit);
+		return;
+	}
+	if (shown->part) {
+		part_print(session, shown->part, shown->value, shown->limit);
+		return;
+	}
+	if (has_layout(snapshot, shown->object))
+		show_typed(session, shown->object, shown->value, shown->limit);
+	part_list(session, shown->object, shown->limit);
+	if (!has_layout(snapshot, shown->object) && part_count(session, shown->object) == 0) {
+		value_print_bytes(session, shown->value, 2, shown->limit);
+		show_edges(session, shown->object);
+	}
+}
+
+// A stream that counts lines, and breaks when there are too many.
+struct line_counter {
+	uint64_t lines, most;
+};
+
+static ssize_t count_lines(void *cookie, const char *bytes, size_t size)
+{
+	struct line_counter *counter = cookie;
+
+	for (size_t i = 0; i < size; i++)
+		counter->lines += bytes[i] == '\n';
+	return counter->lines <= counter->most ? (ssize_t)size : 0;
+}
+
+// True if a value takes no more lines than that. It is printed to nowhere to find out.
+static bool fits(const struct shown *shown, uint64_t most)
+{
+	struct session *session = shown->session;
+	struct line_counter counter = { 0, most };
+	FILE *stream = fopencookie(&counter, "w", (cookie_io_functions_t){ .write = count_lines });
+	uint64_t lines_left = session->lines_left;
+
+	if (!stream)
+		return false;
+
+	unsigned columns = output_columns(session->output), rows = output_rows(session->output);
+	FILE *before = output_redirect(session->output, stream, false);
+
+	session->forgets = true;
+	print_value(shown);
+	fflush(stream);
+	session->forgets = false;
+	session->lines_left = lines_left;
+	output_redirect(session->output, before, session->colours);
+	output_set_size(session->output, columns, rows);
+	fclose(stream);
+	return counter.lines <= most;
+}
+
+// Lines for the value: a screen's, but for what is said in front of it.
+static uint64_t room_for_value(const struct session *session)
+{
+	unsigned rows = output_rows(session->output);
+
+	return rows == 0                ? FILE_LINES
+	       : rows > 2 * LEAST_LINES ? rows - LEAST_LINES / 2
+					: LEAST_LINES;
+}
+
+// Prints a value whole if it fits a screen, else its members as far as there is room.
+static void print_to_fit(const struct shown *shown)
+{
+	struct session *session = shown->session;
+	uint64_t room = room_for_value(session);
+
+	if (shown->limit == VALUE_SHORT && !fits(shown, room))
+		session->room = room;
+	print_value(shown);
+	session->room = 0;
+}
+
+// --- the bytes -------------------------------------------------------------------
+
+// Writes bytes as they are, for a file or a program: a terminal could take them for commands.
 HEAP_MUST_CHECK
-static struct heap_error *show_object(struct session *session, heap_object_id object,
-				      const struct heap_part *part, enum value_limit limit,
-				      bool asked_for_all)
+static struct heap_error *print_raw(struct session *session, const struct value *value)
+{
+	struct output *output = session->output;
+
+	if (output_is_json(output)) {
+		output_open_object(output, NULL);
+		value_print_bytes(session, value, 0, VALUE_ALL);
+		return NULL;
+	}
+	if (output_columns(output) > 0)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "--raw writes no bytes to a terminal: `show --raw OBJ > "
+					 "FILE` keeps them, `show --hex OBJ` shows them");
+	output_bytes(output, (const char *)value->bytes, value->kept);
+	if (value->kept < value->size)
+		heap_print(session->errors,
+			   "heapsh: %" PRIu64 " of %" PRIu64 " bytes were not kept (heapsnap run "
+			   "--content all keeps them)\n",
+			   value->size - value->kept, value->size);
+	return NULL;
+}
+
+// Cuts a value to the part of a pool that is meant.
+static void cut_to_part(const struct heap_snapshot *snapshot, const struct heap_part *part,
+			struct value *value)
+{
+	uint64_t size = heap_snapshot_part_size(snapshot, part);
+	uint64_t kept = value->kept > part->offset ? value->kept - part->offset : 0;
+
+	value->bytes += value->kept > part->offset ? part->offset : value->kept;
+	value->kept = kept < size ? kept : size;
+	value->size = size;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_value(struct session *session, heap_object_id object,
+				     const struct asked *asked, struct value *value)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
-	struct value value = { .size = snapshot->size[object],
-			       .object = object,
-			       .address = snapshot->address[object] };
-	uint64_t wanted = value.size < snapshot->info.content_limit ? value.size
-								    : snapshot->info.content_limit;
+	uint64_t wanted = snapshot->size[object] < snapshot->info.content_limit
+				  ? snapshot->size[object]
+				  : snapshot->info.content_limit;
+	struct heap_error *error;
+	size_t kept;
 
-	if (limit == VALUE_SHORT && wanted > SHORT_CONTENT)
+	if (asked->form != FORM_RAW && asked->limit == VALUE_SHORT && wanted > SHORT_CONTENT)
 		wanted = SHORT_CONTENT;
 
 	uint8_t *bytes = session_allocate(session, wanted);
-	size_t kept;
 
 	if (!bytes)
 		return heap_error_out_of_memory();
+	error = heap_snapshot_read_content(snapshot, object, bytes, wanted, &kept);
+	*value = (struct value){ .size = snapshot->size[object],
+				 .object = object,
+				 .address = snapshot->address[object],
+				 .bytes = bytes,
+				 .kept = kept };
+	return error;
+}
 
-	struct heap_error *error =
-		heap_snapshot_read_content(snapshot, object, bytes, wanted, &kept);
+HEAP_MUST_CHECK
+static struct heap_error *show_bytes(struct session *session, heap_object_id object,
+				     const struct heap_part *part, const struct asked *asked)
+{
+	struct value value;
+	struct heap_error *error = load_value(session, object, asked, &value);
 
-	// Of a class without debug information only the name is known.
-	bool has_layout = heap_types_size(&snapshot->types, snapshot->type[object]) > 0;
-
+	if (error)
+		return error;
 	if (part)
-		has_layout = true;
+		cut_to_part(session->snapshot, part, &value);
+	if (asked->form == FORM_RAW)
+		return print_raw(session, &value);
+	output_open_object(session->output, NULL);
+	show_header(session, object, part);
+	value_print_bytes(session, &value, 2, asked->limit);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *show_object(struct session *session, heap_object_id object,
+				      const struct heap_part *part, const struct asked *asked)
+{
+	struct heap_snapshot *snapshot = session->snapshot;
+	enum value_limit limit = asked->limit;
+	struct value value;
+	struct heap_error *error = load_value(session, object, asked, &value);
+
+	if (error)
+		return error;
 	// The edges are the largest columns: only for what the bytes alone do not say.
-	if (!error && (kept < value.size || !has_layout))
+	if (value.kept < value.size || !(part || has_layout(snapshot, object)))
 		error = heap_snapshot_load(snapshot, HEAP_COLUMN_SLOTS);
 	if (error)
 		return error;
-	session_allow_lines(session, asked_for_all ? value.size : value.kept);
-	value.bytes = bytes;
-	value.kept = kept;
+	session_allow_lines(session, asked->all ? value.size : value.kept);
 	if (!heap_types_flexible(&snapshot->types, snapshot->type[object], &value.flexible, NULL) ||
 	    snapshot->elements[object] <= 1)
 		value.flexible = 0;
 	output_open_object(session->output, NULL);
 	show_header(session, object, part);
-	if (part) {
-		part_print(session, part, &value, limit);
-		return NULL;
-	}
-	if (has_layout)
-		show_typed(session, object, &value, limit);
-	part_list(session, object, limit);
-	if (!has_layout && part_count(session, object) == 0) {
-		value_print_bytes(session, &value, 2, limit);
-		show_edges(session, object);
-	}
+	print_to_fit(&(struct shown){ session, object, UINT32_MAX, part, &value, limit });
 	return NULL;
 }
 
-static void show_root(struct session *session, heap_root_id number, enum value_limit limit)
+HEAP_MUST_CHECK
+static struct heap_error *show_root(struct session *session, heap_root_id number,
+				    const struct asked *asked)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_root *root = &snapshot->roots[number];
@@ -211,15 +383,19 @@ static void show_root(struct session *session, heap_root_id number, enum value_l
 		.address = root->address,
 	};
 
+	if (asked->form == FORM_RAW)
+		return print_raw(session, &value);
 	output_open_object(session->output, NULL);
 	output_text(session->output, "%s, %s at %#" PRIx64 ", %s\n", describe_root(session, number),
 		    describe_type(session, root->type), root->address,
 		    describe_bytes(session, root->size));
 	describe_root_json(session, "root", number);
-	if (root->type == HEAP_NO_TYPE)
-		value_print_bytes(session, &value, 2, limit);
+	if (root->type == HEAP_NO_TYPE || asked->form == FORM_HEX)
+		value_print_bytes(session, &value, 2, asked->limit);
 	else
-		value_print_members(session, &value, root->type, 2, limit);
+		print_to_fit(&(struct shown){ session, HEAP_NO_OBJECT, number, NULL, &value,
+					      asked->limit });
+	return NULL;
 }
 
 // An address inside a pool means the part that is there; the pool's own means the pool.
@@ -229,16 +405,10 @@ static const struct heap_part *find_part(const struct session *session,
 	return operand->interior > 0 ? part_at(session, operand->object, operand->interior) : NULL;
 }
 
-static enum command_status show_run(struct session *session, int argc, char **argv)
+HEAP_MUST_CHECK
+static struct heap_error *show(struct session *session, const char *word, const struct asked *asked)
 {
 	struct operand operand;
-	bool all = command_option(&argc, argv, "--all", NULL);
-	// What is cut short is cut for people's eyes.
-	enum value_limit limit = all || output_is_json(session->output) ? VALUE_ALL : VALUE_SHORT;
-
-	if (argc != 2)
-		return COMMAND_USAGE;
-
 	struct heap_error *error = describe_load(session);
 
 	if (!error)
@@ -247,29 +417,48 @@ static enum command_status show_run(struct session *session, int argc, char **ar
 								      HEAP_COLUMN_RIVAL |
 								      HEAP_COLUMN_RIVALS);
 	if (!error)
-		error = operand_parse(session, argv[1], &operand);
-	if (!error && operand.object != HEAP_NO_OBJECT && operand.interior == 0)
-		session_remember(session, operand.object);
-	if (!error && operand.object != HEAP_NO_OBJECT)
-		error = show_object(session, operand.object, find_part(session, &operand), limit,
-				    all);
+		error = operand_parse(session, word, &operand);
 	if (error)
-		return command_fail(session, error);
+		return error;
 	if (operand.object == HEAP_NO_OBJECT)
-		show_root(session, operand.root, limit);
-	return COMMAND_OK;
+		return show_root(session, operand.root, asked);
+	if (operand.interior == 0)
+		session_remember(session, operand.object);
+	return asked->form == FORM_VALUE
+		       ? show_object(session, operand.object, find_part(session, &operand), asked)
+		       : show_bytes(session, operand.object, find_part(session, &operand), asked);
+}
+
+static enum command_status show_run(struct session *session, int argc, char **argv)
+{
+	struct asked asked = { .all = command_option(&argc, argv, "--all", NULL) };
+
+	// Values are shortened for people's eyes only.
+	asked.limit = asked.all || output_is_json(session->output) ? VALUE_ALL : VALUE_SHORT;
+	if (command_option(&argc, argv, "--hex", NULL))
+		asked.form = FORM_HEX;
+	if (command_option(&argc, argv, "--raw", NULL))
+		asked.form = FORM_RAW;
+	if (argc != 2)
+		return COMMAND_USAGE;
+
+	struct heap_error *error = show(session, argv[1], &asked);
+
+	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
 const struct command show_command = {
 	.name = "show",
-	.synopsis = "[--all] OBJ",
+	.synopsis = "[--all] [--hex] [--raw] OBJ",
 	.summary = "an object's fields, or a variable's value",
 	.details =
 		"  show 0x55d0c0ffee40   the object at that address, or around it\n"
 		"  show g_table          the object that the variable g_table points to\n"
 		"  show &g_table         the variable itself\n"
 		"  show g_table->slots[3].value    as C would write it\n"
-		"  show --all $1         all elements of the first object of the last answer\n\n"
+		"  show --all $1         all members and elements, not only a screenful\n"
+		"  show --hex $1         the bytes; with --all also more than the first 256\n"
+		"  show --raw $1         the bytes as they are, for a file or a pipe\n\n"
 		"Of a pool its parts are shown; an address inside it is the part that is there.\n"
 		"The backtrace is the object's own, or of the first of its site and size.",
 	.run = show_run,

@@ -2,6 +2,7 @@
 /*
  * strings: the texts of the heap, and those that are there more than once.
  */
+#include "lib/base/escape.h"
 #include "lib/base/hash.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
@@ -19,6 +20,7 @@ enum {
 	LEAST_UNTYPED = 4,   // characters that make a block without a type a text
 	FIRST_SLOTS = 1024,  // of the table of texts
 	MAX_READ = 16 << 20, // bytes of an object
+	TOLERATED = 8,       // characters of a text for each that is none
 };
 
 enum order {
@@ -52,15 +54,28 @@ struct texts {
 
 // --- which objects are texts -------------------------------------------------
 
-static bool is_printable(const char *bytes, size_t length)
+// Counts bytes that no text has: control characters, and what is not UTF-8.
+static size_t count_binary(const char *bytes, size_t length)
 {
-	for (size_t i = 0; i < length; i++) {
-		uint8_t byte = (uint8_t)bytes[i];
+	size_t count = 0;
 
-		if ((byte < 0x20 && !strchr("\t\n\r", byte)) || byte >= 0x7f)
-			return false;
+	for (size_t i = 0; i < length;) {
+		uint8_t byte = (uint8_t)bytes[i];
+		size_t size = byte < 0x80 ? 1 : heap_utf8_length(bytes + i, length - i);
+
+		count += size == 0 || byte == 0x7f || (byte < 0x20 && !strchr("\t\n\r\x1b", byte));
+		i += size ? size : 1;
 	}
-	return true;
+	return count;
+}
+
+/*
+ * A block of characters may hold a few bytes that are none, as of an older encoding. Where no
+ * type says that it is one, all of them have to be.
+ */
+static bool reads_as_text(const char *bytes, size_t length, bool typed)
+{
+	return count_binary(bytes, length) <= (typed ? length / TOLERATED : 0);
 }
 
 static bool may_be_text(const struct heap_snapshot *snapshot, heap_object_id object)
@@ -106,7 +121,7 @@ static bool find_text(const struct heap_snapshot *snapshot, const char *buffer, 
 	bool ends = length < kept || kept == snapshot->size[object];
 
 	if (length == 0 || (!typed && (length < LEAST_UNTYPED || length == kept)) ||
-	    (!typed && !is_printable(buffer, length)))
+	    !reads_as_text(buffer, length, typed))
 		return false;
 	*result = (struct text){
 		.hash = heap_hash_bytes(HEAP_HASH_START, buffer, length),
@@ -264,14 +279,19 @@ static void print_text(struct session *session, struct texts *texts, const struc
 	session_release(session, mark);
 }
 
-static void print_texts(struct session *session, struct texts *texts, size_t count, uint64_t limit)
+static void print_texts(struct session *session, struct texts *texts, size_t count, uint64_t limit,
+			bool duplicates)
 {
 	struct output *output = session->output;
 	uint64_t objects = 0, bytes = 0, waste = 0;
 
 	output_open_object(output, NULL);
-	table_header(output, "1230", "%10s\t%7s \t%10s\t%10s\ttext", "count", "length", "bytes",
-		     "wasted");
+	if (count == 0)
+		output_text(output, "no %s\n",
+			    duplicates ? "string is there more than once" : "strings");
+	else
+		table_header(output, "1230", "%10s\t%7s \t%10s\t%10s\ttext", "count", "length",
+			     "bytes", "wasted");
 	output_open_array(output, "strings");
 	for (size_t i = 0; i < count && i < limit && !session_must_stop(session); i++)
 		print_text(session, texts, &texts->slots[i]);
@@ -281,7 +301,7 @@ static void print_texts(struct session *session, struct texts *texts, size_t cou
 		bytes += texts->slots[i].bytes;
 		waste += wasted(&texts->slots[i]);
 	}
-	if (!session->quiet)
+	if (!session->quiet && count > 0)
 		output_text(output,
 			    "Total: %zu text%s in %" PRIu64 " object%s, %s, of which copies %s\n",
 			    count, format_plural(count), objects, format_plural(objects),
@@ -304,7 +324,7 @@ static enum command_status list_texts(struct session *session, struct heap_filte
 		count = select_texts(&texts, duplicates);
 		if (count > 0)
 			qsort_r(texts.slots, count, sizeof(*texts.slots), compare, &order);
-		print_texts(session, &texts, count, limit);
+		print_texts(session, &texts, count, limit, duplicates);
 	}
 	free(texts.slots);
 	free(texts.buffer);

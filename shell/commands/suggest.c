@@ -266,7 +266,10 @@ static struct heap_error *print(struct search *search)
 	struct heap_error *error = NULL;
 
 	output_open_array(output, NULL);
-	if (search->count > 0)
+	if (search->count == 0)
+		output_text(output,
+			    "no object of unknown type holds or repeats enough to ask for it\n");
+	else
 		table_header(output, "012", "%12s\t%8s\t%8s\tobject", "bytes", "objects", "alike");
 	for (size_t i = 0; !error && i < search->count; i++) {
 		const struct suggestion *one = &search->list[i];

@@ -559,8 +559,13 @@ static void print_groups(struct session *session, const struct group *groups, si
 	uint64_t arrays = 0, wasted = 0;
 
 	output_open_object(output, NULL);
-	table_header(output, "0213", "%12s\t%8s\t%10s of %-10s\t%-5s\theld by, and the worst",
-		     "wasted", "arrays", "used", "elements", "as by");
+	if (count == 0)
+		output_text(output,
+			    "no array, list or table of 8 elements is less than half full\n");
+	else
+		table_header(output, "0213",
+			     "%12s\t%8s\t%10s of %-10s\t%-5s\theld by, and the worst", "wasted",
+			     "arrays", "used", "elements", "as by");
 	output_open_array(output, "groups");
 	for (size_t i = 0; i < count && i < limit && !session_must_stop(session); i++)
 		print_group(session, &groups[i]);
@@ -569,7 +574,7 @@ static void print_groups(struct session *session, const struct group *groups, si
 		arrays += groups[i].arrays;
 		wasted += groups[i].wasted;
 	}
-	if (!session->quiet)
+	if (!session->quiet && count > 0)
 		output_text(output, "Total: %s wasted in %" PRIu64 " array%s\n",
 			    describe_bytes(session, wasted), arrays, format_plural(arrays));
 	output_number(output, "arrays", arrays);

@@ -4,6 +4,7 @@
 #include "shell/print/container_text.h"
 #include "shell/print/container_walk.h"
 #include "shell/print/describe.h"
+#include "shell/print/room.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -147,9 +148,17 @@ static bool print_elements(const struct printing *printing, struct container_wal
 {
 	struct session *session = printing->session;
 	uint64_t shown = value_shown(printing->place.value, walk->length, printing->limit);
+	uint64_t room;
 
 	if (walk->has_length && walk->length == 0 && !output_is_json(session->output))
 		return print_word(printing, session_format(session, "%s, empty", walk->name));
+	if (room_is_short(session)) {
+		value_begin_line(session, printing->name, printing->indent);
+		output_text(session->output, "%s {… (--all)}\n", describe_length(session, walk));
+		return true;
+	}
+	room = room_take_braces(session);
+	shown = room_for_elements(session, HEAP_NO_TYPE, shown);
 	open_elements(printing, walk);
 	while (walk->index < shown && !session_must_stop(session)) {
 		const void *mark = session_mark(session);
@@ -162,6 +171,7 @@ static bool print_elements(const struct printing *printing, struct container_wal
 		if (!found)
 			break;
 	}
+	session->room = room;
 	close_elements(printing, walk, shown);
 	return true;
 }

@@ -6,6 +6,7 @@
 #include "shell/print/field.h"
 #include "shell/base/format.h"
 #include "shell/print/part.h"
+#include "shell/print/room.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -316,10 +317,17 @@ static void print_members(struct session *session, const struct value *value,
 			  enum value_limit limit)
 {
 	const struct heap_types *types = &session->snapshot->types;
+	struct room room;
 
+	room_begin(&room, session, type);
 	for (uint32_t i = 0; i < type->members && !session_must_stop(session); i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
+		if (!room_take(&room, i)) {
+			output_text(session->output, "%*s… %" PRIu32 " more members (--all)\n",
+				    indent, "", type->members - i);
+			break;
+		}
 		if (is_empty_base(session, member))
 			continue;
 		if (member->flags & HEAP_MEMBER_BIT_FIELD)
@@ -331,6 +339,7 @@ static void print_members(struct session *session, const struct value *value,
 			value_print(session, value, member->type, offset + member->offset,
 				    member_name(session, member), indent, limit);
 	}
+	room_end(&room);
 }
 
 void value_print_fields(struct session *session, const struct value *value, heap_type_id id,
@@ -349,12 +358,20 @@ static void print_compound(struct session *session, const struct value *value,
 {
 	// What is in an anonymous one belongs to the structure around it, as in C.
 	bool anonymous = name && name[0] == '(';
+	uint64_t room;
 
 	value_begin_line(session, name, indent);
+	if (type->members > 0 && room_is_short(session)) {
+		output_text(session->output, "{… %" PRIu32 " member%s (--all)}\n", type->members,
+			    format_plural(type->members));
+		return;
+	}
 	output_text(session->output, "{\n");
 	if (!anonymous)
 		output_open_object(session->output, name);
+	room = room_take_braces(session);
 	print_members(session, value, type, offset, indent + 2, limit);
+	session->room = room;
 	if (!anonymous)
 		output_close(session->output);
 	output_text(session->output, "%*s}\n", indent, "");
@@ -367,7 +384,7 @@ static void print_array(struct session *session, const struct value *value,
 	const struct heap_types *types = &session->snapshot->types;
 	heap_type_id element = heap_types_strip(types, type->target);
 	uint64_t stride = heap_types_size(types, element);
-	uint64_t count = type->count;
+	uint64_t count = type->count, room;
 
 	// A flexible array, x[] or the old x[1], is as long as the object is.
 	if (((type->flags & HEAP_TYPE_FLEXIBLE) ||
@@ -379,9 +396,16 @@ static void print_array(struct session *session, const struct value *value,
 		return;
 	}
 	value_begin_line(session, name, indent);
+	if (count > 0 && room_is_short(session)) {
+		output_text(session->output, "{… %" PRIu64 " element%s (--all)}\n", count,
+			    format_plural(count));
+		return;
+	}
 	output_text(session->output, "{\n");
 	output_open_array(session->output, name);
+	room = room_take_braces(session);
 	value_print_elements(session, value, element, offset, count, indent + 2, limit);
+	session->room = room;
 	output_close(session->output);
 	output_text(session->output, "%*s}\n", indent, "");
 }
@@ -391,17 +415,20 @@ void value_print_elements(struct session *session, const struct value *value, he
 {
 	uint64_t stride = heap_types_size(&session->snapshot->types, type);
 	uint64_t shown = value_shown(value, count, limit);
+	uint64_t room = session->room;
 
 	if (stride == 0) {
 		value_print_word(session, NULL, indent, "(of unknown type)");
 		return;
 	}
+	shown = room_for_elements(session, type, shown);
 	for (uint64_t i = 0; i < shown && !session_must_stop(session); i++) {
 		uint64_t at = offset + i * stride;
 
 		if (at >= value->kept && next_edge(session, value, at) == UINT32_MAX) {
 			output_text(session->output, "%*s… %" PRIu64 " more, not kept\n", indent,
 				    "", count - i);
+			session->room = room;
 			return;
 		}
 		// In JSON elements have no keys.
@@ -411,6 +438,7 @@ void value_print_elements(struct session *session, const struct value *value, he
 				    : session_format(session, "[%" PRIu64 "]", i),
 			    indent, limit);
 	}
+	session->room = room;
 	if (shown < count)
 		output_text(session->output, "%*s… %" PRIu64 " more (--all shows them)\n", indent,
 			    "", count - shown);
@@ -550,13 +578,26 @@ static bool looks_like_text(const struct value *value)
 	return length > 0 || value->size <= 1;
 }
 
+void value_print_missing(struct session *session, const struct value *value, int indent)
+{
+	if (value->kept < value->size)
+		output_text(session->output,
+			    "%*s… %" PRIu64 " more byte%s, not kept (heapsnap run --content all "
+			    "keeps them)\n",
+			    indent, "", value->size - value->kept,
+			    format_plural(value->size - value->kept));
+}
+
 void value_print_characters(struct session *session, const struct value *value, int indent,
 			    enum value_limit limit)
 {
-	if (value->kept > 0 && looks_like_text(value))
-		print_text(session, value, 0, value->size, "value", indent);
-	else
+	if (value->kept == 0 || !looks_like_text(value)) {
 		value_print_bytes(session, value, indent, limit);
+		return;
+	}
+	print_text(session, value, 0, value->size, "value", indent);
+	if (strnlen((const char *)value->bytes, value->kept) == value->kept)
+		value_print_missing(session, value, indent);
 }
 
 void value_print_bytes(struct session *session, const struct value *value, int indent,
@@ -583,10 +624,10 @@ void value_print_bytes(struct session *session, const struct value *value, int i
 		}
 		output_text(output, "  %s\n", text);
 	}
-	if (shown < value->size)
-		output_text(output, "%*s… %" PRIu64 " more bytes%s\n", indent, "",
-			    value->size - shown,
-			    shown < value->kept ? " (--all shows them)" : ", not kept");
+	if (shown < value->kept)
+		output_text(output, "%*s… %" PRIu64 " more bytes (--all shows them)\n", indent, "",
+			    value->kept - shown);
+	value_print_missing(session, value, indent);
 	for (uint64_t i = 0; hex && i < shown; i++)
 		sprintf(hex + i * 2, "%02x", value->bytes[i]);
 	output_string(output, "bytes", hex ? hex : "");

@@ -95,6 +95,9 @@ void value_print_fields(struct session *session, const struct value *value, heap
 void value_print_characters(struct session *session, const struct value *value, int indent,
 			    enum value_limit limit);
 
+/** Says how many bytes the snapshot lacks, if any, and how to get them. */
+void value_print_missing(struct session *session, const struct value *value, int indent);
+
 /** Prints bytes of no known type, 16 a line. */
 void value_print_bytes(struct session *session, const struct value *value, int indent,
 		       enum value_limit limit);

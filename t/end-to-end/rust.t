@@ -100,7 +100,7 @@ for my $level (0, 2) {
     is $count{$_}, $objects{$_}, "opt-level=$level: $_" for sort keys %objects;
     my ($object) =
         @{ Heapsh::ask_json($file, 'find', 'type', 'rust_sample::Shop')->{objects} };
-    my $shown = show_without_addresses($file, 'show', $object->{address});
+    my $shown = show_without_addresses($file, 'show', '--all', $object->{address});
     like $shown, qr/^  name = "The corner shop"$/m, 'a String by its text';
     is join('', $shown =~ /^(  items = .*?^  \}\n)(  shapes = .*?^  \}\n)(  numbers = .*?^  \}\n)(  texts = .*?^  \}\n)/ms),
         $shop, 'Vecs by their elements, enums by the variant that they are';

@@ -81,7 +81,7 @@ $1    struct table at 0x5f00400
 $2    block(48) at 0x5f02300
 struct table at 0x5f00400, 24 B
 END
-says 'without an answer', "last\n", '', 1;
+says 'without an answer', "last\n", "no answer has listed objects yet\n", 1;
 
 # time
 my ($out) = Sample::run("time find --count untyped\n", $heapsh, '-q', $file);
