@@ -7,6 +7,7 @@
 #include "shell/print/backtrace.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
+#include "shell/print/element.h"
 #include "shell/print/field.h"
 #include "shell/base/format.h"
 #include "shell/words/operand.h"
@@ -405,6 +406,24 @@ static const struct heap_part *find_part(const struct session *session,
 	return operand->interior > 0 ? part_at(session, operand->object, operand->interior) : NULL;
 }
 
+// A member or elements, by a path that ends at no pointer.
+HEAP_MUST_CHECK
+static struct heap_error *show_place(struct session *session, const char *path,
+				     const struct operand *operand, enum value_limit limit)
+{
+	const struct element element = {
+		.path = path,
+		.object = operand->object,
+		.root = operand->root,
+		.offset = operand->interior,
+		.type = operand->type,
+		.first = operand->first,
+		.count = operand->count,
+	};
+
+	return element_print(session, &element, limit);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *show(struct session *session, const char *word, const struct asked *asked)
 {
@@ -417,9 +436,12 @@ static struct heap_error *show(struct session *session, const char *word, const 
 								      HEAP_COLUMN_RIVAL |
 								      HEAP_COLUMN_RIVALS);
 	if (!error)
-		error = operand_parse(session, word, &operand);
+		error = asked->form == FORM_VALUE ? operand_parse_range(session, word, &operand)
+						  : operand_parse(session, word, &operand);
 	if (error)
 		return error;
+	if (asked->form == FORM_VALUE && operand.type != HEAP_NO_TYPE)
+		return show_place(session, word, &operand, asked->limit);
 	if (operand.object == HEAP_NO_OBJECT)
 		return show_root(session, operand.root, asked);
 	if (operand.interior == 0)
@@ -456,6 +478,7 @@ const struct command show_command = {
 		"  show g_table          the object that the variable g_table points to\n"
 		"  show &g_table         the variable itself\n"
 		"  show g_table->slots[3].value    as C would write it\n"
+		"  show g_table->slots[3..5]       several elements\n"
 		"  show --all $1         all members and elements, not only a screenful\n"
 		"  show --hex $1         the bytes; with --all also more than the first 256\n"
 		"  show --raw $1         the bytes as they are, for a file or a pipe\n\n"

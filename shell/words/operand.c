@@ -57,6 +57,7 @@ struct spot {
 	uint64_t offset;       // bytes from its start
 	heap_type_id type;     // of what is there; HEAP_NO_TYPE: unknown
 	bool is_located;       // by an address or a number, so that its own type is not known here
+	uint64_t first, count; // of a range of elements, which ends a path; count 0: there is none
 };
 
 // Which object an address lies in, if any, and where.
@@ -156,7 +157,7 @@ static struct heap_error *follow_variable(struct heap_snapshot *snapshot, struct
 {
 	const struct heap_root *variable = &snapshot->roots[spot->root];
 	heap_type_id type = heap_types_strip(&snapshot->types, variable->type);
-	struct spot target = { HEAP_NO_OBJECT, UINT32_MAX, 0, HEAP_NO_TYPE, false };
+	struct spot target = { .object = HEAP_NO_OBJECT, .root = UINT32_MAX };
 	struct heap_error *error;
 	uint64_t content;
 
@@ -219,7 +220,7 @@ static struct heap_error *follow(struct session *session, struct spot *spot, con
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_types *types = &snapshot->types;
 	heap_type_id pointer = heap_types_strip(types, spot->type);
-	struct spot target = { HEAP_NO_OBJECT, UINT32_MAX, 0, HEAP_NO_TYPE, false };
+	struct spot target = { .object = HEAP_NO_OBJECT, .root = UINT32_MAX };
 
 	if (!find_target(snapshot, spot, &target.object, &target.offset))
 		return heap_error_create(HEAP_ERROR_ABSENT,
@@ -285,22 +286,28 @@ static struct heap_error *enter_member(struct session *session, struct spot *spo
 	return NULL;
 }
 
+// An element, or with `last` beyond `index` a range of them.
 HEAP_MUST_CHECK
-static struct heap_error *enter_element(struct session *session, struct spot *spot, uint64_t index,
-					const char *so_far)
+static struct heap_error *enter_elements(struct session *session, struct spot *spot, uint64_t index,
+					 uint64_t last, const char *so_far)
 {
 	const struct heap_types *types = &session->snapshot->types;
 	heap_type_id type = heap_types_strip(types, spot->type);
 	uint64_t stride, left = size_around(session->snapshot, spot);
 
-	if (types->types[type].kind == HEAP_TYPE_ARRAY)
-		type = heap_types_strip(types, types->types[type].target);
-	stride = heap_types_size(types, type);
 	left = left > spot->offset ? left - spot->offset : 0;
-	if (stride == 0 || index >= left / stride)
+	if (types->types[type].kind == HEAP_TYPE_ARRAY) {
+		uint64_t own = heap_types_size(types, type);
+
+		if (own > 0 && own < left)
+			left = own; // more of the structure may follow
+		type = heap_types_strip(types, types->types[type].target);
+	}
+	stride = heap_types_size(types, type);
+	if (stride == 0 || last >= left / stride)
 		return heap_error_create(HEAP_ERROR_ABSENT,
 					 "%s[%" PRIu64 "]: there are %" PRIu64 " elements", so_far,
-					 index, stride == 0 ? 0 : left / stride);
+					 last, stride == 0 ? 0 : left / stride);
 	spot->offset += index * stride;
 	spot->type = type;
 	return NULL;
@@ -308,24 +315,48 @@ static struct heap_error *enter_element(struct session *session, struct spot *sp
 
 // --- paths --------------------------------------------------------------------------
 
-// One step of a path: ".name", "->name" or "[3]". @return behind it; NULL: it is none
-static const char *take_step(const char *at, char *name, uint64_t *index, bool *is_index)
+// A number of C. @return behind it; NULL: it is none
+static const char *take_number(const char *at, uint64_t *number)
 {
-	size_t length;
 	char *end;
 
-	*is_index = *at == '[';
-	if (*is_index) {
-		errno = 0;
-		*index = strtoull(at + 1, &end, 0);
-		return isdigit((unsigned char)at[1]) && errno == 0 && *end == ']' ? end + 1 : NULL;
-	}
+	errno = 0;
+	*number = strtoull(at, &end, 0);
+	return isdigit((unsigned char)*at) && errno == 0 ? end : NULL;
+}
+
+struct step {
+	char name[MAX_WORD];
+	uint64_t first, last; // of elements
+	bool is_index, is_range;
+};
+
+// "[3]" or "[3..5]". @return behind it; NULL: it is neither
+static const char *take_elements(const char *at, struct step *step)
+{
+	at = take_number(at + 1, &step->first);
+	step->last = step->first;
+	step->is_range = at && strncmp(at, "..", 2) == 0;
+	if (step->is_range)
+		at = take_number(at + 2, &step->last);
+	return at && *at == ']' && step->first <= step->last ? at + 1 : NULL;
+}
+
+// One step of a path: ".name", "->name", "[3]" or "[3..5]". @return behind it; NULL: it is none
+static const char *take_step(const char *at, struct step *step)
+{
+	size_t length;
+
+	step->is_range = false;
+	step->is_index = *at == '[';
+	if (step->is_index)
+		return take_elements(at, step);
 	at += at[0] == '-' ? 2 : 1;
 	length = strcspn(at, ".[-");
 	if (length == 0 || length >= MAX_WORD)
 		return NULL;
-	memcpy(name, at, length);
-	name[length] = '\0';
+	memcpy(step->name, at, length);
+	step->name[length] = '\0';
 	return at + length;
 }
 
@@ -365,23 +396,27 @@ static struct heap_error *walk(struct session *session, const char *word, const 
 		find_own_type(session->snapshot, spot);
 	while (!error && *at) {
 		const char *so_far = session_format(session, "%.*s", (int)(at - word), word);
-		char name[MAX_WORD];
-		uint64_t index = 0;
-		bool is_index;
-		const char *next = take_step(at, name, &index, &is_index);
+		struct step step;
+		const char *next = take_step(at, &step);
 
 		if (!next)
 			return heap_error_create(HEAP_ERROR_ARGUMENT,
-						 "%s: %s is neither .NAME, ->NAME nor [N]", word,
-						 at);
+						 "%s: %s is neither .NAME, ->NAME, [N] nor [N..M]",
+						 word, at);
+		if (step.is_range && *next)
+			return heap_error_create(HEAP_ERROR_ARGUMENT,
+						 "%s: nothing may follow a range", word);
 		if (is_pointer(types, spot->type))
 			error = follow(session, spot, so_far);
 		if (!error && spot->type == HEAP_NO_TYPE)
 			return heap_error_create(HEAP_ERROR_ABSENT, "%s: its type is not known",
 						 so_far);
 		if (!error)
-			error = is_index ? enter_element(session, spot, index, so_far)
-					 : enter_member(session, spot, name);
+			error = step.is_index ? enter_elements(session, spot, step.first, step.last,
+							       so_far)
+					      : enter_member(session, spot, step.name);
+		spot->first = step.is_range ? step.first : 0;
+		spot->count = step.is_range ? step.last - step.first + 1 : 0;
 		at = next;
 	}
 	return error;
@@ -391,16 +426,20 @@ static struct heap_error *walk(struct session *session, const char *word, const 
 HEAP_MUST_CHECK
 static struct heap_error *finish(struct session *session, const char *word, struct spot *spot)
 {
-	return is_pointer(&session->snapshot->types, spot->type) ? follow(session, spot, word)
-								 : NULL;
+	if (spot->count > 0 || !is_pointer(&session->snapshot->types, spot->type))
+		return NULL;
+	HEAP_TRY(follow(session, spot, word));
+	spot->type = HEAP_NO_TYPE; // an object as a whole
+	return NULL;
 }
 
-struct heap_error *operand_locate(struct session *session, const char *text, struct operand *result)
+HEAP_MUST_CHECK
+static struct heap_error *parse(struct session *session, const char *text, struct operand *result)
 {
 	bool itself = text[0] == '&';
 	const char *word = text + itself;
 	size_t length = start_length(session, word);
-	struct spot spot = { HEAP_NO_OBJECT, UINT32_MAX, 0, HEAP_NO_TYPE, false };
+	struct spot spot = { .object = HEAP_NO_OBJECT, .root = UINT32_MAX };
 	struct heap_error *error;
 
 	if (strlen(word) >= MAX_WORD)
@@ -418,8 +457,30 @@ struct heap_error *operand_locate(struct session *session, const char *text, str
 		.object = spot.object,
 		.root = spot.object == HEAP_NO_OBJECT ? spot.root : UINT32_MAX,
 		.interior = spot.offset,
+		.type = word[length] && !itself ? spot.type : HEAP_NO_TYPE,
+		.first = spot.first,
+		.count = spot.count,
 	};
 	return NULL;
+}
+
+struct heap_error *operand_locate(struct session *session, const char *text, struct operand *result)
+{
+	struct operand operand = { 0 };
+
+	HEAP_TRY(parse(session, text, &operand));
+	if (operand.count > 0)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s: a range is several places; `show` takes them", text);
+	*result = operand;
+	return NULL;
+}
+
+struct heap_error *operand_parse_range(struct session *session, const char *text,
+				       struct operand *result)
+{
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE));
+	return parse(session, text, result);
 }
 
 struct heap_error *operand_parse(struct session *session, const char *text, struct operand *result)

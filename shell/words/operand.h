@@ -14,7 +14,8 @@
  *
  *	sessions->next->peer      $3.list.next      cache->slots[85].value
  *
- * A pointer at the end stands for the object that it leads to; after & it stands for itself.
+ * A pointer at the end stands for the object that it leads to; after & it stands for itself. An
+ * element at the end may be a range of them, [10..20], where a command can do with several places.
  */
 
 #include "shell/base/session.h"
@@ -23,6 +24,9 @@ struct operand {
 	heap_object_id object; /**< or HEAP_NO_OBJECT */
 	heap_root_id root;     /**< where no object is meant; or UINT32_MAX */
 	uint64_t interior;     /**< bytes into the object, or into the variable */
+	heap_type_id type;     /**< of the place inside that a path ends at; else HEAP_NO_TYPE */
+	uint64_t first;        /**< of a range */
+	uint64_t count;        /**< of a range; 0: it is none */
 };
 
 /**
@@ -34,7 +38,12 @@ struct operand {
 HEAP_MUST_CHECK
 struct heap_error *operand_parse(struct session *session, const char *text, struct operand *result);
 
-/** The same where not all of ADDRESS and SIZE need be loaded. */
+/** The same, and a path may end in a range. */
+HEAP_MUST_CHECK
+struct heap_error *operand_parse_range(struct session *session, const char *text,
+				       struct operand *result);
+
+/** operand_parse() where not all of ADDRESS and SIZE need be loaded. */
 HEAP_MUST_CHECK
 struct heap_error *operand_locate(struct session *session, const char *text,
 				  struct operand *result);
