@@ -95,6 +95,8 @@ static bool parse_options(int argc, char **argv, struct options *options)
 
 static bool has_changed(const struct difference *difference)
 {
+	if (difference->has_retyped)
+		return true;
 	for (size_t i = 0; i < difference->row_count; i++) {
 		const struct heap_amount *of = difference->rows[i].of;
 

@@ -27,7 +27,8 @@ enum {
 	EXIT_NONE = 1, // no candidates
 	EXIT_TROUBLE = 2,
 	FEWEST = 3,
-	MAX_WORDS = 64, // of filters
+	SHORT_LIST = 10, // candidates that are told on a terminal
+	MAX_WORDS = 64,  // of filters
 };
 
 struct options {
@@ -182,14 +183,15 @@ static struct heap_error *read_file(struct reading *reading, struct session *ses
 
 // --- the answer --------------------------------------------------------------
 
+// @param limit  how many are told
 static void print_leaks(struct session *session, const struct heap_series *series,
-			const struct candidates *candidates)
+			const struct candidates *candidates, size_t limit)
 {
 	struct output *output = session->output;
 	const void *mark = session_mark(session);
 
 	output_open_array(output, "leaks");
-	for (size_t i = 0; i < candidates->count; i++) {
+	for (size_t i = 0; i < candidates->count && i < limit; i++) {
 		heap_object_id object = candidates->objects[i];
 		uint32_t first = heap_series_first_seen(series, object);
 
@@ -204,6 +206,9 @@ static void print_leaks(struct session *session, const struct heap_series *serie
 		session_release(session, mark); // a million descriptions need not stay
 	}
 	output_close(output);
+	if (candidates->count > limit)
+		output_text(output, "… %zu more (a pipe or a file gets all of them)\n",
+			    candidates->count - limit);
 }
 
 // What is beyond is noise of the computation.
@@ -288,8 +293,17 @@ static void report(struct session *session, const struct reading *reading,
 	}
 	output_open_object(session->output, NULL);
 	output_number(session->output, "files", heap_series_length(reading->series));
+	// People want the summary, programs read line by line.
+	if (output_rows(session->output) > 0 && !options->json) {
+		print_summary(session, reading->census, candidates, options->candidates.by, true);
+		if (!options->summary_only && candidates->count > 0) {
+			output_text(session->output, "\n");
+			print_leaks(session, reading->series, candidates, SHORT_LIST);
+		}
+		return;
+	}
 	if (!options->summary_only)
-		print_leaks(session, reading->series, candidates);
+		print_leaks(session, reading->series, candidates, SIZE_MAX);
 	print_summary(session, reading->census, candidates, options->candidates.by,
 		      options->summary_only);
 }

@@ -29,11 +29,10 @@ const char *difference_bytes(struct session *session, uint64_t before, uint64_t 
 			      describe_bytes(session, by));
 }
 
-static void add(struct difference_row *rows, heap_kind_id kind, enum heap_change change,
-		uint64_t bytes)
+static void add(struct heap_amount *amount, uint64_t bytes)
 {
-	rows[kind].of[change].objects++;
-	rows[kind].of[change].bytes += bytes;
+	amount->objects++;
+	amount->bytes += bytes;
 }
 
 // Kinds may be found anew in the second snapshot, never later: so there is a row for each.
@@ -44,6 +43,38 @@ static struct heap_error *tally_both(struct heap_census *census, struct tally *t
 	struct heap_error *error = tally_snapshot(&tallies[0], before, census);
 
 	return error ? error : tally_snapshot(&tallies[1], after, census);
+}
+
+// Counts an object of the second snapshot.
+HEAP_MUST_CHECK
+static struct heap_error *add_later(struct difference *difference,
+				    const struct heap_comparison *comparison, struct tally *tallies,
+				    struct session *before, struct session *after,
+				    heap_object_id object)
+{
+	struct difference_row *rows = difference->rows;
+	enum heap_change change = heap_comparison_change(comparison, object);
+	heap_object_id earlier = comparison->earlier[object];
+	uint64_t size = after->snapshot->size[object];
+	heap_kind_id kind, former;
+	struct heap_error *error =
+		tally_kind(&tallies[1], after, difference->census, object, &kind);
+
+	former = kind;
+	if (!error && earlier != HEAP_NO_OBJECT)
+		error = tally_kind(&tallies[0], before, difference->census, earlier, &former);
+	if (error)
+		return error;
+	if (former != kind) {
+		add(&rows[kind].retyped_to, size);
+		add(&rows[former].retyped_from, before->snapshot->size[earlier]);
+		difference->has_retyped = true;
+	}
+	if (former == kind || change != HEAP_CHANGE_KEPT)
+		add(&rows[kind].of[change], size);
+	if (change == HEAP_CHANGE_RESIZED)
+		rows[kind].resized_from += before->snapshot->size[earlier];
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -60,17 +91,10 @@ static struct heap_error *fill_rows(struct difference *difference,
 			continue;
 		error = tally_kind(&tallies[0], before, difference->census, i, &kind);
 		if (!error)
-			add(rows, kind, HEAP_CHANGE_FREED, before->snapshot->size[i]);
+			add(&rows[kind].of[HEAP_CHANGE_FREED], before->snapshot->size[i]);
 	}
 	for (heap_object_id i = 0; !error && i < after->snapshot->object_count; i++) {
-		enum heap_change change = heap_comparison_change(comparison, i);
-
-		error = tally_kind(&tallies[1], after, difference->census, i, &kind);
-		if (error)
-			break;
-		add(rows, kind, change, after->snapshot->size[i]);
-		if (change == HEAP_CHANGE_RESIZED)
-			rows[kind].resized_from += before->snapshot->size[comparison->earlier[i]];
+		error = add_later(difference, comparison, tallies, before, after, i);
 	}
 	return error;
 }
@@ -144,7 +168,8 @@ void difference_deinit(struct difference *difference)
 static bool has_changed(const struct difference_row *row)
 {
 	return row->of[HEAP_CHANGE_ADDED].objects || row->of[HEAP_CHANGE_FREED].objects ||
-	       row->of[HEAP_CHANGE_MOVED].objects || row->of[HEAP_CHANGE_RESIZED].objects;
+	       row->of[HEAP_CHANGE_MOVED].objects || row->of[HEAP_CHANGE_RESIZED].objects ||
+	       row->retyped_to.objects || row->retyped_from.objects;
 }
 
 static void print_amount(struct output *output, const char *key, const struct heap_amount *amount)
@@ -155,6 +180,35 @@ static void print_amount(struct output *output, const char *key, const struct he
 	output_close(output);
 }
 
+static void print_figures(const struct difference *difference, struct session *session,
+			  const struct difference_row *row, const struct heap_amount *before,
+			  const struct heap_amount *after)
+{
+	struct output *output = session->output;
+	const char *name = heap_census_name_of(difference->census, row->kind);
+	const char *objects = difference_number(session, before->objects, after->objects);
+	const char *bytes = difference_bytes(session, before->bytes, after->bytes);
+	uint64_t added = row->of[HEAP_CHANGE_ADDED].objects;
+	uint64_t freed = row->of[HEAP_CHANGE_FREED].objects;
+	uint64_t kept = row->of[HEAP_CHANGE_KEPT].objects;
+	uint64_t resized =
+		row->of[HEAP_CHANGE_RESIZED].objects + row->of[HEAP_CHANGE_MOVED].objects;
+
+	if (difference->has_retyped)
+		table_row(output,
+			  "%10s\t%12s\t%10" PRIu64 "\t%10" PRIu64 "\t%10" PRIu64 "\t%10" PRIu64
+			  "\t%8s\t%s",
+			  objects, bytes, added, freed, kept, resized,
+			  difference_number(session, row->retyped_from.objects,
+					    row->retyped_to.objects),
+			  name);
+	else
+		table_row(output,
+			  "%10s\t%12s\t%10" PRIu64 "\t%10" PRIu64 "\t%10" PRIu64 "\t%10" PRIu64
+			  "\t%s",
+			  objects, bytes, added, freed, kept, resized, name);
+}
+
 static void print_row(const struct difference *difference, struct session *session,
 		      const struct difference_row *row)
 {
@@ -163,14 +217,8 @@ static void print_row(const struct difference *difference, struct session *sessi
 	struct heap_amount before = heap_census_amount(difference->census, row->kind, 0);
 	struct heap_amount after = heap_census_amount(difference->census, row->kind, 1);
 	const char *name = heap_census_name_of(difference->census, row->kind);
-	uint64_t same = row->of[HEAP_CHANGE_RESIZED].objects + row->of[HEAP_CHANGE_MOVED].objects;
 
-	table_row(output,
-		  "%10s\t%12s\t%10" PRIu64 "\t%10" PRIu64 "\t%10" PRIu64 "\t%10" PRIu64 "\t%s",
-		  difference_number(session, before.objects, after.objects),
-		  difference_bytes(session, before.bytes, after.bytes),
-		  row->of[HEAP_CHANGE_ADDED].objects, row->of[HEAP_CHANGE_FREED].objects,
-		  row->of[HEAP_CHANGE_KEPT].objects, same, name);
+	print_figures(difference, session, row, &before, &after);
 	output_open_object(output, NULL);
 	output_string(output, "name", name);
 	print_amount(output, "before", &before);
@@ -178,6 +226,10 @@ static void print_row(const struct difference *difference, struct session *sessi
 	for (int i = 0; i < HEAP_CHANGES; i++)
 		print_amount(output, names[i], &row->of[i]);
 	output_number(output, "resized_from", row->resized_from);
+	if (difference->has_retyped) {
+		print_amount(output, "retyped_to", &row->retyped_to);
+		print_amount(output, "retyped_from", &row->retyped_from);
+	}
 	output_close(output);
 }
 
@@ -190,8 +242,13 @@ void difference_print(const struct difference *difference, struct session *sessi
 	struct heap_amount before = { 0 }, after = { 0 };
 	uint64_t shown = 0;
 
-	table_header(output, "201134", "%10s\t%12s\t%10s\t%10s\t%10s\t%10s\t%s", "objects", "bytes",
-		     "added", "freed", "kept", "resized", titles[by]);
+	if (difference->has_retyped)
+		table_header(output, "2011343", "%10s\t%12s\t%10s\t%10s\t%10s\t%10s\t%8s\t%s",
+			     "objects", "bytes", "added", "freed", "kept", "resized", "retyped",
+			     titles[by]);
+	else
+		table_header(output, "201134", "%10s\t%12s\t%10s\t%10s\t%10s\t%10s\t%s", "objects",
+			     "bytes", "added", "freed", "kept", "resized", titles[by]);
 	output_open_array(output, "rows");
 	for (size_t i = 0; i < difference->row_count; i++) {
 		const struct difference_row *row = &difference->rows[i];

@@ -18,12 +18,16 @@ struct difference_row {
 	heap_kind_id kind;
 	struct heap_amount of[HEAP_CHANGES]; /**< RESIZED, MOVED: bytes as they are now */
 	uint64_t resized_from;               /**< bytes that the resized ones had */
+	/** objects that are in both, but not in the same row: their type was found by other evidence,
+	 *  or a block without a type has another size. They are no part of KEPT. */
+	struct heap_amount retyped_to, retyped_from;
 };
 
 struct difference {
 	struct heap_census *census;  /**< of two snapshots: names, and totals before and after */
 	struct difference_row *rows; /**< [row_count] those that have changed most first */
 	size_t row_count;
+	bool has_retyped;
 };
 
 /** @param result  filled on success; difference_deinit() is the caller's */

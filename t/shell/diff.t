@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Heapsh;
 use Sample;
 use JSON::PP;
 use Test::More;
@@ -52,6 +53,25 @@ is_deeply $json->{rows}[2]{added}, { objects => 2, bytes => 32 }, 'JSON: what ha
 
 my $retained = JSON::PP->new->utf8->decode((Sample::run('', $diff, '--json', '--retained', @file[0, 1]))[0])->{retained};
 is_deeply $retained, { roots => [], objects => [] }, 'what the roots retain has not changed';
+
+# The same objects with another type: the rows add up all the same.
+{
+    my $program = Heapsh->start('declared', run => ['--types', 'none']);
+    my @series = map { $program->capture } 1 .. 2;
+    $program->finish;
+    my ($chest) = Heapsh::ask($series[1], 'find', 'size', 64) =~ /(0x\w+)/;
+    Heapsh::ask($series[1], 'istype', $chest, 'struct chest');
+    my ($text) = Sample::run('', $diff, '--by', 'type', @series);
+    like $text, qr/^ +objects +bytes +added +freed +kept +resized +retyped  type$/m, 'types that changed have a column';
+    like $text, qr/^ +\+1 +\+64 B +0 +0 +0 +0 +\+1  struct chest$/m, 'an object that is typed now';
+    my $rows = JSON::PP->new->utf8->decode((Sample::run('', $diff, '--json', '--by', 'type', @series))[0])->{rows};
+    my @wrong = grep {
+        $_->{after}{objects} - $_->{before}{objects} != $_->{added}{objects} + $_->{moved}{objects}
+            - $_->{freed}{objects} + $_->{retyped_to}{objects} - $_->{retyped_from}{objects}
+    } @$rows;
+    is scalar @wrong, 0, 'each row adds up';
+    cmp_ok scalar(grep { $_->{retyped_from}{objects} } @$rows), '>', 0, 'the untyped are fewer';
+}
 
 my $other = Sample::make('other');
 my ($out, $err, $status) = Sample::run('', $diff, $file[0], $other);
