@@ -7,6 +7,9 @@
  *
  *	frozen copy ──▶ exec  heapsnap-writer PID ADDRESS
  *	                      PID: of the frozen copy; ADDRESS: hex, of its struct heapsnap_process
+ *	heapsnap attach ──▶   heapsnap-writer --attached PID DESCRIPTOR
+ *	heapsnap core ──▶     heapsnap-writer --core FILE DESCRIPTOR
+ *	                      DESCRIPTOR: of a file that holds a struct heapsnap_foreign
  *	writer ──▶ stdout     one line, "wrote NUMBER PATH\n" or "failed MESSAGE\n"; exit status 0 or 1
  *
  * The writer reads the structure, like all else, from the frozen copy's memory. Both are
@@ -19,7 +22,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 9,
+	HEAPSNAP_PROTOCOL_VERSION = 10,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
@@ -44,6 +47,13 @@ enum heapsnap_report {
 	HEAPSNAP_REPORT_NONE,
 	HEAPSNAP_REPORT_STANDARD_ERROR,
 	HEAPSNAP_REPORT_FILE, /**< by the pattern */
+};
+
+/** How the writer comes to a process. */
+enum heapsnap_origin {
+	HEAPSNAP_ORIGIN_LIBRARY,  /**< the library is in it, and has stopped it */
+	HEAPSNAP_ORIGIN_ATTACHED, /**< heapsnap attach has: blocks have no headers */
+	HEAPSNAP_ORIGIN_CORE,     /**< heapsnap core: it is dead, and the image a file */
 };
 
 /** A thread at the moment of the clone. */
@@ -206,6 +216,7 @@ struct heapsnap_process {
 	char directory[HEAPSNAP_PATH_MAX]; /**< where relative names begin */
 	char pattern[HEAPSNAP_PATH_MAX];   /**< of the file's name: %e %p %h %t %N */
 
+	uint32_t origin;                     /**< enum heapsnap_origin */
 	uint32_t report;                     /**< enum heapsnap_report */
 	uint32_t report_limit;               /**< lines of each part; 0: heapsh-unfreed's own */
 	char report_type[HEAPSNAP_NAME_MAX]; /**< of that type alone; "": all */
@@ -242,6 +253,16 @@ struct heapsnap_process {
 	uint32_t tls_module_count;
 	struct heapsnap_tls_module tls_modules[HEAPSNAP_TLS_MODULES];
 	uint64_t epochs; /**< address of uint64_t[epoch + 1]: when each began, ns since 1970 */
+};
+
+/**
+ * What heapsnap attach tells the writer of a process without the library, in a file that the writer
+ * inherits. The addresses in it are all 0.
+ */
+struct heapsnap_foreign {
+	struct heapsnap_process process;
+	struct heapsnap_shared shared;
+	struct heapsnap_thread threads[]; /**< [process.thread_count] */
 };
 
 #endif

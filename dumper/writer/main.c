@@ -21,6 +21,7 @@
 #include "lib/base/parallel.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,22 +66,8 @@ static uint64_t searched_bytes(const struct image *image)
 HEAP_MUST_CHECK
 static struct heap_error *find_objects(struct capture *capture)
 {
-	uint64_t own[9][2];
-	size_t own_count = capture_own_ranges(capture, own);
-
 	progress_begin(HEAPSNAP_PHASE_OBJECTS, searched_bytes(&capture->image));
-
-	struct moves moves;
-	struct heap_error *error =
-		moves_init(&moves, &capture->image, &capture->process, capture->threads);
-
-	if (!error)
-		error = objects_init(&capture->objects);
-	if (!error)
-		error = object_scan_run(&capture->objects, &capture->image, &capture->process,
-					&moves, own, own_count);
-	moves_deinit(&moves);
-	return error;
+	return capture_find_objects(capture);
 }
 
 // @param classes  [objects] is filled; NULL where no types are wanted
@@ -276,24 +263,46 @@ static void read_threads(void)
 		heap_parallel_set_threads((unsigned)count);
 }
 
+// A process without the library, or what is left of one.
+HEAP_MUST_CHECK
+static struct heap_error *open_foreign(struct capture *capture, char **arguments)
+{
+	uint64_t pid, descriptor;
+
+	if (!parse_number(arguments[2], 10, &descriptor) || descriptor > INT_MAX ||
+	    !parse_number(arguments[1], 10, &pid))
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "no such process");
+	return capture_open_foreign(capture, (pid_t)pid, (int)descriptor);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *open_capture(struct capture *capture, int argc, char **argv)
+{
+	uint64_t pid, address;
+
+	if (argc == 4 && strcmp(argv[1], "--attached") == 0)
+		return open_foreign(capture, argv + 1);
+	if (argc != 3 || !parse_number(argv[1], 10, &pid) || !parse_number(argv[2], 16, &address)) {
+		fputs("heapsnap-writer is started by libheapsnap.so and heapsnap; see "
+		      "heapsnap(1)\n",
+		      stderr);
+		exit(2);
+	}
+	return capture_open(capture, (pid_t)pid, address);
+}
+
 int main(int argc, char **argv)
 {
 	struct capture capture;
 	struct destination destination = { .descriptor = -1 };
-	uint64_t pid, address;
-
-	if (argc != 3 || !parse_number(argv[1], 10, &pid) || !parse_number(argv[2], 16, &address)) {
-		fputs("heapsnap-writer is started by libheapsnap.so; see heapsnap(1)\n", stderr);
-		return 2;
-	}
 
 	read_threads();
 
-	struct heap_error *error = capture_open(&capture, (pid_t)pid, address);
+	struct heap_error *error = open_capture(&capture, argc, argv);
 
 	if (error)
 		return fail(error);
-	progress_init((pid_t)pid, &capture.process);
+	progress_init(capture.image.pid, &capture.process);
 	progress_set_beat(isolation_beat);
 	error = capture.process.report == HEAPSNAP_REPORT_NONE
 			? write_snapshot(&capture, &destination)

@@ -356,11 +356,12 @@ static void fill_costs(const struct capture *capture, struct heap_info *info)
 static void fill_info(const struct capture *capture, struct texts *texts, struct heap_info *info)
 {
 	const struct heapsnap_process *process = &capture->process;
-	struct heapsnap_shared shared;
+	struct heapsnap_shared shared = capture->shared;
 	uint64_t random[2] = { 0, 0 };
 	bool has_trace = samples_has_trace(process);
 
-	image_read_padded(&capture->image, process->shared, &shared, sizeof(shared));
+	if (process->shared)
+		image_read_padded(&capture->image, process->shared, &shared, sizeof(shared));
 	read_command(capture, texts->command, sizeof(texts->command));
 	if (gethostname(texts->host, sizeof(texts->host)) != 0)
 		strcpy(texts->host, "localhost");
@@ -388,6 +389,9 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.steps = progress_total_steps(),
 		.missed_threads = process->missed_threads,
 		.other_malloc = process->other_malloc,
+		.origin = process->origin,
+		.allocators = capture->allocators,
+		.doubts = capture->doubts,
 		.checkpoint_ns = process->checkpoint_ns,
 		.trace = has_trace ? process->traced.path : "",
 		.trace_start_ns = has_trace ? process->traced.start_ns : 0,

@@ -199,6 +199,13 @@ struct heap_damage {
 	uint32_t note;    /**< what is wrong, for people */
 };
 
+/** How the snapshot was taken. */
+enum heap_origin {
+	HEAP_ORIGIN_LIBRARY,  /**< by libheapsnap.so in the process */
+	HEAP_ORIGIN_ATTACHED, /**< from outside: there are no sites, births and requested sizes */
+	HEAP_ORIGIN_CORE,     /**< from a core file: nor these */
+};
+
 /** Scalars; strings are owned by the snapshot and never NULL. */
 struct heap_info {
 	const char *program; /**< file name of the executable */
@@ -228,6 +235,10 @@ struct heap_info {
 	/** File of a malloc that precedes the library's, whose blocks are missing here; "": none */
 	const char *other_malloc;
 	uint64_t trace_start_ns; /**< since 1970, when the trace began: as in its file; 0: none */
+	uint64_t origin;         /**< enum heap_origin */
+	/* Without the library: */
+	const char *allocators; /**< those whose structures told the blocks, "glibc"; "": none */
+	const char *doubts;     /**< inconsistencies in these structures; "": none */
 };
 
 /** Columns for heap_snapshot_load(). */

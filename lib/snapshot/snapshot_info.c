@@ -7,7 +7,8 @@
 	}
 
 const struct heap_info_key heap_info_texts[] = {
-	KEY(program), KEY(command), KEY(host), KEY(maker), KEY(id), KEY(trace), KEY(other_malloc),
+	KEY(program), KEY(command),      KEY(host),       KEY(maker),  KEY(id),
+	KEY(trace),   KEY(other_malloc), KEY(allocators), KEY(doubts),
 };
 const size_t heap_info_text_count = sizeof(heap_info_texts) / sizeof(heap_info_texts[0]);
 
@@ -17,6 +18,6 @@ const struct heap_info_key heap_info_numbers[] = {
 	KEY(content_limit), KEY(untyped),        KEY(missed_threads),
 	KEY(writer_ns),     KEY(writer_bytes),   KEY(copied_bytes),
 	KEY(checkpoint_ns), KEY(trace_start_ns), KEY(late_ns),
-	KEY(steps),         KEY(stop_calls),
+	KEY(steps),         KEY(stop_calls),     KEY(origin),
 };
 const size_t heap_info_number_count = sizeof(heap_info_numbers) / sizeof(heap_info_numbers[0]);

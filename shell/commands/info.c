@@ -37,11 +37,11 @@ static void info_process(struct session *session)
 	output_text(output, "program   %s, pid %" PRIu64 " on %s\n", program, info->pid,
 		    describe_name(session, info->host));
 	output_text(output, "command   %s\n", describe_name(session, info->command));
-	output_text(output, "time      %s, %s after the library was loaded\n",
-		    format_time(session, info->time_ns),
+	output_text(output, "time      %s, %s after the %s\n", format_time(session, info->time_ns),
 		    describe_duration(session, info->time_ns > info->start_time_ns
 						       ? info->time_ns - info->start_time_ns
-						       : 0));
+						       : 0),
+		    info->origin == HEAP_ORIGIN_LIBRARY ? "library was loaded" : "process began");
 	output_text(output, "snapshot  number %" PRIu64 " of the process, id %s, by %s\n",
 		    info->serial, describe_name(session, info->id),
 		    describe_name(session, info->maker));
@@ -70,6 +70,32 @@ static void info_process(struct session *session)
 	output_number(output, "writer_bytes", info->writer_bytes);
 	output_number(output, "copied_bytes", info->copied_bytes);
 	output_number(output, "steps", info->steps);
+}
+
+// What a process that nobody prepared does not tell.
+static void info_origin(struct session *session)
+{
+	const struct heap_info *info = &session->snapshot->info;
+	struct output *output = session->output;
+
+	output_string(output, "origin",
+		      info->origin == HEAP_ORIGIN_LIBRARY    ? "library"
+		      : info->origin == HEAP_ORIGIN_ATTACHED ? "attached"
+							     : "core");
+	output_string(output, "allocators", info->allocators);
+	output_string(output, "doubts", info->doubts);
+	if (info->origin == HEAP_ORIGIN_LIBRARY)
+		return;
+	output_text(output,
+		    "taken     %s; blocks are those of %s\n"
+		    "          Not known: where and when blocks were allocated. Sizes are what is\n"
+		    "          usable, up to 24 bytes more than the program asked for.\n",
+		    info->origin == HEAP_ORIGIN_ATTACHED ? "by heapsnap attach"
+							 : "from a core file",
+		    *info->allocators ? describe_name(session, info->allocators)
+				      : "no allocator that is known");
+	if (*info->doubts)
+		output_text(output, "doubts    %s\n", describe_name(session, info->doubts));
 }
 
 static void info_heap(struct session *session)
@@ -296,6 +322,7 @@ static enum command_status info_run(struct session *session, int argc, char **ar
 		return command_fail(session, error);
 	output_open_object(session->output, NULL);
 	info_process(session);
+	info_origin(session);
 	info_heap(session);
 	info_modules(session);
 	info_threads(session);

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/capture.h"
 
+#include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/object_scan.h"
+
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum {
 	THREAD_STORAGE = 64 << 10, // of a stack's top, where the thread descriptor is
@@ -10,15 +16,8 @@ enum {
 };
 
 HEAP_MUST_CHECK
-static struct heap_error *read_process(struct capture *capture, uint64_t address)
+static struct heap_error *check_process(struct heapsnap_process *process)
 {
-	struct heapsnap_process *process = &capture->process;
-
-	capture->process_address = address;
-	if (!image_read(&capture->image, address, process, sizeof(*process)))
-		return heap_error_create(HEAP_ERROR_SYSTEM,
-					 "the frozen copy's memory cannot be read: %#" PRIx64,
-					 address);
 	if (process->magic != HEAPSNAP_PROCESS_MAGIC ||
 	    process->version != HEAPSNAP_PROTOCOL_VERSION || process->bytes != sizeof(*process))
 		return heap_error_create(
@@ -32,6 +31,19 @@ static struct heap_error *read_process(struct capture *capture, uint64_t address
 		return heap_error_create(HEAP_ERROR_FORMAT, "the program has overwritten what "
 							    "libheapsnap.so notes of it");
 	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_process(struct capture *capture, uint64_t address)
+{
+	struct heapsnap_process *process = &capture->process;
+
+	capture->process_address = address;
+	if (!image_read(&capture->image, address, process, sizeof(*process)))
+		return heap_error_create(HEAP_ERROR_SYSTEM,
+					 "the frozen copy's memory cannot be read: %#" PRIx64,
+					 address);
+	return check_process(process);
 }
 
 HEAP_MUST_CHECK
@@ -87,6 +99,15 @@ static void find_thread_pointers(struct capture *capture)
 	}
 }
 
+// Once the process, its threads and its image are known.
+HEAP_MUST_CHECK
+static struct heap_error *begin(struct capture *capture)
+{
+	find_thread_pointers(capture);
+	HEAP_TRY(strings_init(&capture->strings));
+	return heap_types_init(&capture->types);
+}
+
 struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process)
 {
 	*capture = (struct capture){ 0 };
@@ -98,15 +119,95 @@ struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t pro
 	error = read_process(capture, process);
 	if (!error)
 		error = read_threads(capture);
-	if (!error) {
-		find_thread_pointers(capture);
-		error = strings_init(&capture->strings);
-	}
 	if (!error)
-		error = heap_types_init(&capture->types);
+		error = begin(capture);
 	if (error)
 		capture_close(capture);
 	return error;
+}
+
+static bool read_at(int descriptor, void *buffer, size_t size, size_t offset)
+{
+	return pread(descriptor, buffer, size, (off_t)offset) == (ssize_t)size;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_foreign(struct capture *capture, int descriptor)
+{
+	const size_t threads_at = sizeof(struct heapsnap_foreign);
+	struct heapsnap_process *process = &capture->process;
+	size_t bytes;
+
+	if (!read_at(descriptor, process, sizeof(*process), 0) ||
+	    !read_at(descriptor, &capture->shared, sizeof(capture->shared),
+		     offsetof(struct heapsnap_foreign, shared)))
+		return heap_error_create(HEAP_ERROR_SYSTEM, "no description of the process");
+	HEAP_TRY(check_process(process));
+	bytes = process->thread_count * sizeof(*capture->threads);
+	capture->threads = malloc(bytes + 1);
+	if (!capture->threads)
+		return heap_error_out_of_memory();
+	if (!read_at(descriptor, capture->threads, bytes, threads_at))
+		return heap_error_create(HEAP_ERROR_SYSTEM, "the table of threads cannot be read");
+	return NULL;
+}
+
+struct heap_error *capture_open_foreign(struct capture *capture, pid_t pid, int descriptor)
+{
+	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 } };
+
+	struct heap_error *error = image_init(&capture->image, pid);
+
+	if (!error)
+		error = read_foreign(capture, descriptor);
+	if (!error)
+		error = begin(capture);
+	if (error)
+		capture_close(capture);
+	return error;
+}
+
+// --- blocks --------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *find_by_headers(struct capture *capture)
+{
+	uint64_t own[9][2];
+	size_t own_count = capture_own_ranges(capture, own);
+	struct moves moves;
+	struct heap_error *error =
+		moves_init(&moves, &capture->image, &capture->process, capture->threads);
+
+	if (!error)
+		error = object_scan_run(&capture->objects, &capture->image, &capture->process,
+					&moves, own, own_count);
+	moves_deinit(&moves);
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_by_allocators(struct capture *capture)
+{
+	CLEANUP_FREE uint64_t *pointers =
+		calloc(capture->process.thread_count + 1, sizeof(*pointers));
+	CLEANUP(blocks_deinit) struct blocks blocks = { 0 };
+	struct block_threads threads = { pointers, capture->process.thread_count };
+
+	if (!pointers)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < capture->process.thread_count; i++)
+		pointers[i] = capture->threads[i].thread_pointer;
+	HEAP_TRY(blocks_find(&blocks, &capture->image, &threads));
+	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
+	memcpy(capture->doubts, blocks.doubts, sizeof(capture->doubts));
+	return blocks_add_objects(&blocks, &capture->image, &capture->objects);
+}
+
+struct heap_error *capture_find_objects(struct capture *capture)
+{
+	HEAP_TRY(objects_init(&capture->objects));
+	return capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY ? find_by_headers(capture)
+								  : find_by_allocators(capture);
 }
 
 void capture_close(struct capture *capture)

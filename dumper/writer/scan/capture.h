@@ -24,7 +24,10 @@ struct capture {
 	uint64_t process_address;
 	struct heapsnap_process process;
 	struct heapsnap_thread *threads; /**< [process.thread_count] */
+	struct heapsnap_shared shared;   /**< as far as it was known when the writer began */
 	struct image image;
+	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
+	char doubts[256];    /**< what of these does not add up; "": all does */
 	struct strings strings;
 	struct heap_types types;
 	struct modules modules;
@@ -57,7 +60,15 @@ enum {
 HEAP_MUST_CHECK
 struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process);
 
+/** The same of a process without the library. @param descriptor  of a struct heapsnap_foreign */
+HEAP_MUST_CHECK
+struct heap_error *capture_open_foreign(struct capture *capture, pid_t pid, int descriptor);
+
 void capture_close(struct capture *capture);
+
+/** Finds the live blocks: by their headers, or else by the structures of allocators. */
+HEAP_MUST_CHECK
+struct heap_error *capture_find_objects(struct capture *capture);
 
 /** The library's own memory, which is neither heap nor root: (start, end). @return how many */
 size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[9][2]);

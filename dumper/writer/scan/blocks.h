@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef BLOCKS_H
+#define BLOCKS_H
+
+/**
+ * Live blocks of a process that nobody prepared: found in its allocators' own structures.
+ *
+ *	image ──▶ blocks_glibc ─┐
+ *	      ──▶ blocks_musl  ─┼─▶ blocks, by address ──▶ objects
+ *	      ──▶ blocks_jemalloc
+ *
+ * Each allocator is recognized by what its structures hold, not by symbols, and checked by its own
+ * sums. What the structures say is not trusted: every loop is bounded, every address is looked up.
+ * A size is how much of a block is usable; what the program asked for is not kept.
+ */
+
+#include "dumper/writer/scan/image.h"
+#include "dumper/writer/scan/objects.h"
+#include "lib/base/array.h"
+
+struct block {
+	uint64_t address;
+	uint64_t size; /**< usable bytes */
+};
+
+/** Consecutive blocks, by address. */
+struct block_run {
+	size_t first;
+	size_t count;
+};
+
+struct blocks {
+	struct HEAP_ARRAY(struct block) list;
+	struct HEAP_ARRAY(struct block_run) runs; /**< of the list, one after the other */
+	size_t run_start;                         /**< of the list: where the next run begins */
+	char allocators[64];                      /**< "glibc, jemalloc"; "": none was found */
+	char doubts[256];     /**< what does not add up, for people; "": all does */
+	bool has_exact_sizes; /**< they are as the program asked for */
+};
+
+/** Where to look for what is each thread's. */
+struct block_threads {
+	const uint64_t *pointers; /**< [count] thread pointers; 0: not known */
+	size_t count;
+};
+
+/** Finds the live blocks of all allocators that are known. */
+HEAP_MUST_CHECK
+struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
+			       const struct block_threads *threads);
+
+void blocks_deinit(struct blocks *blocks);
+
+/** Adds all of them, and the memory that they lie in, to what is known of the process. */
+HEAP_MUST_CHECK
+struct heap_error *blocks_add_objects(const struct blocks *blocks, const struct image *image,
+				      struct objects *objects);
+
+/** Each finds the blocks of one allocator, if it is there. */
+HEAP_MUST_CHECK
+struct heap_error *blocks_find_glibc(struct blocks *blocks, const struct image *image,
+				     const struct block_threads *threads);
+HEAP_MUST_CHECK
+struct heap_error *blocks_find_musl(struct blocks *blocks, const struct image *image);
+HEAP_MUST_CHECK
+struct heap_error *blocks_find_jemalloc(struct blocks *blocks, const struct image *image,
+					const struct block_threads *threads);
+
+/** Notes the name of an allocator that was found. */
+void blocks_name(struct blocks *blocks, const char *allocator);
+
+/** Notes what does not add up. */
+HEAP_PRINTF(2, 3)
+void blocks_doubt(struct blocks *blocks, const char *format, ...);
+
+/** Appends a block. Consecutive ones come by address, between two calls of blocks_end_run(). */
+HEAP_MUST_CHECK
+struct heap_error *blocks_add(struct blocks *blocks, uint64_t address, uint64_t size);
+
+/** Ends the run of blocks that come by address. */
+HEAP_MUST_CHECK
+struct heap_error *blocks_end_run(struct blocks *blocks);
+
+/** Puts the runs together: the list is sorted then. */
+HEAP_MUST_CHECK
+struct heap_error *blocks_sort(struct blocks *blocks);
+
+/** Forgets a block of the sorted list that is not live. @return false if there is none */
+bool blocks_remove(struct blocks *blocks, uint64_t address);
+
+/** A block of the sorted list; NULL if there is none there. */
+const struct block *blocks_search(const struct blocks *blocks, uint64_t address);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef WINDOW_H
+#define WINDOW_H
+
+/**
+ * Words of an image, read through a buffer: a walk from block to block mostly stays inside it.
+ */
+
+#include "dumper/writer/scan/image.h"
+
+#include <string.h>
+
+enum {
+	WINDOW_FAR = 1 << 20,  /**< bytes, for walks */
+	WINDOW_NEAR = 1 << 12, /**< for pointers that lead anywhere */
+};
+
+struct window {
+	const struct image *image;
+	uint64_t start, size; /**< what the buffer holds */
+	uint64_t capacity;
+	uint8_t *bytes;
+};
+
+/** @param capacity  bytes; a multiple of the page size */
+HEAP_MUST_CHECK
+struct heap_error *window_init(struct window *window, const struct image *image, uint64_t capacity);
+
+void window_deinit(struct window *window);
+
+/** Private: moves the window to where @p address is. @return false if nothing is mapped there */
+bool window_move(struct window *window, uint64_t address);
+
+/**
+ * Reads a word. Pages that cannot be read are zeros.
+ *
+ * @return false if @p address is no multiple of 8, or nothing readable is mapped there
+ */
+static inline bool window_word(struct window *window, uint64_t address, uint64_t *result)
+{
+	if (address - window->start >= window->size && !window_move(window, address))
+		return false;
+	if (address % 8 != 0)
+		return false;
+	memcpy(result, window->bytes + (address - window->start), sizeof(*result));
+	return true;
+}
+
+/** The same, or 0. */
+static inline uint64_t window_peek(struct window *window, uint64_t address)
+{
+	uint64_t result;
+
+	return window_word(window, address, &result) ? result : 0;
+}
+
+#endif
