@@ -89,6 +89,12 @@ bool process_read_status(const struct process *process, struct process_status *r
 			result->state = *(value + 1);
 		else if (strncmp(line, "PPid:\t", 6) == 0)
 			result->parent = atoi(value);
+		else if (strncmp(line, "TracerPid:\t", 11) == 0)
+			result->tracer = atoi(value);
+		else if (strncmp(line, "VmSize:\t", 8) == 0)
+			result->has_memory = true;
+		else if (strncmp(line, "Seccomp:\t", 9) == 0)
+			result->is_filtered = atoi(value) != 0;
 		else if (strncmp(line, "NSpid:\t", 7) == 0)
 			result->own_pid = atoi(last);
 		else if (strncmp(line, "ShdPnd:\t", 8) == 0)
@@ -107,6 +113,13 @@ bool process_read(struct process *process, uint64_t address, void *buffer, size_
 		process->memory = openat(process->folder, "mem", O_RDONLY | O_CLOEXEC);
 	return process->memory >= 0 && address <= (uint64_t)INT64_MAX - size &&
 	       pread(process->memory, buffer, size, (off_t)address) == (ssize_t)size;
+}
+
+bool process_write(const struct process *process, uint64_t address, const void *buffer, size_t size)
+{
+	CLEANUP_CLOSE int memory = openat(process->folder, "mem", O_WRONLY | O_CLOEXEC);
+
+	return memory >= 0 && pwrite(memory, buffer, size, (off_t)address) == (ssize_t)size;
 }
 
 static void read_line(const struct process *process, const char *name, char *buffer, size_t size)

@@ -29,6 +29,9 @@ struct process_status {
 	char state; /**< a letter: R, S, D, T, Z... */
 	pid_t parent;
 	pid_t own_pid; /**< in its own pid namespace */
+	pid_t tracer;  /**< 0: it is not traced */
+	bool has_memory;
+	bool is_filtered; /**< its system calls are, by seccomp(2) */
 	uint64_t pending, ignored, caught;
 };
 
@@ -54,6 +57,10 @@ bool process_read_status(const struct process *process, struct process_status *r
  * @return false unless all of it can be read
  */
 bool process_read(struct process *process, uint64_t address, void *buffer, size_t size);
+
+/** Writes memory of a process that is traced. @return false unless all of it can be written */
+bool process_write(const struct process *process, uint64_t address, const void *buffer,
+		   size_t size);
 
 /** The name of its main thread, "" if that is unknown. @param size  at least 1 */
 void process_comm(const struct process *process, char *buffer, size_t size);

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/command/attach.h"
+
+#include "dumper/command/complain.h"
+#include "dumper/command/foreign.h"
+#include "dumper/command/frozen_copy.h"
+#include "lib/base/cleanup.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+// --- whether it may be attached to ------------------------------------------------------
+
+// Its name, for messages.
+struct target {
+	struct process process;
+	struct process_status status;
+	char name[NAME_MAX + 1];
+};
+
+static bool read_elf_header(const struct process *process, Elf64_Ehdr *header)
+{
+	CLEANUP_CLOSE int file = openat(process->folder, "exe", O_RDONLY | O_CLOEXEC);
+
+	return file >= 0 && read(file, header, sizeof(*header)) == sizeof(*header) &&
+	       memcmp(header->e_ident, ELFMAG, SELFMAG) == 0;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_machine(const struct target *target)
+{
+	Elf64_Ehdr header;
+
+	if (!read_elf_header(&target->process, &header))
+		return NULL;
+	if (header.e_ident[EI_CLASS] != ELFCLASS64)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is a 32-bit process",
+					 (int)target->process.pid, target->name);
+#if defined(__x86_64__)
+	if (header.e_machine != EM_X86_64)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is of another machine",
+					 (int)target->process.pid, target->name);
+#endif
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check_memory(struct target *target)
+{
+	int pid = (int)target->process.pid;
+	int memory = openat(target->process.folder, "mem", O_RDONLY | O_CLOEXEC);
+
+	if (memory >= 0) {
+		close(memory);
+		return NULL;
+	}
+	if (errno == ENOENT || errno == ESRCH)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", pid);
+	return heap_error_create(HEAP_ERROR_SYSTEM,
+				 "%d (%s) may not be examined: it is another user's, runs "
+				 "set-user-id, has asked not to be, or kernel.yama.ptrace_scope "
+				 "forbids it",
+				 pid, target->name);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check(struct target *target)
+{
+	int pid = (int)target->process.pid;
+
+	process_name(&target->process, target->name, sizeof(target->name));
+	if (!process_read_status(&target->process, &target->status))
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", pid);
+	if (target->status.state == 'Z' || target->status.state == 'X')
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%d (%s) has ended: it is a zombie, which %d has not "
+					 "waited for",
+					 pid, target->name, (int)target->status.parent);
+	if (!target->status.has_memory)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is a thread of the kernel",
+					 pid, target->name);
+	if (pid == getpid())
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d is heapsnap itself", pid);
+	if (target->status.tracer != 0)
+		return heap_error_create(HEAP_ERROR_SYSTEM,
+					 "%d (%s) is being traced by %d, a debugger or strace: "
+					 "only one can",
+					 pid, target->name, (int)target->status.tracer);
+	HEAP_TRY(check_memory(target));
+	return check_machine(target);
+}
+
+// --- the snapshot -------------------------------------------------------------------------
+
+static uint64_t clock_now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+// When the process was started, since 1970: field 22 of /proc/PID/stat, in ticks since boot.
+static uint64_t start_time_ns(const struct process *process)
+{
+	CLEANUP_CLOSE int file = openat(process->folder, "stat", O_RDONLY | O_CLOEXEC);
+	char text[1024];
+	ssize_t length = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
+	uint64_t now = clock_now_ns(CLOCK_REALTIME), boot = now - clock_now_ns(CLOCK_BOOTTIME);
+	const char *at;
+	unsigned long long ticks;
+
+	text[length < 0 ? 0 : length] = '\0';
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, "%llu", &ticks) != 1)
+		return now;
+	return boot + ticks * (1000000000 / (unsigned long long)sysconf(_SC_CLK_TCK));
+}
+
+static void tend(void *copy)
+{
+	frozen_copy_tend(copy);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_copy(const struct target *target,
+				     const struct foreign_options *options,
+				     struct frozen_copy *copy)
+{
+	static struct heapsnap_process process;
+	static struct heapsnap_shared shared;
+	char pid[16];
+
+	HEAP_TRY(foreign_describe(options, &process));
+	process.origin = HEAPSNAP_ORIGIN_ATTACHED;
+	process.pid = (uint32_t)target->process.pid;
+	process.time_ns = clock_now_ns(CLOCK_REALTIME);
+	process.clock_ns = clock_now_ns(CLOCK_MONOTONIC);
+	process.start_time_ns = start_time_ns(&target->process);
+	snprintf(process.program, sizeof(process.program), "%s", target->name);
+	process.thread_count = copy->thread_count;
+	shared.stop_ns = copy->stop_ns;
+	shared.clone_ns = copy->clone_ns;
+	snprintf(pid, sizeof(pid), "%d", (int)copy->pid);
+	return foreign_write("--attached", pid, &process, &shared, copy->threads, tend, copy);
+}
+
+// Job control and an impatient user must not stop this process while it holds threads.
+static void block_signals(sigset_t *before)
+{
+	sigset_t signals;
+
+	sigfillset(&signals);
+	sigprocmask(SIG_BLOCK, &signals, before);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *take(pid_t pid, const struct foreign_options *options)
+{
+	struct target target = { .status = { 0 } };
+	struct frozen_copy copy = { 0 };
+	sigset_t before;
+	struct heap_error *error = process_open(pid, &target.process);
+
+	if (!error)
+		error = check(&target);
+	if (!error) {
+		block_signals(&before);
+		error = frozen_copy_create(&target.process, &target.status, &copy);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	}
+	if (!error)
+		error = write_copy(&target, options, &copy);
+	if (target.process.pid) {
+		block_signals(&before);
+		frozen_copy_destroy(&target.process, &copy);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	}
+	process_close(&target.process);
+	return error;
+}
+
+int attach(char **words)
+{
+	struct foreign_options options;
+	int status = foreign_read_options("attach", &words, &options);
+	pid_t pid;
+
+	if (status != STATUS_DONE)
+		return status;
+	if (!*words)
+		return misused("attach: which process?");
+	pid = process_parse_pid(*words);
+	if (pid == 0)
+		return misused("attach: %s is no pid", *words);
+	if (words[1])
+		return misused("attach: one process at a time, and no %s", words[1]);
+
+	struct heap_error *error = take(pid, &options);
+
+	return error ? fail(error) : STATUS_DONE;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/command/foreign.h"
+
+#include "dumper/base/units.h"
+#include "dumper/command/complain.h"
+#include "dumper/command/library.h"
+#include "lib/base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	DEFAULT_CONTENT = 256,
+	DEFAULT_WRITER_TIME = 600, // s
+	TEND_MS = 50,
+};
+
+// --- options -------------------------------------------------------------------------
+
+static bool set_file(struct foreign_options *options, const char *value)
+{
+	options->pattern = value;
+	return *value != '\0';
+}
+
+static bool set_content(struct foreign_options *options, const char *value)
+{
+	static const struct heapsnap_unit units[] = { { "", 1 }, { NULL, 0 } };
+
+	if (strcmp(value, "all") == 0)
+		options->content_limit = UINT64_MAX;
+	else if (strcmp(value, "none") == 0)
+		options->content_limit = 0;
+	else
+		return heapsnap_parse_amount(value, units, &options->content_limit);
+	return true;
+}
+
+static bool set_types(struct foreign_options *options, const char *value)
+{
+	options->has_types = strcmp(value, "all") == 0;
+	return options->has_types || strcmp(value, "none") == 0;
+}
+
+static bool set_writer_time(struct foreign_options *options, const char *value)
+{
+	return heapsnap_parse_amount(value, heapsnap_times, &options->writer_time_ns);
+}
+
+static bool set_sysroot(struct foreign_options *options, const char *value)
+{
+	options->sysroot = value;
+	return *value != '\0';
+}
+
+static bool set_executable(struct foreign_options *options, const char *value)
+{
+	options->executable = value;
+	return *value != '\0';
+}
+
+static const struct option {
+	const char *name;
+	bool (*set)(struct foreign_options *options, const char *value);
+	const char *expected; // what a value that is not valid is not
+	bool is_of_core;
+} all[] = {
+	{ "--file", set_file, "an empty name", false },
+	{ "--content", set_content, "neither none, nor a number, nor all", false },
+	{ "--types", set_types, "neither all nor none", false },
+	{ "--writer-time", set_writer_time, "not a time, like 30s or 5m", false },
+	{ "--sysroot", set_sysroot, "an empty name", true },
+	{ "--exe", set_executable, "an empty name", true },
+};
+
+static const struct option *find_option(const char *command, const char *word)
+{
+	size_t length = strcspn(word, "=");
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strlen(all[i].name) == length && memcmp(all[i].name, word, length) == 0 &&
+		    (!all[i].is_of_core || strcmp(command, "core") == 0))
+			return &all[i];
+	}
+	return NULL;
+}
+
+int foreign_read_options(const char *command, char ***words, struct foreign_options *options)
+{
+	*options = (struct foreign_options){
+		.pattern = "%e-%N.snap",
+		.content_limit = DEFAULT_CONTENT,
+		.writer_time_ns = DEFAULT_WRITER_TIME * UINT64_C(1000000000),
+		.has_types = true,
+	};
+	while (**words && ***words == '-') {
+		const char *word = *(*words)++, *value = strchr(word, '=');
+		const struct option *option = find_option(command, word);
+
+		if (strcmp(word, "--") == 0)
+			break;
+		if (!option)
+			return misused("%s: unknown option %s", command, word);
+		value = value ? value + 1 : **words ? *(*words)++ : NULL;
+		if (!value)
+			return misused("%s: %s needs a value", command, option->name);
+		if (!option->set(options, value))
+			return *value ? misused("%s: %s %s: %s", command, option->name, value,
+						option->expected)
+				      : misused("%s: %s: %s", command, option->name,
+						option->expected);
+	}
+	return STATUS_DONE;
+}
+
+struct heap_error *foreign_describe(const struct foreign_options *options,
+				    struct heapsnap_process *process)
+{
+	*process = (struct heapsnap_process){
+		.magic = HEAPSNAP_PROCESS_MAGIC,
+		.version = HEAPSNAP_PROTOCOL_VERSION,
+		.bytes = sizeof(*process),
+		.first_number = 1,
+		.content_limit = options->content_limit,
+		.writer_time_ns = options->writer_time_ns,
+		.has_types = options->has_types,
+	};
+	if (!getcwd(process->directory, sizeof(process->directory)))
+		return heap_error_create_system("the current directory");
+	if (strlen(options->pattern) >= sizeof(process->pattern))
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%.200s: the file's name is too long",
+					 options->pattern);
+	strcpy(process->pattern, options->pattern);
+	return NULL;
+}
+
+// --- the writer -------------------------------------------------------------------------
+
+static bool write_all(int descriptor, const void *bytes, size_t size)
+{
+	while (size > 0) {
+		ssize_t written = write(descriptor, bytes, size);
+
+		if (written <= 0)
+			return false;
+		bytes = (const char *)bytes + written;
+		size -= (size_t)written;
+	}
+	return true;
+}
+
+// The file that the writer inherits. @return -1 and errno
+static int make_description(const struct heapsnap_process *process,
+			    const struct heapsnap_shared *shared,
+			    const struct heapsnap_thread *threads)
+{
+	CLEANUP_CLOSE int file = memfd_create("heapsnap", 0);
+	static const char zeros[sizeof(struct heapsnap_foreign)];
+	size_t padding = sizeof(struct heapsnap_foreign) - sizeof(*process) - sizeof(*shared);
+
+	_Static_assert(offsetof(struct heapsnap_foreign, shared) == sizeof(*process),
+		       "no padding between them");
+	if (file < 0 || !write_all(file, process, sizeof(*process)) ||
+	    !write_all(file, shared, sizeof(*shared)) || !write_all(file, zeros, padding) ||
+	    !write_all(file, threads, process->thread_count * sizeof(*threads)))
+		return -1;
+
+	int result = file;
+
+	file = -1;
+	return result;
+}
+
+// It ends with this process, which the image depends on.
+__attribute__((noreturn)) static void exec_writer(const char *path, const char *mode,
+						  const char *subject, int description, int answer,
+						  pid_t parent)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", description);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == parent && dup2(answer, STDOUT_FILENO) >= 0)
+		execl(path, "heapsnap-writer", mode, subject, number, (char *)NULL);
+	_exit(127);
+}
+
+// Reads the writer's one line.
+static void read_answer(int descriptor, char *text, size_t size, void (*tend)(void *context),
+			void *context)
+{
+	struct pollfd event = { .fd = descriptor, .events = POLLIN };
+	size_t length = 0;
+
+	for (;;) {
+		int ready = poll(&event, 1, tend ? TEND_MS : -1);
+		ssize_t got;
+
+		if (tend)
+			tend(context);
+		if (ready <= 0)
+			continue;
+		got = read(descriptor, text + length, size - 1 - length);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		length += (size_t)got;
+	}
+	text[length] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *judge(const char *answer, int status)
+{
+	const char *path;
+
+	if (WIFSIGNALED(status))
+		return heap_error_create(HEAP_ERROR_SYSTEM,
+					 "heapsnap-writer was ended by signal %d",
+					 WTERMSIG(status));
+	if (strncmp(answer, "failed ", 7) == 0)
+		return heap_error_create(HEAP_ERROR_SYSTEM, "%s", answer + 7);
+	path = strncmp(answer, "wrote ", 6) == 0 ? strchr(answer + 6, ' ') : NULL;
+	if (!path || status != 0)
+		return heap_error_create(HEAP_ERROR_SYSTEM, "heapsnap-writer could not be started");
+	puts(path + 1);
+	return NULL;
+}
+
+struct heap_error *foreign_write(const char *mode, const char *subject,
+				 const struct heapsnap_process *process,
+				 const struct heapsnap_shared *shared,
+				 const struct heapsnap_thread *threads, void (*tend)(void *context),
+				 void *context)
+{
+	CLEANUP_FREE char *path = NULL;
+	CLEANUP_CLOSE int description = -1;
+	CLEANUP_CLOSE int answer = -1;
+	char text[HEAPSNAP_PATH_MAX + 64];
+	pid_t own = getpid(), writer;
+	int pipes[2], status = 0;
+
+	HEAP_TRY(library_find("heapsnap-writer", &path));
+	description = make_description(process, shared, threads);
+	if (description < 0)
+		return heap_error_create_system("a description of the process");
+	if (pipe2(pipes, O_CLOEXEC) != 0)
+		return heap_error_create_system("a pipe");
+	answer = pipes[0];
+	writer = fork();
+	if (writer == 0)
+		exec_writer(path, mode, subject, description, pipes[1], own);
+	close(pipes[1]);
+	if (writer < 0)
+		return heap_error_create_system("no process for heapsnap-writer");
+	read_answer(answer, text, sizeof(text), tend, context);
+	while (waitpid(writer, &status, 0) < 0 && errno == EINTR)
+		;
+	return judge(text, status);
+}

@@ -1,0 +1,661 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/command/frozen_copy.h"
+
+#include "lib/base/array.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+
+#ifndef PTRACE_O_SUSPEND_SECCOMP
+#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
+#endif
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+#endif
+
+enum {
+	STOP_MS = 50,          // for all threads; what runs stops within microseconds
+	VICTIM_MS = 2000,      // until a thread is found that may be interrupted
+	TIMED_VICTIM_MS = 150, // until one will do whose time begins again
+	LOOK_US = 2000,
+	MANY_THREADS = 256, // of more, those asleep are left alone
+	MAX_ROUNDS = 100,   // of looking for new threads
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+// --- threads ----------------------------------------------------------------------
+
+static bool is_known(const struct frozen_copy *copy, pid_t tid)
+{
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		if (copy->tracees[i].tid == tid)
+			return true;
+	}
+	return false;
+}
+
+// Adds the threads that are not known yet. @param added  gets how many
+HEAP_MUST_CHECK
+static struct heap_error *list_threads(const struct process *process, struct frozen_copy *copy,
+				       size_t *added)
+{
+	int descriptor = openat(process->folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = descriptor < 0 ? NULL : fdopendir(descriptor);
+	struct heap_error *error = NULL;
+	const size_t before = copy->tracee_count;
+	struct dirent *entry;
+
+	*added = 0;
+	if (!tasks) {
+		cleanup_close(&descriptor);
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", (int)process->pid);
+	}
+	while (!error && (entry = readdir(tasks))) {
+		pid_t tid = process_parse_pid(entry->d_name);
+
+		if (tid == 0 || (before > 0 && is_known(copy, tid)))
+			continue;
+		error = heap_reserve(copy->tracees, copy->tracee_capacity, copy->tracee_count + 1);
+		if (!error)
+			copy->tracees[copy->tracee_count++] = (struct tracee){ .tid = tid };
+	}
+	closedir(tasks);
+	*added = copy->tracee_count - before;
+	return error;
+}
+
+HEAP_MAKES_ERROR
+static struct heap_error *refuse_seize(const struct process *process)
+{
+	if (errno == EPERM || errno == EACCES)
+		return heap_error_create(
+			HEAP_ERROR_SYSTEM,
+			"%d may not be traced: it is another user's, runs set-user-id, has asked "
+			"not to be, or kernel.yama.ptrace_scope forbids it",
+			(int)process->pid);
+	return heap_error_create_system("%d cannot be traced", (int)process->pid);
+}
+
+// --- the thread that makes the copy ---------------------------------------------------
+
+// How well a thread is suited: the less, the better. INT_MAX: not at all, or not yet.
+static int rate(const struct tracee *tracee, uint64_t waited_ms)
+{
+	switch (tracee->call) {
+	case TRACEE_CALL_RESTARTS:
+		return 0;
+	case TRACEE_CALL_MENDED:
+		return 1;
+	case TRACEE_CALL_NONE:
+		return 2;
+	case TRACEE_CALL_TIMED:
+		return waited_ms >= TIMED_VICTIM_MS ? 3 : INT32_MAX;
+	default:
+		return INT32_MAX;
+	}
+}
+
+static struct tracee *choose_victim(const struct process *process, struct frozen_copy *copy,
+				    uint64_t waited_ms)
+{
+	struct tracee *best = NULL;
+	int best_rate = INT32_MAX;
+
+	for (size_t i = 0; i < copy->tracee_count && best_rate > 0; i++) {
+		struct tracee *tracee = &copy->tracees[i];
+
+		if (tracee->state != TRACEE_LEFT_ALONE)
+			continue;
+		tracee_look(process, tracee);
+		if (rate(tracee, waited_ms) < best_rate) {
+			best_rate = rate(tracee, waited_ms);
+			best = tracee;
+		}
+	}
+	return best;
+}
+
+// Restartable sequences must not be left in the middle: rseq(2).
+static bool is_in_sequence(struct process *process, const struct tracee *tracee)
+{
+	struct {
+		uint64_t pointer;
+		uint32_t size, signature, flags, unused;
+	} configuration = { 0 };
+	struct {
+		uint32_t version, flags;
+		uint64_t start, length, abort;
+	} sequence;
+	uint64_t current;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tracee->tid, (void *)sizeof(configuration),
+		   &configuration) < 0 ||
+	    !configuration.pointer ||
+	    !process_read(process, configuration.pointer + 8, &current, sizeof(current)) ||
+	    current == 0 || !process_read(process, current, &sequence, sizeof(sequence)))
+		return false;
+	return tracee->registers.rip - sequence.start < sequence.length;
+}
+
+static unsigned long options_for(const struct process_status *status)
+{
+	return PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACESYSGOOD |
+	       (status->is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0);
+}
+
+// A signal that comes first is delivered: the stop that was asked for follows.
+static bool await_victim(struct tracee *victim)
+{
+	tracee_await(victim, VICTIM_MS);
+	while (victim->state == TRACEE_STOPPED && victim->signal != 0) {
+		ptrace(PTRACE_CONT, victim->tid, NULL, (void *)(intptr_t)victim->signal);
+		tracee_await(victim, VICTIM_MS);
+	}
+	return victim->state == TRACEE_STOPPED;
+}
+
+// Seizes and stops a thread. @return false: it is another one's turn
+HEAP_MUST_CHECK
+static struct heap_error *stop_victim(struct process *process, struct tracee *victim,
+				      const struct process_status *status, bool *stopped)
+{
+	*stopped = false;
+	if (!tracee_seize(victim))
+		return errno == ESRCH ? NULL : refuse_seize(process);
+	tracee_interrupt(victim);
+	if (!await_victim(victim))
+		return NULL;
+	if (victim->call == TRACEE_CALL_NONE && is_in_sequence(process, victim)) {
+		tracee_detach(victim);
+		victim->state = TRACEE_LEFT_ALONE;
+		return NULL;
+	}
+	if (ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, options_for(status)) != 0) {
+		struct heap_error *error =
+			status->is_filtered
+				? heap_error_create(
+					  HEAP_ERROR_SYSTEM,
+					  "%d filters its system calls, which might end it; only "
+					  "root may suspend that",
+					  (int)process->pid)
+				: heap_error_create_system("%d", (int)process->pid);
+
+		tracee_detach(victim);
+		return error;
+	}
+	*stopped = true;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_victim(struct process *process, struct frozen_copy *copy,
+				      const struct process_status *status, struct tracee **result)
+{
+	uint64_t start = now_ns(), waited = 0;
+
+	for (; waited < VICTIM_MS; waited = (now_ns() - start) / 1000000) {
+		struct tracee *victim = choose_victim(process, copy, waited);
+		bool stopped = false;
+
+		if (victim) {
+			HEAP_TRY(stop_victim(process, victim, status, &stopped));
+			*result = victim;
+		}
+		if (stopped)
+			return NULL;
+		if (process_has_ended(process))
+			break;
+		usleep(LOOK_US);
+	}
+	if (process_has_ended(process))
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", (int)process->pid);
+	return heap_error_create(HEAP_ERROR_SYSTEM,
+				 "%d has no thread that may be interrupted: each waits for a disk, "
+				 "a child of vfork(2), or in a call that would fail",
+				 (int)process->pid);
+}
+
+// --- holder and copy ------------------------------------------------------------------
+
+struct making {
+	struct process *process;
+	struct frozen_copy *copy;
+	struct tracee *victim;
+	struct tracee_rescue rescue;
+	unsigned long options;
+	uint64_t start_ns; // when the victim was stopped
+};
+
+static long call(const struct making *making, pid_t tid, bool is_child, pid_t *child, long number,
+		 uint64_t a, uint64_t b, uint64_t c)
+{
+	const struct tracee_rescue *rescue = &making->rescue;
+	const uint64_t arguments[5] = { a, b, c, 0, 0 };
+
+	return tracee_call(tid, &making->victim->registers, rescue,
+			   is_child ? rescue->child_sp : rescue->sp, child, number, arguments);
+}
+
+// Orphans go to the nearest process that takes them in, prctl(2), or to the namespace's first.
+static bool takes_orphans(const struct making *making, const struct process_status *status)
+{
+	uint64_t at = making->rescue.child_pid;
+	uint64_t nobody = INT32_MAX;
+	int32_t answer = 0;
+
+	if (status->own_pid == 1)
+		return true;
+	if (at == 0 || call(making, making->victim->tid, false, NULL, SYS_prctl,
+			    PR_GET_CHILD_SUBREAPER, at, 0) != 0)
+		return false;
+	if (!process_read(making->process, at, &answer, sizeof(answer)))
+		answer = 0;
+	process_write(making->process, at, &nobody, sizeof(nobody));
+	return answer != 0;
+}
+
+HEAP_MAKES_ERROR
+static struct heap_error *refuse_clone(const struct making *making, long result)
+{
+	errno = (int)-result;
+	if (result == -EAGAIN)
+		return heap_error_create(
+			HEAP_ERROR_SYSTEM,
+			"%d may have no further process: RLIMIT_NPROC, or pids.max "
+			"of its cgroup",
+			(int)making->process->pid);
+	return heap_error_create_system("%d cannot be copied", (int)making->process->pid);
+}
+
+// A process that shares the memory of `parent`, and stops before its first instruction.
+static long make_sharer(const struct making *making, pid_t parent, bool is_child, pid_t *child)
+{
+	const uint64_t flags = CLONE_VM | CLONE_FILES | CLONE_FS;
+	const struct tracee_rescue *rescue = &making->rescue;
+	uint64_t note = !is_child && rescue->child_pid ? CLONE_PARENT_SETTID : 0;
+	long result = call(making, parent, is_child, child, SYS_clone, flags | note,
+			   rescue->child_sp, note ? rescue->child_pid : 0);
+
+	if (result <= 0 || *child == 0)
+		return result < 0 ? result : -EAGAIN;
+	tracee_wait(*child, VICTIM_MS);
+	ptrace(PTRACE_SETOPTIONS, *child, NULL, making->options | PTRACE_O_EXITKILL);
+	return result;
+}
+
+static void await_end(pid_t tid)
+{
+	int status;
+
+	do
+		status = tracee_wait(tid, VICTIM_MS);
+	while (status > 0 && !WIFEXITED(status) && !WIFSIGNALED(status));
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *make_holder(struct making *making)
+{
+	struct frozen_copy *copy = making->copy;
+	pid_t victim = making->victim->tid, between = 0;
+	long own, result;
+
+	if (copy->is_reaper) {
+		copy->own_pids[0] = make_sharer(making, victim, false, &copy->holder);
+		if (copy->own_pids[0] < 0)
+			return refuse_clone(making, copy->own_pids[0]);
+	} else {
+		own = make_sharer(making, victim, false, &between);
+		if (own < 0)
+			return refuse_clone(making, own);
+		result = make_sharer(making, between, true, &copy->holder);
+		call(making, between, true, NULL, SYS_exit, 0, 0, 0);
+		await_end(between);
+		call(making, victim, false, NULL, SYS_wait4, (uint64_t)own, 0, __WALL);
+		if (result < 0)
+			return refuse_clone(making, result);
+	}
+	// It must not keep the process's files open.
+	call(making, copy->holder, true, NULL, SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE);
+	return NULL;
+}
+
+// Takes the thread from the end of a system call to a stop where it can be let go: the kernel
+// then begins interrupted calls again.
+static void leave_call(struct tracee *tracee)
+{
+	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+	for (int i = 0; i < 4; i++) {
+		int status;
+
+		if (ptrace(PTRACE_CONT, tracee->tid, NULL, NULL) != 0)
+			return;
+		status = tracee_wait(tracee->tid, VICTIM_MS);
+		if (status <= 0 || WIFEXITED(status) || WIFSIGNALED(status) ||
+		    status >> 16 == PTRACE_EVENT_STOP)
+			return;
+	}
+}
+
+// The victim stays stopped.
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct making *making, const struct process_status *status)
+{
+	struct tracee *victim = making->victim;
+	struct heap_error *error;
+	uint64_t mask, all = ~UINT64_C(0);
+
+	tracee_prepare_rescue(making->process, victim, &making->rescue);
+	if (ptrace(PTRACE_GETSIGMASK, victim->tid, (void *)sizeof(mask), &mask) != 0 ||
+	    ptrace(PTRACE_SETSIGMASK, victim->tid, (void *)sizeof(all), &all) != 0)
+		return heap_error_create_system("the signal mask of %d", (int)victim->tid);
+	making->copy->is_reaper = takes_orphans(making, status);
+	error = make_holder(making);
+	leave_call(victim);
+	tracee_set_registers(victim->tid, &victim->registers);
+	tracee_mend(victim);
+	ptrace(PTRACE_SETSIGMASK, victim->tid, (void *)sizeof(mask), &mask);
+	ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, 0);
+	return error;
+}
+
+// --- the stop ----------------------------------------------------------------------------
+
+static bool is_stopped_by_us(const struct frozen_copy *copy, const struct tracee *tracee)
+{
+	switch (tracee->call) {
+	case TRACEE_CALL_NONE:
+		return true;
+	case TRACEE_CALL_RESTARTS:
+	case TRACEE_CALL_MENDED:
+		return copy->tracee_count <= MANY_THREADS;
+	default:
+		return false;
+	}
+}
+
+static void ask(const struct process *process, struct frozen_copy *copy, struct tracee *tracee)
+{
+	if (tracee->state != TRACEE_LEFT_ALONE)
+		return;
+	tracee_look(process, tracee);
+	if (is_stopped_by_us(copy, tracee) && tracee_seize(tracee))
+		tracee_interrupt(tracee);
+	else
+		tracee->state = TRACEE_LEFT_ALONE;
+}
+
+static void await_from(struct frozen_copy *copy, size_t first, uint64_t until_ns)
+{
+	for (size_t i = first; i < copy->tracee_count; i++) {
+		uint64_t now = now_ns();
+
+		if (copy->tracees[i].state == TRACEE_SEIZED)
+			tracee_await(&copy->tracees[i],
+				     now < until_ns ? (int)((until_ns - now) / 1000000) : 0);
+	}
+}
+
+// Threads that are being created are found when their creators have stopped.
+HEAP_MUST_CHECK
+static struct heap_error *stop_threads(const struct process *process, struct frozen_copy *copy)
+{
+	uint64_t until = now_ns() + STOP_MS * UINT64_C(1000000);
+	size_t first = 0, added = copy->tracee_count;
+
+	for (int round = 0; added > 0 && round < MAX_ROUNDS; round++) {
+		for (size_t i = first; i < copy->tracee_count; i++)
+			ask(process, copy, &copy->tracees[i]);
+		await_from(copy, first, until);
+		first = copy->tracee_count;
+		HEAP_TRY(list_threads(process, copy, &added));
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *make_copy(struct making *making)
+{
+	struct frozen_copy *copy = making->copy;
+	// Of a process that takes in orphans, both are children: it is made to wait for them.
+	uint64_t flags = copy->is_reaper ? CLONE_PARENT : 0, start = now_ns();
+	long result = call(making, copy->holder, true, &copy->pid, SYS_clone, flags, 0, 0);
+
+	copy->clone_ns = now_ns() - start;
+	copy->own_pids[1] = result;
+	return result > 0 && copy->pid > 0 ? NULL : refuse_clone(making, result);
+}
+
+static void release(struct frozen_copy *copy, bool running)
+{
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		struct tracee *tracee = &copy->tracees[i];
+
+		if (tracee->state != TRACEE_STOPPED ||
+		    (tracee->call == TRACEE_CALL_NONE) != running)
+			continue;
+		tracee_detach(tracee);
+	}
+}
+
+// --- what is known of the threads ----------------------------------------------------------
+
+static void fill_exact(const struct user_regs_struct *from, struct heapsnap_thread *thread)
+{
+	// By DWARF number: System V ABI, AMD64 supplement, figure 3.36.
+	const uint64_t registers[] = { from->rax, from->rdx, from->rcx, from->rbx, from->rsi,
+				       from->rdi, from->rbp, from->rsp, from->r8,  from->r9,
+				       from->r10, from->r11, from->r12, from->r13, from->r14,
+				       from->r15, from->rip };
+
+	memcpy(thread->registers, registers, sizeof(registers));
+	thread->known = (UINT64_C(1) << sizeof(registers) / sizeof(registers[0])) - 1;
+	thread->state = HEAPSNAP_THREAD_STOPPED;
+	thread->thread_pointer = from->fs_base;
+}
+
+static void fill_sleeping(const struct tracee *tracee, struct heapsnap_thread *thread)
+{
+	thread->state = tracee->state == TRACEE_LEFT_ALONE && tracee->sp ? HEAPSNAP_THREAD_SLEEPING
+									 : HEAPSNAP_THREAD_ASKED;
+	thread->registers[7] = tracee->sp;
+	thread->registers[16] = tracee->pc;
+	thread->known = tracee->sp ? UINT64_C(1) << 7 | UINT64_C(1) << 16 : 0;
+}
+
+// Before threads are released.
+HEAP_MUST_CHECK
+static struct heap_error *note_threads(struct frozen_copy *copy)
+{
+	copy->threads = calloc(copy->tracee_count + 1, sizeof(*copy->threads));
+	if (!copy->threads)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		const struct tracee *tracee = &copy->tracees[i];
+		struct heapsnap_thread *thread = &copy->threads[copy->thread_count++];
+
+		thread->tid = (uint32_t)tracee->tid;
+		if (tracee->state == TRACEE_STOPPED)
+			fill_exact(&tracee->registers, thread);
+		else
+			fill_sleeping(tracee, thread);
+	}
+	return NULL;
+}
+
+static void note_moved(const struct process *process, struct frozen_copy *copy)
+{
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		if (copy->tracees[i].state == TRACEE_LEFT_ALONE &&
+		    copy->threads[i].state == HEAPSNAP_THREAD_SLEEPING &&
+		    tracee_has_moved(process, &copy->tracees[i]))
+			copy->threads[i].state = HEAPSNAP_THREAD_ASKED;
+	}
+}
+
+// --- all of it -------------------------------------------------------------------------------
+
+static void end_process(pid_t *pid)
+{
+	if (*pid == 0)
+		return;
+	kill(*pid, SIGKILL);
+	await_end(*pid);
+	*pid = 0;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *freeze(struct making *making)
+{
+	struct frozen_copy *copy = making->copy;
+	struct heap_error *error = stop_threads(making->process, copy);
+
+	if (!error)
+		error = make_copy(making);
+	if (!error)
+		error = note_threads(copy);
+	if (!error)
+		note_moved(making->process, copy);
+	release(copy, true);
+	release(copy, false);
+	copy->stop_ns = now_ns() - making->start_ns;
+	if (copy->pid)
+		tracee_wait(copy->pid, VICTIM_MS);
+	return error;
+}
+
+struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
+				      struct frozen_copy *copy)
+{
+	struct making making = { .process = process, .copy = copy, .options = options_for(status) };
+	struct heap_error *error;
+	size_t added, victim;
+
+	*copy = (struct frozen_copy){ 0 };
+	if (!tracee_find_code(process, &making.rescue.code))
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d has no system call instruction",
+					 (int)process->pid);
+	HEAP_TRY(list_threads(process, copy, &added));
+	HEAP_TRY(find_victim(process, copy, status, &making.victim));
+	// The list of threads may move when it grows.
+	victim = (size_t)(making.victim - copy->tracees);
+
+	struct tracee kept = *making.victim;
+
+	making.victim = &kept;
+	making.start_ns = now_ns();
+	error = prepare(&making, status);
+	if (!error) {
+		copy->tracees[victim] = kept;
+		error = freeze(&making);
+	} else {
+		release(copy, true);
+		release(copy, false);
+	}
+	if (!copy->is_reaper)
+		end_process(&copy->holder);
+	return error;
+}
+
+void frozen_copy_tend(struct frozen_copy *copy)
+{
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		struct tracee *tracee = &copy->tracees[i];
+
+		if (tracee->state != TRACEE_STUCK)
+			continue;
+		tracee_await(tracee, 0);
+		if (tracee->state == TRACEE_STOPPED)
+			tracee_detach(tracee);
+	}
+}
+
+// Makes a process that takes in orphans wait for holder and copy, which have ended.
+static void reap(struct process *process, const long own_pids[2])
+{
+	struct frozen_copy threads = { 0 };
+	struct making making = { .process = process, .copy = &threads };
+	struct process_status status;
+	uint64_t mask, all = ~UINT64_C(0);
+	size_t added;
+	struct heap_error *error = list_threads(process, &threads, &added);
+
+	if (!error && process_read_status(process, &status) &&
+	    tracee_find_code(process, &making.rescue.code))
+		error = find_victim(process, &threads, &status, &making.victim);
+	if (!error && making.victim &&
+	    ptrace(PTRACE_GETSIGMASK, making.victim->tid, (void *)sizeof(mask), &mask) == 0) {
+		tracee_prepare_rescue(process, making.victim, &making.rescue);
+		ptrace(PTRACE_SETSIGMASK, making.victim->tid, (void *)sizeof(all), &all);
+		for (int i = 0; i < 2; i++) {
+			if (own_pids[i] > 0)
+				call(&making, making.victim->tid, false, NULL, SYS_wait4,
+				     (uint64_t)own_pids[i], 0, __WALL);
+		}
+		leave_call(making.victim);
+		tracee_set_registers(making.victim->tid, &making.victim->registers);
+		ptrace(PTRACE_SETSIGMASK, making.victim->tid, (void *)sizeof(mask), &mask);
+		tracee_mend(making.victim);
+		tracee_detach(making.victim);
+	}
+	heap_error_destroy(error);
+	free(threads.tracees);
+}
+
+void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)
+{
+	bool was_made = copy->holder || copy->pid;
+
+	end_process(&copy->holder);
+	end_process(&copy->pid);
+	if (copy->is_reaper && was_made)
+		reap(process, copy->own_pids);
+	frozen_copy_tend(copy);
+	free(copy->tracees);
+	free(copy->threads);
+	*copy = (struct frozen_copy){ 0 };
+}
+
+#else
+
+struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
+				      struct frozen_copy *copy)
+{
+	(void)status;
+	*copy = (struct frozen_copy){ 0 };
+	return heap_error_create(HEAP_ERROR_ABSENT,
+				 "%d cannot be attached to: that is known for x86-64 only",
+				 (int)process->pid);
+}
+
+void frozen_copy_tend(struct frozen_copy *copy)
+{
+	(void)copy;
+}
+
+void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)
+{
+	(void)process;
+	(void)copy;
+}
+#endif

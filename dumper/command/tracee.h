@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef HEAPSNAP_TRACEE_H
+#define HEAPSNAP_TRACEE_H
+
+/**
+ * A thread of another process that is traced by ptrace(2), and system calls that it is made to do.
+ *
+ *	seized ──INTERRUPT──▶ stopped ──tracee_call()──▶ stopped ──▶ let go, as if nothing had been
+ *
+ * Should this process end while a call is being made, the thread runs on from where it is. Frames
+ * as the kernel makes them for signals wait for it on its stack, and lead back to where it was:
+ * struct tracee_rescue.
+ */
+
+#include "dumper/command/process.h"
+
+#include <sys/user.h>
+
+enum tracee_state {
+	TRACEE_LEFT_ALONE, /**< asleep in a call that must not be interrupted */
+	TRACEE_SEIZED,
+	TRACEE_STOPPED,
+	TRACEE_STUCK, /**< it cannot be stopped */
+	TRACEE_GONE,
+};
+
+/** What an interruption does to the system call that a thread sleeps in. */
+enum tracee_call {
+	TRACEE_CALL_NONE,     /**< it runs, or has been stopped by a signal */
+	TRACEE_CALL_RESTARTS, /**< nothing: the kernel begins it again */
+	TRACEE_CALL_MENDED,   /**< nothing, by tracee_mend() */
+	TRACEE_CALL_TIMED,    /**< the same, but its time begins again, too */
+	TRACEE_CALL_FRAGILE,  /**< it fails, or may do half of its work */
+};
+
+struct tracee {
+	pid_t tid;
+	enum tracee_state state;
+	enum tracee_call call;
+	uint64_t sp, pc;   /**< while it is left alone */
+	uint64_t switches; /**< how often it had run by then */
+	int signal;        /**< that it was just about to get; 0: none */
+	struct user_regs_struct registers;
+};
+
+/** Looks what the thread is doing, without touching it. */
+void tracee_look(const struct process *process, struct tracee *tracee);
+
+/** True if a thread that was left alone has run since tracee_look(). */
+bool tracee_has_moved(const struct process *process, const struct tracee *tracee);
+
+/** Waits for a stop. @return the status as of waitpid(2); 0: none in time; -1: it is gone */
+int tracee_wait(pid_t tid, int timeout_ms);
+
+/** Begins to trace, without stopping anything. @return false and errno */
+bool tracee_seize(struct tracee *tracee);
+
+/** Asks for a stop, which tracee_await() waits for. */
+void tracee_interrupt(struct tracee *tracee);
+
+/** Waits for a stop that was asked for, notes the registers, and mends the call. */
+void tracee_await(struct tracee *tracee, int timeout_ms);
+
+/** Has an interrupted call begin again that would fail; again after other calls have been made. */
+void tracee_mend(const struct tracee *tracee);
+
+/** Lets a stopped thread go on, with the signal that it was about to get. */
+void tracee_detach(struct tracee *tracee);
+
+bool tracee_get_registers(pid_t tid, struct user_regs_struct *registers);
+bool tracee_set_registers(pid_t tid, const struct user_regs_struct *registers);
+
+/** Addresses of instructions in the process; 0: there are none. */
+struct tracee_code {
+	uint64_t call;     /**< "syscall" */
+	uint64_t gadget;   /**< "syscall; ret" */
+	uint64_t restorer; /**< what signal handlers return to: rt_sigreturn(2) */
+};
+
+/** Finds them; no thread needs to be stopped. @return false: not even "syscall" was found */
+bool tracee_find_code(struct process *process, struct tracee_code *code);
+
+/** What leads a thread back by itself; see above. */
+struct tracee_rescue {
+	struct tracee_code code;
+	uint64_t sp;        /**< of the thread while calls are made; 0: there is no rescue */
+	uint64_t child_sp;  /**< of a child: it ends when it goes on by itself */
+	uint64_t child_pid; /**< address where clone(2) is to note the child, to be waited for */
+};
+
+/**
+ * Writes the frames below the stack of a stopped thread, where that is certain to be a stack and
+ * the instructions are known.
+ *
+ * @param rescue  has its code
+ */
+void tracee_prepare_rescue(struct process *process, const struct tracee *tracee,
+			   struct tracee_rescue *rescue);
+
+/**
+ * Makes a stopped thread do a system call.
+ *
+ * @param sp     the stack pointer meanwhile
+ * @param child  gets the thread or process that was created; NULL: none is
+ * @return what the call returned; or -ECHILD if the thread is gone
+ */
+long tracee_call(pid_t tid, const struct user_regs_struct *base, const struct tracee_rescue *rescue,
+		 uint64_t sp, pid_t *child, long number, const uint64_t arguments[5]);
+
+#endif

@@ -1,0 +1,230 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsnap attach: the blocks of a process that nobody has prepared, exactly; and the process goes on
+# as if nothing had been.
+use strict;
+use warnings;
+use lib 't/lib';
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Heapsh;
+use POSIX qw(WNOHANG);
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $build = abs_path($ENV{BUILD} || 'build');
+chomp(my $machine = `uname -m`);
+plan skip_all => 'heapsnap attach knows x86-64 only' if $machine ne 'x86_64';
+plan skip_all => 'processes may not be traced here'
+    if `sleep 5 & $build/heapsnap attach --types none --file /dev/null/x \$! 2>&1; kill \$!` =~ /may not be/;
+
+my ($output, $number);
+
+# Runs heapsnap attach. @return the snapshot's path, or undef
+sub attach {
+    my ($program, @options) = @_;
+    $number++;
+    my $file = "$program->{directory}/$number.snap";
+    my $pid = ref $program->{pid} ? ${ $program->{pid} } : $program->{pid};
+    $output = `$build/heapsnap attach --file $file @options $pid 2>&1`;
+    return $? == 0 && -e $file ? $file : undef;
+}
+
+sub start { return Heapsh->start($_[0], bare => 1, @_[1 .. $#_]) }
+
+sub is_whole { my ($text, $status) = $_[0]->finish; is $text, $_[1], $_[2]; is $status, 0, "$_[2]: exit status" }
+
+# --- blocks ------------------------------------------------------------------
+
+sub blocks_of {
+    my ($file) = @_;
+    my %blocks;
+    system("$build/heapsh-export -q --format csv -o $file.csv $file") == 0 or die 'heapsh-export';
+    open my $in, '<', "$file.csv/objects.csv" or die $!;
+    my @names = split /,/, <$in> =~ s/\s+$//r;
+    my ($address, $size) = map { my $name = $_; grep { $names[$_] eq $name } 0 .. $#names } qw(address size);
+    while (<$in>) {
+        my @fields = split /,/;
+        $blocks{ sprintf '0x%x', $fields[$address] =~ s/"//gr } = $fields[$size];
+    }
+    return \%blocks;
+}
+
+# Every block is found, none is that is not live, and each is as large as it was asked for, or up to
+# @most bytes more.
+sub blocks_are_exact {
+    my ($name, $most, %option) = @_;
+    my $program = start('live-blocks', %option);
+    my $file = attach($program, '--types', 'none');
+    ok $file, "$name: attached" or diag $output;
+    return unless $file;
+    my $found = blocks_of($file);
+    my (%live, @missed, @wrong);
+    open my $in, '<', "$program->{directory}/live" or die $!;
+    while (<$in>) {
+        my ($address, $size) = split;
+        $live{ '0x' . ($address =~ s/^0+//r) } = hex $size;
+    }
+    for (keys %live) {
+        push(@missed, "$_ $live{$_}"), next unless defined $found->{$_};
+        push @wrong, "$_ $live{$_} $found->{$_}"
+            if $found->{$_} < $live{$_} || ($live{$_} < 100000 && $found->{$_} - $live{$_} > $most && $found->{$_} < 4000);
+    }
+    my @phantoms = grep { !defined $live{$_} } keys %$found;
+    cmp_ok keys %live, '>', 500, "$name: there are blocks";
+    is "@missed[0 .. ($#missed > 4 ? 4 : $#missed)]", '', "$name: none is missed";
+    is "@phantoms[0 .. ($#phantoms > 4 ? 4 : $#phantoms)]", '', "$name: none is made up";
+    is "@wrong[0 .. ($#wrong > 4 ? 4 : $#wrong)]", '', "$name: sizes";
+    is Heapsh::ask_json($file, 'info')->{doubts}, '', "$name: the sums agree";
+    is_whole($program, '', $name);
+}
+
+blocks_are_exact('one thread', 64, args => ['live', 1, 2000]);
+blocks_are_exact('8 threads', 64, args => ['live', 8, 5000]);
+blocks_are_exact('sbrk in between', 64, args => ['live', 2, 3000, 'foreign']);
+blocks_are_exact('little blocks', 64, args => ['live', 3, 3000, 'small']);
+blocks_are_exact('no caches', 64, args => ['live', 3, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.tcache_count=0' });
+blocks_are_exact('one arena', 64, args => ['live', 4, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.arena_max=1' });
+blocks_are_exact('no fast bins', 64, args => ['live', 2, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.mxfast=0' });
+blocks_are_exact('mapped early', 64, args => ['live', 2, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.mmap_threshold=4096' });
+
+# --- what the snapshot says of itself -----------------------------------------
+
+{
+    my $program = start('live-blocks', args => ['live', 2, 100]);
+    my $file = attach($program, '--content', 'all');
+    my $info = Heapsh::ask_json($file, 'info');
+    is $info->{origin}, 'attached', 'info: the origin';
+    is $info->{allocators}, 'glibc', 'info: the allocator';
+    like scalar Heapsh::ask($file, 'info'), qr/^taken +by heapsnap attach; blocks are those of glibc\n +Not known: where and when/m,
+        'info: as text';
+    is_whole($program, '', 'info');
+}
+
+sub threads_of { return Heapsh::ask($_[0], 'info') =~ /^threads +(\d+)/m ? $1 : '' }
+
+# --- the process goes on -------------------------------------------------------
+
+{
+    my $program = start('blocking-calls');
+    ok attach($program, '--types', 'none'), 'calls: attached' or diag $output;
+    my ($text, $status) = $program->finish;
+    my @lines = split /\n/, $text;
+    is shift @lines, '0 descriptors, 0 blocked signals, 0 signals of children', 'calls: nothing is left over';
+    is pop @lines, 'no children', 'calls: no child';
+    is $_, s/ .* |ok$//r, $_ for grep { !/ ok$/ } @lines;
+    is scalar(grep { / ok$/ } @lines), scalar @lines, 'calls: each returns what it would have, and when' or diag $text;
+    is $status, 0, 'calls: exit status';
+}
+
+{
+    my $program = start('steady', args => [20]);
+    for (1 .. 5) {
+        my $file = attach($program, '--types', 'none');
+        ok $file, "steady: attached, $_" or diag $output;
+        is threads_of($file), 27, 'steady: its threads' if $file;
+    }
+    is_whole($program, "steady\n", 'steady');
+}
+
+# Whoever traces may be killed at any moment.
+{
+    my $program = start('steady', args => [ 3, 'alone' ]);
+    my $kills = $ENV{KILLS} || 60;
+    my $alive = 1;
+    for my $i (1 .. $kills) {
+        my $tracer = fork // die "fork: $!";
+        if (!$tracer) {
+            open STDOUT, '>', '/dev/null';
+            open STDERR, '>', '/dev/null';
+            exec "$build/heapsnap", 'attach', '--types', 'none', '--file', "$program->{directory}/killed-%N.snap", $program->pid;
+        }
+        sleep $i / $kills * 0.06;
+        kill 'KILL', $tracer;
+        waitpid $tracer, 0;
+        $alive &&= waitpid($program->pid, WNOHANG) == 0;
+    }
+    ok $alive, 'the tracer is killed: the process lives';
+    is_whole($program, "steady\n", 'the tracer is killed');
+}
+
+{
+    my $program = start('steady', args => [ 1000, 'alone' ]);
+    my $file = attach($program, '--types', 'none');
+    ok $file, '1000 threads: attached' or diag $output;
+    is threads_of($file), 1001, '1000 threads: all are there' if $file;
+    is_whole($program, "steady\n", '1000 threads');
+}
+
+# --- stopped, filtered, contained ------------------------------------------------
+
+sub state_of { my ($pid) = @_; open my $in, '<', "/proc/$pid/status" or return ''; return join('', <$in>) =~ /^State:\s+(\S)/m ? $1 : '' }
+
+{
+    my $program = start('steady', args => [ 3, 'alone' ]);
+    kill 'STOP', $program->pid;
+    sleep 0.02 until state_of($program->pid) eq 'T';
+    ok attach($program, '--types', 'none'), 'stopped: attached' or diag $output;
+    is state_of($program->pid), 'T', 'stopped: it stays so';
+    kill 'CONT', $program->pid;
+    is_whole($program, "steady\n", 'stopped');
+}
+
+SKIP: {
+    skip 'no namespaces here', 3 if $> != 0 || system('unshare --pid --fork --mount-proc true 2>/dev/null') != 0;
+    # The first process of a namespace takes in orphans: the copy must not become one of its own.
+    my $program = start('/usr/bin/unshare', args => [ '--pid', '--fork', '--mount-proc', "$build/t/programs/steady" ]);
+    chomp(my $first = `pgrep -P $program->{pid}`);
+    ok attach({ %$program, pid => $first }, '--types', 'none'), 'first of its namespace: attached' or diag $output;
+    is_whole($program, "steady\n", 'first of its namespace');
+}
+
+# --- refusals ---------------------------------------------------------------------
+
+sub is_refused {
+    my ($pid, $why, $name) = @_;
+    $output = `$build/heapsnap attach --file $build/t/never.snap $pid 2>&1`;
+    is $? >> 8, 1, "$name: refused";
+    like $output, qr/^heapsnap: $pid.*$why.*\n\z/, "$name: why";
+}
+
+{
+    my $zombie = fork // die "fork: $!";
+    POSIX::_exit(0) unless $zombie;
+    sleep 0.02 until state_of($zombie) eq 'Z';
+    is_refused($zombie, 'has ended', 'a zombie');
+    waitpid $zombie, 0;
+    is_refused($zombie, 'no such process', 'no process');
+}
+
+SKIP: {
+    skip 'no threads of the kernel here', 2 if ! -e '/proc/2/status' || -s '/proc/2/maps' || `cat /proc/2/status` =~ /^VmSize/m;
+    is_refused(2, 'thread of the kernel', 'a thread of the kernel');
+}
+
+{
+    # ptrace(PTRACE_SEIZE)
+    my $program = start('steady');
+    is syscall(101, 0x4206, $program->pid + 0, 0, 0), 0, 'traced: by this test';
+    is_refused($program->pid, "is being traced by $$", 'traced');
+    is_whole($program, "steady\n", 'traced') if 0; # a tracer that waits for nothing hangs it
+    kill 'KILL', $program->pid;
+}
+
+SKIP: {
+    skip 'not root', 2 if $> != 0 || system('setpriv --reuid=65534 true 2>/dev/null') != 0;
+    my $program = start('steady');
+    my $pid = $program->pid;
+    # From a place that nobody may enter.
+    system("mkdir -p /tmp/heapsnap-$$ && cp $build/heapsnap $build/heapsnap-writer /tmp/heapsnap-$$ && chmod 755 /tmp/heapsnap-$$");
+    $output = `setpriv --reuid=65534 --clear-groups /tmp/heapsnap-$$/heapsnap attach $pid 2>&1`;
+    like $output, qr/^heapsnap: $pid \(steady\) may not be examined: it is another user's/, "another user's: why";
+    system("rm -r /tmp/heapsnap-$$");
+    is_whole($program, "steady\n", "another user's");
+}
+
+like `$build/heapsnap attach 2>&1`, qr/attach: which process\?/, 'no pid';
+like `$build/heapsnap attach x 2>&1`, qr/attach: x is no pid/, 'not a pid';
+like `$build/heapsnap attach --types some 1 2>&1`, qr/attach: --types some: neither all nor none/, 'a wrong value';
+
+done_testing;
