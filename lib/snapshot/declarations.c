@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/snapshot/declarations.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "lib/base/column.h"
-#include "lib/snapshot/snapshot_read.h"
+#include "lib/snapshot/snapshot_neighbours.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 enum {
-	NAME_BYTES = 4096, // of a type's name; longer ones are known by their beginning
+	NAME_BYTES = 4096, // of a type's name; longer names are cut
 	MAX_DECLARATIONS = 100000,
 };
 
@@ -27,7 +27,12 @@ void heap_declarations_destroy(struct heap_declarations *declarations)
 	free(declarations);
 }
 
-// The text's path. @param suffix  after that
+static void destroy(struct heap_declarations **declarations)
+{
+	heap_declarations_destroy(*declarations);
+}
+
+// Makes the path of the file of declarations, and @p suffix.
 HEAP_MUST_CHECK
 static struct heap_error *make_path(const struct heap_snapshot *snapshot, const char *suffix,
 				    char **result)
@@ -38,27 +43,22 @@ static struct heap_error *make_path(const struct heap_snapshot *snapshot, const 
 	return heap_error_out_of_memory();
 }
 
-// Puts one into the list, in place of an earlier one of the object.
+// Adds a declaration to the list, or replaces that of the object.
 HEAP_MUST_CHECK
 static struct heap_error *put(struct heap_declarations *declarations,
 			      struct heap_declaration declaration)
 {
-	struct heap_declaration *list = declarations->list;
-
 	for (size_t i = 0; i < declarations->count; i++) {
-		if (list[i].object == declaration.object) {
-			list[i] = declaration;
+		if (declarations->list[i].object == declaration.object) {
+			declarations->list[i] = declaration;
 			return NULL;
 		}
 	}
 	if (declarations->count == MAX_DECLARATIONS)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "more than %d declarations",
 					 MAX_DECLARATIONS);
-	list = realloc(list, (declarations->count + 1) * sizeof(*list));
-	if (!list)
-		return heap_error_out_of_memory();
-	declarations->list = list;
-	list[declarations->count++] = declaration;
+	HEAP_TRY(heap_reserve(declarations->list, declarations->capacity, declarations->count + 1));
+	declarations->list[declarations->count++] = declaration;
 	return NULL;
 }
 
@@ -76,7 +76,7 @@ static heap_type_id find_type(const struct heap_types *types, const char *name)
 	return HEAP_NO_TYPE;
 }
 
-// "0x55d0c0ffee40 struct session", "like 0x55d0c0ffee40 struct session"
+// Parses "0x55d0c0ffee40 struct session" or "like 0x55d0c0ffee40 struct session".
 HEAP_MUST_CHECK
 static struct heap_error *parse_line(struct heap_snapshot *snapshot,
 				     struct heap_declarations *declarations, const char *line,
@@ -133,8 +133,8 @@ static struct heap_error *read_lines(struct heap_snapshot *snapshot, FILE *file,
 	return NULL;
 }
 
-// Who could change the snapshot may say what is in it: its owner, and those who may write it.
-// Root and the user need no leave.
+// True if the author of the file could also have written the snapshot: its owner, or one who may
+// write it. Root and the current user are trusted, too.
 static bool may_declare(const struct heap_snapshot *snapshot, const struct stat *text)
 {
 	struct stat file;
@@ -145,8 +145,8 @@ static bool may_declare(const struct heap_snapshot *snapshot, const struct stat 
 	       !(text->st_mode & ~file.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-// A file of that name that is none, a pipe say, is not waited for, and a link is not followed:
-// in /tmp anybody can make them. @param file  NULL if there is none
+// Opens the file of declarations. A pipe of that name is not waited for, and a link is not followed:
+// in /tmp anybody can make them. @param file  gets NULL if there is no such file
 HEAP_MUST_CHECK
 static struct heap_error *open_text(struct heap_snapshot *snapshot, const char *path, FILE **file)
 {
@@ -170,27 +170,29 @@ static struct heap_error *open_text(struct heap_snapshot *snapshot, const char *
 	return error;
 }
 
+static void close_file(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
 struct heap_error *heap_declarations_read(struct heap_snapshot *snapshot)
 {
-	struct heap_declarations *declarations;
+	CLEANUP(destroy) struct heap_declarations *declarations = NULL;
+	CLEANUP(close_file) FILE *file = NULL;
 	CLEANUP_FREE char *path = NULL;
-	struct heap_error *error = make_path(snapshot, "", &path);
-	FILE *file;
 
-	if (error)
-		return error;
-	error = open_text(snapshot, path, &file);
-	if (error || !file)
-		return error;
+	HEAP_TRY(make_path(snapshot, "", &path));
+	HEAP_TRY(open_text(snapshot, path, &file));
+	if (!file)
+		return NULL;
 	declarations = calloc(1, sizeof(*declarations));
-	error = declarations ? read_lines(snapshot, file, declarations)
-			     : heap_error_out_of_memory();
-	fclose(file);
-	if (error || declarations->count == 0)
-		heap_declarations_destroy(declarations);
-	else
-		snapshot->declarations = declarations;
-	return heap_error_within(error, "%s", path);
+	if (!declarations)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_error_within(read_lines(snapshot, file, declarations), "%s", path));
+	if (declarations->count > 0)
+		snapshot->declarations = keep(declarations);
+	return NULL;
 }
 
 // --- storing -----------------------------------------------------------------
@@ -211,20 +213,18 @@ static bool write_text(const struct heap_snapshot *snapshot, FILE *file)
 	return fflush(file) == 0 && !ferror(file);
 }
 
-// Under a name of its own first, so that there is never half a text.
+// Writes a temporary file first, and renames it, so that there is never half a file.
 HEAP_MUST_CHECK
 static struct heap_error *store(const struct heap_snapshot *snapshot)
 {
 	CLEANUP_FREE char *path = NULL;
 	CLEANUP_FREE char *temporary = NULL;
-	struct heap_error *error = make_path(snapshot, "", &path);
+	struct heap_error *error;
 	int descriptor;
 	FILE *file;
 
-	if (!error)
-		error = make_path(snapshot, "-XXXXXX", &temporary);
-	if (error)
-		return error;
+	HEAP_TRY(make_path(snapshot, "", &path));
+	HEAP_TRY(make_path(snapshot, "-XXXXXX", &temporary));
 	if (snapshot->declarations->count == 0)
 		return unlink(path) == 0 || errno == ENOENT
 			       ? NULL
@@ -245,7 +245,7 @@ static struct heap_error *store(const struct heap_snapshot *snapshot)
 
 // --- adding and removing -----------------------------------------------------
 
-// So that they are loaded again, as they were inferred.
+// Frees the columns that declarations change, so that they are loaded again as they were inferred.
 static void forget_columns(struct heap_snapshot *snapshot)
 {
 	void *columns[] = { snapshot->type, snapshot->elements, snapshot->evidence,
@@ -262,26 +262,27 @@ static void forget_columns(struct heap_snapshot *snapshot)
 	snapshot->declarations->are_applied = false;
 }
 
-// Stores the list as it is now, or has it as it was again.
+// Stores a new list, which takes the place of the snapshot's. On failure that stays.
 HEAP_MUST_CHECK
 static struct heap_error *change(struct heap_snapshot *snapshot,
-				 struct heap_declarations *declarations)
+				 struct heap_declarations **declarations)
 {
 	struct heap_declarations *before = snapshot->declarations;
-	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_ADDRESS);
 
-	snapshot->declarations = declarations;
-	if (!error)
-		error = store(snapshot);
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_ADDRESS));
+	snapshot->declarations = *declarations;
+
+	struct heap_error *error = store(snapshot);
+
 	if (error) {
 		snapshot->declarations = before;
-		heap_declarations_destroy(declarations);
 		return error;
 	}
+	*declarations = NULL;
 	heap_declarations_destroy(before);
 	forget_columns(snapshot);
-	if (declarations->count == 0) {
-		heap_declarations_destroy(declarations);
+	if (snapshot->declarations->count == 0) {
+		heap_declarations_destroy(snapshot->declarations);
 		snapshot->declarations = NULL;
 	}
 	return heap_snapshot_load(snapshot, HEAP_DECLARED_COLUMNS);
@@ -292,68 +293,53 @@ static struct heap_error *copy(const struct heap_snapshot *snapshot,
 			       struct heap_declarations **result)
 {
 	const struct heap_declarations *now = snapshot->declarations;
-	struct heap_declarations *made = calloc(1, sizeof(*made));
-	struct heap_error *error = made ? NULL : heap_error_out_of_memory();
+	CLEANUP(destroy) struct heap_declarations *made = calloc(1, sizeof(*made));
 
-	for (size_t i = 0; !error && now && i < now->count; i++)
-		error = put(made, now->list[i]);
-	if (error)
-		heap_declarations_destroy(made);
-	else
-		*result = made;
-	return error;
+	if (!made)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; now && i < now->count; i++)
+		HEAP_TRY(put(made, now->list[i]));
+	*result = keep(made);
+	return NULL;
 }
 
 struct heap_error *heap_declarations_add(struct heap_snapshot *snapshot,
 					 struct heap_declaration declaration, uint32_t *named)
 {
-	struct heap_declarations *declarations;
-	uint32_t before;
-	struct heap_error *error;
+	CLEANUP(destroy) struct heap_declarations *declarations = NULL;
+	uint32_t before, after;
 
 	if (!snapshot->path)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "the snapshot is no file");
 	declaration.type = heap_types_strip(&snapshot->types, declaration.type);
-	error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_DECLARED_COLUMNS);
-	if (!error && !heap_declarations_fit(&snapshot->types, declaration.type,
-					     snapshot->size[declaration.object]))
-		error = heap_error_create(HEAP_ERROR_ARGUMENT,
-					  "a value has %" PRIu64 " bytes, the object %" PRIu64,
-					  heap_types_size(&snapshot->types, declaration.type),
-					  snapshot->size[declaration.object]);
-	if (!error)
-		error = copy(snapshot, &declarations);
-	if (error)
-		return error;
-	error = put(declarations, declaration);
-	if (error) {
-		heap_declarations_destroy(declarations);
-		return error;
-	}
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_DECLARED_COLUMNS));
+	if (!heap_declarations_fit(&snapshot->types, declaration.type,
+				   snapshot->size[declaration.object]))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "a value has %" PRIu64 " bytes, the object %" PRIu64,
+					 heap_types_size(&snapshot->types, declaration.type),
+					 snapshot->size[declaration.object]);
+	HEAP_TRY(copy(snapshot, &declarations));
+	HEAP_TRY(put(declarations, declaration));
 	before = snapshot->declarations ? snapshot->declarations->derived : 0;
-	error = change(snapshot, declarations);
-	if (error)
-		return error;
-	*named = declarations->derived > before ? declarations->derived - before : 0;
+	HEAP_TRY(change(snapshot, &declarations));
+	after = snapshot->declarations->derived;
+	*named = after > before ? after - before : 0;
 	return NULL;
 }
 
 struct heap_error *heap_declarations_remove(struct heap_snapshot *snapshot, heap_object_id object)
 {
-	struct heap_declarations *declarations;
-	struct heap_error *error = copy(snapshot, &declarations);
+	CLEANUP(destroy) struct heap_declarations *declarations = NULL;
 	size_t kept = 0;
 
-	if (error)
-		return error;
+	HEAP_TRY(copy(snapshot, &declarations));
 	for (size_t i = 0; i < declarations->count; i++) {
 		if (declarations->list[i].object != object)
 			declarations->list[kept++] = declarations->list[i];
 	}
-	if (kept == declarations->count) {
-		heap_declarations_destroy(declarations);
+	if (kept == declarations->count)
 		return heap_error_create(HEAP_ERROR_ABSENT, "nothing is declared of it");
-	}
 	declarations->count = kept;
-	return change(snapshot, declarations);
+	return change(snapshot, &declarations);
 }

@@ -3,17 +3,17 @@
 #define HEAP_DECLARATIONS_H
 
 /**
- * What people know better: that an object of a snapshot is of some type.
+ * Declarations: types of objects that people know better than the inference.
  *
- * It is kept beside the snapshot, in a text of its name and ".types":
+ * They are stored beside the snapshot, in a file of its name with ".types":
  *
  *	heapsh types 1 0123456789abcdef0123456789abcdef       the snapshot's id
  *	0x55d0c0ffee40 struct session
- *	like 0x55d0c0fff000 struct slot (cache.c:12)          and all of its site and size
+ *	like 0x55d0c0fff000 struct slot (cache.c:12)          all objects of its site and size
  *
- * Whoever opens the snapshot finds these objects with these types, and with the evidence
- * "declared". What they point to, and has no type, gets that of the pointer, if it fits; and so on.
- * A text that is of another snapshot counts for nothing.
+ * In an open snapshot these objects have these types, with the evidence "declared". Untyped objects
+ * that they point to get the type of the pointer, if it fits; and so on. A file that belongs to another
+ * snapshot is ignored.
  */
 
 #include "lib/types/repetitions.h"
@@ -22,25 +22,25 @@
 struct heap_declaration {
 	heap_object_id object;
 	heap_type_id type; /**< stripped */
-	bool is_for_alike; /**< also of objects of its site and size that have no type */
+	bool is_for_alike; /**< also for untyped objects of the same site and size */
 };
 
 struct heap_declarations {
-	struct heap_declaration *list; /**< [count] in the order in which they were made */
-	size_t count;
-	uint32_t derived; /**< objects that have a type because of them, if they are applied */
+	struct heap_declaration *list; /**< [count] in the order of their declaration */
+	size_t count, capacity;
+	uint32_t derived; /**< other objects that have a type because of them, once applied */
 	bool are_applied; /**< to the columns that are loaded */
 };
 
 /**
- * How many values of a type an object is, if it is of that type; as in the column elements.
- * @return 0: it is too small, or the type has no size
+ * The number of elements that an object of a type would have, as in the column elements.
+ * @return 0 if it is too small, or the type has no size
  */
 uint64_t heap_declarations_fit(const struct heap_types *types, heap_type_id type, uint64_t size);
 
 /**
- * How well an object's pointers agree with its being of a type: how many stand where that has
- * one, less those that do not. Loads EDGES and SLOTS.
+ * Scores a type for an object: the number of its pointers where that type has one, minus the number
+ * of the others. Loads EDGES and SLOTS.
  *
  * @param repetitions  of the snapshot's types
  */
@@ -50,34 +50,28 @@ struct heap_error *heap_declarations_weigh(struct heap_snapshot *snapshot, heap_
 					   int64_t *score);
 
 /**
- * Declares an object to be of a type, and stores that.
+ * Adds a declaration, and stores it.
  *
  * @param declaration  its type need not be stripped
- * @param named  gets how many other objects have a type because of that
- * @return NULL, HEAP_ERROR_ARGUMENT: it does not fit, or the snapshot is no file's;
- *         HEAP_ERROR_SYSTEM: it cannot be stored, and then it does not hold
+ * @param named  gets the number of other objects that got a type because of it
+ * @return NULL; HEAP_ERROR_ARGUMENT: it does not fit, or the snapshot is not from a file;
+ *         HEAP_ERROR_SYSTEM: it cannot be stored, and has no effect
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_declarations_add(struct heap_snapshot *snapshot,
 					 struct heap_declaration declaration, uint32_t *named);
 
-/** Takes one back; what was inferred holds again. HEAP_ERROR_ABSENT: there is none. */
+/** Removes a declaration; what was inferred holds again. HEAP_ERROR_ABSENT: there is none. */
 HEAP_MUST_CHECK
 struct heap_error *heap_declarations_remove(struct heap_snapshot *snapshot, heap_object_id object);
 
-/** Reads the text beside a snapshot that has just been opened. No text is fine. */
+/** Reads the file beside a snapshot that has just been opened, if there is one. */
 HEAP_MUST_CHECK
 struct heap_error *heap_declarations_read(struct heap_snapshot *snapshot);
 
-/** Makes columns say what is declared. Loads what it needs. */
+/** Applies declarations to the columns. Loads what it needs. */
 HEAP_MUST_CHECK
 struct heap_error *heap_declarations_apply(struct heap_snapshot *snapshot);
-
-/** The columns that it changes: not to be loaded but wholly. */
-enum {
-	HEAP_DECLARED_COLUMNS = HEAP_COLUMN_TYPE | HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE |
-				HEAP_COLUMN_QUALITY,
-};
 
 /** NULL is fine. */
 void heap_declarations_destroy(struct heap_declarations *declarations);

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What follows from declarations: an object's slots say what the objects are that they point to.
- * Only what has no type is named so; whatever else is known of an object stays.
+ * Propagates declarations: the slots of an object's type tell the types of the objects that it points
+ * to. Only untyped objects get a type that way.
  */
-#include "lib/base/cleanup.h"
 #include "lib/snapshot/declarations.h"
+
+#include "lib/base/array.h"
 #include "lib/types/repetitions.h"
 
 #include <stdlib.h>
 
 enum {
-	TEXT_BYTES = 256, // of an object, that are looked at
+	TEXT_BYTES = 256, // of an object that is tested for being a string
 };
 
 struct applying {
 	struct heap_snapshot *snapshot;
 	struct heap_slot_table slots;
 	struct heap_repetitions repetitions;
-	heap_object_id *queue; // [queued] objects whose slots are to be followed
-	size_t queued, capacity;
+	struct HEAP_ARRAY(heap_object_id) queue; // objects whose slots are to be followed
 };
 
 uint64_t heap_declarations_fit(const struct heap_types *types, heap_type_id type, uint64_t size)
@@ -42,16 +42,7 @@ static struct heap_error *name(struct applying *applying, heap_object_id object,
 {
 	struct heap_snapshot *snapshot = applying->snapshot;
 
-	if (applying->queued == applying->capacity) {
-		size_t capacity = applying->capacity * 2 + 64;
-		void *larger = realloc(applying->queue, capacity * sizeof(*applying->queue));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		applying->queue = larger;
-		applying->capacity = capacity;
-	}
-	applying->queue[applying->queued++] = object;
+	HEAP_TRY(heap_array_append(&applying->queue, object));
 	snapshot->type[object] = type;
 	snapshot->elements[object] =
 		heap_declarations_fit(&snapshot->types, type, snapshot->size[object]);
@@ -65,29 +56,26 @@ static bool is_unknown(const struct heap_snapshot *snapshot, heap_object_id obje
 	       snapshot->evidence[object] == HEAP_EVIDENCE_NONE;
 }
 
-// Whether it reads like a text: to its NUL, or as far as it was kept.
+// Tests whether an object is a printable string: up to its NUL, or as far as it was kept.
 HEAP_MUST_CHECK
-static struct heap_error *find_text(struct heap_snapshot *snapshot, heap_object_id object,
-				    bool *is_text)
+static struct heap_error *test_string(struct heap_snapshot *snapshot, heap_object_id object,
+				      bool *is_string)
 {
 	uint8_t bytes[TEXT_BYTES];
 	size_t kept, length = 0;
-	struct heap_error *error =
-		heap_snapshot_read_content(snapshot, object, bytes, sizeof(bytes), &kept);
 
-	*is_text = false;
-	if (error)
-		return error;
+	*is_string = false;
+	HEAP_TRY(heap_snapshot_read_content(snapshot, object, bytes, sizeof(bytes), &kept));
 	while (length < kept && bytes[length] != '\0') {
 		if (bytes[length] < ' ' && (bytes[length] < '\t' || bytes[length] > '\r'))
 			return NULL;
 		length++;
 	}
-	*is_text = length > 0 && (length < kept || kept < snapshot->size[object]);
+	*is_string = length > 0 && (length < kept || kept < snapshot->size[object]);
 	return NULL;
 }
 
-// Whether a whole number of values fills an object.
+// True if a whole number of values fills an object.
 static bool fills(const struct heap_types *types, heap_type_id type, uint64_t size)
 {
 	uint64_t value = heap_types_size(types, type);
@@ -99,20 +87,20 @@ static bool fills(const struct heap_types *types, heap_type_id type, uint64_t si
 		       : size > 0 && size % value == 0;
 }
 
-// Of bytes everything is a whole number; only texts are taken for such.
+// Names an object that a pointer of that type points to. Any object is a whole number of bytes; so
+// for bytes, only strings count.
 HEAP_MUST_CHECK
 static struct heap_error *name_target(struct applying *applying, heap_object_id object,
 				      heap_type_id type)
 {
-	bool is_it = true;
-	struct heap_error *error = NULL;
+	bool fits = true;
 
 	if (heap_types_size(&applying->snapshot->types, type) == 1)
-		error = find_text(applying->snapshot, object, &is_it);
-	return error || !is_it ? error : name(applying, object, type, HEAP_EVIDENCE_POINTER);
+		HEAP_TRY(test_string(applying->snapshot, object, &fits));
+	return fits ? name(applying, object, type, HEAP_EVIDENCE_POINTER) : NULL;
 }
 
-// The slots where a pointer of an object stands, if it is of that type; NULL if there are none.
+// Finds the slots of a type at the offset of an edge; NULL if there are none.
 HEAP_MUST_CHECK
 static struct heap_error *find_slots(const struct heap_snapshot *snapshot,
 				     struct heap_repetitions *repetitions, heap_type_id type,
@@ -131,30 +119,28 @@ HEAP_MUST_CHECK
 static struct heap_error *follow(struct applying *applying, heap_object_id object)
 {
 	struct heap_snapshot *snapshot = applying->snapshot;
-	struct heap_error *error = NULL;
 
-	for (uint32_t i = snapshot->edge_first[object];
-	     !error && i < snapshot->edge_first[object + 1]; i++) {
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
 		heap_object_id target = snapshot->edge_target[i];
 		const struct heap_slots *slots;
 		uint32_t first, end;
 
 		snapshot->edge_flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
-		error = find_slots(snapshot, &applying->repetitions, snapshot->type[object], i,
-				   &slots, &first, &end);
-		if (error || !slots)
+		HEAP_TRY(find_slots(snapshot, &applying->repetitions, snapshot->type[object], i,
+				    &slots, &first, &end));
+		if (!slots)
 			continue;
 		snapshot->edge_flags[i] |= HEAP_EDGE_TYPED;
-		// Of a union's several nobody knows which is meant.
+		// A union may have several slots there; it is unknown which one is valid.
 		if (end - first == 1 && snapshot->edge_interior[i] == 0 &&
 		    is_unknown(snapshot, target) &&
 		    fills(&snapshot->types, slots->list[first].pointee, snapshot->size[target]))
-			error = name_target(applying, target, slots->list[first].pointee);
+			HEAP_TRY(name_target(applying, target, slots->list[first].pointee));
 	}
-	return error;
+	return NULL;
 }
 
-// Names all that are like a declared object.
+// Names all untyped objects of the site and size of a declared object.
 HEAP_MUST_CHECK
 static struct heap_error *name_alike(struct applying *applying,
 				     const struct heap_declaration *declaration)
@@ -174,8 +160,8 @@ static struct heap_error *name_alike(struct applying *applying,
 HEAP_MUST_CHECK
 static struct heap_error *follow_from(struct applying *applying, size_t first)
 {
-	for (size_t i = first; i < applying->queued; i++)
-		HEAP_TRY(follow(applying, applying->queue[i]));
+	for (size_t i = first; i < applying->queue.count; i++)
+		HEAP_TRY(follow(applying, applying->queue.items[i]));
 	return NULL;
 }
 
@@ -190,51 +176,52 @@ static struct heap_error *apply(struct applying *applying)
 			      HEAP_EVIDENCE_DECLARED));
 	HEAP_TRY(follow_from(applying, 0));
 	for (size_t i = 0; i < declarations->count; i++) {
-		size_t queued = applying->queued;
+		size_t queued = applying->queue.count;
 
 		if (!declarations->list[i].is_for_alike)
 			continue;
 		HEAP_TRY(name_alike(applying, &declarations->list[i]));
 		HEAP_TRY(follow_from(applying, queued));
 	}
-	declarations->derived = (uint32_t)(applying->queued - declarations->count);
+	declarations->derived = (uint32_t)(applying->queue.count - declarations->count);
 	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *prepare(struct applying *applying)
 {
-	struct heap_error *error =
-		heap_slot_table_init(&applying->slots, &applying->snapshot->types);
-
-	return error ? error : heap_repetitions_init(&applying->repetitions, &applying->slots);
+	HEAP_TRY(heap_slot_table_init(&applying->slots, &applying->snapshot->types));
+	return heap_repetitions_init(&applying->repetitions, &applying->slots);
 }
 
 static void release(struct applying *applying)
 {
 	heap_repetitions_deinit(&applying->repetitions);
 	heap_slot_table_deinit(&applying->slots);
-	free(applying->queue);
+	heap_array_deinit(&applying->queue);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load_and_apply(struct heap_snapshot *snapshot)
+{
+	CLEANUP(release) struct applying applying = { .snapshot = snapshot };
+
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_DECLARED_COLUMNS | HEAP_COLUMN_SIZE |
+						      HEAP_COLUMN_SITE | HEAP_COLUMN_EDGES |
+						      HEAP_COLUMN_SLOTS));
+	HEAP_TRY(prepare(&applying));
+	return apply(&applying);
 }
 
 struct heap_error *heap_declarations_apply(struct heap_snapshot *snapshot)
 {
-	struct applying applying = { .snapshot = snapshot };
 	struct heap_error *error;
 
 	if (snapshot->declarations->are_applied)
 		return NULL;
-	snapshot->declarations->are_applied =
-		true; // what is loaded now is not applied to in between
-	error = heap_snapshot_load(snapshot, HEAP_DECLARED_COLUMNS | HEAP_COLUMN_SIZE |
-						     HEAP_COLUMN_SITE | HEAP_COLUMN_EDGES |
-						     HEAP_COLUMN_SLOTS);
-	if (!error)
-		error = prepare(&applying);
-	if (!error)
-		error = apply(&applying);
+	snapshot->declarations->are_applied = true; // loading columns must not apply them again
+	error = load_and_apply(snapshot);
 	snapshot->declarations->are_applied = !error;
-	release(&applying);
 	return error;
 }
 
@@ -242,18 +229,14 @@ struct heap_error *heap_declarations_weigh(struct heap_snapshot *snapshot, heap_
 					   heap_type_id type, struct heap_repetitions *repetitions,
 					   int64_t *score)
 {
-	struct heap_error *error =
-		heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES | HEAP_COLUMN_SLOTS);
-
 	*score = 0;
-	for (uint32_t i = error ? 0 : snapshot->edge_first[object];
-	     !error && i < snapshot->edge_first[object + 1]; i++) {
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES | HEAP_COLUMN_SLOTS));
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
 		const struct heap_slots *slots;
 		uint32_t first, end;
 
-		error = find_slots(snapshot, repetitions, type, i, &slots, &first, &end);
-		if (!error)
-			*score += slots ? 1 : -1;
+		HEAP_TRY(find_slots(snapshot, repetitions, type, i, &slots, &first, &end));
+		*score += slots ? 1 : -1;
 	}
-	return error;
+	return NULL;
 }

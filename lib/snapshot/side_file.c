@@ -39,11 +39,11 @@ struct header {
 	} column[HEAP_SIDE_COLUMNS];
 };
 
-// Where everything is, by what the columns are.
+// The layout of a file, as the columns determine it.
 struct layout {
 	struct header header;
 	uint64_t start[HEAP_SIDE_COLUMNS]; // of the columns, from the start of the file
-	uint64_t data;                     // where they begin
+	uint64_t data;                     // the start of the first one
 	uint64_t size;                     // of the file
 	uint64_t pieces;
 };
@@ -80,7 +80,7 @@ static bool is_worth_it(const struct heap_snapshot *snapshot)
 	       (uint64_t)snapshot->object_count + snapshot->edge_count >= HEAP_SIDE_WORTH;
 }
 
-// The id goes into a path: nothing but digits may be in it.
+// Makes the path of a side file. The id becomes a part of it, so it must be only digits.
 HEAP_MUST_CHECK
 static struct heap_error *make_path(const struct heap_snapshot *snapshot, const char *name,
 				    char **directory, char **path)
@@ -130,7 +130,7 @@ static struct heap_error *check_piece(void *context, size_t piece)
 	return NULL;
 }
 
-// What the header must be, all but the CRC, is known.
+// Checks a file against the header that it must have, and its CRCs.
 HEAP_MUST_CHECK
 static struct heap_error *check(const uint8_t *bytes, const struct layout *layout)
 {
@@ -163,8 +163,8 @@ static struct heap_error *map(const char *path, const struct layout *layout, voi
 	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
 	    (status.st_mode & (S_IWGRP | S_IWOTH)) || (uint64_t)status.st_size != layout->size)
 		return heap_error_create(HEAP_ERROR_ABSENT, "it is not what is expected");
-	futimens(descriptor, NULL); // it is of use
-	// Nobody but us writes here, and we replace files: it will not shrink.
+	futimens(descriptor, NULL); // remove_old() keeps files that are used
+	// Only the user writes here, and files are replaced, not changed: it will not shrink.
 	*mapping = mmap(NULL, layout->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
 	if (*mapping == MAP_FAILED)
 		return heap_error_create_system("it cannot be mapped");
@@ -175,22 +175,17 @@ struct heap_error *heap_side_file_open(const struct heap_snapshot *snapshot, con
 				       size_t columns, struct heap_side_file *result)
 {
 	CLEANUP_FREE char *directory = NULL, *path = NULL;
+	struct heap_error *error;
 	struct layout layout;
-	void *mapping;
-	struct heap_error *error = make_path(snapshot, name, &directory, &path);
+	void *mapping = NULL;
 
-	if (error)
-		return error;
+	HEAP_TRY(make_path(snapshot, name, &directory, &path));
 	if (!lay_out(snapshot, result->columns, columns, &layout))
 		return heap_error_create(HEAP_ERROR_ABSENT, "nothing is as large");
 	if (access(path, F_OK) != 0)
 		return heap_error_create(HEAP_ERROR_ABSENT, "there is none");
-	error = heap_trust_directory(directory);
-	if (error)
-		return error;
-	error = map(path, &layout, &mapping);
-	if (error)
-		return heap_error_within(error, "%s", path);
+	HEAP_TRY(heap_trust_directory(directory));
+	HEAP_TRY(heap_error_within(map(path, &layout, &mapping), "%s", path));
 	error = check(mapping, &layout);
 	if (error) {
 		munmap(mapping, layout.size);
@@ -230,13 +225,12 @@ static struct heap_error *write_at(int descriptor, const void *bytes, uint64_t s
 	return NULL;
 }
 
-// Pieces go over the seams between columns, so their CRCs are taken from the file itself.
+// Pieces span columns, so their CRCs are computed from the file itself.
 HEAP_MUST_CHECK
 static struct heap_error *write_header(int descriptor, struct layout *layout)
 {
 	CLEANUP_FREE uint32_t *crcs = calloc(layout->pieces + 1, sizeof(*crcs));
 	uint8_t *bytes;
-	struct heap_error *error;
 
 	if (!crcs)
 		return heap_error_out_of_memory();
@@ -249,10 +243,8 @@ static struct heap_error *write_header(int descriptor, struct layout *layout)
 	layout->header.crc =
 		(uint32_t)crc32(crc32(0, (const uint8_t *)&layout->header, sizeof(layout->header)),
 				(const uint8_t *)crcs, (uInt)(layout->pieces * 4));
-	error = write_at(descriptor, crcs, layout->pieces * 4, sizeof(layout->header));
-	if (!error)
-		error = write_at(descriptor, &layout->header, sizeof(layout->header), 0);
-	return error;
+	HEAP_TRY(write_at(descriptor, crcs, layout->pieces * 4, sizeof(layout->header)));
+	return write_at(descriptor, &layout->header, sizeof(layout->header), 0);
 }
 
 HEAP_MUST_CHECK
@@ -267,7 +259,7 @@ static struct heap_error *write_file(int descriptor, const struct heap_side_colu
 	return write_header(descriptor, layout);
 }
 
-// Whether a file of the cache directory is a side file: ID-FINGERPRINT.NAME.
+// True if a file of the cache directory is a side file: ID-FINGERPRINT.NAME.
 static bool is_side_file(const char *name)
 {
 	size_t id = strspn(name, "0123456789abcdef");
@@ -300,16 +292,13 @@ struct heap_error *heap_side_file_store(const struct heap_snapshot *snapshot, co
 {
 	CLEANUP_FREE char *directory = NULL, *path = NULL, *temporary = NULL;
 	CLEANUP_CLOSE int descriptor = -1;
+	struct heap_error *error;
 	struct layout layout;
-	struct heap_error *error = make_path(snapshot, name, &directory, &path);
 
-	if (error)
-		return error;
+	HEAP_TRY(make_path(snapshot, name, &directory, &path));
 	if (!lay_out(snapshot, columns, count, &layout))
 		return heap_error_create(HEAP_ERROR_ABSENT, "nothing is as large");
-	error = heap_trust_make_directory(directory);
-	if (error)
-		return error;
+	HEAP_TRY(heap_trust_make_directory(directory));
 	remove_old(directory);
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
 		temporary = NULL;

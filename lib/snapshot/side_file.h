@@ -3,28 +3,27 @@
 #define HEAP_SIDE_FILE_H
 
 /**
- * What has been computed of a snapshot, kept for the next time somebody asks.
+ * Side files: a cache of computed columns of a snapshot.
  *
- * A side file lies in the user's cache directory, $XDG_CACHE_HOME/heapsh or ~/.cache/heapsh,
- * and is called by the snapshot's id and what is in it: 0123…ef-5f1c2d3e.dominators. It has a
- * few columns of fixed width, as they are in memory, and is mapped: what a question does not
- * touch is not read again.
+ * A side file is in the user's cache directory, $XDG_CACHE_HOME/heapsh or ~/.cache/heapsh. Its name
+ * is the snapshot's id and its contents: 0123…ef-5f1c2d3e.dominators. It has a few columns of fixed
+ * width, in the format of memory, and is mapped.
  *
  *	┌────────┬─────────────┬───────────┬──────────┬──────────┬───
  *	│ header │ CRC of each │ (to 4096) │ column 0 │ column 1 │ …
  *	│        │ 4 MiB piece │           │ of 8 · n │ bytes    │
  *	└────────┴─────────────┴───────────┴──────────┴──────────┴───
  *
- * It is checked when it is opened, to the last byte; one that is damaged, of another version,
- * of another user, or of a snapshot with the same id and other contents is as good as none.
- * Files that nobody has asked for in two weeks are removed when another is stored.
+ * Opening checks every byte. A file that is damaged, of another version, of another user, or of a
+ * snapshot with the same id and other contents is ignored. Storing a file removes those that nobody
+ * has used for two weeks.
  */
 
 #include "lib/snapshot/snapshot.h"
 
 enum {
 	HEAP_SIDE_COLUMNS = 4,
-	/** Objects and pointers of a snapshot for which storing what was computed pays. */
+	/** The number of objects and edges from which on a side file is worth it. */
 	HEAP_SIDE_WORTH = 1000000,
 };
 
@@ -35,28 +34,30 @@ struct heap_side_column {
 };
 
 struct heap_side_file {
-	struct heap_side_column columns[HEAP_SIDE_COLUMNS]; /**< as they were asked for */
+	struct heap_side_column columns[HEAP_SIDE_COLUMNS]; /**< as the caller described them */
 	void *mapping;
 	size_t size;
 };
 
 /**
- * Opens what was stored under a name.
+ * Opens the side file of a name.
  *
- * @param result  its columns' counts and widths say what is expected, their values are set
- * @return NULL; HEAP_ERROR_ABSENT: there is none, or it is of no use; HEAP_ERROR_SYSTEM,
+ * @param result  with the counts and widths of the columns; gets their values
+ * @return NULL; HEAP_ERROR_ABSENT: there is none, or it does not fit; HEAP_ERROR_SYSTEM,
  *         HEAP_ERROR_FORMAT (it is damaged), HEAP_ERROR_MEMORY
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_side_file_open(const struct heap_snapshot *snapshot, const char *name,
 				       size_t columns, struct heap_side_file *result);
 
-/** The columns' values are gone then. */
+/** Unmaps the columns' values. */
 void heap_side_file_close(struct heap_side_file *file);
 
 /**
- * Stores columns under a name, in place of what was there. A snapshot that was not read from
- * a file, or is too small to be worth it, is ABSENT.
+ * Stores columns under a name, replacing the file that was there.
+ *
+ * @return NULL; HEAP_ERROR_ABSENT if the snapshot was not read from a file, or is too small to be
+ *         worth it; HEAP_ERROR_SYSTEM, HEAP_ERROR_MEMORY
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_side_file_store(const struct heap_snapshot *snapshot, const char *name,

@@ -258,6 +258,9 @@ enum heap_columns {
 	HEAP_COLUMN_PARTS = 1 << 12,
 	HEAP_COLUMN_QUALITY = 1 << 13, /**< edge_interior, edge_flags; and EDGES */
 	HEAP_COLUMN_ALL = (1 << 14) - 1,
+	/** Columns that declarations change, which are loaded as a whole if there are any. */
+	HEAP_DECLARED_COLUMNS = HEAP_COLUMN_TYPE | HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE |
+				HEAP_COLUMN_QUALITY,
 };
 
 struct heap_snapshot {

@@ -5,6 +5,7 @@
 #include "lib/base/column.h"
 #include "lib/snapshot/declarations.h"
 #include "lib/base/parallel.h"
+#include "lib/snapshot/snapshot_neighbours.h"
 #include "lib/snapshot/snapshot_read.h"
 #include "lib/snapshot/snapshot_tables.h"
 #include "lib/base/search.h"
@@ -17,20 +18,6 @@ enum {
 };
 
 // --- reading -----------------------------------------------------------------
-
-struct heap_error *heap_snapshot_read_values(const struct heap_snapshot *snapshot,
-					     const struct heap_section *section, uint8_t width,
-					     uint64_t first, uint64_t count, void *values)
-{
-	switch (width) {
-	case 1:
-		return heap_file_read_bytes(snapshot->file, section, first, count, values);
-	case 4:
-		return heap_file_read_u32(snapshot->file, section, first, count, values);
-	default:
-		return heap_file_read_u64(snapshot->file, section, first, count, values);
-	}
-}
 
 // Reads a section of `count` values of `width` bytes. @param result  gets a column
 HEAP_MUST_CHECK

@@ -4,12 +4,13 @@
  * has its full length, most of which is never touched and takes no memory. It is decoded in blocks,
  * of objects or of the edges that leave them; a bit tells which blocks are there.
  */
+#include "lib/snapshot/snapshot_neighbours.h"
+
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
 #include "lib/base/parallel.h"
 #include "lib/base/search.h"
-#include "lib/snapshot/declarations.h"
 #include "lib/snapshot/snapshot_read.h"
 
 enum {

@@ -45,15 +45,6 @@ HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_add_slots(const struct heap_snapshot *snapshot, uint32_t start,
 					   uint32_t end, uint32_t *values);
 
-/** True if a column (one of enum heap_columns) is loaded in part. */
-bool heap_snapshot_is_partial(const struct heap_snapshot *snapshot, unsigned column);
-
-/** Frees those of the columns that are loaded in part. */
-void heap_snapshot_drop_partial(struct heap_snapshot *snapshot, unsigned columns);
-
-/** NULL is fine. */
-void heap_neighbours_destroy(struct heap_neighbours *neighbours);
-
 /** NULL is fine. */
 void heap_contents_destroy(struct heap_contents *contents);
 
