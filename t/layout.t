@@ -63,6 +63,71 @@ for my $room (sort keys %may_include) {
     is join("\n", @wrong), '', "$room includes only its own and what it may";
 }
 
+# --- circles ---
+# The strongly connected components of a graph that have several nodes (Tarjan).
+sub circles {
+    my ($edges) = @_;
+    my ($count, @stack, %number, %low, %is_open, @found, $visit) = (0);
+    no warnings 'recursion';
+    $visit = sub {
+        my ($node) = @_;
+        $number{$node} = $low{$node} = ++$count;
+        push @stack, $node;
+        $is_open{$node} = 1;
+        for my $next (sort keys %{ $edges->{$node} || {} }) {
+            $visit->($next) if !$number{$next};
+            $low{$node} = $low{$next} if $is_open{$next} && $low{$next} < $low{$node};
+        }
+        return if $low{$node} != $number{$node};
+        my @members;
+        do { push @members, pop @stack; $is_open{ $members[-1] } = 0 } while $members[-1] ne $node;
+        push @found, [sort @members] if @members > 1;
+    };
+    for my $node (sort keys %$edges) { $visit->($node) if !$number{$node} }
+    return @found;
+}
+
+# The rooms of lib build on each other in one order.
+my %arrows = map { my $room = $_; ($room => { map { $_ => 1 } @{ $may_include{$room} } }) } grep { m{^lib/} } keys %may_include;
+is join("\n", map { "@$_" } circles(\%arrows)), '', 'the rooms of lib have an order';
+
+# Nor do modules go in circles, which could not be read, tested or replaced one by one. A module is a
+# .c file and its header; headers without a .c file of their own are private to a module. These are the
+# circles that there are, with the reason; there is to be no other.
+my @explained = (
+    # One fast path, inlined into malloc.
+    qr{^dumper/alloc/(?:blocks|epochs|next_allocator|operators|untracked)$},
+    # All triggers end in the module that freezes, which tells them when it is done.
+    qr{^dumper/capture/(?:at_exit|automatic|freeze|growth|retention|timer|trigger)$},
+    # The inference is one object, which its files reach into.
+    qr{^dumper/writer/},
+    # Units, and the split units that they lead to; types, and the debug files that hold them.
+    qr{^lib/dwarf/},
+    # The groups of objects that a root retains.
+    qr{^lib/graph/(?:group_sets|root_sizes)$},
+    # A value is printed as its container, whose elements are values.
+    qr{^shell/print/},
+    # The session tells its progress, which is set for each session.
+    qr{^shell/base/(?:progress|session)$},
+);
+
+my (%includes_of, %has_code);
+for my $file (@sources) {
+    my $module = $file =~ s/\.[ch]$//r;
+    $has_code{$module} ||= $file =~ /\.c$/;
+    open my $in, '<', $file or die "$file: $!";
+    while (<$in>) {
+        $includes_of{$module}{$1} = 1 if /^#include "([^"]+)\.h"/ && $1 ne $module && -e "$1.h";
+    }
+}
+my @circles;
+for my $circle (circles(\%includes_of)) {
+    next if 1 >= grep { $has_code{$_} } @$circle;
+    my $is_explained = grep { my $members = $_; !grep { !/$members/ } @$circle } @explained;
+    push @circles, "@$circle" if !$is_explained;
+}
+is join("\n", @circles), '', 'modules do not include each other in circles';
+
 # A dropped error is a bug, which the compiler sees only where the function says so.
 my @silent;
 for my $file (grep { m{^(lib|shell|dumper/writer|dumper/command)/} } @sources) {

@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/graph/graph.h"
 #include "lib/query/absent.h"
+#include "lib/query/comparison.h"
 #include "lib/query/text_pattern.h"
 #include "lib/types/member_path.h"
 
@@ -306,7 +307,7 @@ static bool number_matches(const struct heap_field_test *test, const struct heap
 	return heap_compare(value->number, test->comparison, wanted);
 }
 
-// Whether an object's bytes from somewhere on are a text that matches.
+// True if the string at an offset of an object matches.
 static bool target_matches(struct heap_field_test *test, heap_object_id object, uint32_t interior,
 			   struct heap_error **error)
 {

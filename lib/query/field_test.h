@@ -3,16 +3,17 @@
 #define HEAP_FIELD_TEST_H
 
 /**
- * Whether a field has a value, as the filter `field` asks: "id=7", "state!=CLOSED", "next=NULL",
+ * Tests the value of a field, for the filter `field`: "id=7", "state!=CLOSED", "next=NULL",
  * "ratio>0.5", "path=/login", "name=user*", "[3].value=0x5f0010".
  *
- * What the value means depends on the field's type, of which there may be several: a number, an
- * enumerator's name, true or false, NULL or an address, the name of a function, or a text. A text is that of an array of
- * characters, of what a pointer to characters points to, or of a std::string; it may be a glob.
- * Of several structures in a row one will do. What was not kept is not known, and matches nothing.
+ * The type of the field, which differs between types of objects, decides what the value means: a number,
+ * an enumerator's name, true or false, NULL or an address, the name of a function, or a string. A string
+ * is compared with an array of characters, with the target of a pointer to characters, or with a
+ * std::string; it may be a glob. An array of structures matches if one of them does. Bytes that were not
+ * kept match nothing.
  */
 
-#include "lib/query/filter_terms.h"
+#include "lib/query/text_pattern.h"
 #include "lib/snapshot/snapshot.h"
 
 struct heap_field_test;
@@ -26,21 +27,21 @@ struct heap_error *heap_field_test_create(struct heap_snapshot *snapshot, const 
 /** NULL is fine. */
 void heap_field_test_destroy(struct heap_field_test *test);
 
-/** Loads what it needs, and reads all texts once if there may be pointers to them. */
+/** Loads the columns it needs, and reads all strings once if fields may point to them. */
 HEAP_MUST_CHECK
 struct heap_error *heap_field_test_prepare(struct heap_field_test *test);
 
 /**
- * Says if the question cannot be answered by any object: no type has such a field, or it is an
- * enumeration that has no such value.
+ * Returns an error if no object can match: no type has such a field, or it is an enumeration without
+ * such a value.
  *
- * @param among  [types.count + 1] the types that are asked are not 0; NULL: all are
+ * @param among  [types.count + 1] not 0 for types that may match; NULL: all may
  * @return HEAP_ERROR_ABSENT, or NULL
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_field_test_absent(struct heap_field_test *test, const uint8_t *among);
 
-/** Something typed: an object, or a part of one. */
+/** A typed object, or a part of one. */
 struct heap_field_subject {
 	heap_object_id object;
 	uint64_t offset; /**< in the object */
@@ -52,8 +53,8 @@ struct heap_field_subject {
 };
 
 /**
- * @param error  set if reading a text fails
- * @return whether it matches
+ * @param error  set if reading a string fails
+ * @return true if it matches
  */
 bool heap_field_test_matches(struct heap_field_test *test, const struct heap_field_subject *subject,
 			     struct heap_error **error);

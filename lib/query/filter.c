@@ -2,7 +2,7 @@
 #include "lib/query/filter.h"
 
 #include "lib/base/bits.h"
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "lib/base/nearest.h"
 #include "lib/graph/dominator_tree.h"
 #include "lib/query/field_test.h"
@@ -26,7 +26,7 @@ struct heap_filter {
 
 // --- parsing -----------------------------------------------------------------
 
-// Words that begin a type's name and cannot end it.
+// True for words that begin a type's name, but do not end it.
 static bool is_keyword(const char *word)
 {
 	static const char *const keywords[] = { "struct",   "union",  "class", "enum",
@@ -39,7 +39,7 @@ static bool is_keyword(const char *word)
 	return false;
 }
 
-// Words that only continue what stands before them: the * and [12] of a type.
+// True for words that continue a type's name: * and [12].
 static bool continues_type(const char *word)
 {
 	return (*word == '*' || *word == '[') && strspn(word, "*[]0123456789") == strlen(word);
@@ -52,9 +52,9 @@ static bool ends_name(const struct heap_term_kind_description *kind, const char 
 }
 
 /*
- * What follows a filter's name, malloc'd: a word; but a comparison may stand apart from its
- * number (size > 1K), and a type's words from each other (type struct date), as nobody
- * types quotes who need not.
+ * Takes the argument that follows a filter's name; malloc'd. It is one word, except that an operator
+ * may be separate from its number (size > 1K), and a type may have several words (type struct date), so
+ * that they need no quotes.
  */
 HEAP_MUST_CHECK
 static struct heap_error *take_argument(const struct heap_term_kind_description *kind,
@@ -161,10 +161,9 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *common, i
 		if (heap_term_kinds[i].words == HEAP_WORDS_TEXT)
 			take_text_options(count, words, at, &parsing->text);
 
-		struct heap_error *error = take_argument(&heap_term_kinds[i], name + length, count,
-							 words, at, &argument);
-
-		return error ? error : heap_term_kinds[i].parse(parsing, argument, term);
+		HEAP_TRY(take_argument(&heap_term_kinds[i], name + length, count, words, at,
+				       &argument));
+		return heap_term_kinds[i].parse(parsing, argument, term);
 	}
 	return no_filter(name);
 }
@@ -200,11 +199,7 @@ static struct heap_error *parse_terms(struct heap_filter_parsing *parsing, int c
 		if (at == count)
 			return heap_error_create(HEAP_ERROR_ARGUMENT,
 						 "not: a filter must follow it");
-
-		struct heap_error *error = parse_term(parsing, count, words, &at, term);
-
-		if (error)
-			return error;
+		HEAP_TRY(parse_term(parsing, count, words, &at, term));
 	}
 	if (begins_group && count > 0)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "or: a filter must follow it");
@@ -376,7 +371,7 @@ static unsigned columns_of(const struct heap_term *term)
 	return 0;
 }
 
-// The objects that the filter's terms say they lie under.
+// Marks the objects that the objects of `under` dominate.
 HEAP_MUST_CHECK
 static struct heap_error *mark_under(struct heap_filter *filter)
 {
@@ -416,7 +411,7 @@ struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_g
 
 // --- matching ----------------------------------------------------------------
 
-// What is held against the terms: an object, or a part of one.
+// The object, or the part of one, that is tested.
 struct subject {
 	heap_object_id object;
 	const struct heap_part *part; // NULL: the whole
@@ -472,7 +467,7 @@ static bool is_pointed_by(const struct heap_snapshot *snapshot, const struct sub
 	return false;
 }
 
-// Reads an object's bytes, from where the subject begins. @return how many there are
+// Reads the bytes of a subject. @return their number
 static size_t read_subject(struct heap_filter *filter, const struct subject *subject,
 			   const uint8_t **bytes)
 {
@@ -485,16 +480,9 @@ static size_t read_subject(struct heap_filter *filter, const struct subject *sub
 		size = snapshot->info.content_limit;
 	if (filter->error)
 		return 0;
-	if (size > filter->content_capacity) {
-		uint8_t *larger = realloc(filter->content, size);
-
-		if (!larger) {
-			filter->error = heap_error_out_of_memory();
-			return 0;
-		}
-		filter->content = larger;
-		filter->content_capacity = size;
-	}
+	filter->error = heap_reserve(filter->content, filter->content_capacity, size);
+	if (filter->error)
+		return 0;
 	filter->error =
 		heap_snapshot_read_content(snapshot, subject->object, filter->content, size, &kept);
 	if (filter->error || from >= kept)
@@ -555,7 +543,7 @@ static bool has_field(struct heap_filter *filter, const struct subject *subject,
 	return heap_field_test_matches(test, &field, &filter->error);
 }
 
-// A type that is only the header of what is there: half of the object at most.
+// True if the type covers at most half of the object: it is a header only.
 static bool is_under_typed(const struct heap_snapshot *snapshot, const struct subject *subject)
 {
 	heap_type_id type = type_of(snapshot, subject);
@@ -570,7 +558,7 @@ static bool is_of_type(const struct heap_snapshot *snapshot, const struct subjec
 		       const struct heap_term *term)
 {
 	heap_type_id type = type_of(snapshot, subject);
-	// A header counts as one.
+	// The number in front of an array counts as an element.
 	uint64_t header = heap_types_counted(&snapshot->types, type) != HEAP_NO_TYPE;
 
 	switch (term->set[type]) {
@@ -681,7 +669,7 @@ heap_object_id heap_filter_next(struct heap_filter *filter, heap_object_id from,
 {
 	const struct heap_term *term = filter->terms;
 
-	// The commonest question has a loop of its own, without a call for each object.
+	// The most frequent filter has a loop of its own, without a call for each object.
 	if (filter->count == 1 && term->kind == HEAP_TERM_TYPE && !term->negated && !term->number) {
 		const heap_type_id *type = filter->snapshot->type;
 

@@ -3,18 +3,20 @@
 #define HEAP_FILTER_H
 
 /**
- * Which objects a question is about: `type 'struct node' size >64 or untyped not leaked`.
+ * Filters of objects: `type 'struct node' size >64 or untyped not leaked`.
  *
- * All terms of a group must hold, one group of those that `or` separates must. What a term
- * can know beforehand (which types, which sites match) is worked out once, so that a test
- * of an object is a few array accesses. Only the columns that the terms need are loaded.
+ * `or` separates groups of terms. An object matches if all terms of one group hold. Matching types and
+ * sites are computed once, so the test of an object is a few array accesses. Only columns that the
+ * terms need are loaded.
  */
 
 #include "lib/graph/dominators.h"
+#include "lib/query/comparison.h"
+#include "lib/snapshot/evidence.h"
 
 struct heap_filter;
 
-/** Turns a word of the user's into an object. */
+/** Resolves a word of the user to an object. */
 typedef struct heap_error *heap_filter_resolver(void *context, const char *word,
 						heap_object_id *result);
 
@@ -40,10 +42,10 @@ struct heap_error *heap_filter_absent(struct heap_filter *filter);
 /** NULL is fine. */
 void heap_filter_destroy(struct heap_filter *filter);
 
-/** Whether a word is the name of a filter, perhaps with a comparison behind it: "size>64". */
+/** True if a word is the name of a filter, with a comparison or without: "size", "size>64". */
 bool heap_filter_is_name(const char *word);
 
-/** True for --regex, --exact and -i, which say how the texts of the filters that follow match. */
+/** True for --regex, --exact and -i, which apply to the strings of the filters that follow. */
 bool heap_filter_is_option(const char *word);
 
 /**
@@ -56,24 +58,24 @@ HEAP_MUST_CHECK
 struct heap_error *heap_filter_prepare(struct heap_filter *filter, struct heap_graph *graph,
 				       const struct heap_dominators *dominators);
 
-/** Whether heap_filter_prepare() needs a graph. */
+/** True if heap_filter_prepare() needs a graph. */
 bool heap_filter_needs_graph(const struct heap_filter *filter);
 
-/** Whether it needs the dominators. */
+/** True if heap_filter_prepare() needs dominators. */
 bool heap_filter_needs_dominators(const struct heap_filter *filter);
 
-/** Whether it asks which objects are new. */
+/** True if the filter tests whether objects are new. */
 bool heap_filter_needs_new(const struct heap_filter *filter);
 
-/** Says which are. @param is_new  [objects] must outlive the filter */
+/** Sets which objects are new. @param is_new  [objects] must outlive the filter */
 void heap_filter_set_new(struct heap_filter *filter, const uint8_t *is_new);
 
-/** After heap_filter_prepare(). */
+/** True if an object matches. To be called after heap_filter_prepare(). */
 bool heap_filter_matches(struct heap_filter *filter, heap_object_id object);
 
 /**
- * The same of a part of a pool: its type, size and evidence are the part's, as is what it
- * points to and holds; site, age and reachability are the pool's. Needs PARTS.
+ * The same for a part of a pool. Type, size, evidence, pointers and contents are those of the part;
+ * site, age and reachability are those of the pool. Needs PARTS.
  */
 bool heap_filter_matches_part(struct heap_filter *filter, const struct heap_part *part);
 
@@ -81,29 +83,8 @@ bool heap_filter_matches_part(struct heap_filter *filter, const struct heap_part
 heap_object_id heap_filter_next(struct heap_filter *filter, heap_object_id from,
 				heap_object_id end);
 
-/** To be called when all objects have been tested. @return what went wrong on the way */
+/** To be called after all tests. @return the first error of a test, or NULL */
 HEAP_MUST_CHECK
 struct heap_error *heap_filter_finish(struct heap_filter *filter);
-
-/** The names of the evidence kinds, as filters and answers have them: "vtable", "pointer"... */
-const char *heap_evidence_name(enum heap_evidence evidence);
-
-/**
- * Parses "2.5s", "40ms", "100us", "3m", "1h" or "2.5", which are seconds.
- *
- * @param end  of the text, all of which must be it
- * @return whether it is a time
- */
-bool heap_parse_time(const char *text, const char *end, uint64_t *us);
-
-/**
- * Parses two times with a comma between; what is missing of them is the beginning or the end.
- *
- * @param range  [2] µs
- */
-bool heap_parse_times(const char *text, uint64_t *range);
-
-/** Parses "64", "1K", "2.5M", "3G" into bytes. @return whether all of it is a size */
-bool heap_parse_size(const char *text, uint64_t *result);
 
 #endif

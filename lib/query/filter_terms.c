@@ -5,135 +5,12 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
 #include "lib/query/absent.h"
+#include "lib/query/comparison.h"
 #include "lib/query/field_test.h"
 #include "lib/query/text_pattern.h"
+#include "lib/snapshot/evidence.h"
 
-#include <fnmatch.h>
-#include <math.h>
 #include <string.h>
-
-static const char *const evidence_names[HEAP_EVIDENCE_KINDS] = {
-	[HEAP_EVIDENCE_NONE] = "none",           [HEAP_EVIDENCE_DECLARED] = "declared",
-	[HEAP_EVIDENCE_VTABLE] = "vtable",       [HEAP_EVIDENCE_POINTER] = "pointer",
-	[HEAP_EVIDENCE_EMBEDDING] = "embedding", [HEAP_EVIDENCE_SITE] = "site",
-	[HEAP_EVIDENCE_VOTE] = "vote",           [HEAP_EVIDENCE_POOL] = "pool",
-};
-
-const char *heap_evidence_name(enum heap_evidence evidence)
-{
-	return evidence < HEAP_EVIDENCE_KINDS ? evidence_names[evidence] : "unknown";
-}
-
-// A number and its unit. @return false unless that is all
-static bool parse_scaled(const char *text, const char *units, const double *scales, double *result)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || !(value >= 0) || isinf(value))
-		return false;
-	if (*end) {
-		const char *unit = strchr(units, *end);
-
-		if (!unit || !*unit)
-			return false;
-		value *= scales[unit - units];
-		end++;
-		if (*end == 'i')
-			end++;
-		if (*end == 'B')
-			end++;
-	}
-	*result = value;
-	return *end == '\0';
-}
-
-bool heap_parse_size(const char *text, uint64_t *result)
-{
-	static const double scales[] = { 1, 1024, 1024, 1 << 20, 1 << 20, 1 << 30, 1 << 30 };
-	double value;
-
-	if (!parse_scaled(text, "BkKmMgG", scales, &value) || value >= 1.8e19)
-		return false;
-	*result = (uint64_t)value;
-	return true;
-}
-
-static bool parse_duration(const char *text, uint64_t *nanoseconds)
-{
-	static const double scales[] = { 1, 60, 3600, 86400 };
-	double value;
-
-	if (!parse_scaled(text, "smhd", scales, &value) || value >= 1e10)
-		return false;
-	*nanoseconds = (uint64_t)(value * 1e9);
-	return true;
-}
-
-bool heap_parse_time(const char *text, const char *end, uint64_t *us)
-{
-	static const struct {
-		const char *name;
-		double us;
-	} units[] = { { "", 1e6 }, { "s", 1e6 },  { "ms", 1e3 },
-		      { "us", 1 }, { "m", 60e6 }, { "h", 3600e6 } };
-	char *after;
-	double value = strtod(text, &after);
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		size_t length = strlen(units[i].name);
-
-		if (after > text && value >= 0 && value < 1e9 && after + length == end &&
-		    memcmp(after, units[i].name, length) == 0) {
-			*us = (uint64_t)(value * units[i].us + 0.5);
-			return true;
-		}
-	}
-	return false;
-}
-
-bool heap_parse_times(const char *text, uint64_t *range)
-{
-	const char *comma = strchr(text, ',');
-
-	range[0] = 0;
-	range[1] = INT64_MAX;
-	return comma && (comma == text || heap_parse_time(text, comma, &range[0])) &&
-	       (!comma[1] || heap_parse_time(comma + 1, text + strlen(text), &range[1]));
-}
-
-enum heap_operator heap_parse_operator(const char **text)
-{
-	char first = **text;
-
-	if (first == '<' || first == '>') {
-		bool equal = (*text)[1] == '=';
-
-		*text += equal ? 2 : 1;
-		if (first == '<')
-			return equal ? HEAP_AT_MOST : HEAP_LESS;
-		return equal ? HEAP_AT_LEAST : HEAP_GREATER;
-	}
-	if (first == '=')
-		(*text)++;
-	return HEAP_EQUAL;
-}
-
-bool heap_compare(uint64_t value, enum heap_operator comparison, uint64_t with)
-{
-	switch (comparison) {
-	case HEAP_EQUAL:
-		return value == with;
-	case HEAP_LESS:
-		return value < with;
-	case HEAP_GREATER:
-		return value > with;
-	case HEAP_AT_MOST:
-		return value <= with;
-	default:
-		return value >= with;
-	}
-}
 
 // --- terms -------------------------------------------------------------------
 
@@ -204,18 +81,6 @@ static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, 
 	return NULL;
 }
 
-static bool matches_name(const char *pattern, const char *name)
-{
-	return *name && fnmatch(pattern, name, 0) == 0;
-}
-
-bool heap_function_is(const struct heap_snapshot *snapshot, const struct heap_call *code,
-		      const char *name)
-{
-	return code->offset == 0 &&
-	       matches_name(name, heap_snapshot_string(snapshot, code->function));
-}
-
 // A place in the code as users name it: FUNCTION, FILE or FILE:LINE.
 struct place {
 	const char *pattern;
@@ -239,8 +104,8 @@ static bool matches_place(const struct heap_snapshot *snapshot, const struct pla
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
-	if (matches_name(place->pattern, heap_snapshot_string(snapshot, function)) ||
-	    matches_name(place->pattern, path) || matches_name(place->pattern, name))
+	if (heap_name_matches(place->pattern, heap_snapshot_string(snapshot, function)) ||
+	    heap_name_matches(place->pattern, path) || heap_name_matches(place->pattern, name))
 		return true;
 	if (place->line == 0 || place->line != line)
 		return false;
@@ -313,7 +178,8 @@ static bool has_module(const struct heap_snapshot *snapshot, const char *word)
 		const char *path = heap_snapshot_string(snapshot, snapshot->modules[i].path);
 		const char *slash = strrchr(path, '/');
 
-		if (matches_name(word, path) || matches_name(word, slash ? slash + 1 : path))
+		if (heap_name_matches(word, path) ||
+		    heap_name_matches(word, slash ? slash + 1 : path))
 			return true;
 	}
 	return false;
@@ -336,8 +202,8 @@ static struct heap_error *parse_module(const struct heap_filter_parsing *parsing
 		const char *path = heap_snapshot_string(snapshot, snapshot->modules[module].path);
 		const char *slash = strrchr(path, '/');
 
-		term->set[i] =
-			matches_name(word, path) || matches_name(word, slash ? slash + 1 : path);
+		term->set[i] = heap_name_matches(word, path) ||
+			       heap_name_matches(word, slash ? slash + 1 : path);
 	}
 	if (is_empty(term->set, snapshot->site_count) && !has_module(snapshot, word))
 		heap_filter_note_absent(parsing, heap_absent_module(snapshot, word));
@@ -392,7 +258,7 @@ static struct heap_error *parse_age(const struct heap_filter_parsing *parsing, c
 	enum heap_operator comparison = heap_parse_operator(&duration);
 	uint64_t wanted;
 
-	if (!parse_duration(duration, &wanted))
+	if (!heap_parse_duration(duration, &wanted))
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "age %s: not a duration such as >10s, <5m, >=2h", word);
 
@@ -418,11 +284,11 @@ static struct heap_error *parse_evidence(const struct heap_filter_parsing *parsi
 	term->kind = HEAP_TERM_EVIDENCE;
 	heap_nearest_init(&nearest, word);
 	for (term->number = 0; term->number < HEAP_EVIDENCE_KINDS; term->number++) {
-		if (strcmp(evidence_names[term->number], word) == 0) {
+		if (strcmp(heap_evidence_name((enum heap_evidence)term->number), word) == 0) {
 			free(heap_nearest_hint(&nearest));
 			return NULL;
 		}
-		heap_nearest_offer(&nearest, evidence_names[term->number]);
+		heap_nearest_offer(&nearest, heap_evidence_name((enum heap_evidence)term->number));
 	}
 
 	CLEANUP_FREE char *hint = heap_nearest_hint(&nearest);
@@ -523,7 +389,7 @@ static struct heap_error *parse_local(const struct heap_filter_parsing *parsing,
 		const struct heap_root *root = &snapshot->roots[i];
 
 		if (root->kind != HEAP_ROOT_LOCAL ||
-		    !matches_name(word, heap_snapshot_string(snapshot, root->name)))
+		    !heap_name_matches(word, heap_snapshot_string(snapshot, root->name)))
 			continue;
 		found = true;
 		for (uint64_t edge = heap_snapshot_first_root_edge(snapshot, i);

@@ -3,16 +3,17 @@
 #define HEAP_FILTER_TERMS_H
 
 /**
- * The terms of a filter: what each is called, what follows it, and what of it can be known
- * before any object is looked at. For the filter's own files.
+ * The terms of a filter: their names, their arguments, and what is computed of them before any object
+ * is tested. For the filter's own files.
  */
 
-#include "lib/query/filter.h"
+#include "lib/query/comparison.h"
+#include "lib/query/text_pattern.h"
 
 enum heap_term_kind {
 	HEAP_TERM_TYPE,        /**< set: types; number: elements, for HEAP_IF_AS_MANY */
 	HEAP_TERM_SITE,        /**< set: sites; also for module */
-	HEAP_TERM_FRAME,       /**< set: sites, of what has no backtrace; steps: of what has */
+	HEAP_TERM_FRAME,       /**< steps; set: sites, for objects without a backtrace */
 	HEAP_TERM_EVIDENCE,    /**< number */
 	HEAP_TERM_CONFLICT,    /**< nothing */
 	HEAP_TERM_UNDER_TYPED, /**< nothing */
@@ -27,7 +28,7 @@ enum heap_term_kind {
 	HEAP_TERM_UNDER,       /**< object; set: a bit per object that it dominates */
 	HEAP_TERM_NEW,         /**< nothing */
 	HEAP_TERM_TRACED,      /**< set: samples */
-	HEAP_TERM_LOCAL,       /**< set: a bit per object that such a variable points to */
+	HEAP_TERM_LOCAL,       /**< set: a bit per object that the variables point to */
 };
 
 /** Values of a set of types. */
@@ -37,47 +38,35 @@ enum {
 	HEAP_IF_AS_MANY,
 };
 
-enum heap_operator {
-	HEAP_EQUAL,
-	HEAP_LESS,
-	HEAP_GREATER,
-	HEAP_AT_MOST,
-	HEAP_AT_LEAST,
-};
-
 struct heap_term {
 	enum heap_term_kind kind;
 	bool negated;
 	bool begins_group; /**< after `or` */
 	enum heap_operator comparison;
 	uint64_t number;
-	uint8_t *set;   /**< [of types, sites, epochs or samples] 1: matches */
-	uint8_t *steps; /**< [of steps] 1: it or one outwards of it matches */
+	uint8_t *set;   /**< [types, sites, epochs or samples] 1: matches */
+	uint8_t *steps; /**< [steps] 1: the step or one of its callers matches */
 	struct heap_text_pattern *pattern;
 	struct heap_field_test *field;
 	heap_object_id object;
 };
 
-/** How texts are compared: --regex, --exact, -i. */
-struct heap_text_options {
-	bool regex, exact, ignore_case;
-};
-
 struct heap_filter_parsing {
 	struct heap_snapshot *snapshot;
-	heap_filter_resolver *resolve;
+	/** a heap_filter_resolver (filter.h) */
+	struct heap_error *(*resolve)(void *context, const char *word, heap_object_id *result);
 	void *context;
 	struct heap_text_options text; /**< for the term that is being parsed */
-	struct heap_error **absent;    /**< the first name that the snapshot does not have */
+	struct heap_error **absent;    /**< gets the first name that the snapshot does not have */
 };
 
-/** What stands after a term's name. */
+/** The words that follow a term's name. */
 enum heap_term_words {
 	HEAP_WORDS_NONE,
 	HEAP_WORDS_ONE,
-	HEAP_WORDS_TEXT,       /**< options of texts, and a word */
-	HEAP_WORDS_COMPARISON, /**< a comparison and its number, together or apart */
-	HEAP_WORDS_TYPE,       /**< a type's name, of one word or several */
+	HEAP_WORDS_TEXT,       /**< options of strings, and a word */
+	HEAP_WORDS_COMPARISON, /**< an operator and a number, together or separate */
+	HEAP_WORDS_TYPE,       /**< a type's name, of one or several words */
 };
 
 struct heap_term_kind_description {
@@ -90,20 +79,10 @@ struct heap_term_kind_description {
 extern const struct heap_term_kind_description heap_term_kinds[];
 extern const size_t heap_term_kind_count;
 
-/** Notes a name that the snapshot does not have. @param error  is taken over */
+/** Records a name that the snapshot does not have. @param error  owned by it from now on */
 void heap_filter_note_absent(const struct heap_filter_parsing *parsing, struct heap_error *error);
 
 /** Frees what a term holds. */
 void heap_term_deinit(struct heap_term *term);
-
-/** Takes <, >, =, <= or >= off the front. */
-enum heap_operator heap_parse_operator(const char **text);
-
-/** True if code is the beginning of a function of that name. @param name  may be a glob */
-bool heap_function_is(const struct heap_snapshot *snapshot, const struct heap_call *code,
-		      const char *name);
-
-/** Whether `value comparison with`, such as 7 < 9. */
-bool heap_compare(uint64_t value, enum heap_operator comparison, uint64_t with);
 
 #endif

@@ -22,6 +22,11 @@ enum heap_text_mode {
 	HEAP_TEXT_REGEX,     /**< somewhere in one of the strings */
 };
 
+/** How filters match strings: --regex, --exact, -i. */
+struct heap_text_options {
+	bool regex, exact, ignore_case;
+};
+
 struct heap_text_pattern;
 
 /** @return NULL, or HEAP_ERROR_ARGUMENT if @p text is no regular expression, or empty */
