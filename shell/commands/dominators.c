@@ -271,15 +271,15 @@ static void print_sums(struct session *session, struct type_sum *sums, uint64_t 
 	struct output *output = session->output;
 
 	qsort(sums, snapshot->types.count, sizeof(*sums), compare_sums);
-	output_text(output, "%10s %12s  %s\n", "objects", "bytes", "type");
+	table_header(output, "10", "%10s\t%12s\t%s", "objects", "bytes", "type");
 	output_open_array(output, "types");
 	for (uint32_t i = 0; i < snapshot->types.count && i < limit && sums[i].objects; i++) {
 		const char *type = sums[i].type == HEAP_NO_TYPE
 					   ? "(untyped)"
 					   : describe_type(session, sums[i].type);
 
-		output_text(output, "%10" PRIu64 " %12s  %s\n", sums[i].objects,
-			    describe_bytes(session, sums[i].bytes), type);
+		table_row(output, "%10" PRIu64 "\t%12s\t%s", sums[i].objects,
+			  describe_bytes(session, sums[i].bytes), type);
 		output_open_object(output, NULL);
 		output_string(output, "type", type);
 		output_number(output, "objects", sums[i].objects);

@@ -5,6 +5,7 @@
 #include "lib/query/absent.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
+#include "shell/base/table.h"
 #include "shell/base/format.h"
 
 #include <inttypes.h>
@@ -347,12 +348,12 @@ static void print_tallies(struct session *session, const struct tally *tallies, 
 {
 	struct output *output = session->output;
 
-	output_text(output, "%10s %12s  %s\n", "objects", "bytes", key);
+	table_header(output, "10", "%10s\t%12s\t%s", "objects", "bytes", key);
 	output_open_array(output, NULL);
 	for (uint32_t i = 0; i < count && tallies[i].objects && !session_must_stop(session); i++) {
-		output_text(output, "%10" PRIu64 " %12s  %s\n", tallies[i].objects,
-			    describe_bytes(session, tallies[i].bytes),
-			    describe(session, tallies[i].id));
+		table_row(output, "%10" PRIu64 "\t%12s\t%s", tallies[i].objects,
+			  describe_bytes(session, tallies[i].bytes),
+			  describe(session, tallies[i].id));
 		output_open_object(output, NULL);
 		output_string(output, key, describe(session, tallies[i].id));
 		output_number(output, "objects", tallies[i].objects);

@@ -41,12 +41,12 @@ enum export_target {
 	EXPORT_TO_DATABASE,  /**< a file that may hold others already */
 };
 
-/** What is exported, and where to. */
+/** An export: the snapshot, the options, and the target. */
 struct export
 {
 	struct session *session;
 	const struct export_options *options;
-	FILE *stream;     /**< of EXPORT_TO_STREAM; errors are looked at when all is written */
+	FILE *stream;     /**< of EXPORT_TO_STREAM; errors are checked when all is written */
 	const char *path; /**< as it was given */
 };
 

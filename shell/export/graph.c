@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What has been chosen: objects by how near they are.
+// The objects that have been chosen, the nearest first.
 struct choice {
 	struct session *session;
 	heap_object_id *objects; // [count]
@@ -29,7 +29,7 @@ static void choose(struct choice *choice, heap_object_id object, uint64_t limit)
 	choice->objects[choice->count++] = object;
 }
 
-// What an object points to, and if asked for what points to it.
+// The targets of an object, and its referrers if they are wanted.
 static void choose_around(struct choice *choice, heap_object_id object, bool both, uint64_t limit)
 {
 	const struct heap_snapshot *snapshot = choice->session->snapshot;

@@ -6,7 +6,7 @@
  *	node 0 ─▶ (GC roots) ─▶ (Global variables) ─▶ a root each ─▶ objects
  *	       └▶ (unreachable) ─▶ objects that nothing reaches
  *
- * What is peculiar: (a) DevTools looks for names in the text, so the order of the keys counts,
+ * Peculiarities: (a) DevTools looks for names in the text, so the order of the keys counts,
  * strings last. (b) All numbers are 32 bits: objects of more are cut into pieces that they
  * own. (c) An object's retained size is what DevTools computes from the edges; for it to be
  * ours, what a leaked object points to must not count as held by it: those edges are weak.
@@ -171,7 +171,7 @@ static uint64_t count_pieces(const struct writing *writing)
 	return pieces;
 }
 
-// Which nodes there are, and where they begin.
+// The nodes, and where each kind of them begins.
 HEAP_MUST_CHECK
 static struct heap_error *number_nodes(struct writing *writing)
 {
@@ -325,7 +325,7 @@ static uint32_t field_name(struct writing *writing, heap_object_id object, uint3
 	return text;
 }
 
-// Whether an object is an array of pointers: its edges have numbers.
+// True if an object is an array of pointers: its edges have numbers.
 static bool is_pointer_array(const struct heap_snapshot *snapshot, heap_object_id object)
 {
 	heap_type_id type = heap_types_strip(&snapshot->types, snapshot->type[object]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/export/merge.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t NONE = UINT32_MAX;
 static const heap_node_id UNKNOWN = HEAP_NO_NODE - 2;
 
 void export_merge_deinit(struct export_merge *merge)
@@ -14,58 +14,28 @@ void export_merge_deinit(struct export_merge *merge)
 	free(merge->group);
 	free(merge->groups);
 	free(merge->is_adopted);
-	free(merge->slots);
+	heap_hash_table_deinit(&merge->by_owner);
 }
 
 // --- groups ------------------------------------------------------------------
 
-// Slots hold numbers of groups + 1.
-static uint32_t find_slot(const struct export_merge *merge, heap_node_id owner, uint32_t class)
+// Finds the group of an owner and a class, or makes it.
+HEAP_MUST_CHECK
+static struct heap_error *get_group(struct export_merge *merge, heap_node_id owner, uint32_t class,
+				    uint32_t *result)
 {
-	uint64_t hash = ((uint64_t)owner << 32 | class) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t slot = (uint32_t)(hash >> 32) & (merge->slot_count - 1);
+	uint64_t hash = heap_hash_u64((uint64_t)owner << 32 | class);
 
-	while (merge->slots[slot] && (merge->groups[merge->slots[slot] - 1].owner != owner ||
-				      merge->groups[merge->slots[slot] - 1].class != class))
-		slot = (slot + 1) & (merge->slot_count - 1);
-	return slot;
-}
-
-static bool grow(struct export_merge *merge)
-{
-	uint32_t capacity = merge->group_capacity ? merge->group_capacity * 2 : 1024;
-	uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
-	void *groups = realloc(merge->groups, capacity * sizeof(*merge->groups));
-
-	if (groups)
-		merge->groups = groups;
-	if (!slots || !groups) {
-		free(slots);
-		return false;
-	}
-	free(merge->slots);
-	merge->slots = slots;
-	merge->slot_count = capacity * 2;
-	merge->group_capacity = capacity;
-	for (uint32_t i = 0; i < merge->group_count; i++)
-		slots[find_slot(merge, merge->groups[i].owner, merge->groups[i].class)] = i + 1;
-	return true;
-}
-
-// @return NONE if memory is short
-static uint32_t get_group(struct export_merge *merge, heap_node_id owner, uint32_t class)
-{
-	uint32_t slot;
-
-	if (merge->group_count == merge->group_capacity && !grow(merge))
-		return NONE;
-	slot = find_slot(merge, owner, class);
-	if (merge->slots[slot] == 0) {
-		merge->groups[merge->group_count] =
-			(struct export_merge_group){ owner, class, 0, 0 };
-		merge->slots[slot] = ++merge->group_count;
-	}
-	return merge->slots[slot] - 1;
+	*result =
+		heap_hash_find(&merge->by_owner, hash, i,
+			       merge->groups[i].owner == owner && merge->groups[i].class == class);
+	if (*result != HEAP_HASH_NONE)
+		return NULL;
+	HEAP_TRY(heap_reserve(merge->groups, merge->group_capacity, merge->group_count + 1u));
+	HEAP_TRY(heap_hash_add(&merge->by_owner, hash, merge->group_count));
+	*result = merge->group_count++;
+	merge->groups[*result] = (struct export_merge_group){ owner, class, 0, 0 };
+	return NULL;
 }
 
 // --- merging -----------------------------------------------------------------
@@ -75,7 +45,7 @@ struct merging {
 	struct session *session;
 	struct export_texts *texts;
 	uint64_t min;
-	heap_node_id *owner; // [objects] of those that have been asked for; UNKNOWN
+	heap_node_id *owner; // [objects] as far as it has been found; UNKNOWN
 };
 
 static bool is_leaked(const struct merging *merging, heap_object_id object)
@@ -83,7 +53,7 @@ static bool is_leaked(const struct merging *merging, heap_object_id object)
 	return merging->session->graph->reach[object] == HEAP_REACH_NOT;
 }
 
-// What is leaked retains nothing that is known.
+// Leaked objects have no dominator: their own size counts.
 static bool is_small(const struct merging *merging, heap_object_id object)
 {
 	return (is_leaked(merging, object)
@@ -91,8 +61,8 @@ static bool is_small(const struct merging *merging, heap_object_id object)
 			: merging->session->dominators->retained[object]) < merging->min;
 }
 
-// The nearest dominator that is not merged: dominators retain more and more. Lists are long, so
-// what has been found is kept for all on the way.
+// The nearest dominator that is not merged; dominators retain more and more. Lists are long, so all
+// objects on the path keep the answer.
 static heap_node_id find_owner(const struct merging *merging, heap_object_id object)
 {
 	const struct heap_dominators *dominators = merging->session->dominators;
@@ -124,20 +94,21 @@ static uint32_t name_class(const struct merging *merging, heap_object_id object)
 	return class;
 }
 
-static bool merge_object(const struct merging *merging, heap_object_id object)
+HEAP_MUST_CHECK
+static struct heap_error *merge_object(const struct merging *merging, heap_object_id object)
 {
 	struct export_merge *merge = merging->merge;
-	uint32_t group = get_group(merge, find_owner(merging, object), name_class(merging, object));
+	uint32_t group;
 
+	HEAP_TRY(
+		get_group(merge, find_owner(merging, object), name_class(merging, object), &group));
 	merge->group[object] = group;
-	if (group == NONE)
-		return false;
 	merge->groups[group].objects++;
 	merge->groups[group].bytes += merging->session->snapshot->size[object];
-	return true;
+	return NULL;
 }
 
-// Who loses a way that leads to it.
+// Marks the objects that lose a referrer by the merging.
 static void mark_adopted(const struct merging *merging)
 {
 	const struct heap_snapshot *snapshot = merging->session->snapshot;
@@ -155,6 +126,27 @@ static void mark_adopted(const struct merging *merging)
 	}
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *merge_all(const struct merging *merging)
+{
+	size_t count = merging->session->snapshot->object_count;
+	struct export_merge *merge = merging->merge;
+
+	if (!merge->group || !merge->is_adopted || !merging->owner)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < count; i++)
+		merging->owner[i] = UNKNOWN;
+	memset(merge->group, 0xff, (count + 1) * sizeof(*merge->group));
+	for (heap_object_id i = 0; merging->min > 0 && i < count; i++) {
+		if (is_small(merging, i))
+			HEAP_TRY(merge_object(merging, i));
+	}
+	if (merging->texts->failed)
+		return heap_error_out_of_memory();
+	mark_adopted(merging);
+	return NULL;
+}
+
 struct heap_error *export_merge_init(struct export_merge *result, struct session *session,
 				     uint64_t min, struct export_texts *texts)
 {
@@ -164,22 +156,13 @@ struct heap_error *export_merge_init(struct export_merge *result, struct session
 		.is_adopted = calloc(count + 1, 1),
 	};
 	CLEANUP_FREE heap_node_id *owner = malloc((count + 1) * sizeof(*owner));
-	const struct merging merging = { &merge, session, texts, min, owner };
-	bool done = merge.group && merge.is_adopted && owner;
+	struct heap_error *error =
+		merge_all(&(struct merging){ &merge, session, texts, min, owner });
 
-	for (size_t i = 0; owner && i < count; i++)
-		owner[i] = UNKNOWN;
-	if (merge.group)
-		memset(merge.group, 0xff, (count + 1) * sizeof(*merge.group));
-	for (heap_object_id i = 0; done && min > 0 && i < count; i++) {
-		if (is_small(&merging, i))
-			done = merge_object(&merging, i);
-	}
-	if (!done || texts->failed) {
+	if (error) {
 		export_merge_deinit(&merge);
-		return heap_error_out_of_memory();
+		return error;
 	}
-	mark_adopted(&merging);
 	*result = merge;
 	return NULL;
 }

@@ -14,6 +14,7 @@
  * adopted by its nearest dominator.
  */
 
+#include "lib/base/hash_table.h"
 #include "shell/export/export.h"
 #include "shell/export/texts.h"
 
@@ -31,8 +32,7 @@ struct export_merge {
 	} * groups; /**< [group_count] */
 	uint32_t group_count, group_capacity;
 	uint8_t *is_adopted; /**< [objects] not merged, but something merged points to it */
-	uint32_t *slots;     /**< private: hash table by owner and class */
-	uint32_t slot_count;
+	struct heap_hash_table by_owner; /**< private: groups by owner and class */
 };
 
 /** @param min  bytes; objects that retain less are merged; 0: none is */

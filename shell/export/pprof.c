@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/export/pprof.h"
 
+#include "lib/base/array.h"
 #include "lib/base/escape.h"
 
 #include <stdlib.h>
@@ -9,18 +10,14 @@
 
 static void put_byte(struct protobuf *message, uint8_t byte)
 {
-	if (message->size == message->capacity) {
-		size_t capacity = message->capacity ? message->capacity * 2 : 256;
-		uint8_t *larger = message->failed ? NULL : realloc(message->bytes, capacity);
+	struct heap_error *error = NULL;
 
-		if (!larger) {
-			message->failed = true;
-			return;
-		}
-		message->bytes = larger;
-		message->capacity = capacity;
-	}
-	message->bytes[message->size++] = byte;
+	if (!message->failed)
+		error = heap_reserve(message->bytes, message->capacity, message->size + 1);
+	message->failed |= error != NULL;
+	heap_error_destroy(error);
+	if (!message->failed)
+		message->bytes[message->size++] = byte;
 }
 
 void protobuf_put_varint(struct protobuf *message, uint64_t value)

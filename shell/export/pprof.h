@@ -3,7 +3,7 @@
 #define PPROF_H
 
 /**
- * What pprof reads: a message of Protocol Buffers (profile.proto), compressed by gzip.
+ * The input of pprof: a message of Protocol Buffers (profile.proto), compressed by gzip.
  *
  * A field is a key, which is its number and how it is encoded, and then a varint, or a length and so
  * many bytes. When memory runs out the message has failed, and is not written.

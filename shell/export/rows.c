@@ -249,7 +249,7 @@ static struct heap_error *count_objects(const struct session *session, struct gr
 // --- what groups retain ------------------------------------------------------
 
 /*
- * What a member retains is counted for its group unless another member, which dominates it,
+ * The bytes that a member retains count for its group unless another member, which dominates it,
  * has counted it already: on a walk through the dominator tree, unless there is one on the way
  * down. What only several members hold together, and none of them alone, is not counted.
  */

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-// What is printed, and how: the same for all kinds.
+// A container that is being printed; the same for all kinds.
 struct printing {
 	struct session *session;
 	struct place place;
@@ -68,7 +68,7 @@ static void open_elements(const struct printing *printing, const struct containe
 	output_open_array(output, "elements");
 }
 
-// What ended the elements before their end.
+// The reason why elements are missing at the end.
 static void close_elements(const struct printing *printing, const struct container_walk *walk,
 			   uint64_t shown)
 {
@@ -349,7 +349,7 @@ static bool find_counts(struct session *session, const struct place *place, uint
 	return true;
 }
 
-// What make_shared() makes is behind the counts, in one block with them.
+// make_shared() puts the object behind the counts, into one block with them.
 static const char *describe_shared(struct session *session, const struct place *place,
 				   uint64_t pointer, uint64_t control)
 {
@@ -631,7 +631,7 @@ static bool find_variant(const struct session *session, const struct place *plac
 	return pick_variant(types, place, all, kinds, value, variant, name);
 }
 
-// What a variant holds, in parentheses if that is one value on one line: Some(7).
+// Prints the value of a variant, in parentheses if that is one value on one line: Some(7).
 static const char *describe_variant(struct session *session, const struct place *variant,
 				    const char *name)
 {

@@ -180,7 +180,7 @@ static char *to_utf8(struct session *session, const uint8_t *bytes, uint64_t cou
 	return result;
 }
 
-// How many characters' bytes there are, of those that are asked for.
+// Counts the bytes that were kept, of those that are wanted.
 static uint64_t count_kept(const struct text *text, uint64_t most)
 {
 	const struct value *value = text->bytes.value;

@@ -74,7 +74,7 @@ static bool begin_buffer(struct session *session, struct container_walk *walk, u
 	       place_follow(session, &walk->container, start, finish - start, &walk->buffer);
 }
 
-// What a pointer leads to, or an array of which it leads to.
+// Finds the object, or the array, that a pointer leads to.
 static heap_type_id element_of(const struct session *session, const struct place *pointer)
 {
 	const struct heap_types *types = &session->snapshot->types;

@@ -39,7 +39,7 @@ struct container_walk {
 	uint64_t first;               /**< where in the buffer a ring's first element is */
 };
 
-/** Whether that class is a container of elements. */
+/** True if that class is a container of elements. */
 bool container_walk_is_known(const char *name, size_t length);
 
 /**

@@ -219,7 +219,7 @@ const char *describe_frame(struct session *session, uint32_t number)
 								  frame->module, frame->pc });
 }
 
-// What a pointer to code points to: nearly always where a function begins.
+// Names the target of a pointer to code, which is nearly always the beginning of a function.
 static const char *describe_function(struct session *session, const struct heap_call *code)
 {
 	const char *place = describe_place(session, &(struct described_place){

@@ -77,7 +77,7 @@ const char *describe_bytes(struct session *session, uint64_t bytes);
 /** "10.0 s", "2.5 min", "3.0 h", "4.1 days". */
 const char *describe_duration(struct session *session, uint64_t nanoseconds);
 
-/** How old what was born in that epoch is: "at most 10.0 s". */
+/** The age of an object that was born in that epoch: "at most 10.0 s". */
 const char *describe_age(struct session *session, uint32_t epoch);
 
 /** "2.5 s ago by thread 4242" of a sample; of others "at most 3.0 s ago". */

@@ -32,7 +32,7 @@ const char *field_describe_target(struct session *session, heap_object_id object
  */
 const char *field_describe_address(struct session *session, uint64_t address, heap_type_id pointee);
 
-/** How a pointer into an object is remarked on: " (points to [3].value)"; "" at its start. */
+/** The remark on a pointer into an object: " (points to [3].value)"; "" at its start. */
 const char *field_interior(struct session *session, heap_object_id object, uint64_t interior);
 
 /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/print/part.h"
 
+#include "shell/base/table.h"
 #include "shell/print/describe.h"
 
 #include <inttypes.h>
@@ -162,9 +163,9 @@ static void print_sums(struct session *session, uint32_t first, uint32_t count)
 
 	output_open_array(output, "types");
 	for (uint32_t i = 0; i < types && session_take_line(session); i++) {
-		output_text(output, "%10" PRIu64 " %12s  %s\n", sums[i].parts,
-			    describe_bytes(session, sums[i].bytes),
-			    describe_type(session, sums[i].type));
+		table_row(output, "%10" PRIu64 "\t%12s\t%s", sums[i].parts,
+			  describe_bytes(session, sums[i].bytes),
+			  describe_type(session, sums[i].type));
 		output_open_object(output, NULL);
 		output_string(output, "type", describe_type(session, sums[i].type));
 		output_number(output, "parts", sums[i].parts);

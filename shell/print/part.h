@@ -14,7 +14,7 @@
 #include "shell/base/session.h"
 #include "shell/print/value.h"
 
-/** How many parts an object has. */
+/** The number of parts of an object. */
 uint32_t part_count(const struct session *session, heap_object_id object);
 
 /** The part that an address so many bytes into an object lies in, or NULL. */

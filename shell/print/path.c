@@ -56,7 +56,7 @@ struct heap_error *path_load(struct session *session, const struct heap_path *pa
 			       snapshot, HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS, objects, all);
 }
 
-// How many steps from this one on lead by one and the same field from one type to itself.
+// Counts the steps from this one on that lead by one field from a type to itself.
 static size_t count_alike(const struct heap_snapshot *snapshot, const struct heap_path *path,
 			  size_t step)
 {

@@ -8,7 +8,7 @@
 
 enum {
 	MAX_DEPTH = 24,          // base classes inside each other
-	MAX_VISITS = 512,        // classes looked at for one name
+	MAX_VISITS = 512,        // classes visited for one name
 	MAX_FOLLOWED = 16 << 20, // bytes read of one object
 };
 

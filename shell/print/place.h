@@ -44,7 +44,7 @@ bool place_find_number(const struct session *session, const struct place *place,
 /** Where it is in the program's memory; 0 if that is not known. */
 uint64_t place_address(const struct place *place);
 
-/** What a pointer of that place points to, stripped; HEAP_NO_TYPE if it is no pointer. */
+/** The type that a pointer of that place points to, stripped; HEAP_NO_TYPE if it is none. */
 heap_type_id place_pointee(const struct session *session, const struct place *place);
 
 /**

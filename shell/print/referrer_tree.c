@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/print/referrer_tree.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
 #include "lib/graph/referrers.h"
@@ -158,43 +159,24 @@ static struct heap_error *fill(struct holder_tree *tree, struct held *held)
 
 // --- level by level -------------------------------------------------------------
 
-// Objects whose holders are looked up together.
-struct level {
-	heap_object_id *objects; // [capacity]
-	size_t count, capacity;
-};
+// Objects whose holders are found together.
+struct level HEAP_ARRAY(heap_object_id);
 
-HEAP_MUST_CHECK
-static struct heap_error *add_to_level(struct level *level, heap_object_id object)
-{
-	if (level->count == level->capacity) {
-		size_t capacity = level->capacity * 2 + 64;
-		void *larger = realloc(level->objects, capacity * sizeof(*level->objects));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		level->objects = larger;
-		level->capacity = capacity;
-	}
-	level->objects[level->count++] = object;
-	return NULL;
-}
-
-// Looks up how good the pointers to a level's objects are, all together.
+// Finds the quality of the pointers to a level's objects, all at once.
 HEAP_MUST_CHECK
 static struct heap_error *find_qualities(struct holder_tree *tree, const struct level *level)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < level->count; i++)
-		count += heap_referrers_get(tree->all, level->objects[i]).count;
+		count += heap_referrers_get(tree->all, level->items[i]).count;
 	free(tree->qualities);
 	tree->quality_count = 0;
 	tree->qualities = calloc(count + 1, sizeof(*tree->qualities));
 	if (!tree->qualities)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < level->count; i++) {
-		struct heap_referrer_list of = heap_referrers_get(tree->all, level->objects[i]);
+		struct heap_referrer_list of = heap_referrers_get(tree->all, level->items[i]);
 
 		for (uint32_t j = 0; j < of.count; j++)
 			tree->qualities[tree->quality_count++].edge = of.edges[j];
@@ -210,15 +192,7 @@ static struct heap_error *add_known(struct holder_tree *tree, heap_object_id obj
 
 	if (!held)
 		return heap_error_out_of_memory();
-	if (tree->known_count == tree->known_capacity) {
-		size_t capacity = tree->known_capacity * 2 + 64;
-		void *larger = realloc(tree->known, capacity * sizeof(*tree->known));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		tree->known = larger;
-		tree->known_capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(tree->known, tree->known_capacity, tree->known_count + 1));
 	tree->known[tree->known_count++] = held;
 	tree->place[object] = (uint32_t)tree->known_count;
 	held->object = object;
@@ -230,15 +204,13 @@ HEAP_MUST_CHECK
 static struct heap_error *add_holders(struct holder_tree *tree, const struct held *held,
 				      uint64_t width, struct level *next)
 {
-	struct heap_error *error = NULL;
-
-	for (uint64_t i = 0; !error && i < held->count && i < width; i++) {
+	for (uint64_t i = 0; i < held->count && i < width; i++) {
 		heap_object_id object = held->holders[i].object;
 
 		if (object != HEAP_NO_OBJECT && tree->place[object] == 0)
-			error = add_to_level(next, object);
+			HEAP_TRY(heap_array_append(next, object));
 	}
-	return error;
+	return NULL;
 }
 
 // Makes a level known, and gathers the next one.
@@ -247,39 +219,36 @@ static struct heap_error *find_level(struct holder_tree *tree, const struct leve
 				     uint64_t width, struct level *next)
 {
 	size_t first = tree->known_count;
-	struct heap_error *error = heap_referrers_need(tree->all, level->objects, level->count);
 
-	if (!error)
-		error = find_qualities(tree, level);
-	for (size_t i = 0; !error && i < level->count; i++) {
-		if (tree->place[level->objects[i]] == 0)
-			error = add_known(tree, level->objects[i]);
+	HEAP_TRY(heap_referrers_need(tree->all, level->items, level->count));
+	HEAP_TRY(find_qualities(tree, level));
+	for (size_t i = 0; i < level->count; i++) {
+		if (tree->place[level->items[i]] == 0)
+			HEAP_TRY(add_known(tree, level->items[i]));
 	}
 	next->count = 0;
-	for (size_t i = first; !error && i < tree->known_count; i++)
-		error = add_holders(tree, tree->known[i], width, next);
-	return error;
+	for (size_t i = first; i < tree->known_count; i++)
+		HEAP_TRY(add_holders(tree, tree->known[i], width, next));
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *find_levels(struct holder_tree *tree, heap_object_id object,
 				      const struct holder_widths *widths)
 {
-	struct level level = { 0 }, next = { 0 };
-	struct heap_error *error = add_to_level(&level, object);
+	CLEANUP_ARRAY struct level level = { 0 };
+	CLEANUP_ARRAY struct level next = { 0 };
 
-	for (uint64_t i = 0; !error && level.count > 0; i++) {
+	HEAP_TRY(heap_array_append(&level, object));
+	for (uint64_t i = 0; level.count > 0 && !session_must_stop(tree->session); i++) {
 		struct level found = level;
 
-		error = find_level(tree, &level, i < widths->levels ? widths->width[i] : 1, &next);
+		HEAP_TRY(
+			find_level(tree, &level, i < widths->levels ? widths->width[i] : 1, &next));
 		level = next;
 		next = found;
-		if (session_must_stop(tree->session))
-			break;
 	}
-	free(level.objects);
-	free(next.objects);
-	return error;
+	return NULL;
 }
 
 // Loads what is said of all that may be shown.
@@ -287,34 +256,27 @@ HEAP_MUST_CHECK
 static struct heap_error *load(const struct holder_tree *tree)
 {
 	CLEANUP_FREE heap_object_id *objects = calloc(tree->known_count + 1, sizeof(*objects));
-	struct heap_error *error;
 
 	if (!objects)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < tree->known_count; i++)
 		objects[i] = tree->known[i]->object;
-	error = describe_load_around(tree->session, objects, tree->known_count);
-	return error ? error
-		     : heap_snapshot_load_neighbours(tree->session->snapshot, HEAP_COLUMN_SLOTS,
-						     objects, tree->known_count);
+	HEAP_TRY(describe_load_around(tree->session, objects, tree->known_count));
+	return heap_snapshot_load_neighbours(tree->session->snapshot, HEAP_COLUMN_SLOTS, objects,
+					     tree->known_count);
 }
 
 struct heap_error *holder_tree_find(struct holder_tree *result, struct session *session,
 				    heap_object_id object, const struct holder_widths *widths)
 {
-	struct heap_error *error = session_pointers(session);
-
 	*result = (struct holder_tree){ .session = session };
-	if (!error)
-		error = heap_graph_need_distance(session->graph);
-	if (!error)
-		error = heap_referrers_create(session->graph, &result->all);
-	if (!error)
-		error = heap_column_create_sparse((size_t)session->snapshot->object_count + 1,
-						  sizeof(*result->place), &result->place);
-	if (!error)
-		error = find_levels(result, object, widths);
-	return error ? error : load(result);
+	HEAP_TRY(session_pointers(session));
+	HEAP_TRY(heap_graph_need_distance(session->graph));
+	HEAP_TRY(heap_referrers_create(session->graph, &result->all));
+	HEAP_TRY(heap_column_create_sparse((size_t)session->snapshot->object_count + 1,
+					   sizeof(*result->place), &result->place));
+	HEAP_TRY(find_levels(result, object, widths));
+	return load(result);
 }
 
 void holder_tree_deinit(struct holder_tree *tree)
@@ -325,7 +287,7 @@ void holder_tree_deinit(struct holder_tree *tree)
 	free(tree->qualities);
 }
 
-// --- ways up ----------------------------------------------------------------------
+// --- paths up ----------------------------------------------------------------------
 
 struct held *holder_tree_get(const struct holder_tree *tree, heap_object_id object)
 {

@@ -31,7 +31,7 @@ struct held {
 	struct holder *holders; /**< [count] what says most first: see above */
 };
 
-/** How many holders of each object are followed. */
+/** The number of holders of each object that are followed. */
 struct holder_widths {
 	const uint64_t *width; /**< [levels] by steps from the object */
 	uint64_t levels;       /**< further up only the first holder is followed */
@@ -52,7 +52,7 @@ struct holder_tree {
 
 /**
  * Finds the holders of an object, and theirs, and loads what describe_object() and
- * field_of_object() need to name them. A ^C leaves the tree as far as it is.
+ * field_of_object() need to name them. ^C leaves it unfinished.
  *
  * @param result  holder_tree_deinit() frees it, also after an error
  */

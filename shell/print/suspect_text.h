@@ -20,7 +20,7 @@ const char *suspect_text_type(struct session *session, heap_object_id object);
 
 const char *suspect_text_describe(struct session *session, const struct heap_suspect *suspect);
 
-/** What to do about it. */
+/** Advice on a suspect. */
 const char *suspect_text_advice(struct session *session, const struct heap_suspect *suspect);
 
 #endif

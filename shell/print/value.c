@@ -38,7 +38,7 @@ bool value_load_number(const struct value *value, uint64_t offset, uint64_t size
 	return true;
 }
 
-// What is deep inside tells less, and containers of containers multiply: half as many a level.
+// Deeper levels tell less, and containers of containers multiply: each level shows half as many.
 uint64_t value_shown(const struct value *value, uint64_t count, enum value_limit limit)
 {
 	uint64_t most = value->depth < 4 ? SHORT_ELEMENTS >> value->depth : 1;
@@ -564,7 +564,7 @@ void value_print_members(struct session *session, const struct value *value, hea
 	value_print_members_at(session, value, id, 0, indent, limit);
 }
 
-// What is printable up to its NUL, but for line ends and colours.
+// True if the bytes up to the NUL are printable, line ends and escape characters included.
 static bool looks_like_text(const struct value *value)
 {
 	size_t length = strnlen((const char *)value->bytes, value->kept);

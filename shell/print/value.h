@@ -32,7 +32,7 @@ enum value_limit {
 	VALUE_ALL,
 };
 
-/** How many of an array's or a container's elements are shown. */
+/** The number of elements of an array or a container that are shown. */
 uint64_t value_shown(const struct value *value, uint64_t count, enum value_limit limit);
 
 /** Loads a pointer, from the bytes or the edges. @return false if it was not kept */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What all parts of both pages use: the data, elements, numbers as heapsh writes them, light.
+// Shared by all parts of both pages: the data, elements, numbers as heapsh writes them, light.
 // All of a page's scripts stand in one function, in the order of its frame.
 
 const data = JSON.parse(document.getElementById('data').textContent);

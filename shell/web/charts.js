@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How it has come about: stacked areas over the series, and small lines in tables.
+// Development over time: stacked areas over the series, and small lines in tables.
 
 const times = data.snapshots.map((snapshot) => snapshot.time_ms);
 

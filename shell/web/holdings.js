@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who holds how much: the dominator tree merged by type, as a treemap or an icicle that one
+// The holdings: the dominator tree merged by type, as a treemap or an icicle that one
 // can go into, and what is directly below as a table.
 
 const holdingTree = buildHoldings();
@@ -19,7 +19,7 @@ function buildHoldings() {
 	return nodes[0];
 }
 
-// What is in a holding besides those below it that the page knows.
+// The rest of a holding, besides those below it that the page knows.
 function addUnshown(node) {
 	const known = node.children.reduce((sum, child) => sum + child.bytes, 0);
 	const rest = node.bytes - node.own - known;
