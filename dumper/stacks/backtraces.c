@@ -29,7 +29,7 @@ enum {
 	AREA_SHIFT = 20,  // of code, by address: 64 areas
 	PROBES = 16,      // slots of a table that may hold an entry
 	MAX_STEPS = 128,  // of a backtrace: the innermost
-	FEW_STEPS = 12,   // enough to see who has called a wrapper
+	FEW_STEPS = 24,   // enough to see who has called a wrapper
 	CALLER_STEPS = 3, // enough to see who has called a function
 	LOOKS = 4,        // at the callers of each kind
 	LOOK_BITS = 8,    // of heapsnap_kind.looks; what is above, generation_of() says
@@ -492,10 +492,34 @@ static void forget_hops(void)
 		__atomic_store_n(&heapsnap_hops[i], 0, __ATOMIC_RELAXED);
 }
 
+// Standard libraries are looked through from the first block on; other wrappers once they are known.
+static bool is_in_wrapper(uint64_t address)
+{
+	return heapsnap_wrappers_has(&tables->wrappers, address) ||
+	       heapsnap_wrappers_add_standard(&tables->wrappers, address);
+}
+
+// The same where nothing has been paid for yet: a function is looked up if there is credit.
+static bool may_look_through(uint64_t address)
+{
+	int32_t before = heapsnap_effort_left;
+	bool is_known = heapsnap_wrappers_has(&tables->wrappers, address) ||
+			heapsnap_wrappers_knows(&tables->wrappers, address);
+	bool result;
+
+	if (!is_known && !heapsnap_effort_may(HEAPSNAP_EFFORT_SITES))
+		return false;
+	result = is_in_wrapper(address);
+	if (!is_known)
+		heapsnap_effort_charge(HEAPSNAP_EFFORT_SITES,
+				       (uint32_t)(before - heapsnap_effort_left));
+	return result;
+}
+
 // True if it is in no wrapper; a wrapper is looked through from then on.
 static bool is_no_wrapper(uint64_t address)
 {
-	if (!heapsnap_wrappers_has(&tables->wrappers, address))
+	if (!is_in_wrapper(address))
 		return true;
 	learn_hop(address);
 	return false;
@@ -507,7 +531,7 @@ static uint64_t look_through(uint64_t site, struct heapsnap_frame frame)
 	struct heapsnap_frame at = frame;
 	uint64_t address = site, left = heapsnap_stack_left(frame.sp);
 
-	if (!heapsnap_wrappers_has(&tables->wrappers, site))
+	if (!may_look_through(site))
 		return site;
 	for (int i = 0; i < HEAPSNAP_NESTED; i++) {
 		heapsnap_spend(1);
@@ -516,7 +540,7 @@ static uint64_t look_through(uint64_t site, struct heapsnap_frame frame)
 			if (!heapsnap_hop_once(&address, &at, &left))
 				break;
 		}
-		if (!heapsnap_wrappers_has(&tables->wrappers, address))
+		if (!may_look_through(address))
 			return address;
 	}
 	// There may be a system call for each page of another stack.
@@ -659,8 +683,7 @@ static unsigned skip_wrappers(struct trail *trail, unsigned from)
 	for (;; from++) {
 		if (from + 1 >= trail->count)
 			extend(trail);
-		if (from >= trail->count ||
-		    !heapsnap_wrappers_has(&tables->wrappers, trail->addresses[from]))
+		if (from >= trail->count || !is_in_wrapper(trail->addresses[from]))
 			return from;
 	}
 }
@@ -686,7 +709,7 @@ static unsigned look_at_callers(struct trail *trail, unsigned at, uint64_t size)
 		note_area(addresses[next]);
 		if (role == HEAPSNAP_ROLE_WRAPPER_NO_MORE)
 			forget_hops();
-		if (!is_wrapper && role != HEAPSNAP_ROLE_PASSES)
+		if (!is_wrapper && role != HEAPSNAP_ROLE_PASSES && role != HEAPSNAP_ROLE_STANDARD)
 			break;
 		if (role == HEAPSNAP_ROLE_WRAPPER_NEW)
 			look_again(addresses[next]); // at the function's other sites

@@ -32,8 +32,8 @@
 enum {
 	HEAPSNAP_SEEN_SLOTS = 1 << 16,
 	HEAPSNAP_DISPLACED_SLOTS = 1 << 14,
-	HEAPSNAP_HOPS = 1 << 9,
-	HEAPSNAP_NESTED = 12, /**< wrappers in wrappers */
+	HEAPSNAP_HOPS = 1 << 11,
+	HEAPSNAP_NESTED = 24, /**< wrappers in wrappers */
 };
 
 /**

@@ -24,7 +24,7 @@ typedef struct {
 	unsigned long long flags;
 	void *dlfo_map_start;
 	void *dlfo_map_end;
-	struct link_map *link_map;
+	struct link_map *dlfo_link_map;
 	void *dlfo_eh_frame;
 	unsigned long long reserved[7];
 } found_object;
@@ -38,7 +38,7 @@ static uint32_t noted_count;
 
 static int note_module(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct heapsnap_code code = { .start = UINT64_MAX };
+	struct heapsnap_code code = { .start = UINT64_MAX, .path = info->dlpi_name };
 
 	(void)size;
 	(void)context;
@@ -84,6 +84,7 @@ bool heapsnap_code_find(uint64_t address, struct heapsnap_code *result)
 		.start = (uint64_t)found.dlfo_map_start,
 		.end = (uint64_t)found.dlfo_map_end,
 		.table = (uint64_t)found.dlfo_eh_frame,
+		.path = found.dlfo_link_map ? found.dlfo_link_map->l_name : NULL,
 	};
 	return true;
 }

@@ -55,6 +55,7 @@ _Static_assert(sizeof(struct heapsnap_rule) == 8, "a rule is read and written as
 struct heapsnap_code {
 	uint64_t start, end; /**< of the whole module */
 	uint64_t table;      /**< its .eh_frame_hdr; 0: it has none */
+	const char *path;    /**< of its file, as the dynamic linker has it; or NULL */
 };
 
 /** Notes the modules, where libc cannot list them at any time (before glibc 2.35). */

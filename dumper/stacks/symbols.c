@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 struct search {
-	const char *names;
+	const char *names; // NULL: the tests decide
+	heapsnap_symbol_test *module, *function;
 	heapsnap_symbol_found *found;
 	void *context;
 };
@@ -40,6 +41,11 @@ static bool is_listed(const char *names, const char *name)
 	return false;
 }
 
+static bool is_wanted(const struct search *search, const char *name)
+{
+	return search->names ? is_listed(search->names, name) : search->function(name);
+}
+
 // A part of the file, or NULL if it is not in it.
 static const void *part(const struct module_file *file, uint64_t offset, uint64_t size)
 {
@@ -62,7 +68,7 @@ static void search_table(const struct search *search, const struct module_file *
 	for (size_t i = 0; i < count; i++) {
 		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_name < strings->sh_size &&
 		    (symbols[i].st_info & 0xf) == STT_FUNC &&
-		    is_listed(search->names, text + symbols[i].st_name))
+		    is_wanted(search, text + symbols[i].st_name))
 			search->found(search->context, bias + symbols[i].st_value);
 	}
 }
@@ -86,19 +92,24 @@ static void search_file(const struct search *search, const struct module_file *f
 
 static int search_module(struct dl_phdr_info *info, size_t size, void *context)
 {
-	const char *path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
-	int file = open(path, O_RDONLY | O_CLOEXEC);
+	const struct search *search = context;
+	const char *name = info->dlpi_name ? info->dlpi_name : "";
+	const char *path = *name ? name : "/proc/self/exe";
 	struct stat status;
+	int file;
 	struct module_file mapped;
 
 	(void)size;
+	if (search->module && !search->module(name))
+		return 0;
+	file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		return 0;
 	if (fstat(file, &status) == 0 && status.st_size > 0) {
 		mapped.size = (size_t)status.st_size;
 		mapped.bytes = mmap(NULL, mapped.size, PROT_READ, MAP_PRIVATE, file, 0);
 		if (mapped.bytes != MAP_FAILED) {
-			search_file(context, &mapped, info->dlpi_addr);
+			search_file(search, &mapped, info->dlpi_addr);
 			munmap((void *)mapped.bytes, mapped.size);
 		}
 	}
@@ -108,7 +119,17 @@ static int search_module(struct dl_phdr_info *info, size_t size, void *context)
 
 void heapsnap_symbols_find(const char *names, heapsnap_symbol_found *found, void *context)
 {
-	struct search search = { names, found, context };
+	struct search search = { .names = names, .found = found, .context = context };
+
+	dl_iterate_phdr(search_module, &search);
+}
+
+void heapsnap_symbols_visit(heapsnap_symbol_test *module, heapsnap_symbol_test *function,
+			    heapsnap_symbol_found *found, void *context)
+{
+	struct search search = {
+		.module = module, .function = function, .found = found, .context = context
+	};
 
 	dl_iterate_phdr(search_module, &search);
 }

@@ -7,9 +7,13 @@
  * program keeps to itself too, which dlsym() does not find.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef void heapsnap_symbol_found(void *context, uint64_t address);
+
+/** True if the function of a name, or the module of a path, is wanted; the program's is "". */
+typedef bool heapsnap_symbol_test(const char *name);
 
 /**
  * Looks in all modules that are loaded now. Reads their files; not async-signal-safe.
@@ -18,5 +22,9 @@ typedef void heapsnap_symbol_found(void *context, uint64_t address);
  * @param found  is called for each function that has one of the names
  */
 void heapsnap_symbols_find(const char *names, heapsnap_symbol_found *found, void *context);
+
+/** The same for the functions whose names pass a test, in the modules whose paths pass one. */
+void heapsnap_symbols_visit(heapsnap_symbol_test *module, heapsnap_symbol_test *function,
+			    heapsnap_symbol_found *found, void *context);
 
 #endif

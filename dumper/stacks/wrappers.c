@@ -3,13 +3,15 @@
 
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
+#include "dumper/stacks/standard.h"
 #include "dumper/stacks/symbols.h"
 
 #include <stddef.h>
 
 enum {
 	PROBES = 16,
-	NONE = 0xffff, // the number of a function that is not known, or finds no room
+	NONE = 0xffff,     // the number of a function that is not known, or finds no room
+	STANDARD = 0xfffe, // the number of all functions of the standard libraries
 	NUMBER_SHIFT = 48,
 	CALLERS_NEEDED = 4,
 	SIZES_NEEDED = 3,
@@ -35,7 +37,7 @@ static bool claim(uint64_t *word, uint64_t value)
 
 // --- sites -----------------------------------------------------------------------
 
-// True if a table of 4096 sites has one.
+// True if a table has a site.
 static bool has_site(const uint64_t *sites, uint64_t site)
 {
 	uint32_t at = hash(site, HEAPSNAP_WRAPPER_SITES);
@@ -134,21 +136,45 @@ static uint16_t find_number(struct heapsnap_wrappers *wrappers, uint64_t functio
 	return NONE;
 }
 
-// The function that a site is in, as far as the tables of its module tell; NULL if they don't.
-static struct heapsnap_allocating *find_function(struct heapsnap_wrappers *wrappers, uint64_t site)
+static bool is_of_site(uint64_t word, uint64_t site)
+{
+	return word != 0 && (word ^ site) << (64 - NUMBER_SHIFT) == 0;
+}
+
+bool heapsnap_wrappers_knows(const struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	return is_of_site(load(wrappers->known[hash(site, HEAPSNAP_WRAPPER_KNOWN)]), site);
+}
+
+// The number of the function that a site is in, as far as the tables of its module tell.
+static uint16_t number_at(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
 	uint64_t *known = &wrappers->known[hash(site, HEAPSNAP_WRAPPER_KNOWN)];
 	uint64_t word = load(*known), start;
-	uint32_t number = (uint32_t)(word >> NUMBER_SHIFT);
+	uint16_t number;
 
 	heapsnap_spend(1);
-	if (word != 0 && (word ^ site) << (64 - NUMBER_SHIFT) == 0)
-		return function_at(wrappers, number);
+	if (is_of_site(word, site))
+		return (uint16_t)(word >> NUMBER_SHIFT);
 	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
 	start = heapsnap_function_find(site - 1);
-	number = start ? find_number(wrappers, start) : NONE;
+	if (heapsnap_standard_has(start, site - 1))
+		number = STANDARD;
+	else
+		number = start ? find_number(wrappers, start) : NONE;
 	store(*known, site | (uint64_t)number << NUMBER_SHIFT);
-	return function_at(wrappers, number);
+	return number;
+}
+
+// The function that a site is in; NULL if it is not known, or one of a standard library.
+static struct heapsnap_allocating *find_function(struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	return function_at(wrappers, number_at(wrappers, site));
+}
+
+bool heapsnap_wrappers_add_standard(struct heapsnap_wrappers *wrappers, uint64_t site)
+{
+	return number_at(wrappers, site) == STANDARD && add_site(wrappers->sites, site);
 }
 
 // @return whether that may change what the function is taken for
@@ -283,8 +309,11 @@ static enum heapsnap_role role_of_open(struct heapsnap_wrappers *wrappers,
 enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, uint64_t site,
 					  uint64_t caller, uint64_t size)
 {
-	struct heapsnap_allocating *function = caller ? find_function(wrappers, site) : NULL;
+	uint16_t number = number_at(wrappers, site);
+	struct heapsnap_allocating *function = caller ? function_at(wrappers, number) : NULL;
 
+	if (number == STANDARD && add_site(wrappers->sites, site))
+		return HEAPSNAP_ROLE_STANDARD;
 	if (!function || load(function->verdict) == HEAPSNAP_VERDICT_REFUSED)
 		return HEAPSNAP_ROLE_OWN;
 	if (!note_place(function, site) && !load(function->is_named))
@@ -312,7 +341,8 @@ void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
 	struct heapsnap_allocating *function = find_function(wrappers, site);
 
-	if (!function || load(function->verdict) == HEAPSNAP_VERDICT_REFUSED)
+	if (heapsnap_wrappers_add_standard(wrappers, site) || !function ||
+	    load(function->verdict) == HEAPSNAP_VERDICT_REFUSED)
 		return;
 	accept(wrappers, function);
 	add_site(wrappers->sites, site);
@@ -345,6 +375,13 @@ void heapsnap_wrappers_forget(struct heapsnap_wrappers *wrappers, uint64_t start
 
 	for (uint32_t i = 0; i < HEAPSNAP_WRAPPER_KNOWN; i++)
 		store(wrappers->known[i], 0);
+	// Also those of the standard libraries, which no entry below has.
+	for (uint32_t i = 0; i < HEAPSNAP_WRAPPER_SITES; i++) {
+		uint64_t site = load(wrappers->sites[i]);
+
+		if (site > REMOVED && site >= start && site < end)
+			store(wrappers->sites[i], REMOVED);
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		struct heapsnap_allocating *function = &wrappers->functions[i];
 		uint64_t address = load(function->function);
@@ -369,6 +406,7 @@ static void add_named(void *context, uint64_t address)
 
 void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *names)
 {
+	heapsnap_standard_init();
 	if (names && *names)
 		heapsnap_symbols_find(names, add_named, wrappers);
 }

@@ -10,7 +10,7 @@
  * constructor is called from many places too, but always asks for the same size; and one that
  * makes strings gets many sizes from each of its callers. One that allocates at many places
  * chooses what it does: the loop of an interpreter, which all allocations go through, is none.
- * HEAPSNAP_WRAPPERS names more.
+ * HEAPSNAP_WRAPPERS names more. Functions of the standard libraries always count as wrappers.
  *
  * Functions are known by the address where they begin, sites by return addresses within them.
  * No locks: of two threads that note at the same time, one's look may be lost.
@@ -23,8 +23,8 @@
 #include <stdint.h>
 
 enum {
-	HEAPSNAP_WRAPPER_SITES = 1 << 12,
-	HEAPSNAP_WRAPPER_PASSING = 1 << 12,
+	HEAPSNAP_WRAPPER_SITES = 1 << 14,
+	HEAPSNAP_WRAPPER_PASSING = 1 << 14,
 	HEAPSNAP_WRAPPER_KNOWN = 1 << 13,
 	HEAPSNAP_WRAPPER_NUMBERS = 1 << 12,
 	HEAPSNAP_WRAPPER_FUNCTIONS = 1 << 11,
@@ -73,6 +73,16 @@ void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *name
 /** True if a site is within a known wrapper. async-signal-safe. */
 bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t site);
 
+/** True if the function that a site is in has been looked up. async-signal-safe. */
+bool heapsnap_wrappers_knows(const struct heapsnap_wrappers *wrappers, uint64_t site);
+
+/**
+ * Notes a site as a wrapper's if it is within a standard library (standard.h).
+ *
+ * @return true if it is. async-signal-safe
+ */
+bool heapsnap_wrappers_add_standard(struct heapsnap_wrappers *wrappers, uint64_t site);
+
 /**
  * True if a site is in a function that passes on what its callers ask for: it becomes a wrapper
  * when its caller does. async-signal-safe.
@@ -83,6 +93,7 @@ bool heapsnap_wrappers_passes(const struct heapsnap_wrappers *wrappers, uint64_t
 enum heapsnap_role {
 	HEAPSNAP_ROLE_OWN,         /**< it chooses, or nothing is known yet */
 	HEAPSNAP_ROLE_PASSES,      /**< each of its callers asks for many sizes */
+	HEAPSNAP_ROLE_STANDARD,    /**< a standard library\'s: always looked through */
 	HEAPSNAP_ROLE_WRAPPER,     /**< it has been found to be one already */
 	HEAPSNAP_ROLE_WRAPPER_NEW, /**< it has become one just now; sites in it are a wrapper's */
 	HEAPSNAP_ROLE_WRAPPER_NO_MORE, /**< it was taken for one; its sites are none any more */

@@ -286,4 +286,34 @@ for my $level ('-O0', '-O2') {
     like Heapsh::ask($file, 'show', 'g_deque'), qr/\[14\] = 15\n    … 284 more, not kept\n/,
         'a deque, up to where its chunk was kept';
 }
+
+# --- sites: the first function that is not the standard library's ---------------------------
+
+# What each function of t/programs/cxx-sites.cc makes, by function: [objects, at least].
+my %makes = (fill_vectors => 101, fill_strings => 101, fill_tree => 100, fill_table => 201, fill_orders => 200,
+    fill_shared => 101, fill_chain => 100, fill_functions => 101, fill_names => 101, fill_queue => 14,
+    fill_texts => 301, fill_files => 20);
+my @ways = map { my $compiler = $_; map { [$compiler, '-g', $_] } '-O0', '-O2' } @compilers;
+push @ways, map { ['clang++', '-stdlib=libc++', '-g', $_] } '-O0', '-O2' if grep { $_ eq 'clang++' } @compilers;
+# Without debug information, symbols tell.
+push @ways, map { [$_, '-g0', '-O2'] } @compilers;
+for my $way (@ways) {
+    my $file = capture('cxx-sites', @$way);
+    unless ($file) {
+        my $missing = "@$way" =~ /libc\+\+/ && "no libc++ for clang";
+        SKIP: { skip $missing, 1 if $missing && !$ENV{CI}; fail "@$way" }
+        next;
+    }
+    my (%objects, @standard);
+    for (@{ Heapsh::ask_json($file, 'sites') }) {
+        my ($function) = $_->{site} =~ /^(\w+)/;
+        $objects{$function} += $_->{objects};
+        push @standard, $_->{site} if $_->{site} =~ /^(std|__gnu_cxx)::|_M_|\.h:|^\w+\+0x\w+ \(libc\b/;
+    }
+    is join("\n", @standard), '', "@$way: no site in a standard library";
+    my %few = map { ($objects{$_} // 0) >= $makes{$_} ? () : ($_ => $objects{$_}) } keys %makes;
+    is_deeply \%few, {}, "@$way: blocks stand at the functions that asked for them";
+    my ($chain) = grep { $_->{site} =~ /^fill_chain/ && $_->{objects} == 100 } @{ Heapsh::ask_json($file, 'sites') };
+    ok $chain, "@$way: all of them";
+}
 done_testing;

@@ -4,6 +4,7 @@
 #include "dumper/writer/scan/capture.h"
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/infer/site_types.h"
+#include "dumper/writer/scan/standard.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -48,16 +49,22 @@ static struct heap_site describe(struct capture *capture, uint64_t address)
 {
 	struct module *module = modules_find(&capture->modules, address - 1);
 	struct heap_site site = { .address = address, .module = HEAP_NO_INDEX };
-	struct code_place place;
+	struct code_place places[SITE_TYPE_DEPTHS];
+	size_t count, shown;
 
 	if (!module)
 		return site;
-	module_describe(module, address, address - 1, &capture->strings, &place, 1);
+	count = module_describe(module, address, address - 1, &capture->strings, places,
+				SITE_TYPE_DEPTHS);
+	shown = standard_skip(module, &capture->strings, address - 1, places, count);
+	// The standard library's own: it has called itself.
+	if (shown == count)
+		shown = 0;
 	site.module = (uint32_t)(module - capture->modules.modules);
-	site.function = place.function;
-	site.offset = place.offset;
-	site.file = place.file;
-	site.line = place.line;
+	site.function = places[shown].function;
+	site.offset = places[shown].offset;
+	site.file = places[shown].file;
+	site.line = places[shown].line;
 	return site;
 }
 
@@ -117,24 +124,35 @@ static bool is_named(const struct belief *belief, const char *function)
 	return false;
 }
 
-// Where debug information tells nothing, the library's word is all that there is. So it is with one
-// that returns what all blocks of a program begin with: luaC_newobj().
+// True if the function at a site may pass on what its callers ask for, as far as debug information
+// tells. It may also return a common prefix of the program's types, as luaC_newobj() does.
+static bool passes_on(struct capture *capture, struct module *module, uint64_t site)
+{
+	heap_type_id kept;
+
+	return module_passing(module, site - 1, &capture->types, &kept) != MODULE_KEEPS ||
+	       (kept != HEAP_NO_TYPE && headers_is_prefix(&capture->types, kept));
+}
+
+// True if the function at a site, which the library takes for a wrapper, counts as one.
 static bool is_believed(void *context, uint64_t site, uint64_t *start)
 {
 	struct belief *belief = context;
 	struct capture *capture = belief->capture;
 	struct module *module = modules_find(&capture->modules, site - 1);
 	struct code_place places[SITE_TYPE_DEPTHS];
-	heap_type_id kept;
 	size_t count;
 
-	if (!module || module_passing(module, site - 1, &capture->types, &kept) != MODULE_KEEPS ||
-	    (kept != HEAP_NO_TYPE && headers_is_prefix(&capture->types, kept)))
+	if (!module)
 		return true;
 	count = module_describe(module, site, site - 1, &capture->strings, places,
 				SITE_TYPE_DEPTHS);
-	if (count == 0)
-		return false;
+	if (standard_skip(module, &capture->strings, site - 1, places, count) == count)
+		return true;
+	// What the program has inlined into a function of the standard library is no wrapper.
+	if (!standard_has(module, &capture->strings, site - 1, &places[count - 1]) &&
+	    passes_on(capture, module, site))
+		return true;
 	// The symbol table knows the function that the others are inlined into.
 	*start = places[count - 1].offset ? site - places[count - 1].offset : 0;
 	return is_named(belief, &capture->strings.bytes[places[count - 1].function]);
