@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/graph/suspects.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
+#include "lib/base/hash_table.h"
 
 #include <string.h>
 
@@ -9,7 +10,7 @@ enum {
 	MAX_SUSPECTS = 1000,
 };
 
-// What counts as nearly all, and as most, of a subtree.
+// Shares of a subtree that count as nearly all, and as most.
 static const double nearly_all = 0.8, most = 0.5;
 
 struct kind {
@@ -23,11 +24,12 @@ struct finding {
 	const struct heap_dominator_tree *tree;
 	const uint64_t *retained;
 	uint64_t least;
-	struct kind *kinds; // [of types, then of sites] all 0 between two countings
+	const struct heap_suspect_holders *holders;
+	struct kind *kinds; // [of types, then of sites] all 0 between two counts
 	struct heap_suspect *found;
 	size_t count;
-	heap_node_id *pending; // [pending_capacity] subtrees that are still to be gone through
-	size_t pending_count, pending_capacity;
+	struct nodes HEAP_ARRAY(heap_node_id) pending; // subtrees still to be looked at
+	struct nodes stack;                            // of a walk
 };
 
 static uint32_t kind_of(const struct heap_snapshot *snapshot, heap_object_id object)
@@ -48,22 +50,6 @@ static void add(struct finding *finding, const struct heap_suspect *suspect)
 		finding->found[finding->count++] = *suspect;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *put_off(struct finding *finding, heap_node_id node)
-{
-	if (finding->pending_count == finding->pending_capacity) {
-		size_t capacity = finding->pending_capacity * 2 + 16;
-		void *larger = realloc(finding->pending, capacity * sizeof(*finding->pending));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		finding->pending = larger;
-		finding->pending_capacity = capacity;
-	}
-	finding->pending[finding->pending_count++] = node;
-	return NULL;
-}
-
 static heap_node_id largest_child(const struct finding *finding, heap_node_id node)
 {
 	const struct heap_dominator_tree *tree = finding->tree;
@@ -77,7 +63,7 @@ static heap_node_id largest_child(const struct finding *finding, heap_node_id no
 	return largest;
 }
 
-// Adds up children of a node by kind, those below a limit. @return the largest kind's
+// Adds up the children of a node by kind, those below a limit. @return the largest kind
 static struct kind count_kinds(struct finding *finding, heap_node_id node, uint64_t below)
 {
 	const struct heap_dominator_tree *tree = finding->tree;
@@ -102,27 +88,193 @@ static struct kind count_kinds(struct finding *finding, heap_node_id node, uint6
 	return best;
 }
 
-// The kinds of a node's children that are large enough; and all is 0 again.
-static void take_kinds(struct finding *finding, heap_node_id node, heap_node_id place,
-		       uint64_t least)
+// Counts an object and those of its kind below it that have only such objects between: the chains of
+// a hash table's entries hang below their first ones.
+HEAP_MUST_CHECK
+static struct heap_error *count_alike(struct finding *finding, heap_object_id object,
+				      uint64_t *members)
+{
+	const struct heap_dominator_tree *tree = finding->tree;
+	uint32_t kind = kind_of(finding->snapshot, object);
+	struct nodes *stack = &finding->stack;
+
+	stack->count = 0;
+	HEAP_TRY(heap_array_append(stack, object));
+	while (stack->count > 0) {
+		heap_node_id node = stack->items[--stack->count];
+
+		++*members;
+		for (uint32_t i = tree->first[node]; i < tree->first[node + 1]; i++) {
+			// A forged side file may have cycles.
+			if (is_object(finding, tree->child[i]) && *members <= tree->nodes &&
+			    kind_of(finding->snapshot, tree->child[i]) == kind)
+				HEAP_TRY(heap_array_append(stack, tree->child[i]));
+		}
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_members(struct finding *finding, heap_node_id node, uint32_t kind,
+					uint64_t below, uint64_t *members)
+{
+	const struct heap_dominator_tree *tree = finding->tree;
+
+	*members = 0;
+	for (uint32_t i = tree->first[node]; i < tree->first[node + 1]; i++) {
+		heap_node_id child = tree->child[i];
+
+		if (is_object(finding, child) && finding->retained[child] < below &&
+		    kind_of(finding->snapshot, child) == kind)
+			HEAP_TRY(count_alike(finding, child, members));
+	}
+	return NULL;
+}
+
+// Adds the kinds of a node's children that are large enough; then all is 0 again.
+HEAP_MUST_CHECK
+static struct heap_error *take_kinds(struct finding *finding, heap_node_id node, uint64_t below,
+				     heap_node_id place, uint64_t least)
 {
 	const struct heap_dominator_tree *tree = finding->tree;
 
 	for (uint32_t i = tree->first[node]; i < tree->first[node + 1]; i++) {
+		uint32_t number;
+		struct kind *kind;
+
 		if (!is_object(finding, tree->child[i]))
 			continue;
+		number = kind_of(finding->snapshot, tree->child[i]);
+		kind = &finding->kinds[number];
+		if (kind->bytes >= least && kind->members > 1) {
+			struct heap_suspect suspect = { .kind = HEAP_SUSPECT_GROUP,
+							.place = place,
+							.is_mixed = place == HEAP_NO_NODE,
+							.example = kind->largest,
+							.bytes = kind->bytes };
 
-		struct kind *kind = &finding->kinds[kind_of(finding->snapshot, tree->child[i])];
-
-		if (kind->bytes >= least && kind->members > 1)
-			add(finding,
-			    &(struct heap_suspect){ HEAP_SUSPECT_GROUP, place, kind->largest,
-						    kind->members, kind->bytes });
+			HEAP_TRY(count_members(finding, node, number, below, &suspect.members));
+			add(finding, &suspect);
+		}
 		*kind = (struct kind){ 0 };
 	}
+	return NULL;
 }
 
-// Whether an object is of the same kind as another, so that both are links of a chain.
+// Objects of one kind that the same roots hold together.
+struct joint {
+	uint32_t class, kind;
+	struct kind sum;
+	uint64_t members; // with those below
+};
+
+struct joints {
+	struct joint *items;
+	size_t count, capacity;
+	struct heap_hash_table table;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *find_joint(struct joints *joints, uint32_t class, uint32_t kind,
+				     struct joint **result)
+{
+	uint64_t hash = heap_hash_pair(class, kind);
+	uint32_t found =
+		heap_hash_find(&joints->table, hash, i,
+			       joints->items[i].class == class && joints->items[i].kind == kind);
+
+	if (found == HEAP_HASH_NONE) {
+		found = (uint32_t)joints->count;
+		HEAP_TRY(heap_array_append(joints, (struct joint){ .class = class, .kind = kind }));
+		HEAP_TRY(heap_hash_add(&joints->table, hash, found));
+	}
+	*result = &joints->items[found];
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *joint_of(const struct finding *finding, struct joints *joints,
+				   heap_object_id object, struct joint **result)
+{
+	uint32_t class = heap_joint_class(finding->holders->sizes, finding->holders->joint, object);
+
+	return find_joint(joints, class, kind_of(finding->snapshot, object), result);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *sum_joints(struct finding *finding, struct joints *joints)
+{
+	const struct heap_dominator_tree *tree = finding->tree;
+	struct joint *joint;
+
+	for (uint32_t i = tree->first[tree->nodes]; i < tree->first[tree->nodes + 1]; i++) {
+		heap_node_id child = tree->child[i];
+
+		if (!is_object(finding, child) || finding->retained[child] >= finding->least)
+			continue;
+		HEAP_TRY(joint_of(finding, joints, child, &joint));
+		if (joint->sum.members == 0 ||
+		    finding->retained[child] > finding->retained[joint->sum.largest])
+			joint->sum.largest = child;
+		joint->sum.members++;
+		joint->sum.bytes += finding->retained[child];
+	}
+	return NULL;
+}
+
+// Adds those that are large enough, and takes them off what there is of their kind.
+HEAP_MUST_CHECK
+static struct heap_error *take_joints(struct finding *finding, struct joints *joints)
+{
+	const struct heap_dominator_tree *tree = finding->tree;
+	struct joint *joint;
+
+	for (uint32_t i = tree->first[tree->nodes]; i < tree->first[tree->nodes + 1]; i++) {
+		heap_node_id child = tree->child[i];
+
+		if (!is_object(finding, child) || finding->retained[child] >= finding->least)
+			continue;
+		HEAP_TRY(joint_of(finding, joints, child, &joint));
+		if (joint->sum.bytes >= finding->least && joint->sum.members > 1)
+			HEAP_TRY(count_alike(finding, child, &joint->members));
+	}
+	for (size_t i = 0; i < joints->count; i++) {
+		struct kind *kind = &finding->kinds[joints->items[i].kind];
+
+		joint = &joints->items[i];
+		if (joint->members == 0)
+			continue;
+		kind->bytes -= joint->sum.bytes;
+		kind->members -= joint->sum.members;
+		add(finding, &(struct heap_suspect){ .kind = HEAP_SUSPECT_GROUP,
+						     .place = HEAP_NO_NODE,
+						     .example = joint->sum.largest,
+						     .members = joint->members,
+						     .bytes = joint->sum.bytes });
+	}
+	return NULL;
+}
+
+// What several roots hold: first by who they are, and then what is left.
+HEAP_MUST_CHECK
+static struct heap_error *look_at_top(struct finding *finding)
+{
+	heap_node_id top = finding->tree->nodes;
+	struct joints joints = { 0 };
+	struct heap_error *error = NULL;
+
+	count_kinds(finding, top, finding->least);
+	if (finding->holders)
+		error = sum_joints(finding, &joints);
+	if (!error && finding->holders)
+		error = take_joints(finding, &joints);
+	heap_array_deinit(&joints);
+	heap_hash_table_deinit(&joints.table);
+	return error ? error
+		     : take_kinds(finding, top, finding->least, HEAP_NO_NODE, finding->least);
+}
+
+// True if two objects are of one kind, and so may be links of a chain.
 static bool are_alike(const struct finding *finding, heap_node_id a, heap_node_id b)
 {
 	return is_object(finding, a) && is_object(finding, b) &&
@@ -131,7 +283,11 @@ static bool are_alike(const struct finding *finding, heap_node_id a, heap_node_i
 
 static void add_chain(struct finding *finding, heap_node_id place, heap_object_id head)
 {
-	struct heap_suspect chain = { HEAP_SUSPECT_CHAIN, place, head, 1, finding->retained[head] };
+	struct heap_suspect chain = { .kind = HEAP_SUSPECT_CHAIN,
+				      .place = place,
+				      .example = head,
+				      .members = 1,
+				      .bytes = finding->retained[head] };
 	heap_node_id next = largest_child(finding, head);
 
 	while (next != HEAP_NO_NODE && are_alike(finding, head, next) &&
@@ -142,7 +298,7 @@ static void add_chain(struct finding *finding, heap_node_id place, heap_object_i
 	add(finding, &chain);
 }
 
-// Where a subtree spreads: a kind of children, or several large ones, or nothing but itself.
+// Looks at where a subtree spreads: into a kind of children, several large ones, or nothing.
 HEAP_MUST_CHECK
 static struct heap_error *look_at_place(struct finding *finding, heap_node_id node)
 {
@@ -150,28 +306,33 @@ static struct heap_error *look_at_place(struct finding *finding, heap_node_id no
 	uint64_t bytes = finding->retained[node];
 	struct kind best = count_kinds(finding, node, UINT64_MAX);
 	uint64_t wanted = (uint64_t)((double)bytes * most);
-	struct heap_error *error = NULL;
-	bool spreads = best.members > 1 && best.bytes >= wanted;
+	bool is_group = best.members > 1 && best.bytes >= wanted, spreads = false;
 
 	if (wanted < finding->least)
 		wanted = finding->least;
-	take_kinds(finding, node, node, spreads ? wanted : UINT64_MAX);
-	if (spreads && best.bytes >= wanted)
+	HEAP_TRY(take_kinds(finding, node, UINT64_MAX, node, is_group ? wanted : UINT64_MAX));
+	if (is_group && best.bytes >= wanted)
 		return NULL;
-	spreads = false;
-	for (uint32_t i = tree->first[node]; !error && i < tree->first[node + 1]; i++) {
+	for (uint32_t i = tree->first[node]; i < tree->first[node + 1]; i++) {
 		if (finding->retained[tree->child[i]] >= finding->least) {
-			error = put_off(finding, tree->child[i]);
+			HEAP_TRY(heap_array_append(&finding->pending, tree->child[i]));
 			spreads = true;
 		}
 	}
 	if (!spreads && is_object(finding, node))
-		add(finding, &(struct heap_suspect){ HEAP_SUSPECT_ONE, node, node, 1, bytes });
+		add(finding, &(struct heap_suspect){ .kind = HEAP_SUSPECT_ONE,
+						     .place = node,
+						     .example = node,
+						     .members = 1,
+						     .bytes = bytes });
 	else if (!spreads && largest_child(finding, node) != HEAP_NO_NODE)
 		add(finding,
-		    &(struct heap_suspect){ HEAP_SUSPECT_GROUP, node, largest_child(finding, node),
-					    tree->first[node + 1] - tree->first[node], bytes });
-	return error;
+		    &(struct heap_suspect){ .kind = HEAP_SUSPECT_GROUP,
+					    .place = node,
+					    .example = largest_child(finding, node),
+					    .members = tree->first[node + 1] - tree->first[node],
+					    .bytes = bytes });
+	return NULL;
 }
 
 // Follows a subtree down to where it spreads.
@@ -210,21 +371,20 @@ static struct heap_error *find_all(struct finding *finding)
 {
 	const struct heap_dominator_tree *tree = finding->tree;
 	heap_node_id top = tree->nodes;
-	struct heap_error *error = NULL;
 
-	count_kinds(finding, top, finding->least);
-	take_kinds(finding, top, HEAP_NO_NODE, finding->least);
-	for (uint32_t i = tree->first[top]; !error && i < tree->first[top + 1]; i++) {
+	HEAP_TRY(look_at_top(finding));
+	for (uint32_t i = tree->first[top]; i < tree->first[top + 1]; i++) {
 		if (finding->retained[tree->child[i]] >= finding->least)
-			error = put_off(finding, tree->child[i]);
+			HEAP_TRY(heap_array_append(&finding->pending, tree->child[i]));
 	}
-	while (!error && finding->pending_count > 0)
-		error = descend(finding, finding->pending[--finding->pending_count]);
-	return error;
+	while (finding->pending.count > 0)
+		HEAP_TRY(descend(finding, finding->pending.items[--finding->pending.count]));
+	return NULL;
 }
 
 struct heap_error *heap_suspects_find(const struct heap_snapshot *snapshot,
 				      const struct heap_dominator_tree *tree, uint64_t least,
+				      const struct heap_suspect_holders *holders,
 				      struct heap_suspect **result, size_t *count)
 {
 	size_t kind_count = (size_t)snapshot->types.count + snapshot->site_count;
@@ -234,15 +394,15 @@ struct heap_error *heap_suspects_find(const struct heap_snapshot *snapshot,
 				   .tree = tree,
 				   .retained = tree->dominators->retained,
 				   .least = least ? least : 1,
+				   .holders = holders,
 				   .kinds = kinds,
 				   .found = found };
+	struct heap_error *error = !kinds || !found ? heap_error_out_of_memory() : NULL;
 
-	if (!kinds || !found)
-		return heap_error_out_of_memory();
-
-	struct heap_error *error = find_all(&finding);
-
-	free(finding.pending);
+	if (!error)
+		error = find_all(&finding);
+	heap_array_deinit(&finding.pending);
+	heap_array_deinit(&finding.stack);
 	if (error)
 		return error;
 	qsort(found, finding.count, sizeof(*found), compare_suspects);

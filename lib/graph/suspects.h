@@ -5,9 +5,8 @@
 /**
  * The few places where most of a heap gathers.
  *
- * From each large subtree of the dominator tree the way down is followed as long as one child
- * has nearly all of it. Where it spreads, that is the place; what it spreads into says what
- * to look for:
+ * From each large subtree of the dominator tree the path of children that have nearly all of it is
+ * followed down. Where it spreads, that is the place; what it spreads into says what to look for:
  *
  *	root ─ cache ─ slots ─┬─ entry ─ …       a group: 30,000 entries, below slots
  *	                      ├─ entry ─ …
@@ -15,36 +14,50 @@
  *	root ─ node ─ node ─ node ─ …            a chain: a list of nodes
  *	root ─ buffer                            one: a single object that is as large
  *
- * Siblings that several roots hold together gather at no place in the tree, but they are
- * of one type still.
+ * Objects that several roots hold together gather at no place in the tree, but they are of one type
+ * and held by the same roots still.
  */
 
 #include "lib/graph/dominator_tree.h"
+#include "lib/graph/root_sizes.h"
 
 enum heap_suspect_kind {
 	HEAP_SUSPECT_ONE,
 	HEAP_SUSPECT_GROUP, /**< objects of one type, or of one site if they have none */
 	HEAP_SUSPECT_CHAIN, /**< the same, each below the one before */
+	/* for who looks for these, too; heap_suspects_find() does not: */
+	HEAP_SUSPECT_LEAKED, /**< leaked objects of one type, with all that is lost with them */
+	HEAP_SUSPECT_NEW,    /**< objects of one type that another snapshot does not have */
 };
 
 struct heap_suspect {
 	enum heap_suspect_kind kind;
-	heap_node_id place;     /**< below which they are, the object itself for ONE;
-				     HEAP_NO_NODE: no single one */
+	heap_node_id place;     /**< the node above them, the object itself for ONE; HEAP_NO_NODE:
+				     several roots */
+	bool is_mixed;          /**< at no place, and not all held by the same roots */
 	heap_object_id example; /**< the largest of them, a chain's first */
+	/** in a group also objects of the type below those: chains of a hash table's entries */
 	uint64_t members;
 	uint64_t bytes; /**< that they retain */
+};
+
+/** Who holds what together (lib/graph/root_sizes.h). */
+struct heap_suspect_holders {
+	const struct heap_root_sizes *sizes;
+	const struct heap_joint_sizes *joint;
 };
 
 /**
  * Finds what retains @p least bytes and more each.
  *
  * @param snapshot  with columns TYPE, SITE and SIZE
+ * @param holders   of the same graph; NULL: what several roots hold is mixed
  * @param result    [*count] largest first; the caller's, to be freed by free()
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_suspects_find(const struct heap_snapshot *snapshot,
 				      const struct heap_dominator_tree *tree, uint64_t least,
+				      const struct heap_suspect_holders *holders,
 				      struct heap_suspect **result, size_t *count);
 
 #endif

@@ -3,6 +3,7 @@
  * dominators, retained, suspects: what would be free if something were not there.
  */
 #include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
 #include "lib/graph/retained.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
@@ -11,7 +12,9 @@
 #include "shell/series/filter.h"
 #include "shell/words/operand.h"
 #include "shell/print/path.h"
-#include "shell/print/suspect_text.h"
+#include "shell/series/series.h"
+#include "shell/tables/root_sizes.h"
+#include "shell/tables/suspects.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,16 +54,21 @@ enum {
 	DEFAULT_CHILDREN = 10,
 };
 
+#define NO_CLASS UINT32_MAX
+
+// A node, or at the top all that the same roots hold together.
 struct child {
 	uint64_t bytes;
 	heap_node_id node;
+	uint32_t class; // of root_groups_by_root(), or NO_CLASS: a node
 };
 
 struct tree {
 	struct session *session;
-	uint64_t depth; // levels that may still be shown
-	uint64_t limit; // children shown of each node
-	uint64_t whole; // bytes that shares are of
+	uint64_t depth;            // levels that may still be shown
+	uint64_t limit;            // children shown of each node
+	uint64_t whole;            // bytes that shares are of
+	struct root_groups groups; // if it is shown from its top
 	char prefix[MAX_PREFIX];
 };
 
@@ -70,6 +78,8 @@ static int compare_children(const void *left, const void *right)
 
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
+	if (a->class != b->class)
+		return a->class < b->class ? -1 : 1;
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
@@ -90,21 +100,36 @@ static void print_node(struct tree *tree, heap_node_id node, const char *branch)
 	}
 }
 
+static void print_class(struct tree *tree, const struct child *child, const char *branch)
+{
+	struct session *session = tree->session;
+	const char *name = root_class_name(session, &tree->groups, child->class);
+
+	table_row(session->output, "%12s\t%6.1f\t%s%s%s", describe_bytes(session, child->bytes),
+		  per_cent(child->bytes, tree->whole), tree->prefix, branch, name);
+	output_string(session->output, "held_by", name);
+	output_number(session->output, "retained", child->bytes);
+}
+
+// @param class  NO_CLASS, or at the top only what is of this class
 HEAP_MUST_CHECK
-static struct heap_error *show_children(struct tree *tree, heap_node_id node);
+static struct heap_error *show_children(struct tree *tree, heap_node_id node, uint32_t class);
 
 HEAP_MUST_CHECK
-static struct heap_error *show_child(struct tree *tree, heap_node_id node, bool last)
+static struct heap_error *show_child(struct tree *tree, const struct child *child, bool last)
 {
 	size_t length = strlen(tree->prefix);
 	struct heap_error *error = NULL;
 
 	output_open_object(tree->session->output, NULL);
-	print_node(tree, node, last ? "└─" : "├─");
+	if (child->class == NO_CLASS)
+		print_node(tree, child->node, last ? "└─" : "├─");
+	else
+		print_class(tree, child, last ? "└─" : "├─");
 	if (tree->depth > 1 && length + 5 < sizeof(tree->prefix)) {
 		strcat(tree->prefix, last ? "  " : "│ ");
 		tree->depth--;
-		error = show_children(tree, node);
+		error = show_children(tree, child->node, child->class);
 		tree->depth++;
 		tree->prefix[length] = '\0';
 	}
@@ -128,29 +153,92 @@ static void say_more(struct tree *tree, const struct child *children, uint32_t f
 	output_number(session->output, "more_retained", bytes);
 }
 
-struct heap_error *show_children(struct tree *tree, heap_node_id node)
+// The class of a node at the top: what is no variable's alone is held by several roots, or by words.
+static uint32_t class_of(const struct tree *tree, heap_node_id node)
+{
+	const struct session *session = tree->session;
+	uint32_t objects = session->snapshot->object_count;
+
+	if (node < objects)
+		return heap_joint_class(tree->groups.all, tree->groups.joint, node);
+	return heap_root_level(session->graph, &session->snapshot->roots[node - objects]) ==
+			       HEAP_LEVEL_WORD
+		       ? tree->groups.words
+		       : NO_CLASS;
+}
+
+// @param children  [as many as the top has] @return how many there are
+static uint32_t gather_top(const struct tree *tree, uint32_t *place_of, uint32_t class,
+			   struct child *children)
+{
+	const struct heap_dominator_tree *dominated = &tree->session->tree;
+	uint32_t top = dominated->nodes, count = 0;
+
+	for (uint32_t i = dominated->first[top]; i < dominated->first[top + 1]; i++) {
+		heap_node_id node = dominated->child[i];
+		uint64_t bytes = tree->session->dominators->retained[node];
+		uint32_t own = class_of(tree, node);
+
+		if (class != NO_CLASS && own == class) {
+			children[count++] = (struct child){ bytes, node, NO_CLASS };
+		} else if (class == NO_CLASS && own == NO_CLASS) {
+			children[count++] = (struct child){ bytes, node, NO_CLASS };
+		} else if (class == NO_CLASS) {
+			if (place_of[own] == 0) {
+				children[count++] = (struct child){ 0, top, own };
+				place_of[own] = count;
+			}
+			children[place_of[own] - 1].bytes += bytes;
+		}
+	}
+	return count;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *gather(const struct tree *tree, heap_node_id node, uint32_t class,
+				 struct child **result, uint32_t *count)
 {
 	struct session *session = tree->session;
 	const struct heap_dominator_tree *dominated = &session->tree;
-	uint32_t first = dominated->first[node], count = dominated->first[node + 1] - first;
-	struct child *children = session_allocate(session, (count + 1u) * sizeof(*children));
-	struct heap_error *error = NULL;
-	uint32_t shown = count < tree->limit ? count : (uint32_t)tree->limit;
+	uint32_t first = dominated->first[node];
+	struct child *children;
 
+	*count = dominated->first[node + 1] - first;
+	*result = children = session_allocate(session, (*count + 1u) * sizeof(*children));
 	if (!children)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; node != dominated->nodes && i < *count; i++) {
 		heap_node_id child = dominated->child[first + i];
 
-		children[i] = (struct child){ session->dominators->retained[child], child };
+		children[i] =
+			(struct child){ session->dominators->retained[child], child, NO_CLASS };
 	}
-	qsort(children, count, sizeof(*children), compare_children);
+	if (node == dominated->nodes) {
+		size_t classes = HEAP_CLASS_JOINT(tree->groups.count) + tree->groups.joint->count;
+		uint32_t *place_of = session_allocate(session, classes * sizeof(*place_of));
+
+		if (!place_of)
+			return heap_error_out_of_memory();
+		*count = gather_top(tree, place_of, class, children);
+	}
+	qsort(children, *count, sizeof(*children), compare_children);
+	return NULL;
+}
+
+struct heap_error *show_children(struct tree *tree, heap_node_id node, uint32_t class)
+{
+	struct session *session = tree->session;
+	struct child *children;
+	uint32_t count, shown;
+
+	HEAP_TRY(gather(tree, node, class, &children, &count));
+	shown = count < tree->limit ? count : (uint32_t)tree->limit;
 	output_open_array(session->output, "dominates");
-	for (uint32_t i = 0; !error && i < shown && !session_must_stop(session); i++)
-		error = show_child(tree, children[i].node, i + 1 == count);
+	for (uint32_t i = 0; i < shown && !session_must_stop(session); i++)
+		HEAP_TRY(show_child(tree, &children[i], i + 1 == count));
 	output_close(session->output);
 	say_more(tree, children, shown, count);
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -172,6 +260,7 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 	struct tree tree = { .session = session, .depth = 1, .limit = DEFAULT_CHILDREN };
 	heap_node_id node = HEAP_NO_NODE;
 
+	session->is_conservative = command_option(&argc, argv, "--conservative", NULL);
 	if (!command_number(&argc, argv, "--depth", &tree.depth) ||
 	    !command_limit(&argc, argv, &tree.limit) || argc > 2 || tree.depth > MAX_DEPTH)
 		return COMMAND_USAGE;
@@ -182,6 +271,8 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 		error = parse_node(session, argv[1], &node);
 	if (!error)
 		error = session_dominator_tree(session);
+	if (!error && node == HEAP_NO_NODE)
+		error = root_groups_by_root(session, &tree.groups);
 	if (error)
 		return command_fail(session, error);
 	if (node < snapshot->object_count && session->dominators->nearest[node] == HEAP_NO_NODE &&
@@ -197,25 +288,63 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 		print_node(&tree, node, "");
 	}
 	if (tree.depth > 0)
-		error = show_children(&tree, node);
+		error = show_children(&tree, node, NO_CLASS);
 	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
 const struct command dominators_command = {
 	.name = "dominators",
-	.synopsis = "[--depth N] [--all | --limit N] [OBJ]",
+	.synopsis = "[--depth N] [--all | --limit N] [--conservative] [OBJ]",
 	.summary = "what an object or a variable holds alone, as a tree",
-	.details = "Below each what would be free with it and is not below another of them; the\n"
-		   "largest first, 10 of each. Without OBJ, from the roots on; % is of the first\n"
-		   "line, or of the heap.\n\n"
-		   "  dominators g_table\n"
-		   "  dominators --depth 3 &popular\n"
-		   "  dominators",
+	.details =
+		"Below each what would be free with it and is not below another of them; the\n"
+		"largest first, 10 of each. Without OBJ, from the roots on, and those that hold\n"
+		"something together; % is of the first line, or of the heap. --conservative:\n"
+		"words of stacks count like variables (help roots).\n\n"
+		"  dominators g_table\n"
+		"  dominators --depth 3 &popular\n"
+		"  dominators",
 	.run = dominators_run,
 	.words = WORDS_OBJECT,
 };
 
 // --- retained ----------------------------------------------------------------
+
+// Of what no single object or root holds.
+static enum command_status say_holders(struct session *session, heap_object_id object)
+{
+	const char *holders = "several roots";
+	struct heap_error *error = root_holders_of(session, object, &holders);
+
+	output_text(session->output, "held by %s\n", holders);
+	output_string(session->output, "held_by", holders);
+	return error ? command_fail(session, error) : COMMAND_OK;
+}
+
+// What a variable's pointers hold.
+static enum command_status retained_by_root(struct session *session, heap_root_id root)
+{
+	const struct session_holders *holders;
+	const struct heap_root_size *size;
+	struct heap_error *error = session_holders(session, &holders);
+
+	if (error)
+		return command_fail(session, error);
+	size = &holders->sizes[holders->group[root]];
+	output_text(session->output,
+		    "%s: retained %s in %" PRIu64 " object%s, of %s in %" PRIu64
+		    " that it leads to\n",
+		    describe_root(session, root), describe_bytes(session, size->retained),
+		    size->retained_objects, format_plural(size->retained_objects),
+		    describe_bytes(session, size->reachable), size->reachable_objects);
+	output_open_object(session->output, NULL);
+	describe_root_json(session, "root", root);
+	output_number(session->output, "retained", size->retained);
+	output_number(session->output, "retained_objects", size->retained_objects);
+	output_number(session->output, "reachable", size->reachable);
+	output_number(session->output, "reachable_objects", size->reachable_objects);
+	return COMMAND_OK;
+}
 
 static enum command_status retained_by_object(struct session *session, heap_object_id object)
 {
@@ -238,10 +367,8 @@ static enum command_status retained_by_object(struct session *session, heap_obje
 	describe_object_json(session, "object", object);
 	output_number(output, "own", snapshot->size[object]);
 	output_number(output, "retained", retained);
-	if (holder == HEAP_NO_NODE) {
-		output_text(output, "held by several roots\n");
-		return COMMAND_OK;
-	}
+	if (holder == HEAP_NO_NODE)
+		return say_holders(session, object);
 	output_text(output, "held by %s\n", describe_node(session, holder));
 	describe_node_json(session, "held_by_", holder);
 	if (holder < snapshot->object_count)
@@ -459,8 +586,9 @@ static enum command_status retained_run(struct session *session, int argc, char 
 {
 	uint64_t limit = DEFAULT_CHILDREN;
 	const char *by = NULL;
-	heap_object_id object;
+	struct operand operand;
 
+	session->is_conservative = command_option(&argc, argv, "--conservative", NULL);
 	if (command_option(&argc, argv, "--by", &by) < 0 || !command_limit(&argc, argv, &limit) ||
 	    (by ? argc != 1 : argc < 2))
 		return COMMAND_USAGE;
@@ -472,9 +600,13 @@ static enum command_status retained_run(struct session *session, int argc, char 
 	if (by)
 		return retained_by_group(session, by, limit);
 	if (argc == 2) {
-		error = operand_parse_object(session, argv[1], &object);
+		error = operand_parse(session, argv[1], &operand);
+		if (!error && operand.object != HEAP_NO_OBJECT)
+			return retained_by_object(session, operand.object);
+		if (!error && operand_is_root(session, &operand))
+			return retained_by_root(session, operand.root);
 		if (!error)
-			return retained_by_object(session, object);
+			error = operand_no_object(argv[1]);
 		if (!heap_filter_is_name(argv[1]))
 			return command_fail(session, error);
 		heap_error_destroy(error);
@@ -484,17 +616,21 @@ static enum command_status retained_run(struct session *session, int argc, char 
 
 const struct command retained_command = {
 	.name = "retained",
-	.synopsis = "[--all | --limit N] OBJ|FILTER...|--by type|site",
+	.synopsis = "[--all | --limit N] [--conservative] OBJ|FILTER...|--by type|site",
 	.summary = "bytes that would be free without an object, or without all that match",
-	.details = "Of an object also what holds it: the nearest object or root that all ways to\n"
-		   "it lead through. Of a filter's objects what they retain together, by type; it\n"
-		   "may be more than the sum of what each retains. --by shows what all of each\n"
-		   "type, or site, retain at least; what several of them hold only together is\n"
-		   "not counted there.\n\n"
-		   "  retained g_table\n"
-		   "  retained type 'struct date'\n"
-		   "  retained --limit 3 size '>1K' reachable\n"
-		   "  retained --by type",
+	.details =
+		"Of an object also what holds it: the nearest object or root that all paths to\n"
+		"it lead through, or the roots that hold it together. Of a variable (&name, or a\n"
+		"struct) all that its pointers hold. Of a filter's objects what they retain "
+		"together, by type; it\n"
+		"may be more than the sum of what each retains. --by shows what all of each\n"
+		"type, or site, retain at least; what several of them hold only together is\n"
+		"not counted there. --conservative: words of stacks count like variables\n"
+		"(help roots).\n\n"
+		"  retained g_table\n"
+		"  retained type 'struct date'\n"
+		"  retained --limit 3 size '>1K' reachable\n"
+		"  retained --by type",
 	.run = retained_run,
 	.words = WORDS_OBJECT | WORDS_FILTER,
 	.keeps_answer = true,
@@ -511,14 +647,22 @@ static struct heap_error *print_way(struct session *session, const struct heap_s
 {
 	struct heap_path path;
 	size_t count = 0;
-	struct heap_error *error =
-		heap_paths_find(session->graph, suspect->example, NULL, 1, &path, &count);
 
-	if (error || count == 0)
-		return error;
+	if (suspect->kind == HEAP_SUSPECT_LEAKED)
+		return NULL;
+	HEAP_TRY(heap_paths_find(session->graph, suspect->example, NULL, 1, &path, &count));
+	if (count == 0)
+		return NULL;
 	path_print(session, "path", &path, "   ");
 	heap_path_deinit(&path);
 	return NULL;
+}
+
+static const char *example_of(const struct heap_suspect *suspect)
+{
+	if (suspect->kind == HEAP_SUSPECT_CHAIN || suspect->kind == HEAP_SUSPECT_LEAKED)
+		return "The first of them";
+	return suspect->members > 1 ? "The largest of them" : "It";
 }
 
 HEAP_MUST_CHECK
@@ -527,30 +671,28 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 {
 	struct output *output = session->output;
 	const char *site = describe_site(session, session->snapshot->site[suspect->example]);
+	const char *text;
+	struct heap_error *error;
 
+	HEAP_TRY(suspects_describe(session, suspect, &text));
 	if (number > 1)
 		output_text(output, "\n");
 	output_text(output, "%zu. %.1f %% of the heap, %s: %s\n", number,
-		    per_cent(suspect->bytes, total), describe_bytes(session, suspect->bytes),
-		    suspect_text_describe(session, suspect));
-	output_text(output, "   %s comes from %s.\n   %s\n",
-		    suspect->kind == HEAP_SUSPECT_CHAIN ? "The first of them"
-		    : suspect->members > 1              ? "The largest of them"
-							: "It",
-		    site, suspect_text_advice(session, suspect));
+		    per_cent(suspect->bytes, total), describe_bytes(session, suspect->bytes), text);
+	output_text(output, "   %s comes from %s.\n   %s\n", example_of(suspect), site,
+		    suspects_advice(session, suspect));
 	output_open_object(output, NULL);
-	output_string(output, "kind", suspect_text_kind(suspect->kind));
+	output_string(output, "kind", suspects_kind(suspect->kind));
+	output_string(output, "text", text);
 	output_number(output, "bytes", suspect->bytes);
 	output_real(output, "per_cent", per_cent(suspect->bytes, total));
 	output_number(output, "members", suspect->members);
-	output_string(output, "type", suspect_text_type(session, suspect->example));
+	output_string(output, "type", suspects_type(session, suspect->example));
 	output_string(output, "site", site);
 	if (suspect->place != HEAP_NO_NODE)
 		describe_node_json(session, "held_by_", suspect->place);
 	describe_object_json(session, "example", suspect->example);
-
-	struct heap_error *error = print_way(session, suspect);
-
+	error = print_way(session, suspect);
 	output_close(output);
 	return error;
 }
@@ -568,38 +710,50 @@ static bool parse_minimum(const char *text, uint64_t total, uint64_t *least)
 	return heap_parse_size(text, least);
 }
 
+// Goes by what a snapshot that `compare` has named does not have, if one was.
+HEAP_MUST_CHECK
+static struct heap_error *find_new(struct session *session)
+{
+	return session->series && session->series->other.snapshot ? series_need_new(session) : NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *print_suspects(struct session *session, uint64_t least, uint64_t total,
+					 size_t *count)
+{
+	CLEANUP_FREE struct heap_suspect *suspects = NULL;
+
+	HEAP_TRY(find_new(session));
+	HEAP_TRY(suspects_find(session, least, &suspects, count));
+	if (*count > 0) {
+		HEAP_TRY(session_edges(session));
+		HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS));
+	}
+	output_open_array(session->output, NULL);
+	for (size_t i = 0; i < *count && !session_must_stop(session); i++)
+		HEAP_TRY(print_suspect(session, &suspects[i], i + 1, total));
+	output_close(session->output);
+	return NULL;
+}
+
 static enum command_status suspects_run(struct session *session, int argc, char **argv)
 {
 	const char *minimum = NULL;
-	struct heap_suspect *suspects = NULL;
 	size_t count = 0;
 	uint64_t total, least;
+	struct heap_error *error;
 
+	session->is_conservative = command_option(&argc, argv, "--conservative", NULL);
 	if (command_option(&argc, argv, "--min", &minimum) < 0 || argc != 1)
 		return COMMAND_USAGE;
-
-	struct heap_error *error = describe_load(session);
-
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE);
-	if (!error)
-		error = session_dominator_tree(session);
+	error = describe_load(session);
 	if (error)
 		return command_fail(session, error);
 	total = total_bytes(session->snapshot);
 	least = total / 100 * DEFAULT_SHARE;
 	if (minimum && !parse_minimum(minimum, total, &least))
 		return COMMAND_USAGE;
-	error = heap_suspects_find(session->snapshot, &session->tree, least, &suspects, &count);
-	if (!error && count > 0)
-		error = session_edges(session);
-	if (!error && count > 0)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS);
-	output_open_array(session->output, NULL);
-	for (size_t i = 0; !error && i < count && !session_must_stop(session); i++)
-		error = print_suspect(session, &suspects[i], i + 1, total);
-	output_close(session->output);
-	free(suspects);
+	error = print_suspects(session, least, total, &count);
 	if (error)
 		return command_fail(session, error);
 	if (count == 0)
@@ -610,13 +764,15 @@ static enum command_status suspects_run(struct session *session, int argc, char 
 
 const struct command suspects_command = {
 	.name = "suspects",
-	.synopsis = "[--min SIZE|PERCENT%]",
-	.summary = "the few places where most of the heap gathers",
-	.details = "Objects of one type below one object, chains of them, and single large ones\n"
-		   "that hold 10 % of the heap and more; each with a way from a root to its "
-		   "largest\n"
-		   "member.\n\n"
-		   "  suspects\n"
-		   "  suspects --min 1M",
+	.synopsis = "[--conservative] [--min SIZE|PERCENT%]",
+	.summary = "what leaks or grew, and the few places where most of the heap gathers",
+	.details =
+		"First what is leaked, and, after compare, what is new. Then objects of one type\n"
+		"below one object or held by the same roots, chains of them, and single large\n"
+		"ones; each with a path from a root to its largest member. All of them hold 10 %\n"
+		"of the heap or more. --conservative: words of stacks count like variables\n"
+		"(help roots).\n\n"
+		"  suspects\n"
+		"  suspects --min 1M",
 	.run = suspects_run,
 };

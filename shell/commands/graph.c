@@ -272,10 +272,43 @@ static void print_paths(struct session *session, struct heap_path *paths, size_t
 		output_close(session->output);
 }
 
+// A variable's own pointers, each as a path.
+HEAP_MUST_CHECK
+static struct heap_error *print_root_paths(struct session *session, heap_root_id root)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t first = heap_snapshot_first_root_edge(snapshot, root);
+
+	output_open_array(session->output, NULL);
+	for (uint64_t i = first; i < snapshot->root_edge_count &&
+				 snapshot->root_edges[i].root == root && session_take_line(session);
+	     i++) {
+		struct heap_path path = { .root_edge = i };
+
+		HEAP_TRY(path_load(session, &path, 1));
+		if (i > first)
+			output_text(session->output, "\n");
+		path_print(session, NULL, &path, "");
+	}
+	output_close(session->output);
+	return NULL;
+}
+
+static enum command_status show_root_paths(struct session *session, const char *word,
+					   const struct operand *operand)
+{
+	struct heap_error *error = operand_is_root(session, operand)
+					   ? print_root_paths(session, operand->root)
+					   : operand_no_object(word);
+
+	return error ? command_fail(session, error) : COMMAND_OK;
+}
+
 static enum command_status path_run(struct session *session, int argc, char **argv)
 {
 	uint64_t limit = 0;
 	uint8_t *avoided = NULL;
+	struct operand operand;
 	heap_object_id object;
 	size_t count;
 
@@ -291,7 +324,12 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 	if (!error && !paths)
 		error = heap_error_out_of_memory();
 	if (!error)
-		error = prepare(session, argv[1], &object);
+		error = operand_locate(session, argv[1], &operand);
+	if (!error)
+		error = session_pointers(session);
+	if (!error && operand.object == HEAP_NO_OBJECT)
+		return show_root_paths(session, argv[1], &operand);
+	object = error ? HEAP_NO_OBJECT : operand.object;
 	if (!error)
 		error = heap_paths_find(session->graph, object, avoided, several ? limit : 1, paths,
 					&count);
@@ -317,7 +355,8 @@ const struct command path_command = {
 		   "longer\n"
 		   "one; of several of one length that from a named variable. --all shows up to N, "
 		   "each\n"
-		   "by another holder of the object; --avoid leaves pointers in a field out.\n\n"
+		   "by another holder of the object; --avoid leaves pointers in a field out. Of a\n"
+		   "variable itself (&name, or a struct) its own pointers.\n\n"
 		   "  path 0x5ed26d8\n"
 		   "  path --all 5 $1\n"
 		   "  path --avoid 'struct node.next' $1",

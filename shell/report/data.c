@@ -9,7 +9,7 @@
 #include "shell/report/kinds.h"
 #include "shell/report/text.h"
 #include "shell/tables/root_sizes.h"
-#include "shell/print/suspect_text.h"
+#include "shell/tables/suspects.h"
 
 #include <math.h>
 
@@ -106,18 +106,21 @@ static void write_snapshots(const struct data *data)
 
 // --- suspects, leaks, roots --------------------------------------------------------
 
-static void write_suspect(struct data *data, const struct heap_suspect *suspect)
+HEAP_MUST_CHECK
+static struct heap_error *write_suspect(struct data *data, const struct heap_suspect *suspect)
 {
 	struct session *session = data->session;
 	struct output *output = session->output;
+	const char *text;
 
+	HEAP_TRY(suspects_describe(session, suspect, &text));
 	output_open_object(output, NULL);
-	output_string(output, "text", suspect_text_describe(session, suspect));
-	output_string(output, "advice", suspect_text_advice(session, suspect));
+	output_string(output, "text", text);
+	output_string(output, "advice", suspects_advice(session, suspect));
 	output_string(output, "site",
 		      describe_site(session, session->snapshot->site[suspect->example]));
-	output_string(output, "kind", suspect_text_kind(suspect->kind));
-	output_string(output, "type", suspect_text_type(session, suspect->example));
+	output_string(output, "kind", suspects_kind(suspect->kind));
+	output_string(output, "type", suspects_type(session, suspect->example));
 	output_number(output, "members", suspect->members);
 	output_number(output, "bytes", suspect->bytes);
 	output_real(output, "per_cent", per_cent(data, suspect->bytes));
@@ -125,6 +128,7 @@ static void write_suspect(struct data *data, const struct heap_suspect *suspect)
 	if (suspect->kind != HEAP_SUSPECT_ONE && suspect->place < session->snapshot->object_count)
 		report_details_refer(&data->details, session, "place", suspect->place);
 	output_close(output);
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -133,15 +137,13 @@ static struct heap_error *write_suspects(struct data *data)
 	struct session *session = data->session;
 	CLEANUP_FREE struct heap_suspect *suspects = NULL;
 	size_t count = 0;
-	struct heap_error *error =
-		heap_suspects_find(session->snapshot, &session->tree,
-				   data->total / 100 * SUSPECT_SHARE, &suspects, &count);
 
+	HEAP_TRY(suspects_find(session, data->total / 100 * SUSPECT_SHARE, &suspects, &count));
 	output_open_array(session->output, "suspects");
-	for (size_t i = 0; !error && i < count && i < MAX_SUSPECTS; i++)
-		write_suspect(data, &suspects[i]);
+	for (size_t i = 0; i < count && i < MAX_SUSPECTS; i++)
+		HEAP_TRY(write_suspect(data, &suspects[i]));
 	output_close(session->output);
-	return error;
+	return NULL;
 }
 
 static struct heap_amount amount_at(const struct data *data, heap_kind_id kind, size_t point)

@@ -67,6 +67,7 @@ function suspectCard(suspect, index) {
 			element('p', {}, `Allocated by ${suspect.site}. `, linked(suspect.advice)),
 			element('p', { class: 'ways' },
 				suspect.example === undefined ? null : objectLink(suspect.example,
+					suspect.kind === 'leaked' ? 'One of them' :
 					suspect.members > 1 ? 'The largest of them, and the way to it' : 'The object, and the way to it'),
 				suspect.place === undefined ? null : [' ', objectLink(suspect.place, 'What holds them')])));
 }

@@ -500,6 +500,12 @@ struct heap_error *operand_parse_object(struct session *session, const char *tex
 	return error ? error : operand_locate_object(session, text, result);
 }
 
+bool operand_is_root(const struct session *session, const struct operand *operand)
+{
+	return operand->object == HEAP_NO_OBJECT && operand->interior == 0 &&
+	       holds_object(session->snapshot, operand->root);
+}
+
 struct heap_error *operand_no_object(const char *text)
 {
 	if (text[0] == '&')

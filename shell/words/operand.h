@@ -58,6 +58,9 @@ HEAP_MUST_CHECK
 struct heap_error *operand_locate_object(struct session *session, const char *text,
 					 heap_object_id *result);
 
+/** True for a variable, and not a part of one, that points to objects. */
+bool operand_is_root(const struct session *session, const struct operand *operand);
+
 /** The error for a variable that no object can be meant by. @param text  as it was given */
 HEAP_MAKES_ERROR
 struct heap_error *operand_no_object(const char *text);

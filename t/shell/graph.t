@@ -138,6 +138,23 @@ END
 is_text $file, 'retained 5f01100', <<'END';
 struct node at 0x5f01100: own 16 B, retained 32 B, held by the local variable ring of serve (app.c:29), thread 4242
 END
+is_text $file, 'retained --conservative 5f01100', <<'END';
+struct node at 0x5f01100: own 16 B, retained 32 B, held by ring and the register rbx in serve, thread 4242, together
+END
+is_text $file, 'retained 5f01020', <<'END';
+struct node at 0x5f01020: own 16 B, retained 16 B, held by list, sample, vector and first, together
+END
+is_text $file, 'retained &popular', <<'END';
+the global variable popular (cache.c:50, libutility.so): retained 284 B in 4 objects, of 301 B in 5 that it leads to
+END
+# A struct, which is no pointer itself.
+is_text $file, 'retained first', <<'END';
+the global variable first (app.c:9, app): retained 0 B in 0 objects, of 32 B in 2 that it leads to
+END
+is_text $file, 'path first', <<'END';
+the global variable first (app.c:9, app)
+  .next → struct node at 0x5f01020
+END
 is_text $file, 'retained 5f00100', <<'END';
 struct date at 0x5f00100: own 12 B, retained 12 B, held by struct utility at 0x5f00200
 END
@@ -160,7 +177,75 @@ is_text $file, 'dominators --limit 3', <<'END';
      4.0 KiB   85.2  ├─the global variable vector (app.c:7, app)
        284 B    5.9  ├─the global variable popular (cache.c:50, libutility.so)
        152 B    3.2  ├─the global variable sample (app.c:6, app)
+       214 B    4.4  └─8 more
+END
+is_text $file, 'dominators --conservative --limit 3', <<'END';
+    retained      %  by
+     4.0 KiB   85.2  ├─the global variable vector (app.c:7, app)
+       284 B    5.9  ├─the global variable popular (cache.c:50, libutility.so)
+       152 B    3.2  ├─the global variable sample (app.c:6, app)
        214 B    4.4  └─9 more
+END
+is_text $file, 'dominators --depth 2', <<'END';
+    retained      %  by
+     4.0 KiB   85.2  ├─the global variable vector (app.c:7, app)
+     4.0 KiB   85.2  │ └─struct node *[512] at 0x5f03000
+       284 B    5.9  ├─the global variable popular (cache.c:50, libutility.so)
+       284 B    5.9  │ └─struct table at 0x5f00400
+       152 B    3.2  ├─the global variable sample (app.c:6, app)
+       152 B    3.2  │ └─struct all at 0x5f02000
+        72 B    1.5  ├─words of stacks and registers alone
+        48 B    1.0  │ ├─the register rbx in serve, thread 4242
+        24 B    0.5  │ └─the stack of main, thread 4242
+        32 B    0.7  ├─the local variable ring of serve (app.c:29), thread 4242
+        32 B    0.7  │ └─struct node at 0x5f01100
+        32 B    0.7  ├─unnamed data of app
+        32 B    0.7  │ └─struct message at 0x5f02200
+        17 B    0.4  ├─popular and sample, together
+        17 B    0.4  │ └─char[17] "hello, world" at 0x5f00500
+        16 B    0.3  ├─list, sample and vector, together
+        16 B    0.3  │ └─struct node at 0x5f01000
+        16 B    0.3  ├─list, sample, vector and first, together
+        16 B    0.3  │ └─struct node at 0x5f01020
+        16 B    0.3  ├─list, sample, vector, first and mine, together
+        16 B    0.3  │ └─struct node at 0x5f01040
+        13 B    0.3  └─1 more
+END
+is_text $file, 'suspects --min 1%', <<'END';
+1. 1.3 % of the heap, 64 B: leaked: 4 objects, struct node and what is lost with it
+   The first of them comes from node_new (app.c:12).
+   No root leads to them: `leaks` says where they were allocated.
+
+2. 85.2 % of the heap, 4.0 KiB: struct node *[512] at 0x5f03000, which is as large itself
+   It comes from node_new (app.c:12).
+   If it should be smaller, `dominators --depth 3 0x5f03000` says what is in it.
+   the global variable vector (app.c:7, app)
+     → struct node *[512] at 0x5f03000
+
+3. 5.4 % of the heap, 260 B: struct slot[14] at 0x5f00300, which is as large itself
+   It comes from grow+0x10 (libutility.so).
+   If it should be smaller, `dominators --depth 3 0x5f00300` says what is in it.
+   the global variable popular (cache.c:50, libutility.so)
+     → struct table at 0x5f00400
+     .slots → struct slot[14] at 0x5f00300
+
+4. 3.2 % of the heap, 152 B: struct all at 0x5f02000, which is as large itself
+   It comes from copy_text (text.c:7).
+   If it should be smaller, `dominators --depth 3 0x5f02000` says what is in it.
+   the global variable sample (app.c:6, app)
+     → struct all at 0x5f02000
+
+5. 1.0 % of the heap, 48 B: 3 × struct node, held by several roots
+   The largest of them comes from node_new (app.c:12).
+   No single object holds them all: `identify 0x5f01000` says who holds one of them.
+   the global variable list (app.c:5, app)
+     → struct node at 0x5f01000
+
+6. 1.0 % of the heap, 48 B: block(48) at 0x5f02300, which is as large itself
+   It comes from 0x12345678.
+   If it should be smaller, `dominators --depth 3 0x5f02300` says what is in it.
+   the register rbx in serve, thread 4242
+     → block(48) at 0x5f02300 (untyped)
 END
 is_text $file, 'dominators --depth 0 5f03000', <<'END';
     retained      %  by
@@ -169,7 +254,7 @@ END
 is_deeply [Sample::heapsh($file, 'dominators', '5f01240')],
     ["no root reaches struct node at 0x5f01240: leaked\n", '', 1], 'dominators of what is leaked';
 fails_with $file, 'dominators 5f00100 5f00200',
-    "heapsh: 5f00200 is one word too many; usage: dominators [--depth N] [--all | --limit N] [OBJ]", 2;
+    "heapsh: 5f00200 is one word too many; usage: dominators [--depth N] [--all | --limit N] [--conservative] [OBJ]", 2;
 
 # Sets: the two nodes that only the ring's two objects hold go with both of them.
 is_text $file, "retained type 'struct node'", <<'END';
@@ -197,7 +282,7 @@ is_text $file, 'retained --by site --limit 2', <<'END';
          3         60 B        284 B  cache_insert (cache.c:88)
 END
 fails_with $file, 'retained --by moon', 'heapsh: --by moon: not type or site', 2;
-fails_with $file, 'retained', 'usage: retained [--all | --limit N] OBJ|FILTER...|--by type|site', 2;
+fails_with $file, 'retained', 'usage: retained [--all | --limit N] [--conservative] OBJ|FILTER...|--by type|site', 2;
 fails_with $file, 'retained size many', "heapsh: size many: not a size such as 64, >4K or <=1M", 2;
 fails_with $file, 'retained nowhere', "heapsh: nowhere: neither an address nor a variable", 1;
 
@@ -218,7 +303,7 @@ is_text $file, 'suspects --min 5%', <<'END';
 END
 is_deeply [Sample::heapsh($file, 'suspects', '--min', '1M')],
     ["Nothing holds 1.0 MiB or more of one kind.\n", '', 1], 'no suspects';
-fails_with $file, 'suspects --min much', "usage: suspects [--min SIZE|PERCENT%]", 2;
+fails_with $file, 'suspects --min much', "usage: suspects [--conservative] [--min SIZE|PERCENT%]", 2;
 # Sizes of roots, one by one and together.
 is_text $file, 'roots', <<'END';
   retained  reachable     shared  exclusive      %  root

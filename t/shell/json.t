@@ -101,7 +101,7 @@ my $tree = Sample::json($file, qw(dominators --depth 2 popular));
 is_deeply [@$tree{qw(retained own)}], [284, 24], 'dominators';
 is_deeply [@{ $tree->{dominates}[0] }{qw(retained own)}], [260, 224], 'dominators: below';
 is_deeply $tree->{dominates}[0]{dominates}[0]{retained}, 36, 'dominators: further below';
-my ($root) = grep { $_->{root}{name} eq 'popular' } @{ Sample::json($file, 'roots') };
+my ($root) = grep { ($_->{root}{name} // '') eq 'popular' } @{ Sample::json($file, 'roots') };
 is sprintf('%.3f', delete $root->{per_cent}), '5.904', 'roots: per cent';
 is_deeply $root, { name => 'the global variable popular (cache.c:50, libutility.so)', retained => 284, retained_objects => 4, reachable => 301,
     reachable_objects => 5, shared => 17, exclusive => 24,
@@ -188,7 +188,7 @@ is Sample::json($hostile, qw(show 5f00100))->{object}{type}, "struct =date$end",
 is join(' ', sort keys %{ Sample::json($hostile, qw(show 5f00100))->{fields} }),
     join(' ', map { "=$_$end" } qw(day month year)), 'members';
 is Sample::json($hostile, qw(show 5f00100))->{site}, "=cache_insert$end (=cache.c$end:88)", 'a place';
-my ($known) = grep { $_->{root}{name} eq "=popular$end" } @{ Sample::json($hostile, 'roots') };
+my ($known) = grep { ($_->{root}{name} // '') eq "=popular$end" } @{ Sample::json($hostile, 'roots') };
 is $known->{root}{description},
     "the global variable =popular$end (=cache.c$end:50, " . ("=/opt/demo/libutility.so$end" =~ s{.*/}{}sr) . ')',
     'a description';

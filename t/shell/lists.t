@@ -230,7 +230,7 @@ Who holds an object
   dominators   what an object or a variable holds alone, as a tree
 What holds the heap
   roots        the roots by what they hold: retained, reachable, shared, exclusive
-  suspects     the few places where most of the heap gathers
+  suspects     what leaks or grew, and the few places where most of the heap gathers
   reachability how much is reached from which kind of roots, and how much from none
   retained     bytes that would be free without an object, or without all that match
   sizes        how large an object is: alone, with its parts, with all that it owns

@@ -18,6 +18,9 @@ struct shape {
 	struct heap_graph *graph;
 	struct heap_dominators dominators;
 	struct heap_dominator_tree tree;
+	struct heap_root_sizes *sizes;
+	struct heap_joint_sizes joint;
+	struct heap_suspect_holders holders;
 	struct heap_suspect *found;
 	size_t count;
 };
@@ -32,18 +35,35 @@ static void make(struct shape *shape, const struct model_edge *edges, const heap
 	model_set_types(model, types, TYPES, SIZE);
 }
 
+// Each root is a group.
+static void find_holders(struct shape *shape)
+{
+	uint32_t group[MAX_OBJECTS];
+	struct heap_root_size found[MAX_OBJECTS];
+
+	for (uint32_t i = 0; i < shape->model.root_count; i++)
+		group[i] = i;
+	assert_null(heap_root_sizes_create(shape->graph, &shape->dominators, &shape->sizes));
+	assert_null(heap_root_sizes_measure(shape->sizes, group, shape->model.root_count, found,
+					    &shape->joint));
+	shape->holders = (struct heap_suspect_holders){ shape->sizes, &shape->joint };
+}
+
 static void ask(struct shape *shape, uint64_t least)
 {
 	shape->graph = model_graph(&shape->model);
 	assert_null(heap_dominators_init(&shape->dominators, shape->graph));
 	assert_null(heap_dominator_tree_init(&shape->tree, &shape->dominators));
-	assert_null(heap_suspects_find(&shape->model, &shape->tree, least, &shape->found,
-				       &shape->count));
+	find_holders(shape);
+	assert_null(heap_suspects_find(&shape->model, &shape->tree, least, &shape->holders,
+				       &shape->found, &shape->count));
 }
 
 static void end(struct shape *shape)
 {
 	free(shape->found);
+	heap_joint_sizes_deinit(&shape->joint);
+	heap_root_sizes_destroy(shape->sizes);
 	heap_dominator_tree_deinit(&shape->tree);
 	heap_dominators_deinit(&shape->dominators);
 	heap_graph_destroy(shape->graph);
@@ -77,6 +97,55 @@ static void entries_of_a_table_are_a_group(void **state)
 	ask(&shape, 3 * SIZE);
 	assert_int_equal(shape.count, 1);
 	assert_suspect(&shape.found[0], HEAP_SUSPECT_GROUP, 0, 1, 6);
+	end(&shape);
+}
+
+// root → 0 table → 1, 2 entries → 3, 4 entries → 5: two chains of a hash table
+static void entries_below_entries_count(void **state)
+{
+	static const struct model_edge edges[] = {
+		{ 0, 1, 0, 0 }, { 0, 2, 0, 0 }, { 1, 3, 0, 0 }, { 2, 4, 0, 0 }, { 4, 5, 0, 0 },
+	};
+	static const heap_type_id types[] = { TABLE, ENTRY, ENTRY, ENTRY, ENTRY, ENTRY };
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, edges, types, 6, 5, 1);
+	ask(&shape, 3 * SIZE);
+	assert_int_equal(shape.count, 1);
+	assert_suspect(&shape.found[0], HEAP_SUSPECT_GROUP, 0, 2, 5);
+	end(&shape);
+}
+
+// Roots 0 and 1 hold entries 2 to 5 together, each by a table; 6 and 7 also root 2.
+static void what_the_same_roots_hold_is_a_group_of_its_own(void **state)
+{
+	static const struct model_edge edges[] = {
+		{ 0, 3, 0, 0 }, { 0, 4, 0, 0 }, { 0, 5, 0, 0 }, { 0, 6, 0, 0 },
+		{ 0, 7, 0, 0 }, { 1, 3, 0, 0 }, { 1, 4, 0, 0 }, { 1, 5, 0, 0 },
+		{ 1, 6, 0, 0 }, { 1, 7, 0, 0 }, { 2, 6, 0, 0 }, { 2, 7, 0, 0 },
+	};
+	static const heap_type_id types[] = {
+		TABLE, TABLE, TABLE, ENTRY, ENTRY, ENTRY, ENTRY, ENTRY
+	};
+	struct shape shape = { 0 };
+
+	(void)state;
+	make(&shape, edges, types, 8, 12, 3);
+	ask(&shape, 2 * SIZE);
+	assert_int_equal(shape.count, 2);
+	assert_suspect(&shape.found[0], HEAP_SUSPECT_GROUP, HEAP_NO_NODE, 3, 3);
+	assert_false(shape.found[0].is_mixed);
+	assert_suspect(&shape.found[1], HEAP_SUSPECT_GROUP, HEAP_NO_NODE, 6, 2);
+	end(&shape);
+
+	// None of the two is large enough alone.
+	memset(&shape, 0, sizeof(shape));
+	make(&shape, edges, types, 8, 12, 3);
+	ask(&shape, 4 * SIZE);
+	assert_int_equal(shape.count, 1);
+	assert_suspect(&shape.found[0], HEAP_SUSPECT_GROUP, HEAP_NO_NODE, 3, 5);
+	assert_true(shape.found[0].is_mixed);
 	end(&shape);
 }
 
@@ -171,6 +240,8 @@ static void any_graph_has_an_answer(void **state)
 }
 
 UNIT_TESTS("suspects", cmocka_unit_test(entries_of_a_table_are_a_group),
+	   cmocka_unit_test(entries_below_entries_count),
+	   cmocka_unit_test(what_the_same_roots_hold_is_a_group_of_its_own),
 	   cmocka_unit_test(a_list_is_a_chain),
 	   cmocka_unit_test(what_several_hold_is_a_group_without_a_place),
 	   cmocka_unit_test(a_large_object_is_one), cmocka_unit_test(what_is_small_is_no_suspect),

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/tables/suspects.h"
+
+#include "lib/base/array.h"
+#include "shell/print/describe.h"
+#include "shell/tables/leak_groups.h"
+#include "shell/tables/root_sizes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct suspects HEAP_ARRAY(struct heap_suspect);
+
+// --- what leaks ----------------------------------------------------------------------------
+
+static uint64_t leaked_bytes(const struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t bytes = 0;
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		bytes += session->dominators->retained[i] == 0 ? snapshot->size[i] : 0;
+	return bytes;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_leak_groups(const struct leak_groups *groups, uint64_t least,
+					  struct suspects *suspects)
+{
+	struct heap_suspect all = { .kind = HEAP_SUSPECT_LEAKED,
+				    .place = HEAP_NO_NODE,
+				    .is_mixed = true };
+
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct leak_group *group = &groups->all[i];
+		struct heap_suspect suspect = {
+			.kind = HEAP_SUSPECT_LEAKED,
+			.place = HEAP_NO_NODE,
+			.example = group->example,
+			.members = group->objects + group->indirect_objects,
+			.bytes = group->bytes + group->indirect_bytes,
+		};
+
+		if (suspect.bytes >= least)
+			HEAP_TRY(heap_array_append(suspects, suspect));
+		if (i == 0)
+			all.example = group->example;
+		all.members += suspect.members;
+		all.bytes += suspect.bytes;
+	}
+	// Many kinds, each of which is little.
+	if (suspects->count == 0 && all.bytes >= least)
+		HEAP_TRY(heap_array_append(suspects, all));
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_leaked(struct session *session, uint64_t least,
+				     struct suspects *suspects)
+{
+	struct leak_groups groups = { .session = session, .grouping = LEAKS_BY_KIND };
+	struct heap_error *error;
+
+	if (leaked_bytes(session) < least)
+		return NULL;
+	HEAP_TRY(session_edges(session));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_BACKTRACE));
+	error = heap_leaks_find(session->graph, NULL, NULL, &groups.leaks);
+	if (!error)
+		error = leak_groups_make(&groups);
+	if (!error)
+		error = add_leak_groups(&groups, least, suspects);
+	leak_groups_deinit(&groups);
+	return error;
+}
+
+// --- what grew -----------------------------------------------------------------------------
+
+static int compare_suspects(const void *left, const void *right)
+{
+	const struct heap_suspect *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->example < b->example ? -1 : a->example > b->example;
+}
+
+// Reachable objects that the snapshot which is compared with does not have, by type.
+HEAP_MUST_CHECK
+static struct heap_error *add_new(struct session *session, uint64_t least,
+				  struct suspects *suspects)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	size_t kinds = (size_t)snapshot->types.count + snapshot->site_count;
+	size_t first = suspects->count;
+	struct heap_suspect *sums;
+
+	if (!session->is_new)
+		return NULL;
+	sums = session_allocate(session, (kinds + 1) * sizeof(*sums));
+	if (!sums)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		heap_type_id type = snapshot->type[i];
+		struct heap_suspect *sum =
+			&sums[type != HEAP_NO_TYPE ? type
+						   : snapshot->types.count + snapshot->site[i]];
+
+		if (!session->is_new[i] || session->dominators->retained[i] == 0)
+			continue;
+		if (sum->members == 0 || snapshot->size[i] > snapshot->size[sum->example])
+			sum->example = i;
+		sum->members++;
+		sum->bytes += snapshot->size[i];
+	}
+	for (size_t i = 0; i < kinds; i++) {
+		sums[i].kind = HEAP_SUSPECT_NEW;
+		sums[i].place = HEAP_NO_NODE;
+		if (sums[i].members > 0 && sums[i].bytes >= least)
+			HEAP_TRY(heap_array_append(suspects, sums[i]));
+	}
+	if (suspects->count > first)
+		qsort(suspects->items + first, suspects->count - first, sizeof(*sums),
+		      compare_suspects);
+	return NULL;
+}
+
+// --- all -----------------------------------------------------------------------------------
+
+// True if so much is held by several roots that it matters who they are.
+static bool is_shared(const struct session *session, uint64_t least)
+{
+	const struct heap_dominator_tree *tree = &session->tree;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = tree->first[tree->nodes]; i < tree->first[tree->nodes + 1]; i++) {
+		if (tree->child[i] < session->snapshot->object_count)
+			bytes += session->dominators->retained[tree->child[i]];
+	}
+	return bytes >= least;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_places(struct session *session, uint64_t least,
+				     struct suspects *suspects)
+{
+	CLEANUP_FREE struct heap_suspect *found = NULL;
+	const struct session_holders *all = NULL;
+	struct heap_suspect_holders holders;
+	size_t count;
+
+	if (is_shared(session, least)) {
+		HEAP_TRY(session_holders(session, &all));
+		holders = (struct heap_suspect_holders){ all->all, &all->joint };
+	}
+	HEAP_TRY(heap_suspects_find(session->snapshot, &session->tree, least, all ? &holders : NULL,
+				    &found, &count));
+	for (size_t i = 0; i < count; i++)
+		HEAP_TRY(heap_array_append(suspects, found[i]));
+	return NULL;
+}
+
+struct heap_error *suspects_find(struct session *session, uint64_t least,
+				 struct heap_suspect **result, size_t *count)
+{
+	CLEANUP_ARRAY struct suspects suspects = { 0 };
+
+	least = least ? least : 1;
+	HEAP_TRY(heap_snapshot_load(session->snapshot,
+				    HEAP_COLUMN_SITE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SIZE));
+	HEAP_TRY(session_dominator_tree(session));
+	HEAP_TRY(add_leaked(session, least, &suspects));
+	HEAP_TRY(add_new(session, least, &suspects));
+	HEAP_TRY(add_places(session, least, &suspects));
+	*result = keep(suspects.items);
+	*count = suspects.count;
+	return NULL;
+}
+
+// --- in words ------------------------------------------------------------------------------
+
+const char *suspects_kind(enum heap_suspect_kind kind)
+{
+	static const char *const names[] = {
+		[HEAP_SUSPECT_ONE] = "one",     [HEAP_SUSPECT_GROUP] = "group",
+		[HEAP_SUSPECT_CHAIN] = "chain", [HEAP_SUSPECT_LEAKED] = "leaked",
+		[HEAP_SUSPECT_NEW] = "new",
+	};
+
+	return names[kind];
+}
+
+const char *suspects_type(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_type_id type = snapshot->type[object];
+
+	if (type != HEAP_NO_TYPE)
+		return describe_type(session, type);
+	return session_format(session, "untyped blocks of %s",
+			      describe_site(session, snapshot->site[object]));
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *describe_holder(struct session *session,
+					  const struct heap_suspect *suspect, const char **result)
+{
+	if (suspect->place != HEAP_NO_NODE)
+		*result = describe_node(session, suspect->place);
+	else if (suspect->is_mixed)
+		*result = "several roots";
+	else
+		return root_holders_of(session, suspect->example, result);
+	return NULL;
+}
+
+struct heap_error *suspects_describe(struct session *session, const struct heap_suspect *suspect,
+				     const char **result)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const char *kind = suspects_type(session, suspect->example), *place;
+
+	switch (suspect->kind) {
+	case HEAP_SUSPECT_LEAKED:
+		*result = suspect->is_mixed
+				  ? session_format(session,
+						   "leaked: %" PRIu64 " objects of many kinds",
+						   suspect->members)
+				  : session_format(session,
+						   "leaked: %" PRIu64 " objects, %s and what is "
+						   "lost with it",
+						   suspect->members, kind);
+		return NULL;
+	case HEAP_SUSPECT_NEW:
+		*result = session_format(session, "new: %" PRIu64 " × %s", suspect->members, kind);
+		return NULL;
+	case HEAP_SUSPECT_ONE:
+		*result =
+			session_format(session, "%s%s", describe_object(session, suspect->example),
+				       snapshot->size[suspect->example] >= suspect->bytes / 2
+					       ? ", which is as large itself"
+					       : ", which holds much of many kinds");
+		return NULL;
+	default:
+		HEAP_TRY(describe_holder(session, suspect, &place));
+		*result = session_format(session, "%s%" PRIu64 " × %s, held by %s",
+					 suspect->kind == HEAP_SUSPECT_CHAIN ? "a chain of " : "",
+					 suspect->members, kind, place);
+		return NULL;
+	}
+}
+
+const char *suspects_advice(struct session *session, const struct heap_suspect *suspect)
+{
+	uint64_t address = session->snapshot->address[suspect->example];
+
+	switch (suspect->kind) {
+	case HEAP_SUSPECT_LEAKED:
+		return "No root leads to them: `leaks` says where they were allocated.";
+	case HEAP_SUSPECT_NEW:
+		return session_format(session,
+				      "The snapshot that is compared with does not have them: "
+				      "`find new` lists them, `identify %#" PRIx64
+				      "` says who holds one.",
+				      address);
+	case HEAP_SUSPECT_CHAIN:
+		return "If the list should be short, look for who takes nodes off it, and when.";
+	case HEAP_SUSPECT_ONE:
+		return session_format(session,
+				      "If it should be smaller, `dominators --depth 3 %#" PRIx64
+				      "` says what is in it.",
+				      address);
+	default:
+		break;
+	}
+	if (suspect->place == HEAP_NO_NODE)
+		return session_format(session,
+				      "No single object holds them all: `identify %#" PRIx64
+				      "` says who holds one of them.",
+				      address);
+	return "If they should be fewer, look for who takes them out again, and when.";
+}
