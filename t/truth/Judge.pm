@@ -63,13 +63,17 @@ sub plain {
 
 sub path { return "$where/$_[0].$_[1].$_[2]" }
 
+# True: programs are not prepared, and heapsnap attaches to them.
+our $attached = $ENV{ATTACHED};
+
 # Runs a program, which captures itself. @return whether it succeeded
 sub capture {
     my ($name, $variant) = @_;
     my ($log, $snapshot) = map { path($name, $variant, $_) } qw(log snap);
     unlink $log, $snapshot;
     local %ENV = (%ENV, HEAPSH_TRUTH => $log, HEAPSNAP_FILE => $snapshot,
-        XDG_CACHE_HOME => "$where/cache", LD_PRELOAD => "$build/libheapsnap.so");
+        XDG_CACHE_HOME => "$where/cache",
+        $attached ? (HEAPSH_ATTACH => "$build/heapsnap") : (LD_PRELOAD => "$build/libheapsnap.so"));
     return system("'$where/$name.$variant' >'$where/$name.$variant.out'") == 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define HIDE UINT64_C(0xa5c3f00fda7a5eed) // Judge.pm knows it, too
@@ -135,10 +136,33 @@ static void write_log(const char *path)
 		fail("the log cannot be written");
 }
 
+// Has heapsnap attach to this process, which is not prepared then.
+static void attach(const char *heapsnap)
+{
+	char pid[24];
+	pid_t child;
+	int status;
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	child = fork();
+	if (child == 0) {
+		execl(heapsnap, "heapsnap", "attach", "--file", getenv("HEAPSNAP_FILE"), pid,
+		      (char *)NULL);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+		fail("heapsnap attach failed");
+}
+
 void truth_capture(void)
 {
 	const char *path = getenv("HEAPSH_TRUTH");
 
+	if (path && getenv("HEAPSH_ATTACH")) {
+		write_log(path);
+		attach(getenv("HEAPSH_ATTACH"));
+		return;
+	}
 	if (!path || !heapsnap_dump)
 		fail("neither HEAPSH_TRUTH nor libheapsnap.so is there");
 	write_log(path);

@@ -83,4 +83,10 @@ bool inference_type_has(const struct inference *inference, heap_type_id type, he
 bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,
 		   uint64_t interior);
 
+/** True if it is known where blocks were allocated, so that those of one site are alike. */
+static inline bool inference_has_sites(const struct inference *inference)
+{
+	return inference->capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;
+}
+
 #endif

@@ -329,11 +329,12 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 
 	if (type == HEAP_NO_TYPE || layouts_is_character(layouts, type))
 		return claim;
-	if (stride > 0 && size == stride)
+	if (stride > 0 && size >= stride && size - stride <= layouts_slack(layouts, size))
 		return (struct layout_claim){ LAYOUT_EXACT, type, 1 };
 	// What a vector has, it has of however many.
 	if (types->types[pointee].kind == HEAP_TYPE_ARRAY &&
-	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 && size % stride == 0)
+	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 &&
+	    size % stride <= layouts_slack(layouts, size))
 		return (struct layout_claim){ LAYOUT_EXACT, type, size / stride };
 	fit_flexible(layouts, type, size, &claim);
 	return claim;
@@ -349,24 +350,25 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 
 	if (type == HEAP_NO_TYPE || stride == 0)
 		return none;
+
+	bool is_whole = size % stride <= layouts_slack(layouts, size);
+
 	if (!layouts_is_start(interior)) {
 		// What is a part of structs elsewhere, a list's link, is one here too.
-		if (!is_compound(&types->types[type]) || interior % stride != 0 ||
-		    size % stride != 0 || layouts_is_part_inside(layouts, type) ||
-		    is_link(layouts, type))
+		if (!is_compound(&types->types[type]) || interior % stride != 0 || !is_whole ||
+		    layouts_is_part_inside(layouts, type) || is_link(layouts, type))
 			return none;
 		return (struct layout_claim){ LAYOUT_ELEMENT, type, size / stride };
 	}
 	if (layouts_is_character(layouts, type))
 		return (struct layout_claim){ LAYOUT_TEXT, type, size };
 	// A header alone does not make up a larger block, unless that is a whole number of them
-	// and nothing that has the header can be so large.
+	// and nothing that has the header can be so large. Usable sizes do not tell that.
 	if (size < stride || layouts->header[type] == LAYOUT_HEADER_OF_ANY_SIZE ||
 	    is_link(layouts, type) ||
-	    (layouts->header[type] == LAYOUT_HEADER && size % stride != 0))
+	    (layouts->header[type] == LAYOUT_HEADER && (!is_whole || layouts->has_usable_sizes)))
 		return none;
-	return (struct layout_claim){ size % stride == 0 ? LAYOUT_ARRAY : LAYOUT_SLACK, type,
-				      size / stride };
+	return (struct layout_claim){ is_whole ? LAYOUT_ARRAY : LAYOUT_SLACK, type, size / stride };
 }
 
 // A combination has no bit that no enumerator has; nor has an enumerator.

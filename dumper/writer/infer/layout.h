@@ -44,6 +44,7 @@ struct layouts {
 	struct layout_facts *facts;   /**< [types->count] */
 	uint8_t *bytes;  /**< [types->count] private: whether there are arrays of bytes in it */
 	uint8_t *header; /**< [types->count] private: whether structs begin with its members */
+	bool has_usable_sizes; /**< blocks may be larger than the program asked for */
 };
 
 /** Inheritance as C does it: what is known of a struct with whose members others begin. */
@@ -130,6 +131,19 @@ struct layout_wholes layouts_flexible_wholes(const struct layouts *layouts, heap
 static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id type)
 {
 	return layouts->facts[type].size;
+}
+
+/**
+ * How many bytes of a block of @p size the program may not have asked for: glibc rounds up to
+ * multiples of 16, less 8, and gives 24 at least. 0 where sizes are as they were asked for.
+ */
+static inline uint64_t layouts_slack(const struct layouts *layouts, uint64_t size)
+{
+	const uint64_t least = 24, most = 15;
+
+	if (!layouts->has_usable_sizes)
+		return 0;
+	return size <= least ? size : most;
 }
 
 /** A type without typedefs and qualifiers, as heap_types_strip() has it. */

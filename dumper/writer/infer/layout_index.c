@@ -291,7 +291,8 @@ static const struct layout_part *lower_bound(const struct layout_index *index,
 struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,
 					  uint64_t offset, uint64_t size)
 {
-	const struct layout_part first = { .part = part, .offset = offset, .size = size };
+	const uint64_t least = size - layouts_slack(layouts, size);
+	const struct layout_part first = { .part = part, .offset = offset, .size = least };
 	const struct layout_part last = { part, UINT32_MAX, offset, size };
 
 	return (struct layout_wholes){ lower_bound(&layouts->index, &first),

@@ -188,7 +188,9 @@ static bool fits_all(const struct inference *inference, const struct site_summar
 	progress_step();
 	if (larger < site->sizes)
 		fitting = kinds[0].first + site->objects - kinds[larger].first;
-	if (own < larger && kinds[own].size == facts->size)
+	for (; own < larger &&
+	       kinds[own].size - facts->size <= layouts_slack(&inference->layouts, kinds[own].size);
+	     own++)
 		fitting += kinds[own].count;
 	return fitting * 1000 >= site->objects * (uint64_t)NAMING_PER_MILLE;
 }
@@ -333,7 +335,10 @@ struct heap_error *name_kind(struct inference *inference, struct kind *kind,
 	enum rank rank;
 
 	candidates_init(&candidates);
-	kind->is_mixed[evidence] = false;
+	// Blocks of one size alone have nothing in common.
+	kind->is_mixed[evidence] = !inference_has_sites(inference);
+	if (kind->is_mixed[evidence])
+		return name_singly(inference, kind, site, evidence, words, claimed);
 	if (!gather(inference, kind, site, evidence, words, &candidates))
 		return NULL;
 	found = evidence == NAMING_SURE ? find_surely(inference, &candidates, &rank)

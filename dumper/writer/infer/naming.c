@@ -73,7 +73,8 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 		error = singly ? name_singly(inference, &kinds[i], site, evidence, words, claimed)
 			       : name_kind(inference, &kinds[i], site, evidence, words, claimed);
 	}
-	if (!error && evidence == NAMING_LIKELY && is_much(all_news, site->objects, site->pass))
+	if (!error && evidence == NAMING_LIKELY && inference_has_sites(inference) &&
+	    is_much(all_news, site->objects, site->pass))
 		error = name_site(inference, site, words, claimed);
 	return error;
 }

@@ -26,8 +26,9 @@ struct capture {
 	struct heapsnap_thread *threads; /**< [process.thread_count] */
 	struct heapsnap_shared shared;   /**< as far as it was known when the writer began */
 	struct image image;
-	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
-	char doubts[256];    /**< what of these does not add up; "": all does */
+	char allocators[64];  /**< whose structures blocks were found by; "": by headers */
+	bool has_exact_sizes; /**< they are as the program asked for, not what is usable */
+	char doubts[256];     /**< what of these does not add up; "": all does */
 	struct strings strings;
 	struct heap_types types;
 	struct modules modules;
