@@ -16,11 +16,11 @@
  * Zeros are an empty array. An array that is declared with CLEANUP_ARRAY frees itself. Elements
  * move when the array grows, so refer to them by index.
  *
- * Where the pointer, the count and the capacity are fields of their own, perhaps of 32 bits,
- * heap_reserve() does the growing.
+ * heap_reserve() grows an array whose pointer, count and capacity are separate fields, which may
+ * have 32 bits.
  *
  * On failure an array stays as it
- * was. Memory comes from malloc(), and so may be handed to who calls free().
+ * was. Memory comes from malloc(), so free() releases the items, too.
  */
 
 #include "lib/base/cleanup.h"

@@ -2,7 +2,7 @@
 #ifndef HEAP_BITS_H
 #define HEAP_BITS_H
 
-/** A bit per object, [objects / 8 + 1] bytes. */
+/** Bit sets: a bit per object, in [objects / 8 + 1] bytes. */
 
 #include <stdbool.h>
 #include <stdint.h>

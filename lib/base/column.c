@@ -13,21 +13,21 @@
 #include <sys/mman.h>
 
 enum {
-	SMALL = 1 << 20,  // bytes up to which a column is malloc's, whatever the budget
+	SMALL = 1 << 20,  // columns up to that size are memory of malloc(), outside the budget
 	PIECE = 16 << 20, // bytes that are written to a file at a time
-	SPARSE = 16,      // a sparse column counts as one of so many of its bytes
+	SPARSE = 16,      // of a sparse column, one byte in so many counts for the budget
 };
 
-// Columns that are mappings of their own.
+// A column that is a mapping of its own.
 struct mapping {
 	struct mapping *next;
 	void *start;
 	size_t size;
-	size_t charged; // of the budget; 0: it is a file's
+	size_t charged; // bytes of the budget; 0: it is a file
 	bool rests;
 };
 
-// Columns may be made by several threads.
+// Several threads may create columns.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct mapping *mappings;
 static uint64_t budget;
@@ -35,7 +35,7 @@ static bool budget_known;
 
 // --- files -------------------------------------------------------------------
 
-// A file without a name, with so much room.
+// Makes a file of that size without a name.
 HEAP_MUST_CHECK
 static struct heap_error *make_file(size_t size, int *result)
 {
@@ -47,7 +47,7 @@ static struct heap_error *make_file(size_t size, int *result)
 	CLEANUP_CLOSE int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
 	if (descriptor < 0) {
-		// Not all file systems can make files without a name.
+		// Some file systems do not support O_TMPFILE.
 		CLEANUP_FREE char *path = NULL;
 
 		if (asprintf(&path, "%s/heapsh-XXXXXX", directory) < 0) {
@@ -108,14 +108,14 @@ static struct heap_error *map_memory(size_t size, void **start)
 	return *start == MAP_FAILED ? heap_error_out_of_memory() : NULL;
 }
 
-// Columns are gone through at random: with huge pages that costs half.
+// Random access to columns takes half the time with huge pages.
 static void ask_for_huge_pages(void *start, size_t size)
 {
 	madvise(start, size, MADV_HUGEPAGE);
 }
 
-// Puts a file with the same bytes in the place of a column's memory, a piece after the other. Where
-// that fails, what has been done until then stays.
+// Replaces a column's memory by a file with the same bytes, piece by piece. On failure, the pieces that
+// have been replaced stay.
 static bool move_to_file(struct mapping *mapping)
 {
 	CLEANUP_CLOSE int descriptor = -1;
@@ -133,7 +133,7 @@ static bool move_to_file(struct mapping *mapping)
 		    mmap(piece, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor,
 			 (off_t)done) == MAP_FAILED)
 			return false;
-		// On its way at once, its pages can be taken away soon.
+		// Starts writing at once, so that the pages can be reclaimed soon.
 		sync_file_range(descriptor, (off_t)done, (off_t)size, SYNC_FILE_RANGE_WRITE);
 	}
 	madvise(mapping->start, mapping->size, MADV_SEQUENTIAL);
@@ -175,8 +175,8 @@ void heap_column_limit(uint64_t bytes)
 	pthread_mutex_unlock(&mutex);
 }
 
-// What is to make way for so many bytes: the smallest column at rest that is enough, or else the
-// largest. @return NULL if all of them are not enough
+// Selects a resting column to move to a file: the smallest one that is large enough, or else the
+// largest. @return NULL if all of them together are too small
 static struct mapping *find_resting(uint64_t bytes)
 {
 	struct mapping *best = NULL;
@@ -193,8 +193,7 @@ static struct mapping *find_resting(uint64_t bytes)
 	return all < bytes ? NULL : best;
 }
 
-// Takes bytes off the budget, if there are as many or columns at rest that can make way. With the
-// mutex.
+// Takes bytes off the budget, moving resting columns to files if necessary. Needs the mutex.
 static bool charge(size_t bytes)
 {
 	if (!budget_known)
@@ -218,7 +217,7 @@ static bool charge(size_t bytes)
 
 // --- columns -----------------------------------------------------------------
 
-// Memory within the budget, or a file. With the mutex. @param charged  bytes that it counts as
+// Maps memory within the budget, or else a file. Needs the mutex. @param charged  bytes of the budget
 HEAP_MUST_CHECK
 static struct heap_error *map(struct mapping *mapping, size_t charged)
 {
@@ -238,7 +237,7 @@ static struct heap_error *map(struct mapping *mapping, size_t charged)
 	return NULL;
 }
 
-// @param share  one of so many of its bytes counts
+// @param share  one byte in so many counts for the budget
 HEAP_MUST_CHECK
 static struct heap_error *create(size_t count, size_t width, size_t share, void *column)
 {
@@ -282,7 +281,7 @@ struct heap_error *heap_column_create_sparse(size_t count, size_t width, void *c
 	return create(count, width, SPARSE, column);
 }
 
-// Where a column's mapping is in the list: at NULL if it is malloc's. With the mutex.
+// Finds a column's link in the list of mappings: NULL for memory of malloc(). Needs the mutex.
 static struct mapping **find(const void *column)
 {
 	struct mapping **place = &mappings;
@@ -292,7 +291,7 @@ static struct mapping **find(const void *column)
 	return place;
 }
 
-// Ordinary memory can grow where it is, without a copy. With the mutex.
+// Grows ordinary memory without a copy. Needs the mutex.
 static bool grow_memory(struct mapping *mapping, size_t size)
 {
 	if (mapping->charged < mapping->size || size < mapping->size ||
@@ -311,7 +310,7 @@ static bool grow_memory(struct mapping *mapping, size_t size)
 	return true;
 }
 
-// @param kept  is given the size of what there is
+// @param kept  gets the present size
 static bool grow(size_t bytes, void **place, size_t *kept)
 {
 	struct mapping *mapping;
@@ -330,14 +329,11 @@ static bool grow(size_t bytes, void **place, size_t *kept)
 struct heap_error *heap_column_resize(size_t bytes, void *column)
 {
 	void **place = column, *larger;
-	struct heap_error *error;
 	size_t kept = 0;
 
 	if (*place && grow(bytes, place, &kept))
 		return NULL;
-	error = heap_column_create(bytes, 1, &larger);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create(bytes, 1, &larger));
 	if (kept > 0)
 		memcpy(larger, *place, kept < bytes ? kept : bytes);
 	heap_column_destroy(*place);

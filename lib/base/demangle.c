@@ -9,8 +9,8 @@ char *heap_demangle(const char *symbol)
 {
 	char *name = NULL;
 
-	// Demanglers recurse over what may be a hostile file's text; libiberty bounds its
-	// depth, the length bounds the rest.
+	// The name may come from a hostile file. libiberty bounds the depth of its recursion; this
+	// bounds the rest.
 	if (strncmp(symbol, "_Z", 2) == 0 || strncmp(symbol, "_R", 2) == 0)
 		name = strlen(symbol) < 4096 ? cplus_demangle(symbol, DMGL_AUTO) : NULL;
 	return name ? name : strdup(symbol);

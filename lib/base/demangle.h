@@ -2,7 +2,7 @@
 #ifndef HEAP_DEMANGLE_H
 #define HEAP_DEMANGLE_H
 
-/** C++ and Rust names as people write them; libiberty's demangler does it. */
+/** Demangles C++ and Rust names with libiberty. */
 
 /**
  * The readable form of a linker symbol ("_ZN5cache6insertEi" → "cache::insert"), without

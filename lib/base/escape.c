@@ -41,8 +41,8 @@ static size_t decode(const uint8_t *at, size_t size, uint32_t *character)
 	return length;
 }
 
-// Characters that control, or that cannot be seen: Unicode's categories Cc, Cf, Zl and Zp as
-// far as they harm, variation selectors of plane 14, and noncharacters, which XML forbids.
+// True for control and invisible characters: the harmful ones of Unicode's categories Cc, Cf, Zl and
+// Zp, variation selectors of plane 14, and noncharacters, which XML forbids.
 static bool is_harmful(uint32_t character)
 {
 	static const struct {
@@ -83,7 +83,7 @@ static const char *entity(char character)
 	}
 }
 
-// How a style writes a visible character of ASCII; NULL if as it is.
+// The escape of a visible ASCII character; NULL if it needs none.
 static const char *replacement(enum heap_escape style, char character)
 {
 	switch (style) {
@@ -104,7 +104,7 @@ static const char *replacement(enum heap_escape style, char character)
 	}
 }
 
-// An escape is written with one backslash, or two where a reader takes the first away.
+// Writes an escape with one backslash, or with two if the reader removes one.
 static const char *backslash(enum heap_escape style)
 {
 	return style == HEAP_ESCAPE_DOT || style == HEAP_ESCAPE_TSV ? "\\\\" : "\\";
@@ -132,7 +132,7 @@ static int escape_harmful(char out[ESCAPED_MAX], enum heap_escape style, uint32_
 		       backslash(style), character);
 }
 
-// Writes the character at `at`. @return how many bytes of the text it was
+// Writes the character at `at`. @return its bytes in the text
 static size_t escape_one(char out[ESCAPED_MAX], size_t *length, enum heap_escape style,
 			 const char *at, size_t size)
 {
@@ -210,7 +210,7 @@ static void make_locale(void)
 	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-// wcwidth() knows the locale's characters alone, and ours are always UTF-8. @return the locale
+// Switches to a locale with UTF-8: wcwidth() knows only the locale's characters. @return the locale
 // that was in use
 static locale_t begin_widths(void)
 {
@@ -235,7 +235,7 @@ static size_t measure(const char *at, size_t size, size_t *bytes)
 	return width < 0 ? 1 : (size_t)width;
 }
 
-// @return bytes that fit into `columns`, which becomes how many they take
+// @return the bytes that fit into `columns`, which gets the columns that they take
 static size_t fit(const char *text, size_t *columns)
 {
 	size_t size = strlen(text), most = *columns, at = 0, bytes;
@@ -370,7 +370,7 @@ static void print_number(FILE *stream, const struct conversion *conversion, va_l
 	}
 }
 
-// The sequence of `verbatim` that stands at `at`; NULL if none does.
+// The sequence of `verbatim` at `at`, or NULL.
 static const char *find_verbatim(const char *const *verbatim, const char *at, size_t size)
 {
 	for (; verbatim && *verbatim; verbatim++) {
@@ -398,7 +398,7 @@ static size_t print_name(FILE *stream, const char *const *verbatim, const char *
 			used = strlen(sequence);
 		} else {
 			used = escape_one(out, &length, HEAP_ESCAPE_NAME, text + i, size - i);
-			// An escape is ASCII, and longer than what it stands for.
+			// An escape is ASCII, and longer than its character.
 			columns += length == used ? measure(out, length, &bytes) : length;
 		}
 		if (stream)
@@ -463,7 +463,7 @@ static void print_conversion(FILE *stream, const char *const *verbatim,
 		print_number(stream, conversion, arguments);
 		break;
 	default:
-		abort(); // a mistake in the format, which is ours
+		abort(); // a bug in the caller's format
 	}
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-// The first number behind @p key in a file of /proc or /sys. @return UINT64_MAX if there is none
+// The first number after @p key in a file of /proc or /sys. @return UINT64_MAX if there is none
 static uint64_t read_number(const char *path, const char *key)
 {
 	FILE *file = fopen(path, "re");
@@ -33,7 +33,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 // The files of a control group, by version.
 struct controller {
 	const char *root, *limit, *usage;
-	const char *cache; // in memory.stat: pages that the kernel takes away when memory is short
+	const char *cache; // in memory.stat: pages that the kernel reclaims when memory is short
 };
 
 static const struct controller version_1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
@@ -49,7 +49,7 @@ static uint64_t read_controller(const char *directory, const char *name, const c
 	return read_number(path, key);
 }
 
-// What is left of one group's limit; UINT64_MAX: it has none.
+// The memory left to a group; UINT64_MAX: it has no limit.
 static uint64_t left_in(const struct controller *controller, const char *directory)
 {
 	uint64_t limit = read_controller(directory, controller->limit, "");
@@ -62,7 +62,7 @@ static uint64_t left_in(const struct controller *controller, const char *directo
 	return limit > usage ? limit - usage : 0;
 }
 
-// The least that is left of a group and of those above it. @param path  of it, from /
+// The least memory left to a group and its ancestors. @param path  of the group, from /
 static uint64_t left_above(const struct controller *controller, const char *path)
 {
 	uint64_t left = UINT64_MAX;
@@ -78,9 +78,8 @@ static uint64_t left_above(const struct controller *controller, const char *path
 	return left;
 }
 
-// What is left of this process's control group. Lines of /proc/self/cgroup: "0::/path",
-// "4:memory:/path" (cgroups(7)). In containers the group itself may be mounted as the root,
-// whatever its path.
+// The memory left to this process's control group. Lines of /proc/self/cgroup are "0::/path" or
+// "4:memory:/path" (cgroups(7)). In containers, the group may be mounted as the root, whatever its path.
 static uint64_t left_in_groups(void)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
@@ -115,12 +114,12 @@ uint64_t heap_memory_left(void)
 
 uint64_t heap_memory_budget(void)
 {
-	// A group counts pages of files as well: some of them must stay, or each look at a column
-	// that is in a file takes another one's pages away.
+	// A group's limit includes pages of files. Some must stay, or each access to a column in a
+	// file would evict the pages of another one.
 	uint64_t available = heap_memory_left() / 4 * 3;
 	struct rlimit limit;
 
-	// Of these there are others who take their part: whoever calls malloc().
+	// These limits include memory of malloc(), which columns must leave room for.
 	if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		available = least(available, limit.rlim_cur / 2);
 	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)

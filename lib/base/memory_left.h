@@ -3,21 +3,21 @@
 #define HEAP_MEMORY_LEFT_H
 
 /**
- * How much memory there is for what may be large.
+ * The memory that is available for large columns.
  */
 
 #include <stdint.h>
 
 /**
- * What the machine has left, or a control group's limit leaves (version 1 or 2, those above it
- * included), whichever is less.
+ * The free memory of the machine, or of the control group and its ancestors (version 1 or 2),
+ * whichever is less.
  *
- * @return bytes; 1 GiB if nobody says
+ * @return bytes; 1 GiB if it is unknown
  */
 uint64_t heap_memory_left(void);
 
 /**
- * Three quarters of that, or half of setrlimit()'s limit, whichever is less.
+ * Three quarters of the memory left, or half of the limit of setrlimit(), whichever is less.
  *
  * @return bytes
  */

@@ -8,15 +8,16 @@
 
 #include <stddef.h>
 
-/** How many threads work: as set, or the processors this process may use, 4 at most. */
+/** The number of threads: as set, or the processors that this process may use, 4 at most. */
 unsigned heap_parallel_threads(void);
 
-/** @param count  64 at most; 0: as many as without this */
+/** Sets the number of threads. @param count  64 at most; 0 for the default */
 void heap_parallel_set_threads(unsigned count);
 
 /**
- * Calls @p work for 0 to @p count - 1, in no order, from several threads if there is more
- * than a little to do. @return the first error of any of them; the rest may not be called then
+ * Calls @p work for 0 to @p count - 1, in no order, from several threads if it is worth it.
+ *
+ * @return NULL, or the first error; the remaining calls may not be made then
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_parallel_run(size_t count,
@@ -24,8 +25,9 @@ struct heap_error *heap_parallel_run(size_t count,
 				     void *context);
 
 /**
- * The same with a thread for each number, @p count being heap_parallel_threads() at most: for
- * work that the threads themselves divide, each with memory of its own.
+ * The same with a thread for each number, for work that the threads divide among themselves.
+ *
+ * @param count  heap_parallel_threads() at most
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_parallel_share(unsigned count,

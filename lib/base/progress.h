@@ -3,10 +3,10 @@
 #define HEAP_PROGRESS_H
 
 /**
- * How far long work has come, told to whoever waits for it, who may say stop.
+ * Progress of long work, which can be interrupted.
  *
- * Functions that may take more than a second are given a struct heap_progress, or find it in
- * the graph. They ask now and then, and end with HEAP_ERROR_INTERRUPTED if told to.
+ * Functions that may take more than a second get a struct heap_progress, or find it in the graph. They
+ * call it now and then, and return HEAP_ERROR_INTERRUPTED if it returns false.
  */
 
 #include "lib/base/error.h"
@@ -18,8 +18,8 @@
 struct heap_progress {
 	/**
 	 * @param what   the work, for people: "dominators"
-	 * @param share  of that work that is done, 0 to 1
-	 * @return whether to go on
+	 * @param share  the share of the work that is done, 0 to 1
+	 * @return false to stop
 	 */
 	bool (*report)(void *context, const char *what, double share);
 	void *context;
@@ -37,7 +37,7 @@ static inline struct heap_error *heap_progress_report(const struct heap_progress
 }
 
 enum {
-	HEAP_PROGRESS_STEP = 1 << 20, /**< things to be done between two reports */
+	HEAP_PROGRESS_STEP = 1 << 20, /**< steps of the work between two reports */
 };
 
 /** The same in a loop: reports where @p done is a multiple of HEAP_PROGRESS_STEP. */

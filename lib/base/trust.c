@@ -20,7 +20,7 @@ static bool is_users_or_roots(const struct stat *status)
 	return status->st_uid == geteuid() || status->st_uid == 0;
 }
 
-// A directory in which nobody else can exchange what is ours.
+// Checks that nobody else can replace files of the user in a directory.
 HEAP_MUST_CHECK
 static struct heap_error *check_above(const char *path)
 {
@@ -35,9 +35,9 @@ static struct heap_error *check_above(const char *path)
 	return NULL;
 }
 
-// All directories on the way to a path that has no links. @param path  changed, and restored
+// Checks all parent directories of a path without links. @param path  changed, and restored
 HEAP_MUST_CHECK
-static struct heap_error *check_way(char *path)
+static struct heap_error *check_parents(char *path)
 {
 	struct heap_error *error = check_above("/");
 
@@ -57,7 +57,7 @@ static struct heap_error *check(const char *path, mode_t kind)
 
 	if (!real)
 		return heap_error_create_system("%s", path);
-	HEAP_TRY(check_way(real));
+	HEAP_TRY(check_parents(real));
 	if (lstat(real, &status) != 0)
 		return heap_error_create_system("%s", path);
 	if ((status.st_mode & S_IFMT) != kind || !is_users_or_roots(&status) ||
@@ -67,7 +67,7 @@ static struct heap_error *check(const char *path, mode_t kind)
 	return NULL;
 }
 
-// A link that others could have made may lead to any file of the user's.
+// Checks a link: one that others could have made may lead to any file of the user.
 HEAP_MUST_CHECK
 static struct heap_error *check_link(const char *path)
 {
@@ -92,7 +92,7 @@ static struct heap_error *check_link(const char *path)
 		inside = NULL;
 		return heap_error_out_of_memory();
 	}
-	return check_way(inside);
+	return check_parents(inside);
 }
 
 struct heap_error *heap_trust_directory(const char *path)
@@ -106,7 +106,7 @@ struct heap_error *heap_trust_file(const char *path)
 	return check(path, S_IFREG);
 }
 
-// The directory in which the first one that is missing will be made has to be trusted.
+// Checks the directory in which the first missing one will be made.
 HEAP_MUST_CHECK
 static struct heap_error *check_existing(const char *path)
 {
@@ -126,7 +126,7 @@ static struct heap_error *check_existing(const char *path)
 		inside = NULL;
 		return heap_error_out_of_memory();
 	}
-	return check_way(inside);
+	return check_parents(inside);
 }
 
 struct heap_error *heap_trust_make_directory(const char *path)

@@ -3,30 +3,29 @@
 #define HEAP_TRUST_H
 
 /**
- * Files and directories that nobody but the user can have changed.
+ * Tests that nobody but the user can have changed a file or directory.
  *
- * The contents of a cache, a history or a start-up file are believed, or run. So it has to belong to the
- * effective user or root, nobody else may write it, and each directory above it has to be the user's or
- * root's, and not writable by others unless it is sticky, as /tmp. Then nobody else can exchange
- * what was checked, either, and a path may be used after the check.
+ * Caches, histories and start-up files are trusted, or run. So such a file must belong to the effective
+ * user or root, and nobody else may write it. Each directory above it must belong to one of these, too,
+ * and not be writable by others unless it is sticky, as /tmp is. Then nobody else can replace the file
+ * after the check, either.
  *
- * Root under sudo with the home directory of a user trusts nothing there, and leaves nothing.
+ * Root under sudo with the home directory of a user trusts nothing there, and stores nothing there.
  */
 
 #include "lib/base/error.h"
 
-/** Succeeds if a directory is the user's alone, symbolic links followed. @return HEAP_ERROR_ABSENT */
+/** Checks a directory; follows symbolic links. @return NULL if it is trusted, HEAP_ERROR_ABSENT */
 HEAP_MUST_CHECK
 struct heap_error *heap_trust_directory(const char *path);
 
 /**
- * The same for a regular file. A symbolic link is followed: it and what it leads to have to be
- * the user's or in directories as above.
+ * The same for a regular file. A symbolic link is followed; both it and its target are checked.
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_trust_file(const char *path);
 
-/** Makes a directory, and those above it, for the user alone, below a directory that is trusted. */
+/** Makes a directory and its parents, for the user alone, below a trusted directory. */
 HEAP_MUST_CHECK
 struct heap_error *heap_trust_make_directory(const char *path);
 

@@ -23,7 +23,7 @@ static inline int64_t heap_unzigzag(uint64_t value)
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/** The same for differences of 32-bit numbers, which wrap: no more than 32 bits either. */
+/** The same for differences of 32-bit numbers, which wrap and have 32 bits, too. */
 static inline uint32_t heap_zigzag_u32(uint32_t value)
 {
 	return value << 1 ^ -(value >> 31);
@@ -47,7 +47,7 @@ static inline size_t heap_varint_put(uint8_t *at, uint64_t value)
 	return size;
 }
 
-/** @return where to go on, or NULL if [at, end) does not hold a whole one of 64 bits */
+/** @return the end of the number, or NULL if [at, end) has no complete one of 64 bits */
 static inline const uint8_t *heap_varint_get(const uint8_t *at, const uint8_t *end,
 					     uint64_t *result)
 {
@@ -67,7 +67,7 @@ static inline const uint8_t *heap_varint_get(const uint8_t *at, const uint8_t *e
 	return NULL;
 }
 
-#define HEAP_VARINT_MORE UINT64_C(0x8080808080808080) /**< the bits that say: and more bytes */
+#define HEAP_VARINT_MORE UINT64_C(0x8080808080808080) /**< the continuation bits */
 
 /** Eight bytes, the first one lowest. */
 static inline uint64_t heap_varint_word(const uint8_t *at)
@@ -79,9 +79,9 @@ static inline uint64_t heap_varint_word(const uint8_t *at)
 }
 
 /**
- * The value at the beginning of eight bytes, without a branch: it must end among them.
+ * Decodes the value at the start of eight bytes, in which it must end, without a branch.
  *
- * @return its bytes
+ * @return its length in bytes
  */
 static inline size_t heap_varint_of_word(uint64_t word, uint64_t *result)
 {

@@ -165,7 +165,7 @@ static struct heap_error *follow_from(struct applying *applying, size_t first)
 	return NULL;
 }
 
-// What pointers say goes before what is merely alike.
+// Pointers are stronger evidence than likeness: all declared objects are followed first.
 HEAP_MUST_CHECK
 static struct heap_error *apply(struct applying *applying)
 {

@@ -8,18 +8,12 @@
 
 enum {
 	MAX_DEPTH = 24,   // classes and unnamed members inside each other
-	MAX_VISITS = 512, // classes looked at for one name
+	MAX_VISITS = 512, // classes visited for one name
 };
 
 static const struct heap_type *stripped(const struct heap_types *types, heap_type_id type)
 {
 	return &types->types[heap_types_strip(types, type)];
-}
-
-static bool has_members(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
 }
 
 // --- names -------------------------------------------------------------------
@@ -28,7 +22,7 @@ struct search {
 	const struct heap_types *types;
 	const char *name;
 	size_t length;
-	bool through_virtual; // bases whose offset is not known, too
+	bool through_virtual; // also search virtual bases, whose offset is unknown
 	unsigned visits;
 };
 
@@ -52,7 +46,7 @@ static bool find_member(struct search *search, int depth, struct heap_member_pla
 	const struct heap_type *type = stripped(search->types, place->type);
 	const struct heap_member *members = search->types->members + type->first_member;
 
-	if (!has_members(type) || depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
+	if (!heap_types_has_members(type) || depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
 		return false;
 	for (uint32_t i = 0; i < type->members; i++) {
 		if (!is_named(search, &members[i]))
@@ -81,7 +75,7 @@ static bool find_member(struct search *search, int depth, struct heap_member_pla
 
 // --- indices -----------------------------------------------------------------
 
-// Reads "[12]". @return what follows it, or NULL
+// Parses "[12]". @return the rest of the text, or NULL
 static const char *parse_index(const char *text, uint64_t *result)
 {
 	char *end;
@@ -93,7 +87,8 @@ static const char *parse_index(const char *text, uint64_t *result)
 	return errno == 0 && *end == ']' ? end + 1 : NULL;
 }
 
-// Moves @p place to an element of the array that it is, or of those that stand in a row there.
+// Moves @p place to an element of an array. @param in_a_row  without an array type, values follow each
+// other there, too
 static bool find_element(const struct heap_types *types, uint64_t index, bool in_a_row,
 			 struct heap_member_place *place)
 {
@@ -114,8 +109,8 @@ static bool find_element(const struct heap_types *types, uint64_t index, bool in
 	return true;
 }
 
-// Moves @p place to the member that `at` begins with: the shortest name of one, since that of a
-// pointer to a vtable has a dot in it. @return what follows the name, or NULL
+// Moves @p place to the member that `at` begins with. The name may contain dots, as that of a pointer
+// to a vtable does; the shortest one counts. @return the rest of the path, or NULL
 static const char *follow_name(struct search *search, const char *at,
 			       struct heap_member_place *place)
 {

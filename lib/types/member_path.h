@@ -3,14 +3,14 @@
 #define HEAP_MEMBER_PATH_H
 
 /**
- * Fields by their names, as C would write them, and the values that they have.
+ * Member paths, as in C, and the values of fields.
  *
  *	struct table *table;                table->slots
  *	struct session *session;            session->peer.name[3]
  *	struct slot *slots;                 slots[7].value        path "[7].value"
  *
- * Base classes and members without a name are looked through. An index has to be inside an
- * array whose length is known; before the first name it chooses one of several values.
+ * The search includes base classes and members without a name. An index must be inside an array whose
+ * length is known; in front of the first name, it selects one of several values.
  */
 
 #include "lib/types/types.h"
@@ -26,7 +26,7 @@ struct heap_member_place {
  * Finds a field in a value of @p type.
  *
  * @param path  "next", "list.next", ".slots[3].value"; "" is the whole
- * @return whether there is such a field
+ * @return false if there is no such field
  */
 bool heap_member_find(const struct heap_types *types, heap_type_id type, const char *path,
 		      struct heap_member_place *result);
@@ -47,14 +47,14 @@ struct heap_scalar {
 	double real;     /**< the same as a real number; of pointers 0 */
 };
 
-/** Whether a field is one number or pointer, and so something for heap_scalar_load(). */
+/** True if a field is a number or a pointer, which heap_scalar_load() can read. */
 bool heap_scalar_is(const struct heap_types *types, heap_type_id type);
 
 /**
  * Reads the value of a field.
  *
  * @param bytes  [kept] of the whole
- * @return false if it is no scalar, or lies in bytes that are not there
+ * @return false if it is no scalar, or its bytes are not there
  */
 bool heap_scalar_load(const struct heap_types *types, const struct heap_member_place *place,
 		      const uint8_t *bytes, uint64_t kept, struct heap_scalar *result);

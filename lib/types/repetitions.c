@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/types/repetitions.h"
 
+#include "lib/base/search.h"
+
 #include <stdlib.h>
 
 struct heap_error *heap_repetitions_init(struct heap_repetitions *repetitions,
@@ -50,20 +52,12 @@ bool heap_repetition_has_slots(const struct heap_repetition *repetition)
 
 static uint32_t find_slots(const struct heap_slots *slots, uint64_t offset, uint32_t *first)
 {
-	uint32_t low = 0, high = slots->count;
+	uint32_t end = heap_partition_point(i, 0, slots->count, slots->list[i].offset < offset);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (slots->list[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*first = low;
-	while (low < slots->count && slots->list[low].offset == offset)
-		low++;
-	return low;
+	*first = end;
+	while (end < slots->count && slots->list[end].offset == offset)
+		end++;
+	return end;
 }
 
 const struct heap_slots *heap_repetition_slots_at(const struct heap_repetition *repetition,

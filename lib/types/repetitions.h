@@ -3,8 +3,8 @@
 #define HEAP_REPETITIONS_H
 
 /**
- * Where pointers are in a block of a type, whatever its size: values repeat as in an array, or
- * a header stands before elements that do.
+ * The pointers in a block of a type, whatever its size: an array of values, or a header in front of
+ * an array of elements.
  *
  *	type   T │ T │ T │ …        header │ element │ element │ …
  *	       └ stride ┘                  └ flexible_stride ┘
@@ -13,14 +13,14 @@
 #include "lib/types/slots.h"
 
 struct heap_repetition {
-	const struct heap_slots *slots; /**< of one value; NULL in none that has been found */
+	const struct heap_slots *slots; /**< of one value; NULL until it is computed */
 	uint64_t stride;
-	const struct heap_slots *flexible_slots; /**< of an element; NULL: there are none */
+	const struct heap_slots *flexible_slots; /**< of an element; NULL: there is no header */
 	uint64_t flexible_offset;
 	uint64_t flexible_stride;
 };
 
-/** Those that have been asked for. */
+/** The repetitions of each type, computed on demand. */
 struct heap_repetitions {
 	const struct heap_slot_table *table;
 	struct heap_repetition *known; /**< [types] */
@@ -33,15 +33,15 @@ struct heap_error *heap_repetitions_init(struct heap_repetitions *repetitions,
 
 void heap_repetitions_deinit(struct heap_repetitions *repetitions);
 
-/** Finds how values of a type repeat. @param result  lives as long as the repetitions */
+/** Finds the repetition of a type. @param result  lives as long as the repetitions */
 HEAP_MUST_CHECK
 struct heap_error *heap_repetitions_find(struct heap_repetitions *repetitions, heap_type_id type,
 					 const struct heap_repetition **result);
 
-/** Whether there is any pointer. */
+/** True if there is any pointer. */
 bool heap_repetition_has_slots(const struct heap_repetition *repetition);
 
-/** The slots at an offset of a block: [*first, *end) of the result; NULL if there is none. */
+/** The slots at an offset of a block: [*first, *end) of the result; NULL if there are none. */
 const struct heap_slots *heap_repetition_slots_at(const struct heap_repetition *repetition,
 						  uint64_t offset, uint32_t *first, uint32_t *end);
 

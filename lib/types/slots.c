@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/types/slots.h"
 
+#include "lib/base/array.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -10,32 +12,24 @@ enum {
 
 struct finding {
 	const struct heap_types *types;
-	struct heap_slot *list;
-	uint32_t count, capacity;
-	bool is_short; // of memory
+	struct HEAP_ARRAY(struct heap_slot) found;
+	struct heap_error *error;
 };
 
 static bool add_slot(void *context, uint64_t offset, heap_type_id pointer)
 {
 	struct finding *finding = context;
 
-	if (finding->count == MAX_SLOTS)
+	if (finding->found.count == MAX_SLOTS)
 		return false;
-	if (finding->count == finding->capacity) {
-		uint32_t capacity = finding->capacity ? finding->capacity * 2 : 8;
-		void *larger = realloc(finding->list, capacity * sizeof(*finding->list));
-
-		finding->is_short = !larger;
-		if (!larger)
-			return false;
-		finding->list = larger;
-		finding->capacity = capacity;
-	}
-	finding->list[finding->count++] = (struct heap_slot){
-		.offset = offset,
-		.pointee = heap_types_strip(finding->types, finding->types->types[pointer].target),
-	};
-	return true;
+	finding->error = heap_array_append(
+		&finding->found,
+		(struct heap_slot){
+			.offset = offset,
+			.pointee = heap_types_strip(finding->types,
+						    finding->types->types[pointer].target),
+		});
+	return !finding->error;
 }
 
 static int compare_slots(const void *left, const void *right)
@@ -53,14 +47,16 @@ static bool find_slots(const struct heap_types *types, heap_type_id type, struct
 	struct finding finding = { .types = types };
 
 	heap_types_visit_pointers(types, type, add_slot, &finding);
-	if (finding.is_short) {
-		free(finding.list);
+	if (finding.error) {
+		heap_error_destroy(finding.error);
+		heap_array_deinit(&finding.found);
 		return false;
 	}
-	if (finding.count > 0)
-		qsort(finding.list, finding.count, sizeof(*finding.list), compare_slots);
-	slots->list = finding.list;
-	slots->count = finding.count;
+	if (finding.found.count > 0)
+		qsort(finding.found.items, finding.found.count, sizeof(*finding.found.items),
+		      compare_slots);
+	slots->list = finding.found.items;
+	slots->count = (uint32_t)finding.found.count;
 	__atomic_store_n(&slots->are_known, true, __ATOMIC_RELEASE);
 	return true;
 }

@@ -3,7 +3,7 @@
 #define HEAP_SLOTS_H
 
 /**
- * Where pointers are in a value of a type: found once for each type that is asked for.
+ * The pointers inside a value of a type, computed once for each type, on demand.
  */
 
 #include "lib/types/types.h"
@@ -19,12 +19,12 @@ struct heap_slot {
 struct heap_slots {
 	struct heap_slot *list; /**< [count] by offset; of a union, several at one */
 	uint32_t count;
-	bool are_known; /**< private: they have been worked out */
+	bool are_known; /**< private: they have been computed */
 };
 
 struct heap_slot_table {
 	const struct heap_types *types;
-	struct heap_slots *slots; /**< [types->count] those that have been asked for */
+	struct heap_slots *slots; /**< [types->count] computed on demand */
 };
 
 /** @param types  must live as long as the result */
@@ -34,7 +34,7 @@ struct heap_error *heap_slot_table_init(struct heap_slot_table *table,
 
 void heap_slot_table_deinit(struct heap_slot_table *table);
 
-/** The pointers in one value of @p type. NULL if memory is short. Several threads may ask. */
+/** The pointers in a value of @p type; NULL if memory is short. Thread-safe. */
 const struct heap_slots *heap_slot_table_get(const struct heap_slot_table *table,
 					     heap_type_id type);
 

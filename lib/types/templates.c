@@ -5,10 +5,10 @@
 
 enum {
 	MAX_DEPTH = 24,
-	MAX_VISITS = 512, // types looked at for one mention
+	MAX_VISITS = 512, // types visited for one mention
 };
 
-// How much deeper in brackets we are behind a character. "operator->" and "->" are no brackets.
+// The change of the nesting depth by a character. The > of "->" is no bracket.
 static int nesting(const char *name, size_t at)
 {
 	switch (name[at]) {
@@ -28,7 +28,7 @@ static int nesting(const char *name, size_t at)
 	}
 }
 
-// A character as a template argument, which may be a bracket: '<'.
+// Skips a character literal, which may be a bracket: '<'. @return the index of its last character
 static size_t skip_quoted(const char *name, size_t at)
 {
 	return name[at] == '\'' && name[at + 1] && name[at + 2] == '\'' ? at + 2 : at;
@@ -90,9 +90,7 @@ static const char *find(struct search *search, heap_type_id id, int depth)
 	const struct heap_types *types = search->types;
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
-	if ((type->kind != HEAP_TYPE_STRUCT && type->kind != HEAP_TYPE_CLASS &&
-	     type->kind != HEAP_TYPE_UNION) ||
-	    depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
+	if (!heap_types_has_members(type) || depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
 		return NULL;
 
 	const char *found = strstr(heap_types_string(types, type->name), search->name);

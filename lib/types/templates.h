@@ -3,8 +3,8 @@
 #define HEAP_TEMPLATES_H
 
 /**
- * What the names of C++ templates say: debug information has no other link from a
- * container to its nodes, or from a buffer to what is made in it.
+ * Parses the names of C++ template instances. Debug information has no other link from a container to
+ * its nodes, or from a buffer to the type that is constructed in it.
  *
  *	std::_Rb_tree_impl<…> : std::allocator<std::_Rb_tree_node<int> >
  *	                                       └── a mention ───────┘
@@ -19,17 +19,16 @@ size_t heap_template_length(const char *name);
  * The @p index'th argument of a name that ends in "<…>", without spaces around it.
  *
  * @param length  gets its length
- * @return where it begins; NULL if there are not that many
+ * @return its first character; NULL if there are not that many arguments
  */
 const char *heap_template_argument(const char *name, unsigned index, size_t *length);
 
 /**
- * The first template instance of that name among the names of a type, its members and its
- * bases, at any depth.
+ * Finds a template instance among the names of a type, its members and its bases, at any depth.
  *
- * @param name    up to its "<"
+ * @param name    of the template, up to its "<"
  * @param length  gets the instance's length
- * @return where in types->strings it is, or NULL
+ * @return the first instance, in types->strings, or NULL
  */
 const char *heap_template_mention(const struct heap_types *types, heap_type_id type,
 				  const char *name, size_t *length);

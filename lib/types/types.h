@@ -14,9 +14,9 @@
  *	         2: base int, 4 bytes                                    1: next → type 3, at 8
  *	         3: pointer → type 1
  *
- * Type 0 is always "unknown"; a pointer to it is a void *. A table knows nothing of where
- * it came from: the same structure describes one compilation unit, one module (all its
- * units merged by heap_types_merge()), one process and one snapshot.
+ * Type 0 is always "unknown"; a pointer to it is a void *. A table does not depend on its source: the
+ * same structure describes a compilation unit, a module (its units, merged by heap_types_merge()), a
+ * process, or a snapshot.
  */
 
 #include "lib/base/error.h"
@@ -30,10 +30,10 @@ typedef uint32_t heap_type_id;
 /** No type is known; as the target of a pointer: void. */
 #define HEAP_NO_TYPE ((heap_type_id)0)
 
-/** The values stand in snapshots and caches: add at the end, never renumber. */
+/** The values are stored in snapshots and caches: add at the end, never renumber. */
 enum heap_type_kind {
 	HEAP_TYPE_UNKNOWN,
-	HEAP_TYPE_BASE, /**< int, double, char...; flags say how to read it */
+	HEAP_TYPE_BASE, /**< int, double, char...; flags tell how to read it */
 	HEAP_TYPE_STRUCT,
 	HEAP_TYPE_CLASS,
 	HEAP_TYPE_UNION,
@@ -45,7 +45,7 @@ enum heap_type_kind {
 	HEAP_TYPE_CONST,
 	HEAP_TYPE_VOLATILE,
 	HEAP_TYPE_ATOMIC,
-	HEAP_TYPE_FUNCTION,       /**< only ever behind a pointer; target: what it returns */
+	HEAP_TYPE_FUNCTION, /**< only as the target of a pointer; target: the type it returns */
 	HEAP_TYPE_MEMBER_POINTER, /**< C++ pointer to member: not an address */
 	HEAP_TYPE_KINDS,
 };
@@ -58,13 +58,13 @@ enum heap_type_flags {
 	HEAP_TYPE_CHARACTER = 1 << 4,   /**< base: char, signed char, unsigned char, char16_t... */
 	HEAP_TYPE_FLEXIBLE = 1 << 5,    /**< array of unknown length, as a flexible member has */
 	HEAP_TYPE_POLYMORPHIC = 1 << 6, /**< class with a vtable pointer */
-	/** another of that kind and name has another layout; file and line tell them apart */
+	/** another type of that kind and name has another layout; file and line distinguish them */
 	HEAP_TYPE_AMBIGUOUS = 1 << 7,
 };
 
 enum heap_member_flags {
 	HEAP_MEMBER_BASE = 1 << 0,         /**< a C++ base class; the name is its type's */
-	HEAP_MEMBER_VIRTUAL_BASE = 1 << 1, /**< at an offset that only the vtable knows */
+	HEAP_MEMBER_VIRTUAL_BASE = 1 << 1, /**< its offset is in the vtable only */
 	HEAP_MEMBER_VTABLE = 1 << 2,       /**< the vtable pointer */
 	HEAP_MEMBER_BIT_FIELD = 1 << 3,    /**< bit_offset and bit_size count */
 };
@@ -107,7 +107,7 @@ struct heap_types {
 	uint32_t string_size;
 
 	uint32_t type_capacity, member_capacity, enumerator_capacity, string_capacity;
-	/** Finds a type by signature while tables are merged, a string while they grow. */
+	/** Finds equal types while tables are merged, and equal strings while they grow. */
 	struct heap_types_index *index;
 	heap_type_id *aliases; /**< [alias_count] see heap_types_name_unnamed(); NULL: none */
 	uint32_t alias_count;
@@ -119,17 +119,17 @@ struct heap_error *heap_types_init(struct heap_types *result);
 
 void heap_types_deinit(struct heap_types *types);
 
-/** Adds @p text to the strings unless it is there. */
+/** Adds a string, unless it is there. @param result  gets its offset */
 HEAP_MUST_CHECK
-struct heap_error *heap_types_add_string(struct heap_types *types, const char *text,
+struct heap_error *heap_types_add_string(struct heap_types *types, const char *string,
 					 uint32_t *result);
 
-/** Appends a type as it is, without looking for an equal one. */
+/** Appends a type without looking for an equal one. */
 HEAP_MUST_CHECK
 struct heap_error *heap_types_add(struct heap_types *types, const struct heap_type *type,
 				  heap_type_id *result);
 
-/** Appends a member; a type's members must be added one right after the other. */
+/** Appends a member; the members of a type must be added one after the other. */
 HEAP_MUST_CHECK
 struct heap_error *heap_types_add_member(struct heap_types *types,
 					 const struct heap_member *member);
@@ -139,43 +139,44 @@ struct heap_error *heap_types_add_enumerator(struct heap_types *types,
 					     const struct heap_enumerator *enumerator);
 
 /**
- * Adds all types of @p from to @p types, each only once.
+ * Adds all types of @p from to @p types, except those that are there.
  *
- * Two types are one when their kind, name, size and layout agree: members by name, offset
- * and type, where a pointer to a named type counts by that name alone (one unit may see
- * the definition and another only a declaration). Two structs of one name with different
- * layouts stay two. A declaration becomes the definition as soon as there is one.
+ * Types are equal if their kind, name, size and layout are: their members' names, offsets and types. A
+ * pointer to a named type counts by that name alone, since one unit may see the definition and another
+ * only a declaration. Two structs of one name with different layouts stay two. A definition replaces a
+ * declaration.
  *
- * @param map  [from->count] filled: where each type of @p from is now in @p types
+ * @param map  [from->count] gets the id in @p types of each type of @p from
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_types_merge(struct heap_types *types, const struct heap_types *from,
 				    heap_type_id *map);
 
 /**
- * Turns pointers to declarations into pointers to the definition of that name, where the
- * table has exactly one. To be called when all is merged.
+ * Turns pointers to declarations into pointers to the definition of that name, if the table has
+ * exactly one. To be called after all tables have been merged.
  */
 void heap_types_resolve(struct heap_types *types);
 
 /**
- * Lets each struct, union and enum without a name be known by its typedef's, where all of its
- * typedefs have one name. To be called when the table is complete and sound; of two that
- * are known by one name file and line tell.
+ * Finds aliases for structs, unions and enums without a name: their typedefs, if these all have one
+ * name. To be called when the table is complete and checked. Types with the same alias become
+ * ambiguous.
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_types_name_unnamed(struct heap_types *types);
 
-/** The typedef that a type without a name is known by, or HEAP_NO_TYPE. */
+/** The typedef that names a type without a name, or HEAP_NO_TYPE. */
 static inline heap_type_id heap_types_alias(const struct heap_types *types, heap_type_id type)
 {
 	return type < types->alias_count ? types->aliases[type] : HEAP_NO_TYPE;
 }
 
 /**
- * Whether the table is sound: every id, range and string offset inside, no type that
- * contains itself, sizes that do not overflow. What is read from a file must pass this
- * before anything else looks at it. @return NULL or HEAP_ERROR_FORMAT, which says what is not
+ * Checks a table that comes from a file, before anything else uses it: every id, range and string
+ * offset is in bounds, no type contains itself, sizes do not overflow.
+ *
+ * @return NULL, or HEAP_ERROR_FORMAT, which tells what is wrong
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_types_check(const struct heap_types *types);
@@ -197,57 +198,57 @@ static inline bool heap_types_has_members(const struct heap_type *type)
 	return type->kind >= HEAP_TYPE_STRUCT && type->kind <= HEAP_TYPE_UNION;
 }
 
-/** The type behind typedefs, const, volatile and atomic. */
+/** Removes typedefs, const, volatile and atomic from a type. */
 heap_type_id heap_types_strip(const struct heap_types *types, heap_type_id type);
 
 /** Bytes of one value of the type, through typedefs and arrays; 0 if unknown. */
 uint64_t heap_types_size(const struct heap_types *types, heap_type_id type);
 
 /**
- * Writes the type's name as C has it ("struct session *[12]", "unsigned int") as snprintf
- * would. An unnamed struct is known by its typedef, or is "struct {…} (file.c:12)"; file and
- * line also follow the name of an ambiguous one. @return the length of the whole name
+ * Formats a type's name in C's syntax ("struct session *[12]", "unsigned int"), as snprintf() does. An
+ * unnamed struct has the name of its typedef, or is "struct {…} (file.c:12)"; file and line also follow
+ * an ambiguous name. @return the length of the whole name
  */
 size_t heap_types_format(const struct heap_types *types, heap_type_id type, char *buffer,
 			 size_t size);
 
 /**
- * The types of that name: "struct session", "session" (any kind of that name), "session_t",
- * "char *". Unequal definitions of one name all count.
+ * Finds types by name: "struct session", "session" (of any kind), "session_t", "char *". All
+ * definitions of a name are found.
  *
- * @param name  exact, or a glob when it holds *, ? or [, other than as in "char *[12]"
- * @param next  where to go on: 0, or the last result + 1
+ * @param name  exact, or a glob if it contains *, ? or [, except as in "char *[12]"
+ * @param next  0, or the last result + 1 to continue
  * @return the first at or after @p next, or HEAP_NO_TYPE
  */
 heap_type_id heap_types_find(const struct heap_types *types, const char *name, heap_type_id next);
 
 /**
- * Calls @p visit for every pointer slot inside one value of @p type (nested structs,
- * arrays, unions and bases included), in no order. Slots of unions are all visited.
+ * Calls @p visit for every pointer inside one value of @p type, including those of nested structs,
+ * arrays, unions and bases, in no order.
  *
- * @param visit  gets the byte offset and the pointer's (stripped) type; false stops
- * @return whether it went through to the end
+ * @param visit  gets the byte offset and the pointer's (stripped) type; returns false to stop
+ * @return false if it was stopped
  */
 bool heap_types_visit_pointers(const struct heap_types *types, heap_type_id type,
 			       bool (*visit)(void *context, uint64_t offset, heap_type_id pointer),
 			       void *context);
 
 /**
- * Whether a struct ends in a flexible array: a last member without length, or of length 0
- * or 1, as it was written before C99; also inside a last member that is a struct itself.
+ * True if a struct ends in a flexible array: the last member is an array without length, or of length
+ * 0 or 1, as before C99; or a struct that ends in one.
  *
- * @param offset   gets where the array begins; may be NULL
+ * @param offset   gets the array's offset; may be NULL
  * @param element  gets its elements' type; may be NULL
  */
 bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint64_t *offset,
 			 heap_type_id *element);
 
 /**
- * What C++ makes for `new T[n]` if T has a destructor: elements behind their number (Itanium C++
- * ABI, "Array Operator new Cookies"). It has no name: a struct of a number, and of a flexible
- * array that is a member without a name, which no program can declare.
+ * Recognizes the layout of `new T[n]` for a T with a destructor: a count, then the elements (Itanium
+ * C++ ABI, "Array Operator new Cookies"). Its type is an unnamed struct of a number and an unnamed
+ * flexible array, which no program can declare.
  *
- * @return the elements' type; HEAP_NO_TYPE if it is another type
+ * @return the elements' type; HEAP_NO_TYPE for other types
  */
 heap_type_id heap_types_counted(const struct heap_types *types, heap_type_id type);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	SEVERAL = UINT32_MAX, // for an alias, while they are being found
+	SEVERAL = UINT32_MAX, // in place of an alias: there are several
 };
 
 static bool is_unnamed(const struct heap_type *type)
@@ -19,7 +19,7 @@ static const char *name_of(const struct heap_types *types, heap_type_id id)
 	return heap_types_string(types, types->types[id].name);
 }
 
-// The only name of each type's typedefs.
+// Finds the types whose typedefs all have one name.
 static void find_aliases(const struct heap_types *types, heap_type_id *aliases)
 {
 	for (heap_type_id id = 1; id < types->count; id++) {
@@ -48,7 +48,7 @@ static int compare_names(const void *left, const void *right, void *context)
 		      name_of(types, *(const heap_type_id *)right));
 }
 
-// Marks types that are known by one name: file and line are to be said of them.
+// Marks types that have the same alias: their formatted names tell file and line.
 static void tell_apart(struct heap_types *types, heap_type_id *sorted, size_t count)
 {
 	qsort_r(sorted, count, sizeof(*sorted), compare_names, types);

@@ -9,17 +9,11 @@ enum {
 	MAX_NESTING = 2048,
 };
 
-// How many types stand inside each other in a type, itself included, once that is known.
+// The number of types nested in a type, including itself, once it is known.
 enum height {
 	UNSEEN = 0,
-	OPEN = UINT16_MAX, // being looked at: a type that meets it again contains itself
+	OPEN = UINT16_MAX, // being visited: a type that reaches it again contains itself
 };
-
-static bool has_members(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
 
 // Kinds whose target is part of them, not merely referred to.
 static bool contains_target(const struct heap_type *type)
@@ -49,7 +43,7 @@ static struct heap_error *check_type(const struct heap_types *types, heap_type_i
 		return damaged(id, "has a name outside the strings");
 	if (type->target >= types->count)
 		return damaged(id, "refers to no type");
-	if ((has_members(type) || type->kind == HEAP_TYPE_ENUM) &&
+	if ((heap_types_has_members(type) || type->kind == HEAP_TYPE_ENUM) &&
 	    (type->first_member > limit || type->members > limit - type->first_member))
 		return damaged(id, "has members that do not exist");
 	if (type->size > UINT64_MAX / 16 || type->count > UINT64_MAX / 16)
@@ -85,7 +79,7 @@ HEAP_MUST_CHECK
 static struct heap_error *find_height(const struct heap_types *types, heap_type_id id,
 				      uint16_t *heights, int depth);
 
-// Makes `height` that of the inner type if that is higher.
+// Raises `height` to that of the inner type.
 HEAP_MUST_CHECK
 static struct heap_error *raise_height(const struct heap_types *types, heap_type_id inner,
 				       uint16_t *heights, int depth, uint16_t *height)
@@ -112,7 +106,7 @@ static struct heap_error *find_height(const struct heap_types *types, heap_type_
 	heights[id] = OPEN;
 	if (contains_target(type))
 		HEAP_TRY(raise_height(types, type->target, heights, depth + 1, &height));
-	for (uint32_t i = 0; has_members(type) && i < type->members; i++)
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++)
 		HEAP_TRY(raise_height(types, types->members[type->first_member + i].type, heights,
 				      depth + 1, &height));
 	if (height == MAX_NESTING)
@@ -128,7 +122,7 @@ static struct heap_error *check_sums(const struct heap_types *types)
 	uint64_t members = 0, enumerators = 0;
 
 	for (heap_type_id id = 0; id < types->count; id++) {
-		if (has_members(&types->types[id]))
+		if (heap_types_has_members(&types->types[id]))
 			members += types->types[id].members;
 		else if (types->types[id].kind == HEAP_TYPE_ENUM)
 			enumerators += types->types[id].members;

@@ -8,16 +8,16 @@
 #include <string.h>
 
 enum {
-	NAME_MAX_BYTES = 4096,   // a type's formatted name; longer ones match by their beginning
-	DEPTH_MAX = 64,          // values inside each other; more is damage
-	FRUITLESS_MAX = 1 << 20, // values in a row that are no pointers; likewise
+	NAME_MAX_BYTES = 4096,   // of a type's formatted name; longer names are cut
+	DEPTH_MAX = 64,          // nested values; more is damage
+	FRUITLESS_MAX = 1 << 20, // values without a pointer in a row; more is damage
 };
 
 // --- by name -------------------------------------------------------------------------------
 
 static const char *const keywords[] = { "struct", "union", "class", "enum" };
 
-// What follows a leading "struct " and the like, or NULL if there is none.
+// Skips a leading "struct " and the like. @return NULL if there is none
 static const char *after_keyword(const char *name, size_t *keyword)
 {
 	for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++) {
@@ -31,8 +31,8 @@ static const char *after_keyword(const char *name, size_t *keyword)
 	return NULL;
 }
 
-// Whether the stars, brackets and parentheses are those of a declarator: "char *[12]", but
-// not "struct *", "ns::*" or "entry_[ab]".
+// True if stars, brackets and parentheses are those of a declarator, as in "char *[12]", and not of a
+// glob, as in "struct *", "ns::*" or "entry_[ab]".
 static bool is_declarator(const char *name)
 {
 	size_t keyword, start = strcspn(name, "*&[(");
@@ -51,7 +51,7 @@ static bool is_declarator(const char *name)
 struct pattern {
 	const char *name;
 	const char *bare; // without its keyword
-	uint8_t kind;     // that the keyword asks for; HEAP_TYPE_UNKNOWN: any
+	uint8_t kind;     // that of the keyword; HEAP_TYPE_UNKNOWN: any
 	bool glob;
 	bool derived; // may be the name of a pointer, an array, a struct without a name...
 };
@@ -79,7 +79,7 @@ static bool matches_text(const struct pattern *pattern, const char *wanted, cons
 	return strcmp(wanted, text) == 0 || (pattern->glob && fnmatch(wanted, text, 0) == 0);
 }
 
-// Takes "(cache.c:12)" out of "struct entry (cache.c:12) *": people ask for all of a name.
+// Removes "(cache.c:12)" from "struct entry (cache.c:12) *": names match without the place, too.
 static void strip_place(char *text)
 {
 	char *open = strstr(text, " (");
@@ -90,7 +90,7 @@ static void strip_place(char *text)
 		memmove(open, close + 1, strlen(close + 1) + 1);
 }
 
-// A derived type's name, also without the keyword of what it derives from.
+// True if the name of a derived type matches, with a keyword or without.
 static bool matches_derived(const struct pattern *pattern, const struct heap_types *types,
 			    heap_type_id id)
 {
@@ -178,7 +178,7 @@ static bool walk_type(struct walk *walk, heap_type_id id, uint64_t offset, int d
 	heap_type_id stripped = heap_types_strip(walk->types, id);
 	const struct heap_type *type = &walk->types->types[stripped];
 
-	// Structs that hold each other twice, time and again, would take for ever.
+	// Structs that each contain the next one twice would take exponential time.
 	if (depth > DEPTH_MAX || walk->fruitless++ > FRUITLESS_MAX)
 		return true;
 	switch (type->kind) {

@@ -12,8 +12,8 @@ enum {
 	DEPTH_MAX = 64, // declarators inside each other; more is damage
 };
 
-// A name that grows, of which as much is written as there is room for.
-struct text {
+// A name that is being formatted; it is cut where the buffer ends.
+struct name {
 	char *buffer;
 	size_t size;
 	size_t length;
@@ -21,23 +21,23 @@ struct text {
 };
 
 HEAP_PRINTF(2, 3)
-static void add(struct text *text, const char *format, ...)
+static void add(struct name *name, const char *format, ...)
 {
-	char *at = text->length < text->size ? text->buffer + text->length : NULL;
+	char *at = name->length < name->size ? name->buffer + name->length : NULL;
 	va_list arguments;
 
 	va_start(arguments, format);
-	int length = vsnprintf(at, at ? text->size - text->length : 0, format, arguments);
+	int length = vsnprintf(at, at ? name->size - name->length : 0, format, arguments);
 	va_end(arguments);
 	if (length > 0)
-		text->length += length;
+		name->length += length;
 }
 
-static void add_text(struct text *text, const char *more)
+static void append(struct name *name, const char *more)
 {
 	if (*more)
-		text->last = more[strlen(more) - 1];
-	add(text, "%s", more);
+		name->last = more[strlen(more) - 1];
+	add(name, "%s", more);
 }
 
 static const char *keyword(uint8_t kind)
@@ -56,23 +56,23 @@ static const char *keyword(uint8_t kind)
 	}
 }
 
-static void add_named(struct text *text, const struct heap_types *types, heap_type_id id)
+static void add_named(struct name *name, const struct heap_types *types, heap_type_id id)
 {
 	const struct heap_type *type = &types->types[id];
 	heap_type_id alias = heap_types_alias(types, id);
 
 	if (!alias)
-		add_text(text, keyword(type->kind));
+		append(name, keyword(type->kind));
 	if (type->name || alias)
-		add_text(text,
-			 heap_types_string(types, alias ? types->types[alias].name : type->name));
+		append(name,
+		       heap_types_string(types, alias ? types->types[alias].name : type->name));
 	else
-		add_text(text, *keyword(type->kind) ? "{…}" : "?");
+		append(name, *keyword(type->kind) ? "{…}" : "?");
 	if (type->file && ((!type->name && !alias) || type->flags & HEAP_TYPE_AMBIGUOUS)) {
-		add_text(text, " (");
-		add_text(text, heap_types_string(types, type->file));
-		add(text, ":%" PRIu32, type->line);
-		add_text(text, ")");
+		append(name, " (");
+		append(name, heap_types_string(types, type->file));
+		add(name, ":%" PRIu32, type->line);
+		append(name, ")");
 	}
 }
 
@@ -88,7 +88,7 @@ static const char *qualifier(uint8_t kind)
 					    : "_Atomic";
 }
 
-// What stands for the type in a declarator: "*", "&".
+// The sign of a type in a declarator: "*", "&".
 static const char *sign(uint8_t kind)
 {
 	switch (kind) {
@@ -103,7 +103,7 @@ static const char *sign(uint8_t kind)
 	}
 }
 
-// Whether a pointer to it needs parentheses: int (*)[3].
+// True if a pointer to the type needs parentheses: int (*)[3].
 static bool binds_closer(const struct heap_types *types, heap_type_id id)
 {
 	for (int i = 0; i < DEPTH_MAX && is_qualifier(types->types[id].kind); i++)
@@ -123,53 +123,53 @@ static bool qualifies_elements(const struct heap_types *types, heap_type_id id)
 	return types->types[id].kind == kind;
 }
 
-static void add_left(struct text *text, const struct heap_types *types, heap_type_id id, int depth)
+static void add_left(struct name *name, const struct heap_types *types, heap_type_id id, int depth)
 {
 	const struct heap_type *type = &types->types[id];
 
 	if (depth > DEPTH_MAX) {
-		add_text(text, "…");
+		append(name, "…");
 	} else if (id == HEAP_NO_TYPE) {
-		add_text(text, "void");
+		append(name, "void");
 	} else if (sign(type->kind)) {
-		add_left(text, types, type->target, depth + 1);
-		if (!strchr("*&(", text->last))
-			add_text(text, " ");
+		add_left(name, types, type->target, depth + 1);
+		if (!strchr("*&(", name->last))
+			append(name, " ");
 		if (binds_closer(types, type->target))
-			add_text(text, "(");
-		add_text(text, sign(type->kind));
+			append(name, "(");
+		append(name, sign(type->kind));
 	} else if (type->kind == HEAP_TYPE_ARRAY || type->kind == HEAP_TYPE_FUNCTION) {
-		add_left(text, types, type->target, depth + 1);
+		add_left(name, types, type->target, depth + 1);
 	} else if (is_qualifier(type->kind) && qualifies_elements(types, id)) {
-		add_left(text, types, type->target, depth + 1);
+		add_left(name, types, type->target, depth + 1);
 	} else if (is_qualifier(type->kind) && sign(types->types[type->target].kind)) {
-		add_left(text, types, type->target, depth + 1);
-		add_text(text, text->last == 't' || text->last == 'e' ? " " : "");
-		add_text(text, qualifier(type->kind));
+		add_left(name, types, type->target, depth + 1);
+		append(name, name->last == 't' || name->last == 'e' ? " " : "");
+		append(name, qualifier(type->kind));
 	} else if (is_qualifier(type->kind)) {
-		add_text(text, qualifier(type->kind));
-		add_text(text, " ");
-		add_left(text, types, type->target, depth + 1);
+		append(name, qualifier(type->kind));
+		append(name, " ");
+		add_left(name, types, type->target, depth + 1);
 	} else {
-		add_named(text, types, id);
+		add_named(name, types, id);
 	}
 }
 
-static void add_right(struct text *text, const struct heap_types *types, heap_type_id id)
+static void add_right(struct name *name, const struct heap_types *types, heap_type_id id)
 {
 	for (int depth = 0; depth <= DEPTH_MAX; depth++) {
 		const struct heap_type *type = &types->types[id];
 
 		if (sign(type->kind)) {
 			if (binds_closer(types, type->target))
-				add_text(text, ")");
+				append(name, ")");
 		} else if (type->kind == HEAP_TYPE_ARRAY) {
 			if (type->flags & HEAP_TYPE_FLEXIBLE)
-				add_text(text, "[]");
+				append(name, "[]");
 			else
-				add(text, "[%" PRIu64 "]", type->count);
+				add(name, "[%" PRIu64 "]", type->count);
 		} else if (type->kind == HEAP_TYPE_FUNCTION) {
-			add_text(text, "(...)");
+			append(name, "(...)");
 		} else if (!is_qualifier(type->kind)) {
 			break;
 		}
@@ -180,13 +180,13 @@ static void add_right(struct text *text, const struct heap_types *types, heap_ty
 size_t heap_types_format(const struct heap_types *types, heap_type_id type, char *buffer,
 			 size_t size)
 {
-	struct text text = { .buffer = buffer, .size = size };
+	struct name name = { .buffer = buffer, .size = size };
 
 	if (size)
 		buffer[0] = '\0';
 	if (heap_types_counted(types, type) != HEAP_NO_TYPE)
 		type = types->members[types->types[type].first_member + 1].type;
-	add_left(&text, types, type, 0);
-	add_right(&text, types, type);
-	return text.length;
+	add_left(&name, types, type, 0);
+	add_right(&name, types, type);
+	return name.length;
 }
