@@ -146,6 +146,18 @@ static struct heap_error *follow_scripts(struct executable *executable)
 	return NULL;
 }
 
+// Says why a file is no program that this user can run.
+HEAP_MUST_CHECK
+static struct heap_error *refuse(const char *name, const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) != 0)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: cannot be run: %s", name,
+					 strerror(errno));
+	return heap_error_create(HEAP_ERROR_ABSENT, "%s: not a program", name);
+}
+
 struct heap_error *executable_find(const char *name, struct executable *result)
 {
 	memset(result, 0, sizeof(*result));
@@ -156,7 +168,7 @@ struct heap_error *executable_find(const char *name, struct executable *result)
 	if (!result->path)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no such program", name);
 	if (!is_program(result->path))
-		return heap_error_create(HEAP_ERROR_ABSENT, "%s: not a program", name);
+		return refuse(name, result->path);
 	result->file = strdup(result->path);
 	return result->file ? follow_scripts(result) : heap_error_out_of_memory();
 }

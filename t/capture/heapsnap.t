@@ -47,6 +47,7 @@ refuses('a bad amount of content', 2, qr/run: --content many$usage/, 'run', '--c
 refuses('a bad signal', 2, qr/run: --signal -9$usage/, 'run', '--signal=-9', 'true');
 refuses('a missing program', 1, qr/no-such-program: no such program/, 'run', 'no-such-program');
 refuses('a directory', 1, qr{/tmp: not a program}, 'run', '/tmp');
+refuses('a file without permission', 1, qr{/etc/passwd: cannot be run: Permission denied}, 'run', '/etc/passwd');
 refuses('no pid', 2, $usage, 'capture');
 refuses('a word for a pid', 2, $usage, 'capture', 'app');
 refuses('a pid that is none', 1, qr/999999999: no such process/, 'capture', '999999999');

@@ -165,7 +165,7 @@ SKIP: {
         refuses(sprintf('mode %o', $mode), './privileged', qr{\./privileged: a set-user-id program .*});
     }
     skip 'no setcap, or a file system without', 4 if system("cd $directory && cp program capable && "
-            . 'PATH=$PATH:/sbin:/usr/sbin setcap cap_net_bind_service=ep capable 2>/dev/null') != 0;
+            . 'chmod 755 capable && PATH=$PATH:/sbin:/usr/sbin setcap cap_net_bind_service=ep capable 2>/dev/null') != 0;
     my $public = Heapsh::public_build();
     refuses('file capabilities', './capable', qr{\./capable: a program with file capabilities .*},
         before => 'setpriv --reuid 65534 --regid 65534 --clear-groups', heapsnap => "$public/heapsnap");
