@@ -11,6 +11,7 @@
 #include "lib/base/hash_table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,7 +157,8 @@ struct printing {
 
 static struct sum sum_of(const struct call_tree *tree, uint32_t node)
 {
-	return (struct sum){ node, tree->nodes[node].objects, tree->nodes[node].bytes };
+	return (struct sum){ node, (uint64_t)llround(tree->nodes[node].objects),
+			     (uint64_t)llround(tree->nodes[node].bytes) };
 }
 
 // A node's children in order. @return [*count] until the command ends, or NULL
@@ -197,6 +199,39 @@ static uint32_t put_large_first(const struct printing *printing, struct sum *chi
 	return kept;
 }
 
+// The columns of a line of the tree. @param margin  in the unit of the share
+static void print_estimate(const struct printing *printing, const struct sum *sum, double margin,
+			   const char *name)
+{
+	struct session *session = printing->session;
+	bool by_objects = printing->options->by_objects;
+	double whole = (double)(by_objects ? printing->all.objects : printing->all.bytes);
+	double share = per_cent(sum, &printing->all, printing->options);
+	double margin_share = whole > 0 ? 100 * margin / whole : 0;
+
+	table_row(session->output, "%10" PRIu64 "\t%12s\t  %5.1f\t%6s\t%s", sum->objects,
+		  describe_bytes(session, sum->bytes), share,
+		  margin > 0 ? session_format(session, "±%.1f", margin_share) : "", name);
+	output_number(session->output, "objects", sum->objects);
+	output_number(session->output, "bytes", sum->bytes);
+	output_real(session->output, "per_cent", share);
+	output_real(session->output, "margin_per_cent", margin_share);
+}
+
+// A node's place in the code, as far as it is known.
+static const char *describe_caller(const struct printing *printing,
+				   const struct call_tree_node *node)
+{
+	struct session *session = printing->session;
+	const char *place = call_tree_describe(session, node->place);
+
+	if (node->caller)
+		return session_format(session, "%s; one was %s", place,
+				      call_tree_describe(session, node->caller));
+	return session_format(session, "%s%s", place,
+			      call_tree_is_inlined(session, node->place) ? ", inlined" : "");
+}
+
 static void print_children(const struct printing *printing, uint32_t node, const char *indent,
 			   unsigned depth);
 
@@ -205,21 +240,23 @@ static void print_node(const struct printing *printing, const struct sum *sum, c
 {
 	struct session *session = printing->session;
 	struct output *output = session->output;
-	uint32_t place = printing->tree->nodes[sum->id].place;
-	bool inlined = call_tree_is_inlined(session, place);
+	const struct call_tree_node *node = &printing->tree->nodes[sum->id];
+	double margin = printing->options->by_objects ? node->object_margin : node->byte_margin;
 
 	output_open_object(output, NULL);
-	print_sum(session, sum, &printing->all, printing->options,
-		  session_format(session, "%s%s%s%s", indent, branch,
-				 call_tree_describe(session, place), inlined ? ", inlined" : ""));
-	output_string(output, "place", call_tree_describe(session, place));
-	output_boolean(output, "inlined", inlined);
+	print_estimate(
+		printing, sum, margin,
+		session_format(session, "%s%s%s", indent, branch, describe_caller(printing, node)));
+	output_string(output, "place", call_tree_describe(session, node->place));
+	output_boolean(output, "inlined", call_tree_is_inlined(session, node->place));
+	if (node->caller)
+		output_string(output, "one_caller", call_tree_describe(session, node->caller));
 	print_children(printing, sum->id, session_format(session, "%s%s", indent, below),
 		       depth + 1);
 	output_close(output);
 }
 
-// What is not shown of a node's children.
+// Sums up the children of a node that are not shown.
 static void print_rest(const struct printing *printing, const struct sum *children, uint32_t from,
 		       uint32_t count, const char *indent, bool at_root)
 {
@@ -231,9 +268,9 @@ static void print_rest(const struct printing *printing, const struct sum *childr
 	}
 	if (rest.objects == 0 || output_is_json(printing->session->output))
 		return;
-	print_sum(printing->session, &rest, &printing->all, printing->options,
-		  session_format(printing->session, "%s%s… %" PRIu32 " more", indent,
-				 at_root ? "" : "└─", count - from));
+	print_estimate(printing, &rest, 0,
+		       session_format(printing->session, "%s%s… %" PRIu32 " more", indent,
+				      at_root ? "" : "└─", count - from));
 }
 
 static void print_children(const struct printing *printing, uint32_t node, const char *indent,
@@ -280,21 +317,23 @@ static enum command_status print_tree(struct session *session, struct options *o
 
 	if (options->min == UINT64_MAX)
 		options->min = printing.all.bytes / DEFAULT_PRUNING;
-	table_header(output, "201", "%10s\t%12s\t  %5s\t%s", "objects", "bytes", "%",
+	table_header(output, "2011", "%10s\t%12s\t  %5s\t%6s\t%s", "objects", "bytes", "%", "±",
 		     options->callers ? "site, and who calls it" : "call");
 	output_open_object(output, NULL);
 	output_number(output, "objects", printing.all.objects);
 	output_number(output, "bytes", printing.all.bytes);
 	print_children(&printing, 0, "", 0);
-	output_number(output, "own_backtraces", tree.own);
-	output_number(output, "backtraces_of_kind", tree.similar);
-	output_number(output, "sites_alone", tree.bare);
+	output_number(output, "sampled", tree.sampled);
+	output_number(output, "estimated", tree.estimated);
+	output_number(output, "not_sampled", tree.unknown);
 	if (!session->quiet)
 		output_text(output,
-			    "%" PRIu64 " object%s by their own backtrace, %" PRIu64
-			    " by that of the first of their site and size, %" PRIu64
-			    " by their site alone\n",
-			    tree.own, format_plural(tree.own), tree.similar, tree.bare);
+			    "%" PRIu64 " sample%s stand%s for %" PRIu64 " more object%s of %s sites"
+			    " (± is the 95 %% confidence interval); callers of %" PRIu64
+			    " are not known\n",
+			    tree.sampled, format_plural(tree.sampled), tree.sampled == 1 ? "s" : "",
+			    tree.estimated, format_plural(tree.estimated),
+			    tree.sampled == 1 ? "its" : "their", tree.unknown);
 	call_tree_deinit(&tree);
 	return printing.all.objects ? COMMAND_OK : COMMAND_NOTHING;
 }
@@ -342,13 +381,15 @@ const struct command sites_command = {
 	.synopsis = "[--by bytes|objects] [--all | --limit N] [--tree | --callers] [--depth N] "
 		    "[--min SIZE]",
 	.summary = "objects and bytes per allocation site, or along the calls that led there",
-	.details = "The code that asked for the memory, with what it holds now; the most first.\n"
-		   "--tree unfolds the calls from main down, --callers from the sites up, by the\n"
-		   "backtraces that were taken; branches of less than SIZE (a 200th of all) are\n"
-		   "left out. Objects without a backtrace are there by their site alone.\n\n"
-		   "  sites --limit 10\n"
-		   "  sites --tree --min 1M\n"
-		   "  sites --callers --depth 3",
+	.details =
+		"The code that asked for the memory, with what it holds now; the most first.\n"
+		"--tree unfolds the calls from main down, --callers from the sites up; branches\n"
+		"of less than SIZE (a 200th of all) are left out. Who called a site is known of\n"
+		"samples: they stand for all of its objects, give or take the margin in the\n"
+		"column ±. Where a site has none, its callers are not known.\n\n"
+		"  sites --limit 10\n"
+		"  sites --tree --min 1M\n"
+		"  sites --callers --depth 3",
 	.run = sites_run,
 	.nothing = "There are no objects.",
 };

@@ -5,12 +5,20 @@
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	MAX_WAY = 256, // steps of a way that are followed; the library takes far fewer
+	MAX_PATH = 256, // steps that are followed; the library takes far fewer
+	/*
+	 * Bytes per sample, unless the program was told otherwise. It is needed for how the samples
+	 * of one site with sizes above and below it weigh.
+	 */
+	SAMPLED_BYTES = 65536,
 };
+
+#define CONFIDENCE 1.96 // standard deviations: 95 % of a normal distribution
 
 // --- places ------------------------------------------------------------------
 
@@ -31,8 +39,11 @@ static struct described_place place_of(const struct heap_snapshot *snapshot, uin
 
 const char *call_tree_describe(struct session *session, uint32_t number)
 {
-	struct described_place place = place_of(session->snapshot, number);
+	struct described_place place;
 
+	if (number == CALL_TREE_NOT_SAMPLED)
+		return "caller not sampled";
+	place = place_of(session->snapshot, number);
 	return describe_place(session, &place);
 }
 
@@ -153,163 +164,341 @@ static struct heap_error *find_child(struct call_tree *tree, uint32_t parent, ui
 	return NULL;
 }
 
-// --- building ----------------------------------------------------------------
+// --- samples -----------------------------------------------------------------
 
-// Objects that came by the same way, or from the same site.
-struct sum {
-	uint64_t objects;
-	uint64_t bytes;
+// The samples of a path: what they weigh among those of their site.
+struct path {
 	heap_site_id site;
+	uint32_t step; // the innermost
+	double objects, bytes;
+};
+
+// The objects of a site.
+struct site_sum {
+	double objects, bytes;
+	double object_weight, byte_weight;   // of its samples
+	double object_squares, byte_squares; // sums of the squares of their weights
+	uint64_t samples;
+	uint32_t step; // of a backtrace that is no sample; 0: there is none
 };
 
 struct building {
 	const struct heap_snapshot *snapshot;
 	struct call_tree *tree;
-	struct sum *steps;      // [step_count] by their innermost step
-	struct sum *sites;      // [site_count] of those without a backtrace
 	const uint32_t *united; // [places]
+	struct site_sum *sites; // [site_count]
+	struct path *paths;     // [path_count] by site, by step
+	size_t path_count;
+	bool from_sites;
 };
 
-static void count_objects(struct building *building)
+// A sample stands for as many bytes as are between two samples, or for itself if it is larger:
+// size / (1 - exp(-size / mean)) is the inverse of its probability (Horvitz and Thompson, 1952).
+static double weight_of(uint64_t size)
+{
+	return size > 0 ? (double)size / -expm1(-(double)size / SAMPLED_BYTES) : SAMPLED_BYTES;
+}
+
+static void add_sample(struct building *building, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = building->snapshot;
+	struct site_sum *site = &building->sites[snapshot->site[object]];
+	uint64_t size = snapshot->size[object];
+	double bytes = weight_of(size), objects = bytes / (double)(size > 0 ? size : 1);
+
+	building->paths[building->path_count++] =
+		(struct path){ snapshot->site[object],
+			       heap_backtrace_step(snapshot->backtrace[object]), objects, bytes };
+	site->samples++;
+	site->object_weight += objects;
+	site->byte_weight += bytes;
+	site->object_squares += objects * objects;
+	site->byte_squares += bytes * bytes;
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+	const struct path *a = left, *b = right;
+
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	return (a->step > b->step) - (a->step < b->step);
+}
+
+// One entry for all samples of a path.
+static void merge_paths(struct building *building)
+{
+	struct path *paths = building->paths;
+	size_t kept = 0;
+
+	if (building->path_count > 0)
+		qsort(paths, building->path_count, sizeof(*paths), compare_paths);
+	for (size_t i = 0; i < building->path_count; i++) {
+		if (kept > 0 && compare_paths(&paths[kept - 1], &paths[i]) == 0) {
+			paths[kept - 1].objects += paths[i].objects;
+			paths[kept - 1].bytes += paths[i].bytes;
+		} else {
+			paths[kept++] = paths[i];
+		}
+	}
+	building->path_count = kept;
+}
+
+static bool is_sampled(const struct heap_snapshot *snapshot, heap_object_id object)
+{
+	return heap_backtrace_step(snapshot->backtrace[object]) != 0 &&
+	       heap_backtrace_is_own(snapshot->backtrace[object]);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *gather(struct building *building)
 {
 	const struct heap_snapshot *snapshot = building->snapshot;
 	struct call_tree *tree = building->tree;
 
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
+		tree->sampled += is_sampled(snapshot, i);
+	building->paths = calloc(tree->sampled + 1, sizeof(*building->paths));
+	if (!building->paths)
+		return heap_error_out_of_memory();
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
-		uint32_t step = heap_backtrace_step(snapshot->backtrace[i]);
-		struct sum *sum =
-			step ? &building->steps[step] : &building->sites[snapshot->site[i]];
+		struct site_sum *site = &building->sites[snapshot->site[i]];
 
-		sum->objects++;
-		sum->bytes += snapshot->size[i];
-		sum->site = snapshot->site[i];
-		if (step == 0)
-			tree->bare++;
-		else if (heap_backtrace_is_own(snapshot->backtrace[i]))
-			tree->own++;
-		else
-			tree->similar++;
+		site->objects++;
+		site->bytes += (double)snapshot->size[i];
+		if (is_sampled(snapshot, i))
+			add_sample(building, i);
+		else if (site->step == 0)
+			site->step = heap_backtrace_step(snapshot->backtrace[i]);
 	}
+	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
+		const struct site_sum *site = &building->sites[i];
+		uint64_t objects = (uint64_t)site->objects;
+
+		if (site->samples > 0)
+			tree->estimated += objects - site->samples;
+		else
+			tree->unknown += objects;
+	}
+	merge_paths(building);
+	return NULL;
 }
 
-static void add(struct call_tree *tree, uint32_t node, const struct sum *sum)
+// --- building ----------------------------------------------------------------
+
+// Half of the Wilson score interval of a share that samples have (E. B. Wilson, 1927). Samples that
+// weigh differently count as fewer ones (L. Kish, 1965).
+static double margin_of(double share, double weight, double squares)
 {
-	tree->nodes[node].objects += sum->objects;
-	tree->nodes[node].bytes += sum->bytes;
+	double samples = squares > 0 ? weight * weight / squares : 1;
+	double square = CONFIDENCE * CONFIDENCE;
+
+	return CONFIDENCE / (1 + square / samples) *
+	       sqrt(share * (1 - share) / samples + square / (4 * samples * samples));
+}
+
+// Goes on to a child, and adds a part of its site to that.
+HEAP_MUST_CHECK
+static struct heap_error *add_share(struct building *building, uint32_t *node, uint32_t place,
+				    const struct path *path)
+{
+	const struct site_sum *site = &building->sites[path->site];
+	struct call_tree_node *child;
+
+	HEAP_TRY(find_child(building->tree, *node, place, node));
+	child = &building->tree->nodes[*node];
+	if (child->site != path->site + 1) {
+		child->site = path->site + 1;
+		child->object_share = child->byte_share = 0;
+	}
+	child->object_share += path->objects / site->object_weight;
+	child->byte_share += path->bytes / site->byte_weight;
+	return NULL;
+}
+
+// The step of the site itself: wrappers of malloc lie further in, some of them inlined.
+static uint32_t site_step(const struct heap_snapshot *snapshot, const struct path *path)
+{
+	const struct heap_site *site = &snapshot->sites[path->site];
+	uint32_t at = path->step, found = 0;
+
+	for (int i = 0; at > 0 && i < MAX_PATH; i++) {
+		const struct heap_step *step = &snapshot->steps[at];
+		const struct heap_call *call = &snapshot->calls[step->call];
+
+		if (call->address == site->address) {
+			if (call->function == site->function && call->line == site->line)
+				return at;
+			found = found ? found : at;
+		} else if (found) {
+			break;
+		}
+		at = step->caller;
+	}
+	return found ? found : path->step;
+}
+
+// Steps of a path, in the order of the tree. @return how many
+static uint32_t list_steps(const struct building *building, const struct path *path,
+			   uint32_t steps[MAX_PATH])
+{
+	const struct heap_snapshot *snapshot = building->snapshot;
+	uint32_t at = building->from_sites ? site_step(snapshot, path) : path->step;
+	uint32_t count = 0;
+
+	for (; at > 0 && count < MAX_PATH; at = backtrace_caller(snapshot, at))
+		steps[count++] = at;
+	for (uint32_t i = 0; !building->from_sites && i < count / 2; i++) {
+		uint32_t other = steps[count - 1 - i];
+
+		steps[count - 1 - i] = steps[i];
+		steps[i] = other;
+	}
+	return count;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_bare_sites(struct building *building)
+static struct heap_error *add_path(struct building *building, const struct path *path)
+{
+	uint32_t steps[MAX_PATH], count = list_steps(building, path, steps), node = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		HEAP_TRY(add_share(building, &node,
+				   building->united[building->snapshot->steps[steps[i]].call],
+				   path));
+	return NULL;
+}
+
+// Adds to a node what a site's samples say, once all of them have been seen.
+static void settle(const struct building *building, uint32_t number, heap_site_id id)
+{
+	const struct site_sum *site = &building->sites[id];
+	struct call_tree_node *node = &building->tree->nodes[number];
+	// The site itself has all of its objects, whatever the samples say.
+	bool is_exact = building->from_sites && node->parent == 0;
+	double margin;
+
+	if (node->site != id + 1)
+		return;
+	node->site = 0;
+	node->objects += node->object_share * site->objects;
+	node->bytes += node->byte_share * site->bytes;
+	if (is_exact || site->samples == (uint64_t)site->objects)
+		return;
+	margin = site->objects *
+		 margin_of(node->object_share, site->object_weight, site->object_squares);
+	node->object_margin = hypot(node->object_margin, margin);
+	margin = site->bytes * margin_of(node->byte_share, site->byte_weight, site->byte_squares);
+	node->byte_margin = hypot(node->byte_margin, margin);
+}
+
+// Settles all nodes on the paths of one site. @param first, end  of the paths
+static void settle_site(const struct building *building, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++) {
+		const struct path *path = &building->paths[i];
+		uint32_t steps[MAX_PATH], count = list_steps(building, path, steps), node = 0;
+
+		for (uint32_t j = 0; j < count; j++) {
+			uint32_t call = building->snapshot->steps[steps[j]].call;
+
+			node = building->tree->slots[slot_of(building->tree, node,
+							     building->united[call])];
+			settle(building, node, path->site);
+		}
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_sampled_sites(struct building *building)
+{
+	size_t end;
+
+	for (size_t i = 0; i < building->path_count; i = end) {
+		heap_site_id site = building->paths[i].site;
+
+		for (end = i; end < building->path_count && building->paths[end].site == site;
+		     end++)
+			HEAP_TRY(add_path(building, &building->paths[end]));
+		settle_site(building, i, end);
+	}
+	return NULL;
+}
+
+// Adds the objects of a site without samples to a child of a node.
+HEAP_MUST_CHECK
+static struct heap_error *add_unknown(struct building *building, uint32_t *node, uint32_t place,
+				      const struct site_sum *site)
+{
+	HEAP_TRY(find_child(building->tree, *node, place, node));
+	building->tree->nodes[*node].objects += site->objects;
+	building->tree->nodes[*node].bytes += site->bytes;
+	return NULL;
+}
+
+// The call of a site in the backtrace that stands for one of its sizes; 0: there is none.
+static uint32_t find_caller(const struct building *building, heap_site_id site)
+{
+	const struct heap_snapshot *snapshot = building->snapshot;
+	const struct path path = { .site = site, .step = building->sites[site].step };
+	uint32_t step = path.step ? backtrace_caller(snapshot, site_step(snapshot, &path)) : 0;
+
+	return step ? building->united[snapshot->steps[step].call] : 0;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_unknown_sites(struct building *building)
+{
+	for (heap_site_id i = 0; i < building->snapshot->site_count; i++) {
+		const struct site_sum *site = &building->sites[i];
+		uint32_t place = building->united[building->snapshot->call_count + i];
+		uint32_t node = 0;
+
+		if (site->objects <= 0 || site->samples > 0)
+			continue;
+		HEAP_TRY(add_unknown(building, &node,
+				     building->from_sites ? place : CALL_TREE_NOT_SAMPLED, site));
+		HEAP_TRY(add_unknown(building, &node,
+				     building->from_sites ? CALL_TREE_NOT_SAMPLED : place, site));
+		if (building->from_sites && building->tree->nodes[node].caller == 0)
+			building->tree->nodes[node].caller = find_caller(building, i);
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *build(struct building *building)
 {
 	struct call_tree *tree = building->tree;
-	struct heap_error *error = NULL;
 
-	for (heap_site_id i = 0; !error && i < building->snapshot->site_count; i++) {
-		const struct sum *sum = &building->sites[i];
-		uint32_t node;
-
-		if (sum->objects == 0)
-			continue;
-		error = find_child(tree, 0, building->united[building->snapshot->call_count + i],
-				   &node);
-		if (!error) {
-			add(tree, node, sum);
-			add(tree, 0, sum);
-		}
+	HEAP_TRY(grow(tree));
+	tree->nodes[0] = (struct call_tree_node){ 0 };
+	tree->count = 1;
+	HEAP_TRY(gather(building));
+	for (heap_site_id i = 0; i < building->snapshot->site_count; i++) {
+		tree->nodes[0].objects += building->sites[i].objects;
+		tree->nodes[0].bytes += building->sites[i].bytes;
 	}
-	return error;
-}
-
-// Steps are a tree from main down already; only those that read alike are still to be united.
-HEAP_MUST_CHECK
-static struct heap_error *build_down(struct building *building)
-{
-	const struct heap_snapshot *snapshot = building->snapshot;
-	struct sum *sums = building->steps;
-	CLEANUP_FREE uint32_t *nodes = calloc((size_t)snapshot->step_count + 1, sizeof(*nodes));
-	struct heap_error *error = nodes ? NULL : heap_error_out_of_memory();
-
-	// Callers have lower numbers.
-	for (uint32_t i = snapshot->step_count; i-- > 1;) {
-		struct sum *caller = &sums[backtrace_caller(snapshot, i)];
-
-		caller->objects += sums[i].objects;
-		caller->bytes += sums[i].bytes;
-	}
-	for (uint32_t i = 1; !error && i < snapshot->step_count; i++) {
-		if (sums[i].objects == 0)
-			continue;
-		error = find_child(building->tree, nodes[backtrace_caller(snapshot, i)],
-				   building->united[snapshot->steps[i].call], &nodes[i]);
-		if (!error)
-			add(building->tree, nodes[i], &sums[i]);
-	}
-	if (!error && snapshot->step_count > 0)
-		add(building->tree, 0, &sums[0]);
-	return error;
-}
-
-// Where the site is on a way: wrappers of malloc lie further in.
-static uint32_t site_step(const struct heap_snapshot *snapshot, uint32_t step, heap_site_id site)
-{
-	uint32_t at = step;
-
-	for (int i = 0; at > 0 && i < MAX_WAY; i++) {
-		const struct heap_step *way = &snapshot->steps[at];
-
-		if (snapshot->calls[way->call].address == snapshot->sites[site].address)
-			return at;
-		at = way->caller;
-	}
-	return step;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *build_up(struct building *building)
-{
-	const struct heap_snapshot *snapshot = building->snapshot;
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = 1; !error && i < snapshot->step_count; i++) {
-		const struct sum *sum = &building->steps[i];
-		uint32_t node = 0, at = i;
-
-		if (sum->objects == 0)
-			continue;
-		add(building->tree, 0, sum);
-		at = site_step(snapshot, i, sum->site);
-		for (int depth = 0; !error && at > 0 && depth < MAX_WAY; depth++) {
-			error = find_child(building->tree, node,
-					   building->united[snapshot->steps[at].call], &node);
-			if (!error)
-				add(building->tree, node, sum);
-			at = backtrace_caller(snapshot, at);
-		}
-	}
-	return error;
+	HEAP_TRY(add_sampled_sites(building));
+	return add_unknown_sites(building);
 }
 
 struct heap_error *call_tree_init(struct call_tree *result, struct session *session,
 				  bool from_sites)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	CLEANUP_FREE struct sum *steps = calloc((size_t)snapshot->step_count + 1, sizeof(*steps));
-	CLEANUP_FREE struct sum *sites = calloc((size_t)snapshot->site_count + 1, sizeof(*sites));
+	CLEANUP_FREE struct site_sum *sites =
+		calloc((size_t)snapshot->site_count + 1, sizeof(*sites));
 	CLEANUP_FREE uint32_t *united = unite_places(snapshot);
 	struct call_tree tree = { 0 };
-	struct building building = { snapshot, &tree, steps, sites, united };
-	struct heap_error *error = steps && sites && united ? NULL : heap_error_out_of_memory();
+	struct building building = { .snapshot = snapshot,
+				     .tree = &tree,
+				     .united = united,
+				     .sites = sites,
+				     .from_sites = from_sites };
+	struct heap_error *error = sites && united ? build(&building) : heap_error_out_of_memory();
 
-	if (!error)
-		error = grow(&tree);
-	if (!error) {
-		tree.nodes[0] = (struct call_tree_node){ 0 };
-		tree.count = 1;
-		count_objects(&building);
-		error = from_sites ? build_up(&building) : build_down(&building);
-	}
-	if (!error)
-		error = add_bare_sites(&building);
+	free(building.paths);
 	if (error)
 		call_tree_deinit(&tree);
 	else

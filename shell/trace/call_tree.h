@@ -3,28 +3,43 @@
 #define CALL_TREE_H
 
 /**
- * Objects and bytes along the ways that led to their allocation, as a tree.
+ * Objects and bytes along the paths that led to their allocation, as a tree.
  *
  *	from main down                    from sites up
  *	main (app.c:44)                   node_new (app.c:12)
  *	└─add (app.c:20)                  └─add (app.c:20)
  *	  └─node_new (app.c:12)             └─main (app.c:44)
  *
- * A node is a place in the code below its parent; it counts all objects that came by this
- * way. Calls of one line are one place, whatever their addresses. An object without a
- * backtrace is below the root by its site alone. Building is linear in objects and steps;
- * from sites up, in the lengths of all different backtraces.
+ * A node is a place in the code below its parent. Calls of one line are one place, whatever their
+ * addresses.
+ *
+ * Only samples know who called the site of an object. What they say of a site stands for all of
+ * its objects: an estimate, with a margin. The objects of a site without samples are below a node
+ * of their own, CALL_TREE_NOT_SAMPLED. What a site has in all is exact.
+ *
+ * Building is linear in objects, and in the lengths of all different backtraces.
  */
 
 #include "shell/base/session.h"
+
+enum {
+	/** Instead of a place: the callers of these objects are not known. */
+	CALL_TREE_NOT_SAMPLED = UINT32_MAX,
+};
 
 struct call_tree_node {
 	uint32_t place;  /**< a call, or call_count + a site */
 	uint32_t parent; /**< with a lower number; [0] is the root of all */
 	uint32_t child;  /**< the first, or 0 */
 	uint32_t next;   /**< the next of the same parent, or 0 */
-	uint64_t objects;
-	uint64_t bytes;
+	/** Of CALL_TREE_NOT_SAMPLED below a site: one caller that it has had; 0: none is known. */
+	uint32_t caller;
+	double objects;
+	double bytes;
+	/** Half of the 95 % confidence interval; 0: exact. */
+	double object_margin, byte_margin;
+	double object_share, byte_share; /**< private: of the site that is being added */
+	uint32_t site;                   /**< private: that site + 1 */
 };
 
 struct call_tree {
@@ -32,15 +47,15 @@ struct call_tree {
 	uint32_t count, capacity;
 	uint32_t *slots; /**< hash table by parent and place; private */
 	uint32_t slot_count;
-	uint64_t own;     /**< objects with a backtrace of their own */
-	uint64_t similar; /**< with that of the first of their site and size */
-	uint64_t bare;    /**< with their site alone */
+	uint64_t sampled;   /**< objects with a backtrace of their own */
+	uint64_t estimated; /**< others, of sites with samples */
+	uint64_t unknown;   /**< objects of sites without samples */
 };
 
 /**
  * Needs SIZE, SITE and BACKTRACE.
  *
- * @param from_sites  whether to go from sites up, instead of from main down
+ * @param from_sites  from sites up, instead of from main down
  */
 HEAP_MUST_CHECK
 struct heap_error *call_tree_init(struct call_tree *result, struct session *session,
@@ -48,10 +63,10 @@ struct heap_error *call_tree_init(struct call_tree *result, struct session *sess
 
 void call_tree_deinit(struct call_tree *tree);
 
-/** "node_new (app.c:12)". */
+/** "node_new (app.c:12)"; "caller not sampled". */
 const char *call_tree_describe(struct session *session, uint32_t place);
 
-/** Whether the code there was inlined into what called it. */
+/** True if the code there was inlined into what called it. */
 bool call_tree_is_inlined(const struct session *session, uint32_t place);
 
 #endif
