@@ -52,6 +52,9 @@ static void add_types(const struct heap_filter_parsing *parsing, const char *wor
 	for (type = 1; type < types->count; type++) {
 		heap_type_id element = heap_types_counted(types, type);
 
+		if (element == HEAP_NO_TYPE)
+			element = heap_types_prefixed(types, type, NULL);
+
 		if (element != HEAP_NO_TYPE && term->set[element])
 			term->set[type] = how;
 	}

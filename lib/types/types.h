@@ -252,4 +252,18 @@ bool heap_types_flexible(const struct heap_types *types, heap_type_id type, uint
  */
 heap_type_id heap_types_counted(const struct heap_types *types, heap_type_id type);
 
+/** The name of the first member of a prefixed type. */
+#define HEAP_TYPES_PREFIX_MEMBER "prefix"
+
+/**
+ * What a block is that holds a T behind some bytes of a runtime: a collector's links, a text's
+ * length. It has no name: a struct of an array of characters named "prefix", and of a T that is a
+ * member without a name. Several Ts are a flexible array: heap_types_counted() knows them, too.
+ *
+ * @param bytes  gets the size of the prefix; may be NULL
+ * @return T; HEAP_NO_TYPE if it is another type
+ */
+heap_type_id heap_types_prefixed(const struct heap_types *types, heap_type_id type,
+				 uint64_t *bytes);
+
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/types/types.h"
 
+#include <string.h>
+
 enum {
 	MAX_NESTING = 16,
 };
@@ -44,4 +46,20 @@ heap_type_id heap_types_counted(const struct heap_types *types, heap_type_id typ
 	return array->name == 0 && types->types[array->type].kind == HEAP_TYPE_ARRAY
 		       ? types->types[array->type].target
 		       : HEAP_NO_TYPE;
+}
+
+heap_type_id heap_types_prefixed(const struct heap_types *types, heap_type_id type, uint64_t *bytes)
+{
+	const struct heap_type *whole = &types->types[type];
+	const struct heap_member *members = types->members + whole->first_member;
+	heap_type_id element;
+
+	if (whole->kind != HEAP_TYPE_STRUCT || whole->name != 0 || whole->file != 0 ||
+	    whole->members != 2 || members[1].name != 0 ||
+	    strcmp(heap_types_string(types, members[0].name), HEAP_TYPES_PREFIX_MEMBER) != 0)
+		return HEAP_NO_TYPE;
+	if (bytes)
+		*bytes = members[1].offset;
+	element = heap_types_counted(types, type);
+	return element != HEAP_NO_TYPE ? element : members[1].type;
 }

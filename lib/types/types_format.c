@@ -184,9 +184,14 @@ size_t heap_types_format(const struct heap_types *types, heap_type_id type, char
 
 	if (size)
 		buffer[0] = '\0';
-	if (heap_types_counted(types, type) != HEAP_NO_TYPE)
+	uint64_t prefix = 0;
+	bool is_prefixed = heap_types_prefixed(types, type, &prefix) != HEAP_NO_TYPE;
+
+	if (is_prefixed || heap_types_counted(types, type) != HEAP_NO_TYPE)
 		type = types->members[types->types[type].first_member + 1].type;
 	add_left(&name, types, type, 0);
 	add_right(&name, types, type);
+	if (is_prefixed)
+		add(&name, " behind %" PRIu64 " bytes", prefix);
 	return name.length;
 }

@@ -67,6 +67,15 @@ const char *describe_elements(struct session *session, heap_type_id type, uint64
 	const struct heap_types *types = &session->snapshot->types;
 	heap_type_id element = heap_types_counted(types, type);
 
+	uint64_t prefix;
+	heap_type_id body = heap_types_prefixed(types, type, &prefix);
+
+	if (body != HEAP_NO_TYPE)
+		return session_format(session, "%s behind %" PRIu64 " bytes",
+				      describe_elements(session, body,
+							elements - (element != HEAP_NO_TYPE),
+							size - prefix),
+				      prefix);
 	if (element != HEAP_NO_TYPE)
 		return session_format(session, "%s[%" PRIu64 "]", describe_type(session, element),
 				      elements - 1);

@@ -97,7 +97,7 @@ static void add_alternative(const struct inference *inference, const struct hint
 void candidates_add_hinted(const struct inference *inference, heap_object_id object,
 			   struct candidates *candidates)
 {
-	uint64_t size = objects_size(&inference->capture->objects, object);
+	uint64_t size = inference_size(inference, object);
 
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
@@ -134,7 +134,7 @@ enum verdict candidate_ask(const struct inference *inference, heap_object_id obj
 int candidate_score(const struct inference *inference, const struct content *content,
 		    const struct candidate *candidate)
 {
-	uint64_t size = objects_size(&inference->capture->objects, content->object);
+	uint64_t size = inference_size(inference, content->object);
 
 	if (candidate->fit == LAYOUT_TEXT)
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -TEXT_SCORE;

@@ -17,6 +17,7 @@
 enum rank {
 	RANK_DECLARED, /**< the program's word */
 	RANK_VTABLE,
+	RANK_TAG,           /**< its pointer tag is that of a group whose type is known */
 	RANK_EXACT,         /**< a typed slot points to its start, and the size is the type's */
 	RANK_FLEXIBLE,      /**< likewise, of a header and elements */
 	RANK_LOCAL,         /**< either of these by a local variable, which may not be set yet */

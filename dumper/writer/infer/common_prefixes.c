@@ -157,6 +157,8 @@ static struct heap_error *prepare(struct inference *inference)
 		struct header_members members = { .count = 0 };
 		struct heap_error *error;
 
+		if (!inference->layouts.facts[i].is_candidate)
+			continue;
 		headers_gather(types, i, &members);
 		prefixes->keys[i] = key_of(&members);
 		error = note_members(prefixes, i, &members);

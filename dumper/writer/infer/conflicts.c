@@ -51,6 +51,9 @@ static void weigh(struct inference *inference, struct weights *weights,
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	heap_type_id against = HEAP_NO_TYPE;
 
+	if (interior < inference_prefix(inference, target))
+		return;
+	interior -= inference_prefix(inference, target);
 	if (layouts_is_start(interior))
 		interior = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -67,8 +70,7 @@ static void weigh(struct inference *inference, struct weights *weights,
 			return;
 		against = pointee;
 		if (interior == 0)
-			claim = layouts_fit(layouts, pointee,
-					    objects_size(&capture->objects, target));
+			claim = layouts_fit(layouts, pointee, inference_size(inference, target));
 	}
 	capture->rivals[target]++;
 	if (count > 1)
@@ -110,6 +112,7 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 
 	for (heap_object_id i = 0; !error && i < capture->objects.count; i++) {
 		const struct heap_repetition *repetition;
+		uint64_t prefix = inference_prefix(inference, i);
 
 		if (capture->type[i] == HEAP_NO_TYPE || edges->first[i] == edges->first[i + 1])
 			continue;
@@ -119,9 +122,10 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 			progress_step();
 			if (j + PREFETCH_DISTANCE < edges->count)
 				fetch(inference, weights, edges->target[j + PREFETCH_DISTANCE]);
-			error = weigh_slot(inference, weights, repetition,
-					   (uint64_t)edges->slot[j] * 8, edges->target[j],
-					   edges->interior[j]);
+			if ((uint64_t)edges->slot[j] * 8 >= prefix)
+				error = weigh_slot(inference, weights, repetition,
+						   (uint64_t)edges->slot[j] * 8 - prefix,
+						   edges->target[j], edges->interior[j]);
 		}
 	}
 	return error;
@@ -161,7 +165,7 @@ static bool is_outvoted(const struct inference *inference, const struct weights 
 	    inference->claims.rank[object] < RANK_EXACT || inference->claims.is_renamed[object])
 		return false;
 	claim = layouts_fit(&inference->layouts, capture->rival[object],
-			    objects_size(&capture->objects, object));
+			    inference_size(inference, object));
 	content_read(inference, object, weights->words, &content);
 	return claim.fit != LAYOUT_NONE &&
 	       content_score(inference, &content, claim.type, claim.elements) >= 0;
@@ -179,7 +183,7 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 			continue;
 
 		struct layout_claim claim = layouts_fit(&inference->layouts, capture->rival[i],
-							objects_size(&capture->objects, i));
+							inference_size(inference, i));
 
 		inference->claims.is_renamed[i] =
 			true; // once: what it says of others may come back

@@ -42,12 +42,11 @@ void content_read(const struct inference *inference, heap_object_id object, uint
 void content_read_from(const struct inference *inference, struct pages *pages,
 		       heap_object_id object, uint64_t *words, struct content *result)
 {
-	const struct objects *objects = &inference->capture->objects;
-	uint64_t count = (objects_size(objects, object) + 7) / 8; // texts end within a word
+	uint64_t count = (inference_size(inference, object) + 7) / 8; // texts end within a word
 
 	if (count > CONTENT_WORDS)
 		count = CONTENT_WORDS;
-	pages_read(pages, objects->address[object], words, count * 8);
+	pages_read(pages, inference_address(inference, object), words, count * 8);
 	*result = (struct content){ object, words, count };
 }
 
@@ -62,8 +61,12 @@ static heap_object_id find_target(const struct inference *inference, heap_object
 				  uint64_t offset)
 {
 	const struct edges *edges = &inference->capture->edges;
-	uint32_t at = edges_find(edges, object, offset);
+	uint32_t at;
 
+	offset += inference_prefix(inference, object);
+	if (offset % 8 != 0)
+		return HEAP_NO_OBJECT;
+	at = edges_find(edges, object, offset);
 	return at < edges->first[object + 1] && edges->slot[at] == offset / 8 ? edges->target[at]
 									      : HEAP_NO_OBJECT;
 }
@@ -103,11 +106,16 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 			       : CONFIRMED;
 
 	uint64_t interior = word - capture->objects.address[target];
+	uint64_t prefix = inference_prefix(inference, target);
+
+	if (interior < prefix)
+		return CONFIRMED;
+	interior -= prefix;
 
 	if (layouts_is_start(interior))
 		interior = 0;
 	if (layouts_size(&inference->layouts, pointee) >
-		    objects_size(&capture->objects, target) - interior &&
+		    inference_size(inference, target) - interior &&
 	    !layouts_is_flexible(&inference->layouts, pointee))
 		return CONTRADICTED;
 	if (inference->claims.name_rank[target] > RANK_VOTE ||
@@ -283,29 +291,43 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 	return score;
 }
 
-// True if a number among a header's members says how many elements follow: as many as there is
-// room for, or one less, where a NUL ends them.
-static bool counts_elements(const struct check *check, heap_type_id header, uint64_t elements)
+// True for the names that programs give to a number of elements or bytes.
+static bool is_count_name(const char *name)
 {
-	const struct heap_types *types = check->inference->layouts.types;
-	const struct heap_type *type = &types->types[header];
-	uint64_t bytes = check->content->count * 8;
+	static const char *const words[] = { "size", "len", "count", "num", "used", "alloc" };
 
-	for (uint32_t i = 0; i < type->members; i++) {
-		const struct heap_member *member = &types->members[type->first_member + i];
-		const struct heap_type *number =
-			&types->types[layouts_strip(&check->inference->layouts, member->type)];
-		uint64_t value = 0;
-
-		if (number->kind != HEAP_TYPE_BASE || number->size > 8 || number->size < 2 ||
-		    (member->flags & HEAP_MEMBER_BIT_FIELD) ||
-		    member->offset + number->size > bytes)
-			continue;
-		memcpy(&value, (const char *)check->content->words + member->offset, number->size);
-		if (value > 0 && (value == elements || value + 1 == elements))
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcasestr(name, words[i]))
 			return true;
 	}
 	return false;
+}
+
+/*
+ * What the numbers in a header say of the elements behind it. One of them may be how many there are:
+ * as many as there is room for, or one less, where a NUL ends them. One that is called a size or a
+ * count, and is larger than the whole block, contradicts.
+ */
+static int count_score(const struct check *check, heap_type_id header, uint64_t elements)
+{
+	const struct heap_types *types = check->inference->layouts.types;
+	uint64_t size = inference_size(check->inference, check->content->object);
+	struct header_members members = { .count = 0 };
+	struct header head = { { 0 } };
+	uint64_t bytes = check->content->count * 8;
+
+	headers_gather(types, header, &members);
+	memcpy(head.words, check->content->words, bytes < sizeof(head) ? bytes : sizeof(head));
+	for (uint32_t i = 0; i < members.count; i++) {
+		const struct header_member *member = &members.list[i];
+		uint64_t value = headers_value(member, &head);
+
+		if (member->bits >= 16 && value > 0 && (value == elements || value + 1 == elements))
+			return CONFIRMED;
+		if (value > size && is_count_name(member->name))
+			return CONTRADICTED;
+	}
+	return 0;
 }
 
 int content_score(const struct inference *inference, const struct content *content,
@@ -316,8 +338,7 @@ int content_score(const struct inference *inference, const struct content *conte
 
 	if (!facts->is_flexible)
 		return elements_score(&check, 0, type, elements);
-	return type_score(&check, 0, type, 0) +
-	       (counts_elements(&check, type, elements - 1) ? CONFIRMED : 0) +
+	return type_score(&check, 0, type, 0) + count_score(&check, type, elements - 1) +
 	       elements_score(&check, facts->start, facts->element, elements - 1);
 }
 
@@ -339,5 +360,6 @@ bool content_is_text(const struct inference *inference, const struct content *co
 		return false;
 	// Pointers have zeros in them, too, and what goes before may look like text.
 	return edges->first[object] == edges->first[object + 1] ||
-	       edges->slot[edges->first[object]] >= content->count;
+	       edges->slot[edges->first[object]] * UINT64_C(8) >=
+		       content->count * 8 + inference_prefix(inference, object);
 }

@@ -329,7 +329,7 @@ static struct heap_error *sort_tagged(const struct kinds *kinds, struct tagged *
 	if (!list)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < kinds->count; i++) {
-		if (kinds->kinds[i].tag != NO_TAG)
+		if (kinds->kinds[i].tag != NO_TAG && !pointer_tags_made(kinds->kinds[i].tag))
 			list[(*count)++] = (struct tagged){ kinds->kinds[i].tag, i };
 	}
 	progress_steps(kinds->count);
@@ -461,8 +461,7 @@ static struct heap_error *claim_tagged(struct inference *inference, heap_object_
 
 	if (!value)
 		return NULL;
-	claim = layouts_fit(&inference->layouts, value->type,
-			    objects_size(&inference->capture->objects, object));
+	claim = layouts_fit(&inference->layouts, value->type, inference_size(inference, object));
 	if (claim.fit == LAYOUT_NONE ||
 	    hints_ask(inference, object, value->type) == VERDICT_AGAINST)
 		return NULL;
@@ -577,6 +576,8 @@ bool discriminators_exclude(const struct inference *inference, const struct kind
 
 	if (kind->tag == NO_TAG)
 		return false;
+	if (pointer_tags_made(kind->tag))
+		return pointer_tags_exclude(inference, kind, type);
 	value = find_value(discriminators, kind->tag);
 	return value ? value->type != type
 		     : discriminators->is_discriminated && discriminators->is_discriminated[type];

@@ -27,14 +27,14 @@ static struct layout_claim fit_counted(const struct inference *inference, heap_t
 {
 	const struct objects *objects = &inference->capture->objects;
 	uint64_t stride = heap_types_size(inference->layouts.types, element);
-	uint64_t count, size = objects_size(objects, object) - COUNTED_START;
+	uint64_t count, size = inference_size(inference, object) - COUNTED_START;
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 
 	if (!(objects->flags[object] & HEAPSNAP_BLOCK_NEW_ARRAY) || !inference->counted ||
 	    element >= inference->counted_types || inference->counted[element] == HEAP_NO_TYPE ||
 	    size % stride != 0)
 		return claim;
-	pages_read(inference->pages, objects->address[object], &count, sizeof(count));
+	pages_read(inference->pages, inference_address(inference, object), &count, sizeof(count));
 	if (count == size / stride)
 		claim = (struct layout_claim){ LAYOUT_EXACT, inference->counted[element],
 					       count + 1 };
@@ -46,7 +46,7 @@ HEAP_MUST_CHECK
 static struct heap_error *apply(struct inference *inference, heap_type_id pointee,
 				const struct pointer *pointer)
 {
-	uint64_t size = objects_size(&inference->capture->objects, pointer->target);
+	uint64_t size = inference_size(inference, pointer->target);
 	struct layout_claim claim = { LAYOUT_NONE, HEAP_NO_TYPE, 0 };
 	enum rank rank;
 
@@ -72,17 +72,19 @@ struct heap_error *inference_follow(struct inference *inference,
 				    const struct heap_repetition *repetition, uint64_t offset,
 				    const struct pointer *pointer, uint8_t *flags)
 {
-	uint32_t first, end;
+	uint32_t first, end, prefix = inference_prefix(inference, pointer->target);
 	const struct heap_slots *slots = heap_repetition_slots_at(repetition, offset, &first, &end);
+	struct pointer behind = *pointer;
 
 	if (!slots)
 		return NULL;
 	*flags |= HEAP_EDGE_TYPED;
-	if (inference->claims.rank[pointer->target] < RANK_EXACT)
+	if (inference->claims.rank[pointer->target] < RANK_EXACT || pointer->interior < prefix)
 		return NULL;
+	behind.interior -= prefix;
 	if (end - first == 1)
-		return apply(inference, slots->list[first].pointee, pointer);
-	return hint_at_all(inference, slots->list + first, end - first, pointer);
+		return apply(inference, slots->list[first].pointee, &behind);
+	return hint_at_all(inference, slots->list + first, end - first, &behind);
 }
 
 heap_type_id inference_root_type(const struct inference *inference, const struct heap_root *root)

@@ -106,7 +106,7 @@ bool headers_is_prefix(const struct heap_types *types, heap_type_id type)
 
 void headers_read(const struct inference *inference, heap_object_id object, struct header *result)
 {
-	pages_read(inference->pages, inference->capture->objects.address[object], result->words,
+	pages_read(inference->pages, inference_address(inference, object), result->words,
 		   sizeof(result->words));
 }
 

@@ -7,6 +7,7 @@
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 enum {
@@ -105,7 +106,8 @@ static struct heap_error *tabulate(struct inference *inference, heap_object_id o
 	uint32_t at = inference->hints.head[object];
 	struct heap_error *error = NULL;
 
-	for (int i = 0; !error && i < count; i++, at = inference->hints.list[at].next) {
+	for (int i = 0; !error && i < count && at != NO_HINT;
+	     i++, at = inference->hints.list[at].next) {
 		if (table->count * 2 >= table->size)
 			error = grow_table(inference);
 		if (error)
@@ -179,6 +181,32 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 	if (few < FEW_HINTS)
 		return NULL;
 	return tabulate(inference, hint.object, few == FEW_HINTS ? FEW_HINTS + 1 : 1);
+}
+
+struct heap_error *hints_rebase(struct inference *inference, heap_object_id object, uint32_t bytes)
+{
+	struct hints *hints = &inference->hints;
+	bool are_many = hints_are_many(inference, object);
+	uint32_t *link = &hints->head[object];
+
+	while (*link != NO_HINT) {
+		struct hint *hint = &hints->list[*link];
+
+		progress_step();
+		if (hint->interior < bytes) {
+			*link = hint->next;
+			continue;
+		}
+		hint->interior -= bytes;
+		if (is_text(inference, hint)) {
+			inference->news[object] |= NEWS_TEXT;
+			hints->texts++;
+		}
+		link = &hint->next;
+	}
+	if (are_many && hints_are_many(inference, object))
+		return tabulate(inference, object, INT_MAX);
+	return NULL;
 }
 
 // --- asking ------------------------------------------------------------------
@@ -308,7 +336,7 @@ static int compare_counts(const void *left, const void *right)
 static uint32_t gather(const struct inference *inference, heap_object_id object,
 		       struct weak_claim *list)
 {
-	uint64_t size = objects_size(&inference->capture->objects, object);
+	uint64_t size = inference_size(inference, object);
 	uint32_t count = 0, kept = 0;
 
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
@@ -333,7 +361,7 @@ static uint32_t gather(const struct inference *inference, heap_object_id object,
 static int weigh(const struct inference *inference, const struct content *content,
 		 const struct weak_claim *weak)
 {
-	uint64_t size = objects_size(&inference->capture->objects, content->object);
+	uint64_t size = inference_size(inference, content->object);
 	bool is_text = weak->claim.fit == LAYOUT_TEXT;
 
 	if (!weak->is_read &&

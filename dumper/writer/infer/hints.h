@@ -49,6 +49,13 @@ HEAP_MUST_CHECK
 struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 			     const struct pointer *pointer, bool either);
 
+/**
+ * Lets the hints on a block count from so many bytes behind its start. Those on what lies before are
+ * forgotten.
+ */
+HEAP_MUST_CHECK
+struct heap_error *hints_rebase(struct inference *inference, heap_object_id object, uint32_t bytes);
+
 /** What evidence says of an object's being of a type. */
 enum verdict {
 	VERDICT_NONE,

@@ -34,6 +34,7 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 	struct edges *edges = &inference->capture->edges;
 	const uint32_t *kinds = inference->capture->objects.kind;
 	const struct heap_repetition *repetition;
+	uint64_t prefix = inference_prefix(inference, object);
 	struct heap_error *error = heap_repetitions_find(
 		&inference->repetitions, inference->capture->type[object], &repetition);
 
@@ -49,9 +50,9 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 		}
 		edges->flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
 		progress_step();
-		if (heap_repetition_has_slots(repetition))
+		if (heap_repetition_has_slots(repetition) && edges->slot[i] * UINT64_C(8) >= prefix)
 			error = inference_follow(
-				inference, repetition, (uint64_t)edges->slot[i] * 8,
+				inference, repetition, edges->slot[i] * UINT64_C(8) - prefix,
 				&(struct pointer){ edges->target[i], edges->interior[i], false,
 						   inference->claims.is_sure[object] },
 				&edges->flags[i]);
@@ -290,6 +291,10 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 
 	*named = 0;
 	if (!error && !progress_is_late())
+		error = block_prefixes_find(inference, BLOCK_PREFIX_STRUCTS, named);
+	if (!error && !progress_is_late())
+		error = pointer_tags_apply(inference, named);
+	if (!error && *named == 0 && !progress_is_late())
 		error = name_surely(inference, named);
 	if (!error && *named == 0)
 		error = naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named);
@@ -298,6 +303,8 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 		if (!error && *named == 0)
 			error = naming_claim(inference, NAMING_LIKELY, PASS_ALL, named);
 	}
+	if (!error && *named == 0)
+		error = block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, named);
 	if (!error && *named == 0)
 		error = naming_weigh_hints(inference, named);
 	if (!error && *named == 0)
@@ -341,6 +348,7 @@ static void release(struct inference *inference)
 	kinds_deinit(&inference->kinds);
 	common_prefixes_deinit(&inference->common_prefixes);
 	discriminators_deinit(&inference->discriminators);
+	pointer_tags_deinit(&inference->pointer_tags);
 	profiles_deinit(&inference->profiles);
 	pools_deinit(&inference->pools);
 	heap_repetitions_deinit(&inference->repetitions);
@@ -369,11 +377,13 @@ static struct heap_error *add_columns(struct capture *capture)
 
 // Completes the table of types: all that follows relies on it.
 HEAP_MUST_CHECK
-static struct heap_error *complete_types(struct inference *inference)
+static struct heap_error *complete_types(struct inference *inference, const heap_type_id *classes)
 {
 	struct capture *capture = inference->capture;
 	struct heap_error *error = kinds_init(&inference->kinds, capture);
 
+	if (!error)
+		error = pointer_tags_init(&inference->pointer_tags, capture, classes);
 	isolation_suspect(0); // from here on no file is read
 	if (!error)
 		error = libc_blocks_add_types(capture);
@@ -382,11 +392,11 @@ static struct heap_error *complete_types(struct inference *inference)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *prepare(struct inference *inference)
+static struct heap_error *prepare(struct inference *inference, const heap_type_id *classes)
 {
 	struct capture *capture = inference->capture;
 	heap_object_id objects = capture->objects.count;
-	struct heap_error *error = complete_types(inference);
+	struct heap_error *error = complete_types(inference, classes);
 
 	inference->pages = pages_create(&capture->image, PAGES_FOR_ALL);
 	inference->news = calloc((size_t)objects + 1, sizeof(*inference->news));
@@ -410,9 +420,13 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	struct heap_error *error = add_columns(capture);
 
 	if (!error)
-		error = prepare(&inference);
+		error = prepare(&inference, classes);
 	if (!error)
 		error = run(&inference, classes);
 	release(&inference);
+	// Now that nothing relies on the table of types any more, which grows.
+	if (!error)
+		error = block_prefixes_finish(&inference.block_prefixes, capture);
+	block_prefixes_deinit(&inference.block_prefixes);
 	return error;
 }

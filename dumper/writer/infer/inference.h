@@ -7,12 +7,14 @@
  * its name; README.md tells how they work together.
  */
 
+#include "dumper/writer/infer/block_prefixes.h"
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/discriminators.h"
 #include "dumper/writer/infer/hints.h"
 #include "dumper/writer/infer/infer.h"
 #include "dumper/writer/infer/kinds.h"
+#include "dumper/writer/infer/pointer_tags.h"
 #include "dumper/writer/infer/pools.h"
 #include "dumper/writer/infer/profiles.h"
 #include "lib/types/repetitions.h"
@@ -37,11 +39,13 @@ struct inference {
 	struct heap_repetitions repetitions;
 	struct pages *pages;
 	uint8_t *news; /**< [objects] enum news: what is known since naming looked */
+	struct block_prefixes block_prefixes;
 	struct claims claims;
 	struct hints hints;
 	struct kinds kinds;
 	struct common_prefixes common_prefixes;
 	struct discriminators discriminators;
+	struct pointer_tags pointer_tags;
 	struct profiles profiles;
 	struct pools pools;
 	struct gate learning;  /**< what the blocks of a common prefix have in common */
@@ -59,8 +63,27 @@ struct pointer {
 	bool is_sure; /**< nothing has been guessed of what it stands in */
 };
 
+/** Bytes of a block before what its type tells of; see block_prefixes.h. */
+static inline uint32_t inference_prefix(const struct inference *inference, heap_object_id object)
+{
+	return inference->block_prefixes.of ? inference->block_prefixes.of[object] : 0;
+}
+
+/** Bytes of a block behind its prefix. */
+static inline uint64_t inference_size(const struct inference *inference, heap_object_id object)
+{
+	return objects_size(&inference->capture->objects, object) -
+	       inference_prefix(inference, object);
+}
+
+/** Where a block begins behind its prefix. */
+static inline uint64_t inference_address(const struct inference *inference, heap_object_id object)
+{
+	return inference->capture->objects.address[object] + inference_prefix(inference, object);
+}
+
 /**
- * Hears what the typed slot at an offset of a block says of the object that it points to.
+ * Notes what the typed slot at an offset of a block says of the object that it points to.
  *
  * @param flags  of the edge: HEAP_EDGE_TYPED is set if there is such a slot
  */

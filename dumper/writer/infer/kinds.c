@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	POINTER_TAG = UINT8_MAX, // in place of a common prefix: the tag is a pointer
+};
+
 struct kind_table {
 	uint32_t *slots; // [size] kind + 1
 	size_t size;
@@ -63,12 +67,21 @@ static int compare_kinds(const void *left, const void *right)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
+// What an object's tag is read from: a common prefix, POINTER_TAG, or nothing (0).
+static uint32_t find_source(const struct inference *inference, heap_object_id object)
+{
+	return pointer_tags_read(&inference->pointer_tags, object) != NO_TAG
+		       ? POINTER_TAG
+		       : discriminators_prefix(inference, object);
+}
+
 // True if a tag has become known, or another one, since kinds were sorted.
 static bool is_stale(const struct inference *inference)
 {
 	const struct kinds *kinds = &inference->kinds;
 
-	if (kinds->count == 0)
+	if (kinds->count == 0 || inference->block_prefixes.is_renewed ||
+	    inference->pointer_tags.is_renewed)
 		return true;
 	bool has_tags = false;
 
@@ -81,7 +94,7 @@ static bool is_stale(const struct inference *inference)
 		return false;
 	progress_steps(inference->capture->objects.count);
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		if (discriminators_prefix(inference, i) != kinds->prefix[i])
+		if (find_source(inference, i) != kinds->prefix[i])
 			return true;
 	}
 	return false;
@@ -93,6 +106,8 @@ static uint64_t find_tag(const struct inference *inference, const struct kind *o
 {
 	if (base == 0)
 		return NO_TAG;
+	if (base == POINTER_TAG)
+		return pointer_tags_read(&inference->pointer_tags, object);
 	if (old && inference->kinds.prefix[object] == base &&
 	    !inference->discriminators.is_renewed[base - 1])
 		return old->tag;
@@ -146,25 +161,27 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 	struct heap_error *error = without ? NULL : heap_error_out_of_memory();
 
 	for (heap_object_id i = 0; !error && i < objects->count; i++) {
-		uint32_t base = discriminators_prefix(inference, i), of = objects->kind[i], number;
+		uint32_t base = find_source(inference, i), of = objects->kind[i], number;
 
 		progress_step();
 		const struct kind *was = old ? &old[kinds->of[i]] : NULL;
 
-		if (base == 0 && without[of]) {
+		bool is_plain = base == 0 && inference_prefix(inference, i) == 0;
+
+		if (is_plain && without[of]) {
 			number = without[of] - 1;
 		} else {
 			struct kind kind = {
 				.site = inference->capture->sites.maker[of],
 				.tag = find_tag(inference, was, i, base),
-				.size = objects->kinds.list[of].size,
+				.size = inference_size(inference, i),
 				.first = old ? kinds->of[i] : 0,
 			};
 
 			error = find_kind(table, kinds, &kind, &number);
 			if (error)
 				return error;
-			if (base == 0)
+			if (is_plain)
 				without[of] = number + 1;
 		}
 		kinds->prefix[i] = (uint8_t)base;
@@ -248,6 +265,8 @@ struct heap_error *kinds_sort(struct inference *inference)
 	kinds->kinds = NULL;
 	kinds->count = 0;
 	error = find_kinds(inference, old, &table);
+	inference->block_prefixes.is_renewed = false;
+	inference->pointer_tags.is_renewed = false;
 	free(table.slots);
 	memset(inference->discriminators.is_renewed, 0,
 	       sizeof(inference->discriminators.is_renewed));

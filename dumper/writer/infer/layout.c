@@ -3,6 +3,8 @@
 
 #include "dumper/writer/base/progress.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 
 enum {
@@ -64,6 +66,50 @@ static void find_facts(struct layouts *layouts, heap_type_id id)
 	facts->bits = type->kind == HEAP_TYPE_ENUM ? enumerated_bits(types, type) : 0;
 }
 
+// Adds a type to those that code refers to.
+static void refer(struct layouts *layouts, heap_type_id *stack, uint32_t *depth, heap_type_id id)
+{
+	id = heap_types_strip(layouts->types, id);
+	while (layouts->types->types[id].kind == HEAP_TYPE_ARRAY)
+		id = heap_types_strip(layouts->types, layouts->types->types[id].target);
+	if (layouts->facts[id].is_candidate)
+		return;
+	layouts->facts[id].is_candidate = true;
+	stack[(*depth)++] = id;
+}
+
+/*
+ * A struct without a name that no pointer leads to, and that is a part of nothing but its like, is
+ * that of a static variable: an initialiser's. No code can allocate one. All others are candidates.
+ */
+HEAP_MUST_CHECK
+static struct heap_error *find_candidates(struct layouts *layouts)
+{
+	const struct heap_types *types = layouts->types;
+	CLEANUP_FREE heap_type_id *stack = malloc(((size_t)types->count + 1) * sizeof(*stack));
+	uint32_t depth = 0;
+
+	if (!stack)
+		return heap_error_out_of_memory();
+	for (heap_type_id id = 1; id < types->count; id++) {
+		const struct heap_type *type = &types->types[id];
+
+		if (type->kind == HEAP_TYPE_POINTER || type->kind == HEAP_TYPE_REFERENCE ||
+		    type->kind == HEAP_TYPE_TYPEDEF)
+			refer(layouts, stack, &depth, type->target);
+		else if (!is_compound(type) || type->name != 0 || heap_types_alias(types, id) ||
+			 heap_types_counted(types, id) != HEAP_NO_TYPE)
+			refer(layouts, stack, &depth, id);
+	}
+	while (depth > 0) {
+		const struct heap_type *type = &types->types[stack[--depth]];
+
+		for (uint32_t i = 0; is_compound(type) && i < type->members; i++)
+			refer(layouts, stack, &depth, types->members[type->first_member + i].type);
+	}
+	return NULL;
+}
+
 struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types *types)
 {
 	struct heap_error *error;
@@ -77,6 +123,8 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 						 : heap_error_out_of_memory();
 	for (heap_type_id id = 0; !error && id < types->count; id++)
 		find_facts(layouts, id);
+	if (!error)
+		error = find_candidates(layouts);
 	if (!error)
 		error = layouts_index_init(layouts);
 	if (error)

@@ -33,6 +33,7 @@ struct layout_facts {
 	uint64_t bits;         /**< of an enum: those that its enumerators have */
 	bool is_flexible;      /**< there is such an array */
 	bool fits_any;         /**< blocks may have any number of its elements */
+	bool is_candidate;     /**< a block may be one: see find_candidates() */
 	bool is_ordered;       /**< members neither begin nor end before those before them */
 };
 

@@ -160,12 +160,16 @@ static int compare_beginnings(const void *left, const void *right)
 	return a->type < b->type ? -1 : a->type > b->type;
 }
 
-static void find_beginnings(const struct heap_types *types, struct beginnings *beginnings)
+static void find_beginnings(const struct layouts *layouts, struct beginnings *beginnings)
 {
+	const struct heap_types *types = layouts->types;
+
 	for (heap_type_id id = 1; id < types->count; id++) {
 		const struct heap_type *type = &types->types[id];
 		uint64_t hash = 0;
 
+		if (!layouts->facts[id].is_candidate)
+			continue;
 		for (uint32_t i = 0; is_plain_struct(type) && i < type->members; i++) {
 			hash = add_to_hash(types, hash, &types->members[type->first_member + i]);
 			beginnings->all[beginnings->count++] =
@@ -222,7 +226,7 @@ static struct heap_error *add_headers(struct layouts *layouts)
 		free(beginnings.all);
 		return heap_error_out_of_memory();
 	}
-	find_beginnings(types, &beginnings);
+	find_beginnings(layouts, &beginnings);
 	for (size_t i = 0, end; !error && i < beginnings.count; i = end) {
 		const struct beginning *run = &beginnings.all[i];
 
@@ -251,7 +255,7 @@ struct heap_error *layouts_index_init(struct layouts *layouts)
 	struct heap_error *error = NULL;
 
 	for (heap_type_id id = 1; !error && id < types->count; id++) {
-		if (is_compound(&types->types[id]))
+		if (is_compound(&types->types[id]) && layouts->facts[id].is_candidate)
 			error = add_parts(layouts, id, id, 0, layouts->index.count, 0);
 	}
 	if (!error)

@@ -43,7 +43,7 @@ static bool may_repeat(const struct inference *inference, const struct content *
 {
 	const struct capture *capture = inference->capture;
 	heap_object_id object = content->object;
-	uint64_t size = objects_size(&capture->objects, object);
+	uint64_t size = inference_size(inference, object);
 	struct layout_claim claim = fit_any(&inference->layouts, type, size);
 
 	if (claim.fit == LAYOUT_NONE || claim.fit == LAYOUT_SLACK ||
@@ -190,7 +190,7 @@ static struct heap_error *claim_site(struct inference *inference, const struct s
 
 	for (uint32_t i = first; !error && i < first + site->objects; i++) {
 		heap_object_id object = kinds->members[i];
-		uint64_t size = objects_size(&inference->capture->objects, object);
+		uint64_t size = inference_size(inference, object);
 		struct layout_claim claim = fit_any(&inference->layouts, type, size);
 		struct content content;
 

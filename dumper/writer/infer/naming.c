@@ -96,7 +96,7 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 		return NULL;
 	inference->hints.texts = 0;
 	for (heap_object_id i = 0; !error && i < objects->count && !progress_is_late(); i++) {
-		uint64_t size = objects_size(objects, i);
+		uint64_t size = inference_size(inference, i);
 		struct content content;
 
 		progress_step();
@@ -295,8 +295,7 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 			    hints_find_text(inference, i) == HEAP_NO_TYPE)
 				continue;
 			content_read(inference, i, words, &content);
-			if (!content_is_text(inference, &content,
-					     objects_size(&capture->objects, i)))
+			if (!content_is_text(inference, &content, inference_size(inference, i)))
 				continue;
 		}
 		claims_withdraw(&inference->claims, i);

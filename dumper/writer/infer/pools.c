@@ -225,10 +225,11 @@ static struct heap_error *begin_with_results(struct inference *inference)
 	struct heap_error *error = NULL;
 
 	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
-		heap_type_id type =
-			inference->claims.rank[i] == RANK_NONE && !inference->pools.is_pool[i]
-				? find_result(inference, i)
-				: HEAP_NO_TYPE;
+		heap_type_id type = inference->claims.rank[i] == RANK_NONE &&
+						    !inference->pools.is_pool[i] &&
+						    inference_prefix(inference, i) == 0
+					    ? find_result(inference, i)
+					    : HEAP_NO_TYPE;
 
 		if (type == HEAP_NO_TYPE)
 			continue;
@@ -247,6 +248,7 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	bool has_siblings = pools->is_pool_kind[inference->capture->objects.kind[object]];
 
 	if (inference->hints.head[object] == NO_HINT || pools->is_pool[object] ||
+	    inference_prefix(inference, object) > 0 ||
 	    !is_pool(inference, object, at_the_end || has_siblings))
 		return NULL;
 	pools->is_pool[object] = true;

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * Which blocks have a prefix is told by the hints on them: there is a T at offset k, where nothing is
+ * said of the start. That may also be a part in the middle of a struct, such as a list's link. Then
+ * there is a struct of the block's size with a T at k, and it is left to naming. If for nearly all
+ * blocks with a T at k there is none, but a T fits what lies behind k, there is a prefix of k bytes.
+ */
+#include "dumper/writer/infer/block_prefixes.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/infer/inference.h"
+
+#include "lib/base/hash_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FEW_HINTS = 16,  // on a block: with more of them it is no single object
+	MIN_SUPPORT = 8, // blocks
+	MIN_LEAD = 10,   // times as many must speak for a prefix as against it
+	MAX_TEXT_PREFIX = 32,
+};
+
+// --- what the hints on one block say -------------------------------------------
+
+// Where the slots with a type that says something lead to.
+struct lead {
+	heap_type_id type;
+	uint32_t offset;
+};
+
+// True for a place where a prefix may end. Characters may stand anywhere.
+static bool may_end(const struct layouts *layouts, const struct hint *hint)
+{
+	if (layouts_is_character(layouts, hint->type))
+		return hint->interior > 0 && hint->interior <= MAX_TEXT_PREFIX;
+	return hint->interior >= 8 && hint->interior <= BLOCK_PREFIX_MAX && hint->interior % 8 == 0;
+}
+
+/*
+ * The first place behind its start that slots lead to, if they lead nowhere before. Of several types
+ * there the one that says more.
+ */
+static bool find_lead(const struct inference *inference, heap_object_id object,
+		      enum block_prefix_kind kind, struct lead *lead)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint32_t seen = 0;
+
+	lead->offset = UINT32_MAX;
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (++seen > FEW_HINTS)
+			return false;
+		if (hint->either || (!layouts_is_compound(layouts, hint->type) &&
+				     !layouts_is_character(layouts, hint->type)))
+			continue;
+		if (hint->interior > lead->offset)
+			continue;
+		if (!may_end(layouts, hint))
+			return false;
+		if (hint->interior < lead->offset || claims_prefer(layouts, hint->type, lead->type))
+			*lead = (struct lead){ hint->type, hint->interior };
+	}
+	return lead->offset != UINT32_MAX &&
+	       layouts_is_character(layouts, lead->type) == (kind == BLOCK_PREFIX_TEXTS) &&
+	       lead->offset < objects_size(&inference->capture->objects, object);
+}
+
+static bool is_empty(struct layout_wholes wholes)
+{
+	return wholes.at == wholes.end;
+}
+
+// True if there is a type of a size with such a part.
+static bool has_whole(const struct layouts *layouts, heap_type_id part, uint64_t offset,
+		      uint64_t size)
+{
+	return !is_empty(layouts_exact_wholes(layouts, part, offset, size)) ||
+	       !is_empty(layouts_flexible_wholes(layouts, part, offset, size));
+}
+
+enum reading {
+	READING_OTHER,
+	READING_PREFIX,
+	READING_EMBEDDED,
+};
+
+// Text that begins at the lead and not before.
+static enum reading read_text(const struct inference *inference, heap_object_id object,
+			      uint32_t offset, uint64_t *words)
+{
+	const struct capture *capture = inference->capture;
+	uint64_t size = objects_size(&capture->objects, object);
+	struct content content;
+
+	content_read(inference, object, words, &content);
+	if (content_is_text(inference, &content, size))
+		return READING_EMBEDDED;
+	memmove(words, (const char *)words + offset, content.count * 8 - offset);
+	content.count -= (offset + 7) / 8;
+	return content.count > 0 && content_is_text(inference, &content, size - offset)
+		       ? READING_PREFIX
+		       : READING_OTHER;
+}
+
+static enum reading read_block(const struct inference *inference, heap_object_id object,
+			       const struct lead *lead, uint64_t *words)
+{
+	const struct layouts *layouts = &inference->layouts;
+	uint64_t size = objects_size(&inference->capture->objects, object);
+
+	if (layouts_is_character(layouts, lead->type))
+		return read_text(inference, object, lead->offset, words);
+	if (has_whole(layouts, lead->type, lead->offset, size))
+		return READING_EMBEDDED;
+	if (layouts_fit(layouts, lead->type, size - lead->offset).fit != LAYOUT_NONE ||
+	    has_whole(layouts, lead->type, 0, size - lead->offset))
+		return READING_PREFIX;
+	return READING_OTHER;
+}
+
+// --- what those on all blocks say ----------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *find_pair(struct block_prefixes *prefixes, const struct lead *lead,
+				    struct prefix_pair **result)
+{
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		*result = &prefixes->pairs.items[i];
+		if ((*result)->type == lead->type && (*result)->offset == lead->offset)
+			return NULL;
+	}
+	HEAP_TRY(heap_array_append(&prefixes->pairs,
+				   (struct prefix_pair){ lead->type, lead->offset, 0, 0, false }));
+	*result = &prefixes->pairs.items[prefixes->pairs.count - 1];
+	return NULL;
+}
+
+// True for blocks that a prefix may still be found for.
+static bool is_open(const struct inference *inference, heap_object_id object)
+{
+	return inference->hints.head[object] != NO_HINT &&
+	       !claims_are_good(&inference->claims, object) &&
+	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_blocks(struct inference *inference, enum block_prefix_kind kind,
+				       uint64_t *words)
+{
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+
+	for (size_t i = 0; i < prefixes->pairs.count; i++)
+		prefixes->pairs.items[i].supporting = prefixes->pairs.items[i].contradicting = 0;
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		struct prefix_pair *pair;
+		struct lead lead;
+
+		progress_step();
+		if (!is_open(inference, i) || !find_lead(inference, i, kind, &lead))
+			continue;
+		HEAP_TRY(find_pair(prefixes, &lead, &pair));
+		switch (read_block(inference, i, &lead, words)) {
+		case READING_PREFIX:
+			pair->supporting++;
+			break;
+		case READING_EMBEDDED:
+			pair->contradicting++;
+			break;
+		default:
+			break;
+		}
+	}
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		struct prefix_pair *pair = &prefixes->pairs.items[i];
+
+		pair->is_accepted |= pair->supporting >= MIN_SUPPORT &&
+				     pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
+	}
+	return NULL;
+}
+
+static bool is_accepted(const struct inference *inference, const struct lead *lead)
+{
+	const struct block_prefixes *prefixes = &inference->block_prefixes;
+
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		const struct prefix_pair *pair = &prefixes->pairs.items[i];
+
+		if (pair->is_accepted && pair->offset == lead->offset &&
+		    (pair->type == lead->type ||
+		     layouts_says_more(&inference->layouts, lead->type, pair->type)))
+			return true;
+	}
+	return false;
+}
+
+// A slot that leads behind the prefix is now one to the start.
+HEAP_MUST_CHECK
+static struct heap_error *claim_again(struct inference *inference, heap_object_id object)
+{
+	uint64_t size = inference_size(inference, object);
+
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+		struct layout_claim claim = layouts_fit(&inference->layouts, hint->type, size);
+
+		if (hint->either || !layouts_is_start(hint->interior) || claim.fit == LAYOUT_NONE)
+			continue;
+		HEAP_TRY(claims_add(&inference->claims,
+				    claim.fit == LAYOUT_EXACT ? RANK_PASSED_EXACT
+							      : RANK_PASSED_FLEXIBLE,
+				    &(struct claim){ object, claim.type, claim.elements,
+						     HEAP_EVIDENCE_POINTER, false }));
+	}
+	return NULL;
+}
+
+struct heap_error *block_prefixes_set(struct inference *inference, heap_object_id object,
+				      uint32_t bytes)
+{
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+
+	if (!prefixes->of)
+		prefixes->of = calloc((size_t)inference->capture->objects.count + 1, 1);
+	if (!prefixes->of)
+		return heap_error_out_of_memory();
+	prefixes->of[object] = (uint8_t)bytes;
+	prefixes->count++;
+	prefixes->is_renewed = true;
+	HEAP_TRY(hints_rebase(inference, object, bytes));
+	return claim_again(inference, object);
+}
+
+struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
+				       uint64_t *found)
+{
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+	CLEANUP_FREE uint64_t *words = NULL;
+	uint32_t before = prefixes->count;
+
+	if (prefixes->hints_seen[kind] == inference->hints.count)
+		return NULL;
+	prefixes->hints_seen[kind] = inference->hints.count;
+	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
+	if (!words)
+		return heap_error_out_of_memory();
+	HEAP_TRY(count_blocks(inference, kind, words));
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		struct lead lead;
+
+		progress_step();
+		if (!is_open(inference, i) || !find_lead(inference, i, kind, &lead) ||
+		    !is_accepted(inference, &lead))
+			continue;
+		if (kind == BLOCK_PREFIX_TEXTS &&
+		    read_block(inference, i, &lead, words) != READING_PREFIX)
+			continue;
+		HEAP_TRY(block_prefixes_set(inference, i, lead.offset));
+	}
+	*found += prefixes->count - before;
+	return prefixes->is_renewed ? kinds_sort(inference) : NULL;
+}
+
+// --- the end -------------------------------------------------------------------
+
+// A type made here, by what it is made of.
+struct wrapper {
+	heap_type_id body, type;
+	uint32_t prefix;
+	bool is_array;
+};
+
+struct wrappers {
+	struct HEAP_ARRAY(struct wrapper) list;
+	struct heap_hash_table by_body;
+	heap_type_id character;
+};
+
+static bool is_character(const struct heap_types *types, heap_type_id type)
+{
+	return types->types[type].kind == HEAP_TYPE_BASE && types->types[type].size == 1;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_array(struct heap_types *types, heap_type_id element, uint64_t count,
+				    heap_type_id *result)
+{
+	struct heap_type array = {
+		.kind = HEAP_TYPE_ARRAY,
+		.flags = count > 0 ? 0 : HEAP_TYPE_FLEXIBLE,
+		.target = element,
+		.count = count,
+		.size = count, // of characters
+	};
+
+	return heap_types_add(types, &array, result);
+}
+
+// struct { char prefix[16]; T; }, or with a flexible array of T.
+HEAP_MUST_CHECK
+static struct heap_error *add_wrapper(struct heap_types *types, heap_type_id character,
+				      struct wrapper *wrapper)
+{
+	struct heap_member bytes = { 0 };
+	struct heap_member body = { .type = wrapper->body, .offset = wrapper->prefix };
+	struct heap_type type = {
+		.kind = HEAP_TYPE_STRUCT,
+		.size = wrapper->prefix +
+			(wrapper->is_array ? 0 : heap_types_size(types, wrapper->body)),
+		.members = 2,
+	};
+
+	HEAP_TRY(add_array(types, character, wrapper->prefix, &bytes.type));
+	if (wrapper->is_array)
+		HEAP_TRY(add_array(types, wrapper->body, 0, &body.type));
+	HEAP_TRY(heap_types_add_string(types, HEAP_TYPES_PREFIX_MEMBER, &bytes.name));
+	type.first_member = types->member_count;
+	HEAP_TRY(heap_types_add_member(types, &bytes));
+	HEAP_TRY(heap_types_add_member(types, &body));
+	return heap_types_add(types, &type, &wrapper->type);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_wrapper(struct heap_types *types, struct wrappers *wrappers,
+				       struct wrapper *wrapper)
+{
+	uint64_t hash = heap_hash_u64((uint64_t)wrapper->body << 32 | wrapper->prefix << 1 |
+				      wrapper->is_array);
+	uint32_t at = heap_hash_find(&wrappers->by_body, hash, i,
+				     wrappers->list.items[i].body == wrapper->body &&
+					     wrappers->list.items[i].prefix == wrapper->prefix &&
+					     wrappers->list.items[i].is_array == wrapper->is_array);
+
+	if (at != HEAP_HASH_NONE) {
+		*wrapper = wrappers->list.items[at];
+		return NULL;
+	}
+	HEAP_TRY(add_wrapper(types, wrappers->character, wrapper));
+	at = (uint32_t)wrappers->list.count;
+	HEAP_TRY(heap_array_append(&wrappers->list, *wrapper));
+	return heap_hash_add(&wrappers->by_body, hash, at);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *wrap_all(const struct block_prefixes *prefixes, struct capture *capture,
+				   struct wrappers *wrappers)
+{
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		struct wrapper wrapper = { .body = capture->type[i], .prefix = prefixes->of[i] };
+
+		progress_step();
+		if (wrapper.prefix == 0 || wrapper.body == HEAP_NO_TYPE)
+			continue;
+		wrapper.is_array =
+			is_character(&capture->types, wrapper.body) ||
+			(capture->elements[i] > 1 &&
+			 !heap_types_flexible(&capture->types, wrapper.body, NULL, NULL));
+		HEAP_TRY(find_wrapper(&capture->types, wrappers, &wrapper));
+		capture->type[i] = wrapper.type;
+		capture->elements[i] += wrapper.is_array; // the prefix counts as one
+	}
+	return NULL;
+}
+
+struct heap_error *block_prefixes_finish(const struct block_prefixes *prefixes,
+					 struct capture *capture)
+{
+	struct wrappers wrappers = { .character = heap_types_find(&capture->types, "char", 0) };
+	struct heap_error *error =
+		prefixes->count > 0 ? wrap_all(prefixes, capture, &wrappers) : NULL;
+
+	heap_array_deinit(&wrappers.list);
+	heap_hash_table_deinit(&wrappers.by_body);
+	return error;
+}
+
+void block_prefixes_deinit(struct block_prefixes *prefixes)
+{
+	heap_array_deinit(&prefixes->pairs);
+	free(prefixes->of);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef BLOCK_PREFIXES_H
+#define BLOCK_PREFIXES_H
+
+/**
+ * Block prefixes: bytes that a runtime keeps before what the program's pointers lead to, such as a
+ * garbage collector's links or the length of a string.
+ *
+ *	block ─▶ prefix, 16 bytes
+ *	pointers ─▶ T
+ *
+ * Nearly all typed slots lead to one offset behind the start of such blocks. All other stages see a
+ * block from there on: they ask this header, and not the capture, where a block begins, and how
+ * large it is. At the end the prefix becomes a part of the type.
+ */
+
+#include "dumper/writer/scan/capture.h"
+
+#include "lib/base/array.h"
+
+struct inference;
+
+enum {
+	BLOCK_PREFIX_MAX = 64, /**< bytes */
+};
+
+enum block_prefix_kind {
+	BLOCK_PREFIX_STRUCTS, /**< before structs: these are found first */
+	BLOCK_PREFIX_TEXTS,   /**< before texts, where nothing else names the block */
+	BLOCK_PREFIX_KINDS,
+};
+
+/** How many blocks with a T behind so many bytes speak for a prefix. */
+struct prefix_pair {
+	heap_type_id type;
+	uint32_t offset;
+	uint32_t supporting, contradicting;
+	bool is_accepted;
+};
+
+struct block_prefixes {
+	uint8_t *of; /**< [objects] bytes; NULL: none has one */
+	struct HEAP_ARRAY(struct prefix_pair) pairs;
+	uint32_t hints_seen[BLOCK_PREFIX_KINDS];
+	uint32_t count;  /**< objects that have one */
+	bool is_renewed; /**< kinds have not been sorted since */
+};
+
+/** Finds the prefixes of blocks on which there are hints. @param found  adds how many blocks */
+HEAP_MUST_CHECK
+struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
+				       uint64_t *found);
+
+/** Gives a block without a name a prefix: its hints count from there on. */
+HEAP_MUST_CHECK
+struct heap_error *block_prefixes_set(struct inference *inference, heap_object_id object,
+				      uint32_t bytes);
+
+/** Makes the prefixes a part of the types of their blocks, which adds types to the capture's. */
+HEAP_MUST_CHECK
+struct heap_error *block_prefixes_finish(const struct block_prefixes *prefixes,
+					 struct capture *capture);
+
+void block_prefixes_deinit(struct block_prefixes *prefixes);
+
+#endif

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/method_tables.h"
+
+#include "dumper/writer/base/progress.h"
+#include "dumper/writer/scan/page_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	HEAD_WORDS = METHOD_TABLE_HEAD / 8,
+	TABLE_WORDS = 64,    // of a table, that are read
+	NESTED_WORDS = 40,   // of a table that a table leads to
+	MIN_FUNCTIONS = 2,   // in a table
+	MIN_BLOCKS = 2,      // that point to a table
+	MAX_WORDS = 1 << 20, // different ones that may be tables
+	MAX_FUNCTIONS = 1 << 14,
+	LOCAL_WEIGHT = 1,
+};
+
+// A word that many blocks have in their heads.
+struct candidate_word {
+	uint64_t word;
+	uint32_t count;
+};
+
+struct search {
+	struct capture *capture;
+	struct pages *pages;
+	const heap_type_id *classes;
+	uint64_t data_start, data_end; // of all modules
+	struct HEAP_ARRAY(struct candidate_word) words;
+	struct heap_hash_table by_word;
+	// What is known of a function: receivers [first, first + count) of `known`.
+	struct HEAP_ARRAY(struct method_table) functions;
+	struct heap_hash_table by_function;
+	struct HEAP_ARRAY(struct method_receiver) known;
+};
+
+static bool is_code(const struct search *search, uint64_t address)
+{
+	const struct image_mapping *mapping;
+
+	if (address < search->data_start || address >= search->data_end)
+		return false;
+	mapping = image_find(&search->capture->image, address);
+	return mapping && (mapping->protection & PROT_EXEC);
+}
+
+static bool is_static(const struct search *search, uint64_t address)
+{
+	if (address < search->data_start || address >= search->data_end)
+		return false;
+	return modules_find(&search->capture->modules, address) != NULL &&
+	       !is_code(search, address);
+}
+
+// --- words that may lead to tables ---------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *count_word(struct search *search, uint64_t word)
+{
+	uint64_t hash = heap_hash_u64(word);
+	uint32_t at =
+		heap_hash_find(&search->by_word, hash, i, search->words.items[i].word == word);
+
+	if (at != HEAP_HASH_NONE) {
+		search->words.items[at].count++;
+		return NULL;
+	}
+	if (search->words.count == MAX_WORDS)
+		return NULL;
+	HEAP_TRY(heap_array_append(&search->words, (struct candidate_word){ word, 1 }));
+	return heap_hash_add(&search->by_word, hash, (uint32_t)search->words.count - 1);
+}
+
+// Pointers into the heap are edges: of those, what several blocks' heads share may be a table.
+HEAP_MUST_CHECK
+static struct heap_error *count_edges(struct search *search, const uint32_t *in_heads)
+{
+	const struct edges *edges = &search->capture->edges;
+	const struct objects *objects = &search->capture->objects;
+
+	for (heap_object_id i = 0; i < objects->count; i++) {
+		for (uint32_t j = edges->first[i];
+		     j < edges->first[i + 1] && edges->slot[j] < HEAD_WORDS; j++) {
+			progress_step();
+			if (in_heads[edges->target[j]] >= MIN_BLOCKS &&
+			    edges->interior[j] <= METHOD_TABLE_HEAD)
+				HEAP_TRY(count_word(search, objects->address[edges->target[j]] +
+								    edges->interior[j]));
+		}
+	}
+	return NULL;
+}
+
+static void count_in_heads(const struct search *search, uint32_t *in_heads)
+{
+	const struct edges *edges = &search->capture->edges;
+
+	for (heap_object_id i = 0; i < search->capture->objects.count; i++) {
+		for (uint32_t j = edges->first[i];
+		     j < edges->first[i + 1] && edges->slot[j] < HEAD_WORDS; j++)
+			in_heads[edges->target[j]]++;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_static_words(struct search *search)
+{
+	const struct objects *objects = &search->capture->objects;
+
+	for (heap_object_id i = 0; i < objects->count && !progress_is_late(); i++) {
+		uint64_t words[HEAD_WORDS], size = objects_size(objects, i);
+		uint64_t count = size / 8 < HEAD_WORDS ? size / 8 : HEAD_WORDS;
+
+		progress_step();
+		// C++ has vtables.h.
+		if (search->classes && search->classes[i] != HEAP_NO_TYPE)
+			continue;
+		pages_read(search->pages, objects->address[i], words, count * 8);
+		for (uint64_t j = 0; j < count; j++) {
+			if (words[j] % 8 == 0 && is_static(search, words[j]))
+				HEAP_TRY(count_word(search, words[j]));
+		}
+	}
+	return NULL;
+}
+
+// --- the functions of a table --------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *find_function(struct search *search, uint64_t address,
+					struct method_table *result)
+{
+	uint64_t hash = heap_hash_u64(address);
+	uint32_t at = heap_hash_find(&search->by_function, hash, i,
+				     search->functions.items[i].address == address);
+	struct module *module = modules_find(&search->capture->modules, address);
+	CLEANUP_FREE struct module_site_type *types = NULL;
+	size_t count = 0;
+
+	*result = (struct method_table){ .address = address,
+					 .first_receiver = (uint32_t)search->known.count };
+	if (at != HEAP_HASH_NONE) {
+		*result = search->functions.items[at];
+		return NULL;
+	}
+	if (!module || !module->dwarf || search->functions.count == MAX_FUNCTIONS)
+		return NULL;
+
+	struct heap_error *error =
+		module_site_types(module, address, &search->capture->types, &types, &count);
+
+	// Damage in a function's information costs the types that it would have told.
+	heap_error_destroy(error);
+	if (error)
+		count = 0;
+
+	// What is inlined at the entry comes first.
+	bool has_parameter = false;
+	uint8_t depth = count > 0 ? types[count - 1].depth : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct module_site_type *type = &types[i];
+		bool is_parameter = type->kind == HEAP_SITE_PARAMETER;
+
+		if (type->depth != depth || type->kind == HEAP_SITE_RETURN ||
+		    (is_parameter && has_parameter))
+			continue;
+		has_parameter |= is_parameter;
+		HEAP_TRY(heap_array_append(
+			&search->known,
+			(struct method_receiver){
+				heap_types_strip(&search->capture->types, type->pointee),
+				is_parameter ? METHOD_TABLE_PARAMETER : LOCAL_WEIGHT }));
+		result->receivers++;
+	}
+	HEAP_TRY(heap_array_append(&search->functions, *result));
+	return heap_hash_add(&search->by_function, hash, (uint32_t)search->functions.count - 1);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_receiver(struct method_tables *tables, struct method_table *table,
+				       const struct method_receiver *receiver)
+{
+	for (uint32_t i = 0; i < table->receivers; i++) {
+		struct method_receiver *known = &tables->receivers.items[table->first_receiver + i];
+
+		if (known->type == receiver->type) {
+			known->weight += receiver->weight;
+			return NULL;
+		}
+	}
+	table->receivers++;
+	return heap_array_append(&tables->receivers, *receiver);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_function(struct search *search, struct method_tables *tables,
+				       struct method_table *table, uint64_t address)
+{
+	struct method_table function;
+
+	HEAP_TRY(find_function(search, address, &function));
+	for (uint32_t i = 0; i < function.receivers; i++)
+		HEAP_TRY(add_receiver(tables, table,
+				      &search->known.items[function.first_receiver + i]));
+	return NULL;
+}
+
+// Bytes of what begins at an address, as far as symbols or blocks tell.
+static uint64_t find_extent(const struct search *search, uint64_t address, heap_object_id *object)
+{
+	const struct objects *objects = &search->capture->objects;
+	const struct module *module = modules_find(&search->capture->modules, address);
+	const struct heap_symbol *symbol;
+
+	*object = HEAP_NO_OBJECT;
+	if (!module) {
+		*object = objects_find(objects, address);
+		return *object == HEAP_NO_OBJECT ? 0
+						 : objects->address[*object] +
+							   objects_size(objects, *object) - address;
+	}
+	symbol = module->elf ? heap_elf_find_symbol(module->elf, HEAP_SYMBOL_OBJECT,
+						    address - module->bias)
+			     : NULL;
+	if (!symbol || symbol->size == 0)
+		return TABLE_WORDS * 8;
+	return symbol->address + module->bias + symbol->size - address;
+}
+
+static uint32_t read_words(const struct search *search, uint64_t address, uint64_t extent,
+			   uint64_t *words, uint32_t most)
+{
+	uint32_t count = extent / 8 < most ? (uint32_t)(extent / 8) : most;
+
+	pages_read(search->pages, address, words, count * 8);
+	return count;
+}
+
+// Adds the functions of a table that a table leads to: those for numbers, for sequences.
+HEAP_MUST_CHECK
+static struct heap_error *add_nested(struct search *search, struct method_tables *tables,
+				     struct method_table *table, uint64_t address)
+{
+	uint64_t words[NESTED_WORDS];
+	heap_object_id object;
+	uint32_t count = read_words(search, address, find_extent(search, address, &object), words,
+				    NESTED_WORDS);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_code(search, words[i]))
+			HEAP_TRY(add_function(search, tables, table, words[i]));
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_table(struct search *search, struct method_tables *tables,
+				    const struct candidate_word *word)
+{
+	struct method_table table = { .address = word->word,
+				      .blocks = word->count,
+				      .first_receiver = (uint32_t)tables->receivers.count };
+	uint64_t words[TABLE_WORDS];
+	uint32_t count, functions = 0;
+
+	count = read_words(search, word->word, find_extent(search, word->word, &table.object),
+			   words, TABLE_WORDS);
+	for (uint32_t i = 0; i < count; i++)
+		functions += is_code(search, words[i]);
+	if (functions < MIN_FUNCTIONS)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_code(search, words[i]))
+			HEAP_TRY(add_function(search, tables, &table, words[i]));
+		else if (words[i] % 8 == 0 && is_static(search, words[i]))
+			HEAP_TRY(add_nested(search, tables, &table, words[i]));
+	}
+	HEAP_TRY(heap_array_append(&tables->list, table));
+	return heap_hash_add(&tables->by_address, heap_hash_u64(table.address),
+			     (uint32_t)tables->list.count - 1);
+}
+
+// --- all -------------------------------------------------------------------------
+
+static void find_bounds(struct search *search)
+{
+	const struct modules *modules = &search->capture->modules;
+
+	for (size_t i = 0; i < modules->count; i++) {
+		if (search->data_start == 0 || modules->modules[i].start < search->data_start)
+			search->data_start = modules->modules[i].start;
+		if (modules->modules[i].end > search->data_end)
+			search->data_end = modules->modules[i].end;
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_all(struct search *search, struct method_tables *tables)
+{
+	CLEANUP_FREE uint32_t *in_heads =
+		calloc((size_t)search->capture->objects.count + 1, sizeof(*in_heads));
+
+	if (!in_heads || !search->pages)
+		return heap_error_out_of_memory();
+	find_bounds(search);
+	HEAP_TRY(count_static_words(search));
+	count_in_heads(search, in_heads);
+	HEAP_TRY(count_edges(search, in_heads));
+	for (size_t i = 0; i < search->words.count && !progress_is_late(); i++) {
+		progress_flush(); // one may take long: all variables of its functions are read
+		if (search->words.items[i].count >= MIN_BLOCKS)
+			HEAP_TRY(add_table(search, tables, &search->words.items[i]));
+	}
+	return NULL;
+}
+
+struct heap_error *method_tables_init(struct method_tables *tables, struct capture *capture,
+				      const heap_type_id *classes)
+{
+	struct search search = {
+		.capture = capture,
+		.pages = pages_create(&capture->image, PAGES_FOR_ALL),
+		.classes = classes,
+	};
+	struct heap_error *error = find_all(&search, tables);
+
+	pages_destroy(search.pages);
+	heap_array_deinit(&search.words);
+	heap_hash_table_deinit(&search.by_word);
+	heap_array_deinit(&search.functions);
+	heap_hash_table_deinit(&search.by_function);
+	heap_array_deinit(&search.known);
+	return error;
+}
+
+void method_tables_deinit(struct method_tables *tables)
+{
+	heap_array_deinit(&tables->list);
+	heap_array_deinit(&tables->receivers);
+	heap_hash_table_deinit(&tables->by_address);
+}
+
+const struct method_table *method_tables_find(const struct method_tables *tables, uint64_t address)
+{
+	uint32_t at = heap_hash_find(&tables->by_address, heap_hash_u64(address), i,
+				     tables->list.items[i].address == address);
+
+	return at == HEAP_HASH_NONE ? NULL : &tables->list.items[at];
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef METHOD_TABLES_H
+#define METHOD_TABLES_H
+
+/**
+ * Method tables: memory that leads to functions, and to which the heads of many blocks point. They
+ * are how runtimes written in C tell their objects apart: type objects, classes, tables of operations.
+ *
+ *	block ─▶ table ─▶ dict_dealloc(struct dict *), dict_length(struct object *)...
+ *
+ * The functions know their receiver: by their first parameter, or by the local variable that it is
+ * cast to. So debug information says of which types the blocks may be.
+ */
+
+#include "dumper/writer/scan/capture.h"
+
+#include "lib/base/array.h"
+#include "lib/base/hash_table.h"
+
+enum {
+	METHOD_TABLE_HEAD = 128,    /**< bytes of a block that may point to its table */
+	METHOD_TABLE_PARAMETER = 4, /**< weight of a function's first parameter */
+};
+
+/** A type that the functions of a table have as their receiver. */
+struct method_receiver {
+	heap_type_id type; /**< stripped; as the capture's table has it */
+	uint32_t weight;   /**< how much the functions speak for it */
+};
+
+struct method_table {
+	uint64_t address;
+	uint32_t blocks;         /**< words in blocks' heads that point to it */
+	heap_object_id object;   /**< the block that it is, or HEAP_NO_OBJECT: static memory */
+	uint32_t first_receiver; /**< in receivers */
+	uint32_t receivers;
+};
+
+struct method_tables {
+	struct HEAP_ARRAY(struct method_table) list;
+	struct HEAP_ARRAY(struct method_receiver) receivers;
+	struct heap_hash_table by_address;
+};
+
+/** Finds the tables, and the types of their receivers, which may add types to the capture's. */
+HEAP_MUST_CHECK
+struct heap_error *method_tables_init(struct method_tables *tables, struct capture *capture,
+				      const heap_type_id *classes);
+
+void method_tables_deinit(struct method_tables *tables);
+
+/** The table that begins at an address, or NULL. */
+const struct method_table *method_tables_find(const struct method_tables *tables, uint64_t address);
+
+#endif
