@@ -126,14 +126,16 @@ sub name_of {
 # heapsh adds "(json.c:12)" to the names of several types of one name; the log adds the file only where
 # the program itself has several.
 sub is_right {
-    my ($name, $object, $kind, $type) = @_;
+    my ($name, $object, $kind, $count, $type) = @_;
     my $said = $object->{type};
+    my $behind = $said =~ s/ behind (\d+) bytes$// ? $1 : 0;
+    return 0 unless $behind == ($kind eq 'b' ? $count : 0);
     my ($file, $line) = $said =~ s/ \(([^()]*):(\d+)\)// ? ($1, $2) : ();
     my $files = $type =~ / \((.*)\)$/ ? qr/^\Q$1\E$/ : qr/^\Q$name\E[-.]/;
     return 0 if defined $file && $file !~ $files;
     $said =~ s/^\w+ \{[^}]*\}/name_of($file, $line)/e if defined $line;
     $said = plain($said);
-    return $said =~ /^(?:(?:un)?signed )?char$/ if $kind eq 't';
+    return $said =~ /^(?:(?:un)?signed )?char$/ if $kind eq 't' || $kind eq 'b' && $type eq 'char';
     my $is_named = grep { $said eq plain($_) } split /\|/, $type;
     my $is_array = $object->{type} =~ /\]$/;
     return $object->{evidence} eq 'pool' || $is_named && !$is_array if $kind eq 'p';
@@ -153,13 +155,13 @@ sub judge_block {
     return if $kind eq 'p' && !$is_typed;
     $result->{objects}++;
     $result->{bytes} += $object->{size};
-    my $true = $kind eq 'p' ? '(a pool)' : $kind eq 'f' ? "$type with n" : $count > 1 && $kind ne 't' ? "$type\[]" : $type;
+    my $true = $kind eq 'p' ? '(a pool)' : $kind eq 'f' ? "$type with n" : $kind eq 'b' ? "$type behind $count" : $count > 1 && $kind ne 't' ? "$type\[]" : $type;
     my $kind_of_evidence = $result->{evidence}{ $object->{evidence} } //= { objects => 0, wrong => 0 };
     $kind_of_evidence->{objects}++;
     return note_wrong($result, "$true -> (untyped)", $object) unless $is_typed;
     $result->{typed}++;
     $result->{typed_bytes} += $object->{size};
-    if (!is_right($result->{name}, $object, $kind, $type)) {
+    if (!is_right($result->{name}, $object, $kind, $count, $type)) {
         $kind_of_evidence->{wrong}++;
         return note_wrong($result, "$true -> " . ($object->{type} =~ s/\[\d+\]$/[]/r) . " by $object->{evidence}", $object);
     }

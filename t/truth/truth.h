@@ -30,6 +30,7 @@ enum truth_kind {
 	TRUTH_FLEXIBLE = 'f', /**< a struct that ends in an array of any length */
 	TRUTH_TEXT = 't',     /**< char; string or bytes */
 	TRUTH_POOL = 'p',     /**< a region that holds parts of several types */
+	TRUTH_BEHIND = 'b',   /**< one value, or text, behind count bytes of something else */
 	TRUTH_PART = 'o',     /**< one of them; its address is its own */
 };
 

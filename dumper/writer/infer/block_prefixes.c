@@ -90,6 +90,24 @@ enum reading {
 	READING_EMBEDDED,
 };
 
+// True if the code that allocates a block handles a struct whose bytes begin at an offset.
+static bool has_struct_of_bytes(const struct inference *inference, heap_object_id object,
+				uint32_t offset)
+{
+	const struct kinds *kinds = &inference->kinds;
+	const struct site_types *types = &kinds->site_types[kinds->kinds[kinds->of[object]].site];
+
+	for (uint32_t i = 0; i < types->count; i++) {
+		const struct layout_facts *facts = &inference->layouts.facts[types->list[i].type];
+
+		if (facts->is_flexible && facts->start == offset &&
+		    layouts_is_character(&inference->layouts,
+					 layouts_strip(&inference->layouts, facts->element)))
+			return true;
+	}
+	return false;
+}
+
 // Text that begins at the lead and not before.
 static enum reading read_text(const struct inference *inference, heap_object_id object,
 			      uint32_t offset, uint64_t *words)
@@ -99,7 +117,8 @@ static enum reading read_text(const struct inference *inference, heap_object_id 
 	struct content content;
 
 	content_read(inference, object, words, &content);
-	if (content_is_text(inference, &content, size))
+	if (content_is_text(inference, &content, size) ||
+	    has_struct_of_bytes(inference, object, offset))
 		return READING_EMBEDDED;
 	memmove(words, (const char *)words + offset, content.count * 8 - offset);
 	content.count -= (offset + 7) / 8;
@@ -150,6 +169,54 @@ static bool is_open(const struct inference *inference, heap_object_id object)
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *count_leads(struct inference *inference)
+{
+	const struct capture *capture = inference->capture;
+	const struct edges *edges = &capture->edges;
+	struct site_leads *leads = calloc((size_t)capture->sites.count + 1, sizeof(*leads));
+
+	if (!leads)
+		return heap_error_out_of_memory();
+	inference->block_prefixes.leads = leads;
+	progress_steps(edges->count);
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
+		for (uint32_t j = edges->first[i]; j < edges->first[i + 1]; j++) {
+			uint32_t kind = capture->objects.kind[edges->target[j]];
+			struct site_leads *own = &leads[capture->sites.maker[kind]];
+
+			if (edges->interior[j] > BLOCK_PREFIX_MAX || edges->interior[j] % 8 != 0)
+				own->elsewhere++;
+			else
+				own->at[edges->interior[j] / 8]++;
+			if (edges->interior[j] == 0 && edges->slot[j] < BLOCK_PREFIX_MAX / 8)
+				own->from[edges->slot[j]]++;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * True if nearly all pointers to a site's blocks, typed or not, lead to an offset. Those from within
+ * the first bytes of blocks to the start of others do not count: prefixes are linked with each other.
+ */
+static bool site_leads_to(const struct inference *inference, heap_object_id object, uint32_t offset)
+{
+	const struct capture *capture = inference->capture;
+	const struct site_leads *leads =
+		&inference->block_prefixes
+			 .leads[capture->sites.maker[capture->objects.kind[object]]];
+	uint64_t others = leads->elsewhere;
+
+	if (offset % 8 != 0)
+		return false;
+	for (uint32_t i = 0; i <= BLOCK_PREFIX_MAX / 8; i++)
+		others += i == offset / 8 ? 0 : leads->at[i];
+	for (uint32_t i = 0; i < offset / 8; i++)
+		others -= leads->from[i];
+	return leads->at[offset / 8] >= MIN_SUPPORT && leads->at[offset / 8] >= MIN_LEAD * others;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *count_blocks(struct inference *inference, enum block_prefix_kind kind,
 				       uint64_t *words)
 {
@@ -168,6 +235,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 		switch (read_block(inference, i, &lead, words)) {
 		case READING_PREFIX:
 			pair->supporting++;
+			pair->is_accepted |= site_leads_to(inference, i, lead.offset);
 			break;
 		case READING_EMBEDDED:
 			pair->contradicting++;
@@ -251,6 +319,8 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
 	if (!words)
 		return heap_error_out_of_memory();
+	if (!prefixes->leads)
+		HEAP_TRY(count_leads(inference));
 	HEAP_TRY(count_blocks(inference, kind, words));
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
 		struct lead lead;
@@ -384,5 +454,6 @@ struct heap_error *block_prefixes_finish(const struct block_prefixes *prefixes,
 void block_prefixes_deinit(struct block_prefixes *prefixes)
 {
 	heap_array_deinit(&prefixes->pairs);
+	free(prefixes->leads);
 	free(prefixes->of);
 }

@@ -26,7 +26,7 @@ enum {
 
 enum block_prefix_kind {
 	BLOCK_PREFIX_STRUCTS, /**< before structs: these are found first */
-	BLOCK_PREFIX_TEXTS,   /**< before texts, where nothing else names the block */
+	BLOCK_PREFIX_TEXTS,   /**< before texts, which is less sure */
 	BLOCK_PREFIX_KINDS,
 };
 
@@ -38,8 +38,16 @@ struct prefix_pair {
 	bool is_accepted;
 };
 
+/** Where the pointers to a site's blocks lead, typed or not, in words. */
+struct site_leads {
+	uint32_t at[BLOCK_PREFIX_MAX / 8 + 1]; /**< by the word that they lead to */
+	uint32_t from[BLOCK_PREFIX_MAX / 8];   /**< of those to the start, by their own */
+	uint32_t elsewhere;
+};
+
 struct block_prefixes {
-	uint8_t *of; /**< [objects] bytes; NULL: none has one */
+	struct site_leads *leads; /**< [sites] NULL: not counted yet */
+	uint8_t *of;              /**< [objects] bytes; NULL: none has one */
 	struct HEAP_ARRAY(struct prefix_pair) pairs;
 	uint32_t hints_seen[BLOCK_PREFIX_KINDS];
 	uint32_t count;  /**< objects that have one */

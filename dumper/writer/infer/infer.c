@@ -297,14 +297,14 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 	if (!error && *named == 0 && !progress_is_late())
 		error = name_surely(inference, named);
 	if (!error && *named == 0)
+		error = block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, named);
+	if (!error && *named == 0)
 		error = naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named);
 	if (!error && *named == 0 && pass(inference, &inference->all_kinds, FEW_NEW)) {
 		error = naming_claim(inference, NAMING_SURE, PASS_ALL, named);
 		if (!error && *named == 0)
 			error = naming_claim(inference, NAMING_LIKELY, PASS_ALL, named);
 	}
-	if (!error && *named == 0)
-		error = block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, named);
 	if (!error && *named == 0)
 		error = naming_weigh_hints(inference, named);
 	if (!error && *named == 0)

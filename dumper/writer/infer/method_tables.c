@@ -324,7 +324,7 @@ struct heap_error *method_tables_init(struct method_tables *tables, struct captu
 {
 	struct search search = {
 		.capture = capture,
-		.pages = pages_create(&capture->image, PAGES_FOR_ALL),
+		.pages = pages_create(&capture->image, PAGES_IN_ORDER),
 		.classes = classes,
 	};
 	struct heap_error *error = find_all(&search, tables);

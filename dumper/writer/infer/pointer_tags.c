@@ -12,7 +12,8 @@ enum {
 	HEAD_BYTES = 64,   // of a block behind its prefix, in which a tag may be
 	TYPE_PLACES = 4,   // of a type, that are considered
 	PLACES = 1024,     // at most
-	MIN_TAGGED = 4,    // blocks of a place
+	MIN_TAGGED = 4,    // blocks of a place, or
+	MIN_POINTERS = 16, // words that lead to their tables
 	TAGGED_SHARE = 80, // per cent of them
 	SAMPLES = 256,     // of a group's members
 	PER_CENT = 95,     // of samples that must agree
@@ -187,11 +188,13 @@ static struct heap_error *count_place(struct search *search, heap_object_id obje
 {
 	struct pointer_tags *tags = &search->inference->pointer_tags;
 	struct tag_place *place = &tags->places.items[number];
+	const struct method_table *table = method_tables_find(&tags->tables, word);
 
 	(void)object;
 	place->blocks++;
-	*is_done = method_tables_find(&tags->tables, word) != NULL;
+	*is_done = table != NULL;
 	place->tagged += *is_done;
+	place->pointers += table ? table->blocks : 0;
 	return NULL;
 }
 
@@ -770,13 +773,14 @@ static struct heap_error *find_groups(struct inference *inference)
 	if (!of_types)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < tags->places.count; i++)
-		tags->places.items[i].blocks = tags->places.items[i].tagged = 0;
+		tags->places.items[i].blocks = tags->places.items[i].tagged = 0,
+		tags->places.items[i].pointers = 0;
 	HEAP_TRY(visit_places(&search, count_place));
 	for (size_t i = 0; i < tags->places.count; i++) {
 		struct tag_place *place = &tags->places.items[i];
 
 		place->is_accepted |=
-			place->tagged >= MIN_TAGGED &&
+			(place->tagged >= MIN_TAGGED || place->pointers >= MIN_POINTERS) &&
 			place->tagged * UINT64_C(100) >= place->blocks * (uint64_t)TAGGED_SHARE;
 	}
 	return visit_places(&search, join_by_place);
@@ -786,7 +790,8 @@ static struct heap_error *find_groups(struct inference *inference)
 static bool is_due(struct inference *inference)
 {
 	struct pointer_tags *tags = &inference->pointer_tags;
-	uint64_t known = inference->claims.applied + inference->hints.count;
+	uint64_t known = inference->claims.applied + inference->hints.count +
+			 inference->block_prefixes.count;
 
 	if (tags->tables.list.count == 0 || known == tags->applied ||
 	    (tags->applied > 0 &&

@@ -22,6 +22,7 @@ struct tag_place {
 	heap_type_id pointee; /**< stripped; HEAP_NO_TYPE: void */
 	uint32_t offset;      /**< bytes, behind the block's prefix */
 	uint32_t blocks, tagged;
+	uint64_t pointers; /**< words in blocks' heads that lead to the same tables */
 	bool is_accepted;
 };
 
