@@ -2,6 +2,7 @@
 /*
  * heapsh-diff: what has changed from one snapshot to another.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "shell/series/difference.h"
 #include "shell/series/difference_retained.h"
@@ -143,11 +144,9 @@ HEAP_MUST_CHECK
 static struct heap_error *run(struct session sessions[2], char *const *files,
 			      const struct options *options, bool *changed)
 {
-	struct heap_error *error = session_open(&sessions[0], files[0]);
-
-	if (!error)
-		error = session_open(&sessions[1], files[1]);
-	return error ? error : compare(&sessions[0], &sessions[1], options, changed);
+	HEAP_TRY(session_open(&sessions[0], files[0]));
+	HEAP_TRY(session_open(&sessions[1], files[1]));
+	return compare(&sessions[0], &sessions[1], options, changed);
 }
 
 int main(int argc, char **argv)

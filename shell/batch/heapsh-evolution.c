@@ -365,15 +365,13 @@ static struct heap_error *evolution_init(struct evolution *evolution, const stru
 	const struct heap_census *census = reading->census;
 	size_t points = heap_census_length(census), bands = options->top + 1;
 	CLEANUP_FREE struct ranked *ranked = NULL;
-	struct heap_error *error = rank_kinds(census, options, &ranked);
 
+	HEAP_TRY(rank_kinds(census, options, &ranked));
 	evolution->bands = calloc(bands, sizeof(*evolution->bands));
 	evolution->values = calloc(bands * points, sizeof(*evolution->values));
 	evolution->positions = calloc(points, sizeof(*evolution->positions));
-	if (!error && (!evolution->bands || !evolution->values || !evolution->positions))
-		error = heap_error_out_of_memory();
-	if (error)
-		return error;
+	if (!evolution->bands || !evolution->values || !evolution->positions)
+		return heap_error_out_of_memory();
 	fill_bands(evolution, census, options, ranked);
 	place_points(evolution, census, options, session);
 	snprintf(evolution->title, sizeof(evolution->title), "%.200s: %s by %s", reading->program,

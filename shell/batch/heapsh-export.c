@@ -2,6 +2,7 @@
 /*
  * heapsh-export: snapshots in the formats of other tools, a file each, or all in a database.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "shell/export/export.h"
 #include "shell/words/operand.h"
@@ -142,11 +143,10 @@ static struct heap_error *run(struct session *session, const struct options *opt
 			      const char *path)
 {
 	struct export_options export = options->export;
-	struct heap_error *error = NULL;
 
 	if (options->object)
-		error = operand_parse_object(session, options->object, &export.object);
-	return error ? error : export_run(session, options->format, &export, path);
+		HEAP_TRY(operand_parse_object(session, options->object, &export.object));
+	return export_run(session, options->format, &export, path);
 }
 
 HEAP_MUST_CHECK

@@ -9,6 +9,7 @@
  * last may be as well, but nothing is left to acquit it, so it is not told. Behind these
  * come groups of them, with what the whole series says of their growth.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -168,15 +169,14 @@ static struct heap_error *read_file(struct reading *reading, struct session *ses
 				    const char *file)
 {
 	struct heap_snapshot *snapshot;
-	struct heap_error *error = heap_snapshot_open(file, &snapshot);
 
-	if (!error)
-		error = heap_series_add(reading->series, snapshot);
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_open(file, &snapshot));
+	HEAP_TRY(heap_series_add(reading->series, snapshot));
 	session->snapshot = heap_series_latest(reading->series);
 	memset(session->mentions, 0, sizeof(session->mentions));
-	error = tally_snapshot(&reading->tally, session, reading->census);
+
+	struct heap_error *error = tally_snapshot(&reading->tally, session, reading->census);
+
 	session_end_command(session);
 	return error;
 }

@@ -5,6 +5,7 @@
  * What is in the heap and what holds it is told of the last snapshot; the others tell how that
  * has come about, and with three or more what may leak.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "shell/base/format.h"
 #include "shell/base/options.h"
@@ -75,15 +76,14 @@ static struct heap_error *run(struct session *session, char *const *files, size_
 	bool progress = !options->quiet && isatty(STDERR_FILENO);
 	char size[FORMAT_BYTES_MAX];
 	uint64_t bytes = 0;
-	struct heap_error *error;
 
 	progress_init(&session->progress, progress ? stderr : NULL);
 	session_begin_command(session, false);
-	error = report_write_series(options->output, session, files, count,
-				    progress ? report_progress : NULL, NULL, &bytes);
-	if (!error && !options->quiet)
+	HEAP_TRY(report_write_series(options->output, session, files, count,
+				     progress ? report_progress : NULL, NULL, &bytes));
+	if (!options->quiet)
 		heap_print(stdout, "%s: %s\n", options->output, format_bytes(bytes, size));
-	return error;
+	return NULL;
 }
 
 int main(int argc, char **argv)

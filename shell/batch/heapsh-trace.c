@@ -528,19 +528,16 @@ static struct heap_error *write_page(const struct telling *telling, const char *
 {
 	const char *path = telling->options->page;
 	struct new_file file;
-	struct heap_error *error;
 
 	if (path) {
-		error = new_file_open(&file, path);
-		if (error)
-			return error;
+		HEAP_TRY(new_file_open(&file, path));
 		return new_file_close(&file, trace_page_write(file.stream, &telling->samples,
 							      telling->peak_us, name));
 	}
-	error = trace_page_write(stdout, &telling->samples, telling->peak_us, name);
-	if (!error && (fflush(stdout) != 0 || ferror(stdout)))
-		error = heap_error_create_system("standard output");
-	return error;
+	HEAP_TRY(trace_page_write(stdout, &telling->samples, telling->peak_us, name));
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return heap_error_create_system("standard output");
+	return NULL;
 }
 
 HEAP_MUST_CHECK

@@ -182,20 +182,16 @@ static struct heap_error *prepare(struct unfreed *unfreed, struct session *sessi
 {
 	static char type[] = "type";
 	char *words[] = { type, options->type };
-	struct heap_error *error = describe_load(session);
 
 	*filter = NULL;
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_BIRTH);
-	if (!error)
-		error = session_edges(session);
-	if (!error)
-		error = heap_leaks_find(session->graph, NULL, NULL, &unfreed->leaks);
-	if (!error && options->type)
-		error = session_filter_leniently(session, 2, words, filter);
-	if (!error)
-		error = heap_census_create(&unfreed->census);
-	return error ? error : tally_begin(&unfreed->tally, session, unfreed->census);
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_BIRTH));
+	HEAP_TRY(session_edges(session));
+	HEAP_TRY(heap_leaks_find(session->graph, NULL, NULL, &unfreed->leaks));
+	if (options->type)
+		HEAP_TRY(session_filter_leniently(session, 2, words, filter));
+	HEAP_TRY(heap_census_create(&unfreed->census));
+	return tally_begin(&unfreed->tally, session, unfreed->census);
 }
 
 HEAP_MUST_CHECK
@@ -301,16 +297,13 @@ HEAP_MUST_CHECK
 static struct heap_error *run(struct session *session, const struct options *options,
 			      const char *file, struct unfreed *unfreed)
 {
-	struct heap_error *error = session_open(session, file);
-
+	HEAP_TRY(session_open(session, file));
 	unfreed->tally.by = options->by;
-	if (!error)
-		error = count(unfreed, session, options);
-	if (!error)
-		print(session, unfreed, options);
-	if (!error && !output_finish(session->output))
-		error = heap_error_create_system("standard output");
-	return error;
+	HEAP_TRY(count(unfreed, session, options));
+	print(session, unfreed, options);
+	if (!output_finish(session->output))
+		return heap_error_create_system("standard output");
+	return NULL;
 }
 
 int main(int argc, char **argv)

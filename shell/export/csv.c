@@ -31,15 +31,12 @@ static struct heap_error *begin(void *context, const struct export_table *table)
 	char name[32], kind;
 
 	CLEANUP_FREE char *path = NULL;
-	struct heap_error *error;
 
 	if (asprintf(&path, "%s/%s.csv", csv->directory, table->name) < 0) {
 		path = NULL;
 		return heap_error_out_of_memory();
 	}
-	error = new_file_open(&csv->files[csv->count], path);
-	if (error)
-		return error;
+	HEAP_TRY(new_file_open(&csv->files[csv->count], path));
 	csv->file = csv->files[csv->count++].stream;
 	while (export_next_column(&columns, name, &kind)) {
 		fprintf(csv->file, "%s%s", separator, name);

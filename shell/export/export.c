@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/export/export.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "shell/words/grammar.h"
 #include "shell/print/describe.h"
@@ -74,17 +75,13 @@ bool export_parse_options(int *argc, char **argv, struct export_options *options
 HEAP_MUST_CHECK
 static struct heap_error *load(struct session *session)
 {
-	struct heap_error *error = describe_load(session);
-
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH |
-								      HEAP_COLUMN_BACKTRACE |
-								      HEAP_COLUMN_SLOTS);
-	if (!error)
-		error = session_edges(session);
-	if (!error)
-		error = session_dominators(session);
-	return error ? error : heap_graph_need_reach(session->graph);
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH |
+							       HEAP_COLUMN_BACKTRACE |
+							       HEAP_COLUMN_SLOTS));
+	HEAP_TRY(session_edges(session));
+	HEAP_TRY(session_dominators(session));
+	return heap_graph_need_reach(session->graph);
 }
 
 struct heap_error *export_check_complete(struct session *session, const char *path,
@@ -102,16 +99,13 @@ HEAP_MUST_CHECK
 static struct heap_error *run_to_stream(struct export *export, const struct export_format *format)
 {
 	struct new_file file;
-	struct heap_error *error;
 
 	// Whoever reads the session's answer sees whether it could be written.
 	if (strcmp(export->path, "-") == 0) {
 		export->stream = output_stream(export->session->output);
 		return export_check_complete(export->session, export->path, format->run(export));
 	}
-	error = new_file_open(&file, export->path);
-	if (error)
-		return error;
+	HEAP_TRY(new_file_open(&file, export->path));
 	export->stream = file.stream;
 	return new_file_close(
 		&file, export_check_complete(export->session, export->path, format->run(export)));

@@ -175,18 +175,14 @@ static uint64_t count_pieces(const struct writing *writing)
 HEAP_MUST_CHECK
 static struct heap_error *number_nodes(struct writing *writing)
 {
-	struct heap_error *error;
 	uint64_t end;
 
 	writing->unreachable = 2 + HEAP_ROOT_KINDS;
 	writing->several = writing->unreachable + 1;
 	writing->first_root = writing->several + (writing->merge.group_count > 0);
-	error = number_roots(writing);
+	HEAP_TRY(number_roots(writing));
 	writing->first_object = writing->first_root + writing->root_count;
-	if (!error)
-		error = number_objects(writing);
-	if (error)
-		return error;
+	HEAP_TRY(number_objects(writing));
 	writing->first_group = writing->first_object + writing->kept_count;
 	writing->first_piece = writing->first_group + writing->merge.group_count;
 	end = writing->first_piece + count_pieces(writing);
@@ -642,12 +638,8 @@ static uint64_t count_edges(struct writing *writing)
 HEAP_MUST_CHECK
 static struct heap_error *put_all(struct writing *writing)
 {
-	struct heap_error *error = number_nodes(writing);
-
-	if (!error)
-		error = link_extras(writing);
-	if (error)
-		return error;
+	HEAP_TRY(number_nodes(writing));
+	HEAP_TRY(link_extras(writing));
 	fputs(header, writing->file);
 	fprintf(writing->file,
 		"\"node_count\":%" PRIu32 ",\"edge_count\":%" PRIu64
@@ -656,9 +648,7 @@ static struct heap_error *put_all(struct writing *writing)
 	put_nodes(writing);
 	put_edges(writing);
 	put_trace_functions(writing);
-	error = put_trace_tree(writing);
-	if (error)
-		return error;
+	HEAP_TRY(put_trace_tree(writing));
 	put_strings(writing);
 	return writing->texts.failed ? heap_error_out_of_memory() : NULL;
 }

@@ -273,14 +273,11 @@ static void leave(const struct session *session, struct groups *groups, heap_nod
 HEAP_MUST_CHECK
 static struct heap_error *add_retained(struct session *session, struct groups *groups)
 {
-	struct heap_error *error = session_dominator_tree(session);
 	const struct heap_dominator_tree *tree = &session->tree;
-	CLEANUP_COLUMN uint32_t *next = NULL; // [nodes] the child to go to next
+	CLEANUP_COLUMN uint32_t *next = NULL; // [nodes] the child to visit next
 
-	if (!error)
-		error = heap_column_create((size_t)tree->nodes + 1, sizeof(*next), &next);
-	if (error)
-		return error;
+	HEAP_TRY(session_dominator_tree(session));
+	HEAP_TRY(heap_column_create((size_t)tree->nodes + 1, sizeof(*next), &next));
 	memcpy(next, tree->first, ((size_t)tree->nodes + 1) * sizeof(*next));
 	for (uint32_t i = tree->first[tree->nodes]; i < tree->first[tree->nodes + 1]; i++) {
 		heap_node_id at = tree->child[i];

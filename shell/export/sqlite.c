@@ -3,6 +3,7 @@
  * Tables in a database of SQLite, which may hold those of other snapshots already. A snapshot
  * is added as a whole or not at all.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "shell/export/tables.h"
 #include "shell/base/new_file.h"
@@ -149,12 +150,11 @@ static struct heap_error *prepare(struct database *database, const struct heap_s
 				  uint64_t *number)
 {
 	uint64_t present;
-	struct heap_error *error = execute(database, "BEGIN IMMEDIATE");
 
-	for (size_t i = 0; !error && i < export_table_count; i++)
-		error = create_table(database, &export_tables[i]);
-	if (error)
-		return error;
+	HEAP_TRY(execute(database, "BEGIN IMMEDIATE"));
+
+	for (size_t i = 0; i < export_table_count; i++)
+		HEAP_TRY(create_table(database, &export_tables[i]));
 	if (ask(database, "SELECT id FROM snapshots WHERE uuid = ?", snapshot->info.id, &present))
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "%s: the snapshot is there already, as number %llu",
@@ -175,15 +175,12 @@ HEAP_MUST_CHECK
 static struct heap_error *fill(struct database *database, struct session *session)
 {
 	struct export_sink sink = { 0, database, begin, row, end };
-	struct heap_error *error = prepare(database, session->snapshot, &sink.snapshot);
 
-	if (!error)
-		error = export_write_tables(session, &sink);
-	if (!error)
-		error = execute(database, indexes);
-	if (!error)
-		error = export_check_complete(session, database->path, NULL);
-	return error ? error : execute(database, "COMMIT");
+	HEAP_TRY(prepare(database, session->snapshot, &sink.snapshot));
+	HEAP_TRY(export_write_tables(session, &sink));
+	HEAP_TRY(execute(database, indexes));
+	HEAP_TRY(export_check_complete(session, database->path, NULL));
+	return execute(database, "COMMIT");
 }
 
 // @param is_new  nobody needs what was there before a failure
@@ -214,14 +211,11 @@ struct heap_error *export_sqlite(struct export *export)
 {
 	struct database database = { .path = export->path };
 	struct new_file file;
-	struct heap_error *error;
 
 	// A snapshot is added to a database that is there, in one transaction.
 	if (access(export->path, F_OK) == 0)
 		return write_database(&database, export->session, export->path, false);
-	error = new_file_reserve(&file, export->path);
-	if (error)
-		return error;
+	HEAP_TRY(new_file_reserve(&file, export->path));
 	return new_file_close(&file,
 			      write_database(&database, export->session, file.written, true));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/export/tables.h"
 
+#include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
 #include "shell/base/format.h"
@@ -165,9 +166,8 @@ static struct heap_error *write_members_of(const struct tables *tables, heap_typ
 	const struct heap_type *type = &types->types[id];
 	bool has_members = type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
 			   type->kind == HEAP_TYPE_UNION;
-	struct heap_error *error = NULL;
 
-	for (uint32_t i = 0; !error && has_members && i < type->members; i++) {
+	for (uint32_t i = 0; has_members && i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 		struct row row = begin_row(tables);
 
@@ -176,19 +176,17 @@ static struct heap_error *write_members_of(const struct tables *tables, heap_typ
 		put_number(&row, member->offset);
 		put_number(&row, member->type);
 		put_number(&row, heap_types_size(types, member->type));
-		error = put_row(tables, &row);
+		HEAP_TRY(put_row(tables, &row));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *write_members(const struct tables *tables)
 {
-	struct heap_error *error = NULL;
-
-	for (heap_type_id i = 0; !error && i < tables->snapshot->types.count; i++)
-		error = write_members_of(tables, i);
-	return error;
+	for (heap_type_id i = 0; i < tables->snapshot->types.count; i++)
+		HEAP_TRY(write_members_of(tables, i));
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -289,14 +287,12 @@ static struct heap_error *write_edges_of(const struct tables *tables, heap_objec
 HEAP_MUST_CHECK
 static struct heap_error *write_edges(const struct tables *tables)
 {
-	struct heap_error *error = NULL;
-
-	for (heap_object_id i = 0; !error && i < tables->snapshot->object_count; i++) {
+	for (heap_object_id i = 0; i < tables->snapshot->object_count; i++) {
 		if (session_must_stop(tables->session))
 			break;
-		error = write_edges_of(tables, i);
+		HEAP_TRY(write_edges_of(tables, i));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -365,14 +361,11 @@ struct heap_error *export_write_tables(struct session *session, const struct exp
 		write_objects,   write_edges, write_roots,   write_root_edges,
 	};
 	const struct tables tables = { session, session->snapshot, sink };
-	struct heap_error *error = NULL;
 
-	for (size_t i = 0; !error && i < export_table_count; i++) {
-		error = sink->begin(sink->context, &export_tables[i]);
-		if (!error)
-			error = writers[i](&tables);
-		if (!error)
-			error = sink->end(sink->context);
+	for (size_t i = 0; i < export_table_count; i++) {
+		HEAP_TRY(sink->begin(sink->context, &export_tables[i]));
+		HEAP_TRY(writers[i](&tables));
+		HEAP_TRY(sink->end(sink->context));
 	}
-	return error;
+	return NULL;
 }

@@ -332,55 +332,42 @@ HEAP_MUST_CHECK
 static struct heap_error *prepare(struct data *data)
 {
 	struct session *session = data->session;
-	struct heap_error *error = describe_load(session);
 
-	if (!error)
-		error = heap_snapshot_load(session->snapshot,
-					   HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE);
-	if (!error)
-		error = session_graph(session);
-	if (!error)
-		error = heap_graph_need_reach(session->graph);
-	if (!error)
-		error = session_dominator_tree(session);
-	for (heap_object_id i = 0; !error && i < session->snapshot->object_count; i++)
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE));
+	HEAP_TRY(session_graph(session));
+	HEAP_TRY(heap_graph_need_reach(session->graph));
+	HEAP_TRY(session_dominator_tree(session));
+	for (heap_object_id i = 0; i < session->snapshot->object_count; i++)
 		data->total += session->snapshot->size[i];
-	return error;
+	return NULL;
 }
 
 // What is most looked at first: there may not be room for the details of all.
 HEAP_MUST_CHECK
 static struct heap_error *write_all(struct data *data)
 {
-	struct heap_error *error;
-
 	write_program(data);
 	write_totals(data);
 	write_snapshots(data);
-	error = write_suspects(data);
+	HEAP_TRY(write_suspects(data));
 	write_leaks(data);
-	if (!error)
-		error = write_unreachable(data);
-	if (!error)
-		error = write_roots(data);
+	HEAP_TRY(write_unreachable(data));
+	HEAP_TRY(write_roots(data));
 	write_largest(data);
-	if (!error)
-		error = report_kinds_write(data->session, data->series, &data->details);
-	if (!error)
-		error = report_holdings_write(data->session, &data->details);
-	return error ? error : report_details_write(&data->details, data->session);
+	HEAP_TRY(report_kinds_write(data->session, data->series, &data->details));
+	HEAP_TRY(report_holdings_write(data->session, &data->details));
+	return report_details_write(&data->details, data->session);
 }
 
 struct heap_error *report_data_write(struct session *session, struct report_series *series,
 				     const struct candidates *leaks)
 {
 	struct data data = { .session = session, .series = series, .leaks = leaks };
-	struct heap_error *error = prepare(&data);
 
-	if (error)
-		return error;
+	HEAP_TRY(prepare(&data));
 	output_open_object(session->output, NULL);
-	error = write_all(&data);
+	HEAP_TRY(write_all(&data));
 	output_close(session->output);
-	return error;
+	return NULL;
 }

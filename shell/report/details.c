@@ -104,10 +104,8 @@ static struct heap_error *capture_show(struct session *session, heap_object_id o
 	char name[] = "show", address[32];
 	char *words[] = { name, address, NULL };
 	struct capture capture;
-	struct heap_error *error = begin_capture(session, &capture);
 
-	if (error)
-		return error;
+	HEAP_TRY(begin_capture(session, &capture));
 	snprintf(address, sizeof(address), "%#" PRIx64, session->snapshot->address[object]);
 	session->lines_left = MAX_LINES;
 	show_command.run(session, 2, words);
@@ -126,15 +124,12 @@ static struct heap_error *capture_path(struct session *session, const struct hea
 				       const char **result)
 {
 	struct capture capture;
-	struct heap_error *error;
 
 	if (path->count > MAX_STEPS) {
 		*result = session_format(session, "… %zu steps from a root\n", path->count);
 		return NULL;
 	}
-	error = begin_capture(session, &capture);
-	if (error)
-		return error;
+	HEAP_TRY(begin_capture(session, &capture));
 	path_print(session, NULL, path, "");
 	*result = end_capture(session, &capture);
 	return NULL;
@@ -221,18 +216,15 @@ HEAP_MUST_CHECK
 static struct heap_error *write_texts(struct writing *writing, heap_object_id object)
 {
 	const char *show;
-	struct heap_error *error;
 
 	if (writing->written > MAX_TEXTS)
 		return NULL;
-	error = capture_show(writing->session, object, &show);
-	if (error)
-		return error;
+	HEAP_TRY(capture_show(writing->session, object, &show));
 	output_string(writing->session->output, "show", show);
 	writing->written += report_weight(show);
-	error = write_paths(writing, object);
+	HEAP_TRY(write_paths(writing, object));
 	add_neighbours(writing, object);
-	return error;
+	return NULL;
 }
 
 static const char *describe_holder(struct session *session, heap_object_id object)
@@ -267,14 +259,14 @@ HEAP_MUST_CHECK
 static struct heap_error *prepare(struct writing *writing)
 {
 	struct heap_graph *graph = writing->session->graph;
-	struct heap_error *error = heap_graph_need_reach(graph);
 
+	HEAP_TRY(heap_graph_need_reach(graph));
 	writing->large = graph->snapshot->object_count > LARGE;
-	if (!error && writing->large)
-		error = heap_path_tree_init(&writing->typed_ways, graph, true);
-	if (!error && writing->large)
-		error = heap_path_tree_init(&writing->ways, graph, false);
-	return error;
+	if (writing->large)
+		HEAP_TRY(heap_path_tree_init(&writing->typed_ways, graph, true));
+	if (writing->large)
+		HEAP_TRY(heap_path_tree_init(&writing->ways, graph, false));
+	return NULL;
 }
 
 struct heap_error *report_details_write(struct report_details *details, struct session *session)

@@ -206,10 +206,9 @@ static struct heap_error *rank(struct ranked *ranked, struct session *session, s
 			       struct heap_census *census)
 {
 	heap_kind_id kinds = heap_census_kinds(census);
-	struct heap_error *error = find_examples(ranked, session, tally, census);
 
-	if (error)
-		return error;
+	HEAP_TRY(find_examples(ranked, session, tally, census));
+
 	for (heap_kind_id i = 0; i < kinds; i++) {
 		struct heap_amount last =
 			heap_census_amount(census, i, heap_census_length(census) - 1);

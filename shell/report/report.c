@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/report/report.h"
 
+#include "lib/base/cleanup.h"
 #include "shell/series/candidates.h"
 #include "shell/base/new_file.h"
 #include "shell/web/page.h"
@@ -101,13 +102,10 @@ static struct heap_error *read_file(struct heap_series *series, struct report_se
 				    struct session *session, const char *file)
 {
 	struct heap_snapshot *snapshot;
-	struct heap_error *error = heap_snapshot_open(file, &snapshot);
 
+	HEAP_TRY(heap_snapshot_open(file, &snapshot));
 	leave_snapshot(session);
-	if (!error)
-		error = heap_series_add(series, snapshot);
-	if (error)
-		return error;
+	HEAP_TRY(heap_series_add(series, snapshot));
 	session->snapshot = heap_series_latest(series);
 	return report_series_add(told, session, base_name(file));
 }

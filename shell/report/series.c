@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/report/series.h"
 
+#include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
 
 #include <stdlib.h>
@@ -80,15 +81,10 @@ static struct heap_error *note_snapshot(struct report_series *series,
 struct heap_error *report_series_add(struct report_series *series, struct session *session,
 				     const char *file)
 {
-	struct heap_error *error = describe_load(session);
-
-	if (!error)
-		error = tally_snapshot(&series->kinds, session, series->by_kind);
-	if (!error)
-		error = tally_snapshot(&series->types, session, series->by_type);
-	if (!error)
-		error = tally_snapshot(&series->sites, session, series->by_site);
-	if (!error)
-		error = tally_roots(session, series->by_root);
-	return error ? error : note_snapshot(series, session->snapshot, file);
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(tally_snapshot(&series->kinds, session, series->by_kind));
+	HEAP_TRY(tally_snapshot(&series->types, session, series->by_type));
+	HEAP_TRY(tally_snapshot(&series->sites, session, series->by_site));
+	HEAP_TRY(tally_roots(session, series->by_root));
+	return note_snapshot(series, session->snapshot, file);
 }

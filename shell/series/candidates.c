@@ -339,16 +339,13 @@ static void name_groups(struct candidates *candidates, enum candidates_by by,
 HEAP_MUST_CHECK
 static struct heap_error *load(struct session *session, enum candidates_by by)
 {
-	struct heap_error *error = describe_load(session);
-
-	if (!error)
-		error = heap_snapshot_load(
-			session->snapshot,
-			HEAP_COLUMN_SITE |
-				(by == CANDIDATES_BY_BACKTRACE ? HEAP_COLUMN_BACKTRACE : 0));
-	if (!error && by == CANDIDATES_BY_DOMINATOR)
-		error = session_dominators(session);
-	return error;
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(heap_snapshot_load(
+		session->snapshot,
+		HEAP_COLUMN_SITE | (by == CANDIDATES_BY_BACKTRACE ? HEAP_COLUMN_BACKTRACE : 0)));
+	if (by == CANDIDATES_BY_DOMINATOR)
+		HEAP_TRY(session_dominators(session));
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -360,25 +357,20 @@ static struct heap_error *make_groups(struct candidates *candidates,
 	CLEANUP_FREE struct keyed *keys = malloc((candidates->count + 1) * sizeof(*keys));
 	CLEANUP_FREE struct growth *growths =
 		calloc((size_t)heap_census_kinds(census) + 1, sizeof(*growths));
-	struct heap_error *error;
 
 	candidates->groups = calloc(candidates->count + 1, sizeof(*candidates->groups));
 	if (!keys || !growths || !candidates->groups)
 		return heap_error_out_of_memory();
-	error = make_keys(candidates, options->by, session, series, tally, census, keys);
-	if (!error)
-		error = judge_kinds(growths, census);
-	if (!error)
-		error = count_fresh(growths, session, series, tally, census);
-	if (error)
-		return error;
+	HEAP_TRY(make_keys(candidates, options->by, session, series, tally, census, keys));
+	HEAP_TRY(judge_kinds(growths, census));
+	HEAP_TRY(count_fresh(growths, session, series, tally, census));
 	qsort(keys, candidates->count, sizeof(*keys), compare_keys);
 	gather_groups(candidates, keys, growths, session);
-	error = select_groups(candidates, options, keys);
-	if (!error && options->by <= CANDIDATES_BY_SITE && !options->second_only &&
+	HEAP_TRY(select_groups(candidates, options, keys));
+	if (options->by <= CANDIDATES_BY_SITE && !options->second_only &&
 	    options->filter_count == 0 && options->min_objects == 0 && options->min_bytes == 0)
-		error = add_growing(candidates, growths, census);
-	return error;
+		HEAP_TRY(add_growing(candidates, growths, census));
+	return NULL;
 }
 
 struct heap_error *candidates_find(struct candidates *result,

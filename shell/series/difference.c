@@ -40,9 +40,8 @@ HEAP_MUST_CHECK
 static struct heap_error *tally_both(struct heap_census *census, struct tally *tallies,
 				     struct session *before, struct session *after)
 {
-	struct heap_error *error = tally_snapshot(&tallies[0], before, census);
-
-	return error ? error : tally_snapshot(&tallies[1], after, census);
+	HEAP_TRY(tally_snapshot(&tallies[0], before, census));
+	return tally_snapshot(&tallies[1], after, census);
 }
 
 // Counts an object of the second snapshot.
@@ -83,20 +82,18 @@ static struct heap_error *fill_rows(struct difference *difference,
 				    struct session *before, struct session *after)
 {
 	struct difference_row *rows = difference->rows;
-	struct heap_error *error = NULL;
 	heap_kind_id kind;
 
-	for (heap_object_id i = 0; !error && i < before->snapshot->object_count; i++) {
+	for (heap_object_id i = 0; i < before->snapshot->object_count; i++) {
 		if (comparison->later[i] != HEAP_NO_OBJECT)
 			continue;
-		error = tally_kind(&tallies[0], before, difference->census, i, &kind);
-		if (!error)
-			add(&rows[kind].of[HEAP_CHANGE_FREED], before->snapshot->size[i]);
+		HEAP_TRY(tally_kind(&tallies[0], before, difference->census, i, &kind));
+		add(&rows[kind].of[HEAP_CHANGE_FREED], before->snapshot->size[i]);
 	}
-	for (heap_object_id i = 0; !error && i < after->snapshot->object_count; i++) {
-		error = add_later(difference, comparison, tallies, before, after, i);
+	for (heap_object_id i = 0; i < after->snapshot->object_count; i++) {
+		HEAP_TRY(add_later(difference, comparison, tallies, before, after, i));
 	}
-	return error;
+	return NULL;
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)

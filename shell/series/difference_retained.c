@@ -56,12 +56,8 @@ HEAP_MUST_CHECK
 static struct heap_error *print_roots(struct session *before, struct session *after, uint64_t limit,
 				      struct heap_census *census)
 {
-	struct heap_error *error = tally_roots(before, census);
-
-	if (!error)
-		error = tally_roots(after, census);
-	if (error)
-		return error;
+	HEAP_TRY(tally_roots(before, census));
+	HEAP_TRY(tally_roots(after, census));
 
 	size_t count = heap_census_kinds(census);
 	CLEANUP_FREE struct pair *pairs = calloc(count + 1, sizeof(*pairs));

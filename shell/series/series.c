@@ -45,10 +45,8 @@ static void forget_new(struct session *session)
 struct heap_error *series_go(struct session *session, size_t number)
 {
 	struct heap_snapshot *snapshot;
-	struct heap_error *error = heap_snapshot_open(session->series->paths[number], &snapshot);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_open(session->series->paths[number], &snapshot));
 	forget_new(session);
 	session_switch(session, snapshot);
 	session->series->current = number;
@@ -62,10 +60,8 @@ struct heap_error *series_compare(struct session *session, const char *path)
 				  .quiet = session->quiet,
 				  .colours = session->colours,
 				  .errors = session->errors };
-	struct heap_error *error = session_open(&opened, path);
 
-	if (error)
-		return error;
+	HEAP_TRY(session_open(&opened, path));
 	forget_new(session);
 	if (other->snapshot)
 		session_close(other);
@@ -116,15 +112,12 @@ struct heap_error *series_find_gone(struct session *session, int count, char **w
 				    struct session **other)
 {
 	static char new[] = "new";
-	struct heap_error *error;
 
 	*other = NULL;
 	for (int i = 1; i < count; i++) {
 		if (strcmp(words[i], "gone") != 0)
 			continue;
-		error = series_need_new(session);
-		if (error)
-			return error;
+		HEAP_TRY(series_need_new(session));
 		words[i] = new;
 		*other = &session->series->other;
 		(*other)->quiet = session->quiet;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/tables/leak_groups.h"
 
+#include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
 
 #include <stdlib.h>
@@ -62,11 +63,9 @@ static struct heap_error *need_group(struct leak_groups *groups, heap_object_id 
 				     struct leak_group **result)
 {
 	uint64_t key = key_of(groups, object);
-	struct heap_error *error = groups->count == groups->capacity ? grow(groups) : NULL;
 	uint32_t *slot;
 
-	if (error)
-		return error;
+	HEAP_TRY(groups->count == groups->capacity ? grow(groups) : NULL);
 	slot = find_slot(groups, key);
 	if (!*slot) {
 		groups->all[groups->count++] = (struct leak_group){ .key = key, .example = object };
@@ -82,10 +81,8 @@ static struct heap_error *add_leak(struct leak_groups *groups, heap_object_id ob
 	uint64_t bytes = groups->session->snapshot->size[object];
 	enum heap_leak_class class = groups->leaks.class_of[object];
 	struct leak_group *group;
-	struct heap_error *error = need_group(groups, groups->leaks.leader[object], &group);
 
-	if (error)
-		return error;
+	HEAP_TRY(need_group(groups, groups->leaks.leader[object], &group));
 	if (groups->leaks.leader[object] != object) {
 		group->indirect_objects++;
 		group->indirect_bytes += bytes;
@@ -110,18 +107,16 @@ static int compare_groups(const void *left, const void *right)
 struct heap_error *leak_groups_make(struct leak_groups *groups)
 {
 	uint32_t objects = groups->session->snapshot->object_count;
-	struct heap_error *error;
 
 	groups->count = 0;
-	error = grow(groups);
-	for (heap_object_id i = 0; !error && i < objects; i++) {
+	HEAP_TRY(grow(groups));
+	for (heap_object_id i = 0; i < objects; i++) {
 		if (groups->perhaps ? groups->leaks.class_of[i] == HEAP_LEAK_PERHAPS
 				    : groups->leaks.class_of[i] >= HEAP_LEAK_DIRECT)
-			error = add_leak(groups, i);
+			HEAP_TRY(add_leak(groups, i));
 	}
-	if (!error)
-		qsort(groups->all, groups->count, sizeof(*groups->all), compare_groups);
-	return error;
+	qsort(groups->all, groups->count, sizeof(*groups->all), compare_groups);
+	return NULL;
 }
 
 const char *leak_groups_name(const struct leak_groups *groups, const struct leak_group *group)

@@ -212,28 +212,27 @@ struct heap_error *tally_begin(struct tally *tally, struct session *session,
 			       struct heap_census *census)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_error *error = heap_snapshot_load(
-		snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE);
 
-	if (!error)
-		error = prepare(tally, snapshot);
-	return error ? error : heap_census_next(census, snapshot->info.time_ns);
+	HEAP_TRY(heap_snapshot_load(snapshot,
+				    HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE));
+	HEAP_TRY(prepare(tally, snapshot));
+	return heap_census_next(census, snapshot->info.time_ns);
 }
 
 struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
 				  struct heap_census *census)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_error *error = tally_begin(tally, session, census);
 
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+	HEAP_TRY(tally_begin(tally, session, census));
+
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		heap_kind_id kind;
 
-		error = tally_kind(tally, session, census, i, &kind);
-		if (!error)
-			heap_census_add(census, kind, 1, snapshot->size[i]);
+		HEAP_TRY(tally_kind(tally, session, census, i, &kind));
+		heap_census_add(census, kind, 1, snapshot->size[i]);
 	}
-	return error;
+	return NULL;
 }
 
 // --- what is retained ----------------------------------------------------------------
@@ -299,17 +298,15 @@ static struct heap_error *enter(struct walk *walk, heap_node_id node, struct tal
 {
 	const struct heap_dominators *dominators = session->dominators;
 	heap_kind_id kind;
-	struct heap_error *error;
 
 	walk->path[walk->depth++] = (struct walk_step){ node, walk->tree->first[node] };
 	if (node >= dominators->objects)
 		return NULL;
-	error = tally_kind(tally, session, census, node, &kind);
-	if (!error)
-		error = widen_inside(walk, (size_t)kind + 1);
-	if (!error && walk->inside[kind]++ == 0)
+	HEAP_TRY(tally_kind(tally, session, census, node, &kind));
+	HEAP_TRY(widen_inside(walk, (size_t)kind + 1));
+	if (walk->inside[kind]++ == 0)
 		heap_census_add(census, kind, 1, dominators->retained[node]);
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -318,14 +315,12 @@ static struct heap_error *leave(struct walk *walk, struct tally *tally, struct s
 {
 	heap_node_id node = walk->path[--walk->depth].node;
 	heap_kind_id kind;
-	struct heap_error *error;
 
 	if (node >= session->dominators->objects)
 		return NULL;
-	error = tally_kind(tally, session, census, node, &kind);
-	if (!error)
-		walk->inside[kind]--;
-	return error;
+	HEAP_TRY(tally_kind(tally, session, census, node, &kind));
+	walk->inside[kind]--;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -333,17 +328,18 @@ static struct heap_error *walk_down(struct walk *walk, struct tally *tally, stru
 				    struct heap_census *census)
 {
 	const struct heap_dominator_tree *tree = walk->tree;
-	struct heap_error *error = enter(walk, tree->nodes, tally, session, census);
 
-	while (!error && walk->depth > 0) {
+	HEAP_TRY(enter(walk, tree->nodes, tally, session, census));
+
+	while (walk->depth > 0) {
 		struct walk_step *step = &walk->path[walk->depth - 1];
 
 		if (step->next < tree->first[step->node + 1])
-			error = enter(walk, tree->child[step->next++], tally, session, census);
+			HEAP_TRY(enter(walk, tree->child[step->next++], tally, session, census));
 		else
-			error = leave(walk, tally, session, census);
+			HEAP_TRY(leave(walk, tally, session, census));
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *tally_retained(struct tally *tally, struct session *session,

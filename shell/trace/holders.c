@@ -45,12 +45,9 @@ struct heap_error *trace_holders_open(struct trace_holders *holders, const char 
 				      const struct heap_trace_info *trace, struct output *output)
 {
 	const struct heap_info *info;
-	struct heap_error *error;
 
 	*holders = (struct trace_holders){ .session = { .errors = stderr, .output = output } };
-	error = session_open(&holders->session, path);
-	if (error)
-		return error;
+	HEAP_TRY(session_open(&holders->session, path));
 	info = &holders->session.snapshot->info;
 	if (info->pid != trace->pid || info->trace_start_ns != trace->start_ns)
 		return heap_error_create(HEAP_ERROR_ARGUMENT,

@@ -227,10 +227,8 @@ static struct heap_error *add_way(struct ways *ways, const struct trace_samples 
 {
 	CLEANUP_FREE const struct heap_trace_place **places = NULL;
 	size_t count;
-	struct heap_error *error = trace_way(samples, step, &places, &count);
 
-	if (error)
-		return error;
+	HEAP_TRY(trace_way(samples, step, &places, &count));
 	if (ways->count + count > ways->capacity) {
 		size_t capacity = (ways->count + count) * 2;
 		void *larger = realloc(ways->places, capacity * sizeof(*ways->places));
@@ -282,7 +280,6 @@ static struct heap_error *tell_places(struct telling *telling, const struct ways
 	CLEANUP_FREE uint64_t *all = malloc((ways->count + 1) * sizeof(*all));
 	CLEANUP_FREE uint32_t *column = malloc((ways->count + 1) * sizeof(*column));
 	struct dictionary places;
-	struct heap_error *error;
 
 	if (!all || !column)
 		return heap_error_out_of_memory();
@@ -295,10 +292,8 @@ static struct heap_error *tell_places(struct telling *telling, const struct ways
 	output_close(telling->output);
 	for (size_t i = 0; i < ways->count; i++)
 		column[i] = dictionary_get(&places, ways->places[i]);
-	error = tell_column(telling->output, "way_places", column, ways->count);
-	if (!error)
-		error = tell_column(telling->output, "way_begins", ways->begins, count + 1);
-	return error;
+	HEAP_TRY(tell_column(telling->output, "way_places", column, ways->count));
+	return tell_column(telling->output, "way_begins", ways->begins, count + 1);
 }
 
 HEAP_MUST_CHECK
@@ -342,21 +337,15 @@ static void tell_trace(struct telling *telling, uint64_t peak_us, const char *na
 HEAP_MUST_CHECK
 static struct heap_error *tell(struct telling *telling, uint64_t peak_us, const char *name)
 {
-	struct heap_error *error;
-
 	output_open_object(telling->output, NULL);
 	tell_trace(telling, peak_us, name);
-	error = tell_samples(telling, "born", born, NULL);
-	if (!error)
-		error = tell_samples(telling, "died", died, NULL);
-	if (!error)
-		error = tell_sizes(telling);
-	if (!error)
-		error = tell_threads(telling);
-	if (!error)
-		error = tell_ways(telling);
+	HEAP_TRY(tell_samples(telling, "born", born, NULL));
+	HEAP_TRY(tell_samples(telling, "died", died, NULL));
+	HEAP_TRY(tell_sizes(telling));
+	HEAP_TRY(tell_threads(telling));
+	HEAP_TRY(tell_ways(telling));
 	output_close(telling->output);
-	return error;
+	return NULL;
 }
 
 struct heap_error *trace_page_write(FILE *stream, const struct trace_samples *samples,

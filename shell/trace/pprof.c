@@ -86,9 +86,10 @@ static struct heap_error *put_samples(struct profile *profile, uint64_t time_us)
 	const struct trace_samples *samples = profile->samples;
 	uint32_t steps = trace_samples_steps(samples) + 1;
 	CLEANUP_FREE struct way *ways = calloc(steps, sizeof(*ways));
-	struct heap_error *error = ways ? NULL : heap_error_out_of_memory();
 
-	for (uint32_t i = 0; !error && i < samples->count; i++) {
+	if (!ways)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < samples->count; i++) {
 		const struct trace_sample *sample = &samples->samples[i];
 		struct way *way = &ways[sample->step];
 
@@ -96,11 +97,11 @@ static struct heap_error *put_samples(struct profile *profile, uint64_t time_us)
 		if (trace_is_live(sample, time_us))
 			trace_estimate_add(&way->sums[1], samples, sample);
 	}
-	for (uint32_t i = 0; !error && i < steps; i++) {
+	for (uint32_t i = 0; i < steps; i++) {
 		if (ways[i].sums[0].samples)
-			error = put_way(profile, i, &ways[i]);
+			HEAP_TRY(put_way(profile, i, &ways[i]));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK

@@ -48,10 +48,7 @@ HEAP_MUST_CHECK
 static struct heap_error *begin_life(struct trace_samples *samples,
 				     const struct heap_trace_event *event)
 {
-	struct heap_error *error = samples->count == samples->capacity ? grow(samples) : NULL;
-
-	if (error)
-		return error;
+	HEAP_TRY(samples->count == samples->capacity ? grow(samples) : NULL);
 	samples->samples[samples->count] = (struct trace_sample){
 		.size = event->size,
 		.born_us = event->time_us,
@@ -136,10 +133,8 @@ static struct heap_error *match_calls(const struct trace_samples *samples,
 {
 	CLEANUP_FREE const struct heap_trace_place **places = NULL;
 	size_t count;
-	struct heap_error *error = trace_way(samples, step, &places, &count);
 
-	if (error)
-		return error;
+	HEAP_TRY(trace_way(samples, step, &places, &count));
 	*result = !filter->site || (count > 0 && is_at(places[0], filter->site));
 	for (unsigned i = 0; i < filter->with_count && *result; i++)
 		*result = is_any_at(places, count, filter->with[i]);
@@ -177,24 +172,25 @@ struct heap_error *trace_samples_filter(struct trace_samples *samples,
 	};
 	bool asks_for_calls = filter->site || filter->with_count || filter->without_count;
 	CLEANUP_FREE uint8_t *answers = calloc((size_t)trace_samples_steps(samples) + 1, 1);
-	struct heap_error *error = answers ? NULL : heap_error_out_of_memory();
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; !error && i < samples->count; i++) {
+	if (!answers)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < samples->count; i++) {
 		const struct trace_sample *sample = &samples->samples[i];
 		bool matches = match_life(samples, filter, sample);
 
 		// Once for all that came by the same calls.
 		if (matches && asks_for_calls && answers[sample->step] == NOT_ASKED) {
-			error = match_calls(samples, filter, sample->step, &matches);
+			HEAP_TRY(match_calls(samples, filter, sample->step, &matches));
 			answers[sample->step] = matches ? YES : NO;
 		}
 		matches = matches && answers[sample->step] != NO;
-		if (!error && matches)
+		if (matches)
 			samples->samples[kept++] = *sample;
 	}
 	samples->count = kept;
-	return error;
+	return NULL;
 }
 
 uint32_t trace_samples_steps(const struct trace_samples *samples)
@@ -333,10 +329,10 @@ struct heap_error *trace_site_text(const struct trace_samples *samples, uint32_t
 {
 	CLEANUP_FREE const struct heap_trace_place **places = NULL;
 	size_t count;
-	struct heap_error *error = trace_way(samples, step, &places, &count);
 
+	HEAP_TRY(trace_way(samples, step, &places, &count));
 	*buffer = '\0';
-	if (!error && count > 0)
+	if (count > 0)
 		trace_place_text(places[0], buffer, size);
-	return error;
+	return NULL;
 }

@@ -47,11 +47,9 @@ static struct heap_error *grow(struct trace_tree *tree)
 HEAP_MUST_CHECK
 static struct heap_error *find_child(struct trace_tree *tree, uint32_t *node, const char *text)
 {
-	struct heap_error *error = tree->count == tree->capacity ? grow(tree) : NULL;
 	uint32_t at;
 
-	if (error)
-		return error;
+	HEAP_TRY(tree->count == tree->capacity ? grow(tree) : NULL);
 	at = slot_of(tree, *node, text);
 	if (!tree->slots[at]) {
 		char *copy = strdup(text);
@@ -82,27 +80,22 @@ static struct heap_error *add_way(struct trace_tree *tree, const struct trace_sa
 	char text[TEXT_MAX];
 	size_t count;
 	uint32_t node = 0;
-	struct heap_error *error = trace_way(samples, step, &places, &count);
 
+	HEAP_TRY(trace_way(samples, step, &places, &count));
 	add(&tree->nodes[0].sum, sum);
-	for (size_t i = 0; !error && i < count && i < depth; i++) {
+	for (size_t i = 0; i < count && i < depth; i++) {
 		const struct heap_trace_place *place = places[upwards ? i : count - 1 - i];
 
-		error = find_child(tree, &node, trace_place_text(place, text, sizeof(text)));
-		if (!error)
-			add(&tree->nodes[node].sum, sum);
+		HEAP_TRY(find_child(tree, &node, trace_place_text(place, text, sizeof(text))));
+		add(&tree->nodes[node].sum, sum);
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *trace_tree_begin(struct trace_tree *tree)
 {
-	struct heap_error *error;
-
 	*tree = (struct trace_tree){ 0 };
-	error = grow(tree);
-	if (error)
-		return error;
+	HEAP_TRY(grow(tree));
 	tree->nodes[0] = (struct trace_node){ 0 };
 	tree->count = 1;
 	return NULL;
@@ -111,16 +104,14 @@ struct heap_error *trace_tree_begin(struct trace_tree *tree)
 struct heap_error *trace_tree_add(struct trace_tree *tree, const char *const *texts, size_t count,
 				  const struct trace_estimate *sum)
 {
-	struct heap_error *error = NULL;
 	uint32_t node = 0;
 
 	add(&tree->nodes[0].sum, sum);
-	for (size_t i = 0; !error && i < count; i++) {
-		error = find_child(tree, &node, texts[i]);
-		if (!error)
-			add(&tree->nodes[node].sum, sum);
+	for (size_t i = 0; i < count; i++) {
+		HEAP_TRY(find_child(tree, &node, texts[i]));
+		add(&tree->nodes[node].sum, sum);
 	}
-	return error;
+	return NULL;
 }
 
 // Puts each node among its parent's children, where its bytes belong.
@@ -142,24 +133,21 @@ struct heap_error *trace_tree_init(struct trace_tree *tree, const struct trace_s
 {
 	uint32_t steps = trace_samples_steps(samples) + 1;
 	CLEANUP_FREE struct trace_estimate *sums = calloc(steps, sizeof(*sums));
-	struct heap_error *error;
 
 	*tree = (struct trace_tree){ 0 };
-	error = sums ? trace_tree_begin(tree) : heap_error_out_of_memory();
-	if (error)
-		return error;
+	HEAP_TRY(sums ? trace_tree_begin(tree) : heap_error_out_of_memory());
 	for (uint32_t i = 0; i < samples->count; i++) {
 		const struct trace_sample *sample = &samples->samples[i];
 
 		if (moment == TRACE_ALLOCATED || trace_is_live(sample, time_us))
 			trace_estimate_add(&sums[sample->step], samples, sample);
 	}
-	for (uint32_t i = 0; !error && i < steps; i++) {
+	for (uint32_t i = 0; i < steps; i++) {
 		if (sums[i].samples)
-			error = add_way(tree, samples, i, &sums[i], upwards, depth);
+			HEAP_TRY(add_way(tree, samples, i, &sums[i], upwards, depth));
 	}
 	trace_tree_finish(tree);
-	return error;
+	return NULL;
 }
 
 void trace_tree_deinit(struct trace_tree *tree)
