@@ -38,8 +38,9 @@ enum command_words {
 	WORDS_COMMAND = 1 << 3,
 	WORDS_ALIAS = 1 << 4,
 	WORDS_FILE = 1 << 5,
-	WORDS_FORMAT = 1 << 6, /**< of exports, then a file */
-	WORDS_TOPIC = 1 << 7,  /**< of help */
+	WORDS_FORMAT = 1 << 6,   /**< of exports, then a file */
+	WORDS_TOPIC = 1 << 7,    /**< of help */
+	WORDS_SNAPSHOT = 1 << 8, /**< numbers of those that were opened */
 };
 
 struct command {

@@ -3,302 +3,161 @@
 
 #include "shell/command.h"
 #include "shell/export/export.h"
-#include "shell/base/format.h"
+#include "shell/series/series.h"
+#include "shell/words/offers.h"
 
-#include <readline/readline.h>
 #include <ctype.h>
+#include <readline/readline.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const filter_words[] = {
-	"type",      "untyped",  "under-typed", "conflict",  "evidence", "size",      "site",
-	"frame",     "module",   "age",         "string",    "field",    "points-to", "pointed-by",
-	"under",     "retained", "leaked",      "reachable", "new",      "gone",      "traced",
-	"allocated", "not",      "or",          NULL,
+enum {
+	MAX_WORDS = 64, // of a line, that are looked at
+	MAX_TYPE = 256, // bytes of a type's name
 };
+
+static const char *const filter_words[] = {
+	"type",       "untyped",   "under-typed", "conflict", "evidence",  "size",  "site",
+	"frame",      "module",    "age",         "string",   "field",     "local", "points-to",
+	"pointed-by", "under",     "retained",    "leaked",   "reachable", "new",   "gone",
+	"traced",     "allocated", "not",         "or",       NULL,
+};
+
+static const char *const text_options[] = { "--regex", "--exact", "-i", NULL };
+
+static const char *const common_options[] = { "--json", "--each", NULL };
 
 static const char *const evidence_words[] = { "none", "declared", "vtable", "pointer", "embedding",
 					      "site", "vote",     "pool",   NULL };
 
-// Readline's generators get no context: these are of the one completion that is under way.
-static struct {
-	struct session *session;
+// Readline's functions get no context.
+static struct session *session;
+
+// A line up to the word that is to be completed.
+struct context {
 	const struct command *command;
-	unsigned words;
-	char *alternatives;  // of an option's argument, as its synopsis has them; or NULL
-	bool is_second;      // of two lists, one behind the other
-	size_t next;         // where the list that is being gone through goes on
-	const char *options; // the same of a synopsis
-} completion;
+	char *words[MAX_WORDS]; // malloc'd, without quotes; words[0] is the command
+	size_t count;
+	const char *previous; // the last of them; "" if there is none
+	bool wants_file;
+};
 
-// Readline would write a name to the terminal as it is: one that needs escaping is not offered.
-static bool is_harmless(const char *name)
-{
-	char *escaped = format_name(name);
-	bool same = escaped && strcmp(escaped, name) == 0;
+// --- commands ----------------------------------------------------------------------
 
-	free(escaped);
-	return same;
-}
-
-static char *match(const char *name, const char *text)
-{
-	return strncmp(name, text, strlen(text)) == 0 && is_harmless(name) ? strdup(name) : NULL;
-}
-
-static char *next_word(const char *const *words, const char *text, int state)
-{
-	if (state == 0)
-		completion.next = 0;
-	while (words[completion.next]) {
-		char *found = match(words[completion.next++], text);
-
-		if (found)
-			return found;
-	}
-	return NULL;
-}
-
-// Commands, and behind them aliases.
-static char *next_command_name(const char *text, int state)
+static void offer_commands(struct offers *offers)
 {
 	size_t count;
 	const struct command *const *all = command_all(&count);
-	const struct aliases *aliases = &completion.session->aliases;
 
-	if (state == 0)
-		completion.next = 0;
-	while (completion.next < count + aliases->count) {
-		size_t at = completion.next++;
-		char *found =
-			match(at < count ? all[at]->name : aliases->aliases[at - count].name, text);
+	for (size_t i = 0; i < count; i++)
+		offer(offers, all[i]->name);
+	for (size_t i = 0; i < session->aliases.count; i++)
+		offer(offers, session->aliases.aliases[i].name);
+}
 
-		if (found)
-			return found;
+static void offer_aliases(struct offers *offers)
+{
+	for (size_t i = 0; i < session->aliases.count; i++)
+		offer(offers, session->aliases.aliases[i].name);
+}
+
+static void offer_formats(struct offers *offers)
+{
+	for (size_t i = 0; i < export_format_count; i++)
+		offer(offers, export_formats[i].name);
+}
+
+static void offer_snapshots(struct offers *offers)
+{
+	for (size_t i = 0; session->series && i < session->series->count; i++) {
+		char number[32];
+
+		snprintf(number, sizeof(number), "%zu", i);
+		offer(offers, number);
 	}
-	return NULL;
 }
 
-static char *next_command_or_topic(const char *text, int state)
+// --- options -----------------------------------------------------------------------
+
+static void offer_options(struct offers *offers, const struct context *context)
 {
-	char *found = NULL;
-
-	if (state == 0)
-		completion.is_second = false;
-	if (!completion.is_second)
-		found = next_command_name(text, state);
-	if (found)
-		return found;
-	state = completion.is_second;
-	completion.is_second = true;
-	return next_word(help_topics, text, state);
-}
-
-static char *next_alias(const char *text, int state)
-{
-	const struct aliases *aliases = &completion.session->aliases;
-
-	if (state == 0)
-		completion.next = 0;
-	while (completion.next < aliases->count) {
-		char *found = match(aliases->aliases[completion.next++].name, text);
-
-		if (found)
-			return found;
-	}
-	return NULL;
-}
-
-// "type", "site", "size" of "type|site|size".
-static char *next_alternative(const char *text, int state)
-{
-	if (state == 0)
-		completion.next = 0;
-	while (completion.alternatives[completion.next]) {
-		const char *at = completion.alternatives + completion.next;
-		size_t length = strcspn(at, "|");
-
-		completion.next += length + (at[length] == '|');
-		if (strlen(text) <= length && strncmp(at, text, strlen(text)) == 0)
-			return strndup(at, length);
-	}
-	return NULL;
-}
-
-// $1, $2...
-static char *next_answer(const char *text, int state)
-{
-	if (state == 0)
-		completion.next = 0;
-	while (completion.next < completion.session->answer_count) {
-		char name[32];
-		char *found;
-
-		snprintf(name, sizeof(name), "$%zu", ++completion.next);
-		found = match(name, text);
-		if (found)
-			return found;
-	}
-	return NULL;
-}
-
-// Options of the synopsis, and behind them those of all commands.
-static char *next_option(const char *text, int state)
-{
-	static const char *const for_all[] = { "--json", "--each" };
 	struct grammar_option option;
 
-	if (state == 0) {
-		completion.options = completion.command->synopsis;
-		completion.next = 0;
-	}
-	while (completion.options) {
+	for (const char *at = context->command->synopsis; (at = grammar_next(at, &option));) {
 		char name[64];
-		char *found;
 
-		completion.options = grammar_next(completion.options, &option);
-		if (!completion.options)
-			break;
 		snprintf(name, sizeof(name), "%.*s", (int)option.length, option.name);
-		found = match(name, text);
-		if (found)
-			return found;
+		offer(offers, name);
 	}
-	while (completion.next < sizeof(for_all) / sizeof(for_all[0])) {
-		char *found = match(for_all[completion.next++], text);
+	if (context->command->words & WORDS_FILTER)
+		offer_each(offers, text_options);
+	offer_each(offers, common_options);
+}
 
-		if (found)
-			return found;
+static bool is_argument(const struct grammar_option *option, const char *name)
+{
+	return option->argument_length == strlen(name) &&
+	       strncmp(option->argument, name, strlen(name)) == 0;
+}
+
+// Offers what follows an option. @return false if the word before is none that wants something
+static bool offer_argument(struct offers *offers, struct context *context)
+{
+	struct grammar_option option;
+
+	if (context->previous[0] != '-' ||
+	    !grammar_find(context->command->synopsis, context->previous, &option) ||
+	    option.argument_length == 0)
+		return false;
+	if (is_argument(&option, "TID"))
+		offer_threads(offers, session);
+	else if (is_argument(&option, "TYPE.FIELD"))
+		offer_types(offers, session);
+	else if (is_argument(&option, "FILE"))
+		context->wants_file = true;
+	else if (islower((unsigned char)*option.argument))
+		offer_alternatives(offers, option.argument, option.argument_length);
+	return true;
+}
+
+// --- objects -----------------------------------------------------------------------
+
+// A variable, an answer or an address; behind . and -> a member.
+static void offer_objects(struct offers *offers, const char *whole)
+{
+	const char *dot = strrchr(whole, '.'), *arrow = NULL;
+	const char *step = dot;
+	char *path, *lead;
+	size_t skipped = strlen(whole) - strlen(offers->begin);
+
+	for (const char *at = whole; (at = strstr(at, "->")); at += 2)
+		arrow = at;
+	if (arrow && (!dot || arrow > dot))
+		step = arrow;
+	if (!step) {
+		if (*whole == '$' || isdigit((unsigned char)*whole))
+			offer_answers(offers, session);
+		else
+			offer_variables(offers, session);
+		return;
 	}
-	return NULL;
-}
 
-static char *next_filter(const char *text, int state)
-{
-	return next_word(filter_words, text, state);
-}
+	const char *behind = step + (step == arrow ? 2 : 1);
 
-static char *next_evidence(const char *text, int state)
-{
-	return next_word(evidence_words, text, state);
-}
-
-static char *next_type(const char *text, int state)
-{
-	const struct heap_types *types = &completion.session->snapshot->types;
-
-	if (state == 0)
-		completion.next = 1;
-	while (completion.next < types->count) {
-		const struct heap_type *type = &types->types[completion.next++];
-		const char *name = heap_types_string(types, type->name);
-		char full[256];
-
-		if (!*name)
-			continue;
-		heap_types_format(types, (heap_type_id)(completion.next - 1), full, sizeof(full));
-
-		char *found = match(full, text);
-
-		if (!found)
-			found = match(name, text);
-		if (found)
-			return found;
+	path = strndup(whole, (size_t)(step - whole));
+	// Readline takes > for the end of a word.
+	lead = (size_t)(behind - whole) >= skipped
+		       ? strndup(whole + skipped, (size_t)(behind - whole) - skipped)
+		       : NULL;
+	if (path && lead) {
+		offer_members(offers, session, path, lead);
+		rl_completion_append_character = '\0';
 	}
-	return NULL;
+	free(path);
+	free(lead);
 }
 
-// Variables, with & before them if that has been typed.
-static char *next_variable(const char *text, int state)
-{
-	const struct heap_snapshot *snapshot = completion.session->snapshot;
-	bool itself = text[0] == '&';
-
-	if (state == 0)
-		completion.next = 0;
-	while (completion.next < snapshot->root_count) {
-		const struct heap_root *root = &snapshot->roots[completion.next++];
-		char *found =
-			root->kind <= HEAP_ROOT_LOCAL
-				? match(heap_snapshot_string(snapshot, root->name), text + itself)
-				: NULL;
-		char *with_sign = NULL;
-
-		if (!found || !*found) {
-			free(found);
-			continue;
-		}
-		if (!itself)
-			return found;
-		if (asprintf(&with_sign, "&%s", found) < 0)
-			with_sign = NULL;
-		free(found);
-		return with_sign;
-	}
-	return NULL;
-}
-
-// Of commands that take either.
-static char *next_filter_or_variable(const char *text, int state)
-{
-	char *found = NULL;
-
-	if (state == 0)
-		completion.is_second = false;
-	if (!completion.is_second)
-		found = next_filter(text, state);
-	if (found)
-		return found;
-	state = completion.is_second;
-	completion.is_second = true;
-	return next_variable(text, state);
-}
-
-// Functions of sites, and behind them those of all calls on the way to one.
-static char *next_place(const char *text, int state, bool with_calls)
-{
-	const struct heap_snapshot *snapshot = completion.session->snapshot;
-	size_t sites = snapshot->site_count, end = sites + (with_calls ? snapshot->call_count : 0);
-
-	if (state == 0)
-		completion.next = 0;
-	while (completion.next < end) {
-		size_t at = completion.next++;
-		uint32_t function = at < sites ? snapshot->sites[at].function
-					       : snapshot->calls[at - sites].function;
-		char *found = match(heap_snapshot_string(snapshot, function), text);
-
-		if (found && *found)
-			return found;
-		free(found);
-	}
-	return NULL;
-}
-
-static char *next_site(const char *text, int state)
-{
-	return next_place(text, state, false);
-}
-
-static char *next_frame(const char *text, int state)
-{
-	return next_place(text, state, true);
-}
-
-// The word before the one that is being completed, malloc'd.
-static char *previous_word(int start)
-{
-	int end = start;
-
-	while (end > 0 && strchr(" \t'\"", rl_line_buffer[end - 1]))
-		end--;
-
-	int begin = end;
-
-	while (begin > 0 && !strchr(" \t'\"", rl_line_buffer[begin - 1]))
-		begin--;
-	return strndup(rl_line_buffer + begin, (size_t)(end - begin));
-}
+// --- filters -----------------------------------------------------------------------
 
 static bool begins_type(const char *word)
 {
@@ -307,182 +166,241 @@ static bool begins_type(const char *word)
 	       strcmp(word, "enum") == 0;
 }
 
-static char *next_format(const char *text, int state)
+// The name behind the last `type`, with its keyword. @return false if there is none
+static bool find_type(const struct context *context, char *name)
 {
-	if (state == 0)
-		completion.next = 0;
-	while (completion.next < export_format_count) {
-		char *found = match(export_formats[completion.next++].name, text);
-
-		if (found)
-			return found;
+	for (size_t i = context->count; i-- > 1;) {
+		if (strcmp(context->words[i], "type") != 0 || i + 1 == context->count)
+			continue;
+		if (begins_type(context->words[i + 1]) && i + 2 < context->count)
+			snprintf(name, MAX_TYPE, "%s %s", context->words[i + 1],
+				 context->words[i + 2]);
+		else
+			snprintf(name, MAX_TYPE, "%s", context->words[i + 1]);
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
-// Members of all types.
-static char *next_field(const char *text, int state)
+// "field NAME", or behind it "=VALUE".
+static void offer_field(struct offers *offers, const struct context *context, const char *whole)
 {
-	const struct heap_types *types = &completion.session->snapshot->types;
+	char type[MAX_TYPE], name[MAX_TYPE];
+	const char *known = find_type(context, type) ? type : NULL;
+	size_t length = strcspn(whole, "=<>!");
 
-	if (state == 0)
-		completion.next = 0;
-	while (completion.next < types->member_count) {
-		const struct heap_member *member = &types->members[completion.next++];
-		char *found = match(heap_types_string(types, member->name), text);
-
-		if (found && *found) {
-			rl_completion_append_character = '=';
-			return found;
-		}
-		free(found);
+	if (!whole[length]) {
+		offer_fields(offers, session, known);
+		rl_completion_append_character = '=';
+		return;
 	}
-	return NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)length, whole);
+	offer_values(offers, session, known, name);
 }
 
-static char *next_module(const char *text, int state)
+// Offers what follows a filter's name. @return false if the word before is none that wants something
+static bool offer_for_filter(struct offers *offers, const struct context *context,
+			     const char *whole)
 {
-	const struct heap_snapshot *snapshot = completion.session->snapshot;
+	const char *filter = context->previous;
 
-	if (state == 0)
-		completion.next = 0;
-	while (completion.next < snapshot->module_count) {
-		const struct heap_module *module = &snapshot->modules[completion.next++];
-		const char *path = heap_snapshot_string(snapshot, module->path);
-		const char *slash = strrchr(path, '/');
-		char *found = match(slash ? slash + 1 : path, text);
-
-		if (found)
-			return found;
-	}
-	return NULL;
+	if (strcmp(filter, "site") == 0 || strcmp(filter, "frame") == 0)
+		offer_places(offers, session, *filter == 'f');
+	else if (strcmp(filter, "evidence") == 0)
+		offer_each(offers, evidence_words);
+	else if (strcmp(filter, "module") == 0)
+		offer_modules(offers, session);
+	else if (strcmp(filter, "local") == 0)
+		offer_locals(offers, session);
+	else if (strcmp(filter, "field") == 0)
+		offer_field(offers, context, whole);
+	else if (strcmp(filter, "points-to") == 0 || strcmp(filter, "pointed-by") == 0 ||
+		 strcmp(filter, "under") == 0)
+		offer_objects(offers, whole);
+	else
+		return false;
+	return true;
 }
 
-// The choices that a synopsis gives for an option: malloc'd "bytes|objects", or NULL.
-static char *find_alternatives(const char *synopsis, const char *word)
-{
-	struct grammar_option option;
+// --- the word ----------------------------------------------------------------------
 
-	if (!grammar_find(synopsis, word, &option) ||
-	    !memchr(option.argument, '|', option.argument_length) ||
-	    !islower((unsigned char)*option.argument))
-		return NULL;
-	return strndup(option.argument, option.argument_length);
+static bool names_object(const char *word)
+{
+	return strchr("$&0", word[0]) || strpbrk(word, ".[") || strstr(word, "->");
 }
 
-// What may follow a filter's name.
-static rl_compentry_func_t *choose_for_filter(const char *previous)
+// @param whole  the word from the last blank on, where `begin` is from readline's last break on
+static void offer_word(struct offers *offers, struct context *context, const char *whole)
 {
-	static const struct {
-		const char *filter;
-		rl_compentry_func_t *generator;
-	} generators[] = {
-		{ "site", next_site },          { "frame", next_frame },
-		{ "evidence", next_evidence },  { "module", next_module },
-		{ "points-to", next_variable }, { "pointed-by", next_variable },
-		{ "under", next_variable },     { "field", next_field },
-	};
+	unsigned words = context->command->words;
 
-	for (size_t i = 0; i < sizeof(generators) / sizeof(generators[0]); i++) {
-		if (strcmp(generators[i].filter, previous) == 0)
-			return generators[i].generator;
-	}
-	return completion.words & WORDS_OBJECT ? next_filter_or_variable : next_filter;
-}
-
-static rl_compentry_func_t *choose(const char *text, const char *previous)
-{
-	unsigned words = completion.words;
-
-	free(completion.alternatives);
-	completion.alternatives =
-		previous[0] == '-' ? find_alternatives(completion.command->synopsis, previous)
-				   : NULL;
-	if (completion.alternatives)
-		return next_alternative;
-	if (text[0] == '-')
-		return next_option;
-	if (text[0] == '$' && (words & (WORDS_OBJECT | WORDS_FILTER)))
-		return next_answer;
-	if ((words & (WORDS_FILTER | WORDS_TYPE)) && begins_type(previous))
-		return next_type;
-	if (words & WORDS_FILTER)
-		return choose_for_filter(previous);
-	if (words & WORDS_TYPE)
-		return next_type;
-	if (words & WORDS_TOPIC)
-		return next_command_or_topic;
+	if (offer_argument(offers, context))
+		return;
+	if (whole[0] == '-')
+		offer_options(offers, context);
+	else if ((words & (WORDS_FILTER | WORDS_TYPE)) && begins_type(context->previous))
+		offer_types(offers, session);
+	else if ((words & WORDS_FILTER) && offer_for_filter(offers, context, whole))
+		return;
+	else if ((words & WORDS_OBJECT) && *whole && names_object(whole))
+		offer_objects(offers, whole);
+	else if (words & WORDS_FILTER)
+		offer_each(offers, filter_words);
+	// OBJ TYPE: the object first.
+	else if ((words & WORDS_TYPE) && (!(words & WORDS_OBJECT) || context->count > 1))
+		offer_types(offers, session);
+	if ((words & WORDS_OBJECT) && !(words & WORDS_TYPE && context->count > 1) &&
+	    !names_object(*whole ? whole : "x") && whole[0] != '-')
+		offer_objects(offers, whole);
 	if (words & WORDS_COMMAND)
-		return next_command_name;
+		offer_commands(offers);
+	if (words & WORDS_TOPIC)
+		offer_each(offers, help_topics);
 	if (words & WORDS_ALIAS)
-		return next_alias;
-	if (words & WORDS_FORMAT)
-		return next_format;
-	if (words & WORDS_OBJECT)
-		return next_variable;
-	return NULL;
+		offer_aliases(offers);
+	if (words & WORDS_SNAPSHOT)
+		offer_snapshots(offers);
+	if (words & WORDS_FORMAT && context->count == 1)
+		offer_formats(offers);
 }
 
-// Where the command that a word belongs to begins: behind `time`.
-static const struct command *command_of(const char *line)
-{
-	char name[64] = "";
-	const struct command *command;
+// --- the line ----------------------------------------------------------------------
 
-	sscanf(line, " %63s", name);
-	command = command_find(name);
-	if (command && strcmp(command->name, "time") == 0) {
-		line += strspn(line, " \t");
-		line += strcspn(line, " \t");
-		if (sscanf(line, " %63s", name) == 1 && command_find(name))
-			return command_find(name);
+// Words up to `end`, without quotes: what is quoted is one.
+static void split(struct context *context, const char *line, int end)
+{
+	for (int at = 0; at < end && context->count < MAX_WORDS;) {
+		char quote = '\0', *word = calloc((size_t)(end - at) + 1, 1), *to = word;
+
+		at += (int)strspn(line + at, " \t");
+		if (!word || at >= end) {
+			free(word);
+			return;
+		}
+		for (; at < end && (quote || !strchr(" \t", line[at])); at++) {
+			if (quote ? line[at] == quote : strchr("'\"", line[at]) != NULL)
+				quote = quote ? '\0' : line[at];
+			else
+				*to++ = line[at];
+		}
+		if (at == end && to == word)
+			free(word); // the quote that opens the word to be completed
+		else
+			context->words[context->count++] = word;
 	}
-	return command;
 }
 
-// Whether a file is meant: behind > and >>, also without a blank.
-static bool is_redirected(int start)
+static void deinit(struct context *context)
 {
-	while (start > 0 && strchr(" \t", rl_line_buffer[start - 1]))
+	for (size_t i = 0; i < context->count; i++)
+		free(context->words[i]);
+}
+
+static void drop_first(struct context *context)
+{
+	free(context->words[0]);
+	memmove(context->words, context->words + 1, --context->count * sizeof(context->words[0]));
+}
+
+// The command that a word belongs to: of an alias, or behind `time`.
+static void resolve_command(struct context *context)
+{
+	while (context->count > 0) {
+		const char *name = context->words[0];
+		const struct alias *alias = aliases_find(&session->aliases, name, strlen(name));
+		char first[64] = "";
+
+		if (alias && sscanf(alias->text, " %63s", first) == 1)
+			name = first;
+		context->command = command_find(name);
+		if (!context->command || strcmp(context->command->name, "time") != 0 ||
+		    context->count == 1)
+			return;
+		drop_first(context);
+	}
+}
+
+// True behind > and >>, also without a blank; not behind the arrow of "sessions->next".
+static bool is_redirected(const char *line, int start)
+{
+	int at = start;
+
+	while (at > 0 && strchr(" \t", line[at - 1]))
+		at--;
+	return at > 0 && line[at - 1] == '>' && !(at == start && at > 1 && line[at - 2] == '-');
+}
+
+// Where the word begins that readline has broken at = or >.
+static int find_begin(const char *line, int start)
+{
+	while (start > 0 && !strchr(" \t'\"|", line[start - 1]))
 		start--;
-	return start > 0 && rl_line_buffer[start - 1] == '>';
+	return start;
+}
+
+static struct offers offers;
+
+// Hands the offers over to readline, one at a time.
+static char *next_offer(const char *text, int state)
+{
+	static size_t next;
+	char *name;
+
+	(void)text;
+	if (state == 0)
+		next = 0;
+	if (next == offers.list.count)
+		return NULL;
+	name = offers.list.items[next];
+	offers.list.items[next++] = NULL;
+	return name;
+}
+
+static bool is_file(const struct context *context)
+{
+	unsigned words = context->command->words;
+
+	return (words & WORDS_FILE) ||
+	       ((words & WORDS_FORMAT) && context->count == 2 && export_find(context->previous));
 }
 
 static char **complete(const char *text, int start, int end)
 {
 	const char *line = rl_line_buffer;
-	struct alias const *alias;
-	char *previous;
-	rl_compentry_func_t *generator;
+	int begin = find_begin(line, start);
+	struct context context = { .previous = "" };
+	char **matches = NULL;
+	char *whole = strndup(line + begin, (size_t)(end - begin));
 
-	(void)end;
-	rl_attempted_completion_over = 1; // file names are rarely meant
-	if (strspn(line, " \t") == (size_t)start)
-		return rl_completion_matches(text, next_command_name);
-	alias = aliases_find(&completion.session->aliases, line + strspn(line, " \t"),
-			     strcspn(line + strspn(line, " \t"), " \t"));
-	completion.command = command_of(alias ? alias->text : line);
-	if (!completion.command)
+	rl_attempted_completion_over = 1; // names of files are rarely meant
+	if (!whole)
 		return NULL;
-	completion.words = completion.command->words;
-	if (is_redirected(start) || (completion.words & WORDS_FILE)) {
-		rl_attempted_completion_over = 0;
-		return NULL;
+	offers = (struct offers){ .begin = text };
+	split(&context, line, begin);
+	if (context.count > 0)
+		context.previous = context.words[context.count - 1];
+	resolve_command(&context);
+	if (context.count == 0)
+		offer_commands(&offers);
+	else if (is_redirected(line, start))
+		context.wants_file = true;
+	else if (context.command) {
+		offer_word(&offers, &context, whole);
+		context.wants_file |= is_file(&context) && offers.list.count == 0;
 	}
-	previous = previous_word(start);
-	if (previous && (completion.words & WORDS_FORMAT) && export_find(previous)) {
-		free(previous);
+	if (context.wants_file)
 		rl_attempted_completion_over = 0;
-		return NULL;
-	}
-	generator = previous ? choose(text, previous) : NULL;
-	free(previous);
-	return generator ? rl_completion_matches(text, generator) : NULL;
+	else if (offers.list.count > 0)
+		matches = rl_completion_matches(text, next_offer);
+	offers_deinit(&offers);
+	deinit(&context);
+	free(whole);
+	return matches;
 }
 
-void complete_begin(struct session *session)
+void complete_begin(struct session *for_session)
 {
-	completion.session = session;
+	session = for_session;
 	rl_attempted_completion_function = complete;
 	rl_completer_quote_characters = "'\"";
 	// As readline has it, but for $ and &, which names begin with.

@@ -3,9 +3,9 @@
 #define COMPLETE_H
 
 /**
- * What readline offers for the word under the cursor: commands and aliases first, then what
- * the command takes (its options and their arguments, filters and what belongs behind each of
- * them, types, functions, modules, variables, $1...), and files behind `source` and `>`.
+ * What readline offers for the word under the cursor: commands and aliases first, then what the
+ * command takes. Its synopsis says which options it has and what follows them, its description
+ * which words; shell/words/offers.h has the names of the snapshot.
  */
 
 #include "shell/base/session.h"

@@ -107,6 +107,7 @@ const struct command go_command = {
 	.details = "They are counted from 0; `snapshots` lists them.\n\n"
 		   "  go 0",
 	.run = go_run,
+	.words = WORDS_SNAPSHOT,
 };
 
 static enum command_status next_run(struct session *session, int argc, char **argv)
@@ -210,6 +211,7 @@ const struct command compare_command = {
 		"  compare app-00.snap\n"
 		"  compare 0",
 	.run = compare_run,
+	.words = WORDS_SNAPSHOT | WORDS_FILE,
 };
 
 enum command_status command_count_delta(struct session *session, const char *by, uint64_t limit)
