@@ -15,7 +15,8 @@ enum {
 struct merging {
 	const struct heap_snapshot *snapshot;
 	const struct heap_dominator_tree *tree;
-	struct heap_merged *holdings; // [capacity]
+	const struct heap_holders *holders; // or NULL
+	struct heap_merged *holdings;       // [capacity]
 	uint32_t count, capacity;
 	uint32_t *slots; // [slot_count] of the hash table: a holding, or 0
 	uint32_t slot_count;
@@ -156,20 +157,37 @@ static struct heap_error *put_object(struct merging *merging, uint32_t parent,
 	return NULL;
 }
 
+// The node that a top of the tree is below.
+HEAP_MUST_CHECK
+static struct heap_error *find_holder(struct merging *merging, heap_node_id node, uint32_t *result)
+{
+	const struct heap_holders *holders = merging->holders;
+	uint32_t objects = merging->snapshot->object_count, class = HEAP_NO_GROUP;
+
+	*result = 0;
+	if (holders && node < objects)
+		class = heap_joint_class(holders->sizes, holders->joint, node);
+	else if (holders)
+		class = holders->group[node - objects];
+	if (holders && class == holders->words)
+		return find_or_add(merging, 0, HEAP_MERGED_WORDS, 0, result);
+	if (node < objects)
+		return find_or_add(merging, 0, HEAP_MERGED_SEVERAL, holders ? class : 0, result);
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *put_top(struct merging *merging, heap_node_id node)
 {
 	uint32_t objects = merging->snapshot->object_count;
-	uint32_t top = 0;
-	struct heap_error *error;
+	uint32_t above, top = 0;
 
-	if (node < objects) {
-		error = find_or_add(merging, 0, HEAP_MERGED_SEVERAL, 0, &top);
-		return error ? error : put_object(merging, top, node);
-	}
-	error = find_or_add(merging, 0, HEAP_MERGED_ROOT, node - objects, &top);
+	HEAP_TRY(find_holder(merging, node, &above));
+	if (node < objects)
+		return put_object(merging, above, node);
+	HEAP_TRY(find_or_add(merging, above, HEAP_MERGED_ROOT, node - objects, &top));
 	merging->of_node[node] = top + 1;
-	return error;
+	return NULL;
 }
 
 // Level by level, so that each node comes after the one that holds it.
@@ -228,11 +246,12 @@ static void add_up(struct merging *merging)
 
 struct heap_error *heap_merged_tree_find(const struct heap_snapshot *snapshot,
 					 const struct heap_dominator_tree *tree,
+					 const struct heap_holders *holders,
 					 const struct heap_progress *progress,
 					 struct heap_merged **result, uint32_t *count)
 {
 	CLEANUP_COLUMN uint32_t *of_node = NULL;
-	struct merging merging = { .snapshot = snapshot, .tree = tree };
+	struct merging merging = { .snapshot = snapshot, .tree = tree, .holders = holders };
 	struct heap_error *error =
 		heap_column_create((size_t)tree->nodes + 1, sizeof(*of_node), &of_node);
 

@@ -104,6 +104,14 @@ struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *sizes,
 
 void heap_joint_sizes_deinit(struct heap_joint_sizes *joint);
 
+/** Who holds what, of one question: for who goes through the dominator tree from its top. */
+struct heap_holders {
+	const struct heap_root_sizes *sizes;
+	const struct heap_joint_sizes *joint;
+	const uint32_t *group; /**< [roots] */
+	uint32_t words;        /**< the group of stack words and the like, or HEAP_NO_GROUP */
+};
+
 /** The class of an object. */
 uint32_t heap_joint_class(const struct heap_root_sizes *sizes, const struct heap_joint_sizes *joint,
 			  heap_object_id object);

@@ -24,7 +24,7 @@ struct finding {
 	const struct heap_dominator_tree *tree;
 	const uint64_t *retained;
 	uint64_t least;
-	const struct heap_suspect_holders *holders;
+	const struct heap_holders *holders;
 	struct kind *kinds; // [of types, then of sites] all 0 between two counts
 	struct heap_suspect *found;
 	size_t count;
@@ -384,7 +384,7 @@ static struct heap_error *find_all(struct finding *finding)
 
 struct heap_error *heap_suspects_find(const struct heap_snapshot *snapshot,
 				      const struct heap_dominator_tree *tree, uint64_t least,
-				      const struct heap_suspect_holders *holders,
+				      const struct heap_holders *holders,
 				      struct heap_suspect **result, size_t *count)
 {
 	size_t kind_count = (size_t)snapshot->types.count + snapshot->site_count;

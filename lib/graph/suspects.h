@@ -41,12 +41,6 @@ struct heap_suspect {
 	uint64_t bytes; /**< that they retain */
 };
 
-/** Who holds what together (lib/graph/root_sizes.h). */
-struct heap_suspect_holders {
-	const struct heap_root_sizes *sizes;
-	const struct heap_joint_sizes *joint;
-};
-
 /**
  * Finds what retains @p least bytes and more each.
  *
@@ -57,7 +51,7 @@ struct heap_suspect_holders {
 HEAP_MUST_CHECK
 struct heap_error *heap_suspects_find(const struct heap_snapshot *snapshot,
 				      const struct heap_dominator_tree *tree, uint64_t least,
-				      const struct heap_suspect_holders *holders,
+				      const struct heap_holders *holders,
 				      struct heap_suspect **result, size_t *count);
 
 #endif

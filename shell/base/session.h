@@ -142,6 +142,13 @@ HEAP_MUST_CHECK
 struct heap_error *session_root_sizes(struct session *session,
 				      const struct heap_root_sizes **result);
 
+/** What lib/graph wants of them. */
+static inline struct heap_holders session_heap_holders(const struct session_holders *holders)
+{
+	return (struct heap_holders){ holders->all, &holders->joint, holders->group,
+				      holders->words };
+}
+
 /** Who holds what, alone and together. @param result  the session's */
 HEAP_MUST_CHECK
 struct heap_error *session_holders(struct session *session, const struct session_holders **result);

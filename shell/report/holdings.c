@@ -5,6 +5,7 @@
 #include "lib/graph/merged_tree.h"
 #include "shell/print/describe.h"
 #include "shell/report/text.h"
+#include "shell/tables/root_sizes.h"
 
 #include <stdlib.h>
 
@@ -17,9 +18,11 @@ static const char *const kinds[] = {
 	[HEAP_MERGED_ALL] = "all",         [HEAP_MERGED_ROOT] = "root",
 	[HEAP_MERGED_SEVERAL] = "several", [HEAP_MERGED_UNREACHABLE] = "unreachable",
 	[HEAP_MERGED_TYPE] = "type",       [HEAP_MERGED_SITE] = "site",
+	[HEAP_MERGED_WORDS] = "words",
 };
 
-static const char *describe_holding(struct session *session, const struct heap_merged *holding)
+static const char *describe_holding(struct session *session, const struct root_groups *groups,
+				    const struct heap_merged *holding)
 {
 	switch (holding->kind) {
 	case HEAP_MERGED_ROOT:
@@ -30,7 +33,10 @@ static const char *describe_holding(struct session *session, const struct heap_m
 		return session_format(session, "untyped, %s",
 				      describe_site(session, holding->what));
 	case HEAP_MERGED_SEVERAL:
-		return "held by several roots";
+		return session_format(session, "held by %s",
+				      root_class_name(session, groups, holding->what));
+	case HEAP_MERGED_WORDS:
+		return "held by words of stacks and registers alone";
 	case HEAP_MERGED_UNREACHABLE:
 		return "unreachable";
 	default:
@@ -53,15 +59,17 @@ static int compare_ranked(const void *left, const void *right)
 	return a->holding < b->holding ? -1 : a->holding > b->holding;
 }
 
-static void write_holding(struct session *session, const struct heap_merged *holding,
-			  uint32_t parent, struct report_details *details)
+static void write_holding(struct session *session, const struct root_groups *groups,
+			  const struct heap_merged *holding, uint32_t parent,
+			  struct report_details *details)
 {
 	struct output *output = session->output;
 
 	output_open_object(output, NULL);
 	if (holding->kind != HEAP_MERGED_ALL)
 		output_number(output, "parent", parent);
-	output_string(output, "name", report_name(session, describe_holding(session, holding)));
+	output_string(output, "name",
+		      report_name(session, describe_holding(session, groups, holding)));
 	output_string(output, "kind", kinds[holding->kind]);
 	output_number(output, "objects", holding->objects);
 	output_number(output, "own", holding->own);
@@ -72,8 +80,9 @@ static void write_holding(struct session *session, const struct heap_merged *hol
 
 // Where each of those that are shown is in the answer: its parent is before it.
 HEAP_MUST_CHECK
-static struct heap_error *write_largest(struct session *session, const struct heap_merged *holdings,
-					uint32_t count, struct report_details *details)
+static struct heap_error *write_largest(struct session *session, const struct root_groups *groups,
+					const struct heap_merged *holdings, uint32_t count,
+					struct report_details *details)
 {
 	CLEANUP_FREE struct ranked *ranked = calloc(count, sizeof(*ranked));
 	CLEANUP_FREE uint32_t *place = calloc(count, sizeof(*place));
@@ -91,7 +100,7 @@ static struct heap_error *write_largest(struct session *session, const struct he
 		if (i > 0 && holding->bytes <= holdings[0].bytes / SMALLEST)
 			break;
 		place[ranked[i].holding] = i;
-		write_holding(session, holding, place[holding->parent], details);
+		write_holding(session, groups, holding, place[holding->parent], details);
 		session_release(session, mark);
 	}
 	output_close(session->output);
@@ -100,14 +109,16 @@ static struct heap_error *write_largest(struct session *session, const struct he
 
 struct heap_error *report_holdings_write(struct session *session, struct report_details *details)
 {
-	struct heap_merged *holdings = NULL;
+	const struct session_holders *all;
+	CLEANUP_FREE struct heap_merged *holdings = NULL;
+	struct heap_holders holders;
+	struct root_groups groups;
 	uint32_t count;
-	struct heap_error *error = heap_merged_tree_find(
-		session->snapshot, &session->tree, &session->progress.progress, &holdings, &count);
 
-	if (error)
-		return error;
-	error = write_largest(session, holdings, count, details);
-	free(holdings);
-	return error;
+	HEAP_TRY(root_groups_by_root(session, &groups));
+	HEAP_TRY(session_holders(session, &all));
+	holders = session_heap_holders(all);
+	HEAP_TRY(heap_merged_tree_find(session->snapshot, &session->tree, &holders,
+				       &session->progress.progress, &holdings, &count));
+	return write_largest(session, &groups, holdings, count, details);
 }

@@ -146,12 +146,12 @@ static struct heap_error *add_places(struct session *session, uint64_t least,
 {
 	CLEANUP_FREE struct heap_suspect *found = NULL;
 	const struct session_holders *all = NULL;
-	struct heap_suspect_holders holders;
+	struct heap_holders holders;
 	size_t count;
 
 	if (is_shared(session, least)) {
 		HEAP_TRY(session_holders(session, &all));
-		holders = (struct heap_suspect_holders){ all->all, &all->joint };
+		holders = session_heap_holders(all);
 	}
 	HEAP_TRY(heap_suspects_find(session->snapshot, &session->tree, least, all ? &holders : NULL,
 				    &found, &count));

@@ -15,9 +15,33 @@ enum {
 
 struct shape {
 	struct heap_snapshot model;
+	bool has_holders; // the last root is a word of a stack then
 	struct heap_merged *found;
 	uint32_t count;
 };
+
+// Each root is a group, and the last one that of words.
+static void ask_with_holders(struct shape *shape, const struct heap_graph *graph,
+			     const struct heap_dominators *dominators,
+			     const struct heap_dominator_tree *tree)
+{
+	uint32_t group[MAX_OBJECTS], roots = shape->model.root_count;
+	struct heap_root_size sizes[MAX_OBJECTS];
+	struct heap_root_sizes *all;
+	struct heap_joint_sizes joint;
+
+	for (uint32_t i = 0; i < roots; i++)
+		group[i] = i;
+	assert_null(heap_root_sizes_create(graph, dominators, &all));
+	assert_null(heap_root_sizes_measure(all, group, roots, sizes, &joint));
+
+	struct heap_holders holders = { all, &joint, group, roots - 1 };
+
+	assert_null(heap_merged_tree_find(&shape->model, tree, &holders, NULL, &shape->found,
+					  &shape->count));
+	heap_joint_sizes_deinit(&joint);
+	heap_root_sizes_destroy(all);
+}
 
 // The first objects are held by a root each, as many as there are.
 static void ask(struct shape *shape, const struct model_edge *edges, const heap_type_id *types,
@@ -31,11 +55,18 @@ static void ask(struct shape *shape, const struct model_edge *edges, const heap_
 	model_set_edges(model, edges);
 	model_set_types(model, types, TYPES, SIZE);
 
+	if (shape->has_holders)
+		model->roots[roots - 1].kind = HEAP_ROOT_STACK;
+
 	struct heap_graph *graph = model_graph(model);
 
 	assert_null(heap_dominators_init(&dominators, graph));
 	assert_null(heap_dominator_tree_init(&tree, &dominators));
-	assert_null(heap_merged_tree_find(model, &tree, NULL, &shape->found, &shape->count));
+	if (shape->has_holders)
+		ask_with_holders(shape, graph, &dominators, &tree);
+	else
+		assert_null(heap_merged_tree_find(model, &tree, NULL, NULL, &shape->found,
+						  &shape->count));
 	heap_dominator_tree_deinit(&tree);
 	heap_dominators_deinit(&dominators);
 	heap_graph_destroy(graph);
@@ -124,6 +155,29 @@ static void what_no_single_root_holds_has_its_place(void **state)
 	end(&shape);
 }
 
+// Roots → 0, 1 tables → 3 name; a word of a stack → 2 table → 3, 4 names
+static void joint_holders_and_words_have_places_of_their_own(void **state)
+{
+	static const struct model_edge edges[] = {
+		{ 0, 3, 0, 0 }, { 1, 3, 0, 0 }, { 2, 3, 0, 0 }, { 2, 4, 0, 0 }
+	};
+	static const heap_type_id types[] = { TABLE, TABLE, TABLE, NAME, NAME };
+	struct shape shape = { .has_holders = true };
+
+	(void)state;
+	ask(&shape, edges, types, 5, 4, 3);
+	assert_int_equal(shape.count, 11);
+	assert_holding(&shape, 1, 0, HEAP_MERGED_SEVERAL, HEAP_CLASS_JOINT(3), 0, 10);
+	assert_holding(&shape, 2, 1, HEAP_MERGED_TYPE, NAME, 1, 10);
+	assert_holding(&shape, 3, 0, HEAP_MERGED_ROOT, 0, 0, 10);
+	assert_holding(&shape, 4, 0, HEAP_MERGED_ROOT, 1, 0, 10);
+	assert_holding(&shape, 5, 0, HEAP_MERGED_WORDS, 0, 0, 20);
+	assert_holding(&shape, 6, 5, HEAP_MERGED_ROOT, 2, 0, 20);
+	assert_holding(&shape, 9, 6, HEAP_MERGED_TYPE, TABLE, 1, 20);
+	end(&shape);
+}
+
 UNIT_TESTS("merged_tree", cmocka_unit_test(objects_of_a_type_are_one),
 	   cmocka_unit_test(lists_do_not_nest),
-	   cmocka_unit_test(what_no_single_root_holds_has_its_place))
+	   cmocka_unit_test(what_no_single_root_holds_has_its_place),
+	   cmocka_unit_test(joint_holders_and_words_have_places_of_their_own))

@@ -20,7 +20,7 @@ struct shape {
 	struct heap_dominator_tree tree;
 	struct heap_root_sizes *sizes;
 	struct heap_joint_sizes joint;
-	struct heap_suspect_holders holders;
+	struct heap_holders holders;
 	struct heap_suspect *found;
 	size_t count;
 };
@@ -46,7 +46,7 @@ static void find_holders(struct shape *shape)
 	assert_null(heap_root_sizes_create(shape->graph, &shape->dominators, &shape->sizes));
 	assert_null(heap_root_sizes_measure(shape->sizes, group, shape->model.root_count, found,
 					    &shape->joint));
-	shape->holders = (struct heap_suspect_holders){ shape->sizes, &shape->joint };
+	shape->holders = (struct heap_holders){ shape->sizes, &shape->joint, NULL, HEAP_NO_GROUP };
 }
 
 static void ask(struct shape *shape, uint64_t least)
