@@ -346,11 +346,14 @@ static void put_extra_edges(struct writing *writing, uint32_t node)
 static void put_object_edges(struct writing *writing, heap_object_id object, uint32_t *next_piece)
 {
 	const struct heap_snapshot *snapshot = writing->snapshot;
+	const struct heap_dominators *dominators = writing->session->dominators;
 	bool has_numbers = is_pointer_array(snapshot, object), leaked = is_leaked(writing, object);
 
 	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
 		heap_object_id target = snapshot->edge_target[i];
-		bool is_weak = leaked && !is_leaked(writing, target);
+		bool is_weak = (leaked && !is_leaked(writing, target)) ||
+			       heap_dominators_level(dominators, object) !=
+				       heap_dominators_level(dominators, target);
 		uint32_t slot = snapshot->edge_slot[i];
 
 		if (export_is_merged(&writing->merge, target))
@@ -391,9 +394,12 @@ static void put_root_edges(struct writing *writing, heap_root_id root, uint64_t 
 		const struct heap_root_edge *edge = &snapshot->root_edges[*at];
 		const void *mark = session_mark(writing->session);
 		const char *field = field_of_root(writing->session, root, edge->offset);
+		// Weak ones count for no dominator there, as here (enum heap_root_level).
+		bool is_weak = heap_root_edge_level(writing->session->graph, edge) !=
+			       heap_dominators_level(writing->session->dominators, edge->target);
 
 		if (!export_is_merged(&writing->merge, edge->target))
-			put_edge(writing, EDGE_PROPERTY,
+			put_edge(writing, is_weak ? EDGE_WEAK : EDGE_PROPERTY,
 				 text_of(writing, *field ? without_dot(field) : "value"),
 				 writing->node_of[edge->target]);
 		session_release(writing->session, mark);

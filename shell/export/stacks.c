@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
+#include "shell/tables/root_sizes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -205,8 +206,10 @@ struct owners {
 	uint32_t *of_node;  // [objects + roots] node of the tree, or NONE
 	uint32_t *of_class; // [classes] frame by number of its text
 	uint32_t class_capacity;
-	heap_node_id *path;       // [objects + roots] those whose node is not known yet
-	uint32_t leaked, several; // frames
+	heap_node_id *path; // [objects + roots] those whose node is not known yet
+	uint32_t leaked;    // a frame
+	struct root_groups groups;
+	uint32_t *of_holders; // [classes] frame of what no single root holds, or NONE
 };
 
 static uint32_t named_frame(struct export_stacks *stacks, const char *name)
@@ -263,6 +266,20 @@ static uint32_t depth_of(const struct export_stacks *stacks, uint32_t node)
 	return depth;
 }
 
+// The frame of those who hold an object at the top of the tree together.
+static uint32_t holders_frame(struct owners *owners, uint32_t class)
+{
+	const void *mark = session_mark(owners->session);
+
+	if (owners->of_holders[class] == NONE)
+		owners->of_holders[class] = named_frame(
+			owners->stacks,
+			session_format(owners->session, "(%s)",
+				       root_class_name(owners->session, &owners->groups, class)));
+	session_release(owners->session, mark);
+	return owners->of_holders[class];
+}
+
 // The node of an object or a root below that of its dominator.
 static uint32_t place_node(struct owners *owners, heap_node_id node, uint32_t parent)
 {
@@ -271,21 +288,28 @@ static uint32_t place_node(struct owners *owners, heap_node_id node, uint32_t pa
 
 	if (node >= dominators->objects) {
 		const void *mark = session_mark(owners->session);
-		uint32_t frame = named_frame(
-			stacks, export_root_name(owners->session,
-						 (heap_root_id)(node - dominators->objects)));
+		heap_root_id root = (heap_root_id)(node - dominators->objects);
+		uint32_t frame = named_frame(stacks, export_root_name(owners->session, root));
+		bool is_word =
+			heap_root_level(owners->session->graph,
+					&owners->session->snapshot->roots[root]) == HEAP_LEVEL_WORD;
+		uint32_t above = 0;
 
 		session_release(owners->session, mark);
-		return get_child(stacks, 0, frame);
+		if (is_word)
+			above = get_child(stacks, 0, holders_frame(owners, owners->groups.words));
+		return get_child(stacks, above, frame);
 	}
 
 	uint32_t frame = class_frame(owners, node);
 
-	if (parent == NONE)
+	if (parent == NONE) {
+		uint32_t class = heap_joint_class(owners->groups.all, owners->groups.joint, node);
+
 		parent = get_child(stacks, 0,
-				   owners->session->graph->reach[node] == HEAP_REACH_NOT
-					   ? owners->leaked
-					   : owners->several);
+				   class == HEAP_CLASS_LEAKED ? owners->leaked
+							      : holders_frame(owners, class));
+	}
 	if ((parent > 0 && stacks->nodes[parent].frame == frame) ||
 	    depth_of(stacks, parent) >= MAX_DEPTH)
 		return parent;
@@ -317,14 +341,19 @@ static struct heap_error *place_by_owners(struct export_stacks *stacks, struct s
 	size_t nodes = dominators->objects + dominators->roots;
 	CLEANUP_FREE uint32_t *of_node = none_of(nodes);
 	CLEANUP_FREE heap_node_id *path = calloc(nodes + 1, sizeof(*path));
+	CLEANUP_FREE uint32_t *of_holders = NULL;
 	struct owners owners = {
 		.stacks = stacks, .session = session, .of_node = of_node, .path = path
 	};
 
 	if (!of_node || !path)
 		return heap_error_out_of_memory();
+	HEAP_TRY(root_groups_by_root(session, &owners.groups));
+	of_holders = none_of(HEAP_CLASS_JOINT(owners.groups.count) + owners.groups.joint->count);
+	if (!of_holders)
+		return heap_error_out_of_memory();
+	owners.of_holders = of_holders;
 	owners.leaked = named_frame(stacks, "(leaked)");
-	owners.several = named_frame(stacks, "(several roots)");
 	for (heap_object_id i = 0; i < dominators->objects && !session_must_stop(session); i++) {
 		place_with_owners(&owners, i);
 		stacks->of_object[i] = of_node[i];

@@ -7,6 +7,7 @@
 #include "shell/print/describe.h"
 #include "shell/print/path.h"
 #include "shell/report/text.h"
+#include "shell/tables/root_sizes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -230,10 +231,14 @@ static struct heap_error *write_texts(struct writing *writing, heap_object_id ob
 static const char *describe_holder(struct session *session, heap_object_id object)
 {
 	heap_node_id holder = session->dominators->nearest[object];
+	const char *holders = "several roots";
 
 	if (holder != HEAP_NO_NODE)
 		return report_name(session, describe_node(session, holder));
-	return session->graph->reach[object] ? "several roots" : "nothing: no root reaches it";
+	if (!session->graph->reach[object])
+		return "nothing: no root reaches it";
+	heap_error_destroy(root_holders_of(session, object, &holders));
+	return report_name(session, holders);
 }
 
 HEAP_MUST_CHECK

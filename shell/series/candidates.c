@@ -6,6 +6,7 @@
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/series/filter.h"
+#include "shell/tables/root_sizes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -133,18 +134,29 @@ struct keyed {
 // Stands for the holder of what no root reaches. No node has this number.
 #define NO_HOLDER (HEAP_NO_NODE - 1)
 
-// The nearest dominator that has been there from the beginning. HEAP_NO_NODE: several roots hold the
+// What no single node holds has the key of its class (lib/graph/root_sizes.h), above all nodes.
+#define CLASS_KEY (UINT64_C(1) << 32)
+
+// The nearest dominator that has been there from the beginning, or the class of those who hold the
 // object together; NO_HOLDER: nothing does.
 static uint64_t holder_of(const struct session *session, const struct heap_series *series,
 			  heap_object_id object)
 {
 	const struct heap_dominators *dominators = session->dominators;
+	const struct session_holders *holders = session->holders;
 	heap_node_id node = dominators->nearest[object];
 
 	if (dominators->retained[object] == 0)
 		return NO_HOLDER;
-	while (node < dominators->objects && heap_series_first_seen(series, node) > 0)
+	while (node < dominators->objects && heap_series_first_seen(series, node) > 0) {
+		object = node;
 		node = dominators->nearest[node];
+	}
+	if (node == HEAP_NO_NODE)
+		return CLASS_KEY + heap_joint_class(holders->all, &holders->joint, object);
+	if (node >= dominators->objects &&
+	    holders->group[node - dominators->objects] == holders->words)
+		return CLASS_KEY + holders->words;
 	return node;
 }
 
@@ -308,7 +320,8 @@ static const char *name_backtrace(struct session *session, const struct candidat
 	return step ? session_format(session, "%s < ...", name) : name;
 }
 
-static const char *name_holder(struct session *session, const struct candidate_group *group)
+static const char *name_holder(struct session *session, const struct root_groups *groups,
+			       const struct candidate_group *group)
 {
 	uint64_t objects = session->dominators->objects;
 
@@ -316,22 +329,30 @@ static const char *name_holder(struct session *session, const struct candidate_g
 		return describe_object(session, (heap_object_id)group->key);
 	if (group->key < objects + session->dominators->roots)
 		return describe_root(session, (heap_root_id)(group->key - objects));
-	return group->key == NO_HOLDER ? "nothing (leaked)" : "several roots";
+	return group->key == NO_HOLDER
+		       ? "nothing (leaked)"
+		       : root_class_name(session, groups, (uint32_t)(group->key - CLASS_KEY));
 }
 
-static void name_groups(struct candidates *candidates, enum candidates_by by,
-			struct session *session, const struct heap_census *census)
+HEAP_MUST_CHECK
+static struct heap_error *name_groups(struct candidates *candidates, enum candidates_by by,
+				      struct session *session, const struct heap_census *census)
 {
+	struct root_groups groups;
+
+	if (by == CANDIDATES_BY_DOMINATOR)
+		HEAP_TRY(root_groups_by_root(session, &groups));
 	for (size_t i = 0; i < candidates->group_count; i++) {
 		struct candidate_group *group = &candidates->groups[i];
 
 		if (by == CANDIDATES_BY_BACKTRACE)
 			group->name = name_backtrace(session, group);
 		else if (by == CANDIDATES_BY_DOMINATOR)
-			group->name = name_holder(session, group);
+			group->name = name_holder(session, &groups, group);
 		else
 			group->name = heap_census_name_of(census, group->kind);
 	}
+	return NULL;
 }
 
 // --- together ------------------------------------------------------------------------
@@ -339,12 +360,14 @@ static void name_groups(struct candidates *candidates, enum candidates_by by,
 HEAP_MUST_CHECK
 static struct heap_error *load(struct session *session, enum candidates_by by)
 {
+	const struct session_holders *holders;
+
 	HEAP_TRY(describe_load(session));
 	HEAP_TRY(heap_snapshot_load(
 		session->snapshot,
 		HEAP_COLUMN_SITE | (by == CANDIDATES_BY_BACKTRACE ? HEAP_COLUMN_BACKTRACE : 0)));
 	if (by == CANDIDATES_BY_DOMINATOR)
-		HEAP_TRY(session_dominators(session));
+		HEAP_TRY(session_holders(session, &holders));
 	return NULL;
 }
 
@@ -397,7 +420,11 @@ struct heap_error *candidates_find(struct candidates *result,
 	}
 	qsort(candidates.groups, candidates.group_count, sizeof(*candidates.groups),
 	      compare_groups);
-	name_groups(&candidates, options->by, session, census);
+	error = name_groups(&candidates, options->by, session, census);
+	if (error) {
+		candidates_deinit(&candidates);
+		return error;
+	}
 	*result = candidates;
 	return NULL;
 }

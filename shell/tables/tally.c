@@ -4,12 +4,14 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/hash.h"
 #include "shell/print/describe.h"
+#include "shell/tables/root_sizes.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 enum {
 	FIRST_SLOTS = 1024,
+	MAX_JOINT = 1000,      // sets of roots that hold something together, the largest
 	NAME_MAX_BYTES = 1024, // of a type; longer names count by their beginning
 };
 
@@ -237,31 +239,43 @@ struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
 
 // --- what is retained ----------------------------------------------------------------
 
+HEAP_MUST_CHECK
+static struct heap_error *add_holder(struct heap_census *census, const char *name,
+				     uint64_t retained)
+{
+	heap_kind_id kind;
+	bool is_new;
+
+	HEAP_TRY(heap_census_kind(census, hash_text(name), &kind, &is_new));
+	if (is_new)
+		HEAP_TRY(heap_census_name(census, kind, name));
+	heap_census_add(census, kind, 1, retained);
+	return NULL;
+}
+
 struct heap_error *tally_roots(struct session *session, struct heap_census *census)
 {
-	struct heap_error *error = session_dominators(session);
+	struct root_groups groups;
 
-	if (!error)
-		error = heap_census_next(census, session->snapshot->info.time_ns);
-	for (heap_root_id i = 0; !error && i < session->snapshot->root_count; i++) {
-		const struct heap_dominators *dominators = session->dominators;
-		uint64_t retained = dominators->retained[dominators->objects + i];
+	HEAP_TRY(root_groups_by_root(session, &groups));
+	HEAP_TRY(heap_census_next(census, session->snapshot->info.time_ns));
+	for (uint32_t i = 0; i < groups.count; i++) {
 		const void *mark = session_mark(session);
-		const char *name;
-		heap_kind_id kind;
-		bool is_new;
 
-		if (retained == 0)
-			continue;
-		name = describe_root(session, i);
-		error = heap_census_kind(census, hash_text(name), &kind, &is_new);
-		if (!error && is_new)
-			error = heap_census_name(census, kind, name);
-		if (!error)
-			heap_census_add(census, kind, 1, retained);
+		if (groups.sizes[i].retained > 0)
+			HEAP_TRY(add_holder(census, root_class_name(session, &groups, i),
+					    groups.sizes[i].retained));
 		session_release(session, mark);
 	}
-	return error;
+	for (uint32_t i = 0; i < groups.joint->count && i < MAX_JOINT; i++) {
+		const void *mark = session_mark(session);
+		uint32_t class = HEAP_CLASS_JOINT(groups.count) + i;
+
+		HEAP_TRY(add_holder(census, root_class_name(session, &groups, class),
+				    groups.joint->joints[i].retained));
+		session_release(session, mark);
+	}
+	return NULL;
 }
 
 // A walk down the dominator tree.

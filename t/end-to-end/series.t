@@ -99,6 +99,6 @@ is_deeply [@{ $row{renewed} }{qw(added freed)}], [({ objects => 1, bytes => 16 }
     $growing->finish;
     my $summary = report('-s', '--by', 'dominator', @file)->{summary};
     is_deeply { map { $_->{dominator} => $_->{objects} } @$summary },
-        { 'several roots' => 20, 'nothing (leaked)' => 8 }, 'by dominator: several roots, and nothing';
+        { 'by_name and by_age, together' => 20, 'nothing (leaked)' => 8 }, 'by dominator: two together, and nothing';
 }
 done_testing;

@@ -35,7 +35,7 @@ my %stack = (
 is_deeply { map { /^(.*) (\d+)$/ ? ($1 => $2) : () } split /\n/, export($typed, 'collapsed') },
     { map { $_ => $stack{$_}[1] } keys %stack }, 'collapsed stacks';
 is export($typed, 'collapsed', '--by', 'owners'), <<'END', 'along owners';
-(several roots);struct node 48
+(list and pool, together);struct node 48
 global variable popular (cache.c:50, libutility.so);struct table 24
 global variable popular (cache.c:50, libutility.so);struct table;struct slot[] 64
 global variable pool (app.c:6, app);pool from copy_text (text.c:7) 256
