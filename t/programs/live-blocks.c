@@ -6,7 +6,8 @@
  *
  * Writes their addresses and sizes to FILE, in hex, a line each; says "ready", and waits for its
  * standard input to end. foreign: takes memory by sbrk(2) in between. small: little ones only.
- * The blocks that libc makes for itself are among them: it is malloc itself, in front of glibc's.
+ * The blocks that libc makes for itself are among them: it is malloc itself, in front of glibc's;
+ * but not in live-blocks-explicit, which takes any malloc.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +92,7 @@ static void dump(const char *path)
 	close(file);
 }
 
-#ifdef __GLIBC__
+#if defined(__GLIBC__) && !defined(LIVE_BLOCKS_EXPLICIT)
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);

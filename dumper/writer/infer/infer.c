@@ -404,7 +404,7 @@ static struct heap_error *prepare(struct inference *inference, const heap_type_i
 		error = heap_error_out_of_memory();
 	if (!error)
 		error = layouts_init(&inference->layouts, &capture->types);
-	inference->layouts.has_usable_sizes = !capture->has_exact_sizes;
+	inference->layouts.block_sizes = capture->block_sizes;
 	if (!error)
 		error = heap_repetitions_init(&inference->repetitions, &inference->layouts.slots);
 	if (!error)

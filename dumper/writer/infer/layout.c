@@ -414,7 +414,8 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	// and nothing that has the header can be so large. Usable sizes do not tell that.
 	if (size < stride || layouts->header[type] == LAYOUT_HEADER_OF_ANY_SIZE ||
 	    is_link(layouts, type) ||
-	    (layouts->header[type] == LAYOUT_HEADER && (!is_whole || layouts->has_usable_sizes)))
+	    (layouts->header[type] == LAYOUT_HEADER &&
+	     (!is_whole || layouts->block_sizes != BLOCK_SIZES_EXACT)))
 		return none;
 	return (struct layout_claim){ is_whole ? LAYOUT_ARRAY : LAYOUT_SLACK, type, size / stride };
 }

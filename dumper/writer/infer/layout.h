@@ -7,6 +7,7 @@
  * how a type fits into a block of a given size.
  */
 
+#include "dumper/writer/scan/blocks.h"
 #include "lib/types/slots.h"
 #include "lib/snapshot/snapshot.h"
 
@@ -45,7 +46,7 @@ struct layouts {
 	struct layout_facts *facts;   /**< [types->count] */
 	uint8_t *bytes;  /**< [types->count] private: whether there are arrays of bytes in it */
 	uint8_t *header; /**< [types->count] private: whether structs begin with its members */
-	bool has_usable_sizes; /**< blocks may be larger than the program asked for */
+	enum block_sizes block_sizes;
 };
 
 /** Inheritance as C does it: what is known of a struct with whose members others begin. */
@@ -134,17 +135,20 @@ static inline uint64_t layouts_size(const struct layouts *layouts, heap_type_id 
 	return layouts->facts[type].size;
 }
 
-/**
- * How many bytes of a block of @p size the program may not have asked for: glibc rounds up to
- * multiples of 16, less 8, and gives 24 at least. 0 where sizes are as they were asked for.
- */
+/** How many bytes of a block of @p size the program may not have asked for. */
 static inline uint64_t layouts_slack(const struct layouts *layouts, uint64_t size)
 {
-	const uint64_t least = 24, most = 15;
+	const uint64_t least = 24, even = 128;
 
-	if (!layouts->has_usable_sizes)
+	switch (layouts->block_sizes) {
+	case BLOCK_SIZES_GLIBC:
+		return size <= least ? size : 15;
+	case BLOCK_SIZES_GEOMETRIC:
+		return size <= even ? (size <= 16 ? 7 : 15)
+				    : (UINT64_C(1) << (63 - __builtin_clzll(size - 1)) >> 2) - 1;
+	default:
 		return 0;
-	return size <= least ? size : most;
+	}
 }
 
 /** A type without typedefs and qualifiers, as heap_types_strip() has it. */

@@ -118,6 +118,16 @@ bool blocks_remove(struct blocks *blocks, uint64_t address)
 	return block != NULL;
 }
 
+void blocks_remove_around(struct blocks *blocks, uint64_t address)
+{
+	struct block *list = blocks->list.items;
+	size_t at =
+		heap_partition_point(i, (size_t)0, blocks->list.count, list[i].address <= address);
+
+	if (at > 0 && address - list[at - 1].address < list[at - 1].size)
+		list[at - 1].size = REMOVED;
+}
+
 // Drops what was removed, and what overlaps the block before it.
 static void compact(struct blocks *blocks)
 {
@@ -135,14 +145,58 @@ static void compact(struct blocks *blocks)
 	blocks->list.count = count;
 }
 
+// Allocators whose structures nobody here knows, by the names of their libraries.
+static const struct {
+	const char *file, *name;
+} strangers[] = {
+	{ "libtcmalloc", "tcmalloc" },   { "libmimalloc", "mimalloc" },
+	{ "libjemalloc", "jemalloc" },   { "libsnmalloc", "snmalloc" },
+	{ "librpmalloc", "rpmalloc" },   { "libhoard", "Hoard" },
+	{ "libtbbmalloc", "tbbmalloc" }, { "ld-musl-", "musl" },
+};
+
+// The allocator of a module, if its blocks were not found; or NULL.
+static const char *find_stranger(const struct blocks *blocks, const struct image_mapping *mapping)
+{
+	const char *slash = strrchr(mapping->name, '/');
+
+	for (size_t i = 0; slash && i < sizeof(strangers) / sizeof(strangers[0]); i++) {
+		if (strncmp(slash + 1, strangers[i].file, strlen(strangers[i].file)) == 0 &&
+		    !strstr(blocks->allocators, strangers[i].name))
+			return strangers[i].name;
+	}
+	return NULL;
+}
+
+static void doubt_strangers(struct blocks *blocks, const struct image *image)
+{
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		const char *name = find_stranger(blocks, &image->mappings[i]);
+
+		if (name && !strstr(blocks->doubts, name))
+			blocks_doubt(blocks, "blocks of %s are not known: start it by heapsnap run",
+				     name);
+	}
+}
+
 struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 			       const struct block_threads *threads)
 {
 	*blocks = (struct blocks){ 0 };
 	HEAP_TRY(blocks_find_glibc(blocks, image, threads));
+	HEAP_TRY(blocks_find_jemalloc(blocks, image, threads));
+	if (blocks->allocators[0] == '\0')
+		HEAP_TRY(blocks_find_musl(blocks, image));
 	HEAP_TRY(blocks_sort(blocks));
 	compact(blocks);
-	return NULL;
+	doubt_strangers(blocks, image);
+	if (blocks->allocators[0] != '\0')
+		return NULL;
+	if (blocks->doubts[0] != '\0')
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s", blocks->doubts);
+	return heap_error_create(HEAP_ERROR_ABSENT,
+				 "its allocator is none that is known (glibc, jemalloc 5.3, musl): "
+				 "start it by heapsnap run");
 }
 
 // The mappings that touch, from the one that holds an address on.

@@ -18,6 +18,13 @@
 #include "dumper/writer/scan/objects.h"
 #include "lib/base/array.h"
 
+/** What the size of a block tells of that which the program asked for. */
+enum block_sizes {
+	BLOCK_SIZES_EXACT,
+	BLOCK_SIZES_GLIBC,     /**< it was rounded up to a multiple of 16, less 8; to 24 at least */
+	BLOCK_SIZES_GEOMETRIC, /**< to one of four sizes between two powers of 2, as by jemalloc */
+};
+
 struct block {
 	uint64_t address;
 	uint64_t size; /**< usable bytes */
@@ -34,8 +41,8 @@ struct blocks {
 	struct HEAP_ARRAY(struct block_run) runs; /**< of the list, one after the other */
 	size_t run_start;                         /**< of the list: where the next run begins */
 	char allocators[64];                      /**< "glibc, jemalloc"; "": none was found */
-	char doubts[256];     /**< what does not add up, for people; "": all does */
-	bool has_exact_sizes; /**< they are as the program asked for */
+	char doubts[256]; /**< what does not add up, for people; "": all does */
+	enum block_sizes sizes;
 };
 
 /** Where to look for what is each thread's. */
@@ -87,6 +94,9 @@ struct heap_error *blocks_sort(struct blocks *blocks);
 
 /** Forgets a block of the sorted list that is not live. @return false if there is none */
 bool blocks_remove(struct blocks *blocks, uint64_t address);
+
+/** Forgets the block of the sorted list that @p address lies in. */
+void blocks_remove_around(struct blocks *blocks, uint64_t address);
 
 /** A block of the sorted list; NULL if there is none there. */
 const struct block *blocks_search(const struct blocks *blocks, uint64_t address);

@@ -957,6 +957,7 @@ static struct heap_error *walk_states(struct walker *walker)
 		return NULL;
 	HEAP_TRY(visit_data(walker, find_parameters_in));
 	blocks_name(walker->blocks, "glibc");
+	walker->blocks->sizes = BLOCK_SIZES_GLIBC;
 	for (size_t i = 0; i < walker->state_count; i++) {
 		struct state *state = &walker->states[i];
 

@@ -200,14 +200,14 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 	HEAP_TRY(blocks_find(&blocks, &capture->image, &threads));
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
 	memcpy(capture->doubts, blocks.doubts, sizeof(capture->doubts));
-	capture->has_exact_sizes = blocks.has_exact_sizes;
+	capture->block_sizes = blocks.sizes;
 	return blocks_add_objects(&blocks, &capture->image, &capture->objects);
 }
 
 struct heap_error *capture_find_objects(struct capture *capture)
 {
 	HEAP_TRY(objects_init(&capture->objects));
-	capture->has_exact_sizes = true;
+	capture->block_sizes = BLOCK_SIZES_EXACT;
 	return capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY ? find_by_headers(capture)
 								  : find_by_allocators(capture);
 }

@@ -10,6 +10,7 @@
 
 #include "dumper/base/protocol.h"
 #include "dumper/writer/scan/backtraces.h"
+#include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/edges.h"
 #include "dumper/writer/scan/functions.h"
 #include "dumper/writer/scan/image.h"
@@ -26,9 +27,9 @@ struct capture {
 	struct heapsnap_thread *threads; /**< [process.thread_count] */
 	struct heapsnap_shared shared;   /**< as far as it was known when the writer began */
 	struct image image;
-	char allocators[64];  /**< whose structures blocks were found by; "": by headers */
-	bool has_exact_sizes; /**< they are as the program asked for, not what is usable */
-	char doubts[256];     /**< what of these does not add up; "": all does */
+	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
+	enum block_sizes block_sizes;
+	char doubts[256]; /**< what of these does not add up; "": all does */
 	struct strings strings;
 	struct heap_types types;
 	struct modules modules;

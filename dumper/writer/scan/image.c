@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -146,6 +147,22 @@ static void find_wiped(struct image *image)
 	fclose(file);
 }
 
+static void find_random(struct image *image)
+{
+	char path[64];
+	uint64_t pair[2];
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)image->pid);
+
+	CLEANUP_CLOSE int file = open(path, O_RDONLY | O_CLOEXEC);
+
+	while (file >= 0 && image->random == 0 &&
+	       read(file, pair, sizeof(pair)) == (ssize_t)sizeof(pair)) {
+		if (pair[0] == AT_RANDOM)
+			image->random = pair[1];
+	}
+}
+
 struct heap_error *image_init(struct image *image, pid_t pid)
 {
 	char path[64];
@@ -168,6 +185,7 @@ struct heap_error *image_init(struct image *image, pid_t pid)
 	}
 	pthread_mutex_init(&image->unread->lock, NULL);
 	find_wiped(image);
+	find_random(image);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	image->memory = open(path, O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);

@@ -45,6 +45,7 @@ struct image {
 	int pagemap;                    /**< /proc/PID/pagemap, or -1 */
 	struct image_mapping *mappings; /**< [mapping_count] by address */
 	size_t mapping_count;
+	uint64_t random;             /**< address of 16 random bytes, getauxval(3); 0: not known */
 	char *maps;                  /**< text of /proc/PID/maps, cut into the mappings' names */
 	struct image_unread *unread; /**< private: what image_visit() could not read */
 };

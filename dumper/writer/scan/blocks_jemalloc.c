@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * jemalloc 5.3: include/jemalloc/internal/{rtree,edata,bitmap,cache_bin,sc}.h.
+ *
+ *	root of a radix tree, 2 MiB of zeros behind the data of a module; an entry per GiB
+ *	  └▶ leaf, 2 MiB; an entry per page: edata │ size class
+ *	       └▶ edata: extent, slab's bitmap of free regions
+ *	threads' storage ──▶ cached regions, which are free
+ *
+ * Other versions have other offsets. Each slab counts its free regions: where that does not agree
+ * with the bitmaps, it is another version, and nothing is said of its blocks.
+ */
+#include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/window.h"
+#include "lib/base/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	PAGE = 4096,
+	GIB_BITS = 30,
+	TABLE = 2 << 20, // bytes of the root, and of each leaf
+	EDATA = 128,     // its alignment
+	BITMAP_WORDS = 8,
+	CLASSES = 232,
+	SMALL_CLASSES = 36,
+	MAX_ROOTS = 256,  // candidates that are read, of one module
+	FEW_ENTRIES = 64, // of a leaf, after which it is clear that it is none
+	THREAD_AREA = 0x4000,
+	MAX_CACHED = 4096,
+	MIN_SHARE = 95, // per cent that have to agree
+};
+
+#define EDATA_MASK UINT64_C(0x0000ffffffffff80)
+
+struct walker {
+	struct blocks *blocks;
+	const struct image *image;
+	const struct block_threads *threads;
+	struct window far, near;
+	struct HEAP_ARRAY(uint64_t) gibs;    // in which there is memory, by address
+	struct HEAP_ARRAY(uint64_t) extents; // addresses of edata
+	uint64_t sizes[CLASSES];
+	uint64_t root;
+	size_t tried;
+	size_t slabs, agreeing;
+};
+
+static uint64_t peek(struct walker *walker, uint64_t address)
+{
+	return window_peek(&walker->near, address);
+}
+
+static void fill_sizes(uint64_t sizes[CLASSES])
+{
+	size_t count = 0;
+
+	sizes[count++] = 8;
+	for (uint64_t size = 16; size <= 128; size += 16)
+		sizes[count++] = size;
+	for (uint64_t group = 128; count < CLASSES; group *= 2) {
+		for (uint64_t i = 1; i <= 4 && count < CLASSES; i++)
+			sizes[count++] = group + group / 4 * i;
+	}
+}
+
+static bool is_anonymous(const struct image_mapping *mapping)
+{
+	return mapping && !mapping->shared && mapping->kind == IMAGE_ANONYMOUS &&
+	       (mapping->protection & PROT_WRITE);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *list_gibs(struct walker *walker)
+{
+	const struct image *image = walker->image;
+
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		const struct image_mapping *mapping = &image->mappings[i];
+
+		if (!is_anonymous(mapping) && mapping->kind != IMAGE_HEAP)
+			continue;
+		for (uint64_t gib = mapping->start >> GIB_BITS;
+		     gib <= (mapping->end - 1) >> GIB_BITS; gib++) {
+			size_t count = walker->gibs.count;
+
+			if (count == 0 || walker->gibs.items[count - 1] != gib)
+				HEAP_TRY(heap_array_append(&walker->gibs, gib));
+		}
+	}
+	return NULL;
+}
+
+// --- the radix tree -------------------------------------------------------------
+
+static bool is_extent_of(struct walker *walker, uint64_t edata, uint64_t page)
+{
+	uint64_t start = peek(walker, edata + 8) & ~(uint64_t)(PAGE - 1);
+	uint64_t size = peek(walker, edata + 16) & ~(uint64_t)(PAGE - 1);
+
+	return page >= start && page - start < size;
+}
+
+// Visits the entries of a leaf. @param all, good  counted up
+HEAP_MUST_CHECK
+static struct heap_error *read_leaf(struct walker *walker, uint64_t gib, uint64_t leaf, size_t *all,
+				    size_t *good)
+{
+	uint64_t last = 0;
+
+	for (uint64_t i = 0; i < TABLE / 8; i++) {
+		uint64_t word = window_peek(&walker->far, leaf + i * 8), edata = word & EDATA_MASK;
+
+		if (edata == 0 || edata == last)
+			continue;
+		last = edata;
+		++*all;
+		if (*all > FEW_ENTRIES && *good * 2 < *all)
+			return NULL;
+		if (!is_extent_of(walker, edata, (gib << GIB_BITS) + i * PAGE))
+			continue;
+		++*good;
+		HEAP_TRY(heap_array_append(&walker->extents, edata));
+	}
+	return NULL;
+}
+
+static bool may_be_leaf(const struct walker *walker, uint64_t address)
+{
+	const struct image_mapping *mapping = image_find(walker->image, address);
+
+	return address != 0 && address % 64 == 0 && is_anonymous(mapping) &&
+	       mapping->end - address >= TABLE;
+}
+
+// Reads the tree from a root that may be none. @param found  set to true if it is one
+HEAP_MUST_CHECK
+static struct heap_error *try_root(struct walker *walker, uint64_t root, bool *found)
+{
+	size_t all = 0, good = 0;
+
+	walker->extents.count = 0;
+	for (size_t i = 0; i < walker->gibs.count; i++) {
+		uint64_t leaf = peek(walker, root + walker->gibs.items[i] * 8);
+
+		if (leaf == 0)
+			continue;
+		if (!may_be_leaf(walker, leaf))
+			return NULL;
+		HEAP_TRY(read_leaf(walker, walker->gibs.items[i], leaf, &all, &good));
+	}
+	*found = all > 0 && good * 100 >= all * MIN_SHARE;
+	return NULL;
+}
+
+// A word in a module's zeros that leads to a leaf: it is the root's entry for one of the GiB.
+HEAP_MUST_CHECK
+static struct heap_error *try_entry(struct walker *walker, uint64_t address, uint64_t start,
+				    uint64_t end)
+{
+	for (size_t i = 0; i < walker->gibs.count && walker->tried < MAX_ROOTS; i++) {
+		uint64_t before = walker->gibs.items[i] * 8, root = address - before;
+		bool found = false;
+
+		if (walker->root || before >= TABLE || address - start < before ||
+		    end - root < TABLE)
+			continue;
+		walker->tried++;
+		HEAP_TRY(try_root(walker, root, &found));
+		if (found)
+			walker->root = root;
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *search_zeros(struct walker *walker, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start; at + 8 <= end && !walker->root; at += 8) {
+		uint64_t word = window_peek(&walker->far, at);
+
+		if (word != 0 && may_be_leaf(walker, word))
+			HEAP_TRY(try_entry(walker, at, start, end));
+	}
+	return NULL;
+}
+
+// The root lies in memory that belongs to a module: in or behind its data.
+// @param by_name  of modules that are called so; or else of all others
+HEAP_MUST_CHECK
+static struct heap_error *find_root(struct walker *walker, bool by_name)
+{
+	const struct image *image = walker->image;
+
+	for (size_t i = 0; i < image->mapping_count && !walker->root; i++) {
+		const struct image_mapping *mapping = &image->mappings[i];
+		uint64_t end = mapping->end;
+
+		if (mapping->kind != IMAGE_FILE || mapping->shared ||
+		    !(mapping->protection & PROT_WRITE) ||
+		    (strstr(mapping->name, "/libjemalloc") != NULL) != by_name)
+			continue;
+		walker->tried = 0;
+		for (size_t j = i + 1;
+		     j < image->mapping_count && image->mappings[j].start == end &&
+		     is_anonymous(&image->mappings[j]);
+		     j++)
+			end = image->mappings[j].end;
+		if (end - mapping->start >= TABLE)
+			HEAP_TRY(search_zeros(walker, mapping->start, end));
+	}
+	return NULL;
+}
+
+// --- extents ------------------------------------------------------------------------
+
+static int compare_numbers(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_slab(struct walker *walker, uint64_t edata, uint64_t start,
+				   uint64_t size, uint64_t region, uint64_t free_count)
+{
+	uint64_t bitmap[BITMAP_WORDS], count = size / region, seen = 0;
+
+	for (int i = 0; i < BITMAP_WORDS; i++)
+		bitmap[i] = peek(walker, edata + 64 + (uint64_t)i * 8);
+	if (count > BITMAP_WORDS * 64)
+		return NULL;
+	for (uint64_t i = 0; i < count; i++)
+		seen += bitmap[i / 64] >> i % 64 & 1;
+	walker->slabs++;
+	walker->agreeing += seen == free_count;
+	for (uint64_t i = 0; i < count; i++) {
+		if (!(bitmap[i / 64] >> i % 64 & 1))
+			HEAP_TRY(blocks_add(walker->blocks, start + i * region, region));
+	}
+	return blocks_end_run(walker->blocks);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_extent(struct walker *walker, uint64_t edata)
+{
+	uint64_t bits = peek(walker, edata);
+	uint64_t address = peek(walker, edata + 8);
+	uint64_t size = peek(walker, edata + 16) & ~(uint64_t)(PAGE - 1);
+	uint64_t is_slab = bits >> 12 & 1, state = bits >> 17 & 7, class = bits >> 20 & 255;
+
+	if (state != 0 || class >= CLASSES || !image_find(walker->image, address))
+		return NULL;
+	if (is_slab)
+		return class < SMALL_CLASSES
+			       ? add_slab(walker, edata, address & ~(uint64_t)(PAGE - 1), size,
+					  walker->sizes[class], bits >> 28 & 1023)
+			       : NULL;
+	HEAP_TRY(blocks_add(walker->blocks, address, walker->sizes[class]));
+	return blocks_end_run(walker->blocks);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_extents(struct walker *walker)
+{
+	uint64_t *list = walker->extents.items;
+
+	if (walker->extents.count > 0)
+		qsort(list, walker->extents.count, sizeof(*list), compare_numbers);
+	for (size_t i = 0; i < walker->extents.count; i++) {
+		if (i == 0 || list[i] != list[i - 1])
+			HEAP_TRY(add_extent(walker, list[i]));
+	}
+	return NULL;
+}
+
+// --- threads' caches ------------------------------------------------------------------
+
+// struct cache_bin_s: the pointer to the last region that was cached, and the low 16 bits of where
+// the stack of regions begins and ends.
+static void remove_cached(struct walker *walker, uint64_t bin)
+{
+	uint64_t head = peek(walker, bin), ends = peek(walker, bin + 16), size = 0;
+	uint16_t full = (uint16_t)(ends >> 16), empty = (uint16_t)(ends >> 32);
+	uint16_t count = (uint16_t)(empty - (uint16_t)head) / 8;
+	uint16_t room = (uint16_t)(empty - full) / 8;
+
+	if (head == 0 || head % 8 != 0 || empty % 8 != 0 || full % 8 != 0 || count == 0 ||
+	    count > room || room > MAX_CACHED || !image_find(walker->image, head))
+		return;
+	for (uint16_t i = 0; i < count; i++) {
+		const struct block *block =
+			blocks_search(walker->blocks, peek(walker, head + (uint64_t)i * 8));
+
+		if (!block || (size != 0 && block->size != size))
+			return;
+		size = block->size;
+	}
+	for (uint16_t i = 0; i < count; i++)
+		blocks_remove(walker->blocks, peek(walker, head + (uint64_t)i * 8));
+	blocks_remove_around(walker->blocks, head); // the cache's own memory
+}
+
+static void remove_caches(struct walker *walker)
+{
+	for (size_t i = 0; i < walker->threads->count; i++) {
+		uint64_t thread = walker->threads->pointers[i];
+
+		for (uint64_t below = THREAD_AREA; thread > THREAD_AREA && below > 0; below -= 8)
+			remove_cached(walker, thread - below);
+	}
+}
+
+// --- all of it ---------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *walk(struct walker *walker)
+{
+	struct blocks *blocks = walker->blocks;
+	const size_t before = blocks->list.count, runs = blocks->runs.count;
+
+	fill_sizes(walker->sizes);
+	HEAP_TRY(list_gibs(walker));
+	HEAP_TRY(find_root(walker, true));
+	HEAP_TRY(find_root(walker, false));
+	if (!walker->root)
+		return NULL;
+	HEAP_TRY(add_extents(walker));
+	if (walker->agreeing * 100 < walker->slabs * MIN_SHARE) {
+		blocks->list.count = blocks->run_start = before;
+		blocks->runs.count = runs;
+		return NULL;
+	}
+	blocks_name(blocks, "jemalloc");
+	blocks->sizes = BLOCK_SIZES_GEOMETRIC;
+	if (walker->agreeing != walker->slabs)
+		blocks_doubt(blocks, "%zu of jemalloc's %zu slabs count other free regions",
+			     walker->slabs - walker->agreeing, walker->slabs);
+	HEAP_TRY(blocks_sort(blocks));
+	remove_caches(walker);
+	return NULL;
+}
+
+struct heap_error *blocks_find_jemalloc(struct blocks *blocks, const struct image *image,
+					const struct block_threads *threads)
+{
+	struct walker walker = { .blocks = blocks, .image = image, .threads = threads };
+	struct heap_error *error = window_init(&walker.far, image, WINDOW_FAR);
+
+	if (!error)
+		error = window_init(&walker.near, image, WINDOW_NEAR);
+	if (!error)
+		error = walk(&walker);
+	window_deinit(&walker.far);
+	window_deinit(&walker.near);
+	heap_array_deinit(&walker.gibs);
+	heap_array_deinit(&walker.extents);
+	return error;
+}
