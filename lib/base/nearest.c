@@ -110,9 +110,9 @@ char *heap_nearest_hint(struct heap_nearest *nearest)
 	char *hint = NULL;
 	int length = 0;
 
-	// Names that contain the word are for want of any that are alike.
+	// The nearest only; but names that merely contain the word are all equally far.
 	while (nearest->count > 1 && nearest->distances[0] < CONTAINED &&
-	       nearest->distances[nearest->count - 1] >= CONTAINED)
+	       nearest->distances[nearest->count - 1] > nearest->distances[0])
 		free(nearest->names[--nearest->count]);
 
 	switch (nearest->count) {

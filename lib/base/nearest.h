@@ -13,7 +13,7 @@
  *
  * Names within a third of the word's length in edits are alike (insertions, deletions, changes, and
  * neighbours that changed places: optimal string alignment distance). So are names that contain the
- * word. Case does not count.
+ * word, where no other name is alike. Case does not count. Only the nearest are told.
  */
 
 #include <stdbool.h>

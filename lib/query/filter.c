@@ -122,8 +122,12 @@ static void take_text_options(int count, char *const *words, int *at,
 }
 
 HEAP_MAKES_ERROR
-static struct heap_error *no_filter(const char *name)
+static struct heap_error *no_filter(const struct heap_types *types, const char *name)
 {
+	if (heap_types_find(types, name, HEAP_NO_TYPE) != HEAP_NO_TYPE)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s: no such filter; did you mean type %s?", name, name);
+
 	struct heap_nearest nearest;
 
 	heap_nearest_init(&nearest, name);
@@ -165,7 +169,7 @@ static struct heap_error *parse_term(const struct heap_filter_parsing *common, i
 				       &argument));
 		return heap_term_kinds[i].parse(parsing, argument, term);
 	}
-	return no_filter(name);
+	return no_filter(&parsing->snapshot->types, name);
 }
 
 HEAP_MUST_CHECK

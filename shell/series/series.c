@@ -96,7 +96,7 @@ struct heap_error *series_need_new(struct session *session)
 		return NULL;
 	if (!session->series || !session->series->other.snapshot)
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
-					 "nothing to compare with; compare FILE says what");
+					 "nothing to compare with; `compare FILE` names it");
 	error = heap_comparison_init(&comparison, session->series->other.snapshot,
 				     session->snapshot);
 	if (error)

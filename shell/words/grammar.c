@@ -221,6 +221,20 @@ static bool ends_options(const char *synopsis)
 	return strstr(synopsis, "FILTER...") || strstr(synopsis, "COMMAND");
 }
 
+HEAP_MAKES_ERROR
+static struct heap_error *one_too_many(const char *name, const char *synopsis, const char *word)
+{
+	struct grammar_option option;
+	char as_option[64];
+
+	snprintf(as_option, sizeof(as_option), "--%s", word);
+	if (grammar_find(synopsis, as_option, &option))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s is one word too many; did you mean --%s?", word, word);
+	return heap_error_create(HEAP_ERROR_ARGUMENT, "%s is one word too many; usage: %s%s%s",
+				 word, name, *synopsis ? " " : "", synopsis);
+}
+
 struct heap_error *grammar_check(const char *name, const char *synopsis, int argc, char **argv)
 {
 	int operands = 0, most = count_operands(synopsis);
@@ -238,9 +252,7 @@ struct heap_error *grammar_check(const char *name, const char *synopsis, int arg
 		} else if (ends_options(synopsis)) {
 			return NULL;
 		} else if (++operands > most) {
-			return heap_error_create(HEAP_ERROR_ARGUMENT,
-						 "%s is one word too many; usage: %s%s%s", argv[i],
-						 name, *synopsis ? " " : "", synopsis);
+			return one_too_many(name, synopsis, argv[i]);
 		}
 		i += used;
 	}

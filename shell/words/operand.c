@@ -109,6 +109,11 @@ static struct heap_error *no_variable(const struct heap_snapshot *snapshot, cons
 {
 	struct heap_nearest nearest;
 
+	if (heap_types_find(&snapshot->types, word, HEAP_NO_TYPE) != HEAP_NO_TYPE)
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s: neither an address nor a variable, but a type: `find "
+					 "type %s` has its objects",
+					 word, word);
 	heap_nearest_init(&nearest, word);
 	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
 		if (snapshot->roots[i].kind <= HEAP_ROOT_LOCAL)

@@ -77,7 +77,7 @@ Compared with $file[0]: 2 objects
 END
 says 'nothing to compare with', "compare\nfind new\nfind gone\ncount --delta\n",
     "Nothing is compared with\n",
-    "heapsh: nothing to compare with; compare FILE says what\n" x 3, 2;
+    "heapsh: nothing to compare with; `compare FILE` names it\n" x 3, 2;
 says 'a file that is not there', "compare 1\ncompare $file[0].none\nfind --count gone\n",
     "Compared with $file[1]: 5 objects\nTotal: 4 objects, 97 B\n",
     "heapsh: $file[0].none: No such file or directory\n";

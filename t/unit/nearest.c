@@ -30,8 +30,9 @@ static void nearest_names(void **state)
 	hints("cuont", "; did you mean count?");
 	hints("HUNGUP", "; did you mean HANGUP or HUNG_UP?");
 	hints("hungup", "; did you mean HANGUP or HUNG_UP?");
-	hints("sesion", "; did you mean session or sessions?");
-	hints("sessio", "; did you mean session or sessions?");
+	hints("sesion", "; did you mean session?");
+	hints("sessio", "; did you mean session?");
+	hints("sess", "; did you mean session, sessions or struct session?");
 	hints("slot", "; did you mean struct slot?");
 	hints("sit", "; did you mean site?");
 }
