@@ -41,8 +41,8 @@ FLAGS    := -std=gnu11 -D_GNU_SOURCE -DHEAPSH_VERSION='"$(VERSION)"' -iquote . $
             $(if $(WERROR),-Werror)
 SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # libdwarf has had a file for pkg-config since 2022 only; Debian 12's is older.
-DWARF_LIBS   := $(or $(shell pkg-config --libs libdwarf 2>/dev/null),-ldwarf)
-DWARF_CFLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null)
+DWARF_LIBS := $(or $(shell pkg-config --libs libdwarf 2>/dev/null),-ldwarf)
+FLAGS      += $(shell pkg-config --cflags libdwarf 2>/dev/null)
 # libiberty is gcc's own demangler.
 LIBS      = $(DWARF_LIBS) $(shell pkg-config --libs $(PKGS)) -liberty -ldl -lm -pthread
 # For heapsh and the batch tools alone.
@@ -118,7 +118,6 @@ $(BUILD)/libheapsnap.so $(BUILD)/libheapsnap-trace.so: dumper/heapsnap.map
 
 # Position-independent for the shared library; hidden, so that calls inside stay direct ones.
 $(LIB): FLAGS += -fPIC -fvisibility=hidden
-$(BUILD)/lib/dwarf/%.o build/fuzz/objects/lib/dwarf/%.o: FLAGS += $(DWARF_CFLAGS)
 
 $(BUILD)/libheapgraph.a: $(LIB)
 	$(call say,AR,$@)

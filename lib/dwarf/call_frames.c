@@ -3,7 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/debug_sections.h"
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_constants.h"
 #include "lib/dwarf/elf_section.h"
 
 #include <fcntl.h>
@@ -371,6 +371,11 @@ struct heap_error *heap_call_frames_open(const char *path, bool is_debug,
 	(*result)->descriptor = descriptor;
 	descriptor = -1;
 	return NULL;
+}
+
+struct heap_debug_bytes heap_call_frames_section(const struct heap_call_frames *frames)
+{
+	return frames->section;
 }
 
 // --- rows --------------------------------------------------------------------

@@ -10,7 +10,7 @@
  * makes no sense is one that is not there.
  */
 
-#include "lib/base/error.h"
+#include "lib/dwarf/debug_sections.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,6 +67,9 @@ struct heap_error *heap_call_frames_parse(const uint8_t *bytes, size_t size, uin
 
 /** NULL is fine. */
 void heap_call_frames_close(struct heap_call_frames *frames);
+
+/** The section that the table is in. */
+struct heap_debug_bytes heap_call_frames_section(const struct heap_call_frames *frames);
 
 /** @return whether there are rules for @p pc, an address in the file */
 bool heap_call_frames_find(const struct heap_call_frames *frames, uint64_t pc,

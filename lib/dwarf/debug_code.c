@@ -5,7 +5,7 @@
 #include "lib/dwarf/debug_code_unit.h"
 #include "lib/dwarf/debug_lists.h"
 #include "lib/base/demangle.h"
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_constants.h"
 #include "lib/dwarf/dwarf_types_reader.h"
 #include "lib/types/types_index.h"
 
@@ -38,6 +38,7 @@ struct heap_debug_code {
 	struct heap_debug_entries readers[READERS];
 	struct object *objects; // [object_count] by object_number()
 	size_t object_count;
+	struct heap_dwarf_object *skeletons; // that split files are tied to; NULL until the first
 };
 
 // Each file has two numbers of sections: heap_debug_place.
@@ -107,6 +108,7 @@ void heap_debug_code_destroy(struct heap_debug_code *code)
 		heap_debug_entries_deinit(&code->readers[i]);
 	for (size_t i = 0; code->objects && i < code->object_count; i++)
 		heap_dwarf_object_close(code->objects[i].object);
+	heap_dwarf_object_close(code->skeletons);
 	free(code->objects);
 	free(code->read);
 	free(code->files);
@@ -128,23 +130,45 @@ static struct heap_error *turn_to(struct heap_debug_code *code, const struct hea
 				     : heap_debug_entries_begin(entries, code->units, unit, &first);
 }
 
+struct heap_error *heap_debug_code_entries(struct heap_debug_code *code, uint64_t place,
+					   const struct heap_debug_entries **result)
+{
+	const struct heap_debug_unit *unit = heap_debug_units_find(code->units, place);
+	struct heap_debug_entries *reader;
+
+	if (!unit)
+		return heap_error_create(HEAP_ERROR_FORMAT, "no DIE at %#llx",
+					 (unsigned long long)place);
+	HEAP_TRY(turn_to(code, unit, &reader));
+	*result = reader;
+	return NULL;
+}
+
 struct heap_error *heap_debug_code_visit(struct heap_debug_code *code, uint64_t place,
 					 heap_debug_attribute_visitor *visit, void *context,
 					 const struct heap_debug_entries **entries, uint16_t *tag,
 					 bool *children, uint64_t *next)
 {
-	const struct heap_debug_unit *unit = heap_debug_units_find(code->units, place);
-	struct heap_debug_entries *reader;
+	HEAP_TRY(heap_debug_code_entries(code, place, entries));
+	return heap_debug_entries_visit(*entries, place, visit, context, tag, children, next);
+}
+
+// libdwarf finds a skeleton among the units that it reads while it looks for skeletons, and not
+// among those that it has read before. So there is an object of the main file for that alone.
+HEAP_MUST_CHECK
+static struct heap_error *tie_to_main(struct heap_debug_code *code, struct heap_dwarf_object *split)
+{
+	size_t count = code->skeletons ? 0 : code->units->skeleton_count;
 	struct heap_error *error = NULL;
 
-	if (!unit)
-		return heap_error_create(HEAP_ERROR_FORMAT, "no entry is at %#llx",
-					 (unsigned long long)place);
-	error = turn_to(code, unit, &reader);
-	if (error)
+	if (!code->skeletons)
+		error = heap_dwarf_object_open_file(&code->units->main, &code->skeletons);
+	if (!error)
+		heap_dwarf_object_tie(split, code->skeletons, count);
+	if (!error || heap_error_code(error) == HEAP_ERROR_MEMORY)
 		return error;
-	*entries = reader;
-	return heap_debug_entries_visit(reader, place, visit, context, tag, children, next);
+	heap_error_destroy(error);
+	return NULL;
 }
 
 struct heap_error *heap_debug_code_object(struct heap_debug_code *code,
@@ -161,6 +185,9 @@ struct heap_error *heap_debug_code_object(struct heap_debug_code *code,
 			return error;
 		heap_error_destroy(error);
 		object->is_tried = true;
+		// The addresses and bases of split units are in the main file.
+		if (object->object && unit->split)
+			HEAP_TRY(tie_to_main(code, object->object));
 	}
 	*result = object->object;
 	return NULL;

@@ -130,6 +130,15 @@ struct heap_error *heap_debug_code_visit(struct heap_debug_code *code, uint64_t 
 					 bool *children, uint64_t *next);
 
 /**
+ * The reader of the unit that a DIE is in; valid until the next call for this code.
+ *
+ * @return NULL, HEAP_ERROR_FORMAT (no unit is there) or HEAP_ERROR_MEMORY
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_code_entries(struct heap_debug_code *code, uint64_t place,
+					   const struct heap_debug_entries **result);
+
+/**
  * libdwarf's view of the file that a unit is in.
  *
  * @param result  gets NULL if libdwarf can make nothing of it

@@ -2,7 +2,7 @@
 #include "lib/dwarf/debug_code_unit.h"
 
 #include "lib/dwarf/debug_lists.h"
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_constants.h"
 #include "lib/types/types_index.h"
 
 #include <stdlib.h>

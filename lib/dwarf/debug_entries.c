@@ -2,7 +2,7 @@
 #include "lib/dwarf/debug_entries.h"
 
 #include "lib/dwarf/debug_forms.h"
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_constants.h"
 
 #include <stdlib.h>
 #include <string.h>

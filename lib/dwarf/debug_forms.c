@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/debug_forms.h"
 
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_constants.h"
 
 int heap_debug_form_size(const struct heap_debug_unit *unit, uint16_t form)
 {

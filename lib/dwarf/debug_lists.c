@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/debug_lists.h"
 
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_constants.h"
 
 struct list {
 	const struct heap_debug_entries *entries;
-	enum heap_debug_list kind;
 	struct heap_debug_cursor cursor;
 	uint64_t base; // that offsets are added to
 };
@@ -15,7 +14,6 @@ enum entry_kind {
 	END_OF_LIST,
 	BASE,
 	RANGE,
-	DEFAULT,
 };
 
 static uint64_t indexed(struct list *list, uint64_t index)
@@ -37,22 +35,10 @@ static uint64_t next_address(struct list *list)
 	return heap_debug_fixed(&list->cursor, list->entries->unit->address_size);
 }
 
-// Ranges and locations number their kinds alike up to the default location's.
-static uint8_t without_default(const struct list *list, uint8_t code)
-{
-	if (list->kind == HEAP_DEBUG_RANGES || code < DW_LLE_default_location)
-		return code;
-	return code - 1;
-}
-
 // DWARF 5.
 static enum entry_kind read_entry(struct list *list, struct heap_debug_range *range)
 {
-	uint8_t code = heap_debug_fixed(&list->cursor, 1);
-
-	if (list->kind == HEAP_DEBUG_LOCATIONS && code == DW_LLE_default_location)
-		return DEFAULT;
-	switch (without_default(list, code)) {
+	switch (heap_debug_fixed(&list->cursor, 1)) {
 	case DW_RLE_base_addressx:
 		list->base = next_indexed(list);
 		return BASE;
@@ -84,30 +70,6 @@ static enum entry_kind read_entry(struct list *list, struct heap_debug_range *ra
 	}
 }
 
-// Locations of split units before DWARF 5.
-static enum entry_kind read_split_entry(struct list *list, struct heap_debug_range *range)
-{
-	switch (heap_debug_fixed(&list->cursor, 1)) {
-	case DW_LLE_base_addressx:
-		list->base = next_indexed(list);
-		return BASE;
-	case DW_LLE_startx_endx:
-		range->low = next_indexed(list);
-		range->high = next_indexed(list);
-		return RANGE;
-	case DW_LLE_startx_length:
-		range->low = next_indexed(list);
-		range->high = range->low + heap_debug_fixed(&list->cursor, 4);
-		return RANGE;
-	case DW_LLE_offset_pair:
-		range->low = list->base + heap_debug_fixed(&list->cursor, 4);
-		range->high = list->base + heap_debug_fixed(&list->cursor, 4);
-		return RANGE;
-	default:
-		return END_OF_LIST;
-	}
-}
-
 // DWARF 2 to 4.
 static enum entry_kind read_pair(struct list *list, struct heap_debug_range *range)
 {
@@ -125,38 +87,24 @@ static enum entry_kind read_pair(struct list *list, struct heap_debug_range *ran
 	return RANGE;
 }
 
-static void read_expression(struct list *list, struct heap_debug_range *range)
-{
-	if (list->entries->unit->version >= 5)
-		range->size = heap_debug_unsigned(&list->cursor);
-	else
-		range->size = heap_debug_fixed(&list->cursor, 2);
-	range->expression = heap_debug_skip(&list->cursor, range->size);
-}
-
-static struct heap_debug_bytes section_of(const struct heap_debug_entries *entries,
-					  enum heap_debug_list kind)
+static struct heap_debug_bytes section_of(const struct heap_debug_entries *entries)
 {
 	if (entries->unit->version >= 5)
-		return kind == HEAP_DEBUG_RANGES ? entries->sections->range_lists
-						 : entries->sections->location_lists;
-	if (kind == HEAP_DEBUG_LOCATIONS)
-		return entries->sections->locations;
+		return entries->sections->range_lists;
 	// These are not split: the linker must see to them.
 	return entries->unit->split ? entries->units->main.ranges : entries->sections->ranges;
 }
 
 // Where in the section the list begins.
-static uint64_t offset_of(const struct heap_debug_entries *entries, enum heap_debug_list kind,
-			  struct heap_debug_bytes section, const struct heap_debug_value *value)
+static uint64_t offset_of(const struct heap_debug_entries *entries, struct heap_debug_bytes section,
+			  const struct heap_debug_value *value)
 {
 	const struct heap_debug_bases *bases = &entries->bases;
-	uint64_t base = kind == HEAP_DEBUG_RANGES ? bases->range_lists : bases->location_lists;
+	uint64_t base = bases->range_lists;
 	unsigned size = entries->unit->offset_size;
 
 	if (value->kind != HEAP_DEBUG_INDEX_VALUE)
-		return value->number +
-		       (kind == HEAP_DEBUG_RANGES ? bases->range_offsets : bases->location_offsets);
+		return value->number + bases->range_offsets;
 	if (base > section.size || value->number >= (section.size - base) / size)
 		return UINT64_MAX;
 
@@ -166,35 +114,25 @@ static uint64_t offset_of(const struct heap_debug_entries *entries, enum heap_de
 	return base + heap_debug_fixed(&cursor, size);
 }
 
-void heap_debug_list_visit(const struct heap_debug_entries *entries, enum heap_debug_list kind,
-			   const struct heap_debug_value *value, uint64_t base,
-			   heap_debug_range_visitor *visit, void *context)
+// Visits a list's ranges in order; damage ends it.
+static void visit_list(const struct heap_debug_entries *entries,
+		       const struct heap_debug_value *value, uint64_t base,
+		       heap_debug_range_visitor *visit, void *context)
 {
-	struct heap_debug_bytes section = section_of(entries, kind);
-	uint64_t offset = offset_of(entries, kind, section, value);
+	struct heap_debug_bytes section = section_of(entries);
+	uint64_t offset = offset_of(entries, section, value);
 	struct list list = { .entries = entries,
-			     .kind = kind,
 			     .cursor = heap_debug_cursor(section, offset, section.size),
 			     .base = base };
-	bool is_split = entries->unit->split && kind == HEAP_DEBUG_LOCATIONS;
 
 	while (!list.cursor.bad) {
 		struct heap_debug_range range = { 0 };
-		enum entry_kind entry;
+		enum entry_kind entry = entries->unit->version >= 5 ? read_entry(&list, &range)
+								    : read_pair(&list, &range);
 
-		if (entries->unit->version >= 5)
-			entry = read_entry(&list, &range);
-		else
-			entry = is_split ? read_split_entry(&list, &range)
-					 : read_pair(&list, &range);
 		if (entry == END_OF_LIST)
 			break;
-		if (entry == BASE)
-			continue;
-		range.is_default = entry == DEFAULT;
-		if (kind == HEAP_DEBUG_LOCATIONS)
-			read_expression(&list, &range);
-		if (list.cursor.bad || !visit(context, &range))
+		if (entry == RANGE && (list.cursor.bad || !visit(context, &range)))
 			break;
 	}
 }
@@ -258,8 +196,7 @@ void heap_debug_extent_visit(const struct heap_debug_entries *entries,
 	struct heap_debug_range range = { 0 };
 
 	if (extent->ranges.kind != HEAP_DEBUG_OTHER_VALUE) {
-		heap_debug_list_visit(entries, HEAP_DEBUG_RANGES, &extent->ranges, base, visit_code,
-				      &filter);
+		visit_list(entries, &extent->ranges, base, visit_code, &filter);
 		return;
 	}
 	if (!get_address(entries, &extent->low, &range.low))

@@ -3,40 +3,21 @@
 #define HEAP_DEBUG_LISTS_H
 
 /**
- * Ranges of code, and locations that hold in ranges of code.
+ * The ranges of code that DIEs cover.
  *
- * (DWARF 5, sections 2.6.2 and 2.17, 7.7.3 and 7.25; DWARF 4 likewise; GNU's form of the
- * latter for split units.) Five encodings of one thing: pairs of addresses, some of them
- * with the bytes of an expression.
+ * (DWARF 5, sections 2.17 and 7.25; DWARF 4, section 2.17.) Every function, block and inlined call
+ * of a unit may have a list of them, and all are read when the first address of the unit is
+ * looked up.
  */
 
 #include "lib/dwarf/debug_entries.h"
 
 struct heap_debug_range {
-	uint64_t low, high;        /**< in the file: [low, high) */
-	const uint8_t *expression; /**< [size] in lists of locations */
-	uint64_t size;
-	bool is_default; /**< location: wherever no other entry of the list holds */
+	uint64_t low, high; /**< in the file: [low, high) */
 };
 
 /** @return false to stop */
 typedef bool heap_debug_range_visitor(void *context, const struct heap_debug_range *range);
-
-enum heap_debug_list {
-	HEAP_DEBUG_RANGES,
-	HEAP_DEBUG_LOCATIONS,
-};
-
-/**
- * Visits a list's entries in order; damage ends it. The file's late sections must be there.
- *
- * @param entries  turned to the unit that the list's attribute stands in
- * @param value    the attribute's: an offset or an index
- * @param base     the unit's DW_AT_low_pc
- */
-void heap_debug_list_visit(const struct heap_debug_entries *entries, enum heap_debug_list kind,
-			   const struct heap_debug_value *value, uint64_t base,
-			   heap_debug_range_visitor *visit, void *context);
 
 /** What an entry says of where its code is. */
 struct heap_debug_extent {

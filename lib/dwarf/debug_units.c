@@ -3,7 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/debug_split.h"
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_constants.h"
 
 #include <fcntl.h>
 

@@ -1,18 +1,111 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_expression.h"
 
+#include "lib/base/search.h"
 #include "lib/dwarf/debug_entries.h"
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_library.h"
 
 enum {
 	MAX_STACK = 64,
 	MAX_STEPS = 10000,
+	MAX_SIZE = 1 << 16, // bytes of an expression, for each of which libdwarf may allocate
 };
+
+// --- decoding --------------------------------------------------------------------------------
+
+static bool read_operation(const struct heap_dwarf_object *object, Dwarf_Locdesc_c entry,
+			   Dwarf_Unsigned index, struct heap_dwarf_operation *result)
+{
+	Dwarf_Unsigned first, second, third, offset;
+	Dwarf_Small code;
+	Dwarf_Error error = NULL;
+
+	if (!heap_dwarf_object_succeeded(object,
+					 dwarf_get_location_op_value_c(entry, index, &code, &first,
+								       &second, &third, &offset,
+								       &error),
+					 error))
+		return false;
+	*result = (struct heap_dwarf_operation){ { first, second }, (uint32_t)offset, code };
+	return true;
+}
+
+// Replaces the index of an address by the address. @return false if there is none
+static bool resolve_address(const struct heap_debug_entries *entries,
+			    struct heap_dwarf_operation *operation)
+{
+	if (operation->code != DW_OP_addrx && operation->code != DW_OP_GNU_addr_index)
+		return true;
+	operation->code = DW_OP_addr;
+	return entries &&
+	       heap_debug_entries_address(entries, operation->operands[0], &operation->operands[0]);
+}
+
+struct heap_error *heap_dwarf_expression_append(const struct heap_dwarf_object *object,
+						struct Dwarf_Locdesc_c_s *entry, uint64_t count,
+						const struct heap_debug_entries *entries,
+						struct heap_dwarf_operations *result)
+{
+	size_t start = result->count;
+
+	if (count > MAX_SIZE)
+		return NULL;
+	HEAP_TRY(heap_array_reserve(result, count));
+	for (uint64_t i = 0; i < count; i++) {
+		struct heap_dwarf_operation operation;
+
+		if (!read_operation(object, entry, i, &operation) ||
+		    !resolve_address(entries, &operation)) {
+			result->count = start;
+			break;
+		}
+		result->items[result->count++] = operation;
+	}
+	return NULL;
+}
+
+struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *object,
+						const uint8_t *bytes, uint64_t size,
+						const struct heap_debug_entries *entries,
+						struct heap_dwarf_operations *result)
+{
+	Dwarf_Loc_Head_c head;
+	Dwarf_Locdesc_c entry;
+	Dwarf_Unsigned count, low, high, operations, offset, list_offset;
+	Dwarf_Addr begin, end;
+	Dwarf_Bool unavailable;
+	Dwarf_Small kind, source;
+	Dwarf_Error error = NULL;
+	const struct heap_debug_unit *unit = entries ? entries->unit : NULL;
+	struct heap_error *failure = NULL;
+
+	if (!object || !bytes || !size || size > MAX_SIZE ||
+	    !heap_dwarf_object_succeeded(
+		    object,
+		    dwarf_loclist_from_expr_c(object->debug, (Dwarf_Ptr)bytes, size,
+					      unit ? unit->address_size : 8,
+					      unit ? unit->offset_size : 4,
+					      unit ? unit->version : 5, &head, &count, &error),
+		    error))
+		return NULL;
+	if (count == 1 &&
+	    heap_dwarf_object_succeeded(object,
+					dwarf_get_locdesc_entry_d(head, 0, &kind, &low, &high,
+								  &unavailable, &begin, &end,
+								  &operations, &entry, &source,
+								  &offset, &list_offset, &error),
+					error))
+		failure = heap_dwarf_expression_append(object, entry, operations, entries, result);
+	heap_dwarf_dealloc_location_list(head);
+	return failure;
+}
+
+// --- evaluation ------------------------------------------------------------------------------
 
 struct machine {
 	const struct heap_expression_frame *frame;
-	struct heap_debug_cursor cursor;
-	const uint8_t *start;
+	struct heap_dwarf_expression expression;
+	size_t next; // operation
 	uint64_t stack[MAX_STACK];
 	unsigned depth;
 	enum heap_expression_kind kind;
@@ -48,7 +141,7 @@ static bool dereference(struct machine *machine, uint64_t size)
 	return true;
 }
 
-static bool compute(struct machine *machine, uint8_t atom)
+static bool compute(struct machine *machine, uint8_t code)
 {
 	if (machine->depth < 2)
 		return false;
@@ -57,7 +150,7 @@ static bool compute(struct machine *machine, uint8_t atom)
 	uint64_t *a = &machine->stack[machine->depth - 1];
 	int64_t left = (int64_t)*a, right = (int64_t)b;
 
-	switch (atom) {
+	switch (code) {
 	case DW_OP_plus:
 		*a += b;
 		return true;
@@ -119,20 +212,20 @@ static bool compute(struct machine *machine, uint8_t atom)
 	}
 }
 
-static bool rearrange(struct machine *machine, uint8_t atom, uint64_t operand)
+static bool rearrange(struct machine *machine, uint8_t code, uint64_t operand)
 {
 	uint64_t *top = machine->stack + machine->depth;
-	unsigned needed = atom == DW_OP_rot ? 3 : atom == DW_OP_dup || atom == DW_OP_drop ? 1 : 2;
+	unsigned needed = code == DW_OP_rot ? 3 : code == DW_OP_dup || code == DW_OP_drop ? 1 : 2;
 	uint64_t kept;
 
-	if (atom == DW_OP_pick) {
+	if (code == DW_OP_pick) {
 		if (operand >= machine->depth)
 			return false;
 		return push(machine, top[-1 - (int64_t)operand]);
 	}
 	if (machine->depth < needed)
 		return false;
-	switch (atom) {
+	switch (code) {
 	case DW_OP_dup:
 		return push(machine, top[-1]);
 	case DW_OP_over:
@@ -154,14 +247,14 @@ static bool rearrange(struct machine *machine, uint8_t atom, uint64_t operand)
 	}
 }
 
-static bool change_top(struct machine *machine, uint8_t atom)
+static bool change_top(struct machine *machine, const struct heap_dwarf_operation *operation)
 {
 	if (machine->depth == 0)
 		return false;
 
 	uint64_t *top = &machine->stack[machine->depth - 1];
 
-	switch (atom) {
+	switch (operation->code) {
 	case DW_OP_abs:
 		*top = (int64_t)*top < 0 ? -*top : *top;
 		return true;
@@ -172,7 +265,7 @@ static bool change_top(struct machine *machine, uint8_t atom)
 		*top = ~*top;
 		return true;
 	default: // DW_OP_plus_uconst
-		*top += heap_debug_unsigned(&machine->cursor);
+		*top += operation->operands[0];
 		return true;
 	}
 }
@@ -183,130 +276,93 @@ static bool name_register(struct machine *machine, uint64_t number)
 	return push(machine, number);
 }
 
-static bool push_constant(struct machine *machine, uint8_t atom)
-{
-	struct heap_debug_cursor *cursor = &machine->cursor;
-
-	switch (atom) {
-	case DW_OP_const1u:
-		return push(machine, heap_debug_fixed(cursor, 1));
-	case DW_OP_const1s:
-		return push(machine, (uint64_t)(int8_t)heap_debug_fixed(cursor, 1));
-	case DW_OP_const2u:
-		return push(machine, heap_debug_fixed(cursor, 2));
-	case DW_OP_const2s:
-		return push(machine, (uint64_t)(int16_t)heap_debug_fixed(cursor, 2));
-	case DW_OP_const4u:
-		return push(machine, heap_debug_fixed(cursor, 4));
-	case DW_OP_const4s:
-		return push(machine, (uint64_t)(int32_t)heap_debug_fixed(cursor, 4));
-	case DW_OP_constu:
-		return push(machine, heap_debug_unsigned(cursor));
-	case DW_OP_consts:
-		return push(machine, (uint64_t)heap_debug_signed(cursor));
-	default: // DW_OP_const8u, DW_OP_const8s
-		return push(machine, heap_debug_fixed(cursor, 8));
-	}
-}
-
 // An address that stands in the file.
-static bool push_address(struct machine *machine, uint8_t atom)
+static bool push_address(struct machine *machine, uint64_t address)
 {
-	const struct heap_debug_entries *entries = machine->frame->entries;
-	uint64_t address;
-
 	machine->is_fixed = true;
-	if (atom == DW_OP_addr)
-		address = heap_debug_fixed(&machine->cursor, 8);
-	else if (!entries || !heap_debug_entries_address(
-				     entries, heap_debug_unsigned(&machine->cursor), &address))
-		return false;
 	return push(machine, address + machine->frame->bias);
 }
 
-static bool push_entry_value(struct machine *machine)
+// libdwarf gives the size of the inner expression and the address of its bytes.
+static bool push_entry_value(struct machine *machine, const struct heap_dwarf_operation *operation)
 {
 	const struct heap_expression_frame *frame = machine->frame;
-	uint64_t size = heap_debug_unsigned(&machine->cursor), value;
-	const uint8_t *bytes = heap_debug_skip(&machine->cursor, size);
+	const uint8_t *bytes = (const uint8_t *)(uintptr_t)operation->operands[1];
+	uint64_t value;
 
 	return bytes && frame->entry_value &&
-	       frame->entry_value(frame->entry_context, bytes, size, &value) &&
+	       frame->entry_value(frame->entry_context, bytes, operation->operands[0], &value) &&
 	       push(machine, value);
 }
 
-// To another operation of the expression.
-static bool branch(struct machine *machine, uint8_t atom)
+// To another operation of the expression, or behind the last one. The distance counts from the
+// end of this operation, which has three bytes.
+static bool branch(struct machine *machine, const struct heap_dwarf_operation *operation)
 {
-	struct heap_debug_cursor *cursor = &machine->cursor;
-	int16_t distance = (int16_t)heap_debug_fixed(cursor, 2);
+	struct heap_dwarf_expression expression = machine->expression;
+	int64_t target = (int64_t)operation->offset + 3 + (int16_t)operation->operands[0];
 
-	if (atom == DW_OP_bra) {
+	if (operation->code == DW_OP_bra) {
 		if (machine->depth == 0)
 			return false;
 		if (machine->stack[--machine->depth] == 0)
 			return true;
 	}
-	if (distance < machine->start - cursor->at || distance > cursor->end - cursor->at)
-		return false;
-	cursor->at += distance;
-	return true;
+	machine->next = heap_partition_point(i, 0, expression.count,
+					     (int64_t)expression.operations[i].offset < target);
+	return machine->next == expression.count ||
+	       (int64_t)expression.operations[machine->next].offset == target;
 }
 
 static bool step(struct machine *machine)
 {
 	const struct heap_expression_frame *frame = machine->frame;
-	struct heap_debug_cursor *cursor = &machine->cursor;
-	uint8_t atom = heap_debug_fixed(cursor, 1);
-	uint64_t number;
+	const struct heap_dwarf_operation *operation =
+		&machine->expression.operations[machine->next++];
+	const uint64_t *operands = operation->operands;
+	uint8_t code = operation->code;
 
-	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
-		return push(machine, atom - DW_OP_lit0);
-	if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31)
-		return name_register(machine, atom - DW_OP_reg0);
-	if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
-		return push_register(machine, atom - DW_OP_breg0,
-				     (uint64_t)heap_debug_signed(cursor));
-	if (atom >= DW_OP_const1u && atom <= DW_OP_consts)
-		return push_constant(machine, atom);
-	switch (atom) {
+	if (code >= DW_OP_lit0 && code <= DW_OP_lit31)
+		return push(machine, code - DW_OP_lit0);
+	if (code >= DW_OP_reg0 && code <= DW_OP_reg31)
+		return name_register(machine, code - DW_OP_reg0);
+	if (code >= DW_OP_breg0 && code <= DW_OP_breg31)
+		return push_register(machine, code - DW_OP_breg0, operands[0]);
+	if (code >= DW_OP_const1u && code <= DW_OP_consts)
+		return push(machine, operands[0]);
+	switch (code) {
 	case DW_OP_addr:
-	case DW_OP_addrx:
-	case DW_OP_GNU_addr_index:
-		return push_address(machine, atom);
+		return push_address(machine, operands[0]);
 	case DW_OP_regx:
-		return name_register(machine, heap_debug_unsigned(cursor));
+		return name_register(machine, operands[0]);
 	case DW_OP_bregx:
-		number = heap_debug_unsigned(cursor);
-		return push_register(machine, number, (uint64_t)heap_debug_signed(cursor));
+		return push_register(machine, operands[0], operands[1]);
 	case DW_OP_fbreg:
-		number = (uint64_t)heap_debug_signed(cursor);
-		return frame->has_frame_base && push(machine, frame->frame_base + number);
+		return frame->has_frame_base && push(machine, frame->frame_base + operands[0]);
 	case DW_OP_call_frame_cfa:
 		return frame->cfa != 0 && push(machine, frame->cfa);
 	case DW_OP_entry_value:
 	case DW_OP_GNU_entry_value:
-		return push_entry_value(machine);
+		return push_entry_value(machine, operation);
 	case DW_OP_deref:
 		return dereference(machine, 8);
 	case DW_OP_deref_size:
-		return dereference(machine, heap_debug_fixed(cursor, 1));
+		return dereference(machine, operands[0]);
 	case DW_OP_pick:
-		return rearrange(machine, atom, heap_debug_fixed(cursor, 1));
 	case DW_OP_dup:
 	case DW_OP_drop:
 	case DW_OP_over:
 	case DW_OP_swap:
 	case DW_OP_rot:
-		return rearrange(machine, atom, 0);
+		return rearrange(machine, code, operands[0]);
 	case DW_OP_abs:
 	case DW_OP_neg:
 	case DW_OP_not:
 	case DW_OP_plus_uconst:
-		return change_top(machine, atom);
+		return change_top(machine, operation);
 	case DW_OP_bra:
 	case DW_OP_skip:
-		return branch(machine, atom);
+		return branch(machine, operation);
 	case DW_OP_stack_value:
 		machine->kind = HEAP_EXPRESSION_VALUE;
 		return machine->depth > 0;
@@ -314,23 +370,22 @@ static bool step(struct machine *machine)
 		return true;
 	default:
 		// Among others a value in pieces: it is more than a pointer, or in several places.
-		return compute(machine, atom);
+		return compute(machine, code);
 	}
 }
 
-bool heap_expression_evaluate(const uint8_t *bytes, uint64_t size,
-			      const struct heap_expression_frame *frame, const uint64_t *initial,
-			      struct heap_expression_result *result)
+bool heap_dwarf_expression_evaluate(struct heap_dwarf_expression expression,
+				    const struct heap_expression_frame *frame,
+				    const uint64_t *initial, struct heap_expression_result *result)
 {
 	struct machine machine = { .frame = frame,
 				   .kind = HEAP_EXPRESSION_ADDRESS,
-				   .cursor = { bytes, bytes + size, false },
-				   .start = bytes };
+				   .expression = expression };
 
-	if (!size || (initial && !push(&machine, *initial)))
+	if (!expression.count || (initial && !push(&machine, *initial)))
 		return false;
-	for (int steps = 0; machine.cursor.at < machine.cursor.end; steps++)
-		if (steps == MAX_STEPS || !step(&machine) || machine.cursor.bad)
+	for (int steps = 0; machine.next < expression.count; steps++)
+		if (steps == MAX_STEPS || !step(&machine))
 			return false;
 	if (machine.depth == 0)
 		return false;

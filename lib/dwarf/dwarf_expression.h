@@ -3,16 +3,54 @@
 #define HEAP_DWARF_EXPRESSION_H
 
 /**
- * DWARF expressions, evaluated over a frame of the frozen process.
+ * DWARF expressions: decoded by libdwarf, evaluated over a frame of the frozen process.
  *
- * (DWARF 5, sections 2.5 and 2.6.) Stack and steps are bounded, and whatever needs what
- * is not known (a register that a callee lost, another thread's storage) makes the value
- * unavailable; nothing is ever guessed.
+ * (DWARF 5, sections 2.5 and 2.6.) Stack and steps are bounded, and whatever needs an unknown
+ * value (a register that a callee lost, another thread's storage) makes the result unavailable;
+ * nothing is ever guessed.
  */
 
+#include "lib/base/array.h"
+#include "lib/dwarf/dwarf_object.h"
 #include "lib/dwarf/unwind.h"
 
 struct heap_debug_entries;
+struct Dwarf_Locdesc_c_s;
+
+struct heap_dwarf_operation {
+	uint64_t operands[2];
+	uint32_t offset; /**< in the expression, for branches */
+	uint8_t code;    /**< DW_OP_... */
+};
+
+/** Operations of any number of expressions, one expression after the other. */
+struct heap_dwarf_operations HEAP_ARRAY(struct heap_dwarf_operation);
+
+/** An expression: some of these. No operations: it was empty or damaged, and has no value. */
+struct heap_dwarf_expression {
+	const struct heap_dwarf_operation *operations; /**< [count] */
+	size_t count;
+};
+
+/**
+ * Decodes an expression and appends its operations; none if it is damaged.
+ *
+ * @param bytes    [size]
+ * @param entries  of the unit that it stands in; NULL: there are no indexed addresses
+ * @return NULL or HEAP_ERROR_MEMORY
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *object,
+						const uint8_t *bytes, uint64_t size,
+						const struct heap_debug_entries *entries,
+						struct heap_dwarf_operations *result);
+
+/** The same of an entry of libdwarf's location lists. @param count  of operations, says libdwarf */
+HEAP_MUST_CHECK
+struct heap_error *heap_dwarf_expression_append(const struct heap_dwarf_object *object,
+						struct Dwarf_Locdesc_c_s *entry, uint64_t count,
+						const struct heap_debug_entries *entries,
+						struct heap_dwarf_operations *result);
 
 struct heap_expression_frame {
 	const struct heap_registers *registers;
@@ -22,11 +60,9 @@ struct heap_expression_frame {
 	uint64_t frame_base; /**< value of the function's DW_AT_frame_base */
 	heap_memory_reader *read;
 	void *context; /**< of read */
-	/** of the unit that the expression stands in; NULL: there are no indexed addresses */
-	const struct heap_debug_entries *entries;
 	/**
-	 * What an expression, a register mostly, gave when the function was entered; NULL if
-	 * nothing can tell.
+	 * Finds the value that an expression, a register mostly, had when the function was entered;
+	 * NULL if nothing can tell.
 	 */
 	bool (*entry_value)(void *context, const uint8_t *bytes, uint64_t size, uint64_t *result);
 	void *entry_context;
@@ -45,12 +81,11 @@ struct heap_expression_result {
 };
 
 /**
- * @param bytes    [size] the operations
- * @param initial  what the stack holds before them; NULL: nothing
- * @return whether the expression has a value here
+ * @param initial  what the stack holds before the first operation; NULL: nothing
+ * @return true if the expression has a value here
  */
-bool heap_expression_evaluate(const uint8_t *bytes, uint64_t size,
-			      const struct heap_expression_frame *frame, const uint64_t *initial,
-			      struct heap_expression_result *result);
+bool heap_dwarf_expression_evaluate(struct heap_dwarf_expression expression,
+				    const struct heap_expression_frame *frame,
+				    const uint64_t *initial, struct heap_expression_result *result);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/debug_code.h"
+#include "lib/dwarf/dwarf_location.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -81,6 +82,7 @@ void heap_dwarf_close(struct heap_dwarf_file *file)
 {
 	if (!file)
 		return;
+	heap_dwarf_locations_destroy(file->locations);
 	heap_debug_code_destroy(file->code);
 	if (file->debug_units)
 		heap_debug_units_close(file->debug_units);

@@ -19,6 +19,7 @@ struct heap_dwarf_file {
 	/* Made when they are first asked for; private. */
 	struct heap_debug_units *debug_units;
 	struct heap_debug_code *code;
+	struct heap_dwarf_locations *locations;
 };
 
 /** @return NULL, HEAP_ERROR_SYSTEM, HEAP_ERROR_ABSENT (no debug information), FORMAT, MEMORY */

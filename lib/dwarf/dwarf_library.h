@@ -10,11 +10,11 @@
  * functions have new names. For the .c files of this room only.
  */
 
+#include "lib/dwarf/dwarf_constants.h"
+
 #if __has_include(<libdwarf/libdwarf.h>)
-#include <libdwarf/dwarf.h>
 #include <libdwarf/libdwarf.h>
 #else
-#include <dwarf.h>
 #include <libdwarf.h>
 #endif
 

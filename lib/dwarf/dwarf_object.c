@@ -183,6 +183,23 @@ struct heap_error *heap_dwarf_object_open(const struct heap_dwarf_section *secti
 	return NULL;
 }
 
+struct heap_error *heap_dwarf_object_open_bytes(struct heap_debug_bytes bytes,
+						struct heap_dwarf_object **result)
+{
+	struct heap_dwarf_section section = { .name = ".debug_abbrev", .bytes = bytes };
+	Dwarf_Abbrev abbreviation;
+	Dwarf_Unsigned length, count;
+	Dwarf_Error error = NULL;
+
+	HEAP_TRY(heap_dwarf_object_open(&section, 1, result));
+	if (heap_dwarf_object_succeeded(
+		    *result,
+		    dwarf_get_abbrev((*result)->debug, 0, &abbreviation, &length, &count, &error),
+		    error))
+		dwarf_dealloc((*result)->debug, abbreviation, DW_DLA_ABBREV);
+	return NULL;
+}
+
 struct heap_error *heap_dwarf_object_open_file(const struct heap_debug_sections *sections,
 					       struct heap_dwarf_object **result)
 {
@@ -198,6 +215,43 @@ void heap_dwarf_object_close(struct heap_dwarf_object *object)
 		return;
 	heap_dwarf_finish(object->debug);
 	free(object);
+}
+
+// libdwarf gives a split unit the bases of its skeleton when it goes from header to header, and
+// not when it is asked for a DIE. @return how many headers there are
+static size_t read_headers(struct heap_dwarf_object *split)
+{
+	Dwarf_Unsigned length, type_offset, next;
+	Dwarf_Off abbreviations;
+	Dwarf_Half version, address_size, offset_size, extension_size, type;
+	Dwarf_Sig8 signature;
+	Dwarf_Error error = NULL;
+	size_t count = 0;
+
+	while (heap_dwarf_object_succeeded(
+		split,
+		dwarf_next_cu_header_d(split->debug, true, &length, &version, &abbreviations,
+				       &address_size, &offset_size, &extension_size, &signature,
+				       &type_offset, &next, &type, &error),
+		error))
+		count++;
+	return count;
+}
+
+void heap_dwarf_object_tie(struct heap_dwarf_object *split, const struct heap_dwarf_object *main,
+			   size_t skeletons)
+{
+	Dwarf_Error error = NULL;
+	size_t count = 1;
+
+	if (!heap_dwarf_object_succeeded(
+		    split, dwarf_set_tied_dbg(split->debug, main->debug, &error), error))
+		return;
+	// The release of 2021 reads one more skeleton for each header, and gives up if it is the
+	// wrong one. When as many headers have been read it knows them all.
+	for (size_t searches = 0; count && searches < skeletons; searches += count)
+		count = read_headers(split);
+	read_headers(split);
 }
 
 bool heap_dwarf_object_succeeded(const struct heap_dwarf_object *object, int status,

@@ -24,6 +24,17 @@ HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_object_open(const struct heap_dwarf_section *sections, size_t count,
 					  struct heap_dwarf_object **result);
 
+/**
+ * The same for expressions in bytes that are none of libdwarf's sections, such as .eh_frame, whose
+ * entries it would read at once.
+ *
+ * libdwarf decodes only what lies in a section that it has loaded. So the bytes get the name of
+ * .debug_abbrev, which reading one abbreviation loads, whatever that is.
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_dwarf_object_open_bytes(struct heap_debug_bytes bytes,
+						struct heap_dwarf_object **result);
+
 /** NULL is fine. */
 void heap_dwarf_object_close(struct heap_dwarf_object *object);
 
@@ -31,6 +42,16 @@ void heap_dwarf_object_close(struct heap_dwarf_object *object);
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_object_open_file(const struct heap_debug_sections *sections,
 					       struct heap_dwarf_object **result);
+
+/**
+ * Says where the addresses of a split file are.
+ *
+ * @param main       of which nothing else has been asked, so that libdwarf looks for skeletons in
+ *                   all of it; must be closed after @p split
+ * @param skeletons  how many @p main has; 0 if a split file has been tied to it before
+ */
+void heap_dwarf_object_tie(struct heap_dwarf_object *split, const struct heap_dwarf_object *main,
+			   size_t skeletons);
 
 /**
  * True if a call of libdwarf gave a result. An error of it is freed: damage means that there is

@@ -3,9 +3,8 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/debug_code.h"
-#include "lib/dwarf/debug_lists.h"
-#include "lib/dwarf/dwarf.h"
-#include "lib/dwarf/dwarf_expression.h"
+#include "lib/dwarf/dwarf_constants.h"
+#include "lib/dwarf/dwarf_location.h"
 
 #include <string.h>
 
@@ -15,6 +14,7 @@ enum {
 
 struct search {
 	struct heap_debug_code *code;
+	struct heap_dwarf_locations *locations;
 	const struct heap_locals_frame *frame;
 	struct heap_expression_frame expression;
 	const struct heap_code_unit *unit;
@@ -37,73 +37,47 @@ static bool worked(struct search *search, struct heap_error *error)
 
 // --- locations -------------------------------------------------------------------------------
 
-struct location {
-	uint16_t wanted; // attribute
-	struct heap_debug_value value;
-};
-
-static void note_location(void *context, uint16_t name, const struct heap_debug_value *value)
-{
-	struct location *location = context;
-
-	if (name == location->wanted)
-		location->value = *value;
-}
-
-// The expression that holds at the pc.
-struct holding {
-	const struct heap_code_unit *unit;
-	uint64_t pc;
-	const uint8_t *bytes;
-	uint64_t size;
-};
-
 // Up to version 12 gcc gets the length of a range that begins inside a call wrong, by two
 // bytes too few, in split units before DWARF 5: it writes "end - start - 1" for "start - 1".
-static uint64_t true_end(const struct heap_code_unit *unit, const struct heap_debug_range *range)
+static uint64_t true_end(const struct heap_code_unit *unit,
+			 const struct heap_dwarf_location *location)
 {
 	bool is_split = unit->unit->split && unit->unit->version < 5;
 
-	return range->high + (is_split && heap_code_unit_call(unit, range->low + 1) ? 2 : 0);
+	return location->high + (is_split && heap_code_unit_call(unit, location->low + 1) ? 2 : 0);
 }
 
-static bool hold(void *context, const struct heap_debug_range *range)
+// The location that holds at the pc, or NULL.
+static const struct heap_dwarf_location *choose(const struct search *search,
+						const struct heap_dwarf_location_list *list)
 {
-	struct holding *holding = context;
-	bool inside = holding->pc >= range->low && holding->pc < true_end(holding->unit, range);
+	const struct heap_dwarf_location *otherwise = NULL;
+	uint64_t pc = search->frame->pc;
 
-	if (inside || (range->is_default && !holding->bytes)) {
-		holding->bytes = range->expression;
-		holding->size = range->size;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct heap_dwarf_location *location = &list->locations[i];
+
+		if (location->is_default)
+			otherwise = otherwise ? otherwise : location;
+		else if (pc >= location->low && pc < true_end(search->unit, location))
+			return location;
 	}
-	return !inside;
+	return otherwise;
 }
 
-// Evaluates an attribute that is an expression or a list of them.
+// Evaluates an attribute that is a location.
 static bool evaluate(struct search *search, uint64_t place, uint16_t attribute,
 		     struct heap_expression_result *result)
 {
-	struct location location = { .wanted = attribute };
-	struct holding holding = { .unit = search->unit, .pc = search->frame->pc };
-	const struct heap_debug_entries *entries;
-	uint16_t tag;
-	bool children;
-	uint64_t next;
+	struct heap_dwarf_location_list list;
+	const struct heap_dwarf_location *location;
 
-	if (!worked(search, heap_debug_code_visit(search->code, place, note_location, &location,
-						  &entries, &tag, &children, &next)))
+	if (!worked(search, heap_dwarf_locations_find(search->locations, place, attribute, &list)))
 		return false;
-	if (location.value.kind == HEAP_DEBUG_BLOCK_VALUE) {
-		holding.bytes = location.value.bytes;
-		holding.size = location.value.number;
-	} else if (location.value.kind == HEAP_DEBUG_NUMBER_VALUE ||
-		   location.value.kind == HEAP_DEBUG_INDEX_VALUE) {
-		heap_debug_list_visit(entries, HEAP_DEBUG_LOCATIONS, &location.value,
-				      search->unit->base, hold, &holding);
-	}
-	search->expression.entries = entries;
-	return holding.bytes && heap_expression_evaluate(holding.bytes, holding.size,
-							 &search->expression, NULL, result);
+	location = choose(search, &list);
+	return location && heap_dwarf_expression_evaluate(
+				   heap_dwarf_locations_expression(search->locations, location),
+				   &search->expression, NULL, result);
 }
 
 // DW_AT_frame_base: an address, or the register that holds it.
@@ -210,11 +184,10 @@ static bool find_passed(struct search *search, uint64_t call, const uint8_t *byt
 	return false;
 }
 
-// (DWARF 5, sections 2.5.1.7 and 3.4.) A value that is lost by now was passed by the caller,
-// whose registers are known and may still hold it.
-static bool find_entry_value(void *context, const uint8_t *bytes, uint64_t size, uint64_t *result)
+// Evaluates what was passed, in the caller's frame.
+static bool evaluate_passed(struct search *search, const struct heap_debug_entries *entries,
+			    const struct passed *passed, uint64_t *result)
 {
-	struct search *search = context;
 	const struct heap_locals_frame *frame = search->frame;
 	struct heap_expression_frame caller = {
 		.registers = frame->caller,
@@ -222,7 +195,29 @@ static bool find_entry_value(void *context, const uint8_t *bytes, uint64_t size,
 		.read = frame->read,
 		.context = frame->context,
 	};
+	CLEANUP_ARRAY struct heap_dwarf_operations operations = { 0 };
 	struct heap_expression_result value;
+	const struct heap_dwarf_object *object;
+
+	if (!worked(search, heap_debug_code_object(search->code, entries->unit, &object)) ||
+	    !worked(search, heap_dwarf_expression_decode(object, passed->value, passed->value_size,
+							 entries, &operations)) ||
+	    !heap_dwarf_expression_evaluate(
+		    (struct heap_dwarf_expression){ operations.items, operations.count }, &caller,
+		    NULL, &value) ||
+	    value.kind == HEAP_EXPRESSION_REGISTER)
+		return false;
+	*result = value.value;
+	return true;
+}
+
+// (DWARF 5, sections 2.5.1.7 and 3.4.) A value that is lost by now was passed by the caller,
+// whose registers are known and may still hold it.
+static bool find_entry_value(void *context, const uint8_t *bytes, uint64_t size, uint64_t *result)
+{
+	struct search *search = context;
+	const struct heap_locals_frame *frame = search->frame;
+	const struct heap_debug_entries *entries;
 	const struct heap_code_unit *unit;
 	const struct heap_code_call *call = NULL;
 	struct passed passed;
@@ -234,12 +229,8 @@ static bool find_entry_value(void *context, const uint8_t *bytes, uint64_t size,
 
 	if (worked(search, heap_debug_code_unit(search->code, pc - 1, &unit)) && unit)
 		call = heap_code_unit_call(unit, pc);
-	if (!call || !find_passed(search, call->place, bytes, size, &caller.entries, &passed) ||
-	    !heap_expression_evaluate(passed.value, passed.value_size, &caller, NULL, &value) ||
-	    value.kind == HEAP_EXPRESSION_REGISTER)
-		return false;
-	*result = value.value;
-	return true;
+	return call && find_passed(search, call->place, bytes, size, &entries, &passed) &&
+	       evaluate_passed(search, entries, &passed, result);
 }
 
 // --- variables -------------------------------------------------------------------------------
@@ -384,13 +375,13 @@ struct heap_error *heap_locals_find(struct heap_dwarf_file *file,
 		},
 		.function = "",
 	};
-	struct heap_error *error = heap_dwarf_code(file, &search.code);
 
 	*result = (struct heap_locals){ 0 };
-	if (!error)
-		error = heap_debug_code_unit(search.code, frame->pc, &search.unit);
-	if (error || !search.unit)
-		return error;
+	HEAP_TRY(heap_dwarf_code(file, &search.code));
+	HEAP_TRY(heap_dwarf_file_locations(file, &search.locations));
+	HEAP_TRY(heap_debug_code_unit(search.code, frame->pc, &search.unit));
+	if (!search.unit)
+		return NULL;
 	search.expression.entry_context = &search;
 	search_scopes(&search);
 	if (search.error) {

@@ -2,7 +2,7 @@
 #include "lib/dwarf/site_types.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_constants.h"
 
 #include <stdlib.h>
 #include <string.h>

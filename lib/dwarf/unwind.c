@@ -2,6 +2,7 @@
 #include "lib/dwarf/unwind.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/hash.h"
 #include "lib/dwarf/dwarf_expression.h"
 
 #include <stdlib.h>
@@ -17,12 +18,15 @@ enum {
 struct known_row {
 	uint64_t pc;
 	bool found;
+	uint8_t table; // that the row is from
 	struct heap_frame_row row;
 };
 
 struct heap_unwinder {
 	struct heap_call_frames *tables[3]; // [table_count]
 	size_t table_count;
+	struct heap_dwarf_object
+		*objects[3]; // decode the tables' expressions; NULL until the first
 	struct known_row *cache[CACHE_SLOTS];
 };
 
@@ -69,17 +73,19 @@ void heap_unwinder_destroy(struct heap_unwinder *unwinder)
 		return;
 	for (size_t i = 0; i < CACHE_SLOTS; i++)
 		free(unwinder->cache[i]);
-	for (size_t i = 0; i < unwinder->table_count; i++)
+	for (size_t i = 0; i < unwinder->table_count; i++) {
+		heap_dwarf_object_close(unwinder->objects[i]);
 		heap_call_frames_close(unwinder->tables[i]);
+	}
 	free(unwinder);
 }
 
 // --- rows --------------------------------------------------------------------
 
-static const struct heap_frame_row *find_row(struct heap_unwinder *unwinder, uint64_t pc)
+// @return NULL if no table has rules for it
+static const struct known_row *find_row(struct heap_unwinder *unwinder, uint64_t pc)
 {
-	struct known_row **slot =
-		&unwinder->cache[(pc * UINT64_C(0x9e3779b97f4a7c15) >> 40) % CACHE_SLOTS];
+	struct known_row **slot = &unwinder->cache[heap_hash_u64(pc) % CACHE_SLOTS];
 	struct known_row *known = *slot ? *slot : malloc(sizeof(*known));
 
 	if (!known)
@@ -88,16 +94,20 @@ static const struct heap_frame_row *find_row(struct heap_unwinder *unwinder, uin
 		known->pc = pc;
 		known->found = false;
 		*slot = known;
-		for (size_t i = 0; i < unwinder->table_count && !known->found; i++)
+		for (uint8_t i = 0; i < unwinder->table_count && !known->found; i++) {
 			known->found = heap_call_frames_find(unwinder->tables[i], pc, &known->row);
+			known->table = i;
+		}
 	}
-	return known->found ? &known->row : NULL;
+	return known->found ? known : NULL;
 }
 
 // --- stepping ----------------------------------------------------------------
 
 struct step {
 	const struct heap_frame_row *row;
+	struct heap_unwinder *unwinder;
+	uint8_t table; // of the row
 	struct heap_expression_frame frame;
 	const struct heap_registers *before;
 	struct heap_registers after;
@@ -106,6 +116,33 @@ struct step {
 static bool is_known(const struct heap_registers *registers, uint64_t number)
 {
 	return number < HEAP_REGISTERS && (registers->known >> number & 1);
+}
+
+// @return NULL without memory
+static const struct heap_dwarf_object *get_object(struct heap_unwinder *unwinder, uint8_t table)
+{
+	struct heap_dwarf_object **object = &unwinder->objects[table];
+
+	if (!*object)
+		heap_error_destroy(heap_dwarf_object_open_bytes(
+			heap_call_frames_section(unwinder->tables[table]), object));
+	return *object;
+}
+
+// Without memory there is no value.
+static bool evaluate(const struct step *step, const struct heap_frame_rule *rule,
+		     const uint64_t *initial, struct heap_expression_result *result)
+{
+	CLEANUP_ARRAY struct heap_dwarf_operations operations = { 0 };
+	struct heap_error *error =
+		heap_dwarf_expression_decode(get_object(step->unwinder, step->table), rule->bytes,
+					     rule->size, NULL, &operations);
+
+	heap_error_destroy(error);
+	return !error &&
+	       heap_dwarf_expression_evaluate(
+		       (struct heap_dwarf_expression){ operations.items, operations.count },
+		       &step->frame, initial, result);
 }
 
 static bool find_cfa(struct step *step, uint64_t *cfa)
@@ -120,7 +157,7 @@ static bool find_cfa(struct step *step, uint64_t *cfa)
 		*cfa = step->before->value[rule->reg] + (uint64_t)rule->offset;
 		return true;
 	case HEAP_FRAME_EXPRESSION:
-		if (!heap_expression_evaluate(rule->bytes, rule->size, &step->frame, NULL, &result))
+		if (!evaluate(step, rule, NULL, &result))
 			return false;
 		*cfa = result.value;
 		return true;
@@ -161,7 +198,7 @@ static void apply_expression(struct step *step, unsigned number, const struct he
 	struct heap_expression_result result;
 	uint64_t cfa = step->frame.cfa;
 
-	if (!heap_expression_evaluate(rule->bytes, rule->size, &step->frame, &cfa, &result))
+	if (!evaluate(step, rule, &cfa, &result))
 		return;
 	if (rule->kind == HEAP_FRAME_SAVED_EXPRESSION)
 		set_saved(step, number, result.value);
@@ -225,8 +262,11 @@ enum heap_unwind_result heap_unwinder_step(struct heap_unwinder *unwinder, uint6
 					   struct heap_registers *registers, uint64_t *cfa,
 					   bool *is_signal)
 {
+	const struct known_row *known = find_row(unwinder, pc);
 	struct step step = {
-		.row = find_row(unwinder, pc),
+		.row = known ? &known->row : NULL,
+		.unwinder = unwinder,
+		.table = known ? known->table : 0,
 		.frame = { .registers = registers, .read = read, .context = context },
 		.before = registers,
 	};

@@ -4,7 +4,7 @@
 #include "lib/dwarf/debug_code.h"
 #include "lib/dwarf/dwarf_types.h"
 #include "lib/dwarf/dwarf_types_reader.h"
-#include "lib/dwarf/dwarf.h"
+#include "lib/dwarf/dwarf_constants.h"
 
 #include <stdbool.h>
 

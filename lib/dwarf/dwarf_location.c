@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/dwarf/dwarf_location.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_table.h"
+#include "lib/dwarf/dwarf_library.h"
+
+enum {
+	MAX_ENTRIES = 1 << 16, // of one list; more is damage
+};
+
+struct list {
+	uint64_t place;
+	uint16_t attribute;
+	uint32_t first, count; // in locations
+};
+
+struct heap_dwarf_locations {
+	struct heap_debug_code *code;
+	struct HEAP_ARRAY(struct list) lists;
+	struct heap_hash_table by_place; // lists
+	struct HEAP_ARRAY(struct heap_dwarf_location) locations;
+	struct heap_dwarf_operations operations;
+};
+
+struct heap_error *heap_dwarf_file_locations(struct heap_dwarf_file *file,
+					     struct heap_dwarf_locations **result)
+{
+	if (!file->locations) {
+		CLEANUP_FREE struct heap_dwarf_locations *locations = calloc(1, sizeof(*locations));
+
+		if (!locations)
+			return heap_error_out_of_memory();
+		HEAP_TRY(heap_dwarf_code(file, &locations->code));
+		file->locations = keep(locations);
+	}
+	*result = file->locations;
+	return NULL;
+}
+
+void heap_dwarf_locations_destroy(struct heap_dwarf_locations *locations)
+{
+	if (!locations)
+		return;
+	heap_array_deinit(&locations->lists);
+	heap_hash_table_deinit(&locations->by_place);
+	heap_array_deinit(&locations->locations);
+	heap_array_deinit(&locations->operations);
+	free(locations);
+}
+
+// --- from libdwarf ---------------------------------------------------------------------------
+
+// Entries that only set a base address, or end the list, are no locations.
+static bool is_location(Dwarf_Small kind)
+{
+	return kind != DW_LLE_end_of_list && kind != DW_LLE_base_addressx &&
+	       kind != DW_LLE_base_address;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_entry(struct heap_dwarf_locations *locations,
+				    const struct heap_dwarf_object *object,
+				    const struct heap_debug_entries *entries, Dwarf_Loc_Head_c head,
+				    Dwarf_Unsigned index)
+{
+	Dwarf_Locdesc_c entry;
+	Dwarf_Unsigned low, high, operations, offset, list_offset;
+	struct heap_dwarf_location location = { .first = (uint32_t)locations->operations.count };
+	Dwarf_Addr begin, end;
+	Dwarf_Bool unavailable;
+	Dwarf_Small kind, source;
+	Dwarf_Error error = NULL;
+
+	if (!heap_dwarf_object_succeeded(object,
+					 dwarf_get_locdesc_entry_d(head, index, &kind, &low, &high,
+								   &unavailable, &begin, &end,
+								   &operations, &entry, &source,
+								   &offset, &list_offset, &error),
+					 error))
+		return NULL;
+	// The source is 0 of an expression that is no list: it holds everywhere.
+	location.is_default = source == 0 || kind == DW_LLE_default_location;
+	if (!location.is_default && (!is_location(kind) || unavailable))
+		return NULL;
+	location.low = begin;
+	location.high = end;
+	HEAP_TRY(heap_dwarf_expression_append(object, entry, operations, entries,
+					      &locations->operations));
+	location.count = (uint32_t)locations->operations.count - location.first;
+	return heap_array_append(&locations->locations, location);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_attribute(struct heap_dwarf_locations *locations,
+					const struct heap_dwarf_object *object,
+					const struct heap_debug_entries *entries,
+					Dwarf_Attribute attribute)
+{
+	Dwarf_Error error = NULL;
+	Dwarf_Loc_Head_c head;
+	Dwarf_Unsigned count;
+	struct heap_error *failure = NULL;
+
+	if (!heap_dwarf_object_succeeded(
+		    object, dwarf_get_loclist_c(attribute, &head, &count, &error), error))
+		return NULL;
+	for (Dwarf_Unsigned i = 0; !failure && i < count && i < MAX_ENTRIES; i++)
+		failure = add_entry(locations, object, entries, head, i);
+	heap_dwarf_dealloc_location_list(head);
+	return failure;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_die(struct heap_dwarf_locations *locations,
+				   const struct heap_dwarf_object *object,
+				   const struct heap_debug_entries *entries, uint64_t place,
+				   uint16_t name)
+{
+	bool is_info = !(place >> HEAP_DEBUG_PLACE_SHIFT & 1);
+	Dwarf_Error error = NULL;
+	Dwarf_Die die;
+	Dwarf_Attribute attribute;
+	struct heap_error *failure = NULL;
+
+	if (!heap_dwarf_object_succeeded(object,
+					 dwarf_offdie_b(object->debug,
+							place & HEAP_DEBUG_OFFSET_MASK, is_info,
+							&die, &error),
+					 error))
+		return NULL;
+	if (heap_dwarf_object_succeeded(object, dwarf_attr(die, name, &attribute, &error), error)) {
+		failure = add_attribute(locations, object, entries, attribute);
+		dwarf_dealloc_attribute(attribute);
+	}
+	dwarf_dealloc_die(die);
+	return failure;
+}
+
+// --- lists -----------------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *add_list(struct heap_dwarf_locations *locations, uint64_t place,
+				   uint16_t attribute, uint32_t *result)
+{
+	struct list list = { place, attribute, (uint32_t)locations->locations.count, 0 };
+	const struct heap_debug_entries *entries;
+	const struct heap_dwarf_object *object;
+
+	HEAP_TRY(heap_debug_code_entries(locations->code, place, &entries));
+	HEAP_TRY(heap_debug_code_object(locations->code, entries->unit, &object));
+	if (object)
+		HEAP_TRY(read_die(locations, object, entries, place, attribute));
+	list.count = (uint32_t)locations->locations.count - list.first;
+	*result = (uint32_t)locations->lists.count;
+	HEAP_TRY(heap_array_append(&locations->lists, list));
+	return heap_hash_add(&locations->by_place, heap_hash_pair(place, attribute), *result);
+}
+
+struct heap_error *heap_dwarf_locations_find(struct heap_dwarf_locations *locations, uint64_t place,
+					     uint16_t attribute,
+					     struct heap_dwarf_location_list *result)
+{
+	const struct list *lists = locations->lists.items;
+	uint32_t found = heap_hash_find(&locations->by_place, heap_hash_pair(place, attribute), i,
+					lists[i].place == place && lists[i].attribute == attribute);
+
+	if (found == HEAP_HASH_NONE)
+		HEAP_TRY(add_list(locations, place, attribute, &found));
+	lists = locations->lists.items;
+	*result =
+		(struct heap_dwarf_location_list){ locations->locations.items + lists[found].first,
+						   lists[found].count };
+	return NULL;
+}
+
+struct heap_dwarf_expression heap_dwarf_locations_expression(
+	const struct heap_dwarf_locations *locations, const struct heap_dwarf_location *location)
+{
+	return (struct heap_dwarf_expression){ locations->operations.items + location->first,
+					       location->count };
+}
