@@ -5,7 +5,7 @@
  *
  * If the program has called heapsnap_checkpoint(), only what came after counts.
  */
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "lib/base/escape.h"
 #include "lib/graph/leaks.h"
 #include "shell/print/describe.h"
@@ -120,24 +120,16 @@ struct unfreed {
 	struct heap_leaks leaks;
 	struct tally tally;
 	struct row *rows; // [row_count]
-	heap_kind_id row_count;
+	heap_kind_id row_count, row_capacity;
 	struct heap_amount of[PARTS];
 };
 
 HEAP_MUST_CHECK
 static struct heap_error *widen_rows(struct unfreed *unfreed, heap_kind_id count)
 {
-	struct row *rows;
-
-	if (count <= unfreed->row_count)
-		return NULL;
-	rows = realloc(unfreed->rows, (size_t)count * 2 * sizeof(*rows));
-	if (!rows)
-		return heap_error_out_of_memory();
-	memset(rows + unfreed->row_count, 0,
-	       ((size_t)count * 2 - unfreed->row_count) * sizeof(*rows));
-	unfreed->rows = rows;
-	unfreed->row_count = count * 2;
+	HEAP_TRY(heap_reserve(unfreed->rows, unfreed->row_capacity, count));
+	for (; unfreed->row_count < count; unfreed->row_count++)
+		unfreed->rows[unfreed->row_count] = (struct row){ 0 };
 	return NULL;
 }
 

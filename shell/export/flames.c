@@ -173,7 +173,8 @@ struct heap_error *export_speedscope(struct export *export)
 	export_texts_init(&texts);
 	error = export_stacks_init(&stacks, export->session, export->options->by, &texts);
 	if (!error) {
-		CLEANUP_FREE uint32_t *class_frame = calloc(texts.count, sizeof(*class_frame));
+		CLEANUP_FREE uint32_t *class_frame =
+			calloc(texts.offsets.count, sizeof(*class_frame));
 		struct speedscope scope = { export->stream, &texts, &stacks, export->options->by,
 					    class_frame };
 

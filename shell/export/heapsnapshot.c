@@ -617,7 +617,7 @@ static struct heap_error *put_trace_tree(struct writing *writing)
 static void put_strings(struct writing *writing)
 {
 	fputs("],\n\"samples\":[],\n\"locations\":[],\n\"strings\":[", writing->file);
-	for (uint32_t i = 0; i < writing->texts.count; i++) {
+	for (uint32_t i = 0; i < writing->texts.offsets.count; i++) {
 		fputs(i ? ",\n" : "\n", writing->file);
 		export_json_string(writing->file, export_texts_get(&writing->texts, i));
 	}

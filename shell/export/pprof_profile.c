@@ -106,7 +106,7 @@ static void put_profile(struct profile *profile)
 			    export_texts_add(&profile->texts, info->command));
 	protobuf_put_number(&profile->message, PROFILE_DEFAULT_SAMPLE_TYPE,
 			    export_texts_add(&profile->texts, "inuse_space"));
-	for (uint32_t i = 0; i < profile->texts.count; i++) {
+	for (uint32_t i = 0; i < profile->texts.offsets.count; i++) {
 		const char *text = export_texts_get(&profile->texts, i);
 
 		protobuf_put_text(&profile->message, PROFILE_STRING, text);

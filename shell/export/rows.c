@@ -9,7 +9,8 @@
  *
  * Each row says by itself what it is of: several files, one after the other, are one.
  */
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
+#include "lib/base/hash_table.h"
 #include "lib/base/column.h"
 #include "lib/base/escape.h"
 #include "shell/print/describe.h"
@@ -170,9 +171,8 @@ struct group {
 struct groups {
 	struct group *groups; // [count]
 	uint32_t count, capacity;
-	uint32_t *slots; // [mask + 1] numbers of groups, plus 1; 0: free
-	uint32_t mask;
-	uint32_t *of; // [objects] each one's group
+	struct heap_hash_table by_kind; // groups, by type and site
+	uint32_t *of;                   // [objects] each one's group
 };
 
 static bool is_alike(const struct heap_snapshot *snapshot, heap_object_id a, heap_object_id b)
@@ -182,37 +182,23 @@ static bool is_alike(const struct heap_snapshot *snapshot, heap_object_id a, hea
 		       (snapshot->evidence[b] == HEAP_EVIDENCE_POOL);
 }
 
-static uint32_t *find_slot(const struct heap_snapshot *snapshot, struct groups *groups,
-			   heap_object_id object)
-{
-	uint64_t key = (uint64_t)snapshot->type[object] << 32 | snapshot->site[object];
-	uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & groups->mask;
-
-	while (groups->slots[at] &&
-	       !is_alike(snapshot, groups->groups[groups->slots[at] - 1].example, object))
-		at = (at + 1) & groups->mask;
-	return &groups->slots[at];
-}
-
+// Finds the group of an object, or makes one.
 HEAP_MUST_CHECK
-static struct heap_error *grow(const struct heap_snapshot *snapshot, struct groups *groups)
+static struct heap_error *need_group(const struct heap_snapshot *snapshot, struct groups *groups,
+				     heap_object_id object, struct group **result)
 {
-	uint32_t capacity = groups->capacity ? groups->capacity * 2 : 256;
-	struct group *larger = realloc(groups->groups, capacity * sizeof(*larger));
-	uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
+	uint64_t hash = heap_hash_pair(snapshot->type[object], snapshot->site[object]);
+	uint32_t found = heap_hash_find(&groups->by_kind, hash, i,
+					is_alike(snapshot, groups->groups[i].example, object));
 
-	if (larger)
-		groups->groups = larger;
-	if (!larger || !slots) {
-		free(slots);
-		return heap_error_out_of_memory();
+	if (found == HEAP_HASH_NONE) {
+		found = groups->count;
+		HEAP_TRY(heap_reserve(groups->groups, groups->capacity, (size_t)found + 1));
+		HEAP_TRY(heap_hash_add(&groups->by_kind, hash, found));
+		groups->groups[groups->count++] = (struct group){ .example = object };
 	}
-	free(groups->slots);
-	groups->slots = slots;
-	groups->mask = capacity * 2 - 1;
-	groups->capacity = capacity;
-	for (uint32_t i = 0; i < groups->count; i++)
-		*find_slot(snapshot, groups, groups->groups[i].example) = i + 1;
+	groups->of[object] = found;
+	*result = &groups->groups[found];
 	return NULL;
 }
 
@@ -220,30 +206,17 @@ HEAP_MUST_CHECK
 static struct heap_error *count_objects(const struct session *session, struct groups *groups)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_error *error = NULL;
 
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
-		if (groups->count == groups->capacity)
-			error = grow(snapshot, groups);
-		if (error)
-			break;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		struct group *group;
 
-		uint32_t *slot = find_slot(snapshot, groups, i);
-
-		if (!*slot) {
-			groups->groups[groups->count] = (struct group){ .example = i };
-			*slot = ++groups->count;
-		}
-
-		struct group *group = &groups->groups[*slot - 1];
-
-		groups->of[i] = *slot - 1;
+		HEAP_TRY(need_group(snapshot, groups, i, &group));
 		group->objects++;
 		group->bytes += snapshot->size[i];
 		if (session->graph->reach[i] == HEAP_REACH_NOT)
 			group->leaked += snapshot->size[i];
 	}
-	return error;
+	return NULL;
 }
 
 // --- what groups retain ------------------------------------------------------
@@ -350,7 +323,7 @@ static struct heap_error *write_groups(struct rows *rows)
 		put_group(rows, &groups.groups[i], build);
 	heap_column_destroy(groups.of);
 	free(groups.groups);
-	free(groups.slots);
+	heap_hash_table_deinit(&groups.by_kind);
 	return error;
 }
 

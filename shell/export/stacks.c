@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/export/stacks.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "shell/print/describe.h"
 #include "shell/tables/root_sizes.h"
 
@@ -18,81 +18,58 @@ void export_stacks_deinit(struct export_stacks *stacks)
 {
 	free(stacks->frames);
 	free(stacks->nodes);
-	free(stacks->slots);
+	heap_hash_table_deinit(&stacks->by_parent);
 	free(stacks->of_object);
 	free(stacks->samples);
 }
 
 // --- the tree ----------------------------------------------------------------
 
-static bool grow(void **array, uint32_t *capacity, uint32_t count, size_t size)
+// Passes on whether memory is short: to all that depends on the texts.
+static bool is_done(struct export_stacks *stacks, struct heap_error *error)
 {
-	uint32_t larger_capacity = *capacity ? *capacity * 2 : 256;
-	void *larger;
-
-	if (count < *capacity)
+	if (!error)
 		return true;
-	larger = realloc(*array, larger_capacity * size);
-	if (!larger)
-		return false;
-	*array = larger;
-	*capacity = larger_capacity;
-	return true;
+	heap_error_destroy(error);
+	stacks->texts->failed = true;
+	return false;
 }
 
 // @return its number; 0 if memory is short
 static uint32_t add_frame(struct export_stacks *stacks, const struct export_frame *frame)
 {
-	if (!grow((void **)&stacks->frames, &stacks->frame_capacity, stacks->frame_count,
-		  sizeof(*stacks->frames)))
+	if (!is_done(stacks, heap_reserve(stacks->frames, stacks->frame_capacity,
+					  (size_t)stacks->frame_count + 1)))
 		return 0;
 	stacks->frames[stacks->frame_count] = *frame;
 	return stacks->frame_count++;
 }
 
-static uint32_t find_slot(const struct export_stacks *stacks, uint32_t parent, uint32_t frame)
+HEAP_MUST_CHECK
+static struct heap_error *add_node(struct export_stacks *stacks, uint64_t hash,
+				   const struct export_stack_node *node)
 {
-	uint64_t hash = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t slot = (uint32_t)(hash >> 32) & (stacks->slot_count - 1);
-
-	while (stacks->slots[slot] && (stacks->nodes[stacks->slots[slot]].parent != parent ||
-				       stacks->nodes[stacks->slots[slot]].frame != frame))
-		slot = (slot + 1) & (stacks->slot_count - 1);
-	return slot;
-}
-
-static bool grow_slots(struct export_stacks *stacks)
-{
-	uint32_t count = stacks->slot_count ? stacks->slot_count * 2 : 1024;
-	uint32_t *larger = calloc(count, sizeof(*larger));
-
-	if (!larger)
-		return false;
-	free(stacks->slots);
-	stacks->slots = larger;
-	stacks->slot_count = count;
-	for (uint32_t i = 1; i < stacks->count; i++)
-		larger[find_slot(stacks, stacks->nodes[i].parent, stacks->nodes[i].frame)] = i;
-	return true;
+	HEAP_TRY(heap_reserve(stacks->nodes, stacks->capacity, (size_t)stacks->count + 1));
+	HEAP_TRY(heap_hash_add(&stacks->by_parent, hash, stacks->count));
+	stacks->nodes[stacks->count++] = *node;
+	return NULL;
 }
 
 // The node of a frame below another; the root if memory is short.
 static uint32_t get_child(struct export_stacks *stacks, uint32_t parent, uint32_t frame)
 {
-	uint32_t slot;
+	uint64_t hash = heap_hash_pair(parent, frame);
+	uint32_t found = heap_hash_find(&stacks->by_parent, hash, i,
+					stacks->nodes[i].parent == parent &&
+						stacks->nodes[i].frame == frame);
 
-	if ((stacks->count >= stacks->slot_count / 2 && !grow_slots(stacks)) ||
-	    !grow((void **)&stacks->nodes, &stacks->capacity, stacks->count,
-		  sizeof(*stacks->nodes))) {
-		stacks->texts->failed = true;
-		return 0;
-	}
-	slot = find_slot(stacks, parent, frame);
-	if (stacks->slots[slot])
-		return stacks->slots[slot];
-	stacks->nodes[stacks->count] = (struct export_stack_node){ parent, frame, 0, 0 };
-	stacks->slots[slot] = stacks->count;
-	return stacks->count++;
+	if (found != HEAP_HASH_NONE)
+		return found;
+	found = stacks->count;
+	return is_done(stacks,
+		       add_node(stacks, hash, &(struct export_stack_node){ parent, frame, 0, 0 }))
+		       ? found
+		       : 0;
 }
 
 // --- by sites ----------------------------------------------------------------
@@ -224,19 +201,13 @@ static uint32_t named_frame(struct export_stacks *stacks, const char *name)
 
 static bool has_class_room(struct owners *owners, uint32_t class)
 {
-	uint32_t capacity = owners->class_capacity;
-	uint32_t *larger;
+	uint32_t known = owners->class_capacity;
 
-	if (class < capacity)
-		return true;
-	capacity = class * 2 + 256;
-	larger = realloc(owners->of_class, capacity * sizeof(*larger));
-	if (!larger)
+	if (!is_done(owners->stacks,
+		     heap_reserve(owners->of_class, owners->class_capacity, (size_t) class + 1)))
 		return false;
-	memset(larger + owners->class_capacity, 0xff,
-	       (capacity - owners->class_capacity) * sizeof(*larger));
-	owners->of_class = larger;
-	owners->class_capacity = capacity;
+	memset(owners->of_class + known, 0xff,
+	       (owners->class_capacity - known) * sizeof(*owners->of_class));
 	return true;
 }
 
@@ -428,27 +399,21 @@ static struct heap_error *add_up(struct export_stacks *stacks, struct session *s
 struct heap_error *export_stacks_init(struct export_stacks *result, struct session *session,
 				      enum export_by by, struct export_texts *texts)
 {
+	CLEANUP(export_stacks_deinit)
 	struct export_stacks stacks = { .texts = texts, .count = 1 };
-	struct heap_error *error;
 
-	stacks.capacity = 256;
-	stacks.nodes = calloc(stacks.capacity, sizeof(*stacks.nodes));
+	HEAP_TRY(heap_reserve(stacks.nodes, stacks.capacity, 1));
+	stacks.nodes[0] = (struct export_stack_node){ 0 };
 	stacks.of_object =
 		calloc((size_t)session->snapshot->object_count + 1, sizeof(*stacks.of_object));
-	error = !stacks.nodes || !stacks.of_object || named_frame(&stacks, "(root)") != 0
-			? heap_error_out_of_memory()
-			: NULL;
-	if (!error)
-		error = by == EXPORT_BY_OWNERS ? place_by_owners(&stacks, session)
-					       : place_by_sites(&stacks, session);
-	if (!error)
-		error = add_up(&stacks, session);
-	if (!error && texts->failed)
-		error = heap_error_out_of_memory();
-	if (error) {
-		export_stacks_deinit(&stacks);
-		return error;
-	}
+	if (!stacks.of_object || named_frame(&stacks, "(root)") != 0)
+		return heap_error_out_of_memory();
+	HEAP_TRY(by == EXPORT_BY_OWNERS ? place_by_owners(&stacks, session)
+					: place_by_sites(&stacks, session));
+	HEAP_TRY(add_up(&stacks, session));
+	if (texts->failed)
+		return heap_error_out_of_memory();
 	*result = stacks;
+	stacks = (struct export_stacks){ 0 };
 	return NULL;
 }

@@ -15,6 +15,7 @@
  * one frame: a list's thousand nodes are no stack of a thousand. The innermost is the class.
  */
 
+#include "lib/base/hash_table.h"
 #include "shell/export/export.h"
 #include "shell/export/texts.h"
 
@@ -47,10 +48,9 @@ struct export_stacks {
 	uint32_t frame_count, frame_capacity;
 	struct export_stack_node *nodes; /**< [count] */
 	uint32_t count, capacity;
-	uint32_t *slots; /**< private: hash table by parent and frame */
-	uint32_t slot_count;
-	uint32_t *of_object;           /**< [objects] node that each ends at */
-	struct export_sample *samples; /**< [sample_count] by node, then by class */
+	struct heap_hash_table by_parent; /**< private: nodes, by parent and frame */
+	uint32_t *of_object;              /**< [objects] node that each ends at */
+	struct export_sample *samples;    /**< [sample_count] by node, then by class */
 	size_t sample_count;
 };
 

@@ -3,22 +3,21 @@
 #define EXPORT_TEXTS_H
 
 /**
- * Texts that are written once and referred to by number, as the tables of strings in
- * .heapsnapshot and pprof are. Number 0 is "".
+ * A table of unique strings, referred to by number, as .heapsnapshot and pprof have. Number 0 is "".
  */
+
+#include "lib/base/array.h"
+#include "lib/base/hash_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct export_texts {
-	char *bytes; /**< all of them, NUL behind each */
-	size_t size, capacity;
-	size_t *offsets; /**< [count] */
-	uint32_t count, offset_capacity;
-	uint32_t *slots; /**< private: hash table */
-	uint32_t slot_count;
-	bool failed; /**< memory was short: numbers since then are 0 */
+	struct HEAP_ARRAY(char) bytes;     /**< all texts, each with a NUL */
+	struct HEAP_ARRAY(size_t) offsets; /**< of each text */
+	struct heap_hash_table by_text;    /**< private */
+	bool failed;                       /**< memory was short: numbers since then are 0 */
 };
 
 void export_texts_init(struct export_texts *texts);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/report/series.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "shell/print/describe.h"
 
 #include <stdlib.h>
@@ -58,20 +58,15 @@ HEAP_MUST_CHECK
 static struct heap_error *note_snapshot(struct report_series *series,
 					const struct heap_snapshot *snapshot, const char *file)
 {
-	struct report_snapshot *larger =
-		realloc(series->snapshots, (series->count + 1) * sizeof(*larger));
 	struct report_snapshot noted = {
-		.file = strdup(file),
 		.time_ns = snapshot->info.time_ns,
 		.objects = snapshot->object_count,
 	};
 
-	if (larger)
-		series->snapshots = larger;
-	if (!larger || !noted.file) {
-		free(noted.file);
+	HEAP_TRY(heap_reserve(series->snapshots, series->capacity, series->count + 1));
+	noted.file = strdup(file);
+	if (!noted.file)
 		return heap_error_out_of_memory();
-	}
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
 		noted.bytes += snapshot->size[i];
 	series->snapshots[series->count++] = noted;

@@ -22,7 +22,7 @@ struct report_series {
 	struct heap_census *by_kind, *by_type, *by_site;
 	struct heap_census *by_root;       /**< bytes retained, of roots that retain any */
 	struct report_snapshot *snapshots; /**< [count] */
-	size_t count;
+	size_t count, capacity;
 };
 
 /** Of a long series not every snapshot is told: how many are, the first and the last included. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/tables/leak_groups.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "shell/print/describe.h"
 
 #include <stdlib.h>
@@ -24,54 +24,21 @@ static uint64_t key_of(const struct leak_groups *groups, heap_object_id object)
 	}
 }
 
-static uint32_t *find_slot(const struct leak_groups *groups, uint64_t key)
-{
-	size_t mask = groups->slot_count - 1;
-	size_t at = (key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
-
-	while (groups->slots[at] && groups->all[groups->slots[at] - 1].key != key)
-		at = (at + 1) & mask;
-	return &groups->slots[at];
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct leak_groups *groups)
-{
-	size_t capacity = groups->capacity * 2 + 64;
-	void *larger = realloc(groups->all, capacity * sizeof(*groups->all));
-	uint32_t *slots;
-
-	if (!larger)
-		return heap_error_out_of_memory();
-	groups->all = larger;
-	groups->capacity = capacity;
-	for (groups->slot_count = 128; groups->slot_count < capacity * 2;)
-		groups->slot_count *= 2;
-	slots = calloc(groups->slot_count, sizeof(*slots));
-	if (!slots)
-		return heap_error_out_of_memory();
-	free(groups->slots);
-	groups->slots = slots;
-	for (size_t i = 0; i < groups->count; i++)
-		*find_slot(groups, groups->all[i].key) = (uint32_t)i + 1;
-	return NULL;
-}
-
-// The group of an object's kind; made if there is none.
+// Finds the group of an object, or makes one.
 HEAP_MUST_CHECK
 static struct heap_error *need_group(struct leak_groups *groups, heap_object_id object,
 				     struct leak_group **result)
 {
-	uint64_t key = key_of(groups, object);
-	uint32_t *slot;
+	uint64_t key = key_of(groups, object), hash = heap_hash_u64(key);
+	uint32_t found = heap_hash_find(&groups->by_key, hash, i, groups->all[i].key == key);
 
-	HEAP_TRY(groups->count == groups->capacity ? grow(groups) : NULL);
-	slot = find_slot(groups, key);
-	if (!*slot) {
+	if (found == HEAP_HASH_NONE) {
+		found = (uint32_t)groups->count;
+		HEAP_TRY(heap_reserve(groups->all, groups->capacity, groups->count + 1));
+		HEAP_TRY(heap_hash_add(&groups->by_key, hash, found));
 		groups->all[groups->count++] = (struct leak_group){ .key = key, .example = object };
-		*slot = (uint32_t)groups->count;
 	}
-	*result = &groups->all[*slot - 1];
+	*result = &groups->all[found];
 	return NULL;
 }
 
@@ -109,13 +76,14 @@ struct heap_error *leak_groups_make(struct leak_groups *groups)
 	uint32_t objects = groups->session->snapshot->object_count;
 
 	groups->count = 0;
-	HEAP_TRY(grow(groups));
+	heap_hash_clear(&groups->by_key);
 	for (heap_object_id i = 0; i < objects; i++) {
 		if (groups->perhaps ? groups->leaks.class_of[i] == HEAP_LEAK_PERHAPS
 				    : groups->leaks.class_of[i] >= HEAP_LEAK_DIRECT)
 			HEAP_TRY(add_leak(groups, i));
 	}
-	qsort(groups->all, groups->count, sizeof(*groups->all), compare_groups);
+	if (groups->count > 0)
+		qsort(groups->all, groups->count, sizeof(*groups->all), compare_groups);
 	return NULL;
 }
 
@@ -141,5 +109,5 @@ void leak_groups_deinit(struct leak_groups *groups)
 {
 	heap_leaks_deinit(&groups->leaks);
 	free(groups->all);
-	free(groups->slots);
+	heap_hash_table_deinit(&groups->by_key);
 }

@@ -4,6 +4,7 @@
 
 /** Leaks (lib/graph/leaks.h) by what they are alike in: direct ones, with what they take with them. */
 
+#include "lib/base/hash_table.h"
 #include "lib/graph/leaks.h"
 #include "shell/base/session.h"
 
@@ -29,9 +30,7 @@ struct leak_groups {
 	struct heap_leaks leaks; /**< the caller's to find */
 	struct leak_group *all;  /**< [count] those that take most first */
 	size_t count, capacity;
-	uint32_t
-		*slots; /**< [slot_count] by hash of the key, in all + 1; a power of two; private */
-	size_t slot_count;
+	struct heap_hash_table by_key; /**< private: groups, until they are sorted */
 };
 
 /**

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/tables/tally.h"
 
-#include "lib/base/cleanup.h"
-#include "lib/base/hash.h"
+#include "lib/base/array.h"
 #include "shell/print/describe.h"
 #include "shell/tables/root_sizes.h"
 
@@ -10,7 +9,6 @@
 #include <string.h>
 
 enum {
-	FIRST_SLOTS = 1024,
 	MAX_JOINT = 1000,      // sets of roots that hold something together, the largest
 	NAME_MAX_BYTES = 1024, // of a type; longer names count by their beginning
 };
@@ -28,13 +26,12 @@ enum tally_by tally_parse(const char *word)
 
 static void forget_snapshot(struct tally *tally)
 {
-	free(tally->slots);
+	heap_array_deinit(&tally->found);
+	heap_hash_table_deinit(&tally->by_what);
 	free(tally->type_keys);
 	free(tally->site_keys);
-	tally->slots = NULL;
 	tally->type_keys = tally->site_keys = NULL;
-	tally->slot_count = tally->used = 0;
-	tally->latest.kind = 0;
+	tally->has_latest = false;
 }
 
 void tally_deinit(struct tally *tally)
@@ -44,9 +41,10 @@ void tally_deinit(struct tally *tally)
 
 // --- keys that hold for all snapshots ----------------------------------------------
 
-static uint64_t hash_text(const char *text)
+// The hash of a name, never 0.
+static uint64_t hash_name(const char *name)
 {
-	return heap_hash_string(text) | 1;
+	return heap_hash_string(name) | 1;
 }
 
 static uint64_t type_key(struct tally *tally, const struct heap_snapshot *snapshot,
@@ -58,7 +56,7 @@ static uint64_t type_key(struct tally *tally, const struct heap_snapshot *snapsh
 		return 0;
 	if (!tally->type_keys[type]) {
 		heap_types_format(&snapshot->types, type, name, sizeof(name));
-		tally->type_keys[type] = hash_text(name);
+		tally->type_keys[type] = hash_name(name);
 	}
 	return tally->type_keys[type];
 }
@@ -75,7 +73,7 @@ static uint64_t site_key(struct tally *tally, struct session *session, heap_site
 {
 	if (!tally->site_keys[site])
 		tally->site_keys[site] =
-			hash_text(tally->by == TALLY_MODULE ? module_name(session, site)
+			hash_name(tally->by == TALLY_MODULE ? module_name(session, site)
 							    : describe_site(session, site));
 	return tally->site_keys[site];
 }
@@ -135,37 +133,6 @@ static struct heap_error *find_kind(struct tally *tally, struct session *session
 	return error;
 }
 
-static size_t find_slot(const struct tally *tally, uint64_t what, uint64_t size)
-{
-	uint64_t hash = (what ^ size * UINT64_C(0xff51afd7ed558ccd)) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t at = (size_t)(hash >> 24) & (tally->slot_count - 1);
-
-	while (tally->slots[at].kind &&
-	       (tally->slots[at].what != what || tally->slots[at].size != size))
-		at = (at + 1) & (tally->slot_count - 1);
-	return at;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct tally *tally)
-{
-	struct tally old = *tally;
-
-	tally->slots = calloc(old.slot_count * 2, sizeof(*tally->slots));
-	if (!tally->slots) {
-		tally->slots = old.slots;
-		return heap_error_out_of_memory();
-	}
-	tally->slot_count = old.slot_count * 2;
-	for (size_t i = 0; i < old.slot_count; i++) {
-		if (old.slots[i].kind)
-			tally->slots[find_slot(tally, old.slots[i].what, old.slots[i].size)] =
-				old.slots[i];
-	}
-	free(old.slots);
-	return NULL;
-}
-
 struct heap_error *tally_kind(struct tally *tally, struct session *session,
 			      struct heap_census *census, heap_object_id object,
 			      heap_kind_id *result)
@@ -173,27 +140,27 @@ struct heap_error *tally_kind(struct tally *tally, struct session *session,
 	const struct heap_snapshot *snapshot = session->snapshot;
 	uint64_t what = (uint64_t)snapshot->type[object] << 32 | snapshot->site[object];
 	uint64_t size = snapshot->type[object] == HEAP_NO_TYPE ? snapshot->size[object] : 0;
-	struct tally_slot *slot;
+	uint64_t hash = heap_hash_pair(what, size);
+	heap_kind_id kind;
+	uint32_t found;
 
-	if (tally->latest.kind && tally->latest.what == what && tally->latest.size == size) {
-		*result = tally->latest.kind - 1;
+	if (tally->has_latest && tally->latest.what == what && tally->latest.size == size) {
+		*result = tally->latest.kind;
 		return NULL;
 	}
-	slot = &tally->slots[find_slot(tally, what, size)];
-	if (!slot->kind) {
-		heap_kind_id kind;
-		struct heap_error *error = find_kind(tally, session, census, object, &kind);
-
-		if (!error && (tally->used + 1) * 2 > tally->slot_count)
-			error = grow(tally);
-		if (error)
-			return error;
-		slot = &tally->slots[find_slot(tally, what, size)];
-		*slot = (struct tally_slot){ what, size, kind + 1 };
-		tally->used++;
+	found = heap_hash_find(&tally->by_what, hash, i,
+			       tally->found.items[i].what == what &&
+				       tally->found.items[i].size == size);
+	if (found == HEAP_HASH_NONE) {
+		HEAP_TRY(find_kind(tally, session, census, object, &kind));
+		found = (uint32_t)tally->found.count;
+		HEAP_TRY(heap_array_append(&tally->found,
+					   (struct tally_kind_of){ what, size, kind }));
+		HEAP_TRY(heap_hash_add(&tally->by_what, hash, found));
 	}
-	tally->latest = *slot;
-	*result = slot->kind - 1;
+	tally->latest = tally->found.items[found];
+	tally->has_latest = true;
+	*result = tally->latest.kind;
 	return NULL;
 }
 
@@ -201,11 +168,9 @@ HEAP_MUST_CHECK
 static struct heap_error *prepare(struct tally *tally, const struct heap_snapshot *snapshot)
 {
 	forget_snapshot(tally);
-	tally->slot_count = FIRST_SLOTS;
-	tally->slots = calloc(tally->slot_count, sizeof(*tally->slots));
 	tally->type_keys = calloc(snapshot->types.count + 1, sizeof(*tally->type_keys));
 	tally->site_keys = calloc((size_t)snapshot->site_count + 1, sizeof(*tally->site_keys));
-	if (!tally->slots || !tally->type_keys || !tally->site_keys)
+	if (!tally->type_keys || !tally->site_keys)
 		return heap_error_out_of_memory();
 	return NULL;
 }
@@ -246,7 +211,7 @@ static struct heap_error *add_holder(struct heap_census *census, const char *nam
 	heap_kind_id kind;
 	bool is_new;
 
-	HEAP_TRY(heap_census_kind(census, hash_text(name), &kind, &is_new));
+	HEAP_TRY(heap_census_kind(census, hash_name(name), &kind, &is_new));
 	if (is_new)
 		HEAP_TRY(heap_census_name(census, kind, name));
 	heap_census_add(census, kind, 1, retained);
@@ -286,23 +251,16 @@ struct walk {
 		uint32_t next; // in tree->child
 	} * path;              // [tree->nodes + 1]
 	uint32_t depth;
-	uint32_t *inside; // [kinds] how many of the nodes on the path are of the kind
-	size_t kinds;
+	uint32_t *inside; // [kinds] the number of nodes on the path that are of the kind
+	size_t kinds, capacity;
 };
 
 HEAP_MUST_CHECK
 static struct heap_error *widen_inside(struct walk *walk, size_t kinds)
 {
-	uint32_t *wider;
-
-	if (kinds <= walk->kinds)
-		return NULL;
-	wider = realloc(walk->inside, kinds * 2 * sizeof(*wider));
-	if (!wider)
-		return heap_error_out_of_memory();
-	memset(wider + walk->kinds, 0, (kinds * 2 - walk->kinds) * sizeof(*wider));
-	walk->inside = wider;
-	walk->kinds = kinds * 2;
+	HEAP_TRY(heap_reserve(walk->inside, walk->capacity, kinds));
+	for (; walk->kinds < kinds; walk->kinds++)
+		walk->inside[walk->kinds] = 0;
 	return NULL;
 }
 

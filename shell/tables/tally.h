@@ -11,6 +11,8 @@
  *	TALLY_MODULE   the module of the site                          app
  */
 
+#include "lib/base/array.h"
+#include "lib/base/hash_table.h"
 #include "lib/series/census.h"
 #include "shell/base/session.h"
 
@@ -22,17 +24,22 @@ enum tally_by {
 	TALLY_WAYS,
 };
 
-/** Which objects of a snapshot are of which kind of a census. */
+/** The kind of objects of a type and site; without a type, of a size and site. */
+struct tally_kind_of {
+	uint64_t what; /**< type and site */
+	uint64_t size; /**< 0 with a type */
+	heap_kind_id kind;
+};
+
+/** Maps objects of a snapshot to the kinds of a census. */
 struct tally {
 	enum tally_by by;
-	/** Of the latest snapshot: what (type, site, size) has been found to be; private. */
-	struct tally_slot {
-		uint64_t what, size;
-		heap_kind_id kind; /**< plus 1; 0: free */
-	} * slots;                 /**< [slot_count] a power of two */
-	struct tally_slot latest;  /**< what was asked for last: neighbours are often alike */
-	size_t slot_count, used;
-	/** [types.count], [site_count] what their names hash to, 0: not yet; private */
+	/** private: the kinds found in the latest snapshot, by type, site and size */
+	struct HEAP_ARRAY(struct tally_kind_of) found;
+	struct heap_hash_table by_what;
+	struct tally_kind_of latest; /**< private: the last answer; neighbours are often alike */
+	bool has_latest;
+	/** private: [types.count], [site_count] hashes of names; 0: not yet */
 	uint64_t *type_keys, *site_keys;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/trace/call_tree.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
 
@@ -107,60 +107,30 @@ static uint32_t *unite_places(const struct heap_snapshot *snapshot)
 
 // --- nodes -------------------------------------------------------------------
 
-static uint32_t slot_of(const struct call_tree *tree, uint32_t parent, uint32_t place)
+// The child of a node at a place, or HEAP_HASH_NONE.
+static uint32_t child_at(const struct call_tree *tree, uint32_t parent, uint32_t place)
 {
-	uint64_t hash = ((uint64_t)parent << 32 | place) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t at = (uint32_t)(hash >> 32) & (tree->slot_count - 1);
-
-	while (tree->slots[at] && (tree->nodes[tree->slots[at]].parent != parent ||
-				   tree->nodes[tree->slots[at]].place != place))
-		at = (at + 1) & (tree->slot_count - 1);
-	return at;
+	return heap_hash_find(&tree->by_parent, heap_hash_pair(parent, place), i,
+			      tree->nodes[i].parent == parent && tree->nodes[i].place == place);
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct call_tree *tree)
-{
-	uint32_t capacity = tree->capacity ? tree->capacity * 2 : 256;
-	void *larger = realloc(tree->nodes, (size_t)capacity * sizeof(*tree->nodes));
-
-	if (!larger)
-		return heap_error_out_of_memory();
-	tree->nodes = larger;
-	tree->capacity = capacity;
-
-	uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
-
-	if (!slots)
-		return heap_error_out_of_memory();
-	free(tree->slots);
-	tree->slots = slots;
-	tree->slot_count = capacity * 2;
-	for (uint32_t i = 1; i < tree->count; i++)
-		slots[slot_of(tree, tree->nodes[i].parent, tree->nodes[i].place)] = i;
-	return NULL;
-}
-
-// A node's child at a place, made if there is none.
+// Finds a node's child at a place, or makes one.
 HEAP_MUST_CHECK
 static struct heap_error *find_child(struct call_tree *tree, uint32_t parent, uint32_t place,
 				     uint32_t *result)
 {
-	struct heap_error *error = tree->count == tree->capacity ? grow(tree) : NULL;
+	uint32_t found = child_at(tree, parent, place);
 
-	if (error)
-		return error;
-
-	uint32_t at = slot_of(tree, parent, place);
-
-	if (!tree->slots[at]) {
-		tree->slots[at] = tree->count;
-		tree->nodes[tree->count] = (struct call_tree_node){
+	if (found == HEAP_HASH_NONE) {
+		found = tree->count;
+		HEAP_TRY(heap_reserve(tree->nodes, tree->capacity, (size_t)found + 1));
+		HEAP_TRY(heap_hash_add(&tree->by_parent, heap_hash_pair(parent, place), found));
+		tree->nodes[tree->count++] = (struct call_tree_node){
 			.place = place, .parent = parent, .next = tree->nodes[parent].child
 		};
-		tree->nodes[parent].child = tree->count++;
+		tree->nodes[parent].child = found;
 	}
-	*result = tree->slots[at];
+	*result = found;
 	return NULL;
 }
 
@@ -402,8 +372,7 @@ static void settle_site(const struct building *building, size_t first, size_t en
 		for (uint32_t j = 0; j < count; j++) {
 			uint32_t call = building->snapshot->steps[steps[j]].call;
 
-			node = building->tree->slots[slot_of(building->tree, node,
-							     building->united[call])];
+			node = child_at(building->tree, node, building->united[call]);
 			settle(building, node, path->site);
 		}
 	}
@@ -471,7 +440,7 @@ static struct heap_error *build(struct building *building)
 {
 	struct call_tree *tree = building->tree;
 
-	HEAP_TRY(grow(tree));
+	HEAP_TRY(heap_reserve(tree->nodes, tree->capacity, 1));
 	tree->nodes[0] = (struct call_tree_node){ 0 };
 	tree->count = 1;
 	HEAP_TRY(gather(building));
@@ -509,6 +478,6 @@ struct heap_error *call_tree_init(struct call_tree *result, struct session *sess
 void call_tree_deinit(struct call_tree *tree)
 {
 	free(tree->nodes);
-	free(tree->slots);
+	heap_hash_table_deinit(&tree->by_parent);
 	*tree = (struct call_tree){ 0 };
 }

@@ -20,6 +20,7 @@
  * Building is linear in objects, and in the lengths of all different backtraces.
  */
 
+#include "lib/base/hash_table.h"
 #include "shell/base/session.h"
 
 enum {
@@ -45,11 +46,10 @@ struct call_tree_node {
 struct call_tree {
 	struct call_tree_node *nodes; /**< [count] */
 	uint32_t count, capacity;
-	uint32_t *slots; /**< hash table by parent and place; private */
-	uint32_t slot_count;
-	uint64_t sampled;   /**< objects with a backtrace of their own */
-	uint64_t estimated; /**< others, of sites with samples */
-	uint64_t unknown;   /**< objects of sites without samples */
+	struct heap_hash_table by_parent; /**< private: nodes, by parent and place */
+	uint64_t sampled;                 /**< objects with a backtrace of their own */
+	uint64_t estimated;               /**< others, of sites with samples */
+	uint64_t unknown;                 /**< objects of sites without samples */
 };
 
 /**

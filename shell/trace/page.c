@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/trace/page.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "shell/base/output.h"
 #include "shell/web/page.h"
 #include "shell/web/parts.h"
@@ -229,15 +229,7 @@ static struct heap_error *add_way(struct ways *ways, const struct trace_samples 
 	size_t count;
 
 	HEAP_TRY(trace_way(samples, step, &places, &count));
-	if (ways->count + count > ways->capacity) {
-		size_t capacity = (ways->count + count) * 2;
-		void *larger = realloc(ways->places, capacity * sizeof(*ways->places));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		ways->places = larger;
-		ways->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(ways->places, ways->capacity, ways->count + count));
 	for (size_t i = 0; i < count; i++)
 		ways->places[ways->count++] = (uintptr_t)places[i];
 	return NULL;

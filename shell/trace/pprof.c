@@ -118,7 +118,7 @@ static struct heap_error *put_profile(struct profile *profile, uint64_t time_us)
 	protobuf_put_number(&profile->message, PROFILE_TIME, info->start_ns);
 	protobuf_put_number(&profile->message, PROFILE_DEFAULT_SAMPLE_TYPE,
 			    export_texts_add(&profile->texts, "alloc_space"));
-	for (uint32_t i = 0; i < profile->texts.count; i++) {
+	for (uint32_t i = 0; i < profile->texts.offsets.count; i++) {
 		const char *text = export_texts_get(&profile->texts, i);
 
 		protobuf_put_text(&profile->message, PROFILE_STRING, text);

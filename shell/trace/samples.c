@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/trace/samples.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -15,41 +15,26 @@ enum {
 
 // --- loading -------------------------------------------------------------------
 
-static uint32_t slot_of(const struct trace_samples *samples, uint32_t number)
+static uint32_t find(const struct trace_samples *samples, uint32_t number)
 {
-	uint32_t at = number * 2654435761u & (samples->slot_count - 1);
-
-	while (samples->slots[at] && samples->samples[samples->slots[at] - 1].number != number)
-		at = (at + 1) & (samples->slot_count - 1);
-	return at;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct trace_samples *samples)
-{
-	uint32_t capacity = samples->capacity ? samples->capacity * 2 : 1024;
-	void *larger = realloc(samples->samples, (size_t)capacity * sizeof(*samples->samples));
-
-	if (!larger)
-		return heap_error_out_of_memory();
-	samples->samples = larger;
-	samples->capacity = capacity;
-	free(samples->slots);
-	samples->slot_count = capacity * 2;
-	samples->slots = calloc(samples->slot_count, sizeof(*samples->slots));
-	if (!samples->slots)
-		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < samples->count; i++)
-		samples->slots[slot_of(samples, samples->samples[i].number)] = i + 1;
-	return NULL;
+	return heap_hash_find(&samples->by_number, heap_hash_u64(number), i,
+			      samples->samples[i].number == number);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *begin_life(struct trace_samples *samples,
 				     const struct heap_trace_event *event)
 {
-	HEAP_TRY(samples->count == samples->capacity ? grow(samples) : NULL);
-	samples->samples[samples->count] = (struct trace_sample){
+	uint64_t hash = heap_hash_u64(event->number);
+	uint32_t earlier = find(samples, event->number);
+
+	HEAP_TRY(heap_reserve(samples->samples, samples->capacity, (size_t)samples->count + 1));
+	// In a damaged trace a number may begin twice: the later sample counts.
+	if (earlier != HEAP_HASH_NONE)
+		heap_hash_replace(&samples->by_number, hash, earlier, samples->count);
+	else
+		HEAP_TRY(heap_hash_add(&samples->by_number, hash, samples->count));
+	samples->samples[samples->count++] = (struct trace_sample){
 		.size = event->size,
 		.born_us = event->time_us,
 		.died_us = TRACE_ALIVE,
@@ -58,21 +43,20 @@ static struct heap_error *begin_life(struct trace_samples *samples,
 		.born_by = event->thread,
 		.moved_in = event->moved,
 	};
-	samples->slots[slot_of(samples, event->number)] = ++samples->count;
 	return NULL;
 }
 
 static void end_life(struct trace_samples *samples, const struct heap_trace_event *event)
 {
-	uint32_t found = samples->count ? samples->slots[slot_of(samples, event->number)] : 0;
+	uint32_t found = find(samples, event->number);
 	struct trace_sample *sample;
 
-	if (!found) {
+	if (found == HEAP_HASH_NONE) {
 		samples->unknown_frees++;
 		return;
 	}
-	sample = &samples->samples[found - 1];
-	// What two threads note at nearly the same time may stand there the other way round.
+	sample = &samples->samples[found];
+	// Events of two threads at nearly the same time may be in the wrong order.
 	sample->died_us = event->time_us > sample->born_us ? event->time_us : sample->born_us;
 	sample->died_by = event->thread;
 	sample->moved_out = event->moved;
@@ -100,7 +84,7 @@ void trace_samples_deinit(struct trace_samples *samples)
 {
 	heap_trace_close(samples->trace);
 	free(samples->samples);
-	free(samples->slots);
+	heap_hash_table_deinit(&samples->by_number);
 }
 
 // --- filters -------------------------------------------------------------------

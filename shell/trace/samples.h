@@ -11,6 +11,7 @@
  *	                                           deviations, sqrt(sum of size² (1 - p) / p²)
  */
 
+#include "lib/base/hash_table.h"
 #include "lib/trace/trace.h"
 
 #include <stdint.h>
@@ -33,10 +34,9 @@ struct trace_samples {
 	struct heap_trace *trace;
 	struct trace_sample *samples; /**< [count] in the order of their numbers' appearance */
 	uint32_t count, capacity;
-	uint32_t *slots; /**< [slot_count] by number: index + 1 */
-	uint32_t slot_count;
-	bool shows_wrappers;    /**< in ways, the calls within them too */
-	uint64_t unknown_frees; /**< of blocks that the trace knows nothing of */
+	struct heap_hash_table by_number; /**< private: indexes of samples */
+	bool shows_wrappers;              /**< in ways, the calls within them too */
+	uint64_t unknown_frees;           /**< of blocks that the trace knows nothing of */
 };
 
 struct trace_estimate {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/trace/tree.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 
 #include <string.h>
 
@@ -9,57 +9,28 @@ enum {
 	TEXT_MAX = 1024,
 };
 
-static uint32_t slot_of(const struct trace_tree *tree, uint32_t parent, const char *text)
-{
-	uint64_t hash = parent + UINT64_C(0xcbf29ce484222325);
-	uint32_t at;
-
-	for (const char *c = text; *c; c++)
-		hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-	at = (uint32_t)(hash >> 32) & (tree->slot_count - 1);
-	while (tree->slots[at] && (tree->nodes[tree->slots[at]].parent != parent ||
-				   strcmp(tree->nodes[tree->slots[at]].text, text) != 0))
-		at = (at + 1) & (tree->slot_count - 1);
-	return at;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct trace_tree *tree)
-{
-	uint32_t capacity = tree->capacity ? tree->capacity * 2 : 256;
-	void *larger = realloc(tree->nodes, (size_t)capacity * sizeof(*tree->nodes));
-
-	if (!larger)
-		return heap_error_out_of_memory();
-	tree->nodes = larger;
-	tree->capacity = capacity;
-	free(tree->slots);
-	tree->slot_count = capacity * 2;
-	tree->slots = calloc(tree->slot_count, sizeof(*tree->slots));
-	if (!tree->slots)
-		return heap_error_out_of_memory();
-	for (uint32_t i = 1; i < tree->count; i++)
-		tree->slots[slot_of(tree, tree->nodes[i].parent, tree->nodes[i].text)] = i;
-	return NULL;
-}
-
-// A node's child with a text, made if there is none.
+// Finds a node's child with a text, or makes one.
 HEAP_MUST_CHECK
 static struct heap_error *find_child(struct trace_tree *tree, uint32_t *node, const char *text)
 {
-	uint32_t at;
+	uint64_t hash = heap_hash_bytes(heap_hash_u64(*node), text, strlen(text));
+	uint32_t found = heap_hash_find(&tree->by_text, hash, i,
+					tree->nodes[i].parent == *node &&
+						strcmp(tree->nodes[i].text, text) == 0);
 
-	HEAP_TRY(tree->count == tree->capacity ? grow(tree) : NULL);
-	at = slot_of(tree, *node, text);
-	if (!tree->slots[at]) {
+	if (found == HEAP_HASH_NONE) {
+		found = tree->count;
+		HEAP_TRY(heap_reserve(tree->nodes, tree->capacity, (size_t)found + 1));
+		HEAP_TRY(heap_hash_reserve(&tree->by_text, 1));
+
 		char *copy = strdup(text);
 
 		if (!copy)
 			return heap_error_out_of_memory();
-		tree->nodes[tree->count] = (struct trace_node){ .text = copy, .parent = *node };
-		tree->slots[at] = tree->count++;
+		tree->nodes[tree->count++] = (struct trace_node){ .text = copy, .parent = *node };
+		HEAP_TRY(heap_hash_add(&tree->by_text, hash, found));
 	}
-	*node = tree->slots[at];
+	*node = found;
 	return NULL;
 }
 
@@ -95,7 +66,7 @@ static struct heap_error *add_way(struct trace_tree *tree, const struct trace_sa
 struct heap_error *trace_tree_begin(struct trace_tree *tree)
 {
 	*tree = (struct trace_tree){ 0 };
-	HEAP_TRY(grow(tree));
+	HEAP_TRY(heap_reserve(tree->nodes, tree->capacity, 1));
 	tree->nodes[0] = (struct trace_node){ 0 };
 	tree->count = 1;
 	return NULL;
@@ -155,5 +126,5 @@ void trace_tree_deinit(struct trace_tree *tree)
 	for (uint32_t i = 1; i < tree->count; i++)
 		free(tree->nodes[i].text);
 	free(tree->nodes);
-	free(tree->slots);
+	heap_hash_table_deinit(&tree->by_text);
 }

@@ -4,6 +4,7 @@
 
 /** Samples by the calls that led to them: from main down, or from the sites up. */
 
+#include "lib/base/hash_table.h"
 #include "shell/trace/samples.h"
 
 struct trace_node {
@@ -15,8 +16,7 @@ struct trace_node {
 struct trace_tree {
 	struct trace_node *nodes; /**< [count]; [0] is the root, above all */
 	uint32_t count, capacity;
-	uint32_t *slots; /**< private: [slot_count] by parent and text */
-	uint32_t slot_count;
+	struct heap_hash_table by_text; /**< private: nodes, by parent and text */
 };
 
 /** Which samples a tree or a sum is of. */
