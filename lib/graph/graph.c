@@ -51,32 +51,31 @@ void heap_graph_destroy(struct heap_graph *graph)
 	free(graph);
 }
 
-// The edges' own columns are gone through in order here, and the new ones at random; afterwards it
-// is the other way round.
-static void change_places(const struct heap_graph *graph)
+HEAP_MUST_CHECK
+static struct heap_error *transpose_edges(const struct heap_graph *graph, uint32_t *in_first,
+					  uint32_t *in_edge, heap_object_id *in_source)
 {
-	heap_column_rest(graph->in_edge);
-	heap_column_rest(graph->in_source);
-	heap_column_wake(graph->snapshot->edge_first);
-	heap_column_wake(graph->snapshot->edge_target);
-}
+	const struct heap_snapshot *snapshot = graph->snapshot;
+	uint64_t steps = 2 * (uint64_t)snapshot->edge_count;
 
-static void transpose_edges(const struct heap_snapshot *snapshot, uint32_t *in_first,
-			    uint32_t *in_edge, heap_object_id *in_source)
-{
-	for (uint32_t i = 0; i < snapshot->edge_count; i++)
+	for (uint32_t i = 0; i < snapshot->edge_count; i++) {
+		HEAP_TRY(heap_progress_step(graph->progress, "reverse edges", i, steps));
 		in_first[snapshot->edge_target[i] + 1]++;
+	}
 	heap_offsets_from_counts(in_first, snapshot->object_count);
 	for (heap_object_id source = 0; source < snapshot->object_count; source++) {
 		for (uint32_t i = snapshot->edge_first[source];
 		     i < snapshot->edge_first[source + 1]; i++) {
 			uint32_t place = in_first[snapshot->edge_target[i]]++;
 
+			HEAP_TRY(heap_progress_step(graph->progress, "reverse edges",
+						    snapshot->edge_count + (uint64_t)i, steps));
 			in_edge[place] = i;
 			in_source[place] = source;
 		}
 	}
 	heap_offsets_rewind(in_first, snapshot->object_count);
+	return NULL;
 }
 
 static void transpose_root_edges(const struct heap_snapshot *snapshot, uint32_t *root_in_first,
@@ -94,39 +93,35 @@ struct heap_error *heap_graph_need_reverse(struct heap_graph *graph)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	size_t objects = snapshot->object_count;
-
-	if (graph->in_first)
-		return NULL;
-
 	CLEANUP_COLUMN uint32_t *in_first = NULL;
 	CLEANUP_COLUMN uint32_t *in_edge = NULL;
 	CLEANUP_COLUMN heap_object_id *in_source = NULL;
 	CLEANUP_COLUMN uint32_t *root_in_first = NULL;
 	CLEANUP_COLUMN uint32_t *root_in = NULL;
-	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS);
 
+	if (graph->in_first)
+		return NULL;
+	HEAP_TRY(heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS));
+	// Until the graph is transposed its edges are read in order and the reverse ones accessed at
+	// random; then it is the other way round.
 	heap_column_rest(snapshot->edge_first);
 	heap_column_rest(snapshot->edge_target);
-	if (!error)
-		error = heap_column_create(objects + 1, sizeof(*in_first), &in_first);
-	if (!error)
-		error = heap_column_create(snapshot->edge_count, sizeof(*in_edge), &in_edge);
-	if (!error)
-		error = heap_column_create(snapshot->edge_count, sizeof(*in_source), &in_source);
-	if (!error)
-		error = heap_column_create(objects + 1, sizeof(*root_in_first), &root_in_first);
-	if (!error)
-		error = heap_column_create(snapshot->root_edge_count, sizeof(*root_in), &root_in);
-	if (error)
-		return error;
-	transpose_edges(snapshot, in_first, in_edge, in_source);
+	HEAP_TRY(heap_column_create(objects + 1, sizeof(*in_first), &in_first));
+	HEAP_TRY(heap_column_create(snapshot->edge_count, sizeof(*in_edge), &in_edge));
+	HEAP_TRY(heap_column_create(snapshot->edge_count, sizeof(*in_source), &in_source));
+	HEAP_TRY(heap_column_create(objects + 1, sizeof(*root_in_first), &root_in_first));
+	HEAP_TRY(heap_column_create(snapshot->root_edge_count, sizeof(*root_in), &root_in));
+	HEAP_TRY(transpose_edges(graph, in_first, in_edge, in_source));
 	transpose_root_edges(snapshot, root_in_first, root_in);
 	graph->in_first = keep(in_first);
 	graph->in_edge = keep(in_edge);
 	graph->in_source = keep(in_source);
 	graph->root_in_first = keep(root_in_first);
 	graph->root_in = keep(root_in);
-	change_places(graph);
+	heap_column_rest(graph->in_edge);
+	heap_column_rest(graph->in_source);
+	heap_column_wake(snapshot->edge_first);
+	heap_column_wake(snapshot->edge_target);
 	return NULL;
 }
 

@@ -41,6 +41,7 @@ enum {
 	MAX_HOLDERS = 16,    // of an array, that are looked at
 	MAX_READ = 64 << 10, // bytes of an object
 	MAX_DEPTH = 16,      // structures inside each other
+	REPORTED = 4096, // arrays between two reports of progress: each may be read from the file
 };
 
 enum measure {
@@ -385,7 +386,8 @@ static struct heap_error *measure_all(struct session *session, struct heap_filte
 	struct heap_error *error = NULL;
 
 	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
-		error = heap_progress_step(progress, "arrays", i, snapshot->object_count);
+		if (i % REPORTED == 0)
+			error = heap_progress_report(progress, "arrays", i, snapshot->object_count);
 		if (!error && is_array(snapshot, i) && heap_filter_matches(filter, i))
 			error = add_array(session, arrays, i);
 	}
@@ -398,7 +400,8 @@ static struct heap_error *measure_all(struct session *session, struct heap_filte
 	for (size_t i = 0; !error && i < arrays->count; i++) {
 		struct array *array = &arrays->arrays[i];
 
-		error = heap_progress_step(progress, "holders", i, arrays->count);
+		if (i % REPORTED == 0)
+			error = heap_progress_report(progress, "holders", i, arrays->count);
 		if (!error && array->holder != HEAP_NO_OBJECT)
 			error = ask_object(session, arrays, array);
 		else if (!error && array->edge != UINT32_MAX)

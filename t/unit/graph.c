@@ -301,10 +301,43 @@ static void too_many_root_edges_are_refused(void **state)
 	model_deinit(&model);
 }
 
+static bool stop(void *context, const char *what, double share)
+{
+	(void)what;
+	(void)share;
+	return --*(int *)context > 0;
+}
+
+// It ends at each of the reports, and goes well later.
+static void transposing_can_be_interrupted(void **state)
+{
+	int reports = 0;
+	const struct heap_progress progress = { stop, &reports };
+	struct heap_snapshot model;
+	struct heap_graph *graph;
+
+	(void)state;
+	model_init(&model, 2, HEAP_PROGRESS_STEP + 2, 0, 0);
+	model.edge_first[1] = model.edge_first[2] = model.edge_count;
+	assert_null(heap_graph_create(&model, &graph));
+	graph->progress = &progress;
+	for (int i = 1; i <= 3; i++) {
+		reports = i;
+		assert_error(heap_graph_need_reverse(graph), HEAP_ERROR_INTERRUPTED, "interrupted");
+		assert_null(graph->in_first);
+	}
+	graph->progress = NULL;
+	assert_null(heap_graph_need_reverse(graph));
+	assert_int_equal(graph->in_first[1], model.edge_count);
+	heap_graph_destroy(graph);
+	model_deinit(&model);
+}
+
 UNIT_TESTS("graph", cmocka_unit_test(edges_are_found_backwards),
 	   cmocka_unit_test(reachability_has_three_classes),
 	   cmocka_unit_test(interior_pointers_reach_less_surely),
 	   cmocka_unit_test(distances_are_the_shortest),
 	   cmocka_unit_test(roots_and_objects_reach_what_they_reach),
 	   cmocka_unit_test(nothing_is_no_trouble),
-	   cmocka_unit_test(too_many_root_edges_are_refused))
+	   cmocka_unit_test(too_many_root_edges_are_refused),
+	   cmocka_unit_test(transposing_can_be_interrupted))
