@@ -398,7 +398,7 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc $(BUILD)/heaptrace.pc
 	install -D -m 755 scripts/clickhouse/load $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse/load
 	install -m 644 scripts/clickhouse/*.sql $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse
 	install -d $(DESTDIR)$(PREFIX)/share/heapsh/examples
-	install -m 644 examples/*.c $(DESTDIR)$(PREFIX)/share/heapsh/examples
+	install -m 644 examples/*.c t/programs/demo.c t/programs/series.c $(DESTDIR)$(PREFIX)/share/heapsh/examples
 	install -D -m 644 scripts/completion.bash $(DESTDIR)$(COMPLETIONDIR)/heapsh
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport

@@ -240,11 +240,11 @@ void difference_print(const struct difference *difference, struct session *sessi
 	uint64_t shown = 0;
 
 	if (difference->has_retyped)
-		table_header(output, "2011343", "%10s\t%12s\t%10s\t%10s\t%10s\t%10s\t%8s\t%s",
+		table_header(output, "1022343", "%10s\t%12s\t%10s\t%10s\t%10s\t%10s\t%8s\t%s",
 			     "objects", "bytes", "added", "freed", "kept", "resized", "retyped",
 			     titles[by]);
 	else
-		table_header(output, "201134", "%10s\t%12s\t%10s\t%10s\t%10s\t%10s\t%s", "objects",
+		table_header(output, "102234", "%10s\t%12s\t%10s\t%10s\t%10s\t%10s\t%s", "objects",
 			     "bytes", "added", "freed", "kept", "resized", titles[by]);
 	output_open_array(output, "rows");
 	for (size_t i = 0; i < difference->row_count; i++) {
