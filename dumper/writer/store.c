@@ -221,6 +221,23 @@ static struct heap_error *fill_mappings(struct capture *capture, struct heap_sna
 	return NULL;
 }
 
+// Says of a damaged header what is known; of the last that is listed, also how many more there are.
+static uint32_t describe_damage(struct capture *capture, size_t number)
+{
+	static const char text[] =
+		"header overwritten: the block before it, or the program through a "
+		"stray pointer, wrote there";
+	const struct objects *objects = &capture->objects;
+	char longer[sizeof(text) + 64];
+
+	if (number + 1 < objects->damage_count ||
+	    (objects->damages_left_out == 0 && !objects->damages_are_cut))
+		return strings_add(&capture->strings, text);
+	snprintf(longer, sizeof(longer), "%s; %s%zu more are not listed", text,
+		 objects->damages_are_cut ? "at least " : "", objects->damages_left_out);
+	return strings_add(&capture->strings, longer);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *fill_damages(struct capture *capture, struct heap_snapshot *snapshot)
 {
@@ -232,9 +249,7 @@ static struct heap_error *fill_damages(struct capture *capture, struct heap_snap
 	for (size_t i = 0; i < objects->damage_count; i++) {
 		damages[i] = (struct heap_damage){
 			.address = objects->damages[i],
-			.note = strings_add(&capture->strings,
-					    "header overwritten: the block before it, or the "
-					    "program through a stray pointer, wrote there"),
+			.note = describe_damage(capture, i),
 		};
 	}
 	snapshot->damages = damages;

@@ -75,6 +75,11 @@ sub finds_damages {
 
 survives('a damaged header, until the block is freed', $program, 'damage', snapshots => 2,
     check => finds_damages(1, 0));
+survives('1,200 damaged headers', $program, 'damages', check => sub {
+    my @damages = @{ Heapsh::ask_json($_[0], 'info')->{damages} };
+    is scalar @damages, 1000, 'as many are listed';
+    like $damages[-1]{note}, qr/; 200 more are not listed$/, 'the last one says how many are not';
+});
 survives('a block that overruns into the next', $program, 'overrun', snapshots => 2,
     check => finds_damages(1, 0));
 survives('pairs that look like damaged headers', $program, 'lookalikes', snapshots => 2,

@@ -439,6 +439,21 @@ void damage_header()
 	capture();
 }
 
+// The same for every other one of many blocks: more than a snapshot lists.
+void damage_many()
+{
+	constexpr size_t COUNT = 2400;
+	static unsigned char *blocks[COUNT];
+
+	for (auto &block : blocks)
+		block = static_cast<unsigned char *>(malloc(203));
+	for (size_t i = 0; i < COUNT && is_captured(); i += 2)
+		blocks[i][-static_cast<long>(HEADER_SIZE)] ^= 1;
+	capture();
+	for (auto *block : blocks)
+		free(block);
+}
+
 // A block is overrun by so much that the size of the one behind it is gone, but not its site.
 void overrun_block()
 {
@@ -576,6 +591,7 @@ const struct way ways[] = {
 	{ "wiped", wipe_pages },
 	{ "guards", guard_pages },
 	{ "damage", damage_header },
+	{ "damages", damage_many },
 	{ "overrun", overrun_block },
 	{ "lookalikes", keep_lookalikes },
 	{ "numbers", keep_numbers },

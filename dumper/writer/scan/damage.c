@@ -140,9 +140,13 @@ struct heap_error *damage_find(struct objects *objects, const struct scanned_mem
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct suspect *suspect = &suspects->list[i];
 
-		if (objects->damage_count < MAX_DAMAGES &&
-		    is_damage(objects, memory, range, suspect, &walked))
+		if (!is_damage(objects, memory, range, suspect, &walked))
+			continue;
+		if (objects->damage_count < MAX_DAMAGES)
 			objects->damages[objects->damage_count++] = suspect->header;
+		else
+			objects->damages_left_out++;
 	}
+	objects->damages_are_cut = objects->damages_are_cut || suspects->is_cut;
 	return NULL;
 }

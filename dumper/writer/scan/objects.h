@@ -51,6 +51,8 @@ struct objects {
 	/** [damage_count] addresses of headers that something has overwritten */
 	uint64_t *damages;
 	size_t damage_count;
+	size_t damages_left_out; /**< others, beyond what the list holds */
+	bool damages_are_cut;    /**< there may be even more */
 };
 
 /** Makes an empty set of blocks. */
