@@ -26,14 +26,15 @@ enum {
 	UNMAPPED = 256,
 	KNOWN_SITES = 1 << 14,
 	SEEN_SITES = 1 << 15,
-	AREA_SHIFT = 20,  // of code, by address: 64 areas
-	PROBES = 16,      // slots of a table that may hold an entry
-	MAX_STEPS = 128,  // of a backtrace: the innermost
-	FEW_STEPS = 24,   // enough to see who has called a wrapper
-	CALLER_STEPS = 3, // enough to see who has called a function
-	LOOKS = 4,        // at the callers of each kind
-	LOOK_BITS = 8,    // of heapsnap_kind.looks; what is above, generation_of() says
-	PARTIAL = 0x80,   // among these bits: the backtrace is not whole
+	AREA_SHIFT = 20,      // of code, by address: 64 areas
+	PROBES = 16,          // slots of a table that may hold an entry
+	MAX_STEPS = 128,      // of a backtrace: the innermost
+	FEW_STEPS = 24,       // enough to see who has called a wrapper
+	RECURSION_STEPS = 32, // of these, those in which recursion is looked for
+	CALLER_STEPS = 3,     // enough to see who has called a function
+	LOOKS = 4,            // at the callers of each kind
+	LOOK_BITS = 8,        // of heapsnap_kind.looks; what is above, generation_of() says
+	PARTIAL = 0x80,       // among these bits: the backtrace is not whole
 	SWEPT_SLOTS = HEAPSNAP_SEEN_SLOTS + HEAPSNAP_DISPLACED_SLOTS,
 	SWEEP_STRETCH = 1024, // slots that are swept, each time that a thread has earned credit
 	SWEEP_EVENT = 128,    // and with each backtrace
@@ -729,6 +730,16 @@ static unsigned look_at_callers(struct trail *trail, unsigned at, uint64_t size)
 	return at;
 }
 
+// A recursion shows in long backtraces only.
+static void refuse_recursive(const struct trail *trail)
+{
+	unsigned count = trail->count < RECURSION_STEPS ? trail->count : RECURSION_STEPS;
+
+	if (trail->wanted == MAX_STEPS &&
+	    heapsnap_wrappers_refuse_recursive(&tables->wrappers, trail->addresses, count))
+		forget_hops();
+}
+
 // Takes a backtrace: for a sample, for the first of a kind, or to look at its callers.
 static void examine(struct heapsnap_making *making, uint64_t size, struct heapsnap_kind *kind,
 		    bool is_sampled)
@@ -749,6 +760,7 @@ static void examine(struct heapsnap_making *making, uint64_t size, struct heapsn
 		making->backtrace = backtrace;
 	if (is_sampled && backtrace == 0)
 		heapsnap_trace_missed();
+	refuse_recursive(&trail);
 	if (!kind || !needs_look(kind))
 		return;
 	add_look(kind, is_first && is_partial);

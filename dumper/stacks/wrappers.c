@@ -237,17 +237,17 @@ static bool is_used_as_wrapper(const struct heapsnap_allocating *function)
 					     (steady > 0 && sizes + varying >= CALLERS_NEEDED));
 }
 
-// True if it has callers, and all of them ask for many sizes.
+/*
+ * True if a caller asks it for many sizes. Others may ask for one: the first block of a runtime is
+ * made by the same allocator as all others.
+ */
 static bool passes_on(const struct heapsnap_allocating *function)
 {
-	int callers = 0;
-
-	for (; callers < HEAPSNAP_WRAPPER_CALLERS && load(function->callers[callers].address);
-	     callers++) {
-		if (!load(function->callers[callers].varies))
-			return false;
+	for (int i = 0; i < HEAPSNAP_WRAPPER_CALLERS && load(function->callers[i].address); i++) {
+		if (load(function->callers[i].varies))
+			return true;
 	}
-	return callers > 0;
+	return false;
 }
 
 // Notes a place where a function allocates. @return false if there are too many for a wrapper
@@ -318,6 +318,9 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 		return HEAPSNAP_ROLE_OWN;
 	if (!note_place(function, site) && !load(function->is_named))
 		return refuse(wrappers, function);
+	// What calls itself does more than to pass a size on.
+	if (number_at(wrappers, caller) == number && !load(function->is_named))
+		return refuse(wrappers, function);
 	if (load(function->verdict) == HEAPSNAP_VERDICT_OPEN)
 		return role_of_open(wrappers, function, site, caller, size);
 	return add_site(wrappers->sites, site) ? HEAPSNAP_ROLE_WRAPPER : HEAPSNAP_ROLE_OWN;
@@ -328,6 +331,30 @@ bool heapsnap_wrappers_refuses(struct heapsnap_wrappers *wrappers, uint64_t site
 	const struct heapsnap_allocating *function = find_function(wrappers, site);
 
 	return function && load(function->verdict) == HEAPSNAP_VERDICT_REFUSED;
+}
+
+bool heapsnap_wrappers_refuse_recursive(struct heapsnap_wrappers *wrappers,
+					const uint64_t *addresses, unsigned count)
+{
+	bool has_changed = false;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct heapsnap_allocating *function;
+		unsigned outer = i + 1;
+
+		if (!heapsnap_wrappers_has(wrappers, addresses[i]))
+			continue;
+		function = find_function(wrappers, addresses[i]);
+		if (!function || load(function->is_named))
+			continue;
+		while (outer < count && find_function(wrappers, addresses[outer]) != function)
+			outer++;
+		if (outer == count)
+			continue;
+		refuse(wrappers, function);
+		has_changed = true;
+	}
+	return has_changed;
 }
 
 const uint64_t *heapsnap_wrappers_places(struct heapsnap_wrappers *wrappers, uint64_t site)

@@ -10,6 +10,7 @@
  * constructor is called from many places too, but always asks for the same size; and one that
  * makes strings gets many sizes from each of its callers. One that allocates at many places
  * chooses what it does: the loop of an interpreter, which all allocations go through, is none.
+ * A function that calls itself, directly or by way of others, is none either: an evaluator, a parser.
  * HEAPSNAP_WRAPPERS names more. Functions of the standard libraries always count as wrappers.
  *
  * Functions are known by the address where they begin, sites by return addresses within them.
@@ -110,6 +111,14 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 
 /** True if the function that a site is in will never be a wrapper. async-signal-safe. */
 bool heapsnap_wrappers_refuses(struct heapsnap_wrappers *wrappers, uint64_t site);
+
+/**
+ * Refuses the wrappers among the functions of a backtrace that are part of a recursion.
+ *
+ * @return true if there was one. async-signal-safe
+ */
+bool heapsnap_wrappers_refuse_recursive(struct heapsnap_wrappers *wrappers,
+					const uint64_t *addresses, unsigned count);
 
 /**
  * The sites in the same function as a site. async-signal-safe.
