@@ -12,6 +12,8 @@
 
 #include "lib/dwarf/dwarf_constants.h"
 
+#include <stddef.h>
+
 #if __has_include(<libdwarf/libdwarf.h>)
 #include <libdwarf/libdwarf.h>
 #else

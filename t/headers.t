@@ -1,0 +1,48 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Headers: each compiles by itself, and all that may meet in one file compile together, in any order.
+use strict;
+use warnings;
+use File::Temp 'tempdir';
+use Test::More;
+
+my $directory = tempdir(CLEANUP => 1);
+my @compiler = (split(' ', $ENV{CC} || 'cc'), qw(-std=gnu11 -D_GNU_SOURCE -iquote . -Wall -Wextra -Wshadow -Werror -fsyntax-only));
+
+sub compiles {
+    my ($name, @headers) = @_;
+    my $file = "$directory/" . ($name =~ tr/a-z//cdr) . '.c';
+    open my $out, '>', $file or die "$file: $!";
+    print $out map { "#include \"$_\"\n" } @headers;
+    close $out or die "$file: $!";
+    open my $in, '-|', "@compiler '$file' 2>&1" or die "@compiler: $!";
+    my @errors = grep { /error:/ } <$in>;
+    close $in;
+    is join('', @errors), '', $name;
+}
+
+my @all = grep { !m{/vendor/} } glob '{lib,dumper,shell}{,/*,/*/*}/*.h';
+# untracked.h is a part of blocks.h, and takes the place of its functions.
+my @dumper = grep { m{^dumper/(?!writer/)} && $_ ne 'dumper/alloc/untracked.h' } @all;
+my @lib = grep { m{^lib/} } @all;
+my @writer = grep { m{^dumper/writer/} } @all;
+my @shell = grep { m{^shell/} } @all;
+
+# Included first, a header gets nothing from others.
+my @alone;
+for my $header (grep { $_ ne 'dumper/alloc/untracked.h' } @all) {
+    open my $in, '-|', "@compiler -x c -Wno-unused '$header' 2>&1" or die "@compiler: $!";
+    push @alone, grep { /error:/ && !/pragma once/ } <$in>;
+    close $in;
+}
+is join('', @alone), '', 'each header includes what it needs';
+
+compiles('all headers of lib', @lib);
+compiles('all headers of lib, last first', reverse @lib);
+compiles('all headers of the library in programs', @dumper);
+compiles('all headers of the library in programs, last first', reverse @dumper);
+compiles('all headers of the writer and lib', @writer, @lib);
+compiles('all headers of the writer and lib, last first', reverse(@writer, @lib));
+compiles('all headers of the shell and lib', @shell, @lib);
+compiles('all headers of the shell and lib, last first', reverse(@shell, @lib));
+done_testing;
