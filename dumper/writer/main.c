@@ -7,8 +7,10 @@
  */
 #include "dumper/writer/base/bounds.h"
 #include "dumper/writer/infer/containers.h"
+#include "dumper/writer/infer/headers.h"
 #include "dumper/writer/output_file.h"
 #include "dumper/writer/infer/infer.h"
+#include "dumper/writer/infer/site_types.h"
 #include "dumper/writer/scan/globals.h"
 #include "dumper/writer/scan/object_scan.h"
 #include "dumper/writer/base/supervisor.h"
@@ -163,7 +165,8 @@ static struct heap_error *gather(struct capture *capture)
 		error = containers_complete_types(&capture->types);
 	}
 	if (!error)
-		error = sites_init(capture); // which asks what the code at wrappers' sites gets
+		error = sites_init(capture,
+				   &(struct site_knowledge){ site_types_know, headers_is_prefix });
 	progress_begin(HEAPSNAP_PHASE_TYPES, capture->objects.count);
 	if (!error && classes)
 		error = infer_types(capture, classes);

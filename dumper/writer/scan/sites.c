@@ -2,60 +2,35 @@
 #include "dumper/writer/scan/sites.h"
 
 #include "dumper/writer/scan/capture.h"
-#include "dumper/writer/infer/headers.h"
-#include "dumper/writer/infer/site_types.h"
 #include "dumper/writer/scan/standard.h"
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
+#include "lib/base/hash_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// Open addressing by the site's address; a slot holds an id + 1.
-struct table {
-	uint32_t *slots; // [size]
-	size_t size;
+enum {
+	MAX_INLINED = 16, // functions inlined into each other at one address
 };
 
-static size_t slot_of(const struct table *table, const struct sites *sites, uint64_t address)
-{
-	size_t at = (address * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (table->size - 1);
-
-	while (table->slots[at] && sites->sites[table->slots[at] - 1].address != address)
-		at = (at + 1) & (table->size - 1);
-	return at;
-}
-
-// Twice the room, in the table and in the array that it refers to.
-HEAP_MUST_CHECK
-static struct heap_error *grow(struct table *table, struct sites *sites)
-{
-	struct table larger = { .size = table->size ? table->size * 2 : 1024 };
-	struct heap_site *more = realloc(sites->sites, larger.size / 2 * sizeof(*sites->sites));
-
-	if (!more)
-		return heap_error_out_of_memory();
-	sites->sites = more;
-	larger.slots = calloc(larger.size, sizeof(*larger.slots));
-	if (!larger.slots)
-		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < sites->count; i++)
-		larger.slots[slot_of(&larger, sites, sites->sites[i].address)] = i + 1;
-	free(table->slots);
-	*table = larger;
-	return NULL;
-}
+// What the sites are found with.
+struct search {
+	struct capture *capture;
+	const struct site_knowledge *knowledge;
+	struct heap_hash_table by_address;
+};
 
 static struct heap_site describe(struct capture *capture, uint64_t address)
 {
 	struct module *module = modules_find(&capture->modules, address - 1);
 	struct heap_site site = { .address = address, .module = HEAP_NO_INDEX };
-	struct code_place places[SITE_TYPE_DEPTHS];
+	struct code_place places[MAX_INLINED];
 	size_t count, shown;
 
 	if (!module)
 		return site;
 	count = module_describe(module, address, address - 1, &capture->strings, places,
-				SITE_TYPE_DEPTHS);
+				MAX_INLINED);
 	shown = standard_skip(module, &capture->strings, address - 1, places, count);
 	// The standard library's own: it has called itself.
 	if (shown == count)
@@ -68,33 +43,28 @@ static struct heap_site describe(struct capture *capture, uint64_t address)
 	return site;
 }
 
-// The id of the site at an address, which is a new one if there is none.
+// Finds the site at an address, or adds it.
 HEAP_MUST_CHECK
-static struct heap_error *find_site(struct capture *capture, struct table *table, uint64_t address,
-				    heap_site_id *result)
+static struct heap_error *find_site(struct search *search, uint64_t address, heap_site_id *result)
 {
-	struct sites *sites = &capture->sites;
+	struct sites *sites = &search->capture->sites;
+	uint64_t hash = heap_hash_u64(address);
 
-	if ((size_t)sites->count * 2 >= table->size) {
-		struct heap_error *error = grow(table, sites);
-
-		if (error)
-			return error;
-	}
-
-	size_t at = slot_of(table, sites, address);
-
-	if (!table->slots[at]) {
-		sites->sites[sites->count] = describe(capture, address);
-		table->slots[at] = ++sites->count;
-	}
-	*result = table->slots[at] - 1;
+	*result = heap_hash_find(&search->by_address, hash, i, sites->sites[i].address == address);
+	if (*result != HEAP_HASH_NONE)
+		return NULL;
+	HEAP_TRY(heap_reserve(sites->sites, sites->capacity, (size_t)sites->count + 1));
+	HEAP_TRY(heap_hash_add(&search->by_address, hash, sites->count));
+	sites->sites[sites->count] = describe(search->capture, address);
+	*result = sites->count++;
 	return NULL;
 }
 
 static bool knows_type(void *context, uint64_t address, uint64_t size)
 {
-	return site_types_know(context, address, size);
+	const struct search *search = context;
+
+	return search->knowledge->knows(search->capture, address, size);
 }
 
 // --- which wrappers are believed ----------------------------------------------
@@ -106,7 +76,7 @@ enum {
 };
 
 struct belief {
-	struct capture *capture;
+	const struct search *search;
 	char names[NAMES_SIZE]; // of functions, by commas, that the user has named
 };
 
@@ -126,32 +96,32 @@ static bool is_named(const struct belief *belief, const char *function)
 
 // True if the function at a site may pass on what its callers ask for, as far as debug information
 // tells. It may also return a common prefix of the program's types, as luaC_newobj() does.
-static bool passes_on(struct capture *capture, struct module *module, uint64_t site)
+static bool passes_on(const struct search *search, struct module *module, uint64_t site)
 {
+	struct heap_types *types = &search->capture->types;
 	heap_type_id kept;
 
-	return module_passing(module, site - 1, &capture->types, &kept) != MODULE_KEEPS ||
-	       (kept != HEAP_NO_TYPE && headers_is_prefix(&capture->types, kept));
+	return module_passing(module, site - 1, types, &kept) != MODULE_KEEPS ||
+	       (kept != HEAP_NO_TYPE && search->knowledge->is_prefix(types, kept));
 }
 
 // True if the function at a site, which the library takes for a wrapper, counts as one.
 static bool is_believed(void *context, uint64_t site, uint64_t *start)
 {
 	struct belief *belief = context;
-	struct capture *capture = belief->capture;
+	struct capture *capture = belief->search->capture;
 	struct module *module = modules_find(&capture->modules, site - 1);
-	struct code_place places[SITE_TYPE_DEPTHS];
+	struct code_place places[MAX_INLINED];
 	size_t count;
 
 	if (!module)
 		return true;
-	count = module_describe(module, site, site - 1, &capture->strings, places,
-				SITE_TYPE_DEPTHS);
+	count = module_describe(module, site, site - 1, &capture->strings, places, MAX_INLINED);
 	if (standard_skip(module, &capture->strings, site - 1, places, count) == count)
 		return true;
 	// What the program has inlined into a function of the standard library is no wrapper.
 	if (!standard_has(module, &capture->strings, site - 1, &places[count - 1]) &&
-	    passes_on(capture, module, site))
+	    passes_on(belief->search, module, site))
 		return true;
 	// The symbol table knows the function that the others are inlined into.
 	*start = places[count - 1].offset ? site - places[count - 1].offset : 0;
@@ -159,9 +129,10 @@ static bool is_believed(void *context, uint64_t site, uint64_t *start)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *choose_wrappers(struct capture *capture)
+static struct heap_error *choose_wrappers(const struct search *search)
 {
-	struct belief belief = { .capture = capture };
+	struct capture *capture = search->capture;
+	struct belief belief = { .search = search };
 
 	if (capture->process.wrapper_names)
 		image_read_string(&capture->image, capture->process.wrapper_names, belief.names,
@@ -223,35 +194,48 @@ static uint32_t *order_kinds(const struct object_kinds *kinds)
 	return order;
 }
 
-struct heap_error *sites_init(struct capture *capture)
+// Finds the site of a kind of objects, and its maker.
+HEAP_MUST_CHECK
+static struct heap_error *find_sites_of_kind(struct search *search, uint32_t kind)
 {
-	struct sites *sites = &capture->sites;
-	const struct object_kinds *kinds = &capture->objects.kinds;
+	struct capture *capture = search->capture;
+	const struct backtraces *backtraces = &capture->backtraces;
+	const struct object_kind *objects = &capture->objects.kinds.list[kind];
+	uint64_t site = find_meant(capture, objects->site, objects->size);
+	uint64_t address = backtraces_site(backtraces, site, objects->size);
+	uint64_t maker = backtraces_maker(backtraces, site, objects->size, knows_type, search);
+
+	HEAP_TRY(find_site(search, address, &capture->sites.site[kind]));
+	return find_site(search, maker, &capture->sites.maker[kind]);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_sites(struct search *search)
+{
+	const struct object_kinds *kinds = &search->capture->objects.kinds;
 	CLEANUP_FREE uint32_t *order = order_kinds(kinds);
-	struct table table = { 0 };
+
+	if (!order)
+		return heap_error_out_of_memory();
+	HEAP_TRY(choose_wrappers(search));
+	for (uint32_t i = 0; i < kinds->count; i++)
+		HEAP_TRY(find_sites_of_kind(search, order[i]));
+	return NULL;
+}
+
+struct heap_error *sites_init(struct capture *capture, const struct site_knowledge *knowledge)
+{
+	size_t kinds = (size_t)capture->objects.kinds.count + 1;
+	struct search search = { .capture = capture, .knowledge = knowledge };
+	struct sites *sites = &capture->sites;
 	struct heap_error *error;
 
 	*sites = (struct sites){
-		.site = calloc((size_t)kinds->count + 1, sizeof(*sites->site)),
-		.maker = calloc((size_t)kinds->count + 1, sizeof(*sites->maker)),
+		.site = calloc(kinds, sizeof(*sites->site)),
+		.maker = calloc(kinds, sizeof(*sites->maker)),
 	};
-	if (!sites->site || !sites->maker || !order)
-		return heap_error_out_of_memory();
-	error = choose_wrappers(capture);
-	for (uint32_t i = 0; !error && i < kinds->count; i++) {
-		uint32_t kind = order[i];
-		uint64_t size = kinds->list[kind].size;
-		uint64_t site = find_meant(capture, kinds->list[kind].site, size);
-		uint64_t address = backtraces_site(&capture->backtraces, site, size);
-		uint64_t maker =
-			backtraces_maker(&capture->backtraces, site, size, knows_type, capture);
-
-		error = find_site(capture, &table, address, &sites->site[kind]);
-		sites->maker[kind] = sites->site[kind];
-		if (!error && maker != address)
-			error = find_site(capture, &table, maker, &sites->maker[kind]);
-	}
-	free(table.slots);
+	error = sites->site && sites->maker ? find_sites(&search) : heap_error_out_of_memory();
+	heap_hash_table_deinit(&search.by_address);
 	return error;
 }
 
