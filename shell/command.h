@@ -178,6 +178,12 @@ extern const char *const help_topics[];
  */
 enum command_status command_fail(struct session *session, struct heap_error *error);
 
+/** The words of a name of several, "struct session", which nobody wants to quote. */
+const char *command_join(struct session *session, int count, char **words);
+
+/** Says, in text, how many rows a limit has left out. */
+void command_tell_rest(struct session *session, uint64_t rows);
+
 /** Checks the argument of --thread: HEAP_ERROR_ABSENT if no thread has that id. */
 HEAP_MUST_CHECK
 struct heap_error *command_check_thread(const struct session *session, uint64_t tid);

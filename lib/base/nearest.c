@@ -84,7 +84,7 @@ void heap_nearest_offer_as(struct heap_nearest *nearest, const char *name, const
 	size_t at;
 	char *copy;
 
-	if (!*name || !compare(nearest->word, name, &far))
+	if (!*name || strcmp(shown, nearest->word) == 0 || !compare(nearest->word, name, &far))
 		return;
 	for (size_t i = 0; i < nearest->count; i++) {
 		if (strcmp(nearest->names[i], shown) == 0)

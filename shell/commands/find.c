@@ -119,6 +119,14 @@ static struct heap_error *load_sizes(struct heap_snapshot *snapshot)
 	return error;
 }
 
+// A name that the snapshot does not have. Nothing is found, which ends no file of commands.
+static enum command_status tell_absent(struct session *session, struct heap_error *absent)
+{
+	enum command_status status = command_fail(session, absent);
+
+	return status == COMMAND_FAILED ? COMMAND_NOTHING : status;
+}
+
 static enum command_status find_in(struct session *session, int argc, char **argv)
 {
 	struct finding finding = { .session = session, .limit = UINT64_MAX };
@@ -137,7 +145,7 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 	absent = heap_filter_absent(finding.filter);
 	if (absent && !finding.count_only && !output_is_json(session->output)) {
 		heap_filter_destroy(finding.filter);
-		return command_fail(session, absent);
+		return tell_absent(session, absent);
 	}
 	error = finding.count_only ? load_sizes(session->snapshot) : describe_load(session);
 	if (error) {
@@ -166,7 +174,7 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 	output_number(session->output, "bytes", found->bytes);
 	// An answer all the same: a loop over a series begins before the first object of a type.
 	if (absent)
-		return command_fail(session, absent);
+		return tell_absent(session, absent);
 	return found->objects ? COMMAND_OK : COMMAND_NOTHING;
 }
 

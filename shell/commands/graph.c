@@ -39,11 +39,26 @@ static struct heap_error *load_around(struct session *session, const heap_object
 
 // --- outrefs -----------------------------------------------------------------
 
-static void print_pointee(struct session *session, const char *field, heap_object_id target,
+// A list that ends early, if its rows are limited.
+struct listing {
+	struct session *session;
+	uint64_t limit;
+	uint64_t rows; // also those that are not shown
+};
+
+static bool take_row(struct listing *listing)
+{
+	return listing->rows++ < listing->limit;
+}
+
+static void print_pointee(struct listing *listing, const char *field, heap_object_id target,
 			  uint32_t interior, uint8_t flags)
 {
+	struct session *session = listing->session;
 	struct output *output = session->output;
 
+	if (!take_row(listing))
+		return;
 	output_text(output, "%s%s%s%s\n", field, *field ? " = " : "",
 		    describe_object(session, target), path_edge_remark(session, interior, flags));
 	session_remember(session, target);
@@ -54,76 +69,79 @@ static void print_pointee(struct session *session, const char *field, heap_objec
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *print_object_pointees(struct session *session, heap_object_id object,
-						bool *found)
+static struct heap_error *print_object_pointees(struct listing *listing, heap_object_id object)
 {
-	struct heap_error *error = session_pointers(session);
+	struct session *session = listing->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
 
-	if (error)
-		return error;
+	HEAP_TRY(session_pointers(session));
 
 	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
 
-	error = load_around(session, snapshot->edge_target + first, end - first, &object, 1);
-	if (!error)
-		output_open_array(session->output, NULL);
-	for (uint32_t i = first; !error && i < end && !session_must_stop(session); i++)
+	HEAP_TRY(load_around(session, snapshot->edge_target + first, end - first, &object, 1));
+	output_open_array(session->output, NULL);
+	for (uint32_t i = first; i < end && !session_must_stop(session); i++)
 		print_pointee(
-			session,
+			listing,
 			field_of_object(session, object, (uint64_t)snapshot->edge_slot[i] * 8),
 			snapshot->edge_target[i], snapshot->edge_interior[i],
 			snapshot->edge_flags[i]);
-	*found = end > first;
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *print_root_pointees(struct session *session, heap_root_id root,
-					      bool *found)
+static struct heap_error *print_root_pointees(struct listing *listing, heap_root_id root)
 {
+	struct session *session = listing->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_error *error = describe_load(session);
 
-	if (!error)
-		output_open_array(session->output, NULL);
+	HEAP_TRY(describe_load(session));
+	output_open_array(session->output, NULL);
 	for (uint64_t i = heap_snapshot_first_root_edge(snapshot, root);
-	     !error && i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++) {
+	     i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 
-		print_pointee(session, field_of_root(session, root, edge->offset), edge->target,
+		print_pointee(listing, field_of_root(session, root, edge->offset), edge->target,
 			      edge->interior, edge->flags);
-		*found = true;
 	}
-	return error;
+	return NULL;
+}
+
+// Ends a list. @return the command's status
+static enum command_status finish(const struct listing *listing)
+{
+	struct session *session = listing->session;
+
+	output_close(session->output);
+	if (listing->rows > listing->limit)
+		command_tell_rest(session, listing->rows - listing->limit);
+	return listing->rows ? COMMAND_OK : COMMAND_NOTHING;
 }
 
 static enum command_status outrefs_run(struct session *session, int argc, char **argv)
 {
+	struct listing listing = { session, UINT64_MAX, 0 };
 	struct operand operand;
-	bool found = false;
 
-	if (argc != 2)
+	if (!command_limit(&argc, argv, &listing.limit) || argc != 2)
 		return COMMAND_USAGE;
 
 	struct heap_error *error = operand_locate(session, argv[1], &operand);
 
 	if (!error)
 		error = operand.object != HEAP_NO_OBJECT
-				? print_object_pointees(session, operand.object, &found)
-				: print_root_pointees(session, operand.root, &found);
-	if (error)
-		return command_fail(session, error);
-	output_close(session->output);
-	return found ? COMMAND_OK : COMMAND_NOTHING;
+				? print_object_pointees(&listing, operand.object)
+				: print_root_pointees(&listing, operand.root);
+	return error ? command_fail(session, error) : finish(&listing);
 }
 
 const struct command outrefs_command = {
 	.name = "outrefs",
-	.synopsis = "OBJ",
+	.synopsis = "[--all | --limit N] OBJ",
 	.summary = "the objects that an object points to",
 	.details = "Field by field, marked as `inrefs` does.\n\n"
-		   "  outrefs 0x5ed26d8",
+		   "  outrefs 0x5ed26d8\n"
+		   "  outrefs --limit 10 $1",
 	.run = outrefs_run,
 	.nothing = "It points to no object.",
 	.words = WORDS_OBJECT,
@@ -161,54 +179,63 @@ static void print_reference(struct session *session, uint32_t edge, heap_object_
 	output_close(session->output);
 }
 
-static void print_holders(struct session *session, const struct heap_referrer_list *of)
+static void print_referrers(struct listing *listing, const struct heap_referrer_list *of)
 {
+	struct session *session = listing->session;
 	const struct heap_snapshot *snapshot = session->snapshot;
 
 	output_open_array(session->output, NULL);
-	for (uint32_t i = 0; i < of->root_count; i++)
-		print_root_reference(session, &snapshot->root_edges[of->root_edges[i]]);
-	for (uint32_t i = 0; i < of->count && !session_must_stop(session); i++)
-		print_reference(session, of->edges[i], of->sources[i]);
-	output_close(session->output);
+	for (uint32_t i = 0; i < of->root_count; i++) {
+		if (take_row(listing))
+			print_root_reference(session, &snapshot->root_edges[of->root_edges[i]]);
+	}
+	for (uint32_t i = 0; i < of->count && !session_must_stop(session); i++) {
+		if (take_row(listing))
+			print_reference(session, of->edges[i], of->sources[i]);
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *list_referrers(struct listing *listing, heap_object_id object,
+					 struct heap_referrers *referrers)
+{
+	HEAP_TRY(heap_referrers_need(referrers, &object, 1));
+
+	const struct heap_referrer_list of = heap_referrers_get(referrers, object);
+
+	HEAP_TRY(load_around(listing->session, &object, 1, of.sources, of.count));
+	print_referrers(listing, &of);
+	return NULL;
 }
 
 static enum command_status inrefs_run(struct session *session, int argc, char **argv)
 {
-	struct heap_referrers *holders = NULL;
-	struct heap_referrer_list of = { 0 };
+	struct listing listing = { session, UINT64_MAX, 0 };
+	struct heap_referrers *referrers = NULL;
 	heap_object_id object;
 
-	if (argc != 2)
+	if (!command_limit(&argc, argv, &listing.limit) || argc != 2)
 		return COMMAND_USAGE;
 
 	struct heap_error *error = prepare(session, argv[1], &object);
 
 	if (!error)
-		error = heap_referrers_create(session->graph, &holders);
+		error = heap_referrers_create(session->graph, &referrers);
 	if (!error)
-		error = heap_referrers_need(holders, &object, 1);
-	if (!error) {
-		of = heap_referrers_get(holders, object);
-		error = load_around(session, &object, 1, of.sources, of.count);
-	}
-	if (!error)
-		print_holders(session, &of);
-	heap_referrers_destroy(holders);
-	if (error)
-		return command_fail(session, error);
-	return of.root_count > 0 || of.count > 0 ? COMMAND_OK : COMMAND_NOTHING;
+		error = list_referrers(&listing, object, referrers);
+	heap_referrers_destroy(referrers);
+	return error ? command_fail(session, error) : finish(&listing);
 }
 
 const struct command inrefs_command = {
 	.name = "inrefs",
-	.synopsis = "OBJ",
+	.synopsis = "[--all | --limit N] OBJ",
 	.summary = "the roots and objects that point to an object",
-	.details = "A pointer into its middle is said by + BYTES, one that the holder's type does "
-		   "not\n"
-		   "know of by (untyped).\n\n"
-		   "  inrefs 0x5ed26d8\n"
-		   "  inrefs $1",
+	.details =
+		"A pointer into its middle is marked by + BYTES, one that the holder's type does\n"
+		"not have by (untyped).\n\n"
+		"  inrefs 0x5ed26d8\n"
+		"  inrefs $1",
 	.run = inrefs_run,
 	.nothing = "Nothing points to it.",
 	.words = WORDS_OBJECT,

@@ -22,16 +22,6 @@ enum {
 
 // --- the type that is meant --------------------------------------------------
 
-// The words of a type's name, as they were typed: "struct", "session".
-static const char *join(struct session *session, int count, char **words)
-{
-	const char *text = words[0];
-
-	for (int i = 1; i < count; i++)
-		text = session_format(session, "%s %s", text, words[i]);
-	return text;
-}
-
 static bool has_name(const struct heap_snapshot *snapshot, heap_type_id type, const char *name)
 {
 	char text[NAME_BYTES];
@@ -217,7 +207,7 @@ static enum command_status istype_run(struct session *session, int argc, char **
 		return argc == 2 && !is_for_alike ? forget(session, argv[1]) : COMMAND_USAGE;
 	if (argc < 3)
 		return COMMAND_USAGE;
-	return declare(session, argv[1], join(session, argc - 2, argv + 2), is_for_alike);
+	return declare(session, argv[1], command_join(session, argc - 2, argv + 2), is_for_alike);
 }
 
 const struct command istype_command = {

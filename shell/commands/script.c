@@ -25,8 +25,9 @@ static enum command_status last_run(struct session *session, int argc, char **ar
 	struct output *output = session->output;
 	bool numbered = session->numbered;
 
-	(void)argv;
-	if (argc != 1)
+	uint64_t limit = UINT64_MAX;
+
+	if (!command_limit(&argc, argv, &limit) || argc != 1)
 		return COMMAND_USAGE;
 
 	struct heap_error *error = describe_load(session);
@@ -37,7 +38,8 @@ static enum command_status last_run(struct session *session, int argc, char **ar
 		output_text(output, "no answer has listed objects yet\n");
 	session->numbered = false; // the numbers stand before the objects here
 	output_open_array(output, NULL);
-	for (size_t i = 0; i < session->answer_count && !session_must_stop(session); i++) {
+	for (size_t i = 0; i < session->answer_count && i < limit && !session_must_stop(session);
+	     i++) {
 		const struct session_answer *answer = &session->answer[i];
 		const void *mark = session_mark(session);
 		const struct heap_part *part =
@@ -55,12 +57,14 @@ static enum command_status last_run(struct session *session, int argc, char **ar
 	}
 	session->numbered = numbered;
 	output_close(output);
+	if (session->answer_count > limit)
+		command_tell_rest(session, session->answer_count - limit);
 	return session->answer_count ? COMMAND_OK : COMMAND_NOTHING;
 }
 
 const struct command last_command = {
 	.name = "last",
-	.synopsis = "",
+	.synopsis = "[--all | --limit N]",
 	.summary = "the objects of the last answer, with their names",
 	.details = "An answer's objects are $1, $2 and so on until the next that has some.\n\n"
 		   "  last",

@@ -343,14 +343,15 @@ static enum command_status print_types_named(struct session *session, struct tal
 }
 
 static void print_tallies(struct session *session, const struct tally *tallies, uint32_t count,
-			  const char *key,
+			  uint64_t limit, const char *key,
 			  const char *(*describe)(struct session *session, uint32_t id))
 {
 	struct output *output = session->output;
 
 	table_header(output, "10", "%10s\t%12s\t%s", "objects", "bytes", key);
 	output_open_array(output, NULL);
-	for (uint32_t i = 0; i < count && tallies[i].objects && !session_must_stop(session); i++) {
+	for (uint32_t i = 0;
+	     i < count && i < limit && tallies[i].objects && !session_must_stop(session); i++) {
 		table_row(output, "%10" PRIu64 "\t%12s\t%s", tallies[i].objects,
 			  describe_bytes(session, tallies[i].bytes),
 			  describe(session, tallies[i].id));
@@ -372,7 +373,9 @@ static enum command_status types_run(struct session *session, int argc, char **a
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 
-	if (argc > 2)
+	uint64_t limit = UINT64_MAX;
+
+	if (!command_limit(&argc, argv, &limit))
 		return COMMAND_USAGE;
 
 	struct heap_error *error =
@@ -384,19 +387,21 @@ static enum command_status types_run(struct session *session, int argc, char **a
 		error = heap_error_out_of_memory();
 	if (error)
 		return command_fail(session, error);
-	if (argc == 2)
-		return print_types_named(session, tallies, argv[1]);
+	if (argc > 1)
+		return print_types_named(session, tallies,
+					 command_join(session, argc - 1, argv + 1));
 	qsort(tallies, snapshot->types.count, sizeof(*tallies), compare_tallies);
-	print_tallies(session, tallies, snapshot->types.count, "type", describe_type_or_none);
+	print_tallies(session, tallies, snapshot->types.count, limit, "type",
+		      describe_type_or_none);
 	return COMMAND_OK;
 }
 
 const struct command types_command = {
 	.name = "types",
-	.synopsis = "[NAME]",
+	.synopsis = "[--all | --limit N] [NAME...]",
 	.summary = "a type as C source with offsets, or all types that objects have",
 	.details = "After each member stand its offset and size; holes and padding are said.\n\n"
-		   "  types 'struct session'\n"
+		   "  types struct session\n"
 		   "  types 'struct *'",
 	.run = types_run,
 	.words = WORDS_TYPE,

@@ -164,15 +164,17 @@ void offer_variables(struct offers *offers, const struct session *session)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const char *lead = offers->begin[0] == '&' ? "&" : "";
+	bool with_reserved = strncmp(offers->begin + strlen(lead), "_", 1) == 0;
 	size_t before = offers->list.count;
 
 	for (int level = 0; level <= 2 && offers->list.count == before; level++) {
 		for (heap_root_id i = 0; i < snapshot->root_count; i++) {
 			const struct heap_root *root = &snapshot->roots[i];
+			const char *name = heap_snapshot_string(snapshot, root->name);
 
-			if (root->kind <= HEAP_ROOT_LOCAL && is_of_level(snapshot, i, level))
-				offer_behind(offers, lead,
-					     heap_snapshot_string(snapshot, root->name));
+			if (root->kind <= HEAP_ROOT_LOCAL && (name[0] != '_' || with_reserved) &&
+			    is_of_level(snapshot, i, level))
+				offer_behind(offers, lead, name);
 		}
 	}
 }

@@ -97,7 +97,7 @@ sub first_words {
 is first_words($_), first_words('largest 2'), $_
     for 'largest --limit 2', 'largest --limit=2', 'largest --limit 9 2';
 is scalar(() = first_words('largest --all') =~ /\|/g), 19, 'largest --all: all 20';
-for my $command ('find', 'count', 'largest', 'strings', 'dangling', 'suggest', 'leaks', 'sites', 'dominators', 'retained --by type') {
+for my $command ('types', 'last', 'outrefs vector', 'inrefs 5f01020', 'find', 'count', 'largest', 'strings', 'dangling', 'suggest', 'leaks', 'sites', 'dominators', 'retained --by type') {
     my ($limited, $status) = (Sample::run("$command --limit 1\n", $heapsh, '-q', $file))[0, 2];
     my $err = (Sample::run("$command --all\n", $heapsh, '-q', $file))[1];
     is $err, '', "$command --all";
@@ -106,6 +106,16 @@ for my $command ('find', 'count', 'largest', 'strings', 'dangling', 'suggest', '
     like $json, qr/^([\[{].*)?$/, "$command --json";
 }
 is_text $file, "find --json untyped\n", (Sample::run("find untyped\n", $heapsh, '-q', '--json', $file))[0];
+
+is_text $file, 'inrefs --limit 1 5f01020', <<'END';
+.next of the global variable first (app.c:9, app)
+… 2 more; --all shows them
+END
+is_text $file, 'outrefs --limit 1 sample', <<'END';
+.next = struct node at 0x5f01000
+… 2 more; --all shows them
+END
+is_text $file, 'types struct table', (Sample::heapsh($file, 'types', 'struct table'))[0];
 
 # A file that is missing is no command.
 answers 'a second file', [$file, 'missing.snap'], '', "heapsh: missing.snap: No such file or directory, and no command\n", 2;

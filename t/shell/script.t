@@ -38,8 +38,11 @@ is Sample::content("$directory/answer"), $total, 'but for what goes elsewhere';
 my $bad = script('bad', "find --count untyped\nfrob\nfind --count untyped\n");
 says 'a mistake ends it', "source $bad\n",
     "${total}heapsh: frob: no such command; `help` lists them\nheapsh: $bad: line 2 failed\n", 2;
-my $nothing = script('nothing', "find type nothing\nfind --count untyped\n");
+my $nothing = script('nothing', "find type mode\nfind --count untyped\n");
 says 'nothing found does not', "source $nothing\n", $total;
+my $absent = script('absent', "find type nothing\nfind --count untyped\n");
+says 'nor a name that this snapshot does not have', "source $absent\n",
+    "${total}heapsh: nothing: no such type in the snapshot; `types` lists those of objects\n";
 says 'a file that is not there', "source $directory/none\n",
     "heapsh: $directory/none: No such file or directory\n", 1;
 my $quits = script('quits', "quit\nfind --count untyped\n");
@@ -56,7 +59,7 @@ is((Sample::heapsh('--json', $file, 'source', $nothing))[0],
 
 # alias
 says 'alias', "alias some 'find --count'\nsome untyped\n", $total;
-says 'aliases of aliases', "alias some 'find --count'\nalias none 'some untyped'\nnone or type nothing\n",
+says 'aliases of aliases', "alias some 'find --count'\nalias none 'some untyped'\nnone or type mode\n",
     $total;
 says 'one that begins with itself', "alias find 'find --count'\nfind untyped\n", $total;
 says 'two that begin with each other', "alias aa 'bb x'\nalias bb 'aa y'\naa\n",
