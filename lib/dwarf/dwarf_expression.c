@@ -2,7 +2,7 @@
 #include "lib/dwarf/dwarf_expression.h"
 
 #include "lib/base/search.h"
-#include "lib/dwarf/debug_entries.h"
+#include "lib/dwarf/dwarf_dies.h"
 #include "lib/dwarf/dwarf_library.h"
 
 enum {

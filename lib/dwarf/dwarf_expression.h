@@ -12,7 +12,7 @@
 
 #include "lib/base/array.h"
 #include "lib/dwarf/dwarf_object.h"
-#include "lib/dwarf/unwind.h"
+#include "lib/dwarf/dwarf_unwind.h"
 
 struct heap_debug_entries;
 struct Dwarf_Locdesc_c_s;

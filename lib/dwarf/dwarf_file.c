@@ -2,7 +2,7 @@
 #include "lib/dwarf/dwarf_file.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/dwarf/debug_code.h"
+#include "lib/dwarf/dwarf_code.h"
 #include "lib/dwarf/dwarf_location.h"
 
 #include <fcntl.h>

@@ -11,7 +11,7 @@
  * at the same places again and again.
  */
 
-#include "lib/dwarf/debug_code.h"
+#include "lib/dwarf/dwarf_code.h"
 #include "lib/dwarf/dwarf_expression.h"
 
 struct heap_dwarf_location {

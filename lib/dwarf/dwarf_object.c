@@ -5,7 +5,7 @@
 #include "lib/dwarf/dwarf_library.h"
 
 enum {
-	SECTIONS_MAX = 24, // those that have a name in debug_sections.c, and the null section
+	SECTIONS_MAX = 24, // those that have a name in dwarf_sections.c, and the null section
 };
 
 // Its first member is the one that callers see.

@@ -7,7 +7,7 @@
  * and no section decompressed twice.
  */
 
-#include "lib/dwarf/debug_sections.h"
+#include "lib/dwarf/dwarf_sections.h"
 
 struct Dwarf_Debug_s;
 struct Dwarf_Error_s;

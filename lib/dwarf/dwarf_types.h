@@ -23,7 +23,7 @@ struct heap_unit_types {
 	size_t die_count, die_capacity;
 };
 
-/** @param place  of any entry of the unit, as debug_units.h counts them */
+/** @param place  of any entry of the unit, as dwarf_units.h counts them */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, uint64_t place,
 					struct heap_unit_types *result);

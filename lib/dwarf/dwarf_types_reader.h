@@ -14,7 +14,7 @@
  * the first's structs, which become definitions when that is merged.
  */
 
-#include "lib/dwarf/debug.h"
+#include "lib/dwarf/dwarf_info.h"
 #include "lib/dwarf/dwarf_types_unit.h"
 
 struct heap_types_reader_unit {

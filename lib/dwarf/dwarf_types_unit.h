@@ -9,8 +9,8 @@
  * Types get numbers of the unit's own. What they refer to are still places of entries.
  */
 
-#include "lib/dwarf/debug_entries.h"
-#include "lib/dwarf/debug_files.h"
+#include "lib/dwarf/dwarf_dies.h"
+#include "lib/dwarf/dwarf_file_names.h"
 #include "lib/types/types.h"
 
 /** Stands in `types` for the type that its `targets` says; to be looked through. */

@@ -6,7 +6,7 @@
 #include "lib/base/demangle.h"
 #include "lib/dwarf/dwarf_file.h"
 #include "lib/dwarf/elf_file.h"
-#include "lib/dwarf/lines.h"
+#include "lib/dwarf/dwarf_lines.h"
 #include "lib/trace/trace_parts.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Reads a file's debug information as the writer does the first time, and says how long it
 // took and what is kept. With an address, also how long the first sites in the file take.
-#include "lib/dwarf/debug.h"
-#include "lib/dwarf/debug_code.h"
-#include "lib/dwarf/lines.h"
-#include "lib/dwarf/site_types.h"
+#include "lib/dwarf/dwarf_info.h"
+#include "lib/dwarf/dwarf_code.h"
+#include "lib/dwarf/dwarf_lines.h"
+#include "lib/dwarf/dwarf_site_types.h"
 
 #include <stdio.h>
 #include <stdlib.h>

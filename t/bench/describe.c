@@ -3,8 +3,8 @@
 // its frame, its function and line, its local variables. Prints what each step costs.
 // Usage: describe MODULE DEBUG-FILE [FRAMES]
 #include "lib/dwarf/dwarf_file.h"
-#include "lib/dwarf/lines.h"
-#include "lib/dwarf/locals.h"
+#include "lib/dwarf/dwarf_lines.h"
+#include "lib/dwarf/dwarf_locals.h"
 
 #include <fcntl.h>
 #include <gelf.h>

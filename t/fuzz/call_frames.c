@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Call frame information of any bytes, as .eh_frame and as .debug_frame, and steps by it.
-#include "lib/dwarf/call_frames.h"
+#include "lib/dwarf/dwarf_call_frames.h"
 
 #include <stdlib.h>
 #include <string.h>

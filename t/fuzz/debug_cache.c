@@ -2,7 +2,7 @@
 // Loads cached debug information from any bytes, as they are and with their checksums mended.
 #include "t/fuzz/damage.h"
 
-#include "lib/dwarf/debug.h"
+#include "lib/dwarf/dwarf_info.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Lines, local variables and the types that sites may mean, of any ELF file.
-#include "lib/dwarf/debug_code.h"
-#include "lib/dwarf/lines.h"
-#include "lib/dwarf/locals.h"
-#include "lib/dwarf/site_types.h"
+#include "lib/dwarf/dwarf_code.h"
+#include "lib/dwarf/dwarf_lines.h"
+#include "lib/dwarf/dwarf_locals.h"
+#include "lib/dwarf/dwarf_site_types.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/dwarf/debug_units.h"
+#include "lib/dwarf/dwarf_units.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Reads types and variables from any ELF file.
-#include "lib/dwarf/debug.h"
+#include "lib/dwarf/dwarf_info.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/dwarf/debug_units.h"
+#include "lib/dwarf/dwarf_units.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

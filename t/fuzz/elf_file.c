@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Symbols, build id, the link to a debug file and call frame information of any ELF file.
-#include "lib/dwarf/call_frames.h"
+#include "lib/dwarf/dwarf_call_frames.h"
 #include "lib/dwarf/elf_file.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
-#include "lib/dwarf/call_frames.h"
+#include "lib/dwarf/dwarf_call_frames.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 #include "t/unit/compile.h"
 
 #include "lib/base/cache_directory.h"
-#include "lib/dwarf/debug.h"
+#include "lib/dwarf/dwarf_info.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
-#include "lib/dwarf/debug_code.h"
+#include "lib/dwarf/dwarf_code.h"
 #include "lib/dwarf/dwarf_types.h"
 #include "lib/dwarf/dwarf_types_reader.h"
 #include "lib/dwarf/dwarf_constants.h"

@@ -2,7 +2,7 @@
 #include "t/unit/compile.h"
 
 #include "lib/dwarf/elf_file.h"
-#include "lib/dwarf/lines.h"
+#include "lib/dwarf/dwarf_lines.h"
 
 #include <stdbool.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
-#include "lib/dwarf/debug_code.h"
+#include "lib/dwarf/dwarf_code.h"
 #include "lib/dwarf/dwarf_types.h"
 #include "lib/dwarf/dwarf_types_reader.h"
-#include "lib/dwarf/locals.h"
+#include "lib/dwarf/dwarf_locals.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 
 #include "lib/dwarf/dwarf_types.h"
 #include "lib/dwarf/elf_file.h"
-#include "lib/dwarf/site_types.h"
+#include "lib/dwarf/dwarf_site_types.h"
 
 #include <stdbool.h>
 

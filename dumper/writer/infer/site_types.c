@@ -3,8 +3,8 @@
 
 #include "dumper/writer/infer/headers.h"
 #include "lib/base/cleanup.h"
-#include "lib/dwarf/debug_code.h"
-#include "lib/dwarf/locals.h"
+#include "lib/dwarf/dwarf_code.h"
+#include "lib/dwarf/dwarf_locals.h"
 
 #include <stdlib.h>
 #include <string.h>

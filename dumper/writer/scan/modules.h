@@ -12,11 +12,11 @@
 
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/base/strings.h"
-#include "lib/dwarf/debug.h"
+#include "lib/dwarf/dwarf_info.h"
 #include "lib/dwarf/elf_file.h"
-#include "lib/dwarf/lines.h"
-#include "lib/dwarf/site_types.h"
-#include "lib/dwarf/unwind.h"
+#include "lib/dwarf/dwarf_lines.h"
+#include "lib/dwarf/dwarf_site_types.h"
+#include "lib/dwarf/dwarf_unwind.h"
 
 /** Types of one unit, kept because locals of its functions need them. */
 struct module_unit;

@@ -2,7 +2,7 @@
 #include "dumper/writer/scan/stacks.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/dwarf/locals.h"
+#include "lib/dwarf/dwarf_locals.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/dwarf/dwarf_info.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/file/file.h"
+#include "lib/base/trust.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// A cache is a container as snapshots are (file.h), with a section per field of each array.
+// Whoever changes what is stored, or what heap_debug_read() finds, counts the version up:
+// the file's name has it, so that old and new programs do not throw away each other's.
+
+enum {
+	CACHE_VERSION = 3,
+	BUILD_ID_TEXT_MAX = 128,
+
+	TAG_VERSION = HEAP_TAG('d', 'b', 'g', 'c'),
+	TAG_BUILD_ID = HEAP_TAG('d', 'b', 'i', 'd'),
+	TAG_STRINGS = HEAP_TAG('d', 's', 't', 'r'),
+};
+
+// --- what is stored ------------------------------------------------------------------------
+
+struct column {
+	uint32_t tag;
+	uint8_t encoding;
+	uint8_t width; // of the field: 1, 4 or 8 bytes
+	uint16_t offset;
+};
+
+#define COLUMN(letter, number, encoding, structure, field) \
+	{ \
+		HEAP_TAG('d', letter, '0', '0' + number), HEAP_ENCODING_##encoding, \
+			sizeof(((struct structure *)0)->field), offsetof(struct structure, field) \
+	}
+
+static const struct column type_columns[] = {
+	COLUMN('t', 0, VARINT, heap_type, kind),        COLUMN('t', 1, VARINT, heap_type, flags),
+	COLUMN('t', 2, DELTA, heap_type, name),         COLUMN('t', 3, VARINT, heap_type, size),
+	COLUMN('t', 4, DELTA, heap_type, target),       COLUMN('t', 5, VARINT, heap_type, count),
+	COLUMN('t', 6, DELTA, heap_type, first_member), COLUMN('t', 7, VARINT, heap_type, members),
+	COLUMN('t', 8, DELTA, heap_type, file),         COLUMN('t', 9, DELTA, heap_type, line),
+};
+
+static const struct column member_columns[] = {
+	COLUMN('m', 0, DELTA, heap_member, name),
+	COLUMN('m', 1, DELTA, heap_member, type),
+	COLUMN('m', 2, DELTA, heap_member, offset),
+	COLUMN('m', 3, VARINT, heap_member, flags),
+	COLUMN('m', 4, VARINT, heap_member, bit_offset),
+	COLUMN('m', 5, VARINT, heap_member, bit_size),
+};
+
+static const struct column enumerator_columns[] = {
+	COLUMN('e', 0, DELTA, heap_enumerator, name),
+	COLUMN('e', 1, DELTA, heap_enumerator, value),
+};
+
+static const struct column variable_columns[] = {
+	COLUMN('v', 0, DELTA, heap_variable, name),    COLUMN('v', 1, DELTA, heap_variable, type),
+	COLUMN('v', 2, DELTA, heap_variable, address), COLUMN('v', 3, DELTA, heap_variable, file),
+	COLUMN('v', 4, DELTA, heap_variable, line),    COLUMN('v', 5, VARINT, heap_variable, flags),
+};
+
+struct table {
+	const struct column *columns; // [column_count]
+	size_t column_count;
+	size_t row_size;
+	size_t rows, count; // offsets in struct heap_debug: of the array, of its length
+};
+
+#define TABLE(columns, structure, rows, count) \
+	{ \
+		columns, sizeof(columns) / sizeof(*columns), sizeof(struct structure), \
+			offsetof(struct heap_debug, rows), offsetof(struct heap_debug, count) \
+	}
+
+static const struct table tables[] = {
+	TABLE(type_columns, heap_type, types.types, types.count),
+	TABLE(member_columns, heap_member, types.members, types.member_count),
+	TABLE(enumerator_columns, heap_enumerator, types.enumerators, types.enumerator_count),
+	TABLE(variable_columns, heap_variable, variables, variable_count),
+};
+
+enum {
+	TABLES = sizeof(tables) / sizeof(*tables),
+};
+
+// Pointers to different structures: copied, for none of them is a pointer to bytes.
+static uint8_t *get_rows(const struct heap_debug *debug, const struct table *table)
+{
+	uint8_t *rows;
+
+	memcpy(&rows, (const char *)debug + table->rows, sizeof(rows));
+	return rows;
+}
+
+static void set_rows(struct heap_debug *debug, const struct table *table, uint8_t *rows,
+		     uint32_t count)
+{
+	memcpy((char *)debug + table->rows, &rows, sizeof(rows));
+	memcpy((char *)debug + table->count, &count, sizeof(count));
+}
+
+static uint32_t get_count(const struct heap_debug *debug, const struct table *table)
+{
+	uint32_t count;
+
+	memcpy(&count, (const char *)debug + table->count, sizeof(count));
+	return count;
+}
+
+static uint64_t get(const uint8_t *field, uint8_t width)
+{
+	uint64_t value = 0;
+
+	// The machine is little endian, as are the files that it reads.
+	memcpy(&value, field, width);
+	return value;
+}
+
+static bool fits(uint64_t value, uint8_t width)
+{
+	return width == sizeof(value) || value >> 8 * width == 0;
+}
+
+// --- reading -------------------------------------------------------------------------------
+
+HEAP_MAKES_ERROR
+static struct heap_error *damaged(const char *what)
+{
+	return heap_error_create(HEAP_ERROR_FORMAT, "cached debug information is damaged: %s",
+				 what);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find(const struct heap_file *file, uint32_t tag, uint8_t encoding,
+			       const struct heap_section **result)
+{
+	const struct heap_section *section = heap_file_find(file, tag);
+
+	if (!section || section->encoding != encoding || section->fields != 1)
+		return damaged("a section is missing");
+	if (section->count > UINT32_MAX / 2)
+		return damaged("a section is too long");
+	*result = section;
+	return NULL;
+}
+
+// Reads some elements of a column into rows that are there.
+HEAP_MUST_CHECK
+static struct heap_error *read_part(const struct heap_file *file,
+				    const struct heap_section *section, const struct column *column,
+				    uint64_t first, uint64_t count, uint8_t *rows, size_t row_size,
+				    uint64_t *values)
+{
+	struct heap_error *error = heap_file_read_u64(file, section, first, count, values);
+
+	for (uint64_t i = 0; !error && i < count; i++) {
+		if (!fits(values[i], column->width))
+			return damaged("a number is too large");
+		memcpy(rows + (first + i) * row_size + column->offset, &values[i], column->width);
+	}
+	return error;
+}
+
+// The first column makes the rows, as it is read: a count alone is no reason to believe it.
+HEAP_MUST_CHECK
+static struct heap_error *read_column(const struct heap_file *file, const struct table *table,
+				      const struct column *column, struct heap_debug *debug,
+				      uint64_t *values)
+{
+	const struct heap_section *section;
+	struct heap_error *error = find(file, column->tag, column->encoding, &section);
+
+	if (error)
+		return error;
+	if (column != table->columns && section->count != get_count(debug, table))
+		return damaged("sections have different lengths");
+	for (uint64_t first = 0; !error && first < section->count; first += HEAP_BLOCK_ELEMENTS) {
+		uint64_t part = section->count - first < HEAP_BLOCK_ELEMENTS
+					? section->count - first
+					: HEAP_BLOCK_ELEMENTS;
+
+		if (column == table->columns) {
+			uint8_t *more =
+				reallocarray(get_rows(debug, table), first + part, table->row_size);
+
+			if (!more)
+				return heap_error_out_of_memory();
+			memset(more + first * table->row_size, 0, part * table->row_size);
+			set_rows(debug, table, more, first + part);
+		}
+		error = read_part(file, section, column, first, part, get_rows(debug, table),
+				  table->row_size, values);
+	}
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_tables(const struct heap_file *file, struct heap_debug *debug)
+{
+	CLEANUP_FREE uint64_t *values = calloc(HEAP_BLOCK_ELEMENTS, sizeof(*values));
+	struct heap_error *error = values ? NULL : heap_error_out_of_memory();
+
+	for (size_t i = 0; i < TABLES; i++)
+		for (size_t j = 0; !error && j < tables[i].column_count; j++)
+			error = read_column(file, &tables[i], &tables[i].columns[j], debug, values);
+	debug->types.type_capacity = debug->types.count;
+	debug->types.member_capacity = debug->types.member_count;
+	debug->types.enumerator_capacity = debug->types.enumerator_count;
+	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_text(const struct heap_file *file, uint32_t tag, char **text,
+				    uint32_t *size)
+{
+	const struct heap_section *section;
+	struct heap_error *error = find(file, tag, HEAP_ENCODING_BYTES, &section);
+	CLEANUP_FREE char *bytes = NULL;
+
+	for (uint64_t first = 0; !error && first < section->count; first += HEAP_BLOCK_ELEMENTS) {
+		uint64_t part = section->count - first < HEAP_BLOCK_ELEMENTS
+					? section->count - first
+					: HEAP_BLOCK_ELEMENTS;
+		char *more = realloc(bytes, first + part);
+
+		if (!more)
+			return heap_error_out_of_memory();
+		bytes = more;
+		error = heap_file_read_bytes(file, section, first, part, (uint8_t *)bytes + first);
+	}
+	if (error)
+		return error;
+	*size = section->count;
+	*text = keep(bytes);
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_version(const struct heap_file *file, const char *build_id,
+				       struct heap_debug *debug)
+{
+	const struct heap_section *section;
+	uint64_t values[5];
+	CLEANUP_FREE char *stored = NULL;
+	uint32_t size;
+	struct heap_error *error = find(file, TAG_VERSION, HEAP_ENCODING_VARINT, &section);
+
+	if (error)
+		return error;
+	if (section->count != sizeof(values) / sizeof(*values))
+		return damaged("its version is missing");
+	error = heap_file_read_u64(file, section, 0, section->count, values);
+	if (!error)
+		error = read_text(file, TAG_BUILD_ID, &stored, &size);
+	if (error)
+		return error;
+	if (values[0] != CACHE_VERSION)
+		return damaged("it is of another version");
+	if (build_id && (size != strlen(build_id) || memcmp(stored, build_id, size) != 0))
+		return damaged("it is of another build");
+	debug->units = values[1];
+	debug->dies = values[2];
+	debug->unreadable_units = values[3];
+	debug->incomplete = values[4];
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *check(const struct heap_debug *debug)
+{
+	const struct heap_types *types = &debug->types;
+	const struct heap_variable *last = NULL;
+
+	if (!types->string_size || types->strings[0] || types->strings[types->string_size - 1])
+		return damaged("strings do not end");
+	if (!types->count)
+		return damaged("it has no types");
+	for (uint32_t i = 0; i < debug->variable_count; i++) {
+		const struct heap_variable *variable = &debug->variables[i];
+		int local = variable->flags & HEAP_VARIABLE_THREAD_LOCAL;
+
+		if (variable->name >= types->string_size || variable->file >= types->string_size ||
+		    variable->type >= types->count ||
+		    variable->flags & ~(HEAP_VARIABLE_THREAD_LOCAL | HEAP_VARIABLE_STATIC))
+			return damaged("a variable is out of range");
+		if (last && ((last->flags & HEAP_VARIABLE_THREAD_LOCAL) > local ||
+			     ((last->flags & HEAP_VARIABLE_THREAD_LOCAL) == local &&
+			      last->address > variable->address)))
+			return damaged("variables are out of order");
+		last = variable;
+	}
+	return heap_types_check(types);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *load(const struct heap_file *file, const char *build_id,
+			       struct heap_debug *result)
+{
+	struct heap_debug debug = { 0 };
+	struct heap_error *error = read_version(file, build_id, &debug);
+
+	if (!error)
+		error = read_text(file, TAG_STRINGS, &debug.types.strings,
+				  &debug.types.string_size);
+	if (!error)
+		error = read_tables(file, &debug);
+	debug.types.string_capacity = debug.types.string_size;
+	if (!error)
+		error = check(&debug);
+	if (error)
+		heap_debug_deinit(&debug);
+	else
+		*result = debug;
+	return error;
+}
+
+struct heap_error *heap_debug_load_memory(const uint8_t *bytes, size_t size, const char *build_id,
+					  struct heap_debug *result)
+{
+	struct heap_file *file;
+	struct heap_error *error = heap_file_open_memory(bytes, size, &file);
+
+	if (error)
+		return error;
+	error = load(file, build_id, result);
+	heap_file_close(file);
+	return error;
+}
+
+// --- where it is ---------------------------------------------------------------------------
+
+// The name goes into a path: nothing but digits may be in it.
+HEAP_MUST_CHECK
+static struct heap_error *make_path(const char *directory, const char *build_id, char **result)
+{
+	size_t length = strlen(build_id);
+
+	if (!length || length > BUILD_ID_TEXT_MAX || strspn(build_id, "0123456789abcdef") != length)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "not a build id: '%.*s'",
+					 BUILD_ID_TEXT_MAX, build_id);
+	if (asprintf(result, "%s/%s-%d", directory, build_id, CACHE_VERSION) < 0)
+		return heap_error_out_of_memory();
+	return NULL;
+}
+
+struct heap_error *heap_debug_load(const char *directory, const char *build_id,
+				   struct heap_debug *result)
+{
+	CLEANUP_FREE char *path = NULL;
+	struct heap_file *file;
+	struct heap_error *error = make_path(directory, build_id, &path);
+
+	if (error)
+		return error;
+	if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+		return heap_error_create(HEAP_ERROR_ABSENT, "%s: not in the cache", build_id);
+	error = heap_trust_directory(directory);
+	if (!error)
+		error = heap_trust_file(path);
+	if (error)
+		return error;
+	error = heap_file_open(path, &file);
+	if (error)
+		return error;
+	error = load(file, build_id, result);
+	heap_file_close(file);
+	return heap_error_within(error, "%s", path);
+}
+
+// --- writing -------------------------------------------------------------------------------
+
+static void write_bytes(struct heap_file_writer *writer, uint32_t tag, const char *bytes,
+			size_t size)
+{
+	heap_file_writer_begin(writer, tag, HEAP_ENCODING_BYTES, 1);
+	heap_file_writer_put_bytes(writer, bytes, size);
+	heap_file_writer_end(writer);
+}
+
+static void write_table(struct heap_file_writer *writer, const struct table *table,
+			const uint8_t *rows, uint32_t count)
+{
+	for (size_t j = 0; j < table->column_count; j++) {
+		const struct column *column = &table->columns[j];
+		const uint8_t *field = rows + column->offset;
+
+		heap_file_writer_begin(writer, column->tag, column->encoding, 1);
+		for (uint32_t i = 0; i < count; i++, field += table->row_size)
+			heap_file_writer_put(writer, get(field, column->width));
+		heap_file_writer_end(writer);
+	}
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_cache(int descriptor, const char *build_id,
+				      const struct heap_debug *debug)
+{
+	struct heap_file_writer *writer;
+	struct heap_error *error = heap_file_writer_create(descriptor, &writer);
+
+	if (error)
+		return error;
+	heap_file_writer_begin(writer, TAG_VERSION, HEAP_ENCODING_VARINT, 1);
+	heap_file_writer_put(writer, CACHE_VERSION);
+	heap_file_writer_put(writer, debug->units);
+	heap_file_writer_put(writer, debug->dies);
+	heap_file_writer_put(writer, debug->unreadable_units);
+	heap_file_writer_put(writer, debug->incomplete);
+	heap_file_writer_end(writer);
+	write_bytes(writer, TAG_BUILD_ID, build_id, strlen(build_id));
+	write_bytes(writer, TAG_STRINGS, debug->types.strings, debug->types.string_size);
+	for (size_t i = 0; i < TABLES; i++)
+		write_table(writer, &tables[i], get_rows(debug, &tables[i]),
+			    get_count(debug, &tables[i]));
+	error = heap_file_writer_finish(writer);
+	heap_file_writer_destroy(writer);
+	return error;
+}
+
+struct heap_error *heap_debug_store(const char *directory, const char *build_id,
+				    const struct heap_debug *debug)
+{
+	CLEANUP_FREE char *path = NULL, *temporary = NULL;
+	CLEANUP_CLOSE int descriptor = -1;
+	struct heap_error *error = make_path(directory, build_id, &path);
+
+	if (!error)
+		error = heap_trust_make_directory(directory);
+	if (error)
+		return error;
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return heap_error_out_of_memory();
+	descriptor = mkostemp(temporary, O_CLOEXEC);
+	if (descriptor < 0)
+		return heap_error_create_system("%s", temporary);
+	error = write_cache(descriptor, build_id, debug);
+	if (!error && rename(temporary, path) != 0)
+		error = heap_error_create_system("%s", path);
+	if (error)
+		unlink(temporary);
+	return heap_error_within(error, "%s", path);
+}

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/dwarf/dwarf_code.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/dwarf/dwarf_code_unit.h"
+#include "lib/dwarf/dwarf_ranges.h"
+#include "lib/base/demangle.h"
+#include "lib/dwarf/dwarf_constants.h"
+#include "lib/dwarf/dwarf_types_reader.h"
+#include "lib/types/types_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	READERS = 16,    // of units that are looked into in turn
+	ORIGINS_MAX = 8, // entries that complete each other; a loop of them is damage
+};
+
+// Code that belongs to one unit of the main file. They are disjoint in sound files.
+struct unit_range {
+	uint64_t low, high;
+	uint32_t unit;
+};
+
+// libdwarf's view of one file.
+struct object {
+	struct heap_dwarf_object *object; // NULL if there is none
+	bool is_tried;
+};
+
+struct heap_debug_code {
+	struct heap_debug_units *units;
+	struct heap_code_unit **read;    // [units->count] NULL until it is asked for
+	struct heap_debug_files **files; // [units->count] likewise
+	struct unit_range *ranges;       // [range_count] by address
+	size_t range_count, range_capacity;
+	struct heap_debug_entries readers[READERS];
+	struct object *objects; // [object_count] by object_number()
+	size_t object_count;
+	struct heap_dwarf_object *skeletons; // that split files are tied to; NULL until the first
+};
+
+// Each file has two numbers of sections: heap_debug_place.
+static size_t object_number(const struct heap_debug_unit *unit)
+{
+	return unit->start >> HEAP_DEBUG_PLACE_SHIFT >> 1;
+}
+
+// --- creation ------------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *find_ranges(struct heap_debug_code *code);
+
+HEAP_MUST_CHECK
+static struct heap_error *create(struct heap_debug_units *units, struct heap_debug_code **result)
+{
+	struct heap_debug_code *code = calloc(1, sizeof(*code));
+	struct heap_error *error = NULL;
+
+	if (!code)
+		return heap_error_out_of_memory();
+	code->units = units;
+	code->read = calloc(units->count + 1, sizeof(*code->read));
+	code->files = calloc(units->count + 1, sizeof(*code->files));
+	code->object_count = HEAP_DEBUG_SPLIT / 2 + units->split_count;
+	code->objects = calloc(code->object_count, sizeof(*code->objects));
+	if (!code->read || !code->files || !code->objects)
+		error = heap_error_out_of_memory();
+	if (!error) {
+		heap_debug_units_load_late(units);
+		error = find_ranges(code);
+	}
+	if (error)
+		heap_debug_code_destroy(code);
+	else
+		*result = code;
+	return error;
+}
+
+struct heap_error *heap_dwarf_code(struct heap_dwarf_file *file, struct heap_debug_code **result)
+{
+	struct heap_debug_units *units;
+	struct heap_error *error = NULL;
+
+	if (!file->code) {
+		error = heap_dwarf_debug_units(file, &units);
+		if (!error)
+			error = create(units, &file->code);
+	}
+	if (!error)
+		*result = file->code;
+	return error;
+}
+
+void heap_debug_code_destroy(struct heap_debug_code *code)
+{
+	if (!code)
+		return;
+	for (size_t i = 0; code->read && i < code->units->count; i++)
+		heap_code_unit_destroy(code->read[i]);
+	for (size_t i = 0; code->files && i < code->units->count; i++) {
+		if (code->files[i])
+			heap_debug_files_deinit(code->files[i]);
+		free(code->files[i]);
+	}
+	for (int i = 0; i < READERS; i++)
+		heap_debug_entries_deinit(&code->readers[i]);
+	for (size_t i = 0; code->objects && i < code->object_count; i++)
+		heap_dwarf_object_close(code->objects[i].object);
+	heap_dwarf_object_close(code->skeletons);
+	free(code->objects);
+	free(code->read);
+	free(code->files);
+	free(code->ranges);
+	free(code);
+}
+
+// --- entries of any unit -------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *turn_to(struct heap_debug_code *code, const struct heap_debug_unit *unit,
+				  struct heap_debug_entries **result)
+{
+	struct heap_debug_entries *entries = &code->readers[(unit - code->units->units) % READERS];
+	struct heap_debug_entry first;
+
+	*result = entries;
+	return entries->unit == unit ? NULL
+				     : heap_debug_entries_begin(entries, code->units, unit, &first);
+}
+
+struct heap_error *heap_debug_code_entries(struct heap_debug_code *code, uint64_t place,
+					   const struct heap_debug_entries **result)
+{
+	const struct heap_debug_unit *unit = heap_debug_units_find(code->units, place);
+	struct heap_debug_entries *reader;
+
+	if (!unit)
+		return heap_error_create(HEAP_ERROR_FORMAT, "no DIE at %#llx",
+					 (unsigned long long)place);
+	HEAP_TRY(turn_to(code, unit, &reader));
+	*result = reader;
+	return NULL;
+}
+
+struct heap_error *heap_debug_code_visit(struct heap_debug_code *code, uint64_t place,
+					 heap_debug_attribute_visitor *visit, void *context,
+					 const struct heap_debug_entries **entries, uint16_t *tag,
+					 bool *children, uint64_t *next)
+{
+	HEAP_TRY(heap_debug_code_entries(code, place, entries));
+	return heap_debug_entries_visit(*entries, place, visit, context, tag, children, next);
+}
+
+// libdwarf finds a skeleton among the units that it reads while it looks for skeletons, and not
+// among those that it has read before. So there is an object of the main file for that alone.
+HEAP_MUST_CHECK
+static struct heap_error *tie_to_main(struct heap_debug_code *code, struct heap_dwarf_object *split)
+{
+	size_t count = code->skeletons ? 0 : code->units->skeleton_count;
+	struct heap_error *error = NULL;
+
+	if (!code->skeletons)
+		error = heap_dwarf_object_open_file(&code->units->main, &code->skeletons);
+	if (!error)
+		heap_dwarf_object_tie(split, code->skeletons, count);
+	if (!error || heap_error_code(error) == HEAP_ERROR_MEMORY)
+		return error;
+	heap_error_destroy(error);
+	return NULL;
+}
+
+struct heap_error *heap_debug_code_object(struct heap_debug_code *code,
+					  const struct heap_debug_unit *unit,
+					  const struct heap_dwarf_object **result)
+{
+	struct object *object = &code->objects[object_number(unit)];
+
+	if (!object->is_tried) {
+		struct heap_error *error = heap_dwarf_object_open_file(
+			heap_debug_units_sections(code->units, unit), &object->object);
+
+		if (error && heap_error_code(error) == HEAP_ERROR_MEMORY)
+			return error;
+		heap_error_destroy(error);
+		object->is_tried = true;
+		// The addresses and bases of split units are in the main file.
+		if (object->object && unit->split)
+			HEAP_TRY(tie_to_main(code, object->object));
+	}
+	*result = object->object;
+	return NULL;
+}
+
+struct heap_error *heap_debug_code_file(struct heap_debug_code *code,
+					const struct heap_debug_unit *unit, uint64_t number,
+					const char **result)
+{
+	struct heap_debug_files **slot = &code->files[unit - code->units->units];
+	struct heap_debug_entries *entries;
+	struct heap_error *error = NULL;
+
+	if (!*slot) {
+		*slot = calloc(1, sizeof(**slot));
+		error = *slot ? turn_to(code, unit, &entries) : heap_error_out_of_memory();
+		if (!error)
+			error = heap_debug_entries_files(entries, *slot);
+	}
+	if (!error)
+		*result = heap_debug_files_name(*slot, number);
+	return error;
+}
+
+// --- what an entry says --------------------------------------------------------------------
+
+struct description {
+	struct heap_code_entry entry;
+	uint64_t file, origin;
+	bool has_file, is_copy;
+};
+
+static void describe_reference(struct description *description, uint16_t name, uint64_t place)
+{
+	if (name == DW_AT_type && !description->entry.type)
+		description->entry.type = place;
+	if (name == DW_AT_abstract_origin || (name == DW_AT_specification && !description->is_copy))
+		description->origin = place;
+	description->is_copy |= name == DW_AT_abstract_origin;
+}
+
+static void describe(void *context, uint16_t name, const struct heap_debug_value *value)
+{
+	struct description *description = context;
+	struct heap_code_entry *entry = &description->entry;
+
+	if (value->kind == HEAP_DEBUG_REFERENCE_VALUE) {
+		describe_reference(description, name, value->number);
+	} else if (value->kind == HEAP_DEBUG_STRING_VALUE) {
+		if (name == DW_AT_name && !*entry->name)
+			entry->name = value->text;
+		if ((name == DW_AT_linkage_name || name == DW_AT_MIPS_linkage_name) &&
+		    !*entry->linkage_name)
+			entry->linkage_name = value->text;
+	} else if (name == DW_AT_decl_file && !description->has_file) {
+		description->file = value->number;
+		description->has_file = true;
+	} else if (name == DW_AT_decl_line && !entry->line) {
+		entry->line = value->number;
+	}
+}
+
+struct heap_error *heap_debug_code_describe(struct heap_debug_code *code, uint64_t place,
+					    struct heap_code_entry *result)
+{
+	struct description description = { .entry = {
+						   .name = "", .linkage_name = "", .file = "" } };
+	struct heap_error *error = NULL;
+
+	for (int i = 0; !error && place && i < ORIGINS_MAX; i++) {
+		const struct heap_debug_entries *entries;
+		bool had_file = description.has_file, children;
+		uint16_t tag;
+		uint64_t next;
+
+		description.origin = HEAP_DEBUG_NOWHERE;
+		description.is_copy = false;
+		error = heap_debug_code_visit(code, place, describe, &description, &entries, &tag,
+					      &children, &next);
+		description.entry.root = place;
+		// Files count in the unit of the entry that names one.
+		if (!error && !had_file && description.has_file)
+			error = heap_debug_code_file(code, entries->unit, description.file,
+						     &description.entry.file);
+		place = description.origin;
+		if (description.is_copy)
+			description.entry.original = place;
+		// What it completes is in a file that was not found.
+		if (place && !heap_debug_units_find(code->units, place))
+			break;
+	}
+	if (!error)
+		*result = description.entry;
+	return error;
+}
+
+char *heap_code_entry_name(const struct heap_code_entry *entry)
+{
+	return *entry->linkage_name ? heap_demangle(entry->linkage_name) : strdup(entry->name);
+}
+
+// --- units by address ----------------------------------------------------------------------
+
+struct gathering {
+	struct heap_debug_code *code;
+	uint32_t unit;
+	struct heap_error *error;
+};
+
+static bool add_range(void *context, const struct heap_debug_range *range)
+{
+	struct gathering *gathering = context;
+	struct heap_debug_code *code = gathering->code;
+
+	if (code->range_count == code->range_capacity) {
+		size_t capacity = code->range_capacity ? code->range_capacity * 2 : 64;
+		void *larger = reallocarray(code->ranges, capacity, sizeof(*code->ranges));
+
+		if (!larger) {
+			gathering->error = heap_error_out_of_memory();
+			return false;
+		}
+		code->ranges = larger;
+		code->range_capacity = capacity;
+	}
+	code->ranges[code->range_count++] =
+		(struct unit_range){ range->low, range->high, gathering->unit };
+	return true;
+}
+
+// One table of .debug_aranges, after its length. @return the unit that it is of, or NULL
+static const struct heap_debug_unit *add_table(struct gathering *gathering,
+					       struct heap_debug_cursor *cursor, uint64_t start,
+					       unsigned offset_size)
+{
+	struct heap_debug_units *units = gathering->code->units;
+	const uint8_t *bytes = units->main.address_ranges.bytes;
+	unsigned version = heap_debug_fixed(cursor, 2);
+	const struct heap_debug_unit *unit =
+		heap_debug_units_at(units, heap_debug_fixed(cursor, offset_size));
+	unsigned size = heap_debug_fixed(cursor, 1), segment = heap_debug_fixed(cursor, 1);
+
+	if (version != 2 || !unit || (size != 4 && size != 8) || segment || cursor->bad)
+		return NULL;
+	gathering->unit = unit - units->units;
+	// Pairs are aligned to their own size, from the table's start.
+	heap_debug_skip(cursor, -(uint64_t)(cursor->at - bytes - start) % (2 * size));
+	while (!cursor->bad && !gathering->error) {
+		struct heap_debug_range range = { .low = heap_debug_fixed(cursor, size) };
+		uint64_t length = heap_debug_fixed(cursor, size);
+
+		range.high = range.low + length;
+		if (cursor->bad || (!range.low && !length))
+			break;
+		if (range.low > 1 && range.low < range.high)
+			add_range(gathering, &range);
+	}
+	return unit;
+}
+
+// @param told  [units->count] gets which units .debug_aranges tells of
+static void add_tables(struct gathering *gathering, bool *told)
+{
+	const struct heap_debug_units *units = gathering->code->units;
+	struct heap_debug_bytes section = units->main.address_ranges;
+	uint64_t offset = 0;
+
+	while (offset < section.size && !gathering->error) {
+		struct heap_debug_cursor cursor = heap_debug_cursor(section, offset, section.size);
+		uint64_t start = offset, length = heap_debug_fixed(&cursor, 4);
+		unsigned offset_size = 4;
+
+		if (length == 0xffffffff) {
+			offset_size = 8;
+			length = heap_debug_fixed(&cursor, 8);
+		}
+		if (cursor.bad || length > (uint64_t)(cursor.end - cursor.at))
+			return;
+		cursor.end = cursor.at + length;
+		offset = cursor.end - section.bytes;
+
+		const struct heap_debug_unit *unit =
+			add_table(gathering, &cursor, start, offset_size);
+
+		if (unit)
+			told[unit - units->units] = true;
+	}
+}
+
+static void note_extent(void *context, uint16_t name, const struct heap_debug_value *value)
+{
+	heap_debug_extent_note(context, name, value);
+}
+
+// By the unit's own entry. A damaged unit has no code.
+static void add_unit(struct gathering *gathering, const struct heap_debug_unit *unit)
+{
+	struct heap_debug_extent extent = { 0 };
+	const struct heap_debug_entries *entries;
+	uint16_t tag;
+	bool children;
+	uint64_t next;
+	struct heap_error *error = heap_debug_code_visit(gathering->code, unit->die, note_extent,
+							 &extent, &entries, &tag, &children, &next);
+
+	if (error && heap_error_code(error) == HEAP_ERROR_MEMORY)
+		gathering->error = error;
+	else
+		heap_error_destroy(error);
+	if (error)
+		return;
+	gathering->unit = unit - gathering->code->units->units;
+	heap_debug_extent_visit(entries, &extent, heap_debug_extent_low(entries, &extent),
+				add_range, gathering);
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+	const struct unit_range *a = left, *b = right;
+
+	return (a->low > b->low) - (a->low < b->low);
+}
+
+// clang leaves .debug_aranges out, so that some units of a file may have it and others not.
+HEAP_MUST_CHECK
+static struct heap_error *find_ranges(struct heap_debug_code *code)
+{
+	const struct heap_debug_units *units = code->units;
+	struct gathering gathering = { .code = code };
+	CLEANUP_FREE bool *told = calloc(units->count + 1, sizeof(*told));
+
+	if (!told)
+		return heap_error_out_of_memory();
+	add_tables(&gathering, told);
+	for (size_t i = 0; i < units->count && !gathering.error; i++)
+		if (!told[i] &&
+		    units->units[i].start >> HEAP_DEBUG_PLACE_SHIFT == HEAP_DEBUG_INFO &&
+		    !units->units[i].type_die)
+			add_unit(&gathering, &units->units[i]);
+	if (code->range_count)
+		qsort(code->ranges, code->range_count, sizeof(*code->ranges), compare_ranges);
+	return gathering.error;
+}
+
+// The last range that starts at or before pc, if it reaches that far.
+static const struct unit_range *range_of(const struct heap_debug_code *code, uint64_t pc)
+{
+	size_t low = 0, high = code->range_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (code->ranges[middle].low <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && pc < code->ranges[low - 1].high ? &code->ranges[low - 1] : NULL;
+}
+
+struct heap_error *heap_debug_code_unit(struct heap_debug_code *code, uint64_t pc,
+					const struct heap_code_unit **result)
+{
+	const struct unit_range *range = range_of(code, pc);
+	struct heap_error *error = NULL;
+
+	*result = NULL;
+	if (!range)
+		return NULL;
+	if (!code->read[range->unit]) {
+		const struct heap_debug_unit *skeleton = &code->units->units[range->unit];
+		struct heap_debug_entries *entries;
+
+		error = turn_to(code, heap_debug_units_full(code->units, skeleton), &entries);
+		if (!error)
+			error = heap_code_unit_read(entries, skeleton, &code->read[range->unit]);
+	}
+	*result = code->read[range->unit];
+	return error;
+}

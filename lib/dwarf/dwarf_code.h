@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_DWARF_CODE_H
+#define HEAP_DWARF_CODE_H
+
+/**
+ * The code of a module as its debug information has it: which unit an address belongs to,
+ * and that unit's functions with what is inlined in them, their blocks and variables.
+ *
+ *	function serve [0x1200, 0x1340)         parameters, variables
+ *	├─ block [0x1220, 0x1300)               variables
+ *	│  └─ inlined find [0x1240, 0x1260)     parameters, variables
+ *	└─ inlined log [0x1310, 0x1330)
+ *
+ * (DWARF 5, sections 3.3 to 3.5.) A unit's entries are gone through once, when the first
+ * address of it is asked for, and kept.
+ */
+
+#include "lib/dwarf/dwarf_dies.h"
+#include "lib/dwarf/dwarf_file_names.h"
+#include "lib/dwarf/dwarf_file.h"
+#include "lib/dwarf/dwarf_object.h"
+
+enum heap_code_kind {
+	HEAP_CODE_FUNCTION,
+	HEAP_CODE_INLINED, /**< a copy of a function, inside another */
+	HEAP_CODE_BLOCK,
+};
+
+enum {
+	HEAP_CODE_DEPTH = 64, /**< scopes inside each other that are told apart */
+};
+
+#define HEAP_CODE_NONE UINT32_MAX
+
+struct heap_code_scope {
+	uint64_t place;
+	uint32_t parent;         /**< in scopes; HEAP_CODE_NONE of a function */
+	uint32_t end;            /**< scopes before this one, from the next on, are inside it */
+	uint32_t first_range;    /**< in ranges */
+	uint32_t range_count;    /**< 0: it was optimized away */
+	uint32_t first_variable; /**< in variables: its own and those of scopes inside it */
+	uint32_t end_variable;
+	uint32_t call_file, call_line; /**< inlined: where it is called */
+	uint8_t kind;                  /**< enum heap_code_kind */
+};
+
+struct heap_code_range {
+	uint64_t low, high;
+	uint32_t scope;
+};
+
+/** A call from the unit's code, of which it says how parameters were passed. */
+struct heap_code_call {
+	uint64_t pc; /**< return address */
+	uint64_t place;
+};
+
+struct heap_code_variable {
+	uint64_t place;
+	uint32_t scope;
+	bool is_parameter;
+};
+
+struct heap_code_unit {
+	const struct heap_debug_unit *unit;     /**< that has the entries */
+	const struct heap_debug_unit *skeleton; /**< that has the line table; the same, mostly */
+	uint64_t base;                          /**< DW_AT_low_pc */
+	struct heap_code_scope *scopes;         /**< [scope_count] in the order of the entries */
+	struct heap_code_range *ranges;         /**< [range_count] by scope */
+	struct heap_code_range *functions;      /**< [function_count] their ranges, by address */
+	struct heap_code_variable *variables;   /**< [variable_count] in the order of the entries */
+	struct heap_code_call *calls;           /**< [call_count] by address */
+	uint32_t scope_count, range_count, function_count, variable_count, call_count;
+	uint32_t scope_capacity, range_capacity, variable_capacity, call_capacity;
+};
+
+struct heap_debug_code;
+
+/** Of one file, made once and kept with it. */
+HEAP_MUST_CHECK
+struct heap_error *heap_dwarf_code(struct heap_dwarf_file *file, struct heap_debug_code **result);
+
+/** NULL is fine. */
+void heap_debug_code_destroy(struct heap_debug_code *code);
+
+/** The unit whose code holds @p pc, an address in the file; NULL if none does. */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_code_unit(struct heap_debug_code *code, uint64_t pc,
+					const struct heap_code_unit **result);
+
+/**
+ * The scopes of a unit that hold @p pc.
+ *
+ * @param result  [HEAP_CODE_DEPTH] gets indexes in unit->scopes, outermost first
+ * @return how many
+ */
+size_t heap_code_unit_find(const struct heap_code_unit *unit, uint64_t pc, uint32_t *result);
+
+/** The call that returns to @p pc, or NULL. */
+const struct heap_code_call *heap_code_unit_call(const struct heap_code_unit *unit, uint64_t pc);
+
+/** What a function or variable is called and of which type, by itself or what it completes. */
+struct heap_code_entry {
+	const char *name;         /**< "" if it has none; of the sections, as all texts here */
+	const char *linkage_name; /**< "" if it has none */
+	const char *file;         /**< where it is declared; "" if unknown */
+	uint32_t line;
+	uint64_t type; /**< place of its type, or of what it returns */
+	/** place of what it is a copy of, or HEAP_DEBUG_NOWHERE: inlining makes copies */
+	uint64_t original;
+	uint64_t root; /**< place of the last of the entries that complete each other */
+};
+
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_code_describe(struct heap_debug_code *code, uint64_t place,
+					    struct heap_code_entry *result);
+
+/** The function's name as people write it, malloc'd: demangled, without parameters; or NULL. */
+char *heap_code_entry_name(const struct heap_code_entry *entry);
+
+/**
+ * Visits the attributes of an entry of any unit.
+ *
+ * @param entries  gets the reader of its unit; valid until the next call for this code
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_code_visit(struct heap_debug_code *code, uint64_t place,
+					 heap_debug_attribute_visitor *visit, void *context,
+					 const struct heap_debug_entries **entries, uint16_t *tag,
+					 bool *children, uint64_t *next);
+
+/**
+ * The reader of the unit that a DIE is in; valid until the next call for this code.
+ *
+ * @return NULL, HEAP_ERROR_FORMAT (no unit is there) or HEAP_ERROR_MEMORY
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_code_entries(struct heap_debug_code *code, uint64_t place,
+					   const struct heap_debug_entries **result);
+
+/**
+ * libdwarf's view of the file that a unit is in.
+ *
+ * @param result  gets NULL if libdwarf can make nothing of it
+ * @return NULL or HEAP_ERROR_MEMORY
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_code_object(struct heap_debug_code *code,
+					  const struct heap_debug_unit *unit,
+					  const struct heap_dwarf_object **result);
+
+/** The name of a file that entries of that unit count in; "" if there is none such. */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_code_file(struct heap_debug_code *code,
+					const struct heap_debug_unit *unit, uint64_t number,
+					const char **result);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_DWARF_CODE_UNIT_H
+#define HEAP_DWARF_CODE_UNIT_H
+
+/**
+ * Goes through one unit's entries for its functions; for dwarf_code.h only.
+ */
+
+#include "lib/dwarf/dwarf_code.h"
+
+/**
+ * @param entries   turned to the unit
+ * @param skeleton  the unit that stands for it in the main file, or itself
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_code_unit_read(const struct heap_debug_entries *entries,
+				       const struct heap_debug_unit *skeleton,
+				       struct heap_code_unit **result);
+
+/** NULL is fine. */
+void heap_code_unit_destroy(struct heap_code_unit *unit);
+
+#endif

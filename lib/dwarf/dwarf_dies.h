@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_DWARF_DIES_H
+#define HEAP_DWARF_DIES_H
+
+/**
+ * The entries of one unit, one after the other as they stand.
+ *
+ * (DWARF 5, sections 7.5.2 to 7.5.6.) An entry's children follow it, up to an entry with
+ * tag 0. Only attributes that say something of types and variables are kept.
+ */
+
+#include "lib/dwarf/dwarf_file_names.h"
+
+struct heap_debug_abbreviation {
+	uint64_t code;
+	uint16_t tag;
+	bool children;
+	bool wanted;         /**< whether the attributes are worth reading */
+	uint32_t attributes; /**< first in heap_debug_entries.attributes */
+	uint32_t count;
+	int32_t size; /**< of the attributes in bytes; -1 if it varies */
+};
+
+struct heap_debug_attribute {
+	uint16_t name;
+	uint16_t form;
+	int64_t implicit;
+};
+
+/** A reader of one unit. May be given one unit after the other. */
+struct heap_debug_entries {
+	const struct heap_debug_units *units;
+	const struct heap_debug_unit *unit;
+	const struct heap_debug_sections *sections;
+	struct heap_debug_bytes section; /**< that the unit is in */
+
+	struct heap_debug_abbreviation *abbreviations; /**< [count] by code */
+	size_t count, capacity;
+	struct heap_debug_attribute *attributes;
+	size_t attribute_count, attribute_capacity;
+	bool in_order; /**< abbreviation n is the nth */
+
+	struct heap_debug_bases bases;
+	struct heap_debug_bytes addresses; /**< .debug_addr, for split units the skeleton's */
+};
+
+enum heap_debug_value_kind {
+	HEAP_DEBUG_OTHER_VALUE,
+	HEAP_DEBUG_NUMBER_VALUE, /**< a constant, a flag, or an offset in some section */
+	HEAP_DEBUG_ADDRESS_VALUE,
+	HEAP_DEBUG_INDEX_VALUE, /**< of an address or a list of ranges or locations */
+	HEAP_DEBUG_STRING_VALUE,
+	HEAP_DEBUG_REFERENCE_VALUE, /**< number: a place */
+	HEAP_DEBUG_BLOCK_VALUE,     /**< bytes, number: how many */
+};
+
+struct heap_debug_value {
+	uint8_t kind; /**< enum heap_debug_value_kind */
+	uint64_t number;
+	union {
+		const uint8_t *bytes;
+		const char *text;
+	};
+};
+
+enum heap_debug_has {
+	HEAP_DEBUG_HAS_SIZE = 1 << 0,
+	HEAP_DEBUG_HAS_LOCATION = 1 << 1,    /**< a member's offset, or a location expression */
+	HEAP_DEBUG_HAS_BIT_OFFSET = 1 << 2,  /**< from the most significant bit, DWARF 2 and 3 */
+	HEAP_DEBUG_HAS_DATA_BITS = 1 << 3,   /**< from the struct's start, DWARF 4 and 5 */
+	HEAP_DEBUG_HAS_UPPER_BOUND = 1 << 4, /**< a constant */
+	HEAP_DEBUG_HAS_COUNT = 1 << 5,       /**< a constant */
+	HEAP_DEBUG_IS_DECLARATION = 1 << 6,
+	HEAP_DEBUG_IS_EXTERNAL = 1 << 7,
+	HEAP_DEBUG_IS_VIRTUAL = 1 << 8,    /**< DW_AT_virtuality */
+	HEAP_DEBUG_IS_CONTAINING = 1 << 9, /**< DW_AT_containing_type */
+	HEAP_DEBUG_IS_ARTIFICIAL = 1 << 11,
+	HEAP_DEBUG_HAS_VALUE = 1 << 12, /**< DW_AT_const_value or discr_value, a constant */
+	HEAP_DEBUG_IS_DWO = 1 << 13,    /**< the unit's entries are in another file */
+};
+
+struct heap_debug_entry {
+	uint64_t place;
+	uint16_t tag; /**< 0: no entry, the end of some children */
+	bool children;
+	bool wanted;            /**< false: nothing of what follows was read */
+	uint32_t has;           /**< enum heap_debug_has */
+	const char *name;       /**< NULL if there is none */
+	uint64_t type;          /**< place; HEAP_DEBUG_NOWHERE if there is none, and so on */
+	uint64_t specification; /**< or abstract origin */
+	uint64_t signature;     /**< place of what DW_AT_signature refers to */
+	uint64_t import;        /**< place of the unit that DW_TAG_imported_unit refers to */
+	uint64_t size;
+	uint64_t offset;         /**< of a member, in bytes */
+	const uint8_t *location; /**< [location_size] an expression, if it is one */
+	uint64_t location_size;
+	uint64_t bit_size;
+	int64_t bit_offset;
+	uint64_t data_bits;
+	int64_t upper_bound, lower_bound;
+	uint64_t array_count;
+	int64_t value;
+	uint64_t encoding;
+	uint64_t file, line;
+};
+
+void heap_debug_entries_deinit(struct heap_debug_entries *entries);
+
+/**
+ * Turns to a unit: reads its abbreviations and first entry.
+ *
+ * @param entries  zeroed, or used for another unit before
+ * @return NULL, HEAP_ERROR_FORMAT or HEAP_ERROR_MEMORY
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_entries_begin(struct heap_debug_entries *entries,
+					    const struct heap_debug_units *units,
+					    const struct heap_debug_unit *unit,
+					    struct heap_debug_entry *first);
+
+/**
+ * Reads the entry at @p place and gives the place after it.
+ *
+ * @param any  whether to read attributes also of tags that say nothing of types and variables
+ * @return NULL or HEAP_ERROR_FORMAT
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_entries_read(const struct heap_debug_entries *entries, uint64_t place,
+					   bool any, struct heap_debug_entry *result,
+					   uint64_t *next);
+
+/** Called with each attribute of an entry. */
+typedef void heap_debug_attribute_visitor(void *context, uint16_t name,
+					  const struct heap_debug_value *value);
+
+/**
+ * As heap_debug_entries_read(), for those who want other attributes.
+ *
+ * @param tag       gets the entry's tag, 0 at the end of some children: then nothing is visited
+ * @param children  gets whether it has any
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_entries_visit(const struct heap_debug_entries *entries,
+					    uint64_t place, heap_debug_attribute_visitor *visit,
+					    void *context, uint16_t *tag, bool *children,
+					    uint64_t *next);
+
+/** The names of the files that the unit's entries count in. */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_entries_files(const struct heap_debug_entries *entries,
+					    struct heap_debug_files *result);
+
+/** An address of .debug_addr. @return false if it is outside */
+bool heap_debug_entries_address(const struct heap_debug_entries *entries, uint64_t index,
+				uint64_t *result);
+
+#endif

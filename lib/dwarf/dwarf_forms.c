@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/dwarf/dwarf_forms.h"
+
+#include "lib/dwarf/dwarf_constants.h"
+
+int heap_debug_form_size(const struct heap_debug_unit *unit, uint16_t form)
+{
+	switch (form) {
+	case DW_FORM_flag_present:
+	case DW_FORM_implicit_const:
+		return 0;
+	case DW_FORM_data1:
+	case DW_FORM_ref1:
+	case DW_FORM_flag:
+	case DW_FORM_strx1:
+	case DW_FORM_addrx1:
+		return 1;
+	case DW_FORM_data2:
+	case DW_FORM_ref2:
+	case DW_FORM_strx2:
+	case DW_FORM_addrx2:
+		return 2;
+	case DW_FORM_strx3:
+	case DW_FORM_addrx3:
+		return 3;
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_strx4:
+	case DW_FORM_addrx4:
+	case DW_FORM_ref_sup4:
+		return 4;
+	case DW_FORM_data8:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_sig8:
+	case DW_FORM_ref_sup8:
+		return 8;
+	case DW_FORM_data16:
+		return 16;
+	case DW_FORM_addr:
+		return unit->address_size;
+	case DW_FORM_ref_addr:
+		return unit->version == 2 ? unit->address_size : unit->offset_size;
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_strp_sup:
+	case DW_FORM_sec_offset:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
+		return unit->offset_size;
+	default:
+		return HEAP_DEBUG_FORM_VARIES;
+	}
+}
+
+static struct heap_debug_value block(struct heap_debug_cursor *cursor, uint64_t size)
+{
+	return (struct heap_debug_value){ .kind = HEAP_DEBUG_BLOCK_VALUE,
+					  .number = size,
+					  .bytes = heap_debug_skip(cursor, size) };
+}
+
+static struct heap_debug_value number(uint64_t value)
+{
+	return (struct heap_debug_value){ .kind = HEAP_DEBUG_NUMBER_VALUE, .number = value };
+}
+
+static struct heap_debug_value string(const char *text)
+{
+	return (struct heap_debug_value){ .kind = HEAP_DEBUG_STRING_VALUE, .text = text };
+}
+
+static struct heap_debug_value reference(uint64_t place)
+{
+	return (struct heap_debug_value){ .kind = HEAP_DEBUG_REFERENCE_VALUE, .number = place };
+}
+
+static struct heap_debug_value address(uint64_t value)
+{
+	return (struct heap_debug_value){ .kind = HEAP_DEBUG_ADDRESS_VALUE, .number = value };
+}
+
+static struct heap_debug_value indexed(uint64_t value)
+{
+	return (struct heap_debug_value){ .kind = HEAP_DEBUG_INDEX_VALUE, .number = value };
+}
+
+static struct heap_debug_value indexed_string(const struct heap_debug_entries *entries,
+					      uint64_t index)
+{
+	unsigned size = entries->unit->offset_size;
+	struct heap_debug_bytes offsets = entries->sections->string_offsets;
+	uint64_t offset = HEAP_DEBUG_OFFSET_MASK;
+
+	if (index < HEAP_DEBUG_OFFSET_MASK / 8 && entries->bases.string_offsets < offsets.size)
+		offset = entries->bases.string_offsets + index * size;
+
+	struct heap_debug_cursor cursor = heap_debug_cursor(offsets, offset, offsets.size);
+
+	offset = heap_debug_fixed(&cursor, size);
+	return string(cursor.bad ? "" : heap_debug_string_at(entries->sections->strings, offset));
+}
+
+// A reference within the unit.
+static struct heap_debug_value local(const struct heap_debug_entries *entries, uint64_t offset)
+{
+	const struct heap_debug_unit *unit = entries->unit;
+	bool inside = offset < unit->end - unit->start;
+
+	return reference(inside ? unit->start + offset : HEAP_DEBUG_NOWHERE);
+}
+
+// A reference within the file that the unit is in, or into the alternate file.
+static struct heap_debug_value elsewhere(uint64_t section, uint64_t offset)
+{
+	return reference(offset <= HEAP_DEBUG_OFFSET_MASK
+				 ? (section << HEAP_DEBUG_PLACE_SHIFT) + offset
+				 : HEAP_DEBUG_NOWHERE);
+}
+
+static struct heap_debug_value global(const struct heap_debug_entries *entries, uint64_t offset)
+{
+	// Of a file's two sections .debug_info is the even one.
+	return elsewhere(entries->unit->start >> HEAP_DEBUG_PLACE_SHIFT & ~UINT64_C(1), offset);
+}
+
+static struct heap_debug_value signature(const struct heap_debug_entries *entries, uint64_t number)
+{
+	const struct heap_debug_unit *unit = heap_debug_units_find_type(entries->units, number);
+
+	return reference(unit ? unit->type_die : HEAP_DEBUG_NOWHERE);
+}
+
+// Forms with a size of their own. @param size  from heap_debug_form_size()
+static struct heap_debug_value fixed_value(const struct heap_debug_entries *entries,
+					   struct heap_debug_cursor *cursor, uint16_t form,
+					   int size)
+{
+	uint64_t raw = heap_debug_fixed(cursor, size);
+
+	switch (form) {
+	case DW_FORM_flag:
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_sec_offset:
+		return number(raw);
+	case DW_FORM_addr:
+		return address(raw);
+	case DW_FORM_addrx1:
+	case DW_FORM_addrx2:
+	case DW_FORM_addrx3:
+	case DW_FORM_addrx4:
+		return indexed(raw);
+	case DW_FORM_strp:
+		return string(heap_debug_string_at(entries->sections->strings, raw));
+	case DW_FORM_line_strp:
+		return string(heap_debug_string_at(entries->sections->line_strings, raw));
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_strp_alt:
+		return string(heap_debug_string_at(entries->units->alternate.strings, raw));
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4:
+		return indexed_string(entries, raw);
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+		return local(entries, raw);
+	case DW_FORM_ref_addr:
+		return global(entries, raw);
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+	case DW_FORM_GNU_ref_alt:
+		return elsewhere(HEAP_DEBUG_ALTERNATE, raw);
+	case DW_FORM_ref_sig8:
+		return signature(entries, raw);
+	default:
+		return (struct heap_debug_value){ .kind = HEAP_DEBUG_OTHER_VALUE };
+	}
+}
+
+static struct heap_debug_value read_value(const struct heap_debug_entries *entries,
+					  struct heap_debug_cursor *cursor, uint16_t form,
+					  int64_t implicit)
+{
+	int size = heap_debug_form_size(entries->unit, form);
+
+	switch (form) {
+	case DW_FORM_flag_present:
+		return number(1);
+	case DW_FORM_implicit_const:
+		return number(implicit);
+	case DW_FORM_data16:
+		heap_debug_skip(cursor, 16);
+		return (struct heap_debug_value){ .kind = HEAP_DEBUG_OTHER_VALUE };
+	case DW_FORM_udata:
+		return number(heap_debug_unsigned(cursor));
+	case DW_FORM_sdata:
+		return number(heap_debug_signed(cursor));
+	case DW_FORM_ref_udata:
+		return local(entries, heap_debug_unsigned(cursor));
+	case DW_FORM_string:
+		return string(heap_debug_string(cursor));
+	case DW_FORM_strx:
+	case DW_FORM_GNU_str_index:
+		return indexed_string(entries, heap_debug_unsigned(cursor));
+	case DW_FORM_block1:
+		return block(cursor, heap_debug_fixed(cursor, 1));
+	case DW_FORM_block2:
+		return block(cursor, heap_debug_fixed(cursor, 2));
+	case DW_FORM_block4:
+		return block(cursor, heap_debug_fixed(cursor, 4));
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
+		return block(cursor, heap_debug_unsigned(cursor));
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+		return indexed(heap_debug_unsigned(cursor));
+	case DW_FORM_indirect:
+		form = heap_debug_unsigned(cursor);
+		if (form != DW_FORM_indirect && form != DW_FORM_implicit_const)
+			return read_value(entries, cursor, form, 0);
+		break;
+	default:
+		if (size != HEAP_DEBUG_FORM_VARIES)
+			return fixed_value(entries, cursor, form, size);
+	}
+	// A form that we do not know has a length that we do not know.
+	cursor->bad = true;
+	return (struct heap_debug_value){ .kind = HEAP_DEBUG_OTHER_VALUE };
+}
+
+struct heap_debug_value heap_debug_form_read(const struct heap_debug_entries *entries,
+					     struct heap_debug_cursor *cursor,
+					     const struct heap_debug_attribute *attribute)
+{
+	return read_value(entries, cursor, attribute->form, attribute->implicit);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_DWARF_INFO_H
+#define HEAP_DWARF_INFO_H
+
+/**
+ * What is read once from a module's debug information, and cached by its build id: the
+ * types of all its units, merged, and its variables.
+ *
+ * What is needed for a few addresses only (lines, inlined functions, locals, call frame
+ * information) is looked up when it is asked for: dwarf_lines.h, dwarf_locals.h, dwarf_unwind.h.
+ */
+
+#include "lib/dwarf/dwarf_file.h"
+#include "lib/types/types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum heap_variable_flags {
+	HEAP_VARIABLE_THREAD_LOCAL = 1 << 0, /**< address: offset in the module's TLS block */
+	HEAP_VARIABLE_STATIC = 1 << 1,       /**< not external: file or function scope */
+};
+
+/** A variable with a fixed address: global, static in a file or in a function, a member. */
+struct heap_variable {
+	uint32_t name; /**< offset in types.strings; C++: qualified, "cache::entries" */
+	heap_type_id type;
+	uint64_t address; /**< in the file */
+	uint32_t file;
+	uint32_t line;
+	uint8_t flags; /**< enum heap_variable_flags */
+};
+
+struct heap_debug {
+	struct heap_types types;
+	struct heap_variable *variables; /**< [variable_count] by address, thread-locals last */
+	uint32_t variable_count;
+	uint64_t units;            /**< compilation units read */
+	uint64_t dies;             /**< debugging information entries read */
+	uint64_t unreadable_units; /**< skipped for damage; the rest is still there */
+	bool incomplete; /**< some of it is in files that were not found or cannot be read: split
+			      DWARF's .dwo, dwz's alternate file; such is not for the cache */
+	char *missing;   /**< what that is, for people; NULL if it is complete or from the cache */
+};
+
+/**
+ * Reads all units. Damage costs the unit it is in. Types that no object can have, as C++
+ * templates make them by the hundred thousand, are left out.
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_read(struct heap_dwarf_file *file, struct heap_debug *result);
+
+void heap_debug_deinit(struct heap_debug *debug);
+
+/**
+ * Reads from the cache, @p directory/ID-VERSION, what heap_debug_read() once gave.
+ *
+ * @param build_id  lower-case hex
+ * @return NULL; HEAP_ERROR_ABSENT if there is none; HEAP_ERROR_FORMAT if it is damaged
+ *         (read afresh and store again), HEAP_ERROR_SYSTEM, HEAP_ERROR_MEMORY,
+ *         HEAP_ERROR_ARGUMENT if @p build_id is no such text
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_load(const char *directory, const char *build_id,
+				   struct heap_debug *result);
+
+/** The same from the bytes of such a file. @param build_id  NULL: any */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_load_memory(const uint8_t *bytes, size_t size, const char *build_id,
+					  struct heap_debug *result);
+
+/** Stores it, under a temporary name first; makes the directory (0700) if need be. */
+HEAP_MUST_CHECK
+struct heap_error *heap_debug_store(const char *directory, const char *build_id,
+				    const struct heap_debug *debug);
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_DWARF_LINES_H
+#define HEAP_DWARF_LINES_H
+
+/**
+ * Which function, file and line an address of code belongs to, inlined functions included.
+ *
+ * (DWARF 5, sections 3.3.8 and 6.2.)
+ */
+
+#include "lib/dwarf/dwarf_file.h"
+
+#include <stddef.h>
+
+struct heap_line {
+	char *function; /**< malloc'd; "" if unknown; C++: qualified, with its parameters' types
+			     left out ("cache::insert") */
+	char *file;     /**< malloc'd, as the compiler was given it (name, not directory) */
+	uint32_t line;  /**< 0 if unknown */
+};
+
+struct heap_lines {
+	struct heap_line *lines; /**< [count] innermost inlined function first */
+	size_t count;            /**< 0 if the address has no debug information */
+};
+
+/**
+ * Units that have been looked at (their line tables and function ranges) are kept with
+ * the finder, so that the thousandth site of a unit is a binary search.
+ */
+struct heap_line_finder;
+
+HEAP_MUST_CHECK
+struct heap_error *heap_line_finder_create(struct heap_dwarf_file *file,
+					   struct heap_line_finder **result);
+
+/** NULL is fine. */
+void heap_line_finder_destroy(struct heap_line_finder *finder);
+
+/**
+ * @param pc  address in the file; for a return address give it minus 1
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_line_finder_find(struct heap_line_finder *finder, uint64_t pc,
+					 struct heap_lines *result);
+
+void heap_lines_deinit(struct heap_lines *lines);
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_DWARF_LOCALS_H
+#define HEAP_DWARF_LOCALS_H
+
+/**
+ * The local variables and parameters of a frame that are live at its pc, and where they are.
+ *
+ * A variable is given only where its location says that it is there at this very pc: a
+ * dead slot would name types wrongly. (DWARF 5, sections 2.5, 2.6 and 3.3.) Scopes are
+ * searched from the innermost block out, inlined functions included.
+ */
+
+#include "lib/dwarf/dwarf_file.h"
+#include "lib/dwarf/dwarf_unwind.h"
+
+enum heap_location_kind {
+	HEAP_LOCATION_MEMORY,   /**< at address */
+	HEAP_LOCATION_REGISTER, /**< in a register of the frame; if that was saved by a callee,
+				     kind is MEMORY with the address it was saved at */
+	HEAP_LOCATION_VALUE,    /**< nowhere, but its value is known */
+};
+
+struct heap_local {
+	char *name;     /**< malloc'd */
+	char *function; /**< malloc'd: the (inlined) function whose variable it is */
+	char *file;     /**< malloc'd, "" if unknown: where it is declared */
+	uint32_t line;
+	uint64_t type; /**< place of its type's entry (dwarf_units.h); 0 if it has none */
+	uint8_t kind;  /**< enum heap_location_kind */
+	uint8_t reg;   /**< DWARF number */
+	uint64_t address;
+	uint64_t value;
+};
+
+struct heap_locals {
+	struct heap_local *locals; /**< [count] innermost scope first */
+	size_t count;
+};
+
+/** The frame that locals are asked for. */
+struct heap_locals_frame {
+	uint64_t pc;   /**< address in the file; for a caller: return address minus 1 */
+	uint64_t bias; /**< of the module */
+	uint64_t cfa;
+	const struct heap_registers *registers;
+	const struct heap_registers *caller; /**< its caller's; NULL if it has none */
+	heap_memory_reader *read;
+	void *context;
+};
+
+/** @return NULL (also if there are none), FORMAT or MEMORY */
+HEAP_MUST_CHECK
+struct heap_error *heap_locals_find(struct heap_dwarf_file *file,
+				    const struct heap_locals_frame *frame,
+				    struct heap_locals *result);
+
+void heap_locals_deinit(struct heap_locals *locals);
+
+#endif

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/dwarf/dwarf_site_types.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/dwarf/dwarf_constants.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FIRST_SEEN = 64, // slots for variables of a function
+};
+
+struct search {
+	struct heap_debug_code *code;
+	struct heap_site_types found;
+	uint64_t *seen; // [seen_size] hash table: roots of variables of the function looked at
+	size_t seen_count, seen_size;
+	uint8_t depth;
+};
+
+static bool grow(void *array, size_t count, size_t *capacity, size_t size)
+{
+	if (count < *capacity)
+		return true;
+
+	size_t more = *capacity ? *capacity * 2 : 32;
+	void *bigger = reallocarray(*(void **)array, more, size);
+
+	if (bigger) {
+		*(void **)array = bigger;
+		*capacity = more;
+	}
+	return bigger;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add(struct search *search, uint64_t type, uint32_t line,
+			      enum heap_site_type_kind kind)
+{
+	struct heap_site_types *found = &search->found;
+
+	if (!type)
+		return NULL;
+	if (!grow(&found->types, found->count, &found->capacity, sizeof(*found->types)))
+		return heap_error_out_of_memory();
+	found->types[found->count++] = (struct heap_site_type){
+		.type = type, .depth = search->depth, .kind = kind, .line = line
+	};
+	return NULL;
+}
+
+// Where a root is among those seen, or where it would be: 0 stands for none.
+static uint64_t *find_seen(uint64_t *seen, size_t size, uint64_t root)
+{
+	size_t at = (root * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (size - 1);
+
+	while (seen[at] != 0 && seen[at] != root)
+		at = (at + 1) & (size - 1);
+	return &seen[at];
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *grow_seen(struct search *search)
+{
+	size_t size = search->seen_size ? search->seen_size * 2 : FIRST_SEEN;
+	uint64_t *larger = calloc(size, sizeof(*larger));
+
+	if (!larger)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < search->seen_size; i++) {
+		if (search->seen[i] != 0)
+			*find_seen(larger, size, search->seen[i]) = search->seen[i];
+	}
+	free(search->seen);
+	search->seen = larger;
+	search->seen_size = size;
+	return NULL;
+}
+
+// Whether a variable of the function was met already, as a copy or as the original.
+HEAP_MUST_CHECK
+static struct heap_error *note(struct search *search, uint64_t root, bool *is_new)
+{
+	uint64_t *seen;
+
+	if (search->seen_count * 2 >= search->seen_size) {
+		struct heap_error *error = grow_seen(search);
+
+		if (error)
+			return error;
+	}
+	seen = find_seen(search->seen, search->seen_size, root);
+	*is_new = *seen != root;
+	*seen = root;
+	search->seen_count += *is_new;
+	return NULL;
+}
+
+// Begins with another function. A table that a large one has made is not cleared for each.
+static void forget_seen(struct search *search)
+{
+	if (search->seen_size > FIRST_SEEN) {
+		free(search->seen);
+		search->seen = NULL;
+		search->seen_size = 0;
+	} else if (search->seen_count > 0) {
+		memset(search->seen, 0, search->seen_size * sizeof(*search->seen));
+	}
+	search->seen_count = 0;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_variable(struct search *search, uint64_t place, bool is_parameter)
+{
+	struct heap_code_entry entry;
+	bool is_new = false;
+	struct heap_error *error = heap_debug_code_describe(search->code, place, &entry);
+
+	if (!error)
+		error = note(search, entry.root, &is_new);
+	if (error || !is_new)
+		return error;
+	return add(search, entry.type, entry.line,
+		   is_parameter ? HEAP_SITE_PARAMETER : HEAP_SITE_LOCAL);
+}
+
+static void ignore(void *context, uint16_t name, const struct heap_debug_value *value)
+{
+	(void)context;
+	(void)name;
+	(void)value;
+}
+
+static bool is_function(uint16_t tag)
+{
+	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+	       tag == DW_TAG_subroutine_type;
+}
+
+// The variables of a function that has no code of its own: of which others are copies.
+// Those that were optimized away altogether are only there.
+HEAP_MUST_CHECK
+static struct heap_error *add_abstract(struct search *search, uint64_t function)
+{
+	const struct heap_debug_entries *entries;
+	unsigned depth = 0, inside = 0; // inside: depth of a function in the function
+	uint64_t place = function, next, end;
+	struct heap_error *error = NULL;
+
+	do {
+		uint16_t tag;
+		bool children;
+
+		error = heap_debug_code_visit(search->code, place, ignore, NULL, &entries, &tag,
+					      &children, &next);
+		if (error)
+			return error;
+		end = entries->unit->end;
+		if (!inside && depth && (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter))
+			error = add_variable(search, place, tag == DW_TAG_formal_parameter);
+		if (!tag && depth)
+			depth--;
+		if (inside && depth < inside)
+			inside = 0;
+		if (children)
+			depth++;
+		if (children && !inside && depth > 1 && is_function(tag))
+			inside = depth;
+		place = next;
+	} while (!error && depth && place < end);
+	return error;
+}
+
+// The function, or copy of one, that a scope is in.
+static uint32_t function_of(const struct heap_code_unit *unit, uint32_t scope)
+{
+	while (unit->scopes[scope].kind == HEAP_CODE_BLOCK)
+		scope = unit->scopes[scope].parent;
+	return scope;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_function(struct search *search, const struct heap_code_unit *unit,
+				       uint32_t function)
+{
+	const struct heap_code_scope *scope = &unit->scopes[function];
+	struct heap_code_entry entry;
+	struct heap_error *error = heap_debug_code_describe(search->code, scope->place, &entry);
+
+	forget_seen(search);
+	for (uint32_t i = scope->first_variable; !error && i < scope->end_variable; i++)
+		if (function_of(unit, unit->variables[i].scope) == function)
+			error = add_variable(search, unit->variables[i].place,
+					     unit->variables[i].is_parameter);
+	if (!error && entry.original)
+		error = add_abstract(search, entry.original);
+	return error ? error : add(search, entry.type, entry.line, HEAP_SITE_RETURN);
+}
+
+struct heap_error *heap_site_types_find(struct heap_debug_code *code, uint64_t pc,
+					struct heap_site_types *result)
+{
+	struct search search = { .code = code };
+	const struct heap_code_unit *unit;
+	uint32_t scopes[HEAP_CODE_DEPTH];
+	struct heap_error *error = heap_debug_code_unit(code, pc, &unit);
+	size_t count = 0;
+
+	if (!error && unit)
+		count = heap_code_unit_find(unit, pc, scopes);
+	for (size_t i = count; !error && i > 0; i--) {
+		if (unit->scopes[scopes[i - 1]].kind == HEAP_CODE_BLOCK)
+			continue;
+		error = add_function(&search, unit, scopes[i - 1]);
+		search.depth++;
+	}
+	free(search.seen);
+	search.found.functions = search.depth;
+	if (error)
+		heap_site_types_deinit(&search.found);
+	else
+		*result = search.found;
+	return error;
+}
+
+void heap_site_types_deinit(struct heap_site_types *types)
+{
+	free(types->types);
+	*types = (struct heap_site_types){ 0 };
+}
