@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 // A cache is a container as snapshots are (file.h), with a section per field of each array.
-// Whoever changes what is stored, or what heap_debug_read() finds, counts the version up:
+// Whoever changes what is stored, or what heap_dwarf_info_read() finds, counts the version up:
 // the file's name has it, so that old and new programs do not throw away each other's.
 
 enum {
@@ -64,29 +64,33 @@ static const struct column enumerator_columns[] = {
 };
 
 static const struct column variable_columns[] = {
-	COLUMN('v', 0, DELTA, heap_variable, name),    COLUMN('v', 1, DELTA, heap_variable, type),
-	COLUMN('v', 2, DELTA, heap_variable, address), COLUMN('v', 3, DELTA, heap_variable, file),
-	COLUMN('v', 4, DELTA, heap_variable, line),    COLUMN('v', 5, VARINT, heap_variable, flags),
+	COLUMN('v', 0, DELTA, heap_dwarf_variable, name),
+	COLUMN('v', 1, DELTA, heap_dwarf_variable, type),
+	COLUMN('v', 2, DELTA, heap_dwarf_variable, address),
+	COLUMN('v', 3, DELTA, heap_dwarf_variable, file),
+	COLUMN('v', 4, DELTA, heap_dwarf_variable, line),
+	COLUMN('v', 5, VARINT, heap_dwarf_variable, flags),
 };
 
 struct table {
 	const struct column *columns; // [column_count]
 	size_t column_count;
 	size_t row_size;
-	size_t rows, count; // offsets in struct heap_debug: of the array, of its length
+	size_t rows, count; // offsets in struct heap_dwarf_info: of the array, of its length
 };
 
 #define TABLE(columns, structure, rows, count) \
 	{ \
 		columns, sizeof(columns) / sizeof(*columns), sizeof(struct structure), \
-			offsetof(struct heap_debug, rows), offsetof(struct heap_debug, count) \
+			offsetof(struct heap_dwarf_info, rows), \
+			offsetof(struct heap_dwarf_info, count) \
 	}
 
 static const struct table tables[] = {
 	TABLE(type_columns, heap_type, types.types, types.count),
 	TABLE(member_columns, heap_member, types.members, types.member_count),
 	TABLE(enumerator_columns, heap_enumerator, types.enumerators, types.enumerator_count),
-	TABLE(variable_columns, heap_variable, variables, variable_count),
+	TABLE(variable_columns, heap_dwarf_variable, variables, variable_count),
 };
 
 enum {
@@ -94,7 +98,7 @@ enum {
 };
 
 // Pointers to different structures: copied, for none of them is a pointer to bytes.
-static uint8_t *get_rows(const struct heap_debug *debug, const struct table *table)
+static uint8_t *get_rows(const struct heap_dwarf_info *debug, const struct table *table)
 {
 	uint8_t *rows;
 
@@ -102,14 +106,14 @@ static uint8_t *get_rows(const struct heap_debug *debug, const struct table *tab
 	return rows;
 }
 
-static void set_rows(struct heap_debug *debug, const struct table *table, uint8_t *rows,
+static void set_rows(struct heap_dwarf_info *debug, const struct table *table, uint8_t *rows,
 		     uint32_t count)
 {
 	memcpy((char *)debug + table->rows, &rows, sizeof(rows));
 	memcpy((char *)debug + table->count, &count, sizeof(count));
 }
 
-static uint32_t get_count(const struct heap_debug *debug, const struct table *table)
+static uint32_t get_count(const struct heap_dwarf_info *debug, const struct table *table)
 {
 	uint32_t count;
 
@@ -174,7 +178,7 @@ static struct heap_error *read_part(const struct heap_file *file,
 // The first column makes the rows, as it is read: a count alone is no reason to believe it.
 HEAP_MUST_CHECK
 static struct heap_error *read_column(const struct heap_file *file, const struct table *table,
-				      const struct column *column, struct heap_debug *debug,
+				      const struct column *column, struct heap_dwarf_info *debug,
 				      uint64_t *values)
 {
 	const struct heap_section *section;
@@ -205,7 +209,7 @@ static struct heap_error *read_column(const struct heap_file *file, const struct
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *read_tables(const struct heap_file *file, struct heap_debug *debug)
+static struct heap_error *read_tables(const struct heap_file *file, struct heap_dwarf_info *debug)
 {
 	CLEANUP_FREE uint64_t *values = calloc(HEAP_BLOCK_ELEMENTS, sizeof(*values));
 	struct heap_error *error = values ? NULL : heap_error_out_of_memory();
@@ -247,7 +251,7 @@ static struct heap_error *read_text(const struct heap_file *file, uint32_t tag, 
 
 HEAP_MUST_CHECK
 static struct heap_error *read_version(const struct heap_file *file, const char *build_id,
-				       struct heap_debug *debug)
+				       struct heap_dwarf_info *debug)
 {
 	const struct heap_section *section;
 	uint64_t values[5];
@@ -276,25 +280,26 @@ static struct heap_error *read_version(const struct heap_file *file, const char 
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *check(const struct heap_debug *debug)
+static struct heap_error *check(const struct heap_dwarf_info *debug)
 {
 	const struct heap_types *types = &debug->types;
-	const struct heap_variable *last = NULL;
+	const struct heap_dwarf_variable *last = NULL;
 
 	if (!types->string_size || types->strings[0] || types->strings[types->string_size - 1])
 		return damaged("strings do not end");
 	if (!types->count)
 		return damaged("it has no types");
 	for (uint32_t i = 0; i < debug->variable_count; i++) {
-		const struct heap_variable *variable = &debug->variables[i];
-		int local = variable->flags & HEAP_VARIABLE_THREAD_LOCAL;
+		const struct heap_dwarf_variable *variable = &debug->variables[i];
+		int local = variable->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL;
 
 		if (variable->name >= types->string_size || variable->file >= types->string_size ||
 		    variable->type >= types->count ||
-		    variable->flags & ~(HEAP_VARIABLE_THREAD_LOCAL | HEAP_VARIABLE_STATIC))
+		    variable->flags &
+			    ~(HEAP_DWARF_VARIABLE_THREAD_LOCAL | HEAP_DWARF_VARIABLE_STATIC))
 			return damaged("a variable is out of range");
-		if (last && ((last->flags & HEAP_VARIABLE_THREAD_LOCAL) > local ||
-			     ((last->flags & HEAP_VARIABLE_THREAD_LOCAL) == local &&
+		if (last && ((last->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) > local ||
+			     ((last->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) == local &&
 			      last->address > variable->address)))
 			return damaged("variables are out of order");
 		last = variable;
@@ -304,9 +309,9 @@ static struct heap_error *check(const struct heap_debug *debug)
 
 HEAP_MUST_CHECK
 static struct heap_error *load(const struct heap_file *file, const char *build_id,
-			       struct heap_debug *result)
+			       struct heap_dwarf_info *result)
 {
-	struct heap_debug debug = { 0 };
+	struct heap_dwarf_info debug = { 0 };
 	struct heap_error *error = read_version(file, build_id, &debug);
 
 	if (!error)
@@ -318,14 +323,14 @@ static struct heap_error *load(const struct heap_file *file, const char *build_i
 	if (!error)
 		error = check(&debug);
 	if (error)
-		heap_debug_deinit(&debug);
+		heap_dwarf_info_deinit(&debug);
 	else
 		*result = debug;
 	return error;
 }
 
-struct heap_error *heap_debug_load_memory(const uint8_t *bytes, size_t size, const char *build_id,
-					  struct heap_debug *result)
+struct heap_error *heap_dwarf_info_load_memory(const uint8_t *bytes, size_t size,
+					       const char *build_id, struct heap_dwarf_info *result)
 {
 	struct heap_file *file;
 	struct heap_error *error = heap_file_open_memory(bytes, size, &file);
@@ -353,8 +358,8 @@ static struct heap_error *make_path(const char *directory, const char *build_id,
 	return NULL;
 }
 
-struct heap_error *heap_debug_load(const char *directory, const char *build_id,
-				   struct heap_debug *result)
+struct heap_error *heap_dwarf_info_load(const char *directory, const char *build_id,
+					struct heap_dwarf_info *result)
 {
 	CLEANUP_FREE char *path = NULL;
 	struct heap_file *file;
@@ -403,7 +408,7 @@ static void write_table(struct heap_file_writer *writer, const struct table *tab
 
 HEAP_MUST_CHECK
 static struct heap_error *write_cache(int descriptor, const char *build_id,
-				      const struct heap_debug *debug)
+				      const struct heap_dwarf_info *debug)
 {
 	struct heap_file_writer *writer;
 	struct heap_error *error = heap_file_writer_create(descriptor, &writer);
@@ -427,8 +432,8 @@ static struct heap_error *write_cache(int descriptor, const char *build_id,
 	return error;
 }
 
-struct heap_error *heap_debug_store(const char *directory, const char *build_id,
-				    const struct heap_debug *debug)
+struct heap_error *heap_dwarf_info_store(const char *directory, const char *build_id,
+					 const struct heap_dwarf_info *debug)
 {
 	CLEANUP_FREE char *path = NULL, *temporary = NULL;
 	CLEANUP_CLOSE int descriptor = -1;

@@ -30,8 +30,8 @@ struct range {
 	uint64_t offset; // of its FDE
 };
 
-struct heap_call_frames {
-	struct heap_debug_bytes section;
+struct heap_dwarf_call_frames {
+	struct heap_dwarf_bytes section;
 	uint64_t address;
 	bool is_debug;
 	struct range *ranges; // [count] by address
@@ -49,30 +49,31 @@ struct common {
 	unsigned address_size;
 	bool has_augmentation_data; // in the entries that refer to it
 	bool is_signal;
-	struct heap_debug_cursor instructions;
+	struct heap_dwarf_cursor instructions;
 };
 
 // --- entries -----------------------------------------------------------------
 
 // An entry of the table, of either kind.
 struct entry {
-	struct heap_debug_cursor cursor; // at what follows the id, up to the entry's end
+	struct heap_dwarf_cursor cursor; // at what follows the id, up to the entry's end
 	uint64_t id;                     // of an FDE: where its CIE is
 	uint64_t next;
 	bool is_common;
 };
 
 // @return whether there is one; an empty one marks an end, which may be followed by more
-static bool read_entry(const struct heap_call_frames *frames, uint64_t offset, struct entry *entry)
+static bool read_entry(const struct heap_dwarf_call_frames *frames, uint64_t offset,
+		       struct entry *entry)
 {
-	struct heap_debug_cursor cursor =
-		heap_debug_cursor(frames->section, offset, frames->section.size);
+	struct heap_dwarf_cursor cursor =
+		heap_dwarf_cursor(frames->section, offset, frames->section.size);
 	unsigned width = 4;
-	uint64_t length = heap_debug_fixed(&cursor, 4);
+	uint64_t length = heap_dwarf_fixed(&cursor, 4);
 
 	if (length == 0xffffffff) {
 		width = 8;
-		length = heap_debug_fixed(&cursor, 8);
+		length = heap_dwarf_fixed(&cursor, 8);
 	}
 	if (cursor.bad || length > (uint64_t)(cursor.end - cursor.at))
 		return false;
@@ -82,7 +83,7 @@ static bool read_entry(const struct heap_call_frames *frames, uint64_t offset, s
 	// .eh_frame's ids are of 4 bytes, and tell how far back the CIE is.
 	uint64_t place = (uint64_t)(cursor.at - frames->section.bytes);
 
-	entry->id = heap_debug_fixed(&cursor, frames->is_debug ? width : 4);
+	entry->id = heap_dwarf_fixed(&cursor, frames->is_debug ? width : 4);
 	entry->is_common = entry->id == 0;
 	if (frames->is_debug)
 		entry->is_common = entry->id == (width == 4 ? 0xffffffff : UINT64_MAX);
@@ -95,8 +96,8 @@ static bool read_entry(const struct heap_call_frames *frames, uint64_t offset, s
 }
 
 // A pointer, as the encoding says. What it would be relative to may not be known here.
-static uint64_t read_pointer(const struct heap_call_frames *frames,
-			     struct heap_debug_cursor *cursor, uint8_t encoding,
+static uint64_t read_pointer(const struct heap_dwarf_call_frames *frames,
+			     struct heap_dwarf_cursor *cursor, uint8_t encoding,
 			     unsigned address_size)
 {
 	uint64_t place = frames->address + (uint64_t)(cursor->at - frames->section.bytes);
@@ -104,29 +105,29 @@ static uint64_t read_pointer(const struct heap_call_frames *frames,
 
 	switch (encoding & POINTER_WIDTH) {
 	case 0x0:
-		value = heap_debug_fixed(cursor, address_size);
+		value = heap_dwarf_fixed(cursor, address_size);
 		break;
 	case 0x1:
-		value = heap_debug_unsigned(cursor);
+		value = heap_dwarf_unsigned(cursor);
 		break;
 	case 0x2:
-		value = heap_debug_fixed(cursor, 2);
+		value = heap_dwarf_fixed(cursor, 2);
 		break;
 	case 0x3:
-		value = heap_debug_fixed(cursor, 4);
+		value = heap_dwarf_fixed(cursor, 4);
 		break;
 	case 0x4:
 	case 0xc:
-		value = heap_debug_fixed(cursor, 8);
+		value = heap_dwarf_fixed(cursor, 8);
 		break;
 	case 0x9:
-		value = (uint64_t)heap_debug_signed(cursor);
+		value = (uint64_t)heap_dwarf_signed(cursor);
 		break;
 	case 0xa:
-		value = (uint64_t)(int16_t)heap_debug_fixed(cursor, 2);
+		value = (uint64_t)(int16_t)heap_dwarf_fixed(cursor, 2);
 		break;
 	case 0xb:
-		value = (uint64_t)(int32_t)heap_debug_fixed(cursor, 4);
+		value = (uint64_t)(int32_t)heap_dwarf_fixed(cursor, 4);
 		break;
 	default:
 		cursor->bad = true;
@@ -139,20 +140,20 @@ static uint64_t read_pointer(const struct heap_call_frames *frames,
 }
 
 // The letters after "z": each says what stands in the augmentation data.
-static void read_augmentation(const struct heap_call_frames *frames,
-			      struct heap_debug_cursor *cursor, const char *letters,
+static void read_augmentation(const struct heap_dwarf_call_frames *frames,
+			      struct heap_dwarf_cursor *cursor, const char *letters,
 			      struct common *common)
 {
 	for (; *letters && !cursor->bad; letters++) {
 		switch (*letters) {
 		case 'R':
-			common->pointer_encoding = heap_debug_fixed(cursor, 1);
+			common->pointer_encoding = heap_dwarf_fixed(cursor, 1);
 			break;
 		case 'L': // of pointers that only exceptions need
-			heap_debug_skip(cursor, 1);
+			heap_dwarf_skip(cursor, 1);
 			break;
 		case 'P': {
-			uint8_t encoding = heap_debug_fixed(cursor, 1);
+			uint8_t encoding = heap_dwarf_fixed(cursor, 1);
 
 			if (encoding != POINTER_OMITTED)
 				read_pointer(frames, cursor, encoding & POINTER_WIDTH,
@@ -171,7 +172,7 @@ static void read_augmentation(const struct heap_call_frames *frames,
 	}
 }
 
-static bool read_common(const struct heap_call_frames *frames, uint64_t offset,
+static bool read_common(const struct heap_dwarf_call_frames *frames, uint64_t offset,
 			struct common *common)
 {
 	struct entry entry;
@@ -179,30 +180,30 @@ static bool read_common(const struct heap_call_frames *frames, uint64_t offset,
 	if (!read_entry(frames, offset, &entry) || entry.cursor.bad || !entry.is_common)
 		return false;
 
-	struct heap_debug_cursor *cursor = &entry.cursor;
-	unsigned version = heap_debug_fixed(cursor, 1);
-	const char *letters = heap_debug_string(cursor);
+	struct heap_dwarf_cursor *cursor = &entry.cursor;
+	unsigned version = heap_dwarf_fixed(cursor, 1);
+	const char *letters = heap_dwarf_string(cursor);
 
 	*common = (struct common){ .address_size = 8 };
 	if (version == 0 || version > 5)
 		return false;
 	if (strncmp(letters, "eh", 2) == 0) { // gcc 2
-		heap_debug_skip(cursor, 8);
+		heap_dwarf_skip(cursor, 8);
 		letters += 2;
 	}
 	if (frames->is_debug && version >= 4) {
-		common->address_size = heap_debug_fixed(cursor, 1);
-		if (heap_debug_fixed(cursor, 1) != 0) // of a segment's selector
+		common->address_size = heap_dwarf_fixed(cursor, 1);
+		if (heap_dwarf_fixed(cursor, 1) != 0) // of a segment's selector
 			return false;
 	}
-	common->code_alignment = heap_debug_unsigned(cursor);
-	common->data_alignment = heap_debug_signed(cursor);
+	common->code_alignment = heap_dwarf_unsigned(cursor);
+	common->data_alignment = heap_dwarf_signed(cursor);
 	common->return_register =
-		version == 1 ? heap_debug_fixed(cursor, 1) : heap_debug_unsigned(cursor);
+		version == 1 ? heap_dwarf_fixed(cursor, 1) : heap_dwarf_unsigned(cursor);
 	if (*letters == 'z') {
-		uint64_t size = heap_debug_unsigned(cursor);
-		const uint8_t *data = heap_debug_skip(cursor, size);
-		struct heap_debug_cursor augmentation = { data, data + (data ? size : 0), !data };
+		uint64_t size = heap_dwarf_unsigned(cursor);
+		const uint8_t *data = heap_dwarf_skip(cursor, size);
+		struct heap_dwarf_cursor augmentation = { data, data + (data ? size : 0), !data };
 
 		common->has_augmentation_data = true;
 		read_augmentation(frames, &augmentation, letters + 1, common);
@@ -213,12 +214,12 @@ static bool read_common(const struct heap_call_frames *frames, uint64_t offset,
 	}
 	common->instructions = *cursor;
 	return !cursor->bad && common->address_size <= 8 &&
-	       common->return_register < HEAP_REGISTERS;
+	       common->return_register < HEAP_DWARF_REGISTERS;
 }
 
 // Of an FDE: the code that it is about. Leaves the cursor behind that.
-static bool read_range(const struct heap_call_frames *frames, const struct common *common,
-		       struct heap_debug_cursor *cursor, struct range *range)
+static bool read_range(const struct heap_dwarf_call_frames *frames, const struct common *common,
+		       struct heap_dwarf_cursor *cursor, struct range *range)
 {
 	uint8_t encoding = common->pointer_encoding;
 
@@ -236,7 +237,8 @@ static bool read_range(const struct heap_call_frames *frames, const struct commo
 // --- the table ---------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *add_range(struct heap_call_frames *frames, const struct range *range)
+static struct heap_error *add_range(struct heap_dwarf_call_frames *frames,
+				    const struct range *range)
 {
 	if (frames->count == frames->capacity) {
 		size_t more = frames->capacity ? frames->capacity * 2 : 256;
@@ -261,7 +263,7 @@ static int compare_ranges(const void *left, const void *right)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *index_entries(struct heap_call_frames *frames)
+static struct heap_error *index_entries(struct heap_dwarf_call_frames *frames)
 {
 	struct common common = { 0 };
 	uint64_t common_offset = UINT64_MAX; // of the one that was read last
@@ -292,15 +294,16 @@ static struct heap_error *index_entries(struct heap_call_frames *frames)
 	return error;
 }
 
-struct heap_error *heap_call_frames_parse(const uint8_t *bytes, size_t size, uint64_t address,
-					  bool is_debug, struct heap_call_frames **result)
+struct heap_error *heap_dwarf_call_frames_parse(const uint8_t *bytes, size_t size, uint64_t address,
+						bool is_debug,
+						struct heap_dwarf_call_frames **result)
 {
-	struct heap_call_frames *frames = calloc(1, sizeof(*frames));
+	struct heap_dwarf_call_frames *frames = calloc(1, sizeof(*frames));
 	struct heap_error *error = frames ? NULL : heap_error_out_of_memory();
 
 	if (error)
 		return error;
-	*frames = (struct heap_call_frames){
+	*frames = (struct heap_dwarf_call_frames){
 		.section = { bytes, size },
 		.address = address,
 		.is_debug = is_debug,
@@ -308,13 +311,13 @@ struct heap_error *heap_call_frames_parse(const uint8_t *bytes, size_t size, uin
 	};
 	error = index_entries(frames);
 	if (error)
-		heap_call_frames_close(frames);
+		heap_dwarf_call_frames_close(frames);
 	else
 		*result = frames;
 	return error;
 }
 
-void heap_call_frames_close(struct heap_call_frames *frames)
+void heap_dwarf_call_frames_close(struct heap_dwarf_call_frames *frames)
 {
 	if (!frames)
 		return;
@@ -338,8 +341,8 @@ static Elf_Data *find_section(Elf *elf, const char *wanted, uint64_t *address)
 	return elf_getdata(section, NULL);
 }
 
-struct heap_error *heap_call_frames_open(const char *path, bool is_debug,
-					 struct heap_call_frames **result)
+struct heap_error *heap_dwarf_call_frames_open(const char *path, bool is_debug,
+					       struct heap_dwarf_call_frames **result)
 {
 	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const char *section = is_debug ? ".debug_frame" : ".eh_frame";
@@ -359,8 +362,8 @@ struct heap_error *heap_call_frames_open(const char *path, bool is_debug,
 	const Elf_Data *data = find_section(elf, section, &address);
 	struct heap_error *error =
 		data && data->d_buf
-			? heap_call_frames_parse(data->d_buf, data->d_size, address, is_debug,
-						 result)
+			? heap_dwarf_call_frames_parse(data->d_buf, data->d_size, address, is_debug,
+						       result)
 			: heap_error_create(HEAP_ERROR_ABSENT, "%s: no %s", path, section);
 
 	if (error) {
@@ -373,7 +376,7 @@ struct heap_error *heap_call_frames_open(const char *path, bool is_debug,
 	return NULL;
 }
 
-struct heap_debug_bytes heap_call_frames_section(const struct heap_call_frames *frames)
+struct heap_dwarf_bytes heap_dwarf_call_frames_section(const struct heap_dwarf_call_frames *frames)
 {
 	return frames->section;
 }
@@ -382,43 +385,44 @@ struct heap_debug_bytes heap_call_frames_section(const struct heap_call_frames *
 
 // A table's program, run up to the pc.
 struct program {
-	const struct heap_call_frames *frames;
+	const struct heap_dwarf_call_frames *frames;
 	const struct common *common;
 	uint64_t pc, location;
-	struct heap_frame_row *row;
-	struct heap_frame_row initial; // what the common instructions say
-	struct heap_frame_row remembered[REMEMBERED_MAX];
+	struct heap_dwarf_frame_row *row;
+	struct heap_dwarf_frame_row initial; // what the common instructions say
+	struct heap_dwarf_frame_row remembered[REMEMBERED_MAX];
 	unsigned remembered_count;
 };
 
 // Registers that are not followed (of vectors, of floating point) have no rule.
-static void set_rule(struct program *program, uint64_t reg, struct heap_frame_rule rule)
+static void set_rule(struct program *program, uint64_t reg, struct heap_dwarf_frame_rule rule)
 {
-	if (reg < HEAP_REGISTERS)
+	if (reg < HEAP_DWARF_REGISTERS)
 		program->row->rules[reg] = rule;
 }
 
-static void set_offset(struct program *program, uint64_t reg, enum heap_frame_rule_kind kind,
+static void set_offset(struct program *program, uint64_t reg, enum heap_dwarf_frame_rule_kind kind,
 		       int64_t factored)
 {
 	uint64_t offset = (uint64_t)factored * (uint64_t)program->common->data_alignment;
 
-	set_rule(program, reg, (struct heap_frame_rule){ .kind = kind, .offset = (int64_t)offset });
+	set_rule(program, reg,
+		 (struct heap_dwarf_frame_rule){ .kind = kind, .offset = (int64_t)offset });
 }
 
-static struct heap_frame_rule read_expression(struct heap_debug_cursor *cursor,
-					      enum heap_frame_rule_kind kind)
+static struct heap_dwarf_frame_rule read_expression(struct heap_dwarf_cursor *cursor,
+						    enum heap_dwarf_frame_rule_kind kind)
 {
-	uint64_t size = heap_debug_unsigned(cursor);
+	uint64_t size = heap_dwarf_unsigned(cursor);
 
-	return (struct heap_frame_rule){ .kind = kind,
-					 .bytes = heap_debug_skip(cursor, size),
-					 .size = size };
+	return (struct heap_dwarf_frame_rule){ .kind = kind,
+					       .bytes = heap_dwarf_skip(cursor, size),
+					       .size = size };
 }
 
 static void restore_rule(struct program *program, uint64_t reg)
 {
-	if (reg < HEAP_REGISTERS)
+	if (reg < HEAP_DWARF_REGISTERS)
 		program->row->rules[reg] = program->initial.rules[reg];
 }
 
@@ -428,40 +432,41 @@ static void advance(struct program *program, uint64_t delta)
 }
 
 // Those that define the CFA.
-static bool run_cfa(struct program *program, struct heap_debug_cursor *cursor, uint8_t opcode)
+static bool run_cfa(struct program *program, struct heap_dwarf_cursor *cursor, uint8_t opcode)
 {
-	struct heap_frame_rule *cfa = &program->row->cfa;
+	struct heap_dwarf_frame_rule *cfa = &program->row->cfa;
 	uint64_t reg = cfa->reg;
 
 	switch (opcode) {
 	case DW_CFA_def_cfa:
 	case DW_CFA_def_cfa_sf:
 	case DW_CFA_def_cfa_register:
-		reg = heap_debug_unsigned(cursor);
+		reg = heap_dwarf_unsigned(cursor);
 		break;
 	}
 	switch (opcode) {
 	case DW_CFA_def_cfa:
 	case DW_CFA_def_cfa_offset:
-		*cfa = (struct heap_frame_rule){ .kind = HEAP_FRAME_OFFSET,
-						 .reg = reg,
-						 .offset = (int64_t)heap_debug_unsigned(cursor) };
+		*cfa = (struct heap_dwarf_frame_rule){ .kind = HEAP_DWARF_FRAME_OFFSET,
+						       .reg = reg,
+						       .offset = (int64_t)heap_dwarf_unsigned(
+							       cursor) };
 		return true;
 	case DW_CFA_def_cfa_sf:
 	case DW_CFA_def_cfa_offset_sf:
-		*cfa = (struct heap_frame_rule){
-			.kind = HEAP_FRAME_OFFSET,
+		*cfa = (struct heap_dwarf_frame_rule){
+			.kind = HEAP_DWARF_FRAME_OFFSET,
 			.reg = reg,
-			.offset = (int64_t)((uint64_t)heap_debug_signed(cursor) *
+			.offset = (int64_t)((uint64_t)heap_dwarf_signed(cursor) *
 					    (uint64_t)program->common->data_alignment),
 		};
 		return true;
 	case DW_CFA_def_cfa_register:
-		cfa->kind = HEAP_FRAME_OFFSET;
+		cfa->kind = HEAP_DWARF_FRAME_OFFSET;
 		cfa->reg = reg;
 		return true;
 	case DW_CFA_def_cfa_expression:
-		*cfa = read_expression(cursor, HEAP_FRAME_EXPRESSION);
+		*cfa = read_expression(cursor, HEAP_DWARF_FRAME_EXPRESSION);
 		return true;
 	default:
 		return false;
@@ -469,46 +474,50 @@ static bool run_cfa(struct program *program, struct heap_debug_cursor *cursor, u
 }
 
 // Those that set a register's rule.
-static bool run_rule(struct program *program, struct heap_debug_cursor *cursor, uint8_t opcode)
+static bool run_rule(struct program *program, struct heap_dwarf_cursor *cursor, uint8_t opcode)
 {
-	uint64_t reg = heap_debug_unsigned(cursor);
+	uint64_t reg = heap_dwarf_unsigned(cursor);
 
 	switch (opcode) {
 	case DW_CFA_offset_extended:
-		set_offset(program, reg, HEAP_FRAME_SAVED, (int64_t)heap_debug_unsigned(cursor));
+		set_offset(program, reg, HEAP_DWARF_FRAME_SAVED,
+			   (int64_t)heap_dwarf_unsigned(cursor));
 		return true;
 	case DW_CFA_offset_extended_sf:
-		set_offset(program, reg, HEAP_FRAME_SAVED, heap_debug_signed(cursor));
+		set_offset(program, reg, HEAP_DWARF_FRAME_SAVED, heap_dwarf_signed(cursor));
 		return true;
 	case DW_CFA_GNU_negative_offset_extended:
-		set_offset(program, reg, HEAP_FRAME_SAVED,
-			   (int64_t)(0 - heap_debug_unsigned(cursor)));
+		set_offset(program, reg, HEAP_DWARF_FRAME_SAVED,
+			   (int64_t)(0 - heap_dwarf_unsigned(cursor)));
 		return true;
 	case DW_CFA_val_offset:
-		set_offset(program, reg, HEAP_FRAME_OFFSET, (int64_t)heap_debug_unsigned(cursor));
+		set_offset(program, reg, HEAP_DWARF_FRAME_OFFSET,
+			   (int64_t)heap_dwarf_unsigned(cursor));
 		return true;
 	case DW_CFA_val_offset_sf:
-		set_offset(program, reg, HEAP_FRAME_OFFSET, heap_debug_signed(cursor));
+		set_offset(program, reg, HEAP_DWARF_FRAME_OFFSET, heap_dwarf_signed(cursor));
 		return true;
 	case DW_CFA_restore_extended:
 		restore_rule(program, reg);
 		return true;
 	case DW_CFA_undefined:
-		set_rule(program, reg, (struct heap_frame_rule){ .kind = HEAP_FRAME_UNDEFINED });
+		set_rule(program, reg,
+			 (struct heap_dwarf_frame_rule){ .kind = HEAP_DWARF_FRAME_UNDEFINED });
 		return true;
 	case DW_CFA_same_value:
-		set_rule(program, reg, (struct heap_frame_rule){ .kind = HEAP_FRAME_SAME });
+		set_rule(program, reg,
+			 (struct heap_dwarf_frame_rule){ .kind = HEAP_DWARF_FRAME_SAME });
 		return true;
 	case DW_CFA_register:
 		set_rule(program, reg,
-			 (struct heap_frame_rule){ .kind = HEAP_FRAME_REGISTER,
-						   .reg = heap_debug_unsigned(cursor) });
+			 (struct heap_dwarf_frame_rule){ .kind = HEAP_DWARF_FRAME_REGISTER,
+							 .reg = heap_dwarf_unsigned(cursor) });
 		return true;
 	case DW_CFA_expression:
-		set_rule(program, reg, read_expression(cursor, HEAP_FRAME_SAVED_EXPRESSION));
+		set_rule(program, reg, read_expression(cursor, HEAP_DWARF_FRAME_SAVED_EXPRESSION));
 		return true;
 	case DW_CFA_val_expression:
-		set_rule(program, reg, read_expression(cursor, HEAP_FRAME_EXPRESSION));
+		set_rule(program, reg, read_expression(cursor, HEAP_DWARF_FRAME_EXPRESSION));
 		return true;
 	case DW_CFA_GNU_args_size:
 		return true;
@@ -533,15 +542,15 @@ static bool run_state(struct program *program, uint8_t opcode)
 }
 
 // @return whether it is known
-static bool run_one(struct program *program, struct heap_debug_cursor *cursor, uint8_t opcode)
+static bool run_one(struct program *program, struct heap_dwarf_cursor *cursor, uint8_t opcode)
 {
 	switch (opcode & 0xc0) {
 	case DW_CFA_advance_loc:
 		advance(program, opcode & 0x3f);
 		return true;
 	case DW_CFA_offset:
-		set_offset(program, opcode & 0x3f, HEAP_FRAME_SAVED,
-			   (int64_t)heap_debug_unsigned(cursor));
+		set_offset(program, opcode & 0x3f, HEAP_DWARF_FRAME_SAVED,
+			   (int64_t)heap_dwarf_unsigned(cursor));
 		return true;
 	case DW_CFA_restore:
 		restore_rule(program, opcode & 0x3f);
@@ -557,13 +566,13 @@ static bool run_one(struct program *program, struct heap_debug_cursor *cursor, u
 				     program->common->address_size);
 		return true;
 	case DW_CFA_advance_loc1:
-		advance(program, heap_debug_fixed(cursor, 1));
+		advance(program, heap_dwarf_fixed(cursor, 1));
 		return true;
 	case DW_CFA_advance_loc2:
-		advance(program, heap_debug_fixed(cursor, 2));
+		advance(program, heap_dwarf_fixed(cursor, 2));
 		return true;
 	case DW_CFA_advance_loc4:
-		advance(program, heap_debug_fixed(cursor, 4));
+		advance(program, heap_dwarf_fixed(cursor, 4));
 		return true;
 	case DW_CFA_remember_state:
 	case DW_CFA_restore_state:
@@ -574,7 +583,7 @@ static bool run_one(struct program *program, struct heap_debug_cursor *cursor, u
 }
 
 // @return whether all up to the pc made sense
-static bool run(struct program *program, struct heap_debug_cursor cursor)
+static bool run(struct program *program, struct heap_dwarf_cursor cursor)
 {
 	while (cursor.at < cursor.end) {
 		bool is_known = run_one(program, &cursor, *cursor.at++);
@@ -587,7 +596,7 @@ static bool run(struct program *program, struct heap_debug_cursor cursor)
 	return true;
 }
 
-static const struct range *find_range(const struct heap_call_frames *frames, uint64_t pc)
+static const struct range *find_range(const struct heap_dwarf_call_frames *frames, uint64_t pc)
 {
 	size_t low = 0, high = frames->count;
 
@@ -602,8 +611,8 @@ static const struct range *find_range(const struct heap_call_frames *frames, uin
 	return low > 0 && pc < frames->ranges[low - 1].high ? &frames->ranges[low - 1] : NULL;
 }
 
-bool heap_call_frames_find(const struct heap_call_frames *frames, uint64_t pc,
-			   struct heap_frame_row *row)
+bool heap_dwarf_call_frames_find(const struct heap_dwarf_call_frames *frames, uint64_t pc,
+				 struct heap_dwarf_frame_row *row)
 {
 	const struct range *range = find_range(frames, pc);
 	struct common common;
@@ -615,14 +624,14 @@ bool heap_call_frames_find(const struct heap_call_frames *frames, uint64_t pc,
 	    !read_range(frames, &common, &entry.cursor, &again))
 		return false;
 	if (common.has_augmentation_data)
-		heap_debug_skip(&entry.cursor, heap_debug_unsigned(&entry.cursor));
+		heap_dwarf_skip(&entry.cursor, heap_dwarf_unsigned(&entry.cursor));
 
 	struct program program = {
 		.frames = frames, .common = &common, .pc = UINT64_MAX, .row = row
 	};
 
-	*row = (struct heap_frame_row){ .is_signal = common.is_signal,
-					.return_register = (uint8_t)common.return_register };
+	*row = (struct heap_dwarf_frame_row){ .is_signal = common.is_signal,
+					      .return_register = (uint8_t)common.return_register };
 	if (entry.cursor.bad || !run(&program, common.instructions))
 		return false;
 	program.initial = *row;

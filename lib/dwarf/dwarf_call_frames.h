@@ -17,44 +17,44 @@
 #include <stdint.h>
 
 enum {
-	HEAP_REGISTERS = 34, /**< by DWARF number of the machine */
+	HEAP_DWARF_REGISTERS = 34, /**< by DWARF number of the machine */
 };
 
-enum heap_frame_rule_kind {
-	HEAP_FRAME_SAME = 0,         /**< the caller's value is still there, or nothing is said */
-	HEAP_FRAME_UNDEFINED,        /**< it is lost; of the return address: there is no caller */
-	HEAP_FRAME_SAVED,            /**< in memory at CFA + offset */
-	HEAP_FRAME_OFFSET,           /**< its value is CFA + offset */
-	HEAP_FRAME_REGISTER,         /**< in another register */
-	HEAP_FRAME_SAVED_EXPRESSION, /**< in memory where the expression says */
-	HEAP_FRAME_EXPRESSION,       /**< its value is what the expression says */
+enum heap_dwarf_frame_rule_kind {
+	HEAP_DWARF_FRAME_SAME = 0,  /**< the caller's value is still there, or nothing is said */
+	HEAP_DWARF_FRAME_UNDEFINED, /**< it is lost; of the return address: there is no caller */
+	HEAP_DWARF_FRAME_SAVED,     /**< in memory at CFA + offset */
+	HEAP_DWARF_FRAME_OFFSET,    /**< its value is CFA + offset */
+	HEAP_DWARF_FRAME_REGISTER,  /**< in another register */
+	HEAP_DWARF_FRAME_SAVED_EXPRESSION, /**< in memory where the expression says */
+	HEAP_DWARF_FRAME_EXPRESSION,       /**< its value is what the expression says */
 };
 
-struct heap_frame_rule {
-	uint8_t kind; /**< enum heap_frame_rule_kind */
-	uint64_t reg; /**< of HEAP_FRAME_REGISTER, and of a CFA without expression */
+struct heap_dwarf_frame_rule {
+	uint8_t kind; /**< enum heap_dwarf_frame_rule_kind */
+	uint64_t reg; /**< of HEAP_DWARF_FRAME_REGISTER, and of a CFA without expression */
 	int64_t offset;
 	const uint8_t *bytes; /**< [size] the expression; the table owns it */
 	uint64_t size;
 };
 
 /** What holds at one pc. */
-struct heap_frame_row {
-	bool is_signal;             /**< a signal's trampoline: its caller's pc is exact */
-	uint8_t return_register;    /**< below HEAP_REGISTERS */
-	struct heap_frame_rule cfa; /**< OFFSET: reg + offset; EXPRESSION */
-	struct heap_frame_rule rules[HEAP_REGISTERS];
+struct heap_dwarf_frame_row {
+	bool is_signal;                   /**< a signal's trampoline: its caller's pc is exact */
+	uint8_t return_register;          /**< below HEAP_DWARF_REGISTERS */
+	struct heap_dwarf_frame_rule cfa; /**< OFFSET: reg + offset; EXPRESSION */
+	struct heap_dwarf_frame_rule rules[HEAP_DWARF_REGISTERS];
 };
 
-struct heap_call_frames;
+struct heap_dwarf_call_frames;
 
 /**
  * @param is_debug  .debug_frame rather than .eh_frame
  * @return NULL, HEAP_ERROR_ABSENT (no such section), SYSTEM, FORMAT (no ELF file) or MEMORY
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_call_frames_open(const char *path, bool is_debug,
-					 struct heap_call_frames **result);
+struct heap_error *heap_dwarf_call_frames_open(const char *path, bool is_debug,
+					       struct heap_dwarf_call_frames **result);
 
 /**
  * The same from the bytes of a section, which must outlive it.
@@ -62,17 +62,18 @@ struct heap_error *heap_call_frames_open(const char *path, bool is_debug,
  * @param address  of the section in memory, less the module's bias
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_call_frames_parse(const uint8_t *bytes, size_t size, uint64_t address,
-					  bool is_debug, struct heap_call_frames **result);
+struct heap_error *heap_dwarf_call_frames_parse(const uint8_t *bytes, size_t size, uint64_t address,
+						bool is_debug,
+						struct heap_dwarf_call_frames **result);
 
 /** NULL is fine. */
-void heap_call_frames_close(struct heap_call_frames *frames);
+void heap_dwarf_call_frames_close(struct heap_dwarf_call_frames *frames);
 
 /** The section that the table is in. */
-struct heap_debug_bytes heap_call_frames_section(const struct heap_call_frames *frames);
+struct heap_dwarf_bytes heap_dwarf_call_frames_section(const struct heap_dwarf_call_frames *frames);
 
 /** @return whether there are rules for @p pc, an address in the file */
-bool heap_call_frames_find(const struct heap_call_frames *frames, uint64_t pc,
-			   struct heap_frame_row *row);
+bool heap_dwarf_call_frames_find(const struct heap_dwarf_call_frames *frames, uint64_t pc,
+				 struct heap_dwarf_frame_row *row);
 
 #endif

@@ -29,33 +29,33 @@ struct object {
 	bool is_tried;
 };
 
-struct heap_debug_code {
-	struct heap_debug_units *units;
-	struct heap_code_unit **read;    // [units->count] NULL until it is asked for
-	struct heap_debug_files **files; // [units->count] likewise
-	struct unit_range *ranges;       // [range_count] by address
+struct heap_dwarf_code {
+	struct heap_dwarf_units *units;
+	struct heap_dwarf_code_unit **read;   // [units->count] NULL until it is asked for
+	struct heap_dwarf_file_names **files; // [units->count] likewise
+	struct unit_range *ranges;            // [range_count] by address
 	size_t range_count, range_capacity;
-	struct heap_debug_entries readers[READERS];
+	struct heap_dwarf_dies readers[READERS];
 	struct object *objects; // [object_count] by object_number()
 	size_t object_count;
 	struct heap_dwarf_object *skeletons; // that split files are tied to; NULL until the first
 };
 
-// Each file has two numbers of sections: heap_debug_place.
-static size_t object_number(const struct heap_debug_unit *unit)
+// Each file has two numbers of sections: heap_dwarf_place.
+static size_t object_number(const struct heap_dwarf_unit *unit)
 {
-	return unit->start >> HEAP_DEBUG_PLACE_SHIFT >> 1;
+	return unit->start >> HEAP_DWARF_PLACE_SHIFT >> 1;
 }
 
 // --- creation ------------------------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *find_ranges(struct heap_debug_code *code);
+static struct heap_error *find_ranges(struct heap_dwarf_code *code);
 
 HEAP_MUST_CHECK
-static struct heap_error *create(struct heap_debug_units *units, struct heap_debug_code **result)
+static struct heap_error *create(struct heap_dwarf_units *units, struct heap_dwarf_code **result)
 {
-	struct heap_debug_code *code = calloc(1, sizeof(*code));
+	struct heap_dwarf_code *code = calloc(1, sizeof(*code));
 	struct heap_error *error = NULL;
 
 	if (!code)
@@ -63,28 +63,29 @@ static struct heap_error *create(struct heap_debug_units *units, struct heap_deb
 	code->units = units;
 	code->read = calloc(units->count + 1, sizeof(*code->read));
 	code->files = calloc(units->count + 1, sizeof(*code->files));
-	code->object_count = HEAP_DEBUG_SPLIT / 2 + units->split_count;
+	code->object_count = HEAP_DWARF_SPLIT / 2 + units->split_count;
 	code->objects = calloc(code->object_count, sizeof(*code->objects));
 	if (!code->read || !code->files || !code->objects)
 		error = heap_error_out_of_memory();
 	if (!error) {
-		heap_debug_units_load_late(units);
+		heap_dwarf_units_load_late(units);
 		error = find_ranges(code);
 	}
 	if (error)
-		heap_debug_code_destroy(code);
+		heap_dwarf_code_destroy(code);
 	else
 		*result = code;
 	return error;
 }
 
-struct heap_error *heap_dwarf_code(struct heap_dwarf_file *file, struct heap_debug_code **result)
+struct heap_error *heap_dwarf_file_code(struct heap_dwarf_file *file,
+					struct heap_dwarf_code **result)
 {
-	struct heap_debug_units *units;
+	struct heap_dwarf_units *units;
 	struct heap_error *error = NULL;
 
 	if (!file->code) {
-		error = heap_dwarf_debug_units(file, &units);
+		error = heap_dwarf_file_units(file, &units);
 		if (!error)
 			error = create(units, &file->code);
 	}
@@ -93,19 +94,19 @@ struct heap_error *heap_dwarf_code(struct heap_dwarf_file *file, struct heap_deb
 	return error;
 }
 
-void heap_debug_code_destroy(struct heap_debug_code *code)
+void heap_dwarf_code_destroy(struct heap_dwarf_code *code)
 {
 	if (!code)
 		return;
 	for (size_t i = 0; code->read && i < code->units->count; i++)
-		heap_code_unit_destroy(code->read[i]);
+		heap_dwarf_code_unit_destroy(code->read[i]);
 	for (size_t i = 0; code->files && i < code->units->count; i++) {
 		if (code->files[i])
-			heap_debug_files_deinit(code->files[i]);
+			heap_dwarf_file_names_deinit(code->files[i]);
 		free(code->files[i]);
 	}
 	for (int i = 0; i < READERS; i++)
-		heap_debug_entries_deinit(&code->readers[i]);
+		heap_dwarf_dies_deinit(&code->readers[i]);
 	for (size_t i = 0; code->objects && i < code->object_count; i++)
 		heap_dwarf_object_close(code->objects[i].object);
 	heap_dwarf_object_close(code->skeletons);
@@ -119,22 +120,22 @@ void heap_debug_code_destroy(struct heap_debug_code *code)
 // --- entries of any unit -------------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *turn_to(struct heap_debug_code *code, const struct heap_debug_unit *unit,
-				  struct heap_debug_entries **result)
+static struct heap_error *turn_to(struct heap_dwarf_code *code, const struct heap_dwarf_unit *unit,
+				  struct heap_dwarf_dies **result)
 {
-	struct heap_debug_entries *entries = &code->readers[(unit - code->units->units) % READERS];
-	struct heap_debug_entry first;
+	struct heap_dwarf_dies *entries = &code->readers[(unit - code->units->units) % READERS];
+	struct heap_dwarf_die first;
 
 	*result = entries;
 	return entries->unit == unit ? NULL
-				     : heap_debug_entries_begin(entries, code->units, unit, &first);
+				     : heap_dwarf_dies_begin(entries, code->units, unit, &first);
 }
 
-struct heap_error *heap_debug_code_entries(struct heap_debug_code *code, uint64_t place,
-					   const struct heap_debug_entries **result)
+struct heap_error *heap_dwarf_code_dies(struct heap_dwarf_code *code, uint64_t place,
+					const struct heap_dwarf_dies **result)
 {
-	const struct heap_debug_unit *unit = heap_debug_units_find(code->units, place);
-	struct heap_debug_entries *reader;
+	const struct heap_dwarf_unit *unit = heap_dwarf_units_find(code->units, place);
+	struct heap_dwarf_dies *reader;
 
 	if (!unit)
 		return heap_error_create(HEAP_ERROR_FORMAT, "no DIE at %#llx",
@@ -144,19 +145,19 @@ struct heap_error *heap_debug_code_entries(struct heap_debug_code *code, uint64_
 	return NULL;
 }
 
-struct heap_error *heap_debug_code_visit(struct heap_debug_code *code, uint64_t place,
-					 heap_debug_attribute_visitor *visit, void *context,
-					 const struct heap_debug_entries **entries, uint16_t *tag,
+struct heap_error *heap_dwarf_code_visit(struct heap_dwarf_code *code, uint64_t place,
+					 heap_dwarf_attribute_visitor *visit, void *context,
+					 const struct heap_dwarf_dies **entries, uint16_t *tag,
 					 bool *children, uint64_t *next)
 {
-	HEAP_TRY(heap_debug_code_entries(code, place, entries));
-	return heap_debug_entries_visit(*entries, place, visit, context, tag, children, next);
+	HEAP_TRY(heap_dwarf_code_dies(code, place, entries));
+	return heap_dwarf_dies_visit(*entries, place, visit, context, tag, children, next);
 }
 
 // libdwarf finds a skeleton among the units that it reads while it looks for skeletons, and not
 // among those that it has read before. So there is an object of the main file for that alone.
 HEAP_MUST_CHECK
-static struct heap_error *tie_to_main(struct heap_debug_code *code, struct heap_dwarf_object *split)
+static struct heap_error *tie_to_main(struct heap_dwarf_code *code, struct heap_dwarf_object *split)
 {
 	size_t count = code->skeletons ? 0 : code->units->skeleton_count;
 	struct heap_error *error = NULL;
@@ -171,15 +172,15 @@ static struct heap_error *tie_to_main(struct heap_debug_code *code, struct heap_
 	return NULL;
 }
 
-struct heap_error *heap_debug_code_object(struct heap_debug_code *code,
-					  const struct heap_debug_unit *unit,
+struct heap_error *heap_dwarf_code_object(struct heap_dwarf_code *code,
+					  const struct heap_dwarf_unit *unit,
 					  const struct heap_dwarf_object **result)
 {
 	struct object *object = &code->objects[object_number(unit)];
 
 	if (!object->is_tried) {
 		struct heap_error *error = heap_dwarf_object_open_file(
-			heap_debug_units_sections(code->units, unit), &object->object);
+			heap_dwarf_units_sections(code->units, unit), &object->object);
 
 		if (error && heap_error_code(error) == HEAP_ERROR_MEMORY)
 			return error;
@@ -193,29 +194,29 @@ struct heap_error *heap_debug_code_object(struct heap_debug_code *code,
 	return NULL;
 }
 
-struct heap_error *heap_debug_code_file(struct heap_debug_code *code,
-					const struct heap_debug_unit *unit, uint64_t number,
+struct heap_error *heap_dwarf_code_file(struct heap_dwarf_code *code,
+					const struct heap_dwarf_unit *unit, uint64_t number,
 					const char **result)
 {
-	struct heap_debug_files **slot = &code->files[unit - code->units->units];
-	struct heap_debug_entries *entries;
+	struct heap_dwarf_file_names **slot = &code->files[unit - code->units->units];
+	struct heap_dwarf_dies *entries;
 	struct heap_error *error = NULL;
 
 	if (!*slot) {
 		*slot = calloc(1, sizeof(**slot));
 		error = *slot ? turn_to(code, unit, &entries) : heap_error_out_of_memory();
 		if (!error)
-			error = heap_debug_entries_files(entries, *slot);
+			error = heap_dwarf_dies_files(entries, *slot);
 	}
 	if (!error)
-		*result = heap_debug_files_name(*slot, number);
+		*result = heap_dwarf_file_names_name(*slot, number);
 	return error;
 }
 
 // --- what an entry says --------------------------------------------------------------------
 
 struct description {
-	struct heap_code_entry entry;
+	struct heap_dwarf_description entry;
 	uint64_t file, origin;
 	bool has_file, is_copy;
 };
@@ -229,14 +230,14 @@ static void describe_reference(struct description *description, uint16_t name, u
 	description->is_copy |= name == DW_AT_abstract_origin;
 }
 
-static void describe(void *context, uint16_t name, const struct heap_debug_value *value)
+static void describe(void *context, uint16_t name, const struct heap_dwarf_value *value)
 {
 	struct description *description = context;
-	struct heap_code_entry *entry = &description->entry;
+	struct heap_dwarf_description *entry = &description->entry;
 
-	if (value->kind == HEAP_DEBUG_REFERENCE_VALUE) {
+	if (value->kind == HEAP_DWARF_REFERENCE_VALUE) {
 		describe_reference(description, name, value->number);
-	} else if (value->kind == HEAP_DEBUG_STRING_VALUE) {
+	} else if (value->kind == HEAP_DWARF_STRING_VALUE) {
 		if (name == DW_AT_name && !*entry->name)
 			entry->name = value->text;
 		if ((name == DW_AT_linkage_name || name == DW_AT_MIPS_linkage_name) &&
@@ -250,33 +251,33 @@ static void describe(void *context, uint16_t name, const struct heap_debug_value
 	}
 }
 
-struct heap_error *heap_debug_code_describe(struct heap_debug_code *code, uint64_t place,
-					    struct heap_code_entry *result)
+struct heap_error *heap_dwarf_code_describe(struct heap_dwarf_code *code, uint64_t place,
+					    struct heap_dwarf_description *result)
 {
 	struct description description = { .entry = {
 						   .name = "", .linkage_name = "", .file = "" } };
 	struct heap_error *error = NULL;
 
 	for (int i = 0; !error && place && i < ORIGINS_MAX; i++) {
-		const struct heap_debug_entries *entries;
+		const struct heap_dwarf_dies *entries;
 		bool had_file = description.has_file, children;
 		uint16_t tag;
 		uint64_t next;
 
-		description.origin = HEAP_DEBUG_NOWHERE;
+		description.origin = HEAP_DWARF_NOWHERE;
 		description.is_copy = false;
-		error = heap_debug_code_visit(code, place, describe, &description, &entries, &tag,
+		error = heap_dwarf_code_visit(code, place, describe, &description, &entries, &tag,
 					      &children, &next);
 		description.entry.root = place;
 		// Files count in the unit of the entry that names one.
 		if (!error && !had_file && description.has_file)
-			error = heap_debug_code_file(code, entries->unit, description.file,
+			error = heap_dwarf_code_file(code, entries->unit, description.file,
 						     &description.entry.file);
 		place = description.origin;
 		if (description.is_copy)
 			description.entry.original = place;
 		// What it completes is in a file that was not found.
-		if (place && !heap_debug_units_find(code->units, place))
+		if (place && !heap_dwarf_units_find(code->units, place))
 			break;
 	}
 	if (!error)
@@ -284,7 +285,7 @@ struct heap_error *heap_debug_code_describe(struct heap_debug_code *code, uint64
 	return error;
 }
 
-char *heap_code_entry_name(const struct heap_code_entry *entry)
+char *heap_dwarf_description_name(const struct heap_dwarf_description *entry)
 {
 	return *entry->linkage_name ? heap_demangle(entry->linkage_name) : strdup(entry->name);
 }
@@ -292,15 +293,15 @@ char *heap_code_entry_name(const struct heap_code_entry *entry)
 // --- units by address ----------------------------------------------------------------------
 
 struct gathering {
-	struct heap_debug_code *code;
+	struct heap_dwarf_code *code;
 	uint32_t unit;
 	struct heap_error *error;
 };
 
-static bool add_range(void *context, const struct heap_debug_range *range)
+static bool add_range(void *context, const struct heap_dwarf_range *range)
 {
 	struct gathering *gathering = context;
-	struct heap_debug_code *code = gathering->code;
+	struct heap_dwarf_code *code = gathering->code;
 
 	if (code->range_count == code->range_capacity) {
 		size_t capacity = code->range_capacity ? code->range_capacity * 2 : 64;
@@ -319,25 +320,25 @@ static bool add_range(void *context, const struct heap_debug_range *range)
 }
 
 // One table of .debug_aranges, after its length. @return the unit that it is of, or NULL
-static const struct heap_debug_unit *add_table(struct gathering *gathering,
-					       struct heap_debug_cursor *cursor, uint64_t start,
+static const struct heap_dwarf_unit *add_table(struct gathering *gathering,
+					       struct heap_dwarf_cursor *cursor, uint64_t start,
 					       unsigned offset_size)
 {
-	struct heap_debug_units *units = gathering->code->units;
+	struct heap_dwarf_units *units = gathering->code->units;
 	const uint8_t *bytes = units->main.address_ranges.bytes;
-	unsigned version = heap_debug_fixed(cursor, 2);
-	const struct heap_debug_unit *unit =
-		heap_debug_units_at(units, heap_debug_fixed(cursor, offset_size));
-	unsigned size = heap_debug_fixed(cursor, 1), segment = heap_debug_fixed(cursor, 1);
+	unsigned version = heap_dwarf_fixed(cursor, 2);
+	const struct heap_dwarf_unit *unit =
+		heap_dwarf_units_at(units, heap_dwarf_fixed(cursor, offset_size));
+	unsigned size = heap_dwarf_fixed(cursor, 1), segment = heap_dwarf_fixed(cursor, 1);
 
 	if (version != 2 || !unit || (size != 4 && size != 8) || segment || cursor->bad)
 		return NULL;
 	gathering->unit = unit - units->units;
 	// Pairs are aligned to their own size, from the table's start.
-	heap_debug_skip(cursor, -(uint64_t)(cursor->at - bytes - start) % (2 * size));
+	heap_dwarf_skip(cursor, -(uint64_t)(cursor->at - bytes - start) % (2 * size));
 	while (!cursor->bad && !gathering->error) {
-		struct heap_debug_range range = { .low = heap_debug_fixed(cursor, size) };
-		uint64_t length = heap_debug_fixed(cursor, size);
+		struct heap_dwarf_range range = { .low = heap_dwarf_fixed(cursor, size) };
+		uint64_t length = heap_dwarf_fixed(cursor, size);
 
 		range.high = range.low + length;
 		if (cursor->bad || (!range.low && !length))
@@ -351,25 +352,25 @@ static const struct heap_debug_unit *add_table(struct gathering *gathering,
 // @param told  [units->count] gets which units .debug_aranges tells of
 static void add_tables(struct gathering *gathering, bool *told)
 {
-	const struct heap_debug_units *units = gathering->code->units;
-	struct heap_debug_bytes section = units->main.address_ranges;
+	const struct heap_dwarf_units *units = gathering->code->units;
+	struct heap_dwarf_bytes section = units->main.address_ranges;
 	uint64_t offset = 0;
 
 	while (offset < section.size && !gathering->error) {
-		struct heap_debug_cursor cursor = heap_debug_cursor(section, offset, section.size);
-		uint64_t start = offset, length = heap_debug_fixed(&cursor, 4);
+		struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, offset, section.size);
+		uint64_t start = offset, length = heap_dwarf_fixed(&cursor, 4);
 		unsigned offset_size = 4;
 
 		if (length == 0xffffffff) {
 			offset_size = 8;
-			length = heap_debug_fixed(&cursor, 8);
+			length = heap_dwarf_fixed(&cursor, 8);
 		}
 		if (cursor.bad || length > (uint64_t)(cursor.end - cursor.at))
 			return;
 		cursor.end = cursor.at + length;
 		offset = cursor.end - section.bytes;
 
-		const struct heap_debug_unit *unit =
+		const struct heap_dwarf_unit *unit =
 			add_table(gathering, &cursor, start, offset_size);
 
 		if (unit)
@@ -377,20 +378,20 @@ static void add_tables(struct gathering *gathering, bool *told)
 	}
 }
 
-static void note_extent(void *context, uint16_t name, const struct heap_debug_value *value)
+static void note_extent(void *context, uint16_t name, const struct heap_dwarf_value *value)
 {
-	heap_debug_extent_note(context, name, value);
+	heap_dwarf_extent_note(context, name, value);
 }
 
 // By the unit's own entry. A damaged unit has no code.
-static void add_unit(struct gathering *gathering, const struct heap_debug_unit *unit)
+static void add_unit(struct gathering *gathering, const struct heap_dwarf_unit *unit)
 {
-	struct heap_debug_extent extent = { 0 };
-	const struct heap_debug_entries *entries;
+	struct heap_dwarf_extent extent = { 0 };
+	const struct heap_dwarf_dies *entries;
 	uint16_t tag;
 	bool children;
 	uint64_t next;
-	struct heap_error *error = heap_debug_code_visit(gathering->code, unit->die, note_extent,
+	struct heap_error *error = heap_dwarf_code_visit(gathering->code, unit->die, note_extent,
 							 &extent, &entries, &tag, &children, &next);
 
 	if (error && heap_error_code(error) == HEAP_ERROR_MEMORY)
@@ -400,7 +401,7 @@ static void add_unit(struct gathering *gathering, const struct heap_debug_unit *
 	if (error)
 		return;
 	gathering->unit = unit - gathering->code->units->units;
-	heap_debug_extent_visit(entries, &extent, heap_debug_extent_low(entries, &extent),
+	heap_dwarf_extent_visit(entries, &extent, heap_dwarf_extent_low(entries, &extent),
 				add_range, gathering);
 }
 
@@ -413,9 +414,9 @@ static int compare_ranges(const void *left, const void *right)
 
 // clang leaves .debug_aranges out, so that some units of a file may have it and others not.
 HEAP_MUST_CHECK
-static struct heap_error *find_ranges(struct heap_debug_code *code)
+static struct heap_error *find_ranges(struct heap_dwarf_code *code)
 {
-	const struct heap_debug_units *units = code->units;
+	const struct heap_dwarf_units *units = code->units;
 	struct gathering gathering = { .code = code };
 	CLEANUP_FREE bool *told = calloc(units->count + 1, sizeof(*told));
 
@@ -424,7 +425,7 @@ static struct heap_error *find_ranges(struct heap_debug_code *code)
 	add_tables(&gathering, told);
 	for (size_t i = 0; i < units->count && !gathering.error; i++)
 		if (!told[i] &&
-		    units->units[i].start >> HEAP_DEBUG_PLACE_SHIFT == HEAP_DEBUG_INFO &&
+		    units->units[i].start >> HEAP_DWARF_PLACE_SHIFT == HEAP_DWARF_INFO &&
 		    !units->units[i].type_die)
 			add_unit(&gathering, &units->units[i]);
 	if (code->range_count)
@@ -433,7 +434,7 @@ static struct heap_error *find_ranges(struct heap_debug_code *code)
 }
 
 // The last range that starts at or before pc, if it reaches that far.
-static const struct unit_range *range_of(const struct heap_debug_code *code, uint64_t pc)
+static const struct unit_range *range_of(const struct heap_dwarf_code *code, uint64_t pc)
 {
 	size_t low = 0, high = code->range_count;
 
@@ -448,8 +449,8 @@ static const struct unit_range *range_of(const struct heap_debug_code *code, uin
 	return low && pc < code->ranges[low - 1].high ? &code->ranges[low - 1] : NULL;
 }
 
-struct heap_error *heap_debug_code_unit(struct heap_debug_code *code, uint64_t pc,
-					const struct heap_code_unit **result)
+struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint64_t pc,
+					     const struct heap_dwarf_code_unit **result)
 {
 	const struct unit_range *range = range_of(code, pc);
 	struct heap_error *error = NULL;
@@ -458,12 +459,13 @@ struct heap_error *heap_debug_code_unit(struct heap_debug_code *code, uint64_t p
 	if (!range)
 		return NULL;
 	if (!code->read[range->unit]) {
-		const struct heap_debug_unit *skeleton = &code->units->units[range->unit];
-		struct heap_debug_entries *entries;
+		const struct heap_dwarf_unit *skeleton = &code->units->units[range->unit];
+		struct heap_dwarf_dies *entries;
 
-		error = turn_to(code, heap_debug_units_full(code->units, skeleton), &entries);
+		error = turn_to(code, heap_dwarf_units_full(code->units, skeleton), &entries);
 		if (!error)
-			error = heap_code_unit_read(entries, skeleton, &code->read[range->unit]);
+			error = heap_dwarf_code_unit_read(entries, skeleton,
+							  &code->read[range->unit]);
 	}
 	*result = code->read[range->unit];
 	return error;

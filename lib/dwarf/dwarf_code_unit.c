@@ -14,12 +14,12 @@ enum {
 // Whose children are being read.
 struct level {
 	uint32_t scope;  // innermost
-	uint32_t opened; // by the entry itself, or HEAP_CODE_NONE
+	uint32_t opened; // by the entry itself, or HEAP_DWARF_CODE_NONE
 };
 
 struct reading {
-	const struct heap_debug_entries *entries;
-	struct heap_code_unit *unit;
+	const struct heap_dwarf_dies *entries;
+	struct heap_dwarf_code_unit *unit;
 	struct level levels[NESTING_MAX];
 	unsigned depth;
 	struct heap_error *error;
@@ -27,16 +27,16 @@ struct reading {
 
 // What one entry says.
 struct entry {
-	struct heap_debug_extent extent;
-	struct heap_debug_value call_pc;
+	struct heap_dwarf_extent extent;
+	struct heap_dwarf_value call_pc;
 	uint32_t call_file, call_line;
 };
 
-static void note(void *context, uint16_t name, const struct heap_debug_value *value)
+static void note(void *context, uint16_t name, const struct heap_dwarf_value *value)
 {
 	struct entry *entry = context;
 
-	heap_debug_extent_note(&entry->extent, name, value);
+	heap_dwarf_extent_note(&entry->extent, name, value);
 	if (name == DW_AT_call_return_pc)
 		entry->call_pc = *value;
 	if (name == DW_AT_call_file)
@@ -45,26 +45,26 @@ static void note(void *context, uint16_t name, const struct heap_debug_value *va
 		entry->call_line = value->number;
 }
 
-static bool add_range(void *context, const struct heap_debug_range *range)
+static bool add_range(void *context, const struct heap_dwarf_range *range)
 {
 	struct reading *reading = context;
-	struct heap_code_unit *unit = reading->unit;
+	struct heap_dwarf_code_unit *unit = reading->unit;
 
 	reading->error = heap_types_grow(&unit->ranges, unit->range_count, 1, &unit->range_capacity,
 					 sizeof(*unit->ranges));
 	if (reading->error)
 		return false;
 	unit->ranges[unit->range_count++] =
-		(struct heap_code_range){ range->low, range->high, unit->scope_count };
+		(struct heap_dwarf_code_range){ range->low, range->high, unit->scope_count };
 	return true;
 }
 
-// @return its index; HEAP_CODE_NONE if it is a function without code
-static uint32_t add_scope(struct reading *reading, uint64_t place, enum heap_code_kind kind,
+// @return its index; HEAP_DWARF_CODE_NONE if it is a function without code
+static uint32_t add_scope(struct reading *reading, uint64_t place, enum heap_dwarf_code_kind kind,
 			  const struct entry *entry)
 {
-	struct heap_code_unit *unit = reading->unit;
-	struct heap_code_scope scope = {
+	struct heap_dwarf_code_unit *unit = reading->unit;
+	struct heap_dwarf_code_scope scope = {
 		.place = place,
 		.parent = reading->levels[reading->depth - 1].scope,
 		.first_range = unit->range_count,
@@ -74,51 +74,51 @@ static uint32_t add_scope(struct reading *reading, uint64_t place, enum heap_cod
 		.kind = kind,
 	};
 
-	if (kind == HEAP_CODE_FUNCTION)
-		scope.parent = HEAP_CODE_NONE;
-	heap_debug_extent_visit(reading->entries, &entry->extent, unit->base, add_range, reading);
+	if (kind == HEAP_DWARF_CODE_FUNCTION)
+		scope.parent = HEAP_DWARF_CODE_NONE;
+	heap_dwarf_extent_visit(reading->entries, &entry->extent, unit->base, add_range, reading);
 	scope.range_count = unit->range_count - scope.first_range;
 	// Abstract instances and declarations have no code, and nothing inside them has.
-	if (reading->error || (kind == HEAP_CODE_FUNCTION && !scope.range_count) ||
-	    (kind != HEAP_CODE_FUNCTION && scope.parent == HEAP_CODE_NONE)) {
+	if (reading->error || (kind == HEAP_DWARF_CODE_FUNCTION && !scope.range_count) ||
+	    (kind != HEAP_DWARF_CODE_FUNCTION && scope.parent == HEAP_DWARF_CODE_NONE)) {
 		unit->range_count = scope.first_range;
-		return HEAP_CODE_NONE;
+		return HEAP_DWARF_CODE_NONE;
 	}
 	reading->error = heap_types_grow(&unit->scopes, unit->scope_count, 1, &unit->scope_capacity,
 					 sizeof(*unit->scopes));
 	if (reading->error)
-		return HEAP_CODE_NONE;
+		return HEAP_DWARF_CODE_NONE;
 	unit->scopes[unit->scope_count] = scope;
 	return unit->scope_count++;
 }
 
 static void add_variable(struct reading *reading, uint64_t place, bool is_parameter)
 {
-	struct heap_code_unit *unit = reading->unit;
+	struct heap_dwarf_code_unit *unit = reading->unit;
 	uint32_t scope = reading->levels[reading->depth - 1].scope;
 
-	if (scope == HEAP_CODE_NONE)
+	if (scope == HEAP_DWARF_CODE_NONE)
 		return;
 	reading->error = heap_types_grow(&unit->variables, unit->variable_count, 1,
 					 &unit->variable_capacity, sizeof(*unit->variables));
 	if (!reading->error)
 		unit->variables[unit->variable_count++] =
-			(struct heap_code_variable){ place, scope, is_parameter };
+			(struct heap_dwarf_code_variable){ place, scope, is_parameter };
 }
 
 // Before DWARF 5 a call's DW_AT_low_pc was what is DW_AT_call_return_pc now.
-static void add_call(struct reading *reading, uint64_t place, const struct heap_debug_value *pc)
+static void add_call(struct reading *reading, uint64_t place, const struct heap_dwarf_value *pc)
 {
-	struct heap_code_unit *unit = reading->unit;
-	struct heap_debug_extent extent = { .low = *pc };
-	uint64_t address = heap_debug_extent_low(reading->entries, &extent);
+	struct heap_dwarf_code_unit *unit = reading->unit;
+	struct heap_dwarf_extent extent = { .low = *pc };
+	uint64_t address = heap_dwarf_extent_low(reading->entries, &extent);
 
 	if (!address)
 		return;
 	reading->error = heap_types_grow(&unit->calls, unit->call_count, 1, &unit->call_capacity,
 					 sizeof(*unit->calls));
 	if (!reading->error)
-		unit->calls[unit->call_count++] = (struct heap_code_call){ address, place };
+		unit->calls[unit->call_count++] = (struct heap_dwarf_code_call){ address, place };
 }
 
 // @return what the entry's children are in
@@ -126,21 +126,21 @@ static struct level read_entry(struct reading *reading, uint64_t place, uint16_t
 			       const struct entry *entry)
 {
 	struct level level = { .scope = reading->levels[reading->depth - 1].scope,
-			       .opened = HEAP_CODE_NONE };
+			       .opened = HEAP_DWARF_CODE_NONE };
 
 	switch (tag) {
 	case DW_TAG_subprogram:
-		level.opened = add_scope(reading, place, HEAP_CODE_FUNCTION, entry);
+		level.opened = add_scope(reading, place, HEAP_DWARF_CODE_FUNCTION, entry);
 		level.scope = level.opened;
 		break;
 	case DW_TAG_inlined_subroutine:
-		level.opened = add_scope(reading, place, HEAP_CODE_INLINED, entry);
+		level.opened = add_scope(reading, place, HEAP_DWARF_CODE_INLINED, entry);
 		level.scope = level.opened;
 		break;
 	case DW_TAG_lexical_block:
 	case DW_TAG_try_block:
 	case DW_TAG_catch_block:
-		level.opened = add_scope(reading, place, HEAP_CODE_BLOCK, entry);
+		level.opened = add_scope(reading, place, HEAP_DWARF_CODE_BLOCK, entry);
 		level.scope = level.opened;
 		break;
 	case DW_TAG_variable:
@@ -155,7 +155,7 @@ static struct level read_entry(struct reading *reading, uint64_t place, uint16_t
 		break;
 	case DW_TAG_subroutine_type:
 		// Its parameters are nobody's variables.
-		level.scope = HEAP_CODE_NONE;
+		level.scope = HEAP_DWARF_CODE_NONE;
 		break;
 	}
 	return level;
@@ -164,9 +164,9 @@ static struct level read_entry(struct reading *reading, uint64_t place, uint16_t
 static void close_level(struct reading *reading)
 {
 	const struct level *level = &reading->levels[--reading->depth];
-	struct heap_code_unit *unit = reading->unit;
+	struct heap_dwarf_code_unit *unit = reading->unit;
 
-	if (level->opened == HEAP_CODE_NONE)
+	if (level->opened == HEAP_DWARF_CODE_NONE)
 		return;
 	unit->scopes[level->opened].end = unit->scope_count;
 	unit->scopes[level->opened].end_variable = unit->variable_count;
@@ -175,18 +175,19 @@ static void close_level(struct reading *reading)
 HEAP_MUST_CHECK
 static struct heap_error *read_entries(struct reading *reading)
 {
-	const struct heap_debug_unit *unit = reading->entries->unit;
+	const struct heap_dwarf_unit *unit = reading->entries->unit;
 	struct heap_error *error = NULL;
 	uint64_t place = unit->die, next;
 
-	reading->levels[reading->depth++] = (struct level){ HEAP_CODE_NONE, HEAP_CODE_NONE };
+	reading->levels[reading->depth++] =
+		(struct level){ HEAP_DWARF_CODE_NONE, HEAP_DWARF_CODE_NONE };
 	for (; !error && place < unit->end; place = next) {
 		struct entry entry = { 0 };
 		uint16_t tag;
 		bool children;
 
-		error = heap_debug_entries_visit(reading->entries, place, note, &entry, &tag,
-						 &children, &next);
+		error = heap_dwarf_dies_visit(reading->entries, place, note, &entry, &tag,
+					      &children, &next);
 		if (error)
 			break;
 		if (!tag) {
@@ -197,7 +198,7 @@ static struct heap_error *read_entries(struct reading *reading)
 
 		struct level level = read_entry(reading, place, tag, &entry);
 
-		if (level.opened != HEAP_CODE_NONE && !children) {
+		if (level.opened != HEAP_DWARF_CODE_NONE && !children) {
 			reading->levels[reading->depth++] = level;
 			close_level(reading);
 		} else if (children && reading->depth == NESTING_MAX) {
@@ -219,21 +220,22 @@ static struct heap_error *read_entries(struct reading *reading)
 
 static int compare_ranges(const void *left, const void *right)
 {
-	const struct heap_code_range *a = left, *b = right;
+	const struct heap_dwarf_code_range *a = left, *b = right;
 
 	return (a->low > b->low) - (a->low < b->low);
 }
 
 static int compare_calls(const void *left, const void *right)
 {
-	const struct heap_code_call *a = left, *b = right;
+	const struct heap_dwarf_code_call *a = left, *b = right;
 
 	return (a->pc > b->pc) - (a->pc < b->pc);
 }
 
-const struct heap_code_call *heap_code_unit_call(const struct heap_code_unit *unit, uint64_t pc)
+const struct heap_dwarf_code_call *heap_dwarf_code_unit_call(
+	const struct heap_dwarf_code_unit *unit, uint64_t pc)
 {
-	const struct heap_code_call key = { .pc = pc };
+	const struct heap_dwarf_code_call key = { .pc = pc };
 
 	if (!unit->call_count)
 		return NULL;
@@ -241,13 +243,13 @@ const struct heap_code_call *heap_code_unit_call(const struct heap_code_unit *un
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *sort_functions(struct heap_code_unit *unit)
+static struct heap_error *sort_functions(struct heap_dwarf_code_unit *unit)
 {
 	unit->functions = calloc((size_t)unit->range_count + 1, sizeof(*unit->functions));
 	if (!unit->functions)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < unit->range_count; i++)
-		if (unit->scopes[unit->ranges[i].scope].kind == HEAP_CODE_FUNCTION)
+		if (unit->scopes[unit->ranges[i].scope].kind == HEAP_DWARF_CODE_FUNCTION)
 			unit->functions[unit->function_count++] = unit->ranges[i];
 	qsort(unit->functions, unit->function_count, sizeof(*unit->functions), compare_ranges);
 	if (unit->call_count)
@@ -255,11 +257,11 @@ static struct heap_error *sort_functions(struct heap_code_unit *unit)
 	return NULL;
 }
 
-struct heap_error *heap_code_unit_read(const struct heap_debug_entries *entries,
-				       const struct heap_debug_unit *skeleton,
-				       struct heap_code_unit **result)
+struct heap_error *heap_dwarf_code_unit_read(const struct heap_dwarf_dies *entries,
+					     const struct heap_dwarf_unit *skeleton,
+					     struct heap_dwarf_code_unit **result)
 {
-	struct heap_code_unit *unit = calloc(1, sizeof(*unit));
+	struct heap_dwarf_code_unit *unit = calloc(1, sizeof(*unit));
 	struct reading *reading = calloc(1, sizeof(*reading));
 	struct heap_error *error = unit && reading ? NULL : heap_error_out_of_memory();
 
@@ -275,13 +277,13 @@ struct heap_error *heap_code_unit_read(const struct heap_debug_entries *entries,
 		error = sort_functions(unit);
 	free(reading);
 	if (error)
-		heap_code_unit_destroy(unit);
+		heap_dwarf_code_unit_destroy(unit);
 	else
 		*result = unit;
 	return error;
 }
 
-void heap_code_unit_destroy(struct heap_code_unit *unit)
+void heap_dwarf_code_unit_destroy(struct heap_dwarf_code_unit *unit)
 {
 	if (!unit)
 		return;
@@ -293,11 +295,11 @@ void heap_code_unit_destroy(struct heap_code_unit *unit)
 	free(unit);
 }
 
-static bool holds(const struct heap_code_unit *unit, const struct heap_code_scope *scope,
-		  uint64_t pc)
+static bool holds(const struct heap_dwarf_code_unit *unit,
+		  const struct heap_dwarf_code_scope *scope, uint64_t pc)
 {
 	for (uint32_t i = 0; i < scope->range_count; i++) {
-		const struct heap_code_range *range = &unit->ranges[scope->first_range + i];
+		const struct heap_dwarf_code_range *range = &unit->ranges[scope->first_range + i];
 
 		if (pc >= range->low && pc < range->high)
 			return true;
@@ -305,7 +307,8 @@ static bool holds(const struct heap_code_unit *unit, const struct heap_code_scop
 	return false;
 }
 
-size_t heap_code_unit_find(const struct heap_code_unit *unit, uint64_t pc, uint32_t *result)
+size_t heap_dwarf_code_unit_find(const struct heap_dwarf_code_unit *unit, uint64_t pc,
+				 uint32_t *result)
 {
 	size_t low = 0, high = unit->function_count, count = 0;
 
@@ -324,12 +327,12 @@ size_t heap_code_unit_find(const struct heap_code_unit *unit, uint64_t pc, uint3
 
 	result[count++] = function;
 	for (uint32_t i = function + 1;
-	     i < unit->scopes[function].end && count < HEAP_CODE_DEPTH;) {
-		const struct heap_code_scope *scope = &unit->scopes[i];
+	     i < unit->scopes[function].end && count < HEAP_DWARF_CODE_DEPTH;) {
+		const struct heap_dwarf_code_scope *scope = &unit->scopes[i];
 
-		if (scope->kind != HEAP_CODE_FUNCTION && holds(unit, scope, pc))
+		if (scope->kind != HEAP_DWARF_CODE_FUNCTION && holds(unit, scope, pc))
 			result[count++] = i++;
-		else if (scope->kind == HEAP_CODE_BLOCK && !scope->range_count)
+		else if (scope->kind == HEAP_DWARF_CODE_BLOCK && !scope->range_count)
 			i++; // it is only there for what is inside it
 		else
 			i = scope->end;

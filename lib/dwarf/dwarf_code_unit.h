@@ -13,11 +13,11 @@
  * @param skeleton  the unit that stands for it in the main file, or itself
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_code_unit_read(const struct heap_debug_entries *entries,
-				       const struct heap_debug_unit *skeleton,
-				       struct heap_code_unit **result);
+struct heap_error *heap_dwarf_code_unit_read(const struct heap_dwarf_dies *entries,
+					     const struct heap_dwarf_unit *skeleton,
+					     struct heap_dwarf_code_unit **result);
 
 /** NULL is fine. */
-void heap_code_unit_destroy(struct heap_code_unit *unit);
+void heap_dwarf_code_unit_destroy(struct heap_dwarf_code_unit *unit);
 
 #endif

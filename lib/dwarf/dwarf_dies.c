@@ -74,23 +74,23 @@ static bool grow(void *array, size_t count, size_t *capacity, size_t size)
 }
 
 // The attributes of one abbreviation. @return whether there was memory
-static bool read_attributes(struct heap_debug_entries *entries, struct heap_debug_cursor *cursor,
-			    struct heap_debug_abbreviation *abbreviation)
+static bool read_attributes(struct heap_dwarf_dies *entries, struct heap_dwarf_cursor *cursor,
+			    struct heap_dwarf_abbreviation *abbreviation)
 {
 	abbreviation->attributes = entries->attribute_count;
 	for (;;) {
-		struct heap_debug_attribute attribute = { .name = heap_debug_unsigned(cursor) };
+		struct heap_dwarf_attribute attribute = { .name = heap_dwarf_unsigned(cursor) };
 		int size;
 
-		attribute.form = heap_debug_unsigned(cursor);
+		attribute.form = heap_dwarf_unsigned(cursor);
 		if (attribute.form == DW_FORM_implicit_const)
-			attribute.implicit = heap_debug_signed(cursor);
+			attribute.implicit = heap_dwarf_signed(cursor);
 		if ((!attribute.name && !attribute.form) || cursor->bad)
 			return true;
-		size = heap_debug_form_size(entries->unit, attribute.form);
-		if (size == HEAP_DEBUG_FORM_VARIES || abbreviation->size > INT16_MAX)
-			abbreviation->size = HEAP_DEBUG_FORM_VARIES;
-		else if (abbreviation->size != HEAP_DEBUG_FORM_VARIES)
+		size = heap_dwarf_form_size(entries->unit, attribute.form);
+		if (size == HEAP_DWARF_FORM_VARIES || abbreviation->size > INT16_MAX)
+			abbreviation->size = HEAP_DWARF_FORM_VARIES;
+		else if (abbreviation->size != HEAP_DWARF_FORM_VARIES)
 			abbreviation->size += size;
 		if (!grow(&entries->attributes, entries->attribute_count,
 			  &entries->attribute_capacity, sizeof(*entries->attributes)))
@@ -102,29 +102,29 @@ static bool read_attributes(struct heap_debug_entries *entries, struct heap_debu
 
 static int compare_codes(const void *left, const void *right)
 {
-	const struct heap_debug_abbreviation *a = left, *b = right;
+	const struct heap_dwarf_abbreviation *a = left, *b = right;
 
 	return (a->code > b->code) - (a->code < b->code);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *read_abbreviations(struct heap_debug_entries *entries)
+static struct heap_error *read_abbreviations(struct heap_dwarf_dies *entries)
 {
-	struct heap_debug_bytes section = entries->sections->abbreviations;
-	struct heap_debug_cursor cursor =
-		heap_debug_cursor(section, entries->unit->abbreviations, section.size);
+	struct heap_dwarf_bytes section = entries->sections->abbreviations;
+	struct heap_dwarf_cursor cursor =
+		heap_dwarf_cursor(section, entries->unit->abbreviations, section.size);
 
 	entries->count = entries->attribute_count = 0;
 	entries->in_order = true;
 	for (;;) {
-		struct heap_debug_abbreviation abbreviation = { .code = heap_debug_unsigned(
+		struct heap_dwarf_abbreviation abbreviation = { .code = heap_dwarf_unsigned(
 									&cursor) };
 
 		if (!abbreviation.code || cursor.bad)
 			break;
-		abbreviation.tag = heap_debug_unsigned(&cursor);
+		abbreviation.tag = heap_dwarf_unsigned(&cursor);
 		abbreviation.wanted = is_wanted(abbreviation.tag);
-		abbreviation.children = heap_debug_fixed(&cursor, 1);
+		abbreviation.children = heap_dwarf_fixed(&cursor, 1);
 		if (!read_attributes(entries, &cursor, &abbreviation) ||
 		    !grow(&entries->abbreviations, entries->count, &entries->capacity,
 			  sizeof(*entries->abbreviations)))
@@ -140,10 +140,10 @@ static struct heap_error *read_abbreviations(struct heap_debug_entries *entries)
 	return NULL;
 }
 
-static const struct heap_debug_abbreviation *find_abbreviation(
-	const struct heap_debug_entries *entries, uint64_t code)
+static const struct heap_dwarf_abbreviation *find_abbreviation(
+	const struct heap_dwarf_dies *entries, uint64_t code)
 {
-	struct heap_debug_abbreviation key = { .code = code };
+	struct heap_dwarf_abbreviation key = { .code = code };
 
 	if (entries->in_order)
 		return code - 1 < entries->count ? &entries->abbreviations[code - 1] : NULL;
@@ -153,43 +153,43 @@ static const struct heap_debug_abbreviation *find_abbreviation(
 
 // --- attributes ----------------------------------------------------------------------------
 
-static void set_number(struct heap_debug_entry *entry, uint16_t name, uint64_t value)
+static void set_number(struct heap_dwarf_die *entry, uint16_t name, uint64_t value)
 {
 	switch (name) {
 	case DW_AT_byte_size:
 		entry->size = value;
-		entry->has |= HEAP_DEBUG_HAS_SIZE;
+		entry->has |= HEAP_DWARF_HAS_SIZE;
 		break;
 	case DW_AT_data_member_location:
 		entry->offset = value;
-		entry->has |= HEAP_DEBUG_HAS_LOCATION;
+		entry->has |= HEAP_DWARF_HAS_LOCATION;
 		break;
 	case DW_AT_bit_size:
 		entry->bit_size = value;
 		break;
 	case DW_AT_bit_offset:
 		entry->bit_offset = value;
-		entry->has |= HEAP_DEBUG_HAS_BIT_OFFSET;
+		entry->has |= HEAP_DWARF_HAS_BIT_OFFSET;
 		break;
 	case DW_AT_data_bit_offset:
 		entry->data_bits = value;
-		entry->has |= HEAP_DEBUG_HAS_DATA_BITS;
+		entry->has |= HEAP_DWARF_HAS_DATA_BITS;
 		break;
 	case DW_AT_upper_bound:
 		entry->upper_bound = value;
-		entry->has |= HEAP_DEBUG_HAS_UPPER_BOUND;
+		entry->has |= HEAP_DWARF_HAS_UPPER_BOUND;
 		break;
 	case DW_AT_lower_bound:
 		entry->lower_bound = value;
 		break;
 	case DW_AT_count:
 		entry->array_count = value;
-		entry->has |= HEAP_DEBUG_HAS_COUNT;
+		entry->has |= HEAP_DWARF_HAS_COUNT;
 		break;
 	case DW_AT_const_value:
 	case DW_AT_discr_value:
 		entry->value = value;
-		entry->has |= HEAP_DEBUG_HAS_VALUE;
+		entry->has |= HEAP_DWARF_HAS_VALUE;
 		break;
 	case DW_AT_encoding:
 		entry->encoding = value;
@@ -201,21 +201,21 @@ static void set_number(struct heap_debug_entry *entry, uint16_t name, uint64_t v
 		entry->line = value;
 		break;
 	case DW_AT_declaration:
-		entry->has |= value ? HEAP_DEBUG_IS_DECLARATION : 0;
+		entry->has |= value ? HEAP_DWARF_IS_DECLARATION : 0;
 		break;
 	case DW_AT_external:
-		entry->has |= value ? HEAP_DEBUG_IS_EXTERNAL : 0;
+		entry->has |= value ? HEAP_DWARF_IS_EXTERNAL : 0;
 		break;
 	case DW_AT_artificial:
-		entry->has |= value ? HEAP_DEBUG_IS_ARTIFICIAL : 0;
+		entry->has |= value ? HEAP_DWARF_IS_ARTIFICIAL : 0;
 		break;
 	case DW_AT_virtuality:
-		entry->has |= value ? HEAP_DEBUG_IS_VIRTUAL : 0;
+		entry->has |= value ? HEAP_DWARF_IS_VIRTUAL : 0;
 		break;
 	}
 }
 
-static void set_reference(struct heap_debug_entry *entry, uint16_t name, uint64_t place)
+static void set_reference(struct heap_dwarf_die *entry, uint16_t name, uint64_t place)
 {
 	switch (name) {
 	case DW_AT_type:
@@ -232,42 +232,42 @@ static void set_reference(struct heap_debug_entry *entry, uint16_t name, uint64_
 		entry->import = place;
 		break;
 	case DW_AT_containing_type:
-		entry->has |= HEAP_DEBUG_IS_CONTAINING;
+		entry->has |= HEAP_DWARF_IS_CONTAINING;
 		break;
 	}
 }
 
-static void set(struct heap_debug_entry *entry, uint16_t name, const struct heap_debug_value *value)
+static void set(struct heap_dwarf_die *entry, uint16_t name, const struct heap_dwarf_value *value)
 {
 	switch (value->kind) {
-	case HEAP_DEBUG_NUMBER_VALUE:
+	case HEAP_DWARF_NUMBER_VALUE:
 		set_number(entry, name, value->number);
 		break;
-	case HEAP_DEBUG_REFERENCE_VALUE:
+	case HEAP_DWARF_REFERENCE_VALUE:
 		set_reference(entry, name, value->number);
 		break;
-	case HEAP_DEBUG_STRING_VALUE:
+	case HEAP_DWARF_STRING_VALUE:
 		if (name == DW_AT_name)
 			entry->name = value->text;
 		if (name == DW_AT_GNU_dwo_name || name == DW_AT_dwo_name)
-			entry->has |= HEAP_DEBUG_IS_DWO;
+			entry->has |= HEAP_DWARF_IS_DWO;
 		break;
-	case HEAP_DEBUG_BLOCK_VALUE:
+	case HEAP_DWARF_BLOCK_VALUE:
 		if (name == DW_AT_location || name == DW_AT_data_member_location) {
 			entry->location = value->bytes;
 			entry->location_size = value->number;
-			entry->has |= HEAP_DEBUG_HAS_LOCATION;
+			entry->has |= HEAP_DWARF_HAS_LOCATION;
 		}
 		break;
-	case HEAP_DEBUG_OTHER_VALUE:
+	case HEAP_DWARF_OTHER_VALUE:
 		break;
 	}
 }
 
-static void set_base(struct heap_debug_bases *bases, uint16_t name,
-		     const struct heap_debug_value *value)
+static void set_base(struct heap_dwarf_bases *bases, uint16_t name,
+		     const struct heap_dwarf_value *value)
 {
-	if (value->kind != HEAP_DEBUG_NUMBER_VALUE)
+	if (value->kind != HEAP_DWARF_NUMBER_VALUE)
 		return;
 	switch (name) {
 	case DW_AT_str_offsets_base:
@@ -294,13 +294,13 @@ static void set_base(struct heap_debug_bases *bases, uint16_t name,
 }
 
 // What a split unit's bases are by those of its skeleton and its place in a package.
-static void join_bases(const struct heap_debug_entries *entries, struct heap_debug_bases *bases)
+static void join_bases(const struct heap_dwarf_dies *entries, struct heap_dwarf_bases *bases)
 {
-	const struct heap_debug_units *units = entries->units;
-	const struct heap_debug_unit *unit = entries->unit;
+	const struct heap_dwarf_units *units = entries->units;
+	const struct heap_dwarf_unit *unit = entries->unit;
 
 	if (unit->contribution) {
-		const struct heap_debug_bases *parts =
+		const struct heap_dwarf_bases *parts =
 			&units->contributions[unit->contribution - 1];
 
 		bases->string_offsets += parts->string_offsets;
@@ -311,7 +311,7 @@ static void join_bases(const struct heap_debug_entries *entries, struct heap_deb
 		bases->range_offsets = parts->range_lists;
 	}
 	if (unit->skeleton) {
-		const struct heap_debug_bases *skeleton =
+		const struct heap_dwarf_bases *skeleton =
 			&units->skeletons[unit->skeleton - 1].bases;
 
 		bases->addresses = skeleton->addresses;
@@ -323,23 +323,23 @@ static void join_bases(const struct heap_debug_entries *entries, struct heap_deb
 }
 
 // A unit's own bases; its other attributes may need them, so that they are read first.
-static void set_bases(struct heap_debug_entries *entries, struct heap_debug_cursor cursor,
-		      const struct heap_debug_abbreviation *abbreviation)
+static void set_bases(struct heap_dwarf_dies *entries, struct heap_dwarf_cursor cursor,
+		      const struct heap_dwarf_abbreviation *abbreviation)
 {
 	unsigned size = entries->unit->offset_size;
-	struct heap_debug_bases bases = { 0 };
-	struct heap_debug_value low = { 0 };
+	struct heap_dwarf_bases bases = { 0 };
+	struct heap_dwarf_value low = { 0 };
 
 	// Tables of DWARF 5 begin with a header, which units may leave to be known.
 	if (entries->unit->version >= 5)
-		bases = (struct heap_debug_bases){ .string_offsets = 2 * size,
+		bases = (struct heap_dwarf_bases){ .string_offsets = 2 * size,
 						   .addresses = 2 * size,
 						   .range_lists = 4 + 2 * size,
 						   .location_lists = 4 + 2 * size };
 	for (uint32_t i = 0; i < abbreviation->count && !cursor.bad; i++) {
-		const struct heap_debug_attribute *attribute =
+		const struct heap_dwarf_attribute *attribute =
 			&entries->attributes[abbreviation->attributes + i];
-		struct heap_debug_value value = heap_debug_form_read(entries, &cursor, attribute);
+		struct heap_dwarf_value value = heap_dwarf_form_read(entries, &cursor, attribute);
 
 		set_base(&bases, attribute->name, &value);
 		if (attribute->name == DW_AT_low_pc)
@@ -347,8 +347,8 @@ static void set_bases(struct heap_debug_entries *entries, struct heap_debug_curs
 	}
 	entries->bases = bases;
 	// A unit of several ranges has none, or 0.
-	if (low.kind == HEAP_DEBUG_INDEX_VALUE &&
-	    !heap_debug_entries_address(entries, low.number, &low.number))
+	if (low.kind == HEAP_DWARF_INDEX_VALUE &&
+	    !heap_dwarf_dies_address(entries, low.number, &low.number))
 		low.number = 0;
 	entries->bases.address = low.number;
 	if (entries->unit->split)
@@ -361,17 +361,16 @@ HEAP_MAKES_ERROR
 static struct heap_error *damaged(uint64_t place, const char *what)
 {
 	return heap_error_create(HEAP_ERROR_FORMAT, "entry at %#llx %s",
-				 (unsigned long long)(place & HEAP_DEBUG_OFFSET_MASK), what);
+				 (unsigned long long)(place & HEAP_DWARF_OFFSET_MASK), what);
 }
 
-struct heap_error *heap_debug_entries_read(const struct heap_debug_entries *entries, uint64_t place,
-					   bool any, struct heap_debug_entry *result,
-					   uint64_t *next)
+struct heap_error *heap_dwarf_dies_read(const struct heap_dwarf_dies *entries, uint64_t place,
+					bool any, struct heap_dwarf_die *result, uint64_t *next)
 {
-	uint64_t base = entries->unit->start & ~HEAP_DEBUG_OFFSET_MASK;
-	struct heap_debug_cursor cursor =
-		heap_debug_cursor(entries->section, place - base, entries->unit->end - base);
-	uint64_t code = heap_debug_unsigned(&cursor);
+	uint64_t base = entries->unit->start & ~HEAP_DWARF_OFFSET_MASK;
+	struct heap_dwarf_cursor cursor =
+		heap_dwarf_cursor(entries->section, place - base, entries->unit->end - base);
+	uint64_t code = heap_dwarf_unsigned(&cursor);
 
 	if (cursor.bad)
 		return damaged(place, "is outside its unit");
@@ -382,7 +381,7 @@ struct heap_error *heap_debug_entries_read(const struct heap_debug_entries *entr
 		return NULL;
 	}
 
-	const struct heap_debug_abbreviation *abbreviation = find_abbreviation(entries, code);
+	const struct heap_dwarf_abbreviation *abbreviation = find_abbreviation(entries, code);
 
 	if (!abbreviation)
 		return damaged(place, "has no abbreviation");
@@ -392,19 +391,19 @@ struct heap_error *heap_debug_entries_read(const struct heap_debug_entries *entr
 		result->children = abbreviation->children;
 		result->wanted = false;
 		if (abbreviation->size >= 0)
-			heap_debug_skip(&cursor, abbreviation->size);
+			heap_dwarf_skip(&cursor, abbreviation->size);
 	} else {
-		*result = (struct heap_debug_entry){ .place = place,
-						     .tag = abbreviation->tag,
-						     .children = abbreviation->children,
-						     .wanted = true };
+		*result = (struct heap_dwarf_die){ .place = place,
+						   .tag = abbreviation->tag,
+						   .children = abbreviation->children,
+						   .wanted = true };
 	}
 	if (result->wanted || abbreviation->size < 0) {
 		for (uint32_t i = 0; i < abbreviation->count && !cursor.bad; i++) {
-			const struct heap_debug_attribute *attribute =
+			const struct heap_dwarf_attribute *attribute =
 				&entries->attributes[abbreviation->attributes + i];
-			struct heap_debug_value value =
-				heap_debug_form_read(entries, &cursor, attribute);
+			struct heap_dwarf_value value =
+				heap_dwarf_form_read(entries, &cursor, attribute);
 
 			if (result->wanted)
 				set(result, attribute->name, &value);
@@ -416,16 +415,15 @@ struct heap_error *heap_debug_entries_read(const struct heap_debug_entries *entr
 	return NULL;
 }
 
-struct heap_error *heap_debug_entries_visit(const struct heap_debug_entries *entries,
-					    uint64_t place, heap_debug_attribute_visitor *visit,
-					    void *context, uint16_t *tag, bool *children,
-					    uint64_t *next)
+struct heap_error *heap_dwarf_dies_visit(const struct heap_dwarf_dies *entries, uint64_t place,
+					 heap_dwarf_attribute_visitor *visit, void *context,
+					 uint16_t *tag, bool *children, uint64_t *next)
 {
-	uint64_t base = entries->unit->start & ~HEAP_DEBUG_OFFSET_MASK;
-	struct heap_debug_cursor cursor =
-		heap_debug_cursor(entries->section, place - base, entries->unit->end - base);
-	uint64_t code = heap_debug_unsigned(&cursor);
-	const struct heap_debug_abbreviation *abbreviation =
+	uint64_t base = entries->unit->start & ~HEAP_DWARF_OFFSET_MASK;
+	struct heap_dwarf_cursor cursor =
+		heap_dwarf_cursor(entries->section, place - base, entries->unit->end - base);
+	uint64_t code = heap_dwarf_unsigned(&cursor);
+	const struct heap_dwarf_abbreviation *abbreviation =
 		code ? find_abbreviation(entries, code) : NULL;
 
 	if (cursor.bad)
@@ -435,9 +433,9 @@ struct heap_error *heap_debug_entries_visit(const struct heap_debug_entries *ent
 	*tag = code ? abbreviation->tag : 0;
 	*children = code && abbreviation->children;
 	for (uint32_t i = 0; code && i < abbreviation->count && !cursor.bad; i++) {
-		const struct heap_debug_attribute *attribute =
+		const struct heap_dwarf_attribute *attribute =
 			&entries->attributes[abbreviation->attributes + i];
-		struct heap_debug_value value = heap_debug_form_read(entries, &cursor, attribute);
+		struct heap_dwarf_value value = heap_dwarf_form_read(entries, &cursor, attribute);
 
 		visit(context, attribute->name, &value);
 	}
@@ -447,13 +445,13 @@ struct heap_error *heap_debug_entries_visit(const struct heap_debug_entries *ent
 	return NULL;
 }
 
-struct heap_error *heap_debug_entries_begin(struct heap_debug_entries *entries,
-					    const struct heap_debug_units *units,
-					    const struct heap_debug_unit *unit,
-					    struct heap_debug_entry *first)
+struct heap_error *heap_dwarf_dies_begin(struct heap_dwarf_dies *entries,
+					 const struct heap_dwarf_units *units,
+					 const struct heap_dwarf_unit *unit,
+					 struct heap_dwarf_die *first)
 {
-	const struct heap_debug_unit *last = entries->unit;
-	const struct heap_debug_sections *sections = heap_debug_units_sections(units, unit);
+	const struct heap_dwarf_unit *last = entries->unit;
+	const struct heap_dwarf_sections *sections = heap_dwarf_units_sections(units, unit);
 	// Type units of one source file share their abbreviations.
 	bool same = last && entries->units == units && entries->sections == sections &&
 		    last->abbreviations == unit->abbreviations && last->version == unit->version &&
@@ -465,7 +463,7 @@ struct heap_error *heap_debug_entries_begin(struct heap_debug_entries *entries,
 	entries->units = units;
 	entries->unit = unit;
 	entries->sections = sections;
-	entries->section = heap_debug_units_section(units, unit->start);
+	entries->section = heap_dwarf_units_section(units, unit->start);
 	entries->addresses = unit->split ? units->main.addresses : sections->addresses;
 	if (!same)
 		error = read_abbreviations(entries);
@@ -474,21 +472,21 @@ struct heap_error *heap_debug_entries_begin(struct heap_debug_entries *entries,
 		return error;
 	}
 
-	uint64_t offset = unit->die & HEAP_DEBUG_OFFSET_MASK;
-	struct heap_debug_cursor cursor =
-		heap_debug_cursor(entries->section, offset, unit->end & HEAP_DEBUG_OFFSET_MASK);
-	const struct heap_debug_abbreviation *abbreviation =
-		find_abbreviation(entries, heap_debug_unsigned(&cursor));
+	uint64_t offset = unit->die & HEAP_DWARF_OFFSET_MASK;
+	struct heap_dwarf_cursor cursor =
+		heap_dwarf_cursor(entries->section, offset, unit->end & HEAP_DWARF_OFFSET_MASK);
+	const struct heap_dwarf_abbreviation *abbreviation =
+		find_abbreviation(entries, heap_dwarf_unsigned(&cursor));
 
 	if (abbreviation)
 		set_bases(entries, cursor, abbreviation);
-	return heap_debug_entries_read(entries, unit->die, true, first, &next);
+	return heap_dwarf_dies_read(entries, unit->die, true, first, &next);
 }
 
-struct heap_error *heap_debug_entries_files(const struct heap_debug_entries *entries,
-					    struct heap_debug_files *result)
+struct heap_error *heap_dwarf_dies_files(const struct heap_dwarf_dies *entries,
+					 struct heap_dwarf_file_names *result)
 {
-	const struct heap_debug_sections *sections = entries->sections;
+	const struct heap_dwarf_sections *sections = entries->sections;
 
 	result->count = 0;
 	if (!entries->bases.has_lines)
@@ -496,28 +494,28 @@ struct heap_error *heap_debug_entries_files(const struct heap_debug_entries *ent
 	// The line tables of split units are not split; type units have one for the names alone.
 	if (entries->unit->split && !entries->unit->type_die)
 		sections = &entries->units->main;
-	return heap_debug_files_read(result, sections, entries->bases.lines);
+	return heap_dwarf_file_names_read(result, sections, entries->bases.lines);
 }
 
-void heap_debug_entries_deinit(struct heap_debug_entries *entries)
+void heap_dwarf_dies_deinit(struct heap_dwarf_dies *entries)
 {
 	free(entries->abbreviations);
 	free(entries->attributes);
-	*entries = (struct heap_debug_entries){ 0 };
+	*entries = (struct heap_dwarf_dies){ 0 };
 }
 
-bool heap_debug_entries_address(const struct heap_debug_entries *entries, uint64_t index,
-				uint64_t *result)
+bool heap_dwarf_dies_address(const struct heap_dwarf_dies *entries, uint64_t index,
+			     uint64_t *result)
 {
-	struct heap_debug_bytes section = entries->addresses;
+	struct heap_dwarf_bytes section = entries->addresses;
 	unsigned size = entries->unit->address_size;
-	uint64_t end = HEAP_DEBUG_OFFSET_MASK;
+	uint64_t end = HEAP_DWARF_OFFSET_MASK;
 
-	if (index < HEAP_DEBUG_OFFSET_MASK / 8 && entries->bases.addresses < section.size)
+	if (index < HEAP_DWARF_OFFSET_MASK / 8 && entries->bases.addresses < section.size)
 		end = entries->bases.addresses + (index + 1) * size;
 
-	struct heap_debug_cursor cursor = heap_debug_cursor(section, end - size, end);
-	uint64_t address = heap_debug_fixed(&cursor, size);
+	struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, end - size, end);
+	uint64_t address = heap_dwarf_fixed(&cursor, size);
 
 	if (cursor.bad)
 		return false;

@@ -31,19 +31,19 @@ static bool read_operation(const struct heap_dwarf_object *object, Dwarf_Locdesc
 }
 
 // Replaces the index of an address by the address. @return false if there is none
-static bool resolve_address(const struct heap_debug_entries *entries,
+static bool resolve_address(const struct heap_dwarf_dies *entries,
 			    struct heap_dwarf_operation *operation)
 {
 	if (operation->code != DW_OP_addrx && operation->code != DW_OP_GNU_addr_index)
 		return true;
 	operation->code = DW_OP_addr;
 	return entries &&
-	       heap_debug_entries_address(entries, operation->operands[0], &operation->operands[0]);
+	       heap_dwarf_dies_address(entries, operation->operands[0], &operation->operands[0]);
 }
 
 struct heap_error *heap_dwarf_expression_append(const struct heap_dwarf_object *object,
 						struct Dwarf_Locdesc_c_s *entry, uint64_t count,
-						const struct heap_debug_entries *entries,
+						const struct heap_dwarf_dies *entries,
 						struct heap_dwarf_operations *result)
 {
 	size_t start = result->count;
@@ -66,7 +66,7 @@ struct heap_error *heap_dwarf_expression_append(const struct heap_dwarf_object *
 
 struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *object,
 						const uint8_t *bytes, uint64_t size,
-						const struct heap_debug_entries *entries,
+						const struct heap_dwarf_dies *entries,
 						struct heap_dwarf_operations *result)
 {
 	Dwarf_Loc_Head_c head;
@@ -76,7 +76,7 @@ struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *
 	Dwarf_Bool unavailable;
 	Dwarf_Small kind, source;
 	Dwarf_Error error = NULL;
-	const struct heap_debug_unit *unit = entries ? entries->unit : NULL;
+	const struct heap_dwarf_unit *unit = entries ? entries->unit : NULL;
 	struct heap_error *failure = NULL;
 
 	if (!object || !bytes || !size || size > MAX_SIZE ||
@@ -103,12 +103,12 @@ struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *
 // --- evaluation ------------------------------------------------------------------------------
 
 struct machine {
-	const struct heap_expression_frame *frame;
+	const struct heap_dwarf_expression_frame *frame;
 	struct heap_dwarf_expression expression;
 	size_t next; // operation
 	uint64_t stack[MAX_STACK];
 	unsigned depth;
-	enum heap_expression_kind kind;
+	enum heap_dwarf_expression_kind kind;
 	bool is_fixed;
 };
 
@@ -122,9 +122,9 @@ static bool push(struct machine *machine, uint64_t value)
 
 static bool push_register(struct machine *machine, uint64_t number, uint64_t offset)
 {
-	const struct heap_registers *registers = machine->frame->registers;
+	const struct heap_dwarf_registers *registers = machine->frame->registers;
 
-	if (number >= HEAP_REGISTERS || !(registers->known >> number & 1))
+	if (number >= HEAP_DWARF_REGISTERS || !(registers->known >> number & 1))
 		return false;
 	return push(machine, registers->value[number] + offset);
 }
@@ -272,7 +272,7 @@ static bool change_top(struct machine *machine, const struct heap_dwarf_operatio
 
 static bool name_register(struct machine *machine, uint64_t number)
 {
-	machine->kind = HEAP_EXPRESSION_REGISTER;
+	machine->kind = HEAP_DWARF_EXPRESSION_REGISTER;
 	return push(machine, number);
 }
 
@@ -286,7 +286,7 @@ static bool push_address(struct machine *machine, uint64_t address)
 // libdwarf gives the size of the inner expression and the address of its bytes.
 static bool push_entry_value(struct machine *machine, const struct heap_dwarf_operation *operation)
 {
-	const struct heap_expression_frame *frame = machine->frame;
+	const struct heap_dwarf_expression_frame *frame = machine->frame;
 	const uint8_t *bytes = (const uint8_t *)(uintptr_t)operation->operands[1];
 	uint64_t value;
 
@@ -316,7 +316,7 @@ static bool branch(struct machine *machine, const struct heap_dwarf_operation *o
 
 static bool step(struct machine *machine)
 {
-	const struct heap_expression_frame *frame = machine->frame;
+	const struct heap_dwarf_expression_frame *frame = machine->frame;
 	const struct heap_dwarf_operation *operation =
 		&machine->expression.operations[machine->next++];
 	const uint64_t *operands = operation->operands;
@@ -364,7 +364,7 @@ static bool step(struct machine *machine)
 	case DW_OP_skip:
 		return branch(machine, operation);
 	case DW_OP_stack_value:
-		machine->kind = HEAP_EXPRESSION_VALUE;
+		machine->kind = HEAP_DWARF_EXPRESSION_VALUE;
 		return machine->depth > 0;
 	case DW_OP_nop:
 		return true;
@@ -375,11 +375,12 @@ static bool step(struct machine *machine)
 }
 
 bool heap_dwarf_expression_evaluate(struct heap_dwarf_expression expression,
-				    const struct heap_expression_frame *frame,
-				    const uint64_t *initial, struct heap_expression_result *result)
+				    const struct heap_dwarf_expression_frame *frame,
+				    const uint64_t *initial,
+				    struct heap_dwarf_expression_result *result)
 {
 	struct machine machine = { .frame = frame,
-				   .kind = HEAP_EXPRESSION_ADDRESS,
+				   .kind = HEAP_DWARF_EXPRESSION_ADDRESS,
 				   .expression = expression };
 
 	if (!expression.count || (initial && !push(&machine, *initial)))
@@ -389,7 +390,7 @@ bool heap_dwarf_expression_evaluate(struct heap_dwarf_expression expression,
 			return false;
 	if (machine.depth == 0)
 		return false;
-	*result = (struct heap_expression_result){
+	*result = (struct heap_dwarf_expression_result){
 		.kind = machine.kind,
 		.is_fixed = machine.is_fixed,
 		.value = machine.stack[machine.depth - 1],

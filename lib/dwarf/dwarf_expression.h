@@ -14,7 +14,7 @@
 #include "lib/dwarf/dwarf_object.h"
 #include "lib/dwarf/dwarf_unwind.h"
 
-struct heap_debug_entries;
+struct heap_dwarf_dies;
 struct Dwarf_Locdesc_c_s;
 
 struct heap_dwarf_operation {
@@ -42,23 +42,23 @@ struct heap_dwarf_expression {
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *object,
 						const uint8_t *bytes, uint64_t size,
-						const struct heap_debug_entries *entries,
+						const struct heap_dwarf_dies *entries,
 						struct heap_dwarf_operations *result);
 
 /** The same of an entry of libdwarf's location lists. @param count  of operations, says libdwarf */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_expression_append(const struct heap_dwarf_object *object,
 						struct Dwarf_Locdesc_c_s *entry, uint64_t count,
-						const struct heap_debug_entries *entries,
+						const struct heap_dwarf_dies *entries,
 						struct heap_dwarf_operations *result);
 
-struct heap_expression_frame {
-	const struct heap_registers *registers;
+struct heap_dwarf_expression_frame {
+	const struct heap_dwarf_registers *registers;
 	uint64_t cfa;  /**< 0: unknown */
 	uint64_t bias; /**< of the module: added to addresses that stand in expressions */
 	bool has_frame_base;
 	uint64_t frame_base; /**< value of the function's DW_AT_frame_base */
-	heap_memory_reader *read;
+	heap_dwarf_memory_reader *read;
 	void *context; /**< of read */
 	/**
 	 * Finds the value that an expression, a register mostly, had when the function was entered;
@@ -68,14 +68,14 @@ struct heap_expression_frame {
 	void *entry_context;
 };
 
-enum heap_expression_kind {
-	HEAP_EXPRESSION_ADDRESS,  /**< value is an address of memory */
-	HEAP_EXPRESSION_REGISTER, /**< value is a register's number */
-	HEAP_EXPRESSION_VALUE,    /**< value is the value itself */
+enum heap_dwarf_expression_kind {
+	HEAP_DWARF_EXPRESSION_ADDRESS,  /**< value is an address of memory */
+	HEAP_DWARF_EXPRESSION_REGISTER, /**< value is a register's number */
+	HEAP_DWARF_EXPRESSION_VALUE,    /**< value is the value itself */
 };
 
-struct heap_expression_result {
-	enum heap_expression_kind kind;
+struct heap_dwarf_expression_result {
+	enum heap_dwarf_expression_kind kind;
 	bool is_fixed; /**< came from an address in the file: a global's */
 	uint64_t value;
 };
@@ -85,7 +85,8 @@ struct heap_expression_result {
  * @return true if the expression has a value here
  */
 bool heap_dwarf_expression_evaluate(struct heap_dwarf_expression expression,
-				    const struct heap_expression_frame *frame,
-				    const uint64_t *initial, struct heap_expression_result *result);
+				    const struct heap_dwarf_expression_frame *frame,
+				    const uint64_t *initial,
+				    struct heap_dwarf_expression_result *result);
 
 #endif

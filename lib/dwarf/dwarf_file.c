@@ -83,9 +83,9 @@ void heap_dwarf_close(struct heap_dwarf_file *file)
 	if (!file)
 		return;
 	heap_dwarf_locations_destroy(file->locations);
-	heap_debug_code_destroy(file->code);
+	heap_dwarf_code_destroy(file->code);
 	if (file->debug_units)
-		heap_debug_units_close(file->debug_units);
+		heap_dwarf_units_close(file->debug_units);
 	free(file->debug_units);
 	close(file->descriptor);
 	free(file->path);

@@ -17,8 +17,8 @@ struct heap_dwarf_file {
 	const char *program;
 
 	/* Made when they are first asked for; private. */
-	struct heap_debug_units *debug_units;
-	struct heap_debug_code *code;
+	struct heap_dwarf_units *debug_units;
+	struct heap_dwarf_code *code;
 	struct heap_dwarf_locations *locations;
 };
 

@@ -12,8 +12,8 @@ enum {
 };
 
 struct table {
-	const struct heap_debug_sections *sections;
-	struct heap_debug_cursor cursor;
+	const struct heap_dwarf_sections *sections;
+	struct heap_dwarf_cursor cursor;
 	unsigned offset_size;
 };
 
@@ -25,7 +25,7 @@ static const char *without_directory(const char *path)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add(struct heap_debug_files *files, const char *path)
+static struct heap_error *add(struct heap_dwarf_file_names *files, const char *path)
 {
 	if (files->count == files->capacity) {
 		size_t more = files->capacity ? files->capacity * 2 : 64;
@@ -42,19 +42,19 @@ static struct heap_error *add(struct heap_debug_files *files, const char *path)
 
 // DWARF 2 to 4: directories, then files, each list up to an empty name.
 HEAP_MUST_CHECK
-static struct heap_error *read_old(struct heap_debug_files *files, struct table *table)
+static struct heap_error *read_old(struct heap_dwarf_file_names *files, struct table *table)
 {
-	struct heap_debug_cursor *cursor = &table->cursor;
+	struct heap_dwarf_cursor *cursor = &table->cursor;
 	struct heap_error *error = NULL;
 
 	files->first = 1;
-	while (*heap_debug_string(cursor))
+	while (*heap_dwarf_string(cursor))
 		;
 	while (!error) {
-		const char *name = heap_debug_string(cursor);
+		const char *name = heap_dwarf_string(cursor);
 
 		for (int i = 0; *name && i < 3; i++)
-			heap_debug_unsigned(cursor);
+			heap_dwarf_unsigned(cursor);
 		if (!*name || cursor->bad)
 			break;
 		error = add(files, name);
@@ -65,37 +65,37 @@ static struct heap_error *read_old(struct heap_debug_files *files, struct table 
 // A field of a directory or file; its text if it is one.
 static const char *read_field(struct table *table, uint64_t form)
 {
-	struct heap_debug_cursor *cursor = &table->cursor;
+	struct heap_dwarf_cursor *cursor = &table->cursor;
 
 	switch (form) {
 	case DW_FORM_string:
-		return heap_debug_string(cursor);
+		return heap_dwarf_string(cursor);
 	case DW_FORM_line_strp:
-		return heap_debug_string_at(table->sections->line_strings,
-					    heap_debug_fixed(cursor, table->offset_size));
+		return heap_dwarf_string_at(table->sections->line_strings,
+					    heap_dwarf_fixed(cursor, table->offset_size));
 	case DW_FORM_strp:
-		return heap_debug_string_at(table->sections->strings,
-					    heap_debug_fixed(cursor, table->offset_size));
+		return heap_dwarf_string_at(table->sections->strings,
+					    heap_dwarf_fixed(cursor, table->offset_size));
 	case DW_FORM_udata:
-		heap_debug_unsigned(cursor);
+		heap_dwarf_unsigned(cursor);
 		break;
 	case DW_FORM_data1:
-		heap_debug_skip(cursor, 1);
+		heap_dwarf_skip(cursor, 1);
 		break;
 	case DW_FORM_data2:
-		heap_debug_skip(cursor, 2);
+		heap_dwarf_skip(cursor, 2);
 		break;
 	case DW_FORM_data4:
-		heap_debug_skip(cursor, 4);
+		heap_dwarf_skip(cursor, 4);
 		break;
 	case DW_FORM_data8:
-		heap_debug_skip(cursor, 8);
+		heap_dwarf_skip(cursor, 8);
 		break;
 	case DW_FORM_data16:
-		heap_debug_skip(cursor, 16);
+		heap_dwarf_skip(cursor, 16);
 		break;
 	case DW_FORM_block:
-		heap_debug_skip(cursor, heap_debug_unsigned(cursor));
+		heap_dwarf_skip(cursor, heap_dwarf_unsigned(cursor));
 		break;
 	default:
 		cursor->bad = true;
@@ -105,11 +105,11 @@ static const char *read_field(struct table *table, uint64_t form)
 
 // DWARF 5: what fields there are, then how many entries. @param files  NULL: directories
 HEAP_MUST_CHECK
-static struct heap_error *read_list(struct heap_debug_files *files, struct table *table)
+static struct heap_error *read_list(struct heap_dwarf_file_names *files, struct table *table)
 {
-	struct heap_debug_cursor *cursor = &table->cursor;
+	struct heap_dwarf_cursor *cursor = &table->cursor;
 	uint64_t content[FORMATS_MAX], form[FORMATS_MAX];
-	unsigned formats = heap_debug_fixed(cursor, 1);
+	unsigned formats = heap_dwarf_fixed(cursor, 1);
 	struct heap_error *error = NULL;
 
 	if (formats > FORMATS_MAX) {
@@ -117,11 +117,11 @@ static struct heap_error *read_list(struct heap_debug_files *files, struct table
 		return NULL;
 	}
 	for (unsigned i = 0; i < formats; i++) {
-		content[i] = heap_debug_unsigned(cursor);
-		form[i] = heap_debug_unsigned(cursor);
+		content[i] = heap_dwarf_unsigned(cursor);
+		form[i] = heap_dwarf_unsigned(cursor);
 	}
 
-	uint64_t count = heap_debug_unsigned(cursor);
+	uint64_t count = heap_dwarf_unsigned(cursor);
 
 	for (uint64_t i = 0; !error && formats && i < count && !cursor->bad; i++) {
 		const char *name = "";
@@ -145,40 +145,41 @@ static struct heap_error *read_list(struct heap_debug_files *files, struct table
 // Leaves the cursor at the directories. @return the version; 0 if the header makes no sense
 static unsigned read_header(struct table *table, uint64_t lines)
 {
-	struct heap_debug_cursor *cursor = &table->cursor;
-	struct heap_debug_bytes section = table->sections->lines;
+	struct heap_dwarf_cursor *cursor = &table->cursor;
+	struct heap_dwarf_bytes section = table->sections->lines;
 
-	*cursor = heap_debug_cursor(section, lines, section.size);
+	*cursor = heap_dwarf_cursor(section, lines, section.size);
 	table->offset_size = 4;
 
-	uint64_t length = heap_debug_fixed(cursor, 4);
+	uint64_t length = heap_dwarf_fixed(cursor, 4);
 
 	if (length == 0xffffffff) {
 		table->offset_size = 8;
-		length = heap_debug_fixed(cursor, 8);
+		length = heap_dwarf_fixed(cursor, 8);
 	}
 	if (cursor->bad || length > (uint64_t)(cursor->end - cursor->at))
 		return 0;
 	cursor->end = cursor->at + length;
 
-	unsigned version = heap_debug_fixed(cursor, 2);
+	unsigned version = heap_dwarf_fixed(cursor, 2);
 
 	if (version < 2 || version > 5)
 		return 0;
 	if (version == 5)
-		heap_debug_skip(cursor, 2); // sizes of addresses and segment selectors
-	heap_debug_skip(cursor, table->offset_size);
+		heap_dwarf_skip(cursor, 2); // sizes of addresses and segment selectors
+	heap_dwarf_skip(cursor, table->offset_size);
 	// Instruction length, operations per instruction, default_is_stmt, line base and range.
-	heap_debug_skip(cursor, version >= 4 ? 5 : 4);
+	heap_dwarf_skip(cursor, version >= 4 ? 5 : 4);
 
-	unsigned opcodes = heap_debug_fixed(cursor, 1);
+	unsigned opcodes = heap_dwarf_fixed(cursor, 1);
 
-	heap_debug_skip(cursor, opcodes ? opcodes - 1 : 0);
+	heap_dwarf_skip(cursor, opcodes ? opcodes - 1 : 0);
 	return cursor->bad ? 0 : version;
 }
 
-struct heap_error *heap_debug_files_read(struct heap_debug_files *files,
-					 const struct heap_debug_sections *sections, uint64_t lines)
+struct heap_error *heap_dwarf_file_names_read(struct heap_dwarf_file_names *files,
+					      const struct heap_dwarf_sections *sections,
+					      uint64_t lines)
 {
 	struct table table = { .sections = sections };
 	unsigned version = read_header(&table, lines);
@@ -192,13 +193,13 @@ struct heap_error *heap_debug_files_read(struct heap_debug_files *files,
 	return read_list(files, &table);
 }
 
-void heap_debug_files_deinit(struct heap_debug_files *files)
+void heap_dwarf_file_names_deinit(struct heap_dwarf_file_names *files)
 {
 	free(files->names);
-	*files = (struct heap_debug_files){ 0 };
+	*files = (struct heap_dwarf_file_names){ 0 };
 }
 
-const char *heap_debug_files_name(const struct heap_debug_files *files, uint64_t number)
+const char *heap_dwarf_file_names_name(const struct heap_dwarf_file_names *files, uint64_t number)
 {
 	if (number < files->first || number - files->first >= files->count)
 		return "";

@@ -11,7 +11,7 @@
 
 #include "lib/dwarf/dwarf_units.h"
 
-struct heap_debug_files {
+struct heap_dwarf_file_names {
 	const char **names; /**< [count] of the sections, without directories */
 	size_t count, capacity;
 	size_t first; /**< number of names[0]: 1, in DWARF 5 0 */
@@ -23,13 +23,13 @@ struct heap_debug_files {
  * @param lines  DW_AT_stmt_list
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_files_read(struct heap_debug_files *files,
-					 const struct heap_debug_sections *sections,
-					 uint64_t lines);
+struct heap_error *heap_dwarf_file_names_read(struct heap_dwarf_file_names *files,
+					      const struct heap_dwarf_sections *sections,
+					      uint64_t lines);
 
-void heap_debug_files_deinit(struct heap_debug_files *files);
+void heap_dwarf_file_names_deinit(struct heap_dwarf_file_names *files);
 
 /** The name of file @p number, "" if there is none such. */
-const char *heap_debug_files_name(const struct heap_debug_files *files, uint64_t number);
+const char *heap_dwarf_file_names_name(const struct heap_dwarf_file_names *files, uint64_t number);
 
 #endif

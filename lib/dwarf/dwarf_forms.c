@@ -3,7 +3,7 @@
 
 #include "lib/dwarf/dwarf_constants.h"
 
-int heap_debug_form_size(const struct heap_debug_unit *unit, uint16_t form)
+int heap_dwarf_form_size(const struct heap_dwarf_unit *unit, uint16_t form)
 {
 	switch (form) {
 	case DW_FORM_flag_present:
@@ -48,94 +48,93 @@ int heap_debug_form_size(const struct heap_debug_unit *unit, uint16_t form)
 	case DW_FORM_GNU_strp_alt:
 		return unit->offset_size;
 	default:
-		return HEAP_DEBUG_FORM_VARIES;
+		return HEAP_DWARF_FORM_VARIES;
 	}
 }
 
-static struct heap_debug_value block(struct heap_debug_cursor *cursor, uint64_t size)
+static struct heap_dwarf_value block(struct heap_dwarf_cursor *cursor, uint64_t size)
 {
-	return (struct heap_debug_value){ .kind = HEAP_DEBUG_BLOCK_VALUE,
+	return (struct heap_dwarf_value){ .kind = HEAP_DWARF_BLOCK_VALUE,
 					  .number = size,
-					  .bytes = heap_debug_skip(cursor, size) };
+					  .bytes = heap_dwarf_skip(cursor, size) };
 }
 
-static struct heap_debug_value number(uint64_t value)
+static struct heap_dwarf_value number(uint64_t value)
 {
-	return (struct heap_debug_value){ .kind = HEAP_DEBUG_NUMBER_VALUE, .number = value };
+	return (struct heap_dwarf_value){ .kind = HEAP_DWARF_NUMBER_VALUE, .number = value };
 }
 
-static struct heap_debug_value string(const char *text)
+static struct heap_dwarf_value string(const char *text)
 {
-	return (struct heap_debug_value){ .kind = HEAP_DEBUG_STRING_VALUE, .text = text };
+	return (struct heap_dwarf_value){ .kind = HEAP_DWARF_STRING_VALUE, .text = text };
 }
 
-static struct heap_debug_value reference(uint64_t place)
+static struct heap_dwarf_value reference(uint64_t place)
 {
-	return (struct heap_debug_value){ .kind = HEAP_DEBUG_REFERENCE_VALUE, .number = place };
+	return (struct heap_dwarf_value){ .kind = HEAP_DWARF_REFERENCE_VALUE, .number = place };
 }
 
-static struct heap_debug_value address(uint64_t value)
+static struct heap_dwarf_value address(uint64_t value)
 {
-	return (struct heap_debug_value){ .kind = HEAP_DEBUG_ADDRESS_VALUE, .number = value };
+	return (struct heap_dwarf_value){ .kind = HEAP_DWARF_ADDRESS_VALUE, .number = value };
 }
 
-static struct heap_debug_value indexed(uint64_t value)
+static struct heap_dwarf_value indexed(uint64_t value)
 {
-	return (struct heap_debug_value){ .kind = HEAP_DEBUG_INDEX_VALUE, .number = value };
+	return (struct heap_dwarf_value){ .kind = HEAP_DWARF_INDEX_VALUE, .number = value };
 }
 
-static struct heap_debug_value indexed_string(const struct heap_debug_entries *entries,
-					      uint64_t index)
+static struct heap_dwarf_value indexed_string(const struct heap_dwarf_dies *entries, uint64_t index)
 {
 	unsigned size = entries->unit->offset_size;
-	struct heap_debug_bytes offsets = entries->sections->string_offsets;
-	uint64_t offset = HEAP_DEBUG_OFFSET_MASK;
+	struct heap_dwarf_bytes offsets = entries->sections->string_offsets;
+	uint64_t offset = HEAP_DWARF_OFFSET_MASK;
 
-	if (index < HEAP_DEBUG_OFFSET_MASK / 8 && entries->bases.string_offsets < offsets.size)
+	if (index < HEAP_DWARF_OFFSET_MASK / 8 && entries->bases.string_offsets < offsets.size)
 		offset = entries->bases.string_offsets + index * size;
 
-	struct heap_debug_cursor cursor = heap_debug_cursor(offsets, offset, offsets.size);
+	struct heap_dwarf_cursor cursor = heap_dwarf_cursor(offsets, offset, offsets.size);
 
-	offset = heap_debug_fixed(&cursor, size);
-	return string(cursor.bad ? "" : heap_debug_string_at(entries->sections->strings, offset));
+	offset = heap_dwarf_fixed(&cursor, size);
+	return string(cursor.bad ? "" : heap_dwarf_string_at(entries->sections->strings, offset));
 }
 
 // A reference within the unit.
-static struct heap_debug_value local(const struct heap_debug_entries *entries, uint64_t offset)
+static struct heap_dwarf_value local(const struct heap_dwarf_dies *entries, uint64_t offset)
 {
-	const struct heap_debug_unit *unit = entries->unit;
+	const struct heap_dwarf_unit *unit = entries->unit;
 	bool inside = offset < unit->end - unit->start;
 
-	return reference(inside ? unit->start + offset : HEAP_DEBUG_NOWHERE);
+	return reference(inside ? unit->start + offset : HEAP_DWARF_NOWHERE);
 }
 
 // A reference within the file that the unit is in, or into the alternate file.
-static struct heap_debug_value elsewhere(uint64_t section, uint64_t offset)
+static struct heap_dwarf_value elsewhere(uint64_t section, uint64_t offset)
 {
-	return reference(offset <= HEAP_DEBUG_OFFSET_MASK
-				 ? (section << HEAP_DEBUG_PLACE_SHIFT) + offset
-				 : HEAP_DEBUG_NOWHERE);
+	return reference(offset <= HEAP_DWARF_OFFSET_MASK
+				 ? (section << HEAP_DWARF_PLACE_SHIFT) + offset
+				 : HEAP_DWARF_NOWHERE);
 }
 
-static struct heap_debug_value global(const struct heap_debug_entries *entries, uint64_t offset)
+static struct heap_dwarf_value global(const struct heap_dwarf_dies *entries, uint64_t offset)
 {
 	// Of a file's two sections .debug_info is the even one.
-	return elsewhere(entries->unit->start >> HEAP_DEBUG_PLACE_SHIFT & ~UINT64_C(1), offset);
+	return elsewhere(entries->unit->start >> HEAP_DWARF_PLACE_SHIFT & ~UINT64_C(1), offset);
 }
 
-static struct heap_debug_value signature(const struct heap_debug_entries *entries, uint64_t number)
+static struct heap_dwarf_value signature(const struct heap_dwarf_dies *entries, uint64_t number)
 {
-	const struct heap_debug_unit *unit = heap_debug_units_find_type(entries->units, number);
+	const struct heap_dwarf_unit *unit = heap_dwarf_units_find_type(entries->units, number);
 
-	return reference(unit ? unit->type_die : HEAP_DEBUG_NOWHERE);
+	return reference(unit ? unit->type_die : HEAP_DWARF_NOWHERE);
 }
 
-// Forms with a size of their own. @param size  from heap_debug_form_size()
-static struct heap_debug_value fixed_value(const struct heap_debug_entries *entries,
-					   struct heap_debug_cursor *cursor, uint16_t form,
+// Forms with a size of their own. @param size  from heap_dwarf_form_size()
+static struct heap_dwarf_value fixed_value(const struct heap_dwarf_dies *entries,
+					   struct heap_dwarf_cursor *cursor, uint16_t form,
 					   int size)
 {
-	uint64_t raw = heap_debug_fixed(cursor, size);
+	uint64_t raw = heap_dwarf_fixed(cursor, size);
 
 	switch (form) {
 	case DW_FORM_flag:
@@ -153,12 +152,12 @@ static struct heap_debug_value fixed_value(const struct heap_debug_entries *entr
 	case DW_FORM_addrx4:
 		return indexed(raw);
 	case DW_FORM_strp:
-		return string(heap_debug_string_at(entries->sections->strings, raw));
+		return string(heap_dwarf_string_at(entries->sections->strings, raw));
 	case DW_FORM_line_strp:
-		return string(heap_debug_string_at(entries->sections->line_strings, raw));
+		return string(heap_dwarf_string_at(entries->sections->line_strings, raw));
 	case DW_FORM_strp_sup:
 	case DW_FORM_GNU_strp_alt:
-		return string(heap_debug_string_at(entries->units->alternate.strings, raw));
+		return string(heap_dwarf_string_at(entries->units->alternate.strings, raw));
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:
 	case DW_FORM_strx3:
@@ -174,19 +173,19 @@ static struct heap_debug_value fixed_value(const struct heap_debug_entries *entr
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
 	case DW_FORM_GNU_ref_alt:
-		return elsewhere(HEAP_DEBUG_ALTERNATE, raw);
+		return elsewhere(HEAP_DWARF_ALTERNATE, raw);
 	case DW_FORM_ref_sig8:
 		return signature(entries, raw);
 	default:
-		return (struct heap_debug_value){ .kind = HEAP_DEBUG_OTHER_VALUE };
+		return (struct heap_dwarf_value){ .kind = HEAP_DWARF_OTHER_VALUE };
 	}
 }
 
-static struct heap_debug_value read_value(const struct heap_debug_entries *entries,
-					  struct heap_debug_cursor *cursor, uint16_t form,
+static struct heap_dwarf_value read_value(const struct heap_dwarf_dies *entries,
+					  struct heap_dwarf_cursor *cursor, uint16_t form,
 					  int64_t implicit)
 {
-	int size = heap_debug_form_size(entries->unit, form);
+	int size = heap_dwarf_form_size(entries->unit, form);
 
 	switch (form) {
 	case DW_FORM_flag_present:
@@ -194,50 +193,50 @@ static struct heap_debug_value read_value(const struct heap_debug_entries *entri
 	case DW_FORM_implicit_const:
 		return number(implicit);
 	case DW_FORM_data16:
-		heap_debug_skip(cursor, 16);
-		return (struct heap_debug_value){ .kind = HEAP_DEBUG_OTHER_VALUE };
+		heap_dwarf_skip(cursor, 16);
+		return (struct heap_dwarf_value){ .kind = HEAP_DWARF_OTHER_VALUE };
 	case DW_FORM_udata:
-		return number(heap_debug_unsigned(cursor));
+		return number(heap_dwarf_unsigned(cursor));
 	case DW_FORM_sdata:
-		return number(heap_debug_signed(cursor));
+		return number(heap_dwarf_signed(cursor));
 	case DW_FORM_ref_udata:
-		return local(entries, heap_debug_unsigned(cursor));
+		return local(entries, heap_dwarf_unsigned(cursor));
 	case DW_FORM_string:
-		return string(heap_debug_string(cursor));
+		return string(heap_dwarf_string(cursor));
 	case DW_FORM_strx:
 	case DW_FORM_GNU_str_index:
-		return indexed_string(entries, heap_debug_unsigned(cursor));
+		return indexed_string(entries, heap_dwarf_unsigned(cursor));
 	case DW_FORM_block1:
-		return block(cursor, heap_debug_fixed(cursor, 1));
+		return block(cursor, heap_dwarf_fixed(cursor, 1));
 	case DW_FORM_block2:
-		return block(cursor, heap_debug_fixed(cursor, 2));
+		return block(cursor, heap_dwarf_fixed(cursor, 2));
 	case DW_FORM_block4:
-		return block(cursor, heap_debug_fixed(cursor, 4));
+		return block(cursor, heap_dwarf_fixed(cursor, 4));
 	case DW_FORM_block:
 	case DW_FORM_exprloc:
-		return block(cursor, heap_debug_unsigned(cursor));
+		return block(cursor, heap_dwarf_unsigned(cursor));
 	case DW_FORM_addrx:
 	case DW_FORM_loclistx:
 	case DW_FORM_rnglistx:
 	case DW_FORM_GNU_addr_index:
-		return indexed(heap_debug_unsigned(cursor));
+		return indexed(heap_dwarf_unsigned(cursor));
 	case DW_FORM_indirect:
-		form = heap_debug_unsigned(cursor);
+		form = heap_dwarf_unsigned(cursor);
 		if (form != DW_FORM_indirect && form != DW_FORM_implicit_const)
 			return read_value(entries, cursor, form, 0);
 		break;
 	default:
-		if (size != HEAP_DEBUG_FORM_VARIES)
+		if (size != HEAP_DWARF_FORM_VARIES)
 			return fixed_value(entries, cursor, form, size);
 	}
 	// A form that we do not know has a length that we do not know.
 	cursor->bad = true;
-	return (struct heap_debug_value){ .kind = HEAP_DEBUG_OTHER_VALUE };
+	return (struct heap_dwarf_value){ .kind = HEAP_DWARF_OTHER_VALUE };
 }
 
-struct heap_debug_value heap_debug_form_read(const struct heap_debug_entries *entries,
-					     struct heap_debug_cursor *cursor,
-					     const struct heap_debug_attribute *attribute)
+struct heap_dwarf_value heap_dwarf_form_read(const struct heap_dwarf_dies *entries,
+					     struct heap_dwarf_cursor *cursor,
+					     const struct heap_dwarf_attribute *attribute)
 {
 	return read_value(entries, cursor, attribute->form, attribute->implicit);
 }

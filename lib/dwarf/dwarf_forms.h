@@ -11,15 +11,15 @@
 #include "lib/dwarf/dwarf_dies.h"
 
 enum {
-	HEAP_DEBUG_FORM_VARIES = -1,
+	HEAP_DWARF_FORM_VARIES = -1,
 };
 
-/** Bytes of a value of that form, or HEAP_DEBUG_FORM_VARIES. */
-int heap_debug_form_size(const struct heap_debug_unit *unit, uint16_t form);
+/** Bytes of a value of that form, or HEAP_DWARF_FORM_VARIES. */
+int heap_dwarf_form_size(const struct heap_dwarf_unit *unit, uint16_t form);
 
 /** Reads the attribute's value. A form that is not known makes the cursor bad. */
-struct heap_debug_value heap_debug_form_read(const struct heap_debug_entries *entries,
-					     struct heap_debug_cursor *cursor,
-					     const struct heap_debug_attribute *attribute);
+struct heap_dwarf_value heap_dwarf_form_read(const struct heap_dwarf_dies *entries,
+					     struct heap_dwarf_cursor *cursor,
+					     const struct heap_dwarf_attribute *attribute);
 
 #endif

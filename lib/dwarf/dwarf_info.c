@@ -80,9 +80,9 @@ static int compare_numbers(uint64_t a, uint64_t b)
 
 static int compare_variables(const void *left, const void *right)
 {
-	const struct heap_variable *a = left, *b = right;
-	int order = compare_numbers(a->flags & HEAP_VARIABLE_THREAD_LOCAL,
-				    b->flags & HEAP_VARIABLE_THREAD_LOCAL);
+	const struct heap_dwarf_variable *a = left, *b = right;
+	int order = compare_numbers(a->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL,
+				    b->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL);
 
 	order = order ? order : compare_numbers(a->address, b->address);
 	order = order ? order : compare_numbers(a->name, b->name);
@@ -94,7 +94,7 @@ static int compare_variables(const void *left, const void *right)
 }
 
 // Inline variables and statics of inlined functions have an entry in each unit.
-static void sort_variables(struct heap_debug *debug)
+static void sort_variables(struct heap_dwarf_info *debug)
 {
 	uint32_t count = 0;
 
@@ -102,44 +102,46 @@ static void sort_variables(struct heap_debug *debug)
 		qsort(debug->variables, debug->variable_count, sizeof(*debug->variables),
 		      compare_variables);
 	for (uint32_t i = 0; i < debug->variable_count; i++) {
-		const struct heap_variable *variable = &debug->variables[i];
-		const struct heap_variable *last = count ? &debug->variables[count - 1] : NULL;
+		const struct heap_dwarf_variable *variable = &debug->variables[i];
+		const struct heap_dwarf_variable *last =
+			count ? &debug->variables[count - 1] : NULL;
 
 		if (last && last->address == variable->address && last->name == variable->name &&
-		    !((last->flags ^ variable->flags) & HEAP_VARIABLE_THREAD_LOCAL))
+		    !((last->flags ^ variable->flags) & HEAP_DWARF_VARIABLE_THREAD_LOCAL))
 			continue;
 		debug->variables[count++] = *variable;
 	}
 	debug->variable_count = count;
 }
 
-void heap_debug_deinit(struct heap_debug *debug)
+void heap_dwarf_info_deinit(struct heap_dwarf_info *debug)
 {
 	heap_types_deinit(&debug->types);
 	free(debug->variables);
 	free(debug->missing);
-	*debug = (struct heap_debug){ 0 };
+	*debug = (struct heap_dwarf_info){ 0 };
 }
 
 // --- all units -----------------------------------------------------------------------------
 
 // Of the alternate file only what this one refers to. Split files hold copies of type units.
-static bool is_to_be_read(const struct heap_debug_units *units, const struct heap_debug_unit *unit)
+static bool is_to_be_read(const struct heap_dwarf_units *units, const struct heap_dwarf_unit *unit)
 {
-	uint64_t section = unit->start >> HEAP_DEBUG_PLACE_SHIFT;
+	uint64_t section = unit->start >> HEAP_DWARF_PLACE_SHIFT;
 
-	if (section >= HEAP_DEBUG_ALTERNATE && section < HEAP_DEBUG_SPLIT)
+	if (section >= HEAP_DWARF_ALTERNATE && section < HEAP_DWARF_SPLIT)
 		return false;
-	return !unit->type_die || heap_debug_units_find_type(units, unit->signature) == unit;
+	return !unit->type_die || heap_dwarf_units_find_type(units, unit->signature) == unit;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *read_units(struct heap_types_reader *reader, struct heap_debug *debug)
+static struct heap_error *read_units(struct heap_types_reader *reader,
+				     struct heap_dwarf_info *debug)
 {
 	struct heap_error *error = NULL;
 
 	for (size_t i = 0; !error && i < reader->units->count; i++) {
-		const struct heap_debug_unit *unit = &reader->units->units[i];
+		const struct heap_dwarf_unit *unit = &reader->units->units[i];
 
 		if (!is_to_be_read(reader->units, unit))
 			continue;
@@ -161,9 +163,9 @@ static struct heap_error *read_units(struct heap_types_reader *reader, struct he
 // Says what of the file could not be had.
 HEAP_MUST_CHECK
 static struct heap_error *note_missing(const struct heap_types_reader *reader,
-				       struct heap_debug *debug)
+				       struct heap_dwarf_info *debug)
 {
-	const struct heap_debug_units *units = reader->units;
+	const struct heap_dwarf_units *units = reader->units;
 	const char *missing = units->missing;
 
 	if (!missing && units->main.has_zstd)
@@ -177,9 +179,10 @@ static struct heap_error *note_missing(const struct heap_types_reader *reader,
 	return debug->missing ? NULL : heap_error_out_of_memory();
 }
 
-struct heap_error *heap_debug_read(struct heap_dwarf_file *file, struct heap_debug *result)
+struct heap_error *heap_dwarf_info_read(struct heap_dwarf_file *file,
+					struct heap_dwarf_info *result)
 {
-	struct heap_debug debug = { 0 };
+	struct heap_dwarf_info debug = { 0 };
 	struct heap_types_reader reader;
 	struct heap_error *error = heap_types_reader_init(&reader, file);
 
@@ -201,11 +204,11 @@ struct heap_error *heap_debug_read(struct heap_dwarf_file *file, struct heap_deb
 		reader.types = (struct heap_types){ 0 };
 		reader.variables = NULL;
 		sort_variables(&debug);
-		error = heap_debug_prune(&debug);
+		error = heap_dwarf_info_prune(&debug);
 	}
 	heap_types_reader_deinit(&reader);
 	if (error)
-		heap_debug_deinit(&debug);
+		heap_dwarf_info_deinit(&debug);
 	else
 		*result = debug;
 	return error;

@@ -17,24 +17,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum heap_variable_flags {
-	HEAP_VARIABLE_THREAD_LOCAL = 1 << 0, /**< address: offset in the module's TLS block */
-	HEAP_VARIABLE_STATIC = 1 << 1,       /**< not external: file or function scope */
+enum heap_dwarf_variable_flags {
+	HEAP_DWARF_VARIABLE_THREAD_LOCAL = 1 << 0, /**< address: offset in the module's TLS block */
+	HEAP_DWARF_VARIABLE_STATIC = 1 << 1,       /**< not external: file or function scope */
 };
 
 /** A variable with a fixed address: global, static in a file or in a function, a member. */
-struct heap_variable {
+struct heap_dwarf_variable {
 	uint32_t name; /**< offset in types.strings; C++: qualified, "cache::entries" */
 	heap_type_id type;
 	uint64_t address; /**< in the file */
 	uint32_t file;
 	uint32_t line;
-	uint8_t flags; /**< enum heap_variable_flags */
+	uint8_t flags; /**< enum heap_dwarf_variable_flags */
 };
 
-struct heap_debug {
+struct heap_dwarf_info {
 	struct heap_types types;
-	struct heap_variable *variables; /**< [variable_count] by address, thread-locals last */
+	struct heap_dwarf_variable
+		*variables; /**< [variable_count] by address, thread-locals last */
 	uint32_t variable_count;
 	uint64_t units;            /**< compilation units read */
 	uint64_t dies;             /**< debugging information entries read */
@@ -49,12 +50,13 @@ struct heap_debug {
  * templates make them by the hundred thousand, are left out.
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_read(struct heap_dwarf_file *file, struct heap_debug *result);
+struct heap_error *heap_dwarf_info_read(struct heap_dwarf_file *file,
+					struct heap_dwarf_info *result);
 
-void heap_debug_deinit(struct heap_debug *debug);
+void heap_dwarf_info_deinit(struct heap_dwarf_info *debug);
 
 /**
- * Reads from the cache, @p directory/ID-VERSION, what heap_debug_read() once gave.
+ * Reads from the cache, @p directory/ID-VERSION, what heap_dwarf_info_read() once gave.
  *
  * @param build_id  lower-case hex
  * @return NULL; HEAP_ERROR_ABSENT if there is none; HEAP_ERROR_FORMAT if it is damaged
@@ -62,17 +64,18 @@ void heap_debug_deinit(struct heap_debug *debug);
  *         HEAP_ERROR_ARGUMENT if @p build_id is no such text
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_load(const char *directory, const char *build_id,
-				   struct heap_debug *result);
+struct heap_error *heap_dwarf_info_load(const char *directory, const char *build_id,
+					struct heap_dwarf_info *result);
 
 /** The same from the bytes of such a file. @param build_id  NULL: any */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_load_memory(const uint8_t *bytes, size_t size, const char *build_id,
-					  struct heap_debug *result);
+struct heap_error *heap_dwarf_info_load_memory(const uint8_t *bytes, size_t size,
+					       const char *build_id,
+					       struct heap_dwarf_info *result);
 
 /** Stores it, under a temporary name first; makes the directory (0700) if need be. */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_store(const char *directory, const char *build_id,
-				    const struct heap_debug *debug);
+struct heap_error *heap_dwarf_info_store(const char *directory, const char *build_id,
+					 const struct heap_dwarf_info *debug);
 
 #endif

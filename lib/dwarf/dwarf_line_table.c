@@ -36,32 +36,32 @@ static bool is_left_out(uint64_t start)
 
 // A program that is read for one thing: whether its sequences set a file before their rows.
 struct program {
-	struct heap_debug_cursor cursor;
+	struct heap_dwarf_cursor cursor;
 	uint8_t opcode_base;
 	const uint8_t *lengths; // [opcode_base - 1] operands of the standard opcodes
 	bool has_file, is_end;
 };
 
 // Only of DWARF 5; all others begin with file 1 (section 6.2.4 has the header).
-static void begin_program(struct program *program, struct heap_debug_bytes section, uint64_t table)
+static void begin_program(struct program *program, struct heap_dwarf_bytes section, uint64_t table)
 {
-	struct heap_debug_cursor *cursor = &program->cursor;
+	struct heap_dwarf_cursor *cursor = &program->cursor;
 	unsigned offset_size = 4;
 
-	*program = (struct program){ .cursor = heap_debug_cursor(section, table, section.size) };
-	if (heap_debug_fixed(cursor, 4) == 0xffffffff) {
+	*program = (struct program){ .cursor = heap_dwarf_cursor(section, table, section.size) };
+	if (heap_dwarf_fixed(cursor, 4) == 0xffffffff) {
 		offset_size = 8;
-		heap_debug_skip(cursor, 8);
+		heap_dwarf_skip(cursor, 8);
 	}
-	program->cursor.bad |= heap_debug_fixed(cursor, 2) != 5;
-	heap_debug_skip(cursor, 2);
+	program->cursor.bad |= heap_dwarf_fixed(cursor, 2) != 5;
+	heap_dwarf_skip(cursor, 2);
 
-	struct heap_debug_cursor start = *cursor;
+	struct heap_dwarf_cursor start = *cursor;
 
-	heap_debug_skip(&start, heap_debug_fixed(&start, offset_size));
-	heap_debug_skip(cursor, offset_size + 5);
-	program->opcode_base = heap_debug_fixed(cursor, 1);
-	program->lengths = heap_debug_skip(cursor, program->opcode_base - 1u);
+	heap_dwarf_skip(&start, heap_dwarf_fixed(&start, offset_size));
+	heap_dwarf_skip(cursor, offset_size + 5);
+	program->opcode_base = heap_dwarf_fixed(cursor, 1);
+	program->lengths = heap_dwarf_skip(cursor, program->opcode_base - 1u);
 	start.bad |= cursor->bad;
 	*cursor = start;
 }
@@ -69,34 +69,34 @@ static void begin_program(struct program *program, struct heap_debug_bytes secti
 // Goes on behind the next opcode that makes a row. @return whether its sequence has set a file
 static bool next_has_file(struct program *program)
 {
-	struct heap_debug_cursor *cursor = &program->cursor;
+	struct heap_dwarf_cursor *cursor = &program->cursor;
 
 	program->has_file &= !program->is_end;
 	program->is_end = false;
 	while (!cursor->bad) {
-		uint8_t opcode = heap_debug_fixed(cursor, 1);
+		uint8_t opcode = heap_dwarf_fixed(cursor, 1);
 		uint64_t length;
 
 		if (opcode >= program->opcode_base || opcode == DW_LNS_copy)
 			break;
 		switch (opcode) {
 		case 0:
-			length = heap_debug_unsigned(cursor);
+			length = heap_dwarf_unsigned(cursor);
 			if (cursor->at < cursor->end && *cursor->at == DW_LNE_end_sequence)
 				program->is_end = true;
-			heap_debug_skip(cursor, length);
+			heap_dwarf_skip(cursor, length);
 			if (program->is_end)
 				return program->has_file;
 			break;
 		case DW_LNS_fixed_advance_pc:
-			heap_debug_skip(cursor, 2);
+			heap_dwarf_skip(cursor, 2);
 			break;
 		case DW_LNS_set_file:
 			program->has_file = true;
 			// fall through
 		default:
 			for (unsigned i = 0; i < program->lengths[opcode - 1]; i++)
-				heap_debug_unsigned(cursor);
+				heap_dwarf_unsigned(cursor);
 		}
 	}
 	return program->has_file || cursor->bad;
@@ -132,7 +132,7 @@ static struct heap_error *read_rows(const struct heap_dwarf_object *object, stru
 
 HEAP_MUST_CHECK
 static struct heap_error *read_table(const struct heap_dwarf_object *object,
-				     struct heap_debug_bytes section, Dwarf_Die unit,
+				     struct heap_dwarf_bytes section, Dwarf_Die unit,
 				     struct heap_dwarf_line_table *table)
 {
 	Dwarf_Error error = NULL;
@@ -212,7 +212,7 @@ static struct heap_error *sort_rows(struct heap_dwarf_line_table *table)
 }
 
 struct heap_error *heap_dwarf_line_table_read(const struct heap_dwarf_object *object,
-					      struct heap_debug_bytes lines, uint64_t unit_die,
+					      struct heap_dwarf_bytes lines, uint64_t unit_die,
 					      struct heap_dwarf_line_table *result)
 {
 	struct heap_dwarf_line_table table = { 0 };

@@ -35,7 +35,7 @@ struct heap_dwarf_line_table {
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_line_table_read(const struct heap_dwarf_object *object,
-					      struct heap_debug_bytes lines, uint64_t unit_die,
+					      struct heap_dwarf_bytes lines, uint64_t unit_die,
 					      struct heap_dwarf_line_table *result);
 
 void heap_dwarf_line_table_deinit(struct heap_dwarf_line_table *table);

@@ -8,21 +8,21 @@
 
 #include <string.h>
 
-struct heap_line_finder {
-	struct heap_debug_units *units;
-	struct heap_debug_code *code;
+struct heap_dwarf_line_finder {
+	struct heap_dwarf_units *units;
+	struct heap_dwarf_code *code;
 	struct heap_dwarf_line_table **tables; // [units->count] NULL until they are read
 };
 
-struct heap_error *heap_line_finder_create(struct heap_dwarf_file *file,
-					   struct heap_line_finder **result)
+struct heap_error *heap_dwarf_line_finder_create(struct heap_dwarf_file *file,
+						 struct heap_dwarf_line_finder **result)
 {
-	CLEANUP_FREE struct heap_line_finder *finder = calloc(1, sizeof(*finder));
+	CLEANUP_FREE struct heap_dwarf_line_finder *finder = calloc(1, sizeof(*finder));
 
 	if (!finder)
 		return heap_error_out_of_memory();
-	HEAP_TRY(heap_dwarf_debug_units(file, &finder->units));
-	HEAP_TRY(heap_dwarf_code(file, &finder->code));
+	HEAP_TRY(heap_dwarf_file_units(file, &finder->units));
+	HEAP_TRY(heap_dwarf_file_code(file, &finder->code));
 	finder->tables = calloc(finder->units->count + 1, sizeof(struct heap_dwarf_line_table *));
 	if (!finder->tables)
 		return heap_error_out_of_memory();
@@ -30,7 +30,7 @@ struct heap_error *heap_line_finder_create(struct heap_dwarf_file *file,
 	return NULL;
 }
 
-void heap_line_finder_destroy(struct heap_line_finder *finder)
+void heap_dwarf_line_finder_destroy(struct heap_dwarf_line_finder *finder)
 {
 	if (!finder)
 		return;
@@ -45,8 +45,8 @@ void heap_line_finder_destroy(struct heap_line_finder *finder)
 
 // @param unit  of the main file: line tables are not split
 HEAP_MUST_CHECK
-static struct heap_error *read_table(struct heap_line_finder *finder,
-				     const struct heap_debug_unit *unit,
+static struct heap_error *read_table(struct heap_dwarf_line_finder *finder,
+				     const struct heap_dwarf_unit *unit,
 				     const struct heap_dwarf_line_table **result)
 {
 	struct heap_dwarf_line_table **table = &finder->tables[unit - finder->units->units];
@@ -56,54 +56,57 @@ static struct heap_error *read_table(struct heap_line_finder *finder,
 		*table = calloc(1, sizeof(**table));
 		if (!*table)
 			return heap_error_out_of_memory();
-		HEAP_TRY(heap_debug_code_object(finder->code, unit, &object));
+		HEAP_TRY(heap_dwarf_code_object(finder->code, unit, &object));
 		if (object)
 			HEAP_TRY(heap_dwarf_line_table_read(object, finder->units->main.lines,
-							    unit->die & HEAP_DEBUG_OFFSET_MASK,
+							    unit->die & HEAP_DWARF_OFFSET_MASK,
 							    *table));
 	}
 	*result = *table;
 	return NULL;
 }
 
-static bool set_line(struct heap_line *line, char *function, const char *file, uint32_t number)
+static bool set_line(struct heap_dwarf_line *line, char *function, const char *file,
+		     uint32_t number)
 {
-	*line = (struct heap_line){ function, strdup(file), number };
+	*line = (struct heap_dwarf_line){ function, strdup(file), number };
 	return line->function && line->file;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_line(struct heap_line_finder *finder,
-				   const struct heap_code_unit *unit,
-				   const struct heap_code_scope *scope, uint32_t file,
-				   uint32_t number, struct heap_lines *lines)
+static struct heap_error *add_line(struct heap_dwarf_line_finder *finder,
+				   const struct heap_dwarf_code_unit *unit,
+				   const struct heap_dwarf_code_scope *scope, uint32_t file,
+				   uint32_t number, struct heap_dwarf_lines *lines)
 {
-	struct heap_code_entry entry = { .name = "", .linkage_name = "" };
+	struct heap_dwarf_description entry = { .name = "", .linkage_name = "" };
 	const char *name = "";
 	struct heap_error *error = NULL;
 
 	if (scope)
-		error = heap_debug_code_describe(finder->code, scope->place, &entry);
+		error = heap_dwarf_code_describe(finder->code, scope->place, &entry);
 	// A name that cannot be had leaves the line.
 	if (error && heap_error_code(error) == HEAP_ERROR_FORMAT) {
 		heap_error_destroy(error);
 		error = NULL;
 	}
 	if (!error)
-		error = heap_debug_code_file(finder->code, unit->skeleton, file, &name);
+		error = heap_dwarf_code_file(finder->code, unit->skeleton, file, &name);
 	if (error)
 		return error;
-	if (!set_line(&lines->lines[lines->count++], heap_code_entry_name(&entry), name, number))
+	if (!set_line(&lines->lines[lines->count++], heap_dwarf_description_name(&entry), name,
+		      number))
 		return heap_error_out_of_memory();
 	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *answer(struct heap_line_finder *finder, const struct heap_code_unit *unit,
-				 uint64_t pc, struct heap_lines *lines)
+static struct heap_error *answer(struct heap_dwarf_line_finder *finder,
+				 const struct heap_dwarf_code_unit *unit, uint64_t pc,
+				 struct heap_dwarf_lines *lines)
 {
-	uint32_t scopes[HEAP_CODE_DEPTH];
-	size_t count = heap_code_unit_find(unit, pc, scopes);
+	uint32_t scopes[HEAP_DWARF_CODE_DEPTH];
+	size_t count = heap_dwarf_code_unit_find(unit, pc, scopes);
 	const struct heap_dwarf_line_table *table;
 	struct heap_error *error = read_table(finder, unit->skeleton, &table);
 	const struct heap_dwarf_row *row = error ? NULL : heap_dwarf_line_table_find(table, pc);
@@ -116,9 +119,9 @@ static struct heap_error *answer(struct heap_line_finder *finder, const struct h
 		return heap_error_out_of_memory();
 	// The innermost stands where pc is, each other one where the one inside it was called.
 	for (size_t i = count; !error && i > 0; i--) {
-		const struct heap_code_scope *scope = &unit->scopes[scopes[i - 1]];
+		const struct heap_dwarf_code_scope *scope = &unit->scopes[scopes[i - 1]];
 
-		if (scope->kind == HEAP_CODE_BLOCK)
+		if (scope->kind == HEAP_DWARF_CODE_BLOCK)
 			continue;
 		error = add_line(finder, unit, scope, file, line, lines);
 		file = scope->call_file;
@@ -129,24 +132,24 @@ static struct heap_error *answer(struct heap_line_finder *finder, const struct h
 	return error;
 }
 
-struct heap_error *heap_line_finder_find(struct heap_line_finder *finder, uint64_t pc,
-					 struct heap_lines *result)
+struct heap_error *heap_dwarf_line_finder_find(struct heap_dwarf_line_finder *finder, uint64_t pc,
+					       struct heap_dwarf_lines *result)
 {
-	struct heap_lines lines = { 0 };
-	const struct heap_code_unit *unit;
-	struct heap_error *error = heap_debug_code_unit(finder->code, pc, &unit);
+	struct heap_dwarf_lines lines = { 0 };
+	const struct heap_dwarf_code_unit *unit;
+	struct heap_error *error = heap_dwarf_code_find_unit(finder->code, pc, &unit);
 
 	*result = lines;
 	if (!error && unit)
 		error = answer(finder, unit, pc, &lines);
 	if (error)
-		heap_lines_deinit(&lines);
+		heap_dwarf_lines_deinit(&lines);
 	else
 		*result = lines;
 	return error;
 }
 
-void heap_lines_deinit(struct heap_lines *lines)
+void heap_dwarf_lines_deinit(struct heap_dwarf_lines *lines)
 {
 	for (size_t i = 0; i < lines->count; i++) {
 		free(lines->lines[i].function);

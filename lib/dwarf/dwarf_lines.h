@@ -12,38 +12,38 @@
 
 #include <stddef.h>
 
-struct heap_line {
+struct heap_dwarf_line {
 	char *function; /**< malloc'd; "" if unknown; C++: qualified, with its parameters' types
 			     left out ("cache::insert") */
 	char *file;     /**< malloc'd, as the compiler was given it (name, not directory) */
 	uint32_t line;  /**< 0 if unknown */
 };
 
-struct heap_lines {
-	struct heap_line *lines; /**< [count] innermost inlined function first */
-	size_t count;            /**< 0 if the address has no debug information */
+struct heap_dwarf_lines {
+	struct heap_dwarf_line *lines; /**< [count] innermost inlined function first */
+	size_t count;                  /**< 0 if the address has no debug information */
 };
 
 /**
  * Units that have been looked at (their line tables and function ranges) are kept with
  * the finder, so that the thousandth site of a unit is a binary search.
  */
-struct heap_line_finder;
+struct heap_dwarf_line_finder;
 
 HEAP_MUST_CHECK
-struct heap_error *heap_line_finder_create(struct heap_dwarf_file *file,
-					   struct heap_line_finder **result);
+struct heap_error *heap_dwarf_line_finder_create(struct heap_dwarf_file *file,
+						 struct heap_dwarf_line_finder **result);
 
 /** NULL is fine. */
-void heap_line_finder_destroy(struct heap_line_finder *finder);
+void heap_dwarf_line_finder_destroy(struct heap_dwarf_line_finder *finder);
 
 /**
  * @param pc  address in the file; for a return address give it minus 1
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_line_finder_find(struct heap_line_finder *finder, uint64_t pc,
-					 struct heap_lines *result);
+struct heap_error *heap_dwarf_line_finder_find(struct heap_dwarf_line_finder *finder, uint64_t pc,
+					       struct heap_dwarf_lines *result);
 
-void heap_lines_deinit(struct heap_lines *lines);
+void heap_dwarf_lines_deinit(struct heap_dwarf_lines *lines);
 
 #endif

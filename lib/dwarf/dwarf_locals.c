@@ -13,14 +13,14 @@ enum {
 };
 
 struct search {
-	struct heap_debug_code *code;
+	struct heap_dwarf_code *code;
 	struct heap_dwarf_locations *locations;
-	const struct heap_locals_frame *frame;
-	struct heap_expression_frame expression;
-	const struct heap_code_unit *unit;
-	uint64_t function_place;  // of the function that is not inlined
-	const char *function;     // whose scope is being searched
-	struct heap_locals found; // outermost scope first
+	const struct heap_dwarf_locals_frame *frame;
+	struct heap_dwarf_expression_frame expression;
+	const struct heap_dwarf_code_unit *unit;
+	uint64_t function_place;        // of the function that is not inlined
+	const char *function;           // whose scope is being searched
+	struct heap_dwarf_locals found; // outermost scope first
 	size_t capacity;
 	struct heap_error *error; // no memory
 };
@@ -39,12 +39,13 @@ static bool worked(struct search *search, struct heap_error *error)
 
 // Up to version 12 gcc gets the length of a range that begins inside a call wrong, by two
 // bytes too few, in split units before DWARF 5: it writes "end - start - 1" for "start - 1".
-static uint64_t true_end(const struct heap_code_unit *unit,
+static uint64_t true_end(const struct heap_dwarf_code_unit *unit,
 			 const struct heap_dwarf_location *location)
 {
 	bool is_split = unit->unit->split && unit->unit->version < 5;
 
-	return location->high + (is_split && heap_code_unit_call(unit, location->low + 1) ? 2 : 0);
+	return location->high +
+	       (is_split && heap_dwarf_code_unit_call(unit, location->low + 1) ? 2 : 0);
 }
 
 // The location that holds at the pc, or NULL.
@@ -67,7 +68,7 @@ static const struct heap_dwarf_location *choose(const struct search *search,
 
 // Evaluates an attribute that is a location.
 static bool evaluate(struct search *search, uint64_t place, uint16_t attribute,
-		     struct heap_expression_result *result)
+		     struct heap_dwarf_expression_result *result)
 {
 	struct heap_dwarf_location_list list;
 	const struct heap_dwarf_location *location;
@@ -83,14 +84,14 @@ static bool evaluate(struct search *search, uint64_t place, uint16_t attribute,
 // DW_AT_frame_base: an address, or the register that holds it.
 static void find_frame_base(struct search *search, uint64_t function)
 {
-	const struct heap_registers *registers = search->frame->registers;
-	struct heap_expression_result base;
+	const struct heap_dwarf_registers *registers = search->frame->registers;
+	struct heap_dwarf_expression_result base;
 
 	search->expression.has_frame_base = false;
 	if (!evaluate(search, function, DW_AT_frame_base, &base))
 		return;
-	if (base.kind == HEAP_EXPRESSION_REGISTER) {
-		if (base.value >= HEAP_REGISTERS || !(registers->known >> base.value & 1))
+	if (base.kind == HEAP_DWARF_EXPRESSION_REGISTER) {
+		if (base.value >= HEAP_DWARF_REGISTERS || !(registers->known >> base.value & 1))
 			return;
 		base.value = registers->value[base.value];
 	}
@@ -108,11 +109,11 @@ struct passed {
 	uint64_t value_size;
 };
 
-static void note_passed(void *context, uint16_t name, const struct heap_debug_value *value)
+static void note_passed(void *context, uint16_t name, const struct heap_dwarf_value *value)
 {
 	struct passed *passed = context;
 
-	if (value->kind != HEAP_DEBUG_BLOCK_VALUE)
+	if (value->kind != HEAP_DWARF_BLOCK_VALUE)
 		return;
 	if (name == DW_AT_location) {
 		passed->location = value->bytes;
@@ -123,14 +124,15 @@ static void note_passed(void *context, uint16_t name, const struct heap_debug_va
 	}
 }
 
-static void note_called(void *context, uint16_t name, const struct heap_debug_value *value)
+static void note_called(void *context, uint16_t name, const struct heap_dwarf_value *value)
 {
 	if ((name == DW_AT_call_origin || name == DW_AT_abstract_origin) &&
-	    value->kind == HEAP_DEBUG_REFERENCE_VALUE)
+	    value->kind == HEAP_DWARF_REFERENCE_VALUE)
 		*(uint64_t *)context = value->number;
 }
 
-static bool is_same_name(const struct heap_code_entry *a, const struct heap_code_entry *b)
+static bool is_same_name(const struct heap_dwarf_description *a,
+			 const struct heap_dwarf_description *b)
 {
 	if (*a->linkage_name || *b->linkage_name)
 		return strcmp(a->linkage_name, b->linkage_name) == 0;
@@ -140,12 +142,12 @@ static bool is_same_name(const struct heap_code_entry *a, const struct heap_code
 // Whether a call leads to the function: a tail call may have led on to another.
 static bool calls_function(struct search *search, uint64_t called)
 {
-	struct heap_code_entry function, other;
+	struct heap_dwarf_description function, other;
 
 	if (!called ||
 	    !worked(search,
-		    heap_debug_code_describe(search->code, search->function_place, &function)) ||
-	    !worked(search, heap_debug_code_describe(search->code, called, &other)))
+		    heap_dwarf_code_describe(search->code, search->function_place, &function)) ||
+	    !worked(search, heap_dwarf_code_describe(search->code, called, &other)))
 		return false;
 	return function.root == other.root || is_same_name(&function, &other);
 }
@@ -160,19 +162,19 @@ static bool is_passed(const struct passed *passed, uint16_t tag, const uint8_t *
 
 // Looks among the parameters of a call for that which was passed there.
 static bool find_passed(struct search *search, uint64_t call, const uint8_t *bytes, uint64_t size,
-			const struct heap_debug_entries **entries, struct passed *result)
+			const struct heap_dwarf_dies **entries, struct passed *result)
 {
 	uint64_t called = 0, place;
 	uint16_t tag;
 	bool children;
 
-	if (!worked(search, heap_debug_code_visit(search->code, call, note_called, &called, entries,
+	if (!worked(search, heap_dwarf_code_visit(search->code, call, note_called, &called, entries,
 						  &tag, &children, &place)) ||
 	    !children || !calls_function(search, called))
 		return false;
 	for (bool more = true; more; more = tag != 0) {
 		*result = (struct passed){ 0 };
-		if (!worked(search, heap_debug_code_visit(search->code, place, note_passed, result,
+		if (!worked(search, heap_dwarf_code_visit(search->code, place, note_passed, result,
 							  entries, &tag, &children, &place)))
 			return false;
 		if (is_passed(result, tag, bytes, size))
@@ -185,27 +187,27 @@ static bool find_passed(struct search *search, uint64_t call, const uint8_t *byt
 }
 
 // Evaluates what was passed, in the caller's frame.
-static bool evaluate_passed(struct search *search, const struct heap_debug_entries *entries,
+static bool evaluate_passed(struct search *search, const struct heap_dwarf_dies *entries,
 			    const struct passed *passed, uint64_t *result)
 {
-	const struct heap_locals_frame *frame = search->frame;
-	struct heap_expression_frame caller = {
+	const struct heap_dwarf_locals_frame *frame = search->frame;
+	struct heap_dwarf_expression_frame caller = {
 		.registers = frame->caller,
 		.bias = frame->bias,
 		.read = frame->read,
 		.context = frame->context,
 	};
 	CLEANUP_ARRAY struct heap_dwarf_operations operations = { 0 };
-	struct heap_expression_result value;
+	struct heap_dwarf_expression_result value;
 	const struct heap_dwarf_object *object;
 
-	if (!worked(search, heap_debug_code_object(search->code, entries->unit, &object)) ||
+	if (!worked(search, heap_dwarf_code_object(search->code, entries->unit, &object)) ||
 	    !worked(search, heap_dwarf_expression_decode(object, passed->value, passed->value_size,
 							 entries, &operations)) ||
 	    !heap_dwarf_expression_evaluate(
 		    (struct heap_dwarf_expression){ operations.items, operations.count }, &caller,
 		    NULL, &value) ||
-	    value.kind == HEAP_EXPRESSION_REGISTER)
+	    value.kind == HEAP_DWARF_EXPRESSION_REGISTER)
 		return false;
 	*result = value.value;
 	return true;
@@ -216,30 +218,31 @@ static bool evaluate_passed(struct search *search, const struct heap_debug_entri
 static bool find_entry_value(void *context, const uint8_t *bytes, uint64_t size, uint64_t *result)
 {
 	struct search *search = context;
-	const struct heap_locals_frame *frame = search->frame;
-	const struct heap_debug_entries *entries;
-	const struct heap_code_unit *unit;
-	const struct heap_code_call *call = NULL;
+	const struct heap_dwarf_locals_frame *frame = search->frame;
+	const struct heap_dwarf_dies *entries;
+	const struct heap_dwarf_code_unit *unit;
+	const struct heap_dwarf_code_call *call = NULL;
 	struct passed passed;
 
 	if (!frame->caller)
 		return false;
 
-	uint64_t pc = frame->caller->value[HEAP_REGISTER_PC] - frame->bias;
+	uint64_t pc = frame->caller->value[HEAP_DWARF_REGISTER_PC] - frame->bias;
 
-	if (worked(search, heap_debug_code_unit(search->code, pc - 1, &unit)) && unit)
-		call = heap_code_unit_call(unit, pc);
+	if (worked(search, heap_dwarf_code_find_unit(search->code, pc - 1, &unit)) && unit)
+		call = heap_dwarf_code_unit_call(unit, pc);
 	return call && find_passed(search, call->place, bytes, size, &entries, &passed) &&
 	       evaluate_passed(search, entries, &passed, result);
 }
 
 // --- variables -------------------------------------------------------------------------------
 
-static struct heap_local *add_local(struct search *search)
+static struct heap_dwarf_local *add_local(struct search *search)
 {
 	if (search->found.count == search->capacity) {
 		size_t capacity = search->capacity ? search->capacity * 2 : 16;
-		void *larger = realloc(search->found.locals, capacity * sizeof(struct heap_local));
+		void *larger =
+			realloc(search->found.locals, capacity * sizeof(struct heap_dwarf_local));
 
 		if (!larger) {
 			search->error = heap_error_out_of_memory();
@@ -251,25 +254,26 @@ static struct heap_local *add_local(struct search *search)
 	return &search->found.locals[search->found.count++];
 }
 
-static void place_local(const struct search *search, const struct heap_expression_result *location,
-			struct heap_local *local)
+static void place_local(const struct search *search,
+			const struct heap_dwarf_expression_result *location,
+			struct heap_dwarf_local *local)
 {
-	const struct heap_registers *registers = search->frame->registers;
+	const struct heap_dwarf_registers *registers = search->frame->registers;
 
 	switch (location->kind) {
-	case HEAP_EXPRESSION_ADDRESS:
-		local->kind = HEAP_LOCATION_MEMORY;
+	case HEAP_DWARF_EXPRESSION_ADDRESS:
+		local->kind = HEAP_DWARF_LOCATION_MEMORY;
 		local->address = location->value;
 		break;
-	case HEAP_EXPRESSION_VALUE:
-		local->kind = HEAP_LOCATION_VALUE;
+	case HEAP_DWARF_EXPRESSION_VALUE:
+		local->kind = HEAP_DWARF_LOCATION_VALUE;
 		local->value = location->value;
 		break;
-	case HEAP_EXPRESSION_REGISTER:
+	case HEAP_DWARF_EXPRESSION_REGISTER:
 		local->reg = (uint8_t)location->value;
-		local->kind = HEAP_LOCATION_REGISTER;
+		local->kind = HEAP_DWARF_LOCATION_REGISTER;
 		if (registers->saved_at[local->reg]) {
-			local->kind = HEAP_LOCATION_MEMORY;
+			local->kind = HEAP_DWARF_LOCATION_MEMORY;
 			local->address = registers->saved_at[local->reg];
 		}
 		break;
@@ -278,25 +282,25 @@ static void place_local(const struct search *search, const struct heap_expressio
 
 static void look_at_variable(struct search *search, uint64_t place)
 {
-	struct heap_expression_result location;
-	struct heap_code_entry entry;
+	struct heap_dwarf_expression_result location;
+	struct heap_dwarf_description entry;
 
 	// Variables with an address of their own are globals, found elsewhere.
 	if (search->found.count == MAX_LOCALS ||
 	    !evaluate(search, place, DW_AT_location, &location) || location.is_fixed)
 		return;
-	if (location.kind == HEAP_EXPRESSION_REGISTER &&
-	    (location.value >= HEAP_REGISTERS ||
+	if (location.kind == HEAP_DWARF_EXPRESSION_REGISTER &&
+	    (location.value >= HEAP_DWARF_REGISTERS ||
 	     !(search->frame->registers->known >> location.value & 1)))
 		return;
-	if (!worked(search, heap_debug_code_describe(search->code, place, &entry)) || !*entry.name)
+	if (!worked(search, heap_dwarf_code_describe(search->code, place, &entry)) || !*entry.name)
 		return;
 
-	struct heap_local *local = add_local(search);
+	struct heap_dwarf_local *local = add_local(search);
 
 	if (!local)
 		return;
-	*local = (struct heap_local){
+	*local = (struct heap_dwarf_local){
 		.name = strdup(entry.name),
 		.function = strdup(search->function),
 		.file = strdup(entry.file),
@@ -312,8 +316,8 @@ static void look_at_variable(struct search *search, uint64_t place)
 
 static void search_variables(struct search *search, uint32_t index)
 {
-	const struct heap_code_unit *unit = search->unit;
-	const struct heap_code_scope *scope = &unit->scopes[index];
+	const struct heap_dwarf_code_unit *unit = search->unit;
+	const struct heap_dwarf_code_scope *scope = &unit->scopes[index];
 
 	for (uint32_t i = scope->first_variable; i < scope->end_variable; i++)
 		if (unit->variables[i].scope == index)
@@ -323,25 +327,25 @@ static void search_variables(struct search *search, uint32_t index)
 // The function's own, and what is inlined into it at the pc, from the outside in.
 static void search_scopes(struct search *search)
 {
-	uint32_t scopes[HEAP_CODE_DEPTH];
-	size_t count = heap_code_unit_find(search->unit, search->frame->pc, scopes);
+	uint32_t scopes[HEAP_DWARF_CODE_DEPTH];
+	size_t count = heap_dwarf_code_unit_find(search->unit, search->frame->pc, scopes);
 	CLEANUP_FREE char *name = NULL;
 
 	for (size_t i = 0; i < count && !search->error; i++) {
-		const struct heap_code_scope *scope = &search->unit->scopes[scopes[i]];
-		struct heap_code_entry entry;
+		const struct heap_dwarf_code_scope *scope = &search->unit->scopes[scopes[i]];
+		struct heap_dwarf_description entry;
 
-		if (scope->kind == HEAP_CODE_FUNCTION) {
+		if (scope->kind == HEAP_DWARF_CODE_FUNCTION) {
 			search->function_place = scope->place;
 			find_frame_base(search, scope->place);
 		}
-		if (scope->kind != HEAP_CODE_BLOCK) {
+		if (scope->kind != HEAP_DWARF_CODE_BLOCK) {
 			bool described =
-				worked(search, heap_debug_code_describe(search->code, scope->place,
+				worked(search, heap_dwarf_code_describe(search->code, scope->place,
 									&entry));
 
 			free(name);
-			name = described ? heap_code_entry_name(&entry) : NULL;
+			name = described ? heap_dwarf_description_name(&entry) : NULL;
 			search->function = name ? name : "";
 		}
 		if (*search->function)
@@ -349,19 +353,19 @@ static void search_scopes(struct search *search)
 	}
 }
 
-static void reverse(struct heap_locals *locals)
+static void reverse(struct heap_dwarf_locals *locals)
 {
 	for (size_t i = 0; i < locals->count / 2; i++) {
-		struct heap_local other = locals->locals[i];
+		struct heap_dwarf_local other = locals->locals[i];
 
 		locals->locals[i] = locals->locals[locals->count - 1 - i];
 		locals->locals[locals->count - 1 - i] = other;
 	}
 }
 
-struct heap_error *heap_locals_find(struct heap_dwarf_file *file,
-				    const struct heap_locals_frame *frame,
-				    struct heap_locals *result)
+struct heap_error *heap_dwarf_locals_find(struct heap_dwarf_file *file,
+					  const struct heap_dwarf_locals_frame *frame,
+					  struct heap_dwarf_locals *result)
 {
 	struct search search = {
 		.frame = frame,
@@ -376,16 +380,16 @@ struct heap_error *heap_locals_find(struct heap_dwarf_file *file,
 		.function = "",
 	};
 
-	*result = (struct heap_locals){ 0 };
-	HEAP_TRY(heap_dwarf_code(file, &search.code));
+	*result = (struct heap_dwarf_locals){ 0 };
+	HEAP_TRY(heap_dwarf_file_code(file, &search.code));
 	HEAP_TRY(heap_dwarf_file_locations(file, &search.locations));
-	HEAP_TRY(heap_debug_code_unit(search.code, frame->pc, &search.unit));
+	HEAP_TRY(heap_dwarf_code_find_unit(search.code, frame->pc, &search.unit));
 	if (!search.unit)
 		return NULL;
 	search.expression.entry_context = &search;
 	search_scopes(&search);
 	if (search.error) {
-		heap_locals_deinit(&search.found);
+		heap_dwarf_locals_deinit(&search.found);
 		return search.error;
 	}
 	reverse(&search.found);
@@ -393,7 +397,7 @@ struct heap_error *heap_locals_find(struct heap_dwarf_file *file,
 	return NULL;
 }
 
-void heap_locals_deinit(struct heap_locals *locals)
+void heap_dwarf_locals_deinit(struct heap_dwarf_locals *locals)
 {
 	for (size_t i = 0; i < locals->count; i++) {
 		free(locals->locals[i].name);

@@ -13,47 +13,47 @@
 #include "lib/dwarf/dwarf_file.h"
 #include "lib/dwarf/dwarf_unwind.h"
 
-enum heap_location_kind {
-	HEAP_LOCATION_MEMORY,   /**< at address */
-	HEAP_LOCATION_REGISTER, /**< in a register of the frame; if that was saved by a callee,
+enum heap_dwarf_location_kind {
+	HEAP_DWARF_LOCATION_MEMORY,   /**< at address */
+	HEAP_DWARF_LOCATION_REGISTER, /**< in a register of the frame; if that was saved by a callee,
 				     kind is MEMORY with the address it was saved at */
-	HEAP_LOCATION_VALUE,    /**< nowhere, but its value is known */
+	HEAP_DWARF_LOCATION_VALUE,    /**< nowhere, but its value is known */
 };
 
-struct heap_local {
+struct heap_dwarf_local {
 	char *name;     /**< malloc'd */
 	char *function; /**< malloc'd: the (inlined) function whose variable it is */
 	char *file;     /**< malloc'd, "" if unknown: where it is declared */
 	uint32_t line;
 	uint64_t type; /**< place of its type's entry (dwarf_units.h); 0 if it has none */
-	uint8_t kind;  /**< enum heap_location_kind */
+	uint8_t kind;  /**< enum heap_dwarf_location_kind */
 	uint8_t reg;   /**< DWARF number */
 	uint64_t address;
 	uint64_t value;
 };
 
-struct heap_locals {
-	struct heap_local *locals; /**< [count] innermost scope first */
+struct heap_dwarf_locals {
+	struct heap_dwarf_local *locals; /**< [count] innermost scope first */
 	size_t count;
 };
 
 /** The frame that locals are asked for. */
-struct heap_locals_frame {
+struct heap_dwarf_locals_frame {
 	uint64_t pc;   /**< address in the file; for a caller: return address minus 1 */
 	uint64_t bias; /**< of the module */
 	uint64_t cfa;
-	const struct heap_registers *registers;
-	const struct heap_registers *caller; /**< its caller's; NULL if it has none */
-	heap_memory_reader *read;
+	const struct heap_dwarf_registers *registers;
+	const struct heap_dwarf_registers *caller; /**< its caller's; NULL if it has none */
+	heap_dwarf_memory_reader *read;
 	void *context;
 };
 
 /** @return NULL (also if there are none), FORMAT or MEMORY */
 HEAP_MUST_CHECK
-struct heap_error *heap_locals_find(struct heap_dwarf_file *file,
-				    const struct heap_locals_frame *frame,
-				    struct heap_locals *result);
+struct heap_error *heap_dwarf_locals_find(struct heap_dwarf_file *file,
+					  const struct heap_dwarf_locals_frame *frame,
+					  struct heap_dwarf_locals *result);
 
-void heap_locals_deinit(struct heap_locals *locals);
+void heap_dwarf_locals_deinit(struct heap_dwarf_locals *locals);
 
 #endif

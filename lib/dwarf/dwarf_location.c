@@ -16,7 +16,7 @@ struct list {
 };
 
 struct heap_dwarf_locations {
-	struct heap_debug_code *code;
+	struct heap_dwarf_code *code;
 	struct HEAP_ARRAY(struct list) lists;
 	struct heap_hash_table by_place; // lists
 	struct HEAP_ARRAY(struct heap_dwarf_location) locations;
@@ -31,7 +31,7 @@ struct heap_error *heap_dwarf_file_locations(struct heap_dwarf_file *file,
 
 		if (!locations)
 			return heap_error_out_of_memory();
-		HEAP_TRY(heap_dwarf_code(file, &locations->code));
+		HEAP_TRY(heap_dwarf_file_code(file, &locations->code));
 		file->locations = keep(locations);
 	}
 	*result = file->locations;
@@ -61,7 +61,7 @@ static bool is_location(Dwarf_Small kind)
 HEAP_MUST_CHECK
 static struct heap_error *add_entry(struct heap_dwarf_locations *locations,
 				    const struct heap_dwarf_object *object,
-				    const struct heap_debug_entries *entries, Dwarf_Loc_Head_c head,
+				    const struct heap_dwarf_dies *entries, Dwarf_Loc_Head_c head,
 				    Dwarf_Unsigned index)
 {
 	Dwarf_Locdesc_c entry;
@@ -94,7 +94,7 @@ static struct heap_error *add_entry(struct heap_dwarf_locations *locations,
 HEAP_MUST_CHECK
 static struct heap_error *add_attribute(struct heap_dwarf_locations *locations,
 					const struct heap_dwarf_object *object,
-					const struct heap_debug_entries *entries,
+					const struct heap_dwarf_dies *entries,
 					Dwarf_Attribute attribute)
 {
 	Dwarf_Error error = NULL;
@@ -114,10 +114,10 @@ static struct heap_error *add_attribute(struct heap_dwarf_locations *locations,
 HEAP_MUST_CHECK
 static struct heap_error *read_die(struct heap_dwarf_locations *locations,
 				   const struct heap_dwarf_object *object,
-				   const struct heap_debug_entries *entries, uint64_t place,
+				   const struct heap_dwarf_dies *entries, uint64_t place,
 				   uint16_t name)
 {
-	bool is_info = !(place >> HEAP_DEBUG_PLACE_SHIFT & 1);
+	bool is_info = !(place >> HEAP_DWARF_PLACE_SHIFT & 1);
 	Dwarf_Error error = NULL;
 	Dwarf_Die die;
 	Dwarf_Attribute attribute;
@@ -125,7 +125,7 @@ static struct heap_error *read_die(struct heap_dwarf_locations *locations,
 
 	if (!heap_dwarf_object_succeeded(object,
 					 dwarf_offdie_b(object->debug,
-							place & HEAP_DEBUG_OFFSET_MASK, is_info,
+							place & HEAP_DWARF_OFFSET_MASK, is_info,
 							&die, &error),
 					 error))
 		return NULL;
@@ -144,11 +144,11 @@ static struct heap_error *add_list(struct heap_dwarf_locations *locations, uint6
 				   uint16_t attribute, uint32_t *result)
 {
 	struct list list = { place, attribute, (uint32_t)locations->locations.count, 0 };
-	const struct heap_debug_entries *entries;
+	const struct heap_dwarf_dies *entries;
 	const struct heap_dwarf_object *object;
 
-	HEAP_TRY(heap_debug_code_entries(locations->code, place, &entries));
-	HEAP_TRY(heap_debug_code_object(locations->code, entries->unit, &object));
+	HEAP_TRY(heap_dwarf_code_dies(locations->code, place, &entries));
+	HEAP_TRY(heap_dwarf_code_object(locations->code, entries->unit, &object));
 	if (object)
 		HEAP_TRY(read_die(locations, object, entries, place, attribute));
 	list.count = (uint32_t)locations->locations.count - list.first;

@@ -183,7 +183,7 @@ struct heap_error *heap_dwarf_object_open(const struct heap_dwarf_section *secti
 	return NULL;
 }
 
-struct heap_error *heap_dwarf_object_open_bytes(struct heap_debug_bytes bytes,
+struct heap_error *heap_dwarf_object_open_bytes(struct heap_dwarf_bytes bytes,
 						struct heap_dwarf_object **result)
 {
 	struct heap_dwarf_section section = { .name = ".debug_abbrev", .bytes = bytes };
@@ -200,11 +200,11 @@ struct heap_error *heap_dwarf_object_open_bytes(struct heap_debug_bytes bytes,
 	return NULL;
 }
 
-struct heap_error *heap_dwarf_object_open_file(const struct heap_debug_sections *sections,
+struct heap_error *heap_dwarf_object_open_file(const struct heap_dwarf_sections *sections,
 					       struct heap_dwarf_object **result)
 {
 	struct heap_dwarf_section list[SECTIONS_MAX];
-	size_t count = heap_debug_sections_list(sections, list, SECTIONS_MAX);
+	size_t count = heap_dwarf_sections_list(sections, list, SECTIONS_MAX);
 
 	return heap_dwarf_object_open(list, count, result);
 }

@@ -32,7 +32,7 @@ struct heap_error *heap_dwarf_object_open(const struct heap_dwarf_section *secti
  * .debug_abbrev, which reading one abbreviation loads, whatever that is.
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_object_open_bytes(struct heap_debug_bytes bytes,
+struct heap_error *heap_dwarf_object_open_bytes(struct heap_dwarf_bytes bytes,
 						struct heap_dwarf_object **result);
 
 /** NULL is fine. */
@@ -40,7 +40,7 @@ void heap_dwarf_object_close(struct heap_dwarf_object *object);
 
 /** The same of a file's debug sections. Those loaded late are in it if they are loaded. */
 HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_object_open_file(const struct heap_debug_sections *sections,
+struct heap_error *heap_dwarf_object_open_file(const struct heap_dwarf_sections *sections,
 					       struct heap_dwarf_object **result);
 
 /**

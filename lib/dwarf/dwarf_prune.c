@@ -57,7 +57,7 @@ static void mark_parts(struct pruning *pruning)
 	}
 }
 
-static void mark_all(struct pruning *pruning, const struct heap_debug *debug)
+static void mark_all(struct pruning *pruning, const struct heap_dwarf_info *debug)
 {
 	const struct heap_types *types = pruning->from;
 
@@ -135,7 +135,7 @@ static struct heap_error *copy_type(struct pruning *pruning, heap_type_id id)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *copy_all(struct pruning *pruning, struct heap_variable *variables,
+static struct heap_error *copy_all(struct pruning *pruning, struct heap_dwarf_variable *variables,
 				   uint32_t variable_count)
 {
 	struct heap_error *error = NULL;
@@ -158,11 +158,11 @@ static struct heap_error *copy_all(struct pruning *pruning, struct heap_variable
 }
 
 // Types are named as they were, so that two of one name stay told apart.
-struct heap_error *heap_debug_prune(struct heap_debug *debug)
+struct heap_error *heap_dwarf_info_prune(struct heap_dwarf_info *debug)
 {
 	CLEANUP_FREE heap_type_id *map = calloc(debug->types.count, sizeof(*map));
 	CLEANUP_FREE heap_type_id *stack = calloc(debug->types.count, sizeof(*stack));
-	CLEANUP_FREE struct heap_variable *variables =
+	CLEANUP_FREE struct heap_dwarf_variable *variables =
 		calloc(debug->variable_count + 1, sizeof(*variables));
 	struct pruning pruning = { .from = &debug->types, .stack = stack, .map = map };
 	struct heap_error *error = NULL;

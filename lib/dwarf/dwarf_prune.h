@@ -15,6 +15,6 @@
  * @return NULL or HEAP_ERROR_MEMORY; then @p debug is as it was
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_prune(struct heap_debug *debug);
+struct heap_error *heap_dwarf_info_prune(struct heap_dwarf_info *debug);
 
 #endif

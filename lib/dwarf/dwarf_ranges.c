@@ -4,8 +4,8 @@
 #include "lib/dwarf/dwarf_constants.h"
 
 struct list {
-	const struct heap_debug_entries *entries;
-	struct heap_debug_cursor cursor;
+	const struct heap_dwarf_dies *entries;
+	struct heap_dwarf_cursor cursor;
 	uint64_t base; // that offsets are added to
 };
 
@@ -20,25 +20,25 @@ static uint64_t indexed(struct list *list, uint64_t index)
 {
 	uint64_t address = 0;
 
-	if (!heap_debug_entries_address(list->entries, index, &address))
+	if (!heap_dwarf_dies_address(list->entries, index, &address))
 		list->cursor.bad = true;
 	return address;
 }
 
 static uint64_t next_indexed(struct list *list)
 {
-	return indexed(list, heap_debug_unsigned(&list->cursor));
+	return indexed(list, heap_dwarf_unsigned(&list->cursor));
 }
 
 static uint64_t next_address(struct list *list)
 {
-	return heap_debug_fixed(&list->cursor, list->entries->unit->address_size);
+	return heap_dwarf_fixed(&list->cursor, list->entries->unit->address_size);
 }
 
 // DWARF 5.
-static enum entry_kind read_entry(struct list *list, struct heap_debug_range *range)
+static enum entry_kind read_entry(struct list *list, struct heap_dwarf_range *range)
 {
-	switch (heap_debug_fixed(&list->cursor, 1)) {
+	switch (heap_dwarf_fixed(&list->cursor, 1)) {
 	case DW_RLE_base_addressx:
 		list->base = next_indexed(list);
 		return BASE;
@@ -51,11 +51,11 @@ static enum entry_kind read_entry(struct list *list, struct heap_debug_range *ra
 		return RANGE;
 	case DW_RLE_startx_length:
 		range->low = next_indexed(list);
-		range->high = range->low + heap_debug_unsigned(&list->cursor);
+		range->high = range->low + heap_dwarf_unsigned(&list->cursor);
 		return RANGE;
 	case DW_RLE_offset_pair:
-		range->low = list->base + heap_debug_unsigned(&list->cursor);
-		range->high = list->base + heap_debug_unsigned(&list->cursor);
+		range->low = list->base + heap_dwarf_unsigned(&list->cursor);
+		range->high = list->base + heap_dwarf_unsigned(&list->cursor);
 		return RANGE;
 	case DW_RLE_start_end:
 		range->low = next_address(list);
@@ -63,7 +63,7 @@ static enum entry_kind read_entry(struct list *list, struct heap_debug_range *ra
 		return RANGE;
 	case DW_RLE_start_length:
 		range->low = next_address(list);
-		range->high = range->low + heap_debug_unsigned(&list->cursor);
+		range->high = range->low + heap_dwarf_unsigned(&list->cursor);
 		return RANGE;
 	default:
 		return END_OF_LIST;
@@ -71,7 +71,7 @@ static enum entry_kind read_entry(struct list *list, struct heap_debug_range *ra
 }
 
 // DWARF 2 to 4.
-static enum entry_kind read_pair(struct list *list, struct heap_debug_range *range)
+static enum entry_kind read_pair(struct list *list, struct heap_dwarf_range *range)
 {
 	uint64_t highest = list->entries->unit->address_size == 4 ? UINT32_MAX : UINT64_MAX;
 	uint64_t low = next_address(list), high = next_address(list);
@@ -87,7 +87,7 @@ static enum entry_kind read_pair(struct list *list, struct heap_debug_range *ran
 	return RANGE;
 }
 
-static struct heap_debug_bytes section_of(const struct heap_debug_entries *entries)
+static struct heap_dwarf_bytes section_of(const struct heap_dwarf_dies *entries)
 {
 	if (entries->unit->version >= 5)
 		return entries->sections->range_lists;
@@ -96,37 +96,36 @@ static struct heap_debug_bytes section_of(const struct heap_debug_entries *entri
 }
 
 // Where in the section the list begins.
-static uint64_t offset_of(const struct heap_debug_entries *entries, struct heap_debug_bytes section,
-			  const struct heap_debug_value *value)
+static uint64_t offset_of(const struct heap_dwarf_dies *entries, struct heap_dwarf_bytes section,
+			  const struct heap_dwarf_value *value)
 {
-	const struct heap_debug_bases *bases = &entries->bases;
+	const struct heap_dwarf_bases *bases = &entries->bases;
 	uint64_t base = bases->range_lists;
 	unsigned size = entries->unit->offset_size;
 
-	if (value->kind != HEAP_DEBUG_INDEX_VALUE)
+	if (value->kind != HEAP_DWARF_INDEX_VALUE)
 		return value->number + bases->range_offsets;
 	if (base > section.size || value->number >= (section.size - base) / size)
 		return UINT64_MAX;
 
-	struct heap_debug_cursor cursor =
-		heap_debug_cursor(section, base + value->number * size, section.size);
+	struct heap_dwarf_cursor cursor =
+		heap_dwarf_cursor(section, base + value->number * size, section.size);
 
-	return base + heap_debug_fixed(&cursor, size);
+	return base + heap_dwarf_fixed(&cursor, size);
 }
 
 // Visits a list's ranges in order; damage ends it.
-static void visit_list(const struct heap_debug_entries *entries,
-		       const struct heap_debug_value *value, uint64_t base,
-		       heap_debug_range_visitor *visit, void *context)
+static void visit_list(const struct heap_dwarf_dies *entries, const struct heap_dwarf_value *value,
+		       uint64_t base, heap_dwarf_range_visitor *visit, void *context)
 {
-	struct heap_debug_bytes section = section_of(entries);
+	struct heap_dwarf_bytes section = section_of(entries);
 	uint64_t offset = offset_of(entries, section, value);
 	struct list list = { .entries = entries,
-			     .cursor = heap_debug_cursor(section, offset, section.size),
+			     .cursor = heap_dwarf_cursor(section, offset, section.size),
 			     .base = base };
 
 	while (!list.cursor.bad) {
-		struct heap_debug_range range = { 0 };
+		struct heap_dwarf_range range = { 0 };
 		enum entry_kind entry = entries->unit->version >= 5 ? read_entry(&list, &range)
 								    : read_pair(&list, &range);
 
@@ -139,8 +138,8 @@ static void visit_list(const struct heap_debug_entries *entries,
 
 // --- extents -------------------------------------------------------------------------------
 
-void heap_debug_extent_note(struct heap_debug_extent *extent, uint16_t name,
-			    const struct heap_debug_value *value)
+void heap_dwarf_extent_note(struct heap_dwarf_extent *extent, uint16_t name,
+			    const struct heap_dwarf_value *value)
 {
 	switch (name) {
 	case DW_AT_low_pc:
@@ -156,17 +155,17 @@ void heap_debug_extent_note(struct heap_debug_extent *extent, uint16_t name,
 }
 
 // @return whether the value is an address
-static bool get_address(const struct heap_debug_entries *entries,
-			const struct heap_debug_value *value, uint64_t *result)
+static bool get_address(const struct heap_dwarf_dies *entries, const struct heap_dwarf_value *value,
+			uint64_t *result)
 {
-	if (value->kind == HEAP_DEBUG_INDEX_VALUE)
-		return heap_debug_entries_address(entries, value->number, result);
+	if (value->kind == HEAP_DWARF_INDEX_VALUE)
+		return heap_dwarf_dies_address(entries, value->number, result);
 	*result = value->number;
-	return value->kind == HEAP_DEBUG_ADDRESS_VALUE;
+	return value->kind == HEAP_DWARF_ADDRESS_VALUE;
 }
 
-uint64_t heap_debug_extent_low(const struct heap_debug_entries *entries,
-			       const struct heap_debug_extent *extent)
+uint64_t heap_dwarf_extent_low(const struct heap_dwarf_dies *entries,
+			       const struct heap_dwarf_extent *extent)
 {
 	uint64_t low;
 
@@ -174,12 +173,12 @@ uint64_t heap_debug_extent_low(const struct heap_debug_entries *entries,
 }
 
 struct filter {
-	heap_debug_range_visitor *visit;
+	heap_dwarf_range_visitor *visit;
 	void *context;
 };
 
 // What the linker threw away starts at 0, or at 1 in lists where 0 would end them, or at -1.
-static bool visit_code(void *context, const struct heap_debug_range *range)
+static bool visit_code(void *context, const struct heap_dwarf_range *range)
 {
 	const struct filter *filter = context;
 
@@ -188,20 +187,20 @@ static bool visit_code(void *context, const struct heap_debug_range *range)
 	return filter->visit(filter->context, range);
 }
 
-void heap_debug_extent_visit(const struct heap_debug_entries *entries,
-			     const struct heap_debug_extent *extent, uint64_t base,
-			     heap_debug_range_visitor *visit, void *context)
+void heap_dwarf_extent_visit(const struct heap_dwarf_dies *entries,
+			     const struct heap_dwarf_extent *extent, uint64_t base,
+			     heap_dwarf_range_visitor *visit, void *context)
 {
 	struct filter filter = { visit, context };
-	struct heap_debug_range range = { 0 };
+	struct heap_dwarf_range range = { 0 };
 
-	if (extent->ranges.kind != HEAP_DEBUG_OTHER_VALUE) {
+	if (extent->ranges.kind != HEAP_DWARF_OTHER_VALUE) {
 		visit_list(entries, &extent->ranges, base, visit_code, &filter);
 		return;
 	}
 	if (!get_address(entries, &extent->low, &range.low))
 		return;
-	if (extent->high.kind == HEAP_DEBUG_NUMBER_VALUE)
+	if (extent->high.kind == HEAP_DWARF_NUMBER_VALUE)
 		range.high = range.low + extent->high.number;
 	else if (!get_address(entries, &extent->high, &range.high))
 		return;

@@ -12,32 +12,32 @@
 
 #include "lib/dwarf/dwarf_dies.h"
 
-struct heap_debug_range {
+struct heap_dwarf_range {
 	uint64_t low, high; /**< in the file: [low, high) */
 };
 
 /** @return false to stop */
-typedef bool heap_debug_range_visitor(void *context, const struct heap_debug_range *range);
+typedef bool heap_dwarf_range_visitor(void *context, const struct heap_dwarf_range *range);
 
 /** What an entry says of where its code is. */
-struct heap_debug_extent {
-	struct heap_debug_value low, high, ranges;
+struct heap_dwarf_extent {
+	struct heap_dwarf_value low, high, ranges;
 };
 
 /** Keeps the attribute if it is one of those. */
-void heap_debug_extent_note(struct heap_debug_extent *extent, uint16_t name,
-			    const struct heap_debug_value *value);
+void heap_dwarf_extent_note(struct heap_dwarf_extent *extent, uint16_t name,
+			    const struct heap_dwarf_value *value);
 
 /** DW_AT_low_pc, 0 if there is none. */
-uint64_t heap_debug_extent_low(const struct heap_debug_entries *entries,
-			       const struct heap_debug_extent *extent);
+uint64_t heap_dwarf_extent_low(const struct heap_dwarf_dies *entries,
+			       const struct heap_dwarf_extent *extent);
 
 /**
  * Visits the ranges of code that an entry covers. Those of code that the linker left out
  * (they start at 0 or 1, or at the highest address) are passed over.
  */
-void heap_debug_extent_visit(const struct heap_debug_entries *entries,
-			     const struct heap_debug_extent *extent, uint64_t base,
-			     heap_debug_range_visitor *visit, void *context);
+void heap_dwarf_extent_visit(const struct heap_dwarf_dies *entries,
+			     const struct heap_dwarf_extent *extent, uint64_t base,
+			     heap_dwarf_range_visitor *visit, void *context);
 
 #endif

@@ -19,7 +19,7 @@ static const struct {
 } known[] = {
 #define SECTION(name, field, late) \
 	{ \
-		"." name, ".z" name, "." name ".dwo", offsetof(struct heap_debug_sections, field), \
+		"." name, ".z" name, "." name ".dwo", offsetof(struct heap_dwarf_sections, field), \
 			late \
 	}
 	SECTION("debug_info", info, false),
@@ -47,7 +47,7 @@ static bool is_same(const char *name, size_t length, const char *other)
 	return strncmp(name, other, length) == 0 && other[length] == '\0';
 }
 
-static struct heap_debug_bytes *find(struct heap_debug_sections *sections, const char *name,
+static struct heap_dwarf_bytes *find(struct heap_dwarf_sections *sections, const char *name,
 				     bool late, bool *is_old)
 {
 	size_t length = strlen(name);
@@ -69,14 +69,14 @@ static struct heap_debug_bytes *find(struct heap_debug_sections *sections, const
 }
 
 // gcc gives each type unit of a split file a section of its own, of one name.
-static bool may_be_several(const struct heap_debug_sections *sections,
-			   const struct heap_debug_bytes *bytes)
+static bool may_be_several(const struct heap_dwarf_sections *sections,
+			   const struct heap_dwarf_bytes *bytes)
 {
 	return sections->split && (bytes == &sections->info || bytes == &sections->types);
 }
 
 // Without memory for them the later ones are not there.
-static void append(struct heap_debug_sections *sections, struct heap_debug_bytes *bytes,
+static void append(struct heap_dwarf_sections *sections, struct heap_dwarf_bytes *bytes,
 		   const Elf_Data *data)
 {
 	uint8_t **joined = &sections->joined[bytes == &sections->types];
@@ -93,8 +93,8 @@ static void append(struct heap_debug_sections *sections, struct heap_debug_bytes
 }
 
 // libelf refuses sizes that no compression reaches, so the file's size bounds the memory.
-static void load(struct heap_debug_sections *sections, Elf_Scn *section, const GElf_Shdr *header,
-		 bool is_old, struct heap_debug_bytes *result)
+static void load(struct heap_dwarf_sections *sections, Elf_Scn *section, const GElf_Shdr *header,
+		 bool is_old, struct heap_dwarf_bytes *result)
 {
 	GElf_Chdr compression;
 
@@ -122,14 +122,14 @@ static void load(struct heap_debug_sections *sections, Elf_Scn *section, const G
 	result->size = data->d_size;
 }
 
-static void end_with_nul(struct heap_debug_bytes *strings)
+static void end_with_nul(struct heap_dwarf_bytes *strings)
 {
 	const uint8_t *last = strings->size ? memrchr(strings->bytes, '\0', strings->size) : NULL;
 
 	strings->size = last ? (uint64_t)(last - strings->bytes) + 1 : 0;
 }
 
-static void load_sections(struct heap_debug_sections *sections, bool late)
+static void load_sections(struct heap_dwarf_sections *sections, bool late)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -142,22 +142,22 @@ static void load_sections(struct heap_debug_sections *sections, bool late)
 		const char *name = gelf_getshdr(section, &header)
 					   ? elf_strptr(sections->elf, names, header.sh_name)
 					   : NULL;
-		struct heap_debug_bytes *bytes = name ? find(sections, name, late, &is_old) : NULL;
+		struct heap_dwarf_bytes *bytes = name ? find(sections, name, late, &is_old) : NULL;
 
 		if (bytes)
 			load(sections, section, &header, is_old, bytes);
 	}
 }
 
-void heap_debug_sections_load_late(struct heap_debug_sections *sections)
+void heap_dwarf_sections_load_late(struct heap_dwarf_sections *sections)
 {
 	load_sections(sections, true);
 }
 
-struct heap_error *heap_debug_sections_open(int descriptor, const char *path, bool split,
-					    struct heap_debug_sections *result)
+struct heap_error *heap_dwarf_sections_open(int descriptor, const char *path, bool split,
+					    struct heap_dwarf_sections *result)
 {
-	struct heap_debug_sections sections = { .split = split };
+	struct heap_dwarf_sections sections = { .split = split };
 	size_t names;
 
 	elf_version(EV_CURRENT);
@@ -186,13 +186,13 @@ struct heap_error *heap_debug_sections_open(int descriptor, const char *path, bo
 	return NULL;
 }
 
-size_t heap_debug_sections_list(const struct heap_debug_sections *sections,
+size_t heap_dwarf_sections_list(const struct heap_dwarf_sections *sections,
 				struct heap_dwarf_section *result, size_t max)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && count < max; i++) {
-		const struct heap_debug_bytes *bytes =
+		const struct heap_dwarf_bytes *bytes =
 			(const void *)((const char *)sections + known[i].at);
 		bool is_index = bytes == &sections->unit_index || bytes == &sections->type_index;
 
@@ -204,12 +204,12 @@ size_t heap_debug_sections_list(const struct heap_debug_sections *sections,
 	return count;
 }
 
-void heap_debug_sections_close(struct heap_debug_sections *sections)
+void heap_dwarf_sections_close(struct heap_dwarf_sections *sections)
 {
 	elf_end(sections->elf);
 	free(sections->joined[0]);
 	free(sections->joined[1]);
-	*sections = (struct heap_debug_sections){ 0 };
+	*sections = (struct heap_dwarf_sections){ 0 };
 }
 
 static bool has_id(const Elf_Data *data, const uint8_t *build_id, size_t size)
@@ -226,7 +226,7 @@ static bool has_id(const Elf_Data *data, const uint8_t *build_id, size_t size)
 	return false;
 }
 
-bool heap_debug_sections_is(const struct heap_debug_sections *sections, const uint8_t *build_id,
+bool heap_dwarf_sections_is(const struct heap_dwarf_sections *sections, const uint8_t *build_id,
 			    size_t size)
 {
 	Elf_Scn *section = NULL;
@@ -245,7 +245,7 @@ bool heap_debug_sections_is(const struct heap_debug_sections *sections, const ui
 	return false;
 }
 
-const char *heap_debug_string(struct heap_debug_cursor *cursor)
+const char *heap_dwarf_string(struct heap_dwarf_cursor *cursor)
 {
 	const uint8_t *start = cursor->at;
 	const uint8_t *end = start < cursor->end ? memchr(start, '\0', cursor->end - start) : NULL;
@@ -259,7 +259,7 @@ const char *heap_debug_string(struct heap_debug_cursor *cursor)
 	return (const char *)start;
 }
 
-const char *heap_debug_string_at(struct heap_debug_bytes strings, uint64_t offset)
+const char *heap_dwarf_string_at(struct heap_dwarf_bytes strings, uint64_t offset)
 {
 	return offset < strings.size ? (const char *)strings.bytes + offset : "";
 }

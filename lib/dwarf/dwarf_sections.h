@@ -15,22 +15,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct heap_debug_bytes {
+struct heap_dwarf_bytes {
 	const uint8_t *bytes; /**< [size] */
 	uint64_t size;
 };
 
-struct heap_debug_sections {
+struct heap_dwarf_sections {
 	struct Elf *elf; /**< libelf's; owns the bytes */
-	struct heap_debug_bytes info, types, abbreviations, addresses, lines;
+	struct heap_dwarf_bytes info, types, abbreviations, addresses, lines;
 	/** Tables of strings end with a NUL: what follows their last is cut off. */
-	struct heap_debug_bytes strings, line_strings;
-	struct heap_debug_bytes string_offsets;
-	/** Loaded by heap_debug_sections_load_late(): who reads types alone has no use for them. */
-	struct heap_debug_bytes address_ranges, ranges, range_lists, locations, location_lists;
-	struct heap_debug_bytes alternate;     /**< .gnu_debugaltlink: a name, NUL, a build id */
-	struct heap_debug_bytes supplementary; /**< .debug_sup: the same, since DWARF 5 */
-	struct heap_debug_bytes unit_index, type_index; /**< of packages of split files */
+	struct heap_dwarf_bytes strings, line_strings;
+	struct heap_dwarf_bytes string_offsets;
+	/** Loaded by heap_dwarf_sections_load_late(): who reads types alone has no use for them. */
+	struct heap_dwarf_bytes address_ranges, ranges, range_lists, locations, location_lists;
+	struct heap_dwarf_bytes alternate;     /**< .gnu_debugaltlink: a name, NUL, a build id */
+	struct heap_dwarf_bytes supplementary; /**< .debug_sup: the same, since DWARF 5 */
+	struct heap_dwarf_bytes unit_index, type_index; /**< of packages of split files */
 	uint8_t *joined[2]; /**< private: several sections of one name, as one */
 	bool split;         /**< whether these are the .debug_...dwo of the file */
 	bool has_zstd;      /**< some sections are compressed with what libelf cannot undo */
@@ -41,17 +41,17 @@ struct heap_debug_sections {
  * @param split       take .debug_info.dwo for .debug_info, and so on
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_sections_open(int descriptor, const char *path, bool split,
-					    struct heap_debug_sections *result);
+struct heap_error *heap_dwarf_sections_open(int descriptor, const char *path, bool split,
+					    struct heap_dwarf_sections *result);
 
-void heap_debug_sections_load_late(struct heap_debug_sections *sections);
+void heap_dwarf_sections_load_late(struct heap_dwarf_sections *sections);
 
-void heap_debug_sections_close(struct heap_debug_sections *sections);
+void heap_dwarf_sections_close(struct heap_dwarf_sections *sections);
 
 /** A section as libdwarf wants to see it. */
 struct heap_dwarf_section {
 	const char *name; /**< as in a file: ".debug_line", ".debug_loc.dwo" */
-	struct heap_debug_bytes bytes;
+	struct heap_dwarf_bytes bytes;
 	uint64_t address; /**< of the section; matters for .eh_frame */
 };
 
@@ -61,34 +61,34 @@ struct heap_dwarf_section {
  * @param result  [max]
  * @return how many there are
  */
-size_t heap_debug_sections_list(const struct heap_debug_sections *sections,
+size_t heap_dwarf_sections_list(const struct heap_dwarf_sections *sections,
 				struct heap_dwarf_section *result, size_t max);
 
 /** Whether the file has that build id. */
-bool heap_debug_sections_is(const struct heap_debug_sections *sections, const uint8_t *build_id,
+bool heap_dwarf_sections_is(const struct heap_dwarf_sections *sections, const uint8_t *build_id,
 			    size_t size);
 
 /* --- reading bytes --- */
 
 /** A place in a section. What would go beyond the end is not read: then `bad` is set. */
-struct heap_debug_cursor {
+struct heap_dwarf_cursor {
 	const uint8_t *at, *end;
 	bool bad;
 };
 
 /** From @p offset on, up to @p end; bad if that is not inside. */
-static inline struct heap_debug_cursor heap_debug_cursor(struct heap_debug_bytes section,
+static inline struct heap_dwarf_cursor heap_dwarf_cursor(struct heap_dwarf_bytes section,
 							 uint64_t offset, uint64_t end)
 {
-	struct heap_debug_cursor cursor = { .bad = true };
+	struct heap_dwarf_cursor cursor = { .bad = true };
 
 	if (end <= section.size && offset <= end && section.bytes)
-		cursor = (struct heap_debug_cursor){ section.bytes + offset, section.bytes + end,
+		cursor = (struct heap_dwarf_cursor){ section.bytes + offset, section.bytes + end,
 						     false };
 	return cursor;
 }
 
-static inline const uint8_t *heap_debug_skip(struct heap_debug_cursor *cursor, uint64_t size)
+static inline const uint8_t *heap_dwarf_skip(struct heap_dwarf_cursor *cursor, uint64_t size)
 {
 	const uint8_t *start = cursor->at;
 
@@ -102,9 +102,9 @@ static inline const uint8_t *heap_debug_skip(struct heap_debug_cursor *cursor, u
 }
 
 /** An unsigned number of @p size bytes, 8 at most; 0 if there are not that many. */
-static inline uint64_t heap_debug_fixed(struct heap_debug_cursor *cursor, unsigned size)
+static inline uint64_t heap_dwarf_fixed(struct heap_dwarf_cursor *cursor, unsigned size)
 {
-	const uint8_t *bytes = heap_debug_skip(cursor, size);
+	const uint8_t *bytes = heap_dwarf_skip(cursor, size);
 	uint64_t number = 0;
 
 	for (unsigned i = 0; bytes && i < size; i++)
@@ -113,7 +113,7 @@ static inline uint64_t heap_debug_fixed(struct heap_debug_cursor *cursor, unsign
 }
 
 /** ULEB128; bits beyond 64 are lost. */
-static inline uint64_t heap_debug_unsigned(struct heap_debug_cursor *cursor)
+static inline uint64_t heap_dwarf_unsigned(struct heap_dwarf_cursor *cursor)
 {
 	uint64_t number = 0;
 	unsigned shift = 0;
@@ -132,7 +132,7 @@ static inline uint64_t heap_debug_unsigned(struct heap_debug_cursor *cursor)
 }
 
 /** SLEB128 */
-static inline int64_t heap_debug_signed(struct heap_debug_cursor *cursor)
+static inline int64_t heap_dwarf_signed(struct heap_dwarf_cursor *cursor)
 {
 	uint64_t number = 0;
 	unsigned shift = 0;
@@ -154,9 +154,9 @@ static inline int64_t heap_debug_signed(struct heap_debug_cursor *cursor)
 }
 
 /** A string with its NUL; "" if there is none. */
-const char *heap_debug_string(struct heap_debug_cursor *cursor);
+const char *heap_dwarf_string(struct heap_dwarf_cursor *cursor);
 
 /** The string at an offset of a table of strings, "" if that is outside. */
-const char *heap_debug_string_at(struct heap_debug_bytes strings, uint64_t offset);
+const char *heap_dwarf_string_at(struct heap_dwarf_bytes strings, uint64_t offset);
 
 #endif

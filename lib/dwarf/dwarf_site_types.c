@@ -12,8 +12,8 @@ enum {
 };
 
 struct search {
-	struct heap_debug_code *code;
-	struct heap_site_types found;
+	struct heap_dwarf_code *code;
+	struct heap_dwarf_site_types found;
 	uint64_t *seen; // [seen_size] hash table: roots of variables of the function looked at
 	size_t seen_count, seen_size;
 	uint8_t depth;
@@ -36,15 +36,15 @@ static bool grow(void *array, size_t count, size_t *capacity, size_t size)
 
 HEAP_MUST_CHECK
 static struct heap_error *add(struct search *search, uint64_t type, uint32_t line,
-			      enum heap_site_type_kind kind)
+			      enum heap_dwarf_site_type_kind kind)
 {
-	struct heap_site_types *found = &search->found;
+	struct heap_dwarf_site_types *found = &search->found;
 
 	if (!type)
 		return NULL;
 	if (!grow(&found->types, found->count, &found->capacity, sizeof(*found->types)))
 		return heap_error_out_of_memory();
-	found->types[found->count++] = (struct heap_site_type){
+	found->types[found->count++] = (struct heap_dwarf_site_type){
 		.type = type, .depth = search->depth, .kind = kind, .line = line
 	};
 	return NULL;
@@ -113,19 +113,19 @@ static void forget_seen(struct search *search)
 HEAP_MUST_CHECK
 static struct heap_error *add_variable(struct search *search, uint64_t place, bool is_parameter)
 {
-	struct heap_code_entry entry;
+	struct heap_dwarf_description entry;
 	bool is_new = false;
-	struct heap_error *error = heap_debug_code_describe(search->code, place, &entry);
+	struct heap_error *error = heap_dwarf_code_describe(search->code, place, &entry);
 
 	if (!error)
 		error = note(search, entry.root, &is_new);
 	if (error || !is_new)
 		return error;
 	return add(search, entry.type, entry.line,
-		   is_parameter ? HEAP_SITE_PARAMETER : HEAP_SITE_LOCAL);
+		   is_parameter ? HEAP_DWARF_SITE_PARAMETER : HEAP_DWARF_SITE_LOCAL);
 }
 
-static void ignore(void *context, uint16_t name, const struct heap_debug_value *value)
+static void ignore(void *context, uint16_t name, const struct heap_dwarf_value *value)
 {
 	(void)context;
 	(void)name;
@@ -143,7 +143,7 @@ static bool is_function(uint16_t tag)
 HEAP_MUST_CHECK
 static struct heap_error *add_abstract(struct search *search, uint64_t function)
 {
-	const struct heap_debug_entries *entries;
+	const struct heap_dwarf_dies *entries;
 	unsigned depth = 0, inside = 0; // inside: depth of a function in the function
 	uint64_t place = function, next, end;
 	struct heap_error *error = NULL;
@@ -152,7 +152,7 @@ static struct heap_error *add_abstract(struct search *search, uint64_t function)
 		uint16_t tag;
 		bool children;
 
-		error = heap_debug_code_visit(search->code, place, ignore, NULL, &entries, &tag,
+		error = heap_dwarf_code_visit(search->code, place, ignore, NULL, &entries, &tag,
 					      &children, &next);
 		if (error)
 			return error;
@@ -173,20 +173,20 @@ static struct heap_error *add_abstract(struct search *search, uint64_t function)
 }
 
 // The function, or copy of one, that a scope is in.
-static uint32_t function_of(const struct heap_code_unit *unit, uint32_t scope)
+static uint32_t function_of(const struct heap_dwarf_code_unit *unit, uint32_t scope)
 {
-	while (unit->scopes[scope].kind == HEAP_CODE_BLOCK)
+	while (unit->scopes[scope].kind == HEAP_DWARF_CODE_BLOCK)
 		scope = unit->scopes[scope].parent;
 	return scope;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_function(struct search *search, const struct heap_code_unit *unit,
-				       uint32_t function)
+static struct heap_error *add_function(struct search *search,
+				       const struct heap_dwarf_code_unit *unit, uint32_t function)
 {
-	const struct heap_code_scope *scope = &unit->scopes[function];
-	struct heap_code_entry entry;
-	struct heap_error *error = heap_debug_code_describe(search->code, scope->place, &entry);
+	const struct heap_dwarf_code_scope *scope = &unit->scopes[function];
+	struct heap_dwarf_description entry;
+	struct heap_error *error = heap_dwarf_code_describe(search->code, scope->place, &entry);
 
 	forget_seen(search);
 	for (uint32_t i = scope->first_variable; !error && i < scope->end_variable; i++)
@@ -195,22 +195,22 @@ static struct heap_error *add_function(struct search *search, const struct heap_
 					     unit->variables[i].is_parameter);
 	if (!error && entry.original)
 		error = add_abstract(search, entry.original);
-	return error ? error : add(search, entry.type, entry.line, HEAP_SITE_RETURN);
+	return error ? error : add(search, entry.type, entry.line, HEAP_DWARF_SITE_RETURN);
 }
 
-struct heap_error *heap_site_types_find(struct heap_debug_code *code, uint64_t pc,
-					struct heap_site_types *result)
+struct heap_error *heap_dwarf_site_types_find(struct heap_dwarf_code *code, uint64_t pc,
+					      struct heap_dwarf_site_types *result)
 {
 	struct search search = { .code = code };
-	const struct heap_code_unit *unit;
-	uint32_t scopes[HEAP_CODE_DEPTH];
-	struct heap_error *error = heap_debug_code_unit(code, pc, &unit);
+	const struct heap_dwarf_code_unit *unit;
+	uint32_t scopes[HEAP_DWARF_CODE_DEPTH];
+	struct heap_error *error = heap_dwarf_code_find_unit(code, pc, &unit);
 	size_t count = 0;
 
 	if (!error && unit)
-		count = heap_code_unit_find(unit, pc, scopes);
+		count = heap_dwarf_code_unit_find(unit, pc, scopes);
 	for (size_t i = count; !error && i > 0; i--) {
-		if (unit->scopes[scopes[i - 1]].kind == HEAP_CODE_BLOCK)
+		if (unit->scopes[scopes[i - 1]].kind == HEAP_DWARF_CODE_BLOCK)
 			continue;
 		error = add_function(&search, unit, scopes[i - 1]);
 		search.depth++;
@@ -218,14 +218,14 @@ struct heap_error *heap_site_types_find(struct heap_debug_code *code, uint64_t p
 	free(search.seen);
 	search.found.functions = search.depth;
 	if (error)
-		heap_site_types_deinit(&search.found);
+		heap_dwarf_site_types_deinit(&search.found);
 	else
 		*result = search.found;
 	return error;
 }
 
-void heap_site_types_deinit(struct heap_site_types *types)
+void heap_dwarf_site_types_deinit(struct heap_dwarf_site_types *types)
 {
 	free(types->types);
-	*types = (struct heap_site_types){ 0 };
+	*types = (struct heap_dwarf_site_types){ 0 };
 }

@@ -17,30 +17,30 @@
 
 #include "lib/dwarf/dwarf_code.h"
 
-enum heap_site_type_kind {
-	HEAP_SITE_LOCAL,
-	HEAP_SITE_PARAMETER,
-	HEAP_SITE_RETURN,
+enum heap_dwarf_site_type_kind {
+	HEAP_DWARF_SITE_LOCAL,
+	HEAP_DWARF_SITE_PARAMETER,
+	HEAP_DWARF_SITE_RETURN,
 };
 
-struct heap_site_type {
+struct heap_dwarf_site_type {
 	uint64_t type; /**< place of the variable's type, or of what the function returns */
 	uint8_t depth; /**< 0: the innermost inlined function at the pc, 1: that it is in, ... */
-	uint8_t kind;  /**< enum heap_site_type_kind */
+	uint8_t kind;  /**< enum heap_dwarf_site_type_kind */
 	uint32_t line; /**< of the declaration; 0 if unknown */
 };
 
-struct heap_site_types {
-	struct heap_site_type *types; /**< [count] innermost function first, as declared */
+struct heap_dwarf_site_types {
+	struct heap_dwarf_site_type *types; /**< [count] innermost function first, as declared */
 	size_t count, capacity;
 	uint8_t functions; /**< at the pc: one, and those inlined there; 0: nothing is known of it */
 };
 
 /** @param pc  address in the file: a return address minus 1 */
 HEAP_MUST_CHECK
-struct heap_error *heap_site_types_find(struct heap_debug_code *code, uint64_t pc,
-					struct heap_site_types *result);
+struct heap_error *heap_dwarf_site_types_find(struct heap_dwarf_code *code, uint64_t pc,
+					      struct heap_dwarf_site_types *result);
 
-void heap_site_types_deinit(struct heap_site_types *types);
+void heap_dwarf_site_types_deinit(struct heap_dwarf_site_types *types);
 
 #endif

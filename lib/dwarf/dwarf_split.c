@@ -35,18 +35,18 @@ static bool grow(void *array, size_t count, size_t *capacity, size_t size)
 
 // --- skeletons -------------------------------------------------------------------------------
 
-static void note_skeleton(void *context, uint16_t name, const struct heap_debug_value *value)
+static void note_skeleton(void *context, uint16_t name, const struct heap_dwarf_value *value)
 {
-	struct heap_debug_skeleton *skeleton = context;
+	struct heap_dwarf_skeleton *skeleton = context;
 
 	switch (name) {
 	case DW_AT_dwo_name:
 	case DW_AT_GNU_dwo_name:
-		if (value->kind == HEAP_DEBUG_STRING_VALUE)
+		if (value->kind == HEAP_DWARF_STRING_VALUE)
 			skeleton->name = value->text;
 		break;
 	case DW_AT_comp_dir:
-		if (value->kind == HEAP_DEBUG_STRING_VALUE)
+		if (value->kind == HEAP_DWARF_STRING_VALUE)
 			skeleton->directory = value->text;
 		break;
 	case DW_AT_GNU_dwo_id:
@@ -57,44 +57,44 @@ static void note_skeleton(void *context, uint16_t name, const struct heap_debug_
 
 // Reads a unit's first entry.
 HEAP_MUST_CHECK
-static struct heap_error *read_first(const struct heap_debug_units *units,
-				     const struct heap_debug_unit *unit,
-				     struct heap_debug_entries *entries,
-				     struct heap_debug_skeleton *result)
+static struct heap_error *read_first(const struct heap_dwarf_units *units,
+				     const struct heap_dwarf_unit *unit,
+				     struct heap_dwarf_dies *entries,
+				     struct heap_dwarf_skeleton *result)
 {
-	struct heap_debug_entry first;
-	struct heap_error *error = heap_debug_entries_begin(entries, units, unit, &first);
+	struct heap_dwarf_die first;
+	struct heap_error *error = heap_dwarf_dies_begin(entries, units, unit, &first);
 	uint16_t tag;
 	bool children;
 	uint64_t next;
 
-	*result = (struct heap_debug_skeleton){
+	*result = (struct heap_dwarf_skeleton){
 		.unit = unit - units->units, .full = NO_UNIT, .id = unit->signature, .directory = ""
 	};
 	if (!error)
-		error = heap_debug_entries_visit(entries, unit->die, note_skeleton, result, &tag,
-						 &children, &next);
+		error = heap_dwarf_dies_visit(entries, unit->die, note_skeleton, result, &tag,
+					      &children, &next);
 	result->bases = entries->bases;
 	return error;
 }
 
 // Before DWARF 5 a skeleton's header is like any other's, but there is one entry alone.
-static bool may_be_skeleton(const struct heap_debug_unit *unit)
+static bool may_be_skeleton(const struct heap_dwarf_unit *unit)
 {
-	if (unit->start >> HEAP_DEBUG_PLACE_SHIFT != HEAP_DEBUG_INFO || unit->type_die)
+	if (unit->start >> HEAP_DWARF_PLACE_SHIFT != HEAP_DWARF_INFO || unit->type_die)
 		return false;
 	return unit->version >= 5 ? unit->type == DW_UT_skeleton
 				  : unit->version == 4 && unit->end - unit->start < SKELETON_MAX;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *find_skeletons(struct heap_debug_units *units)
+static struct heap_error *find_skeletons(struct heap_dwarf_units *units)
 {
-	struct heap_debug_entries entries = { 0 };
+	struct heap_dwarf_dies entries = { 0 };
 	struct heap_error *error = NULL;
 
 	for (size_t i = 0; !error && i < units->count; i++) {
-		struct heap_debug_skeleton skeleton;
+		struct heap_dwarf_skeleton skeleton;
 
 		if (!may_be_skeleton(&units->units[i]))
 			continue;
@@ -112,7 +112,7 @@ static struct heap_error *find_skeletons(struct heap_debug_units *units)
 		else
 			units->skeletons[units->skeleton_count++] = skeleton;
 	}
-	heap_debug_entries_deinit(&entries);
+	heap_dwarf_dies_deinit(&entries);
 	// Only now: what is no skeleton of another is read like any unit until then.
 	for (size_t i = 0; i < units->skeleton_count; i++)
 		units->units[units->skeletons[i].unit].skeleton = i + 1;
@@ -123,17 +123,17 @@ static struct heap_error *find_skeletons(struct heap_debug_units *units)
 
 // Opens a file and reads its units' headers; nothing happens if it is none or not there.
 HEAP_MUST_CHECK
-static struct heap_error *open_split(struct heap_debug_units *units, const char *path,
+static struct heap_error *open_split(struct heap_dwarf_units *units, const char *path,
 				     bool *is_open)
 {
 	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct heap_debug_split_file file = { 0 };
+	struct heap_dwarf_split_file file = { 0 };
 	struct heap_error *error = NULL;
 
 	*is_open = false;
 	if (descriptor < 0 || units->split_count == FILES_MAX)
 		return NULL;
-	error = heap_debug_sections_open(descriptor, path, true, &file.sections);
+	error = heap_dwarf_sections_open(descriptor, path, true, &file.sections);
 	if (error) {
 		heap_error_destroy(error);
 		return NULL;
@@ -141,26 +141,26 @@ static struct heap_error *open_split(struct heap_debug_units *units, const char 
 	file.path = strdup(path);
 	if (!file.path || !grow(&units->split, units->split_count, &units->split_capacity,
 				sizeof(*units->split))) {
-		heap_debug_sections_close(&file.sections);
+		heap_dwarf_sections_close(&file.sections);
 		free(file.path);
 		return heap_error_out_of_memory();
 	}
 	units->split[units->split_count++] = file;
 	*is_open = true;
 
-	uint64_t number = HEAP_DEBUG_SPLIT + 2 * (units->split_count - 1);
+	uint64_t number = HEAP_DWARF_SPLIT + 2 * (units->split_count - 1);
 
-	error = heap_debug_units_read(units, number);
-	return error ? error : heap_debug_units_read(units, number + 1);
+	error = heap_dwarf_units_read(units, number);
+	return error ? error : heap_dwarf_units_read(units, number + 1);
 }
 
-static void join(struct heap_debug_units *units, uint32_t skeleton, uint32_t full)
+static void join(struct heap_dwarf_units *units, uint32_t skeleton, uint32_t full)
 {
 	units->skeletons[skeleton].full = full;
 	units->units[full].skeleton = skeleton + 1;
 }
 
-static bool is_full(const struct heap_debug_unit *unit)
+static bool is_full(const struct heap_dwarf_unit *unit)
 {
 	return !unit->type_die && !unit->skeleton &&
 	       (unit->type == DW_UT_split_compile || unit->type == DW_UT_compile);
@@ -168,14 +168,14 @@ static bool is_full(const struct heap_debug_unit *unit)
 
 // Looks for the skeleton's unit among those of the file that was opened last.
 HEAP_MUST_CHECK
-static struct heap_error *find_in_file(struct heap_debug_units *units, uint32_t index, size_t first,
+static struct heap_error *find_in_file(struct heap_dwarf_units *units, uint32_t index, size_t first,
 				       bool *is_found)
 {
-	struct heap_debug_entries entries = { 0 };
+	struct heap_dwarf_dies entries = { 0 };
 	struct heap_error *error = NULL;
 
 	for (size_t i = first; !error && !*is_found && i < units->count; i++) {
-		struct heap_debug_skeleton other;
+		struct heap_dwarf_skeleton other;
 
 		if (!is_full(&units->units[i]))
 			continue;
@@ -189,22 +189,22 @@ static struct heap_error *find_in_file(struct heap_debug_units *units, uint32_t 
 			error = NULL;
 		}
 	}
-	heap_debug_entries_deinit(&entries);
+	heap_dwarf_dies_deinit(&entries);
 	return error;
 }
 
 // Of a file that is of another build nothing is kept.
-static void close_last(struct heap_debug_units *units, size_t first_unit)
+static void close_last(struct heap_dwarf_units *units, size_t first_unit)
 {
-	struct heap_debug_split_file *file = &units->split[--units->split_count];
+	struct heap_dwarf_split_file *file = &units->split[--units->split_count];
 
-	heap_debug_sections_close(&file->sections);
+	heap_dwarf_sections_close(&file->sections);
 	free(file->path);
 	units->count = first_unit;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *try_file(struct heap_debug_units *units, uint32_t index, const char *path,
+static struct heap_error *try_file(struct heap_dwarf_units *units, uint32_t index, const char *path,
 				   bool *is_found)
 {
 	size_t first = units->count;
@@ -229,10 +229,10 @@ static int directory_length(const char *path)
 
 // Where the compiler put it, or beside the program.
 HEAP_MUST_CHECK
-static struct heap_error *find_file(struct heap_debug_units *units, uint32_t index,
+static struct heap_error *find_file(struct heap_dwarf_units *units, uint32_t index,
 				    const char *program)
 {
-	const struct heap_debug_skeleton *skeleton = &units->skeletons[index];
+	const struct heap_dwarf_skeleton *skeleton = &units->skeletons[index];
 	const char *name = skeleton->name, *beside[] = { program, units->path };
 	const char *base = name + directory_length(name);
 	struct heap_error *error = NULL;
@@ -261,43 +261,43 @@ static struct heap_error *find_file(struct heap_debug_units *units, uint32_t ind
 struct index {
 	uint64_t columns, rows, slots;
 	uint32_t kind[COLUMNS_MAX]; // [columns] sections
-	struct heap_debug_cursor signatures, numbers, offsets;
+	struct heap_dwarf_cursor signatures, numbers, offsets;
 	bool is_old; // GNU's, before DWARF 5
 };
 
-static bool read_index(struct heap_debug_bytes section, struct index *index)
+static bool read_index(struct heap_dwarf_bytes section, struct index *index)
 {
-	struct heap_debug_cursor cursor = heap_debug_cursor(section, 0, section.size);
-	uint32_t version = heap_debug_fixed(&cursor, 4);
+	struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, 0, section.size);
+	uint32_t version = heap_dwarf_fixed(&cursor, 4);
 
 	*index = (struct index){ .is_old = version == 2 };
-	index->columns = heap_debug_fixed(&cursor, 4);
-	index->rows = heap_debug_fixed(&cursor, 4);
-	index->slots = heap_debug_fixed(&cursor, 4);
+	index->columns = heap_dwarf_fixed(&cursor, 4);
+	index->rows = heap_dwarf_fixed(&cursor, 4);
+	index->slots = heap_dwarf_fixed(&cursor, 4);
 	if (cursor.bad || (version != 2 && (version & 0xffff) != 5) || !index->columns ||
 	    index->columns > COLUMNS_MAX)
 		return false;
 	index->signatures = index->numbers = index->offsets = cursor;
-	heap_debug_skip(&index->signatures, 0);
+	heap_dwarf_skip(&index->signatures, 0);
 	index->numbers = cursor;
-	heap_debug_skip(&index->numbers, index->slots * 8);
+	heap_dwarf_skip(&index->numbers, index->slots * 8);
 	index->offsets = index->numbers;
-	heap_debug_skip(&index->offsets, index->slots * 4);
+	heap_dwarf_skip(&index->offsets, index->slots * 4);
 	for (uint64_t i = 0; i < index->columns; i++)
-		index->kind[i] = heap_debug_fixed(&index->offsets, 4);
+		index->kind[i] = heap_dwarf_fixed(&index->offsets, 4);
 	return !index->offsets.bad;
 }
 
 // One row: the parts of the unit of that signature.
 static bool read_row(const struct index *index, uint64_t row, uint64_t *info,
-		     uint64_t *abbreviations, struct heap_debug_bases *parts)
+		     uint64_t *abbreviations, struct heap_dwarf_bases *parts)
 {
-	struct heap_debug_cursor cursor = index->offsets;
+	struct heap_dwarf_cursor cursor = index->offsets;
 
-	heap_debug_skip(&cursor, row * index->columns * 4);
-	*parts = (struct heap_debug_bases){ 0 };
+	heap_dwarf_skip(&cursor, row * index->columns * 4);
+	*parts = (struct heap_dwarf_bases){ 0 };
 	for (uint64_t i = 0; i < index->columns; i++) {
-		uint64_t offset = heap_debug_fixed(&cursor, 4);
+		uint64_t offset = heap_dwarf_fixed(&cursor, 4);
 
 		// Numbers of .debug_types, .debug_loc and the macros differ from DWARF 5's.
 		switch (index->kind[i]) {
@@ -327,12 +327,12 @@ static bool read_row(const struct index *index, uint64_t row, uint64_t *info,
 
 // Gives a unit of the package its parts. @param place  of its header
 HEAP_MUST_CHECK
-static struct heap_error *contribute(struct heap_debug_units *units, uint64_t place,
+static struct heap_error *contribute(struct heap_dwarf_units *units, uint64_t place,
 				     uint64_t signature, uint64_t abbreviations,
-				     const struct heap_debug_bases *parts)
+				     const struct heap_dwarf_bases *parts)
 {
-	const struct heap_debug_unit *at = heap_debug_units_at(units, place);
-	struct heap_debug_unit *unit = at ? &units->units[at - units->units] : NULL;
+	const struct heap_dwarf_unit *at = heap_dwarf_units_at(units, place);
+	struct heap_dwarf_unit *unit = at ? &units->units[at - units->units] : NULL;
 
 	if (!unit || unit->contribution)
 		return NULL;
@@ -348,8 +348,8 @@ static struct heap_error *contribute(struct heap_debug_units *units, uint64_t pl
 
 // @param number  of the section that the units are in
 HEAP_MUST_CHECK
-static struct heap_error *read_package(struct heap_debug_units *units,
-				       struct heap_debug_bytes section, uint64_t number,
+static struct heap_error *read_package(struct heap_dwarf_units *units,
+				       struct heap_dwarf_bytes section, uint64_t number,
 				       bool is_of_types)
 {
 	struct index index;
@@ -360,15 +360,15 @@ static struct heap_error *read_package(struct heap_debug_units *units,
 	// Old type units have a section of their own.
 	number += is_of_types && index.is_old;
 	for (uint64_t i = 0; !error && i < index.slots; i++) {
-		uint64_t signature = heap_debug_fixed(&index.signatures, 8);
-		uint64_t row = heap_debug_fixed(&index.numbers, 4);
+		uint64_t signature = heap_dwarf_fixed(&index.signatures, 8);
+		uint64_t row = heap_dwarf_fixed(&index.numbers, 4);
 		uint64_t info = 0, abbreviations = 0;
-		struct heap_debug_bases parts;
+		struct heap_dwarf_bases parts;
 
 		if (!row || row > index.rows ||
 		    !read_row(&index, row - 1, &info, &abbreviations, &parts))
 			continue;
-		error = contribute(units, (number << HEAP_DEBUG_PLACE_SHIFT) + info, signature,
+		error = contribute(units, (number << HEAP_DWARF_PLACE_SHIFT) + info, signature,
 				   abbreviations, &parts);
 	}
 	return error;
@@ -376,7 +376,7 @@ static struct heap_error *read_package(struct heap_debug_units *units,
 
 static int compare_skeletons(const void *left, const void *right, void *context)
 {
-	const struct heap_debug_skeleton *skeletons = context;
+	const struct heap_dwarf_skeleton *skeletons = context;
 	uint64_t a = skeletons[*(const uint32_t *)left].id;
 	uint64_t b = skeletons[*(const uint32_t *)right].id;
 
@@ -385,7 +385,7 @@ static int compare_skeletons(const void *left, const void *right, void *context)
 
 // Joins skeletons to units of the package by their ids.
 HEAP_MUST_CHECK
-static struct heap_error *join_package(struct heap_debug_units *units, size_t first)
+static struct heap_error *join_package(struct heap_dwarf_units *units, size_t first)
 {
 	CLEANUP_FREE uint32_t *order = calloc(units->skeleton_count, sizeof(*order));
 
@@ -395,7 +395,7 @@ static struct heap_error *join_package(struct heap_debug_units *units, size_t fi
 		order[i] = i;
 	qsort_r(order, units->skeleton_count, sizeof(*order), compare_skeletons, units->skeletons);
 	for (size_t i = first; i < units->count; i++) {
-		const struct heap_debug_unit *unit = &units->units[i];
+		const struct heap_dwarf_unit *unit = &units->units[i];
 		size_t low = 0, high = units->skeleton_count;
 
 		if (!is_full(unit) || !unit->contribution)
@@ -417,7 +417,7 @@ static struct heap_error *join_package(struct heap_debug_units *units, size_t fi
 
 // The program's name with .dwp after it; without .debug, which a separate file may have.
 HEAP_MUST_CHECK
-static struct heap_error *find_package(struct heap_debug_units *units, const char *of,
+static struct heap_error *find_package(struct heap_dwarf_units *units, const char *of,
 				       bool *is_open)
 {
 	size_t first = units->count, length = of ? strlen(of) : 0;
@@ -435,8 +435,8 @@ static struct heap_error *find_package(struct heap_debug_units *units, const cha
 	if (error || !*is_open)
 		return error;
 
-	uint64_t number = HEAP_DEBUG_SPLIT + 2 * (units->split_count - 1);
-	const struct heap_debug_sections *sections = &units->split[units->split_count - 1].sections;
+	uint64_t number = HEAP_DWARF_SPLIT + 2 * (units->split_count - 1);
+	const struct heap_dwarf_sections *sections = &units->split[units->split_count - 1].sections;
 
 	error = read_package(units, sections->unit_index, number, false);
 	if (!error)
@@ -448,7 +448,7 @@ static struct heap_error *find_package(struct heap_debug_units *units, const cha
 
 // Says which files were not found: the first of them, and how many others.
 HEAP_MUST_CHECK
-static struct heap_error *note_missing(struct heap_debug_units *units)
+static struct heap_error *note_missing(struct heap_dwarf_units *units)
 {
 	const char *first = NULL;
 	size_t others = 0;
@@ -476,7 +476,7 @@ static struct heap_error *note_missing(struct heap_debug_units *units)
 	return NULL;
 }
 
-struct heap_error *heap_debug_split_open(struct heap_debug_units *units, const char *program)
+struct heap_error *heap_dwarf_split_open(struct heap_dwarf_units *units, const char *program)
 {
 	struct heap_error *error = find_skeletons(units);
 	bool has_package = false;

@@ -17,11 +17,11 @@
 
 /**
  * Finds and opens the split files of all skeletons, and reads their headers; for
- * heap_debug_units_open(), when it has read those of the main file.
+ * heap_dwarf_units_open(), when it has read those of the main file.
  *
  * @param program  as there
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_split_open(struct heap_debug_units *units, const char *program);
+struct heap_error *heap_dwarf_split_open(struct heap_dwarf_units *units, const char *program);
 
 #endif

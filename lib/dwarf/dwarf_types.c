@@ -41,7 +41,7 @@ struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, uint64_t p
 	if (error)
 		return error;
 
-	const struct heap_debug_unit *unit = heap_debug_units_find(reader.units, place);
+	const struct heap_dwarf_unit *unit = heap_dwarf_units_find(reader.units, place);
 
 	reader.all_references = true;
 	error = unit ? heap_types_reader_read(&reader, unit, true)

@@ -14,7 +14,7 @@ enum {
 
 // --- types ---------------------------------------------------------------------------------
 
-static uint8_t base_flags(const struct heap_debug_entry *entry)
+static uint8_t base_flags(const struct heap_dwarf_die *entry)
 {
 	switch (entry->encoding) {
 	case DW_ATE_boolean:
@@ -93,16 +93,16 @@ bool heap_unit_is_aggregate(uint16_t tag)
 }
 
 struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
-				const struct heap_debug_entry *entry)
+				const struct heap_dwarf_die *entry)
 {
 	struct heap_type type = { .kind = kind_of(entry->tag) };
 	uint64_t pointer_size = reader->unit->address_size;
 
-	if (entry->has & HEAP_DEBUG_HAS_SIZE && entry->size <= SIZE_MAX_SANE)
+	if (entry->has & HEAP_DWARF_HAS_SIZE && entry->size <= SIZE_MAX_SANE)
 		type.size = entry->size;
 	// What is defined in a type unit has no size here and need not be called a declaration.
 	if (type.kind >= HEAP_TYPE_STRUCT && type.kind <= HEAP_TYPE_ENUM &&
-	    (entry->has & HEAP_DEBUG_IS_DECLARATION || !(entry->has & HEAP_DEBUG_HAS_SIZE)))
+	    (entry->has & HEAP_DWARF_IS_DECLARATION || !(entry->has & HEAP_DWARF_HAS_SIZE)))
 		type.flags |= HEAP_TYPE_DECLARATION;
 	switch (type.kind) {
 	case HEAP_TYPE_BASE:
@@ -116,7 +116,7 @@ struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
 		break;
 	case HEAP_TYPE_CLASS:
 	case HEAP_TYPE_STRUCT:
-		if (entry->has & HEAP_DEBUG_IS_CONTAINING)
+		if (entry->has & HEAP_DWARF_IS_CONTAINING)
 			type.flags |= HEAP_TYPE_POLYMORPHIC;
 		break;
 	case HEAP_TYPE_POINTER:
@@ -134,15 +134,15 @@ struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
 	return type;
 }
 
-struct heap_unit_dimension heap_unit_dimension(const struct heap_debug_entry *entry)
+struct heap_unit_dimension heap_unit_dimension(const struct heap_dwarf_die *entry)
 {
 	uint64_t count;
 
-	if (entry->has & HEAP_DEBUG_HAS_COUNT)
+	if (entry->has & HEAP_DWARF_HAS_COUNT)
 		return (struct heap_unit_dimension){
 			entry->array_count <= SIZE_MAX_SANE ? entry->array_count : 0, false
 		};
-	if (!(entry->has & HEAP_DEBUG_HAS_UPPER_BOUND))
+	if (!(entry->has & HEAP_DWARF_HAS_UPPER_BOUND))
 		return (struct heap_unit_dimension){ 0, true };
 	// The bounds -1 of int x[0], of any width.
 	count = (uint64_t)entry->upper_bound - (uint64_t)entry->lower_bound + 1;
@@ -157,13 +157,13 @@ struct heap_unit_dimension heap_unit_dimension(const struct heap_debug_entry *en
 HEAP_MUST_CHECK
 static struct heap_error *size_of(struct heap_unit_reader *reader, uint64_t place, uint64_t *result)
 {
-	struct heap_debug_entry entry;
+	struct heap_dwarf_die entry;
 
 	*result = 0;
 	for (int i = 0; i < CHAIN_MAX && place; i++) {
 		struct heap_error *error = heap_unit_reader_entry(reader, place, &entry);
 
-		if (error || entry.has & HEAP_DEBUG_HAS_SIZE) {
+		if (error || entry.has & HEAP_DWARF_HAS_SIZE) {
 			*result = error ? 0 : entry.size;
 			return error;
 		}
@@ -173,23 +173,23 @@ static struct heap_error *size_of(struct heap_unit_reader *reader, uint64_t plac
 }
 
 // Where a member is: a constant, or the one expression that compilers have for one.
-static bool member_offset(const struct heap_debug_entry *entry, uint64_t *result)
+static bool member_offset(const struct heap_dwarf_die *entry, uint64_t *result)
 {
 	if (!entry->location_size) {
 		*result = entry->offset;
 		return true;
 	}
 
-	struct heap_debug_cursor cursor = { entry->location, entry->location + entry->location_size,
+	struct heap_dwarf_cursor cursor = { entry->location, entry->location + entry->location_size,
 					    false };
 
-	switch (heap_debug_fixed(&cursor, 1)) {
+	switch (heap_dwarf_fixed(&cursor, 1)) {
 	case DW_OP_plus_uconst:
-		*result = heap_debug_unsigned(&cursor);
+		*result = heap_dwarf_unsigned(&cursor);
 		return !cursor.bad && cursor.at == cursor.end;
 	case DW_OP_constu:
-		*result = heap_debug_unsigned(&cursor);
-		return heap_debug_fixed(&cursor, 1) == DW_OP_plus && !cursor.bad &&
+		*result = heap_dwarf_unsigned(&cursor);
+		return heap_dwarf_fixed(&cursor, 1) == DW_OP_plus && !cursor.bad &&
 		       cursor.at == cursor.end;
 	default:
 		return false;
@@ -197,11 +197,11 @@ static bool member_offset(const struct heap_debug_entry *entry, uint64_t *result
 }
 
 // Little endian: where a bit-field's least significant bit is, from the struct's start.
-static uint64_t first_bit(const struct heap_debug_entry *entry, uint64_t offset, uint64_t storage)
+static uint64_t first_bit(const struct heap_dwarf_die *entry, uint64_t offset, uint64_t storage)
 {
-	if (entry->has & HEAP_DEBUG_HAS_DATA_BITS)
+	if (entry->has & HEAP_DWARF_HAS_DATA_BITS)
 		return entry->data_bits;
-	if (entry->has & HEAP_DEBUG_HAS_BIT_OFFSET)
+	if (entry->has & HEAP_DWARF_HAS_BIT_OFFSET)
 		return offset * 8 + storage * 8 - entry->bit_offset - entry->bit_size;
 	return offset * 8;
 }
@@ -220,7 +220,7 @@ static void place_bits(struct heap_member *member, uint64_t first, uint64_t size
 }
 
 struct heap_error *heap_unit_place_member(struct heap_unit_reader *reader,
-					  const struct heap_debug_entry *entry,
+					  const struct heap_dwarf_die *entry,
 					  struct heap_member *result, bool *is_placed)
 {
 	struct heap_member member = { 0 };
@@ -243,7 +243,7 @@ struct heap_error *heap_unit_place_member(struct heap_unit_reader *reader,
 	    (entry->name[5] == '.' || entry->name[5] == '$'))
 		member.flags |= HEAP_MEMBER_VTABLE;
 	if (entry->bit_size) {
-		storage = entry->has & HEAP_DEBUG_HAS_SIZE ? entry->size : 0;
+		storage = entry->has & HEAP_DWARF_HAS_SIZE ? entry->size : 0;
 		if (!storage)
 			error = size_of(reader, entry->type, &storage);
 		if (error)
@@ -263,42 +263,42 @@ struct heap_error *heap_unit_place_member(struct heap_unit_reader *reader,
 // --- locations -----------------------------------------------------------------------------
 
 // The first operation: what an address is made of.
-static bool first_operation(const struct heap_unit_reader *reader, struct heap_debug_cursor *cursor,
+static bool first_operation(const struct heap_unit_reader *reader, struct heap_dwarf_cursor *cursor,
 			    uint64_t *result, bool *is_address)
 {
-	uint8_t operation = heap_debug_fixed(cursor, 1);
+	uint8_t operation = heap_dwarf_fixed(cursor, 1);
 	unsigned address_size = reader->unit->address_size;
 
 	*is_address = false;
 	switch (operation) {
 	case DW_OP_addr:
 		*is_address = true;
-		*result = heap_debug_fixed(cursor, address_size);
+		*result = heap_dwarf_fixed(cursor, address_size);
 		return !cursor->bad;
 	case DW_OP_addrx:
 	case DW_OP_GNU_addr_index:
 		*is_address = true;
-		return heap_debug_entries_address(&reader->entries, heap_debug_unsigned(cursor),
-						  result);
+		return heap_dwarf_dies_address(&reader->entries, heap_dwarf_unsigned(cursor),
+					       result);
 	case DW_OP_constx:
 	case DW_OP_GNU_const_index:
-		return heap_debug_entries_address(&reader->entries, heap_debug_unsigned(cursor),
-						  result);
+		return heap_dwarf_dies_address(&reader->entries, heap_dwarf_unsigned(cursor),
+					       result);
 	case DW_OP_const4u:
-		*result = heap_debug_fixed(cursor, 4);
+		*result = heap_dwarf_fixed(cursor, 4);
 		return !cursor->bad;
 	case DW_OP_const8u:
-		*result = heap_debug_fixed(cursor, 8);
+		*result = heap_dwarf_fixed(cursor, 8);
 		return !cursor->bad;
 	case DW_OP_constu:
-		*result = heap_debug_unsigned(cursor);
+		*result = heap_dwarf_unsigned(cursor);
 		return !cursor->bad;
 	default:
 		return false;
 	}
 }
 
-bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_debug_entry *entry,
+bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_dwarf_die *entry,
 		      struct heap_unit_variable *result)
 {
 	bool is_address, thread_local = false;
@@ -307,7 +307,7 @@ bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_d
 	if (!entry->location_size)
 		return false;
 
-	struct heap_debug_cursor cursor = { entry->location, entry->location + entry->location_size,
+	struct heap_dwarf_cursor cursor = { entry->location, entry->location + entry->location_size,
 					    false };
 
 	if (!first_operation(reader, &cursor, &address, &is_address))
@@ -316,9 +316,9 @@ bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_d
 	uint64_t start = address;
 
 	while (cursor.at < cursor.end) {
-		switch (heap_debug_fixed(&cursor, 1)) {
+		switch (heap_dwarf_fixed(&cursor, 1)) {
 		case DW_OP_plus_uconst:
-			address += heap_debug_unsigned(&cursor);
+			address += heap_dwarf_unsigned(&cursor);
 			break;
 		case DW_OP_form_tls_address:
 		case DW_OP_GNU_push_tls_address:

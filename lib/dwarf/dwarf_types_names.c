@@ -39,65 +39,63 @@ struct heap_error *heap_unit_strings_add(struct heap_unit_strings *strings, cons
 // --- entries and files, also of other units ---------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *turn_to(struct heap_unit_reader *reader,
-				  struct heap_debug_entries *entries,
-				  const struct heap_debug_unit *unit)
+static struct heap_error *turn_to(struct heap_unit_reader *reader, struct heap_dwarf_dies *entries,
+				  const struct heap_dwarf_unit *unit)
 {
-	struct heap_debug_entry first;
+	struct heap_dwarf_die first;
 
-	return entries->unit == unit
-		       ? NULL
-		       : heap_debug_entries_begin(entries, reader->units, unit, &first);
+	return entries->unit == unit ? NULL
+				     : heap_dwarf_dies_begin(entries, reader->units, unit, &first);
 }
 
 struct heap_error *heap_unit_reader_entry(struct heap_unit_reader *reader, uint64_t place,
-					  struct heap_debug_entry *result)
+					  struct heap_dwarf_die *result)
 {
-	const struct heap_debug_unit *unit = reader->unit;
-	struct heap_debug_entries *entries = &reader->entries;
+	const struct heap_dwarf_unit *unit = reader->unit;
+	struct heap_dwarf_dies *entries = &reader->entries;
 	struct heap_error *error = NULL;
 	uint64_t next;
 
 	// A reference may lead to the end of some children, or to a file that is not there.
-	*result = (struct heap_debug_entry){ 0 };
+	*result = (struct heap_dwarf_die){ 0 };
 	if (place < unit->die || place >= unit->end) {
 		entries = &reader->others;
-		unit = heap_debug_units_find(reader->units, place);
+		unit = heap_dwarf_units_find(reader->units, place);
 		if (!unit)
 			return NULL;
 		error = turn_to(reader, entries, unit);
 	}
-	return error ? error : heap_debug_entries_read(entries, place, true, result, &next);
+	return error ? error : heap_dwarf_dies_read(entries, place, true, result, &next);
 }
 
 struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
-					 const struct heap_debug_entry *entry, uint32_t *result)
+					 const struct heap_dwarf_die *entry, uint32_t *result)
 {
-	const struct heap_debug_unit *unit = reader->unit;
-	struct heap_debug_files *files = &reader->files;
+	const struct heap_dwarf_unit *unit = reader->unit;
+	struct heap_dwarf_file_names *files = &reader->files;
 	struct heap_error *error = NULL;
 
 	*result = 0;
 	if (!entry->line)
 		return NULL;
 	if (entry->place < unit->die || entry->place >= unit->end) {
-		struct heap_debug_entry first;
+		struct heap_dwarf_die first;
 
 		files = &reader->other_files;
-		unit = heap_debug_units_find(reader->units, entry->place);
+		unit = heap_dwarf_units_find(reader->units, entry->place);
 		if (unit != reader->other_files_unit) {
 			reader->other_files_unit = NULL;
 			files->count = 0;
 			error = heap_unit_reader_entry(reader, unit->die, &first);
 			if (!error)
-				error = heap_debug_entries_files(&reader->others, files);
+				error = heap_dwarf_dies_files(&reader->others, files);
 			if (error)
 				return error;
 			reader->other_files_unit = unit;
 		}
 	}
-	return heap_unit_strings_add(reader->strings, heap_debug_files_name(files, entry->file),
-				     result);
+	return heap_unit_strings_add(reader->strings,
+				     heap_dwarf_file_names_name(files, entry->file), result);
 }
 
 // --- names ---------------------------------------------------------------------------------
@@ -124,7 +122,7 @@ struct heap_error *heap_unit_qualify(struct heap_unit_reader *reader, uint32_t s
 	return heap_types_add_string(reader->strings->pool, reader->text, result);
 }
 
-const char *heap_unit_scope_text(const struct heap_debug_entry *entry)
+const char *heap_unit_scope_text(const struct heap_dwarf_die *entry)
 {
 	bool is_namespace = entry->tag == DW_TAG_namespace || entry->tag == DW_TAG_module;
 
@@ -162,8 +160,8 @@ static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t 
 // The name that an entry's children are qualified by.
 HEAP_MUST_CHECK
 static struct heap_error *scope_name(struct heap_unit_reader *reader,
-				     const struct heap_debug_entry *entry, uint32_t outer,
-				     int depth, uint32_t *result)
+				     const struct heap_dwarf_die *entry, uint32_t outer, int depth,
+				     uint32_t *result)
 {
 	*result = outer;
 	if (entry->tag == DW_TAG_subprogram)
@@ -180,12 +178,11 @@ HEAP_MUST_CHECK
 static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place, int level,
 				      uint32_t *result)
 {
-	const struct heap_debug_unit *unit = heap_debug_units_find(reader->units, place);
-	struct heap_debug_entries *entries =
-		unit == reader->unit ? &reader->entries : &reader->others;
+	const struct heap_dwarf_unit *unit = heap_dwarf_units_find(reader->units, place);
+	struct heap_dwarf_dies *entries = unit == reader->unit ? &reader->entries : &reader->others;
 	uint32_t names[64] = { 0 };
 	unsigned depth = 0, limit = sizeof(names) / sizeof(*names);
-	struct heap_debug_entry entry;
+	struct heap_dwarf_die entry;
 	struct heap_error *error = NULL;
 
 	*result = 0;
@@ -195,7 +192,7 @@ static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t 
 		// A name may have been looked for in yet another unit.
 		error = turn_to(reader, entries, unit);
 		if (!error)
-			error = heap_debug_entries_read(entries, at, false, &entry, &next);
+			error = heap_dwarf_dies_read(entries, at, false, &entry, &next);
 		if (error)
 			break;
 		if (!entry.tag)
@@ -214,7 +211,7 @@ struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64
 					 uint32_t *result)
 {
 	bool was_read = place >= reader->unit->die && place < reader->position;
-	struct heap_debug_entry entry;
+	struct heap_dwarf_die entry;
 
 	if (!was_read)
 		return search_name(reader, place, 0, result);

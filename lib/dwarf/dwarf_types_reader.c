@@ -19,13 +19,13 @@ enum unit_state {
 	UNIT_DAMAGED,
 };
 
-struct heap_error *heap_dwarf_debug_units(struct heap_dwarf_file *file,
-					  struct heap_debug_units **result)
+struct heap_error *heap_dwarf_file_units(struct heap_dwarf_file *file,
+					 struct heap_dwarf_units **result)
 {
 	if (!file->debug_units) {
-		CLEANUP_FREE struct heap_debug_units *units = calloc(1, sizeof(*units));
+		CLEANUP_FREE struct heap_dwarf_units *units = calloc(1, sizeof(*units));
 		struct heap_error *error =
-			units ? heap_debug_units_open(file->descriptor, file->path, file->program,
+			units ? heap_dwarf_units_open(file->descriptor, file->path, file->program,
 						      units)
 			      : heap_error_out_of_memory();
 
@@ -40,8 +40,8 @@ struct heap_error *heap_dwarf_debug_units(struct heap_dwarf_file *file,
 struct heap_error *heap_types_reader_init(struct heap_types_reader *reader,
 					  struct heap_dwarf_file *file)
 {
-	struct heap_debug_units *units;
-	struct heap_error *error = heap_dwarf_debug_units(file, &units);
+	struct heap_dwarf_units *units;
+	struct heap_error *error = heap_dwarf_file_units(file, &units);
 
 	if (error)
 		return error;
@@ -95,7 +95,7 @@ HEAP_MUST_CHECK
 static struct heap_error *type_of_other(struct heap_types_reader *reader, uint64_t place,
 					bool *is_open, heap_type_id *result)
 {
-	const struct heap_debug_unit *unit = heap_debug_units_find(reader->units, place);
+	const struct heap_dwarf_unit *unit = heap_dwarf_units_find(reader->units, place);
 	struct heap_unit_entry key = { .place = place }, *found;
 	struct heap_types_reader_unit *state;
 	struct heap_error *error = NULL;
@@ -163,7 +163,7 @@ static struct heap_error *resolve(struct resolving *resolving, uint64_t place, h
 			error = NULL;
 		}
 	} else if (!error && merged) {
-		error = heap_unit_reader_add(unit, place, &other, HEAP_DEBUG_NOWHERE, result);
+		error = heap_unit_reader_add(unit, place, &other, HEAP_DWARF_NOWHERE, result);
 		if (!error)
 			error = grow_known(resolving);
 		if (!error)
@@ -286,7 +286,7 @@ static void measure_arrays(struct resolving *resolving)
 HEAP_MUST_CHECK
 static struct heap_error *take_from(struct heap_unit_reader *unit,
 				    struct heap_unit_variable *variable,
-				    const struct heap_debug_entry *entry)
+				    const struct heap_dwarf_die *entry)
 {
 	struct heap_error *error = NULL;
 
@@ -298,7 +298,7 @@ static struct heap_error *take_from(struct heap_unit_reader *unit,
 	}
 	if (!variable->type)
 		variable->type = entry->type;
-	variable->external |= (entry->has & HEAP_DEBUG_IS_EXTERNAL) != 0;
+	variable->external |= (entry->has & HEAP_DWARF_IS_EXTERNAL) != 0;
 	return error;
 }
 
@@ -311,12 +311,12 @@ static struct heap_error *complete_variable(struct heap_unit_reader *unit,
 	struct heap_error *error = NULL;
 
 	for (int i = 0; !error && place && i < CHAIN_MAX; i++) {
-		struct heap_debug_entry entry;
+		struct heap_dwarf_die entry;
 
 		error = heap_unit_reader_entry(unit, place, &entry);
 		if (!error)
 			error = take_from(unit, variable, &entry);
-		place = error ? HEAP_DEBUG_NOWHERE : entry.specification;
+		place = error ? HEAP_DWARF_NOWHERE : entry.specification;
 	}
 	return error;
 }
@@ -349,14 +349,14 @@ static struct heap_error *add_variables(struct heap_types_reader *reader,
 			continue;
 		if (variable->type)
 			type = heap_unit_reader_find(unit, variable->type);
-		reader->variables[reader->variable_count++] = (struct heap_variable){
+		reader->variables[reader->variable_count++] = (struct heap_dwarf_variable){
 			.name = variable->name,
 			.type = resolving->map[type],
 			.address = variable->address,
 			.file = variable->file,
 			.line = variable->line,
-			.flags = (variable->external ? 0 : HEAP_VARIABLE_STATIC) |
-				 (variable->thread_local ? HEAP_VARIABLE_THREAD_LOCAL : 0),
+			.flags = (variable->external ? 0 : HEAP_DWARF_VARIABLE_STATIC) |
+				 (variable->thread_local ? HEAP_DWARF_VARIABLE_THREAD_LOCAL : 0),
 		};
 	}
 	return error;
@@ -417,7 +417,7 @@ static struct heap_error *merge(struct resolving *resolving, struct heap_types_r
 HEAP_MUST_CHECK
 static struct heap_error *read_unit(struct heap_types_reader *reader,
 				    struct heap_unit_reader *unit_reader,
-				    const struct heap_debug_unit *unit, bool keep_it)
+				    const struct heap_dwarf_unit *unit, bool keep_it)
 {
 	struct heap_types_reader_unit *state = &reader->states[unit - reader->units->units];
 	struct resolving resolving = { .reader = reader, .unit = unit_reader };
@@ -447,7 +447,7 @@ static struct heap_error *read_unit(struct heap_types_reader *reader,
 }
 
 struct heap_error *heap_types_reader_read(struct heap_types_reader *reader,
-					  const struct heap_debug_unit *unit, bool keep_it)
+					  const struct heap_dwarf_unit *unit, bool keep_it)
 {
 	struct heap_types_reader_unit *state = &reader->states[unit - reader->units->units];
 	struct heap_unit_reader *unit_reader = reader->free_reader;

@@ -24,11 +24,11 @@ struct heap_types_reader_unit {
 };
 
 struct heap_types_reader {
-	const struct heap_debug_units *units;
+	const struct heap_dwarf_units *units;
 	struct heap_types types;
 	struct heap_unit_strings strings;
 	struct heap_types_reader_unit *states; /**< [units->count] */
-	struct heap_variable *variables;       /**< in no order, some of them several times */
+	struct heap_dwarf_variable *variables; /**< in no order, some of them several times */
 	uint32_t variable_count, variable_capacity;
 	bool wants_variables;
 	bool all_references;
@@ -53,11 +53,11 @@ void heap_types_reader_deinit(struct heap_types_reader *reader);
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_types_reader_read(struct heap_types_reader *reader,
-					  const struct heap_debug_unit *unit, bool keep);
+					  const struct heap_dwarf_unit *unit, bool keep);
 
 /** All units of the file, opened once. */
 HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_debug_units(struct heap_dwarf_file *file,
-					  struct heap_debug_units **result);
+struct heap_error *heap_dwarf_file_units(struct heap_dwarf_file *file,
+					 struct heap_dwarf_units **result);
 
 #endif

@@ -23,7 +23,7 @@ enum frame_kind {
 // --- entries and their types ---------------------------------------------------------------
 
 struct heap_error *heap_unit_reader_init(struct heap_unit_reader *reader,
-					 const struct heap_debug_units *units,
+					 const struct heap_dwarf_units *units,
 					 struct heap_unit_strings *strings)
 {
 	*reader = (struct heap_unit_reader){ .units = units, .strings = strings };
@@ -32,10 +32,10 @@ struct heap_error *heap_unit_reader_init(struct heap_unit_reader *reader,
 
 void heap_unit_reader_deinit(struct heap_unit_reader *reader)
 {
-	heap_debug_entries_deinit(&reader->entries);
-	heap_debug_entries_deinit(&reader->others);
-	heap_debug_files_deinit(&reader->files);
-	heap_debug_files_deinit(&reader->other_files);
+	heap_dwarf_dies_deinit(&reader->entries);
+	heap_dwarf_dies_deinit(&reader->others);
+	heap_dwarf_file_names_deinit(&reader->files);
+	heap_dwarf_file_names_deinit(&reader->other_files);
 	free(reader->types.types);
 	free(reader->types.members);
 	free(reader->types.enumerators);
@@ -174,7 +174,7 @@ static struct heap_error *push_frame(struct heap_unit_reader *reader,
 // Opens the entry's children, if it has any; @p name is what they are qualified by.
 HEAP_MUST_CHECK
 static struct heap_error *open_scope(struct heap_unit_reader *reader,
-				     const struct heap_debug_entry *entry, uint32_t name,
+				     const struct heap_dwarf_die *entry, uint32_t name,
 				     struct heap_unit_frame *frame)
 {
 	frame->is_type_scope = true;
@@ -198,14 +198,14 @@ static int compare_members(const void *left, const void *right)
 
 HEAP_MUST_CHECK
 static struct heap_error *add_member(struct heap_unit_reader *reader,
-				     const struct heap_debug_entry *entry)
+				     const struct heap_dwarf_die *entry)
 {
 	struct heap_unit_member pending = { .type = entry->type, .order = reader->pending_count };
 	bool is_placed = false;
 	struct heap_error *error = NULL;
 
 	// Static members are only declared in the class.
-	if (entry->has & (HEAP_DEBUG_IS_EXTERNAL | HEAP_DEBUG_IS_DECLARATION))
+	if (entry->has & (HEAP_DWARF_IS_EXTERNAL | HEAP_DWARF_IS_DECLARATION))
 		return NULL;
 	error = heap_unit_place_member(reader, entry, &pending.member, &is_placed);
 	if (error || !is_placed)
@@ -252,7 +252,7 @@ static struct heap_error *close_members(struct heap_unit_reader *reader,
 
 HEAP_MUST_CHECK
 static struct heap_error *add_enumerator(struct heap_unit_reader *reader,
-					 const struct heap_debug_entry *entry)
+					 const struct heap_dwarf_die *entry)
 {
 	struct heap_enumerator enumerator = { .value = entry->value };
 	struct heap_error *error =
@@ -275,17 +275,17 @@ static struct heap_error *add_enumerator(struct heap_unit_reader *reader,
 
 HEAP_MUST_CHECK
 static struct heap_error *open_variants(struct heap_unit_reader *reader,
-					const struct heap_debug_entry *entry,
+					const struct heap_dwarf_die *entry,
 					struct heap_unit_frame *frame)
 {
 	const struct heap_type type = {
 		.kind = HEAP_TYPE_UNION,
 		.size = reader->types.types[top(reader)->type].size,
 	};
-	struct heap_debug_entry member = { .tag = DW_TAG_member, .type = entry->place };
+	struct heap_dwarf_die member = { .tag = DW_TAG_member, .type = entry->place };
 	heap_type_id id;
 	struct heap_error *error =
-		heap_unit_reader_add(reader, entry->place, &type, HEAP_DEBUG_NOWHERE, &id);
+		heap_unit_reader_add(reader, entry->place, &type, HEAP_DWARF_NOWHERE, &id);
 
 	if (!error)
 		error = add_member(reader, &member);
@@ -298,12 +298,12 @@ static struct heap_error *open_variants(struct heap_unit_reader *reader,
 
 HEAP_MUST_CHECK
 static struct heap_error *add_discriminant(struct heap_unit_reader *reader,
-					   const struct heap_debug_entry *entry)
+					   const struct heap_dwarf_die *entry)
 {
 	struct heap_unit_frame *frame = top(reader);
 	struct heap_type type = { .kind = HEAP_TYPE_ENUM,
 				  .first_member = reader->types.enumerator_count };
-	struct heap_debug_entry named = *entry, integer;
+	struct heap_dwarf_die named = *entry, integer;
 	struct heap_error *error = heap_unit_reader_entry(reader, entry->type, &integer);
 
 	if (error)
@@ -316,18 +316,18 @@ static struct heap_error *add_discriminant(struct heap_unit_reader *reader,
 	return error ? error : add_member(reader, &named);
 }
 
-static void open_variant(struct heap_unit_reader *reader, const struct heap_debug_entry *entry,
+static void open_variant(struct heap_unit_reader *reader, const struct heap_dwarf_die *entry,
 			 struct heap_unit_frame *frame)
 {
 	*frame = *top(reader);
 	frame->kind = FRAME_VARIANT;
-	frame->has_value = entry->has & HEAP_DEBUG_HAS_VALUE;
+	frame->has_value = entry->has & HEAP_DWARF_HAS_VALUE;
 	frame->value = entry->value;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *add_variant(struct heap_unit_reader *reader,
-				      const struct heap_debug_entry *entry)
+				      const struct heap_dwarf_die *entry)
 {
 	const struct heap_unit_frame *frame = top(reader);
 	struct heap_type *type = &reader->types.types[frame->discriminant];
@@ -347,7 +347,7 @@ static struct heap_error *add_variant(struct heap_unit_reader *reader,
 
 HEAP_MUST_CHECK
 static struct heap_error *read_member(struct heap_unit_reader *reader,
-				      const struct heap_debug_entry *entry)
+				      const struct heap_dwarf_die *entry)
 {
 	switch (top(reader)->kind) {
 	case FRAME_MEMBERS:
@@ -363,7 +363,7 @@ static struct heap_error *read_member(struct heap_unit_reader *reader,
 
 HEAP_MUST_CHECK
 static struct heap_error *read_variants(struct heap_unit_reader *reader,
-					const struct heap_debug_entry *entry,
+					const struct heap_dwarf_die *entry,
 					struct heap_unit_frame *frame)
 {
 	uint8_t kind = top(reader)->kind;
@@ -379,7 +379,7 @@ static struct heap_error *read_variants(struct heap_unit_reader *reader,
 
 HEAP_MUST_CHECK
 static struct heap_error *add_dimension(struct heap_unit_reader *reader,
-					const struct heap_debug_entry *entry)
+					const struct heap_dwarf_die *entry)
 {
 	struct heap_error *error =
 		heap_types_grow(&reader->dimensions, reader->dimension_count, 1,
@@ -417,7 +417,7 @@ static struct heap_error *close_array(struct heap_unit_reader *reader,
 		error = add_type(reader, &type, element, &inner);
 		if (error)
 			break;
-		reader->targets[outer] = HEAP_DEBUG_NOWHERE;
+		reader->targets[outer] = HEAP_DWARF_NOWHERE;
 		reader->types.types[outer].target = inner;
 		outer = inner;
 	}
@@ -453,7 +453,7 @@ static bool is_derived(uint8_t kind)
 // Name, file and line of a type.
 HEAP_MUST_CHECK
 static struct heap_error *name_type(struct heap_unit_reader *reader,
-				    const struct heap_debug_entry *entry, struct heap_type *type)
+				    const struct heap_dwarf_die *entry, struct heap_type *type)
 {
 	struct heap_error *error = NULL;
 	uint32_t scope = reader->scopes[top(reader)->scope].name;
@@ -474,13 +474,14 @@ static struct heap_error *name_type(struct heap_unit_reader *reader,
 	if (error || !entry->line)
 		return error;
 	type->line = entry->line;
-	return heap_unit_strings_add(
-		reader->strings, heap_debug_files_name(&reader->files, entry->file), &type->file);
+	return heap_unit_strings_add(reader->strings,
+				     heap_dwarf_file_names_name(&reader->files, entry->file),
+				     &type->file);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *read_type(struct heap_unit_reader *reader,
-				    const struct heap_debug_entry *entry,
+				    const struct heap_dwarf_die *entry,
 				    struct heap_unit_frame *frame)
 {
 	struct heap_type type = heap_unit_type(reader, entry);
@@ -496,7 +497,7 @@ static struct heap_error *read_type(struct heap_unit_reader *reader,
 		// It is defined in a type unit, and there only.
 		type.kind = HEAP_TYPE_ALIAS;
 		target = entry->signature;
-	} else if (entry->specification && !entry->name && !(entry->has & HEAP_DEBUG_HAS_SIZE)) {
+	} else if (entry->specification && !entry->name && !(entry->has & HEAP_DWARF_HAS_SIZE)) {
 		type.kind = HEAP_TYPE_ALIAS;
 		target = entry->specification;
 	}
@@ -528,7 +529,7 @@ static struct heap_error *read_type(struct heap_unit_reader *reader,
 struct heap_error *heap_unit_reader_stub(struct heap_unit_reader *reader, uint64_t place,
 					 heap_type_id *result)
 {
-	struct heap_debug_entry entry;
+	struct heap_dwarf_die entry;
 	struct heap_error *error = heap_unit_reader_entry(reader, place, &entry);
 
 	if (error)
@@ -558,14 +559,14 @@ struct heap_error *heap_unit_reader_stub(struct heap_unit_reader *reader, uint64
 
 HEAP_MUST_CHECK
 static struct heap_error *read_variable(struct heap_unit_reader *reader,
-					const struct heap_debug_entry *entry)
+					const struct heap_dwarf_die *entry)
 {
 	struct heap_unit_variable variable = {
 		.place = entry->place,
 		.type = entry->type,
 		.specification = entry->specification,
 		.line = entry->line,
-		.external = entry->has & HEAP_DEBUG_IS_EXTERNAL,
+		.external = entry->has & HEAP_DWARF_IS_EXTERNAL,
 	};
 	struct heap_error *error = NULL;
 
@@ -603,17 +604,17 @@ static struct heap_error *note_reference(struct heap_unit_reader *reader, uint64
 
 HEAP_MUST_CHECK
 static struct heap_error *read_unit_entry(struct heap_unit_reader *reader,
-					  const struct heap_debug_entry *entry)
+					  const struct heap_dwarf_die *entry)
 {
-	reader->is_elsewhere = entry->has & HEAP_DEBUG_IS_DWO && !reader->unit->split &&
-			       heap_debug_units_full(reader->units, reader->unit) == reader->unit;
-	return heap_debug_entries_files(&reader->entries, &reader->files);
+	reader->is_elsewhere = entry->has & HEAP_DWARF_IS_DWO && !reader->unit->split &&
+			       heap_dwarf_units_full(reader->units, reader->unit) == reader->unit;
+	return heap_dwarf_dies_files(&reader->entries, &reader->files);
 }
 
 // One entry. @param frame  what its children will be in
 HEAP_MUST_CHECK
 static struct heap_error *read_entry(struct heap_unit_reader *reader,
-				     const struct heap_debug_entry *entry,
+				     const struct heap_dwarf_die *entry,
 				     struct heap_unit_frame *frame)
 {
 	struct heap_error *error = NULL;
@@ -688,7 +689,7 @@ static struct heap_error *begin(struct heap_unit_reader *reader)
 	const struct heap_type unknown = { .kind = HEAP_TYPE_UNKNOWN };
 	const struct heap_unit_frame frame = { .kind = FRAME_OTHER };
 	uint32_t zero;
-	struct heap_error *error = add_type(reader, &unknown, HEAP_DEBUG_NOWHERE, &zero);
+	struct heap_error *error = add_type(reader, &unknown, HEAP_DWARF_NOWHERE, &zero);
 
 	if (!error)
 		error = push_scope(reader, reader->unit->start, 0, 0, &zero);
@@ -698,10 +699,10 @@ static struct heap_error *begin(struct heap_unit_reader *reader)
 HEAP_MUST_CHECK
 static struct heap_error *read_next(struct heap_unit_reader *reader)
 {
-	struct heap_debug_entry entry;
+	struct heap_dwarf_die entry;
 	uint64_t next;
-	struct heap_error *error = heap_debug_entries_read(&reader->entries, reader->position,
-							   reader->all_references, &entry, &next);
+	struct heap_error *error = heap_dwarf_dies_read(&reader->entries, reader->position,
+							reader->all_references, &entry, &next);
 
 	if (error)
 		return error;
@@ -724,15 +725,15 @@ static struct heap_error *read_next(struct heap_unit_reader *reader)
 }
 
 struct heap_error *heap_unit_reader_read(struct heap_unit_reader *reader,
-					 const struct heap_debug_unit *unit)
+					 const struct heap_dwarf_unit *unit)
 {
-	struct heap_debug_entry first;
+	struct heap_dwarf_die first;
 	struct heap_error *error = NULL;
 
 	forget(reader);
 	reader->unit = unit;
 	reader->position = unit->die;
-	error = heap_debug_entries_begin(&reader->entries, reader->units, unit, &first);
+	error = heap_dwarf_dies_begin(&reader->entries, reader->units, unit, &first);
 	if (!error)
 		error = begin(reader);
 	while (!error && reader->position < unit->end)

@@ -73,16 +73,16 @@ struct heap_unit_strings {
 
 /** May read one unit after the other. */
 struct heap_unit_reader {
-	const struct heap_debug_units *units;
-	const struct heap_debug_unit *unit;
+	const struct heap_dwarf_units *units;
+	const struct heap_dwarf_unit *unit;
 	struct heap_unit_strings *strings;
 	bool all_references; /**< whether to note types that locals and parameters refer to */
 
-	struct heap_debug_entries entries;
-	struct heap_debug_entries others; /**< of another unit that is looked into */
-	struct heap_debug_files files;
-	struct heap_debug_files other_files;
-	const struct heap_debug_unit *other_files_unit; /**< whose they are */
+	struct heap_dwarf_dies entries;
+	struct heap_dwarf_dies others; /**< of another unit that is looked into */
+	struct heap_dwarf_file_names files;
+	struct heap_dwarf_file_names other_files;
+	const struct heap_dwarf_unit *other_files_unit; /**< whose they are */
 
 	struct heap_types types; /**< its strings are those of strings->pool */
 	uint64_t *targets;       /**< [types.count] places; parallel to types.types */
@@ -117,7 +117,7 @@ struct heap_unit_reader {
 /** @param strings  must live as long */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_init(struct heap_unit_reader *reader,
-					 const struct heap_debug_units *units,
+					 const struct heap_dwarf_units *units,
 					 struct heap_unit_strings *strings);
 
 void heap_unit_reader_deinit(struct heap_unit_reader *reader);
@@ -125,7 +125,7 @@ void heap_unit_reader_deinit(struct heap_unit_reader *reader);
 /** @return NULL, HEAP_ERROR_FORMAT if the unit is damaged, or HEAP_ERROR_MEMORY */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_read(struct heap_unit_reader *reader,
-					 const struct heap_debug_unit *unit);
+					 const struct heap_dwarf_unit *unit);
 
 /** The type that an entry became, or HEAP_NO_TYPE. */
 heap_type_id heap_unit_reader_find(const struct heap_unit_reader *reader, uint64_t place);
@@ -144,7 +144,7 @@ struct heap_error *heap_unit_reader_add(struct heap_unit_reader *reader, uint64_
 /** Reads any entry, of this unit or another; with tag 0 if there is none. */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_entry(struct heap_unit_reader *reader, uint64_t place,
-					  struct heap_debug_entry *result);
+					  struct heap_dwarf_die *result);
 
 /** The qualified name of an entry, of this unit or another; 0 if it has none. */
 HEAP_MUST_CHECK
@@ -154,7 +154,7 @@ struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64
 /** The name of the file that an entry, of this unit or another, was declared in. */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
-					 const struct heap_debug_entry *entry, uint32_t *result);
+					 const struct heap_dwarf_die *entry, uint32_t *result);
 
 /**
  * Makes of an entry of another unit, which cannot be read now, as much of a type as it
@@ -175,28 +175,28 @@ struct heap_error *heap_unit_qualify(struct heap_unit_reader *reader, uint32_t s
 				     const char *name, uint32_t *result);
 
 /** What a namespace or class adds to the names in it; NULL for nothing. */
-const char *heap_unit_scope_text(const struct heap_debug_entry *entry);
+const char *heap_unit_scope_text(const struct heap_dwarf_die *entry);
 
 /* --- what single entries say (dwarf_types_entry.c) --- */
 
 /** The type of a DW_TAG_..._type entry but for its members; kind UNKNOWN if it is none. */
 struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
-				const struct heap_debug_entry *entry);
+				const struct heap_dwarf_die *entry);
 
 /** A member or base class but for its name and type. @return false if it is to be left out */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_place_member(struct heap_unit_reader *reader,
-					  const struct heap_debug_entry *entry,
+					  const struct heap_dwarf_die *entry,
 					  struct heap_member *result, bool *is_placed);
 
 /** DW_TAG_structure_type and the like. */
 bool heap_unit_is_aggregate(uint16_t tag);
 
 /** A dimension of an array. */
-struct heap_unit_dimension heap_unit_dimension(const struct heap_debug_entry *entry);
+struct heap_unit_dimension heap_unit_dimension(const struct heap_dwarf_die *entry);
 
 /** Whether the entry's location is an address; @p result gets that alone. */
-bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_debug_entry *entry,
+bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_dwarf_die *entry,
 		      struct heap_unit_variable *result);
 
 #endif

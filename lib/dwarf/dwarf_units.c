@@ -14,7 +14,7 @@
 // --- headers -------------------------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *add(struct heap_debug_units *units, const struct heap_debug_unit *unit)
+static struct heap_error *add(struct heap_dwarf_units *units, const struct heap_dwarf_unit *unit)
 {
 	if (units->count == units->capacity) {
 		size_t more = units->capacity ? units->capacity * 2 : 64;
@@ -33,52 +33,52 @@ static struct heap_error *add(struct heap_debug_units *units, const struct heap_
 }
 
 // What follows the length. @return whether it makes sense
-static bool read_header(struct heap_debug_cursor *cursor, struct heap_debug_unit *unit)
+static bool read_header(struct heap_dwarf_cursor *cursor, struct heap_dwarf_unit *unit)
 {
-	bool is_type = unit->start >> HEAP_DEBUG_PLACE_SHIFT & 1;
+	bool is_type = unit->start >> HEAP_DWARF_PLACE_SHIFT & 1;
 	uint8_t type = is_type ? DW_UT_type : DW_UT_compile;
 	uint64_t type_offset = 0;
 
-	unit->version = heap_debug_fixed(cursor, 2);
+	unit->version = heap_dwarf_fixed(cursor, 2);
 	if (unit->version < 2 || unit->version > 5)
 		return false;
 	if (unit->version == 5) {
-		type = heap_debug_fixed(cursor, 1);
-		unit->address_size = heap_debug_fixed(cursor, 1);
+		type = heap_dwarf_fixed(cursor, 1);
+		unit->address_size = heap_dwarf_fixed(cursor, 1);
 	}
-	unit->abbreviations = heap_debug_fixed(cursor, unit->offset_size);
+	unit->abbreviations = heap_dwarf_fixed(cursor, unit->offset_size);
 	if (unit->version < 5)
-		unit->address_size = heap_debug_fixed(cursor, 1);
+		unit->address_size = heap_dwarf_fixed(cursor, 1);
 	is_type |= type == DW_UT_type || type == DW_UT_split_type;
 	if (is_type) {
-		unit->signature = heap_debug_fixed(cursor, 8);
-		type_offset = heap_debug_fixed(cursor, unit->offset_size);
+		unit->signature = heap_dwarf_fixed(cursor, 8);
+		type_offset = heap_dwarf_fixed(cursor, unit->offset_size);
 	} else if (type == DW_UT_skeleton || type == DW_UT_split_compile) {
-		unit->signature = heap_debug_fixed(cursor, 8);
+		unit->signature = heap_dwarf_fixed(cursor, 8);
 	}
 	unit->type = type;
-	unit->split = unit->start >> HEAP_DEBUG_PLACE_SHIFT >= HEAP_DEBUG_SPLIT;
+	unit->split = unit->start >> HEAP_DWARF_PLACE_SHIFT >= HEAP_DWARF_SPLIT;
 	if (type_offset >= unit->end - unit->start || (is_type && !type_offset))
 		return false;
-	unit->type_die = is_type ? unit->start + type_offset : HEAP_DEBUG_NOWHERE;
+	unit->type_die = is_type ? unit->start + type_offset : HEAP_DWARF_NOWHERE;
 	return !cursor->bad && (unit->address_size == 4 || unit->address_size == 8);
 }
 
 // Goes from header to header; a length that leads beyond the section ends that.
-struct heap_error *heap_debug_units_read(struct heap_debug_units *units, uint64_t number)
+struct heap_error *heap_dwarf_units_read(struct heap_dwarf_units *units, uint64_t number)
 {
-	uint64_t base = number << HEAP_DEBUG_PLACE_SHIFT, offset = 0;
-	struct heap_debug_bytes section = heap_debug_units_section(units, base);
+	uint64_t base = number << HEAP_DWARF_PLACE_SHIFT, offset = 0;
+	struct heap_dwarf_bytes section = heap_dwarf_units_section(units, base);
 	struct heap_error *error = NULL;
 
 	while (!error && offset < section.size) {
-		struct heap_debug_cursor cursor = heap_debug_cursor(section, offset, section.size);
-		struct heap_debug_unit unit = { .start = base + offset, .offset_size = 4 };
-		uint64_t length = heap_debug_fixed(&cursor, 4);
+		struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, offset, section.size);
+		struct heap_dwarf_unit unit = { .start = base + offset, .offset_size = 4 };
+		uint64_t length = heap_dwarf_fixed(&cursor, 4);
 
 		if (length == 0xffffffff) {
 			unit.offset_size = 8;
-			length = heap_debug_fixed(&cursor, 8);
+			length = heap_dwarf_fixed(&cursor, 8);
 		}
 		if (cursor.bad || !length || length > (uint64_t)(cursor.end - cursor.at)) {
 			units->unreadable++;
@@ -107,49 +107,49 @@ struct link {
 };
 
 // GNU's section: a name and a build id.
-static bool read_link(struct heap_debug_bytes section, struct link *link)
+static bool read_link(struct heap_dwarf_bytes section, struct link *link)
 {
-	struct heap_debug_cursor cursor = heap_debug_cursor(section, 0, section.size);
+	struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, 0, section.size);
 
-	link->name = heap_debug_string(&cursor);
+	link->name = heap_dwarf_string(&cursor);
 	link->id = cursor.at;
 	link->size = cursor.end - cursor.at;
 	return !cursor.bad;
 }
 
 // (DWARF 5, section 7.3.6.) In both files: a name, which the alternate file lacks, and an id.
-static bool read_supplementary(struct heap_debug_bytes section, struct link *link)
+static bool read_supplementary(struct heap_dwarf_bytes section, struct link *link)
 {
-	struct heap_debug_cursor cursor = heap_debug_cursor(section, 0, section.size);
+	struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, 0, section.size);
 
-	if (heap_debug_fixed(&cursor, 2) != 5)
+	if (heap_dwarf_fixed(&cursor, 2) != 5)
 		return false;
-	heap_debug_fixed(&cursor, 1);
-	link->name = heap_debug_string(&cursor);
-	link->size = heap_debug_unsigned(&cursor);
-	link->id = heap_debug_skip(&cursor, link->size);
+	heap_dwarf_fixed(&cursor, 1);
+	link->name = heap_dwarf_string(&cursor);
+	link->size = heap_dwarf_unsigned(&cursor);
+	link->id = heap_dwarf_skip(&cursor, link->size);
 	return link->id;
 }
 
-static bool is_alternate(const struct heap_debug_sections *sections, const struct link *link)
+static bool is_alternate(const struct heap_dwarf_sections *sections, const struct link *link)
 {
 	struct link own;
 
-	if (heap_debug_sections_is(sections, link->id, link->size))
+	if (heap_dwarf_sections_is(sections, link->id, link->size))
 		return true;
 	return read_supplementary(sections->supplementary, &own) && own.size == link->size &&
 	       memcmp(own.id, link->id, own.size) == 0;
 }
 
-static bool try_alternate(struct heap_debug_units *units, const char *path, const struct link *link)
+static bool try_alternate(struct heap_dwarf_units *units, const char *path, const struct link *link)
 {
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (descriptor < 0)
 		return false;
 
-	struct heap_debug_sections sections;
-	struct heap_error *error = heap_debug_sections_open(descriptor, path, false, &sections);
+	struct heap_dwarf_sections sections;
+	struct heap_error *error = heap_dwarf_sections_open(descriptor, path, false, &sections);
 
 	if (!error && is_alternate(&sections, link)) {
 		units->alternate = sections;
@@ -157,14 +157,14 @@ static bool try_alternate(struct heap_debug_units *units, const char *path, cons
 		return true;
 	}
 	if (!error)
-		heap_debug_sections_close(&sections);
+		heap_dwarf_sections_close(&sections);
 	heap_error_destroy(error);
 	close(descriptor);
 	return false;
 }
 
 // Relative to the file, or by build id where distributions put it.
-static void find_alternate(struct heap_debug_units *units)
+static void find_alternate(struct heap_dwarf_units *units)
 {
 	const char *slash = strrchr(units->path, '/');
 	struct link link;
@@ -192,7 +192,7 @@ static void find_alternate(struct heap_debug_units *units)
 
 static int compare_signatures(const void *left, const void *right, void *context)
 {
-	const struct heap_debug_unit *units = context;
+	const struct heap_dwarf_unit *units = context;
 	uint64_t a = units[*(const uint32_t *)left].signature;
 	uint64_t b = units[*(const uint32_t *)right].signature;
 
@@ -200,7 +200,7 @@ static int compare_signatures(const void *left, const void *right, void *context
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *sort_signatures(struct heap_debug_units *units)
+static struct heap_error *sort_signatures(struct heap_dwarf_units *units)
 {
 	size_t count = 0;
 
@@ -216,39 +216,39 @@ static struct heap_error *sort_signatures(struct heap_debug_units *units)
 	return NULL;
 }
 
-struct heap_error *heap_debug_units_open(int descriptor, const char *path, const char *program,
-					 struct heap_debug_units *result)
+struct heap_error *heap_dwarf_units_open(int descriptor, const char *path, const char *program,
+					 struct heap_dwarf_units *result)
 {
-	struct heap_debug_units units = { .path = path, .alternate_descriptor = -1 };
-	struct heap_error *error = heap_debug_sections_open(descriptor, path, false, &units.main);
+	struct heap_dwarf_units units = { .path = path, .alternate_descriptor = -1 };
+	struct heap_error *error = heap_dwarf_sections_open(descriptor, path, false, &units.main);
 
 	if (error)
 		return error;
 	if (units.main.alternate.size || units.main.supplementary.size)
 		find_alternate(&units);
-	for (uint64_t place = HEAP_DEBUG_INFO; !error && place <= HEAP_DEBUG_ALTERNATE; place++)
-		error = heap_debug_units_read(&units, place);
+	for (uint64_t place = HEAP_DWARF_INFO; !error && place <= HEAP_DWARF_ALTERNATE; place++)
+		error = heap_dwarf_units_read(&units, place);
 	if (!error)
-		error = heap_debug_split_open(&units, program);
+		error = heap_dwarf_split_open(&units, program);
 	if (!error)
 		error = sort_signatures(&units);
 	if (error) {
-		heap_debug_units_close(&units);
+		heap_dwarf_units_close(&units);
 		return error;
 	}
 	*result = units;
 	return NULL;
 }
 
-void heap_debug_units_close(struct heap_debug_units *units)
+void heap_dwarf_units_close(struct heap_dwarf_units *units)
 {
-	heap_debug_sections_close(&units->main);
+	heap_dwarf_sections_close(&units->main);
 	if (units->alternate_descriptor >= 0) {
-		heap_debug_sections_close(&units->alternate);
+		heap_dwarf_sections_close(&units->alternate);
 		close(units->alternate_descriptor);
 	}
 	for (size_t i = 0; i < units->split_count; i++) {
-		heap_debug_sections_close(&units->split[i].sections);
+		heap_dwarf_sections_close(&units->split[i].sections);
 		free(units->split[i].path);
 	}
 	free(units->split);
@@ -257,11 +257,11 @@ void heap_debug_units_close(struct heap_debug_units *units)
 	free(units->contributions);
 	free(units->by_signature);
 	free(units->missing);
-	*units = (struct heap_debug_units){ .alternate_descriptor = -1 };
+	*units = (struct heap_dwarf_units){ .alternate_descriptor = -1 };
 }
 
 // The last unit that starts at or before a place, or NULL.
-static const struct heap_debug_unit *last_before(const struct heap_debug_units *units,
+static const struct heap_dwarf_unit *last_before(const struct heap_dwarf_units *units,
 						 uint64_t place)
 {
 	size_t low = 0, high = units->count;
@@ -277,24 +277,24 @@ static const struct heap_debug_unit *last_before(const struct heap_debug_units *
 	return low ? &units->units[low - 1] : NULL;
 }
 
-const struct heap_debug_unit *heap_debug_units_find(const struct heap_debug_units *units,
+const struct heap_dwarf_unit *heap_dwarf_units_find(const struct heap_dwarf_units *units,
 						    uint64_t place)
 {
-	const struct heap_debug_unit *unit = last_before(units, place);
+	const struct heap_dwarf_unit *unit = last_before(units, place);
 
 	return unit && place >= unit->die && place < unit->end ? unit : NULL;
 }
 
-const struct heap_debug_unit *heap_debug_units_at(const struct heap_debug_units *units,
+const struct heap_dwarf_unit *heap_dwarf_units_at(const struct heap_dwarf_units *units,
 						  uint64_t start)
 {
-	const struct heap_debug_unit *unit = last_before(units, start);
+	const struct heap_dwarf_unit *unit = last_before(units, start);
 
 	return unit && unit->start == start ? unit : NULL;
 }
 
-const struct heap_debug_unit *heap_debug_units_full(const struct heap_debug_units *units,
-						    const struct heap_debug_unit *unit)
+const struct heap_dwarf_unit *heap_dwarf_units_full(const struct heap_dwarf_units *units,
+						    const struct heap_dwarf_unit *unit)
 {
 	uint32_t full = UINT32_MAX;
 
@@ -303,21 +303,21 @@ const struct heap_debug_unit *heap_debug_units_full(const struct heap_debug_unit
 	return full == UINT32_MAX ? unit : &units->units[full];
 }
 
-void heap_debug_units_load_late(struct heap_debug_units *units)
+void heap_dwarf_units_load_late(struct heap_dwarf_units *units)
 {
-	heap_debug_sections_load_late(&units->main);
+	heap_dwarf_sections_load_late(&units->main);
 	for (size_t i = 0; i < units->split_count; i++)
-		heap_debug_sections_load_late(&units->split[i].sections);
+		heap_dwarf_sections_load_late(&units->split[i].sections);
 }
 
-const struct heap_debug_unit *heap_debug_units_find_type(const struct heap_debug_units *units,
+const struct heap_dwarf_unit *heap_dwarf_units_find_type(const struct heap_dwarf_units *units,
 							 uint64_t signature)
 {
 	size_t low = 0, high = units->signature_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct heap_debug_unit *unit = &units->units[units->by_signature[middle]];
+		const struct heap_dwarf_unit *unit = &units->units[units->by_signature[middle]];
 
 		if (unit->signature == signature)
 			return unit;
@@ -329,31 +329,31 @@ const struct heap_debug_unit *heap_debug_units_find_type(const struct heap_debug
 	return NULL;
 }
 
-static const struct heap_debug_sections *sections_of(const struct heap_debug_units *units,
+static const struct heap_dwarf_sections *sections_of(const struct heap_dwarf_units *units,
 						     uint64_t place)
 {
-	uint64_t number = place >> HEAP_DEBUG_PLACE_SHIFT;
+	uint64_t number = place >> HEAP_DWARF_PLACE_SHIFT;
 
-	if (number < HEAP_DEBUG_ALTERNATE)
+	if (number < HEAP_DWARF_ALTERNATE)
 		return &units->main;
-	if (number < HEAP_DEBUG_SPLIT)
+	if (number < HEAP_DWARF_SPLIT)
 		return &units->alternate;
-	number = (number - HEAP_DEBUG_SPLIT) / 2;
+	number = (number - HEAP_DWARF_SPLIT) / 2;
 	return number < units->split_count ? &units->split[number].sections : NULL;
 }
 
-const struct heap_debug_sections *heap_debug_units_sections(const struct heap_debug_units *units,
-							    const struct heap_debug_unit *unit)
+const struct heap_dwarf_sections *heap_dwarf_units_sections(const struct heap_dwarf_units *units,
+							    const struct heap_dwarf_unit *unit)
 {
 	return sections_of(units, unit->start);
 }
 
-struct heap_debug_bytes heap_debug_units_section(const struct heap_debug_units *units,
+struct heap_dwarf_bytes heap_dwarf_units_section(const struct heap_dwarf_units *units,
 						 uint64_t place)
 {
-	const struct heap_debug_sections *sections = sections_of(units, place);
+	const struct heap_dwarf_sections *sections = sections_of(units, place);
 
 	if (!sections)
-		return (struct heap_debug_bytes){ 0 };
-	return place >> HEAP_DEBUG_PLACE_SHIFT & 1 ? sections->types : sections->info;
+		return (struct heap_dwarf_bytes){ 0 };
+	return place >> HEAP_DWARF_PLACE_SHIFT & 1 ? sections->types : sections->info;
 }

@@ -12,20 +12,20 @@
 
 #include "lib/dwarf/dwarf_sections.h"
 
-enum heap_debug_place {
-	HEAP_DEBUG_INFO,
-	HEAP_DEBUG_TYPES,     /**< .debug_types, before DWARF 5 */
-	HEAP_DEBUG_ALTERNATE, /**< .debug_info of the alternate file */
-	HEAP_DEBUG_SPLIT = 4, /**< .debug_info.dwo of the first split file */
+enum heap_dwarf_place {
+	HEAP_DWARF_INFO,
+	HEAP_DWARF_TYPES,     /**< .debug_types, before DWARF 5 */
+	HEAP_DWARF_ALTERNATE, /**< .debug_info of the alternate file */
+	HEAP_DWARF_SPLIT = 4, /**< .debug_info.dwo of the first split file */
 };
 
-#define HEAP_DEBUG_PLACE_SHIFT 40
-#define HEAP_DEBUG_OFFSET_MASK (((uint64_t)1 << HEAP_DEBUG_PLACE_SHIFT) - 1)
+#define HEAP_DWARF_PLACE_SHIFT 40
+#define HEAP_DWARF_OFFSET_MASK (((uint64_t)1 << HEAP_DWARF_PLACE_SHIFT) - 1)
 /** No entry is there; the first unit's header is. */
-#define HEAP_DEBUG_NOWHERE ((uint64_t)0)
+#define HEAP_DWARF_NOWHERE ((uint64_t)0)
 
 /** Where a unit's indexes and offsets count from, in the sections that they are of. */
-struct heap_debug_bases {
+struct heap_dwarf_bases {
 	uint64_t string_offsets, addresses;
 	uint64_t range_lists, location_lists;     /**< tables of offsets of lists, by index */
 	uint64_t range_offsets, location_offsets; /**< lists that are said by offset */
@@ -35,13 +35,13 @@ struct heap_debug_bases {
 	bool has_lines;
 };
 
-struct heap_debug_unit {
+struct heap_dwarf_unit {
 	uint64_t start; /**< place of the header */
 	uint64_t die;   /**< place of the first entry */
 	uint64_t end;   /**< of the unit; in the same section */
 	uint64_t abbreviations;
 	uint64_t signature;    /**< of a type unit; of a skeleton and its split unit: DWO id */
-	uint64_t type_die;     /**< place; HEAP_DEBUG_NOWHERE unless it is a type unit */
+	uint64_t type_die;     /**< place; HEAP_DWARF_NOWHERE unless it is a type unit */
 	uint32_t skeleton;     /**< in skeletons, + 1: of a skeleton or a split unit; 0: none */
 	uint32_t contribution; /**< in contributions, + 1; 0: none */
 	uint8_t version;
@@ -52,17 +52,17 @@ struct heap_debug_unit {
 };
 
 /** A unit of the main file that stands for one in a split file. */
-struct heap_debug_skeleton {
+struct heap_dwarf_skeleton {
 	uint32_t unit;
 	uint32_t full; /**< the split unit; UINT32_MAX if it was not found */
 	uint64_t id;
 	const char *name, *directory; /**< of the split file; of the sections */
-	struct heap_debug_bases bases;
+	struct heap_dwarf_bases bases;
 };
 
 /** A split file: .dwo, or .dwp, in which many are packed together. */
-struct heap_debug_split_file {
-	struct heap_debug_sections sections;
+struct heap_dwarf_split_file {
+	struct heap_dwarf_sections sections;
 	char *path;
 };
 
@@ -70,17 +70,17 @@ struct heap_debug_split_file {
  * The main file's sections are numbers 0 and 1, the alternate file's 2 and 3, those of the
  * nth split file 4 + 2 n and 5 + 2 n.
  */
-struct heap_debug_units {
+struct heap_dwarf_units {
 	const char *path; /**< the caller's */
-	struct heap_debug_sections main;
-	struct heap_debug_sections alternate; /**< empty unless there is one */
+	struct heap_dwarf_sections main;
+	struct heap_dwarf_sections alternate; /**< empty unless there is one */
 	int alternate_descriptor;
-	struct heap_debug_split_file *split; /**< [split_count] */
+	struct heap_dwarf_split_file *split; /**< [split_count] */
 	size_t split_count, split_capacity;
-	struct heap_debug_unit *units; /**< [count] by place */
+	struct heap_dwarf_unit *units; /**< [count] by place */
 	size_t count, capacity;
-	struct heap_debug_skeleton *skeletons;  /**< [skeleton_count] */
-	struct heap_debug_bases *contributions; /**< of units of packages: where theirs begin */
+	struct heap_dwarf_skeleton *skeletons;  /**< [skeleton_count] */
+	struct heap_dwarf_bases *contributions; /**< of units of packages: where theirs begin */
 	size_t skeleton_count, skeleton_capacity, contribution_count, contribution_capacity;
 	uint32_t *by_signature; /**< [signature_count] type units, by signature */
 	size_t signature_count;
@@ -96,40 +96,40 @@ struct heap_debug_units {
  *                 NULL: a package of split files may be beside that
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_units_open(int descriptor, const char *path, const char *program,
-					 struct heap_debug_units *result);
+struct heap_error *heap_dwarf_units_open(int descriptor, const char *path, const char *program,
+					 struct heap_dwarf_units *result);
 
 /** Reads the headers of one section, for dwarf_split.c. @param section  its number */
 HEAP_MUST_CHECK
-struct heap_error *heap_debug_units_read(struct heap_debug_units *units, uint64_t section);
+struct heap_error *heap_dwarf_units_read(struct heap_dwarf_units *units, uint64_t section);
 
-void heap_debug_units_close(struct heap_debug_units *units);
+void heap_dwarf_units_close(struct heap_dwarf_units *units);
 
 /** The unit that an entry is in, or NULL. */
-const struct heap_debug_unit *heap_debug_units_find(const struct heap_debug_units *units,
+const struct heap_dwarf_unit *heap_dwarf_units_find(const struct heap_dwarf_units *units,
 						    uint64_t place);
 
 /** The unit whose header is at that place, or NULL. */
-const struct heap_debug_unit *heap_debug_units_at(const struct heap_debug_units *units,
+const struct heap_dwarf_unit *heap_dwarf_units_at(const struct heap_dwarf_units *units,
 						  uint64_t start);
 
 /** The unit that has the entries: for a skeleton the split unit if it was found, else itself. */
-const struct heap_debug_unit *heap_debug_units_full(const struct heap_debug_units *units,
-						    const struct heap_debug_unit *unit);
+const struct heap_dwarf_unit *heap_dwarf_units_full(const struct heap_dwarf_units *units,
+						    const struct heap_dwarf_unit *unit);
 
 /** Loads the sections that say of ranges of code and of locations. */
-void heap_debug_units_load_late(struct heap_debug_units *units);
+void heap_dwarf_units_load_late(struct heap_dwarf_units *units);
 
 /** The type unit of that signature, or NULL. */
-const struct heap_debug_unit *heap_debug_units_find_type(const struct heap_debug_units *units,
+const struct heap_dwarf_unit *heap_dwarf_units_find_type(const struct heap_dwarf_units *units,
 							 uint64_t signature);
 
 /** The sections of the file that the unit is in. */
-const struct heap_debug_sections *heap_debug_units_sections(const struct heap_debug_units *units,
-							    const struct heap_debug_unit *unit);
+const struct heap_dwarf_sections *heap_dwarf_units_sections(const struct heap_dwarf_units *units,
+							    const struct heap_dwarf_unit *unit);
 
 /** The section that a place is in. */
-struct heap_debug_bytes heap_debug_units_section(const struct heap_debug_units *units,
+struct heap_dwarf_bytes heap_dwarf_units_section(const struct heap_dwarf_units *units,
 						 uint64_t place);
 
 #endif

@@ -19,11 +19,11 @@ struct known_row {
 	uint64_t pc;
 	bool found;
 	uint8_t table; // that the row is from
-	struct heap_frame_row row;
+	struct heap_dwarf_frame_row row;
 };
 
-struct heap_unwinder {
-	struct heap_call_frames *tables[3]; // [table_count]
+struct heap_dwarf_unwinder {
+	struct heap_dwarf_call_frames *tables[3]; // [table_count]
 	size_t table_count;
 	struct heap_dwarf_object
 		*objects[3]; // decode the tables' expressions; NULL until the first
@@ -34,10 +34,11 @@ struct heap_unwinder {
 
 // A table that is not there, or that cannot be read, is one less.
 HEAP_MUST_CHECK
-static struct heap_error *add_table(struct heap_unwinder *unwinder, const char *path, bool is_debug)
+static struct heap_error *add_table(struct heap_dwarf_unwinder *unwinder, const char *path,
+				    bool is_debug)
 {
-	struct heap_error *error =
-		heap_call_frames_open(path, is_debug, &unwinder->tables[unwinder->table_count]);
+	struct heap_error *error = heap_dwarf_call_frames_open(
+		path, is_debug, &unwinder->tables[unwinder->table_count]);
 
 	if (!error)
 		unwinder->table_count++;
@@ -47,10 +48,10 @@ static struct heap_error *add_table(struct heap_unwinder *unwinder, const char *
 	return NULL;
 }
 
-struct heap_error *heap_unwinder_create(const char *module, const char *debug,
-					struct heap_unwinder **result)
+struct heap_error *heap_dwarf_unwinder_create(const char *module, const char *debug,
+					      struct heap_dwarf_unwinder **result)
 {
-	struct heap_unwinder *unwinder = calloc(1, sizeof(*unwinder));
+	struct heap_dwarf_unwinder *unwinder = calloc(1, sizeof(*unwinder));
 	struct heap_error *error = unwinder ? NULL : heap_error_out_of_memory();
 
 	if (error)
@@ -61,13 +62,13 @@ struct heap_error *heap_unwinder_create(const char *module, const char *debug,
 	if (!error && debug && strcmp(debug, module) != 0)
 		error = add_table(unwinder, debug, true);
 	if (error)
-		heap_unwinder_destroy(unwinder);
+		heap_dwarf_unwinder_destroy(unwinder);
 	else
 		*result = unwinder;
 	return error;
 }
 
-void heap_unwinder_destroy(struct heap_unwinder *unwinder)
+void heap_dwarf_unwinder_destroy(struct heap_dwarf_unwinder *unwinder)
 {
 	if (!unwinder)
 		return;
@@ -75,7 +76,7 @@ void heap_unwinder_destroy(struct heap_unwinder *unwinder)
 		free(unwinder->cache[i]);
 	for (size_t i = 0; i < unwinder->table_count; i++) {
 		heap_dwarf_object_close(unwinder->objects[i]);
-		heap_call_frames_close(unwinder->tables[i]);
+		heap_dwarf_call_frames_close(unwinder->tables[i]);
 	}
 	free(unwinder);
 }
@@ -83,7 +84,7 @@ void heap_unwinder_destroy(struct heap_unwinder *unwinder)
 // --- rows --------------------------------------------------------------------
 
 // @return NULL if no table has rules for it
-static const struct known_row *find_row(struct heap_unwinder *unwinder, uint64_t pc)
+static const struct known_row *find_row(struct heap_dwarf_unwinder *unwinder, uint64_t pc)
 {
 	struct known_row **slot = &unwinder->cache[heap_hash_u64(pc) % CACHE_SLOTS];
 	struct known_row *known = *slot ? *slot : malloc(sizeof(*known));
@@ -95,7 +96,8 @@ static const struct known_row *find_row(struct heap_unwinder *unwinder, uint64_t
 		known->found = false;
 		*slot = known;
 		for (uint8_t i = 0; i < unwinder->table_count && !known->found; i++) {
-			known->found = heap_call_frames_find(unwinder->tables[i], pc, &known->row);
+			known->found =
+				heap_dwarf_call_frames_find(unwinder->tables[i], pc, &known->row);
 			known->table = i;
 		}
 	}
@@ -105,33 +107,34 @@ static const struct known_row *find_row(struct heap_unwinder *unwinder, uint64_t
 // --- stepping ----------------------------------------------------------------
 
 struct step {
-	const struct heap_frame_row *row;
-	struct heap_unwinder *unwinder;
+	const struct heap_dwarf_frame_row *row;
+	struct heap_dwarf_unwinder *unwinder;
 	uint8_t table; // of the row
-	struct heap_expression_frame frame;
-	const struct heap_registers *before;
-	struct heap_registers after;
+	struct heap_dwarf_expression_frame frame;
+	const struct heap_dwarf_registers *before;
+	struct heap_dwarf_registers after;
 };
 
-static bool is_known(const struct heap_registers *registers, uint64_t number)
+static bool is_known(const struct heap_dwarf_registers *registers, uint64_t number)
 {
-	return number < HEAP_REGISTERS && (registers->known >> number & 1);
+	return number < HEAP_DWARF_REGISTERS && (registers->known >> number & 1);
 }
 
 // @return NULL without memory
-static const struct heap_dwarf_object *get_object(struct heap_unwinder *unwinder, uint8_t table)
+static const struct heap_dwarf_object *get_object(struct heap_dwarf_unwinder *unwinder,
+						  uint8_t table)
 {
 	struct heap_dwarf_object **object = &unwinder->objects[table];
 
 	if (!*object)
 		heap_error_destroy(heap_dwarf_object_open_bytes(
-			heap_call_frames_section(unwinder->tables[table]), object));
+			heap_dwarf_call_frames_section(unwinder->tables[table]), object));
 	return *object;
 }
 
 // Without memory there is no value.
-static bool evaluate(const struct step *step, const struct heap_frame_rule *rule,
-		     const uint64_t *initial, struct heap_expression_result *result)
+static bool evaluate(const struct step *step, const struct heap_dwarf_frame_rule *rule,
+		     const uint64_t *initial, struct heap_dwarf_expression_result *result)
 {
 	CLEANUP_ARRAY struct heap_dwarf_operations operations = { 0 };
 	struct heap_error *error =
@@ -147,16 +150,16 @@ static bool evaluate(const struct step *step, const struct heap_frame_rule *rule
 
 static bool find_cfa(struct step *step, uint64_t *cfa)
 {
-	const struct heap_frame_rule *rule = &step->row->cfa;
-	struct heap_expression_result result;
+	const struct heap_dwarf_frame_rule *rule = &step->row->cfa;
+	struct heap_dwarf_expression_result result;
 
 	switch (rule->kind) {
-	case HEAP_FRAME_OFFSET:
+	case HEAP_DWARF_FRAME_OFFSET:
 		if (!is_known(step->before, rule->reg))
 			return false;
 		*cfa = step->before->value[rule->reg] + (uint64_t)rule->offset;
 		return true;
-	case HEAP_FRAME_EXPRESSION:
+	case HEAP_DWARF_FRAME_EXPRESSION:
 		if (!evaluate(step, rule, NULL, &result))
 			return false;
 		*cfa = result.value;
@@ -193,14 +196,15 @@ static void copy_register(struct step *step, unsigned number, uint64_t from)
 	step->after.known |= UINT64_C(1) << number;
 }
 
-static void apply_expression(struct step *step, unsigned number, const struct heap_frame_rule *rule)
+static void apply_expression(struct step *step, unsigned number,
+			     const struct heap_dwarf_frame_rule *rule)
 {
-	struct heap_expression_result result;
+	struct heap_dwarf_expression_result result;
 	uint64_t cfa = step->frame.cfa;
 
 	if (!evaluate(step, rule, &cfa, &result))
 		return;
-	if (rule->kind == HEAP_FRAME_SAVED_EXPRESSION)
+	if (rule->kind == HEAP_DWARF_FRAME_SAVED_EXPRESSION)
 		set_saved(step, number, result.value);
 	else
 		set_value(step, number, result.value);
@@ -220,47 +224,48 @@ static bool is_lost_by_calls(unsigned number)
 
 static void apply_rule(struct step *step, unsigned number)
 {
-	const struct heap_frame_rule *rule = &step->row->rules[number];
+	const struct heap_dwarf_frame_rule *rule = &step->row->rules[number];
 
 	switch (rule->kind) {
-	case HEAP_FRAME_SAVED:
+	case HEAP_DWARF_FRAME_SAVED:
 		set_saved(step, number, step->frame.cfa + (uint64_t)rule->offset);
 		break;
-	case HEAP_FRAME_OFFSET:
+	case HEAP_DWARF_FRAME_OFFSET:
 		set_value(step, number, step->frame.cfa + (uint64_t)rule->offset);
 		break;
-	case HEAP_FRAME_REGISTER:
+	case HEAP_DWARF_FRAME_REGISTER:
 		copy_register(step, number, rule->reg);
 		break;
-	case HEAP_FRAME_SAVED_EXPRESSION:
-	case HEAP_FRAME_EXPRESSION:
+	case HEAP_DWARF_FRAME_SAVED_EXPRESSION:
+	case HEAP_DWARF_FRAME_EXPRESSION:
 		apply_expression(step, number, rule);
 		break;
-	case HEAP_FRAME_SAME:
+	case HEAP_DWARF_FRAME_SAME:
 		if (step->row->is_signal || !is_lost_by_calls(number))
 			copy_register(step, number, number);
 		break;
 	}
 }
 
-static enum heap_unwind_result find_return_address(struct step *step)
+static enum heap_dwarf_unwind_result find_return_address(struct step *step)
 {
 	unsigned column = step->row->return_register;
 
-	if (step->row->rules[column].kind == HEAP_FRAME_UNDEFINED)
-		return HEAP_UNWIND_END;
+	if (step->row->rules[column].kind == HEAP_DWARF_FRAME_UNDEFINED)
+		return HEAP_DWARF_UNWIND_END;
 	if (!is_known(&step->after, column))
-		return HEAP_UNWIND_LOST;
+		return HEAP_DWARF_UNWIND_LOST;
 	if (step->after.value[column] == 0)
-		return HEAP_UNWIND_END;
-	set_value(step, HEAP_REGISTER_PC, step->after.value[column]);
-	return HEAP_UNWIND_CALLER;
+		return HEAP_DWARF_UNWIND_END;
+	set_value(step, HEAP_DWARF_REGISTER_PC, step->after.value[column]);
+	return HEAP_DWARF_UNWIND_CALLER;
 }
 
-enum heap_unwind_result heap_unwinder_step(struct heap_unwinder *unwinder, uint64_t pc,
-					   heap_memory_reader *read, void *context,
-					   struct heap_registers *registers, uint64_t *cfa,
-					   bool *is_signal)
+enum heap_dwarf_unwind_result heap_dwarf_unwinder_step(struct heap_dwarf_unwinder *unwinder,
+						       uint64_t pc, heap_dwarf_memory_reader *read,
+						       void *context,
+						       struct heap_dwarf_registers *registers,
+						       uint64_t *cfa, bool *is_signal)
 {
 	const struct known_row *known = find_row(unwinder, pc);
 	struct step step = {
@@ -274,22 +279,22 @@ enum heap_unwind_result heap_unwinder_step(struct heap_unwinder *unwinder, uint6
 	*cfa = 0;
 	*is_signal = false;
 	if (!step.row || !find_cfa(&step, &step.frame.cfa))
-		return HEAP_UNWIND_LOST;
+		return HEAP_DWARF_UNWIND_LOST;
 	*cfa = step.frame.cfa;
 	*is_signal = step.row->is_signal;
-	for (unsigned i = 0; i < HEAP_REGISTERS; i++) {
-		if (i != HEAP_REGISTER_SP)
+	for (unsigned i = 0; i < HEAP_DWARF_REGISTERS; i++) {
+		if (i != HEAP_DWARF_REGISTER_SP)
 			apply_rule(&step, i);
 	}
 	// The stack pointer before the call is the CFA, unless a rule says otherwise.
-	if (step.row->rules[HEAP_REGISTER_SP].kind != HEAP_FRAME_SAME)
-		apply_rule(&step, HEAP_REGISTER_SP);
-	if (!is_known(&step.after, HEAP_REGISTER_SP))
-		set_value(&step, HEAP_REGISTER_SP, step.frame.cfa);
+	if (step.row->rules[HEAP_DWARF_REGISTER_SP].kind != HEAP_DWARF_FRAME_SAME)
+		apply_rule(&step, HEAP_DWARF_REGISTER_SP);
+	if (!is_known(&step.after, HEAP_DWARF_REGISTER_SP))
+		set_value(&step, HEAP_DWARF_REGISTER_SP, step.frame.cfa);
 
-	enum heap_unwind_result result = find_return_address(&step);
+	enum heap_dwarf_unwind_result result = find_return_address(&step);
 
-	if (result == HEAP_UNWIND_CALLER)
+	if (result == HEAP_DWARF_UNWIND_CALLER)
 		*registers = step.after;
 	return result;
 }
@@ -297,7 +302,7 @@ enum heap_unwind_result heap_unwinder_step(struct heap_unwinder *unwinder, uint6
 // --- guessing ----------------------------------------------------------------
 
 // Whether the bytes before a return address are a call.
-static bool follows_call(uint64_t address, heap_memory_reader *read, void *context)
+static bool follows_call(uint64_t address, heap_dwarf_memory_reader *read, void *context)
 {
 #if defined(__aarch64__)
 	uint32_t instruction;
@@ -321,13 +326,14 @@ static bool follows_call(uint64_t address, heap_memory_reader *read, void *conte
 #endif
 }
 
-bool heap_unwinder_guess_frame_pointer(heap_memory_reader *read, heap_code_test *is_code,
-				       void *context, struct heap_registers *registers)
+bool heap_dwarf_unwinder_guess_frame_pointer(heap_dwarf_memory_reader *read,
+					     heap_dwarf_code_test *is_code, void *context,
+					     struct heap_dwarf_registers *registers)
 {
-	uint64_t sp = registers->value[HEAP_REGISTER_SP];
+	uint64_t sp = registers->value[HEAP_DWARF_REGISTER_SP];
 	uint64_t words[2];
 
-	if (!is_known(registers, HEAP_REGISTER_SP))
+	if (!is_known(registers, HEAP_DWARF_REGISTER_SP))
 		return false;
 	for (uint64_t slot = (sp + 7) & ~UINT64_C(7); slot < sp + SEARCH_WORDS * 8; slot += 8) {
 		if (!read(context, slot, words, sizeof(words)))
@@ -340,9 +346,9 @@ bool heap_unwinder_guess_frame_pointer(heap_memory_reader *read, heap_code_test 
 		if (!plausible || !is_code(context, words[1]) ||
 		    !follows_call(words[1], read, context))
 			continue;
-		registers->value[HEAP_REGISTER_FRAME] = slot;
-		registers->saved_at[HEAP_REGISTER_FRAME] = 0;
-		registers->known |= UINT64_C(1) << HEAP_REGISTER_FRAME;
+		registers->value[HEAP_DWARF_REGISTER_FRAME] = slot;
+		registers->saved_at[HEAP_DWARF_REGISTER_FRAME] = 0;
+		registers->known |= UINT64_C(1) << HEAP_DWARF_REGISTER_FRAME;
 		return true;
 	}
 	return false;

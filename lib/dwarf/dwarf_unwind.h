@@ -20,59 +20,60 @@
 
 enum {
 #if defined(__aarch64__)
-	HEAP_REGISTER_FRAME = 29,
-	HEAP_REGISTER_SP = 31,
-	HEAP_REGISTER_PC = 32, /**< ours: DWARF has none */
+	HEAP_DWARF_REGISTER_FRAME = 29,
+	HEAP_DWARF_REGISTER_SP = 31,
+	HEAP_DWARF_REGISTER_PC = 32, /**< ours: DWARF has none */
 #else
-	HEAP_REGISTER_FRAME = 6,
-	HEAP_REGISTER_SP = 7,
-	HEAP_REGISTER_PC = 16,
+	HEAP_DWARF_REGISTER_FRAME = 6,
+	HEAP_DWARF_REGISTER_SP = 7,
+	HEAP_DWARF_REGISTER_PC = 16,
 #endif
 };
 
 /** Registers of a frame; what the callee may have lost is not known any more. */
-struct heap_registers {
-	uint64_t value[HEAP_REGISTERS];
+struct heap_dwarf_registers {
+	uint64_t value[HEAP_DWARF_REGISTERS];
 	uint64_t known; /**< bit n: value[n] is */
 	/** [n] where in memory value[n] was saved, 0 if it still is in the register */
-	uint64_t saved_at[HEAP_REGISTERS];
+	uint64_t saved_at[HEAP_DWARF_REGISTERS];
 };
 
 /** Reads memory of the frozen process. @return false if not all of it is there */
-typedef bool heap_memory_reader(void *context, uint64_t address, void *buffer, size_t size);
+typedef bool heap_dwarf_memory_reader(void *context, uint64_t address, void *buffer, size_t size);
 
-struct heap_unwinder;
+struct heap_dwarf_unwinder;
 
 /**
  * @param module  ELF file for .eh_frame and .debug_frame; it may have neither
  * @param debug   another one for .debug_frame; may be NULL
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_unwinder_create(const char *module, const char *debug,
-					struct heap_unwinder **result);
+struct heap_error *heap_dwarf_unwinder_create(const char *module, const char *debug,
+					      struct heap_dwarf_unwinder **result);
 
 /** NULL is fine. */
-void heap_unwinder_destroy(struct heap_unwinder *unwinder);
+void heap_dwarf_unwinder_destroy(struct heap_dwarf_unwinder *unwinder);
 
-enum heap_unwind_result {
-	HEAP_UNWIND_CALLER, /**< registers are now the caller's */
-	HEAP_UNWIND_END,    /**< the outermost frame: its return address is undefined */
-	HEAP_UNWIND_LOST,   /**< no information for this pc, or a register or memory is missing */
+enum heap_dwarf_unwind_result {
+	HEAP_DWARF_UNWIND_CALLER, /**< registers are now the caller's */
+	HEAP_DWARF_UNWIND_END,    /**< the outermost frame: its return address is undefined */
+	HEAP_DWARF_UNWIND_LOST, /**< no information for this pc, or a register or memory is missing */
 };
 
 /**
- * @param registers  the frame's; replaced by the caller's on HEAP_UNWIND_CALLER only
+ * @param registers  the frame's; replaced by the caller's on HEAP_DWARF_UNWIND_CALLER only
  * @param pc         address in the file to look the rule up by (a return address minus 1)
  * @param cfa        the frame's canonical frame address, whenever it could be computed (else 0)
  * @param is_signal  whether the frame is a signal's trampoline: its caller's pc is exact
  */
-enum heap_unwind_result heap_unwinder_step(struct heap_unwinder *unwinder, uint64_t pc,
-					   heap_memory_reader *read, void *context,
-					   struct heap_registers *registers, uint64_t *cfa,
-					   bool *is_signal);
+enum heap_dwarf_unwind_result heap_dwarf_unwinder_step(struct heap_dwarf_unwinder *unwinder,
+						       uint64_t pc, heap_dwarf_memory_reader *read,
+						       void *context,
+						       struct heap_dwarf_registers *registers,
+						       uint64_t *cfa, bool *is_signal);
 
 /** Whether an address lies in a mapping of code. */
-typedef bool heap_code_test(void *context, uint64_t address);
+typedef bool heap_dwarf_code_test(void *context, uint64_t address);
 
 /**
  * Finds a frame pointer that a thread left asleep could not tell: the nearest place above
@@ -82,7 +83,8 @@ typedef bool heap_code_test(void *context, uint64_t address);
  *
  * @param registers  the frame's, with its stack pointer; gets the frame pointer
  */
-bool heap_unwinder_guess_frame_pointer(heap_memory_reader *read, heap_code_test *is_code,
-				       void *context, struct heap_registers *registers);
+bool heap_dwarf_unwinder_guess_frame_pointer(heap_dwarf_memory_reader *read,
+					     heap_dwarf_code_test *is_code, void *context,
+					     struct heap_dwarf_registers *registers);
 
 #endif

@@ -8,7 +8,7 @@
 
 struct heap_elf_file;
 struct heap_dwarf_file;
-struct heap_line_finder;
+struct heap_dwarf_line_finder;
 
 struct heap_trace_module {
 	uint64_t start, end;
@@ -17,7 +17,7 @@ struct heap_trace_module {
 	uint64_t bias;
 	struct heap_elf_file *elf;
 	struct heap_dwarf_file *dwarf;
-	struct heap_line_finder *lines;
+	struct heap_dwarf_line_finder *lines;
 };
 
 struct heap_trace_step {

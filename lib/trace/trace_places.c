@@ -15,7 +15,7 @@ static const char debug_directory[] = "/usr/lib/debug";
 
 void heap_trace_module_deinit(struct heap_trace_module *module)
 {
-	heap_line_finder_destroy(module->lines);
+	heap_dwarf_line_finder_destroy(module->lines);
 	heap_dwarf_close(module->dwarf);
 	heap_elf_close(module->elf);
 	free(module->path);
@@ -56,7 +56,7 @@ static void open_module(struct heap_trace_module *module)
 	if (debug || module->elf->has_debug_info)
 		forgive(heap_dwarf_open(debug ? debug : module->path, &module->dwarf));
 	if (module->dwarf)
-		forgive(heap_line_finder_create(module->dwarf, &module->lines));
+		forgive(heap_dwarf_line_finder_create(module->dwarf, &module->lines));
 }
 
 // Copies the places, followed by their strings, into one block.
@@ -93,11 +93,11 @@ static struct heap_error *find_places(struct heap_trace_step *step,
 		module->elf ? heap_elf_find_symbol(module->elf, HEAP_SYMBOL_FUNCTION, pc) : NULL;
 	CLEANUP_FREE char *name = symbol ? heap_demangle(symbol->name) : NULL;
 	CLEANUP_FREE struct heap_trace_place *places = NULL;
-	CLEANUP(heap_lines_deinit) struct heap_lines lines = { 0 };
+	CLEANUP(heap_dwarf_lines_deinit) struct heap_dwarf_lines lines = { 0 };
 	size_t count;
 
 	if (module->lines)
-		forgive(heap_line_finder_find(module->lines, pc, &lines));
+		forgive(heap_dwarf_line_finder_find(module->lines, pc, &lines));
 	count = lines.count ? lines.count : 1;
 	places = calloc(count, sizeof(*places));
 	if (!places)

@@ -53,41 +53,41 @@ static double bytes_per_type(const struct heap_types *types)
 
 static void look_up(struct heap_dwarf_file *file, uint64_t pc)
 {
-	struct heap_line_finder *finder;
-	struct heap_debug_code *code;
-	struct heap_site_types types = { 0 };
-	struct heap_lines lines;
+	struct heap_dwarf_line_finder *finder;
+	struct heap_dwarf_code *code;
+	struct heap_dwarf_site_types types = { 0 };
+	struct heap_dwarf_lines lines;
 	double start = now();
 
-	check(heap_line_finder_create(file, &finder));
+	check(heap_dwarf_line_finder_create(file, &finder));
 	printf("address_map_s %.3f\n", now() - start);
 	start = now();
-	check(heap_line_finder_find(finder, pc, &lines));
+	check(heap_dwarf_line_finder_find(finder, pc, &lines));
 	printf("first_line_s %.6f %s:%u\n", now() - start, lines.count ? lines.lines[0].file : "?",
 	       lines.count ? lines.lines[0].line : 0);
-	check(heap_dwarf_code(file, &code));
+	check(heap_dwarf_file_code(file, &code));
 	start = now();
 	for (int i = 0; i < 1000; i++) {
-		heap_site_types_deinit(&types);
-		check(heap_site_types_find(code, pc, &types));
+		heap_dwarf_site_types_deinit(&types);
+		check(heap_dwarf_site_types_find(code, pc, &types));
 	}
 	printf("site_types_us %.2f %zu types\n", (now() - start) * 1e3, types.count);
-	heap_site_types_deinit(&types);
-	heap_lines_deinit(&lines);
-	heap_line_finder_destroy(finder);
+	heap_dwarf_site_types_deinit(&types);
+	heap_dwarf_lines_deinit(&lines);
+	heap_dwarf_line_finder_destroy(finder);
 }
 
 int main(int argc, char **argv)
 {
 	struct heap_dwarf_file *file;
-	struct heap_debug debug;
+	struct heap_dwarf_info debug;
 	struct rusage usage;
 	double start = now(), seconds;
 
 	if (argc < 2)
 		return 2;
 	check(heap_dwarf_open(argv[1], &file));
-	check(heap_debug_read(file, &debug));
+	check(heap_dwarf_info_read(file, &debug));
 	seconds = now() - start;
 	getrusage(RUSAGE_SELF, &usage);
 	printf("units %llu\ndies %llu\nseconds %.3f\ndies_per_second %.0f\n",
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 	       megabytes_of("RssAnon:"));
 	if (argc > 2)
 		look_up(file, strtoull(argv[2], NULL, 0));
-	heap_debug_deinit(&debug);
+	heap_dwarf_info_deinit(&debug);
 	heap_dwarf_close(file);
 	return 0;
 }

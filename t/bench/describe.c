@@ -74,65 +74,66 @@ static uint64_t next_place(void)
 	return low + (seed >> 33) % size;
 }
 
-static void begin_registers(struct heap_registers *registers)
+static void begin_registers(struct heap_dwarf_registers *registers)
 {
 	memset(registers, 0, sizeof(*registers));
-	for (int i = 0; i < HEAP_REGISTERS; i++)
+	for (int i = 0; i < HEAP_DWARF_REGISTERS; i++)
 		registers->value[i] = UINT64_C(0x7fff00000000) + 0x1000 * (uint64_t)i;
-	registers->known = (UINT64_C(1) << HEAP_REGISTERS) - 1;
+	registers->known = (UINT64_C(1) << HEAP_DWARF_REGISTERS) - 1;
 }
 
 static void measure_frames(const char *module, const char *debug, int count)
 {
-	struct heap_unwinder *unwinder;
+	struct heap_dwarf_unwinder *unwinder;
 	uint64_t cfa, sum = 0;
 	int found = 0;
 	bool is_signal;
 	double start = now();
 
-	check(heap_unwinder_create(module, debug, &unwinder));
+	check(heap_dwarf_unwinder_create(module, debug, &unwinder));
 	printf("frames_open_ms %.3f\n", (now() - start) * 1e3);
 	start = now();
 	seed = 1;
 	for (int i = 0; i < count; i++) {
-		struct heap_registers registers;
+		struct heap_dwarf_registers registers;
 
 		begin_registers(&registers);
-		found += heap_unwinder_step(unwinder, next_place(), read_memory, NULL, &registers,
-					    &cfa, &is_signal) == HEAP_UNWIND_CALLER;
+		found += heap_dwarf_unwinder_step(unwinder, next_place(), read_memory, NULL,
+						  &registers, &cfa,
+						  &is_signal) == HEAP_DWARF_UNWIND_CALLER;
 		sum += cfa;
 	}
 	printf("frames_us %.3f\nframes_found %d\nframes_sum %llx\n", (now() - start) * 1e6 / count,
 	       found, (unsigned long long)sum);
-	heap_unwinder_destroy(unwinder);
+	heap_dwarf_unwinder_destroy(unwinder);
 }
 
 static void measure_lines(struct heap_dwarf_file *file, int count)
 {
-	struct heap_line_finder *finder;
+	struct heap_dwarf_line_finder *finder;
 	uint64_t sum = 0, found = 0;
 	double start = now();
 
-	check(heap_line_finder_create(file, &finder));
+	check(heap_dwarf_line_finder_create(file, &finder));
 	printf("lines_open_ms %.3f\n", (now() - start) * 1e3);
 	for (int round = 0; round < 2; round++) {
 		start = now();
 		seed = 1;
 		for (int i = 0; i < count; i++) {
-			struct heap_lines lines;
+			struct heap_dwarf_lines lines;
 
-			check(heap_line_finder_find(finder, next_place(), &lines));
+			check(heap_dwarf_line_finder_find(finder, next_place(), &lines));
 			for (size_t j = 0; j < lines.count; j++)
 				sum = sum * 31 + lines.lines[j].line + strlen(lines.lines[j].file);
 			found += lines.count;
-			heap_lines_deinit(&lines);
+			heap_dwarf_lines_deinit(&lines);
 		}
 		printf("lines_%s_us %.3f\n", round ? "again" : "first",
 		       (now() - start) * 1e6 / count);
 	}
 	printf("lines_found %llu\nlines_sum %llx\n", (unsigned long long)found,
 	       (unsigned long long)sum);
-	heap_line_finder_destroy(finder);
+	heap_dwarf_line_finder_destroy(finder);
 }
 
 static void measure_locals(struct heap_dwarf_file *file, int count)
@@ -144,22 +145,22 @@ static void measure_locals(struct heap_dwarf_file *file, int count)
 
 		seed = 1;
 		for (int i = 0; i < count; i++) {
-			struct heap_registers registers;
-			struct heap_locals_frame frame = {
+			struct heap_dwarf_registers registers;
+			struct heap_dwarf_locals_frame frame = {
 				.pc = next_place(),
 				.registers = &registers,
 				.cfa = 0x7fff12340000,
 				.read = read_memory,
 			};
-			struct heap_locals locals;
+			struct heap_dwarf_locals locals;
 
 			begin_registers(&registers);
-			check(heap_locals_find(file, &frame, &locals));
+			check(heap_dwarf_locals_find(file, &frame, &locals));
 			for (size_t j = 0; j < locals.count; j++)
 				sum = sum * 31 + locals.locals[j].kind + locals.locals[j].address +
 				      locals.locals[j].value + strlen(locals.locals[j].name);
 			found += locals.count;
-			heap_locals_deinit(&locals);
+			heap_dwarf_locals_deinit(&locals);
 		}
 		printf("locals_%s_us %.3f\n", round ? "again" : "first",
 		       (now() - start) * 1e6 / count);

@@ -14,30 +14,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 static volatile uint64_t sink;
 
 // Expressions must lie in the section.
-static void use_row(const struct heap_frame_row *row)
+static void use_row(const struct heap_dwarf_frame_row *row)
 {
-	for (unsigned i = 0; i < HEAP_REGISTERS; i++)
+	for (unsigned i = 0; i < HEAP_DWARF_REGISTERS; i++)
 		for (uint64_t j = 0; row->rules[i].bytes && j < row->rules[i].size; j++)
 			sink += row->rules[i].bytes[j];
 	for (uint64_t j = 0; row->cfa.bytes && j < row->cfa.size; j++)
 		sink += row->cfa.bytes[j];
-	if (row->return_register >= HEAP_REGISTERS)
+	if (row->return_register >= HEAP_DWARF_REGISTERS)
 		abort();
 }
 
 static void parse(const uint8_t *bytes, size_t size, bool is_debug)
 {
-	struct heap_call_frames *frames;
-	struct heap_frame_row row;
-	struct heap_error *error = heap_call_frames_parse(bytes, size, ADDRESS, is_debug, &frames);
+	struct heap_dwarf_call_frames *frames;
+	struct heap_dwarf_frame_row row;
+	struct heap_error *error =
+		heap_dwarf_call_frames_parse(bytes, size, ADDRESS, is_debug, &frames);
 
 	heap_error_destroy(error);
 	if (error)
 		return;
 	for (uint64_t pc = 0; pc < 0x4000; pc += 8)
-		if (heap_call_frames_find(frames, pc, &row))
+		if (heap_dwarf_call_frames_find(frames, pc, &row))
 			use_row(&row);
-	heap_call_frames_close(frames);
+	heap_dwarf_call_frames_close(frames);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -38,14 +38,14 @@ static void use_types(struct heap_types *types)
 
 static void load(const uint8_t *bytes, size_t size)
 {
-	struct heap_debug debug;
-	struct heap_error *error = heap_debug_load_memory(bytes, size, NULL, &debug);
+	struct heap_dwarf_info debug;
+	struct heap_error *error = heap_dwarf_info_load_memory(bytes, size, NULL, &debug);
 
 	heap_error_destroy(error);
 	if (error)
 		return;
 	use_types(&debug.types);
-	heap_debug_deinit(&debug);
+	heap_dwarf_info_deinit(&debug);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -21,49 +21,49 @@ static bool read_zeros(void *context, uint64_t address, void *buffer, size_t siz
 	return address % 16 != 0;
 }
 
-static void look_up(struct heap_dwarf_file *file, struct heap_line_finder *finder,
-		    struct heap_debug_code *code, uint64_t pc)
+static void look_up(struct heap_dwarf_file *file, struct heap_dwarf_line_finder *finder,
+		    struct heap_dwarf_code *code, uint64_t pc)
 {
-	struct heap_registers registers = { .known = UINT64_MAX >> 8 };
-	struct heap_locals_frame frame = {
+	struct heap_dwarf_registers registers = { .known = UINT64_MAX >> 8 };
+	struct heap_dwarf_locals_frame frame = {
 		.pc = pc,
 		.cfa = 0x7fff0000,
 		.registers = &registers,
 		.caller = &registers,
 		.read = read_zeros,
 	};
-	struct heap_lines lines = { 0 };
-	struct heap_locals locals = { 0 };
-	struct heap_site_types types = { 0 };
+	struct heap_dwarf_lines lines = { 0 };
+	struct heap_dwarf_locals locals = { 0 };
+	struct heap_dwarf_site_types types = { 0 };
 
-	heap_error_destroy(heap_line_finder_find(finder, pc, &lines));
-	heap_lines_deinit(&lines);
-	heap_error_destroy(heap_locals_find(file, &frame, &locals));
-	heap_locals_deinit(&locals);
-	heap_error_destroy(heap_site_types_find(code, pc, &types));
-	heap_site_types_deinit(&types);
+	heap_error_destroy(heap_dwarf_line_finder_find(finder, pc, &lines));
+	heap_dwarf_lines_deinit(&lines);
+	heap_error_destroy(heap_dwarf_locals_find(file, &frame, &locals));
+	heap_dwarf_locals_deinit(&locals);
+	heap_error_destroy(heap_dwarf_site_types_find(code, pc, &types));
+	heap_dwarf_site_types_deinit(&types);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static char path[] = "fuzzed";
 	struct heap_dwarf_file *file = calloc(1, sizeof(*file));
-	struct heap_line_finder *finder = NULL;
-	struct heap_debug_code *code = NULL;
+	struct heap_dwarf_line_finder *finder = NULL;
+	struct heap_dwarf_code *code = NULL;
 
 	*file = (struct heap_dwarf_file){ .path = strdup(path),
 					  .descriptor = memfd_create(path, MFD_CLOEXEC) };
 	if (file->descriptor < 0 || write(file->descriptor, bytes, size) != (ssize_t)size)
 		abort();
 
-	struct heap_error *error = heap_line_finder_create(file, &finder);
+	struct heap_error *error = heap_dwarf_line_finder_create(file, &finder);
 
 	if (!error)
-		error = heap_dwarf_code(file, &code);
+		error = heap_dwarf_file_code(file, &code);
 	for (uint64_t pc = 0x1000; !error && pc < 0x1200; pc += 5)
 		look_up(file, finder, code, pc);
 	heap_error_destroy(error);
-	heap_line_finder_destroy(finder);
+	heap_dwarf_line_finder_destroy(finder);
 	heap_dwarf_close(file);
 	return 0;
 }

@@ -15,22 +15,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static char path[] = "fuzzed";
 	struct heap_dwarf_file file = { .path = path,
 					.descriptor = memfd_create(path, MFD_CLOEXEC) };
-	struct heap_debug debug;
+	struct heap_dwarf_info debug;
 
 	if (file.descriptor < 0 || write(file.descriptor, bytes, size) != (ssize_t)size)
 		abort();
 
-	struct heap_error *error = heap_debug_read(&file, &debug);
+	struct heap_error *error = heap_dwarf_info_read(&file, &debug);
 
 	if (!error) {
 		error = heap_types_check(&debug.types);
 		if (error)
 			abort();
-		heap_debug_deinit(&debug);
+		heap_dwarf_info_deinit(&debug);
 	}
 	heap_error_destroy(error);
 	if (file.debug_units)
-		heap_debug_units_close(file.debug_units);
+		heap_dwarf_units_close(file.debug_units);
 	free(file.debug_units);
 	close(file.descriptor);
 	return 0;

@@ -32,16 +32,16 @@ static void use_file(struct heap_elf_file *file)
 
 static void use_frames(const char *path, bool is_debug)
 {
-	struct heap_call_frames *frames;
-	struct heap_frame_row row;
-	struct heap_error *error = heap_call_frames_open(path, is_debug, &frames);
+	struct heap_dwarf_call_frames *frames;
+	struct heap_dwarf_frame_row row;
+	struct heap_error *error = heap_dwarf_call_frames_open(path, is_debug, &frames);
 
 	heap_error_destroy(error);
 	if (error)
 		return;
 	for (uint64_t pc = 0x1000; pc < 0x1400; pc += 16)
-		heap_call_frames_find(frames, pc, &row);
-	heap_call_frames_close(frames);
+		heap_dwarf_call_frames_find(frames, pc, &row);
+	heap_dwarf_call_frames_close(frames);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

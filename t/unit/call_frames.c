@@ -90,27 +90,27 @@ static void begin_plain(void)
 	begin_table("zR", relative, sizeof(relative));
 }
 
-static struct heap_call_frames *frames;
-static struct heap_frame_row row;
+static struct heap_dwarf_call_frames *frames;
+static struct heap_dwarf_frame_row row;
 
 static void parse(bool is_debug)
 {
-	assert_null(heap_call_frames_parse(table, size, ADDRESS, is_debug, &frames));
+	assert_null(heap_dwarf_call_frames_parse(table, size, ADDRESS, is_debug, &frames));
 }
 
 static bool find(uint64_t pc)
 {
-	return heap_call_frames_find(frames, pc, &row);
+	return heap_dwarf_call_frames_find(frames, pc, &row);
 }
 
 static void check_cfa(uint64_t reg, int64_t offset)
 {
-	assert_int_equal(row.cfa.kind, HEAP_FRAME_OFFSET);
+	assert_int_equal(row.cfa.kind, HEAP_DWARF_FRAME_OFFSET);
 	assert_int_equal(row.cfa.reg, reg);
 	assert_int_equal(row.cfa.offset, offset);
 }
 
-static void check_rule(unsigned reg, enum heap_frame_rule_kind kind, int64_t offset)
+static void check_rule(unsigned reg, enum heap_dwarf_frame_rule_kind kind, int64_t offset)
 {
 	assert_int_equal(row.rules[reg].kind, kind);
 	assert_int_equal(row.rules[reg].offset, offset);
@@ -132,13 +132,13 @@ static void rules_hold_from_their_place_on(void **state)
 	parse(false);
 	assert_true(find(FUNCTION));
 	check_cfa(7, 8);
-	check_rule(16, HEAP_FRAME_SAVED, -8);
-	check_rule(6, HEAP_FRAME_SAME, 0);
+	check_rule(16, HEAP_DWARF_FRAME_SAVED, -8);
+	check_rule(6, HEAP_DWARF_FRAME_SAME, 0);
 	assert_int_equal(row.return_register, 16);
 	assert_false(row.is_signal);
 	assert_true(find(FUNCTION + 1));
 	check_cfa(7, 16);
-	check_rule(6, HEAP_FRAME_SAVED, -16);
+	check_rule(6, HEAP_DWARF_FRAME_SAVED, -16);
 	assert_true(find(FUNCTION + 4));
 	check_cfa(6, 16);
 	assert_true(find(FUNCTION + 47));
@@ -147,7 +147,7 @@ static void rules_hold_from_their_place_on(void **state)
 	check_cfa(7, 8);
 	assert_false(find(FUNCTION - 1));
 	assert_false(find(FUNCTION + LENGTH));
-	heap_call_frames_close(frames);
+	heap_dwarf_call_frames_close(frames);
 }
 
 static void each_kind_of_rule(void **state)
@@ -173,22 +173,22 @@ static void each_kind_of_rule(void **state)
 	add_function(FUNCTION, LENGTH, program, sizeof(program));
 	parse(false);
 	assert_true(find(FUNCTION));
-	check_rule(3, HEAP_FRAME_SAVED, -8);
-	check_rule(12, HEAP_FRAME_SAVED, 16);
-	check_rule(13, HEAP_FRAME_SAVED, 24);
-	check_rule(14, HEAP_FRAME_OFFSET, -16);
-	check_rule(15, HEAP_FRAME_OFFSET, 8);
-	assert_int_equal(row.rules[1].kind, HEAP_FRAME_REGISTER);
+	check_rule(3, HEAP_DWARF_FRAME_SAVED, -8);
+	check_rule(12, HEAP_DWARF_FRAME_SAVED, 16);
+	check_rule(13, HEAP_DWARF_FRAME_SAVED, 24);
+	check_rule(14, HEAP_DWARF_FRAME_OFFSET, -16);
+	check_rule(15, HEAP_DWARF_FRAME_OFFSET, 8);
+	assert_int_equal(row.rules[1].kind, HEAP_DWARF_FRAME_REGISTER);
 	assert_int_equal(row.rules[1].reg, 2);
-	assert_int_equal(row.rules[8].kind, HEAP_FRAME_SAVED_EXPRESSION);
+	assert_int_equal(row.rules[8].kind, HEAP_DWARF_FRAME_SAVED_EXPRESSION);
 	assert_int_equal(row.rules[8].size, 2);
-	assert_int_equal(row.rules[9].kind, HEAP_FRAME_EXPRESSION);
+	assert_int_equal(row.rules[9].kind, HEAP_DWARF_FRAME_EXPRESSION);
 	assert_int_equal(row.rules[9].bytes[1], 8);
-	assert_int_equal(row.rules[16].kind, HEAP_FRAME_UNDEFINED);
-	assert_int_equal(row.rules[10].kind, HEAP_FRAME_SAME);
-	assert_int_equal(row.cfa.kind, HEAP_FRAME_EXPRESSION);
+	assert_int_equal(row.rules[16].kind, HEAP_DWARF_FRAME_UNDEFINED);
+	assert_int_equal(row.rules[10].kind, HEAP_DWARF_FRAME_SAME);
+	assert_int_equal(row.cfa.kind, HEAP_DWARF_FRAME_EXPRESSION);
 	assert_int_equal(row.cfa.size, 3);
-	heap_call_frames_close(frames);
+	heap_dwarf_call_frames_close(frames);
 }
 
 static void rows_are_remembered(void **state)
@@ -206,14 +206,14 @@ static void rows_are_remembered(void **state)
 	parse(false);
 	assert_true(find(FUNCTION + 4));
 	check_cfa(7, 8);
-	check_rule(6, HEAP_FRAME_SAME, 0);
+	check_rule(6, HEAP_DWARF_FRAME_SAME, 0);
 	assert_true(find(FUNCTION + 8));
 	check_cfa(7, 16);
-	check_rule(6, HEAP_FRAME_SAVED, -16);
+	check_rule(6, HEAP_DWARF_FRAME_SAVED, -16);
 	assert_true(find(FUNCTION + 12));
 	check_cfa(7, 16);
-	check_rule(6, HEAP_FRAME_SAME, 0);
-	heap_call_frames_close(frames);
+	check_rule(6, HEAP_DWARF_FRAME_SAME, 0);
+	heap_dwarf_call_frames_close(frames);
 }
 
 // --- what entries look like ------------------------------------------------------------------
@@ -230,7 +230,7 @@ static void augmentations_are_understood(void **state)
 	assert_true(find(FUNCTION));
 	assert_true(row.is_signal);
 	check_cfa(7, 8);
-	heap_call_frames_close(frames);
+	heap_dwarf_call_frames_close(frames);
 }
 
 static void functions_may_be_in_any_order(void **state)
@@ -250,7 +250,7 @@ static void functions_may_be_in_any_order(void **state)
 	check_cfa(7, 32);
 	// An entry that the linker has left out.
 	assert_false(find(0));
-	heap_call_frames_close(frames);
+	heap_dwarf_call_frames_close(frames);
 }
 
 // .debug_frame of DWARF 5 in its 64-bit form.
@@ -276,8 +276,8 @@ static void debug_frames_are_read(void **state)
 	parse(true);
 	assert_true(find(FUNCTION + 1));
 	check_cfa(7, 48);
-	check_rule(16, HEAP_FRAME_SAVED, -8);
-	heap_call_frames_close(frames);
+	check_rule(16, HEAP_DWARF_FRAME_SAVED, -8);
+	heap_dwarf_call_frames_close(frames);
 }
 
 // --- what makes no sense ---------------------------------------------------------------------
@@ -288,7 +288,7 @@ static void is_not_found(const void *program, size_t program_size)
 	add_function(FUNCTION, LENGTH, program, program_size);
 	parse(false);
 	assert_false(find(FUNCTION + LENGTH - 1));
-	heap_call_frames_close(frames);
+	heap_dwarf_call_frames_close(frames);
 }
 
 #define IS_NOT_FOUND(...) \
@@ -307,10 +307,10 @@ static void programs_without_sense_are_none(void **state)
 // Whatever the bytes, nothing is read beyond them: sanitizers see to that.
 static void try_all(const uint8_t *copy, size_t length, bool is_debug)
 {
-	assert_null(heap_call_frames_parse(copy, length, ADDRESS, is_debug, &frames));
+	assert_null(heap_dwarf_call_frames_parse(copy, length, ADDRESS, is_debug, &frames));
 	for (uint64_t pc = FUNCTION; pc < FUNCTION + LENGTH; pc += 4)
 		find(pc);
-	heap_call_frames_close(frames);
+	heap_dwarf_call_frames_close(frames);
 }
 
 static void damage_does_no_harm(void **state)
@@ -347,16 +347,16 @@ static void files_have_either_table(void **state)
 	assert_true(compile_run("gcc -g -O2 -fPIC -shared -o eh.so f.c"));
 	assert_true(compile_run("gcc -g -O2 -gz=zlib -fno-asynchronous-unwind-tables -fPIC -shared "
 				"-nostartfiles -o debug.so f.c"));
-	assert_null(heap_call_frames_open(compile_path("eh.so"), false, &frames));
-	heap_call_frames_close(frames);
-	assert_null(heap_call_frames_open(compile_path("debug.so"), true, &frames));
-	heap_call_frames_close(frames);
-	assert_error(heap_call_frames_open(compile_path("eh.so"), true, &frames), HEAP_ERROR_ABSENT,
-		     "eh.so: no .debug_frame");
-	assert_error(heap_call_frames_open(compile_path("f.c"), false, &frames), HEAP_ERROR_FORMAT,
-		     "f.c: not an ELF file");
-	assert_error(heap_call_frames_open(compile_path("none"), false, &frames), HEAP_ERROR_SYSTEM,
-		     "No such file");
+	assert_null(heap_dwarf_call_frames_open(compile_path("eh.so"), false, &frames));
+	heap_dwarf_call_frames_close(frames);
+	assert_null(heap_dwarf_call_frames_open(compile_path("debug.so"), true, &frames));
+	heap_dwarf_call_frames_close(frames);
+	assert_error(heap_dwarf_call_frames_open(compile_path("eh.so"), true, &frames),
+		     HEAP_ERROR_ABSENT, "eh.so: no .debug_frame");
+	assert_error(heap_dwarf_call_frames_open(compile_path("f.c"), false, &frames),
+		     HEAP_ERROR_FORMAT, "f.c: not an ELF file");
+	assert_error(heap_dwarf_call_frames_open(compile_path("none"), false, &frames),
+		     HEAP_ERROR_SYSTEM, "No such file");
 }
 
 int main(void)

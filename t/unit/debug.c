@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-static struct heap_debug debug;
+static struct heap_dwarf_info debug;
 static const char *compiler;
 
 #define check_that(condition) \
@@ -40,7 +40,7 @@ static struct heap_error *try_read(const char *object)
 
 	if (error)
 		return error;
-	error = heap_debug_read(file, &debug);
+	error = heap_dwarf_info_read(file, &debug);
 	heap_dwarf_close(file);
 	return error;
 }
@@ -68,7 +68,7 @@ static void with_each(const char *const *compilers, size_t count, const char *ar
 			fail_msg("%s does not compile", compilers[i]);
 		read_object("object.so");
 		check();
-		heap_debug_deinit(&debug);
+		heap_dwarf_info_deinit(&debug);
 		tried++;
 	}
 	assert_true(tried > 0);
@@ -110,9 +110,9 @@ static uint64_t symbol(const char *name)
 	return address;
 }
 
-static const struct heap_variable *variable(const char *name)
+static const struct heap_dwarf_variable *variable(const char *name)
 {
-	const struct heap_variable *found = NULL;
+	const struct heap_dwarf_variable *found = NULL;
 
 	for (uint32_t i = 0; i < debug.variable_count; i++)
 		if (strcmp(heap_types_string(&debug.types, debug.variables[i].name), name) == 0) {
@@ -125,7 +125,7 @@ static const struct heap_variable *variable(const char *name)
 static void assert_variable(const char *name, const char *linked, const char *type, int flags,
 			    const char *file, uint32_t line)
 {
-	const struct heap_variable *found = variable(name);
+	const struct heap_dwarf_variable *found = variable(name);
 
 	if (!found)
 		fail_msg("%s: no variable %s", compiler, name);
@@ -191,7 +191,7 @@ static void units_are_joined(void **state)
 
 static void check_c_variables(void)
 {
-	const int local = HEAP_VARIABLE_STATIC;
+	const int local = HEAP_DWARF_VARIABLE_STATIC;
 
 	assert_variable("table", "^table$", "struct entry *[12]", 0, "vars.c", 2);
 	assert_variable("hidden", "^hidden$", "int", local, "vars.c", 3);
@@ -201,14 +201,14 @@ static void check_c_variables(void)
 	check_that(!variable("elsewhere") && !variable("plain"));
 
 	// Thread-locals come last; their addresses are offsets in the module's block.
-	const struct heap_variable *last = &debug.variables[debug.variable_count - 1];
+	const struct heap_dwarf_variable *last = &debug.variables[debug.variable_count - 1];
 
-	assert_variable("mine", "^mine$", "struct entry *", HEAP_VARIABLE_THREAD_LOCAL, "vars.c",
-			4);
-	check_that(last->flags & HEAP_VARIABLE_THREAD_LOCAL);
+	assert_variable("mine", "^mine$", "struct entry *", HEAP_DWARF_VARIABLE_THREAD_LOCAL,
+			"vars.c", 4);
+	check_that(last->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL);
 	for (uint32_t i = 1; i < debug.variable_count; i++)
 		check_that(debug.variables[i - 1].address <= debug.variables[i].address ||
-			   debug.variables[i].flags & HEAP_VARIABLE_THREAD_LOCAL);
+			   debug.variables[i].flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL);
 }
 
 static void variables_of_c_are_found(void **state)
@@ -234,7 +234,7 @@ static void variables_of_c_are_found(void **state)
 
 static void check_cxx_variables(void)
 {
-	const int local = HEAP_VARIABLE_STATIC;
+	const int local = HEAP_DWARF_VARIABLE_STATIC;
 
 	assert_variable("cache::entries", "^_ZN5cache7entriesE$", "class cache::entry *", 0,
 			"vars.cc", 5);
@@ -284,7 +284,7 @@ static void what_the_linker_threw_away_is_no_variable(void **state)
 	read_object("object.so");
 	assert_non_null(variable("kept"));
 	assert_null(variable("gone"));
-	heap_debug_deinit(&debug);
+	heap_dwarf_info_deinit(&debug);
 }
 
 // --- files that are not as they should be --------------------------------------------------
@@ -364,7 +364,7 @@ static void damage_costs_the_unit_it_is_in(void **state)
 	assert_int_equal(count_types("struct bad"), 0);
 	assert_non_null(variable("good"));
 	assert_null(variable("bad"));
-	heap_debug_deinit(&debug);
+	heap_dwarf_info_deinit(&debug);
 
 	// A length that leads beyond the section.
 	bytes[second + 3] = 0x7f;
@@ -372,7 +372,7 @@ static void damage_costs_the_unit_it_is_in(void **state)
 	read_object("damaged.so");
 	assert_int_equal(debug.units, 1);
 	assert_int_equal(debug.unreadable_units, 1);
-	heap_debug_deinit(&debug);
+	heap_dwarf_info_deinit(&debug);
 	free(bytes);
 }
 
@@ -402,7 +402,7 @@ static void flipped_bytes_do_no_harm(void **state)
 
 			if (!error) {
 				assert_null(heap_types_check(&debug.types));
-				heap_debug_deinit(&debug);
+				heap_dwarf_info_deinit(&debug);
 			}
 			heap_error_destroy(error);
 		}
@@ -415,7 +415,7 @@ static void flipped_bytes_do_no_harm(void **state)
 static const char build_id[] = "00deadbeef";
 static char cache[128];
 
-static struct heap_debug stored;
+static struct heap_dwarf_info stored;
 
 static int store(void **state)
 {
@@ -425,13 +425,13 @@ static int store(void **state)
 	compile_two_units();
 	read_object("object.so");
 	stored = debug;
-	assert_null(heap_debug_store(cache, build_id, &stored));
+	assert_null(heap_dwarf_info_store(cache, build_id, &stored));
 	return 0;
 }
 
 static int unstore(void **state)
 {
-	heap_debug_deinit(&stored);
+	heap_dwarf_info_deinit(&stored);
 	return compile_end(state);
 }
 
@@ -462,11 +462,12 @@ static void assert_same_types(const struct heap_types *left, const struct heap_t
 static void what_is_stored_is_loaded(void **state)
 {
 	(void)state;
-	assert_null(heap_debug_load(cache, build_id, &debug));
+	assert_null(heap_dwarf_info_load(cache, build_id, &debug));
 	assert_same_types(&debug.types, &stored.types);
 	assert_int_equal(debug.variable_count, stored.variable_count);
 	for (uint32_t i = 0; i < debug.variable_count; i++) {
-		const struct heap_variable *a = &debug.variables[i], *b = &stored.variables[i];
+		const struct heap_dwarf_variable *a = &debug.variables[i],
+						 *b = &stored.variables[i];
 
 		assert_true(a->name == b->name && a->type == b->type && a->address == b->address);
 		assert_true(a->file == b->file && a->line == b->line && a->flags == b->flags);
@@ -480,7 +481,7 @@ static void what_is_stored_is_loaded(void **state)
 
 	assert_null(heap_types_merge(&debug.types, &stored.types, map));
 	assert_int_equal(debug.types.count, count);
-	heap_debug_deinit(&debug);
+	heap_dwarf_info_deinit(&debug);
 }
 
 static void nobody_else_can_read_it(void **state)
@@ -501,19 +502,22 @@ static void nobody_else_can_read_it(void **state)
 static void what_is_not_there_is_absent(void **state)
 {
 	(void)state;
-	assert_error(heap_debug_load(cache, "00", &debug), HEAP_ERROR_ABSENT, "not in the cache");
-	assert_error(heap_debug_load("/nonexistent", "00", &debug), HEAP_ERROR_ABSENT, "00");
-	assert_error(heap_debug_load(cache, "", &debug), HEAP_ERROR_ARGUMENT, "not a build id");
-	assert_error(heap_debug_load(cache, "../b/00", &debug), HEAP_ERROR_ARGUMENT, "../b");
-	assert_error(heap_debug_store(cache, "ABC", &stored), HEAP_ERROR_ARGUMENT, "ABC");
-	assert_error(heap_debug_store("/proc/none", "00", &stored), HEAP_ERROR_SYSTEM, "/proc");
+	assert_error(heap_dwarf_info_load(cache, "00", &debug), HEAP_ERROR_ABSENT,
+		     "not in the cache");
+	assert_error(heap_dwarf_info_load("/nonexistent", "00", &debug), HEAP_ERROR_ABSENT, "00");
+	assert_error(heap_dwarf_info_load(cache, "", &debug), HEAP_ERROR_ARGUMENT,
+		     "not a build id");
+	assert_error(heap_dwarf_info_load(cache, "../b/00", &debug), HEAP_ERROR_ARGUMENT, "../b");
+	assert_error(heap_dwarf_info_store(cache, "ABC", &stored), HEAP_ERROR_ARGUMENT, "ABC");
+	assert_error(heap_dwarf_info_store("/proc/none", "00", &stored), HEAP_ERROR_SYSTEM,
+		     "/proc");
 }
 
 static void another_builds_cache_is_refused(void **state)
 {
 	(void)state;
 	assert_true(compile_run("cp a/b/%s-3 a/b/1234-3", build_id));
-	assert_error(heap_debug_load(cache, "1234", &debug), HEAP_ERROR_FORMAT,
+	assert_error(heap_dwarf_info_load(cache, "1234", &debug), HEAP_ERROR_FORMAT,
 		     "it is of another build");
 }
 
@@ -532,20 +536,21 @@ static void damaged_caches_are_refused(void **state)
 		uint8_t *copy = malloc(i ? i : 1);
 
 		memcpy(copy, bytes, i);
-		assert_error(heap_debug_load_memory(copy, i, build_id, &debug), HEAP_ERROR_FORMAT,
-			     "");
+		assert_error(heap_dwarf_info_load_memory(copy, i, build_id, &debug),
+			     HEAP_ERROR_FORMAT, "");
 		free(copy);
 	}
 	for (size_t i = 0; i < size * 8; i++) {
 		bytes[i / 8] ^= 1 << i % 8;
 
-		struct heap_error *error = heap_debug_load_memory(bytes, size, build_id, &debug);
+		struct heap_error *error =
+			heap_dwarf_info_load_memory(bytes, size, build_id, &debug);
 
 		// Bytes that no checksum covers are not read either.
 		if (error)
 			assert_int_equal(heap_error_code(error), HEAP_ERROR_FORMAT);
 		else
-			heap_debug_deinit(&debug);
+			heap_dwarf_info_deinit(&debug);
 		heap_error_destroy(error);
 		bytes[i / 8] ^= 1 << i % 8;
 	}
@@ -555,14 +560,14 @@ static void damaged_caches_are_refused(void **state)
 // Stores a table without checking it, so that a test can break it first.
 static void assert_refused(const char *why)
 {
-	assert_null(heap_debug_store(cache, "bad", &stored));
-	assert_error(heap_debug_load(cache, "bad", &debug), HEAP_ERROR_FORMAT, why);
+	assert_null(heap_dwarf_info_store(cache, "bad", &stored));
+	assert_error(heap_dwarf_info_load(cache, "bad", &debug), HEAP_ERROR_FORMAT, why);
 }
 
 static void broken_tables_are_refused(void **state)
 {
 	(void)state;
-	struct heap_variable *first = &stored.variables[0];
+	struct heap_dwarf_variable *first = &stored.variables[0];
 
 	assert_int_equal(stored.variable_count, 2);
 	first->name += 100000;
@@ -573,7 +578,7 @@ static void broken_tables_are_refused(void **state)
 	first->type = 0;
 	first->flags = 4;
 	assert_refused("a variable is out of range");
-	first->flags = HEAP_VARIABLE_THREAD_LOCAL;
+	first->flags = HEAP_DWARF_VARIABLE_THREAD_LOCAL;
 	assert_refused("variables are out of order");
 	first->flags = 0;
 	first->address += 4096;

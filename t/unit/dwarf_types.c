@@ -43,22 +43,22 @@ static const char *compiler;
 // --- reading what was compiled -------------------------------------------------------------
 
 static struct heap_dwarf_file *file;
-static struct heap_debug_units *units;
-static struct heap_debug_code *code;
+static struct heap_dwarf_units *units;
+static struct heap_dwarf_code *code;
 
 static void open_file(const char *object)
 {
 	assert_null(heap_dwarf_open(compile_path(object), &file));
-	assert_null(heap_dwarf_debug_units(file, &units));
-	assert_null(heap_dwarf_code(file, &code));
+	assert_null(heap_dwarf_file_units(file, &units));
+	assert_null(heap_dwarf_file_code(file, &code));
 }
 
 // True if it is a unit of that source.
-static bool is_of(const struct heap_debug_unit *header, const char *source)
+static bool is_of(const struct heap_dwarf_unit *header, const char *source)
 {
-	struct heap_code_entry entry;
+	struct heap_dwarf_description entry;
 
-	assert_null(heap_debug_code_describe(code, header->die, &entry));
+	assert_null(heap_dwarf_code_describe(code, header->die, &entry));
 
 	size_t length = strlen(entry.name), wanted = strlen(source);
 
@@ -398,7 +398,7 @@ static void reads_cxx(void **state)
 
 // --- which entry is which type -------------------------------------------------------------
 
-static void ignore(void *context, uint16_t name, const struct heap_debug_value *value)
+static void ignore(void *context, uint16_t name, const struct heap_dwarf_value *value)
 {
 	(void)context;
 	(void)name;
@@ -407,9 +407,9 @@ static void ignore(void *context, uint16_t name, const struct heap_debug_value *
 
 static void look_up(uint64_t place, size_t *checked)
 {
-	struct heap_code_entry entry;
+	struct heap_dwarf_description entry;
 
-	assert_null(heap_debug_code_describe(code, place, &entry));
+	assert_null(heap_dwarf_code_describe(code, place, &entry));
 	if (strcmp(entry.name, "p") != 0 && strcmp(entry.name, "zero") != 0 &&
 	    strcmp(entry.name, "all") != 0)
 		return;
@@ -424,14 +424,14 @@ static void look_up(uint64_t place, size_t *checked)
 }
 
 // Looks the type of each variable and parameter of functions up by its entry.
-static void look_up_unit(const struct heap_debug_unit *header, size_t *checked)
+static void look_up_unit(const struct heap_dwarf_unit *header, size_t *checked)
 {
 	for (uint64_t next, place = header->die; place < header->end; place = next) {
-		const struct heap_debug_entries *entries;
+		const struct heap_dwarf_dies *entries;
 		uint16_t tag;
 		bool children;
 
-		assert_null(heap_debug_code_visit(code, place, ignore, NULL, &entries, &tag,
+		assert_null(heap_dwarf_code_visit(code, place, ignore, NULL, &entries, &tag,
 						  &children, &next));
 		if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter)
 			look_up(place, checked);

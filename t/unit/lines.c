@@ -55,7 +55,7 @@ static const char header[] = "static inline __attribute__((always_inline)) void 
 static const char *compiler;
 static struct heap_elf_file *elf;
 static struct heap_dwarf_file *file;
-static struct heap_line_finder *finder;
+static struct heap_dwarf_line_finder *finder;
 
 static uint64_t address_of(const char *name)
 {
@@ -73,30 +73,30 @@ static uint64_t address_of(const char *name)
 // @p expected  "function file:line" of each, innermost first, with " < " between them
 static void check_at(uint64_t pc, const char *expected)
 {
-	struct heap_lines lines;
+	struct heap_dwarf_lines lines;
 	char text[512] = "";
 	size_t at = 0;
 
-	assert_null(heap_line_finder_find(finder, pc, &lines));
+	assert_null(heap_dwarf_line_finder_find(finder, pc, &lines));
 	for (size_t i = 0; i < lines.count; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %s:%u", i ? " < " : "",
 				       lines.lines[i].function, lines.lines[i].file,
 				       lines.lines[i].line);
 	if (strcmp(text, expected) != 0)
 		fail_msg("%s: at %#lx: '%s' rather than '%s'", compiler, pc, text, expected);
-	heap_lines_deinit(&lines);
+	heap_dwarf_lines_deinit(&lines);
 }
 
 static void open_object(const char *name)
 {
 	assert_null(heap_elf_open(compile_path(name), &elf));
 	assert_null(heap_dwarf_open(compile_path(name), &file));
-	assert_null(heap_line_finder_create(file, &finder));
+	assert_null(heap_dwarf_line_finder_create(file, &finder));
 }
 
 static void close_object(void)
 {
-	heap_line_finder_destroy(finder);
+	heap_dwarf_line_finder_destroy(finder);
 	heap_dwarf_close(file);
 	heap_elf_close(elf);
 }
@@ -251,12 +251,12 @@ static void damage_does_no_harm(void **state)
 		fputc(before ^ 1 << (random >> 32) % 8, out);
 		fclose(out);
 
-		struct heap_lines lines;
+		struct heap_dwarf_lines lines;
 
 		open_object("object.so");
 		for (uint64_t pc = 0x1000; pc < 0x1200; pc += 16) {
-			heap_error_destroy(heap_line_finder_find(finder, pc, &lines));
-			heap_lines_deinit(&lines);
+			heap_error_destroy(heap_dwarf_line_finder_find(finder, pc, &lines));
+			heap_dwarf_lines_deinit(&lines);
 		}
 		close_object();
 	}

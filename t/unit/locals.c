@@ -65,7 +65,7 @@ static const char source[] =
 
 static const char *compiler;
 static struct heap_dwarf_file *file;
-static struct heap_locals locals;
+static struct heap_dwarf_locals locals;
 
 static bool read_nothing(void *context, uint64_t address, void *buffer, size_t size)
 {
@@ -75,22 +75,22 @@ static bool read_nothing(void *context, uint64_t address, void *buffer, size_t s
 
 static void find_at(const char *mark)
 {
-	struct heap_registers registers = { .known = UINT64_MAX };
-	struct heap_locals_frame frame = {
+	struct heap_dwarf_registers registers = { .known = UINT64_MAX };
+	struct heap_dwarf_locals_frame frame = {
 		.pc = compile_address_of("program", mark),
 		.cfa = CFA,
 		.registers = &registers,
 		.read = read_nothing,
 	};
 
-	for (unsigned i = 0; i < HEAP_REGISTERS; i++)
+	for (unsigned i = 0; i < HEAP_DWARF_REGISTERS; i++)
 		registers.value[i] = 0x1000 * (i + 1);
-	registers.value[HEAP_REGISTER_FRAME] = FRAME;
-	registers.value[HEAP_REGISTER_SP] = CFA - 128;
-	assert_null(heap_locals_find(file, &frame, &locals));
+	registers.value[HEAP_DWARF_REGISTER_FRAME] = FRAME;
+	registers.value[HEAP_DWARF_REGISTER_SP] = CFA - 128;
+	assert_null(heap_dwarf_locals_find(file, &frame, &locals));
 }
 
-static const struct heap_local *find(const char *name)
+static const struct heap_dwarf_local *find(const char *name)
 {
 	for (size_t i = 0; i < locals.count; i++)
 		if (strcmp(locals.locals[i].name, name) == 0)
@@ -101,7 +101,7 @@ static const struct heap_local *find(const char *name)
 // It is there, in the frame or in a register, and declared where it is.
 static void check(const char *name, const char *function, unsigned line)
 {
-	const struct heap_local *local = find(name);
+	const struct heap_dwarf_local *local = find(name);
 
 	if (!local)
 		fail_msg("%s: no %s", compiler, name);
@@ -110,12 +110,12 @@ static void check(const char *name, const char *function, unsigned line)
 	if (local->line != line)
 		fail_msg("%s: %s is of line %u rather than %u", compiler, name, local->line, line);
 	assert_true(local->type != 0);
-	if (local->kind == HEAP_LOCATION_MEMORY)
+	if (local->kind == HEAP_DWARF_LOCATION_MEMORY)
 		assert_in_range(local->address, CFA - 256, CFA);
 	else
-		assert_int_equal(local->kind, HEAP_LOCATION_REGISTER);
+		assert_int_equal(local->kind, HEAP_DWARF_LOCATION_REGISTER);
 	if (strstr(compiler, "-O0"))
-		assert_int_equal(local->kind, HEAP_LOCATION_MEMORY);
+		assert_int_equal(local->kind, HEAP_DWARF_LOCATION_MEMORY);
 }
 
 static void check_nowhere(const char *name)
@@ -127,15 +127,15 @@ static void check_nowhere(const char *name)
 // The name of a local's type.
 static void check_type(const char *name, const char *expected)
 {
-	const struct heap_local *local = find(name);
-	struct heap_debug_units *units;
+	const struct heap_dwarf_local *local = find(name);
+	struct heap_dwarf_units *units;
 	struct heap_unit_types types;
 	char text[100];
 
 	assert_non_null(local);
-	assert_null(heap_dwarf_debug_units(file, &units));
+	assert_null(heap_dwarf_file_units(file, &units));
 	assert_null(
-		heap_unit_types_read(file, heap_debug_units_find(units, local->type)->die, &types));
+		heap_unit_types_read(file, heap_dwarf_units_find(units, local->type)->die, &types));
 	heap_types_format(&types.types, heap_unit_types_find(&types, local->type), text,
 			  sizeof(text));
 	assert_string_equal(text, expected);
@@ -150,13 +150,13 @@ static void check_program(void)
 	check("number", "walk", 8);
 	check_type("local", "struct node *");
 	check_type("number", "long");
-	heap_locals_deinit(&locals);
+	heap_dwarf_locals_deinit(&locals);
 
 	// A stale pointer in a slot that is used for something else would name types wrongly.
 	find_at("dead");
 	check_nowhere("local");
 	check_nowhere("parameter");
-	heap_locals_deinit(&locals);
+	heap_dwarf_locals_deinit(&locals);
 
 	find_at("block");
 	check("p", "nest", 21);
@@ -165,12 +165,12 @@ static void check_program(void)
 	assert_true(find("p") < find("sum"));
 	assert_null(find("fixed")); // a global
 	assert_null(find("within"));
-	heap_locals_deinit(&locals);
+	heap_dwarf_locals_deinit(&locals);
 
 	find_at("inlined");
 	check("within", "inlined", 4);
 	check("inner", "inlined", 2);
-	heap_locals_deinit(&locals);
+	heap_dwarf_locals_deinit(&locals);
 }
 
 static void each_compiler(void **state)
@@ -233,8 +233,8 @@ static void parameters_are_what_was_passed(void **state)
 	(void)state;
 	compile_write("entry.c", entry_source);
 	for (size_t i = 0; i < sizeof(optimizing) / sizeof(*optimizing); i++) {
-		struct heap_registers registers = { .known = 0 }, caller = { .known = 0 };
-		struct heap_locals_frame frame = {
+		struct heap_dwarf_registers registers = { .known = 0 }, caller = { .known = 0 };
+		struct heap_dwarf_locals_frame frame = {
 			.cfa = CFA, .registers = &registers, .caller = &caller, .read = read_nothing
 		};
 		char program[16];
@@ -246,46 +246,46 @@ static void parameters_are_what_was_passed(void **state)
 		assert_true(compile_run("%s -no-pie -o program entry.c", compiler));
 		assert_null(heap_dwarf_open(compile_path("program"), &file));
 		frame.pc = compile_address_of("program", "entry");
-		caller.known = UINT64_C(1) << HEAP_REGISTER_PC;
-		caller.value[HEAP_REGISTER_PC] =
+		caller.known = UINT64_C(1) << HEAP_DWARF_REGISTER_PC;
+		caller.value[HEAP_DWARF_REGISTER_PC] =
 			read_address("objdump -d program --no-show-raw-insn | "
 				     "grep -A1 'call.*<callee>' | tail -1 | cut -d: -f1");
-		assert_null(heap_locals_find(file, &frame, &locals));
+		assert_null(heap_dwarf_locals_find(file, &frame, &locals));
 		if (!find("gone"))
 			fail_msg("%s: nothing of what was passed", compiler);
-		assert_int_equal(find("gone")->kind, HEAP_LOCATION_VALUE);
+		assert_int_equal(find("gone")->kind, HEAP_DWARF_LOCATION_VALUE);
 		assert_int_equal(find("gone")->value, read_address("nm program | grep ' first$'"));
 		// The caller's registers are not known.
 		assert_null(find("lost"));
-		heap_locals_deinit(&locals);
+		heap_dwarf_locals_deinit(&locals);
 		// Without a caller there is nothing to tell.
 		frame.caller = NULL;
-		assert_null(heap_locals_find(file, &frame, &locals));
+		assert_null(heap_dwarf_locals_find(file, &frame, &locals));
 		assert_null(find("gone"));
-		heap_locals_deinit(&locals);
+		heap_dwarf_locals_deinit(&locals);
 		heap_dwarf_close(file);
 	}
 }
 
 static void where_there_is_no_function(void **state)
 {
-	struct heap_registers registers = { 0 };
-	struct heap_locals_frame frame = { .registers = &registers, .read = read_nothing };
+	struct heap_dwarf_registers registers = { 0 };
+	struct heap_dwarf_locals_frame frame = { .registers = &registers, .read = read_nothing };
 
 	(void)state;
 	compiler = "gcc";
 	compile_write("source.c", source);
 	assert_true(compile_run("gcc -g -O2 -no-pie -o program source.c"));
 	assert_null(heap_dwarf_open(compile_path("program"), &file));
-	assert_null(heap_locals_find(file, &frame, &locals));
+	assert_null(heap_dwarf_locals_find(file, &frame, &locals));
 	assert_int_equal(locals.count, 0);
-	heap_locals_deinit(&locals);
+	heap_dwarf_locals_deinit(&locals);
 	// No register is known: nothing can be found in any.
 	frame.pc = compile_address_of("program", "live");
-	assert_null(heap_locals_find(file, &frame, &locals));
+	assert_null(heap_dwarf_locals_find(file, &frame, &locals));
 	for (size_t i = 0; i < locals.count; i++)
-		assert_int_equal(locals.locals[i].kind, HEAP_LOCATION_REGISTER);
-	heap_locals_deinit(&locals);
+		assert_int_equal(locals.locals[i].kind, HEAP_DWARF_LOCATION_REGISTER);
+	heap_dwarf_locals_deinit(&locals);
 	heap_dwarf_close(file);
 }
 

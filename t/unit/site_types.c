@@ -44,15 +44,15 @@ static const char source[] =
 	"}\n";
 
 static struct heap_dwarf_file *file;
-static struct heap_debug_code *code;
+static struct heap_dwarf_code *code;
 static struct heap_unit_types types;
 
 // "kind depth line name of the type" of what is at an address, sorted out of many.
-static bool has(const struct heap_site_types *found, enum heap_site_type_kind kind, int depth,
-		unsigned line, const char *name)
+static bool has(const struct heap_dwarf_site_types *found, enum heap_dwarf_site_type_kind kind,
+		int depth, unsigned line, const char *name)
 {
 	for (size_t i = 0; i < found->count; i++) {
-		const struct heap_site_type *type = &found->types[i];
+		const struct heap_dwarf_site_type *type = &found->types[i];
 		char text[100];
 
 		heap_types_format(&types.types, heap_unit_types_find(&types, type->type), text,
@@ -64,7 +64,8 @@ static bool has(const struct heap_site_types *found, enum heap_site_type_kind ki
 	return false;
 }
 
-static void fail_with(const char *compiler, const char *what, const struct heap_site_types *found)
+static void fail_with(const char *compiler, const char *what,
+		      const struct heap_dwarf_site_types *found)
 {
 	for (size_t i = 0; i < found->count; i++)
 		print_message("# kind %u, depth %u, line %u\n", found->types[i].kind,
@@ -89,20 +90,20 @@ static uint64_t call_of_malloc(void)
 
 static void check_with(const char *compiler)
 {
-	struct heap_site_types found;
-	const struct heap_code_unit *unit;
+	struct heap_dwarf_site_types found;
+	const struct heap_dwarf_code_unit *unit;
 	uint64_t pc;
 
 	assert_true(compile_run("%s -o program program.c", compiler));
 	pc = call_of_malloc();
 	assert_null(heap_dwarf_open(compile_path("program"), &file));
-	assert_null(heap_dwarf_code(file, &code));
-	assert_null(heap_debug_code_unit(code, pc, &unit));
+	assert_null(heap_dwarf_file_code(file, &code));
+	assert_null(heap_dwarf_code_find_unit(code, pc, &unit));
 	assert_non_null(unit);
 	assert_null(heap_unit_types_read(file, unit->unit->die, &types));
-	assert_null(heap_site_types_find(code, pc, &found));
+	assert_null(heap_dwarf_site_types_find(code, pc, &found));
 #define CHECK(kind, depth, line, name) \
-	if (!has(&found, HEAP_SITE_##kind, depth, line, name)) \
+	if (!has(&found, HEAP_DWARF_SITE_##kind, depth, line, name)) \
 	fail_with(compiler, "no " #kind " " name, &found)
 	CHECK(PARAMETER, 0, 7, "struct request *");
 	CHECK(LOCAL, 0, 9, "char *");
@@ -116,10 +117,10 @@ static void check_with(const char *compiler)
 	// request, made, i, last, two parameters and what is returned; why, unused, what is returned
 	if (found.count != 10)
 		fail_with(compiler, "not 10 types", &found);
-	heap_site_types_deinit(&found);
-	assert_null(heap_site_types_find(code, 8, &found));
+	heap_dwarf_site_types_deinit(&found);
+	assert_null(heap_dwarf_site_types_find(code, 8, &found));
 	assert_int_equal(found.count, 0);
-	heap_site_types_deinit(&found);
+	heap_dwarf_site_types_deinit(&found);
 	heap_unit_types_deinit(&types);
 	heap_dwarf_close(file);
 }

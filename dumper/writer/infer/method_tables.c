@@ -164,9 +164,9 @@ static struct heap_error *find_function(struct search *search, uint64_t address,
 
 	for (size_t i = 0; i < count; i++) {
 		const struct module_site_type *type = &types[i];
-		bool is_parameter = type->kind == HEAP_SITE_PARAMETER;
+		bool is_parameter = type->kind == HEAP_DWARF_SITE_PARAMETER;
 
-		if (type->depth != depth || type->kind == HEAP_SITE_RETURN ||
+		if (type->depth != depth || type->kind == HEAP_DWARF_SITE_RETURN ||
 		    (is_parameter && has_parameter))
 			continue;
 		has_parameter |= is_parameter;

@@ -77,10 +77,10 @@ static heap_type_id pointee_of(struct capture *capture, struct module *module, u
 static heap_type_id find_holder(struct capture *capture, struct module *module, uint64_t address,
 				const int64_t *stored)
 {
-	struct heap_registers registers = { .known = UINT64_MAX };
-	struct heap_locals locals = { 0 };
+	struct heap_dwarf_registers registers = { .known = UINT64_MAX };
+	struct heap_dwarf_locals locals = { 0 };
 	heap_type_id result = HEAP_NO_TYPE;
-	struct heap_locals_frame frame = {
+	struct heap_dwarf_locals_frame frame = {
 		.pc = address - module->bias,
 		.bias = module->bias,
 		.cfa = FAKE_STACK + 16,
@@ -88,20 +88,21 @@ static heap_type_id find_holder(struct capture *capture, struct module *module, 
 		.read = read_nothing,
 	};
 
-	for (int i = 0; i < HEAP_REGISTERS; i++)
+	for (int i = 0; i < HEAP_DWARF_REGISTERS; i++)
 		registers.value[i] = UINT64_C(0x100000000) * (uint64_t)(i + 1);
-	registers.value[HEAP_REGISTER_FRAME] = FAKE_STACK;
+	registers.value[HEAP_DWARF_REGISTER_FRAME] = FAKE_STACK;
 	// Damage in a function's information costs the types that it would have told.
-	heap_error_destroy(heap_locals_find(module->dwarf, &frame, &locals));
+	heap_error_destroy(heap_dwarf_locals_find(module->dwarf, &frame, &locals));
 	for (size_t i = 0; i < locals.count && result == HEAP_NO_TYPE; i++) {
-		const struct heap_local *local = &locals.locals[i];
+		const struct heap_dwarf_local *local = &locals.locals[i];
 
-		if ((local->kind == HEAP_LOCATION_REGISTER && local->reg == RESULT_REGISTER) ||
-		    (stored && local->kind == HEAP_LOCATION_MEMORY &&
+		if ((local->kind == HEAP_DWARF_LOCATION_REGISTER &&
+		     local->reg == RESULT_REGISTER) ||
+		    (stored && local->kind == HEAP_DWARF_LOCATION_MEMORY &&
 		     local->address == FAKE_STACK + (uint64_t)*stored))
 			result = pointee_of(capture, module, local->type);
 	}
-	heap_locals_deinit(&locals);
+	heap_dwarf_locals_deinit(&locals);
 	return result;
 }
 
@@ -109,12 +110,12 @@ static heap_type_id find_holder(struct capture *capture, struct module *module, 
 static uint64_t find_reach(struct module *module, uint64_t address)
 {
 	uint64_t pc = address - module->bias, reach = CODE_AHEAD;
-	struct heap_debug_code *code;
-	const struct heap_code_unit *unit = NULL;
-	struct heap_error *error = heap_dwarf_code(module->dwarf, &code);
+	struct heap_dwarf_code *code;
+	const struct heap_dwarf_code_unit *unit = NULL;
+	struct heap_error *error = heap_dwarf_file_code(module->dwarf, &code);
 
 	if (!error)
-		error = heap_debug_code_unit(code, pc - 1, &unit);
+		error = heap_dwarf_code_find_unit(code, pc - 1, &unit);
 	heap_error_destroy(error); // as above
 	for (uint32_t i = 0; unit && i < unit->call_count; i++) {
 		uint64_t next = unit->calls[i].pc;
@@ -157,7 +158,7 @@ static uint32_t last_depth(const struct module_site_type *types, size_t count)
 	uint32_t depth = 0;
 
 	for (size_t i = 0; i < count && depth + 1 < SITE_TYPE_DEPTHS; i++)
-		depth += types[i].kind == HEAP_SITE_RETURN && types[i].depth == depth;
+		depth += types[i].kind == HEAP_DWARF_SITE_RETURN && types[i].depth == depth;
 	return depth;
 }
 

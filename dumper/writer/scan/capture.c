@@ -94,8 +94,8 @@ static void find_thread_pointers(struct capture *capture)
 		if (thread->tid == capture->process.pid)
 			thread->thread_pointer = capture->process.main_thread_pointer;
 		else
-			thread->thread_pointer =
-				find_thread_pointer(capture, thread->registers[HEAP_REGISTER_SP]);
+			thread->thread_pointer = find_thread_pointer(
+				capture, thread->registers[HEAP_DWARF_REGISTER_SP]);
 	}
 }
 

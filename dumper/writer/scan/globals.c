@@ -46,7 +46,7 @@ static struct heap_error *add_variable(struct capture *capture, const struct hea
 }
 
 static struct heap_root describe_variable(struct capture *capture, const struct module *module,
-					  const struct heap_variable *variable)
+					  const struct heap_dwarf_variable *variable)
 {
 	const struct heap_types *types = &module->debug.types;
 
@@ -76,9 +76,9 @@ HEAP_MUST_CHECK
 static struct heap_error *add_debug_globals(struct capture *capture, const struct module *module)
 {
 	for (uint32_t i = 0; i < module->debug.variable_count; i++) {
-		const struct heap_variable *variable = &module->debug.variables[i];
+		const struct heap_dwarf_variable *variable = &module->debug.variables[i];
 
-		if ((variable->flags & HEAP_VARIABLE_THREAD_LOCAL) ||
+		if ((variable->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) ||
 		    !in_data(module, variable->address))
 			continue;
 
@@ -204,9 +204,9 @@ static struct heap_error *add_thread_locals(struct capture *capture, const struc
 	if (!tls)
 		return NULL;
 	for (uint32_t i = 0; i < module->debug.variable_count; i++) {
-		const struct heap_variable *variable = &module->debug.variables[i];
+		const struct heap_dwarf_variable *variable = &module->debug.variables[i];
 
-		if (!(variable->flags & HEAP_VARIABLE_THREAD_LOCAL) ||
+		if (!(variable->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) ||
 		    variable->address >= module->elf->tls_size)
 			continue;
 

@@ -219,24 +219,24 @@ static struct heap_error *read_debug(struct module *module, const char *cache)
 
 	heap_build_id_format(&module->elf->build_id, id, sizeof(id));
 	if (cached) {
-		error = heap_debug_load(cache, id, &module->debug);
+		error = heap_dwarf_info_load(cache, id, &module->debug);
 		if (!error)
 			return NULL;
 		heap_error_destroy(error);
 	}
-	error = heap_debug_read(module->dwarf, &module->debug);
+	error = heap_dwarf_info_read(module->dwarf, &module->debug);
 	if (error)
 		return error;
 	// A cache that cannot be written costs time, nothing else. What is missing may be there
 	// the next time.
 	if (cached && !module->debug.incomplete)
-		heap_error_destroy(heap_debug_store(cache, id, &module->debug));
+		heap_error_destroy(heap_dwarf_info_store(cache, id, &module->debug));
 	return NULL;
 }
 
 static void note_debug(struct module *module)
 {
-	const struct heap_debug *debug = &module->debug;
+	const struct heap_dwarf_info *debug = &module->debug;
 
 	if (debug->unreadable_units > 0)
 		add_note(module, "%llu of %llu compilation units are damaged",
@@ -357,10 +357,10 @@ void modules_deinit(struct modules *modules)
 		struct module *module = &modules->modules[i];
 
 		free_units(module);
-		heap_unwinder_destroy(module->unwinder);
-		heap_line_finder_destroy(module->lines);
+		heap_dwarf_unwinder_destroy(module->unwinder);
+		heap_dwarf_line_finder_destroy(module->lines);
 		if (module->has_debug)
-			heap_debug_deinit(&module->debug);
+			heap_dwarf_info_deinit(&module->debug);
 		heap_dwarf_close(module->dwarf);
 		heap_elf_close(module->elf);
 		free(module->type_map);
@@ -389,12 +389,12 @@ struct module *modules_find(const struct modules *modules, uint64_t address)
 
 // Made for the first address in the module: with the types from the cache, the others' debug
 // information need not even be decompressed.
-static struct heap_line_finder *get_lines(struct module *module)
+static struct heap_dwarf_line_finder *get_lines(struct module *module)
 {
 	struct heap_error *error = NULL;
 
 	if (module->has_debug && !module->lines_tried)
-		error = heap_line_finder_create(module->dwarf, &module->lines);
+		error = heap_dwarf_line_finder_create(module->dwarf, &module->lines);
 	module->lines_tried = true;
 	if (error)
 		note_error(module, error);
@@ -404,14 +404,15 @@ static struct heap_line_finder *get_lines(struct module *module)
 static size_t describe_by_lines(struct module *module, uint64_t lookup, struct strings *strings,
 				struct code_place *places, size_t max)
 {
-	struct heap_line_finder *finder = get_lines(module);
-	struct heap_lines lines = { 0 };
+	struct heap_dwarf_line_finder *finder = get_lines(module);
+	struct heap_dwarf_lines lines = { 0 };
 	size_t count = 0;
 
 	if (!finder)
 		return 0;
 
-	struct heap_error *error = heap_line_finder_find(finder, lookup - module->bias, &lines);
+	struct heap_error *error =
+		heap_dwarf_line_finder_find(finder, lookup - module->bias, &lines);
 
 	if (error) {
 		heap_error_destroy(error);
@@ -424,7 +425,7 @@ static size_t describe_by_lines(struct module *module, uint64_t lookup, struct s
 			.line = lines.lines[count].line,
 		};
 	}
-	heap_lines_deinit(&lines);
+	heap_dwarf_lines_deinit(&lines);
 	return count;
 }
 
@@ -460,11 +461,11 @@ size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
 	return count;
 }
 
-struct heap_unwinder *module_unwinder(struct module *module)
+struct heap_dwarf_unwinder *module_unwinder(struct module *module)
 {
 	isolation_suspect(module->start);
 	if (!module->unwinder_tried && module->elf) {
-		struct heap_error *error = heap_unwinder_create(
+		struct heap_error *error = heap_dwarf_unwinder_create(
 			module->elf->path, module->debug_path, &module->unwinder);
 
 		module->unwinder_tried = true;
@@ -502,9 +503,9 @@ HEAP_MUST_CHECK
 static struct heap_error *get_unit(struct module *module, uint64_t place, struct heap_types *types,
 				   const struct module_unit **result)
 {
-	struct heap_debug_units *units;
-	struct heap_error *error = heap_dwarf_debug_units(module->dwarf, &units);
-	const struct heap_debug_unit *header;
+	struct heap_dwarf_units *units;
+	struct heap_error *error = heap_dwarf_file_units(module->dwarf, &units);
+	const struct heap_dwarf_unit *header;
 
 	*result = NULL;
 	if (error)
@@ -515,7 +516,7 @@ static struct heap_error *get_unit(struct module *module, uint64_t place, struct
 			return heap_error_out_of_memory();
 		module->unit_count = units->count;
 	}
-	header = heap_debug_units_find(units, place);
+	header = heap_dwarf_units_find(units, place);
 	if (!header)
 		return NULL;
 
@@ -566,8 +567,8 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 				     struct heap_types *types, struct module_site_type **result,
 				     size_t *count)
 {
-	struct heap_site_types found = { 0 };
-	struct heap_debug_code *code;
+	struct heap_dwarf_site_types found = { 0 };
+	struct heap_dwarf_code *code;
 	struct heap_error *error = NULL;
 
 	*result = NULL;
@@ -575,25 +576,26 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 	if (!module->dwarf)
 		return NULL;
 	isolation_suspect(module->start);
-	error = heap_dwarf_code(module->dwarf, &code);
+	error = heap_dwarf_file_code(module->dwarf, &code);
 	if (!error)
-		error = heap_site_types_find(code, lookup_pc - module->bias, &found);
+		error = heap_dwarf_site_types_find(code, lookup_pc - module->bias, &found);
 	if (error)
 		return error;
 
 	struct module_site_type *site_types = calloc(found.count + 1, sizeof(*site_types));
 
 	for (size_t i = 0; site_types && i < found.count; i++) {
-		const struct heap_site_type *type = &found.types[i];
+		const struct heap_dwarf_site_type *type = &found.types[i];
 		heap_type_id declared = module_type(module, type->type, types);
 		heap_type_id pointee = pointee_of(types, declared);
 
-		if (pointee || (type->kind == HEAP_SITE_RETURN && is_pointer(types, declared)))
+		if (pointee ||
+		    (type->kind == HEAP_DWARF_SITE_RETURN && is_pointer(types, declared)))
 			site_types[(*count)++] =
 				(struct module_site_type){ pointee, type->depth, type->kind,
 							   type->line };
 	}
-	heap_site_types_deinit(&found);
+	heap_dwarf_site_types_deinit(&found);
 	*result = site_types;
 	return site_types ? NULL : heap_error_out_of_memory();
 }
@@ -617,8 +619,8 @@ static bool is_place(const struct heap_types *types, heap_type_id declared)
 enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
 				   struct heap_types *types, heap_type_id *kept)
 {
-	struct heap_site_types found = { 0 };
-	struct heap_debug_code *code;
+	struct heap_dwarf_site_types found = { 0 };
+	struct heap_dwarf_code *code;
 	struct heap_error *error;
 	heap_type_id first = HEAP_NO_TYPE, result = HEAP_NO_TYPE;
 	bool has_first = false, has_place = false, is_known;
@@ -627,20 +629,20 @@ enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
 	if (!module->dwarf)
 		return MODULE_PASSING_UNKNOWN;
 	isolation_suspect(module->start);
-	error = heap_dwarf_code(module->dwarf, &code);
+	error = heap_dwarf_file_code(module->dwarf, &code);
 	if (!error)
-		error = heap_site_types_find(code, lookup_pc - module->bias, &found);
+		error = heap_dwarf_site_types_find(code, lookup_pc - module->bias, &found);
 	is_known = !error && found.functions > 0;
 	heap_error_destroy(error); // damaged information tells nothing
 	for (size_t i = 0; is_known && i < found.count; i++) {
-		const struct heap_site_type *type = &found.types[i];
+		const struct heap_dwarf_site_type *type = &found.types[i];
 
-		if (type->depth + 1 < found.functions || type->kind == HEAP_SITE_LOCAL)
+		if (type->depth + 1 < found.functions || type->kind == HEAP_DWARF_SITE_LOCAL)
 			continue;
 
 		heap_type_id declared = module_type(module, type->type, types);
 
-		if (type->kind == HEAP_SITE_RETURN) {
+		if (type->kind == HEAP_DWARF_SITE_RETURN) {
 			result = declared;
 		} else {
 			first = has_first ? first : declared;
@@ -648,7 +650,7 @@ enum module_passing module_passing(struct module *module, uint64_t lookup_pc,
 			has_place |= is_place(types, declared);
 		}
 	}
-	heap_site_types_deinit(&found);
+	heap_dwarf_site_types_deinit(&found);
 	if (!is_known)
 		return MODULE_PASSING_UNKNOWN;
 	if (!is_pointer(types, result))

@@ -30,12 +30,12 @@ struct module {
 	struct heap_elf_file *elf;     /**< NULL if the file could not be used */
 	char *debug_path;              /**< where debug information came from, or NULL */
 	struct heap_dwarf_file *dwarf; /**< NULL without debug information */
-	struct heap_debug debug;       /**< types and variables; empty if there are none */
+	struct heap_dwarf_info debug;  /**< types and variables; empty if there are none */
 	bool has_debug;
-	heap_type_id *type_map;         /**< [debug.types.count] in the snapshot's table */
-	struct heap_line_finder *lines; /**< NULL until the first is asked for */
+	heap_type_id *type_map;               /**< [debug.types.count] in the snapshot's table */
+	struct heap_dwarf_line_finder *lines; /**< NULL until the first is asked for */
 	bool lines_tried;
-	struct heap_unwinder *unwinder;
+	struct heap_dwarf_unwinder *unwinder;
 	bool unwinder_tried;
 	struct module_unit **units; /**< [unit_count] NULL until one is asked for */
 	size_t unit_count;
@@ -81,12 +81,12 @@ size_t module_describe(struct module *module, uint64_t address, uint64_t lookup,
 		       struct strings *strings, struct code_place *places, size_t max);
 
 /** For unwinding; NULL if the module has nothing to unwind by. */
-struct heap_unwinder *module_unwinder(struct module *module);
+struct heap_dwarf_unwinder *module_unwinder(struct module *module);
 
 /**
  * The type in the snapshot's table that an entry of the debug information is.
  *
- * @param place  as struct heap_local has it
+ * @param place  as struct heap_dwarf_local has it
  */
 heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types);
 
@@ -94,7 +94,7 @@ heap_type_id module_type(struct module *module, uint64_t place, struct heap_type
 struct module_site_type {
 	heap_type_id pointee; /**< as declared: typedefs and qualifiers are still there */
 	uint8_t depth; /**< 0: innermost inlined function at the pc, 1: the one it is inlined into */
-	uint8_t kind;  /**< enum heap_site_type_kind */
+	uint8_t kind;  /**< enum heap_dwarf_site_type_kind */
 	uint32_t line; /**< of the declaration */
 };
 

@@ -18,13 +18,13 @@ enum {
 };
 
 #if defined(__aarch64__)
-static const char *const register_names[HEAP_REGISTERS] = {
+static const char *const register_names[HEAP_DWARF_REGISTERS] = {
 	"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
 	"x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
 	"x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30",
 };
 #else
-static const char *const register_names[HEAP_REGISTERS] = {
+static const char *const register_names[HEAP_DWARF_REGISTERS] = {
 	"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", NULL,
 	"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
 };
@@ -33,7 +33,7 @@ static const char *const register_names[HEAP_REGISTERS] = {
 struct walk {
 	struct capture *capture;
 	uint32_t thread;
-	struct heap_registers registers;
+	struct heap_dwarf_registers registers;
 	bool exact_pc; // not a return address: innermost, or interrupted by a signal
 	bool guessed;
 	uint32_t claimed_registers; // of the innermost frame, by variables
@@ -132,7 +132,7 @@ static struct heap_error *add_valued_local(struct walk *walk, struct heap_root *
 
 HEAP_MUST_CHECK
 static struct heap_error *add_local(struct walk *walk, struct module *module,
-				    const struct heap_local *local, uint32_t first_frame)
+				    const struct heap_dwarf_local *local, uint32_t first_frame)
 {
 	struct capture *capture = walk->capture;
 	heap_type_id type = module_type(module, local->type, &capture->types);
@@ -148,19 +148,20 @@ static struct heap_error *add_local(struct walk *walk, struct module *module,
 		.frame = frame_of(capture, first_frame, local->function),
 	};
 
-	switch ((enum heap_location_kind)local->kind) {
-	case HEAP_LOCATION_MEMORY:
+	switch ((enum heap_dwarf_location_kind)local->kind) {
+	case HEAP_DWARF_LOCATION_MEMORY:
 		if (root.size == 0)
 			return NULL;
 		root.address = local->address;
 		return roots_add_variable(&capture->roots, &root, &capture->image,
 					  &capture->objects, CAPTURE_VARIABLE_BYTES);
-	case HEAP_LOCATION_REGISTER:
-		if (local->reg >= HEAP_REGISTERS || !(walk->registers.known >> local->reg & 1))
+	case HEAP_DWARF_LOCATION_REGISTER:
+		if (local->reg >= HEAP_DWARF_REGISTERS ||
+		    !(walk->registers.known >> local->reg & 1))
 			return NULL;
 		walk->claimed_registers |= UINT32_C(1) << (local->reg & 31);
 		return add_valued_local(walk, &root, walk->registers.value[local->reg]);
-	case HEAP_LOCATION_VALUE:
+	case HEAP_DWARF_LOCATION_VALUE:
 		return add_valued_local(walk, &root, local->value);
 	}
 	return NULL;
@@ -169,10 +170,10 @@ static struct heap_error *add_local(struct walk *walk, struct module *module,
 HEAP_MUST_CHECK
 static struct heap_error *add_locals(struct walk *walk, struct module *module, uint64_t pc,
 				     uint64_t cfa, uint32_t first_frame,
-				     const struct heap_registers *caller)
+				     const struct heap_dwarf_registers *caller)
 {
-	struct heap_locals locals = { 0 };
-	struct heap_locals_frame frame = {
+	struct heap_dwarf_locals locals = { 0 };
+	struct heap_dwarf_locals_frame frame = {
 		.pc = (walk->exact_pc ? pc : pc - 1) - module->bias,
 		.bias = module->bias,
 		.cfa = cfa,
@@ -182,7 +183,7 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 		.context = &walk->capture->image,
 	};
 	// Damage in one function's information costs its variables' names.
-	struct heap_error *error = heap_locals_find(module->dwarf, &frame, &locals);
+	struct heap_error *error = heap_dwarf_locals_find(module->dwarf, &frame, &locals);
 
 	if (error) {
 		heap_error_destroy(error);
@@ -190,7 +191,7 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 	}
 	for (size_t i = 0; !error && i < locals.count; i++)
 		error = add_local(walk, module, &locals.locals[i], first_frame);
-	heap_locals_deinit(&locals);
+	heap_dwarf_locals_deinit(&locals);
 	return error;
 }
 
@@ -198,26 +199,27 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 static bool step(struct walk *walk, struct module *module, uint64_t pc, uint64_t *cfa)
 {
 	const struct image *image = &walk->capture->image;
-	struct heap_unwinder *unwinder = module ? module_unwinder(module) : NULL;
+	struct heap_dwarf_unwinder *unwinder = module ? module_unwinder(module) : NULL;
 	bool is_signal = false;
 
 	*cfa = 0;
 	if (unwinder) {
 		uint64_t lookup = (walk->exact_pc ? pc : pc - 1) - module->bias;
-		enum heap_unwind_result result =
-			heap_unwinder_step(unwinder, lookup, read_memory, (void *)image,
-					   &walk->registers, cfa, &is_signal);
+		enum heap_dwarf_unwind_result result =
+			heap_dwarf_unwinder_step(unwinder, lookup, read_memory, (void *)image,
+						 &walk->registers, cfa, &is_signal);
 
-		if (result == HEAP_UNWIND_LOST &&
-		    !(walk->registers.known >> HEAP_REGISTER_FRAME & 1) &&
-		    heap_unwinder_guess_frame_pointer(read_memory, is_code, (void *)image,
-						      &walk->registers)) {
+		if (result == HEAP_DWARF_UNWIND_LOST &&
+		    !(walk->registers.known >> HEAP_DWARF_REGISTER_FRAME & 1) &&
+		    heap_dwarf_unwinder_guess_frame_pointer(read_memory, is_code, (void *)image,
+							    &walk->registers)) {
 			walk->guessed = true;
-			result = heap_unwinder_step(unwinder, lookup, read_memory, (void *)image,
-						    &walk->registers, cfa, &is_signal);
+			result = heap_dwarf_unwinder_step(unwinder, lookup, read_memory,
+							  (void *)image, &walk->registers, cfa,
+							  &is_signal);
 		}
 		walk->exact_pc = is_signal;
-		return result == HEAP_UNWIND_CALLER;
+		return result == HEAP_DWARF_UNWIND_CALLER;
 	}
 	return false;
 }
@@ -227,7 +229,7 @@ static struct heap_error *add_registers(struct walk *walk, uint32_t frame)
 {
 	struct capture *capture = walk->capture;
 
-	for (uint32_t i = 0; i < HEAP_REGISTERS; i++) {
+	for (uint32_t i = 0; i < HEAP_DWARF_REGISTERS; i++) {
 		if (!register_names[i] || !(walk->registers.known >> i & 1) ||
 		    (walk->claimed_registers >> i & 1) ||
 		    objects_find(&capture->objects, walk->registers.value[i]) == HEAP_NO_OBJECT)
@@ -256,8 +258,8 @@ static struct heap_error *walk_thread(struct walk *walk)
 	uint64_t last_sp = 0;
 
 	for (int depth = 0; depth < MAX_FRAMES; depth++) {
-		uint64_t pc = walk->registers.value[HEAP_REGISTER_PC];
-		uint64_t sp = walk->registers.value[HEAP_REGISTER_SP];
+		uint64_t pc = walk->registers.value[HEAP_DWARF_REGISTER_PC];
+		uint64_t sp = walk->registers.value[HEAP_DWARF_REGISTER_SP];
 		struct module *module =
 			modules_find(&capture->modules, walk->exact_pc ? pc : pc - 1);
 		struct walk before = *walk;
@@ -272,10 +274,11 @@ static struct heap_error *walk_thread(struct walk *walk)
 		bool more = step(walk, module, pc, &cfa);
 
 		before.guessed = walk->guessed;
-		if (walk->guessed && !(before.registers.known >> HEAP_REGISTER_FRAME & 1) && more) {
+		if (walk->guessed && !(before.registers.known >> HEAP_DWARF_REGISTER_FRAME & 1) &&
+		    more) {
 			// The guess is what its variables are relative to.
-			before.registers.known |= UINT64_C(1) << HEAP_REGISTER_FRAME;
-			before.registers.value[HEAP_REGISTER_FRAME] = cfa - 16;
+			before.registers.known |= UINT64_C(1) << HEAP_DWARF_REGISTER_FRAME;
+			before.registers.value[HEAP_DWARF_REGISTER_FRAME] = cfa - 16;
 		}
 
 		struct heap_error *error = add_frames(&before, module, pc, cfa);
@@ -345,7 +348,7 @@ static struct heap_error *unwind_thread(struct capture *capture, uint32_t index)
 		.name = strings_add(&capture->strings, name),
 		.state = (uint8_t)thread_state(thread),
 		.first_frame = capture->frame_count,
-		.stack_start = thread->registers[HEAP_REGISTER_SP],
+		.stack_start = thread->registers[HEAP_DWARF_REGISTER_SP],
 	};
 	stack->stack_end = stack_end(capture, stack->stack_start);
 	if (stack->state == HEAP_THREAD_MISSING && stack->stack_start == 0)
@@ -363,7 +366,8 @@ struct heap_error *stacks_unwind(struct capture *capture)
 {
 	struct heap_error *error = NULL;
 
-	_Static_assert((int)HEAP_REGISTERS == (int)HEAPSNAP_REGISTERS, "one set of registers");
+	_Static_assert((int)HEAP_DWARF_REGISTERS == (int)HEAPSNAP_REGISTERS,
+		       "one set of registers");
 	capture->stacks = calloc(capture->process.thread_count + 1, sizeof(*capture->stacks));
 	if (!capture->stacks)
 		return heap_error_out_of_memory();
