@@ -36,11 +36,32 @@ my $demo = qx(scripts/demo $directory 2>&1);
 is $?, 0, 'the demo runs to its end';
 ok -s "$directory/demo-0$_.snap", "it leaves demo-0$_.snap" for 0 .. 2;
 
-# README shows its end, indented.
-my ($session) = content('README.md') =~ /^(    \$ heapsh .*?)^## /ms;
-$session =~ s/^    //mg;
-$session =~ s/\n+\z/\n/;
-is alike(substr $demo, index $demo, '$ heapsh -q demo-02.snap count'), alike($session),
-    'README shows what the demo prints';
+# What README shows of it is what it prints.
+my $readme = content('README.md');
+my $printed = alike($demo);
+for my $line (split /\n/, alike($readme)) {
+    next unless $line =~ /^       +(?:objects  |10  |steady growth)/;
+    ok index($printed, $line =~ s/^    //r) >= 0, "the demo prints: $line";
+}
+like $printed, qr/^the global variable sessions \(demo\.c:55, demo\)\n  → struct session at 0x\.\.\.\n  … \d+ more by \.next\n  \.next → struct session at 0x\.\.\.$/m,
+    'a path such as README has';
 
+# It names what there is: files, programs, commands, manual pages and rooms.
+my @links = $readme =~ /\]\(([^)]+)\)/g;
+ok -e $_, "README links to $_" for @links;
+my %linked = map { $_ => 1 } @links;
+ok $linked{$_}, "$_ is named" for sort glob 'man/*.[1-9]';
+my $help = qx(heapsh -q $directory/demo-02.snap help);
+for my $line ($readme =~ /^    ((?:heapsh|heapsnap)[-\w]* .*)$/mg) {
+    my ($program, @words) = split ' ', $line =~ s/  +#.*//r;
+    ok -x "$build/$program", "README: $line";
+    next unless $program eq 'heapsh' && $words[1] && $words[1] !~ /^(?:\S*\.snap|#.*)$/;
+    like $help, qr/\b\Q$words[1]\E\b/, "... which is a command";
+}
+my ($rooms) = $readme =~ /^Where things are.*?\n\n(.*?)\n\n/ms;
+my $top = '';
+for my $room (map { s{/\z}{}r } glob '{dumper,lib,shell}/*/ dumper/writer/*/') {
+    my ($name) = $room =~ m{([^/]*)\z};
+    like $rooms, qr{\b\Q$name\E/}, "README names the room $room" unless $name eq 'vendor';
+}
 done_testing;

@@ -19,6 +19,7 @@ plan skip_all => 'no pidof' if system('command -v pidof >/dev/null 2>&1');
 
 my $build = abs_path($ENV{BUILD} || 'build');
 my $programs = abs_path('t/programs');
+my $leaky = "leaky$$";    # there may be another one on this machine
 my $directory = tempdir(CLEANUP => 1);
 my %environment = (PATH => "$build:$ENV{PATH}", XDG_CACHE_HOME => "$directory/.cache", TZ => 'UTC', LC_ALL => 'C.UTF-8');
 
@@ -32,6 +33,7 @@ sub content {
 # What differs from run to run is the same afterwards.
 sub alike {
     my ($text) = @_;
+    $text =~ s/\b\Q$leaky\E\b/leaky/g;
     $text =~ s/\b0x[0-9a-f]+/0x.../g;
     $text =~ s{^/\S+/}{/.../}mg;
     $text =~ s/\(pid \d+\), [-\d]+ [:\d]+/(pid ...), .../;
@@ -56,7 +58,7 @@ sub serve {
     $rounds++;
     $server->type('Enter');
     like $server->await(qr/(?:served\s+){$rounds}\z/), qr/(?:served\s+){$rounds}\z/, "Return, for the time $rounds";
-    my ($pid) = qx(pidof leaky) =~ /(\d+)/;
+    my ($pid) = qx(pidof $leaky) =~ /(\d+)/;
     my $until = time + 10;
     sleep 0.01 while time < $until && do { open my $in, '<', "/proc/$pid/status"; local $/; <$in> !~ /^State:.S/m };
 }
@@ -65,6 +67,7 @@ sub serve {
 sub answer {
     my ($terminal, $line) = @_;
     $line =~ s{/usr/local/share/heapsh/examples}{$programs};
+    $line =~ s/\bleaky\b/$leaky/g;
     return $terminal->answer($line) unless $line =~ /^heapsnap run -- /;
     $terminal->type('C-l');
     $terminal->type('-l', $line);

@@ -27,6 +27,6 @@ survives('inside exit', $program, 'exit');
 survives('two at once', $program, 'two', snapshots => 2);
 survives('in code of the kernel (vDSO)', $program, 'vdso', snapshots => 8);
 
-# The new program gets to know of the frozen copy: a limit that the README names.
+# The new program gets to know of the frozen copy: a limit that heapsh-limits(7) names.
 survives('the program execs while it is written', $program, 'exec');
 done_testing;
