@@ -171,11 +171,6 @@ static struct heap_error *apply(struct heapgraph *graph, struct heap_filter *fil
 	return heap_filter_finish(filter);
 }
 
-static void destroy_filter(struct heap_filter **filter)
-{
-	heap_filter_destroy(*filter);
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *find(struct heapgraph *graph, const char *text,
 			       struct heapgraph_set **result)
@@ -192,7 +187,7 @@ static struct heap_error *find(struct heapgraph *graph, const char *text,
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "too many words, or a quote is not closed");
 
-	CLEANUP(destroy_filter) struct heap_filter *filter = NULL;
+	CLEANUP(heap_filter_cleanup) struct heap_filter *filter = NULL;
 	CLEANUP(free_set) struct heapgraph_set *set = NULL;
 
 	HEAP_TRY(heap_filter_parse(graph->snapshot, count, words, resolve_address, graph, &filter));

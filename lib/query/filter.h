@@ -42,6 +42,12 @@ struct heap_error *heap_filter_absent(struct heap_filter *filter);
 /** NULL is fine. */
 void heap_filter_destroy(struct heap_filter *filter);
 
+/** For CLEANUP(). */
+static inline void heap_filter_cleanup(struct heap_filter **filter)
+{
+	heap_filter_destroy(*filter);
+}
+
 /** True if a word is the name of a filter, with a comparison or without: "size", "size>64". */
 bool heap_filter_is_name(const char *word);
 

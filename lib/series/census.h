@@ -36,6 +36,12 @@ struct heap_error *heap_census_create(struct heap_census **result);
 /** NULL is fine. */
 void heap_census_destroy(struct heap_census *census);
 
+/** For CLEANUP(). */
+static inline void heap_census_cleanup(struct heap_census **census)
+{
+	heap_census_destroy(*census);
+}
+
 /** Goes on to the next snapshot, taken at @p time_ns. */
 HEAP_MUST_CHECK
 struct heap_error *heap_census_next(struct heap_census *census, uint64_t time_ns);

@@ -95,6 +95,23 @@ void session_end_command(struct session *session);
 void session_release(struct session *session, const void *mark);
 const void *session_mark(const struct session *session);
 
+/** For SESSION_SCOPE(). */
+struct session_scope {
+	struct session *session;
+	const void *mark;
+};
+
+/** Forgets the texts that are made from here on when the block is left. */
+#define SESSION_SCOPE(its_session) \
+	__attribute__((cleanup(session_scope_end))) struct session_scope scope_ = { \
+		its_session, session_mark(its_session) \
+	}
+
+static inline void session_scope_end(struct session_scope *scope)
+{
+	session_release(scope->session, scope->mark);
+}
+
 /**
  * Counts a line of a value or a type. A hostile file can nest structures so that they have
  * more members than anybody can wait for; an honest one has no more than four a byte.

@@ -112,32 +112,25 @@ HEAP_MUST_CHECK
 static struct heap_error *compare(struct session *before, struct session *after,
 				  const struct options *options, bool *changed)
 {
-	struct heap_comparison comparison;
-	struct difference difference;
-	struct heap_error *error =
-		heap_comparison_init(&comparison, before->snapshot, after->snapshot);
+	CLEANUP(heap_comparison_deinit) struct heap_comparison comparison = { 0 };
+	CLEANUP(difference_deinit) struct difference difference = { 0 };
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_comparison_init(&comparison, before->snapshot, after->snapshot));
 	if (!heap_comparison_is_of_one(before->snapshot, after->snapshot))
 		fputs("heapsh-diff: snapshots of different processes have no object in common: "
 		      "counts alone can be compared\n",
 		      stderr);
-	error = difference_init(&difference, &comparison, before, after, options->by);
-	if (!error) {
-		*changed = has_changed(&difference);
-		output_open_object(after->output, NULL);
-		difference_print(&difference, after, options->by, options->limit, options->all);
-		if (options->retained)
-			error = difference_print_retained(
-				&comparison, before, after,
-				options->limit == UINT64_MAX ? DEFAULT_RETAINED : options->limit);
-		difference_deinit(&difference);
-	}
-	heap_comparison_deinit(&comparison);
-	if (!error && !output_finish(after->output))
-		error = heap_error_create_system("standard output");
-	return error;
+	HEAP_TRY(difference_init(&difference, &comparison, before, after, options->by));
+	*changed = has_changed(&difference);
+	output_open_object(after->output, NULL);
+	difference_print(&difference, after, options->by, options->limit, options->all);
+	if (options->retained)
+		HEAP_TRY(difference_print_retained(&comparison, before, after,
+						   options->limit == UINT64_MAX ? DEFAULT_RETAINED
+										: options->limit));
+	if (!output_finish(after->output))
+		return heap_error_create_system("standard output");
+	return NULL;
 }
 
 HEAP_MUST_CHECK

@@ -313,24 +313,20 @@ static struct heap_error *run(struct reading *reading, struct session *session,
 			      const struct options *options, char *const *files, size_t *count)
 {
 	bool progress = !options->quiet && isatty(STDERR_FILENO);
-	struct candidates candidates = { 0 };
-	struct heap_error *error = NULL;
+	CLEANUP(candidates_deinit) struct candidates candidates = { 0 };
 
-	for (uint32_t i = 0; files[i] && !error; i++) {
+	for (uint32_t i = 0; files[i]; i++) {
 		if (progress)
 			report_progress(i, files[i]);
-		error = read_file(reading, session, files[i]);
+		HEAP_TRY(read_file(reading, session, files[i]));
 	}
-	if (!error)
-		error = candidates_find(&candidates, &options->candidates, session, reading->series,
-					&reading->tally, reading->census);
-	if (!error)
-		report(session, reading, &candidates, options);
-	if (!error && !output_finish(session->output))
-		error = heap_error_create_system("standard output");
+	HEAP_TRY(candidates_find(&candidates, &options->candidates, session, reading->series,
+				 &reading->tally, reading->census));
+	report(session, reading, &candidates, options);
 	*count = candidates.count;
-	candidates_deinit(&candidates);
-	return error;
+	if (!output_finish(session->output))
+		return heap_error_create_system("standard output");
+	return NULL;
 }
 
 static enum tally_by tally_for(enum candidates_by by)

@@ -467,42 +467,35 @@ static void tell_nodes(struct telling *telling, const struct trace_tree *tree, u
 HEAP_MUST_CHECK
 static struct heap_error *tell_tree(struct telling *telling, bool upwards, uint32_t depth)
 {
-	struct trace_tree tree;
+	CLEANUP(trace_tree_deinit) struct trace_tree tree = { 0 };
 	uint64_t time_us;
 	enum trace_moment moment = moment_of(telling, &time_us);
-	struct heap_error *error =
-		trace_tree_init(&tree, &telling->samples, moment, time_us, upwards, depth);
 
-	if (!error) {
-		table_header(telling->output, "0231", "%12s\t%10s\t%12s\t%5s\t%s", "bytes", "±",
-			     "objects", "%", upwards ? "site" : "call");
-		tell_nodes(telling, &tree, 0, "", 0, call_keys);
-	}
-	trace_tree_deinit(&tree);
-	return error;
+	HEAP_TRY(trace_tree_init(&tree, &telling->samples, moment, time_us, upwards, depth));
+	table_header(telling->output, "0231", "%12s\t%10s\t%12s\t%5s\t%s", "bytes", "±", "objects",
+		     "%", upwards ? "site" : "call");
+	tell_nodes(telling, &tree, 0, "", 0, call_keys);
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *tell_holders(struct telling *telling)
 {
 	uint64_t time_us = trace_holders_time_us(&telling->holders);
-	struct trace_tree tree;
-	struct heap_error *error = trace_holders_tree(&telling->holders, &telling->samples, &tree);
+	CLEANUP(trace_tree_deinit) struct trace_tree tree = { 0 };
 
-	if (!error) {
-		output_text(telling->output,
-			    "%s, %s from the trace's beginning: %" PRIu32 " samples are there\n\n",
-			    telling->options->snapshot, time_text(telling, time_us),
-			    telling->samples.count);
-		table_header(telling->output, "0231", "%12s\t%10s\t%12s\t%5s\t%s", "bytes", "±",
-			     "objects", "%", "site, type, held by");
-		output_string(telling->output, "snapshot", telling->options->snapshot);
-		output_number(telling->output, "time_us", time_us);
-		output_number(telling->output, "samples", telling->samples.count);
-		tell_nodes(telling, &tree, 0, "", 0, holder_keys);
-	}
-	trace_tree_deinit(&tree);
-	return error;
+	HEAP_TRY(trace_holders_tree(&telling->holders, &telling->samples, &tree));
+	output_text(telling->output,
+		    "%s, %s from the trace's beginning: %" PRIu32 " samples are there\n\n",
+		    telling->options->snapshot, time_text(telling, time_us),
+		    telling->samples.count);
+	table_header(telling->output, "0231", "%12s\t%10s\t%12s\t%5s\t%s", "bytes", "±", "objects",
+		     "%", "site, type, held by");
+	output_string(telling->output, "snapshot", telling->options->snapshot);
+	output_number(telling->output, "time_us", time_us);
+	output_number(telling->output, "samples", telling->samples.count);
+	tell_nodes(telling, &tree, 0, "", 0, holder_keys);
+	return NULL;
 }
 
 // A line per way: "main;serve;grow 4096", for flame graphs.
@@ -590,25 +583,21 @@ static struct heap_error *tell(struct telling *telling)
 HEAP_MUST_CHECK
 static struct heap_error *run(struct telling *telling, const char *path)
 {
-	struct heap_error *error = trace_samples_load(&telling->samples, path);
-
-	if (!error)
-		error = trace_samples_filter(&telling->samples, &telling->options->filter);
-	if (!error && telling->options->snapshot) {
-		error = trace_holders_open(&telling->holders, telling->options->snapshot,
-					   heap_trace_info(telling->samples.trace),
-					   telling->output);
-		if (!error)
-			trace_holders_filter(&telling->holders, &telling->samples);
+	HEAP_TRY(trace_samples_load(&telling->samples, path));
+	HEAP_TRY(trace_samples_filter(&telling->samples, &telling->options->filter));
+	if (telling->options->snapshot) {
+		HEAP_TRY(trace_holders_open(&telling->holders, telling->options->snapshot,
+					    heap_trace_info(telling->samples.trace),
+					    telling->output));
+		trace_holders_filter(&telling->holders, &telling->samples);
 	}
-	if (!error)
-		error = trace_samples_peak(&telling->samples, &telling->peak_us);
-	if (error || telling->options->view == VIEW_HTML)
-		return error ? error : write_page(telling, path);
+	HEAP_TRY(trace_samples_peak(&telling->samples, &telling->peak_us));
+	if (telling->options->view == VIEW_HTML)
+		return write_page(telling, path);
 	output_open_object(telling->output, NULL);
-	error = tell(telling);
+	HEAP_TRY(tell(telling));
 	output_close(telling->output);
-	return error;
+	return NULL;
 }
 
 int main(int argc, char **argv)

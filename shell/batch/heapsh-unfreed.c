@@ -154,13 +154,9 @@ static struct heap_error *add(struct unfreed *unfreed, struct session *session,
 	enum part part = part_of(unfreed->leaks.class_of[object]);
 	uint64_t size = session->snapshot->size[object];
 	heap_kind_id kind;
-	struct heap_error *error =
-		tally_kind(&unfreed->tally, session, unfreed->census, object, &kind);
 
-	if (!error)
-		error = widen_rows(unfreed, kind + 1);
-	if (error)
-		return error;
+	HEAP_TRY(tally_kind(&unfreed->tally, session, unfreed->census, object, &kind));
+	HEAP_TRY(widen_rows(unfreed, kind + 1));
 	unfreed->rows[kind].of[part].objects++;
 	unfreed->rows[kind].of[part].bytes += size;
 	unfreed->of[part].objects++;
@@ -192,18 +188,17 @@ static struct heap_error *count(struct unfreed *unfreed, struct session *session
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	uint64_t since = options->all ? 0 : snapshot->info.checkpoint_ns;
-	struct heap_filter *filter;
-	struct heap_error *error = prepare(unfreed, session, options, &filter);
+	CLEANUP(heap_filter_cleanup) struct heap_filter *filter = NULL;
 
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
-		if (snapshot->epochs[snapshot->birth[i]] >= since &&
+	HEAP_TRY(prepare(unfreed, session, options, &filter));
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (heap_snapshot_birth_ns(snapshot, i) >= since &&
 		    (!filter || heap_filter_matches(filter, i)))
-			error = add(unfreed, session, i);
+			HEAP_TRY(add(unfreed, session, i));
 	}
-	heap_filter_destroy(filter);
 	for (heap_kind_id i = 0; i < unfreed->row_count; i++)
 		unfreed->rows[i].kind = i;
-	return error;
+	return NULL;
 }
 
 // --- telling -------------------------------------------------------------------------

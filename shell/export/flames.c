@@ -60,18 +60,14 @@ static void put_stack(const struct export *export, const struct export_stacks *s
 
 struct heap_error *export_collapsed(struct export *export)
 {
-	struct export_texts texts;
-	struct export_stacks stacks;
-	struct heap_error *error;
+	CLEANUP(export_texts_deinit) struct export_texts texts;
+	CLEANUP(export_stacks_deinit) struct export_stacks stacks = { 0 };
 
 	export_texts_init(&texts);
-	error = export_stacks_init(&stacks, export->session, export->options->by, &texts);
-	for (size_t i = 0; !error && i < stacks.sample_count; i++)
+	HEAP_TRY(export_stacks_init(&stacks, export->session, export->options->by, &texts));
+	for (size_t i = 0; i < stacks.sample_count; i++)
 		put_stack(export, &stacks, &stacks.samples[i]);
-	if (!error)
-		export_stacks_deinit(&stacks);
-	export_texts_deinit(&texts);
-	return error;
+	return NULL;
 }
 
 // --- speedscope --------------------------------------------------------------
@@ -166,24 +162,18 @@ static void put_speedscope(struct speedscope *scope, const char *name)
 
 struct heap_error *export_speedscope(struct export *export)
 {
-	struct export_texts texts;
-	struct export_stacks stacks;
-	struct heap_error *error;
+	CLEANUP(export_texts_deinit) struct export_texts texts;
+	CLEANUP(export_stacks_deinit) struct export_stacks stacks = { 0 };
 
 	export_texts_init(&texts);
-	error = export_stacks_init(&stacks, export->session, export->options->by, &texts);
-	if (!error) {
-		CLEANUP_FREE uint32_t *class_frame =
-			calloc(texts.offsets.count, sizeof(*class_frame));
-		struct speedscope scope = { export->stream, &texts, &stacks, export->options->by,
-					    class_frame };
+	HEAP_TRY(export_stacks_init(&stacks, export->session, export->options->by, &texts));
 
-		if (class_frame)
-			put_speedscope(&scope, export->session->snapshot->info.program);
-		else
-			error = heap_error_out_of_memory();
-		export_stacks_deinit(&stacks);
-	}
-	export_texts_deinit(&texts);
-	return error;
+	CLEANUP_FREE uint32_t *class_frame = calloc(texts.offsets.count, sizeof(*class_frame));
+	struct speedscope scope = { export->stream, &texts, &stacks, export->options->by,
+				    class_frame };
+
+	if (!class_frame)
+		return heap_error_out_of_memory();
+	put_speedscope(&scope, export->session->snapshot->info.program);
+	return NULL;
 }

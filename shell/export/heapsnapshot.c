@@ -659,36 +659,36 @@ static struct heap_error *put_all(struct writing *writing)
 	return writing->texts.failed ? heap_error_out_of_memory() : NULL;
 }
 
+static void writing_deinit(struct writing *writing)
+{
+	export_merge_deinit(&writing->merge);
+	export_stacks_deinit(&writing->stacks);
+	export_texts_deinit(&writing->texts);
+	free(writing->fields);
+	free(writing->root_node);
+	free(writing->kept);
+	free(writing->node_of);
+	free(writing->extras);
+	free(writing->first_extra);
+	free(writing->roots);
+}
+
 struct heap_error *export_heapsnapshot(struct export *export)
 {
+	CLEANUP(writing_deinit)
 	struct writing writing = {
 		.session = export->session,
 		.snapshot = export->session->snapshot,
 		.file = export->stream,
 		.fields = calloc(FIELD_SLOTS, sizeof(*writing.fields)),
 	};
-	struct heap_error *error = writing.fields ? NULL : heap_error_out_of_memory();
 
 	export_texts_init(&writing.texts);
-	if (!error)
-		error = export_stacks_init(&writing.stacks, writing.session, EXPORT_BY_SITES,
-					   &writing.texts);
-	if (!error) {
-		error = export_merge_init(&writing.merge, writing.session, export->options->min,
-					  &writing.texts);
-		if (!error) {
-			error = put_all(&writing);
-			export_merge_deinit(&writing.merge);
-		}
-		export_stacks_deinit(&writing.stacks);
-	}
-	export_texts_deinit(&writing.texts);
-	free(writing.fields);
-	free(writing.root_node);
-	free(writing.kept);
-	free(writing.node_of);
-	free(writing.extras);
-	free(writing.first_extra);
-	free(writing.roots);
-	return error;
+	if (!writing.fields)
+		return heap_error_out_of_memory();
+	HEAP_TRY(export_stacks_init(&writing.stacks, writing.session, EXPORT_BY_SITES,
+				    &writing.texts));
+	HEAP_TRY(export_merge_init(&writing.merge, writing.session, export->options->min,
+				   &writing.texts));
+	return put_all(&writing);
 }

@@ -304,27 +304,29 @@ static void put_group(struct rows *rows, const struct group *group, const char *
 	end_row(rows);
 }
 
+static void groups_deinit(struct groups *groups)
+{
+	heap_column_destroy(groups->of);
+	free(groups->groups);
+	heap_hash_table_deinit(&groups->by_kind);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *write_groups(struct rows *rows)
 {
 	struct session *session = rows->session;
-	struct groups groups = { .count = 0 };
+	CLEANUP(groups_deinit) struct groups groups = { .count = 0 };
 	const char *build = find_build(session->snapshot);
-	struct heap_error *error = heap_column_create((size_t)session->snapshot->object_count + 1,
-						      sizeof(*groups.of), &groups.of);
 
-	if (!error)
-		error = count_objects(session, &groups);
-	if (!error)
-		error = add_retained(session, &groups);
-	if (!error && groups.count > 0)
+	HEAP_TRY(heap_column_create((size_t)session->snapshot->object_count + 1, sizeof(*groups.of),
+				    &groups.of));
+	HEAP_TRY(count_objects(session, &groups));
+	HEAP_TRY(add_retained(session, &groups));
+	if (groups.count > 0)
 		qsort(groups.groups, groups.count, sizeof(*groups.groups), compare_groups);
-	for (uint32_t i = 0; !error && i < groups.count; i++)
+	for (uint32_t i = 0; i < groups.count; i++)
 		put_group(rows, &groups.groups[i], build);
-	heap_column_destroy(groups.of);
-	free(groups.groups);
-	heap_hash_table_deinit(&groups.by_kind);
-	return error;
+	return NULL;
 }
 
 struct heap_error *export_rows(struct export *export)

@@ -141,10 +141,9 @@ HEAP_MUST_CHECK
 static struct heap_error *write_types(const struct tables *tables)
 {
 	const struct heap_types *types = &tables->snapshot->types;
-	struct heap_error *error = NULL;
 
-	for (heap_type_id i = 0; !error && i < types->count; i++) {
-		const void *mark = session_mark(tables->session);
+	for (heap_type_id i = 0; i < types->count; i++) {
+		SESSION_SCOPE(tables->session);
 		struct row row = begin_row(tables);
 
 		put_number(&row, i);
@@ -153,10 +152,9 @@ static struct heap_error *write_types(const struct tables *tables)
 		put_number(&row, heap_types_size(types, i));
 		put_text(&row, heap_types_string(types, types->types[i].file));
 		put_number(&row, types->types[i].line);
-		error = put_row(tables, &row);
-		session_release(tables->session, mark);
+		HEAP_TRY(put_row(tables, &row));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -164,10 +162,8 @@ static struct heap_error *write_members_of(const struct tables *tables, heap_typ
 {
 	const struct heap_types *types = &tables->snapshot->types;
 	const struct heap_type *type = &types->types[id];
-	bool has_members = type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-			   type->kind == HEAP_TYPE_UNION;
 
-	for (uint32_t i = 0; has_members && i < type->members; i++) {
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 		struct row row = begin_row(tables);
 
@@ -193,11 +189,10 @@ HEAP_MUST_CHECK
 static struct heap_error *write_sites(const struct tables *tables)
 {
 	const struct heap_snapshot *snapshot = tables->snapshot;
-	struct heap_error *error = NULL;
 
-	for (heap_site_id i = 0; !error && i < snapshot->site_count; i++) {
+	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
 		const struct heap_site *site = &snapshot->sites[i];
-		const void *mark = session_mark(tables->session);
+		SESSION_SCOPE(tables->session);
 		struct row row = begin_row(tables);
 
 		put_number(&row, i);
@@ -206,10 +201,9 @@ static struct heap_error *write_sites(const struct tables *tables)
 		put_number(&row, site->line);
 		put_text(&row, describe_module(tables->session, site->module));
 		put_number(&row, site->address);
-		error = put_row(tables, &row);
-		session_release(tables->session, mark);
+		HEAP_TRY(put_row(tables, &row));
 	}
-	return error;
+	return NULL;
 }
 
 static void put_characters(struct row *row, struct session *session, heap_object_id object)
@@ -235,10 +229,9 @@ static struct heap_error *write_objects(const struct tables *tables)
 {
 	const struct heap_snapshot *snapshot = tables->snapshot;
 	struct session *session = tables->session;
-	struct heap_error *error = NULL;
 
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
-		const void *mark = session_mark(session);
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		SESSION_SCOPE(session);
 		struct row row = begin_row(tables);
 
 		if (session_must_stop(session))
@@ -254,22 +247,19 @@ static struct heap_error *write_objects(const struct tables *tables)
 		put_text(&row, reach_name(session->graph->reach[i]));
 		put_number(&row, session->dominators->retained[i]);
 		put_characters(&row, session, i);
-		error = put_row(tables, &row);
-		session_release(session, mark);
+		HEAP_TRY(put_row(tables, &row));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *write_edges_of(const struct tables *tables, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = tables->snapshot;
-	struct heap_error *error = NULL;
 
-	for (uint32_t i = snapshot->edge_first[object];
-	     !error && i < snapshot->edge_first[object + 1]; i++) {
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
 		uint64_t offset = (uint64_t)snapshot->edge_slot[i] * 8;
-		const void *mark = session_mark(tables->session);
+		SESSION_SCOPE(tables->session);
 		struct row row = begin_row(tables);
 
 		put_number(&row, object);
@@ -278,10 +268,9 @@ static struct heap_error *write_edges_of(const struct tables *tables, heap_objec
 		put_text(&row, field_of_object(tables->session, object, offset));
 		put_number(&row, snapshot->edge_interior[i]);
 		put_number(&row, snapshot->edge_flags[i] & HEAP_EDGE_TYPED);
-		error = put_row(tables, &row);
-		session_release(tables->session, mark);
+		HEAP_TRY(put_row(tables, &row));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -300,11 +289,10 @@ static struct heap_error *write_roots(const struct tables *tables)
 {
 	const struct heap_snapshot *snapshot = tables->snapshot;
 	struct session *session = tables->session;
-	struct heap_error *error = NULL;
 
-	for (heap_root_id i = 0; !error && i < snapshot->root_count; i++) {
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
 		const struct heap_root *root = &snapshot->roots[i];
-		const void *mark = session_mark(session);
+		SESSION_SCOPE(session);
 		struct row row = begin_row(tables);
 
 		put_number(&row, i);
@@ -324,21 +312,19 @@ static struct heap_error *write_roots(const struct tables *tables)
 				       : heap_snapshot_string(
 						 snapshot, snapshot->frames[root->frame].function));
 		put_number(&row, session->dominators->retained[session->dominators->objects + i]);
-		error = put_row(tables, &row);
-		session_release(session, mark);
+		HEAP_TRY(put_row(tables, &row));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *write_root_edges(const struct tables *tables)
 {
 	const struct heap_snapshot *snapshot = tables->snapshot;
-	struct heap_error *error = NULL;
 
-	for (uint64_t i = 0; !error && i < snapshot->root_edge_count; i++) {
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
-		const void *mark = session_mark(tables->session);
+		SESSION_SCOPE(tables->session);
 		struct row row = begin_row(tables);
 
 		put_number(&row, edge->root);
@@ -347,10 +333,9 @@ static struct heap_error *write_root_edges(const struct tables *tables)
 		put_text(&row, field_of_root(tables->session, edge->root, edge->offset));
 		put_number(&row, edge->interior);
 		put_number(&row, edge->flags & HEAP_EDGE_TYPED);
-		error = put_row(tables, &row);
-		session_release(tables->session, mark);
+		HEAP_TRY(put_row(tables, &row));
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *export_write_tables(struct session *session, const struct export_sink *sink)

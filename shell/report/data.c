@@ -235,19 +235,17 @@ HEAP_MUST_CHECK
 static struct heap_error *write_unreachable(struct data *data)
 {
 	struct session *session = data->session;
+	CLEANUP(leak_groups_deinit)
 	struct leak_groups groups = { .session = session, .grouping = LEAKS_BY_KIND };
-	struct heap_error *error = heap_leaks_find(session->graph, NULL, NULL, &groups.leaks);
 
-	if (!error)
-		error = leak_groups_make(&groups);
+	HEAP_TRY(heap_leaks_find(session->graph, NULL, NULL, &groups.leaks));
+	HEAP_TRY(leak_groups_make(&groups));
 	output_open_array(session->output, "unreachable");
-	for (size_t i = 0; !error && i < groups.count && i < MAX_LEAKS; i++)
+	for (size_t i = 0; i < groups.count && i < MAX_LEAKS; i++)
 		write_unreachable_group(data, &groups, &groups.all[i]);
 	output_close(session->output);
-	if (!error)
-		write_perhaps(data, &groups.leaks);
-	leak_groups_deinit(&groups);
-	return error;
+	write_perhaps(data, &groups.leaks);
+	return NULL;
 }
 
 static void write_root(const struct data *data, const struct root_groups *groups,

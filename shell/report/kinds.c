@@ -186,19 +186,15 @@ HEAP_MUST_CHECK
 static struct heap_error *add_retained(struct ranked *ranked, size_t count, struct session *session,
 				       enum tally_by by, const struct heap_census *census)
 {
-	struct tally tally = { .by = by };
-	struct heap_census *retained;
-	struct heap_error *error = heap_census_create(&retained);
+	CLEANUP(tally_deinit) struct tally tally = { .by = by };
+	CLEANUP(heap_census_cleanup) struct heap_census *retained = NULL;
 
-	if (error)
-		return error;
-	error = tally_retained(&tally, session, retained);
-	for (size_t i = 0; !error && i < count; i++)
+	HEAP_TRY(heap_census_create(&retained));
+	HEAP_TRY(tally_retained(&tally, session, retained));
+	for (size_t i = 0; i < count; i++)
 		ranked[i].retained =
 			find_retained(retained, heap_census_name_of(census, ranked[i].kind));
-	tally_deinit(&tally);
-	heap_census_destroy(retained);
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -245,18 +241,13 @@ struct heap_error *report_kinds_write(struct session *session, struct report_ser
 				      struct report_details *details)
 {
 	struct output *output = session->output;
-	struct heap_error *error =
-		write_histogram(session, "types", &series->types, series->by_type, details);
 
-	if (!error)
-		error = write_histogram(session, "sites", &series->sites, series->by_site, details);
+	HEAP_TRY(write_histogram(session, "types", &series->types, series->by_type, details));
+	HEAP_TRY(write_histogram(session, "sites", &series->sites, series->by_site, details));
 	output_open_object(output, "evolution");
-	if (!error)
-		error = write_evolution(session, "types", series, series->by_type, true);
-	if (!error)
-		error = write_evolution(session, "sites", series, series->by_site, true);
-	if (!error)
-		error = write_evolution(session, "roots", series, series->by_root, false);
+	HEAP_TRY(write_evolution(session, "types", series, series->by_type, true));
+	HEAP_TRY(write_evolution(session, "sites", series, series->by_site, true));
+	HEAP_TRY(write_evolution(session, "roots", series, series->by_root, false));
 	output_close(output);
-	return error;
+	return NULL;
 }

@@ -46,24 +46,18 @@ static struct heap_error *write_file(const char *path, struct session *session,
 				     struct report_series *series, const struct candidates *leaks,
 				     uint64_t *bytes)
 {
-	char *data = NULL;
+	CLEANUP_FREE char *data = NULL;
 	size_t size = 0;
-	struct heap_error *error = make_data(session, series, leaks, &data, &size);
 	struct new_file file;
 
-	if (!error && session_interrupted)
-		error = heap_error_create(HEAP_ERROR_INTERRUPTED, "interrupted; %s is not written",
-					  path);
-	if (!error)
-		error = new_file_open(&file, path);
-	if (!error) {
-		page_write(file.stream, report_frame(), session->snapshot->info.program, data,
-			   size);
-		*bytes = (uint64_t)ftell(file.stream);
-		error = new_file_close(&file, NULL);
-	}
-	free(data);
-	return error;
+	HEAP_TRY(make_data(session, series, leaks, &data, &size));
+	if (session_interrupted)
+		return heap_error_create(HEAP_ERROR_INTERRUPTED, "interrupted; %s is not written",
+					 path);
+	HEAP_TRY(new_file_open(&file, path));
+	page_write(file.stream, report_frame(), session->snapshot->info.program, data, size);
+	*bytes = (uint64_t)ftell(file.stream);
+	return new_file_close(&file, NULL);
 }
 
 // --- from snapshots ---------------------------------------------------------------
@@ -77,15 +71,11 @@ static const char *base_name(const char *path)
 
 struct heap_error *report_write_one(const char *path, struct session *session, uint64_t *bytes)
 {
-	struct report_series told = { 0 };
-	struct heap_error *error = report_series_init(&told);
+	CLEANUP(report_series_deinit) struct report_series told = { 0 };
 
-	if (!error)
-		error = report_series_add(&told, session, base_name(session->snapshot->path));
-	if (!error)
-		error = write_file(path, session, &told, NULL, bytes);
-	report_series_deinit(&told);
-	return error;
+	HEAP_TRY(report_series_init(&told));
+	HEAP_TRY(report_series_add(&told, session, base_name(session->snapshot->path)));
+	return write_file(path, session, &told, NULL, bytes);
 }
 
 // Snapshots are the series', which closes them.
@@ -117,15 +107,12 @@ static struct heap_error *write_last(const char *path, struct heap_series *serie
 {
 	static const struct candidates_options all = { .by = CANDIDATES_BY_KIND };
 	bool has_leaks = heap_series_length(series) >= FEWEST_FOR_LEAKS;
-	struct candidates leaks = { 0 };
-	struct heap_error *error = NULL;
+	CLEANUP(candidates_deinit) struct candidates leaks = { 0 };
 
 	if (has_leaks)
-		error = candidates_find(&leaks, &all, session, series, &told->kinds, told->by_kind);
-	if (!error)
-		error = write_file(path, session, told, has_leaks ? &leaks : NULL, bytes);
-	candidates_deinit(&leaks);
-	return error;
+		HEAP_TRY(candidates_find(&leaks, &all, session, series, &told->kinds,
+					 told->by_kind));
+	return write_file(path, session, told, has_leaks ? &leaks : NULL, bytes);
 }
 
 struct heap_error *report_write_series(const char *path, struct session *session,

@@ -25,18 +25,21 @@ struct heap_error *report_series_init(struct report_series *series)
 {
 	struct heap_census **const censuses[] = { &series->by_kind, &series->by_type,
 						  &series->by_site, &series->by_root };
-	struct heap_error *error = NULL;
 
 	*series = (struct report_series){
 		.kinds.by = TALLY_KIND,
 		.types.by = TALLY_TYPE,
 		.sites.by = TALLY_SITE,
 	};
-	for (size_t i = 0; !error && i < sizeof(censuses) / sizeof(censuses[0]); i++)
-		error = heap_census_create(censuses[i]);
-	if (error)
-		report_series_deinit(series);
-	return error;
+	for (size_t i = 0; i < sizeof(censuses) / sizeof(censuses[0]); i++) {
+		struct heap_error *error = heap_census_create(censuses[i]);
+
+		if (error) {
+			report_series_deinit(series);
+			return error;
+		}
+	}
+	return NULL;
 }
 
 void report_series_deinit(struct report_series *series)

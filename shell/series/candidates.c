@@ -402,30 +402,20 @@ struct heap_error *candidates_find(struct candidates *result,
 				   struct tally *tally, struct heap_census *census)
 {
 	uint32_t end = options->second_only ? 2 : heap_series_length(series) - 1;
-	struct candidates candidates = { 0 };
-	struct heap_filter *filter = NULL;
-	struct heap_error *error = load(session, options->by);
+	CLEANUP(candidates_deinit) struct candidates candidates = { 0 };
+	CLEANUP(heap_filter_cleanup) struct heap_filter *filter = NULL;
 
-	if (!error && options->filter_count > 0)
-		error = session_filter_leniently(session, options->filter_count, options->filter,
-						 &filter);
-	if (!error)
-		error = find_candidates(&candidates, series, end, filter);
-	heap_filter_destroy(filter);
-	if (!error)
-		error = make_groups(&candidates, options, session, series, tally, census);
-	if (error) {
-		candidates_deinit(&candidates);
-		return error;
-	}
+	HEAP_TRY(load(session, options->by));
+	if (options->filter_count > 0)
+		HEAP_TRY(session_filter_leniently(session, options->filter_count, options->filter,
+						  &filter));
+	HEAP_TRY(find_candidates(&candidates, series, end, filter));
+	HEAP_TRY(make_groups(&candidates, options, session, series, tally, census));
 	qsort(candidates.groups, candidates.group_count, sizeof(*candidates.groups),
 	      compare_groups);
-	error = name_groups(&candidates, options->by, session, census);
-	if (error) {
-		candidates_deinit(&candidates);
-		return error;
-	}
+	HEAP_TRY(name_groups(&candidates, options->by, session, census));
 	*result = candidates;
+	candidates = (struct candidates){ 0 };
 	return NULL;
 }
 

@@ -56,14 +56,11 @@ static struct heap_error *add_later(struct difference *difference,
 	heap_object_id earlier = comparison->earlier[object];
 	uint64_t size = after->snapshot->size[object];
 	heap_kind_id kind, former;
-	struct heap_error *error =
-		tally_kind(&tallies[1], after, difference->census, object, &kind);
 
+	HEAP_TRY(tally_kind(&tallies[1], after, difference->census, object, &kind));
 	former = kind;
-	if (!error && earlier != HEAP_NO_OBJECT)
-		error = tally_kind(&tallies[0], before, difference->census, earlier, &former);
-	if (error)
-		return error;
+	if (earlier != HEAP_NO_OBJECT)
+		HEAP_TRY(tally_kind(&tallies[0], before, difference->census, earlier, &former));
 	if (former != kind) {
 		add(&rows[kind].retyped_to, size);
 		add(&rows[former].retyped_from, before->snapshot->size[earlier]);
@@ -122,35 +119,32 @@ static int compare_rows(const void *left, const void *right, void *context)
 	return strcmp(heap_census_name_of(census, a->kind), heap_census_name_of(census, b->kind));
 }
 
+static void deinit_both(struct tally (*tallies)[2])
+{
+	tally_deinit(&(*tallies)[0]);
+	tally_deinit(&(*tallies)[1]);
+}
+
 struct heap_error *difference_init(struct difference *result,
 				   const struct heap_comparison *comparison, struct session *before,
 				   struct session *after, enum tally_by by)
 {
-	struct difference difference = { 0 };
-	struct tally tallies[2] = { { .by = by }, { .by = by } };
-	struct heap_error *error = heap_census_create(&difference.census);
+	CLEANUP(difference_deinit) struct difference difference = { 0 };
+	CLEANUP(deinit_both) struct tally tallies[2] = { { .by = by }, { .by = by } };
 
-	if (!error)
-		error = tally_both(difference.census, tallies, before, after);
-	if (!error) {
-		difference.row_count = heap_census_kinds(difference.census);
-		difference.rows = calloc(difference.row_count + 1, sizeof(*difference.rows));
-		if (!difference.rows)
-			error = heap_error_out_of_memory();
-	}
-	if (!error)
-		error = fill_rows(&difference, comparison, tallies, before, after);
-	tally_deinit(&tallies[0]);
-	tally_deinit(&tallies[1]);
-	if (error) {
-		difference_deinit(&difference);
-		return error;
-	}
+	HEAP_TRY(heap_census_create(&difference.census));
+	HEAP_TRY(tally_both(difference.census, tallies, before, after));
+	difference.row_count = heap_census_kinds(difference.census);
+	difference.rows = calloc(difference.row_count + 1, sizeof(*difference.rows));
+	if (!difference.rows)
+		return heap_error_out_of_memory();
+	HEAP_TRY(fill_rows(&difference, comparison, tallies, before, after));
 	for (heap_kind_id i = 0; i < difference.row_count; i++)
 		difference.rows[i].kind = i;
 	qsort_r(difference.rows, difference.row_count, sizeof(*difference.rows), compare_rows,
 		difference.census);
 	*result = difference;
+	difference = (struct difference){ 0 };
 	return NULL;
 }
 

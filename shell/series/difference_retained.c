@@ -108,22 +108,15 @@ struct heap_error *difference_print_retained(const struct heap_comparison *compa
 					     struct session *before, struct session *after,
 					     uint64_t limit)
 {
-	struct heap_census *census;
-	struct heap_error *error = describe_load(after);
+	CLEANUP(heap_census_cleanup) struct heap_census *census = NULL;
 
-	if (!error)
-		error = session_dominators(before);
-	if (!error)
-		error = session_dominators(after);
-	if (!error)
-		error = heap_census_create(&census);
-	if (error)
-		return error;
+	HEAP_TRY(describe_load(after));
+	HEAP_TRY(session_dominators(before));
+	HEAP_TRY(session_dominators(after));
+	HEAP_TRY(heap_census_create(&census));
 	output_open_object(after->output, "retained");
-	error = print_roots(before, after, limit, census);
-	heap_census_destroy(census);
-	if (!error)
-		error = print_objects(comparison, before, after, limit);
+	HEAP_TRY(print_roots(before, after, limit, census));
+	HEAP_TRY(print_objects(comparison, before, after, limit));
 	output_close(after->output);
-	return error;
+	return NULL;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/series/filter.h"
 
+#include "lib/base/cleanup.h"
 #include "shell/series/series.h"
 #include "shell/words/operand.h"
 
@@ -29,26 +30,19 @@ struct heap_error *session_filter(struct session *session, int count, char **wor
 struct heap_error *session_filter_leniently(struct session *session, int count, char **words,
 					    struct heap_filter **result)
 {
-	struct heap_filter *filter;
-	struct heap_error *error = heap_filter_parse(session->snapshot, count, words,
-						     resolve_object, session, &filter);
+	CLEANUP(heap_filter_cleanup) struct heap_filter *filter = NULL;
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_filter_parse(session->snapshot, count, words, resolve_object, session,
+				   &filter));
 	if (heap_filter_needs_graph(filter))
-		error = session_edges(session);
-	if (!error && heap_filter_needs_dominators(filter))
-		error = session_dominators(session);
-	if (!error)
-		error = heap_filter_prepare(filter, session->graph, session->dominators);
-	if (!error && heap_filter_needs_new(filter)) {
-		error = series_need_new(session);
+		HEAP_TRY(session_edges(session));
+	if (heap_filter_needs_dominators(filter))
+		HEAP_TRY(session_dominators(session));
+	HEAP_TRY(heap_filter_prepare(filter, session->graph, session->dominators));
+	if (heap_filter_needs_new(filter)) {
+		HEAP_TRY(series_need_new(session));
 		heap_filter_set_new(filter, session->is_new);
 	}
-	if (error) {
-		heap_filter_destroy(filter);
-		return error;
-	}
-	*result = filter;
+	*result = keep(filter);
 	return NULL;
 }

@@ -58,20 +58,16 @@ HEAP_MUST_CHECK
 static struct heap_error *add_leaked(struct session *session, uint64_t least,
 				     struct suspects *suspects)
 {
+	CLEANUP(leak_groups_deinit)
 	struct leak_groups groups = { .session = session, .grouping = LEAKS_BY_KIND };
-	struct heap_error *error;
 
 	if (leaked_bytes(session) < least)
 		return NULL;
 	HEAP_TRY(session_edges(session));
 	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_BACKTRACE));
-	error = heap_leaks_find(session->graph, NULL, NULL, &groups.leaks);
-	if (!error)
-		error = leak_groups_make(&groups);
-	if (!error)
-		error = add_leak_groups(&groups, least, suspects);
-	leak_groups_deinit(&groups);
-	return error;
+	HEAP_TRY(heap_leaks_find(session->graph, NULL, NULL, &groups.leaks));
+	HEAP_TRY(leak_groups_make(&groups));
+	return add_leak_groups(&groups, least, suspects);
 }
 
 // --- what grew -----------------------------------------------------------------------------

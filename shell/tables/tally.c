@@ -122,15 +122,11 @@ static struct heap_error *find_kind(struct tally *tally, struct session *session
 				    struct heap_census *census, heap_object_id object,
 				    heap_kind_id *result)
 {
-	const void *mark = session_mark(session);
+	SESSION_SCOPE(session);
 	bool is_new;
-	struct heap_error *error =
-		heap_census_kind(census, key_of(tally, session, object), result, &is_new);
 
-	if (!error && is_new)
-		error = heap_census_name(census, *result, name_kind(tally, session, object));
-	session_release(session, mark);
-	return error;
+	HEAP_TRY(heap_census_kind(census, key_of(tally, session, object), result, &is_new));
+	return is_new ? heap_census_name(census, *result, name_kind(tally, session, object)) : NULL;
 }
 
 struct heap_error *tally_kind(struct tally *tally, struct session *session,
@@ -314,23 +310,21 @@ static struct heap_error *walk_down(struct walk *walk, struct tally *tally, stru
 	return NULL;
 }
 
+static void walk_deinit(struct walk *walk)
+{
+	free(walk->inside);
+}
+
 struct heap_error *tally_retained(struct tally *tally, struct session *session,
 				  struct heap_census *census)
 {
-	struct heap_error *error = session_dominators(session);
-
-	if (!error)
-		error = session_dominator_tree(session);
-	if (!error)
-		error = tally_begin(tally, session, census);
-	if (error)
-		return error;
+	HEAP_TRY(session_dominators(session));
+	HEAP_TRY(session_dominator_tree(session));
+	HEAP_TRY(tally_begin(tally, session, census));
 
 	CLEANUP_FREE struct walk_step *path =
 		malloc(((size_t)session->tree.nodes + 2) * sizeof(*path));
-	struct walk walk = { .tree = &session->tree, .path = path };
+	CLEANUP(walk_deinit) struct walk walk = { .tree = &session->tree, .path = path };
 
-	error = path ? walk_down(&walk, tally, session, census) : heap_error_out_of_memory();
-	free(walk.inside);
-	return error;
+	return path ? walk_down(&walk, tally, session, census) : heap_error_out_of_memory();
 }

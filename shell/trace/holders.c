@@ -170,38 +170,28 @@ static struct heap_error *add_sample(struct trace_holders *holders,
 	char site[TEXT_MAX], holder[TEXT_MAX];
 	const char *texts[] = { site, NULL, holder };
 	struct trace_estimate sum = { 0 };
-	const void *mark = session_mark(session);
-	struct heap_error *error = trace_site_text(samples, sample->step, site, sizeof(site));
+	SESSION_SCOPE(session);
 
-	if (!error)
-		error = describe_holder(session, paths, object, holder, sizeof(holder));
-	if (error)
-		return error;
+	HEAP_TRY(trace_site_text(samples, sample->step, site, sizeof(site)));
+	HEAP_TRY(describe_holder(session, paths, object, holder, sizeof(holder)));
 	texts[1] = type == HEAP_NO_TYPE ? "untyped" : describe_type(session, type);
 	trace_estimate_add(&sum, samples, sample);
-	error = trace_tree_add(tree, texts, sizeof(texts) / sizeof(texts[0]), &sum);
-	session_release(session, mark);
-	return error;
+	return trace_tree_add(tree, texts, sizeof(texts) / sizeof(texts[0]), &sum);
 }
 
 struct heap_error *trace_holders_tree(struct trace_holders *holders,
 				      const struct trace_samples *samples, struct trace_tree *tree)
 {
 	struct session *session = &holders->session;
-	struct heap_path_tree paths = { 0 };
-	struct heap_error *error = trace_tree_begin(tree);
+	CLEANUP(heap_path_tree_deinit) struct heap_path_tree paths = { 0 };
 
-	if (!error)
-		error = describe_load(session);
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS);
-	if (!error)
-		error = session_graph(session);
-	if (!error)
-		error = heap_path_tree_init(&paths, session->graph, false);
-	for (uint32_t i = 0; !error && i < samples->count; i++)
-		error = add_sample(holders, samples, &paths, &samples->samples[i], tree);
-	heap_path_tree_deinit(&paths);
+	HEAP_TRY(trace_tree_begin(tree));
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS));
+	HEAP_TRY(session_graph(session));
+	HEAP_TRY(heap_path_tree_init(&paths, session->graph, false));
+	for (uint32_t i = 0; i < samples->count; i++)
+		HEAP_TRY(add_sample(holders, samples, &paths, &samples->samples[i], tree));
 	trace_tree_finish(tree);
-	return error;
+	return NULL;
 }

@@ -178,9 +178,9 @@ static struct heap_error *collect(const struct telling *telling, sample_value *v
 HEAP_MUST_CHECK
 static struct heap_error *tell_sizes(struct telling *telling)
 {
-	struct dictionary sizes = { 0 };
-	struct heap_error *error = collect(telling, size_of, &sizes);
+	CLEANUP(dictionary_deinit) struct dictionary sizes = { 0 };
 
+	HEAP_TRY(collect(telling, size_of, &sizes));
 	output_open_array(telling->output, "sizes");
 	for (uint32_t i = 0; i < sizes.count; i++) {
 		double p = heap_trace_probability(telling->samples->trace, sizes.values[i]);
@@ -191,26 +191,20 @@ static struct heap_error *tell_sizes(struct telling *telling)
 		output_close(telling->output);
 	}
 	output_close(telling->output);
-	if (!error)
-		error = tell_samples(telling, "size", size_of, &sizes);
-	dictionary_deinit(&sizes);
-	return error;
+	return tell_samples(telling, "size", size_of, &sizes);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *tell_threads(struct telling *telling)
 {
-	struct dictionary threads = { 0 };
-	struct heap_error *error = collect(telling, thread_of, &threads);
+	CLEANUP(dictionary_deinit) struct dictionary threads = { 0 };
 
+	HEAP_TRY(collect(telling, thread_of, &threads));
 	output_open_array(telling->output, "threads");
 	for (uint32_t i = 0; i < threads.count; i++)
 		output_number(telling->output, NULL, threads.values[i]);
 	output_close(telling->output);
-	if (!error)
-		error = tell_samples(telling, "thread", thread_of, &threads);
-	dictionary_deinit(&threads);
-	return error;
+	return tell_samples(telling, "thread", thread_of, &threads);
 }
 
 // --- ways --------------------------------------------------------------------------
@@ -239,16 +233,14 @@ HEAP_MUST_CHECK
 static struct heap_error *collect_ways(struct ways *ways, const struct trace_samples *samples,
 				       const struct dictionary *steps)
 {
-	struct heap_error *error = NULL;
-
 	ways->begins = calloc((size_t)steps->count + 1, sizeof(*ways->begins));
 	if (!ways->begins)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; i < steps->count && !error; i++) {
-		error = add_way(ways, samples, (uint32_t)steps->values[i]);
+	for (uint32_t i = 0; i < steps->count; i++) {
+		HEAP_TRY(add_way(ways, samples, (uint32_t)steps->values[i]));
 		ways->begins[i + 1] = (uint32_t)ways->count;
 	}
-	return error;
+	return NULL;
 }
 
 static void tell_place(struct output *output, const struct heap_trace_place *place)
@@ -288,23 +280,22 @@ static struct heap_error *tell_places(struct telling *telling, const struct ways
 	return tell_column(telling->output, "way_begins", ways->begins, count + 1);
 }
 
+static void ways_deinit(struct ways *ways)
+{
+	free(ways->begins);
+	free(ways->places);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *tell_ways(struct telling *telling)
 {
-	struct dictionary steps = { 0 };
-	struct ways ways = { 0 };
-	struct heap_error *error = collect(telling, step_of, &steps);
+	CLEANUP(dictionary_deinit) struct dictionary steps = { 0 };
+	CLEANUP(ways_deinit) struct ways ways = { 0 };
 
-	if (!error)
-		error = collect_ways(&ways, telling->samples, &steps);
-	if (!error)
-		error = tell_places(telling, &ways, steps.count);
-	if (!error)
-		error = tell_samples(telling, "way", step_of, &steps);
-	free(ways.begins);
-	free(ways.places);
-	dictionary_deinit(&steps);
-	return error;
+	HEAP_TRY(collect(telling, step_of, &steps));
+	HEAP_TRY(collect_ways(&ways, telling->samples, &steps));
+	HEAP_TRY(tell_places(telling, &ways, steps.count));
+	return tell_samples(telling, "way", step_of, &steps);
 }
 
 // --- all of it ---------------------------------------------------------------------
