@@ -17,18 +17,19 @@ enum {
 };
 
 static const char *const filter_words[] = {
-	"type",       "untyped",   "under-typed", "conflict", "evidence",  "size",  "site",
-	"frame",      "module",    "age",         "string",   "field",     "local", "points-to",
-	"pointed-by", "under",     "retained",    "leaked",   "reachable", "new",   "gone",
-	"traced",     "allocated", "not",         "or",       NULL,
+	"type",      "untyped",    "under-typed", "conflict", "evidence", "tag",       "size",
+	"site",      "frame",      "module",      "age",      "string",   "field",     "local",
+	"points-to", "pointed-by", "under",       "retained", "leaked",   "reachable", "new",
+	"gone",      "traced",     "allocated",   "not",      "or",       NULL,
 };
 
 static const char *const text_options[] = { "--regex", "--exact", "-i", NULL };
 
 static const char *const common_options[] = { "--json", "--each", NULL };
 
-static const char *const evidence_words[] = { "none", "declared", "vtable", "pointer", "embedding",
-					      "site", "vote",     "pool",   NULL };
+static const char *const evidence_words[] = { "none",      "declared", "vtable", "pointer",
+					      "embedding", "site",     "vote",   "pool",
+					      "tag",       "methods",  NULL };
 
 // Readline's functions get no context.
 static struct session *session;

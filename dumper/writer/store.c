@@ -456,6 +456,9 @@ static void borrow(struct capture *capture, struct heap_snapshot *snapshot)
 	snapshot->function_count = capture->functions.count;
 	snapshot->rival = capture->rival;
 	snapshot->rivals = capture->rivals;
+	snapshot->tag = capture->tag;
+	snapshot->tags = capture->tags;
+	snapshot->tag_count = capture->tag_count;
 	snapshot->parts = capture->parts;
 	snapshot->part_count = capture->part_count;
 	snapshot->edge_first = capture->edges.first;

@@ -350,6 +350,8 @@ static unsigned columns_of(const struct heap_term *term)
 		return HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE;
 	case HEAP_TERM_EVIDENCE:
 		return HEAP_COLUMN_EVIDENCE;
+	case HEAP_TERM_TAG:
+		return HEAP_COLUMN_TAG;
 	case HEAP_TERM_CONFLICT:
 		return HEAP_COLUMN_RIVALS;
 	case HEAP_TERM_UNDER_TYPED:
@@ -607,6 +609,8 @@ static bool term_matches(struct heap_filter *filter, const struct heap_term *ter
 	case HEAP_TERM_EVIDENCE:
 		return (subject->part ? subject->part->evidence : snapshot->evidence[object]) ==
 		       term->number;
+	case HEAP_TERM_TAG:
+		return !subject->part && term->set[snapshot->tag[object]];
 	case HEAP_TERM_CONFLICT:
 		return !subject->part && snapshot->rivals[object] > 0;
 	case HEAP_TERM_NEW:

@@ -214,6 +214,20 @@ static struct heap_error *parse_module(const struct heap_filter_parsing *parsing
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *parse_tag(const struct heap_filter_parsing *parsing, const char *word,
+				    struct heap_term *term)
+{
+	const struct heap_snapshot *snapshot = parsing->snapshot;
+
+	HEAP_TRY(make_set(&term->set, (size_t)snapshot->tag_count + 1));
+	term->kind = HEAP_TERM_TAG;
+	for (uint32_t i = 0; i < snapshot->tag_count; i++)
+		term->set[i + 1] = heap_name_matches(
+			word, heap_snapshot_string(snapshot, snapshot->tags[i].name));
+	return NULL;
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *parse_bytes(const char *name, const char *word, struct heap_term *term)
 {
 	const char *number = word;
@@ -298,7 +312,7 @@ static struct heap_error *parse_evidence(const struct heap_filter_parsing *parsi
 
 	return heap_error_create(HEAP_ERROR_ARGUMENT,
 				 "evidence %s: not one of none, declared, vtable, pointer, "
-				 "embedding, site, vote, pool%s",
+				 "embedding, site, vote, pool, tag, methods%s",
 				 word, hint ? hint : "");
 }
 
@@ -512,6 +526,7 @@ const struct heap_term_kind_description heap_term_kinds[] = {
 	{ "under-typed", HEAP_WORDS_NONE, parse_under_typed },
 	{ "conflict", HEAP_WORDS_NONE, parse_conflict },
 	{ "evidence", HEAP_WORDS_ONE, parse_evidence },
+	{ "tag", HEAP_WORDS_ONE, parse_tag },
 	{ "size", HEAP_WORDS_COMPARISON, parse_size },
 	{ "site", HEAP_WORDS_ONE, parse_site },
 	{ "frame", HEAP_WORDS_ONE, parse_frame },

@@ -15,6 +15,7 @@ enum heap_term_kind {
 	HEAP_TERM_SITE,        /**< set: sites; also for module */
 	HEAP_TERM_FRAME,       /**< steps; set: sites, for objects without a backtrace */
 	HEAP_TERM_EVIDENCE,    /**< number */
+	HEAP_TERM_TAG,         /**< set: tags */
 	HEAP_TERM_CONFLICT,    /**< nothing */
 	HEAP_TERM_UNDER_TYPED, /**< nothing */
 	HEAP_TERM_SIZE,        /**< comparison, number */

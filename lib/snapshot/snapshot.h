@@ -195,6 +195,12 @@ struct heap_sample {
 	uint32_t thread;  /**< id */
 };
 
+/** A method table that tells what blocks are: a type object, a class, a table of operations. */
+struct heap_tag {
+	uint64_t address; /**< what the blocks' tags point to */
+	uint32_t name;    /**< its symbol, or the type that it has on the heap; "" if unknown */
+};
+
 /** A block whose header was damaged when the snapshot was taken. */
 struct heap_damage {
 	uint64_t address; /**< of the header */
@@ -255,11 +261,12 @@ enum heap_columns {
 	HEAP_COLUMN_BACKTRACE = 1 << 7,
 	HEAP_COLUMN_RIVAL = 1 << 8,
 	HEAP_COLUMN_RIVALS = 1 << 9,
-	HEAP_COLUMN_EDGES = 1 << 10, /**< edge_first, edge_target */
-	HEAP_COLUMN_SLOTS = 1 << 11, /**< edge_slot; and QUALITY */
-	HEAP_COLUMN_PARTS = 1 << 12,
-	HEAP_COLUMN_QUALITY = 1 << 13, /**< edge_interior, edge_flags; and EDGES */
-	HEAP_COLUMN_ALL = (1 << 14) - 1,
+	HEAP_COLUMN_TAG = 1 << 10,
+	HEAP_COLUMN_EDGES = 1 << 11, /**< edge_first, edge_target */
+	HEAP_COLUMN_SLOTS = 1 << 12, /**< edge_slot; and QUALITY */
+	HEAP_COLUMN_PARTS = 1 << 13,
+	HEAP_COLUMN_QUALITY = 1 << 14, /**< edge_interior, edge_flags; and EDGES */
+	HEAP_COLUMN_ALL = (1 << 15) - 1,
 	/** Columns that declarations change, which are loaded as a whole if there are any. */
 	HEAP_DECLARED_COLUMNS = HEAP_COLUMN_TYPE | HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE |
 				HEAP_COLUMN_QUALITY,
@@ -294,6 +301,8 @@ struct heap_snapshot {
 	uint32_t mapping_count;
 	struct heap_damage *damages; /**< [damage_count] */
 	uint32_t damage_count;
+	struct heap_tag *tags; /**< [tag_count] */
+	uint32_t tag_count;
 	struct heap_sample *samples; /**< [sample_count] by object */
 	uint32_t sample_count;
 	/** [epoch_count] when each birth epoch began, ns since 1970, ascending */
@@ -316,6 +325,7 @@ struct heap_snapshot {
 	uint32_t *birth;      /**< [object_count] epoch in which it was allocated */
 	uint32_t *backtrace;  /**< [object_count] of its allocation: see heap_backtrace_step() */
 	heap_type_id *rival;  /**< [object_count] another type that typed pointers to it have */
+	uint32_t *tag;        /**< [object_count] number in tags, plus 1; 0: it has none */
 	uint32_t *rivals;     /**< [object_count] pointers with other types than the object's */
 	uint32_t *edge_first; /**< [object_count + 1] */
 	heap_object_id *edge_target; /**< [edge_count] */

@@ -105,6 +105,9 @@ struct heap_error *heap_snapshot_check_values(const struct heap_snapshot *snapsh
 	case HEAP_TAG_RIVALS:
 		good = are_below(values, count, snapshot->types.count);
 		break;
+	case HEAP_TAG_OBJECT_TAGS:
+		good = are_below(values, count, snapshot->tag_count + 1);
+		break;
 	case HEAP_TAG_BIRTHS:
 		good = are_below(values, count, snapshot->epoch_count);
 		break;

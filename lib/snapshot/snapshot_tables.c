@@ -98,6 +98,11 @@ static const struct heap_field damages[] = {
 	FIELD(heap_damage, note, STRING),
 };
 
+static const struct heap_field tags[] = {
+	FIELD(heap_tag, address, NUMBER),
+	FIELD(heap_tag, name, STRING),
+};
+
 static const struct heap_field samples[] = {
 	FIELD(heap_sample, object, OBJECT),
 	FIELD(heap_sample, number, NUMBER),
@@ -130,6 +135,7 @@ const struct heap_table heap_tables[] = {
 	TABLE(MAPPINGS, mappings, heap_mapping, mappings, mapping_count, FIRST),
 	TABLE(DAMAGES, damages, heap_damage, damages, damage_count, FIRST),
 	TABLE(SAMPLES, samples, heap_sample, samples, sample_count, SAMPLES),
+	TABLE(TAGS, tags, heap_tag, tags, tag_count, TAGS),
 };
 
 const size_t heap_table_count = sizeof(heap_tables) / sizeof(heap_tables[0]);
@@ -155,4 +161,5 @@ const struct heap_object_column heap_object_columns[HEAP_OBJECT_COLUMNS] = {
 	COLUMN(BACKTRACES, VARINT, backtrace, BACKTRACES),
 	COLUMN(RIVALS, VARINT, rival, BACKTRACES),
 	COLUMN(RIVAL_COUNTS, VARINT, rivals, BACKTRACES),
+	COLUMN(OBJECT_TAGS, VARINT, tag, TAGS),
 };

@@ -49,6 +49,7 @@ enum heap_section_age {
 	HEAP_SINCE_FIRST,
 	HEAP_SINCE_BACKTRACES,
 	HEAP_SINCE_SAMPLES,
+	HEAP_SINCE_TAGS,
 };
 
 /** All tables, in an order in which each refers only to those before it. */
@@ -68,7 +69,7 @@ struct heap_object_column {
 };
 
 enum {
-	HEAP_OBJECT_COLUMNS = 10,
+	HEAP_OBJECT_COLUMNS = 11,
 };
 
 /** In the order of enum heap_columns. */
@@ -91,6 +92,7 @@ enum {
 	HEAP_TAG_MAPPINGS = HEAP_TAG('m', 'a', 'p', 's'),
 	HEAP_TAG_DAMAGES = HEAP_TAG('d', 'a', 'm', 'g'),
 	HEAP_TAG_SAMPLES = HEAP_TAG('s', 'm', 'p', 'l'),
+	HEAP_TAG_TAGS = HEAP_TAG('t', 'a', 'g', 's'),
 	HEAP_TAG_ADDRESSES = HEAP_TAG('o', 'a', 'd', 'r'),
 	HEAP_TAG_SIZES = HEAP_TAG('o', 's', 'i', 'z'),
 	HEAP_TAG_OBJECT_TYPES = HEAP_TAG('o', 't', 'y', 'p'),
@@ -101,6 +103,7 @@ enum {
 	HEAP_TAG_BACKTRACES = HEAP_TAG('o', 'b', 't', 'r'),
 	HEAP_TAG_RIVALS = HEAP_TAG('o', 'r', 'i', 'v'),
 	HEAP_TAG_RIVAL_COUNTS = HEAP_TAG('o', 'r', 'i', 'n'),
+	HEAP_TAG_OBJECT_TAGS = HEAP_TAG('o', 't', 'a', 'g'),
 	HEAP_TAG_INFO = HEAP_TAG('i', 'n', 'f', 'o'),
 	HEAP_TAG_STRINGS = HEAP_TAG('s', 't', 'r', 's'),
 	HEAP_TAG_TYPE_STRINGS = HEAP_TAG('t', 's', 't', 'r'),

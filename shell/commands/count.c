@@ -23,12 +23,13 @@ enum grouping {
 	BY_SITE,
 	BY_SIZE,
 	BY_MODULE,
+	BY_TAG,
 	BY_AGE,
 };
 
 static const char *const groupings[] = {
 	[BY_TYPE] = "type",     [BY_SITE] = "site", [BY_SIZE] = "size",
-	[BY_MODULE] = "module", [BY_AGE] = "age",
+	[BY_MODULE] = "module", [BY_TAG] = "tag",   [BY_AGE] = "age",
 };
 
 struct group {
@@ -56,6 +57,8 @@ static uint32_t group_of(const struct heap_snapshot *snapshot, heap_object_id ob
 		return size_class(snapshot->size[object]);
 	case BY_MODULE:
 		return snapshot->sites[snapshot->site[object]].module + 1;
+	case BY_TAG:
+		return snapshot->tag[object];
 	default:
 		return snapshot->birth[object];
 	}
@@ -104,6 +107,8 @@ static uint32_t group_count(const struct heap_snapshot *snapshot, enum grouping 
 		return SIZE_CLASSES;
 	case BY_MODULE:
 		return snapshot->module_count + 1;
+	case BY_TAG:
+		return snapshot->tag_count + 1;
 	default:
 		return snapshot->epoch_count;
 	}
@@ -127,6 +132,8 @@ static const char *group_name(struct session *session, enum grouping grouping, u
 			describe_bytes(session, key < 64 ? UINT64_C(1) << key : UINT64_MAX));
 	case BY_MODULE:
 		return key == 0 ? "(no module)" : describe_module(session, key - 1);
+	case BY_TAG:
+		return key == 0 ? "(no tag)" : describe_tag(session, key - 1);
 	default:
 		return describe_age(session, key);
 	}
@@ -347,7 +354,8 @@ static enum command_status count_by(struct session *session, enum grouping group
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct heap_error *error = heap_snapshot_load(
 		session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE |
-					   HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_BIRTH);
+					   HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_BIRTH |
+					   HEAP_COLUMN_TAG);
 	uint32_t count = group_count(snapshot, grouping);
 
 	// Without its parts a pool is a block.
@@ -397,13 +405,14 @@ static enum command_status count_run(struct session *session, int argc, char **a
 	}
 	return command_fail(session,
 			    heap_error_create(HEAP_ERROR_ARGUMENT,
-					      "--by %s: not type, site, size, module or age", by));
+					      "--by %s: not type, site, size, module, tag or age",
+					      by));
 }
 
 const struct command count_command = {
 	.name = "count",
-	.synopsis = "[--delta] [--by type|site|size|module|age] [--all | --limit N]",
-	.summary = "objects and bytes per type, site, size, module or age",
+	.synopsis = "[--delta] [--by type|site|size|module|tag|age] [--all | --limit N]",
+	.summary = "objects and bytes per type, site, size, module, tag or age",
 	.details =
 		"The largest first. After a type stands the evidence that named its objects; "
 		"below\n"

@@ -14,7 +14,7 @@ enum {
 };
 
 static const unsigned columns = HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
-				HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE;
+				HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_TAG;
 
 // Without its parts a pool is a block: all else can be said of a damaged file.
 static void load_parts(struct session *session)
@@ -160,6 +160,24 @@ static const char *number_of(struct session *session, heap_object_id object)
 	return number == 0 ? "" : session_format(session, " ($%zu)", number);
 }
 
+const char *describe_tag(struct session *session, uint32_t tag)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const char *name = heap_snapshot_string(snapshot, snapshot->tags[tag].name);
+
+	return *name ? describe_name(session, name)
+		     : session_format(session, "%#" PRIx64, snapshot->tags[tag].address);
+}
+
+// " (PyDict_Type)": the method table that tells what an object is.
+static const char *tag_of(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint32_t tag = snapshot->tag ? snapshot->tag[object] : 0;
+
+	return tag == 0 ? "" : session_format(session, " (%s)", describe_tag(session, tag - 1));
+}
+
 const char *describe_object(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -168,9 +186,9 @@ const char *describe_object(struct session *session, heap_object_id object)
 				   : "";
 
 	return session_format(
-		session, "%s%s%s%s at %s%#" PRIx64 "%s%s",
+		session, "%s%s%s%s%s at %s%#" PRIx64 "%s%s",
 		output_colour(session->output, COLOUR_TYPE), describe_type_of(session, object),
-		output_colour(session->output, COLOUR_PLAIN), text,
+		output_colour(session->output, COLOUR_PLAIN), tag_of(session, object), text,
 		output_colour(session->output, COLOUR_ADDRESS), snapshot->address[object],
 		output_colour(session->output, COLOUR_PLAIN), number_of(session, object));
 }
@@ -454,6 +472,8 @@ void describe_object_json(struct session *session, const char *key, heap_object_
 	output_number(output, "size", snapshot->size[object]);
 	output_number(output, "elements", count_elements(snapshot, object));
 	output_string(output, "evidence", heap_evidence_name(snapshot->evidence[object]));
+	if (snapshot->tag && snapshot->tag[object])
+		output_string(output, "tag", describe_tag(session, snapshot->tag[object] - 1));
 	if (is_text(&snapshot->types, snapshot->type[object])) {
 		size_t length;
 		const char *text = load_text(session, object, &length);

@@ -25,6 +25,9 @@ HEAP_MUST_CHECK
 struct heap_error *describe_load_around(struct session *session, const heap_object_id *objects,
 					size_t count);
 
+/** The symbol of a method table, or its address. @param tag  number in snapshot->tags */
+const char *describe_tag(struct session *session, uint32_t tag);
+
 /**
  * A name from outside, as a part of other texts. It is escaped for a terminal; JSON has it as it
  * is, as output_string() escapes it.

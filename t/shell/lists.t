@@ -212,7 +212,7 @@ is_text $file, 'help', <<'END';
 The heap at a glance
   info         the process, its modules and threads, and what was found of them
   summary      the whole heap at a glance: by reachability, module and type
-  count        objects and bytes per type, site, size, module or age
+  count        objects and bytes per type, site, size, module, tag or age
   largest      the largest objects, by their own or by their retained size
   types        a type as C source with offsets, or all types that objects have
   strings      the texts of the heap, the longest or the most frequent first

@@ -28,10 +28,10 @@ my @mistakes = (
     ['count --limit=x',    '--limit x: not a number', 2],
     ['count --limit -1',   '--limit -1: not a number', 2],
     ['count --limit 99999999999999999999', '--limit 99999999999999999999: not a number', 2],
-    ['count --by',         '--by: type|site|size|module|age must follow it', 2],
-    ['count --by modul',   '--by modul: not type, site, size, module or age; did you mean module?', 2],
+    ['count --by',         '--by: type|site|size|module|tag|age must follow it', 2],
+    ['count --by modul',   '--by modul: not type, site, size, module, tag or age; did you mean module?', 2],
     ['count --delta=1',    '--delta=1: nothing may follow --delta', 2],
-    ['count nodes',        'nodes is one word too many; usage: count [--delta] [--by type|site|size|module|age] [--all | --limit N]', 2],
+    ['count nodes',        'nodes is one word too many; usage: count [--delta] [--by type|site|size|module|tag|age] [--all | --limit N]', 2],
     ['largest abc',        'abc: not a number', 2],
     ['largest 3 4',        '4 is one word too many; usage: largest [--retained] [--all | --limit N] [N]', 2],
     ['find --limit x',     '--limit x: not a number', 2],
@@ -40,8 +40,12 @@ my @mistakes = (
     ['roots --min much',   '--min much: not a size such as 64, 4K or 1M', 2],
     # Filters, and names in them.
     ['find typ node',       'typ: no such filter; did you mean type?', 2],
+<<<<<<< HEAD
     ['find table',          'table: no such filter; did you mean type table?', 2],
     ['find evidence vtabel', 'evidence vtabel: not one of none, declared, vtable, pointer, embedding, site, vote, pool; did you mean vtable?', 2],
+=======
+    ['find evidence vtabel', 'evidence vtabel: not one of none, declared, vtable, pointer, embedding, site, vote, pool, tag, methods; did you mean vtable?', 2],
+>>>>>>> 18c06f7 (Tell objects apart by their method tables in the shell)
     ['find type tabel',     'tabel: no such type in the snapshot; did you mean struct table?', 1],
     ['find type struct tabel', 'struct tabel: no such type in the snapshot; did you mean struct table?', 1],
     ['find type TABLE',     'TABLE: no such type in the snapshot; did you mean struct table?', 1],

@@ -338,6 +338,8 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 		error = settle(inference);
 	if (progress_is_late())
 		progress_miss_types();
+	if (!error)
+		error = pointer_tags_finish(inference);
 	return error ? error : pools_finish(inference);
 }
 

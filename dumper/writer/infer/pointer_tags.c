@@ -21,11 +21,14 @@ enum {
 	MAX_RECEIVERS = 64,
 	PREFIXES = 8, // different ones of groups
 	NAME = 256,
-	MIN_STEM = 3, // characters
+	MAX_DEPTH = 4, // structs in each other
+	MIN_STEM = 3,  // characters
 	TAG_SHIFT = 56,
 	TAG_KIND = 0xff, // above the number of the group; discriminators have less
 	FEW = 4,         // times less than the most is too little
 };
+
+#define PRINTABLE "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-<>, "
 
 // --- tags of kinds -------------------------------------------------------------
 
@@ -830,6 +833,73 @@ struct heap_error *pointer_tags_apply(struct inference *inference, uint64_t *cla
 	}
 	return tags->is_renewed || inference->block_prefixes.is_renewed ? kinds_sort(inference)
 									: NULL;
+}
+
+// --- names -----------------------------------------------------------------------
+
+// The text of a member of a block at its start that is called a name; false if it has none.
+static bool read_member_name(const struct inference *inference, uint64_t address, heap_type_id type,
+			     char *name, size_t size, int depth)
+{
+	const struct heap_types *types = inference->layouts.types;
+	const struct heap_type *whole = &types->types[type];
+
+	if (depth == MAX_DEPTH || !layouts_is_compound(&inference->layouts, type))
+		return false;
+	for (uint32_t i = 0; i < whole->members; i++) {
+		const struct heap_member *member = &types->members[whole->first_member + i];
+		heap_type_id own = layouts_strip(&inference->layouts, member->type);
+		uint64_t pointer = 0;
+
+		if (read_member_name(inference, address + member->offset, own, name, size,
+				     depth + 1))
+			return true;
+		if (types->types[own].kind != HEAP_TYPE_POINTER ||
+		    !layouts_is_character(
+			    &inference->layouts,
+			    layouts_strip(&inference->layouts, types->types[own].target)) ||
+		    !strstr(heap_types_string(types, member->name), "name"))
+			continue;
+		pages_read(inference->pages, address + member->offset, &pointer, sizeof(pointer));
+		image_read_string(&inference->capture->image, pointer, name, size);
+		return *name != '\0' && strspn(name, PRINTABLE) == strlen(name);
+	}
+	return false;
+}
+
+static uint32_t add_name(struct inference *inference, uint64_t address)
+{
+	struct capture *capture = inference->capture;
+	heap_object_id object = modules_find(&capture->modules, address)
+					? HEAP_NO_OBJECT
+					: objects_find(&capture->objects, address);
+	char name[NAME];
+
+	if (object != HEAP_NO_OBJECT &&
+	    read_member_name(inference, inference_address(inference, object), capture->type[object],
+			     name, sizeof(name), 0))
+		return strings_add(&capture->strings, name);
+	return strings_add(&capture->strings, find_name(inference, address));
+}
+
+struct heap_error *pointer_tags_finish(struct inference *inference)
+{
+	struct pointer_tags *tags = &inference->pointer_tags;
+	struct capture *capture = inference->capture;
+
+	if (tags->groups.count == 0)
+		return NULL;
+	capture->tags = calloc(tags->groups.count, sizeof(*capture->tags));
+	if (!capture->tags)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < tags->groups.count; i++)
+		capture->tags[capture->tag_count++] = (struct heap_tag){
+			.address = tags->groups.items[i].value,
+			.name = add_name(inference, tags->groups.items[i].value),
+		};
+	capture->tag = tags->of;
+	tags->of = NULL;
+	return NULL;
 }
 
 struct heap_error *pointer_tags_init(struct pointer_tags *tags, struct capture *capture,

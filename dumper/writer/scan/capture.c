@@ -219,6 +219,8 @@ void capture_close(struct capture *capture)
 	free(capture->evidence);
 	free(capture->rival);
 	free(capture->rivals);
+	free(capture->tag);
+	free(capture->tags);
 	free(capture->parts);
 	free(capture->stacks);
 	free(capture->frames);

@@ -49,6 +49,9 @@ struct capture {
 	uint8_t *evidence;
 	heap_type_id *rival;
 	uint32_t *rivals;
+	uint32_t *tag;         /**< number in tags, plus 1; NULL: there are none */
+	struct heap_tag *tags; /**< [tag_count] method tables that blocks point to */
+	uint32_t tag_count;
 	struct heap_part *parts; /**< [part_count] by object, by offset */
 	uint32_t part_count;
 };
