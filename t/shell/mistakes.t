@@ -40,12 +40,8 @@ my @mistakes = (
     ['roots --min much',   '--min much: not a size such as 64, 4K or 1M', 2],
     # Filters, and names in them.
     ['find typ node',       'typ: no such filter; did you mean type?', 2],
-<<<<<<< HEAD
     ['find table',          'table: no such filter; did you mean type table?', 2],
-    ['find evidence vtabel', 'evidence vtabel: not one of none, declared, vtable, pointer, embedding, site, vote, pool; did you mean vtable?', 2],
-=======
     ['find evidence vtabel', 'evidence vtabel: not one of none, declared, vtable, pointer, embedding, site, vote, pool, tag, methods; did you mean vtable?', 2],
->>>>>>> 18c06f7 (Tell objects apart by their method tables in the shell)
     ['find type tabel',     'tabel: no such type in the snapshot; did you mean struct table?', 1],
     ['find type struct tabel', 'struct tabel: no such type in the snapshot; did you mean struct table?', 1],
     ['find type TABLE',     'TABLE: no such type in the snapshot; did you mean struct table?', 1],

@@ -9,15 +9,16 @@
 #include <string.h>
 
 enum {
-	HEAD_BYTES = 64,   // of a block behind its prefix, in which a tag may be
-	TYPE_PLACES = 4,   // of a type, that are considered
-	PLACES = 1024,     // at most
-	MIN_TAGGED = 4,    // blocks of a place, or
-	MIN_POINTERS = 16, // words that lead to their tables
-	TAGGED_SHARE = 80, // per cent of them
-	SAMPLES = 256,     // of a group's members
-	PER_CENT = 95,     // of samples that must agree
-	MIN_NEWS = 64,     // one in so many objects has a new name or hint: look again
+	HEAD_BYTES = 64,      // of a block behind its prefix, in which a tag may be
+	TYPE_PLACES = 4,      // of a type, that are considered
+	PLACES = 1024,        // at most
+	MIN_TABLE_BLOCKS = 8, // of no group, that point to a table
+	MIN_TAGGED = 4,       // blocks of a place, or
+	MIN_POINTERS = 16,    // words that lead to their tables
+	TAGGED_SHARE = 80,    // per cent of them
+	SAMPLES = 256,        // of a group's members
+	PER_CENT = 95,        // of samples that must agree
+	MIN_NEWS = 64,        // one in so many objects has a new name or hint: look again
 	MAX_RECEIVERS = 64,
 	PREFIXES = 8, // different ones of groups
 	NAME = 256,
@@ -56,9 +57,9 @@ bool pointer_tags_exclude(const struct inference *inference, const struct kind *
 	const struct pointer_tags *tags = &inference->pointer_tags;
 	const struct tag_group *group = &tags->groups.items[(uint32_t)kind->tag];
 
-	return group->type != HEAP_NO_TYPE
-		       ? group->type != type
-		       : !has_place(inference, type, &tags->places.items[group->place]);
+	if (group->type != HEAP_NO_TYPE)
+		return group->type != type;
+	return !group->is_guessed && !has_place(inference, type, &tags->places.items[group->place]);
 }
 
 // --- places --------------------------------------------------------------------
@@ -229,6 +230,21 @@ static void join(struct inference *inference, heap_object_id object, uint32_t nu
 	group->prefix_votes += group->prefix == prefix ? 1 : UINT32_MAX; // or one less
 }
 
+// The number of a group, which is a new one if it is not there.
+HEAP_MUST_CHECK
+static struct heap_error *require_group(struct pointer_tags *tags, uint32_t place, uint64_t value,
+					bool is_guessed, uint32_t *result)
+{
+	*result = find_group(tags, place, value);
+	if (*result != HEAP_HASH_NONE)
+		return NULL;
+	*result = (uint32_t)tags->groups.count;
+	HEAP_TRY(heap_array_append(
+		&tags->groups,
+		(struct tag_group){ .value = value, .place = place, .is_guessed = is_guessed }));
+	return heap_hash_add(&tags->by_value, hash_of(place, value), *result);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *join_by_place(struct search *search, heap_object_id object,
 					uint16_t place, uint64_t word, bool *is_done)
@@ -239,13 +255,8 @@ static struct heap_error *join_by_place(struct search *search, heap_object_id ob
 	*is_done = tags->places.items[place].is_accepted || tags->of[object] != 0;
 	if (!*is_done || tags->of[object] != 0 || !method_tables_find(&tags->tables, word))
 		return NULL;
-	group = find_group(tags, place, word);
-	if (group == HEAP_HASH_NONE) {
-		group = (uint32_t)tags->groups.count;
-		HEAP_TRY(heap_array_append(&tags->groups,
-					   (struct tag_group){ .value = word, .place = place }));
-		HEAP_TRY(heap_hash_add(&tags->by_value, hash_of(place, word), group));
-	}
+	HEAP_TRY(require_group(tags, place, word, false, &group));
+	tags->groups.items[group].is_guessed = false;
 	join(search->inference, object, group);
 	return NULL;
 }
@@ -278,14 +289,25 @@ static void gather_combinations(const struct pointer_tags *tags, struct combinat
 	}
 }
 
-// The group whose tag is where its members have theirs; HEAP_HASH_NONE if there is none.
-static uint32_t recognize(const struct inference *inference,
-			  const struct combinations *combinations, heap_object_id object)
+// Where a block seems to have its tag.
+struct recognized {
+	uint64_t value; // 0: nowhere
+	uint32_t place, prefix;
+};
+
+/*
+ * A word that leads to a method table, where the members of groups have theirs. The tag of a known
+ * group is better than a table to which other blocks of no group point.
+ */
+static struct recognized recognize(const struct inference *inference,
+				   const struct combinations *combinations, heap_object_id object)
 {
 	const struct pointer_tags *tags = &inference->pointer_tags;
 	const struct objects *objects = &inference->capture->objects;
 	uint64_t words[(BLOCK_PREFIX_MAX + HEAD_BYTES) / 8] = { 0 };
 	uint64_t size = objects_size(objects, object);
+	uint32_t own = inference_prefix(inference, object);
+	struct recognized guessed = { .value = 0 };
 
 	pages_read(inference->pages, objects->address[object], words,
 		   size < sizeof(words) ? size / 8 * 8 : sizeof(words));
@@ -293,17 +315,25 @@ static uint32_t recognize(const struct inference *inference,
 		const struct combination *combination = &combinations->list[i];
 		uint64_t offset =
 			combination->prefix + tags->places.items[combination->place].offset;
-		uint32_t own = inference_prefix(inference, object);
+		struct recognized found = { .place = combination->place,
+					    .prefix = combination->prefix };
+		const struct method_table *table;
 		uint32_t group;
 
 		if (offset % 8 != 0 || (own != 0 && own != combination->prefix))
 			continue;
-		group = find_group(tags, combination->place, words[offset / 8]);
-		if (group != HEAP_HASH_NONE &&
-		    tags->groups.items[group].prefix == combination->prefix)
-			return group;
+		found.value = words[offset / 8];
+		group = find_group(tags, found.place, found.value);
+		if (group != HEAP_HASH_NONE) {
+			if (tags->groups.items[group].prefix == found.prefix)
+				return found;
+			continue;
+		}
+		table = method_tables_find(&tags->tables, found.value);
+		if (guessed.value == 0 && table && table->blocks >= MIN_TABLE_BLOCKS)
+			guessed = found;
 	}
-	return HEAP_HASH_NONE;
+	return guessed;
 }
 
 static bool is_open(const struct inference *inference, heap_object_id object)
@@ -322,7 +352,7 @@ static struct heap_error *join_unknown(struct inference *inference, uint64_t *cl
 {
 	const struct kinds *kinds = &inference->kinds;
 	struct pointer_tags *tags = &inference->pointer_tags;
-	CLEANUP_FREE uint32_t *found =
+	CLEANUP_FREE struct recognized *found =
 		malloc(((size_t)inference->capture->objects.count + 1) * sizeof(*found));
 	struct combinations combinations;
 
@@ -335,27 +365,27 @@ static struct heap_error *join_unknown(struct inference *inference, uint64_t *cl
 
 		for (uint32_t j = kind->first; j < kind->first + kind->count; j++) {
 			progress_step();
-			found[j] = HEAP_HASH_NONE;
+			found[j].value = 0;
 			if (!is_open(inference, kinds->members[j]))
 				continue;
 			open++;
 			found[j] = recognize(inference, &combinations, kinds->members[j]);
-			hits += found[j] != HEAP_HASH_NONE;
+			hits += found[j].value != 0;
 		}
 		for (uint32_t j = kind->first; hits * 2 >= open && j < kind->first + kind->count;
 		     j++) {
 			heap_object_id object = kinds->members[j];
-			uint32_t prefix;
+			uint32_t group;
 
-			if (found[j] == HEAP_HASH_NONE)
+			if (found[j].value == 0)
 				continue;
-			prefix = tags->groups.items[found[j]].prefix;
-			if (prefix != inference_prefix(inference, object)) {
+			if (found[j].prefix != inference_prefix(inference, object)) {
 				if (inference->claims.rank[object] != RANK_NONE)
 					continue;
-				HEAP_TRY(block_prefixes_set(inference, object, prefix));
+				HEAP_TRY(block_prefixes_set(inference, object, found[j].prefix));
 			}
-			join(inference, object, found[j]);
+			HEAP_TRY(require_group(tags, found[j].place, found[j].value, true, &group));
+			join(inference, object, group);
 			++*claimed;
 		}
 	}

@@ -36,6 +36,7 @@ struct tag_group {
 	uint32_t first;        /**< private: in the list of members */
 	uint32_t weighed;      /**< private: members when its type was last looked for */
 	heap_type_id type;     /**< or HEAP_NO_TYPE */
+	bool is_guessed;       /**< no typed slot leads to a member */
 	uint8_t evidence;      /**< enum heap_evidence */
 	uint8_t rank;          /**< enum rank, of its members' claims */
 };
