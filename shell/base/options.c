@@ -3,7 +3,9 @@
 
 #include "lib/base/escape.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
 	MAX_LETTERS = 32,
@@ -32,4 +34,39 @@ int options_next(int argc, char **argv, const char *letters, const struct option
 	else
 		heap_print(stderr, "%s: unrecognized option '%s'\n", argv[0], word);
 	return '?';
+}
+
+int options_take(const struct options_program *program, int argc, char **argv, const char *letters,
+		 const struct option *known, int *index)
+{
+	int option = options_next(argc, argv, letters, known, index);
+
+	switch (option) {
+	case 'h':
+		fputs(program->usage, stdout);
+		exit(0);
+	case 'V':
+		printf("%s %s\n", program->name, HEAPSH_VERSION);
+		exit(0);
+	case '?':
+		fputs(program->usage, stderr);
+	}
+	return option;
+}
+
+bool options_complain(const struct options_program *program, const char *option, const char *value)
+{
+	heap_print(stderr, "%s: --%s %s: not known\n", program->name, option, value);
+	fputs(program->usage, stderr);
+	return false;
+}
+
+bool options_number(const char *word, uint64_t least, uint64_t most, uint64_t *result)
+{
+	char *end;
+
+	errno = 0;
+	*result = strtoull(word, &end, 10);
+	return *word >= '0' && *word <= '9' && !*end && errno == 0 && *result >= least &&
+	       *result <= most;
 }

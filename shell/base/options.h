@@ -5,12 +5,35 @@
 /** Options of the programs' command lines. */
 
 #include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/** A program, as its messages name it. */
+struct options_program {
+	const char *name;
+	const char *usage; /**< lines */
+};
 
 /**
- * getopt_long(), whose complaints are escaped: words may be names of files that somebody else
- * chose.
+ * The next option of a program. --help ('h') and --version ('V') print and exit; a mistake is
+ * followed by the usage.
  *
- * @return '?' for all that is wrong, which has been said
+ * @return as getopt_long(); '?' for a mistake, which has been reported
+ */
+int options_take(const struct options_program *program, int argc, char **argv, const char *letters,
+		 const struct option *known, int *index);
+
+/** Reports a value that an option does not have, and the usage. @return false */
+bool options_complain(const struct options_program *program, const char *option, const char *value);
+
+/** Parses a decimal number from @p least to @p most. @return false if it is none */
+bool options_number(const char *word, uint64_t least, uint64_t most, uint64_t *result);
+
+/**
+ * Does what getopt_long() does, but escapes words in its messages, which may be names of files that
+ * somebody else chose.
+ *
+ * @return '?' for a mistake, which has been reported
  */
 int options_next(int argc, char **argv, const char *letters, const struct option *known,
 		 int *index);

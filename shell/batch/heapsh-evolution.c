@@ -57,39 +57,25 @@ struct options {
 	uint64_t width;
 };
 
-static const char usage[] =
+static const struct options_program program = {
+	"heapsh-evolution",
 	"usage: heapsh-evolution [-q|--quiet] [--by type|site|module|kind|root]\n"
 	"           [--objects|--retained] [--top N] [--x time|number] [--width N]\n"
-	"           [--svg|--png|--csv|--json] [--color=auto|always|never] FILE...\n";
-
-static bool complain(const char *option, const char *value)
-{
-	heap_print(stderr, "heapsh-evolution: --%s %s: not known\n", option, value);
-	fputs(usage, stderr);
-	return false;
-}
+	"           [--svg|--png|--csv|--json] [--color=auto|always|never] FILE...\n",
+};
 
 static bool parse_by(const char *word, struct options *options)
 {
 	options->by_root = strcmp(word, "root") == 0;
 	options->by = options->by_root ? TALLY_KIND : tally_parse(word);
-	return options->by != TALLY_WAYS || complain("by", word);
-}
-
-static bool parse_count(const char *option, const char *word, uint64_t least, uint64_t most,
-			uint64_t *result)
-{
-	char *end;
-
-	*result = strtoull(word, &end, 10);
-	return (*word >= '0' && *word <= '9' && !*end && *result >= least && *result <= most) ||
-	       complain(option, word);
+	return options->by != TALLY_WAYS || options_complain(&program, "by", word);
 }
 
 static bool parse_x(const char *word, struct options *options)
 {
 	options->by_number = strcmp(word, "number") == 0;
-	return options->by_number || strcmp(word, "time") == 0 || complain("x", word);
+	return options->by_number || strcmp(word, "time") == 0 ||
+	       options_complain(&program, "x", word);
 }
 
 static bool parse_colour(const char *word, struct options *options)
@@ -99,7 +85,7 @@ static bool parse_colour(const char *word, struct options *options)
 	else if (strcmp(word, "never") == 0)
 		options->colours = false;
 	else
-		return strcmp(word, "auto") == 0 || complain("color", word);
+		return strcmp(word, "auto") == 0 || options_complain(&program, "color", word);
 	return true;
 }
 
@@ -130,21 +116,16 @@ static bool take_option(int option, struct options *options)
 	case 'b':
 		return parse_by(optarg, options);
 	case 't':
-		return parse_count("top", optarg, 1, MAX_TOP, &options->top);
+		return options_number(optarg, 1, MAX_TOP, &options->top) ||
+		       options_complain(&program, "top", optarg);
 	case 'w':
-		return parse_count("width", optarg, 2 * MARGIN, MOST_WIDTH, &options->width);
+		return options_number(optarg, 2 * MARGIN, MOST_WIDTH, &options->width) ||
+		       options_complain(&program, "width", optarg);
 	case 'x':
 		return parse_x(optarg, options);
 	case 'C':
 		return parse_colour(optarg, options);
-	case 'h':
-		fputs(usage, stdout);
-		exit(0);
-	case 'V':
-		puts("heapsh-evolution " HEAPSH_VERSION);
-		exit(0);
 	default:
-		fputs(usage, stderr);
 		return false;
 	}
 }
@@ -182,7 +163,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 
 	options->colours = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
 	options->width = terminal_width();
-	while ((option = options_next(argc, argv, "q", known, NULL)) != -1) {
+	while ((option = options_take(&program, argc, argv, "q", known, NULL)) != -1) {
 		if (!take_option(option, options))
 			return false;
 	}
@@ -190,7 +171,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		options->measure = MEASURE_RETAINED; // a root has no other
 	if (optind < argc)
 		return true;
-	fputs(usage, stderr);
+	fputs(program.usage, stderr);
 	return false;
 }
 

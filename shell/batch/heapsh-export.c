@@ -36,14 +36,6 @@ static void print_usage(FILE *stream)
 	fputs("\n", stream);
 }
 
-static bool parse_number(const char *text, uint64_t *result)
-{
-	char *end;
-
-	*result = strtoull(text, &end, 10);
-	return end != text && *end == '\0' && *text != '-';
-}
-
 static bool parse_by(const char *text, enum export_by *result)
 {
 	*result = strcmp(text, "owners") == 0 ? EXPORT_BY_OWNERS : EXPORT_BY_SITES;
@@ -68,9 +60,9 @@ static bool parse_option(int option, struct options *options)
 	case 'b':
 		return parse_by(optarg, &options->export.by);
 	case 'd':
-		return parse_number(optarg, &options->export.depth);
+		return options_number(optarg, 0, UINT64_MAX, &options->export.depth);
 	case 'l':
-		return parse_number(optarg, &options->export.limit);
+		return options_number(optarg, 0, UINT64_MAX, &options->export.limit);
 	case 'm':
 		return heap_parse_size(optarg, &options->export.min);
 	default:

@@ -41,10 +41,12 @@ struct options {
 	char *words[MAX_WORDS];
 };
 
-static const char usage[] =
+static const struct options_program program = {
+	"heapsh-leakreport",
 	"usage: heapsh-leakreport [-q|--quiet] [--json|--html] [-1] [-s|--summary]\n"
 	"           [--by kind|type|site|backtrace|dominator] [--type NAME] [--site PLACE]\n"
-	"           [--min N|SIZE] FILE FILE FILE...\n";
+	"           [--min N|SIZE] FILE FILE FILE...\n",
+};
 
 static bool add_filter(struct options *options, char *word, char *value)
 {
@@ -72,13 +74,6 @@ static bool parse_min(const char *text, struct options *options)
 	return true;
 }
 
-static bool complain(const char *option, const char *value)
-{
-	heap_print(stderr, "heapsh-leakreport: --%s %s: not known\n", option, value);
-	fputs(usage, stderr);
-	return false;
-}
-
 static bool take_option(int option, struct options *options)
 {
 	static char type[] = "type", site[] = "site";
@@ -101,21 +96,15 @@ static bool take_option(int option, struct options *options)
 		return true;
 	case 'b':
 		options->candidates.by = candidates_parse(optarg);
-		return options->candidates.by != CANDIDATES_WAYS || complain("by", optarg);
+		return options->candidates.by != CANDIDATES_WAYS ||
+		       options_complain(&program, "by", optarg);
 	case 't':
 		return add_filter(options, type, optarg);
 	case 'p':
 		return add_filter(options, site, optarg);
 	case 'm':
-		return parse_min(optarg, options) || complain("min", optarg);
-	case 'h':
-		fputs(usage, stdout);
-		exit(0);
-	case 'V':
-		puts("heapsh-leakreport " HEAPSH_VERSION);
-		exit(0);
+		return parse_min(optarg, options) || options_complain(&program, "min", optarg);
 	default:
-		fputs(usage, stderr);
 		return false;
 	}
 }
@@ -137,7 +126,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	while ((option = options_next(argc, argv, "1qs", known, NULL)) != -1) {
+	while ((option = options_take(&program, argc, argv, "1qs", known, NULL)) != -1) {
 		if (!take_option(option, options))
 			return false;
 	}
@@ -146,7 +135,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		return true;
 	heap_print(stderr, "heapsh-leakreport: %d file%s; it takes %d to tell a leak\n",
 		   argc - optind, format_plural((uint64_t)(argc - optind)), FEWEST);
-	fputs(usage, stderr);
+	fputs(program.usage, stderr);
 	return false;
 }
 

@@ -24,7 +24,10 @@ struct options {
 	const char *output;
 };
 
-static const char usage[] = "usage: heapsh-report [-q|--quiet] [-o|--output FILE] FILE...\n";
+static const struct options_program program = {
+	"heapsh-report",
+	"usage: heapsh-report [-q|--quiet] [-o|--output FILE] FILE...\n",
+};
 
 static bool parse_options(int argc, char **argv, struct options *options)
 {
@@ -37,7 +40,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	while ((option = options_next(argc, argv, "qo:", known, NULL)) != -1) {
+	while ((option = options_take(&program, argc, argv, "qo:", known, NULL)) != -1) {
 		switch (option) {
 		case 'q':
 			options->quiet = true;
@@ -45,21 +48,14 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		case 'o':
 			options->output = optarg;
 			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		case 'V':
-			puts("heapsh-report " HEAPSH_VERSION);
-			exit(0);
 		default:
-			fputs(usage, stderr);
 			return false;
 		}
 	}
 	if (optind < argc)
 		return true;
 	fputs("heapsh-report: no snapshot\n", stderr);
-	fputs(usage, stderr);
+	fputs(program.usage, stderr);
 	return false;
 }
 

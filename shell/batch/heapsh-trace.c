@@ -63,13 +63,15 @@ struct options {
 	const char *with[MAX_FRAMES], *without[MAX_FRAMES];
 };
 
-static const char usage[] =
+static const struct options_program program = {
+	"heapsh-trace",
 	"usage: heapsh-trace [--json] [--sites | --tree | --callers | --timeline | --lifetimes |\n"
 	"           --collapsed | --pprof | --html | --holders] [-o|--output PAGE]\n"
 	"           [--by allocated|peak|end|TIME] [--limit N] [--wrappers]\n"
 	"           [--snapshot SNAPSHOT] [FILTER...] FILE\n"
 	"filters: --between TIME,TIME  --live TIME,TIME  --at TIME  --longer TIME  --shorter TIME\n"
-	"         --size [<>=]SIZE  --site PLACE  --frame PLACE  --not-frame PLACE  --thread ID\n";
+	"         --size [<>=]SIZE  --site PLACE  --frame PLACE  --not-frame PLACE  --thread ID\n",
+};
 
 // --- options -----------------------------------------------------------------------
 
@@ -111,14 +113,6 @@ static bool add_frame(const char **list, unsigned *count, const char *text)
 	return true;
 }
 
-static bool parse_number(const char *text, uint64_t *result)
-{
-	char *end;
-
-	*result = strtoull(text, &end, 10);
-	return end > text && *end == '\0';
-}
-
 static bool take_filter(int option, struct options *options)
 {
 	struct trace_filter *filter = &options->filter;
@@ -149,7 +143,7 @@ static bool take_filter(int option, struct options *options)
 		return add_frame(options->without, &filter->without_count, optarg);
 	case 't':
 		filter->has_thread = true;
-		if (!parse_number(optarg, &number))
+		if (!options_number(optarg, 0, UINT64_MAX, &number))
 			return false;
 		filter->thread = (uint32_t)number;
 		return true;
@@ -220,15 +214,9 @@ static bool take_option(int option, int index, struct options *options)
 		options->by = optarg;
 		return is_moment(optarg) || complain("by", optarg);
 	case 'n':
-		return parse_number(optarg, &options->limit) || complain("limit", optarg);
-	case 'h':
-		fputs(usage, stdout);
-		exit(0);
-	case 'V':
-		puts("heapsh-trace " HEAPSH_VERSION);
-		exit(0);
+		return options_number(optarg, 0, UINT64_MAX, &options->limit) ||
+		       complain("limit", optarg);
 	case '?':
-		fputs(usage, stderr);
 		return false;
 	default:
 		return take_filter(option, options) || complain(known[index].name, optarg);
@@ -239,7 +227,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 {
 	int option, index = 0;
 
-	while ((option = options_next(argc, argv, "o:", known, &index)) != -1) {
+	while ((option = options_take(&program, argc, argv, "o:", known, &index)) != -1) {
 		if (!take_option(option, index, options))
 			return false;
 	}
@@ -250,7 +238,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	if (argc - optind == 1 && (options->view == VIEW_HTML || !options->page) &&
 	    (options->view != VIEW_HOLDERS || options->snapshot))
 		return true;
-	fputs(usage, stderr);
+	fputs(program.usage, stderr);
 	return false;
 }
 

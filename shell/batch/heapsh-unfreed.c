@@ -40,24 +40,11 @@ struct options {
 	char *type; // or NULL
 };
 
-static const char usage[] =
+static const struct options_program program = {
+	"heapsh-unfreed",
 	"usage: heapsh-unfreed [--json] [--by kind|type|site|module] [--limit N]\n"
-	"           [--type NAME] [--all] FILE\n";
-
-static bool complain(const char *option, const char *value)
-{
-	heap_print(stderr, "heapsh-unfreed: --%s %s: not known\n", option, value);
-	fputs(usage, stderr);
-	return false;
-}
-
-static bool parse_limit(const char *text, uint64_t *result)
-{
-	char *end;
-
-	*result = strtoull(text, &end, 10);
-	return (*text >= '0' && *text <= '9' && !*end) || complain("limit", text);
-}
+	"           [--type NAME] [--all] FILE\n",
+};
 
 static bool take_option(int option, struct options *options)
 {
@@ -73,17 +60,11 @@ static bool take_option(int option, struct options *options)
 		return true;
 	case 'b':
 		options->by = tally_parse(optarg);
-		return options->by != TALLY_WAYS || complain("by", optarg);
+		return options->by != TALLY_WAYS || options_complain(&program, "by", optarg);
 	case 'l':
-		return parse_limit(optarg, &options->limit);
-	case 'h':
-		fputs(usage, stdout);
-		exit(0);
-	case 'V':
-		puts("heapsh-unfreed " HEAPSH_VERSION);
-		exit(0);
+		return options_number(optarg, 0, UINT64_MAX, &options->limit) ||
+		       options_complain(&program, "limit", optarg);
 	default:
-		fputs(usage, stderr);
 		return false;
 	}
 }
@@ -98,13 +79,13 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	while ((option = options_next(argc, argv, "", known, NULL)) != -1) {
+	while ((option = options_take(&program, argc, argv, "", known, NULL)) != -1) {
 		if (!take_option(option, options))
 			return false;
 	}
 	if (argc - optind == 1)
 		return true;
-	fputs(usage, stderr);
+	fputs(program.usage, stderr);
 	return false;
 }
 
