@@ -177,7 +177,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 
 // --- reading -------------------------------------------------------------------------
 
-// What has been read of the series.
+// The data of the series that has been read.
 struct reading {
 	struct heap_census *census;
 	struct tally tally;

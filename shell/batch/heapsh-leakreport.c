@@ -5,9 +5,9 @@
  *	LEAK[1] struct node at 0x5f01020        new in the second file, there in all that follow
  *	LEAK[2] struct node at 0x5f01040
  *
- * What is new in a file and is still there in the last may be a leak. What is new in the
- * last may be as well, but nothing is left to acquit it, so it is not told. Behind these
- * come groups of them, with what the whole series says of their growth.
+ * An object that is new in a file and is still there in the last one may be a leak. Objects that are new in
+ * the last file are not reported: it is too early to tell. Groups of these objects follow, with their growth
+ * over the whole series.
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
@@ -141,7 +141,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 
 // --- reading -----------------------------------------------------------------
 
-// What is known of the series so far.
+// The series as it has been read so far.
 struct reading {
 	struct heap_series *series;
 	struct heap_census *census;
@@ -200,7 +200,7 @@ static void print_leaks(struct session *session, const struct heap_series *serie
 			    candidates->count - limit);
 }
 
-// What is beyond is noise of the computation.
+// Further digits are rounding errors.
 static double thousandths(double number)
 {
 	return round(number * 1000) / 1000;

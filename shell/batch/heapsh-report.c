@@ -2,8 +2,8 @@
 /*
  * heapsh-report: a series of snapshots of one process as a page for a browser.
  *
- * What is in the heap and what holds it is told of the last snapshot; the others tell how that
- * has come about, and with three or more what may leak.
+ * The page shows the heap and its holders in the last snapshot, the history of these in the others, and
+ * with three snapshots or more, leak candidates.
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"

@@ -418,7 +418,7 @@ static void tell_lifetimes(struct telling *telling)
 	output_close(telling->output);
 }
 
-// What arrays of nodes are called, by depth; the last goes on.
+// The JSON keys of arrays of nodes, by depth; the last one repeats.
 static const char *const call_keys[] = { "places", "calls", NULL };
 static const char *const holder_keys[] = { "places", "types", "holders", NULL };
 

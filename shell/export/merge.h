@@ -9,9 +9,9 @@
  *	table ─▶ a node, a node, ... a text each          table ─▶ struct node (merged), 1204
  *	                                                        └▶ char[] (merged), 1204
  *
- * What remains retains what it did: an object's dominators never retain less than it does, so
- * what holds a merged one alone is there; and what had been reached through merged ones is
- * adopted by its nearest dominator.
+ * Retained sizes do not change: an object's dominators never retain less than the object, so the owner of a
+ * merged object remains; and an object that was reached only through merged ones is adopted by its nearest
+ * remaining dominator.
  */
 
 #include "lib/base/hash_table.h"

@@ -201,7 +201,7 @@ static struct heap_error *write_database(struct database *database, struct sessi
 	if (!error)
 		error = fill(database, session);
 	sqlite3_finalize(database->insert);
-	// What has not been committed is undone.
+	// Closing rolls back what has not been committed.
 	if (sqlite3_close(database->sqlite) != SQLITE_OK && !error)
 		error = fail(database);
 	return error;

@@ -3,16 +3,16 @@
 #define EXPORT_STACKS_H
 
 /**
- * Objects at the ends of stacks, for formats that add bytes up along stacks.
+ * Objects as the leaves of stacks, for formats that sum bytes up along stacks.
  *
  *	by sites                          by owners
  *	main                              global variable sessions
  *	└─serve (app.c:30)                └─struct session        a list's nodes are one
  *	  └─session_new (app.c:12)          └─char[]
  *
- * Stacks that begin alike share nodes; a node is a frame below its parent. By sites, an object
- * without a backtrace is below the root by its site alone. By owners, runs of one type are
- * one frame: a list's thousand nodes are no stack of a thousand. The innermost is the class.
+ * Stacks with the same outer frames share nodes. By sites, an object without a backtrace is below the
+ * root, with its site only. By owners, consecutive objects of one type are one frame, so a list of a thousand
+ * nodes is no stack of a thousand frames. The innermost frame is the class.
  */
 
 #include "lib/base/hash_table.h"

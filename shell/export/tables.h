@@ -3,13 +3,13 @@
 #define EXPORT_TABLES_H
 
 /**
- * A snapshot as tables, for CSV and SQLite alike; heapsh-export(1) documents them.
+ * A snapshot as tables, for CSV and SQLite; heapsh-export(1) documents them.
  *
  *	snapshots ◀─ types ◀─ members        objects ─▶ types, sites
  *	          ◀─ sites                   edges ─▶ objects, objects
  *	          ◀─ roots                   root_edges ─▶ roots, objects
  *
- * Each row but those of snapshots begins with its snapshot's number. Numbers of objects, types
+ * Each row, except those of snapshots, begins with its snapshot's number. Numbers of objects, types
  * and so on count from 0 within a snapshot; type 0 is none.
  */
 

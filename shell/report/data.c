@@ -201,7 +201,7 @@ static void write_leaks(struct data *data)
 	output_close(output);
 }
 
-// What no root reaches: sure leaks, as far as all roots are known.
+// Objects that no root reaches: certain leaks, provided that all roots are known.
 static void write_unreachable_group(struct data *data, const struct leak_groups *groups,
 				    const struct leak_group *group)
 {
@@ -341,7 +341,7 @@ static struct heap_error *prepare(struct data *data)
 	return NULL;
 }
 
-// What is most looked at first: there may not be room for the details of all.
+// The most important parts come first: there may not be room for the details of all.
 HEAP_MUST_CHECK
 static struct heap_error *write_all(struct data *data)
 {

@@ -97,7 +97,7 @@ static const char *end_capture(struct session *session, struct capture *capture)
 	return session_keep(session, capture->text);
 }
 
-// What `show` says, without its first line.
+// Captures the output of `show`, without its first line.
 HEAP_MUST_CHECK
 static struct heap_error *capture_show(struct session *session, heap_object_id object,
 				       const char **result)
@@ -146,7 +146,7 @@ struct writing {
 	struct heap_path_tree typed_ways, ways; // of a large heap
 };
 
-// What one looks at next: what holds it, and what it points to.
+// Adds the objects that a reader visits next: referrers and targets.
 static void add_neighbours(struct writing *writing, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = writing->session->snapshot;
@@ -212,7 +212,7 @@ static struct heap_error *write_paths(struct writing *writing, heap_object_id ob
 	return error;
 }
 
-// Of an object nothing more is said once the texts are used up.
+// Writes nothing more of an object once the room for texts is used up.
 HEAP_MUST_CHECK
 static struct heap_error *write_texts(struct writing *writing, heap_object_id object)
 {
@@ -280,7 +280,7 @@ struct heap_error *report_details_write(struct report_details *details, struct s
 	struct heap_error *error = prepare(&writing);
 
 	output_open_array(session->output, "objects");
-	// Those that are added on the way come behind.
+	// Objects that are added on the way come after these.
 	for (int i = 0; !error && i < details->count; i++) {
 		const void *mark = session_mark(session);
 

@@ -3,8 +3,8 @@
 #define REPORT_SERIES_H
 
 /**
- * What a report keeps of each snapshot of a series: objects and bytes by kind, by type and by
- * site, and what each root retained.
+ * The data of each snapshot of a series that a report needs: objects and bytes by kind, type and site, and
+ * the bytes that each root retains.
  */
 
 #include "lib/series/series.h"
@@ -25,10 +25,10 @@ struct report_series {
 	size_t count, capacity;
 };
 
-/** Of a long series not every snapshot is told: how many are, the first and the last included. */
+/** The number of snapshots that are shown: not all of a long series, but the first and the last. */
 size_t report_series_points(const struct report_series *series);
 
-/** The snapshot that is the @p point 'th of these. */
+/** The number of the snapshot that is shown as the @p point'th. */
 size_t report_series_snapshot(const struct report_series *series, size_t point);
 
 HEAP_MUST_CHECK

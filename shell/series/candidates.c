@@ -134,7 +134,7 @@ struct keyed {
 // Stands for the holder of what no root reaches. No node has this number.
 #define NO_HOLDER (HEAP_NO_NODE - 1)
 
-// What no single node holds has the key of its class (lib/graph/root_sizes.h), above all nodes.
+// Objects that no single node holds have the key of their class (lib/graph/root_sizes.h), above all nodes.
 #define CLASS_KEY (UINT64_C(1) << 32)
 
 // The nearest dominator that has been there from the beginning, or the class of those who hold the
@@ -228,7 +228,7 @@ static void gather_groups(struct candidates *candidates, const struct keyed *key
 	}
 }
 
-// What comes and stays may be one object that grows: kinds without candidates whose bytes grow.
+// A single object may grow, too: adds kinds without candidates whose bytes grow.
 HEAP_MUST_CHECK
 static struct heap_error *add_growing(struct candidates *candidates, const struct growth *growths,
 				      const struct heap_census *census)

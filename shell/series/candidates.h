@@ -3,20 +3,20 @@
 #define CANDIDATES_H
 
 /**
- * Objects that came and stayed over a series, by what they are alike in; and whether what they
- * are of grows.
+ * Leak candidates: objects that came and stayed over a series, in groups, with the growth of each
+ * group's kind.
  *
- * That an object came and stayed makes it a candidate, no more: an entry of a cache stays
- * too. So each group tells how many objects of its kind (type and site) there were in each
- * snapshot, and what that comes to (lib/series/trend.h):
+ * An object that came and stayed is only a candidate: an entry of a cache stays, too. So each group
+ * tells how many objects of its kind (type and site) there were in each snapshot, and the trend of that
+ * number (lib/series/trend.h):
  *
- *	steady growth    a leak, or what fills without a limit
+ *	steady growth    a leak, or a container without a limit
  *	slowing growth   a cache that fills, or a program that still warms up
- *	a full cache     has stayed the same, while old ones went and new ones came
- *	a warm-up        has stayed the same, and nothing new came
+ *	a full cache     constant, while objects come and go
+ *	a warm-up        constant, and no new objects come
  *
- * A vector that grows may stay one object. So kinds whose bytes grow steadily while their
- * number does not are told as well, as groups of no candidates.
+ * A vector that grows may be one object. So kinds whose bytes grow steadily, but not their number, are
+ * reported as well, as groups without candidates.
  */
 
 #include "lib/series/census.h"
@@ -81,7 +81,7 @@ struct heap_error *candidates_find(struct candidates *result,
 
 void candidates_deinit(struct candidates *candidates);
 
-/** Of its number, or if that has not grown of its bytes. */
+/** The trend of a group's objects; of its bytes if the objects do not grow. */
 enum heap_trend_kind candidates_trend(const struct candidate_group *group);
 
 /** "steady growth: 12 ±1 objects, 1.2 KiB an hour". */

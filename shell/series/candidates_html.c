@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-// Of objects, or of bytes where these are what grows.
+// Prints a chart of the objects, or of the bytes if only these grow.
 static void print_spark(FILE *stream, const struct heap_census *census,
 			const struct candidate_group *group)
 {

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Of the 256 colours of terminals; the last is for what is left.
+// Indexes into the 256 colours of terminals; the last one is for the remainder.
 static const int colours_of_bands[CHART_COLOURS] = { 33, 208, 34, 161, 99, 178, 37, 130, 245 };
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -24,7 +24,7 @@ static double x_of(const struct chart *chart, size_t point)
 			 : LEFT + (double)point * PLOT_WIDTH;
 }
 
-// Of the bands up to one, which excludes it.
+// The upper edge of the first @p bands bands.
 static double y_of(const struct chart *chart, size_t bands, size_t point, uint64_t highest)
 {
 	double sum = 0;

@@ -3,8 +3,7 @@
 #define DIFFERENCE_H
 
 /**
- * What has changed between two snapshots, by what objects are alike in: for heapsh-diff, and for
- * `count --delta`.
+ * Changes between two snapshots, by kinds of objects: for heapsh-diff and `count --delta`.
  *
  *	     objects         bytes     added     freed      kept   resized  type, site
  *	         +20        +800 B        30        10       300         0  struct session, ...

@@ -3,14 +3,14 @@
 #define DIFFERENCE_RETAINED_H
 
 /**
- * What roots and objects keep alive now that they did not before, or the other way: retained
- * sizes of two snapshots, roots compared by what they are called, objects that are in both.
+ * Changes of retained sizes between two snapshots: of roots, compared by name, and of objects that are in
+ * both.
  */
 
 #include "lib/series/compare.h"
 #include "shell/base/session.h"
 
-/** Says it. @param limit  how many roots, and how many objects */
+/** Prints them. @param limit  the number of roots, and of objects */
 HEAP_MUST_CHECK
 struct heap_error *difference_print_retained(const struct heap_comparison *comparison,
 					     struct session *before, struct session *after,

@@ -32,7 +32,7 @@ void series_close(struct session *session)
 	session->series = NULL;
 }
 
-// What has been found of the current one and the other together.
+// Forgets the comparison of the current snapshot with the other one.
 static void forget_new(struct session *session)
 {
 	struct session *other = &session->series->other;

@@ -2,7 +2,7 @@
 #ifndef LEAK_GROUPS_H
 #define LEAK_GROUPS_H
 
-/** Leaks (lib/graph/leaks.h) by what they are alike in: direct ones, with what they take with them. */
+/** Groups of leaks (lib/graph/leaks.h): direct ones, with the indirect leaks that they hold. */
 
 #include "lib/base/hash_table.h"
 #include "lib/graph/leaks.h"
@@ -26,9 +26,9 @@ struct leak_group {
 struct leak_groups {
 	struct session *session;
 	enum leak_grouping grouping;
-	bool perhaps;            /**< of what is perhaps held by a register, instead of leaks */
+	bool perhaps;            /**< group objects that a register may hold, instead of leaks */
 	struct heap_leaks leaks; /**< the caller's to find */
-	struct leak_group *all;  /**< [count] those that take most first */
+	struct leak_group *all;  /**< [count] the largest first */
 	size_t count, capacity;
 	struct heap_hash_table by_key; /**< private: groups, until they are sorted */
 };

@@ -88,7 +88,7 @@ static const char *describe_part(struct session *session, const struct part *par
 			      describe_site(session, part->kind - types));
 }
 
-// Of each row the types that take most.
+// The types that take most, of each row.
 static void describe_parts(struct session *session, struct parts *parts, struct root_row *rows)
 {
 	size_t told = 0;

@@ -69,11 +69,11 @@ void root_row_json_names(struct session *session, const struct root_groups *grou
 /** A word for a row that is neither a group nor joint: "more", "many", "others"...; else NULL. */
 const char *root_row_word(enum root_row_kind kind);
 
-/** Who holds the objects of a class: "a and b, together". @param groups  root_groups_by_root() */
+/** The holders of the objects of a class: "a and b, together". @param groups  root_groups_by_root() */
 const char *root_class_name(struct session *session, const struct root_groups *groups,
 			    uint32_t class);
 
-/** Who holds an object that session->dominators has at the top of the tree. */
+/** The holders of an object that is at the top of session->dominators. */
 HEAP_MUST_CHECK
 struct heap_error *root_holders_of(struct session *session, heap_object_id object,
 				   const char **result);

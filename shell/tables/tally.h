@@ -3,7 +3,7 @@
 #define TALLY_H
 
 /**
- * Counts the objects of one snapshot after another into a census, by what they are alike in.
+ * Counts the objects of snapshots into a census, by kinds.
  *
  *	TALLY_KIND     type and site; without a type, size and site    struct node, node_new (app.c:12)
  *	TALLY_TYPE     type                                            struct node
@@ -51,27 +51,26 @@ void tally_deinit(struct tally *tally);
 /**
  * Counts all objects of the session's snapshot into @p census, as its next one.
  *
- * @param tally  { .by = ... } at first; afterwards tally_kind() answers about this snapshot
+ * @param tally  { .by = ... } at first; afterwards tally_kind() is for this snapshot
  */
 HEAP_MUST_CHECK
 struct heap_error *tally_snapshot(struct tally *tally, struct session *session,
 				  struct heap_census *census);
 
-/** The same without counting: for who asks tally_kind(), and counts something else. */
+/** The same without counting, for callers of tally_kind() that count something else. */
 HEAP_MUST_CHECK
 struct heap_error *tally_begin(struct tally *tally, struct session *session,
 			       struct heap_census *census);
 
 /**
- * Counts, as the next snapshot of @p census, how many bytes each root retains. Roots are told
- * apart by what they are called.
+ * Counts the bytes that each root retains, as the next snapshot of @p census. Roots are compared by name.
  */
 HEAP_MUST_CHECK
 struct heap_error *tally_roots(struct session *session, struct heap_census *census);
 
 /**
- * Counts the bytes that all objects of a kind retain: an object that another of its kind holds
- * is not counted again.
+ * Counts the bytes that the objects of each kind retain together: an object that another one of its kind
+ * dominates is not counted again.
  */
 HEAP_MUST_CHECK
 struct heap_error *tally_retained(struct tally *tally, struct session *session,

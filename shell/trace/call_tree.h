@@ -33,7 +33,7 @@ struct call_tree_node {
 	uint32_t parent; /**< with a lower number; [0] is the root of all */
 	uint32_t child;  /**< the first, or 0 */
 	uint32_t next;   /**< the next of the same parent, or 0 */
-	/** Of CALL_TREE_NOT_SAMPLED below a site: one caller that it has had; 0: none is known. */
+	/** For CALL_TREE_NOT_SAMPLED below a site: one of its callers; 0: none is known. */
 	uint32_t caller;
 	double objects;
 	double bytes;

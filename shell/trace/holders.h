@@ -3,12 +3,11 @@
 #define TRACE_HOLDERS_H
 
 /**
- * What became of a trace's samples that are still there in a snapshot of the same process: of
- * which types they are, and who holds them.
+ * The samples of a trace that are still live in a snapshot of the same process: their types and holders.
  *
  *	trace      sample 17 ─ site, calls, times
  *	             │ by number
- *	snapshot   object ─ type, best way from a root
+ *	snapshot   object ─ type, best path from a root
  */
 
 #include "shell/base/session.h"

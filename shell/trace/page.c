@@ -110,7 +110,7 @@ struct telling {
 	uint64_t tick_us;
 };
 
-// What a column has of a sample.
+// The value of a sample in a column.
 typedef uint64_t sample_value(const struct telling *telling, const struct trace_sample *sample);
 
 static uint64_t born(const struct telling *telling, const struct trace_sample *sample)

@@ -12,7 +12,7 @@ enum {
 	VALUES = 2, // all that was allocated, and what is live
 };
 
-// What of a way's samples goes into the profile.
+// The sums of a path's samples in the profile.
 struct way {
 	struct trace_estimate sums[VALUES];
 };

@@ -3,8 +3,7 @@
 #define TRACE_SAMPLES_H
 
 /**
- * The sampled blocks of a trace, each with its life, and sums over them that stand for all
- * blocks.
+ * The sampled blocks of a trace, each with its lifetime, and estimates for all blocks.
  *
  *	sample      size, born, died, calls        1 / p of the blocks of its size
  *	estimate    bytes ± error                  sum of size / p; the error is two standard
@@ -44,7 +43,7 @@ struct trace_estimate {
 	double objects, bytes, variance; /**< variance of bytes */
 };
 
-/** What a sample must be like; zeros and NULL demand nothing. */
+/** Conditions that a sample must meet; zeros and NULL are none. */
 struct trace_filter {
 	bool has_between, has_live, has_longer, has_shorter, has_thread;
 	uint64_t between[2]; /**< µs: born then */
@@ -65,7 +64,7 @@ struct heap_error *trace_samples_load(struct trace_samples *samples, const char 
 
 void trace_samples_deinit(struct trace_samples *samples);
 
-/** Leaves only those that a filter lets through. */
+/** Keeps only samples that match a filter. */
 HEAP_MUST_CHECK
 struct heap_error *trace_samples_filter(struct trace_samples *samples,
 					const struct trace_filter *filter);
@@ -79,20 +78,20 @@ void trace_estimate_add(struct trace_estimate *estimate, const struct trace_samp
 /** Two standard deviations, in bytes. */
 double trace_estimate_error(const struct trace_estimate *estimate);
 
-/** Whether a sample is alive at a time: from its birth on, until it dies. */
+/** True if a sample is live at a time: from its birth until its death. */
 static inline bool trace_is_live(const struct trace_sample *sample, uint64_t time_us)
 {
 	return sample->born_us <= time_us && time_us < sample->died_us;
 }
 
-/** When most bytes are live. µs; 0 if there are no samples. */
+/** The time at which most bytes are live, in µs; 0 if there are no samples. */
 HEAP_MUST_CHECK
 struct heap_error *trace_samples_peak(const struct trace_samples *samples, uint64_t *time_us);
 
 /** "node_new (app.c:12)", "grow+0x10 (libutility.so)", "libutility.so+0x1234". In @p buffer. */
 const char *trace_place_text(const struct heap_trace_place *place, char *buffer, size_t size);
 
-/** Where a step's samples were allocated: the first of its calls. In @p buffer. */
+/** The site of a step's samples: the first of its calls. In @p buffer. */
 HEAP_MUST_CHECK
 struct heap_error *trace_site_text(const struct trace_samples *samples, uint32_t step, char *buffer,
 				   size_t size);

@@ -19,10 +19,10 @@ struct trace_tree {
 	struct heap_hash_table by_text; /**< private: nodes, by parent and text */
 };
 
-/** Which samples a tree or a sum is of. */
+/** The samples that a tree or a sum covers. */
 enum trace_moment {
 	TRACE_ALLOCATED, /**< all */
-	TRACE_AT,        /**< those that are live at a time */
+	TRACE_AT,        /**< samples that are live at a time */
 };
 
 /**
@@ -43,7 +43,7 @@ HEAP_MUST_CHECK
 struct heap_error *trace_tree_add(struct trace_tree *tree, const char *const *texts, size_t count,
 				  const struct trace_estimate *sum);
 
-/** When all have been added: puts the children of each node in order. */
+/** To be called after all have been added: sorts the children of each node. */
 void trace_tree_finish(struct trace_tree *tree);
 
 void trace_tree_deinit(struct trace_tree *tree);
