@@ -48,12 +48,6 @@ static struct tally *count_up(struct session *session, const uint32_t *ids, uint
 
 // --- types -------------------------------------------------------------------
 
-static bool has_members(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 static const char *keyword_of(const struct heap_type *type)
 {
 	switch (type->kind) {
@@ -136,7 +130,7 @@ static void print_member_text(struct definition *definition, const struct heap_m
 	bool is_bits = member->flags & HEAP_MEMBER_BIT_FIELD;
 
 	indent(definition);
-	if (has_members(&types->types[id]) && !types->types[id].name &&
+	if (heap_types_has_members(&types->types[id]) && !types->types[id].name &&
 	    !heap_types_alias(types, id) && types->types[member->type].kind != HEAP_TYPE_TYPEDEF &&
 	    definition->indent < MAX_INDENT) {
 		struct definition inner = { session, definition->indent + 1, offset,
@@ -232,7 +226,7 @@ static void print_enumerators(struct session *session, const struct heap_type *t
 
 static bool is_unnamed(const struct heap_type *type)
 {
-	return !type->name && (has_members(type) || type->kind == HEAP_TYPE_ENUM);
+	return !type->name && (heap_types_has_members(type) || type->kind == HEAP_TYPE_ENUM);
 }
 
 // What is known by a typedef's name alone: that, for the typedef; else HEAP_NO_TYPE.
@@ -254,7 +248,7 @@ static void print_body(struct session *session, heap_type_id id, heap_type_id al
 
 	output_text(output, "%s%s {\n", alias ? "typedef " : "",
 		    alias ? keyword_of(type) : describe_type(session, id));
-	if (has_members(type))
+	if (heap_types_has_members(type))
 		print_members(&definition, id, 0);
 	else
 		print_enumerators(session, type);
@@ -268,7 +262,7 @@ static void print_definition(struct session *session, heap_type_id id)
 	struct output *output = session->output;
 
 	output_open_array(output, "members");
-	if (has_members(type) || type->kind == HEAP_TYPE_ENUM)
+	if (heap_types_has_members(type) || type->kind == HEAP_TYPE_ENUM)
 		print_body(session, id, heap_types_alias(types, id));
 	else if (named_by(types, id))
 		print_body(session, named_by(types, id), id);

@@ -205,12 +205,6 @@ struct holder {
 	uint64_t kept;
 };
 
-static bool is_compound(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 // The innermost structure around the pointer. @param start  gets where it begins in the holder
 static const struct heap_type *find_structure(const struct holder *holder, uint64_t *start)
 {
@@ -219,7 +213,7 @@ static const struct heap_type *find_structure(const struct holder *holder, uint6
 	const struct heap_type *found = NULL;
 	uint64_t at = 0;
 
-	for (int depth = 0; is_compound(type) && depth < MAX_DEPTH; depth++) {
+	for (int depth = 0; heap_types_has_members(type) && depth < MAX_DEPTH; depth++) {
 		const struct heap_member *inside = NULL;
 
 		found = type;

@@ -33,12 +33,6 @@ __attribute__((format(printf, 2, 3))) static void append(struct path *path, cons
 		path->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-static bool is_compound(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 static bool holds_pointer(const struct heap_types *types, heap_type_id type)
 {
 	uint8_t kind = types->types[heap_types_strip(types, type)].kind;
@@ -89,7 +83,7 @@ static uint64_t descend(struct path *path, heap_type_id id, uint64_t offset)
 			id = type->target;
 			continue;
 		}
-		if (!is_compound(type))
+		if (!heap_types_has_members(type))
 			return offset;
 
 		const struct heap_member *member = find_member(types, type, offset);
@@ -143,7 +137,7 @@ static heap_type_id outermost_at(const struct heap_types *types, heap_type_id id
 	for (int depth = 0; offset > 0 && depth < MAX_DEPTH; depth++) {
 		const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 		const struct heap_member *member =
-			is_compound(type) ? find_member(types, type, offset) : NULL;
+			heap_types_has_members(type) ? find_member(types, type, offset) : NULL;
 
 		if (type->kind == HEAP_TYPE_ARRAY && heap_types_size(types, type->target) > 0) {
 			id = type->target;
@@ -292,7 +286,8 @@ static bool find_virtual_base(const struct heap_types *types, heap_type_id id, i
 {
 	const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 
-	for (uint32_t i = 0; is_compound(type) && depth < MAX_DEPTH && i < type->members; i++) {
+	for (uint32_t i = 0; heap_types_has_members(type) && depth < MAX_DEPTH && i < type->members;
+	     i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 		heap_type_id base = heap_types_strip(types, member->type);
 
@@ -326,7 +321,7 @@ static heap_type_id find_base(const struct heap_types *types, heap_type_id id, u
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
 		const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 		const struct heap_member *member =
-			is_compound(type) ? find_member(types, type, offset) : NULL;
+			heap_types_has_members(type) ? find_member(types, type, offset) : NULL;
 
 		if (!member)
 			return HEAP_NO_TYPE;

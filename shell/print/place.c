@@ -19,12 +19,6 @@ static const struct heap_type *type_of(const struct session *session, heap_type_
 	return &types->types[heap_types_strip(types, type)];
 }
 
-static bool is_compound(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 // --- members -----------------------------------------------------------------
 
 struct search {
@@ -59,7 +53,7 @@ static bool find_base(struct search *search, const struct place *place, int dept
 	const struct heap_member *members =
 		search->session->snapshot->types.members + type->first_member;
 
-	if (!is_compound(type) || depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
+	if (!heap_types_has_members(type) || depth > MAX_DEPTH || search->visits++ > MAX_VISITS)
 		return false;
 	for (uint32_t i = 0; i < type->members; i++) {
 		const struct place inside = { place->value, place->offset + members[i].offset,
@@ -235,8 +229,8 @@ static heap_type_id find_compound(const struct heap_types *types, const char *na
 		const struct heap_type *type = &types->types[id];
 		const char *other = heap_types_string(types, type->name);
 
-		if (is_compound(type) && type->size > 0 && strncmp(other, name, length) == 0 &&
-		    other[length] == '\0')
+		if (heap_types_has_members(type) && type->size > 0 &&
+		    strncmp(other, name, length) == 0 && other[length] == '\0')
 			return id;
 	}
 	return HEAP_NO_TYPE;

@@ -9,12 +9,6 @@ enum {
 	SHORT_ARRAY = 16, // elements that are shown of an array
 };
 
-static bool is_compound(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 // Containers are printed by their elements, of which the type does not say how many there are.
 static uint64_t lines_of_container(const struct heap_types *types, const struct heap_type *type)
 {
@@ -43,7 +37,7 @@ static uint64_t lines_of(const struct heap_types *types, heap_type_id id, unsign
 		lines += count * lines_of(types, type->target, depth + 1);
 		return lines < MAX_LINES ? lines : MAX_LINES;
 	}
-	if (!is_compound(type))
+	if (!heap_types_has_members(type))
 		return 1;
 	if (lines_of_container(types, type) > 0)
 		return lines_of_container(types, type);

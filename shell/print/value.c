@@ -206,22 +206,12 @@ static void print_pointer(struct session *session, uint64_t pointer, heap_type_i
 static uint32_t next_edge(const struct session *session, const struct value *value, uint64_t offset)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
+	uint32_t edge;
 
 	if (value->object == HEAP_NO_OBJECT || !snapshot->edge_slot)
 		return UINT32_MAX;
-
-	uint32_t low = snapshot->edge_first[value->object];
-	uint32_t end = snapshot->edge_first[value->object + 1], high = end;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if ((uint64_t)snapshot->edge_slot[middle] * 8 < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < end ? low : UINT32_MAX;
+	edge = heap_edge_from(snapshot, value->object, offset);
+	return edge < snapshot->edge_first[value->object + 1] ? edge : UINT32_MAX;
 }
 
 // A pointer, from the bytes or, where they were not kept, from the edges.

@@ -20,12 +20,6 @@ static const char *name_of(const struct heap_types *types, heap_type_id id)
 	return heap_types_string(types, types->types[id].name);
 }
 
-static bool is_compound(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 static bool begins(const char *text, const char *beginning)
 {
 	return strncmp(text, beginning, strlen(beginning)) == 0;
@@ -266,7 +260,7 @@ static bool points_to_base(struct copies *copies, heap_type_id id, int depth)
 
 	if (depth > MAX_DEPTH || copies->visits++ > MAX_VISITS)
 		return false;
-	for (uint32_t i = 0; is_compound(type) && i < type->members; i++) {
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
 		if (!(member->flags & HEAP_MEMBER_VIRTUAL_BASE) &&
@@ -525,7 +519,7 @@ struct heap_error *containers_complete_types(struct heap_types *types)
 	heap_type_id count = types->count; // without those that are added here
 
 	for (heap_type_id id = 1; !error && id < count; id++) {
-		if (is_compound(&types->types[id]) && types->types[id].size > 0)
+		if (heap_types_has_members(&types->types[id]) && types->types[id].size > 0)
 			error = complete(types, names, id);
 	}
 	class_names_destroy(names);

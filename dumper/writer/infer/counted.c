@@ -21,8 +21,7 @@ static bool may_be_element(const struct heap_types *types, heap_type_id pointer)
 		&types->types[heap_types_strip(types, types->types[pointer].target)];
 
 	return types->types[pointer].kind == HEAP_TYPE_POINTER && type->size > 0 &&
-	       (type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-		type->kind == HEAP_TYPE_UNION);
+	       heap_types_has_members(type);
 }
 
 HEAP_MUST_CHECK

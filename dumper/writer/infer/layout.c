@@ -16,12 +16,6 @@ enum {
 	BYTES_FOUND,
 };
 
-static bool is_compound(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 // --- facts -------------------------------------------------------------------
 
 static bool is_ordered(const struct layouts *layouts, const struct heap_type *type)
@@ -62,7 +56,7 @@ static void find_facts(struct layouts *layouts, heap_type_id id)
 	// Any block may be a counted array, by its size: only its content tells.
 	facts->fits_any = facts->is_flexible && heap_types_size(types, facts->element) > 0 &&
 			  heap_types_counted(types, id) == HEAP_NO_TYPE;
-	facts->is_ordered = is_compound(type) && is_ordered(layouts, type);
+	facts->is_ordered = heap_types_has_members(type) && is_ordered(layouts, type);
 	facts->bits = type->kind == HEAP_TYPE_ENUM ? enumerated_bits(types, type) : 0;
 }
 
@@ -97,14 +91,15 @@ static struct heap_error *find_candidates(struct layouts *layouts)
 		if (type->kind == HEAP_TYPE_POINTER || type->kind == HEAP_TYPE_REFERENCE ||
 		    type->kind == HEAP_TYPE_TYPEDEF)
 			refer(layouts, stack, &depth, type->target);
-		else if (!is_compound(type) || type->name != 0 || heap_types_alias(types, id) ||
+		else if (!heap_types_has_members(type) || type->name != 0 ||
+			 heap_types_alias(types, id) ||
 			 heap_types_counted(types, id) != HEAP_NO_TYPE)
 			refer(layouts, stack, &depth, id);
 	}
 	while (depth > 0) {
 		const struct heap_type *type = &types->types[stack[--depth]];
 
-		for (uint32_t i = 0; is_compound(type) && i < type->members; i++)
+		for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++)
 			refer(layouts, stack, &depth, types->members[type->first_member + i].type);
 	}
 	return NULL;
@@ -202,7 +197,7 @@ static bool is_raw(const struct layouts *layouts, heap_type_id id, uint64_t offs
 		return layouts_is_character(layouts, element) ||
 		       (stride > 0 && is_raw(layouts, element, offset % stride, depth + 1));
 	}
-	if (!is_compound(type))
+	if (!heap_types_has_members(type))
 		return false;
 
 	uint32_t at = first_member(layouts, id, offset);
@@ -231,7 +226,7 @@ static bool has_bytes(const struct layouts *layouts, heap_type_id id)
 	if (type->kind == HEAP_TYPE_ARRAY)
 		found = layouts_is_character(layouts, layouts_strip(layouts, type->target)) ||
 			has_bytes(layouts, type->target);
-	for (uint32_t i = 0; !found && is_compound(type) && i < type->members; i++)
+	for (uint32_t i = 0; !found && heap_types_has_members(type) && i < type->members; i++)
 		found = has_bytes(layouts, types->members[type->first_member + i].type);
 	__atomic_store_n(&layouts->bytes[id], found ? BYTES_FOUND : BYTES_NONE, __ATOMIC_RELAXED);
 	return found;
@@ -276,7 +271,8 @@ bool layouts_is_compound(const struct layouts *layouts, heap_type_id type)
 {
 	const struct heap_type *found = &layouts->types->types[type];
 
-	return is_compound(found) && found->size > 0 && !(found->flags & HEAP_TYPE_DECLARATION);
+	return heap_types_has_members(found) && found->size > 0 &&
+	       !(found->flags & HEAP_TYPE_DECLARATION);
 }
 
 // Containers have copies of some types, which differ in what their pointers point to.
@@ -284,7 +280,7 @@ static bool is_same(const struct heap_types *types, heap_type_id one, heap_type_
 {
 	const struct heap_type *a = &types->types[one], *b = &types->types[other];
 
-	return one == other || (is_compound(a) && a->kind == b->kind && a->name != 0 &&
+	return one == other || (heap_types_has_members(a) && a->kind == b->kind && a->name != 0 &&
 				a->name == b->name && a->size == b->size);
 }
 
@@ -305,7 +301,7 @@ static bool contains(const struct layouts *layouts, heap_type_id whole, heap_typ
 		return stride > 0 && contains(layouts, layouts_strip(layouts, type->target), part,
 					      offset % stride, depth + 1);
 	}
-	if (!is_compound(type))
+	if (!heap_types_has_members(type))
 		return false;
 
 	uint32_t at = first_member(layouts, whole, offset);
@@ -346,7 +342,7 @@ static bool is_link(const struct layouts *layouts, heap_type_id type)
 	const struct heap_types *types = layouts->types;
 	const struct heap_type *compound = &types->types[type];
 
-	for (uint32_t i = 0; is_compound(compound) && i < compound->members; i++) {
+	for (uint32_t i = 0; heap_types_has_members(compound) && i < compound->members; i++) {
 		heap_type_id member =
 			layouts_strip(layouts, types->members[compound->first_member + i].type);
 
@@ -354,7 +350,7 @@ static bool is_link(const struct layouts *layouts, heap_type_id type)
 		    layouts_strip(layouts, types->types[member].target) != type)
 			return false;
 	}
-	return is_compound(compound) && compound->members > 0;
+	return heap_types_has_members(compound) && compound->members > 0;
 }
 
 // The pointee, if it says anything; a pointer to an array points to its first element.
@@ -403,8 +399,8 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 
 	if (!layouts_is_start(interior)) {
 		// What is a part of structs elsewhere, a list's link, is one here too.
-		if (!is_compound(&types->types[type]) || interior % stride != 0 || !is_whole ||
-		    layouts_is_part_inside(layouts, type) || is_link(layouts, type))
+		if (!heap_types_has_members(&types->types[type]) || interior % stride != 0 ||
+		    !is_whole || layouts_is_part_inside(layouts, type) || is_link(layouts, type))
 			return none;
 		return (struct layout_claim){ LAYOUT_ELEMENT, type, size / stride };
 	}

@@ -17,12 +17,6 @@ enum {
 
 // --- parts -------------------------------------------------------------------
 
-static bool is_compound(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *append(struct layout_index *index, const struct layout_part *part)
 {
@@ -72,7 +66,7 @@ static struct heap_error *add_parts(struct layouts *layouts, heap_type_id whole,
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		heap_type_id element = heap_types_strip(types, type->target);
 		uint64_t stride = layouts_size(layouts, element);
-		bool has_parts = is_compound(&types->types[element]) ||
+		bool has_parts = heap_types_has_members(&types->types[element]) ||
 				 types->types[element].kind == HEAP_TYPE_ARRAY;
 
 		for (uint64_t i = 0;
@@ -81,7 +75,7 @@ static struct heap_error *add_parts(struct layouts *layouts, heap_type_id whole,
 					  depth + 1);
 		return error;
 	}
-	if (!is_compound(type))
+	if (!heap_types_has_members(type))
 		return NULL;
 	if (id != whole)
 		error = add_part(layouts, id, whole, offset);
@@ -255,7 +249,7 @@ struct heap_error *layouts_index_init(struct layouts *layouts)
 	struct heap_error *error = NULL;
 
 	for (heap_type_id id = 1; !error && id < types->count; id++) {
-		if (is_compound(&types->types[id]) && layouts->facts[id].is_candidate)
+		if (heap_types_has_members(&types->types[id]) && layouts->facts[id].is_candidate)
 			error = add_parts(layouts, id, id, 0, layouts->index.count, 0);
 	}
 	if (!error)

@@ -5,12 +5,6 @@
 
 #include <stdlib.h>
 
-static bool has_members(const struct heap_type *type)
-{
-	return type->kind == HEAP_TYPE_STRUCT || type->kind == HEAP_TYPE_CLASS ||
-	       type->kind == HEAP_TYPE_UNION;
-}
-
 static void need(bool *needed, heap_type_id *stack, size_t *depth, heap_type_id type)
 {
 	if (needed[type])
@@ -36,7 +30,7 @@ static struct heap_error *close_over(const struct heap_types *types, bool *neede
 		const struct heap_type *type = &types->types[stack[--depth]];
 
 		need(needed, stack, &depth, type->target);
-		for (uint32_t i = 0; has_members(type) && i < type->members; i++)
+		for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++)
 			need(needed, stack, &depth, types->members[type->first_member + i].type);
 	}
 	return NULL;
@@ -91,7 +85,7 @@ static struct heap_error *copy_type(const struct heap_types *types, heap_type_id
 					      &type.file);
 	type.target = map[type.target];
 	type.first_member = 0;
-	if (!error && has_members(&type)) {
+	if (!error && heap_types_has_members(&type)) {
 		type.first_member = result->member_count;
 		error = copy_members(types, &types->types[id], map, result);
 	} else if (!error && type.kind == HEAP_TYPE_ENUM) {
