@@ -13,7 +13,7 @@ enum {
 	LIST_LEAST = 8,        // ...and this
 	PIECE = 1024,          // words of bits that a thread takes at a time
 	WORTH_A_THREAD = 8192, // objects of a level
-	PREFETCH_DISTANCE = 8, // places of a list that memory is asked for before their turn
+	PREFETCH_DISTANCE = 8, // in objects of a list
 };
 
 struct heap_error *heap_bfs_init(struct heap_bfs *result, const struct heap_snapshot *snapshot)
@@ -62,7 +62,7 @@ static void set_bit(uint64_t *bits, heap_object_id object)
 	bits[object / 64] |= UINT64_C(1) << object % 64;
 }
 
-// Puts an object into a level, whose bits are 0 as long as it is a list.
+// Adds an object to a level. A level that is a list has no bits set.
 static void put(struct heap_bfs *bfs, struct heap_bfs_level *level, heap_object_id object)
 {
 	if (!level->is_wide && level->count == bfs->capacity) {
@@ -202,7 +202,7 @@ static struct heap_error *follow_pieces(void *context, size_t share)
 	return NULL;
 }
 
-// What no level had before is the next one.
+// The next level is all that no level had before.
 static void gather(struct heap_bfs *bfs, unsigned shares)
 {
 	bfs->level.count = 0;

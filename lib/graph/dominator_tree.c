@@ -6,8 +6,8 @@
 #include "lib/base/column.h"
 #include "lib/graph/offsets.h"
 
-// Whether a node is in the tree at all: of what is reachable the retained size is its own at
-// least, which may be 0 only if the object is of no bytes. Those at the top are left out then.
+// True if a node is in the tree. A reachable object retains itself at least. Objects of no bytes
+// retain 0; those at the top are left out.
 static bool is_in_tree(const struct heap_dominators *dominators, heap_node_id node)
 {
 	return dominators->nearest[node] != HEAP_NO_NODE || dominators->retained[node] > 0;
@@ -25,12 +25,9 @@ struct heap_error *heap_dominator_tree_init(struct heap_dominator_tree *result,
 	uint32_t nodes = (uint32_t)(dominators->objects + dominators->roots);
 	CLEANUP_COLUMN uint32_t *first = NULL;
 	CLEANUP_COLUMN heap_node_id *child = NULL;
-	struct heap_error *error = heap_column_create((size_t)nodes + 2, sizeof(*first), &first);
 
-	if (!error)
-		error = heap_column_create((size_t)nodes + 1, sizeof(*child), &child);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create((size_t)nodes + 2, sizeof(*first), &first));
+	HEAP_TRY(heap_column_create((size_t)nodes + 1, sizeof(*child), &child));
 	for (uint32_t i = 0; i < nodes; i++) {
 		if (is_in_tree(dominators, i))
 			first[parent_of(dominators, i, nodes) + 1]++;
@@ -51,16 +48,16 @@ void heap_dominator_tree_deinit(struct heap_dominator_tree *tree)
 	heap_column_destroy(tree->child);
 }
 
-// Climbs from an object to the node, or to one of which it is known whether it is below the
-// node; then what was passed is known, too.
-static void mark_way(const struct heap_dominators *dominators, heap_node_id node,
-		     heap_object_id object, uint8_t *known, uint8_t *marks)
+// Climbs from an object to the node, or to an object that is known to be below the node or not to be;
+// then so are all objects on the path.
+static void mark_path(const struct heap_dominators *dominators, heap_node_id node,
+		      heap_object_id object, uint8_t *known, uint8_t *marks)
 {
 	size_t nodes = dominators->objects + dominators->roots, steps = 0;
 	heap_node_id at = object;
 	bool below;
 
-	// A side file that somebody has made up may go round in circles.
+	// A forged side file may have cycles.
 	while (at != node && at < dominators->objects && !heap_bit_get(known, at) &&
 	       steps++ < nodes)
 		at = dominators->nearest[at];
@@ -86,7 +83,7 @@ struct heap_error *heap_dominators_mark(const struct heap_dominators *dominators
 	}
 	for (heap_object_id i = 0; i < dominators->objects; i++) {
 		if (!heap_bit_get(known, i))
-			mark_way(dominators, node, i, known, marks);
+			mark_path(dominators, node, i, known, marks);
 	}
 	return NULL;
 }
@@ -96,10 +93,10 @@ struct heap_error *heap_dominators_mark(const struct heap_dominators *dominators
 struct summing {
 	const struct heap_dominator_tree *tree;
 	const uint32_t *group;
-	uint32_t *within; // [groups] how many objects of it are above where the walk is
+	uint32_t *within; // [groups] objects of it on the path
 	uint64_t *bytes;
-	heap_node_id *way; // [depth] from the top of the tree down
-	uint32_t *next;    // [depth] child to be gone to next
+	heap_node_id *path; // [depth] from the top of the tree down
+	uint32_t *next;     // [depth] the next child
 	size_t depth;
 };
 
@@ -109,13 +106,13 @@ static void enter(struct summing *summing, heap_node_id node)
 
 	if (node < dominators->objects && summing->within[summing->group[node]]++ == 0)
 		summing->bytes[summing->group[node]] += dominators->retained[node];
-	summing->way[summing->depth] = node;
+	summing->path[summing->depth] = node;
 	summing->next[summing->depth++] = summing->tree->first[node];
 }
 
 static void leave(struct summing *summing)
 {
-	heap_node_id node = summing->way[--summing->depth];
+	heap_node_id node = summing->path[--summing->depth];
 
 	if (node < summing->tree->dominators->objects)
 		summing->within[summing->group[node]]--;
@@ -126,25 +123,21 @@ struct heap_error *heap_dominator_tree_sum(const struct heap_dominator_tree *tre
 {
 	size_t most = (size_t)tree->nodes + 2;
 	CLEANUP_COLUMN uint32_t *within = NULL;
-	CLEANUP_COLUMN heap_node_id *way = NULL;
+	CLEANUP_COLUMN heap_node_id *path = NULL;
 	CLEANUP_COLUMN uint32_t *next = NULL;
-	struct heap_error *error = heap_column_create((size_t)groups + 1, sizeof(*within), &within);
 
-	if (!error)
-		error = heap_column_create(most, sizeof(*way), &way);
-	if (!error)
-		error = heap_column_create(most, sizeof(*next), &next);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create((size_t)groups + 1, sizeof(*within), &within));
+	HEAP_TRY(heap_column_create(most, sizeof(*path), &path));
+	HEAP_TRY(heap_column_create(most, sizeof(*next), &next));
 
-	struct summing summing = { tree, group, within, bytes, way, next, 0 };
+	struct summing summing = { tree, group, within, bytes, path, next, 0 };
 
 	enter(&summing, tree->nodes);
 	while (summing.depth > 0) {
 		uint32_t *child = &next[summing.depth - 1];
 
-		// Who is in a circle, in a side file that somebody has made up, is not met.
-		if (*child < tree->first[way[summing.depth - 1] + 1])
+		// The cycles of a forged side file are not reached.
+		if (*child < tree->first[path[summing.depth - 1] + 1])
 			enter(&summing, tree->child[(*child)++]);
 		else
 			leave(&summing);

@@ -3,12 +3,12 @@
 #define HEAP_DOMINATOR_TREE_H
 
 /**
- * The dominator tree from its top: whom a node dominates.
+ * The dominator tree from its top: the children of each node.
  *
  *	children of node n:  child[first[n] .. first[n + 1])   ascending
  *	top of the tree:     child[first[nodes] .. first[nodes + 1])
  *
- * At the top are roots, and what several roots hold. What nothing reaches is not in it.
+ * At the top are roots, and objects that several roots hold. Leaked objects are not in it.
  */
 
 #include "lib/graph/dominators.h"
@@ -28,10 +28,10 @@ struct heap_error *heap_dominator_tree_init(struct heap_dominator_tree *result,
 void heap_dominator_tree_deinit(struct heap_dominator_tree *tree);
 
 /**
- * Adds up what the objects of each group retain: all of a type, of a site... What lies below
- * another one of its group has been counted with that. It is what they retain together at
- * least: an object that two of them hold, and nobody else, is not counted;
- * heap_retained_by_set() does, for one group at a time.
+ * Adds up what the objects of each group retain: all of a type, of a site... An object below another
+ * one of its group has been counted with that one. The sum is a lower bound of what they retain
+ * together: an object that two of them hold, and nothing else, is not counted;
+ * heap_retained_by_set() counts it, for one group at a time.
  *
  * @param group   [objects] each below @p groups
  * @param bytes   [groups] all 0

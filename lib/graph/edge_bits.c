@@ -18,7 +18,7 @@ struct demanding {
 	uint8_t *bits;
 };
 
-// Of edges [start, start + count).
+// Sets the bits of edges [start, start + count).
 static void set_bits(const struct demanding *demanding, uint32_t start, uint32_t count,
 		     const uint32_t *interior, const uint8_t *flags)
 {
@@ -33,7 +33,7 @@ static void set_bits(const struct demanding *demanding, uint32_t start, uint32_t
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *look_at_piece(void *context, size_t number)
+static struct heap_error *check_piece(void *context, size_t number)
 {
 	const struct demanding *demanding = context;
 	const struct heap_snapshot *snapshot = demanding->snapshot;
@@ -93,7 +93,7 @@ struct heap_error *heap_edge_bits_create(struct heap_snapshot *snapshot, unsigne
 	if (!error && !snapshot->edge_interior)
 		error = find_section(snapshot, HEAP_TAG_EDGE_FLAGS, &demanding.flags);
 	if (!error)
-		error = heap_parallel_run((edges + PIECE - 1) / PIECE, look_at_piece, &demanding);
+		error = heap_parallel_run((edges + PIECE - 1) / PIECE, check_piece, &demanding);
 	if (error)
 		return heap_snapshot_within(snapshot, error);
 	*result = keep(bits);

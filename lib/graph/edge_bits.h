@@ -3,14 +3,14 @@
 #define HEAP_EDGE_BITS_H
 
 /**
- * A bit for each edge that is good enough for a question, where the columns that say what an edge
- * is like (HEAP_COLUMN_QUALITY) take forty times as much.
+ * A bit for each edge that meets demands, where the columns which describe edges
+ * (HEAP_COLUMN_QUALITY) take forty times as much.
  */
 
 #include "lib/base/error.h"
 #include "lib/snapshot/snapshot.h"
 
-/** What an edge must be. */
+/** Demands on an edge. */
 enum heap_edge_demand {
 	HEAP_EDGE_TO_START = 1 << 0, /**< as heap_edge_is_start() says */
 	HEAP_EDGE_BY_TYPE = 1 << 1,  /**< HEAP_EDGE_TYPED */
@@ -23,8 +23,8 @@ static inline bool heap_edge_is_start(uint32_t interior, uint8_t flags)
 }
 
 /**
- * Looks at all edges; QUALITY is not loaded for that, but used if it is, and where people have said
- * what objects are (lib/snapshot/declarations.h), which changes it.
+ * Checks all edges. Loads QUALITY only where types have been declared, since these change it
+ * (lib/snapshot/declarations.h); uses it if it is loaded.
  *
  * @param demands  enum heap_edge_demand, or'ed
  * @param result   [edges / 8 + 1] bits (lib/base/bits.h), a column of the caller's

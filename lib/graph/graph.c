@@ -12,10 +12,7 @@
 struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
 					  struct heap_graph **result)
 {
-	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES);
-
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES));
 
 	// Root edges are counted in 32 bits here, like all others.
 	if (snapshot->root_edge_count > UINT32_MAX)
@@ -32,9 +29,8 @@ struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
 
 struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result)
 {
-	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE);
-
-	return error ? error : heap_graph_create_bare(snapshot, result);
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE));
+	return heap_graph_create_bare(snapshot, result);
 }
 
 void heap_graph_destroy(struct heap_graph *graph)
@@ -130,7 +126,7 @@ static uint8_t reach_of(const struct heap_bfs *bfs, heap_object_id object, uint8
 	return reach != HEAP_REACH_NOT || !heap_bfs_has(bfs, object) ? reach : HEAP_REACH_INTERIOR;
 }
 
-// By pointers to starts first, then whatever any pointer reaches from there.
+// Searches by pointers to starts first, then goes on by all pointers.
 HEAP_MUST_CHECK
 static struct heap_error *find_reach(const struct heap_graph *graph, const uint8_t *to_starts,
 				     struct heap_bfs *bfs, uint8_t *reach)
@@ -138,7 +134,7 @@ static struct heap_error *find_reach(const struct heap_graph *graph, const uint8
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	struct heap_bfs_options options = { .edges = to_starts,
 					    .progress = graph->progress,
-					    .what = "what is reachable" };
+					    .what = "reachability" };
 
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
@@ -147,20 +143,17 @@ static struct heap_error *find_reach(const struct heap_graph *graph, const uint8
 			heap_bfs_add(bfs, edge->target);
 	}
 
-	struct heap_error *error = heap_bfs_run(bfs, &options);
-
-	if (error)
-		return error;
+	HEAP_TRY(heap_bfs_run(bfs, &options));
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
 		reach[i] = heap_bfs_has(bfs, i) ? HEAP_REACH_START : HEAP_REACH_NOT;
 	heap_bfs_continue(bfs, NULL);
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		heap_bfs_add(bfs, snapshot->root_edges[i].target);
 	options.edges = NULL;
-	error = heap_bfs_run(bfs, &options);
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++)
+	HEAP_TRY(heap_bfs_run(bfs, &options));
+	for (heap_object_id i = 0; i < snapshot->object_count; i++)
 		reach[i] = reach_of(bfs, i, reach[i]);
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
@@ -172,13 +165,9 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 
 	if (graph->reach)
 		return NULL;
-	error = heap_edge_bits_create(graph->snapshot, HEAP_EDGE_TO_START, &to_starts);
-	if (!error)
-		error = heap_column_create((size_t)graph->snapshot->object_count + 1, 1, &reach);
-	if (!error)
-		error = heap_bfs_init(&bfs, graph->snapshot);
-	if (error)
-		return error;
+	HEAP_TRY(heap_edge_bits_create(graph->snapshot, HEAP_EDGE_TO_START, &to_starts));
+	HEAP_TRY(heap_column_create((size_t)graph->snapshot->object_count + 1, 1, &reach));
+	HEAP_TRY(heap_bfs_init(&bfs, graph->snapshot));
 	error = find_reach(graph, to_starts, &bfs, reach);
 	heap_bfs_deinit(&bfs);
 	if (!error)
@@ -223,7 +212,7 @@ enum heap_root_level heap_root_edge_level(const struct heap_graph *graph,
 	return level;
 }
 
-// Goes on from the objects of roots that have a name, or from those of all others.
+// Goes on from the targets of roots that have a name, or from those of all others.
 HEAP_MUST_CHECK
 static struct heap_error *note_distances(const struct heap_graph *graph, struct heap_bfs *bfs,
 					 bool named, uint32_t *distance)
@@ -252,12 +241,9 @@ struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
 
 	if (graph->distance)
 		return NULL;
-	error = heap_column_create((size_t)snapshot->object_count + 1, sizeof(*distance),
-				   &distance);
-	if (!error)
-		error = heap_bfs_init(&bfs, snapshot);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count + 1, sizeof(*distance),
+				    &distance));
+	HEAP_TRY(heap_bfs_init(&bfs, snapshot));
 	memset(distance, 0xff, snapshot->object_count * sizeof(*distance));
 	error = note_distances(graph, &bfs, true, distance);
 	if (!error)

@@ -3,14 +3,14 @@
 #define HEAP_GRAPH_H
 
 /**
- * The pointer graph of a snapshot: who points to whom, both ways, roots included.
+ * The pointer graph of a snapshot, with roots, forward and reverse.
  *
- * Forward edges are the snapshot's own columns. The graph adds the reverse direction (by
- * counting sort), the roots' edges, and who is reachable:
+ * Forward edges are the snapshot's own columns. The graph adds reverse edges (by counting sort),
+ * those of roots included, and reachability:
  *
  *	roots ──▶ objects ──▶ objects
  *
- *	holders of object o:  in_source[in_first[o] .. in_first[o + 1])   objects
+ *	referrers of object o:  in_source[in_first[o] .. in_first[o + 1])   objects
  *	                      root edges root_in[root_in_first[o] .. )    roots
  *
  * Ids are 32-bit, arrays are flat, and every pass runs over them in order.
@@ -28,7 +28,7 @@ typedef uint32_t heap_node_id;
 /** How an object can be reached from the roots. */
 enum heap_reach {
 	HEAP_REACH_NOT,      /**< leaked */
-	HEAP_REACH_INTERIOR, /**< only through a pointer into its middle somewhere on the way */
+	HEAP_REACH_INTERIOR, /**< only by paths with a pointer into a middle */
 	HEAP_REACH_START,    /**< through pointers to starts alone */
 };
 
@@ -75,9 +75,8 @@ enum heap_root_level {
 
 enum {
 	/**
-	 * A question about few objects looks at all pointers in turn instead of turning them
-	 * around, which takes as long as forty such passes, and eight bytes for each pointer. After
-	 * so many passes they are turned around all the same.
+	 * Passes over all edges for the referrers of a few objects, before the graph is transposed
+	 * all the same: that takes as long as forty passes, and eight bytes for each edge.
 	 */
 	HEAP_GRAPH_PASSES = 32,
 };
@@ -91,7 +90,7 @@ enum {
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_create(struct heap_snapshot *snapshot, struct heap_graph **result);
 
-/** The same without sizes: for who asks neither for dominators nor for bytes. */
+/** The same without sizes, for callers that need neither dominators nor bytes. */
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
 					  struct heap_graph **result);
@@ -99,7 +98,7 @@ struct heap_error *heap_graph_create_bare(struct heap_snapshot *snapshot,
 /** NULL is fine. */
 void heap_graph_destroy(struct heap_graph *graph);
 
-/** Also loads HEAP_COLUMN_SLOTS, which who asks for holders wants to know of. */
+/** Transposes the graph. Also loads HEAP_COLUMN_SLOTS, which describes the reverse edges. */
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_reverse(struct heap_graph *graph);
 
@@ -108,13 +107,13 @@ HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph);
 
 /**
- * How far each object is from the roots; one pass over the edges. Stale words of stacks and
- * registers point into many a list, so that roots with names go first, however far they are.
+ * The distance of each object from the roots; one pass over the edges. Stale words of stacks and
+ * registers point into many a list, so roots with names go first, however far they are.
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_graph_need_distance(struct heap_graph *graph);
 
-/** How much a root's name says to a person: smaller is better, and 0 is a variable's. */
+/** The rank of a root by how much its name tells people: 0, a variable's, is the best. */
 unsigned heap_root_rank(const struct heap_root *root);
 
 /** The level of most edges of a root; HEAP_LEVEL_VARIABLE for all if the graph is conservative. */

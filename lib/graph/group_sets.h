@@ -6,7 +6,7 @@
  * Sets of groups of roots as ids, so that a set is 4 bytes for each node of a graph.
  *
  *	0 … groups - 1      the set of that group alone
- *	groups              an outsider is in it: a root of no group, whoever else is
+ *	groups              a root of no group is in it, and perhaps others
  *	groups + 1          more groups than an id is kept for
  *	groups + 2 + i      sets.items[i]: two groups or more
  *

@@ -29,7 +29,7 @@ struct work {
 	heap_object_id *stack; // [objects]
 };
 
-// Gives all that `start` leads to and that has no class yet to it.
+// Makes `start` the leader of all objects that it leads to and that have no class yet.
 static void mark_reachable(struct work *work, heap_object_id start, enum heap_leak_class first,
 			   enum heap_leak_class others)
 {
@@ -70,11 +70,8 @@ static struct heap_error *take_direct(struct work *work)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
 	CLEANUP_COLUMN uint8_t *pointed = NULL;
-	struct heap_error *error =
-		heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &pointed);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &pointed));
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (work->class_of[i] != NOT_YET)
 			continue;
@@ -94,9 +91,9 @@ static struct heap_error *take_direct(struct work *work)
 
 struct leaving {
 	const struct work *work;
-	uint8_t *met;          // a bit per object
+	uint8_t *visited;      // a bit per object
 	uint32_t *next;        // [depth] edge that the search follows next
-	heap_object_id *order; // [objects] as they were left
+	heap_object_id *order; // [objects] in the order in which the search left them
 	size_t left;
 };
 
@@ -106,7 +103,7 @@ static void leave_in_order(struct leaving *leaving, heap_object_id start)
 	heap_object_id *path = leaving->work->stack;
 	size_t depth = 0;
 
-	heap_bit_set(leaving->met, start);
+	heap_bit_set(leaving->visited, start);
 	path[depth] = start;
 	leaving->next[depth++] = snapshot->edge_first[start];
 	while (depth > 0) {
@@ -119,9 +116,9 @@ static void leave_in_order(struct leaving *leaving, heap_object_id start)
 		}
 		target = snapshot->edge_target[leaving->next[depth - 1]++];
 		if (leaving->work->class_of[target] != NOT_YET ||
-		    heap_bit_get(leaving->met, target))
+		    heap_bit_get(leaving->visited, target))
 			continue;
-		heap_bit_set(leaving->met, target);
+		heap_bit_set(leaving->visited, target);
 		path[depth] = target;
 		leaving->next[depth++] = snapshot->edge_first[target];
 	}
@@ -131,27 +128,22 @@ HEAP_MUST_CHECK
 static struct heap_error *take_cycles(struct work *work)
 {
 	size_t objects = work->snapshot->object_count, left = 0;
-	CLEANUP_COLUMN uint8_t *met = NULL;
+	CLEANUP_COLUMN uint8_t *visited = NULL;
 	CLEANUP_COLUMN uint32_t *next = NULL;
 	CLEANUP_COLUMN heap_object_id *order = NULL;
-	struct heap_error *error = NULL;
 
 	for (heap_object_id i = 0; i < objects; i++)
 		left += work->class_of[i] == NOT_YET;
 	if (left == 0)
 		return NULL;
-	error = heap_column_create(objects / 8 + 1, 1, &met);
-	if (!error)
-		error = heap_column_create(left, sizeof(*next), &next);
-	if (!error)
-		error = heap_column_create(left, sizeof(*order), &order);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &visited));
+	HEAP_TRY(heap_column_create(left, sizeof(*next), &next));
+	HEAP_TRY(heap_column_create(left, sizeof(*order), &order));
 
-	struct leaving leaving = { work, met, next, order, 0 };
+	struct leaving leaving = { work, visited, next, order, 0 };
 
 	for (heap_object_id i = 0; i < objects; i++) {
-		if (work->class_of[i] == NOT_YET && !heap_bit_get(met, i))
+		if (work->class_of[i] == NOT_YET && !heap_bit_get(visited, i))
 			leave_in_order(&leaving, i);
 	}
 	while (leaving.left > 0) {
@@ -166,9 +158,8 @@ static struct heap_error *take_cycles(struct work *work)
 HEAP_MUST_CHECK
 static struct heap_error *take_leaked(struct work *work)
 {
-	struct heap_error *error = take_direct(work);
-
-	return error ? error : take_cycles(work);
+	HEAP_TRY(take_direct(work));
+	return take_cycles(work);
 }
 
 // --- perhaps held ------------------------------------------------------------------
@@ -212,7 +203,7 @@ static int compare_heads(const void *left, const void *right)
 //
 // @param heads  [site_count]
 // @param held   a bit per site
-// @return whether there are any
+// @return true if there are any
 static bool choose_sites(const struct work *work, uint32_t threads, struct site_heads *heads,
 			 uint8_t *held)
 {
@@ -236,8 +227,8 @@ static bool choose_sites(const struct work *work, uint32_t threads, struct site_
 	return taken > 0;
 }
 
-// Sets apart what registers that are not known may hold. What is leaked has its classes
-// already; when some of it is set apart, the rest gets them anew.
+// Sets apart what unknown registers may hold. Leaked objects have their classes already; when some
+// are set apart, the others are classified again.
 HEAP_MUST_CHECK
 static struct heap_error *take_perhaps(struct work *work, uint32_t threads)
 {
@@ -245,15 +236,12 @@ static struct heap_error *take_perhaps(struct work *work, uint32_t threads)
 	CLEANUP_COLUMN struct site_heads *heads = NULL;
 	CLEANUP_COLUMN uint8_t *held = NULL;    // a bit per site
 	CLEANUP_COLUMN uint8_t *perhaps = NULL; // a bit per object
-	struct heap_error *error =
-		heap_column_create((size_t)snapshot->site_count + 1, sizeof(*heads), &heads);
 
-	if (!error)
-		error = heap_column_create((size_t)snapshot->site_count / 8 + 1, 1, &held);
-	if (!error)
-		error = heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &perhaps);
-	if (error || !choose_sites(work, threads, heads, held))
-		return error;
+	HEAP_TRY(heap_column_create((size_t)snapshot->site_count + 1, sizeof(*heads), &heads));
+	HEAP_TRY(heap_column_create((size_t)snapshot->site_count / 8 + 1, 1, &held));
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &perhaps));
+	if (!choose_sites(work, threads, heads, held))
+		return NULL;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (leads(work, i) && heap_bit_get(held, snapshot->site[i]))
 			heap_bit_set(perhaps, i);
@@ -297,29 +285,21 @@ struct heap_error *heap_leaks_find(struct heap_graph *graph, heap_leak_suppresso
 	CLEANUP_COLUMN heap_object_id *stack = NULL;
 	struct heap_leaks leaks = { 0 };
 	uint32_t threads = heap_leaks_unknown_threads(snapshot, NULL);
-	struct heap_error *error = heap_graph_need_reach(graph);
 
-	if (!error && threads > 0)
-		error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SITE);
-
-	if (!error)
-		error = heap_column_create(objects, 1, &class_of);
-	if (!error)
-		error = heap_column_create(objects, sizeof(*leader), &leader);
-	if (!error)
-		error = heap_column_create(objects, sizeof(*stack), &stack);
-	if (error)
-		return error;
+	HEAP_TRY(heap_graph_need_reach(graph));
+	if (threads > 0)
+		HEAP_TRY(heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SITE));
+	HEAP_TRY(heap_column_create(objects, 1, &class_of));
+	HEAP_TRY(heap_column_create(objects, sizeof(*leader), &leader));
+	HEAP_TRY(heap_column_create(objects, sizeof(*stack), &stack));
 
 	struct work work = { snapshot, class_of, leader, stack };
 
 	classify_reach(&work, graph->reach);
 	take_suppressed(&work, suppress, context);
-	error = take_leaked(&work);
-	if (!error && threads > 0)
-		error = take_perhaps(&work, threads);
-	if (error)
-		return error;
+	HEAP_TRY(take_leaked(&work));
+	if (threads > 0)
+		HEAP_TRY(take_perhaps(&work, threads));
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		leaks.sums[class_of[i]].objects++;
 		leaks.sums[class_of[i]].bytes += snapshot->size[i];

@@ -3,15 +3,15 @@
 #define HEAP_LEAKS_H
 
 /**
- * Leaked objects, in the classes that LeakSanitizer and Valgrind have made known.
+ * Leaked objects, in the classes of LeakSanitizer and Valgrind.
  *
  *	nothing ──▶ a ──▶ b ──▶ c            a directly; b and c indirectly: they go with a
- *	nothing ──▶ d ⇄ e ──▶ f              a circle that nothing else points to: d stands for
+ *	nothing ──▶ d ⇄ e ──▶ f              a cycle that nothing else points to: d stands for
  *	                                     it, e and f are indirect
  *	root ──▶ g (into its middle)         not leaked, if that pointer is meant as one
  *
  * Where the registers of some threads are not known, what looks leaked may be held by one of
- * them. Call a direct leak, or the first of a circle, a head. A thread rarely holds two blocks
+ * them. Call a direct leak, or the first of a cycle, a head. A thread rarely holds two blocks
  * of one site in registers alone, so a site with more heads than there are such threads leaks.
  * And a register holds one pointer at most: the heads that are taken for held are no more than
  * the registers, HEAP_KEPT_REGISTERS of each such thread. Sites with the fewest heads come
@@ -21,7 +21,7 @@
  * Each indirect leak belongs to one that is direct, its leader: the first that leads to it,
  * by address. So what a direct leak takes with it adds up.
  *
- * LeakSanitizer counts all of such a circle as indirect; Valgrind takes one of it as direct, as
+ * LeakSanitizer counts all of such a cycle as indirect; Valgrind takes one of it as direct, as
  * is done here, but any. What both call reachable through a pointer into the middle alone,
  * Valgrind says may be lost.
  */
@@ -31,10 +31,10 @@
 enum heap_leak_class {
 	HEAP_LEAK_REACHABLE,
 	HEAP_LEAK_INTERIOR,   /**< reachable, but only through a pointer into a middle */
-	HEAP_LEAK_SUPPRESSED, /**< leaked, but nobody wants to know; and what only that leads to */
+	HEAP_LEAK_SUPPRESSED, /**< leaked, but not to be reported; and what only that leads to */
 	HEAP_LEAK_PERHAPS,  /**< perhaps held by a register that is not known; its leader is too */
 	HEAP_LEAK_DIRECT,   /**< no other leaked object points to it */
-	HEAP_LEAK_CYCLE,    /**< first of a circle that no other leaked object points to */
+	HEAP_LEAK_CYCLE,    /**< first of a cycle that no other leaked object points to */
 	HEAP_LEAK_INDIRECT, /**< a leaked object points to it */
 	HEAP_LEAK_CLASSES,
 };
@@ -60,12 +60,12 @@ struct heap_leaks {
 	} sums[HEAP_LEAK_CLASSES];
 };
 
-/** Whether an object, which is leaked, is not to be reported. */
+/** True if a leaked object is not to be reported. */
 typedef bool heap_leak_suppressor(void *context, heap_object_id object);
 
 /**
- * Linear in objects and edges; asks the graph for heap_graph_need_reach(), and loads
- * HEAP_COLUMN_SITE where threads' registers are not known.
+ * Linear in objects and edges. Needs heap_graph_need_reach(), and HEAP_COLUMN_SITE where threads'
+ * registers are not known; computes and loads them.
  *
  * @param suppress  asked of each leaked object; NULL: none is
  * @param result    filled on success; heap_leaks_deinit() frees it

@@ -1,115 +1,62 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/graph/merged_tree.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 #include "lib/base/column.h"
+#include "lib/base/hash_table.h"
 
 enum {
-	FIRST_SLOTS = 1024, // of the hash table; a power of two
-	// A program whose types nest without end, or a hostile file: what is beyond belongs to
-	// what holds it.
+	// For programs whose types nest without end, and hostile files: objects that are deeper, or
+	// would need more nodes, belong to the node above.
 	MAX_DEPTH = 100,
-	MAX_HOLDINGS = 1 << 20,
+	MAX_NODES = 1 << 20,
 };
 
 struct merging {
 	const struct heap_snapshot *snapshot;
 	const struct heap_dominator_tree *tree;
 	const struct heap_holders *holders; // or NULL
-	struct heap_merged *holdings;       // [capacity]
-	uint32_t count, capacity;
-	uint32_t *slots; // [slot_count] of the hash table: a holding, or 0
-	uint32_t slot_count;
-	uint32_t *of_node; // [nodes] holding of each that has been met, plus 1; else 0
+	struct HEAP_ARRAY(struct heap_merged) merged;
+	struct heap_hash_table table; // of merged nodes, by parent, kind and what
+	uint32_t *of_node;            // [nodes of the tree] merged node + 1; 0: not visited
 };
 
-// --- holdings by parent and what they are -------------------------------------
+// --- merged nodes -------------------------------------------------------------
 
-static uint32_t find_slot(const struct merging *merging, uint32_t parent,
-			  enum heap_merged_kind kind, uint32_t what)
-{
-	uint64_t hash = ((uint64_t)parent << 32 | what) * UINT64_C(0x9e3779b97f4a7c15) + kind;
-	uint32_t at = (uint32_t)(hash >> 32) & (merging->slot_count - 1);
-
-	while (merging->slots[at]) {
-		const struct heap_merged *holding = &merging->holdings[merging->slots[at]];
-
-		if (holding->parent == parent && holding->kind == kind && holding->what == what)
-			break;
-		at = (at + 1) & (merging->slot_count - 1);
-	}
-	return at;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *grow_slots(struct merging *merging)
-{
-	uint32_t count = merging->slot_count ? merging->slot_count * 2 : FIRST_SLOTS;
-	uint32_t *slots = calloc(count, sizeof(*slots));
-
-	if (!slots)
-		return heap_error_out_of_memory();
-	free(merging->slots);
-	merging->slots = slots;
-	merging->slot_count = count;
-	for (uint32_t i = 1; i < merging->count; i++) {
-		const struct heap_merged *holding = &merging->holdings[i];
-
-		slots[find_slot(merging, holding->parent, holding->kind, holding->what)] = i;
-	}
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *grow_holdings(struct merging *merging)
-{
-	uint32_t capacity = merging->capacity * 2 + 64;
-	void *larger = realloc(merging->holdings, capacity * sizeof(*merging->holdings));
-
-	if (!larger)
-		return heap_error_out_of_memory();
-	merging->holdings = larger;
-	merging->capacity = capacity;
-	return NULL;
-}
-
-// Makes a holding, whose slot is free.
 HEAP_MUST_CHECK
 static struct heap_error *add(struct merging *merging, uint32_t parent, enum heap_merged_kind kind,
 			      uint32_t what)
 {
-	struct heap_error *error = NULL;
-
-	if (merging->count == merging->capacity)
-		error = grow_holdings(merging);
-	if (!error && (merging->count + 1) * 2 > merging->slot_count)
-		error = grow_slots(merging);
-	if (error)
-		return error;
-	merging->holdings[merging->count] = (struct heap_merged){
+	size_t count = merging->merged.count;
+	struct heap_merged node = {
 		.kind = kind,
 		.what = what,
 		.parent = parent,
-		.depth = merging->count ? merging->holdings[parent].depth + 1 : 0,
+		.depth = count ? merging->merged.items[parent].depth + 1 : 0,
 		.example = HEAP_NO_OBJECT,
 	};
-	if (merging->count > 0)
-		merging->slots[find_slot(merging, parent, kind, what)] = merging->count;
-	merging->count++;
-	return NULL;
+
+	return heap_array_append(&merging->merged, node);
 }
 
+// @param result  the parent, where there may be no more nodes
 HEAP_MUST_CHECK
 static struct heap_error *find_or_add(struct merging *merging, uint32_t parent,
 				      enum heap_merged_kind kind, uint32_t what, uint32_t *result)
 {
-	uint32_t found = merging->slots[find_slot(merging, parent, kind, what)];
+	const struct heap_merged *merged = merging->merged.items;
+	uint64_t hash = heap_hash_mix(heap_hash_pair(parent, what), kind);
+	uint32_t found = heap_hash_find(&merging->table, hash, i,
+					merged[i].parent == parent && merged[i].kind == kind &&
+						merged[i].what == what);
 
-	*result = found ? found : parent;
-	if (found || merging->count == MAX_HOLDINGS || merging->holdings[parent].depth == MAX_DEPTH)
+	*result = found != HEAP_HASH_NONE ? found : parent;
+	if (found != HEAP_HASH_NONE || merging->merged.count == MAX_NODES ||
+	    merged[parent].depth == MAX_DEPTH)
 		return NULL;
-	*result = merging->count;
-	return add(merging, parent, kind, what);
+	*result = (uint32_t)merging->merged.count;
+	HEAP_TRY(add(merging, parent, kind, what));
+	return heap_hash_add(&merging->table, hash, *result);
 }
 
 // --- objects ------------------------------------------------------------------
@@ -123,16 +70,16 @@ static uint64_t weight(const struct merging *merging, heap_object_id object)
 
 static void count_object(struct merging *merging, uint32_t number, heap_object_id object)
 {
-	struct heap_merged *holding = &merging->holdings[number];
+	struct heap_merged *merged = &merging->merged.items[number];
 
-	holding->objects++;
-	holding->own += merging->snapshot->size[object];
-	if (holding->example == HEAP_NO_OBJECT ||
-	    weight(merging, object) > weight(merging, holding->example))
-		holding->example = object;
+	merged->objects++;
+	merged->own += merging->snapshot->size[object];
+	if (merged->example == HEAP_NO_OBJECT ||
+	    weight(merging, object) > weight(merging, merged->example))
+		merged->example = object;
 }
 
-// The holding of an object that is held by what is in another: above it, or below.
+// Puts an object into its own type's node above, or below the parent.
 HEAP_MUST_CHECK
 static struct heap_error *put_object(struct merging *merging, uint32_t parent,
 				     heap_object_id object)
@@ -141,17 +88,15 @@ static struct heap_error *put_object(struct merging *merging, uint32_t parent,
 	enum heap_merged_kind kind = type == HEAP_NO_TYPE ? HEAP_MERGED_SITE : HEAP_MERGED_TYPE;
 	uint32_t what = type == HEAP_NO_TYPE ? merging->snapshot->site[object] : type;
 	uint32_t above = parent, found = parent;
-	struct heap_error *error = NULL;
 
-	while (merging->holdings[above].kind >= HEAP_MERGED_TYPE &&
-	       (merging->holdings[above].kind != kind || merging->holdings[above].what != what))
-		above = merging->holdings[above].parent;
-	if (merging->holdings[above].kind >= HEAP_MERGED_TYPE)
+	while (merging->merged.items[above].kind >= HEAP_MERGED_TYPE &&
+	       (merging->merged.items[above].kind != kind ||
+		merging->merged.items[above].what != what))
+		above = merging->merged.items[above].parent;
+	if (merging->merged.items[above].kind >= HEAP_MERGED_TYPE)
 		found = above;
 	else
-		error = find_or_add(merging, parent, kind, what, &found);
-	if (error)
-		return error;
+		HEAP_TRY(find_or_add(merging, parent, kind, what, &found));
 	count_object(merging, found, object);
 	merging->of_node[object] = found + 1;
 	return NULL;
@@ -196,51 +141,47 @@ static struct heap_error *put_all(struct merging *merging, const struct heap_pro
 {
 	const struct heap_dominator_tree *tree = merging->tree;
 	CLEANUP_COLUMN heap_node_id *queue = NULL;
-	struct heap_error *error =
-		heap_column_create((size_t)tree->nodes + 1, sizeof(*queue), &queue);
 	size_t tail = 0;
 
-	for (uint32_t i = tree->first[tree->nodes]; !error && i < tree->first[tree->nodes + 1];
-	     i++) {
+	HEAP_TRY(heap_column_create((size_t)tree->nodes + 1, sizeof(*queue), &queue));
+	for (uint32_t i = tree->first[tree->nodes]; i < tree->first[tree->nodes + 1]; i++) {
 		queue[tail++] = tree->child[i];
-		error = put_top(merging, tree->child[i]);
+		HEAP_TRY(put_top(merging, tree->child[i]));
 	}
-	for (size_t head = 0; !error && head < tail; head++) {
+	for (size_t head = 0; head < tail; head++) {
 		heap_node_id node = queue[head];
 
-		error = heap_progress_step(progress, "holdings", head, tree->nodes);
-		for (uint32_t i = tree->first[node]; !error && i < tree->first[node + 1]; i++) {
+		HEAP_TRY(heap_progress_step(progress, "holdings", head, tree->nodes));
+		for (uint32_t i = tree->first[node]; i < tree->first[node + 1]; i++) {
 			queue[tail++] = tree->child[i];
-			error = put_object(merging, merging->of_node[node] - 1, tree->child[i]);
+			HEAP_TRY(put_object(merging, merging->of_node[node] - 1, tree->child[i]));
 		}
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *put_unreachable(struct merging *merging)
 {
-	struct heap_error *error = NULL;
 	uint32_t unreachable = 0;
 
-	for (heap_object_id i = 0; !error && i < merging->snapshot->object_count; i++) {
+	for (heap_object_id i = 0; i < merging->snapshot->object_count; i++) {
 		if (merging->of_node[i] != 0)
 			continue;
-		error = find_or_add(merging, 0, HEAP_MERGED_UNREACHABLE, 0, &unreachable);
-		if (!error)
-			error = put_object(merging, unreachable, i);
+		HEAP_TRY(find_or_add(merging, 0, HEAP_MERGED_UNREACHABLE, 0, &unreachable));
+		HEAP_TRY(put_object(merging, unreachable, i));
 	}
-	return error;
+	return NULL;
 }
 
 static void add_up(struct merging *merging)
 {
-	for (uint32_t i = merging->count; i-- > 0;) {
-		struct heap_merged *holding = &merging->holdings[i];
+	for (size_t i = merging->merged.count; i-- > 0;) {
+		struct heap_merged *merged = &merging->merged.items[i];
 
-		holding->bytes += holding->own;
+		merged->bytes += merged->own;
 		if (i > 0)
-			merging->holdings[holding->parent].bytes += holding->bytes;
+			merging->merged.items[merged->parent].bytes += merged->bytes;
 	}
 }
 
@@ -252,23 +193,22 @@ struct heap_error *heap_merged_tree_find(const struct heap_snapshot *snapshot,
 {
 	CLEANUP_COLUMN uint32_t *of_node = NULL;
 	struct merging merging = { .snapshot = snapshot, .tree = tree, .holders = holders };
-	struct heap_error *error =
-		heap_column_create((size_t)tree->nodes + 1, sizeof(*of_node), &of_node);
+	struct heap_error *error;
 
+	HEAP_TRY(heap_column_create((size_t)tree->nodes + 1, sizeof(*of_node), &of_node));
 	merging.of_node = of_node;
-	if (!error)
-		error = add(&merging, 0, HEAP_MERGED_ALL, 0);
+	error = add(&merging, 0, HEAP_MERGED_ALL, 0);
 	if (!error)
 		error = put_all(&merging, progress);
 	if (!error)
 		error = put_unreachable(&merging);
-	free(merging.slots);
+	heap_hash_table_deinit(&merging.table);
 	if (error) {
-		free(merging.holdings);
+		heap_array_deinit(&merging.merged);
 		return error;
 	}
 	add_up(&merging);
-	*result = merging.holdings;
-	*count = merging.count;
+	*result = merging.merged.items;
+	*count = (uint32_t)merging.merged.count;
 	return NULL;
 }

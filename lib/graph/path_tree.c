@@ -14,7 +14,7 @@ enum {
 struct search {
 	struct heap_path_tree tree;
 	bool typed_only;
-	uint32_t *worth;  // [objects] of the way: the root's rank, and the cost; less is better
+	uint32_t *worth;  // [objects] of the path: the root's rank, and the cost; less is better
 	uint8_t *settled; // [objects / 8 + 1] of this level or an earlier one
 	heap_object_id *queue; // [objects]
 	size_t tail;
@@ -33,14 +33,14 @@ static uint32_t add_cost(uint32_t worth, uint32_t cost)
 	return (worth & MAX_COST) + cost > MAX_COST ? worth | MAX_COST : worth + cost;
 }
 
-// Takes a pointer as an object's last, if the way is better than what it has.
+// Makes a pointer an object's last, if that path is better than the one it has.
 static void offer(struct search *search, heap_object_id object, uint32_t pointer, bool is_direct,
 		  uint32_t worth)
 {
 	struct heap_path_tree *tree = &search->tree;
 
-	if (!heap_bit_get(tree->met, object)) {
-		heap_bit_set(tree->met, object);
+	if (!heap_bit_get(tree->visited, object)) {
+		heap_bit_set(tree->visited, object);
 		search->queue[search->tail++] = object;
 	} else if (search->worth[object] <= worth) {
 		return;
@@ -94,12 +94,8 @@ static struct heap_error *spread(struct search *search)
 		for (size_t i = head; i < level_end; i++)
 			heap_bit_set(search->settled, search->queue[i]);
 		for (; head < level_end; head++) {
-			struct heap_error *error =
-				heap_progress_step(graph->progress, "ways from roots", head,
-						   graph->snapshot->object_count);
-
-			if (error)
-				return error;
+			HEAP_TRY(heap_progress_step(graph->progress, "paths from roots", head,
+						    graph->snapshot->object_count));
 			offer_edges(search, search->queue[head]);
 		}
 	}
@@ -112,39 +108,29 @@ struct heap_error *heap_path_tree_init(struct heap_path_tree *result, struct hea
 	size_t objects = (size_t)graph->snapshot->object_count + 1;
 	CLEANUP_COLUMN uint32_t *last = NULL;
 	CLEANUP_COLUMN uint8_t *direct = NULL;
-	CLEANUP_COLUMN uint8_t *met = NULL;
+	CLEANUP_COLUMN uint8_t *visited = NULL;
 	CLEANUP_COLUMN uint32_t *worth = NULL;
 	CLEANUP_COLUMN uint8_t *settled = NULL;
 	CLEANUP_COLUMN heap_object_id *queue = NULL;
-	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS);
 
-	if (!error)
-		error = heap_column_create(objects, sizeof(*last), &last);
-	if (!error)
-		error = heap_column_create(objects / 8 + 1, 1, &direct);
-	if (!error)
-		error = heap_column_create(objects / 8 + 1, 1, &met);
-	if (!error)
-		error = heap_column_create(objects, sizeof(*worth), &worth);
-	if (!error)
-		error = heap_column_create(objects / 8 + 1, 1, &settled);
-	if (!error)
-		error = heap_column_create(objects, sizeof(*queue), &queue);
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_load(graph->snapshot, HEAP_COLUMN_SLOTS));
+	HEAP_TRY(heap_column_create(objects, sizeof(*last), &last));
+	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &direct));
+	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &visited));
+	HEAP_TRY(heap_column_create(objects, sizeof(*worth), &worth));
+	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &settled));
+	HEAP_TRY(heap_column_create(objects, sizeof(*queue), &queue));
 
 	struct search search = {
-		.tree = { graph, last, direct, met },
+		.tree = { graph, last, direct, visited },
 		.typed_only = typed_only,
 		.worth = worth,
 		.settled = settled,
 		.queue = queue,
 	};
 
-	error = spread(&search);
-	if (error)
-		return error;
-	*result = (struct heap_path_tree){ graph, keep(last), keep(direct), keep(met) };
+	HEAP_TRY(spread(&search));
+	*result = (struct heap_path_tree){ graph, keep(last), keep(direct), keep(visited) };
 	return NULL;
 }
 
@@ -152,7 +138,7 @@ void heap_path_tree_deinit(struct heap_path_tree *tree)
 {
 	heap_column_destroy(tree->last);
 	heap_column_destroy(tree->direct);
-	heap_column_destroy(tree->met);
+	heap_column_destroy(tree->visited);
 }
 
 struct heap_error *heap_path_tree_find(const struct heap_path_tree *tree, heap_object_id object,
@@ -161,7 +147,7 @@ struct heap_error *heap_path_tree_find(const struct heap_path_tree *tree, heap_o
 	struct heap_path path = { 0 };
 	heap_object_id at = object;
 
-	if (!heap_bit_get(tree->met, object))
+	if (!heap_bit_get(tree->visited, object))
 		return heap_error_create(HEAP_ERROR_ABSENT, "no root reaches it");
 	for (; !heap_bit_get(tree->direct, at); at = heap_graph_source(tree->graph, tree->last[at]))
 		path.count++;

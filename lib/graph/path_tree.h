@@ -3,28 +3,28 @@
 #define HEAP_PATH_TREE_H
 
 /**
- * The best way from a root to each object, for who asks for many: one search from all roots, and
- * then as many steps as a way has.
+ * The best path from a root to each object, where many are wanted: one search from all roots, and
+ * then as many steps as a path has.
  *
- * The ways are as good as those of heap_path_find() (lib/graph/paths.h says what that means); of
- * several that are equally good it may be another.
+ * The paths are as good as those of heap_path_find() (lib/graph/paths.h defines that); of several
+ * equally good ones it may be another.
  */
 
 #include "lib/graph/paths.h"
 
 struct heap_path_tree {
 	const struct heap_graph *graph;
-	/** [objects] the last pointer of the way: an edge, or where `direct` has a bit a root edge */
+	/** [objects] the last pointer of the path: an edge, or where `direct` has a bit a root edge */
 	uint32_t *last;
-	uint8_t *direct; /**< [objects / 8 + 1] */
-	uint8_t *met;    /**< [objects / 8 + 1] what has a way */
+	uint8_t *direct;  /**< [objects / 8 + 1] */
+	uint8_t *visited; /**< [objects / 8 + 1] the objects that have a path */
 };
 
 /**
  * One pass over the edges; 4 bytes per object, and 8 more while it works.
  *
  * @param graph       must outlive the result
- * @param typed_only  only ways by pointers of typed objects and variables
+ * @param typed_only  only paths by pointers of typed objects and variables
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_path_tree_init(struct heap_path_tree *result, struct heap_graph *graph,
@@ -33,7 +33,7 @@ struct heap_error *heap_path_tree_init(struct heap_path_tree *result, struct hea
 void heap_path_tree_deinit(struct heap_path_tree *tree);
 
 /**
- * @param result  filled if there is a way; heap_path_deinit() frees it
+ * @param result  filled if there is a path; heap_path_deinit() frees it
  * @return NULL, HEAP_ERROR_ABSENT if there is none, HEAP_ERROR_MEMORY
  */
 HEAP_MUST_CHECK

@@ -12,12 +12,12 @@
 #include <string.h>
 
 enum {
-	PIECE = 1 << 14, // objects whose pointers a thread looks at at a time
-	NEAR = 30,       // objects that are gone through rather than searched
+	PIECE = 1 << 14, // objects whose edges a thread takes at a time
+	NEAR = 30,       // objects that a linear search passes before a binary one
 };
 
-// How doubtful a pointer is: untyped is worse than into the middle. Low bits of a typed one may
-// be a tag.
+// The doubt about a pointer: an untyped one is worse than one into the middle. The low bits of a
+// typed one may be a tag.
 static uint32_t cost_of(uint32_t interior, uint8_t flags)
 {
 	bool typed = flags & HEAP_EDGE_TYPED;
@@ -25,18 +25,18 @@ static uint32_t cost_of(uint32_t interior, uint8_t flags)
 	return (typed ? 0 : 2) + (interior >= (typed ? 8 : 1));
 }
 
-// Objects that are as far from the end.
+// Objects of one distance from the end.
 struct level {
 	heap_object_id *objects; // ascending
 	size_t count, capacity;
 };
 
-// A search backwards from the object, a level at a time. As long as the graph has no reverse edges,
-// the holders of a level are found by a pass over all pointers.
+// A search backwards from the object, a level at a time. As long as the graph is not transposed, the
+// referrers of a level are found by a pass over all edges.
 struct search {
 	struct heap_graph *graph;
 	const struct heap_path_limits *limits;
-	uint32_t *next_edge;  // [objects] edge that leads on; UINT32_MAX: not met
+	uint32_t *next_edge;  // [objects] edge that leads on; UINT32_MAX: not visited
 	uint32_t *cost;       // [objects] of all edges from it on
 	uint8_t *settled;     // [objects / 8 + 1] bitmap: of this level or an earlier one
 	uint8_t *is_in_level; // [objects / 8 + 1] bitmap: of this level; 0 outside a pass
@@ -66,21 +66,18 @@ static struct heap_error *add_to_level(struct level *level, heap_object_id objec
 {
 	if (level->count == level->capacity) {
 		size_t capacity = level->capacity * 2 + 64;
-		struct heap_error *error =
-			heap_column_resize(capacity * sizeof(*level->objects), &level->objects);
 
-		if (error)
-			return error;
+		HEAP_TRY(heap_column_resize(capacity * sizeof(*level->objects), &level->objects));
 		level->capacity = capacity;
 	}
 	level->objects[level->count++] = object;
 	return NULL;
 }
 
-// An object that points to one of this level is of the next level, unless it was met before. Of
-// its pointers the one with the best way on counts, or else the first.
+// Adds an object that points to one of this level to the next one, unless it has been visited. Of its
+// edges the one with the best path on counts, or else the first.
 HEAP_MUST_CHECK
-static struct heap_error *look_at_holder(const struct search *search, heap_object_id holder,
+static struct heap_error *offer_referrer(const struct search *search, heap_object_id holder,
 					 uint32_t edge, struct level *next)
 {
 	const struct heap_snapshot *snapshot = search->graph->snapshot;
@@ -104,22 +101,20 @@ static struct heap_error *follow_reverse(const struct search *search, struct lev
 {
 	const struct heap_graph *graph = search->graph;
 	const struct level *level = &search->level;
-	struct heap_error *error = NULL;
 
-	for (size_t i = 0; !error && i < level->count; i++) {
+	for (size_t i = 0; i < level->count; i++) {
 		heap_object_id object = level->objects[i];
 
-		for (uint32_t j = graph->in_first[object];
-		     !error && j < graph->in_first[object + 1]; j++)
-			error = look_at_holder(search, graph->in_source[j], graph->in_edge[j],
-					       next);
+		for (uint32_t j = graph->in_first[object]; j < graph->in_first[object + 1]; j++)
+			HEAP_TRY(offer_referrer(search, graph->in_source[j], graph->in_edge[j],
+						next));
 	}
-	return error;
+	return NULL;
 }
 
 // --- a pass ------------------------------------------------------------------
 
-// The object that an edge leaves, from that of an earlier edge on: mostly one of the next.
+// The object that an edge leaves. @param source  that an earlier edge leaves: mostly a near one
 static heap_object_id source_after(const struct heap_graph *graph, heap_object_id source,
 				   uint32_t edge)
 {
@@ -133,14 +128,14 @@ static heap_object_id source_after(const struct heap_graph *graph, heap_object_i
 	return heap_graph_source(graph, edge);
 }
 
-// Threads take pieces of objects, so that each object's holding is looked at by one of them.
+// Threads take pieces of objects, so that one thread alone writes to an object's entries.
 struct pass {
 	const struct search *search;
 	struct level *found; // [pieces]
 };
 
 HEAP_MUST_CHECK
-static struct heap_error *look_at_piece(void *context, size_t number)
+static struct heap_error *search_piece(void *context, size_t number)
 {
 	const struct pass *pass = context;
 	const struct heap_graph *graph = pass->search->graph;
@@ -149,28 +144,24 @@ static struct heap_error *look_at_piece(void *context, size_t number)
 	heap_object_id end =
 		snapshot->object_count - source < PIECE ? snapshot->object_count : source + PIECE;
 	const uint8_t *is_in_level = pass->search->is_in_level;
-	struct heap_error *error = NULL;
 
-	for (uint32_t i = snapshot->edge_first[source]; !error && i < snapshot->edge_first[end];
-	     i++) {
+	for (uint32_t i = snapshot->edge_first[source]; i < snapshot->edge_first[end]; i++) {
 		if (!heap_bit_get(is_in_level, snapshot->edge_target[i]))
 			continue;
 		source = source_after(graph, source, i);
-		error = look_at_holder(pass->search, source, i, &pass->found[number]);
+		HEAP_TRY(offer_referrer(pass->search, source, i, &pass->found[number]));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *join(const struct pass *pass, size_t pieces, struct level *next)
 {
-	struct heap_error *error = NULL;
-
-	for (size_t i = 0; !error && i < pieces; i++) {
-		for (size_t j = 0; !error && j < pass->found[i].count; j++)
-			error = add_to_level(next, pass->found[i].objects[j]);
+	for (size_t i = 0; i < pieces; i++) {
+		for (size_t j = 0; j < pass->found[i].count; j++)
+			HEAP_TRY(add_to_level(next, pass->found[i].objects[j]));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -187,7 +178,7 @@ static struct heap_error *follow_by_pass(struct search *search, struct level *ne
 	search->graph->passes++;
 	for (size_t i = 0; i < level->count; i++)
 		heap_bit_set(search->is_in_level, level->objects[i]);
-	error = heap_parallel_run(pieces, look_at_piece, &pass);
+	error = heap_parallel_run(pieces, search_piece, &pass);
 	for (size_t i = 0; i < level->count; i++)
 		search->is_in_level[level->objects[i] / 8] = 0;
 	if (!error)
@@ -199,9 +190,9 @@ static struct heap_error *follow_by_pass(struct search *search, struct level *ne
 
 // --- levels ------------------------------------------------------------------
 
-// Offers a root edge into the level: by the root's rank, then by the cost of the whole way.
-static void look_at_root(const struct search *search, uint64_t index, uint64_t *best,
-			 uint64_t *root_edge)
+// Takes a root edge into the level if it is better: by the root's rank, then the cost of the path.
+static void offer_root_edge(const struct search *search, uint64_t index, uint64_t *best,
+			    uint64_t *root_edge)
 {
 	const struct heap_snapshot *snapshot = search->graph->snapshot;
 	const struct heap_root_edge *edge = &snapshot->root_edges[index];
@@ -216,8 +207,8 @@ static void look_at_root(const struct search *search, uint64_t index, uint64_t *
 	}
 }
 
-// The best of the root edges into the level. @return whether there are any
-static bool look_at_roots(const struct search *search, uint64_t *root_edge)
+// Finds the best root edge into the level. @return false if there is none
+static bool find_best_root_edge(const struct search *search, uint64_t *root_edge)
 {
 	const struct heap_graph *graph = search->graph;
 	const struct heap_snapshot *snapshot = graph->snapshot;
@@ -228,12 +219,12 @@ static bool look_at_roots(const struct search *search, uint64_t *root_edge)
 
 		for (uint32_t j = graph->root_in_first[object];
 		     j < graph->root_in_first[object + 1]; j++)
-			look_at_root(search, graph->root_in[j], &best, root_edge);
+			offer_root_edge(search, graph->root_in[j], &best, root_edge);
 	}
 	for (uint64_t i = 0; !graph->in_first && i < snapshot->root_edge_count; i++) {
-		// What was settled in earlier levels has none that is allowed.
+		// Objects of earlier levels have no root edge that is allowed.
 		if (heap_bit_get(search->settled, snapshot->root_edges[i].target))
-			look_at_root(search, i, &best, root_edge);
+			offer_root_edge(search, i, &best, root_edge);
 	}
 	return best != UINT64_MAX;
 }
@@ -242,16 +233,13 @@ HEAP_MUST_CHECK
 static struct heap_error *follow(struct search *search, struct level *next)
 {
 	struct heap_graph *graph = search->graph;
-	struct heap_error *error = NULL;
 
 	if (!graph->in_first && graph->passes >= HEAP_GRAPH_PASSES)
-		error = heap_graph_need_reverse(graph);
-	if (error)
-		return error;
+		HEAP_TRY(heap_graph_need_reverse(graph));
 	return graph->in_first ? follow_reverse(search, next) : follow_by_pass(search, next);
 }
 
-// The best of the root edges into the first level that has any.
+// Finds the best root edge into the first level that has any.
 HEAP_MUST_CHECK
 static struct heap_error *find_root_edge(struct search *search, uint64_t *root_edge)
 {
@@ -265,7 +253,7 @@ static struct heap_error *find_root_edge(struct search *search, uint64_t *root_e
 
 		for (size_t i = 0; i < level.count; i++)
 			heap_bit_set(search->settled, level.objects[i]);
-		if (look_at_roots(search, root_edge))
+		if (find_best_root_edge(search, root_edge))
 			break;
 		next.count = 0;
 		error = follow(search, &next);
@@ -274,7 +262,7 @@ static struct heap_error *find_root_edge(struct search *search, uint64_t *root_e
 		settled += level.count;
 		if (!error && settled - reported >= HEAP_PROGRESS_STEP) {
 			reported = settled;
-			error = heap_progress_report(graph->progress, "a way from a root", settled,
+			error = heap_progress_report(graph->progress, "a path from a root", settled,
 						     graph->snapshot->object_count);
 		}
 	}
@@ -284,10 +272,10 @@ static struct heap_error *find_root_edge(struct search *search, uint64_t *root_e
 	return error;
 }
 
-// Follows the way that was found, in two rounds: to count, and to write it down.
+// Follows the path that was found twice: to count its edges, and to copy them.
 HEAP_MUST_CHECK
-static struct heap_error *write_down(const struct search *search, uint64_t root_edge,
-				     heap_object_id object, struct heap_path *result)
+static struct heap_error *copy_path(const struct search *search, uint64_t root_edge,
+				    heap_object_id object, struct heap_path *result)
 {
 	const struct heap_snapshot *snapshot = search->graph->snapshot;
 	heap_object_id start = snapshot->root_edges[root_edge].target;
@@ -318,18 +306,13 @@ struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_i
 	CLEANUP_COLUMN uint8_t *settled = NULL;
 	CLEANUP_COLUMN uint8_t *is_in_level = NULL;
 	uint64_t root_edge = 0;
-	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
+	struct heap_error *error;
 
-	if (!error)
-		error = heap_column_create(objects, sizeof(*next_edge), &next_edge);
-	if (!error)
-		error = heap_column_create(objects, sizeof(*cost), &cost);
-	if (!error)
-		error = heap_column_create(objects / 8 + 1, 1, &settled);
-	if (!error)
-		error = heap_column_create(objects / 8 + 1, 1, &is_in_level);
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY));
+	HEAP_TRY(heap_column_create(objects, sizeof(*next_edge), &next_edge));
+	HEAP_TRY(heap_column_create(objects, sizeof(*cost), &cost));
+	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &settled));
+	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &is_in_level));
 
 	struct search search = { graph, limits, next_edge, cost, settled, is_in_level, { 0 } };
 
@@ -338,7 +321,7 @@ struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_i
 	if (!error)
 		error = find_root_edge(&search, &root_edge);
 	heap_column_destroy(search.level.objects);
-	return error ? error : write_down(&search, root_edge, object, result);
+	return error ? error : copy_path(&search, root_edge, object, result);
 }
 
 struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
@@ -354,9 +337,9 @@ void heap_path_deinit(struct heap_path *path)
 	free(path->edges);
 }
 
-// --- several ways ------------------------------------------------------------
+// --- several paths ------------------------------------------------------------
 
-// The next ways are to come by another holder: by other roots, or from another object.
+// Forbids the last step of a path, so that the next ones come from other roots or referrers.
 static void forbid(const struct heap_graph *graph, heap_object_id object,
 		   const struct heap_path *path, uint8_t *no_edge, uint8_t *no_root_edge)
 {
@@ -380,11 +363,11 @@ static void forbid(const struct heap_graph *graph, heap_object_id object,
 	}
 }
 
-// All ways of one quality.
+// Finds paths of one quality.
 HEAP_MUST_CHECK
-static struct heap_error *find_ways(struct heap_graph *graph, heap_object_id object,
-				    const struct heap_path_limits *limits, size_t limit,
-				    struct heap_path *result, size_t *count)
+static struct heap_error *find_of_quality(struct heap_graph *graph, heap_object_id object,
+					  const struct heap_path_limits *limits, size_t limit,
+					  struct heap_path *result, size_t *count)
 {
 	while (*count < limit) {
 		struct heap_error *error =
@@ -402,8 +385,8 @@ static struct heap_error *find_ways(struct heap_graph *graph, heap_object_id obj
 	return NULL;
 }
 
-// Whether typed pointers alone lead from a root to an object, as far as no edge is forbidden: to
-// find that out backwards takes a level after the other up to the last.
+// True if typed pointers alone lead from a root to an object, as far as no edge is forbidden. To find
+// that out backwards would take one level after the other to the last.
 HEAP_MUST_CHECK
 static struct heap_error *is_held_by_types(const struct heap_graph *graph, heap_object_id object,
 					   bool *result)
@@ -411,21 +394,18 @@ static struct heap_error *is_held_by_types(const struct heap_graph *graph, heap_
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	CLEANUP_COLUMN uint8_t *typed = NULL;
 	struct heap_bfs bfs;
-	struct heap_error *error = heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY);
+	struct heap_error *error;
 
-	if (!error)
-		error = heap_edge_bits_create(graph->snapshot, HEAP_EDGE_BY_TYPE, &typed);
-	if (!error)
-		error = heap_bfs_init(&bfs, snapshot);
-	if (error)
-		return error;
+	HEAP_TRY(heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY));
+	HEAP_TRY(heap_edge_bits_create(graph->snapshot, HEAP_EDGE_BY_TYPE, &typed));
+	HEAP_TRY(heap_bfs_init(&bfs, snapshot));
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		if (snapshot->root_edges[i].flags & HEAP_EDGE_TYPED)
 			heap_bfs_add(&bfs, snapshot->root_edges[i].target);
 	}
 	error = heap_bfs_run(&bfs, &(struct heap_bfs_options){ .edges = typed,
 							       .progress = graph->progress,
-							       .what = "what types hold" });
+							       .what = "typed paths" });
 	*result = heap_bfs_has(&bfs, object);
 	heap_bfs_deinit(&bfs);
 	return error;
@@ -454,10 +434,10 @@ struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id obje
 
 	error = is_held_by_types(graph, object, &by_types);
 	if (!error && by_types)
-		error = find_ways(graph, object, &limits, limit, result, &found);
+		error = find_of_quality(graph, object, &limits, limit, result, &found);
 	limits.typed_only = false;
 	if (!error)
-		error = find_ways(graph, object, &limits, limit, result, &found);
+		error = find_of_quality(graph, object, &limits, limit, result, &found);
 	if (!error) {
 		*count = found;
 		return NULL;

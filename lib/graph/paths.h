@@ -3,13 +3,13 @@
 #define HEAP_PATHS_H
 
 /**
- * Shortest ways from a root to an object.
+ * Shortest paths from a root to an object.
  *
- *	root ─ root edge ─▶ object ─ edge ─▶ object ─ edge ─▶ the object asked for
+ *	root ─ root edge ─▶ object ─ edge ─▶ object ─ edge ─▶ the object
  *
- * Of the shortest ways one from a root with a name comes first, before words of stacks and
- * segments; then the one with the fewest doubtful pointers on it: those that no type says are
- * pointers, and those into the middle of an object; then that by the first pointers.
+ * Of several shortest paths one from a root with a name goes before those from words of stacks and
+ * segments; then the one with the fewest doubtful pointers, which are those that no type calls
+ * pointers and those into the middle of an object; then the one by the first pointers.
  */
 
 #include "lib/graph/graph.h"
@@ -24,31 +24,31 @@ struct heap_path {
  * A pass over the edges for each of the first levels, or one over reverse edges if the graph has
  * them; 12 bytes per object at most while it works. Loads HEAP_COLUMN_QUALITY.
  *
- * @param result  filled if there is a way; heap_path_deinit() frees it
+ * @param result  filled if there is a path; heap_path_deinit() frees it
  * @return NULL, HEAP_ERROR_ABSENT if no root reaches the object, HEAP_ERROR_MEMORY
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
 				  struct heap_path *result);
 
-/** Which ways count. */
+/** Limits of a search. */
 struct heap_path_limits {
 	bool typed_only;             /**< only by pointers of typed objects and variables */
-	const uint8_t *no_edge;      /**< a bit per edge that does not count; NULL: all do */
+	const uint8_t *no_edge;      /**< a bit per edge that no path may use; or NULL */
 	const uint8_t *no_root_edge; /**< the same for root edges */
 };
 
-/** The same among ways that keep to limits. */
+/** The same among paths within limits. */
 HEAP_MUST_CHECK
 struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_id object,
 					 const struct heap_path_limits *limits,
 					 struct heap_path *result);
 
 /**
- * Finds up to @p limit ways to an object, each by another holder: typed ones first, then the
+ * Finds up to @p limit paths to an object, each by another referrer: typed ones first, then the
  * others, of both the shortest first.
  *
- * @param no_edge  a bit per edge that no way may use, or NULL
+ * @param no_edge  a bit per edge that no path may use, or NULL
  * @param result   [limit] filled from its start; the caller frees each by heap_path_deinit()
  * @param count    gets their number
  * @return NULL, also if there is none; HEAP_ERROR_MEMORY, HEAP_ERROR_INTERRUPTED

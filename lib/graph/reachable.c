@@ -6,11 +6,11 @@
 
 struct heap_reachable_search {
 	const struct heap_snapshot *snapshot;
-	uint32_t *seen; // [objects] the search that has met an object last
+	uint32_t *seen; // [objects] the number of the last search that visited an object
 	uint32_t number;
 	heap_object_id *queue; // [objects]
 	size_t tail;
-	struct heap_reachable *common; // what the search before has met too; NULL: not asked for
+	struct heap_reachable *common; // of what the search before has visited, too; or NULL
 };
 
 struct heap_error *heap_reachable_create(const struct heap_graph *graph,
@@ -49,7 +49,7 @@ static void begin(struct heap_reachable_search *search)
 	search->tail = 0;
 }
 
-static void meet(struct heap_reachable_search *search, heap_object_id object)
+static void visit(struct heap_reachable_search *search, heap_object_id object)
 {
 	if (search->seen[object] == search->number)
 		return;
@@ -73,7 +73,7 @@ static struct heap_reachable spread(struct heap_reachable_search *search)
 		result.bytes += snapshot->size[object];
 		for (uint32_t i = snapshot->edge_first[object];
 		     i < snapshot->edge_first[object + 1]; i++)
-			meet(search, snapshot->edge_target[i]);
+			visit(search, snapshot->edge_target[i]);
 	}
 	return result;
 }
@@ -86,7 +86,7 @@ struct heap_reachable heap_reachable_from_root(struct heap_reachable_search *sea
 	begin(search);
 	for (uint64_t i = heap_snapshot_first_root_edge(snapshot, root);
 	     i < snapshot->root_edge_count && snapshot->root_edges[i].root == root; i++)
-		meet(search, snapshot->root_edges[i].target);
+		visit(search, snapshot->root_edges[i].target);
 	return spread(search);
 }
 
@@ -94,7 +94,7 @@ struct heap_reachable heap_reachable_from_object(struct heap_reachable_search *s
 						 heap_object_id object)
 {
 	begin(search);
-	meet(search, object);
+	visit(search, object);
 	return spread(search);
 }
 

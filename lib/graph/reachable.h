@@ -3,7 +3,7 @@
 #define HEAP_REACHABLE_H
 
 /**
- * How much can be reached from one root or one object.
+ * The objects and bytes that one root or one object leads to.
  */
 
 #include "lib/graph/graph.h"
@@ -23,17 +23,17 @@ struct heap_error *heap_reachable_create(const struct heap_graph *graph,
 /** NULL is fine. */
 void heap_reachable_destroy(struct heap_reachable_search *search);
 
-/** What a root reaches. Linear in the objects and edges that are reached. */
+/** Sums up the objects that a root reaches. Linear in these and their edges. */
 struct heap_reachable heap_reachable_from_root(struct heap_reachable_search *search,
 					       heap_root_id root);
 
-/** What an object reaches, itself included. */
+/** Sums up the objects that an object reaches, itself included. */
 struct heap_reachable heap_reachable_from_object(struct heap_reachable_search *search,
 						 heap_object_id object);
 
 /**
- * What two nodes reach each (an object's id, or the number of objects + a root's id; an object
- * reaches itself), and what both do.
+ * Sums up the objects that each of two nodes reaches (an object's id, or the number of objects + a
+ * root's id; an object reaches itself), and those that both do.
  */
 void heap_reachable_from_both(struct heap_reachable_search *search, heap_node_id a, heap_node_id b,
 			      struct heap_reachable *by_a, struct heap_reachable *by_b,

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/graph/referrers.h"
 
+#include "lib/base/array.h"
 #include "lib/base/bits.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/column.h"
 #include "lib/graph/offsets.h"
 #include "lib/base/parallel.h"
+#include "lib/base/search.h"
 
 enum {
-	PIECE = 1 << 15, // pointers that a thread looks at at a time
+	PIECE = 1 << 15, // edges that a thread takes at a time
 };
 
-// What one pass has found, as in reverse edges.
+// Reverse edges that one pass has found.
 struct batch {
 	struct batch *next;
 	heap_object_id *objects; // [count] ascending
@@ -75,11 +76,8 @@ void heap_referrers_destroy(struct heap_referrers *referrers)
 
 // --- a pass ------------------------------------------------------------------
 
-// The pointers to wanted objects among some.
-struct found {
-	uint32_t *edges;
-	size_t count, capacity;
-};
+// The edges to wanted objects in one piece.
+struct found HEAP_ARRAY(uint32_t);
 
 struct pass {
 	const struct heap_referrers *referrers;
@@ -87,23 +85,7 @@ struct pass {
 };
 
 HEAP_MUST_CHECK
-static struct heap_error *note(struct found *found, uint32_t edge)
-{
-	if (found->count == found->capacity) {
-		size_t capacity = found->capacity ? found->capacity * 2 : 64;
-		void *larger = realloc(found->edges, capacity * sizeof(*found->edges));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		found->edges = larger;
-		found->capacity = capacity;
-	}
-	found->edges[found->count++] = edge;
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *look_at_piece(void *context, size_t number)
+static struct heap_error *search_piece(void *context, size_t number)
 {
 	const struct pass *pass = context;
 	const struct heap_snapshot *snapshot = pass->referrers->graph->snapshot;
@@ -113,33 +95,18 @@ static struct heap_error *look_at_piece(void *context, size_t number)
 	uint32_t end = snapshot->edge_count - start < PIECE ? snapshot->edge_count : start + PIECE;
 
 	for (uint32_t i = start; i < end; i++) {
-		if (!heap_bit_get(wanted, target[i]))
-			continue;
-
-		struct heap_error *error = note(&pass->found[number], i);
-
-		if (error)
-			return error;
+		if (heap_bit_get(wanted, target[i]))
+			HEAP_TRY(heap_array_append(&pass->found[number], i));
 	}
 	return NULL;
 }
 
 static size_t place_of(const struct batch *batch, heap_object_id object)
 {
-	size_t low = 0, high = batch->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (batch->objects[middle] < object)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_lower_bound_u32(batch->objects, batch->count, object);
 }
 
-// Sorts what pieces have found by object.
+// Sorts the edges that pieces have found by object.
 HEAP_MUST_CHECK
 static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, struct batch *batch)
 {
@@ -151,7 +118,7 @@ static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, str
 	for (size_t i = 0; i < pieces; i++) {
 		for (size_t j = 0; j < pass->found[i].count; j++)
 			batch->first[place_of(batch,
-					      snapshot->edge_target[pass->found[i].edges[j]]) +
+					      snapshot->edge_target[pass->found[i].items[j]]) +
 				     1]++;
 	}
 	count = heap_offsets_from_counts(batch->first, batch->count);
@@ -161,7 +128,7 @@ static struct heap_error *sort_edges(const struct pass *pass, size_t pieces, str
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < pieces; i++) {
 		for (size_t j = 0; j < pass->found[i].count; j++) {
-			uint32_t edge = pass->found[i].edges[j];
+			uint32_t edge = pass->found[i].items[j];
 			size_t place = place_of(batch, snapshot->edge_target[edge]);
 
 			if (edge >= snapshot->edge_first[source + 1])
@@ -212,11 +179,11 @@ static struct heap_error *find_edges(struct heap_referrers *referrers, struct ba
 
 	if (!found)
 		return heap_error_out_of_memory();
-	error = heap_parallel_run(pieces, look_at_piece, &pass);
+	error = heap_parallel_run(pieces, search_piece, &pass);
 	if (!error)
 		error = sort_edges(&pass, pieces, batch);
 	for (size_t i = 0; i < pieces; i++)
-		free(found[i].edges);
+		heap_array_deinit(&found[i]);
 	return error;
 }
 

@@ -3,12 +3,13 @@
 #define HEAP_RETAINED_H
 
 /**
- * What a set of objects retains together: all that would be unreachable without them.
+ * The objects that a set of objects retains together: they would be unreachable without the set.
  *
  *	root → a → c,  root → b → c      a retains a, b retains b, a and b together also c
  *
- * Their retained sizes cannot be added up to that; it takes a search from the roots that does
- * not pass through the set. The set is part of the answer, but for what is leaked anyhow.
+ * Retained sizes of its members do not add up to that; it takes a search from the roots that does
+ * not pass through the set. The set is part of the answer, but for leaked members. Paths count as
+ * for dominators (enum heap_root_level).
  */
 
 #include "lib/graph/graph.h"
@@ -19,7 +20,7 @@ struct heap_retained {
 };
 
 /**
- * Two passes over the edges; a byte per object while it works.
+ * Two passes over the edges; a byte and a quarter per object while it works.
  *
  * @param graph     whose snapshot has SIZE
  * @param set       [objects / 8 + 1] a bit per object

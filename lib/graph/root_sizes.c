@@ -620,7 +620,7 @@ static void add_reach(uint64_t groups, const struct component_size *component,
 	}
 }
 
-// What the groups from `from` on reach, BATCH of them.
+// Sums up what BATCH groups, from `from` on, reach.
 static void measure_reach(const struct heap_root_sizes *sizes, const uint32_t *group, uint32_t from,
 			  uint64_t *reached, struct heap_root_size *result)
 {

@@ -42,7 +42,7 @@ enum {
 	HEAP_JOINT_MOST = 8, /**< groups that retain something together */
 };
 
-/** What several groups retain together: all of them lead to it, and no other root. */
+/** A size that several groups retain together: all of them lead to it, and no other root. */
 struct heap_joint_size {
 	const uint32_t *groups; /**< [count] ascending; NULL for a rest */
 	uint32_t count;
@@ -104,7 +104,7 @@ struct heap_error *heap_root_sizes_measure(const struct heap_root_sizes *sizes,
 
 void heap_joint_sizes_deinit(struct heap_joint_sizes *joint);
 
-/** Who holds what, of one question: for who goes through the dominator tree from its top. */
+/** The holders of all objects, for functions that walk the dominator tree from its top. */
 struct heap_holders {
 	const struct heap_root_sizes *sizes;
 	const struct heap_joint_sizes *joint;

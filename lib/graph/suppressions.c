@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// What is meant of sites and steps is the line's number + 1, or 0.
+// Sites and steps have the number + 1 of the line that suppresses them, or 0.
 struct heap_suppressions {
 	struct heap_snapshot *snapshot;
 	struct heap_suppression *lines; // [count]
@@ -17,7 +17,7 @@ struct heap_suppressions {
 
 // --- patterns ----------------------------------------------------------------
 
-// Whether the pattern, of `length`, is at the start of a text; behind it anything may follow.
+// True if a string begins with the pattern, of `length`.
 // Goes back to the last * only: what was before it has been found as early as can be.
 static bool begins_with(const char *pattern, size_t length, bool tied, const char *text)
 {

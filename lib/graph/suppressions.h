@@ -32,7 +32,7 @@ struct heap_error *heap_suppressions_read(const char *path, struct heap_snapshot
 /** NULL is fine. */
 void heap_suppressions_destroy(struct heap_suppressions *suppressions);
 
-/** Whether an object's leak is suppressed; for heap_leaks_find(). Counts it for its line. */
+/** True if an object's leak is suppressed; for heap_leaks_find(). Counts it for its line. */
 bool heap_suppressions_match(void *suppressions, heap_object_id object);
 
 /** One line, and how many objects it has matched. */
@@ -46,7 +46,7 @@ struct heap_suppression {
 const struct heap_suppression *heap_suppressions_used(const struct heap_suppressions *suppressions,
 						      size_t *count);
 
-/** Whether a pattern is in a text. */
+/** True if a pattern is in a string. */
 bool heap_suppression_fits(const char *pattern, const char *text);
 
 #endif

@@ -255,7 +255,7 @@ static struct heap_error *take_joints(struct finding *finding, struct joints *jo
 	return NULL;
 }
 
-// What several roots hold: first by who they are, and then what is left.
+// Looks at objects that several roots hold: by who these are, then at the others.
 HEAP_MUST_CHECK
 static struct heap_error *look_at_top(struct finding *finding)
 {
