@@ -20,7 +20,7 @@
 #include "shell/base/session.h"
 #include "shell/words/grammar.h"
 
-/** What a command came to; as the exit status of `heapsh FILE COMMAND`: 0, 1, 1, 2, 2. */
+/** How a command ended; the exit status of `heapsh FILE COMMAND` is 0, 1, 1, 2 or 2. */
 enum command_status {
 	COMMAND_OK,
 	COMMAND_NOTHING, /**< it worked, and the answer is that there is nothing */
@@ -29,7 +29,7 @@ enum command_status {
 	COMMAND_USAGE,   /**< wrong arguments; the caller shows the synopsis */
 };
 
-/** What readline may complete an argument to. */
+/** The kinds of words that an argument can be completed to. */
 enum command_words {
 	WORDS_NONE,
 	WORDS_OBJECT = 1 << 0, /**< names of variables */

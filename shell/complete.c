@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-	MAX_WORDS = 64, // of a line, that are looked at
+	MAX_WORDS = 64, // of a line; more are ignored
 	MAX_TYPE = 256, // bytes of a type's name
 };
 

@@ -134,7 +134,7 @@ static FILE *open_target(const struct line *line)
 	return fopen(line->file, line->append ? "a" : "w");
 }
 
-// What a pager shows; one program is enough where the line has one of its own.
+// Runs a line that has no program of its own to a pager.
 static enum command_status run_to_pager(struct session *session, struct line *line)
 {
 	FILE *terminal = output_redirect(session->output, stdout, session->colours);

@@ -13,7 +13,7 @@ const char *format_bytes(uint64_t bytes, char buffer[FORMAT_BYTES_MAX])
 	double value = bytes;
 	int unit = -1;
 
-	// What would print as 1024.0 belongs to the next unit.
+	// A number that would print as 1024.0 belongs to the next unit.
 	while (value >= 1023.95 && unit < 3) {
 		value /= 1024;
 		unit++;

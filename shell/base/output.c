@@ -123,7 +123,7 @@ void output_bytes(struct output *output, const char *bytes, size_t size)
 	fwrite(bytes, 1, size, output->stream);
 }
 
-// What the environment says, or 0.
+// The width that the environment gives, or 0.
 static unsigned told_size(const char *variable)
 {
 	const char *told = getenv(variable);
@@ -225,7 +225,7 @@ static void write_string(struct output *output, const char *text)
 	putc('"', output->stream);
 }
 
-// What goes before a value: a comma, and its key.
+// Writes a comma and the key before a value.
 static void begin_value(struct output *output, const char *key)
 {
 	prepare_stream(output);

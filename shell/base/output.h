@@ -53,7 +53,7 @@ bool output_is_json(const struct output *output);
 /** Goes on in JSON, or in text: between two answers. */
 void output_set_json(struct output *output, bool json);
 
-/** Whether writing has failed, as when the program at the other end of a pipe is gone. */
+/** True if writing has failed, for instance because the reader of a pipe is gone. */
 bool output_is_broken(const struct output *output);
 
 /** Ends a command's answer: closes what is open, flushes. @return false if it could not be written */

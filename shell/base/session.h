@@ -57,7 +57,8 @@ struct session {
 	uint32_t *number; /**< [objects] N of $N; 0: none. NULL until an answer has objects */
 	bool numbered;    /**< descriptions of objects end with their $N: at a prompt */
 	struct session_series *series; /**< the snapshots beside this one; NULL: in batch tools */
-	uint8_t *is_new; /**< [objects] what the compared one lacks; NULL until it is asked for */
+	uint8_t *
+		is_new; /**< [objects] 1: the compared one lacks it; NULL until series_need_new() */
 	uint64_t lines_left;
 	bool forgets;  /**< session_remember() notes nothing: what is printed goes nowhere */
 	uint64_t room; /**< lines that the next value may take; 0: any number */
@@ -123,7 +124,7 @@ bool session_take_line(struct session *session);
 /** Allows as many lines as @p bytes of values can have. */
 void session_allow_lines(struct session *session, uint64_t bytes);
 
-/** Whether to go on makes no sense: ^C, or nobody reads the answer any more. */
+/** True if a command should stop: after ^C, or when nobody reads the answer any more. */
 bool session_must_stop(const struct session *session);
 
 /** Memory that lives until the command ends. NULL if there is none. */
@@ -154,12 +155,12 @@ struct heap_error *session_dominators(struct session *session);
 HEAP_MUST_CHECK
 struct heap_error *session_dominator_tree(struct session *session);
 
-/** What roots hold. @param result  the session's */
+/** The objects that each root holds. @param result  the session's */
 HEAP_MUST_CHECK
 struct heap_error *session_root_sizes(struct session *session,
 				      const struct heap_root_sizes **result);
 
-/** What lib/graph wants of them. */
+/** The options of lib/graph for them. */
 static inline struct heap_holders session_heap_holders(const struct session_holders *holders)
 {
 	return (struct heap_holders){ holders->all, &holders->joint, holders->group,

@@ -45,7 +45,7 @@ static void print_value_json(struct session *session, const struct heap_root *ro
 		describe_object_json(session, "object", object);
 }
 
-// What roots hold, with --reachable; else all are NULL.
+// The objects that roots hold, for --reachable; otherwise NULL.
 struct held {
 	const struct heap_root_size *by_root;   // [roots]
 	const struct heap_root_size *by_frame;  // [frames]

@@ -23,7 +23,7 @@
 #include <string.h>
 
 enum {
-	SHORT_LIST = 50,     // pointers that are shown unless more are asked for
+	SHORT_LIST = 50,     // pointers that are shown without --limit
 	MAX_READ = 1 << 20,  // bytes of an object
 	MAX_SLOTS = 1 << 14, // pointers in a type
 	WRITABLE = 2,        // PROT_WRITE

@@ -49,7 +49,7 @@ static void print_found_part(struct session *session, const struct heap_part *pa
 	session_remember_part(session, part->object, part->offset);
 }
 
-// Of pools that do not match themselves the parts may, up to those of an object.
+// Finds parts that match, in pools that do not, up to those of an object.
 static void find_parts(struct finding *finding, heap_object_id end)
 {
 	struct session *session = finding->session;
@@ -108,7 +108,7 @@ static void find_all(struct finding *finding)
 	}
 }
 
-// What counting needs; without its parts a pool is a block.
+// Loads what counting needs; without its parts a pool is a block.
 HEAP_MUST_CHECK
 static struct heap_error *load_sizes(struct heap_snapshot *snapshot)
 {

@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-// What all of them begin with: one operand, and the graph.
+// Parses the operand, and makes the graph.
 HEAP_MUST_CHECK
 static struct heap_error *prepare(struct session *session, const char *word, heap_object_id *object)
 {
@@ -21,7 +21,7 @@ static struct heap_error *prepare(struct session *session, const char *word, hea
 	return error ? error : session_pointers(session);
 }
 
-// What is said of objects, and of the pointers that leave some of them.
+// Loads what describes objects, and the pointers that leave some of them.
 HEAP_MUST_CHECK
 static struct heap_error *load_around(struct session *session, const heap_object_id *objects,
 				      size_t count, const heap_object_id *sources,

@@ -72,7 +72,7 @@ static void info_process(struct session *session)
 	output_number(output, "steps", info->steps);
 }
 
-// What a process that nobody prepared does not tell.
+// Says what is unknown of a process that was not started with the library.
 static void info_origin(struct session *session)
 {
 	const struct heap_info *info = &session->snapshot->info;

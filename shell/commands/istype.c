@@ -62,7 +62,7 @@ static struct heap_error *find_type(struct session *session, const char *name, u
 			return say_ambiguous(session, name, *result, meant);
 	}
 	if (*result == HEAP_NO_TYPE)
-		*result = unfit; // which is told by whoever declares it
+		*result = unfit; // heap_declarations_add() refuses it, with the sizes
 	if (*result == HEAP_NO_TYPE)
 		return heap_absent_type(&snapshot->types, name);
 	return NULL;

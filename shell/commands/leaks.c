@@ -85,7 +85,7 @@ static void print_groups(const struct leak_groups *reporting, const char *name, 
 	output_close(session->output);
 }
 
-// What each direct leak takes with it.
+// Counts the blocks that each direct leak takes with it.
 HEAP_MUST_CHECK
 static struct heap_error *print_list(const struct leak_groups *reporting, uint64_t limit)
 {

@@ -7,7 +7,7 @@
 #include "shell/report/report.h"
 #include "shell/series/series.h"
 
-// Of a series in a session of its own: this one stays where it is.
+// Reports a series in a session of its own: this one stays where it is.
 HEAP_MUST_CHECK
 static struct heap_error *write_series(const char *path, struct session *session, uint64_t *bytes)
 {

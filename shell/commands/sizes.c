@@ -27,7 +27,7 @@ struct structure {
 	uint64_t bytes;
 };
 
-// Whether one object, and no root, has all pointers to an object.
+// True if one object, and no root, has all pointers to an object.
 static bool is_held_by(const struct heap_graph *graph, heap_object_id object, heap_object_id holder)
 {
 	if (graph->root_in_first[object] != graph->root_in_first[object + 1])

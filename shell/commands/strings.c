@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-	SHORT_LIST = 25,     // texts that are shown unless more are asked for
+	SHORT_LIST = 25,     // texts that are shown without --limit
 	MAX_SHOWN = 72,      // bytes of each, on a line of text
 	LEAST_UNTYPED = 4,   // characters that make a block without a type a text
 	FIRST_SLOTS = 1024,  // of the table of texts
@@ -111,7 +111,7 @@ static struct heap_error *read_object(struct session *session, struct texts *tex
 	return heap_snapshot_read_content(session->snapshot, object, texts->buffer, size, kept);
 }
 
-// What an object says, if that is a text. @param kept  bytes in the buffer
+// Finds the text of an object. @param kept  bytes in the buffer
 static bool find_text(const struct heap_snapshot *snapshot, const char *buffer, size_t kept,
 		      heap_object_id object, struct text *result)
 {
@@ -236,7 +236,7 @@ static int compare(const void *left, const void *right, void *context)
 	return a->example < b->example ? -1 : a->example > b->example;
 }
 
-// Moves what is asked for to the front. @return how many there are
+// Moves the texts to be shown to the front. @return their number
 static size_t select_texts(struct texts *texts, bool duplicates)
 {
 	size_t count = 0;

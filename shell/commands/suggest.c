@@ -136,7 +136,7 @@ static int compare(const void *left, const void *right)
 	return a->object < b->object ? -1 : a->object > b->object;
 }
 
-// Of each kind, by site and size, the best alone: what is said of it is likely to hold for others.
+// Keeps the best of each site and size: what holds for it is likely to hold for the others.
 static void keep_best(struct search *search, uint64_t limit)
 {
 	const struct heap_snapshot *snapshot = search->session->snapshot;

@@ -82,7 +82,7 @@ static void meet(struct reaching *reaching, heap_object_id object)
 	reaching->stack[reaching->top++] = object;
 }
 
-// What roots of a kind lead to, and those before have not.
+// Counts the objects that roots of a kind reach, and no kind before.
 static void follow(struct reaching *reaching, enum heap_root_kind kind, struct amount *amount)
 {
 	const struct heap_snapshot *snapshot = reaching->session->snapshot;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * types: of what the objects are.
+ * types: the types of objects, and one of them as C source.
  */
 #include "lib/query/absent.h"
 #include "shell/command.h"
@@ -229,7 +229,7 @@ static bool is_unnamed(const struct heap_type *type)
 	return !type->name && (heap_types_has_members(type) || type->kind == HEAP_TYPE_ENUM);
 }
 
-// What is known by a typedef's name alone: that, for the typedef; else HEAP_NO_TYPE.
+// Finds the type that only a typedef names; else HEAP_NO_TYPE.
 static heap_type_id named_by(const struct heap_types *types, heap_type_id id)
 {
 	heap_type_id target = types->types[id].target;
@@ -239,7 +239,7 @@ static heap_type_id named_by(const struct heap_types *types, heap_type_id id)
 		       : HEAP_NO_TYPE;
 }
 
-// What stands between braces: "struct node {...};", or "typedef struct {...} node_t;".
+// Prints a definition: "struct node {...};", or "typedef struct {...} node_t;".
 static void print_body(struct session *session, heap_type_id id, heap_type_id alias)
 {
 	const struct heap_type *type = &session->snapshot->types.types[id];

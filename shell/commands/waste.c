@@ -37,8 +37,8 @@
 
 enum {
 	LEAST_ELEMENTS = 8,
-	SHORT_LIST = 25,     // groups that are shown unless more are asked for
-	MAX_HOLDERS = 16,    // of an array, that are looked at
+	SHORT_LIST = 25,     // groups that are shown without --limit
+	MAX_HOLDERS = 16,    // of an array; more are ignored
 	MAX_READ = 64 << 10, // bytes of an object
 	MAX_DEPTH = 16,      // structures inside each other
 	REPORTED = 4096, // arrays between two reports of progress: each may be read from the file
@@ -266,7 +266,7 @@ static bool read_integer(const struct holder *holder, const struct heap_member *
 	return true;
 }
 
-// What a number beside the pointer says is used, if another one is the array's length.
+// Reads the used length beside the pointer, if another number there is the array's length.
 static bool find_count(const struct holder *holder, uint64_t elements, uint64_t *result)
 {
 	uint64_t start = 0, value, best = 0;
@@ -290,7 +290,7 @@ static bool find_count(const struct holder *holder, uint64_t elements, uint64_t 
 	return has_length && has_count;
 }
 
-// What the pointer after the array's says, if the one after that points to the array's end.
+// Reads the end of the used elements from the next pointer, if the one after it ends the array.
 static bool find_end(const struct heap_snapshot *snapshot, const struct holder *holder,
 		     heap_object_id object, uint64_t *result)
 {

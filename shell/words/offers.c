@@ -214,7 +214,7 @@ void offer_answers(struct offers *offers, struct session *session)
 
 // --- members -----------------------------------------------------------------------
 
-// What member paths look through: base classes, and members without a name.
+// Looks through base classes and members without a name, as member paths do.
 static void offer_members_of(struct offers *offers, const struct heap_types *types,
 			     heap_type_id type, const char *lead, int depth)
 {
