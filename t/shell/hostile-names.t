@@ -127,6 +127,7 @@ for my $name (@help) {
         $ways{$name} ? @{ $ways{$name} } : ways($help->{synopsis});
     # Examples show more than a synopsis: filters, types and names.
     push @ways, grep { !/[|>]|\.snap|\bFILE\b/ } map { /^  (\Q$name\E.*?)(?:   .*)?$/ ? $1 =~ s/'/"/gr : () } split /\n/, $help->{details};
+    @ways = grep { !/ --raw\b/ } @ways;    # which gives the bytes as they are
     my @shown = grep { $_ !~ $other_rows } @ways;
     for my $number (1, 2) {
         for my $mode ('--color=never', '--color=always', '--json') {
