@@ -8,7 +8,7 @@
  *	frozen copy ──▶ exec  heapsnap-writer PID ADDRESS
  *	                      PID: of the frozen copy; ADDRESS: hex, of its struct heapsnap_process
  *	heapsnap attach ──▶   heapsnap-writer --attached PID DESCRIPTOR
- *	heapsnap core ──▶     heapsnap-writer --core FILE DESCRIPTOR
+ *	heapsnap core ──▶     heapsnap-writer --core FILE DESCRIPTOR SYSROOT EXECUTABLE
  *	                      DESCRIPTOR: of a file that holds a struct heapsnap_foreign
  *	writer ──▶ stdout     one line, "wrote NUMBER PATH\n" or "failed MESSAGE\n"; exit status 0 or 1
  *
@@ -217,6 +217,7 @@ struct heapsnap_process {
 	char pattern[HEAPSNAP_PATH_MAX];   /**< of the file's name: %e %p %h %t %N */
 
 	uint32_t origin;                     /**< enum heapsnap_origin */
+	uint32_t signal;                     /**< that ended it, if it is dead; 0: none */
 	uint32_t report;                     /**< enum heapsnap_report */
 	uint32_t report_limit;               /**< lines of each part; 0: heapsh-unfreed's own */
 	char report_type[HEAPSNAP_NAME_MAX]; /**< of that type alone; "": all */

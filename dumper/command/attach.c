@@ -152,7 +152,8 @@ static struct heap_error *write_copy(const struct target *target,
 	shared.stop_ns = copy->stop_ns;
 	shared.clone_ns = copy->clone_ns;
 	snprintf(pid, sizeof(pid), "%d", (int)copy->pid);
-	return foreign_write("--attached", pid, &process, &shared, copy->threads, tend, copy);
+	return foreign_write("--attached", pid, options, &process, &shared, copy->threads, tend,
+			     copy);
 }
 
 // Job control and an impatient user must not stop this process while it holds threads.

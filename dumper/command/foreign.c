@@ -184,15 +184,18 @@ static int make_description(const struct heapsnap_process *process,
 
 // It ends with this process, which the image depends on.
 __attribute__((noreturn)) static void exec_writer(const char *path, const char *mode,
-						  const char *subject, int description, int answer,
-						  pid_t parent)
+						  const char *subject,
+						  const struct foreign_options *options,
+						  int description, int answer, pid_t parent)
 {
 	char number[16];
 
 	snprintf(number, sizeof(number), "%d", description);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == parent && dup2(answer, STDOUT_FILENO) >= 0)
-		execl(path, "heapsnap-writer", mode, subject, number, (char *)NULL);
+		execl(path, "heapsnap-writer", mode, subject, number,
+		      options->sysroot ? options->sysroot : "",
+		      options->executable ? options->executable : "", (char *)NULL);
 	_exit(127);
 }
 
@@ -241,6 +244,7 @@ static struct heap_error *judge(const char *answer, int status)
 }
 
 struct heap_error *foreign_write(const char *mode, const char *subject,
+				 const struct foreign_options *options,
 				 const struct heapsnap_process *process,
 				 const struct heapsnap_shared *shared,
 				 const struct heapsnap_thread *threads, void (*tend)(void *context),
@@ -262,7 +266,7 @@ struct heap_error *foreign_write(const char *mode, const char *subject,
 	answer = pipes[0];
 	writer = fork();
 	if (writer == 0)
-		exec_writer(path, mode, subject, description, pipes[1], own);
+		exec_writer(path, mode, subject, options, description, pipes[1], own);
 	close(pipes[1]);
 	if (writer < 0)
 		return heap_error_create_system("no process for heapsnap-writer");

@@ -43,6 +43,7 @@ struct heap_error *foreign_describe(const struct foreign_options *options,
  */
 HEAP_MUST_CHECK
 struct heap_error *foreign_write(const char *mode, const char *subject,
+				 const struct foreign_options *options,
 				 const struct heapsnap_process *process,
 				 const struct heapsnap_shared *shared,
 				 const struct heapsnap_thread *threads, void (*tend)(void *context),

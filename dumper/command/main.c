@@ -6,6 +6,7 @@
 #include "dumper/command/attach.h"
 #include "dumper/command/capture.h"
 #include "dumper/command/complain.h"
+#include "dumper/command/core.h"
 #include "dumper/command/list.h"
 #include "dumper/command/run.h"
 
@@ -16,19 +17,25 @@ static const char usage[] =
 	"Usage: heapsnap run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
 	"       heapsnap capture [--verbose] [--timeout TIME] [--] PID\n"
 	"       heapsnap attach [OPTION]... [--] PID\n"
+	"       heapsnap core [OPTION]... [--] FILE\n"
 	"       heapsnap list\n"
 	"       heapsnap --help | --version\n"
 	"\n"
 	"run      starts PROGRAM so that kill -QUIT PID writes a snapshot of its heap\n"
 	"capture  has process PID write a snapshot, waits for it, prints its name\n"
 	"attach   takes a snapshot of process PID, which nobody has prepared, prints its name\n"
+	"core     takes one of a process that has crashed, from its core FILE\n"
 	"list     lists the processes that can be captured: pid, signal, program\n"
 	"\n"
 	"Options of capture:\n"
 	"  --timeout TIME        wait no longer than that (default: 2h; 0: as long as it takes)\n"
 	"  --verbose             say how far it is\n"
 	"\n"
-	"Options of attach: --file, --content, --types and --writer-time, as those of run\n"
+	"Options of attach and core: --file, --content, --types and --writer-time, as those of "
+	"run;\n"
+	"core's own:\n"
+	"  --sysroot DIR         has the files that the process had mapped (default: /)\n"
+	"  --exe FILE            the program\n"
 	"\n"
 	"Options of run:\n"
 	"  --file PATTERN        name of the snapshots; %e program, %p pid, %h host, %t seconds\n"
@@ -79,6 +86,8 @@ int main(int argc, char **argv)
 		return capture(argv + 2);
 	if (strcmp(command, "attach") == 0)
 		return attach(argv + 2);
+	if (strcmp(command, "core") == 0)
+		return core(argv + 2);
 	if (strcmp(command, "list") == 0)
 		return list(argv + 2);
 	if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0 ||

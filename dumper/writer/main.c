@@ -279,12 +279,25 @@ static struct heap_error *open_foreign(struct capture *capture, char **arguments
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *open_core(struct capture *capture, char **arguments)
+{
+	uint64_t descriptor;
+
+	if (!parse_number(arguments[2], 10, &descriptor) || descriptor > INT_MAX)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "no description of the core file");
+	return capture_open_core(capture, arguments[1], (int)descriptor, arguments[3],
+				 arguments[4]);
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *open_capture(struct capture *capture, int argc, char **argv)
 {
 	uint64_t pid, address;
 
-	if (argc == 4 && strcmp(argv[1], "--attached") == 0)
+	if (argc == 6 && strcmp(argv[1], "--attached") == 0)
 		return open_foreign(capture, argv + 1);
+	if (argc == 6 && strcmp(argv[1], "--core") == 0)
+		return open_core(capture, argv + 1);
 	if (argc != 3 || !parse_number(argv[1], 10, &pid) || !parse_number(argv[2], 16, &address)) {
 		fputs("heapsnap-writer is started by libheapsnap.so and heapsnap; see "
 		      "heapsnap(1)\n",

@@ -334,6 +334,10 @@ static void read_command(const struct capture *capture, char *buffer, size_t siz
 {
 	char path[64];
 
+	if (capture->image.core) {
+		snprintf(buffer, size, "%s", capture->core.command);
+		return;
+	}
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)capture->image.pid);
 	buffer[0] = '\0';
 
@@ -405,6 +409,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.missed_threads = process->missed_threads,
 		.other_malloc = process->other_malloc,
 		.origin = process->origin,
+		.signal = process->signal,
 		.allocators = capture->allocators,
 		.doubts = capture->doubts,
 		.checkpoint_ns = process->checkpoint_ns,

@@ -244,6 +244,7 @@ struct heap_info {
 	const char *other_malloc;
 	uint64_t trace_start_ns; /**< since 1970, when the trace began: as in its file; 0: none */
 	uint64_t origin;         /**< enum heap_origin */
+	uint64_t signal;         /**< of a core file: that ended the process; 0: none */
 	/* Without the library: */
 	const char *allocators; /**< those whose structures told the blocks, "glibc"; "": none */
 	const char *doubts;     /**< inconsistencies in these structures; "": none */

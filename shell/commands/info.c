@@ -82,6 +82,7 @@ static void info_origin(struct session *session)
 		      info->origin == HEAP_ORIGIN_LIBRARY    ? "library"
 		      : info->origin == HEAP_ORIGIN_ATTACHED ? "attached"
 							     : "core");
+	output_number(output, "signal", info->signal);
 	output_string(output, "allocators", info->allocators);
 	output_string(output, "doubts", info->doubts);
 	if (info->origin == HEAP_ORIGIN_LIBRARY)
@@ -94,6 +95,9 @@ static void info_origin(struct session *session)
 							 : "from a core file",
 		    *info->allocators ? describe_name(session, info->allocators)
 				      : "no allocator that is known");
+	if (info->signal)
+		output_text(output, "ended     by signal %" PRIu64 ", %s, in its first thread\n",
+			    info->signal, strsignal((int)info->signal));
 	if (*info->doubts)
 		output_text(output, "doubts    %s\n", describe_name(session, info->doubts));
 }

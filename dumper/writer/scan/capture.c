@@ -6,8 +6,10 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -110,7 +112,7 @@ static struct heap_error *begin(struct capture *capture)
 
 struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process)
 {
-	*capture = (struct capture){ 0 };
+	*capture = (struct capture){ .core = { .descriptor = -1 } };
 
 	struct heap_error *error = image_init(&capture->image, pid);
 
@@ -152,16 +154,80 @@ static struct heap_error *read_foreign(struct capture *capture, int descriptor)
 	return NULL;
 }
 
+// In a container, the mapped files are those of its own root.
+static void find_root(struct capture *capture)
+{
+	struct stat own, other;
+
+	snprintf(capture->root, sizeof(capture->root), "/proc/%d/root", (int)capture->image.pid);
+	if (stat("/", &own) == 0 && stat(capture->root, &other) == 0 &&
+	    (own.st_dev != other.st_dev || own.st_ino != other.st_ino))
+		capture->image.root = capture->root;
+}
+
 struct heap_error *capture_open_foreign(struct capture *capture, pid_t pid, int descriptor)
 {
-	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 } };
+	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 },
+				     .core = { .descriptor = -1 } };
 
 	struct heap_error *error = image_init(&capture->image, pid);
 
 	if (!error)
 		error = read_foreign(capture, descriptor);
 	if (!error)
+		find_root(capture);
+	if (!error)
 		error = begin(capture);
+	if (error)
+		capture_close(capture);
+	return error;
+}
+
+static void describe_core(struct capture *capture)
+{
+	struct heapsnap_process *process = &capture->process;
+	const struct core *core = &capture->core;
+
+	process->thread_count = (uint32_t)core->threads.count;
+	process->pid = core->pid;
+	process->signal = (uint32_t)core->signal;
+	if (process->program[0] == '\0')
+		snprintf(process->program, sizeof(process->program), "%s",
+			 core->program[0] ? core->program : "core");
+	if (core->missing)
+		snprintf(capture->doubts, sizeof(capture->doubts),
+			 "the core file is cut short: %" PRIu64 " bytes are missing",
+			 core->missing);
+}
+
+struct heap_error *capture_open_core(struct capture *capture, const char *path, int descriptor,
+				     const char *sysroot, const char *executable)
+{
+	size_t bytes;
+
+	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 } };
+
+	struct heap_error *error = core_open(&capture->core, path, sysroot);
+
+	if (!error)
+		error = image_init_core(&capture->image, &capture->core);
+	if (!error)
+		error = read_foreign(capture, descriptor);
+	if (error) {
+		capture_close(capture);
+		return error;
+	}
+	capture->image.root = sysroot;
+	capture->image.executable = *executable ? executable : NULL;
+	describe_core(capture);
+	bytes = capture->core.threads.count * sizeof(*capture->threads);
+	free(capture->threads);
+	capture->threads = malloc(bytes + 1);
+	error = capture->threads ? NULL : heap_error_out_of_memory();
+	if (!error) {
+		memcpy(capture->threads, capture->core.threads.items, bytes);
+		error = begin(capture);
+	}
 	if (error)
 		capture_close(capture);
 	return error;
@@ -185,6 +251,14 @@ static struct heap_error *find_by_headers(struct capture *capture)
 	return error;
 }
 
+static void add_doubt(struct capture *capture, const char *doubt)
+{
+	size_t length = strlen(capture->doubts);
+
+	snprintf(capture->doubts + length, sizeof(capture->doubts) - length, "%s%s",
+		 length ? "; " : "", doubt);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_by_allocators(struct capture *capture)
 {
@@ -199,7 +273,8 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 		pointers[i] = capture->threads[i].thread_pointer;
 	HEAP_TRY(blocks_find(&blocks, &capture->image, &threads));
 	memcpy(capture->allocators, blocks.allocators, sizeof(capture->allocators));
-	memcpy(capture->doubts, blocks.doubts, sizeof(capture->doubts));
+	if (blocks.doubts[0])
+		add_doubt(capture, blocks.doubts);
 	capture->block_sizes = blocks.sizes;
 	return blocks_add_objects(&blocks, &capture->image, &capture->objects);
 }
@@ -235,7 +310,9 @@ void capture_close(struct capture *capture)
 	strings_deinit(&capture->strings);
 	free(capture->threads);
 	image_deinit(&capture->image);
-	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 } };
+	core_close(&capture->core);
+	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 },
+				     .core = { .descriptor = -1 } };
 }
 
 size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[9][2])

@@ -11,6 +11,7 @@
 #include "dumper/base/protocol.h"
 #include "dumper/writer/scan/backtraces.h"
 #include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/core_file.h"
 #include "dumper/writer/scan/edges.h"
 #include "dumper/writer/scan/functions.h"
 #include "dumper/writer/scan/image.h"
@@ -27,6 +28,8 @@ struct capture {
 	struct heapsnap_thread *threads; /**< [process.thread_count] */
 	struct heapsnap_shared shared;   /**< as far as it was known when the writer began */
 	struct image image;
+	struct core core;    /**< what the image is of, if that is a core file */
+	char root[64];       /**< of the process, where that is not ours */
 	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
 	enum block_sizes block_sizes;
 	char doubts[256]; /**< what of these does not add up; "": all does */
@@ -68,6 +71,16 @@ struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t pro
 /** The same of a process without the library. @param descriptor  of a struct heapsnap_foreign */
 HEAP_MUST_CHECK
 struct heap_error *capture_open_foreign(struct capture *capture, pid_t pid, int descriptor);
+
+/**
+ * The same of a core file.
+ *
+ * @param sysroot     directory that has the mapped files; "": they are where they were
+ * @param executable  file of the program; "": it is where it was
+ */
+HEAP_MUST_CHECK
+struct heap_error *capture_open_core(struct capture *capture, const char *path, int descriptor,
+				     const char *sysroot, const char *executable);
 
 void capture_close(struct capture *capture);
 

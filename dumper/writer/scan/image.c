@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/image.h"
 
+#include "dumper/writer/scan/core_file.h"
+
 #include "lib/base/cleanup.h"
 
 #include <elf.h>
@@ -147,6 +149,44 @@ static void find_wiped(struct image *image)
 	fclose(file);
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *init_unread(struct image *image)
+{
+	image->unread = calloc(1, sizeof(*image->unread));
+	if (!image->unread)
+		return heap_error_out_of_memory();
+	pthread_mutex_init(&image->unread->lock, NULL);
+	return NULL;
+}
+
+struct heap_error *image_init_core(struct image *image, const struct core *core)
+{
+	*image = (struct image){
+		.memory = -1,
+		.pagemap = -1,
+		.root = "",
+		.core = core,
+		.random = core->random,
+		.mappings = calloc(core->segments.count + 1, sizeof(*image->mappings)),
+		.mapping_count = core->segments.count,
+	};
+	if (!image->mappings)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < core->segments.count; i++) {
+		const struct core_segment *segment = &core->segments.items[i];
+
+		image->mappings[i] = (struct image_mapping){
+			.start = segment->start,
+			.end = segment->end,
+			.protection = segment->protection,
+			.kind = (uint8_t)kind_of(segment->name),
+			.offset = segment->file_offset,
+			.name = segment->name,
+		};
+	}
+	return init_unread(image);
+}
+
 static void find_random(struct image *image)
 {
 	char path[64];
@@ -167,23 +207,19 @@ struct heap_error *image_init(struct image *image, pid_t pid)
 {
 	char path[64];
 
-	*image = (struct image){ .pid = pid, .memory = -1, .pagemap = -1 };
+	*image = (struct image){ .pid = pid, .memory = -1, .pagemap = -1, .root = "" };
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 
 	struct heap_error *error = read_whole_file(path, &image->maps);
 
 	if (!error)
 		error = parse_maps(image);
-	if (!error) {
-		image->unread = calloc(1, sizeof(*image->unread));
-		if (!image->unread)
-			error = heap_error_out_of_memory();
-	}
+	if (!error)
+		error = init_unread(image);
 	if (error) {
 		image_deinit(image);
 		return error;
 	}
-	pthread_mutex_init(&image->unread->lock, NULL);
 	find_wiped(image);
 	find_random(image);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
@@ -213,6 +249,8 @@ static size_t read_some(const struct image *image, uint64_t address, void *buffe
 	struct iovec remote = { (void *)(uintptr_t)address, size };
 	ssize_t got = -1;
 
+	if (image->core)
+		return core_read(image->core, address, buffer, size);
 	if (image->memory >= 0)
 		got = pread(image->memory, buffer, size, (off_t)address);
 	else

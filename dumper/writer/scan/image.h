@@ -3,7 +3,7 @@
 #define IMAGE_H
 
 /**
- * The frozen copy: its memory map, and its memory.
+ * The frozen copy, or a core file: its memory map, and its memory.
  *
  * Memory comes from /proc/PID/mem, or by process_vm_readv(2) where that cannot be opened.
  * Pages of anonymous memory that were never touched are not read (/proc/PID/pagemap
@@ -38,6 +38,7 @@ struct image_mapping {
 };
 
 struct image_unread;
+struct core;
 
 struct image {
 	pid_t pid;
@@ -45,6 +46,9 @@ struct image {
 	int pagemap;                    /**< /proc/PID/pagemap, or -1 */
 	struct image_mapping *mappings; /**< [mapping_count] by address */
 	size_t mapping_count;
+	const struct core *core;     /**< instead of a process; NULL: there is one */
+	const char *root;            /**< directory that has the mapped files; "": "/" */
+	const char *executable;      /**< file of the program; NULL: by its name */
 	uint64_t random;             /**< address of 16 random bytes, getauxval(3); 0: not known */
 	char *maps;                  /**< text of /proc/PID/maps, cut into the mappings' names */
 	struct image_unread *unread; /**< private: what image_visit() could not read */
@@ -53,6 +57,10 @@ struct image {
 /** @return NULL, HEAP_ERROR_SYSTEM or HEAP_ERROR_MEMORY */
 HEAP_MUST_CHECK
 struct heap_error *image_init(struct image *image, pid_t pid);
+
+/** The image of a process that has ended. @param core  outlives it */
+HEAP_MUST_CHECK
+struct heap_error *image_init_core(struct image *image, const struct core *core);
 
 void image_deinit(struct image *image);
 

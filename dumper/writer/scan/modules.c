@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/modules.h"
 
+#include "dumper/writer/scan/core_file.h"
+
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
@@ -117,12 +119,24 @@ static bool same_build_id(const struct heap_build_id *a, const struct heap_build
 	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
+// Where the module's file is. @return malloc'd; NULL: no memory
+static char *find_path(const struct module *module, const struct image *image)
+{
+	bool is_program = image->core && image->core->entry >= module->start &&
+			  image->core->entry < module->end;
+	char *path;
+
+	if (is_program && image->executable)
+		return strdup(image->executable);
+	return asprintf(&path, "%s%s", image->root, module->path) < 0 ? NULL : path;
+}
+
 // Opens the module's file, or says why not.
 HEAP_MUST_CHECK
 static struct heap_error *open_file(struct module *module, const struct image *image)
 {
-	CLEANUP_FREE char *path = strdup(module->path);
-	char *deleted = path ? strstr(path, " (deleted)") : NULL;
+	CLEANUP_FREE char *path = find_path(module, image);
+	char *deleted = path && !image->core ? strstr(path, " (deleted)") : NULL;
 	struct heap_error *error;
 
 	if (!path)

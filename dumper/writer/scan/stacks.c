@@ -300,8 +300,13 @@ static void read_thread_name(const struct capture *capture, uint32_t tid, char n
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", capture->process.pid, tid);
 	name[0] = '\0';
+	if (capture->image.core) {
+		if (tid == capture->process.pid)
+			snprintf(name, 32, "%s", capture->core.program);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", capture->process.pid, tid);
 
 	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t length = descriptor < 0 ? 0 : read(descriptor, name, 31);

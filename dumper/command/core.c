@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/command/core.h"
+
+#include "dumper/command/complain.h"
+#include "dumper/command/foreign.h"
+#include "lib/base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// --- what systemd-coredump compresses -----------------------------------------------
+
+static const struct packer {
+	const char *suffix;
+	const char *program;
+	uint8_t magic[4];
+} packers[] = {
+	{ ".zst", "zstd", { 0x28, 0xb5, 0x2f, 0xfd } },
+	{ ".lz4", "lz4", { 0x04, 0x22, 0x4d, 0x18 } },
+	{ ".xz", "xz", { 0xfd, 0x37, 0x7a, 0x58 } },
+};
+
+// How a file is compressed, which its first bytes tell. @return NULL: it is not
+static const struct packer *find_packer(const char *path)
+{
+	CLEANUP_CLOSE int file = open(path, O_RDONLY | O_CLOEXEC);
+	uint8_t magic[4];
+
+	if (file < 0 || read(file, magic, sizeof(magic)) != sizeof(magic))
+		return NULL;
+	for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++) {
+		if (memcmp(packers[i].magic, magic, sizeof(magic)) == 0)
+			return &packers[i];
+	}
+	return NULL;
+}
+
+// A file without a name, beside others that are as large.
+static int open_temporary(void)
+{
+	const char *directory = getenv("TMPDIR");
+	int file = open(directory && *directory ? directory : "/var/tmp",
+			O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return file >= 0 ? file : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *unpack(const struct packer *packer, const char *path, int *result)
+{
+	CLEANUP_CLOSE int file = open_temporary();
+	int status = 0;
+	pid_t child;
+
+	if (file < 0)
+		return heap_error_create_system("room for %s", path);
+	child = fork();
+	if (child == 0) {
+		if (dup2(file, STDOUT_FILENO) >= 0)
+			execlp(packer->program, packer->program, "-dcq", "--", path, (char *)NULL);
+		_exit(127);
+	}
+	if (child < 0)
+		return heap_error_create_system("no process for %s", packer->program);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s is compressed: install %s, or unpack it", path,
+					 packer->program);
+	// What could be unpacked may do: the writer says what is missing.
+	if (status != 0)
+		fprintf(stderr, "heapsnap: %s: %s could not unpack all of it\n", path,
+			packer->program);
+	*result = file;
+	file = -1;
+	return NULL;
+}
+
+// --- the snapshot ---------------------------------------------------------------------
+
+static const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *take(const char *path, const struct foreign_options *options)
+{
+	static struct heapsnap_process process;
+	static const struct heapsnap_shared shared;
+	static const struct heapsnap_thread threads[1];
+	const struct packer *packer = find_packer(path);
+	CLEANUP_CLOSE int unpacked = -1;
+	char name[32];
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return heap_error_create_system("%s", path);
+	if (!S_ISREG(status.st_mode))
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s is no file", path);
+	if (packer) {
+		HEAP_TRY(unpack(packer, path, &unpacked));
+		// The writer inherits it.
+		fcntl(unpacked, F_SETFD, 0);
+		snprintf(name, sizeof(name), "/dev/fd/%d", unpacked);
+	}
+	HEAP_TRY(foreign_describe(options, &process));
+	process.origin = HEAPSNAP_ORIGIN_CORE;
+	process.time_ns =
+		(uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
+	process.start_time_ns = process.time_ns;
+	if (options->executable)
+		snprintf(process.program, sizeof(process.program), "%s",
+			 path_name(options->executable));
+	return foreign_write("--core", packer ? name : path, options, &process, &shared, threads,
+			     NULL, NULL);
+}
+
+int core(char **words)
+{
+	struct foreign_options options;
+	int status = foreign_read_options("core", &words, &options);
+
+	if (status != STATUS_DONE)
+		return status;
+	if (!*words)
+		return misused("core: which file?");
+	if (words[1])
+		return misused("core: one file at a time, and no %s", words[1]);
+
+	struct heap_error *error = take(*words, &options);
+
+	return error ? fail(error) : STATUS_DONE;
+}

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/scan/core_file.h"
+
+#include "lib/base/search.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/procfs.h>
+#include <sys/stat.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+enum {
+	MAX_SEGMENTS = 1 << 20,
+	MAX_NOTES = 256 << 20,
+	MAX_THREADS = 1 << 17,
+#if defined(__x86_64__)
+	MACHINE = EM_X86_64,
+#else
+	MACHINE = EM_AARCH64,
+#endif
+};
+
+// gcore leaves the signal that its debugger has stopped the process by.
+static bool ends_with_core(int signal)
+{
+	switch (signal) {
+	case SIGQUIT:
+	case SIGILL:
+	case SIGTRAP:
+	case SIGABRT:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGSEGV:
+	case SIGSYS:
+	case SIGXCPU:
+	case SIGXFSZ:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool read_at(int descriptor, void *buffer, size_t size, uint64_t offset)
+{
+	return offset <= INT64_MAX - size &&
+	       pread(descriptor, buffer, size, (off_t)offset) == (ssize_t)size;
+}
+
+// --- notes ------------------------------------------------------------------------
+
+#if defined(__x86_64__)
+HEAP_MUST_CHECK
+static struct heap_error *add_thread(struct core *core, const uint8_t *bytes, size_t size)
+{
+	struct elf_prstatus status;
+	struct user_regs_struct registers;
+	struct heapsnap_thread thread = { .state = HEAPSNAP_THREAD_STOPPED };
+
+	if (size < sizeof(status) || core->threads.count >= MAX_THREADS)
+		return NULL;
+	memcpy(&status, bytes, sizeof(status));
+	memcpy(&registers, status.pr_reg, sizeof(registers));
+
+	// By DWARF number: System V ABI, AMD64 supplement, figure 3.36.
+	const uint64_t values[] = { registers.rax, registers.rdx, registers.rcx, registers.rbx,
+				    registers.rsi, registers.rdi, registers.rbp, registers.rsp,
+				    registers.r8,  registers.r9,  registers.r10, registers.r11,
+				    registers.r12, registers.r13, registers.r14, registers.r15,
+				    registers.rip };
+
+	memcpy(thread.registers, values, sizeof(values));
+	thread.known = (UINT64_C(1) << sizeof(values) / sizeof(values[0])) - 1;
+	thread.tid = (uint32_t)status.pr_pid;
+	thread.thread_pointer = registers.fs_base;
+	if (core->threads.count == 0)
+		core->signal = ends_with_core(status.pr_cursig) ? status.pr_cursig : 0;
+	return heap_array_append(&core->threads, thread);
+}
+#else
+HEAP_MUST_CHECK
+static struct heap_error *add_thread(struct core *core, const uint8_t *bytes, size_t size)
+{
+	struct elf_prstatus status;
+	struct heapsnap_thread thread = { .state = HEAPSNAP_THREAD_STOPPED };
+	const unsigned count = 33; // x0 to x30, sp, pc
+
+	if (size < sizeof(status) || core->threads.count >= MAX_THREADS)
+		return NULL;
+	memcpy(&status, bytes, sizeof(status));
+	memcpy(thread.registers, status.pr_reg, count * 8);
+	thread.known = (UINT64_C(1) << count) - 1;
+	thread.tid = (uint32_t)status.pr_pid;
+	if (core->threads.count == 0)
+		core->signal = ends_with_core(status.pr_cursig) ? status.pr_cursig : 0;
+	return heap_array_append(&core->threads, thread);
+}
+#endif
+
+static void note_process(struct core *core, const uint8_t *bytes, size_t size)
+{
+	struct elf_prpsinfo process;
+
+	if (size < sizeof(process))
+		return;
+	memcpy(&process, bytes, sizeof(process));
+	core->pid = (uint32_t)process.pr_pid;
+	snprintf(core->program, sizeof(core->program), "%.16s", process.pr_fname);
+	snprintf(core->command, sizeof(core->command), "%.80s", process.pr_psargs);
+}
+
+static void note_auxiliary(struct core *core, const uint8_t *bytes, size_t size)
+{
+	for (size_t at = 0; at + 16 <= size; at += 16) {
+		uint64_t pair[2];
+
+		memcpy(pair, bytes + at, sizeof(pair));
+		if (pair[0] == AT_RANDOM)
+			core->random = pair[1];
+		else if (pair[0] == AT_ENTRY)
+			core->entry = pair[1];
+	}
+}
+
+// A mapped file of the note NT_FILE.
+struct mapped_file {
+	uint64_t start, end, offset;
+	const char *name;
+};
+
+struct mapped_files HEAP_ARRAY(struct mapped_file);
+
+// Count and page size, then start, end and offset in pages of each, then their names.
+HEAP_MUST_CHECK
+static struct heap_error *note_files(struct core *core, const uint8_t *bytes, size_t size,
+				     struct mapped_files *files)
+{
+	uint64_t head[2];
+	const char *name, *end;
+
+	if (size < sizeof(head) || core->names)
+		return NULL;
+	memcpy(head, bytes, sizeof(head));
+	if (head[0] > (size - sizeof(head)) / 24)
+		return NULL;
+
+	size_t names = sizeof(head) + head[0] * 24;
+
+	core->names = malloc(size - names + 1);
+	if (!core->names)
+		return heap_error_out_of_memory();
+	memcpy(core->names, bytes + names, size - names);
+	core->names[size - names] = '\0';
+	name = core->names;
+	end = core->names + (size - names);
+	for (uint64_t i = 0; i < head[0] && name < end; i++) {
+		uint64_t entry[3];
+		struct mapped_file file;
+
+		memcpy(entry, bytes + sizeof(head) + i * 24, sizeof(entry));
+		file = (struct mapped_file){ entry[0], entry[1], entry[2] * head[1], name };
+		if (file.start < file.end)
+			HEAP_TRY(heap_array_append(files, file));
+		name += strlen(name) + 1;
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_note(struct core *core, uint32_t type, const uint8_t *bytes,
+				    size_t size, struct mapped_files *files)
+{
+	int32_t signal;
+
+	switch (type) {
+	case NT_PRSTATUS:
+		return add_thread(core, bytes, size);
+	case NT_PRPSINFO:
+		note_process(core, bytes, size);
+		return NULL;
+	case NT_AUXV:
+		note_auxiliary(core, bytes, size);
+		return NULL;
+	case NT_FILE:
+		return note_files(core, bytes, size, files);
+	case NT_SIGINFO:
+		if (size >= sizeof(signal) && core->threads.count <= 1) {
+			memcpy(&signal, bytes, sizeof(signal));
+			core->signal = ends_with_core(signal) ? signal : 0;
+		}
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+static size_t align(size_t value)
+{
+	return (value + 3) & ~(size_t)3;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *read_notes(struct core *core, const Elf64_Phdr *segment,
+				     struct mapped_files *files)
+{
+	size_t size = segment->p_filesz < MAX_NOTES ? segment->p_filesz : MAX_NOTES, at = 0;
+	CLEANUP_FREE uint8_t *bytes = malloc(size + 1);
+	ssize_t got;
+
+	if (!bytes)
+		return heap_error_out_of_memory();
+	got = segment->p_offset <= INT64_MAX
+		      ? pread(core->descriptor, bytes, size, (off_t)segment->p_offset)
+		      : 0;
+	size = got < 0 ? 0 : (size_t)got;
+	while (at + sizeof(Elf64_Nhdr) <= size) {
+		Elf64_Nhdr header;
+		size_t description;
+
+		memcpy(&header, bytes + at, sizeof(header));
+		description = at + sizeof(header) + align(header.n_namesz);
+		if (header.n_namesz > size || header.n_descsz > size ||
+		    description + header.n_descsz > size)
+			break;
+		HEAP_TRY(read_note(core, header.n_type, bytes + description, header.n_descsz,
+				   files));
+		at = description + align(header.n_descsz);
+	}
+	return NULL;
+}
+
+// --- segments -----------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *add_segment(struct core *core, const Elf64_Phdr *from, uint64_t file_size)
+{
+	struct core_segment segment = {
+		.start = from->p_vaddr,
+		.end = from->p_vaddr + from->p_memsz,
+		.offset = from->p_offset,
+		.size = from->p_filesz < from->p_memsz ? from->p_filesz : from->p_memsz,
+		.protection = (uint8_t)((from->p_flags & PF_R ? PROT_READ : 0) |
+					(from->p_flags & PF_W ? PROT_WRITE : 0) |
+					(from->p_flags & PF_X ? PROT_EXEC : 0)),
+		.name = "",
+		.file = -1,
+	};
+	uint64_t left = from->p_offset < file_size ? file_size - from->p_offset : 0;
+
+	if (from->p_memsz == 0 || segment.end < segment.start)
+		return NULL;
+	if (segment.size > left) {
+		core->missing += segment.size - left;
+		segment.size = left;
+	}
+	return heap_array_append(&core->segments, segment);
+}
+
+static int compare_segments(const void *left, const void *right)
+{
+	const struct core_segment *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+// Sorts them, and drops what overlaps.
+static void sort_segments(struct core *core)
+{
+	struct core_segment *list = core->segments.items;
+	size_t count = 0;
+	uint64_t end = 0;
+
+	if (core->segments.count > 0)
+		qsort(list, core->segments.count, sizeof(*list), compare_segments);
+	for (size_t i = 0; i < core->segments.count; i++) {
+		if (list[i].start < end)
+			continue;
+		end = list[i].end;
+		list[count++] = list[i];
+	}
+	core->segments.count = count;
+}
+
+static size_t first_behind(const struct core *core, uint64_t address)
+{
+	const struct core_segment *list = core->segments.items;
+
+	return heap_partition_point(i, (size_t)0, core->segments.count, list[i].end <= address);
+}
+
+// Regular files alone: others may wait for a writer, or act when they are opened.
+static int open_mapped(const char *sysroot, const char *name)
+{
+	CLEANUP_FREE char *path = NULL;
+	struct stat status;
+
+	if (asprintf(&path, "%s%s", sysroot, name) < 0) {
+		path = NULL;
+		return -1;
+	}
+	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+// Files that are mapped several times are opened for each: there are few.
+static void name_segments(struct core *core, const struct mapped_files *files, const char *sysroot)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		const struct mapped_file *file = &files->items[i];
+
+		for (size_t at = first_behind(core, file->start);
+		     at < core->segments.count && core->segments.items[at].start < file->end;
+		     at++) {
+			struct core_segment *segment = &core->segments.items[at];
+
+			if (segment->start < file->start || segment->name[0] != '\0')
+				continue;
+			segment->name = file->name;
+			segment->file_offset = file->offset + (segment->start - file->start);
+			if (segment->size < segment->end - segment->start)
+				segment->file = open_mapped(sysroot, file->name);
+		}
+	}
+}
+
+// gcore leaves out what it can read from files.
+HEAP_MUST_CHECK
+static struct heap_error *add_left_out(struct core *core, const struct mapped_files *files)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		const struct mapped_file *file = &files->items[i];
+		size_t at = first_behind(core, file->start);
+		struct core_segment segment = {
+			.start = file->start,
+			.end = file->end,
+			.protection = PROT_READ | PROT_EXEC,
+			.name = "",
+			.file = -1,
+		};
+
+		if (at < core->segments.count && core->segments.items[at].start < file->end)
+			continue;
+		HEAP_TRY(heap_array_append(&core->segments, segment));
+		sort_segments(core);
+	}
+	return NULL;
+}
+
+// --- all of it ----------------------------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *read_headers(struct core *core, const Elf64_Ehdr *header,
+				       struct mapped_files *files)
+{
+	struct stat status;
+	uint64_t count = header->e_phnum;
+
+	if (fstat(core->descriptor, &status) != 0)
+		return heap_error_create_system("the core file");
+	if (count == PN_XNUM) {
+		Elf64_Shdr first;
+
+		if (!read_at(core->descriptor, &first, sizeof(first), header->e_shoff))
+			return heap_error_create(HEAP_ERROR_FORMAT, "the core file is cut short");
+		count = first.sh_info;
+	}
+	for (uint64_t i = 0; i < count && i < MAX_SEGMENTS; i++) {
+		Elf64_Phdr segment;
+
+		if (!read_at(core->descriptor, &segment, sizeof(segment),
+			     header->e_phoff + i * sizeof(segment)))
+			return heap_error_create(HEAP_ERROR_FORMAT, "the core file is cut short");
+		if (segment.p_type == PT_LOAD)
+			HEAP_TRY(add_segment(core, &segment, (uint64_t)status.st_size));
+		else if (segment.p_type == PT_NOTE)
+			HEAP_TRY(read_notes(core, &segment, files));
+	}
+	return NULL;
+}
+
+struct heap_error *core_open(struct core *core, const char *path, const char *sysroot)
+{
+	CLEANUP_ARRAY struct mapped_files files = { 0 };
+	Elf64_Ehdr header;
+
+	*core = (struct core){ .descriptor = open(path, O_RDONLY | O_CLOEXEC) };
+	if (core->descriptor < 0)
+		return heap_error_create_system("%s", path);
+	if (!read_at(core->descriptor, &header, sizeof(header), 0) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_CORE ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr))
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: no core file of 64 bits", path);
+	if (header.e_machine != MACHINE)
+		return heap_error_create(HEAP_ERROR_FORMAT, "%s: a core file of another machine",
+					 path);
+	HEAP_TRY(heap_error_within(read_headers(core, &header, &files), "%s", path));
+	sort_segments(core);
+	HEAP_TRY(add_left_out(core, &files));
+	name_segments(core, &files, sysroot);
+	return NULL;
+}
+
+void core_close(struct core *core)
+{
+	for (size_t i = 0; i < core->segments.count; i++)
+		cleanup_close(&core->segments.items[i].file);
+	heap_array_deinit(&core->segments);
+	heap_array_deinit(&core->threads);
+	free(core->names);
+	cleanup_close(&core->descriptor);
+	*core = (struct core){ .descriptor = -1 };
+}
+
+size_t core_read(const struct core *core, uint64_t address, void *buffer, size_t size)
+{
+	size_t at = first_behind(core, address);
+	const struct core_segment *segment;
+	uint64_t offset, left;
+	ssize_t got;
+
+	if (at == core->segments.count || core->segments.items[at].start > address)
+		return 0;
+	segment = &core->segments.items[at];
+	offset = address - segment->start;
+	left = segment->end - address;
+	if (offset < segment->size) {
+		left = segment->size - offset;
+		got = pread(core->descriptor, buffer, size < left ? size : left,
+			    (off_t)(segment->offset + offset));
+	} else {
+		got = segment->file < 0 ? -1
+					: pread(segment->file, buffer, size < left ? size : left,
+						(off_t)(segment->file_offset + offset));
+	}
+	return got < 0 ? 0 : (size_t)got;
+}

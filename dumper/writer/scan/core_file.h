@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CORE_FILE_H
+#define CORE_FILE_H
+
+/**
+ * A core file (core(5), elf(5)): memory of a process that has ended, and its threads' registers.
+ *
+ *	PT_LOAD   a piece of memory, of which the file may have a part, or nothing
+ *	PT_NOTE   NT_PRSTATUS for each thread, the one that crashed first; NT_FILE: which files were
+ *	          mapped where; NT_AUXV, NT_PRPSINFO, NT_SIGINFO
+ *
+ * The kernel leaves out code, which is the same in the mapped file: it is read from there. The file
+ * may be damaged or made by anybody; what it says is checked.
+ */
+
+#include "dumper/base/protocol.h"
+#include "lib/base/array.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct core_segment {
+	uint64_t start, end;  /**< addresses */
+	uint64_t offset;      /**< in the core file */
+	uint64_t size;        /**< bytes that the core file has, from the start on */
+	uint8_t protection;   /**< PROT_READ | PROT_WRITE | PROT_EXEC */
+	const char *name;     /**< of the file that was mapped; "": none was */
+	uint64_t file_offset; /**< in that */
+	int file; /**< that file, for what the core lacks; -1: not needed, or not there */
+};
+
+struct core {
+	int descriptor;
+	struct HEAP_ARRAY(struct core_segment) segments; /**< by address, not overlapping */
+	struct HEAP_ARRAY(struct heapsnap_thread) threads;
+	uint64_t random, entry; /**< addresses of AT_RANDOM and AT_ENTRY; 0: not known */
+	uint32_t pid;
+	int signal; /**< that ended the process; 0: none */
+	char program[17];
+	char command[81];
+	uint64_t missing; /**< bytes that the file should have, but has been cut off */
+	char *names;      /**< private: of the mapped files */
+};
+
+/**
+ * Reads what is in the file, but for memory.
+ *
+ * @param core     to be given to core_close() in any case
+ * @param sysroot  directory that has the mapped files; "": they are where they were
+ * @return HEAP_ERROR_FORMAT: no core file, or one of another machine
+ */
+HEAP_MUST_CHECK
+struct heap_error *core_open(struct core *core, const char *path, const char *sysroot);
+
+void core_close(struct core *core);
+
+/** Reads memory. @return how many bytes from @p address on could be read */
+size_t core_read(const struct core *core, uint64_t address, void *buffer, size_t size);
+
+#endif

@@ -1,0 +1,128 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsnap core: the blocks of a process that has crashed, from the kernel's core file and gcore's;
+# compressed ones, ones that were cut short, and files that are none.
+use strict;
+use warnings;
+use lib 't/lib';
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Heapsh;
+use POSIX qw(WNOHANG);
+use Test::More;
+
+my $build = abs_path($ENV{BUILD} || 'build');
+chomp(my $machine = `uname -m`);
+plan skip_all => 'known for x86-64 only' if $machine ne 'x86_64';
+
+sub has { return system("command -v $_[0] >/dev/null 2>&1") == 0 }
+
+sub take {
+    my ($file, @options) = @_;
+    my $snapshot = tempdir(CLEANUP => 1) . '/core.snap';
+    my $output = `$build/heapsnap core --types none --file $snapshot @options $file 2>&1`;
+    return ($? == 0 ? $snapshot : undef, $output);
+}
+
+sub blocks_of {
+    my ($file) = @_;
+    my %blocks;
+    system("$build/heapsh-export -q --format csv -o $file.csv $file") == 0 or die 'heapsh-export';
+    open my $in, '<', "$file.csv/objects.csv" or die $!;
+    my @names = split /,/, <$in> =~ s/\s+$//r;
+    my ($address, $size) = map { my $name = $_; grep { $names[$_] eq $name } 0 .. $#names } qw(address size);
+    while (my $line = <$in>) {
+        my @fields = split /,/, $line;
+        $blocks{ sprintf '%x', $fields[$address] =~ s/"//gr } = $fields[$size];
+    }
+    return \%blocks;
+}
+
+sub live {
+    my ($directory) = @_;
+    open my $in, '<', "$directory/live" or die $!;
+    return { map { my ($address, $size) = split ' '; ($address =~ s/^0+//r => hex $size) } <$in> };
+}
+
+sub is_exact {
+    my ($core, $live, $name, @options) = @_;
+    my ($file, $output) = take($core, @options);
+    ok $file, "$name: a snapshot" or diag $output;
+    return unless $file;
+    my $found = blocks_of($file);
+    my @missed = grep { !defined $found->{$_} || $found->{$_} < $live->{$_} } keys %$live;
+    my @phantoms = grep { !defined $live->{$_} } keys %$found;
+    cmp_ok keys %$live, '>', 1000, "$name: there are blocks";
+    is scalar @missed, 0, "$name: none is missed";
+    is scalar @phantoms, 0, "$name: none is made up";
+    my $info = Heapsh::ask_json($file, 'info');
+    is $info->{origin}, 'core', "$name: the origin";
+    is $info->{doubts}, '', "$name: the sums agree";
+    return $info;
+}
+
+# --- whole ones ------------------------------------------------------------------
+
+my $program = Heapsh->start('live-blocks', bare => 1, args => [ 'live', 3, 2000 ]);
+my $directory = $program->{directory};
+my $live = live($directory);
+my $core;
+
+SKIP: {
+    skip 'no gcore', 1 unless has('gcore') && system("gcore -o $directory/gcore $program->{pid} >/dev/null 2>&1") == 0;
+    $core = "$directory/gcore.$program->{pid}";
+    is_exact($core, $live, "gcore's");
+    is waitpid($program->{pid}, WNOHANG), 0, "gcore's: the process lives";
+}
+kill 'KILL', $program->{pid};
+
+SKIP: {
+    chomp(my $pattern = `cat /proc/sys/kernel/core_pattern 2>/dev/null`);
+    skip 'cores go elsewhere', 1 if $pattern ne 'core' && $pattern ne 'core.%p';
+    my $crashing = Heapsh->start('/bin/sh', bare => 1,
+        args => [ '-c', "ulimit -c unlimited && exec $build/t/programs/live-blocks live 3 2000" ]);
+    my $folder = $crashing->{directory};
+    kill 'SEGV', $crashing->{pid};
+    waitpid $crashing->{pid}, 0;
+    my ($dumped) = grep { -s } "$folder/core", "$folder/core.$crashing->{pid}";
+    skip 'no core file was written', 1 unless $dumped;
+    my $info = is_exact($dumped, live($folder), "the kernel's");
+    is $info->{signal}, 11, "the kernel's: the signal";
+    my ($file) = take($dumped);
+    like scalar Heapsh::ask($file, 'info'), qr/^ended +by signal 11, Segmentation fault/m, "the kernel's: as text";
+    $core = $dumped;
+    $live = live($folder);
+}
+
+# --- packed, cut short, none -------------------------------------------------------
+
+SKIP: {
+    skip 'no core file', 1 unless $core;
+    for (['zstd', 'zst'], ['lz4', 'lz4'], ['xz', 'xz']) {
+        my ($packer, $suffix) = @$_;
+      SKIP: {
+            skip "no $packer", 1 unless has($packer);
+            system("$packer -1 -q -c $core >$directory/core.$suffix") == 0 or die $packer;
+            is_exact("$directory/core.$suffix", $live, $packer);
+        }
+    }
+    system("head -c 3000000 $core >$directory/short") == 0 or die;
+    my ($file, $output) = take("$directory/short");
+    my $said = $file ? Heapsh::ask_json($file, 'info')->{doubts} : $output;
+    like $said, qr/the core file is cut short: \d+ bytes are missing|its allocator is none/, 'cut short: it says so';
+    is_exact($core, $live, 'the program by --exe', '--exe', "$build/t/programs/live-blocks");
+    my ($elsewhere) = take($core, '--sysroot', $directory);
+    ok $elsewhere, 'files that are not in the sysroot';
+    like scalar Heapsh::ask($elsewhere, 'info'), qr/No such file/, 'info says so' if $elsewhere;
+}
+
+{
+    open my $out, '>', "$directory/text" or die $!;
+    print $out "no core\n" x 100;
+    close $out;
+    like((take("$directory/text"))[1], qr/^heapsnap: .*text: no core file/, 'a text');
+    like((take("$build/t/programs/live-blocks"))[1], qr/no core file/, 'a program');
+    like((take("$directory/none"))[1], qr/^heapsnap: .*none: No such file/, 'no file');
+    like((take($directory))[1], qr/^heapsnap: .* is no file/, 'a directory');
+}
+done_testing;
