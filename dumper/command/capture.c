@@ -129,8 +129,9 @@ static struct heap_error *check(struct wait *wait)
 	if (!announcement->has_library)
 		return heap_error_create(
 			HEAP_ERROR_ABSENT,
-			"%d (%s) runs without libheapsnap.so: start it with heapsnap run", pid,
-			wait->name);
+			"%d (%s) runs without libheapsnap.so: start it with heapsnap "
+			"run, or take a snapshot with heapsnap attach",
+			pid, wait->name);
 	if (!announcement->takes_snapshots)
 		return heap_error_create(
 			HEAP_ERROR_ABSENT,

@@ -135,7 +135,7 @@ static bool may_break(const char *name, size_t end)
 
 	if (next && strchr(" ,>)", next))
 		return false;
-	return strchr(" ,/<>()", last) || (last == ':' && end > 1 && name[end - 2] == ':');
+	return strchr(" ,/<>)", last) || (last == ':' && end > 1 && name[end - 2] == ':');
 }
 
 /*

@@ -19,13 +19,16 @@ use Time::HiRes qw(sleep time);
 my $patience = 30;    # seconds
 my $prompt = qr/^(?:\$|heapsh(?: \[\d+\] \S+)?>) ?\n\z/m;
 
+# A test that is interrupted leaves no server of tmux behind.
+$SIG{$_} ||= sub { exit 1 } for qw(HUP INT PIPE TERM);
+
 sub is_possible { return system('command -v tmux >/dev/null 2>&1') == 0 }
 
 # new(DIRECTORY, columns => 80, rows => 100, env => {...})
 sub new {
     my ($class, $directory, %option) = @_;
-    my $home = tempdir(CLEANUP => 1);
-    my $self = bless { socket => "$home/tmux" }, $class;
+    my $home = tempdir();
+    my $self = bless { home => $home, socket => "$home/tmux" }, $class;
     open my $rc, '>', "$home/bashrc" or die "$home/bashrc: $!";
     print $rc "PS1='\$ ' PS2='> '\n";
     close $rc or die $!;
@@ -82,6 +85,11 @@ sub DESTROY {
     my ($self) = @_;
     local $?;
     system("tmux -S '$self->{socket}' kill-server 2>/dev/null") if -e $self->{socket};
+    # What ran there may still write its history.
+    for (1 .. 20) {
+        last if system("rm -rf '$self->{home}' 2>/dev/null") == 0;
+        sleep 0.1;
+    }
     return;
 }
 
