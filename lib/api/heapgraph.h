@@ -402,7 +402,11 @@ enum heapgraph_reach {
 HEAPGRAPH_API enum heapgraph_reach heapgraph_object_reach(const struct heapgraph *graph,
 							  heapgraph_object_id object);
 
-/** Bytes that would be freed with it, including its own; 0: leaked. Need RETAINED. */
+/**
+ * Bytes that would be freed with it, including its own; 0: leaked. Need RETAINED. Words of stacks and
+ * registers that no variable explains take nothing from variables: they retain what nothing else
+ * leads to.
+ */
 HEAPGRAPH_API uint64_t heapgraph_object_retained(const struct heapgraph *graph,
 						 heapgraph_object_id object);
 HEAPGRAPH_API uint64_t heapgraph_root_retained(const struct heapgraph *graph,
