@@ -2,6 +2,7 @@
 // Sizes that groups of roots hold, alone and together: random graphs against a search for each group.
 #include "t/unit/unit.h"
 
+#include "lib/base/column.h"
 #include "lib/graph/root_sizes.h"
 #include "t/unit/graph_model.h"
 
@@ -252,6 +253,14 @@ static void there_may_be_many_groups(void **state)
 	}
 }
 
+// Columns beyond the budget are in temporary files.
+static void without_memory_the_answers_are_the_same(void **state)
+{
+	heap_column_limit(0);
+	there_may_be_many_groups(state);
+	heap_column_limit(UINT64_C(1) << 32);
+}
+
 static void nothing_is_no_trouble(void **state)
 {
 	struct heap_snapshot model;
@@ -264,4 +273,6 @@ static void nothing_is_no_trouble(void **state)
 }
 
 UNIT_TESTS("root-sizes", cmocka_unit_test(groups_hold_what_a_search_for_each_finds),
-	   cmocka_unit_test(there_may_be_many_groups), cmocka_unit_test(nothing_is_no_trouble))
+	   cmocka_unit_test(there_may_be_many_groups),
+	   cmocka_unit_test(without_memory_the_answers_are_the_same),
+	   cmocka_unit_test(nothing_is_no_trouble))
