@@ -10,15 +10,12 @@
  * makes no sense is one that is not there.
  */
 
+#include "lib/dwarf/dwarf_registers.h"
 #include "lib/dwarf/dwarf_sections.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-	HEAP_DWARF_REGISTERS = 34, /**< by DWARF number of the machine */
-};
 
 enum heap_dwarf_frame_rule_kind {
 	HEAP_DWARF_FRAME_SAME = 0,  /**< the caller's value is still there, or nothing is said */

@@ -6,7 +6,7 @@
 #include "lib/dwarf/dwarf_ranges.h"
 #include "lib/base/demangle.h"
 #include "lib/dwarf/dwarf_constants.h"
-#include "lib/dwarf/dwarf_types_reader.h"
+#include "lib/dwarf/dwarf_file_units.h"
 #include "lib/types/types_index.h"
 
 #include <stdlib.h>
@@ -52,6 +52,29 @@ static size_t object_number(const struct heap_dwarf_unit *unit)
 HEAP_MUST_CHECK
 static struct heap_error *find_ranges(struct heap_dwarf_code *code);
 
+static void destroy(void *thing)
+{
+	struct heap_dwarf_code *code = thing;
+
+	for (size_t i = 0; code->read && i < code->units->count; i++)
+		heap_dwarf_code_unit_destroy(code->read[i]);
+	for (size_t i = 0; code->files && i < code->units->count; i++) {
+		if (code->files[i])
+			heap_dwarf_file_names_deinit(code->files[i]);
+		free(code->files[i]);
+	}
+	for (int i = 0; i < READERS; i++)
+		heap_dwarf_dies_deinit(&code->readers[i]);
+	for (size_t i = 0; code->objects && i < code->object_count; i++)
+		heap_dwarf_object_close(code->objects[i].object);
+	heap_dwarf_object_close(code->skeletons);
+	free(code->objects);
+	free(code->read);
+	free(code->files);
+	free(code->ranges);
+	free(code);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *create(struct heap_dwarf_units *units, struct heap_dwarf_code **result)
 {
@@ -72,7 +95,7 @@ static struct heap_error *create(struct heap_dwarf_units *units, struct heap_dwa
 		error = find_ranges(code);
 	}
 	if (error)
-		heap_dwarf_code_destroy(code);
+		destroy(code);
 	else
 		*result = code;
 	return error;
@@ -81,40 +104,17 @@ static struct heap_error *create(struct heap_dwarf_units *units, struct heap_dwa
 struct heap_error *heap_dwarf_file_code(struct heap_dwarf_file *file,
 					struct heap_dwarf_code **result)
 {
+	struct heap_dwarf_kept *kept = &file->kept[HEAP_DWARF_KEPT_CODE];
 	struct heap_dwarf_units *units;
-	struct heap_error *error = NULL;
+	struct heap_dwarf_code *code;
 
-	if (!file->code) {
-		error = heap_dwarf_file_units(file, &units);
-		if (!error)
-			error = create(units, &file->code);
+	if (!kept->thing) {
+		HEAP_TRY(heap_dwarf_file_units(file, &units));
+		HEAP_TRY(create(units, &code));
+		*kept = (struct heap_dwarf_kept){ code, destroy };
 	}
-	if (!error)
-		*result = file->code;
-	return error;
-}
-
-void heap_dwarf_code_destroy(struct heap_dwarf_code *code)
-{
-	if (!code)
-		return;
-	for (size_t i = 0; code->read && i < code->units->count; i++)
-		heap_dwarf_code_unit_destroy(code->read[i]);
-	for (size_t i = 0; code->files && i < code->units->count; i++) {
-		if (code->files[i])
-			heap_dwarf_file_names_deinit(code->files[i]);
-		free(code->files[i]);
-	}
-	for (int i = 0; i < READERS; i++)
-		heap_dwarf_dies_deinit(&code->readers[i]);
-	for (size_t i = 0; code->objects && i < code->object_count; i++)
-		heap_dwarf_object_close(code->objects[i].object);
-	heap_dwarf_object_close(code->skeletons);
-	free(code->objects);
-	free(code->read);
-	free(code->files);
-	free(code->ranges);
-	free(code);
+	*result = kept->thing;
+	return NULL;
 }
 
 // --- entries of any unit -------------------------------------------------------------------

@@ -82,9 +82,6 @@ HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_file_code(struct heap_dwarf_file *file,
 					struct heap_dwarf_code **result);
 
-/** NULL is fine. */
-void heap_dwarf_code_destroy(struct heap_dwarf_code *code);
-
 /** The unit whose code holds @p pc, an address in the file; NULL if none does. */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint64_t pc,

@@ -12,7 +12,7 @@
 
 #include "lib/base/array.h"
 #include "lib/dwarf/dwarf_object.h"
-#include "lib/dwarf/dwarf_unwind.h"
+#include "lib/dwarf/dwarf_registers.h"
 
 struct heap_dwarf_dies;
 struct Dwarf_Locdesc_c_s;

@@ -2,8 +2,6 @@
 #include "lib/dwarf/dwarf_file.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/dwarf/dwarf_code.h"
-#include "lib/dwarf/dwarf_location.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -78,15 +76,20 @@ struct heap_error *heap_dwarf_open(const char *path, struct heap_dwarf_file **re
 	return NULL;
 }
 
+void heap_dwarf_forget(struct heap_dwarf_file *file)
+{
+	for (int i = HEAP_DWARF_KEPT_COUNT - 1; i >= 0; i--) {
+		if (file->kept[i].thing)
+			file->kept[i].destroy(file->kept[i].thing);
+		file->kept[i].thing = NULL;
+	}
+}
+
 void heap_dwarf_close(struct heap_dwarf_file *file)
 {
 	if (!file)
 		return;
-	heap_dwarf_locations_destroy(file->locations);
-	heap_dwarf_code_destroy(file->code);
-	if (file->debug_units)
-		heap_dwarf_units_close(file->debug_units);
-	free(file->debug_units);
+	heap_dwarf_forget(file);
 	close(file->descriptor);
 	free(file->path);
 	free(file);

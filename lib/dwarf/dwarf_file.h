@@ -10,21 +10,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** What is read of a file on demand and kept with it, each built on those before it. */
+enum heap_dwarf_kept_kind {
+	HEAP_DWARF_KEPT_UNITS,     /**< dwarf_file_units.h */
+	HEAP_DWARF_KEPT_CODE,      /**< dwarf_code.h */
+	HEAP_DWARF_KEPT_LOCATIONS, /**< dwarf_location.h */
+	HEAP_DWARF_KEPT_COUNT,
+};
+
+struct heap_dwarf_kept {
+	void *thing; /**< NULL until it is read */
+	void (*destroy)(void *thing);
+};
+
 struct heap_dwarf_file {
 	char *path;
 	int descriptor;
-	/** what the file is the separate debug file of, or NULL: packages may be beside that */
+	/** the program or library that this is the separate debug file of, or NULL: packages of
+	 *  split files may be beside that */
 	const char *program;
-
-	/* Made when they are first asked for; private. */
-	struct heap_dwarf_units *debug_units;
-	struct heap_dwarf_code *code;
-	struct heap_dwarf_locations *locations;
+	struct heap_dwarf_kept kept[HEAP_DWARF_KEPT_COUNT]; /**< private */
 };
 
 /** @return NULL, HEAP_ERROR_SYSTEM, HEAP_ERROR_ABSENT (no debug information), FORMAT, MEMORY */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_open(const char *path, struct heap_dwarf_file **result);
+
+/** Frees what has been read of the file; it is read again when it is needed. */
+void heap_dwarf_forget(struct heap_dwarf_file *file);
 
 /** NULL is fine. */
 void heap_dwarf_close(struct heap_dwarf_file *file);

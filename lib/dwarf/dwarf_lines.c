@@ -4,7 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_code.h"
 #include "lib/dwarf/dwarf_line_table.h"
-#include "lib/dwarf/dwarf_types_reader.h"
+#include "lib/dwarf/dwarf_file_units.h"
 
 #include <string.h>
 

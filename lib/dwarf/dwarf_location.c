@@ -23,30 +23,32 @@ struct heap_dwarf_locations {
 	struct heap_dwarf_operations operations;
 };
 
-struct heap_error *heap_dwarf_file_locations(struct heap_dwarf_file *file,
-					     struct heap_dwarf_locations **result)
+static void destroy(void *thing)
 {
-	if (!file->locations) {
-		CLEANUP_FREE struct heap_dwarf_locations *locations = calloc(1, sizeof(*locations));
+	struct heap_dwarf_locations *locations = thing;
 
-		if (!locations)
-			return heap_error_out_of_memory();
-		HEAP_TRY(heap_dwarf_file_code(file, &locations->code));
-		file->locations = keep(locations);
-	}
-	*result = file->locations;
-	return NULL;
-}
-
-void heap_dwarf_locations_destroy(struct heap_dwarf_locations *locations)
-{
-	if (!locations)
-		return;
 	heap_array_deinit(&locations->lists);
 	heap_hash_table_deinit(&locations->by_place);
 	heap_array_deinit(&locations->locations);
 	heap_array_deinit(&locations->operations);
 	free(locations);
+}
+
+struct heap_error *heap_dwarf_file_locations(struct heap_dwarf_file *file,
+					     struct heap_dwarf_locations **result)
+{
+	struct heap_dwarf_kept *kept = &file->kept[HEAP_DWARF_KEPT_LOCATIONS];
+
+	if (!kept->thing) {
+		CLEANUP_FREE struct heap_dwarf_locations *locations = calloc(1, sizeof(*locations));
+
+		if (!locations)
+			return heap_error_out_of_memory();
+		HEAP_TRY(heap_dwarf_file_code(file, &locations->code));
+		*kept = (struct heap_dwarf_kept){ keep(locations), destroy };
+	}
+	*result = kept->thing;
+	return NULL;
 }
 
 // --- from libdwarf ---------------------------------------------------------------------------
@@ -61,7 +63,7 @@ static bool is_location(Dwarf_Small kind)
 HEAP_MUST_CHECK
 static struct heap_error *add_entry(struct heap_dwarf_locations *locations,
 				    const struct heap_dwarf_object *object,
-				    const struct heap_dwarf_dies *entries, Dwarf_Loc_Head_c head,
+				    const struct heap_dwarf_dies *dies, Dwarf_Loc_Head_c head,
 				    Dwarf_Unsigned index)
 {
 	Dwarf_Locdesc_c entry;
@@ -85,7 +87,7 @@ static struct heap_error *add_entry(struct heap_dwarf_locations *locations,
 		return NULL;
 	location.low = begin;
 	location.high = end;
-	HEAP_TRY(heap_dwarf_expression_append(object, entry, operations, entries,
+	HEAP_TRY(heap_dwarf_expression_append(object, entry, operations, dies,
 					      &locations->operations));
 	location.count = (uint32_t)locations->operations.count - location.first;
 	return heap_array_append(&locations->locations, location);
@@ -94,7 +96,7 @@ static struct heap_error *add_entry(struct heap_dwarf_locations *locations,
 HEAP_MUST_CHECK
 static struct heap_error *add_attribute(struct heap_dwarf_locations *locations,
 					const struct heap_dwarf_object *object,
-					const struct heap_dwarf_dies *entries,
+					const struct heap_dwarf_dies *dies,
 					Dwarf_Attribute attribute)
 {
 	Dwarf_Error error = NULL;
@@ -106,15 +108,57 @@ static struct heap_error *add_attribute(struct heap_dwarf_locations *locations,
 		    object, dwarf_get_loclist_c(attribute, &head, &count, &error), error))
 		return NULL;
 	for (Dwarf_Unsigned i = 0; !failure && i < count && i < MAX_ENTRIES; i++)
-		failure = add_entry(locations, object, entries, head, i);
+		failure = add_entry(locations, object, dies, head, i);
 	heap_dwarf_dealloc_location_list(head);
 	return failure;
+}
+
+struct wanted {
+	uint16_t name;
+	struct heap_dwarf_value value;
+};
+
+static void note_wanted(void *context, uint16_t name, const struct heap_dwarf_value *value)
+{
+	struct wanted *wanted = context;
+
+	if (name == wanted->name)
+		wanted->value = *value;
+}
+
+// libdwarf of 2021 reads a list wherever the attribute says that it is. @return true if it is
+// inside its section, or if there is an expression rather than a list
+static bool is_inside(const struct heap_dwarf_dies *dies, const struct heap_dwarf_value *value)
+{
+	struct heap_dwarf_bytes section = dies->unit->version >= 5 ? dies->sections->location_lists
+								   : dies->sections->locations;
+	uint64_t base = dies->bases.location_lists, offset = value->number;
+	unsigned size = dies->unit->offset_size;
+
+	switch (value->kind) {
+	case HEAP_DWARF_BLOCK_VALUE:
+		return true;
+	case HEAP_DWARF_NUMBER_VALUE:
+		return offset < section.size &&
+		       dies->bases.location_offsets < section.size - offset;
+	case HEAP_DWARF_INDEX_VALUE:
+		break;
+	default:
+		return false;
+	}
+	if (base > section.size || offset >= (section.size - base) / size)
+		return false;
+
+	struct heap_dwarf_cursor cursor =
+		heap_dwarf_cursor(section, base + offset * size, section.size);
+
+	return heap_dwarf_fixed(&cursor, size) < section.size - base;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *read_die(struct heap_dwarf_locations *locations,
 				   const struct heap_dwarf_object *object,
-				   const struct heap_dwarf_dies *entries, uint64_t place,
+				   const struct heap_dwarf_dies *dies, uint64_t place,
 				   uint16_t name)
 {
 	bool is_info = !(place >> HEAP_DWARF_PLACE_SHIFT & 1);
@@ -130,7 +174,7 @@ static struct heap_error *read_die(struct heap_dwarf_locations *locations,
 					 error))
 		return NULL;
 	if (heap_dwarf_object_succeeded(object, dwarf_attr(die, name, &attribute, &error), error)) {
-		failure = add_attribute(locations, object, entries, attribute);
+		failure = add_attribute(locations, object, dies, attribute);
 		dwarf_dealloc_attribute(attribute);
 	}
 	dwarf_dealloc_die(die);
@@ -144,13 +188,18 @@ static struct heap_error *add_list(struct heap_dwarf_locations *locations, uint6
 				   uint16_t attribute, uint32_t *result)
 {
 	struct list list = { place, attribute, (uint32_t)locations->locations.count, 0 };
-	const struct heap_dwarf_dies *entries;
+	struct wanted wanted = { .name = attribute };
+	const struct heap_dwarf_dies *dies;
 	const struct heap_dwarf_object *object;
+	uint16_t tag;
+	bool children;
+	uint64_t next;
 
-	HEAP_TRY(heap_dwarf_code_dies(locations->code, place, &entries));
-	HEAP_TRY(heap_dwarf_code_object(locations->code, entries->unit, &object));
-	if (object)
-		HEAP_TRY(read_die(locations, object, entries, place, attribute));
+	HEAP_TRY(heap_dwarf_code_visit(locations->code, place, note_wanted, &wanted, &dies, &tag,
+				       &children, &next));
+	HEAP_TRY(heap_dwarf_code_object(locations->code, dies->unit, &object));
+	if (object && is_inside(dies, &wanted.value))
+		HEAP_TRY(read_die(locations, object, dies, place, attribute));
 	list.count = (uint32_t)locations->locations.count - list.first;
 	*result = (uint32_t)locations->lists.count;
 	HEAP_TRY(heap_array_append(&locations->lists, list));

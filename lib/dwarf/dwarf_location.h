@@ -33,9 +33,6 @@ HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_file_locations(struct heap_dwarf_file *file,
 					     struct heap_dwarf_locations **result);
 
-/** NULL is fine. */
-void heap_dwarf_locations_destroy(struct heap_dwarf_locations *locations);
-
 /**
  * Reads an attribute that is a location.
  *

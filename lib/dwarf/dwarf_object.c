@@ -200,12 +200,48 @@ struct heap_error *heap_dwarf_object_open_bytes(struct heap_dwarf_bytes bytes,
 	return NULL;
 }
 
+// libdwarf of 2021 believes the headers of .debug_loclists (DWARF 5, section 7.29).
+static bool has_sound_headers(struct heap_dwarf_bytes section)
+{
+	struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, 0, section.size);
+
+	while (!cursor.bad && cursor.at < cursor.end) {
+		unsigned offset_size = 4;
+		uint64_t length = heap_dwarf_fixed(&cursor, 4);
+
+		if (length == 0xffffffff) {
+			offset_size = 8;
+			length = heap_dwarf_fixed(&cursor, 8);
+		}
+
+		const uint8_t *start = heap_dwarf_skip(&cursor, length);
+		struct heap_dwarf_cursor header = { start, cursor.at, false };
+
+		if (!start)
+			return false;
+
+		unsigned version = heap_dwarf_fixed(&header, 2);
+		unsigned address_size = heap_dwarf_fixed(&header, 1);
+		unsigned segment_size = heap_dwarf_fixed(&header, 1);
+
+		heap_dwarf_skip(&header, heap_dwarf_fixed(&header, 4) * offset_size);
+		if (header.bad || version != 5 || (address_size != 8 && address_size != 4) ||
+		    segment_size)
+			return false;
+	}
+	return !cursor.bad;
+}
+
 struct heap_error *heap_dwarf_object_open_file(const struct heap_dwarf_sections *sections,
 					       struct heap_dwarf_object **result)
 {
 	struct heap_dwarf_section list[SECTIONS_MAX];
 	size_t count = heap_dwarf_sections_list(sections, list, SECTIONS_MAX);
 
+	for (size_t i = 0; i < count; i++)
+		if (list[i].bytes.bytes == sections->location_lists.bytes &&
+		    !has_sound_headers(list[i].bytes))
+			list[i].bytes = (struct heap_dwarf_bytes){ 0 };
 	return heap_dwarf_object_open(list, count, result);
 }
 

@@ -186,6 +186,15 @@ struct heap_error *heap_dwarf_sections_open(int descriptor, const char *path, bo
 	return NULL;
 }
 
+// We read these ourselves, and libdwarf must not: that of 2021 frees the headers of a damaged
+// .debug_rnglists twice.
+static bool is_about_ranges(const struct heap_dwarf_sections *sections,
+			    const struct heap_dwarf_bytes *bytes)
+{
+	return bytes == &sections->ranges || bytes == &sections->range_lists ||
+	       bytes == &sections->address_ranges;
+}
+
 size_t heap_dwarf_sections_list(const struct heap_dwarf_sections *sections,
 				struct heap_dwarf_section *result, size_t max)
 {
@@ -196,6 +205,8 @@ size_t heap_dwarf_sections_list(const struct heap_dwarf_sections *sections,
 			(const void *)((const char *)sections + known[i].at);
 		bool is_index = bytes == &sections->unit_index || bytes == &sections->type_index;
 
+		if (is_about_ranges(sections, bytes))
+			continue;
 		result[count++] = (struct heap_dwarf_section){
 			.name = sections->split && !is_index ? known[i].split : known[i].name,
 			.bytes = *bytes,

@@ -56,7 +56,7 @@ struct heap_dwarf_section {
 };
 
 /**
- * Lists the sections by the names that they have in a file.
+ * Lists the sections that libdwarf reads, by the names that they have in a file.
  *
  * @param result  [max]
  * @return how many there are

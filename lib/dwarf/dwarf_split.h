@@ -16,10 +16,10 @@
 #include "lib/dwarf/dwarf_units.h"
 
 /**
- * Finds and opens the split files of all skeletons, and reads their headers; for
- * heap_dwarf_units_open(), when it has read those of the main file.
+ * Finds and opens the split files of all skeletons, and reads their headers.
  *
- * @param program  as there
+ * @param program  the program or library that the file is the separate debug file of, or
+ *                 NULL: a package of split files may be beside that
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_split_open(struct heap_dwarf_units *units, const char *program);

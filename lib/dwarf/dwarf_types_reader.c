@@ -2,6 +2,7 @@
 #include "lib/dwarf/dwarf_types_reader.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/dwarf/dwarf_file_units.h"
 #include "lib/types/types_index.h"
 
 #include <stdlib.h>
@@ -18,24 +19,6 @@ enum unit_state {
 	UNIT_READ,
 	UNIT_DAMAGED,
 };
-
-struct heap_error *heap_dwarf_file_units(struct heap_dwarf_file *file,
-					 struct heap_dwarf_units **result)
-{
-	if (!file->debug_units) {
-		CLEANUP_FREE struct heap_dwarf_units *units = calloc(1, sizeof(*units));
-		struct heap_error *error =
-			units ? heap_dwarf_units_open(file->descriptor, file->path, file->program,
-						      units)
-			      : heap_error_out_of_memory();
-
-		if (error)
-			return error;
-		file->debug_units = keep(units);
-	}
-	*result = file->debug_units;
-	return NULL;
-}
 
 struct heap_error *heap_types_reader_init(struct heap_types_reader *reader,
 					  struct heap_dwarf_file *file)

@@ -55,9 +55,4 @@ HEAP_MUST_CHECK
 struct heap_error *heap_types_reader_read(struct heap_types_reader *reader,
 					  const struct heap_dwarf_unit *unit, bool keep);
 
-/** All units of the file, opened once. */
-HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_file_units(struct heap_dwarf_file *file,
-					 struct heap_dwarf_units **result);
-
 #endif

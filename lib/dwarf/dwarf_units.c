@@ -2,7 +2,6 @@
 #include "lib/dwarf/dwarf_units.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/dwarf/dwarf_split.h"
 #include "lib/dwarf/dwarf_constants.h"
 
 #include <fcntl.h>
@@ -199,8 +198,7 @@ static int compare_signatures(const void *left, const void *right, void *context
 	return (a > b) - (a < b);
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *sort_signatures(struct heap_dwarf_units *units)
+struct heap_error *heap_dwarf_units_index_types(struct heap_dwarf_units *units)
 {
 	size_t count = 0;
 
@@ -216,28 +214,22 @@ static struct heap_error *sort_signatures(struct heap_dwarf_units *units)
 	return NULL;
 }
 
-struct heap_error *heap_dwarf_units_open(int descriptor, const char *path, const char *program,
+struct heap_error *heap_dwarf_units_open(int descriptor, const char *path,
 					 struct heap_dwarf_units *result)
 {
 	struct heap_dwarf_units units = { .path = path, .alternate_descriptor = -1 };
-	struct heap_error *error = heap_dwarf_sections_open(descriptor, path, false, &units.main);
+	struct heap_error *error = NULL;
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_dwarf_sections_open(descriptor, path, false, &units.main));
 	if (units.main.alternate.size || units.main.supplementary.size)
 		find_alternate(&units);
 	for (uint64_t place = HEAP_DWARF_INFO; !error && place <= HEAP_DWARF_ALTERNATE; place++)
 		error = heap_dwarf_units_read(&units, place);
-	if (!error)
-		error = heap_dwarf_split_open(&units, program);
-	if (!error)
-		error = sort_signatures(&units);
-	if (error) {
+	if (error)
 		heap_dwarf_units_close(&units);
-		return error;
-	}
-	*result = units;
-	return NULL;
+	else
+		*result = units;
+	return error;
 }
 
 void heap_dwarf_units_close(struct heap_dwarf_units *units)

@@ -89,19 +89,22 @@ struct heap_dwarf_units {
 };
 
 /**
- * Reads the headers of all units, of split and alternate files too.
+ * Reads the headers of all units of a file and of its alternate file. Split files and the index of
+ * type units are missing yet: heap_dwarf_file_units() does all of it.
  *
- * @param path     of the file; must live as long
- * @param program  the program or library that the file is the separate debug file of, or
- *                 NULL: a package of split files may be beside that
+ * @param path  of the file; must live as long
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_units_open(int descriptor, const char *path, const char *program,
+struct heap_error *heap_dwarf_units_open(int descriptor, const char *path,
 					 struct heap_dwarf_units *result);
 
-/** Reads the headers of one section, for dwarf_split.c. @param section  its number */
+/** Reads the headers of one more section. @param section  its number */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_units_read(struct heap_dwarf_units *units, uint64_t section);
+
+/** Sorts the type units by their signatures, when all units have been read. */
+HEAP_MUST_CHECK
+struct heap_error *heap_dwarf_units_index_types(struct heap_dwarf_units *units);
 
 void heap_dwarf_units_close(struct heap_dwarf_units *units);
 

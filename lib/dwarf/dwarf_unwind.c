@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/hash.h"
+#include "lib/dwarf/dwarf_call_frames.h"
 #include "lib/dwarf/dwarf_expression.h"
 
 #include <stdlib.h>

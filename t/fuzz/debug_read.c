@@ -6,8 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/dwarf/dwarf_units.h"
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -29,9 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		heap_dwarf_info_deinit(&debug);
 	}
 	heap_error_destroy(error);
-	if (file.debug_units)
-		heap_dwarf_units_close(file.debug_units);
-	free(file.debug_units);
+	heap_dwarf_forget(&file);
 	close(file.descriptor);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "lib/dwarf/dwarf_code.h"
 #include "lib/dwarf/dwarf_types.h"
+#include "lib/dwarf/dwarf_file_units.h"
 #include "lib/dwarf/dwarf_types_reader.h"
 #include "lib/dwarf/dwarf_locals.h"
 

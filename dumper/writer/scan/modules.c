@@ -7,6 +7,7 @@
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
+#include "lib/dwarf/dwarf_file_units.h"
 #include "lib/dwarf/dwarf_types.h"
 #include "lib/dwarf/dwarf_types_reader.h"
 
