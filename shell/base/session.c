@@ -333,6 +333,7 @@ static struct heap_error *find_holders(struct session *session, struct session_h
 struct heap_error *session_holders(struct session *session, const struct session_holders **result)
 {
 	HEAP_TRY(session_dominators(session));
+	HEAP_TRY(session_edges(session)); // its graph may have been conservative since
 	if (!session->holders) {
 		struct session_holders *holders = calloc(1, sizeof(*holders));
 		struct heap_error *error =

@@ -229,7 +229,7 @@ static enum command_status callstack_run(struct session *session, int argc, char
 
 const struct command callstack_command = {
 	.name = "callstack",
-	.synopsis = "[--reachable] [--thread TID]",
+	.synopsis = "[--reachable] [--conservative] [--thread TID]",
 	.summary = "the threads, their frames and the frames' variables",
 	.details =
 		"Innermost first. Functions that were inlined have a line of their own.\n"

@@ -260,7 +260,6 @@ static enum command_status dominators_run(struct session *session, int argc, cha
 	struct tree tree = { .session = session, .depth = 1, .limit = DEFAULT_CHILDREN };
 	heap_node_id node = HEAP_NO_NODE;
 
-	session->is_conservative = command_option(&argc, argv, "--conservative", NULL);
 	if (!command_number(&argc, argv, "--depth", &tree.depth) ||
 	    !command_limit(&argc, argv, &tree.limit) || argc > 2 || tree.depth > MAX_DEPTH)
 		return COMMAND_USAGE;
@@ -588,7 +587,6 @@ static enum command_status retained_run(struct session *session, int argc, char 
 	const char *by = NULL;
 	struct operand operand;
 
-	session->is_conservative = command_option(&argc, argv, "--conservative", NULL);
 	if (command_option(&argc, argv, "--by", &by) < 0 || !command_limit(&argc, argv, &limit) ||
 	    (by ? argc != 1 : argc < 2))
 		return COMMAND_USAGE;
@@ -743,7 +741,6 @@ static enum command_status suspects_run(struct session *session, int argc, char 
 	uint64_t total, least;
 	struct heap_error *error;
 
-	session->is_conservative = command_option(&argc, argv, "--conservative", NULL);
 	if (command_option(&argc, argv, "--min", &minimum) < 0 || argc != 1)
 		return COMMAND_USAGE;
 	error = describe_load(session);

@@ -360,7 +360,7 @@ static enum command_status largest_run(struct session *session, int argc, char *
 
 const struct command largest_command = {
 	.name = "largest",
-	.synopsis = "[--retained] [--all | --limit N] [N]",
+	.synopsis = "[--retained] [--conservative] [--all | --limit N] [N]",
 	.summary = "the largest objects, by their own or by their retained size",
 	.details = "The 10 largest, unless N says how many.\n\n"
 		   "  largest 20\n"

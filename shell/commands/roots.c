@@ -362,7 +362,6 @@ static enum command_status roots_run(struct session *session, int argc, char **a
 	struct root_row *rows;
 	size_t count;
 
-	session->is_conservative = command_option(&argc, argv, "--conservative", NULL);
 	if (command_option(&argc, argv, "--globals", NULL))
 		asked.which |= GLOBALS;
 	if (command_option(&argc, argv, "--stack", NULL))

@@ -406,6 +406,15 @@ is_deeply [Sample::heapsh($file, 'shared', '&greeting', '&popular')], [<<'END', 
        301 B  5 objects that only the global variable popular (cache.c:50, libutility.so) leads to
 END
     'nothing in common';
+# As it was before there were levels; and the next command does not take over.
+is_text $file, 'callstack --conservative --reachable --thread 4242', <<'END';
+thread 4242 (app), reaches 104 B, 104 B of it alone
+  #0   serve (app.c:30), reaches 80 B, 80 B of it alone
+        ring: struct node * = struct node at 0x5f01100, reaches 32 B, 0 B of it alone
+  #1   main (app.c:44), reaches 24 B, 24 B of it alone
+END
+is +(Sample::run("roots --limit 1\nretained --conservative type node\ndominators --limit 4\n", "$Sample::build/heapsh", '--quiet', $file))[0] =~ s/\A.*Total[^\n]*\n//sr,
+    (Sample::heapsh($file, qw(dominators --limit 4)))[0], 'conservative is one command only';
 is_text $file, 'callstack --reachable', <<'END';
 thread 4242 (app), reaches 104 B, 104 B of it alone
   #0   serve (app.c:30), reaches 80 B, 80 B of it alone

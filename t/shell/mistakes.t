@@ -33,7 +33,7 @@ my @mistakes = (
     ['count --delta=1',    '--delta=1: nothing may follow --delta', 2],
     ['count nodes',        'nodes is one word too many; usage: count [--delta] [--by type|site|size|module|tag|age] [--all | --limit N]', 2],
     ['largest abc',        'abc: not a number', 2],
-    ['largest 3 4',        '4 is one word too many; usage: largest [--retained] [--all | --limit N] [N]', 2],
+    ['largest 3 4',        '4 is one word too many; usage: largest [--retained] [--conservative] [--all | --limit N] [N]', 2],
     ['find --limit x',     '--limit x: not a number', 2],
     ['largest 3 retained', 'retained is one word too many; did you mean --retained?', 2],
     ['info -v',            '-v: info has no such option', 2],
