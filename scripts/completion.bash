@@ -5,11 +5,27 @@ _heapsnap()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	if [ "$COMP_CWORD" = 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'run capture list --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run capture attach core list --help --version' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = capture ] && [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--timeout --verbose' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = capture ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(heapsnap list 2>/dev/null | awk '{ print $1 }')" -- "$word")
+	elif [[ ${COMP_WORDS[1]} == @(attach|core) && $previous == --types ]]; then
+		mapfile -t COMPREPLY < <(compgen -W 'all none' -- "$word")
+	elif [[ ${COMP_WORDS[1]} == @(attach|core) && $previous == --sysroot ]]; then
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+	elif [[ ${COMP_WORDS[1]} == @(attach|core) && $previous == --@(file|exe) ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	elif [ "${COMP_WORDS[1]}" = attach ] && [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--file --content --types --writer-time --' -- "$word")
+	elif [ "${COMP_WORDS[1]}" = core ] && [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--file --content --types --writer-time --sysroot --exe --' -- "$word")
+	elif [ "${COMP_WORDS[1]}" = attach ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(heapsnap list --all 2>/dev/null | awk '{ print $1 }')" -- "$word")
+	elif [ "${COMP_WORDS[1]}" = core ]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	elif [ "${COMP_WORDS[1]}" = list ]; then
+		mapfile -t COMPREPLY < <(compgen -W '--all' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $previous == --signal || $previous == --trace-signal ]]; then
 		mapfile -t COMPREPLY < <(compgen -A signal -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then

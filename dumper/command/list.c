@@ -2,6 +2,7 @@
 #include "dumper/command/list.h"
 
 #include "dumper/command/announcement.h"
+#include "dumper/command/attachable.h"
 #include "dumper/command/complain.h"
 #include "dumper/command/handler.h"
 #include "dumper/command/process.h"
@@ -71,10 +72,14 @@ int list(char **words)
 	CLEANUP_FREE pid_t *pids = NULL;
 	struct own_libraries own;
 	size_t count;
-	bool found = false;
+	bool found = false, is_all = false;
 
+	if (*words && strcmp(*words, "--all") == 0) {
+		is_all = true;
+		words++;
+	}
 	if (*words)
-		return misused("list takes no arguments");
+		return misused("list: there is --all, and no %s", *words);
 
 	struct heap_error *error = process_list(&pids, &count);
 
@@ -82,6 +87,6 @@ int list(char **words)
 		return fail(error);
 	own_libraries_find(&own);
 	for (size_t i = 0; i < count; i++)
-		found |= list_process(pids[i], &own);
+		found |= is_all ? attachable_print(pids[i], &own) : list_process(pids[i], &own);
 	return found ? STATUS_DONE : STATUS_FAILED;
 }

@@ -260,6 +260,19 @@ SKIP: {
     is_whole($program, "steady\n", "another user's");
 }
 
+# --- which processes there are --------------------------------------------------------
+
+{
+    my $program = start('steady', args => [ 3, 'alone' ]);
+    my $prepared = Heapsh->start('steady', args => [ 3, 'alone' ]);
+    my %row = map { /^ *(\d+) (.*)/ ? ($1 => $2) : () } `$build/heapsnap list --all`;
+    like $row{ $program->pid }, qr/^\S+ +[\d.]+ [KM]iB glibc +steady$/, 'list --all: a process';
+    like $row{ $prepared->pid }, qr/^\S+ +[\d.]+ [KM]iB glibc +prepared steady$/, 'list --all: a prepared one';
+    is $row{2}, undef, 'list --all: no thread of the kernel' if `cat /proc/2/status 2>/dev/null` !~ /^VmSize/m;
+    is_whole($program, "steady\n", 'list --all');
+    is_whole($prepared, "steady\n", 'list --all');
+}
+
 like `$build/heapsnap attach 2>&1`, qr/attach: which process\?/, 'no pid';
 like `$build/heapsnap attach x 2>&1`, qr/attach: x is no pid/, 'not a pid';
 like `$build/heapsnap attach --types some 1 2>&1`, qr/attach: --types some: neither all nor none/, 'a wrong value';
