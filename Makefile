@@ -185,6 +185,8 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
+$(BUILD)/t/unit/blocks.t: $(patsubst %,$(BUILD)/dumper/writer/scan/%.o,blocks blocks_glibc blocks_jemalloc \
+	blocks_musl core_file image object_kinds objects window)
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/base/pieces.o
 
