@@ -46,8 +46,11 @@ static uint64_t now_ns(void)
 
 // --- threads ----------------------------------------------------------------------
 
-static bool is_known(const struct frozen_copy *copy, pid_t tid)
+// @param guess  where it probably is: the kernel lists threads by age
+static bool is_known(const struct frozen_copy *copy, pid_t tid, size_t guess)
 {
+	if (guess < copy->tracee_count && copy->tracees[guess].tid == tid)
+		return true;
 	for (size_t i = 0; i < copy->tracee_count; i++) {
 		if (copy->tracees[i].tid == tid)
 			return true;
@@ -64,6 +67,7 @@ static struct heap_error *list_threads(const struct process *process, struct fro
 	DIR *tasks = descriptor < 0 ? NULL : fdopendir(descriptor);
 	struct heap_error *error = NULL;
 	const size_t before = copy->tracee_count;
+	size_t listed = 0;
 	struct dirent *entry;
 
 	*added = 0;
@@ -74,7 +78,7 @@ static struct heap_error *list_threads(const struct process *process, struct fro
 	while (!error && (entry = readdir(tasks))) {
 		pid_t tid = process_parse_pid(entry->d_name);
 
-		if (tid == 0 || (before > 0 && is_known(copy, tid)))
+		if (tid == 0 || (before > 0 && is_known(copy, tid, listed++)))
 			continue;
 		error = heap_reserve(copy->tracees, copy->tracee_capacity, copy->tracee_count + 1);
 		if (!error)
@@ -398,7 +402,9 @@ static void ask(const struct process *process, struct frozen_copy *copy, struct 
 {
 	if (tracee->state != TRACEE_LEFT_ALONE)
 		return;
-	tracee_look(process, tracee);
+	// Most sleep as they did before the stop, which is to be short.
+	if (!tracee->is_seen || tracee_has_moved(process, tracee))
+		tracee_look(process, tracee);
 	if (is_stopped_by_us(copy, tracee) && tracee_seize(tracee))
 		tracee_interrupt(tracee);
 	else
@@ -534,9 +540,9 @@ static struct heap_error *freeze(struct making *making)
 		error = make_copy(making);
 	if (!error)
 		error = note_threads(copy);
+	release(copy, true);
 	if (!error)
 		note_moved(making->process, copy);
-	release(copy, true);
 	release(copy, false);
 	copy->stop_ns = now_ns() - making->start_ns;
 	if (copy->pid)
@@ -556,6 +562,8 @@ struct heap_error *frozen_copy_create(struct process *process, const struct proc
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d has no system call instruction",
 					 (int)process->pid);
 	HEAP_TRY(list_threads(process, copy, &added));
+	for (size_t i = 0; i < copy->tracee_count; i++)
+		tracee_look(process, &copy->tracees[i]);
 	HEAP_TRY(find_victim(process, copy, status, &making.victim));
 	// The list of threads may move when it grows.
 	victim = (size_t)(making.victim - copy->tracees);

@@ -134,6 +134,7 @@ void tracee_look(const struct process *process, struct tracee *tracee)
 	char state;
 
 	tracee->switches = read_switches(process, tracee->tid);
+	tracee->is_seen = true;
 	tracee->call = TRACEE_CALL_NONE;
 	tracee->sp = tracee->pc = 0;
 	state = read_state(process, tracee->tid);

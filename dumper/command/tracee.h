@@ -38,6 +38,7 @@ struct tracee {
 	enum tracee_state state;
 	enum tracee_call call;
 	uint64_t sp, pc;   /**< while it is left alone */
+	bool is_seen;      /**< tracee_look() has been called */
 	uint64_t switches; /**< how often it had run by then */
 	int signal;        /**< that it was just about to get; 0: none */
 	struct user_regs_struct registers;
