@@ -9,6 +9,7 @@
 #include "lib/query/filter_terms.h"
 #include "lib/query/text_pattern.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct heap_filter {
@@ -136,13 +137,17 @@ static struct heap_error *no_filter(const struct heap_types *types, const char *
 
 	CLEANUP_FREE char *hint = heap_nearest_hint(&nearest);
 
-	return heap_error_create(
-		HEAP_ERROR_ARGUMENT, "%s: no such filter%s", name,
-		hint && *hint
-			? hint
-			: "; there are type, untyped, under-typed, conflict, evidence, size, site, "
-			  "frame, module, age, string, field, points-to, pointed-by, local, under, "
-			  "retained, leaked, reachable, new, gone, traced, allocated, not, or");
+	if (hint && *hint)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: no such filter%s", name, hint);
+
+	char list[512] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < heap_term_kind_count && length < sizeof(list); i++)
+		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s, ",
+					   heap_term_kinds[i].name);
+	return heap_error_create(HEAP_ERROR_ARGUMENT,
+				 "%s: no such filter; there are %sgone, not, or", name, list);
 }
 
 // Parses one term. @param at  index of its first word; set past its last

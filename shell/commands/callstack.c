@@ -232,10 +232,11 @@ const struct command callstack_command = {
 	.synopsis = "[--reachable] [--conservative] [--thread TID]",
 	.summary = "the threads, their frames and the frames' variables",
 	.details =
-		"Innermost first. Functions that were inlined have a line of their own.\n"
-		"--reachable says what each thread, frame and variable leads to, and how much of "
-		"that\n"
-		"nothing else does.\n\n"
+		"Innermost frame first; inlined functions have a line of their own. --reachable\n"
+		"tells what each thread, frame and variable leads to, and how much of that "
+		"nothing\n"
+		"else leads to.\n"
+		"\n"
 		"  callstack\n"
 		"  callstack --reachable --thread 4242",
 	.run = callstack_run,
@@ -291,7 +292,8 @@ const struct command symbols_command = {
 	.name = "symbols",
 	.synopsis = "[--all] [GLOB]",
 	.summary = "global, static and thread-local variables that hold objects",
-	.details = "With GLOB or --all those too that hold none.\n\n"
+	.details = "With GLOB or --all also variables that hold no object.\n"
+		   "\n"
 		   "  symbols\n"
 		   "  symbols 'g_*'",
 	.run = symbols_run,

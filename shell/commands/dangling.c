@@ -346,13 +346,15 @@ static enum command_status dangling_run(struct session *session, int argc, char 
 const struct command dangling_command = {
 	.name = "dangling",
 	.synopsis = "[--all | --limit N] [FILTER...]",
-	.summary = "pointers into the heap, to where no object lives any more",
+	.summary = "pointers into the heap to where no object lives any more",
 	.details =
-		"What is left of something that was freed: a use after free, if it is followed.\n"
-		"Pointers are what types say they are; of objects as far as they were kept, then "
-		"of\n"
-		"variables. Local ones may just not be in use. With filters only of the objects\n"
-		"that match. The 50 first are shown.\n\n"
+		"Each is what remains of a freed object, and a use after free if it is followed.\n"
+		"Only typed pointers are tested: first those of objects, as far as their contents\n"
+		"were kept, then those of variables; local variables may not be in use. Filters\n"
+		"restrict it to the pointers of the objects that match. Shows 50, unless --limit "
+		"or\n"
+		"--all says otherwise.\n"
+		"\n"
 		"  dangling\n"
 		"  dangling type 'struct session'",
 	.run = dangling_run,

@@ -339,12 +339,12 @@ static enum command_status info_run(struct session *session, int argc, char **ar
 const struct command info_command = {
 	.name = "info",
 	.synopsis = "",
-	.summary = "the process, its modules and threads, and what was found of them",
-	.details = "Also how long the process stood still, how much of each object was kept, for "
-		   "which\n"
-		   "modules debug information was found, and blocks whose headers were "
-		   "overwritten;\n"
-		   "and of how many objects parts could not be read.\n\n"
+	.summary = "the process, its modules and threads, and what was captured of them",
+	.details = "It also tells how long the process stood still, how much of each object was "
+		   "kept,\n"
+		   "for which modules debug information was found, which blocks had their headers\n"
+		   "overwritten, and how many objects could be read in part only.\n"
+		   "\n"
 		   "  info",
 	.run = info_run,
 	.keeps_answer = true,

@@ -213,15 +213,16 @@ static enum command_status istype_run(struct session *session, int argc, char **
 const struct command istype_command = {
 	.name = "istype",
 	.synopsis = "[[--alike] OBJ TYPE | --forget OBJ]",
-	.summary = "say of what type an object is, where you know better",
+	.summary = "declare the type of an object",
 	.details =
-		"What its pointers lead to gets their types, if it had none, and so on. It is kept "
-		"beside the\n"
-		"snapshot, in a file of its name and .types, and holds for whoever opens it: in "
-		"this shell\n"
-		"and in all other tools. Without arguments: what has been declared. `suggest` says "
-		"of which\n"
-		"objects it would help most to know.\n\n"
+		"The type also names what the object's pointers lead to, where nothing was known. "
+		"It\n"
+		"is kept beside the snapshot in FILE.types, and holds in this shell and in all "
+		"other\n"
+		"tools. With --alike it holds for all untyped objects of the same site and size.\n"
+		"Without arguments: the declarations so far. `suggest` lists the objects where it\n"
+		"helps most.\n"
+		"\n"
 		"  istype 0x5ed26d8 struct session\n"
 		"  istype $1 'struct slot (cache.c:12)'     where there are two of that name\n"
 		"  istype --forget 0x5ed26d8",

@@ -303,18 +303,20 @@ const struct command leaks_command = {
 	.name = "leaks",
 	.synopsis = "[--by kind|type|site|backtrace] [--all | --limit N] [--list] [--suppressions "
 		    "FILE]",
-	.summary = "what no root reaches, by type and site",
-	.details =
-		"A block is leaked directly if no other leaked one points to it, else indirectly: "
-		"it\n"
-		"goes with one that is direct. Of a circle the first stands for all. --list shows "
-		"each\n"
-		"block. What a register may hold, of a thread whose registers are not known (see\n"
-		"info), is perhaps held, and shown apart. FILE has lines leak:PATTERN as\n"
-		"LeakSanitizer's, which are looked for in functions, files and modules on the way\n"
-		"to the allocation.\n\n"
-		"  leaks\n"
-		"  leaks --by backtrace --limit 3\n"
-		"  leaks --list | head",
+	.summary = "blocks that no root reaches, by type and site",
+	.details = "A block is leaked directly if no other leaked block points to it, otherwise\n"
+		   "indirectly: it goes with one that is. The first block of a cycle stands for "
+		   "all of\n"
+		   "it. --list shows each block. Blocks that an unknown register of a sleeping "
+		   "thread\n"
+		   "may hold (see info) are perhaps held, and shown apart. FILE has lines "
+		   "leak:PATTERN\n"
+		   "as LeakSanitizer's; the pattern is looked for in the functions, files and "
+		   "modules\n"
+		   "on the way to the allocation.\n"
+		   "\n"
+		   "  leaks\n"
+		   "  leaks --by backtrace --limit 3\n"
+		   "  leaks --list | head",
 	.run = leaks_run,
 };

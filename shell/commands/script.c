@@ -65,8 +65,9 @@ static enum command_status last_run(struct session *session, int argc, char **ar
 const struct command last_command = {
 	.name = "last",
 	.synopsis = "[--all | --limit N]",
-	.summary = "the objects of the last answer, with their names",
-	.details = "An answer's objects are $1, $2 and so on until the next that has some.\n\n"
+	.summary = "the objects of the last list, with their numbers",
+	.details = "The objects of an answer are $1, $2 and so on, until the next list.\n"
+		   "\n"
 		   "  last",
 	.run = last_run,
 	.nothing = "No answer has had objects yet.",
@@ -113,13 +114,14 @@ static enum command_status alias_run(struct session *session, int argc, char **a
 const struct command alias_command = {
 	.name = "alias",
 	.synopsis = "[NAME ['COMMAND...']]",
-	.summary = "a name for the beginning of a line, or what names there are",
-	.details =
-		"NAME, as the first word of a line, then stands for COMMAND; pipes may be part of\n"
-		"it. Aliases for every session belong into the start-up file.\n\n"
-		"  alias\n"
-		"  alias big 'find size >1M'\n"
-		"  alias top 'count | head -n 20'",
+	.summary = "a name for the beginning of a line, or the names there are",
+	.details = "NAME, as the first word of a line, then stands for COMMAND, which may have "
+		   "pipes.\n"
+		   "Aliases for every session belong in the start-up file.\n"
+		   "\n"
+		   "  alias\n"
+		   "  alias big 'find size >1M'\n"
+		   "  alias top 'count | head -n 20'",
 	.run = alias_run,
 	.nothing = "There are no aliases.",
 	.words = WORDS_ALIAS,
@@ -207,8 +209,10 @@ const struct command source_command = {
 	.name = "source",
 	.synopsis = "FILE",
 	.summary = "run the commands in a file",
-	.details = "A line each, as they would be typed; # begins a comment. The first that fails\n"
-		   "ends it; one that finds nothing does not.\n\n"
+	.details = "One command per line; # begins a comment. The first command that fails ends "
+		   "it; one\n"
+		   "that finds nothing does not.\n"
+		   "\n"
 		   "  source leaks.heapsh\n"
 		   "  source nightly.heapsh > report.txt",
 	.run = source_run,

@@ -45,10 +45,12 @@ static enum command_status snapshots_run(struct session *session, int argc, char
 const struct command snapshots_command = {
 	.name = "snapshots",
 	.synopsis = "",
-	.summary = "the snapshots that were opened together, and which is the current one",
-	.details = "All commands are about the current one; any command takes --each as well, and\n"
-		   "is then about each of them in turn.\n\n"
-		   "  snapshots",
+	.summary = "the snapshots that were opened together, and the current one",
+	.details =
+		"Commands are about the current one. Every command takes --each, and then runs on\n"
+		"each of them in turn.\n"
+		"\n"
+		"  snapshots",
 	.run = snapshots_run,
 };
 
@@ -103,8 +105,9 @@ static enum command_status go_run(struct session *session, int argc, char **argv
 const struct command go_command = {
 	.name = "go",
 	.synopsis = "N",
-	.summary = "go to another snapshot of those that were opened, by its number",
-	.details = "They are counted from 0; `snapshots` lists them.\n\n"
+	.summary = "go to another of the opened snapshots, by its number",
+	.details = "Snapshots are numbered from 0; `snapshots` lists them.\n"
+		   "\n"
 		   "  go 0",
 	.run = go_run,
 	.words = WORDS_SNAPSHOT,
@@ -204,10 +207,12 @@ const struct command compare_command = {
 	.synopsis = "[FILE|N]",
 	.summary = "compare with another snapshot: find new, find gone, count --delta",
 	.details =
-		"With a file, or with one of the snapshots that were opened, by its number.\n"
-		"Afterwards the filter `new` matches objects that are not in it, and `gone` those\n"
-		"that are in it alone; `count --delta` tells how many more or fewer there are.\n"
-		"Without an argument: says with which.\n\n"
+		"FILE may also be one of the opened snapshots, by its number. Afterwards the "
+		"filter\n"
+		"`new` matches objects that it does not have, `gone` those that only it has, and\n"
+		"`count --delta` shows how many more or fewer there are. Without an argument: the\n"
+		"snapshot that is compared with.\n"
+		"\n"
 		"  compare app-00.snap\n"
 		"  compare 0",
 	.run = compare_run,
@@ -435,10 +440,11 @@ static enum command_status history_run(struct session *session, int argc, char *
 const struct command history_command = {
 	.name = "history",
 	.synopsis = "OBJ",
-	.summary = "what became of an object over all snapshots that were opened",
+	.summary = "an object through all opened snapshots",
 	.details =
-		"When it was born, in which snapshots it is, and how its size, its type and its\n"
-		"holders changed. A snapshot in which all is as before is left out.\n\n"
+		"When it was born, in which snapshots it is, and how its size, type and holders\n"
+		"changed. Snapshots in which nothing changed are left out.\n"
+		"\n"
 		"  history popular\n"
 		"  history $1",
 	.run = history_run,

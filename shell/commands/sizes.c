@@ -174,14 +174,15 @@ static enum command_status sizes_run(struct session *session, int argc, char **a
 const struct command sizes_command = {
 	.name = "sizes",
 	.synopsis = "OBJ",
-	.summary = "how large an object is: alone, with its parts, with all that it owns",
-	.details = "Its structure is what it is made of: what it alone points to, what only that "
-		   "points to,\n"
-		   "and so on, but for objects of its own type, as a list has them. It owns what "
-		   "would\n"
-		   "be free without it (see retained).\n\n"
-		   "  sizes 0x5ed26d8\n"
-		   "  sizes g_table",
+	.summary = "how large an object is: alone, with its parts, with all it owns",
+	.details =
+		"Its structure is what it is made of: the objects that only it points to, those "
+		"that\n"
+		"only they point to, and so on, except objects of its own type, such as the next\n"
+		"elements of a list. It owns what would be free without it (see retained).\n"
+		"\n"
+		"  sizes 0x5ed26d8\n"
+		"  sizes g_table",
 	.run = sizes_run,
 	.words = WORDS_OBJECT,
 	.keeps_answer = true,

@@ -376,15 +376,19 @@ const struct command strings_command = {
 	.name = "strings",
 	.synopsis = "[--duplicates] [--by length|count|waste] [--all | --limit N] [FILTER...]",
 	.summary = "the texts of the heap, the longest or the most frequent first",
-	.details =
-		"Blocks of characters, and blocks without a type that hold nothing but a text;\n"
-		"equal ones on one line. With --duplicates those that are there more than once,\n"
-		"by what that wastes: all but the largest copy. Texts that are longer than what\n"
-		"was kept of them (a + behind their length) are equal to no other. The 25 first\n"
-		"are shown.\n\n"
-		"  strings --duplicates\n"
-		"  strings --by count --limit 10\n"
-		"  strings site read_header",
+	.details = "Blocks of characters, and blocks without a type that hold nothing but a text; "
+		   "equal\n"
+		   "texts share a line. --duplicates shows the texts that exist more than once, "
+		   "ordered\n"
+		   "by the bytes that all copies but the largest waste. A text that was not kept "
+		   "to its\n"
+		   "end (+ behind its length) equals no other. Shows 25, unless --limit or --all "
+		   "says\n"
+		   "otherwise.\n"
+		   "\n"
+		   "  strings --duplicates\n"
+		   "  strings --by count --limit 10\n"
+		   "  strings site read_header",
 	.run = strings_run,
 	.nothing = "There are no such texts.",
 	.words = WORDS_FILTER,

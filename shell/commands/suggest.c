@@ -356,12 +356,13 @@ static enum command_status suggest_run(struct session *session, int argc, char *
 const struct command suggest_command = {
 	.name = "suggest",
 	.synopsis = "[--all | --limit N]",
-	.summary = "the objects of which it would help most to know the type",
-	.details = "Of each object without a type: the bytes and objects without one that only it "
-		   "leads to, itself\n"
-		   "included; how many are alike, of its site and size; and which structs have its "
-		   "size, with\n"
-		   "pointers where it has some. Tell with `istype`.\n\n"
+	.summary = "the objects whose type is worth knowing most",
+	.details = "Untyped objects, each with the untyped bytes and objects that only it leads "
+		   "to; how\n"
+		   "many are alike, of the same site and size; and which structures have its size, "
+		   "and\n"
+		   "pointers in the same places. Declare them with `istype`.\n"
+		   "\n"
 		   "  suggest\n"
 		   "  suggest --limit 30",
 	.run = suggest_run,

@@ -200,10 +200,11 @@ static enum command_status reachability_run(struct session *session, int argc, c
 const struct command reachability_command = {
 	.name = "reachability",
 	.synopsis = "",
-	.summary = "how much is reached from which kind of roots, and how much from none",
-	.details = "Each object counts once, for the first that leads to it: variables that live "
-		   "long come\n"
-		   "before those of a call, and words without a name last.\n\n"
+	.summary = "how much each kind of roots reaches, and how much none does",
+	.details = "Each object counts once, for the first root that leads to it: global variables "
+		   "come\n"
+		   "before local ones, and words without a name last.\n"
+		   "\n"
 		   "  reachability",
 	.run = reachability_run,
 };

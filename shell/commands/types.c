@@ -394,7 +394,8 @@ const struct command types_command = {
 	.name = "types",
 	.synopsis = "[--all | --limit N] [NAME...]",
 	.summary = "a type as C source with offsets, or all types that objects have",
-	.details = "After each member stand its offset and size; holes and padding are said.\n\n"
+	.details = "Each member is followed by its offset and size; holes and padding are shown.\n"
+		   "\n"
 		   "  types struct session\n"
 		   "  types 'struct *'",
 	.run = types_run,

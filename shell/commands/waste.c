@@ -630,11 +630,14 @@ const struct command waste_command = {
 	.synopsis = "[--all] [--limit N] [FILTER...]",
 	.summary = "arrays, lists and hash tables that are less than half full",
 	.details =
-		"Grouped by what holds them, what wastes most first; of 8 elements at least. What\n"
-		"is used is told by slots: elements that are not zero; by a count beside the\n"
-		"pointer, if another number there is the length; or by the end that a\n"
-		"std::vector has. --all shows what is fuller, too. (Texts: strings "
-		"--duplicates.)\n\n"
+		"Arrays of 8 elements or more, grouped by what holds them, the most wasted bytes\n"
+		"first. The used part is known from slots: elements that are not zero; from a "
+		"count\n"
+		"beside the pointer, if another number there is the length; or from the end that "
+		"a\n"
+		"std::vector has. --all also shows fuller ones. (For texts: strings "
+		"--duplicates.)\n"
+		"\n"
 		"  waste\n"
 		"  waste --limit 5 type 'struct slot'",
 	.run = waste_run,

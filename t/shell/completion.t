@@ -77,7 +77,7 @@ my %expected = (
     'find module '       => qr/^app libutility\.so$/,
     'find site cache_'   => qr/cache_insert/,
     'find --'            => qr/^--all --count --each --exact --ignore-case --json --limit --regex$/,
-    'count --by '        => qr/^age module site size type$/,
+    'count --by '        => qr/^age module site size tag type$/,
     'callstack --thread ' => qr/^4242 4243$/,
     'retained '          => qr/^(?=.*list)(?=.*under)/,
     'help fi'            => qr/^filters find$/,

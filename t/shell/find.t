@@ -219,9 +219,9 @@ is join('|', (Sample::heapsh($file, 'find', 'type', 'mode'))), '||1', 'nothing f
 is join('|', (Sample::heapsh($file, 'find', '--count', 'type', 'mode'))),
     "Total: 0 objects, 0 B\n||1", 'nothing found, counted';
 
-fails_with $file, 'find frob', 'heapsh: frob: no such filter; there are type, untyped, under-typed,'
-    . ' conflict, evidence, size, site, frame, module, age, string, field, points-to, pointed-by, local, under,'
-    . ' retained, leaked, reachable, new, gone, traced, allocated, not, or', 2;
+fails_with $file, 'find frob', 'heapsh: frob: no such filter; there are '
+    . 'type, untyped, under-typed, conflict, evidence, tag, size, site, frame, module, age, string, field, '
+    . 'points-to, pointed-by, local, under, retained, leaked, reachable, new, traced, allocated, gone, not, or', 2;
 fails_with $file, 'find --frob', 'heapsh: --frob: find has no such option; it has --count, --all, --limit, --regex, --exact, -i, --ignore-case', 2;
 fails_with $file, 'find --limit', 'heapsh: --limit: a number must follow it', 2;
 fails_with $file, 'find --limit -1', 'heapsh: --limit -1: not a number', 2;

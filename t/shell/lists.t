@@ -210,7 +210,7 @@ damage    1 header of blocks overwritten
 END
 is_text $file, 'help', <<'END';
 The heap at a glance
-  info         the process, its modules and threads, and what was found of them
+  info         the process, its modules and threads, and what was captured of them
   summary      the whole heap at a glance: by reachability, module and type
   count        objects and bytes per type, site, size, module, tag or age
   largest      the largest objects, by their own or by their retained size
@@ -220,7 +220,7 @@ The heap at a glance
 Objects
   find         the objects that all filters match
   show         an object's fields, or a variable's value
-  last         the objects of the last answer, with their names
+  last         the objects of the last list, with their numbers
   symbols      global, static and thread-local variables that hold objects
 Who holds an object
   identify     who holds an object, up to the roots
@@ -231,33 +231,33 @@ Who holds an object
 What holds the heap
   roots        the roots by what they hold: retained, reachable, shared, exclusive
   suspects     what leaks or grew, and the few places where most of the heap gathers
-  reachability how much is reached from which kind of roots, and how much from none
+  reachability how much each kind of roots reaches, and how much none does
   retained     bytes that would be free without an object, or without all that match
-  sizes        how large an object is: alone, with its parts, with all that it owns
+  sizes        how large an object is: alone, with its parts, with all it owns
   shared       how much two objects or variables have in common
   callstack    the threads, their frames and the frames' variables
   callers      the same as callstack
   stack        the values on the threads' stacks and in registers that point into the heap
 What is wrong
-  leaks        what no root reaches, by type and site
-  dangling     pointers into the heap, to where no object lives any more
+  leaks        blocks that no root reaches, by type and site
+  dangling     pointers into the heap to where no object lives any more
   waste        arrays, lists and hash tables that are less than half full
 Types that you know better
-  istype       say of what type an object is, where you know better
-  suggest      the objects of which it would help most to know the type
+  istype       declare the type of an object
+  suggest      the objects whose type is worth knowing most
 Several snapshots
-  snapshots    the snapshots that were opened together, and which is the current one
-  go           go to another snapshot of those that were opened, by its number
+  snapshots    the snapshots that were opened together, and the current one
+  go           go to another of the opened snapshots, by its number
   next         go to the next of the snapshots that were opened
   previous     go to the snapshot before
   compare      compare with another snapshot: find new, find gone, count --delta
-  history      what became of an object over all snapshots that were opened
+  history      an object through all opened snapshots
 For others
   report       a page for a browser: what is in the heap, and what holds it
   export       the snapshot in the format of another tool
 The shell
   help         the commands by task, one of them, or a topic
-  alias        a name for the beginning of a line, or what names there are
+  alias        a name for the beginning of a line, or the names there are
   unalias      forget an alias
   source       run the commands in a file
   time         run a command, and say how long it took
