@@ -70,7 +70,8 @@ for my $name (@command) {
     $option{$_} .= " $name" for $synopsis =~ /(--[\w-]+)/g;
 }
 my %taken = map { $_ => 1 } map { Sample::content($_) =~ /command_(?:option|number)\([^"]*"(--[\w-]+)"/g }
-    glob 'shell/commands/*.c shell/export/*.c';
+    glob 'shell/command.c shell/commands/*.c shell/export/*.c';
+delete @taken{qw(--json --each)};    # which all commands take
 @taken{qw(--all --limit --regex --exact --ignore-case)} = (1) x 5;    # command_limit(), filters
 is_deeply [sort keys %option], [sort keys %taken], 'every option is in a synopsis';
 for my $name (grep { !/^(alias|unalias|source|time|help)$/ } @command) {
