@@ -29,7 +29,7 @@ static const char *const common_options[] = { "--json", "--each", NULL };
 
 static const char *const evidence_words[] = { "none",      "declared", "vtable", "pointer",
 					      "embedding", "site",     "vote",   "pool",
-					      "tag",       "methods",  NULL };
+					      "tag",       "methods",  "shape",  NULL };
 
 // Readline's functions get no context.
 static struct session *session;

@@ -12,6 +12,7 @@ static const char *const evidence_names[HEAP_EVIDENCE_KINDS] = {
 	[HEAP_EVIDENCE_POOL] = "pool",
 	[HEAP_EVIDENCE_TAG] = "tag",
 	[HEAP_EVIDENCE_METHODS] = "methods",
+	[HEAP_EVIDENCE_SHAPE] = "shape",
 };
 
 const char *heap_evidence_name(enum heap_evidence evidence)

@@ -46,6 +46,7 @@ enum heap_evidence {
 	HEAP_EVIDENCE_POOL,      /**< no type itself: the program divides it into parts */
 	HEAP_EVIDENCE_TAG,       /**< its pointer tag is that of blocks of a known type */
 	HEAP_EVIDENCE_METHODS,   /**< the functions that its tag leads to have that receiver */
+	HEAP_EVIDENCE_SHAPE,     /**< no name: where its words hold pointers, texts and numbers */
 	HEAP_EVIDENCE_KINDS,
 };
 

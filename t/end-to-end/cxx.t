@@ -316,4 +316,26 @@ for my $way (@ways) {
     my ($chain) = grep { $_->{site} =~ /^fill_chain/ && $_->{objects} == 100 } @{ Heapsh::ask_json($file, 'sites') };
     ok $chain, "@$way: all of them";
 }
+
+# --- without debug information: classes by their vtables, texts, and shapes ------------------
+
+my @texts = qw(fill_strings fill_table fill_orders fill_names fill_texts fill_files main getchar);
+for my $compiler (@compilers) {
+    for my $stripped ('', '-s') {
+        my $what = "$compiler -g0 $stripped";
+        my $file = capture('cxx-sites', $compiler, '-g0', '-O2', $stripped);
+        my $count = Heapsh::ask_json($file, 'find', '--count')->{count};
+        my $untyped = Heapsh::ask_json($file, 'find', '--count', 'untyped')->{count};
+        cmp_ok $untyped, '<=', $count / 50, "$what: $untyped of $count blocks have neither type nor shape";
+        my %shapes = %{ counts($file, 'evidence', 'shape') };
+        is $shapes{'struct {ptr, long}'}, 100, "$what: the nodes of a list by their shape";
+        is $shapes{'struct {long, ptr[3], long[2]}'}, 100, "$what: those of a map of numbers";
+        # The end of a string's small buffer holds whatever was there.
+        my @named = grep { /^struct \{long, ptr\[3\], text, long\[2\], \w+\}$/ } sort keys %shapes;
+        is join(' ', map { $shapes{$_} } @named), 100, "$what: those of a set of strings";
+        next if $stripped;
+        is Heapsh::ask_json($file, 'find', '--count', 'type', 'char', 'evidence', 'shape',
+            map { ('not', 'site', $_) } @texts)->{count}, 0, "$what: texts are where texts are made";
+    }
+}
 done_testing;

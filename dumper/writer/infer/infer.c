@@ -11,6 +11,7 @@
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/libc_blocks.h"
+#include "dumper/writer/infer/shapes.h"
 
 #include "lib/base/cleanup.h"
 
@@ -430,5 +431,5 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	if (!error)
 		error = block_prefixes_finish(&inference.block_prefixes, capture);
 	block_prefixes_deinit(&inference.block_prefixes);
-	return error;
+	return error ? error : shapes_name(capture);
 }
