@@ -377,16 +377,15 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 const struct command path_command = {
 	.name = "path",
 	.synopsis = "[--all N] [--avoid TYPE.FIELD]... OBJ",
-	.summary = "a shortest way from a root to an object",
-	.details = "A way by typed pointers goes before one by others, a shorter one before a "
-		   "longer\n"
-		   "one; of several of one length that from a named variable. --all shows up to N, "
-		   "each\n"
-		   "by another holder of the object; --avoid leaves pointers in a field out. Of a\n"
-		   "variable itself (&name, or a struct) its own pointers.\n\n"
-		   "  path 0x5ed26d8\n"
-		   "  path --all 5 $1\n"
-		   "  path --avoid 'struct node.next' $1",
+	.summary = "a shortest path from a root to an object",
+	.details =
+		"A path of typed pointers is preferred to others, a shorter one to a longer one,\n"
+		"and of several of one length the one from a named variable. --all N shows up to\n"
+		"N, each by another holder of the object; --avoid leaves out pointers in a field.\n"
+		"For a variable itself (&name, or a struct) the paths are its own pointers.\n\n"
+		"  path 0x5ed26d8\n"
+		"  path --all 5 $1\n"
+		"  path --avoid 'struct node.next' $1",
 	.run = path_run,
 	.words = WORDS_OBJECT,
 	.keeps_answer = true,

@@ -224,7 +224,7 @@ Objects
   symbols      global, static and thread-local variables that hold objects
 Who holds an object
   identify     who holds an object, up to the roots
-  path         a shortest way from a root to an object
+  path         a shortest path from a root to an object
   inrefs       the roots and objects that point to an object
   outrefs      the objects that an object points to
   dominators   what an object or a variable holds alone, as a tree
