@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/attach.h"
 
+#include "dumper/command/announcement.h"
 #include "dumper/command/complain.h"
 #include "dumper/command/foreign.h"
 #include "dumper/command/frozen_copy.h"
@@ -71,6 +72,24 @@ static struct heap_error *check_memory(struct target *target)
 				 pid, target->name);
 }
 
+// Blocks of a process that is prepared have headers, which its own snapshots are read by.
+HEAP_MUST_CHECK
+static struct heap_error *check_library(struct target *target)
+{
+	CLEANUP(announcement_deinit) struct announcement announcement = { 0 };
+	struct own_libraries own;
+	int pid = (int)target->process.pid;
+
+	own_libraries_find(&own);
+	HEAP_TRY(announcement_read(&target->process, &own, &announcement));
+	return announcement.takes_snapshots
+		       ? heap_error_create(HEAP_ERROR_ABSENT,
+					   "%d (%s) runs under heapsnap: heapsnap capture %d takes "
+					   "a snapshot, which tells more",
+					   pid, target->name, pid)
+		       : NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *check(struct target *target)
 {
@@ -95,7 +114,8 @@ static struct heap_error *check(struct target *target)
 					 "only one can",
 					 pid, target->name, (int)target->status.tracer);
 	HEAP_TRY(check_memory(target));
-	return check_machine(target);
+	HEAP_TRY(check_machine(target));
+	return check_library(target);
 }
 
 // --- the snapshot -------------------------------------------------------------------------

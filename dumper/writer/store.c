@@ -265,7 +265,11 @@ static struct heap_error *fill_epochs(const struct capture *capture, struct heap
 	snapshot->epochs = calloc(count, sizeof(*snapshot->epochs));
 	if (!snapshot->epochs)
 		return heap_error_out_of_memory();
-	image_read_padded(&capture->image, capture->process.epochs, snapshot->epochs, count * 8);
+	if (capture->process.epochs)
+		image_read_padded(&capture->image, capture->process.epochs, snapshot->epochs,
+				  count * 8);
+	else
+		snapshot->epochs[0] = capture->process.start_time_ns;
 	// Clocks are set back now and then; what is later in the program is later here.
 	for (size_t i = 1; i < count; i++) {
 		if (snapshot->epochs[i] < snapshot->epochs[i - 1])

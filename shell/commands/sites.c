@@ -372,6 +372,10 @@ static enum command_status sites_run(struct session *session, int argc, char **a
 
 	if (error)
 		return command_fail(session, error);
+	if (session->snapshot->info.origin != HEAP_ORIGIN_LIBRARY)
+		output_text(session->output,
+			    "Nobody had prepared the process: where blocks were allocated is not "
+			    "known\n");
 	return options.tree || options.callers ? print_tree(session, &options)
 					       : print_list(session, &options);
 }

@@ -232,6 +232,8 @@ const char *describe_site(struct session *session, heap_site_id number)
 {
 	const struct heap_site *site = &session->snapshot->sites[number];
 
+	if (site->address == 0)
+		return "code that is not known";
 	return describe_place(session,
 			      &(struct described_place){ site->function, site->offset, site->file,
 							 site->line, site->module, site->address });

@@ -135,6 +135,10 @@ SKIP: {
     is $info->{allocators}, 'glibc', 'info: the allocator';
     like scalar Heapsh::ask($file, 'info'), qr/^taken +by heapsnap attach; blocks are those of glibc\n +Not known: where and when/m,
         'info: as text';
+    my ($block) = sort keys %{ blocks_of($file) };
+    like scalar Heapsh::ask($file, "show $block"), qr/^  allocated by code that is not known, at most [\d.]+ (?:s|min) ago;/m,
+        'show: where and when is not known';
+    like scalar Heapsh::ask($file, 'sites'), qr/^Nobody had prepared the process: where/m, 'sites: says so';
     is_whole($program, '', 'info');
 }
 
@@ -258,6 +262,12 @@ SKIP: {
     like $output, qr/^heapsnap: $pid \(steady\) may not be examined: it is another user's/, "another user's: why";
     system("rm -r /tmp/heapsnap-$$");
     is_whole($program, "steady\n", "another user's");
+}
+
+{
+    my $program = Heapsh->start('steady', args => [ 3, 'alone' ]);
+    is_refused($program->pid, 'runs under heapsnap: heapsnap capture \d+ takes', 'a prepared one');
+    is_whole($program, "steady\n", 'a prepared one');
 }
 
 # --- which processes there are --------------------------------------------------------

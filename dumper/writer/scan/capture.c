@@ -259,6 +259,16 @@ static void add_doubt(struct capture *capture, const char *doubt)
 		 length ? "; " : "", doubt);
 }
 
+// Blocks that have headers begin behind them, which the allocator knows nothing of.
+static bool has_headers(const struct image *image)
+{
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		if (strstr(image->mappings[i].name, "/libheapsnap.so"))
+			return true;
+	}
+	return false;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_by_allocators(struct capture *capture)
 {
@@ -269,6 +279,10 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 
 	if (!pointers)
 		return heap_error_out_of_memory();
+	if (has_headers(&capture->image))
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "it runs under heapsnap: heapsnap capture takes a "
+					 "snapshot, which tells more");
 	for (uint32_t i = 0; i < capture->process.thread_count; i++)
 		pointers[i] = capture->threads[i].thread_pointer;
 	HEAP_TRY(blocks_find(&blocks, &capture->image, &threads));
