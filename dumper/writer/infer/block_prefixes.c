@@ -17,6 +17,7 @@
 
 enum {
 	FEW_HINTS = 16,  // on a block: with more of them it is no single object
+	MUCH = 32,       // new hints are much if they are one in so many objects
 	MIN_SUPPORT = 8, // blocks
 	MIN_LEAD = 10,   // times as many must speak for a prefix as against it
 	MAX_TEXT_PREFIX = 32,
@@ -307,13 +308,16 @@ struct heap_error *block_prefixes_set(struct inference *inference, heap_object_i
 }
 
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
-				       uint64_t *found)
+				       bool is_thorough, uint64_t *found)
 {
 	struct block_prefixes *prefixes = &inference->block_prefixes;
 	CLEANUP_FREE uint64_t *words = NULL;
 	uint32_t before = prefixes->count;
 
-	if (prefixes->hints_seen[kind] == inference->hints.count)
+	uint32_t seen = prefixes->hints_seen[kind], news = inference->hints.count - seen;
+
+	if (news == 0 ||
+	    (seen > 0 && !is_thorough && news * (uint64_t)MUCH < inference->capture->objects.count))
 		return NULL;
 	prefixes->hints_seen[kind] = inference->hints.count;
 	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));

@@ -54,10 +54,15 @@ struct block_prefixes {
 	bool is_renewed; /**< kinds have not been sorted since */
 };
 
-/** Finds the prefixes of blocks on which there are hints. @param found  adds how many blocks */
+/**
+ * Finds the prefixes of blocks on which there are hints.
+ *
+ * @param is_thorough  also if there are few new hints
+ * @param found        adds how many blocks
+ */
 HEAP_MUST_CHECK
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
-				       uint64_t *found);
+				       bool is_thorough, uint64_t *found);
 
 /** Gives a block without a name a prefix: its hints count from there on. */
 HEAP_MUST_CHECK

@@ -284,6 +284,16 @@ static struct heap_error *name_surely(struct inference *inference, uint64_t *nam
 	return error;
 }
 
+// What runtimes put into their objects: bytes before them, and pointers to method tables. These passes
+// cost as much as all else together: they wait until much is new, or nothing else is left.
+HEAP_MUST_CHECK
+static struct heap_error *find_runtimes(struct inference *inference, bool is_thorough,
+					uint64_t *named)
+{
+	HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_STRUCTS, is_thorough, named));
+	return pointer_tags_apply(inference, is_thorough, named);
+}
+
 // One step of the whole: the best evidence that is left, and what follows from it.
 HEAP_MUST_CHECK
 static struct heap_error *advance(struct inference *inference, uint64_t *named)
@@ -292,13 +302,13 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 
 	*named = 0;
 	if (!error && !progress_is_late())
-		error = block_prefixes_find(inference, BLOCK_PREFIX_STRUCTS, named);
-	if (!error && !progress_is_late())
-		error = pointer_tags_apply(inference, named);
+		error = find_runtimes(inference, false, named);
 	if (!error && *named == 0 && !progress_is_late())
 		error = name_surely(inference, named);
 	if (!error && *named == 0)
-		error = block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, named);
+		error = find_runtimes(inference, true, named);
+	if (!error && *named == 0)
+		error = block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named);
 	if (!error && *named == 0)
 		error = naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named);
 	if (!error && *named == 0 && pass(inference, &inference->all_kinds, FEW_NEW)) {

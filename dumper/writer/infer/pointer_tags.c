@@ -820,27 +820,28 @@ static struct heap_error *find_groups(struct inference *inference)
 }
 
 // True if enough has been learned of blocks since groups were last looked for.
-static bool is_due(struct inference *inference)
+static bool is_due(struct inference *inference, bool is_thorough)
 {
 	struct pointer_tags *tags = &inference->pointer_tags;
 	uint64_t known = inference->claims.applied + inference->hints.count +
 			 inference->block_prefixes.count;
 
 	if (tags->tables.list.count == 0 || known == tags->applied ||
-	    (tags->applied > 0 &&
+	    (tags->applied > 0 && !is_thorough &&
 	     (known - tags->applied) * MIN_NEWS < inference->capture->objects.count))
 		return false;
 	tags->applied = known;
 	return true;
 }
 
-struct heap_error *pointer_tags_apply(struct inference *inference, uint64_t *claimed)
+struct heap_error *pointer_tags_apply(struct inference *inference, bool is_thorough,
+				      uint64_t *claimed)
 {
 	struct pointer_tags *tags = &inference->pointer_tags;
 	size_t count = (size_t)inference->capture->objects.count + 1;
 	uint64_t joined = 0;
 
-	if (!is_due(inference))
+	if (!is_due(inference, is_thorough))
 		return NULL;
 	if (!tags->of)
 		tags->of = calloc(count, sizeof(*tags->of));

@@ -61,10 +61,12 @@ struct heap_error *pointer_tags_init(struct pointer_tags *tags, struct capture *
 /**
  * Finds the groups and claims that their members are of their types.
  *
- * @param claimed  adds how many blocks
+ * @param is_thorough  also if little has been learned since
+ * @param claimed      adds how many blocks
  */
 HEAP_MUST_CHECK
-struct heap_error *pointer_tags_apply(struct inference *inference, uint64_t *claimed);
+struct heap_error *pointer_tags_apply(struct inference *inference, bool is_thorough,
+				      uint64_t *claimed);
 
 /** The value of kinds' tags that stands for an object's group; NO_TAG: it has none. */
 uint64_t pointer_tags_read(const struct pointer_tags *tags, heap_object_id object);
