@@ -175,7 +175,7 @@ static struct heap_error *read_part(const struct heap_file *file,
 	return error;
 }
 
-// The first column makes the rows, as it is read: a count alone is no reason to believe it.
+// Rows are allocated while the first column is read: a count alone is not to be trusted.
 HEAP_MUST_CHECK
 static struct heap_error *read_column(const struct heap_file *file, const struct table *table,
 				      const struct column *column, struct heap_dwarf_info *debug,

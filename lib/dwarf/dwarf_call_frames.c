@@ -40,7 +40,7 @@ struct heap_dwarf_call_frames {
 	int descriptor;
 };
 
-// What the entries of one kind of function have in common (a CIE).
+// A CIE: the part that the FDEs of similar functions share.
 struct common {
 	uint64_t code_alignment;
 	int64_t data_alignment;
@@ -62,7 +62,7 @@ struct entry {
 	bool is_common;
 };
 
-// @return whether there is one; an empty one marks an end, which may be followed by more
+// @return false at the end of the table; an empty entry is a terminator, and more may follow it
 static bool read_entry(const struct heap_dwarf_call_frames *frames, uint64_t offset,
 		       struct entry *entry)
 {
@@ -217,7 +217,7 @@ static bool read_common(const struct heap_dwarf_call_frames *frames, uint64_t of
 	       common->return_register < HEAP_DWARF_REGISTERS;
 }
 
-// Of an FDE: the code that it is about. Leaves the cursor behind that.
+// Reads the range of code of an FDE, and leaves the cursor behind it.
 static bool read_range(const struct heap_dwarf_call_frames *frames, const struct common *common,
 		       struct heap_dwarf_cursor *cursor, struct range *range)
 {
@@ -389,7 +389,7 @@ struct program {
 	const struct common *common;
 	uint64_t pc, location;
 	struct heap_dwarf_frame_row *row;
-	struct heap_dwarf_frame_row initial; // what the common instructions say
+	struct heap_dwarf_frame_row initial; // after the instructions of the CIE
 	struct heap_dwarf_frame_row remembered[REMEMBERED_MAX];
 	unsigned remembered_count;
 };
@@ -541,7 +541,7 @@ static bool run_state(struct program *program, uint8_t opcode)
 	return true;
 }
 
-// @return whether it is known
+// @return false if the opcode is unknown
 static bool run_one(struct program *program, struct heap_dwarf_cursor *cursor, uint8_t opcode)
 {
 	switch (opcode & 0xc0) {
@@ -582,7 +582,7 @@ static bool run_one(struct program *program, struct heap_dwarf_cursor *cursor, u
 	}
 }
 
-// @return whether all up to the pc made sense
+// @return false if an instruction up to the pc is damaged
 static bool run(struct program *program, struct heap_dwarf_cursor cursor)
 {
 	while (cursor.at < cursor.end) {

@@ -3,7 +3,7 @@
 #define HEAP_DWARF_CALL_FRAMES_H
 
 /**
- * Tables of call frame information: how to find a caller's registers, for each pc.
+ * Call frame information: the rules that find the caller's registers, for each pc.
  *
  * (.debug_frame: DWARF 5, section 6.4. .eh_frame: Linux Standard Base Core 5.0, section 10.6,
  * and what gcc, clang and aarch64's ABI add to it.) The tables may be damaged: an entry that
@@ -35,7 +35,7 @@ struct heap_dwarf_frame_rule {
 	uint64_t size;
 };
 
-/** What holds at one pc. */
+/** The rules for one pc. */
 struct heap_dwarf_frame_row {
 	bool is_signal;                   /**< a signal's trampoline: its caller's pc is exact */
 	uint8_t return_register;          /**< below HEAP_DWARF_REGISTERS */
@@ -69,7 +69,7 @@ void heap_dwarf_call_frames_close(struct heap_dwarf_call_frames *frames);
 /** The section that the table is in. */
 struct heap_dwarf_bytes heap_dwarf_call_frames_section(const struct heap_dwarf_call_frames *frames);
 
-/** @return whether there are rules for @p pc, an address in the file */
+/** @return false if there are no rules for @p pc, an address in the file */
 bool heap_dwarf_call_frames_find(const struct heap_dwarf_call_frames *frames, uint64_t pc,
 				 struct heap_dwarf_frame_row *row);
 

@@ -14,7 +14,7 @@
 
 enum {
 	READERS = 16,    // of units that are looked into in turn
-	ORIGINS_MAX = 8, // entries that complete each other; a loop of them is damage
+	ORIGINS_MAX = 8, // DIEs that complete each other; a loop of them is damage
 };
 
 // Code that belongs to one unit of the main file. They are disjoint in sound files.
@@ -31,7 +31,7 @@ struct object {
 
 struct heap_dwarf_code {
 	struct heap_dwarf_units *units;
-	struct heap_dwarf_code_unit **read;   // [units->count] NULL until it is asked for
+	struct heap_dwarf_code_unit **read;   // [units->count] NULL until it is read
 	struct heap_dwarf_file_names **files; // [units->count] likewise
 	struct unit_range *ranges;            // [range_count] by address
 	size_t range_count, range_capacity;
@@ -117,18 +117,17 @@ struct heap_error *heap_dwarf_file_code(struct heap_dwarf_file *file,
 	return NULL;
 }
 
-// --- entries of any unit -------------------------------------------------------------------
+// --- DIEs of any unit -------------------------------------------------------------------
 
 HEAP_MUST_CHECK
 static struct heap_error *turn_to(struct heap_dwarf_code *code, const struct heap_dwarf_unit *unit,
 				  struct heap_dwarf_dies **result)
 {
-	struct heap_dwarf_dies *entries = &code->readers[(unit - code->units->units) % READERS];
+	struct heap_dwarf_dies *dies = &code->readers[(unit - code->units->units) % READERS];
 	struct heap_dwarf_die first;
 
-	*result = entries;
-	return entries->unit == unit ? NULL
-				     : heap_dwarf_dies_begin(entries, code->units, unit, &first);
+	*result = dies;
+	return dies->unit == unit ? NULL : heap_dwarf_dies_begin(dies, code->units, unit, &first);
 }
 
 struct heap_error *heap_dwarf_code_dies(struct heap_dwarf_code *code, uint64_t place,
@@ -147,11 +146,11 @@ struct heap_error *heap_dwarf_code_dies(struct heap_dwarf_code *code, uint64_t p
 
 struct heap_error *heap_dwarf_code_visit(struct heap_dwarf_code *code, uint64_t place,
 					 heap_dwarf_attribute_visitor *visit, void *context,
-					 const struct heap_dwarf_dies **entries, uint16_t *tag,
+					 const struct heap_dwarf_dies **dies, uint16_t *tag,
 					 bool *children, uint64_t *next)
 {
-	HEAP_TRY(heap_dwarf_code_dies(code, place, entries));
-	return heap_dwarf_dies_visit(*entries, place, visit, context, tag, children, next);
+	HEAP_TRY(heap_dwarf_code_dies(code, place, dies));
+	return heap_dwarf_dies_visit(*dies, place, visit, context, tag, children, next);
 }
 
 // libdwarf finds a skeleton among the units that it reads while it looks for skeletons, and not
@@ -199,21 +198,21 @@ struct heap_error *heap_dwarf_code_file(struct heap_dwarf_code *code,
 					const char **result)
 {
 	struct heap_dwarf_file_names **slot = &code->files[unit - code->units->units];
-	struct heap_dwarf_dies *entries;
+	struct heap_dwarf_dies *dies;
 	struct heap_error *error = NULL;
 
 	if (!*slot) {
 		*slot = calloc(1, sizeof(**slot));
-		error = *slot ? turn_to(code, unit, &entries) : heap_error_out_of_memory();
+		error = *slot ? turn_to(code, unit, &dies) : heap_error_out_of_memory();
 		if (!error)
-			error = heap_dwarf_dies_files(entries, *slot);
+			error = heap_dwarf_dies_files(dies, *slot);
 	}
 	if (!error)
 		*result = heap_dwarf_file_names_name(*slot, number);
 	return error;
 }
 
-// --- what an entry says --------------------------------------------------------------------
+// --- what a DIE says --------------------------------------------------------------------
 
 struct description {
 	struct heap_dwarf_description entry;
@@ -259,24 +258,24 @@ struct heap_error *heap_dwarf_code_describe(struct heap_dwarf_code *code, uint64
 	struct heap_error *error = NULL;
 
 	for (int i = 0; !error && place && i < ORIGINS_MAX; i++) {
-		const struct heap_dwarf_dies *entries;
+		const struct heap_dwarf_dies *dies;
 		bool had_file = description.has_file, children;
 		uint16_t tag;
 		uint64_t next;
 
 		description.origin = HEAP_DWARF_NOWHERE;
 		description.is_copy = false;
-		error = heap_dwarf_code_visit(code, place, describe, &description, &entries, &tag,
+		error = heap_dwarf_code_visit(code, place, describe, &description, &dies, &tag,
 					      &children, &next);
 		description.entry.root = place;
-		// Files count in the unit of the entry that names one.
+		// Files count in the unit of the DIE that names one.
 		if (!error && !had_file && description.has_file)
-			error = heap_dwarf_code_file(code, entries->unit, description.file,
+			error = heap_dwarf_code_file(code, dies->unit, description.file,
 						     &description.entry.file);
 		place = description.origin;
 		if (description.is_copy)
 			description.entry.original = place;
-		// What it completes is in a file that was not found.
+		// The DIE that this one completes is in a file that was not found.
 		if (place && !heap_dwarf_units_find(code->units, place))
 			break;
 	}
@@ -383,16 +382,16 @@ static void note_extent(void *context, uint16_t name, const struct heap_dwarf_va
 	heap_dwarf_extent_note(context, name, value);
 }
 
-// By the unit's own entry. A damaged unit has no code.
+// By the unit's own DIE. A damaged unit has no code.
 static void add_unit(struct gathering *gathering, const struct heap_dwarf_unit *unit)
 {
 	struct heap_dwarf_extent extent = { 0 };
-	const struct heap_dwarf_dies *entries;
+	const struct heap_dwarf_dies *dies;
 	uint16_t tag;
 	bool children;
 	uint64_t next;
 	struct heap_error *error = heap_dwarf_code_visit(gathering->code, unit->die, note_extent,
-							 &extent, &entries, &tag, &children, &next);
+							 &extent, &dies, &tag, &children, &next);
 
 	if (error && heap_error_code(error) == HEAP_ERROR_MEMORY)
 		gathering->error = error;
@@ -401,8 +400,8 @@ static void add_unit(struct gathering *gathering, const struct heap_dwarf_unit *
 	if (error)
 		return;
 	gathering->unit = unit - gathering->code->units->units;
-	heap_dwarf_extent_visit(entries, &extent, heap_dwarf_extent_low(entries, &extent),
-				add_range, gathering);
+	heap_dwarf_extent_visit(dies, &extent, heap_dwarf_extent_low(dies, &extent), add_range,
+				gathering);
 }
 
 static int compare_ranges(const void *left, const void *right)
@@ -460,12 +459,11 @@ struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint6
 		return NULL;
 	if (!code->read[range->unit]) {
 		const struct heap_dwarf_unit *skeleton = &code->units->units[range->unit];
-		struct heap_dwarf_dies *entries;
+		struct heap_dwarf_dies *dies;
 
-		error = turn_to(code, heap_dwarf_units_full(code->units, skeleton), &entries);
+		error = turn_to(code, heap_dwarf_units_full(code->units, skeleton), &dies);
 		if (!error)
-			error = heap_dwarf_code_unit_read(entries, skeleton,
-							  &code->read[range->unit]);
+			error = heap_dwarf_code_unit_read(dies, skeleton, &code->read[range->unit]);
 	}
 	*result = code->read[range->unit];
 	return error;

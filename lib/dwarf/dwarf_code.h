@@ -11,8 +11,8 @@
  *	│  └─ inlined find [0x1240, 0x1260)     parameters, variables
  *	└─ inlined log [0x1310, 0x1330)
  *
- * (DWARF 5, sections 3.3 to 3.5.) A unit's entries are gone through once, when the first
- * address of it is asked for, and kept.
+ * (DWARF 5, sections 3.3 to 3.5.) A unit's DIEs are read once, when its first address is
+ * looked up, and kept.
  */
 
 #include "lib/dwarf/dwarf_dies.h"
@@ -62,14 +62,14 @@ struct heap_dwarf_code_variable {
 };
 
 struct heap_dwarf_code_unit {
-	const struct heap_dwarf_unit *unit;      /**< that has the entries */
+	const struct heap_dwarf_unit *unit;      /**< that has the DIEs */
 	const struct heap_dwarf_unit *skeleton;  /**< that has the line table; the same, mostly */
 	uint64_t base;                           /**< DW_AT_low_pc */
-	struct heap_dwarf_code_scope *scopes;    /**< [scope_count] in the order of the entries */
+	struct heap_dwarf_code_scope *scopes;    /**< [scope_count] in the order of the DIEs */
 	struct heap_dwarf_code_range *ranges;    /**< [range_count] by scope */
 	struct heap_dwarf_code_range *functions; /**< [function_count] their ranges, by address */
 	struct heap_dwarf_code_variable
-		*variables;                 /**< [variable_count] in the order of the entries */
+		*variables;                 /**< [variable_count] in the order of the DIEs */
 	struct heap_dwarf_code_call *calls; /**< [call_count] by address */
 	uint32_t scope_count, range_count, function_count, variable_count, call_count;
 	uint32_t scope_capacity, range_capacity, variable_capacity, call_capacity;
@@ -77,7 +77,7 @@ struct heap_dwarf_code_unit {
 
 struct heap_dwarf_code;
 
-/** Of one file, made once and kept with it. */
+/** The code of a file: read once, kept with the file. */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_file_code(struct heap_dwarf_file *file,
 					struct heap_dwarf_code **result);
@@ -100,7 +100,7 @@ size_t heap_dwarf_code_unit_find(const struct heap_dwarf_code_unit *unit, uint64
 const struct heap_dwarf_code_call *heap_dwarf_code_unit_call(
 	const struct heap_dwarf_code_unit *unit, uint64_t pc);
 
-/** What a function or variable is called and of which type, by itself or what it completes. */
+/** The name and type of a function or variable, from its DIE or from one that it completes. */
 struct heap_dwarf_description {
 	const char *name;         /**< "" if it has none; of the sections, as all texts here */
 	const char *linkage_name; /**< "" if it has none */
@@ -109,7 +109,7 @@ struct heap_dwarf_description {
 	uint64_t type; /**< place of its type, or of what it returns */
 	/** place of what it is a copy of, or HEAP_DWARF_NOWHERE: inlining makes copies */
 	uint64_t original;
-	uint64_t root; /**< place of the last of the entries that complete each other */
+	uint64_t root; /**< place of the last of the DIEs that complete each other */
 };
 
 HEAP_MUST_CHECK
@@ -120,14 +120,14 @@ struct heap_error *heap_dwarf_code_describe(struct heap_dwarf_code *code, uint64
 char *heap_dwarf_description_name(const struct heap_dwarf_description *entry);
 
 /**
- * Visits the attributes of an entry of any unit.
+ * Visits the attributes of a DIE of any unit.
  *
- * @param entries  gets the reader of its unit; valid until the next call for this code
+ * @param dies  gets the reader of its unit; valid until the next call for this code
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_code_visit(struct heap_dwarf_code *code, uint64_t place,
 					 heap_dwarf_attribute_visitor *visit, void *context,
-					 const struct heap_dwarf_dies **entries, uint16_t *tag,
+					 const struct heap_dwarf_dies **dies, uint16_t *tag,
 					 bool *children, uint64_t *next);
 
 /**
@@ -150,7 +150,7 @@ struct heap_error *heap_dwarf_code_object(struct heap_dwarf_code *code,
 					  const struct heap_dwarf_unit *unit,
 					  const struct heap_dwarf_object **result);
 
-/** The name of a file that entries of that unit count in; "" if there is none such. */
+/** The name of a file that DIEs of that unit count in; "" if there is none such. */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_code_file(struct heap_dwarf_code *code,
 					const struct heap_dwarf_unit *unit, uint64_t number,

@@ -8,24 +8,24 @@
 #include <stdlib.h>
 
 enum {
-	NESTING_MAX = 1024, // entries inside each other; more is damage
+	NESTING_MAX = 1024, // DIEs inside each other; more is damage
 };
 
 // Whose children are being read.
 struct level {
 	uint32_t scope;  // innermost
-	uint32_t opened; // by the entry itself, or HEAP_DWARF_CODE_NONE
+	uint32_t opened; // by the DIE itself, or HEAP_DWARF_CODE_NONE
 };
 
 struct reading {
-	const struct heap_dwarf_dies *entries;
+	const struct heap_dwarf_dies *dies;
 	struct heap_dwarf_code_unit *unit;
 	struct level levels[NESTING_MAX];
 	unsigned depth;
 	struct heap_error *error;
 };
 
-// What one entry says.
+// The attributes of one DIE.
 struct entry {
 	struct heap_dwarf_extent extent;
 	struct heap_dwarf_value call_pc;
@@ -76,7 +76,7 @@ static uint32_t add_scope(struct reading *reading, uint64_t place, enum heap_dwa
 
 	if (kind == HEAP_DWARF_CODE_FUNCTION)
 		scope.parent = HEAP_DWARF_CODE_NONE;
-	heap_dwarf_extent_visit(reading->entries, &entry->extent, unit->base, add_range, reading);
+	heap_dwarf_extent_visit(reading->dies, &entry->extent, unit->base, add_range, reading);
 	scope.range_count = unit->range_count - scope.first_range;
 	// Abstract instances and declarations have no code, and nothing inside them has.
 	if (reading->error || (kind == HEAP_DWARF_CODE_FUNCTION && !scope.range_count) ||
@@ -111,7 +111,7 @@ static void add_call(struct reading *reading, uint64_t place, const struct heap_
 {
 	struct heap_dwarf_code_unit *unit = reading->unit;
 	struct heap_dwarf_extent extent = { .low = *pc };
-	uint64_t address = heap_dwarf_extent_low(reading->entries, &extent);
+	uint64_t address = heap_dwarf_extent_low(reading->dies, &extent);
 
 	if (!address)
 		return;
@@ -121,7 +121,7 @@ static void add_call(struct reading *reading, uint64_t place, const struct heap_
 		unit->calls[unit->call_count++] = (struct heap_dwarf_code_call){ address, place };
 }
 
-// @return what the entry's children are in
+// @return the scope of the DIE's children
 static struct level read_entry(struct reading *reading, uint64_t place, uint16_t tag,
 			       const struct entry *entry)
 {
@@ -173,9 +173,9 @@ static void close_level(struct reading *reading)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *read_entries(struct reading *reading)
+static struct heap_error *read_dies(struct reading *reading)
 {
-	const struct heap_dwarf_unit *unit = reading->entries->unit;
+	const struct heap_dwarf_unit *unit = reading->dies->unit;
 	struct heap_error *error = NULL;
 	uint64_t place = unit->die, next;
 
@@ -186,8 +186,8 @@ static struct heap_error *read_entries(struct reading *reading)
 		uint16_t tag;
 		bool children;
 
-		error = heap_dwarf_dies_visit(reading->entries, place, note, &entry, &tag,
-					      &children, &next);
+		error = heap_dwarf_dies_visit(reading->dies, place, note, &entry, &tag, &children,
+					      &next);
 		if (error)
 			break;
 		if (!tag) {
@@ -210,7 +210,7 @@ static struct heap_error *read_entries(struct reading *reading)
 	}
 	while (reading->depth > 1)
 		close_level(reading);
-	// What damage follows costs the functions after it.
+	// Damage costs the functions behind it.
 	if (error && heap_error_code(error) == HEAP_ERROR_FORMAT) {
 		heap_error_destroy(error);
 		error = NULL;
@@ -257,7 +257,7 @@ static struct heap_error *sort_functions(struct heap_dwarf_code_unit *unit)
 	return NULL;
 }
 
-struct heap_error *heap_dwarf_code_unit_read(const struct heap_dwarf_dies *entries,
+struct heap_error *heap_dwarf_code_unit_read(const struct heap_dwarf_dies *dies,
 					     const struct heap_dwarf_unit *skeleton,
 					     struct heap_dwarf_code_unit **result)
 {
@@ -266,12 +266,12 @@ struct heap_error *heap_dwarf_code_unit_read(const struct heap_dwarf_dies *entri
 	struct heap_error *error = unit && reading ? NULL : heap_error_out_of_memory();
 
 	if (!error) {
-		unit->unit = entries->unit;
+		unit->unit = dies->unit;
 		unit->skeleton = skeleton;
-		unit->base = entries->bases.address;
-		reading->entries = entries;
+		unit->base = dies->bases.address;
+		reading->dies = dies;
 		reading->unit = unit;
-		error = read_entries(reading);
+		error = read_dies(reading);
 	}
 	if (!error)
 		error = sort_functions(unit);

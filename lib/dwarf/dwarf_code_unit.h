@@ -3,17 +3,17 @@
 #define HEAP_DWARF_CODE_UNIT_H
 
 /**
- * Goes through one unit's entries for its functions; for dwarf_code.h only.
+ * Goes through one unit's DIEs for its functions; for dwarf_code.h only.
  */
 
 #include "lib/dwarf/dwarf_code.h"
 
 /**
- * @param entries   turned to the unit
+ * @param dies   turned to the unit
  * @param skeleton  the unit that stands for it in the main file, or itself
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_code_unit_read(const struct heap_dwarf_dies *entries,
+struct heap_error *heap_dwarf_code_unit_read(const struct heap_dwarf_dies *dies,
 					     const struct heap_dwarf_unit *skeleton,
 					     struct heap_dwarf_code_unit **result);
 

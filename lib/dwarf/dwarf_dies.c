@@ -73,11 +73,11 @@ static bool grow(void *array, size_t count, size_t *capacity, size_t size)
 	return bigger;
 }
 
-// The attributes of one abbreviation. @return whether there was memory
-static bool read_attributes(struct heap_dwarf_dies *entries, struct heap_dwarf_cursor *cursor,
+// Reads the attributes of one abbreviation. @return false without memory
+static bool read_attributes(struct heap_dwarf_dies *dies, struct heap_dwarf_cursor *cursor,
 			    struct heap_dwarf_abbreviation *abbreviation)
 {
-	abbreviation->attributes = entries->attribute_count;
+	abbreviation->attributes = dies->attribute_count;
 	for (;;) {
 		struct heap_dwarf_attribute attribute = { .name = heap_dwarf_unsigned(cursor) };
 		int size;
@@ -87,15 +87,15 @@ static bool read_attributes(struct heap_dwarf_dies *entries, struct heap_dwarf_c
 			attribute.implicit = heap_dwarf_signed(cursor);
 		if ((!attribute.name && !attribute.form) || cursor->bad)
 			return true;
-		size = heap_dwarf_form_size(entries->unit, attribute.form);
+		size = heap_dwarf_form_size(dies->unit, attribute.form);
 		if (size == HEAP_DWARF_FORM_VARIES || abbreviation->size > INT16_MAX)
 			abbreviation->size = HEAP_DWARF_FORM_VARIES;
 		else if (abbreviation->size != HEAP_DWARF_FORM_VARIES)
 			abbreviation->size += size;
-		if (!grow(&entries->attributes, entries->attribute_count,
-			  &entries->attribute_capacity, sizeof(*entries->attributes)))
+		if (!grow(&dies->attributes, dies->attribute_count, &dies->attribute_capacity,
+			  sizeof(*dies->attributes)))
 			return false;
-		entries->attributes[entries->attribute_count++] = attribute;
+		dies->attributes[dies->attribute_count++] = attribute;
 		abbreviation->count++;
 	}
 }
@@ -108,14 +108,14 @@ static int compare_codes(const void *left, const void *right)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *read_abbreviations(struct heap_dwarf_dies *entries)
+static struct heap_error *read_abbreviations(struct heap_dwarf_dies *dies)
 {
-	struct heap_dwarf_bytes section = entries->sections->abbreviations;
+	struct heap_dwarf_bytes section = dies->sections->abbreviations;
 	struct heap_dwarf_cursor cursor =
-		heap_dwarf_cursor(section, entries->unit->abbreviations, section.size);
+		heap_dwarf_cursor(section, dies->unit->abbreviations, section.size);
 
-	entries->count = entries->attribute_count = 0;
-	entries->in_order = true;
+	dies->count = dies->attribute_count = 0;
+	dies->in_order = true;
 	for (;;) {
 		struct heap_dwarf_abbreviation abbreviation = { .code = heap_dwarf_unsigned(
 									&cursor) };
@@ -125,30 +125,30 @@ static struct heap_error *read_abbreviations(struct heap_dwarf_dies *entries)
 		abbreviation.tag = heap_dwarf_unsigned(&cursor);
 		abbreviation.wanted = is_wanted(abbreviation.tag);
 		abbreviation.children = heap_dwarf_fixed(&cursor, 1);
-		if (!read_attributes(entries, &cursor, &abbreviation) ||
-		    !grow(&entries->abbreviations, entries->count, &entries->capacity,
-			  sizeof(*entries->abbreviations)))
+		if (!read_attributes(dies, &cursor, &abbreviation) ||
+		    !grow(&dies->abbreviations, dies->count, &dies->capacity,
+			  sizeof(*dies->abbreviations)))
 			return heap_error_out_of_memory();
-		entries->abbreviations[entries->count++] = abbreviation;
-		entries->in_order &= abbreviation.code == entries->count;
+		dies->abbreviations[dies->count++] = abbreviation;
+		dies->in_order &= abbreviation.code == dies->count;
 	}
 	if (cursor.bad)
 		return heap_error_create(HEAP_ERROR_FORMAT, "abbreviations end too early");
-	if (!entries->in_order)
-		qsort(entries->abbreviations, entries->count, sizeof(*entries->abbreviations),
+	if (!dies->in_order)
+		qsort(dies->abbreviations, dies->count, sizeof(*dies->abbreviations),
 		      compare_codes);
 	return NULL;
 }
 
-static const struct heap_dwarf_abbreviation *find_abbreviation(
-	const struct heap_dwarf_dies *entries, uint64_t code)
+static const struct heap_dwarf_abbreviation *find_abbreviation(const struct heap_dwarf_dies *dies,
+							       uint64_t code)
 {
 	struct heap_dwarf_abbreviation key = { .code = code };
 
-	if (entries->in_order)
-		return code - 1 < entries->count ? &entries->abbreviations[code - 1] : NULL;
-	return bsearch(&key, entries->abbreviations, entries->count,
-		       sizeof(*entries->abbreviations), compare_codes);
+	if (dies->in_order)
+		return code - 1 < dies->count ? &dies->abbreviations[code - 1] : NULL;
+	return bsearch(&key, dies->abbreviations, dies->count, sizeof(*dies->abbreviations),
+		       compare_codes);
 }
 
 // --- attributes ----------------------------------------------------------------------------
@@ -293,11 +293,11 @@ static void set_base(struct heap_dwarf_bases *bases, uint16_t name,
 	}
 }
 
-// What a split unit's bases are by those of its skeleton and its place in a package.
-static void join_bases(const struct heap_dwarf_dies *entries, struct heap_dwarf_bases *bases)
+// Completes a split unit's bases by those of its skeleton and its place in a package.
+static void join_bases(const struct heap_dwarf_dies *dies, struct heap_dwarf_bases *bases)
 {
-	const struct heap_dwarf_units *units = entries->units;
-	const struct heap_dwarf_unit *unit = entries->unit;
+	const struct heap_dwarf_units *units = dies->units;
+	const struct heap_dwarf_unit *unit = dies->unit;
 
 	if (unit->contribution) {
 		const struct heap_dwarf_bases *parts =
@@ -323,53 +323,53 @@ static void join_bases(const struct heap_dwarf_dies *entries, struct heap_dwarf_
 }
 
 // A unit's own bases; its other attributes may need them, so that they are read first.
-static void set_bases(struct heap_dwarf_dies *entries, struct heap_dwarf_cursor cursor,
+static void set_bases(struct heap_dwarf_dies *dies, struct heap_dwarf_cursor cursor,
 		      const struct heap_dwarf_abbreviation *abbreviation)
 {
-	unsigned size = entries->unit->offset_size;
+	unsigned size = dies->unit->offset_size;
 	struct heap_dwarf_bases bases = { 0 };
 	struct heap_dwarf_value low = { 0 };
 
 	// Tables of DWARF 5 begin with a header, which units may leave to be known.
-	if (entries->unit->version >= 5)
+	if (dies->unit->version >= 5)
 		bases = (struct heap_dwarf_bases){ .string_offsets = 2 * size,
 						   .addresses = 2 * size,
 						   .range_lists = 4 + 2 * size,
 						   .location_lists = 4 + 2 * size };
 	for (uint32_t i = 0; i < abbreviation->count && !cursor.bad; i++) {
 		const struct heap_dwarf_attribute *attribute =
-			&entries->attributes[abbreviation->attributes + i];
-		struct heap_dwarf_value value = heap_dwarf_form_read(entries, &cursor, attribute);
+			&dies->attributes[abbreviation->attributes + i];
+		struct heap_dwarf_value value = heap_dwarf_form_read(dies, &cursor, attribute);
 
 		set_base(&bases, attribute->name, &value);
 		if (attribute->name == DW_AT_low_pc)
 			low = value;
 	}
-	entries->bases = bases;
+	dies->bases = bases;
 	// A unit of several ranges has none, or 0.
 	if (low.kind == HEAP_DWARF_INDEX_VALUE &&
-	    !heap_dwarf_dies_address(entries, low.number, &low.number))
+	    !heap_dwarf_dies_address(dies, low.number, &low.number))
 		low.number = 0;
-	entries->bases.address = low.number;
-	if (entries->unit->split)
-		join_bases(entries, &entries->bases);
+	dies->bases.address = low.number;
+	if (dies->unit->split)
+		join_bases(dies, &dies->bases);
 }
 
-// --- entries -------------------------------------------------------------------------------
+// --- DIEs -------------------------------------------------------------------------------
 
 HEAP_MAKES_ERROR
 static struct heap_error *damaged(uint64_t place, const char *what)
 {
-	return heap_error_create(HEAP_ERROR_FORMAT, "entry at %#llx %s",
+	return heap_error_create(HEAP_ERROR_FORMAT, "DIE at %#llx %s",
 				 (unsigned long long)(place & HEAP_DWARF_OFFSET_MASK), what);
 }
 
-struct heap_error *heap_dwarf_dies_read(const struct heap_dwarf_dies *entries, uint64_t place,
+struct heap_error *heap_dwarf_dies_read(const struct heap_dwarf_dies *dies, uint64_t place,
 					bool any, struct heap_dwarf_die *result, uint64_t *next)
 {
-	uint64_t base = entries->unit->start & ~HEAP_DWARF_OFFSET_MASK;
+	uint64_t base = dies->unit->start & ~HEAP_DWARF_OFFSET_MASK;
 	struct heap_dwarf_cursor cursor =
-		heap_dwarf_cursor(entries->section, place - base, entries->unit->end - base);
+		heap_dwarf_cursor(dies->section, place - base, dies->unit->end - base);
 	uint64_t code = heap_dwarf_unsigned(&cursor);
 
 	if (cursor.bad)
@@ -377,11 +377,11 @@ struct heap_error *heap_dwarf_dies_read(const struct heap_dwarf_dies *entries, u
 	if (!code) {
 		result->place = place;
 		result->tag = 0;
-		*next = base + (cursor.at - entries->section.bytes);
+		*next = base + (cursor.at - dies->section.bytes);
 		return NULL;
 	}
 
-	const struct heap_dwarf_abbreviation *abbreviation = find_abbreviation(entries, code);
+	const struct heap_dwarf_abbreviation *abbreviation = find_abbreviation(dies, code);
 
 	if (!abbreviation)
 		return damaged(place, "has no abbreviation");
@@ -401,9 +401,9 @@ struct heap_error *heap_dwarf_dies_read(const struct heap_dwarf_dies *entries, u
 	if (result->wanted || abbreviation->size < 0) {
 		for (uint32_t i = 0; i < abbreviation->count && !cursor.bad; i++) {
 			const struct heap_dwarf_attribute *attribute =
-				&entries->attributes[abbreviation->attributes + i];
+				&dies->attributes[abbreviation->attributes + i];
 			struct heap_dwarf_value value =
-				heap_dwarf_form_read(entries, &cursor, attribute);
+				heap_dwarf_form_read(dies, &cursor, attribute);
 
 			if (result->wanted)
 				set(result, attribute->name, &value);
@@ -411,20 +411,20 @@ struct heap_error *heap_dwarf_dies_read(const struct heap_dwarf_dies *entries, u
 	}
 	if (cursor.bad)
 		return damaged(place, "does not end in its unit");
-	*next = base + (cursor.at - entries->section.bytes);
+	*next = base + (cursor.at - dies->section.bytes);
 	return NULL;
 }
 
-struct heap_error *heap_dwarf_dies_visit(const struct heap_dwarf_dies *entries, uint64_t place,
+struct heap_error *heap_dwarf_dies_visit(const struct heap_dwarf_dies *dies, uint64_t place,
 					 heap_dwarf_attribute_visitor *visit, void *context,
 					 uint16_t *tag, bool *children, uint64_t *next)
 {
-	uint64_t base = entries->unit->start & ~HEAP_DWARF_OFFSET_MASK;
+	uint64_t base = dies->unit->start & ~HEAP_DWARF_OFFSET_MASK;
 	struct heap_dwarf_cursor cursor =
-		heap_dwarf_cursor(entries->section, place - base, entries->unit->end - base);
+		heap_dwarf_cursor(dies->section, place - base, dies->unit->end - base);
 	uint64_t code = heap_dwarf_unsigned(&cursor);
 	const struct heap_dwarf_abbreviation *abbreviation =
-		code ? find_abbreviation(entries, code) : NULL;
+		code ? find_abbreviation(dies, code) : NULL;
 
 	if (cursor.bad)
 		return damaged(place, "is outside its unit");
@@ -434,85 +434,84 @@ struct heap_error *heap_dwarf_dies_visit(const struct heap_dwarf_dies *entries, 
 	*children = code && abbreviation->children;
 	for (uint32_t i = 0; code && i < abbreviation->count && !cursor.bad; i++) {
 		const struct heap_dwarf_attribute *attribute =
-			&entries->attributes[abbreviation->attributes + i];
-		struct heap_dwarf_value value = heap_dwarf_form_read(entries, &cursor, attribute);
+			&dies->attributes[abbreviation->attributes + i];
+		struct heap_dwarf_value value = heap_dwarf_form_read(dies, &cursor, attribute);
 
 		visit(context, attribute->name, &value);
 	}
 	if (cursor.bad)
 		return damaged(place, "does not end in its unit");
-	*next = base + (cursor.at - entries->section.bytes);
+	*next = base + (cursor.at - dies->section.bytes);
 	return NULL;
 }
 
-struct heap_error *heap_dwarf_dies_begin(struct heap_dwarf_dies *entries,
+struct heap_error *heap_dwarf_dies_begin(struct heap_dwarf_dies *dies,
 					 const struct heap_dwarf_units *units,
 					 const struct heap_dwarf_unit *unit,
 					 struct heap_dwarf_die *first)
 {
-	const struct heap_dwarf_unit *last = entries->unit;
+	const struct heap_dwarf_unit *last = dies->unit;
 	const struct heap_dwarf_sections *sections = heap_dwarf_units_sections(units, unit);
 	// Type units of one source file share their abbreviations.
-	bool same = last && entries->units == units && entries->sections == sections &&
+	bool same = last && dies->units == units && dies->sections == sections &&
 		    last->abbreviations == unit->abbreviations && last->version == unit->version &&
 		    last->address_size == unit->address_size &&
 		    last->offset_size == unit->offset_size;
 	struct heap_error *error = NULL;
 	uint64_t next;
 
-	entries->units = units;
-	entries->unit = unit;
-	entries->sections = sections;
-	entries->section = heap_dwarf_units_section(units, unit->start);
-	entries->addresses = unit->split ? units->main.addresses : sections->addresses;
+	dies->units = units;
+	dies->unit = unit;
+	dies->sections = sections;
+	dies->section = heap_dwarf_units_section(units, unit->start);
+	dies->addresses = unit->split ? units->main.addresses : sections->addresses;
 	if (!same)
-		error = read_abbreviations(entries);
+		error = read_abbreviations(dies);
 	if (error) {
-		entries->unit = NULL;
+		dies->unit = NULL;
 		return error;
 	}
 
 	uint64_t offset = unit->die & HEAP_DWARF_OFFSET_MASK;
 	struct heap_dwarf_cursor cursor =
-		heap_dwarf_cursor(entries->section, offset, unit->end & HEAP_DWARF_OFFSET_MASK);
+		heap_dwarf_cursor(dies->section, offset, unit->end & HEAP_DWARF_OFFSET_MASK);
 	const struct heap_dwarf_abbreviation *abbreviation =
-		find_abbreviation(entries, heap_dwarf_unsigned(&cursor));
+		find_abbreviation(dies, heap_dwarf_unsigned(&cursor));
 
 	if (abbreviation)
-		set_bases(entries, cursor, abbreviation);
-	return heap_dwarf_dies_read(entries, unit->die, true, first, &next);
+		set_bases(dies, cursor, abbreviation);
+	return heap_dwarf_dies_read(dies, unit->die, true, first, &next);
 }
 
-struct heap_error *heap_dwarf_dies_files(const struct heap_dwarf_dies *entries,
+struct heap_error *heap_dwarf_dies_files(const struct heap_dwarf_dies *dies,
 					 struct heap_dwarf_file_names *result)
 {
-	const struct heap_dwarf_sections *sections = entries->sections;
+	const struct heap_dwarf_sections *sections = dies->sections;
 
 	result->count = 0;
-	if (!entries->bases.has_lines)
+	if (!dies->bases.has_lines)
 		return NULL;
 	// The line tables of split units are not split; type units have one for the names alone.
-	if (entries->unit->split && !entries->unit->type_die)
-		sections = &entries->units->main;
-	return heap_dwarf_file_names_read(result, sections, entries->bases.lines);
+	if (dies->unit->split && !dies->unit->type_die)
+		sections = &dies->units->main;
+	return heap_dwarf_file_names_read(result, sections, dies->bases.lines);
 }
 
-void heap_dwarf_dies_deinit(struct heap_dwarf_dies *entries)
+void heap_dwarf_dies_deinit(struct heap_dwarf_dies *dies)
 {
-	free(entries->abbreviations);
-	free(entries->attributes);
-	*entries = (struct heap_dwarf_dies){ 0 };
+	free(dies->abbreviations);
+	free(dies->attributes);
+	*dies = (struct heap_dwarf_dies){ 0 };
 }
 
-bool heap_dwarf_dies_address(const struct heap_dwarf_dies *entries, uint64_t index,
-			     uint64_t *result)
+bool heap_dwarf_dies_address(const struct heap_dwarf_dies *dies, uint64_t index, uint64_t *result)
 {
-	struct heap_dwarf_bytes section = entries->addresses;
-	unsigned size = entries->unit->address_size;
+	struct heap_dwarf_bytes section = dies->addresses;
+	unsigned size = dies->unit->address_size;
 	uint64_t end = HEAP_DWARF_OFFSET_MASK;
 
-	if (index < HEAP_DWARF_OFFSET_MASK / 8 && entries->bases.addresses < section.size)
-		end = entries->bases.addresses + (index + 1) * size;
+	if (index < HEAP_DWARF_OFFSET_MASK / 8 && dies->bases.addresses < section.size)
+		end = dies->bases.addresses + (index + 1) * size;
 
 	struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, end - size, end);
 	uint64_t address = heap_dwarf_fixed(&cursor, size);

@@ -3,9 +3,9 @@
 #define HEAP_DWARF_DIES_H
 
 /**
- * The entries of one unit, one after the other as they stand.
+ * The DIEs of one unit, one after the other as they stand.
  *
- * (DWARF 5, sections 7.5.2 to 7.5.6.) An entry's children follow it, up to an entry with
+ * (DWARF 5, sections 7.5.2 to 7.5.6.) A DIE's children follow it, up to a DIE with
  * tag 0. Only attributes that say something of types and variables are kept.
  */
 
@@ -15,7 +15,7 @@ struct heap_dwarf_abbreviation {
 	uint64_t code;
 	uint16_t tag;
 	bool children;
-	bool wanted;         /**< whether the attributes are worth reading */
+	bool wanted;         /**< the attributes are worth reading */
 	uint32_t attributes; /**< first in heap_dwarf_dies.attributes */
 	uint32_t count;
 	int32_t size; /**< of the attributes in bytes; -1 if it varies */
@@ -76,12 +76,12 @@ enum heap_dwarf_has {
 	HEAP_DWARF_IS_CONTAINING = 1 << 9, /**< DW_AT_containing_type */
 	HEAP_DWARF_IS_ARTIFICIAL = 1 << 11,
 	HEAP_DWARF_HAS_VALUE = 1 << 12, /**< DW_AT_const_value or discr_value, a constant */
-	HEAP_DWARF_IS_DWO = 1 << 13,    /**< the unit's entries are in another file */
+	HEAP_DWARF_IS_DWO = 1 << 13,    /**< the unit's DIEs are in another file */
 };
 
 struct heap_dwarf_die {
 	uint64_t place;
-	uint16_t tag; /**< 0: no entry, the end of some children */
+	uint16_t tag; /**< 0: no DIE, the end of some children */
 	bool children;
 	bool wanted;            /**< false: nothing of what follows was read */
 	uint32_t has;           /**< enum heap_dwarf_has */
@@ -104,52 +104,51 @@ struct heap_dwarf_die {
 	uint64_t file, line;
 };
 
-void heap_dwarf_dies_deinit(struct heap_dwarf_dies *entries);
+void heap_dwarf_dies_deinit(struct heap_dwarf_dies *dies);
 
 /**
- * Turns to a unit: reads its abbreviations and first entry.
+ * Turns to a unit: reads its abbreviations and first DIE.
  *
- * @param entries  zeroed, or used for another unit before
+ * @param dies  zeroed, or used for another unit before
  * @return NULL, HEAP_ERROR_FORMAT or HEAP_ERROR_MEMORY
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_dies_begin(struct heap_dwarf_dies *entries,
+struct heap_error *heap_dwarf_dies_begin(struct heap_dwarf_dies *dies,
 					 const struct heap_dwarf_units *units,
 					 const struct heap_dwarf_unit *unit,
 					 struct heap_dwarf_die *first);
 
 /**
- * Reads the entry at @p place and gives the place after it.
+ * Reads the DIE at @p place and gives the place after it.
  *
- * @param any  whether to read attributes also of tags that say nothing of types and variables
+ * @param any  read the attributes of all tags, not only of those about types and variables
  * @return NULL or HEAP_ERROR_FORMAT
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_dies_read(const struct heap_dwarf_dies *entries, uint64_t place,
+struct heap_error *heap_dwarf_dies_read(const struct heap_dwarf_dies *dies, uint64_t place,
 					bool any, struct heap_dwarf_die *result, uint64_t *next);
 
-/** Called with each attribute of an entry. */
+/** Called with each attribute of a DIE. */
 typedef void heap_dwarf_attribute_visitor(void *context, uint16_t name,
 					  const struct heap_dwarf_value *value);
 
 /**
  * As heap_dwarf_dies_read(), for those who want other attributes.
  *
- * @param tag       gets the entry's tag, 0 at the end of some children: then nothing is visited
+ * @param tag       gets the DIE's tag, 0 at the end of some children: then nothing is visited
  * @param children  gets whether it has any
  */
 HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_dies_visit(const struct heap_dwarf_dies *entries, uint64_t place,
+struct heap_error *heap_dwarf_dies_visit(const struct heap_dwarf_dies *dies, uint64_t place,
 					 heap_dwarf_attribute_visitor *visit, void *context,
 					 uint16_t *tag, bool *children, uint64_t *next);
 
-/** The names of the files that the unit's entries count in. */
+/** The names of the files that the unit's DIEs count in. */
 HEAP_MUST_CHECK
-struct heap_error *heap_dwarf_dies_files(const struct heap_dwarf_dies *entries,
+struct heap_error *heap_dwarf_dies_files(const struct heap_dwarf_dies *dies,
 					 struct heap_dwarf_file_names *result);
 
 /** An address of .debug_addr. @return false if it is outside */
-bool heap_dwarf_dies_address(const struct heap_dwarf_dies *entries, uint64_t index,
-			     uint64_t *result);
+bool heap_dwarf_dies_address(const struct heap_dwarf_dies *dies, uint64_t index, uint64_t *result);
 
 #endif

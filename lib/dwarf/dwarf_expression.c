@@ -31,19 +31,19 @@ static bool read_operation(const struct heap_dwarf_object *object, Dwarf_Locdesc
 }
 
 // Replaces the index of an address by the address. @return false if there is none
-static bool resolve_address(const struct heap_dwarf_dies *entries,
+static bool resolve_address(const struct heap_dwarf_dies *dies,
 			    struct heap_dwarf_operation *operation)
 {
 	if (operation->code != DW_OP_addrx && operation->code != DW_OP_GNU_addr_index)
 		return true;
 	operation->code = DW_OP_addr;
-	return entries &&
-	       heap_dwarf_dies_address(entries, operation->operands[0], &operation->operands[0]);
+	return dies &&
+	       heap_dwarf_dies_address(dies, operation->operands[0], &operation->operands[0]);
 }
 
 struct heap_error *heap_dwarf_expression_append(const struct heap_dwarf_object *object,
 						struct Dwarf_Locdesc_c_s *entry, uint64_t count,
-						const struct heap_dwarf_dies *entries,
+						const struct heap_dwarf_dies *dies,
 						struct heap_dwarf_operations *result)
 {
 	size_t start = result->count;
@@ -55,7 +55,7 @@ struct heap_error *heap_dwarf_expression_append(const struct heap_dwarf_object *
 		struct heap_dwarf_operation operation;
 
 		if (!read_operation(object, entry, i, &operation) ||
-		    !resolve_address(entries, &operation)) {
+		    !resolve_address(dies, &operation)) {
 			result->count = start;
 			break;
 		}
@@ -66,7 +66,7 @@ struct heap_error *heap_dwarf_expression_append(const struct heap_dwarf_object *
 
 struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *object,
 						const uint8_t *bytes, uint64_t size,
-						const struct heap_dwarf_dies *entries,
+						const struct heap_dwarf_dies *dies,
 						struct heap_dwarf_operations *result)
 {
 	Dwarf_Loc_Head_c head;
@@ -76,7 +76,7 @@ struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *
 	Dwarf_Bool unavailable;
 	Dwarf_Small kind, source;
 	Dwarf_Error error = NULL;
-	const struct heap_dwarf_unit *unit = entries ? entries->unit : NULL;
+	const struct heap_dwarf_unit *unit = dies ? dies->unit : NULL;
 	struct heap_error *failure = NULL;
 
 	if (!object || !bytes || !size || size > MAX_SIZE ||
@@ -95,7 +95,7 @@ struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *
 								  &operations, &entry, &source,
 								  &offset, &list_offset, &error),
 					error))
-		failure = heap_dwarf_expression_append(object, entry, operations, entries, result);
+		failure = heap_dwarf_expression_append(object, entry, operations, dies, result);
 	heap_dwarf_dealloc_location_list(head);
 	return failure;
 }

@@ -36,20 +36,20 @@ struct heap_dwarf_expression {
  * Decodes an expression and appends its operations; none if it is damaged.
  *
  * @param bytes    [size]
- * @param entries  of the unit that it stands in; NULL: there are no indexed addresses
+ * @param dies     of the unit that it stands in; NULL: there are no indexed addresses
  * @return NULL or HEAP_ERROR_MEMORY
  */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_expression_decode(const struct heap_dwarf_object *object,
 						const uint8_t *bytes, uint64_t size,
-						const struct heap_dwarf_dies *entries,
+						const struct heap_dwarf_dies *dies,
 						struct heap_dwarf_operations *result);
 
 /** The same of an entry of libdwarf's location lists. @param count  of operations, says libdwarf */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_expression_append(const struct heap_dwarf_object *object,
 						struct Dwarf_Locdesc_c_s *entry, uint64_t count,
-						const struct heap_dwarf_dies *entries,
+						const struct heap_dwarf_dies *dies,
 						struct heap_dwarf_operations *result);
 
 struct heap_dwarf_expression_frame {
@@ -81,7 +81,7 @@ struct heap_dwarf_expression_result {
 };
 
 /**
- * @param initial  what the stack holds before the first operation; NULL: nothing
+ * @param initial  on the stack before the first operation; NULL: nothing
  * @return true if the expression has a value here
  */
 bool heap_dwarf_expression_evaluate(struct heap_dwarf_expression expression,

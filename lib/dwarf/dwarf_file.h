@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What is read of a file on demand and kept with it, each built on those before it. */
+/** Things that are read on demand and kept with the file, each built on those before it. */
 enum heap_dwarf_kept_kind {
 	HEAP_DWARF_KEPT_UNITS,     /**< dwarf_file_units.h */
 	HEAP_DWARF_KEPT_CODE,      /**< dwarf_code.h */

@@ -84,25 +84,25 @@ static struct heap_dwarf_value indexed(uint64_t value)
 	return (struct heap_dwarf_value){ .kind = HEAP_DWARF_INDEX_VALUE, .number = value };
 }
 
-static struct heap_dwarf_value indexed_string(const struct heap_dwarf_dies *entries, uint64_t index)
+static struct heap_dwarf_value indexed_string(const struct heap_dwarf_dies *dies, uint64_t index)
 {
-	unsigned size = entries->unit->offset_size;
-	struct heap_dwarf_bytes offsets = entries->sections->string_offsets;
+	unsigned size = dies->unit->offset_size;
+	struct heap_dwarf_bytes offsets = dies->sections->string_offsets;
 	uint64_t offset = HEAP_DWARF_OFFSET_MASK;
 
-	if (index < HEAP_DWARF_OFFSET_MASK / 8 && entries->bases.string_offsets < offsets.size)
-		offset = entries->bases.string_offsets + index * size;
+	if (index < HEAP_DWARF_OFFSET_MASK / 8 && dies->bases.string_offsets < offsets.size)
+		offset = dies->bases.string_offsets + index * size;
 
 	struct heap_dwarf_cursor cursor = heap_dwarf_cursor(offsets, offset, offsets.size);
 
 	offset = heap_dwarf_fixed(&cursor, size);
-	return string(cursor.bad ? "" : heap_dwarf_string_at(entries->sections->strings, offset));
+	return string(cursor.bad ? "" : heap_dwarf_string_at(dies->sections->strings, offset));
 }
 
 // A reference within the unit.
-static struct heap_dwarf_value local(const struct heap_dwarf_dies *entries, uint64_t offset)
+static struct heap_dwarf_value local(const struct heap_dwarf_dies *dies, uint64_t offset)
 {
-	const struct heap_dwarf_unit *unit = entries->unit;
+	const struct heap_dwarf_unit *unit = dies->unit;
 	bool inside = offset < unit->end - unit->start;
 
 	return reference(inside ? unit->start + offset : HEAP_DWARF_NOWHERE);
@@ -116,21 +116,21 @@ static struct heap_dwarf_value elsewhere(uint64_t section, uint64_t offset)
 				 : HEAP_DWARF_NOWHERE);
 }
 
-static struct heap_dwarf_value global(const struct heap_dwarf_dies *entries, uint64_t offset)
+static struct heap_dwarf_value global(const struct heap_dwarf_dies *dies, uint64_t offset)
 {
-	// Of a file's two sections .debug_info is the even one.
-	return elsewhere(entries->unit->start >> HEAP_DWARF_PLACE_SHIFT & ~UINT64_C(1), offset);
+	// Each file has two numbers, an even one for .debug_info and an odd one for .debug_types.
+	return elsewhere(dies->unit->start >> HEAP_DWARF_PLACE_SHIFT & ~UINT64_C(1), offset);
 }
 
-static struct heap_dwarf_value signature(const struct heap_dwarf_dies *entries, uint64_t number)
+static struct heap_dwarf_value signature(const struct heap_dwarf_dies *dies, uint64_t number)
 {
-	const struct heap_dwarf_unit *unit = heap_dwarf_units_find_type(entries->units, number);
+	const struct heap_dwarf_unit *unit = heap_dwarf_units_find_type(dies->units, number);
 
 	return reference(unit ? unit->type_die : HEAP_DWARF_NOWHERE);
 }
 
 // Forms with a size of their own. @param size  from heap_dwarf_form_size()
-static struct heap_dwarf_value fixed_value(const struct heap_dwarf_dies *entries,
+static struct heap_dwarf_value fixed_value(const struct heap_dwarf_dies *dies,
 					   struct heap_dwarf_cursor *cursor, uint16_t form,
 					   int size)
 {
@@ -152,40 +152,40 @@ static struct heap_dwarf_value fixed_value(const struct heap_dwarf_dies *entries
 	case DW_FORM_addrx4:
 		return indexed(raw);
 	case DW_FORM_strp:
-		return string(heap_dwarf_string_at(entries->sections->strings, raw));
+		return string(heap_dwarf_string_at(dies->sections->strings, raw));
 	case DW_FORM_line_strp:
-		return string(heap_dwarf_string_at(entries->sections->line_strings, raw));
+		return string(heap_dwarf_string_at(dies->sections->line_strings, raw));
 	case DW_FORM_strp_sup:
 	case DW_FORM_GNU_strp_alt:
-		return string(heap_dwarf_string_at(entries->units->alternate.strings, raw));
+		return string(heap_dwarf_string_at(dies->units->alternate.strings, raw));
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:
 	case DW_FORM_strx3:
 	case DW_FORM_strx4:
-		return indexed_string(entries, raw);
+		return indexed_string(dies, raw);
 	case DW_FORM_ref1:
 	case DW_FORM_ref2:
 	case DW_FORM_ref4:
 	case DW_FORM_ref8:
-		return local(entries, raw);
+		return local(dies, raw);
 	case DW_FORM_ref_addr:
-		return global(entries, raw);
+		return global(dies, raw);
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
 	case DW_FORM_GNU_ref_alt:
 		return elsewhere(HEAP_DWARF_ALTERNATE, raw);
 	case DW_FORM_ref_sig8:
-		return signature(entries, raw);
+		return signature(dies, raw);
 	default:
 		return (struct heap_dwarf_value){ .kind = HEAP_DWARF_OTHER_VALUE };
 	}
 }
 
-static struct heap_dwarf_value read_value(const struct heap_dwarf_dies *entries,
+static struct heap_dwarf_value read_value(const struct heap_dwarf_dies *dies,
 					  struct heap_dwarf_cursor *cursor, uint16_t form,
 					  int64_t implicit)
 {
-	int size = heap_dwarf_form_size(entries->unit, form);
+	int size = heap_dwarf_form_size(dies->unit, form);
 
 	switch (form) {
 	case DW_FORM_flag_present:
@@ -200,12 +200,12 @@ static struct heap_dwarf_value read_value(const struct heap_dwarf_dies *entries,
 	case DW_FORM_sdata:
 		return number(heap_dwarf_signed(cursor));
 	case DW_FORM_ref_udata:
-		return local(entries, heap_dwarf_unsigned(cursor));
+		return local(dies, heap_dwarf_unsigned(cursor));
 	case DW_FORM_string:
 		return string(heap_dwarf_string(cursor));
 	case DW_FORM_strx:
 	case DW_FORM_GNU_str_index:
-		return indexed_string(entries, heap_dwarf_unsigned(cursor));
+		return indexed_string(dies, heap_dwarf_unsigned(cursor));
 	case DW_FORM_block1:
 		return block(cursor, heap_dwarf_fixed(cursor, 1));
 	case DW_FORM_block2:
@@ -223,20 +223,20 @@ static struct heap_dwarf_value read_value(const struct heap_dwarf_dies *entries,
 	case DW_FORM_indirect:
 		form = heap_dwarf_unsigned(cursor);
 		if (form != DW_FORM_indirect && form != DW_FORM_implicit_const)
-			return read_value(entries, cursor, form, 0);
+			return read_value(dies, cursor, form, 0);
 		break;
 	default:
 		if (size != HEAP_DWARF_FORM_VARIES)
-			return fixed_value(entries, cursor, form, size);
+			return fixed_value(dies, cursor, form, size);
 	}
 	// A form that we do not know has a length that we do not know.
 	cursor->bad = true;
 	return (struct heap_dwarf_value){ .kind = HEAP_DWARF_OTHER_VALUE };
 }
 
-struct heap_dwarf_value heap_dwarf_form_read(const struct heap_dwarf_dies *entries,
+struct heap_dwarf_value heap_dwarf_form_read(const struct heap_dwarf_dies *dies,
 					     struct heap_dwarf_cursor *cursor,
 					     const struct heap_dwarf_attribute *attribute)
 {
-	return read_value(entries, cursor, attribute->form, attribute->implicit);
+	return read_value(dies, cursor, attribute->form, attribute->implicit);
 }

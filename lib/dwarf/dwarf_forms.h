@@ -18,7 +18,7 @@ enum {
 int heap_dwarf_form_size(const struct heap_dwarf_unit *unit, uint16_t form);
 
 /** Reads the attribute's value. A form that is not known makes the cursor bad. */
-struct heap_dwarf_value heap_dwarf_form_read(const struct heap_dwarf_dies *entries,
+struct heap_dwarf_value heap_dwarf_form_read(const struct heap_dwarf_dies *dies,
 					     struct heap_dwarf_cursor *cursor,
 					     const struct heap_dwarf_attribute *attribute);
 

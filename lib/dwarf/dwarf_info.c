@@ -21,7 +21,7 @@ enum colour {
 	SOUND,
 };
 
-// Whether a value of the type holds one of its target's.
+// True if a value of the type contains one of its target.
 static bool holds_target(const struct heap_type *type)
 {
 	return type->kind == HEAP_TYPE_ARRAY || type->kind == HEAP_TYPE_ENUM ||
@@ -86,14 +86,14 @@ static int compare_variables(const void *left, const void *right)
 
 	order = order ? order : compare_numbers(a->address, b->address);
 	order = order ? order : compare_numbers(a->name, b->name);
-	// Of several entries the one that knows its type and line comes first.
+	// The DIE that knows its type and line comes first.
 	order = order ? order : compare_numbers(!a->type, !b->type);
 	order = order ? order : compare_numbers(!a->line, !b->line);
 	order = order ? order : compare_numbers(a->line, b->line);
 	return order ? order : compare_numbers(a->file, b->file);
 }
 
-// Inline variables and statics of inlined functions have an entry in each unit.
+// Inline variables and statics of inlined functions have a DIE in each unit.
 static void sort_variables(struct heap_dwarf_info *debug)
 {
 	uint32_t count = 0;
@@ -124,7 +124,7 @@ void heap_dwarf_info_deinit(struct heap_dwarf_info *debug)
 
 // --- all units -----------------------------------------------------------------------------
 
-// Of the alternate file only what this one refers to. Split files hold copies of type units.
+// The alternate file is read where this one refers to it. Split files have copies of type units.
 static bool is_to_be_read(const struct heap_dwarf_units *units, const struct heap_dwarf_unit *unit)
 {
 	uint64_t section = unit->start >> HEAP_DWARF_PLACE_SHIFT;

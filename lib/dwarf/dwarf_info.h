@@ -3,11 +3,10 @@
 #define HEAP_DWARF_INFO_H
 
 /**
- * What is read once from a module's debug information, and cached by its build id: the
- * types of all its units, merged, and its variables.
+ * The types of all units of a module, merged, and its variables: read once, cached by build id.
  *
- * What is needed for a few addresses only (lines, inlined functions, locals, call frame
- * information) is looked up when it is asked for: dwarf_lines.h, dwarf_locals.h, dwarf_unwind.h.
+ * Lines, inlined functions, locals and call frames are read on demand: dwarf_lines.h,
+ * dwarf_locals.h, dwarf_unwind.h.
  */
 
 #include "lib/dwarf/dwarf_file.h"
@@ -24,7 +23,7 @@ enum heap_dwarf_variable_flags {
 
 /** A variable with a fixed address: global, static in a file or in a function, a member. */
 struct heap_dwarf_variable {
-	uint32_t name; /**< offset in types.strings; C++: qualified, "cache::entries" */
+	uint32_t name; /**< offset in types.strings; C++: qualified, "cache::DIEs" */
 	heap_type_id type;
 	uint64_t address; /**< in the file */
 	uint32_t file;
@@ -38,11 +37,11 @@ struct heap_dwarf_info {
 		*variables; /**< [variable_count] by address, thread-locals last */
 	uint32_t variable_count;
 	uint64_t units;            /**< compilation units read */
-	uint64_t dies;             /**< debugging information entries read */
+	uint64_t dies;             /**< debugging information DIEs read */
 	uint64_t unreadable_units; /**< skipped for damage; the rest is still there */
 	bool incomplete; /**< some of it is in files that were not found or cannot be read: split
 			      DWARF's .dwo, dwz's alternate file; such is not for the cache */
-	char *missing;   /**< what that is, for people; NULL if it is complete or from the cache */
+	char *missing;   /**< says so in words; NULL if it is complete or from the cache */
 };
 
 /**

@@ -66,7 +66,7 @@ static void begin_program(struct program *program, struct heap_dwarf_bytes secti
 	*cursor = start;
 }
 
-// Goes on behind the next opcode that makes a row. @return whether its sequence has set a file
+// Reads on to the next row. @return false if its sequence has set no file
 static bool next_has_file(struct program *program)
 {
 	struct heap_dwarf_cursor *cursor = &program->cursor;

@@ -25,8 +25,8 @@ struct heap_dwarf_lines {
 };
 
 /**
- * Units that have been looked at (their line tables and function ranges) are kept with
- * the finder, so that the thousandth site of a unit is a binary search.
+ * Finds lines. It keeps the line tables and functions of the units that it has read, so that the
+ * second address of a unit takes a binary search.
  */
 struct heap_dwarf_line_finder;
 

@@ -25,7 +25,7 @@ struct search {
 	struct heap_error *error; // no memory
 };
 
-// Damage of an entry costs that entry.
+// Damage of a DIE costs that DIE.
 static bool worked(struct search *search, struct heap_error *error)
 {
 	if (error && heap_error_code(error) == HEAP_ERROR_MEMORY && !search->error)
@@ -99,7 +99,7 @@ static void find_frame_base(struct search *search, uint64_t function)
 	search->expression.has_frame_base = true;
 }
 
-// --- values at entry ---------------------------------------------------------------------------
+// --- values at DIE ---------------------------------------------------------------------------
 
 // A parameter of a call, as the caller passed it.
 struct passed {
@@ -139,7 +139,7 @@ static bool is_same_name(const struct heap_dwarf_description *a,
 	return *a->name && strcmp(a->name, b->name) == 0;
 }
 
-// Whether a call leads to the function: a tail call may have led on to another.
+// True if a call leads to the function: a tail call may have led on to another.
 static bool calls_function(struct search *search, uint64_t called)
 {
 	struct heap_dwarf_description function, other;
@@ -160,22 +160,22 @@ static bool is_passed(const struct passed *passed, uint16_t tag, const uint8_t *
 	       memcmp(passed->location, bytes, size) == 0;
 }
 
-// Looks among the parameters of a call for that which was passed there.
+// Finds the parameter of a call that was passed in the given place.
 static bool find_passed(struct search *search, uint64_t call, const uint8_t *bytes, uint64_t size,
-			const struct heap_dwarf_dies **entries, struct passed *result)
+			const struct heap_dwarf_dies **dies, struct passed *result)
 {
 	uint64_t called = 0, place;
 	uint16_t tag;
 	bool children;
 
-	if (!worked(search, heap_dwarf_code_visit(search->code, call, note_called, &called, entries,
+	if (!worked(search, heap_dwarf_code_visit(search->code, call, note_called, &called, dies,
 						  &tag, &children, &place)) ||
 	    !children || !calls_function(search, called))
 		return false;
 	for (bool more = true; more; more = tag != 0) {
 		*result = (struct passed){ 0 };
 		if (!worked(search, heap_dwarf_code_visit(search->code, place, note_passed, result,
-							  entries, &tag, &children, &place)))
+							  dies, &tag, &children, &place)))
 			return false;
 		if (is_passed(result, tag, bytes, size))
 			return true;
@@ -187,7 +187,7 @@ static bool find_passed(struct search *search, uint64_t call, const uint8_t *byt
 }
 
 // Evaluates what was passed, in the caller's frame.
-static bool evaluate_passed(struct search *search, const struct heap_dwarf_dies *entries,
+static bool evaluate_passed(struct search *search, const struct heap_dwarf_dies *dies,
 			    const struct passed *passed, uint64_t *result)
 {
 	const struct heap_dwarf_locals_frame *frame = search->frame;
@@ -201,9 +201,9 @@ static bool evaluate_passed(struct search *search, const struct heap_dwarf_dies 
 	struct heap_dwarf_expression_result value;
 	const struct heap_dwarf_object *object;
 
-	if (!worked(search, heap_dwarf_code_object(search->code, entries->unit, &object)) ||
+	if (!worked(search, heap_dwarf_code_object(search->code, dies->unit, &object)) ||
 	    !worked(search, heap_dwarf_expression_decode(object, passed->value, passed->value_size,
-							 entries, &operations)) ||
+							 dies, &operations)) ||
 	    !heap_dwarf_expression_evaluate(
 		    (struct heap_dwarf_expression){ operations.items, operations.count }, &caller,
 		    NULL, &value) ||
@@ -219,7 +219,7 @@ static bool find_entry_value(void *context, const uint8_t *bytes, uint64_t size,
 {
 	struct search *search = context;
 	const struct heap_dwarf_locals_frame *frame = search->frame;
-	const struct heap_dwarf_dies *entries;
+	const struct heap_dwarf_dies *dies;
 	const struct heap_dwarf_code_unit *unit;
 	const struct heap_dwarf_code_call *call = NULL;
 	struct passed passed;
@@ -231,8 +231,8 @@ static bool find_entry_value(void *context, const uint8_t *bytes, uint64_t size,
 
 	if (worked(search, heap_dwarf_code_find_unit(search->code, pc - 1, &unit)) && unit)
 		call = heap_dwarf_code_unit_call(unit, pc);
-	return call && find_passed(search, call->place, bytes, size, &entries, &passed) &&
-	       evaluate_passed(search, entries, &passed, result);
+	return call && find_passed(search, call->place, bytes, size, &dies, &passed) &&
+	       evaluate_passed(search, dies, &passed, result);
 }
 
 // --- variables -------------------------------------------------------------------------------

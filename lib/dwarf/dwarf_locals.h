@@ -25,7 +25,7 @@ struct heap_dwarf_local {
 	char *function; /**< malloc'd: the (inlined) function whose variable it is */
 	char *file;     /**< malloc'd, "" if unknown: where it is declared */
 	uint32_t line;
-	uint64_t type; /**< place of its type's entry (dwarf_units.h); 0 if it has none */
+	uint64_t type; /**< place of its type's DIE (dwarf_units.h); 0 if it has none */
 	uint8_t kind;  /**< enum heap_dwarf_location_kind */
 	uint8_t reg;   /**< DWARF number */
 	uint64_t address;
@@ -37,7 +37,7 @@ struct heap_dwarf_locals {
 	size_t count;
 };
 
-/** The frame that locals are asked for. */
+/** The frame whose locals are wanted. */
 struct heap_dwarf_locals_frame {
 	uint64_t pc;   /**< address in the file; for a caller: return address minus 1 */
 	uint64_t bias; /**< of the module */

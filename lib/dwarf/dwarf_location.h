@@ -28,7 +28,7 @@ struct heap_dwarf_location_list {
 
 struct heap_dwarf_locations;
 
-/** Of one file, made once and kept with it. */
+/** The locations of a file: kept with it. */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_file_locations(struct heap_dwarf_file *file,
 					     struct heap_dwarf_locations **result);

@@ -67,7 +67,7 @@ static Dwarf_Unsigned count_sections(void *context)
 	return ((const struct object *)context)->count;
 }
 
-// Of addresses, and of lengths where no unit says otherwise.
+// The size of addresses, and of lengths where no unit says otherwise.
 static Dwarf_Small get_word_size(void *context)
 {
 	(void)context;
@@ -254,7 +254,7 @@ void heap_dwarf_object_close(struct heap_dwarf_object *object)
 }
 
 // libdwarf gives a split unit the bases of its skeleton when it goes from header to header, and
-// not when it is asked for a DIE. @return how many headers there are
+// not when it reads a DIE. @return the number of headers
 static size_t read_headers(struct heap_dwarf_object *split)
 {
 	Dwarf_Unsigned length, type_offset, next;

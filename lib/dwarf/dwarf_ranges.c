@@ -4,12 +4,12 @@
 #include "lib/dwarf/dwarf_constants.h"
 
 struct list {
-	const struct heap_dwarf_dies *entries;
+	const struct heap_dwarf_dies *dies;
 	struct heap_dwarf_cursor cursor;
 	uint64_t base; // that offsets are added to
 };
 
-// What an entry of a list is, in whichever encoding it was written.
+// The kinds of entries, in any encoding.
 enum entry_kind {
 	END_OF_LIST,
 	BASE,
@@ -20,7 +20,7 @@ static uint64_t indexed(struct list *list, uint64_t index)
 {
 	uint64_t address = 0;
 
-	if (!heap_dwarf_dies_address(list->entries, index, &address))
+	if (!heap_dwarf_dies_address(list->dies, index, &address))
 		list->cursor.bad = true;
 	return address;
 }
@@ -32,7 +32,7 @@ static uint64_t next_indexed(struct list *list)
 
 static uint64_t next_address(struct list *list)
 {
-	return heap_dwarf_fixed(&list->cursor, list->entries->unit->address_size);
+	return heap_dwarf_fixed(&list->cursor, list->dies->unit->address_size);
 }
 
 // DWARF 5.
@@ -73,7 +73,7 @@ static enum entry_kind read_entry(struct list *list, struct heap_dwarf_range *ra
 // DWARF 2 to 4.
 static enum entry_kind read_pair(struct list *list, struct heap_dwarf_range *range)
 {
-	uint64_t highest = list->entries->unit->address_size == 4 ? UINT32_MAX : UINT64_MAX;
+	uint64_t highest = list->dies->unit->address_size == 4 ? UINT32_MAX : UINT64_MAX;
 	uint64_t low = next_address(list), high = next_address(list);
 
 	if (low == 0 && high == 0)
@@ -87,21 +87,21 @@ static enum entry_kind read_pair(struct list *list, struct heap_dwarf_range *ran
 	return RANGE;
 }
 
-static struct heap_dwarf_bytes section_of(const struct heap_dwarf_dies *entries)
+static struct heap_dwarf_bytes section_of(const struct heap_dwarf_dies *dies)
 {
-	if (entries->unit->version >= 5)
-		return entries->sections->range_lists;
+	if (dies->unit->version >= 5)
+		return dies->sections->range_lists;
 	// These are not split: the linker must see to them.
-	return entries->unit->split ? entries->units->main.ranges : entries->sections->ranges;
+	return dies->unit->split ? dies->units->main.ranges : dies->sections->ranges;
 }
 
 // Where in the section the list begins.
-static uint64_t offset_of(const struct heap_dwarf_dies *entries, struct heap_dwarf_bytes section,
+static uint64_t offset_of(const struct heap_dwarf_dies *dies, struct heap_dwarf_bytes section,
 			  const struct heap_dwarf_value *value)
 {
-	const struct heap_dwarf_bases *bases = &entries->bases;
+	const struct heap_dwarf_bases *bases = &dies->bases;
 	uint64_t base = bases->range_lists;
-	unsigned size = entries->unit->offset_size;
+	unsigned size = dies->unit->offset_size;
 
 	if (value->kind != HEAP_DWARF_INDEX_VALUE)
 		return value->number + bases->range_offsets;
@@ -115,19 +115,19 @@ static uint64_t offset_of(const struct heap_dwarf_dies *entries, struct heap_dwa
 }
 
 // Visits a list's ranges in order; damage ends it.
-static void visit_list(const struct heap_dwarf_dies *entries, const struct heap_dwarf_value *value,
+static void visit_list(const struct heap_dwarf_dies *dies, const struct heap_dwarf_value *value,
 		       uint64_t base, heap_dwarf_range_visitor *visit, void *context)
 {
-	struct heap_dwarf_bytes section = section_of(entries);
-	uint64_t offset = offset_of(entries, section, value);
-	struct list list = { .entries = entries,
+	struct heap_dwarf_bytes section = section_of(dies);
+	uint64_t offset = offset_of(dies, section, value);
+	struct list list = { .dies = dies,
 			     .cursor = heap_dwarf_cursor(section, offset, section.size),
 			     .base = base };
 
 	while (!list.cursor.bad) {
 		struct heap_dwarf_range range = { 0 };
-		enum entry_kind entry = entries->unit->version >= 5 ? read_entry(&list, &range)
-								    : read_pair(&list, &range);
+		enum entry_kind entry = dies->unit->version >= 5 ? read_entry(&list, &range)
+								 : read_pair(&list, &range);
 
 		if (entry == END_OF_LIST)
 			break;
@@ -154,22 +154,22 @@ void heap_dwarf_extent_note(struct heap_dwarf_extent *extent, uint16_t name,
 	}
 }
 
-// @return whether the value is an address
-static bool get_address(const struct heap_dwarf_dies *entries, const struct heap_dwarf_value *value,
+// @return false if the value is no address
+static bool get_address(const struct heap_dwarf_dies *dies, const struct heap_dwarf_value *value,
 			uint64_t *result)
 {
 	if (value->kind == HEAP_DWARF_INDEX_VALUE)
-		return heap_dwarf_dies_address(entries, value->number, result);
+		return heap_dwarf_dies_address(dies, value->number, result);
 	*result = value->number;
 	return value->kind == HEAP_DWARF_ADDRESS_VALUE;
 }
 
-uint64_t heap_dwarf_extent_low(const struct heap_dwarf_dies *entries,
+uint64_t heap_dwarf_extent_low(const struct heap_dwarf_dies *dies,
 			       const struct heap_dwarf_extent *extent)
 {
 	uint64_t low;
 
-	return get_address(entries, &extent->low, &low) ? low : 0;
+	return get_address(dies, &extent->low, &low) ? low : 0;
 }
 
 struct filter {
@@ -177,7 +177,7 @@ struct filter {
 	void *context;
 };
 
-// What the linker threw away starts at 0, or at 1 in lists where 0 would end them, or at -1.
+// Code that the linker discarded starts at 0, or at 1 in lists where 0 would end them, or at -1.
 static bool visit_code(void *context, const struct heap_dwarf_range *range)
 {
 	const struct filter *filter = context;
@@ -187,7 +187,7 @@ static bool visit_code(void *context, const struct heap_dwarf_range *range)
 	return filter->visit(filter->context, range);
 }
 
-void heap_dwarf_extent_visit(const struct heap_dwarf_dies *entries,
+void heap_dwarf_extent_visit(const struct heap_dwarf_dies *dies,
 			     const struct heap_dwarf_extent *extent, uint64_t base,
 			     heap_dwarf_range_visitor *visit, void *context)
 {
@@ -195,14 +195,14 @@ void heap_dwarf_extent_visit(const struct heap_dwarf_dies *entries,
 	struct heap_dwarf_range range = { 0 };
 
 	if (extent->ranges.kind != HEAP_DWARF_OTHER_VALUE) {
-		visit_list(entries, &extent->ranges, base, visit_code, &filter);
+		visit_list(dies, &extent->ranges, base, visit_code, &filter);
 		return;
 	}
-	if (!get_address(entries, &extent->low, &range.low))
+	if (!get_address(dies, &extent->low, &range.low))
 		return;
 	if (extent->high.kind == HEAP_DWARF_NUMBER_VALUE)
 		range.high = range.low + extent->high.number;
-	else if (!get_address(entries, &extent->high, &range.high))
+	else if (!get_address(dies, &extent->high, &range.high))
 		return;
 	visit_code(&filter, &range);
 }

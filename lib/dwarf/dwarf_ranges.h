@@ -19,7 +19,7 @@ struct heap_dwarf_range {
 /** @return false to stop */
 typedef bool heap_dwarf_range_visitor(void *context, const struct heap_dwarf_range *range);
 
-/** What an entry says of where its code is. */
+/** The attributes of a DIE that tell where its code is. */
 struct heap_dwarf_extent {
 	struct heap_dwarf_value low, high, ranges;
 };

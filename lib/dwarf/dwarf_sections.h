@@ -32,7 +32,7 @@ struct heap_dwarf_sections {
 	struct heap_dwarf_bytes supplementary; /**< .debug_sup: the same, since DWARF 5 */
 	struct heap_dwarf_bytes unit_index, type_index; /**< of packages of split files */
 	uint8_t *joined[2]; /**< private: several sections of one name, as one */
-	bool split;         /**< whether these are the .debug_...dwo of the file */
+	bool split;         /**< these are the .debug_...dwo of the file */
 	bool has_zstd;      /**< some sections are compressed with what libelf cannot undo */
 };
 
@@ -64,7 +64,7 @@ struct heap_dwarf_section {
 size_t heap_dwarf_sections_list(const struct heap_dwarf_sections *sections,
 				struct heap_dwarf_section *result, size_t max);
 
-/** Whether the file has that build id. */
+/** True if the file has that build id. */
 bool heap_dwarf_sections_is(const struct heap_dwarf_sections *sections, const uint8_t *build_id,
 			    size_t size);
 

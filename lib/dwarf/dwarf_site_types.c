@@ -14,7 +14,7 @@ enum {
 struct search {
 	struct heap_dwarf_code *code;
 	struct heap_dwarf_site_types found;
-	uint64_t *seen; // [seen_size] hash table: roots of variables of the function looked at
+	uint64_t *seen; // [seen_size] hash table: roots of visited variables of the function
 	size_t seen_count, seen_size;
 	uint8_t depth;
 };
@@ -78,7 +78,7 @@ static struct heap_error *grow_seen(struct search *search)
 	return NULL;
 }
 
-// Whether a variable of the function was met already, as a copy or as the original.
+// Notes a variable of the function; it may have been visited as a copy or as the original.
 HEAP_MUST_CHECK
 static struct heap_error *note(struct search *search, uint64_t root, bool *is_new)
 {
@@ -143,7 +143,7 @@ static bool is_function(uint16_t tag)
 HEAP_MUST_CHECK
 static struct heap_error *add_abstract(struct search *search, uint64_t function)
 {
-	const struct heap_dwarf_dies *entries;
+	const struct heap_dwarf_dies *dies;
 	unsigned depth = 0, inside = 0; // inside: depth of a function in the function
 	uint64_t place = function, next, end;
 	struct heap_error *error = NULL;
@@ -152,11 +152,11 @@ static struct heap_error *add_abstract(struct search *search, uint64_t function)
 		uint16_t tag;
 		bool children;
 
-		error = heap_dwarf_code_visit(search->code, place, ignore, NULL, &entries, &tag,
+		error = heap_dwarf_code_visit(search->code, place, ignore, NULL, &dies, &tag,
 					      &children, &next);
 		if (error)
 			return error;
-		end = entries->unit->end;
+		end = dies->unit->end;
 		if (!inside && depth && (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter))
 			error = add_variable(search, place, tag == DW_TAG_formal_parameter);
 		if (!tag && depth)

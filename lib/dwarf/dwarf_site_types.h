@@ -9,7 +9,7 @@
  *	{
  *		struct session *session = xmalloc(sizeof(*session));
  *
- * What xmalloc() gives there is likely to be a session or a server: the types of variables,
+ * The block that xmalloc() returns there is likely to be a session or a server: the types of variables,
  * of parameters and of what is returned, of each function at that address. All variables of
  * the function count, wherever they are and whether or not they live at that address:
  * the variable that gets the block has no place yet when the block is allocated.

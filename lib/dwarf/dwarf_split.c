@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-	SKELETON_MAX = 10000, // bytes of a unit, whose one entry may have two paths in it
+	SKELETON_MAX = 10000, // bytes of a unit, whose one DIE may have two paths in it
 	FILES_MAX = 1 << 20,  // split files of one module
 	COLUMNS_MAX = 16,     // of an index of a package, which has 8
 	NO_UNIT = UINT32_MAX,
@@ -55,15 +55,15 @@ static void note_skeleton(void *context, uint16_t name, const struct heap_dwarf_
 	}
 }
 
-// Reads a unit's first entry.
+// Reads a unit's first DIE.
 HEAP_MUST_CHECK
 static struct heap_error *read_first(const struct heap_dwarf_units *units,
 				     const struct heap_dwarf_unit *unit,
-				     struct heap_dwarf_dies *entries,
+				     struct heap_dwarf_dies *dies,
 				     struct heap_dwarf_skeleton *result)
 {
 	struct heap_dwarf_die first;
-	struct heap_error *error = heap_dwarf_dies_begin(entries, units, unit, &first);
+	struct heap_error *error = heap_dwarf_dies_begin(dies, units, unit, &first);
 	uint16_t tag;
 	bool children;
 	uint64_t next;
@@ -72,13 +72,13 @@ static struct heap_error *read_first(const struct heap_dwarf_units *units,
 		.unit = unit - units->units, .full = NO_UNIT, .id = unit->signature, .directory = ""
 	};
 	if (!error)
-		error = heap_dwarf_dies_visit(entries, unit->die, note_skeleton, result, &tag,
+		error = heap_dwarf_dies_visit(dies, unit->die, note_skeleton, result, &tag,
 					      &children, &next);
-	result->bases = entries->bases;
+	result->bases = dies->bases;
 	return error;
 }
 
-// Before DWARF 5 a skeleton's header is like any other's, but there is one entry alone.
+// Before DWARF 5 a skeleton's header is like any other's, but there is one DIE alone.
 static bool may_be_skeleton(const struct heap_dwarf_unit *unit)
 {
 	if (unit->start >> HEAP_DWARF_PLACE_SHIFT != HEAP_DWARF_INFO || unit->type_die)
@@ -90,7 +90,7 @@ static bool may_be_skeleton(const struct heap_dwarf_unit *unit)
 HEAP_MUST_CHECK
 static struct heap_error *find_skeletons(struct heap_dwarf_units *units)
 {
-	struct heap_dwarf_dies entries = { 0 };
+	struct heap_dwarf_dies dies = { 0 };
 	struct heap_error *error = NULL;
 
 	for (size_t i = 0; !error && i < units->count; i++) {
@@ -98,7 +98,7 @@ static struct heap_error *find_skeletons(struct heap_dwarf_units *units)
 
 		if (!may_be_skeleton(&units->units[i]))
 			continue;
-		error = read_first(units, &units->units[i], &entries, &skeleton);
+		error = read_first(units, &units->units[i], &dies, &skeleton);
 		if (error && heap_error_code(error) == HEAP_ERROR_FORMAT) {
 			heap_error_destroy(error);
 			error = NULL;
@@ -112,7 +112,7 @@ static struct heap_error *find_skeletons(struct heap_dwarf_units *units)
 		else
 			units->skeletons[units->skeleton_count++] = skeleton;
 	}
-	heap_dwarf_dies_deinit(&entries);
+	heap_dwarf_dies_deinit(&dies);
 	// Only now: what is no skeleton of another is read like any unit until then.
 	for (size_t i = 0; i < units->skeleton_count; i++)
 		units->units[units->skeletons[i].unit].skeleton = i + 1;
@@ -171,7 +171,7 @@ HEAP_MUST_CHECK
 static struct heap_error *find_in_file(struct heap_dwarf_units *units, uint32_t index, size_t first,
 				       bool *is_found)
 {
-	struct heap_dwarf_dies entries = { 0 };
+	struct heap_dwarf_dies dies = { 0 };
 	struct heap_error *error = NULL;
 
 	for (size_t i = first; !error && !*is_found && i < units->count; i++) {
@@ -179,7 +179,7 @@ static struct heap_error *find_in_file(struct heap_dwarf_units *units, uint32_t 
 
 		if (!is_full(&units->units[i]))
 			continue;
-		error = read_first(units, &units->units[i], &entries, &other);
+		error = read_first(units, &units->units[i], &dies, &other);
 		if (!error && other.id == units->skeletons[index].id) {
 			join(units, index, i);
 			*is_found = true;
@@ -189,11 +189,11 @@ static struct heap_error *find_in_file(struct heap_dwarf_units *units, uint32_t 
 			error = NULL;
 		}
 	}
-	heap_dwarf_dies_deinit(&entries);
+	heap_dwarf_dies_deinit(&dies);
 	return error;
 }
 
-// Of a file that is of another build nothing is kept.
+// Drops a file that is from another build.
 static void close_last(struct heap_dwarf_units *units, size_t first_unit)
 {
 	struct heap_dwarf_split_file *file = &units->split[--units->split_count];

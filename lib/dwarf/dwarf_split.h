@@ -3,7 +3,7 @@
 #define HEAP_DWARF_SPLIT_H
 
 /**
- * Split DWARF: units whose entries are in files that the linker never saw.
+ * Split DWARF: units whose DIEs are in files that the linker never saw.
  *
  *	app: skeleton 0x36e1 ──▶ app.dwo        or all of them ──▶ app.dwp
  *	     skeleton 0x5821 ──▶ other.dwo                         (.debug_cu_index)

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-// The unit's entries, and those of other units that were read along.
+// The unit's DIEs, and those of other units that were read along.
 HEAP_MUST_CHECK
 static struct heap_error *gather_entries(const struct heap_types_reader *reader,
 					 struct heap_unit_types *result)
@@ -19,7 +19,7 @@ static struct heap_error *gather_entries(const struct heap_types_reader *reader,
 	if (!result->dies)
 		return heap_error_out_of_memory();
 	result->die_capacity = count + 1;
-	// Units are by place, and so are entries; .debug_info comes first.
+	// Units are by place, and so are DIEs; .debug_info comes first.
 	for (size_t i = 0; i < reader->units->count; i++) {
 		const struct heap_types_reader_unit *unit = &reader->states[i];
 

@@ -3,9 +3,9 @@
 #define HEAP_DWARF_TYPES_H
 
 /**
- * The types of one compilation unit, as its debugging information entries have them.
+ * The types of one compilation unit, as its debugging information DIEs have them.
  *
- * (DWARF 5, chapter 5.) Every type entry of the unit becomes a type of a small table of
+ * (DWARF 5, chapter 5.) Every type DIE of the unit becomes a type of a small table of
  * its own; what they refer to in other units (partial units, type units by signature) is
  * read along. heap_types_merge() then joins units.
  */
@@ -15,7 +15,7 @@
 
 struct heap_unit_types {
 	struct heap_types types;
-	/** [die_count] by place: which entry became which type */
+	/** [die_count] by place: which DIE became which type */
 	struct {
 		uint64_t place;
 		heap_type_id type;
@@ -23,14 +23,14 @@ struct heap_unit_types {
 	size_t die_count, die_capacity;
 };
 
-/** @param place  of any entry of the unit, as dwarf_units.h counts them */
+/** @param place  of any DIE of the unit, as dwarf_units.h counts them */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, uint64_t place,
 					struct heap_unit_types *result);
 
 void heap_unit_types_deinit(struct heap_unit_types *types);
 
-/** The type that the entry at that place became, or HEAP_NO_TYPE. */
+/** The type that the DIE at that place became, or HEAP_NO_TYPE. */
 heap_type_id heap_unit_types_find(const struct heap_unit_types *types, uint64_t place);
 
 #endif

@@ -100,7 +100,7 @@ struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
 
 	if (entry->has & HEAP_DWARF_HAS_SIZE && entry->size <= SIZE_MAX_SANE)
 		type.size = entry->size;
-	// What is defined in a type unit has no size here and need not be called a declaration.
+	// A type that a type unit defines has no size here, and may lack DW_AT_declaration.
 	if (type.kind >= HEAP_TYPE_STRUCT && type.kind <= HEAP_TYPE_ENUM &&
 	    (entry->has & HEAP_DWARF_IS_DECLARATION || !(entry->has & HEAP_DWARF_HAS_SIZE)))
 		type.flags |= HEAP_TYPE_DECLARATION;

@@ -36,7 +36,7 @@ struct heap_error *heap_unit_strings_add(struct heap_unit_strings *strings, cons
 	return NULL;
 }
 
-// --- entries and files, also of other units ---------------------------------------------------
+// --- DIEs and files, also of other units ---------------------------------------------------
 
 HEAP_MUST_CHECK
 static struct heap_error *turn_to(struct heap_unit_reader *reader, struct heap_dwarf_dies *entries,
@@ -157,7 +157,7 @@ HEAP_MUST_CHECK
 static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place, int depth,
 				      uint32_t *result);
 
-// The name that an entry's children are qualified by.
+// The name that a DIE's children are qualified by.
 HEAP_MUST_CHECK
 static struct heap_error *scope_name(struct heap_unit_reader *reader,
 				     const struct heap_dwarf_die *entry, uint32_t outer, int depth,
@@ -173,7 +173,7 @@ static struct heap_error *scope_name(struct heap_unit_reader *reader,
 	return NULL;
 }
 
-// Goes through a unit from its start to find what an entry is in.
+// Goes through a unit from its start to find what a DIE is in.
 HEAP_MUST_CHECK
 static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t place, int level,
 				      uint32_t *result)

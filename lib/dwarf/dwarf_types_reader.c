@@ -56,7 +56,7 @@ void heap_types_reader_deinit(struct heap_types_reader *reader)
 
 // --- from places to types ------------------------------------------------------------------
 
-// What one unit needs until it is merged.
+// The state of one unit until it is merged.
 struct resolving {
 	struct heap_types_reader *reader;
 	struct heap_unit_reader *unit;
@@ -73,7 +73,7 @@ static int compare_places(const void *left, const void *right)
 	return (a->place > b->place) - (a->place < b->place);
 }
 
-// The merged type that an entry of another unit became; 0 with *is_open if not yet.
+// The merged type that a DIE of another unit became; 0 with *is_open if not yet.
 HEAP_MUST_CHECK
 static struct heap_error *type_of_other(struct heap_types_reader *reader, uint64_t place,
 					bool *is_open, heap_type_id *result)
@@ -124,7 +124,7 @@ static struct heap_error *grow_known(struct resolving *resolving)
 	return NULL;
 }
 
-// The unit's own number of the type that an entry anywhere became.
+// The unit's own number of the type that a DIE anywhere became.
 HEAP_MUST_CHECK
 static struct heap_error *resolve(struct resolving *resolving, uint64_t place, heap_type_id *result)
 {
@@ -140,7 +140,7 @@ static struct heap_error *resolve(struct resolving *resolving, uint64_t place, h
 	error = type_of_other(resolving->reader, place, &is_open, &merged);
 	if (!error && is_open) {
 		error = heap_unit_reader_stub(unit, place, result);
-		// It refers to what is no entry, or to a damaged one.
+		// It refers to what is no DIE, or to a damaged one.
 		if (error && heap_error_code(error) == HEAP_ERROR_FORMAT) {
 			heap_error_destroy(error);
 			error = NULL;
@@ -155,7 +155,7 @@ static struct heap_error *resolve(struct resolving *resolving, uint64_t place, h
 	return error;
 }
 
-// What types refer to may add types of other units, which refer to others...
+// References may add types of other units, which refer to others...
 HEAP_MUST_CHECK
 static struct heap_error *settle(struct resolving *resolving)
 {
@@ -265,7 +265,7 @@ static void measure_arrays(struct resolving *resolving)
 
 // --- variables -----------------------------------------------------------------------------
 
-// Takes from an entry that the variable completes what it does not say itself.
+// Takes from a DIE that the variable completes what it does not say itself.
 HEAP_MUST_CHECK
 static struct heap_error *take_from(struct heap_unit_reader *unit,
 				    struct heap_unit_variable *variable,
@@ -327,7 +327,7 @@ static struct heap_error *add_variables(struct heap_types_reader *reader,
 		const struct heap_unit_variable *variable = &unit->variables[i];
 		heap_type_id type = HEAP_NO_TYPE;
 
-		// What it completes is in a file that was not found.
+		// The DIE that this one completes is in a file that was not found.
 		if (!variable->name && !variable->type)
 			continue;
 		if (variable->type)
@@ -361,7 +361,7 @@ static struct heap_error *keep_found(struct resolving *resolving,
 		uint64_t place = unit->found[i].place;
 		heap_type_id type = resolving->map[unit->found[i].type];
 
-		// Of a type unit, others refer to one entry only.
+		// Other units refer to one DIE of a type unit only.
 		if (!type || place < unit->unit->die || place >= unit->unit->end ||
 		    (unit->unit->type_die && unit->unit->type_die != place))
 			continue;

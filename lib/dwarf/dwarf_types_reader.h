@@ -9,7 +9,7 @@
  *	                                            │
  *	                                            └─▶ another unit: read it first
  *
- * A unit that others refer to keeps the map from its entries to types of the table. Two
+ * A unit that others refer to keeps the map from its DIEs to types of the table. Two
  * units that refer to each other cannot both be first: the second sees declarations of
  * the first's structs, which become definitions when that is merged.
  */
@@ -35,7 +35,7 @@ struct heap_types_reader {
 	unsigned depth; /**< of units that are being read because others refer to them */
 	struct heap_unit_reader *free_reader; /**< of the unit read last */
 	uint64_t dies;
-	uint64_t elsewhere; /**< units whose entries are in another file */
+	uint64_t elsewhere; /**< units whose DIEs are in another file */
 };
 
 HEAP_MUST_CHECK
@@ -47,7 +47,7 @@ void heap_types_reader_deinit(struct heap_types_reader *reader);
 /**
  * Reads the unit unless it was read.
  *
- * @param keep  whether to keep which entry became which type
+ * @param keep  keep which DIE became which type
  * @return NULL; HEAP_ERROR_FORMAT if the unit is damaged (nothing of it is then in the
  *         table); HEAP_ERROR_MEMORY
  */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	DEPTH_MAX = 1024, // entries inside each other; more is damage
+	DEPTH_MAX = 1024, // DIEs inside each other; more is damage
 };
 
 enum frame_kind {
@@ -20,7 +20,7 @@ enum frame_kind {
 	FRAME_VARIANT,  // whose members are those of the frame around it
 };
 
-// --- entries and their types ---------------------------------------------------------------
+// --- DIEs and their types ---------------------------------------------------------------
 
 struct heap_error *heap_unit_reader_init(struct heap_unit_reader *reader,
 					 const struct heap_dwarf_units *units,
@@ -108,7 +108,7 @@ struct heap_error *heap_unit_reader_note(struct heap_unit_reader *reader, uint64
 	return NULL;
 }
 
-// A type that no entry stands for.
+// A type that no DIE stands for.
 HEAP_MUST_CHECK
 static struct heap_error *add_type(struct heap_unit_reader *reader, const struct heap_type *type,
 				   uint64_t target, heap_type_id *result)
@@ -171,7 +171,7 @@ static struct heap_error *push_frame(struct heap_unit_reader *reader,
 	return error;
 }
 
-// Opens the entry's children, if it has any; @p name is what they are qualified by.
+// Opens the DIE's children, if it has any; @p name is what they are qualified by.
 HEAP_MUST_CHECK
 static struct heap_error *open_scope(struct heap_unit_reader *reader,
 				     const struct heap_dwarf_die *entry, uint32_t name,
@@ -337,7 +337,7 @@ static struct heap_error *add_variant(struct heap_unit_reader *reader,
 	if (!frame->has_value || !frame->discriminant)
 		return add_member(reader, entry);
 	error = heap_unit_strings_add(reader->strings, entry->name, &enumerator.name);
-	// What stands between would belong to two types.
+	// Anything between would belong to two types.
 	if (!error && type->first_member + type->members == reader->types.enumerator_count) {
 		error = heap_types_add_enumerator(&reader->types, &enumerator);
 		type->members += !error;
@@ -396,7 +396,7 @@ static void set_dimension(struct heap_type *type, struct heap_unit_dimension dim
 	type->flags |= dimension.flexible ? HEAP_TYPE_FLEXIBLE : 0;
 }
 
-// int x[2][3] is an array of 2 arrays of 3: the entry's own type is the outer one.
+// int x[2][3] is an array of 2 arrays of 3: the DIE's own type is the outer one.
 HEAP_MUST_CHECK
 static struct heap_error *close_array(struct heap_unit_reader *reader,
 				      const struct heap_unit_frame *frame)
@@ -585,7 +585,7 @@ static struct heap_error *read_variable(struct heap_unit_reader *reader,
 	return error;
 }
 
-// What nothing else may refer to: an imported unit, the type of a local or a parameter.
+// References that no other DIE may make: an imported unit, the type of a local or parameter.
 HEAP_MUST_CHECK
 static struct heap_error *note_reference(struct heap_unit_reader *reader, uint64_t place)
 {
@@ -611,7 +611,7 @@ static struct heap_error *read_unit_entry(struct heap_unit_reader *reader,
 	return heap_dwarf_dies_files(&reader->entries, &reader->files);
 }
 
-// One entry. @param frame  what its children will be in
+// Reads one DIE. @param frame  the scope of its children
 HEAP_MUST_CHECK
 static struct heap_error *read_entry(struct heap_unit_reader *reader,
 				     const struct heap_dwarf_die *entry,
@@ -682,7 +682,7 @@ static void forget(struct heap_unit_reader *reader)
 	reader->dies = 0;
 }
 
-// Type 0, the scope that is no scope, and the frame that the unit's entry is in.
+// Type 0, the scope that is no scope, and the frame that the unit's DIE is in.
 HEAP_MUST_CHECK
 static struct heap_error *begin(struct heap_unit_reader *reader)
 {

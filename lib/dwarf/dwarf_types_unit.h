@@ -3,10 +3,10 @@
 #define HEAP_DWARF_TYPES_UNIT_H
 
 /**
- * One unit's types and variables as its entries have them, before anything they refer to
+ * One unit's types and variables as its DIEs have them, before anything they refer to
  * is looked up; for the readers of debug information only.
  *
- * Types get numbers of the unit's own. What they refer to are still places of entries.
+ * Types get numbers of the unit's own. What they refer to are still places of DIEs.
  */
 
 #include "lib/dwarf/dwarf_dies.h"
@@ -16,7 +16,7 @@
 /** Stands in `types` for the type that its `targets` says; to be looked through. */
 #define HEAP_TYPE_ALIAS HEAP_TYPE_KINDS
 
-/** A namespace, class or function, and which entries are in it. */
+/** A namespace, class or function, and which DIEs are in it. */
 struct heap_unit_scope {
 	uint64_t start, end; /**< places */
 	uint32_t parent;     /**< in scopes; 0 is the whole unit */
@@ -28,7 +28,7 @@ struct heap_unit_frame {
 	heap_type_id type;         /**< that the children belong to */
 	uint32_t scope;            /**< of the children */
 	uint32_t first;            /**< in pending or dimensions: of the type's own */
-	bool is_type_scope;        /**< whether it opened a scope */
+	bool is_type_scope;        /**< it opened a scope */
 	heap_type_id discriminant; /**< of a union of variants: what tells them apart */
 	bool has_value;            /**< a variant's: */
 	int64_t value;             /**< of the discriminant */
@@ -76,7 +76,7 @@ struct heap_unit_reader {
 	const struct heap_dwarf_units *units;
 	const struct heap_dwarf_unit *unit;
 	struct heap_unit_strings *strings;
-	bool all_references; /**< whether to note types that locals and parameters refer to */
+	bool all_references; /**< note the types that locals and parameters refer to */
 
 	struct heap_dwarf_dies entries;
 	struct heap_dwarf_dies others; /**< of another unit that is looked into */
@@ -89,7 +89,7 @@ struct heap_unit_reader {
 	uint64_t *member_types;  /**< [types.member_count] places */
 	uint32_t target_capacity, member_type_capacity;
 
-	struct heap_unit_entry *found; /**< [found_count] which entries became which types */
+	struct heap_unit_entry *found; /**< [found_count] which DIEs became which types */
 	uint32_t found_count, found_capacity;
 	uint32_t *slots; /**< [slot_mask + 1] in found, + 1, by place */
 	uint32_t slot_mask;
@@ -127,10 +127,10 @@ HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_read(struct heap_unit_reader *reader,
 					 const struct heap_dwarf_unit *unit);
 
-/** The type that an entry became, or HEAP_NO_TYPE. */
+/** The type that a DIE became, or HEAP_NO_TYPE. */
 heap_type_id heap_unit_reader_find(const struct heap_unit_reader *reader, uint64_t place);
 
-/** Notes that the entry at @p place is that type. */
+/** Notes that the DIE at @p place is that type. */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_note(struct heap_unit_reader *reader, uint64_t place,
 					 heap_type_id type);
@@ -141,23 +141,23 @@ struct heap_error *heap_unit_reader_add(struct heap_unit_reader *reader, uint64_
 					const struct heap_type *type, uint64_t target,
 					heap_type_id *result);
 
-/** Reads any entry, of this unit or another; with tag 0 if there is none. */
+/** Reads any DIE, of this unit or another; with tag 0 if there is none. */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_entry(struct heap_unit_reader *reader, uint64_t place,
 					  struct heap_dwarf_die *result);
 
-/** The qualified name of an entry, of this unit or another; 0 if it has none. */
+/** The qualified name of a DIE, of this unit or another; 0 if it has none. */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64_t place,
 					 uint32_t *result);
 
-/** The name of the file that an entry, of this unit or another, was declared in. */
+/** The name of the file that a DIE, of this unit or another, was declared in. */
 HEAP_MUST_CHECK
 struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
 					 const struct heap_dwarf_die *entry, uint32_t *result);
 
 /**
- * Makes of an entry of another unit, which cannot be read now, as much of a type as it
+ * Makes of a DIE of another unit, which cannot be read now, as much of a type as it
  * says by itself: structs are declarations.
  */
 HEAP_MUST_CHECK
@@ -174,12 +174,12 @@ HEAP_MUST_CHECK
 struct heap_error *heap_unit_qualify(struct heap_unit_reader *reader, uint32_t scope,
 				     const char *name, uint32_t *result);
 
-/** What a namespace or class adds to the names in it; NULL for nothing. */
+/** The prefix that a namespace or class gives the names in it; NULL for none. */
 const char *heap_unit_scope_text(const struct heap_dwarf_die *entry);
 
-/* --- what single entries say (dwarf_types_entry.c) --- */
+/* --- what single DIEs say (dwarf_types_entry.c) --- */
 
-/** The type of a DW_TAG_..._type entry but for its members; kind UNKNOWN if it is none. */
+/** The type of a DW_TAG_..._type DIE but for its members; kind UNKNOWN if it is none. */
 struct heap_type heap_unit_type(const struct heap_unit_reader *reader,
 				const struct heap_dwarf_die *entry);
 
@@ -195,7 +195,7 @@ bool heap_unit_is_aggregate(uint16_t tag);
 /** A dimension of an array. */
 struct heap_unit_dimension heap_unit_dimension(const struct heap_dwarf_die *entry);
 
-/** Whether the entry's location is an address; @p result gets that alone. */
+/** True if the DIE's location is an address, which @p result gets. */
 bool heap_unit_locate(const struct heap_unit_reader *reader, const struct heap_dwarf_die *entry,
 		      struct heap_unit_variable *result);
 

@@ -31,7 +31,7 @@ static struct heap_error *add(struct heap_dwarf_units *units, const struct heap_
 	return NULL;
 }
 
-// What follows the length. @return whether it makes sense
+// Reads a header behind its length. @return false if it is damaged
 static bool read_header(struct heap_dwarf_cursor *cursor, struct heap_dwarf_unit *unit)
 {
 	bool is_type = unit->start >> HEAP_DWARF_PLACE_SHIFT & 1;
@@ -98,7 +98,7 @@ struct heap_error *heap_dwarf_units_read(struct heap_dwarf_units *units, uint64_
 
 // --- the alternate file --------------------------------------------------------------------
 
-// What an alternate file is known by, and where it was.
+// The identity of an alternate file, and the path that it had.
 struct link {
 	const char *name;
 	const uint8_t *id; // [size]

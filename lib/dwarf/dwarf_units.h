@@ -6,7 +6,7 @@
  * The units of a file's debug information, of the alternate file that dwz made, and of the
  * split files that the compiler made.
  *
- * (DWARF 5, section 7.5.1.) An entry is known by its place: the section in the topmost
+ * (DWARF 5, section 7.5.1.) A DIE is known by its place: the section in the topmost
  * bits, and its offset in that. A place in .debug_info is its offset.
  */
 
@@ -21,7 +21,7 @@ enum heap_dwarf_place {
 
 #define HEAP_DWARF_PLACE_SHIFT 40
 #define HEAP_DWARF_OFFSET_MASK (((uint64_t)1 << HEAP_DWARF_PLACE_SHIFT) - 1)
-/** No entry is there; the first unit's header is. */
+/** No DIE is there; the first unit's header is. */
 #define HEAP_DWARF_NOWHERE ((uint64_t)0)
 
 /** Where a unit's indexes and offsets count from, in the sections that they are of. */
@@ -37,7 +37,7 @@ struct heap_dwarf_bases {
 
 struct heap_dwarf_unit {
 	uint64_t start; /**< place of the header */
-	uint64_t die;   /**< place of the first entry */
+	uint64_t die;   /**< place of the first DIE */
 	uint64_t end;   /**< of the unit; in the same section */
 	uint64_t abbreviations;
 	uint64_t signature;    /**< of a type unit; of a skeleton and its split unit: DWO id */
@@ -47,8 +47,8 @@ struct heap_dwarf_unit {
 	uint8_t version;
 	uint8_t address_size;
 	uint8_t offset_size;
-	uint8_t type; /**< DW_UT_...; before DWARF 5 that which it would be */
-	bool split;   /**< whether it is in a split file */
+	uint8_t type; /**< DW_UT_...; before DWARF 5 its equivalent */
+	bool split;   /**< it is in a split file */
 };
 
 /** A unit of the main file that stands for one in a split file. */
@@ -85,7 +85,7 @@ struct heap_dwarf_units {
 	uint32_t *by_signature; /**< [signature_count] type units, by signature */
 	size_t signature_count;
 	uint64_t unreadable; /**< with headers that make no sense */
-	char *missing;       /**< what was looked for and not found, for people; or NULL */
+	char *missing;       /**< says which files were not found; or NULL */
 };
 
 /**
@@ -108,7 +108,7 @@ struct heap_error *heap_dwarf_units_index_types(struct heap_dwarf_units *units);
 
 void heap_dwarf_units_close(struct heap_dwarf_units *units);
 
-/** The unit that an entry is in, or NULL. */
+/** The unit that a DIE is in, or NULL. */
 const struct heap_dwarf_unit *heap_dwarf_units_find(const struct heap_dwarf_units *units,
 						    uint64_t place);
 
@@ -116,7 +116,7 @@ const struct heap_dwarf_unit *heap_dwarf_units_find(const struct heap_dwarf_unit
 const struct heap_dwarf_unit *heap_dwarf_units_at(const struct heap_dwarf_units *units,
 						  uint64_t start);
 
-/** The unit that has the entries: for a skeleton the split unit if it was found, else itself. */
+/** The unit that has the DIEs: for a skeleton the split unit if it was found, else itself. */
 const struct heap_dwarf_unit *heap_dwarf_units_full(const struct heap_dwarf_units *units,
 						    const struct heap_dwarf_unit *unit);
 

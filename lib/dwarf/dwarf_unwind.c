@@ -302,7 +302,7 @@ enum heap_dwarf_unwind_result heap_dwarf_unwinder_step(struct heap_dwarf_unwinde
 
 // --- guessing ----------------------------------------------------------------
 
-// Whether the bytes before a return address are a call.
+// True if the instruction before a return address is a call.
 static bool follows_call(uint64_t address, heap_dwarf_memory_reader *read, void *context)
 {
 #if defined(__aarch64__)

@@ -41,7 +41,7 @@ enum heap_dwarf_unwind_result {
  * @param registers  the frame's; replaced by the caller's on HEAP_DWARF_UNWIND_CALLER only
  * @param pc         address in the file to look the rule up by (a return address minus 1)
  * @param cfa        the frame's canonical frame address, whenever it could be computed (else 0)
- * @param is_signal  whether the frame is a signal's trampoline: its caller's pc is exact
+ * @param is_signal  true for a signal's trampoline: its caller's pc is exact
  */
 enum heap_dwarf_unwind_result heap_dwarf_unwinder_step(struct heap_dwarf_unwinder *unwinder,
 						       uint64_t pc, heap_dwarf_memory_reader *read,
@@ -49,7 +49,7 @@ enum heap_dwarf_unwind_result heap_dwarf_unwinder_step(struct heap_dwarf_unwinde
 						       struct heap_dwarf_registers *registers,
 						       uint64_t *cfa, bool *is_signal);
 
-/** Whether an address lies in a mapping of code. */
+/** True if an address lies in a mapping of code. */
 typedef bool heap_dwarf_code_test(void *context, uint64_t address);
 
 /**

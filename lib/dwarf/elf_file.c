@@ -222,7 +222,7 @@ static struct heap_error *read_sections(struct heap_elf_file *file)
 
 // --- symbols -----------------------------------------------------------------
 
-// Of several symbols at one address the first is kept: the most telling.
+// The first of several symbols at one address is kept: the most telling.
 static int compare_symbols(const void *left, const void *right)
 {
 	const struct heap_symbol *a = left, *b = right;

@@ -12,7 +12,7 @@
 /*
  * .gnu_debugdata, which Fedora and its kin leave in stripped files: an ELF file with the symbols
  * of functions alone, compressed with xz (GDB's manual, "MiniDebugInfo"). The library that undoes
- * it is asked for when it is needed; most systems have it.
+ * it is loaded when it is needed; most systems have it.
  */
 
 enum {
@@ -36,7 +36,7 @@ static const Elf_Data *find_packed(Elf *elf)
 	return section ? elf_rawdata(section, NULL) : NULL;
 }
 
-// @return what was packed, malloc'd; NULL if it is damaged, or huge
+// @return the unpacked bytes, malloc'd; NULL if they are damaged or huge
 static uint8_t *unpack(xz_decoder *decode, const Elf_Data *packed, size_t *size)
 {
 	CLEANUP_FREE uint8_t *room = NULL;
