@@ -2,6 +2,7 @@
 #include "lib/dwarf/dwarf_call_frames.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 #include "lib/dwarf/dwarf_sections.h"
 #include "lib/dwarf/dwarf_constants.h"
 #include "lib/dwarf/elf_section.h"
@@ -598,17 +599,9 @@ static bool run(struct program *program, struct heap_dwarf_cursor cursor)
 
 static const struct range *find_range(const struct heap_dwarf_call_frames *frames, uint64_t pc)
 {
-	size_t low = 0, high = frames->count;
+	size_t at = heap_partition_point(i, 0, frames->count, frames->ranges[i].low <= pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (frames->ranges[middle].low <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && pc < frames->ranges[low - 1].high ? &frames->ranges[low - 1] : NULL;
+	return at > 0 && pc < frames->ranges[at - 1].high ? &frames->ranges[at - 1] : NULL;
 }
 
 bool heap_dwarf_call_frames_find(const struct heap_dwarf_call_frames *frames, uint64_t pc,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_types_unit.h"
 
+#include "lib/base/search.h"
 #include "lib/dwarf/dwarf_constants.h"
 #include "lib/types/types_index.h"
 
@@ -137,20 +138,13 @@ static bool is_scope(uint16_t tag)
 // The innermost scope of this unit, as far as it was read, that holds a place.
 static const struct heap_unit_scope *scope_of(const struct heap_unit_reader *reader, uint64_t place)
 {
-	uint32_t low = 0, high = reader->scope_count;
+	uint32_t at =
+		heap_partition_point(i, 0, reader->scope_count, reader->scopes[i].start < place);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (reader->scopes[middle].start < place)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	low = low ? low - 1 : 0;
-	while (low && reader->scopes[low].end <= place)
-		low = reader->scopes[low].parent;
-	return &reader->scopes[low];
+	at = at ? at - 1 : 0;
+	while (at && reader->scopes[at].end <= place)
+		at = reader->scopes[at].parent;
+	return &reader->scopes[at];
 }
 
 HEAP_MUST_CHECK

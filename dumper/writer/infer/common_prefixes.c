@@ -3,6 +3,7 @@
 
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 
 #include <stdlib.h>
 
@@ -68,17 +69,8 @@ static struct heap_error *note_members(struct common_prefixes *prefixes, heap_ty
 // The first of the noted members that does not come before a key.
 static size_t find_member(const struct common_prefixes *prefixes, const struct prefix_member *key)
 {
-	size_t low = 0, high = prefixes->member_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_members(&prefixes->members[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, 0, prefixes->member_count,
+				    compare_members(&prefixes->members[i], key) < 0);
 }
 
 // The types that have the rarest of some members: all others lack it.

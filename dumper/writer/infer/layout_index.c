@@ -4,6 +4,7 @@
  */
 #include "dumper/writer/infer/layout.h"
 
+#include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
 
 #include <stdlib.h>
@@ -273,17 +274,10 @@ void layouts_index_deinit(struct layouts *layouts)
 static const struct layout_part *lower_bound(const struct layout_index *index,
 					     const struct layout_part *key)
 {
-	size_t low = 0, high = index->count;
+	size_t at =
+		heap_partition_point(i, 0, index->count, compare_parts(&index->parts[i], key) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_parts(&index->parts[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return index->parts + low;
+	return index->parts + at;
 }
 
 struct layout_wholes layouts_exact_wholes(const struct layouts *layouts, heap_type_id part,

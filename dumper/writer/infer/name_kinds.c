@@ -7,6 +7,7 @@
  */
 #include "dumper/writer/infer/naming.h"
 
+#include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
 
 enum {
@@ -160,17 +161,7 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 // The first kind of a site with one tag whose blocks have a size or more.
 static uint32_t find_size(const struct kind *kinds, uint32_t count, uint64_t size)
 {
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (kinds[middle].size < size)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, 0, count, kinds[i].size < size);
 }
 
 // True if nearly all blocks of a site with one tag are of sizes that a type may have: its own,

@@ -9,6 +9,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
+#include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
 
 #include <stdlib.h>
@@ -102,17 +103,7 @@ struct heap_error *profiles_learn(struct inference *inference, const struct pref
 // The first profile of a type; the number of all if there is none.
 static uint32_t find_first(const struct profiles *profiles, heap_type_id type)
 {
-	uint32_t low = 0, high = profiles->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (profiles->list[middle].type < type)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, 0, profiles->count, profiles->list[i].type < type);
 }
 
 bool profiles_exclude(const struct inference *inference, heap_object_id object, heap_type_id type)

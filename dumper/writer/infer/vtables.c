@@ -19,6 +19,7 @@
 #include "dumper/writer/infer/infer.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
+#include "lib/base/search.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -271,20 +272,12 @@ static heap_type_id find_by_information(struct vtables *vtables, uint64_t inform
 
 static const struct vtable *find_symbol(const struct vtables *vtables, uint64_t word)
 {
-	size_t low = 0, high = vtables->count;
+	size_t at = heap_partition_point(i, 0, vtables->count, vtables->tables[i].end <= word);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (vtables->tables[middle].end <= word)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	// A vtable pointer points past the offset to top and the type information, so never to
 	// the symbol itself.
-	return low < vtables->count && vtables->tables[low].start < word ? &vtables->tables[low]
-									 : NULL;
+	return at < vtables->count && vtables->tables[at].start < word ? &vtables->tables[at]
+								       : NULL;
 }
 
 static heap_type_id look_up(struct vtables *vtables, uint64_t word)

@@ -4,6 +4,7 @@
 #include "dumper/writer/scan/samples.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 
 #include <stdlib.h>
 
@@ -329,27 +330,20 @@ static uint64_t find_only_asker(const struct backtraces *backtraces, uint64_t wr
 				uint64_t size)
 {
 	const struct passed *passed = backtraces->passed;
-	uint32_t low = 0, high = backtraces->passed_count;
 	const struct passed key = { wrapper, size, 0 };
+	uint32_t at = heap_partition_point(i, 0, backtraces->passed_count,
+					   compare_passed(&passed[i], &key) < 0);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_passed(&passed[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == backtraces->passed_count || passed[low].wrapper != wrapper ||
-	    passed[low].size != size)
+	if (at == backtraces->passed_count || passed[at].wrapper != wrapper ||
+	    passed[at].size != size)
 		return wrapper;
-	for (high = low; high < backtraces->passed_count && passed[high].wrapper == wrapper &&
-			 passed[high].size == size;
+	for (uint32_t high = at; high < backtraces->passed_count &&
+				 passed[high].wrapper == wrapper && passed[high].size == size;
 	     high++) {
-		if (passed[high].site != passed[low].site)
+		if (passed[high].site != passed[at].site)
 			return wrapper;
 	}
-	return passed[low].site;
+	return passed[at].site;
 }
 
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size)

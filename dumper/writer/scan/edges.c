@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/edges.h"
 
+#include "lib/base/search.h"
 #include "dumper/writer/base/pieces.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/graph/offsets.h"
@@ -402,17 +403,8 @@ struct heap_error *edges_init(struct edges *edges, const struct objects *objects
 
 uint32_t edges_find(const struct edges *edges, heap_object_id object, uint64_t offset)
 {
-	uint32_t low = edges->first[object], high = edges->first[object + 1];
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if ((uint64_t)edges->slot[middle] * 8 < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, edges->first[object], edges->first[object + 1],
+				    (uint64_t)edges->slot[i] * 8 < offset);
 }
 
 void edges_deinit(struct edges *edges)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/functions.h"
 
+#include "lib/base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,17 +45,10 @@ void functions_deinit(struct functions *functions)
 
 static bool is_code(const struct functions *functions, uint64_t word)
 {
-	size_t low = 0, high = functions->range_count;
+	size_t at =
+		heap_partition_point(i, 0, functions->range_count, functions->ranges[i][1] <= word);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions->ranges[middle][1] <= word)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < functions->range_count && functions->ranges[low][0] <= word;
+	return at < functions->range_count && functions->ranges[at][0] <= word;
 }
 
 void functions_note(struct functions *functions, uint64_t word)

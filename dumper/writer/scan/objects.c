@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/objects.h"
 
+#include "lib/base/search.h"
+
 #include <stdlib.h>
 
 enum {
@@ -102,17 +104,8 @@ struct heap_error *objects_add_range(struct objects *objects, const struct objec
 uint32_t objects_first_after(const struct objects *objects, const struct object_range *range,
 			     uint64_t address)
 {
-	uint32_t low = range->first, high = range->first + range->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (objects->address[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, range->first, range->first + range->count,
+				    objects->address[i] <= address);
 }
 
 void objects_deinit(struct objects *objects)

@@ -17,6 +17,7 @@
 #include "dumper/base/header.h"
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/object_kinds.h"
+#include "lib/base/search.h"
 #include "lib/snapshot/snapshot.h"
 
 enum {
@@ -92,18 +93,11 @@ heap_object_id objects_search(const struct objects *objects, const struct object
 static inline const struct object_range *objects_range(const struct objects *objects,
 						       uint64_t address)
 {
-	size_t low = 0, high = objects->range_count;
+	size_t at =
+		heap_partition_point(i, 0, objects->range_count, objects->ranges[i].end <= address);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (objects->ranges[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < objects->range_count && objects->ranges[low].start <= address
-		       ? &objects->ranges[low]
+	return at < objects->range_count && objects->ranges[at].start <= address
+		       ? &objects->ranges[at]
 		       : NULL;
 }
 

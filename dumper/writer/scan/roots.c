@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/roots.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 
 #include <string.h>
 
@@ -189,17 +190,9 @@ void roots_sort_claims(struct roots *roots)
 
 bool roots_is_claimed(const struct roots *roots, uint64_t address)
 {
-	size_t low = 0, high = roots->claim_count;
+	size_t at = heap_partition_point(i, 0, roots->claim_count, roots->claims[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (roots->claims[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < roots->claim_count && roots->claims[low].start <= address;
+	return at < roots->claim_count && roots->claims[at].start <= address;
 }
 
 struct gathering {
