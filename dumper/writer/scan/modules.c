@@ -129,7 +129,13 @@ static char *find_path(const struct module *module, const struct image *image)
 
 	if (is_program && image->executable)
 		return strdup(image->executable);
-	return asprintf(&path, "%s%s", image->root, module->path) < 0 ? NULL : path;
+	if (asprintf(&path, "%s%s", image->root, module->path) < 0)
+		return NULL;
+	// In a mere chroot(2), the kernel gives names as we see them.
+	if (image->core || access(path, F_OK) == 0)
+		return path;
+	free(path);
+	return strdup(module->path);
 }
 
 // Opens the module's file, or says why not.
