@@ -809,14 +809,18 @@ static struct heap_error *find_groups(struct inference *inference)
 		tags->places.items[i].blocks = tags->places.items[i].tagged = 0,
 		tags->places.items[i].pointers = 0;
 	HEAP_TRY(visit_places(&search, count_place));
+
+	bool any = false;
+
 	for (size_t i = 0; i < tags->places.count; i++) {
 		struct tag_place *place = &tags->places.items[i];
 
 		place->is_accepted |=
 			(place->tagged >= MIN_TAGGED || place->pointers >= MIN_POINTERS) &&
 			place->tagged * UINT64_C(100) >= place->blocks * (uint64_t)TAGGED_SHARE;
+		any |= place->is_accepted;
 	}
-	return visit_places(&search, join_by_place);
+	return any ? visit_places(&search, join_by_place) : NULL;
 }
 
 // True if enough has been learned of blocks since groups were last looked for.
