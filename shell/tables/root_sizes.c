@@ -374,6 +374,8 @@ const char *root_class_name(struct session *session, const struct root_groups *g
 {
 	struct root_row row = { .kind = ROOT_ROW_GROUP, .group = class };
 
+	if (class == HEAP_CLASS_LEAKED) // of an object that a forged side file has at the top
+		return "several roots";
 	if (class >= HEAP_CLASS_JOINT(groups->count))
 		return joint_name(session, groups,
 				  &groups->joint->joints[class - HEAP_CLASS_JOINT(groups->count)]);
