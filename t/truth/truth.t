@@ -9,6 +9,8 @@ use Judge;
 use Test::More;
 
 my %limit = ('ours' => [98, 99.5], 'lua' => [95, 99]);
+# Each class of runtimes that we have a program of: objects typed, and right, per cent.
+my %floor = map { $_ => [99.5, 99.5] } qw(collector classes counted);
 my $repeats = 5;
 my %sum;
 
@@ -21,6 +23,10 @@ for my $program (Judge::all()) {
     next unless $result;
     Judge::add($sum{ $name eq 'lua' ? 'lua' : 'ours' } //= {}, $result);
     $table .= Judge::row("$name.$variant", $result);
+    if (my $floor = $floor{$name}) {
+        cmp_ok +(Judge::coverage($result))[0], '>=', $floor->[0], "$name.$variant: objects that have a type";
+        cmp_ok +(Judge::precision($result))[0], '>=', $floor->[1], "$name.$variant: typed objects of the right type";
+    }
     $table .= join '', Judge::evidence($result), Judge::causes($result, 5) if $ENV{V};
 }
 diag "\n$table";
