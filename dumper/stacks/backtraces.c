@@ -8,6 +8,7 @@
 #include "dumper/trace/sampling.h"
 #include "dumper/base/settings.h"
 #include "dumper/trace/trace.h"
+#include "dumper/trace/trace_file.h"
 #include "dumper/stacks/wrappers.h"
 
 #include <dlfcn.h>
@@ -44,6 +45,9 @@ enum {
 	FIND_STEPS = 2,     // what a look at the kinds costs
 	EXAMINE_STEPS = 8,  // what a backtrace costs besides its frames
 };
+
+_Static_assert((int)HEAPSNAP_TRACE_WRAPPERS == (int)HEAPSNAP_WRAPPER_SITES,
+	       "a trace tells of all sites in wrappers");
 
 // One mapping: what of it is not used is never touched.
 struct tables {

@@ -14,7 +14,7 @@
 
 enum {
 	HEAPSNAP_TRACE_MODULES = 1024,
-	HEAPSNAP_TRACE_WRAPPERS = 1 << 12,
+	HEAPSNAP_TRACE_WRAPPERS = 1 << 14,
 };
 
 /** An event, as the program's threads note it. */
