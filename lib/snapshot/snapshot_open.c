@@ -292,6 +292,7 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	free(snapshot->mappings);
 	free(snapshot->damages);
 	free(snapshot->samples);
+	free(snapshot->tags);
 	free(snapshot->epochs);
 	free(snapshot->root_content);
 	for (size_t i = 0; i < HEAP_OBJECT_COLUMNS; i++)

@@ -256,8 +256,8 @@ heap_type_id heap_types_counted(const struct heap_types *types, heap_type_id typ
 #define HEAP_TYPES_PREFIX_MEMBER "prefix"
 
 /**
- * What a block is that holds a T behind some bytes of a runtime: a collector's links, a text's
- * length. It has no name: a struct of an array of characters named "prefix", and of a T that is a
+ * Recognizes a T behind a prefix of a runtime, such as the links of a collector or the length of a
+ * string. Its type is an unnamed struct of an array of characters named "prefix", and of a T that is a
  * member without a name. Several Ts are a flexible array: heap_types_counted() knows them, too.
  *
  * @param bytes  gets the size of the prefix; may be NULL
