@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_call_frames.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_sections.h"
@@ -241,15 +242,7 @@ HEAP_MUST_CHECK
 static struct heap_error *add_range(struct heap_dwarf_call_frames *frames,
 				    const struct range *range)
 {
-	if (frames->count == frames->capacity) {
-		size_t more = frames->capacity ? frames->capacity * 2 : 256;
-		void *larger = reallocarray(frames->ranges, more, sizeof(*frames->ranges));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		frames->ranges = larger;
-		frames->capacity = more;
-	}
+	HEAP_TRY(heap_reserve(frames->ranges, frames->capacity, frames->count + 1));
 	frames->ranges[frames->count++] = *range;
 	return NULL;
 }

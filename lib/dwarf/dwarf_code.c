@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_code.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_code_unit.h"
 #include "lib/dwarf/dwarf_ranges.h"
@@ -302,17 +303,9 @@ static bool add_range(void *context, const struct heap_dwarf_range *range)
 	struct gathering *gathering = context;
 	struct heap_dwarf_code *code = gathering->code;
 
-	if (code->range_count == code->range_capacity) {
-		size_t capacity = code->range_capacity ? code->range_capacity * 2 : 64;
-		void *larger = reallocarray(code->ranges, capacity, sizeof(*code->ranges));
-
-		if (!larger) {
-			gathering->error = heap_error_out_of_memory();
-			return false;
-		}
-		code->ranges = larger;
-		code->range_capacity = capacity;
-	}
+	gathering->error = heap_reserve(code->ranges, code->range_capacity, code->range_count + 1);
+	if (gathering->error)
+		return false;
 	code->ranges[code->range_count++] =
 		(struct unit_range){ range->low, range->high, gathering->unit };
 	return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_file_names.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_constants.h"
 
@@ -27,15 +28,7 @@ static const char *without_directory(const char *path)
 HEAP_MUST_CHECK
 static struct heap_error *add(struct heap_dwarf_file_names *files, const char *path)
 {
-	if (files->count == files->capacity) {
-		size_t more = files->capacity ? files->capacity * 2 : 64;
-		void *bigger = reallocarray(files->names, more, sizeof(*files->names));
-
-		if (!bigger)
-			return heap_error_out_of_memory();
-		files->names = bigger;
-		files->capacity = more;
-	}
+	HEAP_TRY(heap_reserve(files->names, files->capacity, files->count + 1));
 	files->names[files->count++] = without_directory(path);
 	return NULL;
 }

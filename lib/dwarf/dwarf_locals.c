@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_locals.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_code.h"
 #include "lib/dwarf/dwarf_constants.h"
@@ -239,17 +240,12 @@ static bool find_entry_value(void *context, const uint8_t *bytes, uint64_t size,
 
 static struct heap_dwarf_local *add_local(struct search *search)
 {
-	if (search->found.count == search->capacity) {
-		size_t capacity = search->capacity ? search->capacity * 2 : 16;
-		void *larger =
-			realloc(search->found.locals, capacity * sizeof(struct heap_dwarf_local));
+	struct heap_error *error =
+		heap_reserve(search->found.locals, search->capacity, search->found.count + 1);
 
-		if (!larger) {
-			search->error = heap_error_out_of_memory();
-			return NULL;
-		}
-		search->found.locals = larger;
-		search->capacity = capacity;
+	if (error) {
+		search->error = error;
+		return NULL;
 	}
 	return &search->found.locals[search->found.count++];
 }

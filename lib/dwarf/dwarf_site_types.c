@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_site_types.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_constants.h"
 
@@ -19,21 +20,6 @@ struct search {
 	uint8_t depth;
 };
 
-static bool grow(void *array, size_t count, size_t *capacity, size_t size)
-{
-	if (count < *capacity)
-		return true;
-
-	size_t more = *capacity ? *capacity * 2 : 32;
-	void *bigger = reallocarray(*(void **)array, more, size);
-
-	if (bigger) {
-		*(void **)array = bigger;
-		*capacity = more;
-	}
-	return bigger;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *add(struct search *search, uint64_t type, uint32_t line,
 			      enum heap_dwarf_site_type_kind kind)
@@ -42,8 +28,7 @@ static struct heap_error *add(struct search *search, uint64_t type, uint32_t lin
 
 	if (!type)
 		return NULL;
-	if (!grow(&found->types, found->count, &found->capacity, sizeof(*found->types)))
-		return heap_error_out_of_memory();
+	HEAP_TRY(heap_reserve(found->types, found->capacity, found->count + 1));
 	found->types[found->count++] = (struct heap_dwarf_site_type){
 		.type = type, .depth = search->depth, .kind = kind, .line = line
 	};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_units.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 #include "lib/dwarf/dwarf_constants.h"
 
 #include <fcntl.h>
@@ -15,18 +17,10 @@
 HEAP_MUST_CHECK
 static struct heap_error *add(struct heap_dwarf_units *units, const struct heap_dwarf_unit *unit)
 {
-	if (units->count == units->capacity) {
-		size_t more = units->capacity ? units->capacity * 2 : 64;
-		void *bigger = reallocarray(units->units, more, sizeof(*units->units));
-
-		if (!bigger || units->count >= UINT32_MAX / 2) {
-			free(bigger);
-			units->units = bigger ? NULL : units->units;
-			return heap_error_out_of_memory();
-		}
-		units->units = bigger;
-		units->capacity = more;
-	}
+	// Skeletons and ranges have numbers of units in 32 bits.
+	if (units->count >= UINT32_MAX / 2)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_reserve(units->units, units->capacity, units->count + 1));
 	units->units[units->count++] = *unit;
 	return NULL;
 }
@@ -256,17 +250,9 @@ void heap_dwarf_units_close(struct heap_dwarf_units *units)
 static const struct heap_dwarf_unit *last_before(const struct heap_dwarf_units *units,
 						 uint64_t place)
 {
-	size_t low = 0, high = units->count;
+	size_t next = heap_partition_point(i, 0, units->count, units->units[i].start <= place);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (units->units[middle].start <= place)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &units->units[low - 1] : NULL;
+	return next ? &units->units[next - 1] : NULL;
 }
 
 const struct heap_dwarf_unit *heap_dwarf_units_find(const struct heap_dwarf_units *units,
