@@ -200,6 +200,11 @@ static void overrun_neighbours(size_t bytes, bool is_mixed)
 
 int main(int argc, char **argv)
 {
+	// Buffers of streams would be blocks of whoever prints or reads first.
+	static char buffer[BUFSIZ];
+
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	setvbuf(stdin, NULL, _IONBF, 0);
 	if (argc > 4 && strcmp(argv[1], "space") == 0)
 		use_space(strtoul(argv[2], NULL, 0), strtoul(argv[3], NULL, 0),
 			  strtoul(argv[4], NULL, 0));
