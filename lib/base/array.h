@@ -81,7 +81,8 @@
 	({ \
 		__auto_type ended_ = (array); \
 		free(ended_->items); \
-		*ended_ = (typeof(*ended_)){ 0 }; \
+		ended_->items = NULL; \
+		ended_->count = ended_->capacity = 0; \
 	})
 
 /** For arrays that free themselves when their block is left. */

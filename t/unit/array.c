@@ -37,6 +37,21 @@ static void arrays_keep_what_is_appended(void **state)
 	assert_null(append_pairs(&pairs, 1));
 }
 
+static void other_members_of_a_struct_stay(void **state)
+{
+	struct {
+		int *items;
+		size_t count, capacity;
+		int other;
+	} list = { .other = 42 };
+
+	(void)state;
+	assert_null(heap_array_append(&list, 1));
+	heap_array_deinit(&list);
+	assert_true(!list.items && list.count == 0 && list.capacity == 0);
+	assert_int_equal(list.other, 42);
+}
+
 static void a_reserve_is_enough(void **state)
 {
 	CLEANUP_ARRAY struct HEAP_ARRAY(char) bytes = { 0 };
@@ -131,7 +146,8 @@ static void capacities_grow_by_half(void **state)
 }
 
 UNIT_TESTS("array", cmocka_unit_test(arrays_keep_what_is_appended),
-	   cmocka_unit_test(a_reserve_is_enough), cmocka_unit_test(each_argument_is_evaluated_once),
+	   cmocka_unit_test(other_members_of_a_struct_stay), cmocka_unit_test(a_reserve_is_enough),
+	   cmocka_unit_test(each_argument_is_evaluated_once),
 	   cmocka_unit_test(fields_of_32_bits_grow_to_their_limit_only),
 	   cmocka_unit_test(arrays_stay_when_there_is_no_memory),
 	   cmocka_unit_test(capacities_grow_by_half))
