@@ -282,6 +282,8 @@ UNIGNORED := perl -e '$$SIG{INT} = $$SIG{QUIT} = "DEFAULT"; exec @ARGV or die' -
 check: dependencies
 	$(Q)$(MAKE) --no-print-directory check-built
 
+# Tests of running out of memory ask malloc for more than AddressSanitizer gives.
+check-built: export ASAN_OPTIONS := $(if $(SANITIZE),allocator_may_return_null=1,$(ASAN_OPTIONS))
 check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED:%=$(BUILD)/t/fuzz/%.replay) $(if $(findstring truth,$(T)),$(TRUTHS) truth-lua)
 	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' $(UNIGNORED) prove -e '' --timer -j$(JOBS) $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
 

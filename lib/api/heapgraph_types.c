@@ -145,7 +145,7 @@ static struct heap_error *read_scalar(struct heapgraph *graph, heapgraph_object_
 	if (!heap_scalar_is(types, place.type))
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not a number", path);
 
-	uint8_t few[READ_AT_ONCE];
+	uint8_t few[READ_AT_ONCE] = { 0 };
 	CLEANUP_FREE uint8_t *many = NULL;
 	size_t kept, wanted = sizeof(few);
 

@@ -579,13 +579,11 @@ struct heap_error *heap_dominators_init(struct heap_dominators *result,
 	HEAP_TRY(compute(&work));
 	heap_column_rest(work.numbers);
 	heap_column_rest(work.pairs);
-	*result = (struct heap_dominators){
-		.nearest = keep(work.numbers),
-		.retained = &keep(work.pairs)->retained,
-		.levels = keep(work.levels),
-		.objects = work.objects,
-		.roots = snapshot->root_count,
-	};
+	*result =
+		(struct heap_dominators){ .objects = work.objects, .roots = snapshot->root_count };
+	result->nearest = keep(work.numbers);
+	result->retained = &keep(work.pairs)->retained;
+	result->levels = keep(work.levels);
 	return NULL;
 }
 

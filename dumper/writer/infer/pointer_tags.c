@@ -177,6 +177,7 @@ static struct heap_error *visit_places(struct search *search, place_visitor *vis
 		for (uint8_t j = 0; !is_done && j < places->count; j++) {
 			uint16_t place = places->places[j];
 
+			// cppcheck-suppress returnDanglingLifetime; an error is no address of is_done
 			HEAP_TRY(
 				visit(search, i, place,
 				      words[inference->pointer_tags.places.items[place].offset / 8],
