@@ -217,6 +217,35 @@ static bool site_leads_to(const struct inference *inference, heap_object_id obje
 	return leads->at[offset / 8] >= MIN_SUPPORT && leads->at[offset / 8] >= MIN_LEAD * others;
 }
 
+// True if a struct has a pointer to its own kind, and blocks of a site lead there to each other's start.
+static bool links(const struct layouts *layouts, heap_type_id type, const struct site_leads *leads)
+{
+	for (uint32_t i = 0; i < layouts_size(layouts, type) / 8; i++) {
+		if (leads->from[i] > 0 && layouts_has_pointer(layouts, type, i * UINT64_C(8), type))
+			return true;
+	}
+	return false;
+}
+
+heap_type_id block_prefixes_header(const struct inference *inference, heap_object_id object,
+				   uint64_t bytes)
+{
+	const struct capture *capture = inference->capture;
+	heap_site_id site = capture->sites.maker[capture->objects.kind[object]];
+	const struct site_types *types = &inference->kinds.site_types[site];
+	const struct site_leads *leads = inference->block_prefixes.leads;
+
+	for (uint32_t i = 0; leads && bytes <= BLOCK_PREFIX_MAX && i < types->count; i++) {
+		heap_type_id type = types->list[i].type;
+
+		if (layouts_is_compound(&inference->layouts, type) &&
+		    layouts_size(&inference->layouts, type) == bytes &&
+		    links(&inference->layouts, type, &leads[site]))
+			return type;
+	}
+	return HEAP_NO_TYPE;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *count_blocks(struct inference *inference, enum block_prefix_kind kind,
 				       uint64_t *words)
@@ -331,7 +360,8 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 
 		progress_step();
 		if (!is_open(inference, i) || !find_lead(inference, i, kind, &lead) ||
-		    !is_accepted(inference, &lead))
+		    !is_accepted(inference, &lead) ||
+		    block_prefixes_header(inference, i, lead.offset) != HEAP_NO_TYPE)
 			continue;
 		if (kind == BLOCK_PREFIX_TEXTS &&
 		    read_block(inference, i, &lead, words) != READING_PREFIX)

@@ -64,6 +64,16 @@ HEAP_MUST_CHECK
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
 				       bool is_thorough, uint64_t *found);
 
+/**
+ * The struct that is the first @p bytes of a block, if they have one: the code that makes the block
+ * handles it, and it links such blocks with each other. They are no prefix then, but a part of their
+ * own, as in allocators whose blocks are trees.
+ *
+ * @return HEAP_NO_TYPE if there is none
+ */
+heap_type_id block_prefixes_header(const struct inference *inference, heap_object_id object,
+				   uint64_t bytes);
+
 /** Gives a block without a name a prefix: its hints count from there on. */
 HEAP_MUST_CHECK
 struct heap_error *block_prefixes_set(struct inference *inference, heap_object_id object,

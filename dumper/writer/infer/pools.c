@@ -240,6 +240,35 @@ static struct heap_error *begin_with_results(struct inference *inference)
 	return error;
 }
 
+// Where the first part of a block is; 0 if there is none.
+static uint64_t first_place(const struct inference *inference, heap_object_id object)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		if (is_part(inference, hint) && hint->interior < first)
+			first = hint->interior;
+	}
+	return first == UINT64_MAX ? 0 : first;
+}
+
+// Notes what struct there is before the first part of a pool.
+HEAP_MUST_CHECK
+static struct heap_error *hint_header(struct inference *inference, heap_object_id object)
+{
+	uint64_t place = first_place(inference, object);
+	heap_type_id header =
+		place > 0 ? block_prefixes_header(inference, object, place) : HEAP_NO_TYPE;
+
+	if (header == HEAP_NO_TYPE)
+		return NULL;
+	return hints_add(inference, header, &(struct pointer){ .target = object }, false);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *cut_if_pool(struct inference *inference, heap_object_id object,
 				      bool at_the_end)
@@ -252,6 +281,7 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 	    !is_pool(inference, object, at_the_end || has_siblings))
 		return NULL;
 	pools->is_pool[object] = true;
+	HEAP_TRY(hint_header(inference, object));
 	return cut_pool(inference, object);
 }
 
