@@ -4,6 +4,8 @@
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/infer/inference.h"
 
+#include "lib/base/bits.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,22 +154,55 @@ static void read_head(const struct inference *inference, heap_object_id object, 
 		   size < HEAD_BYTES ? size / 8 * 8 : HEAD_BYTES);
 }
 
+static bool is_holder(const struct pointer_tags *tags, heap_object_id object)
+{
+	return heap_bit_get(tags->holders, object);
+}
+
+// Notes the blocks with a word in their heads that leads to a table: only they can have a tag.
+HEAP_MUST_CHECK
+static struct heap_error *find_holders(struct inference *inference)
+{
+	struct pointer_tags *tags = &inference->pointer_tags;
+	const struct objects *objects = &inference->capture->objects;
+
+	tags->holders = calloc(objects->count / 8 + 1, 1);
+	if (!tags->holders)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects->count; i++) {
+		uint64_t words[(BLOCK_PREFIX_MAX + HEAD_BYTES) / 8];
+		uint64_t size = objects_size(objects, i);
+		size_t count = size < sizeof(words) ? size / 8 : sizeof(words) / 8, at = 0;
+
+		progress_step();
+		pages_read(inference->pages, objects->address[i], words, count * 8);
+		while (at < count && !method_tables_find(&tags->tables, words[at]))
+			at++;
+		if (at < count)
+			heap_bit_set(tags->holders, i);
+	}
+	return NULL;
+}
+
 typedef struct heap_error *place_visitor(struct search *search, heap_object_id object,
 					 uint16_t place, uint64_t word, bool *is_done);
 
-// Visits the places that blocks are known to have.
+// Visits the places that holders are known to have.
 HEAP_MUST_CHECK
 static struct heap_error *visit_places(struct search *search, place_visitor *visit)
 {
 	struct inference *inference = search->inference;
 
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		heap_type_id type = find_start_type(inference, i);
+		heap_type_id type;
 		struct type_places *places;
 		uint64_t words[HEAD_BYTES / 8];
 		bool is_done = false;
 
 		progress_step();
+		if (!is_holder(&inference->pointer_tags, i))
+			continue;
+		type = find_start_type(inference, i);
 		if (type == HEAP_NO_TYPE)
 			continue;
 		HEAP_TRY(find_type_places(search, type, &places));
@@ -201,6 +236,45 @@ static struct heap_error *count_place(struct search *search, heap_object_id obje
 	place->tagged += *is_done;
 	place->pointers += table ? table->blocks : 0;
 	return NULL;
+}
+
+// Counts the blocks that have a place and no tag anywhere.
+HEAP_MUST_CHECK
+static struct heap_error *count_others(struct search *search)
+{
+	struct inference *inference = search->inference;
+
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		heap_type_id type;
+		struct type_places *places;
+
+		progress_step();
+		if (is_holder(&inference->pointer_tags, i))
+			continue;
+		type = find_start_type(inference, i);
+		if (type == HEAP_NO_TYPE)
+			continue;
+		HEAP_TRY(find_type_places(search, type, &places));
+		for (uint8_t j = 0; j < places->count; j++)
+			inference->pointer_tags.places.items[places->places[j]].blocks++;
+	}
+	return NULL;
+}
+
+// True if enough holders have their tag at a place.
+static bool has_support(const struct tag_place *place)
+{
+	return place->tagged >= MIN_TAGGED || place->pointers >= MIN_POINTERS;
+}
+
+// True if a place that is not accepted may be, which hangs on the blocks that have it without a tag.
+static bool has_candidate(const struct pointer_tags *tags)
+{
+	for (size_t i = 0; i < tags->places.count; i++) {
+		if (!tags->places.items[i].is_accepted && has_support(&tags->places.items[i]))
+			return true;
+	}
+	return false;
 }
 
 // --- groups --------------------------------------------------------------------
@@ -370,6 +444,8 @@ static struct heap_error *join_unknown(struct inference *inference, uint64_t *cl
 			if (!is_open(inference, kinds->members[j]))
 				continue;
 			open++;
+			if (!is_holder(tags, kinds->members[j]))
+				continue;
 			found[j] = recognize(inference, &combinations, kinds->members[j]);
 			hits += found[j].value != 0;
 		}
@@ -797,6 +873,19 @@ static void sort_members(struct inference *inference)
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *require_columns(struct inference *inference)
+{
+	struct pointer_tags *tags = &inference->pointer_tags;
+	size_t count = (size_t)inference->capture->objects.count + 1;
+
+	if (!tags->of)
+		tags->of = calloc(count, sizeof(*tags->of));
+	if (!tags->members)
+		tags->members = malloc(count * sizeof(*tags->members));
+	return tags->of && tags->members ? NULL : heap_error_out_of_memory();
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *find_groups(struct inference *inference)
 {
 	struct pointer_tags *tags = &inference->pointer_tags;
@@ -810,6 +899,8 @@ static struct heap_error *find_groups(struct inference *inference)
 		tags->places.items[i].blocks = tags->places.items[i].tagged = 0,
 		tags->places.items[i].pointers = 0;
 	HEAP_TRY(visit_places(&search, count_place));
+	if (has_candidate(tags))
+		HEAP_TRY(count_others(&search));
 
 	bool any = false;
 
@@ -817,11 +908,14 @@ static struct heap_error *find_groups(struct inference *inference)
 		struct tag_place *place = &tags->places.items[i];
 
 		place->is_accepted |=
-			(place->tagged >= MIN_TAGGED || place->pointers >= MIN_POINTERS) &&
+			has_support(place) &&
 			place->tagged * UINT64_C(100) >= place->blocks * (uint64_t)TAGGED_SHARE;
 		any |= place->is_accepted;
 	}
-	return any ? visit_places(&search, join_by_place) : NULL;
+	if (!any)
+		return NULL;
+	HEAP_TRY(require_columns(inference));
+	return visit_places(&search, join_by_place);
 }
 
 // True if enough has been learned of blocks since groups were last looked for.
@@ -843,17 +937,12 @@ struct heap_error *pointer_tags_apply(struct inference *inference, bool is_thoro
 				      uint64_t *claimed)
 {
 	struct pointer_tags *tags = &inference->pointer_tags;
-	size_t count = (size_t)inference->capture->objects.count + 1;
 	uint64_t joined = 0;
 
 	if (!is_due(inference, is_thorough))
 		return NULL;
-	if (!tags->of)
-		tags->of = calloc(count, sizeof(*tags->of));
-	if (!tags->members)
-		tags->members = malloc(count * sizeof(*tags->members));
-	if (!tags->of || !tags->members)
-		return heap_error_out_of_memory();
+	if (!tags->holders)
+		HEAP_TRY(find_holders(inference));
 	HEAP_TRY(find_groups(inference));
 	if (tags->groups.count == 0)
 		return NULL;
@@ -950,6 +1039,7 @@ void pointer_tags_deinit(struct pointer_tags *tags)
 	heap_array_deinit(&tags->places);
 	heap_array_deinit(&tags->groups);
 	heap_hash_table_deinit(&tags->by_value);
+	free(tags->holders);
 	free(tags->of);
 	free(tags->members);
 }

@@ -46,7 +46,8 @@ struct pointer_tags {
 	struct HEAP_ARRAY(struct tag_place) places;
 	struct HEAP_ARRAY(struct tag_group) groups;
 	struct heap_hash_table by_value;
-	uint32_t *of;      /**< [objects] group + 1; 0: none; NULL: there are no tables */
+	uint8_t *holders;  /**< a bit per object: a word in its head leads to a table */
+	uint32_t *of;      /**< [objects] group + 1; 0: none; NULL: no place is accepted */
 	uint32_t *members; /**< [objects] by group */
 	bool is_renewed;   /**< kinds have not been sorted since */
 	uint64_t applied;  /**< claims, and hints, when groups were last looked for */
