@@ -82,8 +82,8 @@ static void add_site_types(const struct inference *inference, const struct kind 
 	}
 }
 
-// Every so many of the blocks without a name. Those with hints and those without may be of
-// different types: some of both.
+// One of each so many blocks without a name. Those with hints and those without may be of different
+// types: some of both.
 static uint32_t sample(const struct inference *inference, const struct kind *kind,
 		       const struct unnamed *unnamed, heap_object_id *samples)
 {
@@ -95,7 +95,8 @@ static uint32_t sample(const struct inference *inference, const struct kind *kin
 		bool hinted = inference->hints.head[object] != NO_HINT;
 
 		if (claims_are_good(&inference->claims, object) || left[hinted] == 0 ||
-		    seen[hinted]++ % (unnamed->counts[hinted] / (NAMING_SAMPLES / 2) + 1) != 0)
+		    !naming_samples(seen[hinted]++,
+				    unnamed->counts[hinted] / (NAMING_SAMPLES / 2) + 1))
 			continue;
 		left[hinted]--;
 		samples[count++] = object;

@@ -69,7 +69,8 @@ static void sample_site(const struct inference *inference, const struct site_sum
 	uint32_t step = unnamed / NAMING_SAMPLES + 1;
 
 	for (uint32_t i = first; i < end && *count < NAMING_SAMPLES; i++) {
-		if (inference->claims.rank[kinds->members[i]] == RANK_NONE && seen++ % step == 0)
+		if (inference->claims.rank[kinds->members[i]] == RANK_NONE &&
+		    naming_samples(seen++, step))
 			samples[(*count)++] = kinds->members[i];
 	}
 }

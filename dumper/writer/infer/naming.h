@@ -9,6 +9,8 @@
 
 #include "dumper/writer/infer/candidates.h"
 
+#include "lib/base/hash.h"
+
 enum {
 	NAMING_SAMPLES = 64,    /**< blocks that stand for all unnamed ones */
 	NAMING_VOTERS = 5,      /**< at least */
@@ -69,5 +71,14 @@ HEAP_MUST_CHECK
 struct heap_error *naming_claim_member(struct inference *inference, heap_object_id object,
 				       const struct candidate *candidate, enum rank rank,
 				       uint64_t *claimed);
+
+/**
+ * True for one of each @p step blocks, which are numbered in order: not for every so many, since
+ * programs often make blocks of different types in turn.
+ */
+static inline bool naming_samples(uint32_t number, uint32_t step)
+{
+	return number % step == heap_hash_u64(number / step) % step;
+}
 
 #endif
