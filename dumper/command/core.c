@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +53,23 @@ static int open_temporary(void)
 	return file >= 0 ? file : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
+// A small file may unpack to terabytes: it gets three quarters of what is free.
+static void limit_size(int file)
+{
+	struct statvfs space;
+	struct rlimit limit;
+
+	if (fstatvfs(file, &space) != 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0)
+		return;
+
+	rlim_t most = (rlim_t)space.f_bavail * space.f_frsize / 4 * 3;
+
+	if (most < limit.rlim_cur) {
+		limit.rlim_cur = most;
+		setrlimit(RLIMIT_FSIZE, &limit);
+	}
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *unpack(const struct packer *packer, const char *path, int *result)
 {
@@ -62,6 +81,7 @@ static struct heap_error *unpack(const struct packer *packer, const char *path, 
 		return heap_error_create_system("room for %s", path);
 	child = fork();
 	if (child == 0) {
+		limit_size(file);
 		if (dup2(file, STDOUT_FILENO) >= 0)
 			execlp(packer->program, packer->program, "-dcq", "--", path, (char *)NULL);
 		_exit(127);
@@ -98,7 +118,7 @@ static struct heap_error *take(const char *path, const struct foreign_options *o
 	static struct heapsnap_process process;
 	static const struct heapsnap_shared shared;
 	static const struct heapsnap_thread threads[1];
-	const struct packer *packer = find_packer(path);
+	const struct packer *packer;
 	CLEANUP_CLOSE int unpacked = -1;
 	char name[32];
 	struct stat status;
@@ -107,6 +127,8 @@ static struct heap_error *take(const char *path, const struct foreign_options *o
 		return heap_error_create_system("%s", path);
 	if (!S_ISREG(status.st_mode))
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s is no file", path);
+	// Not before: a pipe would wait for a writer, and a device may act when it is opened.
+	packer = find_packer(path);
 	if (packer) {
 		HEAP_TRY(unpack(packer, path, &unpacked));
 		// The writer inherits it.

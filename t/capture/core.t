@@ -8,7 +8,7 @@ use lib 't/lib';
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Heapsh;
-use POSIX qw(WNOHANG);
+use POSIX qw(WNOHANG mkfifo);
 use Test::More;
 
 my $build = abs_path($ENV{BUILD} || 'build');
@@ -124,5 +124,7 @@ SKIP: {
     like((take("$build/t/programs/live-blocks"))[1], qr/no core file/, 'a program');
     like((take("$directory/none"))[1], qr/^heapsnap: .*none: No such file/, 'no file');
     like((take($directory))[1], qr/^heapsnap: .* is no file/, 'a directory');
+    mkfifo("$directory/pipe", 0600) or die $!;
+    like scalar `timeout 20 $build/heapsnap core $directory/pipe 2>&1`, qr/^heapsnap: .* is no file/, 'a pipe: it does not wait';
 }
 done_testing;
