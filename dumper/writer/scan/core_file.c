@@ -16,8 +16,10 @@
 #include <unistd.h>
 
 enum {
+	PAGE = 4096,
 	MAX_SEGMENTS = 1 << 20,
-	MAX_NOTES = 256 << 20,
+	MAX_NOTES = 256 << 20, // bytes, of all segments
+	MAX_FILES = 512,       // that are open at a time
 	MAX_THREADS = 1 << 17,
 #if defined(__x86_64__)
 	MACHINE = EM_X86_64,
@@ -164,7 +166,7 @@ static struct heap_error *note_files(struct core *core, const uint8_t *bytes, si
 
 		memcpy(entry, bytes + sizeof(head) + i * 24, sizeof(entry));
 		file = (struct mapped_file){ entry[0], entry[1], entry[2] * head[1], name };
-		if (file.start < file.end)
+		if (file.start < file.end && file.start % PAGE == 0 && file.end % PAGE == 0)
 			HEAP_TRY(heap_array_append(files, file));
 		name += strlen(name) + 1;
 	}
@@ -199,6 +201,21 @@ static struct heap_error *read_note(struct core *core, uint32_t type, const uint
 	}
 }
 
+// Bytes of a segment that the file has. No byte of it belongs to two segments: otherwise a small
+// file might claim to be a huge process. @param left  what others have left; gets less
+static uint64_t take_stored(const struct core *core, const Elf64_Phdr *segment, uint64_t *left)
+{
+	uint64_t size =
+		segment->p_offset < core->file_size ? core->file_size - segment->p_offset : 0;
+
+	if (size > segment->p_filesz)
+		size = segment->p_filesz;
+	if (size > *left)
+		size = *left;
+	*left -= size;
+	return size;
+}
+
 static size_t align(size_t value)
 {
 	return (value + 3) & ~(size_t)3;
@@ -208,16 +225,13 @@ HEAP_MUST_CHECK
 static struct heap_error *read_notes(struct core *core, const Elf64_Phdr *segment,
 				     struct mapped_files *files)
 {
-	size_t size = segment->p_filesz < MAX_NOTES ? segment->p_filesz : MAX_NOTES, at = 0;
+	size_t size = take_stored(core, segment, &core->notes_left), at = 0;
 	CLEANUP_FREE uint8_t *bytes = malloc(size + 1);
-	ssize_t got;
 
 	if (!bytes)
 		return heap_error_out_of_memory();
-	got = segment->p_offset <= INT64_MAX
-		      ? pread(core->descriptor, bytes, size, (off_t)segment->p_offset)
-		      : 0;
-	size = got < 0 ? 0 : (size_t)got;
+	if (!read_at(core->descriptor, bytes, size, segment->p_offset))
+		return NULL;
 	while (at + sizeof(Elf64_Nhdr) <= size) {
 		Elf64_Nhdr header;
 		size_t description;
@@ -237,27 +251,27 @@ static struct heap_error *read_notes(struct core *core, const Elf64_Phdr *segmen
 // --- segments -----------------------------------------------------------------------
 
 HEAP_MUST_CHECK
-static struct heap_error *add_segment(struct core *core, const Elf64_Phdr *from, uint64_t file_size)
+static struct heap_error *add_segment(struct core *core, const Elf64_Phdr *from)
 {
 	struct core_segment segment = {
 		.start = from->p_vaddr,
 		.end = from->p_vaddr + from->p_memsz,
 		.offset = from->p_offset,
-		.size = from->p_filesz < from->p_memsz ? from->p_filesz : from->p_memsz,
 		.protection = (uint8_t)((from->p_flags & PF_R ? PROT_READ : 0) |
 					(from->p_flags & PF_W ? PROT_WRITE : 0) |
 					(from->p_flags & PF_X ? PROT_EXEC : 0)),
 		.name = "",
 		.file = -1,
 	};
-	uint64_t left = from->p_offset < file_size ? file_size - from->p_offset : 0;
+	uint64_t wanted = from->p_filesz < from->p_memsz ? from->p_filesz : from->p_memsz;
 
-	if (from->p_memsz == 0 || segment.end < segment.start)
+	if (from->p_memsz == 0 || segment.end < segment.start || segment.start % PAGE != 0 ||
+	    segment.end % PAGE != 0)
 		return NULL;
-	if (segment.size > left) {
-		core->missing += segment.size - left;
-		segment.size = left;
-	}
+	segment.size = take_stored(core, from, &core->memory_left);
+	if (segment.size > wanted)
+		segment.size = wanted;
+	core->missing += wanted - segment.size;
 	return heap_array_append(&core->segments, segment);
 }
 
@@ -293,6 +307,31 @@ static size_t first_behind(const struct core *core, uint64_t address)
 	return heap_partition_point(i, (size_t)0, core->segments.count, list[i].end <= address);
 }
 
+static int compare_files(const void *left, const void *right)
+{
+	const struct mapped_file *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+// Sorts them, and drops what overlaps.
+static void sort_files(struct mapped_files *files)
+{
+	struct mapped_file *list = files->items;
+	size_t count = 0;
+	uint64_t end = 0;
+
+	if (files->count > 0)
+		qsort(list, files->count, sizeof(*list), compare_files);
+	for (size_t i = 0; i < files->count; i++) {
+		if (list[i].start < end)
+			continue;
+		end = list[i].end;
+		list[count++] = list[i];
+	}
+	files->count = count;
+}
+
 // Regular files alone: others may wait for a writer, or act when they are opened.
 static int open_mapped(const char *sysroot, const char *name)
 {
@@ -308,9 +347,29 @@ static int open_mapped(const char *sysroot, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-// Files that are mapped several times are opened for each: there are few.
-static void name_segments(struct core *core, const struct mapped_files *files, const char *sysroot)
+// Opens the file of a segment. Those that are mapped several times mostly come one after the other.
+// @param last  the segment for which a file was opened before; NULL: none was
+HEAP_MUST_CHECK
+static struct heap_error *open_segment(struct core *core, struct core_segment *segment,
+				       const struct core_segment **last, const char *sysroot)
 {
+	if (*last && strcmp((*last)->name, segment->name) == 0) {
+		segment->file = (*last)->file;
+		return NULL;
+	}
+	if (core->files.count >= MAX_FILES)
+		return NULL;
+	*last = segment;
+	segment->file = open_mapped(sysroot, segment->name);
+	return segment->file >= 0 ? heap_array_append(&core->files, segment->file) : NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *name_segments(struct core *core, const struct mapped_files *files,
+					const char *sysroot)
+{
+	const struct core_segment *last = NULL;
+
 	for (size_t i = 0; i < files->count; i++) {
 		const struct mapped_file *file = &files->items[i];
 
@@ -324,18 +383,21 @@ static void name_segments(struct core *core, const struct mapped_files *files, c
 			segment->name = file->name;
 			segment->file_offset = file->offset + (segment->start - file->start);
 			if (segment->size < segment->end - segment->start)
-				segment->file = open_mapped(sysroot, file->name);
+				HEAP_TRY(open_segment(core, segment, &last, sysroot));
 		}
 	}
+	return NULL;
 }
 
 // gcore leaves out what it can read from files.
 HEAP_MUST_CHECK
 static struct heap_error *add_left_out(struct core *core, const struct mapped_files *files)
 {
-	for (size_t i = 0; i < files->count; i++) {
+	const size_t count = core->segments.count;
+	size_t at = 0;
+
+	for (size_t i = 0; i < files->count && core->segments.count < MAX_SEGMENTS; i++) {
 		const struct mapped_file *file = &files->items[i];
-		size_t at = first_behind(core, file->start);
 		struct core_segment segment = {
 			.start = file->start,
 			.end = file->end,
@@ -344,11 +406,12 @@ static struct heap_error *add_left_out(struct core *core, const struct mapped_fi
 			.file = -1,
 		};
 
-		if (at < core->segments.count && core->segments.items[at].start < file->end)
-			continue;
-		HEAP_TRY(heap_array_append(&core->segments, segment));
-		sort_segments(core);
+		while (at < count && core->segments.items[at].end <= file->start)
+			at++;
+		if (at == count || core->segments.items[at].start >= file->end)
+			HEAP_TRY(heap_array_append(&core->segments, segment));
 	}
+	sort_segments(core);
 	return NULL;
 }
 
@@ -363,6 +426,8 @@ static struct heap_error *read_headers(struct core *core, const Elf64_Ehdr *head
 
 	if (fstat(core->descriptor, &status) != 0)
 		return heap_error_create_system("the core file");
+	core->file_size = core->memory_left = (uint64_t)status.st_size;
+	core->notes_left = MAX_NOTES;
 	if (count == PN_XNUM) {
 		Elf64_Shdr first;
 
@@ -377,7 +442,7 @@ static struct heap_error *read_headers(struct core *core, const Elf64_Ehdr *head
 			     header->e_phoff + i * sizeof(segment)))
 			return heap_error_create(HEAP_ERROR_FORMAT, "the core file is cut short");
 		if (segment.p_type == PT_LOAD)
-			HEAP_TRY(add_segment(core, &segment, (uint64_t)status.st_size));
+			HEAP_TRY(add_segment(core, &segment));
 		else if (segment.p_type == PT_NOTE)
 			HEAP_TRY(read_notes(core, &segment, files));
 	}
@@ -401,15 +466,16 @@ struct heap_error *core_open(struct core *core, const char *path, const char *sy
 					 path);
 	HEAP_TRY(heap_error_within(read_headers(core, &header, &files), "%s", path));
 	sort_segments(core);
+	sort_files(&files);
 	HEAP_TRY(add_left_out(core, &files));
-	name_segments(core, &files, sysroot);
-	return NULL;
+	return name_segments(core, &files, sysroot);
 }
 
 void core_close(struct core *core)
 {
-	for (size_t i = 0; i < core->segments.count; i++)
-		cleanup_close(&core->segments.items[i].file);
+	for (size_t i = 0; i < core->files.count; i++)
+		cleanup_close(&core->files.items[i]);
+	heap_array_deinit(&core->files);
 	heap_array_deinit(&core->segments);
 	heap_array_deinit(&core->threads);
 	free(core->names);
@@ -439,4 +505,48 @@ size_t core_read(const struct core *core, uint64_t address, void *buffer, size_t
 						(off_t)(segment->file_offset + offset));
 	}
 	return got < 0 ? 0 : (size_t)got;
+}
+
+// The next run of a file's bytes that are there, from an offset on: neither beyond its end, nor zeros
+// that it does not keep. @param until  gets where the run ends. @return UINT64_MAX: there is none
+static uint64_t next_data(int file, uint64_t offset, uint64_t *until)
+{
+	off_t data = offset <= INT64_MAX ? lseek(file, (off_t)offset, SEEK_DATA) : -1;
+	off_t hole = data < 0 ? -1 : lseek(file, data, SEEK_HOLE);
+
+	*until = hole > data ? (uint64_t)hole : UINT64_MAX;
+	return data < 0 ? UINT64_MAX : (uint64_t)data;
+}
+
+static uint64_t later(uint64_t address, uint64_t distance, uint64_t end)
+{
+	return distance < end - address ? address + distance : end;
+}
+
+uint64_t core_find_run(const struct core *core, uint64_t address, uint64_t end, bool *is_there)
+{
+	size_t at = first_behind(core, address);
+	const struct core_segment *segment = &core->segments.items[at];
+	uint64_t from = 0, until, data;
+	int file = core->descriptor;
+
+	*is_there = false;
+	if (at == core->segments.count || segment->start > address)
+		return end;
+	if (end > segment->end)
+		end = segment->end;
+	if (address - segment->start < segment->size) {
+		end = later(segment->start, (segment->size + PAGE - 1) & ~(uint64_t)(PAGE - 1),
+			    end);
+		from = segment->offset + (address - segment->start);
+	} else {
+		file = segment->file;
+		from = segment->file_offset + (address - segment->start);
+	}
+	data = file < 0 ? UINT64_MAX : next_data(file, from, &until);
+	if (data == UINT64_MAX)
+		return end;
+	*is_there = data - from < PAGE;
+	return *is_there ? later(address, (until - from + PAGE - 1) & ~(uint64_t)(PAGE - 1), end)
+			 : later(address, (data - from) & ~(uint64_t)(PAGE - 1), end);
 }

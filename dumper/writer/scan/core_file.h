@@ -26,7 +26,7 @@ struct core_segment {
 	uint8_t protection;   /**< PROT_READ | PROT_WRITE | PROT_EXEC */
 	const char *name;     /**< of the file that was mapped; "": none was */
 	uint64_t file_offset; /**< in that */
-	int file; /**< that file, for what the core lacks; -1: not needed, or not there */
+	int file; /**< that file, for what the core lacks; borrowed; -1: not needed, or not there */
 };
 
 struct core {
@@ -38,8 +38,12 @@ struct core {
 	int signal; /**< that ended the process; 0: none */
 	char program[17];
 	char command[81];
-	uint64_t missing; /**< bytes that the file should have, but has been cut off */
-	char *names;      /**< private: of the mapped files */
+	uint64_t missing;             /**< bytes that the file should have, but has been cut off */
+	char *names;                  /**< private: of the mapped files */
+	struct HEAP_ARRAY(int) files; /**< private: mapped files that are open */
+	uint64_t file_size;           /**< private: bytes */
+	/** Private: bytes that segments may still claim, and that notes may. */
+	uint64_t memory_left, notes_left;
 };
 
 /**
@@ -56,5 +60,14 @@ void core_close(struct core *core);
 
 /** Reads memory. @return how many bytes from @p address on could be read */
 size_t core_read(const struct core *core, uint64_t address, void *buffer, size_t size);
+
+/**
+ * Finds how long memory stays as it is at an address: there; or left out, or a hole in the file,
+ * which takes no time however long it is.
+ *
+ * @param is_there  gets false if all of the run is zeros, or cannot be read
+ * @return          where the run ends, at most @p end
+ */
+uint64_t core_find_run(const struct core *core, uint64_t address, uint64_t end, bool *is_there);
 
 #endif

@@ -413,8 +413,23 @@ static uint64_t find_piece(const struct image *image, uint64_t start, uint64_t e
 	}
 	if (end > mapping->end)
 		end = mapping->end;
+	if (image->core)
+		return core_find_run(image->core, start, end, touched);
 	return is_anonymous(mapping) && image->pagemap >= 0 ? find_run(image, start, end, touched)
 							    : end;
+}
+
+uint64_t image_skip_untouched(const struct image *image, uint64_t start, uint64_t end,
+			      uint64_t *until)
+{
+	for (;;) {
+		bool touched;
+
+		*until = start < end ? find_piece(image, start, end, &touched) : end;
+		if (start >= end || touched)
+			return start;
+		start = *until;
+	}
 }
 
 struct heap_error *image_visit(const struct image *image, uint64_t start, uint64_t end,

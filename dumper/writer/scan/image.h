@@ -93,6 +93,15 @@ HEAP_MUST_CHECK
 struct heap_error *image_visit(const struct image *image, uint64_t start, uint64_t end,
 			       image_visitor *visit, void *context);
 
+/**
+ * Finds memory that may hold something, as image_visit() does.
+ *
+ * @param until  gets where it ends, at most @p end
+ * @return       where it begins, from @p start on; @p end: there is none
+ */
+uint64_t image_skip_untouched(const struct image *image, uint64_t start, uint64_t end,
+			      uint64_t *until);
+
 /** A page that image_visit() found in a mapping, and could not read. */
 typedef void image_unread_visitor(void *context, uint64_t page);
 
