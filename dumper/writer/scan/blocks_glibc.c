@@ -12,6 +12,7 @@
  */
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/window.h"
+#include "lib/base/search.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,9 +24,10 @@ enum {
 	BINS = 127,           // rings
 	BINS_BYTES = 254 * 8, // two words each
 	FAST_BINS = 10,
-	MAX_STATES = 4,    // copies of libc in one process: dlmopen(3), static ones
-	MAX_ARENAS = 8192, // more than 8 per processor there never are
-	MAX_HEAPS = 1 << 16,
+	MAX_STATES = 4,             // copies of libc in one process: dlmopen(3), static ones
+	MAX_VAIN_BINS = 64,         // rings that look like bins, and belong to no arena
+	MAX_ARENAS = 8192,          // more than 8 per processor there never are
+	MAX_HEAPS = 1 << 16,        // of all arenas
 	MAX_STATE_BYTES = 64 << 20, // of a module's data, that arenas are searched in
 	MIN_CHUNK = 32,
 	FENCE = 16, // size of a header that ends a piece of the heap
@@ -106,6 +108,11 @@ struct walker {
 	struct HEAP_ARRAY(struct span) claimed; // heaps of arenas and of the first arena
 	struct HEAP_ARRAY(uint64_t) arenas;
 	struct HEAP_ARRAY(uint64_t) tcaches; // those that have been found
+	uint64_t vain_bins, vain_end;        // how many, and where the last of them ends
+	size_t heap_count;
+	// Steps that may still lead nowhere: a walk goes on for a while where memory is damaged, but a
+	// hostile process must not have each byte walked from all others.
+	uint64_t vain_chunks, vain_links;
 	bool is_damaged;
 };
 
@@ -170,21 +177,26 @@ static struct heap_error *find_states_in(void *context, uint64_t address, const 
 	for (size_t i = 0; i + 1 < count; i++) {
 		uint64_t pair = address + i * 8;
 
-		if (words[i] != pair - 16 || words[i + 1] != pair - 16 ||
-		    walker->state_count == MAX_STATES)
+		if (words[i] != pair - 16 || words[i + 1] != pair - 16 || pair < walker->vain_end ||
+		    walker->state_count == MAX_STATES || walker->vain_bins == MAX_VAIN_BINS)
 			continue;
 
-		struct state *last = &walker->states[walker->state_count - 1];
+		const struct state *last =
+			walker->state_count > 0 ? &walker->states[walker->state_count - 1] : NULL;
 
-		if (walker->state_count > 0 && pair >= last->bins && pair - last->bins < BINS_BYTES)
+		if (last && pair >= last->bins && pair - last->bins < BINS_BYTES)
 			continue;
 
 		uint64_t bins = find_bins(walker, pair);
 		const struct layout *layout = bins ? find_layout(walker, bins) : NULL;
 
-		if (layout)
+		if (layout) {
 			walker->states[walker->state_count++] =
 				(struct state){ .layout = layout, .bins = bins };
+		} else if (bins) {
+			walker->vain_bins++;
+			walker->vain_end = bins + BINS_BYTES;
+		}
 	}
 	return NULL;
 }
@@ -348,6 +360,19 @@ static void doubt_chunk(struct walker *walker, uint64_t address)
 	walker->is_damaged = true;
 }
 
+// True if a span overlaps one that has been claimed. Without this, a ring of heaps would be walked
+// for ever.
+static bool is_claimed(const struct walker *walker, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < walker->claimed.count; i++) {
+		const struct span *span = &walker->claimed.items[i];
+
+		if (start < span->end && span->start < end)
+			return true;
+	}
+	return false;
+}
+
 // --- arenas but the first -------------------------------------------------------
 
 // Where the heap begins that holds an address: its first word leads to its arena.
@@ -372,7 +397,7 @@ static struct heap_error *walk_heap(struct walker *walker, uint64_t heap, uint64
 			     .top = top };
 	enum ending ending;
 
-	if (size > UINT64_C(1) << LARGEST_HEAP_LOG || size < PAGE)
+	if (size > UINT64_C(1) << LARGEST_HEAP_LOG || size < PAGE || heap > UINT64_MAX - size)
 		return NULL;
 	HEAP_TRY(claim(walker, heap, heap + size));
 	HEAP_TRY(walk_chunks(walker, &walk, &ending));
@@ -399,14 +424,17 @@ static struct heap_error *walk_arena(struct walker *walker, const struct layout 
 	uint64_t header = arena - own; // of a heap: 0x20, since 2.35 0x30
 	uint64_t arena_size = layout->bins + BINS_BYTES + 64, sum = 0;
 	uint64_t heap = find_heap(walker, arena, top);
-	int count = 0;
 
 	if (own == 0 || header > 0x100) {
 		doubt_chunk(walker, arena);
 		return NULL;
 	}
-	for (; heap != 0 && count < MAX_HEAPS && peek(walker, heap) == arena; count++) {
-		sum += peek(walker, heap + 16);
+	for (; heap != 0 && peek(walker, heap) == arena; walker->heap_count++) {
+		uint64_t size = peek(walker, heap + 16);
+
+		if (walker->heap_count == MAX_HEAPS || is_claimed(walker, heap, heap + size))
+			break;
+		sum += size;
 		HEAP_TRY(walk_heap(walker, heap, heap == own ? arena + arena_size : heap + header,
 				   top));
 		heap = peek(walker, heap + 8);
@@ -455,6 +483,13 @@ static bool is_double_fence(struct walker *walker, uint64_t at)
 	return (peek(walker, at + 24) & ~(uint64_t)FLAGS) == FENCE;
 }
 
+// @param left  gets less. @return false if there is no more
+static bool take_vain(uint64_t *left, uint64_t steps)
+{
+	*left -= steps < *left ? steps : *left;
+	return *left > 0;
+}
+
 // Finds where the heap goes on behind memory that the program has taken from the kernel itself, or
 // behind damage: at the first header from which chunks lead to the top, or to a double fence.
 HEAP_MUST_CHECK
@@ -462,8 +497,6 @@ static struct heap_error *walk_next_piece(struct walker *walker, struct walk *wa
 					  enum ending *ending)
 {
 	struct blocks *blocks = walker->blocks;
-	uint64_t budget = walk->limit - walk->start; // of bytes walked in vain
-
 	*ending = ENDS_BROKEN;
 	for (uint64_t at = walk->start; at + MIN_CHUNK <= walk->limit; at += 16) {
 		size_t count = blocks->list.count;
@@ -479,9 +512,8 @@ static struct heap_error *walk_next_piece(struct walker *walker, struct walk *wa
 			return NULL;
 		blocks->list.count = count;
 		*ending = ENDS_BROKEN;
-		if (walk->end - at > budget)
+		if (!take_vain(&walker->vain_chunks, walk->end - at))
 			return NULL;
-		budget -= walk->end - at;
 	}
 	return NULL;
 }
@@ -605,7 +637,8 @@ static struct heap_error *add_mapped_heap(struct mapped *mapped, uint64_t page, 
 
 	*end = 0;
 	walk.top = peek(walker, mapped->state->bins - 16);
-	if ((word & 0xf) != PREV_INUSE || (word < MIN_CHUNK && page != walk.top))
+	if (walker->vain_chunks == 0 || (word & 0xf) != PREV_INUSE ||
+	    (word < MIN_CHUNK && page != walk.top))
 		return NULL;
 	HEAP_TRY(walk_chunks(walker, &walk, &ending));
 	if (ending == ENDS_AT_TOP)
@@ -616,6 +649,7 @@ static struct heap_error *add_mapped_heap(struct mapped *mapped, uint64_t page, 
 	if (*end <= page || *end > limit) {
 		*end = 0;
 		walker->blocks->list.count = count;
+		take_vain(&walker->vain_chunks, walk.end - page);
 		return NULL;
 	}
 	mapped->wants_top &= ending != ENDS_AT_TOP;
@@ -624,16 +658,14 @@ static struct heap_error *add_mapped_heap(struct mapped *mapped, uint64_t page, 
 	return NULL;
 }
 
-// The end of the claimed span that holds an address, or 0.
+// The end of the claimed span that holds an address, or 0. They are sorted, and do not overlap.
 static uint64_t claimed_until(const struct walker *walker, uint64_t address)
 {
-	for (size_t i = 0; i < walker->claimed.count; i++) {
-		const struct span *span = &walker->claimed.items[i];
+	const struct span *spans = walker->claimed.items;
+	size_t at =
+		heap_partition_point(i, (size_t)0, walker->claimed.count, spans[i].end <= address);
 
-		if (address >= span->start && address < span->end)
-			return span->end;
-	}
-	return 0;
+	return at < walker->claimed.count && spans[at].start <= address ? spans[at].end : 0;
 }
 
 static bool is_done(const struct mapped *mapped)
@@ -648,8 +680,20 @@ static struct heap_error *search_pages(struct mapped *mapped, uint64_t start, ui
 	struct walker *walker = mapped->walker;
 	struct window *window = &walker->near; // the other one where nothing is found for long
 
+	uint64_t until = start; // where memory ends that may hold something
+
 	for (uint64_t page = start; page < limit && !is_done(mapped);) {
 		uint64_t end = claimed_until(walker, page);
+
+		if (end == 0 && page >= until) {
+			uint64_t next = image_skip_untouched(walker->image, page, limit, &until);
+
+			if (next != page) {
+				page = next;
+				continue;
+			}
+		}
+
 		uint64_t word = end ? 0 : window_peek(window, page + 8);
 
 		if ((word & FLAGS) == IS_MMAPPED)
@@ -670,14 +714,31 @@ static int compare_spans(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
+// Sorts the claimed spans, and puts together those that overlap.
+static void sort_claimed(struct walker *walker)
+{
+	struct span *spans = walker->claimed.items;
+	size_t count = 0;
+
+	if (walker->claimed.count == 0)
+		return;
+	qsort(spans, walker->claimed.count, sizeof(*spans), compare_spans);
+	for (size_t i = 1; i < walker->claimed.count; i++) {
+		if (spans[i].start > spans[count].end)
+			spans[++count] = spans[i];
+		else if (spans[i].end > spans[count].end)
+			spans[count].end = spans[i].end;
+	}
+	walker->claimed.count = count + 1;
+}
+
 // Nothing lists mapped chunks: each begins a page of memory that nobody has claimed.
 HEAP_MUST_CHECK
 static struct heap_error *search_mapped(struct mapped *mapped)
 {
 	const struct image *image = mapped->walker->image;
 
-	qsort(mapped->walker->claimed.items, mapped->walker->claimed.count, sizeof(struct span),
-	      compare_spans);
+	sort_claimed(mapped->walker);
 	for (size_t i = 0; i < image->mapping_count && !is_done(mapped);) {
 		const struct image_mapping *mapping = &image->mappings[i++];
 		uint64_t end = mapping->end;
@@ -729,10 +790,13 @@ static bool is_chain(struct walker *walker, uint64_t at, uint64_t length, uint64
 		const struct block *block = blocks_search(walker->blocks, at);
 
 		if (!block || (chunk && block->size + 8 != chunk))
-			return false;
+			break;
 		at = follow(walker, at, links);
 	}
-	return at == 0 && (length == UINT64_MAX || count == length);
+	if (at == 0 && (length == UINT64_MAX || count == length))
+		return true;
+	take_vain(&walker->vain_links, count);
+	return false;
 }
 
 static void remove_chain(struct walker *walker, uint64_t at, enum links links)
@@ -783,6 +847,8 @@ static bool is_tcache(struct walker *walker, const struct tcache_layout *layout,
 		uint64_t chunk = i < TCACHE_SMALL ? MIN_CHUNK + 16 * (uint64_t)i : 0;
 		uint64_t length = layout->counts_free ? UINT64_MAX : tcache->counts[i];
 
+		if (walker->vain_links == 0)
+			return false;
 		if (tcache->entries[i] != 0 &&
 		    !is_chain(walker, tcache->entries[i], length, chunk, links))
 			return false;
@@ -926,6 +992,18 @@ static void remove_fast_bins(struct walker *walker, const struct state *state, u
 
 // --- all of it ---------------------------------------------------------------------
 
+// Bytes of memory that chunks may lie in.
+static uint64_t writable_bytes(const struct image *image)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		if (is_writable(&image->mappings[i]))
+			sum += image->mappings[i].end - image->mappings[i].start;
+	}
+	return sum;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *walk_state(struct walker *walker, const struct state *state)
 {
@@ -936,6 +1014,7 @@ static struct heap_error *walk_state(struct walker *walker, const struct state *
 	size_t first_arena = walker->arenas.count;
 
 	HEAP_TRY(walk_arenas(walker, state));
+	walker->vain_chunks = writable_bytes(walker->image);
 	HEAP_TRY(walk_main(walker, state, &reached, &sum));
 	mapped.wanted = state->mapped_count;
 	mapped.wanted_bytes = state->mapped_bytes;
@@ -967,6 +1046,7 @@ static struct heap_error *walk_states(struct walker *walker)
 		}
 		HEAP_TRY(walk_state(walker, state));
 	}
+	walker->vain_links = 4 * (walker->blocks->list.count + MAX_TCACHE_CHAIN);
 	return remove_all_tcaches(walker);
 }
 

@@ -46,6 +46,8 @@ struct walker {
 	uint64_t root;
 	size_t tried;
 	size_t slabs, agreeing;
+	uint64_t bytes; // of memory that extents may lie in
+	uint64_t vain;  // entries and cached regions that may still lead nowhere
 };
 
 static uint64_t peek(struct walker *walker, uint64_t address)
@@ -82,8 +84,9 @@ static struct heap_error *list_gibs(struct walker *walker)
 
 		if (!is_anonymous(mapping) && mapping->kind != IMAGE_HEAP)
 			continue;
+		walker->bytes += mapping->end - mapping->start;
 		for (uint64_t gib = mapping->start >> GIB_BITS;
-		     gib <= (mapping->end - 1) >> GIB_BITS; gib++) {
+		     gib <= (mapping->end - 1) >> GIB_BITS && gib < TABLE / 8; gib++) {
 			size_t count = walker->gibs.count;
 
 			if (count == 0 || walker->gibs.items[count - 1] != gib)
@@ -113,6 +116,7 @@ static struct heap_error *read_leaf(struct walker *walker, uint64_t gib, uint64_
 	for (uint64_t i = 0; i < TABLE / 8; i++) {
 		uint64_t word = window_peek(&walker->far, leaf + i * 8), edata = word & EDATA_MASK;
 
+		walker->vain -= walker->vain > 0;
 		if (edata == 0 || edata == last)
 			continue;
 		last = edata;
@@ -121,6 +125,9 @@ static struct heap_error *read_leaf(struct walker *walker, uint64_t gib, uint64_
 			return NULL;
 		if (!is_extent_of(walker, edata, (gib << GIB_BITS) + i * PAGE))
 			continue;
+		// No two extents share their description.
+		if (walker->extents.count > walker->bytes / EDATA)
+			return NULL;
 		++*good;
 		HEAP_TRY(heap_array_append(&walker->extents, edata));
 	}
@@ -142,7 +149,7 @@ static struct heap_error *try_root(struct walker *walker, uint64_t root, bool *f
 	size_t all = 0, good = 0;
 
 	walker->extents.count = 0;
-	for (size_t i = 0; i < walker->gibs.count; i++) {
+	for (size_t i = 0; i < walker->gibs.count && walker->vain > 0; i++) {
 		uint64_t leaf = peek(walker, root + walker->gibs.items[i] * 8);
 
 		if (leaf == 0)
@@ -151,7 +158,7 @@ static struct heap_error *try_root(struct walker *walker, uint64_t root, bool *f
 			return NULL;
 		HEAP_TRY(read_leaf(walker, walker->gibs.items[i], leaf, &all, &good));
 	}
-	*found = all > 0 && good * 100 >= all * MIN_SHARE;
+	*found = walker->vain > 0 && all > 0 && good * 100 >= all * MIN_SHARE;
 	return NULL;
 }
 
@@ -160,13 +167,16 @@ HEAP_MUST_CHECK
 static struct heap_error *try_entry(struct walker *walker, uint64_t address, uint64_t start,
 				    uint64_t end)
 {
-	for (size_t i = 0; i < walker->gibs.count && walker->tried < MAX_ROOTS; i++) {
-		uint64_t before = walker->gibs.items[i] * 8, root = address - before;
+	const uint64_t *gibs = walker->gibs.items;
+	size_t first = heap_partition_point(i, (size_t)0, walker->gibs.count,
+					    end - address + gibs[i] * 8 < TABLE);
+
+	for (size_t i = first; i < walker->gibs.count && walker->tried < MAX_ROOTS; i++) {
+		uint64_t before = gibs[i] * 8, root = address - before;
 		bool found = false;
 
-		if (walker->root || before >= TABLE || address - start < before ||
-		    end - root < TABLE)
-			continue;
+		if (walker->root || address - start < before)
+			break;
 		walker->tried++;
 		HEAP_TRY(try_root(walker, root, &found));
 		if (found)
@@ -178,7 +188,14 @@ static struct heap_error *try_entry(struct walker *walker, uint64_t address, uin
 HEAP_MUST_CHECK
 static struct heap_error *search_zeros(struct walker *walker, uint64_t start, uint64_t end)
 {
+	uint64_t until = start;
+
 	for (uint64_t at = start; at + 8 <= end && !walker->root; at += 8) {
+		if (at >= until)
+			at = image_skip_untouched(walker->image, at, end, &until);
+		if (at >= end || walker->tried == MAX_ROOTS || walker->vain == 0)
+			break;
+
 		uint64_t word = window_peek(&walker->far, at);
 
 		if (word != 0 && may_be_leaf(walker, word))
@@ -289,14 +306,17 @@ static void remove_cached(struct walker *walker, uint64_t bin)
 	uint16_t room = (uint16_t)(empty - full) / 8;
 
 	if (head == 0 || head % 8 != 0 || empty % 8 != 0 || full % 8 != 0 || count == 0 ||
-	    count > room || room > MAX_CACHED || !image_find(walker->image, head))
+	    walker->vain == 0 || count > room || room > MAX_CACHED ||
+	    !image_find(walker->image, head))
 		return;
 	for (uint16_t i = 0; i < count; i++) {
 		const struct block *block =
 			blocks_search(walker->blocks, peek(walker, head + (uint64_t)i * 8));
 
-		if (!block || (size != 0 && block->size != size))
+		if (!block || (size != 0 && block->size != size)) {
+			walker->vain -= i < walker->vain ? i : walker->vain;
 			return;
+		}
 		size = block->size;
 	}
 	for (uint16_t i = 0; i < count; i++)
@@ -324,6 +344,8 @@ static struct heap_error *walk(struct walker *walker)
 
 	fill_sizes(walker->sizes);
 	HEAP_TRY(list_gibs(walker));
+	// A leaf for each GiB that is used, once in vain, and some more.
+	walker->vain = (walker->bytes / TABLE * 2 + MAX_ROOTS) * (TABLE / 8);
 	HEAP_TRY(find_root(walker, true));
 	HEAP_TRY(find_root(walker, false));
 	if (!walker->root)
@@ -340,6 +362,7 @@ static struct heap_error *walk(struct walker *walker)
 		blocks_doubt(blocks, "%zu of jemalloc's %zu slabs count other free regions",
 			     walker->slabs - walker->agreeing, walker->slabs);
 	HEAP_TRY(blocks_sort(blocks));
+	walker->vain = 4 * (blocks->list.count + MAX_CACHED);
 	remove_caches(walker);
 	return NULL;
 }

@@ -146,8 +146,12 @@ static struct heap_error *find_areas(struct walker *walker, uint64_t secret)
 		if (mapping->shared || !(mapping->protection & PROT_WRITE) ||
 		    (mapping->kind != IMAGE_ANONYMOUS && mapping->kind != IMAGE_HEAP))
 			continue;
+		uint64_t until = mapping->start;
+
 		for (uint64_t page = mapping->start; page < mapping->end; page += PAGE) {
-			if (window_peek(&walker->far, page) == secret)
+			if (page >= until)
+				page = image_skip_untouched(image, page, mapping->end, &until);
+			if (page < mapping->end && window_peek(&walker->far, page) == secret)
 				HEAP_TRY(walk_area(walker, page));
 		}
 	}
