@@ -183,10 +183,13 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) \
 		$(LDFLAGS) $(UNIT_LIBS) $(LIBS)
 
+# The part of the writer that reads core files, and finds blocks by the structures of allocators.
+WALKS := $(patsubst %,dumper/writer/scan/%.c,blocks blocks_glibc blocks_jemalloc blocks_musl core_file image \
+	object_kinds objects window)
+
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
 $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
-$(BUILD)/t/unit/blocks.t: $(patsubst %,$(BUILD)/dumper/writer/scan/%.o,blocks blocks_glibc blocks_jemalloc \
-	blocks_musl core_file image object_kinds objects window)
+$(BUILD)/t/unit/blocks.t: $(WALKS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o
 $(BUILD)/t/unit/pieces.t: $(BUILD)/dumper/writer/base/pieces.o
 
@@ -214,6 +217,10 @@ READS := $(addprefix dumper/command/,announcement.c library.c maps.c names.c pro
 $(BUILD)/t/fuzz/announcement.o: $(READS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/fuzz/announcement.replay: FUZZED_TOO := $(READS:%.c=$(BUILD)/%.o)
 build/fuzz/announcement: $(patsubst %.c,build/fuzz/objects/%.o,$(READS))
+
+$(BUILD)/t/fuzz/blocks.o $(BUILD)/t/fuzz/core.o: $(WALKS:%.c=$(BUILD)/%.o)
+$(BUILD)/t/fuzz/blocks.replay $(BUILD)/t/fuzz/core.replay: FUZZED_TOO := $(WALKS:%.c=$(BUILD)/%.o)
+build/fuzz/blocks build/fuzz/core: $(patsubst %.c,build/fuzz/objects/%.o,$(WALKS))
 
 # Programs to capture are plain programs: unoptimised, so that what a test says of a local
 # variable holds; a line "// CFLAGS: ..." in the source changes that for one of them.
