@@ -227,6 +227,30 @@ static enum verdict ask_pointer_hint(const struct inference *inference, const st
 	return hint->either ? VERDICT_NONE : VERDICT_AGAINST;
 }
 
+// True if a hint is of a base, and a type has in its middle a struct that begins with that base.
+static bool has_extension(const struct inference *inference, const struct hint *hint,
+			  heap_type_id type)
+{
+	const struct common_prefixes *prefixes = &inference->common_prefixes;
+	const struct heap_types *types = inference->layouts.types;
+	const struct heap_type *whole = &types->types[type];
+	uint32_t base = common_prefixes_of_type(prefixes, hint->type);
+
+	if (base == 0 || prefixes->types[base - 1] != hint->type ||
+	    layouts_is_start(hint->interior) || !heap_types_has_members(whole))
+		return false;
+	for (uint32_t i = 0; i < whole->members; i++) {
+		const struct heap_member *member = &types->members[whole->first_member + i];
+
+		progress_step();
+		if (member->offset == hint->interior &&
+		    common_prefixes_of_type(
+			    prefixes, layouts_strip(&inference->layouts, member->type)) == base)
+			return true;
+	}
+	return false;
+}
+
 enum verdict hint_ask(const struct inference *inference, const struct hint *hint, heap_type_id type)
 {
 	const struct heap_types *types = inference->layouts.types;
@@ -241,7 +265,9 @@ enum verdict hint_ask(const struct inference *inference, const struct hint *hint
 		return VERDICT_NONE;
 	if (inference_type_has(inference, type, hint->type, interior))
 		return VERDICT_FOR;
-	return hint->either ? VERDICT_NONE : VERDICT_AGAINST;
+	if (hint->either || has_extension(inference, hint, type))
+		return VERDICT_NONE;
+	return VERDICT_AGAINST;
 }
 
 // All the words of hints on an object: the majority's.
