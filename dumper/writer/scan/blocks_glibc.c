@@ -497,11 +497,18 @@ static struct heap_error *walk_next_piece(struct walker *walker, struct walk *wa
 					  enum ending *ending)
 {
 	struct blocks *blocks = walker->blocks;
+	uint64_t until = walk->start; // where memory ends that may hold something
+
 	*ending = ENDS_BROKEN;
 	for (uint64_t at = walk->start; at + MIN_CHUNK <= walk->limit; at += 16) {
 		size_t count = blocks->list.count;
 		uint64_t word;
 
+		if (at >= until) {
+			at = image_skip_untouched(walker->image, at, walk->limit, &until);
+			if (at == walk->limit)
+				return NULL;
+		}
 		walk->start = at;
 		if (!window_word(&walker->near, at + 8, &word) || (word & FLAGS) != PREV_INUSE ||
 		    (at != walk->top && (word & ~(uint64_t)FLAGS) < MIN_CHUNK))
