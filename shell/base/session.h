@@ -104,7 +104,7 @@ struct session_scope {
 
 /** Forgets the texts that are made from here on when the block is left. */
 #define SESSION_SCOPE(its_session) \
-	__attribute__((cleanup(session_scope_end))) struct session_scope scope_ = { \
+	__attribute__((cleanup(session_scope_end), unused)) struct session_scope scope_ = { \
 		its_session, session_mark(its_session) \
 	}
 
