@@ -20,7 +20,7 @@ is $program->errors, '', 'nothing was said';
 SKIP: {
     skip 'a sanitizer takes all memory', 4 if $ENV{SANITIZE};
     $program = Heapsh->start('large', args => [400_000],
-        env => { HEAPSNAP_WRITER_MEMORY => '80M', HEAPSNAP_CONTENT => 'none' });
+        env => { HEAPSNAP_WRITER_MEMORY => '96M', HEAPSNAP_CONTENT => 'none' });
     $file = $program->capture;
     is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct item')->{count}, 800_001,
         'more blocks than there is memory for';
