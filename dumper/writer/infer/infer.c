@@ -20,7 +20,7 @@
 
 enum {
 	PREFETCH_DISTANCE = 12, // edges, and claims
-	SMALL_ROUNDS = 64,      // that name less than one object in MANY
+	SMALL_ROUNDS = 64,      // that name less than one object in MANY, and cost a whole pass
 	MANY = 1000,
 	FEW_NEW = 128,       // claims on less than one in so many objects are few
 	FEW_TO_LEARN = 1024, // likewise, to learn from
@@ -294,9 +294,11 @@ static struct heap_error *find_runtimes(struct inference *inference, bool is_tho
 	return pointer_tags_apply(inference, is_thorough, named);
 }
 
-// One step of the whole: the best evidence that is left, and what follows from it.
+// One step of the whole: the best evidence that is left, and what follows from it. The step is cheap
+// if it looked at news alone: a list whose pointers lead to a member of its nodes is named two nodes
+// at a time, in as many steps.
 HEAP_MUST_CHECK
-static struct heap_error *advance(struct inference *inference, uint64_t *named)
+static struct heap_error *advance(struct inference *inference, uint64_t *named, bool *is_cheap)
 {
 	struct heap_error *error = settle(inference);
 
@@ -305,6 +307,7 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named)
 		error = find_runtimes(inference, false, named);
 	if (!error && *named == 0 && !progress_is_late())
 		error = name_surely(inference, named);
+	*is_cheap = *named > 0;
 	if (!error && *named == 0)
 		error = find_runtimes(inference, true, named);
 	if (!error && *named == 0)
@@ -332,6 +335,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 {
 	struct heap_error *error = claim_labels(inference);
 	uint64_t named = 1;
+	bool is_cheap;
 
 	if (!error)
 		error = claim_classes(inference, classes);
@@ -340,10 +344,10 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	if (!error)
 		error = follow_roots(inference);
 	for (int small = 0; !error && named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
-		error = advance(inference, &named);
+		error = advance(inference, &named, &is_cheap);
 		if (!error && named == 0)
 			error = conflicts_weigh(inference, &named);
-		small += named < inference->capture->objects.count / MANY;
+		small += !is_cheap && named < inference->capture->objects.count / MANY;
 	}
 	if (!error)
 		error = settle(inference);

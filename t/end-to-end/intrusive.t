@@ -1,0 +1,16 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# An intrusive list is typed to its end, however long it is: its nodes are named two at a time.
+use strict;
+use warnings;
+use lib 't/lib';
+use Heapsh;
+use Test::More;
+
+my $program = Heapsh->start('intrusive', run => ['--content', 'none']);
+my $file = $program->capture;
+is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct connection')->{count}, 3000, 'all nodes have their type';
+is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct connection', 'leaked')->{count}, 0, 'and are held';
+$program->finish;
+is $program->errors, '', 'nothing was said';
+done_testing;
