@@ -141,7 +141,7 @@ sub check_types {
 
 sub check_variables {
     my ($file) = @_;
-    my %variable = map { $_->{root}{name} => $_ } @{ Heapsh::ask_json($file, 'roots', '--all') };
+    my %variable = map { $_->{root}{name} => $_ } grep { $_->{root} } @{ Heapsh::ask_json($file, 'roots', '--all') };
     for my $name (qw(sessions list options other_list other_options)) {
         my $root = $variable{$name}{root} // {};
         is $root->{kind}, 'global', "the variable $name";
