@@ -215,7 +215,8 @@ SKIP: {
     skip 'no namespaces here', 3 if $> != 0 || system('unshare --pid --fork --mount-proc true 2>/dev/null') != 0;
     # The first process of a namespace takes in orphans: the copy must not become one of its own.
     my $program = start('/usr/bin/unshare', args => [ '--pid', '--fork', '--mount-proc', "$build/t/programs/steady" ]);
-    chomp(my $first = `pgrep -P $program->{pid}`);
+    open my $children, '<', "/proc/$program->{pid}/task/$program->{pid}/children" or die $!;
+    my ($first) = <$children> =~ /(\d+)/;
     ok attach({ %$program, pid => $first }, '--types', 'none'), 'first of its namespace: attached' or diag $output;
     is_whole($program, "steady\n", 'first of its namespace');
 }

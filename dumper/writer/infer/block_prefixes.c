@@ -347,6 +347,9 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 
 	uint32_t seen = prefixes->hints_seen[kind], news = inference->hints.count - seen;
 
+	// Without sites nothing tells a prefix from a header that is a part of its own.
+	if (kind == BLOCK_PREFIX_STRUCTS && !inference_has_sites(inference))
+		return NULL;
 	if (news == 0 ||
 	    (seen > 0 && !is_thorough && news * (uint64_t)MUCH < inference->capture->objects.count))
 		return NULL;

@@ -323,12 +323,12 @@ static void set(struct naming *naming, uint32_t kind, heap_type_id type, uint64_
 	}
 }
 
-// True if the code that allocates a kind of blocks has debug information.
+// True if the code that allocates a kind of blocks has debug information, or is not known.
 static bool has_debug(const struct capture *capture, uint32_t kind)
 {
 	uint32_t module = capture->sites.sites[capture->sites.site[kind]].module;
 
-	return module != HEAP_NO_INDEX && capture->modules.modules[module].has_debug;
+	return module == HEAP_NO_INDEX || capture->modules.modules[module].has_debug;
 }
 
 // True if its code has no debug information, and no block of it has a type or parts.
