@@ -257,7 +257,7 @@ struct heapsnap_process {
 };
 
 /**
- * What heapsnap attach tells the writer of a process without the library, in a file that the writer
+ * Facts about a process without the library, from heapsnap attach, in a file that the writer
  * inherits. The addresses in it are all 0.
  */
 struct heapsnap_foreign {

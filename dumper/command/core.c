@@ -94,7 +94,7 @@ static struct heap_error *unpack(const struct packer *packer, const char *path, 
 		return heap_error_create(HEAP_ERROR_ABSENT,
 					 "%s is compressed: install %s, or unpack it", path,
 					 packer->program);
-	// What could be unpacked may do: the writer says what is missing.
+	// The unpacked part may do: the writer says what is missing.
 	if (status != 0)
 		fprintf(stderr, "heapsnap: %s: %s could not unpack all of it\n", path,
 			packer->program);

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/** What heapsnap attach and heapsnap core have in common. */
+/** The common part of heapsnap attach and heapsnap core. */
 struct foreign_options {
 	const char *pattern; /**< of the file's name */
 	uint64_t content_limit;

@@ -443,7 +443,7 @@ HEAP_MUST_CHECK
 static struct heap_error *make_copy(struct making *making)
 {
 	struct frozen_copy *copy = making->copy;
-	// Of a process that takes in orphans, both are children: it is made to wait for them.
+	// Both are children of a process that takes in orphans: it is made to wait for them.
 	uint64_t flags = copy->is_reaper ? CLONE_PARENT : 0, start = now_ns();
 	long result = call(making, copy->holder, true, &copy->pid, SYS_clone, flags, 0, 0);
 

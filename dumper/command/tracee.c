@@ -344,7 +344,7 @@ bool tracee_find_code(struct process *process, struct tracee_code *code)
 	return code->call != 0;
 }
 
-// What is known of the mappings that a thread's registers point to.
+// Facts about the mappings that a thread's registers point to.
 struct places {
 	const struct tracee *tracee;
 	uint64_t stack_start;   // that the stack pointer is in

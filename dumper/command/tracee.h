@@ -24,7 +24,7 @@ enum tracee_state {
 	TRACEE_GONE,
 };
 
-/** What an interruption does to the system call that a thread sleeps in. */
+/** The effect of an interruption on the system call that a thread sleeps in. */
 enum tracee_call {
 	TRACEE_CALL_NONE,     /**< it runs, or has been stopped by a signal */
 	TRACEE_CALL_RESTARTS, /**< nothing: the kernel begins it again */
@@ -81,7 +81,7 @@ struct tracee_code {
 /** Finds them; no thread needs to be stopped. @return false: not even "syscall" was found */
 bool tracee_find_code(struct process *process, struct tracee_code *code);
 
-/** What leads a thread back by itself; see above. */
+/** The frames that lead a thread back by themselves; see above. */
 struct tracee_rescue {
 	struct tracee_code code;
 	uint64_t sp;        /**< of the thread while calls are made; 0: there is no rescue */

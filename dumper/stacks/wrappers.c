@@ -318,7 +318,7 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 		return HEAPSNAP_ROLE_OWN;
 	if (!note_place(function, site) && !load(function->is_named))
 		return refuse(wrappers, function);
-	// What calls itself does more than to pass a size on.
+	// A function that calls itself does more than pass a size on.
 	if (number_at(wrappers, caller) == number && !load(function->is_named))
 		return refuse(wrappers, function);
 	if (load(function->verdict) == HEAPSNAP_VERDICT_OPEN)
