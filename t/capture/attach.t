@@ -36,20 +36,6 @@ sub is_whole { my ($text, $status) = $_[0]->finish; is $text, $_[1], $_[2]; is $
 
 # --- blocks ------------------------------------------------------------------
 
-sub blocks_of {
-    my ($file) = @_;
-    my %blocks;
-    system("$build/heapsh-export -q --format csv -o $file.csv $file") == 0 or die 'heapsh-export';
-    open my $in, '<', "$file.csv/objects.csv" or die $!;
-    my @names = split /,/, <$in> =~ s/\s+$//r;
-    my ($address, $size) = map { my $name = $_; grep { $names[$_] eq $name } 0 .. $#names } qw(address size);
-    while (my $line = <$in>) {
-        my @fields = split /,/, $line;
-        $blocks{ sprintf '0x%x', $fields[$address] =~ s/"//gr } = $fields[$size];
-    }
-    return \%blocks;
-}
-
 # Every block is found, none is that is not live, and each is as large as it was asked for, or up to
 # @most bytes more.
 sub blocks_are_exact {
@@ -58,7 +44,7 @@ sub blocks_are_exact {
     my $file = attach($program, '--types', 'none');
     ok $file, "$name: attached" or diag $output;
     return unless $file;
-    my $found = blocks_of($file);
+    my $found = Heapsh::blocks_of($file);
     my (%live, @missed, @wrong);
     open my $in, '<', "$program->{directory}/live" or die $!;
     while (my $line = <$in>) {
@@ -135,7 +121,7 @@ SKIP: {
     is $info->{allocators}, 'glibc', 'info: the allocator';
     like scalar Heapsh::ask($file, 'info'), qr/^taken +by heapsnap attach; blocks are those of glibc\n +Not known: where and when/m,
         'info: as text';
-    my ($block) = sort keys %{ blocks_of($file) };
+    my ($block) = sort keys %{ Heapsh::blocks_of($file) };
     like scalar Heapsh::ask($file, "show $block"), qr/^  allocated by code that is not known, at most [\d.]+ (?:s|min) ago;/m,
         'show: where and when is not known';
     like scalar Heapsh::ask($file, 'sites'), qr/^Nobody had prepared the process: where/m, 'sites: says so';

@@ -24,24 +24,10 @@ sub take {
     return ($? == 0 ? $snapshot : undef, $output);
 }
 
-sub blocks_of {
-    my ($file) = @_;
-    my %blocks;
-    system("$build/heapsh-export -q --format csv -o $file.csv $file") == 0 or die 'heapsh-export';
-    open my $in, '<', "$file.csv/objects.csv" or die $!;
-    my @names = split /,/, <$in> =~ s/\s+$//r;
-    my ($address, $size) = map { my $name = $_; grep { $names[$_] eq $name } 0 .. $#names } qw(address size);
-    while (my $line = <$in>) {
-        my @fields = split /,/, $line;
-        $blocks{ sprintf '%x', $fields[$address] =~ s/"//gr } = $fields[$size];
-    }
-    return \%blocks;
-}
-
 sub live {
     my ($directory) = @_;
     open my $in, '<', "$directory/live" or die $!;
-    return { map { my ($address, $size) = split ' '; ($address =~ s/^0+//r => hex $size) } <$in> };
+    return { map { my ($address, $size) = split ' '; ('0x' . $address =~ s/^0+//r => hex $size) } <$in> };
 }
 
 sub is_exact {
@@ -49,7 +35,7 @@ sub is_exact {
     my ($file, $output) = take($core, @options);
     ok $file, "$name: a snapshot" or diag $output;
     return unless $file;
-    my $found = blocks_of($file);
+    my $found = Heapsh::blocks_of($file);
     my @missed = grep { !defined $found->{$_} || $found->{$_} < $live->{$_} } keys %$live;
     my @phantoms = grep { !defined $live->{$_} } keys %$found;
     cmp_ok keys %$live, '>', 1000, "$name: there are blocks";

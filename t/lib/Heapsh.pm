@@ -161,4 +161,19 @@ sub ask_json {
     return JSON::PP->new->utf8->decode($text);
 }
 
+# The blocks of a snapshot: { address => size }, addresses as "0x…".
+sub blocks_of {
+    my ($file) = @_;
+    my %blocks;
+    system("$build/heapsh-export -q --format csv -o $file.csv $file") == 0 or die 'heapsh-export';
+    open my $in, '<', "$file.csv/objects.csv" or die $!;
+    my @names = split /,/, <$in> =~ s/\s+$//r;
+    my ($address, $size) = map { my $name = $_; grep { $names[$_] eq $name } 0 .. $#names } qw(address size);
+    while (my $line = <$in>) {
+        my @fields = split /,/, $line;
+        $blocks{ sprintf '0x%x', $fields[$address] =~ s/"//gr } = $fields[$size];
+    }
+    return \%blocks;
+}
+
 1;
