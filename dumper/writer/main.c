@@ -13,6 +13,7 @@
 #include "dumper/writer/infer/site_types.h"
 #include "dumper/writer/scan/globals.h"
 #include "dumper/writer/scan/object_scan.h"
+#include "dumper/writer/scan/sites.h"
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/scan/stacks.h"
@@ -29,7 +30,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// What is learnt from words while they are looked at for pointers.
+// Gets what words tell besides edges.
 struct lessons {
 	struct vtables *vtables;
 	heap_type_id *classes; // [objects]
@@ -48,6 +49,11 @@ static void note_function(void *context, uint64_t word)
 	struct lessons *lessons = context;
 
 	functions_note(lessons->functions, word);
+}
+
+static void release_vtables(struct vtables **vtables)
+{
+	vtables_destroy(*vtables);
 }
 
 // Bytes of the mappings that may hold blocks, as a measure of how long the search will take.
@@ -76,11 +82,9 @@ static struct heap_error *find_objects(struct capture *capture)
 HEAP_MUST_CHECK
 static struct heap_error *find_edges(struct capture *capture, heap_type_id *classes)
 {
-	struct vtables *vtables;
-	struct heap_error *error = vtables_create(capture, &vtables);
+	CLEANUP(release_vtables) struct vtables *vtables = NULL;
 
-	if (error)
-		return error;
+	HEAP_TRY(vtables_create(capture, &vtables));
 
 	struct lessons lessons = { vtables, classes, &capture->functions };
 	struct edges_listener listener = {
@@ -90,87 +94,69 @@ static struct heap_error *find_edges(struct capture *capture, heap_type_id *clas
 	};
 
 	progress_begin(HEAPSNAP_PHASE_EDGES, capture->objects.count);
-	error = functions_init(&capture->functions, &capture->image);
-	if (classes)
-		vtables_bounds(vtables, &listener.first_start, &listener.first_end);
+	HEAP_TRY(functions_init(&capture->functions, &capture->image));
 	listener.code_start = capture->functions.start;
 	listener.code_end = capture->functions.end;
-	if (!error)
-		error = edges_init(&capture->edges, &capture->objects, &capture->image, &listener,
-				   !classes);
-	vtables_destroy(vtables);
-	return error;
+	if (classes)
+		vtables_bounds(vtables, &listener.first_start, &listener.first_end);
+	else
+		HEAP_TRY(heap_stored_edges_create(&capture->stored_edges));
+	return edges_scan(&capture->snapshot, capture->stored_edges, &capture->objects,
+			  &capture->image, &listener);
 }
 
-// Variables first, then what they left unclaimed.
+// Variables come first, since they claim their memory; what they leave goes to other roots.
 HEAP_MUST_CHECK
 static struct heap_error *find_roots(struct capture *capture)
 {
-	struct heap_error *error;
-
 	progress_begin(HEAPSNAP_PHASE_ROOTS, 0);
-	error = globals_gather_variables(capture);
+	HEAP_TRY(globals_gather_variables(capture));
+	HEAP_TRY(stacks_unwind(capture));
+	roots_sort_claims(&capture->roots);
+	HEAP_TRY(globals_gather_thread_storage(capture));
+	HEAP_TRY(stacks_gather_words(capture));
+	HEAP_TRY(globals_gather_rest(capture));
+	roots_sort_edges(&capture->roots);
+	return NULL;
+}
 
-	if (!error)
-		error = stacks_unwind(capture);
-	if (!error) {
-		roots_sort_claims(&capture->roots);
-		error = globals_gather_thread_storage(capture);
-	}
-	if (!error)
-		error = stacks_gather_words(capture);
-	if (!error)
-		error = globals_gather_rest(capture);
-	if (!error)
-		roots_sort_edges(&capture->roots);
-	return error;
+// Names the functions that words point to.
+HEAP_MUST_CHECK
+static struct heap_error *describe_functions(struct capture *capture)
+{
+	functions_note_roots(&capture->functions, &capture->snapshot);
+	return functions_describe(&capture->functions, &capture->modules, &capture->strings,
+				  &capture->snapshot);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *gather(struct capture *capture)
 {
+	const struct site_knowledge knowledge = { site_types_know, headers_is_prefix };
 	CLEANUP_FREE char *cache = heap_cache_directory();
 	CLEANUP_FREE heap_type_id *classes = NULL;
-	struct heap_error *error;
 
 	progress_begin(HEAPSNAP_PHASE_SYMBOLS, 0);
-	error = modules_init(&capture->modules, &capture->image, cache, &capture->types);
-
+	HEAP_TRY(modules_init(&capture->modules, &capture->image, cache, &capture->snapshot.types));
 	isolation_suspect(0);
-	if (!error)
-		error = find_objects(capture);
-	if (error)
-		return error;
+	HEAP_TRY(find_objects(capture));
 	if (capture->process.has_types) {
 		classes = calloc((size_t)capture->objects.count + 1, sizeof(*classes));
 		if (!classes)
 			return heap_error_out_of_memory();
 	}
-	error = backtraces_init(&capture->backtraces, &capture->image, &capture->process);
-	if (!error)
-		error = backtraces_describe(&capture->backtraces, &capture->image,
-					    &capture->process, &capture->objects, &capture->modules,
-					    &capture->strings);
-	if (!error)
-		error = find_edges(capture, classes);
-	if (!error)
-		error = find_roots(capture);
-	if (!error)
-		functions_note_roots(&capture->functions, &capture->roots);
-	if (!error)
-		error = functions_describe(&capture->functions, &capture->modules,
-					   &capture->strings);
-	if (!error) {
-		heap_types_resolve(&capture->types);
-		error = containers_complete_types(&capture->types);
-	}
-	if (!error)
-		error = sites_init(capture,
-				   &(struct site_knowledge){ site_types_know, headers_is_prefix });
+	HEAP_TRY(backtraces_init(&capture->backtraces, &capture->image, &capture->process));
+	HEAP_TRY(backtraces_describe(&capture->backtraces, &capture->image, &capture->process,
+				     &capture->objects, &capture->modules, &capture->strings,
+				     &capture->snapshot));
+	HEAP_TRY(find_edges(capture, classes));
+	HEAP_TRY(find_roots(capture));
+	HEAP_TRY(describe_functions(capture));
+	heap_types_resolve(&capture->snapshot.types);
+	HEAP_TRY(containers_complete_types(&capture->snapshot.types));
+	HEAP_TRY(sites_find(capture, &knowledge));
 	progress_begin(HEAPSNAP_PHASE_TYPES, capture->objects.count);
-	if (!error && classes)
-		error = infer_types(capture, classes);
-	return error;
+	return classes ? infer_types(capture, classes) : NULL;
 }
 
 struct writing {
@@ -184,60 +170,48 @@ static struct heap_error *gather_and_store(void *context)
 {
 	const struct writing *writing = context;
 	struct capture *capture = writing->capture;
-	struct heap_error *error = destination_rewind(writing->destination);
 
-	if (!error)
-		error = gather(capture);
+	HEAP_TRY(destination_rewind(writing->destination));
+	HEAP_TRY(gather(capture));
 	isolation_suspect(0);
 	progress_begin(HEAPSNAP_PHASE_STORING, capture->objects.count);
-	if (!error)
-		error = store_snapshot(capture, writing->destination->descriptor);
-	return error;
+	return store_snapshot(capture, writing->destination->descriptor);
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *write_snapshot(struct capture *capture, struct destination *destination)
 {
 	struct writing writing = { capture, destination };
-	// Asked first: a directory that cannot be written to is told before all the work.
-	struct heap_error *error = destination_open(destination, &capture->process);
 
-	if (!error) {
-		bounds_apply(&capture->process);
-		error = heap_error_within(
-			isolation_run(&capture->process, gather_and_store, &writing), "%s",
-			destination->path);
-	}
-	if (!error)
-		error = destination_commit(destination, &capture->process);
-	return error;
+	// First, so that a directory that cannot be written to is reported before all the work.
+	HEAP_TRY(destination_open(destination, &capture->process));
+	bounds_apply(&capture->process);
+	HEAP_TRY(heap_error_within(isolation_run(&capture->process, gather_and_store, &writing),
+				   "%s", destination->path));
+	return destination_commit(destination, &capture->process);
 }
 
-// A snapshot that no one gets to see, and what heapsh-unfreed says of it.
+// Writes a snapshot to memory only, and prints what heapsh-unfreed says of it.
 HEAP_MUST_CHECK
 static struct heap_error *write_report(struct capture *capture, struct destination *destination)
 {
 	const struct heapsnap_process *process = &capture->process;
 	bool has_file = process->report == HEAPSNAP_REPORT_FILE;
-	struct destination memory = { .descriptor = memfd_create("heapsnap", 0) };
+	CLEANUP(destination_deinit)
+	struct destination memory = {
+		.descriptor = memfd_create("heapsnap", 0),
+	};
 	struct writing writing = { capture, &memory };
-	struct heap_error *error =
-		memory.descriptor < 0 ? heap_error_create_system("memory for a report") : NULL;
 
-	if (!error && has_file)
-		error = destination_open(destination, process);
-	if (!error) {
-		bounds_apply(process);
-		error = isolation_run(process, gather_and_store, &writing);
-	}
-	if (!error)
-		error = unfreed_print(process, memory.descriptor,
-				      has_file ? destination->descriptor
-					       : HEAPSNAP_REPORT_DESCRIPTOR);
-	if (!error && has_file)
-		error = destination_commit(destination, process);
-	destination_deinit(&memory);
-	return error;
+	if (memory.descriptor < 0)
+		return heap_error_create_system("memory for a report");
+	if (has_file)
+		HEAP_TRY(destination_open(destination, process));
+	bounds_apply(process);
+	HEAP_TRY(isolation_run(process, gather_and_store, &writing));
+	HEAP_TRY(unfreed_print(process, memory.descriptor,
+			       has_file ? destination->descriptor : HEAPSNAP_REPORT_DESCRIPTOR));
+	return has_file ? destination_commit(destination, process) : NULL;
 }
 
 static int fail(struct heap_error *error)
@@ -256,7 +230,7 @@ static bool parse_number(const char *text, int base, uint64_t *result)
 	return errno == 0 && end != text && *end == '\0';
 }
 
-// A value that makes no sense was told by libheapsnap.so.
+// libheapsnap.so has reported a value that makes no sense.
 static void read_threads(void)
 {
 	const char *value = getenv("HEAPSNAP_THREADS");
@@ -266,7 +240,7 @@ static void read_threads(void)
 		heap_parallel_set_threads((unsigned)count);
 }
 
-// A process without the library, or what is left of one.
+// A process without the library.
 HEAP_MUST_CHECK
 static struct heap_error *open_foreign(struct capture *capture, char **arguments)
 {

@@ -16,21 +16,20 @@
 #include <time.h>
 
 enum {
-	AHEAD = 1 << 20, // of the objects' contents, what is read at once
+	AHEAD = 1 << 20, // bytes of the objects' contents that are read at once
 };
 
-// Read-ahead of the blocks' contents, which are asked for by ascending address.
+// Read-ahead of the blocks' contents, which are read by ascending address.
 struct contents {
 	const struct image *image;
 	uint8_t *bytes; // [AHEAD] from `start` on
 	uint64_t start;
-	uint64_t size; // of bytes that hold something
+	uint64_t size; // bytes that have been read
 };
 
 struct storing {
 	struct capture *capture;
 	struct contents contents;
-	uint32_t epochs;
 };
 
 HEAP_MUST_CHECK
@@ -61,46 +60,41 @@ static struct heap_error *read_content(void *context, heap_object_id object, uin
 	return NULL;
 }
 
-// Of objects that were sampled, the backtrace of their own; of the others, that of their kind.
+// Sampled objects have a backtrace of their own; the others have that of their kind.
 static void make_backtraces(const struct capture *capture, heap_object_id first, uint32_t count,
 			    uint64_t *values)
 {
 	const struct backtraces *backtraces = &capture->backtraces;
-	uint32_t low = 0, high = backtraces->own_count;
+	const struct own_backtrace *own = backtraces->own.items;
+	size_t at = heap_partition_point(i, 0, backtraces->own.count, own[i].object < first);
 
 	for (uint32_t i = 0; i < count; i++)
 		values[i] = backtraces->of_kind[capture->objects.kind[first + i]];
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (backtraces->own[middle].object < first)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < backtraces->own_count && backtraces->own[low].object - first < count; low++)
-		values[backtraces->own[low].object - first] = backtraces->own[low].backtrace;
+	for (; at < backtraces->own.count && own[at].object - first < count; at++)
+		values[own[at].object - first] = own[at].backtrace;
 }
 
-// What all objects of a kind share is put together as it is written.
+// Values that all objects of a kind share become columns only while they are written.
 static void make_column(void *context, enum heap_columns column, heap_object_id first,
 			uint32_t count, uint64_t *values)
 {
 	const struct storing *storing = context;
 	const struct capture *capture = storing->capture;
 	const struct objects *objects = &capture->objects;
+	const uint32_t epochs = capture->snapshot.epoch_count;
 
 	if (column == HEAP_COLUMN_BACKTRACE)
 		make_backtraces(capture, first, count, values);
 	for (uint32_t i = 0; i < count; i++) {
-		if (column == HEAP_COLUMN_SIZE)
+		if (column == HEAP_COLUMN_ADDRESS)
+			values[i] = objects->address[first + i];
+		else if (column == HEAP_COLUMN_SIZE)
 			values[i] = objects_size(objects, first + i);
 		else if (column == HEAP_COLUMN_SITE)
-			values[i] = capture->sites.site[objects->kind[first + i]];
+			values[i] = capture->site_of_kind[objects->kind[first + i]];
 		else if (column == HEAP_COLUMN_BIRTH) // the table may lack a block's epoch
-			values[i] = objects->birth[first + i] < storing->epochs
-					    ? objects->birth[first + i]
-					    : storing->epochs - 1;
+			values[i] = objects->birth[first + i] < epochs ? objects->birth[first + i]
+								       : epochs - 1;
 	}
 }
 
@@ -112,11 +106,12 @@ static const char *path_name(const char *path)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *fill_modules(struct capture *capture, struct heap_snapshot *snapshot)
+static struct heap_error *fill_modules(struct capture *capture)
 {
-	struct heap_module *modules = calloc(capture->modules.count + 1, sizeof(*modules));
+	struct heap_snapshot *snapshot = &capture->snapshot;
 
-	if (!modules)
+	snapshot->modules = calloc(capture->modules.count + 1, sizeof(*snapshot->modules));
+	if (!snapshot->modules)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
@@ -124,7 +119,7 @@ static struct heap_error *fill_modules(struct capture *capture, struct heap_snap
 
 		heap_build_id_format(module->elf ? &module->elf->build_id : &module->build_id, id,
 				     sizeof(id));
-		modules[i] = (struct heap_module){
+		snapshot->modules[i] = (struct heap_module){
 			.path = strings_add(&capture->strings, module->path),
 			.build_id = strings_add(&capture->strings, id),
 			.debug = strings_add(&capture->strings,
@@ -135,7 +130,6 @@ static struct heap_error *fill_modules(struct capture *capture, struct heap_snap
 			.bias = module->bias,
 		};
 	}
-	snapshot->modules = modules;
 	snapshot->module_count = (uint32_t)capture->modules.count;
 	return NULL;
 }
@@ -147,7 +141,7 @@ struct map_lines {
 	struct heap_mapping *lines; // [count]
 	uint32_t count;
 	size_t mapping; // the next of the image's
-	uint64_t start; // of what is not in a line yet
+	uint64_t start; // of the part that has no line yet
 };
 
 static void add_line(struct map_lines *map, uint64_t end, uint32_t flags)
@@ -203,7 +197,7 @@ static void add_unread(void *context, uint64_t page)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *fill_mappings(struct capture *capture, struct heap_snapshot *snapshot)
+static struct heap_error *fill_mappings(struct capture *capture)
 {
 	const struct image *image = &capture->image;
 	struct map_lines map = { .image = image, .strings = &capture->strings };
@@ -216,12 +210,12 @@ static struct heap_error *fill_mappings(struct capture *capture, struct heap_sna
 	context.map = &map;
 	image_visit_unread(image, add_unread, &context);
 	add_lines_before(&map, UINT64_MAX, context.objects);
-	snapshot->mappings = map.lines;
-	snapshot->mapping_count = map.count;
+	capture->snapshot.mappings = map.lines;
+	capture->snapshot.mapping_count = map.count;
 	return NULL;
 }
 
-// Says of a damaged header what is known; of the last that is listed, also how many more there are.
+// Describes a damaged header; the last that is listed also tells how many more there are.
 static uint32_t describe_damage(struct capture *capture, size_t number)
 {
 	static const char text[] =
@@ -239,27 +233,28 @@ static uint32_t describe_damage(struct capture *capture, size_t number)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *fill_damages(struct capture *capture, struct heap_snapshot *snapshot)
+static struct heap_error *fill_damages(struct capture *capture)
 {
 	const struct objects *objects = &capture->objects;
-	struct heap_damage *damages = calloc(objects->damage_count + 1, sizeof(*damages));
+	struct heap_snapshot *snapshot = &capture->snapshot;
 
-	if (!damages)
+	snapshot->damages = calloc(objects->damage_count + 1, sizeof(*snapshot->damages));
+	if (!snapshot->damages)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < objects->damage_count; i++) {
-		damages[i] = (struct heap_damage){
+		snapshot->damages[i] = (struct heap_damage){
 			.address = objects->damages[i],
 			.note = describe_damage(capture, i),
 		};
 	}
-	snapshot->damages = damages;
 	snapshot->damage_count = (uint32_t)objects->damage_count;
 	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *fill_epochs(const struct capture *capture, struct heap_snapshot *snapshot)
+static struct heap_error *fill_epochs(struct capture *capture)
 {
+	struct heap_snapshot *snapshot = &capture->snapshot;
 	size_t count = (size_t)capture->process.epoch + 1;
 
 	snapshot->epochs = calloc(count, sizeof(*snapshot->epochs));
@@ -270,7 +265,7 @@ static struct heap_error *fill_epochs(const struct capture *capture, struct heap
 				  count * 8);
 	else
 		snapshot->epochs[0] = capture->process.start_time_ns;
-	// Clocks are set back now and then; what is later in the program is later here.
+	// Clocks are set back now and then; a later epoch begins later here.
 	for (size_t i = 1; i < count; i++) {
 		if (snapshot->epochs[i] < snapshot->epochs[i - 1])
 			snapshot->epochs[i] = snapshot->epochs[i - 1];
@@ -282,56 +277,76 @@ static struct heap_error *fill_epochs(const struct capture *capture, struct heap
 // Debug information may be damaged in ways that only show when all of it is together. A
 // snapshot with such types could not be opened: it goes without any.
 HEAP_MUST_CHECK
-static struct heap_error *drop_types(struct capture *capture, struct heap_snapshot *snapshot)
+static struct heap_error *drop_types(struct capture *capture)
 {
+	struct heap_snapshot *snapshot = &capture->snapshot;
+
 	heap_types_deinit(&snapshot->types);
 	snapshot->types = (struct heap_types){ 0 };
-	for (heap_object_id i = 0; capture->type && i < capture->objects.count; i++) {
-		capture->type[i] = capture->rival[i] = HEAP_NO_TYPE;
-		capture->rivals[i] = 0;
-		capture->elements[i] = 0;
-		capture->evidence[i] = HEAP_EVIDENCE_NONE;
+	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++) {
+		snapshot->type[i] = snapshot->rival[i] = HEAP_NO_TYPE;
+		snapshot->rivals[i] = 0;
+		snapshot->elements[i] = 0;
+		snapshot->evidence[i] = HEAP_EVIDENCE_NONE;
 	}
-	for (heap_root_id i = 0; i < capture->roots.count; i++)
-		capture->roots.roots[i].type = HEAP_NO_TYPE;
-	capture->part_count = 0;
+	for (heap_root_id i = 0; i < snapshot->root_count; i++)
+		snapshot->roots[i].type = HEAP_NO_TYPE;
+	snapshot->part_count = 0;
 	return heap_types_init(&snapshot->types);
+}
+
+// Marks the types of all that the snapshot has.
+static void need_types(const struct capture *capture, bool *needed)
+{
+	const struct heap_snapshot *snapshot = &capture->snapshot;
+
+	needed[HEAP_NO_TYPE] = true;
+	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++)
+		needed[snapshot->type[i]] = needed[snapshot->rival[i]] = true;
+	for (uint32_t i = 0; i < snapshot->part_count; i++)
+		needed[snapshot->parts[i].type] = true;
+	for (heap_root_id i = 0; i < snapshot->root_count; i++)
+		needed[snapshot->roots[i].type] = true;
+}
+
+// Gives all types in the snapshot new numbers.
+static void renumber_types(struct capture *capture, const heap_type_id *map)
+{
+	struct heap_snapshot *snapshot = &capture->snapshot;
+
+	for (heap_object_id i = 0; snapshot->type && i < capture->objects.count; i++) {
+		snapshot->type[i] = map[snapshot->type[i]];
+		snapshot->rival[i] = map[snapshot->rival[i]];
+	}
+	for (uint32_t i = 0; i < snapshot->part_count; i++)
+		snapshot->parts[i].type = map[snapshot->parts[i].type];
+	for (heap_root_id i = 0; i < snapshot->root_count; i++)
+		snapshot->roots[i].type = map[snapshot->roots[i].type];
 }
 
 // Drops the types that nothing in the snapshot is of.
 HEAP_MUST_CHECK
-static struct heap_error *fill_types(struct capture *capture, struct heap_snapshot *snapshot)
+static struct heap_error *keep_needed_types(struct capture *capture)
 {
-	CLEANUP_FREE bool *needed = calloc(capture->types.count, sizeof(*needed));
-	CLEANUP_FREE heap_type_id *map = calloc(capture->types.count, sizeof(*map));
+	struct heap_types *types = &capture->snapshot.types;
+	CLEANUP_FREE bool *needed = calloc(types->count, sizeof(*needed));
+	CLEANUP_FREE heap_type_id *map = calloc(types->count, sizeof(*map));
+	struct heap_types kept;
 
 	if (!needed || !map)
 		return heap_error_out_of_memory();
-	needed[HEAP_NO_TYPE] = true;
-	for (heap_object_id i = 0; capture->type && i < capture->objects.count; i++)
-		needed[capture->type[i]] = needed[capture->rival[i]] = true;
-	for (uint32_t i = 0; i < capture->part_count; i++)
-		needed[capture->parts[i].type] = true;
-	for (heap_root_id i = 0; i < capture->roots.count; i++)
-		needed[capture->roots.roots[i].type] = true;
+	need_types(capture, needed);
+	HEAP_TRY(prune_types(types, needed, map, &kept));
+	heap_types_deinit(types);
+	*types = kept;
+	renumber_types(capture, map);
 
-	struct heap_error *error = prune_types(&capture->types, needed, map, &snapshot->types);
+	struct heap_error *error = heap_types_check(types);
 
-	if (error)
-		return error;
-	for (heap_object_id i = 0; capture->type && i < capture->objects.count; i++) {
-		capture->type[i] = map[capture->type[i]];
-		capture->rival[i] = map[capture->rival[i]];
-	}
-	for (uint32_t i = 0; i < capture->part_count; i++)
-		capture->parts[i].type = map[capture->parts[i].type];
-	for (heap_root_id i = 0; i < capture->roots.count; i++)
-		capture->roots.roots[i].type = map[capture->roots.roots[i].type];
-	error = heap_types_check(&snapshot->types);
 	if (!error)
 		return NULL;
 	heap_error_destroy(error);
-	return drop_types(capture, snapshot);
+	return drop_types(capture);
 }
 
 static void read_command(const struct capture *capture, char *buffer, size_t size)
@@ -422,96 +437,42 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 	};
 	fill_costs(capture, info);
 	for (uint32_t i = 0; i < process->thread_count; i++)
-		info->missed_threads += capture->stacks[i].state == HEAP_THREAD_MISSING;
+		info->missed_threads += capture->snapshot.threads[i].state == HEAP_THREAD_MISSING;
 }
 
-// The snapshot borrows the capture's columns; what is freed here is only what was made here.
-static void release(struct heap_snapshot *snapshot)
+// Completes the snapshot's tables.
+HEAP_MUST_CHECK
+static struct heap_error *complete(struct capture *capture)
 {
-	free(snapshot->modules);
-	free(snapshot->mappings);
-	free(snapshot->damages);
-	free(snapshot->epochs);
-	free(snapshot->samples);
-	if (snapshot->types.types)
-		heap_types_deinit(&snapshot->types);
-}
+	struct heap_snapshot *snapshot = &capture->snapshot;
 
-static void borrow(struct capture *capture, struct heap_snapshot *snapshot)
-{
-	snapshot->sites = capture->sites.sites;
-	snapshot->site_count = capture->sites.count;
-	snapshot->roots = capture->roots.roots;
-	snapshot->root_count = capture->roots.count;
-	snapshot->root_edges = capture->roots.edges;
-	snapshot->root_edge_count = capture->roots.edge_count;
-	snapshot->root_content = capture->roots.content;
-	snapshot->root_content_size = capture->roots.content_size;
-	snapshot->threads = capture->stacks;
-	snapshot->thread_count = capture->process.thread_count;
-	snapshot->frames = capture->frames;
-	snapshot->frame_count = capture->frame_count;
 	snapshot->object_count = capture->objects.count;
-	snapshot->edge_count = capture->edges.count;
-	snapshot->address = capture->objects.address;
-	snapshot->type = capture->type;
-	snapshot->elements = capture->elements;
-	snapshot->evidence = capture->evidence;
-	snapshot->calls = capture->backtraces.calls;
-	snapshot->call_count = capture->backtraces.call_count;
-	snapshot->steps = capture->backtraces.steps;
-	snapshot->step_count = capture->backtraces.step_count;
-	snapshot->functions = capture->functions.calls;
-	snapshot->function_count = capture->functions.count;
-	snapshot->rival = capture->rival;
-	snapshot->rivals = capture->rivals;
-	snapshot->tag = capture->tag;
-	snapshot->tags = capture->tags;
-	snapshot->tag_count = capture->tag_count;
-	snapshot->parts = capture->parts;
-	snapshot->part_count = capture->part_count;
-	snapshot->edge_first = capture->edges.first;
-	snapshot->edge_target = capture->edges.target;
-	snapshot->edge_slot = capture->edges.slot;
-	snapshot->edge_interior = capture->edges.interior;
-	snapshot->edge_flags = capture->edges.flags;
-	snapshot->strings = capture->strings.bytes;
-	snapshot->string_size = capture->strings.size;
+	HEAP_TRY(keep_needed_types(capture));
+	HEAP_TRY(fill_modules(capture));
+	HEAP_TRY(fill_mappings(capture));
+	HEAP_TRY(fill_damages(capture));
+	HEAP_TRY(fill_epochs(capture));
+	HEAP_TRY(samples_read(&capture->image, &capture->process, &capture->objects,
+			      &snapshot->samples, &snapshot->sample_count));
+	snapshot->strings = strings_take(&capture->strings, &snapshot->string_size);
+	return NULL;
 }
 
 struct heap_error *store_snapshot(struct capture *capture, int descriptor)
 {
-	struct heap_snapshot snapshot = { 0 };
 	struct texts texts;
 	CLEANUP_FREE uint8_t *ahead = malloc(AHEAD);
-	struct storing storing = { capture, { .image = &capture->image, .bytes = ahead }, 0 };
-	struct heap_error *error = ahead ? NULL : heap_error_out_of_memory();
+	struct storing storing = { capture, { .image = &capture->image, .bytes = ahead } };
 
-	if (!error)
-		error = fill_types(capture, &snapshot);
-	if (!error)
-		error = fill_modules(capture, &snapshot);
-	if (!error)
-		error = fill_mappings(capture, &snapshot);
-	if (!error)
-		error = fill_damages(capture, &snapshot);
-	if (!error)
-		error = fill_epochs(capture, &snapshot);
-	if (!error)
-		error = samples_read(&capture->image, &capture->process, &capture->objects,
-				     &snapshot.samples, &snapshot.sample_count);
-	if (!error) {
-		fill_info(capture, &texts, &snapshot.info);
-		borrow(capture, &snapshot);
-		storing.epochs = snapshot.epoch_count;
-		error = heap_snapshot_write(&snapshot, descriptor,
-					    &(struct heap_snapshot_source){
-						    .content = read_content,
-						    .column = make_column,
-						    .edges = capture->edges.stored,
-						    .context = &storing,
-					    });
-	}
-	release(&snapshot);
-	return error;
+	if (!ahead)
+		return heap_error_out_of_memory();
+	HEAP_TRY(complete(capture));
+	fill_info(capture, &texts, &capture->snapshot.info);
+	return heap_snapshot_write(&capture->snapshot, descriptor,
+				   &(struct heap_snapshot_source){
+					   .content = read_content,
+					   .column = make_column,
+					   .edges = capture->stored_edges,
+					   .context = &storing,
+				   });
 }

@@ -360,7 +360,10 @@ HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,
 					     struct heap_snapshot **result);
 
-/** NULL is fine. */
+/** Frees the tables and columns of a snapshot that was made in memory; it is all zeros then. */
+void heap_snapshot_deinit(struct heap_snapshot *snapshot);
+
+/** Closes a snapshot that was opened. NULL is fine. */
 void heap_snapshot_close(struct heap_snapshot *snapshot);
 
 /**

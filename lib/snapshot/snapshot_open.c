@@ -271,10 +271,8 @@ struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,
 	return NULL;
 }
 
-void heap_snapshot_close(struct heap_snapshot *snapshot)
+void heap_snapshot_deinit(struct heap_snapshot *snapshot)
 {
-	if (!snapshot)
-		return;
 	heap_types_deinit(&snapshot->types);
 	heap_file_close(snapshot->file);
 	free(snapshot->path);
@@ -307,5 +305,13 @@ void heap_snapshot_close(struct heap_snapshot *snapshot)
 	heap_contents_destroy(snapshot->contents);
 	heap_neighbours_destroy(snapshot->neighbours);
 	heap_declarations_destroy(snapshot->declarations);
+	*snapshot = (struct heap_snapshot){ 0 };
+}
+
+void heap_snapshot_close(struct heap_snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	heap_snapshot_deinit(snapshot);
 	free(snapshot);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/base/strings.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,16 @@ void strings_deinit(struct strings *strings)
 {
 	free(strings->bytes);
 	free(strings->slots);
+}
+
+char *strings_take(struct strings *strings, uint64_t *size)
+{
+	char *bytes = keep(strings->bytes);
+
+	*size = strings->size;
+	strings_deinit(strings);
+	*strings = (struct strings){ 0 };
+	return bytes;
 }
 
 // FNV-1a, 64 bits.

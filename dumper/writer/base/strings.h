@@ -23,6 +23,9 @@ struct heap_error *strings_init(struct strings *strings);
 
 void strings_deinit(struct strings *strings);
 
+/** The bytes, which are the caller's from now on; the table is empty then. */
+char *strings_take(struct strings *strings, uint64_t *size);
+
 /**
  * The offset of @p text; NULL counts as "".
  *

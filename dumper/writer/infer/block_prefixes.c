@@ -175,24 +175,26 @@ HEAP_MUST_CHECK
 static struct heap_error *count_leads(struct inference *inference)
 {
 	const struct capture *capture = inference->capture;
-	const struct edges *edges = &capture->edges;
-	struct site_leads *leads = calloc((size_t)capture->sites.count + 1, sizeof(*leads));
+	const struct heap_snapshot *snapshot = &capture->snapshot;
+	struct site_leads *leads = calloc((size_t)capture->snapshot.site_count + 1, sizeof(*leads));
 
 	if (!leads)
 		return heap_error_out_of_memory();
 	inference->block_prefixes.leads = leads;
-	progress_steps(edges->count);
+	progress_steps(snapshot->edge_count);
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		for (uint32_t j = edges->first[i]; j < edges->first[i + 1]; j++) {
-			uint32_t kind = capture->objects.kind[edges->target[j]];
-			struct site_leads *own = &leads[capture->sites.maker[kind]];
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
+			uint32_t kind = capture->objects.kind[snapshot->edge_target[j]];
+			struct site_leads *own = &leads[capture->maker_of_kind[kind]];
 
-			if (edges->interior[j] > BLOCK_PREFIX_MAX || edges->interior[j] % 8 != 0)
+			if (snapshot->edge_interior[j] > BLOCK_PREFIX_MAX ||
+			    snapshot->edge_interior[j] % 8 != 0)
 				own->elsewhere++;
 			else
-				own->at[edges->interior[j] / 8]++;
-			if (edges->interior[j] == 0 && edges->slot[j] < BLOCK_PREFIX_MAX / 8)
-				own->from[edges->slot[j]]++;
+				own->at[snapshot->edge_interior[j] / 8]++;
+			if (snapshot->edge_interior[j] == 0 &&
+			    snapshot->edge_slot[j] < BLOCK_PREFIX_MAX / 8)
+				own->from[snapshot->edge_slot[j]]++;
 		}
 	}
 	return NULL;
@@ -207,7 +209,7 @@ static bool site_leads_to(const struct inference *inference, heap_object_id obje
 	const struct capture *capture = inference->capture;
 	const struct site_leads *leads =
 		&inference->block_prefixes
-			 .leads[capture->sites.maker[capture->objects.kind[object]]];
+			 .leads[capture->maker_of_kind[capture->objects.kind[object]]];
 	uint64_t others = leads->elsewhere;
 
 	if (offset % 8 != 0)
@@ -233,7 +235,7 @@ heap_type_id block_prefixes_header(const struct inference *inference, heap_objec
 				   uint64_t bytes)
 {
 	const struct capture *capture = inference->capture;
-	heap_site_id site = capture->sites.maker[capture->objects.kind[object]];
+	heap_site_id site = capture->maker_of_kind[capture->objects.kind[object]];
 	const struct site_types *types = &inference->kinds.site_types[site];
 	const struct site_leads *leads = inference->block_prefixes.leads;
 
@@ -462,18 +464,19 @@ static struct heap_error *wrap_all(const struct block_prefixes *prefixes, struct
 				   struct wrappers *wrappers)
 {
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		struct wrapper wrapper = { .body = capture->type[i], .prefix = prefixes->of[i] };
+		struct wrapper wrapper = { .body = capture->snapshot.type[i],
+					   .prefix = prefixes->of[i] };
 
 		progress_step();
 		if (wrapper.prefix == 0 || wrapper.body == HEAP_NO_TYPE)
 			continue;
 		wrapper.is_array =
-			is_character(&capture->types, wrapper.body) ||
-			(capture->elements[i] > 1 &&
-			 !heap_types_flexible(&capture->types, wrapper.body, NULL, NULL));
-		HEAP_TRY(find_wrapper(&capture->types, wrappers, &wrapper));
-		capture->type[i] = wrapper.type;
-		capture->elements[i] += wrapper.is_array; // the prefix counts as one
+			is_character(&capture->snapshot.types, wrapper.body) ||
+			(capture->snapshot.elements[i] > 1 &&
+			 !heap_types_flexible(&capture->snapshot.types, wrapper.body, NULL, NULL));
+		HEAP_TRY(find_wrapper(&capture->snapshot.types, wrappers, &wrapper));
+		capture->snapshot.type[i] = wrapper.type;
+		capture->snapshot.elements[i] += wrapper.is_array; // the prefix counts as one
 	}
 	return NULL;
 }
@@ -481,7 +484,8 @@ static struct heap_error *wrap_all(const struct block_prefixes *prefixes, struct
 struct heap_error *block_prefixes_finish(const struct block_prefixes *prefixes,
 					 struct capture *capture)
 {
-	struct wrappers wrappers = { .character = heap_types_find(&capture->types, "char", 0) };
+	struct wrappers wrappers = { .character =
+					     heap_types_find(&capture->snapshot.types, "char", 0) };
 	struct heap_error *error =
 		prefixes->count > 0 ? wrap_all(prefixes, capture, &wrappers) : NULL;
 

@@ -28,7 +28,7 @@ struct weights {
 static void note_rival(struct inference *inference, struct weights *weights, heap_object_id target,
 		       heap_type_id type, bool fits)
 {
-	heap_type_id *rival = &inference->capture->rival[target];
+	heap_type_id *rival = &inference->capture->snapshot.rival[target];
 	uint32_t *votes = &weights->rival_votes[target];
 
 	if (!fits && *votes > 0)
@@ -61,7 +61,7 @@ static void weigh(struct inference *inference, struct weights *weights,
 
 		if (!layouts_is_compound(layouts, pointee))
 			return;
-		if (capture->type[target] == pointee ||
+		if (capture->snapshot.type[target] == pointee ||
 		    inference_has(inference, target, pointee, interior)) {
 			weights->support[target]++;
 			return;
@@ -72,7 +72,7 @@ static void weigh(struct inference *inference, struct weights *weights,
 		if (interior == 0)
 			claim = layouts_fit(layouts, pointee, inference_size(inference, target));
 	}
-	capture->rivals[target]++;
+	capture->snapshot.rivals[target]++;
 	if (count > 1)
 		return;
 	note_rival(inference, weights, target, claim.fit == LAYOUT_NONE ? against : claim.type,
@@ -99,7 +99,7 @@ static void fetch(const struct inference *inference, const struct weights *weigh
 		  heap_object_id object)
 {
 	__builtin_prefetch(&inference->claims.rank[object]);
-	__builtin_prefetch(&inference->capture->type[object]);
+	__builtin_prefetch(&inference->capture->snapshot.type[object]);
 	__builtin_prefetch(&weights->support[object], 1);
 }
 
@@ -107,25 +107,29 @@ HEAP_MUST_CHECK
 static struct heap_error *weigh_objects(struct inference *inference, struct weights *weights)
 {
 	const struct capture *capture = inference->capture;
-	const struct edges *edges = &capture->edges;
+	const struct heap_snapshot *snapshot = &capture->snapshot;
 	struct heap_error *error = NULL;
 
 	for (heap_object_id i = 0; !error && i < capture->objects.count; i++) {
 		const struct heap_repetition *repetition;
 		uint64_t prefix = inference_prefix(inference, i);
 
-		if (capture->type[i] == HEAP_NO_TYPE || edges->first[i] == edges->first[i + 1])
+		if (capture->snapshot.type[i] == HEAP_NO_TYPE ||
+		    snapshot->edge_first[i] == snapshot->edge_first[i + 1])
 			continue;
-		error = heap_repetitions_find(&inference->repetitions, capture->type[i],
+		error = heap_repetitions_find(&inference->repetitions, capture->snapshot.type[i],
 					      &repetition);
-		for (uint32_t j = edges->first[i]; !error && j < edges->first[i + 1]; j++) {
+		for (uint32_t j = snapshot->edge_first[i];
+		     !error && j < snapshot->edge_first[i + 1]; j++) {
 			progress_step();
-			if (j + PREFETCH_DISTANCE < edges->count)
-				fetch(inference, weights, edges->target[j + PREFETCH_DISTANCE]);
-			if ((uint64_t)edges->slot[j] * 8 >= prefix)
+			if (j + PREFETCH_DISTANCE < snapshot->edge_count)
+				fetch(inference, weights,
+				      snapshot->edge_target[j + PREFETCH_DISTANCE]);
+			if ((uint64_t)snapshot->edge_slot[j] * 8 >= prefix)
 				error = weigh_slot(inference, weights, repetition,
-						   (uint64_t)edges->slot[j] * 8 - prefix,
-						   edges->target[j], edges->interior[j]);
+						   (uint64_t)snapshot->edge_slot[j] * 8 - prefix,
+						   snapshot->edge_target[j],
+						   snapshot->edge_interior[j]);
 		}
 	}
 	return error;
@@ -134,13 +138,13 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 HEAP_MUST_CHECK
 static struct heap_error *weigh_roots(struct inference *inference, struct weights *weights)
 {
-	const struct roots *roots = &inference->capture->roots;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	struct heap_error *error = NULL;
 
-	for (uint64_t i = 0; !error && i < roots->edge_count; i++) {
+	for (uint64_t i = 0; !error && i < snapshot->root_edge_count; i++) {
 		progress_step();
-		const struct heap_root_edge *edge = &roots->edges[i];
-		heap_type_id type = inference_root_type(inference, &roots->roots[edge->root]);
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+		heap_type_id type = inference_root_type(inference, &snapshot->roots[edge->root]);
 		const struct heap_repetition *repetition;
 
 		if (type == HEAP_NO_TYPE)
@@ -164,7 +168,7 @@ static bool is_outvoted(const struct inference *inference, const struct weights 
 	if (weights->rival_votes[object] <= weights->support[object] ||
 	    inference->claims.rank[object] < RANK_EXACT || inference->claims.is_renamed[object])
 		return false;
-	claim = layouts_fit(&inference->layouts, capture->rival[object],
+	claim = layouts_fit(&inference->layouts, capture->snapshot.rival[object],
 			    inference_size(inference, object));
 	content_read(inference, object, weights->words, &content);
 	return claim.fit != LAYOUT_NONE &&
@@ -182,8 +186,9 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 		if (!is_outvoted(inference, weights, i))
 			continue;
 
-		struct layout_claim claim = layouts_fit(&inference->layouts, capture->rival[i],
-							inference_size(inference, i));
+		struct layout_claim claim =
+			layouts_fit(&inference->layouts, capture->snapshot.rival[i],
+				    inference_size(inference, i));
 
 		inference->claims.is_renamed[i] =
 			true; // once: what it says of others may come back
@@ -207,8 +212,8 @@ struct heap_error *conflicts_weigh(struct inference *inference, uint64_t *rename
 
 	if (!support || !rival_votes || !words)
 		return heap_error_out_of_memory();
-	memset(capture->rival, 0, count * sizeof(*capture->rival));
-	memset(capture->rivals, 0, count * sizeof(*capture->rivals));
+	memset(capture->snapshot.rival, 0, count * sizeof(*capture->snapshot.rival));
+	memset(capture->snapshot.rivals, 0, count * sizeof(*capture->snapshot.rivals));
 
 	struct heap_error *error = weigh_objects(inference, &weights);
 

@@ -60,15 +60,11 @@ static bool is_number(uint64_t word)
 static heap_object_id find_target(const struct inference *inference, heap_object_id object,
 				  uint64_t offset)
 {
-	const struct edges *edges = &inference->capture->edges;
-	uint32_t at;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	uint32_t edge =
+		heap_edge_at(snapshot, object, offset + inference_prefix(inference, object));
 
-	offset += inference_prefix(inference, object);
-	if (offset % 8 != 0)
-		return HEAP_NO_OBJECT;
-	at = edges_find(edges, object, offset);
-	return at < edges->first[object + 1] && edges->slot[at] == offset / 8 ? edges->target[at]
-									      : HEAP_NO_OBJECT;
+	return edge == UINT32_MAX ? HEAP_NO_OBJECT : snapshot->edge_target[edge];
 }
 
 static bool points_into_heap(const struct check *check, uint64_t offset)
@@ -101,7 +97,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 	if (!layouts_is_compound(&inference->layouts, pointee))
 		return inference->claims.name_rank[target] <= RANK_VOTE &&
 				       layouts_is_compound(&inference->layouts,
-							   capture->type[target])
+							   capture->snapshot.type[target])
 			       ? CONTRADICTED
 			       : CONFIRMED;
 
@@ -345,7 +341,7 @@ int content_score(const struct inference *inference, const struct content *conte
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size)
 {
-	const struct edges *edges = &inference->capture->edges;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	heap_object_id object = content->object;
 	const unsigned char *bytes = (const unsigned char *)content->words;
 	uint64_t seen = content->count * 8 < size ? content->count * 8 : size;
@@ -359,7 +355,7 @@ bool content_is_text(const struct inference *inference, const struct content *co
 	if (length == 0 || (length == seen && seen == size))
 		return false;
 	// Pointers have zeros in them, too, and what goes before may look like text.
-	return edges->first[object] == edges->first[object + 1] ||
-	       edges->slot[edges->first[object]] * UINT64_C(8) >=
+	return snapshot->edge_first[object] == snapshot->edge_first[object + 1] ||
+	       snapshot->edge_slot[snapshot->edge_first[object]] * UINT64_C(8) >=
 		       content->count * 8 + inference_prefix(inference, object);
 }

@@ -69,11 +69,12 @@ static struct heap_error *add_all(struct heap_types *types, uint32_t known, heap
 
 struct heap_error *counted_add_types(struct capture *capture, heap_type_id **counted)
 {
-	uint32_t known = capture->types.count;
+	uint32_t known = capture->snapshot.types.count;
 
 	*counted = NULL;
 	if (!has_new_arrays(&capture->objects))
 		return NULL;
 	*counted = calloc(known, sizeof(**counted));
-	return *counted ? add_all(&capture->types, known, *counted) : heap_error_out_of_memory();
+	return *counted ? add_all(&capture->snapshot.types, known, *counted)
+			: heap_error_out_of_memory();
 }

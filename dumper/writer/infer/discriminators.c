@@ -279,8 +279,8 @@ static void nominate(const struct inference *inference, const struct kind *kind,
 		if (!claims_are_good(&inference->claims, object))
 			continue;
 		if (ballot->lead == 0)
-			ballot->type = inference->capture->type[object];
-		if (ballot->type == inference->capture->type[object])
+			ballot->type = inference->capture->snapshot.type[object];
+		if (ballot->type == inference->capture->snapshot.type[object])
 			ballot->lead++;
 		else
 			ballot->lead--;
@@ -299,7 +299,7 @@ static void vote(const struct inference *inference, const struct kind *kind, str
 		if (!claims_are_good(&inference->claims, object))
 			continue;
 		ballot->voters++;
-		ballot->votes += inference->capture->type[object] == ballot->type;
+		ballot->votes += inference->capture->snapshot.type[object] == ballot->type;
 	}
 }
 

@@ -115,11 +115,13 @@ bool inference_type_has(const struct inference *inference, heap_type_id type, he
 bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,
 		   uint64_t interior)
 {
-	return inference_type_has(inference, inference->capture->type[object], part, interior);
+	return inference_type_has(inference, inference->capture->snapshot.type[object], part,
+				  interior);
 }
 
 bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior)
 {
-	return inference->capture->type[object] == HEAP_NO_TYPE ||
-	       layouts_is_raw(&inference->layouts, inference->capture->type[object], interior);
+	return inference->capture->snapshot.type[object] == HEAP_NO_TYPE ||
+	       layouts_is_raw(&inference->layouts, inference->capture->snapshot.type[object],
+			      interior);
 }

@@ -32,31 +32,37 @@ enum {
 HEAP_MUST_CHECK
 static struct heap_error *follow_object(struct inference *inference, heap_object_id object)
 {
-	struct edges *edges = &inference->capture->edges;
+	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	const uint32_t *kinds = inference->capture->objects.kind;
 	const struct heap_repetition *repetition;
 	uint64_t prefix = inference_prefix(inference, object);
 	struct heap_error *error = heap_repetitions_find(
-		&inference->repetitions, inference->capture->type[object], &repetition);
+		&inference->repetitions, inference->capture->snapshot.type[object], &repetition);
 
-	for (uint32_t i = edges->first[object]; !error && i < edges->first[object + 1]; i++) {
-		if (i + PREFETCH_DISTANCE < edges->count) {
-			__builtin_prefetch(&kinds[edges->target[i + PREFETCH_DISTANCE]]);
+	for (uint32_t i = snapshot->edge_first[object];
+	     !error && i < snapshot->edge_first[object + 1]; i++) {
+		if (i + PREFETCH_DISTANCE < snapshot->edge_count) {
+			__builtin_prefetch(&kinds[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
 			__builtin_prefetch(
-				&inference->claims.rank[edges->target[i + PREFETCH_DISTANCE]]);
+				&inference->claims
+					 .rank[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
 			__builtin_prefetch(
-				&inference->hints.head[edges->target[i + PREFETCH_DISTANCE]]);
+				&inference->hints
+					 .head[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
 			__builtin_prefetch(
-				&inference->kinds.of[edges->target[i + PREFETCH_DISTANCE]]);
+				&inference->kinds.of[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
 		}
-		edges->flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
+		snapshot->edge_flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
 		progress_step();
-		if (heap_repetition_has_slots(repetition) && edges->slot[i] * UINT64_C(8) >= prefix)
+		if (heap_repetition_has_slots(repetition) &&
+		    snapshot->edge_slot[i] * UINT64_C(8) >= prefix)
 			error = inference_follow(
-				inference, repetition, edges->slot[i] * UINT64_C(8) - prefix,
-				&(struct pointer){ edges->target[i], edges->interior[i], false,
+				inference, repetition,
+				snapshot->edge_slot[i] * UINT64_C(8) - prefix,
+				&(struct pointer){ snapshot->edge_target[i],
+						   snapshot->edge_interior[i], false,
 						   inference->claims.is_sure[object] },
-				&edges->flags[i]);
+				&snapshot->edge_flags[i]);
 	}
 	return error;
 }
@@ -65,11 +71,11 @@ static void name(struct inference *inference, const struct claim *claim)
 {
 	struct capture *capture = inference->capture;
 
-	if (capture->type[claim->object] == HEAP_NO_TYPE)
+	if (capture->snapshot.type[claim->object] == HEAP_NO_TYPE)
 		progress_set_done(++inference->named);
-	capture->type[claim->object] = claim->type;
-	capture->elements[claim->object] = claim->elements;
-	capture->evidence[claim->object] = claim->evidence;
+	capture->snapshot.type[claim->object] = claim->type;
+	capture->snapshot.elements[claim->object] = claim->elements;
+	capture->snapshot.evidence[claim->object] = claim->evidence;
 	progress_step();
 	kinds_note_news(&inference->kinds, claim->object);
 }
@@ -78,10 +84,10 @@ static void fetch(const struct inference *inference, heap_object_id object)
 {
 	const struct capture *capture = inference->capture;
 
-	__builtin_prefetch(&capture->type[object], 1);
-	__builtin_prefetch(&capture->elements[object], 1);
-	__builtin_prefetch(&capture->evidence[object], 1);
-	__builtin_prefetch(&capture->edges.first[object]);
+	__builtin_prefetch(&capture->snapshot.type[object], 1);
+	__builtin_prefetch(&capture->snapshot.elements[object], 1);
+	__builtin_prefetch(&capture->snapshot.evidence[object], 1);
+	__builtin_prefetch(&capture->snapshot.edge_first[object]);
 	__builtin_prefetch(&inference->kinds.of[object]);
 }
 
@@ -214,12 +220,12 @@ static struct heap_error *claim_labels(struct inference *inference)
 HEAP_MUST_CHECK
 static struct heap_error *follow_roots(struct inference *inference)
 {
-	struct roots *roots = &inference->capture->roots;
+	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	struct heap_error *error = NULL;
 
-	for (uint64_t i = 0; !error && i < roots->edge_count && !progress_is_late(); i++) {
-		struct heap_root_edge *edge = &roots->edges[i];
-		const struct heap_root *root = &roots->roots[edge->root];
+	for (uint64_t i = 0; !error && i < snapshot->root_edge_count && !progress_is_late(); i++) {
+		struct heap_root_edge *edge = &snapshot->root_edges[i];
+		const struct heap_root *root = &snapshot->roots[edge->root];
 		heap_type_id type = inference_root_type(inference, root);
 		const struct heap_repetition *repetition;
 
@@ -381,13 +387,13 @@ static struct heap_error *add_columns(struct capture *capture)
 {
 	size_t count = (size_t)capture->objects.count + 1;
 
-	capture->type = calloc(count, sizeof(*capture->type));
-	capture->elements = calloc(count, sizeof(*capture->elements));
-	capture->evidence = calloc(count, sizeof(*capture->evidence));
-	capture->rival = calloc(count, sizeof(*capture->rival));
-	capture->rivals = calloc(count, sizeof(*capture->rivals));
-	return capture->type && capture->elements && capture->evidence && capture->rival &&
-			       capture->rivals
+	capture->snapshot.type = calloc(count, sizeof(*capture->snapshot.type));
+	capture->snapshot.elements = calloc(count, sizeof(*capture->snapshot.elements));
+	capture->snapshot.evidence = calloc(count, sizeof(*capture->snapshot.evidence));
+	capture->snapshot.rival = calloc(count, sizeof(*capture->snapshot.rival));
+	capture->snapshot.rivals = calloc(count, sizeof(*capture->snapshot.rivals));
+	return capture->snapshot.type && capture->snapshot.elements && capture->snapshot.evidence &&
+			       capture->snapshot.rival && capture->snapshot.rivals
 		       ? NULL
 		       : heap_error_out_of_memory();
 }
@@ -404,7 +410,7 @@ static struct heap_error *complete_types(struct inference *inference, const heap
 	isolation_suspect(0); // from here on no file is read
 	if (!error)
 		error = libc_blocks_add_types(capture);
-	inference->counted_types = capture->types.count;
+	inference->counted_types = capture->snapshot.types.count;
 	return error ? error : counted_add_types(capture, &inference->counted);
 }
 
@@ -420,7 +426,7 @@ static struct heap_error *prepare(struct inference *inference, const heap_type_i
 	if (!error && (!inference->pages || !inference->news))
 		error = heap_error_out_of_memory();
 	if (!error)
-		error = layouts_init(&inference->layouts, &capture->types);
+		error = layouts_init(&inference->layouts, &capture->snapshot.types);
 	inference->layouts.block_sizes = capture->block_sizes;
 	if (!error)
 		error = heap_repetitions_init(&inference->repetitions, &inference->layouts.slots);

@@ -172,7 +172,7 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 			number = without[of] - 1;
 		} else {
 			struct kind kind = {
-				.site = inference->capture->sites.maker[of],
+				.site = inference->capture->maker_of_kind[of],
 				.tag = find_tag(inference, was, i, base),
 				.size = inference_size(inference, i),
 				.first = old ? kinds->of[i] : 0,
@@ -226,7 +226,7 @@ struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 {
 	struct heap_error *error = NULL;
 
-	kinds->sites = capture->sites.count;
+	kinds->sites = capture->snapshot.site_count;
 	kinds->site_types = calloc((size_t)kinds->sites + 1, sizeof(*kinds->site_types));
 	if (!kinds->site_types)
 		return heap_error_out_of_memory();

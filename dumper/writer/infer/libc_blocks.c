@@ -32,7 +32,7 @@ static bool is_libc(const char *path)
 
 static bool allocates_text(const struct capture *capture, heap_site_id id)
 {
-	const struct heap_site *site = &capture->sites.sites[id];
+	const struct heap_site *site = &capture->snapshot.sites[id];
 	const char *name = capture->strings.bytes + site->function;
 
 	if (site->module == HEAP_NO_INDEX || !is_libc(capture->modules.modules[site->module].path))
@@ -55,10 +55,10 @@ struct heap_error *libc_blocks_add_types(struct capture *capture)
 	heap_type_id ignored;
 	struct heap_error *error;
 
-	if (heap_types_find(&capture->types, "char", 0) != HEAP_NO_TYPE)
+	if (heap_types_find(&capture->snapshot.types, "char", 0) != HEAP_NO_TYPE)
 		return NULL;
-	error = heap_types_add_string(&capture->types, "char", &character.name);
-	return error ? error : heap_types_add(&capture->types, &character, &ignored);
+	error = heap_types_add_string(&capture->snapshot.types, "char", &character.name);
+	return error ? error : heap_types_add(&capture->snapshot.types, &character, &ignored);
 }
 
 struct heap_error *libc_blocks_claim(struct inference *inference)

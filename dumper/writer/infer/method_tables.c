@@ -79,17 +79,18 @@ static struct heap_error *count_word(struct search *search, uint64_t word)
 HEAP_MUST_CHECK
 static struct heap_error *count_edges(struct search *search, const uint32_t *in_heads)
 {
-	const struct edges *edges = &search->capture->edges;
+	const struct heap_snapshot *snapshot = &search->capture->snapshot;
 	const struct objects *objects = &search->capture->objects;
 
 	for (heap_object_id i = 0; i < objects->count; i++) {
-		for (uint32_t j = edges->first[i];
-		     j < edges->first[i + 1] && edges->slot[j] < HEAD_WORDS; j++) {
+		for (uint32_t j = snapshot->edge_first[i];
+		     j < snapshot->edge_first[i + 1] && snapshot->edge_slot[j] < HEAD_WORDS; j++) {
 			progress_step();
-			if (in_heads[edges->target[j]] >= MIN_BLOCKS &&
-			    edges->interior[j] <= METHOD_TABLE_HEAD)
-				HEAP_TRY(count_word(search, objects->address[edges->target[j]] +
-								    edges->interior[j]));
+			if (in_heads[snapshot->edge_target[j]] >= MIN_BLOCKS &&
+			    snapshot->edge_interior[j] <= METHOD_TABLE_HEAD)
+				HEAP_TRY(count_word(search,
+						    objects->address[snapshot->edge_target[j]] +
+							    snapshot->edge_interior[j]));
 		}
 	}
 	return NULL;
@@ -97,12 +98,12 @@ static struct heap_error *count_edges(struct search *search, const uint32_t *in_
 
 static void count_in_heads(const struct search *search, uint32_t *in_heads)
 {
-	const struct edges *edges = &search->capture->edges;
+	const struct heap_snapshot *snapshot = &search->capture->snapshot;
 
 	for (heap_object_id i = 0; i < search->capture->objects.count; i++) {
-		for (uint32_t j = edges->first[i];
-		     j < edges->first[i + 1] && edges->slot[j] < HEAD_WORDS; j++)
-			in_heads[edges->target[j]]++;
+		for (uint32_t j = snapshot->edge_first[i];
+		     j < snapshot->edge_first[i + 1] && snapshot->edge_slot[j] < HEAD_WORDS; j++)
+			in_heads[snapshot->edge_target[j]]++;
 	}
 }
 
@@ -150,8 +151,8 @@ static struct heap_error *find_function(struct search *search, uint64_t address,
 	if (!module || !module->dwarf || search->functions.count == MAX_FUNCTIONS)
 		return NULL;
 
-	struct heap_error *error =
-		module_site_types(module, address, &search->capture->types, &types, &count);
+	struct heap_error *error = module_site_types(
+		module, address, &search->capture->snapshot.types, &types, &count);
 
 	// Damage in a function's information costs the types that it would have told.
 	heap_error_destroy(error);
@@ -173,7 +174,7 @@ static struct heap_error *find_function(struct search *search, uint64_t address,
 		HEAP_TRY(heap_array_append(
 			&search->known,
 			(struct method_receiver){
-				heap_types_strip(&search->capture->types, type->pointee),
+				heap_types_strip(&search->capture->snapshot.types, type->pointee),
 				is_parameter ? METHOD_TABLE_PARAMETER : LOCAL_WEIGHT }));
 		result->receivers++;
 	}

@@ -47,8 +47,9 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 			continue;
 
 		struct candidate *candidate = candidates_add(
-			candidates, (struct layout_claim){ LAYOUT_EXACT, capture->type[object],
-							   capture->elements[object] });
+			candidates,
+			(struct layout_claim){ LAYOUT_EXACT, capture->snapshot.type[object],
+					       capture->snapshot.elements[object] });
 
 		candidates->voters++;
 		if (candidate)

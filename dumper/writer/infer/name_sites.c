@@ -50,7 +50,8 @@ static bool may_repeat(const struct inference *inference, const struct content *
 	    has_whole_hint(inference, object, type))
 		return false;
 	if (layouts_is_character(&inference->layouts, type))
-		return capture->edges.first[object] == capture->edges.first[object + 1] &&
+		return capture->snapshot.edge_first[object] ==
+			       capture->snapshot.edge_first[object + 1] &&
 		       (!must_prove || content_is_text(inference, content, size));
 	return content_score(inference, content, type, claim.elements) >= must_prove;
 }
@@ -111,8 +112,8 @@ static heap_type_id elect_element(const struct inference *inference,
 		voters++;
 		for (int j = 0; j < BALLOTS; j++) {
 			if (ballots[j].votes == 0)
-				ballots[j].type = inference->capture->type[object];
-			if (ballots[j].type == inference->capture->type[object]) {
+				ballots[j].type = inference->capture->snapshot.type[object];
+			if (ballots[j].type == inference->capture->snapshot.type[object]) {
 				ballots[j].votes++;
 				break;
 			}

@@ -290,8 +290,8 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 		    inference->claims.rank[i] == RANK_NONE || inference->hints.head[i] == NO_HINT ||
 		    inference->claims.is_renamed[i])
 			continue;
-		if (hints_ask(inference, i, capture->type[i]) != VERDICT_AGAINST) {
-			if (layouts_is_character(&inference->layouts, capture->type[i]) ||
+		if (hints_ask(inference, i, capture->snapshot.type[i]) != VERDICT_AGAINST) {
+			if (layouts_is_character(&inference->layouts, capture->snapshot.type[i]) ||
 			    hints_find_text(inference, i) == HEAP_NO_TYPE)
 				continue;
 			content_read(inference, i, words, &content);
@@ -299,9 +299,9 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 				continue;
 		}
 		claims_withdraw(&inference->claims, i);
-		capture->type[i] = HEAP_NO_TYPE;
-		capture->elements[i] = 0;
-		capture->evidence[i] = HEAP_EVIDENCE_NONE;
+		capture->snapshot.type[i] = HEAP_NO_TYPE;
+		capture->snapshot.elements[i] = 0;
+		capture->snapshot.evidence[i] = HEAP_EVIDENCE_NONE;
 		++*dropped;
 	}
 	return NULL;

@@ -129,8 +129,8 @@ static heap_type_id find_start_type(const struct inference *inference, heap_obje
 	heap_type_id found = HEAP_NO_TYPE;
 
 	if (claims_are_good(&inference->claims, object) &&
-	    inference->capture->elements[object] <= 1)
-		return inference->capture->type[object];
+	    inference->capture->snapshot.elements[object] <= 1)
+		return inference->capture->snapshot.type[object];
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
@@ -486,7 +486,9 @@ static const char *find_name(const struct inference *inference, uint64_t address
 		return symbol->name;
 	if (object == HEAP_NO_OBJECT)
 		return "";
-	return heap_types_string(&capture->types, capture->types.types[capture->type[object]].name);
+	return heap_types_string(
+		&capture->snapshot.types,
+		capture->snapshot.types.types[capture->snapshot.type[object]].name);
 }
 
 enum group_fit {
@@ -524,7 +526,7 @@ static heap_type_id elect(const struct inference *inference, const struct tag_gr
 
 	for (int counting = 0; counting < 2; counting++) {
 		for (uint32_t i = 0; i < group->count; i++) {
-			heap_type_id type = inference->capture->type[members[i]];
+			heap_type_id type = inference->capture->snapshot.type[members[i]];
 			uint8_t rank = inference->claims.name_rank[members[i]];
 
 			if (rank > RANK_PASSED_FLEXIBLE || rank == RANK_STRING ||
@@ -1001,8 +1003,8 @@ static uint32_t add_name(struct inference *inference, uint64_t address)
 	char name[NAME];
 
 	if (object != HEAP_NO_OBJECT &&
-	    read_member_name(inference, inference_address(inference, object), capture->type[object],
-			     name, sizeof(name), 0))
+	    read_member_name(inference, inference_address(inference, object),
+			     capture->snapshot.type[object], name, sizeof(name), 0))
 		return strings_add(&capture->strings, name);
 	return strings_add(&capture->strings, find_name(inference, address));
 }
@@ -1014,15 +1016,15 @@ struct heap_error *pointer_tags_finish(struct inference *inference)
 
 	if (tags->groups.count == 0)
 		return NULL;
-	capture->tags = calloc(tags->groups.count, sizeof(*capture->tags));
-	if (!capture->tags)
+	capture->snapshot.tags = calloc(tags->groups.count, sizeof(*capture->snapshot.tags));
+	if (!capture->snapshot.tags)
 		return heap_error_out_of_memory();
 	for (size_t i = 0; i < tags->groups.count; i++)
-		capture->tags[capture->tag_count++] = (struct heap_tag){
+		capture->snapshot.tags[capture->snapshot.tag_count++] = (struct heap_tag){
 			.address = tags->groups.items[i].value,
 			.name = add_name(inference, tags->groups.items[i].value),
 		};
-	capture->tag = tags->of;
+	capture->snapshot.tag = tags->of;
 	tags->of = NULL;
 	return NULL;
 }

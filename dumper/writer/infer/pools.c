@@ -70,23 +70,24 @@ static struct heap_error *note_changed(struct pools *pools, uint32_t part)
 HEAP_MUST_CHECK
 static struct heap_error *follow_part(struct inference *inference, const struct heap_part *part)
 {
-	struct edges *edges = &inference->capture->edges;
+	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint64_t size = heap_types_size(inference->layouts.types, part->type);
 	const struct heap_repetition *repetition;
 	struct heap_error *error =
 		heap_repetitions_find(&inference->repetitions, part->type, &repetition);
 
-	for (uint32_t i = edges_find(edges, part->object, part->offset);
-	     !error && i < edges->first[part->object + 1]; i++) {
-		uint64_t slot = (uint64_t)edges->slot[i] * 8;
+	for (uint32_t i = heap_edge_from(snapshot, part->object, part->offset);
+	     !error && i < snapshot->edge_first[part->object + 1]; i++) {
+		uint64_t slot = (uint64_t)snapshot->edge_slot[i] * 8;
 
 		progress_step();
 		if (slot >= part->offset + size)
 			break;
-		error = inference_follow(
-			inference, repetition, slot - part->offset,
-			&(struct pointer){ edges->target[i], edges->interior[i], false, false },
-			&edges->flags[i]);
+		error = inference_follow(inference, repetition, slot - part->offset,
+					 &(struct pointer){ snapshot->edge_target[i],
+							    snapshot->edge_interior[i], false,
+							    false },
+					 &snapshot->edge_flags[i]);
 	}
 	return error;
 }
@@ -187,7 +188,7 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 	struct heap_error *error = NULL;
 
 	if (inference->claims.rank[object] == RANK_NONE)
-		inference->capture->evidence[object] = HEAP_EVIDENCE_POOL;
+		inference->capture->snapshot.evidence[object] = HEAP_EVIDENCE_POOL;
 	for (uint32_t at = inference->hints.head[object]; !error && at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		progress_step();
@@ -202,7 +203,7 @@ static heap_type_id find_result(const struct inference *inference, heap_object_i
 {
 	const struct capture *capture = inference->capture;
 	const struct site_types *site_types =
-		&inference->kinds.site_types[capture->sites.maker[capture->objects.kind[object]]];
+		&inference->kinds.site_types[capture->maker_of_kind[capture->objects.kind[object]]];
 
 	for (uint32_t i = 0; i < site_types->count; i++) {
 		heap_type_id type = site_types->list[i].type;
@@ -234,7 +235,7 @@ static struct heap_error *begin_with_results(struct inference *inference)
 		if (type == HEAP_NO_TYPE)
 			continue;
 		inference->pools.is_pool[i] = true;
-		inference->capture->evidence[i] = HEAP_EVIDENCE_POOL;
+		inference->capture->snapshot.evidence[i] = HEAP_EVIDENCE_POOL;
 		error = hints_add(inference, type, &(struct pointer){ .target = i }, false);
 	}
 	return error;
@@ -366,8 +367,8 @@ struct heap_error *pools_finish(struct inference *inference)
 		pools->parts[count] = *part;
 		last = &pools->parts[count++];
 	}
-	capture->parts = pools->parts;
-	capture->part_count = count;
+	capture->snapshot.parts = pools->parts;
+	capture->snapshot.part_count = count;
 	pools->parts = NULL;
 	return NULL;
 }

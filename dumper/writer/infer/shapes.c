@@ -105,7 +105,8 @@ static enum field_class classify(const struct naming *naming, uint64_t word)
 		return FIELD_NOTHING;
 	if (is_address(naming, word)) {
 		target = objects_find(&capture->objects, word);
-		return target != HEAP_NO_OBJECT && capture->type[target] == naming->character
+		return target != HEAP_NO_OBJECT &&
+				       capture->snapshot.type[target] == naming->character
 			       ? FIELD_TEXT_POINTER
 			       : FIELD_POINTER;
 	}
@@ -121,15 +122,15 @@ static bool is_text(const struct naming *naming, heap_object_id object)
 	unsigned char bytes[MAX_WORDS * 8];
 	const struct capture *capture = naming->capture;
 	uint64_t size = objects_size(&capture->objects, object);
-	uint32_t edge = capture->edges.first[object];
+	uint32_t edge = capture->snapshot.edge_first[object];
 	size_t seen = size < sizeof(bytes) ? size : sizeof(bytes), length = 0, letter;
 
 	pages_read(naming->pages, capture->objects.address[object], bytes, seen);
 	while (length < seen && (letter = letter_size(bytes + length, seen - length)) > 0)
 		length += letter;
 	// What lies behind the text may be left over from the block that was there before.
-	if (edge < capture->edges.first[object + 1] &&
-	    capture->edges.slot[edge] * UINT64_C(8) < length)
+	if (edge < capture->snapshot.edge_first[object + 1] &&
+	    capture->snapshot.edge_slot[edge] * UINT64_C(8) < length)
 		return false;
 	if (length == seen)
 		return size > seen;
@@ -235,7 +236,7 @@ HEAP_MUST_CHECK
 static struct heap_error *find_field_type(struct naming *naming, const struct field *field,
 					  heap_type_id *result)
 {
-	struct heap_types *types = &naming->capture->types;
+	struct heap_types *types = &naming->capture->snapshot.types;
 	const heap_type_id of_class[FIELD_CLASSES] = {
 		[FIELD_NOTHING] = naming->number,    [FIELD_POINTER] = naming->pointer,
 		[FIELD_TEXT_POINTER] = naming->text, [FIELD_TEXT] = naming->character,
@@ -263,7 +264,7 @@ HEAP_MUST_CHECK
 static struct heap_error *add_struct(struct naming *naming, const struct shape *shape,
 				     const char *name, heap_type_id *result)
 {
-	struct heap_types *types = &naming->capture->types;
+	struct heap_types *types = &naming->capture->snapshot.types;
 	struct heap_type type = { .kind = HEAP_TYPE_STRUCT, .size = shape->size };
 	heap_type_id members[MAX_FIELDS + 1];
 	uint64_t rest = shape->size - end_of(shape);
@@ -288,7 +289,7 @@ HEAP_MUST_CHECK
 static struct heap_error *find_struct(struct naming *naming, const struct shape *shape,
 				      heap_type_id *result)
 {
-	const struct heap_types *types = &naming->capture->types;
+	const struct heap_types *types = &naming->capture->snapshot.types;
 	char name[NAME_SIZE];
 	uint32_t number;
 
@@ -317,16 +318,16 @@ static void set(struct naming *naming, uint32_t kind, heap_type_id type, uint64_
 	for (uint32_t i = naming->first[kind]; i < naming->first[kind + 1]; i++) {
 		heap_object_id object = naming->members[i];
 
-		naming->capture->type[object] = type;
-		naming->capture->elements[object] = elements;
-		naming->capture->evidence[object] = HEAP_EVIDENCE_SHAPE;
+		naming->capture->snapshot.type[object] = type;
+		naming->capture->snapshot.elements[object] = elements;
+		naming->capture->snapshot.evidence[object] = HEAP_EVIDENCE_SHAPE;
 	}
 }
 
 // True if the code that allocates a kind of blocks has debug information, or is not known.
 static bool has_debug(const struct capture *capture, uint32_t kind)
 {
-	uint32_t module = capture->sites.sites[capture->sites.site[kind]].module;
+	uint32_t module = capture->snapshot.sites[capture->site_of_kind[kind]].module;
 
 	return module == HEAP_NO_INDEX || capture->modules.modules[module].has_debug;
 }
@@ -339,7 +340,7 @@ static bool is_wanted(const struct naming *naming, uint32_t kind)
 	if (has_debug(capture, kind))
 		return false;
 	for (uint32_t i = naming->first[kind]; i < naming->first[kind + 1]; i++) {
-		if (capture->evidence[naming->members[i]] != HEAP_EVIDENCE_NONE)
+		if (capture->snapshot.evidence[naming->members[i]] != HEAP_EVIDENCE_NONE)
 			return false;
 	}
 	return naming->first[kind] < naming->first[kind + 1];
@@ -413,7 +414,7 @@ static struct heap_error *find_base(struct heap_types *types, const char *name, 
 HEAP_MUST_CHECK
 static struct heap_error *add_types(struct naming *naming)
 {
-	struct heap_types *types = &naming->capture->types;
+	struct heap_types *types = &naming->capture->snapshot.types;
 
 	HEAP_TRY(find_base(types, "char", HEAP_TYPE_SIGNED | HEAP_TYPE_CHARACTER, 1,
 			   &naming->character));

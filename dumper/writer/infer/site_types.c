@@ -63,7 +63,7 @@ static bool find_store(const struct capture *capture, uint64_t address, int64_t 
 
 static heap_type_id pointee_of(struct capture *capture, struct module *module, uint64_t place)
 {
-	struct heap_types *types = &capture->types;
+	struct heap_types *types = &capture->snapshot.types;
 	heap_type_id type = heap_types_strip(types, module_type(module, place, types));
 
 	if (types->types[type].kind != HEAP_TYPE_POINTER)
@@ -169,7 +169,7 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 	CLEANUP_FREE struct module_site_type *types = NULL;
 	size_t count = 0;
 	struct heap_error *error =
-		module_site_types(module, address - 1, &capture->types, &types, &count);
+		module_site_types(module, address - 1, &capture->snapshot.types, &types, &count);
 
 	// As above: what is damaged tells nothing.
 	if (error) {
@@ -186,7 +186,7 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 	if (result != HEAP_NO_TYPE)
 		add(site_types, &(struct site_type){ result, 0, true });
 	for (size_t i = 0; i < count; i++) {
-		heap_type_id type = heap_types_strip(&capture->types, types[i].pointee);
+		heap_type_id type = heap_types_strip(&capture->snapshot.types, types[i].pointee);
 
 		if (type != HEAP_NO_TYPE && types[i].depth <= last)
 			add(site_types, &(struct site_type){ type, types[i].depth, false });
@@ -197,7 +197,7 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 struct heap_error *site_types_find(struct capture *capture, heap_site_id site,
 				   struct site_types *result)
 {
-	uint64_t address = capture->sites.sites[site].address;
+	uint64_t address = capture->snapshot.sites[site].address;
 	struct module *module = modules_find(&capture->modules, address - 1);
 
 	*result = (struct site_types){ 0 };
@@ -209,9 +209,10 @@ bool site_types_know(struct capture *capture, uint64_t address, uint64_t size)
 	struct module *module = modules_find(&capture->modules, address - 1);
 	heap_type_id id =
 		module && module->dwarf ? find_result(capture, module, address) : HEAP_NO_TYPE;
-	const struct heap_type *type = &capture->types.types[id];
+	const struct heap_type *type = &capture->snapshot.types.types[id];
 
 	if (id == HEAP_NO_TYPE || type->size == 0 || type->flags & HEAP_TYPE_CHARACTER)
 		return false;
-	return type->size == size || (type->size < size && !headers_is_prefix(&capture->types, id));
+	return type->size == size ||
+	       (type->size < size && !headers_is_prefix(&capture->snapshot.types, id));
 }

@@ -60,7 +60,7 @@ struct vtables {
 static heap_type_id find_class(const struct vtables *vtables, const char *name)
 {
 	heap_type_id type = class_names_find(vtables->names, name, strlen(name));
-	uint8_t kind = vtables->capture->types.types[type].kind;
+	uint8_t kind = vtables->capture->snapshot.types.types[type].kind;
 
 	return kind == HEAP_TYPE_CLASS || kind == HEAP_TYPE_STRUCT ? type : HEAP_NO_TYPE;
 }
@@ -108,7 +108,7 @@ static bool find_cast(const struct vtables *vtables, const char *name, struct ca
 	int64_t value = strtoll(number, &end, 10);
 
 	*cast = (struct cast){ length, (size_t)(end - name),
-			       find_enumerator(&vtables->capture->types, type, value) };
+			       find_enumerator(&vtables->capture->snapshot.types, type, value) };
 	return cast->value != NULL;
 }
 
@@ -174,7 +174,7 @@ HEAP_MUST_CHECK
 static struct heap_error *add_opaque(struct vtables *vtables, const char *name,
 				     heap_type_id *result)
 {
-	struct heap_types *types = &vtables->capture->types;
+	struct heap_types *types = &vtables->capture->snapshot.types;
 	struct heap_type type = {
 		.kind = HEAP_TYPE_CLASS,
 		.flags = HEAP_TYPE_DECLARATION | HEAP_TYPE_POLYMORPHIC,
@@ -370,7 +370,7 @@ struct heap_error *vtables_create(struct capture *capture, struct vtables **resu
 	if (!vtables)
 		return heap_error_out_of_memory();
 	vtables->capture = capture;
-	error = class_names_create(&capture->types, &vtables->names);
+	error = class_names_create(&capture->snapshot.types, &vtables->names);
 	for (size_t i = 0; !error && i < capture->modules.count; i++)
 		error = add_module(vtables, &capture->modules.modules[i]);
 	if (error) {

@@ -60,7 +60,7 @@ static uint32_t kind_slot(const struct backtraces *backtraces, uint64_t site, ui
 	return at;
 }
 
-// What the library has for a table may be full, or damaged: so it goes into one of our own.
+// The library's hash table may be full, or damaged: so its rows go into one of our own.
 HEAP_MUST_CHECK
 static struct heap_error *index_kinds(struct backtraces *backtraces,
 				      const struct heapsnap_kind *kinds, uint32_t count)
@@ -103,26 +103,18 @@ struct heap_error *backtraces_init(struct backtraces *backtraces, const struct i
 {
 	CLEANUP_FREE struct heapsnap_kind *kinds = NULL;
 	uint32_t kind_count = 0, wrapper_slots = 0;
-	struct heap_error *error;
 
 	*backtraces = (struct backtraces){ 0 };
-	error = read_table(image, process->steps, process->step_count, sizeof(*backtraces->taken),
-			   &backtraces->taken, &backtraces->taken_count);
-	if (!error)
-		error = read_table(image, process->kinds, process->kind_slots, sizeof(*kinds),
-				   &kinds, &kind_count);
-	if (!error)
-		error = read_table(image, process->wrappers, process->wrapper_slots,
-				   sizeof(*backtraces->wrappers), &backtraces->wrappers,
-				   &wrapper_slots);
-	if (!error)
-		error = read_table(image, process->unmapped, process->unmapped_count,
-				   sizeof(*backtraces->unmapped), &backtraces->unmapped,
-				   &backtraces->unmapped_count);
-	if (!error)
-		error = index_kinds(backtraces, kinds, kind_count);
-	if (error)
-		return error;
+	HEAP_TRY(read_table(image, process->steps, process->step_count, sizeof(*backtraces->taken),
+			    &backtraces->taken, &backtraces->taken_count));
+	HEAP_TRY(read_table(image, process->kinds, process->kind_slots, sizeof(*kinds), &kinds,
+			    &kind_count));
+	HEAP_TRY(read_table(image, process->wrappers, process->wrapper_slots,
+			    sizeof(*backtraces->wrappers), &backtraces->wrappers, &wrapper_slots));
+	HEAP_TRY(read_table(image, process->unmapped, process->unmapped_count,
+			    sizeof(*backtraces->unmapped), &backtraces->unmapped,
+			    &backtraces->unmapped_count));
+	HEAP_TRY(index_kinds(backtraces, kinds, kind_count));
 	sort_wrappers(backtraces, wrapper_slots);
 	return NULL;
 }
@@ -136,9 +128,7 @@ void backtraces_deinit(struct backtraces *backtraces)
 	free(backtraces->passed);
 	free(backtraces->paths);
 	free(backtraces->refused);
-	free(backtraces->calls);
-	free(backtraces->steps);
-	free(backtraces->own);
+	heap_array_deinit(&backtraces->own);
 	free(backtraces->of_kind);
 }
 
@@ -319,10 +309,8 @@ struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, bac
 	if (backtraces->refused_count > 0)
 		qsort(backtraces->refused, backtraces->refused_count, sizeof(*backtraces->refused),
 		      compare_refused);
-
-	struct heap_error *error = note_paths(backtraces);
-
-	return error ? error : note_passed(backtraces);
+	HEAP_TRY(note_paths(backtraces));
+	return note_passed(backtraces);
 }
 
 // The only caller that has asked a wrapper for a size; the wrapper's own site if there are more.
@@ -390,8 +378,10 @@ uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, ui
 
 // --- naming ------------------------------------------------------------------
 
-// What calls have been named: by address, for the innermost of each.
+// Calls that have been named: by address, for the innermost of each.
 struct naming {
+	struct heap_snapshot *snapshot; // that gets the calls and steps
+	uint32_t call_capacity, step_capacity;
 	struct backtraces *backtraces;
 	const struct modules *modules;
 	struct strings *strings;
@@ -403,36 +393,26 @@ struct naming {
 };
 
 HEAP_MUST_CHECK
-static struct heap_error *add_call(struct backtraces *backtraces, const struct heap_call *call)
+static struct heap_error *add_call(struct naming *naming, const struct heap_call *call)
 {
-	if (backtraces->call_count == backtraces->call_capacity) {
-		uint32_t capacity = backtraces->call_capacity ? backtraces->call_capacity * 2 : 256;
-		void *larger = realloc(backtraces->calls, capacity * sizeof(*backtraces->calls));
+	struct heap_snapshot *snapshot = naming->snapshot;
 
-		if (!larger)
-			return heap_error_out_of_memory();
-		backtraces->calls = larger;
-		backtraces->call_capacity = capacity;
-	}
-	backtraces->calls[backtraces->call_count++] = *call;
+	HEAP_TRY(heap_reserve(snapshot->calls, naming->call_capacity,
+			      (size_t)snapshot->call_count + 1));
+	snapshot->calls[snapshot->call_count++] = *call;
 	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_step(struct backtraces *backtraces, uint32_t caller, uint32_t call,
+static struct heap_error *add_step(struct naming *naming, uint32_t caller, uint32_t call,
 				   uint32_t *result)
 {
-	if (backtraces->step_count == backtraces->step_capacity) {
-		uint32_t capacity = backtraces->step_capacity ? backtraces->step_capacity * 2 : 256;
-		void *larger = realloc(backtraces->steps, capacity * sizeof(*backtraces->steps));
+	struct heap_snapshot *snapshot = naming->snapshot;
 
-		if (!larger)
-			return heap_error_out_of_memory();
-		backtraces->steps = larger;
-		backtraces->step_capacity = capacity;
-	}
-	*result = backtraces->step_count;
-	backtraces->steps[backtraces->step_count++] = (struct heap_step){ caller, call };
+	HEAP_TRY(heap_reserve(snapshot->steps, naming->step_capacity,
+			      (size_t)snapshot->step_count + 1));
+	*result = snapshot->step_count;
+	snapshot->steps[snapshot->step_count++] = (struct heap_step){ caller, call };
 	return NULL;
 }
 
@@ -441,19 +421,17 @@ HEAP_MUST_CHECK
 static struct heap_error *name_address(struct naming *naming, uint64_t address, uint32_t *first,
 				       uint8_t *count)
 {
-	struct backtraces *backtraces = naming->backtraces;
 	struct module *module = modules_find(naming->modules, address - 1);
 	struct code_place places[MAX_INLINED] = { { 0 } };
 	size_t found = module ? module_describe(module, address, address - 1, naming->strings,
 						places, MAX_INLINED)
 			      : 1;
-	struct heap_error *error = NULL;
 
-	*first = backtraces->call_count;
+	*first = naming->snapshot->call_count;
 	*count = (uint8_t)found;
-	for (size_t i = 0; !error && i < found; i++)
-		error = add_call(
-			backtraces,
+	for (size_t i = 0; i < found; i++)
+		HEAP_TRY(add_call(
+			naming,
 			&(struct heap_call){
 				.address = address,
 				.module = module ? (uint32_t)(module - naming->modules->modules)
@@ -463,11 +441,11 @@ static struct heap_error *name_address(struct naming *naming, uint64_t address, 
 				.file = places[i].file,
 				.line = places[i].line,
 				.flags = i + 1 < found ? HEAP_FRAME_INLINED : 0,
-			});
-	return error;
+			}));
+	return NULL;
 }
 
-// Whether a step is of code that had been unmapped before the snapshot.
+// True if a step is of code that had been unmapped before the snapshot.
 static bool is_of_unmapped(const struct backtraces *backtraces, uint32_t step)
 {
 	uint64_t address = backtraces->taken[step].address;
@@ -491,9 +469,9 @@ static struct heap_error *name_step(struct naming *naming, uint32_t step)
 		(uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (naming->slot_count - 1);
 
 	if (is_of_unmapped(naming->backtraces, step)) {
-		naming->first[step] = naming->backtraces->call_count;
+		naming->first[step] = naming->snapshot->call_count;
 		naming->places[step] = 1;
-		return add_call(naming->backtraces,
+		return add_call(naming,
 				&(struct heap_call){ .address = address, .module = HEAP_NO_INDEX });
 	}
 	while (naming->slots[at] && taken[naming->slots[at]].address != address)
@@ -513,21 +491,19 @@ static struct heap_error *convert_one(struct naming *naming, uint32_t step)
 {
 	uint32_t caller = naming->backtraces->taken[step].caller;
 	uint32_t result = caller ? naming->named[caller] : 0;
-	struct heap_error *error = name_step(naming, step);
 
-	for (uint8_t i = naming->places[step]; !error && i > 0; i--)
-		error = add_step(naming->backtraces, result, naming->first[step] + i - 1, &result);
+	HEAP_TRY(name_step(naming, step));
+	for (uint8_t i = naming->places[step]; i > 0; i--)
+		HEAP_TRY(add_step(naming, result, naming->first[step] + i - 1, &result));
 	naming->named[step] = result;
-	return error;
+	return NULL;
 }
 
 // Converts a backtrace from its outermost step in.
 HEAP_MUST_CHECK
 static struct heap_error *convert(struct naming *naming, uint32_t step)
 {
-	struct heap_error *error = NULL;
-
-	while (!error && naming->named[step] == 0) {
+	while (naming->named[step] == 0) {
 		uint32_t next = step;
 
 		// As many walks as there are steps without a name: paths are short, and shared.
@@ -536,9 +512,9 @@ static struct heap_error *convert(struct naming *naming, uint32_t step)
 			next = naming->backtraces->taken[next].caller;
 		if (!is_sound(naming->backtraces, naming->backtraces->taken[next].caller))
 			naming->backtraces->taken[next].caller = 0;
-		error = convert_one(naming, next);
+		HEAP_TRY(convert_one(naming, next));
 	}
-	return error;
+	return NULL;
 }
 
 // A backtrace as the snapshot has it; 0: none.
@@ -546,30 +522,11 @@ HEAP_MUST_CHECK
 static struct heap_error *find_named(struct naming *naming, uint32_t step, bool is_own,
 				     uint32_t *result)
 {
-	struct heap_error *error;
-
 	*result = 0;
 	if (!is_sound(naming->backtraces, step))
 		return NULL;
-	error = convert(naming, step);
-	if (!error)
-		*result = naming->named[step] * 2 + is_own;
-	return error;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *add_own(struct backtraces *backtraces, struct own_backtrace own)
-{
-	if (backtraces->own_count == backtraces->own_capacity) {
-		uint32_t capacity = backtraces->own_capacity ? backtraces->own_capacity * 2 : 256;
-		void *larger = realloc(backtraces->own, capacity * sizeof(*backtraces->own));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		backtraces->own = larger;
-		backtraces->own_capacity = capacity;
-	}
-	backtraces->own[backtraces->own_count++] = own;
+	HEAP_TRY(convert(naming, step));
+	*result = naming->named[step] * 2 + is_own;
 	return NULL;
 }
 
@@ -580,9 +537,9 @@ static struct heap_error *set_sample(void *context, heap_object_id object,
 {
 	struct naming *naming = context;
 	struct own_backtrace own = { object, 0 };
-	struct heap_error *error = find_named(naming, sample->backtrace, true, &own.backtrace);
 
-	return error || own.backtrace == 0 ? error : add_own(naming->backtraces, own);
+	HEAP_TRY(find_named(naming, sample->backtrace, true, &own.backtrace));
+	return own.backtrace == 0 ? NULL : heap_array_append(&naming->backtraces->own, own);
 }
 
 static int compare_own(const void *left, const void *right)
@@ -600,26 +557,23 @@ static struct heap_error *set_all(struct naming *naming, const struct image *ima
 	struct backtraces *backtraces = naming->backtraces;
 	const struct object_kind *kinds = objects->kinds.list;
 	uint32_t none;
-	struct heap_error *error =
-		add_call(backtraces, &(struct heap_call){ .module = HEAP_NO_INDEX });
 
-	if (!error)
-		error = add_step(backtraces, 0, 0, &none);
-	if (!error)
-		error = samples_visit(image, process, objects, set_sample, naming);
-	if (backtraces->own_count > 0)
-		qsort(backtraces->own, backtraces->own_count, sizeof(*backtraces->own),
+	HEAP_TRY(add_call(naming, &(struct heap_call){ .module = HEAP_NO_INDEX }));
+	HEAP_TRY(add_step(naming, 0, 0, &none));
+	HEAP_TRY(samples_visit(image, process, objects, set_sample, naming));
+	if (backtraces->own.count > 0)
+		qsort(backtraces->own.items, backtraces->own.count, sizeof(*backtraces->own.items),
 		      compare_own);
-	for (uint32_t i = 0; !error && i < objects->kinds.count; i++)
-		error = find_named(naming, find_kind(backtraces, kinds[i].site, kinds[i].size),
-				   false, &backtraces->of_kind[i]);
-	return error;
+	for (uint32_t i = 0; i < objects->kinds.count; i++)
+		HEAP_TRY(find_named(naming, find_kind(backtraces, kinds[i].site, kinds[i].size),
+				    false, &backtraces->of_kind[i]));
+	return NULL;
 }
 
 struct heap_error *backtraces_describe(struct backtraces *backtraces, const struct image *image,
 				       const struct heapsnap_process *process,
 				       const struct objects *objects, const struct modules *modules,
-				       struct strings *strings)
+				       struct strings *strings, struct heap_snapshot *snapshot)
 {
 	size_t count = (size_t)backtraces->taken_count + 1;
 	uint32_t slot_count = 16;
@@ -631,8 +585,17 @@ struct heap_error *backtraces_describe(struct backtraces *backtraces, const stru
 	CLEANUP_FREE uint32_t *first = calloc(count, sizeof(*first));
 	CLEANUP_FREE uint8_t *places = calloc(count, sizeof(*places));
 	CLEANUP_FREE uint32_t *slots = calloc(slot_count, sizeof(*slots));
-	struct naming naming = { backtraces, modules, strings, named,
-				 first,      places,  slots,   slot_count };
+	struct naming naming = {
+		.snapshot = snapshot,
+		.backtraces = backtraces,
+		.modules = modules,
+		.strings = strings,
+		.named = named,
+		.first = first,
+		.places = places,
+		.slots = slots,
+		.slot_count = slot_count,
+	};
 
 	backtraces->of_kind =
 		calloc((size_t)objects->kinds.count + 1, sizeof(*backtraces->of_kind));

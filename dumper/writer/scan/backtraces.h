@@ -29,6 +29,7 @@
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/modules.h"
 #include "dumper/writer/scan/objects.h"
+#include "lib/base/array.h"
 #include "lib/snapshot/snapshot.h"
 
 /** Of an object that was sampled. */
@@ -75,14 +76,9 @@ struct backtraces {
 	struct passed *passed; /**< [passed_count] ascending: who has called wrappers */
 	uint32_t passed_count;
 
-	struct heap_call *calls; /**< [call_count] */
-	uint32_t call_count, call_capacity;
-	struct heap_step *steps; /**< [step_count] [0] is none */
-	uint32_t step_count, step_capacity;
 	/** As the snapshot has them of objects: those that were sampled, and all others. */
-	struct own_backtrace *own; /**< [own_count] by object */
-	uint32_t own_count, own_capacity;
-	uint32_t *of_kind; /**< [kinds of objects] */
+	struct HEAP_ARRAY(struct own_backtrace) own; /**< by object */
+	uint32_t *of_kind;                           /**< [kinds of objects] */
 };
 
 /**
@@ -119,18 +115,18 @@ uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee)
 /** The site that matters of a block: its own, or that of whoever called the wrapper it is in. */
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size);
 
-/** Whether the code at a return address knows what the block is, of @p size, that it gets. */
+/** True if the code at a return address knows the type of the block of @p size that it gets. */
 typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
 
 /** Where to look for what a block is: its site that matters if that knows, or the wrapper's. */
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  backtraces_knows *knows, void *context);
 
-/** Names all calls on the way to each block: fills calls, steps, own and of_kind. */
+/** Names all calls on the way to each block: fills the snapshot's calls and steps, own and of_kind. */
 HEAP_MUST_CHECK
 struct heap_error *backtraces_describe(struct backtraces *backtraces, const struct image *image,
 				       const struct heapsnap_process *process,
 				       const struct objects *objects, const struct modules *modules,
-				       struct strings *strings);
+				       struct strings *strings, struct heap_snapshot *snapshot);
 
 #endif

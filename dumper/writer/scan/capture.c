@@ -106,8 +106,9 @@ HEAP_MUST_CHECK
 static struct heap_error *begin(struct capture *capture)
 {
 	find_thread_pointers(capture);
+	capture->roots.snapshot = &capture->snapshot;
 	HEAP_TRY(strings_init(&capture->strings));
-	return heap_types_init(&capture->types);
+	return heap_types_init(&capture->snapshot.types);
 }
 
 struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process)
@@ -303,25 +304,16 @@ struct heap_error *capture_find_objects(struct capture *capture)
 
 void capture_close(struct capture *capture)
 {
-	free(capture->type);
-	free(capture->elements);
-	free(capture->evidence);
-	free(capture->rival);
-	free(capture->rivals);
-	free(capture->tag);
-	free(capture->tags);
-	free(capture->parts);
-	free(capture->stacks);
-	free(capture->frames);
+	free(capture->site_of_kind);
+	free(capture->maker_of_kind);
 	roots_deinit(&capture->roots);
-	edges_deinit(&capture->edges);
+	heap_stored_edges_destroy(capture->stored_edges);
 	functions_deinit(&capture->functions);
-	sites_deinit(&capture->sites);
 	backtraces_deinit(&capture->backtraces);
 	objects_deinit(&capture->objects);
 	modules_deinit(&capture->modules);
-	heap_types_deinit(&capture->types);
 	strings_deinit(&capture->strings);
+	heap_snapshot_deinit(&capture->snapshot);
 	free(capture->threads);
 	image_deinit(&capture->image);
 	core_close(&capture->core);

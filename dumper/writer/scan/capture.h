@@ -18,7 +18,6 @@
 #include "dumper/writer/scan/modules.h"
 #include "dumper/writer/scan/objects.h"
 #include "dumper/writer/scan/roots.h"
-#include "dumper/writer/scan/sites.h"
 #include "dumper/writer/base/strings.h"
 #include "lib/snapshot/snapshot.h"
 
@@ -33,30 +32,17 @@ struct capture {
 	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
 	enum block_sizes block_sizes;
 	char doubts[256]; /**< what of these does not add up; "": all does */
-	struct strings strings;
-	struct heap_types types;
+	/** What is written: each stage adds its tables and columns, and store.h the rest. */
+	struct heap_snapshot snapshot;
+	struct strings strings; /**< the snapshot's, until it is written */
 	struct modules modules;
 	struct objects objects;
 	struct backtraces backtraces;
-	struct sites sites;
-	struct edges edges;
+	heap_site_id *site_of_kind;  /**< [objects.kinds.count] the site that matters */
+	heap_site_id *maker_of_kind; /**< [objects.kinds.count] that knows most about the blocks */
+	struct heap_stored_edges *stored_edges; /**< those of the snapshot, where it has no types */
 	struct functions functions;
 	struct roots roots;
-	/** [process.thread_count], [frame_count]: filled by stacks_unwind() */
-	struct heap_thread *stacks;
-	struct heap_frame *frames;
-	uint32_t frame_count, frame_capacity;
-	/** [objects.count] filled by inference */
-	heap_type_id *type;
-	uint64_t *elements;
-	uint8_t *evidence;
-	heap_type_id *rival;
-	uint32_t *rivals;
-	uint32_t *tag;         /**< number in tags, plus 1; NULL: there are none */
-	struct heap_tag *tags; /**< [tag_count] method tables that blocks point to */
-	uint32_t tag_count;
-	struct heap_part *parts; /**< [part_count] by object, by offset */
-	uint32_t part_count;
 };
 
 enum {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/edges.h"
 
-#include "lib/base/search.h"
 #include "dumper/writer/base/pieces.h"
 #include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
 #include "lib/graph/offsets.h"
 
 #include <stdbool.h>
@@ -22,13 +22,14 @@ struct piece {
 };
 
 struct scan {
-	struct edges *edges;
+	struct heap_snapshot *snapshot;
+	uint32_t capacity; // of its columns
+	struct heap_stored_edges *stored;
 	const struct objects *objects;
 	const struct image *image;
 	const struct edges_listener *listener;
 	uint64_t low, high; // no block lies outside
-	struct piece *pieces;
-	size_t piece_count;
+	struct HEAP_ARRAY(struct piece) pieces;
 };
 
 // A word that may be a pointer.
@@ -46,47 +47,23 @@ struct edge {
 	uint32_t interior;
 };
 
-// No pointer into the heap.
+// A word that is no pointer into the heap.
 struct other_word {
 	uint64_t word;
 	heap_object_id object;
 	bool is_first;
 };
 
-// What a piece has.
+// The edges and words of a piece.
 struct part {
 	const struct scan *scan;
 	const struct piece *piece;
 	heap_object_id object; // the one that the words looked at next belong to, or come before
 	struct candidate batch[BATCH];
 	size_t waiting; // in the batch
-	struct edge *edges;
-	size_t edge_count, edge_capacity;
-	struct other_word *others;
-	size_t other_count, other_capacity;
+	struct HEAP_ARRAY(struct edge) edges;
+	struct HEAP_ARRAY(struct other_word) others;
 };
-
-// Room for @p more in an array that doubles.
-HEAP_MUST_CHECK
-static struct heap_error *reserve(void *array, size_t element, size_t count, size_t more,
-				  size_t *capacity)
-{
-	void **pointer = array;
-	size_t larger = *capacity ? *capacity : 4096;
-
-	while (larger - count < more)
-		larger *= 2;
-	if (larger == *capacity)
-		return NULL;
-
-	void *grown = realloc(*pointer, larger * element);
-
-	if (!grown)
-		return heap_error_out_of_memory();
-	*pointer = grown;
-	*capacity = larger;
-	return NULL;
-}
 
 // --- a piece -----------------------------------------------------------------
 
@@ -100,14 +77,8 @@ static struct heap_error *note_other(struct part *part, const struct candidate *
 
 	if (!is_first && (word < listener->code_start || word >= listener->code_end))
 		return NULL;
-
-	struct heap_error *error = reserve(&part->others, sizeof(*part->others), part->other_count,
-					   1, &part->other_capacity);
-
-	if (!error)
-		part->others[part->other_count++] =
-			(struct other_word){ word, candidate->object, is_first };
-	return error;
+	return heap_array_append(&part->others,
+				 (struct other_word){ word, candidate->object, is_first });
 }
 
 // Whose block a word points into is two or three cache misses away, which are the time that
@@ -116,11 +87,8 @@ HEAP_MUST_CHECK
 static struct heap_error *resolve(struct part *part)
 {
 	const struct objects *objects = part->scan->objects;
-	struct heap_error *error = reserve(&part->edges, sizeof(*part->edges), part->edge_count,
-					   BATCH, &part->edge_capacity);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_array_reserve(&part->edges, BATCH));
 	for (size_t i = 0; i < part->waiting; i++)
 		objects_prefetch_starts(objects, part->batch[i].word);
 	for (size_t i = 0; i < part->waiting; i++) {
@@ -137,15 +105,13 @@ static struct heap_error *resolve(struct part *part)
 		heap_object_id target = candidate->target;
 
 		if (target == HEAP_NO_OBJECT || !objects_holds(objects, target, candidate->word)) {
-			error = note_other(part, candidate);
-			if (error)
-				return error;
+			HEAP_TRY(note_other(part, candidate));
 			continue;
 		}
 
 		uint64_t interior = candidate->word - objects->address[target];
 
-		part->edges[part->edge_count++] = (struct edge){
+		part->edges.items[part->edges.count++] = (struct edge){
 			.object = candidate->object,
 			.target = target,
 			.slot = candidate->slot,
@@ -162,23 +128,21 @@ static struct heap_error *scan_object(struct part *part, const uint64_t *words, 
 				      uint64_t slot)
 {
 	const uint64_t low = part->scan->low, length = part->scan->high - low;
-	struct heap_error *error = NULL;
 
-	for (size_t i = 0; !error && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		uint64_t word = words[i];
-
 		struct candidate candidate = { word, part->object, (uint32_t)(slot + i), 0 };
 
 		if (word - low >= length) {
 			if (word >= PAGE)
-				error = note_other(part, &candidate);
+				HEAP_TRY(note_other(part, &candidate));
 			continue;
 		}
 		part->batch[part->waiting++] = candidate;
 		if (part->waiting == BATCH)
-			error = resolve(part);
+			HEAP_TRY(resolve(part));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -199,13 +163,9 @@ static struct heap_error *scan_words(void *context, uint64_t address, const uint
 		uint64_t from = start > address ? start : address;
 		uint64_t to = stop < end ? stop : end;
 
-		if (from < to) {
-			struct heap_error *error = scan_object(part, words + (from - address) / 8,
-							       (to - from) / 8, (from - start) / 8);
-
-			if (error)
-				return error;
-		}
+		if (from < to)
+			HEAP_TRY(scan_object(part, words + (from - address) / 8, (to - from) / 8,
+					     (from - start) / 8));
 		if (stop > end)
 			return NULL;
 	}
@@ -219,44 +179,43 @@ static struct heap_error *scan_piece(void *context, size_t number, void *result)
 	struct part *part = result;
 
 	part->scan = scan;
-	part->piece = &scan->pieces[number];
+	part->piece = &scan->pieces.items[number];
 	part->object = part->piece->object;
-	part->edge_count = part->other_count = 0;
-
-	struct heap_error *error =
-		image_visit(scan->image, part->piece->start, part->piece->end, scan_words, part);
-
-	return error ? error : resolve(part);
+	part->edges.count = part->others.count = 0;
+	HEAP_TRY(image_visit(scan->image, part->piece->start, part->piece->end, scan_words, part));
+	return resolve(part);
 }
 
 // --- all of them -------------------------------------------------------------
 
+// Makes room for more edges in the columns, which grow together.
 HEAP_MUST_CHECK
-static struct heap_error *grow(struct edges *edges, size_t more)
+static struct heap_error *grow(struct scan *scan, size_t more)
 {
-	uint64_t capacity = edges->capacity ? edges->capacity : 65536;
+	struct heap_snapshot *snapshot = scan->snapshot;
+	uint64_t capacity = scan->capacity ? scan->capacity : 65536;
 
-	while (capacity - edges->count < more)
+	while (capacity - snapshot->edge_count < more)
 		capacity *= 2;
-	if (capacity == edges->capacity)
+	if (capacity == scan->capacity)
 		return NULL;
 	if (capacity > UINT32_MAX)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "more than 2^31 pointers");
 
 #define GROW(column) \
 	do { \
-		void *larger_ = realloc(edges->column, capacity * sizeof(*edges->column)); \
+		void *larger_ = realloc(snapshot->column, capacity * sizeof(*snapshot->column)); \
 		if (!larger_) \
 			return heap_error_out_of_memory(); \
-		edges->column = larger_; \
+		snapshot->column = larger_; \
 	} while (0)
 
-	GROW(target);
-	GROW(slot);
-	GROW(interior);
-	GROW(flags);
+	GROW(edge_target);
+	GROW(edge_slot);
+	GROW(edge_interior);
+	GROW(edge_flags);
 #undef GROW
-	edges->capacity = (uint32_t)capacity;
+	scan->capacity = (uint32_t)capacity;
 	return NULL;
 }
 
@@ -269,26 +228,27 @@ static void tell(const struct edges_listener *listener, const struct other_word 
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *keep_edges(struct edges *edges, const struct part *part)
+static struct heap_error *keep_edges(struct scan *scan, const struct part *part)
 {
-	struct heap_error *error = grow(edges, part->edge_count);
+	struct heap_snapshot *snapshot = scan->snapshot;
 
-	for (size_t i = 0; !error && i < part->edge_count; i++, edges->count++) {
-		const struct edge *edge = &part->edges[i];
+	HEAP_TRY(grow(scan, part->edges.count));
+	for (size_t i = 0; i < part->edges.count; i++, snapshot->edge_count++) {
+		const struct edge *edge = &part->edges.items[i];
 
-		edges->first[edge->object + 1]++;
-		edges->target[edges->count] = edge->target;
-		edges->slot[edges->count] = edge->slot;
-		edges->interior[edges->count] = edge->interior;
-		edges->flags[edges->count] = 0;
+		snapshot->edge_first[edge->object + 1]++;
+		snapshot->edge_target[snapshot->edge_count] = edge->target;
+		snapshot->edge_slot[snapshot->edge_count] = edge->slot;
+		snapshot->edge_interior[snapshot->edge_count] = edge->interior;
+		snapshot->edge_flags[snapshot->edge_count] = 0;
 	}
-	return error;
+	return NULL;
 }
 
 static void store_edges(struct heap_stored_edges *stored, const struct part *part)
 {
-	for (size_t i = 0; i < part->edge_count; i++) {
-		const struct edge *edge = &part->edges[i];
+	for (size_t i = 0; i < part->edges.count; i++) {
+		const struct edge *edge = &part->edges.items[i];
 
 		heap_stored_edges_add(stored, edge->object, edge->slot, edge->target,
 				      edge->interior);
@@ -300,41 +260,24 @@ static struct heap_error *join_piece(void *context, void *result)
 {
 	struct scan *scan = context;
 	const struct part *part = result;
-	struct heap_error *error = NULL;
 
 	progress_set_done(part->object);
 	progress_flush();
-	if (scan->edges->stored)
-		store_edges(scan->edges->stored, part);
+	if (scan->stored)
+		store_edges(scan->stored, part);
 	else
-		error = keep_edges(scan->edges, part);
-	for (size_t i = 0; !error && i < part->other_count; i++)
-		tell(scan->listener, &part->others[i]);
-	return error;
+		HEAP_TRY(keep_edges(scan, part));
+	for (size_t i = 0; i < part->others.count; i++)
+		tell(scan->listener, &part->others.items[i]);
+	return NULL;
 }
 
 static void release_piece(void *result)
 {
 	struct part *part = result;
 
-	free(part->edges);
-	free(part->others);
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *add_piece(struct scan *scan, const struct piece *piece)
-{
-	// Powers of two.
-	if ((scan->piece_count & (scan->piece_count - 1)) == 0) {
-		size_t capacity = scan->piece_count ? scan->piece_count * 2 : 1;
-		void *larger = reallocarray(scan->pieces, capacity, sizeof(*scan->pieces));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		scan->pieces = larger;
-	}
-	scan->pieces[scan->piece_count++] = *piece;
-	return NULL;
+	heap_array_deinit(&part->edges);
+	heap_array_deinit(&part->others);
 }
 
 // Where a block's last whole word ends.
@@ -348,71 +291,68 @@ static struct heap_error *cut_range(struct scan *scan, const struct object_range
 {
 	const struct objects *objects = scan->objects;
 	struct piece piece = { .object = range->first, .objects_end = range->first + range->count };
-	struct heap_error *error = NULL;
 	uint64_t start = objects->address[range->first];
 	uint64_t end = end_of(objects, piece.objects_end - 1);
 
-	for (; !error && start < end; start = piece.end) {
+	for (; start < end; start = piece.end) {
 		while (end_of(objects, piece.object) <= start)
 			piece.object++;
 		if (objects->address[piece.object] > start)
 			start = objects->address[piece.object];
 		piece.start = start;
 		piece.end = end - start < PIECE ? end : (start + PIECE) & ~UINT64_C(4095);
-		error = add_piece(scan, &piece);
+		HEAP_TRY(heap_array_append(&scan->pieces, piece));
 	}
-	return error;
+	return NULL;
 }
 
-// Prepares columns for edges.
+// Scans all ranges, and adds their edges in order.
 HEAP_MUST_CHECK
-static struct heap_error *prepare(struct edges *edges, const struct objects *objects)
+static struct heap_error *scan_ranges(struct scan *scan)
 {
-	edges->first = calloc((size_t)objects->count + 1, sizeof(*edges->first));
-	return edges->first ? grow(edges, 1) : heap_error_out_of_memory();
-}
-
-struct heap_error *edges_init(struct edges *edges, const struct objects *objects,
-			      const struct image *image, const struct edges_listener *listener,
-			      bool is_stored)
-{
-	struct scan scan = { edges, objects, image, listener, UINT64_MAX, 0, NULL, 0 };
-	struct heap_error *error =
-		is_stored ? heap_stored_edges_create(&edges->stored) : prepare(edges, objects);
+	const struct objects *objects = scan->objects;
 
 	if (objects->range_count > 0) {
-		scan.low = objects->ranges[0].start;
-		scan.high = objects->ranges[objects->range_count - 1].end;
+		scan->low = objects->ranges[0].start;
+		scan->high = objects->ranges[objects->range_count - 1].end;
 	}
-	for (size_t i = 0; !error && i < objects->range_count; i++)
-		error = cut_range(&scan, &objects->ranges[i]);
-	if (!error)
-		error = pieces_run(&(struct piece_work){
-			.count = scan.piece_count,
-			.part_size = sizeof(struct part),
-			.work = scan_piece,
-			.join = join_piece,
-			.release = release_piece,
-			.context = &scan,
-		});
-	free(scan.pieces);
-	if (!error && !is_stored)
-		heap_offsets_from_counts(edges->first, objects->count);
+	for (size_t i = 0; i < objects->range_count; i++)
+		HEAP_TRY(cut_range(scan, &objects->ranges[i]));
+	return pieces_run(&(struct piece_work){
+		.count = scan->pieces.count,
+		.part_size = sizeof(struct part),
+		.work = scan_piece,
+		.join = join_piece,
+		.release = release_piece,
+		.context = scan,
+	});
+}
+
+struct heap_error *edges_scan(struct heap_snapshot *snapshot, struct heap_stored_edges *stored,
+			      const struct objects *objects, const struct image *image,
+			      const struct edges_listener *listener)
+{
+	struct scan scan = {
+		.snapshot = snapshot,
+		.stored = stored,
+		.objects = objects,
+		.image = image,
+		.listener = listener,
+		.low = UINT64_MAX,
+	};
+
+	if (!stored) {
+		snapshot->edge_first =
+			calloc((size_t)objects->count + 1, sizeof(*snapshot->edge_first));
+		if (!snapshot->edge_first)
+			return heap_error_out_of_memory();
+		HEAP_TRY(grow(&scan, 1));
+	}
+
+	struct heap_error *error = scan_ranges(&scan);
+
+	heap_array_deinit(&scan.pieces);
+	if (!error && !stored)
+		heap_offsets_from_counts(snapshot->edge_first, objects->count);
 	return error;
-}
-
-uint32_t edges_find(const struct edges *edges, heap_object_id object, uint64_t offset)
-{
-	return heap_partition_point(i, edges->first[object], edges->first[object + 1],
-				    (uint64_t)edges->slot[i] * 8 < offset);
-}
-
-void edges_deinit(struct edges *edges)
-{
-	free(edges->first);
-	free(edges->target);
-	free(edges->slot);
-	free(edges->interior);
-	free(edges->flags);
-	heap_stored_edges_destroy(edges->stored);
 }

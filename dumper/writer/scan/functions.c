@@ -40,7 +40,6 @@ void functions_deinit(struct functions *functions)
 {
 	free(functions->ranges);
 	free(functions->noted);
-	free(functions->calls);
 }
 
 static bool is_code(const struct functions *functions, uint64_t word)
@@ -68,16 +67,16 @@ void functions_note(struct functions *functions, uint64_t word)
 	functions->noted_count++;
 }
 
-void functions_note_roots(struct functions *functions, const struct roots *roots)
+void functions_note_roots(struct functions *functions, const struct heap_snapshot *snapshot)
 {
-	for (uint32_t i = 0; i < roots->count; i++) {
-		const struct heap_root *root = &roots->roots[i];
+	for (uint32_t i = 0; i < snapshot->root_count; i++) {
+		const struct heap_root *root = &snapshot->roots[i];
 
 		for (uint64_t at = 0; root->content_size >= 8 && at <= root->content_size - 8;
 		     at += 8) {
 			uint64_t word;
 
-			memcpy(&word, roots->content + root->content + at, 8);
+			memcpy(&word, snapshot->root_content + root->content + at, 8);
 			functions_note(functions, word);
 		}
 	}
@@ -90,11 +89,12 @@ static int compare(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
-struct heap_error *functions_describe(struct functions *functions, const struct modules *modules,
-				      struct strings *strings)
+struct heap_error *functions_describe(const struct functions *functions,
+				      const struct modules *modules, struct strings *strings,
+				      struct heap_snapshot *snapshot)
 {
-	functions->calls = calloc(functions->noted_count + 1, sizeof(*functions->calls));
-	if (!functions->calls)
+	snapshot->functions = calloc(functions->noted_count + 1, sizeof(*snapshot->functions));
+	if (!snapshot->functions)
 		return heap_error_out_of_memory();
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		uint64_t address = functions->noted[i];
@@ -111,7 +111,7 @@ struct heap_error *functions_describe(struct functions *functions, const struct 
 
 		if (!place->function)
 			continue;
-		functions->calls[functions->count++] = (struct heap_call){
+		snapshot->functions[snapshot->function_count++] = (struct heap_call){
 			.address = address,
 			.module = (uint32_t)(module - modules->modules),
 			.function = place->function,
@@ -120,6 +120,6 @@ struct heap_error *functions_describe(struct functions *functions, const struct 
 			.line = place->line,
 		};
 	}
-	qsort(functions->calls, functions->count, sizeof(*functions->calls), compare);
+	qsort(snapshot->functions, snapshot->function_count, sizeof(*snapshot->functions), compare);
 	return NULL;
 }

@@ -364,7 +364,7 @@ static bool holds_stack(const struct capture *capture, const struct image_mappin
 	if (mapping->kind == IMAGE_STACK)
 		return true;
 	for (uint32_t i = 0; i < capture->process.thread_count; i++) {
-		uint64_t sp = capture->stacks[i].stack_start;
+		uint64_t sp = capture->snapshot.threads[i].stack_start;
 
 		if (sp >= mapping->start && sp < mapping->end)
 			return true;

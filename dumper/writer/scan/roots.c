@@ -6,67 +6,38 @@
 
 #include <string.h>
 
-// Room for one more in an array that doubles.
-HEAP_MUST_CHECK
-static struct heap_error *reserve(void *array, size_t element, uint64_t count, uint64_t *capacity)
-{
-	void **pointer = array;
-
-	if (count < *capacity)
-		return NULL;
-
-	uint64_t larger = *capacity ? *capacity * 2 : 256;
-	void *grown = realloc(*pointer, larger * element);
-
-	if (!grown)
-		return heap_error_out_of_memory();
-	*pointer = grown;
-	*capacity = larger;
-	return NULL;
-}
-
 void roots_deinit(struct roots *roots)
 {
-	free(roots->roots);
-	free(roots->edges);
-	free(roots->content);
-	free(roots->claims);
+	heap_array_deinit(&roots->claims);
 }
 
 struct heap_error *roots_add(struct roots *roots, const struct heap_root *root,
 			     heap_root_id *result)
 {
-	uint64_t capacity = roots->capacity;
-	struct heap_error *error =
-		reserve(&roots->roots, sizeof(*roots->roots), roots->count, &capacity);
+	struct heap_snapshot *snapshot = roots->snapshot;
 
-	if (error)
-		return error;
-	if (capacity > UINT32_MAX / 2)
+	if (snapshot->root_count == UINT32_MAX / 2)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "too many roots");
-	roots->capacity = (uint32_t)capacity;
-	roots->roots[roots->count] = *root;
-	*result = roots->count++;
+	HEAP_TRY(heap_reserve(snapshot->roots, roots->capacity, (size_t)snapshot->root_count + 1));
+	snapshot->roots[snapshot->root_count] = *root;
+	*result = snapshot->root_count++;
 	return NULL;
 }
 
 struct heap_error *roots_add_word(struct roots *roots, heap_root_id root, uint64_t offset,
 				  uint64_t word, const struct objects *objects)
 {
+	struct heap_snapshot *snapshot = roots->snapshot;
 	heap_object_id target = objects_find(objects, word);
 
 	if (target == HEAP_NO_OBJECT)
 		return NULL;
-
-	struct heap_error *error = reserve(&roots->edges, sizeof(*roots->edges), roots->edge_count,
-					   &roots->edge_capacity);
-
-	if (error)
-		return error;
+	HEAP_TRY(heap_reserve(snapshot->root_edges, roots->edge_capacity,
+			      snapshot->root_edge_count + 1));
 
 	uint64_t interior = word - objects->address[target];
 
-	roots->edges[roots->edge_count++] = (struct heap_root_edge){
+	snapshot->root_edges[snapshot->root_edge_count++] = (struct heap_root_edge){
 		.root = root,
 		.target = target,
 		.offset = offset,
@@ -78,31 +49,20 @@ struct heap_error *roots_add_word(struct roots *roots, heap_root_id root, uint64
 struct heap_error *roots_set_content(struct roots *roots, heap_root_id root, const void *bytes,
 				     size_t size)
 {
-	while (roots->content_capacity - roots->content_size < size) {
-		struct heap_error *error = reserve(&roots->content, 1, roots->content_capacity,
-						   &roots->content_capacity);
+	struct heap_snapshot *snapshot = roots->snapshot;
+	uint64_t start = snapshot->root_content_size;
 
-		if (error)
-			return error;
-	}
-	memcpy(roots->content + roots->content_size, bytes, size);
-	roots->roots[root].content = roots->content_size;
-	roots->roots[root].content_size = size;
-	roots->content_size += size;
+	HEAP_TRY(heap_reserve(snapshot->root_content, roots->content_capacity, start + size));
+	memcpy(snapshot->root_content + start, bytes, size);
+	snapshot->roots[root].content = start;
+	snapshot->roots[root].content_size = size;
+	snapshot->root_content_size += size;
 	return NULL;
 }
 
 struct heap_error *roots_claim(struct roots *roots, uint64_t start, uint64_t size)
 {
-	uint64_t capacity = roots->claim_capacity;
-	struct heap_error *error =
-		reserve(&roots->claims, sizeof(*roots->claims), roots->claim_count, &capacity);
-
-	if (error)
-		return error;
-	roots->claim_capacity = capacity;
-	roots->claims[roots->claim_count++] = (struct root_claim){ start, start + size };
-	return NULL;
+	return heap_array_append(&roots->claims, (struct root_claim){ start, start + size });
 }
 
 HEAP_MUST_CHECK
@@ -127,13 +87,12 @@ static struct heap_error *add_words(void *context, uint64_t address, const uint6
 {
 	const struct variable *variable = context;
 	struct roots *roots = variable->roots;
-	uint64_t offset = address - roots->roots[variable->id].address;
-	struct heap_error *error = NULL;
+	uint64_t offset = address - roots->snapshot->roots[variable->id].address;
 
-	for (size_t i = 0; !error && i < count; i++)
-		error = roots_add_word(roots, variable->id, offset + i * 8, words[i],
-				       variable->objects);
-	return error;
+	for (size_t i = 0; i < count; i++)
+		HEAP_TRY(roots_add_word(roots, variable->id, offset + i * 8, words[i],
+					variable->objects));
+	return NULL;
 }
 
 struct heap_error *roots_add_variable(struct roots *roots, const struct heap_root *root,
@@ -147,18 +106,12 @@ struct heap_error *roots_add_variable(struct roots *roots, const struct heap_roo
 	if (!value)
 		return heap_error_out_of_memory();
 
-	struct heap_error *error = roots_add(roots, root, &id);
-
-	if (!error)
-		error = roots_claim(roots, root->address, root->size);
-	if (!error) {
-		struct variable variable = { roots, objects, id };
-
-		// Packed variables begin anywhere; the pointers that matter are aligned.
-		error = visit_words(image, root, add_words, &variable);
-	}
-	if (error || !image_read(image, root->address, value, kept))
-		return error;
+	HEAP_TRY(roots_add(roots, root, &id));
+	HEAP_TRY(roots_claim(roots, root->address, root->size));
+	// Packed variables begin anywhere; the pointers that matter are aligned.
+	HEAP_TRY(visit_words(image, root, add_words, &(struct variable){ roots, objects, id }));
+	if (!image_read(image, root->address, value, kept))
+		return NULL;
 	return roots_set_content(roots, id, value, kept);
 }
 
@@ -171,28 +124,31 @@ static int compare_claims(const void *left, const void *right)
 
 void roots_sort_claims(struct roots *roots)
 {
-	if (roots->claim_count == 0)
+	struct root_claim *claims = roots->claims.items;
+
+	if (roots->claims.count == 0)
 		return;
-	qsort(roots->claims, roots->claim_count, sizeof(*roots->claims), compare_claims);
+	qsort(claims, roots->claims.count, sizeof(*claims), compare_claims);
 
 	// Joined where they overlap or touch, so that the last one to start before an address
 	// is the only one that can hold it.
 	size_t last = 0;
 
-	for (size_t i = 1; i < roots->claim_count; i++) {
-		if (roots->claims[i].start > roots->claims[last].end)
-			roots->claims[++last] = roots->claims[i];
-		else if (roots->claims[i].end > roots->claims[last].end)
-			roots->claims[last].end = roots->claims[i].end;
+	for (size_t i = 1; i < roots->claims.count; i++) {
+		if (claims[i].start > claims[last].end)
+			claims[++last] = claims[i];
+		else if (claims[i].end > claims[last].end)
+			claims[last].end = claims[i].end;
 	}
-	roots->claim_count = last + 1;
+	roots->claims.count = last + 1;
 }
 
 bool roots_is_claimed(const struct roots *roots, uint64_t address)
 {
-	size_t at = heap_partition_point(i, 0, roots->claim_count, roots->claims[i].end <= address);
+	const struct root_claim *claims = roots->claims.items;
+	size_t at = heap_partition_point(i, 0, roots->claims.count, claims[i].end <= address);
 
-	return at < roots->claim_count && roots->claims[at].start <= address;
+	return at < roots->claims.count && claims[at].start <= address;
 }
 
 struct gathering {
@@ -212,7 +168,6 @@ static struct heap_error *gather_words(void *context, uint64_t address, const ui
 
 	for (size_t i = 0; i < count; i++) {
 		heap_object_id target = objects_find(gathering->objects, words[i]);
-		struct heap_error *error = NULL;
 
 		if (target == HEAP_NO_OBJECT ||
 		    (gathering->which == ROOTS_STARTS_ONLY &&
@@ -220,13 +175,10 @@ static struct heap_error *gather_words(void *context, uint64_t address, const ui
 		    roots_is_claimed(roots, address + i * 8))
 			continue;
 		if (gathering->id == HEAP_NO_OBJECT)
-			error = roots_add(roots, gathering->root, &gathering->id);
-		if (!error)
-			error = roots_add_word(roots, gathering->id,
-					       address + i * 8 - gathering->root->address, words[i],
-					       gathering->objects);
-		if (error)
-			return error;
+			HEAP_TRY(roots_add(roots, gathering->root, &gathering->id));
+		HEAP_TRY(roots_add_word(roots, gathering->id,
+					address + i * 8 - gathering->root->address, words[i],
+					gathering->objects));
 	}
 	return NULL;
 }
@@ -251,6 +203,9 @@ static int compare_edges(const void *left, const void *right)
 
 void roots_sort_edges(struct roots *roots)
 {
-	if (roots->edge_count > 0)
-		qsort(roots->edges, roots->edge_count, sizeof(*roots->edges), compare_edges);
+	struct heap_snapshot *snapshot = roots->snapshot;
+
+	if (snapshot->root_edge_count > 0)
+		qsort(snapshot->root_edges, snapshot->root_edge_count,
+		      sizeof(*snapshot->root_edges), compare_edges);
 }

@@ -11,20 +11,19 @@
 
 #include "dumper/writer/scan/image.h"
 #include "dumper/writer/scan/objects.h"
+#include "lib/base/array.h"
+
+/** Memory that a variable has claimed. */
+struct root_claim {
+	uint64_t start;
+	uint64_t end;
+};
 
 struct roots {
-	struct heap_root *roots; /**< [count] */
-	uint32_t count, capacity;
-	struct heap_root_edge *edges; /**< [edge_count] */
-	uint64_t edge_count, edge_capacity;
-	uint8_t *content; /**< [content_size] values of variables */
-	uint64_t content_size, content_capacity;
-	/** [claim_count] memory that variables have claimed, by address once sorted */
-	struct root_claim {
-		uint64_t start;
-		uint64_t end;
-	} * claims;
-	size_t claim_count, claim_capacity;
+	struct heap_snapshot *snapshot; /**< that gets the roots, their edges and values */
+	uint32_t capacity;
+	uint64_t edge_capacity, content_capacity;
+	struct HEAP_ARRAY(struct root_claim) claims; /**< by address once sorted */
 };
 
 void roots_deinit(struct roots *roots);
@@ -60,7 +59,7 @@ struct heap_error *roots_claim(struct roots *roots, uint64_t start, uint64_t siz
 /** Sorts the claims; to be called after variables were added, before roots_is_claimed(). */
 void roots_sort_claims(struct roots *roots);
 
-/** Whether a variable has claimed the word at @p address. */
+/** True if a variable has claimed the word at @p address. */
 bool roots_is_claimed(const struct roots *roots, uint64_t address);
 
 enum roots_words {

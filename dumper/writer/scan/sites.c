@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/sites.h"
 
-#include "dumper/writer/scan/capture.h"
 #include "dumper/writer/scan/standard.h"
 #include "lib/base/array.h"
 #include "lib/base/hash_table.h"
@@ -13,11 +12,12 @@ enum {
 	MAX_INLINED = 16, // functions inlined into each other at one address
 };
 
-// What the sites are found with.
+// The search for sites.
 struct search {
 	struct capture *capture;
 	const struct site_knowledge *knowledge;
-	struct heap_hash_table by_address;
+	struct heap_hash_table by_address; // the snapshot's sites
+	uint32_t capacity;                 // of that table
 };
 
 static struct heap_site describe(struct capture *capture, uint64_t address)
@@ -47,16 +47,17 @@ static struct heap_site describe(struct capture *capture, uint64_t address)
 HEAP_MUST_CHECK
 static struct heap_error *find_site(struct search *search, uint64_t address, heap_site_id *result)
 {
-	struct sites *sites = &search->capture->sites;
+	struct heap_snapshot *snapshot = &search->capture->snapshot;
 	uint64_t hash = heap_hash_u64(address);
 
-	*result = heap_hash_find(&search->by_address, hash, i, sites->sites[i].address == address);
+	*result =
+		heap_hash_find(&search->by_address, hash, i, snapshot->sites[i].address == address);
 	if (*result != HEAP_HASH_NONE)
 		return NULL;
-	HEAP_TRY(heap_reserve(sites->sites, sites->capacity, (size_t)sites->count + 1));
-	HEAP_TRY(heap_hash_add(&search->by_address, hash, sites->count));
-	sites->sites[sites->count] = describe(search->capture, address);
-	*result = sites->count++;
+	HEAP_TRY(heap_reserve(snapshot->sites, search->capacity, (size_t)snapshot->site_count + 1));
+	HEAP_TRY(heap_hash_add(&search->by_address, hash, snapshot->site_count));
+	snapshot->sites[snapshot->site_count] = describe(search->capture, address);
+	*result = snapshot->site_count++;
 	return NULL;
 }
 
@@ -98,7 +99,7 @@ static bool is_named(const struct belief *belief, const char *function)
 // tells. It may also return a common prefix of the program's types, as luaC_newobj() does.
 static bool passes_on(const struct search *search, struct module *module, uint64_t site)
 {
-	struct heap_types *types = &search->capture->types;
+	struct heap_types *types = &search->capture->snapshot.types;
 	heap_type_id kept;
 
 	return module_passing(module, site - 1, types, &kept) != MODULE_KEEPS ||
@@ -205,8 +206,8 @@ static struct heap_error *find_sites_of_kind(struct search *search, uint32_t kin
 	uint64_t address = backtraces_site(backtraces, site, objects->size);
 	uint64_t maker = backtraces_maker(backtraces, site, objects->size, knows_type, search);
 
-	HEAP_TRY(find_site(search, address, &capture->sites.site[kind]));
-	return find_site(search, maker, &capture->sites.maker[kind]);
+	HEAP_TRY(find_site(search, address, &capture->site_of_kind[kind]));
+	return find_site(search, maker, &capture->maker_of_kind[kind]);
 }
 
 HEAP_MUST_CHECK
@@ -223,25 +224,17 @@ static struct heap_error *find_sites(struct search *search)
 	return NULL;
 }
 
-struct heap_error *sites_init(struct capture *capture, const struct site_knowledge *knowledge)
+struct heap_error *sites_find(struct capture *capture, const struct site_knowledge *knowledge)
 {
 	size_t kinds = (size_t)capture->objects.kinds.count + 1;
 	struct search search = { .capture = capture, .knowledge = knowledge };
-	struct sites *sites = &capture->sites;
 	struct heap_error *error;
 
-	*sites = (struct sites){
-		.site = calloc(kinds, sizeof(*sites->site)),
-		.maker = calloc(kinds, sizeof(*sites->maker)),
-	};
-	error = sites->site && sites->maker ? find_sites(&search) : heap_error_out_of_memory();
+	capture->site_of_kind = calloc(kinds, sizeof(*capture->site_of_kind));
+	capture->maker_of_kind = calloc(kinds, sizeof(*capture->maker_of_kind));
+	if (!capture->site_of_kind || !capture->maker_of_kind)
+		return heap_error_out_of_memory();
+	error = find_sites(&search);
 	heap_hash_table_deinit(&search.by_address);
 	return error;
-}
-
-void sites_deinit(struct sites *sites)
-{
-	free(sites->sites);
-	free(sites->site);
-	free(sites->maker);
 }

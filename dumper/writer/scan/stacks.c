@@ -33,6 +33,7 @@ static const char *const register_names[HEAP_DWARF_REGISTERS] = {
 struct walk {
 	struct capture *capture;
 	uint32_t thread;
+	uint32_t *frame_capacity; // of the snapshot's table of frames
 	struct heap_dwarf_registers registers;
 	bool exact_pc; // not a return address: innermost, or interrupted by a signal
 	bool guessed;
@@ -52,24 +53,19 @@ static bool is_code(void *context, uint64_t address)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add_frame(struct capture *capture, const struct heap_frame *frame)
+static struct heap_error *add_frame(const struct walk *walk, const struct heap_frame *frame)
 {
-	if (capture->frame_count == capture->frame_capacity) {
-		uint32_t capacity = capture->frame_capacity ? capture->frame_capacity * 2 : 1024;
-		void *larger = realloc(capture->frames, capacity * sizeof(*capture->frames));
+	struct heap_snapshot *snapshot = &walk->capture->snapshot;
 
-		if (!larger)
-			return heap_error_out_of_memory();
-		capture->frames = larger;
-		capture->frame_capacity = capacity;
-	}
-	capture->frames[capture->frame_count++] = *frame;
+	HEAP_TRY(heap_reserve(snapshot->frames, *walk->frame_capacity,
+			      (size_t)snapshot->frame_count + 1));
+	snapshot->frames[snapshot->frame_count++] = *frame;
 	return NULL;
 }
 
 // Adds the frame that the registers stand in, and those inlined into it before it.
 HEAP_MUST_CHECK
-static struct heap_error *add_frames(struct walk *walk, struct module *module, uint64_t pc,
+static struct heap_error *add_frames(const struct walk *walk, struct module *module, uint64_t pc,
 				     uint64_t cfa)
 {
 	struct capture *capture = walk->capture;
@@ -80,8 +76,8 @@ static struct heap_error *add_frames(struct walk *walk, struct module *module, u
 		count = module_describe(module, pc, walk->exact_pc ? pc : pc - 1, &capture->strings,
 					places, MAX_INLINED);
 	for (size_t i = 0; i < count; i++) {
-		struct heap_error *error = add_frame(
-			capture,
+		HEAP_TRY(add_frame(
+			walk,
 			&(struct heap_frame){
 				.pc = pc,
 				.cfa = cfa,
@@ -93,10 +89,7 @@ static struct heap_error *add_frames(struct walk *walk, struct module *module, u
 				.line = places[i].line,
 				.flags = (i + 1 < count ? HEAP_FRAME_INLINED : 0) |
 					 (walk->guessed ? HEAP_FRAME_GUESSED : 0),
-			});
-
-		if (error)
-			return error;
+			}));
 	}
 	return NULL;
 }
@@ -104,11 +97,13 @@ static struct heap_error *add_frames(struct walk *walk, struct module *module, u
 // The frame, among those just added, of the function that a variable belongs to.
 static uint32_t frame_of(const struct capture *capture, uint32_t first, const char *function)
 {
-	for (uint32_t i = first; i < capture->frame_count; i++) {
-		if (strcmp(capture->strings.bytes + capture->frames[i].function, function) == 0)
+	const struct heap_snapshot *snapshot = &capture->snapshot;
+
+	for (uint32_t i = first; i < snapshot->frame_count; i++) {
+		if (strcmp(capture->strings.bytes + snapshot->frames[i].function, function) == 0)
 			return i;
 	}
-	return capture->frame_count - 1;
+	return snapshot->frame_count - 1;
 }
 
 HEAP_MUST_CHECK
@@ -120,14 +115,11 @@ static struct heap_error *add_valued_local(struct walk *walk, struct heap_root *
 
 	if (root->size == 0 || root->size > 8)
 		root->size = 8;
-
-	struct heap_error *error = roots_add(&capture->roots, root, &id);
-
-	if (!error)
-		error = roots_set_content(&capture->roots, id, &value, root->size);
-	if (!error && root->size == 8)
-		error = roots_add_word(&capture->roots, id, 0, value, &capture->objects);
-	return error;
+	HEAP_TRY(roots_add(&capture->roots, root, &id));
+	HEAP_TRY(roots_set_content(&capture->roots, id, &value, root->size));
+	if (root->size != 8)
+		return NULL;
+	return roots_add_word(&capture->roots, id, 0, value, &capture->objects);
 }
 
 HEAP_MUST_CHECK
@@ -135,12 +127,12 @@ static struct heap_error *add_local(struct walk *walk, struct module *module,
 				    const struct heap_dwarf_local *local, uint32_t first_frame)
 {
 	struct capture *capture = walk->capture;
-	heap_type_id type = module_type(module, local->type, &capture->types);
+	heap_type_id type = module_type(module, local->type, &capture->snapshot.types);
 	struct heap_root root = {
 		.kind = HEAP_ROOT_LOCAL,
 		.name = strings_add(&capture->strings, local->name),
 		.type = type,
-		.size = heap_types_size(&capture->types, type),
+		.size = heap_types_size(&capture->snapshot.types, type),
 		.module = (uint32_t)(module - capture->modules.modules),
 		.file = strings_add(&capture->strings, local->file),
 		.line = local->line,
@@ -172,7 +164,7 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 				     uint64_t cfa, uint32_t first_frame,
 				     const struct heap_dwarf_registers *caller)
 {
-	struct heap_dwarf_locals locals = { 0 };
+	CLEANUP(heap_dwarf_locals_deinit) struct heap_dwarf_locals locals = { 0 };
 	struct heap_dwarf_locals_frame frame = {
 		.pc = (walk->exact_pc ? pc : pc - 1) - module->bias,
 		.bias = module->bias,
@@ -189,10 +181,9 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 		heap_error_destroy(error);
 		return NULL;
 	}
-	for (size_t i = 0; !error && i < locals.count; i++)
-		error = add_local(walk, module, &locals.locals[i], first_frame);
-	heap_dwarf_locals_deinit(&locals);
-	return error;
+	for (size_t i = 0; i < locals.count; i++)
+		HEAP_TRY(add_local(walk, module, &locals.locals[i], first_frame));
+	return NULL;
 }
 
 // One frame up; by the frame pointer where call frame information does not lead on.
@@ -243,10 +234,8 @@ static struct heap_error *add_registers(struct walk *walk, uint32_t frame)
 			.thread = walk->thread,
 			.frame = frame,
 		};
-		struct heap_error *error = add_valued_local(walk, &root, walk->registers.value[i]);
 
-		if (error)
-			return error;
+		HEAP_TRY(add_valued_local(walk, &root, walk->registers.value[i]));
 	}
 	return NULL;
 }
@@ -263,10 +252,10 @@ static struct heap_error *walk_thread(struct walk *walk)
 		struct module *module =
 			modules_find(&capture->modules, walk->exact_pc ? pc : pc - 1);
 		struct walk before = *walk;
-		uint32_t first_frame = capture->frame_count;
+		uint32_t first_frame = capture->snapshot.frame_count;
 		uint64_t cfa;
 
-		// Stacks grow down: what does not lead up leads nowhere.
+		// Stacks grow down: the caller's frame lies above.
 		if (pc == 0 || (depth > 0 && sp <= last_sp))
 			break;
 		last_sp = sp;
@@ -276,20 +265,17 @@ static struct heap_error *walk_thread(struct walk *walk)
 		before.guessed = walk->guessed;
 		if (walk->guessed && !(before.registers.known >> HEAP_DWARF_REGISTER_FRAME & 1) &&
 		    more) {
-			// The guess is what its variables are relative to.
+			// Its variables are relative to the guessed frame pointer.
 			before.registers.known |= UINT64_C(1) << HEAP_DWARF_REGISTER_FRAME;
 			before.registers.value[HEAP_DWARF_REGISTER_FRAME] = cfa - 16;
 		}
 
-		struct heap_error *error = add_frames(&before, module, pc, cfa);
-
-		if (!error && module && module->dwarf)
-			error = add_locals(&before, module, pc, cfa, first_frame,
-					   more ? &walk->registers : NULL);
-		if (!error && depth == 0)
-			error = add_registers(&before, capture->frame_count - 1);
-		if (error)
-			return error;
+		HEAP_TRY(add_frames(&before, module, pc, cfa));
+		if (module && module->dwarf)
+			HEAP_TRY(add_locals(&before, module, pc, cfa, first_frame,
+					    more ? &walk->registers : NULL));
+		if (depth == 0)
+			HEAP_TRY(add_registers(&before, capture->snapshot.frame_count - 1));
 		if (!more)
 			break;
 	}
@@ -340,11 +326,18 @@ static enum heap_thread_state thread_state(const struct heapsnap_thread *thread)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *unwind_thread(struct capture *capture, uint32_t index)
+static struct heap_error *unwind_thread(struct capture *capture, uint32_t index,
+					uint32_t *frame_capacity)
 {
+	const struct heap_snapshot *snapshot = &capture->snapshot;
 	const struct heapsnap_thread *thread = &capture->threads[index];
-	struct heap_thread *stack = &capture->stacks[index];
-	struct walk walk = { .capture = capture, .thread = index, .exact_pc = true };
+	struct heap_thread *stack = &snapshot->threads[index];
+	struct walk walk = {
+		.capture = capture,
+		.thread = index,
+		.frame_capacity = frame_capacity,
+		.exact_pc = true,
+	};
 	char name[32];
 
 	read_thread_name(capture, thread->tid, name);
@@ -352,7 +345,7 @@ static struct heap_error *unwind_thread(struct capture *capture, uint32_t index)
 		.tid = thread->tid,
 		.name = strings_add(&capture->strings, name),
 		.state = (uint8_t)thread_state(thread),
-		.first_frame = capture->frame_count,
+		.first_frame = snapshot->frame_count,
 		.stack_start = thread->registers[HEAP_DWARF_REGISTER_SP],
 	};
 	stack->stack_end = stack_end(capture, stack->stack_start);
@@ -360,25 +353,26 @@ static struct heap_error *unwind_thread(struct capture *capture, uint32_t index)
 		return NULL;
 	memcpy(walk.registers.value, thread->registers, sizeof(walk.registers.value));
 	walk.registers.known = thread->known;
-
-	struct heap_error *error = walk_thread(&walk);
-
-	stack->frames = capture->frame_count - stack->first_frame;
-	return error;
+	HEAP_TRY(walk_thread(&walk));
+	stack->frames = snapshot->frame_count - stack->first_frame;
+	return NULL;
 }
 
 struct heap_error *stacks_unwind(struct capture *capture)
 {
-	struct heap_error *error = NULL;
+	struct heap_snapshot *snapshot = &capture->snapshot;
+	uint32_t frame_capacity = 0;
 
 	_Static_assert((int)HEAP_DWARF_REGISTERS == (int)HEAPSNAP_REGISTERS,
 		       "one set of registers");
-	capture->stacks = calloc(capture->process.thread_count + 1, sizeof(*capture->stacks));
-	if (!capture->stacks)
+	snapshot->threads =
+		calloc((size_t)capture->process.thread_count + 1, sizeof(*snapshot->threads));
+	if (!snapshot->threads)
 		return heap_error_out_of_memory();
-	for (uint32_t i = 0; !error && i < capture->process.thread_count; i++)
-		error = unwind_thread(capture, i);
-	return error;
+	snapshot->thread_count = capture->process.thread_count;
+	for (uint32_t i = 0; i < snapshot->thread_count; i++)
+		HEAP_TRY(unwind_thread(capture, i, &frame_capacity));
+	return NULL;
 }
 
 // --- words -------------------------------------------------------------------
@@ -402,8 +396,8 @@ static struct heap_error *gather_range(struct capture *capture, uint32_t thread,
 	};
 
 	if (frame != HEAP_NO_INDEX) {
-		root.name = capture->frames[frame].function;
-		root.module = capture->frames[frame].module;
+		root.name = capture->snapshot.frames[frame].function;
+		root.module = capture->snapshot.frames[frame].module;
 	}
 	return roots_gather(&capture->roots, &root, &capture->image, &capture->objects,
 			    ROOTS_ALL_WORDS);
@@ -412,7 +406,7 @@ static struct heap_error *gather_range(struct capture *capture, uint32_t thread,
 HEAP_MUST_CHECK
 static struct heap_error *gather_thread(struct capture *capture, uint32_t index)
 {
-	const struct heap_thread *stack = &capture->stacks[index];
+	const struct heap_thread *stack = &capture->snapshot.threads[index];
 	uint64_t low = stack->stack_start;
 	struct heap_error *error = NULL;
 
@@ -420,7 +414,7 @@ static struct heap_error *gather_thread(struct capture *capture, uint32_t index)
 		return NULL;
 	low = low > RED_ZONE ? low - RED_ZONE : 0;
 	for (uint32_t i = 0; !error && i < stack->frames; i++) {
-		const struct heap_frame *frame = &capture->frames[stack->first_frame + i];
+		const struct heap_frame *frame = &capture->snapshot.frames[stack->first_frame + i];
 
 		if ((frame->flags & HEAP_FRAME_INLINED) || frame->cfa <= low ||
 		    frame->cfa > stack->stack_end)
