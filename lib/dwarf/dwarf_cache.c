@@ -165,14 +165,13 @@ static struct heap_error *read_part(const struct heap_file *file,
 				    uint64_t first, uint64_t count, uint8_t *rows, size_t row_size,
 				    uint64_t *values)
 {
-	struct heap_error *error = heap_file_read_u64(file, section, first, count, values);
-
-	for (uint64_t i = 0; !error && i < count; i++) {
+	HEAP_TRY(heap_file_read_u64(file, section, first, count, values));
+	for (uint64_t i = 0; i < count; i++) {
 		if (!fits(values[i], column->width))
 			return damaged("a number is too large");
 		memcpy(rows + (first + i) * row_size + column->offset, &values[i], column->width);
 	}
-	return error;
+	return NULL;
 }
 
 // Rows are allocated while the first column is read: a count alone is not to be trusted.
@@ -182,13 +181,11 @@ static struct heap_error *read_column(const struct heap_file *file, const struct
 				      uint64_t *values)
 {
 	const struct heap_section *section;
-	struct heap_error *error = find(file, column->tag, column->encoding, &section);
 
-	if (error)
-		return error;
+	HEAP_TRY(find(file, column->tag, column->encoding, &section));
 	if (column != table->columns && section->count != get_count(debug, table))
 		return damaged("sections have different lengths");
-	for (uint64_t first = 0; !error && first < section->count; first += HEAP_BLOCK_ELEMENTS) {
+	for (uint64_t first = 0; first < section->count; first += HEAP_BLOCK_ELEMENTS) {
 		uint64_t part = section->count - first < HEAP_BLOCK_ELEMENTS
 					? section->count - first
 					: HEAP_BLOCK_ELEMENTS;
@@ -202,10 +199,10 @@ static struct heap_error *read_column(const struct heap_file *file, const struct
 			memset(more + first * table->row_size, 0, part * table->row_size);
 			set_rows(debug, table, more, first + part);
 		}
-		error = read_part(file, section, column, first, part, get_rows(debug, table),
-				  table->row_size, values);
+		HEAP_TRY(read_part(file, section, column, first, part, get_rows(debug, table),
+				   table->row_size, values));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -228,10 +225,10 @@ static struct heap_error *read_text(const struct heap_file *file, uint32_t tag, 
 				    uint32_t *size)
 {
 	const struct heap_section *section;
-	struct heap_error *error = find(file, tag, HEAP_ENCODING_BYTES, &section);
 	CLEANUP_FREE char *bytes = NULL;
 
-	for (uint64_t first = 0; !error && first < section->count; first += HEAP_BLOCK_ELEMENTS) {
+	HEAP_TRY(find(file, tag, HEAP_ENCODING_BYTES, &section));
+	for (uint64_t first = 0; first < section->count; first += HEAP_BLOCK_ELEMENTS) {
 		uint64_t part = section->count - first < HEAP_BLOCK_ELEMENTS
 					? section->count - first
 					: HEAP_BLOCK_ELEMENTS;
@@ -240,10 +237,9 @@ static struct heap_error *read_text(const struct heap_file *file, uint32_t tag, 
 		if (!more)
 			return heap_error_out_of_memory();
 		bytes = more;
-		error = heap_file_read_bytes(file, section, first, part, (uint8_t *)bytes + first);
+		HEAP_TRY(
+			heap_file_read_bytes(file, section, first, part, (uint8_t *)bytes + first));
 	}
-	if (error)
-		return error;
 	*size = section->count;
 	*text = keep(bytes);
 	return NULL;
@@ -257,17 +253,12 @@ static struct heap_error *read_version(const struct heap_file *file, const char 
 	uint64_t values[5];
 	CLEANUP_FREE char *stored = NULL;
 	uint32_t size;
-	struct heap_error *error = find(file, TAG_VERSION, HEAP_ENCODING_VARINT, &section);
 
-	if (error)
-		return error;
+	HEAP_TRY(find(file, TAG_VERSION, HEAP_ENCODING_VARINT, &section));
 	if (section->count != sizeof(values) / sizeof(*values))
 		return damaged("its version is missing");
-	error = heap_file_read_u64(file, section, 0, section->count, values);
-	if (!error)
-		error = read_text(file, TAG_BUILD_ID, &stored, &size);
-	if (error)
-		return error;
+	HEAP_TRY(heap_file_read_u64(file, section, 0, section->count, values));
+	HEAP_TRY(read_text(file, TAG_BUILD_ID, &stored, &size));
 	if (values[0] != CACHE_VERSION)
 		return damaged("it is of another version");
 	if (build_id && (size != strlen(build_id) || memcmp(stored, build_id, size) != 0))

@@ -263,9 +263,8 @@ static struct heap_error *index_entries(struct heap_dwarf_call_frames *frames)
 	uint64_t common_offset = UINT64_MAX; // of the one that was read last
 	bool common_is_good = false, sorted = true;
 	struct entry entry;
-	struct heap_error *error = NULL;
 
-	for (uint64_t offset = 0; !error && offset < frames->section.size; offset = entry.next) {
+	for (uint64_t offset = 0; offset < frames->section.size; offset = entry.next) {
 		struct range range = { .offset = offset };
 
 		if (!read_entry(frames, offset, &entry))
@@ -281,11 +280,11 @@ static struct heap_error *index_entries(struct heap_dwarf_call_frames *frames)
 		    range.low <= 1)
 			continue;
 		sorted &= frames->count == 0 || frames->ranges[frames->count - 1].low <= range.low;
-		error = add_range(frames, &range);
+		HEAP_TRY(add_range(frames, &range));
 	}
-	if (!error && !sorted)
+	if (!sorted)
 		qsort(frames->ranges, frames->count, sizeof(*frames->ranges), compare_ranges);
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_dwarf_call_frames_parse(const uint8_t *bytes, size_t size, uint64_t address,

@@ -200,17 +200,16 @@ struct heap_error *heap_dwarf_code_file(struct heap_dwarf_code *code,
 {
 	struct heap_dwarf_file_names **slot = &code->files[unit - code->units->units];
 	struct heap_dwarf_dies *dies;
-	struct heap_error *error = NULL;
 
 	if (!*slot) {
 		*slot = calloc(1, sizeof(**slot));
-		error = *slot ? turn_to(code, unit, &dies) : heap_error_out_of_memory();
-		if (!error)
-			error = heap_dwarf_dies_files(dies, *slot);
+		if (!*slot)
+			return heap_error_out_of_memory();
+		HEAP_TRY(turn_to(code, unit, &dies));
+		HEAP_TRY(heap_dwarf_dies_files(dies, *slot));
 	}
-	if (!error)
-		*result = heap_dwarf_file_names_name(*slot, number);
-	return error;
+	*result = heap_dwarf_file_names_name(*slot, number);
+	return NULL;
 }
 
 // --- what a DIE says --------------------------------------------------------------------

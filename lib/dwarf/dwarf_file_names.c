@@ -38,21 +38,20 @@ HEAP_MUST_CHECK
 static struct heap_error *read_old(struct heap_dwarf_file_names *files, struct table *table)
 {
 	struct heap_dwarf_cursor *cursor = &table->cursor;
-	struct heap_error *error = NULL;
 
 	files->first = 1;
 	while (*heap_dwarf_string(cursor))
 		;
-	while (!error) {
+	while (true) {
 		const char *name = heap_dwarf_string(cursor);
 
 		for (int i = 0; *name && i < 3; i++)
 			heap_dwarf_unsigned(cursor);
 		if (!*name || cursor->bad)
 			break;
-		error = add(files, name);
+		HEAP_TRY(add(files, name));
 	}
-	return error;
+	return NULL;
 }
 
 // A field of a directory or file; its text if it is one.

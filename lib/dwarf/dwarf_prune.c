@@ -88,35 +88,31 @@ HEAP_MUST_CHECK
 static struct heap_error *copy_members(struct pruning *pruning, struct heap_type *type)
 {
 	const struct heap_member *members = pruning->from->members + type->first_member;
-	struct heap_error *error = NULL;
 
 	type->first_member = pruning->result.member_count;
-	for (uint32_t i = 0; !error && i < type->members; i++) {
+	for (uint32_t i = 0; i < type->members; i++) {
 		struct heap_member member = members[i];
 
 		member.type = pruning->map[member.type];
-		error = copy_string(pruning, &member.name);
-		if (!error)
-			error = heap_types_add_member(&pruning->result, &member);
+		HEAP_TRY(copy_string(pruning, &member.name));
+		HEAP_TRY(heap_types_add_member(&pruning->result, &member));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *copy_enumerators(struct pruning *pruning, struct heap_type *type)
 {
 	const struct heap_enumerator *values = pruning->from->enumerators + type->first_member;
-	struct heap_error *error = NULL;
 
 	type->first_member = pruning->result.enumerator_count;
-	for (uint32_t i = 0; !error && i < type->members; i++) {
+	for (uint32_t i = 0; i < type->members; i++) {
 		struct heap_enumerator value = values[i];
 
-		error = copy_string(pruning, &value.name);
-		if (!error)
-			error = heap_types_add_enumerator(&pruning->result, &value);
+		HEAP_TRY(copy_string(pruning, &value.name));
+		HEAP_TRY(heap_types_add_enumerator(&pruning->result, &value));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -138,23 +134,21 @@ HEAP_MUST_CHECK
 static struct heap_error *copy_all(struct pruning *pruning, struct heap_dwarf_variable *variables,
 				   uint32_t variable_count)
 {
-	struct heap_error *error = NULL;
 	heap_type_id next = 1;
 
 	pruning->map[HEAP_NO_TYPE] = HEAP_NO_TYPE;
 	for (heap_type_id id = 1; id < pruning->from->count; id++)
 		if (pruning->map[id])
 			pruning->map[id] = next++;
-	for (heap_type_id id = 1; !error && id < pruning->from->count; id++)
+	for (heap_type_id id = 1; id < pruning->from->count; id++)
 		if (pruning->map[id])
-			error = copy_type(pruning, id);
-	for (uint32_t i = 0; !error && i < variable_count; i++) {
+			HEAP_TRY(copy_type(pruning, id));
+	for (uint32_t i = 0; i < variable_count; i++) {
 		variables[i].type = pruning->map[variables[i].type];
-		error = copy_string(pruning, &variables[i].name);
-		if (!error)
-			error = copy_string(pruning, &variables[i].file);
+		HEAP_TRY(copy_string(pruning, &variables[i].name));
+		HEAP_TRY(copy_string(pruning, &variables[i].file));
 	}
-	return error;
+	return NULL;
 }
 
 // Types are named as they were, so that two of one name stay told apart.

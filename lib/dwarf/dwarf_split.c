@@ -235,14 +235,13 @@ static struct heap_error *find_file(struct heap_dwarf_units *units, uint32_t ind
 	const struct heap_dwarf_skeleton *skeleton = &units->skeletons[index];
 	const char *name = skeleton->name, *beside[] = { program, units->path };
 	const char *base = name + directory_length(name);
-	struct heap_error *error = NULL;
 	bool is_found = false;
 	char path[8192];
 
 	snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : skeleton->directory,
 		 *name == '/' || !*skeleton->directory ? "" : "/", name);
-	error = try_file(units, index, path, &is_found);
-	for (int i = 0; !error && !is_found && i < 4; i++) {
+	HEAP_TRY(try_file(units, index, path, &is_found));
+	for (int i = 0; !is_found && i < 4; i++) {
 		const char *from = beside[i / 2];
 
 		if (!from)
@@ -250,9 +249,9 @@ static struct heap_error *find_file(struct heap_dwarf_units *units, uint32_t ind
 		snprintf(path, sizeof(path), "%.*s%s", directory_length(from), from,
 			 i % 2 ? base : name);
 		if (*name != '/' || i % 2)
-			error = try_file(units, index, path, &is_found);
+			HEAP_TRY(try_file(units, index, path, &is_found));
 	}
-	return error;
+	return NULL;
 }
 
 // --- packages --------------------------------------------------------------------------------
@@ -353,13 +352,12 @@ static struct heap_error *read_package(struct heap_dwarf_units *units,
 				       bool is_of_types)
 {
 	struct index index;
-	struct heap_error *error = NULL;
 
 	if (!read_index(section, &index))
 		return NULL;
 	// Old type units have a section of their own.
 	number += is_of_types && index.is_old;
-	for (uint64_t i = 0; !error && i < index.slots; i++) {
+	for (uint64_t i = 0; i < index.slots; i++) {
 		uint64_t signature = heap_dwarf_fixed(&index.signatures, 8);
 		uint64_t row = heap_dwarf_fixed(&index.numbers, 4);
 		uint64_t info = 0, abbreviations = 0;
@@ -368,10 +366,10 @@ static struct heap_error *read_package(struct heap_dwarf_units *units,
 		if (!row || row > index.rows ||
 		    !read_row(&index, row - 1, &info, &abbreviations, &parts))
 			continue;
-		error = contribute(units, (number << HEAP_DWARF_PLACE_SHIFT) + info, signature,
-				   abbreviations, &parts);
+		HEAP_TRY(contribute(units, (number << HEAP_DWARF_PLACE_SHIFT) + info, signature,
+				    abbreviations, &parts));
 	}
-	return error;
+	return NULL;
 }
 
 static int compare_skeletons(const void *left, const void *right, void *context)

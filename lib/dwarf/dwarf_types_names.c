@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_types_unit.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_constants.h"
 #include "lib/types/types_index.h"
@@ -74,7 +75,6 @@ struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
 {
 	const struct heap_dwarf_unit *unit = reader->unit;
 	struct heap_dwarf_file_names *files = &reader->files;
-	struct heap_error *error = NULL;
 
 	*result = 0;
 	if (!entry->line)
@@ -87,11 +87,8 @@ struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
 		if (unit != reader->other_files_unit) {
 			reader->other_files_unit = NULL;
 			files->count = 0;
-			error = heap_unit_reader_entry(reader, unit->die, &first);
-			if (!error)
-				error = heap_dwarf_dies_files(&reader->others, files);
-			if (error)
-				return error;
+			HEAP_TRY(heap_unit_reader_entry(reader, unit->die, &first));
+			HEAP_TRY(heap_dwarf_dies_files(&reader->others, files));
 			reader->other_files_unit = unit;
 		}
 	}

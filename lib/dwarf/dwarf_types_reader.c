@@ -160,41 +160,35 @@ HEAP_MUST_CHECK
 static struct heap_error *settle(struct resolving *resolving)
 {
 	struct heap_unit_reader *unit = resolving->unit;
-	struct heap_error *error = NULL;
 	heap_type_id target;
 
-	for (; !error && resolving->next_member < unit->types.member_count;
-	     resolving->next_member++) {
-		error = resolve(resolving, unit->member_types[resolving->next_member], &target);
-		if (!error)
-			unit->types.members[resolving->next_member].type = target;
+	for (; resolving->next_member < unit->types.member_count; resolving->next_member++) {
+		HEAP_TRY(resolve(resolving, unit->member_types[resolving->next_member], &target));
+		unit->types.members[resolving->next_member].type = target;
 	}
-	for (; !error && resolving->next_type < unit->types.count; resolving->next_type++) {
+	for (; resolving->next_type < unit->types.count; resolving->next_type++) {
 		uint64_t place = unit->targets[resolving->next_type];
 
 		if (!place)
 			continue;
-		error = resolve(resolving, place, &target);
-		if (!error)
-			unit->types.types[resolving->next_type].target = target;
+		HEAP_TRY(resolve(resolving, place, &target));
+		unit->types.types[resolving->next_type].target = target;
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *resolve_all(struct resolving *resolving)
 {
 	struct heap_unit_reader *unit = resolving->unit;
-	struct heap_error *error = NULL;
 	heap_type_id type;
 
-	for (uint32_t i = 0; !error && i < unit->variable_count; i++)
-		error = resolve(resolving, unit->variables[i].type, &type);
-	for (uint32_t i = 0; !error && i < unit->reference_count; i++)
-		error = resolve(resolving, unit->references[i], &type);
-	if (!error)
-		error = settle(resolving);
-	return error ? error : grow_known(resolving);
+	for (uint32_t i = 0; i < unit->variable_count; i++)
+		HEAP_TRY(resolve(resolving, unit->variables[i].type, &type));
+	for (uint32_t i = 0; i < unit->reference_count; i++)
+		HEAP_TRY(resolve(resolving, unit->references[i], &type));
+	HEAP_TRY(settle(resolving));
+	return grow_known(resolving);
 }
 
 // --- aliases and arrays --------------------------------------------------------------------
@@ -307,11 +301,9 @@ static struct heap_error *complete_variable(struct heap_unit_reader *unit,
 HEAP_MUST_CHECK
 static struct heap_error *complete_variables(struct heap_unit_reader *unit)
 {
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = 0; !error && i < unit->variable_count; i++)
-		error = complete_variable(unit, &unit->variables[i]);
-	return error;
+	for (uint32_t i = 0; i < unit->variable_count; i++)
+		HEAP_TRY(complete_variable(unit, &unit->variables[i]));
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -319,11 +311,10 @@ static struct heap_error *add_variables(struct heap_types_reader *reader,
 					struct resolving *resolving)
 {
 	const struct heap_unit_reader *unit = resolving->unit;
-	struct heap_error *error =
-		heap_types_grow(&reader->variables, reader->variable_count, unit->variable_count,
-				&reader->variable_capacity, sizeof(*reader->variables));
 
-	for (uint32_t i = 0; !error && i < unit->variable_count; i++) {
+	HEAP_TRY(heap_types_grow(&reader->variables, reader->variable_count, unit->variable_count,
+				 &reader->variable_capacity, sizeof(*reader->variables)));
+	for (uint32_t i = 0; i < unit->variable_count; i++) {
 		const struct heap_unit_variable *variable = &unit->variables[i];
 		heap_type_id type = HEAP_NO_TYPE;
 
@@ -342,7 +333,7 @@ static struct heap_error *add_variables(struct heap_types_reader *reader,
 				 (variable->thread_local ? HEAP_DWARF_VARIABLE_THREAD_LOCAL : 0),
 		};
 	}
-	return error;
+	return NULL;
 }
 
 // --- units ---------------------------------------------------------------------------------
@@ -380,7 +371,6 @@ static struct heap_error *merge(struct resolving *resolving, struct heap_types_r
 {
 	struct heap_types_reader *reader = resolving->reader;
 	struct heap_types *types = &resolving->unit->types;
-	struct heap_error *error = NULL;
 
 	resolving->map = calloc(types->count, sizeof(*resolving->map));
 	if (!resolving->map)
@@ -389,12 +379,12 @@ static struct heap_error *merge(struct resolving *resolving, struct heap_types_r
 	measure_arrays(resolving);
 	types->strings = reader->types.strings;
 	types->string_size = reader->types.string_size;
-	error = heap_types_merge_known(&reader->types, types, resolving->known, resolving->map);
-	if (!error && keep_it)
-		error = keep_found(resolving, state);
-	if (!error && reader->wants_variables && state->state != UNIT_READ)
-		error = add_variables(reader, resolving);
-	return error;
+	HEAP_TRY(heap_types_merge_known(&reader->types, types, resolving->known, resolving->map));
+	if (keep_it)
+		HEAP_TRY(keep_found(resolving, state));
+	if (reader->wants_variables && state->state != UNIT_READ)
+		HEAP_TRY(add_variables(reader, resolving));
+	return NULL;
 }
 
 HEAP_MUST_CHECK

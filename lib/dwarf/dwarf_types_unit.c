@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_types_unit.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_constants.h"
 #include "lib/types/types_index.h"
 
@@ -91,13 +92,9 @@ static struct heap_error *reserve_slots(struct heap_unit_reader *reader)
 struct heap_error *heap_unit_reader_note(struct heap_unit_reader *reader, uint64_t place,
 					 heap_type_id type)
 {
-	struct heap_error *error = heap_types_grow(&reader->found, reader->found_count, 1,
-						   &reader->found_capacity, sizeof(*reader->found));
-
-	if (!error)
-		error = reserve_slots(reader);
-	if (error)
-		return error;
+	HEAP_TRY(heap_types_grow(&reader->found, reader->found_count, 1, &reader->found_capacity,
+				 sizeof(*reader->found)));
+	HEAP_TRY(reserve_slots(reader));
 
 	uint32_t *slot = found_slot(reader, place);
 
@@ -160,15 +157,12 @@ HEAP_MUST_CHECK
 static struct heap_error *push_frame(struct heap_unit_reader *reader,
 				     const struct heap_unit_frame *frame)
 {
-	struct heap_error *error = NULL;
-
 	if (reader->frame_count >= DEPTH_MAX)
 		return heap_error_create(HEAP_ERROR_FORMAT, "entries are nested too deeply");
-	error = heap_types_grow(&reader->frames, reader->frame_count, 1, &reader->frame_capacity,
-				sizeof(*reader->frames));
-	if (!error)
-		reader->frames[reader->frame_count++] = *frame;
-	return error;
+	HEAP_TRY(heap_types_grow(&reader->frames, reader->frame_count, 1, &reader->frame_capacity,
+				 sizeof(*reader->frames)));
+	reader->frames[reader->frame_count++] = *frame;
+	return NULL;
 }
 
 // Opens the DIE's children, if it has any; @p name is what they are qualified by.
@@ -255,14 +249,11 @@ static struct heap_error *add_enumerator(struct heap_unit_reader *reader,
 					 const struct heap_dwarf_die *entry)
 {
 	struct heap_enumerator enumerator = { .value = entry->value };
-	struct heap_error *error =
-		heap_unit_strings_add(reader->strings, entry->name, &enumerator.name);
 
-	if (!error)
-		error = heap_types_add_enumerator(&reader->types, &enumerator);
-	if (!error)
-		reader->types.types[top(reader)->type].members++;
-	return error;
+	HEAP_TRY(heap_unit_strings_add(reader->strings, entry->name, &enumerator.name));
+	HEAP_TRY(heap_types_add_enumerator(&reader->types, &enumerator));
+	reader->types.types[top(reader)->type].members++;
+	return NULL;
 }
 
 // --- variants ------------------------------------------------------------------------------
@@ -381,13 +372,10 @@ HEAP_MUST_CHECK
 static struct heap_error *add_dimension(struct heap_unit_reader *reader,
 					const struct heap_dwarf_die *entry)
 {
-	struct heap_error *error =
-		heap_types_grow(&reader->dimensions, reader->dimension_count, 1,
-				&reader->dimension_capacity, sizeof(*reader->dimensions));
-
-	if (!error)
-		reader->dimensions[reader->dimension_count++] = heap_unit_dimension(entry);
-	return error;
+	HEAP_TRY(heap_types_grow(&reader->dimensions, reader->dimension_count, 1,
+				 &reader->dimension_capacity, sizeof(*reader->dimensions)));
+	reader->dimensions[reader->dimension_count++] = heap_unit_dimension(entry);
+	return NULL;
 }
 
 static void set_dimension(struct heap_type *type, struct heap_unit_dimension dimension)
@@ -568,36 +556,29 @@ static struct heap_error *read_variable(struct heap_unit_reader *reader,
 		.line = entry->line,
 		.external = entry->has & HEAP_DWARF_IS_EXTERNAL,
 	};
-	struct heap_error *error = NULL;
 
 	if (!heap_unit_locate(reader, entry, &variable))
 		return NULL;
 	if (!entry->specification)
-		error = heap_unit_qualify(reader, reader->scopes[top(reader)->scope].name,
-					  entry->name, &variable.name);
-	if (!error)
-		error = heap_unit_reader_file(reader, entry, &variable.file);
-	if (!error)
-		error = heap_types_grow(&reader->variables, reader->variable_count, 1,
-					&reader->variable_capacity, sizeof(*reader->variables));
-	if (!error)
-		reader->variables[reader->variable_count++] = variable;
-	return error;
+		HEAP_TRY(heap_unit_qualify(reader, reader->scopes[top(reader)->scope].name,
+					   entry->name, &variable.name));
+	HEAP_TRY(heap_unit_reader_file(reader, entry, &variable.file));
+	HEAP_TRY(heap_types_grow(&reader->variables, reader->variable_count, 1,
+				 &reader->variable_capacity, sizeof(*reader->variables)));
+	reader->variables[reader->variable_count++] = variable;
+	return NULL;
 }
 
 // References that no other DIE may make: an imported unit, the type of a local or parameter.
 HEAP_MUST_CHECK
 static struct heap_error *note_reference(struct heap_unit_reader *reader, uint64_t place)
 {
-	struct heap_error *error = NULL;
-
 	if (!place || (place >= reader->unit->die && place < reader->unit->end))
 		return NULL;
-	error = heap_types_grow(&reader->references, reader->reference_count, 1,
-				&reader->reference_capacity, sizeof(*reader->references));
-	if (!error)
-		reader->references[reader->reference_count++] = place;
-	return error;
+	HEAP_TRY(heap_types_grow(&reader->references, reader->reference_count, 1,
+				 &reader->reference_capacity, sizeof(*reader->references)));
+	reader->references[reader->reference_count++] = place;
+	return NULL;
 }
 
 // --- a unit --------------------------------------------------------------------------------
@@ -689,11 +670,10 @@ static struct heap_error *begin(struct heap_unit_reader *reader)
 	const struct heap_type unknown = { .kind = HEAP_TYPE_UNKNOWN };
 	const struct heap_unit_frame frame = { .kind = FRAME_OTHER };
 	uint32_t zero;
-	struct heap_error *error = add_type(reader, &unknown, HEAP_DWARF_NOWHERE, &zero);
 
-	if (!error)
-		error = push_scope(reader, reader->unit->start, 0, 0, &zero);
-	return error ? error : push_frame(reader, &frame);
+	HEAP_TRY(add_type(reader, &unknown, HEAP_DWARF_NOWHERE, &zero));
+	HEAP_TRY(push_scope(reader, reader->unit->start, 0, 0, &zero));
+	return push_frame(reader, &frame);
 }
 
 HEAP_MUST_CHECK
@@ -728,17 +708,15 @@ struct heap_error *heap_unit_reader_read(struct heap_unit_reader *reader,
 					 const struct heap_dwarf_unit *unit)
 {
 	struct heap_dwarf_die first;
-	struct heap_error *error = NULL;
 
 	forget(reader);
 	reader->unit = unit;
 	reader->position = unit->die;
-	error = heap_dwarf_dies_begin(&reader->entries, reader->units, unit, &first);
-	if (!error)
-		error = begin(reader);
-	while (!error && reader->position < unit->end)
-		error = read_next(reader);
-	while (!error && reader->frame_count > 1)
-		error = close_frame(reader, unit->end);
-	return error;
+	HEAP_TRY(heap_dwarf_dies_begin(&reader->entries, reader->units, unit, &first));
+	HEAP_TRY(begin(reader));
+	while (reader->position < unit->end)
+		HEAP_TRY(read_next(reader));
+	while (reader->frame_count > 1)
+		HEAP_TRY(close_frame(reader, unit->end));
+	return NULL;
 }

@@ -62,9 +62,8 @@ struct heap_error *heap_dwarf_units_read(struct heap_dwarf_units *units, uint64_
 {
 	uint64_t base = number << HEAP_DWARF_PLACE_SHIFT, offset = 0;
 	struct heap_dwarf_bytes section = heap_dwarf_units_section(units, base);
-	struct heap_error *error = NULL;
 
-	while (!error && offset < section.size) {
+	while (offset < section.size) {
 		struct heap_dwarf_cursor cursor = heap_dwarf_cursor(section, offset, section.size);
 		struct heap_dwarf_unit unit = { .start = base + offset, .offset_size = 4 };
 		uint64_t length = heap_dwarf_fixed(&cursor, 4);
@@ -85,9 +84,9 @@ struct heap_error *heap_dwarf_units_read(struct heap_dwarf_units *units, uint64_
 			continue;
 		}
 		unit.die = base + (cursor.at - section.bytes);
-		error = add(units, &unit);
+		HEAP_TRY(add(units, &unit));
 	}
-	return error;
+	return NULL;
 }
 
 // --- the alternate file --------------------------------------------------------------------

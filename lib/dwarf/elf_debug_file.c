@@ -129,13 +129,12 @@ struct heap_error *heap_elf_find_debug_file(const struct heap_elf_file *file, co
 					    char **result)
 {
 	char *found = NULL;
-	struct heap_error *error = find_by_build_id(file, directory, &found);
 
-	if (!error && !found)
-		error = find_by_link(file, directory, &found);
-	if (!error && !found)
-		error = find_fetched(file, &found);
-	if (!error)
-		*result = found;
-	return error;
+	HEAP_TRY(find_by_build_id(file, directory, &found));
+	if (!found)
+		HEAP_TRY(find_by_link(file, directory, &found));
+	if (!found)
+		HEAP_TRY(find_fetched(file, &found));
+	*result = found;
+	return NULL;
 }

@@ -197,9 +197,8 @@ HEAP_MUST_CHECK
 static struct heap_error *read_sections(struct heap_elf_file *file)
 {
 	Elf_Scn *section = NULL;
-	struct heap_error *error = NULL;
 
-	while (!error && (section = elf_nextscn(file->elf, section))) {
+	while ((section = elf_nextscn(file->elf, section))) {
 		GElf_Shdr header;
 
 		if (!gelf_getshdr(section, &header))
@@ -208,7 +207,7 @@ static struct heap_error *read_sections(struct heap_elf_file *file)
 		const char *name = section_name(file, &header);
 
 		if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-			error = read_symbols(file, section, &header);
+			HEAP_TRY(read_symbols(file, section, &header));
 		else if ((strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0) &&
 			 header.sh_type != SHT_NOBITS)
 			file->has_debug_info = true;
@@ -217,7 +216,7 @@ static struct heap_error *read_sections(struct heap_elf_file *file)
 		else if (strcmp(name, ".gnu_debugdata") == 0)
 			file->has_packed_symbols = true;
 	}
-	return error;
+	return NULL;
 }
 
 // --- symbols -----------------------------------------------------------------
@@ -340,11 +339,9 @@ static struct heap_error *open_elf(struct heap_elf_file *file, const char *path)
 	file->is_executable = header.e_type == ET_EXEC;
 	read_segments(file);
 
-	struct heap_error *error = read_sections(file);
-
-	if (!error)
-		sort_symbols(file);
-	return error;
+	HEAP_TRY(read_sections(file));
+	sort_symbols(file);
+	return NULL;
 }
 
 struct heap_error *heap_elf_open(const char *path, struct heap_elf_file **result)

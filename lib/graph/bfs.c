@@ -2,6 +2,7 @@
 #include "lib/graph/bfs.h"
 
 #include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/column.h"
 #include "lib/base/parallel.h"
 
@@ -254,19 +255,18 @@ static struct heap_error *follow(struct heap_bfs *bfs, const struct heap_bfs_opt
 
 struct heap_error *heap_bfs_run(struct heap_bfs *bfs, const struct heap_bfs_options *options)
 {
-	struct heap_error *error = NULL;
 	uint32_t number = options->first_level;
 
-	for (; !error && bfs->level.count > 0; number++) {
+	for (; bfs->level.count > 0; number++) {
 		if (options->distance)
 			note_distance(bfs, options->distance, number);
-		error = follow(bfs, options);
-		if (!error && bfs->visited_count - bfs->reported >= HEAP_PROGRESS_STEP) {
+		HEAP_TRY(follow(bfs, options));
+		if (bfs->visited_count - bfs->reported >= HEAP_PROGRESS_STEP) {
 			bfs->reported = bfs->visited_count;
-			error = heap_progress_report(options->progress, options->what,
-						     bfs->visited_count,
-						     bfs->snapshot->object_count);
+			HEAP_TRY(heap_progress_report(options->progress, options->what,
+						      bfs->visited_count,
+						      bfs->snapshot->object_count));
 		}
 	}
-	return error;
+	return NULL;
 }

@@ -131,14 +131,12 @@ HEAP_MUST_CHECK
 static struct heap_error *widen_stack(struct work *work, size_t more)
 {
 	size_t capacity = (work->top + more + 1) * 2;
-	struct heap_error *error;
 
 	if (work->top + more < work->capacity)
 		return NULL;
-	error = heap_column_resize(capacity * sizeof(*work->pairs), &work->pairs);
-	if (!error)
-		work->capacity = capacity;
-	return error;
+	HEAP_TRY(heap_column_resize(capacity * sizeof(*work->pairs), &work->pairs));
+	work->capacity = capacity;
+	return NULL;
 }
 
 static void push(struct work *work, uint32_t from, heap_object_id target)
@@ -154,11 +152,11 @@ static struct heap_error *push_edges(struct work *work, heap_object_id object, u
 {
 	const struct heap_snapshot *snapshot = work->snapshot;
 	uint32_t first = snapshot->edge_first[object], end = snapshot->edge_first[object + 1];
-	struct heap_error *error = widen_stack(work, end - first);
 
-	for (uint32_t i = end; !error && i > first; i--)
+	HEAP_TRY(widen_stack(work, end - first));
+	for (uint32_t i = end; i > first; i--)
 		push(work, number, snapshot->edge_target[i - 1]);
-	return error;
+	return NULL;
 }
 
 static struct chunk *get_chunk(const struct work *work, uint32_t chunk)

@@ -49,29 +49,25 @@ static struct heap_error *check_piece(void *context, size_t number)
 
 	CLEANUP_FREE uint32_t *interior = malloc(count * sizeof(*interior));
 	CLEANUP_FREE uint8_t *flags = malloc(count);
-	struct heap_error *error;
 
 	if (!interior || !flags)
 		return heap_error_out_of_memory();
-	error = heap_snapshot_read_values(snapshot, demanding->interiors, sizeof(*interior), start,
-					  count, interior);
-	if (!error)
-		error = heap_snapshot_read_values(snapshot, demanding->flags, sizeof(*flags), start,
-						  count, flags);
-	if (!error)
-		set_bits(demanding, start, count, interior, flags);
-	return error;
+	HEAP_TRY(heap_snapshot_read_values(snapshot, demanding->interiors, sizeof(*interior), start,
+					   count, interior));
+	HEAP_TRY(heap_snapshot_read_values(snapshot, demanding->flags, sizeof(*flags), start, count,
+					   flags));
+	set_bits(demanding, start, count, interior, flags);
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *find_section(const struct heap_snapshot *snapshot, uint32_t tag,
 				       const struct heap_section **result)
 {
-	struct heap_error *error = heap_snapshot_section(snapshot, tag, result);
-
-	if (!error && (*result)->count != snapshot->edge_count)
-		error = heap_section_damaged(tag, "it has too few or too many values");
-	return error;
+	HEAP_TRY(heap_snapshot_section(snapshot, tag, result));
+	if ((*result)->count != snapshot->edge_count)
+		return heap_section_damaged(tag, "it has too few or too many values");
+	return NULL;
 }
 
 struct heap_error *heap_edge_bits_create(struct heap_snapshot *snapshot, unsigned demands,

@@ -492,20 +492,18 @@ static struct heap_error *find_fields(struct ranges *ranges, const char *type_na
 				      const char *field, bool *is_virtual)
 {
 	const struct heap_types *types = ranges->types;
-	struct heap_error *error = NULL;
 	heap_type_id type = HEAP_NO_TYPE;
 
-	while (!error &&
-	       (type = heap_types_find(types, type_name, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
+	while ((type = heap_types_find(types, type_name, type ? type + 1 : 0)) != HEAP_NO_TYPE) {
 		struct heap_member_place place;
 
 		if (heap_member_find(types, type, field, &place))
-			error = add_range(ranges, heap_types_strip(types, type), place.offset,
-					  heap_types_size(types, place.type));
+			HEAP_TRY(add_range(ranges, heap_types_strip(types, type), place.offset,
+					   heap_types_size(types, place.type)));
 		else
 			*is_virtual = *is_virtual || heap_member_is_virtual(types, type, field);
 	}
-	return error;
+	return NULL;
 }
 
 // Where type and field part is not clear: types have dots, too, as std::ratio<1.5> would.
@@ -547,12 +545,11 @@ static struct heap_error *inherit(struct bases *bases, heap_type_id type, uint64
 {
 	const struct heap_types *types = bases->ranges->types;
 	const struct heap_type *all = &types->types[type];
-	struct heap_error *error = NULL;
 
 	if ((all->kind != HEAP_TYPE_STRUCT && all->kind != HEAP_TYPE_CLASS) || depth > MAX_DEPTH ||
 	    bases->visits++ > MAX_BASES)
 		return NULL;
-	for (uint32_t i = 0; i < all->members && !error; i++) {
+	for (uint32_t i = 0; i < all->members; i++) {
 		const struct heap_member *member = &types->members[all->first_member + i];
 		heap_type_id base = heap_types_strip(types, member->type);
 		uint64_t at = offset + member->offset;
@@ -560,18 +557,16 @@ static struct heap_error *inherit(struct bases *bases, heap_type_id type, uint64
 		if (!(member->flags & HEAP_MEMBER_BASE) ||
 		    (member->flags & HEAP_MEMBER_VIRTUAL_BASE))
 			continue;
-		for (uint32_t j = bases->ranges->first[base]; j && !error;
-		     j = bases->ranges->list[j].next) {
+		for (uint32_t j = bases->ranges->first[base]; j; j = bases->ranges->list[j].next) {
 			const struct range range = bases->ranges->list[j];
 
 			if (j < bases->own)
-				error = add_range(bases->ranges, bases->class, at + range.start,
-						  range.size);
+				HEAP_TRY(add_range(bases->ranges, bases->class, at + range.start,
+						   range.size));
 		}
-		if (!error)
-			error = inherit(bases, base, at, depth + 1);
+		HEAP_TRY(inherit(bases, base, at, depth + 1));
 	}
-	return error;
+	return NULL;
 }
 
 static bool is_in_ranges(const struct ranges *ranges, heap_type_id type, uint64_t offset)

@@ -97,21 +97,19 @@ HEAP_MUST_CHECK
 static struct heap_error *find_tops(struct tops *tops)
 {
 	const struct heap_snapshot *snapshot = tops->snapshot;
-	struct heap_error *error = heap_column_create((size_t)snapshot->object_count + 1,
-						      sizeof(*tops->top_of), &tops->top_of);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count + 1, sizeof(*tops->top_of),
+				    &tops->top_of));
 	tops->count = snapshot->root_count;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
 		tops->top_of[i] = NOT_KNOWN;
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (tops->top_of[i] == NOT_KNOWN)
 			find_top(tops, i);
-		error = heap_progress_step(tops->progress, "roots: who holds what", i,
-					   snapshot->object_count);
+		HEAP_TRY(heap_progress_step(tops->progress, "roots: who holds what", i,
+					    snapshot->object_count));
 	}
-	return error;
+	return NULL;
 }
 
 // @param level  of what the edge leaves
@@ -273,18 +271,12 @@ static struct heap_error *find_components(struct tops *tops, uint32_t *component
 	CLEANUP_COLUMN uint32_t *stack = NULL;
 	CLEANUP_COLUMN uint32_t *next = NULL;
 	CLEANUP_COLUMN uint32_t *left = NULL;
-	struct heap_error *error = heap_column_create(count, sizeof(*low), &low);
 
-	if (!error)
-		error = heap_column_create(count / 8 + 1, 1, &moved);
-	if (!error)
-		error = heap_column_create(count, sizeof(*stack), &stack);
-	if (!error)
-		error = heap_column_create(count, sizeof(*next), &next);
-	if (!error)
-		error = heap_column_create(count, sizeof(*left), &left);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create(count, sizeof(*low), &low));
+	HEAP_TRY(heap_column_create(count / 8 + 1, 1, &moved));
+	HEAP_TRY(heap_column_create(count, sizeof(*stack), &stack));
+	HEAP_TRY(heap_column_create(count, sizeof(*next), &next));
+	HEAP_TRY(heap_column_create(count, sizeof(*left), &left));
 
 	struct search search = { low, moved, stack, next, left, .place = 1 };
 
@@ -359,22 +351,16 @@ static struct heap_error *connect_components(const struct tops *tops, struct hea
 	size_t components = (size_t)sizes->components + 1;
 	CLEANUP_COLUMN uint32_t *seen = NULL;
 	uint32_t *first;
-	struct heap_error *error = heap_column_create(components, sizeof(*seen), &seen);
 
-	if (!error)
-		error = heap_column_create(components, sizeof(*first), &sizes->first);
-	if (!error)
-		error = heap_column_create(components, sizeof(*sizes->component_sizes),
-					   &sizes->component_sizes);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create(components, sizeof(*seen), &seen));
+	HEAP_TRY(heap_column_create(components, sizeof(*first), &sizes->first));
+	HEAP_TRY(heap_column_create(components, sizeof(*sizes->component_sizes),
+				    &sizes->component_sizes));
 	first = sizes->first;
 	note_component_edges(tops, sizes);
 	heap_offsets_from_counts(first, sizes->components);
-	error = heap_column_create((size_t)first[sizes->components] + 1, sizeof(*sizes->targets),
-				   &sizes->targets);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create((size_t)first[sizes->components] + 1, sizeof(*sizes->targets),
+				    &sizes->targets));
 	note_component_edges(tops, sizes);
 	heap_offsets_rewind(first, sizes->components);
 	drop_parallel_edges(sizes, seen);
@@ -431,12 +417,11 @@ HEAP_MUST_CHECK
 static struct heap_error *find_pointed(struct heap_root_sizes *sizes)
 {
 	const struct heap_snapshot *snapshot = sizes->graph->snapshot;
-	struct heap_error *error =
-		heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &sizes->pointed);
 
-	for (uint32_t i = 0; !error && i < snapshot->edge_count; i++)
+	HEAP_TRY(heap_column_create((size_t)snapshot->object_count / 8 + 1, 1, &sizes->pointed));
+	for (uint32_t i = 0; i < snapshot->edge_count; i++)
 		heap_bit_set(sizes->pointed, snapshot->edge_target[i]);
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_root_sizes_create(const struct heap_graph *graph,
