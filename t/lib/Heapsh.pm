@@ -161,6 +161,14 @@ sub ask_json {
     return JSON::PP->new->utf8->decode($text);
 }
 
+# Sets the snapshots of a series a quarter of a second apart. Judgements of growth depend on times,
+# and those at which a busy machine captured are any.
+sub space_evenly {
+    my (@files) = @_;
+    system("$build/t/helper/space_series", 250_000_000, @files) == 0 or die 'space_series failed';
+    return;
+}
+
 # The blocks of a snapshot: { address => size }, addresses as "0x…".
 sub blocks_of {
     my ($file) = @_;
