@@ -21,7 +21,8 @@ $ENV{ASAN_OPTIONS} = 'detect_leaks=0';    # the examples leave theirs to exit()
 # --- installed ---------------------------------------------------------------
 
 my $sanitize = $ENV{SANITIZE} // '';
-my $said = `make install BUILD='$build' CC='$cc' SANITIZE='$sanitize' PREFIX=$place/usr 2>&1`;
+# Nothing is built: other tests run what is there.
+my $said = `make install -o all BUILD='$build' CC='$cc' SANITIZE='$sanitize' PREFIX=$place/usr 2>&1`;
 is $?, 0, 'make install' or diag $said;
 $ENV{PKG_CONFIG_PATH} = "$place/usr/lib/pkgconfig";
 chomp(my $flags = `pkg-config --cflags --libs heapgraph`);
