@@ -433,7 +433,6 @@ static struct heap_error *check_file(const char *file, const char **remark)
 	CLEANUP_CLOSE int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	CLEANUP(end_elf) Elf *elf = NULL;
 	struct image image = { 0 };
-	struct heap_error *error;
 
 	if (gains_identity(file))
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
@@ -457,10 +456,9 @@ static struct heap_error *check_file(const char *file, const char **remark)
 					 "%s: cut short, so it is no whole program", file);
 	read_interpreter(&image);
 	read_sections(&image);
-	error = check_image(file, &image);
-	if (!error)
-		*remark = remark_on(&image);
-	return error;
+	HEAP_TRY(check_image(file, &image));
+	*remark = remark_on(&image);
+	return NULL;
 }
 
 struct heap_error *executable_check(const struct executable *executable, const char **remark)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/base/pieces.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/parallel.h"
 
 #include <pthread.h>
@@ -88,19 +89,19 @@ struct heap_error *pieces_run(const struct piece_work *work)
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 	};
-	struct heap_error *error = NULL;
 
 	if (work->count == 0)
 		return NULL;
-	run.parts = calloc(run.room, work->part_size);
-	run.is_done = calloc(run.room, sizeof(*run.is_done));
-	if (!run.parts || !run.is_done)
-		error = heap_error_out_of_memory();
-	if (!error)
-		error = heap_parallel_share(threads, take_part, &run);
-	for (size_t i = 0; run.parts && i < run.room; i++)
+
+	CLEANUP_FREE char *parts = run.parts = calloc(run.room, work->part_size);
+	CLEANUP_FREE bool *is_done = run.is_done = calloc(run.room, sizeof(*is_done));
+
+	if (!parts || !is_done)
+		return heap_error_out_of_memory();
+
+	struct heap_error *error = heap_parallel_share(threads, take_part, &run);
+
+	for (size_t i = 0; i < run.room; i++)
 		work->release(part_of(&run, i));
-	free(run.parts);
-	free(run.is_done);
 	return error;
 }

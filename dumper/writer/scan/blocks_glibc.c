@@ -102,7 +102,7 @@ struct walker {
 	struct blocks *blocks;
 	const struct image *image;
 	const struct block_threads *threads;
-	struct window far, near;
+	struct windows windows;
 	struct state states[MAX_STATES];
 	size_t state_count;
 	struct HEAP_ARRAY(struct span) claimed; // heaps of arenas and of the first arena
@@ -120,7 +120,7 @@ struct walker {
 
 static uint64_t peek(struct walker *walker, uint64_t address)
 {
-	return window_peek(&walker->near, address);
+	return window_peek(&walker->windows.near, address);
 }
 
 // True if a ring goes through a pair of words; an empty one points to itself. Chunks have their
@@ -317,7 +317,7 @@ static struct heap_error *walk_chunks(struct walker *walker, struct walk *walk, 
 	for (;;) {
 		uint64_t word, size;
 
-		if (at >= walk->limit || !window_word(&walker->far, at + 8, &word))
+		if (at >= walk->limit || !window_word(&walker->windows.far, at + 8, &word))
 			break;
 		size = word & ~(uint64_t)FLAGS;
 		if (at == walk->top) {
@@ -510,7 +510,8 @@ static struct heap_error *walk_next_piece(struct walker *walker, struct walk *wa
 				return NULL;
 		}
 		walk->start = at;
-		if (!window_word(&walker->near, at + 8, &word) || (word & FLAGS) != PREV_INUSE ||
+		if (!window_word(&walker->windows.near, at + 8, &word) ||
+		    (word & FLAGS) != PREV_INUSE ||
 		    (at != walk->top && (word & ~(uint64_t)FLAGS) < MIN_CHUNK))
 			continue;
 		HEAP_TRY(walk_chunks(walker, walk, ending));
@@ -685,7 +686,8 @@ HEAP_MUST_CHECK
 static struct heap_error *search_pages(struct mapped *mapped, uint64_t start, uint64_t limit)
 {
 	struct walker *walker = mapped->walker;
-	struct window *window = &walker->near; // the other one where nothing is found for long
+	struct window *window =
+		&walker->windows.near; // the other one where nothing is found for long
 
 	uint64_t until = start; // where memory ends that may hold something
 
@@ -708,7 +710,7 @@ static struct heap_error *search_pages(struct mapped *mapped, uint64_t start, ui
 		else if ((word & FLAGS) == PREV_INUSE &&
 			 (mapped->wants_top || mapped->wanted_heap > 0))
 			HEAP_TRY(add_mapped_heap(mapped, page, limit, &end));
-		window = end ? &walker->near : &walker->far;
+		window = end ? &walker->windows.near : &walker->windows.far;
 		page = end > page ? (end + PAGE - 1) & ~(uint64_t)(PAGE - 1) : page + PAGE;
 	}
 	return blocks_end_run(walker->blocks);
@@ -1057,20 +1059,20 @@ static struct heap_error *walk_states(struct walker *walker)
 	return remove_all_tcaches(walker);
 }
 
+static void walker_deinit(struct walker *walker)
+{
+	windows_deinit(&walker->windows);
+	heap_array_deinit(&walker->claimed);
+	heap_array_deinit(&walker->arenas);
+	heap_array_deinit(&walker->tcaches);
+}
+
 struct heap_error *blocks_find_glibc(struct blocks *blocks, const struct image *image,
 				     const struct block_threads *threads)
 {
+	CLEANUP(walker_deinit)
 	struct walker walker = { .blocks = blocks, .image = image, .threads = threads };
-	struct heap_error *error = window_init(&walker.far, image, WINDOW_FAR);
 
-	if (!error)
-		error = window_init(&walker.near, image, WINDOW_NEAR);
-	if (!error)
-		error = walk_states(&walker);
-	window_deinit(&walker.far);
-	window_deinit(&walker.near);
-	heap_array_deinit(&walker.claimed);
-	heap_array_deinit(&walker.arenas);
-	heap_array_deinit(&walker.tcaches);
-	return error;
+	HEAP_TRY(windows_init(&walker.windows, image));
+	return walk_states(&walker);
 }

@@ -39,7 +39,7 @@ struct walker {
 	struct blocks *blocks;
 	const struct image *image;
 	const struct block_threads *threads;
-	struct window far, near;
+	struct windows windows;
 	struct HEAP_ARRAY(uint64_t) gibs;    // in which there is memory, by address
 	struct HEAP_ARRAY(uint64_t) extents; // addresses of edata
 	uint64_t sizes[CLASSES];
@@ -52,7 +52,7 @@ struct walker {
 
 static uint64_t peek(struct walker *walker, uint64_t address)
 {
-	return window_peek(&walker->near, address);
+	return window_peek(&walker->windows.near, address);
 }
 
 static void fill_sizes(uint64_t sizes[CLASSES])
@@ -114,7 +114,8 @@ static struct heap_error *read_leaf(struct walker *walker, uint64_t gib, uint64_
 	uint64_t last = 0;
 
 	for (uint64_t i = 0; i < TABLE / 8; i++) {
-		uint64_t word = window_peek(&walker->far, leaf + i * 8), edata = word & EDATA_MASK;
+		uint64_t word = window_peek(&walker->windows.far, leaf + i * 8),
+			 edata = word & EDATA_MASK;
 
 		walker->vain -= walker->vain > 0;
 		if (edata == 0 || edata == last)
@@ -196,7 +197,7 @@ static struct heap_error *search_zeros(struct walker *walker, uint64_t start, ui
 		if (at >= end || walker->tried == MAX_ROOTS || walker->vain == 0)
 			break;
 
-		uint64_t word = window_peek(&walker->far, at);
+		uint64_t word = window_peek(&walker->windows.far, at);
 
 		if (word != 0 && may_be_leaf(walker, word))
 			HEAP_TRY(try_entry(walker, at, start, end));
@@ -367,19 +368,19 @@ static struct heap_error *walk(struct walker *walker)
 	return NULL;
 }
 
+static void walker_deinit(struct walker *walker)
+{
+	windows_deinit(&walker->windows);
+	heap_array_deinit(&walker->gibs);
+	heap_array_deinit(&walker->extents);
+}
+
 struct heap_error *blocks_find_jemalloc(struct blocks *blocks, const struct image *image,
 					const struct block_threads *threads)
 {
+	CLEANUP(walker_deinit)
 	struct walker walker = { .blocks = blocks, .image = image, .threads = threads };
-	struct heap_error *error = window_init(&walker.far, image, WINDOW_FAR);
 
-	if (!error)
-		error = window_init(&walker.near, image, WINDOW_NEAR);
-	if (!error)
-		error = walk(&walker);
-	window_deinit(&walker.far);
-	window_deinit(&walker.near);
-	heap_array_deinit(&walker.gibs);
-	heap_array_deinit(&walker.extents);
-	return error;
+	HEAP_TRY(windows_init(&walker.windows, image));
+	return walk(&walker);
 }

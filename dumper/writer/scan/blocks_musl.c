@@ -37,7 +37,7 @@ static const uint16_t class_units[CLASSES] = {
 struct walker {
 	struct blocks *blocks;
 	const struct image *image;
-	struct window far, near;
+	struct windows windows;
 	size_t groups;
 };
 
@@ -50,7 +50,7 @@ struct meta {
 
 static uint64_t peek(struct walker *walker, uint64_t address)
 {
-	return window_peek(&walker->near, address);
+	return window_peek(&walker->windows.near, address);
 }
 
 static uint32_t peek_half(struct walker *walker, uint64_t address)
@@ -151,32 +151,32 @@ static struct heap_error *find_areas(struct walker *walker, uint64_t secret)
 		for (uint64_t page = mapping->start; page < mapping->end; page += PAGE) {
 			if (page >= until)
 				page = image_skip_untouched(image, page, mapping->end, &until);
-			if (page < mapping->end && window_peek(&walker->far, page) == secret)
+			if (page < mapping->end &&
+			    window_peek(&walker->windows.far, page) == secret)
 				HEAP_TRY(walk_area(walker, page));
 		}
 	}
 	return NULL;
 }
 
+static void walker_deinit(struct walker *walker)
+{
+	windows_deinit(&walker->windows);
+}
+
 struct heap_error *blocks_find_musl(struct blocks *blocks, const struct image *image)
 {
-	struct walker walker = { .blocks = blocks, .image = image };
-	struct heap_error *error;
+	CLEANUP(walker_deinit) struct walker walker = { .blocks = blocks, .image = image };
 	uint64_t secret;
 
 	if (image->random == 0 || !image_read(image, image->random + 8, &secret, sizeof(secret)) ||
 	    secret == 0)
 		return NULL;
-	error = window_init(&walker.far, image, WINDOW_FAR);
-	if (!error)
-		error = window_init(&walker.near, image, WINDOW_NEAR);
-	if (!error)
-		error = find_areas(&walker, secret);
+	HEAP_TRY(windows_init(&walker.windows, image));
+	HEAP_TRY(find_areas(&walker, secret));
 	if (walker.groups > 0) {
 		blocks_name(blocks, "musl");
 		blocks->sizes = BLOCK_SIZES_EXACT;
 	}
-	window_deinit(&walker.far);
-	window_deinit(&walker.near);
-	return error;
+	return NULL;
 }

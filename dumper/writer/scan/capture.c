@@ -101,7 +101,7 @@ static void find_thread_pointers(struct capture *capture)
 	}
 }
 
-// Once the process, its threads and its image are known.
+// Begins a capture whose process, threads and image are known.
 HEAP_MUST_CHECK
 static struct heap_error *begin(struct capture *capture)
 {
@@ -111,22 +111,34 @@ static struct heap_error *begin(struct capture *capture)
 	return heap_types_init(&capture->snapshot.types);
 }
 
-struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process)
+static void clear(struct capture *capture)
 {
-	*capture = (struct capture){ .core = { .descriptor = -1 } };
+	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 },
+				     .core = { .descriptor = -1 } };
+}
 
-	struct heap_error *error = image_init(&capture->image, pid);
-
-	if (error)
-		return error;
-	error = read_process(capture, process);
-	if (!error)
-		error = read_threads(capture);
-	if (!error)
-		error = begin(capture);
+// Closes the capture if it could not be opened.
+HEAP_MUST_CHECK
+static struct heap_error *opened(struct capture *capture, struct heap_error *error)
+{
 	if (error)
 		capture_close(capture);
 	return error;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *open_prepared(struct capture *capture, pid_t pid, uint64_t process)
+{
+	HEAP_TRY(image_init(&capture->image, pid));
+	HEAP_TRY(read_process(capture, process));
+	HEAP_TRY(read_threads(capture));
+	return begin(capture);
+}
+
+struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process)
+{
+	clear(capture);
+	return opened(capture, open_prepared(capture, pid, process));
 }
 
 static bool read_at(int descriptor, void *buffer, size_t size, size_t offset)
@@ -166,22 +178,19 @@ static void find_root(struct capture *capture)
 		capture->image.root = capture->root;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *open_foreign(struct capture *capture, pid_t pid, int descriptor)
+{
+	HEAP_TRY(image_init(&capture->image, pid));
+	HEAP_TRY(read_foreign(capture, descriptor));
+	find_root(capture);
+	return begin(capture);
+}
+
 struct heap_error *capture_open_foreign(struct capture *capture, pid_t pid, int descriptor)
 {
-	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 },
-				     .core = { .descriptor = -1 } };
-
-	struct heap_error *error = image_init(&capture->image, pid);
-
-	if (!error)
-		error = read_foreign(capture, descriptor);
-	if (!error)
-		find_root(capture);
-	if (!error)
-		error = begin(capture);
-	if (error)
-		capture_close(capture);
-	return error;
+	clear(capture);
+	return opened(capture, open_foreign(capture, pid, descriptor));
 }
 
 static void describe_core(struct capture *capture)
@@ -201,37 +210,32 @@ static void describe_core(struct capture *capture)
 			 core->missing);
 }
 
-struct heap_error *capture_open_core(struct capture *capture, const char *path, int descriptor,
-				     const char *sysroot, const char *executable)
+HEAP_MUST_CHECK
+static struct heap_error *open_core(struct capture *capture, const char *path, int descriptor,
+				    const char *sysroot, const char *executable)
 {
 	size_t bytes;
 
-	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 } };
-
-	struct heap_error *error = core_open(&capture->core, path, sysroot);
-
-	if (!error)
-		error = image_init_core(&capture->image, &capture->core);
-	if (!error)
-		error = read_foreign(capture, descriptor);
-	if (error) {
-		capture_close(capture);
-		return error;
-	}
+	HEAP_TRY(core_open(&capture->core, path, sysroot));
+	HEAP_TRY(image_init_core(&capture->image, &capture->core));
+	HEAP_TRY(read_foreign(capture, descriptor));
 	capture->image.root = sysroot;
 	capture->image.executable = *executable ? executable : NULL;
 	describe_core(capture);
 	bytes = capture->core.threads.count * sizeof(*capture->threads);
 	free(capture->threads);
 	capture->threads = malloc(bytes + 1);
-	error = capture->threads ? NULL : heap_error_out_of_memory();
-	if (!error) {
-		memcpy(capture->threads, capture->core.threads.items, bytes);
-		error = begin(capture);
-	}
-	if (error)
-		capture_close(capture);
-	return error;
+	if (!capture->threads)
+		return heap_error_out_of_memory();
+	memcpy(capture->threads, capture->core.threads.items, bytes);
+	return begin(capture);
+}
+
+struct heap_error *capture_open_core(struct capture *capture, const char *path, int descriptor,
+				     const char *sysroot, const char *executable)
+{
+	clear(capture);
+	return opened(capture, open_core(capture, path, descriptor, sysroot, executable));
 }
 
 // --- blocks --------------------------------------------------------------------
@@ -241,15 +245,11 @@ static struct heap_error *find_by_headers(struct capture *capture)
 {
 	uint64_t own[9][2];
 	size_t own_count = capture_own_ranges(capture, own);
-	struct moves moves;
-	struct heap_error *error =
-		moves_init(&moves, &capture->image, &capture->process, capture->threads);
+	CLEANUP(moves_deinit) struct moves moves = { 0 };
 
-	if (!error)
-		error = object_scan_run(&capture->objects, &capture->image, &capture->process,
-					&moves, own, own_count);
-	moves_deinit(&moves);
-	return error;
+	HEAP_TRY(moves_init(&moves, &capture->image, &capture->process, capture->threads));
+	return object_scan_run(&capture->objects, &capture->image, &capture->process, &moves, own,
+			       own_count);
 }
 
 static void add_doubt(struct capture *capture, const char *doubt)
@@ -317,8 +317,7 @@ void capture_close(struct capture *capture)
 	free(capture->threads);
 	image_deinit(&capture->image);
 	core_close(&capture->core);
-	*capture = (struct capture){ .image = { .memory = -1, .pagemap = -1 },
-				     .core = { .descriptor = -1 } };
+	clear(capture);
 }
 
 size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[9][2])

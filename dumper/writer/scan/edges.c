@@ -328,10 +328,16 @@ static struct heap_error *scan_ranges(struct scan *scan)
 	});
 }
 
+static void scan_deinit(struct scan *scan)
+{
+	heap_array_deinit(&scan->pieces);
+}
+
 struct heap_error *edges_scan(struct heap_snapshot *snapshot, struct heap_stored_edges *stored,
 			      const struct objects *objects, const struct image *image,
 			      const struct edges_listener *listener)
 {
+	CLEANUP(scan_deinit)
 	struct scan scan = {
 		.snapshot = snapshot,
 		.stored = stored,
@@ -348,11 +354,8 @@ struct heap_error *edges_scan(struct heap_snapshot *snapshot, struct heap_stored
 			return heap_error_out_of_memory();
 		HEAP_TRY(grow(&scan, 1));
 	}
-
-	struct heap_error *error = scan_ranges(&scan);
-
-	heap_array_deinit(&scan.pieces);
-	if (!error && !stored)
+	HEAP_TRY(scan_ranges(&scan));
+	if (!stored)
 		heap_offsets_from_counts(snapshot->edge_first, objects->count);
-	return error;
+	return NULL;
 }

@@ -150,9 +150,7 @@ static struct heap_error *add_symbol(struct capture *capture, const struct modul
 HEAP_MUST_CHECK
 static struct heap_error *add_symbol_globals(struct capture *capture, const struct module *module)
 {
-	struct heap_error *error = NULL;
-
-	for (size_t i = 0; !error && i < module->elf->symbol_count; i++) {
+	for (size_t i = 0; i < module->elf->symbol_count; i++) {
 		const struct heap_symbol *symbol = &module->elf->symbols[i];
 
 		if (symbol->kind == HEAP_SYMBOL_OBJECT && symbol->size >= 8 &&
@@ -160,9 +158,9 @@ static struct heap_error *add_symbol_globals(struct capture *capture, const stru
 		    symbol->size <= module->elf->data_end - symbol->address &&
 		    !roots_is_claimed(&capture->roots, symbol->address + module->bias) &&
 		    strcmp(symbol->name, ARENA_VARIABLE) != 0)
-			error = add_symbol(capture, module, symbol);
+			HEAP_TRY(add_symbol(capture, module, symbol));
 	}
-	return error;
+	return NULL;
 }
 
 // --- thread-locals -----------------------------------------------------------
@@ -225,26 +223,23 @@ static struct heap_error *add_thread_locals(struct capture *capture, const struc
 
 struct heap_error *globals_gather_variables(struct capture *capture)
 {
-	struct heap_error *error = NULL;
-
-	for (size_t i = 0; !error && i < capture->modules.count; i++) {
+	for (size_t i = 0; i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
 
 		if (!module->has_debug || is_own_module(capture, module))
 			continue;
-		error = add_debug_globals(capture, module);
-		if (!error)
-			error = add_thread_locals(capture, module);
+		HEAP_TRY(add_debug_globals(capture, module));
+		HEAP_TRY(add_thread_locals(capture, module));
 	}
-	// Symbols only name what debug information left unnamed.
+	// Symbols only name variables that debug information left unnamed.
 	roots_sort_claims(&capture->roots);
-	for (size_t i = 0; !error && i < capture->modules.count; i++) {
+	for (size_t i = 0; i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
 
 		if (module->elf && !is_own_module(capture, module))
-			error = add_symbol_globals(capture, module);
+			HEAP_TRY(add_symbol_globals(capture, module));
 	}
-	return error;
+	return NULL;
 }
 
 // --- unnamed words -----------------------------------------------------------
@@ -288,12 +283,9 @@ struct heap_error *globals_gather_thread_storage(struct capture *capture)
 			.thread = i,
 			.frame = HEAP_NO_INDEX,
 		};
-		struct heap_error *error = gather(capture, &root, ROOTS_ALL_WORDS);
 
-		if (!error)
-			error = roots_claim(&capture->roots, start, end - start);
-		if (error)
-			return error;
+		HEAP_TRY(gather(capture, &root, ROOTS_ALL_WORDS));
+		HEAP_TRY(roots_claim(&capture->roots, start, end - start));
 	}
 	roots_sort_claims(&capture->roots);
 	return NULL;
@@ -333,19 +325,17 @@ static bool is_writable(const struct image_mapping *mapping)
 HEAP_MUST_CHECK
 static struct heap_error *gather_segment(struct capture *capture, const struct module *module)
 {
-	struct heap_error *error = NULL;
-
 	if (module->elf && module->elf->data_end > module->elf->data_start)
 		return gather_data(capture, module, module->elf->data_start + module->bias,
 				   module->elf->data_end + module->bias);
-	for (size_t i = 0; !error && !module->elf && i < capture->image.mapping_count; i++) {
+	for (size_t i = 0; !module->elf && i < capture->image.mapping_count; i++) {
 		const struct image_mapping *mapping = &capture->image.mappings[i];
 
 		if (mapping->start >= module->start && mapping->end <= module->end &&
 		    is_writable(mapping))
-			error = gather_data(capture, module, mapping->start, mapping->end);
+			HEAP_TRY(gather_data(capture, module, mapping->start, mapping->end));
 	}
-	return error;
+	return NULL;
 }
 
 static bool overlaps_module_data(const struct capture *capture, const struct image_mapping *mapping)
@@ -407,15 +397,13 @@ static bool is_other_memory(const struct capture *capture, const struct image_ma
 
 struct heap_error *globals_gather_rest(struct capture *capture)
 {
-	struct heap_error *error = NULL;
-
-	for (size_t i = 0; !error && i < capture->modules.count; i++) {
+	for (size_t i = 0; i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
 
 		if (!is_own_module(capture, module))
-			error = gather_segment(capture, module);
+			HEAP_TRY(gather_segment(capture, module));
 	}
-	for (size_t i = 0; !error && i < capture->image.mapping_count; i++) {
+	for (size_t i = 0; i < capture->image.mapping_count; i++) {
 		const struct image_mapping *mapping = &capture->image.mappings[i];
 
 		if (!is_other_memory(capture, mapping))
@@ -431,7 +419,7 @@ struct heap_error *globals_gather_rest(struct capture *capture)
 			.frame = HEAP_NO_INDEX,
 		};
 
-		error = gather(capture, &root, ROOTS_ALL_WORDS);
+		HEAP_TRY(gather(capture, &root, ROOTS_ALL_WORDS));
 	}
-	return error;
+	return NULL;
 }

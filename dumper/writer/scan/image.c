@@ -209,17 +209,9 @@ struct heap_error *image_init(struct image *image, pid_t pid)
 
 	*image = (struct image){ .pid = pid, .memory = -1, .pagemap = -1, .root = "" };
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-
-	struct heap_error *error = read_whole_file(path, &image->maps);
-
-	if (!error)
-		error = parse_maps(image);
-	if (!error)
-		error = init_unread(image);
-	if (error) {
-		image_deinit(image);
-		return error;
-	}
+	HEAP_TRY(read_whole_file(path, &image->maps));
+	HEAP_TRY(parse_maps(image));
+	HEAP_TRY(init_unread(image));
 	find_wiped(image);
 	find_random(image);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);

@@ -51,10 +51,10 @@ struct image {
 	const char *executable;      /**< file of the program; NULL: by its name */
 	uint64_t random;             /**< address of 16 random bytes, getauxval(3); 0: not known */
 	char *maps;                  /**< text of /proc/PID/maps, cut into the mappings' names */
-	struct image_unread *unread; /**< private: what image_visit() could not read */
+	struct image_unread *unread; /**< private: pages that image_visit() could not read */
 };
 
-/** @return NULL, HEAP_ERROR_SYSTEM or HEAP_ERROR_MEMORY */
+/** @return NULL, HEAP_ERROR_SYSTEM or HEAP_ERROR_MEMORY: image_deinit() is due then, too */
 HEAP_MUST_CHECK
 struct heap_error *image_init(struct image *image, pid_t pid);
 
@@ -67,7 +67,7 @@ void image_deinit(struct image *image);
 /** Reads exactly @p size bytes. @return false if not all of them are there */
 bool image_read(const struct image *image, uint64_t address, void *buffer, size_t size);
 
-/** Reads what is there; pages that cannot be read are zeros. */
+/** Reads memory; pages that cannot be read are zeros. */
 void image_read_padded(const struct image *image, uint64_t address, void *buffer, size_t size);
 
 /** Reads a string of at most @p size - 1 bytes; "" if it cannot be read. */
@@ -76,7 +76,7 @@ void image_read_string(const struct image *image, uint64_t address, char *buffer
 /** The mapping that holds @p address, or NULL. */
 const struct image_mapping *image_find(const struct image *image, uint64_t address);
 
-/** Whether there is a mapping within @p distance bytes of @p address. */
+/** True if there is a mapping within @p distance bytes of @p address. */
 bool image_is_near(const struct image *image, uint64_t address, uint64_t distance);
 
 /** Memory that was read ahead; see image_visit(). */

@@ -216,18 +216,16 @@ static struct heap_error *add_separate(struct module *module)
 HEAP_MUST_CHECK
 static struct heap_error *find_debug_path(struct module *module)
 {
-	struct heap_error *error = NULL;
-
 	if (module->elf->has_debug_info) {
 		module->debug_path = strdup(module->elf->path);
 		return module->debug_path ? NULL : heap_error_out_of_memory();
 	}
-	error = heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, &module->debug_path);
-	if (!error && !module->debug_path) {
-		add_note(module, "no debug information");
-		add_packed_symbols(module);
-	}
-	return error || !module->debug_path ? error : add_separate(module);
+	HEAP_TRY(heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, &module->debug_path));
+	if (module->debug_path)
+		return add_separate(module);
+	add_note(module, "no debug information");
+	add_packed_symbols(module);
+	return NULL;
 }
 
 // Reads types and variables, from the cache if it has them.
@@ -525,12 +523,10 @@ static struct heap_error *get_unit(struct module *module, uint64_t place, struct
 				   const struct module_unit **result)
 {
 	struct heap_dwarf_units *units;
-	struct heap_error *error = heap_dwarf_file_units(module->dwarf, &units);
 	const struct heap_dwarf_unit *header;
 
 	*result = NULL;
-	if (error)
-		return error;
+	HEAP_TRY(heap_dwarf_file_units(module->dwarf, &units));
 	if (!module->units) {
 		module->units = calloc(units->count + 1, sizeof(*module->units));
 		if (!module->units)
@@ -545,12 +541,12 @@ static struct heap_error *get_unit(struct module *module, uint64_t place, struct
 
 	if (!*unit) {
 		*unit = calloc(1, sizeof(**unit));
-		error = *unit ? read_unit(module, header->die, types, *unit)
-			      : heap_error_out_of_memory();
+		if (!*unit)
+			return heap_error_out_of_memory();
+		HEAP_TRY(read_unit(module, header->die, types, *unit));
 	}
-	if (!error)
-		*result = *unit;
-	return error;
+	*result = *unit;
+	return NULL;
 }
 
 heap_type_id module_type(struct module *module, uint64_t place, struct heap_types *types)
@@ -590,18 +586,14 @@ struct heap_error *module_site_types(struct module *module, uint64_t lookup_pc,
 {
 	struct heap_dwarf_site_types found = { 0 };
 	struct heap_dwarf_code *code;
-	struct heap_error *error = NULL;
 
 	*result = NULL;
 	*count = 0;
 	if (!module->dwarf)
 		return NULL;
 	isolation_suspect(module->start);
-	error = heap_dwarf_file_code(module->dwarf, &code);
-	if (!error)
-		error = heap_dwarf_site_types_find(code, lookup_pc - module->bias, &found);
-	if (error)
-		return error;
+	HEAP_TRY(heap_dwarf_file_code(module->dwarf, &code));
+	HEAP_TRY(heap_dwarf_site_types_find(code, lookup_pc - module->bias, &found));
 
 	struct module_site_type *site_types = calloc(found.count + 1, sizeof(*site_types));
 

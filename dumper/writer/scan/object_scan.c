@@ -6,6 +6,7 @@
 #include "dumper/writer/scan/damage.h"
 #include "dumper/writer/scan/header_scan.h"
 #include "dumper/writer/scan/tracked.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -39,9 +40,7 @@ HEAP_MUST_CHECK
 static struct heap_error *add_tracked(struct objects *objects, struct tracked *tracked,
 				      uint64_t start, uint64_t end)
 {
-	struct heap_error *error = NULL;
-
-	for (tracked_skip(tracked, start); !error && tracked_next(tracked) < end;
+	for (tracked_skip(tracked, start); tracked_next(tracked) < end;
 	     tracked_skip(tracked, start)) {
 		const struct heapsnap_piece *piece = &tracked->pieces[tracked->at];
 		struct found_header header = { piece->address, piece->extent, piece->site, 0, 0 };
@@ -49,11 +48,11 @@ static struct heap_error *add_tracked(struct objects *objects, struct tracked *t
 
 		if (size > end - piece->address)
 			header.extent -= size - (end - piece->address);
-		error = add(objects, &header);
+		HEAP_TRY(add(objects, &header));
 		start = piece->address + heapsnap_extent_size(header.extent);
 		tracked->at++;
 	}
-	return error;
+	return NULL;
 }
 
 // Adds a block and the pieces in it. It ends where the first of them begins.
@@ -63,19 +62,18 @@ static struct heap_error *add_with_tracked(struct objects *objects, struct track
 					   struct found_header header, uint64_t after)
 {
 	uint64_t size = heapsnap_extent_size(header.extent);
-	struct heap_error *error =
-		add_tracked(objects, tracked, after, header.block - HEAPSNAP_HEADER_SIZE);
 	uint64_t first;
 
+	HEAP_TRY(add_tracked(objects, tracked, after, header.block - HEAPSNAP_HEADER_SIZE));
 	tracked_skip(tracked, header.block);
 	first = tracked_next(tracked);
 	if (first - header.block >= size)
-		return error ? error : add(objects, &header);
-	if (!error && first > header.block) {
+		return add(objects, &header);
+	if (first > header.block) {
 		header.extent -= size - (first - header.block);
-		error = add(objects, &header);
+		HEAP_TRY(add(objects, &header));
 	}
-	return error ? error : add_tracked(objects, tracked, first, header.block + size);
+	return add_tracked(objects, tracked, first, header.block + size);
 }
 
 // A block with a footer is found at its end: removes blocks that were found inside it, in earlier
@@ -119,23 +117,23 @@ static struct heap_error *join_piece(void *context, void *result)
 {
 	struct scan *scan = context;
 	struct header_scan *piece = result;
-	struct heap_error *error = header_scan_mend(piece, scan->next);
 
+	HEAP_TRY(header_scan_mend(piece, scan->next));
 	progress_add_done(PIECE);
 	progress_flush();
-	for (size_t i = 0; !error && i < piece->suspects.count; i++)
-		error = suspects_add(&scan->suspects, piece->suspects.list[i]);
-	for (size_t i = 0; !error && i < piece->count; i++) {
+	for (size_t i = 0; i < piece->suspects.count; i++)
+		HEAP_TRY(suspects_add(&scan->suspects, piece->suspects.list[i]));
+	for (size_t i = 0; i < piece->count; i++) {
 		const struct found_header *header = &piece->headers[i];
 
 		if (heapsnap_extent_is_behind(header->extent) && !make_room(scan, header))
 			continue;
-		error = add_with_tracked(scan->objects, scan->tracked, *header, scan->added);
+		HEAP_TRY(add_with_tracked(scan->objects, scan->tracked, *header, scan->added));
 		scan->added = header->block + heapsnap_extent_size(header->extent);
 	}
 	if (piece->count > 0)
 		scan->next = piece->next;
-	return error;
+	return NULL;
 }
 
 static void release_piece(void *result)
@@ -198,38 +196,38 @@ static struct heap_error *add_range(struct scan *scan)
 
 // @param scanned  gets where the range's last block ends
 HEAP_MUST_CHECK
-static struct heap_error *scan_range(struct scan *scan, uint64_t *scanned)
+static struct heap_error *scan_range(struct scan *scan)
 {
 	const struct scanned_memory *memory = &scan->memory;
-	struct heap_error *error = pieces_run(&(struct piece_work){
+
+	HEAP_TRY(pieces_run(&(struct piece_work){
 		.count = (memory->end - memory->start + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct header_scan),
 		.work = scan_piece,
 		.join = join_piece,
 		.release = release_piece,
 		.context = scan,
-	});
+	}));
+	HEAP_TRY(add_tracked(scan->objects, scan->tracked, scan->added, memory->end));
+	return scan->objects->count > scan->first ? add_range(scan) : NULL;
+}
 
-	if (!error)
-		error = add_tracked(scan->objects, scan->tracked, scan->added, memory->end);
-	if (!error && scan->objects->count > scan->first)
-		error = add_range(scan);
-	*scanned = scan->next;
+static void scan_deinit(struct scan *scan)
+{
 	suspects_deinit(&scan->suspects);
-	return error;
 }
 
 struct heap_error *object_scan_run(struct objects *objects, const struct image *image,
 				   const struct heapsnap_process *process, struct moves *moves,
 				   const uint64_t (*skip)[2], size_t skip_count)
 {
-	struct tracked tracked = { 0 };
+	CLEANUP(tracked_deinit) struct tracked tracked = { 0 };
 	uint64_t scanned = 0; // where the last block ends, which may be in a later mapping
-	struct heap_error *error = tracked_init(&tracked, image, process);
 
+	HEAP_TRY(tracked_init(&tracked, image, process));
 	// malloc's memory may lie in several mappings that touch (mprotect, madvise): a block
 	// may cross from one into the next.
-	for (size_t i = 0; !error && i < image->mapping_count;) {
+	for (size_t i = 0; i < image->mapping_count;) {
 		const struct image_mapping *mapping = &image->mappings[i++];
 		uint64_t start = mapping->start, end = mapping->end;
 
@@ -241,20 +239,23 @@ struct heap_error *object_scan_run(struct objects *objects, const struct image *
 			end = image->mappings[i++].end;
 		if (start < scanned)
 			start = scanned;
-		if (start < end)
-			error = scan_range(
-				&(struct scan){
-					.objects = objects,
-					.memory = { image, process, start, end },
-					.moves = moves,
-					.tracked = &tracked,
-					.next = start,
-					.added = start,
-					.low = start,
-					.first = objects->count,
-				},
-				&scanned);
+		if (start >= end)
+			continue;
+
+		CLEANUP(scan_deinit)
+		struct scan scan = {
+			.objects = objects,
+			.memory = { image, process, start, end },
+			.moves = moves,
+			.tracked = &tracked,
+			.next = start,
+			.added = start,
+			.low = start,
+			.first = objects->count,
+		};
+
+		HEAP_TRY(scan_range(&scan));
+		scanned = scan.next;
 	}
-	tracked_deinit(&tracked);
-	return error;
+	return NULL;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/samples.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 
 enum {
@@ -50,9 +52,8 @@ struct heap_error *samples_visit(const struct image *image, const struct heapsna
 	uint32_t slots =
 		process->samples && process->sample_slots <= MAX_SLOTS ? process->sample_slots : 0;
 	struct heapsnap_sample samples[AT_ONCE];
-	struct heap_error *error = NULL;
 
-	for (uint32_t i = 0; !error && i < slots; i++) {
+	for (uint32_t i = 0; i < slots; i++) {
 		const struct heapsnap_sample *sample = &samples[i % AT_ONCE];
 
 		if (i % AT_ONCE == 0)
@@ -65,9 +66,9 @@ struct heap_error *samples_visit(const struct image *image, const struct heapsna
 		heap_object_id object = objects_find(objects, sample->block);
 
 		if (object != HEAP_NO_OBJECT && objects->address[object] == sample->block)
-			error = visit(context, object, sample);
+			HEAP_TRY(visit(context, object, sample));
 	}
-	return error;
+	return NULL;
 }
 
 struct reading {

@@ -408,30 +408,25 @@ static struct heap_error *gather_thread(struct capture *capture, uint32_t index)
 {
 	const struct heap_thread *stack = &capture->snapshot.threads[index];
 	uint64_t low = stack->stack_start;
-	struct heap_error *error = NULL;
 
 	if (low == 0)
 		return NULL;
 	low = low > RED_ZONE ? low - RED_ZONE : 0;
-	for (uint32_t i = 0; !error && i < stack->frames; i++) {
+	for (uint32_t i = 0; i < stack->frames; i++) {
 		const struct heap_frame *frame = &capture->snapshot.frames[stack->first_frame + i];
 
 		if ((frame->flags & HEAP_FRAME_INLINED) || frame->cfa <= low ||
 		    frame->cfa > stack->stack_end)
 			continue;
-		error = gather_range(capture, index, stack->first_frame + i, low, frame->cfa);
+		HEAP_TRY(gather_range(capture, index, stack->first_frame + i, low, frame->cfa));
 		low = frame->cfa;
 	}
-	if (!error)
-		error = gather_range(capture, index, HEAP_NO_INDEX, low, stack->stack_end);
-	return error;
+	return gather_range(capture, index, HEAP_NO_INDEX, low, stack->stack_end);
 }
 
 struct heap_error *stacks_gather_words(struct capture *capture)
 {
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = 0; !error && i < capture->process.thread_count; i++)
-		error = gather_thread(capture, i);
-	return error;
+	for (uint32_t i = 0; i < capture->process.thread_count; i++)
+		HEAP_TRY(gather_thread(capture, i));
+	return NULL;
 }

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/window.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
 
-struct heap_error *window_init(struct window *window, const struct image *image, uint64_t capacity)
+HEAP_MUST_CHECK
+static struct heap_error *init(struct window *window, const struct image *image, uint64_t capacity)
 {
 	*window = (struct window){ .image = image, .capacity = capacity };
 	window->bytes = malloc(capacity);
 	return window->bytes ? NULL : heap_error_out_of_memory();
 }
 
-void window_deinit(struct window *window)
+struct heap_error *windows_init(struct windows *windows, const struct image *image)
 {
-	free(window->bytes);
-	*window = (struct window){ 0 };
+	HEAP_TRY(init(&windows->far, image, WINDOW_FAR));
+	return init(&windows->near, image, WINDOW_NEAR);
+}
+
+void windows_deinit(struct windows *windows)
+{
+	free(windows->far.bytes);
+	free(windows->near.bytes);
+	*windows = (struct windows){ 0 };
 }
 
 bool window_move(struct window *window, uint64_t address)

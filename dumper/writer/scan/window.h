@@ -17,16 +17,21 @@ enum {
 
 struct window {
 	const struct image *image;
-	uint64_t start, size; /**< what the buffer holds */
-	uint64_t capacity;
+	uint64_t start, size; /**< of the memory that the buffer holds */
+	uint64_t capacity;    /**< bytes; a multiple of the page size */
 	uint8_t *bytes;
 };
 
-/** @param capacity  bytes; a multiple of the page size */
-HEAP_MUST_CHECK
-struct heap_error *window_init(struct window *window, const struct image *image, uint64_t capacity);
+/** The two windows of a walk through the structures of an allocator. */
+struct windows {
+	struct window far, near; /**< of WINDOW_FAR and WINDOW_NEAR bytes */
+};
 
-void window_deinit(struct window *window);
+HEAP_MUST_CHECK
+struct heap_error *windows_init(struct windows *windows, const struct image *image);
+
+/** Zeros are fine. */
+void windows_deinit(struct windows *windows);
 
 /** Private: moves the window to where @p address is. @return false if nothing is mapped there */
 bool window_move(struct window *window, uint64_t address);
