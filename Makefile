@@ -404,16 +404,18 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc $(BUILD)/heaptrace.pc
 		install -D -m 755 $$program $(DESTDIR)$(BINDIR)/$${program##*/} || exit 1; \
 	done
 	ln -sf $(BINDIR)/heapsh-unfreed $(DESTDIR)$(LIBDIR)/heapsnap/heapsh-unfreed
+	ln -sf $(BINDIR)/heapsh-check $(DESTDIR)$(LIBDIR)/heapsnap/heapsh-check
 	for page in man/*.[1-9]; do \
 		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; \
 	done
 	install -D -m 755 scripts/clickhouse/load $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse/load
 	install -m 644 scripts/clickhouse/*.sql $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse
 	install -d $(DESTDIR)$(PREFIX)/share/heapsh/examples
-	install -m 644 examples/*.c t/programs/demo.c t/programs/series.c $(DESTDIR)$(PREFIX)/share/heapsh/examples
+	install -m 644 examples/*.c examples/*.cc t/programs/demo.c t/programs/series.c $(DESTDIR)$(PREFIX)/share/heapsh/examples
 	install -D -m 644 scripts/completion.bash $(DESTDIR)$(COMPLETIONDIR)/heapsh
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsnap
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-leakreport
+	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-check
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-report
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-diff
 	ln -sf heapsh $(DESTDIR)$(COMPLETIONDIR)/heapsh-unfreed

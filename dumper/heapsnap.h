@@ -16,6 +16,10 @@
  */
 
 #include <stddef.h>
+#ifndef HEAPSNAP_FAIL
+#include <stdio.h>
+#include <stdlib.h>
+#endif
 
 #ifdef HEAPSNAP_BUILD
 #define HEAPSNAP_API __attribute__((visibility("default")))
@@ -47,11 +51,63 @@ HEAPSNAP_API int heapsnap_wait(void);
 
 /**
  * Marks the blocks that exist: reports of unfreed blocks then count only later ones, as in
- * a program that has set itself up, or between two phases of a test.
+ * a program that has set itself up, or between two phases of a test. HEAPSNAP_AT_CHECKPOINT takes a
+ * snapshot before each, which heapsh-check(1) uses.
  *
  * @return 0, or -ENOSPC if there have been too many
  */
 HEAPSNAP_API int heapsnap_checkpoint(void);
+
+/** A check of growth: private to HEAPSNAP_EXPECT_NO_GROWTH but for `grew` and `message`. */
+struct heapsnap_loops {
+	unsigned done;
+	int has_ended;
+	int grew;
+	char message[4096]; /**< what grew, by how much, and what holds it */
+};
+
+/**
+ * Goes on to the next loop of a check, takes a snapshot of the one before, and after @p count of them has
+ * heapsh-check(1) judge the series.
+ *
+ * @return 1 for another loop; at the end once more if @p loops->grew, then 0
+ */
+HEAPSNAP_API int heapsnap_next_loop(struct heapsnap_loops *loops, unsigned count);
+
+/** How often the block of HEAPSNAP_EXPECT_NO_GROWTH runs: five times at least. */
+#ifndef HEAPSNAP_LOOPS
+#define HEAPSNAP_LOOPS 5
+#endif
+
+/** What a test does with the message of a failure; define it before this header is included. */
+#ifndef HEAPSNAP_FAIL
+#define HEAPSNAP_FAIL(message) \
+	do { \
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, message); \
+		abort(); \
+	} while (0)
+#endif
+
+/**
+ * Fails a test if the heap grows by the same type or site in each loop.
+ *
+ *	HEAPSNAP_EXPECT_NO_GROWTH {
+ *		struct session *session = session_open();
+ *
+ *		session_close(session);
+ *	}
+ *
+ * The block runs HEAPSNAP_LOOPS times; what the first loop allocates does not count. The message is
+ * that of heapsh-check(1). Without the library the block runs once, and nothing is checked. One such
+ * block runs at a time.
+ */
+#define HEAPSNAP_EXPECT_NO_GROWTH \
+	for (struct heapsnap_loops heapsnap_loops_ = { 0, 0, 0, "" }; \
+	     heapsnap_next_loop ? heapsnap_next_loop(&heapsnap_loops_, HEAPSNAP_LOOPS) \
+				: heapsnap_loops_.done++ == 0;) \
+		if (heapsnap_loops_.grew) { \
+			HEAPSNAP_FAIL(heapsnap_loops_.message); \
+		} else
 
 /**
  * Sets when automatic snapshots are taken: the same names and values as in the
@@ -59,8 +115,8 @@ HEAPSNAP_API int heapsnap_checkpoint(void);
  *
  *	heapsnap_set("HEAPSNAP_GROWTH", "64M");
  *
- * @param name   HEAPSNAP_EVERY, HEAPSNAP_GROWTH, HEAPSNAP_AT_EXIT, HEAPSNAP_KEEP,
- *               HEAPSNAP_MIN_INTERVAL, HEAPSNAP_REPORT, HEAPSNAP_REPORT_LIMIT,
+ * @param name   HEAPSNAP_EVERY, HEAPSNAP_GROWTH, HEAPSNAP_AT_EXIT, HEAPSNAP_AT_CHECKPOINT,
+ *               HEAPSNAP_KEEP, HEAPSNAP_MIN_INTERVAL, HEAPSNAP_REPORT, HEAPSNAP_REPORT_LIMIT,
  *               HEAPSNAP_REPORT_TYPE or HEAPSNAP_TRACE (a trace begins; "" ends it)
  * @return 0, -ENOENT if it is none of these, -EINVAL if the value makes no sense, -ENOTSUP if it asks
  *         for snapshots of libheapsnap-trace.so, which takes none

@@ -69,6 +69,23 @@ _heapsh_leakreport()
 	fi
 }
 
+_heapsh_check()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [ "$previous" = --format ]; then
+		mapfile -t COMPREPLY < <(compgen -W 'text json junit sarif' -- "$word")
+	elif [[ $previous == --rules || $previous == --suppressions || $previous == -- ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	elif [ "$previous" = --keep ]; then
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+	elif [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--rules --rule --max-leaked --suppressions --warmup
+			--loops --keep --format --name --help --version' -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
+	fi
+}
+
 _heapsh_diff()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
@@ -153,6 +170,7 @@ _heapsh_trace()
 complete -o filenames -F _heapsnap heapsnap
 complete -o filenames -F _heapsh heapsh
 complete -o filenames -F _heapsh_leakreport heapsh-leakreport
+complete -o filenames -F _heapsh_check heapsh-check
 complete -o filenames -F _heapsh_diff heapsh-diff
 complete -o filenames -F _heapsh_unfreed heapsh-unfreed
 complete -o filenames -F _heapsh_trace heapsh-trace

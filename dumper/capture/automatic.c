@@ -108,6 +108,16 @@ static bool set_keep(const char *value)
 	return true;
 }
 
+static bool set_at_checkpoint(const char *value)
+{
+	uint64_t count;
+
+	if (!heapsnap_parse_amount(value, counts, &count) || count > UINT32_MAX)
+		return false;
+	heapsnap_automatic.checkpoints = (uint32_t)count;
+	return true;
+}
+
 static bool set_min_interval(const char *value)
 {
 	if (!heapsnap_parse_amount(value, heapsnap_times, &heapsnap_automatic.min_interval_ns))
@@ -170,6 +180,8 @@ static const struct setting {
 	  ": neither bytes, like 64M, nor a share, like 10%; no snapshots by growth", true },
 	{ "HEAPSNAP_AT_EXIT", set_at_exit,
 	  ": neither 0, nor 1 or exit, nor signals, nor all; no snapshot at the end", true },
+	{ "HEAPSNAP_AT_CHECKPOINT", set_at_checkpoint,
+	  ": not a number of snapshots; none at checkpoints", true },
 	{ "HEAPSNAP_KEEP", set_keep, ": not a number up to 10000; all files are kept", false },
 	{ "HEAPSNAP_MIN_INTERVAL", set_min_interval, ": not a time, like 10s; 1s is used", false },
 	{ "HEAPSNAP_REPORT", set_report, ": too long; no report", true },
@@ -230,7 +242,25 @@ HEAPSNAP_API int heapsnap_set(const char *name, const char *value)
 	return -ENOENT;
 }
 
+// Takes the next of the snapshots that HEAPSNAP_AT_CHECKPOINT asks for, and waits for it.
+static void dump_at_checkpoint(void)
+{
+	uint32_t left = __atomic_load_n(&heapsnap_automatic.checkpoints, __ATOMIC_RELAXED);
+
+	while (left > 0 &&
+	       !__atomic_compare_exchange_n(&heapsnap_automatic.checkpoints, &left, left - 1, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	if (left == 0)
+		return;
+	heapsnap_wait(); // for one that was asked for otherwise
+	if (heapsnap_dump(NULL) == 0)
+		heapsnap_wait();
+}
+
+// The snapshot precedes its checkpoint: it still tells what came after the one before.
 HEAPSNAP_API int heapsnap_checkpoint(void)
 {
+	dump_at_checkpoint();
 	return heapsnap_begin_checkpoint() ? 0 : -ENOSPC;
 }

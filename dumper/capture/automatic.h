@@ -8,6 +8,7 @@
  *	HEAPSNAP_EVERY=30s        timer.h     each so often
  *	HEAPSNAP_GROWTH=64M, 10%  growth.h    each time that live bytes have grown by so much
  *	HEAPSNAP_AT_EXIT=1        at_exit.h   when the program ends; =signals, =all: also killed
+ *	HEAPSNAP_AT_CHECKPOINT=10 automatic.c at each of the first 10 calls of heapsnap_checkpoint()
  *	HEAPSNAP_MIN_INTERVAL=1s              these two no sooner than this after the one before
  *	HEAPSNAP_REPORT=1         at_exit.h   and a report of unfreed blocks
  *	HEAPSNAP_KEEP=10          retention.h the oldest files of this process go
@@ -29,6 +30,7 @@ struct heapsnap_automatic {
 	uint64_t min_interval_ns;   /**< between snapshots that growth asks for */
 	uint64_t timer_interval_ns; /**< the same for the timer: 0 unless it has been set */
 	uint32_t at_end;            /**< enum heapsnap_end, or'ed */
+	uint32_t checkpoints;       /**< snapshots still to take at heapsnap_checkpoint() */
 	uint32_t keep;              /**< files; 0: all */
 	uint32_t report;            /**< enum heapsnap_report: when the program exits */
 	const char *report_file;    /**< pattern of its name */

@@ -394,7 +394,8 @@ static int request(const char *name, const heapsnap_context *context)
 
 HEAPSNAP_API int heapsnap_dump(const char *name)
 {
-	ucontext_t context;
+	// What the stack had here before would hold objects.
+	ucontext_t context = { 0 };
 
 	heapsnap_context_here(&context);
 	return request(name, &context);

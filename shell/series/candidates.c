@@ -321,17 +321,29 @@ static const char *name_backtrace(struct session *session, const struct candidat
 }
 
 static const char *name_holder(struct session *session, const struct root_groups *groups,
-			       const struct candidate_group *group)
+			       uint64_t key)
 {
 	uint64_t objects = session->dominators->objects;
 
-	if (group->key < objects)
-		return describe_object(session, (heap_object_id)group->key);
-	if (group->key < objects + session->dominators->roots)
-		return describe_root(session, (heap_root_id)(group->key - objects));
-	return group->key == NO_HOLDER
-		       ? "nothing (leaked)"
-		       : root_class_name(session, groups, (uint32_t)(group->key - CLASS_KEY));
+	if (key < objects)
+		return describe_object(session, (heap_object_id)key);
+	if (key < objects + session->dominators->roots)
+		return describe_root(session, (heap_root_id)(key - objects));
+	return key == NO_HOLDER ? "nothing (leaked)"
+				: root_class_name(session, groups, (uint32_t)(key - CLASS_KEY));
+}
+
+struct heap_error *candidates_holder(struct session *session, const struct heap_series *series,
+				     heap_object_id object, const char **name)
+{
+	const struct session_holders *holders;
+	struct root_groups groups;
+
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(session_holders(session, &holders));
+	HEAP_TRY(root_groups_by_root(session, &groups));
+	*name = name_holder(session, &groups, holder_of(session, series, object));
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -348,7 +360,7 @@ static struct heap_error *name_groups(struct candidates *candidates, enum candid
 		if (by == CANDIDATES_BY_BACKTRACE)
 			group->name = name_backtrace(session, group);
 		else if (by == CANDIDATES_BY_DOMINATOR)
-			group->name = name_holder(session, &groups, group);
+			group->name = name_holder(session, &groups, group->key);
 		else
 			group->name = heap_census_name_of(census, group->kind);
 	}

@@ -81,6 +81,16 @@ struct heap_error *candidates_find(struct candidates *result,
 
 void candidates_deinit(struct candidates *candidates);
 
+/**
+ * Names what holds an object: the nearest dominator that has been there from the first snapshot on, or the
+ * roots that hold it together; "nothing (leaked)".
+ *
+ * @param name  the session's
+ */
+HEAP_MUST_CHECK
+struct heap_error *candidates_holder(struct session *session, const struct heap_series *series,
+				     heap_object_id object, const char **name);
+
 /** The trend of a group's objects; of its bytes if the objects do not grow. */
 enum heap_trend_kind candidates_trend(const struct candidate_group *group);
 

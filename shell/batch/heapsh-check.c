@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * heapsh-check: a gate for builds. Fails if the heap of a program grows by loop, leaks more than a
+ * budget allows, or breaks a rule.
+ */
+#include "lib/base/escape.h"
+#include "shell/base/options.h"
+#include "shell/check/forms.h"
+#include "shell/check/loops.h"
+
+#include <stdlib.h>
+
+enum {
+	EXIT_FAILED = 1,
+	EXIT_TROUBLE = 2,
+	MAX_LOOPS = 1000,
+};
+
+struct options {
+	struct check_options check;
+	enum check_form form;
+	uint64_t loops; // 0: snapshots are given
+	const char *keep;
+	const char *name;
+};
+
+static const struct options_program program = {
+	"heapsh-check",
+	"usage: heapsh-check [OPTION]... SNAPSHOT...\n"
+	"       heapsh-check [OPTION]... --loops N [--keep DIRECTORY] -- PROGRAM [ARGUMENT]...\n"
+	"options: [--rules FILE] [--rule RULE]... [--max-leaked N|SIZE] [--suppressions FILE]\n"
+	"         [--warmup N] [--format text|json|junit|sarif] [--name NAME]\n",
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *add_leak_budget(struct rules *rules, const char *limit)
+{
+	CLEANUP_FREE char *rule = NULL;
+
+	if (asprintf(&rule, "leaked <= %s", limit) < 0) {
+		rule = NULL;
+		return heap_error_out_of_memory();
+	}
+	return rules_add(rules, rule);
+}
+
+// @return false, and says so, if there is an error, which is taken over
+static bool complain(struct heap_error *error)
+{
+	if (!error)
+		return true;
+	heap_print(stderr, "heapsh-check: %s\n", heap_error_message(error));
+	heap_error_destroy(error);
+	return false;
+}
+
+static bool take_option(int option, struct options *options)
+{
+	struct rules *rules = &options->check.rules;
+
+	switch (option) {
+	case 'r':
+		return complain(rules_read(rules, optarg));
+	case 'R':
+		return complain(rules_add(rules, optarg));
+	case 'm':
+		return complain(add_leak_budget(rules, optarg));
+	case 's':
+		options->check.suppressions = optarg;
+		return true;
+	case 'k':
+		options->keep = optarg;
+		return true;
+	case 'n':
+		options->name = optarg;
+		return true;
+	case 'w':
+		return options_number(optarg, 1, MAX_LOOPS, &options->check.warmup) ||
+		       options_complain(&program, "warmup", optarg);
+	case 'l':
+		return options_number(optarg, 1, MAX_LOOPS, &options->loops) ||
+		       options_complain(&program, "loops", optarg);
+	case 'f':
+		options->form = check_form_parse(optarg);
+		return options->form != CHECK_FORMS || options_complain(&program, "format", optarg);
+	default:
+		return false;
+	}
+}
+
+static bool parse_options(int argc, char **argv, struct options *options)
+{
+	static const struct option known[] = {
+		{ "rules", required_argument, NULL, 'r' },
+		{ "rule", required_argument, NULL, 'R' },
+		{ "max-leaked", required_argument, NULL, 'm' },
+		{ "suppressions", required_argument, NULL, 's' },
+		{ "warmup", required_argument, NULL, 'w' },
+		{ "loops", required_argument, NULL, 'l' },
+		{ "keep", required_argument, NULL, 'k' },
+		{ "format", required_argument, NULL, 'f' },
+		{ "name", required_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	// Options behind the program are the program's.
+	while ((option = options_take(&program, argc, argv, "+", known, NULL)) != -1) {
+		if (!take_option(option, options))
+			return false;
+	}
+	if (optind < argc && (options->loops > 0 || !options->keep))
+		return true;
+	fputs(program.usage, stderr);
+	return false;
+}
+
+// The session's output, and the rest of what main() frees.
+struct run {
+	struct session session;
+	struct loops loops;
+	struct check check;
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *run(struct run *run, const struct options *options, char **words,
+			      size_t count)
+{
+	run->session.output = output_create(stdout, check_form_mode(options->form), false);
+	if (!run->session.output)
+		return heap_error_out_of_memory();
+	if (options->loops > 0) {
+		HEAP_TRY(loops_run(&run->loops, options->loops, options->keep, words));
+		HEAP_TRY(check_run(&run->check, &options->check, &run->session,
+				   run->loops.files.items, run->loops.files.count));
+	} else {
+		HEAP_TRY(check_run(&run->check, &options->check, &run->session, words, count));
+	}
+	check_print(&run->check, &run->session, options->form, options->name);
+	return output_finish(run->session.output) ? NULL
+						  : heap_error_create_system("standard output");
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .check = { .warmup = 1 } };
+	struct run state = { .session = { .errors = stderr } };
+	struct heap_error *error;
+	int status = EXIT_TROUBLE;
+
+	progress_init(&state.session.progress, NULL);
+	if (parse_options(argc, argv, &options)) {
+		error = run(&state, &options, argv + optind, (size_t)(argc - optind));
+		if (complain(error))
+			status = state.check.failures > 0 ? EXIT_FAILED : 0;
+	}
+	check_deinit(&state.check);
+	loops_deinit(&state.loops);
+	session_close(&state.session);
+	output_destroy(state.session.output);
+	rules_deinit(&options.check.rules);
+	return status;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef CHECK_H
+#define CHECK_H
+
+/**
+ * Holds a snapshot, or a series with a snapshot per loop, to limits.
+ *
+ *	struct rules ──▶ check_run() ──▶ struct check_finding: what was checked, and what failed
+ *
+ * Without a rule of its own, no kind of object (type and site), no site and no type may grow by
+ * loop. What grows is named once: as a kind if a kind grows, else as a site, else as a type. The
+ * latter two find leaks that spread over sizes or over sites.
+ */
+
+#include "shell/base/session.h"
+#include "shell/check/rules.h"
+
+enum check_limits {
+	CHECK_SHOWN = 20, /**< kinds that grow; of more only the number is told */
+};
+
+struct check_options {
+	struct rules rules;
+	const char *suppressions; /**< path of a file, or NULL: heap_suppressions_read() */
+	uint64_t warmup;          /**< loops that warm up, 1 at least */
+};
+
+/** A check. Strings are the session's. */
+struct check_finding {
+	bool failed;
+	const char *rule;    /**< "growth", or the rule's text */
+	const char *name;    /**< what it is about */
+	const char *message; /**< a sentence without a full stop */
+	const char
+		*details; /**< lines: the history, what holds it, the path; "" if there are none */
+	const char *file; /**< of the allocation site; "" if unknown */
+	uint32_t line;
+};
+
+struct check {
+	struct HEAP_ARRAY(struct check_finding) findings;
+	size_t failures;
+	const char *program; /**< whose heap it is */
+	uint64_t snapshots;
+	uint64_t loops; /**< that were judged; 0: a single snapshot */
+};
+
+/**
+ * Checks the snapshots of one process, in the order in which they were taken.
+ *
+ * @param check    all 0; check_deinit() is the caller's, also on failure
+ * @param session  with an output, and without a snapshot
+ * @return NULL; HEAP_ERROR_ARGUMENT: too few snapshots, or not of one process
+ */
+HEAP_MUST_CHECK
+struct heap_error *check_run(struct check *check, const struct check_options *options,
+			     struct session *session, char *const *files, size_t count);
+
+/** Strings of the findings are the session's. */
+void check_deinit(struct check *check);
+
+#endif

@@ -1,0 +1,188 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsh-check: programs that grow by loop, and programs that only seem to; rules, forms, trouble.
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use File::Temp qw(tempdir);
+use JSON::PP;
+use Test::More;
+
+my $build = $Sample::build;
+my $check = "$build/heapsh-check";
+my $loops = "$build/t/programs/loops";
+my $directory = tempdir(CLEANUP => 1);
+$ENV{TMPDIR} = "$directory/100% temporary";
+mkdir $ENV{TMPDIR} or die $!;
+
+sub check { return Sample::run('', $check, @_) }
+
+sub loops {
+    my ($options, @what) = @_;
+    return check('--loops', 10, @$options, '--', $loops, 10, @what);
+}
+
+sub left_behind {
+    opendir my $in, $ENV{TMPDIR} or die $!;
+    return grep { !/^\./ } readdir $in;
+}
+
+sub put {
+    my ($name, $text) = @_;
+    open my $out, '>', "$directory/$name" or die $!;
+    print $out $text;
+    close $out;
+    return "$directory/$name";
+}
+
+# --- what grows ------------------------------------------------------------------------------
+
+my ($out, $err, $status) = loops([], 'leak');
+is $status, 1, 'a list that grows: status';
+like $out, qr/^FAIL struct session, session_new \(loops\.c:\d+\) grows by 1 object, 16 B per loop, in 9 of 9 loops$/m,
+    'what grows, by how much';
+like $out, qr/^     objects: 1 2 3 4 5 6 7 8 9 10$/m, 'its history';
+like $out, qr/^     held by .*sessions/m, 'what holds it';
+like $out, qr/^       the global variable sessions \(loops\.c:\d+, loops\)\n +→ struct session at/m, 'the path';
+is $err, "output of the program\n", "the program's output is no part of the verdict";
+is_deeply [left_behind()], [], 'nothing is left behind';
+
+for (['text', qr/^FAIL text_new \(loops\.c:\d+\) grows by 1 object/m, 'blocks of different sizes, by their site'],
+    ['vector', qr/^FAIL char, step \(loops\.c:\d+\) grows by 1000 B per loop/m, 'one block that gets larger'],
+    ['sometimes', qr/^FAIL struct session, .* grows by 0\.56 objects, 9 B per loop, in 5 of 9 loops/m, 'a leak in every second loop']) {
+    my ($what, $pattern, $name) = @$_;
+    ($out, $err, $status) = loops([], $what);
+    like $out, $pattern, $name;
+    is $status, 1, "$name: status";
+}
+for (['cache', 'a cache that fills'], ['pool', 'a pool that doubles'], ['', 'nothing']) {
+    my ($what, $name) = @$_;
+    ($out, $err, $status) = loops(['--max-leaked', 0], $what);
+    is $out, <<'END', "$name does not grow";
+ok   nothing grows by loop, in 9 loops
+ok   0 objects, 0 B leaked; the limit is 0 objects
+0 of 2 checks failed.
+END
+    is $status, 0, "$name: status";
+}
+
+# --- leaks, rules, suppressions --------------------------------------------------------------
+
+my $rules = put('rules', "# what may grow\n\nstruct session <= 2 per loop\n");
+($out, $err, $status) = loops(['--rules', $rules, '--max-leaked', 0], 'lose');
+is $status, 1, 'leaks beyond the budget: status';
+like $out, qr/^ok   nothing grows by loop/m, 'a rule replaces the default';
+like $out, qr/^ok   struct session grows by 2 objects per loop; the limit is 2 objects$/m, 'a rule that holds';
+# Registers and stack words may hold the last pair.
+like $out, qr/^FAIL (?:18|20) objects, \d+ B leaked; the limit is 0 objects\n     held by nothing:\n       (?:9|10) struct session, session_new \(loops\.c:\d+\), \d+ B with what they hold$/m,
+    'leaks beyond the budget';
+($out, $err, $status) = loops(['--rule', 'site session_new <= 31B per loop', '--rule', 'struct * <= 5', '--max-leaked', '1K'], 'lose');
+like $out, qr/^FAIL session_new grows by 32 B per loop; the limit is 31 B$/m, 'a rule for a site, in bytes';
+like $out, qr/^FAIL struct \* has 20 objects; the limit is 5 objects$/m, 'a pattern, of what is there';
+like $out, qr/^ok   \d+ objects, \d+ B leaked; the limit is 1\.0 KiB$/m, 'a budget in bytes';
+($out, $err, $status) = loops(['--suppressions', put('suppressions', "leak:session_new\n"), '--max-leaked', 0], 'lose');
+is $status, 0, 'what is suppressed is neither growth nor a leak';
+($out, $err, $status) = loops(['--rule', 'total <= 1 per loop', '--rule', 'total <= 1M', '--warmup', 3], 'lose');
+like $out, qr/^FAIL the heap grows by 2 objects per loop; the limit is 1 object$/m, 'growth of the whole heap';
+like $out, qr/^     objects: \d+(?: \d+){7}$/m, 'loops that warm up do not count';
+like $out, qr/^ok   the heap has [\d.]+ K?i?B; the limit is 1\.0 MiB$/m, 'the size of the whole heap';
+
+# --- snapshots, forms ------------------------------------------------------------------------
+
+my $kept = "$directory/kept";
+mkdir $kept;
+($out, $err, $status) = loops(['--keep', $kept], 'leak', 'text');
+my @file = sort glob "$kept/*.snap";
+is scalar @file, 10, 'snapshots that are kept';
+like $out, qr/^2 of 2 checks failed\.$/m, 'two kinds that grow';
+my ($again) = check(@file);
+is $again, $out, 'the same by the files alone';
+
+($out, $err, $status) = check('--format', 'json', @file);
+my $answer = JSON::PP->new->utf8->decode($out);
+is_deeply [@$answer{qw(program snapshots loops failures)}], ['loops', 10, 9, 2], 'JSON';
+is_deeply [map { $_->{rule} } @{ $answer->{checks} }], ['growth', 'growth'], 'JSON: rules';
+
+($out, $err, $status) = check('--format', 'sarif', '--max-leaked', 0, @file);
+my $sarif = JSON::PP->new->utf8->decode($out);
+my $run = $sarif->{runs}[0];
+is $sarif->{version}, '2.1.0', 'SARIF';
+is_deeply [map { $_->{ruleId} } @{ $run->{results} }], ['growth', 'growth'], 'SARIF: only failures are results';
+my %known = map { $_->{id} => 1 } @{ $run->{tool}{driver}{rules} };
+ok !(grep { !$known{ $_->{ruleId} } } @{ $run->{results} }), 'SARIF: each rule is declared';
+my ($session) = grep { $_->{message}{text} =~ /struct session/ } @{ $run->{results} };
+my $place = $session->{locations}[0]{physicalLocation};
+open my $source, '<', 't/programs/loops.c' or die $!;
+my @line = <$source>;
+is $place->{artifactLocation}{uri}, 'loops.c', 'SARIF: the file that allocates';
+like $line[$place->{region}{startLine} - 1], qr/malloc\(sizeof\(\*session\)\)/, 'SARIF: the line that allocates';
+
+SKIP: {
+    skip 'xmllint is not here', 4 if system('command -v xmllint >/dev/null') != 0;
+    ($out, $err, $status) = check('--format', 'junit', '--name', 'a "suite" & more', '--max-leaked', 0, @file);
+    my $xml = put('junit.xml', $out);
+    is system('xmllint', '--noout', $xml), 0, 'JUnit: well-formed';
+    my $ask = sub { my $answer = `xmllint --xpath '$_[0]' $xml`; chomp $answer; $answer };
+    is $ask->('concat(//testsuite/@tests, "/", //testsuite/@failures)'), '3/2', 'JUnit: tests and failures';
+    is $ask->('string(//testsuite/@name)'), 'a "suite" & more', 'JUnit: the name of the suite';
+    is $ask->('count(//testcase[failure])'), 2, 'JUnit: a failure in its test case';
+}
+
+# --- one snapshot, and trouble ---------------------------------------------------------------
+
+($out, $err, $status) = check('--rule', 'struct session <= 9', $file[-1]);
+like $out, qr/^FAIL struct session has 10 objects; the limit is 9 objects$/m, 'one snapshot is held to a rule';
+like $out, qr/^One snapshot: growth was not checked\.$/m, 'one snapshot does not tell growth';
+
+sub troubles {
+    my ($name, $pattern, @words) = @_;
+    my ($out, $err, $status) = check(@words);
+    is $status, 2, "$name: status";
+    like $err, $pattern, $name;
+    is $out, '', "$name: no verdict";
+}
+
+troubles 'three snapshots', qr/^heapsh-check: 3 snapshots; it takes 4 to see growth by loop: 1 of the warm-up, and 3$/, @file[0 .. 2];
+troubles 'a long warm-up', qr/^heapsh-check: 10 snapshots; it takes 11 /, '--warmup', 8, @file;
+troubles 'one snapshot, and growth', qr/^heapsh-check: 1 snapshot; it takes 4 /, '--rule', 'total <= 0 per loop', $file[0];
+troubles 'in another order', qr/^heapsh-check: .*: not later than the one before$/, reverse @file;
+troubles 'no file', qr/^heapsh-check: .*none: No such file or directory$/, "$directory/none";
+troubles 'no rule', qr/^heapsh-check: 'struct session' is no rule; like /, '--rule', 'struct session', $file[0];
+troubles 'no number', qr/^heapsh-check: 'x <= many' is no rule/, '--rule', 'x <= many', $file[0];
+troubles 'a line of a file', qr/^heapsh-check: .*bad, line 2: 'total' is no rule/, '--rules', put('bad', "leaked <= 0\ntotal\n"), $file[0];
+troubles 'no file of rules', qr/^heapsh-check: .*none: No such file/, '--rules', "$directory/none", $file[0];
+troubles 'no form', qr/^heapsh-check: --format xml: not known\nusage:/, '--format', 'xml', $file[0];
+troubles 'no warm-up', qr/^heapsh-check: --warmup 0: not known\nusage:/, '--warmup', 0, $file[0];
+troubles 'nothing', qr/^usage: heapsh-check/;
+troubles 'a directory for nothing', qr/^usage: heapsh-check/, '--keep', $directory, $file[0];
+troubles 'no directory', qr/^heapsh-check: .*none: No such file/, '--loops', 5, '--keep', "$directory/none", '--', $loops, 5;
+troubles 'too few loops', qr/^heapsh-check: .*loops has ended after 3 of 5 loops: it is to call heapsnap_checkpoint\(\) at the end of each$/m,
+    '--loops', 5, '--', $loops, 3;
+troubles 'a program that never calls', qr/has ended after 0 of 5 loops/, '--loops', 5, '--', 'true';
+troubles 'a program that fails', qr/^heapsh-check: .*loops ended with status 3$/m, '--loops', 5, '--', $loops, 5, 'fail';
+troubles 'a program that is killed', qr/^heapsh-check: sh was killed by signal 9$/m, '--loops', 5, '--', 'sh', '-c', 'kill -9 $$';
+is_deeply [left_behind()], [], 'nothing is left behind by programs that fail';
+
+# --- unit tests ------------------------------------------------------------------------------
+
+delete $ENV{TMPDIR}; # where the C helper takes no %
+mkdir "$directory/include";
+system('cp', 'dumper/heapsnap.h', "$directory/include") == 0 or die;
+for (['growth-cmocka.c', 'cc -std=gnu11', '-lcmocka', qr/held by .*queue.*\n.*\n +\.taken → /],
+    ['growth-googletest.cc', 'c++ -std=c++17', '-lgtest -lgtest_main -pthread', qr/held by .*sessions/]) {
+    my ($file, $compiler, $libraries, $pattern) = @$_;
+    SKIP: {
+        my $warn = '-Wall -Wextra -Wshadow -Werror';
+        skip "GoogleTest is not here", 4 if $file =~ /googletest/ && !-e '/usr/include/gtest/gtest.h';
+        for my $leak ('', '-DLEAK') {
+            my $program = "$directory/$file$leak.test";
+            is system("$compiler -g $warn $leak -I$directory/include -o $program examples/$file $libraries"), 0, "$file $leak compiles";
+            my ($out, $err, $status) = Sample::run('', "$build/heapsnap", 'run', '--', $program);
+            $leak ? like "$out$err", $pattern, "$file: growth, and what holds it" : is $status, 0, "$file: no growth";
+            is $status, 1, "$file: fails" if $leak;
+            is +(Sample::run('', $program))[2], 0, "$file: without the library nothing is checked" if $leak;
+        }
+    }
+}
+done_testing;
