@@ -164,7 +164,7 @@ $(BATCH): $(BUILD)/%: $(BUILD)/shell/batch/%.o $(filter-out $(BUILD)/shell/main.
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(LIBS) $(SHELL_LIBS)
 
 # It starts in milliseconds: libelf is all that it links.
-$(BUILD)/heapsnap: $(COMMAND) $(BUILD)/dumper/base/units.o $(BUILD)/libheapgraph.a
+$(BUILD)/heapsnap: $(COMMAND) $(addprefix $(BUILD)/dumper/base/,headroom.o system.o units.o vdso.o) $(BUILD)/libheapgraph.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(FLAGS) $(SANITIZERS) -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs libelf) -pthread
 
@@ -188,6 +188,7 @@ WALKS := $(patsubst %,dumper/writer/scan/%.c,blocks blocks_glibc blocks_jemalloc
 	object_kinds objects window)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
+$(BUILD)/t/unit/headroom.t: $(addprefix $(BUILD)/dumper/base/,headroom.o system.o vdso.o)
 $(BUILD)/t/unit/names.t: $(BUILD)/dumper/command/names.o
 $(BUILD)/t/unit/blocks.t: $(WALKS:%.c=$(BUILD)/%.o)
 $(BUILD)/t/unit/standard_library.t: $(BUILD)/dumper/base/standard_library.o

@@ -115,8 +115,8 @@ HEAPSNAP_API int heapsnap_next_loop(struct heapsnap_loops *loops, unsigned count
  *
  *	heapsnap_set("HEAPSNAP_GROWTH", "64M");
  *
- * @param name   HEAPSNAP_EVERY, HEAPSNAP_GROWTH, HEAPSNAP_AT_EXIT, HEAPSNAP_AT_CHECKPOINT,
- *               HEAPSNAP_KEEP, HEAPSNAP_MIN_INTERVAL, HEAPSNAP_REPORT, HEAPSNAP_REPORT_LIMIT,
+ * @param name   HEAPSNAP_EVERY, HEAPSNAP_GROWTH, HEAPSNAP_BEFORE_OOM, HEAPSNAP_AT_EXIT,
+ *               HEAPSNAP_AT_CHECKPOINT, HEAPSNAP_KEEP, HEAPSNAP_MIN_INTERVAL, HEAPSNAP_REPORT, HEAPSNAP_REPORT_LIMIT,
  *               HEAPSNAP_REPORT_TYPE or HEAPSNAP_TRACE (a trace begins; "" ends it)
  * @return 0, -ENOENT if it is none of these, -EINVAL if the value makes no sense, -ENOTSUP if it asks
  *         for snapshots of libheapsnap-trace.so, which takes none

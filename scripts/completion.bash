@@ -5,22 +5,24 @@ _heapsnap()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	if [ "$COMP_CWORD" = 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'run capture attach core list --help --version' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W 'run capture attach watch core list --help --version' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = capture ] && [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--timeout --verbose' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = capture ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(heapsnap list 2>/dev/null | awk '{ print $1 }')" -- "$word")
-	elif [[ ${COMP_WORDS[1]} == @(attach|core) && $previous == --types ]]; then
+	elif [[ ${COMP_WORDS[1]} == @(attach|watch|core) && $previous == --types ]]; then
 		mapfile -t COMPREPLY < <(compgen -W 'all none' -- "$word")
 	elif [[ ${COMP_WORDS[1]} == @(attach|core) && $previous == --sysroot ]]; then
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
-	elif [[ ${COMP_WORDS[1]} == @(attach|core) && $previous == --@(file|exe) ]]; then
+	elif [[ ${COMP_WORDS[1]} == @(attach|watch|core) && $previous == --@(file|exe) ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 	elif [ "${COMP_WORDS[1]}" = attach ] && [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--file --content --types --writer-time --' -- "$word")
+	elif [ "${COMP_WORDS[1]}" = watch ] && [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--before-oom --file --content --types --writer-time --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = core ] && [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--file --content --types --writer-time --sysroot --exe --' -- "$word")
-	elif [ "${COMP_WORDS[1]}" = attach ]; then
+	elif [[ ${COMP_WORDS[1]} == @(attach|watch) ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(heapsnap list --all 2>/dev/null | awk '{ print $1 }')" -- "$word")
 	elif [ "${COMP_WORDS[1]}" = core ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -30,7 +32,7 @@ _heapsnap()
 		mapfile -t COMPREPLY < <(compgen -A signal -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --types --stacks --trace --trace-signal --no-snapshots --rate --wrappers --every --growth
-			--min-interval --at-exit --at-exit=signals --at-exit=all --report-at-exit --report-limit
+			--min-interval --before-oom --at-exit --at-exit=signals --at-exit=all --report-at-exit --report-limit
 			--report-type --writer-time --keep --verbose --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ]; then
 		mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")

@@ -99,7 +99,7 @@ my @explained = (
     # One fast path, inlined into malloc.
     qr{^dumper/alloc/(?:blocks|epochs|next_allocator|operators|untracked)$},
     # All triggers end in the module that freezes, which tells them when it is done.
-    qr{^dumper/capture/(?:at_exit|automatic|freeze|growth|retention|timer|trigger)$},
+    qr{^dumper/capture/(?:at_exit|automatic|before_oom|freeze|growth|retention|timer|trigger)$},
     # The inference is one object, which its files reach into.
     qr{^dumper/writer/},
     # Units, and the split units that they lead to; types, and the debug files that hold them.

@@ -5,6 +5,7 @@
 #include "dumper/base/units.h"
 #include "dumper/alloc/blocks.h"
 #include "dumper/capture/at_exit.h"
+#include "dumper/capture/before_oom.h"
 #include "dumper/capture/growth.h"
 #include "dumper/heapsnap.h"
 #include "dumper/capture/retention.h"
@@ -43,18 +44,25 @@ static void look_soon(void)
 	heapsnap_bytes_left = 0;
 }
 
+static void look_in_children(void)
+{
+	static bool registered;
+
+	if (!registered)
+		registered = pthread_atfork(NULL, NULL, look_soon) == 0;
+}
+
 // --- the settings ----------------------------------------------------------------
 
 static bool set_every(const char *value)
 {
-	static bool registered;
 	uint64_t time;
 
 	if (!heapsnap_parse_amount(value, heapsnap_times, &time) ||
 	    (time > 0 && time < SECOND / 100))
 		return false;
-	if (!registered && time > 0)
-		registered = pthread_atfork(NULL, NULL, look_soon) == 0;
+	if (time > 0)
+		look_in_children();
 	heapsnap_automatic.every_ns = time;
 	heapsnap_timer_start();
 	heapsnap_timer_changed();
@@ -70,6 +78,22 @@ static bool set_growth(const char *value)
 		return false;
 	heapsnap_automatic.growth_bytes = bytes;
 	heapsnap_automatic.growth_percent = percent;
+	return true;
+}
+
+static bool set_before_oom(const char *value)
+{
+	uint64_t percent = 0;
+
+	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0 &&
+	    (!heapsnap_parse_amount(value, shares, &percent) || percent < 1 || percent > 99))
+		return false;
+	look_in_children();
+	heapsnap_automatic.before_oom = strcmp(value, "0") != 0;
+	heapsnap_automatic.before_oom_share = (uint32_t)percent;
+	heapsnap_before_oom_init();
+	heapsnap_timer_start();
+	heapsnap_timer_changed();
 	return true;
 }
 
@@ -178,6 +202,8 @@ static const struct setting {
 	  ": not a time of 10ms at least, like 30s, 500ms, 5m or 1h; no snapshots by time", true },
 	{ "HEAPSNAP_GROWTH", set_growth,
 	  ": neither bytes, like 64M, nor a share, like 10%; no snapshots by growth", true },
+	{ "HEAPSNAP_BEFORE_OOM", set_before_oom,
+	  ": neither 0, nor 1, nor a share, like 90%; no snapshot before memory ends", true },
 	{ "HEAPSNAP_AT_EXIT", set_at_exit,
 	  ": neither 0, nor 1 or exit, nor signals, nor all; no snapshot at the end", true },
 	{ "HEAPSNAP_AT_CHECKPOINT", set_at_checkpoint,
@@ -206,8 +232,10 @@ static int set(const struct setting *setting, const char *value)
 static void look(uint64_t bytes)
 {
 	heapsnap_signals_look_sometimes();
-	if (heapsnap_automatic.every_ns > 0)
+	if (heapsnap_automatic.every_ns > 0 || heapsnap_automatic.before_oom)
 		heapsnap_timer_start(); // in a child of fork() it has ended
+	if (heapsnap_automatic.before_oom)
+		heapsnap_before_oom_brake(bytes);
 	if (heapsnap_automatic.growth_bytes | heapsnap_automatic.growth_percent)
 		heapsnap_growth_look(bytes);
 }

@@ -7,6 +7,7 @@
  *
  *	HEAPSNAP_EVERY=30s        timer.h     each so often
  *	HEAPSNAP_GROWTH=64M, 10%  growth.h    each time that live bytes have grown by so much
+ *	HEAPSNAP_BEFORE_OOM=90%   before_oom.h  once, when memory is used up to so much
  *	HEAPSNAP_AT_EXIT=1        at_exit.h   when the program ends; =signals, =all: also killed
  *	HEAPSNAP_AT_CHECKPOINT=10 automatic.c at each of the first 10 calls of heapsnap_checkpoint()
  *	HEAPSNAP_MIN_INTERVAL=1s              these two no sooner than this after the one before
@@ -16,6 +17,7 @@
  * The program may set the same by heapsnap_set().
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum heapsnap_end {
@@ -29,6 +31,8 @@ struct heapsnap_automatic {
 	uint64_t growth_percent;    /**< 0: not by per cent */
 	uint64_t min_interval_ns;   /**< between snapshots that growth asks for */
 	uint64_t timer_interval_ns; /**< the same for the timer: 0 unless it has been set */
+	bool before_oom;            /**< when memory nears its end */
+	uint32_t before_oom_share;  /**< per cent of it that are used then; 0: the default */
 	uint32_t at_end;            /**< enum heapsnap_end, or'ed */
 	uint32_t checkpoints;       /**< snapshots still to take at heapsnap_checkpoint() */
 	uint32_t keep;              /**< files; 0: all */

@@ -15,8 +15,10 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
 
 enum {
 	MAX_PASSES = 1000,
@@ -41,6 +43,7 @@ static const uint64_t LOOK_AFTER_NS = 2000000; // at threads that have not answe
 // The look has used up the processor time that is this thread's among many. After a rest the
 // kernel gives it a whole time slice again, which is enough to ask thousands.
 static const uint64_t REST_NS = 1000000;
+static const uint64_t HOLD_LOOK_NS = 2000000;  // at threads that wake while all are held
 static const uint64_t RETRY_AFTER_NS = 500000; // where no signal could be queued
 
 // Registers that hold a system call's arguments: syscall(2).
@@ -430,7 +433,39 @@ static void prepare_answer(struct heapsnap_shared *shared)
 	memcpy(shared->message, ended, sizeof(ended));
 }
 
-long heapsnap_freeze(void)
+static bool has_ended(long pid)
+{
+	siginfo_t info;
+	long result;
+
+	info.si_pid = 0;
+	result = HEAPSNAP_SYSTEM_5(SYS_waitid, P_PID, pid, &info,
+				   WEXITED | WNOHANG | WNOWAIT | __WCLONE, NULL);
+	return result != 0 || info.si_pid != 0;
+}
+
+// Holds the threads until the copy has ended; those that were left asleep, as soon as they wake.
+static void hold_until_written(long pid, uint64_t hold_ns)
+{
+	uint64_t until = heapsnap_monotonic_ns() + hold_ns;
+	uint32_t never = 0;
+
+	while (!has_ended(pid) && heapsnap_monotonic_ns() < until) {
+		heapsnap_futex_wait(&never, 0, HOLD_LOOK_NS);
+		if (look_at_awakened() + find_threads() > 0)
+			ask_running();
+	}
+}
+
+static void announce_ready(struct heapsnap_shared *shared, uint64_t stop_ns)
+{
+	shared->stop_ns = stop_ns;
+	shared->stop_calls = heapsnap_tasks_calls + heapsnap_gate_calls;
+	__atomic_store_n(&shared->ready, 1, __ATOMIC_RELEASE);
+	HEAPSNAP_SYSTEM_3(SYS_futex, &shared->ready, FUTEX_WAKE, 1);
+}
+
+long heapsnap_freeze(uint64_t hold_ns)
 {
 	struct heapsnap_shared *shared = (struct heapsnap_shared *)heapsnap_process.shared;
 	bool stops = begin_stop();
@@ -453,15 +488,18 @@ long heapsnap_freeze(void)
 		heapsnap_frozen(stop.self);
 	end = heapsnap_monotonic_ns();
 	shared->clone_ns = end - before;
-	if (stops) {
+	if (stops)
 		mark_moved(shared);
+	if (stops && pid > 0 && hold_ns > 0) {
+		announce_ready(shared, end - start);
+		hold_until_written(pid, hold_ns);
+	}
+	if (stops) {
 		end = heapsnap_gate_open();
 		heapsnap_hold_release();
 	}
-	shared->stop_ns = end - start;
-	shared->stop_calls = heapsnap_tasks_calls + heapsnap_gate_calls;
-	__atomic_store_n(&shared->ready, 1, __ATOMIC_RELEASE);
-	HEAPSNAP_SYSTEM_3(SYS_futex, &shared->ready, FUTEX_WAKE, 1);
+	if (!shared->ready)
+		announce_ready(shared, end - start);
 	if (stops) {
 		report_missed();
 		heapsnap_hold_finish();

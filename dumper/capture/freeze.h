@@ -32,7 +32,11 @@ void heapsnap_freeze_note_caller(const heapsnap_context *context);
 /** Notes that no thread triggered. */
 void heapsnap_freeze_note_nobody(void);
 
-/** @return the pid of the frozen copy, or -errno */
-long heapsnap_freeze(void);
+/**
+ * @param hold_ns  for how long threads may be held until the copy has ended, so that the program
+ *                 needs no more memory meanwhile; 0: they go on at once
+ * @return the pid of the frozen copy, or -errno
+ */
+long heapsnap_freeze(uint64_t hold_ns);
 
 #endif

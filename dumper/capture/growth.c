@@ -139,7 +139,7 @@ static void take_if_grown(void)
 	if (live < state->base + growth_limit(state->base))
 		return;
 	heapsnap_context_here(&context);
-	if (heapsnap_trigger_take(&context) == 0) {
+	if (heapsnap_trigger_take(&context, 0) == 0) {
 		state->snapshots = heapsnap_trigger_count() + 1;
 		state->base = live;
 		state->next_check = growth_limit(live);

@@ -2,15 +2,20 @@
 #include "dumper/capture/timer.h"
 
 #include "dumper/capture/automatic.h"
+#include "dumper/capture/before_oom.h"
 #include "dumper/base/owner.h"
 #include "dumper/base/process.h"
 #include "dumper/base/system.h"
 #include "dumper/capture/trigger.h"
+#include "dumper/host/sandbox.h"
 #include "dumper/base/waiter.h"
 
+#include <fcntl.h>
+#include <linux/close_range.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 enum {
 	STATUS_BYTES = 4096,
@@ -21,6 +26,7 @@ static struct state {
 	uint32_t started;
 	uint32_t change; // futex: of the setting, or of
 	uint32_t stop;   // it shall end
+	bool is_parted;  // it has descriptors of its own
 } * state;               // zeros in a child
 
 static struct heapsnap_waiter timer;
@@ -94,28 +100,105 @@ static uint64_t next_after(uint64_t due, uint64_t every)
 {
 	uint64_t now = heapsnap_monotonic_ns();
 
+	if (every == 0)
+		return UINT64_MAX;
 	return now < due + every ? due + every : now + every - (now - due) % every;
+}
+
+// Looks at memory open files several times a second. The program must not meet them among its own
+// descriptors: it may count on the numbers that it gets.
+static bool part_descriptors(void)
+{
+	return heapsnap_automatic.before_oom && !heapsnap_is_sandboxed() &&
+	       HEAPSNAP_SYSTEM_3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0;
+}
+
+// For as long as a snapshot is started: whoever writes it inherits where messages go.
+static void borrow_standard_error(void)
+{
+	long process = HEAPSNAP_SYSTEM_2(SYS_pidfd_open, heapsnap_owner_pid(), 0);
+	long file = HEAPSNAP_SYSTEM_3(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
+
+	if (file >= 0 && file != STDERR_FILENO) {
+		HEAPSNAP_SYSTEM_3(SYS_dup3, file, STDERR_FILENO, 0);
+		HEAPSNAP_SYSTEM_1(SYS_close, file);
+	}
+	HEAPSNAP_SYSTEM_1(SYS_close, process);
+}
+
+static void begin_taking(void)
+{
+	if (state->is_parted)
+		borrow_standard_error();
+}
+
+static void end_taking(void)
+{
+	if (state->is_parted)
+		HEAPSNAP_SYSTEM_1(SYS_close, STDERR_FILENO);
+}
+
+static uint64_t every_ns(void)
+{
+	return __atomic_load_n(&heapsnap_automatic.every_ns, __ATOMIC_ACQUIRE);
+}
+
+// @return false if this thread must take no snapshots any more
+static bool take_due(void)
+{
+	uint64_t earliest = heapsnap_trigger_latest_ns() + heapsnap_automatic.timer_interval_ns;
+
+	if (!sleep_until(earliest))
+		return true;
+	if (!has_same_rights())
+		return false;
+	begin_taking();
+	heapsnap_trigger_take(NULL, 0);
+	end_taking();
+	return true;
+}
+
+// @param next_ns  gets when to look again. @return as take_due()
+static bool look_at_memory(uint64_t *next_ns)
+{
+	bool is_near;
+	uint64_t wait = heapsnap_before_oom_look(&is_near);
+
+	*next_ns = wait ? heapsnap_monotonic_ns() + wait : UINT64_MAX;
+	if (!is_near)
+		return true;
+	if (!has_same_rights())
+		return false;
+	begin_taking();
+	*next_ns = heapsnap_before_oom_take() ? UINT64_MAX : *next_ns;
+	end_taking();
+	return true;
 }
 
 static void keep_time(void)
 {
-	uint64_t due = heapsnap_monotonic_ns(), earliest;
+	uint64_t now = heapsnap_monotonic_ns(), every = every_ns();
+	uint64_t due = next_after(now, every), look = now;
+	bool goes_on = true;
 
 	HEAPSNAP_SYSTEM_2(SYS_prctl, PR_SET_NAME, "heapsnap-timer");
-	while (!shall_stop()) {
-		uint64_t every = __atomic_load_n(&heapsnap_automatic.every_ns, __ATOMIC_ACQUIRE);
+	state->is_parted = false;
+	while (goes_on && !shall_stop()) {
+		bool is_same = sleep_until(due < look ? due : look);
 
-		due = every ? next_after(due, every) : UINT64_MAX;
-		if (!sleep_until(due)) {
-			due = heapsnap_monotonic_ns();
-			continue;
+		now = heapsnap_monotonic_ns();
+		if (!state->is_parted)
+			state->is_parted = part_descriptors();
+		if (!is_same)
+			look = now;
+		if (every != every_ns())
+			due = next_after(now, every = every_ns());
+		if (now >= look)
+			goes_on = look_at_memory(&look);
+		if (goes_on && now >= due) {
+			goes_on = take_due();
+			due = next_after(due, every);
 		}
-		earliest = heapsnap_trigger_latest_ns() + heapsnap_automatic.timer_interval_ns;
-		if (!sleep_until(earliest))
-			continue;
-		if (!has_same_rights())
-			break;
-		heapsnap_trigger_take(NULL);
 	}
 	__atomic_store_n(&state->started, 0, __ATOMIC_RELEASE);
 }
@@ -139,7 +222,8 @@ void heapsnap_timer_start(void)
 {
 	heapsnap_signals mask;
 
-	if (!state && (heapsnap_automatic.every_ns == 0 || !init()))
+	if (!state &&
+	    ((heapsnap_automatic.every_ns == 0 && !heapsnap_automatic.before_oom) || !init()))
 		return;
 	if (__atomic_load_n(&state->started, __ATOMIC_ACQUIRE) || !heapsnap_is_owner())
 		return;

@@ -44,6 +44,7 @@ struct state {
 	int32_t writing;      // how the last snapshot went: 0 or -errno
 	bool has_shared;      // memory to share with the frozen copy
 	bool has_asked;       // for a snapshot, ever
+	uint64_t hold_ns;     // for how long the program may be held at the next snapshot
 	uint64_t latest_ns;   // when the last was taken, on the clock that never jumps
 	uint32_t next_number; // of the next file
 };
@@ -95,6 +96,14 @@ static void finish(int result)
 
 // --- in the waiting thread -----------------------------------------------------
 
+// The time for types: it ends before the program is let go.
+static uint64_t writer_time(uint64_t hold_ns)
+{
+	uint64_t time = heapsnap_settings.writer_time_ns, most = hold_ns / 3 * 2;
+
+	return hold_ns != 0 && (time == 0 || time > most) ? most : time;
+}
+
 // Freezes the program. @return pid of the frozen copy, or -errno
 static long freeze(void)
 {
@@ -102,8 +111,11 @@ static long freeze(void)
 	heapsnap_process.serial = state->serial;
 	// Where the oldest go their numbers must stay taken, or the files would be out of order.
 	heapsnap_process.first_number = heapsnap_automatic.keep ? state->next_number : 0;
+	heapsnap_process.writer_time_ns = writer_time(state->hold_ns);
 
-	long frozen = heapsnap_freeze();
+	long frozen = heapsnap_freeze(state->hold_ns);
+
+	state->hold_ns = 0;
 
 	if (frozen < 0)
 		heapsnap_report("no snapshot", heapsnap_error_text((int)-frozen),
@@ -326,7 +338,7 @@ uint64_t heapsnap_trigger_latest_ns(void)
 	return state ? __atomic_load_n(&state->latest_ns, __ATOMIC_ACQUIRE) : 0;
 }
 
-int heapsnap_trigger_take(const heapsnap_context *context)
+int heapsnap_trigger_take(const heapsnap_context *context, uint64_t hold_ns)
 {
 	heapsnap_signals mask;
 	int result = -EAGAIN;
@@ -334,8 +346,10 @@ int heapsnap_trigger_take(const heapsnap_context *context)
 	if (!may_take())
 		return -EPERM;
 	heapsnap_block_signals(&mask);
-	if (begin())
+	if (begin()) {
+		state->hold_ns = hold_ns;
 		result = take(heapsnap_settings.file, context);
+	}
 	heapsnap_restore_signals(&mask);
 	return result;
 }

@@ -32,9 +32,10 @@ uint64_t heapsnap_trigger_latest_ns(void);
  * Takes a snapshot, and returns when the program is frozen. async-signal-safe.
  *
  * @param context  of the calling thread; NULL for a thread of ours
+ * @param hold_ns  as heapsnap_freeze() has it; types are then found in two thirds of that time
  * @return 0, -EAGAIN while another is being written, or another -errno, which has been reported
  */
-int heapsnap_trigger_take(const heapsnap_context *context);
+int heapsnap_trigger_take(const heapsnap_context *context, uint64_t hold_ns);
 
 /**
  * The same for a program that is about to end: waits its turn, and until it is written.

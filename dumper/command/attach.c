@@ -114,8 +114,7 @@ static struct heap_error *check(struct target *target)
 					 "only one can",
 					 pid, target->name, (int)target->status.tracer);
 	HEAP_TRY(check_memory(target));
-	HEAP_TRY(check_machine(target));
-	return check_library(target);
+	return check_machine(target);
 }
 
 // --- the snapshot -------------------------------------------------------------------------
@@ -147,18 +146,25 @@ static uint64_t start_time_ns(const struct process *process)
 	return boot + ticks * (1000000000 / (unsigned long long)sysconf(_SC_CLK_TCK));
 }
 
-static void tend(void *copy)
+struct tended {
+	struct process *process;
+	struct frozen_copy *copy;
+};
+
+static void tend(void *context)
 {
-	frozen_copy_tend(copy);
+	struct tended *tended = context;
+
+	frozen_copy_tend(tended->process, tended->copy);
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *write_copy(const struct target *target,
-				     const struct foreign_options *options,
+static struct heap_error *write_copy(struct target *target, const struct foreign_options *options,
 				     struct frozen_copy *copy)
 {
 	static struct heapsnap_process process;
 	static struct heapsnap_shared shared;
+	struct tended tended = { &target->process, copy };
 	char pid[16];
 
 	HEAP_TRY(foreign_describe(options, &process));
@@ -173,7 +179,7 @@ static struct heap_error *write_copy(const struct target *target,
 	shared.clone_ns = copy->clone_ns;
 	snprintf(pid, sizeof(pid), "%d", (int)copy->pid);
 	return foreign_write("--attached", pid, options, &process, &shared, copy->threads, tend,
-			     copy);
+			     &tended);
 }
 
 // Job control and an impatient user must not stop this process while it holds threads.
@@ -185,8 +191,7 @@ static void block_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &signals, before);
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *take(pid_t pid, const struct foreign_options *options)
+struct heap_error *attach_take(pid_t pid, const struct foreign_options *options, uint64_t hold_ns)
 {
 	struct target target = { .status = { 0 } };
 	struct frozen_copy copy = { 0 };
@@ -195,9 +200,12 @@ static struct heap_error *take(pid_t pid, const struct foreign_options *options)
 
 	if (!error)
 		error = check(&target);
+	// Where memory is about to end that has been looked at before.
+	if (!error && hold_ns == 0)
+		error = check_library(&target);
 	if (!error) {
 		block_signals(&before);
-		error = frozen_copy_create(&target.process, &target.status, &copy);
+		error = frozen_copy_create(&target.process, &target.status, hold_ns, &copy);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	}
 	if (!error)
@@ -211,23 +219,46 @@ static struct heap_error *take(pid_t pid, const struct foreign_options *options)
 	return error;
 }
 
-int attach(char **words)
+struct heap_error *attach_check(pid_t pid)
 {
-	struct foreign_options options;
-	int status = foreign_read_options("attach", &words, &options);
-	pid_t pid;
+	struct target target = { .status = { 0 } };
+	struct heap_error *error = process_open(pid, &target.process);
+
+	if (!error)
+		error = check(&target);
+	if (!error)
+		error = check_library(&target);
+	process_close(&target.process);
+	return error;
+}
+
+int attach_read_arguments(const char *command, char **words, struct foreign_options *options,
+			  pid_t *pid)
+{
+	int status = foreign_read_options(command, &words, options);
 
 	if (status != STATUS_DONE)
 		return status;
 	if (!*words)
-		return misused("attach: which process?");
-	pid = process_parse_pid(*words);
-	if (pid == 0)
-		return misused("attach: %s is no pid", *words);
+		return misused("%s: which process?", command);
+	*pid = process_parse_pid(*words);
+	if (*pid == 0)
+		return misused("%s: %s is no pid", command, *words);
 	if (words[1])
-		return misused("attach: one process at a time, and no %s", words[1]);
+		return misused("%s: one process at a time, and no %s", command, words[1]);
+	return STATUS_DONE;
+}
 
-	struct heap_error *error = take(pid, &options);
+int attach(char **words)
+{
+	struct foreign_options options;
+	pid_t pid;
+	int status = attach_read_arguments("attach", words, &options, &pid);
+
+	if (status != STATUS_DONE)
+		return status;
+
+	struct heap_error *error = attach_take(pid, &options, 0);
 
 	return error ? fail(error) : STATUS_DONE;
 }

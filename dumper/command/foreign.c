@@ -23,7 +23,7 @@
 enum {
 	DEFAULT_CONTENT = 256,
 	DEFAULT_WRITER_TIME = 600, // s
-	TEND_MS = 50,
+	TEND_MS = 10,
 };
 
 // --- options -------------------------------------------------------------------------
@@ -70,18 +70,30 @@ static bool set_executable(struct foreign_options *options, const char *value)
 	return *value != '\0';
 }
 
+static bool set_share(struct foreign_options *options, const char *value)
+{
+	static const struct heapsnap_unit units[] = { { "%", 1 }, { NULL, 0 } };
+	uint64_t share;
+
+	if (!heapsnap_parse_amount(value, units, &share) || share < 1 || share > 99)
+		return false;
+	options->share = (uint32_t)share;
+	return true;
+}
+
 static const struct option {
 	const char *name;
 	bool (*set)(struct foreign_options *options, const char *value);
 	const char *expected; // what a value that is not valid is not
-	bool is_of_core;
+	const char *command;  // that alone has it; NULL: all have
 } all[] = {
-	{ "--file", set_file, "an empty name", false },
-	{ "--content", set_content, "neither none, nor a number, nor all", false },
-	{ "--types", set_types, "neither all nor none", false },
-	{ "--writer-time", set_writer_time, "not a time, like 30s or 5m", false },
-	{ "--sysroot", set_sysroot, "an empty name", true },
-	{ "--exe", set_executable, "an empty name", true },
+	{ "--file", set_file, "an empty name", NULL },
+	{ "--content", set_content, "neither none, nor a number, nor all", NULL },
+	{ "--types", set_types, "neither all nor none", NULL },
+	{ "--writer-time", set_writer_time, "not a time, like 30s or 5m", NULL },
+	{ "--sysroot", set_sysroot, "an empty name", "core" },
+	{ "--before-oom", set_share, "not a share, like 90%", "watch" },
+	{ "--exe", set_executable, "an empty name", "core" },
 };
 
 static const struct option *find_option(const char *command, const char *word)
@@ -90,7 +102,7 @@ static const struct option *find_option(const char *command, const char *word)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (strlen(all[i].name) == length && memcmp(all[i].name, word, length) == 0 &&
-		    (!all[i].is_of_core || strcmp(command, "core") == 0))
+		    (!all[i].command || strcmp(command, all[i].command) == 0))
 			return &all[i];
 	}
 	return NULL;

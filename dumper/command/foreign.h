@@ -11,20 +11,21 @@
 
 #include <stdbool.h>
 
-/** The common part of heapsnap attach and heapsnap core. */
+/** The common part of heapsnap attach, watch and core. */
 struct foreign_options {
 	const char *pattern; /**< of the file's name */
 	uint64_t content_limit;
 	uint64_t writer_time_ns;
 	bool has_types;
-	const char *sysroot;    /**< of core: where its files are; NULL: where they were */
+	uint32_t share;      /**< of watch: per cent of memory that are used then; 0: the default */
+	const char *sysroot; /**< of core: where its files are; NULL: where they were */
 	const char *executable; /**< of core: its program; NULL: by its name */
 };
 
 /**
  * Reads the options, and moves past them.
  *
- * @param command  "attach" or "core", which knows more of them
+ * @param command  "attach", or "watch" or "core", which know more of them
  * @return an exit status; what is wrong has been said
  */
 int foreign_read_options(const char *command, char ***words, struct foreign_options *options);

@@ -392,7 +392,7 @@ static bool is_stopped_by_us(const struct frozen_copy *copy, const struct tracee
 		return true;
 	case TRACEE_CALL_RESTARTS:
 	case TRACEE_CALL_MENDED:
-		return copy->tracee_count <= MANY_THREADS;
+		return copy->held_until_ns != 0 || copy->tracee_count <= MANY_THREADS;
 	default:
 		return false;
 	}
@@ -540,24 +540,35 @@ static struct heap_error *freeze(struct making *making)
 		error = make_copy(making);
 	if (!error)
 		error = note_threads(copy);
-	release(copy, true);
+	if (error)
+		copy->held_until_ns = 0;
+	if (copy->held_until_ns == 0)
+		release(copy, true);
 	if (!error)
 		note_moved(making->process, copy);
-	release(copy, false);
+	if (copy->held_until_ns == 0)
+		release(copy, false);
 	copy->stop_ns = now_ns() - making->start_ns;
 	if (copy->pid)
 		tracee_wait(copy->pid, VICTIM_MS);
 	return error;
 }
 
+static void release_all(struct frozen_copy *copy)
+{
+	copy->held_until_ns = 0;
+	release(copy, true);
+	release(copy, false);
+}
+
 struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
-				      struct frozen_copy *copy)
+				      uint64_t hold_ns, struct frozen_copy *copy)
 {
 	struct making making = { .process = process, .copy = copy, .options = options_for(status) };
 	struct heap_error *error;
 	size_t added, victim;
 
-	*copy = (struct frozen_copy){ 0 };
+	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? now_ns() + hold_ns : 0 };
 	if (!tracee_find_code(process, &making.rescue.code))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d has no system call instruction",
 					 (int)process->pid);
@@ -567,26 +578,55 @@ struct heap_error *frozen_copy_create(struct process *process, const struct proc
 	HEAP_TRY(find_victim(process, copy, status, &making.victim));
 	// The list of threads may move when it grows.
 	victim = (size_t)(making.victim - copy->tracees);
+	making.start_ns = now_ns();
+	// Memory must not end before the copy is made.
+	if (hold_ns != 0) {
+		error = stop_threads(process, copy);
+		if (error) {
+			release_all(copy);
+			return error;
+		}
+	}
 
 	struct tracee kept = *making.victim;
 
 	making.victim = &kept;
-	making.start_ns = now_ns();
 	error = prepare(&making, status);
 	if (!error) {
 		copy->tracees[victim] = kept;
 		error = freeze(&making);
 	} else {
-		release(copy, true);
-		release(copy, false);
+		release_all(copy);
 	}
 	if (!copy->is_reaper)
 		end_process(&copy->holder);
 	return error;
 }
 
-void frozen_copy_tend(struct frozen_copy *copy)
+// Stops the threads that have woken, or are new.
+static void hold(struct process *process, struct frozen_copy *copy)
 {
+	size_t added;
+	struct heap_error *error = list_threads(process, copy, &added);
+
+	heap_error_destroy(error);
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		struct tracee *tracee = &copy->tracees[i];
+
+		ask(process, copy, tracee);
+		if (tracee->state == TRACEE_SEIZED || tracee->state == TRACEE_STUCK)
+			tracee_await(tracee, 0);
+	}
+}
+
+void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
+{
+	if (copy->held_until_ns > now_ns()) {
+		hold(process, copy);
+		return;
+	}
+	if (copy->held_until_ns != 0)
+		release_all(copy);
 	for (size_t i = 0; i < copy->tracee_count; i++) {
 		struct tracee *tracee = &copy->tracees[i];
 
@@ -634,11 +674,12 @@ void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)
 {
 	bool was_made = copy->holder || copy->pid;
 
+	release_all(copy);
 	end_process(&copy->holder);
 	end_process(&copy->pid);
 	if (copy->is_reaper && was_made)
 		reap(process, copy->own_pids);
-	frozen_copy_tend(copy);
+	frozen_copy_tend(process, copy);
 	free(copy->tracees);
 	free(copy->threads);
 	*copy = (struct frozen_copy){ 0 };
@@ -647,17 +688,19 @@ void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)
 #else
 
 struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
-				      struct frozen_copy *copy)
+				      uint64_t hold_ns, struct frozen_copy *copy)
 {
 	(void)status;
+	(void)hold_ns;
 	*copy = (struct frozen_copy){ 0 };
 	return heap_error_create(HEAP_ERROR_ABSENT,
 				 "%d cannot be attached to: that is known for x86-64 only",
 				 (int)process->pid);
 }
 
-void frozen_copy_tend(struct frozen_copy *copy)
+void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 {
+	(void)process;
 	(void)copy;
 }
 

@@ -25,6 +25,7 @@ struct frozen_copy {
 	uint64_t stop_ns, clone_ns; /**< how long threads were stopped, and the copy took */
 
 	/* Private. */
+	uint64_t held_until_ns; /**< when all threads go on at the latest; 0: they do at once */
 	pid_t holder;
 	bool is_reaper;         /**< the process takes in orphans */
 	long own_pids[2];       /**< of holder and copy, in the process's namespace */
@@ -36,14 +37,19 @@ struct frozen_copy {
  * Makes the copy. Threads that sleep in calls which an interruption would disturb are left alone;
  * the registers of the others are exact.
  *
+ * @param hold_ns  for how long threads stay stopped, unless the copy is destroyed before; those
+ *                 that were left alone are stopped when they wake. 0: they go on at once
  * @param copy  to be given to frozen_copy_destroy() in any case
  */
 HEAP_MUST_CHECK
 struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
-				      struct frozen_copy *copy);
+				      uint64_t hold_ns, struct frozen_copy *copy);
 
-/** Lets threads go that could not be stopped in time. Call it now and then. */
-void frozen_copy_tend(struct frozen_copy *copy);
+/**
+ * Lets threads go that could not be stopped in time, or all when they have been held for long
+ * enough. Call it now and then.
+ */
+void frozen_copy_tend(struct process *process, struct frozen_copy *copy);
 
 void frozen_copy_destroy(struct process *process, struct frozen_copy *copy);
 

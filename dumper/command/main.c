@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * heapsnap: runs a program so that its heap can be captured, captures it, lists such programs;
- * and attaches to others.
+ * and attaches to others, or watches them.
  */
 #include "dumper/command/attach.h"
 #include "dumper/command/capture.h"
@@ -9,6 +9,7 @@
 #include "dumper/command/core.h"
 #include "dumper/command/list.h"
 #include "dumper/command/run.h"
+#include "dumper/command/watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static const char usage[] =
 	"Usage: heapsnap run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
 	"       heapsnap capture [--verbose] [--timeout TIME] [--] PID\n"
 	"       heapsnap attach [OPTION]... [--] PID\n"
+	"       heapsnap watch [OPTION]... [--] PID\n"
 	"       heapsnap core [OPTION]... [--] FILE\n"
 	"       heapsnap list [--all]\n"
 	"       heapsnap --help | --version\n"
@@ -24,6 +26,7 @@ static const char usage[] =
 	"run      starts PROGRAM so that kill -QUIT PID writes a snapshot of its heap\n"
 	"capture  has process PID write a snapshot, waits for it, prints its name\n"
 	"attach   takes a snapshot of process PID, which nobody has prepared, prints its name\n"
+	"watch    does so when its memory nears the end, before the kernel kills it\n"
 	"core     takes one of a process that has crashed, from its core FILE\n"
 	"list     lists the processes that can be captured: pid, signal, program;\n"
 	"         with --all those that can be attached to: pid, user, memory, allocator, program\n"
@@ -32,9 +35,9 @@ static const char usage[] =
 	"  --timeout TIME        wait no longer than that (default: 2h; 0: as long as it takes)\n"
 	"  --verbose             say how far it is\n"
 	"\n"
-	"Options of attach and core: --file, --content, --types and --writer-time, as those of "
-	"run;\n"
-	"core's own:\n"
+	"Options of attach, watch and core: --file, --content, --types and --writer-time, as those "
+	"of\n"
+	"run; of watch --before-oom, too, with a share; core's own:\n"
 	"  --sysroot DIR         has the files that the process had mapped (default: /)\n"
 	"  --exe FILE            the program\n"
 	"\n"
@@ -61,6 +64,10 @@ static const char usage[] =
 	"  --growth SIZE|SHARE   one each time that live bytes have grown by 64M, or by 10%\n"
 	"  --min-interval TIME   at least so long between those two kinds (default: 1s before one\n"
 	"                        because of growth)\n"
+	"  --before-oom[=SHARE]  one when so much of the memory is used that the control group or "
+	"the\n"
+	"                        machine has (default: 90%), with the program held until it is "
+	"written\n"
 	"  --at-exit[=WHEN]      one at the end: exit (which is meant if nothing is said), "
 	"signals\n"
 	"                        (abort, a fault, TERM, INT...), all\n"
@@ -87,6 +94,8 @@ int main(int argc, char **argv)
 		return capture(argv + 2);
 	if (strcmp(command, "attach") == 0)
 		return attach(argv + 2);
+	if (strcmp(command, "watch") == 0)
+		return watch(argv + 2);
 	if (strcmp(command, "core") == 0)
 		return core(argv + 2);
 	if (strcmp(command, "list") == 0)

@@ -79,6 +79,15 @@ static bool is_types(const char *value)
 	return strcmp(value, "none") == 0 || strcmp(value, "all") == 0;
 }
 
+static bool is_share(const char *value)
+{
+	static const struct heapsnap_unit share[] = { { "%", 1 }, { NULL, 0 } };
+	uint64_t number;
+
+	return strcmp(value, "1") == 0 ||
+	       (heapsnap_parse_amount(value, share, &number) && number >= 1 && number <= 99);
+}
+
 static bool is_end(const char *value)
 {
 	return strcmp(value, "exit") == 0 || strcmp(value, "signals") == 0 ||
@@ -111,6 +120,7 @@ static const struct option {
 	  "neither bytes, like 64M, nor a share, like 10%", NULL, true },
 	{ "--min-interval", "HEAPSNAP_MIN_INTERVAL", is_time, "not a time, like 30s or 5m", NULL,
 	  false },
+	{ "--before-oom", "HEAPSNAP_BEFORE_OOM", is_share, "not a share, like 90%", "1", true },
 	{ "--at-exit", "HEAPSNAP_AT_EXIT", is_end, "neither exit, nor signals, nor all", "exit",
 	  true },
 	{ "--report-at-exit", "HEAPSNAP_REPORT", is_filled, "an empty name", "1", true },
