@@ -34,21 +34,29 @@
 struct lessons {
 	struct vtables *vtables;
 	heap_type_id *classes; // [objects]
+	struct head_words *heads;
 	struct functions *functions;
 };
 
-static void note_class(void *context, heap_object_id object, uint64_t word)
+// C++ objects have vtables; other runtimes' objects have method tables.
+HEAP_MUST_CHECK
+static struct heap_error *note_head(void *context, heap_object_id object, uint32_t slot,
+				    uint64_t word)
 {
 	struct lessons *lessons = context;
 
-	lessons->classes[object] = vtables_find(lessons->vtables, word);
+	if (slot == 0)
+		lessons->classes[object] = vtables_find(lessons->vtables, word);
+	return lessons->classes[object] == HEAP_NO_TYPE ? head_words_count(lessons->heads, word)
+							: NULL;
 }
 
-static void note_function(void *context, uint64_t word)
+static void note_function(void *context, heap_object_id object, uint64_t word)
 {
 	struct lessons *lessons = context;
 
-	functions_note(lessons->functions, word);
+	if (functions_note(lessons->functions, word) && lessons->heads)
+		head_words_note_code(lessons->heads, object);
 }
 
 static void release_vtables(struct vtables **vtables)
@@ -78,17 +86,18 @@ static struct heap_error *find_objects(struct capture *capture)
 	return capture_find_objects(capture);
 }
 
-// @param classes  [objects] is filled; NULL where no types are wanted
+// @param classes  [objects] is filled, as are @p heads; NULL where no types are wanted
 HEAP_MUST_CHECK
-static struct heap_error *find_edges(struct capture *capture, heap_type_id *classes)
+static struct heap_error *find_edges(struct capture *capture, heap_type_id *classes,
+				     struct head_words *heads)
 {
 	CLEANUP(release_vtables) struct vtables *vtables = NULL;
 
 	HEAP_TRY(vtables_create(capture, &vtables));
 
-	struct lessons lessons = { vtables, classes, &capture->functions };
+	struct lessons lessons = { vtables, classes, classes ? heads : NULL, &capture->functions };
 	struct edges_listener listener = {
-		.first_word = note_class,
+		.head_word = note_head,
 		.code_word = note_function,
 		.context = &lessons,
 	};
@@ -97,10 +106,12 @@ static struct heap_error *find_edges(struct capture *capture, heap_type_id *clas
 	HEAP_TRY(functions_init(&capture->functions, &capture->image));
 	listener.code_start = capture->functions.start;
 	listener.code_end = capture->functions.end;
-	if (classes)
-		vtables_bounds(vtables, &listener.first_start, &listener.first_end);
-	else
+	if (classes) {
+		vtables_bounds(vtables, &listener.modules_start, &listener.modules_end);
+		listener.head = HEAD_WORDS;
+	} else {
 		HEAP_TRY(heap_stored_edges_create(&capture->stored_edges));
+	}
 	return edges_scan(&capture->snapshot, capture->stored_edges, &capture->objects,
 			  &capture->image, &listener);
 }
@@ -135,6 +146,7 @@ static struct heap_error *gather(struct capture *capture)
 	const struct site_knowledge knowledge = { site_types_know, headers_is_prefix };
 	CLEANUP_FREE char *cache = heap_cache_directory();
 	CLEANUP_FREE heap_type_id *classes = NULL;
+	CLEANUP(head_words_deinit) struct head_words heads = { 0 };
 
 	progress_begin(HEAPSNAP_PHASE_SYMBOLS, 0);
 	HEAP_TRY(modules_init(&capture->modules, &capture->image, cache, &capture->snapshot.types));
@@ -144,19 +156,20 @@ static struct heap_error *gather(struct capture *capture)
 		classes = calloc((size_t)capture->objects.count + 1, sizeof(*classes));
 		if (!classes)
 			return heap_error_out_of_memory();
+		HEAP_TRY(head_words_init(&heads, capture->objects.count));
 	}
 	HEAP_TRY(backtraces_init(&capture->backtraces, &capture->image, &capture->process));
 	HEAP_TRY(backtraces_describe(&capture->backtraces, &capture->image, &capture->process,
 				     &capture->objects, &capture->modules, &capture->strings,
 				     &capture->snapshot));
-	HEAP_TRY(find_edges(capture, classes));
+	HEAP_TRY(find_edges(capture, classes, &heads));
 	HEAP_TRY(find_roots(capture));
 	HEAP_TRY(describe_functions(capture));
 	heap_types_resolve(&capture->snapshot.types);
 	HEAP_TRY(containers_complete_types(&capture->snapshot.types));
 	HEAP_TRY(sites_find(capture, &knowledge));
 	progress_begin(HEAPSNAP_PHASE_TYPES, capture->objects.count);
-	return classes ? infer_types(capture, classes) : NULL;
+	return classes ? infer_types(capture, classes, &heads) : NULL;
 }
 
 struct writing {

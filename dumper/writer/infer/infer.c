@@ -400,13 +400,14 @@ static struct heap_error *add_columns(struct capture *capture)
 
 // Completes the table of types: all that follows relies on it.
 HEAP_MUST_CHECK
-static struct heap_error *complete_types(struct inference *inference, const heap_type_id *classes)
+static struct heap_error *complete_types(struct inference *inference,
+					 const struct head_words *heads)
 {
 	struct capture *capture = inference->capture;
 	struct heap_error *error = kinds_init(&inference->kinds, capture);
 
 	if (!error)
-		error = pointer_tags_init(&inference->pointer_tags, capture, classes);
+		error = pointer_tags_init(&inference->pointer_tags, capture, heads);
 	isolation_suspect(0); // from here on no file is read
 	if (!error)
 		error = libc_blocks_add_types(capture);
@@ -415,11 +416,11 @@ static struct heap_error *complete_types(struct inference *inference, const heap
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *prepare(struct inference *inference, const heap_type_id *classes)
+static struct heap_error *prepare(struct inference *inference, const struct head_words *heads)
 {
 	struct capture *capture = inference->capture;
 	heap_object_id objects = capture->objects.count;
-	struct heap_error *error = complete_types(inference, classes);
+	struct heap_error *error = complete_types(inference, heads);
 
 	inference->pages = pages_create(&capture->image, PAGES_FOR_ALL);
 	inference->news = calloc((size_t)objects + 1, sizeof(*inference->news));
@@ -437,13 +438,14 @@ static struct heap_error *prepare(struct inference *inference, const heap_type_i
 	return error ? error : kinds_sort(inference);
 }
 
-struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes)
+struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes,
+			       const struct head_words *heads)
 {
 	struct inference inference = { .capture = capture };
 	struct heap_error *error = add_columns(capture);
 
 	if (!error)
-		error = prepare(&inference, classes);
+		error = prepare(&inference, heads);
 	if (!error)
 		error = run(&inference, classes);
 	release(&inference);

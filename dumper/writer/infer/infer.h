@@ -12,6 +12,7 @@
  */
 
 #include "dumper/writer/scan/capture.h"
+#include "dumper/writer/scan/head_words.h"
 
 /** Where classes' vtables are, so that a block's first word can be looked up. */
 struct vtables;
@@ -32,8 +33,10 @@ heap_type_id vtables_find(struct vtables *vtables, uint64_t word);
  * edges and root edges that are typed slots.
  *
  * @param classes  [objects] the class of each block's vtable, or HEAP_NO_TYPE
+ * @param heads    what may lead to method tables
  */
 HEAP_MUST_CHECK
-struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes);
+struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes,
+			       const struct head_words *heads);
 
 #endif

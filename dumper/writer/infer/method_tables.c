@@ -9,29 +9,20 @@
 #include <sys/mman.h>
 
 enum {
-	HEAD_WORDS = METHOD_TABLE_HEAD / 8,
-	TABLE_WORDS = 64,    // of a table, that are read
-	NESTED_WORDS = 40,   // of a table that a table leads to
-	MIN_FUNCTIONS = 2,   // in a table
-	MIN_BLOCKS = 2,      // that point to a table
-	MAX_WORDS = 1 << 20, // different ones that may be tables
+	TABLE_WORDS = 64,  // of a table, that are read
+	NESTED_WORDS = 40, // of a table that a table leads to
+	MIN_FUNCTIONS = 2, // in a table
+	MIN_BLOCKS = 2,    // that point to a table
 	MAX_FUNCTIONS = 1 << 14,
 	LOCAL_WEIGHT = 1,
-};
-
-// A word that many blocks have in their heads.
-struct candidate_word {
-	uint64_t word;
-	uint32_t count;
 };
 
 struct search {
 	struct capture *capture;
 	struct pages *pages;
-	const heap_type_id *classes;
-	uint64_t data_start, data_end; // of all modules
-	struct HEAP_ARRAY(struct candidate_word) words;
-	struct heap_hash_table by_word;
+	uint64_t data_start, data_end;  // of all modules
+	const struct head_words *heads; // of static memory
+	struct head_words in_heap;      // pointers to blocks that have pointers to code
 	// What is known of a function: receivers [first, first + count) of `known`.
 	struct HEAP_ARRAY(struct method_table) functions;
 	struct heap_hash_table by_function;
@@ -58,72 +49,24 @@ static bool is_static(const struct search *search, uint64_t address)
 
 // --- words that may lead to tables ---------------------------------------------
 
+// Pointers into the heap are edges, and not among the capture's head words.
 HEAP_MUST_CHECK
-static struct heap_error *count_word(struct search *search, uint64_t word)
-{
-	uint64_t hash = heap_hash_u64(word);
-	uint32_t at =
-		heap_hash_find(&search->by_word, hash, i, search->words.items[i].word == word);
-
-	if (at != HEAP_HASH_NONE) {
-		search->words.items[at].count++;
-		return NULL;
-	}
-	if (search->words.count == MAX_WORDS)
-		return NULL;
-	HEAP_TRY(heap_array_append(&search->words, (struct candidate_word){ word, 1 }));
-	return heap_hash_add(&search->by_word, hash, (uint32_t)search->words.count - 1);
-}
-
-// Pointers into the heap are edges: of those, what several blocks' heads share may be a table.
-HEAP_MUST_CHECK
-static struct heap_error *count_edges(struct search *search, const uint32_t *in_heads)
+static struct heap_error *count_edges(struct search *search)
 {
 	const struct heap_snapshot *snapshot = &search->capture->snapshot;
-	const struct objects *objects = &search->capture->objects;
-
-	for (heap_object_id i = 0; i < objects->count; i++) {
-		for (uint32_t j = snapshot->edge_first[i];
-		     j < snapshot->edge_first[i + 1] && snapshot->edge_slot[j] < HEAD_WORDS; j++) {
-			progress_step();
-			if (in_heads[snapshot->edge_target[j]] >= MIN_BLOCKS &&
-			    snapshot->edge_interior[j] <= METHOD_TABLE_HEAD)
-				HEAP_TRY(count_word(search,
-						    objects->address[snapshot->edge_target[j]] +
-							    snapshot->edge_interior[j]));
-		}
-	}
-	return NULL;
-}
-
-static void count_in_heads(const struct search *search, uint32_t *in_heads)
-{
-	const struct heap_snapshot *snapshot = &search->capture->snapshot;
-
-	for (heap_object_id i = 0; i < search->capture->objects.count; i++) {
-		for (uint32_t j = snapshot->edge_first[i];
-		     j < snapshot->edge_first[i + 1] && snapshot->edge_slot[j] < HEAD_WORDS; j++)
-			in_heads[snapshot->edge_target[j]]++;
-	}
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *count_static_words(struct search *search)
-{
 	const struct objects *objects = &search->capture->objects;
 
 	for (heap_object_id i = 0; i < objects->count && !progress_is_late(); i++) {
-		uint64_t words[HEAD_WORDS], size = objects_size(objects, i);
-		uint64_t count = size / 8 < HEAD_WORDS ? size / 8 : HEAD_WORDS;
-
 		progress_step();
-		// C++ has vtables.h.
-		if (search->classes && search->classes[i] != HEAP_NO_TYPE)
-			continue;
-		pages_read(search->pages, objects->address[i], words, count * 8);
-		for (uint64_t j = 0; j < count; j++) {
-			if (words[j] % 8 == 0 && is_static(search, words[j]))
-				HEAP_TRY(count_word(search, words[j]));
+		for (uint32_t j = snapshot->edge_first[i];
+		     j < snapshot->edge_first[i + 1] && snapshot->edge_slot[j] < HEAD_WORDS; j++) {
+			heap_object_id target = snapshot->edge_target[j];
+
+			if (heap_bit_get(search->heads->with_code, target) &&
+			    snapshot->edge_interior[j] <= METHOD_TABLE_HEAD)
+				HEAP_TRY(head_words_count(&search->in_heap,
+							  objects->address[target] +
+								  snapshot->edge_interior[j]));
 		}
 	}
 	return NULL;
@@ -261,7 +204,7 @@ static struct heap_error *add_nested(struct search *search, struct method_tables
 
 HEAP_MUST_CHECK
 static struct heap_error *add_table(struct search *search, struct method_tables *tables,
-				    const struct candidate_word *word)
+				    const struct head_word *word)
 {
 	struct method_table table = { .address = word->word,
 				      .blocks = word->count,
@@ -301,38 +244,44 @@ static void find_bounds(struct search *search)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *find_all(struct search *search, struct method_tables *tables)
+static struct heap_error *add_tables(struct search *search, struct method_tables *tables,
+				     const struct head_words *heads)
 {
-	CLEANUP_FREE uint32_t *in_heads =
-		calloc((size_t)search->capture->objects.count + 1, sizeof(*in_heads));
+	for (size_t i = 0; i < heads->list.count && !progress_is_late(); i++) {
+		const struct head_word *word = &heads->list.items[i];
 
-	if (!in_heads || !search->pages)
-		return heap_error_out_of_memory();
-	find_bounds(search);
-	HEAP_TRY(count_static_words(search));
-	count_in_heads(search, in_heads);
-	HEAP_TRY(count_edges(search, in_heads));
-	for (size_t i = 0; i < search->words.count && !progress_is_late(); i++) {
 		progress_flush(); // one may take long: all variables of its functions are read
-		if (search->words.items[i].count >= MIN_BLOCKS)
-			HEAP_TRY(add_table(search, tables, &search->words.items[i]));
+		if (word->count >= MIN_BLOCKS && !is_code(search, word->word))
+			HEAP_TRY(add_table(search, tables, word));
 	}
 	return NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *find_all(struct search *search, struct method_tables *tables)
+{
+	if (!search->pages)
+		return heap_error_out_of_memory();
+	find_bounds(search);
+	HEAP_TRY(add_tables(search, tables, search->heads));
+	if (!search->heads->has_code)
+		return NULL;
+	HEAP_TRY(count_edges(search));
+	return add_tables(search, tables, &search->in_heap);
+}
+
 struct heap_error *method_tables_init(struct method_tables *tables, struct capture *capture,
-				      const heap_type_id *classes)
+				      const struct head_words *heads)
 {
 	struct search search = {
 		.capture = capture,
 		.pages = pages_create(&capture->image, PAGES_IN_ORDER),
-		.classes = classes,
+		.heads = heads,
 	};
 	struct heap_error *error = find_all(&search, tables);
 
 	pages_destroy(search.pages);
-	heap_array_deinit(&search.words);
-	heap_hash_table_deinit(&search.by_word);
+	head_words_deinit(&search.in_heap);
 	heap_array_deinit(&search.functions);
 	heap_hash_table_deinit(&search.by_function);
 	heap_array_deinit(&search.known);

@@ -13,13 +13,14 @@
  */
 
 #include "dumper/writer/scan/capture.h"
+#include "dumper/writer/scan/head_words.h"
 
 #include "lib/base/array.h"
 #include "lib/base/hash_table.h"
 
 enum {
-	METHOD_TABLE_HEAD = 128,    /**< bytes of a block that may point to its table */
-	METHOD_TABLE_PARAMETER = 4, /**< weight of a function's first parameter */
+	METHOD_TABLE_HEAD = HEAD_WORDS * 8, /**< bytes of a block that may point to its table */
+	METHOD_TABLE_PARAMETER = 4,         /**< weight of a function's first parameter */
 };
 
 /** A type that the functions of a table have as their receiver. */
@@ -45,7 +46,7 @@ struct method_tables {
 /** Finds the tables, and the types of their receivers, which may add types to the capture's. */
 HEAP_MUST_CHECK
 struct heap_error *method_tables_init(struct method_tables *tables, struct capture *capture,
-				      const heap_type_id *classes);
+				      const struct head_words *heads);
 
 void method_tables_deinit(struct method_tables *tables);
 

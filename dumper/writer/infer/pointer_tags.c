@@ -1030,9 +1030,9 @@ struct heap_error *pointer_tags_finish(struct inference *inference)
 }
 
 struct heap_error *pointer_tags_init(struct pointer_tags *tags, struct capture *capture,
-				     const heap_type_id *classes)
+				     const struct head_words *heads)
 {
-	return method_tables_init(&tags->tables, capture, classes);
+	return method_tables_init(&tags->tables, capture, heads);
 }
 
 void pointer_tags_deinit(struct pointer_tags *tags)

@@ -57,7 +57,7 @@ struct pointer_tags {
 /** Finds tables and receivers: before anything relies on the capture's types, which it adds to. */
 HEAP_MUST_CHECK
 struct heap_error *pointer_tags_init(struct pointer_tags *tags, struct capture *capture,
-				     const heap_type_id *classes);
+				     const struct head_words *heads);
 
 /**
  * Finds the groups and claims that their members are of their types.

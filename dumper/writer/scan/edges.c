@@ -51,7 +51,7 @@ struct edge {
 struct other_word {
 	uint64_t word;
 	heap_object_id object;
-	bool is_first;
+	uint32_t slot;
 };
 
 // The edges and words of a piece.
@@ -67,18 +67,27 @@ struct part {
 
 // --- a piece -----------------------------------------------------------------
 
+static bool is_head(const struct edges_listener *listener, uint32_t slot, uint64_t word)
+{
+	return slot < listener->head && word >= listener->modules_start &&
+	       word < listener->modules_end && word % 8 == 0;
+}
+
+static bool is_code(const struct edges_listener *listener, uint64_t word)
+{
+	return word >= listener->code_start && word < listener->code_end;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *note_other(struct part *part, const struct candidate *candidate)
 {
 	const struct edges_listener *listener = part->scan->listener;
 	uint64_t word = candidate->word;
-	bool is_first =
-		candidate->slot == 0 && word >= listener->first_start && word < listener->first_end;
 
-	if (!is_first && (word < listener->code_start || word >= listener->code_end))
+	if (!is_head(listener, candidate->slot, word) && !is_code(listener, word))
 		return NULL;
 	return heap_array_append(&part->others,
-				 (struct other_word){ word, candidate->object, is_first });
+				 (struct other_word){ word, candidate->object, candidate->slot });
 }
 
 // Whose block a word points into is two or three cache misses away, which are the time that
@@ -219,12 +228,30 @@ static struct heap_error *grow(struct scan *scan, size_t more)
 	return NULL;
 }
 
-static void tell(const struct edges_listener *listener, const struct other_word *other)
+HEAP_MUST_CHECK
+static struct heap_error *tell(const struct edges_listener *listener,
+			       const struct other_word *other)
 {
-	if (other->is_first)
-		listener->first_word(listener->context, other->object, other->word);
-	if (other->word >= listener->code_start && other->word < listener->code_end)
-		listener->code_word(listener->context, other->word);
+	if (is_code(listener, other->word))
+		listener->code_word(listener->context, other->object, other->word);
+	if (!is_head(listener, other->slot, other->word))
+		return NULL;
+	return listener->head_word(listener->context, other->object, other->slot, other->word);
+}
+
+// The first words come before the others: they say what is no C object.
+HEAP_MUST_CHECK
+static struct heap_error *tell_all(const struct edges_listener *listener, const struct part *part)
+{
+	for (size_t i = 0; i < part->others.count; i++) {
+		if (part->others.items[i].slot == 0)
+			HEAP_TRY(tell(listener, &part->others.items[i]));
+	}
+	for (size_t i = 0; i < part->others.count; i++) {
+		if (part->others.items[i].slot != 0)
+			HEAP_TRY(tell(listener, &part->others.items[i]));
+	}
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -267,9 +294,7 @@ static struct heap_error *join_piece(void *context, void *result)
 		store_edges(scan->stored, part);
 	else
 		HEAP_TRY(keep_edges(scan, part));
-	for (size_t i = 0; i < part->others.count; i++)
-		tell(scan->listener, &part->others.items[i]);
-	return NULL;
+	return tell_all(scan->listener, part);
 }
 
 static void release_piece(void *result)

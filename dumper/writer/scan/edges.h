@@ -14,11 +14,13 @@
 
 /** Gets words that are no pointers into the heap. */
 struct edges_listener {
-	/** told of the first word of blocks, if it is from @p first_start up to first_end */
-	void (*first_word)(void *context, heap_object_id object, uint64_t word);
-	uint64_t first_start, first_end;
+	/** told of the words at the heads of blocks from @p modules_start up to @p modules_end */
+	struct heap_error *(*head_word)(void *context, heap_object_id object, uint32_t slot,
+					uint64_t word);
+	uint64_t modules_start, modules_end;
+	uint32_t head; /**< words of a block that are its head */
 	/** told of all words from @p code_start up to, but not including, @p code_end */
-	void (*code_word)(void *context, uint64_t word);
+	void (*code_word)(void *context, heap_object_id object, uint64_t word);
 	uint64_t code_start, code_end;
 	void *context;
 };

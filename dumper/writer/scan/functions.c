@@ -50,21 +50,22 @@ static bool is_code(const struct functions *functions, uint64_t word)
 	return at < functions->range_count && functions->ranges[at][0] <= word;
 }
 
-void functions_note(struct functions *functions, uint64_t word)
+bool functions_note(struct functions *functions, uint64_t word)
 {
 	uint32_t slot = (uint32_t)((word * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % SLOTS;
 
 	if (word == 0 || !is_code(functions, word))
-		return;
+		return false;
 	while (functions->noted[slot]) {
 		if (functions->noted[slot] == word)
-			return;
+			return true;
 		slot = (slot + 1) % SLOTS;
 	}
 	if (functions->noted_count == NOTED_MAX)
-		return;
+		return true;
 	functions->noted[slot] = word;
 	functions->noted_count++;
+	return true;
 }
 
 void functions_note_roots(struct functions *functions, const struct heap_snapshot *snapshot)

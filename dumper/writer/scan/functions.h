@@ -27,8 +27,8 @@ struct heap_error *functions_init(struct functions *functions, const struct imag
 
 void functions_deinit(struct functions *functions);
 
-/** Notes a word if it points into code. At most 65536 different ones are kept. */
-void functions_note(struct functions *functions, uint64_t word);
+/** Notes a word if it points into code. At most 65536 are kept. @return true if it does */
+bool functions_note(struct functions *functions, uint64_t word);
 
 /** Notes those in the kept values of the snapshot's roots. */
 void functions_note_roots(struct functions *functions, const struct heap_snapshot *snapshot);
