@@ -209,15 +209,17 @@ HEAP_MUST_CHECK
 static struct heap_error *read_tables(const struct heap_file *file, struct heap_dwarf_info *debug)
 {
 	CLEANUP_FREE uint64_t *values = calloc(HEAP_BLOCK_ELEMENTS, sizeof(*values));
-	struct heap_error *error = values ? NULL : heap_error_out_of_memory();
 
+	if (!values)
+		return heap_error_out_of_memory();
 	for (size_t i = 0; i < TABLES; i++)
-		for (size_t j = 0; !error && j < tables[i].column_count; j++)
-			error = read_column(file, &tables[i], &tables[i].columns[j], debug, values);
+		for (size_t j = 0; j < tables[i].column_count; j++)
+			HEAP_TRY(read_column(file, &tables[i], &tables[i].columns[j], debug,
+					     values));
 	debug->types.type_capacity = debug->types.count;
 	debug->types.member_capacity = debug->types.member_count;
 	debug->types.enumerator_capacity = debug->types.enumerator_count;
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -302,22 +304,15 @@ HEAP_MUST_CHECK
 static struct heap_error *load(const struct heap_file *file, const char *build_id,
 			       struct heap_dwarf_info *result)
 {
-	struct heap_dwarf_info debug = { 0 };
-	struct heap_error *error = read_version(file, build_id, &debug);
+	CLEANUP(heap_dwarf_info_deinit) struct heap_dwarf_info debug = { 0 };
 
-	if (!error)
-		error = read_text(file, TAG_STRINGS, &debug.types.strings,
-				  &debug.types.string_size);
-	if (!error)
-		error = read_tables(file, &debug);
+	HEAP_TRY(read_version(file, build_id, &debug));
+	HEAP_TRY(read_text(file, TAG_STRINGS, &debug.types.strings, &debug.types.string_size));
+	HEAP_TRY(read_tables(file, &debug));
 	debug.types.string_capacity = debug.types.string_size;
-	if (!error)
-		error = check(&debug);
-	if (error)
-		heap_dwarf_info_deinit(&debug);
-	else
-		*result = debug;
-	return error;
+	HEAP_TRY(check(&debug));
+	*result = keep(debug);
+	return NULL;
 }
 
 struct heap_error *heap_dwarf_info_load_memory(const uint8_t *bytes, size_t size,
@@ -354,20 +349,14 @@ struct heap_error *heap_dwarf_info_load(const char *directory, const char *build
 {
 	CLEANUP_FREE char *path = NULL;
 	struct heap_file *file;
-	struct heap_error *error = make_path(directory, build_id, &path);
+	struct heap_error *error;
 
-	if (error)
-		return error;
+	HEAP_TRY(make_path(directory, build_id, &path));
 	if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s: not in the cache", build_id);
-	error = heap_trust_directory(directory);
-	if (!error)
-		error = heap_trust_file(path);
-	if (error)
-		return error;
-	error = heap_file_open(path, &file);
-	if (error)
-		return error;
+	HEAP_TRY(heap_trust_directory(directory));
+	HEAP_TRY(heap_trust_file(path));
+	HEAP_TRY(heap_file_open(path, &file));
 	error = load(file, build_id, result);
 	heap_file_close(file);
 	return heap_error_within(error, "%s", path);
@@ -428,12 +417,10 @@ struct heap_error *heap_dwarf_info_store(const char *directory, const char *buil
 {
 	CLEANUP_FREE char *path = NULL, *temporary = NULL;
 	CLEANUP_CLOSE int descriptor = -1;
-	struct heap_error *error = make_path(directory, build_id, &path);
+	struct heap_error *error;
 
-	if (!error)
-		error = heap_trust_make_directory(directory);
-	if (error)
-		return error;
+	HEAP_TRY(make_path(directory, build_id, &path));
+	HEAP_TRY(heap_trust_make_directory(directory));
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
 		return heap_error_out_of_memory();
 	descriptor = mkostemp(temporary, O_CLOEXEC);

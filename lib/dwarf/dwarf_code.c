@@ -76,11 +76,16 @@ static void destroy(void *thing)
 	free(code);
 }
 
+static void destroy_code(struct heap_dwarf_code **code)
+{
+	if (*code)
+		destroy(*code);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *create(struct heap_dwarf_units *units, struct heap_dwarf_code **result)
 {
-	struct heap_dwarf_code *code = calloc(1, sizeof(*code));
-	struct heap_error *error = NULL;
+	CLEANUP(destroy_code) struct heap_dwarf_code *code = calloc(1, sizeof(*code));
 
 	if (!code)
 		return heap_error_out_of_memory();
@@ -90,16 +95,11 @@ static struct heap_error *create(struct heap_dwarf_units *units, struct heap_dwa
 	code->object_count = HEAP_DWARF_SPLIT / 2 + units->split_count;
 	code->objects = calloc(code->object_count, sizeof(*code->objects));
 	if (!code->read || !code->files || !code->objects)
-		error = heap_error_out_of_memory();
-	if (!error) {
-		heap_dwarf_units_load_late(units);
-		error = find_ranges(code);
-	}
-	if (error)
-		destroy(code);
-	else
-		*result = code;
-	return error;
+		return heap_error_out_of_memory();
+	heap_dwarf_units_load_late(units);
+	HEAP_TRY(find_ranges(code));
+	*result = keep(code);
+	return NULL;
 }
 
 struct heap_error *heap_dwarf_file_code(struct heap_dwarf_file *file,
@@ -160,15 +160,17 @@ HEAP_MUST_CHECK
 static struct heap_error *tie_to_main(struct heap_dwarf_code *code, struct heap_dwarf_object *split)
 {
 	size_t count = code->skeletons ? 0 : code->units->skeleton_count;
-	struct heap_error *error = NULL;
 
-	if (!code->skeletons)
-		error = heap_dwarf_object_open_file(&code->units->main, &code->skeletons);
-	if (!error)
+	if (!code->skeletons) {
+		struct heap_error *error =
+			heap_dwarf_object_open_file(&code->units->main, &code->skeletons);
+
+		if (error && heap_error_code(error) == HEAP_ERROR_MEMORY)
+			return error;
+		heap_error_destroy(error);
+	}
+	if (code->skeletons)
 		heap_dwarf_object_tie(split, code->skeletons, count);
-	if (!error || heap_error_code(error) == HEAP_ERROR_MEMORY)
-		return error;
-	heap_error_destroy(error);
 	return NULL;
 }
 
@@ -255,9 +257,8 @@ struct heap_error *heap_dwarf_code_describe(struct heap_dwarf_code *code, uint64
 {
 	struct description description = { .entry = {
 						   .name = "", .linkage_name = "", .file = "" } };
-	struct heap_error *error = NULL;
 
-	for (int i = 0; !error && place && i < ORIGINS_MAX; i++) {
+	for (int i = 0; place && i < ORIGINS_MAX; i++) {
 		const struct heap_dwarf_dies *dies;
 		bool had_file = description.has_file, children;
 		uint16_t tag;
@@ -265,13 +266,13 @@ struct heap_error *heap_dwarf_code_describe(struct heap_dwarf_code *code, uint64
 
 		description.origin = HEAP_DWARF_NOWHERE;
 		description.is_copy = false;
-		error = heap_dwarf_code_visit(code, place, describe, &description, &dies, &tag,
-					      &children, &next);
+		HEAP_TRY(heap_dwarf_code_visit(code, place, describe, &description, &dies, &tag,
+					       &children, &next));
 		description.entry.root = place;
 		// Files count in the unit of the DIE that names one.
-		if (!error && !had_file && description.has_file)
-			error = heap_dwarf_code_file(code, dies->unit, description.file,
-						     &description.entry.file);
+		if (!had_file && description.has_file)
+			HEAP_TRY(heap_dwarf_code_file(code, dies->unit, description.file,
+						      &description.entry.file));
 		place = description.origin;
 		if (description.is_copy)
 			description.entry.original = place;
@@ -279,9 +280,8 @@ struct heap_error *heap_dwarf_code_describe(struct heap_dwarf_code *code, uint64
 		if (place && !heap_dwarf_units_find(code->units, place))
 			break;
 	}
-	if (!error)
-		*result = description.entry;
-	return error;
+	*result = description.entry;
+	return NULL;
 }
 
 char *heap_dwarf_description_name(const struct heap_dwarf_description *entry)
@@ -444,7 +444,6 @@ struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint6
 					     const struct heap_dwarf_code_unit **result)
 {
 	const struct unit_range *range = range_of(code, pc);
-	struct heap_error *error = NULL;
 
 	*result = NULL;
 	if (!range)
@@ -453,10 +452,9 @@ struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint6
 		const struct heap_dwarf_unit *skeleton = &code->units->units[range->unit];
 		struct heap_dwarf_dies *dies;
 
-		error = turn_to(code, heap_dwarf_units_full(code->units, skeleton), &dies);
-		if (!error)
-			error = heap_dwarf_code_unit_read(dies, skeleton, &code->read[range->unit]);
+		HEAP_TRY(turn_to(code, heap_dwarf_units_full(code->units, skeleton), &dies));
+		HEAP_TRY(heap_dwarf_code_unit_read(dies, skeleton, &code->read[range->unit]));
 	}
 	*result = code->read[range->unit];
-	return error;
+	return NULL;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_code_unit.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_ranges.h"
 #include "lib/dwarf/dwarf_constants.h"
 #include "lib/types/types_index.h"
@@ -257,30 +258,29 @@ static struct heap_error *sort_functions(struct heap_dwarf_code_unit *unit)
 	return NULL;
 }
 
+static void destroy(struct heap_dwarf_code_unit **unit)
+{
+	heap_dwarf_code_unit_destroy(*unit);
+}
+
 struct heap_error *heap_dwarf_code_unit_read(const struct heap_dwarf_dies *dies,
 					     const struct heap_dwarf_unit *skeleton,
 					     struct heap_dwarf_code_unit **result)
 {
-	struct heap_dwarf_code_unit *unit = calloc(1, sizeof(*unit));
-	struct reading *reading = calloc(1, sizeof(*reading));
-	struct heap_error *error = unit && reading ? NULL : heap_error_out_of_memory();
+	CLEANUP(destroy) struct heap_dwarf_code_unit *unit = calloc(1, sizeof(*unit));
+	CLEANUP_FREE struct reading *reading = calloc(1, sizeof(*reading));
 
-	if (!error) {
-		unit->unit = dies->unit;
-		unit->skeleton = skeleton;
-		unit->base = dies->bases.address;
-		reading->dies = dies;
-		reading->unit = unit;
-		error = read_dies(reading);
-	}
-	if (!error)
-		error = sort_functions(unit);
-	free(reading);
-	if (error)
-		heap_dwarf_code_unit_destroy(unit);
-	else
-		*result = unit;
-	return error;
+	if (!unit || !reading)
+		return heap_error_out_of_memory();
+	unit->unit = dies->unit;
+	unit->skeleton = skeleton;
+	unit->base = dies->bases.address;
+	reading->dies = dies;
+	reading->unit = unit;
+	HEAP_TRY(read_dies(reading));
+	HEAP_TRY(sort_functions(unit));
+	*result = keep(unit);
+	return NULL;
 }
 
 void heap_dwarf_code_unit_destroy(struct heap_dwarf_code_unit *unit)

@@ -102,7 +102,6 @@ static struct heap_error *read_list(struct heap_dwarf_file_names *files, struct 
 	struct heap_dwarf_cursor *cursor = &table->cursor;
 	uint64_t content[FORMATS_MAX], form[FORMATS_MAX];
 	unsigned formats = heap_dwarf_fixed(cursor, 1);
-	struct heap_error *error = NULL;
 
 	if (formats > FORMATS_MAX) {
 		cursor->bad = true;
@@ -115,7 +114,7 @@ static struct heap_error *read_list(struct heap_dwarf_file_names *files, struct 
 
 	uint64_t count = heap_dwarf_unsigned(cursor);
 
-	for (uint64_t i = 0; !error && formats && i < count && !cursor->bad; i++) {
+	for (uint64_t i = 0; formats && i < count && !cursor->bad; i++) {
 		const char *name = "";
 		const uint8_t *start = cursor->at;
 
@@ -126,12 +125,12 @@ static struct heap_error *read_list(struct heap_dwarf_file_names *files, struct 
 				name = text;
 		}
 		if (files && !cursor->bad)
-			error = add(files, name);
+			HEAP_TRY(add(files, name));
 		// An entry of no bytes could be repeated for ever.
 		if (cursor->at == start)
 			break;
 	}
-	return error;
+	return NULL;
 }
 
 // Leaves the cursor at the directories. @return the version; 0 if the header makes no sense

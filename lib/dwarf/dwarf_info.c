@@ -182,34 +182,21 @@ static struct heap_error *note_missing(const struct heap_types_reader *reader,
 struct heap_error *heap_dwarf_info_read(struct heap_dwarf_file *file,
 					struct heap_dwarf_info *result)
 {
-	struct heap_dwarf_info debug = { 0 };
-	struct heap_types_reader reader;
-	struct heap_error *error = heap_types_reader_init(&reader, file);
+	CLEANUP(heap_dwarf_info_deinit) struct heap_dwarf_info debug = { 0 };
+	CLEANUP(heap_types_reader_deinit) struct heap_types_reader reader = { 0 };
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_types_reader_init(&reader, file));
 	reader.wants_variables = true;
-	error = read_units(&reader, &debug);
-	if (!error)
-		error = note_missing(&reader, &debug);
-	if (!error) {
-		heap_types_resolve(&reader.types);
-		heap_types_drop_index(&reader.types);
-		error = repair_all(&reader.types);
-	}
-	if (!error) {
-		debug.types = reader.types;
-		debug.variables = reader.variables;
-		debug.variable_count = reader.variable_count;
-		reader.types = (struct heap_types){ 0 };
-		reader.variables = NULL;
-		sort_variables(&debug);
-		error = heap_dwarf_info_prune(&debug);
-	}
-	heap_types_reader_deinit(&reader);
-	if (error)
-		heap_dwarf_info_deinit(&debug);
-	else
-		*result = debug;
-	return error;
+	HEAP_TRY(read_units(&reader, &debug));
+	HEAP_TRY(note_missing(&reader, &debug));
+	heap_types_resolve(&reader.types);
+	heap_types_drop_index(&reader.types);
+	HEAP_TRY(repair_all(&reader.types));
+	debug.types = keep(reader.types);
+	debug.variables = keep(reader.variables);
+	debug.variable_count = reader.variable_count;
+	sort_variables(&debug);
+	HEAP_TRY(heap_dwarf_info_prune(&debug));
+	*result = keep(debug);
+	return NULL;
 }

@@ -85,7 +85,7 @@ static struct heap_error *add_line(struct heap_dwarf_line_finder *finder,
 
 	if (scope)
 		error = heap_dwarf_code_describe(finder->code, scope->place, &entry);
-	// A name that cannot be had leaves the line.
+	// Without the name, the line is still known.
 	if (error && heap_error_code(error) == HEAP_ERROR_FORMAT) {
 		heap_error_destroy(error);
 		error = NULL;
@@ -108,45 +108,42 @@ static struct heap_error *answer(struct heap_dwarf_line_finder *finder,
 	uint32_t scopes[HEAP_DWARF_CODE_DEPTH];
 	size_t count = heap_dwarf_code_unit_find(unit, pc, scopes);
 	const struct heap_dwarf_line_table *table;
-	struct heap_error *error = read_table(finder, unit->skeleton, &table);
-	const struct heap_dwarf_row *row = error ? NULL : heap_dwarf_line_table_find(table, pc);
+
+	HEAP_TRY(read_table(finder, unit->skeleton, &table));
+
+	const struct heap_dwarf_row *row = heap_dwarf_line_table_find(table, pc);
 	uint32_t file = row ? row->file : 0, line = row ? row->line : 0;
 
-	if (error || (count == 0 && !row))
-		return error;
+	if (count == 0 && !row)
+		return NULL;
 	lines->lines = calloc(count + 1, sizeof(*lines->lines));
 	if (!lines->lines)
 		return heap_error_out_of_memory();
 	// The innermost stands where pc is, each other one where the one inside it was called.
-	for (size_t i = count; !error && i > 0; i--) {
+	for (size_t i = count; i > 0; i--) {
 		const struct heap_dwarf_code_scope *scope = &unit->scopes[scopes[i - 1]];
 
 		if (scope->kind == HEAP_DWARF_CODE_BLOCK)
 			continue;
-		error = add_line(finder, unit, scope, file, line, lines);
+		HEAP_TRY(add_line(finder, unit, scope, file, line, lines));
 		file = scope->call_file;
 		line = scope->call_line;
 	}
-	if (!error && count == 0)
-		error = add_line(finder, unit, NULL, file, line, lines);
-	return error;
+	return count == 0 ? add_line(finder, unit, NULL, file, line, lines) : NULL;
 }
 
 struct heap_error *heap_dwarf_line_finder_find(struct heap_dwarf_line_finder *finder, uint64_t pc,
 					       struct heap_dwarf_lines *result)
 {
-	struct heap_dwarf_lines lines = { 0 };
+	CLEANUP(heap_dwarf_lines_deinit) struct heap_dwarf_lines lines = { 0 };
 	const struct heap_dwarf_code_unit *unit;
-	struct heap_error *error = heap_dwarf_code_find_unit(finder->code, pc, &unit);
 
 	*result = lines;
-	if (!error && unit)
-		error = answer(finder, unit, pc, &lines);
-	if (error)
-		heap_dwarf_lines_deinit(&lines);
-	else
-		*result = lines;
-	return error;
+	HEAP_TRY(heap_dwarf_code_find_unit(finder->code, pc, &unit));
+	if (unit)
+		HEAP_TRY(answer(finder, unit, pc, &lines));
+	*result = keep(lines);
+	return NULL;
 }
 
 void heap_dwarf_lines_deinit(struct heap_dwarf_lines *lines)

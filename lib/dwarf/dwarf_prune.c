@@ -119,15 +119,14 @@ HEAP_MUST_CHECK
 static struct heap_error *copy_type(struct pruning *pruning, heap_type_id id)
 {
 	struct heap_type type = pruning->from->types[id];
-	struct heap_error *error = copy_string(pruning, &type.name);
 
-	if (!error)
-		error = copy_string(pruning, &type.file);
+	HEAP_TRY(copy_string(pruning, &type.name));
+	HEAP_TRY(copy_string(pruning, &type.file));
 	type.target = pruning->map[type.target];
-	if (!error && type.members)
-		error = type.kind == HEAP_TYPE_ENUM ? copy_enumerators(pruning, &type)
-						    : copy_members(pruning, &type);
-	return error ? error : heap_types_add(&pruning->result, &type, &id);
+	if (type.members)
+		HEAP_TRY(type.kind == HEAP_TYPE_ENUM ? copy_enumerators(pruning, &type)
+						     : copy_members(pruning, &type));
+	return heap_types_add(&pruning->result, &type, &id);
 }
 
 HEAP_MUST_CHECK

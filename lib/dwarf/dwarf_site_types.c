@@ -100,12 +100,11 @@ static struct heap_error *add_variable(struct search *search, uint64_t place, bo
 {
 	struct heap_dwarf_description entry;
 	bool is_new = false;
-	struct heap_error *error = heap_dwarf_code_describe(search->code, place, &entry);
 
-	if (!error)
-		error = note(search, entry.root, &is_new);
-	if (error || !is_new)
-		return error;
+	HEAP_TRY(heap_dwarf_code_describe(search->code, place, &entry));
+	HEAP_TRY(note(search, entry.root, &is_new));
+	if (!is_new)
+		return NULL;
 	return add(search, entry.type, entry.line,
 		   is_parameter ? HEAP_DWARF_SITE_PARAMETER : HEAP_DWARF_SITE_LOCAL);
 }
@@ -131,19 +130,16 @@ static struct heap_error *add_abstract(struct search *search, uint64_t function)
 	const struct heap_dwarf_dies *dies;
 	unsigned depth = 0, inside = 0; // inside: depth of a function in the function
 	uint64_t place = function, next, end;
-	struct heap_error *error = NULL;
 
 	do {
 		uint16_t tag;
 		bool children;
 
-		error = heap_dwarf_code_visit(search->code, place, ignore, NULL, &dies, &tag,
-					      &children, &next);
-		if (error)
-			return error;
+		HEAP_TRY(heap_dwarf_code_visit(search->code, place, ignore, NULL, &dies, &tag,
+					       &children, &next));
 		end = dies->unit->end;
 		if (!inside && depth && (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter))
-			error = add_variable(search, place, tag == DW_TAG_formal_parameter);
+			HEAP_TRY(add_variable(search, place, tag == DW_TAG_formal_parameter));
 		if (!tag && depth)
 			depth--;
 		if (inside && depth < inside)
@@ -153,8 +149,8 @@ static struct heap_error *add_abstract(struct search *search, uint64_t function)
 		if (children && !inside && depth > 1 && is_function(tag))
 			inside = depth;
 		place = next;
-	} while (!error && depth && place < end);
-	return error;
+	} while (depth && place < end);
+	return NULL;
 }
 
 // The function, or copy of one, that a scope is in.
@@ -171,42 +167,41 @@ static struct heap_error *add_function(struct search *search,
 {
 	const struct heap_dwarf_code_scope *scope = &unit->scopes[function];
 	struct heap_dwarf_description entry;
-	struct heap_error *error = heap_dwarf_code_describe(search->code, scope->place, &entry);
 
+	HEAP_TRY(heap_dwarf_code_describe(search->code, scope->place, &entry));
 	forget_seen(search);
-	for (uint32_t i = scope->first_variable; !error && i < scope->end_variable; i++)
+	for (uint32_t i = scope->first_variable; i < scope->end_variable; i++)
 		if (function_of(unit, unit->variables[i].scope) == function)
-			error = add_variable(search, unit->variables[i].place,
-					     unit->variables[i].is_parameter);
-	if (!error && entry.original)
-		error = add_abstract(search, entry.original);
-	return error ? error : add(search, entry.type, entry.line, HEAP_DWARF_SITE_RETURN);
+			HEAP_TRY(add_variable(search, unit->variables[i].place,
+					      unit->variables[i].is_parameter));
+	if (entry.original)
+		HEAP_TRY(add_abstract(search, entry.original));
+	return add(search, entry.type, entry.line, HEAP_DWARF_SITE_RETURN);
+}
+
+static void search_deinit(struct search *search)
+{
+	free(search->seen);
+	heap_dwarf_site_types_deinit(&search->found);
 }
 
 struct heap_error *heap_dwarf_site_types_find(struct heap_dwarf_code *code, uint64_t pc,
 					      struct heap_dwarf_site_types *result)
 {
-	struct search search = { .code = code };
+	CLEANUP(search_deinit) struct search search = { .code = code };
 	const struct heap_dwarf_code_unit *unit;
 	uint32_t scopes[HEAP_DWARF_CODE_DEPTH];
-	struct heap_error *error = heap_dwarf_code_find_unit(code, pc, &unit);
-	size_t count = 0;
 
-	if (!error && unit)
-		count = heap_dwarf_code_unit_find(unit, pc, scopes);
-	for (size_t i = count; !error && i > 0; i--) {
+	HEAP_TRY(heap_dwarf_code_find_unit(code, pc, &unit));
+	for (size_t i = unit ? heap_dwarf_code_unit_find(unit, pc, scopes) : 0; i > 0; i--) {
 		if (unit->scopes[scopes[i - 1]].kind == HEAP_DWARF_CODE_BLOCK)
 			continue;
-		error = add_function(&search, unit, scopes[i - 1]);
+		HEAP_TRY(add_function(&search, unit, scopes[i - 1]));
 		search.depth++;
 	}
-	free(search.seen);
 	search.found.functions = search.depth;
-	if (error)
-		heap_dwarf_site_types_deinit(&search.found);
-	else
-		*result = search.found;
-	return error;
+	*result = keep(search.found);
+	return NULL;
 }
 
 void heap_dwarf_site_types_deinit(struct heap_dwarf_site_types *types)

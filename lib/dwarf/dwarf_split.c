@@ -63,19 +63,18 @@ static struct heap_error *read_first(const struct heap_dwarf_units *units,
 				     struct heap_dwarf_skeleton *result)
 {
 	struct heap_dwarf_die first;
-	struct heap_error *error = heap_dwarf_dies_begin(dies, units, unit, &first);
 	uint16_t tag;
 	bool children;
 	uint64_t next;
 
+	HEAP_TRY(heap_dwarf_dies_begin(dies, units, unit, &first));
 	*result = (struct heap_dwarf_skeleton){
 		.unit = unit - units->units, .full = NO_UNIT, .id = unit->signature, .directory = ""
 	};
-	if (!error)
-		error = heap_dwarf_dies_visit(dies, unit->die, note_skeleton, result, &tag,
-					      &children, &next);
+	HEAP_TRY(heap_dwarf_dies_visit(dies, unit->die, note_skeleton, result, &tag, &children,
+				       &next));
 	result->bases = dies->bases;
-	return error;
+	return NULL;
 }
 
 // Before DWARF 5 a skeleton's header is like any other's, but there is one DIE alone.
@@ -209,14 +208,14 @@ static struct heap_error *try_file(struct heap_dwarf_units *units, uint32_t inde
 {
 	size_t first = units->count;
 	bool is_open;
-	struct heap_error *error = open_split(units, path, &is_open);
 
-	if (error || !is_open)
-		return error;
-	error = find_in_file(units, index, first, is_found);
-	if (!error && !*is_found)
+	HEAP_TRY(open_split(units, path, &is_open));
+	if (!is_open)
+		return NULL;
+	HEAP_TRY(find_in_file(units, index, first, is_found));
+	if (!*is_found)
 		close_last(units, first);
-	return error;
+	return NULL;
 }
 
 // The directory of a path with its slash, "" for none.
@@ -420,26 +419,24 @@ static struct heap_error *find_package(struct heap_dwarf_units *units, const cha
 {
 	size_t first = units->count, length = of ? strlen(of) : 0;
 	char path[8192];
-	struct heap_error *error = NULL;
 
 	if (!of || *is_open)
 		return NULL;
 	snprintf(path, sizeof(path), "%s.dwp", of);
-	error = open_split(units, path, is_open);
-	if (!error && !*is_open && length > 6 && strcmp(of + length - 6, ".debug") == 0) {
+	HEAP_TRY(open_split(units, path, is_open));
+	if (!*is_open && length > 6 && strcmp(of + length - 6, ".debug") == 0) {
 		snprintf(path, sizeof(path), "%.*s.dwp", (int)length - 6, of);
-		error = open_split(units, path, is_open);
+		HEAP_TRY(open_split(units, path, is_open));
 	}
-	if (error || !*is_open)
-		return error;
+	if (!*is_open)
+		return NULL;
 
 	uint64_t number = HEAP_DWARF_SPLIT + 2 * (units->split_count - 1);
 	const struct heap_dwarf_sections *sections = &units->split[units->split_count - 1].sections;
 
-	error = read_package(units, sections->unit_index, number, false);
-	if (!error)
-		error = read_package(units, sections->type_index, number, true);
-	return error ? error : join_package(units, first);
+	HEAP_TRY(read_package(units, sections->unit_index, number, false));
+	HEAP_TRY(read_package(units, sections->type_index, number, true));
+	return join_package(units, first);
 }
 
 // --- all of it -------------------------------------------------------------------------------
@@ -476,16 +473,15 @@ static struct heap_error *note_missing(struct heap_dwarf_units *units)
 
 struct heap_error *heap_dwarf_split_open(struct heap_dwarf_units *units, const char *program)
 {
-	struct heap_error *error = find_skeletons(units);
 	bool has_package = false;
 
-	if (error || !units->skeleton_count)
-		return error;
-	error = find_package(units, units->path, &has_package);
-	if (!error)
-		error = find_package(units, program, &has_package);
-	for (size_t i = 0; !error && i < units->skeleton_count; i++)
+	HEAP_TRY(find_skeletons(units));
+	if (!units->skeleton_count)
+		return NULL;
+	HEAP_TRY(find_package(units, units->path, &has_package));
+	HEAP_TRY(find_package(units, program, &has_package));
+	for (size_t i = 0; i < units->skeleton_count; i++)
 		if (units->skeletons[i].full == NO_UNIT)
-			error = find_file(units, i, program);
-	return error ? error : note_missing(units);
+			HEAP_TRY(find_file(units, i, program));
+	return note_missing(units);
 }

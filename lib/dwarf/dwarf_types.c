@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_types.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_types_reader.h"
 #include "lib/types/types_index.h"
 
@@ -31,32 +32,33 @@ static struct heap_error *gather_entries(const struct heap_types_reader *reader,
 	return NULL;
 }
 
-struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, uint64_t place,
-					struct heap_unit_types *result)
+HEAP_MUST_CHECK
+static struct heap_error *read_unit_types(struct heap_dwarf_file *file, uint64_t place,
+					  struct heap_unit_types *result)
 {
 	struct heap_unit_types types = { 0 };
-	struct heap_types_reader reader;
-	struct heap_error *error = heap_types_reader_init(&reader, file);
+	CLEANUP(heap_types_reader_deinit) struct heap_types_reader reader = { 0 };
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_types_reader_init(&reader, file));
 
 	const struct heap_dwarf_unit *unit = heap_dwarf_units_find(reader.units, place);
 
 	reader.all_references = true;
-	error = unit ? heap_types_reader_read(&reader, unit, true)
-		     : heap_error_create(HEAP_ERROR_FORMAT, "there is no such unit");
-	if (!error)
-		error = gather_entries(&reader, &types);
-	if (!error) {
-		heap_types_resolve(&reader.types);
-		heap_types_drop_index(&reader.types);
-		types.types = reader.types;
-		reader.types = (struct heap_types){ 0 };
-		*result = types;
-	}
-	heap_types_reader_deinit(&reader);
-	return heap_error_within(error, "%s", file->path);
+	if (!unit)
+		return heap_error_create(HEAP_ERROR_FORMAT, "there is no such unit");
+	HEAP_TRY(heap_types_reader_read(&reader, unit, true));
+	HEAP_TRY(gather_entries(&reader, &types));
+	heap_types_resolve(&reader.types);
+	heap_types_drop_index(&reader.types);
+	types.types = keep(reader.types);
+	*result = types;
+	return NULL;
+}
+
+struct heap_error *heap_unit_types_read(struct heap_dwarf_file *file, uint64_t place,
+					struct heap_unit_types *result)
+{
+	return heap_error_within(read_unit_types(file, place, result), "%s", file->path);
 }
 
 void heap_unit_types_deinit(struct heap_unit_types *types)

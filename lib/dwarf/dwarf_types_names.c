@@ -174,28 +174,22 @@ static struct heap_error *search_name(struct heap_unit_reader *reader, uint64_t 
 	uint32_t names[64] = { 0 };
 	unsigned depth = 0, limit = sizeof(names) / sizeof(*names);
 	struct heap_dwarf_die entry;
-	struct heap_error *error = NULL;
 
 	*result = 0;
 	if (!unit || level > SIGNATURES_MAX)
 		return NULL;
-	for (uint64_t next, at = unit->die; !error && at < place; at = next) {
+	for (uint64_t next, at = unit->die; at < place; at = next) {
 		// A name may have been looked for in yet another unit.
-		error = turn_to(reader, entries, unit);
-		if (!error)
-			error = heap_dwarf_dies_read(entries, at, false, &entry, &next);
-		if (error)
-			break;
+		HEAP_TRY(turn_to(reader, entries, unit));
+		HEAP_TRY(heap_dwarf_dies_read(entries, at, false, &entry, &next));
 		if (!entry.tag)
 			depth -= depth > 0;
 		else if (entry.children && ++depth < limit)
-			error = scope_name(reader, &entry, names[depth - 1], level, &names[depth]);
+			HEAP_TRY(
+				scope_name(reader, &entry, names[depth - 1], level, &names[depth]));
 	}
-	if (!error)
-		error = heap_unit_reader_entry(reader, place, &entry);
-	return error ? error
-		     : heap_unit_qualify(reader, names[depth < limit ? depth : 0], entry.name,
-					 result);
+	HEAP_TRY(heap_unit_reader_entry(reader, place, &entry));
+	return heap_unit_qualify(reader, names[depth < limit ? depth : 0], entry.name, result);
 }
 
 struct heap_error *heap_unit_reader_name(struct heap_unit_reader *reader, uint64_t place,

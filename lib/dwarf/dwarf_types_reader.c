@@ -24,21 +24,15 @@ struct heap_error *heap_types_reader_init(struct heap_types_reader *reader,
 					  struct heap_dwarf_file *file)
 {
 	struct heap_dwarf_units *units;
-	struct heap_error *error = heap_dwarf_file_units(file, &units);
 
-	if (error)
-		return error;
-	*reader = (struct heap_types_reader){ .units = units };
-	error = heap_types_init(&reader->types);
-	if (error)
-		return error;
+	*reader = (struct heap_types_reader){ 0 };
+	HEAP_TRY(heap_dwarf_file_units(file, &units));
+	reader->units = units;
+	HEAP_TRY(heap_types_init(&reader->types));
 	reader->strings.pool = &reader->types;
 	reader->strings.slots = calloc(HEAP_UNIT_STRING_SLOTS, sizeof(*reader->strings.slots));
 	reader->states = calloc(units->count + 1, sizeof(*reader->states));
-	if (reader->strings.slots && reader->states)
-		return NULL;
-	heap_types_reader_deinit(reader);
-	return heap_error_out_of_memory();
+	return reader->strings.slots && reader->states ? NULL : heap_error_out_of_memory();
 }
 
 void heap_types_reader_deinit(struct heap_types_reader *reader)
@@ -130,29 +124,26 @@ static struct heap_error *resolve(struct resolving *resolving, uint64_t place, h
 {
 	struct heap_unit_reader *unit = resolving->unit;
 	const struct heap_type other = { .kind = HEAP_TYPE_UNKNOWN };
-	struct heap_error *error = NULL;
 	heap_type_id merged;
 	bool is_open;
 
 	*result = place ? heap_unit_reader_find(unit, place) : HEAP_NO_TYPE;
 	if (*result || !place || (place >= unit->unit->start && place < unit->unit->end))
 		return NULL;
-	error = type_of_other(resolving->reader, place, &is_open, &merged);
-	if (!error && is_open) {
-		error = heap_unit_reader_stub(unit, place, result);
-		// It refers to what is no DIE, or to a damaged one.
-		if (error && heap_error_code(error) == HEAP_ERROR_FORMAT) {
-			heap_error_destroy(error);
-			error = NULL;
-		}
-	} else if (!error && merged) {
-		error = heap_unit_reader_add(unit, place, &other, HEAP_DWARF_NOWHERE, result);
-		if (!error)
-			error = grow_known(resolving);
-		if (!error)
-			resolving->known[*result] = merged;
+	HEAP_TRY(type_of_other(resolving->reader, place, &is_open, &merged));
+	if (is_open) {
+		struct heap_error *error = heap_unit_reader_stub(unit, place, result);
+
+		// The place may be that of no DIE, or of a damaged one.
+		if (!error || heap_error_code(error) != HEAP_ERROR_FORMAT)
+			return error;
+		heap_error_destroy(error);
+	} else if (merged) {
+		HEAP_TRY(heap_unit_reader_add(unit, place, &other, HEAP_DWARF_NOWHERE, result));
+		HEAP_TRY(grow_known(resolving));
+		resolving->known[*result] = merged;
 	}
-	return error;
+	return NULL;
 }
 
 // References may add types of other units, which refer to others...
@@ -265,18 +256,16 @@ static struct heap_error *take_from(struct heap_unit_reader *unit,
 				    struct heap_unit_variable *variable,
 				    const struct heap_dwarf_die *entry)
 {
-	struct heap_error *error = NULL;
-
 	if (!variable->name && entry->name)
-		error = heap_unit_reader_name(unit, entry->place, &variable->name);
-	if (!error && !variable->line) {
+		HEAP_TRY(heap_unit_reader_name(unit, entry->place, &variable->name));
+	if (!variable->line) {
 		variable->line = entry->line;
-		error = heap_unit_reader_file(unit, entry, &variable->file);
+		HEAP_TRY(heap_unit_reader_file(unit, entry, &variable->file));
 	}
 	if (!variable->type)
 		variable->type = entry->type;
 	variable->external |= (entry->has & HEAP_DWARF_IS_EXTERNAL) != 0;
-	return error;
+	return NULL;
 }
 
 // A declaration, an abstract instance of a function's static, or one after the other.
@@ -285,17 +274,15 @@ static struct heap_error *complete_variable(struct heap_unit_reader *unit,
 					    struct heap_unit_variable *variable)
 {
 	uint64_t place = variable->specification;
-	struct heap_error *error = NULL;
 
-	for (int i = 0; !error && place && i < CHAIN_MAX; i++) {
+	for (int i = 0; place && i < CHAIN_MAX; i++) {
 		struct heap_dwarf_die entry;
 
-		error = heap_unit_reader_entry(unit, place, &entry);
-		if (!error)
-			error = take_from(unit, variable, &entry);
-		place = error ? HEAP_DWARF_NOWHERE : entry.specification;
+		HEAP_TRY(heap_unit_reader_entry(unit, place, &entry));
+		HEAP_TRY(take_from(unit, variable, &entry));
+		place = entry.specification;
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -387,36 +374,38 @@ static struct heap_error *merge(struct resolving *resolving, struct heap_types_r
 	return NULL;
 }
 
+static void resolving_deinit(struct resolving *resolving)
+{
+	free(resolving->known);
+	free(resolving->map);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *read_unit(struct heap_types_reader *reader,
 				    struct heap_unit_reader *unit_reader,
 				    const struct heap_dwarf_unit *unit, bool keep_it)
 {
 	struct heap_types_reader_unit *state = &reader->states[unit - reader->units->units];
+	CLEANUP(resolving_deinit)
 	struct resolving resolving = { .reader = reader, .unit = unit_reader };
 	bool was_read = state->state == UNIT_READ;
-	struct heap_error *error = NULL;
+	struct heap_error *error;
 
 	unit_reader->all_references = reader->all_references;
-	error = heap_unit_reader_read(unit_reader, unit);
-	if (!error)
-		error = complete_variables(unit_reader);
+	HEAP_TRY(heap_unit_reader_read(unit_reader, unit));
+	HEAP_TRY(complete_variables(unit_reader));
+	HEAP_TRY(grow_known(&resolving));
+	state->state = UNIT_BEGUN;
+	error = resolve_all(&resolving);
+	state->state = was_read ? UNIT_READ : UNIT_UNREAD;
 	if (error)
 		return error;
-	state->state = UNIT_BEGUN;
-	error = grow_known(&resolving);
-	if (!error)
-		error = resolve_all(&resolving);
-	state->state = was_read ? UNIT_READ : UNIT_UNREAD;
-	if (!error)
-		error = merge(&resolving, state, keep_it);
-	if (!error && !was_read) {
+	HEAP_TRY(merge(&resolving, state, keep_it));
+	if (!was_read) {
 		reader->dies += unit_reader->dies;
 		reader->elsewhere += unit_reader->is_elsewhere;
 	}
-	free(resolving.known);
-	free(resolving.map);
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_types_reader_read(struct heap_types_reader *reader,

@@ -38,6 +38,7 @@ struct heap_types_reader {
 	uint64_t elsewhere; /**< units whose DIEs are in another file */
 };
 
+/** heap_types_reader_deinit() frees the reader, also after an error. */
 HEAP_MUST_CHECK
 struct heap_error *heap_types_reader_init(struct heap_types_reader *reader,
 					  struct heap_dwarf_file *file);

@@ -196,24 +196,21 @@ static struct heap_error *add_member(struct heap_unit_reader *reader,
 {
 	struct heap_unit_member pending = { .type = entry->type, .order = reader->pending_count };
 	bool is_placed = false;
-	struct heap_error *error = NULL;
 
 	// Static members are only declared in the class.
 	if (entry->has & (HEAP_DWARF_IS_EXTERNAL | HEAP_DWARF_IS_DECLARATION))
 		return NULL;
-	error = heap_unit_place_member(reader, entry, &pending.member, &is_placed);
-	if (error || !is_placed)
-		return error;
+	HEAP_TRY(heap_unit_place_member(reader, entry, &pending.member, &is_placed));
+	if (!is_placed)
+		return NULL;
 	if (pending.member.flags & HEAP_MEMBER_VTABLE)
 		reader->types.types[top(reader)->type].flags |= HEAP_TYPE_POLYMORPHIC;
 	if (entry->tag == DW_TAG_member)
-		error = heap_unit_strings_add(reader->strings, entry->name, &pending.member.name);
-	if (!error)
-		error = heap_types_grow(&reader->pending, reader->pending_count, 1,
-					&reader->pending_capacity, sizeof(*reader->pending));
-	if (!error)
-		reader->pending[reader->pending_count++] = pending;
-	return error;
+		HEAP_TRY(heap_unit_strings_add(reader->strings, entry->name, &pending.member.name));
+	HEAP_TRY(heap_types_grow(&reader->pending, reader->pending_count, 1,
+				 &reader->pending_capacity, sizeof(*reader->pending)));
+	reader->pending[reader->pending_count++] = pending;
+	return NULL;
 }
 
 // Moves the members of a struct that is complete to where they stand together.
@@ -223,25 +220,22 @@ static struct heap_error *close_members(struct heap_unit_reader *reader,
 {
 	struct heap_unit_member *members = reader->pending + frame->first;
 	uint32_t count = reader->pending_count - frame->first;
-	struct heap_error *error =
-		heap_types_grow(&reader->member_types, reader->types.member_count, count,
-				&reader->member_type_capacity, sizeof(*reader->member_types));
 	bool sorted = true;
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_types_grow(&reader->member_types, reader->types.member_count, count,
+				 &reader->member_type_capacity, sizeof(*reader->member_types)));
 	for (uint32_t i = 1; i < count; i++)
 		sorted &= compare_members(&members[i - 1], &members[i]) < 0;
 	if (!sorted)
 		qsort(members, count, sizeof(*members), compare_members);
 	reader->types.types[frame->type].first_member = reader->types.member_count;
 	reader->types.types[frame->type].members = count;
-	for (uint32_t i = 0; !error && i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		reader->member_types[reader->types.member_count] = members[i].type;
-		error = heap_types_add_member(&reader->types, &members[i].member);
+		HEAP_TRY(heap_types_add_member(&reader->types, &members[i].member));
 	}
 	reader->pending_count = frame->first;
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -275,16 +269,14 @@ static struct heap_error *open_variants(struct heap_unit_reader *reader,
 	};
 	struct heap_dwarf_die member = { .tag = DW_TAG_member, .type = entry->place };
 	heap_type_id id;
-	struct heap_error *error =
-		heap_unit_reader_add(reader, entry->place, &type, HEAP_DWARF_NOWHERE, &id);
 
-	if (!error)
-		error = add_member(reader, &member);
+	HEAP_TRY(heap_unit_reader_add(reader, entry->place, &type, HEAP_DWARF_NOWHERE, &id));
+	HEAP_TRY(add_member(reader, &member));
 	*frame = (struct heap_unit_frame){ .kind = FRAME_VARIANTS,
 					   .type = id,
 					   .scope = top(reader)->scope,
 					   .first = reader->pending_count };
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -323,17 +315,16 @@ static struct heap_error *add_variant(struct heap_unit_reader *reader,
 	const struct heap_unit_frame *frame = top(reader);
 	struct heap_type *type = &reader->types.types[frame->discriminant];
 	struct heap_enumerator enumerator = { .value = frame->value };
-	struct heap_error *error;
 
 	if (!frame->has_value || !frame->discriminant)
 		return add_member(reader, entry);
-	error = heap_unit_strings_add(reader->strings, entry->name, &enumerator.name);
+	HEAP_TRY(heap_unit_strings_add(reader->strings, entry->name, &enumerator.name));
 	// Anything between would belong to two types.
-	if (!error && type->first_member + type->members == reader->types.enumerator_count) {
-		error = heap_types_add_enumerator(&reader->types, &enumerator);
-		type->members += !error;
+	if (type->first_member + type->members == reader->types.enumerator_count) {
+		HEAP_TRY(heap_types_add_enumerator(&reader->types, &enumerator));
+		type->members++;
 	}
-	return error ? error : add_member(reader, entry);
+	return add_member(reader, entry);
 }
 
 HEAP_MUST_CHECK
@@ -393,24 +384,21 @@ static struct heap_error *close_array(struct heap_unit_reader *reader,
 	uint32_t count = reader->dimension_count - frame->first;
 	heap_type_id outer = frame->type;
 	uint64_t element = reader->targets[outer];
-	struct heap_error *error = NULL;
 
 	set_dimension(&reader->types.types[outer],
 		      count ? reader->dimensions[frame->first] : flexible);
-	for (uint32_t i = 1; !error && i < count; i++) {
+	for (uint32_t i = 1; i < count; i++) {
 		struct heap_type type = { .kind = HEAP_TYPE_ARRAY };
 		heap_type_id inner;
 
 		set_dimension(&type, reader->dimensions[frame->first + i]);
-		error = add_type(reader, &type, element, &inner);
-		if (error)
-			break;
+		HEAP_TRY(add_type(reader, &type, element, &inner));
 		reader->targets[outer] = HEAP_DWARF_NOWHERE;
 		reader->types.types[outer].target = inner;
 		outer = inner;
 	}
 	reader->dimension_count = frame->first;
-	return error;
+	return NULL;
 }
 
 // --- types ---------------------------------------------------------------------------------
@@ -475,12 +463,11 @@ static struct heap_error *read_type(struct heap_unit_reader *reader,
 	struct heap_type type = heap_unit_type(reader, entry);
 	uint64_t target = entry->type;
 	bool declared = type.flags & HEAP_TYPE_DECLARATION;
-	struct heap_error *error = NULL;
 	heap_type_id id;
 
 	if (type.kind == HEAP_TYPE_UNKNOWN)
 		return NULL;
-	error = name_type(reader, entry, &type);
+	HEAP_TRY(name_type(reader, entry, &type));
 	if (declared && (entry->signature || (!type.name && !entry->specification))) {
 		// It is defined in a type unit, and there only.
 		type.kind = HEAP_TYPE_ALIAS;
@@ -491,10 +478,7 @@ static struct heap_error *read_type(struct heap_unit_reader *reader,
 	}
 	if (type.kind == HEAP_TYPE_ENUM)
 		type.first_member = reader->types.enumerator_count;
-	if (!error)
-		error = heap_unit_reader_add(reader, entry->place, &type, target, &id);
-	if (error)
-		return error;
+	HEAP_TRY(heap_unit_reader_add(reader, entry->place, &type, target, &id));
 	frame->type = id;
 	if (heap_unit_is_aggregate(entry->tag)) {
 		uint32_t scope = reader->scopes[top(reader)->scope].name;
@@ -502,8 +486,9 @@ static struct heap_error *read_type(struct heap_unit_reader *reader,
 		frame->kind =
 			type.kind == HEAP_TYPE_ALIAS || declared ? FRAME_OTHER : FRAME_MEMBERS;
 		frame->first = reader->pending_count;
-		error = open_scope(reader, entry, type.name ? type.name : scope, frame);
-	} else if (type.kind == HEAP_TYPE_ENUM) {
+		return open_scope(reader, entry, type.name ? type.name : scope, frame);
+	}
+	if (type.kind == HEAP_TYPE_ENUM) {
 		frame->kind = FRAME_ENUMERATORS;
 	} else if (type.kind == HEAP_TYPE_ARRAY) {
 		frame->kind = FRAME_ARRAY;
@@ -511,7 +496,7 @@ static struct heap_error *read_type(struct heap_unit_reader *reader,
 		if (!entry->children)
 			reader->types.types[id].flags |= HEAP_TYPE_FLEXIBLE;
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_unit_reader_stub(struct heap_unit_reader *reader, uint64_t place,
@@ -681,27 +666,25 @@ static struct heap_error *read_next(struct heap_unit_reader *reader)
 {
 	struct heap_dwarf_die entry;
 	uint64_t next;
-	struct heap_error *error = heap_dwarf_dies_read(&reader->entries, reader->position,
-							reader->all_references, &entry, &next);
 
-	if (error)
-		return error;
+	HEAP_TRY(heap_dwarf_dies_read(&reader->entries, reader->position, reader->all_references,
+				      &entry, &next));
 	if (!entry.tag) {
 		if (reader->frame_count > 1)
-			error = close_frame(reader, next);
+			HEAP_TRY(close_frame(reader, next));
 	} else {
-		reader->dies++;
 		struct heap_unit_frame frame = { .kind = FRAME_OTHER, .scope = top(reader)->scope };
 
-		error = read_entry(reader, &entry, &frame);
-		if (!error && reader->all_references && entry.type &&
+		reader->dies++;
+		HEAP_TRY(read_entry(reader, &entry, &frame));
+		if (reader->all_references && entry.type &&
 		    (entry.tag == DW_TAG_variable || entry.tag == DW_TAG_formal_parameter))
-			error = note_reference(reader, entry.type);
-		if (!error && entry.children)
-			error = push_frame(reader, &frame);
+			HEAP_TRY(note_reference(reader, entry.type));
+		if (entry.children)
+			HEAP_TRY(push_frame(reader, &frame));
 	}
 	reader->position = next;
-	return error;
+	return NULL;
 }
 
 struct heap_error *heap_unit_reader_read(struct heap_unit_reader *reader,
