@@ -19,31 +19,24 @@ enum {
 
 struct heap_error *heap_bfs_init(struct heap_bfs *result, const struct heap_snapshot *snapshot)
 {
+	unsigned threads = heap_parallel_threads();
+	CLEANUP(heap_bfs_deinit)
 	struct heap_bfs bfs = {
 		.words = (size_t)snapshot->object_count / 64 + 1,
 		.snapshot = snapshot,
-		.shares = heap_parallel_threads(),
+		.shares = threads < HEAP_BFS_SHARES ? threads : HEAP_BFS_SHARES,
 		.capacity = snapshot->object_count / LIST_SHARE + LIST_LEAST,
 	};
 	size_t list = sizeof(*bfs.level.list);
-	struct heap_error *error =
-		heap_column_create(bfs.words, sizeof(*bfs.visited), &bfs.visited);
 
-	if (bfs.shares > HEAP_BFS_SHARES)
-		bfs.shares = HEAP_BFS_SHARES;
-	if (!error)
-		error = heap_column_create(bfs.words, sizeof(*bfs.wide), &bfs.wide);
-	for (unsigned i = 0; !error && i < bfs.shares; i++)
-		error = heap_column_create(bfs.words, sizeof(*bfs.next[i]), &bfs.next[i]);
-	if (!error)
-		error = heap_column_create(bfs.capacity, list, &bfs.level.list);
-	if (!error)
-		error = heap_column_create(bfs.capacity, list, &bfs.after.list);
-	if (error)
-		heap_bfs_deinit(&bfs);
-	else
-		*result = bfs;
-	return error;
+	HEAP_TRY(heap_column_create(bfs.words, sizeof(*bfs.visited), &bfs.visited));
+	HEAP_TRY(heap_column_create(bfs.words, sizeof(*bfs.wide), &bfs.wide));
+	for (unsigned i = 0; i < bfs.shares; i++)
+		HEAP_TRY(heap_column_create(bfs.words, sizeof(*bfs.next[i]), &bfs.next[i]));
+	HEAP_TRY(heap_column_create(bfs.capacity, list, &bfs.level.list));
+	HEAP_TRY(heap_column_create(bfs.capacity, list, &bfs.after.list));
+	*result = keep(bfs);
+	return NULL;
 }
 
 void heap_bfs_deinit(struct heap_bfs *bfs)

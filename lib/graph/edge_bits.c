@@ -70,28 +70,30 @@ static struct heap_error *find_section(const struct heap_snapshot *snapshot, uin
 	return NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *make_bits(struct demanding *demanding)
+{
+	const struct heap_snapshot *snapshot = demanding->snapshot;
+	size_t edges = snapshot->edge_count;
+
+	if (!snapshot->edge_interior) {
+		HEAP_TRY(find_section(snapshot, HEAP_TAG_EDGE_INTERIORS, &demanding->interiors));
+		HEAP_TRY(find_section(snapshot, HEAP_TAG_EDGE_FLAGS, &demanding->flags));
+	}
+	return heap_parallel_run((edges + PIECE - 1) / PIECE, check_piece, demanding);
+}
+
 struct heap_error *heap_edge_bits_create(struct heap_snapshot *snapshot, unsigned demands,
 					 uint8_t **result)
 {
 	CLEANUP_COLUMN uint8_t *bits = NULL;
 	struct demanding demanding = { .snapshot = snapshot, .demands = demands };
-	size_t edges = snapshot->edge_count;
-	struct heap_error *error = NULL;
 
 	if (snapshot->declarations)
-		error = heap_snapshot_load(snapshot, HEAP_COLUMN_QUALITY);
-	if (error)
-		return error;
-	error = heap_column_create(edges / 8 + 1, 1, &bits);
+		HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_QUALITY));
+	HEAP_TRY(heap_column_create((size_t)snapshot->edge_count / 8 + 1, 1, &bits));
 	demanding.bits = bits;
-	if (!error && !snapshot->edge_interior)
-		error = find_section(snapshot, HEAP_TAG_EDGE_INTERIORS, &demanding.interiors);
-	if (!error && !snapshot->edge_interior)
-		error = find_section(snapshot, HEAP_TAG_EDGE_FLAGS, &demanding.flags);
-	if (!error)
-		error = heap_parallel_run((edges + PIECE - 1) / PIECE, check_piece, &demanding);
-	if (error)
-		return heap_snapshot_within(snapshot, error);
+	HEAP_TRY(heap_snapshot_within(snapshot, make_bits(&demanding)));
 	*result = keep(bits);
 	return NULL;
 }

@@ -160,19 +160,16 @@ struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 {
 	CLEANUP_COLUMN uint8_t *reach = NULL;
 	CLEANUP_COLUMN uint8_t *to_starts = NULL;
-	struct heap_bfs bfs;
-	struct heap_error *error;
+	CLEANUP(heap_bfs_deinit) struct heap_bfs bfs = { 0 };
 
 	if (graph->reach)
 		return NULL;
 	HEAP_TRY(heap_edge_bits_create(graph->snapshot, HEAP_EDGE_TO_START, &to_starts));
 	HEAP_TRY(heap_column_create((size_t)graph->snapshot->object_count + 1, 1, &reach));
 	HEAP_TRY(heap_bfs_init(&bfs, graph->snapshot));
-	error = find_reach(graph, to_starts, &bfs, reach);
-	heap_bfs_deinit(&bfs);
-	if (!error)
-		graph->reach = keep(reach);
-	return error;
+	HEAP_TRY(find_reach(graph, to_starts, &bfs, reach));
+	graph->reach = keep(reach);
+	return NULL;
 }
 
 unsigned heap_root_rank(const struct heap_root *root)
@@ -236,8 +233,7 @@ struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
 	CLEANUP_COLUMN uint32_t *distance = NULL;
-	struct heap_bfs bfs;
-	struct heap_error *error;
+	CLEANUP(heap_bfs_deinit) struct heap_bfs bfs = { 0 };
 
 	if (graph->distance)
 		return NULL;
@@ -245,13 +241,10 @@ struct heap_error *heap_graph_need_distance(struct heap_graph *graph)
 				    &distance));
 	HEAP_TRY(heap_bfs_init(&bfs, snapshot));
 	memset(distance, 0xff, snapshot->object_count * sizeof(*distance));
-	error = note_distances(graph, &bfs, true, distance);
-	if (!error)
-		error = note_distances(graph, &bfs, false, distance);
-	heap_bfs_deinit(&bfs);
-	if (!error)
-		graph->distance = keep(distance);
-	return error;
+	HEAP_TRY(note_distances(graph, &bfs, true, distance));
+	HEAP_TRY(note_distances(graph, &bfs, false, distance));
+	graph->distance = keep(distance);
+	return NULL;
 }
 
 heap_object_id heap_graph_source(const struct heap_graph *graph, uint32_t edge)

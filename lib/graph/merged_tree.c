@@ -185,6 +185,12 @@ static void add_up(struct merging *merging)
 	}
 }
 
+static void merging_deinit(struct merging *merging)
+{
+	heap_hash_table_deinit(&merging->table);
+	heap_array_deinit(&merging->merged);
+}
+
 struct heap_error *heap_merged_tree_find(const struct heap_snapshot *snapshot,
 					 const struct heap_dominator_tree *tree,
 					 const struct heap_holders *holders,
@@ -192,23 +198,16 @@ struct heap_error *heap_merged_tree_find(const struct heap_snapshot *snapshot,
 					 struct heap_merged **result, uint32_t *count)
 {
 	CLEANUP_COLUMN uint32_t *of_node = NULL;
+	CLEANUP(merging_deinit)
 	struct merging merging = { .snapshot = snapshot, .tree = tree, .holders = holders };
-	struct heap_error *error;
 
 	HEAP_TRY(heap_column_create((size_t)tree->nodes + 1, sizeof(*of_node), &of_node));
 	merging.of_node = of_node;
-	error = add(&merging, 0, HEAP_MERGED_ALL, 0);
-	if (!error)
-		error = put_all(&merging, progress);
-	if (!error)
-		error = put_unreachable(&merging);
-	heap_hash_table_deinit(&merging.table);
-	if (error) {
-		heap_array_deinit(&merging.merged);
-		return error;
-	}
+	HEAP_TRY(add(&merging, 0, HEAP_MERGED_ALL, 0));
+	HEAP_TRY(put_all(&merging, progress));
+	HEAP_TRY(put_unreachable(&merging));
 	add_up(&merging);
-	*result = merging.merged.items;
 	*count = (uint32_t)merging.merged.count;
+	*result = keep(merging.merged.items);
 	return NULL;
 }

@@ -239,37 +239,38 @@ static struct heap_error *follow(struct search *search, struct level *next)
 	return graph->in_first ? follow_reverse(search, next) : follow_by_pass(search, next);
 }
 
+static void level_deinit(struct level *level)
+{
+	heap_column_destroy(level->objects);
+}
+
 // Finds the best root edge into the first level that has any.
 HEAP_MUST_CHECK
 static struct heap_error *find_root_edge(struct search *search, uint64_t *root_edge)
 {
 	const struct heap_graph *graph = search->graph;
-	struct level next = { 0 };
-	struct heap_error *error = NULL;
+	CLEANUP(level_deinit) struct level next = { 0 };
 	uint64_t settled = 0, reported = 0;
 
-	while (!error && search->level.count > 0) {
+	while (search->level.count > 0) {
 		struct level level = search->level;
 
 		for (size_t i = 0; i < level.count; i++)
 			heap_bit_set(search->settled, level.objects[i]);
 		if (find_best_root_edge(search, root_edge))
-			break;
+			return NULL;
 		next.count = 0;
-		error = follow(search, &next);
+		HEAP_TRY(follow(search, &next));
 		search->level = next;
 		next = level;
 		settled += level.count;
-		if (!error && settled - reported >= HEAP_PROGRESS_STEP) {
+		if (settled - reported >= HEAP_PROGRESS_STEP) {
 			reported = settled;
-			error = heap_progress_report(graph->progress, "a path from a root", settled,
-						     graph->snapshot->object_count);
+			HEAP_TRY(heap_progress_report(graph->progress, "a path from a root",
+						      settled, graph->snapshot->object_count));
 		}
 	}
-	heap_column_destroy(next.objects);
-	if (!error && search->level.count == 0)
-		error = heap_error_create(HEAP_ERROR_ABSENT, "no root reaches it");
-	return error;
+	return heap_error_create(HEAP_ERROR_ABSENT, "no root reaches it");
 }
 
 // Follows the path that was found twice: to count its edges, and to copy them.
@@ -296,6 +297,11 @@ static struct heap_error *copy_path(const struct search *search, uint64_t root_e
 	return NULL;
 }
 
+static void search_deinit(struct search *search)
+{
+	level_deinit(&search->level);
+}
+
 struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_id object,
 					 const struct heap_path_limits *limits,
 					 struct heap_path *result)
@@ -306,7 +312,6 @@ struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_i
 	CLEANUP_COLUMN uint8_t *settled = NULL;
 	CLEANUP_COLUMN uint8_t *is_in_level = NULL;
 	uint64_t root_edge = 0;
-	struct heap_error *error;
 
 	HEAP_TRY(heap_snapshot_load(graph->snapshot, HEAP_COLUMN_QUALITY));
 	HEAP_TRY(heap_column_create(objects, sizeof(*next_edge), &next_edge));
@@ -314,14 +319,13 @@ struct heap_error *heap_path_find_within(struct heap_graph *graph, heap_object_i
 	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &settled));
 	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &is_in_level));
 
+	CLEANUP(search_deinit)
 	struct search search = { graph, limits, next_edge, cost, settled, is_in_level, { 0 } };
 
 	memset(next_edge, 0xff, objects * sizeof(*next_edge));
-	error = add_to_level(&search.level, object);
-	if (!error)
-		error = find_root_edge(&search, &root_edge);
-	heap_column_destroy(search.level.objects);
-	return error ? error : copy_path(&search, root_edge, object, result);
+	HEAP_TRY(add_to_level(&search.level, object));
+	HEAP_TRY(find_root_edge(&search, &root_edge));
+	return copy_path(&search, root_edge, object, result);
 }
 
 struct heap_error *heap_path_find(struct heap_graph *graph, heap_object_id object,
@@ -420,13 +424,10 @@ struct heap_error *heap_paths_find(struct heap_graph *graph, heap_object_id obje
 	CLEANUP_COLUMN uint8_t *root_edges = NULL;
 	size_t found = 0;
 	bool by_types = false;
-	struct heap_error *error = heap_column_create(edge_bytes, 1, &edges);
+	struct heap_error *error;
 
-	if (!error)
-		error = heap_column_create(graph->snapshot->root_edge_count / 8 + 1, 1,
-					   &root_edges);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create(edge_bytes, 1, &edges));
+	HEAP_TRY(heap_column_create(graph->snapshot->root_edge_count / 8 + 1, 1, &root_edges));
 	if (no_edge)
 		memcpy(edges, no_edge, edge_bytes);
 
@@ -510,20 +511,19 @@ static struct heap_error *find_fields(struct ranges *ranges, const char *type_na
 HEAP_MUST_CHECK
 static struct heap_error *find_named(struct ranges *ranges, const char *name)
 {
-	struct heap_error *error = NULL;
 	bool is_virtual = false;
 
-	for (const char *dot = strchr(name, '.'); dot && !error && ranges->count == 0;
+	for (const char *dot = strchr(name, '.'); dot && ranges->count == 0;
 	     dot = strchr(dot + 1, '.')) {
 		CLEANUP_FREE char *type_name = strndup(name, (size_t)(dot - name));
 
 		if (!type_name)
 			return heap_error_out_of_memory();
 		if (dot > name && dot[1])
-			error = find_fields(ranges, type_name, dot + 1, &is_virtual);
+			HEAP_TRY(find_fields(ranges, type_name, dot + 1, &is_virtual));
 	}
-	if (error || ranges->count > 0)
-		return error;
+	if (ranges->count > 0)
+		return NULL;
 	return heap_error_create(HEAP_ERROR_ABSENT,
 				 is_virtual ? "%s: in a virtual base class, whose place in an "
 					      "object is not known"
@@ -602,6 +602,11 @@ static void mark_ranges(const struct heap_snapshot *snapshot, const struct range
 	}
 }
 
+static void ranges_deinit(struct ranges *ranges)
+{
+	free(ranges->list);
+}
+
 struct heap_error *heap_path_mark_field(struct heap_snapshot *snapshot, const char *name,
 					uint8_t *bits)
 {
@@ -615,19 +620,15 @@ struct heap_error *heap_path_mark_field(struct heap_snapshot *snapshot, const ch
 	if (!first)
 		return heap_error_out_of_memory();
 
-	struct ranges ranges = { .types = types, .first = first };
-	struct heap_error *error =
-		heap_snapshot_load(snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_SLOTS);
+	CLEANUP(ranges_deinit) struct ranges ranges = { .types = types, .first = first };
 
-	if (!error)
-		error = find_named(&ranges, name);
-	for (heap_type_id i = 1, own = ranges.count; !error && i < types->count; i++) {
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_TYPE | HEAP_COLUMN_SLOTS));
+	HEAP_TRY(find_named(&ranges, name));
+	for (heap_type_id i = 1, own = ranges.count; i < types->count; i++) {
 		struct bases bases = { &ranges, i, own, 0 };
 
-		error = inherit(&bases, i, 0, 0);
+		HEAP_TRY(inherit(&bases, i, 0, 0));
 	}
-	if (!error)
-		mark_ranges(snapshot, &ranges, bits);
-	free(ranges.list);
-	return error;
+	mark_ranges(snapshot, &ranges, bits);
+	return NULL;
 }

@@ -13,24 +13,23 @@ struct heap_reachable_search {
 	struct heap_reachable *common; // of what the search before has visited, too; or NULL
 };
 
+static void destroy(struct heap_reachable_search **search)
+{
+	heap_reachable_destroy(*search);
+}
+
 struct heap_error *heap_reachable_create(const struct heap_graph *graph,
 					 struct heap_reachable_search **result)
 {
 	size_t objects = graph->snapshot->object_count;
-	struct heap_reachable_search *search = calloc(1, sizeof(*search));
-	struct heap_error *error;
+	CLEANUP(destroy) struct heap_reachable_search *search = calloc(1, sizeof(*search));
 
 	if (!search)
 		return heap_error_out_of_memory();
 	search->snapshot = graph->snapshot;
-	error = heap_column_create(objects + 1, sizeof(*search->seen), &search->seen);
-	if (!error)
-		error = heap_column_create(objects + 1, sizeof(*search->queue), &search->queue);
-	if (error) {
-		heap_reachable_destroy(search);
-		return error;
-	}
-	*result = search;
+	HEAP_TRY(heap_column_create(objects + 1, sizeof(*search->seen), &search->seen));
+	HEAP_TRY(heap_column_create(objects + 1, sizeof(*search->queue), &search->queue));
+	*result = keep(search);
 	return NULL;
 }
 

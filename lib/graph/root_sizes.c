@@ -381,36 +381,28 @@ static struct heap_error *condense(struct heap_root_sizes *sizes,
 				   const struct heap_dominators *dominators)
 {
 	const struct heap_snapshot *snapshot = sizes->graph->snapshot;
+	CLEANUP(tops_deinit)
 	struct tops tops = { .graph = sizes->graph,
 			     .snapshot = snapshot,
 			     .progress = sizes->graph->progress,
 			     .dominators = dominators };
-	struct heap_error *error = find_tops(&tops);
 
-	if (!error)
-		error = heap_progress_report(tops.progress, "roots: tops", 0, 1);
-	if (!error)
-		error = connect_tops(&tops);
+	HEAP_TRY(find_tops(&tops));
+	HEAP_TRY(heap_progress_report(tops.progress, "roots: tops", 0, 1));
+	HEAP_TRY(connect_tops(&tops));
 	// From now on these are only read in order.
 	heap_column_rest(tops.top_of);
 	heap_column_rest(snapshot->edge_first);
 	heap_column_rest(snapshot->edge_target);
-	if (!error)
-		error = heap_progress_report(tops.progress, "roots: cycles", 0, 1);
-	if (!error)
-		error = find_components(&tops, &sizes->components);
-	if (!error)
-		error = connect_components(&tops, sizes);
-	if (!error)
-		error = heap_column_create((size_t)snapshot->root_count + 1,
-					   sizeof(*sizes->component_of_root),
-					   &sizes->component_of_root);
-	for (uint32_t i = 0; !error && i < snapshot->root_count; i++)
+	HEAP_TRY(heap_progress_report(tops.progress, "roots: cycles", 0, 1));
+	HEAP_TRY(find_components(&tops, &sizes->components));
+	HEAP_TRY(connect_components(&tops, sizes));
+	HEAP_TRY(heap_column_create((size_t)snapshot->root_count + 1,
+				    sizeof(*sizes->component_of_root), &sizes->component_of_root));
+	for (uint32_t i = 0; i < snapshot->root_count; i++)
 		sizes->component_of_root[i] = tops.component[i];
-	if (!error)
-		sizes->component_of = keep(tops.top_of);
-	tops_deinit(&tops);
-	return error;
+	sizes->component_of = keep(tops.top_of);
+	return NULL;
 }
 
 HEAP_MUST_CHECK

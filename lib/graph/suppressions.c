@@ -99,22 +99,24 @@ static struct heap_error *parse_line(struct heap_suppressions *suppressions, cha
 	return add_line(suppressions, line + 5);
 }
 
+static void end_file(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *read_lines(struct heap_suppressions *suppressions, const char *path)
 {
-	FILE *file = fopen(path, "re");
+	CLEANUP(end_file) FILE *file = fopen(path, "re");
 	CLEANUP_FREE char *line = NULL;
 	size_t capacity = 0;
-	struct heap_error *error = NULL;
 
 	if (!file)
 		return heap_error_create_system("cannot be read");
-	for (unsigned number = 1; !error && getline(&line, &capacity, file) >= 0; number++)
-		error = parse_line(suppressions, line, number);
-	if (!error && ferror(file))
-		error = heap_error_create_system("cannot be read");
-	fclose(file);
-	return error;
+	for (unsigned number = 1; getline(&line, &capacity, file) >= 0; number++)
+		HEAP_TRY(parse_line(suppressions, line, number));
+	return ferror(file) ? heap_error_create_system("cannot be read") : NULL;
 }
 
 // --- what they mean ----------------------------------------------------------
@@ -167,26 +169,24 @@ static struct heap_error *apply(struct heap_suppressions *suppressions)
 	return NULL;
 }
 
+static void destroy(struct heap_suppressions **suppressions)
+{
+	heap_suppressions_destroy(*suppressions);
+}
+
 struct heap_error *heap_suppressions_read(const char *path, struct heap_snapshot *snapshot,
 					  struct heap_suppressions **result)
 {
-	struct heap_suppressions *suppressions = calloc(1, sizeof(*suppressions));
-	struct heap_error *error;
+	CLEANUP(destroy) struct heap_suppressions *suppressions = calloc(1, sizeof(*suppressions));
 
 	if (!suppressions)
 		return heap_error_out_of_memory();
 	suppressions->snapshot = snapshot;
-	error = heap_error_within(read_lines(suppressions, path), "%s", path);
-	if (!error)
-		error = heap_snapshot_load(snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE |
-							     HEAP_COLUMN_SIZE);
-	if (!error)
-		error = apply(suppressions);
-	if (error) {
-		heap_suppressions_destroy(suppressions);
-		return error;
-	}
-	*result = suppressions;
+	HEAP_TRY(heap_error_within(read_lines(suppressions, path), "%s", path));
+	HEAP_TRY(heap_snapshot_load(snapshot,
+				    HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE | HEAP_COLUMN_SIZE));
+	HEAP_TRY(apply(suppressions));
+	*result = keep(suppressions);
 	return NULL;
 }
 

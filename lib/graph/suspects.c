@@ -255,23 +255,25 @@ static struct heap_error *take_joints(struct finding *finding, struct joints *jo
 	return NULL;
 }
 
+static void joints_deinit(struct joints *joints)
+{
+	heap_array_deinit(joints);
+	heap_hash_table_deinit(&joints->table);
+}
+
 // Looks at objects that several roots hold: by who these are, then at the others.
 HEAP_MUST_CHECK
 static struct heap_error *look_at_top(struct finding *finding)
 {
 	heap_node_id top = finding->tree->nodes;
-	struct joints joints = { 0 };
-	struct heap_error *error = NULL;
+	CLEANUP(joints_deinit) struct joints joints = { 0 };
 
 	count_kinds(finding, top, finding->least);
-	if (finding->holders)
-		error = sum_joints(finding, &joints);
-	if (!error && finding->holders)
-		error = take_joints(finding, &joints);
-	heap_array_deinit(&joints);
-	heap_hash_table_deinit(&joints.table);
-	return error ? error
-		     : take_kinds(finding, top, finding->least, HEAP_NO_NODE, finding->least);
+	if (finding->holders) {
+		HEAP_TRY(sum_joints(finding, &joints));
+		HEAP_TRY(take_joints(finding, &joints));
+	}
+	return take_kinds(finding, top, finding->least, HEAP_NO_NODE, finding->least);
 }
 
 // True if two objects are of one kind, and so may be links of a chain.
@@ -382,6 +384,12 @@ static struct heap_error *find_all(struct finding *finding)
 	return NULL;
 }
 
+static void finding_deinit(struct finding *finding)
+{
+	heap_array_deinit(&finding->pending);
+	heap_array_deinit(&finding->stack);
+}
+
 struct heap_error *heap_suspects_find(const struct heap_snapshot *snapshot,
 				      const struct heap_dominator_tree *tree, uint64_t least,
 				      const struct heap_holders *holders,
@@ -390,21 +398,20 @@ struct heap_error *heap_suspects_find(const struct heap_snapshot *snapshot,
 	size_t kind_count = (size_t)snapshot->types.count + snapshot->site_count;
 	CLEANUP_FREE struct kind *kinds = calloc(kind_count + 1, sizeof(*kinds));
 	CLEANUP_FREE struct heap_suspect *found = calloc(MAX_SUSPECTS, sizeof(*found));
-	struct finding finding = { .snapshot = snapshot,
-				   .tree = tree,
-				   .retained = tree->dominators->retained,
-				   .least = least ? least : 1,
-				   .holders = holders,
-				   .kinds = kinds,
-				   .found = found };
-	struct heap_error *error = !kinds || !found ? heap_error_out_of_memory() : NULL;
+	CLEANUP(finding_deinit)
+	struct finding finding = {
+		.snapshot = snapshot,
+		.tree = tree,
+		.retained = tree->dominators->retained,
+		.least = least ? least : 1,
+		.holders = holders,
+		.kinds = kinds,
+		.found = found,
+	};
 
-	if (!error)
-		error = find_all(&finding);
-	heap_array_deinit(&finding.pending);
-	heap_array_deinit(&finding.stack);
-	if (error)
-		return error;
+	if (!kinds || !found)
+		return heap_error_out_of_memory();
+	HEAP_TRY(find_all(&finding));
 	qsort(found, finding.count, sizeof(*found), compare_suspects);
 	*result = keep(found);
 	*count = finding.count;

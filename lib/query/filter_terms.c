@@ -346,14 +346,14 @@ static struct heap_error *mark_functions(const struct heap_snapshot *snapshot, c
 					 struct heap_term *term, bool *found)
 {
 	const char *name = word + (word[0] == '&');
-	struct heap_error *error = make_set(&term->set, snapshot->function_count);
 
 	*found = false;
-	for (uint32_t i = 0; !error && i < snapshot->function_count; i++) {
+	HEAP_TRY(make_set(&term->set, snapshot->function_count));
+	for (uint32_t i = 0; i < snapshot->function_count; i++) {
 		term->set[i] = heap_function_is(snapshot, &snapshot->functions[i], name);
 		*found |= term->set[i];
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -398,11 +398,11 @@ static struct heap_error *parse_local(const struct heap_filter_parsing *parsing,
 				      struct heap_term *term)
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
-	struct heap_error *error = make_set(&term->set, snapshot->object_count / 8);
 	bool found = false;
 
 	term->kind = HEAP_TERM_LOCAL;
-	for (heap_root_id i = 0; !error && i < snapshot->root_count; i++) {
+	HEAP_TRY(make_set(&term->set, snapshot->object_count / 8));
+	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
 		const struct heap_root *root = &snapshot->roots[i];
 
 		if (root->kind != HEAP_ROOT_LOCAL ||
@@ -414,7 +414,7 @@ static struct heap_error *parse_local(const struct heap_filter_parsing *parsing,
 		     edge++)
 			heap_bit_set(term->set, snapshot->root_edges[edge].target);
 	}
-	return error || found ? error : no_local(word);
+	return found ? NULL : no_local(word);
 }
 
 HEAP_MUST_CHECK
