@@ -198,6 +198,7 @@ $(BUILD)/t/unit/filter.t: $(BUILD)/dumper/host/filter.o
 $(BUILD)/t/unit/gate.t: $(addprefix $(BUILD)/dumper/,capture/gate.o base/system.o base/vdso.o)
 
 # The part of the library that can be had alone.
+$(BUILD)/t/unit/machine_code.t: $(BUILD)/dumper/stacks/machine_code.o
 $(BUILD)/t/unit/unwind.t: $(addprefix $(BUILD)/dumper/,stacks/effort.o stacks/unwind.o stacks/frame_rules.o base/system.o base/vdso.o)
 
 $(BUILD)/t/helper/%: $(BUILD)/t/helper/%.o $(BUILD)/libheapgraph.a

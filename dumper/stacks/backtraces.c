@@ -497,11 +497,11 @@ static void forget_hops(void)
 		__atomic_store_n(&heapsnap_hops[i], 0, __ATOMIC_RELAXED);
 }
 
-// Standard libraries are looked through from the first block on; other wrappers once they are known.
+// Transparent functions are looked through from the first block on; other wrappers once they are known.
 static bool is_in_wrapper(uint64_t address)
 {
 	return heapsnap_wrappers_has(&tables->wrappers, address) ||
-	       heapsnap_wrappers_add_standard(&tables->wrappers, address);
+	       heapsnap_wrappers_add_transparent(&tables->wrappers, address);
 }
 
 // The same where nothing has been paid for yet: a function is looked up if there is credit.
@@ -714,7 +714,8 @@ static unsigned look_at_callers(struct trail *trail, unsigned at, uint64_t size)
 		note_area(addresses[next]);
 		if (role == HEAPSNAP_ROLE_WRAPPER_NO_MORE)
 			forget_hops();
-		if (!is_wrapper && role != HEAPSNAP_ROLE_PASSES && role != HEAPSNAP_ROLE_STANDARD)
+		if (!is_wrapper && role != HEAPSNAP_ROLE_PASSES &&
+		    role != HEAPSNAP_ROLE_TRANSPARENT)
 			break;
 		if (role == HEAPSNAP_ROLE_WRAPPER_NEW)
 			look_again(addresses[next]); // at the function's other sites

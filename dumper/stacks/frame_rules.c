@@ -381,11 +381,14 @@ static bool find_description(uint64_t address, struct description *description)
 	       address >= description->start && address < description->end;
 }
 
-uint64_t heapsnap_function_find(uint64_t address)
+uint64_t heapsnap_function_find(uint64_t address, uint64_t *end)
 {
 	struct description description;
 
-	return find_description(address, &description) ? description.start : 0;
+	if (!find_description(address, &description))
+		return 0;
+	*end = description.end;
+	return description.start;
 }
 
 // --- call frame instructions -------------------------------------------------------

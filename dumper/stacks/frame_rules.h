@@ -67,7 +67,11 @@ bool heapsnap_code_find(uint64_t address, struct heapsnap_code *result);
 /** The rule that holds at @p address, a place in the code. Not cached: some 300 ns. */
 struct heapsnap_rule heapsnap_rule_find(uint64_t address);
 
-/** Where the function begins that has code at @p address; 0 if the tables don't say. */
-uint64_t heapsnap_function_find(uint64_t address);
+/**
+ * Where the function begins that has code at @p address; 0 if the tables don't say.
+ *
+ * @param end  gets where it ends
+ */
+uint64_t heapsnap_function_find(uint64_t address, uint64_t *end);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
+#include "dumper/stacks/passing.h"
 #include "dumper/stacks/standard.h"
 #include "dumper/stacks/symbols.h"
 
@@ -10,8 +11,8 @@
 
 enum {
 	PROBES = 16,
-	NONE = 0xffff,     // the number of a function that is not known, or finds no room
-	STANDARD = 0xfffe, // the number of all functions of the standard libraries
+	NONE = 0xffff,        // the number of a function that is not known, or finds no room
+	TRANSPARENT = 0xfffe, // the number of functions that are looked through always
 	NUMBER_SHIFT = 48,
 	CALLERS_NEEDED = 4,
 	SIZES_NEEDED = 3,
@@ -150,31 +151,32 @@ bool heapsnap_wrappers_knows(const struct heapsnap_wrappers *wrappers, uint64_t 
 static uint16_t number_at(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
 	uint64_t *known = &wrappers->known[hash(site, HEAPSNAP_WRAPPER_KNOWN)];
-	uint64_t word = load(*known), start;
+	uint64_t word = load(*known), start, end;
 	uint16_t number;
 
 	heapsnap_spend(1);
 	if (is_of_site(word, site))
 		return (uint16_t)(word >> NUMBER_SHIFT);
 	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
-	start = heapsnap_function_find(site - 1);
-	if (heapsnap_standard_has(start, site - 1))
-		number = STANDARD;
+	start = heapsnap_function_find(site - 1, &end);
+	if (heapsnap_standard_has(start, site - 1) ||
+	    (start && heapsnap_passes_size(start, end, site)))
+		number = TRANSPARENT;
 	else
 		number = start ? find_number(wrappers, start) : NONE;
 	store(*known, site | (uint64_t)number << NUMBER_SHIFT);
 	return number;
 }
 
-// The function that a site is in; NULL if it is not known, or one of a standard library.
+// The function that a site is in; NULL if it is not known, or looked through always.
 static struct heapsnap_allocating *find_function(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
 	return function_at(wrappers, number_at(wrappers, site));
 }
 
-bool heapsnap_wrappers_add_standard(struct heapsnap_wrappers *wrappers, uint64_t site)
+bool heapsnap_wrappers_add_transparent(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
-	return number_at(wrappers, site) == STANDARD && add_site(wrappers->sites, site);
+	return number_at(wrappers, site) == TRANSPARENT && add_site(wrappers->sites, site);
 }
 
 // @return whether that may change what the function is taken for
@@ -312,8 +314,8 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 	uint16_t number = number_at(wrappers, site);
 	struct heapsnap_allocating *function = caller ? function_at(wrappers, number) : NULL;
 
-	if (number == STANDARD && add_site(wrappers->sites, site))
-		return HEAPSNAP_ROLE_STANDARD;
+	if (number == TRANSPARENT && add_site(wrappers->sites, site))
+		return HEAPSNAP_ROLE_TRANSPARENT;
 	if (!function || load(function->verdict) == HEAPSNAP_VERDICT_REFUSED)
 		return HEAPSNAP_ROLE_OWN;
 	if (!note_place(function, site) && !load(function->is_named))
@@ -368,7 +370,7 @@ void heapsnap_wrappers_add(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
 	struct heapsnap_allocating *function = find_function(wrappers, site);
 
-	if (heapsnap_wrappers_add_standard(wrappers, site) || !function ||
+	if (heapsnap_wrappers_add_transparent(wrappers, site) || !function ||
 	    load(function->verdict) == HEAPSNAP_VERDICT_REFUSED)
 		return;
 	accept(wrappers, function);
@@ -434,6 +436,7 @@ static void add_named(void *context, uint64_t address)
 void heapsnap_wrappers_init(struct heapsnap_wrappers *wrappers, const char *names)
 {
 	heapsnap_standard_init();
+	heapsnap_passing_init();
 	if (names && *names)
 		heapsnap_symbols_find(names, add_named, wrappers);
 }

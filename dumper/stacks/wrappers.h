@@ -11,7 +11,11 @@
  * makes strings gets many sizes from each of its callers. One that allocates at many places
  * chooses what it does: the loop of an interpreter, which all allocations go through, is none.
  * A function that calls itself, directly or by way of others, is none either: an evaluator, a parser.
- * HEAPSNAP_WRAPPERS names more. Functions of the standard libraries always count as wrappers.
+ * HEAPSNAP_WRAPPERS names more.
+ *
+ * That takes a while, and another one in each run where threads race. Most wrappers need no such
+ * evidence: functions of the standard libraries (standard.h) and those whose code does nothing but
+ * pass the size on (passing.h) are transparent, from the first block on.
  *
  * Functions are known by the address where they begin, sites by return addresses within them.
  * No locks: of two threads that note at the same time, one's look may be lost.
@@ -78,11 +82,12 @@ bool heapsnap_wrappers_has(const struct heapsnap_wrappers *wrappers, uint64_t si
 bool heapsnap_wrappers_knows(const struct heapsnap_wrappers *wrappers, uint64_t site);
 
 /**
- * Notes a site as a wrapper's if it is within a standard library (standard.h).
+ * Notes a site as a wrapper's if it is transparent, whatever the program does: within a standard
+ * library (standard.h), or in a thin wrapper (passing.h).
  *
  * @return true if it is. async-signal-safe
  */
-bool heapsnap_wrappers_add_standard(struct heapsnap_wrappers *wrappers, uint64_t site);
+bool heapsnap_wrappers_add_transparent(struct heapsnap_wrappers *wrappers, uint64_t site);
 
 /**
  * True if a site is in a function that passes on what its callers ask for: it becomes a wrapper
@@ -94,7 +99,7 @@ bool heapsnap_wrappers_passes(const struct heapsnap_wrappers *wrappers, uint64_t
 enum heapsnap_role {
 	HEAPSNAP_ROLE_OWN,         /**< it chooses, or nothing is known yet */
 	HEAPSNAP_ROLE_PASSES,      /**< each of its callers asks for many sizes */
-	HEAPSNAP_ROLE_STANDARD,    /**< a standard library\'s: always looked through */
+	HEAPSNAP_ROLE_TRANSPARENT, /**< always looked through */
 	HEAPSNAP_ROLE_WRAPPER,     /**< it has been found to be one already */
 	HEAPSNAP_ROLE_WRAPPER_NEW, /**< it has become one just now; sites in it are a wrapper's */
 	HEAPSNAP_ROLE_WRAPPER_NO_MORE, /**< it was taken for one; its sites are none any more */

@@ -98,13 +98,15 @@ static void knows_nearly_all_code(void **state)
 static void knows_no_code_elsewhere(void **state)
 {
 	struct heapsnap_code code;
+	uint64_t end;
 
 	(void)state;
 	assert_false(heapsnap_code_find((uint64_t)&code, &code));
 	assert_int_equal(heapsnap_rule_find((uint64_t)&code).kind, HEAPSNAP_RULE_GUESS);
-	assert_int_equal(heapsnap_function_find((uint64_t)&code), 0);
-	assert_int_equal(heapsnap_function_find((uint64_t)knows_no_code_elsewhere + 8),
+	assert_int_equal(heapsnap_function_find((uint64_t)&code, &end), 0);
+	assert_int_equal(heapsnap_function_find((uint64_t)knows_no_code_elsewhere + 8, &end),
 			 (uint64_t)knows_no_code_elsewhere);
+	assert_true(end > (uint64_t)knows_no_code_elsewhere + 8);
 }
 
 // --- nonsense -------------------------------------------------------------------------
