@@ -44,8 +44,22 @@ static bool is_arrow(const char *at, const char *word, const char *end)
 	       (isalpha((unsigned char)at[1]) || at[1] == '_');
 }
 
+// How many template brackets are open at `end`: in "std::map<int, int>" the last > is no redirection.
+// @param open  how many are before the word
+static int open_brackets(const char *word, const char *end, int open)
+{
+	for (const char *at = word; at < end; at++) {
+		if (*at == '<' && at > word && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+			open++;
+		else if (*at == '>' && open > 0 && (at == word || at[-1] != '-'))
+			open--;
+	}
+	return open;
+}
+
 // Reads a word without its quotes, malloc'd. @return what is wrong with it, or NULL
-static const char *read_word(const char **at, bool comparison, char **result)
+// @param open  how many template brackets the words before it left open
+static const char *read_word(const char **at, bool comparison, int open, char **result)
 {
 	const char *from = *at;
 	char *word = malloc(strlen(from) + 1), *to = word;
@@ -55,7 +69,8 @@ static const char *read_word(const char **at, bool comparison, char **result)
 		return "out of memory";
 	for (; *from; from++) {
 		if (!quote && *from == '>')
-			comparison = comparison || compares(word, (size_t)(to - word));
+			comparison = comparison || compares(word, (size_t)(to - word)) ||
+				     open_brackets(word, to, open) > 0;
 		if (!quote && !is_arrow(from, word, to) &&
 		    strchr(comparison ? " \t\n|" : " \t\n|>", *from))
 			break;
@@ -89,7 +104,7 @@ static const char *parse_file(const char *at, struct line *line)
 	at += line->append ? 2 : 1;
 	at += strspn(at, " \t\n");
 
-	const char *wrong = *at ? read_word(&at, false, &line->file) : NULL;
+	const char *wrong = *at ? read_word(&at, false, 0, &line->file) : NULL;
 
 	if (wrong)
 		return wrong;
@@ -101,6 +116,8 @@ static const char *parse_file(const char *at, struct line *line)
 // @return what is wrong with the line, or NULL
 static const char *parse_line(const char *at, struct line *line)
 {
+	int open = 0;
+
 	for (;;) {
 		at += strspn(at, " \t\n");
 		if (*at == '\0' || *at == '#')
@@ -114,15 +131,21 @@ static const char *parse_line(const char *at, struct line *line)
 		const char *before = line->count > 0 ? line->words[line->count - 1] : "";
 		bool comparison = compares(before, strlen(before));
 
-		if (*at == '>' && !comparison)
+		if (*at == '>' && !comparison && open == 0)
 			return parse_file(at, line);
 		if (line->count == MAX_WORDS)
 			return "too many words";
 
-		const char *wrong = read_word(&at, comparison, &line->words[line->count]);
+		const char *wrong = read_word(&at, comparison, open, &line->words[line->count]);
 
 		if (wrong)
 			return wrong;
+
+		const char *word = line->words[line->count];
+
+		open = comparison || compares(word, strcspn(word, "<"))
+			       ? 0
+			       : open_brackets(word, word + strlen(word), open);
 		line->count++;
 	}
 }

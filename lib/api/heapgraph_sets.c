@@ -124,7 +124,8 @@ static bool take_word(const char **text, char **word)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *resolve_address(void *context, const char *word, heap_object_id *result)
+static struct heap_error *resolve_address(void *context, const char *word,
+					  struct heap_filter_operand *result)
 {
 	struct heapgraph *graph = context;
 	char *end;
@@ -137,8 +138,9 @@ static struct heap_error *resolve_address(void *context, const char *word, heap_
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: not an address", word);
 
 	HEAP_TRY(heapgraph_prepare(graph, HEAPGRAPH_OBJECTS));
-	*result = heap_snapshot_find(graph->snapshot, address);
-	if (*result == HEAP_NO_OBJECT)
+	*result = (struct heap_filter_operand){ heap_snapshot_find(graph->snapshot, address),
+						UINT32_MAX, 0, 0 };
+	if (result->object == HEAP_NO_OBJECT)
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", word);
 	return NULL;
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/query/comparison.h"
 
+#include "lib/types/short_name.h"
+
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	MAX_NAME = 512, // bytes of a function's name without its parameters
+};
 
 // --- quantities --------------------------------------------------------------
 
@@ -128,9 +134,27 @@ bool heap_name_matches(const char *pattern, const char *name)
 	return *name && fnmatch(pattern, name, 0) == 0;
 }
 
+bool heap_name_matches_inside(const char *pattern, const char *name)
+{
+	for (const char *inner = name; inner; inner = heap_name_inside(inner)) {
+		size_t length = strcspn(inner, "(<");
+		char bare[MAX_NAME];
+
+		if (heap_name_matches(pattern, inner))
+			return true;
+		if (length == 0 || length >= sizeof(bare) || !inner[length])
+			continue;
+		memcpy(bare, inner, length);
+		bare[length] = '\0';
+		if (heap_name_matches(pattern, bare))
+			return true;
+	}
+	return false;
+}
+
 bool heap_function_is(const struct heap_snapshot *snapshot, const struct heap_call *code,
 		      const char *name)
 {
 	return code->offset == 0 &&
-	       heap_name_matches(name, heap_snapshot_string(snapshot, code->function));
+	       heap_name_matches_inside(name, heap_snapshot_string(snapshot, code->function));
 }

@@ -49,6 +49,12 @@ bool heap_parse_times(const char *text, uint64_t *range);
 /** True if a name, which is not empty, matches a glob. */
 bool heap_name_matches(const char *glob, const char *name);
 
+/**
+ * The same for a function of any namespace or class, with or without its parameters and template
+ * arguments: "get" matches shop::Cache::get(int).
+ */
+bool heap_name_matches_inside(const char *glob, const char *name);
+
 /** True if @p code is the start of a function whose name matches a glob. */
 bool heap_function_is(const struct heap_snapshot *snapshot, const struct heap_call *code,
 		      const char *glob);

@@ -12,13 +12,10 @@
 
 #include "lib/graph/dominators.h"
 #include "lib/query/comparison.h"
+#include "lib/query/filter_operand.h"
 #include "lib/snapshot/evidence.h"
 
 struct heap_filter;
-
-/** Resolves a word of the user to an object. */
-typedef struct heap_error *heap_filter_resolver(void *context, const char *word,
-						heap_object_id *result);
 
 /**
  * Parses the words of a filter, all of them.

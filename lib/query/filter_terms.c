@@ -54,7 +54,8 @@ static void add_types(const struct heap_filter_parsing *parsing, const char *wor
 
 		if (element == HEAP_NO_TYPE)
 			element = heap_types_prefixed(types, type, NULL);
-
+		if (element == HEAP_NO_TYPE)
+			element = heap_types_shared(types, type, NULL);
 		if (element != HEAP_NO_TYPE && term->set[element])
 			term->set[type] = how;
 	}
@@ -89,6 +90,7 @@ struct place {
 	const char *pattern;
 	size_t file_length; // before the colon
 	uint32_t line;      // 0: none
+	bool unqualified;   // functions of any namespace or class
 };
 
 static struct place parse_place(const char *word)
@@ -96,7 +98,7 @@ static struct place parse_place(const char *word)
 	const char *colon = strrchr(word, ':');
 
 	return (struct place){ word, colon ? (size_t)(colon - word) : 0,
-			       colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0 };
+			       colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0, false };
 }
 
 // A file's name with its directories, or without.
@@ -107,6 +109,9 @@ static bool matches_place(const struct heap_snapshot *snapshot, const struct pla
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
+	if (place->unqualified)
+		return heap_name_matches_inside(place->pattern,
+						heap_snapshot_string(snapshot, function));
 	if (heap_name_matches(place->pattern, heap_snapshot_string(snapshot, function)) ||
 	    heap_name_matches(place->pattern, path) || heap_name_matches(place->pattern, name))
 		return true;
@@ -118,22 +123,17 @@ static bool matches_place(const struct heap_snapshot *snapshot, const struct pla
 		memcmp(name, place->pattern, place->file_length) == 0);
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *mark_sites(const struct heap_filter_parsing *parsing, const char *word,
-				     struct heap_term *term)
+// Marks the sites at a place. @return true if there are any
+static bool mark_sites(const struct heap_snapshot *snapshot, const struct place *place,
+		       struct heap_term *term)
 {
-	const struct heap_snapshot *snapshot = parsing->snapshot;
-	const struct place place = parse_place(word);
-
-	HEAP_TRY(make_set(&term->set, snapshot->site_count));
-	term->kind = HEAP_TERM_SITE;
 	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
 		const struct heap_site *site = &snapshot->sites[i];
 
 		term->set[i] =
-			matches_place(snapshot, &place, site->function, site->file, site->line);
+			matches_place(snapshot, place, site->function, site->file, site->line);
 	}
-	return NULL;
+	return !is_empty(term->set, snapshot->site_count);
 }
 
 HEAP_MUST_CHECK
@@ -141,24 +141,23 @@ static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, 
 				     struct heap_term *term)
 {
 	const struct heap_snapshot *snapshot = parsing->snapshot;
+	struct place place = parse_place(word);
 
-	HEAP_TRY(mark_sites(parsing, word, term));
-	if (is_empty(term->set, snapshot->site_count))
-		heap_filter_note_absent(parsing, heap_absent_place(snapshot, "site", word, false));
+	term->kind = HEAP_TERM_SITE;
+	HEAP_TRY(make_set(&term->set, snapshot->site_count));
+	for (int i = 0; i < 2; i++) {
+		place.unqualified = i;
+		if (mark_sites(snapshot, &place, term))
+			return NULL;
+	}
+	heap_filter_note_absent(parsing, heap_absent_place(snapshot, "site", word, false));
 	return NULL;
 }
 
-// Any step on the way to the allocation; of a step all that lie outwards of it count.
-HEAP_MUST_CHECK
-static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing, const char *word,
-				      struct heap_term *term)
+// Marks the steps at a place, and all that lie outwards of one. @return true if there are any
+static bool mark_steps(const struct heap_snapshot *snapshot, const struct place *place,
+		       struct heap_term *term)
 {
-	const struct heap_snapshot *snapshot = parsing->snapshot;
-	const struct place place = parse_place(word);
-
-	HEAP_TRY(mark_sites(parsing, word, term));
-	term->kind = HEAP_TERM_FRAME;
-	HEAP_TRY(make_set(&term->steps, snapshot->step_count));
 	// Callers have lower numbers.
 	for (uint32_t i = 1; i < snapshot->step_count; i++) {
 		const struct heap_step *step = &snapshot->steps[i];
@@ -166,11 +165,30 @@ static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing,
 
 		term->steps[i] =
 			term->steps[step->caller] ||
-			matches_place(snapshot, &place, call->function, call->file, call->line);
+			matches_place(snapshot, place, call->function, call->file, call->line);
 	}
-	if (is_empty(term->set, snapshot->site_count) &&
-	    is_empty(term->steps, snapshot->step_count))
-		heap_filter_note_absent(parsing, heap_absent_place(snapshot, "frame", word, true));
+	return !is_empty(term->steps, snapshot->step_count);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing, const char *word,
+				      struct heap_term *term)
+{
+	const struct heap_snapshot *snapshot = parsing->snapshot;
+	struct place place = parse_place(word);
+
+	term->kind = HEAP_TERM_FRAME;
+	HEAP_TRY(make_set(&term->set, snapshot->site_count));
+	HEAP_TRY(make_set(&term->steps, snapshot->step_count));
+	for (int i = 0; i < 2; i++) {
+		place.unqualified = i;
+
+		bool is_site = mark_sites(snapshot, &place, term);
+
+		if (mark_steps(snapshot, &place, term) || is_site)
+			return NULL;
+	}
+	heap_filter_note_absent(parsing, heap_absent_place(snapshot, "frame", word, true));
 	return NULL;
 }
 
@@ -257,12 +275,29 @@ static struct heap_error *parse_retained(const struct heap_filter_parsing *parsi
 	return parse_bytes("retained", word, term);
 }
 
+// Resolves a word where only an object will do.
+HEAP_MUST_CHECK
+static struct heap_error *resolve_object(const struct heap_filter_parsing *parsing,
+					 const char *word, heap_object_id *result)
+{
+	struct heap_filter_operand operand;
+
+	HEAP_TRY(parsing->resolve(parsing->context, word, &operand));
+	if (operand.object == HEAP_NO_OBJECT)
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s: a variable, which is no object of the heap; `outrefs "
+					 "%s` shows those that it points to",
+					 word, word);
+	*result = operand.object;
+	return NULL;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *parse_under(const struct heap_filter_parsing *parsing, const char *word,
 				      struct heap_term *term)
 {
 	term->kind = HEAP_TERM_UNDER;
-	return parsing->resolve(parsing->context, word, &term->object);
+	return resolve_object(parsing, word, &term->object);
 }
 
 // An object is as old as its epoch: between two epochs nothing is known.
@@ -360,7 +395,7 @@ HEAP_MUST_CHECK
 static struct heap_error *parse_points_to(const struct heap_filter_parsing *parsing,
 					  const char *word, struct heap_term *term)
 {
-	struct heap_error *error = parsing->resolve(parsing->context, word, &term->object);
+	struct heap_error *error = resolve_object(parsing, word, &term->object);
 	bool found;
 
 	term->kind = HEAP_TERM_POINTS_TO;
@@ -376,12 +411,36 @@ static struct heap_error *parse_points_to(const struct heap_filter_parsing *pars
 	return other;
 }
 
+// Marks the objects that a variable, or a part of it, points to.
+static void mark_targets(const struct heap_snapshot *snapshot,
+			 const struct heap_filter_operand *variable, struct heap_term *term)
+{
+	for (uint64_t i = heap_snapshot_first_root_edge(snapshot, variable->root);
+	     i < snapshot->root_edge_count && snapshot->root_edges[i].root == variable->root; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		if (edge->offset >= variable->offset &&
+		    edge->offset - variable->offset < variable->size)
+			heap_bit_set(term->set, edge->target);
+	}
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *parse_pointed_by(const struct heap_filter_parsing *parsing,
 					   const char *word, struct heap_term *term)
 {
+	const struct heap_snapshot *snapshot = parsing->snapshot;
+	struct heap_filter_operand operand;
+
+	HEAP_TRY(parsing->resolve(parsing->context, word, &operand));
 	term->kind = HEAP_TERM_POINTED_BY;
-	return parsing->resolve(parsing->context, word, &term->object);
+	term->object = operand.object;
+	if (operand.object != HEAP_NO_OBJECT)
+		return NULL;
+	term->kind = HEAP_TERM_LOCAL;
+	HEAP_TRY(make_set(&term->set, snapshot->object_count / 8));
+	mark_targets(snapshot, &operand, term);
+	return NULL;
 }
 
 HEAP_MAKES_ERROR
@@ -409,10 +468,9 @@ static struct heap_error *parse_local(const struct heap_filter_parsing *parsing,
 		    !heap_name_matches(word, heap_snapshot_string(snapshot, root->name)))
 			continue;
 		found = true;
-		for (uint64_t edge = heap_snapshot_first_root_edge(snapshot, i);
-		     edge < snapshot->root_edge_count && snapshot->root_edges[edge].root == i;
-		     edge++)
-			heap_bit_set(term->set, snapshot->root_edges[edge].target);
+		mark_targets(snapshot,
+			     &(struct heap_filter_operand){ HEAP_NO_OBJECT, i, 0, UINT64_MAX },
+			     term);
 	}
 	return found ? NULL : no_local(word);
 }

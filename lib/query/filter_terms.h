@@ -8,6 +8,7 @@
  */
 
 #include "lib/query/comparison.h"
+#include "lib/query/filter_operand.h"
 #include "lib/query/text_pattern.h"
 
 enum heap_term_kind {
@@ -29,7 +30,7 @@ enum heap_term_kind {
 	HEAP_TERM_UNDER,       /**< object; set: a bit per object that it dominates */
 	HEAP_TERM_NEW,         /**< nothing */
 	HEAP_TERM_TRACED,      /**< set: samples */
-	HEAP_TERM_LOCAL,       /**< set: a bit per object that the variables point to */
+	HEAP_TERM_LOCAL,       /**< set: a bit per object that variables point to */
 };
 
 /** Values of a set of types. */
@@ -54,8 +55,7 @@ struct heap_term {
 
 struct heap_filter_parsing {
 	struct heap_snapshot *snapshot;
-	/** a heap_filter_resolver (filter.h) */
-	struct heap_error *(*resolve)(void *context, const char *word, heap_object_id *result);
+	heap_filter_resolver *resolve;
 	void *context;
 	struct heap_text_options text; /**< for the term that is being parsed */
 	struct heap_error **absent;    /**< gets the first name that the snapshot does not have */

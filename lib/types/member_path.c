@@ -156,7 +156,17 @@ static bool find_path(const struct heap_types *types, heap_type_id type, const c
 bool heap_member_find(const struct heap_types *types, heap_type_id type, const char *path,
 		      struct heap_member_place *result)
 {
-	return find_path(types, type, path, false, result);
+	uint64_t before;
+
+	if (find_path(types, type, path, false, result))
+		return true;
+	if (type == HEAP_NO_TYPE || type >= types->count)
+		return false;
+	type = heap_types_shared(types, heap_types_strip(types, type), &before);
+	if (type == HEAP_NO_TYPE || !find_path(types, type, path, false, result))
+		return false;
+	result->offset += before;
+	return true;
 }
 
 bool heap_member_is_virtual(const struct heap_types *types, heap_type_id type, const char *path)

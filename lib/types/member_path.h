@@ -9,7 +9,8 @@
  *	struct session *session;            session->peer.name[3]
  *	struct slot *slots;                 slots[7].value        path "[7].value"
  *
- * The search includes base classes and members without a name. An index must be inside an array whose
+ * The search includes base classes and members without a name, and of the block of a std::make_shared()
+ * the value in it. An index must be inside an array whose
  * length is known; in front of the first name, it selects one of several values.
  */
 

@@ -207,14 +207,16 @@ uint64_t heap_types_size(const struct heap_types *types, heap_type_id type);
 /**
  * Formats a type's name in C's syntax ("struct session *[12]", "unsigned int"), as snprintf() does. An
  * unnamed struct has the name of its typedef, or is "struct {…} (file.c:12)"; file and line also follow
- * an ambiguous name. @return the length of the whole name
+ * an ambiguous name. Names of C++ are short (short_name.h). @return the length of the whole name
  */
 size_t heap_types_format(const struct heap_types *types, heap_type_id type, char *buffer,
 			 size_t size);
 
 /**
  * Finds types by name: "struct session", "session" (of any kind), "session_t", "char *". All
- * definitions of a name are found.
+ * definitions of a name are found. Names of the C++ library match in their long and in their short form
+ * (short_name.h). If there is no type of that name, it may be one of any namespace or class: "Product"
+ * for shop::Product.
  *
  * @param name  exact, or a glob if it contains *, ? or [, except as in "char *[12]"
  * @param next  0, or the last result + 1 to continue
@@ -265,5 +267,14 @@ heap_type_id heap_types_counted(const struct heap_types *types, heap_type_id typ
  */
 heap_type_id heap_types_prefixed(const struct heap_types *types, heap_type_id type,
 				 uint64_t *bytes);
+
+/**
+ * Recognizes the block that std::make_shared() makes for a T: reference counts, then the T
+ * (std::_Sp_counted_ptr_inplace of libstdc++, std::__shared_ptr_emplace of libc++).
+ *
+ * @param offset  gets the bytes before the T; may be NULL
+ * @return T; HEAP_NO_TYPE if it is another type
+ */
+heap_type_id heap_types_shared(const struct heap_types *types, heap_type_id type, uint64_t *offset);
 
 #endif

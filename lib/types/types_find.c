@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/types/types.h"
 
+#include "lib/types/short_name.h"
 #include "lib/types/types_index.h"
 
 #include <ctype.h>
@@ -53,7 +54,10 @@ struct pattern {
 	const char *bare; // without its keyword
 	uint8_t kind;     // that of the keyword; HEAP_TYPE_UNKNOWN: any
 	bool glob;
-	bool derived; // may be the name of a pointer, an array, a struct without a name...
+	bool derived;     // may be the name of a pointer, an array, a struct without a name...
+	bool is_standard; // has template arguments, or is of std: the short form may match
+	bool unqualified; // matches names in any namespace
+	char short_bare[NAME_MAX_BYTES];
 };
 
 static struct pattern parse(const char *name)
@@ -71,12 +75,35 @@ static struct pattern parse(const char *name)
 	result.glob = strpbrk(name, "*?[") && !is_declarator(name);
 	result.derived = strpbrk(name, "*&[(") || strncmp(name, "const ", 6) == 0 ||
 			 strncmp(name, "volatile ", 9) == 0 || strncmp(name, "_Atomic ", 8) == 0;
+	result.is_standard =
+		result.glob || strchr(result.bare, '<') || strstr(result.bare, "std::");
+	heap_short_name(result.bare, result.short_bare, sizeof(result.short_bare));
 	return result;
 }
 
 static bool matches_text(const struct pattern *pattern, const char *wanted, const char *text)
 {
 	return strcmp(wanted, text) == 0 || (pattern->glob && fnmatch(wanted, text, 0) == 0);
+}
+
+// True if a name without its keyword matches, as it is or in its short form.
+static bool matches_bare(const struct pattern *pattern, const char *name)
+{
+	char text[NAME_MAX_BYTES];
+
+	if (matches_text(pattern, pattern->bare, name))
+		return true;
+	if (pattern->unqualified) {
+		for (const char *inner = heap_name_inside(name); inner;
+		     inner = heap_name_inside(inner)) {
+			if (matches_text(pattern, pattern->bare, inner))
+				return true;
+		}
+	}
+	if (!pattern->is_standard || !strstr(name, "::"))
+		return false;
+	heap_short_name(name, text, sizeof(text));
+	return strcmp(pattern->short_bare, text) == 0 || matches_text(pattern, pattern->bare, text);
 }
 
 // Removes "(cache.c:12)" from "struct entry (cache.c:12) *": names match without the place, too.
@@ -106,7 +133,7 @@ static bool matches_derived(const struct pattern *pattern, const struct heap_typ
 	const char *bare = after_keyword(text, &keyword);
 
 	return matches_text(pattern, pattern->name, text) ||
-	       (bare && matches_text(pattern, pattern->name, bare));
+	       matches_bare(pattern, bare ? bare : text);
 }
 
 static bool matches(const struct pattern *pattern, const struct heap_types *types, heap_type_id id)
@@ -114,21 +141,35 @@ static bool matches(const struct pattern *pattern, const struct heap_types *type
 	const struct heap_type *type = &types->types[id];
 
 	if (type->name && (pattern->kind == HEAP_TYPE_UNKNOWN || pattern->kind == type->kind) &&
-	    matches_text(pattern, pattern->bare, heap_types_string(types, type->name)))
+	    matches_bare(pattern, heap_types_string(types, type->name)))
 		return true;
 	if (!pattern->derived || (type->name && !(type->flags & HEAP_TYPE_AMBIGUOUS)))
 		return false;
 	return matches_derived(pattern, types, id);
 }
 
+static heap_type_id find_from(const struct pattern *pattern, const struct heap_types *types,
+			      heap_type_id from)
+{
+	for (heap_type_id id = from; id < types->count; id++)
+		if (matches(pattern, types, id))
+			return id;
+	return HEAP_NO_TYPE;
+}
+
 heap_type_id heap_types_find(const struct heap_types *types, const char *name, heap_type_id next)
 {
 	struct pattern pattern = parse(name);
+	heap_type_id found;
 
-	for (heap_type_id id = next ? next : 1; id < types->count; id++)
-		if (matches(&pattern, types, id))
-			return id;
-	return HEAP_NO_TYPE;
+	// The last result tells which names are being matched.
+	if (next <= 1 || matches(&pattern, types, next - 1)) {
+		found = find_from(&pattern, types, next ? next : 1);
+		if (found != HEAP_NO_TYPE || next > 1)
+			return found;
+	}
+	pattern.unqualified = true;
+	return find_from(&pattern, types, next ? next : 1);
 }
 
 // --- pointer slots -------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/types/types.h"
 
+#include "lib/types/short_name.h"
 #include "lib/types/types_index.h"
 
 #include <inttypes.h>
@@ -9,7 +10,8 @@
 #include <string.h>
 
 enum {
-	DEPTH_MAX = 64, // declarators inside each other; more is damage
+	DEPTH_MAX = 64,        // declarators inside each other; more is damage
+	NAME_MAX_BYTES = 4096, // of a name of C++; longer ones are cut
 };
 
 // A name that is being formatted; it is cut where the buffer ends.
@@ -40,6 +42,14 @@ static void append(struct name *name, const char *more)
 	add(name, "%s", more);
 }
 
+static void append_short(struct name *name, const char *more)
+{
+	char text[NAME_MAX_BYTES];
+
+	heap_short_name(more, text, sizeof(text));
+	append(name, text);
+}
+
 static const char *keyword(uint8_t kind)
 {
 	switch (kind) {
@@ -64,8 +74,8 @@ static void add_named(struct name *name, const struct heap_types *types, heap_ty
 	if (!alias)
 		append(name, keyword(type->kind));
 	if (type->name || alias)
-		append(name,
-		       heap_types_string(types, alias ? types->types[alias].name : type->name));
+		append_short(name, heap_types_string(types, alias ? types->types[alias].name
+								  : type->name));
 	else
 		append(name, *keyword(type->kind) ? "{…}" : "?");
 	if (type->file && ((!type->name && !alias) || type->flags & HEAP_TYPE_AMBIGUOUS)) {

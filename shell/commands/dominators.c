@@ -604,7 +604,7 @@ static enum command_status retained_run(struct session *session, int argc, char 
 		if (!error && operand_is_root(session, &operand))
 			return retained_by_root(session, operand.root);
 		if (!error)
-			error = operand_no_object(argv[1]);
+			error = operand_no_object(session, argv[1], &operand);
 		if (!heap_filter_is_name(argv[1]))
 			return command_fail(session, error);
 		heap_error_destroy(error);

@@ -326,7 +326,7 @@ static enum command_status show_root_paths(struct session *session, const char *
 {
 	struct heap_error *error = operand_is_root(session, operand)
 					   ? print_root_paths(session, operand->root)
-					   : operand_no_object(word);
+					   : operand_no_object(session, word, operand);
 
 	return error ? command_fail(session, error) : COMMAND_OK;
 }

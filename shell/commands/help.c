@@ -28,7 +28,12 @@ static const struct topic topics[] = {
 	  "  sessions->next->peer    $2.slots[85].value    0x55d0c0ffee40->name\n\n"
 	  "Pointers are followed as needed: . and -> are the same. A pointer at the end stands\n"
 	  "for the object that it leads to. `show` takes a range of elements, too:\n\n"
-	  "  show cache->slots[10..20]\n" },
+	  "  show cache->slots[10..20]\n\n"
+	  "Elements of C++ containers are those that `show` displays; owners such as\n"
+	  "std::unique_ptr are followed like pointers:\n\n"
+	  "  bus.listeners[300]->title    ages[\"Ada\"]    customers[17]->orders[3].note\n\n"
+	  "A variable of a namespace or class needs no more than its last name, cache for\n"
+	  "shop::cache. The program's own variables come before those of its libraries.\n" },
 	{ "filters", "how objects are selected: find, strings, waste, retained...",
 	  "An object must match all filters; `not` negates the next one, `or` stands between\n"
 	  "groups. Words need quotes only where the shell would: type struct date, size >1K.\n\n"
@@ -85,7 +90,10 @@ static const struct topic topics[] = {
 	  "A glob stands for several: 'struct *', 'std::map*'. NAME[] is an array of any length,\n"
 	  "NAME[12] one of twelve elements. Where two types have one name, file and line tell\n"
 	  "them apart: 'struct slot (cache.c:12)'. The snapshot has the types of its objects and\n"
-	  "variables, and what their pointers lead to.\n" },
+	  "variables, and what their pointers lead to.\n\n"
+	  "A type of a namespace needs no more than its last name, Product for shop::Product.\n"
+	  "Names of the C++ library are short: std::string, std::map<int, item> without the\n"
+	  "comparison and the allocator. What std::make_shared made for a T is found as T.\n" },
 };
 
 const char *const help_topics[] = { "operands", "filters", "evidence", "types", NULL };
@@ -214,7 +222,7 @@ static enum command_status help_run(struct session *session, int argc, char **ar
 	print_topics(session, (int)width);
 	output_text(session->output,
 		    "`help COMMAND` and `help TOPIC` tell more; `COMMAND | program` and\n"
-		    "`COMMAND > file` work; every command takes --json.\n");
+		    "`COMMAND > file` work; every command takes --json and --help.\n");
 	return COMMAND_OK;
 }
 

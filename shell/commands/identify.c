@@ -14,6 +14,7 @@
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
+#include "shell/print/path.h"
 #include "shell/base/format.h"
 #include "shell/print/referrer_tree.h"
 #include "shell/words/operand.h"
@@ -22,8 +23,9 @@
 #include <string.h>
 
 enum {
-	SCREEN = 20,     // lines, after which branches are cut short
-	MAX_LEVELS = 40, // shown below each other; then a branch is cut short, too
+	POINTEES_SHOWN = 16, // of a variable
+	SCREEN = 20,         // lines, after which branches are cut short
+	MAX_LEVELS = 40,     // shown below each other; then a branch is cut short, too
 	MAX_PREFIX = 512,
 	MIN_HIDDEN = 3, // objects of a run that are worth leaving out
 	MAX_PERIOD = 3, // types that take turns in a run
@@ -495,15 +497,51 @@ static bool set_widths(struct view *view, uint64_t width, bool is_wide)
 	return widths != NULL;
 }
 
-// A variable is where the search ends.
-static enum command_status identify_root(struct session *session, heap_root_id root)
+// Lists what a variable points to, each object once.
+static void list_pointees(struct session *session, const struct operand *operand, uint64_t limit)
 {
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t first, count = operand_pointers(session, operand, &first), rest = 0;
+
+	output_open_array(session->output, "points_to");
+	for (uint64_t i = first; i < first + count; i++) {
+		const struct heap_root_edge *edge = &snapshot->root_edges[i];
+
+		if (i > first && edge->target == edge[-1].target)
+			continue;
+		if (i - first >= limit) {
+			rest++;
+			continue;
+		}
+		const char *field = field_of_root(session, edge->root, edge->offset);
+
+		output_text(session->output, "  %s%s%s%s\n", field, *field ? " = " : "",
+			    describe_object(session, edge->target),
+			    path_edge_remark(session, edge->interior, edge->flags));
+		describe_object_json(session, NULL, edge->target);
+		session_remember(session, edge->target);
+	}
+	output_close(session->output);
+	if (rest > 0)
+		command_tell_rest(session, rest);
+}
+
+// A variable is where the search ends.
+static enum command_status identify_root(struct session *session, const struct operand *operand,
+					 bool all)
+{
+	struct heap_error *error = describe_load(session);
+	bool holds = operand_holds_object(session, operand);
+
+	if (error)
+		return command_fail(session, error);
 	output_open_object(session->output, NULL);
-	describe_root_json(session, "root", root);
-	output_text(session->output, "%s is a root: nothing has to hold it\n",
-		    describe_root(session, root));
+	describe_root_json(session, "root", operand->root);
+	output_text(session->output, "%s is a root: nothing has to hold it%s\n",
+		    describe_root(session, operand->root), holds ? ". It points to:" : "");
 	output_open_array(session->output, "held_by");
 	output_close(session->output);
+	list_pointees(session, operand, all ? UINT64_MAX : POINTEES_SHOWN);
 	return COMMAND_OK;
 }
 
@@ -524,10 +562,11 @@ static enum command_status identify_run(struct session *session, int argc, char 
 		error = heap_error_out_of_memory();
 	if (error)
 		return command_fail(session, error);
-	if (operand.object == HEAP_NO_OBJECT && argv[1][0] == '&')
-		return identify_root(session, operand.root);
+	if (operand.object == HEAP_NO_OBJECT &&
+	    (argv[1][0] == '&' || operand_holds_object(session, &operand)))
+		return identify_root(session, &operand, view.all);
 	if (operand.object == HEAP_NO_OBJECT)
-		return command_fail(session, operand_no_object(argv[1]));
+		return command_fail(session, operand_no_object(session, argv[1], &operand));
 	error = holder_tree_find(&view.tree, session, operand.object, &view.widths);
 	if (!error) {
 		show_tree(&view, operand.object);

@@ -11,6 +11,7 @@
  * of its structure, though it may be owned.
  */
 #include "lib/base/bits.h"
+#include "lib/base/cleanup.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -113,15 +114,14 @@ static struct heap_error *count_owned(struct session *session, heap_object_id ob
 
 HEAP_MUST_CHECK
 static struct heap_error *load_sizes(struct session *session, const char *word,
-				     heap_object_id *object)
+				     struct operand *operand)
 {
-	struct heap_error *error = describe_load(session);
-
-	if (!error)
-		error = operand_parse_object(session, word, object);
-	if (!error)
-		error = session_graph(session);
-	return error ? error : session_dominators(session);
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(operand_parse(session, word, operand));
+	if (operand->object == HEAP_NO_OBJECT && !operand_is_root(session, operand))
+		return operand_no_object(session, word, operand);
+	HEAP_TRY(session_graph(session));
+	return session_dominators(session);
 }
 
 static void print_sizes(struct session *session, heap_object_id object,
@@ -144,18 +144,48 @@ static void print_sizes(struct session *session, heap_object_id object,
 	output_close(output);
 }
 
+// A variable is not on the heap itself.
+static enum command_status print_root_sizes(struct session *session, heap_root_id root)
+{
+	struct output *output = session->output;
+	uint64_t own = session->snapshot->roots[root].size;
+	const struct session_holders *holders;
+	struct heap_error *error = session_holders(session, &holders);
+
+	if (error)
+		return command_fail(session, error);
+
+	const struct heap_root_size *size = &holders->sizes[holders->group[root]];
+
+	output_text(output, "%s\n", describe_root(session, root));
+	output_open_object(output, NULL);
+	describe_root_json(session, "root", root);
+	output_text(output, "%-10s %12s  not of the heap\n", "own", describe_bytes(session, own));
+	output_number(output, "own", own);
+	print_size(session, "owned", size->retained, size->retained_objects,
+		   ", that would be free without it");
+	print_size(session, "reachable", size->reachable, size->reachable_objects,
+		   ", that it leads to");
+	output_close(output);
+	return COMMAND_OK;
+}
+
 static enum command_status sizes_run(struct session *session, int argc, char **argv)
 {
-	heap_object_id object;
+	struct operand operand;
 	uint64_t owned = 0;
 
 	if (argc != 2)
 		return COMMAND_USAGE;
 
-	struct heap_error *error = load_sizes(session, argv[1], &object);
+	struct heap_error *error = load_sizes(session, argv[1], &operand);
 
 	if (error)
 		return command_fail(session, error);
+	if (operand.object == HEAP_NO_OBJECT)
+		return print_root_sizes(session, operand.root);
+
+	heap_object_id object = operand.object;
 
 	struct structure structure = {
 		.session = session,
@@ -179,7 +209,8 @@ const struct command sizes_command = {
 		"Its structure is what it is made of: the objects that only it points to, those "
 		"that\n"
 		"only they point to, and so on, except objects of its own type, such as the next\n"
-		"elements of a list. It owns what would be free without it (see retained).\n"
+		"elements of a list. It owns what would be free without it (see retained). Of a\n"
+		"variable that is no pointer, what its pointers own and lead to.\n"
 		"\n"
 		"  sizes 0x5ed26d8\n"
 		"  sizes g_table",

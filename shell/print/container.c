@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/print/container.h"
 
+#include "shell/print/container_parts.h"
 #include "shell/print/container_text.h"
 #include "shell/print/container_walk.h"
 #include "shell/print/describe.h"
@@ -90,19 +91,6 @@ static void close_elements(const struct printing *printing, const struct contain
 	output_close(output);
 }
 
-// libc++ keeps a map's pair in a structure of its own.
-static void find_pair(const struct session *session, struct place *element, struct place *key,
-		      struct place *value, bool *found)
-{
-	struct place pair;
-
-	if (place_find(session, element, "__cc", &pair) ||
-	    place_find(session, element, "__cc_", &pair))
-		*element = pair;
-	*found = place_find(session, element, "first", key) &&
-		 place_find(session, element, "second", value);
-}
-
 static void print_pair(const struct printing *printing, const struct place *key,
 		       const struct place *value, uint64_t index)
 {
@@ -131,10 +119,8 @@ static void print_element(const struct printing *printing, const struct containe
 	struct session *session = printing->session;
 	uint64_t index = walk->index - 1;
 	struct place key, value;
-	bool is_pair = false;
 
-	find_pair(session, element, &key, &value, &is_pair);
-	if (walk->keyed && is_pair)
+	if (walk->keyed && container_find_pair(session, element, &key, &value))
 		print_pair(printing, &key, &value, index);
 	else
 		print_place(printing, element,
@@ -176,46 +162,19 @@ static bool print_elements(const struct printing *printing, struct container_wal
 	return true;
 }
 
-// A tuple's elements are base classes; the name of each begins with its number.
-static bool find_tuple_element(struct session *session, const struct place *tuple, unsigned index,
-			       struct place *result)
-{
-	static const struct {
-		const char *begin, *member;
-	} forms[] = {
-		{ "_Head_base<%u,", "_M_head_impl" },
-		{ "_Head_base<%uUL,", "_M_head_impl" },
-		{ "__tuple_leaf<%u,", "__value_" },
-		{ "__tuple_leaf<%uUL,", "__value_" },
-	};
-	struct place leaves = *tuple, leaf;
-
-	if (place_find(session, tuple, "__base_", &leaf))
-		leaves = leaf;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		char begin[64];
-
-		snprintf(begin, sizeof(begin), forms[i].begin, index);
-		if (place_find_base(session, &leaves, begin, &leaf) &&
-		    place_find(session, &leaf, forms[i].member, result))
-			return true;
-	}
-	return false;
-}
-
 static bool print_tuple(const struct printing *printing)
 {
 	struct session *session = printing->session;
 	struct place element;
 
-	if (!find_tuple_element(session, &printing->place, 0, &element))
+	if (!container_find_tuple_element(session, &printing->place, 0, &element))
 		return false;
 	value_begin_line(session, printing->name, printing->indent);
 	output_text(session->output, "std::tuple {\n");
 	output_open_object(session->output, printing->name);
 	output_string(session->output, "container", "std::tuple");
 	output_open_array(session->output, "elements");
-	for (unsigned i = 0; find_tuple_element(session, &printing->place, i, &element) &&
+	for (unsigned i = 0; container_find_tuple_element(session, &printing->place, i, &element) &&
 			     !session_must_stop(session);
 	     i++)
 		print_place(printing, &element,
@@ -283,32 +242,12 @@ static bool find_bits(struct session *session, const struct place *place,
 
 // --- owners ------------------------------------------------------------------
 
-static bool find_tuple_head(struct session *session, const struct place *place,
-			    struct place *result)
-{
-	struct place tuple;
-
-	return place_find(session, place, "_M_t._M_t", &tuple) &&
-	       find_tuple_element(session, &tuple, 0, result);
-}
-
-static bool find_unique(struct session *session, const struct place *place, uint64_t *pointer)
-{
-	struct place found;
-
-	return (find_tuple_head(session, place, &found) ||
-		place_find(session, place, "__ptr_.__value_", &found) ||
-		place_find(session, place, "__ptr_", &found) ||
-		place_find(session, place, "_M_t", &found)) &&
-	       place_pointer(session, &found, pointer);
-}
-
 static bool print_unique(const struct printing *printing)
 {
 	struct session *session = printing->session;
 	uint64_t pointer;
 
-	if (!find_unique(session, &printing->place, &pointer))
+	if (!container_find_unique(session, &printing->place, &pointer))
 		return false;
 	value_begin_line(session, printing->name, printing->indent);
 	output_text(session->output, "%s\n",
@@ -370,15 +309,6 @@ static const char *describe_shared(struct session *session, const struct place *
 			      output_colour(session->output, COLOUR_PLAIN));
 }
 
-static bool find_shared(const struct session *session, const struct place *place, uint64_t *pointer,
-			uint64_t *control)
-{
-	return (place_find_pointer(session, place, "_M_ptr", pointer) &&
-		place_find_pointer(session, place, "_M_refcount._M_pi", control)) ||
-	       (place_find_pointer(session, place, "__ptr_", pointer) &&
-		place_find_pointer(session, place, "__cntrl_", control));
-}
-
 static bool print_shared_pointer(const struct printing *printing, const char *kind)
 {
 	struct session *session = printing->session;
@@ -387,7 +317,7 @@ static bool print_shared_pointer(const struct printing *printing, const char *ki
 	uint64_t pointer, control;
 	struct counts counts;
 
-	if (!find_shared(session, place, &pointer, &control))
+	if (!container_find_shared(session, place, &pointer, &control))
 		return false;
 
 	bool counted = control != 0 && find_counts(session, place, control, &counts);
@@ -424,71 +354,33 @@ static bool print_weak(const struct printing *printing)
 static bool print_optional(const struct printing *printing)
 {
 	struct session *session = printing->session;
-	const struct place *place = &printing->place;
-	uint64_t engaged;
 	struct place value;
+	bool engaged;
 
-	if (!place_find_number(session, place, "_M_payload._M_engaged", &engaged) &&
-	    !place_find_number(session, place, "__engaged_", &engaged))
+	if (!container_find_optional(session, &printing->place, &engaged, &value))
 		return false;
-	if (engaged == 0) {
-		value_begin_line(session, printing->name, printing->indent);
-		output_text(session->output, "std::optional, empty\n");
-		output_null(session->output, printing->name);
-		return true;
-	}
-	return (place_find(session, place, "_M_payload._M_payload._M_value", &value) ||
-		place_find(session, place, "__val_", &value)) &&
-	       print_inside(printing, &value);
-}
-
-// A union of the first alternative and of the union of the others, and so on.
-static bool find_alternative(const struct session *session, const struct place *place,
-			     uint64_t index, struct place *result)
-{
-	struct place at;
-	bool gnu = place_find(session, place, "_M_u", &at);
-
-	if (!gnu && !place_find(session, place, "__impl.__data", &at) &&
-	    !place_find(session, place, "__impl_.__data", &at))
-		return false;
-	for (uint64_t i = 0; i < index; i++) {
-		if (!place_find(session, &at, gnu ? "_M_rest" : "__tail", &at))
-			return false;
-	}
-	return gnu ? place_find(session, &at, "_M_first._M_storage._M_storage", result) ||
-			       place_find(session, &at, "_M_first._M_storage", result)
-		   : place_find(session, &at, "__head.__value", result);
+	if (engaged)
+		return print_inside(printing, &value);
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "std::optional, empty\n");
+	output_null(session->output, printing->name);
+	return true;
 }
 
 static bool print_variant(const struct printing *printing)
 {
-	struct session *session = printing->session;
-	const struct place *place = &printing->place;
 	struct place found;
-	uint64_t index;
 
-	if (!place_find(session, place, "_M_index", &found) &&
-	    !place_find(session, place, "__impl.__index", &found) &&
-	    !place_find(session, place, "__impl_.__index", &found))
-		return false;
-	if (!place_number(session, &found, &index) ||
-	    !find_alternative(session, place, index, &found))
-		return false;
-	return print_inside(printing, &found);
+	return container_find_variant(printing->session, &printing->place, &found) &&
+	       print_inside(printing, &found);
 }
 
 static bool print_atomic(const struct printing *printing)
 {
-	static const char *const paths[] = { "_M_base._M_i", "_M_b._M_p", "_M_i", "_M_fp",
-					     "__a_.__a_value" };
 	struct place value;
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		if (place_find(printing->session, &printing->place, paths[i], &value))
-			return print_inside(printing, &value);
-	}
-	return false;
+	return container_find_atomic(printing->session, &printing->place, &value) &&
+	       print_inside(printing, &value);
 }
 
 // A function's target: what is called is known by its address; what it was given, when that
@@ -743,11 +635,11 @@ static const char *describe_short(struct session *session, const struct place *p
 	    (length == strlen("String") && strncmp(kind, "String", length) == 0))
 		return container_text_describe(session, place);
 	if (length == strlen("unique_ptr") && strncmp(kind, "unique_ptr", length) == 0)
-		return find_unique(session, place, &pointer)
+		return container_find_unique(session, place, &pointer)
 			       ? value_describe_pointer(session, pointer, HEAP_NO_TYPE)
 			       : "";
 	if (length == strlen("shared_ptr") && strncmp(kind, "shared_ptr", length) == 0)
-		return find_shared(session, place, &pointer, &control)
+		return container_find_shared(session, place, &pointer, &control)
 			       ? describe_shared(session, place, pointer, control)
 			       : "";
 	return "";

@@ -259,3 +259,12 @@ const char *container_text_describe(struct session *session, const struct place 
 
 	return count == 0 && text.length > 0 ? "" : quote(session, &text, count);
 }
+
+const char *container_text_read(struct session *session, const struct place *place, size_t *length)
+{
+	struct text text;
+
+	return find_text(session, place, &text)
+		       ? read_text(session, &text, count_kept(&text, UINT64_MAX), length)
+		       : NULL;
+}

@@ -16,4 +16,7 @@ bool container_text_print(struct session *session, const struct place *place, co
 /** The text, quoted, its first 48 bytes; "" if that does not look like a string. */
 const char *container_text_describe(struct session *session, const struct place *place);
 
+/** All of the text that was kept, as UTF-8; NULL if that does not look like a string. */
+const char *container_text_read(struct session *session, const struct place *place, size_t *length);
+
 #endif

@@ -2,6 +2,7 @@
 #include "shell/print/describe.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/types/short_name.h"
 #include "shell/base/format.h"
 #include "shell/print/part.h"
 
@@ -11,6 +12,7 @@
 enum {
 	MAX_TEXT = 48, // of a string's bytes, shown beside its address
 	MAX_TYPE_NAME = 512,
+	MAX_FUNCTION_NAME = 1024,
 };
 
 static const unsigned columns = HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE |
@@ -50,10 +52,14 @@ const char *describe_name(struct session *session, const char *name)
 
 const char *describe_type(struct session *session, heap_type_id type)
 {
+	const struct heap_types *types = &session->snapshot->types;
+	heap_type_id shared = heap_types_shared(types, type, NULL);
 	char name[MAX_TYPE_NAME];
 
-	heap_types_format(&session->snapshot->types, type, name, sizeof(name));
-	return describe_name(session, name);
+	heap_types_format(types, shared != HEAP_NO_TYPE ? shared : type, name, sizeof(name));
+	return shared == HEAP_NO_TYPE
+		       ? describe_name(session, name)
+		       : session_format(session, "%s (make_shared)", describe_name(session, name));
 }
 
 static bool is_text(const struct heap_types *types, heap_type_id type)
@@ -200,6 +206,15 @@ static const char *safe_string(struct session *session, uint32_t offset)
 	return describe_name(session, heap_snapshot_string(session->snapshot, offset));
 }
 
+// A function's name, in the short form of names of C++.
+static const char *safe_function(struct session *session, uint32_t offset)
+{
+	char name[MAX_FUNCTION_NAME];
+
+	heap_short_name(heap_snapshot_string(session->snapshot, offset), name, sizeof(name));
+	return describe_name(session, name);
+}
+
 const char *describe_module(struct session *session, uint32_t module)
 {
 	if (module == HEAP_NO_INDEX)
@@ -213,7 +228,7 @@ const char *describe_module(struct session *session, uint32_t module)
 
 const char *describe_place(struct session *session, const struct described_place *place)
 {
-	const char *name = safe_string(session, place->function);
+	const char *name = safe_function(session, place->function);
 	const char *source = safe_string(session, place->file);
 	const char *module = describe_module(session, place->module);
 
@@ -263,7 +278,7 @@ static const char *describe_function(struct session *session, const struct heap_
 	if (code->offset == 0 || code->line == 0)
 		return place;
 	return session_format(session, "%s+%#" PRIx64 " (%s:%" PRIu32 ")",
-			      safe_string(session, code->function), code->offset,
+			      safe_function(session, code->function), code->offset,
 			      safe_string(session, code->file), code->line);
 }
 
@@ -367,7 +382,7 @@ static const char *describe_thread(struct session *session, uint32_t thread)
 
 static const char *frame_function(struct session *session, uint32_t frame)
 {
-	const char *name = safe_string(session, session->snapshot->frames[frame].function);
+	const char *name = safe_function(session, session->snapshot->frames[frame].function);
 
 	return *name ? name
 		     : session_format(session, "%#" PRIx64, session->snapshot->frames[frame].pc);

@@ -3,53 +3,9 @@
 
 #include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
+#include "shell/print/place.h"
 
 #include <inttypes.h>
-
-enum {
-	MAX_CONTENT = 16 << 20, // bytes that are read of an object
-};
-
-// The bytes of the object or variable around it.
-HEAP_MUST_CHECK
-static struct heap_error *load(struct session *session, const struct element *element,
-			       struct value *value)
-{
-	struct heap_snapshot *snapshot = session->snapshot;
-
-	if (element->object == HEAP_NO_OBJECT) {
-		const struct heap_root *root = &snapshot->roots[element->root];
-
-		*value = (struct value){ .bytes = snapshot->root_content + root->content,
-					 .kept = root->content_size,
-					 .size = root->size,
-					 .object = HEAP_NO_OBJECT,
-					 .address = root->address };
-		return NULL;
-	}
-
-	uint64_t size = snapshot->size[element->object], wanted = size;
-
-	if (wanted > snapshot->info.content_limit)
-		wanted = snapshot->info.content_limit;
-	if (wanted > MAX_CONTENT)
-		wanted = MAX_CONTENT;
-
-	uint8_t *bytes = session_allocate(session, wanted);
-	size_t kept;
-
-	if (!bytes)
-		return heap_error_out_of_memory();
-	HEAP_TRY(heap_snapshot_read_content(snapshot, element->object, bytes, wanted, &kept));
-	if (kept < size) // the edges say what bytes that were not kept do not
-		HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SLOTS));
-	*value = (struct value){ .bytes = bytes,
-				 .kept = kept,
-				 .size = size,
-				 .object = element->object,
-				 .address = snapshot->address[element->object] };
-	return NULL;
-}
 
 static void print_header(struct session *session, const struct element *element)
 {
@@ -79,7 +35,7 @@ struct heap_error *element_print(struct session *session, const struct element *
 	uint64_t stride = heap_types_size(&session->snapshot->types, element->type);
 	struct value value;
 
-	HEAP_TRY(load(session, element, &value));
+	HEAP_TRY(place_load(session, element->object, element->root, &value));
 	output_open_object(session->output, NULL);
 	print_header(session, element);
 	if (element->count == 0) {

@@ -65,7 +65,13 @@ static const struct heap_member *find_member(const struct heap_types *types,
 static uint64_t descend(struct path *path, heap_type_id id, uint64_t offset)
 {
 	const struct heap_types *types = path->types;
+	uint64_t before = 0;
+	heap_type_id shared = heap_types_shared(types, heap_types_strip(types, id), &before);
 
+	if (shared != HEAP_NO_TYPE && offset >= before) {
+		id = shared;
+		offset -= before;
+	}
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
 		const struct heap_type *type = &types->types[heap_types_strip(types, id)];
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/print/place.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/types/member_path.h"
 #include "lib/types/templates.h"
 
@@ -181,6 +182,44 @@ bool place_follow(struct session *session, const struct place *from, uint64_t ad
 		return false;
 	*result = (struct place){ value, interior, snapshot->type[object] };
 	return true;
+}
+
+struct heap_error *place_load(struct session *session, heap_object_id object, heap_root_id root,
+			      struct value *result)
+{
+	struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t wanted;
+	size_t kept;
+
+	if (object == HEAP_NO_OBJECT) {
+		const struct heap_root *variable = &snapshot->roots[root];
+
+		*result = (struct value){ .bytes = snapshot->root_content + variable->content,
+					  .kept = variable->content_size,
+					  .size = variable->size,
+					  .object = HEAP_NO_OBJECT,
+					  .address = variable->address };
+		return NULL;
+	}
+	wanted = snapshot->size[object];
+	if (wanted > snapshot->info.content_limit)
+		wanted = snapshot->info.content_limit;
+	if (wanted > MAX_FOLLOWED)
+		wanted = MAX_FOLLOWED;
+
+	uint8_t *bytes = session_allocate(session, wanted + 1);
+
+	if (!bytes)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_snapshot_read_content(snapshot, object, bytes, wanted, &kept));
+	if (kept < snapshot->size[object]) // the edges say what bytes that were not kept do not
+		HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SLOTS));
+	*result = (struct value){ .bytes = bytes,
+				  .kept = kept,
+				  .size = snapshot->size[object],
+				  .object = object,
+				  .address = snapshot->address[object] };
+	return NULL;
 }
 
 // --- names -------------------------------------------------------------------

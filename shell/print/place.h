@@ -58,6 +58,15 @@ bool place_follow(struct session *session, const struct place *from, uint64_t ad
 		  uint64_t bytes, struct place *result);
 
 /**
+ * Loads the bytes of an object, or of a variable, until the session's texts are released.
+ *
+ * @param root  where @p object is HEAP_NO_OBJECT
+ */
+HEAP_MUST_CHECK
+struct heap_error *place_load(struct session *session, heap_object_id object, heap_root_id root,
+			      struct value *result);
+
+/**
  * The class of a type's name without the arguments, `std::` and the versions of the library:
  * "vector" of "std::__1::vector<int>"; "" if it is not of the standard library. It ends where
  * *length says.

@@ -6,9 +6,18 @@
 #include "shell/words/operand.h"
 
 HEAP_MUST_CHECK
-static struct heap_error *resolve_object(void *context, const char *word, heap_object_id *result)
+static struct heap_error *resolve(void *context, const char *word,
+				  struct heap_filter_operand *result)
 {
-	return operand_parse_object(context, word, result);
+	struct session *session = context;
+	struct operand operand;
+
+	HEAP_TRY(operand_parse(session, word, &operand));
+	if (operand.object == HEAP_NO_OBJECT && !operand_holds_object(session, &operand))
+		return operand_no_object(session, word, &operand);
+	*result = (struct heap_filter_operand){ operand.object, operand.root, operand.interior,
+						operand_size(session, &operand) };
+	return NULL;
 }
 
 struct heap_error *session_filter(struct session *session, int count, char **words,
@@ -32,8 +41,7 @@ struct heap_error *session_filter_leniently(struct session *session, int count, 
 {
 	CLEANUP(heap_filter_cleanup) struct heap_filter *filter = NULL;
 
-	HEAP_TRY(heap_filter_parse(session->snapshot, count, words, resolve_object, session,
-				   &filter));
+	HEAP_TRY(heap_filter_parse(session->snapshot, count, words, resolve, session, &filter));
 	if (heap_filter_needs_graph(filter))
 		HEAP_TRY(session_edges(session));
 	if (heap_filter_needs_dominators(filter))

@@ -4,6 +4,7 @@
 #include "lib/types/member_path.h"
 #include "shell/base/format.h"
 #include "shell/words/operand.h"
+#include "shell/words/variable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -132,32 +133,11 @@ void offer_types(struct offers *offers, struct session *session)
 
 // --- variables ---------------------------------------------------------------------
 
-// Programs are mapped first; what is in no module belongs to a frame.
-static bool is_own(const struct heap_snapshot *snapshot, const struct heap_root *root)
-{
-	uint32_t module =
-		root->frame != HEAP_NO_INDEX ? snapshot->frames[root->frame].module : root->module;
-	const char *program = snapshot->info.program;
-	const char *path = module == HEAP_NO_INDEX
-				   ? program
-				   : heap_snapshot_string(snapshot, snapshot->modules[module].path);
-	const char *slash = strrchr(path, '/');
-
-	return strcmp(slash ? slash + 1 : path, program) == 0;
-}
-
-static bool holds_object(const struct heap_snapshot *snapshot, heap_root_id root)
-{
-	uint64_t at = heap_snapshot_first_root_edge(snapshot, root);
-
-	return at < snapshot->root_edge_count && snapshot->root_edges[at].root == root;
-}
-
 // The more levels, the more variables: 0 holds an object and is the program's, 2 is any.
 static bool is_of_level(const struct heap_snapshot *snapshot, heap_root_id root, int level)
 {
-	return level == 2 || ((level == 1 || is_own(snapshot, &snapshot->roots[root])) &&
-			      holds_object(snapshot, root));
+	return level == 2 || ((level == 1 || variable_is_own(snapshot, root)) &&
+			      variable_holds_object(snapshot, root));
 }
 
 void offer_variables(struct offers *offers, const struct session *session)

@@ -4,7 +4,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
 #include "lib/types/member_path.h"
+#include "shell/print/container_parts.h"
 #include "shell/print/describe.h"
+#include "shell/words/variable.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,38 +17,8 @@
 enum {
 	MAX_WORD = 1024,  // bytes of an operand
 	MEMBERS_TOLD = 8, // of a type that has no such member
+	MAX_LOOKS = 8,    // pointers and owners in each other before one step
 };
-
-// --- variables -----------------------------------------------------------------
-
-static bool holds_object(const struct heap_snapshot *snapshot, heap_root_id root)
-{
-	uint64_t at = heap_snapshot_first_root_edge(snapshot, root);
-
-	return at < snapshot->root_edge_count && snapshot->root_edges[at].root == root;
-}
-
-heap_root_id operand_find_root(const struct session *session, const char *name)
-{
-	const struct heap_snapshot *snapshot = session->snapshot;
-	heap_root_id found = UINT32_MAX;
-	unsigned best = UINT32_MAX;
-
-	for (heap_root_id i = 0; i < snapshot->root_count; i++) {
-		const struct heap_root *root = &snapshot->roots[i];
-		unsigned rank = root->kind * 2u;
-
-		if (root->kind > HEAP_ROOT_LOCAL ||
-		    strcmp(heap_snapshot_string(snapshot, root->name), name) != 0)
-			continue;
-		rank += !holds_object(snapshot, i);
-		if (rank < best) {
-			best = rank;
-			found = i;
-		}
-	}
-	return found;
-}
 
 // --- where a path begins ---------------------------------------------------------
 
@@ -57,6 +29,7 @@ struct spot {
 	uint64_t offset;       // bytes from its start
 	heap_type_id type;     // of what is there; HEAP_NO_TYPE: unknown
 	bool is_located;       // by an address or a number, so that its own type is not known here
+	bool is_pointee;       // a pointer or an address led here
 	uint64_t first, count; // of a range of elements, which ends a path; count 0: there is none
 };
 
@@ -140,7 +113,7 @@ static struct heap_error *parse_start(struct session *session, const char *word,
 	if (word[0] == '$')
 		return parse_number(session, word, result);
 	if (!is_hex || strncmp(word, "0x", 2) != 0)
-		root = operand_find_root(session, word); // a variable may be called "face"
+		HEAP_TRY(variable_find(session, word, &root)); // it may be called "face"
 	if (root != UINT32_MAX) {
 		result->root = root;
 		result->type = session->snapshot->roots[root].type;
@@ -231,11 +204,18 @@ static struct heap_error *follow(struct session *session, struct spot *spot, con
 		return heap_error_create(HEAP_ERROR_ABSENT,
 					 "%s is NULL, or points to no live object", so_far);
 	target.type = heap_types_strip(types, types->types[pointer].target);
+	target.is_pointee = true;
 	if (heap_types_size(types, target.type) == 0)
 		find_own_type(snapshot, &target);
 	*spot = target;
 	return NULL;
 }
+
+struct step {
+	char name[MAX_WORD];  // of a member; of an index, all between the brackets
+	uint64_t first, last; // of elements
+	bool is_index, is_number, is_range;
+};
 
 // --- members and elements ---------------------------------------------------------
 
@@ -277,17 +257,43 @@ static uint64_t size_around(const struct heap_snapshot *snapshot, const struct s
 					      : snapshot->roots[spot->root].size;
 }
 
+// The same member of a class derived from the one that a pointer tells: the object knows its own.
+static bool find_derived(const struct heap_snapshot *snapshot, const struct spot *spot,
+			 const char *name, struct spot *result)
+{
+	struct heap_member_place place;
+
+	if (spot->object == HEAP_NO_OBJECT)
+		return false;
+	*result = *spot;
+	result->type = HEAP_NO_TYPE;
+	find_own_type(snapshot, result);
+	if (result->type == HEAP_NO_TYPE ||
+	    !heap_member_find(&snapshot->types, result->type, name, &place))
+		return false;
+	result->offset += place.offset;
+	result->type = place.type;
+	result->is_pointee = false;
+	return true;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *enter_member(struct session *session, struct spot *spot, const char *name)
 {
 	const struct heap_types *types = &session->snapshot->types;
 	heap_type_id type = heap_types_strip(types, spot->type);
 	struct heap_member_place place;
+	struct spot derived;
 
-	if (!heap_member_find(types, type, name, &place))
+	if (heap_member_find(types, type, name, &place)) {
+		spot->offset += place.offset;
+		spot->type = place.type;
+		spot->is_pointee = false;
+		return NULL;
+	}
+	if (!spot->is_pointee || !find_derived(session->snapshot, spot, name, &derived))
 		return no_member(session, type, name);
-	spot->offset += place.offset;
-	spot->type = place.type;
+	*spot = derived;
 	return NULL;
 }
 
@@ -315,6 +321,142 @@ static struct heap_error *enter_elements(struct session *session, struct spot *s
 					 last, stride == 0 ? 0 : left / stride);
 	spot->offset += index * stride;
 	spot->type = type;
+	spot->is_pointee = false;
+	return NULL;
+}
+
+// --- containers -----------------------------------------------------------------------
+
+// The place as shell/print knows places. Its bytes live until the command ends.
+HEAP_MUST_CHECK
+static struct heap_error *load_place(struct session *session, const struct spot *spot,
+				     struct place *result)
+{
+	struct value *value = session_allocate(session, sizeof(*value));
+
+	if (!value)
+		return heap_error_out_of_memory();
+	HEAP_TRY(place_load(session, spot->object, spot->root, value));
+	*result = (struct place){ value, spot->offset,
+				  heap_types_strip(&session->snapshot->types, spot->type) };
+	return NULL;
+}
+
+// Goes to a place that was found from here: in the same variable or object, or in another object.
+static void go_to(struct spot *spot, const struct place *place)
+{
+	if (place->value->object != HEAP_NO_OBJECT)
+		*spot = (struct spot){ .object = place->value->object, .root = UINT32_MAX };
+	spot->offset = place->offset;
+	spot->type = place->type;
+	spot->is_pointee = false;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_element(struct session *session, const struct spot *spot,
+				       const char *text, uint64_t number, bool is_number,
+				       const char *so_far, struct place *result)
+{
+	const struct container_subscript subscript = { text, number, is_number };
+	struct place place;
+	uint64_t count;
+
+	HEAP_TRY(load_place(session, spot, &place));
+	switch (container_find_element(session, &place, &subscript, result, &count)) {
+	case CONTAINER_FOUND:
+		return NULL;
+	case CONTAINER_UNREADABLE:
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s[%s]: not kept in the snapshot (see heapsnap run "
+					 "--content), or of unknown type",
+					 so_far, text);
+	default:
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s[%s]: no such element; there are %" PRIu64, so_far,
+					 text, count);
+	}
+}
+
+// An element of a class of the standard library, or a range of them that lie one behind the other.
+HEAP_MUST_CHECK
+static struct heap_error *enter_container(struct session *session, struct spot *spot,
+					  const struct step *step, const char *so_far)
+{
+	uint64_t size, many = step->last - step->first;
+	struct place place, last;
+	const char *text;
+
+	if (!step->is_range) {
+		HEAP_TRY(find_element(session, spot, step->name, step->first, step->is_number,
+				      so_far, &place));
+		go_to(spot, &place);
+		return NULL;
+	}
+	text = session_format(session, "%" PRIu64, step->first);
+	HEAP_TRY(find_element(session, spot, text, step->first, true, so_far, &place));
+	text = session_format(session, "%" PRIu64, step->last);
+	HEAP_TRY(find_element(session, spot, text, step->last, true, so_far, &last));
+	size = heap_types_size(&session->snapshot->types, place.type);
+	if (place.value->object != last.value->object || last.offset < place.offset ||
+	    last.offset - place.offset != many * size)
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "%s[%s]: these are not one behind the other; name one, or "
+					 "`show --all %s`",
+					 so_far, step->name, so_far);
+	go_to(spot, &place);
+	return NULL;
+}
+
+// Goes on to what a std::unique_ptr or its like points to, or what a std::optional holds.
+// @param moved  gets whether it is one of these
+HEAP_MUST_CHECK
+static struct heap_error *look_through(struct session *session, struct spot *spot,
+				       const char *so_far, bool *moved)
+{
+	size_t length;
+	struct place place, inside;
+
+	*moved = false;
+	place_standard_name(session, spot->type, &length);
+	if (length == 0)
+		return NULL;
+	HEAP_TRY(load_place(session, spot, &place));
+	if (container_find_pointer(session, &place, &inside)) {
+		go_to(spot, &inside);
+		HEAP_TRY(follow(session, spot, so_far));
+		*moved = true;
+	} else if (container_find_value(session, &place, &inside)) {
+		go_to(spot, &inside);
+		*moved = true;
+	}
+	return NULL;
+}
+
+// Goes on to where a step can be taken: pointers are followed, owners looked through.
+HEAP_MUST_CHECK
+static struct heap_error *find_start_of_step(struct session *session, struct spot *spot,
+					     const struct step *step, const char *so_far)
+{
+	const struct heap_types *types = &session->snapshot->types;
+	struct heap_member_place member;
+	bool moved = true;
+
+	for (int i = 0; moved && i < MAX_LOOKS; i++) {
+		if (is_pointer(types, spot->type)) {
+			HEAP_TRY(follow(session, spot, so_far));
+			if (step->is_index)
+				return NULL; // an element of what it points to
+			continue;
+		}
+		if (spot->type == HEAP_NO_TYPE ||
+		    (step->is_index && container_has_elements(session, spot->type)) ||
+		    (!step->is_index && heap_member_find(types, heap_types_strip(types, spot->type),
+							 step->name, &member)))
+			return NULL;
+		HEAP_TRY(look_through(session, spot, so_far, &moved));
+		if (step->is_index && spot->is_pointee)
+			return NULL;
+	}
 	return NULL;
 }
 
@@ -330,32 +472,52 @@ static const char *take_number(const char *at, uint64_t *number)
 	return isdigit((unsigned char)*at) && errno == 0 ? end : NULL;
 }
 
-struct step {
-	char name[MAX_WORD];
-	uint64_t first, last; // of elements
-	bool is_index, is_range;
-};
-
-// "[3]" or "[3..5]". @return behind it; NULL: it is neither
-static const char *take_elements(const char *at, struct step *step)
+// The "]" that ends a subscript, which may have brackets and quoted texts in it. NULL: there is none
+static const char *end_of_subscript(const char *at)
 {
-	at = take_number(at + 1, &step->first);
-	step->last = step->first;
-	step->is_range = at && strncmp(at, "..", 2) == 0;
-	if (step->is_range)
-		at = take_number(at + 2, &step->last);
-	return at && *at == ']' && step->first <= step->last ? at + 1 : NULL;
+	bool is_quoted = false;
+
+	for (int open = 0; *at; at++) {
+		if (*at == '\\' && is_quoted && at[1])
+			at++;
+		else if (*at == '"')
+			is_quoted = !is_quoted;
+		else if (!is_quoted && *at == '[')
+			open++;
+		else if (!is_quoted && *at == ']' && open-- == 0)
+			return at;
+	}
+	return NULL;
 }
 
-// One step of a path: ".name", "->name", "[3]" or "[3..5]". @return behind it; NULL: it is none
+// "[3]", "[3..5]", or the key of a map: "[RED]", "[\"Ada\"]". @return behind it; NULL: it is none
+static const char *take_subscript(const char *at, struct step *step)
+{
+	const char *end = end_of_subscript(at + 1), *rest;
+	size_t length = end ? (size_t)(end - at - 1) : 0;
+
+	if (length == 0 || length >= MAX_WORD)
+		return NULL;
+	memcpy(step->name, at + 1, length);
+	step->name[length] = '\0';
+	rest = take_number(at + 1, &step->first);
+	step->last = step->first;
+	step->is_range = rest && strncmp(rest, "..", 2) == 0;
+	if (step->is_range)
+		rest = take_number(rest + 2, &step->last);
+	step->is_number = rest == end && step->first <= step->last;
+	return end + 1;
+}
+
+// One step of a path: ".name", "->name", "[3]", "[3..5]". @return behind it; NULL: it is none
 static const char *take_step(const char *at, struct step *step)
 {
 	size_t length;
 
-	step->is_range = false;
+	step->is_range = step->is_number = false;
 	step->is_index = *at == '[';
 	if (step->is_index)
-		return take_elements(at, step);
+		return take_subscript(at, step);
 	at += at[0] == '-' ? 2 : 1;
 	length = strcspn(at, ".[-");
 	if (length == 0 || length >= MAX_WORD)
@@ -365,14 +527,22 @@ static const char *take_step(const char *at, struct step *step)
 	return at + length;
 }
 
+static bool is_variable(struct session *session, const char *word)
+{
+	heap_root_id root = UINT32_MAX;
+
+	heap_error_destroy(variable_find(session, word, &root));
+	return root != UINT32_MAX;
+}
+
 // How much of a word comes before its first step. Compilers call a static variable of a function
 // "count.0".
-static size_t start_length(const struct session *session, const char *word)
+static size_t start_length(struct session *session, const char *word)
 {
 	size_t length = strcspn(word, ".[");
 	const char *arrow = strstr(word, "->");
 
-	if (word[length] == '.' && operand_find_root(session, word) != UINT32_MAX)
+	if (word[length] == '.' && is_variable(session, word))
 		return strlen(word);
 	return arrow && (size_t)(arrow - word) < length ? (size_t)(arrow - word) : length;
 }
@@ -389,37 +559,66 @@ static struct heap_error *load(struct session *session)
 						  HEAP_COLUMN_SLOTS);
 }
 
+HEAP_MAKES_ERROR
+static struct heap_error *no_step(const char *word, const char *at)
+{
+	return heap_error_create(HEAP_ERROR_ARGUMENT,
+				 "%s: %s is neither .NAME, ->NAME, [N] nor [N..M]", word, at);
+}
+
+// True at the first of several values in a row, which an index counts.
+static bool is_one_of_several(const struct heap_snapshot *snapshot, const struct spot *spot)
+{
+	return spot->is_pointee && spot->object != HEAP_NO_OBJECT &&
+	       snapshot->elements[spot->object] > 1 &&
+	       heap_types_strip(&snapshot->types, snapshot->type[spot->object]) ==
+		       heap_types_strip(&snapshot->types, spot->type);
+}
+
+// Takes one step. @param at  how the word goes on from here
+HEAP_MUST_CHECK
+static struct heap_error *take(struct session *session, struct spot *spot, const struct step *step,
+			       const char *word, const char *so_far, const char *at)
+{
+	if (!step->is_index)
+		return enter_member(session, spot, step->name);
+	if (step->is_range && !step->is_number)
+		return no_step(word, at);
+	if (!is_one_of_several(session->snapshot, spot) &&
+	    container_has_elements(session, spot->type))
+		return enter_container(session, spot, step, so_far);
+	if (!step->is_number)
+		return no_step(word, at);
+	return enter_elements(session, spot, step->first, step->last, so_far);
+}
+
 // Follows the steps of a word from where it begins.
 HEAP_MUST_CHECK
 static struct heap_error *walk(struct session *session, const char *word, const char *at,
 			       struct spot *spot)
 {
-	const struct heap_types *types = &session->snapshot->types;
 	struct heap_error *error = load(session);
 
-	if (!error && spot->is_located)
+	if (!error && spot->is_located) {
 		find_own_type(session->snapshot, spot);
+		spot->is_pointee = true;
+	}
 	while (!error && *at) {
 		const char *so_far = session_format(session, "%.*s", (int)(at - word), word);
 		struct step step;
 		const char *next = take_step(at, &step);
 
 		if (!next)
-			return heap_error_create(HEAP_ERROR_ARGUMENT,
-						 "%s: %s is neither .NAME, ->NAME, [N] nor [N..M]",
-						 word, at);
+			return no_step(word, at);
 		if (step.is_range && *next)
 			return heap_error_create(HEAP_ERROR_ARGUMENT,
 						 "%s: nothing may follow a range", word);
-		if (is_pointer(types, spot->type))
-			error = follow(session, spot, so_far);
+		error = find_start_of_step(session, spot, &step, so_far);
 		if (!error && spot->type == HEAP_NO_TYPE)
 			return heap_error_create(HEAP_ERROR_ABSENT, "%s: its type is not known",
 						 so_far);
 		if (!error)
-			error = step.is_index ? enter_elements(session, spot, step.first, step.last,
-							       so_far)
-					      : enter_member(session, spot, step.name);
+			error = take(session, spot, &step, word, so_far, at);
 		spot->first = step.is_range ? step.first : 0;
 		spot->count = step.is_range ? step.last - step.first + 1 : 0;
 		at = next;
@@ -427,11 +626,23 @@ static struct heap_error *walk(struct session *session, const char *word, const 
 	return error;
 }
 
-// The object that the end of a path leads to: what a pointer there points to.
+// The object that the end of a path leads to: what a pointer there points to, or an owner.
 HEAP_MUST_CHECK
 static struct heap_error *finish(struct session *session, const char *word, struct spot *spot)
 {
-	if (spot->count > 0 || !is_pointer(&session->snapshot->types, spot->type))
+	const struct heap_types *types = &session->snapshot->types;
+	struct place place, pointer;
+	size_t length;
+
+	if (spot->count > 0)
+		return NULL;
+	place_standard_name(session, spot->type, &length);
+	if (length > 0) {
+		HEAP_TRY(load_place(session, spot, &place));
+		if (container_find_pointer(session, &place, &pointer))
+			go_to(spot, &pointer);
+	}
+	if (!is_pointer(types, spot->type))
 		return NULL;
 	HEAP_TRY(follow(session, spot, word));
 	spot->type = HEAP_NO_TYPE; // an object as a whole
@@ -508,16 +719,57 @@ struct heap_error *operand_parse_object(struct session *session, const char *tex
 bool operand_is_root(const struct session *session, const struct operand *operand)
 {
 	return operand->object == HEAP_NO_OBJECT && operand->interior == 0 &&
-	       holds_object(session->snapshot, operand->root);
+	       variable_holds_object(session->snapshot, operand->root);
 }
 
-struct heap_error *operand_no_object(const char *text)
+uint64_t operand_size(const struct session *session, const struct operand *operand)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+
+	if (operand->type != HEAP_NO_TYPE)
+		return heap_types_size(&snapshot->types, operand->type) *
+		       (operand->count ? operand->count : 1);
+	return operand->object != HEAP_NO_OBJECT ? snapshot->size[operand->object]
+						 : snapshot->roots[operand->root].size;
+}
+
+uint64_t operand_pointers(const struct session *session, const struct operand *operand,
+			  uint64_t *first)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	uint64_t at = heap_snapshot_first_root_edge(snapshot, operand->root);
+	uint64_t end = operand->interior + operand_size(session, operand);
+
+	while (at < snapshot->root_edge_count && snapshot->root_edges[at].root == operand->root &&
+	       snapshot->root_edges[at].offset < operand->interior)
+		at++;
+	*first = at;
+	while (at < snapshot->root_edge_count && snapshot->root_edges[at].root == operand->root &&
+	       snapshot->root_edges[at].offset < end)
+		at++;
+	return at - *first;
+}
+
+bool operand_holds_object(const struct session *session, const struct operand *operand)
+{
+	uint64_t first;
+
+	return operand->object == HEAP_NO_OBJECT && operand_pointers(session, operand, &first) > 0;
+}
+
+struct heap_error *operand_no_object(const struct session *session, const char *text,
+				     const struct operand *operand)
 {
 	if (text[0] == '&')
 		return heap_error_create(HEAP_ERROR_ABSENT,
 					 "%s is a variable, not an object of the heap; %s is what "
 					 "it points to",
 					 text, text + 1);
+	if (operand_holds_object(session, operand))
+		return heap_error_create(HEAP_ERROR_ABSENT,
+					 "%s: a variable, which is no object of the heap; `outrefs "
+					 "%s` shows those that it points to",
+					 text, text);
 	return heap_error_create(HEAP_ERROR_ABSENT, "%s: a variable that points to no live object",
 				 text);
 }
@@ -531,7 +783,7 @@ struct heap_error *operand_locate_object(struct session *session, const char *te
 	if (error)
 		return error;
 	if (operand.object == HEAP_NO_OBJECT)
-		return operand_no_object(text);
+		return operand_no_object(session, text, &operand);
 	*result = operand.object;
 	return NULL;
 }

@@ -14,6 +14,11 @@
  *
  *	sessions->next->peer      $3.list.next      cache->slots[85].value
  *
+ * Of the standard library's classes, subscripts are the ones that `show` displays, and owners such as
+ * std::shared_ptr are followed like pointers:
+ *
+ *	bus.listeners[300]->title      ages["Ada"]      customers[17]->orders[3].note
+ *
  * A pointer at the end stands for the object that it leads to; after & it stands for itself. An
  * element at the end may be a range of them, [10..20], where a command can do with several places.
  */
@@ -61,14 +66,24 @@ struct heap_error *operand_locate_object(struct session *session, const char *te
 /** True for a variable, and not a part of one, that points to objects. */
 bool operand_is_root(const struct session *session, const struct operand *operand);
 
-/** The error for a variable that no object can be meant by. @param text  as it was given */
-HEAP_MAKES_ERROR
-struct heap_error *operand_no_object(const char *text);
+/** Bytes of the place: of an object, a variable, or the part of one that a path ends at. */
+uint64_t operand_size(const struct session *session, const struct operand *operand);
 
 /**
- * A variable's root by name, or UINT32_MAX. Of several of that name a global goes before a
- * thread-local, and that before a local; one that holds an object before one that does not.
+ * The pointers of a variable, or of the part of it that a path ends at.
+ *
+ * @param first  gets the index of the first in root_edges
+ * @return how many follow each other there
  */
-heap_root_id operand_find_root(const struct session *session, const char *name);
+uint64_t operand_pointers(const struct session *session, const struct operand *operand,
+			  uint64_t *first);
+
+/** True for a variable, or a part of one, that points to objects. */
+bool operand_holds_object(const struct session *session, const struct operand *operand);
+
+/** The error for a variable that no object can be meant by. @param text  as it was given */
+HEAP_MAKES_ERROR
+struct heap_error *operand_no_object(const struct session *session, const char *text,
+				     const struct operand *operand);
 
 #endif

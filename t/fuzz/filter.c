@@ -34,10 +34,18 @@ static void prepare(void)
 	}
 }
 
-static struct heap_error *resolve(void *context, const char *word, heap_object_id *result)
+static struct heap_error *resolve(void *context, const char *word,
+				  struct heap_filter_operand *result)
 {
 	(void)context;
-	*result = (heap_object_id)strlen(word) % snapshot->object_count;
+	*result =
+		(struct heap_filter_operand){ (heap_object_id)strlen(word) % snapshot->object_count,
+					      UINT32_MAX, 0, 0 };
+	if (strlen(word) > 6 && snapshot->root_count > 0)
+		*result = (struct heap_filter_operand){ HEAP_NO_OBJECT,
+							(heap_root_id)strlen(word) %
+								snapshot->root_count,
+							0, strlen(word) * 4 };
 	return NULL;
 }
 

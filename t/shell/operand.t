@@ -79,7 +79,8 @@ fails_with $file, 'inrefs &popular', 'heapsh: &popular is a variable, not an obj
 
 # Commands that take an object take all of these.
 is_text $file, 'identify &popular', <<'END';
-the global variable popular (cache.c:50, libutility.so) is a root: nothing has to hold it
+the global variable popular (cache.c:50, libutility.so) is a root: nothing has to hold it. It points to:
+  struct table at 0x5f00400
 END
 is_text $file, 'outrefs &popular', <<'END';
 struct table at 0x5f00400

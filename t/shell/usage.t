@@ -88,6 +88,7 @@ fails_with $file, 'show', 'usage: show [--all] [--hex] [--raw] OBJ', 2;
 fails_with $file, 'info all', 'heapsh: all is one word too many; usage: info', 2;
 fails_with $file, 'count --by weight',
     'heapsh: --by weight: not type, site, size, module, tag or age', 2;
+is((Sample::heapsh($file, $_, '--help'))[0], (Sample::heapsh($file, 'help', $_))[0], "$_ --help") for 'path', 'find', 'count';
 fails_with $file, 'help frob', 'heapsh: frob: no such command; `help` lists them', 2;
 fails_with $file, 'types nothing', 'heapsh: nothing: no such type in the snapshot; `types` lists those of objects', 1;
 
