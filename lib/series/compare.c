@@ -2,31 +2,31 @@
 #include "lib/series/compare.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/series/identity.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool heap_comparison_is_of_one(const struct heap_snapshot *a, const struct heap_snapshot *b)
-{
-	return a->info.pid == b->info.pid && a->info.start_time_ns == b->info.start_time_ns &&
-	       strcmp(a->info.host, b->info.host) == 0;
-}
-
 // Merges the objects of both snapshots, which are sorted by address.
-static void match(struct heap_comparison *comparison)
+HEAP_MUST_CHECK
+static struct heap_error *match(struct heap_comparison *comparison)
 {
-	const struct heap_snapshot *before = comparison->before, *after = comparison->after;
+	struct heap_snapshot *before = comparison->before, *after = comparison->after;
 	heap_object_id at = 0;
 
 	for (heap_object_id i = 0; i < after->object_count; i++) {
 		while (at < before->object_count && before->address[at] < after->address[i])
 			at++;
-		if (at < before->object_count && before->address[at] == after->address[i] &&
-		    heap_snapshot_birth_ns(before, at) == heap_snapshot_birth_ns(after, i)) {
+		bool is_same = false;
+
+		if (at < before->object_count && before->address[at] == after->address[i])
+			HEAP_TRY(heap_is_one_object(before, at, after, i, &is_same));
+		if (is_same) {
 			comparison->earlier[i] = at;
 			comparison->later[at] = i;
 		}
 	}
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -52,8 +52,8 @@ struct heap_error *heap_comparison_init(struct heap_comparison *result,
 	HEAP_TRY(heap_snapshot_load(after, columns));
 	HEAP_TRY(make_none(after->object_count, &comparison.earlier));
 	HEAP_TRY(make_none(before->object_count, &comparison.later));
-	if (heap_comparison_is_of_one(before, after))
-		match(&comparison);
+	if (heap_is_one_process(&before->info, &after->info))
+		HEAP_TRY(match(&comparison));
 	*result = comparison;
 	comparison = (struct heap_comparison){ 0 };
 	return NULL;
@@ -74,7 +74,8 @@ enum heap_change heap_comparison_change(const struct heap_comparison *comparison
 	if (earlier != HEAP_NO_OBJECT)
 		return before->size[earlier] == after->size[object] ? HEAP_CHANGE_KEPT
 								    : HEAP_CHANGE_RESIZED;
-	return heap_comparison_is_of_one(before, after) &&
+	return heap_knows_births(before) && heap_knows_births(after) &&
+			       heap_is_one_process(&before->info, &after->info) &&
 			       before->info.time_ns < after->info.time_ns &&
 			       heap_snapshot_birth_ns(after, object) < before->info.time_ns
 		       ? HEAP_CHANGE_MOVED

@@ -12,6 +12,9 @@
  * another birth, since each snapshot begins a new birth epoch. realloc() keeps the birth. So an
  * object that is missing in the first snapshot, but was born before it, has been moved by realloc().
  *
+ * Where births are not known, contents have to be alike (identity.h), and an object that was moved
+ * counts as added.
+ *
  * Snapshots of different processes have no object in common.
  */
 
@@ -41,9 +44,6 @@ struct heap_error *heap_comparison_init(struct heap_comparison *result,
 					struct heap_snapshot *before, struct heap_snapshot *after);
 
 void heap_comparison_deinit(struct heap_comparison *comparison);
-
-/** True if both are of one process. */
-bool heap_comparison_is_of_one(const struct heap_snapshot *a, const struct heap_snapshot *b);
 
 /** The change of an object of the second snapshot: anything but FREED. */
 enum heap_change heap_comparison_change(const struct heap_comparison *comparison,

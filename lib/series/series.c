@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/hash.h"
+#include "lib/series/identity.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -88,22 +89,26 @@ static uint64_t site_of(const struct heap_snapshot *snapshot, heap_object_id obj
 	return snapshot->sites[snapshot->site[object]].address;
 }
 
-static bool is_same(const struct member *before, heap_object_id old, const struct member *now,
-		    heap_object_id new)
+// Sites and types do not contradict.
+static bool may_be_same(const struct member *before, heap_object_id old, const struct member *now,
+			heap_object_id new)
 {
 	uint64_t old_type = before->type[before->snapshot->type[old]];
 	uint64_t new_type = now->type[now->snapshot->type[new]];
 
-	return heap_snapshot_birth_ns(before->snapshot, old) ==
-		       heap_snapshot_birth_ns(now->snapshot, new) &&
-	       site_of(before->snapshot, old) == site_of(now->snapshot, new) &&
+	uint64_t old_site = site_of(before->snapshot, old), new_site = site_of(now->snapshot, new);
+	bool knows_sites = heap_knows_births(before->snapshot) && heap_knows_births(now->snapshot);
+
+	return (old_site == new_site || !knows_sites) &&
 	       (old_type == new_type || !old_type || !new_type);
 }
 
 // Merges the objects of both snapshots, which are sorted by address.
-static void find_first_seen(const struct member *before, struct member *now, uint32_t number)
+HEAP_MUST_CHECK
+static struct heap_error *find_first_seen(const struct member *before, struct member *now,
+					  uint32_t number)
 {
-	const struct heap_snapshot *old = before->snapshot, *new = now->snapshot;
+	struct heap_snapshot *old = before->snapshot, *new = now->snapshot;
 	heap_object_id at = 0;
 
 	for (heap_object_id i = 0; i < new->object_count; i++) {
@@ -111,10 +116,13 @@ static void find_first_seen(const struct member *before, struct member *now, uin
 			at++;
 
 		bool is_old = at < old->object_count && old->address[at] == new->address[i] &&
-			      is_same(before, at, now, i);
+			      may_be_same(before, at, now, i);
 
+		if (is_old)
+			HEAP_TRY(heap_is_one_object(old, at, new, i, &is_old));
 		now->first[i] = is_old ? before->first[at] : number;
 	}
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -124,7 +132,7 @@ static struct heap_error *check_order(const struct heap_snapshot *before,
 	const struct heap_info *old = &before->info, *new = &now->info;
 	const char *path = now->path ? now->path : "snapshot";
 
-	if (old->pid != new->pid || old->start_time_ns != new->start_time_ns)
+	if (!heap_is_one_process(old, new))
 		return heap_error_create(HEAP_ERROR_ARGUMENT,
 					 "%s: of another process than the one before: %s, pid "
 					 "%" PRIu64 ", not %s, pid %" PRIu64,
@@ -143,7 +151,7 @@ struct heap_error *heap_series_add(struct heap_series *series, struct heap_snaps
 	HEAP_TRY(member_init(&member, snapshot));
 	if (series->length > 0) {
 		HEAP_TRY(check_order(series->latest.snapshot, snapshot));
-		find_first_seen(&series->latest, &member, series->length);
+		HEAP_TRY(find_first_seen(&series->latest, &member, series->length));
 	} else {
 		memset(member.first, 0, snapshot->object_count * sizeof(*member.first));
 	}

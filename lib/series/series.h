@@ -12,7 +12,8 @@
  *	object d                       ●         3: too new to tell
  *
  * An object is the same in two snapshots if its address, birth, site and type are equal. Memory that
- * was freed and allocated again has another birth. An unknown type is equal to any other.
+ * was freed and allocated again has another birth. An unknown type is equal to any other. Where births
+ * are not known, contents have to be alike (identity.h).
  *
  * Each object of the latest snapshot has one number, the snapshot in which it was first seen. It
  * comes from the snapshot before, by merging the two by address. So at most two snapshots are open,

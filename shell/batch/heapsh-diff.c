@@ -8,6 +8,8 @@
 #include "shell/series/difference_retained.h"
 #include "shell/base/format.h"
 #include "shell/base/options.h"
+#include "lib/series/identity.h"
+#include "shell/print/describe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,13 +99,15 @@ static struct heap_error *compare(struct session *before, struct session *after,
 	CLEANUP(difference_deinit) struct difference difference = { 0 };
 
 	HEAP_TRY(heap_comparison_init(&comparison, before->snapshot, after->snapshot));
-	if (!heap_comparison_is_of_one(before->snapshot, after->snapshot))
+	if (!heap_is_one_process(&before->snapshot->info, &after->snapshot->info))
 		fputs("heapsh-diff: snapshots of different processes have no object in common: "
 		      "counts alone can be compared\n",
 		      stderr);
 	HEAP_TRY(difference_init(&difference, &comparison, before, after, options->by));
 	*changed = has_changed(&difference);
 	output_open_object(after->output, NULL);
+	describe_unknown_sites(after, options->by == TALLY_SITE);
+	describe_unknown_births(after, before);
 	difference_print(&difference, after, options->by, options->limit, options->all);
 	if (options->retained)
 		HEAP_TRY(difference_print_retained(&comparison, before, after,

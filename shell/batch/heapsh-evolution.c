@@ -183,6 +183,7 @@ struct reading {
 	struct tally tally;
 	struct output *output; // descriptions ask it about colours
 	char *program;
+	bool lacks_sites; // of one of the snapshots
 };
 
 HEAP_MUST_CHECK
@@ -205,6 +206,8 @@ static struct heap_error *read_file(struct reading *reading, const struct option
 
 	if (!error)
 		error = count(reading, &session, options);
+	if (!error)
+		reading->lacks_sites |= session.snapshot->info.origin != HEAP_ORIGIN_LIBRARY;
 	if (!error && !reading->program) {
 		reading->program = strdup(session.snapshot->info.program);
 		if (!reading->program)
@@ -355,13 +358,16 @@ static struct heap_error *evolution_init(struct evolution *evolution, const stru
 		return heap_error_out_of_memory();
 	fill_bands(evolution, census, options, ranked);
 	place_points(evolution, census, options, session);
-	snprintf(evolution->title, sizeof(evolution->title), "%.200s: %s by %s", reading->program,
+	snprintf(evolution->title, sizeof(evolution->title), "%.200s: %s by %s%s", reading->program,
 		 measures[options->measure],
 		 options->by_root            ? "root"
 		 : options->by == TALLY_KIND ? "type and site"
 		 : options->by == TALLY_TYPE ? "type"
 		 : options->by == TALLY_SITE ? "site"
-					     : "module");
+					     : "module",
+		 !options->by_root && options->by != TALLY_TYPE && reading->lacks_sites
+			 ? " (sites are not known)"
+			 : "");
 	evolution->chart.title = evolution->title;
 	evolution->chart.of_bytes = options->measure != MEASURE_OBJECTS;
 	evolution->chart.positions = evolution->positions;

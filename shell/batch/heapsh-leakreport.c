@@ -189,8 +189,9 @@ static void print_leaks(struct session *session, const struct heap_series *serie
 		output_open_object(output, NULL);
 		output_number(output, "first", first);
 		describe_object_json(session, "object", object);
-		output_string(output, "site",
-			      describe_site(session, session->snapshot->site[object]));
+		if (session->snapshot->info.origin == HEAP_ORIGIN_LIBRARY)
+			output_string(output, "site",
+				      describe_site(session, session->snapshot->site[object]));
 		output_close(output);
 		session_release(session, mark); // a million descriptions need not stay
 	}
@@ -282,6 +283,9 @@ static void report(struct session *session, const struct reading *reading,
 	}
 	output_open_object(session->output, NULL);
 	output_number(session->output, "files", heap_series_length(reading->series));
+	describe_unknown_sites(session, options->candidates.by == CANDIDATES_BY_SITE ||
+						options->candidates.by == CANDIDATES_BY_BACKTRACE);
+	describe_unknown_births(session, NULL);
 	// People want the summary, programs read line by line.
 	if (output_rows(session->output) > 0 && !options->json) {
 		print_summary(session, reading->census, candidates, options->candidates.by, true);

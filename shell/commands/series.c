@@ -9,6 +9,7 @@
 #include "shell/base/format.h"
 #include "shell/words/operand.h"
 #include "shell/series/series.h"
+#include "lib/series/identity.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -175,7 +176,7 @@ static void warn_of_other_process(struct session *session)
 	const struct heap_info *info = &session->snapshot->info;
 	const struct heap_info *other = &session->series->other.snapshot->info;
 
-	if (info->pid == other->pid && info->start_time_ns == other->start_time_ns)
+	if (heap_is_one_process(info, other))
 		return;
 	heap_print(session->errors,
 		   "heapsh: %s is of another process (%s, pid %" PRIu64 ", not %s, pid %" PRIu64
@@ -263,7 +264,8 @@ struct moment {
 struct identity {
 	uint64_t address;
 	uint64_t birth_ns;
-	uint64_t pid, start_ns;
+	struct heap_info info; // its process
+	bool knows_births;
 };
 
 static void add_holder(struct session *session, struct moment *moment, const char *name)
@@ -309,12 +311,12 @@ static struct heap_error *look_at(struct session *session, const struct identity
 	*moment = (struct moment){ .type = "", .names = "" };
 	if (!error)
 		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_BIRTH);
-	if (error || snapshot->info.pid != identity->pid ||
-	    snapshot->info.start_time_ns != identity->start_ns)
+	if (error || !heap_is_one_process(&snapshot->info, &identity->info))
 		return error;
 	object = heap_snapshot_find(snapshot, identity->address);
 	if (object == HEAP_NO_OBJECT || snapshot->address[object] != identity->address ||
-	    snapshot->epochs[snapshot->birth[object]] != identity->birth_ns)
+	    (identity->knows_births && heap_knows_births(snapshot) &&
+	     snapshot->epochs[snapshot->birth[object]] != identity->birth_ns))
 		return NULL;
 	moment->is_there = true;
 	moment->size = snapshot->size[object];
@@ -370,6 +372,13 @@ static void print_birth(struct session *session, heap_object_id object)
 	uint64_t start = snapshot->info.start_time_ns;
 	uint64_t birth = snapshot->epochs[snapshot->birth[object]];
 
+	if (!heap_knows_births(snapshot)) {
+		output_text(session->output,
+			    "%s; when it was allocated is not known, and another may have been at "
+			    "its address\n",
+			    describe_object(session, object));
+		return;
+	}
 	output_text(session->output, "%s, born %s after the program's start, or a little later\n",
 		    describe_object(session, object),
 		    describe_duration(session, birth > start ? birth - start : 0));
@@ -427,9 +436,12 @@ static enum command_status history_run(struct session *session, int argc, char *
 	struct identity identity = {
 		.address = snapshot->address[object],
 		.birth_ns = snapshot->epochs[snapshot->birth[object]],
-		.pid = snapshot->info.pid,
-		.start_ns = snapshot->info.start_time_ns,
+		.info = snapshot->info,
+		.knows_births = heap_knows_births(snapshot),
 	};
+
+	identity.info.host = session_format(session, "%s", snapshot->info.host);
+	identity.info.program = session_format(session, "%s", snapshot->info.program);
 
 	print_birth(session, object);
 	output_open_array(session->output, NULL);

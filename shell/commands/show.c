@@ -60,10 +60,15 @@ static void show_origin(struct session *session, heap_object_id object)
 	struct output *output = session->output;
 	heap_site_id site = snapshot->site[object];
 
-	output_text(output, "  allocated by %s, %s; %s\n", describe_site(session, site),
-		    describe_birth(session, object), describe_evidence(session, object));
-	output_string(output, "site", describe_site(session, site));
-	output_number(output, "born_ns", snapshot->epochs[snapshot->birth[object]]);
+	if (snapshot->info.origin == HEAP_ORIGIN_LIBRARY) {
+		output_text(output, "  allocated by %s, %s; %s\n", describe_site(session, site),
+			    describe_birth(session, object), describe_evidence(session, object));
+		output_string(output, "site", describe_site(session, site));
+		output_number(output, "born_ns", snapshot->epochs[snapshot->birth[object]]);
+	} else {
+		output_text(output, "  where and when it was allocated is not known; %s\n",
+			    describe_evidence(session, object));
+	}
 	if (snapshot->rivals[object] > 0) {
 		output_number(output, "rivals", snapshot->rivals[object]);
 		output_string(output, "rival", describe_type(session, snapshot->rival[object]));

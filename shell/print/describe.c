@@ -553,3 +553,23 @@ void describe_node_json(struct session *session, const char *prefix, heap_node_i
 		describe_root_json(session, session_format(session, "%sroot", prefix),
 				   node - objects);
 }
+
+void describe_unknown_sites(struct session *session, bool is_wanted)
+{
+	if (!is_wanted || session->snapshot->info.origin == HEAP_ORIGIN_LIBRARY)
+		return;
+	output_text(session->output, "Nobody had prepared the process: where blocks were allocated "
+				     "is not known\n");
+	output_string(session->output, "sites_are", "not known");
+}
+
+void describe_unknown_births(struct session *session, const struct session *other)
+{
+	if (session->snapshot->info.origin == HEAP_ORIGIN_LIBRARY &&
+	    (!other || other->snapshot->info.origin == HEAP_ORIGIN_LIBRARY))
+		return;
+	output_text(session->output,
+		    "When blocks were allocated is not known: those at one address with alike "
+		    "contents count as the same\n");
+	output_string(session->output, "births_are", "not known");
+}

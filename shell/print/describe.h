@@ -103,4 +103,18 @@ const char *describe_node(struct session *session, heap_node_id node);
 /** The same for JSON, as "object" or "root" after the prefix. */
 void describe_node_json(struct session *session, const char *prefix, heap_node_id node);
 
+/**
+ * Says, if so, that where blocks were allocated is not known: nobody had prepared the process.
+ *
+ * @param is_wanted  the answer is about that
+ */
+void describe_unknown_sites(struct session *session, bool is_wanted);
+
+/**
+ * Says, if so, that births of blocks are not known, by which those of two snapshots are compared.
+ *
+ * @param other  of the other snapshot; NULL: there are more like this
+ */
+void describe_unknown_births(struct session *session, const struct session *other);
+
 #endif

@@ -86,6 +86,7 @@ static const char *name_kind(const struct tally *tally, struct session *session,
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_type_id type = snapshot->type[object];
 	heap_site_id site = snapshot->site[object];
+	bool knows_sites = snapshot->info.origin == HEAP_ORIGIN_LIBRARY;
 
 	switch (tally->by) {
 	case TALLY_TYPE:
@@ -95,6 +96,11 @@ static const char *name_kind(const struct tally *tally, struct session *session,
 	case TALLY_MODULE:
 		return module_name(session, site);
 	default:
+		if (!knows_sites && type != HEAP_NO_TYPE)
+			return describe_type(session, type);
+		if (!knows_sites)
+			return session_format(session, "block(%" PRIu64 ")",
+					      snapshot->size[object]);
 		if (type == HEAP_NO_TYPE)
 			return session_format(session, "block(%" PRIu64 "), %s",
 					      snapshot->size[object], describe_site(session, site));

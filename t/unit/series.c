@@ -41,9 +41,11 @@ static struct heap_snapshot *make(uint64_t serial, const struct object *objects,
 {
 	struct heap_snapshot *snapshot = filled(1, sizeof(*snapshot));
 
-	snapshot->info = (struct heap_info){
-		.program = "app", .pid = 42, .serial = serial, .time_ns = 1000 + serial
-	};
+	snapshot->info = (struct heap_info){ .host = "here",
+					     .program = "app",
+					     .pid = 42,
+					     .serial = serial,
+					     .time_ns = 1000 + serial };
 	snapshot->strings = filled(1, 1);
 	snapshot->string_size = 1;
 	assert_null(heap_types_init(&snapshot->types));

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAP_IDENTITY_H
+#define HEAP_IDENTITY_H
+
+/**
+ * When two snapshots are of one process, and two objects in them are one.
+ *
+ * With the library in the process, both are certain: it notes when the process began, and when each
+ * block was born. A snapshot taken from outside (heap_origin) knows neither exactly. There, objects
+ * at one address are taken for one if their contents are alike; memory that was freed and allocated
+ * again with similar contents is not told apart.
+ */
+
+#include "lib/snapshot/snapshot.h"
+
+/** True if the births of objects are known. */
+bool heap_knows_births(const struct heap_snapshot *snapshot);
+
+/** True if the snapshots with these are of one process. */
+bool heap_is_one_process(const struct heap_info *a, const struct heap_info *b);
+
+/**
+ * Tells whether two objects at one address are one: by their births, or else by the first bytes of
+ * their contents, of which half of the words that are not 0 have to agree. Contents that were not
+ * kept are like any. Fast in ascending order of objects.
+ *
+ * @param a, b  with their births loaded
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_is_one_object(struct heap_snapshot *a, heap_object_id in_a,
+				      struct heap_snapshot *b, heap_object_id in_b, bool *result);
+
+#endif
