@@ -34,7 +34,7 @@ sub answers {
         leaked => scalar Heapsh::ask($file, 'find', '--count', 'leaked'),
         traced => scalar Heapsh::ask($file, 'find', '--count', 'traced'),
         largest => [ map { $_->{retained} } @{ Heapsh::ask_json($file, 'largest', '--retained', 5) } ],
-        roots => [ sort map { join ' ', $_->{root}{name} // 'several', @$_{qw(reachable retained)} } @$roots ],
+        roots => [ sort map { join ' ', $_->{root}{name} // 'several', map { $_ // '' } @$_{qw(reachable retained)} } @$roots ],
     );
     return (\%answers, $info, $file);
 }

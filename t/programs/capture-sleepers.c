@@ -12,6 +12,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,7 +39,9 @@ static int semaphores;
 struct sleeper {
 	const char *name;
 	int (*call)(void);
+	bool runs; // now and then, rather than sleep in one call for good
 	pthread_t thread;
+	atomic_int tid;
 	atomic_int disturbed;
 };
 
@@ -212,9 +216,9 @@ static struct sleeper sleepers[] = {
 	{ .name = "read", .call = in_read },
 	{ .name = "sem_wait", .call = in_sem_wait },
 	{ .name = "sigwait", .call = in_sigwait },
-	{ .name = "vfork", .call = in_vfork },
-	{ .name = "blocked", .call = running_with_signals_blocked },
-	{ .name = "starter", .call = starting_threads },
+	{ .name = "vfork", .call = in_vfork, .runs = true },
+	{ .name = "blocked", .call = running_with_signals_blocked, .runs = true },
+	{ .name = "starter", .call = starting_threads, .runs = true },
 };
 
 static void *sleep_in(void *argument)
@@ -225,11 +229,29 @@ static void *sleep_in(void *argument)
 	sigemptyset(&usr1);
 	sigaddset(&usr1, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	sleeper->tid = (int)syscall(SYS_gettid);
 	ready++;
 	errno = 0;
 	if (sleeper->call() < 0 && errno != 0)
 		sleeper->disturbed = errno;
 	return NULL;
+}
+
+// On a busy machine it takes a while until a thread is in its call.
+static void await_sleep(const struct sleeper *sleeper)
+{
+	char path[64], call[16] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", sleeper->tid);
+	while (call[0] < '0' || call[0] > '9') {
+		FILE *file = fopen(path, "r");
+
+		if (!file || !fgets(call, sizeof(call), file))
+			call[0] = '\0';
+		if (file)
+			fclose(file);
+		usleep(1000);
+	}
 }
 
 int main(void)
@@ -245,6 +267,10 @@ int main(void)
 	while (ready < count)
 		usleep(1000);
 	usleep(100000);
+	for (int i = 0; i < count; i++) {
+		if (!sleepers[i].runs)
+			await_sleep(&sleepers[i]);
+	}
 	for (int i = 0; i < CAPTURES; i++) {
 		struct timespec before, after;
 
