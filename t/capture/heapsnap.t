@@ -10,6 +10,8 @@ use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
 
+delete $ENV{HEAPSNAP_STOP};    # settings are what the options say
+
 my $build = abs_path($ENV{BUILD} || 'build');
 my $heapsnap = "$build/heapsnap";
 my $directory = tempdir(CLEANUP => 1);

@@ -16,7 +16,6 @@ my $directory = tempdir(CLEANUP => 1);
 $ENV{XDG_CACHE_HOME} = "$build/t/cache";
 $ENV{HEAPSNAP_CONTENT} = 'none';
 $ENV{HEAPSNAP_TYPES} = 'none';
-$ENV{HEAPSNAP_STOP} = '10s';
 
 # @return how many of the program's threads have known registers, at least in each snapshot
 sub exact {

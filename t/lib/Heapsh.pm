@@ -7,6 +7,7 @@ package Heapsh;
 #	my $file    = $program->capture;            # kill -QUIT, waits for the file
 #	my @lines   = Heapsh::ask($file, 'find', '--count', 'type', 'struct node');
 #	my $answer  = Heapsh::ask_json($file, 'count');
+#	my @texts   = Heapsh::ask_lines($file, 'show list', 'find leaked');    # in one process
 #	my ($output, $status) = $program->finish;   # writes a line to it, collects the rest
 
 use strict;
@@ -23,6 +24,9 @@ use Time::HiRes qw(sleep time);
 
 our $build = abs_path($ENV{BUILD} || 'build');
 our $patience = 60;    # seconds; a loaded machine under a sanitizer is slow
+
+# On a busy machine 250 ms are not enough for every thread to stop; t/capture/stop.t tests the limit.
+$ENV{HEAPSNAP_STOP} //= '20s';
 
 # Copies of what is captured with, where every user may run it: what is built may lie in a
 # directory of root's. @return its path
@@ -86,12 +90,14 @@ sub line {
     return $line;
 }
 
-sub errors {
-    my ($self) = @_;
-    open my $in, '<', "$self->{directory}/.stderr" or return '';
+sub content {
+    my ($path) = @_;
+    open my $in, '<', $path or return '';
     local $/;
     return scalar(<$in>) // '';
 }
+
+sub errors { return content("$_[0]{directory}/.stderr") }
 
 sub snapshots {
     my ($self) = @_;
@@ -159,6 +165,29 @@ sub ask_json {
     my ($file, @command) = @_;
     my $text = ask($file, '--json', @command);
     return JSON::PP->new->utf8->decode($text);
+}
+
+# Runs several lines of commands in one heapsh, each of which must succeed. @return their outputs
+sub ask_lines {
+    my ($file, @lines) = @_;
+    my @option;
+    push @option, shift @lines while @lines && $lines[0] =~ /^-/;
+    my $answers = tempdir(CLEANUP => 1);
+    my $number = 0;
+    open my $script, '>', "$answers/script" or die $!;
+    print $script map { "$_ > $answers/" . $number++ . "\n" } @lines;
+    close $script or die $!;
+    $complaint = `"$build/heapsh" --quiet @option "$file" <$answers/script 2>&1`;
+    $status = $? >> 8;
+    die "heapsh died of signal " . ($? & 127) . ": $complaint" if $? & 127;
+    die "heapsh: $complaint" if $complaint ne '';
+    return map { content("$answers/$_") } 0 .. $#lines;
+}
+
+# The same with answers in JSON.
+sub ask_lines_json {
+    my ($file, @lines) = @_;
+    return map { JSON::PP->new->utf8->decode($_) } ask_lines($file, '--json', @lines);
 }
 
 # Sets the snapshots of a series a quarter of a second apart. Judgements of growth depend on times,
