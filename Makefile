@@ -81,7 +81,8 @@ TRUTH_CXX := $(basename $(notdir $(wildcard t/truth/*.cc)))
 TRUTH_PARTS := $(wildcard t/truth/*.h t/truth/*-*.c)
 TRUTHS := $(foreach variant,gcc-O0 gcc-O2 $(if $(shell command -v clang++),clang-O2),\
             $(patsubst %,$(BUILD)/truth/%.$(variant),$(TRUTH_C) $(TRUTH_CXX))) \
-          $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins)
+          $(patsubst %,$(BUILD)/truth/%.gcc-O1-lto,handles parser twins) \
+          $(foreach variant,O0-bare O2-bare O2-stripped,$(TRUTH_CXX:%=$(BUILD)/truth/%.gcc-$(variant)))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))
 TOOLS  := $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 
@@ -260,6 +261,16 @@ $(eval $(call truth,gcc-O2,gcc,g++,-O2))
 $(eval $(call truth,gcc-O1-lto,gcc,g++,-O1 -flto=1))
 $(eval $(call truth,clang-O2,clang,clang++,-O2))
 
+# Without debug information, and without symbols. $(call truth-bare,VARIANT,flags)
+define truth-bare
+$(TRUTH_CXX:%=$(BUILD)/truth/%.$(1)): $(BUILD)/truth/%.$(1): t/truth/%.cc $(TRUTH_PARTS) $(BUILD)/truth/truth.o
+	$$(call say,PROG,$$@)
+	$$(Q)g++ $(2) -std=c++17 -iquote . -o $$@ $$< $(BUILD)/truth/truth.o
+endef
+$(eval $(call truth-bare,gcc-O0-bare,-O0))
+$(eval $(call truth-bare,gcc-O2-bare,-O2))
+$(eval $(call truth-bare,gcc-O2-stripped,-O2 -s))
+
 # Lua, whose objects say what they are, from Debian's source. Without it, its part is skipped.
 truth-lua: $(BUILD)/truth/truth.o
 	$(Q)t/real/fetch $(BUILD)/real lua >$(BUILD)/truth/lua.fetched 2>&1 || { cat $(BUILD)/truth/lua.fetched; \
@@ -318,7 +329,7 @@ aarch64: all
 	$(Q)NATIVE=$(BUILD) t/foreign/aarch64 build/aarch64
 
 truth: all $(TRUTHS) truth-lua
-	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t
+	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t t/truth/bare.t
 
 bench: all $(BENCHES)
 	$(Q)scripts/install-dependencies --bench || true

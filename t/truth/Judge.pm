@@ -53,9 +53,10 @@ sub plain {
         $name =~ s/ \([^()]*\)$//;    # the file, where several types have the name
         $name =~ s/\[\d*\]$//;
         $name =~ s/\b(?:struct|union|class|enum|const|volatile)\s+//g;
-        $name =~ s/\s*\bconst$//;
+        $name =~ s/\s*\bconst\b(?=\s*(?:[,>*]|$))//g;
         $name =~ s/\s+(?=[*>])|(?<=[*<,])\s+//g;
         $name =~ s/\bstd::(?:__cxx11::)?basic_string<char,std::char_traits<char>,std::allocator<char>>/std::string/g;
+        $name =~ s/\blong unsigned int\b/unsigned long/g;
         my $stars = $name =~ s/(\**)$// ? $1 : '';
         ($basic{$name} // $name) . $stars;
     };
@@ -136,6 +137,8 @@ sub is_right {
     $said =~ s/^\w+ \{[^}]*\}/name_of($file, $line)/e if defined $line;
     $said = plain($said);
     return $said =~ /^(?:(?:un)?signed )?char$/ if $kind eq 't' || $kind eq 'b' && $type eq 'char';
+    # A shape has no name. It is wrong if it takes texts for something else, or the other way round.
+    return 1 if $object->{evidence} eq 'shape' && $said =~ /^\{/;
     my $is_named = grep { $said eq plain($_) } split /\|/, $type;
     my $is_array = $object->{type} =~ /\]$/;
     return $object->{evidence} eq 'pool' || $is_named && !$is_array if $kind eq 'p';
@@ -251,8 +254,15 @@ sub evidence {
         "$_ $table->{$_}{objects}" . ($table->{$_}{wrong} ? " ($table->{$_}{wrong} wrong)" : '') } sort keys %$table) . "\n";
 }
 
-# The variants of all programs that have been built.
-sub all {
+# The variants of all programs that have been built, with debug information.
+sub all { return grep { !is_bare($_->[1]) } built() }
+
+# Those of C++ without it: "-bare" have symbols, "-stripped" have none.
+sub bare { return grep { is_bare($_->[1]) } built() }
+
+sub is_bare { return $_[0] =~ /-(?:bare|stripped)$/ }
+
+sub built {
     my %is_source = map { s{.*/|\.cc?$}{}gr => 1 } grep { !m{/(?:truth|[^/]*-[^/]*)\.c$} } glob 't/truth/*.c t/truth/*.cc';
     $is_source{lua} = 1;
     return sort { $a->[0] cmp $b->[0] || $a->[1] cmp $b->[1] }

@@ -348,6 +348,8 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	if (!error)
 		error = libc_blocks_claim(inference);
 	if (!error)
+		error = symbol_types_claim(inference);
+	if (!error)
 		error = follow_roots(inference);
 	for (int small = 0; !error && named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
 		error = advance(inference, &named, &is_cheap);
@@ -374,6 +376,7 @@ static void release(struct inference *inference)
 	pointer_tags_deinit(&inference->pointer_tags);
 	profiles_deinit(&inference->profiles);
 	pools_deinit(&inference->pools);
+	symbol_types_deinit(&inference->symbol_types);
 	heap_repetitions_deinit(&inference->repetitions);
 	layouts_deinit(&inference->layouts);
 	pages_destroy(inference->pages);
@@ -444,6 +447,8 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	struct inference inference = { .capture = capture };
 	struct heap_error *error = add_columns(capture);
 
+	if (!error)
+		error = symbol_types_init(&inference.symbol_types, capture, classes);
 	if (!error)
 		error = prepare(&inference, heads);
 	if (!error)

@@ -17,6 +17,7 @@
 #include "dumper/writer/infer/pointer_tags.h"
 #include "dumper/writer/infer/pools.h"
 #include "dumper/writer/infer/profiles.h"
+#include "dumper/writer/infer/symbol_types.h"
 #include "lib/types/repetitions.h"
 
 /** What there is to look at in a single object. */
@@ -48,6 +49,7 @@ struct inference {
 	struct pointer_tags pointer_tags;
 	struct profiles profiles;
 	struct pools pools;
+	struct symbol_types symbol_types;
 	struct gate learning;  /**< what the blocks of a common prefix have in common */
 	struct gate telling;   /**< the same, where only weaker evidence is left */
 	struct gate all_kinds; /**< looking at all kinds */

@@ -260,12 +260,12 @@ static struct heap_error *add_member(struct heap_types *types, uint64_t offset, 
 	return heap_types_add_member(types, &member);
 }
 
+// Adds the members of a shape: the last of a table's.
 HEAP_MUST_CHECK
-static struct heap_error *add_struct(struct naming *naming, const struct shape *shape,
-				     const char *name, heap_type_id *result)
+static struct heap_error *add_members(struct naming *naming, const struct shape *shape,
+				      struct heap_type *type)
 {
 	struct heap_types *types = &naming->capture->snapshot.types;
-	struct heap_type type = { .kind = HEAP_TYPE_STRUCT, .size = shape->size };
 	heap_type_id members[MAX_FIELDS + 1];
 	uint64_t rest = shape->size - end_of(shape);
 
@@ -274,13 +274,24 @@ static struct heap_error *add_struct(struct naming *naming, const struct shape *
 		HEAP_TRY(find_field_type(naming, &shape->fields[i], &members[i]));
 	if (rest > 0)
 		HEAP_TRY(add_array(types, naming->character, rest, &members[shape->count]));
-	HEAP_TRY(heap_types_add_string(types, name, &type.name));
-	type.first_member = types->member_count;
+	type->first_member = types->member_count;
 	for (uint32_t i = 0; i < shape->count; i++)
 		HEAP_TRY(add_member(types, shape->fields[i].offset, members[i]));
 	if (rest > 0)
 		HEAP_TRY(add_member(types, end_of(shape), members[shape->count]));
-	type.members = types->member_count - type.first_member;
+	type->members = types->member_count - type->first_member;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_struct(struct naming *naming, const struct shape *shape,
+				     const char *name, heap_type_id *result)
+{
+	struct heap_types *types = &naming->capture->snapshot.types;
+	struct heap_type type = { .kind = HEAP_TYPE_STRUCT, .size = shape->size };
+
+	HEAP_TRY(add_members(naming, shape, &type));
+	HEAP_TRY(heap_types_add_string(types, name, &type.name));
 	return heap_types_add(types, &type, result);
 }
 
@@ -356,6 +367,46 @@ static bool are_texts(const struct naming *naming, uint32_t kind)
 			return false;
 	}
 	return true;
+}
+
+// The class of a kind's blocks, if nothing but its name and its size is known.
+static heap_type_id find_opaque(const struct naming *naming, uint32_t kind)
+{
+	const struct capture *capture = naming->capture;
+	heap_type_id id = naming->first[kind] < naming->first[kind + 1]
+				  ? capture->snapshot.type[naming->members[naming->first[kind]]]
+				  : HEAP_NO_TYPE;
+	const struct heap_type *type = &capture->snapshot.types.types[id];
+	bool is_opaque = type->kind == HEAP_TYPE_CLASS && type->members == 0 && type->size >= 8 &&
+			 type->size == capture->objects.kinds.list[kind].size;
+
+	if (!is_opaque || has_debug(capture, kind))
+		return HEAP_NO_TYPE;
+	for (uint32_t i = naming->first[kind]; i < naming->first[kind + 1]; i++) {
+		if (capture->snapshot.type[naming->members[i]] != id)
+			return HEAP_NO_TYPE;
+	}
+	return id;
+}
+
+// A class that symbols have named gets the members that its blocks show.
+HEAP_MUST_CHECK
+static struct heap_error *fill_classes(struct naming *naming)
+{
+	for (uint32_t i = 0; i < naming->capture->objects.kinds.count; i++) {
+		heap_type_id id = find_opaque(naming, i);
+		struct heap_type type;
+		struct shape shape;
+
+		if (id == HEAP_NO_TYPE)
+			continue;
+		type = naming->capture->snapshot.types.types[id];
+		find_shape(naming, &naming->members[naming->first[i]],
+			   naming->first[i + 1] - naming->first[i], &shape);
+		HEAP_TRY(add_members(naming, &shape, &type));
+		naming->capture->snapshot.types.types[id] = type;
+	}
+	return NULL;
 }
 
 // Texts first: a pointer to one of them is a field of its own class.
@@ -445,6 +496,8 @@ static struct heap_error *name_blocks(struct capture *capture)
 	if (!error) {
 		sort_members(&naming);
 		error = name_all(&naming);
+		if (!error)
+			error = fill_classes(&naming);
 	}
 	pages_destroy(naming.pages);
 	heap_hash_table_deinit(&naming.by_name);

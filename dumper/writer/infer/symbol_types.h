@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef SYMBOL_TYPES_H
+#define SYMBOL_TYPES_H
+
+/**
+ * What the standard library's functions allocate, by their symbols, where there is no debug
+ * information: the name of an instance of a template says what it is an instance for.
+ *
+ *	std::vector<Order*, …>::_M_realloc_insert<Order* const&>     an array of Order *
+ *	std::_Rb_tree<int, std::pair<int const, Order*>, …>::…       a node of that pair
+ *	std::__cxx11::basic_string<char, …>::_M_create               text
+ *
+ * Pointers in what is named so lead to more: the sizes of the program's classes are those of the
+ * blocks that pointers to them lead to, if these agree.
+ */
+
+#include "lib/types/types.h"
+
+struct capture;
+struct inference;
+
+/** What the blocks of a kind are. */
+struct symbol_type {
+	heap_type_id type; /**< HEAP_NO_TYPE: not known */
+	uint64_t elements;
+};
+
+struct symbol_types {
+	struct symbol_type *of; /**< [kinds of objects]; NULL: no symbol says anything */
+};
+
+/**
+ * Finds what symbols say of all kinds of objects, which may add types to the capture's.
+ *
+ * @param classes  [objects] the class of each block's vtable, or HEAP_NO_TYPE
+ */
+HEAP_MUST_CHECK
+struct heap_error *symbol_types_init(struct symbol_types *symbols, struct capture *capture,
+				     const heap_type_id *classes);
+
+void symbol_types_deinit(struct symbol_types *symbols);
+
+/** Claims the blocks of these kinds. */
+HEAP_MUST_CHECK
+struct heap_error *symbol_types_claim(struct inference *inference);
+
+#endif

@@ -1,0 +1,40 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# How many blocks of C++ programs without debug information get names, or at least shapes, and how many
+# of these are right. `make truth`; V=1 shows the most frequent errors.
+use strict;
+use warnings;
+use lib 't/truth';
+use Judge;
+use Test::More;
+
+# Per cent: objects with a name or a shape; with a name; names and texts that are right.
+my %limit = ('O0-bare' => [99, 75, 99], 'O2-bare' => [98, 50, 99], 'O2-stripped' => [95, 30, 99]);
+my %sum;
+my $table = Judge::heading();
+
+for my $program (Judge::bare()) {
+    my ($name, $variant) = @$program;
+    my $result = eval { Judge::program($name, $variant) };
+    ok $result, "$name.$variant was captured" or diag $@;
+    next unless $result;
+    Judge::add($sum{ $variant =~ s/^gcc-//r } //= {}, $result);
+    $table .= Judge::row("$name.$variant", $result);
+    $table .= join '', Judge::evidence($result), Judge::causes($result, 8) if $ENV{V};
+}
+diag "\n$table";
+for my $variant (sort keys %sum) {
+    my $sum = $sum{$variant};
+    my $logged = $sum->{objects};
+    my $shapes = ($sum->{evidence}{shape} // {})->{objects} // 0;
+    my ($covered) = Judge::coverage($sum);
+    my ($right) = Judge::precision($sum);
+    my $named = $logged ? 100 * ($sum->{typed} - $shapes) / $logged : 0;
+    diag Judge::row($variant, $sum), sprintf("    %.2f %% of logged blocks have a name\n", $named),
+        Judge::evidence($sum), Judge::causes($sum, 5);
+    cmp_ok $covered, '>=', $limit{$variant}[0], "$variant: blocks with a name or a shape, per cent";
+    cmp_ok $named, '>=', $limit{$variant}[1], "$variant: logged blocks with a name, per cent";
+    cmp_ok $right, '>=', $limit{$variant}[2], "$variant: right ones of these, per cent";
+}
+is keys %sum, keys %limit, 'all variants were judged';
+done_testing;
