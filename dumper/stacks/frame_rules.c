@@ -358,6 +358,7 @@ static uint64_t search_table(const struct heapsnap_code *code, uint64_t address)
 	rows = (const struct row *)reader.at;
 	if (reader.failed || high > (uint64_t)(reader.end - reader.at) / sizeof(*rows))
 		return 0;
+	// A loop of its own: the dumper uses nothing of lib.
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 

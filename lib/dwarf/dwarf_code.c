@@ -3,6 +3,7 @@
 
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 #include "lib/dwarf/dwarf_code_unit.h"
 #include "lib/dwarf/dwarf_ranges.h"
 #include "lib/base/demangle.h"
@@ -427,17 +428,10 @@ static struct heap_error *find_ranges(struct heap_dwarf_code *code)
 // The last range that starts at or before pc, if it reaches that far.
 static const struct unit_range *range_of(const struct heap_dwarf_code *code, uint64_t pc)
 {
-	size_t low = 0, high = code->range_count;
+	const struct unit_range *ranges = code->ranges;
+	size_t after = heap_partition_point(i, 0, code->range_count, ranges[i].low <= pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code->ranges[middle].low <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && pc < code->ranges[low - 1].high ? &code->ranges[low - 1] : NULL;
+	return after && pc < ranges[after - 1].high ? &ranges[after - 1] : NULL;
 }
 
 struct heap_error *heap_dwarf_code_find_unit(struct heap_dwarf_code *code, uint64_t pc,

@@ -2,6 +2,7 @@
 #include "lib/dwarf/dwarf_code_unit.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 #include "lib/dwarf/dwarf_ranges.h"
 #include "lib/dwarf/dwarf_constants.h"
 #include "lib/types/types_index.h"
@@ -310,20 +311,14 @@ static bool holds(const struct heap_dwarf_code_unit *unit,
 size_t heap_dwarf_code_unit_find(const struct heap_dwarf_code_unit *unit, uint64_t pc,
 				 uint32_t *result)
 {
-	size_t low = 0, high = unit->function_count, count = 0;
+	size_t count = 0;
+	size_t after =
+		heap_partition_point(i, 0, unit->function_count, unit->functions[i].low <= pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (unit->functions[middle].low <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || pc >= unit->functions[low - 1].high)
+	if (!after || pc >= unit->functions[after - 1].high)
 		return 0;
 
-	uint32_t function = unit->functions[low - 1].scope;
+	uint32_t function = unit->functions[after - 1].scope;
 
 	result[count++] = function;
 	for (uint32_t i = function + 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_dies.h"
 
+#include "lib/base/array.h"
 #include "lib/dwarf/dwarf_forms.h"
 #include "lib/dwarf/dwarf_constants.h"
 
@@ -58,24 +59,11 @@ static bool is_wanted(uint16_t tag)
 	}
 }
 
-static bool grow(void *array, size_t count, size_t *capacity, size_t size)
-{
-	if (count < *capacity)
-		return true;
-
-	size_t more = *capacity ? *capacity * 2 : 128;
-	void *bigger = reallocarray(*(void **)array, more, size);
-
-	if (bigger) {
-		*(void **)array = bigger;
-		*capacity = more;
-	}
-	return bigger;
-}
-
-// Reads the attributes of one abbreviation. @return false without memory
-static bool read_attributes(struct heap_dwarf_dies *dies, struct heap_dwarf_cursor *cursor,
-			    struct heap_dwarf_abbreviation *abbreviation)
+// Reads the attributes of one abbreviation.
+HEAP_MUST_CHECK
+static struct heap_error *read_attributes(struct heap_dwarf_dies *dies,
+					  struct heap_dwarf_cursor *cursor,
+					  struct heap_dwarf_abbreviation *abbreviation)
 {
 	abbreviation->attributes = dies->attribute_count;
 	for (;;) {
@@ -86,15 +74,14 @@ static bool read_attributes(struct heap_dwarf_dies *dies, struct heap_dwarf_curs
 		if (attribute.form == DW_FORM_implicit_const)
 			attribute.implicit = heap_dwarf_signed(cursor);
 		if ((!attribute.name && !attribute.form) || cursor->bad)
-			return true;
+			return NULL;
 		size = heap_dwarf_form_size(dies->unit, attribute.form);
 		if (size == HEAP_DWARF_FORM_VARIES || abbreviation->size > INT16_MAX)
 			abbreviation->size = HEAP_DWARF_FORM_VARIES;
 		else if (abbreviation->size != HEAP_DWARF_FORM_VARIES)
 			abbreviation->size += size;
-		if (!grow(&dies->attributes, dies->attribute_count, &dies->attribute_capacity,
-			  sizeof(*dies->attributes)))
-			return false;
+		HEAP_TRY(heap_reserve(dies->attributes, dies->attribute_capacity,
+				      dies->attribute_count + 1));
 		dies->attributes[dies->attribute_count++] = attribute;
 		abbreviation->count++;
 	}
@@ -125,10 +112,9 @@ static struct heap_error *read_abbreviations(struct heap_dwarf_dies *dies)
 		abbreviation.tag = heap_dwarf_unsigned(&cursor);
 		abbreviation.wanted = is_wanted(abbreviation.tag);
 		abbreviation.children = heap_dwarf_fixed(&cursor, 1);
-		if (!read_attributes(dies, &cursor, &abbreviation) ||
-		    !grow(&dies->abbreviations, dies->count, &dies->capacity,
-			  sizeof(*dies->abbreviations)))
-			return heap_error_out_of_memory();
+		HEAP_TRY(read_attributes(dies, &cursor, &abbreviation));
+		HEAP_TRY(
+			heap_reserve(dies->abbreviations, dies->capacity, (size_t)dies->count + 1));
 		dies->abbreviations[dies->count++] = abbreviation;
 		dies->in_order &= abbreviation.code == dies->count;
 	}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_split.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 #include "lib/dwarf/dwarf_dies.h"
 #include "lib/dwarf/dwarf_constants.h"
 
@@ -17,21 +19,6 @@ enum {
 	COLUMNS_MAX = 16,     // of an index of a package, which has 8
 	NO_UNIT = UINT32_MAX,
 };
-
-static bool grow(void *array, size_t count, size_t *capacity, size_t size)
-{
-	if (count < *capacity)
-		return true;
-
-	size_t more = *capacity ? *capacity * 2 : 32;
-	void *bigger = reallocarray(*(void **)array, more, size);
-
-	if (bigger) {
-		*(void **)array = bigger;
-		*capacity = more;
-	}
-	return bigger;
-}
 
 // --- skeletons -------------------------------------------------------------------------------
 
@@ -105,14 +92,13 @@ static struct heap_error *find_skeletons(struct heap_dwarf_units *units)
 		}
 		if (error || !skeleton.name)
 			continue;
-		if (!grow(&units->skeletons, units->skeleton_count, &units->skeleton_capacity,
-			  sizeof(*units->skeletons)))
-			error = heap_error_out_of_memory();
-		else
+		error = heap_reserve(units->skeletons, units->skeleton_capacity,
+				     units->skeleton_count + 1);
+		if (!error)
 			units->skeletons[units->skeleton_count++] = skeleton;
 	}
 	heap_dwarf_dies_deinit(&dies);
-	// Only now: what is no skeleton of another is read like any unit until then.
+	// Only now: until then, each unit is read like one that is no skeleton.
 	for (size_t i = 0; i < units->skeleton_count; i++)
 		units->units[units->skeletons[i].unit].skeleton = i + 1;
 	return error;
@@ -138,19 +124,21 @@ static struct heap_error *open_split(struct heap_dwarf_units *units, const char 
 		return NULL;
 	}
 	file.path = strdup(path);
-	if (!file.path || !grow(&units->split, units->split_count, &units->split_capacity,
-				sizeof(*units->split))) {
+	error = file.path
+			? heap_reserve(units->split, units->split_capacity, units->split_count + 1)
+			: heap_error_out_of_memory();
+	if (error) {
 		heap_dwarf_sections_close(&file.sections);
 		free(file.path);
-		return heap_error_out_of_memory();
+		return error;
 	}
 	units->split[units->split_count++] = file;
 	*is_open = true;
 
 	uint64_t number = HEAP_DWARF_SPLIT + 2 * (units->split_count - 1);
 
-	error = heap_dwarf_units_read(units, number);
-	return error ? error : heap_dwarf_units_read(units, number + 1);
+	HEAP_TRY(heap_dwarf_units_read(units, number));
+	return heap_dwarf_units_read(units, number + 1);
 }
 
 static void join(struct heap_dwarf_units *units, uint32_t skeleton, uint32_t full)
@@ -334,9 +322,8 @@ static struct heap_error *contribute(struct heap_dwarf_units *units, uint64_t pl
 
 	if (!unit || unit->contribution)
 		return NULL;
-	if (!grow(&units->contributions, units->contribution_count, &units->contribution_capacity,
-		  sizeof(*units->contributions)))
-		return heap_error_out_of_memory();
+	HEAP_TRY(heap_reserve(units->contributions, units->contribution_capacity,
+			      units->contribution_count + 1));
 	units->contributions[units->contribution_count++] = *parts;
 	unit->contribution = units->contribution_count;
 	unit->abbreviations += abbreviations;
@@ -393,21 +380,15 @@ static struct heap_error *join_package(struct heap_dwarf_units *units, size_t fi
 	qsort_r(order, units->skeleton_count, sizeof(*order), compare_skeletons, units->skeletons);
 	for (size_t i = first; i < units->count; i++) {
 		const struct heap_dwarf_unit *unit = &units->units[i];
-		size_t low = 0, high = units->skeleton_count;
 
 		if (!is_full(unit) || !unit->contribution)
 			continue;
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
 
-			if (units->skeletons[order[middle]].id < unit->signature)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		if (low < units->skeleton_count &&
-		    units->skeletons[order[low]].id == unit->signature)
-			join(units, order[low], i);
+		size_t at = heap_partition_point(j, 0, units->skeleton_count,
+						 units->skeletons[order[j]].id < unit->signature);
+
+		if (at < units->skeleton_count && units->skeletons[order[at]].id == unit->signature)
+			join(units, order[at], i);
 	}
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #include "lib/dwarf/dwarf_types.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 #include "lib/dwarf/dwarf_types_reader.h"
 #include "lib/types/types_index.h"
 
@@ -70,17 +71,8 @@ void heap_unit_types_deinit(struct heap_unit_types *types)
 
 heap_type_id heap_unit_types_find(const struct heap_unit_types *types, uint64_t place)
 {
-	size_t low = 0, high = types->die_count;
+	size_t at = heap_partition_point(i, 0, types->die_count, types->dies[i].place < place);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (types->dies[middle].place == place)
-			return types->dies[middle].type;
-		if (types->dies[middle].place < place)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return HEAP_NO_TYPE;
+	return at < types->die_count && types->dies[at].place == place ? types->dies[at].type
+								       : HEAP_NO_TYPE;
 }

@@ -290,20 +290,13 @@ void heap_dwarf_units_load_late(struct heap_dwarf_units *units)
 const struct heap_dwarf_unit *heap_dwarf_units_find_type(const struct heap_dwarf_units *units,
 							 uint64_t signature)
 {
-	size_t low = 0, high = units->signature_count;
+	const struct heap_dwarf_unit *all = units->units;
+	size_t at = heap_partition_point(i, 0, units->signature_count,
+					 all[units->by_signature[i]].signature < signature);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct heap_dwarf_unit *unit = &units->units[units->by_signature[middle]];
-
-		if (unit->signature == signature)
-			return unit;
-		if (unit->signature < signature)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < units->signature_count && all[units->by_signature[at]].signature == signature
+		       ? &all[units->by_signature[at]]
+		       : NULL;
 }
 
 static const struct heap_dwarf_sections *sections_of(const struct heap_dwarf_units *units,

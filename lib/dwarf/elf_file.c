@@ -2,6 +2,7 @@
 #include "lib/dwarf/elf_file.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -285,21 +286,16 @@ struct heap_error *heap_elf_add_symbols(struct heap_elf_file *file,
 const struct heap_symbol *heap_elf_find_symbol(const struct heap_elf_file *file,
 					       enum heap_symbol_kind kind, uint64_t address)
 {
-	size_t low = 0, high = file->symbol_count;
+	const struct heap_symbol *symbols = file->symbols;
+	size_t after =
+		heap_partition_point(i, 0, file->symbol_count,
+				     symbols[i].kind < kind || (symbols[i].kind == kind &&
+								symbols[i].address <= address));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct heap_symbol *symbol = &file->symbols[middle];
-
-		if (symbol->kind < kind || (symbol->kind == kind && symbol->address <= address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || file->symbols[low - 1].kind != kind)
+	if (after == 0 || symbols[after - 1].kind != kind)
 		return NULL;
 
-	const struct heap_symbol *symbol = &file->symbols[low - 1];
+	const struct heap_symbol *symbol = &symbols[after - 1];
 
 	if (symbol->size == 0)
 		return address < symbol->limit ? symbol : NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/graph/paths.h"
 
+#include "lib/base/array.h"
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
@@ -472,16 +473,8 @@ HEAP_MUST_CHECK
 static struct heap_error *add_range(struct ranges *ranges, heap_type_id type, uint64_t start,
 				    uint64_t size)
 {
-	if (ranges->count == ranges->capacity) {
-		uint32_t capacity = ranges->capacity ? ranges->capacity * 2 : 64;
-		struct range *larger = realloc(ranges->list, capacity * sizeof(*larger));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		ranges->list = larger;
-		ranges->capacity = capacity;
-	}
 	ranges->count += ranges->count == 0;
+	HEAP_TRY(heap_reserve(ranges->list, ranges->capacity, (size_t)ranges->count + 1));
 	ranges->list[ranges->count] = (struct range){ start, size, ranges->first[type] };
 	ranges->first[type] = ranges->count++;
 	return NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/graph/suppressions.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdio.h>
@@ -68,16 +69,8 @@ static struct heap_error *add_line(struct heap_suppressions *suppressions, const
 {
 	char *copy;
 
-	if (suppressions->count == suppressions->capacity) {
-		size_t capacity = suppressions->capacity * 2 + 16;
-		void *larger =
-			realloc(suppressions->lines, capacity * sizeof(*suppressions->lines));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		suppressions->lines = larger;
-		suppressions->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(suppressions->lines, suppressions->capacity,
+			      (size_t)suppressions->count + 1));
 	copy = strdup(pattern);
 	if (!copy)
 		return heap_error_out_of_memory();

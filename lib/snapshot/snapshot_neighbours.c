@@ -338,7 +338,7 @@ static struct heap_error *find_piece(const struct heap_snapshot *snapshot, uint6
 	const struct heap_section *section;
 
 	HEAP_TRY(heap_snapshot_section(snapshot, HEAP_TAG_ADDRESSES, &section));
-
+	// Not heap_partition_point(): each step reads the file, which may fail.
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		uint64_t first = 0;

@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/damage.h"
 
 #include "dumper/writer/scan/chunks.h"
+#include "lib/base/array.h"
 
 #include <stdlib.h>
 
@@ -16,15 +17,7 @@ struct heap_error *suspects_add(struct suspects *suspects, struct suspect suspec
 		suspects->is_cut = true;
 		return NULL;
 	}
-	if (suspects->count == suspects->capacity) {
-		size_t capacity = suspects->capacity ? suspects->capacity * 2 : 64;
-		void *larger = realloc(suspects->list, capacity * sizeof(*suspects->list));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		suspects->list = larger;
-		suspects->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(suspects->list, suspects->capacity, (size_t)suspects->count + 1));
 	suspects->list[suspects->count++] = suspect;
 	return NULL;
 }

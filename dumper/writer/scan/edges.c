@@ -197,7 +197,7 @@ static struct heap_error *scan_piece(void *context, size_t number, void *result)
 
 // --- all of them -------------------------------------------------------------
 
-// Makes room for more edges in the columns, which grow together.
+// Makes room for more edges. Not heap_reserve(): the columns grow together, by doubling.
 HEAP_MUST_CHECK
 static struct heap_error *grow(struct scan *scan, size_t more)
 {

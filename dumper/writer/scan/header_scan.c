@@ -2,6 +2,7 @@
 #include "dumper/writer/scan/header_scan.h"
 
 #include "dumper/writer/scan/chunks.h"
+#include "lib/base/array.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,15 +18,7 @@ enum {
 HEAP_MUST_CHECK
 static struct heap_error *note_header(struct header_scan *scan, struct found_header header)
 {
-	if (scan->count == scan->capacity) {
-		size_t capacity = scan->capacity ? scan->capacity * 2 : 4096;
-		void *larger = realloc(scan->headers, capacity * sizeof(*scan->headers));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		scan->headers = larger;
-		scan->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(scan->headers, scan->capacity, (size_t)scan->count + 1));
 	scan->headers[scan->count++] = header;
 	return NULL;
 }

@@ -3,7 +3,9 @@
 
 #include "dumper/writer/scan/core_file.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -24,8 +26,7 @@ enum {
 // Pages that could not be read; threads visit memory side by side.
 struct image_unread {
 	pthread_mutex_t lock;
-	uint64_t *pages; // [count] in any order, some twice
-	size_t count, capacity;
+	struct HEAP_ARRAY(uint64_t) pages; // in any order, some twice
 };
 
 #define PAGEMAP_TOUCHED (UINT64_C(3) << 62) // in memory, or swapped out
@@ -40,14 +41,8 @@ static struct heap_error *read_whole_file(const char *path, char **result)
 	if (descriptor < 0)
 		return heap_error_create_system("%s", path);
 	for (;;) {
-		if (capacity - size < 65536) {
-			capacity = capacity * 2 + 131072;
-			char *larger = realloc(text, capacity);
+		HEAP_TRY(heap_reserve(text, capacity, size + 65536));
 
-			if (!larger)
-				return heap_error_out_of_memory();
-			text = larger;
-		}
 		ssize_t got = read(descriptor, text + size, capacity - size - 1);
 
 		if (got < 0)
@@ -226,7 +221,7 @@ void image_deinit(struct image *image)
 	cleanup_close(&image->memory);
 	cleanup_close(&image->pagemap);
 	if (image->unread)
-		free(image->unread->pages);
+		heap_array_deinit(&image->unread->pages);
 	free(image->unread);
 	free(image->mappings);
 	free(image->maps);
@@ -255,21 +250,12 @@ bool image_read(const struct image *image, uint64_t address, void *buffer, size_
 	return read_some(image, address, buffer, size) == size;
 }
 
-// More than there is room for is not noted: it is read as zeros all the same.
+// Notes a page. Without room for it, it is still read as zeros.
 static void note_unread(struct image_unread *unread, uint64_t page)
 {
 	pthread_mutex_lock(&unread->lock);
-	if (unread->count == unread->capacity && unread->count < MAX_UNREAD) {
-		size_t capacity = unread->capacity ? unread->capacity * 2 : 64;
-		void *larger = realloc(unread->pages, capacity * sizeof(*unread->pages));
-
-		if (larger) {
-			unread->pages = larger;
-			unread->capacity = capacity;
-		}
-	}
-	if (unread->count < unread->capacity)
-		unread->pages[unread->count++] = page;
+	if (unread->pages.count < MAX_UNREAD)
+		heap_error_destroy(heap_array_append(&unread->pages, page));
 	pthread_mutex_unlock(&unread->lock);
 }
 
@@ -311,17 +297,7 @@ void image_read_string(const struct image *image, uint64_t address, char *buffer
 // The first mapping that ends behind an address; mapping_count if there is none.
 static size_t first_behind(const struct image *image, uint64_t address)
 {
-	size_t low = 0, high = image->mapping_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (image->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, 0, image->mapping_count, image->mappings[i].end <= address);
 }
 
 const struct image_mapping *image_find(const struct image *image, uint64_t address)
@@ -458,13 +434,14 @@ static int compare_pages(const void *left, const void *right)
 
 void image_visit_unread(const struct image *image, image_unread_visitor *visit, void *context)
 {
-	struct image_unread *unread = image->unread;
+	uint64_t *pages = image->unread->pages.items;
+	size_t count = image->unread->pages.count;
 
-	if (unread->count == 0)
+	if (count == 0)
 		return;
-	qsort(unread->pages, unread->count, sizeof(*unread->pages), compare_pages);
-	for (size_t i = 0; i < unread->count; i++) {
-		if (i == 0 || unread->pages[i] != unread->pages[i - 1])
-			visit(context, unread->pages[i]);
+	qsort(pages, count, sizeof(*pages), compare_pages);
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || pages[i] != pages[i - 1])
+			visit(context, pages[i]);
 	}
 }

@@ -7,6 +7,7 @@
 #include "dumper/writer/base/progress.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
+#include "lib/base/search.h"
 #include "lib/dwarf/dwarf_file_units.h"
 #include "lib/dwarf/dwarf_types.h"
 #include "lib/dwarf/dwarf_types_reader.h"
@@ -391,19 +392,11 @@ void modules_deinit(struct modules *modules)
 
 struct module *modules_find(const struct modules *modules, uint64_t address)
 {
-	size_t low = 0, high = modules->count;
+	size_t at = heap_partition_point(i, 0, modules->count, modules->modules[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (modules->modules[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == modules->count || modules->modules[low].start > address)
+	if (at == modules->count || modules->modules[at].start > address)
 		return NULL;
-	return &modules->modules[low];
+	return &modules->modules[at];
 }
 
 // Made for the first address in the module: with the types from the cache, the others' debug

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/object_kinds.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 
 static size_t slot_of(const struct object_kinds *kinds, uint64_t site, uint64_t size)
@@ -17,6 +19,7 @@ static size_t slot_of(const struct object_kinds *kinds, uint64_t site, uint64_t 
 	return at;
 }
 
+// The list has room for half as many kinds as the table has slots, so one check serves for both.
 HEAP_MUST_CHECK
 static struct heap_error *grow(struct object_kinds *kinds)
 {
@@ -42,12 +45,8 @@ static struct heap_error *grow(struct object_kinds *kinds)
 struct heap_error *object_kinds_find(struct object_kinds *kinds, uint64_t site, uint64_t size,
 				     uint32_t *result)
 {
-	if ((size_t)kinds->count * 2 >= kinds->slot_count) {
-		struct heap_error *error = grow(kinds);
-
-		if (error)
-			return error;
-	}
+	if ((size_t)kinds->count * 2 >= kinds->slot_count)
+		HEAP_TRY(grow(kinds));
 
 	size_t at = slot_of(kinds, site, size);
 

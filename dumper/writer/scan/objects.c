@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/objects.h"
 
+#include "lib/base/array.h"
 #include "lib/base/search.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@ enum {
 	SPARSE_BYTES = 65536,
 };
 
+// Not heap_reserve(): the columns grow together, by doubling.
 HEAP_MUST_CHECK
 static struct heap_error *grow(struct objects *objects)
 {
@@ -38,12 +40,8 @@ static struct heap_error *grow(struct objects *objects)
 struct heap_error *objects_add(struct objects *objects, uint64_t block, uint64_t extent,
 			       uint64_t site)
 {
-	if (objects->count == objects->capacity) {
-		struct heap_error *error = grow(objects);
-
-		if (error)
-			return error;
-	}
+	if (objects->count == objects->capacity)
+		HEAP_TRY(grow(objects));
 	objects->address[objects->count] = block;
 	objects->birth[objects->count] = (uint16_t)heapsnap_extent_birth(extent);
 	objects->flags[objects->count] = (uint8_t)heapsnap_extent_flags(extent);
@@ -91,14 +89,9 @@ static struct heap_error *index_range(struct objects *objects, struct object_ran
 
 struct heap_error *objects_add_range(struct objects *objects, const struct object_range *range)
 {
-	struct object_range *ranges =
-		realloc(objects->ranges, (objects->range_count + 1) * sizeof(*ranges));
-
-	if (!ranges)
-		return heap_error_out_of_memory();
-	objects->ranges = ranges;
-	ranges[objects->range_count] = *range;
-	return index_range(objects, &ranges[objects->range_count++]);
+	HEAP_TRY(heap_reserve(objects->ranges, objects->range_capacity, objects->range_count + 1));
+	objects->ranges[objects->range_count] = *range;
+	return index_range(objects, &objects->ranges[objects->range_count++]);
 }
 
 uint32_t objects_first_after(const struct objects *objects, const struct object_range *range,

@@ -48,7 +48,7 @@ struct objects {
 	uint32_t count, capacity;
 	struct object_kinds kinds;
 	struct object_range *ranges; /**< [range_count] */
-	size_t range_count;
+	size_t range_count, range_capacity;
 	/** [damage_count] addresses of headers that something has overwritten */
 	uint64_t *damages;
 	size_t damage_count;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/samples.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -87,15 +88,7 @@ static struct heap_error *read_sample(void *context, heap_object_id object,
 	// An entry that is just being filled in has no time yet.
 	if (sample->time_ns == 0)
 		return NULL;
-	if (reading->count == reading->capacity) {
-		uint32_t capacity = reading->capacity ? reading->capacity * 2 : AT_ONCE;
-		void *more = realloc(reading->samples, capacity * sizeof(*reading->samples));
-
-		if (!more)
-			return heap_error_out_of_memory();
-		reading->samples = more;
-		reading->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(reading->samples, reading->capacity, (size_t)reading->count + 1));
 	reading->samples[reading->count++] = (struct heap_sample){
 		.object = object,
 		.number = number,
