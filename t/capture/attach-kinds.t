@@ -1,0 +1,308 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsnap attach on processes of every kind: servers and runtimes as people run them, those that are
+# restricted in some way, and those that belong to others. Each goes on as if nothing had been.
+use strict;
+use warnings;
+use lib 't/lib';
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Heapsh;
+use IO::Socket::INET;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $build = abs_path($ENV{BUILD} || 'build');
+chomp(my $machine = `uname -m`);
+plan skip_all => 'heapsnap attach knows x86-64 only' if $machine ne 'x86_64';
+plan skip_all => 'processes may not be traced here'
+    if `sleep 5 & $build/heapsnap attach --types none --file /dev/null/x \$! 2>&1; kill \$!` =~ /may not be/;
+
+my $directory = tempdir(CLEANUP => 1);
+chmod 0755, $directory;
+my ($number, @pids) = (0);
+
+sub state_of { my ($pid) = @_; open my $in, '<', "/proc/$pid/status" or return ''; return join('', <$in>) =~ /^State:\s+(\S)/m ? $1 : '' }
+sub has { return grep { -x "$_/$_[0]" } split(/:/, $ENV{PATH}), '/usr/sbin' }
+
+# Attaches once. @return the blocks, and what was said
+sub attach {
+    my ($pid, @before) = @_;
+    my $file = "$directory/" . ++$number . '.snap';
+    my $said = `@before $build/heapsnap attach --types none --file $file $pid 2>&1`;
+    return (undef, $said) unless -e $file;
+    my $info = Heapsh::ask_json($file, 'info');
+    return ($info->{objects}, $info->{allocators}, $info->{doubts}, $file);
+}
+
+# @param $most  blocks; undef: any number
+sub is_taken {
+    my ($pid, $name, $allocator, $least, $most) = @_;
+    my ($blocks, $said, $doubts) = attach($pid);
+    ok defined $blocks, "$name: taken" or return diag $said;
+    is $said, $allocator, "$name: the allocator";
+    cmp_ok $blocks, '>=', $least, "$name: blocks";
+    cmp_ok $blocks, '<=', $most, "$name: and no others" if defined $most;
+    is $doubts, '', "$name: the sums agree";
+}
+
+sub is_refused {
+    my ($pid, $name, $why) = @_;
+    my ($blocks, $said) = attach($pid);
+    is $blocks, undef, "$name: refused";
+    like $said, qr/^heapsnap: $pid [^\n]*$why[^\n]*\n\z/, "$name: why";
+}
+
+# Starts a command. @return its pid
+sub begin {
+    my (@command) = @_;
+    my $pid = fork // die "fork: $!";
+    if (!$pid) {
+        open STDOUT, '>', '/dev/null';
+        open STDERR, '>', '/dev/null';
+        open STDIN, '<', '/dev/null';
+        exec { $command[0] } @command or POSIX::_exit(127);
+    }
+    push @pids, $pid;
+    return $pid;
+}
+
+sub end {
+    my ($pid, $signal) = @_;
+    kill $signal || 'KILL', $pid;
+    waitpid $pid, 0;
+    @pids = grep { $_ != $pid } @pids;
+}
+
+END { local $?; for (@pids) { kill 'KILL', $_; waitpid $_, 0 } }
+
+# The children of a process whose name is like this.
+sub children {
+    my ($pid, $name) = @_;
+    my @found;
+    for my $status (glob '/proc/[0-9]*/status') {
+        open my $in, '<', $status or next;
+        my $text = join '', <$in>;
+        push @found, $status =~ /(\d+)/ if $text =~ /^PPid:\s+$pid$/m && $text =~ /^Name:\s+$name/m;
+    }
+    return @found;
+}
+
+sub wait_until { my ($condition) = @_; for (1 .. 600) { my $result = $condition->(); return $result if $result; sleep 0.05 } return }
+
+# A port that nobody listens at.
+sub free_port { my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1') or die $!; return $socket->sockport }
+
+# @return what a server answers, or ''
+sub talk {
+    my ($port, $text) = @_;
+    my $socket = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port", Timeout => 10) or return '';
+    print $socket $text;
+    my $answer = '';
+    sysread $socket, $answer, 4096;
+    return $answer;
+}
+
+# --- servers and runtimes ------------------------------------------------------------------
+
+SKIP: {
+    skip 'no redis-server', 6 unless has('redis-server');
+    my $port = free_port();
+    my $pid = begin('redis-server', '--port', $port, '--save', '', '--bind', '127.0.0.1');
+    wait_until(sub { talk($port, "PING\r\n") =~ /PONG/ }) or skip 'redis-server did not start', 6;
+    my ($empty) = attach($pid);
+    for my $from (0 .. 9) {
+        my $text = join '', map { sprintf "SET key%04d value-of-the-key-%04d\r\n", $from * 100 + $_, $_ } 0 .. 99;
+        my $socket = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port") or die $!;
+        print $socket $text;
+        my $got = '';
+        while (length $got < 500) { sysread($socket, $got, 4096, length $got) or last }
+    }
+    is_taken($pid, 'redis', `ldd \$(which redis-server)` =~ /jemalloc/ ? 'jemalloc' : 'glibc', $empty + 2500, $empty + 3300);    # it frees some of what it began with
+    like talk($port, "PING\r\n"), qr/PONG/, 'redis: it goes on';
+    end($pid, 'TERM');
+}
+
+SKIP: {
+    skip 'no nginx', 8 unless has('nginx');
+    my $port = free_port();
+    open my $out, '>', "$directory/nginx.conf" or die $!;
+    print $out "pid $directory/nginx.pid; error_log $directory/error.log; worker_processes 1; events { worker_connections 64; }\n"
+        . "http { access_log off; server { listen 127.0.0.1:$port; return 200 fine; } }\n";
+    close $out;
+    my $pid = begin((has('nginx'))[0] . '/nginx', '-c', "$directory/nginx.conf", '-g', 'daemon off;');
+    wait_until(sub { talk($port, "GET / HTTP/1.0\r\n\r\n") =~ /fine/ }) or skip 'nginx did not start', 8;
+    is_taken($pid, 'nginx', 'glibc', 100);
+    is_taken((children($pid, 'nginx'))[0], 'a worker of nginx', 'glibc', 100);
+    like talk($port, "GET / HTTP/1.0\r\n\r\n"), qr/fine/, 'nginx: it goes on';
+    end($pid, 'TERM');
+}
+
+SKIP: {
+    my ($postgres) = glob '/usr/lib/postgresql/*/bin/postgres';
+    skip 'no postgres, or not root', 8 if !$postgres || $> != 0;
+    my $user = getpwnam('postgres') ? 'postgres' : 'nobody';
+    my $place = "$directory/postgres";
+    my $port = free_port();
+    mkdir $place;
+    chown scalar(getpwnam $user), -1, $place;
+    my $bin = $postgres =~ s{/[^/]*$}{}r;
+    system("setpriv --reuid=$user --clear-groups $bin/initdb -D $place/data -A trust >/dev/null 2>&1") == 0 or skip 'no initdb', 8;
+    my $pid = begin('setpriv', "--reuid=$user", '--clear-groups', $postgres, '-D', "$place/data", '-p', $port, '-k', $place);
+    my $answers = sub { `setpriv --reuid=$user --clear-groups psql -h $place -p $port -Atc 'select 40 + 2' postgres 2>/dev/null` eq "42\n" };
+    wait_until($answers) or skip 'postgres did not start', 8;
+    is_taken($pid, 'postgres', 'glibc', 1000);
+    is_taken($_, "postgres' child", 'glibc', 1000) for (children($pid, 'postgres'))[0];
+    ok $answers->(), 'postgres: it goes on';
+    end($pid, 'INT');
+}
+
+# Runtimes that print "ready", and "done" some time later.
+sub runtime {
+    my ($name, $allocator, $least, @command) = @_;
+    open my $in, '-|', @command or return fail "$name: $!";
+    my $pid = wait_until(sub { <$in> =~ /ready (\d+)/ ? $1 : undef });
+    is_taken($pid, $name, $allocator, $least);
+    is scalar(<$in>), "done\n", "$name: it goes on";
+    close $in;
+    is $?, 0, "$name: exit status";
+}
+
+SKIP: {
+    skip 'no python3', 6 unless has('python3');
+    local $ENV{PYTHONMALLOC} = 'malloc';
+    runtime('python', 'glibc', 50000, 'python3', '-c',
+        'import os, time; a = [str(i) for i in range(50000)]; print("ready", os.getpid(), flush=True); time.sleep(3); print("done")');
+}
+
+SKIP: {
+    skip 'no node', 6 unless has('node');
+    runtime('node', 'glibc', 1000, 'node', '-e',
+        'const a = []; for (let i = 0; i < 1000; i++) a.push(Buffer.alloc(5000)); console.log("ready", process.pid);'
+        . 'const t = setInterval(() => {}, 5); setTimeout(() => { clearInterval(t); console.log("done"); }, 4000)');
+}
+
+SKIP: {
+    skip 'no java', 6 unless has('java') && has('javac');
+    open my $out, '>', "$directory/Sleeper.java" or die $!;
+    print $out 'public class Sleeper { public static void main(String[] a) throws Exception { System.out.println("ready " +'
+        . ' ProcessHandle.current().pid()); long end = System.nanoTime() + 4000000000L; while (System.nanoTime() < end) Thread.sleep(1);'
+        . ' System.out.println("done"); } }';
+    close $out;
+    system("javac -d $directory $directory/Sleeper.java 2>/dev/null") == 0 or skip 'no javac', 6;
+    runtime('java', 'glibc', 1000, 'java', '-Xmx64m', '-cp', $directory, 'Sleeper');
+}
+
+SKIP: {
+    skip 'no go', 6 unless has('go');
+    mkdir "$directory/go";
+    open my $out, '>', "$directory/go/main.go" or die $!;
+    print $out <<'END';
+package main
+// #include <string.h>
+// void *volatile keep[1000];
+// static void fill(void) { for (int i = 0; i < 1000; i++) keep[i] = strdup("kept by C"); }
+import "C"
+import ("fmt"; "os"; "time")
+func main() {
+	C.fill()
+	c := make(chan int)
+	for i := 0; i < 50; i++ { go func() { for { time.Sleep(time.Millisecond); c <- 1 } }() }
+	fmt.Println("ready", os.Getpid())
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); { <-c }
+	fmt.Println("done")
+}
+END
+    close $out;
+    system("cd $directory/go && CGO_ENABLED=1 GO111MODULE=off GOFLAGS= GOCACHE=$directory/go/cache go build -o go main.go >/dev/null 2>&1") == 0 or skip 'no cgo', 6;
+    runtime('go with cgo', 'glibc', 1000, "$directory/go/go");
+}
+
+# --- restricted in some way --------------------------------------------------------------------
+
+# @return its wait status after a byte
+sub kind {
+    my ($kind, $check) = @_;
+    my $program = Heapsh->start('kinds', bare => 1, args => [$kind]);
+    wait_until(sub { state_of($program->pid) =~ /[SD]/ });
+    $check->($program->pid, $kind);
+    is(($program->finish)[1], 7 << 8, "$kind: it goes on");
+}
+
+my $exact = sub { is_taken(@_, 'glibc', 100, 100) };
+kind($_, $exact) for '', qw(full narrow reaper);
+SKIP: {
+    skip 'not root', 16 if $> != 0;
+    kind($_, $exact) for qw(filter strict hidden);
+    kind('alone', sub { is_refused(@_, 'may have no further process: RLIMIT_NPROC') });
+}
+kind('vfork', sub { is_refused(@_, 'no thread that may be interrupted: each waits for a disk, a child of vfork') });
+
+SKIP: {
+    skip 'no real-time scheduling here', 5 if system('chrt -f 10 true 2>/dev/null') != 0;
+    my $program = Heapsh->start('/usr/bin/chrt', bare => 1, args => [ '-f', 50, "$build/t/programs/kinds" ]);
+    is_taken($program->pid, 'real-time', 'glibc', 100, 100);
+    is(($program->finish)[1], 7 << 8, 'real-time: it goes on');
+}
+
+{
+    my $pid = begin('/bin/sh', '-c', 'while :; do :; done');
+    wait_until(sub { state_of($pid) eq 'R' });
+    is_taken($pid, 'busy', 'glibc', 10);
+    is state_of($pid), 'R', 'busy: it goes on';
+    end($pid);
+}
+
+SKIP: {
+    skip 'no strace', 2 unless has('strace');
+    my $program = Heapsh->start('kinds', bare => 1);
+    my $tracer = begin('strace', '-o', '/dev/null', '-p', $program->pid);
+    wait_until(sub { `cat /proc/$program->{pid}/status` =~ /^TracerPid:\s+[1-9]/m }) or skip 'strace may not trace', 2;
+    is_refused($program->pid, 'under strace', "is being traced by $tracer, a debugger or strace");
+    end($tracer, 'INT');
+    is_taken($program->pid, 'strace has left', 'glibc', 100, 100);
+    is(($program->finish)[1], 7 << 8, 'under strace: it goes on');
+}
+
+# No libc is needed to be of 32 bits.
+SKIP: {
+    open my $out, '>', "$directory/small.S" or die $!;
+    print $out ".globl _start\n_start: mov \$29, %eax\nint \$0x80\njmp _start\n.section .note.GNU-stack,\"\",\@progbits\n";
+    close $out;
+    system("cc -m32 -nostdlib -static -no-pie -o $directory/small $directory/small.S 2>/dev/null") == 0 or skip 'no 32-bit programs', 2;
+    my $pid = begin("$directory/small");
+    wait_until(sub { state_of($pid) eq 'S' });
+    is_refused($pid, '32 bits', 'is a 32-bit process');
+    is state_of($pid), 'S', '32 bits: it goes on';
+    end($pid);
+}
+
+# --- containers ----------------------------------------------------------------------------------
+
+SKIP: {
+    my @container = qw(/usr/bin/unshare --user --map-root-user --pid --fork --mount --mount-proc --uts --ipc --net);
+    skip 'no namespaces here', 5 if system("@container true 2>/dev/null") != 0;
+    my $program = Heapsh->start($container[0], bare => 1, args => [ @container[1 .. $#container], "$build/t/programs/kinds" ]);
+    is_taken((children($program->pid, 'kinds'))[0], 'in a container', 'glibc', 100, 100);
+    is(($program->finish)[1], 7 << 8, 'in a container: it goes on');
+}
+
+# --- somebody else's -------------------------------------------------------------------------------
+
+SKIP: {
+    skip 'not root', 5 if $> != 0 || system('setpriv --reuid=65534 true 2>/dev/null') != 0;
+    my $public = Heapsh::public_build();
+    system("cp $build/t/programs/kinds $public/own && cp $public/own $public/other && chmod 4755 $public/other && chmod 755 $public/own && chmod 777 $public");
+    my $as_nobody = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
+    my @as_nobody = split ' ', $as_nobody;
+    for ([ 'other', 'set-user-id', qr/^heapsnap: \d+ \(other\) may not be examined: it is another user's, runs set-user-id, / ], [ 'own', "one's own", qr/^\S+\.snap$/ ]) {
+        my ($name, $what, $said) = @$_;
+        my $program = Heapsh->start('/usr/bin/setpriv', bare => 1, args => [ @as_nobody[1 .. $#as_nobody], "$public/$name" ]);
+        my $pid = $program->pid;
+        like scalar `cd $public && $as_nobody $public/heapsnap attach --types none $pid 2>&1`, $said, "$what, by nobody";
+        is_taken($pid, "$what, by root", 'glibc', 100, 100);
+        is(($program->finish)[1], 7 << 8, "$what: it goes on");
+    }
+}
+
+done_testing;

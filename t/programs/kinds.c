@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * A process of an unusual kind, with 100 blocks: kinds KIND.
+ *
+ *	filter     a seccomp filter ends it for all but read() and exit_group()
+ *	strict     seccomp's strict mode: read(), write() and exit() are left
+ *	hidden     it has asked not to be dumped
+ *	alone      it may have no further process (RLIMIT_NPROC)
+ *	full       all of its descriptors are taken
+ *	narrow     its memory may not grow
+ *	reaper     it takes in orphans
+ *	vfork      it waits for a child of vfork(2)
+ *
+ * It ends with 7 when it has read a byte; with vfork, when the child has.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	BLOCKS = 100,
+	USUAL_STATUS = 7,
+};
+
+static char *volatile blocks[BLOCKS];
+
+static void limit(__rlimit_resource_t resource, rlim_t value)
+{
+	struct rlimit limit = { value, value };
+
+	if (setrlimit(resource, &limit) != 0)
+		exit(3);
+}
+
+static void install_filter(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		exit(3);
+}
+
+// Ends by one of the two calls, whichever the filter knows.
+static void await_byte(int number)
+{
+	char byte;
+
+	syscall(SYS_read, STDIN_FILENO, &byte, 1);
+	syscall(number, USUAL_STATUS);
+}
+
+static void begin(const char *kind)
+{
+	if (strcmp(kind, "hidden") == 0)
+		prctl(PR_SET_DUMPABLE, 0);
+	else if (strcmp(kind, "reaper") == 0)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	else if (strcmp(kind, "narrow") == 0)
+		limit(RLIMIT_AS, 1 << 20), limit(RLIMIT_DATA, 0);
+	else if (strcmp(kind, "full") == 0) {
+		limit(RLIMIT_NOFILE, 64);
+		while (dup(STDIN_FILENO) >= 0)
+			;
+	} else if (strcmp(kind, "alone") == 0) {
+		// Root may have as many as it likes.
+		limit(RLIMIT_NPROC, 0);
+		if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+			exit(3);
+		prctl(PR_SET_DUMPABLE, 1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+
+	for (int i = 0; i < BLOCKS; i++)
+		blocks[i] = strdup("kept");
+	begin(kind);
+	// Straight to the kernel: a buffer would be a block, too.
+	if (write(STDOUT_FILENO, "ready\n", 6) != 6)
+		return 3;
+	if (strcmp(kind, "filter") == 0)
+		install_filter();
+	else if (strcmp(kind, "strict") == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
+		return 3;
+	// NOLINTNEXTLINE: the parent is to wait
+	if (strcmp(kind, "vfork") == 0 && vfork() == 0)
+		await_byte(SYS_exit_group);
+	await_byte(strcmp(kind, "strict") == 0 ? SYS_exit : SYS_exit_group);
+	return 0;
+}
