@@ -48,7 +48,7 @@ _heapsh()
 	if [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info summary show identify find count largest roots
 			callstack callers stack symbols inrefs outrefs path dominators retained sizes shared suspects leaks dangling reachability
-			types sites strings waste report export last alias unalias source time snapshots go next previous compare
+			types sites strings waste sql report export last alias unalias source time snapshots go next previous compare
 			history' -- "$word"; compgen -f -X '!*.snap' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always

@@ -108,6 +108,7 @@ struct command {
 	_(history)
 
 #define COMMANDS_OUT(_) \
+	_(sql) \
 	_(report) \
 	_(export)
 

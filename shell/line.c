@@ -98,6 +98,24 @@ static void free_line(struct line *line)
 	free(line->file);
 }
 
+// A query may stand as it is: its quotes, | and > are SQL's.
+static bool takes_rest(const struct line *line, const char *at)
+{
+	return line->count > 0 && strcmp(line->words[0], "sql") == 0 && *at != '\'' && *at != '"' &&
+	       *at != '-' && *at != '|' && *at != '>';
+}
+
+// @return what is wrong, or NULL
+static const char *take_rest(const char *at, struct line *line)
+{
+	size_t length = strlen(at);
+
+	while (length > 0 && isspace((unsigned char)at[length - 1]))
+		length--;
+	line->words[line->count] = strndup(at, length);
+	return line->words[line->count++] ? NULL : "out of memory";
+}
+
 static const char *parse_file(const char *at, struct line *line)
 {
 	line->append = at[1] == '>';
@@ -122,6 +140,8 @@ static const char *parse_line(const char *at, struct line *line)
 		at += strspn(at, " \t\n");
 		if (*at == '\0' || *at == '#')
 			return NULL;
+		if (takes_rest(line, at))
+			return take_rest(at, line);
 		if (*at == '|') {
 			line->pipe = at + 1;
 			return line->pipe[strspn(line->pipe, " \t\n")] ? NULL

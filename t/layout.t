@@ -43,9 +43,10 @@ my %may_include = (
     'shell/series' => ['shell/base', 'shell/words', @pages, @lib],
     'shell/export' => ['shell/base', 'shell/words', 'shell/print', 'shell/tables', @lib],
     'shell/report' => ['shell', 'shell/base', @pages, @lib],
+    'shell/sql' => ['shell/base', 'shell/series', 'shell/print', @lib],
     'shell/check' => ['shell/base', 'shell/series', 'shell/print', 'shell/tables', @lib],
     'shell/trace' => ['shell/base', 'shell/export', @pages, @lib],
-    'shell/commands' => ['shell', 'shell/base', 'shell/words', 'shell/export', 'shell/report', 'shell/trace', @pages, @lib],
+    'shell/commands' => ['shell', 'shell/base', 'shell/words', 'shell/sql', 'shell/export', 'shell/report', 'shell/trace', @pages, @lib],
     'shell/batch' => ['shell', 'shell/base', 'shell/words', 'shell/check', 'shell/export', 'shell/report', 'shell/trace', @pages, @lib],
 );
 

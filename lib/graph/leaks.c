@@ -315,3 +315,15 @@ void heap_leaks_deinit(struct heap_leaks *leaks)
 	heap_column_destroy(leaks->class_of);
 	heap_column_destroy(leaks->leader);
 }
+
+const char *heap_leak_class_name(enum heap_leak_class class)
+{
+	static const char *const names[HEAP_LEAK_CLASSES] = {
+		[HEAP_LEAK_REACHABLE] = "reachable",   [HEAP_LEAK_INTERIOR] = "interior",
+		[HEAP_LEAK_SUPPRESSED] = "suppressed", [HEAP_LEAK_PERHAPS] = "perhaps",
+		[HEAP_LEAK_DIRECT] = "direct",         [HEAP_LEAK_CYCLE] = "cycle",
+		[HEAP_LEAK_INDIRECT] = "indirect",
+	};
+
+	return names[class];
+}

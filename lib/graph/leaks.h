@@ -39,6 +39,9 @@ enum heap_leak_class {
 	HEAP_LEAK_CLASSES,
 };
 
+/** The name of a class: "reachable", "direct", "cycle"... */
+const char *heap_leak_class_name(enum heap_leak_class class);
+
 /**
  * Registers of a thread that a call keeps, and so may hold what its stack does not: rbx, rbp and
  * r12 to r15 by the x86-64 ABI. AArch64 keeps ten, x19 to x28; a snapshot does not say of which

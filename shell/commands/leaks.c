@@ -21,13 +21,6 @@ static const char *const groupings[] = {
 	[LEAKS_BY_BACKTRACE] = "backtrace",
 };
 
-static const char *const class_names[HEAP_LEAK_CLASSES] = {
-	[HEAP_LEAK_REACHABLE] = "reachable",   [HEAP_LEAK_INTERIOR] = "interior",
-	[HEAP_LEAK_SUPPRESSED] = "suppressed", [HEAP_LEAK_PERHAPS] = "perhaps",
-	[HEAP_LEAK_DIRECT] = "direct",         [HEAP_LEAK_CYCLE] = "cycle",
-	[HEAP_LEAK_INDIRECT] = "indirect",
-};
-
 struct asked {
 	const char *suppressions;
 	uint64_t limit;
@@ -109,14 +102,14 @@ static struct heap_error *print_list(const struct leak_groups *reporting, uint64
 		    (leaks->class_of[i] == HEAP_LEAK_PERHAPS && leaks->leader[i] != i))
 			continue;
 		limit--;
-		output_text(session->output, "%-8s %s", class_names[leaks->class_of[i]],
+		output_text(session->output, "%-8s %s", heap_leak_class_name(leaks->class_of[i]),
 			    describe_object(session, i));
 		if (bytes[i] > 0)
 			output_text(session->output, ", and %s below",
 				    describe_bytes(session, bytes[i]));
 		output_text(session->output, "\n");
 		output_open_object(session->output, NULL);
-		output_string(session->output, "class", class_names[leaks->class_of[i]]);
+		output_string(session->output, "class", heap_leak_class_name(leaks->class_of[i]));
 		output_number(session->output, "size", snapshot->size[i]);
 		output_number(session->output, "indirect_bytes", bytes[i]);
 		output_address(session->output, "leader", snapshot->address[leaks->leader[i]]);
@@ -185,7 +178,7 @@ static void print_sums(const struct leak_groups *reporting)
 
 	output_open_object(output, "classes");
 	for (int i = 0; i < HEAP_LEAK_CLASSES; i++) {
-		output_open_object(output, class_names[i]);
+		output_open_object(output, heap_leak_class_name(i));
 		output_number(output, "objects", reporting->leaks.sums[i].objects);
 		output_number(output, "bytes", reporting->leaks.sums[i].bytes);
 		output_close(output);

@@ -123,20 +123,6 @@ static struct heap_error *write_snapshots(const struct tables *tables)
 	return put_row(tables, &row);
 }
 
-static const char *kind_name(uint8_t kind)
-{
-	static const char *const names[] = {
-		[HEAP_TYPE_UNKNOWN] = "unknown",   [HEAP_TYPE_BASE] = "base",
-		[HEAP_TYPE_POINTER] = "pointer",   [HEAP_TYPE_REFERENCE] = "reference",
-		[HEAP_TYPE_ARRAY] = "array",       [HEAP_TYPE_STRUCT] = "struct",
-		[HEAP_TYPE_CLASS] = "class",       [HEAP_TYPE_UNION] = "union",
-		[HEAP_TYPE_ENUM] = "enum",         [HEAP_TYPE_TYPEDEF] = "typedef",
-		[HEAP_TYPE_FUNCTION] = "function",
-	};
-
-	return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "other";
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *write_types(const struct tables *tables)
 {
@@ -148,7 +134,7 @@ static struct heap_error *write_types(const struct tables *tables)
 
 		put_number(&row, i);
 		put_text(&row, i == HEAP_NO_TYPE ? "(untyped)" : describe_type(tables->session, i));
-		put_text(&row, kind_name(types->types[i].kind));
+		put_text(&row, describe_type_kind(types->types[i].kind));
 		put_number(&row, heap_types_size(types, i));
 		put_text(&row, heap_types_string(types, types->types[i].file));
 		put_number(&row, types->types[i].line);

@@ -573,3 +573,17 @@ void describe_unknown_births(struct session *session, const struct session *othe
 		    "contents count as the same\n");
 	output_string(session->output, "births_are", "not known");
 }
+
+const char *describe_type_kind(uint8_t kind)
+{
+	static const char *const names[] = {
+		[HEAP_TYPE_UNKNOWN] = "unknown",   [HEAP_TYPE_BASE] = "base",
+		[HEAP_TYPE_POINTER] = "pointer",   [HEAP_TYPE_REFERENCE] = "reference",
+		[HEAP_TYPE_ARRAY] = "array",       [HEAP_TYPE_STRUCT] = "struct",
+		[HEAP_TYPE_CLASS] = "class",       [HEAP_TYPE_UNION] = "union",
+		[HEAP_TYPE_ENUM] = "enum",         [HEAP_TYPE_TYPEDEF] = "typedef",
+		[HEAP_TYPE_FUNCTION] = "function",
+	};
+
+	return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "other";
+}

@@ -44,6 +44,9 @@ const char *describe_text(struct session *session, heap_object_id object);
 
 const char *describe_type(struct session *session, heap_type_id type);
 
+/** "struct", "class", "union", "pointer"... @param kind  enum heap_type_kind */
+const char *describe_type_kind(uint8_t kind);
+
 /** A type with its number of elements. @param size  bytes of all, for characters */
 const char *describe_elements(struct session *session, heap_type_id type, uint64_t elements,
 			      uint64_t size);

@@ -16,13 +16,13 @@ struct session {
 	long number;
 };
 
-struct entry {
-	struct entry *self;
+struct cached {
+	struct cached *self;
 	long number;
 };
 
 static struct session *sessions;
-static struct entry *cache[3];
+static struct cached *cache[3];
 static void *texts[1000];
 static int *pool;
 static int pool_count, pool_capacity;
@@ -62,7 +62,7 @@ static void step(const char *what, int loop)
 		texts[loop] = text_new((size_t)100 + (size_t)loop * 32);
 	else if (strcmp(what, "cache") == 0 && loop < 3) {
 		cache[loop] = malloc(sizeof(*cache[loop]));
-		*cache[loop] = (struct entry){ .self = cache[loop], .number = loop };
+		*cache[loop] = (struct cached){ .self = cache[loop], .number = loop };
 	} else if (strcmp(what, "vector") == 0) {
 		vector = realloc(vector, (size_t)(loop + 1) * 1000);
 		memset(vector, 1, (size_t)(loop + 1) * 1000);

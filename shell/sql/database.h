@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef SQL_DATABASE_H
+#define SQL_DATABASE_H
+
+/** A database of SQLite in memory, in which there is nothing but the tables of snapshots. */
+
+#include "shell/sql/virtual_table.h"
+
+/** Every table. @param count  gets their number */
+const struct sql_table *const *sql_tables(size_t *count);
+
+/** Opens a database of the session's snapshots. sql_database_close() is the caller's, also on failure. */
+HEAP_MUST_CHECK
+struct heap_error *sql_database_open(struct sql_database *database, struct session *session);
+
+void sql_database_close(struct sql_database *database);
+
+/** What went wrong in the latest call of SQLite, or in a table. */
+HEAP_MUST_CHECK
+struct heap_error *sql_database_error(struct sql_database *database);
+
+#endif
