@@ -36,8 +36,9 @@ __attribute__((noinline)) static struct session *session_new(long number)
 	return session;
 }
 
-__attribute__((noinline)) static void *text_new(size_t size)
+__attribute__((noinline)) static void *text_new(int loop)
 {
+	size_t size = (size_t)100 + (size_t)loop * 32;
 	void *text = malloc(size);
 
 	memset(text, 'x', size);
@@ -59,7 +60,7 @@ static void step(const char *what, int loop)
 	else if (strcmp(what, "lose") == 0)
 		session_new(loop)->next = session_new(loop);
 	else if (strcmp(what, "text") == 0)
-		texts[loop] = text_new((size_t)100 + (size_t)loop * 32);
+		texts[loop] = text_new(loop);
 	else if (strcmp(what, "cache") == 0 && loop < 3) {
 		cache[loop] = malloc(sizeof(*cache[loop]));
 		*cache[loop] = (struct cached){ .self = cache[loop], .number = loop };
