@@ -28,18 +28,34 @@ static uint8_t take(struct bytes *bytes)
 	return *bytes->at++;
 }
 
+// @param size  0, 1, 2, 4 or 8
 static int64_t take_signed(struct bytes *bytes, unsigned size)
 {
-	uint64_t value = 0;
+	const uint8_t *at = bytes->at;
+	int64_t wide;
+	int32_t full;
+	int16_t half;
 
-	if (size > (size_t)(bytes->end - bytes->at)) {
+	if (size > (size_t)(bytes->end - at)) {
 		bytes->failed = true;
 		return 0;
 	}
-	memcpy(&value, bytes->at, size);
 	bytes->at += size;
-	// Sign extension.
-	return size == 0 ? 0 : (int64_t)(value << (64 - 8 * size)) >> (64 - 8 * size);
+	switch (size) {
+	case 0:
+		return 0;
+	case 1:
+		return (int8_t)*at;
+	case 2:
+		memcpy(&half, at, sizeof(half));
+		return half;
+	case 4:
+		memcpy(&full, at, sizeof(full));
+		return full;
+	default:
+		memcpy(&wide, at, sizeof(wide));
+		return wide;
+	}
 }
 
 // --- what follows an opcode ------------------------------------------------------
@@ -150,13 +166,31 @@ static void take_vector(struct bytes *bytes, uint8_t first, struct heapsnap_inst
 	result->opcode = take(bytes);
 }
 
+static bool is_prefix(uint8_t byte)
+{
+	switch (byte) {
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x64:
+	case 0x65:
+	case 0x66:
+	case 0xf0:
+	case 0xf2:
+	case 0xf3:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void take_prefixes(struct bytes *bytes, struct heapsnap_instruction *result,
 			  struct extension *extension)
 {
 	uint8_t byte = take(bytes);
 
-	while (byte == 0x66 || byte == 0xf0 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e ||
-	       byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65) {
+	while (is_prefix(byte)) {
 		result->is_narrow = result->is_narrow || byte == 0x66;
 		result->is_based = result->is_based || byte == 0x64 || byte == 0x65;
 		byte = take(bytes);

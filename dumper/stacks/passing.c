@@ -14,17 +14,24 @@
 #if defined(__x86_64__)
 
 enum {
-	MAX_BYTES = 1024,       // of a function, from its beginning
-	MAX_INSTRUCTIONS = 320, // that are decoded for one answer
+	MAX_BYTES = 512,        // of a function, from its beginning
+	MAX_INSTRUCTIONS = 128, // of these
 	PER_STEP = 4,           // of which cost a step
-	MAX_NESTED = 2,         // wrappers in wrappers
+	MAX_HEIGHT = 3,         // a wrapper of a wrapper of a wrapper
+	MAX_CALLS = 2,          // of a function, that may pass a size on to another wrapper
 	MAX_WAYS = 4,           // jumps that have not been reached yet
+	CALL_BYTES = 5,         // of a call to an address relative to the next instruction
+	CALL_OPCODE = 0xe8,
+	CONSTANT_BYTES = 5, // of a move of a constant to edi
+	CONSTANT_OPCODE = 0xbf,
+	CACHED = 1 << 10,
 };
 
 // Which of its parameters an allocator takes for the size.
 struct passing {
 	uint8_t parameters; // a bit for each; 0: it is no allocator
 	bool is_guess;      // it may be any of them: the allocator is called through a pointer
+	uint8_t height;     // 1: it calls an allocator itself; 0: it is one, or none
 };
 
 struct way {
@@ -39,9 +46,10 @@ struct analysis {
 	struct heapsnap_values now;
 	bool is_reached; // now is what is known here; else no way leads here
 	struct way ways[MAX_WAYS];
+	const uint8_t *nearest; // no way leads to a place before it
 	struct passing passing; // what has been found
-	int *left;              // instructions that may still be decoded
-	int depth;
+	int height;             // that it may have
+	int calls;              // that may still be followed
 	bool failed;
 };
 
@@ -110,22 +118,78 @@ static uint64_t skip_linkage(uint64_t address)
 
 // --- calls -----------------------------------------------------------------------------
 
-static struct passing find_passing_within(uint64_t function, int *left, int depth);
+/*
+ * What has been found out about functions, by hash of their addresses, which are in the lower 48
+ * bits. The height that was allowed belongs to the answer: of another one nothing is known.
+ */
+static uint64_t cache[CACHED];
+
+enum {
+	CACHE_PARAMETERS = 48, // shifts
+	CACHE_GUESS = 54,
+	CACHE_HEIGHT = 55,
+	CACHE_ALLOWED = 58,
+};
+
+static uint64_t *cache_slot(uint64_t function)
+{
+	return &cache[function * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+}
+
+_Static_assert(CACHED == 1 << (64 - 54), "bits of the hash");
+
+// Reads what is known of a function that may have some height. @return false if that is nothing
+static bool recall(uint64_t function, int height, struct passing *passing)
+{
+	uint64_t word = __atomic_load_n(cache_slot(function), __ATOMIC_RELAXED);
+	int found = word >> CACHE_HEIGHT & 7, allowed = (int)(word >> CACHE_ALLOWED);
+
+	if (word == 0 || (word ^ function) << 16 != 0 || (found == 0 && allowed < height))
+		return false;
+	*passing = (struct passing){ 0 };
+	if (found > 0 && found <= height)
+		*passing = (struct passing){ word >> CACHE_PARAMETERS & 0x3f,
+					     word >> CACHE_GUESS & 1, (uint8_t)found };
+	return true;
+}
+
+static void remember(uint64_t function, int height, struct passing passing)
+{
+	uint64_t word = (function & ((UINT64_C(1) << CACHE_PARAMETERS) - 1)) |
+			(uint64_t)passing.parameters << CACHE_PARAMETERS |
+			(uint64_t)passing.is_guess << CACHE_GUESS |
+			(uint64_t)passing.height << CACHE_HEIGHT |
+			(uint64_t)height << CACHE_ALLOWED;
+
+	__atomic_store_n(cache_slot(function), word, __ATOMIC_RELAXED);
+}
+
+void heapsnap_passing_forget(void)
+{
+	for (int i = 0; i < CACHED; i++)
+		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
+}
+
+static struct passing analyze_function(uint64_t function, int height);
 
 // Which parameters of the function at an address are a size that it passes on to an allocator.
-static struct passing find_passing(const struct analysis *analysis, uint64_t function)
+//
+// @param calls  of others that may be looked at
+static struct passing find_passing(uint64_t function, int height, int *calls)
 {
-	struct passing none = { 0 };
+	struct passing passing = { 0 };
 
 	function = skip_linkage(function);
 	for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++) {
 		if (function != 0 && allocators[i].address == function)
-			return (struct passing){ allocators[i].parameters, false };
+			return (struct passing){ allocators[i].parameters, false, 0 };
 	}
-	if (function == 0 || analysis->depth == MAX_NESTED ||
-	    heapsnap_standard_has(function, function))
-		return none;
-	return find_passing_within(function, analysis->left, analysis->depth + 1);
+	if (function == 0 || height <= 0 || (*calls)-- <= 0 || recall(function, height, &passing))
+		return passing;
+	if (!heapsnap_standard_has(function, function))
+		passing = analyze_function(function, height);
+	remember(function, height, passing);
+	return passing;
 }
 
 /*
@@ -152,22 +216,37 @@ static uint8_t passed_to(const struct heapsnap_values *values, struct passing pa
 }
 
 // A function that is called through a pointer has its size first, or behind a context.
-static const struct passing guess = { 1 << 0 | 1 << 1, true };
+static const struct passing guess = { 1 << 0 | 1 << 1, true, 0 };
+
+// True if one of the first arguments of a call may be a size that the function has got.
+static bool may_pass(const struct heapsnap_values *values)
+{
+	for (int i = 0; i < HEAPSNAP_VALUE_PARAMETERS; i++) {
+		if (values->registers[heapsnap_parameters[i]].kind == HEAPSNAP_VALUE_PARAMETER)
+			return true;
+	}
+	return false;
+}
 
 // @param next  where it returns to; NULL: to the caller
 static void call(struct analysis *analysis, const uint8_t *next, uint64_t function, bool is_direct)
 {
+	bool is_site = analysis->site && analysis->site == next;
 	struct passing passing = { 0 };
+	uint8_t passed;
 
-	if (!analysis->site || analysis->site == next)
-		passing = is_direct ? find_passing(analysis, function) : guess;
-
-	uint8_t passed = passed_to(&analysis->now, passing);
-
-	// Without that the rest is of no interest. One that calls itself does more than pass sizes on.
-	analysis->failed = (analysis->site && analysis->site == next && passed == 0) ||
-			   (is_direct && function == (uint64_t)analysis->start);
-	analysis->passing.is_guess |= passed && passing.is_guess;
+	// One that calls itself does more than pass sizes on.
+	analysis->failed = is_direct && function == (uint64_t)analysis->start;
+	if (is_site || (!analysis->site && may_pass(&analysis->now)))
+		passing = is_direct ? find_passing(function, analysis->height - 1, &analysis->calls)
+				    : guess;
+	passed = passed_to(&analysis->now, passing);
+	if (passed) {
+		analysis->passing.is_guess |= passing.is_guess;
+		if (analysis->passing.height <= passing.height)
+			analysis->passing.height = passing.height + 1;
+	}
+	analysis->failed = analysis->failed || (is_site && !passed); // the rest does not matter
 	heapsnap_values_call(&analysis->now, passed);
 }
 
@@ -200,6 +279,7 @@ static void add_way(struct analysis *analysis, const uint8_t *to)
 {
 	struct way *room = NULL;
 
+	analysis->nearest = to < analysis->nearest ? to : analysis->nearest;
 	for (int i = 0; i < MAX_WAYS; i++) {
 		struct way *way = &analysis->ways[i];
 
@@ -217,9 +297,14 @@ static void add_way(struct analysis *analysis, const uint8_t *to)
 
 static void arrive(struct analysis *analysis, const uint8_t *at)
 {
+	if (at < analysis->nearest)
+		return;
+	analysis->nearest = analysis->end;
 	for (int i = 0; i < MAX_WAYS; i++) {
 		struct way *way = &analysis->ways[i];
 
+		if (way->to > at && way->to < analysis->nearest)
+			analysis->nearest = way->to;
 		if (way->to != at)
 			continue;
 		if (analysis->is_reached)
@@ -305,12 +390,10 @@ static void go_through(struct analysis *analysis)
 {
 	struct heapsnap_instruction instruction;
 	const uint8_t *at = analysis->start;
-	int decoded = 0;
 
-	for (; at < analysis->end && !analysis->failed && *analysis->left > 0;
-	     at = instruction.next) {
-		(*analysis->left)--;
-		if (++decoded % PER_STEP == 0)
+	for (int i = 1; at < analysis->end && !analysis->failed && i <= MAX_INSTRUCTIONS;
+	     i++, at = instruction.next) {
+		if (i % PER_STEP == 0)
 			heapsnap_spend(1);
 		arrive(analysis, at);
 		if (!heapsnap_decode(at, analysis->end, &instruction))
@@ -325,15 +408,17 @@ static struct passing analyze(struct analysis *analysis, uint64_t start, uint64_
 {
 	analysis->start = (const uint8_t *)start;
 	analysis->end = (const uint8_t *)(end - start > MAX_BYTES ? start + MAX_BYTES : end);
+	analysis->nearest = analysis->end;
 	analysis->is_reached = true;
 	heapsnap_values_init(&analysis->now);
 	go_through(analysis);
-	return analysis->failed ? (struct passing){ 0 } : analysis->passing;
+	return analysis->failed || analysis->passing.parameters == 0 ? (struct passing){ 0 }
+								     : analysis->passing;
 }
 
-static struct passing find_passing_within(uint64_t function, int *left, int depth)
+static struct passing analyze_function(uint64_t function, int height)
 {
-	struct analysis analysis = { .left = left, .depth = depth };
+	struct analysis analysis = { .height = height, .calls = MAX_CALLS };
 	uint64_t end, start = heapsnap_function_find(function, &end);
 
 	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
@@ -342,12 +427,36 @@ static struct passing find_passing_within(uint64_t function, int *left, int dept
 	return analyze(&analysis, start, end);
 }
 
+/*
+ * True if the call before a return address passes no size on, as far as its own bytes tell: most
+ * calls ask no wrapper for a block, or for one of a constant size.
+ */
+static bool passes_nothing(const uint8_t *site, uint64_t before)
+{
+	const uint8_t *code = site - CALL_BYTES;
+	struct passing passing;
+	int32_t distance;
+	int calls = 1;
+
+	if (before < CALL_BYTES || *code != CALL_OPCODE)
+		return false;
+	memcpy(&distance, code + 1, sizeof(distance));
+	// No call through a pointer has such bytes, but for distances that lead out of the module.
+	passing =
+		find_passing((uint64_t)site + (uint64_t)(int64_t)distance, MAX_HEIGHT - 1, &calls);
+	return passing.parameters == 0 ||
+	       (passing.parameters == 1 && before >= CALL_BYTES + CONSTANT_BYTES &&
+		*(code - CONSTANT_BYTES) == CONSTANT_OPCODE);
+}
+
 bool heapsnap_passes_size(uint64_t start, uint64_t end, uint64_t site)
 {
-	int left = MAX_INSTRUCTIONS;
-	struct analysis analysis = { .site = (const uint8_t *)site, .left = &left };
+	struct analysis analysis = { .site = (const uint8_t *)site,
+				     .height = MAX_HEIGHT,
+				     .calls = 1 };
 
-	if (site <= start || site > end || site - start > MAX_BYTES)
+	if (site <= start || site > end || site - start > MAX_BYTES ||
+	    passes_nothing(analysis.site, site - start))
 		return false;
 	return analyze(&analysis, start, end).parameters != 0;
 }
@@ -390,6 +499,10 @@ void heapsnap_passing_init(void)
 #else
 
 void heapsnap_passing_init(void)
+{
+}
+
+void heapsnap_passing_forget(void)
 {
 }
 

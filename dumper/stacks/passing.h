@@ -30,6 +30,9 @@
 /** Finds the allocators that the program calls. At load time. */
 void heapsnap_passing_init(void);
 
+/** Forgets all functions: code has been unmapped. */
+void heapsnap_passing_forget(void);
+
 /**
  * True if a function is a thin wrapper of the allocator that one of its calls led to.
  *

@@ -402,6 +402,7 @@ void heapsnap_wrappers_forget(struct heapsnap_wrappers *wrappers, uint64_t start
 {
 	uint32_t count = load(wrappers->function_count);
 
+	heapsnap_passing_forget();
 	for (uint32_t i = 0; i < HEAPSNAP_WRAPPER_KNOWN; i++)
 		store(wrappers->known[i], 0);
 	// Also those of the standard libraries, which no entry below has.
