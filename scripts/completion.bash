@@ -52,7 +52,7 @@ _heapsh()
 			history' -- "$word"; compgen -f -X '!*.snap' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
-			--color=never --memory --help --version' -- "$word")
+			--color=never --memory --debug --help --version' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
 	fi

@@ -2,6 +2,7 @@
 /*
  * heapsh: the shell over a heap snapshot.
  */
+#include "lib/base/array.h"
 #include "lib/base/column.h"
 #include "lib/base/escape.h"
 #include "lib/snapshot/declarations.h"
@@ -28,11 +29,12 @@ struct options {
 	bool quiet;
 	bool json;
 	bool colours;
+	struct HEAP_ARRAY(char *) debug_files; // ends with NULL, unless there are none
 };
 
 static const char usage[] =
 	"usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] [--memory SIZE]\n"
-	"              FILE... [COMMAND ARG...]\n";
+	"              [--debug FILE]... FILE... [COMMAND ARG...]\n";
 
 static bool parse_colour(const char *when, bool *colours)
 {
@@ -58,6 +60,21 @@ static bool set_memory(const char *text)
 	return false;
 }
 
+// A NULL follows the last file.
+static bool add_debug_file(struct options *options, char *path)
+{
+	struct heap_error *error = heap_array_reserve(&options->debug_files, 2);
+
+	if (error) {
+		heap_error_destroy(error);
+		fputs("heapsh: out of memory\n", stderr);
+		return false;
+	}
+	options->debug_files.items[options->debug_files.count++] = path;
+	options->debug_files.items[options->debug_files.count] = NULL;
+	return true;
+}
+
 // @return 0, or the status to exit with; 0 is not among them, help exits itself
 static int parse_options(int argc, char **argv, struct options *options)
 {
@@ -68,6 +85,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ "memory", required_argument, NULL, 'm' },
+		{ "debug", required_argument, NULL, 'd' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *no_colour = getenv("NO_COLOR");
@@ -93,6 +111,10 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'm':
 			if (!set_memory(optarg))
+				return EXIT_USAGE;
+			break;
+		case 'd':
+			if (!add_debug_file(options, optarg))
 				return EXIT_USAGE;
 			break;
 		case 'h':
@@ -260,6 +282,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 
+	session.debug_files = options.debug_files.items;
+
 	struct heap_error *error = series_open(&session, argv + optind, (size_t)files);
 
 	if (error) {
@@ -281,5 +305,6 @@ int main(int argc, char **argv)
 	output_destroy(session.output);
 	series_close(&session);
 	session_close(&session);
+	heap_array_deinit(&options.debug_files);
 	return status;
 }

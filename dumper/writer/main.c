@@ -2,9 +2,10 @@
 /*
  * heapsnap-writer: reads a frozen process, and writes its snapshot.
  *
- * Started by libheapsnap.so alone; dumper/base/protocol.h says how. It is a program of its own
- * so that its memory, its threads and its crashes are not those of the program.
+ * Started by libheapsnap.so (dumper/base/protocol.h), by heapsnap, and by heapsh --debug (again.h). It
+ * is a program of its own so that its memory, its threads and its crashes are not those of the program.
  */
+#include "dumper/writer/again.h"
 #include "dumper/writer/base/bounds.h"
 #include "dumper/writer/infer/containers.h"
 #include "dumper/writer/infer/headers.h"
@@ -294,12 +295,27 @@ static struct heap_error *open_capture(struct capture *capture, int argc, char *
 	return capture_open(capture, (pid_t)pid, address);
 }
 
+// For heapsh --debug.
+static int infer_again(char **arguments)
+{
+	uint64_t descriptor;
+
+	if (!parse_number(arguments[1], 10, &descriptor) || descriptor > INT_MAX)
+		return fail(heap_error_create(HEAP_ERROR_ARGUMENT, "no file to write to"));
+
+	struct heap_error *error = again_infer(arguments[0], (int)descriptor, arguments + 2);
+
+	return error ? fail(error) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct capture capture;
 	struct destination destination = { .descriptor = -1 };
 
 	read_threads();
+	if (argc >= 4 && strcmp(argv[1], "--again") == 0)
+		return infer_again(argv + 2);
 
 	struct heap_error *error = open_capture(&capture, argc, argv);
 

@@ -105,8 +105,7 @@ static const char *path_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *fill_modules(struct capture *capture)
+struct heap_error *store_fill_modules(struct capture *capture)
 {
 	struct heap_snapshot *snapshot = &capture->snapshot;
 
@@ -324,9 +323,7 @@ static void renumber_types(struct capture *capture, const heap_type_id *map)
 		snapshot->roots[i].type = map[snapshot->roots[i].type];
 }
 
-// Drops the types that nothing in the snapshot is of.
-HEAP_MUST_CHECK
-static struct heap_error *keep_needed_types(struct capture *capture)
+struct heap_error *store_keep_types(struct capture *capture)
 {
 	struct heap_types *types = &capture->snapshot.types;
 	CLEANUP_FREE bool *needed = calloc(types->count, sizeof(*needed));
@@ -447,8 +444,8 @@ static struct heap_error *complete(struct capture *capture)
 	struct heap_snapshot *snapshot = &capture->snapshot;
 
 	snapshot->object_count = capture->objects.count;
-	HEAP_TRY(keep_needed_types(capture));
-	HEAP_TRY(fill_modules(capture));
+	HEAP_TRY(store_keep_types(capture));
+	HEAP_TRY(store_fill_modules(capture));
 	HEAP_TRY(fill_mappings(capture));
 	HEAP_TRY(fill_damages(capture));
 	HEAP_TRY(fill_epochs(capture));

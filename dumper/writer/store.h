@@ -9,4 +9,12 @@
 HEAP_MUST_CHECK
 struct heap_error *store_snapshot(struct capture *capture, int descriptor);
 
+/** Drops the types that nothing in the snapshot is of. */
+HEAP_MUST_CHECK
+struct heap_error *store_keep_types(struct capture *capture);
+
+/** Fills the snapshot's table of modules. */
+HEAP_MUST_CHECK
+struct heap_error *store_fill_modules(struct capture *capture);
+
 #endif

@@ -49,6 +49,21 @@ void heap_build_id_parse(const uint8_t *notes, size_t size, uint32_t alignment,
 	}
 }
 
+void heap_build_id_read(const char *text, struct heap_build_id *result)
+{
+	size_t length = strlen(text);
+
+	*result = (struct heap_build_id){ 0 };
+	if (length % 2 != 0 || length / 2 > HEAP_BUILD_ID_MAX ||
+	    strspn(text, "0123456789abcdef") != length)
+		return;
+	for (; *text; text += 2) {
+		const char digits[] = { text[0], text[1], '\0' };
+
+		result->bytes[result->size++] = (uint8_t)strtoul(digits, NULL, 16);
+	}
+}
+
 void heap_build_id_format(const struct heap_build_id *id, char *buffer, size_t size)
 {
 	static const char digits[] = "0123456789abcdef";

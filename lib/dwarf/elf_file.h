@@ -47,6 +47,9 @@ void heap_build_id_parse(const uint8_t *notes, size_t size, uint32_t alignment,
 /** Writes it in lower-case hex; "" if there is none. */
 void heap_build_id_format(const struct heap_build_id *id, char *buffer, size_t size);
 
+/** Reads what heap_build_id_format() has written; no id if it is anything else. */
+void heap_build_id_read(const char *text, struct heap_build_id *result);
+
 struct heap_elf_file {
 	char *path;
 	int descriptor;

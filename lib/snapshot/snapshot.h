@@ -355,6 +355,11 @@ struct heap_snapshot {
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_open(const char *path, struct heap_snapshot **result);
 
+/** The same from another file than that whose name the snapshot, and its declarations, have. */
+HEAP_MUST_CHECK
+struct heap_error *heap_snapshot_open_as(const char *path, const char *name,
+					 struct heap_snapshot **result);
+
 /** The same from bytes in memory, which must outlive the result; for tests and fuzzing. */
 HEAP_MUST_CHECK
 struct heap_error *heap_snapshot_open_memory(const uint8_t *bytes, size_t size,

@@ -244,11 +244,17 @@ static void close_snapshot(struct heap_snapshot **snapshot)
 
 struct heap_error *heap_snapshot_open(const char *path, struct heap_snapshot **result)
 {
+	return heap_snapshot_open_as(path, path, result);
+}
+
+struct heap_error *heap_snapshot_open_as(const char *path, const char *name,
+					 struct heap_snapshot **result)
+{
 	CLEANUP(close_snapshot) struct heap_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 
 	if (!snapshot)
 		return heap_error_out_of_memory();
-	snapshot->path = strdup(path);
+	snapshot->path = strdup(name);
 	if (!snapshot->path)
 		return heap_error_out_of_memory();
 	HEAP_TRY(heap_file_open(path, &snapshot->file));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/base/session.h"
 
+#include "shell/base/debug_files.h"
+
 #include "lib/base/column.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
@@ -20,11 +22,18 @@ struct session_text {
 
 volatile sig_atomic_t session_interrupted;
 
+struct heap_error *session_read(const struct session *session, const char *path,
+				struct heap_snapshot **result)
+{
+	return session->debug_files ? debug_files_open(path, session->debug_files, result)
+				    : heap_snapshot_open(path, result);
+}
+
 struct heap_error *session_open(struct session *session, const char *path)
 {
 	progress_init(&session->progress, NULL);
 
-	struct heap_error *error = heap_snapshot_open(path, &session->snapshot);
+	struct heap_error *error = session_read(session, path, &session->snapshot);
 
 	if (!error && session->snapshot->declarations_ignored && session->errors)
 		heap_print(session->errors,

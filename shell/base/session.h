@@ -33,6 +33,7 @@ struct session_holders {
 struct session {
 	struct heap_snapshot *snapshot;
 	struct output *output;
+	char *const *debug_files; /**< of --debug, NULL-terminated; NULL: there are none */
 	bool quiet;
 	bool quit;  /**< set by `quit` */
 	bool paged; /**< long answers go to a pager: at a prompt */
@@ -74,6 +75,11 @@ struct session {
 
 /** ^C sets it; long loops of commands look at it. */
 extern volatile sig_atomic_t session_interrupted;
+
+/** Reads a snapshot, with the types that the session's debug files tell. */
+HEAP_MUST_CHECK
+struct heap_error *session_read(const struct session *session, const char *path,
+				struct heap_snapshot **result);
 
 HEAP_MUST_CHECK
 struct heap_error *session_open(struct session *session, const char *path);

@@ -46,7 +46,7 @@ struct heap_error *series_go(struct session *session, size_t number)
 {
 	struct heap_snapshot *snapshot;
 
-	HEAP_TRY(heap_snapshot_open(session->series->paths[number], &snapshot));
+	HEAP_TRY(session_read(session, session->series->paths[number], &snapshot));
 	forget_new(session);
 	session_switch(session, snapshot);
 	session->series->current = number;
@@ -59,7 +59,8 @@ struct heap_error *series_compare(struct session *session, const char *path)
 	struct session opened = { .output = session->output,
 				  .quiet = session->quiet,
 				  .colours = session->colours,
-				  .errors = session->errors };
+				  .errors = session->errors,
+				  .debug_files = session->debug_files };
 
 	HEAP_TRY(session_open(&opened, path));
 	forget_new(session);

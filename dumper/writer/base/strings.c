@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/base/strings.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdbool.h>
@@ -20,6 +21,15 @@ struct heap_error *strings_init(struct strings *strings)
 		strings_deinit(strings);
 		return heap_error_out_of_memory();
 	}
+	return NULL;
+}
+
+struct heap_error *strings_adopt(struct strings *strings, const char *bytes, size_t size)
+{
+	HEAP_TRY(heap_reserve(strings->bytes, strings->capacity, size + 1));
+	memcpy(strings->bytes, bytes, size);
+	// A text that is added later is not looked for among these.
+	strings->size = size > 0 ? size : 1;
 	return NULL;
 }
 

@@ -21,6 +21,10 @@ struct strings {
 HEAP_MUST_CHECK
 struct heap_error *strings_init(struct strings *strings);
 
+/** Puts all strings of a snapshot first, at the offsets that they have there. */
+HEAP_MUST_CHECK
+struct heap_error *strings_adopt(struct strings *strings, const char *bytes, size_t size);
+
 void strings_deinit(struct strings *strings);
 
 /** The bytes, which are the caller's from now on; the table is empty then. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/capture.h"
 
+#include "dumper/writer/scan/snapshot_image.h"
+
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/object_scan.h"
 
@@ -236,6 +238,52 @@ struct heap_error *capture_open_core(struct capture *capture, const char *path, 
 {
 	clear(capture);
 	return opened(capture, open_core(capture, path, descriptor, sysroot, executable));
+}
+
+// --- a snapshot ----------------------------------------------------------------
+
+// The tables and columns that stay; of sites, roots and types there are new ones.
+static void take_tables(struct capture *capture, const struct heap_snapshot *from)
+{
+	struct heap_snapshot *snapshot = &capture->snapshot;
+	struct heap_types types = snapshot->types;
+
+	*snapshot = *from;
+	snapshot->file = NULL;
+	snapshot->types = types;
+	snapshot->sites = NULL;
+	snapshot->roots = NULL;
+	snapshot->root_edges = NULL;
+	snapshot->root_content = NULL;
+	snapshot->modules = NULL;
+	snapshot->tags = NULL;
+	snapshot->tag = NULL;
+	snapshot->parts = NULL;
+	snapshot->site_count = snapshot->root_count = snapshot->module_count = 0;
+	snapshot->root_edge_count = snapshot->root_content_size = 0;
+	snapshot->tag_count = snapshot->part_count = 0;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *open_snapshot(struct capture *capture, struct heap_snapshot *snapshot)
+{
+	HEAP_TRY(snapshot_image_fill(&capture->core, snapshot));
+	HEAP_TRY(image_init_core(&capture->image, &capture->core));
+	capture->process.origin = (uint32_t)snapshot->info.origin;
+	capture->process.has_types = true;
+	capture->process.pid = (uint32_t)snapshot->info.pid;
+	capture->process.content_limit = snapshot->info.content_limit;
+	HEAP_TRY(begin(capture));
+	take_tables(capture, snapshot);
+	// Offsets of strings stay as they are.
+	HEAP_TRY(strings_adopt(&capture->strings, snapshot->strings, snapshot->string_size));
+	return snapshot_image_add_objects(&capture->core, snapshot, &capture->objects);
+}
+
+struct heap_error *capture_open_snapshot(struct capture *capture, struct heap_snapshot *snapshot)
+{
+	clear(capture);
+	return open_snapshot(capture, snapshot);
 }
 
 // --- blocks --------------------------------------------------------------------

@@ -68,6 +68,15 @@ HEAP_MUST_CHECK
 struct heap_error *capture_open_core(struct capture *capture, const char *path, int descriptor,
 				     const char *sysroot, const char *executable);
 
+/**
+ * The same of a snapshot, whose objects and edges become the capture's. Types and roots are left to be
+ * found anew.
+ *
+ * @param snapshot  with all columns; outlives the capture, and owns the tables that stay
+ */
+HEAP_MUST_CHECK
+struct heap_error *capture_open_snapshot(struct capture *capture, struct heap_snapshot *snapshot);
+
 void capture_close(struct capture *capture);
 
 /** Finds the live blocks: by their headers, or else by the structures of allocators. */

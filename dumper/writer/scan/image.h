@@ -46,11 +46,12 @@ struct image {
 	int pagemap;                    /**< /proc/PID/pagemap, or -1 */
 	struct image_mapping *mappings; /**< [mapping_count] by address */
 	size_t mapping_count;
-	const struct core *core;     /**< instead of a process; NULL: there is one */
-	const char *root;            /**< directory that has the mapped files; "": "/" */
-	const char *executable;      /**< file of the program; NULL: by its name */
-	uint64_t random;             /**< address of 16 random bytes, getauxval(3); 0: not known */
-	char *maps;                  /**< text of /proc/PID/maps, cut into the mappings' names */
+	const struct core *core;  /**< instead of a process; NULL: there is one */
+	const char *root;         /**< directory that has the mapped files; "": "/" */
+	const char *executable;   /**< file of the program; NULL: by its name */
+	char *const *debug_files; /**< NULL-terminated: for modules of their build ids; or NULL */
+	uint64_t random;          /**< address of 16 random bytes, getauxval(3); 0: not known */
+	char *maps;               /**< text of /proc/PID/maps, cut into the mappings' names */
 	struct image_unread *unread; /**< private: pages that image_visit() could not read */
 };
 

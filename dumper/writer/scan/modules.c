@@ -121,13 +121,41 @@ static bool same_build_id(const struct heap_build_id *a, const struct heap_build
 	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
+static bool is_of_build(const char *path, const struct heap_build_id *id)
+{
+	struct heap_elf_file *file;
+	struct heap_error *error = id->size > 0 ? heap_elf_open(path, &file) : NULL;
+	bool is_same;
+
+	if (error || id->size == 0) {
+		heap_error_destroy(error);
+		return false;
+	}
+	is_same = same_build_id(&file->build_id, id);
+	heap_elf_close(file);
+	return is_same;
+}
+
+// The file that was given for the module; NULL: none was.
+static const char *find_given(const struct module *module, const struct image *image)
+{
+	for (char *const *file = image->debug_files; file && *file; file++) {
+		if (is_of_build(*file, &module->build_id))
+			return *file;
+	}
+	return NULL;
+}
+
 // Where the module's file is. @return malloc'd; NULL: no memory
 static char *find_path(const struct module *module, const struct image *image)
 {
+	const char *given = find_given(module, image);
 	bool is_program = image->core && image->core->entry >= module->start &&
 			  image->core->entry < module->end;
 	char *path;
 
+	if (given)
+		return strdup(given);
 	if (is_program && image->executable)
 		return strdup(image->executable);
 	if (asprintf(&path, "%s%s", image->root, module->path) < 0)
@@ -302,7 +330,8 @@ static void open_module(struct module *module, const struct image *image, const 
 		return;
 	}
 	isolation_suspect(module->start);
-	read_build_id(image, module->start, &module->build_id);
+	if (module->build_id.size == 0)
+		read_build_id(image, module->start, &module->build_id);
 	error = open_file(module, image);
 	if (!error)
 		error = open_debug(module, cache, types);
@@ -356,6 +385,33 @@ struct heap_error *modules_init(struct modules *modules, const struct image *ima
 				module->end = module->elf->data_end + module->bias;
 		}
 		i = end;
+	}
+	return NULL;
+}
+
+struct heap_error *modules_init_snapshot(struct modules *modules, const struct image *image,
+					 const char *cache, struct heap_types *types,
+					 const struct heap_snapshot *snapshot)
+{
+	*modules = (struct modules){ .image = image };
+	modules->modules = calloc((size_t)snapshot->module_count + 1, sizeof(*modules->modules));
+	if (!modules->modules)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < snapshot->module_count; i++) {
+		const struct heap_module *from = &snapshot->modules[i];
+		struct module *module = &modules->modules[modules->count++];
+
+		module->path = snapshot->strings + from->path;
+		module->start = from->start;
+		module->end = from->end;
+		module->bias = from->bias;
+		heap_build_id_read(snapshot->strings + from->build_id, &module->build_id);
+		// Without a build id nobody can tell whether a file is the one that ran.
+		if (module->build_id.size > 0)
+			open_module(module, image, cache, types);
+		else
+			add_note(module, "no build id");
+		progress_flush();
 	}
 	return NULL;
 }

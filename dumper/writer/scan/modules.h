@@ -17,6 +17,7 @@
 #include "lib/dwarf/dwarf_lines.h"
 #include "lib/dwarf/dwarf_site_types.h"
 #include "lib/dwarf/dwarf_unwind.h"
+#include "lib/snapshot/snapshot.h"
 
 /** Types of one unit, kept because locals of its functions need them. */
 struct module_unit;
@@ -56,6 +57,15 @@ struct modules {
 HEAP_MUST_CHECK
 struct heap_error *modules_init(struct modules *modules, const struct image *image,
 				const char *cache, struct heap_types *types);
+
+/**
+ * The same of a snapshot, whose image has no code. Files that are not there now cost the names of their
+ * modules.
+ */
+HEAP_MUST_CHECK
+struct heap_error *modules_init_snapshot(struct modules *modules, const struct image *image,
+					 const char *cache, struct heap_types *types,
+					 const struct heap_snapshot *snapshot);
 
 void modules_deinit(struct modules *modules);
 

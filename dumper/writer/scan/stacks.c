@@ -94,16 +94,21 @@ static struct heap_error *add_frames(const struct walk *walk, struct module *mod
 	return NULL;
 }
 
-// The frame, among those just added, of the function that a variable belongs to.
-static uint32_t frame_of(const struct capture *capture, uint32_t first, const char *function)
+// Frames of one place in the code: of a function, and of those inlined there, which come first.
+struct frames {
+	uint32_t first, end;
+};
+
+// The frame of the function that a variable belongs to.
+static uint32_t frame_of(const struct capture *capture, struct frames frames, const char *function)
 {
 	const struct heap_snapshot *snapshot = &capture->snapshot;
 
-	for (uint32_t i = first; i < snapshot->frame_count; i++) {
+	for (uint32_t i = frames.first; i < frames.end; i++) {
 		if (strcmp(capture->strings.bytes + snapshot->frames[i].function, function) == 0)
 			return i;
 	}
-	return snapshot->frame_count - 1;
+	return frames.end - 1;
 }
 
 HEAP_MUST_CHECK
@@ -124,7 +129,7 @@ static struct heap_error *add_valued_local(struct walk *walk, struct heap_root *
 
 HEAP_MUST_CHECK
 static struct heap_error *add_local(struct walk *walk, struct module *module,
-				    const struct heap_dwarf_local *local, uint32_t first_frame)
+				    const struct heap_dwarf_local *local, struct frames frames)
 {
 	struct capture *capture = walk->capture;
 	heap_type_id type = module_type(module, local->type, &capture->snapshot.types);
@@ -137,7 +142,7 @@ static struct heap_error *add_local(struct walk *walk, struct module *module,
 		.file = strings_add(&capture->strings, local->file),
 		.line = local->line,
 		.thread = walk->thread,
-		.frame = frame_of(capture, first_frame, local->function),
+		.frame = frame_of(capture, frames, local->function),
 	};
 
 	switch ((enum heap_dwarf_location_kind)local->kind) {
@@ -161,7 +166,7 @@ static struct heap_error *add_local(struct walk *walk, struct module *module,
 
 HEAP_MUST_CHECK
 static struct heap_error *add_locals(struct walk *walk, struct module *module, uint64_t pc,
-				     uint64_t cfa, uint32_t first_frame,
+				     uint64_t cfa, struct frames frames,
 				     const struct heap_dwarf_registers *caller)
 {
 	CLEANUP(heap_dwarf_locals_deinit) struct heap_dwarf_locals locals = { 0 };
@@ -182,7 +187,7 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 		return NULL;
 	}
 	for (size_t i = 0; i < locals.count; i++)
-		HEAP_TRY(add_local(walk, module, &locals.locals[i], first_frame));
+		HEAP_TRY(add_local(walk, module, &locals.locals[i], frames));
 	return NULL;
 }
 
@@ -272,8 +277,10 @@ static struct heap_error *walk_thread(struct walk *walk)
 
 		HEAP_TRY(add_frames(&before, module, pc, cfa));
 		if (module && module->dwarf)
-			HEAP_TRY(add_locals(&before, module, pc, cfa, first_frame,
-					    more ? &walk->registers : NULL));
+			HEAP_TRY(add_locals(
+				&before, module, pc, cfa,
+				(struct frames){ first_frame, capture->snapshot.frame_count },
+				more ? &walk->registers : NULL));
 		if (depth == 0)
 			HEAP_TRY(add_registers(&before, capture->snapshot.frame_count - 1));
 		if (!more)
@@ -372,6 +379,36 @@ struct heap_error *stacks_unwind(struct capture *capture)
 	snapshot->thread_count = capture->process.thread_count;
 	for (uint32_t i = 0; i < snapshot->thread_count; i++)
 		HEAP_TRY(unwind_thread(capture, i, &frame_capacity));
+	return NULL;
+}
+
+// --- variables of frames that are known ----------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *gather_frame(struct capture *capture, uint32_t thread, uint32_t number,
+				       bool exact_pc)
+{
+	const struct heap_frame *frame = &capture->snapshot.frames[number];
+	struct walk walk = { .capture = capture, .thread = thread, .exact_pc = exact_pc };
+	struct module *module =
+		modules_find(&capture->modules, exact_pc ? frame->pc : frame->pc - 1);
+
+	if (!module || !module->dwarf || (frame->flags & HEAP_FRAME_INLINED) || frame->cfa == 0)
+		return NULL;
+	return add_locals(&walk, module, frame->pc, frame->cfa,
+			  (struct frames){ number, number + 1 }, NULL);
+}
+
+struct heap_error *stacks_gather_locals(struct capture *capture)
+{
+	const struct heap_snapshot *snapshot = &capture->snapshot;
+
+	for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+		const struct heap_thread *thread = &snapshot->threads[i];
+
+		for (uint32_t j = 0; j < thread->frames; j++)
+			HEAP_TRY(gather_frame(capture, i, thread->first_frame + j, j == 0));
+	}
 	return NULL;
 }
 

@@ -21,4 +21,10 @@ struct heap_error *stacks_unwind(struct capture *capture);
 HEAP_MUST_CHECK
 struct heap_error *stacks_gather_words(struct capture *capture);
 
+/**
+ * Gathers the variables of the snapshot's frames, those in memory that are found without registers.
+ */
+HEAP_MUST_CHECK
+struct heap_error *stacks_gather_locals(struct capture *capture);
+
 #endif
