@@ -7,6 +7,7 @@
  *
  *	heapsnapshot   the Memory panel of Chrome's DevTools, memlab
  *	pprof          go tool pprof, Pyroscope, Parca
+ *	perfetto       ui.perfetto.dev, trace_processor
  *	collapsed      flamegraph.pl, inferno; a line per stack
  *	speedscope     speedscope.app
  *	dot, graphml   Graphviz; Gephi, yEd, networkx
@@ -63,6 +64,7 @@ struct export_format {
 	_(pprof, "pb.gz", STREAM) \
 	_(collapsed, "collapsed", STREAM) \
 	_(speedscope, "speedscope.json", STREAM) \
+	_(perfetto, "pftrace", STREAM) \
 	_(dot, "dot", STREAM) \
 	_(graphml, "graphml", STREAM) \
 	_(csv, "csv", DIRECTORY) \

@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Protobuf;
 use Sample;
 use Compress::Zlib qw(memGunzip);
 use JSON::PP;
@@ -61,36 +62,6 @@ for my $i (0, 1) {
 is_deeply $scope->{shared}{frames}[1], { name => 'main', file => 'app.c', line => 44 }, 'places';
 
 # --- pprof, by a decoder of Protocol Buffers -------------------------------------------------
-
-# The fields of a message: [number, value], of texts and messages their bytes.
-sub fields {
-    my ($bytes) = @_;
-    my @field;
-    while (length $bytes) {
-        my $key = varint(\$bytes);
-        my $value = varint(\$bytes);
-        $value = substr $bytes, 0, $value, '' if ($key & 7) == 2;
-        push @field, [$key >> 3, $value];
-    }
-    return @field;
-}
-
-sub varint {
-    my ($bytes) = @_;
-    my ($value, $shift) = (0, 0);
-    while (1) {
-        my $byte = ord substr $$bytes, 0, 1, '';
-        $value |= ($byte & 0x7f) << $shift;
-        return $value if $byte < 0x80;
-        $shift += 7;
-    }
-}
-
-sub varints { my ($bytes) = @_; my @value; push @value, varint(\$bytes) while length $bytes; return @value }
-
-# Messages of one field.
-sub all { my ($number, @field) = @_; return map { $_->[1] } grep { $_->[0] == $number } @field }
-sub one { my ($value) = all(@_); return $value // 0 }
 
 my @profile = fields(memGunzip(export($typed, 'pprof')));
 my @text = all(6, @profile);
@@ -333,7 +304,7 @@ is_text $typed, "export --by owners collapsed - | grep slot",
     "global variable popular (cache.c:50, libutility.so);struct table;struct slot[] 64\n";
 is_text $typed, "export dot $directory/of.dot 5f00300", '';
 like Sample::content("$directory/of.dot"), qr/struct slot\[4\]/, 'into a file';
-fails_with $typed, 'export svg x', 'heapsh: svg: not heapsnapshot, pprof, collapsed, speedscope, dot, graphml, csv, sqlite, rows, object_rows or edge_rows', 2;
+fails_with $typed, 'export svg x', 'heapsh: svg: not heapsnapshot, pprof, collapsed, speedscope, perfetto, dot, graphml, csv, sqlite, rows, object_rows or edge_rows', 2;
 fails_with $typed, 'export csv -', 'heapsh: csv needs a file\'s name', 2;
 fails_with $typed, 'export dot /proc/none/x', 'heapsh: /proc/none/x: No such file or directory', 1;
 fails_with $typed, 'export --by weight dot x',

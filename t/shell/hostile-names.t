@@ -7,6 +7,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Protobuf;
 use Sample;
 use Encode ();
 use File::Path qw(make_path);
@@ -248,7 +249,7 @@ SKIP: {
 
 my %check = (
     graphml => \&xml, csv => \&csv, rows => \&gunzip, object_rows => \&gunzip, edge_rows => \&gunzip,
-    heapsnapshot => \&json, speedscope => \&json, collapsed => \&collapsed, pprof => \&gunzip_texts, sqlite => \&sqlite, dot => \&dot,
+    heapsnapshot => \&json, speedscope => \&json, collapsed => \&collapsed, pprof => \&gunzip_texts, perfetto => \&protobuf_texts, sqlite => \&sqlite, dot => \&dot,
 );
 my ($formats) = $usage{'heapsh-export'} =~ /^formats: (.*)/m;
 for my $format (split ' ', $formats) {
@@ -349,17 +350,18 @@ sub gunzip_texts {
     return ($rows, @wrong);
 }
 
-sub varint {
-    my ($bytes) = @_;
-    my ($value, $shift) = (0, 0);
-    while (1) {
-        my $byte = ord substr $$bytes, 0, 1, '';
-        $value |= ($byte & 0x7f) << $shift;
-        return $value if $byte < 0x80;
-        $shift += 7;
+# Names of types and fields, in the graphs of a trace.
+sub protobuf_texts {
+    my ($rows, @wrong) = (0);
+    for my $packet (all(1, fields(Sample::content($_[0])))) {
+        for my $graph (all(56, fields($packet))) {
+            my @names = ((map { one(3, fields($_)) } all(9, fields($graph))), map { one(2, fields($_)) } all(4, fields($graph)));
+            $rows += @names;
+            push @wrong, map { wrong($_) } @names;
+        }
     }
+    return ($rows, @wrong);
 }
-
 sub collapsed {
     my $text = slurp(@_);
     my @bad = grep { !/^[^;]+(;[^;]+)* \d+$/ } split /\n/, $text;
