@@ -167,9 +167,9 @@ static struct heap_error *prepare(struct inference *inference)
 struct heap_error *common_prefixes_find(struct inference *inference)
 {
 	struct common_prefixes *prefixes = &inference->common_prefixes;
-	struct heap_error *error = prepare(inference);
 
-	for (; !error && prefixes->hints_seen < inference->hints.count; prefixes->hints_seen++) {
+	HEAP_TRY(prepare(inference));
+	for (; prefixes->hints_seen < inference->hints.count; prefixes->hints_seen++) {
 		const struct hint *hint = &inference->hints.list[prefixes->hints_seen];
 
 		if (prefixes->hints_seen == NO_HINT || !layouts_is_start(hint->interior) ||
@@ -178,7 +178,7 @@ struct heap_error *common_prefixes_find(struct inference *inference)
 		if (++prefixes->pointed[hint->type] == MIN_POINTED)
 			consider(inference, hint->type);
 	}
-	return error;
+	return NULL;
 }
 
 uint32_t common_prefixes_of(const struct inference *inference, heap_object_id object)
@@ -255,25 +255,23 @@ static void keep_sample(const struct inference *inference, struct prefix_samples
 struct heap_error *common_prefixes_sample(const struct inference *inference,
 					  struct prefix_types *result)
 {
-	struct heap_error *error = NULL;
-
 	for (uint32_t i = 0; i < MAX_COMMON_PREFIXES; i++)
 		result[i].count = 0;
 	if (inference->common_prefixes.count == 0)
 		return NULL;
 	progress_steps(inference->capture->objects.count);
-	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
 		heap_type_id type = inference->capture->snapshot.type[i];
 		uint32_t base = common_prefixes_of_type(&inference->common_prefixes, type);
 		struct prefix_samples *samples;
 
 		if (!base || !claims_are_good(&inference->claims, i))
 			continue;
-		error = find_samples(&result[base - 1], type, &samples);
-		if (!error && samples)
+		HEAP_TRY(find_samples(&result[base - 1], type, &samples));
+		if (samples)
 			keep_sample(inference, samples, trust_in(inference, i), i);
 	}
-	return error;
+	return NULL;
 }
 
 void common_prefixes_release_samples(struct prefix_types *samples)

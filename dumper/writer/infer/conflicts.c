@@ -108,40 +108,37 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 {
 	const struct capture *capture = inference->capture;
 	const struct heap_snapshot *snapshot = &capture->snapshot;
-	struct heap_error *error = NULL;
 
-	for (heap_object_id i = 0; !error && i < capture->objects.count; i++) {
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
 		const struct heap_repetition *repetition;
 		uint64_t prefix = inference_prefix(inference, i);
 
 		if (capture->snapshot.type[i] == HEAP_NO_TYPE ||
 		    snapshot->edge_first[i] == snapshot->edge_first[i + 1])
 			continue;
-		error = heap_repetitions_find(&inference->repetitions, capture->snapshot.type[i],
-					      &repetition);
-		for (uint32_t j = snapshot->edge_first[i];
-		     !error && j < snapshot->edge_first[i + 1]; j++) {
+		HEAP_TRY(heap_repetitions_find(&inference->repetitions, capture->snapshot.type[i],
+					       &repetition));
+		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
 			progress_step();
 			if (j + PREFETCH_DISTANCE < snapshot->edge_count)
 				fetch(inference, weights,
 				      snapshot->edge_target[j + PREFETCH_DISTANCE]);
 			if ((uint64_t)snapshot->edge_slot[j] * 8 >= prefix)
-				error = weigh_slot(inference, weights, repetition,
-						   (uint64_t)snapshot->edge_slot[j] * 8 - prefix,
-						   snapshot->edge_target[j],
-						   snapshot->edge_interior[j]);
+				HEAP_TRY(weigh_slot(inference, weights, repetition,
+						    (uint64_t)snapshot->edge_slot[j] * 8 - prefix,
+						    snapshot->edge_target[j],
+						    snapshot->edge_interior[j]));
 		}
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *weigh_roots(struct inference *inference, struct weights *weights)
 {
 	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	struct heap_error *error = NULL;
 
-	for (uint64_t i = 0; !error && i < snapshot->root_edge_count; i++) {
+	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		progress_step();
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
 		heap_type_id type = inference_root_type(inference, &snapshot->roots[edge->root]);
@@ -149,12 +146,11 @@ static struct heap_error *weigh_roots(struct inference *inference, struct weight
 
 		if (type == HEAP_NO_TYPE)
 			continue;
-		error = heap_repetitions_find(&inference->repetitions, type, &repetition);
-		if (!error)
-			error = weigh_slot(inference, weights, repetition, edge->offset,
-					   edge->target, edge->interior);
+		HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
+		HEAP_TRY(weigh_slot(inference, weights, repetition, edge->offset, edge->target,
+				    edge->interior));
 	}
-	return error;
+	return NULL;
 }
 
 // True if the name that slots speak for instead is to be believed.
@@ -180,9 +176,8 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 					  const struct weights *weights, uint64_t *renamed)
 {
 	struct capture *capture = inference->capture;
-	struct heap_error *error = NULL;
 
-	for (heap_object_id i = 0; !error && i < capture->objects.count; i++) {
+	for (heap_object_id i = 0; i < capture->objects.count; i++) {
 		if (!is_outvoted(inference, weights, i))
 			continue;
 
@@ -194,11 +189,11 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 			true; // once: what it says of others may come back
 		inference->claims.rank[i] = RANK_NONE;
 		++*renamed;
-		error = claims_add(&inference->claims, RANK_EXACT,
-				   &(struct claim){ i, claim.type, claim.elements,
-						    HEAP_EVIDENCE_POINTER, false });
+		HEAP_TRY(claims_add(&inference->claims, RANK_EXACT,
+				    &(struct claim){ i, claim.type, claim.elements,
+						     HEAP_EVIDENCE_POINTER, false }));
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *conflicts_weigh(struct inference *inference, uint64_t *renamed)
@@ -215,9 +210,7 @@ struct heap_error *conflicts_weigh(struct inference *inference, uint64_t *rename
 	memset(capture->snapshot.rival, 0, count * sizeof(*capture->snapshot.rival));
 	memset(capture->snapshot.rivals, 0, count * sizeof(*capture->snapshot.rivals));
 
-	struct heap_error *error = weigh_objects(inference, &weights);
-
-	if (!error)
-		error = weigh_roots(inference, &weights);
-	return error ? error : rename_outvoted(inference, &weights, renamed);
+	HEAP_TRY(weigh_objects(inference, &weights));
+	HEAP_TRY(weigh_roots(inference, &weights));
+	return rename_outvoted(inference, &weights, renamed);
 }

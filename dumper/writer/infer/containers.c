@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/containers.h"
 
 #include "dumper/writer/infer/class_names.h"
+#include "lib/base/cleanup.h"
 #include "lib/types/templates.h"
 
 #include <stdio.h>
@@ -57,7 +58,6 @@ static struct heap_error *find_type(struct heap_types *types, const struct class
 				    const char *name, size_t length, heap_type_id *result)
 {
 	unsigned pointers = 0;
-	struct heap_error *error = NULL;
 
 	length = without_const(name, length);
 	while (length > 0 && name[length - 1] == '*') {
@@ -67,9 +67,9 @@ static struct heap_error *find_type(struct heap_types *types, const struct class
 	*result = class_names_find(names, name, length);
 	if (*result == HEAP_NO_TYPE)
 		return NULL;
-	for (; !error && pointers > 0; pointers--)
-		error = add_pointer(types, *result, result);
-	return error;
+	for (; pointers > 0; pointers--)
+		HEAP_TRY(add_pointer(types, *result, result));
+	return NULL;
 }
 
 // --- buffers -----------------------------------------------------------------
@@ -99,13 +99,13 @@ static struct heap_error *fill_buffer(struct heap_types *types, const struct cla
 
 	if (!argument || storage == UINT32_MAX)
 		return NULL;
+	HEAP_TRY(find_type(types, names, argument, length, &content));
 
-	struct heap_error *error = find_type(types, names, argument, length, &content);
 	uint64_t size = heap_types_size(types, content);
 
-	if (!error && size > 0 && size <= types->types[id].size)
+	if (size > 0 && size <= types->types[id].size)
 		types->members[storage].type = content;
-	return error;
+	return NULL;
 }
 
 // --- buffers of elements -----------------------------------------------------
@@ -142,13 +142,10 @@ static struct heap_error *lead_to_array(struct heap_types *types, const struct c
 	    types->types[heap_types_strip(types, target)].kind == HEAP_TYPE_ARRAY)
 		return NULL;
 
-	struct heap_error *error = add_array(types, target, &array);
-
-	if (!error)
-		error = add_pointer(types, array, &pointer);
-	if (!error)
-		types->members[member].type = pointer;
-	return error;
+	HEAP_TRY(add_array(types, target, &array));
+	HEAP_TRY(add_pointer(types, array, &pointer));
+	types->members[member].type = pointer;
+	return NULL;
 }
 
 // --- what clang leaves out ---------------------------------------------------
@@ -171,25 +168,21 @@ static struct heap_error *complete_string(struct heap_types *types, const struct
 		return NULL;
 
 	struct heap_type hider = types->types[heap_types_strip(types, types->members[member].type)];
-	struct heap_error *error = find_type(types, names, argument, length, &character);
 
-	if (error || character == HEAP_NO_TYPE)
-		return error;
-	error = add_pointer(types, character, &text.type);
-	if (!error)
-		error = heap_types_add_string(types, "_M_p", &text.name);
+	HEAP_TRY(find_type(types, names, argument, length, &character));
+	if (character == HEAP_NO_TYPE)
+		return NULL;
+	HEAP_TRY(add_pointer(types, character, &text.type));
+	HEAP_TRY(heap_types_add_string(types, "_M_p", &text.name));
 	hider.kind = HEAP_TYPE_STRUCT;
 	hider.flags &= (uint8_t)~HEAP_TYPE_DECLARATION;
 	hider.size = 8;
 	hider.first_member = types->member_count;
 	hider.members = 1;
-	if (!error)
-		error = heap_types_add_member(types, &text);
-	if (!error)
-		error = heap_types_add(types, &hider, &added);
-	if (!error)
-		types->members[member].type = added;
-	return error;
+	HEAP_TRY(heap_types_add_member(types, &text));
+	HEAP_TRY(heap_types_add(types, &hider, &added));
+	types->members[member].type = added;
+	return NULL;
 }
 
 static bool stop_at_pointer(void *context, uint64_t offset, heap_type_id pointer)
@@ -216,13 +209,12 @@ static struct heap_error *complete_owner(struct heap_types *types, const struct 
 	if (length > 2 && strncmp(argument + length - 2, "[]", 2) == 0)
 		length -= 2;
 
-	struct heap_error *error = find_type(types, names, argument, length, &target);
-
-	if (!error && target != HEAP_NO_TYPE)
-		error = add_pointer(types, target, &target);
-	if (!error && target != HEAP_NO_TYPE)
+	HEAP_TRY(find_type(types, names, argument, length, &target));
+	if (target != HEAP_NO_TYPE)
+		HEAP_TRY(add_pointer(types, target, &target));
+	if (target != HEAP_NO_TYPE)
 		types->members[member].type = target;
-	return error;
+	return NULL;
 }
 
 // --- nodes -------------------------------------------------------------------
@@ -279,18 +271,17 @@ HEAP_MUST_CHECK
 static struct heap_error *change_members(struct copies *copies, heap_type_id id, int depth)
 {
 	struct heap_types *types = copies->types;
-	struct heap_error *error = NULL;
 
-	for (uint32_t i = 0; !error && i < types->types[id].members; i++) {
+	for (uint32_t i = 0; i < types->types[id].members; i++) {
 		uint32_t number = types->types[id].first_member + i;
 		heap_type_id changed = types->members[number].type;
 
 		if (!(types->members[number].flags & HEAP_MEMBER_VIRTUAL_BASE))
-			error = copy_type(copies, changed, depth, &changed);
+			HEAP_TRY(copy_type(copies, changed, depth, &changed));
 		// Copying may have moved the members.
 		types->members[number].type = changed;
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -298,15 +289,14 @@ static struct heap_error *duplicate(struct heap_types *types, heap_type_id id, h
 {
 	struct heap_type copy = types->types[id];
 	uint32_t first = copy.first_member;
-	struct heap_error *error = NULL;
 
 	copy.first_member = types->member_count;
-	for (uint32_t i = 0; !error && i < copy.members; i++) {
+	for (uint32_t i = 0; i < copy.members; i++) {
 		struct heap_member member = types->members[first + i];
 
-		error = heap_types_add_member(types, &member);
+		HEAP_TRY(heap_types_add_member(types, &member));
 	}
-	return error ? error : heap_types_add(types, &copy, result);
+	return heap_types_add(types, &copy, result);
 }
 
 HEAP_MUST_CHECK
@@ -460,20 +450,16 @@ static struct heap_error *complete_vec(struct heap_types *types, const struct cl
 
 	if (member == UINT32_MAX || !argument)
 		return NULL;
-
-	struct heap_error *error = find_type(types, names, argument, length, &element);
-
-	if (error || heap_types_size(types, element) == 0)
-		return error;
+	HEAP_TRY(find_type(types, names, argument, length, &element));
+	if (heap_types_size(types, element) == 0)
+		return NULL;
 
 	struct copies copies = { .types = types };
 
-	error = add_array(types, element, &copies.node);
-	if (!error)
-		error = copy_type(&copies, types->members[member].type, 0, &buffer);
-	if (!error)
-		types->members[member].type = buffer;
-	return error;
+	HEAP_TRY(add_array(types, element, &copies.node));
+	HEAP_TRY(copy_type(&copies, types->members[member].type, 0, &buffer));
+	types->members[member].type = buffer;
+	return NULL;
 }
 
 // Which classes are completed by themselves, and how.
@@ -512,16 +498,22 @@ static struct heap_error *complete(struct heap_types *types, const struct class_
 	return NULL;
 }
 
+static void destroy_names(struct class_names **names)
+{
+	class_names_destroy(*names);
+}
+
 struct heap_error *containers_complete_types(struct heap_types *types)
 {
-	struct class_names *names = NULL;
-	struct heap_error *error = class_names_create(types, &names);
+	CLEANUP(destroy_names) struct class_names *names = NULL;
+
+	HEAP_TRY(class_names_create(types, &names));
+
 	heap_type_id count = types->count; // without those that are added here
 
-	for (heap_type_id id = 1; !error && id < count; id++) {
+	for (heap_type_id id = 1; id < count; id++) {
 		if (heap_types_has_members(&types->types[id]) && types->types[id].size > 0)
-			error = complete(types, names, id);
+			HEAP_TRY(complete(types, names, id));
 	}
-	class_names_destroy(names);
-	return error;
+	return NULL;
 }

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/counted.h"
 
 #include "dumper/base/header.h"
+#include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 
@@ -34,19 +35,16 @@ static struct heap_error *add_counted(struct heap_types *types, heap_type_id ele
 				     .members = 2 };
 	struct heap_member count = { .type = number };
 	struct heap_member elements = { .offset = COUNTED_START };
-	struct heap_error *error = heap_types_add(types,
-						  &(struct heap_type){ .kind = HEAP_TYPE_ARRAY,
-								       .flags = HEAP_TYPE_FLEXIBLE,
-								       .target = element },
-						  &elements.type);
 
-	if (!error)
-		error = heap_types_add_string(types, "count", &count.name);
-	if (!error)
-		error = heap_types_add_member(types, &count);
-	if (!error)
-		error = heap_types_add_member(types, &elements);
-	return error ? error : heap_types_add(types, &counted, result);
+	HEAP_TRY(heap_types_add(types,
+				&(struct heap_type){ .kind = HEAP_TYPE_ARRAY,
+						     .flags = HEAP_TYPE_FLEXIBLE,
+						     .target = element },
+				&elements.type));
+	HEAP_TRY(heap_types_add_string(types, "count", &count.name));
+	HEAP_TRY(heap_types_add_member(types, &count));
+	HEAP_TRY(heap_types_add_member(types, &elements));
+	return heap_types_add(types, &counted, result);
 }
 
 HEAP_MUST_CHECK
@@ -54,17 +52,16 @@ static struct heap_error *add_all(struct heap_types *types, uint32_t known, heap
 {
 	struct heap_type number = { .kind = HEAP_TYPE_BASE, .size = sizeof(uint64_t) };
 	heap_type_id number_id;
-	struct heap_error *error = heap_types_add_string(types, "unsigned long", &number.name);
 
-	if (!error)
-		error = heap_types_add(types, &number, &number_id);
-	for (heap_type_id i = 1; !error && i < known; i++) {
+	HEAP_TRY(heap_types_add_string(types, "unsigned long", &number.name));
+	HEAP_TRY(heap_types_add(types, &number, &number_id));
+	for (heap_type_id i = 1; i < known; i++) {
 		heap_type_id element = heap_types_strip(types, types->types[i].target);
 
 		if (may_be_element(types, i) && counted[element] == HEAP_NO_TYPE)
-			error = add_counted(types, element, number_id, &counted[element]);
+			HEAP_TRY(add_counted(types, element, number_id, &counted[element]));
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *counted_add_types(struct capture *capture, heap_type_id **counted)

@@ -13,6 +13,7 @@
 #include "dumper/writer/infer/inference.h"
 
 #include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -56,16 +57,8 @@ HEAP_MUST_CHECK
 static struct heap_error *add_value(struct discriminators *discriminators,
 				    const struct tag_value *value)
 {
-	if (discriminators->count == discriminators->capacity) {
-		uint32_t capacity = discriminators->capacity ? discriminators->capacity * 2 : 64;
-		void *more =
-			realloc(discriminators->values, capacity * sizeof(*discriminators->values));
-
-		if (!more)
-			return heap_error_out_of_memory();
-		discriminators->values = more;
-		discriminators->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(discriminators->values, discriminators->capacity,
+			      (size_t)discriminators->count + 1));
 	discriminators->values[discriminators->count++] = *value;
 	return NULL;
 }
@@ -209,26 +202,25 @@ static struct heap_error *keep_tag(struct discriminators *discriminators, uint32
 				   const struct header_member *member, const struct known *known,
 				   const struct tally *tally)
 {
-	struct heap_error *error = NULL;
-
 	drop_values(discriminators, base);
 	discriminators->is_renewed[base - 1] |=
 		!discriminators->has_member[base - 1] ||
 		!is_same_place(&discriminators->members[base - 1], member);
 	discriminators->members[base - 1] = *member;
 	discriminators->has_member[base - 1] = true;
-	for (uint32_t i = 0; !error && i < tally->count; i++) {
+	for (uint32_t i = 0; i < tally->count; i++) {
 		uint32_t owner = owner_of(known, tally, i);
 
 		if (owner != PREFIX_TYPES &&
 		    is_enough(known->trust[owner], tally->counts[i][owner]))
-			error = add_value(discriminators,
-					  &(struct tag_value){ tag_of_value(base, tally->values[i]),
-							       known->types[owner]->type,
-							       known->trust[owner] != TRUST_SURE });
+			HEAP_TRY(add_value(
+				discriminators,
+				&(struct tag_value){ tag_of_value(base, tally->values[i]),
+						     known->types[owner]->type,
+						     known->trust[owner] != TRUST_SURE }));
 	}
 	sort_values(discriminators);
-	return error;
+	return NULL;
 }
 
 // Finds the number that tells most types of a base apart.
@@ -239,12 +231,11 @@ static struct heap_error *learn_prefix(struct inference *inference, uint32_t bas
 	struct header_members members = { .count = 0 };
 	struct known known;
 	uint32_t best = 0;
-	struct heap_error *error = NULL;
 
 	choose(samples, &known);
 	headers_gather(inference->layouts.types, inference->common_prefixes.types[base - 1],
 		       &members);
-	for (uint32_t i = 0; !error && known.count >= 2 && i < members.count; i++) {
+	for (uint32_t i = 0; known.count >= 2 && i < members.count; i++) {
 		const struct header_member *member = &members.list[i];
 		uint32_t told;
 
@@ -254,9 +245,9 @@ static struct heap_error *learn_prefix(struct inference *inference, uint32_t bas
 		if (told <= best)
 			continue;
 		best = told;
-		error = keep_tag(&inference->discriminators, base, member, &known, tally);
+		HEAP_TRY(keep_tag(&inference->discriminators, base, member, &known, tally));
 	}
-	return error;
+	return NULL;
 }
 
 // --- second thoughts, and votes ----------------------------------------------
@@ -408,23 +399,23 @@ static struct heap_error *revise(struct inference *inference)
 	struct discriminators *discriminators = &inference->discriminators;
 	CLEANUP_FREE struct tagged *tagged = NULL;
 	uint32_t count, known = discriminators->count, at = 0;
-	struct heap_error *error = sort_tagged(&inference->kinds, &tagged, &count);
 
-	// Both are sorted by tag; what is added comes behind what was known.
-	for (uint32_t first = 0, end; !error && first < count; first = end) {
+	HEAP_TRY(sort_tagged(&inference->kinds, &tagged, &count));
+	// Both are sorted by tag; new values come behind the known ones.
+	for (uint32_t first = 0, end; first < count; first = end) {
 		for (end = first; end < count && tagged[end].tag == tagged[first].tag; end++)
 			;
 		while (at < known && discriminators->values[at].tag < tagged[first].tag)
 			at++;
-		error = revise_value(inference, tagged + first, end - first,
-				     at < known && discriminators->values[at].tag ==
-							     tagged[first].tag
-					     ? &discriminators->values[at]
-					     : NULL);
+		HEAP_TRY(revise_value(inference, tagged + first, end - first,
+				      at < known && discriminators->values[at].tag ==
+							      tagged[first].tag
+					      ? &discriminators->values[at]
+					      : NULL));
 	}
 	drop_untyped(discriminators);
 	sort_values(discriminators);
-	return error ? error : note_discriminated(inference);
+	return note_discriminated(inference);
 }
 
 // --- what blocks are by their tags -------------------------------------------
@@ -480,17 +471,8 @@ static struct heap_error *put_off(struct inference *inference, heap_object_id ob
 
 	if (inference->news[object] & NEWS_LATE)
 		return NULL;
-	if (discriminators->late_count == discriminators->late_capacity) {
-		uint32_t capacity =
-			discriminators->late_capacity ? discriminators->late_capacity * 2 : 64;
-		void *larger =
-			realloc(discriminators->late, capacity * sizeof(*discriminators->late));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		discriminators->late = larger;
-		discriminators->late_capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(discriminators->late, discriminators->late_capacity,
+			      (size_t)discriminators->late_count + 1));
 	discriminators->late[discriminators->late_count++] = object;
 	inference->news[object] |= NEWS_LATE;
 	return NULL;
@@ -515,37 +497,34 @@ struct heap_error *discriminators_apply(struct inference *inference)
 {
 	uint32_t objects = inference->capture->objects.count;
 	uint32_t first = inference->discriminators.hints_applied, end = inference->hints.count;
-	struct heap_error *error = NULL;
 
 	inference->discriminators.hints_applied = end;
 	if ((end - first) * (uint64_t)FEW < objects) {
-		for (uint32_t i = first; !error && i < end && !progress_is_late(); i++) {
+		for (uint32_t i = first; i < end && !progress_is_late(); i++) {
 			if (i != NO_HINT && layouts_is_start(inference->hints.list[i].interior))
-				error = apply_object(inference, inference->hints.list[i].object);
+				HEAP_TRY(apply_object(inference, inference->hints.list[i].object));
 		}
-		return error;
+		return NULL;
 	}
 	// Many are visited by address: memory is read once, and in order.
-	for (heap_object_id i = 0; !error && i < objects && !progress_is_late(); i++) {
+	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
 		progress_step();
 		if (inference->hints.head[i] != NO_HINT && inference->hints.head[i] >= first)
-			error = apply_object(inference, i);
+			HEAP_TRY(apply_object(inference, i));
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *discriminators_apply_late(struct inference *inference)
 {
 	struct discriminators *discriminators = &inference->discriminators;
-	struct heap_error *error = NULL;
 
 	for (uint32_t i = 0; i < discriminators->late_count; i++) {
 		inference->news[discriminators->late[i]] &= (uint8_t)~NEWS_LATE;
-		if (!error)
-			error = claim_tagged(inference, discriminators->late[i]);
+		HEAP_TRY(claim_tagged(inference, discriminators->late[i]));
 	}
 	discriminators->late_count = 0;
-	return error;
+	return NULL;
 }
 
 struct heap_error *discriminators_learn(struct inference *inference,
@@ -553,18 +532,18 @@ struct heap_error *discriminators_learn(struct inference *inference,
 {
 	CLEANUP_FREE struct tally *tally = malloc(sizeof(*tally));
 	uint32_t known = inference->discriminators.count;
-	struct heap_error *error = tally ? NULL : heap_error_out_of_memory();
 
-	for (uint32_t i = 0; !error && i < inference->common_prefixes.count; i++)
-		error = learn_prefix(inference, i + 1, &samples[i], tally);
-	if (!error && inference->common_prefixes.count > 0)
-		error = kinds_sort(inference);
-	if (!error)
-		error = revise(inference);
-	if (error || inference->discriminators.count <= known)
-		return error;
+	if (!tally)
+		return heap_error_out_of_memory();
+	for (uint32_t i = 0; i < inference->common_prefixes.count; i++)
+		HEAP_TRY(learn_prefix(inference, i + 1, &samples[i], tally));
+	if (inference->common_prefixes.count > 0)
+		HEAP_TRY(kinds_sort(inference));
+	HEAP_TRY(revise(inference));
+	if (inference->discriminators.count <= known)
+		return NULL;
 	*learned += inference->discriminators.count - known;
-	inference->discriminators.hints_applied = 0; // what had no tag may have one
+	inference->discriminators.hints_applied = 0; // blocks that had no tag may have one
 	return NULL;
 }
 

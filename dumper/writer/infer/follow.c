@@ -6,19 +6,18 @@
 
 #include "dumper/base/header.h"
 #include "dumper/writer/infer/counted.h"
+#include "lib/base/cleanup.h"
 
 // The slots of a union at one place: any of them may be meant.
 HEAP_MUST_CHECK
 static struct heap_error *hint_at_all(struct inference *inference, const struct heap_slot *slots,
 				      uint32_t count, const struct pointer *pointer)
 {
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = 0; !error && i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (slots[i].pointee != HEAP_NO_TYPE)
-			error = hints_add(inference, slots[i].pointee, pointer, true);
+			HEAP_TRY(hints_add(inference, slots[i].pointee, pointer, true));
 	}
-	return error;
+	return NULL;
 }
 
 // An array behind its number, if that agrees with the block's size.

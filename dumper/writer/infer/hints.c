@@ -104,18 +104,14 @@ static struct heap_error *tabulate(struct inference *inference, heap_object_id o
 {
 	struct hint_table *table = &inference->hints.table;
 	uint32_t at = inference->hints.head[object];
-	struct heap_error *error = NULL;
 
-	for (int i = 0; !error && i < count && at != NO_HINT;
-	     i++, at = inference->hints.list[at].next) {
+	for (int i = 0; i < count && at != NO_HINT; i++, at = inference->hints.list[at].next) {
 		if (table->count * 2 >= table->size)
-			error = grow_table(inference);
-		if (error)
-			break;
+			HEAP_TRY(grow_table(inference));
 		*find_slot(inference, &inference->hints.list[at]) = at;
 		table->count++;
 	}
-	return error;
+	return NULL;
 }
 
 bool hints_are_many(const struct inference *inference, heap_object_id object)

@@ -36,11 +36,10 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 	const uint32_t *kinds = inference->capture->objects.kind;
 	const struct heap_repetition *repetition;
 	uint64_t prefix = inference_prefix(inference, object);
-	struct heap_error *error = heap_repetitions_find(
-		&inference->repetitions, inference->capture->snapshot.type[object], &repetition);
 
-	for (uint32_t i = snapshot->edge_first[object];
-	     !error && i < snapshot->edge_first[object + 1]; i++) {
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions,
+				       inference->capture->snapshot.type[object], &repetition));
+	for (uint32_t i = snapshot->edge_first[object]; i < snapshot->edge_first[object + 1]; i++) {
 		if (i + PREFETCH_DISTANCE < snapshot->edge_count) {
 			__builtin_prefetch(&kinds[snapshot->edge_target[i + PREFETCH_DISTANCE]]);
 			__builtin_prefetch(
@@ -56,15 +55,15 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 		progress_step();
 		if (heap_repetition_has_slots(repetition) &&
 		    snapshot->edge_slot[i] * UINT64_C(8) >= prefix)
-			error = inference_follow(
+			HEAP_TRY(inference_follow(
 				inference, repetition,
 				snapshot->edge_slot[i] * UINT64_C(8) - prefix,
 				&(struct pointer){ snapshot->edge_target[i],
 						   snapshot->edge_interior[i], false,
 						   inference->claims.is_sure[object] },
-				&snapshot->edge_flags[i]);
+				&snapshot->edge_flags[i]));
 	}
-	return error;
+	return NULL;
 }
 
 static void name(struct inference *inference, const struct claim *claim)
@@ -99,7 +98,6 @@ HEAP_MUST_CHECK
 static struct heap_error *apply_claims(struct inference *inference, enum rank rank)
 {
 	struct claims *claims = &inference->claims;
-	struct heap_error *error = NULL;
 	size_t first, end;
 
 	claims_take(claims, rank, &first, &end);
@@ -111,14 +109,14 @@ static struct heap_error *apply_claims(struct inference *inference, enum rank ra
 		if (claim->object != HEAP_NO_OBJECT)
 			name(inference, claim);
 	}
-	for (size_t i = first; !error && i < end && !progress_is_late(); i++) {
+	for (size_t i = first; i < end && !progress_is_late(); i++) {
 		heap_object_id object = claims->queues[rank].claims[i].object;
 
 		if (object != HEAP_NO_OBJECT)
-			error = follow_object(inference, object);
+			HEAP_TRY(follow_object(inference, object));
 	}
 	claims_taken(claims, rank);
-	return error;
+	return NULL;
 }
 
 // Applies all claims that wait, and those that they lead to.
@@ -152,18 +150,18 @@ HEAP_MUST_CHECK
 static struct heap_error *claim_classes(struct inference *inference, const heap_type_id *classes)
 {
 	const struct objects *objects = &inference->capture->objects;
-	struct heap_error *error = NULL;
 
-	for (heap_object_id object = 0; !error && object < objects->count; object++) {
+	for (heap_object_id object = 0; object < objects->count; object++) {
 		heap_type_id type = classes[object];
 
 		if (type == HEAP_NO_TYPE ||
 		    heap_types_size(inference->layouts.types, type) > objects_size(objects, object))
 			continue;
-		error = claims_add(&inference->claims, RANK_VTABLE,
-				   &(struct claim){ object, type, 1, HEAP_EVIDENCE_VTABLE, true });
+		HEAP_TRY(
+			claims_add(&inference->claims, RANK_VTABLE,
+				   &(struct claim){ object, type, 1, HEAP_EVIDENCE_VTABLE, true }));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -201,29 +199,29 @@ static struct heap_error *claim_labels(struct inference *inference)
 	};
 	const struct heapsnap_process *process = &inference->capture->process;
 	CLEANUP_FREE struct heapsnap_label *labels = malloc(BATCH * sizeof(*labels));
-	struct heap_error *error = labels ? NULL : heap_error_out_of_memory();
 
-	for (uint64_t i = 0; !error && i < process->label_slots; i += BATCH) {
+	if (!labels)
+		return heap_error_out_of_memory();
+	for (uint64_t i = 0; i < process->label_slots; i += BATCH) {
 		uint64_t count =
 			process->label_slots - i < BATCH ? process->label_slots - i : BATCH;
 
 		image_read_padded(&inference->capture->image, process->labels + i * sizeof(*labels),
 				  labels, count * sizeof(*labels));
-		for (uint64_t j = 0; !error && j < count; j++) {
+		for (uint64_t j = 0; j < count; j++) {
 			if (labels[j].block != 0)
-				error = claim_label(inference, &labels[j]);
+				HEAP_TRY(claim_label(inference, &labels[j]));
 		}
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *follow_roots(struct inference *inference)
 {
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	struct heap_error *error = NULL;
 
-	for (uint64_t i = 0; !error && i < snapshot->root_edge_count && !progress_is_late(); i++) {
+	for (uint64_t i = 0; i < snapshot->root_edge_count && !progress_is_late(); i++) {
 		struct heap_root_edge *edge = &snapshot->root_edges[i];
 		const struct heap_root *root = &snapshot->roots[edge->root];
 		heap_type_id type = inference_root_type(inference, root);
@@ -231,15 +229,15 @@ static struct heap_error *follow_roots(struct inference *inference)
 
 		if (type == HEAP_NO_TYPE)
 			continue;
-		error = heap_repetitions_find(&inference->repetitions, type, &repetition);
-		if (!error && heap_repetition_has_slots(repetition))
-			error = inference_follow(inference, repetition, edge->offset,
-						 &(struct pointer){ edge->target, edge->interior,
-								    root->kind == HEAP_ROOT_LOCAL,
-								    true },
-						 &edge->flags);
+		HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
+		if (heap_repetition_has_slots(repetition))
+			HEAP_TRY(inference_follow(inference, repetition, edge->offset,
+						  &(struct pointer){ edge->target, edge->interior,
+								     root->kind == HEAP_ROOT_LOCAL,
+								     true },
+						  &edge->flags));
 	}
-	return error;
+	return NULL;
 }
 
 // True if a pass that costs as much as all others together is worth repeating.
@@ -269,11 +267,11 @@ HEAP_MUST_CHECK
 static struct heap_error *name_surely(struct inference *inference, uint64_t *named)
 {
 	struct prefix_types samples[MAX_COMMON_PREFIXES];
-	struct heap_error *error = common_prefixes_find(inference);
-	bool learns = pass(inference, &inference->learning, FEW_TO_LEARN);
+	struct heap_error *error = NULL;
+	bool learns;
 
-	if (error)
-		return error;
+	HEAP_TRY(common_prefixes_find(inference));
+	learns = pass(inference, &inference->learning, FEW_TO_LEARN);
 	if (learns)
 		error = learn(inference, samples);
 	if (!error)
@@ -306,64 +304,55 @@ static struct heap_error *find_runtimes(struct inference *inference, bool is_tho
 HEAP_MUST_CHECK
 static struct heap_error *advance(struct inference *inference, uint64_t *named, bool *is_cheap)
 {
-	struct heap_error *error = settle(inference);
-
+	HEAP_TRY(settle(inference));
 	*named = 0;
-	if (!error && !progress_is_late())
-		error = find_runtimes(inference, false, named);
-	if (!error && *named == 0 && !progress_is_late())
-		error = name_surely(inference, named);
+	if (!progress_is_late())
+		HEAP_TRY(find_runtimes(inference, false, named));
+	if (*named == 0 && !progress_is_late())
+		HEAP_TRY(name_surely(inference, named));
 	*is_cheap = *named > 0;
-	if (!error && *named == 0)
-		error = find_runtimes(inference, true, named);
-	if (!error && *named == 0)
-		error = block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named);
-	if (!error && *named == 0)
-		error = naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named);
-	if (!error && *named == 0 && pass(inference, &inference->all_kinds, FEW_NEW)) {
-		error = naming_claim(inference, NAMING_SURE, PASS_ALL, named);
-		if (!error && *named == 0)
-			error = naming_claim(inference, NAMING_LIKELY, PASS_ALL, named);
+	if (*named == 0)
+		HEAP_TRY(find_runtimes(inference, true, named));
+	if (*named == 0)
+		HEAP_TRY(block_prefixes_find(inference, BLOCK_PREFIX_TEXTS, true, named));
+	if (*named == 0)
+		HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_NEWS, named));
+	if (*named == 0 && pass(inference, &inference->all_kinds, FEW_NEW)) {
+		HEAP_TRY(naming_claim(inference, NAMING_SURE, PASS_ALL, named));
+		if (*named == 0)
+			HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_ALL, named));
 	}
-	if (!error && *named == 0)
-		error = naming_weigh_hints(inference, named);
-	if (!error && *named == 0)
-		error = pools_cut(inference, false, named);
-	if (!error && *named == 0)
-		error = naming_reconsider(inference, named);
-	if (!error && *named == 0)
-		error = pools_cut(inference, true, named);
-	return error;
+	if (*named == 0)
+		HEAP_TRY(naming_weigh_hints(inference, named));
+	if (*named == 0)
+		HEAP_TRY(pools_cut(inference, false, named));
+	if (*named == 0)
+		HEAP_TRY(naming_reconsider(inference, named));
+	return *named == 0 ? pools_cut(inference, true, named) : NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *run(struct inference *inference, const heap_type_id *classes)
 {
-	struct heap_error *error = claim_labels(inference);
 	uint64_t named = 1;
 	bool is_cheap;
 
-	if (!error)
-		error = claim_classes(inference, classes);
-	if (!error)
-		error = libc_blocks_claim(inference);
-	if (!error)
-		error = symbol_types_claim(inference);
-	if (!error)
-		error = follow_roots(inference);
-	for (int small = 0; !error && named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
-		error = advance(inference, &named, &is_cheap);
-		if (!error && named == 0)
-			error = conflicts_weigh(inference, &named);
+	HEAP_TRY(claim_labels(inference));
+	HEAP_TRY(claim_classes(inference, classes));
+	HEAP_TRY(libc_blocks_claim(inference));
+	HEAP_TRY(symbol_types_claim(inference));
+	HEAP_TRY(follow_roots(inference));
+	for (int small = 0; named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
+		HEAP_TRY(advance(inference, &named, &is_cheap));
+		if (named == 0)
+			HEAP_TRY(conflicts_weigh(inference, &named));
 		small += !is_cheap && named < inference->capture->objects.count / MANY;
 	}
-	if (!error)
-		error = settle(inference);
+	HEAP_TRY(settle(inference));
 	if (progress_is_late())
 		progress_miss_types();
-	if (!error)
-		error = pointer_tags_finish(inference);
-	return error ? error : pools_finish(inference);
+	HEAP_TRY(pointer_tags_finish(inference));
+	return pools_finish(inference);
 }
 
 static void release(struct inference *inference)
@@ -407,15 +396,13 @@ static struct heap_error *complete_types(struct inference *inference,
 					 const struct head_words *heads)
 {
 	struct capture *capture = inference->capture;
-	struct heap_error *error = kinds_init(&inference->kinds, capture);
 
-	if (!error)
-		error = pointer_tags_init(&inference->pointer_tags, capture, heads);
+	HEAP_TRY(kinds_init(&inference->kinds, capture));
+	HEAP_TRY(pointer_tags_init(&inference->pointer_tags, capture, heads));
 	isolation_suspect(0); // from here on no file is read
-	if (!error)
-		error = libc_blocks_add_types(capture);
+	HEAP_TRY(libc_blocks_add_types(capture));
 	inference->counted_types = capture->snapshot.types.count;
-	return error ? error : counted_add_types(capture, &inference->counted);
+	return counted_add_types(capture, &inference->counted);
 }
 
 HEAP_MUST_CHECK
@@ -423,40 +410,47 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 {
 	struct capture *capture = inference->capture;
 	heap_object_id objects = capture->objects.count;
-	struct heap_error *error = complete_types(inference, heads);
 
+	HEAP_TRY(complete_types(inference, heads));
 	inference->pages = pages_create(&capture->image, PAGES_FOR_ALL);
 	inference->news = calloc((size_t)objects + 1, sizeof(*inference->news));
-	if (!error && (!inference->pages || !inference->news))
-		error = heap_error_out_of_memory();
-	if (!error)
-		error = layouts_init(&inference->layouts, &capture->snapshot.types);
+	if (!inference->pages || !inference->news)
+		return heap_error_out_of_memory();
+	HEAP_TRY(layouts_init(&inference->layouts, &capture->snapshot.types));
 	inference->layouts.block_sizes = capture->block_sizes;
-	if (!error)
-		error = heap_repetitions_init(&inference->repetitions, &inference->layouts.slots);
-	if (!error)
-		error = claims_init(&inference->claims, &inference->layouts, objects);
-	if (!error)
-		error = hints_init(&inference->hints, objects);
-	return error ? error : kinds_sort(inference);
+	HEAP_TRY(heap_repetitions_init(&inference->repetitions, &inference->layouts.slots));
+	HEAP_TRY(claims_init(&inference->claims, &inference->layouts, objects));
+	HEAP_TRY(hints_init(&inference->hints, objects));
+	return kinds_sort(inference);
+}
+
+// Infers types from all but the blocks' shapes.
+HEAP_MUST_CHECK
+static struct heap_error *infer(struct inference *inference, const heap_type_id *classes,
+				const struct head_words *heads)
+{
+	HEAP_TRY(symbol_types_init(&inference->symbol_types, inference->capture, classes));
+	HEAP_TRY(prepare(inference, heads));
+	return run(inference, classes);
+}
+
+static void deinit_prefixes(struct inference *inference)
+{
+	block_prefixes_deinit(&inference->block_prefixes);
 }
 
 struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes,
 			       const struct head_words *heads)
 {
-	struct inference inference = { .capture = capture };
-	struct heap_error *error = add_columns(capture);
+	CLEANUP(deinit_prefixes) struct inference inference = { .capture = capture };
+	struct heap_error *error;
 
-	if (!error)
-		error = symbol_types_init(&inference.symbol_types, capture, classes);
-	if (!error)
-		error = prepare(&inference, heads);
-	if (!error)
-		error = run(&inference, classes);
+	HEAP_TRY(add_columns(capture));
+	error = infer(&inference, classes, heads);
 	release(&inference);
+	if (error)
+		return error;
 	// Now that nothing relies on the table of types any more, which grows.
-	if (!error)
-		error = block_prefixes_finish(&inference.block_prefixes, capture);
-	block_prefixes_deinit(&inference.block_prefixes);
-	return error ? error : shapes_name(capture);
+	HEAP_TRY(block_prefixes_finish(&inference.block_prefixes, capture));
+	return shapes_name(capture);
 }

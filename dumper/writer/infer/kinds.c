@@ -158,9 +158,10 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 	struct kinds *kinds = &inference->kinds;
 	// By kind of objects: that of those without a tag, counted from 1.
 	CLEANUP_FREE uint32_t *without = calloc((size_t)objects->kinds.count + 1, sizeof(*without));
-	struct heap_error *error = without ? NULL : heap_error_out_of_memory();
 
-	for (heap_object_id i = 0; !error && i < objects->count; i++) {
+	if (!without)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects->count; i++) {
 		uint32_t base = find_source(inference, i), of = objects->kind[i], number;
 
 		progress_step();
@@ -178,9 +179,7 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 				.first = old ? kinds->of[i] : 0,
 			};
 
-			error = find_kind(table, kinds, &kind, &number);
-			if (error)
-				return error;
+			HEAP_TRY(find_kind(table, kinds, &kind, &number));
 			if (is_plain)
 				without[of] = number + 1;
 		}
@@ -188,9 +187,9 @@ static struct heap_error *find_kinds(struct inference *inference, const struct k
 		kinds->of[i] = number;
 		kinds->kinds[number].count++;
 	}
-	for (uint32_t i = 0; !error && i < kinds->count; i++)
+	for (uint32_t i = 0; i < kinds->count; i++)
 		keep_news(&kinds->kinds[i], old ? &old[kinds->kinds[i].first] : NULL);
-	return error;
+	return NULL;
 }
 
 // Sorts kinds by site and size, and objects by kind.
@@ -224,17 +223,15 @@ static struct heap_error *sort_members(struct kinds *kinds, heap_object_id objec
 
 struct heap_error *kinds_init(struct kinds *kinds, struct capture *capture)
 {
-	struct heap_error *error = NULL;
-
 	kinds->sites = capture->snapshot.site_count;
 	kinds->site_types = calloc((size_t)kinds->sites + 1, sizeof(*kinds->site_types));
 	if (!kinds->site_types)
 		return heap_error_out_of_memory();
-	for (heap_site_id i = 0; !error && i < kinds->sites && !progress_is_late(); i++) {
+	for (heap_site_id i = 0; i < kinds->sites && !progress_is_late(); i++) {
 		progress_flush(); // one may take long: all variables of its function are read
-		error = site_types_find(capture, i, &kinds->site_types[i]);
+		HEAP_TRY(site_types_find(capture, i, &kinds->site_types[i]));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK

@@ -4,6 +4,7 @@
 #include "dumper/writer/base/progress.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 
 #include <stdlib.h>
 
@@ -107,24 +108,18 @@ static struct heap_error *find_candidates(struct layouts *layouts)
 
 struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types *types)
 {
-	struct heap_error *error;
-
 	*layouts = (struct layouts){
 		.types = types,
 		.bytes = calloc(types->count, sizeof(*layouts->bytes)),
 		.facts = calloc(types->count, sizeof(*layouts->facts)),
 	};
-	error = layouts->bytes && layouts->facts ? heap_slot_table_init(&layouts->slots, types)
-						 : heap_error_out_of_memory();
-	for (heap_type_id id = 0; !error && id < types->count; id++)
+	if (!layouts->bytes || !layouts->facts)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_slot_table_init(&layouts->slots, types));
+	for (heap_type_id id = 0; id < types->count; id++)
 		find_facts(layouts, id);
-	if (!error)
-		error = find_candidates(layouts);
-	if (!error)
-		error = layouts_index_init(layouts);
-	if (error)
-		layouts_deinit(layouts);
-	return error;
+	HEAP_TRY(find_candidates(layouts));
+	return layouts_index_init(layouts);
 }
 
 void layouts_deinit(struct layouts *layouts)
@@ -142,19 +137,12 @@ static uint32_t first_member(const struct layouts *layouts, heap_type_id id, uin
 {
 	const struct heap_type *type = &layouts->types->types[id];
 	const struct heap_member *members = layouts->types->members + type->first_member;
-	uint32_t low = 0, high = type->members;
 
 	if (!layouts->facts[id].is_ordered)
 		return 0;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (members[middle].offset + layouts_size(layouts, members[middle].type) <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, 0, type->members,
+				    members[i].offset + layouts_size(layouts, members[i].type) <=
+					    offset);
 }
 
 // The next member, from number *at on, that holds an offset; NULL if there is none.
@@ -252,6 +240,7 @@ bool layouts_has_pointer(const struct layouts *layouts, heap_type_id whole, uint
 
 	uint32_t low = 0, high = slots ? slots->count : 0;
 
+	// Not heap_partition_point(): each step counts as progress, and the first hit ends it.
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		const struct heap_slot *slot = &slots->list[middle];

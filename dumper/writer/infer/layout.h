@@ -73,6 +73,7 @@ struct layout_claim {
 	uint64_t elements;
 };
 
+/** layouts_deinit() frees the layouts, also after an error. */
 HEAP_MUST_CHECK
 struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types *types);
 

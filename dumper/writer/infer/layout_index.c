@@ -4,6 +4,7 @@
  */
 #include "dumper/writer/infer/layout.h"
 
+#include "lib/base/array.h"
 #include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
 
@@ -21,15 +22,7 @@ enum {
 HEAP_MUST_CHECK
 static struct heap_error *append(struct layout_index *index, const struct layout_part *part)
 {
-	if (index->count == index->capacity) {
-		size_t capacity = index->capacity ? index->capacity * 2 : 1024;
-		void *larger = realloc(index->parts, capacity * sizeof(*index->parts));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		index->parts = larger;
-		index->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(index->parts, index->capacity, (size_t)index->count + 1));
 	index->parts[index->count++] = *part;
 	return NULL;
 }
@@ -39,13 +32,13 @@ static struct heap_error *add_part(struct layouts *layouts, heap_type_id part, h
 				   uint64_t offset)
 {
 	const struct layout_facts *facts = &layouts->facts[whole];
-	struct heap_error *error =
-		append(&layouts->index, &(struct layout_part){ part, whole, offset, facts->size });
 
-	if (!error && facts->fits_any)
-		error = append(&layouts->flexible,
-			       &(struct layout_part){ part, whole, offset, facts->start });
-	return error;
+	HEAP_TRY(
+		append(&layouts->index, &(struct layout_part){ part, whole, offset, facts->size }));
+	if (facts->fits_any)
+		HEAP_TRY(append(&layouts->flexible,
+				&(struct layout_part){ part, whole, offset, facts->start }));
+	return NULL;
 }
 
 // Adds what lies at `offset` of `whole`: the type itself, its members, its elements.
@@ -60,7 +53,6 @@ static struct heap_error *add_parts(struct layouts *layouts, heap_type_id whole,
 	id = heap_types_strip(types, id);
 
 	const struct heap_type *type = &types->types[id];
-	struct heap_error *error = NULL;
 
 	if (depth == MAX_DEPTH || layouts->index.count - first >= MAX_PARTS)
 		return NULL;
@@ -70,24 +62,23 @@ static struct heap_error *add_parts(struct layouts *layouts, heap_type_id whole,
 		bool has_parts = heap_types_has_members(&types->types[element]) ||
 				 types->types[element].kind == HEAP_TYPE_ARRAY;
 
-		for (uint64_t i = 0;
-		     !error && has_parts && i < type->count && i < MAX_PART_ELEMENTS; i++)
-			error = add_parts(layouts, whole, element, offset + i * stride, first,
-					  depth + 1);
-		return error;
+		for (uint64_t i = 0; has_parts && i < type->count && i < MAX_PART_ELEMENTS; i++)
+			HEAP_TRY(add_parts(layouts, whole, element, offset + i * stride, first,
+					   depth + 1));
+		return NULL;
 	}
 	if (!heap_types_has_members(type))
 		return NULL;
 	if (id != whole)
-		error = add_part(layouts, id, whole, offset);
-	for (uint32_t i = 0; !error && i < type->members; i++) {
+		HEAP_TRY(add_part(layouts, id, whole, offset));
+	for (uint32_t i = 0; i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
 		if (!(member->flags & (HEAP_MEMBER_VIRTUAL_BASE | HEAP_MEMBER_BIT_FIELD)))
-			error = add_parts(layouts, whole, member->type, offset + member->offset,
-					  first, depth + 1);
+			HEAP_TRY(add_parts(layouts, whole, member->type, offset + member->offset,
+					   first, depth + 1));
 	}
-	return error;
+	return NULL;
 }
 
 static int compare_parts(const void *left, const void *right)
@@ -182,18 +173,17 @@ static struct heap_error *add_header(struct layouts *layouts, const struct begin
 				     size_t length, heap_type_id header)
 {
 	const struct heap_type *types = layouts->types->types;
-	struct heap_error *error = NULL;
 
-	for (size_t i = 0; !error && i < length; i++) {
+	for (size_t i = 0; i < length; i++) {
 		if (run[i].members == types[run[i].type].members)
 			continue;
 		if (layouts->header[header] != LAYOUT_HEADER_OF_ANY_SIZE)
 			layouts->header[header] = layouts_is_flexible(layouts, run[i].type)
 							  ? LAYOUT_HEADER_OF_ANY_SIZE
 							  : LAYOUT_HEADER;
-		error = add_part(layouts, header, run[i].type, 0);
+		HEAP_TRY(add_part(layouts, header, run[i].type, 0));
 	}
-	return error;
+	return NULL;
 }
 
 // How many structs of a run of equal beginnings have nothing else.
@@ -211,31 +201,27 @@ HEAP_MUST_CHECK
 static struct heap_error *add_headers(struct layouts *layouts)
 {
 	const struct heap_types *types = layouts->types;
-	struct beginnings beginnings = {
-		.all = malloc(((size_t)types->member_count + 1) * sizeof(*beginnings.all)),
-	};
-	struct heap_error *error = NULL;
+	CLEANUP_FREE struct beginning *all =
+		malloc(((size_t)types->member_count + 1) * sizeof(*all));
+	struct beginnings beginnings = { .all = all };
 
 	layouts->header = calloc(types->count, 1);
-	if (!beginnings.all || !layouts->header) {
-		free(beginnings.all);
+	if (!all || !layouts->header)
 		return heap_error_out_of_memory();
-	}
 	find_beginnings(layouts, &beginnings);
-	for (size_t i = 0, end; !error && i < beginnings.count; i = end) {
+	for (size_t i = 0, end; i < beginnings.count; i = end) {
 		const struct beginning *run = &beginnings.all[i];
 
 		for (end = i + 1; end < beginnings.count && beginnings.all[end].hash == run->hash;)
 			end++;
 		if (count_headers(types, run, end - i) > MAX_HEADERS)
 			continue;
-		for (size_t j = 0; !error && j < end - i; j++) {
+		for (size_t j = 0; j < end - i; j++) {
 			if (run[j].members == types->types[run[j].type].members)
-				error = add_header(layouts, run, end - i, run[j].type);
+				HEAP_TRY(add_header(layouts, run, end - i, run[j].type));
 		}
 	}
-	free(beginnings.all);
-	return error;
+	return NULL;
 }
 
 static void sort(struct layout_index *index)
@@ -247,18 +233,16 @@ static void sort(struct layout_index *index)
 struct heap_error *layouts_index_init(struct layouts *layouts)
 {
 	const struct heap_types *types = layouts->types;
-	struct heap_error *error = NULL;
 
-	for (heap_type_id id = 1; !error && id < types->count; id++) {
+	for (heap_type_id id = 1; id < types->count; id++) {
 		if (heap_types_has_members(&types->types[id]) && layouts->facts[id].is_candidate)
-			error = add_parts(layouts, id, id, 0, layouts->index.count, 0);
+			HEAP_TRY(add_parts(layouts, id, id, 0, layouts->index.count, 0));
 	}
-	if (!error)
-		error = add_headers(layouts);
+	HEAP_TRY(add_headers(layouts));
 	progress_steps((uint32_t)layouts->index.count);
 	sort(&layouts->index);
 	sort(&layouts->flexible);
-	return error;
+	return NULL;
 }
 
 void layouts_index_deinit(struct layouts *layouts)

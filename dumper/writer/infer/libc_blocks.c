@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/libc_blocks.h"
 
+#include "lib/base/cleanup.h"
+
 #include <string.h>
 
 // Functions whose blocks hold characters and nothing else, without the prefixes that libc gives to
@@ -65,18 +67,17 @@ struct heap_error *libc_blocks_claim(struct inference *inference)
 {
 	const struct kinds *kinds = &inference->kinds;
 	heap_type_id character = heap_types_find(inference->layouts.types, "char", 0);
-	struct heap_error *error = NULL;
 
-	for (uint32_t i = 0; !error && i < kinds->count; i++) {
+	for (uint32_t i = 0; i < kinds->count; i++) {
 		const struct kind *kind = &kinds->kinds[i];
 
 		if (!allocates_text(inference->capture, kind->site))
 			continue;
-		for (uint32_t j = 0; !error && j < kind->count; j++)
-			error = claims_add(&inference->claims, RANK_SITE,
-					   &(struct claim){ kinds->members[kind->first + j],
-							    character, kind->size,
-							    HEAP_EVIDENCE_SITE, false });
+		for (uint32_t j = 0; j < kind->count; j++)
+			HEAP_TRY(claims_add(&inference->claims, RANK_SITE,
+					    &(struct claim){ kinds->members[kind->first + j],
+							     character, kind->size,
+							     HEAP_EVIDENCE_SITE, false }));
 	}
-	return error;
+	return NULL;
 }

@@ -214,23 +214,23 @@ static struct heap_error *adopt_classes(struct library_types *library)
 	return NULL;
 }
 
+static void destroy(struct library_types **library)
+{
+	library_types_destroy(*library);
+}
+
 struct heap_error *library_types_create(struct heap_types *types, struct library_types **result)
 {
-	struct library_types *library = calloc(1, sizeof(*library));
-	struct heap_error *error;
+	CLEANUP(destroy) struct library_types *library = calloc(1, sizeof(*library));
 
 	*result = NULL;
 	if (!library)
 		return heap_error_out_of_memory();
 	library->types = types;
-	error = class_names_create(types, &library->names);
-	if (!error)
-		error = adopt_classes(library);
-	if (error)
-		library_types_destroy(library);
-	else
-		*result = library;
-	return error;
+	HEAP_TRY(class_names_create(types, &library->names));
+	HEAP_TRY(adopt_classes(library));
+	*result = keep(library);
+	return NULL;
 }
 
 void library_types_destroy(struct library_types *library)

@@ -7,6 +7,7 @@
  */
 #include "dumper/writer/infer/naming.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
 
@@ -137,9 +138,7 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 				     const struct candidate *candidate, enum rank rank,
 				     uint64_t *words, uint64_t *claimed)
 {
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = 0; !error && i < kind->count; i++) {
+	for (uint32_t i = 0; i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
 		progress_step();
@@ -151,13 +150,13 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 		enum verdict word = candidate_ask(inference, object, candidate);
 
 		if (word == VERDICT_FOR)
-			error = naming_claim_member(inference, object, candidate, RANK_EMBEDDED,
-						    claimed);
+			HEAP_TRY(naming_claim_member(inference, object, candidate, RANK_EMBEDDED,
+						     claimed));
 		else if (word == VERDICT_NONE && rank != RANK_EMBEDDED &&
 			 (candidate->is_result || agrees(inference, object, candidate, words)))
-			error = naming_claim_member(inference, object, candidate, rank, claimed);
+			HEAP_TRY(naming_claim_member(inference, object, candidate, rank, claimed));
 	}
-	return error;
+	return NULL;
 }
 
 // The first kind of a site with one tag whose blocks have a size or more.
@@ -234,9 +233,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 			       const struct site_summary *site, enum naming_evidence evidence,
 			       uint64_t *words, uint64_t *claimed)
 {
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = 0; !error && i < kind->count; i++) {
+	for (uint32_t i = 0; i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 		struct candidates candidates;
 
@@ -258,10 +255,10 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 						: candidates_best_whole(inference, &candidates);
 
 		if (only)
-			error = naming_claim_member(inference, object, only, RANK_EMBEDDED,
-						    claimed);
+			HEAP_TRY(naming_claim_member(inference, object, only, RANK_EMBEDDED,
+						     claimed));
 	}
-	return error;
+	return NULL;
 }
 
 // Gathers what those of a kind that have no name may be. @return whether there is anything

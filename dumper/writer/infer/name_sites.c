@@ -6,6 +6,7 @@
 #include "dumper/writer/infer/naming.h"
 
 #include "dumper/writer/base/progress.h"
+#include "lib/base/cleanup.h"
 
 enum {
 	BALLOTS = 8, // different names that are counted
@@ -188,9 +189,8 @@ static struct heap_error *claim_site(struct inference *inference, const struct s
 {
 	const struct kinds *kinds = &inference->kinds;
 	uint32_t first = kinds->kinds[site->first].first;
-	struct heap_error *error = NULL;
 
-	for (uint32_t i = first; !error && i < first + site->objects; i++) {
+	for (uint32_t i = first; i < first + site->objects; i++) {
 		heap_object_id object = kinds->members[i];
 		uint64_t size = inference_size(inference, object);
 		struct layout_claim claim = fit_any(&inference->layouts, type, size);
@@ -204,12 +204,12 @@ static struct heap_error *claim_site(struct inference *inference, const struct s
 		content_read(inference, object, words, &content);
 		if (!may_repeat(inference, &content, type, false))
 			continue;
-		error = naming_claim_member(
+		HEAP_TRY(naming_claim_member(
 			inference, object,
 			&(struct candidate){ .type = type, .elements = claim.elements }, rank,
-			claimed);
+			claimed));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK

@@ -55,13 +55,12 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 				     uint64_t *claimed)
 {
 	struct kind *kinds = &inference->kinds.kinds[site->first];
-	struct heap_error *error = NULL;
 	uint64_t all_news = 0;
 
 	if ((site->pass == PASS_NEWS && !has_news(kinds, site->sizes, evidence)) ||
 	    !has_unnamed(inference, site))
 		return NULL;
-	for (uint32_t i = 0; !error && i < site->sizes; i++) {
+	for (uint32_t i = 0; i < site->sizes; i++) {
 		uint64_t news = kinds[i].news[evidence];
 		bool singly =
 			kinds[i].is_mixed[evidence] && !is_much(news, kinds[i].count, site->pass);
@@ -70,13 +69,13 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 		all_news += news;
 		if (news == 0 && site->pass == PASS_NEWS)
 			continue;
-		error = singly ? name_singly(inference, &kinds[i], site, evidence, words, claimed)
-			       : name_kind(inference, &kinds[i], site, evidence, words, claimed);
+		HEAP_TRY(singly ? name_singly(inference, &kinds[i], site, evidence, words, claimed)
+				: name_kind(inference, &kinds[i], site, evidence, words, claimed));
 	}
-	if (!error && evidence == NAMING_LIKELY && inference_has_sites(inference) &&
+	if (evidence == NAMING_LIKELY && inference_has_sites(inference) &&
 	    is_much(all_news, site->objects, site->pass))
-		error = name_site(inference, site, words, claimed);
-	return error;
+		HEAP_TRY(name_site(inference, site, words, claimed));
+	return NULL;
 }
 
 static bool is_of(const struct kind *kind, const struct site_summary *site)
@@ -90,12 +89,11 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 				      uint64_t *claimed)
 {
 	const struct objects *objects = &inference->capture->objects;
-	struct heap_error *error = NULL;
 
 	if (inference->hints.texts == 0)
 		return NULL;
 	inference->hints.texts = 0;
-	for (heap_object_id i = 0; !error && i < objects->count && !progress_is_late(); i++) {
+	for (heap_object_id i = 0; i < objects->count && !progress_is_late(); i++) {
 		uint64_t size = inference_size(inference, i);
 		struct content content;
 
@@ -109,11 +107,11 @@ static struct heap_error *claim_texts(struct inference *inference, uint64_t *wor
 		if (!content_is_text(inference, &content, size))
 			continue;
 		++*claimed;
-		error = claims_add(&inference->claims, RANK_STRING,
-				   &(struct claim){ i, hints_find_text(inference, i), size,
-						    HEAP_EVIDENCE_POINTER, false });
+		HEAP_TRY(claims_add(&inference->claims, RANK_STRING,
+				    &(struct claim){ i, hints_find_text(inference, i), size,
+						     HEAP_EVIDENCE_POINTER, false }));
 	}
-	return error;
+	return NULL;
 }
 
 struct heap_error *naming_claim(struct inference *inference, enum naming_evidence evidence,
@@ -121,12 +119,12 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 {
 	const struct kinds *kinds = &inference->kinds;
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
-	struct heap_error *error = words ? NULL : heap_error_out_of_memory();
 
-	if (!error && evidence == NAMING_SURE)
-		error = claim_texts(inference, words, claimed);
-	for (uint32_t first = 0, end; !error && first < kinds->count && !progress_is_late();
-	     first = end) {
+	if (!words)
+		return heap_error_out_of_memory();
+	if (evidence == NAMING_SURE)
+		HEAP_TRY(claim_texts(inference, words, claimed));
+	for (uint32_t first = 0, end; first < kinds->count && !progress_is_late(); first = end) {
 		struct site_summary site = {
 			.site = kinds->kinds[first].site,
 			.tag = kinds->kinds[first].tag,
@@ -138,9 +136,9 @@ struct heap_error *naming_claim(struct inference *inference, enum naming_evidenc
 		for (end = first; end < kinds->count && is_of(&kinds->kinds[end], &site); end++)
 			site.objects += kinds->kinds[end].count;
 		site.sizes = end - first;
-		error = name_kinds(inference, evidence, &site, words, claimed);
+		HEAP_TRY(name_kinds(inference, evidence, &site, words, claimed));
 	}
-	return error;
+	return NULL;
 }
 
 // --- single hints ------------------------------------------------------------
@@ -196,10 +194,8 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 		part->found = malloc(PIECE * sizeof(*part->found));
 	if (!part->pages || !part->found)
 		return heap_error_out_of_memory();
-	struct heap_error *error = NULL;
-
 	for (heap_object_id i = first;
-	     !error && !progress_is_late() && i < first + (left < PIECE ? left : PIECE); i++) {
+	     !progress_is_late() && i < first + (left < PIECE ? left : PIECE); i++) {
 		struct weighed *weighed = &part->found[part->count];
 		struct content content;
 
@@ -209,11 +205,11 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 			continue;
 		content_read_from(inference, part->pages, i, part->words, &content);
 		weighed->object = i;
-		error = hints_weigh(inference, &content, &weighed->claim);
-		part->count += !error && weighed->claim.fit != LAYOUT_NONE;
+		HEAP_TRY(hints_weigh(inference, &content, &weighed->claim));
+		part->count += weighed->claim.fit != LAYOUT_NONE;
 	}
 	progress_flush();
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -246,30 +242,34 @@ static void release_piece(void *result)
 	free(part->found);
 }
 
+static void weighing_deinit(struct weighing *weighing)
+{
+	free(weighing->found);
+}
+
 struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *claimed)
 {
-	struct weighing weighing = { .inference = inference };
+	CLEANUP(weighing_deinit) struct weighing weighing = { .inference = inference };
+
 	// By address: memory is read once, and in order.
-	struct heap_error *error = pieces_run(&(struct piece_work){
+	HEAP_TRY(pieces_run(&(struct piece_work){
 		.count = ((size_t)inference->capture->objects.count + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct part),
 		.work = weigh_piece,
 		.join = join_piece,
 		.release = release_piece,
 		.context = &weighing,
-	});
-
-	for (size_t i = 0; !error && i < weighing.count; i++) {
+	}));
+	for (size_t i = 0; i < weighing.count; i++) {
 		const struct weighed *weighed = &weighing.found[i];
 
 		++*claimed;
-		error = claims_add(&inference->claims, weak_rank(weighed->claim.fit),
-				   &(struct claim){ weighed->object, weighed->claim.type,
-						    weighed->claim.elements, HEAP_EVIDENCE_POINTER,
-						    false });
+		HEAP_TRY(claims_add(&inference->claims, weak_rank(weighed->claim.fit),
+				    &(struct claim){ weighed->object, weighed->claim.type,
+						     weighed->claim.elements, HEAP_EVIDENCE_POINTER,
+						     false }));
 	}
-	free(weighing.found);
-	return error;
+	return NULL;
 }
 
 // --- second thoughts ---------------------------------------------------------

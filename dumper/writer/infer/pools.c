@@ -9,6 +9,7 @@
 #include "dumper/writer/infer/inference.h"
 
 #include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -54,15 +55,8 @@ static struct heap_error *grow(struct pools *pools)
 HEAP_MUST_CHECK
 static struct heap_error *note_changed(struct pools *pools, uint32_t part)
 {
-	if (pools->changed_count == pools->changed_capacity) {
-		uint32_t capacity = pools->changed_capacity ? pools->changed_capacity * 2 : 256;
-		void *larger = realloc(pools->changed, capacity * sizeof(*pools->changed));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		pools->changed = larger;
-		pools->changed_capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(pools->changed, pools->changed_capacity,
+			      (size_t)pools->changed_count + 1));
 	pools->changed[pools->changed_count++] = part;
 	return NULL;
 }
@@ -73,23 +67,22 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;
 	uint64_t size = heap_types_size(inference->layouts.types, part->type);
 	const struct heap_repetition *repetition;
-	struct heap_error *error =
-		heap_repetitions_find(&inference->repetitions, part->type, &repetition);
 
+	HEAP_TRY(heap_repetitions_find(&inference->repetitions, part->type, &repetition));
 	for (uint32_t i = heap_edge_from(snapshot, part->object, part->offset);
-	     !error && i < snapshot->edge_first[part->object + 1]; i++) {
+	     i < snapshot->edge_first[part->object + 1]; i++) {
 		uint64_t slot = (uint64_t)snapshot->edge_slot[i] * 8;
 
 		progress_step();
 		if (slot >= part->offset + size)
 			break;
-		error = inference_follow(inference, repetition, slot - part->offset,
-					 &(struct pointer){ snapshot->edge_target[i],
-							    snapshot->edge_interior[i], false,
-							    false },
-					 &snapshot->edge_flags[i]);
+		HEAP_TRY(inference_follow(inference, repetition, slot - part->offset,
+					  &(struct pointer){ snapshot->edge_target[i],
+							     snapshot->edge_interior[i], false,
+							     false },
+					  &snapshot->edge_flags[i]));
 	}
-	return error;
+	return NULL;
 }
 
 // Notes what a hint says of its place. What is there is followed later, when all hints of the same
@@ -136,19 +129,18 @@ HEAP_MUST_CHECK
 static struct heap_error *follow_changed(struct inference *inference, uint64_t *cut)
 {
 	struct pools *pools = &inference->pools;
-	struct heap_error *error = NULL;
 
-	for (uint32_t i = 0; !error && i < pools->changed_count; i++) {
+	for (uint32_t i = 0; i < pools->changed_count; i++) {
 		struct heap_part *part = &pools->parts[pools->changed[i]];
 
 		part->evidence = HEAP_EVIDENCE_POINTER;
 		if (inference->claims.rank[part->object] == RANK_NONE)
 			pools->is_pool_kind[inference->capture->objects.kind[part->object]] = true;
-		error = follow_part(inference, part);
+		HEAP_TRY(follow_part(inference, part));
 	}
 	*cut += pools->changed_count;
 	pools->changed_count = 0;
-	return error;
+	return NULL;
 }
 
 static bool is_part(const struct inference *inference, const struct hint *hint)
@@ -185,17 +177,15 @@ static bool is_pool(const struct inference *inference, heap_object_id object, bo
 HEAP_MUST_CHECK
 static struct heap_error *cut_pool(struct inference *inference, heap_object_id object)
 {
-	struct heap_error *error = NULL;
-
 	if (inference->claims.rank[object] == RANK_NONE)
 		inference->capture->snapshot.evidence[object] = HEAP_EVIDENCE_POOL;
-	for (uint32_t at = inference->hints.head[object]; !error && at != NO_HINT;
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		progress_step();
 		if (is_part(inference, &inference->hints.list[at]))
-			error = add_part(inference, &inference->hints.list[at]);
+			HEAP_TRY(add_part(inference, &inference->hints.list[at]));
 	}
-	return error;
+	return NULL;
 }
 
 // The struct that gets a block of its site, if there is more in the block.
@@ -223,9 +213,7 @@ static heap_type_id find_result(const struct inference *inference, heap_object_i
 HEAP_MUST_CHECK
 static struct heap_error *begin_with_results(struct inference *inference)
 {
-	struct heap_error *error = NULL;
-
-	for (heap_object_id i = 0; !error && i < inference->capture->objects.count; i++) {
+	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
 		heap_type_id type = inference->claims.rank[i] == RANK_NONE &&
 						    !inference->pools.is_pool[i] &&
 						    inference_prefix(inference, i) == 0
@@ -236,9 +224,9 @@ static struct heap_error *begin_with_results(struct inference *inference)
 			continue;
 		inference->pools.is_pool[i] = true;
 		inference->capture->snapshot.evidence[i] = HEAP_EVIDENCE_POOL;
-		error = hints_add(inference, type, &(struct pointer){ .target = i }, false);
+		HEAP_TRY(hints_add(inference, type, &(struct pointer){ .target = i }, false));
 	}
-	return error;
+	return NULL;
 }
 
 // Where the first part of a block is; 0 if there is none.
@@ -305,34 +293,34 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 	struct pools *pools = &inference->pools;
 	uint32_t objects = inference->capture->objects.count;
 	bool is_next = false; // all that was hinted before has been read
-	struct heap_error *error = prepare(inference);
 
-	if (!error && at_the_end)
-		error = begin_with_results(inference);
-	for (heap_object_id i = 0; !error && i < objects && !progress_is_late(); i++) {
+	HEAP_TRY(prepare(inference));
+	if (at_the_end)
+		HEAP_TRY(begin_with_results(inference));
+	for (heap_object_id i = 0; i < objects && !progress_is_late(); i++) {
 		progress_step();
-		error = cut_if_pool(inference, i, at_the_end);
+		HEAP_TRY(cut_if_pool(inference, i, at_the_end));
 	}
 	// Parts lead to parts, and to more pools: what has been hinted since is read in turn,
 	// level by level.
-	while (!error && !progress_is_late() &&
+	while (!progress_is_late() &&
 	       (pools->changed_count > 0 || pools->hints_seen < inference->hints.count)) {
 		uint32_t first = pools->hints_seen, end = inference->hints.count;
 
-		for (; !error && pools->hints_seen < end; pools->hints_seen++) {
+		for (; pools->hints_seen < end; pools->hints_seen++) {
 			const struct hint *hint = &inference->hints.list[pools->hints_seen];
 
 			progress_step();
 			if (pools->is_pool[hint->object] && is_part(inference, hint))
-				error = add_part(inference, hint);
+				HEAP_TRY(add_part(inference, hint));
 		}
-		for (uint32_t i = first; !error && is_next && i < end; i++)
-			error = cut_if_pool(inference, inference->hints.list[i].object, at_the_end);
+		for (uint32_t i = first; is_next && i < end; i++)
+			HEAP_TRY(cut_if_pool(inference, inference->hints.list[i].object,
+					     at_the_end));
 		is_next = true;
-		if (!error)
-			error = follow_changed(inference, cut);
+		HEAP_TRY(follow_changed(inference, cut));
 	}
-	return error;
+	return NULL;
 }
 
 // --- the end -----------------------------------------------------------------

@@ -9,6 +9,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
 
@@ -80,24 +81,22 @@ static int compare_types(const void *left, const void *right)
 
 struct heap_error *profiles_learn(struct inference *inference, const struct prefix_types *samples)
 {
-	struct heap_error *error = NULL;
-
 	inference->profiles.count = 0;
 	for (uint32_t i = 0; i < inference->common_prefixes.count; i++) {
 		struct header_members members = { .count = 0 };
 
 		headers_gather(inference->layouts.types, inference->common_prefixes.types[i],
 			       &members);
-		for (uint32_t j = 0; !error && j < samples[i].count; j++) {
+		for (uint32_t j = 0; j < samples[i].count; j++) {
 			if (samples[i].types[j]->counts[TRUST_SURE] >= MIN_BLOCKS)
-				error = learn_type(samples[i].types[j], &members,
-						   &inference->profiles);
+				HEAP_TRY(learn_type(samples[i].types[j], &members,
+						    &inference->profiles));
 		}
 	}
 	if (inference->profiles.count > 1)
 		qsort(inference->profiles.list, inference->profiles.count,
 		      sizeof(*inference->profiles.list), compare_types);
-	return error;
+	return NULL;
 }
 
 // The first profile of a type; the number of all if there is none.

@@ -40,35 +40,29 @@ HEAP_MUST_CHECK
 static struct heap_error *copy_members(const struct heap_types *types, const struct heap_type *type,
 				       const heap_type_id *map, struct heap_types *result)
 {
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = 0; !error && i < type->members; i++) {
+	for (uint32_t i = 0; i < type->members; i++) {
 		struct heap_member member = types->members[type->first_member + i];
 
-		error = heap_types_add_string(result, heap_types_string(types, member.name),
-					      &member.name);
+		HEAP_TRY(heap_types_add_string(result, heap_types_string(types, member.name),
+					       &member.name));
 		member.type = map[member.type];
-		if (!error)
-			error = heap_types_add_member(result, &member);
+		HEAP_TRY(heap_types_add_member(result, &member));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *copy_enumerators(const struct heap_types *types,
 					   const struct heap_type *type, struct heap_types *result)
 {
-	struct heap_error *error = NULL;
-
-	for (uint32_t i = 0; !error && i < type->members; i++) {
+	for (uint32_t i = 0; i < type->members; i++) {
 		struct heap_enumerator enumerator = types->enumerators[type->first_member + i];
 
-		error = heap_types_add_string(result, heap_types_string(types, enumerator.name),
-					      &enumerator.name);
-		if (!error)
-			error = heap_types_add_enumerator(result, &enumerator);
+		HEAP_TRY(heap_types_add_string(result, heap_types_string(types, enumerator.name),
+					       &enumerator.name));
+		HEAP_TRY(heap_types_add_enumerator(result, &enumerator));
 	}
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -77,22 +71,19 @@ static struct heap_error *copy_type(const struct heap_types *types, heap_type_id
 {
 	struct heap_type type = types->types[id];
 	heap_type_id added;
-	struct heap_error *error =
-		heap_types_add_string(result, heap_types_string(types, type.name), &type.name);
 
-	if (!error)
-		error = heap_types_add_string(result, heap_types_string(types, type.file),
-					      &type.file);
+	HEAP_TRY(heap_types_add_string(result, heap_types_string(types, type.name), &type.name));
+	HEAP_TRY(heap_types_add_string(result, heap_types_string(types, type.file), &type.file));
 	type.target = map[type.target];
 	type.first_member = 0;
-	if (!error && heap_types_has_members(&type)) {
+	if (heap_types_has_members(&type)) {
 		type.first_member = result->member_count;
-		error = copy_members(types, &types->types[id], map, result);
-	} else if (!error && type.kind == HEAP_TYPE_ENUM) {
+		HEAP_TRY(copy_members(types, &types->types[id], map, result));
+	} else if (type.kind == HEAP_TYPE_ENUM) {
 		type.first_member = result->enumerator_count;
-		error = copy_enumerators(types, &types->types[id], result);
+		HEAP_TRY(copy_enumerators(types, &types->types[id], result));
 	}
-	return error ? error : heap_types_add(result, &type, &added);
+	return heap_types_add(result, &type, &added);
 }
 
 // What has no name of its own is known by its typedef, though nothing may refer to that.
@@ -147,25 +138,20 @@ static struct heap_error *forget_others(struct heap_types *types)
 struct heap_error *prune_types(const struct heap_types *types, bool *needed, heap_type_id *map,
 			       struct heap_types *result)
 {
-	struct heap_error *error = close_over(types, needed);
+	CLEANUP(heap_types_deinit) struct heap_types kept = { 0 };
 	heap_type_id next = 1;
 
-	if (error)
-		return error;
+	HEAP_TRY(close_over(types, needed));
 	need_typedefs(types, needed);
 	map[0] = HEAP_NO_TYPE;
 	for (heap_type_id id = 1; id < types->count; id++)
 		map[id] = needed[id] ? next++ : HEAP_NO_TYPE;
-	error = heap_types_init(result);
-	if (error)
-		return error;
-	for (heap_type_id id = 1; !error && id < types->count; id++) {
+	HEAP_TRY(heap_types_init(&kept));
+	for (heap_type_id id = 1; id < types->count; id++) {
 		if (needed[id])
-			error = copy_type(types, id, map, result);
+			HEAP_TRY(copy_type(types, id, map, &kept));
 	}
-	if (!error)
-		error = forget_others(result);
-	if (error)
-		heap_types_deinit(result);
-	return error;
+	HEAP_TRY(forget_others(&kept));
+	*result = keep(kept);
+	return NULL;
 }

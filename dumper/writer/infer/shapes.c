@@ -479,30 +479,29 @@ static struct heap_error *add_types(struct naming *naming)
 			      &naming->pointer);
 }
 
+static void naming_deinit(struct naming *naming)
+{
+	pages_destroy(naming->pages);
+	heap_hash_table_deinit(&naming->by_name);
+	free(naming->types);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *name_blocks(struct capture *capture)
 {
 	const struct objects *objects = &capture->objects;
 	CLEANUP_FREE heap_object_id *members = calloc((size_t)objects->count + 1, sizeof(*members));
 	CLEANUP_FREE uint32_t *first = calloc((size_t)objects->kinds.count + 1, sizeof(*first));
+	CLEANUP(naming_deinit)
 	struct naming naming = { .capture = capture, .members = members, .first = first };
-	struct heap_error *error = NULL;
 
 	naming.pages = pages_create(&capture->image, PAGES_IN_ORDER);
 	if (!members || !first || !naming.pages)
-		error = heap_error_out_of_memory();
-	if (!error)
-		error = add_types(&naming);
-	if (!error) {
-		sort_members(&naming);
-		error = name_all(&naming);
-		if (!error)
-			error = fill_classes(&naming);
-	}
-	pages_destroy(naming.pages);
-	heap_hash_table_deinit(&naming.by_name);
-	free(naming.types);
-	return error;
+		return heap_error_out_of_memory();
+	HEAP_TRY(add_types(&naming));
+	sort_members(&naming);
+	HEAP_TRY(name_all(&naming));
+	return fill_classes(&naming);
 }
 
 struct heap_error *shapes_name(struct capture *capture)

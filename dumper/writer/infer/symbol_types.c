@@ -319,28 +319,33 @@ static struct heap_error *look_at(struct learning *learning, heap_object_id obje
 	return NULL;
 }
 
+static void learning_deinit(struct learning *learning)
+{
+	heap_array_deinit(&learning->pointees);
+}
+
 // The blocks that pointers to a class lead to tell its size, if they agree.
 HEAP_MUST_CHECK
 static struct heap_error *learn_from_pointers(struct finding *finding)
 {
 	const struct objects *objects = &finding->capture->objects;
 	CLEANUP_FREE uint32_t *seen = calloc((size_t)objects->kinds.count + 1, sizeof(*seen));
-	struct learning learning = { .finding = finding };
-	struct heap_error *error = seen ? NULL : heap_error_out_of_memory();
+	CLEANUP(learning_deinit) struct learning learning = { .finding = finding };
 
-	for (heap_object_id i = 0; !error && i < objects->count; i++) {
+	if (!seen)
+		return heap_error_out_of_memory();
+	for (heap_object_id i = 0; i < objects->count; i++) {
 		if (type_of(finding, i) != HEAP_NO_TYPE && seen[objects->kind[i]]++ < LOOKED_AT)
-			error = look_at(&learning, i);
+			HEAP_TRY(look_at(&learning, i));
 	}
-	for (size_t i = 0; !error && i < learning.pointees.count; i++) {
+	for (size_t i = 0; i < learning.pointees.count; i++) {
 		const struct pointee *pointee = &learning.pointees.items[i];
 
 		if (pointee->agree * 100 >= (pointee->agree + pointee->other) * AGREEMENT)
-			error = library_types_set_size(finding->library, pointee->type,
-						       pointee->size);
+			HEAP_TRY(library_types_set_size(finding->library, pointee->type,
+							pointee->size));
 	}
-	heap_array_deinit(&learning.pointees);
-	return error ? error : library_types_complete(finding->library);
+	return library_types_complete(finding->library);
 }
 
 // --- all kinds ----------------------------------------------------------------
@@ -409,14 +414,18 @@ static bool has_unknown_code(const struct capture *capture)
 	return false;
 }
 
+static void finding_deinit(struct finding *finding)
+{
+	library_types_destroy(finding->library);
+}
+
 struct heap_error *symbol_types_init(struct symbol_types *symbols, struct capture *capture,
 				     const heap_type_id *classes)
 {
 	size_t kinds = (size_t)capture->objects.kinds.count + 1;
 	CLEANUP_FREE struct made *made = NULL;
 	CLEANUP_FREE uint32_t *count = NULL;
-	struct finding finding = { .capture = capture, .classes = classes };
-	struct heap_error *error;
+	CLEANUP(finding_deinit) struct finding finding = { .capture = capture, .classes = classes };
 
 	if (!has_unknown_code(capture))
 		return NULL;
@@ -424,13 +433,9 @@ struct heap_error *symbol_types_init(struct symbol_types *symbols, struct captur
 	finding.count = count = calloc(kinds, sizeof(*count));
 	if (!made || !count)
 		return heap_error_out_of_memory();
-	error = library_types_create(&capture->snapshot.types, &finding.library);
-	if (!error)
-		error = find_all_made(&finding);
-	if (!error)
-		error = decide_all(&finding, symbols);
-	library_types_destroy(finding.library);
-	return error;
+	HEAP_TRY(library_types_create(&capture->snapshot.types, &finding.library));
+	HEAP_TRY(find_all_made(&finding));
+	return decide_all(&finding, symbols);
 }
 
 void symbol_types_deinit(struct symbol_types *symbols)

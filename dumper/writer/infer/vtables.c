@@ -17,6 +17,7 @@
  */
 #include "dumper/writer/infer/class_names.h"
 #include "dumper/writer/infer/infer.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
 #include "lib/base/search.h"
@@ -185,23 +186,13 @@ static struct heap_error *add_opaque(struct vtables *vtables, const char *name,
 		if (strcmp(heap_types_string(types, types->types[*result].name), name) == 0)
 			return NULL;
 	}
-	if (vtables->opaque_count == vtables->opaque_capacity) {
-		size_t capacity = vtables->opaque_capacity ? vtables->opaque_capacity * 2 : 64;
-		void *larger = realloc(vtables->opaque, capacity * sizeof(*vtables->opaque));
+	HEAP_TRY(heap_reserve(vtables->opaque, vtables->opaque_capacity,
+			      (size_t)vtables->opaque_count + 1));
 
-		if (!larger)
-			return heap_error_out_of_memory();
-		vtables->opaque = larger;
-		vtables->opaque_capacity = capacity;
-	}
-
-	struct heap_error *error = heap_types_add_string(types, name, &type.name);
-
-	if (!error)
-		error = heap_types_add(types, &type, result);
-	if (!error)
-		vtables->opaque[vtables->opaque_count++] = *result;
-	return error;
+	HEAP_TRY(heap_types_add_string(types, name, &type.name));
+	HEAP_TRY(heap_types_add(types, &type, result));
+	vtables->opaque[vtables->opaque_count++] = *result;
+	return NULL;
 }
 
 // The class of a vtable's symbol.
@@ -319,15 +310,7 @@ heap_type_id vtables_find(struct vtables *vtables, uint64_t word)
 HEAP_MUST_CHECK
 static struct heap_error *add(struct vtables *vtables, const struct vtable *table)
 {
-	if (vtables->count == vtables->capacity) {
-		size_t capacity = vtables->capacity ? vtables->capacity * 2 : 64;
-		void *larger = realloc(vtables->tables, capacity * sizeof(*vtables->tables));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		vtables->tables = larger;
-		vtables->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(vtables->tables, vtables->capacity, (size_t)vtables->count + 1));
 	vtables->tables[vtables->count++] = *table;
 	return NULL;
 }
@@ -335,24 +318,22 @@ static struct heap_error *add(struct vtables *vtables, const struct vtable *tabl
 HEAP_MUST_CHECK
 static struct heap_error *add_module(struct vtables *vtables, const struct module *module)
 {
-	struct heap_error *error = NULL;
-
 	if (vtables->start == 0 || module->start < vtables->start)
 		vtables->start = module->start;
 	if (module->end > vtables->end)
 		vtables->end = module->end;
-	for (size_t i = 0; !error && module->elf && i < module->elf->symbol_count; i++) {
+	for (size_t i = 0; module->elf && i < module->elf->symbol_count; i++) {
 		const struct heap_symbol *symbol = &module->elf->symbols[i];
 
 		if (symbol->kind != HEAP_SYMBOL_OBJECT || strncmp(symbol->name, "_ZTV", 4) != 0)
 			continue;
-		error = add(vtables, &(struct vtable){
-					     .start = symbol->address + module->bias,
-					     .end = symbol->address + module->bias + symbol->size,
-					     .symbol = symbol->name,
-				     });
+		HEAP_TRY(add(vtables, &(struct vtable){
+					      .start = symbol->address + module->bias,
+					      .end = symbol->address + module->bias + symbol->size,
+					      .symbol = symbol->name,
+				      }));
 	}
-	return error;
+	return NULL;
 }
 
 static int compare(const void *left, const void *right)
@@ -362,24 +343,24 @@ static int compare(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
+static void destroy(struct vtables **vtables)
+{
+	vtables_destroy(*vtables);
+}
+
 struct heap_error *vtables_create(struct capture *capture, struct vtables **result)
 {
-	struct vtables *vtables = calloc(1, sizeof(*vtables));
-	struct heap_error *error = NULL;
+	CLEANUP(destroy) struct vtables *vtables = calloc(1, sizeof(*vtables));
 
 	if (!vtables)
 		return heap_error_out_of_memory();
 	vtables->capture = capture;
-	error = class_names_create(&capture->snapshot.types, &vtables->names);
-	for (size_t i = 0; !error && i < capture->modules.count; i++)
-		error = add_module(vtables, &capture->modules.modules[i]);
-	if (error) {
-		vtables_destroy(vtables);
-		return error;
-	}
+	HEAP_TRY(class_names_create(&capture->snapshot.types, &vtables->names));
+	for (size_t i = 0; i < capture->modules.count; i++)
+		HEAP_TRY(add_module(vtables, &capture->modules.modules[i]));
 	if (vtables->count > 0)
 		qsort(vtables->tables, vtables->count, sizeof(*vtables->tables), compare);
-	*result = vtables;
+	*result = keep(vtables);
 	return NULL;
 }
 
