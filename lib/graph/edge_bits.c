@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
 #include "lib/base/parallel.h"
+#include "lib/graph/embedded.h"
 #include "lib/snapshot/snapshot_read.h"
 
 enum {
@@ -13,22 +14,57 @@ enum {
 
 struct demanding {
 	const struct heap_snapshot *snapshot;
-	const struct heap_section *interiors, *flags;
+	const struct heap_section *interiors, *flags, *slots;
+	struct heap_embedded embedded;
 	unsigned demands;
 	uint8_t *bits;
 };
 
-// Sets the bits of edges [start, start + count).
-static void set_bits(const struct demanding *demanding, uint32_t start, uint32_t count,
-		     const uint32_t *interior, const uint8_t *flags)
+// What is known of edges [start, start + count).
+struct piece {
+	uint32_t start, count;
+	const uint32_t *interior, *slot; // slot: where members count
+	const uint8_t *flags;
+};
+
+// The object that an edge leaves.
+static heap_object_id source_of(const struct heap_snapshot *snapshot, uint32_t edge)
+{
+	heap_object_id low = 0, high = snapshot->object_count;
+
+	while (low < high) {
+		heap_object_id middle = low + (high - low) / 2;
+
+		if (snapshot->edge_first[middle + 1] <= edge)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_to_member(const struct demanding *demanding, const struct piece *piece, uint32_t i)
+{
+	const struct heap_snapshot *snapshot = demanding->snapshot;
+	uint32_t edge = piece->start + i;
+
+	if (!(demanding->demands & HEAP_EDGE_TO_MEMBER) || !(piece->flags[i] & HEAP_EDGE_TYPED))
+		return false;
+	return heap_embedded_is(&demanding->embedded, snapshot->type[source_of(snapshot, edge)],
+				(uint64_t)piece->slot[i] * 8, snapshot->edge_target[edge],
+				piece->interior[i]);
+}
+
+static void set_bits(const struct demanding *demanding, const struct piece *piece)
 {
 	bool to_start = demanding->demands & HEAP_EDGE_TO_START;
 	bool by_type = demanding->demands & HEAP_EDGE_BY_TYPE;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if ((!to_start || heap_edge_is_start(interior[i], flags[i])) &&
-		    (!by_type || (flags[i] & HEAP_EDGE_TYPED)))
-			heap_bit_set(demanding->bits, start + i);
+	for (uint32_t i = 0; i < piece->count; i++) {
+		if ((!to_start || heap_edge_is_start(piece->interior[i], piece->flags[i]) ||
+		     is_to_member(demanding, piece, i)) &&
+		    (!by_type || (piece->flags[i] & HEAP_EDGE_TYPED)))
+			heap_bit_set(demanding->bits, piece->start + i);
 	}
 }
 
@@ -37,26 +73,32 @@ static struct heap_error *check_piece(void *context, size_t number)
 {
 	const struct demanding *demanding = context;
 	const struct heap_snapshot *snapshot = demanding->snapshot;
+	bool to_member = demanding->demands & HEAP_EDGE_TO_MEMBER;
 	uint32_t start = (uint32_t)number * PIECE;
 	uint32_t count =
 		snapshot->edge_count - start < PIECE ? snapshot->edge_count - start : PIECE;
 
-	if (snapshot->edge_interior) {
-		set_bits(demanding, start, count, snapshot->edge_interior + start,
-			 snapshot->edge_flags + start);
+	if (snapshot->edge_interior && (snapshot->edge_slot || !to_member)) {
+		set_bits(demanding, &(struct piece){ start, count, snapshot->edge_interior + start,
+						     to_member ? snapshot->edge_slot + start : NULL,
+						     snapshot->edge_flags + start });
 		return NULL;
 	}
 
 	CLEANUP_FREE uint32_t *interior = malloc(count * sizeof(*interior));
+	CLEANUP_FREE uint32_t *slot = to_member ? malloc(count * sizeof(*slot)) : NULL;
 	CLEANUP_FREE uint8_t *flags = malloc(count);
 
-	if (!interior || !flags)
+	if (!interior || !flags || (to_member && !slot))
 		return heap_error_out_of_memory();
 	HEAP_TRY(heap_snapshot_read_values(snapshot, demanding->interiors, sizeof(*interior), start,
 					   count, interior));
 	HEAP_TRY(heap_snapshot_read_values(snapshot, demanding->flags, sizeof(*flags), start, count,
 					   flags));
-	set_bits(demanding, start, count, interior, flags);
+	if (to_member)
+		HEAP_TRY(heap_snapshot_read_values(snapshot, demanding->slots, sizeof(*slot), start,
+						   count, slot));
+	set_bits(demanding, &(struct piece){ start, count, interior, slot, flags });
 	return NULL;
 }
 
@@ -76,9 +118,13 @@ static struct heap_error *make_bits(struct demanding *demanding)
 	const struct heap_snapshot *snapshot = demanding->snapshot;
 	size_t edges = snapshot->edge_count;
 
-	if (!snapshot->edge_interior) {
+	bool to_member = demanding->demands & HEAP_EDGE_TO_MEMBER;
+
+	if (!snapshot->edge_interior || (to_member && !snapshot->edge_slot)) {
 		HEAP_TRY(find_section(snapshot, HEAP_TAG_EDGE_INTERIORS, &demanding->interiors));
 		HEAP_TRY(find_section(snapshot, HEAP_TAG_EDGE_FLAGS, &demanding->flags));
+		if (to_member)
+			HEAP_TRY(find_section(snapshot, HEAP_TAG_EDGE_SLOTS, &demanding->slots));
 	}
 	return heap_parallel_run((edges + PIECE - 1) / PIECE, check_piece, demanding);
 }
@@ -93,7 +139,14 @@ struct heap_error *heap_edge_bits_create(struct heap_snapshot *snapshot, unsigne
 		HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_QUALITY));
 	HEAP_TRY(heap_column_create((size_t)snapshot->edge_count / 8 + 1, 1, &bits));
 	demanding.bits = bits;
-	HEAP_TRY(heap_snapshot_within(snapshot, make_bits(&demanding)));
+	if (demands & HEAP_EDGE_TO_MEMBER)
+		HEAP_TRY(heap_embedded_init(&demanding.embedded, snapshot));
+
+	struct heap_error *error = make_bits(&demanding);
+
+	if (demands & HEAP_EDGE_TO_MEMBER)
+		heap_embedded_deinit(&demanding.embedded);
+	HEAP_TRY(heap_snapshot_within(snapshot, error));
 	*result = keep(bits);
 	return NULL;
 }

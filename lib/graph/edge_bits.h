@@ -14,6 +14,8 @@
 enum heap_edge_demand {
 	HEAP_EDGE_TO_START = 1 << 0, /**< as heap_edge_is_start() says */
 	HEAP_EDGE_BY_TYPE = 1 << 1,  /**< HEAP_EDGE_TYPED */
+	/** with HEAP_EDGE_TO_START: or to a member, as heap_embedded_is() says; needs TYPE */
+	HEAP_EDGE_TO_MEMBER = 1 << 2,
 };
 
 /** A pointer to the start: the low bits of a typed one may be a tag. */

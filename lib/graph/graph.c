@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
 #include "lib/graph/edge_bits.h"
+#include "lib/graph/embedded.h"
 #include "lib/graph/offsets.h"
 #include "lib/graph/bfs.h"
 
@@ -126,48 +127,76 @@ static uint8_t reach_of(const struct heap_bfs *bfs, heap_object_id object, uint8
 	return reach != HEAP_REACH_NOT || !heap_bfs_has(bfs, object) ? reach : HEAP_REACH_INTERIOR;
 }
 
-// Searches by pointers to starts first, then goes on by all pointers.
-HEAP_MUST_CHECK
-static struct heap_error *find_reach(const struct heap_graph *graph, const uint8_t *to_starts,
-				     struct heap_bfs *bfs, uint8_t *reach)
+// How reachability counts a pointer from a root.
+static bool is_sure(const struct heap_snapshot *snapshot, const struct heap_embedded *embedded,
+		    const struct heap_root_edge *edge)
 {
+	return heap_edge_is_start(edge->interior, edge->flags) ||
+	       (embedded && (edge->flags & HEAP_EDGE_TYPED) &&
+		heap_embedded_is(embedded, snapshot->roots[edge->root].type, edge->offset,
+				 edge->target, edge->interior));
+}
+
+// Searches by pointers to starts first, then goes on by all pointers.
+// @param embedded  pointers to members are as good as those to starts; NULL: they are not
+// @return [objects] reach
+HEAP_MUST_CHECK
+static struct heap_error *find_reach(const struct heap_graph *graph, const uint8_t *sure_edges,
+				     const struct heap_embedded *embedded, uint8_t *reach)
+{
+	CLEANUP(heap_bfs_deinit) struct heap_bfs bfs = { 0 };
 	const struct heap_snapshot *snapshot = graph->snapshot;
-	struct heap_bfs_options options = { .edges = to_starts,
+	struct heap_bfs_options options = { .edges = sure_edges,
 					    .progress = graph->progress,
 					    .what = "reachability" };
 
+	HEAP_TRY(heap_bfs_init(&bfs, graph->snapshot));
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
-		const struct heap_root_edge *edge = &snapshot->root_edges[i];
-
-		if (heap_edge_is_start(edge->interior, edge->flags))
-			heap_bfs_add(bfs, edge->target);
+		if (is_sure(snapshot, embedded, &snapshot->root_edges[i]))
+			heap_bfs_add(&bfs, snapshot->root_edges[i].target);
 	}
 
-	HEAP_TRY(heap_bfs_run(bfs, &options));
+	HEAP_TRY(heap_bfs_run(&bfs, &options));
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		reach[i] = heap_bfs_has(bfs, i) ? HEAP_REACH_START : HEAP_REACH_NOT;
-	heap_bfs_continue(bfs, NULL);
+		reach[i] = heap_bfs_has(&bfs, i) ? HEAP_REACH_START : HEAP_REACH_NOT;
+	heap_bfs_continue(&bfs, NULL);
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
-		heap_bfs_add(bfs, snapshot->root_edges[i].target);
+		heap_bfs_add(&bfs, snapshot->root_edges[i].target);
 	options.edges = NULL;
-	HEAP_TRY(heap_bfs_run(bfs, &options));
+	HEAP_TRY(heap_bfs_run(&bfs, &options));
 	for (heap_object_id i = 0; i < snapshot->object_count; i++)
-		reach[i] = reach_of(bfs, i, reach[i]);
+		reach[i] = reach_of(&bfs, i, reach[i]);
 	return NULL;
+}
+
+// Searches again, by pointers to members, too: only where something is reached by interior pointers
+// alone, as types have to be looked at.
+HEAP_MUST_CHECK
+static struct heap_error *refine_reach(const struct heap_graph *graph, uint8_t *reach)
+{
+	CLEANUP(heap_embedded_deinit) struct heap_embedded embedded = { 0 };
+	CLEANUP_COLUMN uint8_t *edges = NULL;
+
+	HEAP_TRY(heap_snapshot_load(graph->snapshot, HEAP_COLUMN_TYPE));
+	HEAP_TRY(heap_embedded_init(&embedded, graph->snapshot));
+	HEAP_TRY(heap_edge_bits_create(graph->snapshot, HEAP_EDGE_TO_START | HEAP_EDGE_TO_MEMBER,
+				       &edges));
+	return find_reach(graph, edges, &embedded, reach);
 }
 
 struct heap_error *heap_graph_need_reach(struct heap_graph *graph)
 {
 	CLEANUP_COLUMN uint8_t *reach = NULL;
 	CLEANUP_COLUMN uint8_t *to_starts = NULL;
-	CLEANUP(heap_bfs_deinit) struct heap_bfs bfs = { 0 };
+	size_t objects = graph->snapshot->object_count;
 
 	if (graph->reach)
 		return NULL;
 	HEAP_TRY(heap_edge_bits_create(graph->snapshot, HEAP_EDGE_TO_START, &to_starts));
-	HEAP_TRY(heap_column_create((size_t)graph->snapshot->object_count + 1, 1, &reach));
-	HEAP_TRY(heap_bfs_init(&bfs, graph->snapshot));
-	HEAP_TRY(find_reach(graph, to_starts, &bfs, reach));
+	HEAP_TRY(heap_column_create(objects + 1, 1, &reach));
+	HEAP_TRY(find_reach(graph, to_starts, NULL, reach));
+	if (graph->snapshot->types.count > 1 && memchr(reach, HEAP_REACH_INTERIOR, objects))
+		HEAP_TRY(refine_reach(graph, reach));
 	graph->reach = keep(reach);
 	return NULL;
 }

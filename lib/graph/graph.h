@@ -29,7 +29,7 @@ typedef uint32_t heap_node_id;
 enum heap_reach {
 	HEAP_REACH_NOT,      /**< leaked */
 	HEAP_REACH_INTERIOR, /**< only by paths with a pointer into a middle */
-	HEAP_REACH_START,    /**< through pointers to starts alone */
+	HEAP_REACH_START,    /**< through pointers to starts, or to members (embedded.h), alone */
 };
 
 /** Distances from here on are from a root without a name: heap_graph.distance. */

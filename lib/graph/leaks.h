@@ -8,7 +8,8 @@
  *	nothing ──▶ a ──▶ b ──▶ c            a directly; b and c indirectly: they go with a
  *	nothing ──▶ d ⇄ e ──▶ f              a cycle that nothing else points to: d stands for
  *	                                     it, e and f are indirect
- *	root ──▶ g (into its middle)         not leaked, if that pointer is meant as one
+ *	root ──▶ g (into its middle)         not leaked, if that pointer is meant as one; a
+ *	                                     link of an intrusive list is (embedded.h)
  *
  * Where the registers of some threads are not known, what looks leaked may be held by one of
  * them. Call a direct leak, or the first of a cycle, a head. A thread rarely holds two blocks

@@ -195,20 +195,29 @@ void heap_suppressions_destroy(struct heap_suppressions *suppressions)
 	free(suppressions);
 }
 
-bool heap_suppressions_match(void *context, heap_object_id object)
+// The number of the line that suppresses an object's leak, + 1; or 0.
+static uint32_t line_of(const struct heap_suppressions *suppressions, heap_object_id object)
 {
-	struct heap_suppressions *suppressions = context;
 	const struct heap_snapshot *snapshot = suppressions->snapshot;
-	uint32_t step = heap_backtrace_step(snapshot->backtrace[object]);
 	uint32_t line = suppressions->site[snapshot->site[object]];
 
+	return line ? line : suppressions->step[heap_backtrace_step(snapshot->backtrace[object])];
+}
+
+bool heap_suppressions_match(void *context, heap_object_id object)
+{
+	return line_of(context, object) != 0;
+}
+
+void heap_suppressions_count(struct heap_suppressions *suppressions, heap_object_id object,
+			     heap_object_id leader)
+{
+	uint32_t line = line_of(suppressions, leader);
+
 	if (!line)
-		line = suppressions->step[step];
-	if (!line)
-		return false;
+		return;
 	suppressions->lines[line - 1].objects++;
-	suppressions->lines[line - 1].bytes += snapshot->size[object];
-	return true;
+	suppressions->lines[line - 1].bytes += suppressions->snapshot->size[object];
 }
 
 const struct heap_suppression *heap_suppressions_used(const struct heap_suppressions *suppressions,

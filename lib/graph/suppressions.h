@@ -32,10 +32,18 @@ struct heap_error *heap_suppressions_read(const char *path, struct heap_snapshot
 /** NULL is fine. */
 void heap_suppressions_destroy(struct heap_suppressions *suppressions);
 
-/** True if an object's leak is suppressed; for heap_leaks_find(). Counts it for its line. */
+/** True if an object's leak is suppressed; for heap_leaks_find(). */
 bool heap_suppressions_match(void *suppressions, heap_object_id object);
 
-/** One line, and how many objects it has matched. */
+/**
+ * Counts a suppressed object for the line that it goes by.
+ *
+ * @param leader  the object that the line matched: itself, or one that takes it with it
+ */
+void heap_suppressions_count(struct heap_suppressions *suppressions, heap_object_id object,
+			     heap_object_id leader);
+
+/** One line, and how many objects were counted for it. */
 struct heap_suppression {
 	const char *pattern;
 	uint64_t objects;

@@ -214,6 +214,18 @@ static void print_suppressions(struct session *session,
 	output_close(output);
 }
 
+// Counts all that a line suppresses: what it matches, and what only that leads to.
+static void count_suppressed(const struct leak_groups *reporting,
+			     struct heap_suppressions *suppressions)
+{
+	const struct heap_leaks *leaks = &reporting->leaks;
+
+	for (heap_object_id i = 0; i < reporting->session->snapshot->object_count; i++) {
+		if (leaks->class_of[i] == HEAP_LEAK_SUPPRESSED)
+			heap_suppressions_count(suppressions, i, leaks->leader[i]);
+	}
+}
+
 // --- the command -------------------------------------------------------------
 
 static enum command_status print_leaks(struct leak_groups *reporting, const struct asked *asked,
@@ -259,6 +271,8 @@ static enum command_status report(struct leak_groups *reporting, const struct as
 		error = heap_leaks_find(session->graph,
 					suppressions ? heap_suppressions_match : NULL, suppressions,
 					&reporting->leaks);
+	if (!error && suppressions)
+		count_suppressed(reporting, suppressions);
 	// Only now, when it is known what is leaked.
 	if (!error)
 		error = describe_load(session);

@@ -11,6 +11,7 @@ my $program = Heapsh->start('intrusive', run => ['--content', 'none']);
 my $file = $program->capture;
 is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct connection')->{count}, 3000, 'all nodes have their type';
 is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct connection', 'leaked')->{count}, 0, 'and are held';
+is Heapsh::ask_json($file, 'leaks')->{classes}{interior}{objects}, 0, 'by links that are meant to point to a member';
 $program->finish;
 is $program->errors, '', 'nothing was said';
 done_testing;

@@ -502,6 +502,6 @@ is_deeply [Sample::heapsh($file, 'leaks', '--suppressions', "$Sample::directory/
     [<<'END', '', 1], 'leaks --suppressions';
 Nothing is leaked.
 leaked, but suppressed: 4 objects, 64 B
-suppressed by leak:^node_: 2 objects, 32 B
+suppressed by leak:^node_: 4 objects, 64 B
 END
 done_testing;
