@@ -2,7 +2,7 @@
 /*
  * waste: arrays, and with them lists and hash tables, that are less than half full.
  *
- * What of an array is used is not written anywhere. Three things tell, and the one that says
+ * What of an array is used is not written anywhere. Four things tell, and the one that says
  * the least counts, as elements that a list has given up may still look used:
  *
  *	slots   an element that is a pointer or a structure is used if it is not all zero, or
@@ -16,6 +16,9 @@
  *	        where the pointer after the next one points to the array's end, the next one
  *	        points to the end of what is used
  *
+ *	deque   std::deque's iterators to its first element and behind its last one, for the chunks
+ *		that they are in; its array of chunks is always larger than needed, and no waste
+ *
  * Of bytes that were not kept only pointers are known: of structures without any there are no
  * slots to look at then, and an array of pointers may be fuller than it is said to be by what
  * points outside the heap.
@@ -23,6 +26,7 @@
  * Contents are read in the order in which they are stored: first of the arrays, then of what
  * holds them.
  */
+#include "lib/types/member_path.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
@@ -49,9 +53,10 @@ enum measure {
 	BY_SLOTS,
 	BY_COUNT,
 	BY_END,
+	BY_DEQUE,
 };
 
-static const char *const measures[] = { "", "slots", "count", "end" };
+static const char *const measures[] = { "", "slots", "count", "end", "deque" };
 
 struct array {
 	heap_object_id object;
@@ -205,32 +210,42 @@ struct holder {
 	uint64_t kept;
 };
 
+// The type of the member of a structure that a byte is in; HEAP_NO_TYPE: there is none.
+// @param start  gets where it begins in the structure
+static heap_type_id find_inside(const struct heap_types *types, heap_type_id id, uint64_t offset,
+				uint64_t *start)
+{
+	const struct heap_type *type = &types->types[id];
+
+	*start = 0;
+	if (!heap_types_has_members(type))
+		return HEAP_NO_TYPE;
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if ((member->flags & HEAP_MEMBER_VIRTUAL_BASE) || offset < member->offset ||
+		    offset - member->offset >= heap_types_size(types, member->type))
+			continue;
+		*start = member->offset;
+		return heap_types_strip(types, member->type);
+	}
+	return HEAP_NO_TYPE;
+}
+
 // The innermost structure around the pointer. @param start  gets where it begins in the holder
 static const struct heap_type *find_structure(const struct holder *holder, uint64_t *start)
 {
 	const struct heap_types *types = holder->types;
-	const struct heap_type *type = &types->types[heap_types_strip(types, holder->type)];
+	heap_type_id type = heap_types_strip(types, holder->type);
 	const struct heap_type *found = NULL;
-	uint64_t at = 0;
+	uint64_t at = 0, inside;
 
-	for (int depth = 0; heap_types_has_members(type) && depth < MAX_DEPTH; depth++) {
-		const struct heap_member *inside = NULL;
-
-		found = type;
+	for (int depth = 0; heap_types_has_members(&types->types[type]) && depth < MAX_DEPTH;
+	     depth++) {
+		found = &types->types[type];
 		*start = at;
-		for (uint32_t i = 0; i < type->members && !inside; i++) {
-			const struct heap_member *member = &types->members[type->first_member + i];
-
-			if (!(member->flags & HEAP_MEMBER_VIRTUAL_BASE) &&
-			    holder->offset - at >= member->offset &&
-			    holder->offset - at - member->offset <
-				    heap_types_size(types, member->type))
-				inside = member;
-		}
-		if (!inside)
-			break;
-		at += inside->offset;
-		type = &types->types[heap_types_strip(types, inside->type)];
+		type = find_inside(types, type, holder->offset - at, &inside);
+		at += inside;
 	}
 	return found;
 }
@@ -308,12 +323,74 @@ static bool find_end(const struct heap_snapshot *snapshot, const struct holder *
 	return true;
 }
 
+// The std::deque around the pointer. @param start  gets where it begins in the holder
+static heap_type_id find_deque(const struct holder *holder, uint64_t *start)
+{
+	static const char name[] = "std::_Deque_base<";
+	const struct heap_types *types = holder->types;
+	heap_type_id type = heap_types_strip(types, holder->type);
+
+	*start = 0;
+	for (int depth = 0; type != HEAP_NO_TYPE && depth < MAX_DEPTH; depth++) {
+		const char *its_name = heap_types_string(types, types->types[type].name);
+		uint64_t at;
+
+		if (strncmp(its_name, name, strlen(name)) == 0)
+			return type;
+		type = find_inside(types, type, holder->offset - *start, &at);
+		*start += at;
+	}
+	return HEAP_NO_TYPE;
+}
+
+static bool read_member(const struct holder *holder, heap_type_id type, uint64_t start,
+			const char *path, uint64_t *result)
+{
+	struct heap_member_place place;
+
+	if (!heap_member_find(holder->types, type, path, &place) ||
+	    start + place.offset > holder->kept || holder->kept - start - place.offset < 8)
+		return false;
+	memcpy(result, holder->bytes + start + place.offset, 8);
+	return true;
+}
+
+// Counts the elements of a deque's chunk. @return true for arrays of deques: of the array of chunks
+// itself nothing is known
+static bool ask_deque(const struct heap_snapshot *snapshot, const struct holder *holder,
+		      struct array *array)
+{
+	uint64_t size = heap_types_size(&snapshot->types, snapshot->type[array->object]);
+	uint64_t first = snapshot->address[array->object];
+	uint64_t end = first + snapshot->elements[array->object] * size;
+	uint64_t start, begin, finish;
+	heap_type_id deque = find_deque(holder, &start);
+	struct heap_member_place map;
+
+	if (deque == HEAP_NO_TYPE)
+		return false;
+	if (!heap_member_find(holder->types, deque, "_M_impl._M_map", &map) ||
+	    holder->offset == start + map.offset ||
+	    !read_member(holder, deque, start, "_M_impl._M_start._M_cur", &begin) ||
+	    !read_member(holder, deque, start, "_M_impl._M_finish._M_cur", &finish)) {
+		array->by = UNKNOWN;
+		return true;
+	}
+	begin = begin >= first && begin < end ? begin : first;
+	finish = finish >= first && finish < end ? finish : end;
+	array->used = begin <= finish ? (finish - begin) / size : 0;
+	array->by = BY_DEQUE;
+	return true;
+}
+
 static void ask_holder(const struct heap_snapshot *snapshot, const struct holder *holder,
 		       struct array *array)
 {
 	uint64_t used;
 	enum measure by = UNKNOWN;
 
+	if (ask_deque(snapshot, holder, array))
+		return;
 	if (find_end(snapshot, holder, array->object, &used))
 		by = BY_END;
 	else if (find_count(holder, snapshot->elements[array->object], &used))
@@ -635,7 +712,7 @@ const struct command waste_command = {
 		"count\n"
 		"beside the pointer, if another number there is the length; or from the end that "
 		"a\n"
-		"std::vector has. --all also shows fuller ones. (For texts: strings "
+		"std::vector or std::deque has. --all also shows fuller ones. (For texts: strings\n"
 		"--duplicates.)\n"
 		"\n"
 		"  waste\n"

@@ -90,4 +90,11 @@ cmp_ok $sizes->{owned}{objects}, '>', 30 * 10, 'all of it';
 like Heapsh::ask($file, 'find', 'under', 'customers') . $Heapsh::complaint,
     qr/\Aheapsh: customers: a variable, which is no object of the heap; `outrefs customers` shows/, 'an error says more';
 
+# A deque's chunks are as full as its iterators say; its array of chunks is no waste.
+my @waste = @{ Heapsh::ask_json($file, 'waste')->{groups} };
+my ($log) = grep { $_->{held_by} =~ /\.log\b/ } @waste;
+is_deeply [@$log{qw(measure arrays used elements)}], ['deque', 30, 5 * 30, 16 * 30], 'chunks of 16, of which 5 are used';
+is scalar(grep { $_->{held_by} =~ /_M_map/ } @waste), 0, 'no array of chunks';
+is scalar(grep { $_->{held_by} =~ /numbers/ && $_->{used} < 36 } @waste), 0, 'two chunks of 100 numbers';
+
 done_testing;
