@@ -94,7 +94,7 @@ _heapsh_diff()
 	if [ "$previous" = --by ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'kind type site module' -- "$word")
 	elif [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--json --by --limit --all --retained' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W '--json --by --limit --all --retained --conservative' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
 	fi

@@ -2,6 +2,7 @@
 #include "shell/base/output.h"
 
 #include "lib/base/escape.h"
+#include "shell/base/wrap.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,6 +14,8 @@
 
 enum {
 	MAX_DEPTH = 1024, // of JSON; `identify` nests two levels for each of its own
+	UNKNOWN = -1,
+	PROSE_COLUMNS = 96, // longer lines are hard to read
 };
 
 struct output {
@@ -25,6 +28,9 @@ struct output {
 	void (*prepare)(void *context);
 	void *context;
 	unsigned columns, rows; // that it was told; 0: none
+	int width;              // columns of the terminal, 0: it is none; UNKNOWN: not asked yet
+	char *line;             // [line_length] of a line that goes on; NULL: none
+	size_t line_length;
 	uint32_t dropped_columns;
 };
 
@@ -38,12 +44,16 @@ struct output *output_create(FILE *stream, enum output_mode mode, bool colours)
 	struct output *output = calloc(1, sizeof(*output));
 
 	if (output)
-		*output = (struct output){ .stream = stream, .mode = mode, .colours = colours };
+		*output = (struct output){
+			.stream = stream, .mode = mode, .colours = colours, .width = UNKNOWN
+		};
 	return output;
 }
 
 void output_destroy(struct output *output)
 {
+	if (output)
+		free(output->line);
 	free(output);
 }
 
@@ -59,10 +69,65 @@ static void prepare_stream(const struct output *output)
 		output->prepare(output->context);
 }
 
+// --- lines for a terminal ------------------------------------------------------
+
+static void put(void *stream, const char *bytes, size_t size)
+{
+	fwrite(bytes, 1, size, stream);
+}
+
+// Writes what there is of a line.
+static void end_line(struct output *output)
+{
+	if (!output->line)
+		return;
+	wrap_line(output->line, output_columns(output), put, output->stream);
+	free(output->line);
+	output->line = NULL;
+	output->line_length = 0;
+}
+
+// Adds to the line. @return false: there is no memory
+static bool extend_line(struct output *output, const char *text, size_t length)
+{
+	char *larger = realloc(output->line, output->line_length + length + 1);
+
+	if (!larger)
+		return false;
+	memcpy(larger + output->line_length, text, length);
+	output->line = larger;
+	output->line_length += length;
+	larger[output->line_length] = '\0';
+	return true;
+}
+
+// Writes the lines that a text ends.
+static void put_text(struct output *output, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		if (!extend_line(output, text, length)) {
+			end_line(output);
+			fwrite(text, 1, length, output->stream);
+		}
+		text += length;
+		if (*text) {
+			end_line(output);
+			putc('\n', output->stream);
+			text++;
+		}
+	}
+}
+
+// ---------------------------------------------------------------------------------
+
 FILE *output_redirect(struct output *output, FILE *stream, bool colours)
 {
 	FILE *before = output->stream;
 
+	end_line(output);
+	output->width = UNKNOWN;
 	output->stream = stream;
 	output->colours = colours;
 	output->columns = output->rows = 0;
@@ -81,6 +146,7 @@ bool output_is_json(const struct output *output)
 
 void output_set_json(struct output *output, bool json)
 {
+	end_line(output);
 	output->mode = json ? OUTPUT_JSON : OUTPUT_TEXT;
 }
 
@@ -93,6 +159,8 @@ bool output_finish(struct output *output)
 {
 	while (output->depth > 0)
 		output_close(output);
+	end_line(output);
+	output->width = UNKNOWN;
 	if (output->mode == OUTPUT_JSON && output->has_members[0])
 		fputc('\n', output->stream);
 	output->has_members[0] = false;
@@ -120,6 +188,7 @@ void output_bytes(struct output *output, const char *bytes, size_t size)
 	if (output->mode != OUTPUT_TEXT)
 		return;
 	prepare_stream(output);
+	end_line(output);
 	fwrite(bytes, 1, size, output->stream);
 }
 
@@ -165,6 +234,8 @@ unsigned output_columns(const struct output *output)
 {
 	if (output->columns > 0)
 		return output->columns;
+	if (output->width != UNKNOWN)
+		return (unsigned)output->width;
 	return is_terminal(output) ? output_terminal_columns(output->stream) : 0;
 }
 
@@ -177,6 +248,7 @@ unsigned output_rows(const struct output *output)
 
 void output_set_size(struct output *output, unsigned columns, unsigned rows)
 {
+	end_line(output);
 	output->columns = columns;
 	output->rows = rows;
 }
@@ -189,25 +261,76 @@ uint32_t *output_dropped_columns(struct output *output)
 void output_text(struct output *output, const char *format, ...)
 {
 	va_list arguments;
+	char *text = NULL;
 
 	if (output->mode != OUTPUT_TEXT)
 		return;
 	prepare_stream(output);
+	if (output->width == UNKNOWN)
+		output->width = (int)output_columns(output);
+	va_start(arguments, format);
+	if (output_columns(output) > 0)
+		text = output_format_text(output, format, arguments);
+	va_end(arguments);
+	if (text) {
+		put_text(output, text);
+		free(text);
+		return;
+	}
 	va_start(arguments, format);
 	heap_vprint(output->stream, output->colours ? sequences : NULL, format, arguments);
 	va_end(arguments);
 }
 
+// A line of prose, which may be joined with the next one, and no example or row of a table.
+static bool is_prose(const char *line)
+{
+	return *line && *line != ' ' && *line != '\n' && *line != '\t';
+}
+
+// Writes the lines of a paragraph as one. @return behind them
+static const char *put_paragraph(struct output *output, const char *text)
+{
+	unsigned columns = output_columns(output);
+	bool is_first = true;
+
+	end_line(output);
+	while (is_prose(text)) {
+		size_t length = strcspn(text, "\n");
+
+		if ((!is_first && !extend_line(output, " ", 1)) ||
+		    !extend_line(output, text, length))
+			break;
+		is_first = false;
+		text += length + (text[length] == '\n');
+	}
+	if (output->line)
+		wrap_cell(output->line, columns < PROSE_COLUMNS ? columns : PROSE_COLUMNS, 0, put,
+			  output->stream);
+	free(output->line);
+	output->line = NULL;
+	output->line_length = 0;
+	if (text[-1] == '\n')
+		putc('\n', output->stream);
+	return text;
+}
+
 void output_lines(struct output *output, const char *text)
 {
-	while (*text) {
-		size_t length = strcspn(text, "\n\t");
+	bool is_for_terminal = output->mode == OUTPUT_TEXT && output_columns(output) > 0;
 
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		if (is_for_terminal && is_prose(text)) {
+			prepare_stream(output);
+			text = put_paragraph(output, text);
+			continue;
+		}
 		output_text(output, "%.*s", (int)length, text);
-		text += length;
-		if (*text && output->mode == OUTPUT_TEXT)
-			putc(*text, output->stream);
-		text += *text != '\0';
+		if (text[length])
+			output_text(output, "\n");
+		text += length + (text[length] == '\n');
 	}
 }
 

@@ -92,7 +92,10 @@ unsigned output_terminal_rows(FILE *terminal);
 /** The columns that the present table leaves out, a bit for each; for shell/base/table.c. */
 uint32_t *output_dropped_columns(struct output *output);
 
-/** Text of our own, which may have several lines, and tabs. */
+/**
+ * Text of our own. For a terminal, lines that do not begin with a space are joined to paragraphs that
+ * fit its width.
+ */
 void output_lines(struct output *output, const char *text);
 
 /** The escape sequence of a colour, or "" where there are none. */

@@ -116,7 +116,7 @@ void session_switch(struct session *session, struct heap_snapshot *snapshot)
 void session_begin_command(struct session *session, bool keeps_answer)
 {
 	session->answer_begun = keeps_answer;
-	session->is_conservative = false;
+	session->is_conservative = session->always_conservative;
 	session->lines_left = MAX_LINES;
 }
 

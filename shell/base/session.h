@@ -42,7 +42,8 @@ struct session {
 	bool colours;     /**< where the output is now */
 	/** this command: words of stacks count like variables (enum heap_root_level) */
 	bool is_conservative;
-	bool had_conservative;              /**< so do dominators and what follows */
+	bool always_conservative; /**< so do those of all commands: see session_set_conservative() */
+	bool had_conservative;    /**< so do dominators and what follows */
 	struct heap_graph *graph;           /**< NULL until session_graph() */
 	struct heap_dominators *dominators; /**< NULL until session_dominators() */
 	struct heap_root_sizes *root_sizes; /**< NULL until session_root_sizes() */
@@ -88,6 +89,12 @@ void session_close(struct session *session);
 
 /** Goes on with another snapshot, and forgets all that was about the one before. */
 void session_switch(struct session *session, struct heap_snapshot *snapshot);
+
+/** Words of stacks count like variables in all that follows: --conservative of the batch programs. */
+static inline void session_set_conservative(struct session *session, bool is_conservative)
+{
+	session->always_conservative = session->is_conservative = is_conservative;
+}
 
 /** Begins a command. @param keeps_answer  its objects are added to those of the last answer */
 void session_begin_command(struct session *session, bool keeps_answer);

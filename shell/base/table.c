@@ -2,7 +2,7 @@
 #include "shell/base/table.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/base/escape.h"
+#include "shell/base/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,6 @@ enum {
 	MAX_CELLS = 16,
 	NAME_ROOM = 48, // columns that names should have: half a line, but no more than that
 	LEAST_NAME_ROOM = 28,
-	LEAST_ROOM = 16,    // columns for the continuation of a name, however deep it is
-	MAX_TREE_LINE = 96, // bytes of a tree's lines that a continuation repeats
 };
 
 struct row {
@@ -34,46 +32,6 @@ static void split(char *line, struct row *row)
 	}
 }
 
-// Bytes of a colour's sequence, or 0.
-static size_t sequence_length(const char *at)
-{
-	size_t length = 2;
-
-	if (at[0] != '\x1b' || at[1] != '[')
-		return 0;
-	while (at[length] && (at[length] < '@' || at[length] > '~'))
-		length++;
-	return at[length] ? length + 1 : length;
-}
-
-// Bytes of the next character, with the accents that belong to it.
-static size_t character_length(const char *at, size_t *columns)
-{
-	size_t length = heap_text_fit(at, 1);
-
-	*columns = 1;
-	if (length == 0) {
-		length = heap_text_fit(at, 2);
-		*columns = 2;
-	}
-	return length ? length : 1;
-}
-
-static size_t width_of(const char *text)
-{
-	size_t width = 0;
-
-	while (*text) {
-		size_t columns = 0, length = sequence_length(text);
-
-		if (length == 0)
-			length = character_length(text, &columns);
-		width += columns;
-		text += length;
-	}
-	return width;
-}
-
 // --- columns -----------------------------------------------------------------
 
 static bool is_dropped(uint32_t dropped, size_t cell)
@@ -88,7 +46,7 @@ static size_t width_before_name(const struct row *row, uint32_t dropped)
 
 	for (size_t i = 0; i + 1 < row->count; i++) {
 		if (!is_dropped(dropped, i))
-			width += width_of(row->cells[i]) + 1;
+			width += wrap_width(row->cells[i]) + 1;
 	}
 	return width;
 }
@@ -126,102 +84,9 @@ static uint32_t choose_columns(const struct row *titles, const char *ranks, size
 	return dropped;
 }
 
-// --- names -------------------------------------------------------------------
-
-// True if a line may end behind the character before @p end: between words and path components.
-static bool may_break(const char *name, size_t end)
+static void put(void *output, const char *bytes, size_t size)
 {
-	char last = name[end - 1], next = name[end];
-
-	if (next && strchr(" ,>)", next))
-		return false;
-	return strchr(" ,/<>)", last) || (last == ':' && end > 1 && name[end - 2] == ':');
-}
-
-/*
- * How much of a name fits into a line: up to a place where it may be broken, if that leaves half
- * of the line at most empty.
- */
-static size_t fit_line(const char *name, size_t columns)
-{
-	size_t width = 0, at = 0, before = 0, nice = 0;
-
-	while (name[at]) {
-		size_t wide = 0, length = sequence_length(name + at);
-
-		if (length == 0)
-			length = character_length(name + at, &wide);
-		if (width + wide > columns && nice)
-			return nice;
-		if (width + wide > columns) // the next line does not begin with a space
-			return at == 0 ? length : name[at] == ' ' && before ? before : at;
-		before = at;
-		width += wide;
-		at += length;
-		if (length == 1 && width * 2 >= columns && may_break(name, at))
-			nice = at;
-	}
-	return at;
-}
-
-// What stands in front of a name's continuation, of a tree's lines: │ goes on, └ does not.
-static void continue_tree(const char *name, char line[MAX_TREE_LINE])
-{
-	static const struct {
-		const char *mark, *below;
-	} marks[] = { { "│", "│" }, { "├", "│" }, { "└", " " }, { "─", " " }, { " ", " " } };
-	size_t length = 0, i = 0;
-
-	while (i < sizeof(marks) / sizeof(marks[0])) {
-		size_t size = strlen(marks[i].mark);
-
-		if (strncmp(name, marks[i].mark, size) != 0) {
-			i++;
-			continue;
-		}
-		if (length + strlen(marks[i].below) >= MAX_TREE_LINE)
-			break;
-		strcpy(line + length, marks[i].below);
-		length += strlen(marks[i].below);
-		name += size;
-		i = 0;
-	}
-	line[length] = '\0';
-}
-
-static void put_spaces(struct output *output, size_t count)
-{
-	while (count-- > 0)
-		output_bytes(output, " ", 1);
-}
-
-// Writes a name that begins in column @p indent, in as many lines as it needs.
-static void put_name(struct output *output, const char *name, size_t indent)
-{
-	size_t columns = output_columns(output), room = columns > indent ? columns - indent : 1;
-	char tree[MAX_TREE_LINE];
-
-	if (columns == 0 || width_of(name) <= room) {
-		output_bytes(output, name, strlen(name));
-		return;
-	}
-	continue_tree(name, tree);
-	if (indent + width_of(tree) + LEAST_ROOM > columns) {
-		indent = columns > LEAST_ROOM + 4 ? 4 : 0;
-		tree[0] = '\0';
-	}
-	for (;;) {
-		size_t length = fit_line(name, room);
-
-		output_bytes(output, name, length);
-		name += length;
-		if (!*name)
-			return;
-		output_bytes(output, "\n", 1);
-		put_spaces(output, indent);
-		output_bytes(output, tree, strlen(tree));
-		room = columns - indent - width_of(tree);
-	}
+	output_bytes(output, bytes, size);
 }
 
 static void put_row(struct output *output, const struct row *row)
@@ -239,7 +104,8 @@ static void put_row(struct output *output, const struct row *row)
 	}
 	if (row->count > 1)
 		output_bytes(output, "  ", 2);
-	put_name(output, row->cells[row->count - 1], width_before_name(row, dropped));
+	wrap_cell(row->cells[row->count - 1], output_columns(output),
+		  width_before_name(row, dropped), put, output);
 	output_bytes(output, "\n", 1);
 }
 

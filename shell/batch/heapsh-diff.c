@@ -24,6 +24,7 @@ struct options {
 	bool json;
 	bool all;
 	bool retained;
+	bool conservative; // words of stacks count like variables
 	enum tally_by by;
 	uint64_t limit;
 };
@@ -31,7 +32,7 @@ struct options {
 static const struct options_program program = {
 	"heapsh-diff",
 	"usage: heapsh-diff [--json] [--by kind|type|site|module] [--limit N] [--all]\n"
-	"           [--retained] BEFORE AFTER\n",
+	"           [--retained] [--conservative] BEFORE AFTER\n",
 };
 
 static bool take_option(int option, struct options *options)
@@ -45,6 +46,9 @@ static bool take_option(int option, struct options *options)
 		return true;
 	case 'r':
 		options->retained = true;
+		return true;
+	case 'k':
+		options->conservative = true;
 		return true;
 	case 'b':
 		options->by = tally_parse(optarg);
@@ -60,10 +64,15 @@ static bool take_option(int option, struct options *options)
 static bool parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
-		{ "json", no_argument, NULL, 'j' },        { "all", no_argument, NULL, 'a' },
-		{ "retained", no_argument, NULL, 'r' },    { "by", required_argument, NULL, 'b' },
-		{ "limit", required_argument, NULL, 'l' }, { "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },     { NULL, 0, NULL, 0 },
+		{ "json", no_argument, NULL, 'j' },
+		{ "all", no_argument, NULL, 'a' },
+		{ "retained", no_argument, NULL, 'r' },
+		{ "by", required_argument, NULL, 'b' },
+		{ "limit", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "conservative", no_argument, NULL, 'k' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
@@ -124,6 +133,8 @@ static struct heap_error *run(struct session sessions[2], char *const *files,
 {
 	HEAP_TRY(session_open(&sessions[0], files[0]));
 	HEAP_TRY(session_open(&sessions[1], files[1]));
+	session_set_conservative(&sessions[0], options->conservative);
+	session_set_conservative(&sessions[1], options->conservative);
 	return compare(&sessions[0], &sessions[1], options, changed);
 }
 

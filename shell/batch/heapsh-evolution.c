@@ -53,6 +53,7 @@ struct options {
 	bool by_number; // x: not time
 	bool colours;
 	bool quiet;
+	bool conservative; // words of stacks count like variables
 	uint64_t top;
 	uint64_t width;
 };
@@ -60,7 +61,8 @@ struct options {
 static const struct options_program program = {
 	"heapsh-evolution",
 	"usage: heapsh-evolution [-q|--quiet] [--by type|site|module|kind|root]\n"
-	"           [--objects|--retained] [--top N] [--x time|number] [--width N]\n"
+	"           [--objects|--retained] [--conservative] [--top N] [--x time|number] [--width "
+	"N]\n"
 	"           [--svg|--png|--csv|--json] [--color=auto|always|never] FILE...\n",
 };
 
@@ -110,6 +112,9 @@ static bool take_option(int option, struct options *options)
 	case 'o':
 		options->measure = MEASURE_OBJECTS;
 		return true;
+	case 'k':
+		options->conservative = true;
+		return true;
 	case 'r':
 		options->measure = MEASURE_RETAINED;
 		return true;
@@ -149,6 +154,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		{ "json", no_argument, NULL, 'j' },
 		{ "objects", no_argument, NULL, 'o' },
 		{ "retained", no_argument, NULL, 'r' },
+		{ "conservative", no_argument, NULL, 'k' },
 		{ "by", required_argument, NULL, 'b' },
 		{ "top", required_argument, NULL, 't' },
 		{ "x", required_argument, NULL, 'x' },
@@ -204,6 +210,7 @@ static struct heap_error *read_file(struct reading *reading, const struct option
 	struct session session = { .errors = stderr, .output = reading->output };
 	struct heap_error *error = session_open(&session, file);
 
+	session_set_conservative(&session, options->conservative);
 	if (!error)
 		error = count(reading, &session, options);
 	if (!error)

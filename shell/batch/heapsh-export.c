@@ -22,13 +22,14 @@ struct options {
 	const char *output; // NULL: after the snapshot's name
 	const char *object;
 	bool quiet;
+	bool conservative; // words of stacks count like variables
 };
 
 static void print_usage(FILE *stream)
 {
-	fputs("usage: heapsh-export [-q|--quiet] [-o FILE] [--by sites|owners] [--object OBJ]\n"
-	      "                     [--depth N] [--limit N] [--min SIZE] --format FORMAT "
-	      "SNAPSHOT...\n",
+	fputs("usage: heapsh-export [-q|--quiet] [-o FILE] [--by sites|owners] [--object OBJ] "
+	      "[--depth N]\n"
+	      "           [--limit N] [--min SIZE] [--conservative] --format FORMAT SNAPSHOT...\n",
 	      stream);
 	fputs("formats:", stream);
 	for (size_t i = 0; i < export_format_count; i++)
@@ -50,6 +51,9 @@ static bool parse_option(int option, struct options *options)
 		return true;
 	case 'o':
 		options->output = optarg;
+		return true;
+	case 'k':
+		options->conservative = true;
 		return true;
 	case 'O':
 		options->object = optarg;
@@ -82,6 +86,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		{ "limit", required_argument, NULL, 'l' },
 		{ "min", required_argument, NULL, 'm' },
 		{ "object", required_argument, NULL, 'O' },
+		{ "conservative", no_argument, NULL, 'k' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
@@ -151,6 +156,7 @@ static struct heap_error *export_one(const char *snapshot, const struct options 
 	if (error)
 		return error;
 	progress_init(&session.progress, !options->quiet && isatty(STDERR_FILENO) ? stderr : NULL);
+	session_set_conservative(&session, options->conservative);
 	session_begin_command(&session, false);
 	session.output = output_create(stdout, OUTPUT_TEXT, false);
 	error = session.output ? run(&session, options, path) : heap_error_out_of_memory();

@@ -37,6 +37,7 @@ struct options {
 	bool json;
 	bool html;
 	bool summary_only;
+	bool conservative; // words of stacks count like variables
 	struct candidates_options candidates;
 	char *words[MAX_WORDS];
 };
@@ -45,7 +46,7 @@ static const struct options_program program = {
 	"heapsh-leakreport",
 	"usage: heapsh-leakreport [-q|--quiet] [--json|--html] [-1] [-s|--summary]\n"
 	"           [--by kind|type|site|backtrace|dominator] [--type NAME] [--site PLACE]\n"
-	"           [--min N|SIZE] FILE FILE FILE...\n",
+	"           [--min N|SIZE] [--conservative] FILE FILE FILE...\n",
 };
 
 static bool add_filter(struct options *options, char *word, char *value)
@@ -85,6 +86,9 @@ static bool take_option(int option, struct options *options)
 	case 'q':
 		options->quiet = true;
 		return true;
+	case 'k':
+		options->conservative = true;
+		return true;
 	case 's':
 		options->summary_only = true;
 		return true;
@@ -120,6 +124,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		{ "type", required_argument, NULL, 't' },
 		{ "site", required_argument, NULL, 'p' },
 		{ "min", required_argument, NULL, 'm' },
+		{ "conservative", no_argument, NULL, 'k' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
@@ -341,6 +346,7 @@ int main(int argc, char **argv)
 		return EXIT_TROUBLE;
 	progress_init(&session.progress, NULL);
 	reading.tally.by = tally_for(options.candidates.by);
+	session_set_conservative(&session, options.conservative);
 	session.output = output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, false);
 	error = session.output ? heap_series_create(&reading.series) : heap_error_out_of_memory();
 	if (!error)

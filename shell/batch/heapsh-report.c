@@ -21,12 +21,13 @@ enum {
 
 struct options {
 	bool quiet;
+	bool conservative; // words of stacks count like variables
 	const char *output;
 };
 
 static const struct options_program program = {
 	"heapsh-report",
-	"usage: heapsh-report [-q|--quiet] [-o|--output FILE] FILE...\n",
+	"usage: heapsh-report [-q|--quiet] [--conservative] [-o|--output FILE] FILE...\n",
 };
 
 static bool parse_options(int argc, char **argv, struct options *options)
@@ -34,6 +35,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 	static const struct option known[] = {
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "output", required_argument, NULL, 'o' },
+		{ "conservative", no_argument, NULL, 'k' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
@@ -47,6 +49,9 @@ static bool parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'o':
 			options->output = optarg;
+			break;
+		case 'k':
+			options->conservative = true;
 			break;
 		default:
 			return false;
@@ -74,6 +79,7 @@ static struct heap_error *run(struct session *session, char *const *files, size_
 	uint64_t bytes = 0;
 
 	progress_init(&session->progress, progress ? stderr : NULL);
+	session_set_conservative(session, options->conservative);
 	session_begin_command(session, false);
 	HEAP_TRY(report_write_series(options->output, session, files, count,
 				     progress ? report_progress : NULL, NULL, &bytes));

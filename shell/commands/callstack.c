@@ -2,12 +2,13 @@
 /*
  * callstack, symbols: the variables outside the heap, and what they hold.
  */
+#include "lib/query/comparison.h"
 #include "shell/command.h"
+#include "shell/words/variable.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/print/value.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,19 +245,60 @@ const struct command callstack_command = {
 
 // --- symbols -----------------------------------------------------------------
 
+struct symbols {
+	struct session *session;
+	const char *pattern;
+	const uint8_t *holds; // [roots]
+	bool all;             // also those that hold no object
+	uint64_t limit, found;
+};
+
+static void print_symbol(struct session *session, heap_root_id id)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_root *root = &snapshot->roots[id];
+	const char *value = describe_root_value(session, root);
+
+	output_text(session->output, "%#" PRIx64 " %s: %s%s\n", root->address,
+		    describe_name(session, heap_snapshot_string(snapshot, root->name)),
+		    describe_type(session, root->type), value);
+	output_open_object(session->output, NULL);
+	describe_root_json(session, "root", id);
+	print_value_json(session, root, value);
+	output_close(session->output);
+}
+
+// Prints the variables of the executable, or those of its libraries.
+static void print_symbols(struct symbols *symbols, bool own)
+{
+	const struct heap_snapshot *snapshot = symbols->session->snapshot;
+
+	for (heap_root_id i = 0; i < snapshot->root_count && !session_must_stop(symbols->session);
+	     i++) {
+		const struct heap_root *root = &snapshot->roots[i];
+
+		if (root->kind > HEAP_ROOT_THREAD_LOCAL || (!symbols->holds[i] && !symbols->all) ||
+		    variable_is_own(snapshot, i) != own ||
+		    !heap_name_matches_inside(symbols->pattern,
+					      heap_snapshot_string(snapshot, root->name)))
+			continue;
+		if (symbols->found++ < symbols->limit)
+			print_symbol(symbols->session, i);
+	}
+}
+
 static enum command_status symbols_run(struct session *session, int argc, char **argv)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	struct output *output = session->output;
-	bool all = command_option(&argc, argv, "--all", NULL) || argc == 2;
-	const char *pattern = argc == 2 ? argv[1] : "*";
-	bool found = false;
+	struct symbols symbols = { .session = session, .limit = UINT64_MAX };
 
-	if (argc > 2)
+	symbols.all = command_option(&argc, argv, "--all", NULL) || argc == 2;
+	if (!command_limit(&argc, argv, &symbols.limit) || argc > 2)
 		return COMMAND_USAGE;
+	symbols.pattern = argc == 2 ? argv[1] : "*";
 
 	struct heap_error *error = describe_load(session);
-	uint8_t *holds = session_allocate(session, snapshot->root_count);
+	uint8_t *holds = session_allocate(session, snapshot->root_count + 1);
 
 	if (!error && !holds)
 		error = heap_error_out_of_memory();
@@ -264,38 +306,26 @@ static enum command_status symbols_run(struct session *session, int argc, char *
 		return command_fail(session, error);
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++)
 		holds[snapshot->root_edges[i].root] = 1;
-	output_open_array(output, NULL);
-	for (heap_root_id i = 0; i < snapshot->root_count && !session_must_stop(session); i++) {
-		const struct heap_root *root = &snapshot->roots[i];
-		const char *name = heap_snapshot_string(snapshot, root->name);
-
-		if (root->kind > HEAP_ROOT_THREAD_LOCAL || (!holds[i] && !all) ||
-		    fnmatch(pattern, name, 0) != 0)
-			continue;
-		found = true;
-
-		const char *value = describe_root_value(session, root);
-		const char *shown = describe_name(session, name);
-
-		output_text(output, "%#" PRIx64 " %s: %s%s\n", root->address, shown,
-			    describe_type(session, root->type), value);
-		output_open_object(output, NULL);
-		describe_root_json(session, "root", i);
-		print_value_json(session, root, value);
-		output_close(output);
-	}
-	output_close(output);
-	return found ? COMMAND_OK : COMMAND_NOTHING;
+	symbols.holds = holds;
+	output_open_array(session->output, NULL);
+	print_symbols(&symbols, true);
+	print_symbols(&symbols, false);
+	output_close(session->output);
+	if (symbols.found > symbols.limit)
+		command_tell_rest(session, symbols.found - symbols.limit);
+	return symbols.found ? COMMAND_OK : COMMAND_NOTHING;
 }
 
 const struct command symbols_command = {
 	.name = "symbols",
-	.synopsis = "[--all] [GLOB]",
+	.synopsis = "[--all] [--limit N] [GLOB]",
 	.summary = "global, static and thread-local variables that hold objects",
-	.details = "With GLOB or --all also variables that hold no object.\n"
-		   "\n"
-		   "  symbols\n"
-		   "  symbols 'g_*'",
+	.details =
+		"Those of the program come first. With GLOB or --all also variables that hold no\n"
+		"object.\n"
+		"\n"
+		"  symbols\n"
+		"  symbols 'g_*'",
 	.run = symbols_run,
 	.nothing = "There are no such variables.",
 	.words = WORDS_OBJECT,

@@ -695,6 +695,12 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 	return error;
 }
 
+struct suspects_asked {
+	uint64_t total;               // bytes of the heap
+	uint64_t least, least_leaked; // bytes
+	uint64_t limit;
+};
+
 // "10%", or a size. @return false if it is neither
 static bool parse_minimum(const char *text, uint64_t total, uint64_t *least)
 {
@@ -708,29 +714,54 @@ static bool parse_minimum(const char *text, uint64_t total, uint64_t *least)
 	return heap_parse_size(text, least);
 }
 
-// Goes by what a snapshot that `compare` has named does not have, if one was.
+// Compares with the first snapshot of a series, where `compare` has named none.
+HEAP_MUST_CHECK
+static struct heap_error *compare_with_first(struct session *session)
+{
+	struct session_series *series = session->series;
+	const struct heap_info *now = &session->snapshot->info, *then;
+
+	HEAP_TRY(series_compare(session, series->paths[0]));
+	then = &series->other.snapshot->info;
+	if (now->pid == then->pid && now->start_time_ns == then->start_time_ns) {
+		output_text(session->output,
+			    "New is what [0] does not have; `compare` names another.\n\n");
+		return NULL;
+	}
+	session_close(&series->other);
+	series->other = (struct session){ 0 };
+	return NULL;
+}
+
+// Finds what the snapshot that is compared with does not have.
 HEAP_MUST_CHECK
 static struct heap_error *find_new(struct session *session)
 {
-	return session->series && session->series->other.snapshot ? series_need_new(session) : NULL;
+	struct session_series *series = session->series;
+
+	if (series && series->current > 0 && !series->other.snapshot)
+		HEAP_TRY(compare_with_first(session));
+	return series && series->other.snapshot ? series_need_new(session) : NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *print_suspects(struct session *session, uint64_t least, uint64_t total,
-					 size_t *count)
+static struct heap_error *print_suspects(struct session *session,
+					 const struct suspects_asked *asked, size_t *count)
 {
 	CLEANUP_FREE struct heap_suspect *suspects = NULL;
 
 	HEAP_TRY(find_new(session));
-	HEAP_TRY(suspects_find(session, least, &suspects, count));
+	HEAP_TRY(suspects_find(session, asked->least, asked->least_leaked, &suspects, count));
 	if (*count > 0) {
 		HEAP_TRY(session_edges(session));
 		HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS));
 	}
 	output_open_array(session->output, NULL);
-	for (size_t i = 0; i < *count && !session_must_stop(session); i++)
-		HEAP_TRY(print_suspect(session, &suspects[i], i + 1, total));
+	for (size_t i = 0; i < *count && i < asked->limit && !session_must_stop(session); i++)
+		HEAP_TRY(print_suspect(session, &suspects[i], i + 1, asked->total));
 	output_close(session->output);
+	if (*count > asked->limit)
+		command_tell_rest(session, *count - asked->limit);
 	return NULL;
 }
 
@@ -738,37 +769,42 @@ static enum command_status suspects_run(struct session *session, int argc, char 
 {
 	const char *minimum = NULL;
 	size_t count = 0;
-	uint64_t total, least;
+	struct suspects_asked asked = { .limit = UINT64_MAX };
 	struct heap_error *error;
 
-	if (command_option(&argc, argv, "--min", &minimum) < 0 || argc != 1)
+	if (command_option(&argc, argv, "--min", &minimum) < 0 ||
+	    !command_limit(&argc, argv, &asked.limit) || argc != 1)
 		return COMMAND_USAGE;
 	error = describe_load(session);
 	if (error)
 		return command_fail(session, error);
-	total = total_bytes(session->snapshot);
-	least = total / 100 * DEFAULT_SHARE;
-	if (minimum && !parse_minimum(minimum, total, &least))
+	asked.total = total_bytes(session->snapshot);
+	asked.least = asked.total / 100 * DEFAULT_SHARE;
+	asked.least_leaked = asked.total / 100;
+	if (minimum && !parse_minimum(minimum, asked.total, &asked.least))
 		return COMMAND_USAGE;
-	error = print_suspects(session, least, total, &count);
+	if (minimum)
+		asked.least_leaked = asked.least;
+	error = print_suspects(session, &asked, &count);
 	if (error)
 		return command_fail(session, error);
 	if (count == 0)
 		output_text(session->output, "Nothing holds %s or more of one kind.\n",
-			    describe_bytes(session, least));
+			    describe_bytes(session, asked.least));
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 
 const struct command suspects_command = {
 	.name = "suspects",
-	.synopsis = "[--conservative] [--min SIZE|PERCENT%]",
+	.synopsis = "[--all | --limit N] [--conservative] [--min SIZE|PERCENT%]",
 	.summary = "what leaks or grew, and the few places where most of the heap gathers",
 	.details =
-		"First what is leaked, and, after compare, what is new. Then objects of one type\n"
-		"below one object or held by the same roots, chains of them, and single large\n"
-		"ones; each with a path from a root to its largest member. All of them hold 10 %\n"
-		"of the heap or more. --conservative: words of stacks count like variables\n"
-		"(help roots).\n\n"
+		"First what is leaked, and what is new: of several snapshots, since the one that\n"
+		"compare named, else since the first. Then objects of one type below one object "
+		"or\n"
+		"held by the same roots, chains of them, and single large ones; each with a path\n"
+		"from a root to its largest member. All of them hold 10 % of the heap or more, a\n"
+		"leak 1 %. --conservative: words of stacks count like variables (help roots).\n\n"
 		"  suspects\n"
 		"  suspects --min 1M",
 	.run = suspects_run,

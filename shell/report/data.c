@@ -138,7 +138,8 @@ static struct heap_error *write_suspects(struct data *data)
 	CLEANUP_FREE struct heap_suspect *suspects = NULL;
 	size_t count = 0;
 
-	HEAP_TRY(suspects_find(session, data->total / 100 * SUSPECT_SHARE, &suspects, &count));
+	HEAP_TRY(suspects_find(session, data->total / 100 * SUSPECT_SHARE, data->total / 100,
+			       &suspects, &count));
 	output_open_array(session->output, "suspects");
 	for (size_t i = 0; i < count && i < MAX_SUSPECTS; i++)
 		HEAP_TRY(write_suspect(data, &suspects[i]));

@@ -156,16 +156,17 @@ static struct heap_error *add_places(struct session *session, uint64_t least,
 	return NULL;
 }
 
-struct heap_error *suspects_find(struct session *session, uint64_t least,
+struct heap_error *suspects_find(struct session *session, uint64_t least, uint64_t least_leaked,
 				 struct heap_suspect **result, size_t *count)
 {
 	CLEANUP_ARRAY struct suspects suspects = { 0 };
 
 	least = least ? least : 1;
+	least_leaked = least_leaked ? least_leaked : 1;
 	HEAP_TRY(heap_snapshot_load(session->snapshot,
 				    HEAP_COLUMN_SITE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SIZE));
 	HEAP_TRY(session_dominator_tree(session));
-	HEAP_TRY(add_leaked(session, least, &suspects));
+	HEAP_TRY(add_leaked(session, least_leaked, &suspects));
 	HEAP_TRY(add_new(session, least, &suspects));
 	HEAP_TRY(add_places(session, least, &suspects));
 	*result = keep(suspects.items);

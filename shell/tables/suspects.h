@@ -14,13 +14,14 @@
 #include "shell/base/session.h"
 
 /**
- * Finds suspects of @p least bytes and more. Loads and computes what it needs.
+ * Finds suspects of @p least bytes and more, of what leaks of @p least_leaked. Loads and computes what it
+ * needs.
  *
  * @param result  [*count] what leaks, then what a compared snapshot does not have, then the rest,
  *                of each the largest first; the caller's, to be freed by free()
  */
 HEAP_MUST_CHECK
-struct heap_error *suspects_find(struct session *session, uint64_t least,
+struct heap_error *suspects_find(struct session *session, uint64_t least, uint64_t least_leaked,
 				 struct heap_suspect **result, size_t *count);
 
 /** "one", "group", "chain", "leaked", "new". */

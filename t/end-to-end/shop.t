@@ -90,6 +90,12 @@ cmp_ok $sizes->{owned}{objects}, '>', 30 * 10, 'all of it';
 like Heapsh::ask($file, 'find', 'under', 'customers') . $Heapsh::complaint,
     qr/\Aheapsh: customers: a variable, which is no object of the heap; `outrefs customers` shows/, 'an error says more';
 
+# A leak comes first, also a small one.
+my $suspects = Heapsh::ask($file, 'suspects', '--limit', 1);
+like $suspects, qr/\A1\. \d\.\d % of the heap, .*: leaked: \d+ objects, struct shop::Node \(make_shared\) and/, 'suspects begins with the leak';
+like $suspects, qr/^… \d+ more; --all shows them$/m, '--limit';
+like Heapsh::ask($file, 'symbols', '--limit', 2), qr/\A(?:0x\S+ (?:shop|left|right)::.*\n){2}… \d+ more/, 'symbols: the program\'s first';
+
 # A deque's chunks are as full as its iterators say; its array of chunks is no waste.
 my @waste = @{ Heapsh::ask_json($file, 'waste')->{groups} };
 my ($log) = grep { $_->{held_by} =~ /\.log\b/ } @waste;

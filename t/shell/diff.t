@@ -13,7 +13,7 @@ my $diff = "$Sample::build/heapsh-diff";
 my @file = map { Sample::make('series', $_) } 0 .. 3;
 my $usage = <<'END';
 usage: heapsh-diff [--json] [--by kind|type|site|module] [--limit N] [--all]
-           [--retained] BEFORE AFTER
+           [--retained] [--conservative] BEFORE AFTER
 END
 
 sub answers {

@@ -320,4 +320,13 @@ if (-e '/dev/full') {
     ($out, $err, $status) = Sample::run('', $heapsh_export, '--format', 'dot', '-o', '/dev/full', $typed);
     is "$err$status", "heapsh-export: /dev/full: No space left on device\n2", 'a full disk';
 }
+# The batch programs take --conservative, as the shell's commands do: a word of a stack shares what it points to.
+my @owners = map { (Sample::run('', "$Sample::build/heapsh-export", '-q', qw(--by owners --format collapsed -o -), @$_, $sample))[0] }
+    [], ['--conservative'];
+isnt $owners[1], $owners[0], 'heapsh-export --conservative';
+my @series = map { Sample::make('series', $_) } 0 .. 2;
+is +(Sample::run('', "$Sample::build/$_->[0]", @$_[1 .. $#$_], '--conservative', @series))[1], '', "$_->[0] --conservative"
+    for ['heapsh-evolution', '--retained', '--csv'], ['heapsh-leakreport', '-q'], ['heapsh-report', '-q', '-o', "$Sample::directory/conservative.html"];
+is +(Sample::run('', "$Sample::build/heapsh-diff", '--retained', '--conservative', $sample, $sample))[1], '', 'heapsh-diff --conservative';
+
 done_testing;

@@ -303,7 +303,7 @@ is_text $file, 'suspects --min 5%', <<'END';
 END
 is_deeply [Sample::heapsh($file, 'suspects', '--min', '1M')],
     ["Nothing holds 1.0 MiB or more of one kind.\n", '', 1], 'no suspects';
-fails_with $file, 'suspects --min much', "usage: suspects [--conservative] [--min SIZE|PERCENT%]", 2;
+fails_with $file, 'suspects --min much', "usage: suspects [--all | --limit N] [--conservative] [--min SIZE|PERCENT%]", 2;
 # Sizes of roots, one by one and together.
 is_text $file, 'roots', <<'END';
   retained  reachable     shared  exclusive      %  root

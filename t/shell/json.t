@@ -84,8 +84,10 @@ says { object => $table, own => 24, retained => 284, held_by_root => $popular } 
 says { object => $leaked, own => 16, retained => 0 } => qw(retained 5f01200);
 says { types => [{ type => 'struct node', objects => 5, bytes => 80 }], count => 9, own => 144,
     retained_objects => 5, retained => 80 } => qw(retained type node);
+my ($lost, @suspects) = @{ Sample::json($file, 'suspects') };
+is_deeply [@$lost{qw(kind members path)}], ['leaked', 4, undef], 'a suspect that is leaked';
 is_deeply [map { $_->{kind}, $_->{bytes}, $_->{members}, $_->{held_by_object}, $_->{example},
-    scalar @{ $_->{path} } } @{ Sample::json($file, 'suspects') }],
+    scalar @{ $_->{path} } } @suspects],
     ['one', 4096, 1, $vector, $vector, 2], 'suspects';
 says { both => { objects => 1, bytes => 17 }, first => { objects => 4, bytes => 284 },
     second => { objects => 4, bytes => 200 } } => qw(shared &popular &sample);

@@ -13,7 +13,7 @@ my @file = map { Sample::make('series', $_) } 0 .. 4;
 my $usage = <<'END';
 usage: heapsh-leakreport [-q|--quiet] [--json|--html] [-1] [-s|--summary]
            [--by kind|type|site|backtrace|dominator] [--type NAME] [--site PLACE]
-           [--min N|SIZE] FILE FILE FILE...
+           [--min N|SIZE] [--conservative] FILE FILE FILE...
 END
 
 sub answers {

@@ -77,16 +77,15 @@ thread 4243 (worker)
   #0   poll+0x10 (libutility.so)
 END
 is_text $file, 'symbols', <<'END';
-0x7f0000004010 popular: struct table * = struct table at 0x5f00400
 0x404010 list: struct node * = struct node at 0x5f01000
 0x404018 sample: struct all * = struct all at 0x5f02000
 0x404020 vector: struct node ** = struct node *[512] at 0x5f03000
 0x404028 greeting: char * = char[13] "\x1b[31mred\n\"\xff\\" at 0x5f00600
 0x404040 first: struct node
 0x7ffd10000000 mine: struct node * = struct node at 0x5f01040
+0x7f0000004010 popular: struct table * = struct table at 0x5f00400
 END
 is_text $file, 'symbols --all', <<'END';
-0x7f0000004010 popular: struct table * = struct table at 0x5f00400
 0x404010 list: struct node * = struct node at 0x5f01000
 0x404018 sample: struct all * = struct all at 0x5f02000
 0x404020 vector: struct node ** = struct node *[512] at 0x5f03000
@@ -94,11 +93,12 @@ is_text $file, 'symbols --all', <<'END';
 0x404030 nobody: struct node * = NULL
 0x404040 first: struct node
 0x7ffd10000000 mine: struct node * = struct node at 0x5f01040
+0x7f0000004010 popular: struct table * = struct table at 0x5f00400
 END
 is_text $file, q{symbols '*o*'}, <<'END';
-0x7f0000004010 popular: struct table * = struct table at 0x5f00400
 0x404020 vector: struct node ** = struct node *[512] at 0x5f03000
 0x404030 nobody: struct node * = NULL
+0x7f0000004010 popular: struct table * = struct table at 0x5f00400
 END
 is_text $file, 'types', <<'END';
    objects        bytes  type
@@ -253,6 +253,7 @@ Several snapshots
   compare      compare with another snapshot: find new, find gone, count --delta
   history      an object through all opened snapshots
 For others
+  sql          a query in SQL over objects, edges, roots, types and sites
   report       a page for a browser: what is in the heap, and what holds it
   export       the snapshot in the format of another tool
 The shell
@@ -268,7 +269,7 @@ Topics
   evidence     how types become known, and how certain they are
   types        how types are named
 `help COMMAND` and `help TOPIC` tell more; `COMMAND | program` and
-`COMMAND > file` work; every command takes --json.
+`COMMAND > file` work; every command takes --json and --help.
 END
 is_text $file, 'help find', <<'END';
 find [--count] [--all | --limit N] [--regex] [--exact] [-i|--ignore-case] [FILTER...]

@@ -9,7 +9,7 @@ use Sample;
 use Test::More;
 
 my $report = "$Sample::build/heapsh-report";
-my $usage = "usage: heapsh-report [-q|--quiet] [-o|--output FILE] FILE...\n";
+my $usage = "usage: heapsh-report [-q|--quiet] [--conservative] [-o|--output FILE] FILE...\n";
 my $html = "$Sample::directory/page.html";
 
 sub answers {

@@ -83,7 +83,7 @@ SKIP: {
 
 # Commands that cannot be.
 fails_with $file, 'frobnicate', 'heapsh: frobnicate: no such command; `help` lists them', 2;
-fails_with $file, 's', 'heapsh: s: could be summary, strings, sites, show, symbols, suspects, sizes, shared, stack, suggest, snapshots, source', 2;
+fails_with $file, 's', 'heapsh: s: could be summary, strings, sites, show, symbols, suspects, sizes, shared, stack, suggest, snapshots, sql, source', 2;
 fails_with $file, 'show', 'usage: show [--all] [--hex] [--raw] OBJ', 2;
 fails_with $file, 'info all', 'heapsh: all is one word too many; usage: info', 2;
 fails_with $file, 'count --by weight',
