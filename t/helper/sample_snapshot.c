@@ -16,17 +16,14 @@
  *	sample_snapshot FILE hostile N [KIND...]   any of these, in which all names and texts mean
  *	                                 harm (1), are wide (2), or are as long but harmless (0, 3)
  */
-#include "lib/snapshot/snapshot.h"
+#include "t/helper/snapshot_builder.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
-	MAX = 256,           // of any table
+	MAX = 256,           // objects
 	MAX_CONTENT = 8192,  // of an object
 	CONTENT_LIMIT = 256, // of what is stored
 	HEAP = 0x5f00000,
@@ -34,29 +31,16 @@ enum {
 	LIBRARY = 0x7f0000000000,
 };
 
+#define COLUMNS \
+	(HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_ELEMENTS | \
+	 HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH | HEAP_COLUMN_EDGES | \
+	 HEAP_COLUMN_SLOTS | HEAP_COLUMN_QUALITY)
+
 #define SECOND UINT64_C(1000000000)
 #define TAKEN (UINT64_C(1795201201) * SECOND) // 2026-11-20 19:00:01 UTC
 
 static struct heap_snapshot snapshot;
 static uint8_t contents[MAX][MAX_CONTENT];
-static uint8_t root_bytes[MAX_CONTENT];
-
-static void check(struct heap_error *error)
-{
-	if (error) {
-		fprintf(stderr, "sample_snapshot: %s\n", heap_error_message(error));
-		exit(1);
-	}
-}
-
-static void *table(size_t size)
-{
-	void *memory = calloc(MAX * 4, size);
-
-	if (!memory)
-		check(heap_error_out_of_memory());
-	return memory;
-}
 
 // --- names that mean harm -----------------------------------------------------
 
@@ -110,44 +94,21 @@ static const char *hostile(const char *text)
 		return text;
 	// A formula too, for spreadsheets.
 	if (asprintf(&name, "%s%s%s", strchr(suffix, '\x1b') ? "=" : "x", text, suffix) < 0)
-		check(heap_error_out_of_memory());
+		sample_check(heap_error_out_of_memory());
 	names[count++ % (sizeof(names) / sizeof(names[0]))] = name;
 	return name;
 }
 
-static uint32_t string(const char *plain)
+static uint32_t string(const char *text)
 {
-	const char *text = hostile(plain);
-	static char strings[1 << 20];
-	uint32_t at = (uint32_t)snapshot.string_size;
-
-	snapshot.strings = strings;
-	if (at == 0)
-		at = 1;
-	if (!*text)
-		return 0;
-	strcpy(strings + at, text);
-	snapshot.string_size = at + strlen(text) + 1;
-	return at;
+	return build_string(&snapshot, hostile(text));
 }
 
 // --- types -------------------------------------------------------------------
 
-static uint32_t type_string(const char *text)
-{
-	uint32_t result;
-
-	check(heap_types_add_string(&snapshot.types, hostile(text), &result));
-	return result;
-}
-
 static heap_type_id add_type(struct heap_type type, const char *name)
 {
-	heap_type_id result;
-
-	type.name = type_string(name);
-	check(heap_types_add(&snapshot.types, &type, &result));
-	return result;
+	return build_type(&snapshot, type, hostile(name));
 }
 
 static heap_type_id base(const char *name, uint64_t size, uint8_t flags)
@@ -158,19 +119,7 @@ static heap_type_id base(const char *name, uint64_t size, uint8_t flags)
 
 static heap_type_id pointer(heap_type_id target)
 {
-	return add_type(
-		(struct heap_type){ .kind = HEAP_TYPE_POINTER, .size = 8, .target = target }, "");
-}
-
-static heap_type_id array(heap_type_id target, uint64_t count)
-{
-	return add_type(
-		(struct heap_type){ .kind = HEAP_TYPE_ARRAY,
-				    .flags = count ? 0 : HEAP_TYPE_FLEXIBLE,
-				    .size = count * heap_types_size(&snapshot.types, target),
-				    .target = target,
-				    .count = count },
-		"");
+	return build_pointer(&snapshot, target);
 }
 
 // A struct whose members follow, and which may be pointed to before.
@@ -178,21 +127,14 @@ static heap_type_id compound(enum heap_type_kind kind, const char *name, uint64_
 {
 	return add_type((struct heap_type){ .kind = kind,
 					    .size = size,
-					    .file = type_string("app.h"),
+					    .file = build_type_string(&snapshot, hostile("app.h")),
 					    .line = snapshot.types.count },
 			name);
 }
 
-static void begin_members(heap_type_id type)
-{
-	snapshot.types.types[type].first_member = snapshot.types.member_count;
-}
-
 static void add_member(heap_type_id owner, struct heap_member member, const char *name)
 {
-	member.name = type_string(name);
-	check(heap_types_add_member(&snapshot.types, &member));
-	snapshot.types.types[owner].members++;
+	build_member(&snapshot, owner, member, hostile(name));
 }
 
 static void member(heap_type_id owner, const char *name, heap_type_id type, uint64_t offset)
@@ -214,11 +156,7 @@ static void bit_field(heap_type_id owner, const char *name, heap_type_id type, u
 
 static void enumerator(heap_type_id owner, const char *name, int64_t value)
 {
-	struct heap_enumerator added = { type_string(name), value };
-
-	if (snapshot.types.types[owner].members++ == 0)
-		snapshot.types.types[owner].first_member = snapshot.types.enumerator_count;
-	check(heap_types_add_enumerator(&snapshot.types, &added));
+	build_enumerator(&snapshot, owner, hostile(name), value);
 }
 
 static struct {
@@ -256,19 +194,16 @@ static void make_structs(void)
 {
 	types.node = compound(HEAP_TYPE_STRUCT, "node", 16);
 	types.node_pointer = pointer(types.node);
-	begin_members(types.node);
 	member(types.node, "next", types.node_pointer, 0);
 	member(types.node, "value", types.integer, 8);
 
 	types.date = compound(HEAP_TYPE_STRUCT, "date", 12);
-	begin_members(types.date);
 	member(types.date, "year", types.integer, 0);
 	member(types.date, "month", types.integer, 4);
 	member(types.date, "day", types.integer, 8);
 
 	types.utility = compound(HEAP_TYPE_STRUCT, "utility", 24);
 	heap_type_id date_pointer = pointer(types.date);
-	begin_members(types.utility);
 	member(types.utility, "name", types.text, 0);
 	member(types.utility, "day", date_pointer, 8);
 	member(types.utility, "month", date_pointer, 16);
@@ -276,13 +211,11 @@ static void make_structs(void)
 	types.slot = compound(HEAP_TYPE_STRUCT, "slot", 16);
 	heap_type_id slot_pointer = pointer(types.slot);
 	heap_type_id utility_pointer = pointer(types.utility);
-	begin_members(types.slot);
 	member(types.slot, "hash", types.size, 0);
 	member(types.slot, "value", utility_pointer, 8);
 
 	types.table = compound(HEAP_TYPE_STRUCT, "table", 24);
 	types.table_pointer = pointer(types.table);
-	begin_members(types.table);
 	member(types.table, "slots", slot_pointer, 0);
 	member(types.table, "count", types.size, 8);
 	member(types.table, "name", types.text, 16);
@@ -292,7 +225,6 @@ static void make_classes(void)
 {
 	types.shape = compound(HEAP_TYPE_CLASS, "Shape", 16);
 	snapshot.types.types[types.shape].flags |= HEAP_TYPE_POLYMORPHIC;
-	begin_members(types.shape);
 	add_member(types.shape,
 		   (struct heap_member){ .type = types.any, .flags = HEAP_MEMBER_VTABLE },
 		   "_vptr.Shape");
@@ -300,19 +232,16 @@ static void make_classes(void)
 
 	types.circle = compound(HEAP_TYPE_CLASS, "Circle", 24);
 	snapshot.types.types[types.circle].flags |= HEAP_TYPE_POLYMORPHIC;
-	begin_members(types.circle);
 	add_member(types.circle,
 		   (struct heap_member){ .type = types.shape, .flags = HEAP_MEMBER_BASE }, "Shape");
 	member(types.circle, "radius", types.real, 16);
 
 	types.point = compound(HEAP_TYPE_STRUCT, "point", 8);
-	begin_members(types.point);
 	member(types.point, "x", types.single, 0);
 	member(types.point, "y", types.single, 4);
 
 	types.message = compound(HEAP_TYPE_STRUCT, "message", 16);
-	heap_type_id path = array(types.point, 0);
-	begin_members(types.message);
+	heap_type_id path = build_array(&snapshot, types.point, 0);
 	member(types.message, "author", types.text, 0);
 	member(types.message, "length", types.number, 8);
 	member(types.message, "path", path, 16);
@@ -322,23 +251,20 @@ static void make_classes(void)
 static void make_all(void)
 {
 	heap_type_id unnamed = compound(HEAP_TYPE_STRUCT, "", 8);
-	begin_members(unnamed);
 	member(unnamed, "width", types.integer, 0);
 	member(unnamed, "height", types.integer, 4);
 
 	types.either = compound(HEAP_TYPE_UNION, "either", 8);
-	begin_members(types.either);
 	member(types.either, "node", types.node_pointer, 0);
 	member(types.either, "number", types.size, 0);
 
-	heap_type_id label = array(types.character, 12);
-	heap_type_id scores = array(types.integer, 3);
-	heap_type_id points = array(types.point, 2);
+	heap_type_id label = build_array(&snapshot, types.character, 12);
+	heap_type_id scores = build_array(&snapshot, types.integer, 3);
+	heap_type_id points = build_array(&snapshot, types.point, 2);
 	heap_type_id alias = add_type(
 		(struct heap_type){ .kind = HEAP_TYPE_TYPEDEF, .target = types.size }, "size_t");
 
 	types.all = compound(HEAP_TYPE_STRUCT, "all", 152);
-	begin_members(types.all);
 	member(types.all, "next", types.node_pointer, 0);
 	member(types.all, "middle", types.text, 8);
 	member(types.all, "nothing", types.any, 16);
@@ -369,18 +295,8 @@ static void make_all(void)
 static heap_object_id object(uint64_t address, uint64_t size, heap_type_id type, uint64_t elements,
 			     enum heap_evidence evidence, heap_site_id site)
 {
-	heap_object_id id = snapshot.object_count++;
+	heap_object_id id = build_object(&snapshot, address, size, type, elements, evidence, site);
 
-	if (id > 0 && address < snapshot.address[id - 1] + snapshot.size[id - 1]) {
-		fprintf(stderr, "sample_snapshot: objects out of order\n");
-		exit(1);
-	}
-	snapshot.address[id] = address;
-	snapshot.size[id] = size;
-	snapshot.type[id] = type;
-	snapshot.elements[id] = elements;
-	snapshot.evidence[id] = evidence;
-	snapshot.site[id] = site;
 	snapshot.birth[id] = id < 6 ? 0 : 1;
 	return id;
 }
@@ -435,7 +351,6 @@ static void make_edges(void)
 	for (heap_object_id i = 0; i < snapshot.object_count; i++) {
 		uint64_t stride = heap_types_size(&snapshot.types, snapshot.type[i]);
 
-		snapshot.edge_first[i] = snapshot.edge_count;
 		for (uint32_t slot = 0; slot < snapshot.size[i] / 8 && slot < MAX_CONTENT / 8;
 		     slot++) {
 			uint64_t word;
@@ -449,15 +364,17 @@ static void make_edges(void)
 				continue;
 			heap_types_visit_pointers(&snapshot.types, snapshot.type[i], is_slot,
 						  &search);
-			snapshot.edge_target[snapshot.edge_count] = target;
-			snapshot.edge_slot[snapshot.edge_count] = slot;
-			snapshot.edge_interior[snapshot.edge_count] =
-				(uint32_t)(word - snapshot.address[target]);
-			snapshot.edge_flags[snapshot.edge_count++] =
-				search.found ? HEAP_EDGE_TYPED : 0;
+			build_edge(&snapshot,
+				   (struct built_edge){
+					   .source = i,
+					   .target = target,
+					   .interior = (uint32_t)(word - snapshot.address[target]),
+					   .flags = search.found ? HEAP_EDGE_TYPED : 0,
+				   },
+				   slot);
 		}
 	}
-	snapshot.edge_first[snapshot.object_count] = snapshot.edge_count;
+	build_end_edges(&snapshot);
 }
 
 // --- roots -------------------------------------------------------------------
@@ -465,26 +382,22 @@ static void make_edges(void)
 // Adds a root with its value, and its edges. @param words  [count]
 static void root(struct heap_root added, const char *name, const uint64_t *words, size_t count)
 {
-	heap_root_id id = snapshot.root_count++;
+	heap_root_id id = build_root(&snapshot, added, hostile(name));
 
-	added.name = string(name);
-	added.content = snapshot.root_content_size;
-	added.content_size = added.size < count * 8 ? added.size : count * 8;
-	memcpy(root_bytes + added.content, words, added.content_size);
-	snapshot.root_content_size += added.content_size;
-	snapshot.roots[id] = added;
-	for (size_t i = 0; i < added.content_size / 8; i++) {
+	build_root_content(&snapshot, words, count * 8);
+	for (size_t i = 0; i < snapshot.roots[id].content_size / 8; i++) {
 		heap_object_id target = heap_snapshot_find(&snapshot, words[i]);
 
 		if (target == HEAP_NO_OBJECT)
 			continue;
-		snapshot.root_edges[snapshot.root_edge_count++] = (struct heap_root_edge){
-			.root = id,
-			.target = target,
-			.offset = i * 8,
-			.interior = (uint32_t)(words[i] - snapshot.address[target]),
-			.flags = added.type ? HEAP_EDGE_TYPED : 0,
-		};
+		build_row(&snapshot, root_edges, root_edge_count,
+			  (struct heap_root_edge){
+				  .root = id,
+				  .target = target,
+				  .offset = i * 8,
+				  .interior = (uint32_t)(words[i] - snapshot.address[target]),
+				  .flags = added.type ? HEAP_EDGE_TYPED : 0,
+			  });
 	}
 }
 
@@ -515,107 +428,88 @@ static void global(const char *name, heap_type_id type, uint64_t address, uint32
 
 static void make_places(void)
 {
-	snapshot.modules = table(sizeof(*snapshot.modules));
-	snapshot.modules[0] = (struct heap_module){ .path = string("/opt/demo/app"),
-						    .build_id = string("0123456789abcdef"),
-						    .debug = string("/opt/demo/app"),
-						    .start = 0x400000,
-						    .end = 0x406000 };
-	snapshot.modules[1] = (struct heap_module){ .path = string("/opt/demo/libutility.so"),
-						    .build_id = string("fedcba9876543210"),
-						    .note = string("no debug information"),
-						    .start = LIBRARY,
-						    .end = LIBRARY + 0x5000,
-						    .bias = LIBRARY };
-	snapshot.module_count = 2;
-	snapshot.sites = table(sizeof(*snapshot.sites));
-	snapshot.sites[0] =
-		(struct heap_site){ 0x401020, 0, string("node_new"), 0x20, string("app.c"), 12 };
-	snapshot.sites[1] = (struct heap_site){ LIBRARY + 0x1044,  1, string("cache_insert"), 0x44,
-						string("cache.c"), 88 };
-	snapshot.sites[2] =
-		(struct heap_site){ 0x401130, 0, string("copy_text"), 0x30, string("text.c"), 7 };
-	snapshot.sites[3] = (struct heap_site){ LIBRARY + 0x2010, 1, string("grow"), 0x10, 0, 0 };
-	snapshot.sites[4] = (struct heap_site){ 0x12345678, HEAP_NO_INDEX, 0, 0, 0, 0 };
-	snapshot.site_count = 5;
-	snapshot.mappings = table(sizeof(*snapshot.mappings));
-	snapshot.mappings[0] =
-		(struct heap_mapping){ 0x400000, 0x404000, 5, string("/opt/demo/app") };
-	snapshot.mappings[1] = (struct heap_mapping){ HEAP, HEAP + 0x21000, 3, string("[heap]") };
-	snapshot.mapping_count = 2;
-	snapshot.epochs = table(sizeof(*snapshot.epochs));
-	snapshot.epochs[0] = TAKEN - 3600 * SECOND;
-	snapshot.epochs[1] = TAKEN - 10 * SECOND;
-	snapshot.epoch_count = 2;
+	build_row(&snapshot, modules, module_count,
+		  (struct heap_module){ .path = string("/opt/demo/app"),
+					.build_id = string("0123456789abcdef"),
+					.debug = string("/opt/demo/app"),
+					.start = 0x400000,
+					.end = 0x406000 });
+	build_row(&snapshot, modules, module_count,
+		  (struct heap_module){ .path = string("/opt/demo/libutility.so"),
+					.build_id = string("fedcba9876543210"),
+					.note = string("no debug information"),
+					.start = LIBRARY,
+					.end = LIBRARY + 0x5000,
+					.bias = LIBRARY });
+	build_row(&snapshot, sites, site_count,
+		  (struct heap_site){ 0x401020, 0, string("node_new"), 0x20, string("app.c"), 12 });
+	build_row(&snapshot, sites, site_count,
+		  (struct heap_site){ LIBRARY + 0x1044, 1, string("cache_insert"), 0x44,
+				      string("cache.c"), 88 });
+	build_row(
+		&snapshot, sites, site_count,
+		(struct heap_site){ 0x401130, 0, string("copy_text"), 0x30, string("text.c"), 7 });
+	build_row(&snapshot, sites, site_count,
+		  (struct heap_site){ LIBRARY + 0x2010, 1, string("grow"), 0x10, 0, 0 });
+	build_row(&snapshot, sites, site_count,
+		  (struct heap_site){ 0x12345678, HEAP_NO_INDEX, 0, 0, 0, 0 });
+	build_row(&snapshot, mappings, mapping_count,
+		  (struct heap_mapping){ 0x400000, 0x404000, 5, string("/opt/demo/app") });
+	build_row(&snapshot, mappings, mapping_count,
+		  (struct heap_mapping){ HEAP, HEAP + 0x21000, 3, string("[heap]") });
+	build_row(&snapshot, epochs, epoch_count, TAKEN - 3600 * SECOND);
+	build_row(&snapshot, epochs, epoch_count, TAKEN - 10 * SECOND);
 }
 
 static void make_threads(void)
 {
-	snapshot.threads = table(sizeof(*snapshot.threads));
-	snapshot.frames = table(sizeof(*snapshot.frames));
-	snapshot.threads[0] = (struct heap_thread){
-		.tid = 4242,
-		.name = string("app"),
-		.state = HEAP_THREAD_EXACT,
-		.frames = 2,
-		.stack_start = 0x7ffe00000000,
-		.stack_end = 0x7ffe00001000,
-	};
-	snapshot.threads[1] = (struct heap_thread){
-		.tid = 4243,
-		.name = string("worker"),
-		.state = HEAP_THREAD_SLEEPING,
-		.first_frame = 2,
-		.frames = 1,
-		.stack_start = 0x7ffd00000000,
-		.stack_end = 0x7ffd00001000,
-	};
-	snapshot.thread_count = 2;
-	snapshot.frames[0] = (struct heap_frame){
-		.pc = 0x401200,
-		.cfa = 0x7ffe00000040,
-		.module = 0,
-		.function = string("serve"),
-		.offset = 0x40,
-		.file = string("app.c"),
-		.line = 30,
-	};
-	snapshot.frames[1] = (struct heap_frame){
-		.pc = 0x401300,
-		.cfa = 0x7ffe00000080,
-		.module = 0,
-		.function = string("main"),
-		.offset = 0x80,
-		.file = string("app.c"),
-		.line = 44,
-	};
-	snapshot.frames[2] = (struct heap_frame){
-		.pc = LIBRARY + 0x3010,
-		.cfa = 0x7ffd00000040,
-		.module = 1,
-		.function = string("poll"),
-		.offset = 0x10,
-	};
-	snapshot.frame_count = 3;
-}
-
-static void make_columns(void)
-{
-	snapshot.address = table(sizeof(*snapshot.address));
-	snapshot.size = table(sizeof(*snapshot.size));
-	snapshot.type = table(sizeof(*snapshot.type));
-	snapshot.elements = table(sizeof(*snapshot.elements));
-	snapshot.evidence = table(sizeof(*snapshot.evidence));
-	snapshot.site = table(sizeof(*snapshot.site));
-	snapshot.birth = table(sizeof(*snapshot.birth));
-	snapshot.edge_first = table(sizeof(*snapshot.edge_first));
-	snapshot.edge_target = table(sizeof(*snapshot.edge_target));
-	snapshot.edge_slot = table(sizeof(*snapshot.edge_slot));
-	snapshot.edge_interior = table(sizeof(*snapshot.edge_interior));
-	snapshot.edge_flags = table(sizeof(*snapshot.edge_flags));
-	snapshot.roots = table(sizeof(*snapshot.roots));
-	snapshot.root_edges = table(sizeof(*snapshot.root_edges));
-	snapshot.root_content = root_bytes;
+	build_row(&snapshot, threads, thread_count,
+		  (struct heap_thread){
+			  .tid = 4242,
+			  .name = string("app"),
+			  .state = HEAP_THREAD_EXACT,
+			  .frames = 2,
+			  .stack_start = 0x7ffe00000000,
+			  .stack_end = 0x7ffe00001000,
+		  });
+	build_row(&snapshot, threads, thread_count,
+		  (struct heap_thread){
+			  .tid = 4243,
+			  .name = string("worker"),
+			  .state = HEAP_THREAD_SLEEPING,
+			  .first_frame = 2,
+			  .frames = 1,
+			  .stack_start = 0x7ffd00000000,
+			  .stack_end = 0x7ffd00001000,
+		  });
+	build_row(&snapshot, frames, frame_count,
+		  (struct heap_frame){
+			  .pc = 0x401200,
+			  .cfa = 0x7ffe00000040,
+			  .module = 0,
+			  .function = string("serve"),
+			  .offset = 0x40,
+			  .file = string("app.c"),
+			  .line = 30,
+		  });
+	build_row(&snapshot, frames, frame_count,
+		  (struct heap_frame){
+			  .pc = 0x401300,
+			  .cfa = 0x7ffe00000080,
+			  .module = 0,
+			  .function = string("main"),
+			  .offset = 0x80,
+			  .file = string("app.c"),
+			  .line = 44,
+		  });
+	build_row(&snapshot, frames, frame_count,
+		  (struct heap_frame){
+			  .pc = LIBRARY + 0x3010,
+			  .cfa = 0x7ffd00000040,
+			  .module = 1,
+			  .function = string("poll"),
+			  .offset = 0x10,
+		  });
 }
 
 static void make_info(void)
@@ -633,17 +527,14 @@ static void make_info(void)
 		.clone_ns = 1200000,
 		.content_limit = CONTENT_LIMIT,
 	};
-	snapshot.damages = table(sizeof(*snapshot.damages));
-	string("");
-	snapshot.string_size = 1;
-	check(heap_types_init(&snapshot.types));
+	build_start(&snapshot);
+	build_columns(&snapshot, COLUMNS, MAX, MAX * 4);
 	make_base_types();
 	make_structs();
 	make_classes();
 	make_all();
 	make_places();
 	make_threads();
-	make_columns();
 }
 
 // --- the heap ----------------------------------------------------------------
@@ -800,10 +691,9 @@ static void make_heap(void)
 	make_lists();
 	make_all_kinds();
 	make_roots();
-	snapshot.damages[0] =
-		(struct heap_damage){ HEAP + 0x5ff0,
-				      string("the block below it has overrun its end") };
-	snapshot.damage_count = 1;
+	build_row(&snapshot, damages, damage_count,
+		  (struct heap_damage){ HEAP + 0x5ff0,
+					string("the block below it has overrun its end") });
 }
 
 #include "t/helper/sample_typed.h"
@@ -818,9 +708,9 @@ static void make_time(uint32_t number)
 	snapshot.info.id = id;
 	snapshot.info.serial = number;
 	snapshot.info.time_ns = TAKEN + number * SECOND;
-	snapshot.epoch_count = number + 1;
+	snapshot.epoch_count = 0;
 	for (uint32_t i = 0; i <= number; i++)
-		snapshot.epochs[i] = TAKEN + i * SECOND - SECOND / 2;
+		build_row(&snapshot, epochs, epoch_count, TAKEN + i * SECOND - SECOND / 2);
 }
 
 /*
@@ -1102,8 +992,8 @@ int main(int argc, char **argv)
 		perror(path);
 		return 1;
 	}
-	check(heap_snapshot_write(&snapshot, descriptor,
-				  &(struct heap_snapshot_source){ .content = read_content }));
+	sample_check(heap_snapshot_write(
+		&snapshot, descriptor, &(struct heap_snapshot_source){ .content = read_content }));
 	close(descriptor);
 	return 0;
 }

@@ -18,34 +18,32 @@ enum {
 	TYPED_CACHE_INSERT,
 	TYPED_GROW,
 	TYPED_MAIN_SERVES,
-	TYPED_CALLS,
 };
 
 static void make_calls(void)
 {
 	const uint32_t app = string("app.c");
 
-	snapshot.calls = table(sizeof(*snapshot.calls));
-	snapshot.steps = table(sizeof(*snapshot.steps));
-	snapshot.calls[0] = (struct heap_call){ .module = HEAP_NO_INDEX };
-	snapshot.calls[TYPED_XMALLOC] =
-		(struct heap_call){ 0x401010, 0, string("xmalloc"), 0x10, string("util.c"), 5, 0 };
-	snapshot.calls[TYPED_NODE_NEW] = (struct heap_call){ 0x401020, 0,  string("node_new"), 0x20,
-							     app,      12, HEAP_FRAME_INLINED };
-	snapshot.calls[TYPED_ADD] =
-		(struct heap_call){ 0x401020, 0, string("add"), 0x60, app, 20, 0 };
-	snapshot.calls[TYPED_MAIN] =
-		(struct heap_call){ 0x401300, 0, string("main"), 0x80, app, 44, 0 };
-	snapshot.calls[TYPED_SERVE] =
-		(struct heap_call){ 0x401200, 0, string("serve"), 0x40, app, 30, 0 };
-	snapshot.calls[TYPED_CACHE_INSERT] = (struct heap_call){
-		LIBRARY + 0x1044, 1, string("cache_insert"), 0x44, string("cache.c"), 88, 0
-	};
-	snapshot.calls[TYPED_GROW] =
-		(struct heap_call){ LIBRARY + 0x2010, 1, string("grow"), 0x10, 0, 0, 0 };
-	snapshot.calls[TYPED_MAIN_SERVES] =
-		(struct heap_call){ 0x401340, 0, string("main"), 0xc0, app, 46, 0 };
-	snapshot.call_count = TYPED_CALLS;
+	build_row(&snapshot, calls, call_count, (struct heap_call){ .module = HEAP_NO_INDEX });
+	build_row(
+		&snapshot, calls, call_count,
+		(struct heap_call){ 0x401010, 0, string("xmalloc"), 0x10, string("util.c"), 5, 0 });
+	build_row(&snapshot, calls, call_count,
+		  (struct heap_call){ 0x401020, 0, string("node_new"), 0x20, app, 12,
+				      HEAP_FRAME_INLINED });
+	build_row(&snapshot, calls, call_count,
+		  (struct heap_call){ 0x401020, 0, string("add"), 0x60, app, 20, 0 });
+	build_row(&snapshot, calls, call_count,
+		  (struct heap_call){ 0x401300, 0, string("main"), 0x80, app, 44, 0 });
+	build_row(&snapshot, calls, call_count,
+		  (struct heap_call){ 0x401200, 0, string("serve"), 0x40, app, 30, 0 });
+	build_row(&snapshot, calls, call_count,
+		  (struct heap_call){ LIBRARY + 0x1044, 1, string("cache_insert"), 0x44,
+				      string("cache.c"), 88, 0 });
+	build_row(&snapshot, calls, call_count,
+		  (struct heap_call){ LIBRARY + 0x2010, 1, string("grow"), 0x10, 0, 0, 0 });
+	build_row(&snapshot, calls, call_count,
+		  (struct heap_call){ 0x401340, 0, string("main"), 0xc0, app, 46, 0 });
 }
 
 enum {
@@ -68,8 +66,8 @@ static void make_steps(void)
 		{ 7, TYPED_GROW },
 	};
 
-	memcpy(snapshot.steps, steps, sizeof(steps));
-	snapshot.step_count = sizeof(steps) / sizeof(steps[0]);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		build_row(&snapshot, steps, step_count, steps[i]);
 }
 
 static void came_by(heap_object_id id, uint32_t step, bool is_own)
@@ -79,8 +77,8 @@ static void came_by(heap_object_id id, uint32_t step, bool is_own)
 
 static void part(heap_object_id id, uint64_t offset, heap_type_id type, uint64_t elements)
 {
-	snapshot.parts[snapshot.part_count++] =
-		(struct heap_part){ id, offset, type, elements, HEAP_EVIDENCE_POINTER };
+	build_row(&snapshot, parts, part_count,
+		  (struct heap_part){ id, offset, type, elements, HEAP_EVIDENCE_POINTER });
 }
 
 static void make_typed_list(void)
@@ -151,10 +149,8 @@ static void make_typed(void)
 
 	make_calls();
 	make_steps();
-	snapshot.backtrace = table(sizeof(*snapshot.backtrace));
-	snapshot.rival = table(sizeof(*snapshot.rival));
-	snapshot.rivals = table(sizeof(*snapshot.rivals));
-	snapshot.parts = table(sizeof(*snapshot.parts));
+	build_columns(&snapshot, HEAP_COLUMN_BACKTRACE | HEAP_COLUMN_RIVAL | HEAP_COLUMN_RIVALS,
+		      MAX, 0);
 	make_typed_list();
 	make_typed_table();
 	make_typed_pool();

@@ -105,7 +105,7 @@ static void the_picture_is_right(void **state)
 		OBJECTS,
 		ROOT = OBJECTS
 	};
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ A, B, 0, 0 }, { A, C, 0, 0 }, { B, D, 0, 0 }, { C, D, 0, 0 }, { E, D, 0, 0 }
 	};
 	static const heap_node_id nearest[] = { ROOT, A, A, A, HEAP_NO_NODE, HEAP_NO_NODE };
@@ -469,7 +469,7 @@ static void a_word_of_a_stack_takes_nothing_from_a_variable(void **state)
 		VARIABLE = OBJECTS,
 		WORD
 	};
-	static const struct model_edge edges[] = { { HEAD, NEXT, 0, 0 }, { ALONE, NEXT, 0, 0 } };
+	static const struct built_edge edges[] = { { HEAD, NEXT, 0, 0 }, { ALONE, NEXT, 0, 0 } };
 	static const heap_node_id nearest[] = { VARIABLE, HEAD, WORD, HEAP_NO_NODE, HEAP_NO_NODE };
 	// Sizes are 1, 2, 3.
 	static const uint64_t retained[] = { 3, 2, 3, 3, 3 };
@@ -503,7 +503,7 @@ static void a_word_of_a_stack_takes_nothing_from_a_variable(void **state)
 
 static void sizes_may_be_huge(void **state)
 {
-	static const struct model_edge edge = { 0, 1, 0, 0 };
+	static const struct built_edge edge = { 0, 1, 0, 0 };
 	struct heap_snapshot model;
 	struct heap_dominators dominators;
 

@@ -89,7 +89,7 @@ static void reachability_has_three_classes(void **state)
 // 0 → 4 the same without a type, 5 → 5.
 static void interior_pointers_reach_less_surely(void **state)
 {
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ 0, 1, 16, HEAP_EDGE_TYPED }, { 0, 3, 1, HEAP_EDGE_TYPED }, { 0, 4, 1, 0 },
 		{ 1, 2, 0, HEAP_EDGE_TYPED },  { 5, 5, 0, HEAP_EDGE_TYPED },
 	};

@@ -3,14 +3,12 @@
 #define GRAPH_MODEL_H
 
 /**
- * Graphs for tests: snapshots in memory, made by hand or at random, and what can be reached
- * in them, found in a way that is obviously right.
+ * Graphs for tests: snapshots in memory, made by hand or at random, and the objects that can be
+ * reached in them, found in a way that is obviously right.
  */
 
 #include "lib/graph/graph.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "t/helper/snapshot_builder.h"
 
 enum {
 	MAX_OBJECTS = 500,
@@ -27,6 +25,10 @@ static inline uint32_t random_below(uint32_t limit)
 	return (uint32_t)((state >> 32) * limit >> 32);
 }
 
+#define MODEL_COLUMNS \
+	(HEAP_COLUMN_SIZE | HEAP_COLUMN_EDGES | HEAP_COLUMN_SLOTS | HEAP_COLUMN_QUALITY)
+
+/** Makes a graph of zeros, for the caller to fill in; its objects have 1 to 7 bytes. */
 static inline void model_init(struct heap_snapshot *model, uint32_t objects, uint32_t edges,
 			      uint32_t roots, uint32_t root_edges)
 {
@@ -35,52 +37,34 @@ static inline void model_init(struct heap_snapshot *model, uint32_t objects, uin
 	model->edge_count = edges;
 	model->root_count = roots;
 	model->root_edge_count = root_edges;
-	model->size = calloc(objects + 1, sizeof(*model->size));
-	model->edge_first = calloc(objects + 1, sizeof(*model->edge_first));
-	model->edge_target = calloc(edges + 1, sizeof(*model->edge_target));
-	model->edge_slot = calloc(edges + 1, sizeof(*model->edge_slot));
-	model->edge_interior = calloc(edges + 1, sizeof(*model->edge_interior));
-	model->edge_flags = calloc(edges + 1, sizeof(*model->edge_flags));
-	model->roots = calloc(roots + 1, sizeof(*model->roots));
-	model->root_edges = calloc(root_edges + 1, sizeof(*model->root_edges));
+	build_columns(model, MODEL_COLUMNS, objects, edges);
+	model->roots = build_zeros(roots + 1, sizeof(*model->roots));
+	model->root_edges = build_zeros(root_edges + 1, sizeof(*model->root_edges));
 	for (uint32_t i = 0; i < objects; i++)
 		model->size[i] = 1 + i % 7;
 }
 
 static inline void model_deinit(struct heap_snapshot *model)
 {
-	free(model->size);
-	free(model->edge_first);
-	free(model->edge_target);
-	free(model->edge_slot);
-	free(model->edge_interior);
-	free(model->edge_flags);
+	build_free_columns(model, MODEL_COLUMNS);
 	free(model->roots);
 	free(model->root_edges);
 }
 
-/** An edge as one writes it down. */
-struct model_edge {
-	uint32_t source, target, interior;
-	uint8_t flags;
-};
-
 /** Fills in the edges of a model, given by ascending source. */
-static inline void model_set_edges(struct heap_snapshot *model, const struct model_edge *edges)
+static inline void model_set_edges(struct heap_snapshot *model, const struct built_edge *edges)
 {
-	for (uint32_t i = 0; i < model->edge_count; i++) {
-		model->edge_first[edges[i].source + 1]++;
-		model->edge_target[i] = edges[i].target;
-		model->edge_interior[i] = edges[i].interior;
-		model->edge_flags[i] = edges[i].flags;
-	}
-	for (uint32_t i = 0; i < model->object_count; i++)
-		model->edge_first[i + 1] += model->edge_first[i];
+	uint32_t count = model->edge_count;
+
+	model->edge_count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		build_edge(model, edges[i], 0);
+	build_end_edges(model);
 }
 
 static inline int compare_sources(const void *left, const void *right)
 {
-	const struct model_edge *a = left, *b = right;
+	const struct built_edge *a = left, *b = right;
 
 	return (a->source > b->source) - (a->source < b->source);
 }
@@ -102,11 +86,11 @@ static inline void model_init_random(struct heap_snapshot *model)
 	uint32_t objects = 1 + random_below(random_below(2) ? MAX_OBJECTS : 12);
 	uint32_t edges = random_below(objects * 3), roots = 1 + random_below(MAX_ROOTS);
 	uint32_t root_edges = random_below(roots * 2 + 1);
-	struct model_edge *random = calloc(edges + 1, sizeof(*random));
+	struct built_edge *random = build_zeros(edges + 1, sizeof(*random));
 
 	model_init(model, objects, edges, roots, root_edges);
 	for (uint32_t i = 0; i < edges; i++)
-		random[i] = (struct model_edge){
+		random[i] = (struct built_edge){
 			.source = random_below(objects),
 			.target = random_below(objects),
 			.interior = random_interior(),
@@ -156,7 +140,7 @@ static inline uint8_t model_edge_level(const struct heap_snapshot *model,
 	return edge->interior && !(edge->flags & HEAP_EDGE_TYPED) ? 1 : 0;
 }
 
-/** Marks in reached[objects] whatever can be reached within limits. */
+/** Marks the objects that can be reached within limits. @param reached  [objects] */
 static inline void model_reach(const struct heap_snapshot *model, struct model_limits limits,
 			       uint8_t *reached)
 {

@@ -197,11 +197,11 @@ enum {
 static void expect_classes(bool leads_to_circle, uint32_t unknown, const uint8_t *classes,
 			   const heap_object_id *leaders)
 {
-	static const struct model_edge edges[] = { { 0, 9, 0, 0 },  { 2, 10, 0, 0 },
+	static const struct built_edge edges[] = { { 0, 9, 0, 0 },  { 2, 10, 0, 0 },
 						   { 5, 11, 0, 0 }, { 6, 7, 0, 0 },
 						   { 7, 6, 0, 0 },  { 7, 12, 0, 0 },
 						   { 9, 10, 0, 0 }, { 8, 6, 0, 0 } };
-	struct model_edge sorted[8];
+	struct built_edge sorted[8];
 	uint32_t count = leads_to_circle ? 8 : 7;
 	heap_site_id sites[NUMBER];
 	struct heap_snapshot model;

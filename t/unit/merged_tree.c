@@ -44,7 +44,7 @@ static void ask_with_holders(struct shape *shape, const struct heap_graph *graph
 }
 
 // The first objects are held by a root each, as many as there are.
-static void ask(struct shape *shape, const struct model_edge *edges, const heap_type_id *types,
+static void ask(struct shape *shape, const struct built_edge *edges, const heap_type_id *types,
 		uint32_t objects, uint32_t edge_count, uint32_t roots)
 {
 	struct heap_snapshot *model = &shape->model;
@@ -100,7 +100,7 @@ static void assert_holding(const struct shape *shape, uint32_t number, uint32_t 
 // root → 0 table → 1, 2, 3 entries, two of them with names
 static void objects_of_a_type_are_one(void **state)
 {
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ 0, 1, 0, 0 }, { 0, 2, 0, 0 }, { 0, 3, 0, 0 }, { 1, 4, 0, 0 }, { 3, 5, 0, 0 },
 	};
 	static const heap_type_id types[] = { TABLE, ENTRY, ENTRY, ENTRY, NAME, NAME };
@@ -120,7 +120,7 @@ static void objects_of_a_type_are_one(void **state)
 // root → 0 → 1 → 2 → 3, nodes of a list, the last of them with a name, which has a node
 static void lists_do_not_nest(void **state)
 {
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ 0, 1, 0, 0 }, { 1, 2, 0, 0 }, { 2, 3, 0, 0 }, { 3, 4, 0, 0 }, { 4, 5, 0, 0 },
 	};
 	static const heap_type_id types[] = { ENTRY, ENTRY, ENTRY, ENTRY, NAME, ENTRY };
@@ -138,7 +138,7 @@ static void lists_do_not_nest(void **state)
 // Two roots → 0, 1 tables → 2 name; 3, 4 untyped and leaked
 static void what_no_single_root_holds_has_its_place(void **state)
 {
-	static const struct model_edge edges[] = { { 0, 2, 0, 0 }, { 1, 2, 0, 0 }, { 3, 4, 0, 0 } };
+	static const struct built_edge edges[] = { { 0, 2, 0, 0 }, { 1, 2, 0, 0 }, { 3, 4, 0, 0 } };
 	static const heap_type_id types[] = { TABLE, TABLE, NAME, 0, 0 };
 	struct shape shape = { 0 };
 
@@ -158,7 +158,7 @@ static void what_no_single_root_holds_has_its_place(void **state)
 // Roots → 0, 1 tables → 3 name; a word of a stack → 2 table → 3, 4 names
 static void joint_holders_and_words_have_places_of_their_own(void **state)
 {
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ 0, 3, 0, 0 }, { 1, 3, 0, 0 }, { 2, 3, 0, 0 }, { 2, 4, 0, 0 }
 	};
 	static const heap_type_id types[] = { TABLE, TABLE, TABLE, NAME, NAME };

@@ -184,7 +184,7 @@ static void several_threads_find_the_same_path(void **state)
 // nobody knows its name.
 static void shorter_beats_named_and_typed_beats_first(void **state)
 {
-	static const struct model_edge edges[] = { { 0, 1, 0, HEAP_EDGE_TYPED },
+	static const struct built_edge edges[] = { { 0, 1, 0, HEAP_EDGE_TYPED },
 						   { 0, 2, 0, HEAP_EDGE_TYPED },
 						   { 1, 3, 0, 0 },
 						   { 2, 3, 0, HEAP_EDGE_TYPED } };

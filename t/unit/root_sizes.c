@@ -237,11 +237,11 @@ static void there_may_be_many_groups(void **state)
 	for (int i = 0; i < 100; i++) {
 		struct heap_snapshot model;
 		uint32_t objects = 100 + random_below(200), roots = 190;
-		struct model_edge edges[MAX_OBJECTS];
+		struct built_edge edges[MAX_OBJECTS];
 
 		model_init(&model, objects, objects - 1, roots, roots);
 		for (uint32_t j = 0; j + 1 < objects; j++)
-			edges[j] = (struct model_edge){ .source = j,
+			edges[j] = (struct built_edge){ .source = j,
 							.target = j + random_below(objects - j) };
 		model_set_edges(&model, edges);
 		for (uint32_t j = 0; j < roots; j++)

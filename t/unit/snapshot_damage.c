@@ -339,12 +339,12 @@ static void assert_sample(const uint8_t *file, size_t length)
 
 	sample_check(heap_snapshot_open_memory(file, length, &snapshot));
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_ALL));
-	assert_memory_equal(snapshot->types.types, sample.types.types, sizeof(sample_types));
-	assert_memory_equal(snapshot->types.members, sample.types.members, sizeof(sample_members));
-	assert_memory_equal(snapshot->roots, sample.roots, sizeof(sample_roots));
-	assert_memory_equal(snapshot->root_edges, sample.root_edges, sizeof(sample_root_edges));
-	assert_memory_equal(snapshot->damages, sample.damages, sizeof(sample_damages));
-	assert_memory_equal(snapshot->edge_target, sample.edge_target, sizeof(sample_edge_target));
+	assert_rows(types.types, types.count);
+	assert_rows(types.members, types.member_count);
+	assert_rows(roots, root_count);
+	assert_rows(root_edges, root_edge_count);
+	assert_rows(damages, damage_count);
+	assert_rows(edge_target, edge_count);
 	heap_snapshot_close(snapshot);
 }
 

@@ -25,7 +25,7 @@ struct shape {
 	size_t count;
 };
 
-static void make(struct shape *shape, const struct model_edge *edges, const heap_type_id *types,
+static void make(struct shape *shape, const struct built_edge *edges, const heap_type_id *types,
 		 uint32_t objects, uint32_t edge_count, uint32_t roots)
 {
 	struct heap_snapshot *model = &shape->model;
@@ -85,7 +85,7 @@ static void assert_suspect(const struct heap_suspect *found, enum heap_suspect_k
 // root → 0 table → 1..6 entries
 static void entries_of_a_table_are_a_group(void **state)
 {
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ 0, 1, 0, 0 }, { 0, 2, 0, 0 }, { 0, 3, 0, 0 },
 		{ 0, 4, 0, 0 }, { 0, 5, 0, 0 }, { 0, 6, 0, 0 },
 	};
@@ -103,7 +103,7 @@ static void entries_of_a_table_are_a_group(void **state)
 // root → 0 table → 1, 2 entries → 3, 4 entries → 5: two chains of a hash table
 static void entries_below_entries_count(void **state)
 {
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ 0, 1, 0, 0 }, { 0, 2, 0, 0 }, { 1, 3, 0, 0 }, { 2, 4, 0, 0 }, { 4, 5, 0, 0 },
 	};
 	static const heap_type_id types[] = { TABLE, ENTRY, ENTRY, ENTRY, ENTRY, ENTRY };
@@ -120,7 +120,7 @@ static void entries_below_entries_count(void **state)
 // Roots 0 and 1 hold entries 2 to 5 together, each by a table; 6 and 7 also root 2.
 static void what_the_same_roots_hold_is_a_group_of_its_own(void **state)
 {
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ 0, 3, 0, 0 }, { 0, 4, 0, 0 }, { 0, 5, 0, 0 }, { 0, 6, 0, 0 },
 		{ 0, 7, 0, 0 }, { 1, 3, 0, 0 }, { 1, 4, 0, 0 }, { 1, 5, 0, 0 },
 		{ 1, 6, 0, 0 }, { 1, 7, 0, 0 }, { 2, 6, 0, 0 }, { 2, 7, 0, 0 },
@@ -152,7 +152,7 @@ static void what_the_same_roots_hold_is_a_group_of_its_own(void **state)
 // root → 0 → 1 → … → 5, back, too
 static void a_list_is_a_chain(void **state)
 {
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ 0, 1, 0, 0 }, { 1, 0, 0, 0 }, { 1, 2, 0, 0 }, { 2, 1, 0, 0 }, { 2, 3, 0, 0 },
 		{ 3, 2, 0, 0 }, { 3, 4, 0, 0 }, { 4, 3, 0, 0 }, { 4, 5, 0, 0 }, { 5, 4, 0, 0 },
 	};
@@ -170,7 +170,7 @@ static void a_list_is_a_chain(void **state)
 // Two tables share four entries: no single object holds them.
 static void what_several_hold_is_a_group_without_a_place(void **state)
 {
-	static const struct model_edge edges[] = {
+	static const struct built_edge edges[] = {
 		{ 0, 2, 0, 0 }, { 0, 3, 0, 0 }, { 0, 4, 0, 0 }, { 0, 5, 0, 0 },
 		{ 1, 2, 0, 0 }, { 1, 3, 0, 0 }, { 1, 4, 0, 0 }, { 1, 5, 0, 0 },
 	};
