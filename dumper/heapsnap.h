@@ -79,7 +79,7 @@ HEAPSNAP_API int heapsnap_next_loop(struct heapsnap_loops *loops, unsigned count
 #define HEAPSNAP_LOOPS 5
 #endif
 
-/** What a test does with the message of a failure; define it before this header is included. */
+/** The reaction of a test to the message of a failure; define it before this header is included. */
 #ifndef HEAPSNAP_FAIL
 #define HEAPSNAP_FAIL(message) \
 	do { \

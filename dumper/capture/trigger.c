@@ -408,7 +408,7 @@ static int request(const char *name, const heapsnap_context *context)
 
 HEAPSNAP_API int heapsnap_dump(const char *name)
 {
-	// What the stack had here before would hold objects.
+	// Zeros: stale values on the stack would hold objects.
 	ucontext_t context = { 0 };
 
 	heapsnap_context_here(&context);

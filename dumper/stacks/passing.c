@@ -119,8 +119,8 @@ static uint64_t skip_linkage(uint64_t address)
 // --- calls -----------------------------------------------------------------------------
 
 /*
- * What has been found out about functions, by hash of their addresses, which are in the lower 48
- * bits. The height that was allowed belongs to the answer: of another one nothing is known.
+ * Known answers about functions, by hash of their addresses, which are in the lower 48 bits. The
+ * height that was allowed belongs to the answer: for another height nothing is known.
  */
 static uint64_t cache[CACHED];
 

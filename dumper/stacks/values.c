@@ -25,7 +25,7 @@ static bool is_same(struct heapsnap_value a, struct heapsnap_value b)
 	return a.kind == b.kind && a.parameters == b.parameters && a.number == b.number;
 }
 
-// What a value is if it came here by one of two ways.
+// Joins the values that two paths lead to.
 static struct heapsnap_value join(struct heapsnap_value a, struct heapsnap_value b)
 {
 	if (is_same(a, b))

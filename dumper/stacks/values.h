@@ -3,8 +3,8 @@
 #define HEAPSNAP_VALUES_H
 
 /**
- * What registers and the stack of a function hold at a place in its code, in terms of what it was
- * called with: the abstract values of the data-flow analysis in passing.h.
+ * The contents of registers and the stack at a place in a function's code, in terms of the values
+ * that it was called with: the abstract values of the data-flow analysis in passing.h.
  *
  * x86-64 alone. async-signal-safe.
  */

@@ -25,7 +25,7 @@
  * (c) a bucket has the edges to 65,536 numbers in turn, so that they are written one after the
  *     other, and is sorted by number when its turn comes, in the cache.
  *
- * What is accessed at random has to be memory, and not a file. That is little at a time, so two
+ * Columns that are accessed at random have to be memory, and not a file. That is little at a time, so two
  * columns serve one purpose after the other:
  *
  *	                search       semidominators   dominators   sizes
@@ -201,8 +201,8 @@ static struct heap_error *note_edge(struct work *work, uint32_t from, uint32_t t
 	return NULL;
 }
 
-// What push() prefetched may have left the cache by the time the edge is popped: so prefetch it again
-// a few edges before, and, once that has arrived, the target's own edges.
+// Data that push() prefetched may have left the cache by the time the edge is popped: so prefetch it
+// again a few edges before, and, once that has arrived, the target's own edges.
 static inline ALWAYS_INLINED void look_ahead(const struct work *work)
 {
 	const struct heap_snapshot *snapshot = work->snapshot;

@@ -9,7 +9,7 @@
 
 #include "lib/snapshot/snapshot.h"
 
-/** What a word of the user means: an object, or a variable that is no pointer itself, or a part of one. */
+/** The meaning of a user's word: an object, a variable that is no pointer itself, or a part of one. */
 struct heap_filter_operand {
 	heap_object_id object; /**< or HEAP_NO_OBJECT */
 	heap_root_id root;     /**< the variable, where there is no object */

@@ -3,7 +3,7 @@
 #define BOUNDS_H
 
 /**
- * What the writer may use of the machine, so that the program does not feel it.
+ * Limits on the writer's use of the machine, so that the program does not feel it.
  *
  * Memory: what the user says (HEAPSNAP_WRITER_MEMORY), and never more than is free when it
  * starts, on the machine and in its cgroups: else the kernel would push the program's pages out

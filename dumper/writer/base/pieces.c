@@ -56,7 +56,7 @@ static bool do_something(struct run *run, struct heap_error **error)
 	return true;
 }
 
-// Of each thread.
+// The work of each thread.
 HEAP_MUST_CHECK
 static struct heap_error *take_part(void *context, size_t number)
 {

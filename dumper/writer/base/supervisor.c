@@ -31,7 +31,7 @@ struct left_out {
 	char reason[REASON_SIZE];
 };
 
-// What the supervisor and the worker share.
+// Memory that the supervisor and the worker share.
 struct page {
 	uint64_t suspect;
 	uint64_t beats;                        // of the worker's, while it goes on
@@ -155,7 +155,7 @@ static struct heap_error *too_much(const struct supervision *supervision)
 				 (double)supervision->memory / 1048576);
 }
 
-// Whether what ended a worker may lie in what it read.
+// True if the data that a worker read may have ended it.
 static bool is_crash(int status)
 {
 	if (!WIFSIGNALED(status))

@@ -3,8 +3,8 @@
 #define ISOLATION_H
 
 /**
- * What is done by symbols and debug information may fail in any way, for files are what they
- * are: then it costs types, never the snapshot.
+ * Reading symbols and debug information may fail in any way, since files may be damaged. That
+ * costs types, never the snapshot.
  *
  *	supervisor ──fork──▶ worker: does the work          suspect: the module that it reads
  *	           ◀──signal 11, too long, out of memory──

@@ -122,7 +122,7 @@ static enum reading read_text(const struct inference *inference, heap_object_id 
 	    has_struct_of_bytes(inference, object, offset))
 		return READING_EMBEDDED;
 	memmove(words, (const char *)words + offset, content.count * 8 - offset);
-	// What the move leaves at the end is behind the block, or not whole.
+	// The words that the move leaves at the end are behind the block, or not whole.
 	if (content.count * UINT64_C(8) < size)
 		content.count -= (offset + 7) / 8;
 	return content.count > 0 && content_is_text(inference, &content, size - offset)

@@ -75,7 +75,7 @@ static void add_wholes(const struct inference *inference, const struct hint *hin
 	}
 }
 
-// What a union's slot may point to itself.
+// Adds the types that a union's slot may point to itself.
 static void add_alternative(const struct inference *inference, const struct hint *hint,
 			    uint64_t size, struct candidates *candidates)
 {
@@ -198,8 +198,8 @@ void candidates_hold(const struct inference *inference, const struct content *co
 	}
 }
 
-// What must speak for a candidate. Contents are a weak witness: a member that the program has
-// not set yet holds anything.
+// Evidence that a candidate needs. Contents are weak evidence: a member that the program has not
+// set yet holds anything.
 enum witness {
 	HINTS,
 	HINTS_AND_CONTENT,
@@ -289,7 +289,7 @@ const struct candidate *candidates_only_whole(const struct inference *inference,
 	return found && !found->alternative ? found : NULL;
 }
 
-// Of several types that have the parts, the one that agrees best with the contents.
+// The type that agrees best with the contents, of those that have the parts.
 const struct candidate *candidates_best_whole(const struct inference *inference,
 					      const struct candidates *candidates)
 {

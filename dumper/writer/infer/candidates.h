@@ -3,8 +3,9 @@
 #define CANDIDATES_H
 
 /**
- * What blocks may be, and what speaks for each: candidates are gathered from hints, code and
- * siblings, held against the hints and contents of some of the blocks, and then chosen from.
+ * The types that blocks may have, and the evidence for each: candidates are gathered from hints,
+ * code and siblings, checked against the hints and contents of some of the blocks, and then
+ * chosen from.
  */
 
 #include "dumper/writer/infer/inference.h"
@@ -61,7 +62,7 @@ void candidates_add_hinted(const struct inference *inference, heap_object_id obj
  */
 void candidates_drop_hinted(struct candidates *candidates);
 
-/** What a block's hints say of a candidate, and what the like of it holds. */
+/** The verdict of a block's hints, and of similar blocks' contents, on a candidate. */
 enum verdict candidate_ask(const struct inference *inference, heap_object_id object,
 			   const struct candidate *candidate);
 
@@ -86,14 +87,14 @@ const struct candidate *candidates_result(const struct candidates *candidates);
 const struct candidate *candidates_only_whole(const struct inference *inference,
 					      const struct candidates *candidates);
 
-/** What the code means: what the innermost function says that says anything. */
+/** The candidate that the code means: that of the innermost function that tells anything. */
 const struct candidate *candidates_meant(const struct inference *inference,
 					 const struct candidates *candidates);
 
-/** What nearly all siblings are. */
+/** The type that nearly all siblings have. */
 const struct candidate *candidates_elected(const struct candidates *candidates);
 
-/** Of several types that have the hinted parts, the one that agrees best with the contents. */
+/** The type that agrees best with the contents, of those that have the hinted parts. */
 const struct candidate *candidates_best_whole(const struct inference *inference,
 					      const struct candidates *candidates);
 

@@ -49,7 +49,7 @@ static bool equals(const char *word, size_t length, const char *other)
 	return strlen(other) == length && strncmp(word, other, length) == 0;
 }
 
-// What several words in a row say of an integer: "long unsigned int", "unsigned long".
+// The words that name an integer type: "long unsigned int", "unsigned long".
 struct integer {
 	bool any, is_unsigned, is_signed, is_short, is_char, is_double;
 	unsigned longs;

@@ -18,7 +18,7 @@
 
 struct class_names;
 
-/** Of all structs, classes, unions, enums and base types; @p types must outlive it. */
+/** Indexes all structs, classes, unions, enums and base types. @param types  outlives the result */
 HEAP_MUST_CHECK
 struct heap_error *class_names_create(const struct heap_types *types, struct class_names **result);
 

@@ -8,7 +8,7 @@
  * pointer to the beginning says nothing of which object it is. C has no word for it (C11,
  * 6.5.2.3, paragraph 6, has the guarantee), so that only the structs' members show it.
  *
- * What tells the objects of one base apart is found by looking at some of each type.
+ * Samples of each type show how the objects of one base differ.
  */
 
 #include "dumper/writer/infer/headers.h"

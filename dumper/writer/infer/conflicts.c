@@ -4,7 +4,7 @@
  *
  * A stale pointer, a union's other member, a void * that was cast: each may have named a block
  * first. When all names are there, all slots are applied once more, each for or against the name.
- * What is left against is kept for people to see.
+ * Conflicts that remain are kept for people to see.
  */
 #include "dumper/writer/infer/conflicts.h"
 
@@ -41,7 +41,7 @@ static void note_rival(struct inference *inference, struct weights *weights, hea
 	*votes += fits && *rival == type;
 }
 
-// What the slots at one place say of what they point to.
+// Weighs the evidence of the slots at one place for the type of their target.
 static void weigh(struct inference *inference, struct weights *weights,
 		  const struct heap_slot *slots, uint32_t count, heap_object_id target,
 		  uint64_t interior)

@@ -3,7 +3,7 @@
 #define CONTAINERS_H
 
 /**
- * What debug information does not say of C++ containers, put into the type table.
+ * Adds to the type table facts about C++ containers that debug information lacks.
  *
  * The standard library's node containers point to their nodes as a base class that all of
  * them share, and have what is in a node in a buffer of bytes:

@@ -20,7 +20,7 @@ enum {
 	CHECKED_ELEMENTS = 8, // of an array
 	PAGE = 4096,          // no pointer points below
 
-	// What one word says of a candidate.
+	// The verdict of one word on a candidate.
 	CONFIRMED = 1,
 	DOUBTED = -1,
 	CONTRADICTED = -2,
@@ -50,7 +50,7 @@ void content_read_from(const struct inference *inference, struct pages *pages,
 	*result = (struct content){ object, words, count };
 }
 
-// What programs keep in a void * besides pointers: numbers, and addresses of anything.
+// True for values that programs keep in a void * besides pointers: numbers, and other addresses.
 static bool is_number(uint64_t word)
 {
 	return word < ADDRESSES || word >= UINT64_MAX - UINT32_MAX;
@@ -72,7 +72,7 @@ static bool points_into_heap(const struct check *check, uint64_t offset)
 	return find_target(check->inference, check->content->object, offset) != HEAP_NO_OBJECT;
 }
 
-// What a pointer speaks for: a word that may be one to something of that type.
+// Scores a pointer: positive for a word that may point to something of that type.
 static int pointer_score(const struct check *check, uint64_t offset, heap_type_id pointee)
 {
 	const struct inference *inference = check->inference;
@@ -190,7 +190,7 @@ static int array_score(const struct check *check, uint64_t offset, const struct 
 	return score;
 }
 
-// Of a word's bit-fields the first is asked, and only whether they are a pointer.
+// Only the first of a word's bit-fields counts: it tells if the word looks like a pointer.
 static int bit_field_score(const struct check *check, uint64_t offset,
 			   const struct heap_member *member)
 {
@@ -300,9 +300,9 @@ static bool is_count_name(const char *name)
 }
 
 /*
- * What the numbers in a header say of the elements behind it. One of them may be how many there are:
- * as many as there is room for, or one less, where a NUL ends them. One that is called a size or a
- * count, and is larger than the whole block, contradicts.
+ * Checks the numbers in a header against the elements behind it. One of them may be their count: as
+ * many as there is room for, or one less, where a NUL ends them. A number that is called a size or
+ * a count, and is larger than the whole block, contradicts.
  */
 static int count_score(const struct check *check, heap_type_id header, uint64_t elements)
 {

@@ -17,7 +17,7 @@ enum {
 	CONTENT_WORDS = 512, /**< of a block, as many are read */
 };
 
-/** What a block holds, read once to be held against several types. */
+/** A block's contents, read once and compared with several types. */
 struct content {
 	heap_object_id object;
 	uint64_t *words; /**< [count] */

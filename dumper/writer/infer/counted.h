@@ -3,9 +3,9 @@
 #define COUNTED_H
 
 /**
- * What `new T[n]` makes if T has a destructor: n, so that delete[] knows how many to destroy, and
- * behind it the elements, to which the program's pointers lead (Itanium C++ ABI, 2.7, "Array
- * Operator new Cookies"). No debug information has such types, so they are made here.
+ * The blocks of `new T[n]` where T has a destructor: n, for delete[], and behind it the elements,
+ * to which the program's pointers lead (Itanium C++ ABI, 2.7, "Array Operator new Cookies"). No
+ * debug information has such types, so they are made here.
  */
 
 #include "dumper/writer/scan/capture.h"

@@ -252,7 +252,7 @@ static struct heap_error *learn_prefix(struct inference *inference, uint32_t bas
 
 // --- second thoughts, and votes ----------------------------------------------
 
-// What is found out of one tag.
+// The votes on one tag.
 struct ballot {
 	uint64_t tag;
 	heap_type_id type;
@@ -391,8 +391,8 @@ static struct heap_error *note_discriminated(struct inference *inference)
 	return NULL;
 }
 
-// What a value means must be possible for all blocks that have it. Where no block with a value
-// has a name that is worth much, those that have any vote.
+// The type of a value must be possible for all blocks that have the value. Where no block with a
+// value has a reliable name, those with any name vote.
 HEAP_MUST_CHECK
 static struct heap_error *revise(struct inference *inference)
 {

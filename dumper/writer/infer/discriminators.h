@@ -4,7 +4,7 @@
 
 /**
  * Discriminators: the number in a common prefix that tells what a block is, such as an enum kind.
- * What is known of some blocks with a value of it holds for all of them.
+ * The type of some blocks with one value of it holds for all of them.
  */
 
 #include "dumper/writer/infer/common_prefixes.h"

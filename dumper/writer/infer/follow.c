@@ -40,7 +40,7 @@ static struct layout_claim fit_counted(const struct inference *inference, heap_t
 	return claim;
 }
 
-// What one slot says: a claim if it points to the start and the sizes agree, or a hint.
+// Applies one slot: as a claim if it points to the start and the sizes agree, or as a hint.
 HEAP_MUST_CHECK
 static struct heap_error *apply(struct inference *inference, heap_type_id pointee,
 				const struct pointer *pointer)

@@ -14,7 +14,7 @@ enum {
 	NO_HINT = 0,
 };
 
-/** What a typed slot says of a block that it does not name. */
+/** The evidence of a typed slot for a block that it does not name. */
 struct hint {
 	uint32_t next; /**< of the same block, or NO_HINT */
 	heap_object_id object;
@@ -56,18 +56,18 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 HEAP_MUST_CHECK
 struct heap_error *hints_rebase(struct inference *inference, heap_object_id object, uint32_t bytes);
 
-/** What evidence says of an object's being of a type. */
+/** The verdict of evidence on an object's being of a type. */
 enum verdict {
 	VERDICT_NONE,
 	VERDICT_FOR,
 	VERDICT_AGAINST,
 };
 
-/** What one hint says. Only structs speak clearly: an int * may point anywhere. */
+/** The verdict of one hint. Only structs are clear evidence: an int * may point anywhere. */
 enum verdict hint_ask(const struct inference *inference, const struct hint *hint,
 		      heap_type_id type);
 
-/** What all hints on an object say: the majority's verdict. */
+/** The verdict of the majority of an object's hints. */
 enum verdict hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type);
 
 /** The type of a char * that points to the start of an object, or HEAP_NO_TYPE. */

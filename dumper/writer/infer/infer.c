@@ -190,7 +190,8 @@ static struct heap_error *claim_label(struct inference *inference,
 					   HEAP_EVIDENCE_DECLARED, true });
 }
 
-// What the program has said itself, by heapsnap_set_type(). The table is large, and nearly empty.
+// Claims the types that the program has set itself, by heapsnap_set_type(). The table is large, and
+// nearly empty.
 HEAP_MUST_CHECK
 static struct heap_error *claim_labels(struct inference *inference)
 {
@@ -288,8 +289,8 @@ static struct heap_error *name_surely(struct inference *inference, uint64_t *nam
 	return error;
 }
 
-// What runtimes put into their objects: bytes before them, and pointers to method tables. These passes
-// cost as much as all else together: they wait until much is new, or nothing else is left.
+// Finds what runtimes add to their objects: bytes before them, and pointers to method tables. These
+// passes cost as much as all else together: they wait until much is new, or nothing else is left.
 HEAP_MUST_CHECK
 static struct heap_error *find_runtimes(struct inference *inference, bool is_thorough,
 					uint64_t *named)

@@ -3,7 +3,7 @@
 #define INFER_H
 
 /**
- * What each block is: type inference over the pointer graph.
+ * Type inference over the pointer graph: finds the type of each block.
  *
  * Evidence comes, strongest first, from the program itself (heapsnap_set_type()), from
  * vtable pointers, and from typed slots: a pointer variable or a pointer member of a block

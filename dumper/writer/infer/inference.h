@@ -3,7 +3,7 @@
 #define INFERENCE_H
 
 /**
- * What the stages of type inference share. Each stage keeps its own state, behind the header of
+ * State that the stages of type inference share. Each stage keeps its own state, behind the header of
  * its name; README.md tells how they work together.
  */
 
@@ -20,7 +20,7 @@
 #include "dumper/writer/infer/symbol_types.h"
 #include "lib/types/repetitions.h"
 
-/** What there is to look at in a single object. */
+/** Reasons to visit an object again. */
 enum news {
 	NEWS_SURE = 1 << NAMING_SURE,     /**< a new hint */
 	NEWS_LIKELY = 1 << NAMING_LIKELY, /**< likewise */

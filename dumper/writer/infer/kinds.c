@@ -67,7 +67,7 @@ static int compare_kinds(const void *left, const void *right)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-// What an object's tag is read from: a common prefix, POINTER_TAG, or nothing (0).
+// The source of an object's tag: a common prefix, POINTER_TAG, or none (0).
 static uint32_t find_source(const struct inference *inference, heap_object_id object)
 {
 	return pointer_tags_read(&inference->pointer_tags, object) != NO_TAG
@@ -114,7 +114,7 @@ static uint64_t find_tag(const struct inference *inference, const struct kind *o
 	return discriminators_read(inference, object, base);
 }
 
-// What is known of a kind stays known while it is of the same blocks.
+// Keeps the results for a kind while it has the same blocks.
 static void keep_news(struct kind *kind, const struct kind *old)
 {
 	bool is_kept = old && is_same(kind, old) && kind->count == old->count;

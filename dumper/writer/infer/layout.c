@@ -364,7 +364,7 @@ struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id poin
 		return claim;
 	if (stride > 0 && size >= stride && size - stride <= layouts_slack(layouts, size))
 		return (struct layout_claim){ LAYOUT_EXACT, type, 1 };
-	// What a vector has, it has of however many.
+	// A vector has its parts, however many elements it has.
 	if (types->types[pointee].kind == HEAP_TYPE_ARRAY &&
 	    (types->types[pointee].flags & HEAP_TYPE_FLEXIBLE) && stride > 0 &&
 	    size % stride <= layouts_slack(layouts, size))
@@ -387,7 +387,7 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	bool is_whole = size % stride <= layouts_slack(layouts, size);
 
 	if (!layouts_is_start(interior)) {
-		// What is a part of structs elsewhere, a list's link, is one here too.
+		// A type that is a part of structs elsewhere, such as a list's link, is one here too.
 		if (!heap_types_has_members(&types->types[type]) || interior % stride != 0 ||
 		    !is_whole || layouts_is_part_inside(layouts, type) || is_link(layouts, type))
 			return none;

@@ -3,8 +3,8 @@
 #define LAYOUT_H
 
 /**
- * What inference asks of types: where pointers are in them, what they are parts of, and
- * how a type fits into a block of a given size.
+ * The layout of types for inference: where their pointers are, what they are parts of, and how a
+ * type fits into a block of a given size.
  */
 
 #include "dumper/writer/scan/blocks.h"
@@ -80,13 +80,13 @@ struct heap_error *layouts_init(struct layouts *layouts, const struct heap_types
 void layouts_deinit(struct layouts *layouts);
 
 /**
- * What a block of @p size bytes is, if a slot that may point to a @p pointee points to its
- * start: EXACT, FLEXIBLE or NONE. Neither void nor an incomplete type says anything.
+ * The fit of a block of @p size bytes, if a slot that may point to a @p pointee points to its
+ * start: EXACT, FLEXIBLE or NONE. void and incomplete types fit nothing.
  */
 struct layout_claim layouts_fit(const struct layouts *layouts, heap_type_id pointee, uint64_t size);
 
 /**
- * What a block is if nothing better is known than that there is a @p pointee at @p interior:
+ * The fit of a block of which nothing is known but that a @p pointee is at @p interior:
  * ARRAY, TEXT, SLACK, ELEMENT or NONE.
  */
 struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_id pointee,
@@ -178,7 +178,7 @@ bool layouts_is_compound(const struct layouts *layouts, heap_type_id type);
 /** True if it is one byte wide, as the elements of texts are. */
 bool layouts_is_character(const struct layouts *layouts, heap_type_id type);
 
-/** Of two types at one place, whether the first has the second as its first part. */
+/** True if the first of two types at one place has the second as its first part. */
 bool layouts_says_more(const struct layouts *layouts, heap_type_id more, heap_type_id less);
 
 /** Less than a pointer's alignment into a block is a tag in the low bits, not a place. */

@@ -23,7 +23,7 @@ struct search {
 	uint64_t data_start, data_end;  // of all modules
 	const struct head_words *heads; // of static memory
 	struct head_words in_heap;      // pointers to blocks that have pointers to code
-	// What is known of a function: receivers [first, first + count) of `known`.
+	// Known functions: each has the receivers [first, first + count) of `known`.
 	struct HEAP_ARRAY(struct method_table) functions;
 	struct heap_hash_table by_function;
 	struct HEAP_ARRAY(struct method_receiver) known;
@@ -102,7 +102,7 @@ static struct heap_error *find_function(struct search *search, uint64_t address,
 	if (error)
 		count = 0;
 
-	// What is inlined at the entry comes first.
+	// Functions inlined at the entry come first.
 	bool has_parameter = false;
 	uint8_t depth = count > 0 ? types[count - 1].depth : 0;
 

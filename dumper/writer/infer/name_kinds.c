@@ -58,7 +58,7 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 	}
 }
 
-// What the code means, if a block of that size can be that.
+// Adds the types that the code means, if a block of that size can have them.
 static void add_site_types(const struct inference *inference, const struct kind *kind,
 			   const struct site_summary *site, struct candidates *candidates)
 {
@@ -286,7 +286,7 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 	return candidates->count > 0;
 }
 
-// What all of a kind are, by what leaves no choice. @param rank  how good that is
+// The type of all of a kind by evidence that leaves no choice. @param rank  of that evidence
 static const struct candidate *find_surely(const struct inference *inference,
 					   const struct candidates *candidates, enum rank *rank)
 {
@@ -299,7 +299,7 @@ static const struct candidate *find_surely(const struct inference *inference,
 	return candidates_only_whole(inference, candidates);
 }
 
-// What all of a kind are, by what is likely.
+// The likely type of all of a kind.
 static const struct candidate *find_likely(const struct inference *inference,
 					   const struct candidates *candidates, enum rank *rank)
 {

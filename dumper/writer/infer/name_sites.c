@@ -12,7 +12,7 @@ enum {
 	BALLOTS = 8, // different names that are counted
 };
 
-// What an element's type makes of a block of a size.
+// Fits elements of a type into a block of a size.
 static struct layout_claim fit_any(const struct layouts *layouts, heap_type_id type, uint64_t size)
 {
 	struct layout_claim claim = layouts_fit(layouts, type, size);

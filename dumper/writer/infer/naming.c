@@ -83,7 +83,7 @@ static bool is_of(const struct kind *kind, const struct site_summary *site)
 	return kind->site == site->site && kind->tag == site->tag;
 }
 
-// What a char * points to is a text, if it reads like one.
+// Claims that the target of a char * is text, if it reads like text.
 HEAP_MUST_CHECK
 static struct heap_error *claim_texts(struct inference *inference, uint64_t *words,
 				      uint64_t *claimed)
@@ -157,7 +157,7 @@ static enum rank weak_rank(enum layout_fit fit)
 	}
 }
 
-// What single hints make of an object.
+// The claim of single hints on an object.
 struct weighed {
 	heap_object_id object;
 	struct layout_claim claim;
@@ -169,7 +169,7 @@ struct weighing {
 	size_t count, capacity;
 };
 
-// Of a piece: the same, of its objects.
+// The claims on the objects of a piece.
 struct part {
 	struct pages *pages;
 	struct weighed *found; // [count]

@@ -122,7 +122,7 @@ static struct heap_error *find_type_places(struct search *search, heap_type_id t
 	return NULL;
 }
 
-// What is known to be at the start of a block: its type, or the part that a slot leads to.
+// The type known to be at the start of a block: its own, or that of the part a slot leads to.
 static heap_type_id find_start_type(const struct inference *inference, heap_object_id object)
 {
 	const struct layouts *layouts = &inference->layouts;
@@ -516,7 +516,7 @@ static enum group_fit fit_group(const struct inference *inference, const struct 
 	return larger * 100 >= seen * PER_CENT ? GROUP_FIT_REST : GROUP_FIT_NONE;
 }
 
-// What the strong claims on members elect (Boyer and Moore, MJRTY, 1981).
+// The type that the strong claims on members elect (Boyer and Moore, MJRTY, 1981).
 static heap_type_id elect(const struct inference *inference, const struct tag_group *group)
 {
 	const struct pointer_tags *tags = &inference->pointer_tags;

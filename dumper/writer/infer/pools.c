@@ -117,7 +117,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 
 	if (part.type == known->type || !claims_prefer(&inference->layouts, part.type, known->type))
 		return NULL;
-	// What has been followed gives way only to what has it as its first part.
+	// A part that has been followed gives way only to one that has it as its first part.
 	if (!is_changed && !layouts_says_more(&inference->layouts, part.type, known->type))
 		return NULL;
 	*known = part;

@@ -20,7 +20,7 @@ enum {
 	MIN_BLOCKS = 32, // of a type
 };
 
-// What a number is in the blocks of one type.
+// The values of a number in the blocks of one type.
 struct profile {
 	heap_type_id type;
 	struct header_member member;

@@ -9,7 +9,7 @@
 
 #include "dumper/writer/infer/common_prefixes.h"
 
-/** What the numbers of a base are in the blocks of one type. */
+/** The values of a common prefix's numbers in the blocks of one type. */
 struct profiles {
 	struct profile *list; /**< [count] by type */
 	uint32_t count;

@@ -86,7 +86,7 @@ static struct heap_error *copy_type(const struct heap_types *types, heap_type_id
 	return heap_types_add(result, &type, &added);
 }
 
-// What has no name of its own is known by its typedef, though nothing may refer to that.
+// A type without a name is known by its typedef, though nothing may refer to that.
 static void need_typedefs(const struct heap_types *types, bool *needed)
 {
 	for (heap_type_id id = 1; id < types->count; id++) {

@@ -115,7 +115,7 @@ static enum field_class classify(const struct naming *naming, uint64_t word)
 
 /*
  * True for a string in a block of its own: letters up to a NUL, which fill a good part of the block.
- * What points to a block is none, though the bytes of an address may read as letters.
+ * A word that points to a block is no text, though the bytes of an address may read as letters.
  */
 static bool is_text(const struct naming *naming, heap_object_id object)
 {
@@ -128,7 +128,7 @@ static bool is_text(const struct naming *naming, heap_object_id object)
 	pages_read(naming->pages, capture->objects.address[object], bytes, seen);
 	while (length < seen && (letter = letter_size(bytes + length, seen - length)) > 0)
 		length += letter;
-	// What lies behind the text may be left over from the block that was there before.
+	// The bytes behind the text may be left over from the block that was there before.
 	if (edge < capture->snapshot.edge_first[object + 1] &&
 	    capture->snapshot.edge_slot[edge] * UINT64_C(8) < length)
 		return false;
@@ -140,7 +140,7 @@ static bool is_text(const struct naming *naming, heap_object_id object)
 
 // --- the shape of a kind -----------------------------------------------------
 
-// What nearly all words of one place are, those that hold anything.
+// The class of nearly all words of one place that hold anything.
 static enum field_class choose_class(const uint32_t counts[FIELD_CLASSES])
 {
 	uint32_t pointers = counts[FIELD_POINTER] + counts[FIELD_TEXT_POINTER];

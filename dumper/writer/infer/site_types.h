@@ -3,8 +3,8 @@
 #define SITE_TYPES_H
 
 /**
- * What the code at an allocation site may mean by the block: the types that its functions
- * have pointers to, as variables, parameters, or what they return.
+ * The types that the code at an allocation site may give the block: those that its functions have
+ * pointers to, as variables, parameters or results.
  */
 
 #include "dumper/writer/scan/capture.h"

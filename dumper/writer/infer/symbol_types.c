@@ -89,7 +89,7 @@ struct match {
 	size_t length;
 };
 
-// What a method of a template's instance is called; "" if the function is an instance itself.
+// The name of a method of a template's instance; "" if the function is an instance itself.
 static const char *method_of(const char *name, size_t length)
 {
 	return strncmp(name + length, "::", 2) == 0 ? name + length + 2 : "";
@@ -124,7 +124,7 @@ struct finding {
 	const heap_type_id *classes;
 };
 
-// What the blocks of a kind are one or several of.
+// The type of the blocks of a kind, or of their elements.
 struct made {
 	heap_type_id type;
 	enum form form;
@@ -232,7 +232,7 @@ static struct heap_error *learn_from_nodes(struct finding *finding)
 	return NULL;
 }
 
-// What pointers to one class lead to.
+// The targets of pointers to one class.
 struct pointee {
 	heap_type_id type;
 	uint64_t size;         // of the first block
@@ -293,7 +293,7 @@ static bool visit_pointer(void *context, uint64_t offset, heap_type_id pointer)
 	return !learning->error;
 }
 
-// What is known of an object: its vtable says more than the function that allocated it.
+// The known type of an object. Its vtable is better evidence than the function that allocated it.
 static heap_type_id type_of(const struct finding *finding, heap_object_id object)
 {
 	heap_type_id type = finding->classes[object];
@@ -350,7 +350,7 @@ static struct heap_error *learn_from_pointers(struct finding *finding)
 
 // --- all kinds ----------------------------------------------------------------
 
-// What a kind is, by its size.
+// Decides the type of a kind, by its size.
 HEAP_MUST_CHECK
 static struct heap_error *decide(struct finding *finding, uint32_t kind, struct symbol_type *result)
 {

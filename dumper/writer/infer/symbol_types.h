@@ -3,8 +3,8 @@
 #define SYMBOL_TYPES_H
 
 /**
- * What the standard library's functions allocate, by their symbols, where there is no debug
- * information: the name of an instance of a template says what it is an instance for.
+ * The types that the standard library's functions allocate, by their symbols, where there is no
+ * debug information: the name of an instance of a template says what it is an instance for.
  *
  *	std::vector<Order*, …>::_M_realloc_insert<Order* const&>     an array of Order *
  *	std::_Rb_tree<int, std::pair<int const, Order*>, …>::…       a node of that pair
@@ -19,7 +19,7 @@
 struct capture;
 struct inference;
 
-/** What the blocks of a kind are. */
+/** The type of the blocks of a kind. */
 struct symbol_type {
 	heap_type_id type; /**< HEAP_NO_TYPE: not known */
 	uint64_t elements;

@@ -39,7 +39,7 @@ struct vtable {
 	const char *symbol; // the module's
 };
 
-// What has been found out about a word.
+// The class that a word was found to stand for.
 struct known {
 	uint64_t word;
 	heap_type_id type;

@@ -32,7 +32,7 @@
 #include "lib/base/array.h"
 #include "lib/snapshot/snapshot.h"
 
-/** Of an object that was sampled. */
+/** The backtrace of an object that was sampled. */
 struct own_backtrace {
 	heap_object_id object;
 	uint32_t backtrace;

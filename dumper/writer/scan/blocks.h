@@ -18,7 +18,7 @@
 #include "dumper/writer/scan/objects.h"
 #include "lib/base/array.h"
 
-/** What the size of a block tells of that which the program asked for. */
+/** How the size of a block relates to the size that the program requested. */
 enum block_sizes {
 	BLOCK_SIZES_EXACT,
 	BLOCK_SIZES_GLIBC,     /**< it was rounded up to a multiple of 16, less 8; to 24 at least */

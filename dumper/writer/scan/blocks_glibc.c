@@ -57,7 +57,7 @@ static const struct layout layouts[] = {
 	{ 0x18, false, true }, // 2.43
 };
 
-// Of struct malloc_par, mp_.
+// Members of struct malloc_par, mp_.
 struct parameters {
 	uint64_t max_count_at; // u32 n_mmaps_max
 	uint64_t count_at;     // u32 n_mmaps
@@ -221,7 +221,7 @@ static struct heap_error *visit_data(struct walker *walker, image_visitor *visit
 
 		if (!is_data || !is_writable(mapping) ||
 		    mapping->end - mapping->start > MAX_STATE_BYTES) {
-			// What is read-only once relocated lies between.
+			// Data that is read-only after relocation lies between.
 			end = mapping->kind == IMAGE_FILE ? mapping->end : 0;
 			continue;
 		}

@@ -32,7 +32,7 @@ struct capture {
 	char allocators[64]; /**< whose structures blocks were found by; "": by headers */
 	enum block_sizes block_sizes;
 	char doubts[256]; /**< what of these does not add up; "": all does */
-	/** What is written: each stage adds its tables and columns, and store.h the rest. */
+	/** The result: each stage adds its tables and columns, and store.h the rest. */
 	struct heap_snapshot snapshot;
 	struct strings strings; /**< the snapshot's, until it is written */
 	struct modules modules;

@@ -20,11 +20,11 @@
 HEAP_MUST_CHECK
 struct heap_error *globals_gather_variables(struct capture *capture);
 
-/** What is unnamed in the threads' own storage (static TLS, thread control block). */
+/** Unnamed words in the threads' own storage (static TLS, thread control block). */
 HEAP_MUST_CHECK
 struct heap_error *globals_gather_thread_storage(struct capture *capture);
 
-/** What is unnamed in the modules' data; and writable mappings without blocks. */
+/** Unnamed words in the modules' data, and in writable mappings without blocks. */
 HEAP_MUST_CHECK
 struct heap_error *globals_gather_rest(struct capture *capture);
 

@@ -47,7 +47,7 @@ struct heap_error *header_scan_run(struct header_scan *scan, const struct scanne
 
 /**
  * Scans again if anything was found before @p start, where the last block of an earlier part ends.
- * What that block holds may have looked like damage; one in 65,536 words looks like a signature,
+ * That block's contents may have looked like damage; one in 65,536 words looks like a signature,
  * and may have hidden what comes after it.
  */
 HEAP_MUST_CHECK

@@ -351,7 +351,7 @@ static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end
 	return end;
 }
 
-// Whether only pages that were touched can hold anything: private memory of no file.
+// True if only touched pages can hold anything: for private memory of no file.
 static bool is_anonymous(const struct image_mapping *mapping)
 {
 	return !mapping->shared && (mapping->kind == IMAGE_ANONYMOUS ||
@@ -368,7 +368,8 @@ static uint64_t next_mapping(const struct image *image, uint64_t address)
 	return at < image->mapping_count ? image->mappings[at].start : UINT64_MAX;
 }
 
-// What of [start, end) can be visited at once: of one mapping, touched all along or not at all.
+// The end of the part of [start, end) that can be visited at once: it lies in one mapping, and is
+// touched all along or not at all.
 static uint64_t find_piece(const struct image *image, uint64_t start, uint64_t end, bool *touched)
 {
 	const struct image_mapping *mapping = image_find(image, start);

@@ -178,7 +178,7 @@ static struct heap_error *open_file(struct module *module, const struct image *i
 	if (!path)
 		return heap_error_out_of_memory();
 	if (deleted) {
-		// Of the executable alone the kernel keeps a way to open it.
+		// Only the executable can still be opened through the kernel.
 		char executable[64];
 		char target[4096];
 		ssize_t length;
@@ -622,7 +622,7 @@ static bool is_pointer(const struct heap_types *types, heap_type_id id)
 	return kind == HEAP_TYPE_POINTER || kind == HEAP_TYPE_REFERENCE;
 }
 
-// What a pointer or reference points to, HEAP_NO_TYPE if the type is none or void's.
+// The target of a pointer or reference; HEAP_NO_TYPE if the type is neither, or points to void.
 static heap_type_id pointee_of(const struct heap_types *types, heap_type_id id)
 {
 	return is_pointer(types, id) ? types->types[heap_types_strip(types, id)].target

@@ -72,7 +72,7 @@ void modules_deinit(struct modules *modules);
 /** The module whose mappings hold @p address, or NULL. */
 struct module *modules_find(const struct modules *modules, uint64_t address);
 
-/** What the code at an address is. */
+/** A place in the code. */
 struct code_place {
 	uint32_t function; /**< in strings */
 	uint64_t offset;   /**< in that function, if the symbol table knows it */

@@ -12,7 +12,7 @@
 #include "dumper/writer/scan/objects.h"
 #include "lib/snapshot/snapshot.h"
 
-/** Whether the library's trace is one of the process itself. */
+/** True if the library's trace is one of the process itself. */
 bool samples_has_trace(const struct heapsnap_process *process);
 
 /** Told of a sample and the live object that it is of. */

@@ -120,7 +120,7 @@ static bool is_believed(void *context, uint64_t site, uint64_t *start)
 	count = module_describe(module, site, site - 1, &capture->strings, places, MAX_INLINED);
 	if (standard_skip(module, &capture->strings, site - 1, places, count) == count)
 		return true;
-	// What the program has inlined into a function of the standard library is no wrapper.
+	// Code that the program has inlined into a function of the standard library is no wrapper.
 	if (!standard_has(module, &capture->strings, site - 1, &places[count - 1]) &&
 	    passes_on(belief->search, module, site))
 		return true;

@@ -79,7 +79,7 @@ static struct heap_error *put_pointer(const struct core *core, const struct heap
 {
 	uint64_t word = snapshot->address[target] + interior;
 
-	// Of pointers far behind the start, the very place is not kept.
+	// The snapshot lacks the exact place of pointers far behind the start.
 	return interior == UINT32_MAX ? NULL : put(core, address, &word, sizeof(word));
 }
 
