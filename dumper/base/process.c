@@ -153,7 +153,8 @@ void heapsnap_process_init(void)
 	process->magic = HEAPSNAP_PROCESS_MAGIC;
 	process->version = HEAPSNAP_PROTOCOL_VERSION;
 	process->bytes = sizeof(*process);
-	process->start_time_ns = heapsnap_realtime_ns();
+	process->start_time_ns = process->time_ns = heapsnap_realtime_ns();
+	process->clock_ns = heapsnap_monotonic_ns();
 	process->content_limit = heapsnap_settings.content_limit;
 	process->has_types = heapsnap_settings.has_types;
 	process->writer_memory = heapsnap_settings.writer_memory;

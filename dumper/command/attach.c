@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/attach.h"
 
-#include "dumper/command/announcement.h"
 #include "dumper/command/complain.h"
 #include "dumper/command/foreign.h"
 #include "dumper/command/frozen_copy.h"
@@ -72,24 +71,6 @@ static struct heap_error *check_memory(struct target *target)
 				 pid, target->name);
 }
 
-// Blocks of a process that is prepared have headers, which its own snapshots are read by.
-HEAP_MUST_CHECK
-static struct heap_error *check_library(struct target *target)
-{
-	CLEANUP(announcement_deinit) struct announcement announcement = { 0 };
-	struct own_libraries own;
-	int pid = (int)target->process.pid;
-
-	own_libraries_find(&own);
-	HEAP_TRY(announcement_read(&target->process, &own, &announcement));
-	return announcement.takes_snapshots
-		       ? heap_error_create(HEAP_ERROR_ABSENT,
-					   "%d (%s) runs under heapsnap: heapsnap capture %d takes "
-					   "a snapshot, which tells more",
-					   pid, target->name, pid)
-		       : NULL;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *check(struct target *target)
 {
@@ -158,6 +139,26 @@ static void tend(void *context)
 	frozen_copy_tend(tended->process, tended->copy);
 }
 
+static bool is_own_thread(const struct process *process, uint32_t tid)
+{
+	char name[32];
+
+	process_thread_comm(process, (pid_t)tid, name, sizeof(name));
+	return strncmp(name, "heapsnap-", strlen("heapsnap-")) == 0;
+}
+
+// Where the library is in the process it may have threads, which are none of the program's.
+static void drop_own_threads(const struct process *process, struct frozen_copy *copy)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < copy->thread_count; i++) {
+		if (!is_own_thread(process, copy->threads[i].tid))
+			copy->threads[kept++] = copy->threads[i];
+	}
+	copy->thread_count = kept;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *write_copy(struct target *target, const struct foreign_options *options,
 				     struct frozen_copy *copy)
@@ -174,6 +175,7 @@ static struct heap_error *write_copy(struct target *target, const struct foreign
 	process.clock_ns = clock_now_ns(CLOCK_MONOTONIC);
 	process.start_time_ns = start_time_ns(&target->process);
 	snprintf(process.program, sizeof(process.program), "%s", target->name);
+	drop_own_threads(&target->process, copy);
 	process.thread_count = copy->thread_count;
 	shared.stop_ns = copy->stop_ns;
 	shared.clone_ns = copy->clone_ns;
@@ -200,9 +202,6 @@ struct heap_error *attach_take(pid_t pid, const struct foreign_options *options,
 
 	if (!error)
 		error = check(&target);
-	// Where memory is about to end that has been looked at before.
-	if (!error && hold_ns == 0)
-		error = check_library(&target);
 	if (!error) {
 		block_signals(&before);
 		error = frozen_copy_create(&target.process, &target.status, hold_ns, &copy);
@@ -226,8 +225,6 @@ struct heap_error *attach_check(pid_t pid)
 
 	if (!error)
 		error = check(&target);
-	if (!error)
-		error = check_library(&target);
 	process_close(&target.process);
 	return error;
 }

@@ -138,6 +138,14 @@ void process_comm(const struct process *process, char *buffer, size_t size)
 	read_line(process, "comm", buffer, size);
 }
 
+void process_thread_comm(const struct process *process, pid_t tid, char *buffer, size_t size)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
+	read_line(process, path, buffer, size);
+}
+
 void process_name(const struct process *process, char *buffer, size_t size)
 {
 	char path[PATH_MAX + sizeof(" (deleted)")];

@@ -65,6 +65,9 @@ bool process_write(const struct process *process, uint64_t address, const void *
 /** The name of its main thread, "" if that is unknown. @param size  at least 1 */
 void process_comm(const struct process *process, char *buffer, size_t size);
 
+/** The name of one of its threads, "" if that is unknown. @param size  at least 1 */
+void process_thread_comm(const struct process *process, pid_t tid, char *buffer, size_t size);
+
 /** The file name of its executable, or else the name of its main thread. */
 void process_name(const struct process *process, char *buffer, size_t size);
 

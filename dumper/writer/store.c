@@ -425,6 +425,7 @@ static void fill_info(const struct capture *capture, struct texts *texts, struct
 		.missed_threads = process->missed_threads,
 		.other_malloc = process->other_malloc,
 		.origin = process->origin,
+		.taken = capture->taken,
 		.signal = process->signal,
 		.allocators = capture->allocators,
 		.doubts = capture->doubts,

@@ -244,8 +244,10 @@ struct heap_info {
 	/** File of a malloc that precedes the library's, whose blocks are missing here; "": none */
 	const char *other_malloc;
 	uint64_t trace_start_ns; /**< since 1970, when the trace began: as in its file; 0: none */
-	uint64_t origin;         /**< enum heap_origin */
-	uint64_t signal;         /**< of a core file: that ended the process; 0: none */
+	uint64_t origin;         /**< enum heap_origin: what is therefore known */
+	uint64_t
+		taken; /**< enum heap_origin: by whom; other than origin if the library was there */
+	uint64_t signal; /**< of a core file: that ended the process; 0: none */
 	/* Without the library: */
 	const char *allocators; /**< those whose structures told the blocks, "glibc"; "": none */
 	const char *doubts;     /**< inconsistencies in these structures; "": none */

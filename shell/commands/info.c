@@ -77,27 +77,33 @@ static void info_origin(struct session *session)
 {
 	const struct heap_info *info = &session->snapshot->info;
 	struct output *output = session->output;
+	// Older snapshots do not have both.
+	uint64_t taken = info->taken ? info->taken : info->origin;
+	const char *how = taken == HEAP_ORIGIN_ATTACHED ? "by heapsnap attach" : "from a core file";
 
 	output_string(output, "origin",
-		      info->origin == HEAP_ORIGIN_LIBRARY    ? "library"
-		      : info->origin == HEAP_ORIGIN_ATTACHED ? "attached"
-							     : "core");
+		      taken == HEAP_ORIGIN_LIBRARY    ? "library"
+		      : taken == HEAP_ORIGIN_ATTACHED ? "attached"
+						      : "core");
 	output_number(output, "signal", info->signal);
 	output_string(output, "allocators", info->allocators);
 	output_string(output, "doubts", info->doubts);
+	output_boolean(output, "prepared", info->origin == HEAP_ORIGIN_LIBRARY);
+	if (info->origin == HEAP_ORIGIN_LIBRARY && taken != HEAP_ORIGIN_LIBRARY)
+		output_text(output, "taken     %s; it ran under heapsnap, so nothing is missing\n",
+			    how);
+	if (info->signal)
+		output_text(output, "ended     by signal %" PRIu64 ", %s, in its first thread\n",
+			    info->signal, strsignal((int)info->signal));
 	if (info->origin == HEAP_ORIGIN_LIBRARY)
 		return;
 	output_text(output,
 		    "taken     %s; blocks are those of %s\n"
 		    "          Not known: where and when blocks were allocated. Sizes are what is\n"
 		    "          usable, up to 24 bytes more than the program asked for.\n",
-		    info->origin == HEAP_ORIGIN_ATTACHED ? "by heapsnap attach"
-							 : "from a core file",
+		    how,
 		    *info->allocators ? describe_name(session, info->allocators)
 				      : "no allocator that is known");
-	if (info->signal)
-		output_text(output, "ended     by signal %" PRIu64 ", %s, in its first thread\n",
-			    info->signal, strsignal((int)info->signal));
 	if (*info->doubts)
 		output_text(output, "doubts    %s\n", describe_name(session, info->doubts));
 }

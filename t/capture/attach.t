@@ -251,10 +251,30 @@ SKIP: {
     is_whole($program, "steady\n", "another user's");
 }
 
+# --- prepared processes ------------------------------------------------------------
+
+# Headers win: the blocks, sites and types are those of a snapshot that the library takes.
 {
-    my $program = Heapsh->start('steady', args => [ 3, 'alone' ]);
-    is_refused($program->pid, 'runs under heapsnap: heapsnap capture \d+ takes', 'a prepared one');
-    is_whole($program, "steady\n", 'a prepared one');
+    my $program = Heapsh->start('rounds');
+    my $attached = attach($program);
+    ok $attached, 'prepared: attached' or diag $output;
+    my $captured = $program->capture;
+    is_deeply Heapsh::blocks_of($attached), Heapsh::blocks_of($captured), 'prepared: the same blocks';
+    is scalar Heapsh::ask($attached, $_), scalar Heapsh::ask($captured, $_), "prepared: the same $_" for qw(sites types roots);
+    my $info = Heapsh::ask_json($attached, 'info');
+    is "$info->{origin} $info->{prepared}", 'attached 1', 'prepared: info';
+    like scalar Heapsh::ask($attached, 'info'), qr/^taken +by heapsnap attach; it ran under heapsnap, so nothing is missing$/m,
+        'prepared: info as text';
+    like scalar `$build/heapsh-diff $attached $captured`, qr/^Total: 0 objects, 0 B: from 270 objects/m, 'prepared: of one process, and with births';
+    kill 'KILL', $program->pid;
+}
+
+{
+    my $program = Heapsh->start('steady', args => [ 3, 'alone' ], run => [qw(--every 1h)]);
+    my $file = attach($program, '--types', 'none');
+    ok $file, 'prepared, with a timer: attached' or diag $output;
+    is threads_of($file), 4, 'prepared, with a timer: the thread that keeps time is none of its own' if $file;
+    is_whole($program, "steady\n", 'prepared, with a timer');
 }
 
 # --- which processes there are --------------------------------------------------------

@@ -62,6 +62,20 @@ SKIP: {
 }
 kill 'KILL', $program->{pid};
 
+# A process under heapsnap: the library's tables are in the core file, too.
+SKIP: {
+    my $prepared = Heapsh->start('rounds');
+    my $folder = $prepared->{directory};
+    skip 'no gcore', 1 unless has('gcore') && system("gcore -o $folder/prepared $prepared->{pid} >/dev/null 2>&1") == 0;
+    my $captured = $prepared->capture;
+    my $taken = "$folder/taken.snap";
+    system("$build/heapsnap core --file $taken $folder/prepared.$prepared->{pid} >/dev/null") == 0 or diag 'heapsnap core failed';
+    is_deeply Heapsh::blocks_of($taken), Heapsh::blocks_of($captured), 'prepared: the same blocks';
+    is scalar Heapsh::ask($taken, $_), scalar Heapsh::ask($captured, $_), "prepared: the same $_" for qw(sites types);
+    like scalar Heapsh::ask($taken, 'info'), qr/^taken +from a core file; it ran under heapsnap, so nothing is missing$/m, 'prepared: info';
+    kill 'KILL', $prepared->pid;
+}
+
 SKIP: {
     chomp(my $pattern = `cat /proc/sys/kernel/core_pattern 2>/dev/null`);
     skip 'cores go elsewhere', 1 if $pattern ne 'core' && $pattern ne 'core.%p';

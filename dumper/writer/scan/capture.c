@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,9 @@ static struct heap_error *check_process(struct heapsnap_process *process)
 	process->program[sizeof(process->program) - 1] = '\0';
 	process->directory[sizeof(process->directory) - 1] = '\0';
 	process->pattern[sizeof(process->pattern) - 1] = '\0';
+	process->other_malloc[sizeof(process->other_malloc) - 1] = '\0';
+	process->traced.path[sizeof(process->traced.path) - 1] = '\0';
+	process->report_type[sizeof(process->report_type) - 1] = '\0';
 	if (process->thread_count > MAX_THREADS ||
 	    process->tls_module_count > HEAPSNAP_TLS_MODULES || process->epoch >= HEAPSNAP_EPOCHS)
 		return heap_error_create(HEAP_ERROR_FORMAT, "the program has overwritten what "
@@ -169,6 +173,96 @@ static struct heap_error *read_foreign(struct capture *capture, int descriptor)
 	return NULL;
 }
 
+// --- the library in a process that was not asked to take the snapshot -------------------------
+
+static bool is_of_library(const struct image_mapping *mapping)
+{
+	return strstr(mapping->name, "/libheapsnap.so") != NULL;
+}
+
+// The library's variables lie in its file's writable mapping, and in the anonymous one behind it.
+static bool may_hold_process(const struct image *image, size_t number)
+{
+	const struct image_mapping *mapping = &image->mappings[number];
+
+	if (mapping->shared || !(mapping->protection & PROT_WRITE))
+		return false;
+	if (is_of_library(mapping))
+		return true;
+	return number > 0 && mapping->kind == IMAGE_ANONYMOUS &&
+	       mapping[-1].end == mapping->start && is_of_library(&mapping[-1]);
+}
+
+// @return the address of the library's struct heapsnap_process in a mapping; 0: it is not there
+static uint64_t search_process(const struct image *image, const struct image_mapping *mapping,
+			       struct heapsnap_process *process)
+{
+	uint64_t last = mapping->end - sizeof(*process), magic;
+
+	if (mapping->end - mapping->start < sizeof(*process))
+		return 0;
+	for (uint64_t at = mapping->start; at <= last; at += sizeof(magic)) {
+		if (image_read(image, at, &magic, sizeof(magic)) &&
+		    magic == HEAPSNAP_PROCESS_MAGIC &&
+		    image_read(image, at, process, sizeof(*process)))
+			return at;
+	}
+	return 0;
+}
+
+// Takes over the tables that the library keeps. The rest is as the command describes it.
+static void adopt(struct heapsnap_process *process, struct heapsnap_process found)
+{
+	struct heapsnap_process wanted = *process;
+
+	*process = found;
+	// The same two clocks, at the moment of the snapshot.
+	process->clock_ns = found.clock_ns + (wanted.time_ns - found.time_ns);
+	process->time_ns = wanted.time_ns;
+	process->pid = wanted.pid;
+	process->serial = wanted.serial;
+	process->first_number = wanted.first_number;
+	process->content_limit = wanted.content_limit;
+	process->has_types = wanted.has_types;
+	process->writer_memory = wanted.writer_memory;
+	process->writer_time_ns = wanted.writer_time_ns;
+	process->writer_nice = wanted.writer_nice;
+	memcpy(process->program, wanted.program, sizeof(process->program));
+	memcpy(process->directory, wanted.directory, sizeof(process->directory));
+	memcpy(process->pattern, wanted.pattern, sizeof(process->pattern));
+	process->origin = HEAPSNAP_ORIGIN_LIBRARY;
+	process->signal = wanted.signal;
+	process->report = HEAPSNAP_REPORT_NONE;
+	process->shared = 0;
+	process->thread_count = wanted.thread_count;
+	process->missed_threads = wanted.missed_threads;
+}
+
+// Blocks of a process under heapsnap run have headers, which win. Where another malloc precedes the
+// library's they have none.
+HEAP_MUST_CHECK
+static struct heap_error *look_for_library(struct capture *capture)
+{
+	CLEANUP_FREE struct heapsnap_process *found = malloc(sizeof(*found));
+	const struct image *image = &capture->image;
+	uint64_t address = 0;
+
+	if (!found)
+		return heap_error_out_of_memory();
+	for (size_t i = 0; i < image->mapping_count && address == 0; i++) {
+		if (may_hold_process(image, i))
+			address = search_process(image, &image->mappings[i], found);
+	}
+	if (address == 0)
+		return NULL;
+	HEAP_TRY(check_process(found));
+	if (found->secret == 0 || found->other_malloc[0] != '\0')
+		return NULL;
+	capture->process_address = address;
+	adopt(&capture->process, *found);
+	return NULL;
+}
+
 // In a container, the mapped files are those of its own root.
 static void find_root(struct capture *capture)
 {
@@ -185,7 +279,9 @@ static struct heap_error *open_foreign(struct capture *capture, pid_t pid, int d
 {
 	HEAP_TRY(image_init(&capture->image, pid));
 	HEAP_TRY(read_foreign(capture, descriptor));
+	capture->taken = capture->process.origin;
 	find_root(capture);
+	HEAP_TRY(look_for_library(capture));
 	return begin(capture);
 }
 
@@ -221,6 +317,7 @@ static struct heap_error *open_core(struct capture *capture, const char *path, i
 	HEAP_TRY(core_open(&capture->core, path, sysroot));
 	HEAP_TRY(image_init_core(&capture->image, &capture->core));
 	HEAP_TRY(read_foreign(capture, descriptor));
+	capture->taken = capture->process.origin;
 	capture->image.root = sysroot;
 	capture->image.executable = *executable ? executable : NULL;
 	describe_core(capture);
@@ -230,6 +327,7 @@ static struct heap_error *open_core(struct capture *capture, const char *path, i
 	if (!capture->threads)
 		return heap_error_out_of_memory();
 	memcpy(capture->threads, capture->core.threads.items, bytes);
+	HEAP_TRY(look_for_library(capture));
 	return begin(capture);
 }
 
@@ -308,16 +406,6 @@ static void add_doubt(struct capture *capture, const char *doubt)
 		 length ? "; " : "", doubt);
 }
 
-// Blocks that have headers begin behind them, which the allocator knows nothing of.
-static bool has_headers(const struct image *image)
-{
-	for (size_t i = 0; i < image->mapping_count; i++) {
-		if (strstr(image->mappings[i].name, "/libheapsnap.so"))
-			return true;
-	}
-	return false;
-}
-
 HEAP_MUST_CHECK
 static struct heap_error *find_by_allocators(struct capture *capture)
 {
@@ -328,10 +416,6 @@ static struct heap_error *find_by_allocators(struct capture *capture)
 
 	if (!pointers)
 		return heap_error_out_of_memory();
-	if (has_headers(&capture->image))
-		return heap_error_create(HEAP_ERROR_ABSENT,
-					 "it runs under heapsnap: heapsnap capture takes a "
-					 "snapshot, which tells more");
 	for (uint32_t i = 0; i < capture->process.thread_count; i++)
 		pointers[i] = capture->threads[i].thread_pointer;
 	HEAP_TRY(blocks_find(&blocks, &capture->image, &threads));

@@ -26,6 +26,7 @@ struct capture {
 	struct heapsnap_process process;
 	struct heapsnap_thread *threads; /**< [process.thread_count] */
 	struct heapsnap_shared shared;   /**< as far as it was known when the writer began */
+	uint32_t taken; /**< enum heapsnap_origin: where from, whatever origin says is known */
 	struct image image;
 	struct core core;    /**< what the image is of, if that is a core file */
 	char root[64];       /**< of the process, where that is not ours */
@@ -54,7 +55,11 @@ enum {
 HEAP_MUST_CHECK
 struct heap_error *capture_open(struct capture *capture, pid_t pid, uint64_t process);
 
-/** The same of a process without the library. @param descriptor  of a struct heapsnap_foreign */
+/**
+ * The same of a process that is attached to. If it has the library all the same, its tables are used.
+ *
+ * @param descriptor  of a struct heapsnap_foreign
+ */
 HEAP_MUST_CHECK
 struct heap_error *capture_open_foreign(struct capture *capture, pid_t pid, int descriptor);
 
