@@ -66,7 +66,7 @@ DUMPER := $(filter-out %/untracked.o,$(call objects,$(DUMPER_ROOMS)))
 # The same for traces alone, without headers: dumper/alloc/untracked.h.
 TRACER := $(patsubst $(BUILD)/dumper/%,$(BUILD)/untracked/%,\
             $(filter-out %/blocks.o,$(call objects,$(DUMPER_ROOMS))))
-WRITER := $(call objects,$(WRITER_ROOMS)) $(BUILD)/dumper/base/standard_library.o
+WRITER := $(call objects,$(WRITER_ROOMS)) $(addprefix $(BUILD)/dumper/base/,standard_library.o units.o)
 COMMAND := $(call objects,dumper/command)
 LIB    := $(call objects,$(LIB_ROOMS))
 SHELL_ := $(call objects,$(SHELL_ROOMS))

@@ -17,11 +17,11 @@ _heapsnap()
 	elif [[ ${COMP_WORDS[1]} == @(attach|watch|core) && $previous == --@(file|exe) ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 	elif [ "${COMP_WORDS[1]}" = attach ] && [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--file --content --types --writer-time --' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W '--file --content --types --debuginfod --writer-time --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = watch ] && [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--before-oom --file --content --types --writer-time --' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W '--before-oom --file --content --types --debuginfod --writer-time --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = core ] && [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--file --content --types --writer-time --sysroot --exe --' -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W '--file --content --types --debuginfod --writer-time --sysroot --exe --' -- "$word")
 	elif [[ ${COMP_WORDS[1]} == @(attach|watch) ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(heapsnap list --all 2>/dev/null | awk '{ print $1 }')" -- "$word")
 	elif [ "${COMP_WORDS[1]}" = core ]; then
@@ -33,7 +33,7 @@ _heapsnap()
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --types --stacks --trace --trace-signal --no-snapshots --rate --wrappers --every --growth
 			--min-interval --before-oom --at-exit --at-exit=signals --at-exit=all --report-at-exit --report-limit
-			--report-type --writer-time --keep --verbose --' -- "$word")
+			--report-type --writer-time --debuginfod --keep --verbose --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ]; then
 		mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")
 	fi

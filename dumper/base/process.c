@@ -19,7 +19,7 @@ char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 // Large pages for the writer's columns: a fifth of its time would go into faults otherwise.
 static char writer_tunables[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
 
-char *heapsnap_writer_environment[5] = { writer_tunables };
+char *heapsnap_writer_environment[2 + HEAPSNAP_WRITER_VARIABLES] = { writer_tunables };
 
 static size_t guarded_size(size_t bytes)
 {
@@ -127,23 +127,41 @@ static void note_writer(void)
 	}
 }
 
+// Appends "NAME=value" of the program's environment, if it is there.
+static void note_variable(const char *name)
+{
+	static char room[HEAPSNAP_WRITER_VARIABLES][HEAPSNAP_PATH_MAX];
+	static int count;
+	const char *value = getenv(name);
+
+	if (!value || strlen(value) + strlen(name) + 2 > sizeof(room[0]) ||
+	    count == HEAPSNAP_WRITER_VARIABLES)
+		return;
+	strcpy(room[count], name);
+	strcat(room[count], "=");
+	strcat(room[count], value);
+	heapsnap_writer_environment[1 + count] = room[count];
+	count++;
+}
+
 static void note_environment(void)
 {
 	static const char *const names[] = { "HOME", "XDG_CACHE_HOME", "HEAPSNAP_THREADS" };
-	static char room[3][HEAPSNAP_PATH_MAX];
-	int count = 0;
+	// What the client of debuginfod, and libcurl below it, look at.
+	static const char *const fetching[] = {
+		"DEBUGINFOD_URLS",    "DEBUGINFOD_CACHE_PATH",
+		"DEBUGINFOD_MAXSIZE", "HEAPSNAP_DEBUGINFOD",
+		"http_proxy",         "https_proxy",
+		"no_proxy",
+	};
+	const char *urls = getenv("DEBUGINFOD_URLS");
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = getenv(names[i]);
-
-		if (!value || strlen(value) + strlen(names[i]) + 2 > sizeof(room[0]))
-			continue;
-		strcpy(room[count], names[i]);
-		strcat(room[count], "=");
-		strcat(room[count], value);
-		heapsnap_writer_environment[1 + count] = room[count];
-		count++;
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		note_variable(names[i]);
+	if (!urls || !*urls || getauxval(AT_SECURE))
+		return;
+	for (size_t i = 0; i < sizeof(fetching) / sizeof(fetching[0]); i++)
+		note_variable(fetching[i]);
 }
 
 void heapsnap_process_init(void)

@@ -20,8 +20,12 @@ extern __thread struct heapsnap_move heapsnap_move;
 /** Absolute path of heapsnap-writer. */
 extern char heapsnap_writer_path[HEAPSNAP_PATH_MAX];
 
-/** The writer's whole environment: libc's tunables, "HOME=…", "XDG_CACHE_HOME=…", NULL. */
-extern char *heapsnap_writer_environment[5];
+enum {
+	HEAPSNAP_WRITER_VARIABLES = 10, /**< of the program's environment that the writer gets */
+};
+
+/** The writer's whole environment: libc's tunables, "HOME=…", "XDG_CACHE_HOME=…"..., NULL. */
+extern char *heapsnap_writer_environment[2 + HEAPSNAP_WRITER_VARIABLES];
 
 /**
  * Memory of the library's own, which costs nothing until it is used. Between guard pages:

@@ -204,6 +204,8 @@ static void read_bounds(void)
 	const char *registers = getenv("HEAPSNAP_REGISTERS");
 	const char *memory = getenv("HEAPSNAP_WRITER_MEMORY");
 	const char *time = getenv("HEAPSNAP_WRITER_TIME");
+	const char *fetching = getenv("HEAPSNAP_DEBUGINFOD");
+	uint64_t fetching_ns;
 
 	if (memory &&
 	    !heapsnap_parse_amount(memory, heapsnap_sizes, &heapsnap_settings.writer_memory))
@@ -212,6 +214,10 @@ static void read_bounds(void)
 	if (time && !heapsnap_parse_amount(time, heapsnap_times, &heapsnap_settings.writer_time_ns))
 		heapsnap_report("HEAPSNAP_WRITER_TIME", time,
 				": not a time, like 60s; 10m is used");
+	// The writer reads it; here it is said that it makes no sense, once.
+	if (fetching && !heapsnap_parse_amount(fetching, heapsnap_times, &fetching_ns))
+		heapsnap_report("HEAPSNAP_DEBUGINFOD", fetching,
+				": not a time, like 30s or 0; 30s is used");
 	if (stop && !heapsnap_parse_amount(stop, heapsnap_times, &heapsnap_settings.stop_ns))
 		heapsnap_report("HEAPSNAP_STOP", stop, ": not a time, like 100ms; 250ms is used");
 	if (registers &&

@@ -58,6 +58,16 @@ static bool set_writer_time(struct foreign_options *options, const char *value)
 	return heapsnap_parse_amount(value, heapsnap_times, &options->writer_time_ns);
 }
 
+// The writer reads it from its environment.
+static bool set_debuginfod(struct foreign_options *options, const char *value)
+{
+	uint64_t time;
+
+	(void)options;
+	return heapsnap_parse_amount(value, heapsnap_times, &time) &&
+	       setenv("HEAPSNAP_DEBUGINFOD", value, 1) == 0;
+}
+
 static bool set_sysroot(struct foreign_options *options, const char *value)
 {
 	options->sysroot = value;
@@ -90,6 +100,7 @@ static const struct option {
 	{ "--file", set_file, "an empty name", NULL },
 	{ "--content", set_content, "neither none, nor a number, nor all", NULL },
 	{ "--types", set_types, "neither all nor none", NULL },
+	{ "--debuginfod", set_debuginfod, "not a time, like 30s or 0", NULL },
 	{ "--writer-time", set_writer_time, "not a time, like 30s or 5m", NULL },
 	{ "--sysroot", set_sysroot, "an empty name", "core" },
 	{ "--before-oom", set_share, "not a share, like 90%", "watch" },

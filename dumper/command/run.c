@@ -128,6 +128,8 @@ static const struct option {
 	  false },
 	{ "--report-type", "HEAPSNAP_REPORT_TYPE", is_any, NULL, NULL, false },
 	{ "--keep", "HEAPSNAP_KEEP", is_number, "not a number of files", NULL, false },
+	{ "--debuginfod", "HEAPSNAP_DEBUGINFOD", is_time, "not a time, like 30s or 0", NULL,
+	  false },
 	{ "--writer-time", "HEAPSNAP_WRITER_TIME", is_time, "not a time, like 30s or 5m", NULL,
 	  false },
 };

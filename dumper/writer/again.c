@@ -9,6 +9,7 @@
 #include "dumper/writer/infer/infer.h"
 #include "dumper/writer/infer/prune.h"
 #include "dumper/writer/infer/site_types.h"
+#include "dumper/writer/scan/debuginfod.h"
 #include "dumper/writer/scan/globals.h"
 #include "dumper/writer/scan/sites.h"
 #include "dumper/writer/scan/stacks.h"
@@ -367,6 +368,7 @@ static struct heap_error *gather(struct again *again)
 
 	HEAP_TRY(capture_open_snapshot(capture, again->old));
 	capture->image.debug_files = again->files;
+	debuginfod_init(0);
 	HEAP_TRY(modules_init_snapshot(&capture->modules, &capture->image, cache,
 				       &capture->snapshot.types, again->old));
 	isolation_suspect(0);

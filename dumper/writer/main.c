@@ -12,6 +12,7 @@
 #include "dumper/writer/output_file.h"
 #include "dumper/writer/infer/infer.h"
 #include "dumper/writer/infer/site_types.h"
+#include "dumper/writer/scan/debuginfod.h"
 #include "dumper/writer/scan/globals.h"
 #include "dumper/writer/scan/object_scan.h"
 #include "dumper/writer/scan/sites.h"
@@ -150,6 +151,7 @@ static struct heap_error *gather(struct capture *capture)
 	CLEANUP(head_words_deinit) struct head_words heads = { 0 };
 
 	progress_begin(HEAPSNAP_PHASE_SYMBOLS, 0);
+	debuginfod_init(capture->process.writer_time_ns);
 	HEAP_TRY(modules_init(&capture->modules, &capture->image, cache, &capture->snapshot.types));
 	isolation_suspect(0);
 	HEAP_TRY(find_objects(capture));

@@ -6,6 +6,7 @@ package Forms;
 # missing is said.
 #
 #	form('gcc, DWARF 5', compiler => 'gcc', flags => '-g -gdwarf-5');
+#	form('served', compiler => 'gcc', after => 'strip app', before => sub { wait_for_server() });
 #	form('none', compiler => 'gcc', flags => '-g0', check => \&check_symbols);
 
 use strict;
@@ -183,6 +184,7 @@ sub form {
     $directory = tempdir(CLEANUP => 1);
     subtest $name => sub {
         ok build(%form), 'is built' or return;
+        $form{before}->() if $form{before};
         my $file = capture();
         ($form{check} || \&check_all)->($file);
     };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/modules.h"
 
+#include "dumper/writer/scan/debuginfod.h"
+
 #include "dumper/writer/scan/core_file.h"
 
 #include "dumper/writer/base/supervisor.h"
@@ -249,10 +251,14 @@ static struct heap_error *find_debug_path(struct module *module)
 		module->debug_path = strdup(module->elf->path);
 		return module->debug_path ? NULL : heap_error_out_of_memory();
 	}
+	const char *why = NULL;
+
 	HEAP_TRY(heap_elf_find_debug_file(module->elf, DEBUG_DIRECTORY, &module->debug_path));
+	if (!module->debug_path)
+		HEAP_TRY(debuginfod_fetch(&module->elf->build_id, &module->debug_path, &why));
 	if (module->debug_path)
 		return add_separate(module);
-	add_note(module, "no debug information");
+	add_note(module, "no debug information%s%s", why ? ": " : "", why ? why : "");
 	add_packed_symbols(module);
 	return NULL;
 }
