@@ -178,6 +178,7 @@ static struct heap_error *read_symbols(struct heap_elf_file *file, Elf_Scn *sect
 	if (count > data->d_size / sizeof(Elf64_Sym))
 		count = data->d_size / sizeof(Elf64_Sym);
 
+	// Exactly as many as the section may have: a file has two of these at most.
 	struct heap_symbol *symbols =
 		realloc(file->symbols, (file->symbol_count + count + 1) * sizeof(*symbols));
 

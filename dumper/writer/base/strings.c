@@ -96,6 +96,7 @@ static bool grow_bytes(struct strings *strings, size_t needed)
 	if (capacity > UINT32_MAX)
 		return false;
 
+	// Not heap_reserve(): a string that finds no room is no error.
 	char *bytes = realloc(strings->bytes, capacity);
 
 	if (!bytes)

@@ -2,6 +2,7 @@
 #include "dumper/writer/infer/inference.h"
 
 #include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 
@@ -51,15 +52,8 @@ HEAP_MUST_CHECK
 static struct heap_error *note_members(struct common_prefixes *prefixes, heap_type_id type,
 				       const struct header_members *members)
 {
-	if (prefixes->member_capacity - prefixes->member_count < members->count) {
-		size_t capacity = prefixes->member_capacity * 2 + HEADER_MEMBERS;
-		void *larger = realloc(prefixes->members, capacity * sizeof(*prefixes->members));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		prefixes->members = larger;
-		prefixes->member_capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(prefixes->members, prefixes->member_capacity,
+			      (size_t)prefixes->member_count + members->count));
 	for (uint32_t i = 0; i < members->count; i++)
 		prefixes->members[prefixes->member_count++] =
 			(struct prefix_member){ hash_of(&members->list[i]), type };

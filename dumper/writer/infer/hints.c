@@ -5,6 +5,7 @@
 #include "dumper/writer/infer/inference.h"
 
 #include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <limits.h>
@@ -33,16 +34,11 @@ void hints_deinit(struct hints *hints)
 HEAP_MUST_CHECK
 static struct heap_error *grow_hints(struct inference *inference)
 {
-	uint32_t capacity = inference->hints.capacity ? inference->hints.capacity * 2 : 4096;
-	void *larger =
-		capacity ? realloc(inference->hints.list, capacity * sizeof(struct hint)) : NULL;
+	struct hints *hints = &inference->hints;
 
-	if (!larger)
-		return heap_error_out_of_memory();
-	inference->hints.list = larger;
-	inference->hints.capacity = capacity;
-	if (inference->hints.count == 0)
-		inference->hints.list[inference->hints.count++] = (struct hint){ 0 };
+	HEAP_TRY(heap_reserve(hints->list, hints->capacity, (size_t)hints->count + 2));
+	if (hints->count == 0)
+		hints->list[hints->count++] = (struct hint){ 0 }; // NO_HINT
 	return NULL;
 }
 
@@ -153,8 +149,6 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 		.count = 1,
 		.either = either,
 	};
-
-	struct heap_error *error = NULL;
 	int few;
 	uint32_t same = find_same(inference, &hint, &few);
 
@@ -163,9 +157,7 @@ struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 		return NULL;
 	}
 	if (inference->hints.count == inference->hints.capacity)
-		error = grow_hints(inference);
-	if (error)
-		return error;
+		HEAP_TRY(grow_hints(inference));
 	inference->hints.head[pointer->target] = inference->hints.count;
 	inference->hints.list[inference->hints.count++] = hint;
 	kinds_note_news(&inference->kinds, hint.object);

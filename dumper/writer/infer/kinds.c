@@ -37,6 +37,7 @@ static size_t slot_of(const struct kind_table *table, const struct kinds *kinds,
 	return at;
 }
 
+// The list has room for half as many kinds as the table has slots, so one check serves for both.
 HEAP_MUST_CHECK
 static struct heap_error *grow(struct kind_table *table, struct kinds *kinds)
 {

@@ -10,6 +10,7 @@
 
 #include "dumper/writer/base/pieces.h"
 #include "dumper/writer/base/progress.h"
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -218,18 +219,10 @@ static struct heap_error *join_piece(void *context, void *result)
 	struct weighing *weighing = context;
 	const struct part *part = result;
 
-	if (weighing->capacity - weighing->count < part->count) {
-		size_t capacity = weighing->capacity * 2 + PIECE;
-		void *larger = realloc(weighing->found, capacity * sizeof(*weighing->found));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		weighing->found = larger;
-		weighing->capacity = capacity;
-	}
-	if (part->count > 0)
-		memcpy(&weighing->found[weighing->count], part->found,
-		       part->count * sizeof(*part->found));
+	if (part->count == 0)
+		return NULL;
+	HEAP_TRY(heap_reserve(weighing->found, weighing->capacity, weighing->count + part->count));
+	memcpy(&weighing->found[weighing->count], part->found, part->count * sizeof(*part->found));
 	weighing->count += part->count;
 	return NULL;
 }

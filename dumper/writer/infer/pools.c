@@ -31,6 +31,7 @@ static size_t slot_of(const struct pools *pools, const uint32_t *slots, size_t s
 	return at;
 }
 
+// The list has room for half as many parts as the table has slots, so one check serves for both.
 HEAP_MUST_CHECK
 static struct heap_error *grow(struct pools *pools)
 {

@@ -9,6 +9,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
+#include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
@@ -61,14 +62,11 @@ static struct heap_error *learn_type(const struct prefix_samples *samples,
 				     const struct header_members *members,
 				     struct profiles *profiles)
 {
-	struct profile *more =
-		realloc(profiles->list, (profiles->count + members->count) * sizeof(*more));
-
-	if (!more)
-		return heap_error_out_of_memory();
-	profiles->list = more;
+	HEAP_TRY(heap_reserve(profiles->list, profiles->capacity,
+			      (size_t)profiles->count + members->count));
 	for (uint32_t i = 0; i < members->count; i++)
-		profiles->count += make(samples, &members->list[i], &more[profiles->count]);
+		profiles->count +=
+			make(samples, &members->list[i], &profiles->list[profiles->count]);
 	return NULL;
 }
 

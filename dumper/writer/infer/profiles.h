@@ -12,7 +12,7 @@
 /** The values of a common prefix's numbers in the blocks of one type. */
 struct profiles {
 	struct profile *list; /**< [count] by type */
-	uint32_t count;
+	uint32_t count, capacity;
 };
 
 /** Notes what the blocks whose types are sure hold. */
