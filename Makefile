@@ -423,6 +423,7 @@ install: all $(BUILD)/heapsnap.pc $(BUILD)/heapgraph.pc $(BUILD)/heaptrace.pc
 	done
 	install -D -m 755 scripts/clickhouse/load $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse/load
 	install -m 644 scripts/clickhouse/*.sql $(DESTDIR)$(PREFIX)/share/heapsh/clickhouse
+	install -D -m 644 scripts/heapsh.py $(DESTDIR)$(PREFIX)/share/heapsh/heapsh.py
 	install -d $(DESTDIR)$(PREFIX)/share/heapsh/examples
 	install -m 644 examples/*.c examples/*.cc t/programs/demo.c t/programs/series.c $(DESTDIR)$(PREFIX)/share/heapsh/examples
 	install -D -m 644 scripts/completion.bash $(DESTDIR)$(COMPLETIONDIR)/heapsh
