@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/series/trend.h"
+#include "shell/series/exit_note.h"
 #include "shell/series/chart.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -189,7 +190,8 @@ struct reading {
 	struct tally tally;
 	struct output *output; // descriptions ask it about colours
 	char *program;
-	bool lacks_sites; // of one of the snapshots
+	bool lacks_sites;  // of one of the snapshots
+	bool ends_in_exit; // the last one was taken at exit
 };
 
 HEAP_MUST_CHECK
@@ -220,6 +222,8 @@ static struct heap_error *read_file(struct reading *reading, const struct option
 		if (!reading->program)
 			error = heap_error_out_of_memory();
 	}
+	if (!error)
+		reading->ends_in_exit = exit_note_applies(session.snapshot);
 	session_close(&session);
 	return error;
 }
@@ -235,6 +239,8 @@ static struct heap_error *read_all(struct reading *reading, const struct options
 		if (progress)
 			heap_print(stderr, "[%zu]: %s\n", i, files[i]);
 		error = read_file(reading, options, files[i]);
+		if (!error && !files[i + 1] && i > 0 && reading->ends_in_exit && !options->quiet)
+			exit_note_print(program.name, files[i]);
 	}
 	return error;
 }

@@ -14,6 +14,7 @@
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
+#include "shell/series/exit_note.h"
 #include "shell/series/candidates.h"
 #include "shell/series/candidates_html.h"
 #include "shell/base/options.h"
@@ -317,6 +318,8 @@ static struct heap_error *run(struct reading *reading, struct session *session,
 		if (progress)
 			report_progress(i, files[i]);
 		HEAP_TRY(read_file(reading, session, files[i]));
+		if (!files[i + 1] && exit_note_applies(session->snapshot) && !options->quiet)
+			exit_note_print(program.name, files[i]);
 	}
 	HEAP_TRY(candidates_find(&candidates, &options->candidates, session, reading->series,
 				 &reading->tally, reading->census));

@@ -103,4 +103,14 @@ is_deeply [@$log{qw(measure arrays used elements)}], ['deque', 30, 5 * 30, 16 * 
 is scalar(grep { $_->{held_by} =~ /_M_map/ } @waste), 0, 'no array of chunks';
 is scalar(grep { $_->{held_by} =~ /numbers/ && $_->{used} < 36 } @waste), 0, 'two chunks of 100 numbers';
 
+# A series that ends with a snapshot at exit seems to shrink.
+$program = Heapsh->start('shop', run => ['--at-exit']);
+my @series = ($program->capture, $program->capture);
+is `$Heapsh::build/heapsh-evolution --csv @series 2>&1 >/dev/null`, '', 'nothing is said of a running program';
+$program->finish;
+push @series, $program->wait_for(3);
+like `$Heapsh::build/$_ @series 2>&1 >/dev/null`, qr/^heapsh-\w+: \Q$series[2]\E was taken while the program exited: .*\n\z/m, "$_ says so"
+    for 'heapsh-evolution --csv', 'heapsh-leakreport';
+is `$Heapsh::build/heapsh-evolution -q --csv @series 2>&1 >/dev/null`, '', 'unless told not to';
+
 done_testing;
