@@ -36,6 +36,7 @@ struct heap_suspect {
 				     several roots */
 	bool is_mixed;          /**< at no place, and not all held by the same roots */
 	heap_object_id example; /**< the largest of them, a chain's first */
+	bool is_cyclic;         /**< leaked: they hold each other in cycles */
 	/** in a group also objects of the type below those: chains of a hash table's entries */
 	uint64_t members;
 	uint64_t bytes; /**< that they retain */

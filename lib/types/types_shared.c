@@ -31,8 +31,7 @@ struct search {
 	uint64_t offset; // of what was found
 };
 
-// Finds the first member of the type with the wanted name. Counts come before the value, so that empty
-// members of the same type are passed by: they have offset 0.
+// Finds the first member of the type with the wanted name, behind the counts, which are a base class.
 static heap_type_id find_value(struct search *search, heap_type_id id, uint64_t offset, int depth)
 {
 	const struct heap_types *types = search->types;
@@ -50,6 +49,8 @@ static heap_type_id find_value(struct search *search, heap_type_id id, uint64_t 
 	for (uint32_t i = 0; i < type->members && found == HEAP_NO_TYPE; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
 
+		if (depth == 0 && (member->flags & HEAP_MEMBER_BASE))
+			continue; // the counts, which are numbers like those of a make_shared<int>()
 		found = find_value(search, member->type, offset + member->offset, depth + 1);
 	}
 	return found;

@@ -10,7 +10,7 @@
 enum {
 	LEAST_ROOM = 16,  // columns for a continuation, however deep it is
 	HANG = 2,         // columns that a continuation is indented by
-	MAX_PREFIX = 128, // bytes in front of a continuation
+	MAX_PREFIX = 512, // bytes in front of a continuation
 	MAX_TREE_LINE = 96,
 };
 

@@ -68,7 +68,7 @@ static void print_groups(const struct leak_groups *reporting, const char *name, 
 
 	if (reporting->count > 0)
 		table_header(session->output, "0021", "%10s\t%12s\t%10s\t%12s\t%s", "direct",
-			     "bytes", "indirect", "bytes",
+			     "bytes", "indirect", "their bytes",
 			     reporting->grouping == LEAKS_BY_TYPE   ? "type"
 			     : reporting->grouping == LEAKS_BY_SITE ? "site"
 								    : "type, site");

@@ -137,6 +137,28 @@ static void show_edges(struct session *session, heap_object_id object)
 	output_close(output);
 }
 
+// The reference counts of std::make_shared(), then the value. libstdc++ has two words of 4 bytes, and all
+// owners together are one weak one; libc++ has two of 8 bytes, which are one less.
+static void show_shared(struct session *session, heap_type_id type, uint64_t offset,
+			const struct value *value, enum value_limit limit)
+{
+	uint64_t uses, weak;
+	bool is_gnu = offset < 24;
+
+	if (value_load_number(value, 8, is_gnu ? 4 : 8, &uses) &&
+	    value_load_number(value, is_gnu ? 12 : 16, is_gnu ? 4 : 8, &weak)) {
+		uses += !is_gnu;
+		weak -= is_gnu && uses > 0;
+		output_text(session->output,
+			    "  made with its counts (use count %" PRIu64 ", weak count %" PRIu64
+			    ")\n",
+			    uses, weak);
+		output_number(session->output, "use_count", uses);
+		output_number(session->output, "weak_count", weak);
+	}
+	value_print_members_at(session, value, type, offset, 2, limit);
+}
+
 static void show_typed(struct session *session, heap_object_id object, const struct value *value,
 		       enum value_limit limit)
 {
@@ -146,7 +168,13 @@ static void show_typed(struct session *session, heap_object_id object, const str
 	heap_type_id element = heap_types_counted(types, type);
 	uint64_t start = 0;
 	bool flexible = heap_types_flexible(types, type, &start, NULL);
+	uint64_t before = 0;
+	heap_type_id shared = heap_types_shared(types, type, &before);
 
+	if (shared != HEAP_NO_TYPE && snapshot->elements[object] <= 1) {
+		show_shared(session, shared, before, value, limit);
+		return;
+	}
 	if (element != HEAP_NO_TYPE) {
 		output_open_array(session->output, "elements");
 		value_print_elements(session, value, element, start, snapshot->elements[object] - 1,

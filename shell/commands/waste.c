@@ -633,10 +633,7 @@ static void print_groups(struct session *session, const struct group *groups, si
 	uint64_t arrays = 0, wasted = 0;
 
 	output_open_object(output, NULL);
-	if (count == 0)
-		output_text(output,
-			    "no array, list or table of 8 elements is less than half full\n");
-	else
+	if (count > 0)
 		table_header(output, "0213",
 			     "%12s\t%8s\t%10s of %-10s\t%-5s\theld by, and the worst", "wasted",
 			     "arrays", "used", "elements", "as by");
@@ -718,6 +715,6 @@ const struct command waste_command = {
 		"  waste\n"
 		"  waste --limit 5 type 'struct slot'",
 	.run = waste_run,
-	.nothing = "There are no such arrays, lists or hash tables.",
+	.nothing = "No array, list or hash table of 8 elements and more is less than half full.",
 	.words = WORDS_FILTER,
 };

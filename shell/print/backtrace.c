@@ -32,15 +32,30 @@ const char *backtrace_call(struct session *session, uint32_t number)
 				       });
 }
 
-static void print_step(struct session *session, unsigned number, uint32_t id)
+// True for a call inside the C++ library, such as those that std::make_shared() makes.
+static bool is_of_library(const struct heap_snapshot *snapshot, uint32_t step)
+{
+	const struct heap_call *call = &snapshot->calls[snapshot->steps[step].call];
+	const char *name = heap_snapshot_string(snapshot, call->function);
+
+	return strncmp(name, "std::", strlen("std::")) == 0 ||
+	       strncmp(name, "__gnu_cxx::", strlen("__gnu_cxx::")) == 0;
+}
+
+// @param inside  calls inside it that were not shown
+static void print_step(struct session *session, unsigned number, uint32_t id, bool is_shown,
+		       unsigned inside)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_call *call = &snapshot->calls[id];
 	struct output *output = session->output;
 	bool inlined = call->flags & HEAP_FRAME_INLINED;
 
-	output_text(output, "    #%-3u %s%s\n", number, backtrace_call(session, id),
-		    inlined ? ", inlined" : "");
+	if (is_shown)
+		output_text(output, "    #%-3u %s%s%s\n", number, backtrace_call(session, id),
+			    inlined ? ", inlined" : "",
+			    inside ? session_format(session, ", and %u more inside it", inside)
+				   : "");
 	output_open_object(output, NULL);
 	output_string(output, "function", heap_snapshot_string(snapshot, call->function));
 	output_string(output, "file", heap_snapshot_string(snapshot, call->file));
@@ -63,9 +78,17 @@ void backtrace_print(struct session *session, heap_object_id object)
 		    is_own ? "" : " of the first of that site and size");
 	output_string(session->output, "backtrace_of", is_own ? "object" : "first of its kind");
 	output_open_array(session->output, "backtrace");
-	for (unsigned i = 0; step > 0 && i < MAX_STEPS && !session_must_stop(session); i++) {
-		print_step(session, i, snapshot->steps[step].call);
-		step = backtrace_caller(snapshot, step);
+	// Of the innermost calls inside the C++ library, the one that the program made is shown.
+	for (unsigned i = 0, hidden = 0; step > 0 && i < MAX_STEPS && !session_must_stop(session);
+	     i++) {
+		uint32_t caller = backtrace_caller(snapshot, step);
+		bool hides = hidden == i && is_of_library(snapshot, step) && caller > 0 &&
+			     is_of_library(snapshot, caller);
+
+		print_step(session, i, snapshot->steps[step].call, !hides,
+			   hidden == i ? hidden : 0);
+		hidden += hides;
+		step = caller;
 	}
 	output_close(session->output);
 }

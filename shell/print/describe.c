@@ -180,8 +180,13 @@ static const char *tag_of(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	uint32_t tag = snapshot->tag ? snapshot->tag[object] : 0;
+	const char *name = tag == 0 ? "" : describe_tag(session, tag - 1);
 
-	return tag == 0 ? "" : session_format(session, " (%s)", describe_tag(session, tag - 1));
+	// A class is told by its type already, and those of the library say nothing.
+	if (*name == '\0' || strncmp(name, "std::", strlen("std::")) == 0 ||
+	    (strstr(name, "::") && strstr(describe_type_of(session, object), name)))
+		return "";
+	return session_format(session, " (%s)", name);
 }
 
 const char *describe_object(struct session *session, heap_object_id object)

@@ -39,6 +39,7 @@ static struct heap_error *add_leak_groups(const struct leak_groups *groups, uint
 			.example = group->example,
 			.members = group->objects + group->indirect_objects,
 			.bytes = group->bytes + group->indirect_bytes,
+			.is_cyclic = group->circles == group->objects,
 		};
 
 		if (suspect.bytes >= least)
@@ -253,6 +254,11 @@ const char *suspects_advice(struct session *session, const struct heap_suspect *
 
 	switch (suspect->kind) {
 	case HEAP_SUSPECT_LEAKED:
+		if (suspect->is_cyclic)
+			return session_format(session,
+					      "No root leads to them, and they hold each other: "
+					      "`identify %#" PRIx64 "` shows the cycle.",
+					      address);
 		return "No root leads to them: `leaks` says where they were allocated.";
 	case HEAP_SUSPECT_NEW:
 		return session_format(session,

@@ -60,6 +60,13 @@ is count('type', 'std::_Sp_counted_ptr_inplace<shop::Window*'), 20, 'the block h
 like Heapsh::ask($file, 'count'), qr/^ +20 .*struct shop::Node \(make_shared\)/m, 'count names it';
 like Heapsh::ask($file, 'identify', 'shop::bus.listeners[3]'), qr/\Aclass shop::Window \(make_shared\) at /, 'identify, too';
 
+my ($counter) = grep { $_->{size} == 24 } @{ Heapsh::ask_json($file, 'find', 'type', 'int')->{objects} };
+is $counter->{type}, 'int (make_shared)', 'a number, which the counts are, too';
+like Heapsh::ask($file, 'show', $counter->{address}), qr/^  made with its counts \(use count 1, weak count 0\)\n  value = 1234$/m, 'its value';
+like Heapsh::ask($file, 'show', 'shop::bus.listeners[3]'),
+    qr/^    #\d+ +std::make_shared<shop::Window.*, and \d+ more inside it\n    #\d+ +shop::open_window .*\n.*\n  made with its counts \(use count 2, weak count 0\)\n.*^  title = "the title/ms,
+    'show: without the insides of the library';
+
 # Types as people write them, and as compilers do.
 my $long = 'std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >';
 is count('type', $_), 30, $_
@@ -92,7 +99,7 @@ like Heapsh::ask($file, 'find', 'under', 'customers') . $Heapsh::complaint,
 
 # A leak comes first, also a small one.
 my $suspects = Heapsh::ask($file, 'suspects', '--limit', 1);
-like $suspects, qr/\A1\. \d\.\d % of the heap, .*: leaked: \d+ objects, struct shop::Node \(make_shared\) and/, 'suspects begins with the leak';
+like $suspects, qr/\A1\. \d\.\d % of the heap, .*: leaked: \d+ objects, struct shop::Node \(make_shared\) and .*\n.*\n +No root leads to them, and they hold each other: `identify/, 'suspects begins with the leak';
 like $suspects, qr/^… \d+ more; --all shows them$/m, '--limit';
 like Heapsh::ask($file, 'symbols', '--limit', 2), qr/\A(?:0x\S+ (?:shop|left|right)::.*\n){2}… \d+ more/, 'symbols: the program\'s first';
 

@@ -23,8 +23,8 @@ struct Product {
 
 class Cache
 {
-    public:
-	std::unordered_map<std::string, std::shared_ptr<Product> > entries;
+      public:
+	std::unordered_map<std::string, std::shared_ptr<Product>> entries;
 	void add(int number)
 	{
 		std::string key = "/products/with/a/long/key/" + std::to_string(number);
@@ -43,25 +43,28 @@ struct Node {
 
 class Listener
 {
-    public:
+      public:
 	virtual ~Listener() = default;
 	virtual void on(int event) = 0;
 };
 
 class Window : public Listener
 {
-    public:
+      public:
 	explicit Window(int n) : title("the title of window number " + std::to_string(n)), number(n)
 	{
 	}
-	void on(int event) override { number += event; }
+	void on(int event) override
+	{
+		number += event;
+	}
 	std::string title;
 	int number;
 };
 
 struct Bus {
-	std::vector<std::shared_ptr<Listener> > listeners;
-	std::list<std::function<void(int)> > callbacks;
+	std::vector<std::shared_ptr<Listener>> listeners;
+	std::list<std::function<void(int)>> callbacks;
 };
 
 struct Order {
@@ -78,9 +81,10 @@ struct Customer {
 	std::unique_ptr<Product> wish;
 };
 
-std::map<int, std::unique_ptr<Customer> > customers;
+std::map<int, std::unique_ptr<Customer>> customers;
 Cache cache;
 Bus bus;
+std::shared_ptr<int> counter;
 std::deque<long> numbers; // 100 of them: two chunks, neither of which is wasted
 
 __attribute__((noinline)) void make_cycle(int n)
@@ -145,6 +149,7 @@ int main()
 		shop::add_customer(i);
 	for (long i = 0; i < 100; i++)
 		shop::numbers.push_back(i);
+	shop::counter = std::make_shared<int>(1234);
 	left::twin = new int(1);
 	right::twin = new int(2);
 	puts("ready");

@@ -463,21 +463,21 @@ fails_with $file, 'path --avoid node 5f01120', 'heapsh: node: not TYPE.FIELD', 2
 fails_with $file, 'path --all many 5f01120', 'heapsh: --all many: not a number', 2;
 # Leaks.
 is_text $file, 'leaks', <<'END';
-    direct        bytes   indirect        bytes  type, site
+    direct        bytes   indirect  their bytes  type, site
          2         32 B          2         32 B  struct node, node_new (app.c:12), some in circles
 leaked directly: 1 object, 16 B
 leaked circles, the first of each: 1 object, 16 B
 leaked indirectly, held by those: 2 objects, 32 B
 END
 is_text $file, 'leaks --by type --limit 1', <<'END';
-    direct        bytes   indirect        bytes  type
+    direct        bytes   indirect  their bytes  type
          2         32 B          2         32 B  struct node, some in circles
 leaked directly: 1 object, 16 B
 leaked circles, the first of each: 1 object, 16 B
 leaked indirectly, held by those: 2 objects, 32 B
 END
 is_text $file, 'leaks --by site', <<'END';
-    direct        bytes   indirect        bytes  site
+    direct        bytes   indirect  their bytes  site
          2         32 B          2         32 B  node_new (app.c:12), some in circles
 leaked directly: 1 object, 16 B
 leaked circles, the first of each: 1 object, 16 B
