@@ -282,6 +282,7 @@ static struct heap_error *resolve_object(const struct heap_filter_parsing *parsi
 {
 	struct heap_filter_operand operand;
 
+	// cppcheck-suppress returnDanglingLifetime; an error does not refer to the operand
 	HEAP_TRY(parsing->resolve(parsing->context, word, &operand));
 	if (operand.object == HEAP_NO_OBJECT)
 		return heap_error_create(HEAP_ERROR_ABSENT,
@@ -432,6 +433,7 @@ static struct heap_error *parse_pointed_by(const struct heap_filter_parsing *par
 	const struct heap_snapshot *snapshot = parsing->snapshot;
 	struct heap_filter_operand operand;
 
+	// cppcheck-suppress returnDanglingLifetime; an error does not refer to the operand
 	HEAP_TRY(parsing->resolve(parsing->context, word, &operand));
 	term->kind = HEAP_TERM_POINTED_BY;
 	term->object = operand.object;

@@ -45,7 +45,7 @@ static int compare_objects(const void *left, const void *right)
 	return (a->object > b->object) - (a->object < b->object);
 }
 
-// The table has room for many more than there are: it is read in pieces, and not kept.
+// The table has room for many more samples than there are: it is read in pieces, and not kept.
 struct heap_error *samples_visit(const struct image *image, const struct heapsnap_process *process,
 				 const struct objects *objects, samples_visitor *visit,
 				 void *context)
@@ -66,8 +66,10 @@ struct heap_error *samples_visit(const struct image *image, const struct heapsna
 
 		heap_object_id object = objects_find(objects, sample->block);
 
-		if (object != HEAP_NO_OBJECT && objects->address[object] == sample->block)
-			HEAP_TRY(visit(context, object, sample));
+		if (object == HEAP_NO_OBJECT || objects->address[object] != sample->block)
+			continue;
+		// cppcheck-suppress returnDanglingLifetime; an error does not refer to the sample
+		HEAP_TRY(visit(context, object, sample));
 	}
 	return NULL;
 }
