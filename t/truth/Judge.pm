@@ -9,7 +9,7 @@ package Judge;
 #
 # A result holds sums, which add() adds up: objects and bytes of logged blocks; typed and
 # right ones of them, each in objects and bytes; miscounted (the right type, but another number
-# of elements), parts (logged parts of pools), nodes and typed_nodes (blocks that the program's
+# of elements), parts (logged parts of pools), right_parts, other_parts (which have another type), nodes and typed_nodes (blocks that the program's
 # code allocated without knowing, as C++'s containers do); and wrong: {what} => {objects, bytes,
 # example}.
 
@@ -25,7 +25,7 @@ our $where = "$build/truth";
 # truth.c has the same constant.
 my $hide = 0xa5c3f00f << 32 | 0xda7a5eed;
 
-my @sums = qw(objects bytes typed typed_bytes right right_bytes miscounted parts nodes node_bytes typed_nodes typed_node_bytes);
+my @sums = qw(objects bytes typed typed_bytes right right_bytes miscounted parts right_parts other_parts nodes node_bytes typed_nodes typed_node_bytes);
 my %basic = (
     'unsigned' => 'unsigned int', 'uint32_t' => 'unsigned int', 'int32_t' => 'int',
     'uint64_t' => 'unsigned long', 'int64_t' => 'long', 'size_t' => 'unsigned long',
@@ -173,6 +173,22 @@ sub judge_block {
     $result->{miscounted}++ if $kind eq 'a' && $object->{elements} != $count;
 }
 
+# What heapsh says of the logged parts. Parts are found by their types.
+sub judge_parts {
+    my ($result, $snapshot, $parts) = @_;
+    my %true = map { $_->[0] => $_->[1] } @$parts;
+    my %types = map { $_->[1] => 1 } @$parts;
+    $result->{parts} = @$parts;
+    for my $type (sort keys %types) {
+        for my $part (find($snapshot, 'type', $type =~ s/^struct //r)) {
+            for (@$part) {
+                my $logged = $true{ $_->{address} } // next;
+                $result->{ plain($logged) eq plain($type) ? 'right_parts' : 'other_parts' }++;
+            }
+        }
+    }
+}
+
 # Runs a variant of a program and compares. Dies if there is nothing to compare.
 sub program {
     my ($name, $variant) = @_;
@@ -180,7 +196,7 @@ sub program {
     my ($truth, $parts) = read_log(path($name, $variant, 'log'));
     my $snapshot = path($name, $variant, 'snap');
     my $result = { name => $name, (map { $_ => 0 } @sums), wrong => {}, evidence => {} };
-    $result->{parts} = @$parts;
+    judge_parts($result, $snapshot, $parts);
     for my $object (@{ find($snapshot, 'size', '>0') }) {
         my $block = delete $truth->{ $object->{address} } or next;
         judge_block($result, $object, @$block);
@@ -226,16 +242,23 @@ sub precision {
     return (share($result->{right}, $result->{typed}), share($result->{right_bytes}, $result->{typed_bytes}));
 }
 
+# Per cent of the logged parts that have their type, and of those with a type.
+sub parts {
+    my ($result) = @_;
+    return (share($result->{right_parts}, $result->{parts}),
+        share($result->{right_parts}, $result->{right_parts} + $result->{other_parts}));
+}
+
 sub heading {
-    return sprintf "%-24s %8s %9s %15s %15s %6s %6s %6s\n", '', 'objects', 'KiB', 'coverage, bytes',
+    return sprintf "%-24s %8s %9s %15s %15s %6s %11s %6s\n", '', 'objects', 'KiB', 'coverage, bytes',
         'precision,bytes', 'count!', 'parts', 'nodes';
 }
 
 sub row {
     my ($title, $result) = @_;
-    return sprintf "%-24s %8d %9.1f %7.2f %7.2f %7.2f %7.2f %6d %6s %6s\n", $title, $result->{objects},
+    return sprintf "%-24s %8d %9.1f %7.2f %7.2f %7.2f %7.2f %6d %11s %6s\n", $title, $result->{objects},
         $result->{bytes} / 1024, coverage($result), precision($result), $result->{miscounted},
-        $result->{parts} ? "-/$result->{parts}" : '', $result->{nodes} || '';
+        $result->{parts} ? "$result->{right_parts}/$result->{parts}" : '', $result->{nodes} || '';
 }
 
 # Where the rest goes: the most frequent errors, and each kind of evidence.

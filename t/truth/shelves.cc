@@ -92,10 +92,12 @@ class Library
 	{
 		log_at(all_.data(), 0, "Book *", all_.size());
 		for (auto &entry : by_isbn_)
-			log_at(&entry, 32, "std::_Rb_tree_node<std::pair<unsigned long const, Book *>>");
+			log_at(&entry, 32,
+			       "std::_Rb_tree_node<std::pair<unsigned long const, Book *>>");
 		for (auto &entry : by_title_) {
 			log_at(&entry, 8,
-			       "std::__detail::_Hash_node<std::pair<std::string const, Book *>, true>");
+			       "std::__detail::_Hash_node<std::pair<std::string const, Book *>, "
+			       "true>");
 			log_text(entry.first);
 		}
 		for (auto &year : years_)
@@ -114,8 +116,7 @@ class Library
 			for (auto &book : shelf.second->row)
 				log_at(&book, 16, "std::_List_node<Book *>");
 			log_at(&shelf, 32,
-			       "std::_Rb_tree_node<std::pair<int const, std::unique_ptr<Shelf, "
-			       "std::default_delete<Shelf>>>>");
+			       "std::_Rb_tree_node<std::pair<int const, std::unique_ptr<Shelf>>>");
 			log_at(shelf.second.get(), 0, "Shelf");
 		}
 	}
@@ -124,7 +125,8 @@ class Library
 	void read(uint64_t number, Book *book)
 	{
 		auto reader = std::make_shared<Reader>();
-		reader->name = "A reader whose name needs a block, number " + std::to_string(number);
+		reader->name =
+			"A reader whose name needs a block, number " + std::to_string(number);
 		reader->number = number;
 		for (unsigned i = 0; i <= number / 4 % 3; i++)
 			reader->loans.push_back(Loan{ book, 14 + i, i });
@@ -139,11 +141,7 @@ class Library
 	}
 	static void log_reader(const std::shared_ptr<Reader> &reader)
 	{
-		log_at(reader.get(), 16,
-		       "std::_Sp_counted_ptr_inplace<Reader, std::allocator<void>, "
-		       "(__gnu_cxx::_Lock_policy)2>|std::_Sp_counted_ptr_inplace<Reader, "
-		       "std::allocator<Reader>, (__gnu_cxx::_Lock_policy)2>|"
-		       "std::_Sp_counted_ptr_inplace<Reader, std::allocator<void>, __gnu_cxx::_S_atomic>");
+		log_at(reader.get(), 16, "Reader|std::_Sp_counted_ptr_inplace<Reader>");
 		log_text(reader->name);
 		log_at(reader->loans.data(), 0, "Loan", reader->loans.size());
 	}

@@ -10,7 +10,9 @@ use Test::More;
 
 my %limit = ('ours' => [98, 99.9], 'lua' => [95, 99.8]);
 # Each class of runtimes that we have a program of: objects typed, and right, per cent.
-my %floor = map { $_ => [99.5, 99.5] } qw(collector classes counted hierarchy);
+my %floor = map { $_ => [99.5, 99.5] } qw(collector classes counted hierarchy values);
+# And of parts, of those that lie in pages and arenas.
+my %part_floor = map { $_ => [99.5, 99.5] } qw(pools slices);
 $floor{counted} = [99.9, 99.9];    # texts of a few letters too
 $floor{kv} = [99.9, 99.9];    # makes blocks of two contents in turn, of which one could be a struct
 my $repeats = 5;
@@ -28,6 +30,10 @@ for my $program (Judge::all()) {
     if (my $floor = $floor{$name}) {
         cmp_ok +(Judge::coverage($result))[0], '>=', $floor->[0], "$name.$variant: objects that have a type";
         cmp_ok +(Judge::precision($result))[0], '>=', $floor->[1], "$name.$variant: typed objects of the right type";
+    }
+    if (my $floor = $part_floor{$name}) {
+        cmp_ok +(Judge::parts($result))[0], '>=', $floor->[0], "$name.$variant: parts that have their type";
+        cmp_ok +(Judge::parts($result))[1], '>=', $floor->[1], "$name.$variant: typed parts of the right type";
     }
     $table .= join '', Judge::evidence($result), Judge::causes($result, 5) if $ENV{V};
 }

@@ -192,9 +192,12 @@ static struct heap_error *count_leads(struct inference *inference)
 				own->elsewhere++;
 			else
 				own->at[snapshot->edge_interior[j] / 8]++;
-			if (snapshot->edge_interior[j] == 0 &&
-			    snapshot->edge_slot[j] < BLOCK_PREFIX_MAX / 8)
+			if (snapshot->edge_slot[j] >= BLOCK_PREFIX_MAX / 8)
+				continue;
+			if (snapshot->edge_interior[j] == 0)
 				own->from[snapshot->edge_slot[j]]++;
+			else if (own == &leads[capture->maker_of_kind[capture->objects.kind[i]]])
+				own->beside[snapshot->edge_slot[j]]++;
 		}
 	}
 	return NULL;
@@ -221,11 +224,13 @@ static bool site_leads_to(const struct inference *inference, heap_object_id obje
 	return leads->at[offset / 8] >= MIN_SUPPORT && leads->at[offset / 8] >= MIN_LEAD * others;
 }
 
-// True if a struct has a pointer to its own kind, and blocks of a site lead there to each other's start.
+// True if a struct has a pointer to its own kind, and blocks of a site lead there to each other's start,
+// more often than to what lies behind it: those would be parts, of which the first is no header.
 static bool links(const struct layouts *layouts, heap_type_id type, const struct site_leads *leads)
 {
 	for (uint32_t i = 0; i < layouts_size(layouts, type) / 8; i++) {
-		if (leads->from[i] > 0 && layouts_has_pointer(layouts, type, i * UINT64_C(8), type))
+		if (leads->from[i] > leads->beside[i] &&
+		    layouts_has_pointer(layouts, type, i * UINT64_C(8), type))
 			return true;
 	}
 	return false;

@@ -42,6 +42,7 @@ struct prefix_pair {
 struct site_leads {
 	uint32_t at[BLOCK_PREFIX_MAX / 8 + 1]; /**< by the word that they lead to */
 	uint32_t from[BLOCK_PREFIX_MAX / 8];   /**< of those to the start, by their own */
+	uint32_t beside[BLOCK_PREFIX_MAX / 8]; /**< of the site's own to elsewhere, likewise */
 	uint32_t elsewhere;
 };
 

@@ -16,6 +16,8 @@ enum {
 	WEAK_CLAIMS = 32,     // of a block, that are weighed: those with most slots
 	MIN_TELLING_SIZE = 2, // bytes of a type that says something
 	TEXT_SCORE = 3,
+	CHAINED_ELEMENTS = 64,  // of an array, whose pointers to their own kind are looked at
+	CHAINS_THAT_AGREE = 16, // for each that does not
 };
 
 struct heap_error *hints_init(struct hints *hints, heap_object_id objects)
@@ -371,6 +373,61 @@ static uint32_t gather(const struct inference *inference, heap_object_id object,
 	return WEAK_CLAIMS;
 }
 
+// A chain through a block that is taken for an array, to places in blocks of its kind.
+struct chain {
+	const struct inference *inference;
+	heap_object_id object;
+	heap_type_id type;
+	uint64_t start, stride; // of the element that is looked at, and from one to the next
+	uint32_t agree, other;  // pointers to where elements begin, and elsewhere
+};
+
+static bool follow_chain(void *context, uint64_t offset, heap_type_id pointer)
+{
+	struct chain *chain = context;
+	const struct inference *inference = chain->inference;
+	const struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	const uint32_t *kinds = inference->capture->objects.kind;
+	uint64_t prefix = inference_prefix(inference, chain->object);
+	uint32_t edge;
+
+	if (layouts_strip(&inference->layouts, snapshot->types.types[pointer].target) !=
+	    chain->type)
+		return true;
+	edge = heap_edge_at(snapshot, chain->object, prefix + chain->start + offset);
+	if (edge == UINT32_MAX || kinds[snapshot->edge_target[edge]] != kinds[chain->object])
+		return true;
+	if (snapshot->edge_interior[edge] >= prefix &&
+	    (snapshot->edge_interior[edge] - prefix) % chain->stride == 0)
+		chain->agree++;
+	else
+		chain->other++;
+	return true;
+}
+
+/*
+ * A page that a program cuts up itself is an array only if its elements agree: their pointers to their
+ * own kind lead to where elements begin, there and in the pages beside it. Chunks that are larger than
+ * what is in them betray themselves so, and chunks that hold something else.
+ */
+static bool do_elements_agree(const struct inference *inference, heap_object_id object,
+			      const struct layout_claim *claim)
+{
+	struct chain chain = {
+		.inference = inference,
+		.object = object,
+		.type = claim->type,
+		.stride = layouts_size(&inference->layouts, claim->type),
+	};
+
+	for (uint64_t i = 0; i < claim->elements && i < CHAINED_ELEMENTS; i++) {
+		chain.start = i * chain.stride;
+		heap_types_visit_pointers(inference->layouts.types, claim->type, follow_chain,
+					  &chain);
+	}
+	return chain.other == 0 || chain.other * CHAINS_THAT_AGREE < chain.agree;
+}
+
 // How much contents speak for a claim; below 0 if anything contradicts it.
 static int weigh(const struct inference *inference, const struct content *content,
 		 const struct weak_claim *weak)
@@ -383,6 +440,10 @@ static int weigh(const struct inference *inference, const struct content *conten
 		return -1;
 	if (weak->is_read || (is_text && weak->either))
 		return content_is_text(inference, content, size) ? TEXT_SCORE : -1;
+	if (weak->claim.elements > 1 &&
+	    layouts_is_compound(&inference->layouts, weak->claim.type) &&
+	    !do_elements_agree(inference, content->object, &weak->claim))
+		return -1;
 	return content_score(inference, content, weak->claim.type, weak->claim.elements);
 }
 

@@ -21,6 +21,7 @@
 enum {
 	PREFETCH_DISTANCE = 12, // edges, and claims
 	SMALL_ROUNDS = 64,      // that name less than one object in MANY, and cost a whole pass
+	PATIENT_ROUNDS = 8,     // of these; then pools are cut without waiting for single hints
 	MANY = 1000,
 	FEW_NEW = 128,       // claims on less than one in so many objects are few
 	FEW_TO_LEARN = 1024, // likewise, to learn from
@@ -299,11 +300,23 @@ static struct heap_error *find_runtimes(struct inference *inference, bool is_tho
 	return pointer_tags_apply(inference, is_thorough, named);
 }
 
+// Cuts pools when single hints name a few blocks in each round: a page of chunks looks like an array,
+// and leads to the next page.
+HEAP_MUST_CHECK
+static struct heap_error *cut_early(struct inference *inference, int small, uint64_t *named)
+{
+	return small > PATIENT_ROUNDS && !progress_is_late() ? pools_cut(inference, false, named)
+							     : NULL;
+}
+
 // One step of the whole: the best evidence that is left, and what follows from it. The step is cheap
 // if it looked at news alone: a list whose pointers lead to a member of its nodes is named two nodes
 // at a time, in as many steps.
+//
+// @param small  rounds before it that were not cheap, and named few
 HEAP_MUST_CHECK
-static struct heap_error *advance(struct inference *inference, uint64_t *named, bool *is_cheap)
+static struct heap_error *advance(struct inference *inference, int small, uint64_t *named,
+				  bool *is_cheap)
 {
 	HEAP_TRY(settle(inference));
 	*named = 0;
@@ -323,6 +336,8 @@ static struct heap_error *advance(struct inference *inference, uint64_t *named, 
 		if (*named == 0)
 			HEAP_TRY(naming_claim(inference, NAMING_LIKELY, PASS_ALL, named));
 	}
+	if (*named == 0)
+		HEAP_TRY(cut_early(inference, small, named));
 	if (*named == 0)
 		HEAP_TRY(naming_weigh_hints(inference, named));
 	if (*named == 0)
@@ -344,7 +359,7 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	HEAP_TRY(symbol_types_claim(inference));
 	HEAP_TRY(follow_roots(inference));
 	for (int small = 0; named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
-		HEAP_TRY(advance(inference, &named, &is_cheap));
+		HEAP_TRY(advance(inference, small, &named, &is_cheap));
 		if (named == 0)
 			HEAP_TRY(conflicts_weigh(inference, &named));
 		small += !is_cheap && named < inference->capture->objects.count / MANY;

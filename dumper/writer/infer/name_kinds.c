@@ -132,9 +132,37 @@ static bool agrees(const struct inference *inference, heap_object_id object,
 	return candidate_score(inference, &content, candidate) >= 0;
 }
 
+// True if a site makes blocks of many sizes, all of which are arrays of what is hinted at the start of an
+// object. That a struct begins with such an element, and has the size of several, is chance then.
+static bool is_of_arrays(const struct inference *inference, const struct site_summary *site,
+			 heap_object_id object)
+{
+	const struct kind *kinds = &inference->kinds.kinds[site->first];
+
+	if (site->sizes < MANY_SIZES || !inference_has_sites(inference))
+		return false;
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+		uint64_t stride = layouts_size(&inference->layouts, hint->type);
+		uint32_t i = 0;
+
+		progress_step();
+		if (!layouts_is_start(hint->interior) || hint->either ||
+		    !layouts_is_compound(&inference->layouts, hint->type))
+			continue;
+		while (i < site->sizes && kinds[i].size % stride == 0)
+			i++;
+		if (i == site->sizes)
+			return true;
+	}
+	return false;
+}
+
 // Names those of a kind that have no name. By parts, only those that have hints of them.
 HEAP_MUST_CHECK
 static struct heap_error *claim_kind(struct inference *inference, const struct kind *kind,
+				     const struct site_summary *site,
 				     const struct candidate *candidate, enum rank rank,
 				     uint64_t *words, uint64_t *claimed)
 {
@@ -144,7 +172,8 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 		progress_step();
 		if (progress_is_late())
 			break;
-		if (claims_are_good(&inference->claims, object))
+		if (claims_are_good(&inference->claims, object) ||
+		    (rank == RANK_EMBEDDED && is_of_arrays(inference, site, object)))
 			continue;
 
 		enum verdict word = candidate_ask(inference, object, candidate);
@@ -250,6 +279,9 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 			continue;
 		hold(inference, object, evidence, words, &candidates);
 
+		if (is_of_arrays(inference, site, object))
+			continue;
+
 		const struct candidate *only =
 			evidence == NAMING_SURE ? candidates_only_whole(inference, &candidates)
 						: candidates_best_whole(inference, &candidates);
@@ -334,7 +366,7 @@ struct heap_error *name_kind(struct inference *inference, struct kind *kind,
 	found = evidence == NAMING_SURE ? find_surely(inference, &candidates, &rank)
 					: find_likely(inference, &candidates, &rank);
 	if (found)
-		return claim_kind(inference, kind, found, rank, words, claimed);
+		return claim_kind(inference, kind, site, found, rank, words, claimed);
 	kind->is_mixed[evidence] = true;
 	return name_singly(inference, kind, site, evidence, words, claimed);
 }

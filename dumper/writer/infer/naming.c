@@ -202,7 +202,8 @@ static struct heap_error *weigh_piece(void *context, size_t number, void *result
 
 		progress_step();
 		if (inference->claims.rank[i] != RANK_NONE || inference->hints.head[i] == NO_HINT ||
-		    pools_have(&inference->pools, i))
+		    pools_have(&inference->pools, i) ||
+		    pools_have_kind(&inference->pools, inference->capture->objects.kind[i]))
 			continue;
 		content_read_from(inference, part->pages, i, part->words, &content);
 		weighed->object = i;

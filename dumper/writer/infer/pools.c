@@ -151,10 +151,15 @@ static bool is_part(const struct inference *inference, const struct hint *hint)
 	       inference_is_raw(inference, hint->object, hint->interior & ~UINT32_C(7));
 }
 
-// True if a block without a name has hints at several places.
-//
-// @param one_will_do  for a part behind the start
-static bool is_pool(const struct inference *inference, heap_object_id object, bool one_will_do)
+// What makes a pool of a block.
+enum need {
+	NEED_SEVERAL, // parts at different places
+	NEED_BEHIND,  // one, but behind the start
+	NEED_ONE,     // one: blocks of its kind are pools
+};
+
+// True if a block without a name has the hints that are needed.
+static bool is_pool(const struct inference *inference, heap_object_id object, enum need need)
 {
 	uint32_t places = 0, last = UINT32_MAX;
 
@@ -169,7 +174,7 @@ static bool is_pool(const struct inference *inference, heap_object_id object, bo
 		if (!is_part(inference, hint) || (hint->interior & ~UINT32_C(7)) == last)
 			continue;
 		last = hint->interior & ~UINT32_C(7);
-		places += one_will_do && last > 0 ? MIN_PARTS : 1;
+		places += need == NEED_ONE || (need == NEED_BEHIND && last > 0) ? MIN_PARTS : 1;
 	}
 	return places >= MIN_PARTS;
 }
@@ -264,11 +269,13 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 				      bool at_the_end)
 {
 	struct pools *pools = &inference->pools;
-	bool has_siblings = pools->is_pool_kind[inference->capture->objects.kind[object]];
+	enum need need = at_the_end ? NEED_BEHIND : NEED_SEVERAL;
+
+	if (pools->is_pool_kind[inference->capture->objects.kind[object]])
+		need = NEED_ONE;
 
 	if (inference->hints.head[object] == NO_HINT || pools->is_pool[object] ||
-	    inference_prefix(inference, object) > 0 ||
-	    !is_pool(inference, object, at_the_end || has_siblings))
+	    inference_prefix(inference, object) > 0 || !is_pool(inference, object, need))
 		return NULL;
 	pools->is_pool[object] = true;
 	HEAP_TRY(hint_header(inference, object));

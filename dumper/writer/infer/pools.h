@@ -36,6 +36,12 @@ struct heap_error *pools_cut(struct inference *inference, bool at_the_end, uint6
 HEAP_MUST_CHECK
 struct heap_error *pools_finish(struct inference *inference);
 
+/** True if blocks of an object's kind have turned out to be such. */
+static inline bool pools_have_kind(const struct pools *pools, uint32_t kind)
+{
+	return pools->is_pool_kind && pools->is_pool_kind[kind];
+}
+
 /** True if a block has turned out to be one that the program cuts up itself. */
 static inline bool pools_have(const struct pools *pools, heap_object_id object)
 {
