@@ -59,6 +59,8 @@ for my $i (0 .. 3) {
 }
 like scalar(Heapsh::ask("$directory/$files->[1]", 'callstack')), qr/\bgrow\b/,
     'the stack says who was allocating';
+unlike scalar(Heapsh::ask("$directory/$files->[1]", 'roots', '--stack', '--all')), qr/variable \w+ of take_if_grown/,
+    'variables of the library itself hold nothing';
 
 (undef, undef, $files) = run('growing', '--growth 100% --min-interval 0');
 @live = map { live($_) } @$files;

@@ -452,6 +452,11 @@ void capture_close(struct capture *capture)
 	clear(capture);
 }
 
+bool capture_is_own(const struct capture *capture, const struct module *module)
+{
+	return capture->process_address >= module->start && capture->process_address < module->end;
+}
+
 size_t capture_own_ranges(const struct capture *capture, uint64_t ranges[9][2])
 {
 	const struct heapsnap_process *process = &capture->process;

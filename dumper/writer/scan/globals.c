@@ -21,11 +21,6 @@ enum {
 // ones of libc's data, of which only pointers to starts count.
 static const char ARENA_VARIABLE[] = "main_arena";
 
-static bool is_own_module(const struct capture *capture, const struct module *module)
-{
-	return capture->process_address >= module->start && capture->process_address < module->end;
-}
-
 static uint32_t module_index(const struct capture *capture, const struct module *module)
 {
 	return (uint32_t)(module - capture->modules.modules);
@@ -226,7 +221,7 @@ struct heap_error *globals_gather_variables(struct capture *capture)
 	for (size_t i = 0; i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
 
-		if (!module->has_debug || is_own_module(capture, module))
+		if (!module->has_debug || capture_is_own(capture, module))
 			continue;
 		HEAP_TRY(add_debug_globals(capture, module));
 		HEAP_TRY(add_thread_locals(capture, module));
@@ -236,7 +231,7 @@ struct heap_error *globals_gather_variables(struct capture *capture)
 	for (size_t i = 0; i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
 
-		if (module->elf && !is_own_module(capture, module))
+		if (module->elf && !capture_is_own(capture, module))
 			HEAP_TRY(add_symbol_globals(capture, module));
 	}
 	return NULL;
@@ -400,7 +395,7 @@ struct heap_error *globals_gather_rest(struct capture *capture)
 	for (size_t i = 0; i < capture->modules.count; i++) {
 		const struct module *module = &capture->modules.modules[i];
 
-		if (!is_own_module(capture, module))
+		if (!capture_is_own(capture, module))
 			HEAP_TRY(gather_segment(capture, module));
 	}
 	for (size_t i = 0; i < capture->image.mapping_count; i++) {

@@ -276,7 +276,9 @@ static struct heap_error *walk_thread(struct walk *walk)
 		}
 
 		HEAP_TRY(add_frames(&before, module, pc, cfa));
-		if (module && module->dwarf)
+		// Variables of this project's library hold nothing for the program. Their words count
+		// as any on a stack: a thread may be about to return a block.
+		if (module && module->dwarf && !capture_is_own(capture, module))
 			HEAP_TRY(add_locals(
 				&before, module, pc, cfa,
 				(struct frames){ first_frame, capture->snapshot.frame_count },
