@@ -7,21 +7,6 @@
 
 #include <string.h>
 
-/*
- * In a function that malloc and its like end with: mostly they have jumped to it, so that its caller
- * is theirs, the code at the site. Then what that has in rbp is the first thing that the function
- * saves, since it asks for its own frame.
- */
-#if HEAPSNAP_UNWINDS
-#define FRAME_AT(site) \
-	((uint64_t)__builtin_return_address(0) == (site) \
-		 ? (struct heapsnap_frame){ (uint64_t)__builtin_dwarf_cfa(), \
-					    *(const uint64_t *)__builtin_frame_address(0) } \
-		 : (struct heapsnap_frame){ 0 })
-#else
-#define FRAME_AT(site) ((struct heapsnap_frame){ 0 })
-#endif
-
 // glibc's memalign by another name, which nobody replaces.
 extern void *__libc_memalign(size_t alignment, size_t size) __attribute__((weak));
 
@@ -257,10 +242,13 @@ static void *adopt_aligned(void *block, size_t size, unsigned flags, struct heap
 	return block;
 }
 
-void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags)
+void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
+			struct heapsnap_frame frame)
 {
 	bool has_run_out = heapsnap_bytes_left > HEAPSNAP_STRETCH;
 
+	if (!base)
+		return NULL;
 	if (is_too_large(size)) {
 		if (has_run_out)
 			heapsnap_bytes_left += size;
@@ -268,12 +256,9 @@ void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned fla
 		errno = ENOMEM;
 		return NULL;
 	}
-
-	struct heapsnap_frame frame = FRAME_AT(site);
-	uint64_t caller;
-
 	if (!has_run_out && size <= heapsnap_bytes_left) {
-		caller = heapsnap_hop(size, site, frame);
+		uint64_t caller = heapsnap_hop(size, site, frame);
+
 		if (caller) {
 			heapsnap_bytes_left -= size;
 			base += HEAPSNAP_HEADER_SIZE;
@@ -288,12 +273,17 @@ void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned fla
 	return adopt(base, size, 0, flags, heapsnap_observe(size, site, frame, begin_stretch()));
 }
 
+void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags)
+{
+	return heapsnap_adopt_at(base, size, site, flags, HEAPSNAP_FRAME_AT(site));
+}
+
 void *heapsnap_allocate_zeros(size_t size, uint64_t site)
 {
 	if (is_too_large(size))
 		return NULL;
 	return adopt(heapsnap_below.calloc(1, size + HEAPSNAP_HEADER_SIZE), size, 0, 0,
-		     make(size, site, FRAME_AT(site)));
+		     make(size, site, HEAPSNAP_FRAME_AT(site)));
 }
 
 void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, unsigned flags)
@@ -302,7 +292,7 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 		if (is_too_large(size))
 			return NULL;
 		return adopt(heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE), size, 0, flags,
-			     make(size, site, FRAME_AT(site)));
+			     make(size, site, HEAPSNAP_FRAME_AT(site)));
 	}
 	if (is_too_large(size))
 		return NULL;
@@ -314,10 +304,11 @@ void *heapsnap_allocate_aligned(size_t alignment, size_t size, uint64_t site, un
 		return adopt_aligned(
 			heapsnap_below.memalign(alignment, heapsnap_footer_distance(size) +
 								   HEAPSNAP_HEADER_SIZE),
-			size, flags, make(size, site, FRAME_AT(site)));
+			size, flags, make(size, site, HEAPSNAP_FRAME_AT(site)));
 	// A whole alignment before the block; the header takes its last 16 bytes.
 	return adopt(heapsnap_below.memalign(alignment, size + alignment), size,
-		     (unsigned)__builtin_ctzll(alignment), flags, make(size, site, FRAME_AT(site)));
+		     (unsigned)__builtin_ctzll(alignment), flags,
+		     make(size, site, HEAPSNAP_FRAME_AT(site)));
 }
 
 // --- freeing -----------------------------------------------------------------------
@@ -439,7 +430,7 @@ void *heapsnap_reallocate(void *block, size_t size, uint64_t site)
 	if (heapsnap_extent_place(header->extent) != HEAPSNAP_BEFORE)
 		return move_block(block, size_in_use(block, header), size, site);
 
-	struct heapsnap_making making = make(size, site, FRAME_AT(site));
+	struct heapsnap_making making = make(size, site, HEAPSNAP_FRAME_AT(site));
 	struct heapsnap_sampled sampled = { 0 };
 
 	if (!heapsnap_is_plain(block))

@@ -103,25 +103,50 @@ HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
 
 #ifndef HEAPSNAP_UNTRACKED
 
+/*
+ * In a function that malloc and its like end with: mostly they have jumped to it, so that its caller
+ * is theirs, the code at the site. Then what that has in rbp is the first thing that the function
+ * saves, since it asks for its own frame.
+ */
+#if HEAPSNAP_UNWINDS
+#define HEAPSNAP_FRAME_AT(site) \
+	((uint64_t)__builtin_return_address(0) == (site) \
+		 ? (struct heapsnap_frame){ (uint64_t)__builtin_dwarf_cfa(), \
+					    *(const uint64_t *)__builtin_frame_address(0) } \
+		 : (struct heapsnap_frame){ 0 })
+#else
+#define HEAPSNAP_FRAME_AT(site) ((struct heapsnap_frame){ 0 })
+#endif
+
 /**
  * Makes a block from memory of the allocator below when heapsnap_bytes_left has run out,
- * or the size is beyond it, or the site and size have not been seen. NULL if it is too large.
+ * or the size is beyond it, or the site and size have not been seen. NULL if it is too large, or
+ * there is no memory.
+ *
+ * @param base  NULL: there is none
  */
 void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags);
+
+/** The same. @param frame  at the site */
+void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
+			struct heapsnap_frame frame);
 
 /** Frees what is not plain: aligned, foreign, damaged, freed before, or of the arena. */
 void heapsnap_release_other(void *block);
 
-HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)
+typedef void *heapsnap_slow_path(char *base, size_t size, uint64_t site, unsigned flags);
+
+/** The fast path. What ends with it jumps to the slow one, which thereby knows its caller's frame. */
+HEAPSNAP_INLINE void *heapsnap_allocate_or(size_t size, unsigned flags,
+					   heapsnap_slow_path *slow_path)
 {
 	// A size that overflows here is refused below: it is more than the bytes left can be.
 	char *base = heapsnap_hot.malloc(size + HEAPSNAP_HEADER_SIZE);
 	uint64_t site = HEAPSNAP_SITE;
 
-	if (HEAPSNAP_UNLIKELY(!base))
-		return NULL;
-	if (HEAPSNAP_UNLIKELY(!heapsnap_has_seen(site, size) || !heapsnap_take_bytes(size)))
-		return heapsnap_adopt_slowly(base, size, site, flags);
+	if (HEAPSNAP_UNLIKELY(!base || !heapsnap_has_seen(site, size) ||
+			      !heapsnap_take_bytes(size)))
+		return slow_path(base, size, site, flags);
 
 	char *block = base + HEAPSNAP_HEADER_SIZE;
 
@@ -129,6 +154,11 @@ HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)
 	heapsnap_sign(heapsnap_header_of(block), block,
 		      heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth, site, false);
 	return block;
+}
+
+HEAPSNAP_INLINE void *heapsnap_allocate(size_t size, unsigned flags)
+{
+	return heapsnap_allocate_or(size, flags, heapsnap_adopt_slowly);
 }
 
 HEAPSNAP_INLINE void heapsnap_release(void *block)

@@ -60,6 +60,35 @@ static __attribute__((noinline)) void *pass_new_nothrow(const char *name, size_t
 	return next ? next(size, second, third) : NULL;
 }
 
+#ifndef HEAPSNAP_UNTRACKED
+
+// Which std::nothrow it is makes no difference.
+static const char nothrow_tag;
+
+// The slow path is a function for each form: malloc's knows of no C++ runtime, and one that is
+// called, rather than jumped to, does not know its caller's frame.
+#define NEW(symbol, flags, pass, second, ...) \
+	static __attribute__((noinline)) void *symbol##_slowly(char *base, size_t size, \
+							       uint64_t site, unsigned flags_) \
+	{ \
+		uintptr_t nothrow = (uintptr_t)&nothrow_tag; \
+		void *block = \
+			heapsnap_adopt_at(base, size, site, flags_, HEAPSNAP_FRAME_AT(site)); \
+\
+		(void)nothrow; \
+		return HEAPSNAP_LIKELY(block) ? block : pass(#symbol, size, second, 0); \
+	} \
+\
+	HEAPSNAP_API void *symbol(size_t size, ##__VA_ARGS__); \
+	HEAPSNAP_API void *symbol(size_t size, ##__VA_ARGS__) \
+	{ \
+		if (HEAPSNAP_UNLIKELY(steps_back)) \
+			return pass(#symbol, size, second, 0); \
+		return heapsnap_allocate_or(size, flags, symbol##_slowly); \
+	}
+
+#else
+
 #define NEW(symbol, flags, pass, second, ...) \
 	HEAPSNAP_API void *symbol(size_t size, ##__VA_ARGS__); \
 	HEAPSNAP_API void *symbol(size_t size, ##__VA_ARGS__) \
@@ -71,6 +100,8 @@ static __attribute__((noinline)) void *pass_new_nothrow(const char *name, size_t
 \
 		return HEAPSNAP_LIKELY(block) ? block : pass(#symbol, size, second, 0); \
 	}
+
+#endif
 
 #define NEW_ALIGNED(symbol, flags, pass, third, ...) \
 	HEAPSNAP_API void *symbol(size_t size, size_t alignment, ##__VA_ARGS__); \

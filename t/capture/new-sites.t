@@ -1,0 +1,58 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Operator new is called from deep within the standard library, again and again: each block counts
+# for the program's own function, also when nothing is left to spend on backtraces.
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+use lib 't/lib';
+use Heapsh;
+
+plan skip_all => 'no backtraces are taken on this processor' unless `uname -m` =~ /^x86_64/;
+plan skip_all => 'there is no g++' if system('command -v g++ >/dev/null') != 0;
+
+my $directory = tempdir(CLEANUP => 1);
+open my $source, '>', "$directory/texts.cc" or die $!;
+print $source <<'END';
+#include "dumper/heapsnap.h"
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+std::vector<std::string> first, second;
+std::vector<std::unique_ptr<char[]>> third;
+__attribute__((noinline)) void make_first(int i)
+{
+	first.push_back("the first kind of text, number " + std::to_string(i));
+}
+__attribute__((noinline)) void make_second(int i)
+{
+	second.push_back("the other kind of text, number " + std::to_string(i));
+}
+__attribute__((noinline)) void make_third()
+{
+	third.emplace_back(new (std::nothrow) char[77]);
+}
+int main(int argc, char **argv)
+{
+	first.reserve(20000), second.reserve(20000), third.reserve(20000);
+	for (int i = 10000; i < 30000; i++)
+		make_first(i), make_second(i), make_third();
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+close $source;
+for my $flags ('-O0', '-O2') {
+    my $name = "$directory/texts$flags";
+    system("g++ -g $flags -iquote . -o $name $directory/texts.cc"
+        . " && LD_PRELOAD=$Heapsh::build/libheapsnap.so $name $name.snap") == 0 or die "no $name.snap";
+    my %count;
+    for (@{ Heapsh::ask_json("$name.snap", 'sites') }) {
+        $count{ $_->{site} =~ s/[ (+].*//r } += $_->{objects};
+    }
+    is $count{make_first}, 20000, "$flags: texts of one function" or diag explain \%count;
+    is $count{make_second}, 20000, 'and of another';
+    is $count{make_third}, 20000, 'and by new that does not throw';
+}
+done_testing;
