@@ -161,6 +161,20 @@ void heapsnap_unwind_forget(uint64_t start, uint64_t end)
 		__atomic_add_fetch(&ages[(first + i) % AREAS], 1, __ATOMIC_RELAXED);
 }
 
+// Where a rule has the caller's rbp, of a frame with as many words.
+static uint16_t find_saved(const struct heapsnap_rule *rule, uint32_t words)
+{
+	int below = -rule->frame_offset / (int)sizeof(uint64_t) - 1;
+
+	if (rule->frame == HEAPSNAP_FRAME_SAME)
+		return HEAPSNAP_HOP_SAME;
+	return rule->frame == HEAPSNAP_FRAME_AT_CFA && below > 0 && below < HEAPSNAP_HOP_LOST &&
+			       (uint32_t)below < words &&
+			       rule->frame_offset % (int)sizeof(uint64_t) == 0
+		       ? (uint16_t)below
+		       : HEAPSNAP_HOP_LOST;
+}
+
 uint16_t heapsnap_hop_at(uint64_t address)
 {
 	struct heapsnap_rule rule = rule_at(address - 1);
@@ -168,8 +182,7 @@ uint16_t heapsnap_hop_at(uint64_t address)
 
 	if (rule.kind == HEAPSNAP_RULE_STACK && rule.offset > 0 &&
 	    rule.offset % (int32_t)sizeof(uint64_t) == 0 && words <= HEAPSNAP_HOP_WORDS)
-		return (uint16_t)(words |
-				  (rule.frame == HEAPSNAP_FRAME_SAME ? 0 : HEAPSNAP_HOP_LOSES));
+		return (uint16_t)(words | find_saved(&rule, words) << HEAPSNAP_HOP_SAVED_SHIFT);
 	if (rule.kind == HEAPSNAP_RULE_FRAME && rule.offset == 16 &&
 	    rule.frame == HEAPSNAP_FRAME_AT_CFA && rule.frame_offset == -16)
 		return HEAPSNAP_HOP_FRAME;

@@ -65,8 +65,12 @@ struct heapsnap_frame {
 enum {
 	HEAPSNAP_HOP_FRAME =
 		0x8000, /**< by fp, as rbp is used: *fp is the caller's fp, then its pc */
-	HEAPSNAP_HOP_LOSES = 0x4000, /**< or'ed to the words: the caller's fp is not known */
-	HEAPSNAP_HOP_WORDS = 0x3fff,
+	HEAPSNAP_HOP_WORDS = 0x03ff,
+	/** Where the caller's fp is, or'ed to the words: as many words below the return address. */
+	HEAPSNAP_HOP_SAVED_SHIFT = 10,
+	HEAPSNAP_HOP_SAVED = 0x1f,
+	HEAPSNAP_HOP_SAME = 0,  /**< in rbp */
+	HEAPSNAP_HOP_LOST = 31, /**< it is not known */
 };
 
 /** @return 0: not in one of these ways */
