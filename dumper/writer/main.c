@@ -8,6 +8,7 @@
 #include "dumper/writer/again.h"
 #include "dumper/writer/base/bounds.h"
 #include "dumper/writer/infer/containers.h"
+#include "dumper/writer/infer/dead_words.h"
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/output_file.h"
 #include "dumper/writer/infer/infer.h"
@@ -172,7 +173,10 @@ static struct heap_error *gather(struct capture *capture)
 	HEAP_TRY(containers_complete_types(&capture->snapshot.types));
 	HEAP_TRY(sites_find(capture, &knowledge));
 	progress_begin(HEAPSNAP_PHASE_TYPES, capture->objects.count);
-	return classes ? infer_types(capture, classes, &heads) : NULL;
+	if (!classes)
+		return NULL;
+	HEAP_TRY(infer_types(capture, classes, &heads));
+	return dead_words_remove(capture);
 }
 
 struct writing {
