@@ -49,24 +49,24 @@ static struct heap_error *add_table(struct heap_dwarf_unwinder *unwinder, const 
 	return NULL;
 }
 
+static void destroy(struct heap_dwarf_unwinder **unwinder)
+{
+	heap_dwarf_unwinder_destroy(*unwinder);
+}
+
 struct heap_error *heap_dwarf_unwinder_create(const char *module, const char *debug,
 					      struct heap_dwarf_unwinder **result)
 {
-	struct heap_dwarf_unwinder *unwinder = calloc(1, sizeof(*unwinder));
-	struct heap_error *error = unwinder ? NULL : heap_error_out_of_memory();
+	CLEANUP(destroy) struct heap_dwarf_unwinder *unwinder = calloc(1, sizeof(*unwinder));
 
-	if (error)
-		return error;
-	error = add_table(unwinder, module, false);
-	if (!error)
-		error = add_table(unwinder, module, true);
-	if (!error && debug && strcmp(debug, module) != 0)
-		error = add_table(unwinder, debug, true);
-	if (error)
-		heap_dwarf_unwinder_destroy(unwinder);
-	else
-		*result = unwinder;
-	return error;
+	if (!unwinder)
+		return heap_error_out_of_memory();
+	HEAP_TRY(add_table(unwinder, module, false));
+	HEAP_TRY(add_table(unwinder, module, true));
+	if (debug && strcmp(debug, module) != 0)
+		HEAP_TRY(add_table(unwinder, debug, true));
+	*result = keep(unwinder);
+	return NULL;
 }
 
 void heap_dwarf_unwinder_destroy(struct heap_dwarf_unwinder *unwinder)

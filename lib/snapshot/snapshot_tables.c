@@ -33,16 +33,20 @@ static const struct heap_field modules[] = {
 	FIELD(heap_module, bias, NUMBER),
 };
 
+// The place in the code that a site, a call and a frame have.
+#define PLACE_FIELDS(structure) \
+	FIELD(structure, module, MODULE), FIELD(structure, function, STRING), \
+		FIELD(structure, offset, NUMBER), FIELD(structure, file, STRING), \
+		FIELD(structure, line, NUMBER)
+
 static const struct heap_field sites[] = {
-	FIELD(heap_site, address, NUMBER),  FIELD(heap_site, module, MODULE),
-	FIELD(heap_site, function, STRING), FIELD(heap_site, offset, NUMBER),
-	FIELD(heap_site, file, STRING),     FIELD(heap_site, line, NUMBER),
+	FIELD(heap_site, address, NUMBER),
+	PLACE_FIELDS(heap_site),
 };
 
 static const struct heap_field calls[] = {
-	FIELD(heap_call, address, NUMBER),  FIELD(heap_call, module, MODULE),
-	FIELD(heap_call, function, STRING), FIELD(heap_call, offset, NUMBER),
-	FIELD(heap_call, file, STRING),     FIELD(heap_call, line, NUMBER),
+	FIELD(heap_call, address, NUMBER),
+	PLACE_FIELDS(heap_call),
 	FIELD(heap_call, flags, NUMBER),
 };
 
@@ -58,10 +62,10 @@ static const struct heap_field parts[] = {
 };
 
 static const struct heap_field frames[] = {
-	FIELD(heap_frame, pc, NUMBER),     FIELD(heap_frame, cfa, NUMBER),
-	FIELD(heap_frame, module, MODULE), FIELD(heap_frame, function, STRING),
-	FIELD(heap_frame, offset, NUMBER), FIELD(heap_frame, file, STRING),
-	FIELD(heap_frame, line, NUMBER),   FIELD(heap_frame, flags, NUMBER),
+	FIELD(heap_frame, pc, NUMBER),
+	FIELD(heap_frame, cfa, NUMBER),
+	PLACE_FIELDS(heap_frame),
+	FIELD(heap_frame, flags, NUMBER),
 };
 
 static const struct heap_field threads[] = {

@@ -72,6 +72,18 @@ static struct heap_error *find_type(struct heap_types *types, const struct class
 	return NULL;
 }
 
+// The type that the first argument of a template's instance names; HEAP_NO_TYPE if it is unknown.
+HEAP_MUST_CHECK
+static struct heap_error *find_argument(struct heap_types *types, const struct class_names *names,
+					heap_type_id id, heap_type_id *result)
+{
+	size_t length;
+	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
+
+	*result = HEAP_NO_TYPE;
+	return argument ? find_type(types, names, argument, length, result) : NULL;
+}
+
 // --- buffers -----------------------------------------------------------------
 
 // The number of a type's own member; UINT32_MAX if it has none of that name.
@@ -158,18 +170,15 @@ static struct heap_error *complete_string(struct heap_types *types, const struct
 					  heap_type_id id)
 {
 	uint32_t member = find_member(types, id, "_M_dataplus");
-	size_t length;
-	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
-	heap_type_id character = HEAP_NO_TYPE, added;
+	heap_type_id character, added;
 	struct heap_member text = { 0 };
 
-	if (member == UINT32_MAX || !argument ||
-	    heap_types_size(types, types->members[member].type) > 0)
+	if (member == UINT32_MAX || heap_types_size(types, types->members[member].type) > 0)
 		return NULL;
 
 	struct heap_type hider = types->types[heap_types_strip(types, types->members[member].type)];
 
-	HEAP_TRY(find_type(types, names, argument, length, &character));
+	HEAP_TRY(find_argument(types, names, id, &character));
 	if (character == HEAP_NO_TYPE)
 		return NULL;
 	HEAP_TRY(add_pointer(types, character, &text.type));
@@ -438,19 +447,17 @@ static const struct rule *find_rule(const char *name)
 
 // --- Rust --------------------------------------------------------------------
 
-// A Vec<T>'s buffer is bytes until one looks at T.
+// The buffer of a Vec<T> has bytes in the debug information; T tells its elements.
 HEAP_MUST_CHECK
 static struct heap_error *complete_vec(struct heap_types *types, const struct class_names *names,
 				       heap_type_id id)
 {
 	uint32_t member = find_member(types, id, "buf");
-	size_t length;
-	const char *argument = heap_template_argument(name_of(types, id), 0, &length);
-	heap_type_id element = HEAP_NO_TYPE, buffer;
+	heap_type_id element, buffer;
 
-	if (member == UINT32_MAX || !argument)
+	if (member == UINT32_MAX)
 		return NULL;
-	HEAP_TRY(find_type(types, names, argument, length, &element));
+	HEAP_TRY(find_argument(types, names, id, &element));
 	if (heap_types_size(types, element) == 0)
 		return NULL;
 
