@@ -147,7 +147,7 @@ static void note_variable(const char *name)
 static void note_environment(void)
 {
 	static const char *const names[] = { "HOME", "XDG_CACHE_HOME", "HEAPSNAP_THREADS" };
-	// What the client of debuginfod, and libcurl below it, look at.
+	// Variables that the client of debuginfod, and libcurl below it, read.
 	static const char *const fetching[] = {
 		"DEBUGINFOD_URLS",    "DEBUGINFOD_CACHE_PATH",
 		"DEBUGINFOD_MAXSIZE", "HEAPSNAP_DEBUGINFOD",

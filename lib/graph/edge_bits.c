@@ -20,7 +20,7 @@ struct demanding {
 	uint8_t *bits;
 };
 
-// What is known of edges [start, start + count).
+// The columns of edges [start, start + count).
 struct piece {
 	uint32_t start, count;
 	const uint32_t *interior, *slot; // slot: where members count

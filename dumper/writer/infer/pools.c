@@ -151,7 +151,7 @@ static bool is_part(const struct inference *inference, const struct hint *hint)
 	       inference_is_raw(inference, hint->object, hint->interior & ~UINT32_C(7));
 }
 
-// What makes a pool of a block.
+// The requirements for a block to be a pool.
 enum need {
 	NEED_SEVERAL, // parts at different places
 	NEED_BEHIND,  // one, but behind the start
