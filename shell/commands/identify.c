@@ -79,8 +79,10 @@ static const char *field_of(const struct view *view, const struct holder *holder
 {
 	const struct heap_snapshot *snapshot = view->session->snapshot;
 
-	return field_of_object(view->session, holder->object,
-			       (uint64_t)snapshot->edge_slot[holder->quality.edge] * 8);
+	return field_brief(
+		view->session,
+		field_of_object(view->session, holder->object,
+				(uint64_t)snapshot->edge_slot[holder->quality.edge] * 8));
 }
 
 // " and 3 more fields": of a holder that holds an object several times.
@@ -96,7 +98,7 @@ static void show_root(struct view *view, const struct holder *holder, bool last)
 {
 	struct session *session = view->session;
 	const struct heap_root_edge *edge = &session->snapshot->root_edges[holder->root_edge];
-	const char *field = field_of_root(session, edge->root, edge->offset);
+	const char *field = field_brief(session, field_of_root(session, edge->root, edge->offset));
 
 	print_branch(view, last);
 	output_text(session->output, "%s%s%s%s%s\n", field, more_fields(view, holder->fields),

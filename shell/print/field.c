@@ -356,3 +356,29 @@ const char *field_base_of_object(struct session *session, heap_object_id object,
 		       ? ""
 		       : session_format(session, " (base %s)", describe_type(session, base));
 }
+
+// True for a name that the C++ library reserves for members: _M_start, or __begin_ of libc++.
+static bool is_of_library(const char *name, size_t length)
+{
+	return (length > 3 && strncmp(name, "_M_", 3) == 0) ||
+	       (length > 3 && strncmp(name, "__", 2) == 0 && name[length - 1] == '_');
+}
+
+const char *field_brief(struct session *session, const char *field)
+{
+	struct path brief = { .types = &session->snapshot->types };
+
+	if (output_is_json(session->output))
+		return field;
+	for (const char *at = field; *at;) {
+		bool is_name = *at == '.';
+		size_t length = is_name + strcspn(at + is_name, ".[+");
+
+		if (length == 0) // an index, or an offset
+			length = 1 + strcspn(at + 1, ".[+");
+		if (!is_name || !is_of_library(at + 1, length - 1))
+			append(&brief, "%.*s", (int)length, at);
+		at += length;
+	}
+	return brief.length > 0 ? session_format(session, "%s", brief.text) : field;
+}

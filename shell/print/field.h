@@ -32,6 +32,12 @@ const char *field_describe_target(struct session *session, heap_object_id object
  */
 const char *field_describe_address(struct session *session, uint64_t address, heap_type_id pointee);
 
+/**
+ * A field without the members of the C++ library's classes, for people: ".entries" of
+ * ".entries._M_h._M_buckets". The same where nothing else is in it, and in JSON.
+ */
+const char *field_brief(struct session *session, const char *field);
+
 /** The remark on a pointer into an object: " (points to [3].value)"; "" at its start. */
 const char *field_interior(struct session *session, heap_object_id object, uint64_t interior);
 

@@ -75,8 +75,9 @@ static const char *path_field(struct session *session, const struct heap_path *p
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 
-	return field_of_object(session, path_object(snapshot, path, step),
-			       (uint64_t)snapshot->edge_slot[path->edges[step]] * 8);
+	return field_brief(session,
+			   field_of_object(session, path_object(snapshot, path, step),
+					   (uint64_t)snapshot->edge_slot[path->edges[step]] * 8));
 }
 
 static void print_step(struct session *session, const struct heap_path *path, size_t step,
@@ -104,7 +105,7 @@ void path_print(struct session *session, const char *key, const struct heap_path
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_root_edge *root = &snapshot->root_edges[path->root_edge];
 	struct output *output = session->output;
-	const char *field = field_of_root(session, root->root, root->offset);
+	const char *field = field_brief(session, field_of_root(session, root->root, root->offset));
 
 	output_open_array(output, key);
 	output_text(output, "%s%s\n", indent, describe_root(session, root->root));

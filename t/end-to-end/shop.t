@@ -67,6 +67,9 @@ like Heapsh::ask($file, 'show', 'shop::bus.listeners[3]'),
     qr/^    #\d+ +std::make_shared<shop::Window.*, and \d+ more inside it\n    #\d+ +shop::open_window .*\n.*\n  made with its counts \(use count 2, weak count 0\)\n.*^  title = "the title/ms,
     'show: without the insides of the library';
 
+like Heapsh::ask($file, 'path', 'cache.entries["/products/with/a/long/key/23"]'), qr/^  \.entries → /m, 'path: fields without the insides of the library';
+like Heapsh::ask($file, 'identify', 'customers[7]->orders[73].value'), qr/\.orders(?: and \d+ more fields?)? of struct shop::Customer /, 'identify, too';
+
 # Types as people write them, and as compilers do.
 my $long = 'std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >';
 is count('type', $_), 30, $_
