@@ -138,11 +138,10 @@ static void put_lines(const char *text, size_t columns, size_t room, const char 
 		      wrap_put *put, void *context)
 {
 	for (;;) {
-		size_t length = fit_line(text, room), shown = length;
+		size_t length = fit_line(text, room);
 
-		while (text[length] && shown > 0 && text[shown - 1] == ' ')
-			shown--;
-		put(context, text, shown);
+		// With the space at its end: a name that is joined again is whole.
+		put(context, text, length);
 		text += length;
 		if (!*text)
 			return;
