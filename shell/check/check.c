@@ -575,8 +575,7 @@ static bool wants_loops(const struct rules *rules)
 	return false;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *test_count(const struct check_options *options, size_t count)
+struct heap_error *check_count(const struct check_options *options, size_t count)
 {
 	if ((count == 1 && !wants_loops(&options->rules)) ||
 	    (count > HEAP_LOOPS_MIN && options->warmup <= count - HEAP_LOOPS_MIN))
@@ -620,7 +619,7 @@ struct heap_error *check_run(struct check *check, const struct check_options *op
 	CLEANUP(reading_deinit) struct reading reading = { 0 };
 	struct heap_error *error = NULL;
 
-	HEAP_TRY(test_count(options, count));
+	HEAP_TRY(check_count(options, count));
 	HEAP_TRY(reading_init(&reading));
 	for (size_t i = 0; i < count && !error; i++)
 		error = read_file(&reading, session, options->suppressions, files[i]);

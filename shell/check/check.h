@@ -45,6 +45,10 @@ struct check {
 	uint64_t loops; /**< that were judged; 0: a single snapshot */
 };
 
+/** @return NULL, or HEAP_ERROR_ARGUMENT: so many snapshots are too few for what is to be checked */
+HEAP_MUST_CHECK
+struct heap_error *check_count(const struct check_options *options, size_t count);
+
 /**
  * Checks the snapshots of one process, in the order in which they were taken.
  *

@@ -192,20 +192,38 @@ static void exec_program(char **command, size_t count)
 	_exit(127);
 }
 
-// The program gets ^C from the terminal; this one goes on, and cleans up.
+static volatile pid_t running; // the program, for the handler
+
+// Who ends this program means the one that it waits for, whose end it survives to clean up.
+static void hand_on(int number)
+{
+	kill(running, number);
+}
+
+static const int handled[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+
+enum {
+	HANDLED = sizeof(handled) / sizeof(handled[0]),
+	FROM_TERMINAL = 2, // of these: the program gets them, too
+};
+
 HEAP_MUST_CHECK
 static struct heap_error *wait_for(pid_t child, int *status)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit;
+	struct sigaction before[HANDLED];
 	pid_t got;
 
-	sigaction(SIGINT, &ignore, &interrupt);
-	sigaction(SIGQUIT, &ignore, &quit);
+	running = child;
+	for (int i = 0; i < HANDLED; i++) {
+		struct sigaction action = { .sa_handler = i < FROM_TERMINAL ? SIG_IGN : hand_on };
+
+		sigaction(handled[i], &action, &before[i]);
+	}
 	do
 		got = waitpid(child, status, 0);
 	while (got < 0 && errno == EINTR);
-	sigaction(SIGINT, &interrupt, NULL);
-	sigaction(SIGQUIT, &quit, NULL);
+	for (int i = 0; i < HANDLED; i++)
+		sigaction(handled[i], &before[i], NULL);
 	return got < 0 ? heap_error_create_system("waiting for the program") : NULL;
 }
 

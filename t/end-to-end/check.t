@@ -162,7 +162,22 @@ troubles 'too few loops', qr/^heapsh-check: .*loops has ended after 3 of 5 loops
 troubles 'a program that never calls', qr/has ended after 0 of 5 loops/, '--loops', 5, '--', 'true';
 troubles 'a program that fails', qr/^heapsh-check: .*loops ended with status 3$/m, '--loops', 5, '--', $loops, 5, 'fail';
 troubles 'a program that is killed', qr/^heapsh-check: sh was killed by signal 9$/m, '--loops', 5, '--', 'sh', '-c', 'kill -9 $$';
+troubles 'loops that could tell nothing', qr/^heapsh-check: 3 snapshots; it takes 4 /, '--loops', 3, '--', $loops, 3;
 is_deeply [left_behind()], [], 'nothing is left behind by programs that fail';
+
+# A build that is cancelled.
+my $pid = fork() // die $!;
+if (!$pid) {
+    open STDERR, '>', "$directory/cancelled";
+    exec $check, '--loops', 5, '--', 'sleep', 300 or POSIX::_exit(127);
+}
+for (1 .. 300) { last if left_behind(); select undef, undef, undef, 0.1 }
+select undef, undef, undef, 0.5;
+kill 'TERM', $pid;
+waitpid $pid, 0;
+is $? >> 8, 2, 'a check that is ended';
+is Sample::content("$directory/cancelled"), "heapsh-check: sleep was killed by signal 15\n", 'ends its program';
+is_deeply [left_behind()], [], 'and leaves nothing behind';
 
 # --- unit tests ------------------------------------------------------------------------------
 
