@@ -67,6 +67,65 @@ static const struct heap_dwarf_location *choose(const struct search *search,
 	return otherwise;
 }
 
+enum {
+	LONGEST_CALL = 8,
+};
+
+// The length of the call instruction that begins with these bytes; 0: it is none. (Intel 64 and
+// IA-32 Architectures Software Developer's Manual, volume 2, CALL.)
+static uint64_t call_length(const uint8_t *code)
+{
+	size_t prefix = (code[0] & 0xf0) == 0x40; // REX
+	uint8_t operand = code[prefix + 1];
+	uint64_t length = prefix + 2;
+
+	if (code[0] == 0xe8)
+		return 5;
+	if (code[prefix] != 0xff || (operand >> 3 & 7) != 2)
+		return 0;
+	if (operand >> 6 == 3)
+		return length;
+	if ((operand & 7) == 4)
+		length++;
+	return length + (operand >> 6 == 1                            ? 1
+			 : operand >> 6 == 2 || (operand & 0xc7) == 5 ? 4
+								      : 0);
+}
+
+// True if the frame stands in the call whose instruction begins there.
+static bool is_call_of_frame(const struct search *search, uint64_t place)
+{
+	const struct heap_dwarf_locals_frame *frame = search->frame;
+	uint64_t end = frame->pc + 1, code;
+
+	return frame->is_caller && place < end && end - place < LONGEST_CALL &&
+	       frame->read(frame->context, place + frame->bias, &code, sizeof(code)) &&
+	       call_length((const uint8_t *)&code) == end - place;
+}
+
+// The location that held until the call in which the frame stands. gcc often says no more of a
+// variable that is used after the call; but what lies in memory of the frame is still there.
+static const struct heap_dwarf_location *choose_before_call(
+	const struct search *search, const struct heap_dwarf_location_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct heap_dwarf_location *location = &list->locations[i];
+
+		if (!location->is_default && location->low < location->high &&
+		    is_call_of_frame(search, location->high))
+			return location;
+	}
+	return NULL;
+}
+
+static bool evaluate_at(struct search *search, const struct heap_dwarf_location *location,
+			struct heap_dwarf_expression_result *result)
+{
+	return heap_dwarf_expression_evaluate(
+		heap_dwarf_locations_expression(search->locations, location), &search->expression,
+		NULL, result);
+}
+
 // Evaluates an attribute that is a location.
 static bool evaluate(struct search *search, uint64_t place, uint16_t attribute,
 		     struct heap_dwarf_expression_result *result)
@@ -77,9 +136,11 @@ static bool evaluate(struct search *search, uint64_t place, uint16_t attribute,
 	if (!worked(search, heap_dwarf_locations_find(search->locations, place, attribute, &list)))
 		return false;
 	location = choose(search, &list);
-	return location && heap_dwarf_expression_evaluate(
-				   heap_dwarf_locations_expression(search->locations, location),
-				   &search->expression, NULL, result);
+	if (location)
+		return evaluate_at(search, location, result);
+	location = choose_before_call(search, &list);
+	return location && evaluate_at(search, location, result) &&
+	       result->kind == HEAP_DWARF_EXPRESSION_ADDRESS;
 }
 
 // DW_AT_frame_base: an address, or the register that holds it.

@@ -6,7 +6,8 @@
  * The local variables and parameters of a frame that are live at its pc, and where they are.
  *
  * A variable is given only where its location says that it is there at this very pc: a
- * dead slot would name types wrongly. (DWARF 5, sections 2.5, 2.6 and 3.3.) Scopes are
+ * dead slot would name types wrongly. Or that it was there until the call that the frame stands in,
+ * in memory, which the call leaves alone. (DWARF 5, sections 2.5, 2.6 and 3.3.) Scopes are
  * searched from the innermost block out, inlined functions included.
  */
 
@@ -39,8 +40,9 @@ struct heap_dwarf_locals {
 
 /** The frame whose locals are wanted. */
 struct heap_dwarf_locals_frame {
-	uint64_t pc;   /**< address in the file; for a caller: return address minus 1 */
-	uint64_t bias; /**< of the module */
+	uint64_t pc;    /**< address in the file; for a caller: return address minus 1 */
+	bool is_caller; /**< it stands in a call, whose instruction ends behind the pc */
+	uint64_t bias;  /**< of the module */
 	uint64_t cfa;
 	const struct heap_dwarf_registers *registers;
 	const struct heap_dwarf_registers *caller; /**< its caller's; NULL if it has none */

@@ -172,6 +172,7 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 	CLEANUP(heap_dwarf_locals_deinit) struct heap_dwarf_locals locals = { 0 };
 	struct heap_dwarf_locals_frame frame = {
 		.pc = (walk->exact_pc ? pc : pc - 1) - module->bias,
+		.is_caller = !walk->exact_pc,
 		.bias = module->bias,
 		.cfa = cfa,
 		.registers = &walk->registers,
