@@ -169,12 +169,12 @@ static unsigned long options_for(const struct process_status *status)
 }
 
 // A signal that comes first is delivered: the stop that was asked for follows.
-static bool await_victim(struct tracee *victim)
+static bool await_victim(const struct process *process, struct tracee *victim)
 {
-	tracee_await(victim, VICTIM_MS);
+	tracee_await(process, victim, VICTIM_MS);
 	while (victim->state == TRACEE_STOPPED && victim->signal != 0) {
 		ptrace(PTRACE_CONT, victim->tid, NULL, (void *)(intptr_t)victim->signal);
-		tracee_await(victim, VICTIM_MS);
+		tracee_await(process, victim, VICTIM_MS);
 	}
 	return victim->state == TRACEE_STOPPED;
 }
@@ -188,7 +188,7 @@ static struct heap_error *stop_victim(struct process *process, struct tracee *vi
 	if (!tracee_seize(victim))
 		return errno == ESRCH ? NULL : refuse_seize(process);
 	tracee_interrupt(victim);
-	if (!await_victim(victim))
+	if (!await_victim(process, victim))
 		return NULL;
 	if (victim->call == TRACEE_CALL_NONE && is_in_sequence(process, victim)) {
 		tracee_detach(victim);
@@ -411,13 +411,14 @@ static void ask(const struct process *process, struct frozen_copy *copy, struct 
 		tracee->state = TRACEE_LEFT_ALONE;
 }
 
-static void await_from(struct frozen_copy *copy, size_t first, uint64_t until_ns)
+static void await_from(const struct process *process, struct frozen_copy *copy, size_t first,
+		       uint64_t until_ns)
 {
 	for (size_t i = first; i < copy->tracee_count; i++) {
 		uint64_t now = now_ns();
 
 		if (copy->tracees[i].state == TRACEE_SEIZED)
-			tracee_await(&copy->tracees[i],
+			tracee_await(process, &copy->tracees[i],
 				     now < until_ns ? (int)((until_ns - now) / 1000000) : 0);
 	}
 }
@@ -432,7 +433,7 @@ static struct heap_error *stop_threads(const struct process *process, struct fro
 	for (int round = 0; added > 0 && round < MAX_ROUNDS; round++) {
 		for (size_t i = first; i < copy->tracee_count; i++)
 			ask(process, copy, &copy->tracees[i]);
-		await_from(copy, first, until);
+		await_from(process, copy, first, until);
 		first = copy->tracee_count;
 		HEAP_TRY(list_threads(process, copy, &added));
 	}
@@ -615,7 +616,7 @@ static void hold(struct process *process, struct frozen_copy *copy)
 
 		ask(process, copy, tracee);
 		if (tracee->state == TRACEE_SEIZED || tracee->state == TRACEE_STUCK)
-			tracee_await(tracee, 0);
+			tracee_await(process, tracee, 0);
 	}
 }
 
@@ -632,7 +633,7 @@ void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 
 		if (tracee->state != TRACEE_STUCK)
 			continue;
-		tracee_await(tracee, 0);
+		tracee_await(process, tracee, 0);
 		if (tracee->state == TRACEE_STOPPED)
 			tracee_detach(tracee);
 	}

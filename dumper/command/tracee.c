@@ -228,7 +228,8 @@ static bool wants_mending(const struct tracee *tracee)
 
 	return (int64_t)registers->rax == -EINTR && (int64_t)registers->orig_rax >= 0 &&
 	       tracee->signal == 0 &&
-	       (tracee->call == TRACEE_CALL_MENDED || tracee->call == TRACEE_CALL_TIMED);
+	       (tracee->interrupted == TRACEE_CALL_MENDED ||
+		tracee->interrupted == TRACEE_CALL_TIMED);
 }
 
 void tracee_mend(const struct tracee *tracee)
@@ -242,7 +243,20 @@ void tracee_mend(const struct tracee *tracee)
 	tracee_set_registers(tracee->tid, &registers);
 }
 
-void tracee_await(struct tracee *tracee, int timeout_ms)
+// A thread may be in another call than the one that it was seen in, if any: one that ran can have
+// gone to sleep just before it was interrupted.
+static void judge_interrupted(const struct process *process, struct tracee *tracee)
+{
+	const struct user_regs_struct *registers = &tracee->registers;
+	const uint64_t arguments[6] = { registers->rdi, registers->rsi, registers->rdx,
+					registers->r10, registers->r8,  registers->r9 };
+
+	tracee->interrupted = TRACEE_CALL_NONE;
+	if ((int64_t)registers->rax == -EINTR && (int64_t)registers->orig_rax >= 0)
+		tracee->interrupted = judge(process, (long)registers->orig_rax, arguments);
+}
+
+void tracee_await(const struct process *process, struct tracee *tracee, int timeout_ms)
 {
 	int status = tracee_wait(tracee->tid, timeout_ms);
 
@@ -258,6 +272,7 @@ void tracee_await(struct tracee *tracee, int timeout_ms)
 	tracee->state = TRACEE_STOPPED;
 	if (status >> 16 == 0)
 		tracee->signal = WSTOPSIG(status);
+	judge_interrupted(process, tracee);
 	tracee_mend(tracee); // at once: this process may end at any time
 }
 

@@ -36,11 +36,12 @@ enum tracee_call {
 struct tracee {
 	pid_t tid;
 	enum tracee_state state;
-	enum tracee_call call;
-	uint64_t sp, pc;   /**< while it is left alone */
-	bool is_seen;      /**< tracee_look() has been called */
-	uint64_t switches; /**< how often it had run by then */
-	int signal;        /**< that it was just about to get; 0: none */
+	enum tracee_call call;        /**< as tracee_look() has seen it */
+	enum tracee_call interrupted; /**< in which the stop has found it, if that made it fail */
+	uint64_t sp, pc;              /**< while it is left alone */
+	bool is_seen;                 /**< tracee_look() has been called */
+	uint64_t switches;            /**< how often it had run by then */
+	int signal;                   /**< that it was just about to get; 0: none */
 	struct user_regs_struct registers;
 };
 
@@ -60,7 +61,7 @@ bool tracee_seize(struct tracee *tracee);
 void tracee_interrupt(struct tracee *tracee);
 
 /** Waits for a stop that was asked for, notes the registers, and mends the call. */
-void tracee_await(struct tracee *tracee, int timeout_ms);
+void tracee_await(const struct process *process, struct tracee *tracee, int timeout_ms);
 
 /** Has an interrupted call begin again that would fail; again after other calls have been made. */
 void tracee_mend(const struct tracee *tracee);

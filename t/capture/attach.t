@@ -149,7 +149,7 @@ sub threads_of { return Heapsh::ask($_[0], 'info') =~ /^threads +(\d+)/m ? $1 : 
     for (1 .. 5) {
         my $file = attach($program, '--types', 'none');
         ok $file, "steady: attached, $_" or diag $output;
-        is threads_of($file), 27, 'steady: its threads' if $file;
+        is threads_of($file), 29, 'steady: its threads' if $file;
     }
     is_whole($program, "steady\n", 'steady');
 }

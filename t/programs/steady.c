@@ -129,6 +129,32 @@ static void *send_events(void *unused)
 	return unused;
 }
 
+// Two threads that wake each other run at one moment and sleep in epoll_wait(2) at the next, which
+// the kernel does not begin again by itself.
+static int ball[2];
+
+static void *bounce(void *own)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+	int from = *(int *)own, to = own == &ball[0] ? ball[1] : ball[0];
+	int epoll = epoll_create1(0);
+	uint64_t one = 1;
+
+	epoll_ctl(epoll, EPOLL_CTL_ADD, from, &wanted);
+	while (!is_over) {
+		int result = epoll_wait(epoll, &wanted, 1, -1);
+
+		if (result != 1)
+			complain("epoll_wait, bouncing", result);
+		else if (read(from, &one, sizeof(one)) != sizeof(one) ||
+			 write(to, &one, sizeof(one)) != sizeof(one))
+			complain("eventfd, bouncing", -1);
+	}
+	if (write(to, &one, sizeof(one)) != sizeof(one))
+		complain("eventfd, bouncing", -1);
+	return NULL;
+}
+
 static void *sleep_long(void *unused)
 {
 	while (!is_over)
@@ -141,7 +167,7 @@ int main(int argc, char **argv)
 	static void *(*const work[])(
 		void *) = { compute, answer, ask, nap, await_event, send_events };
 	int sleepers = argc > 1 ? atoi(argv[1]) : 0, count = 0;
-	pthread_t *threads = calloc((size_t)sleepers + 6, sizeof(*threads));
+	pthread_t *threads = calloc((size_t)sleepers + 8, sizeof(*threads));
 	pthread_attr_t small;
 	ssize_t got;
 	char byte;
@@ -153,6 +179,10 @@ int main(int argc, char **argv)
 	pthread_attr_setstacksize(&small, 64 << 10);
 	for (int i = 0; argc < 3 && i < 6; i++)
 		pthread_create(&threads[count++], NULL, work[i], NULL);
+	for (int i = 0; argc < 3 && i < 2; i++)
+		ball[i] = eventfd(i, 0); // one of them has something to read
+	for (int i = 0; argc < 3 && i < 2; i++)
+		pthread_create(&threads[count++], NULL, bounce, &ball[i]);
 	for (int i = 0; i < sleepers; i++)
 		pthread_create(&threads[count++], &small, sleep_long, NULL);
 	puts("ready");
