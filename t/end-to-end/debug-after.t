@@ -4,11 +4,11 @@
 use strict;
 use warnings;
 use lib 't/lib';
-use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Heapsh;
 use Test::More;
 
+my $build = $Heapsh::build;
 my $directory = tempdir(CLEANUP => 1);
 
 # Compiles a program, and puts its debug information into a file of its own.
@@ -81,6 +81,31 @@ for my $optimised ('-O0', '-O2') {
     like $value, qr/char\[13\] "hello, world"/, "$optimised: a variable's pointer is known";
     my $before = Heapsh::ask($without, 'find', '--count', 'leaked');
     is Heapsh::ask($without, "--debug=$debug", 'find', '--count', 'leaked'), $before, "$optimised: leaks stay leaks";
+}
+
+# --- without the library, and without types -----------------------------------------------------
+
+SKIP: {
+    my ($stripped, $whole, $debug) = build_apart('shapes', '-O0');
+    my @snapshots;
+    for my $path ($stripped, $whole) {
+        my $program = Heapsh->start($path, bare => 1);
+        my $file = "$directory/attached-" . @snapshots . '.snap';
+        my $said = `$build/heapsnap attach --file $file @{[$program->pid]} 2>&1`;
+        $program->finish;
+        skip "attaching failed: $said", 1 unless -s $file;
+        push @snapshots, $file;
+    }
+    is_deeply types_of($snapshots[0], "--debug=$debug"), types_of($snapshots[1]),
+        'a process that was attached to: sizes are those of its allocator';
+}
+{
+    my ($stripped, $whole, $debug) = build_apart('shapes', '-O0');
+    my $program = Heapsh->start($stripped, run => ['--types', 'none']);
+    my $file = $program->capture;
+    is Heapsh::ask_json($file, "--debug=$debug", 'find', '--count', 'type', 'struct node')->{count}, 109,
+        'a snapshot that was written without types';
+    $program->finish;
 }
 
 # --- what is refused ------------------------------------------------------------------------

@@ -362,6 +362,14 @@ static void take_tables(struct capture *capture, const struct heap_snapshot *fro
 	snapshot->tag_count = snapshot->part_count = 0;
 }
 
+// How the sizes of blocks were rounded, by the allocators whose structures told them: the coarsest.
+static enum block_sizes sizes_by(const char *allocators)
+{
+	if (strstr(allocators, "jemalloc"))
+		return BLOCK_SIZES_GEOMETRIC;
+	return strstr(allocators, "glibc") ? BLOCK_SIZES_GLIBC : BLOCK_SIZES_EXACT;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *open_snapshot(struct capture *capture, struct heap_snapshot *snapshot)
 {
@@ -371,6 +379,7 @@ static struct heap_error *open_snapshot(struct capture *capture, struct heap_sna
 	capture->process.has_types = true;
 	capture->process.pid = (uint32_t)snapshot->info.pid;
 	capture->process.content_limit = snapshot->info.content_limit;
+	capture->block_sizes = sizes_by(snapshot->info.allocators);
 	HEAP_TRY(begin(capture));
 	take_tables(capture, snapshot);
 	// Offsets of strings stay as they are.
