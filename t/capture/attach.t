@@ -57,7 +57,7 @@ sub blocks_are_exact {
         push @wrong, "$block $asked $usable" if $usable < $asked || ($usable < 4000 && $usable - $asked > $most);
     }
     my @phantoms = grep { !defined $live{$_} } keys %$found;
-    # What libc has allocated for itself is not in all logs.
+    # Not all logs have the blocks that libc allocates for itself.
     @phantoms = () if @phantoms <= ($option{own} || 0);
     cmp_ok keys %live, '>', 500, "$name: there are blocks";
     is "@missed[0 .. ($#missed > 4 ? 4 : $#missed)]", '', "$name: none is missed";

@@ -292,7 +292,7 @@ for my $level ('-O0', '-O2') {
 
 # --- sites: the first function that is not the standard library's ---------------------------
 
-# What each function of t/programs/cxx-sites.cc makes, by function: [objects, at least].
+# The least number of objects that each function of t/programs/cxx-sites.cc makes.
 my %makes = (fill_vectors => 101, fill_strings => 101, fill_tree => 100, fill_table => 201, fill_orders => 200,
     fill_shared => 101, fill_chain => 100, fill_functions => 101, fill_names => 101, fill_queue => 14,
     fill_texts => 301, fill_files => 20);

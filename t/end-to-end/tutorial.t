@@ -31,7 +31,7 @@ sub content {
     return scalar <$in>;
 }
 
-# What differs from run to run is the same afterwards.
+# Replaces what differs from run to run.
 sub alike {
     my ($text) = @_;
     $text =~ s/\b\Q$leaky\E\b/leaky/g;

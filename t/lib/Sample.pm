@@ -73,7 +73,7 @@ sub is_text {
     is $status, 0, "$line: status";
 }
 
-# That a line prints nothing but one line of complaint.
+# Tests that a line prints one line of complaint and nothing else.
 sub fails_with {
     my ($file, $line, $expected, $wanted) = @_;
     my ($out, $err, $status) = run("$line\n", "$build/heapsh", '--quiet', $file);

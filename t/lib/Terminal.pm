@@ -16,7 +16,7 @@ use Encode qw(decode_utf8);
 use File::Temp qw(tempdir);
 use Time::HiRes qw(sleep time);
 
-my $patience = 30;    # seconds
+my $patience = 60;    # seconds; a loaded machine under a sanitizer is slow
 my $prompt = qr/^(?:\$|heapsh(?: \[\d+\] \S+)?>) ?\n\z/m;
 
 # A test that is interrupted leaves no server of tmux behind.
@@ -85,7 +85,7 @@ sub DESTROY {
     my ($self) = @_;
     local $?;
     system("tmux -S '$self->{socket}' kill-server 2>/dev/null") if -e $self->{socket};
-    # What ran there may still write its history.
+    # A program that ran there may still write its history.
     for (1 .. 20) {
         last if system("rm -rf '$self->{home}' 2>/dev/null") == 0;
         sleep 0.1;

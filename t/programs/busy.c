@@ -52,7 +52,7 @@ static void *work(void *argument)
 	struct held *held[KEPT];
 	unsigned seed = (unsigned)(long)argument;
 
-	// Of this thread alone: the writer, which has the main thread's priority, is not one of fifty.
+	// Only this thread gets a lower priority, so that the writer does not have to share with fifty.
 	setpriority(PRIO_PROCESS, (id_t)gettid(), 10);
 	for (long i = 0; i < KEPT; i++) {
 		struct kept *kept = malloc(sizeof(*kept));

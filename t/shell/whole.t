@@ -37,7 +37,7 @@ for my $name (sort keys %writer) {
     like $err, qr/File too large|disk I\/O error|disk is full|\bfull\b/, '... and says so';
     is left($to), '', '... and leaves nothing';
 
-    # What is there after a signal may be whole: that takes another run to know.
+    # A file that is there after a signal may be whole: its size is that of another run.
     my $is_whole = sub {
         return 0 if !-e $to;
         Sample::run('', @command, "$directory/whole", $large);
