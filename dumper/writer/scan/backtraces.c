@@ -353,27 +353,36 @@ uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uin
 	return site;
 }
 
-enum answer {
-	NOT_ASKED,
-	KNOWS,
-	KNOWS_NOT,
-};
+/*
+ * The innermost of the functions that are looked through, and that knows what it makes. An outer one
+ * may have asked for it by the size alone.
+ */
+static uint64_t find_knowing(const struct backtraces *backtraces, uint32_t step, uint64_t asker,
+			     uint64_t size, backtraces_knows *knows, void *context)
+{
+	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
+		uint64_t address = backtraces->taken[step].address;
+
+		if (address == asker)
+			break;
+		if (knows(context, address, size))
+			return address;
+		step = backtraces->taken[step].caller;
+	}
+	return 0;
+}
 
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  backtraces_knows *knows, void *context)
 {
-	struct heapsnap_kind *kind = &backtraces->kinds[kind_slot(backtraces, site, size)];
-	uint64_t asker = backtraces_site(backtraces, site, size);
+	uint64_t asker = backtraces_site(backtraces, site, size), knowing;
 	uint32_t step = find_path(backtraces, site, size);
 	uint64_t innermost = step ? backtraces->taken[step].address : site;
 
-	if (innermost == asker || !is_wrapper(backtraces, innermost))
+	if (innermost == asker || !is_wrapper(backtraces, innermost) || knows(context, asker, size))
 		return asker;
-	if (kind->site == 0)
-		return knows(context, asker, size) ? asker : innermost;
-	if (kind->looks == NOT_ASKED)
-		kind->looks = knows(context, asker, size) ? KNOWS : KNOWS_NOT;
-	return kind->looks == KNOWS ? asker : innermost;
+	knowing = find_knowing(backtraces, step, asker, size, knows, context);
+	return knowing ? knowing : innermost;
 }
 
 // --- naming ------------------------------------------------------------------

@@ -61,8 +61,7 @@ struct passed {
 struct backtraces {
 	struct heapsnap_step *taken; /**< [taken_count] as the library has them; [0] is none */
 	uint32_t taken_count;
-	struct heapsnap_kind *kinds; /**< [kind_slots] hash table by site and size; site 0: free;
-				      *   looks: the answer of a backtraces_knows */
+	struct heapsnap_kind *kinds; /**< [kind_slots] hash table by site and size; site 0: free */
 	uint32_t kind_slots;
 	struct heapsnap_unmapped *unmapped; /**< [unmapped_count] */
 	uint32_t unmapped_count;
@@ -118,7 +117,10 @@ uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uin
 /** True if the code at a return address knows the type of the block of @p size that it gets. */
 typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
 
-/** Where to look for what a block is: its site that matters if that knows, or the wrapper's. */
+/**
+ * Where to look for what a block is: its site that matters if that knows; or the innermost of the
+ * functions that are looked through and that knows; or the innermost.
+ */
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  backtraces_knows *knows, void *context);
 
