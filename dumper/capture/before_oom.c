@@ -20,12 +20,13 @@ static struct state {
 	uint32_t share;
 	bool is_ready; // the room is of this process and share
 	bool is_done;
-	bool is_taking;     // a snapshot is about to be taken
-	uint32_t looks;     // futex
-	uint64_t look_ns;   // when the last was, on the coarse clock
-	uint64_t budget;    // bytes that were left beyond the share then
-	uint64_t allocated; // since then, at most
-} * state;                  // zeros in a child
+	bool is_taking;            // a snapshot is about to be taken
+	uint32_t looks;            // futex
+	uint64_t look_ns;          // when the last was, on the coarse clock
+	uint64_t waiting_since_ns; // for another process to be done; 0: it does not
+	uint64_t budget;           // bytes that were left beyond the share then
+	uint64_t allocated;        // since then, at most
+} * state;                         // zeros in a child
 
 void heapsnap_before_oom_init(void)
 {
@@ -89,9 +90,29 @@ uint64_t heapsnap_before_oom_look(bool *is_near)
 	__atomic_store_n(&state->budget, room->beyond, __ATOMIC_RELAXED);
 	__atomic_store_n(&state->allocated, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&state->look_ns, heapsnap_coarse_ns(), __ATOMIC_RELAXED);
-	if (!room->is_near)
+	if (!room->is_near) {
+		state->waiting_since_ns = 0;
+		__atomic_store_n(&state->is_taking, false, __ATOMIC_RELEASE);
 		wake_braked();
+	}
 	return wait;
+}
+
+static void end_braking(void)
+{
+	__atomic_store_n(&state->is_taking, false, __ATOMIC_RELEASE);
+	wake_braked();
+}
+
+// Another process of the group takes its snapshot, which must not end for what this one allocates.
+static void await_turn(void)
+{
+	uint64_t now = heapsnap_monotonic_ns();
+
+	if (state->waiting_since_ns == 0)
+		state->waiting_since_ns = now;
+	if (now - state->waiting_since_ns > HOLD_NS)
+		end_braking();
 }
 
 bool heapsnap_before_oom_take(void)
@@ -100,12 +121,12 @@ bool heapsnap_before_oom_take(void)
 
 	__atomic_store_n(&state->is_taking, true, __ATOMIC_RELEASE);
 	lock = heapsnap_headroom_lock(&state->room);
-
-	if (lock >= 0) {
-		state->is_done = heapsnap_trigger_take(NULL, HOLD_NS) != -EAGAIN;
-		HEAPSNAP_SYSTEM_1(SYS_close, lock);
+	if (lock < 0) {
+		await_turn();
+		return false;
 	}
-	__atomic_store_n(&state->is_taking, false, __ATOMIC_RELEASE);
-	wake_braked();
+	state->is_done = heapsnap_trigger_take(NULL, HOLD_NS) != -EAGAIN;
+	HEAPSNAP_SYSTEM_1(SYS_close, lock);
+	end_braking();
 	return state->is_done;
 }

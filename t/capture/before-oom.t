@@ -55,6 +55,17 @@ SKIP: {
         if @files;
     undef $program;
 
+    # Several processes in one group: they wait for the first one's snapshot.
+    undef $program;
+    $group = Cgroup->create($limit) or die Cgroup::reason();
+    my @words = ($group->enter, "$build/heapsnap", 'run', '--before-oom', '--file', '%e-%p-%N.snap', '--', '/bin/sh', '-c',
+        "for i in 1 2 3 4; do $build/t/programs/grow 4000 1 500 </dev/null >/dev/null & done; echo ready; wait");
+    $program = Heapsh->start('/bin/sh', bare => 1, args => [ @words[1 .. $#words] ]);
+    $program->finish;
+    cmp_ok scalar(my @grown = glob "$program->{directory}/grow-*.snap"), '>=', 1, 'four processes: one has left a snapshot'
+        or diag $program->errors;
+    undef $program;
+
     # It comes near the end, and lives.
     ($program, $group) = start([ "$build/heapsnap", 'run', '--before-oom', '--' ], 205, 1, 100);
     my ($text, $status) = do { print { $program->{in} } "\n"; ($program->line, 0) };
