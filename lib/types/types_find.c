@@ -17,6 +17,8 @@ enum {
 // --- by name -------------------------------------------------------------------------------
 
 static const char *const keywords[] = { "struct", "union", "class", "enum" };
+static const uint8_t kinds[] = { HEAP_TYPE_STRUCT, HEAP_TYPE_UNION, HEAP_TYPE_CLASS,
+				 HEAP_TYPE_ENUM };
 
 // Skips a leading "struct " and the like. @return NULL if there is none
 static const char *after_keyword(const char *name, size_t *keyword)
@@ -62,8 +64,6 @@ struct pattern {
 
 static struct pattern parse(const char *name)
 {
-	static const uint8_t kinds[] = { HEAP_TYPE_STRUCT, HEAP_TYPE_UNION, HEAP_TYPE_CLASS,
-					 HEAP_TYPE_ENUM };
 	size_t keyword = 0;
 	const char *bare = after_keyword(name, &keyword);
 	struct pattern result = {
@@ -132,8 +132,12 @@ static bool matches_derived(const struct pattern *pattern, const struct heap_typ
 
 	const char *bare = after_keyword(text, &keyword);
 
-	return matches_text(pattern, pattern->name, text) ||
-	       matches_bare(pattern, bare ? bare : text);
+	if (matches_text(pattern, pattern->name, text))
+		return true;
+	// "struct *" stands for no "char *".
+	if (pattern->kind != HEAP_TYPE_UNKNOWN && (!bare || kinds[keyword] != pattern->kind))
+		return false;
+	return matches_bare(pattern, bare ? bare : text);
 }
 
 static bool matches(const struct pattern *pattern, const struct heap_types *types, heap_type_id id)
