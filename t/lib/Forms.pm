@@ -78,9 +78,11 @@ sub capture {
     return $file;
 }
 
+my %modules;    # of each snapshot
+
 sub note_of {
     my ($file, $name) = @_;
-    my ($module) = grep { $_->{path} =~ m{/$name$} } @{ Heapsh::ask_json($file, 'info')->{modules} };
+    my ($module) = grep { $_->{path} =~ m{/$name$} } @{ $modules{$file} //= Heapsh::ask_json($file, 'info')->{modules} };
     return $module->{note};
 }
 
@@ -125,17 +127,20 @@ sub check_types {
     my ($file) = @_;
     my %found = map { $_->{type} => $_->{objects} } @{ Heapsh::ask_json($file, 'count') };
     is_deeply { map { $_ => $found{$_} } keys %types }, \%types, 'objects by type';
-    like Heapsh::ask($file, 'types', 'struct session'), qr/\Astruct session \{
+    my @names = ('struct session', 'struct node', 'struct part', 'struct engine');
+    my %text;
+    @text{@names} = Heapsh::ask_lines($file, map { "types '$_'" } @names);
+    like $text{'struct session'}, qr/\Astruct session \{
 \tstruct session \*next; .*
 \tstruct engine \*engine; .*
 \tstruct part \*part; .*
 \tchar name\[24\]; .*
 \}; \/\* 48 bytes, \Q$line{session}\E; 7 objects/, 'a type with its members and place';
     for my $name ('struct node', 'struct session', 'struct part') {
-        my @found = grep { /^\Q$name\E \{/ } Heapsh::ask($file, 'types', $name);
+        my @found = grep { /^\Q$name\E \{/ } split /\n/, $text{$name};
         is scalar(@found), 1, "one $name of several units";
     }
-    my @engines = Heapsh::ask($file, 'types', 'struct engine');
+    my @engines = split /\n/, $text{'struct engine'};
     is scalar(grep { /^struct engine/ } @engines), 1, 'one type of what all units declare';
     ok scalar(grep { /double power;/ } @engines), 'defined in another module';
 }
