@@ -99,8 +99,6 @@ static inline bool heapsnap_hop_once(uint64_t *site, struct heapsnap_frame *fram
 		return false;
 	if (way & HEAPSNAP_HOP_FRAME)
 		frame->fp = *(const uint64_t *)frame->fp;
-	else if (saved == HEAPSNAP_HOP_LOST)
-		frame->fp = 0;
 	else if (saved != HEAPSNAP_HOP_SAME)
 		frame->fp = *(const uint64_t *)(frame->sp + bytes - (saved + 1) * sizeof(uint64_t));
 	frame->sp += bytes;

@@ -412,8 +412,9 @@ static struct passing analyze(struct analysis *analysis, uint64_t start, uint64_
 	analysis->is_reached = true;
 	heapsnap_values_init(&analysis->now);
 	go_through(analysis);
-	return analysis->failed || analysis->passing.parameters == 0 ? (struct passing){ 0 }
-								     : analysis->passing;
+	if (analysis->failed || analysis->passing.parameters == 0)
+		analysis->passing = (struct passing){ 0 };
+	return analysis->passing;
 }
 
 static struct passing analyze_function(uint64_t function, int height)

@@ -161,28 +161,27 @@ void heapsnap_unwind_forget(uint64_t start, uint64_t end)
 		__atomic_add_fetch(&ages[(first + i) % AREAS], 1, __ATOMIC_RELAXED);
 }
 
-// Where a rule has the caller's rbp, of a frame with as many words.
-static uint16_t find_saved(const struct heapsnap_rule *rule, uint32_t words)
+// Where a rule has the caller's rbp, of a frame with as many words; -1: not where hops look.
+static int find_saved(const struct heapsnap_rule *rule, int words)
 {
 	int below = -rule->frame_offset / (int)sizeof(uint64_t) - 1;
 
 	if (rule->frame == HEAPSNAP_FRAME_SAME)
 		return HEAPSNAP_HOP_SAME;
-	return rule->frame == HEAPSNAP_FRAME_AT_CFA && below > 0 && below < HEAPSNAP_HOP_LOST &&
-			       (uint32_t)below < words &&
-			       rule->frame_offset % (int)sizeof(uint64_t) == 0
-		       ? (uint16_t)below
-		       : HEAPSNAP_HOP_LOST;
+	return rule->frame == HEAPSNAP_FRAME_AT_CFA && below > 0 && below <= HEAPSNAP_HOP_SAVED &&
+			       below < words && rule->frame_offset % (int)sizeof(uint64_t) == 0
+		       ? below
+		       : -1;
 }
 
 uint16_t heapsnap_hop_at(uint64_t address)
 {
 	struct heapsnap_rule rule = rule_at(address - 1);
-	uint32_t words = (uint32_t)rule.offset / sizeof(uint64_t);
+	int words = rule.offset / (int)sizeof(uint64_t), saved = find_saved(&rule, words);
 
-	if (rule.kind == HEAPSNAP_RULE_STACK && rule.offset > 0 &&
+	if (rule.kind == HEAPSNAP_RULE_STACK && saved >= 0 && rule.offset > 0 &&
 	    rule.offset % (int32_t)sizeof(uint64_t) == 0 && words <= HEAPSNAP_HOP_WORDS)
-		return (uint16_t)(words | find_saved(&rule, words) << HEAPSNAP_HOP_SAVED_SHIFT);
+		return (uint16_t)(words | saved << HEAPSNAP_HOP_SAVED_SHIFT);
 	if (rule.kind == HEAPSNAP_RULE_FRAME && rule.offset == 16 &&
 	    rule.frame == HEAPSNAP_FRAME_AT_CFA && rule.frame_offset == -16)
 		return HEAPSNAP_HOP_FRAME;

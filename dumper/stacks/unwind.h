@@ -69,8 +69,7 @@ enum {
 	/** Where the caller's fp is, or'ed to the words: as many words below the return address. */
 	HEAPSNAP_HOP_SAVED_SHIFT = 10,
 	HEAPSNAP_HOP_SAVED = 0x1f,
-	HEAPSNAP_HOP_SAME = 0,  /**< in rbp */
-	HEAPSNAP_HOP_LOST = 31, /**< it is not known */
+	HEAPSNAP_HOP_SAME = 0, /**< in rbp */
 };
 
 /** @return 0: not in one of these ways */
