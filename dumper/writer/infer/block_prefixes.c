@@ -21,6 +21,7 @@ enum {
 	MIN_SUPPORT = 8, // blocks
 	MIN_LEAD = 10,   // times as many must speak for a prefix as against it
 	MAX_TEXT_PREFIX = 32,
+	MIXED = UINT8_MAX, // headers of several sizes
 };
 
 // --- what the hints on one block say -------------------------------------------
@@ -29,6 +30,7 @@ enum {
 struct lead {
 	heap_type_id type;
 	uint32_t offset;
+	uint64_t header; // slots lead to the start, too: to a struct of so many bytes
 };
 
 // True for a place where a prefix may end. Characters may stand anywhere.
@@ -39,9 +41,17 @@ static bool may_end(const struct layouts *layouts, const struct hint *hint)
 	return hint->interior >= 8 && hint->interior <= BLOCK_PREFIX_MAX && hint->interior % 8 == 0;
 }
 
+// Bytes of a header that a slot leads to; 0: it leads to none.
+static uint64_t header_size(const struct layouts *layouts, const struct hint *hint)
+{
+	return layouts_is_start(hint->interior) && layouts_is_compound(layouts, hint->type)
+		       ? layouts_size(layouts, hint->type)
+		       : 0;
+}
+
 /*
- * The first place behind its start that slots lead to, if they lead nowhere before. Of several types
- * there the one that says more.
+ * The first place behind its start that slots lead to, if they lead nowhere before, or to a header that
+ * ends there. Of several types there the one that says more.
  */
 static bool find_lead(const struct inference *inference, heap_object_id object,
 		      enum block_prefix_kind kind, struct lead *lead)
@@ -49,7 +59,7 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 	const struct layouts *layouts = &inference->layouts;
 	uint32_t seen = 0;
 
-	lead->offset = UINT32_MAX;
+	*lead = (struct lead){ .offset = UINT32_MAX };
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT;
 	     at = inference->hints.list[at].next) {
 		const struct hint *hint = &inference->hints.list[at];
@@ -62,12 +72,19 @@ static bool find_lead(const struct inference *inference, heap_object_id object,
 			continue;
 		if (hint->interior > lead->offset)
 			continue;
+		if (header_size(layouts, hint) > 0) {
+			if (kind == BLOCK_PREFIX_TEXTS ||
+			    (lead->header > 0 && lead->header != header_size(layouts, hint)))
+				return false;
+			lead->header = header_size(layouts, hint);
+			continue;
+		}
 		if (!may_end(layouts, hint))
 			return false;
 		if (hint->interior < lead->offset || claims_prefer(layouts, hint->type, lead->type))
-			*lead = (struct lead){ hint->type, hint->interior };
+			*lead = (struct lead){ hint->type, hint->interior, lead->header };
 	}
-	return lead->offset != UINT32_MAX &&
+	return lead->offset != UINT32_MAX && (lead->header == 0 || lead->header == lead->offset) &&
 	       layouts_is_character(layouts, lead->type) == (kind == BLOCK_PREFIX_TEXTS) &&
 	       lead->offset < objects_size(&inference->capture->objects, object);
 }
@@ -166,8 +183,7 @@ static struct heap_error *find_pair(struct block_prefixes *prefixes, const struc
 // True for blocks that a prefix may still be found for.
 static bool is_open(const struct inference *inference, heap_object_id object)
 {
-	return inference->hints.head[object] != NO_HINT &&
-	       !claims_are_good(&inference->claims, object) &&
+	return !claims_are_good(&inference->claims, object) &&
 	       inference_prefix(inference, object) == 0 && !pools_have(&inference->pools, object);
 }
 
@@ -203,23 +219,31 @@ static struct heap_error *count_leads(struct inference *inference)
 	return NULL;
 }
 
+// Where the pointers to the blocks of an object's site lead.
+static struct site_leads *leads_of(const struct inference *inference, heap_object_id object)
+{
+	const struct capture *capture = inference->capture;
+
+	return &inference->block_prefixes
+			.leads[capture->maker_of_kind[capture->objects.kind[object]]];
+}
+
 /*
  * True if nearly all pointers to a site's blocks, typed or not, lead to an offset. Those from within
  * the first bytes of blocks to the start of others do not count: prefixes are linked with each other.
+ * Nor do those to a header.
  */
-static bool site_leads_to(const struct inference *inference, heap_object_id object, uint32_t offset)
+static bool site_leads_to(const struct inference *inference, heap_object_id object, uint32_t offset,
+			  bool has_header)
 {
-	const struct capture *capture = inference->capture;
-	const struct site_leads *leads =
-		&inference->block_prefixes
-			 .leads[capture->maker_of_kind[capture->objects.kind[object]]];
+	const struct site_leads *leads = leads_of(inference, object);
 	uint64_t others = leads->elsewhere;
 
 	if (offset % 8 != 0)
 		return false;
-	for (uint32_t i = 0; i <= BLOCK_PREFIX_MAX / 8; i++)
+	for (uint32_t i = has_header; i <= BLOCK_PREFIX_MAX / 8; i++)
 		others += i == offset / 8 ? 0 : leads->at[i];
-	for (uint32_t i = 0; i < offset / 8; i++)
+	for (uint32_t i = 0; !has_header && i < offset / 8; i++)
 		others -= leads->from[i];
 	return leads->at[offset / 8] >= MIN_SUPPORT && leads->at[offset / 8] >= MIN_LEAD * others;
 }
@@ -255,26 +279,83 @@ heap_type_id block_prefixes_header(const struct inference *inference, heap_objec
 	return HEAP_NO_TYPE;
 }
 
+// What leads say of the blocks of a kind. Of several, it is the same one in each run.
+struct kind_prefix {
+	uint8_t header;        // bytes that slots say are a header; MIXED: they do not agree
+	uint8_t lead;          // bytes before what slots lead to; 0: none do
+	uint8_t bytes;         // that all blocks of the kind have; 0: this is not known
+	size_t pair;           // of the lead
+	heap_object_id object; // one of them
+};
+
+static void note_header(struct kind_prefix *prefix, uint64_t header)
+{
+	if (header > BLOCK_PREFIX_MAX ||
+	    (prefix->header > 0 && header > 0 && prefix->header != header))
+		prefix->header = MIXED;
+	else if (header > 0)
+		prefix->header = (uint8_t)header;
+}
+
+static void note_lead(struct kind_prefix *prefix, heap_object_id object, const struct lead *lead,
+		      size_t pair)
+{
+	if (prefix->lead != 0 && prefix->lead <= lead->offset)
+		return;
+	prefix->lead = (uint8_t)lead->offset;
+	prefix->pair = pair;
+	prefix->object = object;
+}
+
+// Accepts what many blocks say, or one whose site's pointers agree.
+static void accept_pairs(struct inference *inference, struct kind_prefix *of_kinds)
+{
+	struct block_prefixes *prefixes = &inference->block_prefixes;
+
+	for (uint32_t i = 0; i < inference->kinds.count; i++) {
+		struct kind_prefix *prefix = &of_kinds[i];
+
+		if (prefix->lead == 0 || !site_leads_to(inference, prefix->object, prefix->lead,
+							prefix->header == prefix->lead))
+			continue;
+		prefixes->pairs.items[prefix->pair].is_accepted = true;
+		prefix->bytes = prefix->lead;
+	}
+	for (size_t i = 0; i < prefixes->pairs.count; i++) {
+		struct prefix_pair *pair = &prefixes->pairs.items[i];
+
+		pair->is_accepted |= pair->supporting >= MIN_SUPPORT &&
+				     pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
+	}
+}
+
+// @param of_kinds  [kinds] is filled
 HEAP_MUST_CHECK
 static struct heap_error *count_blocks(struct inference *inference, enum block_prefix_kind kind,
-				       uint64_t *words)
+				       uint64_t *words, struct kind_prefix *of_kinds)
 {
 	struct block_prefixes *prefixes = &inference->block_prefixes;
 
 	for (size_t i = 0; i < prefixes->pairs.count; i++)
 		prefixes->pairs.items[i].supporting = prefixes->pairs.items[i].contradicting = 0;
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
+		struct kind_prefix *prefix = &of_kinds[inference->kinds.of[i]];
 		struct prefix_pair *pair;
 		struct lead lead;
 
 		progress_step();
-		if (!is_open(inference, i) || !find_lead(inference, i, kind, &lead))
+		if (inference->hints.head[i] == NO_HINT || !is_open(inference, i))
+			continue;
+		bool leads = find_lead(inference, i, kind, &lead);
+
+		note_header(prefix, lead.header);
+		if (!leads)
 			continue;
 		HEAP_TRY(find_pair(prefixes, &lead, &pair));
 		switch (read_block(inference, i, &lead, words)) {
 		case READING_PREFIX:
 			pair->supporting++;
-			pair->is_accepted |= site_leads_to(inference, i, lead.offset);
+			note_lead(prefix, i, &lead, (size_t)(pair - prefixes->pairs.items));
 			break;
 		case READING_EMBEDDED:
 			pair->contradicting++;
@@ -283,12 +364,7 @@ static struct heap_error *count_blocks(struct inference *inference, enum block_p
 			break;
 		}
 	}
-	for (size_t i = 0; i < prefixes->pairs.count; i++) {
-		struct prefix_pair *pair = &prefixes->pairs.items[i];
-
-		pair->is_accepted |= pair->supporting >= MIN_SUPPORT &&
-				     pair->supporting >= MIN_LEAD * (uint64_t)pair->contradicting;
-	}
+	accept_pairs(inference, of_kinds);
 	return NULL;
 }
 
@@ -345,11 +421,39 @@ struct heap_error *block_prefixes_set(struct inference *inference, heap_object_i
 	return claim_again(inference, object);
 }
 
+// True if no hint speaks against a prefix.
+static bool is_open_to(const struct inference *inference, heap_object_id object,
+		       const struct lead *lead, uint32_t bytes)
+{
+	return (inference->hints.head[object] == NO_HINT ||
+		(lead->offset == UINT32_MAX && lead->header == bytes)) &&
+	       bytes < objects_size(&inference->capture->objects, object);
+}
+
+// The prefix that a block gets: by the hints on it, or, if there are none, as others of its kind.
+static uint32_t choose(const struct inference *inference, heap_object_id object,
+		       enum block_prefix_kind kind, uint64_t *words,
+		       const struct kind_prefix *of_kinds)
+{
+	uint32_t bytes = of_kinds[inference->kinds.of[object]].bytes;
+	struct lead lead;
+
+	if (!find_lead(inference, object, kind, &lead))
+		return is_open_to(inference, object, &lead, bytes) ? bytes : 0;
+	if (!is_accepted(inference, &lead))
+		return 0;
+	if (kind == BLOCK_PREFIX_TEXTS &&
+	    read_block(inference, object, &lead, words) != READING_PREFIX)
+		return 0;
+	return lead.offset;
+}
+
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
 				       bool is_thorough, uint64_t *found)
 {
 	struct block_prefixes *prefixes = &inference->block_prefixes;
 	CLEANUP_FREE uint64_t *words = NULL;
+	CLEANUP_FREE struct kind_prefix *of_kinds = NULL;
 	uint32_t before = prefixes->count;
 
 	uint32_t seen = prefixes->hints_seen[kind], news = inference->hints.count - seen;
@@ -362,23 +466,19 @@ struct heap_error *block_prefixes_find(struct inference *inference, enum block_p
 		return NULL;
 	prefixes->hints_seen[kind] = inference->hints.count;
 	words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
-	if (!words)
+	of_kinds = calloc((size_t)inference->kinds.count + 1, sizeof(*of_kinds));
+	if (!words || !of_kinds)
 		return heap_error_out_of_memory();
 	if (!prefixes->leads)
 		HEAP_TRY(count_leads(inference));
-	HEAP_TRY(count_blocks(inference, kind, words));
+	HEAP_TRY(count_blocks(inference, kind, words, of_kinds));
 	for (heap_object_id i = 0; i < inference->capture->objects.count; i++) {
-		struct lead lead;
+		uint32_t bytes =
+			is_open(inference, i) ? choose(inference, i, kind, words, of_kinds) : 0;
 
 		progress_step();
-		if (!is_open(inference, i) || !find_lead(inference, i, kind, &lead) ||
-		    !is_accepted(inference, &lead) ||
-		    block_prefixes_header(inference, i, lead.offset) != HEAP_NO_TYPE)
-			continue;
-		if (kind == BLOCK_PREFIX_TEXTS &&
-		    read_block(inference, i, &lead, words) != READING_PREFIX)
-			continue;
-		HEAP_TRY(block_prefixes_set(inference, i, lead.offset));
+		if (bytes > 0 && block_prefixes_header(inference, i, bytes) == HEAP_NO_TYPE)
+			HEAP_TRY(block_prefixes_set(inference, i, bytes));
 	}
 	*found += prefixes->count - before;
 	return prefixes->is_renewed ? kinds_sort(inference) : NULL;
