@@ -97,7 +97,7 @@ within(of_site(asked($file, '--sites', '--by', '99h'), 'make_large'), $exact->{e
 
 ($exact, $file) = run('doubling', '20K');
 $all = asked($file);
-within(of_site($all, 'grow'), $exact->{grow}, 'each size that realloc has made');
+within(of_site($all, 'doubling'), $exact->{grow}, 'each size that realloc has made');
 within($all->{end}, $exact->{end}, 'of which the last one stays');
 
 # --- lifetimes: an analysis in C
@@ -142,7 +142,7 @@ my %found;
 for my $history (qw(leak peak backlog doubling across forked killed)) {
     my ($exact, $file) = run($history, '1');
     # Not of what printf() allocates.
-    my $all = asked($file, '--site', $history eq 'doubling' ? 'grow' : q('make_*'));
+    my $all = asked($file, '--site', $history eq 'doubling' ? 'doubling' : q('make_*'));
     is $all->{dropped}, 0, "$history: no event is missing";
     is $all->{allocated}{error}, 0, 'nothing is estimated';
     $found{$history} = { exact => $exact, file => $file, %$all };
