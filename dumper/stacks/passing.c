@@ -456,7 +456,7 @@ bool heapsnap_passes_size(uint64_t start, uint64_t end, uint64_t site)
 				     .height = MAX_HEIGHT,
 				     .calls = 1 };
 
-	if (site <= start || site > end || site - start > MAX_BYTES ||
+	if (site <= start || site > end || end - start > MAX_BYTES ||
 	    passes_nothing(analysis.site, site - start))
 		return false;
 	return analyze(&analysis, start, end).parameters != 0;

@@ -222,8 +222,8 @@ sub test_containers {
         "$what: all is typed but for the C++ runtime's reserve" if $blocks;
     return unless $blocks;
     my $counts = counts($file);
-    # The buckets' type is a typedef's; gcc qualifies it by all of the table's arguments.
-    for my $type (grep { /__node_base \*\[13\]$/ } keys %$counts) {
+    # The buckets' type is a typedef's; gcc qualifies it by all of the table's arguments, or names the struct.
+    for my $type (grep { /(?:__node_base|_Hash_node_base) \*\[13\]$/ } keys %$counts) {
         my $count = delete $counts->{$type};
         $counts->{'__node_base *[13]'} += $count;
     }

@@ -120,8 +120,10 @@ static void calls(void)
 
 static char *places[PLACES];
 
-APART static char *make_one(size_t size)
+// It chooses the size, so that it is no wrapper.
+APART static char *make_one(unsigned *seed)
 {
+	size_t size = (size_t)rand_r(seed) % 3000 + 50;
 	char *block = malloc(size);
 
 	memset(block, 1, size);
@@ -140,7 +142,7 @@ static void *exchange(void *number)
 	unsigned seed = (unsigned)(uintptr_t)number;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		char *mine = make_one((size_t)rand_r(&seed) % 3000 + 50);
+		char *mine = make_one(&seed);
 		char *others = __atomic_exchange_n(&places[rand_r(&seed) % PLACES], mine,
 						   __ATOMIC_ACQ_REL);
 
