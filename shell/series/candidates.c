@@ -499,6 +499,7 @@ static const char *describe_growth(struct session *session, const struct heap_ce
 				   const struct candidate_group *group)
 {
 	const struct heap_trend *count = &group->count_trend;
+	struct heap_amount first = heap_census_amount(census, group->kind, 0);
 	struct heap_amount last =
 		heap_census_amount(census, group->kind, heap_census_length(census) - 1);
 
@@ -516,6 +517,12 @@ static const char *describe_growth(struct session *session, const struct heap_ce
 				      candidates_judgement(group), last.objects,
 				      format_plural(last.objects),
 				      format_bytes_rate(session, group->bytes_trend.rate));
+	if (count->kind == HEAP_TREND_NONE && last.bytes > first.bytes)
+		return session_format(session,
+				      "no growth in number, but larger: %" PRIu64
+				      " object%s, +%s since [0]",
+				      last.objects, format_plural(last.objects),
+				      describe_bytes(session, last.bytes - first.bytes));
 	if (count->kind == HEAP_TREND_NONE)
 		return session_format(session, "no growth: %" PRIu64 " object%s", last.objects,
 				      format_plural(last.objects));

@@ -7,6 +7,7 @@
  *	sample_snapshot FILE series N    the Nth of a series, for heapsh-leakreport; taken as many
  *	                                 seconds late as a number behind it says
  *	sample_snapshot FILE flat N      the Nth of one in which nothing grows
+ *	sample_snapshot FILE doubling N  the Nth of one in which a vector doubles, but not in the end
  *	sample_snapshot FILE other       a later one of another process
  *	sample_snapshot FILE fleet HOST BUILD N    the Nth of a server on one of many machines
  *	sample_snapshot FILE wild SEED   the first, with numbers in it that make no sense
@@ -760,6 +761,17 @@ static void make_flat(uint32_t number)
 	snapshot.birth[object(HEAP + 0x100, 24, types.table, 1, HEAP_EVIDENCE_POINTER, 1)] = 0;
 }
 
+// A vector that doubles in the first two steps: each time in a new block, and the old one is freed.
+static void make_doubling(uint32_t number)
+{
+	uint32_t times = number < 2 ? number : 2;
+	uint64_t slots = UINT64_C(4) << times;
+
+	make_time(number);
+	snapshot.birth[object(HEAP + UINT64_C(0x1000) * (times + 1), slots * 16, types.slot, slots,
+			      HEAP_EVIDENCE_POINTER, 3)] = times;
+}
+
 /*
  * The Nth snapshot of a server on one of several machines. Its cache is full from the third on;
  * of a build whose id begins with "bad" nodes are never freed.
@@ -972,6 +984,8 @@ int main(int argc, char **argv)
 			snapshot.info.time_ns += (uint64_t)atoi(argv[4]) * SECOND;
 	} else if (strcmp(kind, "flat") == 0 && argc == 4)
 		make_flat((uint32_t)atoi(argv[3]));
+	else if (strcmp(kind, "doubling") == 0 && argc == 4)
+		make_doubling((uint32_t)atoi(argv[3]));
 	else if (strcmp(kind, "fleet") == 0 && argc == 6)
 		make_fleet(argv[3], argv[4], (uint32_t)atoi(argv[5]));
 	else if (strcmp(kind, "huge") == 0)

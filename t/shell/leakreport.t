@@ -127,6 +127,14 @@ answers 'no rate that is a guess', ['-s', map { Sample::make('series', @$_) } [0
 Total: 2 objects, 64 B
 END
 
+# A vector that doubles is one object at any time, but a larger one.
+answers 'as many, but larger', ['-s', map { Sample::make('doubling', $_) } 0 .. 3], <<'END', '', 0;
+   objects        bytes  type, site
+         1        256 B  struct slot, grow+0x10 (libutility.so)
+                         no growth in number, but larger: 1 object, +192 B since [0]
+Total: 1 object, 256 B
+END
+
 # No candidates: status 1.
 my @flat = map { Sample::make('flat', $_) } 0 .. 2;
 answers 'no leaks', [@flat], "Total: 0 objects, 0 B\n", '', 1;
