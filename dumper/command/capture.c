@@ -422,22 +422,19 @@ HEAP_MUST_CHECK
 static struct heap_error *take(struct wait *wait, const struct options *options)
 {
 	CLEANUP_FREE char *path = NULL;
-	struct heap_error *error = process_open(options->pid, &wait->target);
+	struct heap_error *error;
 
-	if (!error)
-		error = check(wait);
+	HEAP_TRY(process_open(options->pid, &wait->target));
+	HEAP_TRY(check(wait));
 	wait->start_ms = now_ms();
-	if (!error)
-		error = prepare(wait, options);
-	if (error)
-		return error;
+	HEAP_TRY(prepare(wait, options));
 	if (!process_send(&wait->target, wait->announcement.signal))
 		return heap_error_create_system("%d cannot be signalled", (int)options->pid);
 	error = await(wait, options, &path);
 	clear_shown(wait);
-	if (!error)
-		print_path(wait, path);
-	return error;
+	HEAP_TRY(error);
+	print_path(wait, path);
+	return NULL;
 }
 
 static int read_timeout(const char *value, struct options *options)

@@ -532,15 +532,19 @@ static void end_process(pid_t *pid)
 }
 
 HEAP_MUST_CHECK
+static struct heap_error *stop_and_copy(struct making *making)
+{
+	HEAP_TRY(stop_threads(making->process, making->copy));
+	HEAP_TRY(make_copy(making));
+	return note_threads(making->copy);
+}
+
+HEAP_MUST_CHECK
 static struct heap_error *freeze(struct making *making)
 {
 	struct frozen_copy *copy = making->copy;
-	struct heap_error *error = stop_threads(making->process, copy);
+	struct heap_error *error = stop_and_copy(making);
 
-	if (!error)
-		error = make_copy(making);
-	if (!error)
-		error = note_threads(copy);
 	if (error)
 		copy->held_until_ns = 0;
 	if (copy->held_until_ns == 0)

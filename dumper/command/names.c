@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/names.h"
 
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -209,8 +209,8 @@ static int compare_names(const void *left, const void *right)
 
 struct gathering {
 	struct names *names;
-	size_t room;
-	bool is_out_of_memory;
+	size_t capacity;
+	struct heap_error *error;
 };
 
 static bool gather(void *context, const char *name)
@@ -218,20 +218,13 @@ static bool gather(void *context, const char *name)
 	struct gathering *gathering = context;
 	struct names *names = gathering->names;
 
-	if (names->before_count == gathering->room) {
-		size_t room = gathering->room * 2 + 64;
-		char **larger = reallocarray(names->before, room, sizeof(*larger));
-
-		if (!larger) {
-			gathering->is_out_of_memory = true;
-			return false;
-		}
-		names->before = larger;
-		gathering->room = room;
-	}
+	gathering->error =
+		heap_reserve(names->before, gathering->capacity, names->before_count + 1);
+	if (gathering->error)
+		return false;
 	names->before[names->before_count] = strdup(name);
 	if (!names->before[names->before_count]) {
-		gathering->is_out_of_memory = true;
+		gathering->error = heap_error_out_of_memory();
 		return false;
 	}
 	names->before_count++;
@@ -285,8 +278,7 @@ struct heap_error *names_init(struct names *names, int root, const char *pattern
 		return heap_error_create(HEAP_ERROR_INTERRUPTED,
 					 "%s: not all of its names could be read in time",
 					 names->folder);
-	if (gathering.is_out_of_memory)
-		return heap_error_out_of_memory();
+	HEAP_TRY(gathering.error);
 	if (names->before_count > 0)
 		qsort(names->before, names->before_count, sizeof(*names->before), compare_names);
 	return NULL;

@@ -2,7 +2,7 @@
 #include "dumper/command/process.h"
 
 #include "dumper/command/maps.h"
-#include "lib/base/cleanup.h"
+#include "lib/base/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -202,36 +202,28 @@ static int compare_pids(const void *left, const void *right)
 
 struct heap_error *process_list(pid_t **pids, size_t *count)
 {
-	CLEANUP_FREE pid_t *list = NULL;
+	CLEANUP_ARRAY struct HEAP_ARRAY(pid_t) list = { 0 };
 	DIR *processes = opendir("/proc");
+	struct heap_error *error = NULL;
 	struct dirent *entry;
-	size_t room = 0;
 
 	*count = 0;
 	if (!processes)
 		return heap_error_create_system("/proc");
-	while ((entry = readdir(processes))) {
+	while (!error && (entry = readdir(processes))) {
 		pid_t pid = process_parse_pid(entry->d_name);
 
 		if (pid == 0)
 			continue;
-		if (*count == room) {
-			room = room * 2 + 64;
-
-			pid_t *larger = reallocarray(list, room, sizeof(*list));
-
-			if (!larger) {
-				closedir(processes);
-				return heap_error_out_of_memory();
-			}
-			list = larger;
-		}
-		list[(*count)++] = pid;
+		error = heap_array_append(&list, pid);
 	}
 	closedir(processes);
-	if (*count > 0)
-		qsort(list, *count, sizeof(*list), compare_pids);
-	*pids = keep(list);
+	if (error)
+		return error;
+	if (list.count > 0)
+		qsort(list.items, list.count, sizeof(*list.items), compare_pids);
+	*count = list.count;
+	*pids = keep(list.items);
 	return NULL;
 }
 

@@ -256,30 +256,35 @@ static struct heap_error *note_start(void)
 	return setenv("HEAPSNAP_RUN_START", start, 1) == 0 ? NULL : heap_error_out_of_memory();
 }
 
+// Finds the program and checks it, and sets up the environment that it will run in.
+// @param remark  as executable_check() gives it
+HEAP_MUST_CHECK
+static struct heap_error *prepare(const struct request *request, struct executable *executable,
+				  const char **remark)
+{
+	CLEANUP_FREE char *library = NULL;
+
+	HEAP_TRY(library_find(request->has_no_snapshots ? LIBRARY_TRACE_NAME : LIBRARY_NAME,
+			      &library));
+	HEAP_TRY(executable_find(*request->program, executable));
+	HEAP_TRY(executable_check(executable, remark));
+	HEAP_TRY(preload(library));
+	HEAP_TRY(name_process());
+	return note_start();
+}
+
 int run(char **words)
 {
 	struct request request = { 0 };
 	CLEANUP(executable_deinit) struct executable executable = { 0 };
-	CLEANUP_FREE char *library = NULL;
 	const char *remark = NULL;
 	int status = read_options(words, &request);
 
 	if (status != STATUS_DONE)
 		return status;
 
-	struct heap_error *error = library_find(
-		request.has_no_snapshots ? LIBRARY_TRACE_NAME : LIBRARY_NAME, &library);
+	struct heap_error *error = prepare(&request, &executable, &remark);
 
-	if (!error)
-		error = executable_find(*request.program, &executable);
-	if (!error)
-		error = executable_check(&executable, &remark);
-	if (!error)
-		error = preload(library);
-	if (!error)
-		error = name_process();
-	if (!error)
-		error = note_start();
 	if (error)
 		return fail(error);
 	if (remark)
