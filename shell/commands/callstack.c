@@ -2,6 +2,7 @@
 /*
  * callstack, symbols: the variables outside the heap, and what they hold.
  */
+#include "lib/base/cleanup.h"
 #include "lib/query/comparison.h"
 #include "shell/command.h"
 #include "shell/words/variable.h"
@@ -76,30 +77,25 @@ static struct heap_error *measure(struct session *session, enum part part, uint3
 	uint32_t *group = session_allocate(session, (snapshot->root_count + 1u) * sizeof(*group));
 	struct heap_root_size *measured =
 		session_allocate(session, (count + 1u) * sizeof(*measured));
-	struct heap_error *error = session_root_sizes(session, &sizes);
 
-	if (!error && (!group || !measured))
-		error = heap_error_out_of_memory();
-	if (error)
-		return error;
+	HEAP_TRY(session_root_sizes(session, &sizes));
+	if (!group || !measured)
+		return heap_error_out_of_memory();
 	for (heap_root_id i = 0; i < snapshot->root_count; i++)
 		group[i] = group_of(snapshot, i, part);
-	error = heap_root_sizes_measure(sizes, group, count, measured, NULL);
+	HEAP_TRY(heap_root_sizes_measure(sizes, group, count, measured, NULL));
 	*result = measured;
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
 static struct heap_error *measure_all(struct session *session, struct held *held)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_error *error = measure(session, ROOTS, snapshot->root_count, &held->by_root);
 
-	if (!error)
-		error = measure(session, FRAMES, snapshot->frame_count, &held->by_frame);
-	if (!error)
-		error = measure(session, THREADS, snapshot->thread_count, &held->by_thread);
-	return error;
+	HEAP_TRY(measure(session, ROOTS, snapshot->root_count, &held->by_root));
+	HEAP_TRY(measure(session, FRAMES, snapshot->frame_count, &held->by_frame));
+	return measure(session, THREADS, snapshot->thread_count, &held->by_thread);
 }
 
 // ", reaches 80 B, 32 B of it alone"; "" without --reachable, and for what holds nothing.

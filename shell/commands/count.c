@@ -2,6 +2,7 @@
 /*
  * count: objects and bytes by what they have in common.
  */
+#include "lib/base/cleanup.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -349,23 +350,29 @@ static void merge_ages(struct session *session, struct group *groups, uint32_t c
 	}
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *make_groups(struct session *session, enum grouping grouping,
+				      struct group **groups, uint32_t *count)
+{
+	HEAP_TRY(heap_snapshot_load(session->snapshot,
+				    HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE |
+					    HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_BIRTH |
+					    HEAP_COLUMN_TAG));
+	// Without its parts a pool is a block.
+	if (grouping == BY_TYPE)
+		heap_error_destroy(heap_snapshot_load(session->snapshot, HEAP_COLUMN_PARTS));
+	*count = group_count(session->snapshot, grouping);
+	*groups = session_allocate(session, *count * sizeof(**groups));
+	return *groups ? NULL : heap_error_out_of_memory();
+}
+
 static enum command_status count_by(struct session *session, enum grouping grouping, uint64_t limit)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_error *error = heap_snapshot_load(
-		session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE |
-					   HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_BIRTH |
-					   HEAP_COLUMN_TAG);
-	uint32_t count = group_count(snapshot, grouping);
+	struct group *groups;
+	uint32_t count;
+	struct heap_error *error = make_groups(session, grouping, &groups, &count);
 
-	// Without its parts a pool is a block.
-	if (!error && grouping == BY_TYPE)
-		heap_error_destroy(heap_snapshot_load(session->snapshot, HEAP_COLUMN_PARTS));
-
-	struct group *groups = error ? NULL : session_allocate(session, count * sizeof(*groups));
-
-	if (!error && !groups)
-		error = heap_error_out_of_memory();
 	if (error)
 		return command_fail(session, error);
 	for (uint32_t i = 0; i < count; i++)

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * dangling: pointers into the heap, to where no object lives any more.
+ * dangling: pointers into the heap, to places where no object lives any more.
  *
  *	struct session *last;        0x5f0040 ─▶ ░░░░░░  freed, and not handed out again
  *
- * By their types they are pointers, and what they point to is memory that the heap's objects lie
- * in, but between two objects. That is what is left of a freed object: a use after free, if
- * somebody follows it. A pointer to right behind an object is the end of an array.
+ * Their types say that they are pointers, and they point into memory of the heap, but between two
+ * objects. An object has been freed there: following the pointer is a use after free. A pointer
+ * right behind an object is the end of an array.
  *
- * What of an object was not kept is not known to dangle. Local variables that are not in use
- * yet, or not any more, dangle as they please; so they come last. The C library's own variables
- * are left out: malloc is in there, whose business freed memory is.
+ * Contents that were not kept are not examined. Local variables that are not in use yet, or no
+ * longer, may dangle legitimately, so they come last. The C library's own variables are left
+ * out: malloc's point to freed memory on purpose.
  */
+#include "lib/base/cleanup.h"
+#include "lib/base/search.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
@@ -42,7 +44,7 @@ struct layout {
 
 struct search {
 	struct session *session;
-	struct region *regions; // [region_count] that objects lie in, ascending
+	struct region *regions; // [region_count] where the objects lie, ascending
 	uint32_t region_count;
 	struct layout *layouts; // [types.count]
 	uint64_t *collected;    // [MAX_SLOTS]
@@ -72,17 +74,10 @@ static void find_regions(struct search *search)
 
 static bool is_heap(const struct search *search, uint64_t address)
 {
-	uint32_t low = 0, high = search->region_count;
+	uint32_t region =
+		heap_partition_point(i, 0, search->region_count, search->regions[i].end <= address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (search->regions[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < search->region_count && address >= search->regions[low].start;
+	return region < search->region_count && address >= search->regions[region].start;
 }
 
 static bool dangles(const struct search *search, uint64_t address)
@@ -221,23 +216,21 @@ static struct heap_error *look_at_objects(struct search *search, struct heap_fil
 {
 	struct heap_snapshot *snapshot = search->session->snapshot;
 	const struct heap_progress *progress = &search->session->progress.progress;
-	struct heap_error *error = NULL;
 	size_t kept;
 
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
-		error = heap_progress_step(progress, "pointers", i, snapshot->object_count);
-		if (error || snapshot->type[i] == HEAP_NO_TYPE ||
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		HEAP_TRY(heap_progress_step(progress, "pointers", i, snapshot->object_count));
+		if (snapshot->type[i] == HEAP_NO_TYPE ||
 		    find_layout(search, snapshot->type[i])->count == 0 ||
 		    !heap_filter_matches(filter, i))
 			continue;
 		if (session_must_stop(search->session))
 			break;
-		error = heap_snapshot_read_content(snapshot, i, search->bytes, MAX_READ, &kept);
-		if (!error)
-			look_at(search, snapshot->type[i], snapshot->elements[i], search->bytes,
-				kept, i, UINT32_MAX, 0);
+		HEAP_TRY(heap_snapshot_read_content(snapshot, i, search->bytes, MAX_READ, &kept));
+		look_at(search, snapshot->type[i], snapshot->elements[i], search->bytes, kept, i,
+			UINT32_MAX, 0);
 	}
-	return error ? error : heap_filter_finish(filter);
+	return heap_filter_finish(filter);
 }
 
 static bool is_of_libc(struct session *session, const struct heap_root *root)

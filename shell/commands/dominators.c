@@ -254,24 +254,31 @@ static struct heap_error *parse_node(struct session *session, const char *word, 
 	return NULL;
 }
 
+// @param word  NULL: the tree of all roots
+// @param node  gets the word's, or HEAP_NO_NODE
+HEAP_MUST_CHECK
+static struct heap_error *prepare(struct tree *tree, const char *word, heap_node_id *node)
+{
+	*node = HEAP_NO_NODE;
+	HEAP_TRY(describe_load(tree->session));
+	if (word)
+		HEAP_TRY(parse_node(tree->session, word, node));
+	HEAP_TRY(session_dominator_tree(tree->session));
+	return *node == HEAP_NO_NODE ? root_groups_by_root(tree->session, &tree->groups) : NULL;
+}
+
 static enum command_status dominators_run(struct session *session, int argc, char **argv)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct tree tree = { .session = session, .depth = 1, .limit = DEFAULT_CHILDREN };
-	heap_node_id node = HEAP_NO_NODE;
+	heap_node_id node;
 
 	if (!command_number(&argc, argv, "--depth", &tree.depth) ||
 	    !command_limit(&argc, argv, &tree.limit) || argc > 2 || tree.depth > MAX_DEPTH)
 		return COMMAND_USAGE;
 
-	struct heap_error *error = describe_load(session);
+	struct heap_error *error = prepare(&tree, argc == 2 ? argv[1] : NULL, &node);
 
-	if (!error && argc == 2)
-		error = parse_node(session, argv[1], &node);
-	if (!error)
-		error = session_dominator_tree(session);
-	if (!error && node == HEAP_NO_NODE)
-		error = root_groups_by_root(session, &tree.groups);
 	if (error)
 		return command_fail(session, error);
 	if (node < snapshot->object_count && session->dominators->nearest[node] == HEAP_NO_NODE &&
@@ -309,7 +316,7 @@ const struct command dominators_command = {
 
 // --- retained ----------------------------------------------------------------
 
-// Of what no single object or root holds.
+// Says who holds an object that no single object or root holds.
 static enum command_status say_holders(struct session *session, heap_object_id object)
 {
 	const char *holders = "several roots";
@@ -320,7 +327,7 @@ static enum command_status say_holders(struct session *session, heap_object_id o
 	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
-// What a variable's pointers hold.
+// Prints how much a variable's pointers hold.
 static enum command_status retained_by_root(struct session *session, heap_root_id root)
 {
 	const struct session_holders *holders;
@@ -375,7 +382,7 @@ static enum command_status retained_by_object(struct session *session, heap_obje
 	return COMMAND_OK;
 }
 
-// What a set retains, by type.
+// Prints the objects that a set retains, by type.
 struct type_sum {
 	uint64_t objects;
 	uint64_t bytes;
@@ -425,12 +432,10 @@ static struct heap_error *show_set(struct session *session, const uint8_t *set, 
 	struct type_sum *sums =
 		session_allocate(session, (snapshot->types.count + 1) * sizeof(*sums));
 	struct heap_retained own = { 0, 0 }, all;
-	struct heap_error *error = !retained || !sums ? heap_error_out_of_memory() : NULL;
 
-	if (!error)
-		error = heap_retained_by_set(session->graph, set, retained, &all);
-	if (error)
-		return error;
+	if (!retained || !sums)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_retained_by_set(session->graph, set, retained, &all));
 	for (heap_type_id i = 0; i < snapshot->types.count; i++)
 		sums[i].type = i;
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
@@ -508,12 +513,10 @@ static struct heap_error *sum_groups(struct session *session, const uint32_t *gr
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct group_sum *sums = session_allocate(session, (count + 1u) * sizeof(*sums));
 	uint64_t *retained = session_allocate(session, (count + 1u) * sizeof(*retained));
-	struct heap_error *error = !sums || !retained ? heap_error_out_of_memory() : NULL;
 
-	if (!error)
-		error = heap_dominator_tree_sum(&session->tree, group, count, retained);
-	if (error)
-		return error;
+	if (!sums || !retained)
+		return heap_error_out_of_memory();
+	HEAP_TRY(heap_dominator_tree_sum(&session->tree, group, count, retained));
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		sums[group[i]].objects++;
 		sums[group[i]].bytes += snapshot->size[i];
@@ -543,6 +546,20 @@ static void print_group_sum(struct session *session, const struct group_sum *sum
 	output_close(output);
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *sum_by(struct session *session, const char *by, uint32_t count,
+				 struct group_sum **sums)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	bool by_site = strcmp(by, "site") == 0;
+
+	if (!by_site && strcmp(by, "type") != 0)
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "--by %s: not type or site", by);
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE));
+	HEAP_TRY(session_dominator_tree(session));
+	return sum_groups(session, by_site ? snapshot->site : snapshot->type, count, sums);
+}
+
 static enum command_status retained_by_group(struct session *session, const char *by,
 					     uint64_t limit)
 {
@@ -550,17 +567,8 @@ static enum command_status retained_by_group(struct session *session, const char
 	bool by_site = strcmp(by, "site") == 0;
 	uint32_t count = by_site ? snapshot->site_count : snapshot->types.count;
 	struct group_sum *sums;
-	struct heap_error *error = NULL;
+	struct heap_error *error = sum_by(session, by, count, &sums);
 
-	if (!by_site && strcmp(by, "type") != 0)
-		error = heap_error_create(HEAP_ERROR_ARGUMENT, "--by %s: not type or site", by);
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE);
-	if (!error)
-		error = session_dominator_tree(session);
-	if (!error)
-		error = sum_groups(session, by_site ? snapshot->site : snapshot->type, count,
-				   &sums);
 	if (error)
 		return command_fail(session, error);
 	table_header(session->output, "210", "%10s\t%12s\t%12s\t%s", "objects", "bytes", "retained",

@@ -112,11 +112,9 @@ static void find_all(struct finding *finding)
 HEAP_MUST_CHECK
 static struct heap_error *load_sizes(struct heap_snapshot *snapshot)
 {
-	struct heap_error *error = heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE);
-
-	if (!error)
-		heap_error_destroy(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
-	return error;
+	HEAP_TRY(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE));
+	heap_error_destroy(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
+	return NULL;
 }
 
 // A name that the snapshot does not have. Nothing is found, which ends no file of commands.

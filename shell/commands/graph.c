@@ -16,9 +16,8 @@
 HEAP_MUST_CHECK
 static struct heap_error *prepare(struct session *session, const char *word, heap_object_id *object)
 {
-	struct heap_error *error = operand_locate_object(session, word, object);
-
-	return error ? error : session_pointers(session);
+	HEAP_TRY(operand_locate_object(session, word, object));
+	return session_pointers(session);
 }
 
 // Loads what describes objects, and the pointers that leave some of them.
@@ -27,14 +26,10 @@ static struct heap_error *load_around(struct session *session, const heap_object
 				      size_t count, const heap_object_id *sources,
 				      size_t source_count)
 {
-	struct heap_error *error = describe_load_around(session, objects, count);
-
-	if (!error)
-		error = describe_load_around(session, sources, source_count);
-	return error ? error
-		     : heap_snapshot_load_neighbours(session->snapshot,
-						     HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS,
-						     sources, source_count);
+	HEAP_TRY(describe_load_around(session, objects, count));
+	HEAP_TRY(describe_load_around(session, sources, source_count));
+	return heap_snapshot_load_neighbours(
+		session->snapshot, HEAP_COLUMN_QUALITY | HEAP_COLUMN_SLOTS, sources, source_count);
 }
 
 // --- outrefs -----------------------------------------------------------------
@@ -208,22 +203,31 @@ static struct heap_error *list_referrers(struct listing *listing, heap_object_id
 	return NULL;
 }
 
+static void destroy_referrers(struct heap_referrers **referrers)
+{
+	heap_referrers_destroy(*referrers);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *list_referrers_of(struct listing *listing, const char *word)
+{
+	CLEANUP(destroy_referrers) struct heap_referrers *referrers = NULL;
+	heap_object_id object;
+
+	HEAP_TRY(prepare(listing->session, word, &object));
+	HEAP_TRY(heap_referrers_create(listing->session->graph, &referrers));
+	return list_referrers(listing, object, referrers);
+}
+
 static enum command_status inrefs_run(struct session *session, int argc, char **argv)
 {
 	struct listing listing = { session, UINT64_MAX, 0 };
-	struct heap_referrers *referrers = NULL;
-	heap_object_id object;
 
 	if (!command_limit(&argc, argv, &listing.limit) || argc != 2)
 		return COMMAND_USAGE;
 
-	struct heap_error *error = prepare(session, argv[1], &object);
+	struct heap_error *error = list_referrers_of(&listing, argv[1]);
 
-	if (!error)
-		error = heap_referrers_create(session->graph, &referrers);
-	if (!error)
-		error = list_referrers(&listing, object, referrers);
-	heap_referrers_destroy(referrers);
 	return error ? command_fail(session, error) : finish(&listing);
 }
 
@@ -257,16 +261,12 @@ static struct heap_error *take_avoided(struct session *session, int *argc, char 
 	int found;
 
 	while ((found = command_option(argc, argv, "--avoid", &field)) > 0) {
-		struct heap_error *error = session_edges(session);
-
-		if (!error && !*bits) {
+		HEAP_TRY(session_edges(session));
+		if (!*bits)
 			*bits = session_allocate(session, session->snapshot->edge_count / 8 + 1);
-			error = *bits ? NULL : heap_error_out_of_memory();
-		}
-		if (!error)
-			error = heap_path_mark_field(session->snapshot, field, *bits);
-		if (error)
-			return error;
+		if (!*bits)
+			return heap_error_out_of_memory();
+		HEAP_TRY(heap_path_mark_field(session->snapshot, field, *bits));
 	}
 	return found < 0 ? heap_error_create(HEAP_ERROR_ARGUMENT,
 					     "--avoid: TYPE.FIELD must follow it")

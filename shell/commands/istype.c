@@ -95,16 +95,21 @@ static enum command_status list(struct session *session)
 	return declarations ? COMMAND_OK : COMMAND_NOTHING;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *remove_declaration(struct session *session, const char *word,
+					     heap_object_id *object)
+{
+	HEAP_TRY(operand_parse_object(session, word, object));
+	HEAP_TRY(heap_error_within(heap_declarations_remove(session->snapshot, *object), "%s",
+				   word));
+	return describe_load(session);
+}
+
 static enum command_status forget(struct session *session, const char *word)
 {
 	heap_object_id object;
-	struct heap_error *error = operand_parse_object(session, word, &object);
+	struct heap_error *error = remove_declaration(session, word, &object);
 
-	if (!error)
-		error = heap_error_within(heap_declarations_remove(session->snapshot, object), "%s",
-					  word);
-	if (!error)
-		error = describe_load(session);
 	if (error)
 		return command_fail(session, error);
 	output_text(session->output, "%s again\n", describe_object(session, object));
@@ -119,20 +124,13 @@ static struct heap_error *weigh(struct session *session, const struct heap_decla
 				int64_t *score)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_slot_table slots;
-	struct heap_repetitions repetitions;
-	struct heap_error *error = heap_slot_table_init(&slots, &snapshot->types);
+	CLEANUP(heap_slot_table_deinit) struct heap_slot_table slots = { 0 };
+	CLEANUP(heap_repetitions_deinit) struct heap_repetitions repetitions = { 0 };
 
-	if (error)
-		return error;
-	error = heap_repetitions_init(&repetitions, &slots);
-	if (!error) {
-		error = heap_declarations_weigh(snapshot, declaration->object, declaration->type,
-						&repetitions, score);
-		heap_repetitions_deinit(&repetitions);
-	}
-	heap_slot_table_deinit(&slots);
-	return error;
+	HEAP_TRY(heap_slot_table_init(&slots, &snapshot->types));
+	HEAP_TRY(heap_repetitions_init(&repetitions, &slots));
+	return heap_declarations_weigh(snapshot, declaration->object, declaration->type,
+				       &repetitions, score);
 }
 
 // A person may know better than what is left over, or stands elsewhere, suggests.
@@ -161,38 +159,41 @@ static struct heap_error *warn_of_misfit(struct session *session,
 	return NULL;
 }
 
+// @param declaration  gets the object and its type
+// @param named        gets how many other objects have a type because of it
+HEAP_MUST_CHECK
+static struct heap_error *add_declaration(struct session *session, const char *word,
+					  const char *name, struct heap_declaration *declaration,
+					  uint32_t *named)
+{
+	HEAP_TRY(operand_parse_object(session, word, &declaration->object));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE));
+	HEAP_TRY(find_type(session, name, session->snapshot->size[declaration->object],
+			   &declaration->type));
+	HEAP_TRY(heap_error_within(heap_declarations_add(session->snapshot, *declaration, named),
+				   "%s", name));
+	HEAP_TRY(warn_of_misfit(session, declaration));
+	return describe_load(session);
+}
+
 static enum command_status declare(struct session *session, const char *word, const char *name,
 				   bool is_for_alike)
 {
 	struct output *output = session->output;
 	struct heap_declaration declaration = { .is_for_alike = is_for_alike };
-	heap_object_id object;
 	uint32_t named;
-	struct heap_error *error = operand_parse_object(session, word, &object);
+	struct heap_error *error = add_declaration(session, word, name, &declaration, &named);
 
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE);
-	if (!error)
-		error = find_type(session, name, session->snapshot->size[object],
-				  &declaration.type);
-	declaration.object = object;
-	if (!error)
-		error = heap_error_within(
-			heap_declarations_add(session->snapshot, declaration, &named), "%s", name);
-	if (!error)
-		error = warn_of_misfit(session, &declaration);
-	if (!error)
-		error = describe_load(session);
 	if (error)
 		return command_fail(session, error);
-	output_text(output, "%s\n", describe_object(session, object));
+	output_text(output, "%s\n", describe_object(session, declaration.object));
 	if (named > 0)
 		output_text(output, "%" PRIu32 " other object%s a type now\n", named,
 			    named == 1 ? " has" : "s have");
 	output_open_object(output, NULL);
-	describe_object_json(session, "object", object);
+	describe_object_json(session, "object", declaration.object);
 	output_number(output, "named", named);
-	session_remember(session, object);
+	session_remember(session, declaration.object);
 	return COMMAND_OK;
 }
 

@@ -139,7 +139,6 @@ static struct heap_error *print_perhaps(struct leak_groups *reporting, const str
 	struct session *session = reporting->session;
 	uint32_t thread = 0;
 	uint32_t threads = heap_leaks_unknown_threads(session->snapshot, &thread);
-	struct heap_error *error;
 
 	output_number(session->output, "threads_with_unknown_registers", threads);
 	if (reporting->leaks.sums[HEAP_LEAK_PERHAPS].objects == 0)
@@ -156,10 +155,9 @@ static struct heap_error *print_perhaps(struct leak_groups *reporting, const str
 	if (asked->list)
 		return NULL;
 	reporting->perhaps = true;
-	error = leak_groups_make(reporting);
-	if (!error)
-		print_groups(reporting, "perhaps", asked->limit);
-	return error;
+	HEAP_TRY(leak_groups_make(reporting));
+	print_groups(reporting, "perhaps", asked->limit);
+	return NULL;
 }
 
 static void print_sums(const struct leak_groups *reporting)
@@ -257,28 +255,33 @@ static enum command_status print_leaks(struct leak_groups *reporting, const stru
 	return any ? COMMAND_OK : COMMAND_NOTHING;
 }
 
+// @param suppressions  stays NULL if there are none
+HEAP_MUST_CHECK
+static struct heap_error *find_leaks(struct leak_groups *reporting, const struct asked *asked,
+				     struct heap_suppressions **suppressions)
+{
+	struct session *session = reporting->session;
+
+	HEAP_TRY(session_edges(session));
+	if (asked->suppressions)
+		HEAP_TRY(heap_suppressions_read(asked->suppressions, session->snapshot,
+						suppressions));
+	HEAP_TRY(heap_leaks_find(session->graph, *suppressions ? heap_suppressions_match : NULL,
+				 *suppressions, &reporting->leaks));
+	if (*suppressions)
+		count_suppressed(reporting, *suppressions);
+	// Descriptions are loaded last: until here only edges are needed.
+	HEAP_TRY(describe_load(session));
+	return heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE);
+}
+
 static enum command_status report(struct leak_groups *reporting, const struct asked *asked)
 {
 	struct session *session = reporting->session;
 	struct heap_suppressions *suppressions = NULL;
 	enum command_status status;
-	struct heap_error *error = session_edges(session);
+	struct heap_error *error = find_leaks(reporting, asked, &suppressions);
 
-	if (!error && asked->suppressions)
-		error = heap_suppressions_read(asked->suppressions, session->snapshot,
-					       &suppressions);
-	if (!error)
-		error = heap_leaks_find(session->graph,
-					suppressions ? heap_suppressions_match : NULL, suppressions,
-					&reporting->leaks);
-	if (!error && suppressions)
-		count_suppressed(reporting, suppressions);
-	// Only now, when it is known what is leaked.
-	if (!error)
-		error = describe_load(session);
-	if (!error)
-		error = heap_snapshot_load(session->snapshot,
-					   HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE);
 	status = error ? command_fail(session, error) : print_leaks(reporting, asked, suppressions);
 	heap_suppressions_destroy(suppressions);
 	leak_groups_deinit(reporting);

@@ -103,7 +103,7 @@ static const char *label_frame(struct session *session, const struct heap_root *
 			      label_thread(session, root));
 }
 
-// What roots of one group have in common. NULL: the root is a group of its own.
+// The name that all roots of one group share. NULL: the root is a group of its own.
 static const char *label(struct session *session, enum grouping grouping,
 			 const struct heap_root *root)
 {

@@ -7,11 +7,11 @@
  *	                                         each of which one other part alone points to
  *	                                         owned: all that would be free without it
  *
- * The next one of a list is no part of the one before: what is of the object's own type is not
- * of its structure, though it may be owned.
+ * The next node of a list is no part of the one before: an object of the same type does not
+ * belong to the structure, though it may be owned.
  */
+#include "lib/base/array.h"
 #include "lib/base/bits.h"
-#include "lib/base/cleanup.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
@@ -28,7 +28,7 @@ struct structure {
 	uint64_t bytes;
 };
 
-// True if one object, and no root, has all pointers to an object.
+// True if all pointers to an object come from one other object, and none from a root.
 static bool is_held_by(const struct heap_graph *graph, heap_object_id object, heap_object_id holder)
 {
 	if (graph->root_in_first[object] != graph->root_in_first[object + 1])
@@ -43,15 +43,7 @@ static bool is_held_by(const struct heap_graph *graph, heap_object_id object, he
 HEAP_MUST_CHECK
 static struct heap_error *add_part(struct structure *structure, heap_object_id object)
 {
-	if (structure->count == structure->capacity) {
-		size_t capacity = structure->capacity ? structure->capacity * 2 : 256;
-		void *larger = realloc(structure->parts, capacity * sizeof(*structure->parts));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		structure->parts = larger;
-		structure->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(structure->parts, structure->capacity, structure->count + 1));
 	heap_bit_set(structure->met, object);
 	structure->parts[structure->count++] = object;
 	structure->bytes += structure->session->snapshot->size[object];

@@ -2,6 +2,7 @@
 /*
  * strings: the texts of the heap, and those that are there more than once.
  */
+#include "lib/base/array.h"
 #include "lib/base/escape.h"
 #include "lib/base/hash.h"
 #include "shell/command.h"
@@ -100,14 +101,7 @@ static struct heap_error *read_object(struct session *session, struct texts *tex
 		size = snapshot->info.content_limit;
 	if (size > MAX_READ)
 		size = MAX_READ;
-	if (size > texts->capacity) {
-		char *larger = realloc(texts->buffer, size);
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		texts->buffer = larger;
-		texts->capacity = size;
-	}
+	HEAP_TRY(heap_reserve(texts->buffer, texts->capacity, size));
 	return heap_snapshot_read_content(session->snapshot, object, texts->buffer, size, kept);
 }
 

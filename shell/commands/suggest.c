@@ -6,6 +6,7 @@
  * type below it in the dominator tree. Below another one without a type it is not told, since
  * that one comes first.
  */
+#include "lib/base/array.h"
 #include "lib/base/column.h"
 #include "lib/snapshot/declarations.h"
 #include "shell/command.h"
@@ -89,15 +90,7 @@ HEAP_MUST_CHECK
 static struct heap_error *add(struct search *search, heap_object_id object, uint64_t bytes,
 			      uint32_t objects)
 {
-	if (search->count == search->capacity) {
-		size_t capacity = search->capacity * 2 + 256;
-		void *larger = realloc(search->list, capacity * sizeof(*search->list));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		search->list = larger;
-		search->capacity = capacity;
-	}
+	HEAP_TRY(heap_reserve(search->list, search->capacity, search->count + 1));
 	search->list[search->count++] = (struct suggestion){ bytes, object, objects, 0 };
 	return NULL;
 }

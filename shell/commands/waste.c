@@ -2,8 +2,8 @@
 /*
  * waste: arrays, and with them lists and hash tables, that are less than half full.
  *
- * What of an array is used is not written anywhere. Four things tell, and the one that says
- * the least counts, as elements that a list has given up may still look used:
+ * No array records how many of its elements are used. Four sources tell, and the smallest answer
+ * counts, as elements that a list has given up may still look used:
  *
  *	slots   an element that is a pointer or a structure is used if it is not all zero, or
  *		points somewhere; a number may well be 0
@@ -19,13 +19,14 @@
  *	deque   std::deque's iterators to its first element and behind its last one, for the chunks
  *		that they are in; its array of chunks is always larger than needed, and no waste
  *
- * Of bytes that were not kept only pointers are known: of structures without any there are no
- * slots to look at then, and an array of pointers may be fuller than it is said to be by what
- * points outside the heap.
+ * Where the bytes were not kept, only pointers are known: structures without pointers have no
+ * slots to examine then, and an array of pointers may be fuller than reported, by the pointers
+ * that lead outside the heap.
  *
- * Contents are read in the order in which they are stored: first of the arrays, then of what
- * holds them.
+ * Contents are read in the order in which they are stored: first those of the arrays, then those
+ * of their holders.
  */
+#include "lib/base/array.h"
 #include "lib/types/member_path.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
@@ -179,19 +180,9 @@ static struct heap_error *add_array(struct session *session, struct arrays *arra
 				    heap_object_id object)
 {
 	struct array array = { .object = object, .holder = HEAP_NO_OBJECT, .edge = UINT32_MAX };
-	struct heap_error *error = read_object(session, arrays, object);
 
-	if (error)
-		return error;
-	if (arrays->count == arrays->capacity) {
-		size_t capacity = arrays->capacity ? arrays->capacity * 2 : 256;
-		void *larger = realloc(arrays->arrays, capacity * sizeof(*arrays->arrays));
-
-		if (!larger)
-			return heap_error_out_of_memory();
-		arrays->arrays = larger;
-		arrays->capacity = capacity;
-	}
+	HEAP_TRY(read_object(session, arrays, object));
+	HEAP_TRY(heap_reserve(arrays->arrays, arrays->capacity, arrays->count + 1));
 	if (count_slots(session->snapshot, arrays, object, &array.used))
 		array.by = BY_SLOTS;
 	find_holder(session->graph, &array);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/print/part.h"
 
+#include "lib/base/search.h"
 #include "shell/base/table.h"
 #include "shell/print/describe.h"
 
@@ -11,22 +12,16 @@ enum {
 	SHORT_PARTS = 16, // listed without --all
 };
 
-// The first part of an object at an offset or after it, or of a later object.
+// The first part of an object at or after an offset, or else the first part of a later object.
 static uint32_t first_part(const struct heap_snapshot *snapshot, heap_object_id object,
 			   uint64_t offset)
 {
-	uint32_t low = 0, high = snapshot->parts ? snapshot->part_count : 0;
+	uint32_t count = snapshot->parts ? snapshot->part_count : 0;
+	const struct heap_part *parts = snapshot->parts;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct heap_part *part = &snapshot->parts[middle];
-
-		if (part->object < object || (part->object == object && part->offset < offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, 0, count,
+				    parts[i].object < object || (parts[i].object == object &&
+								 parts[i].offset < offset));
 }
 
 static uint32_t end_of_parts(const struct heap_snapshot *snapshot, heap_object_id object)

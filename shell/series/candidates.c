@@ -235,12 +235,13 @@ static struct heap_error *add_growing(struct candidates *candidates, const struc
 {
 	heap_kind_id kinds = heap_census_kinds(census);
 	CLEANUP_FREE uint8_t *is_there = calloc((size_t)kinds + 1, 1);
-	struct candidate_group *groups = realloc(
-		candidates->groups, (candidates->group_count + kinds + 1) * sizeof(*groups));
+	struct candidate_group *groups = reallocarray(
+		candidates->groups, candidates->group_count + kinds + 1, sizeof(*groups));
 
+	if (groups)
+		candidates->groups = groups;
 	if (!is_there || !groups)
 		return heap_error_out_of_memory();
-	candidates->groups = groups;
 	for (size_t i = 0; i < candidates->group_count; i++)
 		is_there[groups[i].kind] = 1;
 	for (heap_kind_id i = 0; i < kinds; i++) {
