@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/base/pager.h"
 
+#include "lib/base/array.h"
 #include "shell/base/output.h"
 
 #include <errno.h>
@@ -77,14 +78,11 @@ static bool start(struct pager *pager)
 
 static bool keep_byte(struct bytes *kept, char byte)
 {
-	if (kept->size == kept->capacity) {
-		size_t capacity = kept->capacity ? kept->capacity * 2 : 4096;
-		char *larger = realloc(kept->bytes, capacity);
+	struct heap_error *error = heap_reserve(kept->bytes, kept->capacity, kept->size + 1);
 
-		if (!larger)
-			return false;
-		kept->bytes = larger;
-		kept->capacity = capacity;
+	if (error) {
+		heap_error_destroy(error);
+		return false;
 	}
 	kept->bytes[kept->size++] = byte;
 	return true;

@@ -3,8 +3,8 @@
 
 #include "shell/base/debug_files.h"
 
+#include "lib/base/array.h"
 #include "lib/base/column.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 
 #include <ctype.h>
@@ -33,14 +33,13 @@ struct heap_error *session_open(struct session *session, const char *path)
 {
 	progress_init(&session->progress, NULL);
 
-	struct heap_error *error = session_read(session, path, &session->snapshot);
-
-	if (!error && session->snapshot->declarations_ignored && session->errors)
+	HEAP_TRY(session_read(session, path, &session->snapshot));
+	if (session->snapshot->declarations_ignored && session->errors)
 		heap_print(session->errors,
 			   "heapsh: %s.types is ignored: it is a link, or somebody who could not "
 			   "write the snapshot could write it\n",
 			   path);
-	return error;
+	return NULL;
 }
 
 const void *session_mark(const struct session *session)
@@ -248,14 +247,13 @@ static bool add_answer(struct session *session, heap_object_id object, uint64_t 
 	if (!session->answer_begun)
 		forget_answer(session);
 	session->answer_begun = true;
-	if (session->answer_count == session->answer_capacity) {
-		size_t capacity = session->answer_capacity ? session->answer_capacity * 2 : 64;
-		void *larger = realloc(session->answer, capacity * sizeof(*session->answer));
 
-		if (!larger)
-			return false;
-		session->answer = larger;
-		session->answer_capacity = capacity;
+	struct heap_error *error =
+		heap_reserve(session->answer, session->answer_capacity, session->answer_count + 1);
+
+	if (error) {
+		heap_error_destroy(error);
+		return false;
 	}
 	session->answer[session->answer_count++] = (struct session_answer){ object, offset };
 	return true;

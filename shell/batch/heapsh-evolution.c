@@ -209,23 +209,19 @@ HEAP_MUST_CHECK
 static struct heap_error *read_file(struct reading *reading, const struct options *options,
 				    const char *file)
 {
+	CLEANUP(session_close)
 	struct session session = { .errors = stderr, .output = reading->output };
-	struct heap_error *error = session_open(&session, file);
 
+	HEAP_TRY(session_open(&session, file));
 	session_set_conservative(&session, options->conservative);
-	if (!error)
-		error = count(reading, &session, options);
-	if (!error)
-		reading->lacks_sites |= session.snapshot->info.origin != HEAP_ORIGIN_LIBRARY;
-	if (!error && !reading->program) {
+	HEAP_TRY(count(reading, &session, options));
+	reading->lacks_sites |= session.snapshot->info.origin != HEAP_ORIGIN_LIBRARY;
+	if (!reading->program)
 		reading->program = strdup(session.snapshot->info.program);
-		if (!reading->program)
-			error = heap_error_out_of_memory();
-	}
-	if (!error)
-		reading->ends_in_exit = exit_note_applies(session.snapshot);
-	session_close(&session);
-	return error;
+	if (!reading->program)
+		return heap_error_out_of_memory();
+	reading->ends_in_exit = exit_note_applies(session.snapshot);
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -233,16 +229,15 @@ static struct heap_error *read_all(struct reading *reading, const struct options
 				   char *const *files)
 {
 	bool progress = !options->quiet && isatty(STDERR_FILENO);
-	struct heap_error *error = NULL;
 
-	for (size_t i = 0; files[i] && !error; i++) {
+	for (size_t i = 0; files[i]; i++) {
 		if (progress)
 			heap_print(stderr, "[%zu]: %s\n", i, files[i]);
-		error = read_file(reading, options, files[i]);
-		if (!error && !files[i + 1] && i > 0 && reading->ends_in_exit && !options->quiet)
+		HEAP_TRY(read_file(reading, options, files[i]));
+		if (!files[i + 1] && i > 0 && reading->ends_in_exit && !options->quiet)
 			exit_note_print(program.name, files[i]);
 	}
-	return error;
+	return NULL;
 }
 
 // --- choosing ------------------------------------------------------------------------

@@ -435,13 +435,21 @@ static struct heap_error *parse_operand(struct session *session, const char *wor
 					heap_node_id *node)
 {
 	struct operand operand;
-	struct heap_error *error = operand_parse(session, word, &operand);
 
-	if (!error)
-		*node = operand.object != HEAP_NO_OBJECT
-				? operand.object
-				: session->snapshot->object_count + operand.root;
-	return error;
+	HEAP_TRY(operand_parse(session, word, &operand));
+	*node = operand.object != HEAP_NO_OBJECT ? operand.object
+						 : session->snapshot->object_count + operand.root;
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *parse_operands(struct session *session, char *const words[2],
+					 heap_node_id *a, heap_node_id *b)
+{
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(parse_operand(session, words[0], a));
+	HEAP_TRY(parse_operand(session, words[1], b));
+	return session_edges(session);
 }
 
 static void print_share(struct session *session, const char *key,
@@ -471,14 +479,8 @@ static enum command_status shared_run(struct session *session, int argc, char **
 	if (argc != 3)
 		return COMMAND_USAGE;
 
-	struct heap_error *error = describe_load(session);
+	struct heap_error *error = parse_operands(session, argv + 1, &a, &b);
 
-	if (!error)
-		error = parse_operand(session, argv[1], &a);
-	if (!error)
-		error = parse_operand(session, argv[2], &b);
-	if (!error)
-		error = session_edges(session);
 	if (!error)
 		error = heap_reachable_create(session->graph, &search);
 	if (error)

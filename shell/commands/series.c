@@ -2,6 +2,7 @@
 /*
  * snapshots, go, next, previous, compare, history: what there is over a series of snapshots.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "shell/command.h"
 #include "shell/print/describe.h"
@@ -228,11 +229,14 @@ enum command_status command_count_delta(struct session *session, const char *by,
 	struct session *other = &session->series->other;
 	struct heap_error *error = series_need_new(session);
 
-	if (!error && way == TALLY_WAYS)
-		error = heap_error_create(HEAP_ERROR_ARGUMENT,
-					  "--delta --by %s: not type, site, kind or module", by);
-	if (!error)
-		error = heap_comparison_init(&comparison, other->snapshot, session->snapshot);
+	if (error)
+		return command_fail(session, error);
+	if (way == TALLY_WAYS)
+		return command_fail(
+			session,
+			heap_error_create(HEAP_ERROR_ARGUMENT,
+					  "--delta --by %s: not type, site, kind or module", by));
+	error = heap_comparison_init(&comparison, other->snapshot, session->snapshot);
 	if (error)
 		return command_fail(session, error);
 	error = difference_init(&difference, &comparison, other, session, way);
@@ -305,14 +309,13 @@ static struct heap_error *look_at(struct session *session, const struct identity
 				  struct moment *moment)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_error *error = describe_load(session);
 	heap_object_id object;
 
 	*moment = (struct moment){ .type = "", .names = "" };
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_BIRTH);
-	if (error || !heap_is_one_process(&snapshot->info, &identity->info))
-		return error;
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_BIRTH));
+	if (!heap_is_one_process(&snapshot->info, &identity->info))
+		return NULL;
 	object = heap_snapshot_find(snapshot, identity->address);
 	if (object == HEAP_NO_OBJECT || snapshot->address[object] != identity->address ||
 	    (identity->knows_births && heap_knows_births(snapshot) &&
@@ -417,6 +420,15 @@ static struct heap_error *visit_all(struct session *session, const struct identi
 	return error;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *load_history(struct session *session, const char *word,
+				       heap_object_id *object)
+{
+	HEAP_TRY(operand_parse_object(session, word, object));
+	HEAP_TRY(describe_load(session));
+	return heap_snapshot_load(session->snapshot, HEAP_COLUMN_BIRTH);
+}
+
 static enum command_status history_run(struct session *session, int argc, char **argv)
 {
 	struct heap_snapshot *snapshot = session->snapshot;
@@ -425,11 +437,7 @@ static enum command_status history_run(struct session *session, int argc, char *
 
 	if (argc != 2)
 		return COMMAND_USAGE;
-	error = operand_parse_object(session, argv[1], &object);
-	if (!error)
-		error = describe_load(session);
-	if (!error)
-		error = heap_snapshot_load(snapshot, HEAP_COLUMN_BIRTH);
+	error = load_history(session, argv[1], &object);
 	if (error)
 		return command_fail(session, error);
 

@@ -2,6 +2,7 @@
 /*
  * show: an object or a variable, field by field.
  */
+#include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
 #include "lib/snapshot/unreadable.h"
 #include "shell/print/backtrace.h"
@@ -461,18 +462,13 @@ HEAP_MUST_CHECK
 static struct heap_error *show(struct session *session, const char *word, const struct asked *asked)
 {
 	struct operand operand;
-	struct heap_error *error = describe_load(session);
 
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH |
-								      HEAP_COLUMN_BACKTRACE |
-								      HEAP_COLUMN_RIVAL |
-								      HEAP_COLUMN_RIVALS);
-	if (!error)
-		error = asked->form == FORM_VALUE ? operand_parse_range(session, word, &operand)
-						  : operand_parse(session, word, &operand);
-	if (error)
-		return error;
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(heap_snapshot_load(session->snapshot,
+				    HEAP_COLUMN_SITE | HEAP_COLUMN_BIRTH | HEAP_COLUMN_BACKTRACE |
+					    HEAP_COLUMN_RIVAL | HEAP_COLUMN_RIVALS));
+	HEAP_TRY(asked->form == FORM_VALUE ? operand_parse_range(session, word, &operand)
+					   : operand_parse(session, word, &operand));
 	if (asked->form == FORM_VALUE && operand.type != HEAP_NO_TYPE)
 		return show_place(session, word, &operand, asked->limit);
 	if (operand.object == HEAP_NO_OBJECT)

@@ -190,20 +190,19 @@ static struct heap_error *collect(struct session *session, struct heap_filter *f
 				  struct texts *texts)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	struct heap_error *error = NULL;
 	struct text text;
 	size_t kept;
 
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
-		error = heap_progress_step(&session->progress.progress, "strings", i,
-					   snapshot->object_count);
-		if (error || !may_be_text(snapshot, i) || !heap_filter_matches(filter, i))
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		HEAP_TRY(heap_progress_step(&session->progress.progress, "strings", i,
+					    snapshot->object_count));
+		if (!may_be_text(snapshot, i) || !heap_filter_matches(filter, i))
 			continue;
-		error = read_object(session, texts, i, &kept);
-		if (!error && find_text(snapshot, texts->buffer, kept, i, &text))
-			error = add(texts, &text);
+		HEAP_TRY(read_object(session, texts, i, &kept));
+		if (find_text(snapshot, texts->buffer, kept, i, &text))
+			HEAP_TRY(add(texts, &text));
 	}
-	return error ? error : heap_filter_finish(filter);
+	return heap_filter_finish(filter);
 }
 
 // --- the answer --------------------------------------------------------------

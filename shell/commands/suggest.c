@@ -95,7 +95,7 @@ static struct heap_error *add(struct search *search, heap_object_id object, uint
 	return NULL;
 }
 
-// The first ones without a type on the way down. Of what is leaked each stands for itself.
+// Collects the first objects without a type on each path down the tree, and every leaked one.
 HEAP_MUST_CHECK
 static struct heap_error *collect(struct search *search)
 {
@@ -288,25 +288,17 @@ HEAP_MUST_CHECK
 static struct heap_error *prepare(struct search *search)
 {
 	struct session *session = search->session;
-	struct heap_error *error = session_dominator_tree(session);
 	size_t nodes;
 
-	if (!error)
-		error = describe_load(session);
-	if (!error)
-		error = heap_snapshot_load(session->snapshot,
-					   HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_SITE);
-	if (error)
-		return error;
+	HEAP_TRY(session_dominator_tree(session));
+	HEAP_TRY(describe_load(session));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_EVIDENCE | HEAP_COLUMN_SITE));
 	nodes = (size_t)session->tree.nodes + 1;
-	error = heap_column_create(nodes, sizeof(*search->bytes), &search->bytes);
-	if (!error)
-		error = heap_column_create(nodes, sizeof(*search->objects), &search->objects);
-	if (!error)
-		error = heap_column_create(nodes, sizeof(*search->order), &search->order);
-	if (!error)
-		error = heap_slot_table_init(&search->slots, &session->snapshot->types);
-	return error ? error : heap_repetitions_init(&search->repetitions, &search->slots);
+	HEAP_TRY(heap_column_create(nodes, sizeof(*search->bytes), &search->bytes));
+	HEAP_TRY(heap_column_create(nodes, sizeof(*search->objects), &search->objects));
+	HEAP_TRY(heap_column_create(nodes, sizeof(*search->order), &search->order));
+	HEAP_TRY(heap_slot_table_init(&search->slots, &session->snapshot->types));
+	return heap_repetitions_init(&search->repetitions, &search->slots);
 }
 
 static void release(struct search *search)
@@ -319,6 +311,18 @@ static void release(struct search *search)
 	free(search->list);
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *suggest(struct search *search, uint64_t limit)
+{
+	HEAP_TRY(prepare(search));
+	order_nodes(search);
+	add_up(search);
+	HEAP_TRY(collect(search));
+	keep_best(search, limit);
+	count_alike(search);
+	return print(search);
+}
+
 static enum command_status suggest_run(struct session *session, int argc, char **argv)
 {
 	struct search search = { .session = session };
@@ -329,17 +333,7 @@ static enum command_status suggest_run(struct session *session, int argc, char *
 		return COMMAND_USAGE;
 	if (limit > MAX_LIMIT)
 		limit = MAX_LIMIT;
-	error = prepare(&search);
-	if (!error) {
-		order_nodes(&search);
-		add_up(&search);
-		error = collect(&search);
-	}
-	if (!error) {
-		keep_best(&search, limit);
-		count_alike(&search);
-		error = print(&search);
-	}
+	error = suggest(&search, limit);
 	release(&search);
 	if (error)
 		return command_fail(session, error);

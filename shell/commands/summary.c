@@ -110,12 +110,9 @@ static struct heap_error *reach_by_kind(struct session *session, struct amount *
 	size_t objects = session->snapshot->object_count;
 	CLEANUP_COLUMN uint8_t *met = NULL;
 	CLEANUP_COLUMN heap_object_id *stack = NULL;
-	struct heap_error *error = heap_column_create(objects / 8 + 1, 1, &met);
 
-	if (!error)
-		error = heap_column_create(objects + 1, sizeof(*stack), &stack);
-	if (error)
-		return error;
+	HEAP_TRY(heap_column_create(objects / 8 + 1, 1, &met));
+	HEAP_TRY(heap_column_create(objects + 1, sizeof(*stack), &stack));
 
 	struct reaching reaching = { session, met, stack, 0 };
 
@@ -175,6 +172,15 @@ static void print_reachability(struct session *session, const struct amount *rea
 	output_close(output);
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *find_reached(struct session *session, struct amount *amounts,
+				       struct heap_leaks *leaks)
+{
+	HEAP_TRY(session_edges(session));
+	HEAP_TRY(reach_by_kind(session, amounts));
+	return heap_leaks_find(session->graph, NULL, NULL, leaks);
+}
+
 static enum command_status reachability_run(struct session *session, int argc, char **argv)
 {
 	struct amount reached[HEAP_ROOT_KINDS] = { { 0, 0 } };
@@ -184,12 +190,8 @@ static enum command_status reachability_run(struct session *session, int argc, c
 	if (argc != 1)
 		return COMMAND_USAGE;
 
-	struct heap_error *error = session_edges(session);
+	struct heap_error *error = find_reached(session, reached, &leaks);
 
-	if (!error)
-		error = reach_by_kind(session, reached);
-	if (!error)
-		error = heap_leaks_find(session->graph, NULL, NULL, &leaks);
 	if (error)
 		return command_fail(session, error);
 	print_reachability(session, reached, &leaks);
@@ -320,12 +322,10 @@ static void print_totals(struct session *session, const struct amount *all,
 HEAP_MUST_CHECK
 static struct heap_error *load_summary(struct session *session)
 {
-	struct heap_error *error = heap_snapshot_load(
-		session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE);
-
-	if (!error)
-		error = session_edges(session);
-	return error ? error : heap_graph_need_reach(session->graph);
+	HEAP_TRY(heap_snapshot_load(session->snapshot,
+				    HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_SITE));
+	HEAP_TRY(session_edges(session));
+	return heap_graph_need_reach(session->graph);
 }
 
 // Counts each object by its reachability. Classes of leaks are found only where there may be

@@ -445,31 +445,28 @@ static struct heap_error *measure_all(struct session *session, struct heap_filte
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	const struct heap_progress *progress = &session->progress.progress;
-	struct heap_error *error = NULL;
 
-	for (heap_object_id i = 0; !error && i < snapshot->object_count; i++) {
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		if (i % REPORTED == 0)
-			error = heap_progress_report(progress, "arrays", i, snapshot->object_count);
-		if (!error && is_array(snapshot, i) && heap_filter_matches(filter, i))
-			error = add_array(session, arrays, i);
+			HEAP_TRY(heap_progress_report(progress, "arrays", i,
+						      snapshot->object_count));
+		if (is_array(snapshot, i) && heap_filter_matches(filter, i))
+			HEAP_TRY(add_array(session, arrays, i));
 	}
-	if (!error)
-		error = heap_filter_finish(filter);
-	if (error)
-		return error;
+	HEAP_TRY(heap_filter_finish(filter));
 	if (arrays->count > 0)
 		qsort(arrays->arrays, arrays->count, sizeof(*arrays->arrays), compare_holders);
-	for (size_t i = 0; !error && i < arrays->count; i++) {
+	for (size_t i = 0; i < arrays->count; i++) {
 		struct array *array = &arrays->arrays[i];
 
 		if (i % REPORTED == 0)
-			error = heap_progress_report(progress, "holders", i, arrays->count);
-		if (!error && array->holder != HEAP_NO_OBJECT)
-			error = ask_object(session, arrays, array);
-		else if (!error && array->edge != UINT32_MAX)
+			HEAP_TRY(heap_progress_report(progress, "holders", i, arrays->count));
+		if (array->holder != HEAP_NO_OBJECT)
+			HEAP_TRY(ask_object(session, arrays, array));
+		else if (array->edge != UINT32_MAX)
 			ask_root(snapshot, array);
 	}
-	return error;
+	return NULL;
 }
 
 // --- groups ------------------------------------------------------------------

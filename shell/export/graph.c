@@ -137,10 +137,10 @@ static struct heap_error *write_graph(struct export *export, const struct style 
 	CLEANUP_FREE heap_object_id *objects = NULL;
 	CLEANUP_FREE uint8_t *is_chosen = NULL;
 	struct choice choice = { .session = export->session };
-	struct heap_error *error = heap_graph_need_reverse(export->session->graph);
+	struct heap_error *error;
 
-	if (!error)
-		error = choose_objects(&choice, export->options);
+	HEAP_TRY(heap_graph_need_reverse(export->session->graph));
+	error = choose_objects(&choice, export->options);
 	objects = choice.objects;
 	is_chosen = choice.is_chosen;
 	if (error)

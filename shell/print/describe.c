@@ -26,22 +26,17 @@ static void load_parts(struct session *session)
 
 struct heap_error *describe_load(struct session *session)
 {
-	struct heap_error *error = heap_snapshot_load(session->snapshot, columns);
-
-	if (!error)
-		load_parts(session);
-	return error;
+	HEAP_TRY(heap_snapshot_load(session->snapshot, columns));
+	load_parts(session);
+	return NULL;
 }
 
 struct heap_error *describe_load_around(struct session *session, const heap_object_id *objects,
 					size_t count)
 {
-	struct heap_error *error =
-		heap_snapshot_load_neighbours(session->snapshot, columns, objects, count);
-
-	if (!error)
-		load_parts(session);
-	return error;
+	HEAP_TRY(heap_snapshot_load_neighbours(session->snapshot, columns, objects, count));
+	load_parts(session);
+	return NULL;
 }
 
 const char *describe_name(struct session *session, const char *name)

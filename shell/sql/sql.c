@@ -251,14 +251,11 @@ static struct heap_error *run(struct sql_database *database, const char *query, 
 
 struct heap_error *sql_run(struct session *session, const char *query, uint64_t *rows)
 {
-	struct sql_database database;
-	struct heap_error *error = sql_database_open(&database, session);
+	CLEANUP(sql_database_close) struct sql_database database = { 0 };
 
 	*rows = 0;
-	if (!error)
-		error = run(&database, query, rows);
-	sql_database_close(&database);
-	return error;
+	HEAP_TRY(sql_database_open(&database, session));
+	return run(&database, query, rows);
 }
 
 void sql_print_tables(struct session *session)

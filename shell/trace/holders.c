@@ -144,7 +144,7 @@ static struct heap_error *describe_holder(struct session *session,
 					  const struct heap_path_tree *paths, heap_object_id object,
 					  char *buffer, size_t size)
 {
-	struct heap_path path = { 0 };
+	CLEANUP(heap_path_deinit) struct heap_path path = { 0 };
 	struct heap_error *error = heap_path_tree_find(paths, object, &path);
 
 	if (error && heap_error_code(error) == HEAP_ERROR_ABSENT) {
@@ -152,10 +152,9 @@ static struct heap_error *describe_holder(struct session *session,
 		snprintf(buffer, size, "nothing: leaked");
 		return NULL;
 	}
-	if (!error)
-		describe_way(session, &path, buffer, size);
-	heap_path_deinit(&path);
-	return error;
+	HEAP_TRY(error);
+	describe_way(session, &path, buffer, size);
+	return NULL;
 }
 
 HEAP_MUST_CHECK

@@ -38,12 +38,11 @@ HEAP_MUST_CHECK
 static struct heap_error *locate(struct heap_snapshot *snapshot, uint64_t address,
 				 struct spot *result)
 {
-	struct heap_error *error = heap_snapshot_locate(snapshot, address, &result->object);
-
-	if (!error && result->object != HEAP_NO_OBJECT)
+	HEAP_TRY(heap_snapshot_locate(snapshot, address, &result->object));
+	if (result->object != HEAP_NO_OBJECT)
 		result->offset = address - snapshot->address[result->object];
 	result->is_located = true;
-	return error;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -105,7 +104,6 @@ HEAP_MUST_CHECK
 static struct heap_error *parse_start(struct session *session, const char *word,
 				      struct spot *result)
 {
-	struct heap_error *error;
 	uint64_t address;
 	bool is_hex = parse_hex(word, &address);
 	heap_root_id root = UINT32_MAX;
@@ -121,10 +119,10 @@ static struct heap_error *parse_start(struct session *session, const char *word,
 	}
 	if (!is_hex)
 		return no_variable(session->snapshot, word);
-	error = locate(session->snapshot, address, result);
-	if (!error && result->object == HEAP_NO_OBJECT)
-		error = heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", word);
-	return error;
+	HEAP_TRY(locate(session->snapshot, address, result));
+	return result->object != HEAP_NO_OBJECT
+		       ? NULL
+		       : heap_error_create(HEAP_ERROR_ABSENT, "%s: no live object is there", word);
 }
 
 // --- pointers --------------------------------------------------------------------
@@ -136,17 +134,16 @@ static struct heap_error *follow_variable(struct heap_snapshot *snapshot, struct
 	const struct heap_root *variable = &snapshot->roots[spot->root];
 	heap_type_id type = heap_types_strip(&snapshot->types, variable->type);
 	struct spot target = { .object = HEAP_NO_OBJECT, .root = UINT32_MAX };
-	struct heap_error *error;
 	uint64_t content;
 
 	if (variable->content_size != 8 ||
 	    (type != HEAP_NO_TYPE && snapshot->types.types[type].kind != HEAP_TYPE_POINTER))
 		return NULL;
 	memcpy(&content, snapshot->root_content + variable->content, 8);
-	error = locate(snapshot, content, &target);
-	if (!error && target.object != HEAP_NO_OBJECT)
+	HEAP_TRY(locate(snapshot, content, &target));
+	if (target.object != HEAP_NO_OBJECT)
 		*spot = target;
-	return error;
+	return NULL;
 }
 
 static bool find_target(const struct heap_snapshot *snapshot, const struct spot *spot,
@@ -597,13 +594,12 @@ HEAP_MUST_CHECK
 static struct heap_error *walk(struct session *session, const char *word, const char *at,
 			       struct spot *spot)
 {
-	struct heap_error *error = load(session);
-
-	if (!error && spot->is_located) {
+	HEAP_TRY(load(session));
+	if (spot->is_located) {
 		find_own_type(session->snapshot, spot);
 		spot->is_pointee = true;
 	}
-	while (!error && *at) {
+	while (*at) {
 		const char *so_far = session_format(session, "%.*s", (int)(at - word), word);
 		struct step step;
 		const char *next = take_step(at, &step);
@@ -613,17 +609,16 @@ static struct heap_error *walk(struct session *session, const char *word, const 
 		if (step.is_range && *next)
 			return heap_error_create(HEAP_ERROR_ARGUMENT,
 						 "%s: nothing may follow a range", word);
-		error = find_start_of_step(session, spot, &step, so_far);
-		if (!error && spot->type == HEAP_NO_TYPE)
+		HEAP_TRY(find_start_of_step(session, spot, &step, so_far));
+		if (spot->type == HEAP_NO_TYPE)
 			return heap_error_create(HEAP_ERROR_ABSENT, "%s: its type is not known",
 						 so_far);
-		if (!error)
-			error = take(session, spot, &step, word, so_far, at);
+		HEAP_TRY(take(session, spot, &step, word, so_far, at));
 		spot->first = step.is_range ? step.first : 0;
 		spot->count = step.is_range ? step.last - step.first + 1 : 0;
 		at = next;
 	}
-	return error;
+	return NULL;
 }
 
 // The object that the end of a path leads to: what a pointer there points to, or an owner.
@@ -656,19 +651,16 @@ static struct heap_error *parse(struct session *session, const char *text, struc
 	const char *word = text + itself;
 	size_t length = start_length(session, word);
 	struct spot spot = { .object = HEAP_NO_OBJECT, .root = UINT32_MAX };
-	struct heap_error *error;
 
 	if (strlen(word) >= MAX_WORD)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%.32s...: too long", word);
-	error = parse_start(session, session_format(session, "%.*s", (int)length, word), &spot);
-	if (!error && word[length])
-		error = walk(session, word, word + length, &spot);
-	if (!error && !itself && word[length])
-		error = finish(session, word, &spot);
-	else if (!error && !itself && spot.root != UINT32_MAX)
-		error = follow_variable(session->snapshot, &spot);
-	if (error)
-		return error;
+	HEAP_TRY(parse_start(session, session_format(session, "%.*s", (int)length, word), &spot));
+	if (word[length])
+		HEAP_TRY(walk(session, word, word + length, &spot));
+	if (!itself && word[length])
+		HEAP_TRY(finish(session, word, &spot));
+	else if (!itself && spot.root != UINT32_MAX)
+		HEAP_TRY(follow_variable(session->snapshot, &spot));
 	*result = (struct operand){
 		.object = spot.object,
 		.root = spot.object == HEAP_NO_OBJECT ? spot.root : UINT32_MAX,
