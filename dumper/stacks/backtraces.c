@@ -40,6 +40,7 @@ enum {
 	SWEEP_STRETCH = 1024, // slots that are swept, each time that a thread has earned credit
 	SWEEP_EVENT = 128,    // and with each backtrace
 	SWEEP_STEP = 8,       // of them cost a step
+	SWEEP_KIND = 16,      // a kind costs as much as so many slots
 	POSTPONED_WORDS = HEAPSNAP_SEEN_SLOTS / 64,
 	RESUMED_STEPS = 64, // what one that has been postponed may cost
 	FIND_STEPS = 2,     // what a look at the kinds costs
@@ -53,6 +54,8 @@ _Static_assert((int)HEAPSNAP_TRACE_WRAPPERS == (int)HEAPSNAP_WRAPPER_SITES,
 struct tables {
 	struct heapsnap_step steps[STEPS];
 	struct heapsnap_kind kinds[FIRST_KINDS + KINDS];
+	uint32_t made[FIRST_KINDS +
+		      KINDS]; // [made_count] kinds in the order in which they were made
 	struct heapsnap_sample samples[SAMPLES];
 	struct heapsnap_unmapped unmapped[UNMAPPED];
 	uint32_t first_chains[FIRST_CHAINS];
@@ -71,10 +74,12 @@ uint64_t heapsnap_hops[HEAPSNAP_HOPS];
 
 static struct tables *tables;
 static bool is_ready;
-static uint32_t others;               // samples that did not find room among the first
-static uint32_t kind_count;           // among the first
-static uint32_t wrapper_changes;      // functions that pass sizes on are judged anew after each
-static uint32_t sweep_at, sweep_left; // slots of heapsnap_seen
+static uint32_t others;          // samples that did not find room among the first
+static uint32_t kind_count;      // among the first
+static uint32_t wrapper_changes; // functions that pass sizes on are judged anew after each
+static uint32_t made_count;
+static uint32_t kinds_at, kinds_left; // of tables->made, to be swept
+static uint32_t sweep_at, sweep_left; // slots of heapsnap_seen, after these
 static bool passing_were_seen;        // since the last sweep began
 static uint64_t areas;                // a bit for code in which sites have been seen
 
@@ -226,6 +231,14 @@ static bool is_taken(const struct heapsnap_kind *kind)
 	return kind && __atomic_load_n(&kind->site, __ATOMIC_RELAXED) != 0;
 }
 
+// Each slot is taken once at most, so that there is room.
+static void note_made(const struct heapsnap_kind *kind)
+{
+	uint32_t at = __atomic_fetch_add(&made_count, 1, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&tables->made[at], (uint32_t)(kind - tables->kinds), __ATOMIC_RELAXED);
+}
+
 // The entry of a site and size, new ones included; NULL if there is no room.
 static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
 {
@@ -248,6 +261,7 @@ static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
 		return NULL; // or another thread was faster: the next time
 	// Who comes by meanwhile makes an entry of its own: two are as good as one.
 	__atomic_store_n(&kind->size, size, __ATOMIC_RELAXED);
+	note_made(kind);
 	if (is_few)
 		__atomic_add_fetch(&kind_count, 1, __ATOMIC_RELAXED);
 	return kind;
@@ -405,34 +419,92 @@ static uint64_t *swept_slot(uint32_t at)
 					: &heapsnap_displaced[at - HEAPSNAP_SEEN_SLOTS];
 }
 
+static bool needs_sweep(uint64_t site)
+{
+	return site != 0 && (heapsnap_wrappers_has(&tables->wrappers, site) ||
+			     heapsnap_wrappers_passes(&tables->wrappers, site));
+}
+
+static void clear_if(uint64_t *slot, uint64_t value)
+{
+	if (__atomic_load_n(slot, __ATOMIC_RELAXED) == value)
+		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+}
+
+static void sweep_kind(const struct heapsnap_kind *kind)
+{
+	uint64_t site = __atomic_load_n(&kind->site, __ATOMIC_RELAXED);
+	uint64_t size = __atomic_load_n(&kind->size, __ATOMIC_RELAXED);
+	uint64_t word = site | size << HEAPSNAP_SITE_BITS;
+
+	if (size >= HEAPSNAP_SEEN_SLOTS || !needs_sweep(site))
+		return;
+	clear_if(&heapsnap_seen[seen_slot(site, size)], site);
+	clear_if(heapsnap_displaced_slot(word), word);
+}
+
+/*
+ * Takes a part of a round through a table. If another thread begins a new round at the same time,
+ * the rest of that is not all.
+ *
+ * @return how many entries; *from is the first
+ */
+static uint32_t take_part(uint32_t *at, uint32_t *left, uint32_t size, uint32_t most,
+			  uint32_t *from)
+{
+	uint32_t rest = __atomic_load_n(left, __ATOMIC_RELAXED);
+	uint32_t count = rest < most ? rest : most;
+
+	if (count == 0 || !__atomic_compare_exchange_n(left, &rest, rest - count, false,
+						       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return 0;
+	*from = __atomic_fetch_add(at, count, __ATOMIC_RELAXED) % size;
+	return count;
+}
+
+static void sweep_kinds(uint32_t most)
+{
+	uint32_t size = __atomic_load_n(&made_count, __ATOMIC_RELAXED), from = 0;
+	uint32_t count = take_part(&kinds_at, &kinds_left, size, most, &from);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t made = __atomic_load_n(&tables->made[(from + i) % size], __ATOMIC_RELAXED);
+
+		sweep_kind(&tables->kinds[made]);
+	}
+}
+
+static void sweep_slots(uint32_t most)
+{
+	uint32_t from = 0;
+	uint32_t count = take_part(&sweep_at, &sweep_left, SWEPT_SLOTS, most, &from);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t *slot = swept_slot((from + i) % SWEPT_SLOTS);
+
+		if (needs_sweep(__atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK))
+			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+	}
+}
+
 /*
  * When sites have become a wrapper's, or may become one's, those that have been seen by then must
- * not take the fast path any more. Goes through a part of them.
+ * not take the fast path any more. Sweeps a part of them: kinds first, in the order in which the
+ * program made them. The order of the slots is that of addresses, another one in each run; they
+ * have those sites that found no room among the kinds.
  */
 static void sweep(uint32_t slots)
 {
-	uint32_t left = __atomic_load_n(&sweep_left, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&kinds_left, __ATOMIC_RELAXED) != 0)
+		sweep_kinds(slots / SWEEP_KIND);
+	else
+		sweep_slots(slots);
+}
 
-	if (left == 0)
-		return;
-	slots = left < slots ? left : slots;
-	// Another thread may begin anew at the same time; then the rest is not all.
-	if (!__atomic_compare_exchange_n(&sweep_left, &left, left - slots, false, __ATOMIC_RELAXED,
-					 __ATOMIC_RELAXED))
-		return;
-
-	uint32_t at = __atomic_fetch_add(&sweep_at, slots, __ATOMIC_RELAXED);
-
-	// Both tables' sizes are multiples of one sweep.
-	at %= SWEPT_SLOTS;
-	slots = slots < SWEPT_SLOTS - at ? slots : SWEPT_SLOTS - at;
-	for (uint64_t *slot = swept_slot(at), *end = slot + slots; slot < end; slot++) {
-		uint64_t site = __atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK;
-
-		if (site != 0 && (heapsnap_wrappers_has(&tables->wrappers, site) ||
-				  heapsnap_wrappers_passes(&tables->wrappers, site)))
-			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
-	}
+static bool is_swept(void)
+{
+	return __atomic_load_n(&kinds_left, __ATOMIC_RELAXED) == 0 &&
+	       __atomic_load_n(&sweep_left, __ATOMIC_RELAXED) == 0;
 }
 
 void heapsnap_backtraces_earn(uint64_t bytes, uint64_t last)
@@ -441,7 +513,7 @@ void heapsnap_backtraces_earn(uint64_t bytes, uint64_t last)
 	if (!tables || !HEAPSNAP_TAKES_SNAPSHOTS)
 		return;
 	resume();
-	if (__atomic_load_n(&sweep_left, __ATOMIC_RELAXED) == 0)
+	if (is_swept())
 		return;
 	sweep(SWEEP_STRETCH);
 	heapsnap_effort_charge(HEAPSNAP_EFFORT_LOOKS, SWEEP_STRETCH / SWEEP_STEP);
@@ -459,8 +531,11 @@ static void look_again(uint64_t of)
 
 		were_seen = site != 0 && may_be_seen(site);
 	}
-	if (were_seen && HEAPSNAP_TAKES_SNAPSHOTS)
-		__atomic_store_n(&sweep_left, SWEPT_SLOTS, __ATOMIC_RELAXED);
+	if (!were_seen || !HEAPSNAP_TAKES_SNAPSHOTS)
+		return;
+	__atomic_store_n(&sweep_left, SWEPT_SLOTS, __ATOMIC_RELAXED);
+	__atomic_store_n(&kinds_left, __atomic_load_n(&made_count, __ATOMIC_RELAXED),
+			 __ATOMIC_RELAXED);
 }
 
 /*
