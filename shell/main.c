@@ -75,6 +75,11 @@ static bool add_debug_file(struct options *options, char *path)
 	return true;
 }
 
+static void release_options(struct options *options)
+{
+	heap_array_deinit(&options->debug_files);
+}
+
 // @return 0, or the status to exit with; 0 is not among them, help exits itself
 static int parse_options(int argc, char **argv, struct options *options)
 {
@@ -267,7 +272,7 @@ static void wipe_progress(void *context)
 
 int main(int argc, char **argv)
 {
-	struct options options = { 0 };
+	CLEANUP(release_options) struct options options = { 0 };
 	struct session session = { .errors = stderr };
 	int status = parse_options(argc, argv, &options);
 
@@ -305,6 +310,5 @@ int main(int argc, char **argv)
 	output_destroy(session.output);
 	series_close(&session);
 	session_close(&session);
-	heap_array_deinit(&options.debug_files);
 	return status;
 }
