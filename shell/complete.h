@@ -3,9 +3,9 @@
 #define COMPLETE_H
 
 /**
- * What readline offers for the word under the cursor: commands and aliases first, then what the
- * command takes. Its synopsis says which options it has and what follows them, its description
- * which words; shell/words/offers.h has the names of the snapshot.
+ * Completion by readline of the word under the cursor: commands and aliases first, then a
+ * command's operands. Its synopsis names its options and their values, its description the
+ * kinds of words; shell/words/offers.h has the names of the snapshot.
  */
 
 #include "shell/base/session.h"

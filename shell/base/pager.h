@@ -5,8 +5,8 @@
 /**
  * Answers that are longer than the terminal go to a pager, shorter ones just appear.
  *
- * What is written is kept until it is known to be longer; then the program that HEAPSH_PAGER
- * or PAGER names is started, else less if there is one.
+ * Output is kept until it exceeds that; then the program that HEAPSH_PAGER or PAGER names is
+ * started, or else less if it is installed.
  */
 
 #include <stdbool.h>

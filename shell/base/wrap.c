@@ -99,7 +99,7 @@ static size_t fit_line(const char *name, size_t columns)
 
 // --- continuations -------------------------------------------------------------------
 
-// What stands in front of a continuation, of the spaces and lines of a tree: │ goes on, └ does not.
+// Makes the indentation of a continuation line from the lines of a tree: │ goes on, └ does not.
 static void continue_tree(const char *name, char line[MAX_TREE_LINE])
 {
 	static const struct {

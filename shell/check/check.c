@@ -314,7 +314,7 @@ static bool has_rule(const struct check_options *options, const struct reading *
 	return false;
 }
 
-// What grows without a rule.
+// A kind that grows and that no rule names.
 struct grown {
 	int way;
 	heap_kind_id kind;

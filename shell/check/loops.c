@@ -86,7 +86,7 @@ static void free_entries(struct dirent **entries, int count)
 	free(entries);
 }
 
-// Of several processes, the one that has taken most snapshots ran the loops.
+// Chooses among several processes: the one with the most snapshots ran the loops.
 HEAP_MUST_CHECK
 static struct heap_error *choose(struct loops *loops, struct dirent **entries, int count)
 {

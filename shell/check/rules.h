@@ -3,7 +3,7 @@
 #define RULES_H
 
 /**
- * What a heap may be: limits for heapsh-check.
+ * Rules for heapsh-check: limits that a heap must keep.
  *
  *	# comment
  *	struct session <= 0 per loop         a type; a glob, such as 'struct *'

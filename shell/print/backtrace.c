@@ -78,7 +78,7 @@ void backtrace_print(struct session *session, heap_object_id object)
 		    is_own ? "" : " of the first of that site and size");
 	output_string(session->output, "backtrace_of", is_own ? "object" : "first of its kind");
 	output_open_array(session->output, "backtrace");
-	// Of the innermost calls inside the C++ library, the one that the program made is shown.
+	// The innermost calls inside the C++ library are hidden, but for the one that the program made.
 	for (unsigned i = 0, hidden = 0; step > 0 && i < MAX_STEPS && !session_must_stop(session);
 	     i++) {
 		uint32_t caller = backtrace_caller(snapshot, step);

@@ -498,8 +498,8 @@ static bool pick_variant(const struct heap_types *types, const struct place *pla
 	return false;
 }
 
-// Of a Rust enum the one variant that there is: that of the discriminant's value, or the one
-// which the discriminant has no value for.
+// Finds the active variant of a Rust enum: the one with the discriminant's value, or else the
+// one that no value of the discriminant selects.
 static bool find_variant(const struct session *session, const struct place *place,
 			 struct place *variant, const char **name)
 {

@@ -10,12 +10,12 @@
  *	image                        what a unique_ptr, shared_ptr or weak_ptr points to
  *	note                         what is in an optional, a variant or an atomic
  *
- * What they find may lie in the place itself or in other objects, and lives as place_follow() says.
+ * The parts may lie in the place itself or in other objects; their lifetime is that of place_follow().
  */
 
 #include "shell/print/place.h"
 
-/** What stands between the brackets. */
+/** The text between the brackets. */
 struct container_subscript {
 	const char *text; /**< as it was typed */
 	uint64_t number;
@@ -47,7 +47,7 @@ bool container_find_pointer(struct session *session, const struct place *place,
 /** The value in an optional, a variant or an atomic. @return false if it is none, or is empty */
 bool container_find_value(struct session *session, const struct place *place, struct place *value);
 
-/* Of one class each; false if the place does not look like one. */
+/* One function for each class; false if the place does not look like an instance. */
 
 bool container_find_pair(const struct session *session, const struct place *element,
 			 struct place *key, struct place *value);

@@ -16,7 +16,7 @@ const char *field_of_object(struct session *session, heap_object_id object, uint
 const char *field_of_root(struct session *session, heap_root_id root, uint64_t offset);
 
 /**
- * What a pointer points to, which may lie inside an object or a part of one:
+ * Describes a pointer's target, which may lie inside an object or a part of one:
  *
  *	struct node at 0x5f0010                      &struct node.next in struct node at 0x5f0010
  *	&struct slot[3] in struct slot[12] at 0x…    char[17] "hello, world" at 0x… + 7
@@ -42,8 +42,8 @@ const char *field_brief(struct session *session, const char *field);
 const char *field_interior(struct session *session, heap_object_id object, uint64_t interior);
 
 /**
- * What a pointer into the middle of an object points to, if that is a base class: " (base
- * shape)"; "" otherwise, and at the object's start.
+ * Names the base class that a pointer into the middle of an object points to: " (base shape)".
+ * "" at the object's start, and if there is no base class at that offset.
  */
 const char *field_base_of_object(struct session *session, heap_object_id object, uint64_t offset);
 

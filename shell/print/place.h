@@ -48,7 +48,7 @@ uint64_t place_address(const struct place *place);
 heap_type_id place_pointee(const struct session *session, const struct place *place);
 
 /**
- * What is at an address, as a value that lives until the session's texts are released.
+ * Finds the value at an address. It lives until the session's texts are released.
  *
  * @param from   what holds the pointer: the new value is one container deeper
  * @param bytes  how many of them there must be in one object

@@ -346,7 +346,7 @@ static void print_compound(struct session *session, const struct value *value,
 			   const struct heap_type *type, uint64_t offset, const char *name,
 			   int indent, enum value_limit limit)
 {
-	// What is in an anonymous one belongs to the structure around it, as in C.
+	// Members of an anonymous structure belong to the structure around it, as in C.
 	bool anonymous = name && name[0] == '(';
 	uint64_t room;
 

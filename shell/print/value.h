@@ -49,7 +49,7 @@ void value_begin_line(struct session *session, const char *name, int indent);
 void value_print_word(struct session *session, const char *name, int indent, const char *word);
 
 /**
- * What a pointer points to: "struct node at 0x5f0010", "&struct slot[3] in struct slot[12] at
+ * Describes a pointer's target: "struct node at 0x5f0010", "&struct slot[3] in struct slot[12] at
  * 0x5f0020", "compare (app.c:12)", "NULL", "0x…".
  *
  * @param pointee  by the pointer's type, or HEAP_NO_TYPE

@@ -15,7 +15,7 @@ struct heap_error *sql_database_open(struct sql_database *database, struct sessi
 
 void sql_database_close(struct sql_database *database);
 
-/** What went wrong in the latest call of SQLite, or in a table. */
+/** The error of the latest call of SQLite, or of a table. */
 HEAP_MUST_CHECK
 struct heap_error *sql_database_error(struct sql_database *database);
 

@@ -220,7 +220,7 @@ static struct heap_error *print_rows(struct sql_database *database, struct rows 
 		else
 			HEAP_TRY(add_text_row(rows));
 	}
-	// What came before an error is told, as far as it goes.
+	// Rows that came before an error are printed, too.
 	if (!is_json && !rows->is_measured && *count > 0)
 		HEAP_TRY(print_gathered(rows));
 	return status == SQLITE_DONE ? NULL : sql_database_error(database);

@@ -343,7 +343,7 @@ const struct sql_table sql_frames = {
 
 // --- snapshots -----------------------------------------------------------------------
 
-// Of the whole series, whose number every source knows by the session that it came from.
+// Counts the snapshots of the whole series, which each source finds through its session.
 static uint64_t count_snapshots(const struct sql_source *source)
 {
 	return source->session->series ? source->session->series->count : 1;

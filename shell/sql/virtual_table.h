@@ -39,7 +39,7 @@ struct sql_cursor {
 	uint64_t at, end;
 	const uint32_t *order; /**< rows in another order; NULL: as they are */
 	bool backwards;
-	/* What accepts() of a table looks at. */
+	/* Read by accepts() of a table. */
 	uint8_t *types, *sites; /**< [types], [sites] 1: passes; or NULL */
 	uint64_t least, most;   /**< a size */
 	uint64_t first, last;   /**< with an order: rows from first to before last */

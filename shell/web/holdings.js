@@ -98,7 +98,7 @@ function drawCell(place, whole) {
 		'aria-level': place.depth + 1,
 		'data-name': node.name,
 		'data-bytes': node.bytes,
-		// Of the width, so that paper may be narrower.
+		// Percentages of the width, so that paper may be narrower.
 		style: `left: ${100 * place.x0 / whole}%; width: ${100 * width / whole}%; ` +
 			`top: ${place.y0}px; height: ${height}px; ` +
 			`--colour: ${holdingColour(node)}; --depth: ${place.depth}`,

@@ -15,7 +15,7 @@ function fieldLine(line) {
 	if (!field)
 		return element('tr', {}, element('td', { colspan: 2, style: `--depth: ${depth}` },
 			linked(line.trim())));
-	// What a brace opens is told by how far it is indented.
+	// Indentation shows the structure that a brace opens.
 	return element('tr', {}, element('th', { scope: 'row', style: `--depth: ${depth}` }, field[1]),
 		element('td', {}, linked(field[2].replace(/ ?\{$/, ''))));
 }

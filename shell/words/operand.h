@@ -14,8 +14,8 @@
  *
  *	sessions->next->peer      $3.list.next      cache->slots[85].value
  *
- * Of the standard library's classes, subscripts are the ones that `show` displays, and owners such as
- * std::shared_ptr are followed like pointers:
+ * Subscripts of the standard library's containers are those that `show` displays, and owners such
+ * as std::shared_ptr are followed like pointers:
  *
  *	bus.listeners[300]->title      ages["Ada"]      customers[17]->orders[3].note
  *

@@ -51,7 +51,7 @@ is count('site', 'Cache::add', 'type', 'Product'), 40, 'and a site';
 isnt Heapsh::ask($file, 'find', 'frame', 'make_nothing') . $Heapsh::complaint, '', 'another name is an error';
 like $Heapsh::complaint, qr/^heapsh: frame make_nothing: nothing was allocated/, 'as ever';
 
-# What std::make_shared made is found by its own type.
+# Objects from std::make_shared are found by their own type.
 is count('type', 'shop::Product'), 70, 'by make_shared and make_unique';
 is count('type', 'shop::Window'), 20, 'by make_shared alone';
 is count('type', 'shop::Window', 'field', 'number>=15'), 5, 'with its fields';

@@ -36,7 +36,7 @@ is scalar(() = $all =~ /^ +c9 = /mg), 41, '--all shows all';
 unlike $all, qr/…/, '... without exception';
 is Heapsh::ask_json($file{all}, 'show', 'server')->{fields}{rest}[0]{c9}, 99, 'JSON has all anyway';
 
-# What fits is not shortened.
+# An answer that fits is not shortened.
 my @many = members(scalar show('all', 'many'));
 is scalar @many, 100, 'a hundred members fit into a file';
 unlike $many[-1], qr{…}, '... all of them';

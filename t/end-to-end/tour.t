@@ -36,7 +36,7 @@ my $demo = qx(scripts/demo $directory 2>&1);
 is $?, 0, 'the demo runs to its end';
 ok -s "$directory/demo-0$_.snap", "it leaves demo-0$_.snap" for 0 .. 2;
 
-# What README shows of it is what it prints.
+# README shows the text that the demo prints.
 my $readme = content('README.md');
 my $printed = alike($demo);
 for my $line (split /\n/, alike($readme)) {

@@ -130,7 +130,7 @@ KEPT struct list *list_new(long number)
 	return list;
 }
 
-// What one place in a script makes is of one size; all of them come by here.
+// Each place in a script makes lists of one size; all places call this function.
 KEPT struct list *evaluate(int place, int depth)
 {
 	struct list *list;

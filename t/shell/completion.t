@@ -31,12 +31,13 @@ sub await {
     while ($text !~ $pattern) {
         last if !IO::Select->new($from)->can_read(60);
         sysread($from, $text, 4096, length $text) or last;
-        $text =~ tr///d;
+        $text =~ tr/
+//d;
     }
     return $text;
 }
 
-# What is offered for a line: the words that are listed, or the line as it was completed.
+# The completions of a line: the words that are listed, or the completed line.
 sub offers {
     my ($line) = @_;
     syswrite $to, "$line\t";

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What is mistyped: the wrong word is named, and what was probably meant.
+# Mistyped words: the message names the wrong word, and the one that was probably meant.
 use strict;
 use warnings;
 use lib 't/lib';

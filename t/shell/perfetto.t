@@ -95,7 +95,7 @@ for my $kind ('', 'typed') {
     my $roots = Sample::json($snapshot, 'sql', 'select distinct description, kind from roots join root_edges on root = id');
     is_deeply \%name, { map { ($_->{description} =~ s/^the //r => $kinds{ $_->{kind} }) } @$roots }, 'roots: names and kinds';
 
-    # What roots reach is what heapsh calls reachable.
+    # The objects that roots reach are those that heapsh calls reachable.
     my @open = keys %synthetic;
     my %reached = map { $_ => 1 } @open;
     while (@open) { push @open, grep { !$reached{$_}++ } @{ $graph->{object}{ shift @open }{targets} } }

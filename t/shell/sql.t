@@ -53,7 +53,7 @@ my %root = map { $_->{name} => $_ } @{ $answer->(1) };
 is $root{sessions}{retained} // 0, value($last, "select sum(size) from objects where type = 'struct session' and reachability = 'reachable' and address in (select address from (with recursive list(address) as (select target from roots join root_edges on root = id where name = 'sessions' union select target from list join edges on source = address and field = '.next') select address from list))"),
     '2: what a variable retains' if $root{sessions};
 ok $root{texts}{retained} >= 1000, '2: the array of texts';
-# Of each lost pair one points to the other; the list has nine pointers.
+# In each lost pair one object points to the other; the list has nine pointers.
 is_deeply $answer->(2), [{ type => 'struct session', field => '.next', 'count(*)' => 19 }], '3: who points to sessions';
 my ($leaked) = grep { $_->{site} =~ /^session_new/ } @{ $answer->(3) };
 ok $leaked->{'count(*)'} >= 16 && $leaked->{'count(*)'} <= 20, "4: leaks by site: $leaked->{'count(*)'}";

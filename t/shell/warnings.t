@@ -13,7 +13,7 @@ my $heapsh = "$Sample::build/heapsh";
 my $file = Sample::make();
 my $empty = Sample::make('empty');
 
-# What a line says, without the banner.
+# The output of a line, without the banner.
 sub says {
     my ($file, @words) = @_;
     my ($out, $err, $status) = Sample::run('', $heapsh, $file, @words);

@@ -173,7 +173,7 @@ sub judge_block {
     $result->{miscounted}++ if $kind eq 'a' && $object->{elements} != $count;
 }
 
-# What heapsh says of the logged parts. Parts are found by their types.
+# Judges heapsh's answers about the logged parts. Parts are found by their types.
 sub judge_parts {
     my ($result, $snapshot, $parts) = @_;
     my %true = map { $_->[0] => $_->[1] } @$parts;

@@ -79,7 +79,7 @@ struct event {
 	uint64_t time, kind;
 };
 
-// Of three words, in chunks of four.
+// Three words, allocated from a chunk of four.
 struct link {
 	struct link *next, *previous;
 	void *data;

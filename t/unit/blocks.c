@@ -317,7 +317,7 @@ static void all_versions(void **state)
 	}
 }
 
-// What does not add up is said, and what can be found is found.
+// A damaged header is reported, and the blocks that can be found are found.
 static void damage(void **state)
 {
 	struct making making;

@@ -279,7 +279,8 @@ heap_type_id block_prefixes_header(const struct inference *inference, heap_objec
 	return HEAP_NO_TYPE;
 }
 
-// What leads say of the blocks of a kind. Of several, it is the same one in each run.
+// The prefix that leads show for the blocks of a kind. If they show several, each run picks the
+// same one.
 struct kind_prefix {
 	uint8_t header;        // bytes that slots say are a header; MIXED: they do not agree
 	uint8_t lead;          // bytes before what slots lead to; 0: none do

@@ -63,7 +63,7 @@ function nodeFacts(tree, node) {
 
 // --- cells ----------------------------------------------------------------------------
 
-// What is too narrow to be seen is not even made.
+// Calls that are too narrow to be seen get no element.
 function layOutCalls(tree, at, width) {
 	const least = tree.sums.bytes[at] * NARROWEST / width;
 	const root = d3.hierarchy(at, (node) => childrenOf(tree, node).filter((child) => tree.sums.bytes[child] >= least));

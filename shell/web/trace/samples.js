@@ -21,7 +21,7 @@ const wayBegins = takeColumn('way_begins'), wayPlaces = takeColumn('way_places')
 const COUNT = born.length, WAYS = wayBegins.length - 1;
 const END = Math.max(1, Math.ceil(data.end_us / TICK));
 
-// What a sample of a size stands for; nothing, if there cannot be one.
+// How many allocations a sample of a size stands for; 0 if that size is never sampled.
 const standsFor = (size) => size.probability > 0 ? 1 / size.probability : 0;
 const weight = {
 	objects: Float64Array.from(data.sizes, standsFor),

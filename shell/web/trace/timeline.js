@@ -89,7 +89,7 @@ function makeLane(name, label, top, picture) {
 
 // --- dragging -------------------------------------------------------------------------
 
-// What a press at a place does: it moves an end, moves the range, or begins a new one.
+// A press moves an end of the range, moves the range, or begins a new one, depending on its place.
 function beginDrag(lane, at) {
 	const [from, to] = lane.value();
 	const near = 8 / TIMELINE.inner * END;
