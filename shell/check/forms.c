@@ -150,28 +150,49 @@ static void print_sarif_rules(struct output *output)
 	output_close(output);
 }
 
-// A result without a known line stands for the whole run.
-static void print_sarif_place(struct output *output, const struct check_finding *finding)
+// A path as a URI reference (RFC 3986). @return malloc'd; NULL if memory is short
+static char *make_uri(const char *path)
 {
-	if (!finding->file[0])
-		return;
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+	char *uri = malloc(3 * strlen(path) + sizeof("file://")), *at = uri;
+
+	if (!uri)
+		return NULL;
+	at = stpcpy(at, *path == '/' ? "file://" : "");
+	for (; *path; path++) {
+		if (strchr(plain, *path))
+			*at++ = *path;
+		else
+			at += sprintf(at, "%%%02X", (unsigned char)*path);
+	}
+	*at = '\0';
+	return uri;
+}
+
+// GitHub refuses a file in which any result lacks a location: a result without a known line is placed at
+// the program.
+static void print_sarif_place(struct output *output, const struct check *check,
+			      const struct check_finding *finding)
+{
+	CLEANUP_FREE char *uri = make_uri(finding->file[0] ? finding->file : check->program);
+
 	output_open_array(output, "locations");
 	output_open_object(output, NULL);
 	output_open_object(output, "physicalLocation");
 	output_open_object(output, "artifactLocation");
-	output_string(output, "uri", finding->file);
+	output_string(output, "uri", uri ? uri : "");
 	output_close(output);
-	if (finding->line > 0) {
-		output_open_object(output, "region");
-		output_number(output, "startLine", finding->line);
-		output_close(output);
-	}
+	output_open_object(output, "region");
+	output_number(output, "startLine", finding->line > 0 ? finding->line : 1);
+	output_close(output);
 	output_close(output);
 	output_close(output);
 	output_close(output);
 }
 
-static void print_sarif_result(struct output *output, const struct check_finding *finding)
+static void print_sarif_result(struct output *output, const struct check *check,
+			       const struct check_finding *finding)
 {
 	output_open_object(output, NULL);
 	output_string(output, "ruleId", rule_id(finding));
@@ -180,7 +201,7 @@ static void print_sarif_result(struct output *output, const struct check_finding
 	output_format(output, "text", "%s%s%s", finding->message, finding->details[0] ? "\n" : "",
 		      finding->details);
 	output_close(output);
-	print_sarif_place(output, finding);
+	print_sarif_place(output, check, finding);
 	// The same kind or rule is the same finding in the next build, wherever its line moves.
 	output_open_object(output, "partialFingerprints");
 	output_format(output, "heapshCheck/v1", "%s|%s", finding->rule, finding->name);
@@ -205,7 +226,7 @@ static void print_sarif(const struct check *check, struct output *output)
 	output_open_array(output, "results");
 	for (size_t i = 0; i < check->findings.count; i++) {
 		if (check->findings.items[i].failed)
-			print_sarif_result(output, &check->findings.items[i]);
+			print_sarif_result(output, check, &check->findings.items[i]);
 	}
 	output_close(output);
 	output_close(output);

@@ -5,12 +5,14 @@ use strict;
 use warnings;
 use lib 't/lib';
 use Sample;
+use Cwd qw(getcwd);
 use File::Temp qw(tempdir);
 use JSON::PP;
 use Test::More;
 
 my $build = $Sample::build;
 my $check = "$build/heapsh-check";
+my $root = getcwd();
 my $loops = "$build/t/programs/loops";
 my $directory = tempdir(CLEANUP => 1);
 $ENV{TMPDIR} = "$directory/100% temporary";
@@ -118,6 +120,18 @@ my @line = <$source>;
 is $place->{artifactLocation}{uri}, 'loops.c', 'SARIF: the file that allocates';
 like $line[$place->{region}{startLine} - 1], qr/malloc\(sizeof\(\*session\)\)/, 'SARIF: the line that allocates';
 
+
+# GitHub refuses all of a SARIF file if one result has no location, with a URI and a line.
+($out) = check('--format', 'sarif', '--rule', 'total <= 1', @file);
+my ($total) = grep { $_->{ruleId} eq 'limit' } @{ JSON::PP->new->utf8->decode($out)->{runs}[0]{results} };
+is_deeply $total->{locations}, [{ physicalLocation => { artifactLocation => { uri => 'loops' }, region => { startLine => 1 } } }],
+    'SARIF: a result of no line is placed at the program';
+system('cp', 't/programs/loops.c', "$directory/100% lö.c") == 0 or die;
+is system("cd '$directory' && cc -g -I '$root' -o spaces '100% lö.c'"), 0, 'a file of a name with spaces compiles';
+($out) = check('--format', 'sarif', '--loops', 5, '--', "$directory/spaces", 5, 'leak');
+my $spaces = JSON::PP->new->utf8->decode($out)->{runs}[0]{results}[0];
+is $spaces->{locations}[0]{physicalLocation}{artifactLocation}{uri}, '100%25%20l%C3%B6.c', 'SARIF: a name as a URI';
+
 SKIP: {
     skip 'xmllint is not here', 4 if system('command -v xmllint >/dev/null') != 0;
     ($out, $err, $status) = check('--format', 'junit', '--name', 'a "suite" & more', '--max-leaked', 0, @file);
@@ -127,6 +141,22 @@ SKIP: {
     is $ask->('concat(//testsuite/@tests, "/", //testsuite/@failures)'), '3/2', 'JUnit: tests and failures';
     is $ask->('string(//testsuite/@name)'), 'a "suite" & more', 'JUnit: the name of the suite';
     is $ask->('count(//testcase[failure])'), 2, 'JUnit: a failure in its test case';
+}
+
+# A directory that has snapshots of another run: with more loops, and with as many.
+for my $count (5, 10) {
+    ($out, $err, $status) = check('--loops', $count, '--keep', $kept, '--', $loops, $count);
+    is $status, 0, "$count loops beside another run's snapshots: only these count";
+}
+unlink grep { my $file = $_; !grep { $_ eq $file } @file } glob "$kept/*.snap";
+
+# What the environment asks for beside.
+for (['HEAPSNAP_KEEP', 2], ['HEAPSNAP_EVERY', '20ms'], ['HEAPSNAP_AT_EXIT', 'exit'], ['HEAPSNAP_GROWTH', '4K']) {
+    my ($variable, $value) = @$_;
+    local $ENV{$variable} = $value;
+    local $ENV{HEAPSNAP_MIN_INTERVAL} = '0';
+    ($out, $err, $status) = check('--loops', 5, '--', $loops, 5, 'leak');
+    like $out, qr/^     objects: 1 2 3 4 5$/m, "$variable: only loops count";
 }
 
 # --- one snapshot, and trouble ---------------------------------------------------------------
