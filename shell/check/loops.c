@@ -42,10 +42,26 @@ static struct heap_error *make_directory(struct loops *loops, const char *wanted
 	return error;
 }
 
+// "check-RUN-", where RUN is random: a directory that is kept may have snapshots of other runs,
+// past or concurrent, and in containers even the process ids of these are often the same.
+static char prefix[sizeof("check-12345678-")];
+
+HEAP_MUST_CHECK
+static struct heap_error *choose_prefix(void)
+{
+	unsigned number;
+
+	if (getentropy(&number, sizeof(number)) < 0)
+		return heap_error_create_system("choosing a name for snapshots");
+	snprintf(prefix, sizeof(prefix), "check-%08x-", number);
+	return NULL;
+}
+
 // Patterns of snapshots' names escape %.
 static char *make_pattern(const char *directory)
 {
-	char *pattern = malloc(2 * strlen(directory) + sizeof("/check-%p-%N.snap")), *at = pattern;
+	char *pattern = malloc(2 * strlen(directory) + sizeof(prefix) + sizeof("/%p-%N.snap"));
+	char *at = pattern;
 
 	if (!pattern)
 		return NULL;
@@ -54,7 +70,7 @@ static char *make_pattern(const char *directory)
 		if (*directory == '%')
 			*at++ = '%';
 	}
-	strcpy(at, "/check-%p-%N.snap");
+	sprintf(at, "/%s%%p-%%N%s", prefix, suffix);
 	return pattern;
 }
 
@@ -62,14 +78,14 @@ static int select_snapshot(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
 
-	return strncmp(entry->d_name, "check-", 6) == 0 && length > sizeof(suffix) &&
+	return strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
 	       strcmp(entry->d_name + length - strlen(suffix), suffix) == 0;
 }
 
-// The process in the name "check-PID-NUMBER.snap".
+// The process in the name "check-RUN-PID-NUMBER.snap".
 static long process_of(const char *name)
 {
-	return strtol(name + strlen("check-"), NULL, 10);
+	return strtol(name + strlen(prefix), NULL, 10);
 }
 
 static int compare_names(const struct dirent **left, const struct dirent **right)
@@ -181,10 +197,22 @@ static char **make_command(char *heapsnap, char *pattern, char **program)
 	return command;
 }
 
+// Snapshots between the loops, or after the last one, would count as loops; and all must stay.
+static void unset_automatic_snapshots(void)
+{
+	static const char *const variables[] = { "HEAPSNAP_EVERY", "HEAPSNAP_GROWTH",
+						 "HEAPSNAP_BEFORE_OOM", "HEAPSNAP_AT_EXIT",
+						 "HEAPSNAP_KEEP" };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		unsetenv(variables[i]);
+}
+
 static void exec_program(char **command, size_t count)
 {
 	char number[32];
 
+	unset_automatic_snapshots();
 	snprintf(number, sizeof(number), "%zu", count);
 	if (setenv("HEAPSNAP_AT_CHECKPOINT", number, 1) == 0 &&
 	    dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
@@ -254,6 +282,7 @@ struct heap_error *loops_run(struct loops *loops, size_t count, const char *dire
 {
 	char heapsnap[4096];
 
+	HEAP_TRY(choose_prefix());
 	HEAP_TRY(make_directory(loops, directory));
 	find_heapsnap(heapsnap, sizeof(heapsnap));
 
