@@ -331,12 +331,36 @@ static enum command_status show_root_paths(struct session *session, const char *
 	return error ? command_fail(session, error) : COMMAND_OK;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *locate_target(struct session *session, const char *word,
+					struct operand *operand)
+{
+	HEAP_TRY(operand_locate(session, word, operand));
+	return session_pointers(session);
+}
+
+// Finds up to @p limit paths to an object, and loads the columns that describe them.
+// @param paths  gets *@p count paths, the caller's; none after an error
+HEAP_MUST_CHECK
+static struct heap_error *find_paths(struct session *session, heap_object_id object,
+				     const uint8_t *avoided, size_t limit, struct heap_path *paths,
+				     size_t *count)
+{
+	struct heap_error *error;
+
+	HEAP_TRY(heap_paths_find(session->graph, object, avoided, limit, paths, count));
+	error = *count ? path_load(session, paths, *count)
+		       : describe_load_around(session, &object, 1);
+	for (size_t i = 0; error && i < *count; i++)
+		heap_path_deinit(&paths[i]);
+	return error;
+}
+
 static enum command_status path_run(struct session *session, int argc, char **argv)
 {
 	uint64_t limit = 0;
 	uint8_t *avoided = NULL;
 	struct operand operand;
-	heap_object_id object;
 	size_t count;
 
 	if (!command_number(&argc, argv, "--all", &limit) || limit > MAX_WAYS)
@@ -346,30 +370,21 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 	struct heap_error *error = take_avoided(session, &argc, argv, &avoided);
 	struct heap_path *paths = session_allocate(session, (limit + 1) * sizeof(*paths));
 
-	if (!error && argc != 2)
-		return COMMAND_USAGE;
-	if (!error && !paths)
-		error = heap_error_out_of_memory();
-	if (!error)
-		error = operand_locate(session, argv[1], &operand);
-	if (!error)
-		error = session_pointers(session);
-	if (!error && operand.object == HEAP_NO_OBJECT)
-		return show_root_paths(session, argv[1], &operand);
-	object = error ? HEAP_NO_OBJECT : operand.object;
-	if (!error)
-		error = heap_paths_find(session->graph, object, avoided, several ? limit : 1, paths,
-					&count);
 	if (error)
 		return command_fail(session, error);
-	error = count ? path_load(session, paths, count)
-		      : describe_load_around(session, &object, 1);
-	for (size_t i = 0; error && i < count; i++)
-		heap_path_deinit(&paths[i]);
+	if (argc != 2)
+		return COMMAND_USAGE;
+	error = paths ? locate_target(session, argv[1], &operand) : heap_error_out_of_memory();
+	if (error)
+		return command_fail(session, error);
+	if (operand.object == HEAP_NO_OBJECT)
+		return show_root_paths(session, argv[1], &operand);
+	error = find_paths(session, operand.object, avoided, several ? limit : 1, paths, &count);
 	if (error)
 		return command_fail(session, error);
 	if (count == 0)
-		return say_none(session, object, avoided ? " without what is avoided" : ": leaked");
+		return say_none(session, operand.object,
+				avoided ? " without what is avoided" : ": leaked");
 	print_paths(session, paths, count, several);
 	return COMMAND_OK;
 }

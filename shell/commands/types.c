@@ -374,13 +374,13 @@ static enum command_status types_run(struct session *session, int argc, char **a
 
 	struct heap_error *error =
 		heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE);
-	struct tally *tallies =
-		error ? NULL : count_up(session, snapshot->type, snapshot->types.count);
+	struct tally *tallies;
 
-	if (!error && !tallies)
-		error = heap_error_out_of_memory();
 	if (error)
 		return command_fail(session, error);
+	tallies = count_up(session, snapshot->type, snapshot->types.count);
+	if (!tallies)
+		return command_fail(session, heap_error_out_of_memory());
 	if (argc > 1)
 		return print_types_named(session, tallies,
 					 command_join(session, argc - 1, argv + 1));
