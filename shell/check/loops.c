@@ -118,12 +118,18 @@ static struct heap_error *choose(struct loops *loops, struct dirent **entries, i
 		}
 		start = i;
 	}
-	for (int i = best; i < best + length; i++) {
+	for (int i = 0; i < count; i++) {
 		char *path;
 
 		if (asprintf(&path, "%s/%s", loops->directory, entries[i]->d_name) < 0)
 			return heap_error_out_of_memory();
-		HEAP_TRY(heap_array_append(&loops->files, path));
+		if (i >= best && i < best + length) {
+			HEAP_TRY(heap_array_append(&loops->files, path));
+			continue;
+		}
+		if (!loops->is_kept)
+			unlink(path);
+		free(path);
 	}
 	return NULL;
 }
@@ -140,6 +146,34 @@ static struct heap_error *find_snapshots(struct loops *loops)
 	error = choose(loops, entries, count);
 	free_entries(entries, count);
 	return error;
+}
+
+// What remove_and_end() removes, where malloc() and opendir() must not be called.
+static struct loops *temporary;
+
+static void remove_and_end(int number)
+{
+	for (size_t i = 0; temporary && i < temporary->files.count; i++)
+		unlink(temporary->files.items[i]);
+	if (temporary)
+		rmdir(temporary->directory);
+	raise(number); // by now its default action, as soon as this returns
+}
+
+// Whatever ends the judgement, such as a reader that has closed its pipe, leaves nothing behind.
+static void guard_temporary(struct loops *loops)
+{
+	static const int ends[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
+
+	temporary = loops;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct sigaction action = { .sa_handler = remove_and_end,
+					    .sa_flags = (int)SA_RESETHAND };
+		struct sigaction before;
+
+		if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(ends[i], &action, NULL);
+	}
 }
 
 static void remove_all(const char *directory)
@@ -293,6 +327,8 @@ struct heap_error *loops_run(struct loops *loops, size_t count, const char *dire
 		return heap_error_out_of_memory();
 	HEAP_TRY(run(command, count, program[0]));
 	HEAP_TRY(find_snapshots(loops));
+	if (!loops->is_kept)
+		guard_temporary(loops);
 	if (loops->files.count >= count)
 		return NULL;
 	return heap_error_create(HEAP_ERROR_ARGUMENT,
@@ -303,6 +339,7 @@ struct heap_error *loops_run(struct loops *loops, size_t count, const char *dire
 
 void loops_deinit(struct loops *loops)
 {
+	temporary = NULL;
 	for (size_t i = 0; i < loops->files.count; i++)
 		free(loops->files.items[i]);
 	heap_array_deinit(&loops->files);

@@ -209,6 +209,22 @@ is $? >> 8, 2, 'a check that is ended';
 is Sample::content("$directory/cancelled"), "heapsh-check: sleep was killed by signal 15\n", 'ends its program';
 is_deeply [left_behind()], [], 'and leaves nothing behind';
 
+# A reader that does not wait for the verdict.
+{
+    pipe my $from, my $to or die $!;
+    close $from;
+    $pid = fork() // die $!;
+    if (!$pid) {
+        $SIG{PIPE} = 'DEFAULT';
+        open STDOUT, '>&', $to or die $!;
+        open STDERR, '>', '/dev/null';
+        exec $check, '--loops', 5, '--', $loops, 5, 'leak' or POSIX::_exit(127);
+    }
+    waitpid $pid, 0;
+    is $? & 127, 13, 'a verdict that nobody reads';
+    is_deeply [left_behind()], [], 'leaves nothing behind';
+}
+
 # --- unit tests ------------------------------------------------------------------------------
 
 delete $ENV{TMPDIR}; # where the C helper takes no %
