@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * callstack, symbols: the variables outside the heap, and what they hold.
+ * callstack, symbols: the variables outside the heap, and the objects they hold.
  */
 #include "lib/base/cleanup.h"
 #include "lib/query/comparison.h"
@@ -98,7 +98,7 @@ static struct heap_error *measure_all(struct session *session, struct held *held
 	return measure(session, THREADS, snapshot->thread_count, &held->by_thread);
 }
 
-// ", reaches 80 B, 32 B of it alone"; "" without --reachable, and for what holds nothing.
+// ", reaches 80 B, 32 B of it alone"; "" without --reachable, and for a root that holds nothing.
 static const char *held_text(struct session *session, const struct heap_root_size *held,
 			     uint32_t number)
 {

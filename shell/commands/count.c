@@ -65,8 +65,8 @@ static uint32_t group_of(const struct heap_snapshot *snapshot, heap_object_id ob
 	}
 }
 
-// Parts of pools count as what they are; their pools as what is left of them. Parts may lie in
-// each other: those inside are left out.
+// Parts of pools count by their own types, and their pools with the remaining bytes. Parts may be
+// nested: inner ones do not count.
 static void count_parts(const struct heap_snapshot *snapshot, struct group *groups)
 {
 	struct group *rest = &groups[snapshot->types.count];
@@ -190,7 +190,7 @@ static void add_block(struct block_class *class, uint64_t size, heap_site_id sit
 	class->site = site;
 }
 
-// Sorts blocks without a type by where they come from. @return [*count] until the command ends
+// Sorts blocks without a type by origin. @return [*count] until the command ends
 static struct block_class *classify_blocks(struct session *session, uint32_t *count)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -229,7 +229,7 @@ static const char *describe_class(struct session *session, const struct block_cl
 	return session_format(session, "block(%" PRIu64 "..%" PRIu64 ")", class->min, class->max);
 }
 
-// Where blocks without a type come from: all that can be said of them.
+// Prints the origin of blocks without a type: nothing else is known about them.
 static void print_blocks(struct session *session)
 {
 	struct output *output = session->output;
@@ -261,7 +261,7 @@ static void print_blocks(struct session *session)
 
 // --- all groups --------------------------------------------------------------
 
-// "90 %"; what is nearly all or nearly nothing is not called that.
+// "90 %"; "<1 %" and ">99 %" where rounding would give 0 or 100.
 static const char *share_of(struct session *session, uint64_t part, uint64_t whole)
 {
 	double share = 100.0 * (double)part / (double)whole;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * dominators, retained, suspects: what would be free if something were not there.
+ * dominators, retained, suspects: memory that would be free without an object or a root.
  */
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
@@ -56,7 +56,7 @@ enum {
 
 #define NO_CLASS UINT32_MAX
 
-// A node, or at the top all that the same roots hold together.
+// A node, or at the top all objects that the same roots hold together.
 struct child {
 	uint64_t bytes;
 	heap_node_id node;
@@ -111,7 +111,7 @@ static void print_class(struct tree *tree, const struct child *child, const char
 	output_number(session->output, "retained", child->bytes);
 }
 
-// @param class  NO_CLASS, or at the top only what is of this class
+// @param class  NO_CLASS, or at the top the only class to count
 HEAP_MUST_CHECK
 static struct heap_error *show_children(struct tree *tree, heap_node_id node, uint32_t class);
 
@@ -153,7 +153,7 @@ static void say_more(struct tree *tree, const struct child *children, uint32_t f
 	output_number(session->output, "more_retained", bytes);
 }
 
-// The class of a node at the top: what is no variable's alone is held by several roots, or by words.
+// The class of a node at the top: unless one variable holds it, several roots or words do.
 static uint32_t class_of(const struct tree *tree, heap_node_id node)
 {
 	const struct session *session = tree->session;
@@ -741,7 +741,7 @@ static struct heap_error *compare_with_first(struct session *session)
 	return NULL;
 }
 
-// Finds what the snapshot that is compared with does not have.
+// Finds the objects that the other snapshot of the comparison does not have.
 HEAP_MUST_CHECK
 static struct heap_error *find_new(struct session *session)
 {

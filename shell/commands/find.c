@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * find, largest: which objects there are.
+ * find, largest: lists of objects.
  */
 #include "lib/base/cleanup.h"
 #include "shell/command.h"
@@ -108,7 +108,7 @@ static void find_all(struct finding *finding)
 	}
 }
 
-// Loads what counting needs; without its parts a pool is a block.
+// Loads the columns for counting; without its parts a pool is a block.
 HEAP_MUST_CHECK
 static struct heap_error *load_sizes(struct heap_snapshot *snapshot)
 {

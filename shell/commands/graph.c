@@ -20,7 +20,7 @@ static struct heap_error *prepare(struct session *session, const char *word, hea
 	return session_pointers(session);
 }
 
-// Loads what describes objects, and the pointers that leave some of them.
+// Loads the columns that describe objects, and the pointers that leave some of them.
 HEAP_MUST_CHECK
 static struct heap_error *load_around(struct session *session, const heap_object_id *objects,
 				      size_t count, const heap_object_id *sources,
@@ -281,7 +281,7 @@ static enum command_status say_none(struct session *session, heap_object_id obje
 	return COMMAND_NOTHING;
 }
 
-// One way is an array of its steps; several are an array of such.
+// One path is an array of its steps; several are an array of such arrays.
 static void print_paths(struct session *session, struct heap_path *paths, size_t count,
 			bool several)
 {

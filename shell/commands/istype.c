@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * istype: what a person knows of an object's type.
+ * istype: types of objects that a person declares.
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
@@ -20,7 +20,7 @@ enum {
 	NAME_BYTES = 4096,
 };
 
-// --- the type that is meant --------------------------------------------------
+// --- the named type ----------------------------------------------------------
 
 static bool has_name(const struct heap_snapshot *snapshot, heap_type_id type, const char *name)
 {
@@ -38,7 +38,7 @@ static struct heap_error *say_ambiguous(struct session *session, const char *nam
 				 describe_type(session, first), describe_type(session, second));
 }
 
-// The type of that very name, or the only one that goes by it and fits the object.
+// Finds the type with exactly that name, or else the only match that fits the object.
 HEAP_MUST_CHECK
 static struct heap_error *find_type(struct session *session, const char *name, uint64_t size,
 				    heap_type_id *result)
@@ -118,7 +118,7 @@ static enum command_status forget(struct session *session, const char *word)
 	return COMMAND_OK;
 }
 
-// How well the object's pointers agree with the type.
+// Measures how well the object's pointers agree with the type.
 HEAP_MUST_CHECK
 static struct heap_error *weigh(struct session *session, const struct heap_declaration *declaration,
 				int64_t *score)
@@ -133,7 +133,7 @@ static struct heap_error *weigh(struct session *session, const struct heap_decla
 				       &repetitions, score);
 }
 
-// A person may know better than what is left over, or stands elsewhere, suggests.
+// Only warns: a person may know better than remaining bytes or pointers elsewhere suggest.
 HEAP_MUST_CHECK
 static struct heap_error *warn_of_misfit(struct session *session,
 					 const struct heap_declaration *declaration)

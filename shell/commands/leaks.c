@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * leaks: what no root reaches, by what it is and where it comes from.
+ * leaks: objects that no root reaches, by kind, type, site or backtrace.
  */
 #include "lib/base/cleanup.h"
 #include "lib/graph/suppressions.h"
@@ -131,8 +131,8 @@ static const char *describe_sum(const struct leak_groups *reporting, enum heap_l
 		describe_bytes(reporting->session, reporting->leaks.sums[class].bytes));
 }
 
-// Blocks that the registers of so many threads may hold, in groups if there is no list. Makes these groups
-// in place of those of the leaks.
+// Prints the blocks that registers of threads may hold, in groups if there is no list. These groups
+// replace those of the leaks.
 HEAP_MUST_CHECK
 static struct heap_error *print_perhaps(struct leak_groups *reporting, const struct asked *asked)
 {
@@ -212,7 +212,7 @@ static void print_suppressions(struct session *session,
 	output_close(output);
 }
 
-// Counts all that a line suppresses: what it matches, and what only that leads to.
+// Counts all blocks that a line suppresses: those it matches, and those that only these lead to.
 static void count_suppressed(const struct leak_groups *reporting,
 			     struct heap_suppressions *suppressions)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * roots, shared: what holds the heap from outside, and how much.
+ * roots, shared: the roots, and how much of the heap they hold.
  */
 #include "lib/base/cleanup.h"
 #include "shell/command.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * snapshots, go, next, previous, compare, history: what there is over a series of snapshots.
+ * snapshots, go, next, previous, compare, history: commands about a series of snapshots.
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/escape.h"
@@ -21,7 +21,7 @@ static const char *name_of(struct session *session, size_t number)
 	return describe_name(session, session->series->paths[number]);
 }
 
-// --- which there are -----------------------------------------------------------------
+// --- snapshots -----------------------------------------------------------------------
 
 static enum command_status snapshots_run(struct session *session, int argc, char **argv)
 {
@@ -279,7 +279,7 @@ static void add_holder(struct session *session, struct moment *moment, const cha
 					       *moment->names ? ", " : "", name);
 }
 
-// One pass over all edges: for one object that is less than to turn them round.
+// One pass over all edges: for a single object this is cheaper than reversing them.
 HEAP_MUST_CHECK
 static struct heap_error *find_holders(struct session *session, heap_object_id object,
 				       struct moment *moment)

@@ -35,7 +35,7 @@ struct asked {
 	bool all;
 };
 
-// Why it is what it is said to be, and what speaks against it.
+// Prints the evidence for an object's type, and the evidence against it.
 static const char *describe_evidence(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -115,7 +115,7 @@ static void show_header(struct session *session, heap_object_id object,
 	show_origin(session, object);
 }
 
-// Names what an untyped object points to: its fields have no names that would tell.
+// Names the targets of an untyped object's pointers, as its fields have no names.
 static void show_edges(struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -204,7 +204,7 @@ struct shown {
 	enum value_limit limit;
 };
 
-// False of a class without debug information, of which only the name is known.
+// False for a class without debug information: only its name is known.
 static bool has_layout(const struct heap_snapshot *snapshot, heap_object_id object)
 {
 	return heap_types_size(&snapshot->types, snapshot->type[object]) > 0;
@@ -247,7 +247,7 @@ static ssize_t count_lines(void *cookie, const char *bytes, size_t size)
 	return counter->lines <= counter->most ? (ssize_t)size : 0;
 }
 
-// True if a value takes no more lines than that. It is printed to nowhere to find out.
+// True if a value takes no more lines than that. Prints it to a discarding stream to find out.
 static bool fits(const struct shown *shown, uint64_t most)
 {
 	struct session *session = shown->session;
@@ -272,7 +272,7 @@ static bool fits(const struct shown *shown, uint64_t most)
 	return counter.lines <= most;
 }
 
-// Lines for the value: a screen's, but for what is said in front of it.
+// Lines for the value: those of the screen, less the lines that precede it.
 static uint64_t room_for_value(const struct session *session)
 {
 	unsigned rows = output_rows(session->output);
@@ -296,7 +296,7 @@ static void print_to_fit(const struct shown *shown)
 
 // --- the bytes -------------------------------------------------------------------
 
-// Writes bytes as they are, for a file or a program: a terminal could take them for commands.
+// Writes raw bytes, for a file or a program: a terminal could take them for commands.
 HEAP_MUST_CHECK
 static struct heap_error *print_raw(struct session *session, const struct value *value)
 {
@@ -320,7 +320,7 @@ static struct heap_error *print_raw(struct session *session, const struct value 
 	return NULL;
 }
 
-// Cuts a value to the part of a pool that is meant.
+// Cuts a value to the selected part of a pool.
 static void cut_to_part(const struct heap_snapshot *snapshot, const struct heap_part *part,
 			struct value *value)
 {
@@ -389,7 +389,7 @@ static struct heap_error *show_object(struct session *session, heap_object_id ob
 
 	if (error)
 		return error;
-	// The edges are the largest columns: only for what the bytes alone do not say.
+	// The edges are the largest columns: load them only where the bytes are not enough.
 	if (value.kept < value.size || !(part || has_layout(snapshot, object)))
 		error = heap_snapshot_load(snapshot, HEAP_COLUMN_SLOTS);
 	if (error)
@@ -433,7 +433,7 @@ static struct heap_error *show_root(struct session *session, heap_root_id number
 	return NULL;
 }
 
-// An address inside a pool means the part that is there; the pool's own means the pool.
+// An address inside a pool stands for the part there; the pool's own address for the pool.
 static const struct heap_part *find_part(const struct session *session,
 					 const struct operand *operand)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * strings: the texts of the heap, and those that are there more than once.
+ * strings: the strings of the heap, and duplicates among them.
  */
 #include "lib/base/array.h"
 #include "lib/base/escape.h"
@@ -33,7 +33,7 @@ enum order {
 static const char *const orders[] = { "length", "count", "waste" };
 
 /*
- * A text and its copies. What it says is read again when it is shown: two texts are one if
+ * A text and its copies. Its contents are read again when it is shown: two texts are equal if
  * 64 bits of hash and their lengths agree.
  */
 struct text {
@@ -55,7 +55,7 @@ struct texts {
 
 // --- which objects are texts -------------------------------------------------
 
-// Counts bytes that no text has: control characters, and what is not UTF-8.
+// Counts bytes that no text has: control characters, and invalid UTF-8.
 static size_t count_binary(const char *bytes, size_t length)
 {
 	size_t count = 0;
@@ -71,8 +71,8 @@ static size_t count_binary(const char *bytes, size_t length)
 }
 
 /*
- * A block of characters may hold a few bytes that are none, as of an older encoding. Where no
- * type says that it is one, all of them have to be.
+ * A block of characters may hold a few bytes that are no UTF-8, as in an older encoding. A block
+ * without a type may hold none.
  */
 static bool reads_as_text(const char *bytes, size_t length, bool typed)
 {
@@ -133,7 +133,7 @@ static bool find_text(const struct heap_snapshot *snapshot, const char *buffer, 
 
 // --- the table of them -------------------------------------------------------
 
-// @return whether it is a new one
+// @return true if it is a new one
 static bool put(struct text *slots, size_t slot_count, const struct text *text)
 {
 	size_t at = (text->hash ^ text->length) & (slot_count - 1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * suggest: of which objects it would help most to know the type.
+ * suggest: the objects whose types it would help most to know.
  *
  * Types spread along pointers, so an object is worth what it alone leads to: all objects without a
- * type below it in the dominator tree. Below another one without a type it is not told, since
- * that one comes first.
+ * type below it in the dominator tree. An object below another one without a type is not listed,
+ * since that one comes first.
  */
 #include "lib/base/array.h"
 #include "lib/base/column.h"
@@ -24,7 +24,7 @@ enum {
 	TYPES = 3, // that it may be
 };
 
-// An object without a type, and what would be known with it.
+// An object without a type, and the objects whose types would follow from its type.
 struct suggestion {
 	uint64_t bytes;
 	heap_object_id object;
@@ -50,7 +50,7 @@ static bool is_unknown(const struct heap_snapshot *snapshot, heap_node_id node)
 	       snapshot->evidence[node] == HEAP_EVIDENCE_NONE;
 }
 
-// --- what they are worth -----------------------------------------------------
+// --- their worth -------------------------------------------------------------
 
 static void order_children(struct search *search, heap_node_id node)
 {
@@ -129,7 +129,7 @@ static int compare(const void *left, const void *right)
 	return a->object < b->object ? -1 : a->object > b->object;
 }
 
-// Keeps the best of each site and size: what holds for it is likely to hold for the others.
+// Keeps the best of each site and size: the others are likely to have the same type.
 static void keep_best(struct search *search, uint64_t limit)
 {
 	const struct heap_snapshot *snapshot = search->session->snapshot;
@@ -167,7 +167,7 @@ static void count_alike(struct search *search)
 	}
 }
 
-// --- what they may be --------------------------------------------------------
+// --- possible types ----------------------------------------------------------
 
 struct guess {
 	heap_type_id type;

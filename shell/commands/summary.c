@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * summary, reachability: the whole heap at a glance, and what keeps how much of it.
+ * summary, reachability: the whole heap at a glance, and how much each kind of root keeps.
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
@@ -82,7 +82,7 @@ static void meet(struct reaching *reaching, heap_object_id object)
 	reaching->stack[reaching->top++] = object;
 }
 
-// Counts the objects that roots of a kind reach, and no kind before.
+// Counts the objects that roots of a kind reach, but roots of no earlier kind.
 static void follow(struct reaching *reaching, enum heap_root_kind kind, struct amount *amount)
 {
 	const struct heap_snapshot *snapshot = reaching->session->snapshot;
@@ -240,7 +240,7 @@ static struct entry *make_entries(struct session *session, uint32_t count)
 	return entries;
 }
 
-// Prints a table, the largest first, and what is left of it on a line.
+// Prints a table, the largest first, and the sum of the rest on a line.
 static void print_table(struct session *session, const char *key, struct entry *entries,
 			uint32_t count, uint64_t all,
 			const char *(*name)(struct session *session, uint32_t key))

@@ -62,7 +62,7 @@ static const char *keyword_of(const struct heap_type *type)
 	}
 }
 
-// How the name of a function's type ends.
+// The end of a function type's name.
 static const char FUNCTION[] = "(...)";
 
 // Where in a type's name that of a variable goes: int (*⌷)(...), char ⌷[12], else at the end.
@@ -171,7 +171,7 @@ static void print_member_json(struct session *session, const struct heap_member 
 	output_close(output);
 }
 
-// Where a member ends; a bit field may share its last byte with the next.
+// The end of a member; a bit field may share its last byte with the next.
 static uint64_t end_of(const struct heap_member *member, uint64_t offset, uint64_t size)
 {
 	if (member->flags & HEAP_MEMBER_BIT_FIELD)
@@ -327,7 +327,7 @@ static enum command_status print_types_named(struct session *session, struct tal
 		if (!printed[type] && !printed[target])
 			print_type(session, type, &tallies[target ? target : type]);
 		printed[type] = true;
-		// One of several names of the same says all.
+		// Any of several names of one type stands for all of them.
 		printed[target] = target != HEAP_NO_TYPE;
 	}
 	output_close(session->output);

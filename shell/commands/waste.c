@@ -14,7 +14,7 @@
  *
  *	end     std::vector { T *start; T *finish; T *end_of_storage; };
  *	        where the pointer after the next one points to the array's end, the next one
- *	        points to the end of what is used
+ *	        points to the end of the used elements
  *
  *	deque   std::deque's iterators to its first element and behind its last one, for the chunks
  *		that they are in; its array of chunks is always larger than needed, and no waste
@@ -110,7 +110,8 @@ static bool is_number(const struct heap_types *types, heap_type_id type)
 	return kind == HEAP_TYPE_BASE || kind == HEAP_TYPE_ENUM;
 }
 
-// Counts the elements that are not all zero, or point somewhere. @return whether that can be told
+// Counts the elements that are not all zero, or point somewhere.
+// @return false if that is not known
 static bool count_slots(const struct heap_snapshot *snapshot, const struct arrays *arrays,
 			heap_object_id object, uint64_t *result)
 {
@@ -147,7 +148,7 @@ static struct heap_error *read_object(struct session *session, struct arrays *ar
 					  &arrays->kept);
 }
 
-// Who holds an array at its start, by a pointer that is one by its type if possible.
+// Finds the holder of an array's start, preferably one whose type has a pointer there.
 static void find_holder(const struct heap_graph *graph, struct array *array)
 {
 	const struct heap_snapshot *snapshot = graph->snapshot;
@@ -190,9 +191,9 @@ static struct heap_error *add_array(struct session *session, struct arrays *arra
 	return NULL;
 }
 
-// --- what the holder says ----------------------------------------------------
+// --- the holder's fields -----------------------------------------------------
 
-// The holder of an array: a value of a type, of whose bytes some are there.
+// The holder of an array: a value of a type, with those of its bytes that were kept.
 struct holder {
 	const struct heap_types *types;
 	heap_type_id type;
@@ -346,8 +347,8 @@ static bool read_member(const struct holder *holder, heap_type_id type, uint64_t
 	return true;
 }
 
-// Counts the elements of a deque's chunk. @return true for arrays of deques: of the array of chunks
-// itself nothing is known
+// Counts the elements of a deque's chunk. @return true for arrays of deques; nothing is known about
+// the array of chunks itself
 static bool ask_deque(const struct heap_snapshot *snapshot, const struct holder *holder,
 		      struct array *array)
 {
@@ -586,7 +587,7 @@ static const char *describe_holder(struct session *session, const struct array *
 	const char *field = field_of_object(session, array->holder,
 					    (uint64_t)snapshot->edge_slot[array->edge] * 8);
 
-	// Whichever of several structures in a row it is.
+	// The same for each of several structures in a row.
 	if (snapshot->elements[array->holder] > 1 && *field == '[' && strchr(field, ']'))
 		field = strchr(field, ']') + 1;
 	return session_format(session, "%s of %s", *field ? field : "an element",
