@@ -230,9 +230,8 @@ const struct command callstack_command = {
 	.summary = "the threads, their frames and the frames' variables",
 	.details =
 		"Innermost frame first; inlined functions have a line of their own. --reachable\n"
-		"tells what each thread, frame and variable leads to, and how much of that "
-		"nothing\n"
-		"else leads to.\n"
+		"shows how much each thread, frame and variable leads to, and how much of it\n"
+		"nothing else leads to.\n"
 		"\n"
 		"  callstack\n"
 		"  callstack --reachable --thread 4242",

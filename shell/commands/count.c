@@ -421,11 +421,10 @@ const struct command count_command = {
 	.synopsis = "[--delta] [--by type|site|size|module|tag|age] [--all | --limit N]",
 	.summary = "objects and bytes per type, site, size, module, tag or age",
 	.details =
-		"The largest first. After a type stands the evidence that named its objects; "
-		"below\n"
-		"(untyped) where those come from that have none. Parts of pools count as what\n"
-		"they are, the pools themselves with the bytes that are left. --delta tells how\n"
-		"many more or fewer than in the snapshot that `compare` has named.\n\n"
+		"The largest first. A type is followed by the evidence for it; below (untyped)\n"
+		"are the origins of objects without a type. Parts of pools count by their own\n"
+		"types, the pools with the remaining bytes. --delta shows how many more or fewer\n"
+		"there are than in the snapshot that `compare` has named.\n\n"
 		"  count | head\n"
 		"  count --by site --limit 20",
 	.run = count_run,

@@ -303,10 +303,11 @@ const struct command dominators_command = {
 	.synopsis = "[--depth N] [--all | --limit N] [--conservative] [OBJ]",
 	.summary = "what an object or a variable holds alone, as a tree",
 	.details =
-		"Below each what would be free with it and is not below another of them; the\n"
-		"largest first, 10 of each. Without OBJ, from the roots on, and those that hold\n"
-		"something together; % is of the first line, or of the heap. --conservative:\n"
-		"words of stacks count like variables (help roots).\n\n"
+		"Below each object are those that it dominates directly: they would be free\n"
+		"without it. The largest come first, 10 of each. Without OBJ the tree begins at\n"
+		"the roots, and at groups of roots that hold something together. % is of the\n"
+		"first line, or of the heap. --conservative: words of stacks count like\n"
+		"variables (help roots).\n\n"
 		"  dominators g_table\n"
 		"  dominators --depth 3 &popular\n"
 		"  dominators",
@@ -625,14 +626,13 @@ const struct command retained_command = {
 	.synopsis = "[--all | --limit N] [--conservative] OBJ|FILTER...|--by type|site",
 	.summary = "bytes that would be free without an object, or without all that match",
 	.details =
-		"Of an object also what holds it: the nearest object or root that all paths to\n"
-		"it lead through, or the roots that hold it together. Of a variable (&name, or a\n"
-		"struct) all that its pointers hold. Of a filter's objects what they retain "
-		"together, by type; it\n"
-		"may be more than the sum of what each retains. --by shows what all of each\n"
-		"type, or site, retain at least; what several of them hold only together is\n"
-		"not counted there. --conservative: words of stacks count like variables\n"
-		"(help roots).\n\n"
+		"For an object also its holder: the nearest object or root that all paths to it\n"
+		"lead through, or the roots that hold it together. For a variable (&name, or a\n"
+		"struct), all that its pointers hold. For a filter, the bytes that its objects\n"
+		"retain together, by type: perhaps more than the sum of what each retains. --by\n"
+		"shows how much all objects of each type, or site, retain at least; objects that\n"
+		"several of them hold only together are not counted there. --conservative: words\n"
+		"of stacks count like variables (help roots).\n\n"
 		"  retained g_table\n"
 		"  retained type 'struct date'\n"
 		"  retained --limit 3 size '>1K' reachable\n"
@@ -807,12 +807,12 @@ const struct command suspects_command = {
 	.synopsis = "[--all | --limit N] [--conservative] [--min SIZE|PERCENT%]",
 	.summary = "what leaks or grew, and the few places where most of the heap gathers",
 	.details =
-		"First what is leaked, and what is new: of several snapshots, since the one that\n"
-		"compare named, else since the first. Then objects of one type below one object "
-		"or\n"
-		"held by the same roots, chains of them, and single large ones; each with a path\n"
-		"from a root to its largest member. All of them hold 10 % of the heap or more, a\n"
-		"leak 1 %. --conservative: words of stacks count like variables (help roots).\n\n"
+		"Leaks and new objects come first: with several snapshots, those new since the\n"
+		"one that compare named, or else since the first. Then objects of one type below\n"
+		"one object or held by the same roots, chains of them, and single large ones;\n"
+		"each with a path from a root to its largest member. Each holds 10 % of the heap\n"
+		"or more, a leak 1 %. --conservative: words of stacks count like variables (help\n"
+		"roots).\n\n"
 		"  suspects\n"
 		"  suspects --min 1M",
 	.run = suspects_run,

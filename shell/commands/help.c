@@ -69,8 +69,8 @@ static const struct topic topics[] = {
 	  "  find type session field state=HUNG_UP age >1h\n"
 	  "  find untyped size >4K or under-typed not leaked\n" },
 	{ "evidence", "how types become known, and how certain they are",
-	  "Programs do not record which type a block has: heapsh infers it. The evidence that\n"
-	  "named an object is told by `show` and `count`, the most certain first:\n\n"
+	  "Programs do not record which type a block has: heapsh infers it. `show` and `count`\n"
+	  "print the evidence for an object's type. The most certain comes first:\n\n"
 	  "  declared    you said so (`istype`), or the program did (heapsnap_set_type)\n"
 	  "  vtable      its first word points to the vtable of the class\n"
 	  "  pointer     a typed pointer leads to its start, and the size agrees\n"
@@ -79,10 +79,10 @@ static const struct topic topics[] = {
 	  "  vote        others of the same site and size are of that type\n"
 	  "  tag         it points to the method table of objects of that type\n"
 	  "  methods     it points to a table of functions that take that type\n"
-	  "  pool        no type itself: the program cuts it up into objects of its own\n"
+	  "  pool        no type itself: the program divides it into objects of its own\n"
 	  "  none        no type is known\n\n"
-	  "Where pointers of two types lead to one object, `find conflict` has it. Where you know\n"
-	  "better, say so with `istype`; `suggest` says where that helps most.\n\n"
+	  "`find conflict` lists objects that pointers of two types lead to. Where you know\n"
+	  "better, set the type with `istype`; `suggest` shows where that helps most.\n\n"
 	  "  find type session evidence vote\n" },
 	{ "types", "how types are named",
 	  "Names of types are as in C or C++, with or without struct, union, class or enum:\n\n"
@@ -90,10 +90,10 @@ static const struct topic topics[] = {
 	  "A glob stands for several: 'struct *', 'std::map*'. NAME[] is an array of any length,\n"
 	  "NAME[12] one of twelve elements. Where two types have one name, file and line tell\n"
 	  "them apart: 'struct slot (cache.c:12)'. The snapshot has the types of its objects and\n"
-	  "variables, and what their pointers lead to.\n\n"
+	  "variables, and those that their pointers lead to.\n\n"
 	  "A type of a namespace needs no more than its last name, Product for shop::Product.\n"
 	  "Names of the C++ library are short: std::string, std::map<int, item> without the\n"
-	  "comparison and the allocator. What std::make_shared made for a T is found as T.\n" },
+	  "comparison and the allocator. A T from std::make_shared is found as T.\n" },
 };
 
 const char *const help_topics[] = { "operands", "filters", "evidence", "types", NULL };

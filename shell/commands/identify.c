@@ -583,13 +583,11 @@ const struct command identify_command = {
 	.synopsis = "[--all] [--depth N] [--width N] OBJ",
 	.summary = "who holds an object, up to the roots",
 	.details =
-		"A tree: below each object those that hold it, named by their field. Each branch\n"
-		"ends at a root, at an object that is shown already, or at one that nothing "
-		"holds.\n"
-		"Variables come first, and the nearest to one before others; words of stacks and\n"
-		"registers come behind what has a name. A run of one type, as a list or a tree, "
-		"is\n"
-		"one line. When a screen is full, a line stands for a branch, and names its root.\n"
+		"A tree: an object's holders are below it, named by their fields. Each branch\n"
+		"ends at a root, at an object shown before, or at one that nothing holds.\n"
+		"Variables come first, then objects by their distance from one; words of stacks\n"
+		"and registers come last. A run of one type, such as a list or a tree, takes one\n"
+		"line. When a screen is full, a line stands for a branch, and names its root.\n"
 		"\n"
 		"--all shows every holder and every step, --width N shows N holders of each "
 		"object,\n"

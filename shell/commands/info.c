@@ -346,10 +346,9 @@ const struct command info_command = {
 	.name = "info",
 	.synopsis = "",
 	.summary = "the process, its modules and threads, and what was captured of them",
-	.details = "It also tells how long the process stood still, how much of each object was "
-		   "kept,\n"
-		   "for which modules debug information was found, which blocks had their headers\n"
-		   "overwritten, and how many objects could be read in part only.\n"
+	.details = "Also how long the process was stopped, how much of each object was kept,\n"
+		   "which modules have debug information, which blocks had their headers\n"
+		   "overwritten, and how many objects could be read only in part.\n"
 		   "\n"
 		   "  info",
 	.run = info_run,

@@ -403,16 +403,15 @@ const struct command roots_command = {
 		"leads\n"
 		"to; shared: those that others lead to as well; exclusive: bytes of the objects "
 		"that\n"
-		"it alone points to. %: retained, of the heap. \"a and b, together\" is what would "
-		"be\n"
-		"free without both, with its largest types. The 25 largest are shown that lead to\n"
-		"--min SIZE or more; then the rest, so that % adds up to 100. --by takes all of a\n"
-		"file, a thread... together; --globals shows variables of modules alone, --stack\n"
-		"those of threads' frames, and words of stacks one by one.\n\n"
-		"Words of stacks and registers that no variable explains are often stale. They "
-		"hold\n"
-		"what nothing else does, and take nothing from a variable; with --conservative\n"
-		"they count like variables.\n\n"
+		"it alone points to. %: retained, of the heap. \"a and b, together\": the bytes "
+		"that\n"
+		"would be free without both, with their largest types. The 25 largest roots that\n"
+		"lead to --min SIZE or more are shown; then the rest, so that % adds up to 100.\n"
+		"--by groups them by file, thread...; --globals shows only variables of modules,\n"
+		"--stack those of threads' frames, and each word of stacks.\n\n"
+		"Words of stacks and registers that no variable explains are often stale. They\n"
+		"hold only objects that nothing else holds, and take none from a variable; with\n"
+		"--conservative they count like variables.\n\n"
 		"  roots\n"
 		"  roots --min 1M --all\n"
 		"  roots --by thread --stack",
@@ -502,9 +501,8 @@ const struct command shared_command = {
 	.name = "shared",
 	.synopsis = "OBJ OBJ",
 	.summary = "how much two objects or variables have in common",
-	.details = "What both lead to, themselves included, and what only one of the two does. "
-		   "&name\n"
-		   "is a variable itself.\n\n"
+	.details = "The bytes that both lead to, themselves included, and those that only one of\n"
+		   "them leads to. &name is a variable itself.\n\n"
 		   "  shared &g_table &g_list\n"
 		   "  shared 0x5ed26d8 $2",
 	.run = shared_run,

@@ -197,15 +197,13 @@ const struct command sizes_command = {
 	.name = "sizes",
 	.synopsis = "OBJ",
 	.summary = "how large an object is: alone, with its parts, with all it owns",
-	.details =
-		"Its structure is what it is made of: the objects that only it points to, those "
-		"that\n"
-		"only they point to, and so on, except objects of its own type, such as the next\n"
-		"elements of a list. It owns what would be free without it (see retained). Of a\n"
-		"variable that is no pointer, what its pointers own and lead to.\n"
-		"\n"
-		"  sizes 0x5ed26d8\n"
-		"  sizes g_table",
+	.details = "Its structure consists of the objects that only it points to, those that only\n"
+		   "they point to, and so on, except objects of its own type, such as the next\n"
+		   "elements of a list. It owns all that would be free without it (see retained).\n"
+		   "For a variable that is no pointer: all that its pointers own and lead to.\n"
+		   "\n"
+		   "  sizes 0x5ed26d8\n"
+		   "  sizes g_table",
 	.run = sizes_run,
 	.words = WORDS_OBJECT,
 	.keeps_answer = true,

@@ -25,18 +25,18 @@ const struct command sql_command = {
 	.synopsis = "[QUERY...]",
 	.summary = "a query in SQL over objects, edges, roots, types and sites",
 	.nothing = "No rows.",
-	.details = "QUERY is a SELECT of SQLite. Without one, the tables and their columns are "
-		   "listed;\n"
-		   "heapsh-sql(7) describes them, and answers ten questions. At the prompt the "
-		   "query\n"
-		   "may stand as it is, or in double quotes if a | or > follows it. What a query "
-		   "does\n"
-		   "not mention is neither loaded nor computed. In a series, `snapshot = N` names "
-		   "the\n"
-		   "snapshot that a table is about.\n"
-		   "\n"
-		   "  sql select type, count(*), sum(retained) from objects group by 1 order by 3 "
-		   "desc\n"
-		   "  sql \"select * from roots where retained > 1000000\" | less",
+	.details =
+		"QUERY is a SELECT of SQLite. Without one, the tables and their columns are "
+		"listed;\n"
+		"heapsh-sql(7) describes them, and answers ten questions. At the prompt the "
+		"query\n"
+		"needs no quotes, but double quotes if a | or > follows it. Columns that it does\n"
+		"not mention are neither loaded nor computed. In a series, `snapshot = N` "
+		"selects\n"
+		"the snapshot of a table.\n"
+		"\n"
+		"  sql select type, count(*), sum(retained) from objects group by 1 order by 3 "
+		"desc\n"
+		"  sql \"select * from roots where retained > 1000000\" | less",
 	.run = sql_run_command,
 };

@@ -173,7 +173,7 @@ const struct command stack_command = {
 	.name = "stack",
 	.synopsis = "[--thread TID]",
 	.summary = "the values on the threads' stacks and in registers that point into the heap",
-	.details = "Frame by frame, innermost first; what belongs to no variable stands by its "
+	.details = "Frame by frame, innermost first; a word of no variable is shown with its\n"
 		   "address.\n\n"
 		   "  stack\n"
 		   "  stack --thread 4242",
