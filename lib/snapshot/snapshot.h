@@ -64,6 +64,11 @@ struct heap_module {
 	uint64_t bias; /**< address in memory minus address in the file */
 };
 
+enum heap_site_flags {
+	/** In a wrapper of malloc; its blocks belong to callers that were not sampled. */
+	HEAP_SITE_CALLER_UNKNOWN = 1 << 0,
+};
+
 struct heap_site {
 	uint64_t address;  /**< the return address of the call that allocated */
 	uint32_t module;   /**< or HEAP_NO_INDEX */
@@ -71,6 +76,7 @@ struct heap_site {
 	uint64_t offset;   /**< of the address in that function */
 	uint32_t file;     /**< "" if unknown */
 	uint32_t line;
+	uint32_t flags; /**< enum heap_site_flags */
 };
 
 /** A place in the code: a call that led to an allocation, or the target of a code pointer. */

@@ -127,10 +127,12 @@ struct heap_error *heap_snapshot_read_table(struct heap_snapshot *snapshot,
 		return NULL;
 
 	HEAP_TRY(heap_snapshot_section(snapshot, table->tag, &section));
-	if (section->fields < table->field_count)
+	if (section->fields < table->field_count - table->added_fields)
 		return heap_section_damaged(table->tag, "its rows are too short");
 
 	uint64_t count = section->count / section->fields;
+	uint16_t fields =
+		section->fields < table->field_count ? section->fields : table->field_count;
 	CLEANUP_FREE uint64_t *values = malloc(section->count * sizeof(*values) + 1);
 	CLEANUP_FREE uint8_t *rows = calloc(count + 1, table->row_size);
 
@@ -140,7 +142,7 @@ struct heap_error *heap_snapshot_read_table(struct heap_snapshot *snapshot,
 		return heap_section_damaged(table->tag, "it has too many rows");
 	HEAP_TRY(heap_file_read_u64(snapshot->file, section, 0, section->count, values));
 	for (uint64_t i = 0; i < count; i++) {
-		for (uint16_t j = 0; j < table->field_count; j++) {
+		for (uint16_t j = 0; j < fields; j++) {
 			if (!decode_field(snapshot, &table->fields[j],
 					  values[i * section->fields + j],
 					  rows + i * table->row_size))

@@ -42,6 +42,7 @@ static const struct heap_field modules[] = {
 static const struct heap_field sites[] = {
 	FIELD(heap_site, address, NUMBER),
 	PLACE_FIELDS(heap_site),
+	FIELD(heap_site, flags, NUMBER),
 };
 
 static const struct heap_field calls[] = {
@@ -115,8 +116,12 @@ static const struct heap_field samples[] = {
 };
 
 #define TABLE(tag, fields, structure, array, count, since) \
+	GROWN_TABLE(tag, fields, 0, structure, array, count, since)
+
+// One whose rows have grown by the last so many fields since its section came.
+#define GROWN_TABLE(tag, fields, added, structure, array, count, since) \
 	{ \
-		HEAP_TAG_##tag, fields, sizeof(fields) / sizeof((fields)[0]), \
+		HEAP_TAG_##tag, fields, sizeof(fields) / sizeof((fields)[0]), added, \
 			sizeof(struct structure), offsetof(struct heap_snapshot, array), \
 			offsetof(struct heap_snapshot, count), \
 			sizeof(((struct heap_snapshot *)0)->count), HEAP_SINCE_##since \
@@ -128,7 +133,7 @@ const struct heap_table heap_tables[] = {
 	TABLE(ENUMERATORS, enumerators, heap_enumerator, types.enumerators, types.enumerator_count,
 	      FIRST),
 	TABLE(MODULES, modules, heap_module, modules, module_count, FIRST),
-	TABLE(SITES, sites, heap_site, sites, site_count, FIRST),
+	GROWN_TABLE(SITES, sites, 1, heap_site, sites, site_count, FIRST),
 	TABLE(CALLS, calls, heap_call, calls, call_count, BACKTRACES),
 	TABLE(STEPS, steps, heap_step, steps, step_count, BACKTRACES),
 	TABLE(FUNCTIONS, calls, heap_call, functions, function_count, BACKTRACES),

@@ -37,6 +37,7 @@ struct heap_table {
 	uint32_t tag;
 	const struct heap_field *fields; /**< [field_count] */
 	uint16_t field_count;
+	uint16_t added_fields; /**< the last ones, which older snapshots lack: 0 there */
 	uint16_t row_size;     /**< sizeof the structure */
 	uint16_t array_offset; /**< of the pointer to the rows in struct heap_snapshot */
 	uint16_t count_offset; /**< of the number of rows there */

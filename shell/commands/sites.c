@@ -84,7 +84,8 @@ static void print_sum(struct session *session, const struct sum *sum, const stru
 static bool is_one_line(const struct heap_site *one, const struct heap_site *other)
 {
 	return one->line != 0 && one->line == other->line && one->file == other->file &&
-	       one->function == other->function && one->module == other->module;
+	       one->function == other->function && one->module == other->module &&
+	       one->flags == other->flags;
 }
 
 // The first site of each one's line: a line may allocate at several addresses.

@@ -246,12 +246,16 @@ const char *describe_place(struct session *session, const struct described_place
 const char *describe_site(struct session *session, heap_site_id number)
 {
 	const struct heap_site *site = &session->snapshot->sites[number];
+	const char *place;
 
 	if (site->address == 0)
 		return "code that is not known";
-	return describe_place(session,
-			      &(struct described_place){ site->function, site->offset, site->file,
-							 site->line, site->module, site->address });
+	place = describe_place(session, &(struct described_place){ site->function, site->offset,
+								   site->file, site->line,
+								   site->module, site->address });
+	return site->flags & HEAP_SITE_CALLER_UNKNOWN
+		       ? session_format(session, "%s, caller not sampled", place)
+		       : place;
 }
 
 const char *describe_frame(struct session *session, uint32_t number)

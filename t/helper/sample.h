@@ -79,9 +79,9 @@ static inline void sample_add_code(struct heap_snapshot *sample)
 		sample, modules, module_count,
 		(struct heap_module){ file, 0, 0, 0, 0x7f0000000000, 0x7f0000010000, UINT64_MAX });
 	build_row(sample, sites, site_count,
-		  (struct heap_site){ 0x400123, 0, function, 0x23, file, 42 });
+		  (struct heap_site){ 0x400123, 0, function, 0x23, file, 42, 0 });
 	build_row(sample, sites, site_count,
-		  (struct heap_site){ 0x1234, HEAP_NO_INDEX, 0, 0, 0, 0 });
+		  (struct heap_site){ 0x1234, HEAP_NO_INDEX, 0, 0, 0, 0, 0 });
 	build_row(sample, calls, call_count,
 		  (struct heap_call){ 0x400123, 0, function, 0x23, file, 42, HEAP_FRAME_INLINED });
 	build_row(sample, calls, call_count,

@@ -443,17 +443,18 @@ static void make_places(void)
 					.end = LIBRARY + 0x5000,
 					.bias = LIBRARY });
 	build_row(&snapshot, sites, site_count,
-		  (struct heap_site){ 0x401020, 0, string("node_new"), 0x20, string("app.c"), 12 });
+		  (struct heap_site){ 0x401020, 0, string("node_new"), 0x20, string("app.c"), 12,
+				      0 });
 	build_row(&snapshot, sites, site_count,
 		  (struct heap_site){ LIBRARY + 0x1044, 1, string("cache_insert"), 0x44,
-				      string("cache.c"), 88 });
-	build_row(
-		&snapshot, sites, site_count,
-		(struct heap_site){ 0x401130, 0, string("copy_text"), 0x30, string("text.c"), 7 });
+				      string("cache.c"), 88, 0 });
 	build_row(&snapshot, sites, site_count,
-		  (struct heap_site){ LIBRARY + 0x2010, 1, string("grow"), 0x10, 0, 0 });
+		  (struct heap_site){ 0x401130, 0, string("copy_text"), 0x30, string("text.c"), 7,
+				      0 });
 	build_row(&snapshot, sites, site_count,
-		  (struct heap_site){ 0x12345678, HEAP_NO_INDEX, 0, 0, 0, 0 });
+		  (struct heap_site){ LIBRARY + 0x2010, 1, string("grow"), 0x10, 0, 0, 0 });
+	build_row(&snapshot, sites, site_count,
+		  (struct heap_site){ 0x12345678, HEAP_NO_INDEX, 0, 0, 0, 0, 0 });
 	build_row(&snapshot, mappings, mapping_count,
 		  (struct heap_mapping){ 0x400000, 0x404000, 5, string("/opt/demo/app") });
 	build_row(&snapshot, mappings, mapping_count,

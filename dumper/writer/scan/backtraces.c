@@ -134,7 +134,7 @@ void backtraces_deinit(struct backtraces *backtraces)
 
 // --- sites -------------------------------------------------------------------
 
-static bool is_wrapper(const struct backtraces *backtraces, uint64_t site)
+bool backtraces_is_wrapper(const struct backtraces *backtraces, uint64_t site)
 {
 	return backtraces->wrapper_count > 0 &&
 	       bsearch(&site, backtraces->wrappers, backtraces->wrapper_count, sizeof(site),
@@ -151,7 +151,7 @@ static uint32_t find_kind(const struct backtraces *backtraces, uint64_t site, ui
 static uint64_t find_asker(const struct backtraces *backtraces, uint32_t step)
 {
 	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
-		if (!is_wrapper(backtraces, backtraces->taken[step].address))
+		if (!backtraces_is_wrapper(backtraces, backtraces->taken[step].address))
 			return backtraces->taken[step].address;
 		step = backtraces->taken[step].caller;
 	}
@@ -176,7 +176,7 @@ static uint32_t count_wrappers(const struct backtraces *backtraces,
 	uint32_t step = kind->site ? kind->backtrace : 0, count = 0;
 
 	while (count < MAX_CHAIN && is_sound(backtraces, step) &&
-	       is_wrapper(backtraces, backtraces->taken[step].address)) {
+	       backtraces_is_wrapper(backtraces, backtraces->taken[step].address)) {
 		step = backtraces->taken[step].caller;
 		count++;
 	}
@@ -334,13 +334,19 @@ static uint64_t find_only_asker(const struct backtraces *backtraces, uint64_t wr
 	return passed[at].site;
 }
 
-uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+/*
+ * Where a block belongs. Of one with a site in a wrapper, nothing but the size tells who asked for it.
+ *
+ * @param guesses  takes the only caller that is known to have asked for that size
+ */
+static uint64_t find_site(const struct backtraces *backtraces, uint64_t site, uint64_t size,
+			  bool guesses)
 {
 	uint32_t step = find_path(backtraces, site, size);
 	uint64_t asker;
 
-	if (is_wrapper(backtraces, site))
-		return find_only_asker(backtraces, site, size);
+	if (backtraces_is_wrapper(backtraces, site))
+		return guesses ? find_only_asker(backtraces, site, size) : site;
 	// A function that was looked through on the way may no longer count as a wrapper.
 	asker = find_asker(backtraces, step);
 	for (int i = 0; i < MAX_CHAIN && is_sound(backtraces, step); i++) {
@@ -351,6 +357,11 @@ uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uin
 		step = backtraces->taken[step].caller;
 	}
 	return site;
+}
+
+uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size)
+{
+	return find_site(backtraces, site, size, false);
 }
 
 /*
@@ -375,11 +386,12 @@ static uint64_t find_knowing(const struct backtraces *backtraces, uint32_t step,
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
 			  backtraces_knows *knows, void *context)
 {
-	uint64_t asker = backtraces_site(backtraces, site, size), knowing;
+	uint64_t asker = find_site(backtraces, site, size, true), knowing;
 	uint32_t step = find_path(backtraces, site, size);
 	uint64_t innermost = step ? backtraces->taken[step].address : site;
 
-	if (innermost == asker || !is_wrapper(backtraces, innermost) || knows(context, asker, size))
+	if (innermost == asker || !backtraces_is_wrapper(backtraces, innermost) ||
+	    knows(context, asker, size))
 		return asker;
 	knowing = find_knowing(backtraces, step, asker, size, knows, context);
 	return knowing ? knowing : innermost;

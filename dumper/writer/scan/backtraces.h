@@ -17,8 +17,8 @@
  *
  *	C ← zmalloc ← malloc    header: C, if zmalloc was known for a wrapper by then. It stays at C
  *	                        if zmalloc is believed to be one, or goes back to zmalloc.
- *	                        header: zmalloc, if not yet. It goes to C if nobody else has asked
- *	                        zmalloc for that size, or stays where it is.
+ *	                        header: zmalloc, if not yet. It stays where it is, and the site says
+ *	                        that its callers are not known.
  *
  * For telling what a block is, a wrapper is the better witness if its caller does not know: one
  * that puts a header of its own before what it makes knows the type, and blocks by one way are
@@ -105,13 +105,16 @@ HEAP_MUST_CHECK
 struct heap_error *backtraces_choose_wrappers(struct backtraces *backtraces, backtraces_test *test,
 					      void *context);
 
+/** True if a site is in a function that counts as a wrapper. */
+bool backtraces_is_wrapper(const struct backtraces *backtraces, uint64_t site);
+
 /** True if a backtrace shows how a site comes to malloc. */
 bool backtraces_have_path(const struct backtraces *backtraces, uint64_t site, uint64_t size);
 
 /** The site in a function that is no wrapper after all, by where it begins; 0: it is none. */
 uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee);
 
-/** The site that matters of a block: its own, or that of whoever called the wrapper it is in. */
+/** The site of a block: its own, that of its caller, or that in a function that is no wrapper after all. */
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size);
 
 /** True if the code at a return address knows the type of the block of @p size that it gets. */
