@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * A wrapper that only its use shows to be one: its code does not show that it passes a size on. Before that
- * first() makes a block of 32 bytes, and second() makes 500; then sixth() makes 300.
+ * A wrapper that only its use shows to be one: its code hides that it passes a size on. Before it is
+ * recognised, first() makes a block of 32 bytes and second() 500; afterwards sixth() makes 300.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ MAKER(second, 32)
 MAKER(third, 100)
 MAKER(fourth, 200)
 MAKER(fifth, 300)
-MAKER(sixth, 32)
+MAKER(sixth, 48)
 
 int main(void)
 {
