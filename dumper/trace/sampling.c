@@ -79,8 +79,25 @@ static void forget_thread(void)
 	thread_id = 0;
 }
 
+/*
+ * Allocations before load time have drawn a distance by the default mean. How far the next point lies
+ * does not depend on how long none came, so it is drawn again by the mean that was asked for.
+ */
+static void redraw_distance(void)
+{
+	uint64_t left = heapsnap_bytes_left, distance;
+
+	if (random_state == 0)
+		return;
+	distance = draw_distance();
+	heapsnap_bytes_left = distance < left ? distance : left;
+	stretch -= left - heapsnap_bytes_left;
+	beyond = distance - heapsnap_bytes_left;
+}
+
 void heapsnap_sampling_init(void)
 {
+	redraw_distance();
 	pthread_atfork(NULL, NULL, forget_thread);
 }
 

@@ -62,7 +62,10 @@ struct heapsnap_sampled {
 	uint32_t thread;    /**< that allocated it */
 };
 
-/** Has heapsnap_sampling_thread() asked anew in children of fork(). At load time. */
+/**
+ * Samples the calling thread by the settings from here on, and has heapsnap_sampling_thread() ask
+ * again in children of fork(). At load time, after the settings have been read.
+ */
 void heapsnap_sampling_init(void);
 
 /** The calling thread's id, read once. 0 if the program's sandbox came before that. */
