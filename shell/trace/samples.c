@@ -2,6 +2,7 @@
 #include "shell/trace/samples.h"
 
 #include "lib/base/array.h"
+#include "lib/base/library_code.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -282,6 +283,23 @@ static uint32_t skip_wrappers(const struct trace_samples *samples, uint32_t step
 	return caller ? caller : step;
 }
 
+static bool is_library_code(const struct heap_trace_place *place)
+{
+	return heap_is_library_function(place->function) ||
+	       (place->inlined && heap_is_library_header(place->file));
+}
+
+// Counts the calls on the inside that are in a standard library. Instances of its templates lie in
+// the module that calls them. A library that calls itself is the site.
+static size_t count_library_code(const struct heap_trace_place *const *way, size_t count)
+{
+	size_t inside = 0;
+
+	while (inside < count && is_library_code(way[inside]))
+		inside++;
+	return inside < count && strcmp(way[inside]->module, way[0]->module) == 0 ? inside : 0;
+}
+
 struct heap_error *trace_way(const struct trace_samples *samples, uint32_t step,
 			     const struct heap_trace_place ***result, size_t *count)
 {
@@ -303,6 +321,12 @@ struct heap_error *trace_way(const struct trace_samples *samples, uint32_t step,
 			way[(*count)++] = &places[i];
 		if (strcmp(places[place_count - 1].function, "main") == 0)
 			break; // what calls that is the same in all programs
+	}
+	if (!samples->shows_wrappers) {
+		size_t inside = count_library_code(way, *count);
+
+		*count -= inside;
+		memmove(way, way + inside, *count * sizeof(*way));
 	}
 	*result = keep(way);
 	return NULL;

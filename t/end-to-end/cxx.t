@@ -7,6 +7,7 @@ use warnings;
 use lib 't/lib';
 use Heapsh;
 use File::Temp qw(tempdir);
+use JSON::PP;
 use Test::More;
 
 my $directory = tempdir(CLEANUP => 1);
@@ -318,6 +319,23 @@ for my $way (@ways) {
     is_deeply \%few, {}, "@$way: blocks stand at the functions that asked for them";
     my ($chain) = grep { $_->{site} =~ /^fill_chain/ && $_->{objects} == 100 } @{ Heapsh::ask_json($file, 'sites') };
     ok $chain, "@$way: all of them";
+}
+
+# In a trace, too, unless --wrappers asks for them.
+SKIP: {
+    skip 'no backtraces are taken on this processor', 3 unless `uname -m` =~ /^x86_64/;
+    my $build = $ENV{BUILD} || 'build';
+    my ($program, $trace) = ("$directory/cxx-sites-" . join('', map { s/\W//gr } $compilers[0], '-g', '-O2'), "$directory/sites.trace");
+    local $ENV{HEAPSNAP_RATE} = 1;
+    system("$build/heapsnap run --no-snapshots --trace $trace -- $program </dev/null >$directory/output");
+    my ($own, $all) = map {
+        [map { $_->{place} } @{ JSON::PP->new->utf8->decode(scalar `$build/heapsh-trace --json --sites --limit 1000 $_ $trace`)->{places} }]
+    } '', '--wrappers';
+    my $standard = qr/^(?:std|__gnu_cxx)::|^_M_|\(\w+\.h:/;
+    is join("\n", grep { $_ =~ $standard } @$own), '', 'no site of a trace in a standard library';
+    my %named = map { /^(\w+)/ ? ($1 => 1) : () } @$own;
+    is join(' ', grep { !$named{$_} } sort keys %makes), '', 'they are the functions that asked for blocks';
+    cmp_ok scalar(grep { $_ =~ $standard } @$all), '>', 0, '--wrappers: the library\'s own';
 }
 
 # --- without debug information: classes by their vtables, texts, and shapes ------------------
