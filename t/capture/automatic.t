@@ -87,7 +87,8 @@ my $start = time;
 my $took = time - $start;
 is $output, "events: 0\n", 'a program that sleeps does not notice';
 cmp_ok scalar(@$files), '>=', 2, 'that a snapshot is taken each 0.3 of its second';
-cmp_ok least_gap($files), '>', 0.29, 'and not more often';
+# One that comes late on a busy machine is followed by one in time.
+cmp_ok scalar(@$files), '<=', $took / 0.3 + 1, 'and not more often';
 cmp_ok $took, '<', 5, 'nor sleeps longer';
 is $said, '', 'silently';
 is scalar(@{ Heapsh::ask_json("$directory/$files->[0]", 'callstack') }), 1,

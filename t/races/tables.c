@@ -4,6 +4,7 @@
  * labels, backtraces, samples, wrappers, tracked pieces, epochs. The library's code is linked in, and is not malloc
  * here. t/races.t builds and runs it.
  */
+#include "dumper/alloc/epochs.h"
 #include "dumper/capture/automatic.h"
 #include "dumper/stacks/backtraces.h"
 #include "dumper/heapsnap.h"
