@@ -183,6 +183,17 @@ sub threads_of { return Heapsh::ask($_[0], 'info') =~ /^threads +(\d+)/m ? $1 : 
     is_whole($program, "steady\n", '1000 threads');
 }
 
+# --- names ------------------------------------------------------------------------
+
+{
+    my $program = start('steady', args => [ 3, 'alone' ]);
+    for my $name ('steady-00.snap', 'steady-01.snap') {
+        $output = `cd $program->{directory} && $build/heapsnap attach --types none @{[$program->pid]} 2>&1`;
+        is $output, "$program->{directory}/$name\n", "numbered as by capture: $name";
+    }
+    is_whole($program, "steady\n", 'numbers');
+}
+
 # --- stopped, filtered, contained ------------------------------------------------
 
 sub state_of { my ($pid) = @_; open my $in, '<', "/proc/$pid/status" or return ''; return join('', <$in>) =~ /^State:\s+(\S)/m ? $1 : '' }
