@@ -28,7 +28,7 @@ enum {
 };
 
 static const uint64_t PATIENCE_NS = 100000000;            // for threads to get a processor to stop
-static const uint64_t LINGER_NS = 1000000000;             // for threads that stop late
+static const uint64_t LINGER_NS = UINT64_C(10000000000);  // for threads that stop late
 static const uint64_t RELEASE_NS = UINT64_C(60000000000); // something is very wrong by then
 static const uint64_t GLANCE_NS = 200000;
 
@@ -261,7 +261,8 @@ static void let_all_go(void)
 	uint32_t never = 0;
 	bool late;
 
-	// Who has not stopped yet, will: it would see EINTR if it were left before that.
+	// Who has not stopped yet, will: it would see EINTR if it were left before that. It takes long
+	// only where it gets no processor.
 	do {
 		late = collect_from(0) > 0;
 		for (uint32_t i = 0; i < hold.taken; i++) {
