@@ -31,8 +31,7 @@ sub await {
     while ($text !~ $pattern) {
         last if !IO::Select->new($from)->can_read(60);
         sysread($from, $text, 4096, length $text) or last;
-        $text =~ tr/
-//d;
+        $text =~ tr/\r//d;
     }
     return $text;
 }
