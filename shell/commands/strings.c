@@ -306,23 +306,25 @@ static void print_texts(struct session *session, struct texts *texts, size_t cou
 	output_close(output);
 }
 
+static void texts_deinit(struct texts *texts)
+{
+	free(texts->slots);
+	free(texts->buffer);
+}
+
 static enum command_status list_texts(struct session *session, struct heap_filter *filter,
 				      bool duplicates, enum order order, uint64_t limit)
 {
-	struct texts texts = { 0 };
+	CLEANUP(texts_deinit) struct texts texts = { 0 };
 	struct heap_error *error = collect(session, filter, &texts);
-	size_t count = 0;
+	size_t count;
 
-	if (!error) {
-		count = select_texts(&texts, duplicates);
-		if (count > 0)
-			qsort_r(texts.slots, count, sizeof(*texts.slots), compare, &order);
-		print_texts(session, &texts, count, limit, duplicates);
-	}
-	free(texts.slots);
-	free(texts.buffer);
 	if (error)
 		return command_fail(session, error);
+	count = select_texts(&texts, duplicates);
+	if (count > 0)
+		qsort_r(texts.slots, count, sizeof(*texts.slots), compare, &order);
+	print_texts(session, &texts, count, limit, duplicates);
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 

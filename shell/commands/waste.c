@@ -642,25 +642,27 @@ static void print_groups(struct session *session, const struct group *groups, si
 	output_close(output);
 }
 
+static void arrays_deinit(struct arrays *arrays)
+{
+	free(arrays->arrays);
+}
+
 static enum command_status find_waste(struct session *session, struct heap_filter *filter, bool all,
 				      uint64_t limit)
 {
+	CLEANUP(arrays_deinit)
 	struct arrays arrays = { .bytes = session_allocate(session, MAX_READ) };
 	struct heap_error *error =
 		arrays.bytes ? measure_all(session, filter, &arrays) : heap_error_out_of_memory();
+	const struct group *groups;
 	size_t count = 0;
 
-	if (!error) {
-		const struct group *groups = make_groups(session, &arrays, all, &count);
-
-		if (groups)
-			print_groups(session, groups, count, limit);
-		else
-			error = heap_error_out_of_memory();
-	}
-	free(arrays.arrays);
 	if (error)
 		return command_fail(session, error);
+	groups = make_groups(session, &arrays, all, &count);
+	if (!groups)
+		return command_fail(session, heap_error_out_of_memory());
+	print_groups(session, groups, count, limit);
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 

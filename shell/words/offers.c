@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/words/offers.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/types/member_path.h"
 #include "shell/base/format.h"
 #include "shell/words/operand.h"
@@ -226,25 +227,35 @@ static heap_type_id element_of(const struct heap_types *types, heap_type_id type
 	return element == HEAP_NO_TYPE ? type : element;
 }
 
-void offer_members(struct offers *offers, struct session *session, const char *path,
-		   const char *lead)
+// The type whose members may follow a path.
+HEAP_MUST_CHECK
+static struct heap_error *find_type_at(struct session *session, const char *path,
+				       heap_type_id *type)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct operand operand;
-	struct heap_error *error = operand_parse(session, path, &operand);
 
-	if (!error)
-		error = heap_snapshot_load(session->snapshot, HEAP_COLUMN_TYPE);
-	if (!error && operand.type != HEAP_NO_TYPE)
-		offer_members_of(offers, &snapshot->types, operand.type, lead, MAX_DEPTH);
-	else if (!error && operand.object != HEAP_NO_OBJECT)
-		offer_members_of(offers, &snapshot->types,
-				 element_of(&snapshot->types, snapshot->type[operand.object]), lead,
-				 MAX_DEPTH);
-	else if (!error)
-		offer_members_of(offers, &snapshot->types, snapshot->roots[operand.root].type, lead,
-				 MAX_DEPTH);
-	heap_error_destroy(error);
+	HEAP_TRY(operand_parse(session, path, &operand));
+	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_TYPE));
+	if (operand.type != HEAP_NO_TYPE)
+		*type = operand.type;
+	else if (operand.object != HEAP_NO_OBJECT)
+		*type = element_of(&snapshot->types, snapshot->type[operand.object]);
+	else
+		*type = snapshot->roots[operand.root].type;
+	return NULL;
+}
+
+void offer_members(struct offers *offers, struct session *session, const char *path,
+		   const char *lead)
+{
+	heap_type_id type;
+	struct heap_error *error = find_type_at(session, path, &type);
+
+	if (error)
+		heap_error_destroy(error);
+	else
+		offer_members_of(offers, &session->snapshot->types, type, lead, MAX_DEPTH);
 }
 
 void offer_fields(struct offers *offers, struct session *session, const char *type)
