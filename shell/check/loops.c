@@ -148,7 +148,7 @@ static struct heap_error *find_snapshots(struct loops *loops)
 	return error;
 }
 
-// What remove_and_end() removes, where malloc() and opendir() must not be called.
+// The directory that remove_and_end() removes. There neither malloc() nor opendir() may be called.
 static struct loops *temporary;
 
 static void remove_and_end(int number)

@@ -40,7 +40,7 @@ static struct heap_site describe(struct capture *capture, uint64_t address)
 	site.offset = places[shown].offset;
 	site.file = places[shown].file;
 	site.line = places[shown].line;
-	// What a block got before its maker was recognised as a wrapper stays there.
+	// The caller was not noted for blocks from before their maker was recognised as a wrapper.
 	if (backtraces_is_wrapper(&capture->backtraces, address))
 		site.flags = HEAP_SITE_CALLER_UNKNOWN;
 	return site;
