@@ -246,8 +246,9 @@ SKIP: {
 }
 
 {
-    my $pid = begin('/bin/sh', '-c', 'while :; do :; done');
-    wait_until(sub { state_of($pid) eq 'R' });
+    # It says that it is the shell: a process that only was forked is running, too.
+    my $pid = begin('/bin/sh', '-c', "echo >$directory/busy; while :; do :; done");
+    wait_until(sub { -s "$directory/busy" });
     is_taken($pid, 'busy', 'glibc', 10);
     is state_of($pid), 'R', 'busy: it goes on';
     end($pid);
@@ -271,7 +272,7 @@ SKIP: {
     close $out;
     system("cc -m32 -nostdlib -static -no-pie -o $directory/small $directory/small.S 2>/dev/null") == 0 or skip 'no 32-bit programs', 2;
     my $pid = begin("$directory/small");
-    wait_until(sub { state_of($pid) eq 'S' });
+    wait_until(sub { (readlink("/proc/$pid/exe") // '') eq "$directory/small" && state_of($pid) eq 'S' });
     is_refused($pid, '32 bits', 'is a 32-bit process');
     is state_of($pid), 'S', '32 bits: it goes on';
     end($pid);
