@@ -108,7 +108,7 @@ static bool offer_argument(struct offers *offers, struct context *context)
 
 	if (context->previous[0] != '-' ||
 	    !grammar_find(context->command->synopsis, context->previous, &option) ||
-	    option.argument_length == 0)
+	    option.argument_length == 0 || option.is_optional)
 		return false;
 	if (is_argument(&option, "TID"))
 		offer_threads(offers, session);

@@ -9,8 +9,13 @@
 #include "lib/query/field_test.h"
 #include "lib/query/text_pattern.h"
 #include "lib/snapshot/evidence.h"
+#include "lib/types/short_name.h"
 
 #include <string.h>
+
+enum {
+	MAX_FUNCTION_NAME = 1024,
+};
 
 // --- terms -------------------------------------------------------------------
 
@@ -85,42 +90,101 @@ static struct heap_error *parse_type(const struct heap_filter_parsing *parsing, 
 	return NULL;
 }
 
-// A place in the code as users name it: FUNCTION, FILE or FILE:LINE.
+// A place in the code as users name it: FUNCTION, FILE or FILE:LINE; and as it is printed where
+// no line is known: FUNCTION+0xN, MODULE+0xN or 0xADDRESS.
 struct place {
 	const char *pattern;
 	size_t file_length; // before the colon
 	uint32_t line;      // 0: none
+	size_t name_length; // before the +0x; 0: none
+	uint64_t offset;    // behind it
+	uint64_t address;   // 0: none
 	bool unqualified;   // functions of any namespace or class
 };
 
+// Parses a hexadecimal number, all of @p text. @return 0 if it is none
+static uint64_t parse_hexadecimal(const char *text)
+{
+	char *end;
+	uint64_t number = strncmp(text, "0x", 2) == 0 ? strtoull(text, &end, 16) : 0;
+
+	return number > 0 && !*end ? number : 0;
+}
+
 static struct place parse_place(const char *word)
 {
-	const char *colon = strrchr(word, ':');
+	const char *colon = strrchr(word, ':'), *plus = strrchr(word, '+');
+	uint64_t offset = plus ? parse_hexadecimal(plus + 1) : 0;
 
-	return (struct place){ word, colon ? (size_t)(colon - word) : 0,
-			       colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0, false };
+	return (struct place){
+		.pattern = word,
+		.file_length = colon ? (size_t)(colon - word) : 0,
+		.line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0,
+		.name_length = offset > 0 ? (size_t)(plus - word) : 0,
+		.offset = offset,
+		.address = parse_hexadecimal(word),
+	};
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool begins_as(const struct place *place, size_t length, const char *name)
+{
+	return strlen(name) == length && memcmp(name, place->pattern, length) == 0;
+}
+
+// The code that a site or call is.
+struct code {
+	uint64_t address;
+	uint64_t offset;
+	uint32_t module; // or HEAP_NO_INDEX
+	uint32_t function;
+	uint32_t file;
+	uint32_t line;
+};
+
+// True for FUNCTION+0xN, or MODULE+0xN where no function is known.
+static bool matches_offset(const struct heap_snapshot *snapshot, const struct place *place,
+			   const struct code *code)
+{
+	const char *function = heap_snapshot_string(snapshot, code->function);
+	char name[MAX_FUNCTION_NAME];
+
+	if (place->name_length == 0 || place->offset != code->offset)
+		return false;
+	heap_short_name(function, name, sizeof(name));
+	if (*function)
+		return begins_as(place, place->name_length, function) ||
+		       begins_as(place, place->name_length, name);
+	return code->module != HEAP_NO_INDEX &&
+	       begins_as(place, place->name_length,
+			 base_name(heap_snapshot_string(snapshot,
+							snapshot->modules[code->module].path)));
 }
 
 // A file's name with its directories, or without.
 static bool matches_place(const struct heap_snapshot *snapshot, const struct place *place,
-			  uint32_t function, uint32_t file, uint32_t line)
+			  const struct code *code)
 {
-	const char *path = heap_snapshot_string(snapshot, file);
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *function = heap_snapshot_string(snapshot, code->function);
+	const char *path = heap_snapshot_string(snapshot, code->file);
+	const char *name = base_name(path);
 
 	if (place->unqualified)
-		return heap_name_matches_inside(place->pattern,
-						heap_snapshot_string(snapshot, function));
-	if (heap_name_matches(place->pattern, heap_snapshot_string(snapshot, function)) ||
-	    heap_name_matches(place->pattern, path) || heap_name_matches(place->pattern, name))
+		return heap_name_matches_inside(place->pattern, function);
+	if (heap_name_matches(place->pattern, function) ||
+	    heap_name_matches(place->pattern, path) || heap_name_matches(place->pattern, name) ||
+	    (place->address > 0 && place->address == code->address) ||
+	    matches_offset(snapshot, place, code))
 		return true;
-	if (place->line == 0 || place->line != line)
-		return false;
-	return (strlen(path) == place->file_length &&
-		memcmp(path, place->pattern, place->file_length) == 0) ||
-	       (strlen(name) == place->file_length &&
-		memcmp(name, place->pattern, place->file_length) == 0);
+	return place->line > 0 && place->line == code->line &&
+	       (begins_as(place, place->file_length, path) ||
+		begins_as(place, place->file_length, name));
 }
 
 // Marks the sites at a place. @return true if there are any
@@ -129,9 +193,10 @@ static bool mark_sites(const struct heap_snapshot *snapshot, const struct place 
 {
 	for (heap_site_id i = 0; i < snapshot->site_count; i++) {
 		const struct heap_site *site = &snapshot->sites[i];
+		struct code code = { site->address,  site->offset, site->module,
+				     site->function, site->file,   site->line };
 
-		term->set[i] =
-			matches_place(snapshot, place, site->function, site->file, site->line);
+		term->set[i] = matches_place(snapshot, place, &code);
 	}
 	return !is_empty(term->set, snapshot->site_count);
 }
@@ -162,10 +227,10 @@ static bool mark_steps(const struct heap_snapshot *snapshot, const struct place 
 	for (uint32_t i = 1; i < snapshot->step_count; i++) {
 		const struct heap_step *step = &snapshot->steps[i];
 		const struct heap_call *call = &snapshot->calls[step->call];
+		struct code code = { call->address,  call->offset, call->module,
+				     call->function, call->file,   call->line };
 
-		term->steps[i] =
-			term->steps[step->caller] ||
-			matches_place(snapshot, place, call->function, call->file, call->line);
+		term->steps[i] = term->steps[step->caller] || matches_place(snapshot, place, &code);
 	}
 	return !is_empty(term->steps, snapshot->step_count);
 }
@@ -197,10 +262,8 @@ static bool has_module(const struct heap_snapshot *snapshot, const char *word)
 {
 	for (uint32_t i = 0; i < snapshot->module_count; i++) {
 		const char *path = heap_snapshot_string(snapshot, snapshot->modules[i].path);
-		const char *slash = strrchr(path, '/');
 
-		if (heap_name_matches(word, path) ||
-		    heap_name_matches(word, slash ? slash + 1 : path))
+		if (heap_name_matches(word, path) || heap_name_matches(word, base_name(path)))
 			return true;
 	}
 	return false;

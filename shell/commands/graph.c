@@ -356,6 +356,27 @@ static struct heap_error *find_paths(struct session *session, heap_object_id obj
 	return error;
 }
 
+// Takes --all, --all=N or --all N off. A number that is the only other word is the object.
+// @param limit  kept if the option is absent
+HEAP_MUST_CHECK
+static struct heap_error *take_all(int *argc, char **argv, uint64_t *limit)
+{
+	const char *number;
+
+	if (*argc == 3 && command_option(argc, argv, "--all", NULL) > 0) {
+		*limit = MAX_WAYS;
+		return NULL;
+	}
+	if (command_option(argc, argv, "--all", &number) <= 0)
+		return NULL;
+	if (!grammar_parse_number(number, limit))
+		return heap_error_create(HEAP_ERROR_ARGUMENT, "--all %s: not a number", number);
+	return *limit <= MAX_WAYS
+		       ? NULL
+		       : heap_error_create(HEAP_ERROR_ARGUMENT, "--all %s: at most %d paths",
+					   number, MAX_WAYS);
+}
+
 static enum command_status path_run(struct session *session, int argc, char **argv)
 {
 	uint64_t limit = 0;
@@ -363,17 +384,18 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 	struct operand operand;
 	size_t count;
 
-	if (!command_number(&argc, argv, "--all", &limit) || limit > MAX_WAYS)
-		return COMMAND_USAGE;
-
-	bool several = limit > 0;
 	struct heap_error *error = take_avoided(session, &argc, argv, &avoided);
-	struct heap_path *paths = session_allocate(session, (limit + 1) * sizeof(*paths));
 
+	if (!error)
+		error = take_all(&argc, argv, &limit);
 	if (error)
 		return command_fail(session, error);
 	if (argc != 2)
 		return COMMAND_USAGE;
+
+	bool several = limit > 0;
+	struct heap_path *paths = session_allocate(session, (limit + 1) * sizeof(*paths));
+
 	error = paths ? locate_target(session, argv[1], &operand) : heap_error_out_of_memory();
 	if (error)
 		return command_fail(session, error);
@@ -391,15 +413,19 @@ static enum command_status path_run(struct session *session, int argc, char **ar
 
 const struct command path_command = {
 	.name = "path",
-	.synopsis = "[--all N] [--avoid TYPE.FIELD]... OBJ",
+	.synopsis = "[--all [N]] [--avoid TYPE.FIELD]... OBJ",
 	.summary = "a shortest path from a root to an object",
 	.details =
 		"A path of typed pointers is preferred to others, a shorter one to a longer one,\n"
-		"and of several of one length the one from a named variable. --all N shows up to\n"
-		"N, each by another holder of the object; --avoid leaves out pointers in a field.\n"
+		"and of several of one length the one from a named variable. --all shows several, "
+		"each by\n"
+		"another holder of the object: N, or up to 1,000; --avoid leaves out pointers in "
+		"a\n"
+		"field.\n"
 		"For a variable itself (&name, or a struct) the paths are its own pointers.\n\n"
 		"  path 0x5ed26d8\n"
 		"  path --all 5 $1\n"
+		"  path --all $1\n"
 		"  path --avoid 'struct node.next' $1",
 	.run = path_run,
 	.words = WORDS_OBJECT,

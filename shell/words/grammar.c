@@ -24,10 +24,11 @@ const char *grammar_next(const char *at, struct grammar_option *option)
 	at += option->length;
 	option->argument = "";
 	option->argument_length = 0;
-	if (at[0] == ' ' && at[1] != '[' && at[1] != '|') {
-		option->argument = at + 1;
-		option->argument_length = strcspn(at + 1, " ]");
-		at += 1 + option->argument_length;
+	option->is_optional = at[0] == ' ' && at[1] == '[' && at[2] != '-';
+	if (at[0] == ' ' && (at[1] != '[' || option->is_optional) && at[1] != '|') {
+		option->argument = at + 1 + option->is_optional;
+		option->argument_length = strcspn(option->argument, " ]");
+		at = option->argument + option->argument_length;
 	}
 	return at;
 }
@@ -186,6 +187,9 @@ static struct heap_error *check_option(const char *name, const char *synopsis, i
 			      : NULL;
 	if (equals)
 		return check_value(&option, equals + 1);
+	// The word that follows may be the first operand: the command knows.
+	if (option.is_optional)
+		return NULL;
 	if (argc == 1)
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s: %.*s must follow it", argv[0],
 					 is_number ? 8 : (int)option.argument_length,

@@ -6,6 +6,7 @@
  * The words of a command, checked against its synopsis.
  *
  *	[--all | --limit N] [--by type|site] [--min SIZE] OBJ
+ *	[--all [N]] OBJ
  *
  * The synopsis is the only place that says which options a command has and what follows them: it
  * is checked here, before the command runs, and completed from (shell/complete.c). N and TID are
@@ -27,6 +28,7 @@ struct grammar_option {
 	size_t length;
 	const char *argument; /**< [argument_length] "N", "type|site"; length 0: nothing follows */
 	size_t argument_length;
+	bool is_optional; /**< the argument may be left out */
 };
 
 /**

@@ -117,6 +117,12 @@ END
 is_text $file, 'find site text.c:7 size >100', <<'END';
 struct all at 0x5f02000
 END
+# Places without a line, as `sites` prints them.
+is_text $file, 'find --count site grow+0x10', "Total: 1 object, 224 B\n";
+is_text $file, 'find --count site 0x12345678', "Total: 1 object, 48 B\n";
+is_text $file, 'find --count frame grow+0x10', "Total: 1 object, 224 B\n";
+fails_with $file, 'find --count site grow+0x11',
+    "Total: 0 objects, 0 B\nheapsh: site grow+0x11: nothing was allocated in a function or file of that name; `sites` lists them", 1;
 is_text $file, q{find --count site 'node_*'}, <<'END';
 Total: 10 objects, 4.1 KiB
 END

@@ -432,6 +432,10 @@ the register rbx in serve, thread 4242
   → block(48) at 0x5f02300 (untyped)
   +0x18 → struct node at 0x5f01100 + 8 (untyped)
 END
+for my $line ('path --all 0x5f01100', 'path 0x5f01100 --all', 'path --all=5 5f01100', 'path 5f01100 --all 5') {
+    is((Sample::heapsh($file, split / /, $line))[0], (Sample::heapsh($file, qw(path --all 5 5f01100)))[0], $line);
+}
+like((Sample::heapsh($file, qw(path --all 1001 5f01100)))[1], qr/^heapsh: --all 1001: at most 1000 paths$/, 'too many paths');
 is_text $file, 'path --all 9 5f01020', <<'END';
 the global variable first (app.c:9, app)
   .next → struct node at 0x5f01020
