@@ -6,6 +6,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/graph/retained.h"
 #include "shell/command.h"
+#include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
@@ -685,8 +686,8 @@ static struct heap_error *print_suspect(struct session *session, const struct he
 		output_text(output, "\n");
 	output_text(output, "%zu. %.1f %% of the heap, %s: %s\n", number,
 		    per_cent(suspect->bytes, total), describe_bytes(session, suspect->bytes), text);
-	output_text(output, "   %s comes from %s.\n   %s\n", example_of(suspect), site,
-		    suspects_advice(session, suspect));
+	output_text(output, "   %s comes from %s.\n   %s\n", example_of(suspect),
+		    backtrace_site(session, suspect->example), suspects_advice(session, suspect));
 	output_open_object(output, NULL);
 	output_string(output, "kind", suspects_kind(suspect->kind));
 	output_string(output, "text", text);
@@ -762,7 +763,8 @@ static struct heap_error *print_suspects(struct session *session,
 	HEAP_TRY(suspects_find(session, asked->least, asked->least_leaked, &suspects, count));
 	if (*count > 0) {
 		HEAP_TRY(session_edges(session));
-		HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SLOTS));
+		HEAP_TRY(heap_snapshot_load(session->snapshot,
+					    HEAP_COLUMN_SLOTS | HEAP_COLUMN_BACKTRACE));
 	}
 	output_open_array(session->output, NULL);
 	for (size_t i = 0; i < *count && i < asked->limit && !session_must_stop(session); i++)

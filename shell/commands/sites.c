@@ -4,6 +4,7 @@
  */
 #include "shell/trace/call_tree.h"
 #include "shell/command.h"
+#include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
 #include "shell/base/table.h"
@@ -33,6 +34,8 @@ struct sum {
 	uint32_t id;
 	uint64_t objects;
 	uint64_t bytes;
+	uint32_t caller; // the list: the nearest call whose line is known, if the site's is not
+	bool has_others; // as well as that caller
 };
 
 static int compare_by_bytes(const void *left, const void *right)
@@ -109,6 +112,31 @@ static struct heap_error *find_first_of_line(const struct heap_snapshot *snapsho
 	return NULL;
 }
 
+// Notes for whom an object was allocated.
+static void add_caller(const struct heap_snapshot *snapshot, struct sum *sum, heap_object_id object)
+{
+	uint32_t step = heap_backtrace_step(snapshot->backtrace[object]);
+	uint32_t call;
+
+	if (step == 0 || snapshot->sites[sum->id].line != 0 || sum->has_others)
+		return;
+	call = backtrace_known_call(snapshot, step);
+	if (sum->caller == HEAP_NO_INDEX)
+		sum->caller = call;
+	else
+		sum->has_others = call != HEAP_NO_INDEX && call != sum->caller;
+}
+
+static const char *describe_sum(struct session *session, const struct sum *sum)
+{
+	const char *site = describe_site(session, sum->id);
+
+	if (sum->caller == HEAP_NO_INDEX)
+		return site;
+	return session_format(session, "%s, for %s%s", site, backtrace_call(session, sum->caller),
+			      sum->has_others ? " and others" : "");
+}
+
 static enum command_status print_list(struct session *session, const struct options *options)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
@@ -123,12 +151,13 @@ static enum command_status print_list(struct session *session, const struct opti
 	if (error)
 		return command_fail(session, error);
 	for (heap_site_id i = 0; i < snapshot->site_count; i++)
-		sums[i].id = i;
+		sums[i] = (struct sum){ .id = i, .caller = HEAP_NO_INDEX };
 	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
 		struct sum *sum = &sums[first[snapshot->site[i]]];
 
 		sum->objects++;
 		sum->bytes += snapshot->size[i];
+		add_caller(snapshot, sum, i);
 		all.objects++;
 		all.bytes += snapshot->size[i];
 	}
@@ -139,8 +168,12 @@ static enum command_status print_list(struct session *session, const struct opti
 			     !session_must_stop(session);
 	     i++) {
 		output_open_object(output, NULL);
-		print_sum(session, &sums[i], &all, options, describe_site(session, sums[i].id));
+		print_sum(session, &sums[i], &all, options, describe_sum(session, &sums[i]));
 		output_string(output, "site", describe_site(session, sums[i].id));
+		if (sums[i].caller != HEAP_NO_INDEX) {
+			output_string(output, "caller", backtrace_call(session, sums[i].caller));
+			output_boolean(output, "has_other_callers", sums[i].has_others);
+		}
 		output_close(output);
 	}
 	output_close(output);
@@ -158,8 +191,9 @@ struct printing {
 
 static struct sum sum_of(const struct call_tree *tree, uint32_t node)
 {
-	return (struct sum){ node, (uint64_t)llround(tree->nodes[node].objects),
-			     (uint64_t)llround(tree->nodes[node].bytes) };
+	return (struct sum){ .id = node,
+			     .objects = (uint64_t)llround(tree->nodes[node].objects),
+			     .bytes = (uint64_t)llround(tree->nodes[node].bytes) };
 }
 
 // A node's children in order. @return [*count] until the command ends, or NULL

@@ -42,6 +42,33 @@ static bool is_of_library(const struct heap_snapshot *snapshot, uint32_t step)
 	       strncmp(name, "__gnu_cxx::", strlen("__gnu_cxx::")) == 0;
 }
 
+uint32_t backtrace_known_call(const struct heap_snapshot *snapshot, uint32_t step)
+{
+	for (unsigned i = 0; step > 0 && i < MAX_STEPS; i++) {
+		uint32_t call = snapshot->steps[step].call;
+
+		if (snapshot->calls[call].line != 0 && !is_of_library(snapshot, step))
+			return call;
+		step = backtrace_caller(snapshot, step);
+	}
+	return HEAP_NO_INDEX;
+}
+
+const char *backtrace_site(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_site_id site = snapshot->site[object];
+	uint32_t call = HEAP_NO_INDEX;
+
+	if (snapshot->sites[site].line == 0)
+		call = backtrace_known_call(snapshot,
+					    heap_backtrace_step(snapshot->backtrace[object]));
+	if (call == HEAP_NO_INDEX)
+		return describe_site(session, site);
+	return session_format(session, "%s, for %s", describe_site(session, site),
+			      backtrace_call(session, call));
+}
+
 // @param inside  calls inside it that were not shown
 static void print_step(struct session *session, unsigned number, uint32_t id, bool is_shown,
 		       unsigned inside)

@@ -2,6 +2,7 @@
 #include "shell/tables/leak_groups.h"
 
 #include "lib/base/array.h"
+#include "shell/print/backtrace.h"
 #include "shell/print/describe.h"
 
 #include <stdlib.h>
@@ -93,7 +94,7 @@ const char *leak_groups_name(const struct leak_groups *groups, const struct leak
 	const struct heap_snapshot *snapshot = session->snapshot;
 	heap_type_id type = snapshot->type[group->example];
 	const char *type_name = type == HEAP_NO_TYPE ? "(untyped)" : describe_type(session, type);
-	const char *site = describe_site(session, snapshot->site[group->example]);
+	const char *site = backtrace_site(session, group->example);
 
 	switch (groups->grouping) {
 	case LEAKS_BY_TYPE:

@@ -16,7 +16,7 @@ is_text $file, 'sites', <<'END';
          1        256 B    45.1  copy_text (text.c:7)
          4        112 B    19.7  0x12345678
          2         88 B    15.5  cache_insert (cache.c:88)
-         1         64 B    11.3  grow+0x10 (libutility.so)
+         1         64 B    11.3  grow+0x10 (libutility.so), for cache_insert (cache.c:88)
          3         48 B     8.5  node_new (app.c:12)
 END
 is_text $file, 'sites --by objects --limit 2', <<'END';
