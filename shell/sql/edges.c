@@ -37,7 +37,7 @@ static struct heap_error *find_object(struct sql_source *source, sqlite3_value *
 	return NULL;
 }
 
-static void give_interior(sqlite3_context *result, uint32_t interior)
+static void set_interior(sqlite3_context *result, uint32_t interior)
 {
 	if (interior != UINT32_MAX)
 		sqlite3_result_int64(result, interior);
@@ -105,17 +105,8 @@ static heap_object_id source_of(struct sql_cursor *cursor, uint32_t edge)
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *give_address(struct sql_source *source, heap_object_id object,
-				       sqlite3_context *result)
-{
-	HEAP_TRY(sql_load(source, HEAP_COLUMN_ADDRESS));
-	sqlite3_result_int64(result, (sqlite3_int64)source->session->snapshot->address[object]);
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *give_field(struct sql_cursor *cursor, uint32_t edge,
-				     sqlite3_context *result)
+static struct heap_error *set_field(struct sql_cursor *cursor, uint32_t edge,
+				    sqlite3_context *result)
 {
 	struct session *session = cursor->source->session;
 	uint64_t offset = (uint64_t)session->snapshot->edge_slot[edge] * 8;
@@ -124,7 +115,7 @@ static struct heap_error *give_field(struct sql_cursor *cursor, uint32_t edge,
 	HEAP_TRY(sql_load(cursor->source, HEAP_COLUMN_TYPE | HEAP_COLUMN_SIZE |
 						  HEAP_COLUMN_ELEMENTS | HEAP_COLUMN_PARTS |
 						  HEAP_COLUMN_EVIDENCE));
-	sql_text(result, field_of_object(session, source_of(cursor, edge), offset));
+	sql_result_text(result, field_of_object(session, source_of(cursor, edge), offset));
 	return NULL;
 }
 
@@ -137,16 +128,16 @@ static struct heap_error *edge_column(struct sql_cursor *cursor, uint64_t row, i
 	uint32_t edge = (uint32_t)row;
 
 	if (column == SOURCE)
-		return give_address(source, source_of(cursor, edge), result);
+		return sql_result_address(result, source, source_of(cursor, edge));
 	if (column == TARGET)
-		return give_address(source, snapshot->edge_target[edge], result);
+		return sql_result_address(result, source, snapshot->edge_target[edge]);
 	HEAP_TRY(sql_load(source, HEAP_COLUMN_SLOTS | HEAP_COLUMN_QUALITY));
 	if (column == FIELD)
-		return give_field(cursor, edge, result);
+		return set_field(cursor, edge, result);
 	if (column == OFFSET)
 		sqlite3_result_int64(result, (sqlite3_int64)snapshot->edge_slot[edge] * 8);
 	else if (column == INTERIOR)
-		give_interior(result, snapshot->edge_interior[edge]);
+		set_interior(result, snapshot->edge_interior[edge]);
 	else
 		sqlite3_result_int(result, (snapshot->edge_flags[edge] & HEAP_EDGE_TYPED) != 0);
 	return NULL;
@@ -157,7 +148,7 @@ const struct sql_table sql_edges = {
 	.columns = "source ADDRESS, offset INTEGER, field TEXT, target ADDRESS, interior INTEGER, "
 		   "typed INTEGER, snapshot INTEGER HIDDEN",
 	.snapshot = SNAPSHOT,
-	.sorted = -1,
+	.sorted = SQL_UNSORTED,
 	.count = count_edges,
 	.rate = rate_edges,
 	.select = select_edges,
@@ -221,12 +212,12 @@ static struct heap_error *root_edge_column(struct sql_cursor *cursor, uint64_t r
 		sqlite3_result_int64(result, (sqlite3_int64)edge->offset);
 		break;
 	case FIELD:
-		sql_text(result, field_of_root(session, edge->root, edge->offset));
+		sql_result_text(result, field_of_root(session, edge->root, edge->offset));
 		break;
 	case TARGET:
-		return give_address(cursor->source, edge->target, result);
+		return sql_result_address(result, cursor->source, edge->target);
 	case INTERIOR:
-		give_interior(result, edge->interior);
+		set_interior(result, edge->interior);
 		break;
 	default:
 		sqlite3_result_int(result, (edge->flags & HEAP_EDGE_TYPED) != 0);
@@ -239,7 +230,7 @@ const struct sql_table sql_root_edges = {
 	.columns = "root INTEGER, offset INTEGER, field TEXT, target ADDRESS, interior INTEGER, "
 		   "typed INTEGER, snapshot INTEGER HIDDEN",
 	.snapshot = SNAPSHOT,
-	.sorted = -1,
+	.sorted = SQL_UNSORTED,
 	.count = count_root_edges,
 	.rate = rate_edges,
 	.select = select_root_edges,

@@ -189,38 +189,9 @@ static bool accepts_object(struct sql_cursor *cursor, uint64_t row)
 
 // --- columns -------------------------------------------------------------------------
 
-// The name outlives the query's statement.
 HEAP_MUST_CHECK
-static struct heap_error *give_name(sqlite3_context *result, const struct sql_name *name)
-{
-	if (!name)
-		return heap_error_out_of_memory();
-	sqlite3_result_text(result, name->text, name->length, SQLITE_STATIC);
-	return NULL;
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *give_type(struct sql_source *source, heap_object_id object,
-				    sqlite3_context *result)
-{
-	heap_type_id type;
-
-	HEAP_TRY(sql_load(source, HEAP_COLUMN_TYPE));
-	type = source->session->snapshot->type[object];
-	return type == HEAP_NO_TYPE ? NULL : give_name(result, sql_type_name(source, type));
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *give_site(struct sql_source *source, heap_object_id object,
-				    sqlite3_context *result)
-{
-	HEAP_TRY(sql_load(source, HEAP_COLUMN_SITE));
-	return give_name(result, sql_site_name(source, source->session->snapshot->site[object]));
-}
-
-HEAP_MUST_CHECK
-static struct heap_error *give_age(struct sql_source *source, heap_object_id object,
-				   sqlite3_context *result)
+static struct heap_error *set_age(struct sql_source *source, heap_object_id object,
+				  sqlite3_context *result)
 {
 	const struct heap_snapshot *snapshot = source->session->snapshot;
 	uint64_t birth;
@@ -233,37 +204,33 @@ static struct heap_error *give_age(struct sql_source *source, heap_object_id obj
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *give_dominator(struct sql_source *source, heap_object_id object,
-					 sqlite3_context *result)
+static struct heap_error *set_dominator(struct sql_source *source, heap_object_id object,
+					sqlite3_context *result)
 {
 	const struct heap_dominators *dominators;
 	heap_node_id nearest;
 
 	HEAP_TRY(session_dominators(source->session));
-	HEAP_TRY(sql_load(source, HEAP_COLUMN_ADDRESS));
 	dominators = source->session->dominators;
 	nearest = dominators->nearest[object];
-	if (nearest < dominators->objects)
-		sqlite3_result_int64(result,
-				     (sqlite3_int64)source->session->snapshot->address[nearest]);
-	return NULL;
+	return nearest < dominators->objects ? sql_result_address(result, source, nearest) : NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *give_text(struct sql_source *source, heap_object_id object,
-				    sqlite3_context *result)
+static struct heap_error *set_text(struct sql_source *source, heap_object_id object,
+				   sqlite3_context *result)
 {
 	SESSION_SCOPE(source->session);
 
 	HEAP_TRY(sql_load(source, HEAP_COLUMN_TYPE | HEAP_COLUMN_SIZE | HEAP_COLUMN_ELEMENTS));
 	if (sql_is_text(source, object))
-		sql_text(result, describe_text(source->session, object));
+		sql_result_text(result, describe_text(source->session, object));
 	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *give_reachability(struct sql_source *source, heap_object_id object,
-					    sqlite3_context *result)
+static struct heap_error *set_reachability(struct sql_source *source, heap_object_id object,
+					   sqlite3_context *result)
 {
 	const char *name;
 
@@ -274,16 +241,13 @@ static struct heap_error *give_reachability(struct sql_source *source, heap_obje
 
 // Columns of numbers, by where the snapshot has them.
 HEAP_MUST_CHECK
-static struct heap_error *give_number(struct sql_source *source, heap_object_id object, int column,
-				      sqlite3_context *result)
+static struct heap_error *set_number(struct sql_source *source, heap_object_id object, int column,
+				     sqlite3_context *result)
 {
 	const struct heap_snapshot *snapshot = source->session->snapshot;
 	uint64_t number = object;
 
-	if (column == ADDRESS) {
-		HEAP_TRY(sql_load(source, HEAP_COLUMN_ADDRESS));
-		number = snapshot->address[object];
-	} else if (column == SIZE) {
+	if (column == SIZE) {
 		HEAP_TRY(sql_load(source, HEAP_COLUMN_SIZE));
 		number = snapshot->size[object];
 	} else if (column == ELEMENTS) {
@@ -299,7 +263,7 @@ static struct heap_error *give_number(struct sql_source *source, heap_object_id 
 		HEAP_TRY(sql_load(source, HEAP_COLUMN_SITE));
 		number = snapshot->site[object];
 	}
-	sqlite3_result_int64(result, (sqlite3_int64)number);
+	sql_result_count(result, number);
 	return NULL;
 }
 
@@ -311,16 +275,20 @@ static struct heap_error *object_column(struct sql_cursor *cursor, uint64_t row,
 	heap_object_id object = (heap_object_id)row;
 
 	switch (column) {
+	case ADDRESS:
+		return sql_result_address(result, source, object);
 	case TYPE:
-		return give_type(source, object, result);
+		HEAP_TRY(sql_load(source, HEAP_COLUMN_TYPE));
+		return sql_result_type(result, source, source->session->snapshot->type[object]);
 	case SITE:
-		return give_site(source, object, result);
+		HEAP_TRY(sql_load(source, HEAP_COLUMN_SITE));
+		return sql_result_site(result, source, source->session->snapshot->site[object]);
 	case AGE:
-		return give_age(source, object, result);
+		return set_age(source, object, result);
 	case DOMINATOR:
-		return give_dominator(source, object, result);
+		return set_dominator(source, object, result);
 	case REACHABILITY:
-		return give_reachability(source, object, result);
+		return set_reachability(source, object, result);
 	case EVIDENCE:
 		HEAP_TRY(sql_load(source, HEAP_COLUMN_EVIDENCE));
 		sqlite3_result_text(result,
@@ -328,9 +296,9 @@ static struct heap_error *object_column(struct sql_cursor *cursor, uint64_t row,
 				    -1, SQLITE_STATIC);
 		return NULL;
 	case TEXT:
-		return give_text(source, object, result);
+		return set_text(source, object, result);
 	default:
-		return give_number(source, object, column, result);
+		return set_number(source, object, column, result);
 	}
 }
 
@@ -409,7 +377,7 @@ static struct heap_error *string_column(struct sql_cursor *cursor, uint64_t row,
 		return object_column(cursor, row, column, result);
 	HEAP_TRY(read_string(cursor, (heap_object_id)row, &length));
 	if (column == STRING_LENGTH)
-		sqlite3_result_int64(result, (sqlite3_int64)length);
+		sql_result_count(result, length);
 	else
 		sqlite3_result_text(result, cursor->buffer, (int)length, SQLITE_TRANSIENT);
 	return NULL;
@@ -420,7 +388,7 @@ const struct sql_table sql_strings = {
 	.columns = "id INTEGER, address ADDRESS, size INTEGER, length INTEGER, text TEXT, "
 		   "snapshot INTEGER HIDDEN",
 	.snapshot = STRING_SNAPSHOT,
-	.sorted = -1,
+	.sorted = SQL_UNSORTED,
 	.count = count_objects,
 	.rate = rate_strings,
 	.select = select_strings,

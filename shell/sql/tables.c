@@ -9,43 +9,6 @@
 #include "shell/print/describe.h"
 #include "shell/series/series.h"
 
-static void give_count(sqlite3_context *result, uint64_t number)
-{
-	sqlite3_result_int64(result, (sqlite3_int64)number);
-}
-
-static void give_string(sqlite3_context *result, const struct heap_snapshot *snapshot,
-			uint32_t string)
-{
-	sql_text(result, heap_snapshot_string(snapshot, string));
-}
-
-static void give_module(sqlite3_context *result, struct session *session, uint32_t module)
-{
-	if (module != HEAP_NO_INDEX)
-		sql_text(result, describe_module(session, module));
-}
-
-static void give_type(sqlite3_context *result, struct sql_source *source, heap_type_id type)
-{
-	const struct sql_name *name = type == HEAP_NO_TYPE ? NULL : sql_type_name(source, type);
-
-	if (name)
-		sql_text(result, name->text);
-}
-
-static void give_line(sqlite3_context *result, uint32_t line)
-{
-	if (line > 0)
-		sqlite3_result_int64(result, line);
-}
-
-static void give_address(sqlite3_context *result, uint64_t address)
-{
-	if (address > 0)
-		sqlite3_result_int64(result, (sqlite3_int64)address);
-}
-
 // --- roots ---------------------------------------------------------------------------
 
 static uint64_t count_roots(const struct sql_source *source)
@@ -53,13 +16,39 @@ static uint64_t count_roots(const struct sql_source *source)
 	return source->session->snapshot->root_count;
 }
 
-static void give_root_place(const struct heap_snapshot *snapshot, const struct heap_root *root,
-			    int column, sqlite3_context *result)
+enum {
+	ROOT_ID,
+	ROOT_NAME,
+	ROOT_KIND,
+	ROOT_TYPE,
+	ROOT_ADDRESS,
+	ROOT_SIZE,
+	ROOT_MODULE,
+	ROOT_FILE,
+	ROOT_LINE,
+	ROOT_THREAD,
+	ROOT_FUNCTION,
+	ROOT_RETAINED,
+	ROOT_DESCRIPTION,
+	ROOT_SNAPSHOT,
+};
+
+static void set_root_place(sqlite3_context *result, struct session *session,
+			   const struct heap_root *root, int column)
 {
-	if (column == 9 && root->thread != HEAP_NO_INDEX)
-		sqlite3_result_int64(result, snapshot->threads[root->thread].tid);
-	if (column == 10 && root->frame != HEAP_NO_INDEX)
-		give_string(result, snapshot, snapshot->frames[root->frame].function);
+	static const enum sql_place_column columns[] = {
+		[ROOT_ADDRESS] = SQL_PLACE_ADDRESS,   [ROOT_MODULE] = SQL_PLACE_MODULE,
+		[ROOT_FILE] = SQL_PLACE_FILE,         [ROOT_LINE] = SQL_PLACE_LINE,
+		[ROOT_FUNCTION] = SQL_PLACE_FUNCTION,
+	};
+	struct sql_place place = { .file = root->file,
+				   .line = root->line,
+				   .module = root->module,
+				   .address = root->address };
+
+	if (root->frame != HEAP_NO_INDEX)
+		place.function = session->snapshot->frames[root->frame].function;
+	sql_result_place(result, session, &place, columns[column]);
 }
 
 HEAP_MUST_CHECK
@@ -72,42 +61,34 @@ static struct heap_error *root_column(struct sql_cursor *cursor, uint64_t row, i
 	SESSION_SCOPE(session);
 
 	switch (column) {
-	case 0:
-		give_count(result, row);
+	case ROOT_ID:
+		sql_result_count(result, row);
 		break;
-	case 1:
-		give_string(result, snapshot, root->name);
+	case ROOT_NAME:
+		sql_result_string(result, snapshot, root->name);
 		break;
-	case 2:
-		sql_text(result, describe_root_kind(root->kind));
+	case ROOT_KIND:
+		sql_result_text(result, describe_root_kind(root->kind));
 		break;
-	case 3:
-		give_type(result, cursor->source, root->type);
+	case ROOT_TYPE:
+		return sql_result_type(result, cursor->source, root->type);
+	case ROOT_SIZE:
+		sql_result_count(result, root->size);
 		break;
-	case 4:
-		give_address(result, root->address);
+	case ROOT_THREAD:
+		if (root->thread != HEAP_NO_INDEX)
+			sql_result_count(result, snapshot->threads[root->thread].tid);
 		break;
-	case 5:
-		give_count(result, root->size);
-		break;
-	case 6:
-		give_module(result, session, root->module);
-		break;
-	case 7:
-		give_string(result, snapshot, root->file);
-		break;
-	case 8:
-		give_line(result, root->line);
-		break;
-	case 11:
+	case ROOT_RETAINED:
 		HEAP_TRY(session_dominators(session));
-		give_count(result, session->dominators->retained[snapshot->object_count + row]);
+		sql_result_count(result,
+				 session->dominators->retained[snapshot->object_count + row]);
 		break;
-	case 12:
-		sql_text(result, describe_root(session, (heap_root_id)row));
+	case ROOT_DESCRIPTION:
+		sql_result_text(result, describe_root(session, (heap_root_id)row));
 		break;
 	default:
-		give_root_place(snapshot, root, column, result);
+		set_root_place(result, session, root, column);
 	}
 	return NULL;
 }
@@ -117,8 +98,8 @@ const struct sql_table sql_roots = {
 	.columns = "id INTEGER, name TEXT, kind TEXT, type TEXT, address ADDRESS, size INTEGER, "
 		   "module TEXT, file TEXT, line INTEGER, thread INTEGER, function TEXT, "
 		   "retained INTEGER, description TEXT, snapshot INTEGER HIDDEN",
-	.snapshot = 13,
-	.sorted = -1,
+	.snapshot = ROOT_SNAPSHOT,
+	.sorted = SQL_UNSORTED,
 	.count = count_roots,
 	.column = root_column,
 };
@@ -142,26 +123,26 @@ static struct heap_error *type_column(struct sql_cursor *cursor, uint64_t row, i
 
 	switch (column) {
 	case 0:
-		give_count(result, row);
+		sql_result_count(result, row);
 		break;
 	case 1:
-		give_type(result, cursor->source, (heap_type_id)row);
-		break;
+		return sql_result_type(result, cursor->source, (heap_type_id)row);
 	case 2:
-		sql_text(result, describe_type_kind(type->kind));
+		sql_result_text(result, describe_type_kind(type->kind));
 		break;
 	case 3:
-		give_count(result, heap_types_size(types, (heap_type_id)row));
+		sql_result_count(result, heap_types_size(types, (heap_type_id)row));
 		break;
 	case 4:
-		sql_text(result, heap_types_string(types, type->file));
+		sql_result_text(result, heap_types_string(types, type->file));
 		break;
 	case 5:
-		give_line(result, type->line);
+		if (type->line > 0)
+			sql_result_count(result, type->line);
 		break;
 	default:
 		HEAP_TRY(sql_sums(cursor->source, &sums, NULL));
-		give_count(result, column == 6 ? sums[row].objects : sums[row].bytes);
+		sql_result_count(result, column == 6 ? sums[row].objects : sums[row].bytes);
 	}
 	return NULL;
 }
@@ -171,12 +152,22 @@ const struct sql_table sql_types = {
 	.columns = "id INTEGER, name TEXT, kind TEXT, size INTEGER, file TEXT, line INTEGER, "
 		   "objects INTEGER, bytes INTEGER, snapshot INTEGER HIDDEN",
 	.snapshot = 8,
-	.sorted = -1,
+	.sorted = SQL_UNSORTED,
 	.count = count_types,
 	.column = type_column,
 };
 
 // --- sites ---------------------------------------------------------------------------
+
+// Between its name and its sums, a site has the columns of a place.
+enum {
+	SITE_ID,
+	SITE_NAME,
+	SITE_PLACE,
+	SITE_OBJECTS = SITE_PLACE + SQL_PLACE_COLUMNS,
+	SITE_BYTES,
+	SITE_SNAPSHOT,
+};
 
 static uint64_t count_sites(const struct sql_source *source)
 {
@@ -188,36 +179,22 @@ static struct heap_error *site_column(struct sql_cursor *cursor, uint64_t row, i
 				      sqlite3_context *result)
 {
 	struct session *session = cursor->source->session;
-	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_site *site = &snapshot->sites[row];
+	const struct heap_site *site = &session->snapshot->sites[row];
+	struct sql_place place = { site->function, site->file, site->line, site->module,
+				   site->address };
 	const struct sql_sum *sums;
 	SESSION_SCOPE(session);
 
-	switch (column) {
-	case 0:
-		give_count(result, row);
-		break;
-	case 1:
-		sql_text(result, describe_site(session, (heap_site_id)row));
-		break;
-	case 2:
-		give_string(result, snapshot, site->function);
-		break;
-	case 3:
-		give_string(result, snapshot, site->file);
-		break;
-	case 4:
-		give_line(result, site->line);
-		break;
-	case 5:
-		give_module(result, session, site->module);
-		break;
-	case 6:
-		give_address(result, site->address);
-		break;
-	default:
+	if (column == SITE_ID) {
+		sql_result_count(result, row);
+	} else if (column == SITE_NAME) {
+		sql_result_text(result, describe_site(session, (heap_site_id)row));
+	} else if (column < SITE_OBJECTS) {
+		sql_result_place(result, session, &place, column - SITE_PLACE);
+	} else {
 		HEAP_TRY(sql_sums(cursor->source, NULL, &sums));
-		give_count(result, column == 7 ? sums[row].objects : sums[row].bytes);
+		sql_result_count(result,
+				 column == SITE_OBJECTS ? sums[row].objects : sums[row].bytes);
 	}
 	return NULL;
 }
@@ -226,8 +203,8 @@ const struct sql_table sql_sites = {
 	.name = "sites",
 	.columns = "id INTEGER, name TEXT, function TEXT, file TEXT, line INTEGER, module TEXT, "
 		   "address ADDRESS, objects INTEGER, bytes INTEGER, snapshot INTEGER HIDDEN",
-	.snapshot = 9,
-	.sorted = -1,
+	.snapshot = SITE_SNAPSHOT,
+	.sorted = SQL_UNSORTED,
 	.count = count_sites,
 	.column = site_column,
 };
@@ -249,7 +226,7 @@ static struct heap_error *thread_column(struct sql_cursor *cursor, uint64_t row,
 	if (column == 0)
 		sqlite3_result_int64(result, thread->tid);
 	else if (column == 1)
-		give_string(result, snapshot, thread->name);
+		sql_result_string(result, snapshot, thread->name);
 	else
 		sqlite3_result_int64(result, thread->frames);
 	return NULL;
@@ -259,9 +236,17 @@ const struct sql_table sql_threads = {
 	.name = "threads",
 	.columns = "tid INTEGER, name TEXT, frames INTEGER, snapshot INTEGER HIDDEN",
 	.snapshot = 3,
-	.sorted = -1,
+	.sorted = SQL_UNSORTED,
 	.count = count_threads,
 	.column = thread_column,
+};
+
+enum {
+	FRAME_THREAD,
+	FRAME_NUMBER,
+	FRAME_PLACE,
+	FRAME_INLINED = FRAME_PLACE + SQL_PLACE_COLUMNS,
+	FRAME_SNAPSHOT,
 };
 
 static uint64_t count_frames(const struct sql_source *source)
@@ -296,38 +281,19 @@ static struct heap_error *frame_column(struct sql_cursor *cursor, uint64_t row, 
 				       sqlite3_context *result)
 {
 	struct session *session = cursor->source->session;
-	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_frame *frame = &snapshot->frames[row];
+	const struct heap_frame *frame = &session->snapshot->frames[row];
 	const struct heap_thread *thread = thread_of(cursor, row);
+	struct sql_place place = { frame->function, frame->file, frame->line, frame->module,
+				   frame->pc };
 	SESSION_SCOPE(session);
 
-	switch (column) {
-	case 0:
-		if (thread)
-			sqlite3_result_int64(result, thread->tid);
-		break;
-	case 1:
-		if (thread)
-			give_count(result, row - thread->first_frame);
-		break;
-	case 2:
-		give_string(result, snapshot, frame->function);
-		break;
-	case 3:
-		give_string(result, snapshot, frame->file);
-		break;
-	case 4:
-		give_line(result, frame->line);
-		break;
-	case 5:
-		give_module(result, session, frame->module);
-		break;
-	case 6:
-		give_address(result, frame->pc);
-		break;
-	default:
+	if (column >= FRAME_INLINED)
 		sqlite3_result_int(result, (frame->flags & HEAP_FRAME_INLINED) != 0);
-	}
+	else if (column >= FRAME_PLACE)
+		sql_result_place(result, session, &place, column - FRAME_PLACE);
+	else if (thread)
+		sql_result_count(result,
+				 column == FRAME_THREAD ? thread->tid : row - thread->first_frame);
 	return NULL;
 }
 
@@ -335,8 +301,8 @@ const struct sql_table sql_frames = {
 	.name = "frames",
 	.columns = "thread INTEGER, number INTEGER, function TEXT, file TEXT, line INTEGER, "
 		   "module TEXT, pc ADDRESS, inlined INTEGER, snapshot INTEGER HIDDEN",
-	.snapshot = 8,
-	.sorted = -1,
+	.snapshot = FRAME_SNAPSHOT,
+	.sorted = SQL_UNSORTED,
 	.count = count_frames,
 	.column = frame_column,
 };
@@ -358,7 +324,7 @@ static struct heap_error *snapshot_column(struct sql_cursor *cursor, uint64_t ro
 	const struct heap_info *info;
 
 	if (column == 0) {
-		give_count(result, row);
+		sql_result_count(result, row);
 		return NULL;
 	}
 	HEAP_TRY(sql_open_source(cursor->database, (int64_t)row, &source));
@@ -368,16 +334,16 @@ static struct heap_error *snapshot_column(struct sql_cursor *cursor, uint64_t ro
 	info = &snapshot->info;
 	switch (column) {
 	case 1:
-		sql_text(result, snapshot->path);
+		sql_result_text(result, snapshot->path);
 		break;
 	case 2:
-		sql_text(result, info->program);
+		sql_result_text(result, info->program);
 		break;
 	case 3:
-		give_count(result, info->pid);
+		sql_result_count(result, info->pid);
 		break;
 	case 4:
-		sql_text(result, info->host);
+		sql_result_text(result, info->host);
 		break;
 	case 5:
 		sqlite3_result_double(result, (double)info->time_ns / 1e9);
@@ -386,10 +352,10 @@ static struct heap_error *snapshot_column(struct sql_cursor *cursor, uint64_t ro
 		sqlite3_result_double(result, (double)(info->time_ns - info->start_time_ns) / 1e9);
 		break;
 	case 7:
-		give_count(result, snapshot->object_count);
+		sql_result_count(result, snapshot->object_count);
 		break;
 	default:
-		give_count(result, snapshot->edge_count);
+		sql_result_count(result, snapshot->edge_count);
 	}
 	return NULL;
 }
@@ -398,8 +364,8 @@ const struct sql_table sql_snapshots = {
 	.name = "snapshots",
 	.columns = "number INTEGER, file TEXT, program TEXT, pid INTEGER, host TEXT, time REAL, "
 		   "uptime REAL, objects INTEGER, edges INTEGER",
-	.snapshot = -2,
-	.sorted = -1,
+	.snapshot = SQL_NO_SNAPSHOT,
+	.sorted = SQL_UNSORTED,
 	.count = count_snapshots,
 	.column = snapshot_column,
 };

@@ -9,9 +9,9 @@
 
 enum {
 	MAX_TERMS = 16,
-	FEW = 25,     // rows that a lookup finds, for SQLite's planner
-	SOME_OF = 10, // of so many rows a condition leaves one
-	ID_COLUMN = -1,
+	FEW = 25,       // rows that a lookup finds, as SQLite's planner is told
+	SOME_OF = 10,   // one row in so many passes a condition
+	ID_COLUMN = -1, // SQLite's number of the row id
 };
 
 struct table {
@@ -44,17 +44,7 @@ struct heap_error *sql_open_source(struct sql_database *database, int64_t number
 	return NULL;
 }
 
-// --- what tables share ---------------------------------------------------------------
-
-void sql_select_row(struct sql_cursor *cursor, uint64_t row)
-{
-	if (row < cursor->at || row >= cursor->end) {
-		sql_select_none(cursor);
-		return;
-	}
-	cursor->at = row;
-	cursor->end = row + 1;
-}
+// --- names ---------------------------------------------------------------------------
 
 enum sql_rating sql_rate_name(uint8_t op)
 {
@@ -103,15 +93,9 @@ struct heap_error *sql_mark_names(struct sql_source *source, const struct sql_te
 	return NULL;
 }
 
-void sql_text(sqlite3_context *result, const char *text)
-{
-	if (text && *text)
-		sqlite3_result_text(result, text, -1, SQLITE_TRANSIENT);
-}
-
 // --- SQLite's side -------------------------------------------------------------------
 
-// Keeps the first error; SQLite gets its text. @return SQLITE_OK or SQLITE_ERROR
+// Keeps the first error, and hands SQLite its message. @return SQLITE_OK or SQLITE_ERROR
 static int fail(struct table *table, struct heap_error *error)
 {
 	struct sql_database *database = table->database;
@@ -162,7 +146,7 @@ static int disconnect_table(sqlite3_vtab *table)
 
 // --- plans ---------------------------------------------------------------------------
 
-// A plan is a text: a letter for the order, then two bytes for each term, in argv's order.
+// A plan is a string: a letter for the order, then two bytes for each term, in argv's order.
 struct plan {
 	char text[2 + 2 * MAX_TERMS];
 	int terms;
@@ -215,8 +199,7 @@ static int add_terms(struct plan *plan, struct table *table, sqlite3_index_info 
 {
 	for (int i = 0; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-		bool is_snapshot = table->table->snapshot >= 0 &&
-				   constraint->iColumn == table->table->snapshot;
+		bool is_snapshot = constraint->iColumn == table->table->snapshot;
 		enum sql_rating rating = rate(table->table, constraint->iColumn, constraint->op);
 
 		if (is_snapshot && constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
@@ -227,13 +210,13 @@ static int add_terms(struct plan *plan, struct table *table, sqlite3_index_info 
 		    is_binary(info, i)) {
 			add_term(plan, info, i, rating);
 			if (is_snapshot)
-				plan->rows *= SOME_OF; // it leaves out no row of that snapshot
+				plan->rows *= SOME_OF; // every row of that snapshot passes
 		}
 	}
 	return SQLITE_OK;
 }
 
-// Also where a query only groups by a column.
+// SQLite asks for an order also to group by a column.
 static void add_order(struct plan *plan, const struct sql_table *table, sqlite3_index_info *info)
 {
 	plan->text[0] = '-';
@@ -260,7 +243,7 @@ static int choose_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 		all = plan.rows;
 	}
 	info->estimatedRows = (sqlite3_int64)plan.rows + 1;
-	// A pass over rows that are refused costs little beside rows that SQLite gets.
+	// Refusing a row here costs little, compared with a row that SQLite reads.
 	info->estimatedCost = plan.rows * 4 + all / 4 + 10;
 	info->idxNum = plan.terms;
 	info->idxStr = sqlite3_mprintf("%s", plan.text);
@@ -329,7 +312,7 @@ static int next_row(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-// Reads the terms, but for those of the snapshot and of a row's number. @return false: no row passes
+// Reads the terms; those of the snapshot and of the row id apart. @return false: no row passes
 static bool read_terms(struct sql_cursor *cursor, const char *text, int argc, sqlite3_value **argv,
 		       struct sql_term *terms, size_t *count, int64_t *snapshot, int64_t *row)
 {
@@ -352,6 +335,17 @@ static bool read_terms(struct sql_cursor *cursor, const char *text, int argc, sq
 	return true;
 }
 
+// Leaves a cursor the one row, or none if it lacks that row.
+static void select_row(struct sql_cursor *cursor, uint64_t row)
+{
+	if (row < cursor->at || row >= cursor->end) {
+		sql_select_none(cursor);
+		return;
+	}
+	cursor->at = row;
+	cursor->end = row + 1;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *select_rows(struct sql_cursor *cursor, const char *plan, int argc,
 				      sqlite3_value **argv)
@@ -369,7 +363,7 @@ static struct heap_error *select_rows(struct sql_cursor *cursor, const char *pla
 		return NULL;
 	cursor->end = cursor->table->count(cursor->source);
 	if (row >= 0)
-		sql_select_row(cursor, (uint64_t)row);
+		select_row(cursor, (uint64_t)row);
 	if (cursor->table->select)
 		HEAP_TRY(cursor->table->select(cursor, terms, count, plan[0] != '-'));
 	cursor->backwards = plan[0] == 'd';
@@ -412,7 +406,7 @@ static int give_row(sqlite3_vtab_cursor *base, sqlite3_int64 *result)
 
 int sql_table_register(struct sql_database *database, const struct sql_table *table)
 {
-	// Eponymous: without xCreate, a table is there by its module's name.
+	// Without xCreate the table is eponymous: queries use it by the name of its module.
 	static const sqlite3_module module = {
 		.iVersion = 1,
 		.xConnect = connect_table,

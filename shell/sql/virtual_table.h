@@ -13,7 +13,7 @@
  * is read: the current one, unless a query says `snapshot = N`.
  */
 
-#include "shell/sql/source.h"
+#include "shell/sql/result.h"
 
 #include <sqlite3.h>
 
@@ -63,11 +63,16 @@ enum sql_rating {
 	SQL_LOOKUP, /**< it finds the rows, without a pass; SQLite tests them again */
 };
 
+enum {
+	SQL_UNSORTED = -1,
+	SQL_NO_SNAPSHOT = -2, /**< not -1, which is SQLite's number of the row id */
+};
+
 struct sql_table {
 	const char *name;
 	const char *columns; /**< of CREATE TABLE; a type ADDRESS is shown in hex */
-	int snapshot;        /**< number of the hidden column, or -1 */
-	int sorted;          /**< the column that rows can come sorted by; -1: none */
+	int snapshot;        /**< number of the hidden column, or SQL_NO_SNAPSHOT */
+	int sorted;          /**< the column that rows can come sorted by, or SQL_UNSORTED */
 	uint64_t (*count)(const struct sql_source *source);
 	/** May be NULL: no condition helps. @param op  SQLITE_INDEX_CONSTRAINT_... */
 	enum sql_rating (*rate)(int column, uint8_t op);
@@ -101,9 +106,6 @@ static inline void sql_select_none(struct sql_cursor *cursor)
 	cursor->at = cursor->end = 0;
 }
 
-/** Leaves a cursor the one row, if there is such a row. */
-void sql_select_row(struct sql_cursor *cursor, uint64_t row);
-
 /**
  * Marks the ids whose name passes a term: =, LIKE, GLOB, IS NULL, IS NOT NULL. Terms of the same ids
  * are combined.
@@ -119,9 +121,6 @@ struct heap_error *sql_mark_names(struct sql_source *source, const struct sql_te
 
 /** @return SQL_EXACT for a condition that sql_mark_names() takes */
 enum sql_rating sql_rate_name(uint8_t op);
-
-/** Sets a text, which is copied; NULL if it is empty. */
-void sql_text(sqlite3_context *result, const char *text);
 
 /** Opens a snapshot of the series. @param result  NULL: there is none of that number */
 HEAP_MUST_CHECK
