@@ -143,8 +143,7 @@ is_deeply [backtraces($file, 1001)], [''], 'HEAPSNAP_STACKS=0 takes none';
 is_deeply sites(2002), { checked_malloc => 8 }, 'nor looks through wrappers';
 
 # Wrappers are hopped over by the stack pointer, or by the frame pointer, whatever code is built with.
-open my $source, '>', "$plugins/hops.c" or die $!;
-print $source <<'END';
+my $source = <<'END';
 #include "dumper/heapsnap.h"
 #include <stdlib.h>
 #define APART __attribute__((noinline, noclone))
@@ -180,12 +179,8 @@ int main(int argc, char **argv)
 	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
 }
 END
-close $source;
 for my $flags ('-O0', '-O2 -fomit-frame-pointer', '-O2 -fno-omit-frame-pointer') {
-    my $name = "$plugins/hops" . $flags =~ s/\W//gr;
-    system("$ENV{CC} -g $flags -fno-builtin-malloc -iquote . -o $name $plugins/hops.c"
-        . " && LD_PRELOAD=$Heapsh::build/libheapsnap.so $name $name.snap") == 0 or die "no $name.snap";
-    $file = "$name.snap";
+    $file = Heapsh::capture_source("$plugins/hops.c", "$ENV{CC} $flags -fno-builtin-malloc", text => $source);
     is_deeply sites(2001), { make_one => 100 }, "$flags: blocks of a wrapper's caller";
     is_deeply sites(2005), { make_five => 100 }, 'and of another';
 }

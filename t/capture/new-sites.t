@@ -13,8 +13,7 @@ plan skip_all => 'no backtraces are taken on this processor' unless `uname -m` =
 plan skip_all => 'there is no g++' if system('command -v g++ >/dev/null') != 0;
 
 my $directory = tempdir(CLEANUP => 1);
-open my $source, '>', "$directory/texts.cc" or die $!;
-print $source <<'END';
+my $source = <<'END';
 #include "dumper/heapsnap.h"
 #include <memory>
 #include <new>
@@ -42,13 +41,10 @@ int main(int argc, char **argv)
 	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
 }
 END
-close $source;
 for my $flags ('-O0', '-O2') {
-    my $name = "$directory/texts$flags";
-    system("g++ -g $flags -iquote . -o $name $directory/texts.cc"
-        . " && LD_PRELOAD=$Heapsh::build/libheapsnap.so $name $name.snap") == 0 or die "no $name.snap";
+    my $file = Heapsh::capture_source("$directory/texts.cc", "g++ $flags", text => $source);
     my %count;
-    for (@{ Heapsh::ask_json("$name.snap", 'sites') }) {
+    for (@{ Heapsh::ask_json($file, 'sites') }) {
         $count{ $_->{site} =~ s/[ (+].*//r } += $_->{objects};
     }
     is $count{make_first}, 20000, "$flags: texts of one function" or diag explain \%count;

@@ -6,7 +6,6 @@ use warnings;
 use lib 't/lib';
 use Sample;
 use Cwd qw(getcwd);
-use File::Temp qw(tempdir);
 use JSON::PP;
 use Test::More;
 
@@ -14,7 +13,7 @@ my $build = $Sample::build;
 my $check = "$build/heapsh-check";
 my $root = getcwd();
 my $loops = "$build/t/programs/loops";
-my $directory = tempdir(CLEANUP => 1);
+my $directory = $Sample::directory;
 $ENV{TMPDIR} = "$directory/100% temporary";
 mkdir $ENV{TMPDIR} or die $!;
 
@@ -28,14 +27,6 @@ sub loops {
 sub left_behind {
     opendir my $in, $ENV{TMPDIR} or die $!;
     return grep { !/^\./ } readdir $in;
-}
-
-sub put {
-    my ($name, $text) = @_;
-    open my $out, '>', "$directory/$name" or die $!;
-    print $out $text;
-    close $out;
-    return "$directory/$name";
 }
 
 # --- what grows ------------------------------------------------------------------------------
@@ -71,7 +62,7 @@ END
 
 # --- leaks, rules, suppressions --------------------------------------------------------------
 
-my $rules = put('rules', "# what may grow\n\nstruct session <= 2 per loop\n");
+my $rules = Sample::write_file('rules', "# what may grow\n\nstruct session <= 2 per loop\n");
 ($out, $err, $status) = loops(['--rules', $rules, '--max-leaked', 0], 'lose');
 is $status, 1, 'leaks beyond the budget: status';
 like $out, qr/^ok   nothing grows by loop/m, 'a rule replaces the default';
@@ -83,7 +74,7 @@ like $out, qr/^FAIL (?:18|20) objects, \d+ B leaked; the limit is 0 objects\n   
 like $out, qr/^FAIL session_new grows by 32 B per loop; the limit is 31 B$/m, 'a rule for a site, in bytes';
 like $out, qr/^FAIL struct \* has 20 objects; the limit is 5 objects$/m, 'a pattern, of what is there';
 like $out, qr/^ok   \d+ objects, \d+ B leaked; the limit is 1\.0 KiB$/m, 'a budget in bytes';
-($out, $err, $status) = loops(['--suppressions', put('suppressions', "leak:session_new\n"), '--max-leaked', 0], 'lose');
+($out, $err, $status) = loops(['--suppressions', Sample::write_file('suppressions', "leak:session_new\n"), '--max-leaked', 0], 'lose');
 is $status, 0, 'what is suppressed is neither growth nor a leak';
 ($out, $err, $status) = loops(['--rule', 'total <= 1 per loop', '--rule', 'total <= 1M', '--warmup', 3], 'lose');
 like $out, qr/^FAIL the heap grows by 2 objects per loop; the limit is 1 object$/m, 'growth of the whole heap';
@@ -135,7 +126,7 @@ is $spaces->{locations}[0]{physicalLocation}{artifactLocation}{uri}, '100%25%20l
 SKIP: {
     skip 'xmllint is not here', 4 if system('command -v xmllint >/dev/null') != 0;
     ($out, $err, $status) = check('--format', 'junit', '--name', 'a "suite" & more', '--max-leaked', 0, @file);
-    my $xml = put('junit.xml', $out);
+    my $xml = Sample::write_file('junit.xml', $out);
     is system('xmllint', '--noout', $xml), 0, 'JUnit: well-formed';
     my $ask = sub { my $answer = `xmllint --xpath '$_[0]' $xml`; chomp $answer; $answer };
     is $ask->('concat(//testsuite/@tests, "/", //testsuite/@failures)'), '3/2', 'JUnit: tests and failures';
@@ -180,7 +171,7 @@ troubles 'in another order', qr/^heapsh-check: .*: not later than the one before
 troubles 'no file', qr/^heapsh-check: .*none: No such file or directory$/, "$directory/none";
 troubles 'no rule', qr/^heapsh-check: 'struct session' is no rule; like /, '--rule', 'struct session', $file[0];
 troubles 'no number', qr/^heapsh-check: 'x <= many' is no rule/, '--rule', 'x <= many', $file[0];
-troubles 'a line of a file', qr/^heapsh-check: .*bad, line 2: 'total' is no rule/, '--rules', put('bad', "leaked <= 0\ntotal\n"), $file[0];
+troubles 'a line of a file', qr/^heapsh-check: .*bad, line 2: 'total' is no rule/, '--rules', Sample::write_file('bad', "leaked <= 0\ntotal\n"), $file[0];
 troubles 'no file of rules', qr/^heapsh-check: .*none: No such file/, '--rules', "$directory/none", $file[0];
 troubles 'no form', qr/^heapsh-check: --format xml: not known\nusage:/, '--format', 'xml', $file[0];
 troubles 'no warm-up', qr/^heapsh-check: --warmup 0: not known\nusage:/, '--warmup', 0, $file[0];

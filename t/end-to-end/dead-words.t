@@ -11,8 +11,7 @@ use Heapsh;
 plan skip_all => 'there is no g++' if system('command -v g++ >/dev/null') != 0;
 
 my $directory = tempdir(CLEANUP => 1);
-open my $source, '>', "$directory/stale.cc" or die $!;
-print $source <<'END';
+my $source = <<'END';
 #include "dumper/heapsnap.h"
 #include <string>
 #include <vector>
@@ -50,15 +49,12 @@ int main(int argc, char **argv)
 	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
 }
 END
-close $source;
 for my $flags ('-O0', '-O2') {
-    my $name = "$directory/stale$flags";
-    system("g++ -g $flags -iquote . -o $name $directory/stale.cc"
-        . " && LD_PRELOAD=$Heapsh::build/libheapsnap.so $name $name.snap") == 0 or die "no $name.snap";
+    my $file = Heapsh::capture_source("$directory/stale.cc", "g++ $flags", text => $source);
     # Seven nodes are held, seven are led to by stale words alone.
-    is Heapsh::ask("$name.snap", 'find', '--count', 'type', 'Node') =~ s/,.*//sr, 'Total: 14 objects',
+    is Heapsh::ask($file, 'find', '--count', 'type', 'Node') =~ s/,.*//sr, 'Total: 14 objects',
         "$flags: there are 14 nodes";
-    my $leaks = Heapsh::ask_json("$name.snap", 'leaks');
+    my $leaks = Heapsh::ask_json($file, 'leaks');
     is_deeply [map { "$_->{direct_objects} $_->{type}" } @{ $leaks->{groups} }], ['7 struct Node'],
         'those that only stale words lead to are leaked' or diag explain $leaks;
 }

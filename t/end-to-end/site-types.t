@@ -11,8 +11,7 @@ use Heapsh;
 
 plan skip_all => 'code is read on x86-64 alone' unless `uname -m` =~ /^x86_64/;
 my $directory = tempdir(CLEANUP => 1);
-open my $source, '>', "$directory/middle.c" or die $!;
-print $source <<'END';
+my $source = <<'END';
 #include "dumper/heapsnap.h"
 #include <stdlib.h>
 #include <string.h>
@@ -47,17 +46,15 @@ int main(int argc, char **argv)
 	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
 }
 END
-close $source;
 for my $compiler (qw(gcc clang)) {
     SKIP: {
         skip "there is no $compiler", 2 if system("command -v $compiler >$directory/found") != 0;
         for my $flags (qw(-O0 -O1)) {
-            my $name = "$directory/$compiler$flags";
-            system("$compiler -g $flags -iquote . -o $name $directory/middle.c && HEAPSNAP_WRAPPERS=item"
-                . " LD_PRELOAD=$Heapsh::build/libheapsnap.so $name $name.snap") == 0 or die "no $name.snap";
-            my ($found) = grep { $_->{type} =~ /item/ } @{ Heapsh::ask_json("$name.snap", 'count') };
+            my $file = Heapsh::capture_source("$directory/middle.c", "$compiler $flags",
+                text => $source, env => { HEAPSNAP_WRAPPERS => 'item' });
+            my ($found) = grep { $_->{type} =~ /item/ } @{ Heapsh::ask_json($file, 'count') };
             is $found->{objects}, 50, "$compiler $flags: the function in the middle knows their type";
-            ($found) = grep { $_->{site} =~ /^make / } @{ Heapsh::ask_json("$name.snap", 'sites') };
+            ($found) = grep { $_->{site} =~ /^make / } @{ Heapsh::ask_json($file, 'sites') };
             is $found->{objects}, 50, 'and they count for its caller';
         }
     }

@@ -274,12 +274,13 @@ static inline uint8_t *sample_bytes(const struct heap_snapshot *snapshot, size_t
 	return bytes;
 }
 
-/** For unit tests: compares an array of the variables snapshot and sample. */
-#define assert_rows(array, count) \
-	do { \
-		assert_int_equal(snapshot->count, sample.count); \
-		assert_memory_equal(snapshot->array, sample.array, \
-				    sample.count * sizeof(*sample.array)); \
-	} while (0)
+/** The snapshot in a file's bytes, which it reads as long as it is open. */
+static inline struct heap_snapshot *sample_open(const uint8_t *bytes, size_t size)
+{
+	struct heap_snapshot *snapshot;
+
+	sample_check(heap_snapshot_open_memory(bytes, size, &snapshot));
+	return snapshot;
+}
 
 #endif

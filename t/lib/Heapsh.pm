@@ -142,6 +142,22 @@ sub DESTROY {
     kill 'KILL', $self->{pid} if $self->{pid} && waitpid($self->{pid}, WNOHANG) == 0;
 }
 
+# Builds a program of one file of C or C++, which captures itself to its argument, and runs it.
+# capture_source(DIRECTORY/NAME.c, 'COMPILER FLAGS', text => SOURCE, env => {...}). @return the snapshot
+sub capture_source {
+    my ($source, $compiler, %option) = @_;
+    my $name = $source =~ s/\.\w+$//r . $compiler =~ s/[^\w+-]//gr;
+    if (defined $option{text}) {
+        open my $out, '>', $source or die "$source: $!";
+        print $out $option{text};
+        close $out or die "$source: $!";
+    }
+    system("$compiler -g -iquote . -o $name $source") == 0 or die "$compiler: $source does not compile";
+    local %ENV = (%ENV, %{ $option{env} || {} }, LD_PRELOAD => "$build/libheapsnap.so");
+    system($name, "$name.snap") == 0 or die "$name: no snapshot";
+    return "$name.snap";
+}
+
 # Runs heapsh. @return its output's lines; in scalar context the whole output
 our ($status, $complaint);
 

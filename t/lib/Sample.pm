@@ -35,9 +35,7 @@ sub make {
 # Runs a program with its arguments, and standard input from text.
 sub run {
     my ($input, $program, @arguments) = @_;
-    open my $in, '>', "$directory/in" or die $!;
-    print $in $input;
-    close $in;
+    write_file('in', $input);
     my $pid = fork() // die $!;
     if (!$pid) {
         open STDIN, '<', "$directory/in";
@@ -55,6 +53,15 @@ sub content {
     open my $in, '<', $path or return undef;
     local $/;
     return scalar(<$in>) // '';
+}
+
+# Writes a file of the directory. @return its path
+sub write_file {
+    my ($name, $text) = @_;
+    open my $out, '>', "$directory/$name" or die "$name: $!";
+    print $out $text;
+    close $out or die "$name: $!";
+    return "$directory/$name";
 }
 
 sub heapsh { return run('', "$build/heapsh", '--quiet', @_) }

@@ -12,14 +12,6 @@ my $heapsh = "$Sample::build/heapsh";
 my $directory = $Sample::directory;
 my $total = "Total: 1 object, 48 B\n";
 
-sub script {
-    my ($name, $text) = @_;
-    open my $out, '>', "$directory/$name" or die "$name: $!";
-    print $out $text;
-    close $out or die "$name: $!";
-    return "$directory/$name";
-}
-
 # Runs lines from standard input. @return the output, the errors, the status
 sub says {
     my ($name, $lines, $expected, $wanted) = @_;
@@ -30,27 +22,27 @@ sub says {
 }
 
 # source
-my $good = script('good', "# what is not typed\n\n  find --count untyped\nfind untyped | cat\n");
+my $good = Sample::write_file('good', "# what is not typed\n\n  find --count untyped\nfind untyped | cat\n");
 says 'source', "source $good\n", "${total}block(48) at 0x5f02300\n";
 says 'into a program', "source $good | wc -l | tr -d ' '\n", "block(48) at 0x5f02300\n1\n";
 says 'into a file', "source $good > $directory/answer\n", "block(48) at 0x5f02300\n";
 is Sample::content("$directory/answer"), $total, 'but for what goes elsewhere';
-my $bad = script('bad', "find --count untyped\nfrob\nfind --count untyped\n");
+my $bad = Sample::write_file('bad', "find --count untyped\nfrob\nfind --count untyped\n");
 says 'a mistake ends it', "source $bad\n",
     "${total}heapsh: frob: no such command; `help` lists them\nheapsh: $bad: line 2 failed\n", 2;
-my $nothing = script('nothing', "find type mode\nfind --count untyped\n");
+my $nothing = Sample::write_file('nothing', "find type mode\nfind --count untyped\n");
 says 'nothing found does not', "source $nothing\n", $total;
-my $absent = script('absent', "find type nothing\nfind --count untyped\n");
+my $absent = Sample::write_file('absent', "find type nothing\nfind --count untyped\n");
 says 'nor a name that this snapshot does not have', "source $absent\n",
     "${total}heapsh: nothing: no such type in the snapshot; `types` lists those of objects\n";
 says 'a file that is not there', "source $directory/none\n",
     "heapsh: $directory/none: No such file or directory\n", 1;
-my $quits = script('quits', "quit\nfind --count untyped\n");
+my $quits = Sample::write_file('quits', "quit\nfind --count untyped\n");
 says 'quit leaves the shell', "source $quits\nfind --count untyped\n", '';
-my $outer = script('outer', "source $good\nfind --count untyped\n");
+my $outer = Sample::write_file('outer', "source $good\nfind --count untyped\n");
 says 'a file that sources another', "source $outer\n", "${total}block(48) at 0x5f02300\n$total";
-my $loop = script('loop', '');
-script('loop', "source $loop\n");
+my $loop = Sample::write_file('loop', '');
+Sample::write_file('loop', "source $loop\n");
 my (undef, $err, $status) = Sample::run("source $loop\n", $heapsh, '-q', $file);
 like $err, qr/^heapsh: \Q$loop\E: 16 files already source each other\n/, 'one that sources itself';
 is $status, 2, 'is a mistake';

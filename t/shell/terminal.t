@@ -23,20 +23,13 @@ $ENV{XDG_STATE_HOME} = "$directory/state";
 $ENV{XDG_CONFIG_HOME} = "$directory/config";
 mkdir "$directory/config";
 mkdir "$directory/config/heapsh";
-write_file("$directory/config/heapsh/heapshrc", <<'END');
+Sample::write_file("config/heapsh/heapshrc", <<'END');
 # comments and empty lines are fine
 
 alias all 'find'
 alias big 'find size >=64'
 alias text 'find string hello | cat'
 END
-
-sub write_file {
-    my ($path, $content) = @_;
-    open my $out, '>', $path or die "$path: $!";
-    print $out $content;
-    close $out or die "$path: $!";
-}
 
 sub tmux {
     my (@command) = @_;

@@ -56,26 +56,19 @@ sub no_file {
     answers $name, '', [$path, 'info'], '', "heapsh: $path: $complaint\n", 2;
 }
 no_file 'no such file', "$directory/none", 'No such file or directory';
-sub write_file {
-    my ($name, $content) = @_;
-    open my $to, '>', "$directory/$name" or die $!;
-    print $to $content;
-    close $to;
-    return "$directory/$name";
-}
 sub refuses {
     my ($name, $path) = @_;
     my ($out, $err, $status) = Sample::run('', $heapsh, $path, 'info');
     is "$status$out", 2, "$name: status 2, nothing printed";
     like $err, qr/\Aheapsh: \Q$path\E: [^\n]+\n\z/, "$name: one line that names the file";
 }
-refuses 'an empty file', write_file('empty', '');
-refuses 'not a snapshot', write_file('text', "hello\n" x 100);
+refuses 'an empty file', Sample::write_file('empty', '');
+refuses 'not a snapshot', Sample::write_file('text', "hello\n" x 100);
 refuses 'a directory', $directory;
 my $whole = Sample::content($file);
-refuses 'half a snapshot', write_file('half', substr($whole, 0, length($whole) / 2));
+refuses 'half a snapshot', Sample::write_file('half', substr($whole, 0, length($whole) / 2));
 SKIP: {
-    my $closed = write_file('closed', $whole);
+    my $closed = Sample::write_file('closed', $whole);
     chmod 0, $closed;
     skip 'root may read anything', 2 if -r $closed;
     refuses 'no permission', $closed;

@@ -95,7 +95,7 @@ static int write_model(void **state)
 					      .edge_slot = model.edge_slot,
 					      .edge_interior = model.edge_interior,
 					      .edge_flags = model.edge_flags });
-	sample_check(heap_snapshot_open_memory(bytes, size, &whole));
+	whole = sample_open(bytes, size);
 	sample_check(heap_snapshot_load(whole, HEAP_COLUMN_ALL));
 	return 0;
 }
@@ -106,14 +106,6 @@ static int drop_model(void **state)
 	heap_snapshot_close(whole);
 	free(bytes);
 	return 0;
-}
-
-static struct heap_snapshot *opened(void)
-{
-	struct heap_snapshot *snapshot;
-
-	sample_check(heap_snapshot_open_memory(bytes, size, &snapshot));
-	return snapshot;
 }
 
 static void check_object(const struct heap_snapshot *snapshot, heap_object_id object)
@@ -135,7 +127,7 @@ static void check_object(const struct heap_snapshot *snapshot, heap_object_id ob
 
 static void neighbours_are_loaded_right(void **state)
 {
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 	heap_object_id objects[40];
 
 	(void)state;
@@ -159,7 +151,7 @@ static void neighbours_are_loaded_right(void **state)
 
 static void many_blocks_are_loaded_as_a_whole(void **state)
 {
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 	heap_object_id objects[11];
 	uint64_t *before;
 
@@ -191,7 +183,7 @@ static void check_qualities(struct heap_snapshot *snapshot, uint32_t step)
 static void qualities_are_found_without_their_column(void **state)
 {
 	static const uint32_t steps[] = { 1, 10, 100000, 1000000 };
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 
 	(void)state;
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_EDGES));
@@ -208,7 +200,7 @@ static void qualities_are_found_without_their_column(void **state)
 static void edges_are_chosen_without_their_columns(void **state)
 {
 	static uint8_t expected[EDGES / 8 + 1];
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 
 	(void)state;
 	for (unsigned demands = 0; demands < 4; demands++) {
@@ -238,7 +230,7 @@ static void edges_are_chosen_without_their_columns(void **state)
 // Declarations of people are in the columns alone.
 static void edges_are_chosen_as_they_are_declared(void **state)
 {
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 	uint8_t *bits;
 
 	(void)state;
@@ -262,7 +254,7 @@ static void edges_are_chosen_as_they_are_declared(void **state)
 static void sizes_are_read_without_their_column(void **state)
 {
 	static uint64_t sizes[OBJECTS];
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 
 	(void)state;
 	sample_check(heap_snapshot_read_sizes(snapshot, sizes));
@@ -293,7 +285,7 @@ static void addresses_are_located(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 30; i++) {
-		struct heap_snapshot *snapshot = opened();
+		struct heap_snapshot *snapshot = sample_open(bytes, size);
 
 		check_address(snapshot, i * (end / 29));
 		check_address(snapshot, whole->address[i == 29 ? OBJECTS - 1 : i * 24000]);
@@ -301,7 +293,7 @@ static void addresses_are_located(void **state)
 		heap_snapshot_close(snapshot);
 	}
 
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 
 	check_address(snapshot, 0);
 	check_address(snapshot, 0xfff);

@@ -2,43 +2,16 @@
 #include "t/unit/unit.h"
 
 #include "lib/snapshot/snapshot.h"
-#include "t/helper/sample.h"
+#include "t/helper/sample_file.h"
 
 #include <fcntl.h>
-
-static struct heap_snapshot sample;
-static uint8_t *bytes; // of the sample's file
-static size_t size;
-
-static int write_sample(void **state)
-{
-	(void)state;
-	sample = sample_snapshot();
-	bytes = sample_bytes(&sample, &size);
-	return 0;
-}
-
-static int drop_sample(void **state)
-{
-	(void)state;
-	free(bytes);
-	return 0;
-}
-
-static struct heap_snapshot *opened(void)
-{
-	struct heap_snapshot *snapshot;
-
-	sample_check(heap_snapshot_open_memory(bytes, size, &snapshot));
-	return snapshot;
-}
 
 // --- what is written is read ---------------------------------------------------
 
 static void info_round_trips(void **state)
 {
 	(void)state;
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 	const struct heap_info *info = &snapshot->info;
 
 	assert_string_equal(info->program, "app");
@@ -60,30 +33,13 @@ static void info_round_trips(void **state)
 static void tables_round_trip(void **state)
 {
 	(void)state;
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 
-	assert_rows(strings, string_size);
-	assert_rows(types.strings, types.string_size);
-	assert_rows(types.types, types.count);
-	assert_rows(types.members, types.member_count);
-	assert_rows(types.enumerators, types.enumerator_count);
-	assert_rows(modules, module_count);
-	assert_rows(sites, site_count);
-	assert_rows(calls, call_count);
-	assert_rows(steps, step_count);
-	assert_rows(roots, root_count);
-	assert_rows(root_edges, root_edge_count);
-	assert_rows(threads, thread_count);
-	assert_rows(frames, frame_count);
-	assert_rows(mappings, mapping_count);
-	assert_rows(damages, damage_count);
-	assert_rows(samples, sample_count);
+	assert_tables(snapshot);
 	assert_ptr_equal(heap_snapshot_sample(snapshot, 0), &snapshot->samples[0]);
 	assert_null(heap_snapshot_sample(snapshot, 1));
 	assert_ptr_equal(heap_snapshot_sample(snapshot, 3), &snapshot->samples[1]);
 	assert_int_equal(heap_sample_trace_us(snapshot, &snapshot->samples[0]), 250000);
-	assert_rows(epochs, epoch_count);
-	assert_rows(root_content, root_content_size);
 	assert_string_equal(heap_snapshot_string(snapshot, snapshot->roots[1].name), "cursor");
 	heap_snapshot_close(snapshot);
 }
@@ -91,7 +47,7 @@ static void tables_round_trip(void **state)
 static void columns_round_trip(void **state)
 {
 	(void)state;
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_ALL));
 	assert_int_equal(snapshot->object_count, SAMPLE_OBJECTS);
@@ -142,7 +98,7 @@ static void old_snapshots_open(void **state)
 static void parts_are_found_by_object(void **state)
 {
 	(void)state;
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 	uint32_t first;
 
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_PARTS));
@@ -158,7 +114,7 @@ static void parts_are_found_by_object(void **state)
 static void only_what_is_asked_for_is_loaded(void **state)
 {
 	(void)state;
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 
 	assert_null(snapshot->address);
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_SITE));
@@ -182,7 +138,7 @@ static void only_what_is_asked_for_is_loaded(void **state)
 static void slots_bring_their_edges(void **state)
 {
 	(void)state;
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_SLOTS));
 	assert_int_equal(snapshot->edge_target[3], 3);
@@ -207,7 +163,7 @@ static void empty_snapshots_are_fine(void **state)
 	size_t length;
 	uint8_t *file = sample_bytes(&empty, &length);
 
-	sample_check(heap_snapshot_open_memory(file, length, &snapshot));
+	snapshot = sample_open(file, length);
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_ALL));
 	assert_int_equal(snapshot->object_count, 0);
 	assert_int_equal(snapshot->edge_first[0], 0);
@@ -277,7 +233,7 @@ static void assert_content(struct heap_snapshot *snapshot, heap_object_id object
 static void contents_are_kept_up_to_the_limit(void **state)
 {
 	(void)state;
-	struct heap_snapshot *snapshot = opened();
+	struct heap_snapshot *snapshot = sample_open(bytes, size);
 
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_ADDRESS));
 	assert_content(snapshot, 3, 1000, 64);
@@ -299,7 +255,7 @@ static void without_contents_nothing_is_kept(void **state)
 
 	uint8_t *file = sample_bytes(&without, &length);
 
-	sample_check(heap_snapshot_open_memory(file, length, &snapshot));
+	snapshot = sample_open(file, length);
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_ADDRESS));
 	assert_content(snapshot, 3, 1000, 0);
 	heap_snapshot_close(snapshot);
@@ -315,7 +271,7 @@ static void contents_are_read_in_any_order(void **state)
 	size_t length;
 	uint8_t *file = sample_bytes(&many, &length);
 
-	sample_check(heap_snapshot_open_memory(file, length, &snapshot));
+	snapshot = sample_open(file, length);
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_ADDRESS | HEAP_COLUMN_SIZE));
 	for (uint32_t i = 0; i < SAMPLE_CROWD; i++)
 		assert_content(snapshot, i, 1000, i == 2000 ? 1000 : many.size[i]);
@@ -379,8 +335,6 @@ static void a_full_disk_is_told(void **state)
 		HEAP_ERROR_SYSTEM, "No space left on device");
 	close(full);
 }
-
-#define ON_SAMPLE(test) cmocka_unit_test_setup_teardown(test, write_sample, drop_sample)
 
 UNIT_TESTS("snapshot", ON_SAMPLE(info_round_trips), ON_SAMPLE(tables_round_trip),
 	   ON_SAMPLE(columns_round_trip), ON_SAMPLE(old_snapshots_open),

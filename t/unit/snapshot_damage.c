@@ -4,26 +4,7 @@
 #include "lib/file/file.h"
 #include "lib/file/file_format.h"
 #include "lib/snapshot/snapshot.h"
-#include "t/helper/sample.h"
-
-static struct heap_snapshot sample;
-static uint8_t *bytes; // of the sample's file
-static size_t size;
-
-static int write_sample(void **state)
-{
-	(void)state;
-	sample = sample_snapshot();
-	bytes = sample_bytes(&sample, &size);
-	return 0;
-}
-
-static int drop_sample(void **state)
-{
-	(void)state;
-	free(bytes);
-	return 0;
-}
+#include "t/helper/sample_file.h"
 
 // Opens, loads and reads everything, and gives the first error.
 static struct heap_error *use(const uint8_t *file, size_t length)
@@ -332,18 +313,12 @@ static void damage_is_named(void **state)
 	}
 }
 
-// True if it agrees with the sample where a wider table could have shifted it.
 static void assert_sample(const uint8_t *file, size_t length)
 {
-	struct heap_snapshot *snapshot;
+	struct heap_snapshot *snapshot = sample_open(file, length);
 
-	sample_check(heap_snapshot_open_memory(file, length, &snapshot));
 	sample_check(heap_snapshot_load(snapshot, HEAP_COLUMN_ALL));
-	assert_rows(types.types, types.count);
-	assert_rows(types.members, types.member_count);
-	assert_rows(roots, root_count);
-	assert_rows(root_edges, root_edge_count);
-	assert_rows(damages, damage_count);
+	assert_tables(snapshot);
 	assert_rows(edge_target, edge_count);
 	heap_snapshot_close(snapshot);
 }
@@ -372,7 +347,7 @@ static void damage_to_a_column_costs_that_column(void **state)
 	uint8_t *file = changed(&(struct change){ "otyp", SET, 4, 6 }, &length);
 	struct heap_snapshot *snapshot;
 
-	sample_check(heap_snapshot_open_memory(file, length, &snapshot));
+	snapshot = sample_open(file, length);
 	assert_error(heap_snapshot_load(snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE),
 		     HEAP_ERROR_FORMAT, "section 'otyp' is damaged");
 	assert_null(snapshot->type);
@@ -433,7 +408,7 @@ static void damage_to_contents_costs_a_block(void **state)
 	file[section->offset + heap_get_u32(table) + heap_get_u32(table + HEAP_BLOCK_ENTRY_SIZE) +
 	     100] ^= 1;
 	heap_file_close(container);
-	sample_check(heap_snapshot_open_memory(file, length, &snapshot));
+	snapshot = sample_open(file, length);
 	for (uint32_t i = 0; i < SAMPLE_CROWD; i++) {
 		struct heap_error *error =
 			heap_snapshot_read_content(snapshot, i, buffer, sizeof(buffer), &kept);
@@ -449,8 +424,6 @@ static void damage_to_contents_costs_a_block(void **state)
 	heap_snapshot_close(snapshot);
 	free(file);
 }
-
-#define ON_SAMPLE(test) cmocka_unit_test_setup_teardown(test, write_sample, drop_sample)
 
 UNIT_TESTS("snapshot_damage", ON_SAMPLE(every_truncation_is_an_error),
 	   ON_SAMPLE(every_flipped_bit_is_an_error), ON_SAMPLE(damage_is_named),
