@@ -6,7 +6,14 @@
 
 #include <string.h>
 
-// "<" ends a script wherever it stands in it, but in JSON it stands in strings alone.
+struct page {
+	FILE *stream;
+	const char *program;
+	const char *data;
+	size_t size;
+};
+
+// "</script>" ends a script wherever it occurs. In JSON, a "<" occurs only in strings.
 static void write_data(FILE *stream, const char *data, size_t size)
 {
 	const char *end = data + size;
@@ -22,27 +29,41 @@ static void write_data(FILE *stream, const char *data, size_t size)
 	}
 }
 
-void page_write(FILE *stream, const char *frame, const char *program, const char *data, size_t size)
-{
-	const char *at = frame;
+static void expand(const struct page *page, const char *text);
 
+// @param name  what stands between two "@"
+static void write_part(const struct page *page, const char *name, size_t length)
+{
+	const char *part = report_part(name, length);
+
+	if (part && length > 5 && memcmp(name + length - 5, ".html", 5) == 0)
+		expand(page, part);
+	else if (part)
+		fputs(part, page->stream);
+	else if (length == 4 && memcmp(name, "data", 4) == 0)
+		write_data(page->stream, page->data, page->size);
+	else
+		heap_escape_put(page->stream, HEAP_ESCAPE_XML, page->program);
+}
+
+// Parts of HTML name other parts, none of which names it: a depth of two.
+// NOLINTNEXTLINE(misc-no-recursion)
+static void expand(const struct page *page, const char *text)
+{
 	for (;;) {
-		const char *begin = strchr(at, '@');
+		const char *begin = strchr(text, '@');
 		const char *end = begin ? strchr(begin + 1, '@') : NULL;
 
 		if (!end)
 			break;
-		fwrite(at, 1, (size_t)(begin - at), stream);
-
-		const char *part = report_part(begin + 1, (size_t)(end - begin - 1));
-
-		if (part)
-			fputs(part, stream);
-		else if (strncmp(begin, "@data@", 6) == 0)
-			write_data(stream, data, size);
-		else
-			heap_escape_put(stream, HEAP_ESCAPE_XML, program);
-		at = end + 1;
+		fwrite(text, 1, (size_t)(begin - text), page->stream);
+		write_part(page, begin + 1, (size_t)(end - begin - 1));
+		text = end + 1;
 	}
-	fputs(at, stream);
+	fputs(text, page->stream);
+}
+
+void page_write(FILE *stream, const char *frame, const char *program, const char *data, size_t size)
+{
+	expand(&(struct page){ stream, program, data, size }, frame);
 }

@@ -3,7 +3,8 @@
 #define PAGE_H
 
 /**
- * Pages that draw themselves: a frame of shell/web/, the parts that it names, and the data.
+ * Pages that draw themselves: a frame of shell/web/, the parts that it names, and the data. Parts of
+ * HTML may name further parts.
  */
 
 #include <stddef.h>

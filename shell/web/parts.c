@@ -6,6 +6,9 @@
 
 // clang-format off
 #define PARTS(_) \
+	_(head_html, "head.html", "head.html") \
+	_(bar_html, "bar.html", "bar.html") \
+	_(script_html, "script.html", "script.html") \
 	_(page_css, "page.css", "page.css") \
 	_(d3_path, "d3-path", "vendor/d3-path/d3-path.min.js") \
 	_(d3_shape, "d3-shape", "vendor/d3-shape/d3-shape.min.js") \

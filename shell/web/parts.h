@@ -3,20 +3,20 @@
 #define REPORT_PARTS_H
 
 /**
- * The files of shell/web/ that the pages of reports and traces are made of, as they were when this was built.
+ * The files of shell/web/ that make up the pages of reports and traces, embedded at build time.
  */
 
 #include <stddef.h>
 
 struct report_part {
-	const char *name; /**< as the page's frame has it: "page.css" */
+	const char *name; /**< as pages refer to it: "page.css" */
 	const char *text; /**< up to a NUL */
 };
 
-/** The page's frame; "@name@" stands where a part goes, "@data@" where the data goes. */
+/** The page of a report, with "@name@" for a part, "@data@" for the data, "@title@" for the program. */
 const char *report_frame(void);
 
-/** The frame of the page of a trace. */
+/** The page of a trace. */
 const char *report_trace_frame(void);
 
 /** @return NULL if there is none of that name */
