@@ -12,6 +12,7 @@
 #include "dumper/writer/infer/headers.h"
 #include "dumper/writer/output_file.h"
 #include "dumper/writer/infer/infer.h"
+#include "dumper/writer/infer/vtables.h"
 #include "dumper/writer/infer/site_types.h"
 #include "dumper/writer/scan/debuginfod.h"
 #include "dumper/writer/scan/globals.h"

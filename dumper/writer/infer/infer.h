@@ -14,20 +14,6 @@
 #include "dumper/writer/scan/capture.h"
 #include "dumper/writer/scan/head_words.h"
 
-/** Where classes' vtables are, so that a block's first word can be looked up. */
-struct vtables;
-
-HEAP_MUST_CHECK
-struct heap_error *vtables_create(struct capture *capture, struct vtables **result);
-
-void vtables_destroy(struct vtables *vtables);
-
-/** No vtable lies outside of [*low, *high). */
-void vtables_bounds(const struct vtables *vtables, uint64_t *low, uint64_t *high);
-
-/** The class whose vtable @p word points into, or HEAP_NO_TYPE. */
-heap_type_id vtables_find(struct vtables *vtables, uint64_t word);
-
 /**
  * Names what can be named: fills capture's type, elements and evidence, and marks the
  * edges and root edges that are typed slots.

@@ -11,12 +11,13 @@
  * symbols, its type information says it (Itanium C++ ABI, 2.5.2 and 2.9.5). A word that
  * points to the vtable of a base that is not at the object's start has another offset to
  * top: it does not stand in the first word of an object. A class that debug information does
- * not have becomes a type that has only a name.
+ * not describe becomes a type without members.
  *
- * Only what blocks point to is looked up, once: programs have far more vtables than that.
+ * Vtables are looked up once, and only when a block points to them: programs have many more.
  */
+#include "dumper/writer/infer/vtables.h"
+
 #include "dumper/writer/infer/class_names.h"
-#include "dumper/writer/infer/infer.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
