@@ -12,7 +12,8 @@
 #                                    V=1 says what is wrong
 #   make bench                       timings, as ratios to a bare run in the same invocation
 #   make soak                        real servers under load, captured; TIME=120 SERVERS='redis nginx'
-#   make aarch64                     builds for aarch64, and tests what qemu-user can run
+#   make aarch64                     builds for aarch64, tests units under qemu-user, and all in a
+#                                    virtual machine; T='t/capture/labels.t' for some, SHORT=1
 #   make fuzz                        runs the fuzz targets, with clang; F=file TIME=60
 #   make lint                        formatting, static analysis, scripts, manual pages
 #   make install                     PREFIX=/usr/local DESTDIR=
@@ -304,8 +305,11 @@ check: dependencies
 
 # Tests of running out of memory ask malloc for more than AddressSanitizer gives.
 check-built: export ASAN_OPTIONS := $(if $(SANITIZE),allocator_may_return_null=1,$(ASAN_OPTIONS))
-check-built: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED:%=$(BUILD)/t/fuzz/%.replay) $(if $(findstring truth,$(T)),$(TRUTHS) truth-lua)
+check-built: programs-for-tests $(if $(findstring truth,$(T)),$(TRUTHS) truth-lua)
 	$(Q)BUILD=$(BUILD) CC='$(CC)' SANITIZE='$(SANITIZE)' $(UNIGNORED) prove -e '' --timer -j$(JOBS) $(if $(V),-v) $$(ls -d $(T) 2>/dev/null)
+
+# All that tests run, but for t/truth.
+programs-for-tests: all $(UNITS) $(SAMPLES) $(TOOLS) $(BUILD)/t/bench/generate $(FUZZED:%=$(BUILD)/t/fuzz/%.replay)
 
 # Those whom exports are for, from npm, for t/shell/readers.t: memlab brings a browser along
 # that is not wanted.
@@ -325,8 +329,9 @@ soak: all
 	$(Q)BUILD=$(BUILD) TIME='$(TIME)' SERVERS='$(SERVERS)' prove -v t/soak/soak.t
 
 aarch64: all
-	$(Q)scripts/install-dependencies --aarch64
-	$(Q)NATIVE=$(BUILD) t/foreign/aarch64 build/aarch64
+	$(Q)scripts/install-dependencies --aarch64 || true
+	$(Q)NATIVE=$(BUILD) SHORT='$(SHORT)' t/foreign/aarch64 build/aarch64 \
+		$(if $(filter file,$(origin T)),,$(T))
 
 truth: all $(TRUTHS) truth-lua
 	$(Q)BUILD=$(BUILD) V=$(V) prove -v t/truth/truth.t t/truth/bare.t
@@ -378,7 +383,7 @@ lint:
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=memleak --suppress=identicalInnerCondition --suppress=ctuuninitvar \
 		-D__x86_64__ -D_GNU_SOURCE -I. dumper lib shell
-	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/real/fetch t/foreign/aarch64
+	shellcheck scripts/demo scripts/install-dependencies scripts/clickhouse/load .ci/run t/bare t/real/fetch t/foreign/*
 	shellcheck -s bash scripts/completion.bash
 	mandoc -Tlint -Wwarning man/*.[1-9]
 
@@ -443,6 +448,6 @@ FORCE:
 clean:
 	rm -rf build
 
-.PHONY: all check check-built bare check-real truth truth-lua bench demo dependencies soak aarch64 fuzz lint install readers clean FORCE
+.PHONY: all check check-built programs-for-tests bare check-real truth truth-lua bench demo dependencies soak aarch64 fuzz lint install readers clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -16,13 +16,14 @@ package Browser;
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
+use Heapsh;
 use IO::Select;
 use JSON::PP;
 use MIME::Base64;
 use POSIX ();
 use Time::HiRes qw(time sleep);
 
-our $patience = 60;    # seconds
+our $patience = $Heapsh::patience;
 my $json = JSON::PP->new->utf8->allow_nonref;
 
 sub program {

@@ -23,7 +23,8 @@ use POSIX qw(:sys_wait_h);
 use Time::HiRes qw(sleep time);
 
 our $build = abs_path($ENV{BUILD} || 'build');
-our $patience = 60;    # seconds; a loaded machine under a sanitizer is slow
+# Seconds that a test waits for something: a loaded machine under a sanitizer is slow, an emulated one slower.
+our $patience = $ENV{HEAPSH_PATIENCE} || 60;
 
 # On a busy machine 250 ms are not enough for every thread to stop; t/capture/stop.t tests the limit.
 $ENV{HEAPSNAP_STOP} //= '20s';

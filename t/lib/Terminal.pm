@@ -13,10 +13,11 @@ package Terminal;
 use strict;
 use warnings;
 use Encode qw(decode_utf8);
+use Heapsh;
 use File::Temp qw(tempdir);
 use Time::HiRes qw(sleep time);
 
-my $patience = 60;    # seconds; a loaded machine under a sanitizer is slow
+my $patience = $Heapsh::patience;
 my $prompt = qr/^(?:\$|heapsh(?: \[\d+\] \S+)?>) ?\n\z/m;
 
 # A test that is interrupted leaves no server of tmux behind.

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Heapsh;
 use Sample;
 use IO::Select;
 use IPC::Open2;
@@ -14,7 +15,7 @@ my $heapsh = "$Sample::build/heapsh";
 $ENV{TERM} = 'dumb';
 $ENV{INPUTRC} = '/dev/null';
 $ENV{XDG_STATE_HOME} = "$Sample::directory/state";
-my $patience = 60;    # seconds; a loaded machine under a sanitizer is slow
+my $patience = $Heapsh::patience;
 
 my ($pid, $from, $to);
 

@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Heapsh;
 use Sample;
 use Test::More;
 use Time::HiRes qw(sleep time);
@@ -15,7 +16,7 @@ plan skip_all => 'no less' if system('command -v less >/dev/null 2>&1');
 my $file = Sample::make();
 my $heapsh = "$Sample::build/heapsh";
 my $directory = $Sample::directory;
-my $patience = 30;    # seconds
+my $patience = $Heapsh::patience;
 my $socket = "$directory/tmux";
 delete @ENV{qw(TMUX PAGER LESS HEAPSH_PAGER NO_COLOR)};
 $ENV{INPUTRC} = '/dev/null';

@@ -4,10 +4,11 @@
 use strict;
 use warnings;
 use lib 't/lib';
+use Heapsh;
 use Sample;
 use Test::More;
 
-my $patience = 60;
+my $patience = $Heapsh::patience;
 my $addresses = join ' ', qw(5f00100 5f00300 5f00500 5f01000 5f02000 5f02100 5f02200 5f02300 5f03000);
 my @command = (qw(info summary reachability stack dangling count largest roots callstack symbols types sites find),
     'largest --retained', 'dominators --depth 9', 'suspects --min 1', 'retained reachable', 'roots --by variable', 'leaks', 'leaks --list', 'retained --by type', 'roots --by frame', 'callstack --reachable', 'strings', 'strings --duplicates', 'waste --all', 'count --by age', 'count --by size', 'symbols --all', "types '*'",

@@ -21,7 +21,7 @@ use POSIX qw(:sys_wait_h);
 use Time::HiRes qw(sleep time);
 
 our $build = abs_path($ENV{BUILD} || 'build');
-our $patience = 60;    # seconds
+our $patience = $Heapsh::patience;
 
 $ENV{PATH} = join ':', $ENV{PATH}, '/usr/sbin', '/sbin', glob '/usr/lib/postgresql/*/bin';
 
