@@ -144,11 +144,21 @@ static struct heap_error *follow_changed(struct inference *inference, uint64_t *
 	return NULL;
 }
 
+// True if nothing is known of a place but its bytes. The unions of C's locks have bytes, too, beside
+// the members that a pointer to a lock means.
+static bool is_free(const struct inference *inference, heap_object_id object, uint64_t offset,
+		    heap_type_id type)
+{
+	return inference->capture->snapshot.type[object] == HEAP_NO_TYPE ||
+	       (inference_is_raw(inference, object, offset) &&
+		!inference_has(inference, object, type, offset));
+}
+
 static bool is_part(const struct inference *inference, const struct hint *hint)
 {
 	return layouts_is_compound(&inference->layouts, hint->type) && !hint->either &&
 	       hint->interior < objects_size(&inference->capture->objects, hint->object) &&
-	       inference_is_raw(inference, hint->object, hint->interior & ~UINT32_C(7));
+	       is_free(inference, hint->object, hint->interior & ~UINT32_C(7), hint->type);
 }
 
 // The requirements for a block to be a pool.
@@ -355,7 +365,7 @@ struct heap_error *pools_finish(struct inference *inference)
 		const struct heap_part *part = &pools->parts[i];
 
 		// A better claim may have come since; and what lies in a part is no part beside it.
-		if (!inference_is_raw(inference, part->object, part->offset) ||
+		if (!is_free(inference, part->object, part->offset, part->type) ||
 		    (last && last->object == part->object &&
 		     part->offset - last->offset <
 			     heap_types_size(inference->layouts.types, last->type)))
