@@ -4,6 +4,7 @@
 #include "shell/print/container.h"
 #include "shell/print/describe.h"
 #include "shell/print/field.h"
+#include "shell/print/library_value.h"
 #include "shell/base/format.h"
 #include "shell/print/part.h"
 #include "shell/print/room.h"
@@ -342,6 +343,19 @@ void value_print_fields(struct session *session, const struct value *value, heap
 		print_members(session, value, type, offset, indent, limit);
 }
 
+// True if a value's bytes were not kept, nor does it have pointers, which are known from the edges.
+static bool is_lost(const struct session *session, const struct value *value, uint64_t offset,
+		    uint64_t size)
+{
+	uint32_t edge;
+
+	if (size == 0 || offset < value->kept)
+		return false;
+	edge = next_edge(session, value, offset);
+	return edge == UINT32_MAX ||
+	       (uint64_t)session->snapshot->edge_slot[edge] * 8 - offset >= size;
+}
+
 static void print_compound(struct session *session, const struct value *value,
 			   const struct heap_type *type, uint64_t offset, const char *name,
 			   int indent, enum value_limit limit)
@@ -351,6 +365,10 @@ static void print_compound(struct session *session, const struct value *value,
 	uint64_t room;
 
 	value_begin_line(session, name, indent);
+	if (!output_is_json(session->output) && is_lost(session, value, offset, type->size)) {
+		output_text(session->output, "(not kept)\n");
+		return;
+	}
 	if (type->members > 0 && room_is_short(session)) {
 		output_text(session->output, "{… %" PRIu32 " member%s (--all)}\n", type->members,
 			    format_plural(type->members));
@@ -497,6 +515,21 @@ static bool print_scalar(struct session *session, const struct value *value, hea
 	return true;
 }
 
+// A program that reads JSON, and a person who wants all, get the members.
+static bool print_library_value(struct session *session, const struct value *value,
+				heap_type_id type, uint64_t offset, const char *name, int indent,
+				enum value_limit limit)
+{
+	const char *text;
+
+	if (limit == VALUE_ALL || output_is_json(session->output))
+		return false;
+	text = library_value_describe(session, value, type, offset);
+	if (*text)
+		value_print_word(session, name, indent, text);
+	return *text != '\0';
+}
+
 void value_print(struct session *session, const struct value *value, heap_type_id id,
 		 uint64_t offset, const char *name, int indent, enum value_limit limit)
 {
@@ -510,6 +543,8 @@ void value_print(struct session *session, const struct value *value, heap_type_i
 		value_print_word(session, name, indent, "…");
 		return;
 	}
+	if (print_library_value(session, value, id, offset, name, indent, limit))
+		return;
 	switch (type->kind) {
 	case HEAP_TYPE_STRUCT:
 	case HEAP_TYPE_CLASS:
