@@ -183,9 +183,11 @@ static bool begin_stretch(void)
 static struct heapsnap_making make(size_t size, uint64_t site, struct heapsnap_frame frame)
 {
 	bool is_sampled = !heapsnap_take_bytes(size) && begin_stretch();
+	uint64_t caller =
+		!is_sampled && size <= HEAPSNAP_STRETCH ? heapsnap_hop(size, site, frame) : 0;
 
-	if (!is_sampled && size <= HEAPSNAP_STRETCH && heapsnap_has_seen(site, size))
-		return (struct heapsnap_making){ .site = site };
+	if (caller)
+		return (struct heapsnap_making){ .site = caller };
 	return heapsnap_observe(size, site, frame, is_sampled);
 }
 
@@ -242,8 +244,9 @@ static void *adopt_aligned(void *block, size_t size, unsigned flags, struct heap
 	return block;
 }
 
-void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
-			struct heapsnap_frame frame)
+// For blocks that heapsnap_adopt_at() does not know enough of.
+static __attribute__((noinline)) void *adopt_unknown(char *base, size_t size, uint64_t site,
+						     unsigned flags, struct heapsnap_frame frame)
 {
 	bool has_run_out = heapsnap_bytes_left > HEAPSNAP_STRETCH;
 
@@ -256,21 +259,26 @@ void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (!has_run_out && size <= heapsnap_bytes_left) {
-		uint64_t caller = heapsnap_hop(size, site, frame);
-
-		if (caller) {
-			heapsnap_bytes_left -= size;
-			base += HEAPSNAP_HEADER_SIZE;
-			heapsnap_sign(heapsnap_header_of(base), base,
-				      heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth,
-				      caller, false);
-			return base;
-		}
-	}
 	if (!has_run_out)
 		return adopt(base, size, 0, flags, make(size, site, frame));
 	return adopt(base, size, 0, flags, heapsnap_observe(size, site, frame, begin_stretch()));
+}
+
+void *heapsnap_adopt_at(char *base, size_t size, uint64_t site, unsigned flags,
+			struct heapsnap_frame frame)
+{
+	uint64_t caller = 0;
+	char *block;
+
+	if (base && heapsnap_bytes_left <= HEAPSNAP_STRETCH && size <= heapsnap_bytes_left)
+		caller = heapsnap_hop(size, site, frame);
+	if (!caller)
+		return adopt_unknown(base, size, site, flags, frame);
+	heapsnap_bytes_left -= size;
+	block = base + HEAPSNAP_HEADER_SIZE;
+	heapsnap_sign(heapsnap_header_of(block), block,
+		      heapsnap_extent(size, 0, 0, flags) | heapsnap_hot.birth, caller, false);
+	return block;
 }
 
 void *heapsnap_adopt_slowly(char *base, size_t size, uint64_t site, unsigned flags)

@@ -35,14 +35,16 @@ bool heapsnap_is_standard_name(const char *name)
 	static const char *const rust[] = { "5alloc", "4core", "3std", "9hashbrown" };
 	bool is_nested;
 
-	// Most symbols are ruled out here.
-	if (name[0] != '_' || (name[1] != 'Z' && name[1] != '_'))
+	// Most symbols are ruled out by one letter or another: a large program has many.
+	if (name[0] != '_')
 		return false;
-	if (has_prefix(name, "__cxa_") || has_prefix(name, "__rust_") || has_prefix(name, "__rdl_"))
-		return true;
+	if (name[1] == '_')
+		return (name[2] == 'c' && has_prefix(name, "__cxa_")) ||
+		       (name[2] == 'r' &&
+			(has_prefix(name, "__rust_") || has_prefix(name, "__rdl_")));
 	if (name[1] != 'Z')
 		return false;
-	if (has_prefix(name, "_Znw") || has_prefix(name, "_Zna"))
+	if (name[2] == 'n' && (name[3] == 'w' || name[3] == 'a'))
 		return true; // operator new, operator new[]
 	for (name += 2; *name == 'Z';)
 		name++;
@@ -52,9 +54,9 @@ bool heapsnap_is_standard_name(const char *name)
 		while (*name == 'K' || *name == 'V' || *name == 'r' || *name == 'R' || *name == 'O')
 			name++;
 	}
-	if (name[0] == 'S' && name[1] != '\0' && strchr("tabsiod", name[1]))
-		return true;
-	if (!is_nested)
+	if (name[0] == 'S')
+		return name[1] != '\0' && strchr("tabsiod", name[1]);
+	if (!is_nested || name[0] < '1' || name[0] > '9')
 		return false;
 	if (has_prefix(name, "9__gnu_cxx") || has_prefix(name, "10__cxxabiv1"))
 		return true;

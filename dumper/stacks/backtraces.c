@@ -412,11 +412,15 @@ static void resume(void)
 	}
 }
 
-// All slots in which there is a site, one after the other.
-static uint64_t *swept_slot(uint32_t at)
+// All slots in which there is a site, one after the other. @param in_row  gets how many lie together
+static uint64_t *swept_slots(uint32_t at, uint32_t *in_row)
 {
-	return at < HEAPSNAP_SEEN_SLOTS ? &heapsnap_seen[at]
-					: &heapsnap_displaced[at - HEAPSNAP_SEEN_SLOTS];
+	if (at < HEAPSNAP_SEEN_SLOTS) {
+		*in_row = HEAPSNAP_SEEN_SLOTS - at;
+		return &heapsnap_seen[at];
+	}
+	*in_row = SWEPT_SLOTS - at;
+	return &heapsnap_displaced[at - HEAPSNAP_SEEN_SLOTS];
 }
 
 static bool needs_sweep(uint64_t site)
@@ -474,16 +478,26 @@ static void sweep_kinds(uint32_t most)
 	}
 }
 
+static void sweep_row(uint64_t *slots, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (needs_sweep(__atomic_load_n(&slots[i], __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK))
+			__atomic_store_n(&slots[i], 0, __ATOMIC_RELAXED);
+	}
+}
+
 static void sweep_slots(uint32_t most)
 {
-	uint32_t from = 0;
-	uint32_t count = take_part(&sweep_at, &sweep_left, SWEPT_SLOTS, most, &from);
+	uint32_t at = 0, in_row;
+	uint32_t count = take_part(&sweep_at, &sweep_left, SWEPT_SLOTS, most, &at);
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t *slot = swept_slot((from + i) % SWEPT_SLOTS);
+	while (count > 0) {
+		uint64_t *slots = swept_slots(at, &in_row);
 
-		if (needs_sweep(__atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK))
-			__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+		in_row = in_row < count ? in_row : count;
+		sweep_row(slots, in_row);
+		count -= in_row;
+		at = (at + in_row) % SWEPT_SLOTS;
 	}
 }
 
@@ -713,7 +727,8 @@ static void forget(uint64_t start, uint64_t end)
 		return;
 	heapsnap_wrappers_forget(&tables->wrappers, start, end);
 	for (uint32_t i = 0; HEAPSNAP_TAKES_SNAPSHOTS && i < SWEPT_SLOTS; i++) {
-		uint64_t *slot = swept_slot(i);
+		uint32_t in_row;
+		uint64_t *slot = swept_slots(i, &in_row);
 		uint64_t site = __atomic_load_n(slot, __ATOMIC_RELAXED) & HEAPSNAP_SITE_MASK;
 
 		if (site >= start && site < end && site != 0)

@@ -92,10 +92,15 @@ static inline bool heapsnap_hop_once(uint64_t *site, struct heapsnap_frame *fram
 	uint64_t bytes = (way & HEAPSNAP_HOP_WORDS) * sizeof(uint64_t);
 	uint64_t saved = way >> HEAPSNAP_HOP_SAVED_SHIFT & HEAPSNAP_HOP_SAVED;
 
-	if (way & HEAPSNAP_HOP_FRAME)
+	if ((hop & HEAPSNAP_SITE_MASK) != *site)
+		return false;
+	if (way & HEAPSNAP_HOP_FRAME) {
 		bytes = frame->fp - frame->sp + 2 * sizeof(uint64_t);
-	if ((hop & HEAPSNAP_SITE_MASK) != *site || bytes > *left || bytes < sizeof(uint64_t) ||
-	    bytes % sizeof(uint64_t))
+		if (bytes % sizeof(uint64_t))
+			return false;
+	}
+	// A free slot has no bytes: then this is more than there can be.
+	if (bytes - 1 >= *left)
 		return false;
 	if (way & HEAPSNAP_HOP_FRAME)
 		frame->fp = *(const uint64_t *)frame->fp;
@@ -116,7 +121,8 @@ static inline bool heapsnap_hop_once(uint64_t *site, struct heapsnap_frame *fram
  * @param frame  at the site
  * @return 0 if they are not: heapsnap_observe() knows more
  */
-static inline uint64_t heapsnap_hop(uint64_t size, uint64_t site, struct heapsnap_frame frame)
+static inline __attribute__((always_inline)) uint64_t heapsnap_hop(uint64_t size, uint64_t site,
+								   struct heapsnap_frame frame)
 {
 	uint64_t left = heapsnap_stack_left(frame.sp);
 

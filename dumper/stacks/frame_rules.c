@@ -112,9 +112,12 @@ static uint64_t read_bytes(struct reader *reader, size_t size)
 	return value;
 }
 
-static uint8_t read_byte(struct reader *reader)
+static inline uint8_t read_byte(struct reader *reader)
 {
-	return (uint8_t)read_bytes(reader, 1);
+	if (reader->at < reader->end)
+		return *reader->at++;
+	reader->failed = true;
+	return 0;
 }
 
 // LEB128 of either kind. @param sign  whether its last group's highest bit is one
@@ -135,11 +138,14 @@ static uint64_t read_groups(struct reader *reader, unsigned *bits, bool *sign)
 	return value;
 }
 
-static uint64_t read_unsigned(struct reader *reader)
+static inline uint64_t read_unsigned(struct reader *reader)
 {
 	unsigned bits;
 	bool sign;
 
+	// Most numbers have one group.
+	if (reader->at < reader->end && *reader->at < 0x80)
+		return *reader->at++;
 	return read_groups(reader, &bits, &sign);
 }
 

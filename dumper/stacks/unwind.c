@@ -80,17 +80,24 @@ static bool is_on_own_stack(struct heapsnap_own_stack *stack, uint64_t address)
 	return address >= stack->low;
 }
 
-static bool read_word(struct heapsnap_walk *walk, uint64_t address, uint64_t *value)
+// A word that lies beyond what is known to be readable.
+static bool read_beyond(struct heapsnap_walk *walk, uint64_t address, uint64_t *value)
+{
+	if (address - walk->sp > MAX_FRAME || !is_readable(address))
+		return false;
+	// A stack that is not the thread's own, up to its first gap.
+	if (address - walk->top < PAGE)
+		walk->top = (address & ~(uint64_t)(PAGE - 1)) + PAGE;
+	memcpy(value, (const void *)address, sizeof(*value));
+	return true;
+}
+
+static inline bool read_word(struct heapsnap_walk *walk, uint64_t address, uint64_t *value)
 {
 	if (address % sizeof(*value) || address < walk->sp)
 		return false;
-	if (address >= walk->top) {
-		if (address - walk->sp > MAX_FRAME || !is_readable(address))
-			return false;
-		// A stack that is not the thread's own, up to its first gap.
-		if (address - walk->top < PAGE)
-			walk->top = (address & ~(uint64_t)(PAGE - 1)) + PAGE;
-	}
+	if (address >= walk->top)
+		return read_beyond(walk, address, value);
 	memcpy(value, (const void *)address, sizeof(*value));
 	return true;
 }
@@ -133,7 +140,21 @@ uint32_t heapsnap_code_age(uint64_t address)
 	return __atomic_load_n(&ages[(address >> AREA_SHIFT) % AREAS], __ATOMIC_RELAXED);
 }
 
-static struct heapsnap_rule rule_at(uint64_t address)
+static struct heapsnap_rule look_up_rule(struct heapsnap_rule_slot *slot, uint64_t address,
+					 uint64_t key)
+{
+	struct heapsnap_rule rule;
+	uint64_t word;
+
+	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
+	rule = heapsnap_rule_find(address);
+	word = word_of(rule);
+	__atomic_store_n(&slot->rule, word, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->key, key ^ word, __ATOMIC_RELAXED);
+	return rule;
+}
+
+static inline struct heapsnap_rule rule_at(uint64_t address)
 {
 	uint64_t key = address | (uint64_t)(heapsnap_code_age(address) + 1) << AGE_SHIFT;
 	struct heapsnap_rule_slot *slot =
@@ -145,12 +166,7 @@ static struct heapsnap_rule rule_at(uint64_t address)
 		memcpy(&rule, &word, sizeof(rule));
 		return rule;
 	}
-	heapsnap_spend(HEAPSNAP_EFFORT_LOOKUP);
-	rule = heapsnap_rule_find(address);
-	word = word_of(rule);
-	__atomic_store_n(&slot->rule, word, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->key, key ^ word, __ATOMIC_RELAXED);
-	return rule;
+	return look_up_rule(slot, address, key);
 }
 
 void heapsnap_unwind_forget(uint64_t start, uint64_t end)

@@ -152,6 +152,7 @@ static uint16_t number_at(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
 	uint64_t *known = &wrappers->known[hash(site, HEAPSNAP_WRAPPER_KNOWN)];
 	uint64_t word = load(*known), start, end;
+	struct heapsnap_allocating *function;
 	uint16_t number;
 
 	heapsnap_spend(1);
@@ -164,6 +165,9 @@ static uint16_t number_at(struct heapsnap_wrappers *wrappers, uint64_t site)
 		number = TRANSPARENT;
 	else
 		number = start ? find_number(wrappers, start) : NONE;
+	function = function_at(wrappers, number);
+	if (function)
+		store(function->end, end);
 	store(*known, site | (uint64_t)number << NUMBER_SHIFT);
 	return number;
 }
@@ -172,6 +176,17 @@ static uint16_t number_at(struct heapsnap_wrappers *wrappers, uint64_t site)
 static struct heapsnap_allocating *find_function(struct heapsnap_wrappers *wrappers, uint64_t site)
 {
 	return function_at(wrappers, number_at(wrappers, site));
+}
+
+/*
+ * True if an address, as a backtrace has it, is in a function one of whose sites has been looked up.
+ * That is cheaper than to find the address's own function.
+ */
+static bool contains(const struct heapsnap_allocating *function, uint64_t address)
+{
+	uint64_t start = load(function->function);
+
+	return address - 1 - start < load(function->end) - start;
 }
 
 bool heapsnap_wrappers_add_transparent(struct heapsnap_wrappers *wrappers, uint64_t site)
@@ -321,7 +336,7 @@ enum heapsnap_role heapsnap_wrappers_note(struct heapsnap_wrappers *wrappers, ui
 	if (!note_place(function, site) && !load(function->is_named))
 		return refuse(wrappers, function);
 	// A function that calls itself does more than pass a size on.
-	if (number_at(wrappers, caller) == number && !load(function->is_named))
+	if (contains(function, caller) && !load(function->is_named))
 		return refuse(wrappers, function);
 	if (load(function->verdict) == HEAPSNAP_VERDICT_OPEN)
 		return role_of_open(wrappers, function, site, caller, size);
@@ -349,7 +364,7 @@ bool heapsnap_wrappers_refuse_recursive(struct heapsnap_wrappers *wrappers,
 		function = find_function(wrappers, addresses[i]);
 		if (!function || load(function->is_named))
 			continue;
-		while (outer < count && find_function(wrappers, addresses[outer]) != function)
+		while (outer < count && !contains(function, addresses[outer]))
 			outer++;
 		if (outer == count)
 			continue;
@@ -387,6 +402,7 @@ static void forget_function(struct heapsnap_wrappers *wrappers,
 	refuse(wrappers, function);
 	store(function->is_named, false);
 	store(function->looks, 0);
+	store(function->end, load(function->function));
 	for (int i = 0; i < HEAPSNAP_WRAPPER_PLACES; i++)
 		store(function->places[i], 0);
 	for (int i = 0; i < HEAPSNAP_WRAPPER_CALLERS; i++) {

@@ -47,6 +47,7 @@ enum heapsnap_verdict {
 /** Observations of a function that allocates. */
 struct heapsnap_allocating {
 	uint64_t function;                        /**< where it begins; 0: the entry is free */
+	uint64_t end;                             /**< 0: none of its sites has been looked up */
 	uint8_t verdict;                          /**< enum heapsnap_verdict */
 	bool is_named;                            /**< by the user: it is never refused */
 	uint16_t looks;                           /**< at its callers */
