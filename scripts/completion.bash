@@ -45,13 +45,20 @@ _heapsh()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} == -* ]] || { file=${COMP_WORDS[i]}; break; }
 	done
-	if [ -n "$file" ]; then
+	local previous=${COMP_WORDS[COMP_CWORD - 1]}
+	if [[ " ${COMP_WORDS[*]} " == *' --follow '* && $previous == --by ]]; then
+		mapfile -t COMPREPLY < <(compgen -W 'kind type site' -- "$word")
+	elif [[ " ${COMP_WORDS[*]} " == *' --follow '* && $previous == --sort ]]; then
+		mapfile -t COMPREPLY < <(compgen -W 'growth last bytes objects name' -- "$word")
+	elif [[ " ${COMP_WORDS[*]} " == *' --follow '* && $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--by --sort --quiet --json --debug --memory' -- "$word")
+	elif [ -n "$file" ]; then
 		mapfile -t COMPREPLY < <(compgen -W 'help info summary show identify find count largest roots
 			callstack callers stack symbols inrefs outrefs path dominators retained sizes shared suspects leaks dangling reachability
 			types sites strings waste sql report export last alias unalias source time snapshots go next previous compare
 			history' -- "$word"; compgen -f -X '!*.snap' -- "$word")
 	elif [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --color=auto --color=always
+		mapfile -t COMPREPLY < <(compgen -W '--quiet --json --follow --color=auto --color=always
 			--color=never --memory --debug --help --version' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")

@@ -11,6 +11,7 @@
 #include "shell/base/format.h"
 #include "shell/interactive.h"
 #include "shell/base/options.h"
+#include "shell/series/follow_screen.h"
 #include "shell/series/series.h"
 
 #include <errno.h>
@@ -29,12 +30,17 @@ struct options {
 	bool quiet;
 	bool json;
 	bool colours;
+	bool follow;
+	const char *view_option; // an option of --follow alone, or NULL
+	struct follow_view view;
 	struct HEAP_ARRAY(char *) debug_files; // ends with NULL, unless there are none
 };
 
 static const char usage[] =
 	"usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] [--memory SIZE]\n"
-	"              [--debug FILE]... FILE... [COMMAND ARG...]\n";
+	"              [--debug FILE]... FILE... [COMMAND ARG...]\n"
+	"       heapsh --follow [--by kind|type|site] [--sort growth|last|bytes|objects|name]\n"
+	"              [OPTION]... PATTERN...\n";
 
 static bool parse_colour(const char *when, bool *colours)
 {
@@ -80,6 +86,20 @@ static void release_options(struct options *options)
 	heap_array_deinit(&options->debug_files);
 }
 
+// How --follow counts and sorts.
+static bool take_view(int option, const char *word, struct follow_view *view)
+{
+	if (option == 'b')
+		view->way = follow_way_parse(word);
+	else
+		view->order = follow_order_parse(word);
+	if (view->way < FOLLOW_WAYS && view->order < FOLLOW_ORDERS)
+		return true;
+	heap_print(stderr, "heapsh: --%s %s: not %s\n", option == 'b' ? "by" : "sort", word,
+		   option == 'b' ? "kind, type or site" : "growth, last, bytes, objects or name");
+	return false;
+}
+
 // @return 0, or the status to exit with; 0 is not among them, help exits itself
 static int parse_options(int argc, char **argv, struct options *options)
 {
@@ -91,6 +111,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{ "version", no_argument, NULL, 'V' },
 		{ "memory", required_argument, NULL, 'm' },
 		{ "debug", required_argument, NULL, 'd' },
+		{ "follow", no_argument, NULL, 'f' },
+		{ "by", required_argument, NULL, 'b' },
+		{ "sort", required_argument, NULL, 's' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *no_colour = getenv("NO_COLOR");
@@ -122,6 +145,15 @@ static int parse_options(int argc, char **argv, struct options *options)
 			if (!add_debug_file(options, optarg))
 				return EXIT_USAGE;
 			break;
+		case 'f':
+			options->follow = true;
+			break;
+		case 'b':
+		case 's':
+			if (!take_view(option, optarg, &options->view))
+				return EXIT_USAGE;
+			options->view_option = option == 'b' ? "by" : "sort";
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
@@ -133,7 +165,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 			return EXIT_USAGE;
 		}
 	}
-	if (optind == argc) {
+	if (options->view_option && !options->follow)
+		heap_print(stderr, "heapsh: --%s goes with --follow\n", options->view_option);
+	if (optind == argc || (options->view_option && !options->follow)) {
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
@@ -270,6 +304,35 @@ static void wipe_progress(void *context)
 	progress_end(&session->progress);
 }
 
+static void fill_session(struct session *session, const struct options *options)
+{
+	session->debug_files = options->debug_files.items;
+	session->quiet = options->quiet;
+	session->colours = options->colours;
+	progress_init(&session->progress, isatty(STDERR_FILENO) ? stderr : NULL);
+	session->output =
+		output_create(stdout, options->json ? OUTPUT_JSON : OUTPUT_TEXT, options->colours);
+}
+
+// @return the status to exit with
+static int follow(struct options *options, char **patterns, int count)
+{
+	struct session session = { .errors = stderr };
+	struct heap_error *error;
+
+	fill_session(&session, options);
+	options->view.colours = options->colours;
+	error = session.output ? follow_run(&session, patterns, (size_t)count, &options->view)
+			       : heap_error_out_of_memory();
+	output_destroy(session.output);
+	session_close(&session);
+	if (!error)
+		return 0;
+	heap_print(stderr, "heapsh: %s\n", heap_error_message(error));
+	heap_error_destroy(error);
+	return EXIT_NOTHING;
+}
+
 int main(int argc, char **argv)
 {
 	CLEANUP(release_options) struct options options = { 0 };
@@ -278,6 +341,9 @@ int main(int argc, char **argv)
 
 	if (status != 0)
 		return status;
+
+	if (options.follow)
+		return follow(&options, argv + optind, argc - optind);
 
 	int files = count_files(argc - optind, argv + optind);
 
@@ -296,11 +362,7 @@ int main(int argc, char **argv)
 		heap_error_destroy(error);
 		return EXIT_USAGE;
 	}
-	session.quiet = options.quiet;
-	progress_init(&session.progress, isatty(STDERR_FILENO) ? stderr : NULL);
-	session.colours = options.colours;
-	session.output =
-		output_create(stdout, options.json ? OUTPUT_JSON : OUTPUT_TEXT, options.colours);
+	fill_session(&session, &options);
 	if (!session.output) {
 		fputs("heapsh: out of memory\n", stderr);
 		return EXIT_USAGE;

@@ -64,6 +64,20 @@ struct heap_error *heap_census_next(struct heap_census *census, uint64_t time_ns
 	return heap_array_append(&census->times, time_ns);
 }
 
+void heap_census_drop(struct heap_census *census, size_t snapshot)
+{
+	size_t after = --census->times.count - snapshot;
+	uint64_t *time = &census->times.items[snapshot];
+
+	memmove(time, time + 1, after * sizeof(*time));
+	for (heap_kind_id i = 0; i < census->kind_count; i++) {
+		struct heap_amount *amount = &census->kinds[i].amounts[snapshot];
+
+		memmove(amount, amount + 1, after * sizeof(*amount));
+		census->kinds[i].amount_count--;
+	}
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *add_kind(struct heap_census *census, uint64_t key)
 {

@@ -46,6 +46,9 @@ static inline void heap_census_cleanup(struct heap_census **census)
 HEAP_MUST_CHECK
 struct heap_error *heap_census_next(struct heap_census *census, uint64_t time_ns);
 
+/** Forgets a snapshot, one of heap_census_length(); later ones move up. */
+void heap_census_drop(struct heap_census *census, size_t snapshot);
+
 /**
  * Finds the kind of a key, or adds one without a name.
  *

@@ -50,7 +50,8 @@ const struct command snapshots_command = {
 	.summary = "the snapshots that were opened together, and the current one",
 	.details =
 		"Commands are about the current one. Every command takes --each, and then runs on\n"
-		"each of them in turn.\n"
+		"each of them in turn. While more are being written, `heapsh --follow PATTERN`\n"
+		"shows what grows.\n"
 		"\n"
 		"  snapshots",
 	.run = snapshots_run,

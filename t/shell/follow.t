@@ -1,0 +1,166 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsh --follow: rows for a pipe, and a screen that is drawn anew with each snapshot.
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use Terminal;
+use File::Temp qw(tempdir);
+use JSON::PP;
+use POSIX ();
+use Test::More;
+
+my $build = $Sample::build;
+my $heapsh = "$build/heapsh";
+my $directory = tempdir(CLEANUP => 1);
+$SIG{ALRM} = sub { die 'heapsh --follow said nothing' };
+
+# Puts the Nth snapshot of a series there, as the writer does: whole, under its name at once.
+sub put {
+    my ($number, $where) = @_;
+    my $file = Sample::make('series', $number);
+    rename $file, "$where/app-$number.snap" or die $!;
+    return;
+}
+
+# Starts heapsh, and gives its process and what it prints.
+sub follow {
+    my (@options) = @_;
+    pipe my $from, my $to or die $!;
+    my $pid = fork() // die $!;
+    if (!$pid) {
+        open STDOUT, '>&', $to or die $!;
+        open STDERR, '>', "$directory/errors" or die $!;
+        exec $heapsh, @options or POSIX::_exit(127);
+    }
+    return ($pid, $from);
+}
+
+# Up to the next empty line.
+sub paragraph {
+    my ($from) = @_;
+    local $/ = "\n\n";
+    alarm 60;
+    my $text = <$from>;
+    alarm 0;
+    return $text // '';
+}
+
+sub status { waitpid $_[0], 0; return $? & 127 ? 'signal ' . ($? & 127) : $? >> 8 }
+
+# --- a pipe ------------------------------------------------------------------------------------
+
+my $series = "$directory/series";
+mkdir $series or die $!;
+put(0, $series);
+my ($pid, $from) = follow('--follow', "$series/app-*.snap");
+is paragraph($from), <<'END', 'the first snapshot';
+app, pid 4242: 1 snapshot in 0.0 s
+40 B in 2 objects, 0 B since the first, 0 B since the one before
+    growth       last      bytes   objects  +objects  type, site
+       0 B        0 B       24 B         1         0  struct table, cache_insert (cache.c:88)
+       0 B        0 B       16 B         1         0  struct node, node_new (app.c:12)
+
+END
+put(1, $series);
+paragraph($from);
+put(2, $series);
+is paragraph($from), <<'END', 'the third, as soon as it is there';
+app, pid 4242: 3 snapshots in 2.0 s
+168 B in 6 objects, +128 B since the first, +47 B since the one before
+    growth       last      bytes   objects  +objects  type, site
+     +96 B      +48 B       96 B         2        +2  block(48), 0x12345678
+     +32 B      +16 B       48 B         3        +2  struct node, node_new (app.c:12)
+       0 B        0 B       24 B         1         0  struct table, cache_insert (cache.c:88)
+       0 B      -17 B        0 B         0         0  char, copy_text (text.c:7)
+
+END
+kill 'TERM', $pid;
+is status($pid), 'signal 15', 'a signal ends it';
+
+($pid, $from) = follow('--json', '--by', 'type', '--sort', 'bytes', '--follow', $series);
+alarm 60;
+my @line = map { scalar <$from> } 0 .. 2;
+alarm 0;
+my $answer = JSON::PP->new->utf8->decode($line[2]);
+is_deeply [map { "$_->{name} $_->{bytes} $_->{growth} $_->{last} $_->{objects}" } @{ $answer->{rows} }],
+    ['untyped 96 96 48 2', 'struct node 48 32 16 3', 'struct table 24 0 0 1', 'char 0 0 -17 0'],
+    'a directory; JSON, a line for each snapshot' or diag $line[2];
+close $from;
+is status($pid), 0, 'it ends when nobody reads';
+
+# What is no snapshot, and a pattern that matches nothing yet.
+my $other = "$directory/other";
+mkdir $other or die $!;
+open my $bad, '>', "$other/a\nb.snap" or die $!;
+print $bad 'nothing';
+close $bad;
+($pid, $from) = follow('--follow', "$other/*.snap");
+for (1 .. 600) { last if -s "$directory/errors"; select undef, undef, undef, 0.1 }
+is Sample::content("$directory/errors") =~ s/\Q$other\E/DIR/gr, "heapsh: DIR/a\\nb.snap: not a heap snapshot\n", 'a damaged file is told once';
+put(3, $other);
+like paragraph($from), qr/^app, pid 4242: 1 snapshot /, 'and the next one is read';
+kill 'INT', $pid;
+is status($pid), 'signal 2', '^C ends it';
+
+for (['--by', 'name', "--by name: not kind, type or site"], ['--sort', 'size', '--sort size: not growth, last, bytes, objects or name']) {
+    my ($option, $word, $message) = @$_;
+    is_deeply [(Sample::heapsh($option, $word, '--follow', $series))[1, 2]], ["heapsh: $message\n", 2], $message;
+}
+like((Sample::heapsh('--by', 'type', "$series/app-0.snap"))[1], qr/^heapsh: --by goes with --follow\nusage: /, 'no --follow');
+like((Sample::heapsh('--follow'))[1], qr/^usage: /, 'no pattern');
+
+# --- snapshots of a real program ---------------------------------------------------------------
+
+my $kept = "$directory/kept";
+mkdir $kept or die $!;
+Sample::run('', "$build/heapsh-check", '--loops', 4, '--keep', $kept, '--', "$build/t/programs/loops", 4, 'leak');
+($pid, $from) = follow('--follow', "$kept/*.snap");
+my $last = (map { paragraph($from) } 1 .. 4)[3];
+like $last, qr/^loops, pid \d+: 4 snapshots in /, 'a program that leaks';
+like $last, qr/^ +\+48 B +\+16 B +64 B +4 +\+3  struct session, session_new \(loops\.c:\d+\)$/m, 'by how much it grows';
+kill 'TERM', $pid;
+status($pid);
+
+# --- a screen ----------------------------------------------------------------------------------
+
+SKIP: {
+    skip 'no tmux', 1 unless Terminal::is_possible();
+    my $live = "$directory/live";
+    mkdir $live or die $!;
+    put(0, $live);
+    my $terminal = Terminal->new($live, rows => 24, env => { LC_ALL => 'C.UTF-8' });
+    $terminal->type("$heapsh --follow '*.snap'", 'Enter');
+    my $screen = $terminal->await(qr/q quit/);
+    like $screen, qr/\Aapp, pid 4242: 1 snapshot in 0\.0 s, the last .* ago\n40 B in 2 objects, /, 'a screen';
+    is scalar(split /\n/, $screen), 24, 'of 24 lines';
+    is((grep { length > 80 } split /\n/, $screen), 0, 'of 80 columns');
+    put($_, $live) for 1 .. 3;
+    $screen = $terminal->await(qr/4 snapshots/);
+    like $screen, qr/^ +\+144 B +\+48 B +144 B +3  block\(48\), 0x12345678\n +\+48 B +\+16 B +64 B +4  struct node/m, 'a leak grows';
+    $terminal->type('n');
+    like $terminal->await(qr/by name/), qr/struct node.*\n.*struct table/, 'sorted by name';
+    $terminal->type('s');
+    like $terminal->await(qr/ site\n.*  0x12345678\n.*  cache_insert/), qr/  cache_insert \(cache\.c:88\)\n(?!.*struct)/, 'by site';
+    $terminal->type('g');
+    $terminal->tmux('resize-window', '-t', 'main', '-x', 40, '-y', 8);
+    $screen = $terminal->await(qr/by growth.*sort  q: quit|q: quit\n\z/s);
+    is((grep { length > 40 } split /\n/, $terminal->tmux('capture-pane', '-p', '-t', 'main')), 0, 'of 40 columns');
+    like $screen, qr/^    growth  site\n +\+144 B  0x12345678\n +\+48 B  node_new \(app\.c:12\)\n/m, 'with what matters most';
+    $terminal->type('Down');
+    like $terminal->await(qr/site\n +\+48 B/), qr/^    growth  site\n +\+48 B  node_new/m, 'scrolled';
+    $terminal->type('C-z');
+    like $terminal->await(qr/Stopped/), qr/Stopped/, '^Z';
+    $terminal->type('fg', 'Enter');
+    like $terminal->await(qr/q: quit/), qr/\+48 B  node_new/, 'it goes on';
+    $terminal->type('q');
+    like $terminal->await(qr/\$ ?\n\z/), qr/Stopped.*fg/s, 'q gives the former screen back';
+    like $terminal->answer('stty -a | grep -o " -*icanon\| -*echo " | tr -d "\n"; echo'), qr/^ icanon echo$/m, 'and the terminal';
+    $terminal->tmux('resize-window', '-t', 'main', '-x', 80, '-y', 24);
+    $terminal->type("TERM=dumb $heapsh --follow '*.snap'", 'Enter');
+    like $terminal->await(qr/4 snapshots.*struct table[^\n]*\n\z/s), qr/3 snapshots in.*4 snapshots in/s, 'a dumb terminal gets rows';
+    $terminal->type('C-c');
+    like $terminal->await(qr/\$ ?\n\z/), qr/\^C/, 'up to ^C';
+}
+done_testing;
