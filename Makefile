@@ -295,13 +295,14 @@ $(BUILD)/t/bench/%: t/bench/%.c $(BUILD)/libheapgraph.a
 	$(Q)$(CC) $(FLAGS) $(SANITIZERS) -g -O2 -fno-builtin-malloc -fno-builtin-free -o $@ $< \
 		$(BUILD)/libheapgraph.a $(LIBS)
 
-# How many tests run at a time, but for some (t/testrules.yml).
-JOBS ?= 2
+# How many tests run at a time, but for some (t/testrules.yml): three, since many of them mostly wait.
+JOBS ?= 3
 T ?= t/*.t t/capture/*.t t/end-to-end/*.t t/hostile/*.t t/shell/*.t t/truth/*.t $(UNITS)
 # A job in the background of a script ignores SIGQUIT and SIGINT, which tests are about.
 UNIGNORED := perl -e '$$SIG{INT} = $$SIG{QUIT} = "DEFAULT"; exec @ARGV or die' --
+# The programs that tests run are built in parallel, unless -j says otherwise.
 check: dependencies
-	$(Q)$(MAKE) --no-print-directory check-built
+	$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) check-built
 
 # Tests of running out of memory ask malloc for more than AddressSanitizer gives.
 check-built: export ASAN_OPTIONS := $(if $(SANITIZE),allocator_may_return_null=1,$(ASAN_OPTIONS))

@@ -132,7 +132,7 @@ for my $case (['QUIT', 7], ['USR2', 7], ['CONT', 1]) {
         @ENV{qw(LD_PRELOAD HEAPSNAP_SIGNAL)} = ($library, $signal);
         exec "$build/t/programs/go-like";
     }
-    for (1 .. 100) { last if -s $file; select undef, undef, undef, 0.05 }
+    for (1 .. 1200) { last if -s $file; select undef, undef, undef, 0.05 }
     my $announced = `cat $file`;
     is $announced, "$state\n", $state == 1 ? "SIG$signal, which it leaves alone, is ours" : "SIG$signal is not relied on";
     if ($state != 1) {
@@ -151,20 +151,46 @@ for my $way (qw(prctl syscall)) {
     is "$status $output", "0 ready\nwent on\n", "a sandbox by $way(): malloc makes no system call of its own";
 }
 
+# A file that t/programs/sandboxed.c counts its rounds in, and ends by. @return its path
+sub control {
+    my ($over) = @_;
+    open my $out, '>', "$directory/control" or die $!;
+    print $out pack 'ii', 0, $over;
+    close $out or die $!;
+    return "$directory/control";
+}
+
+# Waits until the program has gone on for a while, then has it end.
+sub end_later {
+    my ($path) = @_;
+    open my $file, '+<:raw', $path or die $!;
+    my $rounds = sub {
+        sysseek $file, 0, 0;
+        sysread $file, my $bytes, 4;
+        return unpack 'i', $bytes;
+    };
+    my $until = $rounds->() + 3;
+    for (1 .. 6000) { last if $rounds->() >= $until; select undef, undef, undef, 0.01 }
+    sysseek $file, 4, 0;
+    syswrite $file, pack('i', 1);
+    close $file;
+}
+
 # The library knows before a filter is installed that a snapshot would end the program.
 sub sandbox {
     my ($way, $what) = @_;
+    my $control = control(0);
     my $pid = open(my $out, '-|') // die $!;
     if ($pid == 0) {
         chdir $directory;
         $ENV{LD_PRELOAD} = $library;
         open STDERR, '>', "$directory/.stderr" or die $!;
-        exec "$build/t/programs/sandboxed", $way, $what, 3;
+        exec "$build/t/programs/sandboxed", $way, $what, $control;
     }
     <$out>;
     my $answer = `$build/heapsnap capture $pid 2>&1`;
-    my $alive = kill 0, $pid;
     kill QUIT => $pid if $what eq 'malloc';
+    end_later($control);
     my $rest = join '', <$out>;
     close $out;
     return ($answer, "$? $rest", do { local (@ARGV, $/) = "$directory/.stderr"; <> // '' }, $pid);
@@ -176,7 +202,7 @@ for my $way (qw(prctl syscall)) {
     is $end, "0 went on\n", '... and the program goes on, even if the signal is sent';
     is_deeply [glob "$directory/sandboxed*.snap"], [], '... without a snapshot';
 }
-my ($output_of_fork) = run("LD_PRELOAD=$library", '', "$build/t/programs/sandboxed", 'prctl', 'fork', '0.1');
+my ($output_of_fork) = run("LD_PRELOAD=$library", '', "$build/t/programs/sandboxed", 'prctl', 'fork', control(1));
 is $output_of_fork, "ready\nwent on\n", 'a child of such a program lives, too';
 my ($answer, $end, $late) = sandbox('prctl', 'ptrace');
 like $answer, qr{/sandboxed-00\.snap\n\z}, 'a filter that lets snapshots be taken: there is one';

@@ -13,11 +13,13 @@ my $build = abs_path($ENV{BUILD} || 'build');
 my $program = "$build/t/programs/capture-triggers";
 $ENV{XDG_CACHE_HOME} = "$build/t/cache";
 
-# A library whose writer takes its time.
+# A library whose writer waits for a file. The program makes it, or else the test does when the program
+# has ended.
 my $slow = tempdir(CLEANUP => 1);
+my $awaited = "$slow/awaited";
 copy("$build/libheapsnap.so", $slow) or die $!;
 open my $script, '>', "$slow/heapsnap-writer" or die $!;
-print $script "#!/bin/sh\nsleep 0.3\nexec $build/heapsnap-writer \"\$@\"\n";
+print $script "#!/bin/sh\nwhile [ ! -e $awaited ]; do sleep 0.02; done\nexec $build/heapsnap-writer \"\$@\"\n";
 close $script;
 chmod 0755, "$slow/heapsnap-writer";
 
@@ -26,10 +28,15 @@ sub run {
     my ($way, %option) = @_;
     my $directory = tempdir(CLEANUP => 1);
     local %ENV = (%ENV, %{ $option{env} || {} });
+    local $ENV{WRITER_WAITS_FOR} = $awaited if $option{slow} && !$option{late};
+    unlink $awaited;
     my $library = ($option{slow} ? $slow : $build) . '/libheapsnap.so';
     my $before = $option{shell} || '';
     my $output = `cd $directory && $before exec env LD_PRELOAD=$library $program $way 2>.stderr`;
     my $status = $?;
+    if ($option{late}) {
+        open my $file, '>', $awaited or die $!;
+    }
     sleep 0.1 while grep { /\.snap\.[0-9a-f]+$/ } glob "$directory/.*";
     if ($option{late}) {
         for (1 .. 300) { last if glob "$directory/*.snap"; sleep 0.1 }

@@ -12,18 +12,27 @@ use Test::More;
 
 my $build = abs_path($ENV{BUILD} || 'build');
 my $program = "$build/t/programs/capture-undisturbed";
-my $directory = tempdir(CLEANUP => 1);
 $ENV{XDG_CACHE_HOME} = "$build/t/cache";
 $ENV{HEAPSNAP_CONTENT} = 'none';
 $ENV{HEAPSNAP_TYPES} = 'none';
 
-# @return how many of the program's threads have known registers, at least in each snapshot
-sub exact {
+# Starts the program, which sleeps for most of its time, so that several can be started at once.
+sub start {
     my ($name, $registers, @wrap) = @_;
-    unlink glob "$directory/*.snap";
-    my $output = `cd $directory && @wrap env LD_PRELOAD=$build/libheapsnap.so HEAPSNAP_REGISTERS=$registers $program 2>errors`;
+    my $directory = tempdir(CLEANUP => 1);
+    my @library = $registers ? ("LD_PRELOAD=$build/libheapsnap.so", "HEAPSNAP_REGISTERS=$registers") : ();
+    open my $out, '-|', "cd $directory && exec @wrap env @library $program 2>errors" or die "$name: $!";
+    return { name => $name, directory => $directory, out => $out, wrap => scalar @wrap };
+}
+
+# Waits for its end. @return how many of its threads have known registers, at least in each snapshot
+sub exact {
+    my ($run) = @_;
+    my ($name, $directory) = @$run{qw(name directory)};
+    my $output = join '', readline $run->{out};
+    close $run->{out};
     # strace itself disturbs some.
-    like $output, @wrap ? qr/^done$/m : qr/^done\n\z/, "$name: no call was disturbed, no child is left";
+    like $output, $run->{wrap} ? qr/^done$/m : qr/^done\n\z/, "$name: no call was disturbed, no child is left";
     open my $errors, '<', "$directory/errors" or die $!;
     is join('', grep { !/waits itself for SIGQUIT/ } <$errors>), '', "$name: nothing is said";
     my @files = glob "$directory/*.snap";
@@ -36,20 +45,25 @@ sub exact {
     return $least;
 }
 
-is `cd $directory && $program`, "done\n", 'without us';
+my @strace = qw(strace -f --seccomp-bpf -e trace=flock -o /dev/null);
+my $has_strace = `sh -c 'command -v strace'`;
+my $bare = start('without us');
+my $holding = start('held', '1s');
+my $leaving = start('without time for it', '0ms');
+my $traced = $has_strace ? start('traced already', '1s', @strace) : undef;
+is join('', readline $bare->{out}), "done\n", 'without us';
 
 # Left alone: what a stop would give a new timeout or EINTR, and sockets, which may have one.
 # On a busy machine a thread may not get a processor in time to be held: then once more.
-my $held = 0;
-for my $attempt (1 .. 3) {
-    $held = exact('held', '1s') if $held < 16;
+my $held = exact($holding);
+for (2 .. 3) {
+    $held = exact(start('held', '1s')) if $held < 16;
 }
 cmp_ok $held, '>=', 16, 'most sleeping threads are held';
-is exact('without time for it', '0ms'), 1, 'none is held';
+is exact($leaving), 1, 'none is held';
 
 SKIP: {
-    skip 'strace is not installed', 4 unless `sh -c 'command -v strace'`;
-    my $exact = exact('traced already', '1s', 'strace', '-f', '--seccomp-bpf', '-e', 'trace=flock', '-o', '/dev/null');
-    cmp_ok $exact, '<', 16, 'what is traced already cannot be held';
+    skip 'strace is not installed', 4 unless $traced;
+    cmp_ok exact($traced), '<', 16, 'what is traced already cannot be held';
 }
 done_testing;

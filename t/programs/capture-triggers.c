@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Ways to ask for snapshots, each by the name that t/capture/triggers.t gives.
+ * Ways to ask for snapshots, each by the name that t/capture/triggers.t gives. The writer may wait
+ * for a file whose name is in WRITER_WAITS_FOR: then what happens while it writes does not depend on
+ * how fast the machine is.
  */
 #include "dumper/heapsnap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +20,14 @@ static void show(const char *what, long value)
 {
 	printf("%s: %ld\n", what, value);
 	fflush(stdout);
+}
+
+static void let_write(void)
+{
+	const char *path = getenv("WRITER_WAITS_FOR");
+
+	if (path)
+		close(open(path, O_CREAT | O_WRONLY, 0600));
 }
 
 static void own_handler(int number)
@@ -35,6 +46,7 @@ static void in_a_storm(void)
 {
 	for (int i = 0; i < 1000; i++)
 		raise(SIGQUIT);
+	let_write();
 	show("wait", heapsnap_wait());
 }
 
@@ -44,6 +56,7 @@ static void while_writing(void)
 	show("dump at once", heapsnap_dump(NULL));
 	raise(SIGQUIT);
 	raise(SIGQUIT);
+	let_write();
 	show("wait", heapsnap_wait());
 	show("dump", heapsnap_dump(NULL));
 	show("wait", heapsnap_wait());
@@ -78,7 +91,10 @@ static void in_a_child(void)
 	// While that is being written: it is none of the child's.
 	child = fork();
 	if (child == 0) {
-		if (heapsnap_wait() != -ENOENT || heapsnap_dump(NULL) != 0 || heapsnap_wait() != 0)
+		if (heapsnap_wait() != -ENOENT)
+			_exit(1);
+		let_write();
+		if (heapsnap_dump(NULL) != 0 || heapsnap_wait() != 0)
 			_exit(1);
 		raise(SIGQUIT);
 		if (heapsnap_wait() != 0)

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Restricts its own system calls, and goes on allocating for longer than a second. Arguments: prctl or
- * syscall, by which the filter is installed; and then
+ * Restricts its own system calls, and goes on allocating for 1.5 seconds. Arguments: prctl or syscall,
+ * by which the filter is installed; then
  *
- *	malloc SECONDS  allows itself no more than malloc calls; anything else ends it
- *	ptrace SECONDS  only ptrace() ends it
- *	errors SECONDS  clone() gives an error
- *	fork SECONDS    only kcmp() ends it, or its child
+ *	malloc  only what malloc calls is allowed; anything else ends it
+ *	ptrace  only ptrace() ends it
+ *	errors  clone() gives an error
+ *	fork    only kcmp() ends it, or its child
+ *
+ * and then a file of two ints: it counts its rounds in the first, and ends when the second is not 0.
+ * It reads and writes them without a system call.
  */
 // CFLAGS: -D_GNU_SOURCE
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -56,6 +62,10 @@ static const struct sock_filter no_kcmp[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
+struct control {
+	atomic_int rounds, over;
+};
+
 static void *blocks[1000];
 
 static void allocate(void)
@@ -74,12 +84,25 @@ static double now(void)
 	return (double)clock.tv_sec + (double)clock.tv_nsec / 1e9;
 }
 
+static struct control *map_control(const char *path)
+{
+	int file = open(path, O_RDWR);
+	void *mapped =
+		mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+	if (mapped == MAP_FAILED)
+		_exit(1);
+	close(file);
+	return mapped;
+}
+
 int main(int argc, char **argv)
 {
 	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]),
 				      (struct sock_filter *)rules };
 	const char *how = argc > 1 ? argv[1] : "", *what = argc > 2 ? argv[2] : "";
-	double end = now() + (argc > 3 ? atof(argv[3]) : 1.5);
+	struct control *control = argc > 3 ? map_control(argv[3]) : NULL;
+	double end = now() + 1.5;
 
 	if (strcmp(what, "ptrace") == 0)
 		program = (struct sock_fprog){ 4, (struct sock_filter *)no_ptrace };
@@ -106,8 +129,11 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	write(1, "ready\n", 6);
-	while (now() < end)
+	do {
 		allocate();
+		if (control)
+			control->rounds++;
+	} while (control ? !control->over : now() < end);
 	write(1, "went on\n", 8);
 	syscall(SYS_exit, 0);
 }
