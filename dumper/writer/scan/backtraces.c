@@ -384,7 +384,7 @@ static uint64_t find_knowing(const struct backtraces *backtraces, uint32_t step,
 }
 
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
-			  backtraces_knows *knows, void *context)
+			  backtraces_knows *knows, backtraces_knows *handles, void *context)
 {
 	uint64_t asker = find_site(backtraces, site, size, true), knowing;
 	uint32_t step = find_path(backtraces, site, size);
@@ -394,7 +394,11 @@ uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, ui
 	    knows(context, asker, size))
 		return asker;
 	knowing = find_knowing(backtraces, step, asker, size, knows, context);
-	return knowing ? knowing : innermost;
+	if (!knowing)
+		knowing = find_knowing(backtraces, step, asker, size, handles, context);
+	if (knowing)
+		return knowing;
+	return handles(context, asker, size) ? asker : innermost;
 }
 
 // --- naming ------------------------------------------------------------------

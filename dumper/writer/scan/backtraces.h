@@ -121,11 +121,13 @@ uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uin
 typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
 
 /**
- * Where to look for what a block is: its site that matters if that knows; or the innermost of the
- * functions that are looked through and that knows; or the innermost.
+ * Where to look for what a block is: its site if the code there knows; or the innermost of the
+ * functions that are looked through and that knows, or at least handles such types; or the innermost.
+ *
+ * @param handles  true if the code at a return address has pointers to types of @p size
  */
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
-			  backtraces_knows *knows, void *context);
+			  backtraces_knows *knows, backtraces_knows *handles, void *context);
 
 /** Names all calls on the way to each block: fills the snapshot's calls and steps, own and of_kind. */
 HEAP_MUST_CHECK

@@ -71,6 +71,13 @@ static bool knows_type(void *context, uint64_t address, uint64_t size)
 	return search->knowledge->knows(search->capture, address, size);
 }
 
+static bool handles_type(void *context, uint64_t address, uint64_t size)
+{
+	const struct search *search = context;
+
+	return search->knowledge->handles(search->capture, address, size);
+}
+
 // --- which wrappers are believed ----------------------------------------------
 
 enum {
@@ -207,7 +214,8 @@ static struct heap_error *find_sites_of_kind(struct search *search, uint32_t kin
 	const struct object_kind *objects = &capture->objects.kinds.list[kind];
 	uint64_t site = find_meant(capture, objects->site, objects->size);
 	uint64_t address = backtraces_site(backtraces, site, objects->size);
-	uint64_t maker = backtraces_maker(backtraces, site, objects->size, knows_type, search);
+	uint64_t maker =
+		backtraces_maker(backtraces, site, objects->size, knows_type, handles_type, search);
 
 	HEAP_TRY(find_site(search, address, &capture->site_of_kind[kind]));
 	return find_site(search, maker, &capture->maker_of_kind[kind]);
