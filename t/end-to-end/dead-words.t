@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Words in parts of objects that hold nothing are no pointers: the unused buffer of a std::string.
+# Words in parts of objects that hold nothing are no pointers: the unused buffer of a std::string, an
+# empty std::optional, the inactive alternatives of a std::variant, the spare room of vectors and deques.
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
@@ -57,5 +58,82 @@ for my $flags ('-O0', '-O2') {
     my $leaks = Heapsh::ask_json($file, 'leaks');
     is_deeply [map { "$_->{direct_objects} $_->{type}" } @{ $leaks->{groups} }], ['7 struct Node'],
         'those that only stale words lead to are leaked' or diag explain $leaks;
+}
+
+# Each kind of value holds some nodes, and has stale pointers to others.
+my $spare = <<'END';
+#include "dumper/heapsnap.h"
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+struct Node { long number; double weight; Node *next; };
+struct Pair { Node *first, *second; };
+struct Holder {
+	std::optional<Node *> maybe;
+	std::optional<Pair> pair;
+	std::variant<std::monostate, Node *, Pair, double> one;
+	std::optional<std::variant<double, Pair>> nested;
+};
+Holder *holder;
+std::optional<Node *> empty;
+std::vector<Node *> few;
+std::vector<Pair> *pairs;
+std::deque<Node *> window;
+std::deque<Pair> *jobs;
+__attribute__((noinline)) static Node *make(long number) { return new Node{ number, 0.5, nullptr }; }
+__attribute__((noinline)) static void put(void *address, int word, Node *node)
+{
+	((Node *volatile *)address)[word] = node;
+}
+int main(int argc, char **argv)
+{
+	// 3 are held, 4 are not.
+	holder = new Holder;
+	holder->maybe.reset();
+	put(&holder->maybe, 0, make(100));
+	holder->pair = Pair{ make(1), make(2) };
+	holder->one = make(3);
+	put(&holder->one, 1, make(101));
+	holder->nested = 2.5;
+	put(&holder->nested, 1, make(102));
+	put(&empty, 0, make(103));
+	// 2 and 2 are held; 3 and 4 are not.
+	few.reserve(5);
+	few.push_back(make(4));
+	few.push_back(make(5));
+	for (int i = 2; i < 5; i++)
+		put(few.data(), i, make(104 + i));
+	pairs = new std::vector<Pair>;
+	pairs->reserve(3);
+	pairs->push_back({ make(6), make(7) });
+	for (int i = 2; i < 6; i++)
+		put(pairs->data(), i, make(110 + i));
+	// 10 are held, 90 are not; 20 are held, 40 are not.
+	for (int i = 0; i < 100; i++)
+		window.push_back(make(200 + i));
+	for (int i = 0; i < 90; i++)
+		window.pop_front();
+	jobs = new std::deque<Pair>;
+	// The last ones are null, so that none is left in main's frame.
+	for (int i = 0; i <= 30; i++)
+		jobs->push_back(i < 30 ? Pair{ make(300 + i), make(400 + i) } : Pair{});
+	for (int i = 0; i <= 20; i++)
+		jobs->pop_back();
+	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
+}
+END
+for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O2') {
+    my ($compiler) = split ' ', $way;
+  SKIP: {
+        skip "there is no $compiler", 2 if system("command -v $compiler >/dev/null") != 0;
+        my $file = Heapsh::capture_source("$directory/spare.cc", "$way -std=c++17", text => $spare);
+        is Heapsh::ask($file, 'find', '--count', 'type', 'Node') =~ s/,.*//sr, 'Total: 178 objects',
+            "$way: there are 178 nodes";
+        my $leaks = Heapsh::ask_json($file, 'leaks');
+        is_deeply [map { "$_->{direct_objects} $_->{type}" } @{ $leaks->{groups} }], ['141 struct Node'],
+            "$way: those in parts that hold nothing are leaked" or diag explain $leaks;
+    }
 }
 done_testing;

@@ -13,8 +13,8 @@
  *	_M_allocated_capacity 60
  *	(rest of the buffer)  a stale pointer
  *
- * Such a word would make the string a holder of what it happens to lead to. A string counts as one
- * if its pointer, length and capacity agree, so that a wrong type costs no pointers.
+ * Such a word would make the string a holder of what it happens to lead to. held_parts.h says which
+ * parts of values and blocks hold nothing.
  */
 
 #include "dumper/writer/scan/capture.h"

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "dumper/writer/infer/held_parts.h"
+
+#include "lib/base/array.h"
+#include "lib/base/hash_table.h"
+#include "lib/types/member_path.h"
+#include "lib/types/templates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 24,        // of members in members
+	MAX_ALTERNATIVES = 64, // of a variant
+	WORD = 8,
+	STRING_SIZE = 32,
+	STRING_BUFFER = 16, // offset
+	DEQUE_SIZE = 80,
+};
+
+enum container {
+	NO_CONTAINER,
+	STRING,
+	CHOICE, // of alternatives, one of which is held, or none: an optional has one
+	VECTOR,
+	DEQUE,
+};
+
+enum concern {
+	NOT_ASKED = 0,
+	ASKED = 1,
+	HAS_CHOICES = 2, // or strings
+	HAS_OWNERS = 4,  // of blocks with room to spare
+};
+
+struct choice {
+	heap_type_id type;
+	struct heap_member_place number;
+	uint32_t first, count; // alternatives
+	bool is_optional;
+};
+
+// The part of a block that is in use.
+struct range {
+	heap_object_id object;
+	uint64_t begin, end;
+};
+
+struct held_parts {
+	const struct capture *capture;
+	const struct heap_types *types;
+	struct pages *pages;
+	heap_type_id type_count;
+	uint8_t *concern; // [type_count] enum concern
+	struct HEAP_ARRAY(struct choice) choices;
+	struct HEAP_ARRAY(struct heap_member_place) alternatives;
+	struct HEAP_ARRAY(struct range) ranges;
+	struct heap_hash_table choice_of; // by type
+	struct heap_hash_table range_of;  // by object
+};
+
+struct held_parts *held_parts_create(const struct capture *capture, struct pages *pages)
+{
+	struct held_parts *held = calloc(1, sizeof(*held));
+
+	if (!held)
+		return NULL;
+	held->capture = capture;
+	held->types = &capture->snapshot.types;
+	held->pages = pages;
+	held->type_count = held->types->count;
+	held->concern = calloc((size_t)held->type_count + 1, sizeof(*held->concern));
+	if (held->concern)
+		return held;
+	free(held);
+	return NULL;
+}
+
+void held_parts_destroy(struct held_parts *held)
+{
+	if (!held)
+		return;
+	heap_array_deinit(&held->choices);
+	heap_array_deinit(&held->alternatives);
+	heap_array_deinit(&held->ranges);
+	heap_hash_table_deinit(&held->choice_of);
+	heap_hash_table_deinit(&held->range_of);
+	free(held->concern);
+	free(held);
+}
+
+// --- containers by name --------------------------------------------------------
+
+// True for an instance of a template of the standard library, whatever namespace its version is in.
+static bool is_instance(const char *name, const char *template)
+{
+	static const char *const spaces[] = { "std::", "std::__1::", "std::__cxx11::",
+					      "std::__cxx1998::" };
+
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++) {
+		size_t length = strlen(spaces[i]);
+
+		if (strncmp(name, spaces[i], length) == 0 &&
+		    strncmp(name + length, template, strlen(template)) == 0)
+			return heap_template_length(name) == strlen(name);
+	}
+	return false;
+}
+
+static enum container container_of_type(const struct heap_types *types, heap_type_id id)
+{
+	const struct heap_type *type = &types->types[id];
+	const char *name = heap_types_string(types, type->name);
+
+	if (!heap_types_has_members(type) || strncmp(name, "std::", strlen("std::")) != 0)
+		return NO_CONTAINER;
+	if (type->size == STRING_SIZE && is_instance(name, "basic_string<char,"))
+		return STRING;
+	if (is_instance(name, "optional<") || is_instance(name, "variant<"))
+		return CHOICE;
+	if (is_instance(name, "vector<") && !is_instance(name, "vector<bool,"))
+		return VECTOR;
+	return type->size == DEQUE_SIZE && is_instance(name, "deque<") ? DEQUE : NO_CONTAINER;
+}
+
+// What a value of a type may have in it: a set of enum concern.
+static uint8_t concern_of(struct held_parts *held, heap_type_id id, int depth)
+{
+	const struct heap_types *types = held->types;
+	uint8_t found = ASKED;
+
+	id = heap_types_strip(types, id);
+
+	const struct heap_type *type = &types->types[id];
+
+	if (id >= held->type_count || depth == MAX_DEPTH)
+		return ASKED;
+	if (held->concern[id] != NOT_ASKED)
+		return held->concern[id];
+	switch (container_of_type(types, id)) {
+	case STRING:
+	case CHOICE:
+		found |= HAS_CHOICES;
+		break;
+	case VECTOR:
+	case DEQUE:
+		found |= HAS_OWNERS;
+		break;
+	default:
+		break;
+	}
+	if (type->kind == HEAP_TYPE_ARRAY)
+		found |= concern_of(held, type->target, depth + 1);
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++)
+		found |= concern_of(held, types->members[type->first_member + i].type, depth + 1);
+	held->concern[id] = found;
+	return found;
+}
+
+bool held_parts_concern(struct held_parts *held, heap_type_id type)
+{
+	return type != HEAP_NO_TYPE && concern_of(held, type, 0) != ASKED;
+}
+
+// --- choices -------------------------------------------------------------------
+
+static bool find_first(const struct heap_types *types, heap_type_id type, const char *const *paths,
+		       struct heap_member_place *result)
+{
+	for (; *paths; paths++) {
+		if (heap_member_find(types, type, *paths, result) && result->bit_size == 0)
+			return true;
+	}
+	return false;
+}
+
+// Goes on from a member to one of its own.
+static bool go_on(const struct heap_types *types, const char *const *paths,
+		  struct heap_member_place *place)
+{
+	struct heap_member_place found;
+
+	if (!find_first(types, place->type, paths, &found))
+		return false;
+	place->type = found.type;
+	place->offset += found.offset;
+	return true;
+}
+
+// A union of the first alternative and of the union of the others, and so on.
+HEAP_MUST_CHECK
+static struct heap_error *add_alternatives(struct held_parts *held, heap_type_id type)
+{
+	static const char *const all[] = { "_M_u", "__impl.__data", "__impl_.__data", NULL };
+	static const char *const rest[] = { "_M_rest", "__tail", NULL };
+	static const char *const first[] = { "_M_first._M_storage._M_storage",
+					     "_M_first._M_storage", "__head.__value", NULL };
+	struct heap_member_place at = { .type = type };
+
+	if (!go_on(held->types, all, &at))
+		return NULL;
+	for (int i = 0; i < MAX_ALTERNATIVES; i++) {
+		struct heap_member_place found = at;
+
+		if (!go_on(held->types, first, &found))
+			break;
+		HEAP_TRY(heap_array_append(&held->alternatives, found));
+		if (!go_on(held->types, rest, &at))
+			break;
+	}
+	return NULL;
+}
+
+// Reads the layout of an optional or a variant, once for each type. A type that is not as it should be
+// has no alternatives.
+HEAP_MUST_CHECK
+static struct heap_error *add_choice(struct held_parts *held, heap_type_id id)
+{
+	static const char *const engaged[] = { "_M_payload._M_engaged", "__engaged_", NULL };
+	static const char *const value[] = { "_M_payload._M_payload._M_value", "__val_", NULL };
+	static const char *const index[] = { "_M_index", "__impl.__index", "__impl_.__index",
+					     NULL };
+	const struct heap_types *types = held->types;
+	struct choice choice = { .type = id, .first = (uint32_t)held->alternatives.count };
+	struct heap_member_place only;
+
+	choice.is_optional = find_first(types, id, engaged, &choice.number);
+	if (choice.is_optional && find_first(types, id, value, &only))
+		HEAP_TRY(heap_array_append(&held->alternatives, only));
+	else if (!choice.is_optional && find_first(types, id, index, &choice.number))
+		HEAP_TRY(add_alternatives(held, id));
+	choice.count = (uint32_t)held->alternatives.count - choice.first;
+	HEAP_TRY(heap_array_append(&held->choices, choice));
+	return heap_hash_add(&held->choice_of, heap_hash_u64(id),
+			     (uint32_t)held->choices.count - 1);
+}
+
+static const struct choice *find_choice(struct held_parts *held, heap_type_id id)
+{
+	uint64_t hash = heap_hash_u64(id);
+	uint32_t found =
+		heap_hash_find(&held->choice_of, hash, i, held->choices.items[i].type == id);
+
+	if (found == HEAP_HASH_NONE) {
+		struct heap_error *error = add_choice(held, id);
+
+		// Without memory for it nothing of that type counts as dead.
+		heap_error_destroy(error);
+		if (error)
+			return NULL;
+		found = (uint32_t)held->choices.count - 1;
+	}
+	return &held->choices.items[found];
+}
+
+// True if there is a string at an address: what its words say agrees.
+static bool is_string(const struct held_parts *held, uint64_t address)
+{
+	const struct objects *objects = &held->capture->objects;
+	uint64_t words[STRING_SIZE / WORD] = { 0 };
+	heap_object_id text;
+
+	pages_read(held->pages, address, words, sizeof(words));
+	if (words[0] == address + STRING_BUFFER)
+		return words[1] < STRING_SIZE - STRING_BUFFER;
+	text = objects_find(objects, words[0]);
+	return text != HEAP_NO_OBJECT && objects->address[text] == words[0] &&
+	       words[1] <= words[2] && words[2] < objects_size(objects, text);
+}
+
+static bool is_dead_in(struct held_parts *held, heap_type_id id, uint64_t address, uint64_t offset,
+		       int depth);
+
+static bool is_dead_in_choice(struct held_parts *held, heap_type_id id, uint64_t address,
+			      uint64_t offset, int depth)
+{
+	const struct choice *choice = find_choice(held, id);
+	uint64_t size = choice ? heap_types_size(held->types, choice->number.type) : 0, number = 0;
+	uint64_t none = size < WORD ? (UINT64_C(1) << size * 8) - 1 : UINT64_MAX;
+	const struct heap_member_place *alternative;
+
+	if (!choice || choice->count == 0 || size == 0 || size > WORD ||
+	    (offset >= choice->number.offset && offset - choice->number.offset < size))
+		return false;
+	pages_read(held->pages, address + choice->number.offset, &number, size);
+	if (choice->is_optional && number <= 1)
+		number = number == 1 ? 0 : none;
+	if (number == none)
+		return true;
+	if (number >= choice->count)
+		return false;
+	alternative = &held->alternatives.items[choice->first + number];
+	if (offset < alternative->offset ||
+	    offset - alternative->offset >= heap_types_size(held->types, alternative->type))
+		return true;
+	return is_dead_in(held, alternative->type, address + alternative->offset,
+			  offset - alternative->offset, depth + 1);
+}
+
+// True if a word of a value lies in a part of it that holds nothing.
+static bool is_dead_in(struct held_parts *held, heap_type_id id, uint64_t address, uint64_t offset,
+		       int depth)
+{
+	const struct heap_types *types = held->types;
+
+	id = heap_types_strip(types, id);
+	if (depth == MAX_DEPTH || !(concern_of(held, id, 0) & HAS_CHOICES))
+		return false;
+
+	const struct heap_type *type = &types->types[id];
+	enum container container = container_of_type(types, id);
+
+	if (container == STRING)
+		return offset >= STRING_BUFFER && offset < STRING_SIZE && is_string(held, address);
+	if (container == CHOICE)
+		return is_dead_in_choice(held, id, address, offset, depth);
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		uint64_t size = heap_types_size(types, type->target);
+		uint64_t rest = size ? offset % size : offset;
+
+		return is_dead_in(held, type->target, address + offset - rest, rest, depth + 1);
+	}
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		uint64_t size = heap_types_size(types, member->type);
+
+		if (offset >= member->offset && (size == 0 || offset - member->offset < size) &&
+		    is_dead_in(held, member->type, address + member->offset,
+			       offset - member->offset, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+bool held_parts_is_dead(struct held_parts *held, heap_type_id type, uint64_t address,
+			uint64_t offset)
+{
+	uint64_t size = heap_types_size(held->types, type);
+
+	if (address == 0 || type == HEAP_NO_TYPE || !(concern_of(held, type, 0) & HAS_CHOICES))
+		return false;
+	// An object may be several of its type.
+	return is_dead_in(held, type, address, offset, 0) ||
+	       (size > 0 && offset >= size &&
+		is_dead_in(held, type, address + offset - offset % size, offset % size, 0));
+}
+
+// --- blocks with room to spare ---------------------------------------------------
+
+// The vector or deque that an offset in a value of a type lies in; NO_CONTAINER: in none.
+static enum container find_owner(struct held_parts *held, heap_type_id id, uint64_t *offset,
+				 int depth)
+{
+	const struct heap_types *types = held->types;
+
+	id = heap_types_strip(types, id);
+	if (depth == MAX_DEPTH || !(concern_of(held, id, 0) & HAS_OWNERS))
+		return NO_CONTAINER;
+
+	const struct heap_type *type = &types->types[id];
+	enum container container = container_of_type(types, id);
+
+	if (container == VECTOR || container == DEQUE)
+		return *offset < type->size ? container : NO_CONTAINER;
+	if (type->kind == HEAP_TYPE_ARRAY) {
+		uint64_t size = heap_types_size(types, type->target);
+
+		*offset = size ? *offset % size : *offset;
+		return find_owner(held, type->target, offset, depth + 1);
+	}
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+		uint64_t size = heap_types_size(types, member->type);
+		uint64_t inside = *offset - member->offset;
+
+		if (*offset < member->offset || (size > 0 && inside >= size))
+			continue;
+		container = find_owner(held, member->type, &inside, depth + 1);
+		if (container != NO_CONTAINER) {
+			*offset = inside;
+			return container;
+		}
+	}
+	return NO_CONTAINER;
+}
+
+// Notes that only some bytes of a block are in use: those that all that is known of it agrees on.
+HEAP_MUST_CHECK
+static struct heap_error *add_range(struct held_parts *held, heap_object_id object, uint64_t begin,
+				    uint64_t end)
+{
+	uint64_t hash = heap_hash_u64(object);
+	uint32_t found =
+		heap_hash_find(&held->range_of, hash, i, held->ranges.items[i].object == object);
+
+	if (found != HEAP_HASH_NONE) {
+		struct range *range = &held->ranges.items[found];
+
+		range->begin = range->begin > begin ? range->begin : begin;
+		range->end = range->end < end ? range->end : end;
+		return NULL;
+	}
+	HEAP_TRY(heap_array_append(&held->ranges, (struct range){ object, begin, end }));
+	return heap_hash_add(&held->range_of, hash, (uint32_t)held->ranges.count - 1);
+}
+
+// A vector's words: the first element, the end of the last one, the end of its block.
+HEAP_MUST_CHECK
+static struct heap_error *note_vector(struct held_parts *held, uint64_t address,
+				      heap_object_id target)
+{
+	const struct objects *objects = &held->capture->objects;
+	uint64_t words[3], start = objects->address[target];
+
+	pages_read(held->pages, address, words, sizeof(words));
+	if (words[0] != start || words[1] < start || words[1] > words[2] ||
+	    words[2] - start > objects_size(objects, target) || words[1] == words[2])
+		return NULL;
+	return add_range(held, target, 0, words[1] - start);
+}
+
+// An end of a deque: an element, the chunk that it is in, and where the map leads to the chunk.
+struct deque_end {
+	uint64_t current, first, last, node;
+};
+
+// libstdc++'s deque has pointers to chunks of elements in a map. Chunks between its ends are full.
+HEAP_MUST_CHECK
+static struct heap_error *note_deque(struct held_parts *held, uint64_t address, uint64_t offset,
+				     heap_object_id target)
+{
+	const struct objects *objects = &held->capture->objects;
+	struct {
+		uint64_t map, size;
+		struct deque_end start, finish;
+	} deque;
+	uint64_t begin = objects->address[target], size = objects_size(objects, target);
+
+	_Static_assert(sizeof(deque) == DEQUE_SIZE, "libstdc++'s layout");
+	pages_read(held->pages, address, &deque, sizeof(deque));
+	if (deque.start.node < deque.map || deque.finish.node < deque.start.node ||
+	    (deque.finish.node - deque.map) / WORD >= deque.size ||
+	    deque.start.current < deque.start.first || deque.start.current > deque.start.last ||
+	    deque.finish.current < deque.finish.first || deque.finish.current > deque.finish.last)
+		return NULL;
+	if (offset == 0 && deque.map == begin && deque.size * WORD <= size)
+		return add_range(held, target, deque.start.node - begin,
+				 deque.finish.node + WORD - begin);
+	if (deque.start.first == begin && deque.start.last - begin <= size)
+		HEAP_TRY(add_range(held, target, deque.start.current - begin, size));
+	if (deque.finish.first == begin && deque.finish.last - begin <= size)
+		HEAP_TRY(add_range(held, target, 0, deque.finish.current - begin));
+	return NULL;
+}
+
+struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, uint64_t address,
+				   uint64_t offset, heap_object_id target)
+{
+	uint64_t size = heap_types_size(held->types, type), inside = offset;
+	enum container container;
+
+	if (address == 0 || type == HEAP_NO_TYPE || !(concern_of(held, type, 0) & HAS_OWNERS))
+		return NULL;
+	container = find_owner(held, type, &inside, 0);
+	if (container == NO_CONTAINER && size > 0 && offset >= size) {
+		inside = offset % size;
+		container = find_owner(held, type, &inside, 0);
+	}
+	if (container == VECTOR && inside == 0)
+		return note_vector(held, address + offset, target);
+	return container == DEQUE ? note_deque(held, address + offset - inside, inside, target)
+				  : NULL;
+}
+
+bool held_parts_is_spare(const struct held_parts *held, heap_object_id object, uint64_t offset)
+{
+	uint32_t found = heap_hash_find(&held->range_of, heap_hash_u64(object), i,
+					held->ranges.items[i].object == object);
+
+	return found != HEAP_HASH_NONE && (offset < held->ranges.items[found].begin ||
+					   offset >= held->ranges.items[found].end);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef HELD_PARTS_H
+#define HELD_PARTS_H
+
+/**
+ * The parts of C++ values that hold something. The others are memory that is not cleared, in which old
+ * pointers lie: such words are dead.
+ *
+ *	std::string            its own buffer, while a long text is elsewhere
+ *	std::optional          the value, while there is none
+ *	std::variant           what only other alternatives use
+ *	std::vector, deque     elements of their blocks before the first and behind the last one
+ *
+ * What the words of a value say must agree before any part of it counts as dead, so that a wrong type
+ * costs no pointers.
+ */
+
+#include "dumper/writer/infer/infer.h"
+#include "dumper/writer/scan/page_cache.h"
+
+struct held_parts;
+
+/**
+ * @param pages  must live as long as the result, as must @p capture and its table of types
+ * @return NULL: memory is short
+ */
+struct held_parts *held_parts_create(const struct capture *capture, struct pages *pages);
+
+/** NULL is fine. */
+void held_parts_destroy(struct held_parts *held);
+
+/** True if a value of a type may have dead words, or own blocks that have. */
+bool held_parts_concern(struct held_parts *held, heap_type_id type);
+
+/** True if a word lies in a part that holds nothing. @param address  of the value, or of the first of several */
+bool held_parts_is_dead(struct held_parts *held, heap_type_id type, uint64_t address,
+			uint64_t offset);
+
+/**
+ * Notes which elements of a block are in use, if a word of a value is the pointer of a container to it.
+ *
+ * @param offset  of the word in the value
+ * @param target  the object that the word points into
+ */
+HEAP_MUST_CHECK
+struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, uint64_t address,
+				   uint64_t offset, heap_object_id target);
+
+/** True if a word of an object lies outside the elements that its container has in use. */
+bool held_parts_is_spare(const struct held_parts *held, heap_object_id object, uint64_t offset);
+
+#endif
