@@ -89,7 +89,7 @@ _heapsh_check()
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--rules --rule --max-leaked --suppressions --warmup
-			--loops --keep --format --name --help --version' -- "$word")
+			--strict --loops --keep --format --name --help --version' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
 	fi

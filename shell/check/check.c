@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/check/check.h"
 
+#include "lib/base/nearest.h"
 #include "lib/graph/suppressions.h"
 #include "lib/series/loop_growth.h"
 #include "shell/base/format.h"
@@ -434,8 +435,11 @@ static const char *format_amount(struct session *session, uint64_t amount, bool 
 }
 
 // Sums what a rule is about, in each snapshot, and finds an object of it.
-static void sum_values(const struct rule *rule, struct reading *reading, struct example *example)
+// @return false: no snapshot has such a type or site
+static bool sum_values(const struct rule *rule, struct reading *reading, struct example *example)
 {
+	bool is_matched = false;
+
 	int way = rule->subject == RULE_SITE ? BY_SITE : BY_TYPE;
 
 	memset(reading->values, 0, reading->count * sizeof(*reading->values));
@@ -445,10 +449,11 @@ static void sum_values(const struct rule *rule, struct reading *reading, struct 
 		reading->values[i] = rule->of_bytes ? total->bytes : total->objects;
 	}
 	if (rule->subject == RULE_TOTAL)
-		return;
+		return true;
 	for (heap_kind_id i = 0; i < heap_census_kinds(reading->census[way]); i++) {
 		if (!rule_matches(rule, rule->subject, name_of(reading, way, i)))
 			continue;
+		is_matched = true;
 		if (reading->examples[way][i].rank > example->rank)
 			*example = reading->examples[way][i];
 		for (size_t j = 0; j < reading->count; j++) {
@@ -458,11 +463,40 @@ static void sum_values(const struct rule *rule, struct reading *reading, struct 
 			reading->values[j] += rule->of_bytes ? amount.bytes : amount.objects;
 		}
 	}
+	return is_matched;
+}
+
+// A rule whose name may be wrong; without a type or site it can never fail.
+HEAP_MUST_CHECK
+static struct heap_error *tell_unmatched(struct check *check, const struct check_options *options,
+					 const struct rule *rule, const struct reading *reading,
+					 struct session *session)
+{
+	int way = rule->subject == RULE_SITE ? BY_SITE : BY_TYPE;
+	struct heap_nearest nearest;
+
+	heap_nearest_init(&nearest, rule->pattern);
+	for (heap_kind_id i = 0; i < heap_census_kinds(reading->census[way]); i++)
+		heap_nearest_offer(&nearest, name_of(reading, way, i));
+	return add_finding(check,
+			   (struct check_finding){
+				   .failed = options->is_strict,
+				   .is_unmatched = true,
+				   .rule = rule->text,
+				   .name = rule->pattern,
+				   .message = session_format(
+					   session, "%s: no snapshot has objects of such a %s%s",
+					   rule->pattern, way == BY_SITE ? "site" : "type",
+					   session_keep(session, heap_nearest_hint(&nearest))),
+				   .details = "",
+				   .file = "",
+			   });
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *check_rule(struct check *check, const struct rule *rule,
-				     struct reading *reading, struct session *session)
+static struct heap_error *check_rule(struct check *check, const struct check_options *options,
+				     const struct rule *rule, struct reading *reading,
+				     struct session *session)
 {
 	struct check_finding finding = { .rule = rule->text, .details = "", .file = "" };
 	struct example example = { 0 };
@@ -470,7 +504,8 @@ static struct heap_error *check_rule(struct check *check, const struct rule *rul
 	struct heap_loop_growth growth;
 	uint64_t last;
 
-	sum_values(rule, reading, &example);
+	if (!sum_values(rule, reading, &example))
+		return tell_unmatched(check, options, rule, reading, session);
 	last = reading->values[reading->count - 1];
 	growth = heap_loop_growth_of(reading->values, reading->count);
 	finding.name = rule->subject == RULE_TOTAL ? "the heap" : rule->pattern;
@@ -607,8 +642,9 @@ static struct heap_error *judge(struct check *check, struct reading *reading,
 	for (size_t i = 0; i < options->rules.count; i++) {
 		const struct rule *rule = &options->rules.items[i];
 
-		HEAP_TRY(rule->subject == RULE_LEAKED ? check_leaks(check, rule, reading, session)
-						      : check_rule(check, rule, reading, session));
+		HEAP_TRY(rule->subject == RULE_LEAKED
+				 ? check_leaks(check, rule, reading, session)
+				 : check_rule(check, options, rule, reading, session));
 	}
 	return NULL;
 }
@@ -623,6 +659,9 @@ struct heap_error *check_run(struct check *check, const struct check_options *op
 	HEAP_TRY(reading_init(&reading));
 	for (size_t i = 0; i < count && !error; i++)
 		error = read_file(&reading, session, options->suppressions, files[i]);
+	if (!error && count == 1 && options->rules.count == 0)
+		error = heap_error_create(HEAP_ERROR_ARGUMENT,
+					  "1 snapshot and no rule: there is nothing to check");
 	if (!error)
 		error = judge(check, &reading, options, session);
 	session->snapshot = NULL; // the series'

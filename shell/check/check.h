@@ -23,11 +23,13 @@ struct check_options {
 	struct rules rules;
 	const char *suppressions; /**< path of a file, or NULL: heap_suppressions_read() */
 	uint64_t warmup;          /**< loops that warm up, 1 at least */
+	bool is_strict;           /**< a rule that matches nothing fails */
 };
 
 /** A check. Strings are the session's. */
 struct check_finding {
 	bool failed;
+	bool is_unmatched;   /**< a rule about a type or site that no snapshot has */
 	const char *rule;    /**< "growth", or the rule's text */
 	const char *name;    /**< what it is about */
 	const char *message; /**< a sentence without a full stop */

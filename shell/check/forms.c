@@ -30,7 +30,11 @@ static void print_text(const struct check *check, struct output *output)
 	for (size_t i = 0; i < check->findings.count; i++) {
 		const struct check_finding *finding = &check->findings.items[i];
 
-		output_text(output, "%s %s\n", finding->failed ? "FAIL" : "ok  ", finding->message);
+		output_text(output, "%s %s\n",
+			    finding->failed         ? "FAIL"
+			    : finding->is_unmatched ? "note"
+						    : "ok  ",
+			    finding->message);
 		for (const char *line = finding->details; *line;) {
 			size_t length = strcspn(line, "\n");
 
@@ -56,6 +60,7 @@ static void print_json(const struct check *check, struct output *output)
 
 		output_open_object(output, NULL);
 		output_boolean(output, "failed", finding->failed);
+		output_boolean(output, "matched", !finding->is_unmatched);
 		output_string(output, "rule", finding->rule);
 		output_string(output, "name", finding->name);
 		output_string(output, "message", finding->message);
@@ -99,6 +104,12 @@ static void print_case(FILE *stream, const struct check_finding *finding, const 
 		print_attribute(stream, "file", finding->file);
 		fprintf(stream, " line=\"%" PRIu32 "\"", finding->line);
 	}
+	if (!finding->failed && finding->is_unmatched) {
+		fputs(">\n      <skipped", stream);
+		print_attribute(stream, "message", finding->message);
+		fputs("/>\n    </testcase>\n", stream);
+		return;
+	}
 	if (!finding->failed) {
 		fputs("/>\n", stream);
 		return;
@@ -110,12 +121,21 @@ static void print_case(FILE *stream, const struct check_finding *finding, const 
 	fputs("</failure>\n    </testcase>\n", stream);
 }
 
+static size_t count_skipped(const struct check *check)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < check->findings.count; i++)
+		count += check->findings.items[i].is_unmatched && !check->findings.items[i].failed;
+	return count;
+}
+
 static void print_junit(const struct check *check, FILE *stream, const char *suite)
 {
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite", stream);
 	print_attribute(stream, "name", suite);
-	fprintf(stream, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n",
-		check->findings.count, check->failures);
+	fprintf(stream, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
+		check->findings.count, check->failures, count_skipped(check));
 	for (size_t i = 0; i < check->findings.count; i++)
 		print_case(stream, &check->findings.items[i], suite);
 	fputs("  </testsuite>\n</testsuites>\n", stream);
@@ -246,4 +266,9 @@ void check_print(const struct check *check, struct session *session, enum check_
 		print_junit(check, output_stream(output), suite ? suite : check->program);
 	else
 		print_sarif(check, output);
+	for (size_t i = 0; form != CHECK_TEXT && i < check->findings.count; i++) {
+		if (check->findings.items[i].is_unmatched && !check->findings.items[i].failed)
+			heap_print(session->errors, "heapsh-check: %s\n",
+				   check->findings.items[i].message);
+	}
 }

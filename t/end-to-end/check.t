@@ -156,6 +156,22 @@ for (['HEAPSNAP_KEEP', 2], ['HEAPSNAP_EVERY', '20ms'], ['HEAPSNAP_AT_EXIT', 'exi
 like $out, qr/^FAIL struct session has 10 objects; the limit is 9 objects$/m, 'one snapshot is held to a rule';
 like $out, qr/^One snapshot: growth was not checked\.$/m, 'one snapshot does not tell growth';
 
+# A rule that can never fail, because its name is wrong.
+($out, $err, $status) = check('--rule', 'struct sesion <= 0', '--rule', 'site nowhere <= 1', $file[-1]);
+is "$out$status$err", <<'END' . 0, 'rules that match nothing are notes';
+note struct sesion: no snapshot has objects of such a type; did you mean struct session?
+note nowhere: no snapshot has objects of such a site
+One snapshot: growth was not checked.
+0 of 2 checks failed.
+END
+($out, $err, $status) = check('--strict', '--rule', 'struct sesion <= 0 per loop', @file);
+like $out, qr/^FAIL struct sesion: no snapshot has objects of such a type; did you mean struct session\?$/m, 'and failures with --strict';
+($out, $err, $status) = check('--format', 'json', '--rule', 'struct sesion <= 0', $file[-1]);
+is_deeply [map { "$_->{failed} $_->{matched}" } @{ JSON::PP->new->utf8->decode($out)->{checks} }], ['0 0'], 'JSON: a rule that matches nothing';
+is $err, "heapsh-check: struct sesion: no snapshot has objects of such a type; did you mean struct session?\n", 'which standard error says';
+($out) = check('--format', 'junit', '--rule', 'struct sesion <= 0', $file[-1]);
+like $out, qr/tests="1" failures="0" errors="0" skipped="1">\s+<testcase [^>]*>\s+<skipped message="struct sesion: /, 'JUnit: it is skipped';
+
 sub troubles {
     my ($name, $pattern, @words) = @_;
     my ($out, $err, $status) = check(@words);
@@ -167,6 +183,7 @@ sub troubles {
 troubles 'three snapshots', qr/^heapsh-check: 3 snapshots; it takes 4 to see growth by loop: 1 of the warm-up, and 3$/, @file[0 .. 2];
 troubles 'a long warm-up', qr/^heapsh-check: 10 snapshots; it takes 11 /, '--warmup', 8, @file;
 troubles 'one snapshot, and growth', qr/^heapsh-check: 1 snapshot; it takes 4 /, '--rule', 'total <= 0 per loop', $file[0];
+troubles 'nothing to check', qr/^heapsh-check: 1 snapshot and no rule: there is nothing to check$/, $file[0];
 troubles 'in another order', qr/^heapsh-check: .*: not later than the one before$/, reverse @file;
 troubles 'no file', qr/^heapsh-check: .*none: No such file or directory$/, "$directory/none";
 troubles 'no rule', qr/^heapsh-check: 'struct session' is no rule; like /, '--rule', 'struct session', $file[0];
