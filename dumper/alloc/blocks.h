@@ -105,18 +105,14 @@ HEAPSNAP_INLINE bool heapsnap_has_seen(uint64_t site, uint64_t size)
 
 /*
  * In a function that malloc and its like end with: mostly they have jumped to it, so that its caller
- * is theirs, the code at the site. Then what that has in rbp is the first thing that the function
- * saves, since it asks for its own frame.
+ * is theirs, the code at the site. Then what that has as its frame pointer is the first thing that
+ * the function saves, since it asks for its own frame.
  */
-#if HEAPSNAP_UNWINDS
 #define HEAPSNAP_FRAME_AT(site) \
 	((uint64_t)__builtin_return_address(0) == (site) \
-		 ? (struct heapsnap_frame){ (uint64_t)__builtin_dwarf_cfa(), \
+		 ? (struct heapsnap_frame){ HEAPSNAP_CALLERS_SP, \
 					    *(const uint64_t *)__builtin_frame_address(0) } \
 		 : (struct heapsnap_frame){ 0 })
-#else
-#define HEAPSNAP_FRAME_AT(site) ((struct heapsnap_frame){ 0 })
-#endif
 
 /**
  * Makes a block from memory of the allocator below when heapsnap_bytes_left has run out,

@@ -8,6 +8,7 @@
 #include "dumper/heapsnap.h"
 
 #include "dumper/alloc/blocks.h"
+#include "dumper/base/settings.h"
 #include "dumper/alloc/tracked.h"
 
 #include <stdbool.h>

@@ -3,6 +3,7 @@
 
 #include "dumper/base/settings.h"
 #include "dumper/base/system.h"
+#include "dumper/base/thread_pointer.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -56,18 +57,6 @@ void heapsnap_unreserve(void *memory, size_t bytes)
 	munmap((char *)memory - getpagesize(), guarded_size(bytes));
 }
 
-static uint64_t thread_pointer(void)
-{
-#if defined(__x86_64__)
-	uint64_t pointer;
-
-	__asm__("mov %%fs:0, %0" : "=r"(pointer));
-	return pointer;
-#else
-	return (uint64_t)__builtin_thread_pointer();
-#endif
-}
-
 static int note_tls_module(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct heapsnap_process *process = context;
@@ -77,7 +66,7 @@ static int note_tls_module(struct dl_phdr_info *info, size_t size, void *context
 		return 0;
 	process->tls_modules[process->tls_module_count++] = (struct heapsnap_tls_module){
 		.bias = info->dlpi_addr,
-		.offset = (int64_t)((uint64_t)info->dlpi_tls_data - thread_pointer()),
+		.offset = (int64_t)((uint64_t)info->dlpi_tls_data - heapsnap_thread_pointer()),
 	};
 	return 0;
 }
@@ -181,7 +170,7 @@ void heapsnap_process_init(void)
 	note_program(process);
 	note_writer();
 	note_environment();
-	process->main_thread_pointer = thread_pointer();
+	process->main_thread_pointer = heapsnap_thread_pointer();
 	process->move_offset = (int64_t)((uint64_t)&heapsnap_move - process->main_thread_pointer);
 	dl_iterate_phdr(note_tls_module, process);
 	process->threads =

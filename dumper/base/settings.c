@@ -23,7 +23,7 @@ struct heapsnap_settings heapsnap_settings = {
 	.writer_time_ns = UINT64_C(600000000000),
 	.stop_ns = 250000000,
 	.registers_ns = 5000000,
-	.stacks = HEAPSNAP_UNWINDS ? 512 << 10 : 0,
+	.stacks = 512 << 10,
 };
 
 static const struct {

@@ -11,13 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** 1 on machines whose stacks the library can walk: backtraces of allocations. */
-#if defined(__x86_64__)
-#define HEAPSNAP_UNWINDS 1
-#else
-#define HEAPSNAP_UNWINDS 0
-#endif
-
 enum {
 #ifdef HEAPSNAP_UNTRACKED
 	HEAPSNAP_TAKES_SNAPSHOTS = 0, /**< this is the library for traces alone (untracked.h) */

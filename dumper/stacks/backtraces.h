@@ -89,26 +89,16 @@ static inline bool heapsnap_hop_once(uint64_t *site, struct heapsnap_frame *fram
 {
 	uint64_t hop = __atomic_load_n(heapsnap_hop_of(*site), __ATOMIC_RELAXED);
 	uint64_t way = hop >> HEAPSNAP_SITE_BITS;
-	uint64_t bytes = (way & HEAPSNAP_HOP_WORDS) * sizeof(uint64_t);
-	uint64_t saved = way >> HEAPSNAP_HOP_SAVED_SHIFT & HEAPSNAP_HOP_SAVED;
+	uint64_t bytes;
 
 	if ((hop & HEAPSNAP_SITE_MASK) != *site)
 		return false;
-	if (way & HEAPSNAP_HOP_FRAME) {
-		bytes = frame->fp - frame->sp + 2 * sizeof(uint64_t);
-		if (bytes % sizeof(uint64_t))
-			return false;
-	}
+	bytes = heapsnap_hop_bytes(way, *frame);
 	// A free slot has no bytes: then this is more than there can be.
 	if (bytes - 1 >= *left)
 		return false;
-	if (way & HEAPSNAP_HOP_FRAME)
-		frame->fp = *(const uint64_t *)frame->fp;
-	else if (saved != HEAPSNAP_HOP_SAME)
-		frame->fp = *(const uint64_t *)(frame->sp + bytes - (saved + 1) * sizeof(uint64_t));
-	frame->sp += bytes;
+	*site = heapsnap_hop_take(way, bytes, frame);
 	*left -= bytes;
-	*site = *(const uint64_t *)(frame->sp - sizeof(uint64_t));
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 enum {
 	MAX_MODULES = 1024,
@@ -33,6 +34,8 @@ typedef struct {
 // Lock-free and async-signal-safe by its documentation. NULL: an older libc.
 static int (*find_object)(void *address, found_object *result);
 
+static uint64_t signal_return; // where handlers return to, if the tables do not say; 0: they do
+
 static struct heapsnap_code noted[MAX_MODULES];
 static uint32_t noted_count;
 
@@ -58,8 +61,30 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
+/*
+ * Handlers return to code in the vdso that has no tables on machines without SA_RESTORER. Its first
+ * instruction is at their return address; a nop comes before it.
+ */
+static uint64_t find_signal_return(void)
+{
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)image;
+	const ElfW(Phdr) * segment;
+
+	for (int i = 0; image && i < header->e_phnum; i++) {
+		segment = (const ElfW(Phdr) *)(image + header->e_phoff) + i;
+		for (uint64_t at = 0; segment->p_type == PT_LOAD && at + 8 <= segment->p_filesz;
+		     at += 4) {
+			if (heapsnap_is_signal_return(image + segment->p_offset + at))
+				return (uint64_t)image + segment->p_offset + at;
+		}
+	}
+	return 0;
+}
+
 void heapsnap_code_init(void)
 {
+	signal_return = find_signal_return();
 	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	if (!find_object)
 		dl_iterate_phdr(note_module, NULL);
@@ -278,7 +303,7 @@ static uint8_t read_augmentation(struct reader *reader, const char *letters,
 			read_byte(reader);
 		else if (*letters == 'S')
 			description->is_signal = true;
-		else
+		else if (!strchr(HEAPSNAP_AUGMENTATIONS, *letters))
 			return POINTER_OMITTED;
 	}
 	reader->at = end;
@@ -400,85 +425,92 @@ uint64_t heapsnap_function_find(uint64_t address, uint64_t *end)
 
 // --- call frame instructions -------------------------------------------------------
 
-enum {
-	REGISTER_FRAME = 6, // rbp
-	REGISTER_STACK = 7, // rsp
-	REGISTER_RETURN = 16,
-	WORD = 8,
-};
-
 // The state of the table's program after the instructions so far.
 struct state {
 	struct heapsnap_rule rule;
-	uint8_t base;         // register that a CFA is relative to; rule.kind follows from it
-	bool is_outermost;    // the return address is undefined
-	bool is_return_usual; // it is at CFA - 8
+	uint8_t base;          // register that a CFA is relative to; rule.kind follows from it
+	bool is_outermost;     // the return address is undefined
+	uint8_t back;          // enum heapsnap_rule_return
+	int64_t return_offset; // bytes, from the CFA
 };
 
 static void set_base(struct state *state, uint64_t base)
 {
 	state->base = base > UINT8_MAX ? UINT8_MAX : (uint8_t)base;
-	state->rule.kind = base == REGISTER_STACK   ? HEAPSNAP_RULE_STACK
-			   : base == REGISTER_FRAME ? HEAPSNAP_RULE_FRAME
-						    : HEAPSNAP_RULE_NONE;
+	state->rule.kind = base == HEAPSNAP_DWARF_STACK   ? HEAPSNAP_RULE_STACK
+			   : base == HEAPSNAP_DWARF_FRAME ? HEAPSNAP_RULE_FRAME
+							  : HEAPSNAP_RULE_NONE;
 }
 
 static void set_offset(struct state *state, int64_t offset)
 {
-	state->rule.offset = (int32_t)offset;
-	if (offset != (int32_t)offset)
+	int64_t units = offset / HEAPSNAP_RULE_UNIT;
+
+	state->rule.offset = (heapsnap_rule_offset)units;
+	if (state->rule.offset * (int64_t)HEAPSNAP_RULE_UNIT != offset)
 		state->rule.kind = HEAPSNAP_RULE_NONE;
+}
+
+// The caller's frame pointer is saved at an offset from the CFA or from the frame pointer.
+static void set_frame(struct state *state, enum heapsnap_rule_frame at, int64_t offset)
+{
+	int64_t units = offset / HEAPSNAP_RULE_PLACE_UNIT;
+	bool fits = units == (int16_t)units && offset % HEAPSNAP_RULE_PLACE_UNIT == 0;
+
+	state->rule.frame = fits ? at : HEAPSNAP_FRAME_LOST;
+	state->rule.frame_offset = (int16_t)units;
 }
 
 // A register is saved at CFA + offset.
 static void set_saved(struct state *state, uint64_t column, int64_t offset)
 {
-	if (column == REGISTER_RETURN) {
-		state->is_return_usual = offset == -WORD;
+	if (column == HEAPSNAP_DWARF_RETURN) {
+		state->back = HEAPSNAP_RETURN_AT_CFA;
+		state->return_offset = offset;
 		state->is_outermost = false;
-	} else if (column == REGISTER_FRAME) {
-		state->rule.frame =
-			offset == (int16_t)offset ? HEAPSNAP_FRAME_AT_CFA : HEAPSNAP_FRAME_LOST;
-		state->rule.frame_offset = (int16_t)offset;
+	} else if (column == HEAPSNAP_DWARF_FRAME) {
+		set_frame(state, HEAPSNAP_FRAME_AT_CFA, offset);
 	}
 }
 
 // A register has a rule that is none of ours.
 static void set_lost(struct state *state, uint64_t column)
 {
-	if (column == REGISTER_RETURN)
-		state->is_return_usual = false;
-	else if (column == REGISTER_FRAME)
+	if (column == HEAPSNAP_DWARF_RETURN)
+		state->back = HEAPSNAP_RETURN_LOST;
+	else if (column == HEAPSNAP_DWARF_FRAME)
 		state->rule.frame = HEAPSNAP_FRAME_LOST;
 }
 
 static void set_same(struct state *state, uint64_t column)
 {
-	set_lost(state, column);
-	if (column == REGISTER_FRAME)
+	if (column == HEAPSNAP_DWARF_RETURN)
+		state->back = HEAPSNAP_RETURN_SAME;
+	else if (column == HEAPSNAP_DWARF_FRAME)
 		state->rule.frame = HEAPSNAP_FRAME_SAME;
 }
 
 static void restore(struct state *state, const struct state *initial, uint64_t column)
 {
-	if (column == REGISTER_RETURN) {
-		state->is_return_usual = initial->is_return_usual;
+	if (column == HEAPSNAP_DWARF_RETURN) {
+		state->back = initial->back;
+		state->return_offset = initial->return_offset;
 		state->is_outermost = initial->is_outermost;
-	} else if (column == REGISTER_FRAME) {
+	} else if (column == HEAPSNAP_DWARF_FRAME) {
 		state->rule.frame = initial->rule.frame;
 		state->rule.frame_offset = initial->rule.frame_offset;
 	}
 }
 
 /*
- * An expression; only "rbp + number" is understood, and for a CFA the word there: gcc writes
+ * An expression; only "fp + number" is understood, and for a CFA the word there: gcc writes
  * both for functions that align their stacks.
  */
 static bool read_expression(struct reader *reader, bool is_cfa, int64_t *offset)
 {
 	enum {
 		OP_DEREF = 0x06,
-		OP_BREG_FRAME = 0x76,
+		OP_BREG_FRAME = 0x70 + HEAPSNAP_DWARF_FRAME,
 	};
 	uint64_t length = read_unsigned(reader);
 	struct reader inner = *reader;
@@ -515,10 +547,8 @@ static void save_by_expression(struct state *state, struct reader *reader)
 	bool known = read_expression(reader, false, &offset);
 
 	set_lost(state, column);
-	if (known && column == REGISTER_FRAME && offset == (int16_t)offset) {
-		state->rule.frame = HEAPSNAP_FRAME_AT_FRAME;
-		state->rule.frame_offset = (int16_t)offset;
-	}
+	if (known && column == HEAPSNAP_DWARF_FRAME)
+		set_frame(state, HEAPSNAP_FRAME_AT_FRAME, offset);
 }
 
 // DW_CFA_…; the first three have an operand in their lower 6 bits.
@@ -605,7 +635,7 @@ static bool run_register(struct state *state, const struct state *initial, struc
 	case CFA_UNDEFINED:
 		column = read_unsigned(reader);
 		set_lost(state, column);
-		state->is_outermost = state->is_outermost || column == REGISTER_RETURN;
+		state->is_outermost = state->is_outermost || column == HEAPSNAP_DWARF_RETURN;
 		return true;
 	case CFA_SAME:
 		set_same(state, read_unsigned(reader));
@@ -674,7 +704,7 @@ static bool run(const struct description *description, struct reader reader,
 			*state = remembered[--depth];
 		} else if (code == CFA_ARGUMENTS_SIZE) {
 			read_unsigned(&reader);
-		} else if (code != CFA_NOP &&
+		} else if (code != CFA_NOP && !heapsnap_is_cfa_ignored(code) &&
 			   !run_definition(state, &reader, code, description->data_align) &&
 			   !run_register(state, initial, &reader, code, description->data_align)) {
 			return false;
@@ -690,7 +720,7 @@ static struct heapsnap_rule rule_of(const struct description *description, uint6
 
 	if (description->is_signal)
 		return (struct heapsnap_rule){ .kind = HEAPSNAP_RULE_SIGNAL };
-	if (description->return_column != REGISTER_RETURN ||
+	if (description->return_column != HEAPSNAP_DWARF_RETURN ||
 	    !run(description, description->initial, &initial, UINT64_MAX, &initial))
 		return none;
 	state = initial;
@@ -698,7 +728,8 @@ static struct heapsnap_rule rule_of(const struct description *description, uint6
 		return none;
 	if (state.is_outermost)
 		return (struct heapsnap_rule){ .kind = HEAPSNAP_RULE_OUTERMOST };
-	return state.is_return_usual ? state.rule : none;
+	return heapsnap_rule_set_return(&state.rule, state.back, state.return_offset) ? state.rule
+										      : none;
 }
 
 struct heapsnap_rule heapsnap_rule_find(uint64_t address)
@@ -706,6 +737,8 @@ struct heapsnap_rule heapsnap_rule_find(uint64_t address)
 	struct description description;
 
 	if (!find_description(address, &description))
-		return (struct heapsnap_rule){ .kind = HEAPSNAP_RULE_GUESS };
+		return (struct heapsnap_rule){ .kind = address + 1 == signal_return
+							       ? HEAPSNAP_RULE_SIGNAL
+							       : HEAPSNAP_RULE_GUESS };
 	return rule_of(&description, address);
 }

@@ -8,48 +8,24 @@
  *
  *	high   ┌────────────────┐
  *	       │ the caller's   │
- *	CFA ─▶ ├────────────────┤ ◀─ the caller's rsp
- *	       │ return address │    always at CFA - 8, or the rule is none of ours
- *	       │ caller's rbp   │    where the rule says, if it has been saved
- *	       │ …              │ ◀─ rsp
+ *	CFA ─▶ ├────────────────┤ ◀─ the caller's sp
+ *	       │ return address │    on x86-64 at CFA - 8, or the rule is none of ours
+ *	       │ caller's fp    │    where the rule says, if it has been saved
+ *	       │ …              │ ◀─ sp
  *	low    └────────────────┘
  *
  * A rule holds the part of the tables that nearly all code needs: where the canonical
- * frame address (CFA) is in terms of rsp or rbp, and where the caller's rbp is. Sources: Linux
- * Standard Base 5.0, 10.6 (.eh_frame); DWARF 5, 6.4; System V ABI, AMD64 supplement, 3.7.
+ * frame address (CFA) is in terms of sp or fp (rbp, x29), and where the caller's fp and the return
+ * address are (machine.h). Sources: Linux Standard Base 5.0, 10.6 (.eh_frame); DWARF 5, 6.4; System V
+ * ABI, AMD64 supplement, 3.7.
  *
  * Everything here but heapsnap_code_init() is async-signal-safe.
  */
 
+#include "dumper/stacks/machine.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-enum heapsnap_rule_kind {
-	HEAPSNAP_RULE_NONE,      /**< the tables know the code, but not in a form that we read */
-	HEAPSNAP_RULE_OUTERMOST, /**< nobody has called it */
-	HEAPSNAP_RULE_STACK,     /**< CFA = rsp + offset */
-	HEAPSNAP_RULE_FRAME,     /**< CFA = rbp + offset */
-	HEAPSNAP_RULE_SAVED,     /**< CFA = *(rbp + offset): of a function that aligns its stack */
-	HEAPSNAP_RULE_SIGNAL,    /**< where a signal's handler returns to: a ucontext at rsp */
-	HEAPSNAP_RULE_GUESS,     /**< no tables: by frame pointer, if that makes sense */
-};
-
-/** Where the caller's rbp is. */
-enum heapsnap_rule_frame {
-	HEAPSNAP_FRAME_SAME,     /**< still in rbp */
-	HEAPSNAP_FRAME_AT_CFA,   /**< saved at CFA + frame_offset */
-	HEAPSNAP_FRAME_AT_FRAME, /**< saved at rbp + frame_offset */
-	HEAPSNAP_FRAME_LOST,
-};
-
-struct heapsnap_rule {
-	uint8_t kind;         /**< enum heapsnap_rule_kind */
-	uint8_t frame;        /**< enum heapsnap_rule_frame */
-	int16_t frame_offset; /**< bytes */
-	int32_t offset;       /**< bytes */
-};
-
-_Static_assert(sizeof(struct heapsnap_rule) == 8, "a rule is read and written as one word");
 
 /** A module's code, as it lies in memory. */
 struct heapsnap_code {

@@ -6,14 +6,13 @@
 #include "dumper/base/process.h"
 #include "dumper/host/sandbox.h"
 #include "dumper/base/system.h"
+#include "dumper/base/thread_pointer.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 __thread struct heapsnap_own_stack heapsnap_own_stack;
-
-#if HEAPSNAP_UNWINDS
 
 enum {
 	PAGE = HEAPSNAP_STACK_PAGE,
@@ -47,18 +46,10 @@ static bool is_readable(uint64_t address)
 							     NULL, sizeof(uint64_t)) == INVALID;
 }
 
-static uint64_t thread_pointer(void)
-{
-	uint64_t pointer;
-
-	__asm__("mov %%fs:0, %0" : "=r"(pointer));
-	return pointer;
-}
-
-// glibc has a thread's control block at the top of its stack. The main thread's lies elsewhere.
+// glibc has a thread's control block above its stack, without a gap. The main thread's lies elsewhere.
 static uint64_t find_top(void)
 {
-	uint64_t pointer = thread_pointer();
+	uint64_t pointer = heapsnap_thread_pointer();
 
 	if (pointer == heapsnap_process.main_thread_pointer || pointer == 0)
 		return main_stack_top;
@@ -177,52 +168,36 @@ void heapsnap_unwind_forget(uint64_t start, uint64_t end)
 		__atomic_add_fetch(&ages[(first + i) % AREAS], 1, __ATOMIC_RELAXED);
 }
 
-// Where a rule has the caller's rbp, of a frame with as many words; -1: not where hops look.
-static int find_saved(const struct heapsnap_rule *rule, int words)
-{
-	int below = -rule->frame_offset / (int)sizeof(uint64_t) - 1;
-
-	if (rule->frame == HEAPSNAP_FRAME_SAME)
-		return HEAPSNAP_HOP_SAME;
-	return rule->frame == HEAPSNAP_FRAME_AT_CFA && below > 0 && below <= HEAPSNAP_HOP_SAVED &&
-			       below < words && rule->frame_offset % (int)sizeof(uint64_t) == 0
-		       ? below
-		       : -1;
-}
-
 uint16_t heapsnap_hop_at(uint64_t address)
 {
 	struct heapsnap_rule rule = rule_at(address - 1);
-	int words = rule.offset / (int)sizeof(uint64_t), saved = find_saved(&rule, words);
 
-	if (rule.kind == HEAPSNAP_RULE_STACK && saved >= 0 && rule.offset > 0 &&
-	    rule.offset % (int32_t)sizeof(uint64_t) == 0 && words <= HEAPSNAP_HOP_WORDS)
-		return (uint16_t)(words | saved << HEAPSNAP_HOP_SAVED_SHIFT);
-	if (rule.kind == HEAPSNAP_RULE_FRAME && rule.offset == 16 &&
-	    rule.frame == HEAPSNAP_FRAME_AT_CFA && rule.frame_offset == -16)
-		return HEAPSNAP_HOP_FRAME;
-	return 0;
+	return heapsnap_hop_of_rule(&rule);
 }
 
 // --- the walk ----------------------------------------------------------------------
 
-// Where the kernel has put the registers of the interrupted code: struct ucontext at sp.
+// The kernel has put the registers of the interrupted code on the handler's stack.
 static bool leave_signal(struct heapsnap_walk *walk)
 {
-	enum {
-		CONTEXT_RBP = 120,
-		CONTEXT_RSP = 160,
-		CONTEXT_RIP = 168,
-	};
-	uint64_t pc, sp, fp;
+	uint64_t pc, sp, fp, link = 0;
 
-	if (!read_word(walk, walk->sp + CONTEXT_RBP, &fp) ||
-	    !read_word(walk, walk->sp + CONTEXT_RSP, &sp) ||
-	    !read_word(walk, walk->sp + CONTEXT_RIP, &pc) || pc == 0)
+	if (!read_word(walk, walk->sp + HEAPSNAP_CONTEXT_FP, &fp) ||
+	    !read_word(walk, walk->sp + HEAPSNAP_CONTEXT_SP, &sp) ||
+	    !read_word(walk, walk->sp + HEAPSNAP_CONTEXT_PC, &pc) || pc == 0 ||
+	    (HEAPSNAP_CONTEXT_LINK && !read_word(walk, walk->sp + HEAPSNAP_CONTEXT_LINK, &link)))
 		return false;
-	*walk = (struct heapsnap_walk){ .pc = pc, .is_interrupted = true, .sp = sp, .fp = fp };
+	*walk = (struct heapsnap_walk){
+		.pc = pc, .is_interrupted = true, .sp = sp, .fp = fp, .link = heapsnap_link_of(link)
+	};
 	heapsnap_walk_start(walk); // most likely another stack
 	return true;
+}
+
+// The bytes that a rule's number of units is.
+static uint64_t bytes_of(int64_t units, int unit)
+{
+	return (uint64_t)(units * unit);
 }
 
 static bool find_frame(struct heapsnap_walk *walk, const struct heapsnap_rule *rule, uint64_t cfa,
@@ -233,23 +208,35 @@ static bool find_frame(struct heapsnap_walk *walk, const struct heapsnap_rule *r
 		*fp = walk->fp;
 		return true;
 	case HEAPSNAP_FRAME_AT_CFA:
-		return read_word(walk, cfa + (uint64_t)(int64_t)rule->frame_offset, fp);
+		return read_word(walk, cfa + bytes_of(rule->frame_offset, HEAPSNAP_RULE_PLACE_UNIT),
+				 fp);
 	case HEAPSNAP_FRAME_AT_FRAME:
-		return read_word(walk, walk->fp + (uint64_t)(int64_t)rule->frame_offset, fp);
+		return read_word(walk,
+				 walk->fp + bytes_of(rule->frame_offset, HEAPSNAP_RULE_PLACE_UNIT),
+				 fp);
 	default:
 		*fp = 0; // which no rule of the caller's will be able to use
 		return true;
 	}
 }
 
+// Where sp has been lost: fp points to where a function has saved its caller's.
+static bool find_cfa_by_record(const struct heapsnap_walk *walk, const struct heapsnap_rule *rule,
+			       uint64_t *cfa)
+{
+	*cfa = walk->fp - bytes_of(rule->frame_offset, HEAPSNAP_RULE_PLACE_UNIT);
+	return rule->frame == HEAPSNAP_FRAME_AT_CFA;
+}
+
 static bool find_cfa(struct heapsnap_walk *walk, const struct heapsnap_rule *rule, uint64_t *cfa)
 {
-	uint64_t offset = (uint64_t)(int64_t)rule->offset;
+	uint64_t offset = bytes_of(rule->offset, HEAPSNAP_RULE_UNIT);
 
 	switch (rule->kind) {
 	case HEAPSNAP_RULE_STACK:
 		*cfa = walk->sp + offset;
-		return true;
+		return !heapsnap_link_has_lost_sp(&walk->link) ||
+		       find_cfa_by_record(walk, rule, cfa);
 	case HEAPSNAP_RULE_FRAME:
 		*cfa = walk->fp + offset;
 		return true;
@@ -258,6 +245,22 @@ static bool find_cfa(struct heapsnap_walk *walk, const struct heapsnap_rule *rul
 	default:
 		return false;
 	}
+}
+
+// The address that a frame's function returns to.
+static bool find_return(struct heapsnap_walk *walk, const struct heapsnap_rule *rule, uint64_t cfa,
+			uint64_t *pc)
+{
+	uint64_t place = heapsnap_return_place(rule, cfa);
+
+	if (place == 0) {
+		*pc = heapsnap_link_address(&walk->link);
+		return cfa >= walk->sp;
+	}
+	if (cfa <= walk->sp || !read_word(walk, place, pc))
+		return false;
+	*pc = heapsnap_strip(*pc);
+	return true;
 }
 
 // True if code without tables may have been called from an address.
@@ -271,12 +274,7 @@ static bool is_plausible(uint64_t pc, uint64_t caller)
 
 bool heapsnap_walk_next(struct heapsnap_walk *walk)
 {
-	static const struct heapsnap_rule by_frame = {
-		.kind = HEAPSNAP_RULE_FRAME,
-		.frame = HEAPSNAP_FRAME_AT_CFA,
-		.frame_offset = -16,
-		.offset = 16,
-	};
+	static const struct heapsnap_rule by_frame = HEAPSNAP_RULE_BY_FRAME;
 
 	if (!heapsnap_spend(1))
 		return false;
@@ -289,7 +287,7 @@ bool heapsnap_walk_next(struct heapsnap_walk *walk)
 		return leave_signal(walk);
 	if (guessed)
 		rule = by_frame;
-	if (!find_cfa(walk, &rule, &cfa) || cfa <= walk->sp || !read_word(walk, cfa - 8, &pc) ||
+	if (!find_cfa(walk, &rule, &cfa) || !find_return(walk, &rule, cfa, &pc) ||
 	    !find_frame(walk, &rule, cfa, &fp))
 		return false;
 	if (pc < PAGE || pc >> AGE_SHIFT || (guessed && !is_plausible(walk->pc, pc)))
@@ -298,6 +296,7 @@ bool heapsnap_walk_next(struct heapsnap_walk *walk)
 	walk->is_interrupted = false;
 	walk->sp = cfa;
 	walk->fp = fp;
+	walk->link = heapsnap_link_in_caller(guessed);
 	return true;
 }
 
@@ -367,64 +366,3 @@ uint64_t heapsnap_unwind_to(uint64_t site, struct heapsnap_frame frame,
 	}
 	return 0;
 }
-
-#else
-
-bool heapsnap_unwind_init(struct heapsnap_rule_slot *room)
-{
-	(void)room;
-	return false;
-}
-
-void heapsnap_unwind_forget(uint64_t start, uint64_t end)
-{
-	(void)start;
-	(void)end;
-}
-
-uint32_t heapsnap_code_age(uint64_t address)
-{
-	(void)address;
-	return 0;
-}
-
-bool heapsnap_walk_next(struct heapsnap_walk *walk)
-{
-	(void)walk;
-	return false;
-}
-
-uint16_t heapsnap_hop_at(uint64_t address)
-{
-	(void)address;
-	return 0;
-}
-
-void heapsnap_walk_start(struct heapsnap_walk *walk)
-{
-	(void)walk;
-}
-
-void heapsnap_walk_start_here(struct heapsnap_walk *walk)
-{
-	(void)walk;
-}
-
-unsigned heapsnap_unwind(uint64_t *addresses, unsigned max)
-{
-	(void)addresses;
-	(void)max;
-	return 0;
-}
-
-uint64_t heapsnap_unwind_to(uint64_t site, struct heapsnap_frame frame,
-			    bool (*is_wanted)(uint64_t address), unsigned max)
-{
-	(void)site;
-	(void)frame;
-	(void)is_wanted;
-	(void)max;
-	return 0;
-}
-
-#endif

@@ -16,10 +16,10 @@
  *
  * A walk counts its steps, and ends when its event has taken too many (effort.h).
  *
- * async-signal-safe, after heapsnap_unwind_init(). x86-64 alone; elsewhere walks are empty.
+ * async-signal-safe, after heapsnap_unwind_init().
  */
 
-#include "dumper/base/settings.h"
+#include "dumper/stacks/machine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +38,7 @@ struct heapsnap_walk {
 	uint64_t pc;         /**< in this frame: where its callee returns to */
 	bool is_interrupted; /**< pc is where a signal came, not after a call */
 	uint64_t sp, fp;
+	struct heapsnap_link link;
 	uint64_t top; /**< what lies between sp and this can be read */
 };
 
@@ -55,24 +56,7 @@ void heapsnap_unwind_forget(uint64_t start, uint64_t end);
 /** How often code near an address has been forgotten. What is known of it is of one age. */
 uint32_t heapsnap_code_age(uint64_t address);
 
-/** The pointers at a place in the code that is on the stack. */
-struct heapsnap_frame {
-	uint64_t sp; /**< 0: not known */
-	uint64_t fp; /**< 0: not known */
-};
-
-/** How to get from a return address in a function to its caller's: words that sp is above, or */
-enum {
-	HEAPSNAP_HOP_FRAME =
-		0x8000, /**< by fp, as rbp is used: *fp is the caller's fp, then its pc */
-	HEAPSNAP_HOP_WORDS = 0x03ff,
-	/** Where the caller's fp is, or'ed to the words: as many words below the return address. */
-	HEAPSNAP_HOP_SAVED_SHIFT = 10,
-	HEAPSNAP_HOP_SAVED = 0x1f,
-	HEAPSNAP_HOP_SAME = 0, /**< in rbp */
-};
-
-/** @return 0: not in one of these ways */
+/** The hop (machine.h) from a return address in a function to its caller's. @return 0: there is none */
 uint16_t heapsnap_hop_at(uint64_t address);
 
 /** The readable part of a thread's own stack, as far as it is known. */
@@ -111,15 +95,9 @@ static inline __attribute__((always_inline)) struct heapsnap_walk heapsnap_walk_
 {
 	struct heapsnap_walk walk = { 0 };
 
-#if HEAPSNAP_UNWINDS
-	// One past the next instruction, as if it were a call's return address.
-	__asm__ volatile("leaq 1f(%%rip), %0\n"
-			 "1: movq %%rsp, %1\n"
-			 "movq %%rbp, %2"
-			 : "=&r"(walk.pc), "=&r"(walk.sp), "=&r"(walk.fp));
+	HEAPSNAP_READ_REGISTERS(walk.pc, walk.sp, walk.fp, walk.link);
 	walk.pc++;
 	heapsnap_walk_start_here(&walk);
-#endif
 	return walk;
 }
 

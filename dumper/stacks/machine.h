@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_MACHINE_H
+#define HEAPSNAP_MACHINE_H
+
+/**
+ * The parts of unwinding that differ between machines: how a call leaves its return address, how
+ * DWARF numbers the registers, and what a signal's frame looks like.
+ *
+ * Each machine's header defines the same names:
+ *
+ *	struct heapsnap_rule         a rule of frame_rules.h in 8 bytes, and how it is filled in
+ *	struct heapsnap_link         the return address that has not been stored yet, if any
+ *	heapsnap_return_place()      where a frame's return address is stored
+ *	heapsnap_strip()             a return address without its signature
+ *	heapsnap_hop_of_rule() ...   hops (unwind.h) of 16 bits
+ *	HEAPSNAP_READ_REGISTERS()    the registers in the function that it is inlined into
+ *	HEAPSNAP_CONTEXT_...         offsets of registers from the stack pointer of a signal's frame
+ *
+ * async-signal-safe.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** The pointers at a place in the code that is on the stack. */
+struct heapsnap_frame {
+	uint64_t sp; /**< 0: not known */
+	uint64_t fp; /**< 0: not known */
+};
+
+enum heapsnap_rule_kind {
+	HEAPSNAP_RULE_NONE,      /**< the tables know the code, but not in a form that we read */
+	HEAPSNAP_RULE_OUTERMOST, /**< nobody has called it */
+	HEAPSNAP_RULE_STACK,     /**< CFA = sp + offset */
+	HEAPSNAP_RULE_FRAME,     /**< CFA = fp + offset */
+	HEAPSNAP_RULE_SAVED,     /**< CFA = *(fp + offset): of a function that aligns its stack */
+	HEAPSNAP_RULE_SIGNAL,    /**< where a signal's handler returns to: a ucontext at sp */
+	HEAPSNAP_RULE_GUESS,     /**< no tables: by frame pointer, if that makes sense */
+};
+
+/** Where the caller's frame pointer is. */
+enum heapsnap_rule_frame {
+	HEAPSNAP_FRAME_SAME,     /**< still in the register */
+	HEAPSNAP_FRAME_AT_CFA,   /**< saved at CFA + frame_offset */
+	HEAPSNAP_FRAME_AT_FRAME, /**< saved at fp + frame_offset */
+	HEAPSNAP_FRAME_LOST,
+};
+
+/** Where the return address is. */
+enum heapsnap_rule_return {
+	HEAPSNAP_RETURN_SAME,   /**< still in the link register, if the machine has one */
+	HEAPSNAP_RETURN_AT_CFA, /**< saved at CFA + an offset */
+	HEAPSNAP_RETURN_LOST,
+};
+
+/** A hop over one frame, in 16 bits: how to get from a return address in a function to its caller's. */
+enum {
+	HEAPSNAP_HOP_FRAME = 0x8000, /**< the frame pointer says where the frame ends */
+};
+
+#if defined(__x86_64__)
+#include "dumper/stacks/machine_x86_64.h"
+#elif defined(__aarch64__)
+#include "dumper/stacks/machine_aarch64.h"
+#endif
+
+_Static_assert(sizeof(struct heapsnap_rule) == 8, "a rule is read and written as one word");
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_MACHINE_X86_64_H
+#define HEAPSNAP_MACHINE_X86_64_H
+
+/** x86-64 for machine.h. Source: System V ABI, AMD64 supplement, 3.2 and 3.6. */
+
+enum {
+	HEAPSNAP_DWARF_FRAME = 6, // rbp
+	HEAPSNAP_DWARF_STACK = 7, // rsp
+	HEAPSNAP_DWARF_RETURN = 16,
+
+	// Bytes that rules count in.
+	HEAPSNAP_RULE_UNIT = 1,
+	HEAPSNAP_RULE_PLACE_UNIT = 1,
+
+	// In struct ucontext, which a signal's frame has at rsp.
+	HEAPSNAP_CONTEXT_FP = 120,
+	HEAPSNAP_CONTEXT_SP = 160,
+	HEAPSNAP_CONTEXT_PC = 168,
+	HEAPSNAP_CONTEXT_LINK = 0, // there is no link register
+};
+
+/** Letters of augmentations that only this machine has, and change no rule. */
+#define HEAPSNAP_AUGMENTATIONS ""
+
+struct heapsnap_rule {
+	uint8_t kind;         /**< enum heapsnap_rule_kind */
+	uint8_t frame;        /**< enum heapsnap_rule_frame */
+	int16_t frame_offset; /**< bytes */
+	int32_t offset;       /**< bytes */
+};
+
+typedef int32_t heapsnap_rule_offset;
+
+/** Return addresses are always on the stack. */
+struct heapsnap_link {
+};
+
+/** The frame of a function that begins with push %rbp; mov %rsp, %rbp. */
+#define HEAPSNAP_RULE_BY_FRAME \
+	{ \
+		.kind = HEAPSNAP_RULE_FRAME, .frame = HEAPSNAP_FRAME_AT_CFA, .frame_offset = -16, \
+		.offset = 16, \
+	}
+
+/** A rule for a call frame instruction of this machine that changes no rule: there is none. */
+static inline bool heapsnap_is_cfa_ignored(uint8_t code)
+{
+	(void)code;
+	return false;
+}
+
+/** Says where the return address is. @return false if that is not at CFA - 8 */
+static inline bool heapsnap_rule_set_return(struct heapsnap_rule *rule,
+					    enum heapsnap_rule_return kind, int64_t offset)
+{
+	(void)rule;
+	return kind == HEAPSNAP_RETURN_AT_CFA && offset == -8;
+}
+
+/** @return 0: in the link register */
+static inline uint64_t heapsnap_return_place(const struct heapsnap_rule *rule, uint64_t cfa)
+{
+	(void)rule;
+	return cfa - 8;
+}
+
+static inline uint64_t heapsnap_strip(uint64_t address)
+{
+	return address;
+}
+
+static inline uint64_t heapsnap_link_address(const struct heapsnap_link *link)
+{
+	(void)link;
+	return 0;
+}
+
+static inline struct heapsnap_link heapsnap_link_of(uint64_t address)
+{
+	(void)address;
+	return (struct heapsnap_link){};
+}
+
+/** In the caller of a function whose frame has been guessed, or not. */
+static inline struct heapsnap_link heapsnap_link_in_caller(bool is_guess)
+{
+	(void)is_guess;
+	return (struct heapsnap_link){};
+}
+
+/** True if sp was guessed, and is too low for rules. */
+static inline bool heapsnap_link_has_lost_sp(const struct heapsnap_link *link)
+{
+	(void)link;
+	return false;
+}
+
+/** True if a signal's handler returns to the code, by its instructions: the tables say so. */
+static inline bool heapsnap_is_signal_return(const uint8_t *code)
+{
+	(void)code;
+	return false;
+}
+
+// --- registers ---------------------------------------------------------------------
+
+/** Reads the registers. pc is one past the next instruction, as if it were a call's return address. */
+#define HEAPSNAP_READ_REGISTERS(pc_, sp_, fp_, link_) \
+	__asm__ volatile("leaq 1f(%%rip), %0\n" \
+			 "1: movq %%rsp, %1\n" \
+			 "movq %%rbp, %2" \
+			 : "=&r"(pc_), "=&r"(sp_), "=&r"(fp_))
+
+/** The stack pointer that the function that this is inlined into was called with. */
+#define HEAPSNAP_CALLERS_SP ((uint64_t)__builtin_dwarf_cfa())
+
+// --- hops --------------------------------------------------------------------------
+
+enum {
+	HEAPSNAP_HOP_WORDS = 0x03ff,
+	/** Where the caller's fp is, or'ed to the words: as many words below the return address. */
+	HEAPSNAP_HOP_SAVED_SHIFT = 10,
+	HEAPSNAP_HOP_SAVED = 0x1f,
+	HEAPSNAP_HOP_SAME = 0, /**< in rbp */
+};
+
+// Where a rule has the caller's rbp, of a frame with as many words; -1: not where hops look.
+static inline int heapsnap_find_saved(const struct heapsnap_rule *rule, int words)
+{
+	int below = -rule->frame_offset / (int)sizeof(uint64_t) - 1;
+
+	if (rule->frame == HEAPSNAP_FRAME_SAME)
+		return HEAPSNAP_HOP_SAME;
+	return rule->frame == HEAPSNAP_FRAME_AT_CFA && below > 0 && below <= HEAPSNAP_HOP_SAVED &&
+			       below < words && rule->frame_offset % (int)sizeof(uint64_t) == 0
+		       ? below
+		       : -1;
+}
+
+/** The hop that does what a rule says; 0: there is none. */
+static inline uint16_t heapsnap_hop_of_rule(const struct heapsnap_rule *rule)
+{
+	int words = rule->offset / (int)sizeof(uint64_t);
+	int saved = heapsnap_find_saved(rule, words);
+
+	if (rule->kind == HEAPSNAP_RULE_STACK && saved >= 0 && rule->offset > 0 &&
+	    rule->offset % (int32_t)sizeof(uint64_t) == 0 && words <= HEAPSNAP_HOP_WORDS)
+		return (uint16_t)(words | saved << HEAPSNAP_HOP_SAVED_SHIFT);
+	if (rule->kind == HEAPSNAP_RULE_FRAME && rule->offset == 16 &&
+	    rule->frame == HEAPSNAP_FRAME_AT_CFA && rule->frame_offset == -16)
+		return HEAPSNAP_HOP_FRAME;
+	return 0;
+}
+
+/** Bytes from the frame's sp to its caller's. 0: the frame makes no sense */
+static inline uint64_t heapsnap_hop_bytes(uint64_t hop, struct heapsnap_frame frame)
+{
+	uint64_t bytes = (hop & HEAPSNAP_HOP_WORDS) * sizeof(uint64_t);
+
+	if (!(hop & HEAPSNAP_HOP_FRAME))
+		return bytes;
+	bytes = frame.fp - frame.sp + 2 * sizeof(uint64_t);
+	return bytes % sizeof(uint64_t) ? 0 : bytes;
+}
+
+/** Makes the frame its caller's. @return the address that the function returns to */
+static inline uint64_t heapsnap_hop_take(uint64_t hop, uint64_t bytes, struct heapsnap_frame *frame)
+{
+	uint64_t saved = hop >> HEAPSNAP_HOP_SAVED_SHIFT & HEAPSNAP_HOP_SAVED;
+
+	if (hop & HEAPSNAP_HOP_FRAME)
+		frame->fp = *(const uint64_t *)frame->fp;
+	else if (saved != HEAPSNAP_HOP_SAME)
+		frame->fp = *(const uint64_t *)(frame->sp + bytes - (saved + 1) * sizeof(uint64_t));
+	frame->sp += bytes;
+	return *(const uint64_t *)(frame->sp - sizeof(uint64_t));
+}
+
+#endif
