@@ -10,6 +10,7 @@
  *
  *	struct heapsnap_rule         a rule of frame_rules.h in 8 bytes, and how it is filled in
  *	struct heapsnap_link         the return address that has not been stored yet, if any
+ *	HEAPSNAP_HAS_LINK            a call leaves its return address in a register
  *	heapsnap_return_place()      where a frame's return address is stored
  *	heapsnap_strip()             a return address without its signature
  *	heapsnap_hop_of_rule() ...   hops (unwind.h) of 16 bits

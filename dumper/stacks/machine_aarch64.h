@@ -34,6 +34,10 @@ enum {
 	HEAPSNAP_CONTEXT_PC = 568,
 };
 
+enum {
+	HEAPSNAP_HAS_LINK = true, // a register for return addresses
+};
+
 /** Letters of augmentations that only this machine has, and change no rule: keys, memory tags. */
 #define HEAPSNAP_AUGMENTATIONS "BG"
 

@@ -20,6 +20,10 @@ enum {
 	HEAPSNAP_CONTEXT_LINK = 0, // there is no link register
 };
 
+enum {
+	HEAPSNAP_HAS_LINK = false, // a register for return addresses
+};
+
 /** Letters of augmentations that only this machine has, and change no rule. */
 #define HEAPSNAP_AUGMENTATIONS ""
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/stacks/passing.h"
 
+#include "dumper/stacks/code_flow.h"
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
-#include "dumper/stacks/machine_code.h"
 #include "dumper/stacks/standard.h"
 #include "dumper/stacks/values.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
-
-#if defined(__x86_64__)
 
 enum {
 	MAX_BYTES = 512,        // of a function, from its beginning
@@ -20,10 +18,6 @@ enum {
 	MAX_HEIGHT = 3,         // a wrapper of a wrapper of a wrapper
 	MAX_CALLS = 2,          // of a function, that may pass a size on to another wrapper
 	MAX_WAYS = 4,           // jumps that have not been reached yet
-	CALL_BYTES = 5,         // of a call to an address relative to the next instruction
-	CALL_OPCODE = 0xe8,
-	CONSTANT_BYTES = 5, // of a move of a constant to edi
-	CONSTANT_OPCODE = 0xbf,
 	CACHED = 1 << 10,
 };
 
@@ -80,39 +74,15 @@ static uint64_t read_linkage(uint64_t code, uint64_t slot)
 	return address;
 }
 
-// Where a jump or call through the linkage table leads to; 0 if it is through another pointer.
-static uint64_t find_linked(const struct heapsnap_instruction *instruction)
-{
-	uint64_t next = (uint64_t)instruction->next;
-
-	return instruction->is_relative && !instruction->is_based
-		       ? read_linkage(next, next + (uint64_t)(int64_t)instruction->displacement)
-		       : 0;
-}
-
 // If there is an entry of a procedure linkage table, where that leads to; else the address itself.
 static uint64_t skip_linkage(uint64_t address)
 {
-	enum {
-		LENGTH = 16
-	};
-	const uint8_t *at = (const uint8_t *)address;
-	struct heapsnap_instruction instruction;
-	uint64_t linked = 0;
+	uint64_t slot, linked;
 
-	if (!is_within_module(address, address, LENGTH))
+	if (!is_within_module(address, address, HEAPSNAP_LINKAGE_BYTES))
 		return address;
-	for (int i = 0; i < 2 && linked == 0; i++) {
-		if (!heapsnap_decode(at, (const uint8_t *)address + LENGTH, &instruction))
-			return address;
-		// endbr64 may come first.
-		if (instruction.map == HEAPSNAP_MAP_ONE && instruction.opcode == 0xff &&
-		    (instruction.reg & 7) == 4)
-			linked = find_linked(&instruction);
-		else if (instruction.map != HEAPSNAP_MAP_0F || instruction.opcode != 0x1e)
-			return address;
-		at = instruction.next;
-	}
+	slot = heapsnap_linkage_slot((const uint8_t *)address);
+	linked = slot ? read_linkage(address, slot) : 0;
 	return linked ? linked : address;
 }
 
@@ -253,7 +223,7 @@ static void call(struct analysis *analysis, const uint8_t *next, uint64_t functi
 // Notes what the function returns.
 static void leave(struct analysis *analysis)
 {
-	struct heapsnap_value result = analysis->now.registers[HEAPSNAP_RAX];
+	struct heapsnap_value result = analysis->now.registers[HEAPSNAP_VALUE_RESULT];
 
 	if (result.kind == HEAPSNAP_VALUE_BLOCK)
 		analysis->passing.parameters |= result.parameters;
@@ -263,7 +233,7 @@ static void leave(struct analysis *analysis)
 // A jump out of the function, which another one returns from.
 static void tail_call(struct analysis *analysis, uint64_t function, bool is_direct)
 {
-	struct heapsnap_value stack = analysis->now.registers[HEAPSNAP_RSP];
+	struct heapsnap_value stack = analysis->now.registers[HEAPSNAP_VALUE_SP];
 
 	if (stack.kind == HEAPSNAP_VALUE_STACK && stack.number == 0) {
 		call(analysis, NULL, function, is_direct);
@@ -316,12 +286,11 @@ static void arrive(struct analysis *analysis, const uint8_t *at)
 	}
 }
 
-static void jump(struct analysis *analysis, const struct heapsnap_instruction *instruction,
-		 bool always)
+static void jump(struct analysis *analysis, const struct heapsnap_flow *flow, bool always)
 {
-	const uint8_t *to = instruction->next + instruction->immediate;
+	const uint8_t *to = (const uint8_t *)flow->target;
 
-	if (to >= instruction->next && to < analysis->end)
+	if (to >= flow->next && to < analysis->end)
 		add_way(analysis, to);
 	else if (always && (to < analysis->start || to >= analysis->end))
 		tail_call(analysis, (uint64_t)to, true);
@@ -329,78 +298,54 @@ static void jump(struct analysis *analysis, const struct heapsnap_instruction *i
 		analysis->is_reached = false;
 }
 
-// --- instructions ---------------------------------------------------------------------------
-
-// A jump or call through a pointer. @return false if it is neither
-static bool follow_pointer(struct analysis *analysis,
-			   const struct heapsnap_instruction *instruction)
+// Takes an instruction that does not lead to the next one, or not only.
+static void follow(struct analysis *analysis, const struct heapsnap_flow *flow)
 {
-	uint64_t linked = find_linked(instruction);
+	bool is_pointer = flow->target == 0;
+	uint64_t linked = flow->slot ? read_linkage((uint64_t)flow->next, flow->slot) : 0;
+	uint64_t target = is_pointer ? linked : flow->target;
 
-	switch (instruction->reg & 7) {
-	case 2:
-		call(analysis, instruction->next, linked, linked != 0);
-		return true;
-	case 4:
-		// With an index it is a switch.
-		if (instruction->index == HEAPSNAP_NO_REGISTER)
-			tail_call(analysis, linked, linked != 0);
-		analysis->is_reached = false;
-		return true;
-	default:
-		return false;
-	}
-}
-
-// Takes an instruction that does not lead to the next one, or not only. @return false if it does
-static bool follow(struct analysis *analysis, const struct heapsnap_instruction *instruction)
-{
-	uint8_t opcode = instruction->opcode;
-
-	if (instruction->map == HEAPSNAP_MAP_0F && !instruction->is_vector) {
-		if ((opcode & 0xf0) == 0x80)
-			jump(analysis, instruction, false);
-		else if (opcode == 0x0b)
-			analysis->is_reached = false;
-		return (opcode & 0xf0) == 0x80 || opcode == 0x0b;
-	}
-	if (instruction->map != HEAPSNAP_MAP_ONE)
-		return false;
-	if (opcode == 0xff)
-		return follow_pointer(analysis, instruction);
-	if ((opcode & 0xf0) == 0x70)
-		jump(analysis, instruction, false);
-	else if (opcode == 0xe8)
-		call(analysis, instruction->next,
-		     (uint64_t)(instruction->next + instruction->immediate), true);
-	else if (opcode == 0xe9 || opcode == 0xeb)
-		jump(analysis, instruction, true);
-	else if (opcode == 0xc3)
+	switch (flow->kind) {
+	case HEAPSNAP_FLOW_JUMP:
+		if (is_pointer)
+			tail_call(analysis, target, target != 0);
+		else
+			jump(analysis, flow, true);
+		break;
+	case HEAPSNAP_FLOW_JUMP_IF:
+		jump(analysis, flow, false);
+		break;
+	case HEAPSNAP_FLOW_CALL:
+		call(analysis, flow->next, target, target != 0);
+		break;
+	case HEAPSNAP_FLOW_RETURN:
 		leave(analysis);
-	else if (opcode == 0xcc || opcode == 0xf4) // int3, hlt
+		break;
+	default:
 		analysis->is_reached = false;
-	else
-		return false;
-	return true;
+		break;
+	}
 }
 
 // --- functions ------------------------------------------------------------------------------
 
 static void go_through(struct analysis *analysis)
 {
-	struct heapsnap_instruction instruction;
+	struct heapsnap_flow flow;
 	const uint8_t *at = analysis->start;
 
 	for (int i = 1; at < analysis->end && !analysis->failed && i <= MAX_INSTRUCTIONS;
-	     i++, at = instruction.next) {
+	     i++, at = flow.next) {
 		if (i % PER_STEP == 0)
 			heapsnap_spend(1);
 		arrive(analysis, at);
-		if (!heapsnap_decode(at, analysis->end, &instruction))
+		if (!heapsnap_flow_step(at, analysis->end,
+					analysis->is_reached ? &analysis->now : NULL, &flow)) {
+			analysis->failed = flow.next != NULL;
 			break;
-		if (analysis->is_reached && !follow(analysis, &instruction) &&
-		    !heapsnap_values_step(&analysis->now, &instruction))
-			analysis->failed = true;
+		}
+		if (analysis->is_reached && flow.kind != HEAPSNAP_FLOW_ON)
+			follow(analysis, &flow);
 	}
 }
 
@@ -434,20 +379,15 @@ static struct passing analyze_function(uint64_t function, int height)
  */
 static bool passes_nothing(const uint8_t *site, uint64_t before)
 {
-	const uint8_t *code = site - CALL_BYTES;
+	uint64_t target = heapsnap_call_target(site, before);
 	struct passing passing;
-	int32_t distance;
 	int calls = 1;
 
-	if (before < CALL_BYTES || *code != CALL_OPCODE)
+	if (target == 0)
 		return false;
-	memcpy(&distance, code + 1, sizeof(distance));
-	// No call through a pointer has such bytes, but for distances that lead out of the module.
-	passing =
-		find_passing((uint64_t)site + (uint64_t)(int64_t)distance, MAX_HEIGHT - 1, &calls);
+	passing = find_passing(target, MAX_HEIGHT - 1, &calls);
 	return passing.parameters == 0 ||
-	       (passing.parameters == 1 && before >= CALL_BYTES + CONSTANT_BYTES &&
-		*(code - CONSTANT_BYTES) == CONSTANT_OPCODE);
+	       (passing.parameters == 1 && heapsnap_call_has_constant(site, before));
 }
 
 bool heapsnap_passes_size(uint64_t start, uint64_t end, uint64_t site)
@@ -496,23 +436,3 @@ void heapsnap_passing_init(void)
 		allocators[i].parameters = known[i].parameters;
 	}
 }
-
-#else
-
-void heapsnap_passing_init(void)
-{
-}
-
-void heapsnap_passing_forget(void)
-{
-}
-
-bool heapsnap_passes_size(uint64_t start, uint64_t end, uint64_t site)
-{
-	(void)start;
-	(void)end;
-	(void)site;
-	return false;
-}
-
-#endif

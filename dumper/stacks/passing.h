@@ -20,8 +20,7 @@
  * meet, what is known on both stays known. Ways back are not taken. That is a data-flow analysis
  * without its iteration (Aho et al., Compilers, 9.2), and errs in odd code only.
  *
- * x86-64 alone; elsewhere nothing is a thin wrapper. async-signal-safe after
- * heapsnap_passing_init(); a few microseconds at most.
+ * async-signal-safe after heapsnap_passing_init(); a few microseconds at most.
  */
 
 #include <stdbool.h>

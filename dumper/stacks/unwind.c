@@ -185,7 +185,7 @@ static bool leave_signal(struct heapsnap_walk *walk)
 	if (!read_word(walk, walk->sp + HEAPSNAP_CONTEXT_FP, &fp) ||
 	    !read_word(walk, walk->sp + HEAPSNAP_CONTEXT_SP, &sp) ||
 	    !read_word(walk, walk->sp + HEAPSNAP_CONTEXT_PC, &pc) || pc == 0 ||
-	    (HEAPSNAP_CONTEXT_LINK && !read_word(walk, walk->sp + HEAPSNAP_CONTEXT_LINK, &link)))
+	    (HEAPSNAP_HAS_LINK && !read_word(walk, walk->sp + HEAPSNAP_CONTEXT_LINK, &link)))
 		return false;
 	*walk = (struct heapsnap_walk){
 		.pc = pc, .is_interrupted = true, .sp = sp, .fp = fp, .link = heapsnap_link_of(link)
@@ -253,7 +253,7 @@ static bool find_return(struct heapsnap_walk *walk, const struct heapsnap_rule *
 {
 	uint64_t place = heapsnap_return_place(rule, cfa);
 
-	if (place == 0) {
+	if (HEAPSNAP_HAS_LINK && place == 0) {
 		*pc = heapsnap_link_address(&walk->link);
 		return cfa >= walk->sp;
 	}

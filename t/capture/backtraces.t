@@ -158,7 +158,11 @@ APART void *inner(size_t size)
 APART void *outer(size_t size)
 {
 	void *block = inner(size);
+#ifdef __x86_64__
 	__asm__ volatile("" ::: "rbx", "memory");
+#else
+	__asm__ volatile("" ::: "x19", "memory");
+#endif
 	return block;
 }
 #define MAKER(name, size) APART void name(void) { kept[count++] = outer(size); __asm__ volatile("" ::: "memory"); }
