@@ -300,6 +300,66 @@ enum heap_dwarf_unwind_result heap_dwarf_unwinder_step(struct heap_dwarf_unwinde
 	return result;
 }
 
+// --- signal frames -------------------------------------------------------------
+
+/*
+ * The call of rt_sigreturn(2), and where the kernel saves registers, in words from the stack
+ * pointer that the trampoline begins with (Linux, struct rt_sigframe in arch/ARCH/kernel/signal.c
+ * and struct sigcontext in its uapi/asm/sigcontext.h).
+ */
+#if defined(__aarch64__)
+enum {
+	// siginfo, then ucontext's flags, link, stack and mask; then the fault's address.
+	SAVED_AT = 128 + 176 + 8,
+};
+
+static const uint8_t trampoline[] = {
+	0x68, 0x11, 0x80, 0xd2, // mov x8, #__NR_rt_sigreturn
+	0x01, 0x00, 0x00, 0xd4, // svc #0
+};
+// x0 to x30, sp, pc: as DWARF and HEAP_DWARF_REGISTER_PC number them.
+static const uint8_t saved_words[] = {
+	0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+	17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
+};
+#else
+enum {
+	SAVED_AT = 40, // ucontext's flags, link and stack; the return address is popped
+};
+
+static const uint8_t trampoline[] = {
+	0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, // mov $__NR_rt_sigreturn, %rax
+	0x0f, 0x05,                               // syscall
+};
+// By DWARF number; the kernel's order is r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
+static const uint8_t saved_words[] = {
+	13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16,
+};
+#endif
+
+bool heap_dwarf_unwinder_step_signal(heap_dwarf_memory_reader *read, void *context,
+				     struct heap_dwarf_registers *registers, uint64_t *cfa)
+{
+	struct heap_dwarf_registers after = { 0 };
+	uint64_t words[sizeof(saved_words)];
+	uint8_t code[sizeof(trampoline)];
+	uint64_t at = registers->value[HEAP_DWARF_REGISTER_SP] + SAVED_AT;
+
+	if (!is_known(registers, HEAP_DWARF_REGISTER_SP) ||
+	    !is_known(registers, HEAP_DWARF_REGISTER_PC) ||
+	    !read(context, registers->value[HEAP_DWARF_REGISTER_PC], code, sizeof(code)) ||
+	    memcmp(code, trampoline, sizeof(code)) != 0 || !read(context, at, words, sizeof(words)))
+		return false;
+	for (unsigned i = 0; i < sizeof(saved_words); i++) {
+		after.value[i] = words[saved_words[i]];
+		after.known |= UINT64_C(1) << i;
+		after.saved_at[i] = at + saved_words[i] * sizeof(words[0]);
+	}
+	*registers = after;
+	*cfa = after.value[HEAP_DWARF_REGISTER_SP];
+	return true;
+}
+
 // --- guessing ----------------------------------------------------------------
 
 // True if the instruction before a return address is a call.

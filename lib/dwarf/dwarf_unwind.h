@@ -49,6 +49,18 @@ enum heap_dwarf_unwind_result heap_dwarf_unwinder_step(struct heap_dwarf_unwinde
 						       struct heap_dwarf_registers *registers,
 						       uint64_t *cfa, bool *is_signal);
 
+/**
+ * Steps from the trampoline that a signal handler returns to, which has no call frame information
+ * in the kernel's own object on aarch64 and in musl: it is known by its instructions, and the
+ * kernel saved the registers of the interrupted code on the stack.
+ *
+ * @param registers  the trampoline's; replaced by those of the interrupted code, all of them known
+ * @param cfa        gets the interrupted code's stack pointer
+ * @return           false if there is no such trampoline at the pc, or no memory of its frame
+ */
+bool heap_dwarf_unwinder_step_signal(heap_dwarf_memory_reader *read, void *context,
+				     struct heap_dwarf_registers *registers, uint64_t *cfa);
+
 /** True if an address lies in a mapping of code. */
 typedef bool heap_dwarf_code_test(void *context, uint64_t address);
 

@@ -7,9 +7,11 @@
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -127,14 +129,33 @@ static void *sleep_for_ever(void *unused)
 	return unused;
 }
 
-int main(void)
+// The handler's stack, above or below that of the interrupted function.
+static void install_handler(bool has_own_stack)
 {
+	struct sigaction action = { .sa_handler = handle };
+
+	if (has_own_stack) {
+		size_t size = 1 << 16;
+		stack_t stack = { .ss_size = size };
+
+		stack.ss_sp = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
+		sigaltstack(&stack, NULL);
+		action.sa_flags = SA_ONSTACK;
+	}
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+
 	struct main_block *in_main = make(sizeof(*in_main));
 	pthread_t thread;
 
 	in_main->number = 1;
 	setvbuf(stdout, NULL, _IONBF, 0);
-	signal(SIGUSR1, handle);
+	install_handler(argc > 1);
 	pthread_create(&thread, NULL, sleep_for_ever, NULL);
 	usleep(100000);
 	recurse(10);

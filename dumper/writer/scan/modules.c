@@ -357,6 +357,65 @@ static bool is_module(const struct image *image, size_t first, size_t end)
 	       memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
+// --- the kernel's object ----------------------------------------------------------------------
+
+// Where it lies: on aarch64, in a gap between the segments of the dynamic linker.
+static void find_vdso(struct modules *modules)
+{
+	for (size_t i = 0; i < modules->image->mapping_count; i++) {
+		const struct image_mapping *mapping = &modules->image->mappings[i];
+
+		if (strcmp(mapping->name, "[vdso]") == 0) {
+			modules->vdso.path = mapping->name;
+			modules->vdso.start = mapping->start;
+			modules->vdso.end = mapping->end;
+		}
+	}
+}
+
+static bool is_in_vdso(const struct modules *modules, uint64_t address)
+{
+	return address >= modules->vdso.start && address < modules->vdso.end;
+}
+
+// Opens a copy of it: it is in no file. Without one, its code has no names.
+static void open_vdso(struct module *vdso, const struct image *image)
+{
+	CLEANUP_CLOSE int descriptor = memfd_create("vdso", MFD_CLOEXEC);
+	uint8_t page[4096];
+	char path[64];
+
+	for (uint64_t at = vdso->start; at < vdso->end; at += sizeof(page)) {
+		if (!image_read(image, at, page, sizeof(page)) ||
+		    write(descriptor, page, sizeof(page)) != sizeof(page))
+			return;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	heap_error_destroy(heap_elf_open(path, &vdso->elf));
+	if (!vdso->elf)
+		return;
+	vdso->bias = vdso->start - vdso->elf->first_address;
+	// The copy's path holds no longer than its descriptor.
+	module_unwinder(vdso);
+}
+
+struct module *modules_find_code(struct modules *modules, uint64_t pc)
+{
+	if (!is_in_vdso(modules, pc))
+		return modules_find(modules, pc);
+	if (!modules->vdso_tried) {
+		modules->vdso_tried = true;
+		open_vdso(&modules->vdso, modules->image);
+	}
+	return modules->vdso.elf ? &modules->vdso : NULL;
+}
+
+uint32_t modules_index(const struct modules *modules, const struct module *module)
+{
+	return module && module != &modules->vdso ? (uint32_t)(module - modules->modules)
+						  : HEAP_NO_INDEX;
+}
+
 struct heap_error *modules_init(struct modules *modules, const struct image *image,
 				const char *cache, struct heap_types *types)
 {
@@ -365,6 +424,7 @@ struct heap_error *modules_init(struct modules *modules, const struct image *ima
 	if (!modules->modules)
 		return heap_error_out_of_memory();
 
+	find_vdso(modules);
 	for (size_t i = 0; i < image->mapping_count;) {
 		const struct image_mapping *first = &image->mappings[i];
 		uint64_t size = 0;
@@ -449,6 +509,9 @@ void modules_deinit(struct modules *modules)
 		free(module->debug_path);
 		free(module->note);
 	}
+	heap_dwarf_unwinder_destroy(modules->vdso.unwinder);
+	heap_elf_close(modules->vdso.elf);
+	free(modules->vdso.note);
 	free(modules->modules);
 }
 
@@ -456,7 +519,8 @@ struct module *modules_find(const struct modules *modules, uint64_t address)
 {
 	size_t at = heap_partition_point(i, 0, modules->count, modules->modules[i].end <= address);
 
-	if (at == modules->count || modules->modules[at].start > address)
+	if (at == modules->count || modules->modules[at].start > address ||
+	    is_in_vdso(modules, address))
 		return NULL;
 	return &modules->modules[at];
 }

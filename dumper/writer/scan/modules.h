@@ -47,6 +47,9 @@ struct modules {
 	struct module *modules; /**< [count] by address */
 	size_t count;
 	const struct image *image;
+	struct module
+		vdso; /**< the kernel's own object, vdso(7): names code, is none of the list */
+	bool vdso_tried;
 };
 
 /**
@@ -69,8 +72,14 @@ struct heap_error *modules_init_snapshot(struct modules *modules, const struct i
 
 void modules_deinit(struct modules *modules);
 
-/** The module whose mappings hold @p address, or NULL. */
+/** The module whose mappings hold @p address, or NULL: the vdso is none. */
 struct module *modules_find(const struct modules *modules, uint64_t address);
+
+/** As modules_find(), and the vdso, which has symbols and call frame information only. */
+struct module *modules_find_code(struct modules *modules, uint64_t pc);
+
+/** @return the index in the list; HEAP_NO_INDEX of NULL and of the vdso */
+uint32_t modules_index(const struct modules *modules, const struct module *module);
 
 /** A place in the code. */
 struct code_place {

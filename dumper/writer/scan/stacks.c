@@ -76,20 +76,17 @@ static struct heap_error *add_frames(const struct walk *walk, struct module *mod
 		count = module_describe(module, pc, walk->exact_pc ? pc : pc - 1, &capture->strings,
 					places, MAX_INLINED);
 	for (size_t i = 0; i < count; i++) {
-		HEAP_TRY(add_frame(
-			walk,
-			&(struct heap_frame){
-				.pc = pc,
-				.cfa = cfa,
-				.module = module ? (uint32_t)(module - capture->modules.modules)
-						 : HEAP_NO_INDEX,
-				.function = places[i].function,
-				.offset = places[i].offset,
-				.file = places[i].file,
-				.line = places[i].line,
-				.flags = (i + 1 < count ? HEAP_FRAME_INLINED : 0) |
-					 (walk->guessed ? HEAP_FRAME_GUESSED : 0),
-			}));
+		HEAP_TRY(add_frame(walk, &(struct heap_frame){
+						 .pc = pc,
+						 .cfa = cfa,
+						 .module = modules_index(&capture->modules, module),
+						 .function = places[i].function,
+						 .offset = places[i].offset,
+						 .file = places[i].file,
+						 .line = places[i].line,
+						 .flags = (i + 1 < count ? HEAP_FRAME_INLINED : 0) |
+							  (walk->guessed ? HEAP_FRAME_GUESSED : 0),
+					 }));
 	}
 	return NULL;
 }
@@ -138,7 +135,7 @@ static struct heap_error *add_local(struct walk *walk, struct module *module,
 		.name = strings_add(&capture->strings, local->name),
 		.type = type,
 		.size = heap_types_size(&capture->snapshot.types, type),
-		.module = (uint32_t)(module - capture->modules.modules),
+		.module = modules_index(&capture->modules, module),
 		.file = strings_add(&capture->strings, local->file),
 		.line = local->line,
 		.thread = walk->thread,
@@ -192,8 +189,8 @@ static struct heap_error *add_locals(struct walk *walk, struct module *module, u
 	return NULL;
 }
 
-// One frame up; by the frame pointer where call frame information does not lead on.
-static bool step(struct walk *walk, struct module *module, uint64_t pc, uint64_t *cfa)
+// One frame up by call frame information, or the frame pointer where that does not lead on.
+static bool step_by_rules(struct walk *walk, struct module *module, uint64_t pc, uint64_t *cfa)
 {
 	const struct image *image = &walk->capture->image;
 	struct heap_dwarf_unwinder *unwinder = module ? module_unwinder(module) : NULL;
@@ -219,6 +216,23 @@ static bool step(struct walk *walk, struct module *module, uint64_t pc, uint64_t
 		return result == HEAP_DWARF_UNWIND_CALLER;
 	}
 	return false;
+}
+
+// One frame up. @param cfa  of this frame; 0: not known
+static bool step(struct walk *walk, struct module *module, uint64_t pc, uint64_t *cfa)
+{
+	bool was_guessed = walk->guessed;
+	uint64_t interrupted_sp;
+
+	if (step_by_rules(walk, module, pc, cfa))
+		return true;
+	if (!heap_dwarf_unwinder_step_signal(read_memory, &walk->capture->image, &walk->registers,
+					     &interrupted_sp))
+		return false;
+	*cfa = interrupted_sp;
+	walk->exact_pc = true;
+	walk->guessed = was_guessed;
+	return true;
 }
 
 HEAP_MUST_CHECK
@@ -256,18 +270,22 @@ static struct heap_error *walk_thread(struct walk *walk)
 		uint64_t pc = walk->registers.value[HEAP_DWARF_REGISTER_PC];
 		uint64_t sp = walk->registers.value[HEAP_DWARF_REGISTER_SP];
 		struct module *module =
-			modules_find(&capture->modules, walk->exact_pc ? pc : pc - 1);
+			modules_find_code(&capture->modules, walk->exact_pc ? pc : pc - 1);
 		struct walk before = *walk;
 		uint32_t first_frame = capture->snapshot.frame_count;
 		uint64_t cfa;
 
-		// Stacks grow down: the caller's frame lies above.
-		if (pc == 0 || (depth > 0 && sp <= last_sp))
+		// Stacks grow down: the caller's frame lies above. A signal handler may have a stack of
+		// its own, sigaltstack(2).
+		if (pc == 0 || (depth > 0 && sp <= last_sp && !walk->exact_pc))
 			break;
 		last_sp = sp;
 
 		bool more = step(walk, module, pc, &cfa);
 
+		// A signal's trampoline: its address follows no call, but begins a function.
+		if (more && walk->exact_pc)
+			before.exact_pc = true;
 		before.guessed = walk->guessed;
 		if (walk->guessed && !(before.registers.known >> HEAP_DWARF_REGISTER_FRAME & 1) &&
 		    more) {
