@@ -534,9 +534,22 @@ static inline uint64_t heap_sample_trace_us(const struct heap_snapshot *snapshot
 		       : 0;
 }
 
-/** The parts of an object: [*first, result). Needs PARTS. */
+/** The parts of an object: [*first, result). There are none unless PARTS is loaded. */
 uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
 			     uint32_t *first);
+
+/** How many parts an object has. */
+static inline uint32_t heap_snapshot_part_count(const struct heap_snapshot *snapshot,
+						heap_object_id object)
+{
+	uint32_t first, end = heap_snapshot_parts(snapshot, object, &first);
+
+	return end - first;
+}
+
+/** The innermost part that contains the byte at an offset of an object, or NULL. Needs SIZE. */
+const struct heap_part *heap_snapshot_part_at(const struct heap_snapshot *snapshot,
+					      heap_object_id object, uint64_t offset);
 
 /** Bytes of a part, up to the end of its object at most. Needs SIZE. */
 uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot,

@@ -392,16 +392,26 @@ const struct heap_sample *heap_snapshot_sample(const struct heap_snapshot *snaps
 		       : NULL;
 }
 
+enum {
+	MAX_NESTED_PARTS = 16, // tried for one address
+};
+
+// The first part of an object at or after an offset, or else the first part of a later object.
+static uint32_t first_part(const struct heap_snapshot *snapshot, heap_object_id object,
+			   uint64_t offset)
+{
+	const struct heap_part *parts = snapshot->parts;
+
+	return heap_partition_point(i, 0, parts ? snapshot->part_count : 0,
+				    parts[i].object < object || (parts[i].object == object &&
+								 parts[i].offset < offset));
+}
+
 uint32_t heap_snapshot_parts(const struct heap_snapshot *snapshot, heap_object_id object,
 			     uint32_t *first)
 {
-	uint32_t end = heap_partition_point(i, 0, snapshot->part_count,
-					    snapshot->parts[i].object < object);
-
-	*first = end;
-	while (end < snapshot->part_count && snapshot->parts[end].object == object)
-		end++;
-	return end;
+	*first = first_part(snapshot, object, 0);
+	return first_part(snapshot, object + 1, 0);
 }
 
 // Bytes of so many elements of a type; UINT64_MAX on overflow.
@@ -429,6 +439,23 @@ uint64_t heap_snapshot_part_size(const struct heap_snapshot *snapshot, const str
 	uint64_t left = object > part->offset ? object - part->offset : 0;
 
 	return size < left ? size : left;
+}
+
+const struct heap_part *heap_snapshot_part_at(const struct heap_snapshot *snapshot,
+					      heap_object_id object, uint64_t offset)
+{
+	uint32_t at = offset < UINT64_MAX ? first_part(snapshot, object, offset + 1) : 0;
+
+	// Parts may lie in each other; the last that begins before is the innermost.
+	for (uint32_t tries = 0; at > 0 && tries < MAX_NESTED_PARTS; tries++) {
+		const struct heap_part *part = &snapshot->parts[--at];
+
+		if (part->object != object)
+			return NULL;
+		if (offset - part->offset < heap_snapshot_part_size(snapshot, part))
+			return part;
+	}
+	return NULL;
 }
 
 // --- loading -----------------------------------------------------------------

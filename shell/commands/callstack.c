@@ -8,7 +8,7 @@
 #include "shell/words/variable.h"
 #include "shell/print/describe.h"
 #include "shell/base/format.h"
-#include "shell/print/value.h"
+#include "shell/print/value_print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -43,7 +43,8 @@ static enum command_status last_run(struct session *session, int argc, char **ar
 		const struct session_answer *answer = &session->answer[i];
 		const void *mark = session_mark(session);
 		const struct heap_part *part =
-			answer->interior ? part_at(session, answer->object, answer->interior)
+			answer->interior ? heap_snapshot_part_at(session->snapshot, answer->object,
+								 answer->interior)
 					 : NULL;
 
 		output_text(output, "$%-4zu %s\n", i + 1,

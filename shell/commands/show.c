@@ -13,7 +13,8 @@
 #include "shell/base/format.h"
 #include "shell/words/operand.h"
 #include "shell/print/part.h"
-#include "shell/print/value.h"
+#include "shell/print/pool.h"
+#include "shell/print/value_print.h"
 
 #include <inttypes.h>
 
@@ -221,13 +222,14 @@ static void print_value(const struct shown *shown)
 		return;
 	}
 	if (shown->part) {
-		part_print(session, shown->part, shown->value, shown->limit);
+		pool_print_part(session, shown->part, shown->value, shown->limit);
 		return;
 	}
 	if (has_layout(snapshot, shown->object))
 		show_typed(session, shown->object, shown->value, shown->limit);
-	part_list(session, shown->object, shown->limit);
-	if (!has_layout(snapshot, shown->object) && part_count(session, shown->object) == 0) {
+	pool_print_parts(session, shown->object, shown->limit);
+	if (!has_layout(snapshot, shown->object) &&
+	    heap_snapshot_part_count(session->snapshot, shown->object) == 0) {
 		value_print_bytes(session, shown->value, 2, shown->limit);
 		show_edges(session, shown->object);
 	}
@@ -437,7 +439,9 @@ static struct heap_error *show_root(struct session *session, heap_root_id number
 static const struct heap_part *find_part(const struct session *session,
 					 const struct operand *operand)
 {
-	return operand->interior > 0 ? part_at(session, operand->object, operand->interior) : NULL;
+	return operand->interior > 0 ? heap_snapshot_part_at(session->snapshot, operand->object,
+							     operand->interior)
+				     : NULL;
 }
 
 // A member or elements, by a path that ends at no pointer.

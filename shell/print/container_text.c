@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/print/container_text.h"
 
+#include "shell/print/value_print.h"
 #include "shell/print/container_walk.h"
 #include "shell/base/format.h"
 

@@ -4,7 +4,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/types/short_name.h"
 #include "shell/base/format.h"
-#include "shell/print/part.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -97,7 +96,7 @@ const char *describe_type_of(struct session *session, heap_object_id object)
 	heap_type_id type = snapshot->type[object];
 
 	if (type == HEAP_NO_TYPE && snapshot->evidence[object] == HEAP_EVIDENCE_POOL) {
-		uint32_t parts = part_count(session, object);
+		uint32_t parts = heap_snapshot_part_count(session->snapshot, object);
 
 		if (parts > 0)
 			return session_format(session, "pool of %" PRIu32 " typed part%s", parts,

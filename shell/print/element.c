@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/print/element.h"
 
+#include "shell/print/value_print.h"
 #include "lib/base/cleanup.h"
 #include "shell/print/describe.h"
 #include "shell/print/place.h"

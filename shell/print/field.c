@@ -239,7 +239,8 @@ static const char *describe_inside(struct session *session, const struct target 
 const char *field_describe_target(struct session *session, heap_object_id object, uint64_t interior,
 				  heap_type_id pointee)
 {
-	const struct heap_part *part = interior ? part_at(session, object, interior) : NULL;
+	const struct heap_part *part =
+		interior ? heap_snapshot_part_at(session->snapshot, object, interior) : NULL;
 
 	if (interior == 0)
 		return describe_object(session, object);

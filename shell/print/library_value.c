@@ -4,6 +4,7 @@
 #include "shell/print/container_text.h"
 #include "shell/print/describe.h"
 #include "shell/print/place.h"
+#include "shell/print/value_print.h"
 #include "shell/base/format.h"
 
 #include <inttypes.h>

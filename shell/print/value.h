@@ -2,16 +2,7 @@
 #ifndef VALUE_H
 #define VALUE_H
 
-/**
- * Values by their types: what `show` prints of objects and variables.
- *
- *	next = struct node at 0x5f0010          an indented line per field,
- *	colour = GREEN                          nested structures indented below theirs
- *	name = "hello"
- *	size = {
- *	  width = 640
- *	}
- */
+/** The bytes of an object, a variable or a part of one, and what can be loaded from them. */
 
 #include "shell/base/session.h"
 
@@ -20,7 +11,7 @@ struct value {
 	const uint8_t *bytes;
 	uint64_t kept;
 	uint64_t size; /**< of the whole */
-	/** whose bytes they are: its pointers are known even where they were not kept */
+	/** whose bytes these are: its pointers are known even where they were not kept */
 	heap_object_id object; /**< or HEAP_NO_OBJECT */
 	uint64_t flexible;     /**< where its flexible array begins; 0 if it has none */
 	uint64_t address;      /**< of its first byte; 0 where that is not known */
@@ -35,71 +26,23 @@ enum value_limit {
 /** The number of elements of an array or a container that are shown. */
 uint64_t value_shown(const struct value *value, uint64_t count, enum value_limit limit);
 
+/** True if @p size bytes at an offset were kept. */
+static inline bool value_is_kept(const struct value *value, uint64_t offset, uint64_t size)
+{
+	return offset <= value->kept && size <= value->kept - offset;
+}
+
+/** The first edge of the value's object at or after an offset; UINT32_MAX if there is none. */
+uint32_t value_next_edge(const struct session *session, const struct value *value, uint64_t offset);
+
+/** Loads up to 8 bytes, which were kept. */
+uint64_t value_load_integer(const struct value *value, uint64_t offset, uint64_t size);
+
 /** Loads a pointer, from the bytes or the edges. @return false if it was not kept */
 bool value_load_pointer(const struct session *session, const struct value *value, uint64_t offset,
 			uint64_t *result);
 
 /** Loads an unsigned number of 1 to 8 bytes. @return false if it was not kept */
 bool value_load_number(const struct value *value, uint64_t offset, uint64_t size, uint64_t *result);
-
-/** Begins a line: "name = ", or nothing but its indentation without a name. */
-void value_begin_line(struct session *session, const char *name, int indent);
-
-/** Prints a line of one word, "name = NULL"; in JSON a string. */
-void value_print_word(struct session *session, const char *name, int indent, const char *word);
-
-/**
- * Describes a pointer's target: "struct node at 0x5f0010", "&struct slot[3] in struct slot[12] at
- * 0x5f0020", "compare (app.c:12)", "NULL", "0x…".
- *
- * @param pointee  by the pointer's type, or HEAP_NO_TYPE
- */
-const char *value_describe_pointer(struct session *session, uint64_t pointer, heap_type_id pointee);
-
-/** The members "pointer" and "object", for JSON. */
-void value_pointer_json(struct session *session, uint64_t pointer);
-
-/**
- * The text of one value that is no structure and no array: "7", "BLUE", "struct node at
- * 0x5f0010"; "" for those that are.
- */
-const char *value_describe(struct session *session, const struct value *value, heap_type_id type,
-			   uint64_t offset);
-
-/**
- * Prints one value of @p type at @p offset.
- *
- * @param name    the field's; also the JSON key
- * @param indent  columns
- */
-void value_print(struct session *session, const struct value *value, heap_type_id type,
-		 uint64_t offset, const char *name, int indent, enum value_limit limit);
-
-/** Prints @p count values of @p type as an array's elements. */
-void value_print_elements(struct session *session, const struct value *value, heap_type_id type,
-			  uint64_t offset, uint64_t count, int indent, enum value_limit limit);
-
-/** Prints a structure's members, or the value itself if it is none ("value = 7"). */
-void value_print_members(struct session *session, const struct value *value, heap_type_id type,
-			 int indent, enum value_limit limit);
-
-/** The same of a value at @p offset. */
-void value_print_members_at(struct session *session, const struct value *value, heap_type_id type,
-			    uint64_t offset, int indent, enum value_limit limit);
-
-/** Prints the members of a structure at @p offset, without braces; nothing of other types. */
-void value_print_fields(struct session *session, const struct value *value, heap_type_id type,
-			uint64_t offset, int indent, enum value_limit limit);
-
-/** Prints the characters of a buffer: as text if they are, else as bytes. */
-void value_print_characters(struct session *session, const struct value *value, int indent,
-			    enum value_limit limit);
-
-/** Says how many bytes the snapshot lacks, if any, and how to get them. */
-void value_print_missing(struct session *session, const struct value *value, int indent);
-
-/** Prints bytes of no known type, 16 a line. */
-void value_print_bytes(struct session *session, const struct value *value, int indent,
-		       enum value_limit limit);
 
 #endif
