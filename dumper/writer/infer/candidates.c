@@ -2,7 +2,7 @@
 /*
  * Candidates: what the blocks of a kind may be, and what speaks for each.
  */
-#include "dumper/writer/infer/naming.h"
+#include "dumper/writer/infer/candidates.h"
 
 #include "dumper/writer/base/progress.h"
 

@@ -14,6 +14,13 @@ enum {
 	CANDIDATES = 32, /**< at a time */
 };
 
+/** What naming demands before it claims. */
+enum {
+	NAMING_SAMPLES = 64,    /**< blocks that stand for all unnamed ones */
+	NAMING_VOTERS = 5,      /**< at least */
+	NAMING_PER_MILLE = 950, /**< of votes, and of samples, that must agree */
+};
+
 struct candidate {
 	heap_type_id type;
 	enum layout_fit fit;

@@ -237,7 +237,7 @@ static void keep_sample(const struct inference *inference, struct prefix_samples
 
 	if (samples->counts[trust]++ % samples->steps[trust] != 0)
 		return;
-	headers_read(inference, object, &headers[(*kept)++]);
+	inference_read_header(inference, object, &headers[(*kept)++]);
 	if (*kept < PREFIX_SAMPLES)
 		return;
 	for (uint32_t i = 0; i < PREFIX_SAMPLES / 2; i++)

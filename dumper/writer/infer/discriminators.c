@@ -432,7 +432,7 @@ uint64_t discriminators_read(const struct inference *inference, heap_object_id o
 {
 	struct header header;
 
-	headers_read(inference, object, &header);
+	inference_read_header(inference, object, &header);
 	return tag_of_value(base,
 			    headers_value(&inference->discriminators.members[base - 1], &header));
 }

@@ -2,7 +2,7 @@
 /*
  * Headers: the scalar members with which structs begin, and their values in blocks.
  */
-#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/headers.h"
 
 #include <string.h>
 
@@ -102,12 +102,6 @@ bool headers_is_prefix(const struct heap_types *types, heap_type_id type)
 			return true;
 	}
 	return false;
-}
-
-void headers_read(const struct inference *inference, heap_object_id object, struct header *result)
-{
-	pages_read(inference->pages, inference_address(inference, object), result->words,
-		   sizeof(result->words));
 }
 
 uint64_t headers_value(const struct header_member *member, const struct header *header)

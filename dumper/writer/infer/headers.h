@@ -9,8 +9,6 @@
 
 #include "dumper/writer/infer/layout.h"
 
-struct inference;
-
 enum {
 	HEADER_BYTES = 64,     /**< of a block, that count as its header */
 	HEADER_MEMBERS = 64,   /**< at most */
@@ -51,8 +49,6 @@ bool headers_begin(const struct heap_types *types, heap_type_id type,
 
 /** True if larger types begin with the numbers of this one. Reads all types. */
 bool headers_is_prefix(const struct heap_types *types, heap_type_id type);
-
-void headers_read(const struct inference *inference, heap_object_id object, struct header *result);
 
 uint64_t headers_value(const struct header_member *member, const struct header *header);
 

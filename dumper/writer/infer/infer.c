@@ -2,11 +2,12 @@
 /*
  * The schedule of type inference: which stage runs when. README.md tells how a block gets its name.
  */
-#include "dumper/writer/infer/inference.h"
+#include "dumper/writer/infer/infer.h"
 
 #include "dumper/base/header.h"
 #include "dumper/writer/infer/conflicts.h"
 #include "dumper/writer/infer/counted.h"
+#include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/naming.h"
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
@@ -356,7 +357,8 @@ static struct heap_error *run(struct inference *inference, const heap_type_id *c
 	HEAP_TRY(claim_labels(inference));
 	HEAP_TRY(claim_classes(inference, classes));
 	HEAP_TRY(libc_blocks_claim(inference));
-	HEAP_TRY(symbol_types_claim(inference));
+	HEAP_TRY(symbol_types_claim(&inference->symbol_types, &inference->capture->objects,
+				    &inference->claims));
 	HEAP_TRY(follow_roots(inference));
 	for (int small = 0; named > 0 && small < SMALL_ROUNDS && !progress_is_late();) {
 		HEAP_TRY(advance(inference, small, &named, &is_cheap));

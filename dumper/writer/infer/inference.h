@@ -12,12 +12,12 @@
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/discriminators.h"
 #include "dumper/writer/infer/hints.h"
-#include "dumper/writer/infer/infer.h"
 #include "dumper/writer/infer/kinds.h"
 #include "dumper/writer/infer/pointer_tags.h"
 #include "dumper/writer/infer/pools.h"
 #include "dumper/writer/infer/profiles.h"
 #include "dumper/writer/infer/symbol_types.h"
+#include "dumper/writer/scan/capture.h"
 #include "lib/types/repetitions.h"
 
 /** Reasons to visit an object again. */
@@ -82,6 +82,14 @@ static inline uint64_t inference_size(const struct inference *inference, heap_ob
 static inline uint64_t inference_address(const struct inference *inference, heap_object_id object)
 {
 	return inference->capture->objects.address[object] + inference_prefix(inference, object);
+}
+
+/** Reads the header of a block, which begins behind its prefix. */
+static inline void inference_read_header(const struct inference *inference, heap_object_id object,
+					 struct header *result)
+{
+	pages_read(inference->pages, inference_address(inference, object), result->words,
+		   sizeof(result->words));
 }
 
 /**

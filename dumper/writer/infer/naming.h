@@ -11,12 +11,6 @@
 
 #include "lib/base/hash.h"
 
-enum {
-	NAMING_SAMPLES = 64,    /**< blocks that stand for all unnamed ones */
-	NAMING_VOTERS = 5,      /**< at least */
-	NAMING_PER_MILLE = 950, /**< of votes, and of samples, that must agree */
-};
-
 /** The blocks that a pass considers. */
 enum naming_pass {
 	PASS_NEWS, /**< kinds, and single ones, of which something has been applied since */

@@ -118,7 +118,7 @@ bool profiles_exclude(const struct inference *inference, heap_object_id object, 
 			break;
 		progress_step();
 		if (!is_read)
-			headers_read(inference, object, &header);
+			inference_read_header(inference, object, &header);
 		is_read = true;
 		if (!holds(profile, headers_value(&profile->member, &header)))
 			return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/symbol_types.h"
 
-#include "dumper/writer/infer/inference.h"
 #include "dumper/writer/infer/library_types.h"
+#include "dumper/writer/scan/capture.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/types/templates.h"
@@ -444,16 +444,14 @@ void symbol_types_deinit(struct symbol_types *symbols)
 	symbols->of = NULL;
 }
 
-struct heap_error *symbol_types_claim(struct inference *inference)
+struct heap_error *symbol_types_claim(const struct symbol_types *symbols,
+				      const struct objects *objects, struct claims *claims)
 {
-	const struct objects *objects = &inference->capture->objects;
-	const struct symbol_type *of = inference->symbol_types.of;
-
-	for (heap_object_id i = 0; of && i < objects->count; i++) {
-		const struct symbol_type *made = &of[objects->kind[i]];
+	for (heap_object_id i = 0; symbols->of && i < objects->count; i++) {
+		const struct symbol_type *made = &symbols->of[objects->kind[i]];
 
 		if (made->type != HEAP_NO_TYPE)
-			HEAP_TRY(claims_add(&inference->claims, RANK_EXACT,
+			HEAP_TRY(claims_add(claims, RANK_EXACT,
 					    &(struct claim){ i, made->type, made->elements,
 							     HEAP_EVIDENCE_SITE, true }));
 	}

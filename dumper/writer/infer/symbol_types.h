@@ -14,10 +14,10 @@
  * blocks that pointers to them lead to, if these agree.
  */
 
-#include "lib/types/types.h"
+#include "dumper/writer/infer/claims.h"
+#include "dumper/writer/scan/objects.h"
 
 struct capture;
-struct inference;
 
 /** The type of the blocks of a kind. */
 struct symbol_type {
@@ -42,6 +42,7 @@ void symbol_types_deinit(struct symbol_types *symbols);
 
 /** Claims the blocks of these kinds. */
 HEAP_MUST_CHECK
-struct heap_error *symbol_types_claim(struct inference *inference);
+struct heap_error *symbol_types_claim(const struct symbol_types *symbols,
+				      const struct objects *objects, struct claims *claims);
 
 #endif
