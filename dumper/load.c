@@ -3,7 +3,7 @@
  * Sets everything up when the library is loaded. malloc works before: the dynamic linker itself
  * and other libraries' constructors use it.
  */
-#include "dumper/capture/automatic.h"
+#include "dumper/capture/configure.h"
 #include "dumper/stacks/backtraces.h"
 #include "dumper/alloc/epochs.h"
 #include "dumper/alloc/next_allocator.h"
@@ -36,6 +36,6 @@ __attribute__((constructor)) static void load(void)
 	heapsnap_backtraces_init();
 	heapsnap_trigger_init();
 	if (heapsnap_first() != HEAPSNAP_ALLOCATOR_SANITIZER)
-		heapsnap_automatic_init();
+		heapsnap_configure();
 	errno = before;
 }

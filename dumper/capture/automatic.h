@@ -3,18 +3,18 @@
 #define HEAPSNAP_AUTOMATIC_H
 
 /**
- * Snapshots that nobody asks for one by one: what the user has set about them.
+ * The settings of snapshots that are taken without a trigger of the user's.
  *
- *	HEAPSNAP_EVERY=30s        timer.h     each so often
- *	HEAPSNAP_GROWTH=64M, 10%  growth.h    each time that live bytes have grown by so much
- *	HEAPSNAP_BEFORE_OOM=90%   before_oom.h  once, when memory is used up to so much
+ *	HEAPSNAP_EVERY=30s        timer.h     at this interval
+ *	HEAPSNAP_GROWTH=64M, 10%  growth.h    each time that live bytes have grown by this much
+ *	HEAPSNAP_BEFORE_OOM=90%   before_oom.h  once, when this share of memory is used
  *	HEAPSNAP_AT_EXIT=1        at_exit.h   when the program ends; =signals, =all: also killed
- *	HEAPSNAP_AT_CHECKPOINT=10 automatic.c at each of the first 10 calls of heapsnap_checkpoint()
- *	HEAPSNAP_MIN_INTERVAL=1s              these two no sooner than this after the one before
+ *	HEAPSNAP_AT_CHECKPOINT=10 configure.c at each of the first 10 calls of heapsnap_checkpoint()
+ *	HEAPSNAP_MIN_INTERVAL=1s              timer and growth: the least time between snapshots
  *	HEAPSNAP_REPORT=1         at_exit.h   and a report of unfreed blocks
- *	HEAPSNAP_KEEP=10          retention.h the oldest files of this process go
+ *	HEAPSNAP_KEEP=10          retention.h the oldest files of this process are removed
  *
- * The program may set the same by heapsnap_set().
+ * configure.h reads them. The program may set the same by heapsnap_set().
  */
 
 #include <stdbool.h>
@@ -29,10 +29,10 @@ struct heapsnap_automatic {
 	uint64_t every_ns;          /**< 0: never */
 	uint64_t growth_bytes;      /**< 0: not by bytes */
 	uint64_t growth_percent;    /**< 0: not by per cent */
-	uint64_t min_interval_ns;   /**< between snapshots that growth asks for */
+	uint64_t min_interval_ns;   /**< between snapshots triggered by growth */
 	uint64_t timer_interval_ns; /**< the same for the timer: 0 unless it has been set */
-	bool before_oom;            /**< when memory nears its end */
-	uint32_t before_oom_share;  /**< per cent of it that are used then; 0: the default */
+	bool before_oom;            /**< when memory is about to run out */
+	uint32_t before_oom_share;  /**< per cent of memory in use by then; 0: the default */
 	uint32_t at_end;            /**< enum heapsnap_end, or'ed */
 	uint32_t checkpoints;       /**< snapshots still to take at heapsnap_checkpoint() */
 	uint32_t keep;              /**< files; 0: all */
@@ -41,8 +41,5 @@ struct heapsnap_automatic {
 };
 
 extern struct heapsnap_automatic heapsnap_automatic __attribute__((visibility("hidden")));
-
-/** Reads the environment, and begins. A set-user-id program's is not read. */
-void heapsnap_automatic_init(void);
 
 #endif

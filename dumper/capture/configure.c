@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dumper/capture/automatic.h"
+#include "dumper/capture/configure.h"
 
 #include "dumper/alloc/epochs.h"
 #include "dumper/base/units.h"
 #include "dumper/alloc/blocks.h"
 #include "dumper/capture/at_exit.h"
+#include "dumper/capture/automatic.h"
 #include "dumper/capture/before_oom.h"
 #include "dumper/capture/growth.h"
 #include "dumper/heapsnap.h"
@@ -30,8 +31,6 @@ enum {
 };
 
 #define SECOND UINT64_C(1000000000) /* ns */
-
-struct heapsnap_automatic heapsnap_automatic = { .min_interval_ns = SECOND };
 
 static bool is_loaded;
 
@@ -240,7 +239,7 @@ static void look(uint64_t bytes)
 		heapsnap_growth_look(bytes);
 }
 
-void heapsnap_automatic_init(void)
+void heapsnap_configure(void)
 {
 	if (getauxval(AT_SECURE))
 		return;

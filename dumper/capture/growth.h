@@ -23,7 +23,7 @@
 /** Finds whom to ask. @return false if memory is short */
 bool heapsnap_growth_init(void);
 
-/** @param bytes  as of heapsnap_automatic_look() */
+/** @param bytes  allocated by this thread since its last call */
 void heapsnap_growth_look(uint64_t bytes);
 
 #endif
