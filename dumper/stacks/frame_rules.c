@@ -39,12 +39,14 @@ static uint64_t signal_return; // where handlers return to, if the tables do not
 static struct heapsnap_code noted[MAX_MODULES];
 static uint32_t noted_count;
 
-static int note_module(struct dl_phdr_info *info, size_t size, void *context)
+// The program's own, with all its segments: of a program with gaps between them, as on machines with
+// large pages, libc tells only the segment that an address is in.
+static struct heapsnap_code program;
+
+static struct heapsnap_code describe_module(const struct dl_phdr_info *info)
 {
 	struct heapsnap_code code = { .start = UINT64_MAX, .path = info->dlpi_name };
 
-	(void)size;
-	(void)context;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
 		uint64_t start = info->dlpi_addr + header->p_vaddr;
@@ -56,9 +58,27 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *context)
 		code.start = start < code.start ? start : code.start;
 		code.end = start + header->p_memsz > code.end ? start + header->p_memsz : code.end;
 	}
+	return code;
+}
+
+static int note_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct heapsnap_code code = describe_module(info);
+
+	(void)size;
+	(void)context;
 	if (noted_count < MAX_MODULES && code.start < code.end)
 		noted[noted_count++] = code;
 	return 0;
+}
+
+// The first module is the program.
+static int note_program(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	(void)context;
+	program = describe_module(info);
+	return 1;
 }
 
 /*
@@ -86,8 +106,7 @@ void heapsnap_code_init(void)
 {
 	signal_return = find_signal_return();
 	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
-	if (!find_object)
-		dl_iterate_phdr(note_module, NULL);
+	dl_iterate_phdr(find_object ? note_program : note_module, NULL);
 }
 
 bool heapsnap_code_find(uint64_t address, struct heapsnap_code *result)
@@ -111,6 +130,10 @@ bool heapsnap_code_find(uint64_t address, struct heapsnap_code *result)
 		.table = (uint64_t)found.dlfo_eh_frame,
 		.path = found.dlfo_link_map ? found.dlfo_link_map->l_name : NULL,
 	};
+	if (address >= program.start && address < program.end) {
+		result->start = program.start;
+		result->end = program.end;
+	}
 	return true;
 }
 

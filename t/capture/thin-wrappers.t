@@ -31,11 +31,14 @@ sub functions {
         @{ Heapsh::ask_json($file, 'sites') } };
 }
 
+# Code for one machine alone: vector prefixes; signed return addresses.
+my $special = `uname -m` =~ /^x86_64/ ? '-fcf-protection=none -march=haswell' : '-mbranch-protection=standard';
+
 for my $compiler (qw(gcc clang)) {
     SKIP: {
         skip "there is no $compiler", 1 if system("command -v $compiler >$directory/found") != 0;
         for my $flags (qw(-O0 -O1 -O2 -O3 -Os), '-O2 -fno-plt', '-O2 -fno-pie -no-pie',
-            '-O2 -fcf-protection=none -fno-omit-frame-pointer -march=haswell') {
+            "-O2 -fno-omit-frame-pointer $special") {
             my $name = "$directory/$compiler" . $flags =~ s/\W//gr;
             system("$compiler -g $flags -fno-builtin-malloc -iquote . -o $name t/programs/thin-wrappers.c"
                 . " && LD_PRELOAD=$Heapsh::build/libheapsnap.so $name $name.snap") == 0
