@@ -17,14 +17,25 @@
 #include <time.h>
 #include <unistd.h>
 
-// --- whether it may be attached to ------------------------------------------------------
+// --- may it be attached to? -------------------------------------------------------------
 
-// Its name, for messages.
+enum {
+	MAX_ATTEMPTS = 5, // if the process begins another program meanwhile
+	LOST_LOOK_US = 10000,
+	LOST_LOOKS = 100, // until what has ended a thread has ended the process, too
+};
+
 struct target {
 	struct process process;
 	struct process_status status;
-	char name[NAME_MAX + 1];
+	uint64_t program;        // as process_program() had it when the attempt began
+	char name[NAME_MAX + 1]; // for messages
 };
+
+static void target_close(struct target *target)
+{
+	process_close(&target->process);
+}
 
 static bool read_elf_header(const struct process *process, Elf64_Ehdr *header)
 {
@@ -84,12 +95,15 @@ static struct heap_error *check(struct target *target)
 					 "%d (%s) has ended: it is a zombie, which %d has not "
 					 "waited for",
 					 pid, target->name, (int)target->status.parent);
-	if (!target->status.has_memory)
+	if (process_is_of_kernel(&target->process))
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is a thread of the kernel",
 					 pid, target->name);
+	if (!target->status.has_memory)
+		return heap_error_create(HEAP_ERROR_ABSENT, "%d (%s) is just ending", pid,
+					 target->name);
 	if (pid == getpid())
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d is heapsnap itself", pid);
-	if (target->status.tracer != 0)
+	if (target->status.tracer != 0 && target->status.tracer != getpid())
 		return heap_error_create(HEAP_ERROR_SYSTEM,
 					 "%d (%s) is being traced by %d, a debugger or strace: "
 					 "only one can",
@@ -108,23 +122,15 @@ static uint64_t clock_now_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-// When the process was started, since 1970: field 22 of /proc/PID/stat, in ticks since boot.
+// When the process was started, since 1970.
 static uint64_t start_time_ns(const struct process *process)
 {
-	CLEANUP_CLOSE int file = openat(process->folder, "stat", O_RDONLY | O_CLOEXEC);
-	char text[1024];
-	ssize_t length = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
 	uint64_t now = clock_now_ns(CLOCK_REALTIME), boot = now - clock_now_ns(CLOCK_BOOTTIME);
-	const char *at;
-	unsigned long long ticks;
+	uint64_t ticks = process_start_ticks(process);
 
-	text[length < 0 ? 0 : length] = '\0';
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (!at || sscanf(at, "%llu", &ticks) != 1)
+	if (ticks == 0)
 		return now;
-	return boot + ticks * (1000000000 / (unsigned long long)sysconf(_SC_CLK_TCK));
+	return boot + ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 struct tended {
@@ -159,6 +165,20 @@ static void drop_own_threads(const struct process *process, struct frozen_copy *
 	copy->thread_count = kept;
 }
 
+// The target may run another program by now.
+static void name_program(const struct target *target, const struct frozen_copy *copy, char *name,
+			 size_t size)
+{
+	CLEANUP(process_close) struct process frozen = { 0 };
+	struct heap_error *error = process_open(copy->pid, &frozen);
+
+	if (error)
+		snprintf(name, size, "%s", target->name);
+	else
+		process_name(&frozen, name, size);
+	heap_error_destroy(error);
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *write_copy(struct target *target, const struct foreign_options *options,
 				     struct frozen_copy *copy)
@@ -174,7 +194,7 @@ static struct heap_error *write_copy(struct target *target, const struct foreign
 	process.time_ns = clock_now_ns(CLOCK_REALTIME);
 	process.clock_ns = clock_now_ns(CLOCK_MONOTONIC);
 	process.start_time_ns = start_time_ns(&target->process);
-	snprintf(process.program, sizeof(process.program), "%s", target->name);
+	name_program(target, copy, process.program, sizeof(process.program));
 	drop_own_threads(&target->process, copy);
 	process.thread_count = copy->thread_count;
 	shared.stop_ns = copy->stop_ns;
@@ -193,29 +213,99 @@ static void block_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &signals, before);
 }
 
-struct heap_error *attach_take(pid_t pid, const struct foreign_options *options, uint64_t hold_ns)
+struct outcome {
+	bool is_lost;   // as frozen_copy has it
+	bool is_copied; // what failed then was the writer
+};
+
+HEAP_MUST_CHECK
+static struct heap_error *take_once(struct target *target, const struct foreign_options *options,
+				    uint64_t hold_ns, struct outcome *outcome)
 {
-	struct target target = { .status = { 0 } };
 	struct frozen_copy copy = { 0 };
 	sigset_t before;
-	struct heap_error *error = process_open(pid, &target.process);
+	struct heap_error *error = check(target);
 
+	*outcome = (struct outcome){ 0 };
+	if (error)
+		return error;
+	block_signals(&before);
+	error = frozen_copy_create(&target->process, &target->status, hold_ns, &copy);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	outcome->is_lost = copy.is_lost;
+	outcome->is_copied = !error;
 	if (!error)
-		error = check(&target);
-	if (!error) {
-		block_signals(&before);
-		error = frozen_copy_create(&target.process, &target.status, hold_ns, &copy);
-		sigprocmask(SIG_SETMASK, &before, NULL);
-	}
-	if (!error)
-		error = write_copy(&target, options, &copy);
-	if (target.process.pid) {
-		block_signals(&before);
-		frozen_copy_destroy(&target.process, &copy);
-		sigprocmask(SIG_SETMASK, &before, NULL);
-	}
-	process_close(&target.process);
+		error = write_copy(target, options, &copy);
+	block_signals(&before);
+	frozen_copy_destroy(&target->process, &copy);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return error;
+}
+
+// @return false if it has ended
+static bool reopen(struct target *target)
+{
+	struct process again;
+	// The pid of a process that has not been waited for is no other one's.
+	struct heap_error *error = process_open(target->process.pid, &again);
+
+	if (error) {
+		heap_error_destroy(error);
+		return false;
+	}
+	process_close(&target->process);
+	target->process = again;
+	return true;
+}
+
+// Waits until the process has ended or runs another program, if its threads were lost by that.
+// @return true if it runs another program
+static bool await_program(struct target *target, bool is_lost)
+{
+	for (int look = 0;; look++) {
+		uint64_t program;
+
+		// What it was known by may have been a thread that has ended.
+		if (!reopen(target))
+			return false;
+		program = process_program(&target->process);
+		if (program != 0 && program != target->program)
+			return true;
+		// There is none, for a moment, if its threads are just being ended.
+		if ((!is_lost && program != 0) || target->program == 0 || look == LOST_LOOKS)
+			return false;
+		usleep(LOST_LOOK_US);
+	}
+}
+
+struct heap_error *attach_take(pid_t pid, const struct foreign_options *options, uint64_t hold_ns)
+{
+	CLEANUP(target_close) struct target target = { .status = { 0 } };
+	struct heap_error *error;
+	struct outcome outcome;
+
+	HEAP_TRY(process_open(pid, &target.process));
+	for (int attempt = 1;; attempt++) {
+		target.program = process_program(&target.process);
+		error = take_once(&target, options, hold_ns, &outcome);
+		if (!error)
+			return NULL;
+		if (!await_program(&target, outcome.is_lost))
+			break;
+		if (attempt == MAX_ATTEMPTS && outcome.is_copied)
+			return error;
+		heap_error_destroy(error);
+		if (attempt == MAX_ATTEMPTS)
+			return heap_error_create(
+				HEAP_ERROR_ABSENT,
+				"%d begins one program after the other: %d attempts to attach to "
+				"it came between",
+				(int)pid, attempt);
+	}
+	if (outcome.is_copied || !process_has_ended(&target.process))
+		return error;
+	heap_error_destroy(error);
+	return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", (int)pid);
 }
 
 struct heap_error *attach_check(pid_t pid)

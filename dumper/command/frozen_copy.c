@@ -44,6 +44,14 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+HEAP_MAKES_ERROR
+static struct heap_error *lost(const struct process *process, struct frozen_copy *copy)
+{
+	copy->is_lost = true;
+	return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended, or begun another program",
+				 (int)process->pid);
+}
+
 // --- threads ----------------------------------------------------------------------
 
 // @param guess  where it probably is: the kernel lists threads by age
@@ -73,7 +81,7 @@ static struct heap_error *list_threads(const struct process *process, struct fro
 	*added = 0;
 	if (!tasks) {
 		cleanup_close(&descriptor);
-		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", (int)process->pid);
+		return lost(process, copy);
 	}
 	while (!error && (entry = readdir(tasks))) {
 		pid_t tid = process_parse_pid(entry->d_name);
@@ -99,6 +107,54 @@ static struct heap_error *refuse_seize(const struct process *process)
 			"not to be, or kernel.yama.ptrace_scope forbids it",
 			(int)process->pid);
 	return heap_error_create_system("%d cannot be traced", (int)process->pid);
+}
+
+// --- seizing ------------------------------------------------------------------------
+
+// PTRACE_SEIZE waits for an exec() of another thread, which waits until all threads that it has
+// ended are waited for, those that are traced by the tracer: ptrace(2), BUGS. So a handler does that
+// while threads are seized.
+static const struct frozen_copy *seizing;
+
+static void reap_dead(int signal)
+{
+	int before = errno;
+
+	(void)signal;
+	for (size_t i = 0; i < seizing->tracee_count; i++) {
+		pid_t tid = seizing->tracees[i].tid;
+		siginfo_t end = { 0 };
+
+		// Stops are for tracee_await().
+		if (waitid(P_PID, (id_t)tid, &end, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+		    end.si_pid == tid && end.si_code != CLD_TRAPPED)
+			waitid(P_PID, (id_t)tid, &end, WEXITED | WNOHANG | __WALL);
+	}
+	errno = before;
+}
+
+struct seizing {
+	struct sigaction action;
+	sigset_t mask;
+};
+
+static void begin_seizing(const struct frozen_copy *copy, struct seizing *before)
+{
+	// Stops send no signal.
+	const struct sigaction action = { .sa_handler = reap_dead, .sa_flags = SA_NOCLDSTOP };
+	sigset_t children;
+
+	seizing = copy;
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	sigaction(SIGCHLD, &action, &before->action);
+	sigprocmask(SIG_UNBLOCK, &children, &before->mask);
+}
+
+static void end_seizing(const struct seizing *before)
+{
+	sigprocmask(SIG_SETMASK, &before->mask, NULL);
+	sigaction(SIGCHLD, &before->action, NULL);
 }
 
 // --- the thread that makes the copy ---------------------------------------------------
@@ -132,7 +188,7 @@ static struct tracee *choose_victim(const struct process *process, struct frozen
 		if (tracee->state != TRACEE_LEFT_ALONE)
 			continue;
 		tracee_look(process, tracee);
-		if (rate(tracee, waited_ms) < best_rate) {
+		if (tracee->state != TRACEE_GONE && rate(tracee, waited_ms) < best_rate) {
 			best_rate = rate(tracee, waited_ms);
 			best = tracee;
 		}
@@ -179,14 +235,29 @@ static bool await_victim(const struct process *process, struct tracee *victim)
 	return victim->state == TRACEE_STOPPED;
 }
 
-// Seizes and stops a thread. @return false: it is another one's turn
+// Seizes and stops a thread.
+// @param stopped  false: it is another one's turn
 HEAP_MUST_CHECK
-static struct heap_error *stop_victim(struct process *process, struct tracee *victim,
-				      const struct process_status *status, bool *stopped)
+static struct heap_error *stop_victim(struct process *process, const struct frozen_copy *copy,
+				      struct tracee *victim, const struct process_status *status,
+				      bool *stopped)
 {
+	struct seizing before;
+	bool is_seized;
+
 	*stopped = false;
-	if (!tracee_seize(victim))
-		return errno == ESRCH ? NULL : refuse_seize(process);
+	begin_seizing(copy, &before);
+	is_seized = tracee_seize(victim);
+	end_seizing(&before);
+	if (!is_seized) {
+		int reason = errno;
+
+		// A thread that is ending may not be traced either.
+		tracee_look(process, victim);
+		errno = reason;
+		return reason == ESRCH || victim->state == TRACEE_GONE ? NULL
+								       : refuse_seize(process);
+	}
 	tracee_interrupt(victim);
 	if (!await_victim(process, victim))
 		return NULL;
@@ -212,28 +283,37 @@ static struct heap_error *stop_victim(struct process *process, struct tracee *vi
 	return NULL;
 }
 
+static bool are_gone(const struct frozen_copy *copy)
+{
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		if (copy->tracees[i].state != TRACEE_GONE)
+			return false;
+	}
+	return true;
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *find_victim(struct process *process, struct frozen_copy *copy,
 				      const struct process_status *status, struct tracee **result)
 {
 	uint64_t start = now_ns(), waited = 0;
+	size_t added;
 
 	for (; waited < VICTIM_MS; waited = (now_ns() - start) / 1000000) {
 		struct tracee *victim = choose_victim(process, copy, waited);
 		bool stopped = false;
 
 		if (victim) {
-			HEAP_TRY(stop_victim(process, victim, status, &stopped));
+			HEAP_TRY(stop_victim(process, copy, victim, status, &stopped));
 			*result = victim;
 		}
 		if (stopped)
 			return NULL;
-		if (process_has_ended(process))
-			break;
+		HEAP_TRY(list_threads(process, copy, &added));
+		if (added == 0 && are_gone(copy))
+			return lost(process, copy);
 		usleep(LOOK_US);
 	}
-	if (process_has_ended(process))
-		return heap_error_create(HEAP_ERROR_ABSENT, "%d has ended", (int)process->pid);
 	return heap_error_create(HEAP_ERROR_SYSTEM,
 				 "%d has no thread that may be interrupted: each waits for a disk, "
 				 "a child of vfork(2), or in a call that would fail",
@@ -248,6 +328,7 @@ struct making {
 	struct tracee *victim;
 	struct tracee_rescue rescue;
 	unsigned long options;
+	uint64_t program;  // process_program() when the code was found
 	uint64_t start_ns; // when the victim was stopped
 };
 
@@ -282,6 +363,9 @@ static bool takes_orphans(const struct making *making, const struct process_stat
 HEAP_MAKES_ERROR
 static struct heap_error *refuse_clone(const struct making *making, long result)
 {
+	// The thread is gone, or the code: that is no answer of clone(2) to these arguments.
+	if (result == -ECHILD || result == -EFAULT)
+		return lost(making->process, making->copy);
 	errno = (int)-result;
 	if (result == -EAGAIN)
 		return heap_error_create(
@@ -361,6 +445,21 @@ static void leave_call(struct tracee *tracee)
 	}
 }
 
+static bool find_code(struct making *making)
+{
+	process_forget_memory(making->process);
+	making->program = process_program(making->process);
+	return tracee_find_code(making->process, &making->rescue.code);
+}
+
+// True if the stopped victim still runs the program that the code was found in.
+static bool has_code(const struct making *making)
+{
+	process_forget_memory(making->process);
+	return process_program(making->process) == making->program &&
+	       tracee_check_code(making->process, &making->rescue.code);
+}
+
 // The victim stays stopped.
 HEAP_MUST_CHECK
 static struct heap_error *prepare(struct making *making, const struct process_status *status)
@@ -369,10 +468,12 @@ static struct heap_error *prepare(struct making *making, const struct process_st
 	struct heap_error *error;
 	uint64_t mask, all = ~UINT64_C(0);
 
+	if (!has_code(making) && !find_code(making))
+		return lost(making->process, making->copy);
 	tracee_prepare_rescue(making->process, victim, &making->rescue);
 	if (ptrace(PTRACE_GETSIGMASK, victim->tid, (void *)sizeof(mask), &mask) != 0 ||
 	    ptrace(PTRACE_SETSIGMASK, victim->tid, (void *)sizeof(all), &all) != 0)
-		return heap_error_create_system("the signal mask of %d", (int)victim->tid);
+		return lost(making->process, making->copy);
 	making->copy->is_reaper = takes_orphans(making, status);
 	error = make_holder(making);
 	leave_call(victim);
@@ -405,10 +506,22 @@ static void ask(const struct process *process, struct frozen_copy *copy, struct 
 	// Most sleep as they did before the stop, which is to be short.
 	if (!tracee->is_seen || tracee_has_moved(process, tracee))
 		tracee_look(process, tracee);
+	if (tracee->state == TRACEE_GONE)
+		return;
 	if (is_stopped_by_us(copy, tracee) && tracee_seize(tracee))
 		tracee_interrupt(tracee);
 	else
 		tracee->state = TRACEE_LEFT_ALONE;
+}
+
+static void ask_from(const struct process *process, struct frozen_copy *copy, size_t first)
+{
+	struct seizing before;
+
+	begin_seizing(copy, &before);
+	for (size_t i = first; i < copy->tracee_count; i++)
+		ask(process, copy, &copy->tracees[i]);
+	end_seizing(&before);
 }
 
 static void await_from(const struct process *process, struct frozen_copy *copy, size_t first,
@@ -431,8 +544,7 @@ static struct heap_error *stop_threads(const struct process *process, struct fro
 	size_t first = 0, added = copy->tracee_count;
 
 	for (int round = 0; added > 0 && round < MAX_ROUNDS; round++) {
-		for (size_t i = first; i < copy->tracee_count; i++)
-			ask(process, copy, &copy->tracees[i]);
+		ask_from(process, copy, first);
 		await_from(process, copy, first, until);
 		first = copy->tracee_count;
 		HEAP_TRY(list_threads(process, copy, &added));
@@ -520,6 +632,18 @@ static void note_moved(const struct process *process, struct frozen_copy *copy)
 	}
 }
 
+// A thread that begins another program takes over the main thread's tid, and is still traced.
+static void release_heir(const struct process *process)
+{
+	struct tracee heir = { .tid = process->pid };
+
+	if (!tracee_interrupt(&heir))
+		return;
+	tracee_await(process, &heir, VICTIM_MS);
+	if (heir.state == TRACEE_STOPPED)
+		tracee_detach(&heir);
+}
+
 // --- all of it -------------------------------------------------------------------------------
 
 static void end_process(pid_t *pid)
@@ -534,8 +658,14 @@ static void end_process(pid_t *pid)
 HEAP_MUST_CHECK
 static struct heap_error *stop_and_copy(struct making *making)
 {
+	struct user_regs_struct registers;
+
 	HEAP_TRY(stop_threads(making->process, making->copy));
 	HEAP_TRY(make_copy(making));
+	// An exec() by another thread ends the victim first: while it is there, the copy is of the
+	// program that the threads run.
+	if (!tracee_get_registers(making->victim->tid, &registers))
+		return lost(making->process, making->copy);
 	return note_threads(making->copy);
 }
 
@@ -574,9 +704,12 @@ struct heap_error *frozen_copy_create(struct process *process, const struct proc
 	size_t added, victim;
 
 	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? now_ns() + hold_ns : 0 };
-	if (!tracee_find_code(process, &making.rescue.code))
+	release_heir(process); // of an attempt before this one
+	if (!find_code(&making)) {
+		copy->is_lost = true; // or so it must be: every program has a vdso
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d has no system call instruction",
 					 (int)process->pid);
+	}
 	HEAP_TRY(list_threads(process, copy, &added));
 	for (size_t i = 0; i < copy->tracee_count; i++)
 		tracee_look(process, &copy->tracees[i]);
@@ -615,13 +748,27 @@ static void hold(struct process *process, struct frozen_copy *copy)
 	struct heap_error *error = list_threads(process, copy, &added);
 
 	heap_error_destroy(error);
+	ask_from(process, copy, 0);
 	for (size_t i = 0; i < copy->tracee_count; i++) {
 		struct tracee *tracee = &copy->tracees[i];
 
-		ask(process, copy, tracee);
 		if (tracee->state == TRACEE_SEIZED || tracee->state == TRACEE_STUCK)
 			tracee_await(process, tracee, 0);
 	}
+}
+
+static bool is_stuck(const struct tracee *tracee)
+{
+	return tracee->state == TRACEE_STUCK || tracee->state == TRACEE_SEIZED;
+}
+
+static bool are_stuck(const struct frozen_copy *copy)
+{
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		if (is_stuck(&copy->tracees[i]))
+			return true;
+	}
+	return false;
 }
 
 void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
@@ -635,11 +782,13 @@ void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 	for (size_t i = 0; i < copy->tracee_count; i++) {
 		struct tracee *tracee = &copy->tracees[i];
 
-		if (tracee->state != TRACEE_STUCK)
+		if (!is_stuck(tracee))
 			continue;
 		tracee_await(process, tracee, 0);
 		if (tracee->state == TRACEE_STOPPED)
 			tracee_detach(tracee);
+		else if (tracee->state == TRACEE_GONE)
+			release_heir(process);
 	}
 }
 
@@ -653,10 +802,9 @@ static void reap(struct process *process, const long own_pids[2])
 	size_t added;
 	struct heap_error *error = list_threads(process, &threads, &added);
 
-	if (!error && process_read_status(process, &status) &&
-	    tracee_find_code(process, &making.rescue.code))
+	if (!error && process_read_status(process, &status) && find_code(&making))
 		error = find_victim(process, &threads, &status, &making.victim);
-	if (!error && making.victim &&
+	if (!error && making.victim && has_code(&making) &&
 	    ptrace(PTRACE_GETSIGMASK, making.victim->tid, (void *)sizeof(mask), &mask) == 0) {
 		tracee_prepare_rescue(process, making.victim, &making.rescue);
 		ptrace(PTRACE_SETSIGMASK, making.victim->tid, (void *)sizeof(all), &all);
@@ -675,6 +823,17 @@ static void reap(struct process *process, const long own_pids[2])
 	free(threads.tracees);
 }
 
+// An exec() waits for all threads that it has ended to be waited for.
+static void release_lost(struct process *process, struct frozen_copy *copy)
+{
+	uint64_t until = now_ns() + VICTIM_MS * UINT64_C(1000000);
+
+	while (are_stuck(copy) && now_ns() < until) {
+		frozen_copy_tend(process, copy);
+		sched_yield();
+	}
+}
+
 void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)
 {
 	bool was_made = copy->holder || copy->pid;
@@ -685,6 +844,8 @@ void frozen_copy_destroy(struct process *process, struct frozen_copy *copy)
 	if (copy->is_reaper && was_made)
 		reap(process, copy->own_pids);
 	frozen_copy_tend(process, copy);
+	if (copy->is_lost)
+		release_lost(process, copy);
 	free(copy->tracees);
 	free(copy->threads);
 	*copy = (struct frozen_copy){ 0 };

@@ -23,6 +23,7 @@ struct frozen_copy {
 	struct heapsnap_thread *threads; /**< [thread_count] at the moment of the copy */
 	uint32_t thread_count;
 	uint64_t stop_ns, clone_ns; /**< how long threads were stopped, and the copy took */
+	bool is_lost; /**< there is none since the process ended, or began another program */
 
 	/* Private. */
 	uint64_t held_until_ns; /**< when all threads go on at the latest; 0: they do at once */

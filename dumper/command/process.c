@@ -16,8 +16,46 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum {
+	STAT_FLAGS = 9,
+	STAT_START_TIME = 22,
+	STAT_START_STACK = 28
+}; // proc(5)
+
+#define PF_KTHREAD 0x00200000 // include/linux/sched.h
+
+// A main thread that has ended before the others is a zombie until they have ended, too. Then /proc
+// shows the process's memory by way of any other thread: /proc/TID, which readdir(3) does not list.
+static void open_living_thread(struct process *process)
+{
+	int descriptor = openat(process->folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = descriptor < 0 ? NULL : fdopendir(descriptor);
+	struct dirent *entry;
+
+	if (!tasks)
+		cleanup_close(&descriptor);
+	while (tasks && (entry = readdir(tasks))) {
+		pid_t tid = process_parse_pid(entry->d_name);
+		char path[32];
+		int folder;
+
+		if (tid == 0 || tid == process->pid)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d", (int)tid);
+		folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (folder >= 0) {
+			close(process->folder);
+			process->folder = folder;
+			break;
+		}
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
 struct heap_error *process_open(pid_t pid, struct process *result)
 {
+	struct process_status status;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
@@ -29,8 +67,11 @@ struct heap_error *process_open(pid_t pid, struct process *result)
 	result->folder = result->handle >= 0 || (errno != ESRCH && errno != EINVAL)
 				 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 				 : -1;
-	if (result->folder >= 0 && !process_has_ended(result))
+	if (result->folder >= 0 && !process_has_ended(result)) {
+		if (process_read_status(result, &status) && status.state == 'Z')
+			open_living_thread(result);
 		return NULL;
+	}
 
 	// One that has ended stays there until its parent has been told.
 	const char *why = result->folder >= 0 ? " has ended" : ": no such process";
@@ -113,6 +154,43 @@ bool process_read(struct process *process, uint64_t address, void *buffer, size_
 		process->memory = openat(process->folder, "mem", O_RDONLY | O_CLOEXEC);
 	return process->memory >= 0 && address <= (uint64_t)INT64_MAX - size &&
 	       pread(process->memory, buffer, size, (off_t)address) == (ssize_t)size;
+}
+
+void process_forget_memory(struct process *process)
+{
+	cleanup_close(&process->memory);
+	process->memory = -1;
+}
+
+// Field `number` of /proc/PID/stat, proc(5), as far as it is one behind the name.
+static unsigned long long read_stat(const struct process *process, int number)
+{
+	CLEANUP_CLOSE int file = openat(process->folder, "stat", O_RDONLY | O_CLOEXEC);
+	char text[1024];
+	ssize_t length = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
+	const char *at;
+
+	text[length < 0 ? 0 : length] = '\0';
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < number; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t process_program(const struct process *process)
+{
+	// The kernel puts the stack elsewhere each time, and with it the arguments.
+	return read_stat(process, STAT_START_STACK);
+}
+
+bool process_is_of_kernel(const struct process *process)
+{
+	return (read_stat(process, STAT_FLAGS) & PF_KTHREAD) != 0;
+}
+
+uint64_t process_start_ticks(const struct process *process)
+{
+	return read_stat(process, STAT_START_TIME);
 }
 
 bool process_write(const struct process *process, uint64_t address, const void *buffer, size_t size)

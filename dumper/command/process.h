@@ -28,9 +28,9 @@ struct process {
 struct process_status {
 	char state; /**< a letter: R, S, D, T, Z... */
 	pid_t parent;
-	pid_t own_pid; /**< in its own pid namespace */
-	pid_t tracer;  /**< 0: it is not traced */
-	bool has_memory;
+	pid_t own_pid;    /**< in its own pid namespace */
+	pid_t tracer;     /**< 0: it is not traced */
+	bool has_memory;  /**< false of the kernel's threads, and while it ends */
 	bool is_filtered; /**< its system calls are, by seccomp(2) */
 	uint64_t pending, ignored, caught;
 };
@@ -57,6 +57,22 @@ bool process_read_status(const struct process *process, struct process_status *r
  * @return false unless all of it can be read
  */
 bool process_read(struct process *process, uint64_t address, void *buffer, size_t size);
+
+/** Has process_read() read memory of the program that runs now. */
+void process_forget_memory(struct process *process);
+
+/**
+ * A number for the program that the process runs: another one after each exec().
+ *
+ * @return 0 while it ends, and of the kernel's threads
+ */
+uint64_t process_program(const struct process *process);
+
+/** When it was started, in ticks since boot. */
+uint64_t process_start_ticks(const struct process *process);
+
+/** True for a thread of the kernel. */
+bool process_is_of_kernel(const struct process *process);
 
 /** Writes memory of a process that is traced. @return false unless all of it can be written */
 bool process_write(const struct process *process, uint64_t address, const void *buffer,

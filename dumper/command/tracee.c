@@ -23,6 +23,8 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
+#define PF_EXITING 0x00000004 // include/linux/sched.h
+
 enum {
 	// errno.h has none of these: they are for the kernel itself (include/linux/errno.h).
 	RESTART_SYS = 512,
@@ -117,13 +119,18 @@ static uint64_t read_switches(const struct process *process, pid_t tid)
 	return result;
 }
 
+// The letter of its state, proc(5); X as soon as it begins to end. @return '\0': there is none
 static char read_state(const struct process *process, pid_t tid)
 {
 	char text[512];
 	const char *end =
 		read_task(process, tid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	unsigned flags;
+	char state;
 
-	return end && end[1] ? end[2] : '\0';
+	if (!end || sscanf(end, ") %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
+		return '\0';
+	return flags & PF_EXITING ? 'X' : state;
 }
 
 void tracee_look(const struct process *process, struct tracee *tracee)
@@ -138,6 +145,10 @@ void tracee_look(const struct process *process, struct tracee *tracee)
 	tracee->call = TRACEE_CALL_NONE;
 	tracee->sp = tracee->pc = 0;
 	state = read_state(process, tracee->tid);
+	if (state == '\0' || state == 'Z' || state == 'X') {
+		tracee->state = TRACEE_GONE;
+		return;
+	}
 	if (!read_task(process, tracee->tid, "syscall", text, sizeof(text)) ||
 	    strncmp(text, "running", 7) == 0) {
 		if (state == 'D')
@@ -194,17 +205,25 @@ static bool has_ended(int status)
 	return status == -1 || WIFEXITED(status) || WIFSIGNALED(status);
 }
 
-bool tracee_seize(struct tracee *tracee)
+bool tracee_interrupt(struct tracee *tracee)
 {
-	if (ptrace(PTRACE_SEIZE, tracee->tid, NULL, NULL) != 0)
-		return false;
-	tracee->state = TRACEE_SEIZED;
-	return true;
+	return ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) == 0;
 }
 
-void tracee_interrupt(struct tracee *tracee)
+bool tracee_seize(struct tracee *tracee)
 {
-	ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL);
+	if (ptrace(PTRACE_SEIZE, tracee->tid, NULL, NULL) != 0) {
+		int reason = errno;
+
+		// The thread that began another program, as which the main thread is known
+		// now, may have been seized before.
+		if (reason != EPERM || !tracee_interrupt(tracee)) {
+			errno = reason;
+			return false;
+		}
+	}
+	tracee->state = TRACEE_SEIZED;
+	return true;
 }
 
 bool tracee_get_registers(pid_t tid, struct user_regs_struct *registers)
@@ -278,8 +297,10 @@ void tracee_await(const struct process *process, struct tracee *tracee, int time
 
 void tracee_detach(struct tracee *tracee)
 {
-	ptrace(PTRACE_DETACH, tracee->tid, NULL, (void *)(intptr_t)tracee->signal);
-	tracee->state = TRACEE_GONE;
+	long result = ptrace(PTRACE_DETACH, tracee->tid, NULL, (void *)(intptr_t)tracee->signal);
+
+	// One that has been killed has to be waited for.
+	tracee->state = result == 0 ? TRACEE_GONE : TRACEE_STUCK;
 }
 
 // --- instructions to be used -----------------------------------------------------------
@@ -348,6 +369,21 @@ static void search_mapping(void *context, const struct mapping *mapping, bool is
 
 	if (bytes && process_read(search->process, mapping->start, bytes, size))
 		search_code(bytes, size, mapping->start, code);
+}
+
+static bool is_code(struct process *process, uint64_t address, const uint8_t *code, size_t size)
+{
+	uint8_t bytes[sizeof(restorer_code)];
+
+	return address == 0 ||
+	       (process_read(process, address, bytes, size) && memcmp(bytes, code, size) == 0);
+}
+
+bool tracee_check_code(struct process *process, const struct tracee_code *code)
+{
+	return is_code(process, code->call, call_code, sizeof(call_code)) &&
+	       is_code(process, code->gadget, gadget_code, sizeof(gadget_code)) &&
+	       is_code(process, code->restorer, restorer_code, sizeof(restorer_code));
 }
 
 bool tracee_find_code(struct process *process, struct tracee_code *code)

@@ -20,7 +20,7 @@ enum tracee_state {
 	TRACEE_LEFT_ALONE, /**< asleep in a call that must not be interrupted */
 	TRACEE_SEIZED,
 	TRACEE_STOPPED,
-	TRACEE_STUCK, /**< it cannot be stopped */
+	TRACEE_STUCK, /**< it cannot be stopped, or has been killed */
 	TRACEE_GONE,
 };
 
@@ -45,7 +45,7 @@ struct tracee {
 	struct user_regs_struct registers;
 };
 
-/** Looks what the thread is doing, without touching it. */
+/** Looks what a thread that is left alone is doing, without touching it; or that it is gone. */
 void tracee_look(const struct process *process, struct tracee *tracee);
 
 /** True if a thread that was left alone has run since tracee_look(). */
@@ -57,8 +57,8 @@ int tracee_wait(pid_t tid, int timeout_ms);
 /** Begins to trace, without stopping anything. @return false and errno */
 bool tracee_seize(struct tracee *tracee);
 
-/** Asks for a stop, which tracee_await() waits for. */
-void tracee_interrupt(struct tracee *tracee);
+/** Asks for a stop, which tracee_await() waits for. @return false: the thread is not traced */
+bool tracee_interrupt(struct tracee *tracee);
 
 /** Waits for a stop that was asked for, notes the registers, and mends the call. */
 void tracee_await(const struct process *process, struct tracee *tracee, int timeout_ms);
@@ -66,7 +66,7 @@ void tracee_await(const struct process *process, struct tracee *tracee, int time
 /** Has an interrupted call begin again that would fail; again after other calls have been made. */
 void tracee_mend(const struct tracee *tracee);
 
-/** Lets a stopped thread go on, with the signal that it was about to get. */
+/** Lets a stopped thread go on, with the signal that it was about to get; or it is stuck. */
 void tracee_detach(struct tracee *tracee);
 
 bool tracee_get_registers(pid_t tid, struct user_regs_struct *registers);
@@ -81,6 +81,9 @@ struct tracee_code {
 
 /** Finds them; no thread needs to be stopped. @return false: not even "syscall" was found */
 bool tracee_find_code(struct process *process, struct tracee_code *code);
+
+/** @return false: the instructions are not, or no longer, at these addresses */
+bool tracee_check_code(struct process *process, const struct tracee_code *code);
 
 /** The frames that lead a thread back by themselves; see above. */
 struct tracee_rescue {

@@ -195,8 +195,8 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 	if (blocks->doubts[0] != '\0')
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s", blocks->doubts);
 	return heap_error_create(HEAP_ERROR_ABSENT,
-				 "its allocator is none that is known (glibc, jemalloc 5.3, musl): "
-				 "start it by heapsnap run");
+				 "it has allocated nothing yet, or its allocator is none that is "
+				 "known (glibc, jemalloc 5.3, musl): start it by heapsnap run");
 }
 
 // The mappings that touch, from the one that holds an address on.

@@ -1,0 +1,105 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# heapsnap attach on processes that end, begin another program or go into the background meanwhile:
+# each time there is a snapshot that is right, or one line that says why not.
+use strict;
+use warnings;
+use lib 't/lib';
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use Heapsh;
+use IO::Handle;
+use IPC::Open2;
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $build = abs_path($ENV{BUILD} || 'build');
+chomp(my $machine = `uname -m`);
+plan skip_all => 'heapsnap attach knows x86-64 only' if $machine ne 'x86_64';
+plan skip_all => 'processes may not be traced here'
+    if `sleep 5 & $build/heapsnap attach --types none --file /dev/null/x \$! 2>&1; kill \$!` =~ /may not be/;
+
+my $directory = tempdir(CLEANUP => 1);
+my $program = "$build/t/programs/changing";
+
+# The program's own 200 blocks, and some of libc's and the loader's.
+sub is_right {
+    my ($file) = @_;
+    my %count;
+    $count{$_}++ for values %{ Heapsh::blocks_of($file) };
+    return ($count{104} // 0) >= 200;
+}
+
+# Attaches once. @return 'right', 'young' (it has not allocated all yet), 'refused', or what was wrong
+sub attach {
+    my ($pid) = @_;
+    my $file = "$directory/changing.snap";
+    unlink $file;
+    my $said = `timeout -s KILL 60 $build/heapsnap attach --types none --file $file $pid 2>&1`;
+    if ($? == 0) {
+        # A thread may be stopped in malloc, when the sums do not agree: that is said.
+        return is_right($file) ? 'right' : 'young';
+    }
+    return "left behind: $said" if -e $file;
+    return 'refused' if $said =~ /^heapsnap: $pid (?:begins one program after the other[^\n]*|has ended|\(\S+\) is just ending)\n\z/
+        || $said =~ /^heapsnap: $pid(?:: no such process| \(\S+\) has ended: it is a zombie[^\n]*)\n\z/;
+    return 'young' if $said =~ /^heapsnap: [^\n]*: it has allocated nothing yet, or[^\n]*\n\z/;
+    return $said;
+}
+
+for my $threads (0, 3) {
+    my $name = $threads ? "exec() with $threads threads" : 'exec()';
+    my $pid = fork // die "fork: $!";
+    if (!$pid) {
+        chdir $directory;
+        exec $program, 'exec', $threads or POSIX::_exit(127);
+    }
+    my %seen;
+    # Where another program begins each time, no attempt succeeds by skill alone.
+    for (1 .. 60) {
+        $seen{ attach($pid) }++;
+        last if $_ >= 5 && $seen{right};
+    }
+    ok delete $seen{right}, "$name: a snapshot that is right";
+    delete @seen{qw(young refused)};
+    is join('', keys %seen), '', "$name: or else one line that is clear";
+    is waitpid($pid, POSIX::WNOHANG()), 0, "$name: it goes on";
+    open my $end, '>', "$directory/end" or die $!;
+    waitpid $pid, 0;
+    is $?, 0, "$name: and ends as it would have";
+    unlink "$directory/end";
+}
+
+{
+    my $pid = open2(my $from, my $to, $program, 'fork');
+    $to->autoflush;
+    my %seen;
+    for (1 .. 12) {
+        print $to 'a';
+        chomp(my $child = <$from>);
+        my $outcome = attach($child);
+        # A child that has just been forked has all that its parent had.
+        $seen{$outcome}++;
+        print $to "\n";
+    }
+    delete @seen{qw(young refused right)};
+    is join('', keys %seen), '', 'children that end or change at once: one line that is clear';
+    close $to;
+    waitpid $pid, 0;
+    is $?, 0, 'their parent goes on';
+}
+
+{
+    my $pid = open2(my $from, my $to, $program, 'without-main');
+    for (1 .. 600) {
+        last if `cat /proc/$pid/status` =~ /^State:\s+Z/m;
+        sleep 0.05;
+    }
+    is attach($pid), 'right', 'a process whose main thread has ended';
+    close $to;
+    waitpid $pid, 0;
+    is $?, 0, 'it ends as it would have';
+}
+
+done_testing;
