@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/alloc/next_allocator.h"
 
+#include "dumper/base/hash.h"
 #include "dumper/alloc/blocks.h"
 #include "dumper/alloc/operators.h"
 #include "dumper/base/process.h"
@@ -96,8 +97,7 @@ static uint64_t make_secret(void)
 
 	if (heapsnap_system(SYS_getrandom, (long)&secret, sizeof(secret), GRND_NONBLOCK, 0, 0, 0) !=
 	    sizeof(secret))
-		secret = (heapsnap_monotonic_ns() ^ (uint64_t)&secret) *
-			 UINT64_C(0x9e3779b97f4a7c15);
+		secret = heapsnap_scatter(heapsnap_monotonic_ns() ^ (uint64_t)&secret);
 	return secret | 1;
 }
 

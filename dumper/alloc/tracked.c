@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/alloc/tracked.h"
 
+#include "dumper/base/hash.h"
 #include "dumper/stacks/backtraces.h"
 #include "dumper/alloc/blocks.h"
 #include "dumper/heapsnap.h"
@@ -59,7 +60,7 @@ static uint32_t new_piece(struct tables *all, uint64_t address)
 static struct heapsnap_piece *find(struct tables *all, uint64_t address, bool makes)
 {
 	// Pieces of one page of memory lie together here, too, so that few pieces touch few pages.
-	uint64_t page = address / PAGE * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	uint64_t page = heapsnap_scatter(address / PAGE) >> 32;
 	uint64_t at = page * (PAGE / 16) + address % PAGE / 16;
 	uint32_t number = PIECES;
 

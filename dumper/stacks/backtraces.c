@@ -83,11 +83,6 @@ static uint32_t sweep_at, sweep_left; // slots of heapsnap_seen, after these
 static bool passing_were_seen;        // since the last sweep began
 static uint64_t areas;                // a bit for code in which sites have been seen
 
-static uint64_t mix(uint64_t value)
-{
-	return value * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 void heapsnap_backtraces_init(void)
 {
 	struct heapsnap_process *process = &heapsnap_process;
@@ -170,7 +165,7 @@ static uint32_t find_step(uint32_t first, uint64_t address, uint32_t caller)
 // The step of an address that was called from a step; 0 if there is no room for a new one.
 static uint32_t intern_step(uint64_t address, uint32_t caller)
 {
-	uint32_t hash = mix(address ^ mix(caller)) >> 40;
+	uint32_t hash = heapsnap_scatter(address ^ heapsnap_scatter(caller)) >> 40;
 	bool is_few = __atomic_load_n(&heapsnap_process.step_count, __ATOMIC_RELAXED) < FIRST_STEPS;
 	uint32_t *chain = is_few ? &tables->first_chains[hash & (FIRST_CHAINS - 1)]
 				 : &tables->chains[hash & (CHAINS - 1)];
@@ -243,7 +238,7 @@ static void note_made(const struct heapsnap_kind *kind)
 static struct heapsnap_kind *find_kind(uint64_t site, uint64_t size)
 {
 	// Sizes that one site asks for lie near each other, and so do their entries.
-	uint64_t at = (mix(site) >> 32) + size / 16 * 3 + size % 16, present = 0;
+	uint64_t at = (heapsnap_scatter(site) >> 32) + size / 16 * 3 + size % 16, present = 0;
 	bool is_few = __atomic_load_n(&kind_count, __ATOMIC_RELAXED) < FIRST_KINDS / 2;
 	struct heapsnap_kind *kind = NULL, *first;
 
@@ -324,7 +319,7 @@ static uint32_t seen_slot(uint64_t site, uint64_t size)
 
 static uint64_t *seen_site_word(uint64_t site, uint64_t *bit)
 {
-	uint64_t hash = mix(site) >> 40 & (SEEN_SITES - 1);
+	uint64_t hash = heapsnap_scatter(site) >> 40 & (SEEN_SITES - 1);
 
 	*bit = UINT64_C(1) << hash % 64;
 	return &tables->seen_sites[hash / 64];
@@ -558,7 +553,7 @@ static void look_again(uint64_t of)
  */
 static bool is_new_site(uint64_t site)
 {
-	uint64_t hash = mix(site);
+	uint64_t hash = heapsnap_scatter(site);
 	uint32_t tag = (uint32_t)hash | 1;
 	uint32_t *known = &tables->known_sites[hash >> 50];
 
@@ -932,7 +927,7 @@ struct heapsnap_making heapsnap_observe(uint64_t size, uint64_t site, struct hea
 
 static struct heapsnap_sample *sample_slot(const void *block, int probe)
 {
-	uint64_t hash = (mix((uint64_t)block) >> 32) + (uint64_t)probe;
+	uint64_t hash = (heapsnap_scatter((uint64_t)block) >> 32) + (uint64_t)probe;
 
 	if (probe < PROBES)
 		return &tables->samples[hash % FIRST_SAMPLES];

@@ -22,6 +22,7 @@
  */
 
 #include "dumper/base/header.h"
+#include "dumper/base/hash.h"
 #include "dumper/stacks/unwind.h"
 #include "dumper/trace/sampling.h"
 
@@ -50,7 +51,7 @@ extern uint64_t heapsnap_displaced[HEAPSNAP_DISPLACED_SLOTS] __attribute__((visi
 
 static inline uint64_t *heapsnap_displaced_slot(uint64_t word)
 {
-	return &heapsnap_displaced[word * UINT64_C(0x9e3779b97f4a7c15) >> 50];
+	return &heapsnap_displaced[heapsnap_scatter(word) >> 50];
 }
 
 /** True if all is known of a site and a size below HEAPSNAP_SEEN_SLOTS. */
@@ -76,7 +77,7 @@ extern uint64_t heapsnap_hops[HEAPSNAP_HOPS] __attribute__((visibility("hidden")
 
 static inline uint64_t *heapsnap_hop_of(uint64_t site)
 {
-	return &heapsnap_hops[(site * UINT64_C(0x9e3779b97f4a7c15)) >> 50 & (HEAPSNAP_HOPS - 1)];
+	return &heapsnap_hops[heapsnap_scatter(site) >> 50 & (HEAPSNAP_HOPS - 1)];
 }
 
 /**

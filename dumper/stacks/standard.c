@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/stacks/standard.h"
 
+#include "dumper/base/hash.h"
 #include "dumper/base/process.h"
 #include "dumper/base/standard_library.h"
 #include "dumper/stacks/frame_rules.h"
@@ -45,7 +46,7 @@ static const char *base_name(const char *path)
 
 static uint64_t *slot_of(uint64_t start)
 {
-	uint64_t at = start * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+	uint64_t at = heapsnap_scatter(start) >> 20;
 
 	while (functions.slots[at & functions.mask] != 0 &&
 	       functions.slots[at & functions.mask] != start)

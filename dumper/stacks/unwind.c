@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dumper/stacks/unwind.h"
 
+#include "dumper/base/hash.h"
 #include "dumper/stacks/effort.h"
 #include "dumper/stacks/frame_rules.h"
 #include "dumper/base/process.h"
@@ -149,7 +150,7 @@ static inline struct heapsnap_rule rule_at(uint64_t address)
 {
 	uint64_t key = address | (uint64_t)(heapsnap_code_age(address) + 1) << AGE_SHIFT;
 	struct heapsnap_rule_slot *slot =
-		&slots[address * UINT64_C(0x9e3779b97f4a7c15) >> 50 & (HEAPSNAP_RULE_SLOTS - 1)];
+		&slots[heapsnap_scatter(address) >> 50 & (HEAPSNAP_RULE_SLOTS - 1)];
 	uint64_t word = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
 	struct heapsnap_rule rule;
 

@@ -12,16 +12,22 @@
 #include <stdint.h>
 #include <string.h>
 
+/**
+ * Multiplies by 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming 3, 6.4).
+ * The high bits are the good ones: shift right before you mask.
+ */
+static inline uint64_t heap_hash_scatter(uint64_t value)
+{
+	return value * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 /** A hash to begin with. */
 #define HEAP_HASH_START UINT64_C(0xcbf29ce484222325)
 
-/**
- * Goes on from @p hash with one more value: multiplication by 2^64 divided by the golden ratio
- * (Knuth, The Art of Computer Programming 3, 6.4), whose high bits are folded into the low ones.
- */
+/** Goes on from @p hash with one more value. The high bits are folded into the low ones. */
 static inline uint64_t heap_hash_mix(uint64_t hash, uint64_t value)
 {
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	hash = heap_hash_scatter(hash ^ value);
 	return hash ^ hash >> 29;
 }
 
@@ -51,6 +57,14 @@ static inline uint64_t heap_hash_bytes(uint64_t hash, const void *bytes, size_t 
 	word = 0;
 	memcpy(&word, at, size);
 	return heap_hash_mix(hash, word);
+}
+
+/** Goes on from @p hash with a string, by FNV-1a of 64 bits: the same in either byte order. */
+static inline uint64_t heap_hash_fnv(uint64_t hash, const char *string)
+{
+	for (; *string; string++)
+		hash = (hash ^ (uint8_t)*string) * UINT64_C(0x100000001b3);
+	return hash;
 }
 
 /** The hash of a string. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/dwarf/dwarf_site_types.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_constants.h"
@@ -38,7 +39,7 @@ static struct heap_error *add(struct search *search, uint64_t type, uint32_t lin
 // Where a root is among those seen, or where it would be: 0 stands for none.
 static uint64_t *find_seen(uint64_t *seen, size_t size, uint64_t root)
 {
-	size_t at = (root * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (size - 1);
+	size_t at = (heap_hash_scatter(root) >> 32) & (size - 1);
 
 	while (seen[at] != 0 && seen[at] != root)
 		at = (at + 1) & (size - 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/base/strings.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
 
@@ -49,20 +50,10 @@ char *strings_take(struct strings *strings, uint64_t *size)
 	return bytes;
 }
 
-// FNV-1a, 64 bits.
-static uint64_t hash(const char *text)
-{
-	uint64_t value = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		value = (value ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-	return value;
-}
-
 static uint32_t *find_slot(const struct strings *strings, uint32_t *slots, size_t slot_count,
 			   const char *text)
 {
-	size_t at = hash(text) & (slot_count - 1);
+	size_t at = heap_hash_string(text) & (slot_count - 1);
 
 	while (slots[at] && strcmp(strings->bytes + slots[at], text) != 0)
 		at = (at + 1) & (slot_count - 1);

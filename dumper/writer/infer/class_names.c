@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/class_names.h"
 
+#include "lib/base/hash.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,16 +172,6 @@ static void spell(struct spelling *spelling, const char *name, size_t length)
 
 // --- index -------------------------------------------------------------------
 
-// FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/
-static uint32_t hash_of(const char *text)
-{
-	uint32_t hash = 2166136261u;
-
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 16777619u;
-	return hash;
-}
-
 static bool is_indexed(const struct heap_type *type)
 {
 	switch (type->kind) {
@@ -221,7 +213,7 @@ struct heap_error *class_names_create(const struct heap_types *types, struct cla
 		if (spelling->too_long)
 			continue;
 
-		uint32_t hash = hash_of(spelling->text), at = hash & names->mask;
+		uint32_t hash = (uint32_t)heap_hash_string(spelling->text), at = hash & names->mask;
 
 		while (names->entries[at].type != HEAP_NO_TYPE)
 			at = (at + 1) & names->mask;
@@ -250,7 +242,7 @@ heap_type_id class_names_find(const struct class_names *names, const char *name,
 	if (wanted.too_long || length == 0)
 		return HEAP_NO_TYPE;
 
-	uint32_t hash = hash_of(wanted.text);
+	uint32_t hash = (uint32_t)heap_hash_string(wanted.text);
 
 	for (uint32_t at = hash & names->mask; names->entries[at].type != HEAP_NO_TYPE;
 	     at = (at + 1) & names->mask) {

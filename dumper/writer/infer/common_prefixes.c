@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/inference.h"
 
+#include "lib/base/hash.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -34,9 +35,7 @@ static uint64_t hash_of(const struct header_member *member)
 	uint64_t hash = (uint64_t)member->offset << 24 | (uint64_t)member->size << 16 |
 			(uint64_t)member->shift << 8 | member->bits;
 
-	for (const char *at = member->name; *at; at++)
-		hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
-	return hash;
+	return heap_hash_fnv(hash, member->name);
 }
 
 static int compare_members(const void *left, const void *right)

@@ -4,6 +4,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
+#include "lib/base/hash.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -63,11 +64,11 @@ static bool is_same(const struct hint *one, const struct hint *other)
 static uint32_t *find_slot(const struct inference *inference, const struct hint *hint)
 {
 	const struct hint_table *table = &inference->hints.table;
-	const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t hash = (uint64_t)hint->object << 32 | hint->interior;
 	size_t at;
 
-	hash = (hash * golden ^ ((uint64_t)hint->type << 1 | hint->either)) * golden;
+	hash = heap_hash_scatter(heap_hash_scatter(hash) ^
+				 ((uint64_t)hint->type << 1 | hint->either));
 	at = (hash >> 20) & (table->size - 1);
 	while (table->slots[at] != NO_HINT &&
 	       !is_same(&inference->hints.list[table->slots[at]], hint)) {

@@ -4,6 +4,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
+#include "lib/base/hash.h"
 #include "dumper/writer/base/progress.h"
 
 #include "lib/base/cleanup.h"
@@ -28,8 +29,8 @@ static bool is_same(const struct kind *one, const struct kind *other)
 static size_t slot_of(const struct kind_table *table, const struct kinds *kinds,
 		      const struct kind *kind)
 {
-	const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t hash = ((kind->site * golden ^ kind->tag) * golden ^ kind->size) * golden;
+	uint64_t hash = heap_hash_scatter(
+		heap_hash_scatter(heap_hash_scatter(kind->site) ^ kind->tag) ^ kind->size);
 	size_t at = (hash >> 20) & (table->size - 1);
 
 	while (table->slots[at] && !is_same(&kinds->kinds[table->slots[at] - 1], kind))

@@ -4,6 +4,7 @@
  */
 #include "dumper/writer/infer/layout.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/array.h"
 #include "lib/base/search.h"
 #include "dumper/writer/base/progress.h"
@@ -125,10 +126,9 @@ static uint64_t add_to_hash(const struct heap_types *types, uint64_t hash,
 	const uint64_t values[] = { member->offset, type, pointers,
 				    (uint64_t)member->bit_offset << 8 | member->bit_size };
 
-	for (const char *at = heap_types_string(types, member->name); *at; at++)
-		hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+	hash = heap_hash_fnv(hash, heap_types_string(types, member->name));
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		hash = (hash ^ values[i]) * UINT64_C(0x9e3779b97f4a7c15) >> 1;
+		hash = heap_hash_scatter(hash ^ values[i]) >> 1;
 	return hash;
 }
 

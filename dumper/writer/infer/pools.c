@@ -8,6 +8,7 @@
  */
 #include "dumper/writer/infer/inference.h"
 
+#include "lib/base/hash.h"
 #include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
@@ -21,8 +22,7 @@ enum {
 static size_t slot_of(const struct pools *pools, const uint32_t *slots, size_t size,
 		      heap_object_id object, uint64_t offset)
 {
-	uint64_t hash =
-		(object * UINT64_C(0x9e3779b97f4a7c15) ^ offset) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = heap_hash_scatter(heap_hash_scatter(object) ^ offset);
 	size_t at = (hash >> 20) & (size - 1);
 
 	while (slots[at] && (pools->parts[slots[at] - 1].object != object ||

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/backtraces.h"
 
+#include "lib/base/hash.h"
 #include "dumper/writer/scan/samples.h"
 
 #include "lib/base/cleanup.h"
@@ -51,7 +52,7 @@ static bool is_sound(const struct backtraces *backtraces, uint32_t step)
 
 static uint32_t kind_slot(const struct backtraces *backtraces, uint64_t site, uint64_t size)
 {
-	uint64_t hash = (site + size * UINT64_C(0x100000001b3)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = heap_hash_scatter(site + size * UINT64_C(0x100000001b3));
 	uint32_t at = (uint32_t)(hash >> 32) & (backtraces->kind_slots - 1);
 
 	while (backtraces->kinds[at].site != 0 &&
@@ -490,8 +491,7 @@ static struct heap_error *name_step(struct naming *naming, uint32_t step)
 {
 	const struct heapsnap_step *taken = naming->backtraces->taken;
 	uint64_t address = taken[step].address;
-	uint32_t at =
-		(uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (naming->slot_count - 1);
+	uint32_t at = (uint32_t)(heap_hash_scatter(address) >> 32) & (naming->slot_count - 1);
 
 	if (is_of_unmapped(naming->backtraces, step)) {
 		naming->first[step] = naming->snapshot->call_count;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/functions.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/search.h"
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static bool is_code(const struct functions *functions, uint64_t word)
 
 bool functions_note(struct functions *functions, uint64_t word)
 {
-	uint32_t slot = (uint32_t)((word * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % SLOTS;
+	uint32_t slot = (uint32_t)(heap_hash_scatter(word) >> 40) % SLOTS;
 
 	if (word == 0 || !is_code(functions, word))
 		return false;

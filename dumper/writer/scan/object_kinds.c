@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/object_kinds.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
 
 static size_t slot_of(const struct object_kinds *kinds, uint64_t site, uint64_t size)
 {
-	const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
-	size_t at = ((site * golden ^ size) * golden >> 20) & (kinds->slot_count - 1);
+	size_t at =
+		(heap_hash_scatter(heap_hash_scatter(site) ^ size) >> 20) & (kinds->slot_count - 1);
 
 	for (; kinds->slots[at]; at = (at + 1) & (kinds->slot_count - 1)) {
 		const struct object_kind *kind = &kinds->list[kinds->slots[at] - 1];
