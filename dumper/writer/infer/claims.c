@@ -144,12 +144,31 @@ void claims_take(struct claims *claims, enum rank rank, size_t *first, size_t *e
 	progress_steps((uint32_t)(*end - *first));
 }
 
-void claims_taken(struct claims *claims, enum rank rank)
+// Moves the claims that wait to the front of their queue.
+static void compact(struct claims *claims, enum rank rank)
 {
 	struct claim_queue *queue = &claims->queues[rank];
+	uint32_t head = (uint32_t)queue->head, waiting = (uint32_t)(queue->tail - queue->head);
 
-	if (queue->head == queue->tail)
-		queue->head = queue->tail = 0;
+	for (uint32_t i = 0; i < waiting; i++) {
+		heap_object_id object = queue->claims[head + i].object;
+
+		queue->claims[i] = queue->claims[head + i];
+		// Others have been overtaken: they wait in another queue, or behind.
+		if (claims->rank[object] == rank && claims->waiting[object] == head + i)
+			claims->waiting[object] = i;
+	}
+	queue->head = 0;
+	queue->tail = waiting;
+}
+
+void claims_taken(struct claims *claims, enum rank rank)
+{
+	const struct claim_queue *queue = &claims->queues[rank];
+
+	// Fewer are moved than have been applied since the last time.
+	if (queue->head >= queue->tail - queue->head)
+		compact(claims, rank);
 }
 
 void claims_withdraw(struct claims *claims, heap_object_id object)

@@ -19,10 +19,18 @@ enum {
 };
 
 struct weights {
-	uint32_t *support;     // [objects] slots that agree
-	uint32_t *rival_votes; // [objects] slots that agree with the rival, if that fits
-	uint64_t *words;       // [CONTENT_WORDS]
+	/**< [objects] slots that agree; NULL: slots that do not are looked for */
+	uint32_t *support;
+	uint32_t *rival_votes; /**< [objects] slots that agree with the rival, if that fits */
+	uint64_t *contested;   /**< [objects] a bit each: there is a rival that fits */
+	bool has_contested;
+	uint64_t *words; /**< [CONTENT_WORDS] */
 };
+
+static bool is_contested(const struct weights *weights, heap_object_id object)
+{
+	return weights->contested[object / 64] >> object % 64 & 1;
+}
 
 // The preferred one of the rivals that fit, rather than the first one that is seen.
 static void note_rival(struct inference *inference, struct weights *weights, heap_object_id target,
@@ -39,9 +47,30 @@ static void note_rival(struct inference *inference, struct weights *weights, hea
 		*votes = 0;
 	}
 	*votes += fits && *rival == type;
+	if (*votes == 0)
+		return;
+	weights->contested[target / 64] |= UINT64_C(1) << target % 64;
+	weights->has_contested = true;
 }
 
-// Weighs the evidence of the slots at one place for the type of their target.
+// Notes the slots at one place, which speak against the type of their target. @param against  the last
+static void note_conflict(struct inference *inference, struct weights *weights, uint32_t count,
+			  heap_object_id target, heap_type_id against,
+			  const struct layout_claim *claim)
+{
+	bool fits = claim->fit != LAYOUT_NONE;
+
+	inference->capture->snapshot.rivals[target]++;
+	inference->has_conflicts = true;
+	if (count == 1)
+		note_rival(inference, weights, target, fits ? claim->type : against, fits);
+}
+
+/*
+ * Weighs the evidence of the slots at one place for the type of their target. Nearly all agree with
+ * it, which counts for nothing where no rival fits: so conflicts are looked for first, and then
+ * support for those that have one.
+ */
 static void weigh(struct inference *inference, struct weights *weights,
 		  const struct heap_slot *slots, uint32_t count, heap_object_id target,
 		  uint64_t interior)
@@ -63,7 +92,8 @@ static void weigh(struct inference *inference, struct weights *weights,
 			return;
 		if (capture->snapshot.type[target] == pointee ||
 		    inference_has(inference, target, pointee, interior)) {
-			weights->support[target]++;
+			if (weights->support)
+				weights->support[target]++;
 			return;
 		}
 		if (interior > 0 && inference_is_raw(inference, target, interior))
@@ -72,11 +102,8 @@ static void weigh(struct inference *inference, struct weights *weights,
 		if (interior == 0)
 			claim = layouts_fit(layouts, pointee, inference_size(inference, target));
 	}
-	capture->snapshot.rivals[target]++;
-	if (count > 1)
-		return;
-	note_rival(inference, weights, target, claim.fit == LAYOUT_NONE ? against : claim.type,
-		   claim.fit != LAYOUT_NONE);
+	if (!weights->support)
+		note_conflict(inference, weights, count, target, against, &claim);
 }
 
 HEAP_MUST_CHECK
@@ -87,7 +114,8 @@ static struct heap_error *weigh_slot(struct inference *inference, struct weights
 	uint32_t first, end;
 	const struct heap_slots *slots;
 
-	if (inference->claims.rank[target] == RANK_NONE)
+	if ((weights->support && !is_contested(weights, target)) ||
+	    inference->claims.rank[target] == RANK_NONE)
 		return NULL;
 	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
 	if (slots)
@@ -95,12 +123,10 @@ static struct heap_error *weigh_slot(struct inference *inference, struct weights
 	return NULL;
 }
 
-static void fetch(const struct inference *inference, const struct weights *weights,
-		  heap_object_id object)
+static void fetch(const struct inference *inference, heap_object_id object)
 {
 	__builtin_prefetch(&inference->claims.rank[object]);
 	__builtin_prefetch(&inference->capture->snapshot.type[object]);
-	__builtin_prefetch(&weights->support[object], 1);
 }
 
 HEAP_MUST_CHECK
@@ -121,8 +147,7 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
 			progress_step();
 			if (j + PREFETCH_DISTANCE < snapshot->edge_count)
-				fetch(inference, weights,
-				      snapshot->edge_target[j + PREFETCH_DISTANCE]);
+				fetch(inference, snapshot->edge_target[j + PREFETCH_DISTANCE]);
 			if ((uint64_t)snapshot->edge_slot[j] * 8 >= prefix)
 				HEAP_TRY(weigh_slot(inference, weights, repetition,
 						    (uint64_t)snapshot->edge_slot[j] * 8 - prefix,
@@ -178,7 +203,7 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 	struct capture *capture = inference->capture;
 
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		if (!is_outvoted(inference, weights, i))
+		if (!is_contested(weights, i) || !is_outvoted(inference, weights, i))
 			continue;
 
 		struct layout_claim claim =
@@ -196,21 +221,44 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 	return NULL;
 }
 
+HEAP_MUST_CHECK
+static struct heap_error *weigh_all(struct inference *inference, struct weights *weights)
+{
+	HEAP_TRY(weigh_objects(inference, weights));
+	return weigh_roots(inference, weights);
+}
+
+// Forgets the conflicts that were found before. Memory that was never written to remains so.
+static void forget_conflicts(struct inference *inference)
+{
+	struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	size_t count = (size_t)inference->capture->objects.count + 1;
+
+	if (!inference->has_conflicts)
+		return;
+	memset(snapshot->rival, 0, count * sizeof(*snapshot->rival));
+	memset(snapshot->rivals, 0, count * sizeof(*snapshot->rivals));
+	inference->has_conflicts = false;
+}
+
 struct heap_error *conflicts_weigh(struct inference *inference, uint64_t *renamed)
 {
-	struct capture *capture = inference->capture;
-	size_t count = (size_t)capture->objects.count + 1;
-	CLEANUP_FREE uint32_t *support = calloc(count, sizeof(*support));
+	size_t count = (size_t)inference->capture->objects.count + 1;
+	CLEANUP_FREE uint32_t *support = NULL;
 	CLEANUP_FREE uint32_t *rival_votes = calloc(count, sizeof(*rival_votes));
+	CLEANUP_FREE uint64_t *contested = calloc(count / 64 + 1, sizeof(*contested));
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
-	struct weights weights = { support, rival_votes, words };
+	struct weights weights = { NULL, rival_votes, contested, false, words };
 
-	if (!support || !rival_votes || !words)
+	if (!rival_votes || !contested || !words)
 		return heap_error_out_of_memory();
-	memset(capture->snapshot.rival, 0, count * sizeof(*capture->snapshot.rival));
-	memset(capture->snapshot.rivals, 0, count * sizeof(*capture->snapshot.rivals));
-
-	HEAP_TRY(weigh_objects(inference, &weights));
-	HEAP_TRY(weigh_roots(inference, &weights));
+	forget_conflicts(inference);
+	HEAP_TRY(weigh_all(inference, &weights));
+	if (!weights.has_contested)
+		return NULL;
+	weights.support = support = calloc(count, sizeof(*support));
+	if (!support)
+		return heap_error_out_of_memory();
+	HEAP_TRY(weigh_all(inference, &weights));
 	return rename_outvoted(inference, &weights, renamed);
 }

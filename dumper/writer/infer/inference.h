@@ -53,6 +53,7 @@ struct inference {
 	struct gate learning;  /**< what the blocks of a common prefix have in common */
 	struct gate telling;   /**< the same, where only weaker evidence is left */
 	struct gate all_kinds; /**< looking at all kinds */
+	bool has_conflicts;    /**< some are noted in the snapshot's columns of rivals */
 	uint64_t named;        /**< how often an object without a type got one: for progress */
 	heap_type_id *counted; /**< [counted_types] by element; NULL: none */
 	uint32_t counted_types;
