@@ -53,6 +53,8 @@ static struct heap_error *apply(struct inference *inference, heap_type_id pointe
 		claim = layouts_fit(&inference->layouts, pointee, size);
 	else if (pointer->interior == COUNTED_START)
 		claim = fit_counted(inference, pointee, pointer->target);
+	if (claim.fit == LAYOUT_FLEXIBLE && pools_contain(inference, pointer->target, claim.type))
+		claim.fit = LAYOUT_NONE;
 	if (claim.fit == LAYOUT_NONE)
 		return pointee == HEAP_NO_TYPE ? NULL
 					       : hints_add(inference, pointee, pointer, false);

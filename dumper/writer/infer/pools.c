@@ -16,7 +16,8 @@
 #include <stdlib.h>
 
 enum {
-	MIN_PARTS = 2, // at different places; else it is a header with something behind it
+	MIN_PARTS = 2,     // at different places; else it is a header with something behind it
+	MIN_OF_ITSELF = 4, // stale pointers may lead to some
 };
 
 static size_t slot_of(const struct pools *pools, const uint32_t *slots, size_t size,
@@ -204,6 +205,58 @@ static struct heap_error *cut_pool(struct inference *inference, heap_object_id o
 	return NULL;
 }
 
+// --- structures that would contain themselves -------------------------------------------------
+
+// True if a struct with a flexible array cannot be the whole of a block, as so many places in that
+// array are such structs themselves.
+static bool contains_itself(const struct inference *inference, heap_object_id object,
+			    heap_type_id type, uint32_t most)
+{
+	const struct layout_facts *facts = &inference->layouts.facts[type];
+	uint32_t places = 0;
+
+	if (!facts->is_flexible)
+		return false;
+
+	for (uint32_t at = inference->hints.head[object]; at != NO_HINT && places < most;
+	     at = inference->hints.list[at].next) {
+		const struct hint *hint = &inference->hints.list[at];
+
+		progress_step();
+		places += hint->type == type && !hint->either && hint->interior >= facts->start;
+	}
+	return places == most;
+}
+
+bool pools_contain(const struct inference *inference, heap_object_id object, heap_type_id type)
+{
+	return pools_have(&inference->pools, object) && contains_itself(inference, object, type, 1);
+}
+
+// Takes the name from a page of structs with flexible arrays: each of them may be as large as the page.
+HEAP_MUST_CHECK
+static struct heap_error *doubt_flexible(struct inference *inference, heap_object_id object)
+{
+	struct heap_snapshot *snapshot = &inference->capture->snapshot;
+	heap_type_id type = snapshot->type[object];
+	uint32_t kind = inference->capture->objects.kind[object];
+
+	if (inference->claims.name_rank[object] < RANK_EXACT ||
+	    inference->claims.is_renamed[object] ||
+	    !contains_itself(inference, object, type,
+			     inference->pools.is_pool_kind[kind] ? 1 : MIN_OF_ITSELF))
+		return NULL;
+	claims_withdraw(&inference->claims, object);
+	snapshot->type[object] = HEAP_NO_TYPE;
+	snapshot->elements[object] = 0;
+	snapshot->evidence[object] = HEAP_EVIDENCE_NONE;
+	inference->pools.is_pool[object] = true;
+	HEAP_TRY(hints_add(inference, type, &(struct pointer){ .target = object }, false));
+	return cut_pool(inference, object);
+}
+
+// --- cutting ------------------------------------------------------------------------------------
+
 // The struct that gets a block of its site, if there is more in the block.
 static heap_type_id find_result(const struct inference *inference, heap_object_id object)
 {
@@ -285,7 +338,10 @@ static struct heap_error *cut_if_pool(struct inference *inference, heap_object_i
 		need = NEED_ONE;
 
 	if (inference->hints.head[object] == NO_HINT || pools->is_pool[object] ||
-	    inference_prefix(inference, object) > 0 || !is_pool(inference, object, need))
+	    inference_prefix(inference, object) > 0)
+		return NULL;
+	HEAP_TRY(doubt_flexible(inference, object));
+	if (pools->is_pool[object] || !is_pool(inference, object, need))
 		return NULL;
 	pools->is_pool[object] = true;
 	HEAP_TRY(hint_header(inference, object));

@@ -48,6 +48,12 @@ static inline bool pools_have(const struct pools *pools, heap_object_id object)
 	return pools->is_pool && pools->is_pool[object];
 }
 
+/**
+ * True if a block has turned out to be cut up, and parts of it are structs of @p type, which could be
+ * as large as the block: they have a flexible array. The block is none of them.
+ */
+bool pools_contain(const struct inference *inference, heap_object_id object, heap_type_id type);
+
 void pools_deinit(struct pools *pools);
 
 #endif

@@ -1,0 +1,22 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Pages of structs that end in flexible arrays (t/programs/pages.c): each page fits one of them, too.
+use strict;
+use warnings;
+use Test::More;
+use lib 't/lib';
+use Heapsh;
+
+for my $program (qw(pages pages-of-bytes)) {
+    my $file = Heapsh->start($program)->capture;
+
+    is Heapsh::ask_json($file, 'find', 'type', 'struct item')->{count}, 1001, "$program: all items, in pages and alone";
+    my %types = map { $_->{type} => $_->{objects} } @{ Heapsh::ask_json($file, 'types') };
+    is $types{'struct item'}, 1, "$program: one is a block of its own";
+    my @pages = @{ Heapsh::ask_json($file, 'find', 'size', '65536')->{objects} };
+    is scalar(@pages), 4, "$program: pages";
+    is scalar(grep { $_->{evidence} eq 'pool' } @pages), 4, "$program: none of them is an item";
+    like Heapsh::ask($file, 'show', $pages[0]{address}), qr/^\s+\d+ .* struct item$/m, "$program: but has some";
+    is Heapsh::ask_json($file, 'find', 'type', 'char \*')->{count}, 3, "$program: lists of pages";
+}
+done_testing;
