@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/column.h"
 #include "lib/base/parallel.h"
+#include "lib/base/search.h"
 #include "lib/graph/embedded.h"
 #include "lib/snapshot/snapshot_read.h"
 
@@ -30,17 +31,8 @@ struct piece {
 // The object that an edge leaves.
 static heap_object_id source_of(const struct heap_snapshot *snapshot, uint32_t edge)
 {
-	heap_object_id low = 0, high = snapshot->object_count;
-
-	while (low < high) {
-		heap_object_id middle = low + (high - low) / 2;
-
-		if (snapshot->edge_first[middle + 1] <= edge)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return heap_partition_point(i, 0, snapshot->object_count,
+				    snapshot->edge_first[i + 1] <= edge);
 }
 
 static bool is_to_member(const struct demanding *demanding, const struct piece *piece, uint32_t i)

@@ -27,9 +27,10 @@ struct options {
 
 static void print_usage(FILE *stream)
 {
-	fputs("usage: heapsh-export [-q|--quiet] [-o FILE] [--by sites|owners] [--object OBJ] "
-	      "[--depth N]\n"
-	      "           [--limit N] [--min SIZE] [--conservative] --format FORMAT SNAPSHOT...\n",
+	fputs("usage: heapsh-export [-q|--quiet] [-o|--output FILE] [--by sites|owners] [--object "
+	      "OBJ]\n"
+	      "           [--depth N] [--limit N] [--min SIZE] [--conservative] --format FORMAT "
+	      "SNAPSHOT...\n",
 	      stream);
 	fputs("formats:", stream);
 	for (size_t i = 0; i < export_format_count; i++)

@@ -1,0 +1,39 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every program's options are those of its manual page and of its usage, no more and no fewer.
+use strict;
+use warnings;
+use lib 't/lib';
+use Sample;
+use Test::More;
+
+# The long options of a page's synopsis and lists: .It Fl -name, .It Fl n , -name, two by one .It.
+sub of_manual {
+    my ($page) = @_;
+    my %found;
+    # heapsh(1) lists its commands and their options behind its own; t/commands.t has those.
+    my ($synopsis, $lists) = $page =~ /^\.Sh SYNOPSIS\n(.*?)^\.Sh DESCRIPTION\n(.*?)(?:^\.It Ic|^\.Sh EXAMPLES)/ms;
+    for my $item ($synopsis =~ /\b(Fl .*)/g, $lists =~ /^\.It (Fl .*)/mg) {
+        $found{$_} = 1 for $item =~ /(?:Fl|,|\|) -([a-z][a-z-]*)/g;
+    }
+    return %found;
+}
+
+# Those of its getopt_long() table.
+sub of_source {
+    my ($source) = @_;
+    return map { $_ => 1 } $source =~ /\{ "([a-z-]+)", (?:no|required|optional)_argument,/g;
+}
+
+for my $path ('shell/main.c', glob 'shell/batch/heapsh-*.c') {
+    my $program = $path eq 'shell/main.c' ? 'heapsh' : $path =~ s{.*/|\.c$}{}gr;
+    my %manual = of_manual(Sample::content("man/$program.1"));
+    my %source = of_source(Sample::content($path));
+    my ($usage, $err, $status) = Sample::run('', "$Sample::build/$program", '--help');
+    my %usage = map { $_ => 1 } qw(help version), $usage =~ /--([a-z][a-z-]*)/g;
+    is "$status$err", 0, "$program --help";
+    cmp_ok scalar keys %source, '>=', 3, "$program has options";
+    is_deeply [sort keys %manual], [sort keys %source], 'which its manual page lists';
+    is_deeply [sort keys %usage], [sort keys %source], 'and its usage';
+}
+done_testing;
