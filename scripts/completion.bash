@@ -85,11 +85,11 @@ _heapsh_check()
 		mapfile -t COMPREPLY < <(compgen -W 'text json junit sarif' -- "$word")
 	elif [[ $previous == --rules || $previous == --suppressions || $previous == -- ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
-	elif [ "$previous" = --keep ]; then
+	elif [[ $previous == --@(keep|source-root) ]]; then
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--rules --rule --max-leaked --suppressions --warmup
-			--strict --loops --keep --format --name --help --version' -- "$word")
+			--strict --source-root --loops --keep --format --name --help --version' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -X '!*.snap' -- "$word"; compgen -d -- "$word")
 	fi

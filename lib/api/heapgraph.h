@@ -156,7 +156,7 @@ HEAPGRAPH_API uint64_t heapgraph_object_age(const struct heapgraph *graph,
 /** A place in the source; "" and 0 if unknown. */
 struct heapgraph_place {
 	const char *function;
-	const char *file;
+	const char *file;   /**< of an allocation with its directories, as the compiler was told */
 	const char *module; /**< path of the program or library */
 	uint64_t line;
 };

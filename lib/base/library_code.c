@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/base/library_code.h"
 
+#include "lib/base/path.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -57,9 +59,10 @@ bool heap_is_library_header(const char *file)
 		"unordered_map.h",
 		"vector.tcc",
 	};
+	const char *name = heap_base_name(file);
 
 	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++) {
-		if (strcmp(file, headers[i]) == 0)
+		if (strcmp(name, headers[i]) == 0)
 			return true;
 	}
 	return false;

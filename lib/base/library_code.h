@@ -18,7 +18,7 @@ bool heap_is_library_function(const char *name);
  * Debug information has none for instances of templates whose arguments are lambdas, and libc's
  * inline functions have none. Ask this of inlined functions only.
  *
- * @param file  its name without directories: "std_function.h"
+ * @param file  its name, with directories or without: "std_function.h"
  */
 bool heap_is_library_header(const char *file);
 

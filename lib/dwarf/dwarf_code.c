@@ -197,9 +197,11 @@ struct heap_error *heap_dwarf_code_object(struct heap_dwarf_code *code,
 	return NULL;
 }
 
-struct heap_error *heap_dwarf_code_file(struct heap_dwarf_code *code,
-					const struct heap_dwarf_unit *unit, uint64_t number,
-					const char **result)
+// @param result  the files of a unit, the code's
+HEAP_MUST_CHECK
+static struct heap_error *find_files(struct heap_dwarf_code *code,
+				     const struct heap_dwarf_unit *unit,
+				     const struct heap_dwarf_file_names **result)
 {
 	struct heap_dwarf_file_names **slot = &code->files[unit - code->units->units];
 	struct heap_dwarf_dies *dies;
@@ -211,8 +213,43 @@ struct heap_error *heap_dwarf_code_file(struct heap_dwarf_code *code,
 		HEAP_TRY(turn_to(code, unit, &dies));
 		HEAP_TRY(heap_dwarf_dies_files(dies, *slot));
 	}
-	*result = heap_dwarf_file_names_name(*slot, number);
+	*result = *slot;
 	return NULL;
+}
+
+struct heap_error *heap_dwarf_code_file(struct heap_dwarf_code *code,
+					const struct heap_dwarf_unit *unit, uint64_t number,
+					const char **result)
+{
+	const struct heap_dwarf_file_names *files;
+
+	HEAP_TRY(find_files(code, unit, &files));
+	*result = heap_dwarf_file_names_name(files, number);
+	return NULL;
+}
+
+static void note_directory(void *context, uint16_t name, const struct heap_dwarf_value *value)
+{
+	if (name == DW_AT_comp_dir && value->kind == HEAP_DWARF_STRING_VALUE)
+		*(const char **)context = value->text;
+}
+
+struct heap_error *heap_dwarf_code_path(struct heap_dwarf_code *code,
+					const struct heap_dwarf_unit *unit, uint64_t number,
+					char **result)
+{
+	const struct heap_dwarf_file_names *files;
+	const struct heap_dwarf_dies *dies;
+	const char *directory = "";
+	uint16_t tag;
+	bool children;
+	uint64_t next;
+
+	HEAP_TRY(find_files(code, unit, &files));
+	HEAP_TRY(heap_dwarf_code_visit(code, unit->die, note_directory, &directory, &dies, &tag,
+				       &children, &next));
+	*result = heap_dwarf_file_names_path(files, number, directory);
+	return *result ? NULL : heap_error_out_of_memory();
 }
 
 // --- what a DIE says --------------------------------------------------------------------

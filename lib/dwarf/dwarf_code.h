@@ -150,6 +150,16 @@ struct heap_error *heap_dwarf_code_object(struct heap_dwarf_code *code,
 					  const struct heap_dwarf_unit *unit,
 					  const struct heap_dwarf_object **result);
 
+/**
+ * The path of a file that DIEs of that unit count in: heap_dwarf_file_names_path().
+ *
+ * @param result  malloc'd; "" if there is none such
+ */
+HEAP_MUST_CHECK
+struct heap_error *heap_dwarf_code_path(struct heap_dwarf_code *code,
+					const struct heap_dwarf_unit *unit, uint64_t number,
+					char **result);
+
 /** The name of a file that DIEs of that unit count in; "" if there is none such. */
 HEAP_MUST_CHECK
 struct heap_error *heap_dwarf_code_file(struct heap_dwarf_code *code,

@@ -3,8 +3,10 @@
 
 #include "lib/base/array.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/path.h"
 #include "lib/dwarf/dwarf_constants.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,18 +20,21 @@ struct table {
 	unsigned offset_size;
 };
 
-static const char *without_directory(const char *path)
+HEAP_MUST_CHECK
+static struct heap_error *add(struct heap_dwarf_file_names *files, const char *name,
+			      uint64_t directory)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	HEAP_TRY(heap_reserve(files->names, files->capacity, files->count + 1));
+	files->names[files->count++] = (struct heap_dwarf_file_name){ name, directory };
+	return NULL;
 }
 
 HEAP_MUST_CHECK
-static struct heap_error *add(struct heap_dwarf_file_names *files, const char *path)
+static struct heap_error *add_directory(struct heap_dwarf_file_names *files, const char *name)
 {
-	HEAP_TRY(heap_reserve(files->names, files->capacity, files->count + 1));
-	files->names[files->count++] = without_directory(path);
+	HEAP_TRY(heap_reserve(files->directories, files->directory_capacity,
+			      files->directory_count + 1));
+	files->directories[files->directory_count++] = name;
 	return NULL;
 }
 
@@ -39,23 +44,25 @@ static struct heap_error *read_old(struct heap_dwarf_file_names *files, struct t
 {
 	struct heap_dwarf_cursor *cursor = &table->cursor;
 
-	files->first = 1;
-	while (*heap_dwarf_string(cursor))
-		;
+	files->first = files->first_directory = 1;
+	for (const char *name; *(name = heap_dwarf_string(cursor));)
+		HEAP_TRY(add_directory(files, name));
 	while (true) {
 		const char *name = heap_dwarf_string(cursor);
+		uint64_t directory = *name ? heap_dwarf_unsigned(cursor) : 0;
 
-		for (int i = 0; *name && i < 3; i++)
+		// The time of the last change, and the size.
+		for (int i = 0; *name && i < 2; i++)
 			heap_dwarf_unsigned(cursor);
 		if (!*name || cursor->bad)
 			break;
-		HEAP_TRY(add(files, name));
+		HEAP_TRY(add(files, name, directory));
 	}
 	return NULL;
 }
 
-// A field of a directory or file; its text if it is one.
-static const char *read_field(struct table *table, uint64_t form)
+// A field of a directory or file; its text or number, if it is one.
+static const char *read_field(struct table *table, uint64_t form, uint64_t *number)
 {
 	struct heap_dwarf_cursor *cursor = &table->cursor;
 
@@ -69,19 +76,19 @@ static const char *read_field(struct table *table, uint64_t form)
 		return heap_dwarf_string_at(table->sections->strings,
 					    heap_dwarf_fixed(cursor, table->offset_size));
 	case DW_FORM_udata:
-		heap_dwarf_unsigned(cursor);
+		*number = heap_dwarf_unsigned(cursor);
 		break;
 	case DW_FORM_data1:
-		heap_dwarf_skip(cursor, 1);
+		*number = heap_dwarf_fixed(cursor, 1);
 		break;
 	case DW_FORM_data2:
-		heap_dwarf_skip(cursor, 2);
+		*number = heap_dwarf_fixed(cursor, 2);
 		break;
 	case DW_FORM_data4:
-		heap_dwarf_skip(cursor, 4);
+		*number = heap_dwarf_fixed(cursor, 4);
 		break;
 	case DW_FORM_data8:
-		heap_dwarf_skip(cursor, 8);
+		*number = heap_dwarf_fixed(cursor, 8);
 		break;
 	case DW_FORM_data16:
 		heap_dwarf_skip(cursor, 16);
@@ -95,37 +102,61 @@ static const char *read_field(struct table *table, uint64_t form)
 	return NULL;
 }
 
-// DWARF 5: what fields there are, then how many entries. @param files  NULL: directories
-HEAP_MUST_CHECK
-static struct heap_error *read_list(struct heap_dwarf_file_names *files, struct table *table)
+// The fields of a list's entries.
+struct fields {
+	unsigned count;
+	uint64_t content[FORMATS_MAX], form[FORMATS_MAX];
+};
+
+static void read_fields(struct table *table, struct fields *fields)
 {
 	struct heap_dwarf_cursor *cursor = &table->cursor;
-	uint64_t content[FORMATS_MAX], form[FORMATS_MAX];
-	unsigned formats = heap_dwarf_fixed(cursor, 1);
 
-	if (formats > FORMATS_MAX) {
+	fields->count = heap_dwarf_fixed(cursor, 1);
+	if (fields->count > FORMATS_MAX) {
+		fields->count = 0;
 		cursor->bad = true;
-		return NULL;
 	}
-	for (unsigned i = 0; i < formats; i++) {
-		content[i] = heap_dwarf_unsigned(cursor);
-		form[i] = heap_dwarf_unsigned(cursor);
+	for (unsigned i = 0; i < fields->count; i++) {
+		fields->content[i] = heap_dwarf_unsigned(cursor);
+		fields->form[i] = heap_dwarf_unsigned(cursor);
 	}
+}
 
-	uint64_t count = heap_dwarf_unsigned(cursor);
+static struct heap_dwarf_file_name read_entry(struct table *table, const struct fields *fields)
+{
+	struct heap_dwarf_file_name entry = { .name = "" };
 
-	for (uint64_t i = 0; formats && i < count && !cursor->bad; i++) {
-		const char *name = "";
+	for (unsigned i = 0; i < fields->count; i++) {
+		uint64_t number = 0;
+		const char *text = read_field(table, fields->form[i], &number);
+
+		if (text && fields->content[i] == DW_LNCT_path)
+			entry.name = text;
+		if (fields->content[i] == DW_LNCT_directory_index)
+			entry.directory = number;
+	}
+	return entry;
+}
+
+// DWARF 5: the fields of an entry, then the number of entries, and these.
+HEAP_MUST_CHECK
+static struct heap_error *read_list(struct heap_dwarf_file_names *files, struct table *table,
+				    bool is_directories)
+{
+	struct heap_dwarf_cursor *cursor = &table->cursor;
+	struct fields fields;
+	uint64_t count;
+
+	read_fields(table, &fields);
+	count = heap_dwarf_unsigned(cursor);
+	for (uint64_t i = 0; fields.count && i < count && !cursor->bad; i++) {
 		const uint8_t *start = cursor->at;
+		struct heap_dwarf_file_name entry = read_entry(table, &fields);
 
-		for (unsigned j = 0; j < formats; j++) {
-			const char *text = read_field(table, form[j]);
-
-			if (text && content[j] == DW_LNCT_path)
-				name = text;
-		}
-		if (files && !cursor->bad)
-			HEAP_TRY(add(files, name));
+		if (!cursor->bad)
+			HEAP_TRY(is_directories ? add_directory(files, entry.name)
+						: add(files, entry.name, entry.directory));
 		// An entry of no bytes could be repeated for ever.
 		if (cursor->at == start)
 			break;
@@ -176,23 +207,101 @@ struct heap_error *heap_dwarf_file_names_read(struct heap_dwarf_file_names *file
 	unsigned version = read_header(&table, lines);
 
 	files->count = files->first = 0;
+	files->directory_count = files->first_directory = 0;
 	if (!version)
 		return NULL;
 	if (version < 5)
 		return read_old(files, &table);
-	HEAP_TRY(read_list(NULL, &table));
-	return read_list(files, &table);
+	HEAP_TRY(read_list(files, &table, true));
+	return read_list(files, &table, false);
 }
 
 void heap_dwarf_file_names_deinit(struct heap_dwarf_file_names *files)
 {
 	free(files->names);
+	free(files->directories);
 	*files = (struct heap_dwarf_file_names){ 0 };
+}
+
+// @return NULL if there is none such
+static const struct heap_dwarf_file_name *find(const struct heap_dwarf_file_names *files,
+					       uint64_t number)
+{
+	if (number < files->first || number - files->first >= files->count)
+		return NULL;
+	return &files->names[number - files->first];
 }
 
 const char *heap_dwarf_file_names_name(const struct heap_dwarf_file_names *files, uint64_t number)
 {
-	if (number < files->first || number - files->first >= files->count)
+	const struct heap_dwarf_file_name *file = find(files, number);
+
+	return file ? heap_base_name(file->name) : "";
+}
+
+// --- paths -----------------------------------------------------------------------------------
+
+static const char *directory_of(const struct heap_dwarf_file_names *files, uint64_t number)
+{
+	if (number < files->first_directory ||
+	    number - files->first_directory >= files->directory_count)
 		return "";
-	return files->names[number - files->first];
+	return files->directories[number - files->first_directory];
+}
+
+// The end of a path without its last component; its start if that is none, or "..".
+static char *last_component(char *path, char *end)
+{
+	char *slash = end;
+
+	while (slash > path && slash[-1] != '/')
+		slash--;
+	return end - slash == 2 && strncmp(slash, "..", 2) == 0 ? end : slash;
+}
+
+// Takes ., .. and empty components out, in place.
+static void clean(char *path)
+{
+	char *to = path + (*path == '/'), *const start = to;
+	const char *const end = path + strlen(path);
+	bool is_absolute = *path == '/';
+
+	for (const char *at = path; at < end;) {
+		size_t length = strcspn(at, "/");
+		const char *next = at + length + 1;
+		char *parent = to > start ? last_component(start, to - 1) : to;
+
+		bool is_up = length == 2 && strncmp(at, "..", 2) == 0;
+
+		if (is_up && parent < to - (to > start)) {
+			to = parent;
+		} else if (length > 0 && !(length == 1 && *at == '.') && !(is_up && is_absolute)) {
+			memmove(to, at, length);
+			to += length;
+			*to++ = '/';
+		}
+		at = next;
+	}
+	*(to > start ? to - 1 : to) = '\0';
+}
+
+char *heap_dwarf_file_names_path(const struct heap_dwarf_file_names *files, uint64_t number,
+				 const char *directory)
+{
+	const struct heap_dwarf_file_name *file = find(files, number);
+	const char *inner;
+	char *path;
+
+	if (!file || !*file->name)
+		return strdup("");
+	inner = directory_of(files, file->directory);
+	if (*file->name == '/')
+		inner = "";
+	if (*file->name == '/' || *inner == '/')
+		directory = "";
+	if (asprintf(&path, "%s%s%s%s%s", directory, *directory ? "/" : "", inner,
+		     *inner ? "/" : "", file->name) < 0)
+		return NULL;
+	clean(path);
+	return path;
 }

@@ -66,10 +66,10 @@ static struct heap_error *read_table(struct heap_dwarf_line_finder *finder,
 	return NULL;
 }
 
-static bool set_line(struct heap_dwarf_line *line, char *function, const char *file,
-		     uint32_t number)
+// @param function, file  taken over
+static bool set_line(struct heap_dwarf_line *line, char *function, char *file, uint32_t number)
 {
-	*line = (struct heap_dwarf_line){ function, strdup(file), number };
+	*line = (struct heap_dwarf_line){ function, file, number };
 	return line->function && line->file;
 }
 
@@ -80,7 +80,7 @@ static struct heap_error *add_line(struct heap_dwarf_line_finder *finder,
 				   uint32_t number, struct heap_dwarf_lines *lines)
 {
 	struct heap_dwarf_description entry = { .name = "", .linkage_name = "" };
-	const char *name = "";
+	char *path = NULL;
 	struct heap_error *error = NULL;
 
 	if (scope)
@@ -91,10 +91,10 @@ static struct heap_error *add_line(struct heap_dwarf_line_finder *finder,
 		error = NULL;
 	}
 	if (!error)
-		error = heap_dwarf_code_file(finder->code, unit->skeleton, file, &name);
+		error = heap_dwarf_code_path(finder->code, unit->skeleton, file, &path);
 	if (error)
 		return error;
-	if (!set_line(&lines->lines[lines->count++], heap_dwarf_description_name(&entry), name,
+	if (!set_line(&lines->lines[lines->count++], heap_dwarf_description_name(&entry), path,
 		      number))
 		return heap_error_out_of_memory();
 	return NULL;

@@ -15,7 +15,7 @@
 struct heap_dwarf_line {
 	char *function; /**< malloc'd; "" if unknown; C++: qualified, with its parameters' types
 			     left out ("cache::insert") */
-	char *file;     /**< malloc'd, as the compiler was given it (name, not directory) */
+	char *file;     /**< malloc'd path, relative if the compiler was told of no directory */
 	uint32_t line;  /**< 0 if unknown */
 };
 

@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
+#include "lib/base/path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,18 +57,11 @@ struct heap_error *heap_absent_type(const struct heap_types *types, const char *
 		      "; `types` lists those of objects");
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void offer_place(struct heap_nearest *nearest, const struct heap_snapshot *snapshot,
 			uint32_t function, uint32_t file)
 {
 	heap_nearest_offer(nearest, heap_snapshot_string(snapshot, function));
-	heap_nearest_offer(nearest, base_name(heap_snapshot_string(snapshot, file)));
+	heap_nearest_offer(nearest, heap_base_name(heap_snapshot_string(snapshot, file)));
 }
 
 static bool is_called(const struct heap_snapshot *snapshot, const char *function)
@@ -112,7 +106,7 @@ struct heap_error *heap_absent_module(const struct heap_snapshot *snapshot, cons
 	heap_nearest_init(&nearest, word);
 	for (uint32_t i = 0; i < snapshot->module_count; i++) {
 		const char *name =
-			base_name(heap_snapshot_string(snapshot, snapshot->modules[i].path));
+			heap_base_name(heap_snapshot_string(snapshot, snapshot->modules[i].path));
 
 		heap_nearest_offer(&nearest, name);
 		if (length + strlen(name) + 8 < sizeof(list))

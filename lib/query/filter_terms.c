@@ -4,6 +4,7 @@
 #include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/nearest.h"
+#include "lib/base/path.h"
 #include "lib/query/absent.h"
 #include "lib/query/comparison.h"
 #include "lib/query/field_test.h"
@@ -126,13 +127,6 @@ static struct place parse_place(const char *word)
 	};
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool begins_as(const struct place *place, size_t length, const char *name)
 {
 	return strlen(name) == length && memcmp(name, place->pattern, length) == 0;
@@ -163,8 +157,8 @@ static bool matches_offset(const struct heap_snapshot *snapshot, const struct pl
 		       begins_as(place, place->name_length, name);
 	return code->module != HEAP_NO_INDEX &&
 	       begins_as(place, place->name_length,
-			 base_name(heap_snapshot_string(snapshot,
-							snapshot->modules[code->module].path)));
+			 heap_base_name(heap_snapshot_string(
+				 snapshot, snapshot->modules[code->module].path)));
 }
 
 // A file's name with its directories, or without.
@@ -173,7 +167,7 @@ static bool matches_place(const struct heap_snapshot *snapshot, const struct pla
 {
 	const char *function = heap_snapshot_string(snapshot, code->function);
 	const char *path = heap_snapshot_string(snapshot, code->file);
-	const char *name = base_name(path);
+	const char *name = heap_base_name(path);
 
 	if (place->unqualified)
 		return heap_name_matches_inside(place->pattern, function);
@@ -263,7 +257,7 @@ static bool has_module(const struct heap_snapshot *snapshot, const char *word)
 	for (uint32_t i = 0; i < snapshot->module_count; i++) {
 		const char *path = heap_snapshot_string(snapshot, snapshot->modules[i].path);
 
-		if (heap_name_matches(word, path) || heap_name_matches(word, base_name(path)))
+		if (heap_name_matches(word, path) || heap_name_matches(word, heap_base_name(path)))
 			return true;
 	}
 	return false;

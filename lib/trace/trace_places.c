@@ -4,6 +4,7 @@
  */
 #include "lib/base/cleanup.h"
 #include "lib/base/demangle.h"
+#include "lib/base/path.h"
 #include "lib/dwarf/dwarf_file.h"
 #include "lib/dwarf/elf_file.h"
 #include "lib/dwarf/dwarf_lines.h"
@@ -107,7 +108,7 @@ static struct heap_error *find_places(struct heap_trace_step *step,
 
 		places[i] = (struct heap_trace_place){
 			.function = known ? lines.lines[i].function : "",
-			.file = known ? lines.lines[i].file : "",
+			.file = known ? heap_base_name(lines.lines[i].file) : "",
 			.line = known ? lines.lines[i].line : 0,
 			.module = module->path,
 			.address = step->address,

@@ -29,7 +29,8 @@ static const struct options_program program = {
 	"usage: heapsh-check [OPTION]... SNAPSHOT...\n"
 	"       heapsh-check [OPTION]... --loops N [--keep DIRECTORY] -- PROGRAM [ARGUMENT]...\n"
 	"options: [--rules FILE] [--rule RULE]... [--max-leaked N|SIZE] [--suppressions FILE]\n"
-	"         [--warmup N] [--strict] [--format text|json|junit|sarif] [--name NAME]\n",
+	"         [--warmup N] [--strict] [--format text|json|junit|sarif] [--name NAME] "
+	"[--source-root DIRECTORY]\n",
 };
 
 HEAP_MUST_CHECK
@@ -80,6 +81,9 @@ static bool take_option(int option, struct options *options)
 	case 'l':
 		return options_number(optarg, 1, MAX_LOOPS, &options->loops) ||
 		       options_complain(&program, "loops", optarg);
+	case 'd':
+		options->check.source_root = optarg;
+		return true;
 	case 'S':
 		options->check.is_strict = true;
 		return true;
@@ -101,6 +105,7 @@ static bool parse_options(int argc, char **argv, struct options *options)
 		{ "warmup", required_argument, NULL, 'w' },
 		{ "loops", required_argument, NULL, 'l' },
 		{ "keep", required_argument, NULL, 'k' },
+		{ "source-root", required_argument, NULL, 'd' },
 		{ "strict", no_argument, NULL, 'S' },
 		{ "format", required_argument, NULL, 'f' },
 		{ "name", required_argument, NULL, 'n' },

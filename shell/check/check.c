@@ -43,6 +43,7 @@ struct reading {
 	struct HEAP_ARRAY(struct heap_amount) total;
 	struct heap_suppressions *suppressions; // of the last snapshot, or NULL
 	uint64_t *values;                       // [loops + 1] scratch
+	const char *source_root;                // check_options'
 	size_t from;                            // the first snapshot that is judged
 	size_t count;                           // of those
 };
@@ -215,21 +216,45 @@ static struct heap_error *find_path(struct session *session, heap_object_id obje
 	return format_path(session, &path, result);
 }
 
+// The rest of a path in a directory, or NULL.
+static const char *inside(const char *path, const char *directory)
+{
+	size_t length = directory ? strlen(directory) : 0;
+
+	while (length > 0 && directory[length - 1] == '/')
+		length--;
+	return length > 0 && strncmp(path, directory, length) == 0 && path[length] == '/'
+		       ? path + length + 1
+		       : NULL;
+}
+
+// Compilers note the working directory as the shell names it ($PWD), or without symbolic links.
+static void set_place(struct check_finding *finding, const struct reading *reading,
+		      struct session *session, const struct heap_site *site)
+{
+	const char *file = heap_snapshot_string(session->snapshot, site->file);
+	const char *root = reading->source_root ? reading->source_root : getenv("PWD");
+	const char *rest = inside(file, root);
+	CLEANUP_FREE char *real = realpath(reading->source_root ? reading->source_root : ".", NULL);
+
+	if (!rest)
+		rest = inside(file, real);
+	finding->file = session_keep(session, strdup(rest ? rest : file));
+	finding->line = site->line;
+}
+
 // Says what holds an object, and the path to it; and where objects like it come from.
 HEAP_MUST_CHECK
 static struct heap_error *explain(struct check_finding *finding, struct reading *reading,
 				  struct session *session, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_site *site;
 	const char *holder, *path;
 
 	HEAP_TRY(candidates_holder(session, reading->series, object, &holder));
 	HEAP_TRY(find_path(session, object, &path));
 	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE));
-	site = &snapshot->sites[snapshot->site[object]];
-	finding->file = session_keep(session, strdup(snapshot->strings + site->file));
-	finding->line = site->line;
+	set_place(finding, reading, session, &snapshot->sites[snapshot->site[object]]);
 	finding->details =
 		session_format(session, "%sheld by %s, such as %s%s%s\n", finding->details, holder,
 			       describe_object(session, object), *path ? ":\n" : "", path);
@@ -550,11 +575,11 @@ static const char *list_leaks(struct session *session, const struct leak_groups 
 
 // Names the largest group's site; nothing holds a leak.
 HEAP_MUST_CHECK
-static struct heap_error *explain_leaks(struct check_finding *finding, struct session *session,
+static struct heap_error *explain_leaks(struct check_finding *finding,
+					const struct reading *reading, struct session *session,
 					struct leak_groups *groups)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
-	const struct heap_site *site;
 
 	HEAP_TRY(describe_load(session));
 	HEAP_TRY(heap_snapshot_load(session->snapshot, HEAP_COLUMN_SITE | HEAP_COLUMN_BACKTRACE));
@@ -563,9 +588,8 @@ static struct heap_error *explain_leaks(struct check_finding *finding, struct se
 		session_format(session, "held by nothing:\n%s", list_leaks(session, groups));
 	if (groups->count == 0)
 		return NULL;
-	site = &snapshot->sites[snapshot->site[groups->all[0].example]];
-	finding->file = session_keep(session, strdup(snapshot->strings + site->file));
-	finding->line = site->line;
+	set_place(finding, reading, session,
+		  &snapshot->sites[snapshot->site[groups->all[0].example]]);
 	return NULL;
 }
 
@@ -595,7 +619,7 @@ static struct heap_error *check_leaks(struct check *check, const struct rule *ru
 					 describe_bytes(session, bytes),
 					 format_amount(session, rule->limit, rule->of_bytes));
 	if (finding.failed)
-		HEAP_TRY(explain_leaks(&finding, session, &groups));
+		HEAP_TRY(explain_leaks(&finding, reading, session, &groups));
 	return add_finding(check, finding);
 }
 
@@ -652,7 +676,8 @@ static struct heap_error *judge(struct check *check, struct reading *reading,
 struct heap_error *check_run(struct check *check, const struct check_options *options,
 			     struct session *session, char *const *files, size_t count)
 {
-	CLEANUP(reading_deinit) struct reading reading = { 0 };
+	CLEANUP(reading_deinit)
+	struct reading reading = { .source_root = options->source_root };
 	struct heap_error *error = NULL;
 
 	HEAP_TRY(check_count(options, count));

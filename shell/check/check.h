@@ -23,6 +23,7 @@ struct check_options {
 	struct rules rules;
 	const char *suppressions; /**< path of a file, or NULL: heap_suppressions_read() */
 	uint64_t warmup;          /**< loops that warm up, 1 at least */
+	const char *source_root;  /**< a directory; NULL: the working directory */
 	bool is_strict;           /**< a rule that matches nothing fails */
 };
 
@@ -35,7 +36,7 @@ struct check_finding {
 	const char *message; /**< a sentence without a full stop */
 	const char
 		*details; /**< lines: the history, what holds it, the path; "" if there are none */
-	const char *file; /**< of the allocation site; "" if unknown */
+	const char *file; /**< of the allocation site, relative to the source root; "" if unknown */
 	uint32_t line;
 };
 

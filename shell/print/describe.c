@@ -2,6 +2,7 @@
 #include "shell/print/describe.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/path.h"
 #include "lib/types/short_name.h"
 #include "shell/base/format.h"
 
@@ -228,7 +229,7 @@ const char *describe_module(struct session *session, uint32_t module)
 const char *describe_place(struct session *session, const struct described_place *place)
 {
 	const char *name = safe_function(session, place->function);
-	const char *source = safe_string(session, place->file);
+	const char *source = heap_base_name(safe_string(session, place->file));
 	const char *module = describe_module(session, place->module);
 
 	if (*name && *source && place->line > 0)

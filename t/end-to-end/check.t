@@ -108,7 +108,7 @@ my ($session) = grep { $_->{message}{text} =~ /struct session/ } @{ $run->{resul
 my $place = $session->{locations}[0]{physicalLocation};
 open my $source, '<', 't/programs/loops.c' or die $!;
 my @line = <$source>;
-is $place->{artifactLocation}{uri}, 'loops.c', 'SARIF: the file that allocates';
+is $place->{artifactLocation}{uri}, 't/programs/loops.c', 'SARIF: the file that allocates, from the working directory';
 like $line[$place->{region}{startLine} - 1], qr/malloc\(sizeof\(\*session\)\)/, 'SARIF: the line that allocates';
 
 
@@ -119,9 +119,27 @@ is_deeply $total->{locations}, [{ physicalLocation => { artifactLocation => { ur
     'SARIF: a result of no line is placed at the program';
 system('cp', 't/programs/loops.c', "$directory/100% lö.c") == 0 or die;
 is system("cd '$directory' && cc -g -I '$root' -o spaces '100% lö.c'"), 0, 'a file of a name with spaces compiles';
-($out) = check('--format', 'sarif', '--loops', 5, '--', "$directory/spaces", 5, 'leak');
+($out) = check('--format', 'sarif', '--source-root', $directory, '--loops', 5, '--', "$directory/spaces", 5, 'leak');
 my $spaces = JSON::PP->new->utf8->decode($out)->{runs}[0]{results}[0];
 is $spaces->{locations}[0]{physicalLocation}{artifactLocation}{uri}, '100%25%20l%C3%B6.c', 'SARIF: a name as a URI';
+
+# A CI annotates the file in the directory where it lies, wherever and however it was compiled.
+my $tree = "$directory/tree";
+mkdir $_ or die $! for $tree, "$tree/lib", "$tree/build";
+system('cp', 't/programs/loops.c', "$tree/lib/main.c") == 0 or die;
+my @compiled = map { my $how = $_; map { "$_ $how" } 'gcc', 'clang' }
+    '-gdwarf-5 ../lib/main.c', '-gdwarf-4 ../lib/main.c', "-gdwarf-5 $tree/lib/main.c", '-gdwarf-4 -gsplit-dwarf ../lib/./main.c';
+for my $how (@compiled, "gcc -g -ffile-prefix-map=$tree=/mapped ../lib/main.c") {
+    SKIP: {
+        skip 'no clang', 3 if $how =~ /^clang/ && system('command -v clang >/dev/null') != 0;
+        my $where = $how =~ /mapped/ ? '/mapped/' : $tree;
+        is system("cd '$tree/build' && TMPDIR=/tmp ${\ ($how =~ s/ / -I '$root' -o program /r)}"), 0, "$how compiles";
+        ($out) = check('--format', 'json', '--source-root', $where, '--loops', 5, '--', "$tree/build/program", 5, 'leak');
+        my ($grown) = @{ JSON::PP->new->utf8->decode($out)->{checks} };
+        is $grown->{file}, 'lib/main.c', "$how: the path from the source root";
+        like $grown->{message}, qr/^struct session, session_new \(main\.c:\d+\) grows/, "$how: people read the name alone";
+    }
+}
 
 SKIP: {
     skip 'xmllint is not here', 4 if system('command -v xmllint >/dev/null') != 0;
