@@ -15,12 +15,12 @@ enum {
 	MAX_TABLES = 15,
 };
 
-// The tables are put in their places together, when all are written.
+// The tables are moved into place together, after the last has been written.
 struct csv {
 	char *directory;
 	struct new_file files[MAX_TABLES];
 	size_t count;
-	FILE *file; // of the table that is being written
+	FILE *file; // of the current table
 };
 
 HEAP_MUST_CHECK

@@ -100,7 +100,7 @@ static struct heap_error *run_to_stream(struct export *export, const struct expo
 {
 	struct new_file file;
 
-	// Whoever reads the session's answer sees whether it could be written.
+	// The session's answer says whether the file was written.
 	if (strcmp(export->path, "-") == 0) {
 		export->stream = output_stream(export->session->output);
 		return export_check_complete(export->session, export->path, format->run(export));
@@ -123,7 +123,7 @@ struct heap_error *export_run(struct session *session, const struct export_forma
 		return heap_error_create(HEAP_ERROR_ARGUMENT, "%s needs a file's name",
 					 format->name);
 
-	// Descriptions are for a file now, not for a terminal.
+	// Descriptions go to a file now, not to a terminal.
 	FILE *stream = output_redirect(session->output, output_stream(session->output), false);
 
 	error = format->target == EXPORT_TO_STREAM ? run_to_stream(&export, format)

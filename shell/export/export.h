@@ -11,7 +11,7 @@
  *	collapsed      flamegraph.pl, inferno; a line per stack
  *	speedscope     speedscope.app
  *	dot, graphml   Graphviz; Gephi, yEd, networkx
- *	csv, sqlite    tables: whatever asks in SQL
+ *	csv, sqlite    tables, for queries in SQL
  *	rows           ClickHouse, or another column store that has many machines' snapshots
  *
  * To add one: write its function in shell/export_NAME.c, add its line to EXPORT_FORMATS, and
@@ -22,7 +22,7 @@
 
 #include <stdio.h>
 
-/** Along what bytes are added up where they are added up along stacks. */
+/** The stacks along which bytes are summed up. */
 enum export_by {
 	EXPORT_BY_SITES,  /**< the calls that led to the allocation */
 	EXPORT_BY_OWNERS, /**< the dominator tree, types in place of objects */
@@ -30,10 +30,10 @@ enum export_by {
 
 struct export_options {
 	enum export_by by;
-	heap_object_id object; /**< of graphs: around which; HEAP_NO_OBJECT: from the roots */
+	heap_object_id object; /**< of graphs: the centre; HEAP_NO_OBJECT: the roots */
 	uint64_t depth;        /**< of graphs: steps from there */
 	uint64_t limit;        /**< of graphs: objects */
-	uint64_t min;          /**< of heapsnapshot: bytes; what retains less is merged */
+	uint64_t min;          /**< of heapsnapshot: bytes; objects that retain less are merged */
 };
 
 enum export_target {
@@ -47,7 +47,7 @@ struct export
 {
 	struct session *session;
 	const struct export_options *options;
-	FILE *stream;     /**< of EXPORT_TO_STREAM; errors are checked when all is written */
+	FILE *stream;     /**< of EXPORT_TO_STREAM; errors are checked at the end */
 	const char *path; /**< as it was given */
 };
 
@@ -83,7 +83,7 @@ EXPORT_FORMATS(EXPORT_DECLARE)
 extern const struct export_format export_formats[];
 extern const size_t export_format_count;
 
-/** The options that hold where nothing is said. */
+/** The default options. */
 struct export_options export_default_options(void);
 
 /** @return NULL if there is none of that name */
@@ -102,16 +102,16 @@ HEAP_MUST_CHECK
 struct heap_error *export_run(struct session *session, const struct export_format *format,
 			      const struct export_options *options, const char *path);
 
-/** Takes --by, --depth and --limit off the arguments. @return false: wrong */
+/** Removes --by, --depth and --limit from the arguments. @return false if they are wrong */
 bool export_parse_options(int *argc, char **argv, struct export_options *options);
 
 // --- what several formats have in common ---------------------------------------------------
 
 /**
- * Before a file is put in its place.
+ * Checks a file before it is moved into place.
  *
- * @param error  of writing it, given back if there is one
- * @return HEAP_ERROR_INTERRUPTED if the export was stopped, and so lacks something
+ * @param error  of writing it, returned if there is one
+ * @return HEAP_ERROR_INTERRUPTED if the export was interrupted, and so is incomplete
  */
 HEAP_MUST_CHECK
 struct heap_error *export_check_complete(struct session *session, const char *path,
@@ -120,7 +120,7 @@ struct heap_error *export_check_complete(struct session *session, const char *pa
 /** A JSON string with its quotes. */
 void export_json_string(FILE *stream, const char *text);
 
-/** The class of an object, for adding up: "struct slot[]", "char[]", "block(48) from f+0x2c". */
+/** The class of an object, by which objects are summed up: "struct slot[]", "char[]", "block(48) from f+0x2c". */
 const char *export_class(struct session *session, heap_object_id object);
 
 /** "popular (cache.c:50)": a root in few words. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * Flame graphs: collapsed stacks, a line each, and the files of speedscope.app. The class of
- * the objects is the innermost frame; along owners it is so anyhow.
+ * the objects is the innermost frame, which stacks of owners have already.
  */
 #include "lib/base/escape.h"
 #include "shell/export/stacks.h"
@@ -16,7 +16,7 @@ enum {
 	MAX_FRAMES = 1024, // of a stack
 };
 
-// The frames of a stack, outermost first. @return how many
+// Lists the frames of a stack, outermost first. @return their number
 static size_t list_frames(const struct export_stacks *stacks, uint32_t node,
 			  uint32_t frames[MAX_FRAMES])
 {

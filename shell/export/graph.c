@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The objects that have been chosen, the nearest first.
+// The chosen objects, the nearest first.
 struct choice {
 	struct session *session;
 	heap_object_id *objects; // [count]
@@ -29,7 +29,7 @@ static void choose(struct choice *choice, heap_object_id object, uint64_t limit)
 	choice->objects[choice->count++] = object;
 }
 
-// The targets of an object, and its referrers if they are wanted.
+// Visits the targets of an object, and on demand its referrers.
 static void choose_around(struct choice *choice, heap_object_id object, bool both, uint64_t limit)
 {
 	const struct heap_snapshot *snapshot = choice->session->snapshot;
@@ -107,7 +107,7 @@ static void write_edges_of(const struct choice *choice, const struct style *styl
 	}
 }
 
-// Roots that hold something of what has been chosen: their edges stand by root.
+// Writes the roots that hold chosen objects. Root edges are sorted by root.
 static void write_roots(const struct choice *choice, const struct style *style, FILE *file)
 {
 	struct session *session = choice->session;

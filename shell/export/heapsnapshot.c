@@ -7,10 +7,10 @@
  *	       └▶ (unreachable) ─▶ objects that nothing reaches
  *
  * Peculiarities: (a) DevTools looks for names in the text, so the order of the keys counts,
- * strings last. (b) All numbers are 32 bits: objects of more are cut into pieces that they
- * own. (c) An object's retained size is what DevTools computes from the edges; for it to be
- * ours, what a leaked object points to must not count as held by it: those edges are weak.
- * (d) A few million nodes is all that it can take: small objects can be merged.
+ * strings last. (b) All numbers have 32 bits: larger objects are split into pieces, which the
+ * first owns. (c) An object's retained size is what DevTools computes from the edges; to
+ * agree with ours, the edges of leaked objects are weak.
+ * (d) It cannot load more than a few million nodes, so small objects can be merged.
  */
 #include "shell/print/describe.h"
 #include "shell/export/merge.h"
@@ -25,8 +25,8 @@
 
 enum {
 	NODE_FIELDS = 6,
-	PIECE = 1 << 30,   // bytes that a node is given at most
-	MAX_PIECES = 4096, // of an object; a larger one makes no sense, and is written as smaller
+	PIECE = 1 << 30,   // bytes of a node at most
+	MAX_PIECES = 4096, // of an object; a larger size is implausible, and is cut
 	FIELD_SLOTS = 1 << 14,
 };
 
@@ -171,7 +171,7 @@ static uint64_t count_pieces(const struct writing *writing)
 	return pieces;
 }
 
-// The nodes, and where each kind of them begins.
+// Counts the nodes, and finds where each kind of them begins.
 HEAP_MUST_CHECK
 static struct heap_error *number_nodes(struct writing *writing)
 {
@@ -213,7 +213,7 @@ static void add_extra(struct writing *writing, uint32_t from, uint32_t to, uint3
 	writing->first_extra[from] = ++writing->extra_count;
 }
 
-// Groups below their owners, and what merged objects led to below what dominates it.
+// Links groups to their owners, and targets of merged objects to their dominators.
 HEAP_MUST_CHECK
 static struct heap_error *link_extras(struct writing *writing)
 {
@@ -394,7 +394,7 @@ static void put_root_edges(struct writing *writing, heap_root_id root, uint64_t 
 		const struct heap_root_edge *edge = &snapshot->root_edges[*at];
 		const void *mark = session_mark(writing->session);
 		const char *field = field_of_root(writing->session, root, edge->offset);
-		// Weak ones count for no dominator there, as here (enum heap_root_level).
+		// DevTools ignores weak edges for dominators, as we do (enum heap_root_level).
 		bool is_weak = heap_root_edge_level(writing->session->graph, edge) !=
 			       heap_dominators_level(writing->session->dominators, edge->target);
 

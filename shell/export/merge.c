@@ -45,7 +45,7 @@ struct merging {
 	struct session *session;
 	struct export_texts *texts;
 	uint64_t min;
-	heap_node_id *owner; // [objects] as far as it has been found; UNKNOWN
+	heap_node_id *owner; // [objects] or UNKNOWN
 };
 
 static bool is_leaked(const struct merging *merging, heap_object_id object)
@@ -61,7 +61,7 @@ static bool is_small(const struct merging *merging, heap_object_id object)
 			: merging->session->dominators->retained[object]) < merging->min;
 }
 
-// The nearest dominator that is not merged; dominators retain more and more. Lists are long, so all
+// Finds the nearest dominator that is not merged. Lists are long, so all
 // objects on the path keep the answer.
 static heap_node_id find_owner(const struct merging *merging, heap_object_id object)
 {
@@ -108,7 +108,7 @@ static struct heap_error *merge_object(const struct merging *merging, heap_objec
 	return NULL;
 }
 
-// Marks the objects that lose a referrer by the merging.
+// Marks the objects that lose a referrer because it is merged.
 static void mark_adopted(const struct merging *merging)
 {
 	const struct heap_snapshot *snapshot = merging->session->snapshot;

@@ -120,7 +120,7 @@ static struct heap_error *write_if_full(struct writing *writing)
 	return writing->graph.size < PACKET_MOST ? NULL : write_graph(writing, true);
 }
 
-// Names the process, so that the graph stands below it.
+// Names the process, so that the user interface shows the graph below it.
 HEAP_MUST_CHECK
 static struct heap_error *write_process(struct writing *writing)
 {
@@ -234,7 +234,7 @@ static struct heap_error *write_roots(struct writing *writing)
 	return NULL;
 }
 
-// Every name that has been used, at the end, when all are known.
+// Writes the names that the graph has used, after the graph.
 HEAP_MUST_CHECK
 static struct heap_error *write_names(struct writing *writing)
 {

@@ -5,8 +5,8 @@
 /**
  * The input of pprof: a message of Protocol Buffers (profile.proto), compressed by gzip.
  *
- * A field is a key, which is its number and how it is encoded, and then a varint, or a length and so
- * many bytes. When memory runs out the message has failed, and is not written.
+ * A field is a key (its number and wire type), then a varint, or a length and as
+ * many bytes. A message for which memory was short is not written.
  */
 
 #include "lib/base/error.h"
@@ -61,18 +61,18 @@ struct protobuf {
 
 void protobuf_put_varint(struct protobuf *message, uint64_t value);
 
-/** Puts nothing for 0, which is what a field has that is not there. */
+/** Omits the field for 0, which is the value of absent fields. */
 void protobuf_put_number(struct protobuf *message, unsigned field, uint64_t value);
 
 void protobuf_put_bytes(struct protobuf *message, unsigned field, const void *bytes, size_t size);
 
-/** Puts text of the program, as UTF-8 that a terminal can show: pprof prints it there. */
+/** Puts text of the program as printable UTF-8, since pprof prints it to a terminal. */
 void protobuf_put_text(struct protobuf *message, unsigned field, const char *text);
 
 /** Puts a message into another one, and empties it. */
 void protobuf_put_message(struct protobuf *message, unsigned field, struct protobuf *inner);
 
-/** Writes it as gzip has it. */
+/** Writes the message, compressed by gzip. */
 HEAP_MUST_CHECK
 struct heap_error *protobuf_compress(const struct protobuf *message, FILE *file);
 

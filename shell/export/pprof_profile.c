@@ -59,14 +59,14 @@ static void put_mappings(struct profile *profile)
 			inner, MAPPING_BUILD_ID,
 			export_texts_add(&profile->texts,
 					 heap_snapshot_string(snapshot, module->build_id)));
-		// Nobody need look for symbols: what is known is there.
+		// Readers need not look for symbols: all that is known is here.
 		for (unsigned has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++)
 			protobuf_put_number(inner, has, true);
 		protobuf_put_message(&profile->message, PROFILE_MAPPING, inner);
 	}
 }
 
-// A function per frame: what is of one name and file is one function to readers.
+// Writes a function per frame; readers merge those of one name and file.
 static void put_locations(struct profile *profile)
 {
 	struct protobuf *inner = &profile->inner, *innermost = &profile->innermost;

@@ -3,11 +3,11 @@
  * Rows for a column store that has the snapshots of many machines: tab-separated values as
  * ClickHouse reads them, compressed by gzip. scripts/clickhouse has its tables and questions.
  *
- *	rows         a row per type and site: what of a snapshot is kept for years
+ *	rows         a row per type and site: the summary of a snapshot to keep for years
  *	object_rows  a row per object
  *	edge_rows    a row per pointer between objects
  *
- * Each row says by itself what it is of: several files, one after the other, are one.
+ * Each row identifies its snapshot, so files can be concatenated.
  */
 #include "lib/base/array.h"
 #include "lib/base/hash_table.h"
@@ -36,10 +36,10 @@ struct rows {
 	char *lines; // [LINES_AT_ONCE] not compressed yet
 	size_t length;
 	bool failed;                 // memory was short
-	const char **types, **sites; // their names, as far as they have been asked for
+	const char **types, **sites; // their names, made on demand
 };
 
-// Compresses what there is. @param flush  Z_NO_FLUSH or Z_FINISH
+// Compresses the buffered lines. @param flush  Z_NO_FLUSH or Z_FINISH
 static void compress_lines(struct rows *rows, int flush)
 {
 	uint8_t buffer[16384];
@@ -68,7 +68,7 @@ static void put_bytes(struct rows *rows, const char *bytes)
 		put_byte(rows, *bytes);
 }
 
-// A value, escaped, and the tab before the next one.
+// Adds a value, escaped, and a tab.
 static void put_text(struct rows *rows, const char *text)
 {
 	char *field = heap_escape(HEAP_ESCAPE_TSV, text, strlen(text));
@@ -154,7 +154,7 @@ static struct heap_error *write_rows(struct export *export,
 	deflateEnd(&rows.zlib);
 	if (!error && rows.failed)
 		error = heap_error_out_of_memory();
-	// An error has nothing of the rows in it:
+	// The error does not refer to the rows:
 	// cppcheck-suppress returnDanglingLifetime
 	return error;
 }
@@ -223,8 +223,8 @@ static struct heap_error *count_objects(const struct session *session, struct gr
 
 /*
  * The bytes that a member retains count for its group unless another member, which dominates it,
- * has counted it already: on a walk through the dominator tree, unless there is one on the way
- * down. What only several members hold together, and none of them alone, is not counted.
+ * has counted it already: on a walk through the dominator tree, unless there is one on the path
+ * down. Objects that only several members retain together are not counted.
  */
 static void enter(const struct session *session, struct groups *groups, heap_node_id node)
 {

@@ -85,7 +85,7 @@ static struct heap_error *begin(void *context, const struct export_table *table)
 		       : fail(database);
 }
 
-// A name as terminals can show it, which is where sqlite3 shows it.
+// Binds a name in printable form, since sqlite3 prints it to a terminal.
 static void bind_name(sqlite3_stmt *insert, int column, const char *text)
 {
 	char *name = heap_escape(HEAP_ESCAPE_NAME, text, strlen(text));
@@ -126,7 +126,7 @@ static struct heap_error *end(void *context)
 	return status == SQLITE_OK ? NULL : fail(database);
 }
 
-// A number, of a statement that may have one parameter. @return false if there is none
+// Reads a number by a statement that may have one parameter. @return false if there is none
 static bool ask(const struct database *database, const char *statement, const char *parameter,
 		uint64_t *result)
 {
@@ -183,19 +183,19 @@ static struct heap_error *fill(struct database *database, struct session *sessio
 	return execute(database, "COMMIT");
 }
 
-// @param is_new  nobody needs what was there before a failure
+// @param is_new  a failure need not restore anything
 HEAP_MUST_CHECK
 static struct heap_error *write_database(struct database *database, struct session *session,
 					 const char *name, bool is_new)
 {
 	struct heap_error *error = NULL;
 
-	// One thread writes it, which needs no locks against others of this process.
+	// Only one thread uses the connection, which needs no mutex.
 	if (sqlite3_open_v2(name, &database->sqlite,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NULL) != SQLITE_OK)
 		error = fail(database);
-	// A journal would be left behind by a signal.
+	// A signal would leave a journal behind.
 	if (!error && is_new)
 		error = execute(database, "PRAGMA journal_mode = OFF");
 	if (!error)
@@ -212,7 +212,7 @@ struct heap_error *export_sqlite(struct export *export)
 	struct database database = { .path = export->path };
 	struct new_file file;
 
-	// A snapshot is added to a database that is there, in one transaction.
+	// Adds a snapshot to an existing database, in one transaction.
 	if (access(export->path, F_OK) == 0)
 		return write_database(&database, export->session, export->path, false);
 	HEAP_TRY(new_file_reserve(&file, export->path));

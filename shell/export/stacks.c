@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	MAX_DEPTH = 200, // frames of a stack; what is deeper ends there
+	MAX_DEPTH = 200, // frames of a stack; deeper objects count there
 };
 
 static const uint32_t NONE = UINT32_MAX;
@@ -25,7 +25,7 @@ void export_stacks_deinit(struct export_stacks *stacks)
 
 // --- the tree ----------------------------------------------------------------
 
-// Passes on whether memory is short: to all that depends on the texts.
+// Reports that memory was short for texts.
 static bool is_done(struct export_stacks *stacks, struct heap_error *error)
 {
 	if (!error)
@@ -55,7 +55,7 @@ static struct heap_error *add_node(struct export_stacks *stacks, uint64_t hash,
 	return NULL;
 }
 
-// The node of a frame below another; the root if memory is short.
+// Finds or adds the node of a frame below another; the root if memory is short.
 static uint32_t get_child(struct export_stacks *stacks, uint32_t parent, uint32_t frame)
 {
 	uint64_t hash = heap_hash_pair(parent, frame);
@@ -82,7 +82,7 @@ struct sites {
 	uint32_t *of_site; // [sites] node, or NONE
 };
 
-// A function's name, or the best that is known of the place.
+// A function's name, or else a description of the address.
 static uint32_t place_name(struct session *session, struct export_texts *texts,
 			   const struct described_place *place)
 {
@@ -120,7 +120,7 @@ static uint32_t call_frame(const struct sites *sites, uint32_t number)
 	return sites->of_call[number];
 }
 
-// Callers have lower numbers: none waits for a later one.
+// Callers have lower numbers, so they are done before.
 static void place_steps(const struct sites *sites)
 {
 	const struct heap_snapshot *snapshot = sites->session->snapshot;
@@ -183,10 +183,10 @@ struct owners {
 	uint32_t *of_node;  // [objects + roots] node of the tree, or NONE
 	uint32_t *of_class; // [classes] frame by number of its text
 	uint32_t class_capacity;
-	heap_node_id *path; // [objects + roots] those whose node is not known yet
+	heap_node_id *path; // [objects + roots] without a node so far
 	uint32_t leaked;    // a frame
 	struct root_groups groups;
-	uint32_t *of_holders; // [classes] frame of what no single root holds, or NONE
+	uint32_t *of_holders; // [classes] frame of objects that no single root holds, or NONE
 };
 
 static uint32_t named_frame(struct export_stacks *stacks, const char *name)
@@ -237,7 +237,7 @@ static uint32_t depth_of(const struct export_stacks *stacks, uint32_t node)
 	return depth;
 }
 
-// The frame of those who hold an object at the top of the tree together.
+// The frame of the roots that only together hold an object at the top of the tree.
 static uint32_t holders_frame(struct owners *owners, uint32_t class)
 {
 	const void *mark = session_mark(owners->session);

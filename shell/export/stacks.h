@@ -3,7 +3,7 @@
 #define EXPORT_STACKS_H
 
 /**
- * Objects as the leaves of stacks, for formats that sum bytes up along stacks.
+ * Objects as the leaves of stacks, for formats that add up bytes along stacks.
  *
  *	by sites                          by owners
  *	main                              global variable sessions

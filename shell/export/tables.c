@@ -63,7 +63,7 @@ static void put_text(struct row *row, const char *text)
 	row->values[row->count++] = (struct export_value){ EXPORT_TEXT, 0, text };
 }
 
-// A value that is unknown, or does not exist.
+// Writes a value that is unknown or does not exist.
 static void put_null(struct row *row)
 {
 	row->values[row->count++] = (struct export_value){ .kind = EXPORT_NULL };

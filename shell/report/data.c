@@ -18,7 +18,7 @@ enum {
 	MAX_SUSPECTS = 30,
 	MAX_LEAKS = 100,
 	MAX_LARGEST = 50,
-	SUSPECT_SHARE = 10, // per cent of the heap, as `suspects` has it
+	SUSPECT_SHARE = 10, // per cent of the heap, the default of `suspects`
 };
 
 struct data {
@@ -202,7 +202,7 @@ static void write_leaks(struct data *data)
 	output_close(output);
 }
 
-// Objects that no root reaches: certain leaks, provided that all roots are known.
+// Writes the objects that no root reaches: leaks for certain, if all roots are known.
 static void write_unreachable_group(struct data *data, const struct leak_groups *groups,
 				    const struct leak_group *group)
 {
@@ -220,7 +220,7 @@ static void write_unreachable_group(struct data *data, const struct leak_groups 
 	output_close(output);
 }
 
-// Unreachable objects that the groups leave out.
+// Sums up the unreachable objects that are in no group.
 static void write_perhaps(const struct data *data, const struct heap_leaks *leaks)
 {
 	struct output *output = data->session->output;
@@ -287,7 +287,7 @@ static struct heap_error *write_roots(const struct data *data)
 
 // --- the largest objects -------------------------------------------------------------
 
-// The objects that retain most, by insertion into a short list. @return how many
+// Finds the objects that retain most, by insertion into a short list. @return their number
 static int find_largest(const struct data *data, heap_object_id *largest)
 {
 	const uint64_t *retained = data->session->dominators->retained;
@@ -342,7 +342,7 @@ static struct heap_error *prepare(struct data *data)
 	return NULL;
 }
 
-// The most important parts come first: there may not be room for the details of all.
+// The most important parts come first, since details have a limited budget.
 HEAP_MUST_CHECK
 static struct heap_error *write_all(struct data *data)
 {

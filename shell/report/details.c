@@ -59,7 +59,7 @@ struct capture {
 	size_t size;
 };
 
-// From now on what is told to the output is text, and kept.
+// Redirects the output to a buffer, as text.
 HEAP_MUST_CHECK
 static struct heap_error *begin_capture(struct session *session, struct capture *capture)
 {
@@ -79,7 +79,7 @@ static struct heap_error *begin_capture(struct session *session, struct capture 
 	return NULL;
 }
 
-// @return the text, cut at the end of a line if it is long; the session's
+// @return the text, truncated at the end of a line if it is long; owned by the session
 static const char *end_capture(struct session *session, struct capture *capture)
 {
 	output_destroy(session->output);
@@ -119,7 +119,7 @@ static struct heap_error *capture_show(struct session *session, heap_object_id o
 	return NULL;
 }
 
-// One way from a root, as `path` says it.
+// Captures one path from a root, as `path` prints it.
 HEAP_MUST_CHECK
 static struct heap_error *capture_path(struct session *session, const struct heap_path *path,
 				       const char **result)
@@ -146,7 +146,7 @@ struct writing {
 	struct heap_path_tree typed_ways, ways; // of a large heap
 };
 
-// Adds the objects that a reader visits next: referrers and targets.
+// Adds the objects that a reader is likely to visit next: referrers and targets.
 static void add_neighbours(struct writing *writing, heap_object_id object)
 {
 	const struct heap_snapshot *snapshot = writing->session->snapshot;
@@ -168,7 +168,7 @@ static void add_steps(struct writing *writing, const struct heap_path *path)
 		add(writing->details, snapshot->edge_target[path->edges[i]], REPORT_MAX_DETAILS);
 }
 
-// In a large heap the search for each object would take too long: there is one for all.
+// In a large heap a search per object would take too long, so one search serves all.
 HEAP_MUST_CHECK
 static struct heap_error *find_path(const struct writing *writing, heap_object_id object,
 				    struct heap_path *path, size_t *count)
@@ -212,7 +212,7 @@ static struct heap_error *write_paths(struct writing *writing, heap_object_id ob
 	return error;
 }
 
-// Writes nothing more of an object once the room for texts is used up.
+// Omits an object's texts once the budget for texts is used up.
 HEAP_MUST_CHECK
 static struct heap_error *write_texts(struct writing *writing, heap_object_id object)
 {
@@ -280,7 +280,7 @@ struct heap_error *report_details_write(struct report_details *details, struct s
 	struct heap_error *error = prepare(&writing);
 
 	output_open_array(session->output, "objects");
-	// Objects that are added on the way come after these.
+	// Objects that are added meanwhile come after these.
 	for (int i = 0; !error && i < details->count; i++) {
 		const void *mark = session_mark(session);
 

@@ -3,10 +3,10 @@
 #define REPORT_DETAILS_H
 
 /**
- * The objects that a report tells everything of: what `show`, `retained` and `path` say.
+ * The objects that a report describes in full: the output of `show`, `retained` and `path`.
  *
- * Other parts of the report refer to them by number. There are no more than the page has room
- * for: who asks first is served.
+ * Other parts of the report refer to them by number. Their number is limited, first come, first
+ * served.
  */
 
 #include "shell/base/session.h"
@@ -22,16 +22,16 @@ struct report_details {
 	int count;
 };
 
-/** @return its number; REPORT_NO_DETAIL if it is no object, or there is no room left */
+/** Adds an object. @return its number; REPORT_NO_DETAIL if it is no object, or the limit is reached */
 int report_details_add(struct report_details *details, heap_object_id object);
 
-/** Adds an object, and writes the member @p key with its number; none if there is no room. */
+/** Adds an object, and writes its number as the member @p key, or nothing at the limit. */
 void report_details_refer(struct report_details *details, struct session *session, const char *key,
 			  heap_object_id object);
 
 /**
- * Writes the array "objects". Needs the graph and the dominators. Where there is room, what
- * these objects point to, and what holds them, is added.
+ * Writes the array "objects". Needs the graph and the dominators. Where there is room, it adds
+ * the targets and the referrers of these objects.
  */
 HEAP_MUST_CHECK
 struct heap_error *report_details_write(struct report_details *details, struct session *session);

@@ -11,7 +11,7 @@
 
 enum {
 	MAX_SHOWN = 2500,
-	SMALLEST = 50000, // this part of the heap is too small to be seen
+	SMALLEST = 50000, // the share of the heap that is too small to be visible
 };
 
 static const char *const kinds[] = {
@@ -49,7 +49,7 @@ struct ranked {
 	uint32_t holding;
 };
 
-// The largest first; a holding before what it holds, which has a higher number.
+// The largest first; a parent before its children, which have higher numbers.
 static int compare_ranked(const void *left, const void *right)
 {
 	const struct ranked *a = left, *b = right;
@@ -78,7 +78,7 @@ static void write_holding(struct session *session, const struct root_groups *gro
 	output_close(output);
 }
 
-// Where each of those that are shown is in the answer: its parent is before it.
+// Positions of the shown holdings in the answer; parents come first.
 HEAP_MUST_CHECK
 static struct heap_error *write_largest(struct session *session, const struct root_groups *groups,
 					const struct heap_merged *holdings, uint32_t count,

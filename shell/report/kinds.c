@@ -9,12 +9,12 @@
 
 enum {
 	MAX_KINDS = 400,      // rows of a histogram
-	MAX_EXEMPLIFIED = 80, // of them with examples
-	MAX_EXAMPLES = 3,     // of each
+	MAX_EXEMPLIFIED = 80, // rows with examples
+	MAX_EXAMPLES = 3,     // examples per row
 	MAX_LINES = 40,       // of the evolution
 };
 
-// A kind and what decides where it stands.
+// A kind and its sort key.
 struct ranked {
 	heap_kind_id kind;
 	uint64_t bytes;
@@ -63,7 +63,7 @@ static void write_amounts(struct output *output, const char *key,
 	output_close(output);
 }
 
-// Those that had most at any time.
+// The kinds with the highest peak.
 HEAP_MUST_CHECK
 static struct heap_error *write_evolution(struct session *session, const char *key,
 					  const struct report_series *series,
@@ -172,7 +172,7 @@ static void write_rest(struct output *output, const struct ranked *ranked, heap_
 	output_close(output);
 }
 
-// Kinds are counted again, and have other numbers then; names agree.
+// A later count numbers kinds anew, so they are matched by name.
 static uint64_t find_retained(const struct heap_census *retained, const char *name)
 {
 	for (heap_kind_id i = 0; i < heap_census_kinds(retained); i++) {

@@ -3,8 +3,8 @@
 #define REPORT_KINDS_H
 
 /**
- * The members "types", "sites" and "evolution" of a report's data: how much there is of each, with
- * examples, and how that has come about.
+ * The members "types", "sites" and "evolution" of a report's data: the totals of each, with
+ * examples, and their history.
  */
 
 #include "shell/report/details.h"

@@ -15,7 +15,7 @@ enum {
 	FEWEST_FOR_LEAKS = 3, // snapshots
 };
 
-// The data alone, into memory: it is bounded.
+// Writes the data to memory; its size is bounded.
 HEAP_MUST_CHECK
 static struct heap_error *make_data(struct session *session, struct report_series *series,
 				    const struct candidates *leaks, char **data, size_t *size)
@@ -78,7 +78,7 @@ struct heap_error *report_write_one(const char *path, struct session *session, u
 	return write_file(path, session, &told, NULL, bytes);
 }
 
-// Snapshots are the series', which closes them.
+// The series owns the snapshots, and closes them.
 static void leave_snapshot(struct session *session)
 {
 	progress_end(&session->progress);

@@ -3,8 +3,8 @@
 #define REPORT_H
 
 /**
- * The report page: one file that shows a browser what is in the last snapshot of a series, what
- * holds it and what has become of it. It needs nothing from elsewhere.
+ * The report page: one self-contained file for a browser that shows the last snapshot of a series, what
+ * holds its objects, and how the heap has changed.
  *
  *	page.html   ┬ page.css
  *	            ├ vendor/…  libraries
@@ -17,17 +17,17 @@
 /**
  * Writes the page of one snapshot, the session's.
  *
- * @param path   written anew
+ * @param path   replaced if it exists
  * @param bytes  gets the page's size
  */
 HEAP_MUST_CHECK
 struct heap_error *report_write_one(const char *path, struct session *session, uint64_t *bytes);
 
-/** Told of each file before it is read. */
+/** Called for each file before it is read. */
 typedef void report_listener(void *context, size_t number, const char *file);
 
 /**
- * The same of a series; of the last of it what is in it, and what holds it.
+ * Writes the page of a series, with the contents of its last snapshot.
  *
  * @param session  has no snapshot, and has none afterwards
  * @param files    [count] one or more

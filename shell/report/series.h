@@ -25,10 +25,10 @@ struct report_series {
 	size_t count, capacity;
 };
 
-/** The number of snapshots that are shown: not all of a long series, but the first and the last. */
+/** The number of snapshots shown: of a long series a selection with the first and the last. */
 size_t report_series_points(const struct report_series *series);
 
-/** The number of the snapshot that is shown as the @p point'th. */
+/** The number of the snapshot shown as point @p point. */
 size_t report_series_snapshot(const struct report_series *series, size_t point);
 
 HEAP_MUST_CHECK
@@ -37,9 +37,9 @@ struct heap_error *report_series_init(struct report_series *series);
 void report_series_deinit(struct report_series *series);
 
 /**
- * Takes in the session's snapshot, which is later than those before.
+ * Adds the session's snapshot, which is later than all before.
  *
- * @param file  what it is called; copied
+ * @param file  its name, which is copied
  */
 HEAP_MUST_CHECK
 struct heap_error *report_series_add(struct report_series *series, struct session *session,

@@ -3,16 +3,16 @@
 #define REPORT_TEXT_H
 
 /**
- * Texts of a report's data, which are bounded: names of C++ templates have no end, and a page
- * has.
+ * Texts of a report's data, whose length is limited: the names of C++ templates may be very
+ * long.
  */
 
 #include "shell/base/session.h"
 
-/** How many bytes a text takes in the page: some characters have to be escaped there. */
+/** The number of bytes that a text takes in the page, escaped. */
 size_t report_weight(const char *text);
 
-/** A name with its middle left out if it is long. The same name always gives the same text. */
+/** A name, with its middle omitted if it is long. The same name always gives the same text. */
 const char *report_name(struct session *session, const char *name);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	STEPS = 10000, // of SQLite's machine between two looks at ^C
+	STEPS = 10000, // SQLite instructions between two checks for ^C
 };
 
 static const struct sql_table *const tables[] = {
@@ -30,7 +30,7 @@ static bool is_harmless_pragma(const char *name)
 			sqlite3_stricmp(name, "table_xinfo") == 0);
 }
 
-// Reading alone: no ATTACH, no writing, no other files, no extensions.
+// Makes the database read-only: no ATTACH, no writing, no other files, no extensions.
 static int authorize(void *context, int action, const char *first, const char *second,
 		     const char *name, const char *trigger)
 {
@@ -54,7 +54,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 	}
 }
 
-// Says how far the outermost table is. @return true to stop
+// Reports the progress of the outermost table. @return true to stop
 static int look_around(void *context)
 {
 	struct sql_database *database = context;

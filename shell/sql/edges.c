@@ -57,7 +57,7 @@ static enum sql_rating rate_edges(int column, uint8_t op)
 		       : SQL_NO;
 }
 
-// Pointers of an object are a range; those to one are listed by the transposed graph.
+// The pointers of an object are a range of edges; the transposed graph lists those to an object.
 HEAP_MUST_CHECK
 static struct heap_error *select_edges(struct sql_cursor *cursor, const struct sql_term *terms,
 				       size_t count, bool sorted)

@@ -92,7 +92,7 @@ static void narrow(const struct sql_term *term, uint64_t *least, uint64_t *most)
 		*most = value;
 }
 
-// The first object at an address or behind it.
+// The first object at an address or after it.
 static uint64_t lower_bound(const struct heap_snapshot *snapshot, uint64_t address)
 {
 	heap_object_id before = heap_snapshot_find_before(snapshot, address);
@@ -163,7 +163,7 @@ static struct heap_error *select_objects(struct sql_cursor *cursor, const struct
 	is_whole = cursor->at == 0 && cursor->end == count_objects(cursor->source);
 	if (!sorted || cursor->at == cursor->end)
 		return NULL;
-	// A part by address has no order of its own.
+	// A range of addresses does not come sorted by type: walk all rows in order, skip those outside.
 	if (!is_whole) {
 		cursor->first = cursor->at;
 		cursor->last = cursor->end;
@@ -239,7 +239,7 @@ static struct heap_error *set_reachability(struct sql_source *source, heap_objec
 	return NULL;
 }
 
-// Columns of numbers, by where the snapshot has them.
+// Sets a number, which comes from the column of the snapshot.
 HEAP_MUST_CHECK
 static struct heap_error *set_number(struct sql_source *source, heap_object_id object, int column,
 				     sqlite3_context *result)
@@ -347,7 +347,7 @@ static bool accepts_string(struct sql_cursor *cursor, uint64_t row)
 	return sql_is_text(cursor->source, (heap_object_id)row) && accepts_object(cursor, row);
 }
 
-// Reads a string up to its end, or as far as its bytes were kept.
+// Reads a string up to its NUL, or to the end of the bytes that were kept.
 HEAP_MUST_CHECK
 static struct heap_error *read_string(struct sql_cursor *cursor, heap_object_id object,
 				      size_t *length)

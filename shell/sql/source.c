@@ -78,7 +78,7 @@ struct named_type {
 	heap_type_id type;
 };
 
-// As SQLite compares texts without a collation of their own; no type comes first, as NULL does.
+// Orders as SQLite's BINARY collation does. Objects without a type come first, as NULL does.
 static int compare_named(const void *left, const void *right)
 {
 	const struct named_type *a = left, *b = right;
@@ -90,7 +90,7 @@ static int compare_named(const void *left, const void *right)
 	return order ? order : a->type < b->type ? -1 : a->type > b->type;
 }
 
-// Where the objects of each type begin. @param next  [types]
+// Finds where the objects of each type begin. @param next  [types]
 HEAP_MUST_CHECK
 static struct heap_error *place_types(struct sql_source *source, const struct sql_sum *sums,
 				      uint32_t *next)

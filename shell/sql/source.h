@@ -3,8 +3,8 @@
 #define SQL_SOURCE_H
 
 /**
- * A snapshot as the tables of SQL see it: its session, and what several of them need. Everything is
- * loaded or computed at the first use.
+ * A snapshot for the tables of SQL: its session, and data that several tables share. Everything is
+ * loaded or computed on first use.
  */
 
 #include "lib/graph/leaks.h"

@@ -9,17 +9,17 @@
 #include <string.h>
 
 enum {
-	MEASURED = 200, // rows that tell how wide columns are
-	WIDEST = 100,   // columns of the screen that a value may take before others move
+	MEASURED = 200, // rows that decide the widths of columns
+	WIDEST = 100,   // width of a value up to which the next columns stay aligned
 };
 
-// Rows as they are printed: text is gathered until the widths of the columns are known.
+// Printed rows. Text is buffered until the widths of the columns are known.
 struct rows {
 	struct session *session;
 	sqlite3_stmt *statement;
 	int columns;
 	size_t *widths;                  // [columns]
-	bool *is_number;                 // [columns] so far: they stand at the right
+	bool *is_number;                 // [columns] true so far: aligned to the right
 	struct HEAP_ARRAY(char *) cells; // [kept * columns]
 	bool is_measured;
 };
@@ -76,7 +76,7 @@ static void print_line(const struct rows *rows, char *const *cells)
 	}
 }
 
-// Prints what has been gathered, the titles before it.
+// Prints the titles and the buffered rows.
 HEAP_MUST_CHECK
 static struct heap_error *print_gathered(struct rows *rows)
 {
@@ -139,7 +139,7 @@ static struct heap_error *add_text_row(struct rows *rows)
 
 // --- JSON ----------------------------------------------------------------------------
 
-// Bytes as SQLite writes them: X'00ff'.
+// Formats bytes as SQLite does: X'00ff'.
 static void print_bytes(struct output *output, const char *key, const uint8_t *bytes, int size)
 {
 	CLEANUP_FREE char *text = malloc(2 * (size_t)size + 4);

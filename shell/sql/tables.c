@@ -259,7 +259,7 @@ static bool has_frame(const struct heap_thread *thread, uint64_t frame)
 	return frame >= thread->first_frame && frame - thread->first_frame < thread->frames;
 }
 
-// The thread of a frame: mostly that of the frame before. NULL if it has none
+// The thread of a frame, mostly that of the previous frame; NULL if it has none.
 static const struct heap_thread *thread_of(struct sql_cursor *cursor, uint64_t frame)
 {
 	const struct heap_snapshot *snapshot = cursor->source->session->snapshot;

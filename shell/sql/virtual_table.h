@@ -8,8 +8,8 @@
  *	where type = 'struct node' and size > 64
  *	      └─ rate(): can the table answer that, and how well? ─▶ select(): the rows that remain
  *
- * A cursor visits the rows [at, end), or those that an order lists, and skips those that accepts()
- * refuses. Every table but `snapshots` has a hidden last column `snapshot`, the number of the snapshot that
+ * A cursor visits the rows [at, end), or those that an order lists, and skips the ones that accepts()
+ * rejects. Every table but `snapshots` has a hidden last column `snapshot`, the number of the snapshot that
  * is read: the current one, unless a query says `snapshot = N`.
  */
 
@@ -26,8 +26,8 @@ struct sql_database {
 	struct sql_source *sources; /**< [source_count] those without a session are not open */
 	uint32_t source_count;
 	uint32_t current;
-	struct heap_error *error;    /**< the first of the query, which SQLite has no place for */
-	bool is_declaring;           /**< a table tells SQLite its columns, by CREATE TABLE */
+	struct heap_error *error;    /**< the first of the query; SQLite keeps only its message */
+	bool is_declaring;           /**< a table declares its columns to SQLite, by CREATE TABLE */
 	struct sql_cursor *progress; /**< of the outermost table, or NULL */
 };
 
@@ -37,7 +37,7 @@ struct sql_cursor {
 	const struct sql_table *table;
 	struct sql_source *source;
 	uint64_t at, end;
-	const uint32_t *order; /**< rows in another order; NULL: as they are */
+	const uint32_t *order; /**< rows in another order; NULL: by number */
 	bool backwards;
 	/* Read by accepts() of a table. */
 	uint8_t *types, *sites; /**< [types], [sites] 1: passes; or NULL */
@@ -58,7 +58,7 @@ struct sql_term {
 /** How well a table answers a condition. */
 enum sql_rating {
 	SQL_NO,     /**< not at all */
-	SQL_SOME,   /**< it leaves out some rows, and SQLite tests the others again */
+	SQL_SOME,   /**< it skips some rows, and SQLite tests the others again */
 	SQL_EXACT,  /**< by a pass over the rows, which is cheap */
 	SQL_LOOKUP, /**< it finds the rows, without a pass; SQLite tests them again */
 };
@@ -76,12 +76,12 @@ struct sql_table {
 	uint64_t (*count)(const struct sql_source *source);
 	/** May be NULL: no condition helps. @param op  SQLITE_INDEX_CONSTRAINT_... */
 	enum sql_rating (*rate)(int column, uint8_t op);
-	/** Narrows a cursor that is over all rows; may be NULL. @param sorted  they are to be */
+	/** Narrows a cursor over all rows; may be NULL. @param sorted  rows shall come sorted */
 	struct heap_error *(*select)(struct sql_cursor *cursor, const struct sql_term *terms,
 				     size_t count, bool sorted);
 	/** May be NULL: all pass. */
 	bool (*accepts)(struct sql_cursor *cursor, uint64_t row);
-	/** Gives a value; leaves it NULL if there is none. */
+	/** Sets a value; leaves it NULL if there is none. */
 	struct heap_error *(*column)(struct sql_cursor *cursor, uint64_t row, int column,
 				     sqlite3_context *result);
 };

@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-	MAX_PATH = 256, // steps that are followed; the library takes far fewer
+	MAX_PATH = 256, // frames followed at most; the library takes far fewer
 	/*
-	 * Bytes per sample, unless the program was told otherwise. It is needed for how the samples
-	 * of one site with sizes above and below it weigh.
+	 * Default bytes per sample. It serves to weigh the samples
+	 * of one site whose sizes lie above and below it.
 	 */
 	SAMPLED_BYTES = 65536,
 };
@@ -65,7 +65,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-// By function and line; where there is no line, by address.
+// Orders by function and line, or by address where the line is unknown.
 static int compare_places(const void *left, const void *right, void *context)
 {
 	const struct heap_snapshot *snapshot = context;
@@ -82,7 +82,7 @@ static int compare_places(const void *left, const void *right, void *context)
 	return order;
 }
 
-// The first of all places that read alike, for each. @return [calls + sites], or NULL
+// Maps each place to the first one with the same text. @return [calls + sites], or NULL
 static uint32_t *unite_places(const struct heap_snapshot *snapshot)
 {
 	size_t count = (size_t)snapshot->call_count + snapshot->site_count;
@@ -136,7 +136,7 @@ static struct heap_error *find_child(struct call_tree *tree, uint32_t parent, ui
 
 // --- samples -----------------------------------------------------------------
 
-// The samples of a path: what they weigh among those of their site.
+// The samples of a path, with their weight among those of their site.
 struct path {
 	heap_site_id site;
 	uint32_t step; // the innermost
@@ -195,7 +195,7 @@ static int compare_paths(const void *left, const void *right)
 	return (a->step > b->step) - (a->step < b->step);
 }
 
-// One entry for all samples of a path.
+// Merges the samples of a path into one entry.
 static void merge_paths(struct building *building)
 {
 	struct path *paths = building->paths;
@@ -267,7 +267,7 @@ static double margin_of(double share, double weight, double squares)
 	       sqrt(share * (1 - share) / samples + square / (4 * samples * samples));
 }
 
-// Goes on to a child, and adds a part of its site to that.
+// Descends to a child, and adds to it a share of the site.
 HEAP_MUST_CHECK
 static struct heap_error *add_share(struct building *building, uint32_t *node, uint32_t place,
 				    const struct path *path)
@@ -286,7 +286,7 @@ static struct heap_error *add_share(struct building *building, uint32_t *node, u
 	return NULL;
 }
 
-// The step of the site itself: wrappers of malloc lie further in, some of them inlined.
+// Finds the step of the site itself: wrappers of malloc lie further in, some of them inlined.
 static uint32_t site_step(const struct heap_snapshot *snapshot, const struct path *path)
 {
 	const struct heap_site *site = &snapshot->sites[path->site];
@@ -308,7 +308,7 @@ static uint32_t site_step(const struct heap_snapshot *snapshot, const struct pat
 	return found ? found : path->step;
 }
 
-// Steps of a path, in the order of the tree. @return how many
+// Lists the steps of a path in the order of the tree. @return their number
 static uint32_t list_steps(const struct building *building, const struct path *path,
 			   uint32_t steps[MAX_PATH])
 {
@@ -339,12 +339,12 @@ static struct heap_error *add_path(struct building *building, const struct path 
 	return NULL;
 }
 
-// Adds to a node what a site's samples say, once all of them have been seen.
+// Adds the estimate for a site to a node, after all of the site's samples have been read.
 static void settle(const struct building *building, uint32_t number, heap_site_id id)
 {
 	const struct site_sum *site = &building->sites[id];
 	struct call_tree_node *node = &building->tree->nodes[number];
-	// The site itself has all of its objects, whatever the samples say.
+	// The total of the site is exact; samples only divide it.
 	bool is_exact = building->from_sites && node->parent == 0;
 	double margin;
 
@@ -362,7 +362,7 @@ static void settle(const struct building *building, uint32_t number, heap_site_i
 	node->byte_margin = hypot(node->byte_margin, margin);
 }
 
-// Settles all nodes on the paths of one site. @param first, end  of the paths
+// Adds one site to all nodes on its paths. @param first, end  of the paths
 static void settle_site(const struct building *building, size_t first, size_t end)
 {
 	for (size_t i = first; i < end; i++) {
@@ -405,7 +405,7 @@ static struct heap_error *add_unknown(struct building *building, uint32_t *node,
 	return NULL;
 }
 
-// The call of a site in the backtrace that stands for one of its sizes; 0: there is none.
+// The call of a site in the backtrace of one of its sizes; 0: there is none.
 static uint32_t find_caller(const struct building *building, heap_site_id site)
 {
 	const struct heap_snapshot *snapshot = building->snapshot;

@@ -13,9 +13,9 @@
  * A node is a place in the code below its parent. Calls of one line are one place, whatever their
  * addresses.
  *
- * Only samples know who called the site of an object. What they say of a site stands for all of
- * its objects: an estimate, with a margin. The objects of a site without samples are below a node
- * of their own, CALL_TREE_NOT_SAMPLED. What a site has in all is exact.
+ * Only samples have a backtrace. The samples of a site stand for all of its
+ * objects: an estimate, with a margin of error. The objects of a site without samples are below a node
+ * of their own, CALL_TREE_NOT_SAMPLED. The totals of sites are exact.
  *
  * Building is linear in objects, and in the lengths of all different backtraces.
  */
@@ -24,7 +24,7 @@
 #include "shell/base/session.h"
 
 enum {
-	/** Instead of a place: the callers of these objects are not known. */
+	/** In place of a place: the callers of these objects are unknown. */
 	CALL_TREE_NOT_SAMPLED = UINT32_MAX,
 };
 
@@ -66,7 +66,7 @@ void call_tree_deinit(struct call_tree *tree);
 /** "node_new (app.c:12)"; "caller not sampled". */
 const char *call_tree_describe(struct session *session, uint32_t place);
 
-/** True if the code there was inlined into what called it. */
+/** True if the code there was inlined into its caller. */
 bool call_tree_is_inlined(const struct session *session, uint32_t place);
 
 #endif

@@ -98,7 +98,7 @@ void trace_holders_filter(const struct trace_holders *holders, struct trace_samp
 
 // --- holders -----------------------------------------------------------------------
 
-// "[3].value" as "[].value": elements of one array hold alike.
+// Turns "[3].value" into "[].value", so that elements of one array count as one holder.
 static void copy_without_indexes(char *to, const char *from)
 {
 	while (*from) {

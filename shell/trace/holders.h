@@ -22,9 +22,9 @@ struct trace_holders {
 /**
  * Opens a snapshot. trace_holders_close() in any case.
  *
- * @param output  where texts will go; must outlive the result
- * @return HEAP_ERROR_ARGUMENT if it is not of the process that the trace is of, or was taken
- *         before that began
+ * @param output  destination of messages; must outlive the result
+ * @return HEAP_ERROR_ARGUMENT if it is of another process than the trace, or was taken before
+ *         the trace began
  */
 HEAP_MUST_CHECK
 struct heap_error *trace_holders_open(struct trace_holders *holders, const char *path,
@@ -35,12 +35,12 @@ void trace_holders_close(struct trace_holders *holders);
 /** When the snapshot was taken, since the trace began. */
 uint64_t trace_holders_time_us(const struct trace_holders *holders);
 
-/** Leaves only the samples that are there in the snapshot. */
+/** Keeps only the samples that are live in the snapshot. */
 void trace_holders_filter(const struct trace_holders *holders, struct trace_samples *samples);
 
 /**
- * Sites, below each the types of what is there, and below each of these who holds it: the last
- * pointer of the best way from a root (lib/graph/paths.h) and that root.
+ * Builds a tree: sites, below each the types of its live objects, and below each type the holders: the
+ * last pointer of the best path from a root (lib/graph/paths.h) and that root.
  *
  * @param samples  after trace_holders_filter()
  * @param tree     the caller's, to be freed by trace_tree_deinit()

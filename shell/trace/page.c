@@ -12,15 +12,15 @@
 
 enum {
 	TEXT_MAX = 1024,
-	MOST_SAMPLES = 8000000, // a string of JavaScript's has no more than 512 MiB
-	LINE = 3,               // bytes that base64 writes at a time
+	MOST_SAMPLES = 8000000, // the limit of a JavaScript string is 512 MiB
+	LINE = 3,               // bytes encoded at a time
 };
 
 #define DEAD_NEVER UINT32_MAX
 
 // --- numbers for what many samples share -------------------------------------------
 
-/** Distinct values, in their order; their indexes stand for them. */
+/** Distinct values, sorted; columns refer to them by index. */
 struct dictionary {
 	uint64_t *values; // [count]
 	uint32_t count;
@@ -85,7 +85,7 @@ static char *encode(const uint8_t *bytes, size_t size)
 	return text;
 }
 
-// Little-endian, as the page's machine is: there are no others with browsers.
+// Little-endian, as every machine with a browser is.
 HEAP_MUST_CHECK
 static struct heap_error *tell_column(struct output *output, const char *name,
 				      const uint32_t *values, size_t count)
@@ -141,7 +141,7 @@ static uint64_t thread_of(const struct telling *telling, const struct trace_samp
 	return sample->born_by;
 }
 
-/** @param dictionary  whose indexes are told; NULL: the values themselves */
+/** @param dictionary  whose indexes are written; NULL: the values themselves */
 HEAP_MUST_CHECK
 static struct heap_error *tell_samples(struct telling *telling, const char *name,
 				       sample_value *value, const struct dictionary *dictionary)
@@ -174,7 +174,7 @@ static struct heap_error *collect(const struct telling *telling, sample_value *v
 	return NULL;
 }
 
-// Sizes with the blocks that one of them stands for.
+// Writes each size with the number of blocks that a sample of it stands for.
 HEAP_MUST_CHECK
 static struct heap_error *tell_sizes(struct telling *telling)
 {

@@ -3,13 +3,13 @@
 #define TRACE_PAGE_H
 
 /**
- * A trace as a page for a browser, which filters its samples as one points at them.
+ * A trace as an interactive page for a browser, which filters the samples.
  *
- *	samples   columns of 32 bits in base64: when born, when dead, which size, way, thread
+ *	samples   columns of 32 bits in base64: time of birth and death, size, way, thread
  *	ways      the calls that led to samples, as columns of places
  *	places    their texts
  *
- * A time is a number of ticks, which are so long that all times fit into 32 bits.
+ * Times are in ticks, long enough for all times to fit into 32 bits.
  */
 
 #include "shell/trace/samples.h"
@@ -17,8 +17,10 @@
 #include <stdio.h>
 
 /**
+ * Writes the page.
+ *
  * @param peak_us  when most bytes are live
- * @param name     of the trace's file, as commands in the page have it
+ * @param name     of the trace's file, for the commands that the page shows
  */
 HEAP_MUST_CHECK
 struct heap_error *trace_page_write(FILE *stream, const struct trace_samples *samples,

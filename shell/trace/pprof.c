@@ -31,7 +31,7 @@ static void put_value_type(struct profile *profile, const char *type, const char
 	protobuf_put_message(&profile->message, PROFILE_SAMPLE_TYPE, &profile->inner);
 }
 
-// A location and a function for each step of a way: readers take those of one name for one.
+// Writes a location and a function per step; readers merge functions of one name.
 static void put_location(struct profile *profile, const struct heap_trace_place *place)
 {
 	struct protobuf *inner = &profile->inner, *innermost = &profile->innermost;

@@ -90,7 +90,7 @@ void trace_samples_deinit(struct trace_samples *samples)
 
 // --- filters -------------------------------------------------------------------
 
-// A function, file, file:line or module, or a glob of one.
+// Matches a function, file, file:line or module, or a glob of one.
 static bool is_at(const struct heap_trace_place *place, const char *pattern)
 {
 	const char *module = strrchr(place->module, '/');
@@ -132,7 +132,7 @@ static bool match_life(const struct trace_samples *samples, const struct trace_f
 		       const struct trace_sample *sample)
 {
 	bool is_alive = sample->died_us == TRACE_ALIVE;
-	// How long what is alive will live is not known: at least until the end.
+	// The lifetime of a live block is unknown; it lasts at least until the end.
 	uint64_t end = is_alive ? heap_trace_info(samples->trace)->end_us : sample->died_us;
 	uint64_t lived = end > sample->born_us ? end - sample->born_us : 0;
 
@@ -165,7 +165,7 @@ struct heap_error *trace_samples_filter(struct trace_samples *samples,
 		const struct trace_sample *sample = &samples->samples[i];
 		bool matches = match_life(samples, filter, sample);
 
-		// Once for all that came by the same calls.
+		// Decides once for all samples with the same calls.
 		if (matches && asks_for_calls && answers[sample->step] == NOT_ASKED) {
 			HEAP_TRY(match_calls(samples, filter, sample->step, &matches));
 			answers[sample->step] = matches ? YES : NO;
@@ -213,7 +213,7 @@ struct change {
 	double bytes;
 };
 
-// Deaths first: a block that dies when another is born need not lie beside it.
+// Deaths first: a block that dies at the birth of another need not coexist with it.
 static int compare_changes(const void *left, const void *right)
 {
 	const struct change *a = left, *b = right;
@@ -273,7 +273,7 @@ const char *trace_place_text(const struct heap_trace_place *place, char *buffer,
 	return buffer;
 }
 
-// Past those on the inside; unless there is nothing else.
+// Skips the innermost calls of libraries, unless there are no others.
 static uint32_t skip_wrappers(const struct trace_samples *samples, uint32_t step)
 {
 	uint32_t caller = step;
@@ -320,7 +320,7 @@ struct heap_error *trace_way(const struct trace_samples *samples, uint32_t step,
 		for (size_t i = 0; i < place_count && *count < MAX_WAY; i++)
 			way[(*count)++] = &places[i];
 		if (strcmp(places[place_count - 1].function, "main") == 0)
-			break; // what calls that is the same in all programs
+			break; // its callers are the same in all programs
 	}
 	if (!samples->shows_wrappers) {
 		size_t inside = count_library_code(way, *count);

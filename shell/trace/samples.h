@@ -34,8 +34,8 @@ struct trace_samples {
 	struct trace_sample *samples; /**< [count] in the order of their numbers' appearance */
 	uint32_t count, capacity;
 	struct heap_hash_table by_number; /**< private: indexes of samples */
-	bool shows_wrappers;              /**< in ways, the calls within them too */
-	uint64_t unknown_frees;           /**< of blocks that the trace knows nothing of */
+	bool shows_wrappers;              /**< paths include the calls within wrappers */
+	uint64_t unknown_frees;           /**< of blocks that are not in the trace */
 };
 
 struct trace_estimate {
@@ -46,14 +46,14 @@ struct trace_estimate {
 /** Conditions that a sample must meet; zeros and NULL are none. */
 struct trace_filter {
 	bool has_between, has_live, has_longer, has_shorter, has_thread;
-	uint64_t between[2]; /**< µs: born then */
-	uint64_t live[2];    /**< µs: alive at some time of that */
+	uint64_t between[2]; /**< µs: born within */
+	uint64_t live[2];    /**< µs: alive at some time within */
 	uint64_t longer_us, shorter_us;
 	uint64_t size_min, size_max; /**< size_max 0: any */
 	uint32_t thread;
-	const char *const
-		*with; /**< [with_count] functions, files or modules that its calls are in */
-	const char *const *without; /**< [without_count] and are not in */
+	const char *const *
+		with; /**< [with_count] functions, files or modules, all of which are among its calls */
+	const char *const *without; /**< [without_count] none of which is among its calls */
 	const char *site;           /**< the same, of the innermost call */
 	unsigned with_count, without_count;
 };

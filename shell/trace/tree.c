@@ -85,7 +85,7 @@ struct heap_error *trace_tree_add(struct trace_tree *tree, const char *const *te
 	return NULL;
 }
 
-// Puts each node among its parent's children, where its bytes belong.
+// Inserts each node among its parent's children, sorted by bytes.
 void trace_tree_finish(struct trace_tree *tree)
 {
 	for (uint32_t i = 1; i < tree->count; i++) {

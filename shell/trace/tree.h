@@ -27,7 +27,7 @@ enum trace_moment {
 
 /**
  * @param upwards  from the sites to their callers
- * @param depth    calls that are followed; 1 upwards: the sites alone
+ * @param depth    calls followed at most; 1 upwards: only the sites
  */
 HEAP_MUST_CHECK
 struct heap_error *trace_tree_init(struct trace_tree *tree, const struct trace_samples *samples,
@@ -38,12 +38,12 @@ struct heap_error *trace_tree_init(struct trace_tree *tree, const struct trace_s
 HEAP_MUST_CHECK
 struct heap_error *trace_tree_begin(struct trace_tree *tree);
 
-/** Adds a sum to each node of a way. @param texts  [count] from the root down */
+/** Adds a sum to each node of a path. @param texts  [count] from the root down */
 HEAP_MUST_CHECK
 struct heap_error *trace_tree_add(struct trace_tree *tree, const char *const *texts, size_t count,
 				  const struct trace_estimate *sum);
 
-/** To be called after all have been added: sorts the children of each node. */
+/** Sorts the children of each node. Call it after the last trace_tree_add(). */
 void trace_tree_finish(struct trace_tree *tree);
 
 void trace_tree_deinit(struct trace_tree *tree);

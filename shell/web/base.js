@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Shared by all parts of both pages: the data, elements, numbers as heapsh writes them, light.
-// All of a page's scripts stand in one function, in the order of its frame.
+// Shared by both pages: the data, elements, numbers in heapsh's format, light and dark.
+// All scripts of a page are in one function, in the order of its frame.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
@@ -94,7 +94,7 @@ function hideTip() {
 	tip.hidden = true;
 }
 
-// A choice of a few: buttons of which one is pressed.
+// A group of buttons, one of which is pressed.
 function choice(label, names, chosen, choose) {
 	const buttons = names.map((name) => element('button', {
 		type: 'button',

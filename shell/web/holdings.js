@@ -19,7 +19,7 @@ function buildHoldings() {
 	return nodes[0];
 }
 
-// The rest of a holding, besides those below it that the page knows.
+// The rest of a holding, without the children that the page contains.
 function addUnshown(node) {
 	const known = node.children.reduce((sum, child) => sum + child.bytes, 0);
 	const rest = node.bytes - node.own - known;
@@ -44,7 +44,7 @@ function holdingColour(node) {
 	return node.kind === 'unreachable' ? 'var(--bad)' : 'var(--colour-other)';
 }
 
-// Without where it is declared: a cell has little room.
+// Without the place of its declaration: a cell has little room.
 function holdingLabel(node) {
 	const name = node.kind === 'root' ? node.name.replace(/^the /, '').replace(/ \([^)]*\)$/, '') : node.name;
 

@@ -3,22 +3,22 @@
 #define HTML_H
 
 /**
- * Pages and pictures: what heapsh writes for a browser. A page is one file, without scripts and
- * without anything from elsewhere.
+ * Static pages and pictures for a browser. A page is one file, without scripts, and loads nothing
+ * else.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/** Text inside an element or an attribute: what has a meaning there, or would harm, is escaped. */
+/** Writes text inside an element or an attribute, escaped. */
 void html_text(FILE *stream, const char *text);
 
-/** Begins a page, as far as its first heading. */
+/** Begins a page, up to its first heading. */
 void html_begin(FILE *stream, const char *title);
 void html_end(FILE *stream);
 
-/** A line of values, small enough to stand in a table. @param values  [count] */
+/** Draws a line chart small enough for a table. @param values  [count] */
 void html_sparkline(FILE *stream, const uint64_t *times, const uint64_t *values, size_t count);
 
 #endif

@@ -30,7 +30,7 @@
 	_(trace_js, "trace.js", "trace/trace.js")
 // clang-format on
 
-// The assembler finds files from where the build runs; the Makefile knows that we depend on them.
+// Paths are relative to the build's working directory. The Makefile has the dependencies.
 #define EMBED(symbol, name, file) \
 	__asm__(".pushsection .rodata\nreport_" #symbol ":\n.incbin \"shell/web/" file \
 		"\"\n.byte 0\n.popsection\n"); \

@@ -219,7 +219,7 @@ function searchCalls(text) {
 	tellFound();
 }
 
-// How much of the chosen came by calls that fit.
+// The share of the selection whose calls fit.
 function tellFound() {
 	if (calls.search === '') {
 		flames.found.replaceChildren();

@@ -55,7 +55,7 @@ function matchesPlace(place, text) {
 	return `${place.text}\n${place.module}`.toLowerCase().includes(text.toLowerCase());
 }
 
-// Which ways have a place that the test lets through. @return [WAYS] 0 or 1
+// Marks the ways with a place that passes the test. @return [WAYS] 0 or 1
 function waysWith(test) {
 	const passes = Uint8Array.from(places, (place) => test(place) ? 1 : 0);
 	const found = new Uint8Array(WAYS);
@@ -72,7 +72,7 @@ function waysWith(test) {
 // Ranges are of ticks, or of bytes; null demands nothing.
 const filter = {
 	allocated: null,
-	second: null, // what the lower brush says: live somewhere between, or freed between
+	second: null, // the lower brush: live at some time between, or freed between
 	kind: 'live',
 	lifetime: null,
 	size: null,
@@ -130,7 +130,7 @@ function clear() {
 		chosen[name].fill(0);
 }
 
-// All that a sample is asked is a number by now, so that a million take milliseconds.
+// Conditions have become numbers by now, so a million samples take milliseconds.
 function pass() {
 	const [firstBorn, lastBorn] = filter.allocated || [0, ALIVE];
 	const [from, to] = filter.second || [0, ALIVE];
@@ -153,7 +153,7 @@ function pass() {
 			continue;
 
 		const isAlive = death === ALIVE;
-		// How long what is alive will live is not known: at least until the end.
+		// The lifetime of a live block is unknown; it lasts at least until the end.
 		const lived = Math.max(0, (isAlive ? END : death) - from0);
 
 		if (lived <= above || lived >= longest || (isAlive && longest !== Infinity) ||
@@ -181,7 +181,7 @@ function pass() {
 		live[bin] += live[bin - 1];
 }
 
-const views = []; // functions that draw what has been chosen
+const views = []; // functions that draw the selection
 
 function refilter() {
 	const start = performance.now();
@@ -260,7 +260,7 @@ function sumTree(tree) {
 	}
 }
 
-// The children that something has been chosen of, the most bytes first.
+// The children with selected samples, the most bytes first.
 function childrenOf(tree, node) {
 	const found = [];
 
