@@ -42,6 +42,8 @@ struct heap_field_test {
 	bool is_integer, is_real; // what the value may be
 	uint64_t integer;         // two's complement
 	double real;
+	uint64_t unknown; // subjects whose field was not kept
+	bool lacks_bytes; // the one that is being tested
 };
 
 // --- the question ------------------------------------------------------------
@@ -363,19 +365,20 @@ static bool element_matches(struct heap_field_test *test, const struct heap_fiel
 	if (__builtin_add_overflow(place.offset, start, &place.offset) ||
 	    place.offset >= subject->size)
 		return false;
-	if (field->meaning == TEXT)
+	if (field->meaning == TEXT) {
+		test->lacks_bytes |= place.offset >= subject->kept;
 		return place.offset < subject->kept &&
 		       text_matches(test, (const char *)subject->bytes + place.offset,
 				    bytes_of_array(test, subject, &place)) != test->negated;
-	if (field->meaning == NUMBER)
-		return heap_scalar_load(&snapshot->types, &place, subject->bytes, subject->kept,
-					&value) &&
-		       number_matches(test, &value, place.type) != test->negated;
+	}
 
 	uint32_t edge = heap_edge_at(snapshot, subject->object, subject->offset + place.offset);
 	bool has_value =
 		heap_scalar_load(&snapshot->types, &place, subject->bytes, subject->kept, &value);
 
+	test->lacks_bytes |= !has_value && (field->meaning == NUMBER || edge == UINT32_MAX);
+	if (field->meaning == NUMBER)
+		return has_value && number_matches(test, &value, place.type) != test->negated;
 	if (edge != UINT32_MAX)
 		value.number = snapshot->address[snapshot->edge_target[edge]] +
 			       snapshot->edge_interior[edge];
@@ -391,8 +394,8 @@ static bool element_matches(struct heap_field_test *test, const struct heap_fiel
 	return test->negated;
 }
 
-bool heap_field_test_matches(struct heap_field_test *test, const struct heap_field_subject *subject,
-			     struct heap_error **error)
+static bool has_match(struct heap_field_test *test, const struct heap_field_subject *subject,
+		      struct heap_error **error)
 {
 	const struct heap_types *types = &test->snapshot->types;
 	const struct found_field *field = find_field(test, subject->type);
@@ -413,4 +416,20 @@ bool heap_field_test_matches(struct heap_field_test *test, const struct heap_fie
 			return true;
 	}
 	return false;
+}
+
+bool heap_field_test_matches(struct heap_field_test *test, const struct heap_field_subject *subject,
+			     struct heap_error **error)
+{
+	bool matches;
+
+	test->lacks_bytes = false;
+	matches = has_match(test, subject, error);
+	test->unknown += !matches && test->lacks_bytes;
+	return matches;
+}
+
+uint64_t heap_field_test_unknown(const struct heap_field_test *test)
+{
+	return test->unknown;
 }

@@ -10,7 +10,7 @@
  * an enumerator's name, true or false, NULL or an address, the name of a function, or a string. A string
  * is compared with an array of characters, with the target of a pointer to characters, or with a
  * std::string; it may be a glob. An array of structures matches if one of them does. Bytes that were not
- * kept match nothing.
+ * kept match nothing; heap_field_test_unknown() counts them.
  */
 
 #include "lib/query/text_pattern.h"
@@ -58,5 +58,8 @@ struct heap_field_subject {
  */
 bool heap_field_test_matches(struct heap_field_test *test, const struct heap_field_subject *subject,
 			     struct heap_error **error);
+
+/** Counts the subjects so far that have the field, but whose bytes there were not kept. */
+uint64_t heap_field_test_unknown(const struct heap_field_test *test);
 
 #endif

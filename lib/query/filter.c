@@ -292,6 +292,17 @@ struct heap_error *heap_filter_finish(struct heap_filter *filter)
 	return keep(filter->error);
 }
 
+uint64_t heap_filter_unknown(const struct heap_filter *filter)
+{
+	uint64_t unknown = 0;
+
+	for (size_t i = 0; i < filter->count; i++) {
+		if (filter->terms[i].field)
+			unknown += heap_field_test_unknown(filter->terms[i].field);
+	}
+	return unknown;
+}
+
 struct heap_error *heap_filter_absent(struct heap_filter *filter)
 {
 	return keep(filter->absent);

@@ -86,6 +86,9 @@ bool heap_filter_matches_part(struct heap_filter *filter, const struct heap_part
 heap_object_id heap_filter_next(struct heap_filter *filter, heap_object_id from,
 				heap_object_id end);
 
+/** Counts the objects that could not be tested for a field, as its bytes were not kept; they match nothing. */
+uint64_t heap_filter_unknown(const struct heap_filter *filter);
+
 /** To be called after all tests. @return the first error of a test, or NULL */
 HEAP_MUST_CHECK
 struct heap_error *heap_filter_finish(struct heap_filter *filter);

@@ -230,7 +230,7 @@ static struct heap_error *look_at_objects(struct search *search, struct heap_fil
 		look_at(search, snapshot->type[i], snapshot->elements[i], search->bytes, kept, i,
 			UINT32_MAX, 0);
 	}
-	return heap_filter_finish(filter);
+	return session_filter_finish(search->session, filter);
 }
 
 static bool is_of_libc(struct session *session, const struct heap_root *root)

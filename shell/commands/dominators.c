@@ -479,7 +479,7 @@ static enum command_status retained_by_filter(struct session *session, int argc,
 		if (i < end)
 			heap_bit_set(set, i);
 	}
-	error = heap_filter_finish(filter);
+	error = session_filter_finish(session, filter);
 	heap_filter_destroy(filter);
 	if (!error)
 		error = session_edges(session);

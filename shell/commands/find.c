@@ -155,7 +155,7 @@ static enum command_status find_in(struct session *session, int argc, char **arg
 	output_open_array(session->output, "objects");
 	find_all(&finding);
 	output_close(session->output);
-	error = heap_filter_finish(finding.filter);
+	error = session_filter_finish(session, finding.filter);
 	heap_filter_destroy(finding.filter);
 	if (error) {
 		heap_error_destroy(absent);

@@ -202,7 +202,7 @@ static struct heap_error *collect(struct session *session, struct heap_filter *f
 		if (find_text(snapshot, texts->buffer, kept, i, &text))
 			HEAP_TRY(add(texts, &text));
 	}
-	return heap_filter_finish(filter);
+	return session_filter_finish(session, filter);
 }
 
 // --- the answer --------------------------------------------------------------

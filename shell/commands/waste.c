@@ -454,7 +454,7 @@ static struct heap_error *measure_all(struct session *session, struct heap_filte
 		if (is_array(snapshot, i) && heap_filter_matches(filter, i))
 			HEAP_TRY(add_array(session, arrays, i));
 	}
-	HEAP_TRY(heap_filter_finish(filter));
+	HEAP_TRY(session_filter_finish(session, filter));
 	if (arrays->count > 0)
 		qsort(arrays->arrays, arrays->count, sizeof(*arrays->arrays), compare_holders);
 	for (size_t i = 0; i < arrays->count; i++) {

@@ -2,8 +2,11 @@
 #include "shell/series/filter.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/escape.h"
 #include "shell/series/series.h"
 #include "shell/words/operand.h"
+
+#include <inttypes.h>
 
 HEAP_MUST_CHECK
 static struct heap_error *resolve(void *context, const char *word,
@@ -52,5 +55,18 @@ struct heap_error *session_filter_leniently(struct session *session, int count, 
 		heap_filter_set_new(filter, session->is_new);
 	}
 	*result = keep(filter);
+	return NULL;
+}
+
+struct heap_error *session_filter_finish(struct session *session, struct heap_filter *filter)
+{
+	uint64_t unknown = heap_filter_unknown(filter);
+
+	HEAP_TRY(heap_filter_finish(filter));
+	if (unknown > 0)
+		heap_print(session->errors,
+			   "heapsh: %" PRIu64 " more object%s that field, but its bytes were not "
+			   "kept (heapsnap run --content all keeps them)\n",
+			   unknown, unknown == 1 ? " has" : "s have");
 	return NULL;
 }

@@ -24,4 +24,12 @@ HEAP_MUST_CHECK
 struct heap_error *session_filter_leniently(struct session *session, int count, char **words,
 					    struct heap_filter **result);
 
+/**
+ * To be called after all tests: says of how many objects a field was not kept, which match nothing.
+ *
+ * @return the first error of a test, or NULL
+ */
+HEAP_MUST_CHECK
+struct heap_error *session_filter_finish(struct session *session, struct heap_filter *filter);
+
 #endif

@@ -19,4 +19,13 @@ for my $program (qw(pages pages-of-bytes)) {
     like Heapsh::ask($file, 'show', $pages[0]{address}), qr/^\s+\d+ .* struct item$/m, "$program: but has some";
     is Heapsh::ask_json($file, 'find', 'type', 'char \*')->{count}, 3, "$program: lists of pages";
 }
+# Of a page 256 bytes are kept, in which 7 items have their size.
+my @question = ('find', '--count', 'type', 'struct item', 'field', 'size=96');
+my $file = Heapsh->start('pages')->capture;
+is scalar Heapsh::ask($file, @question), "Total: 3 objects, 96 B\n", 'items whose size is known';
+is $Heapsh::complaint, "heapsh: 993 more objects have that field, but its bytes were not kept (heapsnap run --content all keeps them)\n",
+    'and how many are not';
+$file = Heapsh->start('pages', run => [ '--content', 'all' ])->capture;
+is scalar Heapsh::ask($file, @question), "Total: 334 objects, 10.4 KiB\n", 'if all is kept, all are found';
+is $Heapsh::complaint, '', 'without a word';
 done_testing;
