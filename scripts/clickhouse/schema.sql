@@ -3,6 +3,8 @@
 --
 --	clickhouse-client --multiquery < schema.sql
 --
+-- upgrade.sql adds the columns that tables of earlier releases lack.
+--
 -- What is loaded twice counts once, as soon as ClickHouse has merged its parts; until then
 -- FINAL does it. Rows of objects and pointers are many; each day that they were loaded on is a
 -- partition, which ALTER TABLE heapsh.object_rows DROP PARTITION '2026-11-21' takes away.
@@ -25,7 +27,9 @@ CREATE TABLE IF NOT EXISTS heapsh.rows
     objects UInt64,
     bytes UInt64,
     retained UInt64,     -- what each of them holds alone, but for what is below another of them
-    leaked UInt64        -- of bytes: what no root reaches
+    leaked UInt64,       -- of bytes: what no root reaches
+    holder String DEFAULT '',      -- a path of names from a root to most of them; '': nothing holds them
+    fingerprint String DEFAULT ''  -- of type, function and holder: the same in every process and build
 )
 ENGINE = ReplacingMergeTree()
 PARTITION BY toYYYYMM(time)

@@ -3,7 +3,7 @@
  * Rows for a column store that has the snapshots of many machines: tab-separated values as
  * ClickHouse reads them, compressed by gzip. scripts/clickhouse has its tables and questions.
  *
- *	rows         a row per type and site: the summary of a snapshot to keep for years
+ *	rows         a row per type and site, with its holder: the summary of a snapshot to keep for years
  *	object_rows  a row per object
  *	edge_rows    a row per pointer between objects
  *
@@ -15,6 +15,7 @@
 #include "lib/base/escape.h"
 #include "shell/print/describe.h"
 #include "shell/export/export.h"
+#include "shell/export/holders.h"
 #include "shell/print/field.h"
 
 #include <inttypes.h>
@@ -164,11 +165,22 @@ static struct heap_error *write_rows(struct export *export,
 // Objects of one type and site.
 struct group {
 	heap_object_id example;
+	uint32_t claim;  // the holder of most of them, in groups.claims
 	uint32_t active; // members that are dominators of where the walk is
 	uint64_t objects, bytes, retained, leaked;
 };
 
+// Objects of a group that are held by the same path of names (holders.h).
+struct claim {
+	uint32_t group;
+	heap_object_id example; // of those with the shortest path the first
+	uint64_t key, objects;
+};
+
 struct groups {
+	struct HEAP_ARRAY(struct claim) claims;
+	struct heap_hash_table by_claim; // by group and key
+	struct holders *holders;
 	struct group *groups; // [count]
 	uint32_t count, capacity;
 	struct heap_hash_table by_kind; // groups, by type and site
@@ -217,6 +229,93 @@ static struct heap_error *count_objects(const struct session *session, struct gr
 			group->leaked += snapshot->size[i];
 	}
 	return NULL;
+}
+
+// --- who holds groups --------------------------------------------------------
+
+HEAP_MUST_CHECK
+static struct heap_error *count_claim(struct groups *groups, heap_object_id object)
+{
+	uint32_t group = groups->of[object];
+	uint64_t key = holders_key(groups->holders, object);
+	uint64_t hash = heap_hash_pair(group, key);
+	uint32_t found = heap_hash_find(&groups->by_claim, hash, i,
+					groups->claims.items[i].group == group &&
+						groups->claims.items[i].key == key);
+
+	if (found == HEAP_HASH_NONE) {
+		found = (uint32_t)groups->claims.count;
+		HEAP_TRY(heap_array_append(&groups->claims,
+					   (struct claim){ group, object, key, 0 }));
+		HEAP_TRY(heap_hash_add(&groups->by_claim, hash, found));
+	}
+
+	struct claim *claim = &groups->claims.items[found];
+
+	claim->objects++;
+	if (holders_depth(groups->holders, object) < holders_depth(groups->holders, claim->example))
+		claim->example = object;
+	return NULL;
+}
+
+// A holder wins over none; then most objects, the shorter path, the lesser key. No address counts.
+static bool is_better(const struct groups *groups, const struct claim *a, const struct claim *b)
+{
+	unsigned left = holders_depth(groups->holders, a->example);
+	unsigned right = holders_depth(groups->holders, b->example);
+
+	if ((a->key == 0) != (b->key == 0))
+		return b->key == 0;
+	if (a->objects != b->objects)
+		return a->objects > b->objects;
+	return left != right ? left < right : a->key < b->key;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_holders(struct session *session, struct groups *groups)
+{
+	HEAP_TRY(holders_create(session, &groups->holders));
+	for (heap_object_id i = 0; i < session->snapshot->object_count; i++)
+		HEAP_TRY(count_claim(groups, i));
+	for (uint32_t i = 0; i < groups->count; i++)
+		groups->groups[i].claim = UINT32_MAX;
+	for (uint32_t i = 0; i < groups->claims.count; i++) {
+		const struct claim *claims = groups->claims.items;
+		uint32_t *best = &groups->groups[claims[i].group].claim;
+
+		if (*best == UINT32_MAX || is_better(groups, &claims[i], &claims[*best]))
+			*best = i;
+	}
+	return NULL;
+}
+
+// FNV-1a (Fowler, Noll, Vo) of text and the zero at its end: the same on every machine and release.
+static uint64_t fingerprint(uint64_t hash, const char *text)
+{
+	do
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	while (*text++);
+	return hash;
+}
+
+// The type, the function that allocates and the holder; no line, so that it outlives changes.
+static void put_holder(struct rows *rows, const struct groups *groups, const struct group *group)
+{
+	struct session *session = rows->session;
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_site *site = &snapshot->sites[snapshot->site[group->example]];
+	const char *function = heap_snapshot_string(snapshot, site->function);
+	const char *path =
+		holders_path(groups->holders, groups->claims.items[group->claim].example);
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	char text[17];
+
+	hash = fingerprint(hash, type_name(rows, group->example));
+	hash = fingerprint(hash, *function ? function : describe_module(session, site->module));
+	hash = fingerprint(hash, path);
+	snprintf(text, sizeof(text), "%016" PRIx64, hash);
+	put_text(rows, path);
+	put_text(rows, text);
 }
 
 // --- what groups retain ------------------------------------------------------
@@ -280,7 +379,8 @@ static int compare_groups(const void *left, const void *right)
 	return a->example < b->example ? -1 : a->example > b->example;
 }
 
-static void put_group(struct rows *rows, const struct group *group, const char *build)
+static void put_group(struct rows *rows, const struct groups *groups, const struct group *group,
+		      const char *build)
 {
 	const struct heap_snapshot *snapshot = rows->session->snapshot;
 	const struct heap_info *info = &snapshot->info;
@@ -301,6 +401,7 @@ static void put_group(struct rows *rows, const struct group *group, const char *
 	put_number(rows, group->bytes);
 	put_number(rows, group->retained);
 	put_number(rows, group->leaked);
+	put_holder(rows, groups, group);
 	end_row(rows);
 }
 
@@ -308,6 +409,9 @@ static void groups_deinit(struct groups *groups)
 {
 	heap_column_destroy(groups->of);
 	free(groups->groups);
+	holders_destroy(groups->holders);
+	heap_array_deinit(&groups->claims);
+	heap_hash_table_deinit(&groups->by_claim);
 	heap_hash_table_deinit(&groups->by_kind);
 }
 
@@ -321,11 +425,12 @@ static struct heap_error *write_groups(struct rows *rows)
 	HEAP_TRY(heap_column_create((size_t)session->snapshot->object_count + 1, sizeof(*groups.of),
 				    &groups.of));
 	HEAP_TRY(count_objects(session, &groups));
+	HEAP_TRY(find_holders(session, &groups));
 	HEAP_TRY(add_retained(session, &groups));
 	if (groups.count > 0)
 		qsort(groups.groups, groups.count, sizeof(*groups.groups), compare_groups);
 	for (uint32_t i = 0; i < groups.count; i++)
-		put_group(rows, &groups.groups[i], build);
+		put_group(rows, &groups, &groups.groups[i], build);
 	return NULL;
 }
 

@@ -30,18 +30,19 @@ my $sample = Sample::make();
 my @common = qw(nowhere app 0123456789abcdef 4242 1795197601 0 00112233445566778899aabbccddeeff 1795201201);
 my @row = rows('rows', $sample);
 is_deeply \@row, [map { [@common, @$_] } (
-    ['struct node *', 'node_new (app.c:12)', 'app', 1, 4096, 4096, 0],
-    ['struct slot', 'grow+0x10 (libutility.so)', 'libutility.so', 1, 224, 260, 0],
-    ['struct all', 'copy_text (text.c:7)', 'app', 1, 152, 152, 0],
+    ['struct node *', 'node_new (app.c:12)', 'app', 1, 4096, 4096, 0, 'vector', '49b8d757db95a69e'],
+    ['struct slot', 'grow+0x10 (libutility.so)', 'libutility.so', 1, 224, 260, 0, 'popular → struct table.slots', 'f1fe3672e5cee666'],
+    ['struct all', 'copy_text (text.c:7)', 'app', 1, 152, 152, 0, 'sample', '45ff6fdca5bc0d18'],
     # Two in a ring, a list of three, four that are leaked.
-    ['struct node', 'node_new (app.c:12)', 'app', 9, 144, 80, 64],
-    ['(untyped)', '0x12345678', '', 1, 48, 48, 0],
-    ['struct message', 'copy_text (text.c:7)', 'app', 1, 32, 32, 0],
-    ['char', 'copy_text (text.c:7)', 'app', 2, 30, 30, 0],
-    ['struct utility', 'cache_insert (cache.c:88)', 'libutility.so', 1, 24, 36, 0],
-    ['struct table', 'cache_insert (cache.c:88)', 'libutility.so', 1, 24, 284, 0],
-    ['class Circle', 'copy_text (text.c:7)', 'app', 1, 24, 24, 0],
-    ['struct date', 'cache_insert (cache.c:88)', 'libutility.so', 1, 12, 12, 0],
+    ['struct node', 'node_new (app.c:12)', 'app', 9, 144, 80, 64, 'serve: ring', '17079228f7fdb74e'],
+    ['(untyped)', '0x12345678', '', 1, 48, 48, 0, 'serve: (register)', '435686ed5fabbf7c'],
+    ['struct message', 'copy_text (text.c:7)', 'app', 1, 32, 32, 0, '(segment)', '536b14c767cbe6d2'],
+    ['char', 'copy_text (text.c:7)', 'app', 2, 30, 30, 0, 'greeting', 'ef64e9636669a1a9'],
+    ['struct utility', 'cache_insert (cache.c:88)', 'libutility.so', 1, 24, 36, 0, 'popular → struct table.slots → struct slot[].value', 'e3357309debef095'],
+    ['struct table', 'cache_insert (cache.c:88)', 'libutility.so', 1, 24, 284, 0, 'popular', 'a4f2827b7f3adbbd'],
+    ['class Circle', 'copy_text (text.c:7)', 'app', 1, 24, 24, 0, 'main: (stack)', 'f4e9b347a0c8df1e'],
+    ['struct date', 'cache_insert (cache.c:88)', 'libutility.so', 1, 12, 12, 0,
+        'popular → struct table.slots → struct slot[].value → struct utility.month', 'dfc62a31be2f850a'],
 )], 'rows of types and sites';
 
 @row = rows('object_rows', $sample);
@@ -60,8 +61,26 @@ my $list = Sample::make('fleet', 'web1', 'bad', 0);
 @row = rows('rows', $list);
 is_deeply [grep { $_->[8] eq 'struct node' } @row],
     [['web1', 'app', 'bad', 4242, 1795197601, 0, '0' x 14 . '31' . '0' x 16, 1795201201, 'struct node',
-        'node_new (app.c:12)', 'app', 10, 160, 160, 0]], 'a list';
+        'node_new (app.c:12)', 'app', 10, 160, 160, 0,
+        'list', '20ee68ff02ac20f9']], 'a list';
 is scalar rows('rows', $list, $sample), @row + 11, 'several snapshots, one after the other';
+
+# The same program, built again with other lines, and running elsewhere in memory: the same holders.
+my @build;
+for my $lines (0, 7) {
+    my $place = "$Sample::directory/build$lines";
+    mkdir $place or die $!;
+    open my $in, '<', 't/programs/loops.c' or die $!;
+    open my $out, '>', "$place/loops.c" or die $!;
+    print $out "\n" x $lines, <$in>;
+    close $out or die $!;
+    is system("cc -g -I . -o '$place/loops' '$place/loops.c'"), 0, "it compiles with $lines lines more";
+    Sample::run('', "$Sample::build/heapsh-check", '--loops', 4, '--keep', $place, '--', "$place/loops", 4, 'leak');
+    push @build, { map { $_->[15] ne '' ? ("$_->[8] of " . $_->[9] =~ s/ .*//r, "$_->[15] $_->[16]") : () } rows('rows', glob "$place/*-03.snap") };
+    like +(grep { $_->[8] eq 'struct session' } rows('rows', glob "$place/*-03.snap"))[0][9], qr/\(loops\.c:\d+\)/, 'it says the line';
+}
+like $build[0]{'struct session of session_new'}, qr/^sessions [0-9a-f]{16}$/, 'a list by its variable, however long it is';
+is_deeply $build[1], $build[0], 'fingerprints of two builds are equal';
 
 # --- ClickHouse --------------------------------------------------------------
 
@@ -139,9 +158,12 @@ sub ask {
 
 SKIP: {
     $ENV{PATH} .= ':/usr/sbin';
-    skip 'no ClickHouse', 9 if grep { system("command -v $_ >/dev/null 2>&1") } qw(clickhouse-server clickhouse-client);
-    ok start_clickhouse(), 'ClickHouse runs' or skip 'it does not', 8;
+    skip 'no ClickHouse', 13 if grep { system("command -v $_ >/dev/null 2>&1") } qw(clickhouse-server clickhouse-client);
+    ok start_clickhouse(), 'ClickHouse runs' or skip 'it does not', 12;
     is `$client --multiquery < scripts/clickhouse/schema.sql 2>&1`, '', 'its tables';
+
+    is `$client --query "ALTER TABLE heapsh.rows DROP COLUMN $_" 2>&1`, '', "a table of an earlier release, without $_" for qw(holder fingerprint);
+    is `$client --multiquery < scripts/clickhouse/upgrade.sql 2>&1`, '', 'gets its columns';
 
     # Two builds on three machines; of the bad one nodes are never freed, by ten a snapshot. The
     # cache of each is full with its third text.
@@ -157,6 +179,9 @@ SKIP: {
     is_deeply [ask('growth')],
         [['app', 'bad02', 'struct node', 2, "['web1','web2']", 1280, 576000]],
         'what grows, where, and of which build; a cache that has filled does not';
+    is_deeply [ask('alert')],
+        [['app', '20ee68ff02ac20f9', 'struct node', 'node_new (app.c:12)', 'list', 2, 2, "['bad02']", 576000, 800]],
+        'a holder to wake somebody for: the same one on both machines';
     is_deeply [(ask('sites'))[0 .. 3]], [
         ['app', 'char', 'copy_text (text.c:7)', 'bad02', 2, 3000, 3000, 3],
         ['app', 'char', 'copy_text (text.c:7)', 'good01', 1, 3000, 3000, 3],
