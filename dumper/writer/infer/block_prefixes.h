@@ -3,15 +3,14 @@
 #define BLOCK_PREFIXES_H
 
 /**
- * Block prefixes: bytes that a runtime keeps before what the program's pointers lead to, such as a
- * garbage collector's links or the length of a string.
+ * Block prefixes: bytes that a runtime keeps at the start of a block, before the address that the
+ * program gets, such as a garbage collector's links or the length of a string.
  *
  *	block ─▶ prefix, 16 bytes
  *	pointers ─▶ T
  *
- * Nearly all typed slots lead to one offset behind the start of such blocks. All other stages see a
- * block from there on: they ask this header, and not the capture, where a block begins, and how
- * large it is. At the end the prefix becomes a part of the type.
+ * Nearly all typed slots lead to one offset behind the start of such blocks. To all other stages a
+ * block begins there: they take its address and size from here, not from the capture. At the end the prefix becomes a part of the type.
  */
 
 #include "dumper/writer/scan/capture.h"
@@ -30,7 +29,7 @@ enum block_prefix_kind {
 	BLOCK_PREFIX_KINDS,
 };
 
-/** How many blocks with a T behind so many bytes speak for a prefix. */
+/** Counts the blocks with a T at an offset, which support a prefix of that length. */
 struct prefix_pair {
 	heap_type_id type;
 	uint32_t offset;
@@ -38,7 +37,7 @@ struct prefix_pair {
 	bool is_accepted;
 };
 
-/** Where the pointers to a site's blocks lead, typed or not, in words. */
+/** Counts the pointers to a site's blocks, typed or not, by the word that they point to. */
 struct site_leads {
 	uint32_t at[BLOCK_PREFIX_MAX / 8 + 1]; /**< by the word that they lead to */
 	uint32_t from[BLOCK_PREFIX_MAX / 8];   /**< of those to the start, by their own */
@@ -59,23 +58,23 @@ struct block_prefixes {
  * Finds the prefixes of blocks on which there are hints.
  *
  * @param is_thorough  also if there are few new hints
- * @param found        adds how many blocks
+ * @param found        the number of blocks is added
  */
 HEAP_MUST_CHECK
 struct heap_error *block_prefixes_find(struct inference *inference, enum block_prefix_kind kind,
 				       bool is_thorough, uint64_t *found);
 
 /**
- * The struct that is the first @p bytes of a block, if they have one: the code that makes the block
- * handles it, and it links such blocks with each other. They are no prefix then, but a part of their
- * own, as in allocators whose blocks are trees.
+ * The struct that is the first @p bytes of a block, if there is one: the allocating code has
+ * variables of it, and it links such blocks. Then these bytes are no prefix, but a part of their own,
+ * as in allocators whose blocks form trees.
  *
  * @return HEAP_NO_TYPE if there is none
  */
 heap_type_id block_prefixes_header(const struct inference *inference, heap_object_id object,
 				   uint64_t bytes);
 
-/** Gives a block without a name a prefix: its hints count from there on. */
+/** Gives a block without a name a prefix. Offsets of its hints then count from its end. */
 HEAP_MUST_CHECK
 struct heap_error *block_prefixes_set(struct inference *inference, heap_object_id object,
 				      uint32_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Candidates: what the blocks of a kind may be, and what speaks for each.
+ * Candidates for the type of a kind's blocks, and the evidence for each.
  */
 #include "dumper/writer/infer/candidates.h"
 
@@ -159,8 +159,8 @@ void candidates_ask(const struct inference *inference, heap_object_id object,
 		count_verdict(inference, object, &candidates->list[i]);
 }
 
-// Holds all candidates against one block: how well each fits, and which of those that have the
-// hinted parts fits best.
+// Checks all candidates against one block: how well each fits, and which one with the hinted
+// parts fits best.
 void candidates_hold(const struct inference *inference, const struct content *content,
 		     struct candidates *candidates)
 {
@@ -198,8 +198,7 @@ void candidates_hold(const struct inference *inference, const struct content *co
 	}
 }
 
-// Evidence that a candidate needs. Contents are weak evidence: a member that the program has not
-// set yet holds anything.
+// The evidence that a candidate needs. Contents are weak evidence: members may be unset.
 enum witness {
 	HINTS,
 	HINTS_AND_CONTENT,
@@ -230,7 +229,7 @@ static bool has_parts_exactly(const struct candidates *candidates,
 	       is_accepted(candidates, candidate, HINTS_AND_CONTENT);
 }
 
-// Any size may be that of a header and elements. So a variable that happens to be about is not
+// Any size may be that of a header and elements. So a variable of the code is not
 // enough for one: the contents must prove it.
 static bool is_meant(const struct candidates *candidates, const struct candidate *candidate)
 {
@@ -241,8 +240,8 @@ static bool is_meant(const struct candidates *candidates, const struct candidate
 			candidates->samples * (uint64_t)NAMING_PER_MILLE);
 }
 
-// The one candidate that passes, or of several the one that says more than the others; NULL if
-// there is none, or no such one.
+// The only candidate that passes, or the most specific of several; NULL if there is none, or no
+// such one.
 static const struct candidate *only_accepted(const struct inference *inference,
 					     const struct candidates *candidates,
 					     candidate_test *test)
@@ -302,7 +301,7 @@ const struct candidate *candidates_best_whole(const struct inference *inference,
 		return !found->alternative || is_accepted(candidates, found, HINTS_AND_CONTENT)
 			       ? found
 			       : NULL;
-	// A size that is just a struct's is seldom a header's with that many elements by chance.
+	// If a size is exactly a struct's, a header with elements is less likely.
 	return only_accepted(inference, candidates, has_parts_exactly);
 }
 
@@ -317,7 +316,7 @@ const struct candidate *candidates_result(const struct candidates *candidates)
 	return NULL;
 }
 
-// True if one type is to be preferred to another: by what it says, or by the contents.
+// True if one type is preferred to another: it is more specific, or fits the contents better.
 static bool is_preferred(const struct inference *inference, const struct candidates *candidates,
 			 const struct candidate *one, const struct candidate *other)
 {

@@ -14,7 +14,7 @@ enum {
 	CANDIDATES = 32, /**< at a time */
 };
 
-/** What naming demands before it claims. */
+/** Thresholds of naming. */
 enum {
 	NAMING_SAMPLES = 64,    /**< blocks that stand for all unnamed ones */
 	NAMING_VOTERS = 5,      /**< at least */
@@ -26,10 +26,10 @@ struct candidate {
 	enum layout_fit fit;
 	uint64_t elements;
 	uint32_t votes;   /**< siblings that have this name */
-	uint32_t depth;   /**< of the code's meaning; UINT32_MAX if the code does not say so */
+	uint32_t depth;   /**< of the code's meaning; UINT32_MAX if the code does not name it */
 	uint32_t parts;   /**< samples that have a hint of a part of it */
 	uint32_t against; /**< samples whose hints speak against it */
-	uint32_t fitting; /**< samples whose contents agree, or say nothing */
+	uint32_t fitting; /**< samples whose contents agree, or are neutral */
 	uint32_t parts_fitting; /**< of those that have hinted parts */
 	uint32_t proving;       /**< samples whose contents agree */
 	uint32_t wins;          /**< samples whose contents agree with it best */
@@ -42,13 +42,13 @@ struct candidates {
 	struct candidate list[CANDIDATES];
 	uint32_t count;
 	bool too_many;
-	uint32_t samples; /**< that they were held against */
+	uint32_t samples; /**< checked against them */
 	uint32_t hinted;  /**< of them, those with hints */
 	uint32_t won;     /**< of them, those with one that fits best */
 	uint32_t voters;  /**< siblings with a name */
 };
 
-/** Begins without any. */
+/** Empties the list. */
 static inline void candidates_init(struct candidates *candidates)
 {
 	candidates->count = candidates->samples = candidates->hinted = 0;
@@ -56,16 +56,16 @@ static inline void candidates_init(struct candidates *candidates)
 	candidates->too_many = false;
 }
 
-/** @return the candidate, which may have been there before; NULL if there are too many */
+/** Adds a candidate, once. @return it; NULL if there are too many */
 struct candidate *candidates_add(struct candidates *candidates, struct layout_claim claim);
 
-/** Adds what the hints on a block leave open: the types that have the hinted parts. */
+/** Adds the types that have the parts hinted for a block. */
 void candidates_add_hinted(const struct inference *inference, heap_object_id object,
 			   struct candidates *candidates);
 
 /**
- * Drops those for which hints alone speak. When there are too many candidates, none of these is
- * chosen: no choice would be made by what is true, but by which were met first.
+ * Drops the candidates that only hints support. When there are too many of them, a choice would
+ * depend on the order of the hints.
  */
 void candidates_drop_hinted(struct candidates *candidates);
 
@@ -73,19 +73,19 @@ void candidates_drop_hinted(struct candidates *candidates);
 enum verdict candidate_ask(const struct inference *inference, heap_object_id object,
 			   const struct candidate *candidate);
 
-/** How much a block's content speaks for a candidate: below 0 if it contradicts. */
+/** Scores a block's content for a candidate: below 0 if it contradicts. */
 int candidate_score(const struct inference *inference, const struct content *content,
 		    const struct candidate *candidate);
 
-/** Counts what one block's hints say of each. */
+/** Counts the hints on one block for and against each candidate. */
 void candidates_ask(const struct inference *inference, heap_object_id object,
 		    struct candidates *candidates);
 
-/** Likewise, with its content: how well it fits, and which that has parts fits best. */
+/** Likewise for its content, and notes the best of the candidates with hinted parts. */
 void candidates_hold(const struct inference *inference, const struct content *content,
 		     struct candidates *candidates);
 
-/* Choices: NULL if no candidate, or no single one, is it. */
+/* Choices: NULL unless exactly one candidate qualifies. */
 
 /** The type of the variable that gets the block. */
 const struct candidate *candidates_result(const struct candidates *candidates);
@@ -94,7 +94,7 @@ const struct candidate *candidates_result(const struct candidates *candidates);
 const struct candidate *candidates_only_whole(const struct inference *inference,
 					      const struct candidates *candidates);
 
-/** The candidate that the code means: that of the innermost function that tells anything. */
+/** The candidate named by the code: by the innermost function that names any. */
 const struct candidate *candidates_meant(const struct inference *inference,
 					 const struct candidates *candidates);
 

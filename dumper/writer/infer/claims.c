@@ -46,7 +46,7 @@ void claims_deinit(struct claims *claims)
 
 // --- preferences -------------------------------------------------------------
 
-// How many structs a type begins with, one in the other.
+// Counts the structs with which a type begins, one inside the other.
 static int count_firsts(const struct layouts *layouts, heap_type_id type)
 {
 	const struct heap_types *types = layouts->types;
@@ -68,8 +68,7 @@ bool claims_prefer(const struct layouts *layouts, heap_type_id one, heap_type_id
 	return firsts != others ? firsts > others : one < other;
 }
 
-// True if a claim is to be believed rather than another one that is as good, by what they say and
-// not by which was made first.
+// True if a claim wins over another one of equal rank, whatever their order.
 static bool is_preferred(const struct layouts *layouts, const struct claim *one,
 			 const struct claim *other)
 {
@@ -154,7 +153,7 @@ static void compact(struct claims *claims, enum rank rank)
 		heap_object_id object = queue->claims[head + i].object;
 
 		queue->claims[i] = queue->claims[head + i];
-		// Others have been overtaken: they wait in another queue, or behind.
+		// Others were superseded: their objects' claims wait in another queue, or further back.
 		if (claims->rank[object] == rank && claims->waiting[object] == head + i)
 			claims->waiting[object] = i;
 	}

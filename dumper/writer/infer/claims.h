@@ -15,21 +15,21 @@
 
 /** The ranks of names, best first. */
 enum rank {
-	RANK_DECLARED, /**< the program's word */
+	RANK_DECLARED, /**< set by the program */
 	RANK_VTABLE,
-	RANK_TAG,           /**< its pointer tag is that of a group whose type is known */
+	RANK_TAG,           /**< its pointer tag belongs to a group whose type is known */
 	RANK_EXACT,         /**< a typed slot points to its start, and the size is the type's */
 	RANK_FLEXIBLE,      /**< likewise, of a header and elements */
 	RANK_LOCAL,         /**< either of these by a local variable, which may not be set yet */
 	RANK_STRING,        /**< a char * points to its start, and it reads like text */
-	RANK_DISCRIMINATOR, /**< its discriminator is that of blocks whose types are known */
+	RANK_DISCRIMINATOR, /**< its discriminator has the value of blocks whose types are known */
 	RANK_DISCRIMINATOR_LIKELY,
-	RANK_PASSED_EXACT,    /**< as RANK_EXACT, but what holds the slot has a lesser name */
+	RANK_PASSED_EXACT,    /**< as RANK_EXACT, but the holder of the slot has a weaker name */
 	RANK_PASSED_FLEXIBLE, /**< likewise */
 	RANK_EMBEDDED,        /**< the only type of its size that has the hinted parts */
-	RANK_SITE,            /**< what the code that allocated it means by it */
-	RANK_VOTE,            /**< what its siblings are */
-	RANK_ARRAY,           /**< a whole number of what a typed slot points to */
+	RANK_SITE,            /**< the type that the allocating code handles */
+	RANK_VOTE,            /**< the type of its siblings */
+	RANK_ARRAY,           /**< a whole number of a slot's pointee */
 	RANK_TEXT,
 	RANK_SLACK,   /**< elements and a rest */
 	RANK_ELEMENT, /**< a typed slot points to an element in its middle */
@@ -43,7 +43,7 @@ struct claim {
 	heap_type_id type;
 	uint64_t elements : 55;
 	uint64_t evidence : 8;
-	uint64_t is_sure : 1; /**< nothing has been guessed on the way from a root to this claim */
+	uint64_t is_sure : 1; /**< no guess between a root and this claim */
 };
 
 struct claim_queue {
@@ -77,26 +77,26 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 enum rank claims_best(const struct claims *claims);
 
 /**
- * Takes the claims of a rank that wait, to be applied: [*first, *end) of its queue. Those that a
- * better one has overtaken have HEAP_NO_OBJECT. Until claims_taken() no other may be taken.
+ * Takes the claims of a rank that wait, to be applied: [*first, *end) of its queue. Claims
+ * superseded by a better one have HEAP_NO_OBJECT. Until claims_taken() no other may be taken.
  */
 void claims_take(struct claims *claims, enum rank rank, size_t *first, size_t *end);
 
 /** Ends what claims_take() began. */
 void claims_taken(struct claims *claims, enum rank rank);
 
-/** Forgets an object's name, once and for all: see is_renamed. */
+/** Withdraws an object's name, at most once per object: see is_renamed. */
 void claims_withdraw(struct claims *claims, heap_object_id object);
 
-/** True if an object has a name that is better than what a single hint makes of it. */
+/** True if an object's name is better than a claim from a single hint. */
 static inline bool claims_are_good(const struct claims *claims, heap_object_id object)
 {
 	return claims->rank[object] < RANK_ARRAY;
 }
 
 /**
- * True if a type is taken rather than another one for which there is as much evidence: the one
- * that has the other as its first part, or else any, but the same one in each run.
+ * True if a type is preferred to another one with equal evidence: the one that has the other as
+ * its first part, or else an arbitrary one, the same in each run.
  */
 bool claims_prefer(const struct layouts *layouts, heap_type_id one, heap_type_id other);
 

@@ -3,7 +3,7 @@
 #define CLASS_NAMES_H
 
 /**
- * Types by their C++ names, however those are written.
+ * Finds types by their C++ names, in any of their spellings.
  *
  * A demangled symbol, gcc's debug information and clang's have three spellings of one type:
  *
@@ -26,11 +26,10 @@ struct heap_error *class_names_create(const struct heap_types *types, struct cla
 void class_names_destroy(struct class_names *names);
 
 /**
- * The type of that name: of several one that is spelled the very same, and defined rather
- * than declared.
+ * The type of a name. Among several, an identical spelling and a definition are preferred.
  *
  * @param length  of the name, which need not end there
- * @return HEAP_NO_TYPE if there is none, or several that are only spelled alike
+ * @return HEAP_NO_TYPE if there is none, or several with similar spellings only
  */
 heap_type_id class_names_find(const struct class_names *names, const char *name, size_t length);
 

@@ -3,10 +3,10 @@
 #define COMMON_PREFIXES_H
 
 /**
- * Bases: structs with whose numbers other structs begin, and to which slots point that do not
- * know more. Interpreters, compilers and servers have them: all objects begin alike, and a
- * pointer to the beginning says nothing of which object it is. C has no word for it (C11,
- * 6.5.2.3, paragraph 6, has the guarantee), so that only the structs' members show it.
+ * Common prefixes (bases): structs whose scalar members are the first ones of other structs, and to
+ * which typed slots point. Interpreters, compilers and servers have them: all objects begin alike, and a
+ * pointer to the prefix does not tell which type an object has. C has no syntax for it (C11,
+ * 6.5.2.3, paragraph 6, is the guarantee), so only the structs' members show it.
  *
  * Samples of each type show how the objects of one base differ.
  */
@@ -19,7 +19,7 @@ enum {
 	PREFIX_SAMPLES = 256, /**< of a type, at most; even */
 };
 
-/** How much the name of a block is worth to learn from. */
+/** How far the name of a block can be trusted as an example. */
 enum trust {
 	TRUST_SURE,
 	TRUST_POINTER, /**< a slot points to it, of a holder that is not sure */
@@ -39,18 +39,18 @@ struct prefix_samples {
 	struct header headers[TRUSTS][PREFIX_SAMPLES];
 };
 
-/** The types of a base, of which there are blocks that have a name. */
+/** The types of a base that have blocks with a name. */
 struct prefix_types {
 	struct prefix_samples *types[PREFIX_TYPES]; /**< [count] */
 	uint32_t count;
 };
 
-/** Structs with which others begin, and to which slots point that do not know more. */
+/** Structs with which others begin, and to which typed slots point. */
 struct common_prefixes {
 	heap_type_id types[MAX_COMMON_PREFIXES]; /**< [count] */
 	uint32_t count;
-	uint8_t *of;    /**< [types] with which base one begins, counted from 1; 0: none */
-	uint64_t *keys; /**< [types] that are equal if two begin alike */
+	uint8_t *of;                   /**< [types] its base, counted from 1; 0: none */
+	uint64_t *keys;                /**< [types] that are equal if two begin alike */
 	struct prefix_member *members; /**< [member_count] numbers in headers of types, by hash */
 	size_t member_count, member_capacity;
 	uint32_t *pointed; /**< [types] blocks to whose start pointers to one lead */
@@ -59,7 +59,7 @@ struct common_prefixes {
 
 void common_prefixes_deinit(struct common_prefixes *prefixes);
 
-/** Finds the bases that slots have pointed to since it was last asked. */
+/** Finds the bases that slots have pointed to since the last call. */
 HEAP_MUST_CHECK
 struct heap_error *common_prefixes_find(struct inference *inference);
 
@@ -73,7 +73,7 @@ static inline uint32_t common_prefixes_of_type(const struct common_prefixes *pre
 /** The base with which a block begins, as far as is known, counted from 1; 0: none. */
 uint32_t common_prefixes_of(const struct inference *inference, heap_object_id object);
 
-/** Looks at some blocks of each type that has a base. @param result  [MAX_COMMON_PREFIXES] by base */
+/** Samples the blocks of each type that has a base. @param result  [MAX_COMMON_PREFIXES] by base */
 HEAP_MUST_CHECK
 struct heap_error *common_prefixes_sample(const struct inference *inference,
 					  struct prefix_types *result);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Conflicts: typed slots that speak against the names of what they point to.
+ * Conflicts: typed slots that contradict the names of their targets.
  *
  * A stale pointer, a union's other member, a void * that was cast: each may have named a block
- * first. When all names are there, all slots are applied once more, each for or against the name.
- * Conflicts that remain are kept for people to see.
+ * first. Once all names are set, all slots are applied again, each for or against the name.
+ * The remaining conflicts are stored in the snapshot.
  */
 #include "dumper/writer/infer/conflicts.h"
 
@@ -32,7 +32,7 @@ static bool is_contested(const struct weights *weights, heap_object_id object)
 	return weights->contested[object / 64] >> object % 64 & 1;
 }
 
-// The preferred one of the rivals that fit, rather than the first one that is seen.
+// Chooses the preferred one of the rivals that fit, whatever their order.
 static void note_rival(struct inference *inference, struct weights *weights, heap_object_id target,
 		       heap_type_id type, bool fits)
 {
@@ -68,8 +68,8 @@ static void note_conflict(struct inference *inference, struct weights *weights, 
 
 /*
  * Weighs the evidence of the slots at one place for the type of their target. Nearly all agree with
- * it, which counts for nothing where no rival fits: so conflicts are looked for first, and then
- * support for those that have one.
+ * it, which does not matter where no rival fits. So a first pass finds conflicts, and a second one
+ * support for the names in conflict.
  */
 static void weigh(struct inference *inference, struct weights *weights,
 		  const struct heap_slot *slots, uint32_t count, heap_object_id target,
@@ -178,7 +178,7 @@ static struct heap_error *weigh_roots(struct inference *inference, struct weight
 	return NULL;
 }
 
-// True if the name that slots speak for instead is to be believed.
+// True if the rival name wins.
 static bool is_outvoted(const struct inference *inference, const struct weights *weights,
 			heap_object_id object)
 {
@@ -228,7 +228,7 @@ static struct heap_error *weigh_all(struct inference *inference, struct weights 
 	return weigh_roots(inference, weights);
 }
 
-// Forgets the conflicts that were found before. Memory that was never written to remains so.
+// Clears the conflicts of the previous pass. Untouched memory stays untouched.
 static void forget_conflicts(struct inference *inference)
 {
 	struct heap_snapshot *snapshot = &inference->capture->snapshot;

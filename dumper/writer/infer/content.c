@@ -2,10 +2,10 @@
 /*
  * Evidence by content: never names a type, only chooses among candidates.
  *
- * Each word that the candidate has a member at may confirm, doubt or contradict it. What is
- * strict: a pointer member holds null or a pointer that can be one of that type; a bool, an enum
- * and a small number are no halves of pointers into the heap, and hold values of theirs. What is
- * lenient: unions, integers as wide as a pointer (many a program keeps pointers there) and
+ * Each word at which the candidate has a member may confirm, doubt or contradict it. Strict
+ * rules: a pointer member holds null or a pointer that can be one of that type; a bool, an enum
+ * and a small number are not halves of pointers into the heap, and have valid values. Lenient
+ * rules: unions, integers as wide as a pointer (many a program keeps pointers there) and
  * padding, in which old bytes of the heap may lie about; such bytes may also lie in members that
  * the program has not set yet, so that one contradiction alone proves nothing.
  */
@@ -56,7 +56,7 @@ static bool is_number(uint64_t word)
 	return word < ADDRESSES || word >= UINT64_MAX - UINT32_MAX;
 }
 
-// The object into which a word of a block points. That has been looked up already: it is an edge.
+// The object into which a word of a block points, from the edges.
 static heap_object_id find_target(const struct inference *inference, heap_object_id object,
 				  uint64_t offset)
 {
@@ -93,7 +93,7 @@ static int pointer_score(const struct check *check, uint64_t offset, heap_type_i
 		return CONFIRMED;
 	if (types->types[pointee].kind == HEAP_TYPE_FUNCTION)
 		return CONTRADICTED;
-	// A char * seldom points to what is known to be a structure.
+	// A char * seldom points to a known structure.
 	if (!layouts_is_compound(&inference->layouts, pointee))
 		return inference->claims.name_rank[target] <= RANK_VOTE &&
 				       layouts_is_compound(&inference->layouts,
@@ -159,7 +159,7 @@ static int scalar_score(const struct check *check, uint64_t offset, heap_type_id
 
 static int type_score(const struct check *check, uint64_t offset, heap_type_id id, int depth);
 
-// Characters that hold a pointer are none, unless it is left over behind the end of a text.
+// A pointer contradicts characters, unless it is left over behind the end of a text.
 static int characters_score(const struct check *check, uint64_t offset, uint64_t count)
 {
 	const struct content *content = check->content;
@@ -264,8 +264,8 @@ static int type_score(const struct check *check, uint64_t offset, heap_type_id i
 	return score;
 }
 
-// So many values of a type. The last ones may not be in use yet, and hold what was there
-// before: they may confirm, but not contradict. Nor may any void *.
+// Checks values of a type in a row. The last ones may not be in use yet, and hold old bytes: they
+// may confirm, but not contradict. Nor may any void *.
 static int elements_score(const struct check *check, uint64_t offset, heap_type_id type,
 			  uint64_t elements)
 {
@@ -287,7 +287,7 @@ static int elements_score(const struct check *check, uint64_t offset, heap_type_
 	return score;
 }
 
-// True for the names that programs give to a number of elements or bytes.
+// True for the usual names of counts of elements or bytes.
 static bool is_count_name(const char *name)
 {
 	static const char *const words[] = { "size", "len", "count", "num", "used", "alloc" };

@@ -3,8 +3,8 @@
 #define CONTENT_H
 
 /**
- * Content: does what a block holds agree with its being of a type? It chooses among candidates,
- * and alone never names a type.
+ * Content: scores how well a block's words fit a type. It chooses among candidates, and alone never
+ * names a type.
  */
 
 #include "dumper/writer/infer/layout.h"
@@ -14,7 +14,7 @@ struct inference;
 struct pointer;
 
 enum {
-	CONTENT_WORDS = 512, /**< of a block, as many are read */
+	CONTENT_WORDS = 512, /**< of a block, read at most */
 };
 
 /** A block's contents, read once and compared with several types. */
@@ -25,9 +25,9 @@ struct content {
 };
 
 /**
- * How much a block's words speak for its being of a type: below 0 if more of them contradict.
+ * Scores a block's words for a type: below 0 if more of them contradict.
  *
- * @param elements  of the type, as capture's column of that name has it
+ * @param elements  of the type, as in the capture's column of that name
  */
 int content_score(const struct inference *inference, const struct content *content,
 		  heap_type_id type, uint64_t elements);
@@ -36,11 +36,11 @@ int content_score(const struct inference *inference, const struct content *conte
 void content_read(const struct inference *inference, heap_object_id object, uint64_t *words,
 		  struct content *result);
 
-/** The same with pages of the caller's own, for threads. */
+/** The same with the caller's own pages, for use by several threads. */
 void content_read_from(const struct inference *inference, struct pages *pages,
 		       heap_object_id object, uint64_t *words, struct content *result);
 
-/** True for a string: text up to a NUL, and nothing but NULs or leftovers after that. */
+/** True for a string: text up to a NUL, and only NULs or leftovers after it. */
 bool content_is_text(const struct inference *inference, const struct content *content,
 		     uint64_t size);
 

@@ -3,18 +3,18 @@
 #define DEAD_WORDS_H
 
 /**
- * Words that look like pointers where the type says that there is none.
+ * Removes words that look like pointers in parts of values that are not in use.
  *
- * A std::string has room for a short text in itself. It is not used, nor cleared, while a long text
- * is elsewhere, and keeps what was in that memory before:
+ * A std::string has an internal buffer for a short text. While a long text is elsewhere, the buffer is
+ * neither used nor cleared, and keeps the previous contents of that memory:
  *
  *	_M_p ──▶ "a text of 31 bytes…"
  *	_M_string_length      31
  *	_M_allocated_capacity 60
  *	(rest of the buffer)  a stale pointer
  *
- * Such a word would make the string a holder of what it happens to lead to. held_parts.h says which
- * parts of values and blocks hold nothing.
+ * Such a word would make the string a referrer of an unrelated object. held_parts.h knows which parts
+ * of values and blocks are in use.
  */
 
 #include "dumper/writer/scan/capture.h"

@@ -13,10 +13,10 @@
 struct tag_value {
 	uint64_t tag;      /**< the base, and the number that it has there */
 	heap_type_id type; /**< of nearly all blocks with that tag whose types are sure */
-	bool is_elected;   /**< there are none: of those that have a name */
+	bool is_elected;   /**< there are none: by a vote of those that have a name */
 };
 
-/** The numbers that tell what a block is. */
+/** Discriminators, by base, and their values. */
 struct discriminators {
 	struct header_member members[MAX_COMMON_PREFIXES]; /**< by base, if */
 	bool has_member[MAX_COMMON_PREFIXES];
@@ -29,12 +29,12 @@ struct discriminators {
 	uint32_t late_count, late_capacity;
 };
 
-/** Finds the numbers that tell what blocks are. @param learned  adds how many values */
+/** Finds the discriminators. @param learned  the number of values is added */
 HEAP_MUST_CHECK
 struct heap_error *discriminators_learn(struct inference *inference,
 					const struct prefix_types *samples, uint64_t *learned);
 
-/** The base by whose number an object has its tag; 0: none is known. */
+/** The base whose discriminator gives an object its tag; 0: none is known. */
 uint32_t discriminators_prefix(const struct inference *inference, heap_object_id object);
 
 /** An object's tag, of a base that is not 0. */
@@ -45,8 +45,8 @@ uint64_t discriminators_read(const struct inference *inference, heap_object_id o
 bool discriminators_wait(const struct inference *inference);
 
 /**
- * Claims that objects are what their tags say of which something is hinted. Those with many
- * hints wait, or each hint on one would lead to all of them.
+ * Claims the objects with hints by their tags. Objects with many hints wait, or each hint on one
+ * would lead to all of them.
  */
 HEAP_MUST_CHECK
 struct heap_error *discriminators_apply(struct inference *inference);
@@ -55,7 +55,7 @@ struct heap_error *discriminators_apply(struct inference *inference);
 HEAP_MUST_CHECK
 struct heap_error *discriminators_apply_late(struct inference *inference);
 
-/** True if the tag says that blocks of a kind are not of a type. */
+/** True if the tag of a kind rules a type out. */
 bool discriminators_exclude(const struct inference *inference, const struct kind *kind,
 			    heap_type_id type);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Following typed slots: each is a claim on what it points to, or a hint.
+ * Follows typed slots: each becomes a claim on its target, or a hint.
  */
 #include "dumper/writer/infer/inference.h"
 
@@ -20,7 +20,7 @@ static struct heap_error *hint_at_all(struct inference *inference, const struct 
 	return NULL;
 }
 
-// An array behind its number, if that agrees with the block's size.
+// An array behind its count, if the count agrees with the block's size.
 static struct layout_claim fit_counted(const struct inference *inference, heap_type_id element,
 				       heap_object_id object)
 {

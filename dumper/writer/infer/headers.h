@@ -10,7 +10,7 @@
 #include "dumper/writer/infer/layout.h"
 
 enum {
-	HEADER_BYTES = 64,     /**< of a block, that count as its header */
+	HEADER_BYTES = 64,     /**< of a block's header, at most */
 	HEADER_MEMBERS = 64,   /**< at most */
 	HEADER_EXTENSIONS = 2, /**< types that must begin with a base */
 };
@@ -32,7 +32,7 @@ struct header {
 	uint64_t words[HEADER_BYTES / 8];
 };
 
-/** Adds the numbers in a struct's header to those that are known already. */
+/** Adds the scalar members of a struct's header to the list. */
 void headers_gather(const struct heap_types *types, heap_type_id type,
 		    struct header_members *members);
 

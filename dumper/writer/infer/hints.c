@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Hints: what typed slots say of blocks that they do not name.
+ * Hints: evidence of typed slots for blocks that they do not name.
  */
 #include "dumper/writer/infer/inference.h"
 
@@ -60,7 +60,7 @@ static bool is_same(const struct hint *one, const struct hint *other)
 	       one->interior == other->interior && one->either == other->either;
 }
 
-// Where a hint is in the table, or where it would be.
+// Finds the slot of a hint in the table, or the free one for it.
 static uint32_t *find_slot(const struct inference *inference, const struct hint *hint)
 {
 	const struct hint_table *table = &inference->hints.table;
@@ -124,7 +124,7 @@ bool hints_are_many(const struct inference *inference, heap_object_id object)
 
 // --- adding ------------------------------------------------------------------
 
-// The hint that says the same, or NO_HINT. @param few  how many there are; FEW_HINTS + 1: more
+// Finds an equal hint, or NO_HINT. @param few  gets the number of hints; FEW_HINTS + 1: more
 static uint32_t find_same(const struct inference *inference, const struct hint *hint, int *few)
 {
 	uint32_t at = inference->hints.head[hint->object];
@@ -261,7 +261,7 @@ enum verdict hint_ask(const struct inference *inference, const struct hint *hint
 	return VERDICT_AGAINST;
 }
 
-// All the words of hints on an object: the majority's.
+// Counts the verdicts of an object's hints, and follows the majority.
 enum verdict hints_ask(const struct inference *inference, heap_object_id object, heap_type_id type)
 {
 	uint32_t in_favour = 0, against = 0;
@@ -314,7 +314,7 @@ struct weak_claim {
 	uint32_t count; // slots
 };
 
-// The reading of a block of a size by one hint. @return false: there is none
+// Reads a block of a size by one hint. @return false if that gives no type
 static bool make_weak_claim(const struct inference *inference, const struct hint *hint,
 			    uint64_t size, struct weak_claim *result)
 {
@@ -348,8 +348,8 @@ static int compare_counts(const void *left, const void *right)
 	return compare_what(left, right);
 }
 
-// Gathers what all hints on a block make of it, so that each thing is weighed once, however
-// many hints there are. @return how many things that are, of [count] hints
+// Gathers the readings of a block by all its hints, so that each is weighed once, however many
+// hints there are. @return their number; at most one per hint
 static uint32_t gather(const struct inference *inference, heap_object_id object,
 		       struct weak_claim *list)
 {
@@ -374,7 +374,7 @@ static uint32_t gather(const struct inference *inference, heap_object_id object,
 	return WEAK_CLAIMS;
 }
 
-// A chain through a block that is taken for an array, to places in blocks of its kind.
+// The pointers of a supposed array to elements in blocks of its kind.
 struct chain {
 	const struct inference *inference;
 	heap_object_id object;
@@ -407,9 +407,9 @@ static bool follow_chain(void *context, uint64_t offset, heap_type_id pointer)
 }
 
 /*
- * A page that a program cuts up itself is an array only if its elements agree: their pointers to their
- * own kind lead to where elements begin, there and in the pages beside it. Chunks that are larger than
- * what is in them betray themselves so, and chunks that hold something else.
+ * A page that a program divides itself is an array only if its elements agree: their pointers to their
+ * own kind lead to where elements begin, there and in the pages beside it. This rules out chunks that are
+ * larger than their values, and chunks with other values.
  */
 static bool do_elements_agree(const struct inference *inference, heap_object_id object,
 			      const struct layout_claim *claim)
@@ -429,7 +429,7 @@ static bool do_elements_agree(const struct inference *inference, heap_object_id 
 	return chain.other == 0 || chain.other * CHAINS_THAT_AGREE < chain.agree;
 }
 
-// How much contents speak for a claim; below 0 if anything contradicts it.
+// Scores the contents for a claim; below 0 if anything contradicts it.
 static int weigh(const struct inference *inference, const struct content *content,
 		 const struct weak_claim *weak)
 {
@@ -460,7 +460,7 @@ static bool is_better(const struct inference *inference, const struct weak_claim
 	return compound != best_compound ? compound : one->count > best->count;
 }
 
-// The best of them. Of a union's, the one that agrees best.
+// The best reading; among a union's alternatives, the one that agrees best.
 static struct layout_claim choose(const struct inference *inference, const struct content *content,
 				  const struct weak_claim *list, uint32_t count)
 {

@@ -3,9 +3,9 @@
 #define HINTS_H
 
 /**
- * Hints: "there is a T at this offset of the block, whatever the block is". Typed slots that do not
- * say what a block is leave them. They are asked whether a block may be of a type, and as a last
- * resort what the block is by them alone.
+ * Hints: "there is a T at this offset of the block, whatever the block is". Typed slots that do
+ * not determine a block's type leave them. They confirm or exclude types of the block, and as a last
+ * resort suggest one.
  */
 
 #include "dumper/writer/infer/content.h"
@@ -24,7 +24,7 @@ struct hint {
 	bool either;       /**< a union's: this or another of its members */
 };
 
-/** Finds the hints on blocks that have more than a few, by all that they say. */
+/** A hash table of the hints on blocks that have more than a few. */
 struct hint_table {
 	uint32_t *slots; /**< [size] hash table of hints; NO_HINT: free */
 	size_t size, count;
@@ -44,19 +44,19 @@ struct heap_error *hints_init(struct hints *hints, heap_object_id objects);
 
 void hints_deinit(struct hints *hints);
 
-/** Notes that there is something of a type where a pointer points to. */
+/** Notes a value of a type at the target of a pointer. */
 HEAP_MUST_CHECK
 struct heap_error *hints_add(struct inference *inference, heap_type_id type,
 			     const struct pointer *pointer, bool either);
 
 /**
- * Lets the hints on a block count from so many bytes behind its start. Those on what lies before are
- * forgotten.
+ * Makes the offsets of a block's hints relative to @p bytes behind its start. Hints on the bytes before
+ * are dropped.
  */
 HEAP_MUST_CHECK
 struct heap_error *hints_rebase(struct inference *inference, heap_object_id object, uint32_t bytes);
 
-/** The verdict of evidence on an object's being of a type. */
+/** The verdict of evidence on a type for an object. */
 enum verdict {
 	VERDICT_NONE,
 	VERDICT_FOR,
@@ -73,7 +73,7 @@ enum verdict hints_ask(const struct inference *inference, heap_object_id object,
 /** The type of a char * that points to the start of an object, or HEAP_NO_TYPE. */
 heap_type_id hints_find_text(const struct inference *inference, heap_object_id object);
 
-/** Finds the best that the hints on a block make of it alone; LAYOUT_NONE if that is nothing. */
+/** Finds the best claim from the hints on a block alone; LAYOUT_NONE if there is none. */
 HEAP_MUST_CHECK
 struct heap_error *hints_weigh(const struct inference *inference, const struct content *content,
 			       struct layout_claim *result);

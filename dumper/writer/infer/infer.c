@@ -22,7 +22,7 @@
 enum {
 	PREFETCH_DISTANCE = 12, // edges, and claims
 	SMALL_ROUNDS = 64,      // that name less than one object in MANY, and cost a whole pass
-	PATIENT_ROUNDS = 8,     // of these; then pools are cut without waiting for single hints
+	PATIENT_ROUNDS = 8,     // of these; then pools are divided without waiting for single hints
 	MANY = 1000,
 	FEW_NEW = 128,       // claims on less than one in so many objects are few
 	FEW_TO_LEARN = 1024, // likewise, to learn from
@@ -121,7 +121,7 @@ static struct heap_error *apply_claims(struct inference *inference, enum rank ra
 	return NULL;
 }
 
-// Applies all claims that wait, and those that they lead to.
+// Applies all waiting claims, and those that result from them.
 HEAP_MUST_CHECK
 static struct heap_error *settle(struct inference *inference)
 {
@@ -243,7 +243,7 @@ static struct heap_error *follow_roots(struct inference *inference)
 	return NULL;
 }
 
-// True if a pass that costs as much as all others together is worth repeating.
+// True if it is worth repeating a pass that costs as much as all others together.
 static bool pass(const struct inference *inference, struct gate *gate, uint32_t share)
 {
 	uint64_t applied = inference->claims.applied - gate->applied;
@@ -254,7 +254,7 @@ static bool pass(const struct inference *inference, struct gate *gate, uint32_t 
 	return true;
 }
 
-// Looks at what the blocks of each type with a base have in common.
+// Learns from the blocks of each type with a base.
 HEAP_MUST_CHECK
 static struct heap_error *learn(struct inference *inference, struct prefix_types *samples)
 {
@@ -263,9 +263,9 @@ static struct heap_error *learn(struct inference *inference, struct prefix_types
 	return error ? error : profiles_learn(inference, samples);
 }
 
-// The best evidence: what leaves no choice, and what tells blocks with a common beginning apart.
-// Tags are learned before any weaker evidence is applied, which would blur what they tell apart. The
-// other rounds do not count for that: how many there are hangs on chains of single claims.
+// The best evidence: what leaves no choice, and the discriminators of common prefixes.
+// Tags are learned before any weaker evidence is applied, which would blur them. The other
+// rounds do not count for that: their number depends on chains of single claims.
 HEAP_MUST_CHECK
 static struct heap_error *name_surely(struct inference *inference, uint64_t *named)
 {
@@ -291,8 +291,8 @@ static struct heap_error *name_surely(struct inference *inference, uint64_t *nam
 	return error;
 }
 
-// Finds what runtimes add to their objects: bytes before them, and pointers to method tables. These
-// passes cost as much as all else together: they wait until much is new, or nothing else is left.
+// Finds the block prefixes and pointer tags of runtimes. These passes cost as much as all others
+// together, so they wait until much is new, or nothing else is left.
 HEAP_MUST_CHECK
 static struct heap_error *find_runtimes(struct inference *inference, bool is_thorough,
 					uint64_t *named)
@@ -301,8 +301,8 @@ static struct heap_error *find_runtimes(struct inference *inference, bool is_tho
 	return pointer_tags_apply(inference, is_thorough, named);
 }
 
-// Cuts pools when single hints name a few blocks in each round: a page of chunks looks like an array,
-// and leads to the next page.
+// Divides pools when single hints name only a few blocks per round: a page of chunks looks like an
+// array, and leads to the next page.
 HEAP_MUST_CHECK
 static struct heap_error *cut_early(struct inference *inference, int small, uint64_t *named)
 {
@@ -310,8 +310,8 @@ static struct heap_error *cut_early(struct inference *inference, int small, uint
 							     : NULL;
 }
 
-// One step of the whole: the best evidence that is left, and what follows from it. The step is cheap
-// if it looked at news alone: a list whose pointers lead to a member of its nodes is named two nodes
+// Runs one step: the best evidence that is left, and its consequences. The step is cheap if it
+// visited news only: a list whose pointers lead to a member of its nodes is named two nodes
 // at a time, in as many steps.
 //
 // @param small  rounds before it that were not cheap, and named few
@@ -408,7 +408,7 @@ static struct heap_error *add_columns(struct capture *capture)
 		       : heap_error_out_of_memory();
 }
 
-// Completes the table of types: all that follows relies on it.
+// Completes the table of types, on which all later stages rely.
 HEAP_MUST_CHECK
 static struct heap_error *complete_types(struct inference *inference,
 					 const struct head_words *heads)
@@ -442,7 +442,7 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	return kinds_sort(inference);
 }
 
-// Infers types from all but the blocks' shapes.
+// Infers types from all evidence except the blocks' shapes.
 HEAP_MUST_CHECK
 static struct heap_error *infer(struct inference *inference, const heap_type_id *classes,
 				const struct head_words *heads)
@@ -468,7 +468,7 @@ struct heap_error *infer_types(struct capture *capture, const heap_type_id *clas
 	release(&inference);
 	if (error)
 		return error;
-	// Now that nothing relies on the table of types any more, which grows.
+	// Last, since this adds types to the table, on which the other stages rely.
 	HEAP_TRY(block_prefixes_finish(&inference.block_prefixes, capture));
 	return shapes_name(capture);
 }

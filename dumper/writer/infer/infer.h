@@ -7,19 +7,19 @@
  *
  * Evidence comes, strongest first, from the program itself (heapsnap_set_type()), from
  * vtable pointers, and from typed slots: a pointer variable or a pointer member of a block
- * whose type is known says what it points to, if the size agrees. What has been named
- * names others in turn, until nothing changes. infer.c has the method and its risks.
+ * whose type is known gives its target a type, if the size agrees. Named blocks name others
+ * in turn, until nothing changes. README.md describes the method and its risks.
  */
 
 #include "dumper/writer/scan/capture.h"
 #include "dumper/writer/scan/head_words.h"
 
 /**
- * Names what can be named: fills capture's type, elements and evidence, and marks the
+ * Infers the types of blocks: fills the capture's type, elements and evidence, and marks the
  * edges and root edges that are typed slots.
  *
  * @param classes  [objects] the class of each block's vtable, or HEAP_NO_TYPE
- * @param heads    what may lead to method tables
+ * @param heads    first words that may point to method tables
  */
 HEAP_MUST_CHECK
 struct heap_error *infer_types(struct capture *capture, const heap_type_id *classes,

@@ -28,7 +28,7 @@ enum news {
 	NEWS_LATE = 1 << (NAMINGS + 1),   /**< it waits in tags.late */
 };
 
-/** Lets through what costs much: at first always, then when much has been applied since. */
+/** Limits expensive passes: one runs at first, then when many claims have been applied since. */
 struct gate {
 	uint64_t applied; /**< claims, when it was last passed */
 	uint32_t few;     /**< how often it was passed for few claims */
@@ -39,7 +39,7 @@ struct inference {
 	struct layouts layouts;
 	struct heap_repetitions repetitions;
 	struct pages *pages;
-	uint8_t *news; /**< [objects] enum news: what is known since naming looked */
+	uint8_t *news; /**< [objects] enum news: evidence since naming last visited it */
 	struct block_prefixes block_prefixes;
 	struct claims claims;
 	struct hints hints;
@@ -50,9 +50,9 @@ struct inference {
 	struct profiles profiles;
 	struct pools pools;
 	struct symbol_types symbol_types;
-	struct gate learning;  /**< what the blocks of a common prefix have in common */
+	struct gate learning;  /**< learning discriminators and profiles */
 	struct gate telling;   /**< the same, where only weaker evidence is left */
-	struct gate all_kinds; /**< looking at all kinds */
+	struct gate all_kinds; /**< a pass over all kinds */
 	bool has_conflicts;    /**< some are noted in the snapshot's columns of rivals */
 	uint64_t named;        /**< how often an object without a type got one: for progress */
 	heap_type_id *counted; /**< [counted_types] by element; NULL: none */
@@ -62,11 +62,11 @@ struct inference {
 struct pointer {
 	heap_object_id target;
 	uint64_t interior;
-	bool local;   /**< it stands in a local variable */
-	bool is_sure; /**< nothing has been guessed of what it stands in */
+	bool local;   /**< it is in a local variable */
+	bool is_sure; /**< its holder's type is not a guess */
 };
 
-/** Bytes of a block before what its type tells of; see block_prefixes.h. */
+/** The length of a block's prefix; see block_prefixes.h. */
 static inline uint32_t inference_prefix(const struct inference *inference, heap_object_id object)
 {
 	return inference->block_prefixes.of ? inference->block_prefixes.of[object] : 0;
@@ -94,7 +94,7 @@ static inline void inference_read_header(const struct inference *inference, heap
 }
 
 /**
- * Notes what the typed slot at an offset of a block says of the object that it points to.
+ * Applies the typed slot at an offset of a block to the object that it points to.
  *
  * @param flags  of the edge: HEAP_EDGE_TYPED is set if there is such a slot
  */
@@ -103,7 +103,7 @@ struct heap_error *inference_follow(struct inference *inference,
 				    const struct heap_repetition *repetition, uint64_t offset,
 				    const struct pointer *pointer, uint8_t *flags);
 
-/** True if nothing is known of a place in an object but that there are bytes. */
+/** True if a place in an object is only known to be bytes. */
 bool inference_is_raw(const struct inference *inference, heap_object_id object, uint64_t interior);
 
 /** The type of which a root is one or several; HEAP_NO_TYPE if it is unknown. */
@@ -117,7 +117,7 @@ bool inference_type_has(const struct inference *inference, heap_type_id type, he
 bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,
 		   uint64_t interior);
 
-/** True if it is known where blocks were allocated, so that those of one site are alike. */
+/** True if the sites of blocks are known, so that blocks of one site are alike. */
 static inline bool inference_has_sites(const struct inference *inference)
 {
 	return inference->capture->process.origin == HEAPSNAP_ORIGIN_LIBRARY;

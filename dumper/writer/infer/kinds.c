@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Which blocks are of one kind.
+ * Sorts blocks into kinds.
  */
 #include "dumper/writer/infer/inference.h"
 
@@ -77,7 +77,7 @@ static uint32_t find_source(const struct inference *inference, heap_object_id ob
 		       : discriminators_prefix(inference, object);
 }
 
-// True if a tag has become known, or another one, since kinds were sorted.
+// True if a tag has changed since kinds were sorted.
 static bool is_stale(const struct inference *inference)
 {
 	const struct kinds *kinds = &inference->kinds;
@@ -102,7 +102,7 @@ static bool is_stale(const struct inference *inference)
 	return false;
 }
 
-// An object's tag, which is not read again if its kind tells it.
+// An object's tag; from its kind, if that is current.
 static uint64_t find_tag(const struct inference *inference, const struct kind *old,
 			 heap_object_id object, uint32_t base)
 {
@@ -127,7 +127,7 @@ static void keep_news(struct kind *kind, const struct kind *old)
 	}
 }
 
-// The number of a kind, which is a new one if it has none.
+// Finds the number of a kind, or assigns one.
 HEAP_MUST_CHECK
 static struct heap_error *find_kind(struct kind_table *table, struct kinds *kinds,
 				    const struct kind *kind, uint32_t *result)
@@ -149,7 +149,7 @@ static struct heap_error *find_kind(struct kind_table *table, struct kinds *kind
 	return NULL;
 }
 
-// Finds all kinds, and notes for each object which is its.
+// Finds all kinds, and the kind of each object.
 //
 // @param old  as they were; NULL: there were none
 HEAP_MUST_CHECK

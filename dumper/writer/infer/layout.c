@@ -54,7 +54,7 @@ static void find_facts(struct layouts *layouts, heap_type_id id)
 	facts->size = heap_types_size(types, id);
 	facts->stripped = heap_types_strip(types, id);
 	facts->is_flexible = heap_types_flexible(types, id, &facts->start, &facts->element);
-	// Any block may be a counted array, by its size: only its content tells.
+	// By its size, any block may be a counted array: only its content decides.
 	facts->fits_any = facts->is_flexible && heap_types_size(types, facts->element) > 0 &&
 			  heap_types_counted(types, id) == HEAP_NO_TYPE;
 	facts->is_ordered = heap_types_has_members(type) && is_ordered(layouts, type);
@@ -74,8 +74,8 @@ static void refer(struct layouts *layouts, heap_type_id *stack, uint32_t *depth,
 }
 
 /*
- * A struct without a name that no pointer leads to, and that is a part of nothing but its like, is
- * that of a static variable: an initialiser's. No code can allocate one. All others are candidates.
+ * An unnamed struct without pointers to it, and which is a part only of such structs, belongs to a
+ * static variable with an initialiser. No code can allocate one. All others are candidates.
  */
 HEAP_MUST_CHECK
 static struct heap_error *find_candidates(struct layouts *layouts)
@@ -273,7 +273,7 @@ static bool is_same(const struct heap_types *types, heap_type_id one, heap_type_
 				a->name == b->name && a->size == b->size);
 }
 
-// The long way, for elements of large arrays that the index leaves out, and for copies.
+// The slow path, for elements of large arrays that the index omits, and for copies.
 static bool contains(const struct layouts *layouts, heap_type_id whole, heap_type_id part,
 		     uint64_t offset, int depth)
 {
@@ -342,7 +342,7 @@ static bool is_link(const struct layouts *layouts, heap_type_id type)
 	return heap_types_has_members(compound) && compound->members > 0;
 }
 
-// The pointee, if it says anything; a pointer to an array points to its first element.
+// The pointee, if it is a complete object type; of an array, its element type.
 static heap_type_id meaning(const struct layouts *layouts, heap_type_id pointee)
 {
 	const struct heap_type *type = &layouts->types->types[pointee];
@@ -396,7 +396,7 @@ struct layout_claim layouts_fit_weakly(const struct layouts *layouts, heap_type_
 	if (layouts_is_character(layouts, type))
 		return (struct layout_claim){ LAYOUT_TEXT, type, size };
 	// A header alone does not make up a larger block, unless that is a whole number of them
-	// and nothing that has the header can be so large. Usable sizes do not tell that.
+	// and nothing that has the header can be so large. Usable sizes cannot decide that.
 	if (size < stride || layouts->header[type] == LAYOUT_HEADER_OF_ANY_SIZE ||
 	    is_link(layouts, type) ||
 	    (layouts->header[type] == LAYOUT_HEADER &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * The index of parts: which types have another one as a part, where, and of what size they are.
+ * The index of parts: the types that have another one as a part, at which offset, and their sizes.
  */
 #include "dumper/writer/infer/layout.h"
 
@@ -13,7 +13,7 @@
 
 enum {
 	MAX_PART_ELEMENTS = 64, // of an array inside a struct, that are known as parts
-	MAX_PARTS = 1 << 16,    // of one type; what lies behind them is searched for
+	MAX_PARTS = 1 << 16,    // of one type; later ones are searched for
 	MAX_HEADERS = 16,       // structs of the same members; more of them are no headers
 	MAX_DEPTH = 16,
 };
@@ -119,7 +119,7 @@ static uint64_t add_to_hash(const struct heap_types *types, uint64_t hash,
 	heap_type_id type = heap_types_strip(types, member->type);
 	uint64_t pointers = 0;
 
-	// One pointer may stand in the table several times: it counts by what it points to.
+	// The table may contain one pointer type several times, so it is hashed by its pointee.
 	for (; types->types[type].kind == HEAP_TYPE_POINTER; pointers++)
 		type = heap_types_strip(types, types->types[type].target);
 
@@ -186,7 +186,7 @@ static struct heap_error *add_header(struct layouts *layouts, const struct begin
 	return NULL;
 }
 
-// How many structs of a run of equal beginnings have nothing else.
+// Counts the structs of a run of equal beginnings without further members.
 static size_t count_headers(const struct heap_types *types, const struct beginning *run,
 			    size_t length)
 {

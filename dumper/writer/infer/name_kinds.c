@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Naming kind by kind. Each candidate is held against the hints and the contents of a sample of
- * the kind's blocks that have no name; one that hardly any of them contradicts is accepted. If
- * several are, the code's word counts first, then the siblings' vote, then the parts. Kinds that
+ * Naming kind by kind. Each candidate is checked against the hints and contents of a sample of
+ * the kind's blocks without a name, and accepted if hardly any of them contradicts. Among
+ * several, the code's variables count first, then the siblings' vote, then the parts. Kinds that
  * are mixed, where a program makes nodes of several types by one function, are named one by one.
  */
 #include "dumper/writer/infer/naming.h"
@@ -12,10 +12,10 @@
 #include "dumper/writer/base/progress.h"
 
 enum {
-	MANY_SIZES = 3, // a site with so many is not one that makes single structs
+	MANY_SIZES = 3, // a site with as many sizes does not allocate single structs
 };
 
-// Those of a kind that have no name, by whether there are hints on them.
+// The blocks of a kind without a name, with and without hints.
 struct unnamed {
 	uint32_t counts[2];
 };
@@ -34,7 +34,7 @@ static struct unnamed count_unnamed(const struct inference *inference, const str
 	return unnamed;
 }
 
-// The votes of those that have a name.
+// Counts the votes of the blocks that have a name.
 static void add_votes(const struct inference *inference, const struct kind *kind,
 		      struct candidates *candidates)
 {
@@ -58,7 +58,7 @@ static void add_votes(const struct inference *inference, const struct kind *kind
 	}
 }
 
-// Adds the types that the code means, if a block of that size can have them.
+// Adds the types of the code's variables that a block of that size can have.
 static void add_site_types(const struct inference *inference, const struct kind *kind,
 			   const struct site_summary *site, struct candidates *candidates)
 {
@@ -159,7 +159,7 @@ static bool is_of_arrays(const struct inference *inference, const struct site_su
 	return false;
 }
 
-// Names those of a kind that have no name. By parts, only those that have hints of them.
+// Names the blocks of a kind without a name; by parts, only those with hints of these parts.
 HEAP_MUST_CHECK
 static struct heap_error *claim_kind(struct inference *inference, const struct kind *kind,
 				     const struct site_summary *site,
@@ -216,7 +216,7 @@ static bool fits_all(const struct inference *inference, const struct site_summar
 	return fitting * 1000 >= site->objects * (uint64_t)NAMING_PER_MILLE;
 }
 
-// Drops the candidates that the blocks' tag speaks against.
+// Drops the candidates that the blocks' tag rules out.
 static void drop_excluded(const struct inference *inference, const struct kind *kind,
 			  const struct site_summary *site, struct candidates *candidates)
 {
@@ -244,7 +244,7 @@ static bool is_news(struct inference *inference, heap_object_id object,
 	return news || (pass == PASS_ALL && inference->hints.head[object] != NO_HINT);
 }
 
-// Holds candidates against one block. What is sure does not hang on contents.
+// Checks candidates against one block. Sure evidence does not depend on contents.
 static void hold(const struct inference *inference, heap_object_id object,
 		 enum naming_evidence evidence, uint64_t *words, struct candidates *candidates)
 {
@@ -293,7 +293,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 	return NULL;
 }
 
-// Gathers what those of a kind that have no name may be. @return whether there is anything
+// Gathers candidates for the blocks of a kind without a name. @return true if there are any
 static bool gather(const struct inference *inference, const struct kind *kind,
 		   const struct site_summary *site, enum naming_evidence evidence, uint64_t *words,
 		   struct candidates *candidates)
@@ -357,7 +357,7 @@ struct heap_error *name_kind(struct inference *inference, struct kind *kind,
 	enum rank rank;
 
 	candidates_init(&candidates);
-	// Blocks of one size alone have nothing in common.
+	// A common size alone is no evidence.
 	kind->is_mixed[evidence] = !inference_has_sites(inference);
 	if (kind->is_mixed[evidence])
 		return name_singly(inference, kind, site, evidence, words, claimed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * Naming all of a site. One that is called with many sizes makes arrays, texts or headers with
- * elements: of what type the elements are is asked of all of its blocks together.
+ * elements: the type of the elements is decided by all of its blocks together.
  */
 #include "dumper/writer/infer/naming.h"
 
@@ -77,7 +77,7 @@ static void sample_site(const struct inference *inference, const struct site_sum
 	}
 }
 
-// How many samples may be one or several of a type.
+// Counts the samples that may be one or several of a type.
 static bool samples_agree(const struct inference *inference, const heap_object_id *samples,
 			  uint32_t count, heap_type_id type, bool must_prove, uint64_t *words)
 {
@@ -93,7 +93,7 @@ static bool samples_agree(const struct inference *inference, const heap_object_i
 	return good > 0 && good * UINT64_C(1000) >= count * (uint64_t)NAMING_PER_MILLE;
 }
 
-// The element's type that nearly all named blocks of the site have.
+// The element type of nearly all named blocks of the site.
 static heap_type_id elect_element(const struct inference *inference,
 				  const struct site_summary *site)
 {
@@ -128,8 +128,7 @@ static heap_type_id elect_element(const struct inference *inference,
 	return HEAP_NO_TYPE;
 }
 
-// The element's type that the code means: the only one of the innermost function that has one
-// which agrees.
+// The element type named by the code: the only one that fits in the innermost function that has any.
 static heap_type_id find_meant_element(const struct inference *inference,
 				       const struct site_summary *site,
 				       const heap_object_id *samples, uint32_t count,
@@ -162,7 +161,7 @@ static heap_type_id find_meant_element(const struct inference *inference,
 	return HEAP_NO_TYPE;
 }
 
-// The character's type, if the code has pointers to nothing else that the blocks may be.
+// The character type, if the code has no pointers to another type that fits the blocks.
 static heap_type_id find_meant_bytes(const struct inference *inference,
 				     const struct site_summary *site, const heap_object_id *samples,
 				     uint32_t count, uint64_t *words)

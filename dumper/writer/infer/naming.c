@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Evidence by kind: what the blocks of one site and size are.
+ * Evidence by kind: the types of the blocks of one site and size.
  *
- * One call with one size nearly always makes objects of one type. So what is known of some
- * tells of all: candidates are the types that have the parts which hints say are there, the
- * types that the allocating code has variables of, and the names that siblings have already.
+ * One call with one size nearly always makes objects of one type. So evidence for some
+ * holds for all: candidates are the types that have the hinted parts, the types of the allocating
+ * code's variables, and the names of siblings.
  */
 #include "dumper/writer/infer/naming.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-	FEW = 256,    // news of less than one in so many blocks is of these alone
+	FEW = 256,    // news about a smaller share of blocks concerns only these
 	PIECE = 4096, // blocks whose hints are weighed by one thread
 };
 
@@ -44,7 +44,7 @@ static bool has_news(const struct kind *kinds, uint32_t count, enum naming_evide
 	return false;
 }
 
-// True if news of so many blocks may change what is thought of all.
+// True if news about so many blocks may change the name of all.
 static bool is_much(uint64_t news, uint64_t objects, enum naming_pass pass)
 {
 	return pass == PASS_ALL || news * FEW >= objects;
@@ -84,7 +84,7 @@ static bool is_of(const struct kind *kind, const struct site_summary *site)
 	return kind->site == site->site && kind->tag == site->tag;
 }
 
-// Claims that the target of a char * is text, if it reads like text.
+// Claims the target of a char * as text, if it reads like text.
 HEAP_MUST_CHECK
 static struct heap_error *claim_texts(struct inference *inference, uint64_t *words,
 				      uint64_t *claimed)
@@ -178,7 +178,7 @@ struct part {
 	uint64_t words[CONTENT_WORDS + 1];
 };
 
-// Several threads look at pieces, and none changes what another one asks.
+// Several threads visit pieces, and none changes data that another one reads.
 HEAP_MUST_CHECK
 static struct heap_error *weigh_piece(void *context, size_t number, void *result)
 {
@@ -245,7 +245,7 @@ struct heap_error *naming_weigh_hints(struct inference *inference, uint64_t *cla
 {
 	CLEANUP(weighing_deinit) struct weighing weighing = { .inference = inference };
 
-	// By address: memory is read once, and in order.
+	// By address, so that memory is read once and in order.
 	HEAP_TRY(pieces_run(&(struct piece_work){
 		.count = ((size_t)inference->capture->objects.count + PIECE - 1) / PIECE,
 		.part_size = sizeof(struct part),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Pools: blocks that the program cuts up itself, as slabs, obstacks and arenas are.
+ * Pools: blocks that the program divides itself, such as slabs, obstacks and arenas.
  *
- * Such a block has no type, but typed slots point to places in it: each is a part, of the type
- * that the slot says. Parts have slots of their own, which lead to other blocks, and to other
+ * Such a block has no type, but typed slots point to places in it: each is a part, of the slot's
+ * pointee type. Parts have slots of their own, which lead to other blocks, and to other
  * parts of the same one, so that a list whose nodes all lie in one pool is found from its head.
  */
 #include "dumper/writer/infer/inference.h"
@@ -87,8 +87,8 @@ static struct heap_error *follow_part(struct inference *inference, const struct 
 	return NULL;
 }
 
-// Notes what a hint says of its place. What is there is followed later, when all hints of the same
-// level have been applied: their order is another one in each run.
+// Notes the part that a hint names. Its slots are followed once all hints of the same level have
+// been applied, since their order differs between runs.
 HEAP_MUST_CHECK
 static struct heap_error *add_part(struct inference *inference, const struct hint *hint)
 {
@@ -126,7 +126,7 @@ static struct heap_error *add_part(struct inference *inference, const struct hin
 	return is_changed ? NULL : note_changed(pools, pools->slots[at] - 1);
 }
 
-// Follows the parts that are new, or have another type than before.
+// Follows the parts that are new or have a new type.
 HEAP_MUST_CHECK
 static struct heap_error *follow_changed(struct inference *inference, uint64_t *cut)
 {
@@ -145,8 +145,8 @@ static struct heap_error *follow_changed(struct inference *inference, uint64_t *
 	return NULL;
 }
 
-// True if nothing is known of a place but its bytes. The unions of C's locks have bytes, too, beside
-// the members that a pointer to a lock means.
+// True if a place is only known to be bytes. The unions of C's locks contain bytes, too, beside the
+// struct that a pointer to a lock points to.
 static bool is_free(const struct inference *inference, heap_object_id object, uint64_t offset,
 		    heap_type_id type)
 {
@@ -169,12 +169,12 @@ enum need {
 	NEED_ONE,     // one: blocks of its kind are pools
 };
 
-// True if a block without a name has the hints that are needed.
+// True if a block without a name meets the requirements.
 static bool is_pool(const struct inference *inference, heap_object_id object, enum need need)
 {
 	uint32_t places = 0, last = UINT32_MAX;
 
-	// A struct that ends in bytes tells with one part that it is more than it says.
+	// For a struct that ends in bytes, one part there is enough.
 	if (inference->claims.rank[object] != RANK_NONE)
 		places = MIN_PARTS - 1;
 	for (uint32_t at = inference->hints.head[object]; at != NO_HINT && places < MIN_PARTS;
@@ -190,7 +190,7 @@ static bool is_pool(const struct inference *inference, heap_object_id object, en
 	return places >= MIN_PARTS;
 }
 
-// All hints on a block that has just turned out to be a pool.
+// Applies all hints on a new pool.
 HEAP_MUST_CHECK
 static struct heap_error *cut_pool(struct inference *inference, heap_object_id object)
 {
@@ -257,7 +257,7 @@ static struct heap_error *doubt_flexible(struct inference *inference, heap_objec
 
 // --- cutting ------------------------------------------------------------------------------------
 
-// The struct that gets a block of its site, if there is more in the block.
+// The struct whose variable gets the site's blocks, if it is smaller than the block.
 static heap_type_id find_result(const struct inference *inference, heap_object_id object)
 {
 	const struct capture *capture = inference->capture;
@@ -278,7 +278,7 @@ static heap_type_id find_result(const struct inference *inference, heap_object_i
 	return HEAP_NO_TYPE;
 }
 
-// Notes that what gets a block is at its start, as another slot would.
+// Adds that struct as a part at the block's start, like a slot.
 HEAP_MUST_CHECK
 static struct heap_error *begin_with_results(struct inference *inference)
 {
@@ -298,7 +298,7 @@ static struct heap_error *begin_with_results(struct inference *inference)
 	return NULL;
 }
 
-// Where the first part of a block is; 0 if there is none.
+// The offset of the first part of a block; 0 if there is none.
 static uint64_t first_place(const struct inference *inference, heap_object_id object)
 {
 	uint64_t first = UINT64_MAX;
@@ -314,7 +314,7 @@ static uint64_t first_place(const struct inference *inference, heap_object_id ob
 	return first == UINT64_MAX ? 0 : first;
 }
 
-// Notes what struct there is before the first part of a pool.
+// Adds the struct that precedes the first part of a pool.
 HEAP_MUST_CHECK
 static struct heap_error *hint_header(struct inference *inference, heap_object_id object)
 {
@@ -420,7 +420,7 @@ struct heap_error *pools_finish(struct inference *inference)
 	for (uint32_t i = 0; i < pools->count; i++) {
 		const struct heap_part *part = &pools->parts[i];
 
-		// A better claim may have come since; and what lies in a part is no part beside it.
+		// A better claim may have come since. Parts inside other parts are dropped.
 		if (!is_free(inference, part->object, part->offset, part->type) ||
 		    (last && last->object == part->object &&
 		     part->offset - last->offset <

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
- * Profiles: what the numbers with which all types of a base begin are in the blocks of one type.
+ * Profiles: the values of a common prefix's scalar members in the blocks of one type.
  *
- * A pointer to a base speaks for all types that begin with it alike, and the blocks that have a
- * name may all be of one type, since only that one is pointed to by its own. Yet something in
- * the common part tells the types apart. So a number that has but a few values in the blocks of a
- * type whose names are sure speaks against all other blocks that have another value there.
+ * A pointer to a base supports all types that begin with it equally, and the blocks with a name may
+ * all be of one type, the only one with pointers of its own type. Yet something in the common part
+ * distinguishes the types. So a member with only a few values in the blocks that surely have a type
+ * rules that type out for blocks with another value there.
  */
 #include "dumper/writer/infer/inference.h"
 
@@ -97,7 +97,7 @@ struct heap_error *profiles_learn(struct inference *inference, const struct pref
 	return NULL;
 }
 
-// The first profile of a type; the number of all if there is none.
+// The index of a type's first profile; the count of profiles if there is none.
 static uint32_t find_first(const struct profiles *profiles, heap_type_id type)
 {
 	return heap_partition_point(i, 0, profiles->count, profiles->list[i].type < type);

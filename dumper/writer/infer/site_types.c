@@ -33,7 +33,7 @@ static bool read_nothing(void *context, uint64_t address, void *buffer, size_t s
 	return false;
 }
 
-// Where the code at @p address stores the result, relative to the frame pointer.
+// Decodes where the code at @p address stores the result, relative to the frame pointer.
 static bool find_store(const struct capture *capture, uint64_t address, int64_t *offset)
 {
 #if defined(__x86_64__)
@@ -91,7 +91,7 @@ static heap_type_id find_holder(struct capture *capture, struct module *module, 
 	for (int i = 0; i < HEAP_DWARF_REGISTERS; i++)
 		registers.value[i] = UINT64_C(0x100000000) * (uint64_t)(i + 1);
 	registers.value[HEAP_DWARF_REGISTER_FRAME] = FAKE_STACK;
-	// Damage in a function's information costs the types that it would have told.
+	// Damage in a function's debug information costs its types only.
 	heap_error_destroy(heap_dwarf_locals_find(module->dwarf, &frame, &locals));
 	for (size_t i = 0; i < locals.count && result == HEAP_NO_TYPE; i++) {
 		const struct heap_dwarf_local *local = &locals.locals[i];
@@ -106,7 +106,7 @@ static heap_type_id find_holder(struct capture *capture, struct module *module, 
 	return result;
 }
 
-// How far after a call its result may still be in its register: the next call changes that.
+// How far after a call its result may still be in its register: up to the next call.
 static uint64_t find_reach(struct module *module, uint64_t address)
 {
 	uint64_t pc = address - module->bias, reach = CODE_AHEAD;
@@ -171,7 +171,7 @@ static struct heap_error *fill(struct capture *capture, struct module *module, u
 	struct heap_error *error =
 		module_site_types(module, address - 1, &capture->snapshot.types, &types, &count);
 
-	// As above: what is damaged tells nothing.
+	// As above: damage costs the types only.
 	if (error) {
 		heap_error_destroy(error);
 		return NULL;
@@ -227,7 +227,7 @@ bool site_types_handle(struct capture *capture, uint64_t address, uint64_t size)
 
 	if (!module || !module->dwarf)
 		return false;
-	// As above: what is damaged tells nothing.
+	// As above: damage costs the types only.
 	heap_error_destroy(
 		module_site_types(module, address - 1, &capture->snapshot.types, &list, &count));
 	for (size_t i = 0; !found && i < count; i++) {
