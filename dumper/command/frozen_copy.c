@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/command/frozen_copy.h"
 
+#include "dumper/base/user_registers.h"
 #include "lib/base/array.h"
 
 #include <dirent.h>
@@ -581,16 +582,8 @@ static void release(struct frozen_copy *copy, bool running)
 
 static void fill_exact(const struct user_regs_struct *from, struct heapsnap_thread *thread)
 {
-	// By DWARF number: System V ABI, AMD64 supplement, figure 3.36.
-	const uint64_t registers[] = { from->rax, from->rdx, from->rcx, from->rbx, from->rsi,
-				       from->rdi, from->rbp, from->rsp, from->r8,  from->r9,
-				       from->r10, from->r11, from->r12, from->r13, from->r14,
-				       from->r15, from->rip };
-
-	memcpy(thread->registers, registers, sizeof(registers));
-	thread->known = (UINT64_C(1) << sizeof(registers) / sizeof(registers[0])) - 1;
+	heapsnap_fill_registers(thread, from);
 	thread->state = HEAPSNAP_THREAD_STOPPED;
-	thread->thread_pointer = from->fs_base;
 }
 
 static void fill_sleeping(const struct tracee *tracee, struct heapsnap_thread *thread)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/site_types.h"
 
+#include "dumper/writer/base/machine.h"
 #include "dumper/writer/infer/headers.h"
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_code.h"
@@ -12,7 +13,6 @@
 enum {
 	CODE_BYTES = 16, // after the call, in which its result is stored
 	CODE_AHEAD = 32, // after the call, in which the variable's life may begin
-	CALL_BYTES = 5,  // of the shortest call that is not through a pointer
 	RESULT_REGISTER = 0,
 	FAKE_STACK = 0x40000000, // anywhere: only differences count
 };
@@ -121,7 +121,9 @@ static uint64_t find_reach(struct module *module, uint64_t address)
 		uint64_t next = unit->calls[i].pc;
 
 		if (next > pc && next - pc - 1 < reach)
-			reach = next - pc > CALL_BYTES ? next - pc - CALL_BYTES : 0;
+			reach = next - pc > MACHINE_SHORTEST_CALL
+					? next - pc - MACHINE_SHORTEST_CALL
+					: 0;
 	}
 	return reach;
 }

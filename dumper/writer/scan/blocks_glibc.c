@@ -10,6 +10,7 @@
  * Layouts differ between versions, and distributions patch: which one it is, the structures
  * themselves tell.
  */
+#include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/window.h"
 #include "lib/base/search.h"
@@ -36,7 +37,7 @@ enum {
 	NON_MAIN_ARENA = 4,
 	FLAGS = 7,
 	MAX_ALIGNMENT_LOG = 30,
-	THREAD_AREA = 4096, // of thread-local storage below the thread pointer
+	THREAD_WORDS = 512, // of thread-local storage that are searched
 	TCACHE_SMALL = 64,  // classes of 16 bytes each
 	TCACHE_MAX_BINS = 76,
 	MAX_TCACHE_CHAIN = 1 << 16,
@@ -914,15 +915,22 @@ static bool is_known_tcache(const struct walker *walker, uint64_t address)
 	return false;
 }
 
-// True if all threads have a cache, or none yet, in the word so far below their thread pointers.
+// A word of a thread's storage, by number; 0 if there is none.
+static uint64_t peek_storage(struct walker *walker, size_t thread, uint64_t number)
+{
+	uint64_t address = machine_storage_word(walker->threads->pointers[thread], number);
+
+	return address ? peek(walker, address) : 0;
+}
+
+// True if all threads have a cache, or none yet, in the same word of their storage.
 static bool is_tcache_slot(struct walker *walker, const struct tcache_layout *layout,
-			   uint64_t below)
+			   uint64_t number)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < walker->threads->count; i++) {
-		uint64_t thread = walker->threads->pointers[i];
-		uint64_t word = thread > below ? peek(walker, thread - below) : 0;
+		uint64_t word = peek_storage(walker, i, number);
 		const struct block *block = word ? blocks_search(walker->blocks, word) : NULL;
 
 		if (word == 0 || is_known_tcache(walker, word))
@@ -939,12 +947,11 @@ HEAP_MUST_CHECK
 static struct heap_error *remove_empty_tcaches(struct walker *walker,
 					       const struct tcache_layout *layout)
 {
-	for (uint64_t below = 8; below <= THREAD_AREA; below += 8) {
-		if (!is_tcache_slot(walker, layout, below))
+	for (uint64_t number = 0; number < THREAD_WORDS; number++) {
+		if (!is_tcache_slot(walker, layout, number))
 			continue;
 		for (size_t i = 0; i < walker->threads->count; i++) {
-			uint64_t thread = walker->threads->pointers[i];
-			uint64_t word = thread > below ? peek(walker, thread - below) : 0;
+			uint64_t word = peek_storage(walker, i, number);
 
 			if (word && blocks_search(walker->blocks, word))
 				HEAP_TRY(remove_tcache(walker, layout, word, true));

@@ -10,6 +10,7 @@
  * Other versions have other offsets. Each slab counts its free regions: where that does not agree
  * with the bitmaps, it is another version, and nothing is said of its blocks.
  */
+#include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/blocks.h"
 #include "dumper/writer/scan/window.h"
 #include "lib/base/search.h"
@@ -330,8 +331,9 @@ static void remove_caches(struct walker *walker)
 	for (size_t i = 0; i < walker->threads->count; i++) {
 		uint64_t thread = walker->threads->pointers[i];
 
-		for (uint64_t below = THREAD_AREA; thread > THREAD_AREA && below > 0; below -= 8)
-			remove_cached(walker, thread - below);
+		for (uint64_t number = THREAD_AREA / 8; thread > THREAD_AREA && number > 0;
+		     number--)
+			remove_cached(walker, machine_storage_word(thread, number - 1));
 	}
 }
 

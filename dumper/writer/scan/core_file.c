@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/core_file.h"
 
+#include "dumper/base/user_registers.h"
 #include "lib/base/search.h"
 
 #include <elf.h>
@@ -56,7 +57,6 @@ static bool read_at(int descriptor, void *buffer, size_t size, uint64_t offset)
 
 // --- notes ------------------------------------------------------------------------
 
-#if defined(__x86_64__)
 HEAP_MUST_CHECK
 static struct heap_error *add_thread(struct core *core, const uint8_t *bytes, size_t size)
 {
@@ -68,41 +68,21 @@ static struct heap_error *add_thread(struct core *core, const uint8_t *bytes, si
 		return NULL;
 	memcpy(&status, bytes, sizeof(status));
 	memcpy(&registers, status.pr_reg, sizeof(registers));
-
-	// By DWARF number: System V ABI, AMD64 supplement, figure 3.36.
-	const uint64_t values[] = { registers.rax, registers.rdx, registers.rcx, registers.rbx,
-				    registers.rsi, registers.rdi, registers.rbp, registers.rsp,
-				    registers.r8,  registers.r9,  registers.r10, registers.r11,
-				    registers.r12, registers.r13, registers.r14, registers.r15,
-				    registers.rip };
-
-	memcpy(thread.registers, values, sizeof(values));
-	thread.known = (UINT64_C(1) << sizeof(values) / sizeof(values[0])) - 1;
+	heapsnap_fill_registers(&thread, &registers);
 	thread.tid = (uint32_t)status.pr_pid;
-	thread.thread_pointer = registers.fs_base;
 	if (core->threads.count == 0)
 		core->signal = ends_with_core(status.pr_cursig) ? status.pr_cursig : 0;
 	return heap_array_append(&core->threads, thread);
 }
-#else
-HEAP_MUST_CHECK
-static struct heap_error *add_thread(struct core *core, const uint8_t *bytes, size_t size)
+
+// The last thread's, on machines where that is none of the registers.
+static void note_thread_pointer(struct core *core, const uint8_t *bytes, size_t size)
 {
-	struct elf_prstatus status;
-	struct heapsnap_thread thread = { .state = HEAPSNAP_THREAD_STOPPED };
-	const unsigned count = 33; // x0 to x30, sp, pc
+	size_t count = core->threads.count;
 
-	if (size < sizeof(status) || core->threads.count >= MAX_THREADS)
-		return NULL;
-	memcpy(&status, bytes, sizeof(status));
-	memcpy(thread.registers, status.pr_reg, count * 8);
-	thread.known = (UINT64_C(1) << count) - 1;
-	thread.tid = (uint32_t)status.pr_pid;
-	if (core->threads.count == 0)
-		core->signal = ends_with_core(status.pr_cursig) ? status.pr_cursig : 0;
-	return heap_array_append(&core->threads, thread);
+	if (count > 0 && size >= sizeof(uint64_t))
+		memcpy(&core->threads.items[count - 1].thread_pointer, bytes, sizeof(uint64_t));
 }
-#endif
 
 static void note_process(struct core *core, const uint8_t *bytes, size_t size)
 {
@@ -182,6 +162,9 @@ static struct heap_error *read_note(struct core *core, uint32_t type, const uint
 	switch (type) {
 	case NT_PRSTATUS:
 		return add_thread(core, bytes, size);
+	case NT_ARM_TLS:
+		note_thread_pointer(core, bytes, size);
+		return NULL;
 	case NT_PRPSINFO:
 		note_process(core, bytes, size);
 		return NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/scan/sites.h"
 
+#include "dumper/writer/base/machine.h"
 #include "dumper/writer/scan/standard.h"
 #include "lib/base/array.h"
 #include "lib/base/hash_table.h"
@@ -82,8 +83,6 @@ static bool handles_type(void *context, uint64_t address, uint64_t size)
 
 enum {
 	NAMES_SIZE = 4096, // of HEAPSNAP_WRAPPERS
-	CALL_BYTES = 5,    // of a call to an address relative to the next instruction
-	CALL_OPCODE = 0xe8,
 };
 
 struct belief {
@@ -154,18 +153,10 @@ static struct heap_error *choose_wrappers(const struct search *search)
 // Where the call before a return address leads to; 0 if it is not a plain one.
 static uint64_t find_callee(const struct capture *capture, uint64_t address)
 {
-#if defined(__x86_64__)
-	uint8_t code[CALL_BYTES] = { 0 };
-	int32_t distance;
+	uint8_t code[MACHINE_CALL_BYTES] = { 0 };
 
-	image_read_padded(&capture->image, address - CALL_BYTES, code, sizeof(code));
-	memcpy(&distance, code + 1, sizeof(distance));
-	return code[0] == CALL_OPCODE ? address + (uint64_t)(int64_t)distance : 0;
-#else
-	(void)capture;
-	(void)address;
-	return 0;
-#endif
+	image_read_padded(&capture->image, address - sizeof(code), code, sizeof(code));
+	return machine_call_target(address, code);
 }
 
 // Where no backtrace shows how a site comes to malloc, its call does: if that is of a function that

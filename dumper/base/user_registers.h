@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifndef HEAPSNAP_USER_REGISTERS_H
+#define HEAPSNAP_USER_REGISTERS_H
+
+/** A thread's registers as ptrace(2) and core files have them, in the order of DWARF's numbers. */
+
+#include "dumper/base/protocol.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/user.h>
+
+/**
+ * Fills in a thread's registers and what is known of them. Its thread pointer too, where that is one
+ * of them; on aarch64 it is not (NT_ARM_TLS).
+ */
+static inline void heapsnap_fill_registers(struct heapsnap_thread *thread,
+					   const struct user_regs_struct *from)
+{
+#if defined(__x86_64__)
+	// System V ABI, AMD64 supplement, figure 3.36.
+	const uint64_t registers[] = { from->rax, from->rdx, from->rcx, from->rbx, from->rsi,
+				       from->rdi, from->rbp, from->rsp, from->r8,  from->r9,
+				       from->r10, from->r11, from->r12, from->r13, from->r14,
+				       from->r15, from->rip };
+
+	thread->thread_pointer = from->fs_base;
+#else
+	uint64_t registers[33]; // x0 to x30, sp, pc
+
+	memcpy(registers, from, sizeof(registers));
+#endif
+	memcpy(thread->registers, registers, sizeof(registers));
+	thread->known = (UINT64_C(1) << sizeof(registers) / sizeof(registers[0])) - 1;
+}
+
+#endif
