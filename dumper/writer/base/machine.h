@@ -10,12 +10,21 @@
 
 enum {
 	MACHINE_CALL_BYTES = sizeof(uint32_t) + 1, /**< that machine_call_target() reads, at most */
+	MACHINE_STORE_BYTES = 8,                   /**< and machine_find_store() */
+};
+
+/** A place on the stack. */
+struct machine_place {
+	unsigned base; /**< the register that it is relative to, by DWARF number */
+	int64_t offset;
 };
 
 #if defined(__x86_64__)
 
 enum {
 	MACHINE_SHORTEST_CALL = 5, /**< bytes of a call that is not through a pointer */
+	MACHINE_FRAME_IN_CFA =
+		16, /**< bytes from fp to the CFA, in all frames that have one; 0: not */
 };
 
 /**
@@ -44,10 +53,29 @@ static inline uint64_t machine_call_target(uint64_t address, const uint8_t code[
 	return code[0] == 0xe8 ? address + (uint64_t)(int64_t)distance : 0;
 }
 
+/** Where the instruction at the code stores the result of a call. @return false if it does not */
+static inline bool machine_find_store(const uint8_t code[MACHINE_STORE_BYTES],
+				      struct machine_place *place)
+{
+	int32_t displacement;
+
+	place->base = 6;                        // rbp
+	if (code[0] != 0x48 || code[1] != 0x89) // mov %rax, …
+		return false;
+	if (code[2] == 0x45) { // disp8(%rbp)
+		place->offset = (int8_t)code[3];
+		return true;
+	}
+	memcpy(&displacement, code + 3, sizeof(displacement));
+	place->offset = displacement;
+	return code[2] == 0x85; // disp32(%rbp)
+}
+
 #else
 
 enum {
 	MACHINE_SHORTEST_CALL = 4,
+	MACHINE_FRAME_IN_CFA = 0,
 };
 
 // Variant I: above the thread control block of two words that the thread pointer points to.
@@ -64,6 +92,21 @@ static inline uint64_t machine_call_target(uint64_t address, const uint8_t code[
 	if (word >> 26 != 0x25) // bl
 		return 0;
 	return address - sizeof(word) + (uint64_t)((int64_t)(int32_t)(word << 6) >> 4);
+}
+
+static inline bool machine_find_store(const uint8_t code[MACHINE_STORE_BYTES],
+				      struct machine_place *place)
+{
+	uint32_t word;
+
+	memcpy(&word, code, sizeof(word));
+	place->base = word >> 5 & 31;
+	place->offset = (int64_t)(word >> 10 & 0xfff) * 8;
+	if ((word & 0xffe00c00) == 0xf8000000) // stur x0, [x29, #-8]
+		place->offset = (int32_t)(word << 11) >> 23;
+	else if ((word & 0xffc00000) != 0xf9000000) // str x0, [sp, #8]
+		return false;
+	return (word & 31) == 0 && (place->base == 31 || place->base == 29);
 }
 
 #endif

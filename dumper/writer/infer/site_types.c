@@ -11,7 +11,6 @@
 #include <string.h>
 
 enum {
-	CODE_BYTES = 16, // after the call, in which its result is stored
 	CODE_AHEAD = 32, // after the call, in which the variable's life may begin
 	RESULT_REGISTER = 0,
 	FAKE_STACK = 0x40000000, // anywhere: only differences count
@@ -23,7 +22,7 @@ enum {
  * Debug information says at each address where variables are. Right after the call, the one
  * that is in the register of its result is the one that gets the block; in code that is not
  * optimised it is the one at the place on the stack to which the next instruction moves that
- * register (System V ABI, AMD64 supplement, 3.2.3: results are in rax).
+ * register (rax, x0).
  */
 static bool read_nothing(void *context, uint64_t address, void *buffer, size_t size)
 {
@@ -33,32 +32,38 @@ static bool read_nothing(void *context, uint64_t address, void *buffer, size_t s
 	return false;
 }
 
-// Decodes where the code at @p address stores the result, relative to the frame pointer.
-static bool find_store(const struct capture *capture, uint64_t address, int64_t *offset)
+// Decodes where the code at @p address stores the result.
+static bool find_store(const struct capture *capture, uint64_t address, struct machine_place *place)
 {
-#if defined(__x86_64__)
-	uint8_t code[CODE_BYTES] = { 0 };
+	uint8_t code[MACHINE_STORE_BYTES] = { 0 };
 
 	image_read_padded(&capture->image, address, code, sizeof(code));
-	if (code[0] != 0x48 || code[1] != 0x89) // mov %rax, …
-		return false;
-	if (code[2] == 0x45) { // disp8(%rbp)
-		*offset = (int8_t)code[3];
-		return true;
-	}
-	if (code[2] == 0x85) { // disp32(%rbp)
-		int32_t displacement;
+	return machine_find_store(code, place);
+}
 
-		memcpy(&displacement, code + 3, sizeof(displacement));
-		*offset = displacement;
-		return true;
-	}
-#else
-	(void)capture;
-	(void)address;
-	(void)offset;
-#endif
-	return false;
+// Registers that cannot be mistaken for each other.
+static void make_registers(struct heap_dwarf_registers *registers)
+{
+	registers->known = UINT64_MAX;
+	for (int i = 0; i < HEAP_DWARF_REGISTERS; i++)
+		registers->value[i] = UINT64_C(0x100000000) * (uint64_t)(i + 1);
+	registers->value[HEAP_DWARF_REGISTER_FRAME] = FAKE_STACK;
+}
+
+// The canonical frame address that follows from these registers.
+static uint64_t find_cfa(struct module *module, uint64_t pc, struct heap_dwarf_registers registers)
+{
+	struct heap_dwarf_unwinder *unwinder;
+	uint64_t cfa = 0;
+	bool is_signal;
+
+	if (MACHINE_FRAME_IN_CFA)
+		return FAKE_STACK + MACHINE_FRAME_IN_CFA;
+	unwinder = module_unwinder(module);
+	if (unwinder)
+		heap_dwarf_unwinder_step(unwinder, pc - 1, read_nothing, NULL, &registers, &cfa,
+					 &is_signal);
+	return cfa;
 }
 
 static heap_type_id pointee_of(struct capture *capture, struct module *module, uint64_t place)
@@ -73,24 +78,22 @@ static heap_type_id pointee_of(struct capture *capture, struct module *module, u
 
 // The pointee of the variable that has the result of a call at an address, or HEAP_NO_TYPE.
 //
-// @param stored  NULL, or where on the stack, relative to the frame pointer, it is kept
+// @param stored  NULL, or where on the stack it is kept
 static heap_type_id find_holder(struct capture *capture, struct module *module, uint64_t address,
-				const int64_t *stored)
+				const struct machine_place *stored)
 {
-	struct heap_dwarf_registers registers = { .known = UINT64_MAX };
+	struct heap_dwarf_registers registers = { 0 };
 	struct heap_dwarf_locals locals = { 0 };
 	heap_type_id result = HEAP_NO_TYPE;
 	struct heap_dwarf_locals_frame frame = {
 		.pc = address - module->bias,
 		.bias = module->bias,
-		.cfa = FAKE_STACK + 16,
 		.registers = &registers,
 		.read = read_nothing,
 	};
 
-	for (int i = 0; i < HEAP_DWARF_REGISTERS; i++)
-		registers.value[i] = UINT64_C(0x100000000) * (uint64_t)(i + 1);
-	registers.value[HEAP_DWARF_REGISTER_FRAME] = FAKE_STACK;
+	make_registers(&registers);
+	frame.cfa = find_cfa(module, frame.pc, registers);
 	// Damage in a function's debug information costs its types only.
 	heap_error_destroy(heap_dwarf_locals_find(module->dwarf, &frame, &locals));
 	for (size_t i = 0; i < locals.count && result == HEAP_NO_TYPE; i++) {
@@ -99,7 +102,7 @@ static heap_type_id find_holder(struct capture *capture, struct module *module, 
 		if ((local->kind == HEAP_DWARF_LOCATION_REGISTER &&
 		     local->reg == RESULT_REGISTER) ||
 		    (stored && local->kind == HEAP_DWARF_LOCATION_MEMORY &&
-		     local->address == FAKE_STACK + (uint64_t)*stored))
+		     local->address == registers.value[stored->base] + (uint64_t)stored->offset))
 			result = pointee_of(capture, module, local->type);
 	}
 	heap_dwarf_locals_deinit(&locals);
@@ -132,9 +135,9 @@ static uint64_t find_reach(struct module *module, uint64_t address)
 // begin only when it is first copied from the register.
 static heap_type_id find_result(struct capture *capture, struct module *module, uint64_t address)
 {
-	int64_t offset = 0;
-	bool stored = find_store(capture, address, &offset);
-	heap_type_id result = find_holder(capture, module, address, stored ? &offset : NULL);
+	struct machine_place place = { 0 };
+	bool stored = find_store(capture, address, &place);
+	heap_type_id result = find_holder(capture, module, address, stored ? &place : NULL);
 	uint64_t reach = stored || result != HEAP_NO_TYPE ? 0 : find_reach(module, address);
 
 	for (uint64_t i = 1; i <= reach && result == HEAP_NO_TYPE; i++)
