@@ -14,8 +14,10 @@
 #if defined(__aarch64__)
 
 enum {
-	LENGTH = 4, // of each instruction
-	ZERO = 31,  // register number: sp or zero, as the instruction has it
+	LENGTH = 4,      // of each instruction
+	ZERO = 31,       // register number: sp or zero, as the instruction has it
+	PAGE = 4096,     // the unit of adrp; code in one is readable, or none of it
+	LOOKED_BACK = 8, // instructions before a call through a pointer
 };
 
 // Procedure Call Standard for the Arm 64-bit Architecture, 6.8.2.
@@ -416,18 +418,48 @@ static bool step(struct heapsnap_values *values, uint32_t word)
 
 // --- flow ------------------------------------------------------------------------------
 
-// True if the instruction computes a register's value: then that is of a switch's table.
-static bool is_sum(uint32_t word, unsigned number)
+// True if the instruction before computes a register's value: then that is of a switch's table.
+static bool is_sum_before(const uint8_t *at, unsigned number)
 {
+	uint32_t word = (uint64_t)at % PAGE ? read_word(at - LENGTH) : 0;
+
 	return (word & 0x1f000000) == 0x0b000000 && rd_of(word) == number;
+}
+
+// The page that an adrp at an address computes.
+static uint64_t page_of(const uint8_t *at, uint32_t word)
+{
+	return ((uint64_t)at & ~(uint64_t)(PAGE - 1)) +
+	       (uint64_t)((signed_field(word, 5, 19) * 4 + field(word, 29, 2)) * PAGE);
+}
+
+// Where the pointer was loaded from, just before: adrp x1, slot; ldr x2, [x1, slot]. 0: elsewhere
+static uint64_t find_slot(const uint8_t *at, unsigned pointer)
+{
+	uint32_t load = 0, word;
+
+	for (int i = 0; i < LOOKED_BACK && (uint64_t)at % PAGE; i++) {
+		at -= LENGTH;
+		word = read_word(at);
+		if (rd_of(word) != (load ? rn_of(load) : pointer))
+			continue;
+		if (load)
+			return (word & 0x9f000000) == 0x90000000
+				       ? page_of(at, word) + field(load, 10, 12) * sizeof(uint64_t)
+				       : 0;
+		if ((word & 0xffc00000) != 0xf9400000)
+			return 0;
+		load = word;
+	}
+	return 0;
 }
 
 static void lead_by_register(const uint8_t *at, uint32_t word, struct heapsnap_flow *flow)
 {
 	switch (field(word, 21, 3)) { // the bit that tells signed pointers is above
 	case 0:
-		flow->kind = is_sum(read_word(at - LENGTH), rn_of(word)) ? HEAPSNAP_FLOW_STOP
-									 : HEAPSNAP_FLOW_JUMP;
+		flow->kind =
+			is_sum_before(at, rn_of(word)) ? HEAPSNAP_FLOW_STOP : HEAPSNAP_FLOW_JUMP;
 		break;
 	case 1:
 		flow->kind = HEAPSNAP_FLOW_CALL;
@@ -439,9 +471,10 @@ static void lead_by_register(const uint8_t *at, uint32_t word, struct heapsnap_f
 		flow->kind = HEAPSNAP_FLOW_STOP;
 		break;
 	}
+	if (flow->kind == HEAPSNAP_FLOW_JUMP || flow->kind == HEAPSNAP_FLOW_CALL)
+		flow->slot = find_slot(at, rn_of(word));
 }
 
-// @param at  of an instruction that is not the first of its module
 static void lead(const uint8_t *at, uint32_t word, struct heapsnap_flow *flow)
 {
 	uint64_t here = (uint64_t)at;
@@ -489,9 +522,7 @@ uint64_t heapsnap_linkage_slot(const uint8_t *code)
 	// adrp x16, slot; ldr x17, [x16, slot]
 	if ((page & 0x9f00001f) != 0x90000010 || (load & 0xffc003ff) != 0xf9400211)
 		return 0;
-	return ((uint64_t)code & ~UINT64_C(4095)) +
-	       (uint64_t)((signed_field(page, 5, 19) * 4 + field(page, 29, 2)) * 4096) +
-	       field(load, 10, 12) * sizeof(uint64_t);
+	return page_of(code, page) + field(load, 10, 12) * sizeof(uint64_t);
 }
 
 uint64_t heapsnap_call_target(const uint8_t *site, uint64_t before)
@@ -504,11 +535,13 @@ uint64_t heapsnap_call_target(const uint8_t *site, uint64_t before)
 	return flow.kind == HEAPSNAP_FLOW_CALL ? flow.target : 0;
 }
 
-// movz to x0 or w0.
+// movz to x0 or w0; but not of 1, as in n ? n : 1.
 bool heapsnap_call_has_constant(const uint8_t *site, uint64_t before)
 {
-	return before >= (uint64_t)2 * LENGTH &&
-	       (read_word(site - (ptrdiff_t)2 * LENGTH) & 0x7f80001f) == 0x52800000;
+	uint32_t word =
+		before >= (uint64_t)2 * LENGTH ? read_word(site - (ptrdiff_t)2 * LENGTH) : 0;
+
+	return (word & 0x7f80001f) == 0x52800000 && field(word, 5, 16) > 1;
 }
 
 #endif
