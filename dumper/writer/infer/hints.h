@@ -14,14 +14,14 @@ enum {
 	NO_HINT = 0,
 };
 
-/** The evidence of a typed slot for a block that it does not name. */
+/** The evidence of a typed slot for a block that it does not name. Many are kept: 20 bytes. */
 struct hint {
 	uint32_t next; /**< of the same block, or NO_HINT */
 	heap_object_id object;
 	heap_type_id type;
-	uint32_t interior; /**< in bytes, behind the block's prefix */
-	uint32_t count;    /**< slots that said so */
-	bool either;       /**< a union's: this or another of its members */
+	uint32_t interior;   /**< in bytes, behind the block's prefix */
+	uint32_t count : 31; /**< slots that said so */
+	uint32_t either : 1; /**< a union's: this or another of its members */
 };
 
 /** A hash table of the hints on blocks that have more than a few. */
