@@ -40,3 +40,25 @@ void part_json(struct session *session, const char *key, const struct heap_part 
 	output_address(output, "pool", session->snapshot->address[part->object]);
 	output_close(output);
 }
+
+heap_type_id part_main_type(struct session *session, heap_object_id object)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	heap_type_id main = HEAP_NO_TYPE;
+	uint32_t first, end;
+	uint64_t *bytes;
+
+	if (!snapshot->parts)
+		return HEAP_NO_TYPE;
+	end = heap_snapshot_parts(snapshot, object, &first);
+	bytes = first < end ? session_allocate(session, snapshot->types.count * sizeof(*bytes))
+			    : NULL;
+	for (uint32_t i = first; bytes && i < end; i++) {
+		const struct heap_part *part = &snapshot->parts[i];
+
+		bytes[part->type] += heap_snapshot_part_size(snapshot, part);
+		if (main == HEAP_NO_TYPE || bytes[part->type] > bytes[main])
+			main = part->type;
+	}
+	return main;
+}

@@ -12,4 +12,11 @@ const char *part_describe(struct session *session, const struct heap_part *part)
 /** An object for JSON, with the pool's address. */
 void part_json(struct session *session, const char *key, const struct heap_part *part);
 
+/**
+ * The type of most bytes of an object's parts: what a pool is a pool of. Needs SIZE, PARTS.
+ *
+ * @return HEAP_NO_TYPE if there are no parts, or memory is short
+ */
+heap_type_id part_main_type(struct session *session, heap_object_id object);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "lib/base/array.h"
 #include "shell/print/describe.h"
+#include "shell/print/part.h"
 #include "shell/tables/leak_groups.h"
 #include "shell/tables/root_sizes.h"
 
@@ -195,6 +196,10 @@ const char *suspects_type(struct session *session, heap_object_id object)
 
 	if (type != HEAP_NO_TYPE)
 		return describe_type(session, type);
+	type = part_main_type(session, object);
+	if (type != HEAP_NO_TYPE)
+		return session_format(session, "pool of %s by %s", describe_type(session, type),
+				      describe_site(session, snapshot->site[object]));
 	return session_format(session, "untyped blocks of %s",
 			      describe_site(session, snapshot->site[object]));
 }

@@ -17,6 +17,8 @@ for my $program (qw(pages pages-of-bytes)) {
     is scalar(@pages), 4, "$program: pages";
     is scalar(grep { $_->{evidence} eq 'pool' } @pages), 4, "$program: none of them is an item";
     like Heapsh::ask($file, 'show', $pages[0]{address}), qr/^\s+\d+ .* struct item$/m, "$program: but has some";
+    is scalar(grep { $_->{type} =~ /^pool of struct item by take \(pages\.c:\d+\)$/ } @{ Heapsh::ask_json($file, 'suspects') }), 4,
+        "$program: suspects names them";
     is Heapsh::ask_json($file, 'find', 'type', 'char \*')->{count}, 3, "$program: lists of pages";
 }
 # Of a page 256 bytes are kept, in which 7 items have their size.
