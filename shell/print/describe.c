@@ -283,7 +283,7 @@ static const char *describe_function(struct session *session, const struct heap_
 		return place;
 	return session_format(session, "%s+%#" PRIx64 " (%s:%" PRIu32 ")",
 			      safe_function(session, code->function), code->offset,
-			      safe_string(session, code->file), code->line);
+			      heap_base_name(safe_string(session, code->file)), code->line);
 }
 
 const char *describe_address(struct session *session, uint64_t address)
