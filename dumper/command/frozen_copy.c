@@ -236,6 +236,24 @@ static bool await_victim(const struct process *process, struct tracee *victim)
 	return victim->state == TRACEE_STOPPED;
 }
 
+// The thread goes on if it cannot be the victim.
+HEAP_MUST_CHECK
+static struct heap_error *set_options(const struct process *process, struct tracee *victim,
+				      const struct process_status *status)
+{
+	struct heap_error *error;
+
+	if (ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, options_for(status)) == 0)
+		return NULL;
+	error = status->is_filtered ? heap_error_create(HEAP_ERROR_SYSTEM,
+							"%d filters its system calls, which might "
+							"end it; only root may suspend that",
+							(int)process->pid)
+				    : heap_error_create_system("%d", (int)process->pid);
+	tracee_detach(victim);
+	return error;
+}
+
 // Seizes and stops a thread.
 // @param stopped  false: it is another one's turn
 HEAP_MUST_CHECK
@@ -267,19 +285,7 @@ static struct heap_error *stop_victim(struct process *process, const struct froz
 		victim->state = TRACEE_LEFT_ALONE;
 		return NULL;
 	}
-	if (ptrace(PTRACE_SETOPTIONS, victim->tid, NULL, options_for(status)) != 0) {
-		struct heap_error *error =
-			status->is_filtered
-				? heap_error_create(
-					  HEAP_ERROR_SYSTEM,
-					  "%d filters its system calls, which might end it; only "
-					  "root may suspend that",
-					  (int)process->pid)
-				: heap_error_create_system("%d", (int)process->pid);
-
-		tracee_detach(victim);
-		return error;
-	}
+	HEAP_TRY(set_options(process, victim, status));
 	*stopped = true;
 	return NULL;
 }
@@ -689,6 +695,35 @@ static void release_all(struct frozen_copy *copy)
 	release(copy, false);
 }
 
+static void look_at_threads(const struct process *process, struct frozen_copy *copy)
+{
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		if (copy->tracees[i].state == TRACEE_LEFT_ALONE)
+			tracee_look(process, &copy->tracees[i]);
+	}
+}
+
+// Stops all threads before anything else is done: where they use up memory, each of them may have to
+// wait for a processor until it stops, and the others go on meanwhile.
+// @param victim  gets the thread that makes the copy, if one of those that have stopped will do
+HEAP_MUST_CHECK
+static struct heap_error *hold_threads(struct process *process, struct frozen_copy *copy,
+				       const struct process_status *status, struct tracee **victim)
+{
+	HEAP_TRY(stop_threads(process, copy));
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		struct tracee *tracee = &copy->tracees[i];
+
+		if (tracee->state != TRACEE_STOPPED || tracee->signal != 0 ||
+		    is_in_sequence(process, tracee))
+			continue;
+		HEAP_TRY(set_options(process, tracee, status));
+		*victim = tracee;
+		return NULL;
+	}
+	return NULL;
+}
+
 struct heap_error *frozen_copy_create(struct process *process, const struct process_status *status,
 				      uint64_t hold_ns, struct frozen_copy *copy)
 {
@@ -698,26 +733,21 @@ struct heap_error *frozen_copy_create(struct process *process, const struct proc
 
 	*copy = (struct frozen_copy){ .held_until_ns = hold_ns ? now_ns() + hold_ns : 0 };
 	release_heir(process); // of an attempt before this one
+	HEAP_TRY(list_threads(process, copy, &added));
+	if (hold_ns != 0)
+		HEAP_TRY(hold_threads(process, copy, status, &making.victim));
 	if (!find_code(&making)) {
 		copy->is_lost = true; // or so it must be: every program has a vdso
 		return heap_error_create(HEAP_ERROR_ABSENT, "%d has no system call instruction",
 					 (int)process->pid);
 	}
-	HEAP_TRY(list_threads(process, copy, &added));
-	for (size_t i = 0; i < copy->tracee_count; i++)
-		tracee_look(process, &copy->tracees[i]);
-	HEAP_TRY(find_victim(process, copy, status, &making.victim));
+	if (!making.victim) {
+		look_at_threads(process, copy);
+		HEAP_TRY(find_victim(process, copy, status, &making.victim));
+	}
 	// The list of threads may move when it grows.
 	victim = (size_t)(making.victim - copy->tracees);
 	making.start_ns = now_ns();
-	// Memory must not end before the copy is made.
-	if (hold_ns != 0) {
-		error = stop_threads(process, copy);
-		if (error) {
-			release_all(copy);
-			return error;
-		}
-	}
 
 	struct tracee kept = *making.victim;
 
@@ -764,6 +794,18 @@ static bool are_stuck(const struct frozen_copy *copy)
 	return false;
 }
 
+// As release_heir(), without waiting: the main thread is let go when it stops.
+static void note_heir(const struct process *process, struct frozen_copy *copy)
+{
+	for (size_t i = 0; i < copy->tracee_count; i++) {
+		struct tracee *tracee = &copy->tracees[i];
+
+		if (tracee->tid == process->pid && tracee->state == TRACEE_GONE &&
+		    tracee_interrupt(tracee))
+			tracee->state = TRACEE_STUCK;
+	}
+}
+
 void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 {
 	if (copy->held_until_ns > now_ns()) {
@@ -781,7 +823,7 @@ void frozen_copy_tend(struct process *process, struct frozen_copy *copy)
 		if (tracee->state == TRACEE_STOPPED)
 			tracee_detach(tracee);
 		else if (tracee->state == TRACEE_GONE)
-			release_heir(process);
+			note_heir(process, copy);
 	}
 }
 

@@ -108,6 +108,23 @@ static enum tracee_call judge(const struct process *process, long number,
 	}
 }
 
+// Calls that wait for the process's memory, as threads do that allocate all the time, end before the
+// thread stops: there is nothing to be interrupted. Others may go on to a wait that is.
+static enum tracee_call judge_uninterruptible(long number)
+{
+	switch (number) {
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mprotect:
+	case SYS_mremap:
+	case SYS_madvise:
+	case SYS_brk:
+		return TRACEE_CALL_NONE;
+	default:
+		return TRACEE_CALL_FRAGILE;
+	}
+}
+
 // The third number of schedstat: how often the thread was given the processor.
 static uint64_t read_switches(const struct process *process, pid_t tid)
 {
@@ -151,7 +168,7 @@ void tracee_look(const struct process *process, struct tracee *tracee)
 	}
 	if (!read_task(process, tracee->tid, "syscall", text, sizeof(text)) ||
 	    strncmp(text, "running", 7) == 0) {
-		if (state == 'D')
+		if (text[0] == '\0' && state == 'D')
 			tracee->call = TRACEE_CALL_FRAGILE;
 		return;
 	}
@@ -163,8 +180,8 @@ void tracee_look(const struct process *process, struct tracee *tracee)
 		return;
 	// Where a signal has stopped it, its call has been interrupted already.
 	if (state != 'T' && state != 't')
-		tracee->call =
-			state == 'D' ? TRACEE_CALL_FRAGILE : judge(process, number, arguments);
+		tracee->call = state == 'D' ? judge_uninterruptible(number)
+					    : judge(process, number, arguments);
 }
 
 bool tracee_has_moved(const struct process *process, const struct tracee *tracee)

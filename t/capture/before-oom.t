@@ -91,6 +91,14 @@ SKIP: {
     is $watched, 0, 'watch: exit status';
     is_good($file, 'watch', 1) if $file;
 
+    # Threads that allocate without pause wait for each other in page faults and mprotect(): they are
+    # stopped as well, or else the program is killed while it is being copied.
+    ($program, $group) = start([], 4000, 16);
+    $output = watch($program);
+    is grow($program), 9, 'watch, 16 threads: it is killed for its memory';
+    ok $output->() =~ m{^(/\S+\.snap)$}m, 'watch, 16 threads: its snapshot' or diag $output->();
+    is $watched, 0, 'watch, 16 threads: exit status';
+
     ($program, $group) = start([], 16);
     $output = watch($program);
     is grow($program), 0, 'watch: it ends by itself';
