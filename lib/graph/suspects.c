@@ -201,8 +201,12 @@ static struct heap_error *joint_of(const struct finding *finding, struct joints 
 	return find_joint(joints, class, kind_of(finding->snapshot, object), result);
 }
 
+// Visits the small objects that only several roots hold, with their joint.
 HEAP_MUST_CHECK
-static struct heap_error *sum_joints(struct finding *finding, struct joints *joints)
+static struct heap_error *each_member(struct finding *finding, struct joints *joints,
+				      struct heap_error *(*visit)(struct finding *finding,
+								  struct joint *joint,
+								  heap_node_id member))
 {
 	const struct heap_dominator_tree *tree = finding->tree;
 	struct joint *joint;
@@ -213,35 +217,41 @@ static struct heap_error *sum_joints(struct finding *finding, struct joints *joi
 		if (!is_object(finding, child) || finding->retained[child] >= finding->least)
 			continue;
 		HEAP_TRY(joint_of(finding, joints, child, &joint));
-		if (joint->sum.members == 0 ||
-		    finding->retained[child] > finding->retained[joint->sum.largest])
-			joint->sum.largest = child;
-		joint->sum.members++;
-		joint->sum.bytes += finding->retained[child];
+		HEAP_TRY(visit(finding, joint, child));
 	}
 	return NULL;
 }
 
-// Adds those that are large enough, and takes them off what there is of their kind.
+HEAP_MUST_CHECK
+static struct heap_error *sum_up(struct finding *finding, struct joint *joint, heap_node_id member)
+{
+	if (joint->sum.members == 0 ||
+	    finding->retained[member] > finding->retained[joint->sum.largest])
+		joint->sum.largest = member;
+	joint->sum.members++;
+	joint->sum.bytes += finding->retained[member];
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *count_joint(struct finding *finding, struct joint *joint,
+				      heap_node_id member)
+{
+	if (joint->sum.bytes < finding->least || joint->sum.members < 2)
+		return NULL;
+	return count_alike(finding, member, &joint->members);
+}
+
+// Adds the joints that are large enough, and subtracts them from the sums of their kinds.
 HEAP_MUST_CHECK
 static struct heap_error *take_joints(struct finding *finding, struct joints *joints)
 {
-	const struct heap_dominator_tree *tree = finding->tree;
-	struct joint *joint;
-
-	for (uint32_t i = tree->first[tree->nodes]; i < tree->first[tree->nodes + 1]; i++) {
-		heap_node_id child = tree->child[i];
-
-		if (!is_object(finding, child) || finding->retained[child] >= finding->least)
-			continue;
-		HEAP_TRY(joint_of(finding, joints, child, &joint));
-		if (joint->sum.bytes >= finding->least && joint->sum.members > 1)
-			HEAP_TRY(count_alike(finding, child, &joint->members));
-	}
+	HEAP_TRY(each_member(finding, joints, sum_up));
+	HEAP_TRY(each_member(finding, joints, count_joint));
 	for (size_t i = 0; i < joints->count; i++) {
-		struct kind *kind = &finding->kinds[joints->items[i].kind];
+		const struct joint *joint = &joints->items[i];
+		struct kind *kind = &finding->kinds[joint->kind];
 
-		joint = &joints->items[i];
 		if (joint->members == 0)
 			continue;
 		kind->bytes -= joint->sum.bytes;
@@ -269,10 +279,8 @@ static struct heap_error *look_at_top(struct finding *finding)
 	CLEANUP(joints_deinit) struct joints joints = { 0 };
 
 	count_kinds(finding, top, finding->least);
-	if (finding->holders) {
-		HEAP_TRY(sum_joints(finding, &joints));
+	if (finding->holders)
 		HEAP_TRY(take_joints(finding, &joints));
-	}
 	return take_kinds(finding, top, finding->least, HEAP_NO_NODE, finding->least);
 }
 
@@ -359,7 +367,7 @@ static struct heap_error *descend(struct finding *finding, heap_node_id node)
 	return NULL;
 }
 
-static int compare_suspects(const void *left, const void *right)
+int heap_suspects_compare(const void *left, const void *right)
 {
 	const struct heap_suspect *a = left, *b = right;
 
@@ -412,7 +420,7 @@ struct heap_error *heap_suspects_find(const struct heap_snapshot *snapshot,
 	if (!kinds || !found)
 		return heap_error_out_of_memory();
 	HEAP_TRY(find_all(&finding));
-	qsort(found, finding.count, sizeof(*found), compare_suspects);
+	qsort(found, finding.count, sizeof(*found), heap_suspects_compare);
 	*result = keep(found);
 	*count = finding.count;
 	return NULL;

@@ -42,8 +42,11 @@ struct heap_suspect {
 	uint64_t bytes; /**< that they retain */
 };
 
+/** Orders suspects for qsort(): the most bytes first. */
+int heap_suspects_compare(const void *left, const void *right);
+
 /**
- * Finds what retains @p least bytes and more each.
+ * Finds suspects that retain @p least bytes or more each.
  *
  * @param snapshot  with columns TYPE, SITE and SIZE
  * @param holders   of the same graph; NULL: what several roots hold is mixed

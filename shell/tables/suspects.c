@@ -74,15 +74,6 @@ static struct heap_error *add_leaked(struct session *session, uint64_t least,
 
 // --- what grew -----------------------------------------------------------------------------
 
-static int compare_suspects(const void *left, const void *right)
-{
-	const struct heap_suspect *a = left, *b = right;
-
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	return a->example < b->example ? -1 : a->example > b->example;
-}
-
 // Reachable objects that the snapshot which is compared with does not have, by type.
 HEAP_MUST_CHECK
 static struct heap_error *add_new(struct session *session, uint64_t least,
@@ -119,7 +110,7 @@ static struct heap_error *add_new(struct session *session, uint64_t least,
 	}
 	if (suspects->count > first)
 		qsort(suspects->items + first, suspects->count - first, sizeof(*sums),
-		      compare_suspects);
+		      heap_suspects_compare);
 	return NULL;
 }
 
