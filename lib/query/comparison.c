@@ -111,20 +111,22 @@ enum heap_operator heap_parse_operator(const char **text)
 	return HEAP_EQUAL;
 }
 
+// For integers and reals: 2^64 - 1 has no double, and NaN compares to nothing.
+#define COMPARE(value, comparison, with) \
+	((comparison) == HEAP_EQUAL     ? (value) == (with) \
+	 : (comparison) == HEAP_LESS    ? (value) < (with) \
+	 : (comparison) == HEAP_GREATER ? (value) > (with) \
+	 : (comparison) == HEAP_AT_MOST ? (value) <= (with) \
+					: (value) >= (with))
+
 bool heap_compare(uint64_t value, enum heap_operator comparison, uint64_t with)
 {
-	switch (comparison) {
-	case HEAP_EQUAL:
-		return value == with;
-	case HEAP_LESS:
-		return value < with;
-	case HEAP_GREATER:
-		return value > with;
-	case HEAP_AT_MOST:
-		return value <= with;
-	default:
-		return value >= with;
-	}
+	return COMPARE(value, comparison, with);
+}
+
+bool heap_compare_reals(double value, enum heap_operator comparison, double with)
+{
+	return COMPARE(value, comparison, with);
 }
 
 // --- names -------------------------------------------------------------------

@@ -24,6 +24,7 @@ enum heap_operator heap_parse_operator(const char **text);
 
 /** Compares two numbers: true for 7 < 9. */
 bool heap_compare(uint64_t value, enum heap_operator comparison, uint64_t with);
+bool heap_compare_reals(double value, enum heap_operator comparison, double with);
 
 /** Parses "64", "1K", "2.5M" or "3G" into bytes. @return false if it is no size */
 bool heap_parse_size(const char *text, uint64_t *result);

@@ -274,22 +274,6 @@ struct heap_error *heap_field_test_prepare(struct heap_field_test *test)
 
 // --- values ------------------------------------------------------------------
 
-static bool compare_reals(double value, enum heap_operator comparison, double with)
-{
-	switch (comparison) {
-	case HEAP_EQUAL:
-		return value == with;
-	case HEAP_LESS:
-		return value < with;
-	case HEAP_GREATER:
-		return value > with;
-	case HEAP_AT_MOST:
-		return value <= with;
-	default:
-		return value >= with;
-	}
-}
-
 static bool number_matches(const struct heap_field_test *test, const struct heap_scalar *value,
 			   heap_type_id type)
 {
@@ -298,11 +282,13 @@ static bool number_matches(const struct heap_field_test *test, const struct heap
 	const struct heap_types *types = &test->snapshot->types;
 
 	if (value->kind == HEAP_SCALAR_REAL)
-		return test->is_real && compare_reals(value->real, test->comparison, test->real);
+		return test->is_real &&
+		       heap_compare_reals(value->real, test->comparison, test->real);
 	if (is_character(types, type) && test->value[0] && !test->value[1] && !test->is_integer)
 		wanted = (uint8_t)test->value[0];
 	else if (!test->is_integer && !names_enumerator(types, type, test->value, &wanted))
-		return test->is_real && compare_reals(value->real, test->comparison, test->real);
+		return test->is_real &&
+		       heap_compare_reals(value->real, test->comparison, test->real);
 	// With the sign turned round, signed numbers are in order.
 	if (value->kind == HEAP_SCALAR_SIGNED)
 		return heap_compare(value->number ^ sign, test->comparison, wanted ^ sign);

@@ -109,6 +109,17 @@ static void put_row(struct output *output, const struct row *row)
 	output_bytes(output, "\n", 1);
 }
 
+// Formats a row. @return its text, to be freed; NULL: memory was short
+static char *format_row(struct output *output, const char *format, va_list arguments,
+			struct row *row)
+{
+	char *line = output_format_text(output, format, arguments);
+
+	if (line)
+		split(line, row);
+	return line;
+}
+
 void table_header(struct output *output, const char *ranks, const char *format, ...)
 {
 	struct row row;
@@ -116,12 +127,11 @@ void table_header(struct output *output, const char *ranks, const char *format, 
 
 	va_start(arguments, format);
 
-	CLEANUP_FREE char *line = output_format_text(output, format, arguments);
+	CLEANUP_FREE char *line = format_row(output, format, arguments, &row);
 
 	va_end(arguments);
 	if (!line)
 		return;
-	split(line, &row);
 	*output_dropped_columns(output) = choose_columns(&row, ranks, output_columns(output));
 	put_row(output, &row);
 }
@@ -133,11 +143,10 @@ void table_row(struct output *output, const char *format, ...)
 
 	va_start(arguments, format);
 
-	CLEANUP_FREE char *line = output_format_text(output, format, arguments);
+	CLEANUP_FREE char *line = format_row(output, format, arguments, &row);
 
 	va_end(arguments);
 	if (!line)
 		return;
-	split(line, &row);
 	put_row(output, &row);
 }
