@@ -185,9 +185,8 @@ static struct heapsnap_allocating *find_function(struct heapsnap_wrappers *wrapp
  */
 static bool contains(const struct heapsnap_allocating *function, uint64_t address)
 {
-	uint64_t start = load(function->function);
-
-	return address - 1 - start < load(function->end) - start;
+	// Where another thread has not stored the end yet, it is 0, and nothing is in the function.
+	return address - 1 >= load(function->function) && address - 1 < load(function->end);
 }
 
 bool heapsnap_wrappers_add_transparent(struct heapsnap_wrappers *wrappers, uint64_t site)
@@ -403,7 +402,7 @@ static void forget_function(struct heapsnap_wrappers *wrappers,
 	refuse(wrappers, function);
 	store(function->is_named, false);
 	store(function->looks, 0);
-	store(function->end, load(function->function));
+	store(function->end, 0);
 	for (int i = 0; i < HEAPSNAP_WRAPPER_PLACES; i++)
 		store(function->places[i], 0);
 	for (int i = 0; i < HEAPSNAP_WRAPPER_CALLERS; i++) {
