@@ -83,10 +83,11 @@ sub read_log {
     my ($path) = @_;
     my (%block, @parts);
     open my $in, '<', $path or die "$path: $!";
+    no warnings 'portable';
     while (<$in>) {
         chomp;
         my ($hidden, $kind, $count, $type) = split /\t/;
-        my $address = do { no warnings 'portable'; hex($hidden) ^ $hide };
+        my $address = hex($hidden) ^ $hide;
         if ($kind eq 'o') {
             push @parts, [$address, $type];
         } else {
@@ -106,7 +107,7 @@ sub find {
     while (<$in>) {
         no warnings 'portable';
         push @found, { address => hex($1), type => $2, size => $3, elements => $4, evidence => $5 }
-            if /^"0x([0-9a-f]+)","type":"((?:[^"\\]|\\.)*)","size":(\d+),"elements":(\d+),"evidence":"([^"]*)"/;
+            if /^"0x([0-9a-f]+)","type":"([^"\\]*+(?:\\.[^"\\]*+)*+)","size":(\d+),"elements":(\d+),"evidence":"([^"]*)"/;
     }
     close $in;
     return \@found;
@@ -124,9 +125,18 @@ sub name_of {
     };
 }
 
+# Many blocks have the same answer and the same truth: each pair is judged once.
+my %judged;
+
+sub is_right {
+    my ($name, $object, $kind, $count, $type) = @_;
+    my $key = join "\t", $name, $object->{type}, $object->{evidence}, $kind, $kind eq 'b' ? $count : '', $type;
+    return $judged{$key} //= judge($name, $object, $kind, $count, $type) || 0;
+}
+
 # heapsh adds "(json.c:12)" to the names of several types of one name; the log adds the file only where
 # the program itself has several.
-sub is_right {
+sub judge {
     my ($name, $object, $kind, $count, $type) = @_;
     my $said = $object->{type};
     my $behind = $said =~ s/ behind (\d+) bytes$// ? $1 : 0;
@@ -152,21 +162,27 @@ sub note_wrong {
     $entry->{bytes} += $object->{size};
 }
 
+# The truth about a block, by the log.
+sub describe {
+    my ($kind, $count, $type) = @_;
+    return $kind eq 'p' ? '(a pool)' : $kind eq 'f' ? "$type with n" : $kind eq 'b' ? "$type behind $count"
+        : $count > 1 && $kind ne 't' ? "$type\[]" : $type;
+}
+
 sub judge_block {
     my ($result, $object, $kind, $count, $type) = @_;
     my $is_typed = $object->{evidence} ne 'none';
     return if $kind eq 'p' && !$is_typed;
     $result->{objects}++;
     $result->{bytes} += $object->{size};
-    my $true = $kind eq 'p' ? '(a pool)' : $kind eq 'f' ? "$type with n" : $kind eq 'b' ? "$type behind $count" : $count > 1 && $kind ne 't' ? "$type\[]" : $type;
     my $kind_of_evidence = $result->{evidence}{ $object->{evidence} } //= { objects => 0, wrong => 0 };
     $kind_of_evidence->{objects}++;
-    return note_wrong($result, "$true -> (untyped)", $object) unless $is_typed;
+    return note_wrong($result, describe($kind, $count, $type) . ' -> (untyped)', $object) unless $is_typed;
     $result->{typed}++;
     $result->{typed_bytes} += $object->{size};
     if (!is_right($result->{name}, $object, $kind, $count, $type)) {
         $kind_of_evidence->{wrong}++;
-        return note_wrong($result, "$true -> " . ($object->{type} =~ s/\[\d+\]$/[]/r) . " by $object->{evidence}", $object);
+        return note_wrong($result, describe($kind, $count, $type) . ' -> ' . ($object->{type} =~ s/\[\d+\]$/[]/r) . " by $object->{evidence}", $object);
     }
     $result->{right}++;
     $result->{right_bytes} += $object->{size};
@@ -197,12 +213,13 @@ sub program {
     my $snapshot = path($name, $variant, 'snap');
     my $result = { name => $name, (map { $_ => 0 } @sums), wrong => {}, evidence => {} };
     judge_parts($result, $snapshot, $parts);
+    my $missing = keys %$truth;
     for my $object (@{ find($snapshot, 'size', '>0') }) {
-        my $block = delete $truth->{ $object->{address} } or next;
+        my $block = $truth->{ $object->{address} } or next;
         judge_block($result, $object, @$block);
+        $missing--;
     }
-    die "$name.$variant: ", scalar(keys %$truth), " logged blocks are not in the snapshot\n" if %$truth;
-    ($truth) = read_log(path($name, $variant, 'log'));
+    die "$name.$variant: $missing logged blocks are not in the snapshot\n" if $missing;
     for my $node (grep { !$truth->{ $_->{address} } } @{ find($snapshot, 'module', "$name.$variant") }) {
         $result->{nodes}++;
         $result->{node_bytes} += $node->{size};
