@@ -26,10 +26,13 @@ sub wrong {
     my ($bytes, %option) = @_;
     $bytes =~ s/$colour|\e\[[34]8;5;\d+m//g if $option{colours};
     $bytes =~ s/\r\n/\n/g if $option{csv};
-    my $text = eval { Encode::decode('UTF-8', $bytes, Encode::FB_CROAK | Encode::LEAVE_SRC) };
-    return 'not UTF-8: ' . substr($bytes, 0, 60) =~ s/[^ -~]/./gr if !defined $text;
-    return sprintf 'U+%04X behind "%s"', ord $2, $1 =~ s/[^ -~]/./gr if $text =~ /(.{0,40})($harmful)/s;
-    return 'a tab' if !$option{tabs} && $text =~ /[^\n\t]\t/;
+    if ($bytes =~ /[^\n\t -~]/) {
+        my $text = eval { Encode::decode('UTF-8', $bytes, Encode::FB_CROAK | Encode::LEAVE_SRC) };
+        return 'not UTF-8: ' . substr($bytes, 0, 60) =~ s/[^ -~]/./gr if !defined $text;
+        return sprintf 'U+%04X behind "%s"', ord $2, $1 =~ s/[^ -~]/./gr
+            if $text =~ $harmful && $text =~ /(.{0,40})($harmful)/s;
+    }
+    return 'a tab' if !$option{tabs} && $bytes =~ /[^\n\t]\t/;
     return '';
 }
 
@@ -54,15 +57,17 @@ my %ways = (alias => ['', 'zebra', "zebra 'count'"], istype => ['', '5f02300 int
 sub ways {
     my ($synopsis) = @_;
     my (@option, @needed);
-    while ($synopsis =~ /\G\s*(?:\[(-[^][]*)\](?:\.\.\.)?|\[(?:\[[^]]*\])?([^][]*)\]|(\S+))/gc) {
+    while ($synopsis =~ /\G\s*(?:\[(-[^][]*?)(?: \[([A-Z]+)\])?\](?:\.\.\.)?|\[(?:\[[^]]*\])?([^][]*)\]|(\S+))/gc) {
         if (defined $1) {
-            for my $choice (split / \| /, $1) {
+            my ($choices, $optional) = ($1, $2);
+            push @option, map { "$choices $_" } values_of($optional) if defined $optional;
+            for my $choice (split / \| /, $choices) {
                 my ($name, $of) = split ' ', $choice, 2;
                 my ($long) = (split /\|/, $name)[-1];
                 push @option, defined $of ? map { "$long $_" } values_of((split ' ', $of)[0]) : split /\|/, $name;
             }
         }
-        elsif (defined $3) { push @needed, $3 }
+        elsif (defined $4) { push @needed, $4 }
     }
     # All objects in turn where one is needed, of others the first.
     my @with = ('');
