@@ -4,6 +4,7 @@
 #include "dumper/capture/gate.h"
 #include "dumper/base/process.h"
 #include "dumper/base/system.h"
+#include "dumper/base/user_registers.h"
 #include "dumper/base/waiter.h"
 
 #include <elf.h>
@@ -78,21 +79,9 @@ static long trace(long request, uint32_t slot, uint64_t address, void *data)
 
 // --- registers ---------------------------------------------------------------------
 
-#if defined(__x86_64__)
-
 typedef struct user_regs_struct heapsnap_user_registers;
 
-static void note_registers(struct heapsnap_thread *thread, const heapsnap_user_registers *from)
-{
-	// As in gate.c, by DWARF number.
-	const uint64_t values[] = { from->rax, from->rdx, from->rcx, from->rbx, from->rsi,
-				    from->rdi, from->rbp, from->rsp, from->r8,  from->r9,
-				    from->r10, from->r11, from->r12, from->r13, from->r14,
-				    from->r15, from->rip };
-
-	memcpy(thread->registers, values, sizeof(values));
-	thread->thread_pointer = from->fs_base;
-}
+#if defined(__x86_64__)
 
 // @return whether the registers have changed
 static bool repair_call(heapsnap_user_registers *thread, uint32_t call)
@@ -104,15 +93,6 @@ static bool repair_call(heapsnap_user_registers *thread, uint32_t call)
 }
 
 #else
-
-typedef struct user_regs_struct heapsnap_user_registers;
-
-static void note_registers(struct heapsnap_thread *thread, const heapsnap_user_registers *from)
-{
-	memcpy(thread->registers, from->regs, sizeof(from->regs));
-	thread->registers[31] = from->sp;
-	thread->registers[32] = from->pc;
-}
 
 static bool repair_call(heapsnap_user_registers *thread, uint32_t call)
 {
@@ -137,7 +117,7 @@ static void note_stopped(uint32_t slot)
 
 	if (get_registers(slot, NT_PRSTATUS, &registers, sizeof(registers)) != 0)
 		return;
-	note_registers(thread, &registers);
+	heapsnap_fill_registers(thread, &registers);
 #if defined(__aarch64__)
 	get_registers(slot, NT_ARM_TLS, &thread->thread_pointer, sizeof(uint64_t));
 #endif

@@ -2,7 +2,7 @@
 #ifndef HEAPSNAP_WRITER_MACHINE_H
 #define HEAPSNAP_WRITER_MACHINE_H
 
-/** What the writer knows of the machine: where thread-local storage lies, and the code of calls. */
+/** Machine-dependent parts of the writer: where thread-local storage lies, and the code of calls. */
 
 #include <stdbool.h>
 #include <stdint.h>
