@@ -2,6 +2,7 @@
 /*
  * callstack, symbols: the variables outside the heap, and the objects they hold.
  */
+#include "lib/base/path.h"
 #include "lib/base/cleanup.h"
 #include "lib/query/comparison.h"
 #include "shell/command.h"
@@ -159,7 +160,8 @@ static void print_frame(struct session *session, const struct held *held, uint32
 		    held_text(session, held->by_frame, number));
 	output_open_object(output, NULL);
 	output_string(output, "function", heap_snapshot_string(session->snapshot, frame->function));
-	output_string(output, "file", heap_snapshot_string(session->snapshot, frame->file));
+	output_string(output, "file",
+		      heap_base_name(heap_snapshot_string(session->snapshot, frame->file)));
 	output_number(output, "line", frame->line);
 	output_address(output, "pc", frame->pc);
 	output_boolean(output, "inlined", frame->flags & HEAP_FRAME_INLINED);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "shell/print/backtrace.h"
 
+#include "lib/base/path.h"
 #include "shell/print/describe.h"
 
 #include <string.h>
@@ -85,7 +86,7 @@ static void print_step(struct session *session, unsigned number, uint32_t id, bo
 				   : "");
 	output_open_object(output, NULL);
 	output_string(output, "function", heap_snapshot_string(snapshot, call->function));
-	output_string(output, "file", heap_snapshot_string(snapshot, call->file));
+	output_string(output, "file", heap_base_name(heap_snapshot_string(snapshot, call->file)));
 	output_number(output, "line", call->line);
 	output_string(output, "module", describe_module(session, call->module));
 	output_address(output, "address", call->address);
