@@ -189,7 +189,12 @@ is $found{killed}{allocated}{samples}, 1000, 'killed: all that is older than 50 
 {
     # At 0 s ten blocks of 3000 bytes; at 0.3 s twenty of these, five of 100000 that die at once, thirty
     # of 100 by another thread; at 0.6 s the first twenty are freed, and one of 100000 is made.
+    # Again where a busy machine kept the program waiting.
     my ($exact, $file) = run('staged', '1');
+    for (2 .. 20) {
+        last if $exact->{late_ms} < 50;
+        ($exact, $file) = run('staged', '1');
+    }
     my @ours = ('--frame', q('make_*'));
     my $samples = sub { return asked($file, @ours, @_)->{allocated}{samples} };
     is $samples->(), 66, 'all';

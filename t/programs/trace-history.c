@@ -268,14 +268,22 @@ static void *make_some(void *id)
 	return NULL;
 }
 
-// At 0, 0.3 and 0.6 s; by two threads; freed at once, after 0.3 s, or never.
+static double later(double first, double second)
+{
+	return first > second ? first : second;
+}
+
+// At 0, 0.3 and 0.6 s; by two threads; freed at once, after 0.3 s, or never. Tells by how much it was
+// late at most.
 static void staged(void)
 {
 	pthread_t thread;
 	long id;
+	double late;
 
 	for (int i = 0; i < 10; i++)
 		blocks[i] = make_medium();
+	late = now_ms();
 	usleep(300000);
 	for (int i = 10; i < 30; i++)
 		blocks[i] = make_medium();
@@ -283,12 +291,14 @@ static void staged(void)
 		free(make_large());
 	pthread_create(&thread, NULL, make_some, &id);
 	pthread_join(thread, NULL);
+	late = later(late, now_ms() - 300);
 	usleep(300000);
 	for (int i = 0; i < 20; i++)
 		free(blocks[i]);
 	blocks[30] = make_large();
+	late = later(late, now_ms() - 600);
 	usleep(100000);
-	printf("thread %ld\n", id);
+	printf("thread %ld\nlate_ms %.0f\n", id, late);
 }
 
 static void *churn(void *unused)
