@@ -74,6 +74,27 @@ static bool is_called(const struct heap_snapshot *snapshot, const char *function
 	return false;
 }
 
+const char *heap_unprepared(const struct heap_snapshot *snapshot)
+{
+	switch (snapshot->info.origin) {
+	case HEAP_ORIGIN_LIBRARY:
+		return NULL;
+	case HEAP_ORIGIN_CORE:
+		return "from a core file";
+	default:
+		return "by attach";
+	}
+}
+
+struct heap_error *heap_absent_origins(const struct heap_snapshot *snapshot, const char *filter,
+				       const char *word)
+{
+	return heap_error_create(HEAP_ERROR_ABSENT,
+				 "%s %s: not known: the snapshot was taken %s, and nobody had "
+				 "noted where and when blocks were allocated",
+				 filter, word, heap_unprepared(snapshot));
+}
+
 struct heap_error *heap_absent_place(const struct heap_snapshot *snapshot, const char *filter,
 				     const char *word, bool with_calls)
 {

@@ -23,6 +23,19 @@ HEAP_MAKES_ERROR
 struct heap_error *heap_absent_place(const struct heap_snapshot *snapshot, const char *filter,
 				     const char *word, bool with_calls);
 
+/**
+ * How a snapshot was taken that does not know where and when blocks were allocated, in words for
+ * "taken ...".
+ *
+ * @return NULL if it does: the library was in the process
+ */
+const char *heap_unprepared(const struct heap_snapshot *snapshot);
+
+/** A filter needs what nobody has noted: where or when blocks were allocated. */
+HEAP_MAKES_ERROR
+struct heap_error *heap_absent_origins(const struct heap_snapshot *snapshot, const char *filter,
+				       const char *word);
+
 /** No module is called @p word. */
 HEAP_MAKES_ERROR
 struct heap_error *heap_absent_module(const struct heap_snapshot *snapshot, const char *word);

@@ -209,7 +209,10 @@ static struct heap_error *parse_site(const struct heap_filter_parsing *parsing, 
 		if (mark_sites(snapshot, &place, term))
 			return NULL;
 	}
-	heap_filter_note_absent(parsing, heap_absent_place(snapshot, "site", word, false));
+	heap_filter_note_absent(parsing,
+				heap_unprepared(snapshot)
+					? heap_absent_origins(snapshot, "site", word)
+					: heap_absent_place(snapshot, "site", word, false));
 	return NULL;
 }
 
@@ -247,7 +250,10 @@ static struct heap_error *parse_frame(const struct heap_filter_parsing *parsing,
 		if (mark_steps(snapshot, &place, term) || is_site)
 			return NULL;
 	}
-	heap_filter_note_absent(parsing, heap_absent_place(snapshot, "frame", word, true));
+	heap_filter_note_absent(parsing,
+				heap_unprepared(snapshot)
+					? heap_absent_origins(snapshot, "frame", word)
+					: heap_absent_place(snapshot, "frame", word, true));
 	return NULL;
 }
 
@@ -283,7 +289,11 @@ static struct heap_error *parse_module(const struct heap_filter_parsing *parsing
 		term->set[i] = heap_name_matches(word, path) ||
 			       heap_name_matches(word, slash ? slash + 1 : path);
 	}
-	if (is_empty(term->set, snapshot->site_count) && !has_module(snapshot, word))
+	if (!is_empty(term->set, snapshot->site_count))
+		return NULL;
+	if (heap_unprepared(snapshot))
+		heap_filter_note_absent(parsing, heap_absent_origins(snapshot, "module", word));
+	else if (!has_module(snapshot, word))
 		heap_filter_note_absent(parsing, heap_absent_module(snapshot, word));
 	return NULL;
 }
@@ -374,6 +384,10 @@ static struct heap_error *parse_age(const struct heap_filter_parsing *parsing, c
 
 	HEAP_TRY(make_set(&term->set, snapshot->epoch_count));
 	term->kind = HEAP_TERM_AGE;
+	if (heap_unprepared(snapshot)) {
+		heap_filter_note_absent(parsing, heap_absent_origins(snapshot, "age", word));
+		return NULL;
+	}
 	for (uint32_t i = 0; i < snapshot->epoch_count; i++) {
 		uint64_t age = snapshot->info.time_ns > snapshot->epochs[i]
 				       ? snapshot->info.time_ns - snapshot->epochs[i]

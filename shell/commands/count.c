@@ -132,7 +132,7 @@ static const char *group_name(struct session *session, enum grouping grouping, u
 			describe_bytes(session, UINT64_C(1) << (key - 1)),
 			describe_bytes(session, key < 64 ? UINT64_C(1) << key : UINT64_MAX));
 	case BY_MODULE:
-		return key == 0 ? "(no module)" : describe_module(session, key - 1);
+		return key == 0 ? describe_no_module(session) : describe_module(session, key - 1);
 	case BY_TAG:
 		return key == 0 ? "(no tag)" : describe_tag(session, key - 1);
 	default:

@@ -277,7 +277,7 @@ static const char *type_name(struct session *session, uint32_t key)
 
 static const char *module_name(struct session *session, uint32_t key)
 {
-	return key == 0 ? "(no module)" : describe_module(session, key - 1);
+	return key == 0 ? describe_no_module(session) : describe_module(session, key - 1);
 }
 
 // Keys of reachability: enum heap_reach, and one more.

@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/path.h"
+#include "lib/query/absent.h"
 #include "lib/types/short_name.h"
 #include "shell/base/format.h"
 
@@ -215,6 +216,13 @@ static const char *safe_function(struct session *session, uint32_t offset)
 	return describe_name(session, name);
 }
 
+const char *describe_no_module(struct session *session)
+{
+	const char *taken = heap_unprepared(session->snapshot);
+
+	return taken ? session_format(session, "(not known: taken %s)", taken) : "(no module)";
+}
+
 const char *describe_module(struct session *session, uint32_t module)
 {
 	if (module == HEAP_NO_INDEX)
@@ -243,13 +251,21 @@ const char *describe_place(struct session *session, const struct described_place
 	return session_format(session, "%#" PRIx64, place->address);
 }
 
+static const char *describe_unknown_code(struct session *session)
+{
+	const char *taken = heap_unprepared(session->snapshot);
+
+	return taken ? session_format(session, "code that is not known: taken %s", taken)
+		     : "code that is not known";
+}
+
 const char *describe_site(struct session *session, heap_site_id number)
 {
 	const struct heap_site *site = &session->snapshot->sites[number];
 	const char *place;
 
 	if (site->address == 0)
-		return "code that is not known";
+		return describe_unknown_code(session);
 	place = describe_place(session, &(struct described_place){ site->function, site->offset,
 								   site->file, site->line,
 								   site->module, site->address });

@@ -72,6 +72,9 @@ const char *describe_site(struct session *session, heap_site_id site);
 /** "main (app.c:12)", "read+0x10 (libc.so.6)". */
 const char *describe_frame(struct session *session, uint32_t frame);
 
+/** Stands for the module of a block that no known module has allocated. */
+const char *describe_no_module(struct session *session);
+
 /** The file name of a module. */
 const char *describe_module(struct session *session, uint32_t module);
 

@@ -54,6 +54,18 @@ is scalar(grep { exists $_->{site} } @{ $json->{leaks} }), 0, 'leakreport --json
 like scalar run('leakreport', '--by', 'site', '--summary', @file),
     qr/\ANobody had prepared the process: where blocks were allocated is not known\n/, 'leakreport --by site: says so';
 
+# --- filters that need what is not known find nothing, and say why
+
+for my $filter ('site main', 'frame main', 'module rounds', 'age <1h') {
+    is scalar Heapsh::ask($file[0], "find --count $filter"),
+        "Total: 0 objects, 0 B\n", "find $filter: nothing";
+    is $Heapsh::complaint,
+        "heapsh: $filter: not known: the snapshot was taken by attach, and nobody had noted where and when blocks were allocated\n",
+        "find $filter: not known";
+}
+like scalar Heapsh::ask($file[0], 'count', '--by', 'module'), qr/ \(not known: taken by attach\)\n/, 'count --by module: the same';
+like scalar Heapsh::ask($file[3], 'sites'), qr/  code that is not known: taken by attach\n/, 'sites: why sites are not known';
+
 # --- diff, evolution, and the shell
 
 $text = run('diff', @file[0, 3]);
