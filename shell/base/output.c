@@ -201,26 +201,28 @@ static unsigned told_size(const char *variable)
 	return size <= USHRT_MAX ? (unsigned)size : 0;
 }
 
-unsigned output_terminal_columns(FILE *terminal)
+// Zeros if it is no terminal.
+static struct winsize terminal_size(FILE *terminal)
 {
-	unsigned told = told_size("COLUMNS");
 	struct winsize size = { 0 };
 
-	if (told > 0)
-		return told;
-	return ioctl(fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
-										  : 80;
+	if (ioctl(fileno(terminal), TIOCGWINSZ, &size) != 0)
+		return (struct winsize){ 0 };
+	return size;
+}
+
+unsigned output_terminal_columns(FILE *terminal)
+{
+	unsigned told = told_size("COLUMNS"), columns = terminal_size(terminal).ws_col;
+
+	return told > 0 ? told : columns > 0 ? columns : 80;
 }
 
 unsigned output_terminal_rows(FILE *terminal)
 {
-	unsigned told = told_size("LINES");
-	struct winsize size = { 0 };
+	unsigned told = told_size("LINES"), rows = terminal_size(terminal).ws_row;
 
-	if (told > 0)
-		return told;
-	return ioctl(fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row
-										  : 24;
+	return told > 0 ? told : rows > 0 ? rows : 24;
 }
 
 static bool is_terminal(const struct output *output)
