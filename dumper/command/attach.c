@@ -265,7 +265,7 @@ static bool await_program(struct target *target, bool is_lost)
 	for (int look = 0;; look++) {
 		uint64_t program;
 
-		// What it was known by may have been a thread that has ended.
+		// The descriptors may be those of a thread that has ended.
 		if (!reopen(target))
 			return false;
 		program = process_program(&target->process);

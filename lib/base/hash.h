@@ -59,11 +59,14 @@ static inline uint64_t heap_hash_bytes(uint64_t hash, const void *bytes, size_t 
 	return heap_hash_mix(hash, word);
 }
 
-/** Goes on from @p hash with a string, by FNV-1a of 64 bits: the same in either byte order. */
-static inline uint64_t heap_hash_fnv(uint64_t hash, const char *string)
+/**
+ * Goes on from @p hash with bytes, by FNV-1a (Fowler, Noll, Vo). The exception: the same on every
+ * machine and in every release, if HEAP_HASH_START comes first.
+ */
+static inline uint64_t heap_hash_fnv(uint64_t hash, const char *bytes, size_t size)
 {
-	for (; *string; string++)
-		hash = (hash ^ (uint8_t)*string) * UINT64_C(0x100000001b3);
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (uint8_t)bytes[i]) * UINT64_C(0x100000001b3);
 	return hash;
 }
 

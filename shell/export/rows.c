@@ -10,6 +10,7 @@
  * Each row identifies its snapshot, so files can be concatenated.
  */
 #include "lib/base/array.h"
+#include "lib/base/hash.h"
 #include "lib/base/hash_table.h"
 #include "lib/base/column.h"
 #include "lib/base/escape.h"
@@ -289,13 +290,10 @@ static struct heap_error *find_holders(struct session *session, struct groups *g
 	return NULL;
 }
 
-// FNV-1a (Fowler, Noll, Vo) of text and the zero at its end: the same on every machine and release.
+// With the NUL, so that texts do not run together.
 static uint64_t fingerprint(uint64_t hash, const char *text)
 {
-	do
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	while (*text++);
-	return hash;
+	return heap_hash_fnv(hash, text, strlen(text) + 1);
 }
 
 // The type, the function that allocates and the holder; no line, so that it outlives changes.
@@ -307,7 +305,7 @@ static void put_holder(struct rows *rows, const struct groups *groups, const str
 	const char *function = heap_snapshot_string(snapshot, site->function);
 	const char *path =
 		holders_path(groups->holders, groups->claims.items[group->claim].example);
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = HEAP_HASH_START;
 	char text[17];
 
 	hash = fingerprint(hash, type_name(rows, group->example));

@@ -61,7 +61,7 @@ void follow_print_process(FILE *stream, size_t columns, struct session *session,
 /** "1.2 MiB in 31 objects, +4.0 KiB since the first, +1.0 KiB since the one before". */
 void follow_print_total(FILE *stream, size_t columns, const struct follow_process *process);
 
-/** What JSON tells of the latest snapshot: an object. */
+/** Writes the latest snapshot as a JSON object. */
 void follow_print_json(struct output *output, const struct follow_process *process,
 		       const struct follow_rows *rows, size_t limit);
 

@@ -159,7 +159,7 @@ for my $count (5, 10) {
 }
 unlink grep { my $file = $_; !grep { $_ eq $file } @file } glob "$kept/*.snap";
 
-# What the environment asks for beside.
+# Settings in the environment do not change which snapshots count.
 for (['HEAPSNAP_KEEP', 2], ['HEAPSNAP_EVERY', '20ms'], ['HEAPSNAP_AT_EXIT', 'exit'], ['HEAPSNAP_GROWTH', '4K']) {
     my ($variable, $value) = @$_;
     local $ENV{$variable} = $value;

@@ -21,7 +21,7 @@ for my $program (qw(pages pages-of-bytes)) {
         "$program: suspects names them";
     is Heapsh::ask_json($file, 'find', 'type', 'char \*')->{count}, 3, "$program: lists of pages";
 }
-# Of a page 256 bytes are kept, in which 7 items have their size.
+# The snapshot keeps 256 bytes of a page, with the sizes of 7 items.
 my @question = ('find', '--count', 'type', 'struct item', 'field', 'size=96');
 my $file = Heapsh->start('pages')->capture;
 is scalar Heapsh::ask($file, @question), "Total: 3 objects, 96 B\n", 'items whose size is known';

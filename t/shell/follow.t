@@ -90,7 +90,7 @@ is_deeply [map { "$_->{name} $_->{bytes} $_->{growth} $_->{last} $_->{objects}" 
 close $from;
 is status($pid), 0, 'it ends when nobody reads';
 
-# What is no snapshot, and a pattern that matches nothing yet.
+# A file that is no snapshot, and a pattern that matches nothing yet.
 my $other = "$directory/other";
 mkdir $other or die $!;
 open my $bad, '>', "$other/a\nb.snap" or die $!;

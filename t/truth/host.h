@@ -2,7 +2,7 @@
 #ifndef HOST_H
 #define HOST_H
 
-// What a host and its plugins know of each other: memory comes from the host, by a pointer to a function.
+// The interface of a host and its plugins: memory comes from the host, by a pointer to a function.
 
 #include <stddef.h>
 

@@ -35,7 +35,7 @@ static uint64_t hash_of(const struct header_member *member)
 	uint64_t hash = (uint64_t)member->offset << 24 | (uint64_t)member->size << 16 |
 			(uint64_t)member->shift << 8 | member->bits;
 
-	return heap_hash_fnv(hash, member->name);
+	return heap_hash_fnv(hash, member->name, strlen(member->name));
 }
 
 static int compare_members(const void *left, const void *right)

@@ -123,7 +123,7 @@ static enum container container_of_type(const struct heap_types *types, heap_typ
 	return type->size == DEQUE_SIZE && is_instance(name, "deque<") ? DEQUE : NO_CONTAINER;
 }
 
-// What a value of a type may have in it: a set of enum concern.
+// Finds what a value of a type may contain: a set of enum concern.
 static uint8_t concern_of(struct held_parts *held, heap_type_id id, int depth)
 {
 	const struct heap_types *types = held->types;

@@ -11,7 +11,7 @@
  *	std::variant           what only other alternatives use
  *	std::vector, deque     elements of their blocks before the first and behind the last one
  *
- * What the words of a value say must agree before any part of it counts as dead, so that a wrong type
+ * The words of a value must be consistent before any part of it counts as dead, so that a wrong type
  * costs no pointers.
  */
 

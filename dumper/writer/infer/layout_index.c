@@ -126,7 +126,9 @@ static uint64_t add_to_hash(const struct heap_types *types, uint64_t hash,
 	const uint64_t values[] = { member->offset, type, pointers,
 				    (uint64_t)member->bit_offset << 8 | member->bit_size };
 
-	hash = heap_hash_fnv(hash, heap_types_string(types, member->name));
+	const char *name = heap_types_string(types, member->name);
+
+	hash = heap_hash_fnv(hash, name, strlen(name));
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		hash = heap_hash_scatter(hash ^ values[i]) >> 1;
 	return hash;
