@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 enum {
 	CAPTURES = 8,
@@ -14,6 +15,13 @@ enum {
 
 static atomic_long rounds;
 static atomic_int ready; // threads that have begun
+
+// A thread that is busy begins. It leaves the processors to whoever writes the snapshots.
+static void begin(void)
+{
+	setpriority(PRIO_PROCESS, 0, 19);
+	ready++;
+}
 
 // Captures while threads run a function over and over, with the signal sent to one of them.
 static void capture_during(void *(*function)(void *), int thread_count)
@@ -39,7 +47,7 @@ static void *allocate(void *unused)
 	void *blocks[256] = { NULL };
 	unsigned seed = 1;
 
-	ready++;
+	begin();
 	while (!stop) {
 		unsigned at = rand_r(&seed) % 256,
 			 size = rand_r(&seed) % 2500 * 2 + 2; // no MARK_SIZE
@@ -83,7 +91,7 @@ static void *move_about(void *unused)
 {
 	char *block = malloc(MOVED), *hindrance = NULL;
 
-	ready++;
+	begin();
 	while (!stop) {
 		block = realloc(block, 2 * MOVED);
 		block = realloc(block, MOVED);
@@ -111,7 +119,7 @@ static void in_mremap(void)
 
 static void *load(void *unused)
 {
-	ready++;
+	begin();
 	while (!stop) {
 		void *library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
 
@@ -133,7 +141,7 @@ static void *print(void *unused)
 	FILE *file = tmpfile();
 	long lines = 0, length;
 
-	ready++;
+	begin();
 	while (!stop) {
 		fprintf(file, "%09ld %-9s\n", lines++, "text");
 		rounds++;
@@ -152,7 +160,7 @@ static void in_printf(void)
 
 static void *fork_children(void *unused)
 {
-	ready++;
+	begin();
 	while (!stop) {
 		int status = -1;
 		pid_t child = fork();
@@ -274,7 +282,7 @@ static void *look_at_clock(void *unused)
 {
 	struct timespec now;
 
-	ready++;
+	begin();
 	while (!stop) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		rounds++;
