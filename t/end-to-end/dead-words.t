@@ -70,6 +70,7 @@ my $spare = <<'END';
 #include <vector>
 struct Node { long number; double weight; Node *next; };
 struct Pair { Node *first, *second; };
+struct Other { double weight; void *owner; long number; };
 struct Holder {
 	std::optional<Node *> maybe;
 	std::optional<Pair> pair;
@@ -82,7 +83,14 @@ std::vector<Node *> few;
 std::vector<Pair> *pairs;
 std::deque<Node *> window;
 std::deque<Pair> *jobs;
+std::vector<Node *> stale;
+void *others[3];
 __attribute__((noinline)) static Node *make(long number) { return new Node{ number, 0.5, nullptr }; }
+__attribute__((noinline)) static void *make_other(long number)
+{
+	Other *other = new Other{ 0.5, nullptr, number };
+	return other;
+}
 __attribute__((noinline)) static void put(void *address, int word, Node *node)
 {
 	((Node *volatile *)address)[word] = node;
@@ -121,16 +129,22 @@ int main(int argc, char **argv)
 		jobs->push_back(i < 30 ? Pair{ make(300 + i), make(400 + i) } : Pair{});
 	for (int i = 0; i <= 20; i++)
 		jobs->pop_back();
+	// Stale words say nothing of what they lead to.
+	stale.reserve(3);
+	for (int i = 0; i < 3; i++)
+		put(stale.data(), i, (Node *)(others[i] = make_other(i)));
 	return argc > 1 ? heapsnap_dump(argv[1]) | heapsnap_wait() : 2;
 }
 END
 for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O2') {
     my ($compiler) = split ' ', $way;
   SKIP: {
-        skip "there is no $compiler", 2 if system("command -v $compiler >/dev/null") != 0;
+        skip "there is no $compiler", 3 if system("command -v $compiler >/dev/null") != 0;
         my $file = Heapsh::capture_source("$directory/spare.cc", "$way -std=c++17", text => $spare);
         is Heapsh::ask($file, 'find', '--count', 'type', 'Node') =~ s/,.*//sr, 'Total: 178 objects',
             "$way: there are 178 nodes";
+        is Heapsh::ask($file, 'find', '--count', 'type', 'Other') =~ s/,.*//sr, 'Total: 3 objects',
+            "$way: they type nothing";
         my $leaks = Heapsh::ask_json($file, 'leaks');
         is_deeply [map { "$_->{direct_objects} $_->{type}" } @{ $leaks->{groups} }], ['141 struct Node'],
             "$way: those in parts that hold nothing are leaked" or diag explain $leaks;

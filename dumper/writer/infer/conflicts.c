@@ -108,14 +108,16 @@ static void weigh(struct inference *inference, struct weights *weights,
 
 HEAP_MUST_CHECK
 static struct heap_error *weigh_slot(struct inference *inference, struct weights *weights,
-				     const struct heap_repetition *repetition, uint64_t offset,
+				     const struct heap_repetition *repetition,
+				     const struct held_value *value, uint64_t offset,
 				     heap_object_id target, uint64_t interior)
 {
 	uint32_t first, end;
 	const struct heap_slots *slots;
 
 	if ((weights->support && !is_contested(weights, target)) ||
-	    inference->claims.rank[target] == RANK_NONE)
+	    inference->claims.rank[target] == RANK_NONE ||
+	    !held_parts_has(inference->held, value, offset))
 		return NULL;
 	slots = heap_repetition_slots_at(repetition, offset, &first, &end);
 	if (slots)
@@ -142,14 +144,15 @@ static struct heap_error *weigh_objects(struct inference *inference, struct weig
 		if (capture->snapshot.type[i] == HEAP_NO_TYPE ||
 		    snapshot->edge_first[i] == snapshot->edge_first[i + 1])
 			continue;
-		HEAP_TRY(heap_repetitions_find(&inference->repetitions, capture->snapshot.type[i],
-					       &repetition));
+		const struct held_value value = inference_value(inference, i);
+
+		HEAP_TRY(heap_repetitions_find(&inference->repetitions, value.type, &repetition));
 		for (uint32_t j = snapshot->edge_first[i]; j < snapshot->edge_first[i + 1]; j++) {
 			progress_step();
 			if (j + PREFETCH_DISTANCE < snapshot->edge_count)
 				fetch(inference, snapshot->edge_target[j + PREFETCH_DISTANCE]);
 			if ((uint64_t)snapshot->edge_slot[j] * 8 >= prefix)
-				HEAP_TRY(weigh_slot(inference, weights, repetition,
+				HEAP_TRY(weigh_slot(inference, weights, repetition, &value,
 						    (uint64_t)snapshot->edge_slot[j] * 8 - prefix,
 						    snapshot->edge_target[j],
 						    snapshot->edge_interior[j]));
@@ -166,14 +169,19 @@ static struct heap_error *weigh_roots(struct inference *inference, struct weight
 	for (uint64_t i = 0; i < snapshot->root_edge_count; i++) {
 		progress_step();
 		const struct heap_root_edge *edge = &snapshot->root_edges[i];
-		heap_type_id type = inference_root_type(inference, &snapshot->roots[edge->root]);
+		const struct heap_root *root = &snapshot->roots[edge->root];
+		heap_type_id type = inference_root_type(inference, root);
 		const struct heap_repetition *repetition;
 
 		if (type == HEAP_NO_TYPE)
 			continue;
 		HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
-		HEAP_TRY(weigh_slot(inference, weights, repetition, edge->offset, edge->target,
-				    edge->interior));
+
+		const struct held_value value = held_parts_value(inference->held, root->type,
+								 root->address, HEAP_NO_OBJECT);
+
+		HEAP_TRY(weigh_slot(inference, weights, repetition, &value, edge->offset,
+				    edge->target, edge->interior));
 	}
 	return NULL;
 }

@@ -47,12 +47,13 @@ static void remove_from_objects(struct held_parts *held, const struct capture *c
 		heap_type_id type = snapshot->type[object];
 		uint32_t end = snapshot->edge_first[object + 1];
 		bool concerns = held_parts_concern(held, type);
+		struct held_range range = held_parts_range(held, object);
 
 		snapshot->edge_first[object] = kept;
 		for (; edge < end; edge++) {
 			uint64_t offset = snapshot->edge_slot[edge] * (uint64_t)WORD;
 
-			if (held_parts_is_spare(held, object, offset) ||
+			if (!held_range_has(&range, offset) ||
 			    (concerns &&
 			     held_parts_is_dead(held, type, objects->address[object], offset)))
 				continue;

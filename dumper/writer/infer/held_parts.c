@@ -16,6 +16,7 @@ enum {
 	STRING_SIZE = 32,
 	STRING_BUFFER = 16, // offset
 	DEQUE_SIZE = 80,
+	KNOWN = 256, // entries of a cache, a power of two
 };
 
 enum container {
@@ -29,8 +30,9 @@ enum container {
 enum concern {
 	NOT_ASKED = 0,
 	ASKED = 1,
-	HAS_CHOICES = 2, // or strings
-	HAS_OWNERS = 4,  // of blocks with room to spare
+	HAS_STRINGS = 2,
+	HAS_CHOICES = 4,
+	HAS_OWNERS = 8, // of blocks with room to spare
 };
 
 struct choice {
@@ -40,10 +42,11 @@ struct choice {
 	bool is_optional;
 };
 
-// The part of a block that is in use.
-struct range {
-	heap_object_id object;
-	uint64_t begin, end;
+// A cache of concern_at(). Many objects have one type.
+struct known {
+	heap_type_id type;
+	uint64_t offset;
+	uint8_t concern; // NOT_ASKED: the entry is free
 };
 
 struct held_parts {
@@ -51,10 +54,13 @@ struct held_parts {
 	const struct heap_types *types;
 	struct pages *pages;
 	heap_type_id type_count;
-	uint8_t *concern; // [type_count] enum concern
+	struct known known[KNOWN];
+	int depth;          // of the type that is being asked
+	uint8_t *concern;   // [type_count] enum concern
+	uint8_t *container; // [type_count] enum container, of those that were asked
 	struct HEAP_ARRAY(struct choice) choices;
 	struct HEAP_ARRAY(struct heap_member_place) alternatives;
-	struct HEAP_ARRAY(struct range) ranges;
+	struct HEAP_ARRAY(struct held_range) ranges;
 	struct heap_hash_table choice_of; // by type
 	struct heap_hash_table range_of;  // by object
 };
@@ -70,9 +76,10 @@ struct held_parts *held_parts_create(const struct capture *capture, struct pages
 	held->pages = pages;
 	held->type_count = held->types->count;
 	held->concern = calloc((size_t)held->type_count + 1, sizeof(*held->concern));
-	if (held->concern)
+	held->container = calloc((size_t)held->type_count + 1, sizeof(*held->container));
+	if (held->concern && held->container)
 		return held;
-	free(held);
+	held_parts_destroy(held);
 	return NULL;
 }
 
@@ -86,6 +93,7 @@ void held_parts_destroy(struct held_parts *held)
 	heap_hash_table_deinit(&held->choice_of);
 	heap_hash_table_deinit(&held->range_of);
 	free(held->concern);
+	free(held->container);
 	free(held);
 }
 
@@ -123,43 +131,88 @@ static enum container container_of_type(const struct heap_types *types, heap_typ
 	return type->size == DEQUE_SIZE && is_instance(name, "deque<") ? DEQUE : NO_CONTAINER;
 }
 
-// Finds what a value of a type may contain: a set of enum concern.
-static uint8_t concern_of(struct held_parts *held, heap_type_id id, int depth)
+static uint8_t concern_of(struct held_parts *held, heap_type_id id);
+
+static uint8_t ask_concern(struct held_parts *held, heap_type_id id)
+{
+	static const uint8_t concerns[] = {
+		[NO_CONTAINER] = ASKED,         [STRING] = ASKED | HAS_STRINGS,
+		[CHOICE] = ASKED | HAS_CHOICES, [VECTOR] = ASKED | HAS_OWNERS,
+		[DEQUE] = ASKED | HAS_OWNERS,
+	};
+	const struct heap_types *types = held->types;
+	heap_type_id stripped = heap_types_strip(types, id);
+	const struct heap_type *type = &types->types[stripped];
+	uint8_t found;
+
+	if (stripped >= held->type_count || id >= held->type_count || held->depth == MAX_DEPTH)
+		return ASKED;
+	held->depth++;
+	held->concern[id] = ASKED; // a type cannot have itself as a part
+	held->container[stripped] = (uint8_t)container_of_type(types, stripped);
+	found = concerns[held->container[stripped]];
+	if (type->kind == HEAP_TYPE_ARRAY)
+		found |= concern_of(held, type->target);
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++)
+		found |= concern_of(held, types->members[type->first_member + i].type);
+	held->depth--;
+	held->concern[id] = held->concern[stripped] = found;
+	return found;
+}
+
+// The set of enum concern of a value of a type.
+static inline uint8_t concern_of(struct held_parts *held, heap_type_id id)
+{
+	return id < held->type_count && held->concern[id] != NOT_ASKED ? held->concern[id]
+								       : ask_concern(held, id);
+}
+
+// The set of enum concern of those parts of a value that an offset lies in.
+static uint8_t ask_concern_at(struct held_parts *held, heap_type_id id, uint64_t offset, int depth)
 {
 	const struct heap_types *types = held->types;
 	uint8_t found = ASKED;
 
 	id = heap_types_strip(types, id);
+	if (depth == MAX_DEPTH || concern_of(held, id) == ASKED)
+		return ASKED;
 
 	const struct heap_type *type = &types->types[id];
+	uint64_t size = heap_types_size(types, type->target);
 
-	if (id >= held->type_count || depth == MAX_DEPTH)
-		return ASKED;
-	if (held->concern[id] != NOT_ASKED)
+	if (held->container[id] != NO_CONTAINER)
 		return held->concern[id];
-	switch (container_of_type(types, id)) {
-	case STRING:
-	case CHOICE:
-		found |= HAS_CHOICES;
-		break;
-	case VECTOR:
-	case DEQUE:
-		found |= HAS_OWNERS;
-		break;
-	default:
-		break;
-	}
 	if (type->kind == HEAP_TYPE_ARRAY)
-		found |= concern_of(held, type->target, depth + 1);
-	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++)
-		found |= concern_of(held, types->members[type->first_member + i].type, depth + 1);
-	held->concern[id] = found;
+		return ask_concern_at(held, type->target, size ? offset % size : offset, depth + 1);
+	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
+		const struct heap_member *member = &types->members[type->first_member + i];
+
+		size = heap_types_size(types, member->type);
+		if (offset >= member->offset && (size == 0 || offset - member->offset < size))
+			found |= ask_concern_at(held, member->type, offset - member->offset,
+						depth + 1);
+	}
 	return found;
+}
+
+// The same of a value or of several, from the cache.
+static uint8_t concern_at(struct held_parts *held, heap_type_id type, uint64_t offset)
+{
+	struct known *known = &held->known[(heap_hash_u64(type) + offset / WORD) & (KNOWN - 1)];
+
+	if (known->concern == NOT_ASKED || known->type != type || known->offset != offset) {
+		uint64_t size = heap_types_size(held->types, type);
+
+		*known = (struct known){ type, offset, ask_concern_at(held, type, offset, 0) };
+		if (size > 0 && offset >= size)
+			known->concern |= ask_concern_at(held, type, offset % size, 0);
+	}
+	return known->concern;
 }
 
 bool held_parts_concern(struct held_parts *held, heap_type_id type)
 {
-	return type != HEAP_NO_TYPE && concern_of(held, type, 0) != ASKED;
+	return type != HEAP_NO_TYPE && concern_of(held, type) != ASKED;
 }
 
 // --- choices -------------------------------------------------------------------
@@ -268,11 +321,11 @@ static bool is_string(const struct held_parts *held, uint64_t address)
 	       words[1] <= words[2] && words[2] < objects_size(objects, text);
 }
 
-static bool is_dead_in(struct held_parts *held, heap_type_id id, uint64_t address, uint64_t offset,
-		       int depth);
+static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id, uint64_t address,
+		       uint64_t offset, int depth);
 
-static bool is_dead_in_choice(struct held_parts *held, heap_type_id id, uint64_t address,
-			      uint64_t offset, int depth)
+static bool is_dead_in_choice(struct held_parts *held, uint8_t concern, heap_type_id id,
+			      uint64_t address, uint64_t offset, int depth)
 {
 	const struct choice *choice = find_choice(held, id);
 	uint64_t size = choice ? heap_types_size(held->types, choice->number.type) : 0, number = 0;
@@ -293,56 +346,73 @@ static bool is_dead_in_choice(struct held_parts *held, heap_type_id id, uint64_t
 	if (offset < alternative->offset ||
 	    offset - alternative->offset >= heap_types_size(held->types, alternative->type))
 		return true;
-	return is_dead_in(held, alternative->type, address + alternative->offset,
+	return is_dead_in(held, concern, alternative->type, address + alternative->offset,
 			  offset - alternative->offset, depth + 1);
 }
 
 // True if a word of a value lies in a part of it that holds nothing.
-static bool is_dead_in(struct held_parts *held, heap_type_id id, uint64_t address, uint64_t offset,
-		       int depth)
+static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id, uint64_t address,
+		       uint64_t offset, int depth)
 {
 	const struct heap_types *types = held->types;
 
 	id = heap_types_strip(types, id);
-	if (depth == MAX_DEPTH || !(concern_of(held, id, 0) & HAS_CHOICES))
+	if (depth == MAX_DEPTH || !(concern_of(held, id) & concern))
 		return false;
 
 	const struct heap_type *type = &types->types[id];
-	enum container container = container_of_type(types, id);
+	enum container container = held->container[id];
 
 	if (container == STRING)
 		return offset >= STRING_BUFFER && offset < STRING_SIZE && is_string(held, address);
 	if (container == CHOICE)
-		return is_dead_in_choice(held, id, address, offset, depth);
+		return is_dead_in_choice(held, concern, id, address, offset, depth);
 	if (type->kind == HEAP_TYPE_ARRAY) {
 		uint64_t size = heap_types_size(types, type->target);
 		uint64_t rest = size ? offset % size : offset;
 
-		return is_dead_in(held, type->target, address + offset - rest, rest, depth + 1);
+		return is_dead_in(held, concern, type->target, address + offset - rest, rest,
+				  depth + 1);
 	}
 	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if (offset < member->offset || !(concern_of(held, member->type) & concern))
+			continue;
+
 		uint64_t size = heap_types_size(types, member->type);
 
-		if (offset >= member->offset && (size == 0 || offset - member->offset < size) &&
-		    is_dead_in(held, member->type, address + member->offset,
+		if ((size == 0 || offset - member->offset < size) &&
+		    is_dead_in(held, concern, member->type, address + member->offset,
 			       offset - member->offset, depth + 1))
 			return true;
 	}
 	return false;
 }
 
+static bool is_dead(struct held_parts *held, uint8_t concern, heap_type_id type, uint64_t address,
+		    uint64_t offset)
+{
+	uint64_t size;
+
+	if (!(concern_at(held, type, offset) & concern))
+		return false;
+	size = heap_types_size(held->types, type);
+
+	// An object may be several of its type.
+	return is_dead_in(held, concern, type, address, offset, 0) ||
+	       (size > 0 && offset >= size &&
+		is_dead_in(held, concern, type, address + offset - offset % size, offset % size,
+			   0));
+}
+
 bool held_parts_is_dead(struct held_parts *held, heap_type_id type, uint64_t address,
 			uint64_t offset)
 {
-	uint64_t size = heap_types_size(held->types, type);
+	const uint8_t concern = HAS_STRINGS | HAS_CHOICES;
 
-	if (address == 0 || type == HEAP_NO_TYPE || !(concern_of(held, type, 0) & HAS_CHOICES))
-		return false;
-	// An object may be several of its type.
-	return is_dead_in(held, type, address, offset, 0) ||
-	       (size > 0 && offset >= size &&
-		is_dead_in(held, type, address + offset - offset % size, offset % size, 0));
+	return address != 0 && type != HEAP_NO_TYPE && (concern_of(held, type) & concern) &&
+	       is_dead(held, concern, type, address, offset);
 }
 
 // --- blocks with room to spare ---------------------------------------------------
@@ -354,11 +424,11 @@ static enum container find_owner(struct held_parts *held, heap_type_id id, uint6
 	const struct heap_types *types = held->types;
 
 	id = heap_types_strip(types, id);
-	if (depth == MAX_DEPTH || !(concern_of(held, id, 0) & HAS_OWNERS))
+	if (depth == MAX_DEPTH || !(concern_of(held, id) & HAS_OWNERS))
 		return NO_CONTAINER;
 
 	const struct heap_type *type = &types->types[id];
-	enum container container = container_of_type(types, id);
+	enum container container = held->container[id];
 
 	if (container == VECTOR || container == DEQUE)
 		return *offset < type->size ? container : NO_CONTAINER;
@@ -370,10 +440,14 @@ static enum container find_owner(struct held_parts *held, heap_type_id id, uint6
 	}
 	for (uint32_t i = 0; heap_types_has_members(type) && i < type->members; i++) {
 		const struct heap_member *member = &types->members[type->first_member + i];
+
+		if (*offset < member->offset || !(concern_of(held, member->type) & HAS_OWNERS))
+			continue;
+
 		uint64_t size = heap_types_size(types, member->type);
 		uint64_t inside = *offset - member->offset;
 
-		if (*offset < member->offset || (size > 0 && inside >= size))
+		if (size > 0 && inside >= size)
 			continue;
 		container = find_owner(held, member->type, &inside, depth + 1);
 		if (container != NO_CONTAINER) {
@@ -394,13 +468,13 @@ static struct heap_error *add_range(struct held_parts *held, heap_object_id obje
 		heap_hash_find(&held->range_of, hash, i, held->ranges.items[i].object == object);
 
 	if (found != HEAP_HASH_NONE) {
-		struct range *range = &held->ranges.items[found];
+		struct held_range *range = &held->ranges.items[found];
 
 		range->begin = range->begin > begin ? range->begin : begin;
 		range->end = range->end < end ? range->end : end;
 		return NULL;
 	}
-	HEAP_TRY(heap_array_append(&held->ranges, (struct range){ object, begin, end }));
+	HEAP_TRY(heap_array_append(&held->ranges, (struct held_range){ object, begin, end }));
 	return heap_hash_add(&held->range_of, hash, (uint32_t)held->ranges.count - 1);
 }
 
@@ -456,11 +530,13 @@ static struct heap_error *note_deque(struct held_parts *held, uint64_t address, 
 struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, uint64_t address,
 				   uint64_t offset, heap_object_id target)
 {
-	uint64_t size = heap_types_size(held->types, type), inside = offset;
+	uint64_t inside = offset, size;
 	enum container container;
 
-	if (address == 0 || type == HEAP_NO_TYPE || !(concern_of(held, type, 0) & HAS_OWNERS))
+	if (address == 0 || type == HEAP_NO_TYPE || !(concern_of(held, type) & HAS_OWNERS) ||
+	    !(concern_at(held, type, offset) & HAS_OWNERS))
 		return NULL;
+	size = heap_types_size(held->types, type);
 	container = find_owner(held, type, &inside, 0);
 	if (container == NO_CONTAINER && size > 0 && offset >= size) {
 		inside = offset % size;
@@ -472,11 +548,34 @@ struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, u
 				  : NULL;
 }
 
-bool held_parts_is_spare(const struct held_parts *held, heap_object_id object, uint64_t offset)
+struct held_range held_parts_range(const struct held_parts *held, heap_object_id object)
 {
-	uint32_t found = heap_hash_find(&held->range_of, heap_hash_u64(object), i,
-					held->ranges.items[i].object == object);
+	uint32_t found = HEAP_HASH_NONE;
 
-	return found != HEAP_HASH_NONE && (offset < held->ranges.items[found].begin ||
-					   offset >= held->ranges.items[found].end);
+	if (held->ranges.count > 0)
+		found = heap_hash_find(&held->range_of, heap_hash_u64(object), i,
+				       held->ranges.items[i].object == object);
+	return found == HEAP_HASH_NONE ? (struct held_range){ object, 0, UINT64_MAX }
+				       : held->ranges.items[found];
+}
+
+struct held_value held_parts_value(struct held_parts *held, heap_type_id type, uint64_t address,
+				   heap_object_id object)
+{
+	return (struct held_value){
+		.type = type,
+		.address = address,
+		.range = object == HEAP_NO_OBJECT ? (struct held_range){ .end = UINT64_MAX }
+						  : held_parts_range(held, object),
+		.has_choices = address != 0 && type != HEAP_NO_TYPE &&
+			       (concern_of(held, type) & HAS_CHOICES),
+		.has_owners = type != HEAP_NO_TYPE && (concern_of(held, type) & HAS_OWNERS),
+	};
+}
+
+bool held_parts_has(struct held_parts *held, const struct held_value *value, uint64_t offset)
+{
+	return held_range_has(&value->range, offset) &&
+	       !(value->has_choices &&
+		 is_dead(held, HAS_CHOICES, value->type, value->address, offset));
 }

@@ -46,7 +46,35 @@ HEAP_MUST_CHECK
 struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, uint64_t address,
 				   uint64_t offset, heap_object_id target);
 
-/** True if a word of an object lies outside the elements that its container has in use. */
-bool held_parts_is_spare(const struct held_parts *held, heap_object_id object, uint64_t offset);
+/** The part of a block that is in use. */
+struct held_range {
+	heap_object_id object;
+	uint64_t begin, end; /**< bytes from its start */
+};
+
+/** The elements of a block that its container has in use; all if nothing was noted of it. */
+struct held_range held_parts_range(const struct held_parts *held, heap_object_id object);
+
+/** True if an offset lies in that part. */
+static inline bool held_range_has(const struct held_range *range, uint64_t offset)
+{
+	return offset >= range->begin && offset < range->end;
+}
+
+/** A value whose typed pointers are visited: a string's are all in use. */
+struct held_value {
+	heap_type_id type;
+	uint64_t address;
+	struct held_range range; /**< of its block */
+	bool has_choices;        /**< it may have parts that hold nothing */
+	bool has_owners;         /**< it may have containers, for held_parts_note() */
+};
+
+/** @param object  that begins there; HEAP_NO_OBJECT if it is a variable */
+struct held_value held_parts_value(struct held_parts *held, heap_type_id type, uint64_t address,
+				   heap_object_id object);
+
+/** True if a typed pointer of a value lies in a part that holds something. */
+bool held_parts_has(struct held_parts *held, const struct held_value *value, uint64_t offset);
 
 #endif

@@ -38,6 +38,7 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 	const uint32_t *kinds = inference->capture->objects.kind;
 	const struct heap_repetition *repetition;
 	uint64_t prefix = inference_prefix(inference, object);
+	struct held_value value = inference_value(inference, object);
 
 	HEAP_TRY(heap_repetitions_find(&inference->repetitions,
 				       inference->capture->snapshot.type[object], &repetition));
@@ -55,11 +56,18 @@ static struct heap_error *follow_object(struct inference *inference, heap_object
 		}
 		snapshot->edge_flags[i] &= (uint8_t)~HEAP_EDGE_TYPED;
 		progress_step();
-		if (heap_repetition_has_slots(repetition) &&
-		    snapshot->edge_slot[i] * UINT64_C(8) >= prefix)
+		if (!heap_repetition_has_slots(repetition) ||
+		    snapshot->edge_slot[i] * UINT64_C(8) < prefix)
+			continue;
+
+		uint64_t offset = snapshot->edge_slot[i] * UINT64_C(8) - prefix;
+
+		if (value.has_owners)
+			HEAP_TRY(held_parts_note(inference->held, value.type, value.address, offset,
+						 snapshot->edge_target[i]));
+		if (held_parts_has(inference->held, &value, offset))
 			HEAP_TRY(inference_follow(
-				inference, repetition,
-				snapshot->edge_slot[i] * UINT64_C(8) - prefix,
+				inference, repetition, offset,
 				&(struct pointer){ snapshot->edge_target[i],
 						   snapshot->edge_interior[i], false,
 						   inference->claims.is_sure[object] },
@@ -233,7 +241,15 @@ static struct heap_error *follow_roots(struct inference *inference)
 		if (type == HEAP_NO_TYPE)
 			continue;
 		HEAP_TRY(heap_repetitions_find(&inference->repetitions, type, &repetition));
-		if (heap_repetition_has_slots(repetition))
+
+		const struct held_value value = held_parts_value(inference->held, root->type,
+								 root->address, HEAP_NO_OBJECT);
+
+		if (value.has_owners)
+			HEAP_TRY(held_parts_note(inference->held, value.type, value.address,
+						 edge->offset, edge->target));
+		if (heap_repetition_has_slots(repetition) &&
+		    held_parts_has(inference->held, &value, edge->offset))
 			HEAP_TRY(inference_follow(inference, repetition, edge->offset,
 						  &(struct pointer){ edge->target, edge->interior,
 								     root->kind == HEAP_ROOT_LOCAL,
@@ -386,6 +402,7 @@ static void release(struct inference *inference)
 	symbol_types_deinit(&inference->symbol_types);
 	heap_repetitions_deinit(&inference->repetitions);
 	layouts_deinit(&inference->layouts);
+	held_parts_destroy(inference->held);
 	pages_destroy(inference->pages);
 	free(inference->counted);
 	free(inference->news);
@@ -432,7 +449,9 @@ static struct heap_error *prepare(struct inference *inference, const struct head
 	HEAP_TRY(complete_types(inference, heads));
 	inference->pages = pages_create(&capture->image, PAGES_FOR_ALL);
 	inference->news = calloc((size_t)objects + 1, sizeof(*inference->news));
-	if (!inference->pages || !inference->news)
+	if (inference->pages)
+		inference->held = held_parts_create(capture, inference->pages);
+	if (!inference->held || !inference->news)
 		return heap_error_out_of_memory();
 	HEAP_TRY(layouts_init(&inference->layouts, &capture->snapshot.types));
 	inference->layouts.block_sizes = capture->block_sizes;

@@ -11,6 +11,7 @@
 #include "dumper/writer/infer/claims.h"
 #include "dumper/writer/infer/content.h"
 #include "dumper/writer/infer/discriminators.h"
+#include "dumper/writer/infer/held_parts.h"
 #include "dumper/writer/infer/hints.h"
 #include "dumper/writer/infer/kinds.h"
 #include "dumper/writer/infer/pointer_tags.h"
@@ -55,6 +56,7 @@ struct inference {
 	struct gate all_kinds; /**< a pass over all kinds */
 	bool has_conflicts;    /**< some are noted in the snapshot's columns of rivals */
 	uint64_t named;        /**< how often an object without a type got one: for progress */
+	struct held_parts *held;
 	heap_type_id *counted; /**< [counted_types] by element; NULL: none */
 	uint32_t counted_types;
 };
@@ -91,6 +93,14 @@ static inline void inference_read_header(const struct inference *inference, heap
 {
 	pages_read(inference->pages, inference_address(inference, object), result->words,
 		   sizeof(result->words));
+}
+
+/** An object as a value, from behind its prefix on. */
+static inline struct held_value inference_value(const struct inference *inference,
+						heap_object_id object)
+{
+	return held_parts_value(inference->held, inference->capture->snapshot.type[object],
+				inference_address(inference, object), object);
 }
 
 /**
