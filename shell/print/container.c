@@ -8,6 +8,8 @@
 #include "shell/print/describe.h"
 #include "shell/print/room.h"
 
+#include "lib/types/templates.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -368,12 +370,109 @@ static bool print_optional(const struct printing *printing)
 	return true;
 }
 
+// Prints the alternative that a variant holds, with its type where the value does not tell it.
+static bool print_alternative(const struct printing *printing, const struct place *place)
+{
+	struct session *session = printing->session;
+	const struct heap_types *types = &session->snapshot->types;
+	const struct heap_type *type = &types->types[heap_types_strip(types, place->type)];
+	const char *text = value_describe(session, place->value, place->type, place->offset);
+	const char *name = describe_type(session, place->type);
+	size_t length;
+
+	if (output_is_json(session->output) || type->kind == HEAP_TYPE_POINTER)
+		return print_inside(printing, place);
+	if (*text)
+		return print_word(printing, session_format(session, "%s (%s)", text, name));
+	if (heap_types_has_members(type) && type->members == 0)
+		return print_word(printing, name);
+	place_standard_name(session, place->type, &length);
+	if (!heap_types_has_members(type) || length > 0)
+		return print_inside(printing, place);
+	value_begin_line(session, printing->name, printing->indent);
+	output_text(session->output, "%s {\n", name);
+	value_print_fields(session, place->value, place->type, place->offset, printing->indent + 2,
+			   printing->limit);
+	output_text(session->output, "%*s}\n", printing->indent, "");
+	return true;
+}
+
 static bool print_variant(const struct printing *printing)
 {
 	struct place found;
 
 	return container_find_variant(printing->session, &printing->place, &found) &&
-	       print_inside(printing, &found);
+	       print_alternative(printing, &found);
+}
+
+// A std::any knows its type by the function that copies and destroys it, an instance of a template:
+// std::any::_Manager_internal<int>::_S_manage.
+static const char *find_any_type(struct session *session, uint64_t manager, bool *is_inside)
+{
+	static const char begin[] = "std::any::_Manager_";
+	const struct heap_snapshot *snapshot = session->snapshot;
+	const struct heap_call *function = heap_snapshot_function(snapshot, manager);
+	const char *name = function ? heap_snapshot_string(snapshot, function->function) : "";
+	size_t length;
+	const char *argument;
+
+	if (strncmp(name, begin, strlen(begin)) != 0)
+		return NULL;
+	*is_inside = strncmp(name + strlen(begin), "internal<", strlen("internal<")) == 0;
+	length = heap_template_length(name);
+	name = session_format(session, "%.*s", (int)length, name);
+	argument = length > 0 ? heap_template_argument(name, 0, &length) : NULL;
+	return argument ? session_format(session, "%.*s", (int)length, argument) : NULL;
+}
+
+// The value of a std::any that has it inside, if it is a pointer or of a type that is known; or "".
+static const char *describe_any(struct session *session, const struct place *storage,
+				const char *type)
+{
+	heap_type_id id = heap_types_find(&session->snapshot->types, type, 0);
+	uint64_t pointer;
+
+	if (type[strlen(type) - 1] == '*' &&
+	    value_load_pointer(session, storage->value, storage->offset, &pointer))
+		return value_describe_pointer(session, pointer, HEAP_NO_TYPE);
+	return id == HEAP_NO_TYPE ? ""
+				  : value_describe(session, storage->value, id, storage->offset);
+}
+
+static bool print_any(const struct printing *printing)
+{
+	struct session *session = printing->session;
+	uint64_t manager, pointer;
+	struct place storage;
+	bool is_inside;
+
+	if (!place_find_pointer(session, &printing->place, "_M_manager", &manager) ||
+	    !place_find(session, &printing->place, "_M_storage", &storage))
+		return false;
+	if (manager == 0)
+		return print_word(printing, "std::any, empty");
+
+	const char *type = find_any_type(session, manager, &is_inside);
+	const char *text = "";
+
+	if (!type)
+		return false;
+	if (is_inside)
+		text = describe_any(session, &storage, type);
+	else if (value_load_pointer(session, storage.value, storage.offset, &pointer))
+		text = value_describe_pointer(session, pointer, HEAP_NO_TYPE);
+	value_begin_line(session, printing->name, printing->indent);
+	// A value elsewhere is a block, whose type its text begins with.
+	if (is_inside || !*text)
+		output_text(session->output, "std::any of %s%s%s\n", type, *text ? ": " : "", text);
+	else
+		output_text(session->output, "std::any of %s\n", text);
+	output_open_object(session->output, printing->name);
+	output_string(session->output, "container", "std::any");
+	output_string(session->output, "held", type);
+	output_string(session->output, "value", text);
+	output_close(session->output);
+	return true;
 }
 
 static bool print_atomic(const struct printing *printing)
@@ -583,6 +682,7 @@ static const struct {
 	{ "weak_ptr", print_weak },
 	{ "optional", print_optional },
 	{ "variant", print_variant },
+	{ "any", print_any },
 	{ "atomic", print_atomic },
 	{ "function", print_function },
 };

@@ -123,7 +123,7 @@ my @shown = (
     g_tuple => "std::tuple {\n    [0] = 4\n    [1] = 2.5\n    [2] = \"four\"\n  }",
     g_some => "{\n    number = 8\n    price = 1.25\n    related = NULL\n  }",
     g_none => 'std::optional, empty',
-    g_variant => '"variant"',
+    g_variant => '"variant" (class std::string)',
     g_made => 'struct item at X, made with its counts (use count 2, weak count 1)',
     g_made_too => 'struct item at X, made with its counts (use count 2, weak count 1)',
     g_weak => 'struct item at X, made with its counts (use count 2, weak count 1)',

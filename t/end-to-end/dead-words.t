@@ -63,6 +63,7 @@ for my $flags ('-O0', '-O2') {
 # Each kind of value holds some nodes, and has stale pointers to others.
 my $spare = <<'END';
 #include "dumper/heapsnap.h"
+#include <any>
 #include <deque>
 #include <optional>
 #include <string>
@@ -76,6 +77,7 @@ struct Holder {
 	std::optional<Pair> pair;
 	std::variant<std::monostate, Node *, Pair, double> one;
 	std::optional<std::variant<double, Pair>> nested;
+	std::any anything[3];
 };
 Holder *holder;
 std::optional<Node *> empty;
@@ -106,6 +108,8 @@ int main(int argc, char **argv)
 	put(&holder->one, 1, make(101));
 	holder->nested = 2.5;
 	put(&holder->nested, 1, make(102));
+	holder->anything[0] = 7;
+	holder->anything[1] = Pair{};
 	put(&empty, 0, make(103));
 	// 2 and 2 are held; 3 and 4 are not.
 	few.reserve(5);
@@ -139,12 +143,18 @@ END
 for my $way ('g++ -O0', 'g++ -O2', 'clang++ -O2') {
     my ($compiler) = split ' ', $way;
   SKIP: {
-        skip "there is no $compiler", 3 if system("command -v $compiler >/dev/null") != 0;
+        skip "there is no $compiler", 5 if system("command -v $compiler >/dev/null") != 0;
         my $file = Heapsh::capture_source("$directory/spare.cc", "$way -std=c++17", text => $spare);
         is Heapsh::ask($file, 'find', '--count', 'type', 'Node') =~ s/,.*//sr, 'Total: 178 objects',
             "$way: there are 178 nodes";
         is Heapsh::ask($file, 'find', '--count', 'type', 'Other') =~ s/,.*//sr, 'Total: 3 objects',
             "$way: they type nothing";
+        my ($address) = Heapsh::ask($file, 'find', 'type', 'Holder') =~ /(0x[0-9a-f]+)/;
+        my $shown = Heapsh::ask($file, 'show', $address) =~ s/0x[0-9a-f]+/X/gr;
+        like $shown, qr/^  one = struct Node at X\n  nested = 2\.5 \(double\)\n/m,
+            "$way: show names the alternative that is held";
+        like $shown, qr/ = std::any of int: 7\n.* = std::any of struct Pair at X\n.* = std::any, empty\n/,
+            "$way: and the types in std::any";
         my $leaks = Heapsh::ask_json($file, 'leaks');
         is_deeply [map { "$_->{direct_objects} $_->{type}" } @{ $leaks->{groups} }], ['141 struct Node'],
             "$way: those in parts that hold nothing are leaked" or diag explain $leaks;
