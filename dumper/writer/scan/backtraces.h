@@ -117,6 +117,9 @@ uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee)
 /** The site of a block: its own, that of its caller, or that in a function that is no wrapper after all. */
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size);
 
+/** Who asked for a block of @p size: its site, or that of the caller of the wrappers around it. */
+uint64_t backtraces_asker(const struct backtraces *backtraces, uint64_t site, uint64_t size);
+
 /** True if the code at a return address knows the type of the block of @p size that it gets. */
 typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
 
