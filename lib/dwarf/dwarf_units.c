@@ -155,12 +155,38 @@ static bool try_alternate(struct heap_dwarf_units *units, const char *path, cons
 	return false;
 }
 
+static heap_dwarf_fetch *fetch_file;
+
+void heap_dwarf_set_fetch(heap_dwarf_fetch *fetch)
+{
+	fetch_file = fetch;
+}
+
+// Tries a file that debuginfod's clients have fetched, or can fetch. @param why  gets the reason, or NULL
+static bool try_fetched(struct heap_dwarf_units *units, const struct link *link, const char **why)
+{
+	CLEANUP_FREE char *path = NULL;
+	struct heap_build_id id = { .size = 0 };
+	struct heap_error *error;
+
+	if (link->size > HEAP_BUILD_ID_MAX)
+		return false;
+	memcpy(id.bytes, link->id, link->size);
+	id.size = (uint8_t)link->size;
+	error = heap_elf_find_fetched(&id, &path);
+	if (!error && !path && fetch_file)
+		error = fetch_file(&id, &path, why);
+	heap_error_destroy(error);
+	return path && try_alternate(units, path, link);
+}
+
 // Relative to the file, or by build id where distributions put it.
 static void find_alternate(struct heap_dwarf_units *units)
 {
 	const char *slash = strrchr(units->path, '/');
 	struct link link;
 	char id[2 * 64 + 1], path[8192];
+	const char *why = NULL;
 
 	if (!read_link(units->main.alternate, &link) &&
 	    !read_supplementary(units->main.supplementary, &link))
@@ -175,8 +201,9 @@ static void find_alternate(struct heap_dwarf_units *units)
 	for (size_t i = 0; i < link.size; i++)
 		snprintf(id + 2 * i, 3, "%02x", link.id[i]);
 	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
-	if (!try_alternate(units, path, &link) &&
-	    asprintf(&units->missing, "alternate file %s not found", link.name) < 0)
+	if (!try_alternate(units, path, &link) && !try_fetched(units, &link, &why) &&
+	    asprintf(&units->missing, "alternate file %s not found%s%s", link.name, why ? ": " : "",
+		     why ? why : "") < 0)
 		units->missing = NULL;
 }
 

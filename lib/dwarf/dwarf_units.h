@@ -11,6 +11,7 @@
  */
 
 #include "lib/dwarf/dwarf_sections.h"
+#include "lib/dwarf/elf_file.h"
 
 enum heap_dwarf_place {
 	HEAP_DWARF_INFO,
@@ -87,6 +88,18 @@ struct heap_dwarf_units {
 	uint64_t unreadable; /**< with headers that make no sense */
 	char *missing;       /**< says which files were not found; or NULL */
 };
+
+/**
+ * Fetches a debug file from elsewhere.
+ *
+ * @param path  gets its path, malloc'd; NULL if it cannot be had
+ * @param why   gets the reason for that, or NULL
+ */
+typedef struct heap_error *heap_dwarf_fetch(const struct heap_build_id *id, char **path,
+					    const char **why);
+
+/** Sets how alternate files are fetched that are not on this machine; NULL: they are not. */
+void heap_dwarf_set_fetch(heap_dwarf_fetch *fetch);
 
 /**
  * Reads the headers of all units of a file and of its alternate file. Split files and the index of

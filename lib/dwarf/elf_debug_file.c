@@ -64,8 +64,7 @@ static struct heap_error *find_by_build_id(const struct heap_elf_file *file, con
 }
 
 // Where debuginfod-find(1) and gdb put what they have fetched.
-HEAP_MUST_CHECK
-static struct heap_error *find_fetched(const struct heap_elf_file *file, char **result)
+struct heap_error *heap_elf_find_fetched(const struct heap_build_id *build_id, char **result)
 {
 	static const struct {
 		const char *variable, *pattern;
@@ -76,7 +75,8 @@ static struct heap_error *find_fetched(const struct heap_elf_file *file, char **
 	};
 	char id[2 * HEAP_BUILD_ID_MAX + 1];
 
-	heap_build_id_format(&file->build_id, id, sizeof(id));
+	*result = NULL;
+	heap_build_id_format(build_id, id, sizeof(id));
 	for (size_t i = 0; *id && i < sizeof(places) / sizeof(*places); i++) {
 		const char *directory = getenv(places[i].variable);
 		CLEANUP_FREE char *path = NULL;
@@ -134,7 +134,7 @@ struct heap_error *heap_elf_find_debug_file(const struct heap_elf_file *file, co
 	if (!found)
 		HEAP_TRY(find_by_link(file, directory, &found));
 	if (!found)
-		HEAP_TRY(find_fetched(file, &found));
+		HEAP_TRY(heap_elf_find_fetched(&file->build_id, &found));
 	*result = found;
 	return NULL;
 }

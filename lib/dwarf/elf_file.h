@@ -117,4 +117,8 @@ HEAP_MUST_CHECK
 struct heap_error *heap_elf_find_debug_file(const struct heap_elf_file *file, const char *directory,
 					    char **result);
 
+/** Looks for a debug file among what debuginfod's clients have fetched alone. */
+HEAP_MUST_CHECK
+struct heap_error *heap_elf_find_fetched(const struct heap_build_id *id, char **result);
+
 #endif

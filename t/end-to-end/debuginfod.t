@@ -72,6 +72,17 @@ delete $ENV{DEBUGINFOD_CACHE_PATH};
     local $ENV{DEBUGINFOD_URLS} = $urls;
     form('fetched from debuginfod', compiler => 'gcc', link => '-Wl,--build-id', after => $separate, before => sub { $await->($port) });
 }
+# As distributions serve it: what several files have in common is a file of its own, which dwz made.
+if (system('command -v dwz >/dev/null 2>&1') == 0) {
+    local $ENV{DEBUGINFOD_URLS} = $urls;
+    form('fetched, with the alternate file of dwz', compiler => 'gcc', flags => '-g -DALTERNATE', link => '-Wl,--build-id',
+        after => "dwz -m common.debug app liblibrary.so && mv common.debug $served/ && $separate",
+        before => sub {
+            $await->($port);
+            ($id) = `readelf -n $served/common.debug 2>/dev/null` =~ /Build ID: (\w+)/;
+            ok await($port, $id), 'the server knows the alternate file';
+        });
+}
 my $missing = sub {
     my ($pattern) = @_;
     return sub { like note_of($_[0], 'app'), $pattern, 'why there is none' };

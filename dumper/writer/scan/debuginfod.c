@@ -3,9 +3,11 @@
 
 #include "dumper/base/units.h"
 #include "dumper/writer/base/supervisor.h"
+#include "lib/dwarf/dwarf_units.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -56,6 +58,7 @@ void debuginfod_init(uint64_t writer_time_ns)
 		state.time_ns = DEFAULT_TIME * SECOND;
 	if (writer_time_ns && state.time_ns > writer_time_ns / SHARE)
 		state.time_ns = writer_time_ns / SHARE;
+	heap_dwarf_set_fetch(debuginfod_fetch);
 	state.is_wanted = urls && urls[strspn(urls, " ")] && state.time_ns > 0;
 }
 
@@ -103,7 +106,9 @@ static int fetch(const struct heap_build_id *id, char **path)
 	return descriptor;
 }
 
-struct heap_error *debuginfod_fetch(const struct heap_build_id *id, char **path, const char **why)
+HEAP_MUST_CHECK
+static struct heap_error *fetch_in_turn(const struct heap_build_id *id, char **path,
+					const char **why)
 {
 	int descriptor;
 
@@ -128,4 +133,16 @@ struct heap_error *debuginfod_fetch(const struct heap_build_id *id, char **path,
 	       : descriptor == -ENOENT ? "debuginfod has none"
 				       : "debuginfod cannot be reached";
 	return NULL;
+}
+
+struct heap_error *debuginfod_fetch(const struct heap_build_id *id, char **path, const char **why)
+{
+	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+	struct heap_error *error;
+
+	// Threads read the files of several modules, and all share the time.
+	pthread_mutex_lock(&turn);
+	error = fetch_in_turn(id, path, why);
+	pthread_mutex_unlock(&turn);
+	return error;
 }
