@@ -137,7 +137,16 @@ static const char *section_name(struct heap_elf_file *file, const GElf_Shdr *hea
 	return name ? name : "";
 }
 
-static enum heap_symbol_kind kind_of(const GElf_Sym *symbol, bool *wanted)
+static bool is_in_code(struct heap_elf_file *file, const GElf_Sym *symbol)
+{
+	Elf_Scn *section = elf_getscn(file->elf, symbol->st_shndx);
+	GElf_Shdr header;
+
+	return section && gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR);
+}
+
+static enum heap_symbol_kind kind_of(struct heap_elf_file *file, const GElf_Sym *symbol,
+				     bool *wanted)
 {
 	*wanted = true;
 	switch (GELF_ST_TYPE(symbol->st_info)) {
@@ -148,6 +157,10 @@ static enum heap_symbol_kind kind_of(const GElf_Sym *symbol, bool *wanted)
 		return HEAP_SYMBOL_OBJECT;
 	case STT_TLS:
 		return HEAP_SYMBOL_THREAD_LOCAL;
+	case STT_NOTYPE:
+		// A function in assembler without .type; mere labels have no size.
+		*wanted = symbol->st_size > 0 && is_in_code(file, symbol);
+		return HEAP_SYMBOL_FUNCTION;
 	default:
 		*wanted = false;
 		return HEAP_SYMBOL_OBJECT;
@@ -192,7 +205,7 @@ static struct heap_error *read_symbols(struct heap_elf_file *file, Elf_Scn *sect
 		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
 			continue;
 
-		enum heap_symbol_kind kind = kind_of(&symbol, &wanted);
+		enum heap_symbol_kind kind = kind_of(file, &symbol, &wanted);
 		const char *name =
 			wanted ? elf_strptr(file->elf, header->sh_link, symbol.st_name) : NULL;
 

@@ -81,6 +81,23 @@ static void symbols_are_found_by_address(void **state)
 	close_file();
 }
 
+static void functions_without_a_type(void **state)
+{
+	(void)state;
+	compile_write("untyped.S", ".text\n.globl untyped\nuntyped: .space 64\nlabel: .space 64\n"
+				   ".size untyped, . - untyped\n"
+				   ".data\nvalue: .space 8\n.size value, 8\n"
+				   ".section .note.GNU-stack,\"\"\n");
+	assert_true(compile_run("gcc -shared -nostdlib -o untyped.so untyped.S"));
+	open_file("untyped.so");
+	assert_int_equal(named("untyped")->kind, HEAP_SYMBOL_FUNCTION);
+	assert_string_equal(symbol_name(HEAP_SYMBOL_FUNCTION, named("untyped")->address + 100),
+			    "untyped");
+	assert_null(heap_elf_find_name(file, "label"));
+	assert_null(heap_elf_find_name(file, "value"));
+	close_file();
+}
+
 static void where_things_are(void **state)
 {
 	(void)state;
@@ -402,6 +419,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(symbols_are_found_by_address),
+		cmocka_unit_test(functions_without_a_type),
 		cmocka_unit_test(where_things_are),
 		cmocka_unit_test(symbols_of_a_stripped_file),
 		cmocka_unit_test(symbols_that_are_packed),
