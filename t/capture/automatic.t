@@ -8,6 +8,7 @@ use File::Temp qw(tempdir);
 use lib 't/lib';
 use Heapsh;
 use List::Util qw(min);
+use POSIX ();
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -119,6 +120,9 @@ SKIP: {
 
 # --- at the end
 
+# What __builtin_trap() raises: SIGILL on x86-64, SIGTRAP on aarch64.
+my $trap = (POSIX::uname())[4] eq 'aarch64' ? POSIX::SIGTRAP() : POSIX::SIGILL();
+
 for (['growing', 0, 'return from main'], ['thread', 7 << 8, 'exit() in a thread'],
     ['threads-end', 0, 'the end of the last thread'], ['quick', 8 << 8, 'quick_exit()']) {
     (undef, $status, $files) = run($_->[0], '--at-exit');
@@ -133,7 +137,7 @@ is "$status: @$files", (9 << 8) . ': ', 'not _exit()';
 is "$status: @$files", "0: @{ names(0, 1) }", 'children end too';
 (undef, $status, $files) = run('abort', '--at-exit');
 is "$status: @$files", '6: ', 'a program that dies of a signal does not exit';
-for (['abort', 6], ['fault', 11], ['faults', 11], ['trap', 4], ['terminate', 15]) {
+for (['abort', 6], ['fault', 11], ['faults', 11], ['trap', $trap], ['terminate', 15]) {
     ($output, $status, $files) = run($_->[0], '--at-exit=signals');
     is "$output$status: @$files", "$_->[1]: @{ names(0) }", "$_->[0] by a signal: a snapshot, and dead";
 }

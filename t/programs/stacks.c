@@ -4,6 +4,7 @@
  * frame of variable size, a signal handler, a thread that sleeps. Each frame that matters
  * holds a block that nothing else knows. t/end-to-end/stacks.t compiles it in many ways.
  */
+#define _GNU_SOURCE
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>
@@ -35,6 +36,7 @@ struct sleeper_block {
 };
 
 static volatile int sink;
+static volatile pid_t napping; // the thread that is about to sleep
 static void *volatile escaped; // so that compilers cannot do without the blocks
 
 static NOINLINE void *make(size_t size)
@@ -112,6 +114,7 @@ static NOINLINE void nap(struct sleeper_block *in_nap)
 	struct timespec long_time = { 1000, 0 };
 
 	strcpy(in_nap->text, "asleep");
+	napping = gettid();
 	nanosleep(&long_time, NULL);
 	sink = in_nap->text[0];
 }
@@ -127,6 +130,24 @@ static void *sleep_for_ever(void *unused)
 	nap(in_sleeper);
 	free(in_sleeper);
 	return unused;
+}
+
+// It blocks the signal that stops threads, so it must be asleep before anybody captures it.
+static void wait_until_asleep(void)
+{
+	char path[64], state = 0;
+
+	while (state != 'S') {
+		FILE *file;
+
+		usleep(1000);
+		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)napping);
+		file = fopen(path, "r");
+		if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		if (file)
+			fclose(file);
+	}
 }
 
 // The handler's stack, above or below that of the interrupted function.
@@ -157,7 +178,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	install_handler(argc > 1);
 	pthread_create(&thread, NULL, sleep_for_ever, NULL);
-	usleep(100000);
+	wait_until_asleep();
 	recurse(10);
 	printf("done %d\n", in_main->number);
 	free(in_main);
