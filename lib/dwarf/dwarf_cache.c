@@ -18,7 +18,7 @@
 // the file's name has it, so that old and new programs do not throw away each other's.
 
 enum {
-	CACHE_VERSION = 3,
+	CACHE_VERSION = 4,
 	BUILD_ID_TEXT_MAX = 128,
 
 	TAG_VERSION = HEAP_TAG('d', 'b', 'g', 'c'),

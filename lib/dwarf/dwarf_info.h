@@ -21,6 +21,12 @@ enum heap_dwarf_variable_flags {
 	HEAP_DWARF_VARIABLE_STATIC = 1 << 1,       /**< not external: file or function scope */
 };
 
+/**
+ * Address of a thread-local variable that only its symbol locates: gcc and clang give it no
+ * DW_AT_location on aarch64. Variables that the compiler left out look the same, but have no symbol.
+ */
+#define HEAP_DWARF_NO_ADDRESS UINT64_MAX
+
 /** A variable with a fixed address: global, static in a file or in a function, a member. */
 struct heap_dwarf_variable {
 	uint32_t name; /**< offset in types.strings; C++: qualified, "cache::DIEs" */

@@ -3,6 +3,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/dwarf/dwarf_constants.h"
+#include "lib/dwarf/dwarf_info.h"
 #include "lib/types/types_index.h"
 
 #include <stdlib.h>
@@ -530,6 +531,22 @@ struct heap_error *heap_unit_reader_stub(struct heap_unit_reader *reader, uint64
 
 // --- variables -----------------------------------------------------------------------------
 
+// True if nothing but a symbol may locate the variable: see HEAP_DWARF_NO_ADDRESS. Those of
+// functions are left out, since most of them are optimised away.
+static bool is_unlocated(struct heap_unit_reader *reader, const struct heap_dwarf_die *entry)
+{
+#if defined(__aarch64__)
+	uint32_t scope = top(reader)->scope;
+
+	return !(entry->has &
+		 (HEAP_DWARF_HAS_LOCATION | HEAP_DWARF_HAS_VALUE | HEAP_DWARF_IS_DECLARATION)) &&
+	       !entry->location_size && (scope == 0 || reader->scopes[scope].name != 0);
+#else
+	(void)reader, (void)entry;
+	return false;
+#endif
+}
+
 HEAP_MUST_CHECK
 static struct heap_error *read_variable(struct heap_unit_reader *reader,
 					const struct heap_dwarf_die *entry)
@@ -542,8 +559,12 @@ static struct heap_error *read_variable(struct heap_unit_reader *reader,
 		.external = entry->has & HEAP_DWARF_IS_EXTERNAL,
 	};
 
-	if (!heap_unit_locate(reader, entry, &variable))
-		return NULL;
+	if (!heap_unit_locate(reader, entry, &variable)) {
+		if (!is_unlocated(reader, entry))
+			return NULL;
+		variable.thread_local = true;
+		variable.address = HEAP_DWARF_NO_ADDRESS;
+	}
 	if (!entry->specification)
 		HEAP_TRY(heap_unit_qualify(reader, reader->scopes[top(reader)->scope].name,
 					   entry->name, &variable.name));

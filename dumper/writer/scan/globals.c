@@ -216,6 +216,92 @@ static struct heap_error *add_thread_locals(struct capture *capture, const struc
 	return NULL;
 }
 
+// True if debug information locates a thread-local variable there.
+static bool is_located(const struct module *module, uint64_t offset)
+{
+	for (uint32_t i = 0; i < module->debug.variable_count; i++) {
+		const struct heap_dwarf_variable *variable = &module->debug.variables[i];
+
+		if ((variable->flags & HEAP_DWARF_VARIABLE_THREAD_LOCAL) &&
+		    variable->address == offset)
+			return true;
+	}
+	return false;
+}
+
+// The variable of that name that debug information does not locate, or NULL.
+static const struct heap_dwarf_variable *find_unlocated(const struct module *module,
+							const char *name)
+{
+	// They come last.
+	for (uint32_t i = module->debug.variable_count;
+	     i-- > 0 && module->debug.variables[i].address == HEAP_DWARF_NO_ADDRESS;) {
+		const struct heap_dwarf_variable *variable = &module->debug.variables[i];
+
+		if (strcmp(heap_types_string(&module->debug.types, variable->name), name) == 0)
+			return variable;
+	}
+	return NULL;
+}
+
+// True if another file has a thread-local variable of this name: which of them has which type?
+static bool is_ambiguous(const struct module *module, const struct heap_symbol *symbol)
+{
+	for (size_t i = 0; i < module->elf->symbol_count; i++) {
+		const struct heap_symbol *other = &module->elf->symbols[i];
+
+		if (other->kind == HEAP_SYMBOL_THREAD_LOCAL && other->address != symbol->address &&
+		    strcmp(other->name, symbol->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_thread_local_symbol(struct capture *capture,
+						  const struct module *module,
+						  const struct heapsnap_tls_module *tls,
+						  const struct heap_symbol *symbol)
+{
+	CLEANUP_FREE char *name = heap_demangle(symbol->name);
+	const struct heap_dwarf_variable *variable =
+		name && !is_ambiguous(module, symbol) ? find_unlocated(module, name) : NULL;
+	struct heap_root root = {
+		.name = strings_add(&capture->strings, name),
+		.module = module_index(capture, module),
+		.frame = HEAP_NO_INDEX,
+	};
+
+	if (variable)
+		root = describe_variable(capture, module, variable);
+	if (root.size == 0 || root.size > symbol->size)
+		root.size = symbol->size;
+	return add_thread_local(capture, root, tls, symbol->address);
+}
+
+// Thread-local variables that debug information does not locate have symbols, once or twice: in
+// the table that is stripped, and among the dynamic ones.
+HEAP_MUST_CHECK
+static struct heap_error *add_thread_local_symbols(struct capture *capture,
+						   const struct module *module)
+{
+	const struct heapsnap_tls_module *tls = find_tls(capture, module);
+	uint64_t end = module->elf->tls_size;
+
+	for (size_t i = 0; tls && i < module->elf->symbol_count; i++) {
+		const struct heap_symbol *symbol = &module->elf->symbols[i];
+		bool is_first = i == 0 || symbol[-1].kind != symbol->kind ||
+				symbol[-1].address != symbol->address;
+
+		if (symbol->kind != HEAP_SYMBOL_THREAD_LOCAL || symbol->size < 8 || !is_first ||
+		    symbol->address > end || symbol->size > end - symbol->address ||
+		    is_located(module, symbol->address))
+			continue;
+		HEAP_TRY(add_thread_local_symbol(capture, module, tls, symbol));
+	}
+	return NULL;
+}
+
 struct heap_error *globals_gather_variables(struct capture *capture)
 {
 	for (size_t i = 0; i < capture->modules.count; i++) {
@@ -225,6 +311,7 @@ struct heap_error *globals_gather_variables(struct capture *capture)
 			continue;
 		HEAP_TRY(add_debug_globals(capture, module));
 		HEAP_TRY(add_thread_locals(capture, module));
+		HEAP_TRY(add_thread_local_symbols(capture, module));
 	}
 	// Symbols only name variables that debug information left unnamed.
 	roots_sort_claims(&capture->roots);
