@@ -13,6 +13,8 @@
 
 #include "dumper/writer/infer/headers.h"
 
+struct inference;
+
 enum {
 	MAX_COMMON_PREFIXES = 32,
 	PREFIX_TYPES = 32,    /**< of a base, that are sampled */

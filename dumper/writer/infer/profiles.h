@@ -9,6 +9,8 @@
 
 #include "dumper/writer/infer/common_prefixes.h"
 
+struct inference;
+
 /** The values of a common prefix's numbers in the blocks of one type. */
 struct profiles {
 	struct profile *list; /**< [count] by type */
