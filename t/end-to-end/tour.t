@@ -55,7 +55,7 @@ my $help = qx(heapsh -q $directory/demo-02.snap help);
 for my $line ($readme =~ /^    ((?:heapsh|heapsnap)[-\w]* .*)$/mg) {
     my ($program, @words) = split ' ', $line =~ s/  +#.*//r;
     ok -x "$build/$program", "README: $line";
-    next unless $program eq 'heapsh' && $words[1] && $words[1] !~ /^(?:\S*\.snap|#.*)$/;
+    next unless $program eq 'heapsh' && $words[1] && $words[1] !~ /^(?:\S*\.snap'?|#.*)$/;
     like $help, qr/\b\Q$words[1]\E\b/, "... which is a command";
 }
 my ($rooms) = $readme =~ /^Where things are.*?\n\n(.*?)\n\n/ms;
