@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 
 enum {
-	PAGE = 4096,       // of the kernel's page map; larger pages are multiples
+	PAGE = 4096,       // larger pages are multiples
 	PIECE = 128 << 10, // that is read at once; on a stack, so that it is not zeroed each time
 	MAX_UNREAD = 1 << 20,
 };
@@ -211,6 +211,7 @@ struct heap_error *image_init(struct image *image, pid_t pid)
 	find_random(image);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	image->memory = open(path, O_RDONLY | O_CLOEXEC);
+	image->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
 	image->pagemap = open(path, O_RDONLY | O_CLOEXEC);
 	return NULL;
@@ -323,9 +324,10 @@ bool image_is_near(const struct image *image, uint64_t address, uint64_t distanc
 static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end, bool *touched)
 {
 	uint64_t entries[512];
-	uint64_t page = start / PAGE;
-	uint64_t last = (end + PAGE - 1) / PAGE;
-	size_t at_once = PIECE / PAGE; // mostly these will do; runs never touched are long
+	uint64_t size = image->page_size;
+	uint64_t page = start / size;
+	uint64_t last = (end + size - 1) / size;
+	size_t at_once = PIECE / size; // mostly these will do; runs never touched are long
 	bool first = true;
 
 	*touched = true;
@@ -342,10 +344,10 @@ static uint64_t find_run(const struct image *image, uint64_t start, uint64_t end
 			if (first)
 				*touched = is_touched;
 			else if (is_touched != *touched)
-				return page * PAGE;
+				return page * size;
 			first = false;
-			if (*touched && (page + 1) * PAGE - start >= PIECE)
-				return (page + 1) * PAGE < end ? (page + 1) * PAGE : end;
+			if (*touched && (page + 1) * size - start >= PIECE)
+				return (page + 1) * size < end ? (page + 1) * size : end;
 		}
 	}
 	return end;

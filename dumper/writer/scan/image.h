@@ -44,6 +44,7 @@ struct image {
 	pid_t pid;
 	int memory;                     /**< /proc/PID/mem, or -1 */
 	int pagemap;                    /**< /proc/PID/pagemap, or -1 */
+	uint64_t page_size;             /**< what an entry of the page map is about, in bytes */
 	struct image_mapping *mappings; /**< [mapping_count] by address */
 	size_t mapping_count;
 	const struct core *core;  /**< instead of a process; NULL: there is one */
