@@ -25,6 +25,7 @@ enum {
 	MACHINE_SHORTEST_CALL = 5, /**< bytes of a call that is not through a pointer */
 	MACHINE_FRAME_IN_CFA =
 		16, /**< bytes from fp to the CFA, in all frames that have one; 0: not */
+	MACHINE_STORAGE_IS_BELOW = 1, /**< thread-local storage is below the thread pointer */
 };
 
 /**
@@ -76,6 +77,7 @@ static inline bool machine_find_store(const uint8_t code[MACHINE_STORE_BYTES],
 enum {
 	MACHINE_SHORTEST_CALL = 4,
 	MACHINE_FRAME_IN_CFA = 0,
+	MACHINE_STORAGE_IS_BELOW = 0,
 };
 
 // Variant I: above the thread control block of two words that the thread pointer points to.
