@@ -349,15 +349,15 @@ demo: dependencies
 dependencies:
 	$(Q)scripts/install-dependencies
 
-# Each target for TIME seconds; F=file for one of them. What it finds lies in build/fuzz/.
+# Each target for TIME seconds, as many at a time as there are processors; F=file for one of them. What
+# it finds lies in build/fuzz/.
 fuzz: $(patsubst %,build/fuzz/%,$(or $(F),$(FUZZED)))
-	$(Q)for target in $(or $(F),$(FUZZED)); do \
-		echo "  FUZZ  $$target, $(or $(TIME),60) s"; \
-		build/fuzz/$$target -verbosity=0 -max_total_time=$(or $(TIME),60) -timeout=10 \
-			-rss_limit_mb=2048 -artifact_prefix=build/fuzz/$$target- \
-			build/fuzz/$$target.corpus t/fuzz/corpus/$$target >build/fuzz/$$target.log 2>&1 || \
-			{ tail -n 60 build/fuzz/$$target.log; exit 1; }; \
-	done
+	$(Q)printf '%s\n' $(or $(F),$(FUZZED)) | xargs -P $(shell nproc) -I TARGET sh -c ' \
+		echo "  FUZZ  TARGET, $(or $(TIME),60) s"; \
+		build/fuzz/TARGET -verbosity=0 -max_total_time=$(or $(TIME),60) -timeout=10 \
+			-rss_limit_mb=2048 -artifact_prefix=build/fuzz/TARGET- \
+			build/fuzz/TARGET.corpus t/fuzz/corpus/TARGET >build/fuzz/TARGET.log 2>&1 || \
+			{ tail -n 60 build/fuzz/TARGET.log; exit 255; }'
 
 # clang counts NULL + 0, for an empty table, as an overflow; the next C defines it.
 FUZZ_SANITIZERS := address,undefined -fno-sanitize=pointer-overflow
