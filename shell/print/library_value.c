@@ -191,6 +191,8 @@ const char *library_value_describe(struct session *session, const struct value *
 		return describe_unnamed(session, &place);
 	for (size_t i = 0; length > 0 && i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (strlen(kinds[i].name) == length && strncmp(name, kinds[i].name, length) == 0)
+			// The text is the session's:
+			// cppcheck-suppress returnDanglingLifetime
 			return kinds[i].describe(session, &place);
 	}
 	return "";

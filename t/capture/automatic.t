@@ -120,7 +120,7 @@ SKIP: {
 
 # --- at the end
 
-# What __builtin_trap() raises: SIGILL on x86-64, SIGTRAP on aarch64.
+# __builtin_trap() raises SIGILL on x86-64, SIGTRAP on aarch64.
 my $trap = (POSIX::uname())[4] eq 'aarch64' ? POSIX::SIGTRAP() : POSIX::SIGILL();
 
 for (['growing', 0, 'return from main'], ['thread', 7 << 8, 'exit() in a thread'],
