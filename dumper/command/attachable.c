@@ -96,6 +96,12 @@ static bool may_be_attached(const struct process *process)
 	return memory >= 0;
 }
 
+void attachable_print_heading(void)
+{
+	heap_print(stdout, "%7s %-8s %10s %-8s %-8s %s\n", "PID", "USER", "MEMORY", "MALLOC", "",
+		   "PROGRAM");
+}
+
 bool attachable_print(pid_t pid, const struct own_libraries *own)
 {
 	CLEANUP(process_close) struct process process = { 0 };

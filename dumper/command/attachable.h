@@ -8,6 +8,9 @@
 
 #include "dumper/command/announcement.h"
 
+/** Prints the names of the columns. */
+void attachable_print_heading(void);
+
 /**
  * Prints a row: pid, user, memory, allocator, program.
  *

@@ -86,6 +86,8 @@ int list(char **words)
 	if (error)
 		return fail(error);
 	own_libraries_find(&own);
+	if (is_all)
+		attachable_print_heading();
 	for (size_t i = 0; i < count; i++)
 		found |= is_all ? attachable_print(pids[i], &own) : list_process(pids[i], &own);
 	return found ? STATUS_DONE : STATUS_FAILED;

@@ -13,10 +13,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 my $build = abs_path($ENV{BUILD} || 'build');
-chomp(my $machine = `uname -m`);
-plan skip_all => 'heapsnap attach knows x86-64 only' if $machine ne 'x86_64';
-plan skip_all => 'processes may not be traced here'
-    if `sleep 5 & $build/heapsnap attach --types none --file /dev/null/x \$! 2>&1; kill \$!` =~ /may not be/;
+if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
 
 my $directory = tempdir(CLEANUP => 1);
 chmod 0755, $directory;

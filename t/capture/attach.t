@@ -13,10 +13,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $build = abs_path($ENV{BUILD} || 'build');
-chomp(my $machine = `uname -m`);
-plan skip_all => 'heapsnap attach knows x86-64 only' if $machine ne 'x86_64';
-plan skip_all => 'processes may not be traced here'
-    if `sleep 5 & $build/heapsnap attach --types none --file /dev/null/x \$! 2>&1; kill \$!` =~ /may not be/;
+if (my $why = Heapsh::attach_refusal()) { plan skip_all => $why }
 
 my ($output, $number);
 
@@ -293,7 +290,9 @@ SKIP: {
 {
     my $program = start('steady', args => [ 3, 'alone' ]);
     my $prepared = Heapsh->start('steady', args => [ 3, 'alone' ]);
-    my %row = map { /^ *(\d+) (.*)/ ? ($1 => $2) : () } `$build/heapsnap list --all`;
+    my @rows = `$build/heapsnap list --all`;
+    is $rows[0], "    PID USER         MEMORY MALLOC            PROGRAM\n", 'list --all: the heading';
+    my %row = map { /^ *(\d+) (.*)/ ? ($1 => $2) : () } @rows;
     like $row{ $program->pid }, qr/^\S+ +[\d.]+ [KM]iB glibc +steady$/, 'list --all: a process';
     like $row{ $prepared->pid }, qr/^\S+ +[\d.]+ [KM]iB glibc +prepared steady$/, 'list --all: a prepared one';
     is $row{2}, undef, 'list --all: no thread of the kernel' if `cat /proc/2/status 2>/dev/null` !~ /^VmSize/m;

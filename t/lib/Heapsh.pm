@@ -215,6 +215,14 @@ sub space_evenly {
     return;
 }
 
+# Why heapsnap attach cannot be tested here; '' if it can.
+sub attach_refusal {
+    chomp(my $machine = `uname -m`);
+    return 'heapsnap attach knows x86-64 only' if $machine ne 'x86_64';
+    my $said = `sleep 5 & "$build/heapsnap" attach --types none --file /dev/null/x \$! 2>&1; kill \$!`;
+    return $said =~ /may not be/ ? 'processes may not be traced here' : '';
+}
+
 # The blocks of a snapshot: { address => size }, addresses as "0x…".
 sub blocks_of {
     my ($file) = @_;
