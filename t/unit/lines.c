@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "t/unit/compile.h"
 
+#include "lib/base/path.h"
 #include "lib/dwarf/elf_file.h"
 #include "lib/dwarf/dwarf_lines.h"
 
@@ -78,10 +79,14 @@ static void check_at(uint64_t pc, const char *expected)
 	size_t at = 0;
 
 	assert_null(heap_dwarf_line_finder_find(finder, pc, &lines));
-	for (size_t i = 0; i < lines.count; i++)
+	for (size_t i = 0; i < lines.count; i++) {
+		const char *path = lines.lines[i].file, *name = heap_base_name(path);
+
+		if (*path && strcmp(path, compile_path(name)) != 0)
+			fail_msg("%s: %s is not in the directory of the compiler", compiler, path);
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %s:%u", i ? " < " : "",
-				       lines.lines[i].function, lines.lines[i].file,
-				       lines.lines[i].line);
+				       lines.lines[i].function, name, lines.lines[i].line);
+	}
 	if (strcmp(text, expected) != 0)
 		fail_msg("%s: at %#lx: '%s' rather than '%s'", compiler, pc, text, expected);
 	heap_dwarf_lines_deinit(&lines);
