@@ -377,7 +377,8 @@ static bool print_alternative(const struct printing *printing, const struct plac
 	const struct heap_types *types = &session->snapshot->types;
 	const struct heap_type *type = &types->types[heap_types_strip(types, place->type)];
 	const char *text = value_describe(session, place->value, place->type, place->offset);
-	const char *name = describe_type(session, place->type);
+	// libc++'s name for the type is an alias of its own.
+	const char *name = describe_type(session, heap_types_strip(types, place->type));
 	size_t length;
 
 	if (output_is_json(session->output) || type->kind == HEAP_TYPE_POINTER)
