@@ -14,6 +14,7 @@
 #include "shell/words/operand.h"
 #include "shell/print/path.h"
 #include "shell/series/series.h"
+#include "shell/tables/part_sums.h"
 #include "shell/tables/root_sizes.h"
 #include "shell/tables/suspects.h"
 
@@ -426,7 +427,7 @@ static void print_sums(struct session *session, struct type_sum *sums, uint64_t 
 
 HEAP_MUST_CHECK
 static struct heap_error *show_set(struct session *session, const uint8_t *set, uint64_t limit,
-				   uint64_t *count)
+				   const struct part_sums *parts, uint64_t *count)
 {
 	const struct heap_snapshot *snapshot = session->snapshot;
 	struct output *output = session->output;
@@ -459,7 +460,8 @@ static struct heap_error *show_set(struct session *session, const uint8_t *set, 
 	output_number(output, "own", own.bytes);
 	output_number(output, "retained_objects", all.objects);
 	output_number(output, "retained", all.bytes);
-	*count = own.objects;
+	part_sums_print(session, parts);
+	*count = own.objects + parts->parts;
 	return NULL;
 }
 
@@ -468,6 +470,7 @@ static enum command_status retained_by_filter(struct session *session, int argc,
 {
 	struct heap_filter *filter;
 	uint8_t *set = session_allocate(session, session->snapshot->object_count / 8 + 1);
+	struct part_sums parts;
 	uint64_t count = 0;
 	struct heap_error *error =
 		!set ? heap_error_out_of_memory() : session_filter(session, argc, argv, &filter);
@@ -479,12 +482,13 @@ static enum command_status retained_by_filter(struct session *session, int argc,
 		if (i < end)
 			heap_bit_set(set, i);
 	}
+	parts = part_sums_of_filter(session->snapshot, filter, set);
 	error = session_filter_finish(session, filter);
 	heap_filter_destroy(filter);
 	if (!error)
 		error = session_edges(session);
 	if (!error)
-		error = show_set(session, set, limit, &count);
+		error = show_set(session, set, limit, &parts, &count);
 	if (error)
 		return command_fail(session, error);
 	return count ? COMMAND_OK : COMMAND_NOTHING;
@@ -630,10 +634,12 @@ const struct command retained_command = {
 		"For an object also its holder: the nearest object or root that all paths to it\n"
 		"lead through, or the roots that hold it together. For a variable (&name, or a\n"
 		"struct), all that its pointers hold. For a filter, the bytes that its objects\n"
-		"retain together, by type: perhaps more than the sum of what each retains. --by\n"
-		"shows how much all objects of each type, or site, retain at least; objects that\n"
-		"several of them hold only together are not counted there. --conservative: words\n"
-		"of stacks count like variables (help roots).\n\n"
+		"retain together, by type: perhaps more than the sum of what each retains. Parts\n"
+		"of pools that match have a line of their own: their bytes, and their share of\n"
+		"the pools, which are freed as wholes; what only parts lead to is not counted.\n"
+		"--by shows how much all objects of each type, or site, retain at least; objects\n"
+		"that several of them hold only together are not counted there. --conservative:\n"
+		"words of stacks count like variables (help roots).\n\n"
 		"  retained g_table\n"
 		"  retained type 'struct date'\n"
 		"  retained --limit 3 size '>1K' reachable\n"

@@ -358,8 +358,32 @@ static void print_tallies(struct session *session, const struct tally *tallies, 
 	output_close(output);
 }
 
+// Objects and bytes per type; behind the last type, those of pools.
+static struct tally *count_types(struct session *session)
+{
+	const struct heap_snapshot *snapshot = session->snapshot;
+	struct tally *tallies = count_up(session, snapshot->type, snapshot->types.count);
+	struct tally *pools = tallies ? &tallies[snapshot->types.count] : NULL;
+
+	if (!tallies)
+		return NULL;
+	pools->id = snapshot->types.count;
+	for (heap_object_id i = 0; i < snapshot->object_count; i++) {
+		if (snapshot->type[i] == HEAP_NO_TYPE &&
+		    snapshot->evidence[i] == HEAP_EVIDENCE_POOL) {
+			pools->objects++;
+			pools->bytes += snapshot->size[i];
+		}
+	}
+	tallies[HEAP_NO_TYPE].objects -= pools->objects;
+	tallies[HEAP_NO_TYPE].bytes -= pools->bytes;
+	return tallies;
+}
+
 static const char *describe_type_or_none(struct session *session, uint32_t id)
 {
+	if (id == session->snapshot->types.count)
+		return "(pools)";
 	return id == HEAP_NO_TYPE ? "(untyped)" : describe_type(session, id);
 }
 
@@ -372,20 +396,20 @@ static enum command_status types_run(struct session *session, int argc, char **a
 	if (!command_limit(&argc, argv, &limit))
 		return COMMAND_USAGE;
 
-	struct heap_error *error =
-		heap_snapshot_load(session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE);
+	struct heap_error *error = heap_snapshot_load(
+		session->snapshot, HEAP_COLUMN_SIZE | HEAP_COLUMN_TYPE | HEAP_COLUMN_EVIDENCE);
 	struct tally *tallies;
 
 	if (error)
 		return command_fail(session, error);
-	tallies = count_up(session, snapshot->type, snapshot->types.count);
+	tallies = count_types(session);
 	if (!tallies)
 		return command_fail(session, heap_error_out_of_memory());
 	if (argc > 1)
 		return print_types_named(session, tallies,
 					 command_join(session, argc - 1, argv + 1));
-	qsort(tallies, snapshot->types.count, sizeof(*tallies), compare_tallies);
-	print_tallies(session, tallies, snapshot->types.count, limit, "type",
+	qsort(tallies, snapshot->types.count + 1u, sizeof(*tallies), compare_tallies);
+	print_tallies(session, tallies, snapshot->types.count + 1, limit, "type",
 		      describe_type_or_none);
 	return COMMAND_OK;
 }
@@ -395,6 +419,8 @@ const struct command types_command = {
 	.synopsis = "[--all | --limit N] [NAME...]",
 	.summary = "a type as C source with offsets, or all types that objects have",
 	.details = "Each member is followed by its offset and size; holes and padding are shown.\n"
+		   "(pools) are blocks that the program divides itself, as wholes; `count` shows\n"
+		   "their parts by type.\n"
 		   "\n"
 		   "  types struct session\n"
 		   "  types 'struct *'",

@@ -13,6 +13,7 @@ for my $program (qw(pages pages-of-bytes)) {
     is Heapsh::ask_json($file, 'find', 'type', 'struct item')->{count}, 1001, "$program: all items, in pages and alone";
     my %types = map { $_->{type} => $_->{objects} } @{ Heapsh::ask_json($file, 'types') };
     is $types{'struct item'}, 1, "$program: one is a block of its own";
+    is_deeply [@types{'(pools)', '(untyped)'}], [4, undef], "$program: pages are not untyped";
     my @pages = @{ Heapsh::ask_json($file, 'find', 'size', '65536')->{objects} };
     is scalar(@pages), 4, "$program: pages";
     is scalar(grep { $_->{evidence} eq 'pool' } @pages), 4, "$program: none of them is an item";
@@ -20,6 +21,23 @@ for my $program (qw(pages pages-of-bytes)) {
     is scalar(grep { $_->{type} =~ /^pool of struct item by take \(pages\.c:\d+\)$/ } @{ Heapsh::ask_json($file, 'suspects') }), 4,
         "$program: suspects names them";
     is Heapsh::ask_json($file, 'find', 'type', 'char \*')->{count}, 3, "$program: lists of pages";
+}
+# Items of pages and the one alone, and no pages that match as wholes.
+{
+    my $file = Heapsh->start('pages')->capture;
+    is scalar Heapsh::ask($file, qw(retained type), 'struct item'), <<'END', 'retained tells of parts';
+   objects        bytes  type
+         1      3.9 KiB  struct item
+Total: 1 object, own 3.9 KiB; together they retain 1 object, 3.9 KiB
+Parts of pools: 1000, 31.2 KiB, 12.2 % of their 4 pools, 256.0 KiB; what only they lead to is not counted
+END
+    my $answer = Heapsh::ask_json($file, qw(retained type), 'struct item');
+    is_deeply { map { $_ => $answer->{$_} } qw(count retained_objects parts part_bytes pools pool_bytes) },
+        { count => 1, retained_objects => 1, parts => 1000, part_bytes => 32_000, pools => 4, pool_bytes => 4 * 65_536 },
+        'in JSON';
+    is Heapsh::ask_json($file, qw(retained evidence pool))->{parts}, undef, 'no parts of pools that match themselves';
+    is Heapsh::ask_json($file, qw(retained type), 'struct item', 'size', '<1000')->{parts}, 1000, 'parts alone';
+    is $Heapsh::status // 0, 0, 'which are an answer';
 }
 # The snapshot keeps 256 bytes of a page, with the sizes of 7 items.
 my @question = ('find', '--count', 'type', 'struct item', 'field', 'size=96');

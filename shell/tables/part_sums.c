@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "shell/tables/part_sums.h"
+
+#include "lib/base/bits.h"
+#include "shell/base/format.h"
+#include "shell/base/output.h"
+#include "shell/print/describe.h"
+
+#include <inttypes.h>
+
+struct part_sums part_sums_of_filter(const struct heap_snapshot *snapshot,
+				     struct heap_filter *filter, const uint8_t *wholes)
+{
+	struct part_sums sums = { 0, 0, 0, 0 };
+	heap_object_id pool = HEAP_NO_OBJECT;
+	uint64_t end = 0; // of the bytes that have been counted
+
+	for (uint32_t i = 0; snapshot->parts && i < snapshot->part_count; i++) {
+		const struct heap_part *part = &snapshot->parts[i];
+		uint64_t part_end = part->offset + heap_snapshot_part_size(snapshot, part);
+
+		if (heap_bit_get(wholes, part->object) || !heap_filter_matches_part(filter, part))
+			continue;
+		if (part->object != pool) {
+			sums.pools++;
+			sums.pool_bytes += snapshot->size[part->object];
+			end = 0;
+		}
+		pool = part->object;
+		sums.parts++;
+		if (part_end <= end)
+			continue;
+		sums.bytes += part_end - (part->offset > end ? part->offset : end);
+		end = part_end;
+	}
+	return sums;
+}
+
+void part_sums_print(struct session *session, const struct part_sums *sums)
+{
+	struct output *output = session->output;
+
+	if (sums->pool_bytes == 0)
+		return;
+	output_text(output,
+		    "Parts of pools: %" PRIu64 ", %s, %.1f %% of their %" PRIu64
+		    " pool%s, %s; what only they lead to is not counted\n",
+		    sums->parts, describe_bytes(session, sums->bytes),
+		    100.0 * (double)sums->bytes / (double)sums->pool_bytes, sums->pools,
+		    format_plural(sums->pools), describe_bytes(session, sums->pool_bytes));
+	output_number(output, "parts", sums->parts);
+	output_number(output, "part_bytes", sums->bytes);
+	output_number(output, "pools", sums->pools);
+	output_number(output, "pool_bytes", sums->pool_bytes);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#ifndef PART_SUMS_H
+#define PART_SUMS_H
+
+/**
+ * Sums of the parts of pools that match a filter, and of the pools that they lie in.
+ *
+ * A pool is one block to its allocator: its parts become free with it, and no part retains
+ * anything by itself as far as the graph knows, which has the blocks as its nodes.
+ */
+
+#include "shell/base/session.h"
+
+#include "lib/query/filter.h"
+
+/** How much some parts take, in bytes. */
+struct part_sums {
+	uint64_t parts;
+	uint64_t bytes; /**< what nested parts have in common counts once */
+	uint64_t pools; /**< blocks that have at least one of the parts */
+	uint64_t pool_bytes;
+};
+
+/**
+ * Adds up the parts that match. Needs SIZE; without PARTS there are none.
+ *
+ * @param wholes  a bit for each object that matches as a whole: its parts do not count
+ */
+struct part_sums part_sums_of_filter(const struct heap_snapshot *snapshot,
+				     struct heap_filter *filter, const uint8_t *wholes);
+
+/** Prints a line, and numbers into the open JSON object; nothing if there are no parts. */
+void part_sums_print(struct session *session, const struct part_sums *sums);
+
+#endif
