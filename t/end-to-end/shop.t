@@ -30,7 +30,7 @@ shows 'shop::bus.listeners[3..5]', qr/\A\S+: 3 of class std::shared_ptr<shop::Li
 shows 'shop::bus.callbacks[7]', qr/class std::function<void\(int\)>/;
 shows 'shop::cache.entries["/products/with/a/long/key/23"]->price', qr/^  value = 34\.5$/m;
 shows 'shop::cache.entries[/products/with/a/long/key/23].name', qr/^  value = "product 23"$/m;
-shows 'shop::customers[7]->orders[73].value', qr/^  value = "a value that is a long string"$/m;
+shows 'shop::customers[7]->orders[73].value', qr/^  value = "a value that is a long string" \(class std::string\)$/m;
 shows 'shop::customers[7]->orders[71].note', qr/^  value = "please ring the bell twice, thanks"$/m;
 shows 'shop::customers[7]->favourites[4]', qr/^  value = 8$/m;
 shows 'shop::customers[7]->log[2]', qr/^  value = "a line of the log of this customer, number 2"$/m;

@@ -189,7 +189,8 @@ like $end, qr/^\e\]0;owned\a\e\[2J\x{9b}31m\x{9b}1m\x{85}\n\r\t\x0b\x08\x7f"'<im
 is Sample::json($hostile, qw(show 5f00100))->{object}{type}, "struct =date$end", 'a type, as it is';
 is join(' ', sort keys %{ Sample::json($hostile, qw(show 5f00100))->{fields} }),
     join(' ', map { "=$_$end" } qw(day month year)), 'members';
-is Sample::json($hostile, qw(show 5f00100))->{site}, "=cache_insert$end (=cache.c$end:88)", 'a place';
+is Sample::json($hostile, qw(show 5f00100))->{site}, "=cache_insert$end (" . ("=cache.c$end" =~ s{.*/}{}sr) . ':88)',
+    'a place, with the file without its directories';
 my ($known) = grep { ($_->{root}{name} // '') eq "=popular$end" } @{ Sample::json($hostile, 'roots') };
 is $known->{root}{description},
     "the global variable =popular$end (=cache.c$end:50, " . ("=/opt/demo/libutility.so$end" =~ s{.*/}{}sr) . ')',

@@ -12,7 +12,9 @@ my $heapsh = "$Sample::build/heapsh";
 my $directory = $Sample::directory;
 my $usage =
     "usage: heapsh [-q|--quiet] [--json] [--color=auto|always|never] [--memory SIZE]\n"
-    . "              [--debug FILE]... FILE... [COMMAND ARG...]\n";
+    . "              [--debug FILE]... FILE... [COMMAND ARG...]\n"
+    . "       heapsh --follow [--by kind|type|site] [--sort growth|last|bytes|objects|name]\n"
+    . "              [OPTION]... PATTERN...\n";
 my $banner = <<'END';
 Heap snapshot of app (pid 4242), 2026-11-20 19:00:01, from heapsnap 0.1
 Heap contains 20 objects, 4.7 KiB; 95.0 % of them typed
