@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Words in padding, left from an earlier use of the memory, are no evidence for a block's type.
+# Words that are left from an earlier use of the memory are no evidence for a block's type: those in
+# padding, and pointers to where a block has no room for their pointee.
 use strict;
 use warnings;
 use lib 't/lib';
@@ -17,4 +18,9 @@ my $values = Heapsh::ask_json($file, 'find', 'type', 'struct value');
 is $values->{count}, 20, 'all arrays of values, whatever was there before';
 is_deeply [ sort { $a <=> $b } map { $_->{elements} } @{ $values->{objects} } ], [ 3 .. 22 ],
     'of as many values as there are';
+
+# One slot for the table, one against it: it is no pool of the one part that both have in common.
+$file = Heapsh->start('no-room')->capture;
+is Heapsh::ask_json($file, 'find', '--count', 'type', 'struct table')->{count}, 40, 'all tables, whatever leads to the end of one';
+is_deeply Heapsh::ask_json($file, 'find', 'evidence', 'pool')->{objects}, [], 'none of which is a pool';
 done_testing;

@@ -40,6 +40,16 @@ static struct layout_claim fit_counted(const struct inference *inference, heap_t
 	return claim;
 }
 
+// True if the block has room for the pointee of a pointer into its middle. Without, the pointer is stale,
+// or leads to a link that only seems to be in a node: it says nothing of any type of the block.
+static bool has_room(const struct inference *inference, heap_type_id pointee,
+		     const struct pointer *pointer, uint64_t size)
+{
+	return layouts_is_start(pointer->interior) ||
+	       (pointer->interior <= size &&
+		layouts_size(&inference->layouts, pointee) <= size - pointer->interior);
+}
+
 // Applies one slot: as a claim if it points to the start and the sizes agree, or as a hint.
 HEAP_MUST_CHECK
 static struct heap_error *apply(struct inference *inference, heap_type_id pointee,
@@ -56,8 +66,9 @@ static struct heap_error *apply(struct inference *inference, heap_type_id pointe
 	if (claim.fit == LAYOUT_FLEXIBLE && pools_contain(inference, pointer->target, claim.type))
 		claim.fit = LAYOUT_NONE;
 	if (claim.fit == LAYOUT_NONE)
-		return pointee == HEAP_NO_TYPE ? NULL
-					       : hints_add(inference, pointee, pointer, false);
+		return pointee == HEAP_NO_TYPE || !has_room(inference, pointee, pointer, size)
+			       ? NULL
+			       : hints_add(inference, pointee, pointer, false);
 	if (pointer->local)
 		rank = RANK_LOCAL;
 	else if (pointer->is_sure)
