@@ -85,12 +85,14 @@ static void announce_end(int result)
 	__atomic_add_fetch(&heapsnap_announcement.ended, 1, __ATOMIC_RELEASE);
 }
 
+// Who ends writes `busy` and then reads `waiting`; who requests writes `waiting` and then reads `busy`.
+// These four are in one order for all threads, so that one of the two sees the other.
 static void finish(int result)
 {
 	state->writing = result;
 	state->has_asked = true;
 	__atomic_store_n(&heapsnap_announcement.writing, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&state->busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&state->busy, 0, __ATOMIC_SEQ_CST);
 	heapsnap_futex_wake(&state->busy);
 }
 
@@ -212,7 +214,7 @@ static void serve(void)
 		report_refused();
 		finish(result);
 		// A signal may have come between the last look and the end.
-		if (__atomic_load_n(&state->waiting, __ATOMIC_ACQUIRE) == 0 || !begin())
+		if (__atomic_load_n(&state->waiting, __ATOMIC_SEQ_CST) == 0 || !begin())
 			return;
 	}
 }
@@ -264,7 +266,7 @@ static int take(const char *pattern, const heapsnap_context *context)
 
 static void wait_in_turn(void)
 {
-	if (__atomic_add_fetch(&state->waiting, 1, __ATOMIC_ACQ_REL) > MAX_WAITING) {
+	if (__atomic_add_fetch(&state->waiting, 1, __ATOMIC_SEQ_CST) > MAX_WAITING) {
 		__atomic_sub_fetch(&state->waiting, 1, __ATOMIC_ACQ_REL);
 		__atomic_add_fetch(&state->refused, 1, __ATOMIC_ACQ_REL);
 	}
@@ -281,7 +283,7 @@ static void triggered(int number, siginfo_t *info, void *context)
 	}
 	wait_in_turn();
 	// The one before may have ended just now, without having seen this one.
-	if (__atomic_load_n(&state->busy, __ATOMIC_ACQUIRE) == 0 && begin()) {
+	if (__atomic_load_n(&state->busy, __ATOMIC_SEQ_CST) == 0 && begin()) {
 		if (take_waiting())
 			take(heapsnap_settings.file, context);
 		else
