@@ -565,8 +565,7 @@ struct held_value held_parts_value(struct held_parts *held, heap_type_id type, u
 	return (struct held_value){
 		.type = type,
 		.address = address,
-		.range = object == HEAP_NO_OBJECT ? (struct held_range){ .end = UINT64_MAX }
-						  : held_parts_range(held, object),
+		.range = held_parts_range(held, object),
 		.has_choices = address != 0 && type != HEAP_NO_TYPE &&
 			       (concern_of(held, type) & HAS_CHOICES),
 		.has_owners = type != HEAP_NO_TYPE && (concern_of(held, type) & HAS_OWNERS),
