@@ -100,7 +100,7 @@ static void info_origin(struct session *session)
 	output_text(output,
 		    "taken     %s; blocks are those of %s\n"
 		    "          Not known: where and when blocks were allocated. Sizes are what is\n"
-		    "          usable, up to 24 bytes more than the program asked for.\n",
+		    "          usable, which may be more than the program asked for.\n",
 		    how,
 		    *info->allocators ? describe_name(session, info->allocators)
 				      : "no allocator that is known");
