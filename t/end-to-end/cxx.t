@@ -321,6 +321,13 @@ for my $way (@ways) {
     ok $chain, "@$way: all of them";
 }
 
+# The variable that gets the result of a library's function is no evidence for a block that the function
+# allocates for a string and does not return.
+for my $way (map { my $compiler = $_; map { [$compiler, '-g', $_] } '-O0', '-O2' } @compilers) {
+    my $texts = Heapsh::ask_json(capture('cxx-texts', @$way), 'find', 'size', '32')->{objects};
+    is_deeply [scalar @$texts, grep { $_ =~ /string/ } map { $_->{type} } @$texts], [100], "@$way: texts of a string's size are no strings";
+}
+
 # In a trace, too, unless --wrappers asks for them.
 {
     my $build = $ENV{BUILD} || 'build';

@@ -234,6 +234,39 @@ static void drop_excluded(const struct inference *inference, const struct kind *
 	candidates->count = kept;
 }
 
+// True if the contents of all samples are text where a type has something else.
+static bool is_refuted(const struct inference *inference, const struct candidate *candidate,
+		       const heap_object_id *samples, uint32_t count, uint64_t *words)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct content content;
+
+		content_read(inference, samples[i], words, &content);
+		if (candidate_score(inference, &content, candidate) >= 0 ||
+		    !content_is_text(inference, &content, inference_size(inference, samples[i])))
+			return false;
+	}
+	return count > 0;
+}
+
+// Drops the types of results that the contents refute. The variable that gets the result of a call
+// does not get the block if a library's function allocates it for an object, and returns the
+// object, as std::string::append() does.
+static void drop_refuted(const struct inference *inference, const heap_object_id *samples,
+			 uint32_t count, uint64_t *words, struct candidates *candidates)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < candidates->count; i++) {
+		const struct candidate *candidate = &candidates->list[i];
+
+		if (!candidate->is_result ||
+		    !is_refuted(inference, candidate, samples, count, words))
+			candidates->list[kept++] = *candidate;
+	}
+	candidates->count = kept;
+}
+
 // True if a block is due for naming, and marks it as seen.
 static bool is_news(struct inference *inference, heap_object_id object,
 		    enum naming_evidence evidence, enum naming_pass pass)
@@ -313,6 +346,8 @@ static bool gather(const struct inference *inference, const struct kind *kind,
 	if (candidates->too_many)
 		candidates_drop_hinted(candidates);
 	drop_excluded(inference, kind, site, candidates);
+	if (evidence == NAMING_SURE)
+		drop_refuted(inference, samples, count, words, candidates);
 	for (uint32_t i = 0; candidates->count > 0 && i < count; i++)
 		hold(inference, samples[i], evidence, words, candidates);
 	return candidates->count > 0;
