@@ -62,6 +62,15 @@ static void handle(int number, void (*handler)(int))
 	sigaction(number, &action, NULL);
 }
 
+// A signal that is ignored, as by nohup(1) or in the background of a script, stays ignored.
+static void handle_stop(int number)
+{
+	struct sigaction before;
+
+	if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+		handle(number, note_stop);
+}
+
 static void screen_deinit(struct screen *screen)
 {
 	follow_deinit(&screen->follow);
@@ -429,9 +438,9 @@ struct heap_error *follow_run(struct session *session, char *const *patterns, si
 	};
 	struct heap_error *error;
 
-	handle(SIGINT, note_stop);
-	handle(SIGTERM, note_stop);
-	handle(SIGHUP, note_stop);
+	handle_stop(SIGINT);
+	handle_stop(SIGTERM);
+	handle_stop(SIGHUP);
 	if (is_able_terminal(&screen)) {
 		handle(SIGTSTP, note_suspend);
 		handle(SIGWINCH, note_resize);

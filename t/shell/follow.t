@@ -90,6 +90,20 @@ is_deeply [map { "$_->{name} $_->{bytes} $_->{growth} $_->{last} $_->{objects}" 
 close $from;
 is status($pid), 0, 'it ends when nobody reads';
 
+{
+    local $SIG{HUP} = 'IGNORE'; # as nohup(1) does
+    my $served = "$directory/served";
+    mkdir $served or die $!;
+    put(0, $served);
+    ($pid, $from) = follow('--follow', $served);
+    paragraph($from);
+    kill 'HUP', $pid;
+    put(1, $served);
+    like paragraph($from), qr/: 2 snapshots /, 'it goes on with an ignored SIGHUP';
+    kill 'TERM', $pid;
+    is status($pid), 'signal 15', 'up to SIGTERM';
+}
+
 # A file that is no snapshot, and a pattern that matches nothing yet.
 my $other = "$directory/other";
 mkdir $other or die $!;
