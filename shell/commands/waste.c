@@ -706,6 +706,7 @@ const struct command waste_command = {
 		"  waste\n"
 		"  waste --limit 5 type 'struct slot'",
 	.run = waste_run,
-	.nothing = "No array, list or hash table of 8 elements and more is less than half full.",
+	.nothing = "No array, list or hash table of 8 elements and more is less than half full; "
+		   "texts are not judged.",
 	.words = WORDS_FILTER,
 };

@@ -25,7 +25,7 @@ sub says {
 
 my %nothing = (
     'strings' => 'There are no such texts.', 'strings --duplicates' => 'There are no such texts.',
-    'waste' => 'No array, list or hash table of 8 elements and more is less than half full.', 'suggest' => 'No object lacks a type.',
+    'waste' => 'No array, list or hash table of 8 elements and more is less than half full; texts are not judged.', 'suggest' => 'No object lacks a type.',
     'last' => 'No answer has had objects yet.', 'alias' => 'There are no aliases.', 'largest' => 'There are no objects.',
     'count' => 'There are no objects.', 'symbols' => 'There are no such variables.', 'roots' => 'No such root leads to an object.',
     'stack' => 'No value on these stacks points into the heap.',
