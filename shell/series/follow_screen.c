@@ -23,6 +23,10 @@ enum {
 	KEYS = 64, // bytes that are read at once
 };
 
+// In front of a line's text: behind a line that is as wide as the screen, the cursor is still on the last
+// character, which it would erase.
+#define ERASE_LINE "\x1b[K"
+
 static volatile sig_atomic_t stop_signal, is_suspended;
 
 // The loop over files and keys.
@@ -170,9 +174,10 @@ static void print_waiting(struct screen *screen, FILE *stream, size_t columns)
 {
 	CLEANUP_FREE char *name = format_name(screen->follow.patterns[0]);
 
+	fputs(ERASE_LINE, stream);
 	follow_print_line(stream, columns, "Waiting for snapshots: %s%s", name ? name : "",
 			  screen->follow.pattern_count > 1 ? " ..." : "");
-	fputs("\x1b[K\n", stream);
+	fputs("\n", stream);
 }
 
 HEAP_MUST_CHECK
@@ -184,18 +189,20 @@ static struct heap_error *print_process(struct screen *screen, FILE *stream, siz
 	HEAP_TRY(follow_rows_make(&screen->rows, process, &screen->view));
 	if (screen->scroll >= screen->rows.count)
 		screen->scroll = screen->rows.count > 0 ? screen->rows.count - 1 : 0;
+	fputs(ERASE_LINE, stream);
 	follow_print_process(stream, columns, screen->session, process,
 			     describe_rest(screen, process));
-	fputs("\x1b[K\n", stream);
+	fputs("\n" ERASE_LINE, stream);
 	follow_print_total(stream, columns, process);
-	fputs("\x1b[K\n", stream);
+	fputs("\n" ERASE_LINE, stream);
 	follow_print_line(stream, columns, "by %s", follow_order_name(screen->view.order));
-	fputs(screen->view.colours ? "\x1b[K\n\x1b[7m" : "\x1b[K\n", stream);
+	fputs(screen->view.colours ? "\n" ERASE_LINE "\x1b[7m" : "\n" ERASE_LINE, stream);
 	follow_print_titles(stream, columns, &screen->view);
-	fputs("\x1b[K\x1b[m\n", stream);
+	fputs("\x1b[m\n", stream);
 	for (size_t i = screen->scroll; i < screen->rows.count && i - screen->scroll < lines; i++) {
+		fputs(ERASE_LINE, stream);
 		follow_print_row(stream, columns, &screen->rows.items[i]);
-		fputs("\x1b[K\n", stream);
+		fputs("\n", stream);
 	}
 	return NULL;
 }
@@ -203,12 +210,11 @@ static struct heap_error *print_process(struct screen *screen, FILE *stream, siz
 // The last line: why a file could not be read, or the keys.
 static void print_foot(struct screen *screen, FILE *stream, size_t columns, size_t rows)
 {
-	fprintf(stream, "\x1b[J\x1b[%zu;1H", rows);
+	fprintf(stream, "\x1b[J\x1b[%zu;1H" ERASE_LINE, rows);
 	if (screen->follow.trouble)
 		follow_print_line(stream, columns, "%s", screen->follow.trouble);
 	else
 		print_keys(stream, columns);
-	fputs("\x1b[K", stream);
 }
 
 // Draws in one write, so that the screen does not flicker.

@@ -161,6 +161,12 @@ SKIP: {
     $terminal->tmux('resize-window', '-t', 'main', '-x', 40, '-y', 8);
     $screen = $terminal->await(qr/by growth.*sort  q: quit|q: quit\n\z/s);
     is((grep { length > 40 } split /\n/, $terminal->tmux('capture-pane', '-p', '-t', 'main')), 0, 'of 40 columns');
+    $terminal->tmux('pipe-pane', '-t', 'main', "cat >$directory/raw");
+    for (1 .. 600) { last if -s "$directory/raw" && Sample::content("$directory/raw") =~ /\e\[H.*\e\[H/s; select undef, undef, undef, 0.1 }
+    $terminal->tmux('pipe-pane', '-t', 'main');
+    my $raw = Sample::content("$directory/raw");
+    like $raw, qr/\n\e\[K +\+144 B  0x12345678\r?\n/, 'each line is erased in front of its text';
+    unlike $raw, qr/\e\[K\r?\n/, 'and not behind it, where xterm would erase its last character';
     like $screen, qr/^    growth  site\n +\+144 B  0x12345678\n +\+48 B  node_new \(app\.c:12\)\n/m, 'with what matters most';
     $terminal->type('Down');
     like $terminal->await(qr/site\n +\+48 B/), qr/^    growth  site\n +\+48 B  node_new/m, 'scrolled';
