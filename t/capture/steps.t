@@ -60,5 +60,25 @@ sub make_types {
     return $path;
 }
 
+# Unions of three unions each, so many levels deep, with a string in 59,049 places of one address.
+sub make_unions {
+    my ($levels) = @_;
+    my $path = "$directory/unions-$levels";
+    my $inner = '.a' x $levels;
+    open my $out, '>', "$path.cc" or die "$path.cc: $!";
+    print $out "#include <cstdio>\n#include <string>\nunion u0 { std::string text; char bytes[32]; u0() { new (&text) std::string; } ~u0() {} };\n";
+    print $out "union u$_ { u@{[$_ - 1]} a, b, c; u$_() { new (&a) u@{[$_ - 1]}; } ~u$_() {} };\n" for 1 .. $levels;
+    print $out "struct node { node *next; u$levels value; };\nnode *all;\nint main()\n{\nfor (int i = 0; i < 100; i++) {\n",
+        "node *made = new node; made->next = all; made->value$inner.text = \"a text that is long enough for the heap\"; all = made; }\n",
+        "puts(\"ready\"); fflush(stdout); getchar(); return 0;\n}\n";
+    close $out;
+    system(($ENV{CXX} || 'c++'), '-g', '-O0', '-o', $path, "$path.cc") == 0 or die 'no compiler';
+    return $path;
+}
+
 check('types', 4_000, map { info(make_types($_)) } 1_000, 4_000);
+
+my $unions = info(make_unions(10));
+is $unions->{late_ns}, 0, 'unions in unions: all types were looked for';
+cmp_ok $unions->{steps}, '<=', 3_000_000, 'unions in unions: not each place of each is looked at';
 done_testing;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "dumper/writer/infer/held_parts.h"
 
+#include "dumper/writer/base/progress.h"
 #include "lib/base/array.h"
 #include "lib/base/hash_table.h"
 #include "lib/types/member_path.h"
@@ -10,7 +11,8 @@
 #include <string.h>
 
 enum {
-	MAX_DEPTH = 24,        // of members in members
+	MAX_DEPTH = 24,   // of members in members
+	MAX_STEPS = 4096, // for a question: unions in unions have more members than there is time
 	MAX_ALTERNATIVES = 64, // of a variant
 	WORD = 8,
 	STRING_SIZE = 32,
@@ -56,6 +58,7 @@ struct held_parts {
 	heap_type_id type_count;
 	struct known known[KNOWN];
 	int depth;          // of the type that is being asked
+	uint32_t steps;     // left for the question that is being answered
 	uint8_t *concern;   // [type_count] enum concern
 	uint8_t *container; // [type_count] enum container, of those that were asked
 	struct HEAP_ARRAY(struct choice) choices;
@@ -167,6 +170,16 @@ static inline uint8_t concern_of(struct held_parts *held, heap_type_id id)
 								       : ask_concern(held, id);
 }
 
+// @return false if a question takes too long
+static bool take_step(struct held_parts *held)
+{
+	progress_step();
+	if (held->steps == 0)
+		return false;
+	held->steps--;
+	return true;
+}
+
 // The set of enum concern of those parts of a value that an offset lies in.
 static uint8_t ask_concern_at(struct held_parts *held, heap_type_id id, uint64_t offset, int depth)
 {
@@ -174,7 +187,7 @@ static uint8_t ask_concern_at(struct held_parts *held, heap_type_id id, uint64_t
 	uint8_t found = ASKED;
 
 	id = heap_types_strip(types, id);
-	if (depth == MAX_DEPTH || concern_of(held, id) == ASKED)
+	if (depth == MAX_DEPTH || concern_of(held, id) == ASKED || !take_step(held))
 		return ASKED;
 
 	const struct heap_type *type = &types->types[id];
@@ -203,6 +216,7 @@ static uint8_t concern_at(struct held_parts *held, heap_type_id type, uint64_t o
 	if (known->concern == NOT_ASKED || known->type != type || known->offset != offset) {
 		uint64_t size = heap_types_size(held->types, type);
 
+		held->steps = MAX_STEPS;
 		*known = (struct known){ type, offset, ask_concern_at(held, type, offset, 0) };
 		if (size > 0 && offset >= size)
 			known->concern |= ask_concern_at(held, type, offset % size, 0);
@@ -357,7 +371,7 @@ static bool is_dead_in(struct held_parts *held, uint8_t concern, heap_type_id id
 	const struct heap_types *types = held->types;
 
 	id = heap_types_strip(types, id);
-	if (depth == MAX_DEPTH || !(concern_of(held, id) & concern))
+	if (depth == MAX_DEPTH || !(concern_of(held, id) & concern) || !take_step(held))
 		return false;
 
 	const struct heap_type *type = &types->types[id];
@@ -398,6 +412,7 @@ static bool is_dead(struct held_parts *held, uint8_t concern, heap_type_id type,
 	if (!(concern_at(held, type, offset) & concern))
 		return false;
 	size = heap_types_size(held->types, type);
+	held->steps = MAX_STEPS;
 
 	// An object may be several of its type.
 	return is_dead_in(held, concern, type, address, offset, 0) ||
@@ -424,7 +439,7 @@ static enum container find_owner(struct held_parts *held, heap_type_id id, uint6
 	const struct heap_types *types = held->types;
 
 	id = heap_types_strip(types, id);
-	if (depth == MAX_DEPTH || !(concern_of(held, id) & HAS_OWNERS))
+	if (depth == MAX_DEPTH || !(concern_of(held, id) & HAS_OWNERS) || !take_step(held))
 		return NO_CONTAINER;
 
 	const struct heap_type *type = &types->types[id];
@@ -537,6 +552,7 @@ struct heap_error *held_parts_note(struct held_parts *held, heap_type_id type, u
 	    !(concern_at(held, type, offset) & HAS_OWNERS))
 		return NULL;
 	size = heap_types_size(held->types, type);
+	held->steps = MAX_STEPS;
 	container = find_owner(held, type, &inside, 0);
 	if (container == NO_CONTAINER && size > 0 && offset >= size) {
 		inside = offset % size;
