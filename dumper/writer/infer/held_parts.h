@@ -15,7 +15,7 @@
  * costs no pointers.
  */
 
-#include "dumper/writer/infer/infer.h"
+#include "dumper/writer/scan/capture.h"
 #include "dumper/writer/scan/page_cache.h"
 
 struct held_parts;
