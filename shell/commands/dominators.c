@@ -781,6 +781,19 @@ static struct heap_error *print_suspects(struct session *session,
 	return NULL;
 }
 
+// Says where the answer that a series is for would be: at its beginning nothing is new.
+static void tell_of_series(struct session *session)
+{
+	const struct session_series *series = session->series;
+
+	if (series && series->count > 1 && series->current == 0 && !session->quiet)
+		output_text(
+			session->output,
+			"\nThis is the first of %zu snapshots; after `go %zu` suspects begins with "
+			"what is new.\n",
+			series->count, series->count - 1);
+}
+
 static enum command_status suspects_run(struct session *session, int argc, char **argv)
 {
 	const char *minimum = NULL;
@@ -807,6 +820,7 @@ static enum command_status suspects_run(struct session *session, int argc, char 
 	if (count == 0)
 		output_text(session->output, "Nothing holds %s or more of one kind.\n",
 			    describe_bytes(session, asked.least));
+	tell_of_series(session);
 	return count ? COMMAND_OK : COMMAND_NOTHING;
 }
 

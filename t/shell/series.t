@@ -40,6 +40,13 @@ for my $from (0, 3) {
     like $out, qr/^\$1    struct node at 0x/m, "history from [$from] keeps the last answer";
 }
 
+# The first of a series does not know what grew.
+for my $number (0, 3) {
+    my ($out) = Sample::run("go $number\nsuspects\n", $heapsh, @file);
+    my $hint = "\nThis is the first of 4 snapshots; after `go 3` suspects begins with what is new.\n";
+    is index($out, $hint) >= 0, $number == 0, "suspects of [$number]: the hint to a later one";
+}
+
 # Compared: a node and a block come with each, the char was in [1] alone.
 says 'new and gone', "go 2\ncompare 1\nfind new\nfind gone\nfind --count not new\nfind gone type char\n",
     <<"END";
