@@ -789,8 +789,8 @@ static void tell_of_series(struct session *session)
 	if (series && series->count > 1 && series->current == 0 && !session->quiet)
 		output_text(
 			session->output,
-			"\nThis is the first of %zu snapshots; after `go %zu` suspects begins with "
-			"what is new.\n",
+			"\nThis is the first of %zu snapshots. After `go %zu` suspects begins with "
+			"what is new, if they are of one process.\n",
 			series->count, series->count - 1);
 }
 

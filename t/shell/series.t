@@ -43,7 +43,7 @@ for my $from (0, 3) {
 # The first of a series does not know what grew.
 for my $number (0, 3) {
     my ($out) = Sample::run("go $number\nsuspects\n", $heapsh, @file);
-    my $hint = "\nThis is the first of 4 snapshots; after `go 3` suspects begins with what is new.\n";
+    my $hint = "\nThis is the first of 4 snapshots. After `go 3` suspects begins with what is new, if they are of one process.\n";
     is index($out, $hint) >= 0, $number == 0, "suspects of [$number]: the hint to a later one";
 }
 
