@@ -363,8 +363,7 @@ HEAP_MUST_CHECK
 static struct heap_error *gather(struct again *again)
 {
 	struct capture *capture = &again->capture;
-	const struct site_knowledge knowledge = { site_types_know, site_types_handle,
-						  headers_is_prefix };
+	const struct site_knowledge knowledge = { site_types_know, headers_is_prefix };
 	CLEANUP_FREE char *cache = heap_cache_directory();
 
 	HEAP_TRY(capture_open_snapshot(capture, again->old));

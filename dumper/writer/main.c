@@ -147,8 +147,7 @@ static struct heap_error *describe_functions(struct capture *capture)
 HEAP_MUST_CHECK
 static struct heap_error *gather(struct capture *capture)
 {
-	const struct site_knowledge knowledge = { site_types_know, site_types_handle,
-						  headers_is_prefix };
+	const struct site_knowledge knowledge = { site_types_know, headers_is_prefix };
 	CLEANUP_FREE char *cache = heap_cache_directory();
 	CLEANUP_FREE heap_type_id *classes = NULL;
 	CLEANUP(head_words_deinit) struct head_words heads = { 0 };

@@ -15,7 +15,6 @@ my %floor = map { $_ => [99.5, 99.5] } qw(collector classes counted hierarchy va
 my %part_floor = map { $_ => [99.5, 99.5] } qw(pools slices);
 $floor{counted} = [99.9, 99.9];    # texts of a few letters too
 $floor{kv} = [99.9, 99.9];    # makes blocks of two contents in turn, of which one could be a struct
-$floor{host} = [99.5, 99.9];    # its types are known to the callers of a function that knows none
 my $repeats = 5;
 my %sum;
 

@@ -221,24 +221,3 @@ bool site_types_know(struct capture *capture, uint64_t address, uint64_t size)
 	return type->size == size ||
 	       (type->size < size && !headers_is_prefix(&capture->snapshot.types, id));
 }
-
-bool site_types_handle(struct capture *capture, uint64_t address, uint64_t size)
-{
-	struct module *module = modules_find(&capture->modules, address - 1);
-	const struct heap_types *types = &capture->snapshot.types;
-	CLEANUP_FREE struct module_site_type *list = NULL;
-	size_t count = 0;
-	bool found = false;
-
-	if (!module || !module->dwarf)
-		return false;
-	// As above: damage costs the types only.
-	heap_error_destroy(
-		module_site_types(module, address - 1, &capture->snapshot.types, &list, &count));
-	for (size_t i = 0; !found && i < count; i++) {
-		heap_type_id id = heap_types_strip(types, list[i].pointee);
-
-		found = heap_types_has_members(&types->types[id]) && types->types[id].size == size;
-	}
-	return found;
-}

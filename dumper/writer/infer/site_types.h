@@ -36,7 +36,4 @@ struct heap_error *site_types_find(struct capture *capture, heap_site_id site,
  */
 bool site_types_know(struct capture *capture, uint64_t address, uint64_t size);
 
-/** True if the functions at a return address have a pointer to a struct or class of @p size. */
-bool site_types_handle(struct capture *capture, uint64_t address, uint64_t size);
-
 #endif

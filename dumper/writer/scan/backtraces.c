@@ -384,15 +384,10 @@ static uint64_t find_knowing(const struct backtraces *backtraces, uint32_t step,
 	return 0;
 }
 
-uint64_t backtraces_asker(const struct backtraces *backtraces, uint64_t site, uint64_t size)
-{
-	return find_site(backtraces, site, size, true);
-}
-
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
-			  backtraces_knows *knows, backtraces_knows *handles, void *context)
+			  backtraces_knows *knows, void *context)
 {
-	uint64_t asker = backtraces_asker(backtraces, site, size), knowing;
+	uint64_t asker = find_site(backtraces, site, size, true), knowing;
 	uint32_t step = find_path(backtraces, site, size);
 	uint64_t innermost = step ? backtraces->taken[step].address : site;
 
@@ -400,11 +395,7 @@ uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, ui
 	    knows(context, asker, size))
 		return asker;
 	knowing = find_knowing(backtraces, step, asker, size, knows, context);
-	if (!knowing)
-		knowing = find_knowing(backtraces, step, asker, size, handles, context);
-	if (knowing)
-		return knowing;
-	return handles(context, asker, size) ? asker : innermost;
+	return knowing ? knowing : innermost;
 }
 
 // --- naming ------------------------------------------------------------------

@@ -117,20 +117,15 @@ uint64_t backtraces_called(const struct backtraces *backtraces, uint64_t callee)
 /** The site of a block: its own, that of its caller, or that in a function that is no wrapper after all. */
 uint64_t backtraces_site(const struct backtraces *backtraces, uint64_t site, uint64_t size);
 
-/** Who asked for a block of @p size: its site, or that of the caller of the wrappers around it. */
-uint64_t backtraces_asker(const struct backtraces *backtraces, uint64_t site, uint64_t size);
-
 /** True if the code at a return address knows the type of the block of @p size that it gets. */
 typedef bool backtraces_knows(void *context, uint64_t address, uint64_t size);
 
 /**
- * Where to look for what a block is: its site if the code there knows; or the innermost of the
- * functions that are looked through and that knows, or at least handles such types; or the innermost.
- *
- * @param handles  true if the code at a return address has pointers to types of @p size
+ * Where to look for what a block is: its site that matters if that knows; or the innermost of the
+ * functions that are looked through and that knows; or the innermost.
  */
 uint64_t backtraces_maker(const struct backtraces *backtraces, uint64_t site, uint64_t size,
-			  backtraces_knows *knows, backtraces_knows *handles, void *context);
+			  backtraces_knows *knows, void *context);
 
 /** Names all calls on the way to each block: fills the snapshot's calls and steps, own and of_kind. */
 HEAP_MUST_CHECK

@@ -13,20 +13,12 @@ enum {
 	MAX_INLINED = 16, // functions inlined into each other at one address
 };
 
-// Who asks for blocks, and whether for more than one size.
-struct asker {
-	uint64_t address, size;
-	bool varies;
-};
-
 // The search for sites.
 struct search {
 	struct capture *capture;
 	const struct site_knowledge *knowledge;
 	struct heap_hash_table by_address; // the snapshot's sites
 	uint32_t capacity;                 // of that table
-	struct HEAP_ARRAY(struct asker) askers;
-	struct heap_hash_table asker_of; // by address
 };
 
 static struct heap_site describe(struct capture *capture, uint64_t address)
@@ -78,23 +70,6 @@ static bool knows_type(void *context, uint64_t address, uint64_t size)
 	const struct search *search = context;
 
 	return search->knowledge->knows(search->capture, address, size);
-}
-
-static uint32_t find_asker(const struct search *search, uint64_t address)
-{
-	return heap_hash_find(&search->asker_of, heap_hash_u64(address), i,
-			      search->askers.items[i].address == address);
-}
-
-// Code that asks for many sizes makes arrays, whatever structs it handles besides.
-static bool handles_type(void *context, uint64_t address, uint64_t size)
-{
-	const struct search *search = context;
-	uint32_t asker = find_asker(search, address);
-
-	if (asker != HEAP_HASH_NONE && search->askers.items[asker].varies)
-		return false;
-	return search->knowledge->handles(search->capture, address, size);
 }
 
 // --- which wrappers are believed ----------------------------------------------
@@ -214,24 +189,6 @@ static uint32_t *order_kinds(const struct object_kinds *kinds)
 	return order;
 }
 
-HEAP_MUST_CHECK
-static struct heap_error *note_asker(struct search *search, const struct object_kind *kind)
-{
-	const struct capture *capture = search->capture;
-	uint64_t site = find_meant(capture, kind->site, kind->size);
-	uint64_t address = backtraces_asker(&capture->backtraces, site, kind->size);
-	uint32_t found = find_asker(search, address);
-
-	if (found != HEAP_HASH_NONE) {
-		search->askers.items[found].varies |=
-			search->askers.items[found].size != kind->size;
-		return NULL;
-	}
-	HEAP_TRY(heap_array_append(&search->askers, (struct asker){ address, kind->size, false }));
-	return heap_hash_add(&search->asker_of, heap_hash_u64(address),
-			     (uint32_t)search->askers.count - 1);
-}
-
 // Finds the site of a kind of objects, and its maker.
 HEAP_MUST_CHECK
 static struct heap_error *find_sites_of_kind(struct search *search, uint32_t kind)
@@ -241,8 +198,7 @@ static struct heap_error *find_sites_of_kind(struct search *search, uint32_t kin
 	const struct object_kind *objects = &capture->objects.kinds.list[kind];
 	uint64_t site = find_meant(capture, objects->site, objects->size);
 	uint64_t address = backtraces_site(backtraces, site, objects->size);
-	uint64_t maker =
-		backtraces_maker(backtraces, site, objects->size, knows_type, handles_type, search);
+	uint64_t maker = backtraces_maker(backtraces, site, objects->size, knows_type, search);
 
 	HEAP_TRY(find_site(search, address, &capture->site_of_kind[kind]));
 	return find_site(search, maker, &capture->maker_of_kind[kind]);
@@ -257,8 +213,6 @@ static struct heap_error *find_sites(struct search *search)
 	if (!order)
 		return heap_error_out_of_memory();
 	HEAP_TRY(choose_wrappers(search));
-	for (uint32_t i = 0; i < kinds->count; i++)
-		HEAP_TRY(note_asker(search, &kinds->list[i]));
 	for (uint32_t i = 0; i < kinds->count; i++)
 		HEAP_TRY(find_sites_of_kind(search, order[i]));
 	return NULL;
@@ -276,7 +230,5 @@ struct heap_error *sites_find(struct capture *capture, const struct site_knowled
 		return heap_error_out_of_memory();
 	error = find_sites(&search);
 	heap_hash_table_deinit(&search.by_address);
-	heap_hash_table_deinit(&search.asker_of);
-	heap_array_deinit(&search.askers);
 	return error;
 }

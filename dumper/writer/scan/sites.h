@@ -15,8 +15,6 @@
 struct site_knowledge {
 	/** True if the code at a return address knows the type of the block of @p size that it gets. */
 	bool (*knows)(struct capture *capture, uint64_t address, uint64_t size);
-	/** True if the code at a return address has pointers to structs of @p size. */
-	bool (*handles)(struct capture *capture, uint64_t address, uint64_t size);
 	/** True if many types begin as this one does. */
 	bool (*is_prefix)(const struct heap_types *types, heap_type_id type);
 };
