@@ -9,6 +9,7 @@
 #include "dumper/writer/infer/conflicts.h"
 
 #include "dumper/writer/base/progress.h"
+#include "lib/base/bits.h"
 #include "lib/base/cleanup.h"
 
 #include <stdlib.h>
@@ -22,15 +23,10 @@ struct weights {
 	/**< [objects] slots that agree; NULL: slots that do not are looked for */
 	uint32_t *support;
 	uint32_t *rival_votes; /**< [objects] slots that agree with the rival, if that fits */
-	uint64_t *contested;   /**< [objects] a bit each: there is a rival that fits */
+	uint8_t *contested;    /**< [objects / 8 + 1] bits.h: there is a rival that fits */
 	bool has_contested;
 	uint64_t *words; /**< [CONTENT_WORDS] */
 };
-
-static bool is_contested(const struct weights *weights, heap_object_id object)
-{
-	return weights->contested[object / 64] >> object % 64 & 1;
-}
 
 // Chooses the preferred one of the rivals that fit, whatever their order.
 static void note_rival(struct inference *inference, struct weights *weights, heap_object_id target,
@@ -49,7 +45,7 @@ static void note_rival(struct inference *inference, struct weights *weights, hea
 	*votes += fits && *rival == type;
 	if (*votes == 0)
 		return;
-	weights->contested[target / 64] |= UINT64_C(1) << target % 64;
+	heap_bit_set(weights->contested, target);
 	weights->has_contested = true;
 }
 
@@ -115,7 +111,7 @@ static struct heap_error *weigh_slot(struct inference *inference, struct weights
 	uint32_t first, end;
 	const struct heap_slots *slots;
 
-	if ((weights->support && !is_contested(weights, target)) ||
+	if ((weights->support && !heap_bit_get(weights->contested, target)) ||
 	    inference->claims.rank[target] == RANK_NONE ||
 	    !held_parts_has(inference->held, value, offset))
 		return NULL;
@@ -211,7 +207,7 @@ static struct heap_error *rename_outvoted(struct inference *inference,
 	struct capture *capture = inference->capture;
 
 	for (heap_object_id i = 0; i < capture->objects.count; i++) {
-		if (!is_contested(weights, i) || !is_outvoted(inference, weights, i))
+		if (!heap_bit_get(weights->contested, i) || !is_outvoted(inference, weights, i))
 			continue;
 
 		struct layout_claim claim =
@@ -254,7 +250,7 @@ struct heap_error *conflicts_weigh(struct inference *inference, uint64_t *rename
 	size_t count = (size_t)inference->capture->objects.count + 1;
 	CLEANUP_FREE uint32_t *support = NULL;
 	CLEANUP_FREE uint32_t *rival_votes = calloc(count, sizeof(*rival_votes));
-	CLEANUP_FREE uint64_t *contested = calloc(count / 64 + 1, sizeof(*contested));
+	CLEANUP_FREE uint8_t *contested = calloc(count / 8 + 1, 1);
 	CLEANUP_FREE uint64_t *words = malloc((CONTENT_WORDS + 1) * sizeof(*words));
 	struct weights weights = { NULL, rival_votes, contested, false, words };
 
