@@ -137,3 +137,13 @@ bool inference_is_raw(const struct inference *inference, heap_object_id object, 
 	       layouts_is_raw(&inference->layouts, inference->capture->snapshot.type[object],
 			      interior);
 }
+
+void inference_unname(struct inference *inference, heap_object_id object)
+{
+	struct heap_snapshot *snapshot = &inference->capture->snapshot;
+
+	claims_withdraw(&inference->claims, object);
+	snapshot->type[object] = HEAP_NO_TYPE;
+	snapshot->elements[object] = 0;
+	snapshot->evidence[object] = HEAP_EVIDENCE_NONE;
+}

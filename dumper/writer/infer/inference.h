@@ -127,6 +127,9 @@ bool inference_type_has(const struct inference *inference, heap_type_id type, he
 bool inference_has(const struct inference *inference, heap_object_id object, heap_type_id part,
 		   uint64_t interior);
 
+/** Takes an object's name away, once and for all: see claims_withdraw(). */
+void inference_unname(struct inference *inference, heap_object_id object);
+
 /** True if the sites of blocks are known, so that blocks of one site are alike. */
 static inline bool inference_has_sites(const struct inference *inference)
 {

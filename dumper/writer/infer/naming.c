@@ -292,10 +292,7 @@ struct heap_error *naming_reconsider(struct inference *inference, uint64_t *drop
 			if (!content_is_text(inference, &content, inference_size(inference, i)))
 				continue;
 		}
-		claims_withdraw(&inference->claims, i);
-		capture->snapshot.type[i] = HEAP_NO_TYPE;
-		capture->snapshot.elements[i] = 0;
-		capture->snapshot.evidence[i] = HEAP_EVIDENCE_NONE;
+		inference_unname(inference, i);
 		++*dropped;
 	}
 	return NULL;

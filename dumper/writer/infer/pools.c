@@ -237,8 +237,7 @@ bool pools_contain(const struct inference *inference, heap_object_id object, hea
 HEAP_MUST_CHECK
 static struct heap_error *doubt_flexible(struct inference *inference, heap_object_id object)
 {
-	struct heap_snapshot *snapshot = &inference->capture->snapshot;
-	heap_type_id type = snapshot->type[object];
+	heap_type_id type = inference->capture->snapshot.type[object];
 	uint32_t kind = inference->capture->objects.kind[object];
 
 	if (inference->claims.name_rank[object] < RANK_EXACT ||
@@ -246,10 +245,7 @@ static struct heap_error *doubt_flexible(struct inference *inference, heap_objec
 	    !contains_itself(inference, object, type,
 			     inference->pools.is_pool_kind[kind] ? 1 : MIN_OF_ITSELF))
 		return NULL;
-	claims_withdraw(&inference->claims, object);
-	snapshot->type[object] = HEAP_NO_TYPE;
-	snapshot->elements[object] = 0;
-	snapshot->evidence[object] = HEAP_EVIDENCE_NONE;
+	inference_unname(inference, object);
 	inference->pools.is_pool[object] = true;
 	HEAP_TRY(hints_add(inference, type, &(struct pointer){ .target = object }, false));
 	return cut_pool(inference, object);
