@@ -90,28 +90,23 @@ static bool find_alternative(const struct session *session, const struct place *
 bool container_find_variant(const struct session *session, const struct place *place,
 			    struct place *value)
 {
+	static const char *const paths[] = { "_M_index", "__impl.__index", "__impl_.__index",
+					     NULL };
 	struct place found;
 	uint64_t index;
 
-	if (!place_find(session, place, "_M_index", &found) &&
-	    !place_find(session, place, "__impl.__index", &found) &&
-	    !place_find(session, place, "__impl_.__index", &found))
-		return false;
-	return place_number(session, &found, &index) &&
+	return place_find_first(session, place, paths, &found) &&
+	       place_number(session, &found, &index) &&
 	       find_alternative(session, place, index, value);
 }
 
 bool container_find_atomic(const struct session *session, const struct place *place,
 			   struct place *value)
 {
-	static const char *const paths[] = { "_M_base._M_i", "_M_b._M_p", "_M_i", "_M_fp",
-					     "__a_.__a_value" };
+	static const char *const paths[] = { "_M_base._M_i", "_M_b._M_p",      "_M_i",
+					     "_M_fp",        "__a_.__a_value", NULL };
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		if (place_find(session, place, paths[i], value))
-			return true;
-	}
-	return false;
+	return place_find_first(session, place, paths, value);
 }
 
 // --- owners ----------------------------------------------------------------------------

@@ -19,24 +19,13 @@ enum {
 
 // --- locks ---------------------------------------------------------------------------------
 
-// The library's own structure, inside of which C++ class it may be.
-static bool find_data(const struct session *session, const struct place *place,
-		      const char *const *paths, struct place *data)
-{
-	for (; *paths; paths++) {
-		if (place_find(session, place, *paths, data))
-			return true;
-	}
-	return false;
-}
-
 static const char *describe_mutex(struct session *session, const struct place *place)
 {
 	static const char *const paths[] = { "_M_mutex.__data", "__m_.__data", "__data", NULL };
 	struct place data;
 	uint64_t lock, owner, count;
 
-	if (!find_data(session, place, paths, &data) ||
+	if (!place_find_first(session, place, paths, &data) ||
 	    !place_find_number(session, &data, "__lock", &lock) ||
 	    !place_find_number(session, &data, "__owner", &owner) ||
 	    !place_find_number(session, &data, "__count", &count))
@@ -57,7 +46,7 @@ static const char *describe_read_write_lock(struct session *session, const struc
 	struct place data;
 	uint64_t readers, writer;
 
-	if (!find_data(session, place, paths, &data) ||
+	if (!place_find_first(session, place, paths, &data) ||
 	    !place_find_number(session, &data, "__readers", &readers) ||
 	    !place_find_number(session, &data, "__cur_writer", &writer))
 		return "";
@@ -77,7 +66,7 @@ static const char *describe_condition(struct session *session, const struct plac
 	struct place data;
 	uint64_t references;
 
-	if (!find_data(session, place, paths, &data) ||
+	if (!place_find_first(session, place, paths, &data) ||
 	    !place_find_number(session, &data, "__wrefs", &references))
 		return "";
 	references >>= WAITER_SHIFT;

@@ -76,6 +76,16 @@ static bool find_base(struct search *search, const struct place *place, int dept
 	return false;
 }
 
+bool place_find_first(const struct session *session, const struct place *place,
+		      const char *const *paths, struct place *result)
+{
+	for (; *paths; paths++) {
+		if (place_find(session, place, *paths, result))
+			return true;
+	}
+	return false;
+}
+
 bool place_find_base(const struct session *session, const struct place *place, const char *begin,
 		     struct place *result)
 {

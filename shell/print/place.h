@@ -24,6 +24,10 @@ struct place {
 bool place_find(const struct session *session, const struct place *place, const char *path,
 		struct place *result);
 
+/** The first of several paths that there is, as versions of a library differ. @param paths  NULL at the end */
+bool place_find_first(const struct session *session, const struct place *place,
+		      const char *const *paths, struct place *result);
+
 /** The first base class, at any depth, whose name without `std::` begins so. */
 bool place_find_base(const struct session *session, const struct place *place, const char *begin,
 		     struct place *result);
