@@ -86,11 +86,12 @@ is_deeply $files, names(0, 1), 'and sets it, and unsets it';
 my $start = time;
 ($output, undef, $files, $said) = run('idling', '--every 300ms --min-interval 0');
 my $took = time - $start;
-is $output, "events: 0\n", 'a program that sleeps does not notice';
-cmp_ok scalar(@$files), '>=', 2, 'that a snapshot is taken each 0.3 of its second';
+my ($seconds) = $output =~ /^events: 0, seconds: ([\d.]+)$/;
+ok defined $seconds, 'a program that sleeps does not notice';
+cmp_ok scalar(@$files), '>=', 2, 'that snapshots are taken meanwhile';
 # One that comes late on a busy machine is followed by one in time.
 cmp_ok scalar(@$files), '<=', $took / 0.3 + 1, 'and not more often';
-cmp_ok $took, '<', 5, 'nor sleeps longer';
+cmp_ok $seconds // 'inf', '<', 5, 'nor sleeps longer';
 is $said, '', 'silently';
 is scalar(@{ Heapsh::ask_json("$directory/$files->[0]", 'callstack') }), 1,
     'the thread that keeps time is none of the program\'s';
