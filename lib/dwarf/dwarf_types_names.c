@@ -2,10 +2,12 @@
 #include "lib/dwarf/dwarf_types_unit.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/demangle.h"
 #include "lib/base/search.h"
 #include "lib/dwarf/dwarf_constants.h"
 #include "lib/types/types_index.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -98,9 +100,27 @@ struct heap_error *heap_unit_reader_file(struct heap_unit_reader *reader,
 
 // --- names ---------------------------------------------------------------------------------
 
+// gcc names the frame of a coroutine after its function's linker symbol ("_Z4worki.Frame"),
+// which has the scopes in it. @return a malloc'd "work.Frame", NULL for any other name
+static char *coroutine_frame_name(const char *name)
+{
+	const char *dot = name && strncmp(name, "_Z", 2) == 0 ? strrchr(name, '.') : NULL;
+	CLEANUP_FREE char *symbol = dot ? strndup(name, (size_t)(dot - name)) : NULL;
+	CLEANUP_FREE char *function = symbol ? heap_demangle(symbol) : NULL;
+	char *result = NULL;
+
+	if (!function || asprintf(&result, "%s%s", function, dot) < 0)
+		return NULL;
+	return result;
+}
+
 struct heap_error *heap_unit_qualify(struct heap_unit_reader *reader, uint32_t scope,
 				     const char *name, uint32_t *result)
 {
+	CLEANUP_FREE char *frame = coroutine_frame_name(name);
+
+	if (frame)
+		return heap_types_add_string(reader->strings->pool, frame, result);
 	if (!scope || !name)
 		return heap_unit_strings_add(reader->strings, name, result);
 
