@@ -16,6 +16,8 @@ enum {
 	SMALL = 1 << 20,  // columns up to that size are memory of malloc(), outside the budget
 	PIECE = 16 << 20, // bytes that are written to a file at a time
 	SPARSE = 16,      // of a sparse column, one byte in so many counts for the budget
+	HUGE_PAGE = 2 << 20,
+	ROUNDED = 8, // sizes become whole huge pages if that adds less than one byte in so many
 };
 
 // A column that is a mapping of its own.
@@ -112,6 +114,14 @@ static struct heap_error *map_memory(size_t size, void **start)
 static void ask_for_huge_pages(void *start, size_t size)
 {
 	madvise(start, size, MADV_HUGEPAGE);
+}
+
+// Linux aligns mappings of whole huge pages, so that no part of them takes a page fault for each 4 KiB.
+static size_t round_to_huge_pages(size_t size)
+{
+	size_t rest = size % HUGE_PAGE, added = rest ? HUGE_PAGE - rest : 0;
+
+	return added < size / ROUNDED && size < PTRDIFF_MAX - HUGE_PAGE ? size + added : size;
 }
 
 // Replaces a column's memory by a file with the same bytes, piece by piece. On failure, the pieces that
@@ -259,9 +269,9 @@ static struct heap_error *create(size_t count, size_t width, size_t share, void 
 
 	if (!mapping)
 		return heap_error_out_of_memory();
-	mapping->size = size;
+	mapping->size = share == 1 ? round_to_huge_pages(size) : size;
 	pthread_mutex_lock(&mutex);
-	error = map(mapping, size / share);
+	error = map(mapping, mapping->size / share);
 	if (!error) {
 		*(void **)column = mapping->start;
 		mapping->next = mappings;
