@@ -186,7 +186,7 @@ $(BUILD)/t/unit/%.t: $(BUILD)/t/unit/%.o $(BUILD)/libheapgraph.a
 		$(LDFLAGS) $(UNIT_LIBS) $(LIBS)
 
 # The part of the writer that reads core files, and finds blocks by the structures of allocators.
-WALKS := $(patsubst %,dumper/writer/scan/%.c,blocks blocks_glibc blocks_jemalloc blocks_musl core_file image \
+WALKS := $(patsubst %,dumper/writer/scan/%.c,blocks blocks_glibc blocks_jemalloc blocks_mimalloc blocks_musl core_file image \
 	object_kinds objects window)
 
 $(BUILD)/t/unit/isolation.t: $(BUILD)/dumper/writer/base/supervisor.o $(BUILD)/dumper/writer/base/bounds.o
@@ -233,6 +233,8 @@ $(BUILD)/t/programs/%: t/programs/%.c $(wildcard t/programs/*.h)
 	$(call say,PROG,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -g -O0 -pthread -iquote . $$(sed -n 's|^// CFLAGS: ||p' $<) -o $@ $< -ldl
+
+$(BUILD)/t/programs/live-blocks-explicit: t/programs/live-blocks.c
 
 # Those that include the library's headers, wherever these include others.
 $(patsubst %.c,$(BUILD)/%,$(shell grep -lE '"(dumper|t/programs)/' t/programs/*.c)): $(wildcard dumper/*.h dumper/*/*.h)

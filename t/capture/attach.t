@@ -4,6 +4,7 @@
 # as if nothing had been.
 use strict;
 use warnings;
+no warnings 'portable'; # addresses are of 64 bits
 use lib 't/lib';
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
@@ -33,8 +34,20 @@ sub is_whole { my ($text, $status) = $_[0]->finish; is $text, $_[1], $_[2]; is $
 
 # --- blocks ------------------------------------------------------------------
 
+# Live blocks that begin inside one that was found. @return (address => { start, size left })
+sub find_around {
+    my ($live, $found) = @_;
+    my (%around, $start, $end);
+    for my $block (sort { hex $a <=> hex $b } keys %{ { %$live, %$found } }) {
+        ($start, $end) = ($block, hex($block) + $found->{$block}) if defined $found->{$block};
+        next if !defined $live->{$block} || defined $found->{$block} || !defined $end || hex $block >= $end;
+        $around{$block} = { start => $start, size => $end - hex $block };
+    }
+    return %around;
+}
+
 # Every block is found, none is that is not live, and each is as large as it was asked for, or up to
-# @most bytes more.
+# @most bytes more. Option around: aligned blocks may be found with the bytes before them.
 sub blocks_are_exact {
     my ($name, $most, %option) = @_;
     my $program = start($option{program} || 'live-blocks', %option);
@@ -48,12 +61,15 @@ sub blocks_are_exact {
         my ($address, $size) = split ' ', $line;
         $live{ '0x' . ($address =~ s/^0+//r) } = hex $size;
     }
+    my %around = $option{around} ? find_around(\%live, $found) : ();
     for my $block (keys %live) {
-        my ($asked, $usable) = ($live{$block}, $found->{$block});
+        my ($asked, $usable) = ($live{$block}, $found->{$block} // $around{$block}{size});
         push(@missed, "$block $asked"), next unless defined $usable;
         push @wrong, "$block $asked $usable" if $usable < $asked || ($usable < 4000 && $usable - $asked > $most);
     }
-    my @phantoms = grep { !defined $live{$_} } keys %$found;
+    my %used = map { $_->{start} => 1 } values %around;
+    my @phantoms = grep { !defined $live{$_} && !$used{$_} } keys %$found;
+    cmp_ok keys %around, '<=', keys(%live) / 100, "$name: few are found with the bytes before them";
     # Not all logs have the blocks that libc allocates for itself.
     @phantoms = () if @phantoms <= ($option{own} || 0);
     cmp_ok keys %live, '>', 500, "$name: there are blocks";
@@ -67,6 +83,7 @@ sub blocks_are_exact {
 blocks_are_exact('one thread', 64, args => ['live', 1, 2000]);
 blocks_are_exact('8 threads', 64, args => ['live', 8, 5000]);
 blocks_are_exact('sbrk in between', 64, args => ['live', 2, 3000, 'foreign']);
+blocks_are_exact('freed by other threads', 64, args => ['live', 4, 3000, 'crossed']);
 blocks_are_exact('little blocks', 64, args => ['live', 3, 3000, 'small']);
 blocks_are_exact('no caches', 64, args => ['live', 3, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.tcache_count=0' });
 blocks_are_exact('one arena', 64, args => ['live', 4, 3000], env => { GLIBC_TUNABLES => 'glibc.malloc.arena_max=1' });
@@ -77,9 +94,9 @@ blocks_are_exact('mapped early', 64, args => ['live', 2, 3000], env => { GLIBC_T
 SKIP: {
     my ($library) = glob '/usr/lib/*/libjemalloc.so.2 /usr/lib64/libjemalloc.so.2';
     skip 'no jemalloc', 1 unless $library;
-    blocks_are_exact("jemalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', $_, 4000 ],
+    blocks_are_exact("jemalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', split ' ' ],
         env => { LD_PRELOAD => $library }, own => 8)
-        for @{ [ 1, 5 ] };
+        for '1 4000', '5 4000', '4 4000 crossed';
 }
 
 SKIP: {
@@ -101,11 +118,20 @@ SKIP: {
 SKIP: {
     my ($library) = glob '/usr/lib/*/libmimalloc.so.2*';
     skip 'no mimalloc', 1 unless $library;
+    blocks_are_exact("mimalloc, $_ threads", 5000, program => 'live-blocks-explicit', args => [ 'live', split ' ' ],
+        env => { LD_PRELOAD => $library }, own => 8, around => 1)
+        for '1 4000', '5 4000', '3 3000 small', '4 8000 crossed';
+}
+
+SKIP: {
+    my ($library) = glob '/usr/lib/*/libtcmalloc_minimal.so.4';
+    skip 'no tcmalloc', 1 unless $library;
     my $program = start('live-blocks-explicit', args => [ 'live', 1, 1000 ], env => { LD_PRELOAD => $library });
     my $file = attach($program, '--types', 'none');
     my $said = $file ? Heapsh::ask_json($file, 'info')->{doubts} : $output;
-    like $said, qr/blocks of mimalloc are not known: start it by heapsnap run/, 'mimalloc: by name';
-    is_whole($program, '', 'mimalloc');
+    like $said, qr/blocks of tcmalloc are not known: start it by heapsnap run/, 'tcmalloc: by name';
+    like scalar `$build/heapsnap list --all`, qr/^ *@{[$program->pid]} \S+ +[\d.]+ [KM]iB tcmalloc /m, 'list --all: tcmalloc by name';
+    is_whole($program, '', 'tcmalloc');
 }
 
 # --- what the snapshot says of itself -----------------------------------------

@@ -2,10 +2,11 @@
 /*
  * Knows exactly which blocks are live, in many threads and by all ways that malloc gets memory.
  *
- *	live-blocks FILE THREADS BLOCKS [foreign|small]
+ *	live-blocks FILE THREADS BLOCKS [foreign|small|crossed]
  *
  * Writes their addresses and sizes to FILE, in hex, a line each; says "ready", and waits for its
  * standard input to end. foreign: takes memory by sbrk(2) in between. small: little ones only.
+ * crossed: each thread frees blocks of the next one, some are of up to 60 MiB, and the last thread ends.
  * The blocks that libc makes for itself are among them: it is malloc itself, in front of glibc's;
  * but not in live-blocks-explicit, which takes any malloc.
  */
@@ -193,8 +194,9 @@ enum {
 };
 
 static size_t blocks_each;
-static bool is_foreign, is_small;
-static pthread_barrier_t done;
+static bool is_foreign, is_small, is_crossed;
+static pthread_barrier_t made, done;
+static size_t thread_count;
 static void **all[256];
 
 static uint32_t next(uint64_t *state)
@@ -260,9 +262,40 @@ static void work(uint64_t seed)
 	}
 }
 
+// Frees blocks that another thread has made; of some pages of an allocator all, of others none.
+static void cross(uint64_t seed)
+{
+	void **blocks = all[(seed + 1) % thread_count];
+	uint64_t state = seed + 99;
+	void **own = all[seed];
+
+	for (size_t i = 0; i < 3; i++) {
+		give_back(own[5 + i]);
+		own[5 + i] = get(((size_t)20 << 20) * (i + 1));
+	}
+	pthread_barrier_wait(&made);
+	for (size_t i = 10; i < blocks_each; i++) {
+		if (i / 64 % 4 != 0 && next(&state) % 3 == 0) {
+			give_back(blocks[i]);
+			blocks[i] = NULL;
+		}
+	}
+	give_back(blocks[5]);
+	blocks[5] = NULL;
+}
+
+static void work_and_cross(uint64_t seed)
+{
+	work(seed);
+	if (is_crossed)
+		cross(seed);
+}
+
 static void *run(void *seed)
 {
-	work((uint64_t)seed);
+	work_and_cross((uint64_t)seed);
+	if (is_crossed && (uint64_t)seed == thread_count - 1)
+		return NULL; // its blocks stay
 	pthread_barrier_wait(&done);
 	pthread_barrier_wait(&done); // which never happens
 	return NULL;
@@ -280,14 +313,19 @@ int main(int argc, char **argv)
 	blocks_each = strtoul(argv[3], NULL, 10);
 	is_foreign = argc > 4 && strcmp(argv[4], "foreign") == 0;
 	is_small = argc > 4 && strcmp(argv[4], "small") == 0;
+	is_crossed = argc > 4 && strcmp(argv[4], "crossed") == 0 && threads > 2;
+	thread_count = threads;
 	if (blocks_each * threads > MAX_BLOCKS)
 		return 2;
-	pthread_barrier_init(&done, NULL, (unsigned)threads);
+	pthread_barrier_init(&made, NULL, (unsigned)threads);
+	pthread_barrier_init(&done, NULL, (unsigned)threads - is_crossed);
 	for (size_t i = 0; i < threads; i++)
 		all[i] = pointers + i * blocks_each;
 	for (size_t i = 1; i < threads; i++)
 		pthread_create(&ids[i], NULL, run, (void *)i);
-	work(0);
+	work_and_cross(0);
+	if (is_crossed)
+		pthread_join(ids[threads - 1], NULL);
 	pthread_barrier_wait(&done);
 	usleep(20000);
 	dump(argv[1]);

@@ -185,6 +185,7 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 	*blocks = (struct blocks){ 0 };
 	HEAP_TRY(blocks_find_glibc(blocks, image, threads));
 	HEAP_TRY(blocks_find_jemalloc(blocks, image, threads));
+	HEAP_TRY(blocks_find_mimalloc(blocks, image));
 	if (blocks->allocators[0] == '\0')
 		HEAP_TRY(blocks_find_musl(blocks, image));
 	HEAP_TRY(blocks_sort(blocks));
@@ -194,9 +195,10 @@ struct heap_error *blocks_find(struct blocks *blocks, const struct image *image,
 		return NULL;
 	if (blocks->doubts[0] != '\0')
 		return heap_error_create(HEAP_ERROR_ABSENT, "%s", blocks->doubts);
-	return heap_error_create(HEAP_ERROR_ABSENT,
-				 "it has allocated nothing yet, or its allocator is none that is "
-				 "known (glibc, jemalloc 5.3, musl): start it by heapsnap run");
+	return heap_error_create(
+		HEAP_ERROR_ABSENT,
+		"it has allocated nothing yet, or its allocator is none that is "
+		"known (glibc, jemalloc 5.3, mimalloc 2.0, musl): start it by heapsnap run");
 }
 
 // The mappings that touch, from the one that holds an address on.

@@ -8,6 +8,7 @@
  *	image ──▶ blocks_glibc ─┐
  *	      ──▶ blocks_musl  ─┼─▶ blocks, by address ──▶ objects
  *	      ──▶ blocks_jemalloc
+ *	      ──▶ blocks_mimalloc
  *
  * Each allocator is recognized by what its structures hold, not by symbols, and checked by its own
  * sums. What the structures say is not trusted: every loop is bounded, every address is looked up.
@@ -22,7 +23,7 @@
 enum block_sizes {
 	BLOCK_SIZES_EXACT,
 	BLOCK_SIZES_GLIBC,     /**< it was rounded up to a multiple of 16, less 8; to 24 at least */
-	BLOCK_SIZES_GEOMETRIC, /**< to one of four sizes between two powers of 2, as by jemalloc */
+	BLOCK_SIZES_GEOMETRIC, /**< to one of four sizes between two powers of 2: jemalloc, mimalloc */
 };
 
 struct block {
@@ -72,6 +73,9 @@ struct heap_error *blocks_find_musl(struct blocks *blocks, const struct image *i
 HEAP_MUST_CHECK
 struct heap_error *blocks_find_jemalloc(struct blocks *blocks, const struct image *image,
 					const struct block_threads *threads);
+
+HEAP_MUST_CHECK
+struct heap_error *blocks_find_mimalloc(struct blocks *blocks, const struct image *image);
 
 /** Notes the name of an allocator that was found. */
 void blocks_name(struct blocks *blocks, const char *allocator);

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * mimalloc 2.0: include/mimalloc-types.h, src/segment.c, src/page.c.
+ *
+ *	segment, at a multiple of 32 MiB: header, slice slice slice ...    one per 64 KiB
+ *	slice ──▶ page: block block block ...      lists of free blocks: free, local_free, thread_free
+ *	slice ──heap──▶ thread_delayed_free: blocks that other threads have freed
+ *
+ * A segment is recognized by its slices, which have to fill it; a page by its lists, which have to
+ * add up with its number of used blocks. Where they do not, the lists are encoded (secure mode), or
+ * it is another version, and nothing is said of its blocks.
+ */
+#include "dumper/writer/scan/blocks.h"
+#include "dumper/writer/scan/window.h"
+#include "lib/base/bits.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	PAGE = 4096,
+	SLICE = 1 << 16,
+	SEGMENT_ALIGNMENT = 32 << 20,
+	LEAST_HEADER = 128, // bytes before the slices: versions differ
+	MOST_HEADER = 512,
+	MOST_INFO = 64,   // slices that the header takes up
+	SLICE_BYTES = 80, // of its description, struct mi_page_s
+	MOST_CAPACITY = UINT16_MAX,
+	MOST_SHIFTED = 1024, // blocks up to this size do not begin with the slice
+	DELAYED = 2840,      // offset of thread_delayed_free in a heap
+	MIN_SHARE = 95,      // per cent of the pages that have to add up
+};
+
+#define HUGE_BLOCK (UINT64_C(2) << 30) // as size: all that there is
+
+// Bytes between the beginning of a slice and its first block, if its blocks are small.
+static const uint64_t shifts[] = {
+	384, // 2.0.7
+	128,
+	0,
+};
+
+struct segment {
+	uint64_t address;
+	uint64_t slices; // address
+	uint64_t count;  // of slices that are described
+};
+
+struct walker {
+	struct blocks *blocks;
+	const struct image *image;
+	struct windows windows;
+	struct HEAP_ARRAY(struct segment) segments;
+	struct HEAP_ARRAY(uint64_t) heaps; // addresses, some of them more than once
+	uint64_t shift;
+	size_t pages, agreeing; // of those with free blocks
+	uint8_t freed[MOST_CAPACITY / 8 + 1];
+};
+
+struct page {
+	uint64_t first;      // block
+	uint64_t block_size; // bytes
+	uint64_t bytes;      // of all slices
+	uint32_t capacity, used;
+	uint64_t free, local_free, thread_free;
+	uint64_t heap;
+};
+
+static uint64_t peek(struct walker *walker, uint64_t address)
+{
+	return window_peek(&walker->windows.near, address);
+}
+
+// --- segments ---------------------------------------------------------------------
+
+// True if the slices follow each other up to the end.
+static bool has_slices(struct walker *walker, const struct segment *segment, bool is_huge)
+{
+	uint64_t at = 0;
+
+	while (at < segment->count) {
+		uint64_t word = peek(walker, segment->slices + at * SLICE_BYTES);
+		uint64_t count = (uint32_t)word, offset = word >> 32;
+
+		if (count == 0 || offset != 0)
+			return false;
+		at += count;
+	}
+	return at == segment->count || is_huge;
+}
+
+// The words before the slices: used pages, a cookie, slices in all, slices of the header, kind,
+// described slices, thread.
+static bool is_header(struct walker *walker, struct segment *segment)
+{
+	uint64_t at = segment->slices;
+	uint64_t used = peek(walker, at - 56), all = peek(walker, at - 40),
+		 info = peek(walker, at - 32), kind = (uint32_t)peek(walker, at - 24);
+
+	segment->count = peek(walker, at - 16);
+	return info > 0 && info <= MOST_INFO && info == (uint32_t)peek(walker, at) && info < all &&
+	       kind <= 1 && segment->count > info && segment->count <= SEGMENT_ALIGNMENT / PAGE &&
+	       used <= segment->count &&
+	       (kind == 1 ? segment->count <= all : segment->count == all) &&
+	       has_slices(walker, segment, kind == 1);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *add_segment(struct walker *walker, uint64_t address)
+{
+	struct segment segment = { .address = address };
+
+	for (uint64_t header = LEAST_HEADER; header <= MOST_HEADER; header += 8) {
+		segment.slices = address + header;
+		if (is_header(walker, &segment))
+			return heap_array_append(&walker->segments, segment);
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *find_segments(struct walker *walker)
+{
+	const struct image *image = walker->image;
+	const uint64_t mask = SEGMENT_ALIGNMENT - 1;
+
+	for (size_t i = 0; i < image->mapping_count; i++) {
+		const struct image_mapping *mapping = &image->mappings[i];
+		uint64_t touched = mapping->start, until = mapping->start;
+		uint64_t address = (mapping->start + mask) & ~mask;
+
+		if (mapping->shared || mapping->kind != IMAGE_ANONYMOUS ||
+		    !(mapping->protection & PROT_WRITE))
+			continue;
+		while (address >= mapping->start && address < mapping->end) {
+			if (address >= until)
+				touched =
+					image_skip_untouched(image, address, mapping->end, &until);
+			if (address >= touched)
+				HEAP_TRY(add_segment(walker, address));
+			address = ((address >= touched ? address + 1 : touched) + mask) & ~mask;
+		}
+	}
+	return NULL;
+}
+
+// --- pages ------------------------------------------------------------------------
+
+// @return false: the slices are free
+static bool read_page(struct walker *walker, const struct segment *segment, uint64_t index,
+		      struct page *page)
+{
+	uint64_t at = segment->slices + index * SLICE_BYTES;
+	uint64_t counts = peek(walker, at + 8), sizes = peek(walker, at + 24);
+
+	*page = (struct page){
+		.first = segment->address + index * SLICE,
+		.block_size = sizes >> 32,
+		.bytes = (peek(walker, at) & UINT32_MAX) * SLICE,
+		.capacity = counts >> 16 & UINT16_MAX,
+		.used = (uint32_t)sizes,
+		.free = peek(walker, at + 16),
+		.local_free = peek(walker, at + 32),
+		.thread_free = peek(walker, at + 40) & ~UINT64_C(3),
+		.heap = peek(walker, at + 48),
+	};
+	if (page->block_size == HUGE_BLOCK)
+		page->block_size = page->bytes;
+	if (page->block_size >= 8 && page->block_size <= MOST_SHIFTED)
+		page->first += walker->shift;
+	return page->block_size > 0;
+}
+
+static bool is_page(const struct walker *walker, const struct page *page)
+{
+	uint64_t room = page->bytes - page->first % SLICE;
+
+	return page->block_size >= 8 && page->used <= page->capacity &&
+	       page->block_size * page->capacity <= room && image_find(walker->image, page->first);
+}
+
+// Marks the blocks of a list. @return how many
+static uint32_t mark_list(struct walker *walker, const struct page *page, uint64_t block)
+{
+	bool fits = page->block_size * page->capacity <= WINDOW_FAR;
+	struct window *window = fits ? &walker->windows.far : &walker->windows.near;
+	uint32_t count = 0;
+
+	while (block != 0) {
+		uint64_t offset = block - page->first, at = offset / page->block_size;
+
+		if (offset % page->block_size != 0 || at >= page->capacity ||
+		    heap_bit_get(walker->freed, (uint32_t)at))
+			break;
+		heap_bit_set(walker->freed, (uint32_t)at);
+		count++;
+		block = window_peek(window, block);
+	}
+	return count;
+}
+
+// Lists lead to and fro in the page: it is read as a whole.
+static void read_blocks(struct walker *walker, const struct page *page)
+{
+	struct window *far = &walker->windows.far;
+	uint64_t before = page->first - far->start;
+
+	if (before >= far->size || far->size - before < page->block_size * page->capacity)
+		window_move(far, page->first);
+}
+
+static void mark_free(struct walker *walker, const struct page *page)
+{
+	uint32_t count;
+
+	memset(walker->freed, 0, page->capacity / 8 + 1);
+	if (page->free || page->local_free || page->thread_free)
+		read_blocks(walker, page);
+	count = mark_list(walker, page, page->free) + mark_list(walker, page, page->local_free);
+	if (count > 0 || page->used != page->capacity) {
+		walker->pages++;
+		walker->agreeing += count + page->used == page->capacity;
+	}
+	mark_list(walker, page, page->thread_free);
+}
+
+// Each block has been written to when the page was made.
+HEAP_MUST_CHECK
+static struct heap_error *add_blocks(struct walker *walker, const struct page *page)
+{
+	uint64_t end = page->first + page->block_size * page->capacity;
+	uint64_t touched = page->first, until = page->first;
+
+	for (uint32_t i = 0; i < page->capacity; i++) {
+		uint64_t block = page->first + i * page->block_size;
+
+		if (heap_bit_get(walker->freed, i))
+			continue;
+		if (block >= until)
+			touched = image_skip_untouched(walker->image, block, end, &until);
+		if (block >= touched)
+			HEAP_TRY(blocks_add(walker->blocks, block, page->block_size));
+	}
+	return blocks_end_run(walker->blocks);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *walk_segment(struct walker *walker, const struct segment *segment)
+{
+	uint64_t info = peek(walker, segment->slices) & UINT32_MAX, count;
+
+	for (uint64_t i = info; i < segment->count; i += count) {
+		struct page page;
+
+		count = peek(walker, segment->slices + i * SLICE_BYTES) & UINT32_MAX;
+		if (!read_page(walker, segment, i, &page) || page.used == 0)
+			continue;
+		if (!is_page(walker, &page)) {
+			walker->pages++;
+			continue;
+		}
+		mark_free(walker, &page);
+		HEAP_TRY(add_blocks(walker, &page));
+		if (page.heap && (walker->heaps.count == 0 ||
+				  walker->heaps.items[walker->heaps.count - 1] != page.heap))
+			HEAP_TRY(heap_array_append(&walker->heaps, page.heap));
+	}
+	return NULL;
+}
+
+// A list that was gone through has no block left that is live.
+static void remove_delayed(struct walker *walker)
+{
+	for (size_t i = 0; i < walker->heaps.count; i++) {
+		uint64_t block = peek(walker, walker->heaps.items[i] + DELAYED);
+
+		while (block != 0 && blocks_remove(walker->blocks, block))
+			block = peek(walker, block);
+	}
+}
+
+// --- all of it --------------------------------------------------------------------------
+
+// @param found  set to true if the pages add up
+HEAP_MUST_CHECK
+static struct heap_error *walk_segments(struct walker *walker, bool *found)
+{
+	struct blocks *blocks = walker->blocks;
+	const size_t before = blocks->list.count, runs = blocks->runs.count;
+
+	walker->pages = walker->agreeing = walker->heaps.count = 0;
+	for (size_t i = 0; i < walker->segments.count; i++)
+		HEAP_TRY(walk_segment(walker, &walker->segments.items[i]));
+	*found = walker->agreeing * 100 >= walker->pages * MIN_SHARE;
+	if (!*found) {
+		blocks->list.count = blocks->run_start = before;
+		blocks->runs.count = runs;
+	}
+	return NULL;
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *walk(struct walker *walker)
+{
+	struct blocks *blocks = walker->blocks;
+	bool found = false;
+
+	HEAP_TRY(find_segments(walker));
+	if (walker->segments.count == 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(shifts) / sizeof(shifts[0]) && !found; i++) {
+		walker->shift = shifts[i];
+		HEAP_TRY(walk_segments(walker, &found));
+	}
+	if (!found) {
+		blocks_doubt(blocks, "blocks of mimalloc are not known, as its free lists are "
+				     "encoded (secure mode) or it is not 2.0");
+		return NULL;
+	}
+	blocks_name(blocks, "mimalloc");
+	blocks->sizes = BLOCK_SIZES_GEOMETRIC;
+	if (walker->agreeing != walker->pages)
+		blocks_doubt(blocks, "%zu of mimalloc's %zu pages count other free blocks",
+			     walker->pages - walker->agreeing, walker->pages);
+	HEAP_TRY(blocks_sort(blocks));
+	remove_delayed(walker);
+	return NULL;
+}
+
+static void walker_deinit(struct walker *walker)
+{
+	windows_deinit(&walker->windows);
+	heap_array_deinit(&walker->segments);
+	heap_array_deinit(&walker->heaps);
+}
+
+struct heap_error *blocks_find_mimalloc(struct blocks *blocks, const struct image *image)
+{
+	CLEANUP(walker_deinit) struct walker walker = { .blocks = blocks, .image = image };
+
+	HEAP_TRY(windows_init(&walker.windows, image));
+	return walk(&walker);
+}
