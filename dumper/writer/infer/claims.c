@@ -4,12 +4,14 @@
 #include "dumper/writer/base/progress.h"
 
 #include "lib/base/array.h"
+#include "lib/base/bits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	MAX_FIRSTS = 16, // structs in each other
+	MAX_FIRSTS = 16,     // structs in each other
+	MAX_IDLE = 64 << 10, // claims that an empty queue keeps room for
 };
 
 struct heap_error *claims_init(struct claims *claims, const struct layouts *layouts,
@@ -22,11 +24,12 @@ struct heap_error *claims_init(struct claims *claims, const struct layouts *layo
 		.rank = malloc(count),
 		.name_rank = malloc(count),
 		.waiting = calloc(count, sizeof(*claims->waiting)),
+		.waits = calloc(count / 8 + 1, 1),
 		.is_sure = calloc(count, sizeof(*claims->is_sure)),
 		.is_renamed = calloc(count, sizeof(*claims->is_renamed)),
 	};
-	if (!claims->rank || !claims->name_rank || !claims->waiting || !claims->is_sure ||
-	    !claims->is_renamed)
+	if (!claims->rank || !claims->name_rank || !claims->waiting || !claims->waits ||
+	    !claims->is_sure || !claims->is_renamed)
 		return heap_error_out_of_memory();
 	memset(claims->rank, RANK_NONE, count);
 	memset(claims->name_rank, RANK_NONE, count);
@@ -40,6 +43,7 @@ void claims_deinit(struct claims *claims)
 	free(claims->rank);
 	free(claims->name_rank);
 	free(claims->waiting);
+	free(claims->waits);
 	free(claims->is_sure);
 	free(claims->is_renamed);
 }
@@ -87,6 +91,9 @@ static bool is_preferred(const struct layouts *layouts, const struct claim *one,
 static struct claim *find_waiting(const struct claims *claims, const struct claim_queue *queue,
 				  heap_object_id object)
 {
+	if (!heap_bit_get(claims->waits, object))
+		return NULL;
+
 	uint32_t at = claims->waiting[object];
 
 	return at >= queue->head && at < queue->tail && queue->claims[at].object == object
@@ -109,6 +116,7 @@ struct heap_error *claims_add(struct claims *claims, enum rank rank, const struc
 	}
 	HEAP_TRY(heap_reserve(queue->claims, queue->capacity, queue->tail + 1));
 	claims->waiting[claim->object] = (uint32_t)queue->tail;
+	heap_bit_set(claims->waits, claim->object);
 	queue->claims[queue->tail++] = *claim;
 	claims->rank[claim->object] = (uint8_t)rank;
 	return NULL;
@@ -135,6 +143,7 @@ void claims_take(struct claims *claims, enum rank rank, size_t *first, size_t *e
 		if (claims->rank[claim->object] == rank && claims->waiting[claim->object] == i) {
 			claims->is_sure[claim->object] = claim->is_sure;
 			claims->name_rank[claim->object] = (uint8_t)rank;
+			heap_bit_clear(claims->waits, claim->object);
 			claims->applied++;
 		} else {
 			claim->object = HEAP_NO_OBJECT;
@@ -163,8 +172,13 @@ static void compact(struct claims *claims, enum rank rank)
 
 void claims_taken(struct claims *claims, enum rank rank)
 {
-	const struct claim_queue *queue = &claims->queues[rank];
+	struct claim_queue *queue = &claims->queues[rank];
 
+	if (queue->head == queue->tail && queue->capacity > MAX_IDLE) {
+		free(queue->claims);
+		*queue = (struct claim_queue){ 0 };
+		return;
+	}
 	// Fewer are moved than have been applied since the last time.
 	if (queue->head >= queue->tail - queue->head)
 		compact(claims, rank);

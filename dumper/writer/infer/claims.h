@@ -57,6 +57,7 @@ struct claims {
 	uint8_t *rank;      /**< [objects] of its name, or of the best claim that waits for it */
 	uint8_t *name_rank; /**< [objects] of its name */
 	uint32_t *waiting;  /**< [objects] where in the queue of its rank its last claim is */
+	uint8_t *waits;     /**< [objects / 8 + 1] bits.h: that claim has not been taken yet */
 	bool *is_sure;      /**< [objects] as its claim */
 	bool *is_renamed;   /**< [objects] its name was withdrawn once: that happens only once */
 	uint64_t applied;   /**< claims that have named objects */

@@ -29,6 +29,8 @@ struct kind {
 	uint64_t size;          /**< bytes of each */
 	uint32_t news[NAMINGS]; /**< hints and names of them since naming looked */
 	bool is_mixed[NAMINGS]; /**< there was no one name for all */
+	/** So many of its first members have good names, none of which was withdrawn since. */
+	uint32_t named;
 };
 
 struct kinds {

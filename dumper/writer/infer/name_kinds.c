@@ -24,7 +24,7 @@ static struct unnamed count_unnamed(const struct inference *inference, const str
 {
 	struct unnamed unnamed = { { 0, 0 } };
 
-	for (uint32_t i = 0; i < kind->count; i++) {
+	for (uint32_t i = kind->named; i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
 		progress_step();
@@ -92,7 +92,7 @@ static uint32_t sample(const struct inference *inference, const struct kind *kin
 	uint32_t seen[2] = { 0, 0 }, left[2] = { NAMING_SAMPLES / 2, NAMING_SAMPLES / 2 };
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < kind->count && left[0] + left[1] > 0; i++) {
+	for (uint32_t i = kind->named; i < kind->count && left[0] + left[1] > 0; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 		bool hinted = inference->hints.head[object] != NO_HINT;
 
@@ -166,7 +166,7 @@ static struct heap_error *claim_kind(struct inference *inference, const struct k
 				     const struct candidate *candidate, enum rank rank,
 				     uint64_t *words, uint64_t *claimed)
 {
-	for (uint32_t i = 0; i < kind->count; i++) {
+	for (uint32_t i = kind->named; i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 
 		progress_step();
@@ -295,7 +295,7 @@ struct heap_error *name_singly(struct inference *inference, const struct kind *k
 			       const struct site_summary *site, enum naming_evidence evidence,
 			       uint64_t *words, uint64_t *claimed)
 {
-	for (uint32_t i = 0; i < kind->count; i++) {
+	for (uint32_t i = kind->named; i < kind->count; i++) {
 		heap_object_id object = inference->kinds.members[kind->first + i];
 		struct candidates candidates;
 

@@ -21,14 +21,24 @@ enum {
 	PIECE = 4096, // blocks whose hints are weighed by one thread
 };
 
-static bool has_unnamed(const struct inference *inference, const struct site_summary *site)
+// Skips members with good names, each of them once. @return false if all have one
+static bool skip_named(const struct inference *inference, struct kind *kind)
 {
-	const struct kinds *kinds = &inference->kinds;
-	uint32_t first = kinds->kinds[site->first].first;
+	const heap_object_id *members = &inference->kinds.members[kind->first];
 
-	for (uint32_t i = first; i < first + site->objects; i++) {
+	while (kind->named < kind->count &&
+	       claims_are_good(&inference->claims, members[kind->named])) {
 		progress_step();
-		if (!claims_are_good(&inference->claims, kinds->members[i]))
+		kind->named++;
+	}
+	return kind->named < kind->count;
+}
+
+static bool has_unnamed(const struct inference *inference, struct kind *kinds, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		progress_step();
+		if (skip_named(inference, &kinds[i]))
 			return true;
 	}
 	return false;
@@ -59,7 +69,7 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 	uint64_t all_news = 0;
 
 	if ((site->pass == PASS_NEWS && !has_news(kinds, site->sizes, evidence)) ||
-	    !has_unnamed(inference, site))
+	    !has_unnamed(inference, kinds, site->sizes))
 		return NULL;
 	for (uint32_t i = 0; i < site->sizes; i++) {
 		uint64_t news = kinds[i].news[evidence];
@@ -70,6 +80,7 @@ static struct heap_error *name_kinds(struct inference *inference, enum naming_ev
 		all_news += news;
 		if (news == 0 && site->pass == PASS_NEWS)
 			continue;
+		skip_named(inference, &kinds[i]);
 		HEAP_TRY(singly ? name_singly(inference, &kinds[i], site, evidence, words, claimed)
 				: name_kind(inference, &kinds[i], site, evidence, words, claimed));
 	}
