@@ -162,7 +162,10 @@ void heapsnap_process_init(void)
 	process->bytes = sizeof(*process);
 	process->start_time_ns = process->time_ns = heapsnap_realtime_ns();
 	process->clock_ns = heapsnap_monotonic_ns();
-	process->content_limit = heapsnap_settings.content_limit;
+	process->origin =
+		HEAPSNAP_TAKES_SNAPSHOTS ? HEAPSNAP_ORIGIN_LIBRARY : HEAPSNAP_ORIGIN_TRACED;
+	process->oldest = heapsnap_settings.oldest;
+	process->content_limit = process->oldest > 0 ? 0 : heapsnap_settings.content_limit;
 	process->has_types = heapsnap_settings.has_types;
 	process->writer_memory = heapsnap_settings.writer_memory;
 	process->writer_time_ns = heapsnap_settings.writer_time_ns;

@@ -22,7 +22,7 @@
 #define HEAPSNAP_PROCESS_MAGIC UINT64_C(0x50414e5350414548) /* "HEAPSNAP" */
 
 enum {
-	HEAPSNAP_PROTOCOL_VERSION = 10,
+	HEAPSNAP_PROTOCOL_VERSION = 11,
 	HEAPSNAP_PATH_MAX = 4096,
 	HEAPSNAP_NAME_MAX = 256,
 	HEAPSNAP_REGISTERS = 34, /**< by DWARF number; x86-64: 16 is rip; aarch64: 31 sp, 32 pc */
@@ -54,6 +54,7 @@ enum heapsnap_origin {
 	HEAPSNAP_ORIGIN_LIBRARY,  /**< the library is in it, and has stopped it */
 	HEAPSNAP_ORIGIN_ATTACHED, /**< heapsnap attach has: blocks have no headers */
 	HEAPSNAP_ORIGIN_CORE,     /**< heapsnap core: it is dead, and the image a file */
+	HEAPSNAP_ORIGIN_TRACED,   /**< the library for traces alone: blocks have no headers */
 };
 
 /** A thread at the moment of the clone. */
@@ -205,6 +206,7 @@ struct heapsnap_process {
 	uint64_t checkpoint_ns; /**< of heapsnap_checkpoint(): when its epoch began; 0: never */
 	uint64_t content_limit; /**< bytes of each object to keep; UINT64_MAX for all */
 	uint32_t has_types;     /**< 1: infer the types of objects */
+	uint32_t oldest; /**< write only so many of the oldest sampled blocks, and paths; 0: all */
 
 	uint64_t writer_memory;  /**< bytes that the writer may use at most; 0: what is free */
 	uint64_t writer_time_ns; /**< after which it finds no more types; 0: any */

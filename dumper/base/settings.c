@@ -12,6 +12,10 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+enum {
+	MAX_OLDEST = 10000,
+};
+
 // Not the environment's own: programs write over that to set a title.
 static char file[HEAPSNAP_PATH_MAX] = "%e-%N.snap";
 
@@ -94,6 +98,21 @@ static void read_signal(void)
 				": not a signal that can be caught; QUIT is used");
 	else
 		heapsnap_settings.signal = number;
+}
+
+// Snapshots have all blocks, so the library that takes them has no need of it.
+static void read_oldest(void)
+{
+	const char *value = getenv("HEAPSNAP_OLDEST");
+	uint64_t number;
+
+	if (HEAPSNAP_TAKES_SNAPSHOTS || !value || !*value)
+		return;
+	if (parse_number(value, &number) && number <= MAX_OLDEST)
+		heapsnap_settings.oldest = (uint32_t)number;
+	else
+		heapsnap_report("HEAPSNAP_OLDEST", value,
+				": not a number of blocks up to 10000; none are looked for");
 }
 
 static void read_trace_signal(void)
@@ -260,7 +279,8 @@ void heapsnap_settings_read(void)
 		return;
 	}
 	read_file();
-	if (HEAPSNAP_TAKES_SNAPSHOTS)
+	read_oldest();
+	if (heapsnap_freezes())
 		read_signal();
 	else
 		heapsnap_settings.signal = 0;

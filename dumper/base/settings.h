@@ -36,9 +36,16 @@ struct heapsnap_settings {
 	uint64_t stop_ns;        /**< HEAPSNAP_STOP: that stopping the threads may take */
 	uint64_t registers_ns;   /**< HEAPSNAP_REGISTERS: that holding sleepers may take */
 	bool writer_nice;        /**< HEAPSNAP_WRITER_NICE: it takes what others leave */
+	uint32_t oldest;         /**< HEAPSNAP_OLDEST: sampled blocks to find the holders of */
 };
 
 extern struct heapsnap_settings heapsnap_settings;
+
+/** True if a trigger has the process frozen: for a snapshot, or for the holders of old blocks. */
+static inline bool heapsnap_freezes(void)
+{
+	return HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_settings.oldest > 0;
+}
 
 /** Reads the environment. A set-user-id program's is not trusted: the defaults, no signal. */
 void heapsnap_settings_read(void);

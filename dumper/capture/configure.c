@@ -191,29 +191,44 @@ static bool set_trace(const char *value)
 	return heapsnap_trace_set(value) == 0;
 }
 
+// Parts that the library for traces alone lacks, or has where it looks for old blocks.
+enum needs {
+	NEEDS_NOTHING,
+	NEEDS_FREEZING,
+	NEEDS_SNAPSHOTS,
+};
+
 static const struct setting {
 	const char *name;
 	bool (*set)(const char *value);
 	const char *complaint;
-	bool asks_for_snapshots;
+	enum needs needs;
 } settings[] = {
 	{ "HEAPSNAP_EVERY", set_every,
-	  ": not a time of 10ms at least, like 30s, 500ms, 5m or 1h; no snapshots by time", true },
+	  ": not a time of 10ms at least, like 30s, 500ms, 5m or 1h; no snapshots by time",
+	  NEEDS_SNAPSHOTS },
 	{ "HEAPSNAP_GROWTH", set_growth,
-	  ": neither bytes, like 64M, nor a share, like 10%; no snapshots by growth", true },
+	  ": neither bytes, like 64M, nor a share, like 10%; no snapshots by growth",
+	  NEEDS_SNAPSHOTS },
 	{ "HEAPSNAP_BEFORE_OOM", set_before_oom,
-	  ": neither 0, nor 1, nor a share, like 90%; no snapshot before memory ends", true },
+	  ": neither 0, nor 1, nor a share, like 90%; no snapshot before memory ends",
+	  NEEDS_SNAPSHOTS },
 	{ "HEAPSNAP_AT_EXIT", set_at_exit,
-	  ": neither 0, nor 1 or exit, nor signals, nor all; no snapshot at the end", true },
+	  ": neither 0, nor 1 or exit, nor signals, nor all; no snapshot at the end",
+	  NEEDS_FREEZING },
 	{ "HEAPSNAP_AT_CHECKPOINT", set_at_checkpoint,
-	  ": not a number of snapshots; none at checkpoints", true },
-	{ "HEAPSNAP_KEEP", set_keep, ": not a number up to 10000; all files are kept", false },
-	{ "HEAPSNAP_MIN_INTERVAL", set_min_interval, ": not a time, like 10s; 1s is used", false },
-	{ "HEAPSNAP_REPORT", set_report, ": too long; no report", true },
-	{ "HEAPSNAP_REPORT_LIMIT", set_report_limit, ": not a number of lines; 20 is used", false },
-	{ "HEAPSNAP_REPORT_TYPE", set_report_type, ": too long; all types are told", false },
+	  ": not a number of snapshots; none at checkpoints", NEEDS_SNAPSHOTS },
+	{ "HEAPSNAP_KEEP", set_keep, ": not a number up to 10000; all files are kept",
+	  NEEDS_NOTHING },
+	{ "HEAPSNAP_MIN_INTERVAL", set_min_interval, ": not a time, like 10s; 1s is used",
+	  NEEDS_NOTHING },
+	{ "HEAPSNAP_REPORT", set_report, ": too long; no report", NEEDS_SNAPSHOTS },
+	{ "HEAPSNAP_REPORT_LIMIT", set_report_limit, ": not a number of lines; 20 is used",
+	  NEEDS_NOTHING },
+	{ "HEAPSNAP_REPORT_TYPE", set_report_type, ": too long; all types are told",
+	  NEEDS_NOTHING },
 	{ "HEAPSNAP_TRACE", set_trace, ": too long a name, or no backtraces are taken; no trace",
-	  false },
+	  NEEDS_NOTHING },
 };
 
 static const size_t setting_count = sizeof(settings) / sizeof(settings[0]);
@@ -221,8 +236,11 @@ static const size_t setting_count = sizeof(settings) / sizeof(settings[0]);
 // @return 0, -ENOTSUP, or -EINVAL
 static int set(const struct setting *setting, const char *value)
 {
-	if (!HEAPSNAP_TAKES_SNAPSHOTS && setting->asks_for_snapshots && *value &&
-	    strcmp(value, "0") != 0)
+	bool is_there = setting->needs == NEEDS_SNAPSHOTS  ? HEAPSNAP_TAKES_SNAPSHOTS
+			: setting->needs == NEEDS_FREEZING ? heapsnap_freezes()
+							   : true;
+
+	if (!is_there && *value && strcmp(value, "0") != 0)
 		return -ENOTSUP;
 	return setting->set(value) ? 0 : -EINVAL;
 }

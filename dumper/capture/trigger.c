@@ -164,10 +164,26 @@ static bool take_waiting(void)
 	return false;
 }
 
+// Beside the trace: its path, in which a per cent sign stands for itself.
+static void set_pattern_of_oldest(char *at, const char *end)
+{
+	for (const char *from = heapsnap_process.traced.path; *from; from++) {
+		const char text[] = { *from, *from == '%' ? '%' : '\0', '\0' };
+
+		at = heapsnap_format_text(at, end, text);
+	}
+	heapsnap_format_text(at, end, ".%N.oldest");
+}
+
 static void set_pattern(const char *pattern)
 {
-	heapsnap_format_text(heapsnap_process.pattern,
-			     heapsnap_process.pattern + sizeof(heapsnap_process.pattern), pattern);
+	char *at = heapsnap_process.pattern;
+	const char *end = at + sizeof(heapsnap_process.pattern);
+
+	if (heapsnap_settings.oldest > 0)
+		set_pattern_of_oldest(at, end);
+	else
+		heapsnap_format_text(at, end, pattern);
 }
 
 static int serve_waiting(void)
@@ -294,7 +310,7 @@ static void triggered(int number, siginfo_t *info, void *context)
 // Also where it was ignored: shells do that to SIGQUIT for what runs in the background.
 static enum heapsnap_handler install_handler(void)
 {
-	if (!HEAPSNAP_TAKES_SNAPSHOTS || heapsnap_settings.signal == 0 ||
+	if (!heapsnap_freezes() || heapsnap_settings.signal == 0 ||
 	    heapsnap_first() == HEAPSNAP_ALLOCATOR_SANITIZER)
 		return HEAPSNAP_HANDLER_NONE;
 	if (!heapsnap_signals_claim(heapsnap_settings.signal, triggered, true))

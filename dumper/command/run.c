@@ -96,48 +96,60 @@ static bool is_end(const char *value)
 
 // --- options -----------------------------------------------------------------
 
+// The part of the library that an option is about.
+enum wish {
+	WISH_ANY,
+	WISH_SNAPSHOTS, // contradicts --no-snapshots
+	WISH_END,       // does so unless the oldest blocks are wanted
+	WISH_OLDEST,
+};
+
 static const struct option {
 	const char *name;
 	const char *variable;
 	bool (*is_valid)(const char *value);
 	const char *expected;  // what a value that is not valid is not
 	const char *otherwise; // the value of the option alone; NULL: the next word is its value
-	bool wants_snapshots;
+	enum wish wish;
 } options[] = {
-	{ "--file", "HEAPSNAP_FILE", is_filled, "an empty name", NULL, false },
-	{ "--signal", "HEAPSNAP_SIGNAL", is_signal, "not the name of a signal", NULL, false },
+	{ "--file", "HEAPSNAP_FILE", is_filled, "an empty name", NULL, WISH_ANY },
+	{ "--signal", "HEAPSNAP_SIGNAL", is_signal, "not the name of a signal", NULL, WISH_ANY },
 	{ "--content", "HEAPSNAP_CONTENT", is_content, "neither none, nor a number, nor all", NULL,
-	  false },
-	{ "--types", "HEAPSNAP_TYPES", is_types, "neither all nor none", NULL, false },
-	{ "--stacks", "HEAPSNAP_STACKS", is_size, "not a number of bytes, like 512K", NULL, false },
-	{ "--trace", "HEAPSNAP_TRACE", is_filled, "an empty name", NULL, false },
+	  WISH_ANY },
+	{ "--types", "HEAPSNAP_TYPES", is_types, "neither all nor none", NULL, WISH_ANY },
+	{ "--stacks", "HEAPSNAP_STACKS", is_size, "not a number of bytes, like 512K", NULL,
+	  WISH_ANY },
+	{ "--trace", "HEAPSNAP_TRACE", is_filled, "an empty name", NULL, WISH_ANY },
 	{ "--trace-signal", "HEAPSNAP_TRACE_SIGNAL", is_signal, "not the name of a signal", NULL,
-	  false },
-	{ "--rate", "HEAPSNAP_RATE", is_rate, "not a number of bytes, like 512K", NULL, false },
-	{ "--wrappers", "HEAPSNAP_WRAPPERS", is_any, NULL, NULL, false },
-	{ "--every", "HEAPSNAP_EVERY", is_time, "not a time, like 30s or 5m", NULL, true },
+	  WISH_ANY },
+	{ "--rate", "HEAPSNAP_RATE", is_rate, "not a number of bytes, like 512K", NULL, WISH_ANY },
+	{ "--wrappers", "HEAPSNAP_WRAPPERS", is_any, NULL, NULL, WISH_ANY },
+	{ "--every", "HEAPSNAP_EVERY", is_time, "not a time, like 30s or 5m", NULL,
+	  WISH_SNAPSHOTS },
 	{ "--growth", "HEAPSNAP_GROWTH", is_growth,
-	  "neither bytes, like 64M, nor a share, like 10%", NULL, true },
+	  "neither bytes, like 64M, nor a share, like 10%", NULL, WISH_SNAPSHOTS },
 	{ "--min-interval", "HEAPSNAP_MIN_INTERVAL", is_time, "not a time, like 30s or 5m", NULL,
-	  false },
-	{ "--before-oom", "HEAPSNAP_BEFORE_OOM", is_share, "not a share, like 90%", "1", true },
+	  WISH_ANY },
+	{ "--before-oom", "HEAPSNAP_BEFORE_OOM", is_share, "not a share, like 90%", "1",
+	  WISH_SNAPSHOTS },
 	{ "--at-exit", "HEAPSNAP_AT_EXIT", is_end, "neither exit, nor signals, nor all", "exit",
-	  true },
-	{ "--report-at-exit", "HEAPSNAP_REPORT", is_filled, "an empty name", "1", true },
+	  WISH_END },
+	{ "--report-at-exit", "HEAPSNAP_REPORT", is_filled, "an empty name", "1", WISH_SNAPSHOTS },
 	{ "--report-limit", "HEAPSNAP_REPORT_LIMIT", is_number, "not a number of lines", NULL,
-	  false },
-	{ "--report-type", "HEAPSNAP_REPORT_TYPE", is_any, NULL, NULL, false },
-	{ "--keep", "HEAPSNAP_KEEP", is_number, "not a number of files", NULL, false },
+	  WISH_ANY },
+	{ "--report-type", "HEAPSNAP_REPORT_TYPE", is_any, NULL, NULL, WISH_ANY },
+	{ "--keep", "HEAPSNAP_KEEP", is_number, "not a number of files", NULL, WISH_ANY },
 	{ "--debuginfod", "HEAPSNAP_DEBUGINFOD", is_time, "not a time, like 30s or 0", NULL,
-	  false },
+	  WISH_ANY },
 	{ "--writer-time", "HEAPSNAP_WRITER_TIME", is_time, "not a time, like 30s or 5m", NULL,
-	  false },
+	  WISH_ANY },
+	{ "--oldest", "HEAPSNAP_OLDEST", is_number, "not a number of blocks", "256", WISH_OLDEST },
 };
 
 struct request {
 	char **program;
 	bool has_no_snapshots;
-	const char *wants_snapshots; // an option that --no-snapshots contradicts; NULL: none
+	const char *names[WISH_OLDEST + 1]; // by wish: the last option that was given; NULL: none
 };
 
 // The option of a word "--name" or "--name=value". @return NULL: there is none
@@ -175,6 +187,23 @@ static int apply(const struct option *option, char ***words)
 						       : fail(heap_error_out_of_memory());
 }
 
+static int check_wishes(const struct request *request)
+{
+	const char *end = request->names[WISH_END], *oldest = request->names[WISH_OLDEST];
+	const char *snapshots = request->names[WISH_SNAPSHOTS];
+
+	if (oldest && !request->has_no_snapshots)
+		return misused("run: %s is for --no-snapshots: a snapshot has all blocks, and "
+			       "heapsh-trace --oldest --snapshot tells which are the oldest",
+			       oldest);
+	if (!snapshots && !oldest)
+		snapshots = end;
+	if (request->has_no_snapshots && snapshots)
+		return misused("run: %s asks for snapshots, and --no-snapshots for none",
+			       snapshots);
+	return STATUS_DONE;
+}
+
 static int read_options(char **words, struct request *request)
 {
 	int status = STATUS_DONE;
@@ -187,8 +216,7 @@ static int read_options(char **words, struct request *request)
 			break;
 		}
 		if (option) {
-			if (option->wants_snapshots)
-				request->wants_snapshots = option->name;
+			request->names[option->wish] = option->name;
 			status = apply(option, &words);
 		} else if (strcmp(*words, "--verbose") == 0) {
 			setenv("HEAPSNAP_VERBOSE", "1", 1);
@@ -203,10 +231,7 @@ static int read_options(char **words, struct request *request)
 	request->program = words;
 	if (status == STATUS_DONE && !*words)
 		return misused("run: which program?");
-	if (status == STATUS_DONE && request->has_no_snapshots && request->wants_snapshots)
-		return misused("run: %s asks for snapshots, and --no-snapshots for none",
-			       request->wants_snapshots);
-	return status;
+	return status == STATUS_DONE ? check_wishes(request) : status;
 }
 
 // --- starting ----------------------------------------------------------------

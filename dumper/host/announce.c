@@ -77,10 +77,10 @@ void heapsnap_announce(int signal, enum heapsnap_handler handler,
 	heapsnap_format_text(all->allocator_file, all->allocator_file + sizeof(all->allocator_file),
 			     heapsnap_process.other_malloc);
 	all->takes_snapshots =
-		HEAPSNAP_TAKES_SNAPSHOTS && all->allocator != HEAPSNAP_ALLOCATOR_SANITIZER;
+		heapsnap_freezes() && all->allocator != HEAPSNAP_ALLOCATOR_SANITIZER;
 	all->process = (uint64_t)&heapsnap_process;
 	set_pattern();
-	if (HEAPSNAP_TAKES_SNAPSHOTS)
+	if (heapsnap_freezes())
 		map_name(handler == HEAPSNAP_HANDLER_OURS ? signal : 0);
 	heapsnap_announce_handler(handler);
 	__atomic_store_n(&all->magic, HEAPSNAP_ANNOUNCEMENT_MAGIC, __ATOMIC_RELEASE);

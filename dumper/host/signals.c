@@ -228,7 +228,7 @@ void heapsnap_signals_look(void)
 	const struct claim *claim = find_claim(number);
 	struct kernel_action present;
 
-	if (!HEAPSNAP_TAKES_SNAPSHOTS || !claim || !kernel_action(number, NULL, &present))
+	if (!heapsnap_freezes() || !claim || !kernel_action(number, NULL, &present))
 		return;
 	if (present.handler == claim->handler)
 		announce(HEAPSNAP_HANDLER_OURS);

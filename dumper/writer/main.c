@@ -21,7 +21,9 @@
 #include "dumper/writer/base/supervisor.h"
 #include "dumper/writer/base/progress.h"
 #include "dumper/writer/scan/stacks.h"
+#include "dumper/writer/oldest.h"
 #include "dumper/writer/store.h"
+#include "dumper/writer/scan/samples.h"
 #include "dumper/writer/unfreed.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/cache_directory.h"
@@ -235,6 +237,38 @@ static struct heap_error *write_report(struct capture *capture, struct destinati
 	return has_file ? destination_commit(destination, process) : NULL;
 }
 
+// Writes a snapshot to memory only, and of that the oldest samples and their paths to the file.
+HEAP_MUST_CHECK
+static struct heap_error *write_oldest(struct capture *capture, struct destination *destination)
+{
+	const struct heapsnap_process *process = &capture->process;
+	CLEANUP(destination_deinit)
+	struct destination memory = {
+		.descriptor = memfd_create("heapsnap", 0),
+	};
+	struct writing writing = { capture, &memory };
+
+	if (!samples_has_trace(process))
+		return heap_error_create(HEAP_ERROR_ARGUMENT,
+					 "no old blocks: the process has not begun a trace");
+	if (memory.descriptor < 0)
+		return heap_error_create_system("memory for old blocks");
+	HEAP_TRY(destination_open(destination, process));
+	bounds_apply(process);
+	HEAP_TRY(isolation_run(process, gather_and_store, &writing));
+	HEAP_TRY(oldest_write(memory.descriptor, process->oldest, destination->descriptor));
+	return destination_commit(destination, process);
+}
+
+HEAP_MUST_CHECK
+static struct heap_error *write_result(struct capture *capture, struct destination *destination)
+{
+	if (capture->process.report != HEAPSNAP_REPORT_NONE)
+		return write_report(capture, destination);
+	return capture->process.oldest > 0 ? write_oldest(capture, destination)
+					   : write_snapshot(capture, destination);
+}
+
 static int fail(struct heap_error *error)
 {
 	printf("failed %s\n", heap_error_message(error));
@@ -330,9 +364,7 @@ int main(int argc, char **argv)
 		return fail(error);
 	progress_init(capture.image.pid, &capture.process);
 	progress_set_beat(isolation_beat);
-	error = capture.process.report == HEAPSNAP_REPORT_NONE
-			? write_snapshot(&capture, &destination)
-			: write_report(&capture, &destination);
+	error = write_result(&capture, &destination);
 
 	int status = error ? fail(error) : 0;
 

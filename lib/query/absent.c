@@ -81,6 +81,8 @@ const char *heap_unprepared(const struct heap_snapshot *snapshot)
 		return NULL;
 	case HEAP_ORIGIN_CORE:
 		return "from a core file";
+	case HEAP_ORIGIN_TRACED:
+		return "of a process that was only traced";
 	default:
 		return "by attach";
 	}

@@ -219,6 +219,7 @@ enum heap_origin {
 	HEAP_ORIGIN_LIBRARY,  /**< by libheapsnap.so in the process */
 	HEAP_ORIGIN_ATTACHED, /**< from outside: there are no sites, births and requested sizes */
 	HEAP_ORIGIN_CORE,     /**< from a core file: nor these */
+	HEAP_ORIGIN_TRACED,   /**< by libheapsnap-trace.so in the process: nor these */
 };
 
 /** Scalars; strings are owned by the snapshot and never NULL. */
@@ -254,6 +255,7 @@ struct heap_info {
 	uint64_t
 		taken; /**< enum heap_origin: by whom; other than origin if the library was there */
 	uint64_t signal; /**< of a core file: that ended the process; 0: none */
+	uint64_t oldest; /**< it has so many of the oldest samples and a path to each; 0: all */
 	/* Without the library: */
 	const char *allocators; /**< those whose structures told the blocks, "glibc"; "": none */
 	const char *doubts;     /**< inconsistencies in these structures; "": none */

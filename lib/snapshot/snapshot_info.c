@@ -19,6 +19,6 @@ const struct heap_info_key heap_info_numbers[] = {
 	KEY(writer_ns),     KEY(writer_bytes),   KEY(copied_bytes),
 	KEY(checkpoint_ns), KEY(trace_start_ns), KEY(late_ns),
 	KEY(steps),         KEY(stop_calls),     KEY(origin),
-	KEY(signal),        KEY(taken),
+	KEY(signal),        KEY(taken),          KEY(oldest),
 };
 const size_t heap_info_number_count = sizeof(heap_info_numbers) / sizeof(heap_info_numbers[0]);
