@@ -31,7 +31,7 @@ _heapsnap()
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $previous == --signal || $previous == --trace-signal ]]; then
 		mapfile -t COMPREPLY < <(compgen -A signal -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ] && [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --types --stacks --trace --trace-signal --no-snapshots --rate --wrappers --every --growth
+		mapfile -t COMPREPLY < <(compgen -W '--file --signal --content --types --stacks --trace --trace-signal --no-snapshots --oldest --rate --wrappers --every --growth
 			--min-interval --before-oom --at-exit --at-exit=signals --at-exit=all --report-at-exit --report-limit
 			--report-type --writer-time --debuginfod --keep --verbose --' -- "$word")
 	elif [ "${COMP_WORDS[1]}" = run ]; then
@@ -169,7 +169,7 @@ _heapsh_trace()
 		mapfile -t COMPREPLY < <(compgen -W 'allocated peak end' -- "$word")
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W '--json --sites --tree --callers --timeline --lifetimes
-			--collapsed --pprof --html --holders --snapshot --wrappers --output --by --limit --between --live --at --longer --shorter --size
+			--collapsed --pprof --html --holders --oldest --snapshot --wrappers --output --by --limit --between --live --at --longer --shorter --size
 			--site --frame --not-frame --thread' -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")

@@ -76,8 +76,7 @@ void heapsnap_announce(int signal, enum heapsnap_handler handler,
 	all->allocator = allocator;
 	heapsnap_format_text(all->allocator_file, all->allocator_file + sizeof(all->allocator_file),
 			     heapsnap_process.other_malloc);
-	all->takes_snapshots =
-		heapsnap_freezes() && all->allocator != HEAPSNAP_ALLOCATOR_SANITIZER;
+	all->takes_snapshots = heapsnap_freezes() && all->allocator != HEAPSNAP_ALLOCATOR_SANITIZER;
 	all->process = (uint64_t)&heapsnap_process;
 	set_pattern();
 	if (heapsnap_freezes())

@@ -18,6 +18,7 @@
 #include "shell/base/options.h"
 #include "shell/base/output.h"
 #include "shell/trace/holders.h"
+#include "shell/trace/oldest.h"
 #include "shell/trace/page.h"
 #include "shell/trace/pprof.h"
 #include "shell/trace/samples.h"
@@ -49,6 +50,7 @@ enum view {
 	VIEW_PPROF,
 	VIEW_HTML,
 	VIEW_HOLDERS,
+	VIEW_OLDEST,
 };
 
 struct options {
@@ -66,7 +68,7 @@ struct options {
 static const struct options_program program = {
 	"heapsh-trace",
 	"usage: heapsh-trace [--json] [--sites | --tree | --callers | --timeline | --lifetimes |\n"
-	"           --collapsed | --pprof | --html | --holders] [-o|--output PAGE]\n"
+	"           --collapsed | --pprof | --html | --holders | --oldest] [-o|--output PAGE]\n"
 	"           [--by allocated|peak|end|TIME] [--limit N] [--wrappers]\n"
 	"           [--snapshot SNAPSHOT] [FILTER...] FILE\n"
 	"filters: --between TIME,TIME  --live TIME,TIME  --at TIME  --longer TIME  --shorter TIME\n"
@@ -171,6 +173,7 @@ static const struct option known[] = {
 	{ "pprof", no_argument, NULL, 256 + VIEW_PPROF },
 	{ "html", no_argument, NULL, 256 + VIEW_HTML },
 	{ "holders", no_argument, NULL, 256 + VIEW_HOLDERS },
+	{ "oldest", no_argument, NULL, 256 + VIEW_OLDEST },
 	{ "snapshot", required_argument, NULL, 'p' },
 	{ "wrappers", no_argument, NULL, 'w' },
 	{ "output", required_argument, NULL, 'o' },
@@ -249,6 +252,8 @@ struct telling {
 	struct output *output;
 	struct trace_samples samples;
 	struct trace_holders holders; // with a snapshot
+	const char *snapshot;         // its name; NULL: there is none
+	char *beside;                 // the same, if it was found beside the trace
 	uint64_t peak_us;
 	char text[4][FORMAT_BYTES_MAX]; // in turn
 	unsigned turn;
@@ -562,10 +567,32 @@ static struct heap_error *tell(struct telling *telling)
 					 output_stream(telling->output));
 	case VIEW_HOLDERS:
 		return tell_holders(telling);
+	case VIEW_OLDEST:
+		return trace_oldest_print(&telling->holders, &telling->samples, telling->snapshot,
+					  telling->options->limit);
 	case VIEW_HTML:
 		break;
 	}
 	return error;
+}
+
+// Opens the snapshot whose objects are meant, if there is one.
+HEAP_MUST_CHECK
+static struct heap_error *open_snapshot(struct telling *telling, const char *path)
+{
+	const struct options *options = telling->options;
+	const struct heap_trace_info *info = heap_trace_info(telling->samples.trace);
+
+	telling->snapshot = options->snapshot;
+	if (options->snapshot)
+		return trace_holders_open(&telling->holders, options->snapshot, info,
+					  telling->output);
+	if (options->view != VIEW_OLDEST)
+		return NULL;
+	HEAP_TRY(trace_oldest_open(&telling->holders, path, info, telling->output,
+				   &telling->beside));
+	telling->snapshot = telling->beside;
+	return NULL;
 }
 
 HEAP_MUST_CHECK
@@ -573,12 +600,9 @@ static struct heap_error *run(struct telling *telling, const char *path)
 {
 	HEAP_TRY(trace_samples_load(&telling->samples, path));
 	HEAP_TRY(trace_samples_filter(&telling->samples, &telling->options->filter));
-	if (telling->options->snapshot) {
-		HEAP_TRY(trace_holders_open(&telling->holders, telling->options->snapshot,
-					    heap_trace_info(telling->samples.trace),
-					    telling->output));
+	HEAP_TRY(open_snapshot(telling, path));
+	if (telling->snapshot)
 		trace_holders_filter(&telling->holders, &telling->samples);
-	}
 	HEAP_TRY(trace_samples_peak(&telling->samples, &telling->peak_us));
 	if (telling->options->view == VIEW_HTML)
 		return write_page(telling, path);
@@ -608,6 +632,7 @@ int main(int argc, char **argv)
 	status = error ? EXIT_TROUBLE : telling.samples.count ? 0 : EXIT_NONE;
 	heap_error_destroy(error);
 	trace_holders_close(&telling.holders);
+	free(telling.beside);
 	trace_samples_deinit(&telling.samples);
 	written = !telling.output || output_finish(telling.output);
 	output_destroy(telling.output);

@@ -79,11 +79,15 @@ static void info_origin(struct session *session)
 	struct output *output = session->output;
 	// Older snapshots do not have both.
 	uint64_t taken = info->taken ? info->taken : info->origin;
-	const char *how = taken == HEAP_ORIGIN_ATTACHED ? "by heapsnap attach" : "from a core file";
+	const char *how = taken == HEAP_ORIGIN_ATTACHED ? "by heapsnap attach"
+			  : taken == HEAP_ORIGIN_TRACED
+				  ? "beside a trace (heapsnap run --no-snapshots)"
+				  : "from a core file";
 
 	output_string(output, "origin",
 		      taken == HEAP_ORIGIN_LIBRARY    ? "library"
 		      : taken == HEAP_ORIGIN_ATTACHED ? "attached"
+		      : taken == HEAP_ORIGIN_TRACED   ? "traced"
 						      : "core");
 	output_number(output, "signal", info->signal);
 	output_string(output, "allocators", info->allocators);
@@ -104,6 +108,11 @@ static void info_origin(struct session *session)
 		    how,
 		    *info->allocators ? describe_name(session, info->allocators)
 				      : "no allocator that is known");
+	if (info->oldest)
+		output_text(output,
+			    "left out  all but the %" PRIu64
+			    " oldest sampled blocks, and a path to each from a root\n",
+			    info->oldest);
 	if (*info->doubts)
 		output_text(output, "doubts    %s\n", describe_name(session, info->doubts));
 }

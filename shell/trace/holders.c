@@ -74,7 +74,7 @@ uint64_t trace_holders_time_us(const struct trace_holders *holders)
 
 // --- matching ----------------------------------------------------------------------
 
-static const struct heap_sample *find(const struct trace_holders *holders, uint32_t number)
+const struct heap_sample *trace_holders_find(const struct trace_holders *holders, uint32_t number)
 {
 	const struct heap_sample wanted = { .number = number }, *key = &wanted;
 	const struct heap_sample **found =
@@ -90,7 +90,7 @@ void trace_holders_filter(const struct trace_holders *holders, struct trace_samp
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < samples->count; i++) {
-		if (find(holders, samples->samples[i].number))
+		if (trace_holders_find(holders, samples->samples[i].number))
 			samples->samples[kept++] = samples->samples[i];
 	}
 	samples->count = kept;
@@ -164,7 +164,7 @@ static struct heap_error *add_sample(struct trace_holders *holders,
 				     const struct trace_sample *sample, struct trace_tree *tree)
 {
 	struct session *session = &holders->session;
-	heap_object_id object = find(holders, sample->number)->object;
+	heap_object_id object = trace_holders_find(holders, sample->number)->object;
 	heap_type_id type = session->snapshot->type[object];
 	char site[TEXT_MAX], holder[TEXT_MAX];
 	const char *texts[] = { site, NULL, holder };

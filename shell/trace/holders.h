@@ -35,6 +35,9 @@ void trace_holders_close(struct trace_holders *holders);
 /** When the snapshot was taken, since the trace began. */
 uint64_t trace_holders_time_us(const struct trace_holders *holders);
 
+/** The sample of a number in the trace; NULL if it is not live in the snapshot. */
+const struct heap_sample *trace_holders_find(const struct trace_holders *holders, uint32_t number);
+
 /** Keeps only the samples that are live in the snapshot. */
 void trace_holders_filter(const struct trace_holders *holders, struct trace_samples *samples);
 
