@@ -45,6 +45,9 @@ sub exact {
     return $least;
 }
 
+# On aarch64 poll() has a timeout in memory that a stop may change, and tracers cannot have epoll_wait,
+# semop and sigwaitinfo restarted: five threads fewer.
+my $enough = `uname -m` eq "x86_64\n" ? 16 : 11;
 my @strace = qw(strace -f --seccomp-bpf -e trace=flock -o /dev/null);
 my $has_strace = `sh -c 'command -v strace'`;
 my $bare = start('without us');
@@ -57,13 +60,13 @@ is join('', readline $bare->{out}), "done\n", 'without us';
 # On a busy machine a thread may not get a processor in time to be held: then once more.
 my $held = exact($holding);
 for (2 .. 3) {
-    $held = exact(start('held', '1s')) if $held < 16;
+    $held = exact(start('held', '1s')) if $held < $enough;
 }
-cmp_ok $held, '>=', 16, 'most sleeping threads are held';
+cmp_ok $held, '>=', $enough, 'most sleeping threads are held';
 is exact($leaving), 1, 'none is held';
 
 SKIP: {
     skip 'strace is not installed', 4 unless $traced;
-    cmp_ok exact($traced), '<', 16, 'what is traced already cannot be held';
+    cmp_ok exact($traced), '<', $enough, 'what is traced already cannot be held';
 }
 done_testing;

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum {
@@ -60,6 +61,9 @@ static void *make(size_t alignment, size_t size)
 
 static void use_space(size_t alignment, size_t size, size_t count)
 {
+	// Huge pages that the kernel chooses by itself would count for more than the blocks do.
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+
 	long touched = read_status("VmRSS"), data = read_status("VmData");
 	size_t used = mallinfo2().uordblks;
 

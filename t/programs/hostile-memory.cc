@@ -28,6 +28,7 @@ namespace
 {
 
 const size_t HEADER_SIZE = 16; // ours
+const size_t PAGE = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
 void *map(size_t size, int flags = MAP_PRIVATE)
 {
@@ -267,17 +268,17 @@ void take_20_gigabytes()
 	free(memory);
 }
 
-// As many mappings as the kernel has them, but for a few: every other page is read-only.
+// Almost as many mappings as the kernel allows: every other page is read-only.
 void fragment()
 {
 	const size_t pages = 60000;
-	auto *memory = static_cast<char *>(map(pages * 4096));
+	auto *memory = static_cast<char *>(map(pages * PAGE));
 
 	for (size_t i = 0; i < pages; i += 2)
-		mprotect(memory + i * 4096, 4096, PROT_READ);
-	hold_in(memory + 4096);
+		mprotect(memory + i * PAGE, PAGE, PROT_READ);
+	hold_in(memory + PAGE);
 	capture();
-	munmap(memory, pages * 4096);
+	munmap(memory, pages * PAGE);
 }
 
 void give_back_in_pieces()
@@ -285,15 +286,13 @@ void give_back_in_pieces()
 	auto *memory = static_cast<char *>(map(64 << 20));
 
 	memset(memory, 1, 64 << 20);
-	for (size_t i = 0; i < 64 << 20; i += 8192)
-		madvise(memory + i, 4096, MADV_DONTNEED);
-	mprotect(memory, 4096, PROT_NONE);
+	for (size_t i = 0; i < 64 << 20; i += 2 * PAGE)
+		madvise(memory + i, PAGE, MADV_DONTNEED);
+	mprotect(memory, PAGE, PROT_NONE);
 	capture();
 }
 
 // --- blocks that cannot be read whole ----------------------------------------------------
-
-const size_t PAGE = 4096;
 
 // A block with a page that is made unreadable. Behind that page it holds another block of 4321
 // bytes.
@@ -334,11 +333,11 @@ void change_pages(int (*change)(void *, size_t), int (*restore)(void *, size_t))
 	std::vector<holed> all;
 
 	for (size_t at : { size_t(0), size_t(32768), size_t(65536) - PAGE - 16 })
-		all.emplace_back(aligned_alloc(4096, 65536 + 16), 65536 + 16, at, change);
+		all.emplace_back(aligned_alloc(PAGE, 65536 + 16), 65536 + 16, at, change);
 	for (size_t at : { size_t(PAGE), size_t(150000), size_t(300000) - 2 * PAGE })
 		all.emplace_back(malloc(300000), 300000, at, change);
-	for (size_t at : { size_t(PAGE), size_t(20000) })
-		all.emplace_back(malloc(40000), 40000, at, change);
+	for (size_t at : { size_t(PAGE), size_t(50000) })
+		all.emplace_back(malloc(100000), 100000, at, change);
 	capture();
 	for (holed &each : all) {
 		expect("a page restored", restore(each.page, PAGE), 0);

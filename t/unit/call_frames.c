@@ -345,8 +345,9 @@ static void files_have_either_table(void **state)
 	(void)state;
 	compile_write("f.c", "int g(int); int f(int x) { return g(x + 1) + x; }\n");
 	assert_true(compile_run("gcc -g -O2 -fPIC -shared -o eh.so f.c"));
-	assert_true(compile_run("gcc -g -O2 -gz=zlib -fno-asynchronous-unwind-tables -fPIC -shared "
-				"-nostartfiles -o debug.so f.c"));
+	assert_true(compile_run(
+		"gcc -g -O2 -gz=zlib -fno-asynchronous-unwind-tables -fno-unwind-tables -fPIC "
+		"-shared -nostartfiles -o debug.so f.c"));
 	assert_null(heap_dwarf_call_frames_open(compile_path("eh.so"), false, &frames));
 	heap_dwarf_call_frames_close(frames);
 	assert_null(heap_dwarf_call_frames_open(compile_path("debug.so"), true, &frames));

@@ -37,7 +37,7 @@ static const char source[] =
 				"	" MARK(
 					"middle") "\n"
 						  "}\n"
-						  "void outer(void)\n"
+						  "void outer(int kept)\n"
 						  "{\n"
 						  "	middle();\n"      // 13
 						  "	from_header();\n" // 14

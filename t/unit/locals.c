@@ -27,12 +27,23 @@ static const char *const compilers[] = {
 #define INLINED MARK("inlined", ": : \"r\"(inner), \"r\"(within)")
 #define LIVE MARK("live", ": : \"r\"(local), \"r\"(parameter), \"r\"(number)")
 #define BLOCK MARK("block", ": : \"r\"(shadowed), \"r\"(p), \"r\"(sum) : \"memory\"")
+// The registers of arguments, and all of them but one, as __asm__ names what it overwrites.
+#if defined(__aarch64__)
+#define ARGUMENTS "\"x0\", \"x1\", \"x2\", \"x3\", \"x4\", \"x5\", \"x6\", \"x7\", \"x8\""
+#define ALL_BUT_ONE \
+	"\"x1\", \"x2\", \"x3\", \"x4\", \"x5\", \"x6\", \"x7\", \"x8\", \"x9\", " \
+	"\"x10\", \"x11\", \"x12\", \"x13\", \"x14\", \"x15\", \"x16\", \"x17\", \"x19\", " \
+	"\"x20\", \"x21\", \"x22\", \"x23\", \"x24\", \"x25\", \"x26\", \"x27\", \"x28\""
+#else
+#define ARGUMENTS "\"rax\", \"rcx\", \"rdx\", \"rsi\", \"rdi\", \"r8\""
+#define ALL_BUT_ONE \
+	"\"rbx\", \"rcx\", \"rdx\", \"rsi\", \"rdi\", \"r8\", \"r9\", " \
+	"\"r10\", \"r11\", \"r12\", \"r13\", \"r14\", \"r15\""
+#endif
 // Behind code that nothing but the result outlives.
-#define CLOBBER \
-	"	__asm__ volatile(\"nop\" : \"+r\"(result) : : \"rbx\", \"rcx\", \"rdx\", " \
-	"\"rsi\", " \
-	"\"rdi\", \"r8\", \"r9\", \"r10\", \"r11\", \"r12\", \"r13\", \"r14\", \"r15\");\n"
-#define DEAD CLOBBER MARK("dead", ": \"+r\"(result)")
+#define DEAD \
+	"	__asm__ volatile(\"nop\" : \"+r\"(result) : : " ALL_BUT_ONE \
+	");\n" MARK("dead", ": \"+r\"(result)")
 
 static const char source[] =
 	"struct node { struct node *next; long value; };\n"
@@ -49,7 +60,8 @@ static const char source[] =
 	"}\n"
 	"__attribute__((noinline)) long nest(struct node *shadowed)\n"
 	"{\n"
-	"	static struct node *fixed;\n"
+	// volatile: else gcc may copy the code behind the loop, and the mark in it.
+	"	static struct node *volatile fixed;\n"
 	"	long sum = 0;\n"
 	"	for (struct node *p = shadowed; p; p = p->next) {\n" // 21
 	"		struct node **shadowed = &p->next;\n"        // 22
@@ -203,8 +215,7 @@ static const char entry_source[] =
 	"__attribute__((noinline)) void callee(struct node *gone, struct node *lost)\n" // 2
 	"{\n"
 	"	gone->value++, lost->value++;\n"
-	"	__asm__ volatile(\"nop\" : : : \"rax\", \"rcx\", \"rdx\", \"rsi\", \"rdi\", "
-	"\"r8\");\n"
+	"	__asm__ volatile(\"nop\" : : : " ARGUMENTS ");\n"
 	"	__asm__ volatile(\".globl at_entry\\nat_entry: nop\" : : : \"memory\");\n"
 	"}\n"
 	"int main(int argc, char **argv)\n"
@@ -248,9 +259,9 @@ static void parameters_are_what_was_passed(void **state)
 		assert_null(heap_dwarf_open(compile_path("program"), &file));
 		frame.pc = compile_address_of("program", "entry");
 		caller.known = UINT64_C(1) << HEAP_DWARF_REGISTER_PC;
-		caller.value[HEAP_DWARF_REGISTER_PC] =
-			read_address("objdump -d program --no-show-raw-insn | "
-				     "grep -A1 'call.*<callee>' | tail -1 | cut -d: -f1");
+		caller.value[HEAP_DWARF_REGISTER_PC] = read_address(
+			"objdump -d program --no-show-raw-insn | "
+			"grep -A1 '\\(call\\|bl\\)\\s.*<callee>' | tail -1 | cut -d: -f1");
 		assert_null(heap_dwarf_locals_find(file, &frame, &locals));
 		if (!find("gone"))
 			fail_msg("%s: nothing of what was passed", compiler);

@@ -79,9 +79,9 @@ static uint64_t call_of_malloc(void)
 	char line[64] = "";
 	FILE *out;
 
-	assert_true(
-		compile_run("objdump -d --no-show-raw-insn program | "
-			    "grep -m1 -A1 'call.*<malloc@plt>' | tail -1 | cut -d: -f1 >address"));
+	assert_true(compile_run("objdump -d --no-show-raw-insn program | "
+				"grep -m1 -A1 '\\(call\\|bl\\)\\s.*<malloc@plt>' | tail -1 | cut "
+				"-d: -f1 >address"));
 	out = fopen(compile_path("address"), "r");
 	assert_non_null(fgets(line, sizeof(line), out));
 	fclose(out);
