@@ -14,6 +14,15 @@
 #include <stdio.h>
 #include <string.h>
 
+// On aarch64 a second line says how much of heapsh-limits(7) a user has to know.
+static const char version[] =
+#if defined(__aarch64__)
+	"heapsnap " HEAPSH_VERSION " for aarch64\n"
+	"without attach and watch; tested in emulated machines only: see heapsh-limits(7)\n";
+#else
+	"heapsnap " HEAPSH_VERSION " for x86-64\n";
+#endif
+
 static const char usage[] =
 	"Usage: heapsnap run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
 	"       heapsnap capture [--verbose] [--timeout TIME] [--] PID\n"
@@ -111,7 +120,7 @@ int main(int argc, char **argv)
 		return STATUS_DONE;
 	}
 	if (strcmp(command, "--version") == 0) {
-		puts("heapsnap " HEAPSH_VERSION);
+		fputs(version, stdout);
 		return STATUS_DONE;
 	}
 	return misused("unknown command %s", command);

@@ -62,7 +62,10 @@ like $output, qr/^Usage: heapsnap run/, '--help helps';
 open my $makefile, '<', 'Makefile' or die $!;
 my ($version) = map { /^VERSION\s*:=\s*(\S+)/ } <$makefile>;
 ($output) = run($heapsnap, '--version');
-is $output, "heapsnap $version\n", '--version tells the version of the build';
+my $aarch64 = `uname -m` eq "aarch64\n";
+my ($built, $limits) = split /^/, $output;
+is $built, "heapsnap $version for " . ($aarch64 ? 'aarch64' : 'x86-64') . "\n", '--version tells the version and the machine';
+like $limits // '', $aarch64 ? qr/ see heapsh-limits\(7\)$/ : qr/^$/, '... and what is not there on it';
 
 # --- run -------------------------------------------------------------------------
 
